@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * MRC 1.0 packets: opcodes, parsed headers, parse, build and ICRC.
+ *
+ * One table (mrc_opcode.c) says for every opcode which headers follow the
+ * BTH; parse and build both walk it, so they cannot disagree.
+ */
+#ifndef MRC_WIRE_H
+#define MRC_WIRE_H
+
+#include "mrc_port.h"
+
+#define MRC_UDP_DPORT		4791	/* default, MRC 1.0 §2.2, OP-1 */
+#define MRC_PKEY_DEFAULT	0xFFFF
+#define MRC_QPN_ENDPOINT	2	/* endpoint operations, §12 */
+#define MRC_QPN_FIRST		3	/* 0, 1 and 2 are reserved, §3 */
+#define MRC_ICRC_LEN		4
+#define MRC_UDP_HLEN		8
+#define MRC_HDR_MAX		52	/* BTH + SETH + CC_STATE + slack */
+#define MRC_NOMINAL_EXTRA	40	/* nominal size = UDP length + 40, §7.1 */
+#define MRC_TS_SHIFT		7	/* TSETH unit is 128 ns, §4.3 */
+#define MRC_TS_FTYPE		1	/* the only timestamp format, §4.3 */
+#define MRC_MAX_MSG		(1u << 31)	/* §7.5 */
+
+/* MRC 1.0 §3 */
+enum mrc_opcode {
+	MRC_OP_WRITE_FIRST	= 0xC6,
+	MRC_OP_WRITE_MIDDLE	= 0xC7,
+	MRC_OP_WRITE_LAST	= 0xC8,
+	MRC_OP_WRITE_LAST_IMM	= 0xC9,
+	MRC_OP_WRITE_ONLY	= 0xCA,
+	MRC_OP_WRITE_ONLY_IMM	= 0xCB,
+	MRC_OP_ACK		= 0xD1,
+	MRC_OP_ENDPOINT_REQ	= 0xD8,
+	MRC_OP_ENDPOINT_RESP	= 0xD9,
+	MRC_OP_SACK		= 0xDC,
+	MRC_OP_NACK		= 0xDD,
+	MRC_OP_PROBE		= 0xDE,
+};
+
+/* What an opcode is and which headers it carries after the BTH. */
+enum mrc_op_flags {
+	MRC_OPF_METH	= 1 << 0,	/* METH, and TSETH when BTH.ts is set */
+	MRC_OPF_RETH	= 1 << 1,
+	MRC_OPF_IMM	= 1 << 2,
+	MRC_OPF_AETH	= 1 << 3,
+	MRC_OPF_SETH	= 1 << 4,	/* SETH + CC_STATE */
+	MRC_OPF_NETH	= 1 << 5,
+	MRC_OPF_PETH	= 1 << 6,
+	MRC_OPF_ERTH	= 1 << 7,
+	MRC_OPF_EETH	= 1 << 8,
+	MRC_OPF_DATA	= 1 << 9,	/* consumes a PSN, may carry payload */
+	MRC_OPF_FIRST	= 1 << 10,	/* FIRST or ONLY */
+	MRC_OPF_LAST	= 1 << 11,	/* LAST or ONLY */
+	MRC_OPF_CONTROL	= 1 << 12,	/* control traffic class, no payload */
+	MRC_OPF_TO_REQ	= 1 << 13,	/* addressed to the requester role */
+	MRC_OPF_TO_RESP	= 1 << 14,	/* addressed to the responder role */
+	MRC_OPF_ENDPOINT = 1 << 15,	/* addressed to the node (QPN 2) */
+};
+
+/**
+ * struct mrc_op_info - one row of the opcode table
+ * @name: spec name, NULL for opcodes that MRC 1.0 does not define
+ * @flags: MRC_OPF_*
+ * @hdr_len: bytes of BTH and extended headers, without TSETH
+ */
+struct mrc_op_info {
+	const char *name;
+	u16 flags;
+	u8 hdr_len;
+};
+
+/* Row of @opcode; never NULL, .name is NULL for undefined opcodes. */
+const struct mrc_op_info *mrc_op_info(u8 opcode);
+
+/* AETH syndromes, §4.11 */
+enum mrc_syndrome {
+	MRC_SYN_ACK		= 0x1F,
+	MRC_SYN_NAK_SEQ		= 0x60,
+	MRC_SYN_NAK_INV_REQ	= 0x61,
+	MRC_SYN_NAK_ACCESS	= 0x62,
+	MRC_SYN_NAK_REM_OP	= 0x63,
+};
+
+/* NACK reasons, §8.4 */
+enum mrc_nack_reason {
+	MRC_NACK_TRIMMED	= 0x01,
+	MRC_NACK_TRIMMED_LASTHOP = 0x02,
+	MRC_NACK_NO_BITMAP	= 0x06,
+	MRC_NACK_NO_PKT_BUFFER	= 0x07,
+	MRC_NACK_NO_RESOURCE	= 0x0A,
+	MRC_NACK_PSN_OOR_WINDOW	= 0x0B,
+	MRC_NACK_UNEXP_EVENT	= 0x19,
+};
+
+/* SETH.m, §4.6 */
+enum mrc_seth_m {
+	MRC_M_NONE		= 0,
+	MRC_M_SKIP_ONCE		= 1,
+	MRC_M_ALWAYS_SKIP	= 2,
+};
+
+/* ERTH.op, §4.9 */
+enum mrc_endpoint_op {
+	MRC_EPOP_PORT_STATUS	= 0,
+	MRC_EPOP_EV_PROBE	= 1,
+};
+
+/* §4.4; imm is §4.5 */
+struct mrc_reth {
+	u64 va;
+	u32 rkey;
+	u32 dmalen;
+	__be32 imm;
+};
+
+/* §4.11 */
+struct mrc_aeth {
+	u8 syndrome;
+	u32 msn;		/* 24 bits */
+};
+
+/* SETH + CC_STATE, §4.6 */
+struct mrc_seth {
+	u8 m;
+	bool pr;
+	s16 ack_psn_offset;	/* pr = 0 */
+	u16 probe_id;		/* pr = 1 (same wire bytes) */
+	u32 entropy;
+	u16 spdcid;
+	u16 dpdcid;
+	u32 cack_psn;
+	u8 cc_type;
+	u8 mpr;
+	s16 sack_offset;
+	u64 bitmap;		/* bit i: PSN cack + sack_offset + i received */
+	u16 ooo_count;
+	bool restore_cwnd;
+	u8 rcv_cwnd_pen;
+	u32 rcvd_bytes;		/* 24 bits, 256-byte units */
+};
+
+/* §4.7 */
+struct mrc_neth {
+	u8 reason;
+	u8 vendor;
+	u32 entropy;
+	u16 spdcid;
+	u16 dpdcid;
+	u32 nack_psn;
+	u8 cc_type;
+};
+
+/* §4.8 */
+struct mrc_peth {
+	u8 vendor;
+	u16 probe_id;
+	u16 spdcid;
+	u16 dpdcid;
+};
+
+/* §4.9 and §4.10 */
+struct mrc_ereth {
+	u8 op;
+	u8 vendor;
+	u32 port_mask;
+};
+
+/**
+ * struct mrc_hdr - a packet's headers in host byte order
+ * @opcode: enum mrc_opcode
+ * @tver: BTH.tver, 0 on the wire
+ * @pad: pad bytes after the payload, 0..3
+ * @se: solicited event
+ * @a: acknowledge request
+ * @rtx: retransmission, or its echo in a SACK
+ * @ts: TSETH present (data packets only)
+ * @pkey: partition key
+ * @dqp: destination QPN, 24 bits
+ * @psn: BTH.psn, 24 bits; the request id of endpoint operations
+ * @rqmsn: METH.rqmsn (data packets)
+ * @msn: METH.msn (data packets)
+ * @tstamp: tx_timestamp of TSETH/PETH/ERTH, or the echo in SETH/NETH/EETH
+ * @tsr: timestamp resolution bit
+ * @ftype: timestamp format; MRC_TS_FTYPE when @tstamp is valid (TSETH, PETH,
+ *	ERTH only)
+ * @reth: data packets
+ * @aeth: ACKNOWLEDGE
+ * @seth: RELIABILITY_SACK
+ * @neth: RELIABILITY_NACK
+ * @peth: RELIABILITY_PROBE_REQ
+ * @epop: ENDPOINT_REQUEST and ENDPOINT_RESPONSE
+ * @hdr_len: bytes of BTH and extended headers (set by parse and by build)
+ * @payload_len: payload bytes without pad (set by parse)
+ */
+struct mrc_hdr {
+	u8 opcode;
+	u8 tver;
+	u8 pad;
+	bool se;
+	bool a;
+	bool rtx;
+	bool ts;
+	u16 pkey;
+	u32 dqp;
+	u32 psn;
+	u16 rqmsn;
+	u16 msn;
+	u16 tstamp;
+	bool tsr;
+	u8 ftype;
+	union {
+		struct mrc_reth reth;
+		struct mrc_aeth aeth;
+		struct mrc_seth seth;
+		struct mrc_neth neth;
+		struct mrc_peth peth;
+		struct mrc_ereth epop;
+	};
+	u16 hdr_len;
+	u32 payload_len;
+};
+
+/* Results of parsing and of the receive path; each has a counter. */
+enum mrc_drop {
+	MRC_DROP_NONE = 0,
+	MRC_DROP_SHORT,		/* shorter than its headers, pad and ICRC */
+	MRC_DROP_TVER,		/* transport version not 0 */
+	MRC_DROP_OPCODE,	/* not an MRC 1.0 opcode; BTH was parsed */
+	MRC_DROP_LENGTH,	/* control packet with payload, bad pad */
+};
+
+/**
+ * mrc_hdr_parse - parse BTH and extended headers
+ * @p: first byte after the UDP header
+ * @avail: bytes that may be read at @p
+ * @len: UDP payload length, ICRC included; @len >= @avail is allowed (the
+ *	payload may be elsewhere), headers must lie within @avail
+ * @h: result; with MRC_DROP_OPCODE just the BTH fields are valid
+ *
+ * Reserved fields are ignored (MRC 1.0 §4). Control packets must have exactly
+ * their headers and the ICRC.
+ *
+ * Return: MRC_DROP_NONE or why the packet must be dropped.
+ */
+enum mrc_drop mrc_hdr_parse(const u8 *p, u32 avail, u32 len, struct mrc_hdr *h);
+
+/**
+ * mrc_hdr_parse_trimmed - parse what is left of a trimmed data packet
+ * @p: first byte after the UDP header
+ * @avail: bytes received from there
+ * @h: BTH, and METH and TSETH where they survived; ->ts is cleared when the
+ *	timestamp did not survive
+ *
+ * Return: MRC_DROP_NONE or why the packet must be dropped (MRC 1.0 §8.5).
+ */
+enum mrc_drop mrc_hdr_parse_trimmed(const u8 *p, u32 avail, struct mrc_hdr *h);
+
+/**
+ * mrc_hdr_len - bytes that mrc_hdr_build() will write
+ * @h: needs ->opcode and ->ts only
+ */
+u32 mrc_hdr_len(const struct mrc_hdr *h);
+
+/**
+ * mrc_hdr_build - write BTH and extended headers
+ * @h: headers; ->opcode must be an MRC 1.0 opcode
+ * @p: destination
+ * @room: bytes at @p
+ *
+ * Return: bytes written, 0 if @room is too small or the opcode is unknown.
+ */
+u32 mrc_hdr_build(const struct mrc_hdr *h, u8 *p, u32 room);
+
+/**
+ * mrc_icrc_start - ICRC over the masked IP, UDP and BTH headers
+ * @ip: inner IP header, IPv4 (20 bytes, no options) or IPv6 (40 bytes),
+ *	immediately followed in memory by UDP (8) and BTH (12)
+ *
+ * The version is read from the first nibble. The result is a running CRC
+ * register; continue with mrc_crc32() over everything from after the BTH to
+ * the end of the pad, then mrc_icrc_finish() (MRC 1.0 §2.4).
+ */
+u32 mrc_icrc_start(const u8 *ip);
+
+/* Final XOR; the result goes on the wire least significant byte first. */
+static inline u32 mrc_icrc_finish(u32 crc)
+{
+	return ~crc;
+}
+
+/* The register after the eight 0xFF bytes, §2.4. */
+#define MRC_ICRC_SEED	0xDEBB20E3u
+
+/**
+ * mrc_entropy_from_wire - 32-bit entropy of a received packet, §11.2
+ * @sport: UDP source port, host order
+ * @flow_label: IPv6 flow label (20 bits), 0 for IPv4
+ */
+static inline u32 mrc_entropy_from_wire(u16 sport, u32 flow_label)
+{
+	return (flow_label & 0xFFFF) << 16 | sport;
+}
+
+/* Nominal size of a data packet with @hdr_len header bytes, §7.1. */
+static inline u32 mrc_nominal_size(u32 hdr_len, u32 payload)
+{
+	return MRC_UDP_HLEN + hdr_len + ((payload + 3) & ~3u) + MRC_ICRC_LEN +
+	       MRC_NOMINAL_EXTRA;
+}
+
+#endif /* MRC_WIRE_H */
