@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Congestion control: selection by name, and "none", a fixed window that only
+ * bounds what a QP has in flight.
+ */
+#include "mrc_cc.h"
+#include "mrc_req.h"
+
+static void none_init(struct mrc_cc *cc, const struct mrc_cc_cfg *cfg)
+{
+	cc->cwnd = cfg->window ? cfg->window : MRC_CC_FIXED_WINDOW;
+	if (cc->cwnd < cfg->mtu)
+		cc->cwnd = cfg->mtu;
+}
+
+/* One packet may always be out, or a small window could stop a QP for good. */
+static bool none_can_send(const struct mrc_cc *cc, u64 inflight, u32 size)
+{
+	return !inflight || inflight + size <= cc->cwnd;
+}
+
+static void none_on_send(struct mrc_cc *cc, u32 size, u64 now)
+{
+}
+
+static void none_on_ack(struct mrc_cc *cc, const struct mrc_cc_ack *ack)
+{
+}
+
+static void none_on_loss(struct mrc_cc *cc, u32 size, u64 now)
+{
+}
+
+static void none_on_nack(struct mrc_cc *cc, u32 size, u8 reason, u64 rtt,
+			 u64 now)
+{
+}
+
+static bool none_ack_request(const struct mrc_cc *cc, u64 inflight)
+{
+	return cc->cwnd < cc->sack_threshold || inflight >= cc->cwnd ||
+	       cc->cwnd - inflight < cc->mtu;
+}
+
+const struct mrc_cc_ops mrc_cc_none = {
+	.name = "none",
+	.init = none_init,
+	.can_send = none_can_send,
+	.on_send = none_on_send,
+	.on_ack = none_on_ack,
+	.on_loss = none_on_loss,
+	.on_nack = none_on_nack,
+	.ack_request = none_ack_request,
+};
+
+static const struct mrc_cc_ops *const mrc_cc_all[] = {
+	&mrc_cc_none,
+};
+
+const struct mrc_cc_ops *mrc_cc_find(const char *name)
+{
+	size_t i;
+
+	if (!name)
+		return NULL;
+	for (i = 0; i < ARRAY_SIZE(mrc_cc_all); i++) {
+		if (!strcmp(mrc_cc_all[i]->name, name))
+			return mrc_cc_all[i];
+	}
+	return NULL;
+}
+
+void mrc_cc_init(struct mrc_cc *cc, const struct mrc_cc_ops *ops,
+		 const struct mrc_cc_cfg *cfg)
+{
+	memset(cc, 0, sizeof(*cc));
+	cc->ops = ops ? ops : &mrc_cc_none;
+	cc->mtu = cfg->mtu;
+	cc->sack_threshold = MRC_SACK_THRESHOLD;
+	cc->ops->init(cc, cfg);
+}

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Entropy values: the paths of one QP, their states and the spray policy.
+ *
+ * EVs are divided equally between ports. A walk first takes the next eligible
+ * port in turn and then the next usable EV of that port's own shuffled array,
+ * so a bad EV is always replaced by one of the same plane and load moves to
+ * another plane only when the port is down (MRC 1.0 §11.5) or when every EV of
+ * the port is ASSUMED_BAD or DENIED while another port has usable ones (a
+ * plane cut somewhere beyond the local link).
+ */
+#ifndef MRC_EV_H
+#define MRC_EV_H
+
+#include "mrc_port.h"
+#include "mrc_counters.h"
+
+#define MRC_MAX_PORTS		16	/* ports are 1-based: 1..16 */
+#define MRC_EV_DEFAULT		64	/* per QP, OP-28 */
+#define MRC_EV_MAX		1024
+#define MRC_EV_RESHUFFLE	16	/* rotations, §11.5 */
+#define MRC_EV_PROBES_GOOD	2	/* consecutive replies, OP-29 */
+#define MRC_EV_PROBE_MAX_NS	1000000000ull	/* pacing cap, §11.6 */
+#define MRC_EV_RTO_DEFAULT	4194304ull	/* ns, where a QP has no timer */
+
+/* MRC 1.0 §11.6 */
+enum mrc_ev_state {
+	MRC_EV_GOOD		= 0,
+	MRC_EV_DENIED		= 1,
+	MRC_EV_SKIP		= 2,
+	MRC_EV_ASSUMED_BAD	= 3,
+};
+
+/* Triggers of the state machine, §11.6 */
+enum mrc_ev_verdict {
+	MRC_EVV_OK,		/* data SACKed, m = 0: no change */
+	MRC_EVV_CE,		/* data SACK with m = 1 */
+	MRC_EVV_CONDEMNED,	/* SACK with m = 2 */
+	MRC_EVV_TRIM,		/* NACK TRIMMED, not LASTHOP */
+	MRC_EVV_LOSS,		/* untrimmed loss inferred (SACK or probe) */
+	MRC_EVV_TIMEOUT,	/* neither SACK nor trim within the interval */
+	MRC_EVV_PROBE_OK,	/* probe answered, m = 0 */
+	MRC_EVV_PROBE_CE,	/* probe answered, m = 1 */
+	MRC_EVV_PROBE_BAD,	/* probe answered, m = 2 */
+	MRC_EVV_PROBE_LOST,	/* reply deadline passed */
+	MRC_EVV_DENY,		/* controller */
+	MRC_EVV_ALLOW,		/* controller */
+	MRC_EVV_MAX
+};
+
+/**
+ * struct mrc_ev - one entropy value
+ * @entropy: what goes on the wire, §11.2
+ * @port: 1-based local port (plane)
+ * @state: enum mrc_ev_state
+ * @probe_good: consecutive good probe replies while ASSUMED_BAD
+ * @probe_out: a probe is outstanding
+ * @probe_id: id of the outstanding probe
+ * @probe_ivl: current probe interval, ns
+ * @probe_at: when the next probe is due, or when the outstanding one is lost
+ * @last_loss: time of the newest inferred loss, 0 = never
+ * @loss_tx: @tx at that time
+ * @drops: losses and timeouts seen on this EV
+ * @tx: packets sent on this EV
+ */
+struct mrc_ev {
+	u32 entropy;
+	u8 port;
+	u8 state;
+	u8 probe_good;
+	bool probe_out;
+	u16 probe_id;
+	u64 probe_ivl;
+	u64 probe_at;
+	u64 last_loss;
+	u32 drops;
+	u32 tx;
+	u32 loss_tx;
+};
+
+struct mrc_paths;
+
+/**
+ * struct mrc_paths_cfg - how to make an AUTO set
+ * @n_evs: EVs wanted, 1..MRC_EV_MAX; rounded up to a multiple of @n_ports (down
+ *	where that would exceed MRC_EV_MAX)
+ * @n_ports: ports of the device, 1..MRC_MAX_PORTS
+ * @ipv6: the flow label carries entropy[31:16]
+ * @trim_nack: the peer answers trims, so an untrimmed loss condemns the EV at
+ *	once; otherwise the first loss is SKIP, a second within 4 base RTTs
+ *	(OP-41) or 4 packets of the same EV ASSUMED_BAD
+ * @min_active: GOOD + SKIP EVs that must remain; 0 = a quarter of the set
+ * @rto: ns, first probe interval and reply deadline; 0 = MRC_EV_RTO_DEFAULT
+ * @base_rtt: ns
+ * @seed: unpredictable
+ * @ctr: may be NULL
+ * @on_state: called at each visible state change; may be NULL. SKIP shows as
+ *	GOOD (§11.6), so flips between these two are not reported
+ * @ctx: for @on_state
+ */
+struct mrc_paths_cfg {
+	u16 n_evs;
+	u8 n_ports;
+	bool ipv6;
+	bool trim_nack;
+	u16 min_active;
+	u64 rto;
+	u64 base_rtt;
+	u64 seed;
+	struct mrc_counters *ctr;
+	void (*on_state)(void *ctx, const struct mrc_paths *paths, u16 ev,
+			 u8 from, u8 to);
+	void *ctx;
+};
+
+/**
+ * struct mrc_spray_ops - spray policy, selected by name
+ * @name: "shuffle" is the default
+ * @pick: next EV for a data packet, -1 if none may be used
+ */
+struct mrc_spray_ops {
+	const char *name;
+	int (*pick)(struct mrc_paths *p, u64 now);
+};
+
+/* One port's walk. */
+struct mrc_ev_walk {
+	u16 first;	/* index of the port's first slot in order[] */
+	u16 n;		/* its EVs */
+	u16 cursor;
+	u16 rotations;
+	u16 usable;	/* GOOD + SKIP */
+	u16 bad_cursor;	/* of the ASSUMED_BAD round-robin */
+};
+
+/**
+ * struct mrc_paths - the EVs of one QP
+ * @ops: spray policy
+ * @ev: array of @n, in caller memory
+ * @order: shuffled indices, grouped by port
+ * @pos: inverse of @order
+ * @good_map: bitmap over positions in @order, EVs in GOOD
+ * @skip_map: same, SKIP
+ * @bad_map: same, ASSUMED_BAD
+ * @hash: open-addressed entropy -> index table of @hash_mask + 1 entries,
+ *	0xFFFF = empty
+ * @n: EVs
+ * @hash_mask: see @hash
+ * @n_ports: ports
+ * @next_port: whose turn it is
+ * @bad: EVs in ASSUMED_BAD
+ * @denied: EVs in DENIED
+ * @min_active: see struct mrc_paths_cfg
+ * @ports_up: bit N = local port N may send (bit 0 unused)
+ * @peer_ports: bit N = peer's port N receives, §12.3; all ones initially
+ * @fallback: port whose turn it is in the ASSUMED_BAD round-robin
+ * @probe_next: what mrc_paths_next_probe() returns
+ * @rng: state of the shuffle
+ * @walk: index 1..n_ports
+ * @cfg: copy
+ */
+struct mrc_paths {
+	const struct mrc_spray_ops *ops;
+	struct mrc_ev *ev;
+	u16 *order;
+	u16 *pos;
+	unsigned long *good_map;
+	unsigned long *skip_map;
+	unsigned long *bad_map;
+	u16 *hash;
+	u16 n;
+	u16 hash_mask;
+	u8 n_ports;
+	u8 next_port;
+	u16 bad;
+	u16 denied;
+	u16 min_active;
+	u32 ports_up;
+	u32 peer_ports;
+	u16 fallback;
+	u64 probe_next;
+	u64 rng;
+	struct mrc_ev_walk walk[MRC_MAX_PORTS + 1];
+	struct mrc_paths_cfg cfg;
+};
+
+/* Bytes of memory mrc_paths_init() needs for @cfg; 0 if @cfg is invalid. */
+size_t mrc_paths_mem(const struct mrc_paths_cfg *cfg);
+
+/**
+ * mrc_paths_init - build an AUTO set
+ * @p: state
+ * @cfg: copied
+ * @mem: mrc_paths_mem(@cfg) bytes, 8-aligned, owned by the caller
+ *
+ * All EVs start GOOD and all ports up. Entropies are unique within the set;
+ * source ports lie in 0xC000..0xFFFF.
+ *
+ * Return: 0 or -EINVAL.
+ */
+int mrc_paths_init(struct mrc_paths *p, const struct mrc_paths_cfg *cfg,
+		   void *mem);
+
+/* The policy called @name, NULL if there is none. */
+const struct mrc_spray_ops *mrc_spray_find(const char *name);
+
+/* Next EV for a data packet or -1 (counts and SKIP handling included). */
+int mrc_paths_pick(struct mrc_paths *p, u64 now);
+
+/* A usable EV other than @avoid (and if possible on another port), or -1. */
+int mrc_paths_pick_other(struct mrc_paths *p, int avoid, u64 now);
+
+/**
+ * mrc_paths_pick_ctrl - EV for a control packet, OP-30
+ * @p: read only; may run while the requester changes states
+ * @cursor: the caller's own walk position
+ * @port: port on which the answered packet arrived, preferred if up; 0 = any
+ *
+ * Return: a GOOD EV, else any EV whose port is up, else -1.
+ */
+int mrc_paths_pick_ctrl(const struct mrc_paths *p, u16 *cursor, u8 port);
+
+/* Index of @entropy or -1. For IPv4 sets only the low half is compared. */
+int mrc_paths_find(const struct mrc_paths *p, u32 entropy);
+
+/* Feed the state machine of §11.6. @ev out of range is ignored. */
+void mrc_paths_verdict(struct mrc_paths *p, int ev, enum mrc_ev_verdict v,
+		       u64 now);
+
+/* Newer base RTT and RTO of the QP, ns. */
+void mrc_paths_set_rtt(struct mrc_paths *p, u64 base_rtt, u64 rto);
+
+/* Ports on which we may send; no EV changes state (§11.6). */
+void mrc_paths_set_ports(struct mrc_paths *p, u32 ports_up);
+void mrc_paths_set_peer_ports(struct mrc_paths *p, u32 mask);
+
+/* Is @port usable (locally up, peer's up)? */
+bool mrc_paths_port_ok(const struct mrc_paths *p, u8 port);
+
+/*
+ * Probing of ASSUMED_BAD EVs (§9.5 b, §11.6): at most one outstanding per EV.
+ * next_probe: earliest time anything is due, ~0 if nothing. probe_due: expire
+ * lost probes up to @now, then return an EV to probe now (port ok) or -1.
+ * probe_sent: record it. probe_match: EV of outstanding probe @id, or -1.
+ */
+u64 mrc_paths_next_probe(const struct mrc_paths *p);
+int mrc_paths_probe_due(struct mrc_paths *p, u64 now);
+void mrc_paths_probe_sent(struct mrc_paths *p, int ev, u16 id, u64 now);
+int mrc_paths_probe_match(const struct mrc_paths *p, u16 id);
+
+#endif /* MRC_EV_H */

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Which EV the next packet takes, MRC 1.0 §11.5. Bitmaps over the shuffled
+ * order make every choice a search for a set bit, however many EVs are
+ * skipped or condemned.
+ */
+#include "mrc_ev_priv.h"
+
+/* A random number below @n. */
+static u32 random_below(struct mrc_paths *p, u32 n)
+{
+	return (u32)((u64)mrc_ev_random(p) * n >> 32);
+}
+
+void mrc_spray_reorder(struct mrc_paths *p, u8 port)
+{
+	const struct mrc_ev_walk *w = &p->walk[port];
+	u32 end = w->first + w->n;
+	u32 pos, with;
+	u16 tmp;
+
+	for (pos = end - 1; pos > w->first; pos--) {
+		with = w->first + random_below(p, pos - w->first + 1);
+		tmp = p->order[pos];
+		p->order[pos] = p->order[with];
+		p->order[with] = tmp;
+	}
+	for (pos = w->first; pos < end; pos++) {
+		p->pos[p->order[pos]] = (u16)pos;
+		mrc_ev_map_clear(p->good_map, pos);
+		mrc_ev_map_clear(p->skip_map, pos);
+		mrc_ev_map_clear(p->bad_map, pos);
+		mrc_ev_map_set(mrc_ev_map(p, p->ev[p->order[pos]].state), pos);
+	}
+}
+
+/*
+ * One step of the walk of a port with usable EVs. The SKIP met first goes back
+ * to GOOD and is passed over; further ones are passed over as they are. If
+ * there is no GOOD one the walk comes round to the EV it has just reset, one
+ * rotation later.
+ */
+static int walk_port(struct mrc_paths *p, u8 port, u64 now)
+{
+	struct mrc_ev_walk *w = &p->walk[port];
+	u32 end = w->first + w->n;
+	bool reset = false;
+	u32 good, skip;
+
+	for (;;) {
+		good = mrc_ev_map_find(p->good_map, w->cursor, end);
+		if (!reset) {
+			skip = mrc_ev_map_find(p->skip_map, w->cursor, good);
+			if (skip < good) {
+				reset = true;
+				mrc_ev_set_state(p, p->order[skip],
+						 MRC_EV_GOOD, now);
+			}
+		}
+		if (good < end)
+			break;
+		w->cursor = w->first;
+		if (++w->rotations >= MRC_EV_RESHUFFLE) {
+			w->rotations = 0;
+			mrc_spray_reorder(p, port);
+		}
+	}
+	w->cursor = (u16)(good + 1);
+	return p->order[good];
+}
+
+static u8 port_after(const struct mrc_paths *p, u8 port)
+{
+	return port < p->n_ports ? (u8)(port + 1) : 1;
+}
+
+/* First set bit among the EVs of @w from @from on, going round; -1 if none. */
+static int find_round(const unsigned long *map, const struct mrc_ev_walk *w,
+		      u32 from)
+{
+	u32 end = w->first + w->n;
+	u32 pos = mrc_ev_map_find(map, from, end);
+
+	if (pos == end)
+		pos = mrc_ev_map_find(map, w->first, end);
+	return pos == end ? -1 : (int)pos;
+}
+
+/* No usable EV on any port: traffic must not stop, so try the bad ones. */
+static int pick_bad(struct mrc_paths *p)
+{
+	struct mrc_ev_walk *w;
+	int pos;
+	u8 port;
+	u8 k;
+
+	if (!p->bad)
+		return -1;
+	for (k = 0; k < p->n_ports; k++) {
+		port = (u8)p->fallback;
+		p->fallback = port_after(p, port);
+		if (!mrc_paths_port_ok(p, port))
+			continue;
+		w = &p->walk[port];
+		pos = find_round(p->bad_map, w, w->bad_cursor);
+		if (pos >= 0) {
+			w->bad_cursor = (u16)(pos + 1);
+			return p->order[pos];
+		}
+	}
+	return -1;
+}
+
+static int shuffle_pick(struct mrc_paths *p, u64 now)
+{
+	u8 port;
+	u8 k;
+
+	for (k = 0; k < p->n_ports; k++) {
+		port = p->next_port;
+		p->next_port = port_after(p, port);
+		if (p->walk[port].usable && mrc_paths_port_ok(p, port))
+			return walk_port(p, port, now);
+	}
+	return pick_bad(p);
+}
+
+const struct mrc_spray_ops mrc_spray_shuffle = {
+	.name = "shuffle",
+	.pick = shuffle_pick,
+};
+
+static const struct mrc_spray_ops *const mrc_spray_all[] = {
+	&mrc_spray_shuffle,
+};
+
+const struct mrc_spray_ops *mrc_spray_find(const char *name)
+{
+	size_t i;
+
+	if (!name)
+		return NULL;
+	for (i = 0; i < ARRAY_SIZE(mrc_spray_all); i++) {
+		if (!strcmp(mrc_spray_all[i]->name, name))
+			return mrc_spray_all[i];
+	}
+	return NULL;
+}
+
+int mrc_paths_pick(struct mrc_paths *p, u64 now)
+{
+	int i;
+
+	/* The default without an indirect call. */
+	if (p->ops == &mrc_spray_shuffle)
+		i = shuffle_pick(p, now);
+	else
+		i = p->ops->pick(p, now);
+	if (i >= 0)
+		p->ev[i].tx++;
+	return i;
+}
+
+/* An EV of @port listed in @map, but not the one at @avoid; -1 if none. */
+static int pick_listed(struct mrc_paths *p, const unsigned long *map, u8 port,
+		       int avoid)
+{
+	const struct mrc_ev_walk *w = &p->walk[port];
+	int pos;
+
+	/* Off the walk, so that probes do not disturb the order of data. */
+	pos = find_round(map, w, w->first + random_below(p, w->n));
+	if (pos >= 0 && pos == avoid)
+		pos = find_round(map, w, (u32)pos + 1);
+	return pos == avoid ? -1 : pos;
+}
+
+static int pick_usable(struct mrc_paths *p, u8 port, int avoid)
+{
+	int pos;
+
+	if (!p->walk[port].usable || !mrc_paths_port_ok(p, port))
+		return -1;
+	pos = pick_listed(p, p->good_map, port, avoid);
+	if (pos < 0)
+		pos = pick_listed(p, p->skip_map, port, avoid);
+	return pos;
+}
+
+int mrc_paths_pick_other(struct mrc_paths *p, int avoid, u64 now)
+{
+	bool known = avoid >= 0 && avoid < p->n;
+	u8 home = known ? p->ev[avoid].port : 0;
+	u8 port = (u8)(random_below(p, p->n_ports) + 1);
+	int pos = -1;
+	u8 k;
+
+	for (k = 0; k < p->n_ports && pos < 0; k++) {
+		if (port != home)
+			pos = pick_usable(p, port, -1);
+		port = port_after(p, port);
+	}
+	if (pos < 0 && home)
+		pos = pick_usable(p, home, p->pos[avoid]);
+	if (pos < 0)
+		return -1;
+	p->ev[p->order[pos]].tx++;
+	return p->order[pos];
+}
+
+#define STATE_BIT(s)		(1u << (s))
+
+/*
+ * First EV from @from on whose state is in @states, on @port (0 = any) if that
+ * may be used. Looks at the EVs in their fixed order: the shuffled one belongs
+ * to the requester, which may be changing it.
+ */
+static int ctrl_scan(const struct mrc_paths *p, u32 from, u8 port, u32 states)
+{
+	u32 i = from % p->n;
+	const struct mrc_ev *ev;
+	u32 k;
+
+	for (k = 0; k < p->n; k++) {
+		ev = &p->ev[i];
+		if ((!port || ev->port == port) &&
+		    (states & STATE_BIT(mrc_read_once(ev->state))) &&
+		    mrc_paths_port_ok(p, ev->port))
+			return (int)i;
+		i = i + 1 < p->n ? i + 1 : 0;
+	}
+	return -1;
+}
+
+int mrc_paths_pick_ctrl(const struct mrc_paths *p, u16 *cursor, u8 port)
+{
+	const u32 good = STATE_BIT(MRC_EV_GOOD);
+	const u32 bad = STATE_BIT(MRC_EV_SKIP) | STATE_BIT(MRC_EV_ASSUMED_BAD);
+	const u32 denied = STATE_BIT(MRC_EV_DENIED);
+	int i = -1;
+
+	if (port && mrc_paths_port_ok(p, port))
+		i = ctrl_scan(p, *cursor, port, good);
+	if (i < 0)
+		i = ctrl_scan(p, *cursor, 0, good);
+	if (i < 0)
+		i = ctrl_scan(p, *cursor, 0, bad);
+	/* Denied for data; feedback is still better sent than not, OP-30. */
+	if (i < 0)
+		i = ctrl_scan(p, *cursor, 0, denied);
+	if (i >= 0)
+		*cursor = (u16)(i + 1);
+	return i;
+}
