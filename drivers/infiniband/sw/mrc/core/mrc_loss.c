@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* Requester: what counts as lost, MRC 1.0 §9.2, §9.3, §9.5. */
+#include "mrc_req_priv.h"
+
+/*
+ * How many PSNs above a hole must have been received (OP-22): one and a half
+ * windows of full packets, so that reordering between paths, which cannot
+ * exceed what is in flight, never looks like a loss.
+ */
+u32 mrc_req_loss_range(const struct mrc_req *req)
+{
+	u64 r = (u64)req->cc->cwnd * 3 >> (req->pmtu_shift + 1);
+
+	if (r < 5)
+		r = 5;
+	if (r > req->window / 2)
+		r = req->window / 2;
+	return (u32)r;
+}
+
+/*
+ * How much older than a probe a transmission must be to be missed by the
+ * probe's reply: the usual bound of a round trip, since both took paths of
+ * different length.
+ */
+u64 mrc_req_loss_time(const struct mrc_req *req)
+{
+	u64 t = req->srtt + 4 * req->rttvar;
+
+	return t > req->base_rtt ? t : req->base_rtt;
+}
+
+/**
+ * mrc_req_lose - a transmission is lost: queue the packet for retransmission
+ * @req: requester
+ * @psn: outstanding, neither acked nor lost
+ * @cause: enum mrc_loss_cause
+ * @hold: earliest time of the retransmission, 0 = at once
+ * @now: ns
+ *
+ * A NACK's caller tells the path state and congestion control itself, because
+ * the reaction depends on the reason (MRC 1.0 §8.4, §9.2).
+ */
+void mrc_req_lose(struct mrc_req *req, u32 psn, u8 cause, u64 hold, u64 now)
+{
+	struct mrc_tx_pkt *pkt = mrc_req_pkt(req, psn);
+	const u8 port = req->paths->ev[pkt->ev].port;
+	static const u16 ctr[] = {
+		[MRC_LOSS_SACK] = MRC_CTR_LOSS_SACK,
+		[MRC_LOSS_PROBE] = MRC_CTR_LOSS_PROBE,
+		[MRC_LOSS_NACK] = MRC_CTR_LOSS_NACK,
+		[MRC_LOSS_TIMEOUT] = MRC_CTR_LOSS_TIMEOUT,
+	};
+
+	mrc_assert(!mrc_req_is_acked(req, psn) && !mrc_req_is_lost(req, psn));
+	if (pkt->inflight) {
+		pkt->inflight = false;
+		req->inflight -= pkt->nominal;
+	}
+	mrc_bit_set(req->lost, req->ring_mask, psn);
+	req->n_lost++;
+	pkt->hold_until = hold;
+	req->held_until = 0;
+	mrc_ctr_add(req->cfg.ctr, port, (enum mrc_counter)ctr[cause], 1);
+	if (cause != MRC_LOSS_NACK) {
+		/* The port being down explains the loss; §11.6: no state. */
+		if (mrc_paths_port_ok(req->paths, port))
+			mrc_paths_verdict(req->paths, pkt->ev,
+					  cause == MRC_LOSS_TIMEOUT ?
+					  MRC_EVV_TIMEOUT : MRC_EVV_LOSS, now);
+		req->cc->ops->on_loss(req->cc, pkt->nominal, now);
+	}
+	if (req->cfg.on_loss)
+		req->cfg.on_loss(req->cfg.ctx, psn, pkt->ev, cause);
+}
+
+/*
+ * Holes far enough below the highest PSN received, §9.3. Each PSN is inferred
+ * lost at most once (the bitmap "fast"); later losses of the same PSN are left
+ * to NACKs, probes and the timer.
+ */
+void mrc_req_infer(struct mrc_req *req, u64 now)
+{
+	u32 range = mrc_req_loss_range(req);
+	u32 dist = (u32)mrc_psn_diff(req->high, req->cack);
+	u64 limit, guard;
+	u32 n, off = 0;
+
+	if (dist <= range)
+		return;
+	n = dist - range;
+	guard = req->base_rtt / 4;
+	limit = mrc_req_pkt(req, req->high)->sent_at;
+	limit = limit > guard ? limit - guard : 0;
+	for (;;) {
+		u32 psn;
+
+		off += mrc_ring_next_clear3(req->acked, req->lost, req->fast,
+					    req->ring_mask, req->cack + 1 + off,
+					    n - off);
+		if (off >= n)
+			return;
+		psn = mrc_psn_add(req->cack, (s32)off + 1);
+		if (mrc_req_pkt(req, psn)->sent_at <= limit) {
+			mrc_bit_set(req->fast, req->ring_mask, psn);
+			mrc_req_lose(req, psn, MRC_LOSS_SACK, 0, now);
+		}
+		off++;
+	}
+}
+
+/*
+ * A probe reply describes all that had arrived up to its map's end, whether
+ * anything above did or not: PSNs of the map that are missing and were sent
+ * long enough before the probe are lost, §9.5.
+ */
+void mrc_req_probe_holes(struct mrc_req *req, const struct mrc_seth *s,
+			 u64 probe_at, u64 now)
+{
+	const u64 age = mrc_req_loss_time(req);
+	u32 i;
+
+	for (i = 0; i < 64; i++) {
+		u32 psn = mrc_psn_add(s->cack_psn, s->sack_offset + (s32)i);
+
+		if (s->bitmap >> i & 1 ||
+		    mrc_psn_diff(psn, s->cack_psn) <= 0 ||
+		    !mrc_req_outstanding(req, psn) ||
+		    mrc_req_is_acked(req, psn) || mrc_req_is_lost(req, psn))
+			continue;
+		if (mrc_req_pkt(req, psn)->sent_at + age <= probe_at)
+			mrc_req_lose(req, psn, MRC_LOSS_PROBE, 0, now);
+	}
+}

@@ -1,0 +1,681 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Requester: send queue, choice of the next packet, window, completions.
+ * MRC 1.0 §5, §6. Feedback is in mrc_req_fb.c, losses in mrc_loss.c, time in
+ * mrc_timer.c.
+ */
+#include "mrc_req_priv.h"
+
+#define MRC_SQ_DEPTH_MAX	32768u
+
+static bool mrc_req_cfg_ok(const struct mrc_req_cfg *cfg)
+{
+	if (!cfg->sq_depth || cfg->sq_depth > MRC_SQ_DEPTH_MAX ||
+	    cfg->sq_depth & (cfg->sq_depth - 1))
+		return false;
+	if (cfg->pmtu < 256 || cfg->pmtu > 4096 ||
+	    cfg->pmtu & (cfg->pmtu - 1))
+		return false;
+	if (!cfg->mpr || cfg->mpr > MRC_MPR_MAX || !cfg->max_wimm)
+		return false;
+	if (cfg->sq_psn & ~MRC_PSN_MASK)
+		return false;
+	return cfg->linear_cnt <= MRC_RETRY_LINEAR_MAX &&
+	       cfg->exp_cnt <= MRC_RETRY_EXP_INFINITE;
+}
+
+/* One record for each PSN of the window; the newest one outlives its SACK. */
+static u32 mrc_req_ring(const struct mrc_req_cfg *cfg)
+{
+	return mrc_roundup_pow2((u32)cfg->mpr * MRC_MPR_UNIT);
+}
+
+size_t mrc_req_mem(const struct mrc_req_cfg *cfg)
+{
+	size_t ring;
+
+	if (!mrc_req_cfg_ok(cfg))
+		return 0;
+	/* At most 2^15 of each: far from overflowing. */
+	ring = mrc_req_ring(cfg);
+	return ring * sizeof(struct mrc_tx_pkt) +
+	       (size_t)cfg->sq_depth * sizeof(struct mrc_tx_wqe) +
+	       4 * mrc_map_words((u32)ring) * sizeof(unsigned long);
+}
+
+int mrc_req_init(struct mrc_req *req, const struct mrc_req_cfg *cfg,
+		 struct mrc_paths *paths, struct mrc_cc *cc, void *mem)
+{
+	u32 ring;
+	size_t words;
+
+	if (!mrc_req_cfg_ok(cfg) || !paths || !cc || !mem)
+		return -EINVAL;
+	ring = mrc_req_ring(cfg);
+	words = mrc_map_words(ring);
+	memset(req, 0, sizeof(*req));
+	req->cfg = *cfg;
+	req->paths = paths;
+	req->cc = cc;
+	req->ring_mask = ring - 1;
+	req->pkt = (struct mrc_tx_pkt *)mem;
+	req->wqe = (struct mrc_tx_wqe *)(req->pkt + ring);
+	req->acked = (unsigned long *)(req->wqe + cfg->sq_depth);
+	req->lost = req->acked + words;
+	req->fast = req->lost + words;
+	req->spurious = req->fast + words;
+	while (1u << req->pmtu_shift < cfg->pmtu)
+		req->pmtu_shift++;
+	req->next_psn = cfg->sq_psn;
+	req->cack = mrc_psn_add(cfg->sq_psn, -1);
+	req->high = req->cack;
+	req->tack = req->cack;
+	req->window = (u32)cfg->mpr * MRC_MPR_UNIT;
+	req->base_rtt = cfg->base_rtt ? cfg->base_rtt : MRC_BASE_RTT_DEFAULT;
+	req->timer_at = MRC_NEVER;
+	req->silence_at = MRC_NEVER;
+	req->verdict = MRC_TX_IDLE;
+	req->state = MRC_REQ_READY;
+	return 0;
+}
+
+bool mrc_req_can_post(const struct mrc_req *req)
+{
+	return req->wq_post - req->wq_reap < req->cfg.sq_depth;
+}
+
+int mrc_req_post(struct mrc_req *req, const struct mrc_wr *wr, u64 now)
+{
+	struct mrc_tx_wqe *wqe;
+	u32 slot;
+
+	if (wr->len > MRC_MAX_MSG ||
+	    (wr->op != MRC_WR_WRITE && wr->op != MRC_WR_WRITE_IMM))
+		return -EINVAL;
+	if (!mrc_req_can_post(req))
+		return -ENOSPC;
+	slot = req->wq_post & (req->cfg.sq_depth - 1);
+	wqe = &req->wqe[slot];
+	memset(wqe, 0, sizeof(*wqe));
+	wqe->wr = *wr;
+	wqe->npkts = wr->len ? ((wr->len - 1) >> req->pmtu_shift) + 1 : 1;
+	wqe->state = MRC_WQE_POSTED;
+	wqe->msn = req->msn++;
+	if (wr->op == MRC_WR_WRITE_IMM)
+		wqe->rqmsn = req->rqmsn++;
+	req->wq_post++;
+	if (req->state == MRC_REQ_ERROR) {
+		wqe->state = MRC_WQE_DONE;
+		wqe->status = MRC_WC_FLUSH;
+		req->wq_send = req->wq_post;
+		req->wq_done = req->wq_post;
+	}
+	return (int)slot;
+}
+
+/* Headers of packet @index of @wqe, MRC 1.0 §3, §4. */
+static void mrc_req_data_hdr(const struct mrc_req *req,
+			     const struct mrc_tx_wqe *wqe, u32 index, u64 now,
+			     struct mrc_tx_desc *desc)
+{
+	const bool imm = wqe->wr.op == MRC_WR_WRITE_IMM;
+	const bool last = index + 1 == wqe->npkts;
+	struct mrc_hdr *h = &desc->hdr;
+	u32 left;
+
+	desc->off = index << req->pmtu_shift;
+	left = wqe->wr.len - desc->off;
+	desc->len = left < req->cfg.pmtu ? left : req->cfg.pmtu;
+	if (wqe->npkts == 1)
+		h->opcode = imm ? MRC_OP_WRITE_ONLY_IMM : MRC_OP_WRITE_ONLY;
+	else if (!index)
+		h->opcode = MRC_OP_WRITE_FIRST;
+	else if (!last)
+		h->opcode = MRC_OP_WRITE_MIDDLE;
+	else
+		h->opcode = imm ? MRC_OP_WRITE_LAST_IMM : MRC_OP_WRITE_LAST;
+	h->pad = (u8)(-desc->len & 3);
+	h->se = last && imm && wqe->wr.se;
+	h->pkey = req->cfg.pkey;
+	h->dqp = req->cfg.dqpn;
+	h->msn = wqe->msn;
+	h->rqmsn = wqe->rqmsn;
+	if (req->cfg.use_ts) {
+		h->ts = true;
+		h->tstamp = (u16)(now >> MRC_TS_SHIFT);
+		h->ftype = MRC_TS_FTYPE;
+	}
+	if (wqe->wr.len) {
+		h->reth.va = wqe->wr.va + desc->off;
+		h->reth.rkey = wqe->wr.rkey;
+		h->reth.dmalen = wqe->wr.len;
+	}
+	if (last && imm)
+		h->reth.imm = wqe->wr.imm;
+	h->payload_len = desc->len;
+	h->hdr_len = (u16)mrc_hdr_len(h);
+}
+
+/*
+ * MRC 1.0 §6.1: should this packet ask for a SACK at once? @inflight counts
+ * it already, @more says that other packets are ready to follow it, @room that
+ * the windows of sequence numbers admit another new one.
+ */
+static bool mrc_req_want_ack(const struct mrc_req *req,
+			     const struct mrc_tx_wqe *wqe, u32 index,
+			     u64 inflight, bool more, bool room)
+{
+	if (index + 1 == wqe->npkts &&
+	    (wqe->wr.op == MRC_WR_WRITE_IMM || !more))
+		return true;
+	return !room ||
+	       !req->cc->ops->can_send(req->cc, inflight, req->cc->mtu) ||
+	       req->cc->ops->ack_request(req->cc, inflight);
+}
+
+/* Common end of everything that hands out a data packet. */
+static void mrc_req_count_tx(struct mrc_req *req,
+			     const struct mrc_tx_desc *desc, u64 now)
+{
+	struct mrc_counters *ctr = req->cfg.ctr;
+
+	mrc_ctr_add(ctr, desc->port, MRC_CTR_TX_DATA, 1);
+	mrc_ctr_add(ctr, desc->port, MRC_CTR_TX_DATA_BYTES, desc->len);
+	req->stat_pkts++;
+	if (desc->hdr.rtx) {
+		mrc_ctr_add(ctr, desc->port, MRC_CTR_TX_RTX, 1);
+		req->stat_rtx++;
+	}
+	req->last_tx = now;
+	req->no_ev_at = 0;
+}
+
+static bool mrc_req_pick_ev(struct mrc_req *req, u64 now,
+			    struct mrc_tx_desc *desc)
+{
+	int ev = mrc_paths_pick(req->paths, now);
+
+	if (ev < 0)
+		return false;
+	desc->ev = ev;
+	desc->port = req->paths->ev[ev].port;
+	desc->entropy = req->paths->ev[ev].entropy;
+	return true;
+}
+
+/* A stall that only a port or the controller can end, §11.5. */
+static enum mrc_tx_verdict mrc_req_no_ev(struct mrc_req *req, u64 now)
+{
+	if (!req->no_ev_at)
+		req->no_ev_at = now;
+	mrc_req_arm(req, now);
+	return MRC_TX_WAIT_EV;
+}
+
+/* Gates and transmission of outstanding or new packet @psn, MRC 1.0 §6. */
+static enum mrc_tx_verdict mrc_req_emit(struct mrc_req *req, u32 psn, u32 slot,
+					u32 index, bool rtx, u64 now,
+					struct mrc_tx_desc *desc)
+{
+	struct mrc_tx_wqe *wqe = &req->wqe[slot];
+	struct mrc_tx_pkt *pkt = mrc_req_pkt(req, psn);
+	bool more, room = true;
+	u32 nominal;
+
+	memset(desc, 0, sizeof(*desc));
+	mrc_req_data_hdr(req, wqe, index, now, desc);
+	nominal = mrc_nominal_size(desc->hdr.hdr_len, desc->len);
+	/* With nothing in flight no feedback would ever reopen the window. */
+	if (req->inflight &&
+	    !req->cc->ops->can_send(req->cc, req->inflight, nominal))
+		return MRC_TX_WAIT_CWND;
+	if (!mrc_req_pick_ev(req, now, desc))
+		return mrc_req_no_ev(req, now);
+
+	if (rtx) {
+		more = req->wq_send != req->wq_post || req->n_lost > 1;
+	} else {
+		more = req->wq_post - req->wq_send > 1;
+		room = mrc_psn_diff(psn, req->cack) < (s32)req->window &&
+		       mrc_psn_diff(psn, req->tack) < MRC_TACK_RANGE;
+	}
+	desc->hdr.psn = psn;
+	desc->hdr.rtx = rtx;
+	desc->hdr.a = mrc_req_want_ack(req, wqe, index,
+				       req->inflight + nominal, more, room);
+	desc->tc = rtx ? MRC_TC_DATA_RETX : MRC_TC_DATA;
+	desc->ect = true;
+	desc->data = true;
+	desc->slot = slot;
+
+	if (rtx) {
+		if (pkt->rtx_count < 2)
+			pkt->rtx_count++;
+	} else {
+		memset(pkt, 0, sizeof(*pkt));
+		pkt->slot = slot;
+		pkt->index = index;
+	}
+	pkt->nominal = nominal;
+	pkt->sent_at = now;
+	pkt->ev = (u16)desc->ev;
+	pkt->hold_until = 0;
+	pkt->inflight = true;
+	req->inflight += nominal;
+	req->cc->ops->on_send(req->cc, nominal, now);
+	mrc_req_count_tx(req, desc, now);
+	return MRC_TX_PACKET;
+}
+
+/* Oldest lost packet that is not held back; @psn is valid if true. */
+static bool mrc_req_next_lost(struct mrc_req *req, u64 now, u32 *psn)
+{
+	u32 span = mrc_req_span(req);
+	u64 until = MRC_NEVER;
+	u32 off = 0;
+
+	if (!req->n_lost || now < req->held_until)
+		return false;
+	for (;;) {
+		struct mrc_tx_pkt *pkt;
+
+		off += mrc_ring_next_set(req->lost, req->ring_mask,
+					 req->cack + 1 + off, span - off);
+		if (off >= span)
+			break;
+		*psn = mrc_psn_add(req->cack, (s32)off + 1);
+		pkt = mrc_req_pkt(req, *psn);
+		if (pkt->hold_until <= now) {
+			req->held_until = 0;
+			return true;
+		}
+		if (pkt->hold_until < until)
+			until = pkt->hold_until;
+		off++;
+	}
+	req->held_until = until;
+	return false;
+}
+
+static enum mrc_tx_verdict mrc_req_send_lost(struct mrc_req *req, u32 psn,
+					     u64 now, struct mrc_tx_desc *desc)
+{
+	struct mrc_tx_pkt *pkt = mrc_req_pkt(req, psn);
+	enum mrc_tx_verdict v;
+
+	v = mrc_req_emit(req, psn, pkt->slot, pkt->index, true, now, desc);
+	if (v == MRC_TX_PACKET) {
+		mrc_bit_clear(req->lost, req->ring_mask, psn);
+		req->n_lost--;
+		mrc_req_arm(req, now);
+	}
+	return v;
+}
+
+static enum mrc_tx_verdict mrc_req_send_new(struct mrc_req *req, u64 now,
+					    struct mrc_tx_desc *desc)
+{
+	const u32 psn = req->next_psn;
+	struct mrc_tx_wqe *wqe;
+	enum mrc_tx_verdict v;
+	bool imm;
+
+	if (req->wq_send == req->wq_post)
+		return req->n_lost ? MRC_TX_WAIT_HOLD : MRC_TX_IDLE;
+	wqe = mrc_req_wqe(req, req->wq_send);
+	imm = wqe->wr.op == MRC_WR_WRITE_IMM;
+	if (!wqe->sent && imm && req->wimm_out >= req->cfg.max_wimm)
+		return MRC_TX_WAIT_WIMM;
+	if (mrc_psn_diff(psn, req->cack) > (s32)req->window)
+		return MRC_TX_WAIT_MPR;
+	if (mrc_req_tack_limit(req)) {
+		mrc_req_arm(req, now);
+		return MRC_TX_WAIT_MPR;
+	}
+	v = mrc_req_emit(req, psn, req->wq_send & (req->cfg.sq_depth - 1),
+			 wqe->sent, false, now, desc);
+	if (v != MRC_TX_PACKET)
+		return v;
+
+	/* Silence is counted from the moment that something is awaited. */
+	if (req->silence_at == MRC_NEVER)
+		req->silence_at = now + mrc_req_silence(req);
+	mrc_bit_clear(req->acked, req->ring_mask, psn);
+	mrc_bit_clear(req->lost, req->ring_mask, psn);
+	mrc_bit_clear(req->fast, req->ring_mask, psn);
+	mrc_bit_clear(req->spurious, req->ring_mask, psn);
+	req->next_psn = mrc_psn_add(psn, 1);
+	if (!wqe->sent) {
+		wqe->first_psn = psn;
+		wqe->state = MRC_WQE_STARTED;
+		if (imm)
+			req->wimm_out++;
+	}
+	if (++wqe->sent == wqe->npkts)
+		req->wq_send++;
+	mrc_req_arm(req, now);
+	return v;
+}
+
+/*
+ * Everything is SACKed but the transport ACK is missing: the newest PSN goes
+ * again; as a duplicate it makes the responder repeat the ACK (MRC 1.0 §7.3,
+ * §9.4). It is known received, so it counts neither as in flight nor as a
+ * retransmission that recovers a loss.
+ */
+static enum mrc_tx_verdict mrc_req_send_last(struct mrc_req *req, u64 now,
+					     struct mrc_tx_desc *desc)
+{
+	const u32 psn = mrc_req_newest(req);
+	struct mrc_tx_pkt *pkt = mrc_req_pkt(req, psn);
+	struct mrc_tx_wqe *wqe = &req->wqe[pkt->slot];
+
+	memset(desc, 0, sizeof(*desc));
+	mrc_req_data_hdr(req, wqe, pkt->index, now, desc);
+	if (!mrc_req_pick_ev(req, now, desc))
+		return mrc_req_no_ev(req, now);
+	desc->hdr.psn = psn;
+	desc->hdr.rtx = true;
+	desc->hdr.a = true;
+	desc->tc = MRC_TC_DATA_RETX;
+	desc->ect = true;
+	desc->data = true;
+	desc->slot = pkt->slot;
+	pkt->sent_at = now;
+	req->rtx_last = false;
+	mrc_ctr_add(req->cfg.ctr, desc->port, MRC_CTR_RTX_LAST_PSN, 1);
+	mrc_req_count_tx(req, desc, now);
+	mrc_req_arm(req, now);
+	return MRC_TX_PACKET;
+}
+
+static void mrc_req_probe_desc(struct mrc_req *req, int ev, u64 now,
+			       struct mrc_tx_desc *desc)
+{
+	struct mrc_probe_rec *rec = &req->probe_log[req->probe_pos];
+	struct mrc_hdr *h = &desc->hdr;
+
+	memset(desc, 0, sizeof(*desc));
+	desc->ev = ev;
+	desc->port = req->paths->ev[ev].port;
+	desc->entropy = req->paths->ev[ev].entropy;
+	desc->tc = MRC_TC_DATA;
+	desc->ect = true;
+	h->opcode = MRC_OP_PROBE;
+	h->pkey = req->cfg.pkey;
+	h->dqp = req->cfg.dqpn;
+	h->tstamp = (u16)(now >> MRC_TS_SHIFT);
+	h->ftype = MRC_TS_FTYPE;
+	h->peth.probe_id = req->probe_id++;
+	h->peth.spdcid = (u16)req->cfg.qpn;
+	h->peth.dpdcid = (u16)req->cfg.dqpn;
+	h->hdr_len = (u16)mrc_hdr_len(h);
+	rec->id = h->peth.probe_id;
+	rec->at = now;
+	req->probe_pos = (u8)((req->probe_pos + 1) % MRC_PROBE_LOG);
+	mrc_ctr_add(req->cfg.ctr, desc->port, MRC_CTR_TX_PROBE, 1);
+}
+
+/* Silence probe, §9.5 (a): on another EV than that of the oldest packet. */
+static bool mrc_req_silence_probe(struct mrc_req *req, u64 now,
+				  struct mrc_tx_desc *desc)
+{
+	u32 off = mrc_req_first_unacked(req);
+	int ev;
+
+	req->probe_now = false;
+	if (off == mrc_req_span(req)) {
+		req->silence_at = MRC_NEVER;
+		return false;
+	}
+	ev = mrc_req_pkt(req, req->cack + 1 + off)->ev;
+	ev = mrc_paths_pick_other(req->paths, ev, now);
+	if (ev < 0)
+		ev = mrc_paths_pick(req->paths, now);
+	if (ev < 0) {
+		req->silence_at = now + mrc_req_silence(req);
+		return false;
+	}
+	mrc_req_probe_desc(req, ev, now, desc);
+	req->probe_out = true;
+	req->probe_out_id = desc->hdr.peth.probe_id;
+	req->probe_out_ev = (u16)ev;
+	req->probe_out_at = now;
+	req->last_probe = now;
+	if (req->silence_shift < MRC_SILENCE_SHIFT_MAX)
+		req->silence_shift++;
+	req->silence_at = now + mrc_req_silence(req);
+	return true;
+}
+
+/* Probe of an ASSUMED_BAD EV, §9.5 (b). */
+static bool mrc_req_ev_probe(struct mrc_req *req, u64 now,
+			     struct mrc_tx_desc *desc)
+{
+	int ev;
+
+	if (now < mrc_paths_next_probe(req->paths))
+		return false;
+	ev = mrc_paths_probe_due(req->paths, now);
+	if (ev < 0)
+		return false;
+	mrc_req_probe_desc(req, ev, now, desc);
+	mrc_paths_probe_sent(req->paths, ev, desc->hdr.peth.probe_id, now);
+	return true;
+}
+
+static enum mrc_tx_verdict mrc_req_choose(struct mrc_req *req, u64 now,
+					  struct mrc_tx_desc *desc)
+{
+	u32 psn;
+
+	if (req->state == MRC_REQ_ERROR)
+		return MRC_TX_ERROR;
+	if ((req->probe_now || now >= req->silence_at) &&
+	    mrc_req_silence_probe(req, now, desc))
+		return MRC_TX_PACKET;
+	if (mrc_req_ev_probe(req, now, desc))
+		return MRC_TX_PACKET;
+	if (req->rtx_last) {
+		if (mrc_req_all_acked(req) && mrc_req_tack_pending(req))
+			return mrc_req_send_last(req, now, desc);
+		req->rtx_last = false;
+	}
+	if (mrc_req_next_lost(req, now, &psn))
+		return mrc_req_send_lost(req, psn, now, desc);
+	return mrc_req_send_new(req, now, desc);
+}
+
+enum mrc_tx_verdict mrc_req_next(struct mrc_req *req, u64 now,
+				 struct mrc_tx_desc *desc)
+{
+	enum mrc_tx_verdict v = mrc_req_choose(req, now, desc);
+
+	if (v != req->verdict) {
+		struct mrc_counters *ctr = req->cfg.ctr;
+
+		if (v == MRC_TX_WAIT_MPR)
+			mrc_ctr_add(ctr, 1, MRC_CTR_STALL_MPR, 1);
+		else if (v == MRC_TX_WAIT_CWND)
+			mrc_ctr_add(ctr, 1, MRC_CTR_STALL_CWND, 1);
+		else if (v == MRC_TX_WAIT_WIMM)
+			mrc_ctr_add(ctr, 1, MRC_CTR_STALL_WIMM, 1);
+		else if (v == MRC_TX_WAIT_EV)
+			mrc_ctr_add(ctr, 1, MRC_CTR_STALL_NO_EV, 1);
+		req->verdict = (u8)v;
+	}
+	return v;
+}
+
+void mrc_req_fail(struct mrc_req *req, int slot, enum mrc_wc_status status)
+{
+	u32 seq;
+
+	if (req->state == MRC_REQ_ERROR)
+		return;
+	if (slot < 0)
+		slot = (int)(req->wq_done & (req->cfg.sq_depth - 1));
+	for (seq = req->wq_done; seq != req->wq_post; seq++) {
+		struct mrc_tx_wqe *wqe = mrc_req_wqe(req, seq);
+		bool hit = (seq & (req->cfg.sq_depth - 1)) == (u32)slot;
+
+		wqe->state = MRC_WQE_DONE;
+		wqe->status = (u8)(hit ? status : MRC_WC_FLUSH);
+	}
+	req->state = MRC_REQ_ERROR;
+	req->wq_send = req->wq_post;
+	req->wq_done = req->wq_post;
+	req->wimm_out = 0;
+	req->inflight = 0;
+	req->n_lost = 0;
+	req->timer_at = MRC_NEVER;
+	req->silence_at = MRC_NEVER;
+	req->probe_now = false;
+	req->probe_out = false;
+	req->rtx_last = false;
+	req->no_ev_at = 0;
+}
+
+bool mrc_req_reap(struct mrc_req *req, u32 *slot, enum mrc_wc_status *status)
+{
+	struct mrc_tx_wqe *wqe;
+
+	if (req->wq_reap == req->wq_done)
+		return false;
+	wqe = mrc_req_wqe(req, req->wq_reap);
+	*slot = req->wq_reap & (req->cfg.sq_depth - 1);
+	*status = (enum mrc_wc_status)wqe->status;
+	wqe->state = MRC_WQE_FREE;
+	req->wq_reap++;
+	return true;
+}
+
+/* Is a packet out on a port of @mask? */
+static bool mrc_req_out_on(const struct mrc_req *req, u32 mask)
+{
+	const u32 span = mrc_req_span(req);
+	u32 off = 0;
+
+	for (;;) {
+		const struct mrc_tx_pkt *pkt;
+
+		off += mrc_ring_next_clear(req->acked, req->ring_mask,
+					   req->cack + 1 + off, span - off);
+		if (off >= span)
+			return false;
+		pkt = mrc_req_pkt(req, req->cack + 1 + off);
+		if (pkt->inflight && mask >> req->paths->ev[pkt->ev].port & 1)
+			return true;
+		off++;
+	}
+}
+
+void mrc_req_set_ports(struct mrc_req *req, u32 ports_up, u64 now)
+{
+	u32 gone = req->paths->ports_up & ~ports_up;
+
+	mrc_paths_set_ports(req->paths, ports_up);
+	if (req->state == MRC_REQ_READY && gone && mrc_req_out_on(req, gone))
+		req->probe_now = true;
+}
+
+static const char *mrc_req_check_ring(const struct mrc_req *req)
+{
+	const u32 span = mrc_req_span(req);
+	u64 inflight = 0;
+	u32 off, lost = 0;
+
+	for (off = 0; off < span; off++) {
+		u32 psn = mrc_psn_add(req->cack, (s32)off + 1);
+		const struct mrc_tx_pkt *pkt = mrc_req_pkt(req, psn);
+		bool acked = mrc_req_is_acked(req, psn);
+		bool is_lost = mrc_req_is_lost(req, psn);
+
+		if (acked && is_lost)
+			return "packet both acked and lost";
+		if (pkt->inflight != (!acked && !is_lost))
+			return "inflight flag contradicts the bitmaps";
+		if (pkt->inflight)
+			inflight += pkt->nominal;
+		lost += is_lost;
+		if (acked && mrc_psn_diff(psn, req->high) > 0)
+			return "acked above high";
+		if (pkt->slot >= req->cfg.sq_depth ||
+		    pkt->index >= req->wqe[pkt->slot].npkts)
+			return "packet record out of range";
+		if (mrc_psn_add(req->wqe[pkt->slot].first_psn,
+				(s32)pkt->index) != psn)
+			return "packet record names the wrong packet";
+		if (pkt->ev >= req->paths->n)
+			return "packet record names no EV";
+	}
+	if (inflight != req->inflight)
+		return "inflight is not the sum of the packets out";
+	if (lost != req->n_lost)
+		return "n_lost is not the number of lost packets";
+	return NULL;
+}
+
+static const char *mrc_req_check_queue(const struct mrc_req *req)
+{
+	u32 seq, wimm = 0;
+
+	if (req->wq_post - req->wq_reap > req->cfg.sq_depth ||
+	    req->wq_done - req->wq_reap > req->wq_post - req->wq_reap ||
+	    req->wq_send - req->wq_done > req->wq_post - req->wq_done)
+		return "send queue cursors out of order";
+	for (seq = req->wq_reap; seq != req->wq_post; seq++) {
+		const struct mrc_tx_wqe *wqe = mrc_req_wqe(req, seq);
+		bool done = req->wq_done - req->wq_reap > seq - req->wq_reap;
+		bool sent = req->wq_send - req->wq_reap > seq - req->wq_reap;
+		bool is_done = wqe->state == MRC_WQE_DONE;
+		bool all_sent = wqe->sent == wqe->npkts;
+
+		if (done != is_done)
+			return "send queue entry in the wrong state";
+		if (done)
+			continue;
+		if (sent != all_sent)
+			return "send cursor contradicts packets sent";
+		if (!sent && seq != req->wq_send && wqe->sent)
+			return "packets of a later message were sent";
+		if (wqe->sent && wqe->wr.op == MRC_WR_WRITE_IMM)
+			wimm++;
+	}
+	if (wimm != req->wimm_out || wimm > req->cfg.max_wimm)
+		return "wimm_out is wrong";
+	return NULL;
+}
+
+const char *mrc_req_check(const struct mrc_req *req)
+{
+	const char *bad = mrc_req_check_queue(req);
+
+	if (bad)
+		return bad;
+	if (req->state == MRC_REQ_ERROR) {
+		if (req->inflight || req->n_lost || req->timer_at != MRC_NEVER)
+			return "activity in the error state";
+		return NULL;
+	}
+	if (mrc_psn_diff(req->next_psn, req->cack) <= 0 ||
+	    mrc_req_span(req) > req->window)
+		return "window exceeded";
+	if (mrc_psn_diff(req->high, req->cack) < 0 ||
+	    mrc_psn_diff(req->next_psn, req->high) <= 0)
+		return "high outside (cack, next)";
+	if (mrc_psn_diff(req->cack, req->tack) < 0)
+		return "transport ACK ahead of cack";
+	if (mrc_psn_diff(req->next_psn, req->tack) > MRC_TACK_RANGE + 1)
+		return "too far ahead of the transport ACK";
+	if (req->cfg.exp_cnt != MRC_RETRY_EXP_INFINITE &&
+	    req->retries > (u32)req->cfg.linear_cnt + req->cfg.exp_cnt)
+		return "retry budget exceeded without failing";
+	if (!mrc_req_all_acked(req)) {
+		if (req->cfg.rto && req->timer_at == MRC_NEVER)
+			return "packets out without timer";
+		if (req->silence_at == MRC_NEVER)
+			return "packets out without silence probe";
+	}
+	return mrc_req_check_ring(req);
+}

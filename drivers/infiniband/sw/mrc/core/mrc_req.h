@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Requester: send queue, window, retransmission, completions of one QP.
+ *
+ * Pure state machine. The caller serialises all calls on one requester
+ * (including those on its mrc_paths and mrc_cc), provides time in ns (a
+ * monotonic clock, never 0) and memory, sends what mrc_req_next() describes
+ * and turns mrc_req_reap() into work completions.
+ */
+#ifndef MRC_REQ_H
+#define MRC_REQ_H
+
+#include "mrc_port.h"
+#include "mrc_wire.h"
+#include "mrc_psn.h"
+#include "mrc_ev.h"
+#include "mrc_cc.h"
+#include "mrc_counters.h"
+
+#define MRC_NEVER		(~0ull)
+#define MRC_WIMM_DEFAULT	128	/* WRITE_IMMs in flight, §14 */
+#define MRC_SACK_THRESHOLD	16384	/* bytes, OP-15 */
+#define MRC_RETRY_EXP_INFINITE	25	/* §9.4 */
+#define MRC_RETRY_LINEAR_MAX	7
+#define MRC_RTO_MAX_NS		17179869184ull	/* 17.17 s, §9.4 */
+#define MRC_BASE_RTT_DEFAULT	100000ull	/* ns, until measured */
+
+/* Final status of a work request; the shell maps it to an IB status. */
+enum mrc_wc_status {
+	MRC_WC_SUCCESS = 0,
+	MRC_WC_LOC_PROT,	/* given by the shell to mrc_req_fail() */
+	MRC_WC_LOC_QP_OP,	/* likewise */
+	MRC_WC_REM_INV_REQ,
+	MRC_WC_REM_ACCESS,
+	MRC_WC_REM_OP,
+	MRC_WC_RETRY_EXC,
+	MRC_WC_FLUSH,
+};
+
+enum mrc_wr_op {
+	MRC_WR_WRITE,
+	MRC_WR_WRITE_IMM,
+};
+
+/**
+ * struct mrc_wr - a work request as the engine needs it
+ * @op: enum mrc_wr_op
+ * @se: solicited event (WRITE_IMM)
+ * @rkey: remote key
+ * @va: remote address
+ * @len: message bytes, 0..MRC_MAX_MSG
+ * @imm: immediate, network order
+ */
+struct mrc_wr {
+	u8 op;
+	bool se;
+	u32 rkey;
+	u64 va;
+	u32 len;
+	__be32 imm;
+};
+
+/* A posted work request inside the engine. */
+struct mrc_tx_wqe {
+	struct mrc_wr wr;
+	u32 first_psn;		/* valid once started */
+	u32 npkts;
+	u32 sent;		/* packets handed out for the first time */
+	u16 msn;
+	u16 rqmsn;
+	u8 state;		/* engine private */
+	u8 status;		/* enum mrc_wc_status */
+};
+
+/*
+ * One outstanding PSN, ring indexed by psn & ring_mask. The bitmaps acked,
+ * lost (waiting for retransmission) and fast (was already retransmitted for an
+ * inferred loss) run parallel to it.
+ */
+struct mrc_tx_pkt {
+	u64 sent_at;		/* ns, last transmission */
+	u32 slot;		/* send queue slot */
+	u32 index;		/* packet number within the message */
+	u32 nominal;		/* bytes */
+	u16 ev;			/* index of the last EV */
+	u8 rtx_count;		/* 0, 1, 2 = more */
+	bool inflight;		/* counted in mrc_req.inflight */
+	u64 hold_until;		/* ns; NO_* NACK back-off, 0 = none */
+};
+
+/**
+ * struct mrc_req_cfg - attributes of the requester role
+ * @sq_depth: send queue slots, power of two, 1..32768
+ * @pmtu: path MTU, 256..4096, power of two
+ * @mpr: peer's maximum PSN range in units of 128, 1..255
+ * @max_wimm: WRITE_IMMs that may be in flight, >= 1 (§6)
+ * @sq_psn: first PSN
+ * @qpn: own QPN (spdcid)
+ * @dqpn: peer's QPN
+ * @pkey: partition key
+ * @rto: ns, 0 = no timer (§9.4)
+ * @linear_cnt: retries at constant RTO, 0..7
+ * @exp_cnt: doubling retries, 0..24, MRC_RETRY_EXP_INFINITE = for ever
+ * @base_rtt: ns before the first sample; 0 = MRC_BASE_RTT_DEFAULT
+ * @use_ts: send TSETH
+ * @trim_nack: peer generates trim NACKs
+ * @ctr: may be NULL
+ * @on_loss: called for each loss, @cause is enum mrc_loss_cause; may be NULL
+ * @ctx: for @on_loss
+ */
+struct mrc_req_cfg {
+	u32 sq_depth;
+	u32 pmtu;
+	u16 mpr;
+	u16 max_wimm;
+	u32 sq_psn;
+	u32 qpn;
+	u32 dqpn;
+	u16 pkey;
+	u64 rto;
+	u8 linear_cnt;
+	u8 exp_cnt;
+	u64 base_rtt;
+	bool use_ts;
+	bool trim_nack;
+	struct mrc_counters *ctr;
+	void (*on_loss)(void *ctx, u32 psn, int ev, u8 cause);
+	void *ctx;
+};
+
+/* Cause given to on_loss. */
+enum mrc_loss_cause {
+	MRC_LOSS_SACK,
+	MRC_LOSS_PROBE,
+	MRC_LOSS_NACK,
+	MRC_LOSS_TIMEOUT,
+};
+
+enum mrc_req_state {
+	MRC_REQ_READY,
+	MRC_REQ_ERROR,
+};
+
+/* Reliability probes remembered to time and to interpret their replies. */
+#define MRC_PROBE_LOG		16
+
+/* A probe that was sent; @at = 0 is an empty entry. */
+struct mrc_probe_rec {
+	u64 at;
+	u16 id;
+};
+
+/**
+ * struct mrc_req - requester of one QP (fields are read by the shell for
+ * "rdma res show qp -dd", written by the engine only)
+ * @state: enum mrc_req_state
+ * @wqe: @cfg.sq_depth send queue entries; slot = sequence number & mask
+ * @pkt: ring of @ring_mask + 1 records
+ * @acked: bitmap, bit psn & ring_mask
+ * @lost: bitmap, to be retransmitted
+ * @fast: bitmap, fast retransmission done
+ * @wq_post: sequence number of the next WR to post
+ * @wq_send: first WR with unsent packets
+ * @wq_done: first WR without transport ACK
+ * @wq_reap: first WR not yet reaped
+ * @next_psn: next new PSN
+ * @cack: newest cack_psn known (una - 1)
+ * @high: highest PSN known received, >= @cack
+ * @tack: newest transport-acknowledged PSN
+ * @window: PSNs beyond @cack that may be sent, 128 * MPR
+ * @inflight: nominal bytes out
+ * @n_lost: bits set in @lost
+ * @wimm_out: WRITE_IMMs started and not transport-acknowledged
+ * @retries: retry counter, §9.4
+ * @timer_at: next retransmission timer expiry, MRC_NEVER = off
+ * @last_heard: time of the last valid feedback
+ * @last_probe: time of the last silence probe
+ * @base_rtt: smallest RTT seen, ns
+ * @srtt: smoothed RTT, ns, 0 = no sample
+ * @rttvar: smoothed deviation, ns
+ * @rcvd_bytes: last rcvd_bytes of SETH
+ * @msn: next METH.msn
+ * @rqmsn: next METH.rqmsn
+ * @probe_id: next probe id
+ * @stat_*: totals of this QP
+ */
+struct mrc_req {
+	u8 state;
+	struct mrc_req_cfg cfg;
+	struct mrc_paths *paths;
+	struct mrc_cc *cc;
+	struct mrc_tx_wqe *wqe;
+	struct mrc_tx_pkt *pkt;
+	unsigned long *acked;
+	unsigned long *lost;
+	unsigned long *fast;
+	u32 ring_mask;
+	u32 wq_post;
+	u32 wq_send;
+	u32 wq_done;
+	u32 wq_reap;
+	u32 next_psn;
+	u32 cack;
+	u32 high;
+	u32 tack;
+	u32 window;
+	u64 inflight;
+	u32 n_lost;
+	u32 wimm_out;
+	u32 retries;
+	u64 timer_at;
+	u64 last_heard;
+	u64 last_probe;
+	u64 base_rtt;
+	u64 srtt;
+	u64 rttvar;
+	u32 rcvd_bytes;
+	u16 msn;
+	u16 rqmsn;
+	u16 probe_id;
+	/* Silence probe outstanding: id, EV and send time. */
+	bool probe_out;
+	bool probe_now;
+	u16 probe_out_id;
+	u16 probe_out_ev;
+	u64 probe_out_at;
+	u64 stat_pkts;
+	u64 stat_rtx;
+	u64 stat_timeouts;
+	/* Engine private. */
+	unsigned long *spurious;	/* spurious retransmission counted */
+	u8 pmtu_shift;
+	u8 verdict;		/* last one of mrc_req_next() */
+	u8 silence_shift;	/* unanswered silence probes, saturating */
+	bool rtx_last;		/* resend the newest PSN for its ACK */
+	u8 probe_pos;
+	u64 silence_at;		/* when the next silence probe is due */
+	u64 held_until;		/* every lost packet is held until then */
+	u64 charged_at;		/* last timer expiry that was charged */
+	u64 reset_at;		/* progress after charges: timers restart */
+	u64 trim_at;		/* last trim that was charged */
+	u64 last_tx;		/* last data packet sent */
+	u64 no_ev_at;		/* stalled without a usable EV since */
+	struct mrc_probe_rec probe_log[MRC_PROBE_LOG];
+};
+
+/* Traffic class of a packet, §15; the shell maps it to a DSCP. */
+enum mrc_tc {
+	MRC_TC_DATA,
+	MRC_TC_DATA_RETX,
+	MRC_TC_CONTROL,
+};
+
+/**
+ * struct mrc_tx_desc - a packet to send
+ * @hdr: complete; ->pad is set; build with mrc_hdr_build()
+ * @tc: enum mrc_tc
+ * @ect: send ECT(0), else Not-ECT
+ * @ev: EV index, -1 for control packets without an EV set
+ * @port: local port to send through
+ * @entropy: UDP source port and flow label, §11.2
+ * @data: has payload; then:
+ * @slot: send queue slot
+ * @off: payload offset in the message
+ * @len: payload bytes (hdr.pad zero bytes follow)
+ */
+struct mrc_tx_desc {
+	struct mrc_hdr hdr;
+	u8 tc;
+	bool ect;
+	int ev;
+	u8 port;
+	u32 entropy;
+	bool data;
+	u32 slot;
+	u32 off;
+	u32 len;
+};
+
+/* Why mrc_req_next() did or did not yield a packet. */
+enum mrc_tx_verdict {
+	MRC_TX_PACKET,
+	MRC_TX_IDLE,		/* nothing to send */
+	MRC_TX_WAIT_MPR,
+	MRC_TX_WAIT_CWND,
+	MRC_TX_WAIT_WIMM,
+	MRC_TX_WAIT_EV,		/* no usable EV: ports down or all denied */
+	MRC_TX_WAIT_HOLD,	/* NACK back-off, see mrc_req_deadline() */
+	MRC_TX_ERROR,
+};
+
+/* Memory for @cfg, 0 if @cfg is invalid. */
+size_t mrc_req_mem(const struct mrc_req_cfg *cfg);
+
+/**
+ * mrc_req_init - initialise
+ * @mem: mrc_req_mem(@cfg) zeroed bytes, 8-aligned, owned by the caller
+ * @paths: the QP's EV set, initialised
+ * @cc: the QP's congestion control, initialised
+ * Return: 0 or -EINVAL.
+ */
+int mrc_req_init(struct mrc_req *req, const struct mrc_req_cfg *cfg,
+		 struct mrc_paths *paths, struct mrc_cc *cc, void *mem);
+
+/* May another WR be posted (sq_depth slots not all occupied)? */
+bool mrc_req_can_post(const struct mrc_req *req);
+
+/**
+ * mrc_req_post - append a work request
+ *
+ * In MRC_REQ_ERROR the request is accepted and will be reaped with
+ * MRC_WC_FLUSH. The slot stays occupied until it is reaped; the shell may keep
+ * its own array parallel to it.
+ *
+ * Return: slot (0..sq_depth - 1), -ENOSPC when full, -EINVAL for a length over
+ * MRC_MAX_MSG or an unknown op.
+ */
+int mrc_req_post(struct mrc_req *req, const struct mrc_wr *wr, u64 now);
+
+/**
+ * mrc_req_next - next packet to send (data, retransmission or probe)
+ * @desc: valid with MRC_TX_PACKET; the packet counts as sent at @now
+ *
+ * Order: due probes, oldest lost packet, next new packet. A stall counter is
+ * bumped when the verdict is a stall and differs from the previous one.
+ */
+enum mrc_tx_verdict mrc_req_next(struct mrc_req *req, u64 now,
+				 struct mrc_tx_desc *desc);
+
+/*
+ * Feedback. @port is the port of arrival (for counters). Invalid feedback
+ * (unsent PSNs, MRC 1.0 §10) changes nothing and is counted.
+ * After each: call mrc_req_reap() until empty, mrc_req_next() until no packet,
+ * re-arm the timer from mrc_req_deadline().
+ */
+void mrc_req_on_sack(struct mrc_req *req, const struct mrc_hdr *h, u8 port,
+		     u64 now);
+void mrc_req_on_nack(struct mrc_req *req, const struct mrc_hdr *h, u8 port,
+		     u64 now);
+void mrc_req_on_ack(struct mrc_req *req, const struct mrc_hdr *h, u8 port,
+		    u64 now);
+
+/* Absolute time at which mrc_req_on_deadline() wants to be called. */
+u64 mrc_req_deadline(const struct mrc_req *req);
+void mrc_req_on_deadline(struct mrc_req *req, u64 now);
+
+/*
+ * Local ports that may send. When a port goes away with packets in flight on
+ * it, a probe through another port is sent at once to learn what was lost.
+ */
+void mrc_req_set_ports(struct mrc_req *req, u32 ports_up, u64 now);
+
+/**
+ * mrc_req_fail - enter MRC_REQ_ERROR
+ * @slot: the WR that gets @status; earlier unfinished ones and all later ones
+ *	get MRC_WC_FLUSH; -1 = the oldest unfinished one
+ * @status: MRC_WC_FLUSH when the QP is moved to ERROR for another reason
+ */
+void mrc_req_fail(struct mrc_req *req, int slot, enum mrc_wc_status status);
+
+/**
+ * mrc_req_reap - take the oldest finished work request, in posting order
+ * Return: false when none.
+ */
+bool mrc_req_reap(struct mrc_req *req, u32 *slot, enum mrc_wc_status *status);
+
+/* Interval of retry attempt @k (1-based), §9.4. */
+u64 mrc_req_interval(const struct mrc_req_cfg *cfg, u32 k);
+
+/* Consistency check for tests: NULL or what is wrong. */
+const char *mrc_req_check(const struct mrc_req *req);
+
+#endif /* MRC_REQ_H */

@@ -1,0 +1,418 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Requester: consumption of SACK, NACK and transport ACK/NAK.
+ * MRC 1.0 §6.2, §8, §10, §13.2.
+ *
+ * Everything in a feedback packet is hostile. It is checked against what was
+ * sent before any state changes, and no loop is longer than the window.
+ */
+#include "mrc_req_priv.h"
+
+static void mrc_req_drop(struct mrc_req *req, u8 port)
+{
+	mrc_ctr_add(req->cfg.ctr, port, MRC_CTR_DROP_STALE, 1);
+}
+
+static bool mrc_req_unsent(const struct mrc_req *req, u32 psn)
+{
+	return mrc_psn_diff(psn, mrc_req_newest(req)) > 0;
+}
+
+/* Outstanding @psn is known received. Return: nominal bytes newly known. */
+static u32 mrc_req_receive(struct mrc_req *req, u32 psn)
+{
+	struct mrc_tx_pkt *pkt = mrc_req_pkt(req, psn);
+
+	if (mrc_req_is_acked(req, psn))
+		return 0;
+	mrc_bit_set(req->acked, req->ring_mask, psn);
+	if (mrc_req_is_lost(req, psn)) {
+		mrc_bit_clear(req->lost, req->ring_mask, psn);
+		req->n_lost--;
+	}
+	if (pkt->inflight) {
+		pkt->inflight = false;
+		req->inflight -= pkt->nominal;
+	}
+	return pkt->nominal;
+}
+
+/* All up to @cack, which was sent, is received. Return: as above. */
+static u64 mrc_req_advance(struct mrc_req *req, u32 cack)
+{
+	s32 n = mrc_psn_diff(cack, req->cack);
+	u64 freed = 0;
+	u32 off = 0;
+
+	if (n <= 0)
+		return 0;
+	for (;;) {
+		off += mrc_ring_next_clear(req->acked, req->ring_mask,
+					   req->cack + 1 + off, (u32)n - off);
+		if (off >= (u32)n)
+			break;
+		freed += mrc_req_receive(req, mrc_psn_add(req->cack,
+							  (s32)off + 1));
+		off++;
+	}
+	req->cack = cack;
+	if (mrc_psn_diff(cack, req->high) > 0)
+		req->high = cack;
+	return freed;
+}
+
+/* Outstanding or older @psn is received. Return: as above. */
+static u64 mrc_req_receive_one(struct mrc_req *req, u32 psn)
+{
+	if (mrc_psn_diff(psn, req->cack) <= 0)
+		return 0;
+	if (mrc_psn_diff(psn, req->high) > 0)
+		req->high = psn;
+	return mrc_req_receive(req, psn);
+}
+
+/* Smoothing of RFC 6298; the first sample replaces the configured RTT. */
+static void mrc_req_rtt_sample(struct mrc_req *req, u64 rtt)
+{
+	u64 base = req->base_rtt;
+	u64 dev;
+
+	if (!rtt)
+		rtt = 1;
+	if (!req->srtt) {
+		req->srtt = rtt;
+		req->rttvar = rtt / 2;
+		base = rtt;
+	} else {
+		dev = req->srtt > rtt ? req->srtt - rtt : rtt - req->srtt;
+		req->rttvar = req->rttvar - req->rttvar / 4 + dev / 4;
+		req->srtt = req->srtt - req->srtt / 8 + rtt / 8;
+		if (rtt < base)
+			base = rtt;
+	}
+	if (base == req->base_rtt)
+		return;
+	req->base_rtt = base;
+	mrc_paths_set_rtt(req->paths, base, req->cfg.rto);
+}
+
+/*
+ * RTT of the packet that triggered this SACK, from its record. Valid when it
+ * is clear which transmission is answered (§13.2) and the PSN was not known
+ * received before; call this before the SACK is consumed.
+ */
+static u64 mrc_req_sack_rtt(const struct mrc_req *req, u32 psn, bool rtx,
+			    u64 now)
+{
+	const struct mrc_tx_pkt *pkt = mrc_req_pkt(req, psn);
+
+	if (!mrc_req_outstanding(req, psn) || mrc_req_is_acked(req, psn))
+		return MRC_CC_NONE_RTT;
+	if (pkt->rtx_count != (rtx ? 1 : 0) || now < pkt->sent_at)
+		return MRC_CC_NONE_RTT;
+	return now - pkt->sent_at;
+}
+
+/*
+ * A SACK that names a retransmitted PSN but was triggered by a packet without
+ * rtx: the first copy arrived. Counted once per PSN; only such exact evidence
+ * counts, a lower bound of the retransmissions that were not needed.
+ */
+static void mrc_req_spurious(struct mrc_req *req, u32 psn, u8 port)
+{
+	s32 age = mrc_psn_diff(req->next_psn, psn);
+
+	if (age <= 0 || (u32)age > req->ring_mask + 1 ||
+	    !mrc_req_pkt(req, psn)->rtx_count ||
+	    mrc_bit_test(req->spurious, req->ring_mask, psn))
+		return;
+	mrc_bit_set(req->spurious, req->ring_mask, psn);
+	mrc_ctr_add(req->cfg.ctr, port, MRC_CTR_SPURIOUS_RTX, 1);
+}
+
+/* Newly received bytes by the responder's count, §13.2; never backwards. */
+static u64 mrc_req_rcvd_bytes(struct mrc_req *req, u32 rcvd)
+{
+	u32 n = (rcvd - req->rcvd_bytes) & 0xFFFFFF;
+
+	if (n >= 1u << 23)
+		return 0;
+	req->rcvd_bytes = rcvd & 0xFFFFFF;
+	return (u64)n << 8;
+}
+
+/* Does any set bit of the map name a PSN that was not sent? */
+static bool mrc_req_map_unsent(const struct mrc_req *req,
+			       const struct mrc_seth *s)
+{
+	u64 map = s->bitmap;
+	u32 i;
+
+	for (i = 0; map; i++, map >>= 1)
+		if (map & 1 &&
+		    mrc_req_unsent(req, mrc_psn_add(s->cack_psn,
+						    s->sack_offset + (s32)i)))
+			return true;
+	return false;
+}
+
+static const struct mrc_probe_rec *mrc_req_probe_find(const struct mrc_req *req,
+						      u16 id)
+{
+	u32 i;
+
+	for (i = 0; i < MRC_PROBE_LOG; i++)
+		if (req->probe_log[i].at && req->probe_log[i].id == id)
+			return &req->probe_log[i];
+	return NULL;
+}
+
+/*
+ * Verdict of a probe reply on the probe's EV; a train of replies gives one.
+ * Return: RTT sample or MRC_CC_NONE_RTT.
+ */
+static u64 mrc_req_probe_reply(struct mrc_req *req, const struct mrc_seth *s,
+			       const struct mrc_probe_rec *rec, u64 now)
+{
+	int ev;
+
+	if (req->probe_out && req->probe_out_id == s->probe_id) {
+		ev = req->probe_out_ev;
+		req->probe_out = false;
+	} else {
+		ev = mrc_paths_probe_match(req->paths, s->probe_id);
+	}
+	if (ev < 0)
+		return MRC_CC_NONE_RTT;
+	mrc_paths_verdict(req->paths, ev,
+			  s->m == MRC_M_SKIP_ONCE ? MRC_EVV_PROBE_CE :
+			  s->m == MRC_M_ALWAYS_SKIP ? MRC_EVV_PROBE_BAD :
+			  MRC_EVV_PROBE_OK, now);
+	return rec && now >= rec->at ? now - rec->at : MRC_CC_NONE_RTT;
+}
+
+static void mrc_req_sack_verdict(struct mrc_req *req, const struct mrc_seth *s,
+				 u64 now)
+{
+	mrc_paths_verdict(req->paths, mrc_paths_find(req->paths, s->entropy),
+			  s->m == MRC_M_SKIP_ONCE ? MRC_EVV_CE :
+			  s->m == MRC_M_ALWAYS_SKIP ? MRC_EVV_CONDEMNED :
+			  MRC_EVV_OK, now);
+}
+
+void mrc_req_on_sack(struct mrc_req *req, const struct mrc_hdr *h, u8 port,
+		     u64 now)
+{
+	const struct mrc_seth *s = &h->seth;
+	const struct mrc_probe_rec *rec = NULL;
+	const u32 ack_psn = mrc_psn_add(s->cack_psn, s->ack_psn_offset);
+	u64 rtt = MRC_CC_NONE_RTT;
+	u64 freed, map;
+	u32 i, old;
+
+	if (req->state == MRC_REQ_ERROR)
+		return;
+	mrc_ctr_add(req->cfg.ctr, port, MRC_CTR_RX_SACK, 1);
+	if (mrc_req_unsent(req, s->cack_psn) ||
+	    (!s->pr && mrc_req_unsent(req, ack_psn)) ||
+	    mrc_req_map_unsent(req, s)) {
+		mrc_req_drop(req, port);
+		return;
+	}
+
+	if (s->pr) {
+		mrc_ctr_add(req->cfg.ctr, port, MRC_CTR_RX_PROBE_REPLY, 1);
+		rec = mrc_req_probe_find(req, s->probe_id);
+		rtt = mrc_req_probe_reply(req, s, rec, now);
+	} else {
+		rtt = mrc_req_sack_rtt(req, ack_psn, h->rtx, now);
+		if (!h->rtx)
+			mrc_req_spurious(req, ack_psn, port);
+		mrc_req_sack_verdict(req, s, now);
+	}
+	if (rtt != MRC_CC_NONE_RTT)
+		mrc_req_rtt_sample(req, rtt);
+
+	old = req->cack;
+	freed = mrc_req_advance(req, s->cack_psn);
+	for (i = 0, map = s->bitmap; map; i++, map >>= 1)
+		if (map & 1)
+			freed += mrc_req_receive_one(req,
+				mrc_psn_add(s->cack_psn,
+					    s->sack_offset + (s32)i));
+	if (!s->pr)
+		freed += mrc_req_receive_one(req, ack_psn);
+	if (req->cack != old)
+		mrc_req_progress(req, now);
+
+	/* OP-37: another cc_type carries no NSCC state. */
+	if (!s->cc_type) {
+		struct mrc_cc_ack ack = {
+			.newly = mrc_req_rcvd_bytes(req, s->rcvd_bytes),
+			.freed = freed,
+			.ce = s->m == MRC_M_SKIP_ONCE,
+			.rtt = rtt,
+			.pen = s->rcv_cwnd_pen,
+			.restore = s->restore_cwnd,
+			.now = now,
+		};
+
+		req->cc->ops->on_ack(req->cc, &ack);
+	}
+
+	if (rec)
+		mrc_req_probe_holes(req, s, rec->at, now);
+	mrc_req_infer(req, now);
+	mrc_req_rearm(req, now);
+}
+
+/*
+ * Does the NACK answer the newest transmission of its PSN? After a
+ * retransmission on another EV the reflected entropy tells the copies apart.
+ */
+static bool mrc_req_nack_current(const struct mrc_req *req,
+				 const struct mrc_tx_pkt *pkt, int ev)
+{
+	return !pkt->rtx_count || ev < 0 || ev == pkt->ev;
+}
+
+void mrc_req_on_nack(struct mrc_req *req, const struct mrc_hdr *h, u8 port,
+		     u64 now)
+{
+	const struct mrc_neth *n = &h->neth;
+	const u32 psn = n->nack_psn & MRC_PSN_MASK;
+	struct mrc_tx_pkt *pkt = mrc_req_pkt(req, psn);
+	u64 hold = 0, rtt = MRC_CC_NONE_RTT;
+	bool trim, charge = true;
+	int ev;
+
+	if (req->state == MRC_REQ_ERROR)
+		return;
+	mrc_ctr_add(req->cfg.ctr, port, MRC_CTR_RX_NACK, 1);
+	if (mrc_req_unsent(req, psn)) {
+		mrc_req_drop(req, port);
+		return;
+	}
+	if (!mrc_req_outstanding(req, psn) || mrc_req_is_acked(req, psn))
+		goto heard;
+	if (n->reason == MRC_NACK_UNEXP_EVENT) {
+		mrc_req_fail(req, (int)pkt->slot, MRC_WC_REM_OP);
+		return;
+	}
+
+	ev = mrc_paths_find(req->paths, n->entropy);
+	if (n->reason == MRC_NACK_TRIMMED)
+		mrc_paths_verdict(req->paths, ev, MRC_EVV_TRIM, now);
+	/* Waiting for retransmission already, or an older copy was refused. */
+	if (mrc_req_is_lost(req, psn) || !mrc_req_nack_current(req, pkt, ev))
+		goto heard;
+
+	trim = n->reason == MRC_NACK_TRIMMED ||
+	       n->reason == MRC_NACK_TRIMMED_LASTHOP;
+	if (trim) {
+		/* OP-19: incast must not use up the budget. */
+		charge = !req->trim_at || now - req->trim_at >= req->base_rtt;
+		if (charge)
+			req->trim_at = now;
+	} else if (n->reason != MRC_NACK_PSN_OOR_WINDOW) {
+		hold = now + req->base_rtt;
+	}
+	if (!pkt->rtx_count && now >= pkt->sent_at)
+		rtt = now - pkt->sent_at;
+	mrc_req_lose(req, psn, MRC_LOSS_NACK, hold, now);
+	if (n->cc_type == 2)
+		req->cc->ops->on_nack(req->cc, pkt->nominal, n->reason, rtt,
+				      now);
+	if (charge && !mrc_req_charge(req))
+		return;
+heard:
+	mrc_req_rearm(req, now);
+}
+
+/* Complete what @tack, which was sent, finishes; in posting order, §6.2. */
+static void mrc_req_complete(struct mrc_req *req, u32 tack)
+{
+	while (req->wq_done != req->wq_send) {
+		struct mrc_tx_wqe *wqe = mrc_req_wqe(req, req->wq_done);
+
+		if (mrc_psn_diff(tack, mrc_psn_add(wqe->first_psn,
+						   (s32)wqe->npkts - 1)) < 0)
+			return;
+		wqe->state = MRC_WQE_DONE;
+		wqe->status = MRC_WC_SUCCESS;
+		if (wqe->wr.op == MRC_WR_WRITE_IMM)
+			req->wimm_out--;
+		req->wq_done++;
+	}
+}
+
+static void mrc_req_transport_ack(struct mrc_req *req, u32 psn, u64 now)
+{
+	u64 freed;
+
+	if (mrc_psn_diff(psn, req->tack) <= 0)
+		return;
+	/*
+	 * Executed implies received. Without this a completed work request
+	 * could still have packets queued for retransmission.
+	 */
+	freed = mrc_req_advance(req, psn);
+	req->tack = psn;
+	mrc_req_complete(req, psn);
+	mrc_req_progress(req, now);
+	if (freed) {
+		struct mrc_cc_ack ack = {
+			.freed = freed,
+			.rtt = MRC_CC_NONE_RTT,
+			.now = now,
+		};
+
+		req->cc->ops->on_ack(req->cc, &ack);
+	}
+}
+
+static enum mrc_wc_status mrc_req_nak_status(u8 syndrome)
+{
+	switch (syndrome) {
+	case MRC_SYN_NAK_SEQ:
+	case MRC_SYN_NAK_INV_REQ:
+		return MRC_WC_REM_INV_REQ;
+	case MRC_SYN_NAK_ACCESS:
+		return MRC_WC_REM_ACCESS;
+	default:
+		return MRC_WC_REM_OP;	/* OP-9 */
+	}
+}
+
+/* §8.6: everything before @psn was executed, its message failed. */
+static void mrc_req_transport_nak(struct mrc_req *req, u32 psn, u8 syndrome,
+				  u64 now)
+{
+	mrc_req_transport_ack(req, mrc_psn_add(psn, -1), now);
+	/* The first unfinished message is the one that contains @psn. */
+	mrc_req_fail(req, -1, mrc_req_nak_status(syndrome));
+}
+
+void mrc_req_on_ack(struct mrc_req *req, const struct mrc_hdr *h, u8 port,
+		    u64 now)
+{
+	const u32 psn = h->psn & MRC_PSN_MASK;
+	const u8 syndrome = h->aeth.syndrome;
+	const bool nak = syndrome >= 0x60 && syndrome <= 0x7F;
+
+	if (req->state == MRC_REQ_ERROR)
+		return;
+	mrc_ctr_add(req->cfg.ctr, port, nak ? MRC_CTR_RX_NAK : MRC_CTR_RX_ACK,
+		    1);
+	if (mrc_req_unsent(req, psn) || (!nak && syndrome != MRC_SYN_ACK) ||
+	    (nak && mrc_psn_diff(psn, req->tack) <= 0)) {
+		mrc_req_drop(req, port);
+		return;
+	}
+	if (nak) {
+		mrc_req_transport_nak(req, psn, syndrome, now);
+		return;
+	}
+	mrc_req_transport_ack(req, psn, now);
+	mrc_req_rearm(req, now);
+}

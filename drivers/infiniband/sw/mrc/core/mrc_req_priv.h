@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* What the parts of the requester share; nothing for the shell in here. */
+#ifndef MRC_REQ_PRIV_H
+#define MRC_REQ_PRIV_H
+
+#include "mrc_req.h"
+#include "mrc_bitmap.h"
+
+/* States of struct mrc_tx_wqe. */
+enum mrc_wqe_state {
+	MRC_WQE_FREE = 0,
+	MRC_WQE_POSTED,
+	MRC_WQE_STARTED,	/* first packet sent */
+	MRC_WQE_DONE,		/* ->status is final */
+};
+
+/*
+ * New PSNs stop this far ahead of the transport ACK. SACKs alone open the
+ * window, so without a bound a peer that never acknowledges execution could
+ * drive the sequence space past the 2^23 within which PSNs can be compared.
+ */
+#define MRC_TACK_RANGE		0x400000
+
+/* Silence probes of a QP without retransmission timer, §9.5 (a). */
+#define MRC_SILENCE_MIN_NS	1000000ull
+/* Unanswered silence probes double their interval up to this many times. */
+#define MRC_SILENCE_SHIFT_MAX	6
+
+static inline struct mrc_tx_pkt *mrc_req_pkt(const struct mrc_req *req, u32 psn)
+{
+	return &req->pkt[psn & req->ring_mask];
+}
+
+static inline struct mrc_tx_wqe *mrc_req_wqe(const struct mrc_req *req, u32 seq)
+{
+	return &req->wqe[seq & (req->cfg.sq_depth - 1)];
+}
+
+static inline u32 mrc_req_newest(const struct mrc_req *req)
+{
+	return mrc_psn_add(req->next_psn, -1);
+}
+
+/* PSNs sent and not cumulatively acknowledged. */
+static inline u32 mrc_req_span(const struct mrc_req *req)
+{
+	return (u32)mrc_psn_diff(mrc_req_newest(req), req->cack);
+}
+
+/* Is @psn sent and above cack? Its record and bits are valid then. */
+static inline bool mrc_req_outstanding(const struct mrc_req *req, u32 psn)
+{
+	return mrc_psn_diff(psn, req->cack) > 0 &&
+	       mrc_psn_diff(req->next_psn, psn) > 0;
+}
+
+static inline bool mrc_req_is_acked(const struct mrc_req *req, u32 psn)
+{
+	return mrc_bit_test(req->acked, req->ring_mask, psn);
+}
+
+static inline bool mrc_req_is_lost(const struct mrc_req *req, u32 psn)
+{
+	return mrc_bit_test(req->lost, req->ring_mask, psn);
+}
+
+/*
+ * Distance of the first PSN not known received from cack + 1; equal to
+ * mrc_req_span() when all are.
+ */
+static inline u32 mrc_req_first_unacked(const struct mrc_req *req)
+{
+	return mrc_ring_next_clear(req->acked, req->ring_mask, req->cack + 1,
+				   mrc_req_span(req));
+}
+
+static inline bool mrc_req_all_acked(const struct mrc_req *req)
+{
+	return mrc_req_first_unacked(req) == mrc_req_span(req);
+}
+
+/* Is the next new PSN too far ahead of the transport ACK? */
+static inline bool mrc_req_tack_limit(const struct mrc_req *req)
+{
+	return mrc_psn_diff(req->next_psn, req->tack) > MRC_TACK_RANGE;
+}
+
+/* Does anything that was sent completely wait for its transport ACK? */
+static inline bool mrc_req_tack_pending(const struct mrc_req *req)
+{
+	return req->wq_done != req->wq_send || mrc_req_tack_limit(req);
+}
+
+/* mrc_loss.c */
+u32 mrc_req_loss_range(const struct mrc_req *req);
+u64 mrc_req_loss_time(const struct mrc_req *req);
+void mrc_req_lose(struct mrc_req *req, u32 psn, u8 cause, u64 hold, u64 now);
+void mrc_req_infer(struct mrc_req *req, u64 now);
+void mrc_req_probe_holes(struct mrc_req *req, const struct mrc_seth *s,
+			 u64 probe_at, u64 now);
+
+/* mrc_timer.c */
+u64 mrc_req_silence(const struct mrc_req *req);
+void mrc_req_arm(struct mrc_req *req, u64 now);
+void mrc_req_rearm(struct mrc_req *req, u64 now);
+void mrc_req_progress(struct mrc_req *req, u64 now);
+bool mrc_req_charge(struct mrc_req *req);
+
+#endif /* MRC_REQ_PRIV_H */
