@@ -1,0 +1,476 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Responder: receive window, duplicates, semantic checks, execution order and
+ * WRITE_IMM delivery. MRC 1.0 §5.1, §7, §8.2, §8.5, §8.6, §10. What feedback
+ * packets contain is in mrc_sack.c.
+ *
+ * Two cursors move up the PSN space: cack, all received (reliability), and
+ * exec, all executed (transport). exec stops at each WRITE_IMM until its
+ * completion was delivered, and for ever before the first semantic error.
+ */
+#include "mrc_resp.h"
+#include "mrc_bitmap.h"
+
+static bool mrc_resp_cfg_ok(const struct mrc_resp_cfg *cfg)
+{
+	if (cfg->pmtu < 256 || cfg->pmtu > 4096 || cfg->pmtu & (cfg->pmtu - 1))
+		return false;
+	return cfg->mpr && cfg->mpr <= MRC_MPR_MAX && cfg->max_wimm &&
+	       !(cfg->rq_psn & ~MRC_PSN_MASK);
+}
+
+size_t mrc_resp_mem(const struct mrc_resp_cfg *cfg)
+{
+	u32 ring;
+
+	if (!mrc_resp_cfg_ok(cfg))
+		return 0;
+	/* At most 2^15 bits four times and 2^16 entries: no overflow. */
+	ring = mrc_roundup_pow2((u32)cfg->mpr * MRC_MPR_UNIT);
+	return 4 * mrc_map_words(ring) * sizeof(unsigned long) +
+	       (size_t)mrc_roundup_pow2(cfg->max_wimm) *
+	       sizeof(struct mrc_imm);
+}
+
+int mrc_resp_init(struct mrc_resp *resp, const struct mrc_resp_cfg *cfg,
+		  const struct mrc_paths *paths, void *mem)
+{
+	size_t words;
+	u32 ring;
+
+	if (!mrc_resp_cfg_ok(cfg) || !mem)
+		return -EINVAL;
+	memset(resp, 0, sizeof(*resp));
+	resp->cfg = *cfg;
+	resp->paths = paths;
+	resp->window = (u32)cfg->mpr * MRC_MPR_UNIT;
+	ring = mrc_roundup_pow2(resp->window);
+	words = mrc_map_words(ring);
+	resp->ring_mask = ring - 1;
+	resp->rx_map = (unsigned long *)mem;
+	resp->last_map = resp->rx_map + words;
+	resp->ack_map = resp->last_map + words;
+	resp->imm_map = resp->ack_map + words;
+	resp->stash = (struct mrc_imm *)(resp->imm_map + words);
+	resp->stash_mask = mrc_roundup_pow2(cfg->max_wimm) - 1;
+	resp->sack_threshold = cfg->sack_threshold ? cfg->sack_threshold :
+			       MRC_SACK_THRESHOLD;
+	resp->cack = mrc_psn_add(cfg->rq_psn, -1);
+	resp->exec = resp->cack;
+	resp->max_rcv = resp->cack;
+	resp->lowest_unsacked = cfg->rq_psn;
+	return 0;
+}
+
+u8 mrc_resp_failed(const struct mrc_resp *resp)
+{
+	return resp->nak_sent ? resp->err_syn : 0;
+}
+
+static void mrc_resp_count(struct mrc_resp *resp, const struct mrc_rx *rx,
+			   enum mrc_counter id)
+{
+	mrc_ctr_add(resp->cfg.ctr, rx->port, id, 1);
+}
+
+/* Remember the error of the lowest PSN; it is the one that executes first. */
+static void mrc_resp_error(struct mrc_resp *resp, u32 psn, u8 syndrome)
+{
+	if (resp->err_syn && mrc_psn_diff(psn, resp->err_psn) >= 0)
+		return;
+	resp->err_psn = psn;
+	resp->err_syn = syndrome;
+}
+
+/* One NACK per base RTT, OP-4 and OP-13; @last is when the last one was due. */
+static bool mrc_resp_rate(struct mrc_resp *resp, u64 *last, u64 now)
+{
+	if (*last && now - *last < resp->cfg.base_rtt)
+		return false;
+	*last = now;
+	return true;
+}
+
+static void mrc_resp_refuse(struct mrc_resp *resp, u8 reason)
+{
+	resp->fb.nack = true;
+	resp->fb.nack_reason = reason;
+}
+
+/* Start of every packet: the feedback owed is about this one. */
+static void mrc_resp_begin(struct mrc_resp *resp, const struct mrc_rx *rx)
+{
+	const struct mrc_hdr *h = rx->hdr;
+
+	memset(&resp->fb, 0, sizeof(resp->fb));
+	resp->fb.psn = h->psn & MRC_PSN_MASK;
+	resp->fb.port = rx->port;
+	resp->fb.entropy = rx->entropy;
+	resp->fb.ce = rx->ce;
+	/* Other formats than ours are no timestamps, §4.3. */
+	if (h->ftype == MRC_TS_FTYPE && (h->ts || h->opcode == MRC_OP_PROBE))
+		resp->fb.tstamp = h->tstamp;
+}
+
+/*
+ * Failed, or the caller still owes mrc_resp_placed() or mrc_resp_imm_done():
+ * nothing may be accepted.
+ */
+static bool mrc_resp_closed(const struct mrc_resp *resp)
+{
+	return resp->nak_sent || resp->placing || resp->exec != resp->cack;
+}
+
+/* Already received: report it, write nothing, §7.3. */
+static enum mrc_rx_action mrc_resp_duplicate(struct mrc_resp *resp,
+					     const struct mrc_rx *rx, s32 d)
+{
+	mrc_resp_count(resp, rx, MRC_CTR_RX_DUP);
+	resp->fb.sack = true;
+	resp->fb.rtx = rx->hdr->rtx;
+	resp->fb.dup_base = true;
+	resp->fb.ack = d <= 0;
+	return MRC_RX_DONE;
+}
+
+static enum mrc_rx_action mrc_resp_trimmed(struct mrc_resp *resp,
+					   const struct mrc_rx *rx, s32 d)
+{
+	mrc_resp_count(resp, rx, MRC_CTR_RX_TRIMMED);
+	if (!resp->cfg.trim_nack || d > (s32)resp->window)
+		return MRC_RX_DROP;
+	if (d <= 0 || mrc_bit_test(resp->rx_map, resp->ring_mask, rx->hdr->psn))
+		return mrc_resp_duplicate(resp, rx, d);
+	mrc_resp_refuse(resp, rx->trim == MRC_TRIM_LASTHOP ?
+			MRC_NACK_TRIMMED_LASTHOP : MRC_NACK_TRIMMED);
+	return MRC_RX_DONE;
+}
+
+/* OP-4 */
+static enum mrc_rx_action mrc_resp_unknown(struct mrc_resp *resp,
+					   const struct mrc_rx *rx, s32 d,
+					   u64 now)
+{
+	mrc_resp_count(resp, rx, MRC_CTR_DROP_OPCODE);
+	if (d <= 0 || d > (s32)resp->window ||
+	    !mrc_resp_rate(resp, &resp->unexp_nack_at, now))
+		return MRC_RX_DROP;
+	mrc_resp_refuse(resp, MRC_NACK_UNEXP_EVENT);
+	return MRC_RX_DONE;
+}
+
+/* §7.5 (1) and §2.5. Return: 0 or the syndrome. */
+static u8 mrc_resp_check_req(const struct mrc_resp *resp,
+			     const struct mrc_hdr *h, u16 flags)
+{
+	const u32 pmtu = resp->cfg.pmtu;
+	const u32 len = h->payload_len;
+	const u32 msg = h->reth.dmalen;
+	const bool first = flags & MRC_OPF_FIRST;
+	const bool last = flags & MRC_OPF_LAST;
+
+	if (!resp->cfg.remote_write || h->pad != (-len & 3))
+		return MRC_SYN_NAK_INV_REQ;
+	if (first && last) {
+		/* The RETH of a zero-length write means nothing, §4.4. */
+		if (!len)
+			return 0;
+		return len <= pmtu && msg == len ? 0 : MRC_SYN_NAK_INV_REQ;
+	}
+	if (msg > MRC_MAX_MSG || msg <= pmtu)
+		return MRC_SYN_NAK_INV_REQ;
+	if (len != (last ? ((msg - 1) & (pmtu - 1)) + 1 : pmtu))
+		return MRC_SYN_NAK_INV_REQ;
+	return 0;
+}
+
+/* Keep the immediate until all before it was executed, §7.4. */
+static u8 mrc_resp_stash(struct mrc_resp *resp, const struct mrc_rx *rx)
+{
+	const struct mrc_hdr *h = rx->hdr;
+	struct mrc_imm *imm = &resp->stash[h->rqmsn & resp->stash_mask];
+
+	if ((u16)(h->rqmsn - resp->rqmsn) >= resp->cfg.max_wimm || imm->used) {
+		mrc_resp_count(resp, rx, MRC_CTR_ERR_WIMM_LIMIT);
+		return MRC_SYN_NAK_INV_REQ;
+	}
+	imm->used = true;
+	imm->psn = h->psn & MRC_PSN_MASK;
+	imm->rqmsn = h->rqmsn;
+	imm->imm = h->reth.imm;
+	imm->se = h->se;
+	imm->len = h->payload_len ? h->reth.dmalen : 0;
+	return 0;
+}
+
+/*
+ * Move exec towards cack: over plain packets at once, up to a WRITE_IMM that
+ * must be delivered first or up to the first error.
+ */
+static void mrc_resp_execute(struct mrc_resp *resp)
+{
+	const u32 mask = resp->ring_mask;
+
+	while (!resp->imm_due) {
+		u32 n = (u32)mrc_psn_diff(resp->cack, resp->exec);
+		u32 from = mrc_psn_add(resp->exec, 1);
+		u32 k, lasts;
+
+		if (resp->err_syn) {
+			s32 stop = mrc_psn_diff(resp->err_psn, from);
+
+			if (stop < (s32)n)
+				n = (u32)stop;
+		}
+		if (!n)
+			return;
+		k = mrc_ring_next_set(resp->imm_map, mask, from, n);
+		lasts = mrc_ring_weight(resp->last_map, mask, from, k);
+		if (lasts || mrc_ring_next_set(resp->ack_map, mask, from, k) < k)
+			resp->fb.ack = true;
+		resp->msn = (resp->msn + lasts) & 0xFFFFFF;
+		mrc_ring_clear(resp->last_map, mask, from, k);
+		mrc_ring_clear(resp->ack_map, mask, from, k);
+		resp->exec = mrc_psn_add(resp->exec, (s32)k);
+		if (k < n) {
+			const struct mrc_imm *imm;
+
+			from = mrc_psn_add(from, (s32)k);
+			imm = &resp->stash[resp->rqmsn & resp->stash_mask];
+			if (imm->used && imm->psn == from) {
+				resp->imm_due = true;
+				return;
+			}
+			/* RQMSN does not count up by one, OP-11. */
+			mrc_ctr_add(resp->cfg.ctr, resp->fb.port,
+				    MRC_CTR_ERR_INV_REQ, 1);
+			mrc_resp_error(resp, from, MRC_SYN_NAK_INV_REQ);
+		}
+	}
+}
+
+/* Move cack over all that is contiguous. */
+static void mrc_resp_advance(struct mrc_resp *resp)
+{
+	u32 from = mrc_psn_add(resp->cack, 1);
+	u32 n = (u32)mrc_psn_diff(resp->max_rcv, resp->cack);
+
+	n = mrc_ring_next_clear(resp->rx_map, resp->ring_mask, from, n);
+	mrc_ring_clear(resp->rx_map, resp->ring_mask, from, n);
+	resp->ooo -= n;
+	resp->cack = mrc_psn_add(resp->cack, (s32)n);
+	from = mrc_psn_add(resp->cack, 1);
+	if (mrc_psn_diff(from, resp->lowest_unsacked) > 0)
+		resp->lowest_unsacked = from;
+	mrc_resp_execute(resp);
+}
+
+/* Record a new packet, §7.1; the order of its last steps is §8.2. */
+static void mrc_resp_accept(struct mrc_resp *resp, const struct mrc_rx *rx,
+			    s32 d, u16 flags)
+{
+	const struct mrc_hdr *h = rx->hdr;
+	const u32 mask = resp->ring_mask;
+
+	mrc_resp_count(resp, rx, MRC_CTR_RX_DATA);
+	if (d != 1)
+		mrc_resp_count(resp, rx, MRC_CTR_RX_OOO);
+	mrc_bit_set(resp->rx_map, mask, h->psn);
+	if (flags & MRC_OPF_LAST)
+		mrc_bit_set(resp->last_map, mask, h->psn);
+	if (h->a)
+		mrc_bit_set(resp->ack_map, mask, h->psn);
+	if (mrc_psn_diff(h->psn, resp->max_rcv) > 0)
+		resp->max_rcv = resp->fb.psn;
+	resp->ooo++;
+	resp->rcvd_bytes += mrc_nominal_size(h->hdr_len, h->payload_len);
+	resp->sack_cnt += h->payload_len > 1024 ? h->payload_len : 1024;
+	resp->fb.rtx = h->rtx;
+	resp->fb.dup_base = h->rtx;
+	resp->fb.sack = resp->sack_cnt >= resp->sack_threshold || h->a ||
+			rx->ce || h->rtx;
+}
+
+enum mrc_rx_action mrc_resp_on_data(struct mrc_resp *resp,
+				    const struct mrc_rx *rx, u64 now)
+{
+	const struct mrc_hdr *h = rx->hdr;
+	const u16 flags = mrc_op_info(h->opcode)->flags;
+	s32 d;
+	u8 syn;
+
+	if (mrc_resp_closed(resp)) {
+		mrc_resp_count(resp, rx, MRC_CTR_DROP_STATE);
+		return MRC_RX_DROP;
+	}
+	mrc_resp_begin(resp, rx);
+	d = mrc_psn_diff(h->psn, resp->cack);
+	if (rx->trim != MRC_TRIM_NONE)
+		return mrc_resp_trimmed(resp, rx, d);
+	if (!(flags & MRC_OPF_DATA))
+		return mrc_resp_unknown(resp, rx, d, now);
+	if (rx->ce)
+		mrc_resp_count(resp, rx, MRC_CTR_RX_CE);
+	if (d == -(1 << 23) || d > (s32)resp->window) {
+		mrc_resp_count(resp, rx, MRC_CTR_RX_OOR);
+		if (d < 0 || !mrc_resp_rate(resp, &resp->oor_nack_at, now))
+			return MRC_RX_DROP;
+		mrc_resp_refuse(resp, MRC_NACK_PSN_OOR_WINDOW);
+		return MRC_RX_DONE;
+	}
+	if (d <= 0 || mrc_bit_test(resp->rx_map, resp->ring_mask, h->psn))
+		return mrc_resp_duplicate(resp, rx, d);
+
+	mrc_resp_accept(resp, rx, d, flags);
+	syn = mrc_resp_check_req(resp, h, flags);
+	if (syn)
+		mrc_resp_count(resp, rx, MRC_CTR_ERR_INV_REQ);
+	else if (flags & MRC_OPF_IMM)
+		syn = mrc_resp_stash(resp, rx);
+	if (syn) {
+		mrc_resp_error(resp, resp->fb.psn, syn);
+	} else {
+		if (flags & MRC_OPF_IMM)
+			mrc_bit_set(resp->imm_map, resp->ring_mask, h->psn);
+		if (h->payload_len) {
+			resp->placing = true;
+			return MRC_RX_PLACE;
+		}
+	}
+	mrc_resp_advance(resp);
+	return MRC_RX_DONE;
+}
+
+void mrc_resp_placed(struct mrc_resp *resp, const struct mrc_rx *rx,
+		     u8 syndrome)
+{
+	if (!resp->placing)
+		return;
+	resp->placing = false;
+	if (!syndrome) {
+		mrc_ctr_add(resp->cfg.ctr, rx->port, MRC_CTR_RX_DATA_BYTES,
+			    rx->hdr->payload_len);
+	} else {
+		mrc_resp_count(resp, rx,
+			       syndrome == MRC_SYN_NAK_ACCESS ?
+			       MRC_CTR_ERR_ACCESS :
+			       syndrome == MRC_SYN_NAK_REM_OP ?
+			       MRC_CTR_ERR_REM_OP : MRC_CTR_ERR_INV_REQ);
+		mrc_resp_error(resp, resp->fb.psn, syndrome);
+	}
+	mrc_resp_advance(resp);
+}
+
+void mrc_resp_on_probe(struct mrc_resp *resp, const struct mrc_rx *rx, u64 now)
+{
+	if (mrc_resp_closed(resp)) {
+		mrc_resp_count(resp, rx, MRC_CTR_DROP_STATE);
+		return;
+	}
+	mrc_resp_begin(resp, rx);
+	mrc_resp_count(resp, rx, MRC_CTR_RX_PROBE);
+	if (rx->ce)
+		mrc_resp_count(resp, rx, MRC_CTR_RX_CE);
+	resp->fb.sack = true;
+	resp->fb.probe = true;
+	resp->fb.probe_id = rx->hdr->peth.probe_id;
+	/* The reply describes the whole window, §8.3. */
+	resp->lowest_unsacked = mrc_psn_add(resp->cack, 1);
+}
+
+bool mrc_resp_next_imm(struct mrc_resp *resp, struct mrc_imm *imm)
+{
+	if (!resp->imm_due || resp->nak_sent)
+		return false;
+	*imm = resp->stash[resp->rqmsn & resp->stash_mask];
+	return true;
+}
+
+void mrc_resp_imm_done(struct mrc_resp *resp, u8 syndrome)
+{
+	const u32 psn = mrc_psn_add(resp->exec, 1);
+
+	if (!resp->imm_due)
+		return;
+	resp->imm_due = false;
+	resp->stash[resp->rqmsn & resp->stash_mask].used = false;
+	mrc_bit_clear(resp->imm_map, resp->ring_mask, psn);
+	mrc_bit_clear(resp->last_map, resp->ring_mask, psn);
+	mrc_bit_clear(resp->ack_map, resp->ring_mask, psn);
+	if (syndrome) {
+		mrc_ctr_add(resp->cfg.ctr, resp->fb.port,
+			    MRC_CTR_ERR_NO_RECV, 1);
+		mrc_resp_error(resp, psn, syndrome);
+		return;
+	}
+	mrc_ctr_add(resp->cfg.ctr, resp->fb.port, MRC_CTR_RX_WIMM, 1);
+	resp->rqmsn++;
+	resp->exec = psn;
+	resp->msn = (resp->msn + 1) & 0xFFFFFF;
+	resp->fb.ack = true;
+	mrc_resp_execute(resp);
+}
+
+static const char *mrc_resp_check_maps(const struct mrc_resp *resp)
+{
+	const u32 ring = resp->ring_mask + 1;
+	const u32 mask = resp->ring_mask;
+	const u32 first = resp->cack + 1;
+	const u32 n = (u32)mrc_psn_diff(resp->max_rcv, resp->cack);
+	const u32 from = resp->exec + 1;
+	const u32 live = (u32)mrc_psn_diff(resp->max_rcv, resp->exec);
+	u32 i, used = 0;
+
+	if (mrc_ring_weight(resp->rx_map, mask, first, n) != resp->ooo ||
+	    mrc_ring_weight(resp->rx_map, mask, 0, ring) != resp->ooo)
+		return "ooo is not the number of packets above cack";
+	if (n && !mrc_bit_test(resp->rx_map, mask, resp->max_rcv))
+		return "max_rcv was not received";
+	if (!resp->placing && n && mrc_bit_test(resp->rx_map, mask, first))
+		return "cack did not advance";
+	if (live > ring ||
+	    mrc_ring_weight(resp->last_map, mask, from, live) !=
+	    mrc_ring_weight(resp->last_map, mask, 0, ring) ||
+	    mrc_ring_weight(resp->ack_map, mask, from, live) !=
+	    mrc_ring_weight(resp->ack_map, mask, 0, ring) ||
+	    mrc_ring_weight(resp->imm_map, mask, from, live) !=
+	    mrc_ring_weight(resp->imm_map, mask, 0, ring))
+		return "bits outside of (exec, max_rcv]";
+	for (i = 0; i <= resp->stash_mask; i++) {
+		const struct mrc_imm *imm = &resp->stash[i];
+
+		if (!imm->used)
+			continue;
+		used++;
+		if ((imm->rqmsn & resp->stash_mask) != i ||
+		    (u16)(imm->rqmsn - resp->rqmsn) >= resp->cfg.max_wimm)
+			return "stash entry out of place";
+		if (!mrc_bit_test(resp->imm_map, mask, imm->psn))
+			return "stash entry without packet";
+	}
+	if (used != mrc_ring_weight(resp->imm_map, mask, 0, ring))
+		return "packet without stash entry";
+	return NULL;
+}
+
+const char *mrc_resp_check(const struct mrc_resp *resp)
+{
+	s32 d = mrc_psn_diff(resp->max_rcv, resp->cack);
+	bool at_err = resp->err_syn &&
+		      mrc_psn_diff(resp->err_psn, resp->exec) == 1;
+
+	if (d < 0 || d > (s32)resp->window)
+		return "max_rcv outside of the window";
+	if (mrc_psn_diff(resp->cack, resp->exec) < 0)
+		return "exec ahead of cack";
+	if (resp->exec != resp->cack && !resp->imm_due && !at_err)
+		return "exec behind cack for no reason";
+	if (resp->err_syn && mrc_psn_diff(resp->err_psn, resp->exec) <= 0)
+		return "executed past an error";
+	if (resp->nak_sent && !resp->err_syn)
+		return "NAK without error";
+	d = mrc_psn_diff(resp->lowest_unsacked, resp->cack);
+	if (d < 1 || mrc_psn_diff(resp->lowest_unsacked, resp->max_rcv) > 1)
+		return "lowest_unsacked outside of (cack, max_rcv + 1]";
+	return mrc_resp_check_maps(resp);
+}

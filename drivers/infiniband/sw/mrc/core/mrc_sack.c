@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* Responder: contents of SACK, NACK and transport ACK/NAK, MRC 1.0 §8. */
+#include "mrc_resp.h"
+#include "mrc_bitmap.h"
+
+/* Addressing common to all control packets: reverse EV, §11.8, OP-30. */
+static void mrc_resp_desc(struct mrc_resp *resp, u8 opcode,
+			  struct mrc_tx_desc *desc)
+{
+	struct mrc_hdr *h = &desc->hdr;
+
+	memset(desc, 0, sizeof(*desc));
+	h->opcode = opcode;
+	h->pkey = resp->cfg.pkey;
+	h->dqp = resp->cfg.dqpn;
+	h->hdr_len = (u16)mrc_hdr_len(h);
+	desc->tc = MRC_TC_CONTROL;
+	desc->ev = -1;
+	if (resp->paths)
+		desc->ev = mrc_paths_pick_ctrl(resp->paths, &resp->ctrl_cursor,
+					       resp->fb.port);
+	if (desc->ev >= 0) {
+		desc->port = resp->paths->ev[desc->ev].port;
+		desc->entropy = resp->paths->ev[desc->ev].entropy;
+	} else {
+		desc->port = resp->fb.port;
+		desc->entropy = resp->fb.entropy;
+	}
+}
+
+/*
+ * First PSN of the map, §8.3. The standard map is the lowest PSN that no SACK
+ * covered yet (always above cack), slid down when everything above fits.
+ */
+static u32 mrc_sack_base(const struct mrc_resp *resp)
+{
+	const u32 first = mrc_psn_add(resp->cack, 1);
+	u32 base = resp->lowest_unsacked;
+
+	if (mrc_psn_diff(resp->max_rcv, base) < 64) {
+		base = mrc_psn_add(resp->max_rcv, -63);
+		if (mrc_psn_diff(base, first) < 0)
+			base = first;
+	}
+	return base;
+}
+
+static void mrc_resp_sack(struct mrc_resp *resp, struct mrc_tx_desc *desc)
+{
+	const u32 first = mrc_psn_add(resp->cack, 1);
+	struct mrc_seth *s = &desc->hdr.seth;
+	u32 base = mrc_sack_base(resp);
+	bool special = false;
+	s32 off, n;
+
+	mrc_resp_desc(resp, MRC_OP_SACK, desc);
+	off = mrc_psn_diff(resp->fb.psn, base);
+	if (resp->fb.dup_base && (off < 0 || off > 63) &&
+	    mrc_psn_diff(resp->fb.psn, resp->cack) > 0) {
+		/* The map must show the packet that it answers, OP-17. */
+		special = true;
+		base = mrc_psn_add(resp->fb.psn, -31);
+		if (mrc_psn_diff(base, first) < 0)
+			base = first;
+	}
+	n = mrc_psn_diff(resp->max_rcv, base) + 1;
+	if (n > 64)
+		n = 64;
+
+	desc->hdr.psn = resp->cack;
+	desc->hdr.rtx = resp->fb.rtx;
+	desc->hdr.tstamp = resp->fb.tstamp;
+	s->m = resp->fb.ce ? MRC_M_SKIP_ONCE : MRC_M_NONE;
+	s->pr = resp->fb.probe;
+	if (s->pr) {
+		s->probe_id = resp->fb.probe_id;
+	} else {
+		s32 d = mrc_psn_diff(resp->fb.psn, resp->cack);
+
+		s->ack_psn_offset = d >= -32768 && d <= 32767 ? (s16)d : 0;
+	}
+	s->entropy = resp->fb.entropy;
+	s->spdcid = (u16)resp->cfg.qpn;
+	s->dpdcid = (u16)resp->cfg.dqpn;
+	s->cack_psn = resp->cack;
+	s->sack_offset = (s16)mrc_psn_diff(base, resp->cack);
+	if (n > 0)
+		s->bitmap = mrc_ring_get64(resp->rx_map, resp->ring_mask, base,
+					   (u32)n);
+	s->ooo_count = (u16)(resp->ooo < 0x7FFF ? resp->ooo : 0x7FFF);
+	s->rcvd_bytes = (u32)((resp->rcvd_bytes + 255) >> 8) & 0xFFFFFF;
+
+	resp->sack_cnt = 0;
+	resp->fb.sack = false;
+	mrc_ctr_add(resp->cfg.ctr, desc->port, MRC_CTR_TX_SACK, 1);
+	if (special)
+		return;
+	/* A train of SACKs covers what one map cannot, OP-17. */
+	resp->fb.sack = mrc_psn_diff(resp->max_rcv, base) > 63;
+	base = mrc_psn_add(base, 64);
+	if (mrc_psn_diff(base, resp->max_rcv) > 1)
+		base = mrc_psn_add(resp->max_rcv, 1);
+	resp->lowest_unsacked = base;
+}
+
+static void mrc_resp_nack(struct mrc_resp *resp, struct mrc_tx_desc *desc)
+{
+	struct mrc_neth *n = &desc->hdr.neth;
+
+	mrc_resp_desc(resp, MRC_OP_NACK, desc);
+	desc->hdr.psn = resp->fb.psn;
+	desc->hdr.tstamp = resp->fb.tstamp;
+	n->reason = resp->fb.nack_reason;
+	n->entropy = resp->fb.entropy;
+	n->spdcid = (u16)resp->cfg.qpn;
+	n->dpdcid = (u16)resp->cfg.dqpn;
+	n->nack_psn = resp->fb.psn;
+	n->cc_type = 2;
+	resp->fb.nack = false;
+	mrc_ctr_add(resp->cfg.ctr, desc->port, MRC_CTR_TX_NACK, 1);
+}
+
+/* The NAK is due when all before the failing PSN was executed, OP-21. */
+static bool mrc_resp_nak_due(const struct mrc_resp *resp)
+{
+	return resp->err_syn && !resp->nak_sent && !resp->imm_due &&
+	       mrc_psn_diff(resp->err_psn, resp->exec) == 1 &&
+	       mrc_psn_diff(resp->cack, resp->err_psn) >= 0;
+}
+
+static void mrc_resp_ack(struct mrc_resp *resp, bool nak,
+			 struct mrc_tx_desc *desc)
+{
+	mrc_resp_desc(resp, MRC_OP_ACK, desc);
+	desc->hdr.psn = nak ? resp->err_psn : resp->exec;
+	desc->hdr.aeth.syndrome = nak ? resp->err_syn : MRC_SYN_ACK;
+	desc->hdr.aeth.msn = resp->msn;
+	resp->fb.ack = false;
+	if (nak)
+		resp->nak_sent = true;
+	mrc_ctr_add(resp->cfg.ctr, desc->port,
+		    nak ? MRC_CTR_TX_NAK : MRC_CTR_TX_ACK, 1);
+}
+
+bool mrc_resp_next_feedback(struct mrc_resp *resp, u64 now,
+			    struct mrc_tx_desc *desc)
+{
+	bool nak;
+
+	if (resp->nak_sent)
+		return false;
+	if (resp->fb.nack) {
+		mrc_resp_nack(resp, desc);
+		return true;
+	}
+	if (resp->fb.sack) {
+		mrc_resp_sack(resp, desc);
+		return true;
+	}
+	/* A NAK acknowledges implicitly what is before it. */
+	nak = mrc_resp_nak_due(resp);
+	if (!nak && !resp->fb.ack)
+		return false;
+	mrc_resp_ack(resp, nak, desc);
+	return true;
+}
