@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+// An EV set with its memory and counters, and a check of its bookkeeping.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <random>
+#include <vector>
+
+#include "engine.hpp"
+
+namespace mrc_test {
+
+inline mrc_paths_cfg paths_cfg(unsigned n_evs, unsigned n_ports)
+{
+	mrc_paths_cfg cfg{};
+
+	cfg.n_evs = static_cast<std::uint16_t>(n_evs);
+	cfg.n_ports = static_cast<std::uint8_t>(n_ports);
+	cfg.ipv6 = true;
+	cfg.rto = 4000000;
+	cfg.base_rtt = 100000;
+	cfg.seed = 0x5EED;
+	return cfg;
+}
+
+struct StateChange {
+	int ev, from, to;
+};
+
+struct Paths {
+	explicit Paths(mrc_paths_cfg cfg) :
+		ctr(std::make_unique<mrc_counters>())
+	{
+		std::size_t size = mrc_paths_mem(&cfg);
+
+		// Of exactly the promised size, and not zeroed.
+		mem.reset(new std::uint8_t[size]);
+		std::memset(mem.get(), 0xA5, size);
+		ctr->n_ports = cfg.n_ports;
+		cfg.ctr = ctr.get();
+		cfg.on_state = &Paths::on_state;
+		cfg.ctx = &changes;
+		EXPECT_EQ(mrc_paths_init(&p, &cfg, mem.get()), 0);
+	}
+
+	// The callback's context must survive a move.
+	Paths(Paths &&other) noexcept :
+		p(other.p), ctr(std::move(other.ctr)),
+		mem(std::move(other.mem)), changes(std::move(other.changes))
+	{
+		p.cfg.ctx = &changes;
+	}
+
+	mrc_paths *operator->()
+	{
+		return &p;
+	}
+
+	// Lead EV @i to @state by the triggers that do so from GOOD or SKIP.
+	void force(int i, std::uint8_t state, std::uint64_t now)
+	{
+		mrc_paths_verdict(&p, i, MRC_EVV_DENY, now);
+		mrc_paths_verdict(&p, i, MRC_EVV_ALLOW, now);
+		if (state == MRC_EV_DENIED)
+			mrc_paths_verdict(&p, i, MRC_EVV_DENY, now);
+		if (state == MRC_EV_SKIP)
+			mrc_paths_verdict(&p, i, MRC_EVV_CE, now);
+		if (state == MRC_EV_ASSUMED_BAD)
+			mrc_paths_verdict(&p, i, MRC_EVV_TIMEOUT, now);
+		ASSERT_EQ(p.ev[i].state, state);
+		p.ev[i].drops = 0;
+	}
+
+	void forget()
+	{
+		unsigned n = ctr->n_ports;
+
+		*ctr = {};
+		ctr->n_ports = n;
+		changes.clear();
+	}
+
+	std::uint64_t total(mrc_counter id) const
+	{
+		std::uint64_t sum = 0;
+
+		for (const auto &port : ctr->v)
+			sum += port[id];
+		return sum;
+	}
+
+	std::uint64_t on_port(unsigned port) const
+	{
+		std::uint64_t sum = 0;
+
+		for (std::uint64_t v : ctr->v[port])
+			sum += v;
+		return sum;
+	}
+
+	std::uint64_t everything() const
+	{
+		std::uint64_t sum = 0;
+
+		for (unsigned port = 0; port < std::size(ctr->v); port++)
+			sum += on_port(port);
+		return sum;
+	}
+
+	unsigned count(std::uint8_t state) const
+	{
+		return static_cast<unsigned>(std::count_if(
+			p.ev, p.ev + p.n, [&](const mrc_ev &ev) {
+				return ev.state == state;
+			}));
+	}
+
+	// As a controller sees a state.
+	static int seen(int state)
+	{
+		return state == MRC_EV_SKIP ? int{ MRC_EV_GOOD } : state;
+	}
+
+	static bool bit(const unsigned long *map, unsigned pos)
+	{
+		return map[pos / (8 * sizeof(long))] >>
+			       (pos % (8 * sizeof(long))) &
+		       1;
+	}
+
+	// Counts, maps, order and probe time against the states themselves.
+	void check() const
+	{
+		std::vector<unsigned> usable(p.n_ports + 1u);
+		std::uint64_t next = ~0ull;
+
+		EXPECT_EQ(p.bad, count(MRC_EV_ASSUMED_BAD));
+		EXPECT_EQ(p.denied, count(MRC_EV_DENIED));
+		for (unsigned i = 0; i < p.n; i++) {
+			const mrc_ev &ev = p.ev[i];
+			unsigned pos = p.pos[i];
+			const mrc_ev_walk &w = p.walk[ev.port];
+
+			ASSERT_LT(pos, p.n);
+			EXPECT_EQ(p.order[pos], i);
+			EXPECT_GE(pos, w.first);
+			EXPECT_LT(pos, w.first + w.n);
+			EXPECT_EQ(bit(p.good_map, pos),
+				  ev.state == MRC_EV_GOOD);
+			EXPECT_EQ(bit(p.skip_map, pos),
+				  ev.state == MRC_EV_SKIP);
+			EXPECT_EQ(bit(p.bad_map, pos),
+				  ev.state == MRC_EV_ASSUMED_BAD);
+			usable[ev.port] += ev.state == MRC_EV_GOOD ||
+					   ev.state == MRC_EV_SKIP;
+			if (ev.state != MRC_EV_ASSUMED_BAD) {
+				EXPECT_FALSE(ev.probe_out);
+				continue;
+			}
+			if (ev.probe_out || mrc_paths_port_ok(&p, ev.port))
+				next = std::min<std::uint64_t>(next,
+							       ev.probe_at);
+		}
+		for (unsigned k = 1; k <= p.n_ports; k++)
+			EXPECT_EQ(p.walk[k].usable, usable[k]);
+		EXPECT_EQ(mrc_paths_next_probe(&p), next);
+	}
+
+	static void on_state(void *ctx, const mrc_paths *, std::uint16_t ev,
+			     std::uint8_t from, std::uint8_t to)
+	{
+		static_cast<std::vector<StateChange> *>(ctx)->push_back(
+			{ ev, from, to });
+	}
+
+	mrc_paths p;
+	std::unique_ptr<mrc_counters> ctr;
+	std::unique_ptr<std::uint8_t[]> mem;
+	std::vector<StateChange> changes;
+};
+
+} // namespace mrc_test

@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+// Requester: inference of losses from SACKs and probe replies.
+// MRC 1.0 §9.2, §9.3, §9.5, OP-22, OP-41.
+#include "engine_fixture.hpp"
+
+#include <algorithm>
+
+using namespace mrc_test;
+
+namespace
+{
+
+// The fixture's window of 8 packets gives R = 12.
+constexpr int kRange = 12;
+
+// n packets, 30 us apart: always beyond the time guard of base_rtt / 4.
+std::vector<mrc_tx_desc> spaced(Requester &r, int n)
+{
+	std::vector<mrc_tx_desc> out;
+	for (int i = 0; i < n; i++) {
+		auto one = r.send_n(1);
+		out.insert(out.end(), one.begin(), one.end());
+		r.now += 30 * kUs;
+	}
+	return out;
+}
+
+// A SACK that shows exactly PSN number n received. It answers a probe nobody
+// sent, so that it is no RTT sample.
+void show(Requester &r, s64 n)
+{
+	s32 d = mrc_psn_diff(r.psn(n), r.req.cack);
+	r.sack({.cack = r.req.cack, .base = d, .map = 1, .probe = 60000});
+}
+
+} // namespace
+
+TEST(LossRange, ClampedBetweenFiveAndHalfTheWindow)
+{
+	auto range = [](u32 cwnd) {
+		// Observable: the distance at which a hole becomes a loss.
+		Requester q;
+		q.cfg.mpr = 2;
+		q.cfg.sq_depth = 256;
+		q.ccfg.window = cwnd;
+		q.init();
+		spaced(q, 140);
+		for (int n = 1; n < 140; n++) {
+			show(q, n);
+			if (q.count(MRC_CTR_LOSS_SACK))
+				return n;
+		}
+		return -1;
+	};
+	EXPECT_EQ(range(256), 5);
+	EXPECT_EQ(range(4 * 256), 6);
+	EXPECT_EQ(range(20 * 256), 30);
+	EXPECT_EQ(range(1u << 30), 128); // W / 2
+	EXPECT_EQ(range(0xFFFFFFFF), 128);
+}
+
+TEST(Loss, HoleFarBelowTheHighestIsLost)
+{
+	for (u32 first : {0x100u, 0xFFFFF8u}) {
+		Requester r;
+		r.cfg.sq_psn = first;
+		r.pcfg.trim_nack = true;
+		r.init();
+		auto out = spaced(r, kRange + 3);
+		show(r, kRange - 1);
+		EXPECT_EQ(r.req.n_lost, 0u);
+		show(r, kRange);
+		EXPECT_EQ(r.req.n_lost, 1u);
+		EXPECT_TRUE(r.lost(r.psn(0)));
+		EXPECT_EQ(r.count(MRC_CTR_LOSS_SACK), 1u);
+		ASSERT_EQ(r.losses.size(), 1u);
+		EXPECT_EQ(r.losses[0].cause, MRC_LOSS_SACK);
+		EXPECT_EQ(r.losses[0].ev, out[0].ev);
+		EXPECT_EQ(r.ev(out[0].ev).state, MRC_EV_ASSUMED_BAD);
+		EXPECT_EQ(r.rec.lost.size(), 1u);
+		show(r, kRange + 2);
+		EXPECT_EQ(r.req.n_lost, 3u);
+		auto again = r.send();
+		ASSERT_EQ(again.size(), 3u);
+		for (int i = 0; i < 3; i++) {
+			EXPECT_EQ(again[i].hdr.psn, r.psn(i)); // oldest first
+			EXPECT_TRUE(again[i].hdr.rtx);
+		}
+		EXPECT_EQ(r.req.retries, 0u); // costs no retry
+	}
+}
+
+TEST(Loss, WithoutTrimmingTheFirstOneOnlySkips)
+{
+	Requester r;
+	r.init();
+	auto out = spaced(r, kRange + 1);
+	show(r, kRange);
+	EXPECT_EQ(r.ev(out[0].ev).state, MRC_EV_SKIP);
+}
+
+TEST(Loss, TimeGuard)
+{
+	Requester r;
+	r.init();
+	r.send_n(1);
+	r.now += 25 * kUs - 1; // less than base_rtt / 4 apart
+	r.send_n(kRange + 1);
+	show(r, kRange);
+	EXPECT_EQ(r.req.n_lost, 0u);
+
+	Requester q;
+	q.init();
+	q.send_n(1);
+	q.now += 25 * kUs;
+	q.send_n(kRange + 1);
+	show(q, kRange);
+	EXPECT_EQ(q.req.n_lost, 1u);
+	EXPECT_TRUE(q.lost(q.psn(0)));
+}
+
+TEST(Loss, OncePerPsn)
+{
+	Requester r;
+	r.init();
+	spaced(r, kRange + 1);
+	show(r, kRange);
+	EXPECT_EQ(r.send().size(), 1u);
+	r.now += kMs;
+	spaced(r, kRange + 5);
+	for (int n = kRange + 1; n < 2 * kRange + 6; n++)
+		show(r, n);
+	// PSN 0 was retransmitted once; its second loss is the timer's. The
+	// other holes were filled.
+	u64 hits = 0;
+	for (const auto &l : r.losses)
+		hits += l.psn == r.psn(0);
+	EXPECT_EQ(hits, 1u);
+}
+
+TEST(Loss, RetransmissionRestartsTheClock)
+{
+	Requester r;
+	r.init();
+	auto out = spaced(r, kRange + 1);
+	// A NACK had PSN 0 sent again, later than everything else.
+	r.nack(r.psn(0), MRC_NACK_TRIMMED_LASTHOP, out[0].entropy);
+	EXPECT_EQ(r.send().size(), 1u);
+	show(r, kRange);
+	EXPECT_EQ(r.count(MRC_CTR_LOSS_SACK), 0u);
+}
+
+TEST(Loss, ReorderingBelowTheRangeIsHarmless)
+{
+	Requester r;
+	r.init();
+	spaced(r, 64);
+	// Each block of R packets arrives backwards.
+	s64 cack = -1;
+	for (int block = 0; block < 64; block += kRange) {
+		for (int n = block + kRange - 1; n >= block; n--) {
+			if (n >= 64)
+				continue;
+			u32 from = r.psn(cack);
+			s32 d = mrc_psn_diff(r.psn(n), from);
+			if (n == block)
+				r.sack_all(r.psn(
+					std::min(63, block + kRange - 1)));
+			else
+				r.sack({.cack = from,
+					.ack = d,
+					.base = d,
+					.map = 1});
+		}
+		cack = std::min(63, block + kRange - 1);
+	}
+	EXPECT_EQ(r.req.cack, r.psn(63));
+	EXPECT_EQ(r.count(MRC_CTR_LOSS_SACK), 0u);
+	EXPECT_EQ(r.count(MRC_CTR_TX_RTX), 0u);
+	EXPECT_TRUE(r.send().empty());
+}
+
+TEST(Loss, ManyHolesInOneScan)
+{
+	Requester r;
+	r.cfg.sq_psn = 0xFFFF80;
+	r.cfg.sq_depth = 512;
+	r.init();
+	spaced(r, 400);
+	// Every third one arrived.
+	for (int n = 2; n < 400; n += 3)
+		show(r, n);
+	u32 want = 0;
+	for (int n = 0; n <= 398 - kRange; n++)
+		want += n % 3 != 2;
+	EXPECT_EQ(r.req.n_lost, want);
+	auto again = r.send();
+	EXPECT_EQ(again.size(), want);
+	for (size_t i = 1; i < again.size(); i++)
+		EXPECT_GT(mrc_psn_diff(again[i].hdr.psn, again[i - 1].hdr.psn),
+			  0);
+}
+
+TEST(Loss, RetransmissionsObeyTheCongestionWindow)
+{
+	Requester r;
+	r.init();
+	spaced(r, kRange + 5);
+	show(r, kRange + 4);
+	EXPECT_EQ(r.req.n_lost, 5u);
+	r.rec.limit = r.req.inflight + mrc_nominal_size(36, 256);
+	mrc_tx_verdict why;
+	r.write(1);
+	auto out = r.send(&why);
+	ASSERT_EQ(out.size(), 1u);
+	EXPECT_TRUE(out[0].hdr.rtx); // and no new packet before the lost ones
+	EXPECT_EQ(why, MRC_TX_WAIT_CWND);
+}
+
+namespace
+{
+
+// Sends n packets, waits for silence and sends the probe. Return: its id.
+u16 silence_probe(Requester &r)
+{
+	r.now = r.req.silence_at;
+	r.probes.clear();
+	r.send();
+	EXPECT_EQ(r.probes.size(), 1u);
+	return r.probes.empty() ? 0 : r.probes[0].hdr.peth.probe_id;
+}
+
+} // namespace
+
+TEST(ProbeLoss, TailLossIsFoundWithoutTheTimer)
+{
+	for (u32 first : {0x200u, 0xFFFFFEu}) {
+		Requester r;
+		r.cfg.sq_psn = first;
+		r.pcfg.trim_nack = true;
+		r.init();
+		auto out = r.send_n(4);
+		u16 id = silence_probe(r);
+		r.now += 50 * kUs;
+		// Nothing above PSN 0 arrived: the map is empty.
+		r.sack({.cack = r.psn(0), .probe = id});
+		EXPECT_EQ(r.count(MRC_CTR_LOSS_PROBE), 3u);
+		EXPECT_EQ(r.losses[0].cause, MRC_LOSS_PROBE);
+		EXPECT_EQ(r.ev(out[1].ev).state, MRC_EV_ASSUMED_BAD);
+		EXPECT_EQ(r.send().size(), 3u);
+		EXPECT_EQ(r.req.retries, 0u);
+		// The same reply again: the packets were sent after the probe.
+		r.sack({.cack = r.psn(0), .probe = id});
+		EXPECT_EQ(r.count(MRC_CTR_LOSS_PROBE), 3u);
+	}
+}
+
+TEST(ProbeLoss, YoungTransmissionsAreNoEvidence)
+{
+	Requester r;
+	r.init();
+	r.send_n(1);
+	const u64 at = r.req.silence_at;
+	// The reply takes 100 us: srtt 100, rttvar 50, threshold 300 us. One
+	// packet is just that much older than the probe, one is younger.
+	r.now = at - 300 * kUs;
+	r.send_n(1);
+	r.now += 1;
+	r.send_n(1);
+	u16 id = silence_probe(r);
+	EXPECT_EQ(r.now, at);
+	r.now += 100 * kUs;
+	r.sack({.cack = r.psn(-1), .probe = id});
+	EXPECT_TRUE(r.lost(r.psn(0)));
+	EXPECT_TRUE(r.lost(r.psn(1)));
+	EXPECT_FALSE(r.lost(r.psn(2)));
+}
+
+TEST(ProbeLoss, ThresholdGrowsWithTheMeasuredRtt)
+{
+	Requester r;
+	r.init();
+	r.send_n(1);
+	r.now += 300 * kUs;
+	r.sack_all(r.psn(0)); // srtt 300, rttvar 150
+	r.send_n(1);
+	const u64 at = r.req.silence_at;
+	r.now = at - 749 * kUs;
+	r.send_n(1);
+	u16 id = silence_probe(r);
+	r.now += 300 * kUs; // srtt 300, rttvar 112.5: threshold 750 us
+	r.sack({.cack = r.psn(0), .probe = id});
+	EXPECT_TRUE(r.lost(r.psn(1)));
+	EXPECT_FALSE(r.lost(r.psn(2)));
+}
+
+TEST(ProbeLoss, BaseRttIsTheLeastThreshold)
+{
+	Requester r;
+	r.init();
+	r.send_n(1);
+	const u64 at = r.req.silence_at;
+	r.now = at - 99 * kUs;
+	r.send_n(1);
+	u16 first = silence_probe(r);
+	// A second probe is the newest one, so that the first is no sample.
+	r.now = r.req.silence_at;
+	r.send();
+	r.sack({.cack = r.psn(-1), .probe = first});
+	EXPECT_EQ(r.req.srtt, 0u);
+	EXPECT_TRUE(r.lost(r.psn(0)));
+	EXPECT_FALSE(r.lost(r.psn(1)));
+}
+
+TEST(ProbeLoss, OnlyWhatTheMapCovers)
+{
+	Requester r;
+	r.cfg.sq_depth = 128;
+	r.init();
+	r.send_n(100);
+	u16 id = silence_probe(r);
+	// A train: the first map shows holes at 0 and 2.
+	r.sack({.cack = r.psn(-1), .base = 1, .map = ~5ull, .probe = id});
+	EXPECT_EQ(r.count(MRC_CTR_LOSS_PROBE), 2u);
+	EXPECT_FALSE(r.lost(r.psn(70)));
+	// The second map of the train adds its own.
+	r.sack({.cack = r.psn(-1),
+		.base = 65,
+		.map = 0xFFFFFFFBF,
+		.probe = id});
+	EXPECT_EQ(r.count(MRC_CTR_LOSS_PROBE), 3u);
+	EXPECT_TRUE(r.lost(r.psn(70)));
+}
+
+TEST(ProbeLoss, OrdinarySacksDoNotTell)
+{
+	Requester r;
+	r.init();
+	r.send_n(4);
+	r.now += 10 * kMs;
+	r.sack({.cack = r.psn(0)});
+	EXPECT_EQ(r.req.n_lost, 0u);
+}

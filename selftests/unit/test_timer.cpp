@@ -1,0 +1,597 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+// Requester: retry schedule, budget, missing transport ACKs, probes.
+// MRC 1.0 §9.4, §9.5.
+#include "engine_fixture.hpp"
+
+using namespace mrc_test;
+
+using Done = std::vector<std::pair<u32, mrc_wc_status>>;
+
+namespace
+{
+
+mrc_req_cfg timer_cfg(u64 rto, u8 linear, u8 exp)
+{
+	mrc_req_cfg c{};
+	c.rto = rto;
+	c.linear_cnt = linear;
+	c.exp_cnt = exp;
+	return c;
+}
+
+} // namespace
+
+TEST(Interval, TwoPhases)
+{
+	auto c = timer_cfg(4 * kMs, 3, 7);
+	const u64 want[] = {4, 4, 4, 8, 16, 32, 64, 128, 256, 512, 512, 512};
+	for (u32 k = 1; k <= 12; k++)
+		EXPECT_EQ(mrc_req_interval(&c, k), want[k - 1] * kMs) << k;
+}
+
+TEST(Interval, NoLinearPhase)
+{
+	auto c = timer_cfg(kMs, 0, 2);
+	EXPECT_EQ(mrc_req_interval(&c, 1), 2 * kMs);
+	EXPECT_EQ(mrc_req_interval(&c, 2), 4 * kMs);
+	EXPECT_EQ(mrc_req_interval(&c, 3), 4 * kMs);
+}
+
+TEST(Interval, NoExponentialPhase)
+{
+	auto c = timer_cfg(kMs, 7, 0);
+	for (u32 k = 1; k <= 9; k++)
+		EXPECT_EQ(mrc_req_interval(&c, k), kMs);
+}
+
+TEST(Interval, CapAndOverflow)
+{
+	auto c = timer_cfg(MRC_RTO_MAX_NS, 7, MRC_RETRY_EXP_INFINITE);
+	EXPECT_EQ(mrc_req_interval(&c, 1), MRC_RTO_MAX_NS);
+	EXPECT_EQ(mrc_req_interval(&c, 0xFFFFFFFF), MRC_RTO_MAX_NS);
+	c.rto = ~0ull;
+	EXPECT_EQ(mrc_req_interval(&c, 1), MRC_RTO_MAX_NS);
+	c = timer_cfg(1024, 0, MRC_RETRY_EXP_INFINITE);
+	EXPECT_EQ(mrc_req_interval(&c, 24), 1024ull << 24);
+	EXPECT_EQ(mrc_req_interval(&c, 25), MRC_RTO_MAX_NS);
+	EXPECT_EQ(mrc_req_interval(&c, 1000000), MRC_RTO_MAX_NS);
+}
+
+// RTO = 1.024 us * 2^timeout, for the timeouts that the spec tabulates.
+TEST(Interval, TabulatedTimeouts)
+{
+	const std::pair<int, u64> table[] = {
+		{4, 16384},	 {6, 65536},	   {8, 262144},
+		{10, 1048576},	 {12, 4194304},	   {14, 16777216},
+		{17, 134217728}, {24, 17179869184}};
+	for (auto [t, ns] : table) {
+		auto c = timer_cfg(1024ull << t, 1, 0);
+		EXPECT_EQ(mrc_req_interval(&c, 1), ns);
+	}
+}
+
+TEST(Timer, FullScheduleUntilTheBudgetIsSpent)
+{
+	Requester r;
+	r.cfg.linear_cnt = 2;
+	r.cfg.exp_cnt = 3;
+	r.init();
+	r.send_n(1);
+	r.write(1);
+	u64 sent = r.now;
+	const u64 ms[] = {4, 4, 8, 16, 32};
+	for (int k = 0; k < 5; k++) {
+		EXPECT_EQ(r.req.timer_at, sent + ms[k] * kMs) << k;
+		r.now = sent + ms[k] * kMs - 1;
+		r.deadline();
+		EXPECT_EQ(r.req.n_lost, 0u);
+		r.now++;
+		r.deadline();
+		EXPECT_EQ(r.req.retries, k + 1u);
+		auto out = r.send();
+		ASSERT_GE(out.size(), 1u);
+		EXPECT_EQ(out[0].hdr.psn, r.psn(0));
+		EXPECT_TRUE(out[0].hdr.rtx);
+		sent = r.now;
+	}
+	r.now = sent + 32 * kMs - 1;
+	r.deadline();
+	EXPECT_EQ(r.req.state, MRC_REQ_READY);
+	r.now++;
+	r.deadline();
+	EXPECT_EQ(r.req.state, MRC_REQ_ERROR);
+	EXPECT_EQ(r.count(MRC_CTR_RETRY_EXC), 1u);
+	EXPECT_EQ(r.count(MRC_CTR_RTO), 6u);
+	EXPECT_EQ(r.req.stat_timeouts, 6u);
+	EXPECT_EQ(r.reap(), (Done{{0, MRC_WC_RETRY_EXC}, {1, MRC_WC_FLUSH}}));
+}
+
+TEST(Timer, NoRetriesAtAll)
+{
+	Requester r;
+	r.cfg.linear_cnt = 0;
+	r.cfg.exp_cnt = 0;
+	r.init();
+	r.send_n(1);
+	EXPECT_EQ(r.req.timer_at, r.now + 4 * kMs);
+	r.expire();
+	EXPECT_EQ(r.req.state, MRC_REQ_ERROR);
+}
+
+TEST(Timer, InfiniteRetries)
+{
+	Requester r;
+	r.cfg.rto = 1024;
+	r.cfg.exp_cnt = MRC_RETRY_EXP_INFINITE;
+	r.init();
+	r.send_n(1);
+	for (int k = 0; k < 200; k++) {
+		r.expire();
+		r.send();
+		ASSERT_EQ(r.req.state, MRC_REQ_READY);
+	}
+	EXPECT_EQ(r.req.retries, 200u);
+	EXPECT_EQ(r.req.timer_at, r.now + MRC_RTO_MAX_NS);
+}
+
+TEST(Timer, ZeroMeansNone)
+{
+	Requester r;
+	r.cfg.rto = 0;
+	r.init();
+	r.send_n(2);
+	EXPECT_EQ(r.req.timer_at, MRC_NEVER);
+	r.now += 100000 * kMs;
+	r.deadline();
+	EXPECT_EQ(r.req.n_lost, 0u);
+	EXPECT_EQ(r.count(MRC_CTR_RTO), 0u);
+}
+
+TEST(Timer, ExpiryToldToPathsAndCongestionControl)
+{
+	Requester r;
+	r.init();
+	auto out = r.send_n(2);
+	r.expire();
+	EXPECT_EQ(r.count(MRC_CTR_LOSS_TIMEOUT), 2u);
+	EXPECT_EQ(r.ev(out[0].ev).state, MRC_EV_ASSUMED_BAD);
+	EXPECT_EQ(r.ev(out[1].ev).state, MRC_EV_ASSUMED_BAD);
+	EXPECT_EQ(r.rec.lost.size(), 2u);
+	ASSERT_EQ(r.losses.size(), 2u);
+	EXPECT_EQ(r.losses[0].cause, MRC_LOSS_TIMEOUT);
+	EXPECT_EQ(r.losses[0].psn, r.psn(0));
+	EXPECT_EQ(r.losses[0].ev, out[0].ev);
+}
+
+TEST(Timer, LossOnADeadPortIsNotThePathsFault)
+{
+	Requester r;
+	r.init();
+	auto out = r.send_n(2);
+	mrc_req_set_ports(&r.req, 1u << 2, r.now);
+	r.send();
+	r.expire();
+	for (const auto &d : out)
+		EXPECT_EQ(r.ev(d.ev).state,
+			  d.port == 1 ? MRC_EV_GOOD : MRC_EV_ASSUMED_BAD);
+}
+
+TEST(Timer, EachPacketHasItsOwnTime)
+{
+	Requester r;
+	r.init();
+	r.send_n(1);
+	u64 first = r.now;
+	r.now += kMs;
+	r.send_n(1);
+	r.sack({.cack = r.psn(-1), .ack = 1}); // the second one is... not
+	EXPECT_EQ(r.req.timer_at, first + 4 * kMs);
+
+	Requester q;
+	q.init();
+	q.send_n(1);
+	first = q.now;
+	q.now += kMs;
+	q.send_n(1);
+	q.now += kMs;
+	q.sack_all(q.psn(0));
+	// The timer is lazy: it fires for the first packet, finds it gone and
+	// moves on to the second.
+	q.now = first + 4 * kMs;
+	q.deadline();
+	EXPECT_EQ(q.req.n_lost, 0u);
+	EXPECT_EQ(q.req.timer_at, first + 5 * kMs);
+	EXPECT_EQ(q.count(MRC_CTR_RTO), 0u);
+	q.expire();
+	EXPECT_EQ(q.req.n_lost, 1u);
+	EXPECT_TRUE(q.lost(q.psn(1)));
+}
+
+TEST(Timer, ABurstCostsOneRetry)
+{
+	Requester r;
+	r.cfg.linear_cnt = 3;
+	r.init();
+	const u64 t0 = r.now;
+	for (int i = 0; i < 10; i++) {
+		r.send_n(1);
+		r.now += 100 * kUs;
+	}
+	for (int i = 0; i < 10; i++) {
+		r.now = t0 + 4 * kMs + (u64)i * 100 * kUs;
+		r.deadline();
+		EXPECT_EQ(r.send().size(), 1u) << i;
+		EXPECT_EQ(r.req.retries, 1u);
+	}
+	EXPECT_EQ(r.count(MRC_CTR_LOSS_TIMEOUT), 10u);
+	EXPECT_EQ(r.count(MRC_CTR_RTO), 1u);
+	// The retransmissions are the next attempt.
+	r.now = t0 + 8 * kMs;
+	r.deadline();
+	EXPECT_EQ(r.req.retries, 2u);
+	EXPECT_EQ(r.count(MRC_CTR_LOSS_TIMEOUT), 11u);
+}
+
+TEST(Timer, ProgressMakesTheBudgetWhole)
+{
+	Requester r;
+	r.init();
+	r.send_n(2);
+	for (int k = 0; k < 6; k++) {
+		r.expire();
+		r.send();
+	}
+	EXPECT_EQ(r.req.retries, 6u);
+	EXPECT_EQ(r.req.timer_at, r.now + 64 * kMs);
+	r.now += 20 * kMs;
+	r.sack({.cack = r.psn(0), .rtx = true});
+	EXPECT_EQ(r.req.retries, 0u);
+	// The other packet is 20 ms old; its SACK may be in the same burst, so
+	// it gets one plain RTO from here.
+	EXPECT_EQ(r.req.timer_at, r.now + 4 * kMs);
+	r.deadline();
+	EXPECT_EQ(r.req.n_lost, 0u);
+	r.expire();
+	EXPECT_EQ(r.req.n_lost, 1u);
+	EXPECT_EQ(r.req.retries, 1u);
+	// So does the transport ACK.
+	r.ack(r.psn(1));
+	EXPECT_EQ(r.req.retries, 0u);
+	EXPECT_EQ(r.req.timer_at, MRC_NEVER);
+}
+
+TEST(Timer, MereBitsAreNoProgress)
+{
+	Requester r;
+	r.init();
+	r.send_n(2);
+	r.expire();
+	r.send();
+	r.sack({.cack = r.psn(-1), .ack = 2, .rtx = true});
+	EXPECT_EQ(r.req.retries, 1u);
+}
+
+// §9.4: everything is SACKed, the transport ACK was lost.
+TEST(TransportAck, NewestPsnIsSentAgain)
+{
+	Requester r;
+	r.cfg.sq_psn = 0xFFFFFE;
+	r.init();
+	r.write(600, true);
+	auto out = r.send();
+	r.now += 50 * kUs;
+	r.sack_all(r.psn(2));
+	EXPECT_TRUE(r.send().empty());
+	EXPECT_NE(r.req.timer_at, MRC_NEVER);
+	for (int k = 1; k <= 3; k++) {
+		r.expire();
+		EXPECT_EQ(r.req.retries, (u32)k);
+		r.probes.clear();
+		auto again = r.send();
+		ASSERT_EQ(again.size(), 1u);
+		EXPECT_TRUE(r.probes.empty());
+		EXPECT_EQ(again[0].hdr.psn, r.psn(2));
+		EXPECT_TRUE(again[0].hdr.rtx);
+		EXPECT_TRUE(again[0].hdr.a);
+		EXPECT_EQ(again[0].hdr.opcode, MRC_OP_WRITE_LAST_IMM);
+		EXPECT_EQ(again[0].hdr.reth.va, out[2].hdr.reth.va);
+		EXPECT_EQ(again[0].len, out[2].len);
+		EXPECT_EQ(again[0].tc, MRC_TC_DATA_RETX);
+		EXPECT_EQ(r.req.inflight, 0u);
+		EXPECT_EQ(r.count(MRC_CTR_RTX_LAST_PSN), (u64)k);
+		// Its duplicate SACK is no progress.
+		r.sack({.cack = r.psn(2), .rtx = true});
+		EXPECT_EQ(r.req.retries, (u32)k);
+	}
+	r.ack(r.psn(2));
+	EXPECT_EQ(r.reap(), (Done{{0, MRC_WC_SUCCESS}}));
+	EXPECT_EQ(mrc_req_deadline(&r.req), MRC_NEVER);
+	EXPECT_EQ(r.count(MRC_CTR_SPURIOUS_RTX), 0u);
+	EXPECT_EQ(r.count(MRC_CTR_LOSS_TIMEOUT), 0u);
+}
+
+TEST(TransportAck, NeverComesExhaustsTheBudget)
+{
+	Requester r;
+	r.cfg.linear_cnt = 1;
+	r.cfg.exp_cnt = 0;
+	r.init();
+	r.send_n(2);
+	r.sack_all(r.psn(1));
+	r.expire();
+	EXPECT_EQ(r.send().size(), 1u);
+	r.expire();
+	EXPECT_EQ(r.reap(), (Done{{0, MRC_WC_RETRY_EXC}, {1, MRC_WC_FLUSH}}));
+}
+
+TEST(TransportAck, ArrivesBeforeTheResend)
+{
+	Requester r;
+	r.init();
+	r.send_n(1);
+	r.sack_all(r.psn(0));
+	r.expire();
+	r.ack(r.psn(0));
+	EXPECT_TRUE(r.send().empty());
+	EXPECT_EQ(r.count(MRC_CTR_RTX_LAST_PSN), 0u);
+}
+
+TEST(TransportAck, ResendWaitsForAPort)
+{
+	Requester r;
+	r.init();
+	r.send_n(1);
+	r.sack_all(r.psn(0));
+	mrc_req_set_ports(&r.req, 0, r.now);
+	r.expire();
+	mrc_tx_verdict why;
+	EXPECT_TRUE(r.send(&why).empty());
+	EXPECT_EQ(why, MRC_TX_WAIT_EV);
+	mrc_req_set_ports(&r.req, 6, r.now);
+	auto again = r.send();
+	ASSERT_EQ(again.size(), 1u);
+	EXPECT_EQ(again[0].hdr.psn, r.psn(0));
+	EXPECT_TRUE(again[0].hdr.a);
+	EXPECT_EQ(r.count(MRC_CTR_RTX_LAST_PSN), 1u);
+}
+
+TEST(TransportAck, HalfSentMessageIsNotAskedFor)
+{
+	Requester r;
+	r.init();
+	mrc_tx_desc d;
+	r.write(600);
+	ASSERT_EQ(r.next(&d), MRC_TX_PACKET);
+	r.sack_all(r.psn(0));
+	EXPECT_EQ(r.req.timer_at, MRC_NEVER); // the caller is to send on
+}
+
+TEST(Stall, NoPortAtAllCostsRetries)
+{
+	Requester r;
+	r.cfg.linear_cnt = 1;
+	r.cfg.exp_cnt = 1;
+	r.init();
+	mrc_req_set_ports(&r.req, 0, r.now);
+	r.write(1);
+	r.send();
+	EXPECT_EQ(r.req.timer_at, r.now + 4 * kMs);
+	r.expire();
+	EXPECT_EQ(r.req.retries, 1u);
+	r.send();
+	r.expire();
+	r.send();
+	EXPECT_EQ(r.req.state, MRC_REQ_READY);
+	r.expire();
+	EXPECT_EQ(r.reap(), (Done{{0, MRC_WC_RETRY_EXC}}));
+}
+
+TEST(Stall, LostPacketsWithoutPort)
+{
+	Requester r;
+	r.init();
+	r.send_n(2);
+	mrc_req_set_ports(&r.req, 0, r.now);
+	r.expire();
+	EXPECT_EQ(r.req.retries, 1u);
+	mrc_tx_verdict why;
+	EXPECT_TRUE(r.send(&why).empty());
+	EXPECT_EQ(why, MRC_TX_WAIT_EV);
+	r.expire();
+	EXPECT_EQ(r.req.retries, 2u);
+	EXPECT_EQ(r.count(MRC_CTR_LOSS_TIMEOUT), 2u);
+	mrc_req_set_ports(&r.req, 6, r.now);
+	EXPECT_EQ(r.send().size(), 2u);
+}
+
+TEST(Silence, ProbeOnAnotherEv)
+{
+	Requester r;
+	r.cfg.rto = 4 * kMs;
+	r.init();
+	auto out = r.send_n(3);
+	r.now += 2 * kMs - 1; // max(2 * 100 us, RTO / 2)
+	EXPECT_TRUE(r.send().empty());
+	EXPECT_TRUE(r.probes.empty());
+	EXPECT_EQ(mrc_req_deadline(&r.req), r.now + 1);
+	r.now += 1;
+	r.deadline();
+	r.send();
+	ASSERT_EQ(r.probes.size(), 1u);
+	const mrc_tx_desc &p = r.probes[0];
+	EXPECT_NE(p.ev, out[0].ev);
+	EXPECT_NE(p.port, out[0].port);
+	EXPECT_EQ(p.hdr.opcode, MRC_OP_PROBE);
+	EXPECT_EQ(p.hdr.psn, 0u);
+	EXPECT_EQ(p.hdr.dqp, r.cfg.dqpn);
+	EXPECT_EQ(p.hdr.ftype, MRC_TS_FTYPE);
+	EXPECT_EQ(p.hdr.tstamp, (u16)(r.now >> 7));
+	EXPECT_FALSE(p.hdr.ts);
+	EXPECT_EQ(p.hdr.peth.spdcid, 0x2345);
+	EXPECT_EQ(p.hdr.peth.dpdcid, 0x789A);
+	EXPECT_EQ(p.tc, MRC_TC_DATA);
+	EXPECT_TRUE(p.ect);
+	EXPECT_FALSE(p.data);
+	EXPECT_EQ(p.entropy, r.ev(p.ev).entropy);
+	EXPECT_EQ(r.count(MRC_CTR_TX_PROBE), 1u);
+	EXPECT_EQ(r.count(MRC_CTR_TX_DATA), 3u);
+	EXPECT_EQ(r.req.inflight, 3 * mrc_nominal_size(36, 256));
+	r.send();
+	EXPECT_EQ(r.probes.size(), 1u); // just one
+}
+
+TEST(Silence, UnansweredProbesBackOff)
+{
+	Requester r;
+	r.cfg.rto = 0; // no timer: a millisecond takes the place of RTO / 2
+	r.init();
+	r.send_n(1);
+	u64 last = r.now;
+	const u64 ms[] = {1, 2, 4, 8, 16, 32, 64, 64, 64};
+	u16 id = 0;
+	for (u64 t : ms) {
+		EXPECT_EQ(mrc_req_deadline(&r.req), last + t * kMs);
+		r.now = last + t * kMs;
+		r.probes.clear();
+		r.send();
+		ASSERT_EQ(r.probes.size(), 1u);
+		EXPECT_EQ(r.probes[0].hdr.peth.probe_id, id++);
+		last = r.now;
+	}
+	// Anything heard ends the back-off.
+	r.sack({.cack = r.psn(-1), .probe = id - 1});
+	EXPECT_EQ(mrc_req_deadline(&r.req), r.now + kMs);
+}
+
+TEST(Silence, TwoRoundTripsIfThatIsLonger)
+{
+	Requester r;
+	r.cfg.base_rtt = 3 * kMs;
+	r.init();
+	r.send_n(1);
+	EXPECT_EQ(r.req.silence_at, r.now + 6 * kMs);
+}
+
+TEST(Silence, NotWhenNothingIsOutstanding)
+{
+	Requester r;
+	r.init();
+	EXPECT_EQ(r.req.silence_at, MRC_NEVER);
+	r.send_n(2);
+	EXPECT_NE(r.req.silence_at, MRC_NEVER);
+	r.now += kMs;
+	r.sack_all(r.psn(0));
+	EXPECT_EQ(r.req.silence_at, r.now + 2 * kMs);
+	r.sack_all(r.psn(1));
+	EXPECT_EQ(r.req.silence_at, MRC_NEVER);
+	// Long idle does not count as silence.
+	r.ack(r.psn(1));
+	r.reap();
+	r.now += 1000 * kMs;
+	r.send_n(1);
+	EXPECT_TRUE(r.probes.empty());
+	EXPECT_EQ(r.req.silence_at, r.now + 2 * kMs);
+}
+
+TEST(Silence, SingleEvIsProbedItself)
+{
+	Requester r;
+	r.pcfg.n_evs = 1;
+	r.pcfg.n_ports = 1;
+	r.init();
+	auto out = r.send_n(1);
+	r.now += 2 * kMs;
+	r.send();
+	ASSERT_EQ(r.probes.size(), 1u);
+	EXPECT_EQ(r.probes[0].ev, out[0].ev);
+}
+
+TEST(EvProbe, CondemnedEvIsProbedUntilItIsGoodAgain)
+{
+	Requester r;
+	r.init();
+	auto out = r.send_n(1);
+	r.sack({.cack = r.psn(0),
+		.m = MRC_M_ALWAYS_SKIP,
+		.entropy = out[0].entropy});
+	r.ack(r.psn(0));
+	const int bad = out[0].ev;
+	ASSERT_EQ(r.ev(bad).state, MRC_EV_ASSUMED_BAD);
+	// Nothing else is going on; the deadline is the EV's probe.
+	for (int k = 0; k < 2; k++) {
+		u64 due = mrc_paths_next_probe(&r.paths);
+		EXPECT_EQ(mrc_req_deadline(&r.req), due);
+		r.now = due;
+		r.deadline();
+		r.probes.clear();
+		r.send();
+		ASSERT_EQ(r.probes.size(), 1u);
+		EXPECT_EQ(r.probes[0].ev, bad);
+		r.now += 60 * kUs;
+		// A train of two replies is one verdict.
+		for (int t = 0; t < 2; t++)
+			r.sack({.cack = r.psn(0),
+				.probe = r.probes[0].hdr.peth.probe_id});
+		EXPECT_EQ(r.ev(bad).state,
+			  k ? MRC_EV_GOOD : MRC_EV_ASSUMED_BAD);
+	}
+	EXPECT_EQ(r.count(MRC_CTR_RX_PROBE_REPLY), 4u);
+	EXPECT_EQ(mrc_req_deadline(&r.req), MRC_NEVER);
+}
+
+TEST(EvProbe, VerdictFollowsM)
+{
+	for (u8 m : {MRC_M_SKIP_ONCE, MRC_M_ALWAYS_SKIP}) {
+		Requester r;
+		r.init();
+		auto out = r.send_n(1);
+		r.sack({.cack = r.psn(0),
+			.m = MRC_M_ALWAYS_SKIP,
+			.entropy = out[0].entropy});
+		r.now = mrc_paths_next_probe(&r.paths);
+		r.send();
+		ASSERT_EQ(r.probes.size(), 1u);
+		r.sack({.cack = r.psn(0),
+			.m = m,
+			.probe = r.probes[0].hdr.peth.probe_id});
+		EXPECT_EQ(r.ev(out[0].ev).state, m == MRC_M_SKIP_ONCE
+							 ? MRC_EV_SKIP
+							 : MRC_EV_ASSUMED_BAD);
+	}
+}
+
+TEST(ProbeReply, TimesTheRoundTrip)
+{
+	Requester r;
+	r.init();
+	r.send_n(1);
+	r.now += 2 * kMs;
+	r.send();
+	ASSERT_EQ(r.probes.size(), 1u);
+	r.now += 70 * kUs;
+	r.sack({.cack = r.psn(-1), .probe = r.probes[0].hdr.peth.probe_id});
+	EXPECT_EQ(r.req.srtt, 70 * kUs);
+	EXPECT_EQ(r.rec.acks.back().rtt, 70 * kUs);
+	EXPECT_FALSE(r.req.probe_out);
+	EXPECT_EQ(r.req.silence_at, r.now + 2 * kMs);
+}
+
+TEST(ProbeReply, UnknownIdGivesFactsButNoVerdict)
+{
+	Requester r;
+	r.init();
+	r.send_n(3);
+	r.now += kMs;
+	r.sack({.cack = r.psn(0),
+		.base = 1,
+		.map = 2,
+		.m = MRC_M_ALWAYS_SKIP,
+		.probe = 999});
+	EXPECT_EQ(r.req.cack, r.psn(0));
+	EXPECT_EQ(r.req.high, r.psn(2));
+	EXPECT_EQ(r.paths.bad, 0);
+	EXPECT_EQ(r.req.srtt, 0u);
+	EXPECT_EQ(r.req.n_lost, 0u);
+	// The id bits are no ack_psn_offset.
+	EXPECT_EQ(r.count(MRC_CTR_DROP_STALE), 0u);
+}
