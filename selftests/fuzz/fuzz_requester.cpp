@@ -1,0 +1,629 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+// A requester under any sequence of work requests, feedback, time and ports.
+// The peer may say whatever it likes.
+#include <memory>
+
+#include "fuzz_input.hpp"
+
+using fuzz::Input;
+using fuzz::Mem;
+using fuzz::require;
+using fuzz::Seed;
+
+namespace
+{
+
+enum Op {
+	OpPost,
+	OpNext,	    // send until nothing is ready
+	OpNextSome, // send a few
+	OpSack,
+	OpNack,
+	OpAck,
+	OpReply, // to the newest probe
+	OpRaw,	 // bytes off the wire
+	OpTime,
+	OpDeadline,
+	OpPorts,
+	OpPeerPorts,
+	OpVerdict,
+	OpFail,
+	OpHonest, // a well-behaved peer acknowledges everything
+	OpCount,
+};
+
+constexpr u32 kMaxOps = 3000;
+
+class Requester
+{
+public:
+	explicit Requester(Input &in);
+	void run();
+
+private:
+	void op();
+	void post();
+	void send(u32 limit);
+	void feedback(mrc_hdr &h);
+	void sack(bool probe_reply);
+	void nack();
+	void ack();
+	void raw();
+	void honest();
+	void reap();
+	void check();
+	// A PSN around what is outstanding, or any.
+	u32 psn();
+
+	Input &in_;
+	mrc_counters ctr_{};
+	mrc_paths_cfg pc_{};
+	mrc_req_cfg qc_{};
+	mrc_paths paths_{};
+	mrc_cc cc_{};
+	mrc_req req_{};
+	std::unique_ptr<Mem> paths_mem_, req_mem_;
+	u64 now_ = 1;
+	u32 posted_ = 0;
+	u32 reaped_ = 0;
+	u32 losses_ = 0;
+	u32 errors_ = 0;
+	bool failed_ = false;
+};
+
+Requester::Requester(Input &in) : in_(in)
+{
+	mrc_cc_cfg cc{};
+	u8 v;
+
+	v = in.byte();
+	pc_.n_evs = (u16)(v % 64 + 1);
+	pc_.n_ports = (u8)(v / 64 + 1);
+	v = in.byte();
+	pc_.ipv6 = v & 1;
+	pc_.trim_nack = v & 2;
+	qc_.use_ts = v & 4;
+	qc_.pmtu = 256u << (v >> 3) % 5;
+	v = in.byte();
+	qc_.sq_depth = 1u << v % 7;
+	qc_.mpr = (u16)((v / 7) % 4 + 1);
+	v = in.byte();
+	qc_.max_wimm = (u16)(v % 16 + 1);
+	qc_.linear_cnt = v >> 4 & 7;
+	v = in.byte();
+	qc_.exp_cnt = v % 26;
+	qc_.rto = (v & 0x80) ? 0 : 1000ull << (v & 15);
+	qc_.sq_psn = in.half() << 8 | in.byte();
+	cc.window = (u32)in.byte() * 512;
+	cc.mtu = mrc_nominal_size(40, qc_.pmtu);
+	cc.base_rtt = qc_.base_rtt = 1000ull * in.byte();
+	qc_.trim_nack = pc_.trim_nack;
+	qc_.qpn = 0x101;
+	qc_.dqpn = 0x202;
+	qc_.pkey = MRC_PKEY_DEFAULT;
+	ctr_.n_ports = pc_.n_ports;
+	qc_.ctr = pc_.ctr = &ctr_;
+	pc_.rto = qc_.rto;
+	pc_.base_rtt = qc_.base_rtt;
+	pc_.seed = qc_.sq_psn;
+	qc_.ctx = this;
+	qc_.on_loss = [](void *ctx, u32, int, u8) {
+		static_cast<Requester *>(ctx)->losses_++;
+	};
+	paths_mem_ = std::make_unique<Mem>(mrc_paths_mem(&pc_));
+	require(!mrc_paths_init(&paths_, &pc_, paths_mem_->get()),
+		"paths refused");
+	mrc_cc_init(&cc_, in.flag() ? mrc_cc_find("uet-1.0-nscc") : nullptr,
+		    &cc);
+	req_mem_ = std::make_unique<Mem>(mrc_req_mem(&qc_));
+	require(!mrc_req_init(&req_, &qc_, &paths_, &cc_, req_mem_->get()),
+		"requester refused");
+}
+
+u32 Requester::psn()
+{
+	u8 how = in_.byte();
+
+	if (how < 8)
+		return in_.half() << 8 | in_.byte();
+	return mrc_psn_add(how & 1 ? req_.cack : req_.next_psn, in_.near());
+}
+
+void Requester::post()
+{
+	u8 v = in_.byte();
+	mrc_wr wr{};
+	int slot;
+
+	wr.op = v & 1 ? MRC_WR_WRITE_IMM : MRC_WR_WRITE;
+	wr.se = v & 2;
+	wr.rkey = 0x1234;
+	wr.va = (u64)in_.byte() << 56;
+	switch (v >> 2 & 3) {
+	case 0:
+		wr.len = v >> 4;
+		break;
+	case 1:
+		wr.len = (v >> 4) * qc_.pmtu;
+		break;
+	case 2:
+		wr.len = in_.half();
+		break;
+	default:
+		wr.len = in_.word();
+		break;
+	}
+	bool room = mrc_req_can_post(&req_);
+
+	slot = mrc_req_post(&req_, &wr, now_);
+	if (wr.len > MRC_MAX_MSG)
+		require(slot == -EINVAL, "overlong message accepted");
+	else if (!room)
+		require(slot == -ENOSPC, "posted into a full queue");
+	else
+		require(slot == (int)(posted_++ % qc_.sq_depth), "wrong slot");
+}
+
+void Requester::send(u32 limit)
+{
+	// Nothing may be sent for ever at one instant.
+	const u32 bound = req_.window + 3u * paths_.n + 16;
+	mrc_tx_desc d;
+	u32 n = 0;
+
+	while (n < limit) {
+		if (mrc_req_next(&req_, now_, &d) != MRC_TX_PACKET)
+			return;
+		require(++n <= bound, "sends without end");
+		require(d.ev >= 0 && d.ev < paths_.n &&
+				paths_.ev[d.ev].port == d.port &&
+				paths_.ev[d.ev].entropy == d.entropy,
+			"packet on an unknown EV");
+		require(mrc_paths_port_ok(&paths_, d.port),
+			"packet through a port that is down");
+		require(paths_.ev[d.ev].state != MRC_EV_DENIED,
+			"packet on a denied EV");
+		fuzz::check_wire(d.hdr);
+		if (!d.data)
+			continue;
+		require(d.slot < qc_.sq_depth, "slot out of range");
+
+		const mrc_tx_wqe &wqe = req_.wqe[d.slot];
+
+		require(d.len <= qc_.pmtu && d.off <= wqe.wr.len &&
+				d.len <= wqe.wr.len - d.off,
+			"payload outside of the message");
+		require((u32)mrc_psn_diff(d.hdr.psn, req_.cack) <=
+					req_.window ||
+				mrc_psn_diff(d.hdr.psn, req_.cack) <= 0,
+			"PSN outside of the window");
+	}
+}
+
+void Requester::feedback(mrc_hdr &h)
+{
+	const u8 port = (u8)(in_.byte() % 18);
+	const u32 cack = req_.cack;
+	const u32 tack = req_.tack;
+	bool unsent = false;
+
+	switch (h.opcode) {
+	case MRC_OP_SACK:
+		unsent = mrc_psn_diff(h.seth.cack_psn, req_.next_psn) >= 0;
+		mrc_req_on_sack(&req_, &h, port, now_);
+		break;
+	case MRC_OP_NACK:
+		mrc_req_on_nack(&req_, &h, port, now_);
+		break;
+	default:
+		unsent = mrc_psn_diff(h.psn, req_.next_psn) >= 0;
+		mrc_req_on_ack(&req_, &h, port, now_);
+		break;
+	}
+	require(mrc_psn_diff(req_.cack, cack) >= 0 &&
+			mrc_psn_diff(req_.tack, tack) >= 0,
+		"state moved backwards");
+	require(!unsent || (req_.cack == cack && req_.tack == tack),
+		"believed feedback about an unsent PSN");
+}
+
+void Requester::sack(bool probe_reply)
+{
+	mrc_hdr h{};
+	u8 v = in_.byte();
+
+	h.opcode = MRC_OP_SACK;
+	h.pkey = MRC_PKEY_DEFAULT;
+	h.dqp = qc_.qpn;
+	h.rtx = v & 1;
+	h.seth.m = v >> 1 & 3;
+	if (h.seth.m > 2)
+		h.seth.m = 0;
+	h.seth.pr = probe_reply;
+	h.seth.cack_psn = psn();
+	h.psn = h.seth.cack_psn;
+	if (probe_reply)
+		h.seth.probe_id = (u16)(req_.probe_id - 1 - (v >> 4));
+	else
+		h.seth.ack_psn_offset =
+			v & 8 ? (s16)in_.half() : (s16)in_.near();
+	h.seth.sack_offset = v & 16 ? (s16)in_.half() : (s16)in_.near();
+	if (v & 32)
+		h.seth.bitmap = in_.quad();
+	else
+		h.seth.bitmap = in_.half();
+	h.seth.entropy =
+		v & 64 ? in_.word() : paths_.ev[in_.byte() % paths_.n].entropy;
+	h.seth.cc_type = v & 128 ? in_.byte() & 15 : 0;
+	h.seth.mpr = v & 128 ? in_.byte() : 0;
+	h.seth.rcvd_bytes = in_.half();
+	h.seth.rcv_cwnd_pen = v & 128 ? in_.byte() & 127 : 0;
+	h.seth.restore_cwnd = v & 4;
+	h.tstamp = (u16)(now_ >> MRC_TS_SHIFT);
+	feedback(h);
+}
+
+void Requester::nack()
+{
+	static const u8 reasons[] = {MRC_NACK_TRIMMED, MRC_NACK_TRIMMED_LASTHOP,
+				     MRC_NACK_NO_BITMAP, MRC_NACK_NO_RESOURCE,
+				     MRC_NACK_PSN_OOR_WINDOW};
+	mrc_hdr h{};
+	u8 v = in_.byte();
+
+	h.opcode = MRC_OP_NACK;
+	h.neth.nack_psn = psn();
+	h.psn = h.neth.nack_psn;
+	h.neth.reason = v & 128 ? in_.byte() : reasons[v % 5];
+	h.neth.cc_type = v & 64 ? 2 : in_.byte() & 15;
+	h.neth.entropy = paths_.ev[in_.byte() % paths_.n].entropy;
+	feedback(h);
+}
+
+void Requester::ack()
+{
+	mrc_hdr h{};
+	u8 v = in_.byte();
+
+	h.opcode = MRC_OP_ACK;
+	h.psn = psn();
+	h.aeth.syndrome = v < 240 ? (u8)MRC_SYN_ACK : in_.byte();
+	h.aeth.msn = v;
+	feedback(h);
+}
+
+void Requester::raw()
+{
+	u8 buf[MRC_HDR_MAX + MRC_ICRC_LEN];
+	u32 n = (u32)in_.take(buf, in_.byte() % sizeof(buf));
+	std::unique_ptr<u8[]> exact(new u8[n ? n : 1]);
+	mrc_hdr h;
+
+	std::memcpy(exact.get(), buf, n);
+	if (mrc_hdr_parse(exact.get(), n, n, &h))
+		return;
+	if (mrc_op_info(h.opcode)->flags & MRC_OPF_TO_REQ)
+		feedback(h);
+}
+
+// All that was sent arrived and was executed.
+void Requester::honest()
+{
+	mrc_hdr h{};
+
+	h.opcode = MRC_OP_SACK;
+	h.seth.cack_psn = h.psn = mrc_psn_add(req_.next_psn, -1);
+	h.seth.sack_offset = 1;
+	h.seth.entropy = paths_.ev[0].entropy;
+	feedback(h);
+	require(req_.state == MRC_REQ_ERROR || !req_.inflight,
+		"in flight after everything was acknowledged");
+	h = {};
+	h.opcode = MRC_OP_ACK;
+	h.psn = mrc_psn_add(req_.next_psn, -1);
+	h.aeth.syndrome = MRC_SYN_ACK;
+	feedback(h);
+	require(req_.wq_done == req_.wq_send, "transport ACK without effect");
+}
+
+void Requester::reap()
+{
+	enum mrc_wc_status status;
+	u32 slot;
+
+	while (mrc_req_reap(&req_, &slot, &status)) {
+		require(slot == reaped_ % qc_.sq_depth,
+			"completion out of order");
+		require(++reaped_ <= posted_, "completion without request");
+		require(!failed_ || status != MRC_WC_SUCCESS,
+			"success after an error");
+		failed_ |= status != MRC_WC_SUCCESS;
+		if (status != MRC_WC_SUCCESS && status != MRC_WC_FLUSH)
+			require(!errors_++, "two messages to blame");
+	}
+	if (req_.state == MRC_REQ_ERROR)
+		require(reaped_ == posted_, "not flushed");
+}
+
+void Requester::check()
+{
+	const char *bad = mrc_req_check(&req_);
+
+	if (bad)
+		fuzz::die(bad);
+	require(posted_ - reaped_ <= qc_.sq_depth, "queue overrun");
+	require(mrc_psn_diff(req_.next_psn, req_.cack) - 1 <=
+			(s32)(qc_.mpr * MRC_MPR_UNIT),
+		"window exceeded");
+	require(cc_.cwnd != 0, "closed for ever");
+	if (req_.state == MRC_REQ_ERROR)
+		require(mrc_req_deadline(&req_) == MRC_NEVER,
+			"deadline in the error state");
+}
+
+void Requester::op()
+{
+	u64 at;
+	u8 v;
+
+	switch (in_.byte() % OpCount) {
+	case OpPost:
+		post();
+		break;
+	case OpNext:
+		send(~0u);
+		break;
+	case OpNextSome:
+		send(in_.byte() % 16);
+		break;
+	case OpSack:
+		sack(false);
+		break;
+	case OpReply:
+		sack(true);
+		break;
+	case OpNack:
+		nack();
+		break;
+	case OpAck:
+		ack();
+		break;
+	case OpRaw:
+		raw();
+		break;
+	case OpTime:
+		now_ += 1ull << (in_.byte() & 31);
+		break;
+	case OpDeadline:
+		at = mrc_req_deadline(&req_);
+		if (at == MRC_NEVER)
+			break;
+		if (at > now_)
+			now_ = at;
+		mrc_req_on_deadline(&req_, now_);
+		send(~0u);
+		require(mrc_req_deadline(&req_) > now_,
+			"deadline does not lie ahead");
+		break;
+	case OpPorts:
+		mrc_req_set_ports(&req_, in_.byte(), now_);
+		break;
+	case OpPeerPorts:
+		mrc_paths_set_peer_ports(&paths_, in_.byte());
+		break;
+	case OpVerdict:
+		v = in_.byte();
+		mrc_paths_verdict(&paths_, in_.byte(),
+				  (enum mrc_ev_verdict)(v % MRC_EVV_MAX), now_);
+		break;
+	case OpFail:
+		v = in_.byte();
+		// Rare, or most inputs would end here.
+		if (v & 15)
+			break;
+		mrc_req_fail(&req_, (v >> 4) - 1, MRC_WC_LOC_QP_OP);
+		break;
+	default:
+		honest();
+		break;
+	}
+	reap();
+	check();
+}
+
+void Requester::run()
+{
+	check();
+	for (u32 n = 0; n < kMaxOps && !in_.empty(); n++)
+		op();
+}
+
+Seed config()
+{
+	// 16 EVs on 2 ports, pmtu 256, 16 slots, 3 * 128 PSNs.
+	return Seed()
+		.b(79)
+		.b(5)
+		.b(4 + 7 * 2)
+		.b(8 + 3 * 16)
+		.b(7)
+		.h(0xFFFF)
+		.b(0xF0)
+		.b(60)
+		.b(20)
+		.b(0);
+}
+
+// Honest traffic.
+void seed_plain(const std::string &dir)
+{
+	Seed s = config();
+
+	for (u32 i = 0; i < 8; i++)
+		s.b(OpPost)
+			.b(i & 1 ? 0x54 + 1 : 0xF0)
+			.b(0)
+			.b(OpNext)
+			.b(OpTime)
+			.b(14)
+			.b(OpHonest)
+			.b(1)
+			.b(2);
+	s.write(dir, "plain");
+}
+
+// Holes in SACKs, a NACK, a cumulative ACK.
+void seed_holes(const std::string &dir)
+{
+	Seed s = config();
+
+	s.b(OpPost).b(0xF4).b(0).b(OpNext);
+	for (u32 i = 0; i < 6; i++)
+		s.b(OpSack)
+			.b(32)
+			.b(9)
+			.b(i)
+			.b(12)
+			.b(1)
+			.q(0xFFFFFFFF00FF00F0)
+			.b(i)
+			.h(100 * i)
+			.b(1)
+			.b(OpTime)
+			.b(13)
+			.b(OpNext);
+	s.b(OpNack).b(64).b(9).b(8).b(3).b(1).b(OpNext);
+	s.b(OpAck).b(1).b(9).b(4).b(1).b(OpHonest).b(1).b(1);
+	s.write(dir, "holes");
+}
+
+// A silent peer, probes, ports that come and go.
+void seed_silence(const std::string &dir)
+{
+	Seed s = config();
+
+	s.b(OpPost).b(0xF4).b(0).b(OpPost).b(1).b(0).b(OpNext);
+	for (u32 i = 0; i < 20; i++)
+		s.b(OpDeadline);
+	s.b(OpPorts)
+		.b(2)
+		.b(OpNext)
+		.b(OpReply)
+		.b(0)
+		.b(9)
+		.b(0)
+		.b(1)
+		.h(0)
+		.b(3)
+		.h(0)
+		.b(1)
+		.b(OpPorts)
+		.b(6)
+		.b(OpDeadline)
+		.b(OpPorts)
+		.b(0)
+		.b(OpDeadline)
+		.b(OpDeadline)
+		.b(OpPorts)
+		.b(6)
+		.b(OpNext)
+		.b(OpHonest)
+		.b(1)
+		.b(1);
+	s.write(dir, "silence");
+}
+
+// As the peer's bytes: SACK, NACK and NAK.
+void seed_raw(const std::string &dir)
+{
+	Seed s = config();
+
+	s.b(OpPost).b(0xF4).b(0).b(OpNext);
+	for (u8 opcode : {MRC_OP_SACK, MRC_OP_NACK, MRC_OP_ACK}) {
+		std::vector<u8> buf(MRC_HDR_MAX + MRC_ICRC_LEN);
+		mrc_hdr h{};
+
+		h.opcode = opcode;
+		h.psn = 0xFFFFF2;
+		h.pkey = MRC_PKEY_DEFAULT;
+		h.dqp = 0x101;
+		if (opcode == MRC_OP_SACK) {
+			h.seth.cack_psn = h.psn;
+			h.seth.sack_offset = 1;
+			h.seth.bitmap = 0x76;
+		} else if (opcode == MRC_OP_NACK) {
+			h.neth.nack_psn = 0xFFFFF4;
+			h.neth.reason = MRC_NACK_NO_RESOURCE;
+		} else {
+			h.aeth.syndrome = MRC_SYN_NAK_ACCESS;
+		}
+		buf.resize(mrc_hdr_build(&h, buf.data(), MRC_HDR_MAX) +
+			   MRC_ICRC_LEN);
+		s.b(OpRaw).b((u32)buf.size()).bytes(buf).b(1).b(OpNext);
+	}
+	s.write(dir, "raw");
+}
+
+// Controller and error paths.
+void seed_control(const std::string &dir)
+{
+	Seed s = config();
+
+	s.b(OpPost).b(0xF4).b(0);
+	for (u32 i = 0; i < 16; i++)
+		s.b(OpVerdict).b(MRC_EVV_DENY).b(i);
+	s.b(OpNext)
+		.b(OpDeadline)
+		.b(OpVerdict)
+		.b(MRC_EVV_ALLOW)
+		.b(3)
+		.b(OpNext)
+		.b(OpVerdict)
+		.b(MRC_EVV_TIMEOUT)
+		.b(3)
+		.b(OpDeadline)
+		.b(OpPeerPorts)
+		.b(0)
+		.b(OpNext)
+		.b(OpDeadline)
+		.b(OpPeerPorts)
+		.b(0xFF)
+		.b(OpNext)
+		.b(OpFail)
+		.b(0x10)
+		.b(OpPost)
+		.b(1)
+		.b(0);
+	s.write(dir, "control");
+}
+
+} // namespace
+
+extern "C" int LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+	const std::string prefix = "--write-seeds=";
+
+	for (int i = 1; i < *argc; i++) {
+		const std::string arg = (*argv)[i];
+
+		if (arg.rfind(prefix, 0) != 0)
+			continue;
+		const std::string dir = arg.substr(prefix.size());
+
+		seed_plain(dir);
+		seed_holes(dir);
+		seed_silence(dir);
+		seed_raw(dir);
+		seed_control(dir);
+		std::exit(0);
+	}
+	return 0;
+}
+
+extern "C" int LLVMFuzzerTestOneInput(const u8 *data, std::size_t size)
+{
+	Input in(data, size);
+
+	Requester(in).run();
+	return 0;
+}

@@ -1,0 +1,509 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+// A responder under any sequence of data packets, probes and trims.
+#include <memory>
+#include <unordered_set>
+
+#include "fuzz_input.hpp"
+
+using fuzz::Input;
+using fuzz::Mem;
+using fuzz::require;
+using fuzz::Seed;
+
+namespace
+{
+
+enum Op {
+	OpWrite,   // the next packet of an honest stream
+	OpSkip,	   // one that gets lost
+	OpAgain,   // an earlier packet of the stream
+	OpData,	   // any fields
+	OpTrimmed, // cut off by a switch
+	OpProbe,
+	OpRaw, // bytes off the wire
+	OpTime,
+	OpPorts,
+	OpReceives, // post receives
+	OpCount,
+};
+
+constexpr u32 kMaxOps = 3000;
+constexpr u32 kMaxPsns = 8192;
+
+class Responder
+{
+public:
+	explicit Responder(Input &in);
+	void run();
+
+private:
+	void op();
+	mrc_hdr stream(u32 index);
+	void data(mrc_hdr &h, u8 trim);
+	void any();
+	void probe();
+	void raw();
+	void feedback(const mrc_rx &rx, bool answer_due);
+	void check();
+
+	Input &in_;
+	mrc_counters ctr_{};
+	mrc_paths_cfg pc_{};
+	mrc_resp_cfg rc_{};
+	mrc_paths paths_{};
+	mrc_resp resp_{};
+	std::unique_ptr<Mem> paths_mem_, resp_mem_;
+	u64 now_ = 1;
+	u32 next_ = 0; // of the honest stream
+	u32 receives_ = 0;
+	u16 rqmsn_ = 0; // of the next delivery
+	bool dead_ = false;
+	std::unordered_set<u32> placed_; // PSNs
+};
+
+Responder::Responder(Input &in) : in_(in)
+{
+	u8 v;
+
+	v = in.byte();
+	pc_.n_evs = (u16)(v % 16 + 1);
+	pc_.n_ports = (u8)(v / 64 + 1);
+	pc_.ipv6 = v & 16;
+	pc_.seed = 1;
+	v = in.byte();
+	rc_.pmtu = 256u << v % 5;
+	rc_.trim_nack = v & 16;
+	rc_.remote_write = (v & 0xE0) != 0xE0;
+	rc_.mpr = (u16)(in.byte() % 5 + 1);
+	rc_.max_wimm = (u16)(in.byte() % 40 + 1);
+	rc_.rq_psn = in.half() << 8 | in.byte();
+	rc_.base_rtt = 1000ull * in.byte();
+	rc_.sack_threshold = 256u * in.byte();
+	rc_.qpn = 0x202;
+	rc_.dqpn = 0x101;
+	rc_.pkey = MRC_PKEY_DEFAULT;
+	ctr_.n_ports = pc_.n_ports;
+	rc_.ctr = &ctr_;
+	receives_ = in.byte();
+	paths_mem_ = std::make_unique<Mem>(mrc_paths_mem(&pc_));
+	require(!mrc_paths_init(&paths_, &pc_, paths_mem_->get()),
+		"paths refused");
+	resp_mem_ = std::make_unique<Mem>(mrc_resp_mem(&rc_));
+	require(!mrc_resp_init(&resp_, &rc_, in.flag() ? &paths_ : nullptr,
+			       resp_mem_->get()),
+		"responder refused");
+}
+
+// Messages of one and of three packets in turn, every second one with an
+// immediate.
+mrc_hdr Responder::stream(u32 index)
+{
+	const u32 pair = index / 4, at = index % 4;
+	mrc_hdr h{};
+
+	h.pkey = MRC_PKEY_DEFAULT;
+	h.dqp = rc_.qpn;
+	h.psn = mrc_psn_add(rc_.rq_psn, (s32)index);
+	h.msn = (u16)(2 * pair + (at > 0));
+	h.rqmsn = (u16)pair;
+	if (!at) {
+		h.opcode = MRC_OP_WRITE_ONLY;
+		h.payload_len = h.reth.dmalen = pair % 7;
+		h.rqmsn = 0;
+	} else {
+		h.opcode = at == 1   ? MRC_OP_WRITE_FIRST
+			   : at == 2 ? MRC_OP_WRITE_MIDDLE
+				     : MRC_OP_WRITE_LAST_IMM;
+		h.reth.dmalen = 2 * rc_.pmtu + 5;
+		h.payload_len = at < 3 ? rc_.pmtu : 5;
+		h.a = at == 3;
+	}
+	h.pad = (u8)(-h.payload_len & 3);
+	h.hdr_len = (u16)mrc_hdr_len(&h);
+	return h;
+}
+
+void Responder::feedback(const mrc_rx &rx, bool answer_due)
+{
+	mrc_tx_desc d;
+	u32 n = 0;
+
+	while (mrc_resp_next_feedback(&resp_, now_, &d)) {
+		const mrc_seth &s = d.hdr.seth;
+
+		require(++n <= rc_.mpr * 2u + 4, "feedback without end");
+		require(!d.data && d.tc == MRC_TC_CONTROL, "not a control");
+		require(d.ev < paths_.n, "EV out of range");
+		if (d.ev >= 0)
+			require(mrc_paths_port_ok(&paths_, d.port),
+				"feedback through a port that is down");
+		fuzz::check_wire(d.hdr);
+		if (d.hdr.opcode != MRC_OP_SACK)
+			continue;
+		require(s.cack_psn == resp_.cack, "wrong cack_psn");
+		for (u32 i = 0; i < 64; i++) {
+			u32 psn =
+				mrc_psn_add(s.cack_psn, s.sack_offset + (s32)i);
+
+			if (s.bitmap >> i & 1)
+				require(mrc_psn_diff(psn, resp_.max_rcv) <= 0,
+					"SACK of a PSN above all received");
+		}
+	}
+	if (answer_due && !dead_ && !(rx.trim && !rc_.trim_nack))
+		require(n, "no answer");
+	if (mrc_resp_failed(&resp_))
+		dead_ = true;
+}
+
+void Responder::data(mrc_hdr &h, u8 trim)
+{
+	u8 v = in_.byte();
+	mrc_rx rx{&h, in_.byte() * 0x01010101u, (u8)(v % 18), (v & 32) != 0,
+		  trim};
+	const s32 ahead = mrc_psn_diff(h.psn, resp_.cack);
+	const bool inside = ahead > -(1 << 23) && ahead <= (s32)resp_.window;
+	const bool write = mrc_op_info(h.opcode)->flags & MRC_OPF_DATA;
+	const u64 bytes = resp_.rcvd_bytes;
+	const u32 cack = resp_.cack;
+	const bool was_dead = dead_;
+	enum mrc_rx_action got;
+	mrc_imm imm;
+	u32 n = 0;
+
+	// The same packet again is answered whatever it says, a trim with a
+	// NACK.
+	got = mrc_resp_on_data(&resp_, &rx, now_);
+	if (was_dead) {
+		require(got == MRC_RX_DROP, "packet taken after a NAK");
+		return;
+	}
+	if (got == MRC_RX_PLACE) {
+		require(!trim && write && ahead > 0 && inside,
+			"placed outside of the window");
+		require(h.payload_len && h.payload_len <= rc_.pmtu &&
+				h.payload_len <= h.reth.dmalen,
+			"placed a wrong length");
+		require(placed_.insert(h.psn).second, "placed twice");
+		mrc_resp_placed(&resp_, &rx,
+				v < 240 ? 0 : (u8)MRC_SYN_NAK_ACCESS);
+	}
+	require(trim ? bytes == resp_.rcvd_bytes : bytes <= resp_.rcvd_bytes,
+		"rcvd_bytes is wrong");
+	require(mrc_psn_diff(resp_.cack, cack) >= 0, "cack moved backwards");
+	while (mrc_resp_next_imm(&resp_, &imm)) {
+		require(imm.rqmsn == rqmsn_, "delivery out of order");
+		require(mrc_psn_diff(imm.psn, resp_.cack) <= 0,
+			"delivered before all before it arrived");
+		require(++n <= resp_.window + 1, "deliveries without end");
+		if (receives_) {
+			receives_--;
+			rqmsn_++;
+			mrc_resp_imm_done(&resp_, 0);
+		} else {
+			mrc_resp_imm_done(&resp_, MRC_SYN_NAK_INV_REQ);
+		}
+	}
+	feedback(rx, write && inside && got != MRC_RX_DROP &&
+			     (h.a || h.rtx || rx.ce || trim || ahead <= 0));
+}
+
+// A data packet with any fields, often close to the window.
+void Responder::any()
+{
+	static const u8 ops[] = {MRC_OP_WRITE_FIRST,
+				 MRC_OP_WRITE_MIDDLE,
+				 MRC_OP_WRITE_LAST,
+				 MRC_OP_WRITE_LAST_IMM,
+				 MRC_OP_WRITE_ONLY,
+				 MRC_OP_WRITE_ONLY_IMM,
+				 0xC0,
+				 0xDF};
+	u8 v = in_.byte();
+	mrc_hdr h{};
+
+	h.opcode = ops[v & 7];
+	h.rtx = v & 8;
+	h.a = v & 16;
+	h.ts = v & 32;
+	h.ftype = MRC_TS_FTYPE;
+	h.tstamp = in_.byte();
+	if (v & 64)
+		h.psn = in_.half() << 8 | in_.byte();
+	else
+		h.psn = mrc_psn_add(resp_.cack, in_.near() * 8 + (v >> 7));
+	h.rqmsn = (u16)(resp_.rqmsn + in_.near());
+	h.reth.dmalen = v & 128 ? in_.word() : in_.half();
+	h.payload_len = in_.half() % (2 * rc_.pmtu);
+	h.pad = v & 64 ? in_.byte() & 3 : -h.payload_len & 3;
+	h.hdr_len = (u16)mrc_hdr_len(&h);
+	data(h, MRC_TRIM_NONE);
+}
+
+void Responder::probe()
+{
+	u8 v = in_.byte();
+	mrc_hdr h{};
+	mrc_rx rx{&h, 0x1234C001, (u8)(v % 18), (v & 32) != 0, MRC_TRIM_NONE};
+
+	h.opcode = MRC_OP_PROBE;
+	h.peth.probe_id = in_.half();
+	h.ftype = v & 64 ? 0 : MRC_TS_FTYPE;
+	h.hdr_len = (u16)mrc_hdr_len(&h);
+	mrc_resp_on_probe(&resp_, &rx, now_);
+	feedback(rx, !dead_);
+}
+
+void Responder::raw()
+{
+	u8 buf[128];
+	const bool trimmed = in_.byte() & 1;
+	u32 n = (u32)in_.take(buf, in_.byte() % sizeof(buf));
+	std::unique_ptr<u8[]> exact(new u8[n ? n : 1]);
+	enum mrc_drop drop;
+	mrc_hdr h{};
+	u16 flags;
+
+	std::memcpy(exact.get(), buf, n);
+	if (trimmed)
+		drop = mrc_hdr_parse_trimmed(exact.get(), n, &h);
+	else
+		drop = mrc_hdr_parse(exact.get(), n, n, &h);
+	flags = mrc_op_info(h.opcode)->flags;
+	if (drop == MRC_DROP_OPCODE || (!drop && flags & MRC_OPF_DATA)) {
+		data(h, trimmed ? MRC_TRIM_TRIMMED : MRC_TRIM_NONE);
+	} else if (!drop && h.opcode == MRC_OP_PROBE) {
+		mrc_rx rx{&h, 0, 1, false, MRC_TRIM_NONE};
+
+		mrc_resp_on_probe(&resp_, &rx, now_);
+		feedback(rx, !dead_);
+	}
+}
+
+void Responder::check()
+{
+	const char *bad = mrc_resp_check(&resp_);
+
+	if (bad)
+		fuzz::die(bad);
+	require(resp_.ooo <= resp_.window, "window exceeded");
+}
+
+void Responder::op()
+{
+	mrc_hdr h;
+	u32 n;
+
+	switch (in_.byte() % OpCount) {
+	case OpWrite:
+		for (n = in_.byte() % 64 + 1; n && next_ < kMaxPsns; n--) {
+			h = stream(next_++);
+			data(h, MRC_TRIM_NONE);
+		}
+		break;
+	case OpSkip:
+		next_++;
+		break;
+	case OpAgain:
+		n = in_.byte();
+		h = stream(next_ > n ? next_ - 1 - n : 0);
+		h.rtx = true;
+		data(h, MRC_TRIM_NONE);
+		break;
+	case OpData:
+		any();
+		break;
+	case OpTrimmed:
+		n = in_.byte();
+		h = stream(next_ > n / 2 ? next_ - n / 2 : 0);
+		h.payload_len = 0;
+		data(h, n & 1 ? MRC_TRIM_TRIMMED : MRC_TRIM_LASTHOP);
+		break;
+	case OpProbe:
+		probe();
+		break;
+	case OpRaw:
+		raw();
+		break;
+	case OpTime:
+		now_ += 1ull << (in_.byte() & 31);
+		break;
+	case OpPorts:
+		mrc_paths_set_ports(&paths_, in_.byte());
+		break;
+	default:
+		receives_ += in_.byte();
+		break;
+	}
+	check();
+}
+
+void Responder::run()
+{
+	check();
+	for (u32 n = 0; n < kMaxOps && !in_.empty(); n++)
+		op();
+}
+
+Seed config()
+{
+	return Seed()
+		.b(79)
+		.b(16)
+		.b(2)
+		.b(31)
+		.h(0xFFFF)
+		.b(0xC0)
+		.b(10)
+		.b(16)
+		.b(200)
+		.b(1);
+}
+
+void seed_plain(const std::string &dir)
+{
+	Seed s = config();
+
+	for (u32 i = 0; i < 6; i++) {
+		s.b(OpWrite).b(39);
+		for (u32 k = 0; k < 40; k++)
+			s.b(1 + k % 2).b(k);
+	}
+	s.write(dir, "plain");
+}
+
+void seed_holes(const std::string &dir)
+{
+	Seed s = config();
+
+	for (u32 i = 0; i < 8; i++)
+		s.b(OpWrite)
+			.b(2)
+			.b(1)
+			.b(2)
+			.b(1)
+			.b(3)
+			.b(1)
+			.b(4)
+			.b(OpSkip)
+			.b(OpWrite)
+			.b(0)
+			.b(33)
+			.b(7)
+			.b(OpProbe)
+			.b(1)
+			.h(i)
+			.b(OpAgain)
+			.b(1)
+			.b(1)
+			.b(1)
+			.b(OpAgain)
+			.b(3)
+			.b(2)
+			.b(9);
+	s.write(dir, "holes");
+}
+
+void seed_any(const std::string &dir)
+{
+	Seed s = config();
+
+	for (u32 i = 0; i < 8; i++)
+		s.b(OpData)
+			.b(i | 16)
+			.b(1)
+			.b(i)
+			.b(0)
+			.h(700)
+			.h(256)
+			.b(1)
+			.b(1)
+			.b(OpData)
+			.b(i | 8 | 64)
+			.b(2)
+			.h(0xFFFF)
+			.b(0xC0 + i)
+			.b(0)
+			.h(100)
+			.h(100)
+			.b(0)
+			.b(2)
+			.b(5);
+	s.write(dir, "any");
+}
+
+void seed_trims(const std::string &dir)
+{
+	Seed s = config();
+
+	for (u32 i = 0; i < 8; i++)
+		s.b(OpWrite)
+			.b(1)
+			.b(1)
+			.b(2)
+			.b(1)
+			.b(3)
+			.b(OpTrimmed)
+			.b(i)
+			.b(2)
+			.b(7)
+			.b(OpTime)
+			.b(10)
+			.b(OpPorts)
+			.b(2 + i % 6);
+	s.write(dir, "trims");
+}
+
+void seed_raw(const std::string &dir)
+{
+	Seed s = config();
+
+	for (u32 i = 0; i < 4; i++) {
+		std::vector<u8> buf(64);
+		mrc_hdr h{};
+
+		h.opcode = i < 3 ? (u8)MRC_OP_WRITE_ONLY_IMM : (u8)MRC_OP_PROBE;
+		h.psn = mrc_psn_add(0xFFFFC0, (s32)i);
+		h.pkey = MRC_PKEY_DEFAULT;
+		h.dqp = 0x202;
+		h.rqmsn = (u16)i;
+		h.a = true;
+		if (i < 3)
+			h.reth.dmalen = 4 * i;
+		buf.resize(mrc_hdr_build(&h, buf.data(), 64) + MRC_ICRC_LEN +
+			   4 * i);
+		s.b(OpRaw).b(i == 1).b((u32)buf.size()).bytes(buf).b(1).b(2);
+	}
+	s.write(dir, "raw");
+}
+
+} // namespace
+
+extern "C" int LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+	const std::string prefix = "--write-seeds=";
+
+	for (int i = 1; i < *argc; i++) {
+		const std::string arg = (*argv)[i];
+
+		if (arg.rfind(prefix, 0) != 0)
+			continue;
+		const std::string dir = arg.substr(prefix.size());
+
+		seed_plain(dir);
+		seed_holes(dir);
+		seed_any(dir);
+		seed_trims(dir);
+		seed_raw(dir);
+		std::exit(0);
+	}
+	return 0;
+}
+
+extern "C" int LLVMFuzzerTestOneInput(const u8 *data, std::size_t size)
+{
+	Input in(data, size);
+
+	Responder(in).run();
+	return 0;
+}

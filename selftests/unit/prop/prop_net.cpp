@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+// The network: loss, duplication, delay, marks, trims, outages, forgeries.
+#include <algorithm>
+
+#include "prop_sim.hpp"
+
+namespace prop
+{
+
+std::string describe(const Packet &p)
+{
+	const char *name = mrc_op_info(p.opcode())->name;
+	mrc_hdr h{};
+	std::string s;
+
+	mrc_hdr_parse(p.bytes.data(), (u32)p.bytes.size(), (u32)p.bytes.size(),
+		      &h);
+	s = strf("%s psn %06x port %u ev %08x%s%s%s%s%s", name ? name : "?",
+		 p.psn(), p.port, p.entropy, h.a ? " a" : "",
+		 h.rtx ? " rtx" : "", p.ce ? " CE" : "",
+		 p.trim ? " trimmed" : "", p.forged ? " forged" : "");
+	switch (p.opcode()) {
+	case MRC_OP_SACK:
+		s += strf(" %s %d base %+d map %llx m %u",
+			  h.seth.pr ? "pr" : "ack",
+			  h.seth.pr ? h.seth.probe_id : h.seth.ack_psn_offset,
+			  h.seth.sack_offset, (unsigned long long)h.seth.bitmap,
+			  h.seth.m);
+		break;
+	case MRC_OP_NACK:
+		s += strf(" reason %02x", h.neth.reason);
+		break;
+	case MRC_OP_ACK:
+		s += strf(" syndrome %02x", h.aeth.syndrome);
+		break;
+	case MRC_OP_PROBE:
+		s += strf(" id %04x", h.peth.probe_id);
+		break;
+	default:
+		break;
+	}
+	return s;
+}
+
+void Sim::note(const char *fmt, ...)
+{
+	va_list ap;
+
+	if (!trace_)
+		return;
+	std::fprintf(stderr, "%14llu ", (unsigned long long)now_);
+	va_start(ap, fmt);
+	std::vfprintf(stderr, fmt, ap);
+	va_end(ap);
+	std::fputc('\n', stderr);
+}
+
+// True once, after the planned number of eligible events.
+bool Sim::sabotage(Sabotage which)
+{
+	if (plan.sabotage != which)
+		return false;
+	if (which == Sabotage::NeverDeliver)
+		return true;
+	if (sabotaged_ || spared_++ < plan.sabotage_after)
+		return false;
+	sabotaged_ = true;
+	note("sabotage");
+	return true;
+}
+
+bool Sim::lost(int from, const Packet &p)
+{
+	const auto &evs = blackholed_evs[from];
+
+	if (!(ep[from].ports_up >> p.port & 1) ||
+	    blackholed_ports[from] >> p.port & 1)
+		return true;
+	if (std::find(evs.begin(), evs.end(), p.entropy) != evs.end())
+		return true;
+	if (calm)
+		return false;
+	if (!p.control())
+		return rng_.chance(plan.loss_ppm[from]);
+	if (p.opcode() == MRC_OP_ACK) {
+		u8 syndrome = p.bytes[12];
+
+		if (syndrome == MRC_SYN_ACK ? !plan.lose_acks : !plan.lose_naks)
+			return false;
+	}
+	return rng_.chance(plan.fb_loss_ppm[from]);
+}
+
+void Sim::network(int from, Packet p)
+{
+	const int to = 1 - from;
+	u64 delay;
+
+	delay = plan.delay[p.port];
+	if (plan.jitter[p.port] && !calm)
+		delay += rng_.below(plan.jitter[p.port]);
+	if (on_send && !on_send(from, p, delay))
+		return;
+	if (sabotage(Sabotage::NeverDeliver) || lost(from, p)) {
+		note("%c lost %s", 'A' + from, describe(p).c_str());
+		return;
+	}
+	if (!p.control() && !calm && rng_.chance(plan.ce_ppm))
+		p.ce = true;
+	if (p.data() && !calm && rng_.chance(plan.trim_ppm)) {
+		// What survives reaches from the BTH alone to the METH, the
+		// TSETH and a piece of the RETH.
+		const u32 keep = rng_.pick({12u, 16u, 20u, 24u});
+
+		p.bytes.resize(std::min<std::size_t>(p.bytes.size(), keep));
+		p.trim = rng_.chance(500000) ? MRC_TRIM_TRIMMED
+					     : MRC_TRIM_LASTHOP;
+	}
+	if (!calm && rng_.chance(plan.dup_ppm)) {
+		Packet copy = p;
+
+		if (copy.data() && !copy.trim &&
+		    sabotage(Sabotage::RenumberDup))
+			put_unaligned_be32(
+				(get_unaligned_be32(&copy.bytes[8]) &
+				 0xFF000000) |
+					((copy.psn() + 1) & MRC_PSN_MASK),
+				&copy.bytes[8]);
+		schedule(now_ + delay + rng_.below(200000), Type::Arrive, to, 0,
+			 std::move(copy));
+	}
+	schedule(now_ + delay, Type::Arrive, to, 0, std::move(p));
+}
+
+// A packet that the peer never sent, made of one that it did or of nothing.
+void Sim::forge(int to)
+{
+	Packet p = seen_[to];
+	const mrc_req &req = ep[to].req;
+	mrc_hdr h{};
+	const u32 size = (u32)p.bytes.size();
+
+	p.forged = true;
+	if (p.bytes.empty() || rng_.chance(300000)) {
+		// Plausible fields around what is outstanding.
+		h.opcode = rng_.pick(
+			{(u8)MRC_OP_SACK, (u8)MRC_OP_SACK, (u8)MRC_OP_NACK,
+			 (u8)MRC_OP_ACK, (u8)MRC_OP_PROBE,
+			 (u8)MRC_OP_WRITE_ONLY_IMM, (u8)MRC_OP_WRITE_LAST});
+		h.psn = mrc_psn_add(req.cack, (s32)rng_.range(0, 300) - 100);
+		if (rng_.chance(100000))
+			h.psn = (u32)rng_.below(MRC_PSN_MASK + 1);
+		h.rtx = rng_.chance(500000);
+		h.a = rng_.chance(500000);
+		h.pkey = MRC_PKEY_DEFAULT;
+		h.dqp = ep[to].req.cfg.qpn;
+		h.tstamp = (u16)rng_.next();
+		h.rqmsn = (u16)(ep[to].resp.rqmsn + rng_.below(4));
+		switch (h.opcode) {
+		case MRC_OP_SACK:
+			h.seth.cack_psn = h.psn;
+			h.seth.m = (u8)rng_.below(3);
+			h.seth.pr = rng_.chance(300000);
+			h.seth.ack_psn_offset = (s16)rng_.next();
+			if (rng_.chance(800000))
+				h.seth.ack_psn_offset /= 256;
+			if (h.seth.pr)
+				h.seth.probe_id =
+					(u16)(req.probe_id - rng_.below(3));
+			h.seth.sack_offset = (s16)rng_.next();
+			if (rng_.chance(800000))
+				h.seth.sack_offset /= 256;
+			h.seth.bitmap = rng_.next() & rng_.next();
+			h.seth.mpr = (u8)rng_.next();
+			h.seth.rcvd_bytes = (u32)rng_.below(1 << 24);
+			h.seth.rcv_cwnd_pen = (u8)rng_.below(128);
+			h.seth.entropy = ep[to].paths.ev[0].entropy;
+			break;
+		case MRC_OP_NACK:
+			h.neth.nack_psn = h.psn;
+			h.neth.reason = rng_.pick({(u8)MRC_NACK_TRIMMED,
+						   (u8)MRC_NACK_NO_RESOURCE,
+						   (u8)MRC_NACK_PSN_OOR_WINDOW,
+						   (u8)rng_.below(256)});
+			break;
+		case MRC_OP_ACK:
+			h.aeth.syndrome = rng_.chance(900000) ? (u8)MRC_SYN_ACK
+							      : (u8)rng_.next();
+			break;
+		case MRC_OP_PROBE:
+			h.peth.probe_id = (u16)rng_.next();
+			h.ftype = MRC_TS_FTYPE;
+			break;
+		default:
+			h.psn = mrc_psn_add(ep[to].resp.cack,
+					    (s32)rng_.range(0, 300) - 100);
+			h.reth.dmalen = (u32)rng_.below(3);
+			break;
+		}
+		p.bytes.assign(mrc_hdr_len(&h) + MRC_ICRC_LEN, 0);
+		mrc_hdr_build(&h, p.bytes.data(), (u32)p.bytes.size());
+		if (h.opcode == MRC_OP_WRITE_LAST ||
+		    h.opcode == MRC_OP_WRITE_ONLY_IMM)
+			p.bytes.resize(p.bytes.size() + rng_.below(8));
+	} else {
+		// A few bits of a genuine one.
+		for (u64 n = rng_.range(1, 6); n; n--)
+			p.bytes[rng_.below(size)] ^= (u8)(1 << rng_.below(8));
+		if (rng_.chance(50000))
+			p.bytes.resize(rng_.range(1, size));
+	}
+	p.port = (u8)rng_.range(1, plan.n_ports);
+	p.entropy = (u32)rng_.next();
+	p.ce = rng_.chance(200000);
+	schedule(now_ + rng_.below(50000), Type::Arrive, to, 0, std::move(p));
+}
+
+void Sim::outage(const Outage &o, bool on)
+{
+	Endpoint &e = ep[o.side];
+	Endpoint &peer = ep[1 - o.side];
+	auto &evs = blackholed_evs[o.side];
+	u32 entropy;
+
+	if (calm && on)
+		return;
+	note("%c outage kind %d port %u ev %u %s", 'A' + o.side, (int)o.kind,
+	     o.port, o.ev, on ? "begins" : "ends");
+	switch (o.kind) {
+	case Fault::PortDown:
+		set_ports(o.side, on ? e.ports_up & ~(1u << o.port)
+				     : e.ports_up | 1u << o.port);
+		if (o.tell_peer && !peer.dead) {
+			mrc_paths_set_peer_ports(&peer.paths, e.ports_up);
+			service(1 - o.side);
+		}
+		break;
+	case Fault::PortBlackhole:
+		if (on)
+			blackholed_ports[o.side] |= 1u << o.port;
+		else
+			blackholed_ports[o.side] &= ~(1u << o.port);
+		break;
+	case Fault::EvBlackhole:
+		entropy = e.paths.ev[o.ev].entropy;
+		if (!plan.ipv6)
+			entropy &= 0xFFFF;
+		if (on)
+			evs.push_back(entropy);
+		else
+			evs.erase(std::remove(evs.begin(), evs.end(), entropy),
+				  evs.end());
+		break;
+	case Fault::EvDenied:
+		mrc_paths_verdict(&e.paths, o.ev,
+				  on ? MRC_EVV_DENY : MRC_EVV_ALLOW, now_);
+		if (!e.dead)
+			service(o.side);
+		break;
+	}
+}
+
+// From now on nothing is lost, everything that was taken away comes back.
+void Sim::become_calm()
+{
+	u64 slowest = 0;
+
+	if (calm)
+		return;
+	note("calm");
+	calm = true;
+	for (int side = 0; side < 2; side++) {
+		Endpoint &e = ep[side];
+		u64 wait, last = now_;
+
+		blackholed_ports[side] = 0;
+		blackholed_evs[side].clear();
+		for (u16 i = 0; i < e.paths.n; i++)
+			mrc_paths_verdict(&e.paths, i, MRC_EVV_ALLOW, now_);
+		mrc_paths_set_peer_ports(&e.paths, ~0u);
+		set_ports(side, (2u << plan.n_ports) - 2);
+		if (dir[side]->plan_msgs.size())
+			last = std::max(last,
+					dir[side]->plan_msgs.back().post_at);
+		// Whatever was in flight is found lost at the latest by the
+		// current back-off interval; then each packet may still have
+		// to wait for the one before it.
+		wait = 2 * mrc_req_interval(&e.req.cfg, e.req.retries + 1) +
+		       mrc_req_interval(&e.req.cfg, e.req.retries + 2);
+		if (!plan.rto)
+			wait = 200000000;
+		last += wait + 20 * (plan.rto + 2 * plan.base_rtt);
+		last += (plan.total_packets(side) + 20) *
+			(4 * (100000 + plan.gap) + 2 * plan.base_rtt);
+		slowest = std::max(slowest, last);
+	}
+	calm_limit_ = slowest;
+}
+
+} // namespace prop

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+// Command line of mrc_prop, after GoogleTest took its own flags:
+//
+//   --schedules=N       random schedules in all (also MRC_PROP_SCHEDULES)
+//   --first=SEED        seed of the first one
+//   --replay=KIND:SEED  just this one; KIND is random, error or attack
+//   --trace             print every event of a replayed schedule
+#pragma once
+
+#include <string>
+
+#include "prop_sim.hpp"
+
+namespace prop
+{
+
+struct Options {
+	u64 schedules = 10000;
+	u64 first = 1;
+	std::string replay;
+	bool trace = false;
+};
+
+extern Options options;
+
+// Run one schedule of @kind; empty on success, else what went wrong and how to
+// see it again.
+std::string run_schedule(const std::string &kind, u64 seed, bool trace);
+
+// What the error schedules end with.
+void check_error_outcome(Sim &sim);
+
+} // namespace prop

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+// A schedule: everything that is decided before virtual time starts to run.
+#pragma once
+
+#include <vector>
+
+#include "prop_util.hpp"
+
+namespace prop
+{
+
+struct PlanMsg {
+	bool imm = false;
+	bool se = false;
+	bool bad_key = false; // the receiver refuses its rkey
+	u32 len = 0;
+	u64 post_at = 0; // not before, ns
+};
+
+enum class Fault {
+	PortDown,      // a local link goes down and comes back, noticed at once
+	PortBlackhole, // a plane swallows what one side sends, unnoticed
+	EvBlackhole,   // one path swallows what one side sends
+	EvDenied,      // a controller denies one EV
+};
+
+struct Outage {
+	Fault kind = Fault::PortDown;
+	int side = 0;
+	u8 port = 1;
+	u16 ev = 0;
+	u64 from = 0;
+	u64 to = 0;
+	bool tell_peer = false; // PortDown: the peer hears of it
+};
+
+// Deliberate misbehaviour of the simulation itself, to prove that the checks
+// notice.
+enum class Sabotage {
+	None,
+	PlaceDuplicate, // the shell writes a duplicate to memory
+	DropPlacement,	// the shell forgets to copy one packet
+	RenumberDup,	// the network turns a duplicate into a new PSN
+	EarlyImm,	// a receive completion overtakes a gap
+	CorruptSack,	// a SACK claims a PSN that is still missing
+	LoseCompletion, // the shell loses a completion
+	ResendAsNew,	// a retransmission goes without its rtx bit
+	NeverDeliver,	// the network swallows everything for ever
+};
+
+struct Plan {
+	u64 seed = 0;
+	u64 start = 1000000;
+
+	// QP attributes, the same at both ends
+	u32 pmtu = 1024;
+	u16 mpr = 8;
+	u32 sq_depth = 16;
+	u16 max_wimm = 128;
+	u32 window = 0;
+	const char *cc = "none";
+	bool use_ts = true;
+	bool trim_nack = false;
+	bool ipv6 = true;
+	bool resp_paths = true; // the responder picks reverse EVs
+	u16 n_evs = 16;
+	u8 n_ports = 2;
+	u64 rto = 4194304;
+	u8 linear_cnt = 3;
+	u8 exp_cnt = MRC_RETRY_EXP_INFINITE;
+	u64 base_rtt = 100000;
+	u32 psn[2] = {0, 0}; // first PSN of each direction
+	std::vector<PlanMsg> msgs[2];
+	u32 regions = 0;	      // target buffers, 0 = a few
+	u32 receives[2] = {~0u, ~0u}; // WQEs posted at the receiver of dir
+
+	// Network; index = sending side
+	u32 loss_ppm[2] = {0, 0};    // data and probes
+	u32 fb_loss_ppm[2] = {0, 0}; // feedback
+	bool lose_acks = true;	     // transport ACKs may be lost, too
+	bool lose_naks = false;
+	u32 dup_ppm = 0;
+	u32 ce_ppm = 0;
+	u32 trim_ppm = 0;
+	u64 delay[MRC_MAX_PORTS + 1] = {};
+	u64 jitter[MRC_MAX_PORTS + 1] = {};
+	u64 gap = 0; // ns between packets of one sender, 0 = bursts
+	std::vector<Outage> outages;
+	u64 calm_at = MRC_NEVER; // from here on the network is perfect
+
+	u32 attack_ppm = 0; // forged packets per genuine arrival
+	Sabotage sabotage = Sabotage::None;
+	u64 sabotage_after = 0; // eligible events to let pass
+
+	u32 total_packets(int dir) const;
+};
+
+// A schedule that must end with everything delivered.
+Plan random_plan(u64 seed);
+
+// A schedule in which one message is refused.
+Plan error_plan(u64 seed);
+
+// A schedule with a forger in the network; only invariants hold.
+Plan attack_plan(u64 seed);
+
+} // namespace prop

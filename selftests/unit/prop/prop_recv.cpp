@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+// The receiving side of the shell, and what the engine must answer.
+#include <algorithm>
+
+#include "prop_sim.hpp"
+
+namespace prop
+{
+
+void Sim::arrive(int to, Packet p)
+{
+	const u32 size = (u32)p.bytes.size();
+	Endpoint &e = ep[to];
+	mrc_hdr h{};
+	enum mrc_drop drop;
+	u16 flags;
+
+	if (e.dead || (!(e.ports_up >> p.port & 1) && !p.forged)) {
+		note("%c drops %s", 'A' + to, describe(p).c_str());
+		return;
+	}
+	note("%c rx %s", 'A' + to, describe(p).c_str());
+	if (p.trim)
+		drop = mrc_hdr_parse_trimmed(p.bytes.data(), size, &h);
+	else
+		drop = mrc_hdr_parse(p.bytes.data(), size, size, &h);
+	if (drop && !p.forged)
+		fail(strf("parse dropped a genuine packet: %d", drop));
+	if (drop && drop != MRC_DROP_OPCODE)
+		return;
+	flags = mrc_op_info(h.opcode)->flags;
+	if (flags & MRC_OPF_TO_REQ) {
+		if (!p.forged)
+			seen_[to] = p;
+		receive_feedback(to, p, h);
+	} else if (flags & MRC_OPF_DATA || drop) {
+		receive_data(to, p, h);
+	} else if (flags & MRC_OPF_TO_RESP) {
+		receive_probe(to, p, h);
+	}
+	if (!p.forged && rng_.chance(plan.attack_ppm))
+		forge(to);
+	if (!failed())
+		service(to);
+}
+
+void Sim::receive_feedback(int to, const Packet &p, const mrc_hdr &h)
+{
+	mrc_req &req = ep[to].req;
+	const u32 cack = req.cack;
+	const u32 tack = req.tack;
+	const u64 inflight = req.inflight;
+	bool unsent = false;
+
+	if (strict_)
+		dir[to]->on_feedback(h);
+	switch (h.opcode) {
+	case MRC_OP_SACK:
+		unsent = mrc_psn_diff(h.seth.cack_psn, req.next_psn) >= 0;
+		mrc_req_on_sack(&req, &h, p.port, now_);
+		break;
+	case MRC_OP_NACK:
+		mrc_req_on_nack(&req, &h, p.port, now_);
+		break;
+	default:
+		unsent = mrc_psn_diff(h.psn, req.next_psn) >= 0;
+		mrc_req_on_ack(&req, &h, p.port, now_);
+		break;
+	}
+	// MRC 1.0 §10: feedback about what was never sent changes nothing.
+	if (unsent &&
+	    (req.cack != cack || req.tack != tack || req.inflight != inflight))
+		fail(strf("%c believed feedback about an unsent PSN",
+			  'A' + to));
+}
+
+void Sim::receive_probe(int to, const Packet &p, const mrc_hdr &h)
+{
+	const Direction &d = *dir[1 - to];
+	mrc_rx rx{&h, p.entropy, p.port, p.ce, p.trim};
+	std::vector<mrc_hdr> sent;
+	std::vector<bool> shown(d.got.size());
+
+	mrc_resp_on_probe(&ep[to].resp, &rx, now_);
+	drain_feedback(to, sent);
+	if (!strict_)
+		return;
+	// A train of replies that describes the whole window, MRC 1.0 §8.3.
+	for (const mrc_hdr &s : sent) {
+		if (s.opcode != MRC_OP_SACK || !s.seth.pr ||
+		    s.seth.probe_id != h.peth.probe_id ||
+		    s.seth.entropy != p.entropy || s.tstamp != h.tstamp ||
+		    s.seth.m != (p.ce ? MRC_M_SKIP_ONCE : MRC_M_NONE)) {
+			fail(strf("%c answers a probe wrongly", 'A' + to));
+			return;
+		}
+		for (u32 i = 0; i < 64; i++) {
+			u32 index = d.index_of(s.seth.cack_psn +
+					       (u32)s.seth.sack_offset + i);
+
+			if (s.seth.bitmap >> i & 1 && index < shown.size())
+				shown[index] = true;
+		}
+	}
+	if (sent.empty())
+		fail(strf("%c does not answer a probe", 'A' + to));
+	for (u32 i = d.cum; i < d.top; i++) {
+		if (d.got[i] && !shown[i]) {
+			fail(strf("%c hides packet %u from a probe", 'A' + to,
+				  i));
+			return;
+		}
+	}
+}
+
+void Sim::receive_data(int to, const Packet &p, const mrc_hdr &h)
+{
+	Endpoint &e = ep[to];
+	Direction &d = *dir[1 - to];
+	const u8 *payload =
+		&p.bytes[std::min<std::size_t>(h.hdr_len, p.bytes.size() - 1)];
+	mrc_rx rx{&h, p.entropy, p.port, p.ce, p.trim};
+	Direction::Rx want = Direction::Rx::Unknown;
+	const u32 was = d.cum;
+	std::vector<mrc_hdr> sent;
+	enum mrc_rx_action got;
+	mrc_imm imm;
+	u32 n = 0;
+
+	if (strict_)
+		want = d.on_rx(h, p.trim);
+	if (failed())
+		return;
+	got = mrc_resp_on_data(&e.resp, &rx, now_);
+	if (got == MRC_RX_PLACE) {
+		u8 syn = strict_ ? d.placement_syndrome(h) : 0;
+
+		if (!strict_)
+			syn = rng_.chance(20000) ? MRC_SYN_NAK_REM_OP : 0;
+		else if (!syn && !sabotage(Sabotage::DropPlacement))
+			d.place(h, payload);
+		mrc_resp_placed(&e.resp, &rx, syn);
+	} else if (want == Direction::Rx::Duplicate && h.payload_len &&
+		   sabotage(Sabotage::PlaceDuplicate)) {
+		d.place(h, payload);
+	}
+	if (strict_ && d.got[d.index_of(h.psn)] && d.index_of(h.psn) > d.cum &&
+	    mrc_op_info(h.opcode)->flags & MRC_OPF_IMM &&
+	    sabotage(Sabotage::EarlyImm))
+		d.on_imm({h.psn, h.reth.dmalen, h.reth.imm, h.rqmsn, h.se,
+			  true});
+	while (!failed() && mrc_resp_next_imm(&e.resp, &imm)) {
+		u8 syn = 0;
+
+		note("%c receive completion psn %06x", 'A' + to, imm.psn);
+		if (strict_)
+			syn = d.on_imm(imm);
+		else if (rng_.chance(20000))
+			syn = MRC_SYN_NAK_INV_REQ;
+		mrc_resp_imm_done(&e.resp, syn);
+		if (++n > plan.mpr * 128u + 1)
+			fail("receive completions without end");
+	}
+	drain_feedback(to, sent);
+	if (mrc_resp_failed(&e.resp))
+		die(to);
+	if (!strict_ || failed())
+		return;
+	if ((want == Direction::Rx::Place) != (got == MRC_RX_PLACE) &&
+	    want != Direction::Rx::Unknown)
+		fail(strf("%c: verdict %d on PSN %06x, expected %d", 'A' + to,
+			  got, h.psn, (int)want));
+	check_answer(to, p, h, want, e.dead, sent);
+	// Progress must be acknowledged, MRC 1.0 §8.6.
+	for (u32 i = was; i < std::min(d.cum, d.fail_index()); i++)
+		if (i == d.msgs[d.owner[i]].last() && d.last_ack <= i &&
+		    !e.dead)
+			fail(strf("%c executed packet %u, the end of a "
+				  "message, without transport ACK",
+				  'A' + to, i));
+	if (d.cum > d.fail_index() && !d.nak_sent)
+		fail(strf("%c owes a NAK", 'A' + to));
+}
+
+void Sim::drain_feedback(int to, std::vector<mrc_hdr> &sent)
+{
+	Endpoint &e = ep[to];
+	Direction &d = *dir[1 - to];
+	mrc_tx_desc desc;
+
+	while (!failed() && mrc_resp_next_feedback(&e.resp, now_, &desc)) {
+		Packet p;
+		u32 n;
+
+		if (desc.hdr.opcode == MRC_OP_SACK && d.top > d.cum &&
+		    sabotage(Sabotage::CorruptSack)) {
+			s16 off = desc.hdr.seth.sack_offset;
+
+			// Claim the packet after the contiguous ones.
+			if (off == 1)
+				desc.hdr.seth.bitmap |= 1;
+			else
+				desc.hdr.seth.cack_psn++;
+		}
+		if (desc.data || desc.tc != MRC_TC_CONTROL || desc.ect ||
+		    desc.hdr.dqp != 0x100u + (u32)(1 - to) || desc.port < 1 ||
+		    desc.port > MRC_MAX_PORTS)
+			fail(strf("%c: wrong feedback descriptor", 'A' + to));
+		if (desc.ev >= 0 &&
+		    !(e.paths.ports_up >> e.paths.ev[desc.ev].port & 1))
+			fail(strf("%c: feedback through a port that is down",
+				  'A' + to));
+		if (strict_ && desc.hdr.opcode == MRC_OP_SACK)
+			d.check_sack(desc.hdr);
+		if (strict_ && desc.hdr.opcode == MRC_OP_ACK)
+			d.check_ack(desc.hdr);
+		sent.push_back(desc.hdr);
+		if (sent.size() > plan.mpr * 2u + 8)
+			fail(strf("%c: feedback without end", 'A' + to));
+
+		p.bytes.assign(mrc_hdr_len(&desc.hdr) + MRC_ICRC_LEN, 0);
+		n = mrc_hdr_build(&desc.hdr, p.bytes.data(),
+				  (u32)p.bytes.size());
+		if (n != mrc_hdr_len(&desc.hdr))
+			fail("feedback cannot be built");
+		p.port = desc.port;
+		p.entropy = plan.ipv6 ? desc.entropy : desc.entropy & 0xFFFF;
+		note("%c tx %s", 'A' + to, describe(p).c_str());
+		network(to, std::move(p));
+	}
+}
+
+// MRC 1.0 §7.3, §8.2, §8.5: what one packet must be answered with.
+void Sim::check_answer(int to, const Packet &p, const mrc_hdr &h,
+		       Direction::Rx rx, bool refused,
+		       const std::vector<mrc_hdr> &sent)
+{
+	const Direction &d = *dir[1 - to];
+	bool sack = false, ack = false, nack = false;
+
+	for (const mrc_hdr &s : sent) {
+		switch (s.opcode) {
+		case MRC_OP_ACK:
+			ack = true;
+			break;
+		case MRC_OP_NACK:
+			nack = true;
+			if (s.neth.nack_psn != h.psn || s.psn != h.psn ||
+			    s.neth.entropy != p.entropy ||
+			    s.neth.reason !=
+				    (p.trim == MRC_TRIM_TRIMMED
+					     ? MRC_NACK_TRIMMED
+					     : MRC_NACK_TRIMMED_LASTHOP) ||
+			    s.tstamp != (h.ts ? h.tstamp : 0))
+				fail(strf("%c: wrong NACK", 'A' + to));
+			break;
+		default:
+			sack = true;
+			if (s.seth.pr || s.seth.entropy != p.entropy ||
+			    s.rtx != h.rtx ||
+			    mrc_psn_add(s.seth.cack_psn,
+					s.seth.ack_psn_offset) != h.psn ||
+			    s.seth.m != (p.ce ? MRC_M_SKIP_ONCE : MRC_M_NONE) ||
+			    s.tstamp != (h.ts ? h.tstamp : 0))
+				fail(strf("%c: SACK does not describe its "
+					  "trigger",
+					  'A' + to));
+			break;
+		}
+	}
+	if (refused)
+		return;
+	switch (rx) {
+	case Direction::Rx::Duplicate:
+		if (p.trim && !plan.trim_nack)
+			break;
+		if (!sack)
+			fail(strf("%c: no SACK for a duplicate", 'A' + to));
+		if (ack != (d.index_of(h.psn) < d.cum))
+			fail(strf("%c: transport ACK for a duplicate: %d",
+				  'A' + to, ack));
+		break;
+	case Direction::Rx::OutOfWindow:
+		fail(strf("%c: PSN %06x is outside the window", 'A' + to,
+			  h.psn));
+		break;
+	default:
+		if (p.trim) {
+			if (nack != plan.trim_nack || sack || ack)
+				fail(strf("%c: wrong answer to a trim",
+					  'A' + to));
+		} else if (nack) {
+			fail(strf("%c: NACK for an acceptable packet",
+				  'A' + to));
+		} else if ((h.a || h.rtx || p.ce) && !sack) {
+			fail(strf("%c: no SACK where one is due", 'A' + to));
+		}
+		break;
+	}
+}
+
+} // namespace prop

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+// Two QPs, the shells around them and the network between them, in virtual
+// time.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "prop_model.hpp"
+
+namespace prop
+{
+
+struct Packet {
+	std::vector<u8> bytes; // from the BTH to the ICRC
+	u8 port = 1;
+	u32 entropy = 0; // as the receiver sees it
+	bool ce = false;
+	u8 trim = MRC_TRIM_NONE;
+	bool forged = false;
+
+	u8 opcode() const { return bytes[0]; }
+	u32 psn() const { return get_unaligned_be32(&bytes[8]) & 0xFFFFFF; }
+	bool data() const
+	{
+		return mrc_op_info(opcode())->flags & MRC_OPF_DATA;
+	}
+	bool control() const
+	{
+		return mrc_op_info(opcode())->flags & MRC_OPF_CONTROL;
+	}
+};
+
+// Heap memory of exactly the size the engine asks for: the sanitizer sees
+// every access beyond it.
+class EngineMem
+{
+public:
+	explicit EngineMem(std::size_t size)
+		: p_(static_cast<u8 *>(std::calloc(1, size)))
+	{
+	}
+	~EngineMem() { std::free(p_); }
+	EngineMem(const EngineMem &) = delete;
+	EngineMem &operator=(const EngineMem &) = delete;
+	void *get() { return p_; }
+
+private:
+	u8 *p_;
+};
+
+struct Endpoint {
+	mrc_counters ctr{};
+	mrc_paths paths{};
+	mrc_cc cc{};
+	mrc_req req{};
+	mrc_resp resp{};
+	std::unique_ptr<EngineMem> paths_mem, req_mem, resp_mem;
+	bool dead = false; // the QP is in ERROR
+	u32 ports_up = 0;
+	u64 tx_free = 0;     // the link is busy until then
+	bool kicked = false; // a send loop is scheduled at tx_free
+	u64 failed_at = 0;
+
+	u64 count(mrc_counter id) const
+	{
+		u64 sum = 0;
+
+		for (const auto &port : ctr.v)
+			sum += port[id];
+		return sum;
+	}
+};
+
+class Sim
+{
+public:
+	explicit Sim(const Plan &plan, bool trace = false);
+
+	// The whole schedule; afterwards verdict() says how it went.
+	void run();
+
+	// As run() without the final quiet phase and its checks; stops when
+	// nothing is left to do, at @until or when @stop says so.
+	void run_until(u64 until, const std::function<bool()> &stop = {});
+	void settle(); // perfect network until both sides are idle
+	void check_final();
+
+	bool failed() const { return v_.failed(); }
+	const std::string &what() const { return v_.what(); }
+	u64 now() const { return now_; }
+	u64 events() const { return events_; }
+	bool delivered() const;
+
+	void set_ports(int side, u32 mask);
+	void deliver_forged(int to, Packet p) { arrive(to, std::move(p)); }
+	void service(int side);
+	void note(const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+	void fail(const std::string &what);
+
+	// Tests may look at, change, delay or drop what is sent.
+	std::function<bool(int from, Packet &p, u64 &delay)> on_send;
+	std::function<void(int side, const mrc_tx_desc &d)> on_desc;
+
+	const Plan plan;
+	Endpoint ep[2];
+	std::unique_ptr<Direction> dir[2]; // index = sending side
+	bool calm = false;
+	u32 blackholed_ports[2] = {0, 0};
+	std::vector<u32> blackholed_evs[2];
+
+private:
+	enum class Type { Arrive, Kick, Post, OutageOn, OutageOff, Calm };
+	struct Event {
+		u64 at;
+		u64 seq;
+		Type type;
+		int side;
+		u32 which;
+		Packet packet;
+		bool operator<(const Event &o) const // for a max-heap
+		{
+			return at != o.at ? at > o.at : seq > o.seq;
+		}
+	};
+
+	void init_endpoint(int side);
+	void schedule(u64 at, Type type, int side, u32 which = 0,
+		      Packet packet = {});
+	bool step(u64 until);
+	void dispatch(Event &e);
+	void outage(const Outage &o, bool on);
+	void become_calm();
+	u64 deadline(int side) const;
+
+	// Shell, sending side
+	void post(int side);
+	void reap(int side);
+	void check_usable(int side, const mrc_tx_desc &d);
+	void transmit(int side, const mrc_tx_desc &d);
+	void check_after(int side, bool drained);
+	void die(int side);
+
+	// Shell, receiving side
+	void arrive(int to, Packet p);
+	void receive_data(int to, const Packet &p, const mrc_hdr &h);
+	void receive_probe(int to, const Packet &p, const mrc_hdr &h);
+	void receive_feedback(int to, const Packet &p, const mrc_hdr &h);
+	void drain_feedback(int to, std::vector<mrc_hdr> &sent);
+	void check_answer(int to, const Packet &p, const mrc_hdr &h,
+			  Direction::Rx rx, bool refused,
+			  const std::vector<mrc_hdr> &sent);
+
+	// Network
+	void network(int from, Packet p);
+	bool lost(int from, const Packet &p);
+	bool sabotage(Sabotage which);
+	void forge(int to);
+
+	Verdict v_;
+	Rng rng_;
+	bool trace_;
+	bool strict_; // no forger: everything is checked
+	u64 now_;
+	u64 seq_ = 0;
+	u64 events_ = 0;
+	u64 spared_ = 0; // sabotage opportunities let pass
+	bool sabotaged_ = false;
+	u64 calm_limit_ = MRC_NEVER;
+	std::vector<Event> queue_;
+	Packet seen_[2]; // feedback to mutate, index = receiver
+};
+
+// "PSN 000012 WRITE_ONLY a rtx" and the like, for traces.
+std::string describe(const Packet &p);
+
+} // namespace prop
