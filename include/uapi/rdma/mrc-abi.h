@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: ((GPL-2.0 WITH Linux-syscall-note) OR Linux-OpenIB) */
+/*
+ * User/kernel ABI of the MRC soft RDMA device.
+ *
+ * Rules: every struct is padded to 8 bytes with named reserved fields that
+ * must be zero on input; new fields are appended and announced in comp_mask;
+ * each side accepts shorter and longer structs of the other.
+ */
+#ifndef MRC_ABI_USER_H
+#define MRC_ABI_USER_H
+
+#include <linux/types.h>
+
+#define MRC_UVERBS_ABI_VERSION	1
+
+/*
+ * Private driver id ("MRC"), far from the ids that the kernel hands out in
+ * enum rdma_driver_id.
+ */
+#define MRC_RDMA_DRIVER_ID	0x4d5243
+
+enum {
+	MRC_MAX_SGE		= 32,
+	MRC_MAX_INLINE		= 1024,
+	MRC_MAX_QP_WR		= 16384,
+	MRC_MAX_CQE		= 1 << 16,
+};
+
+/*
+ * Rings shared by mmap: a header of MRC_RING_HDR_SIZE bytes, then depth (a
+ * power of two) entries of a fixed stride given in the create response.
+ * prod and cons are free-running 32-bit counters; entry = counter & (depth-1);
+ * prod - cons <= depth. The producer writes the entry, then stores prod with
+ * release order; the consumer loads prod with acquire order.
+ *
+ * Send queue: the program produces; the kernel copies entries at the doorbell
+ * (an empty ibv post_send command) and advances cons when the work request has
+ * completed. Receive queue: the program produces, the kernel consumes; an
+ * empty post_recv command is the doorbell, needed only while MRC_RING_F_KICK
+ * is set in flags. Completion queue: the kernel produces, the program
+ * consumes.
+ *
+ * The kernel never trusts anything in a ring: it keeps its own copy of the
+ * counter it owns, and bounds what it reads.
+ */
+struct mrc_ring_hdr {
+	__u32 depth;		/* information, written by the kernel once */
+	__u32 stride;
+	__u32 flags;		/* MRC_RING_F_*, written by the kernel */
+	__u32 reserved0[13];
+	__u32 prod;
+	__u32 reserved1[15];
+	__u32 cons;
+	__u32 reserved2[31];
+};
+
+#define MRC_RING_HDR_SIZE	256
+
+enum mrc_ring_flags {
+	/*
+	 * The kernel wants a doorbell after each post (the QP is in ERROR and
+	 * flushes). The program checks it after its store to prod and a full
+	 * barrier.
+	 */
+	MRC_RING_F_KICK		= 1 << 0,
+};
+
+struct mrc_sge {
+	__aligned_u64 addr;
+	__u32 length;
+	__u32 lkey;
+};
+
+/*
+ * Send work queue entry: this header, then num_sge struct mrc_sge or, with
+ * IBV_SEND_INLINE, inline_len bytes. The stride is fixed per QP.
+ */
+struct mrc_send_wqe {
+	__aligned_u64 wr_id;
+	__u32 opcode;		/* enum ibv_wr_opcode */
+	__u32 send_flags;	/* enum ibv_send_flags */
+	__u32 num_sge;
+	__u32 inline_len;
+	__u32 imm_data;		/* network order, or key to invalidate */
+	__u32 rkey;
+	__aligned_u64 remote_addr;
+	__aligned_u64 compare_add;
+	__aligned_u64 swap;
+	__aligned_u64 reserved;
+};
+
+struct mrc_recv_wqe {
+	__aligned_u64 wr_id;
+	__u32 num_sge;
+	__u32 reserved;
+	/* num_sge struct mrc_sge follow */
+};
+
+struct mrc_cqe {
+	__aligned_u64 wr_id;
+	__u32 status;		/* enum ibv_wc_status */
+	__u32 opcode;		/* enum ibv_wc_opcode */
+	__u32 vendor_err;
+	__u32 byte_len;
+	__u32 imm_data;		/* network order */
+	__u32 qp_num;
+	__u32 src_qp;
+	__u32 wc_flags;		/* enum ibv_wc_flags */
+	__aligned_u64 timestamp;	/* ns, ktime_get_raw_ns() */
+	__aligned_u64 reserved[2];
+};
+
+struct mrc_mmap_info {
+	__aligned_u64 offset;	/* for mmap(2) on the context's fd */
+	__u32 size;		/* bytes, a multiple of the page size */
+	__u32 depth;		/* entries */
+	__u32 stride;		/* bytes per entry */
+	__u32 reserved;
+};
+
+struct mrc_alloc_ucontext_req {
+	__u32 comp_mask;
+	__u32 reserved;
+};
+
+struct mrc_alloc_ucontext_resp {
+	__u32 comp_mask;
+	__u32 max_inline;
+	__u32 max_sge;
+	__u32 max_qp_wr;
+	__aligned_u64 features;	/* MRC_FEATURE_* */
+};
+
+/* struct mrc_alloc_ucontext_resp.features */
+enum mrc_features {
+	MRC_FEATURE_WRITE	= 1 << 0,	/* WRITE and WRITE_IMM */
+};
+
+struct mrc_create_cq_req {
+	__u32 comp_mask;
+	__u32 reserved;
+};
+
+struct mrc_create_cq_resp {
+	__u32 comp_mask;
+	__u32 reserved;
+	struct mrc_mmap_info cq;
+};
+
+/*
+ * After a resize the unpolled entries stand, oldest first, at the start of the
+ * new ring, with cons = 0.
+ */
+struct mrc_resize_cq_resp {
+	__u32 comp_mask;
+	__u32 reserved;
+	struct mrc_mmap_info cq;
+};
+
+struct mrc_create_qp_req {
+	__u32 comp_mask;
+	__u32 flags;		/* none defined, must be 0 */
+};
+
+struct mrc_create_qp_resp {
+	__u32 comp_mask;
+	__u32 max_inline;
+	struct mrc_mmap_info sq;
+	struct mrc_mmap_info rq;	/* size 0: no receive queue */
+};
+
+#endif /* MRC_ABI_USER_H */
