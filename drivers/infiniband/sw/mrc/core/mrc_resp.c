@@ -399,7 +399,8 @@ void mrc_resp_imm_done(struct mrc_resp *resp, u8 syndrome)
 	mrc_bit_clear(resp->ack_map, resp->ring_mask, psn);
 	if (syndrome) {
 		mrc_ctr_add(resp->cfg.ctr, resp->fb.port,
-			    MRC_CTR_ERR_NO_RECV, 1);
+			    syndrome == MRC_SYN_NAK_REM_OP ?
+			    MRC_CTR_ERR_REM_OP : MRC_CTR_ERR_NO_RECV, 1);
 		mrc_resp_error(resp, psn, syndrome);
 		return;
 	}

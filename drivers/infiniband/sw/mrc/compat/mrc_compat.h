@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * What the newest supported kernel has and older ones lack. The driver is
+ * written for the newest; compat/probe.sh finds out what there is (HAVE_*).
+ */
+#ifndef MRC_COMPAT_H
+#define MRC_COMPAT_H
+
+#include <linux/hrtimer.h>
+#include <linux/net.h>
+#include <net/ipv6.h>
+#include <net/udp_tunnel.h>
+#include <rdma/ib_umem.h>
+#include <rdma/ib_verbs.h>
+#include <rdma/uverbs_ioctl.h>
+
+#include "mrc_config.h"
+
+#ifdef HAVE_IPV6_STUB
+#include <net/ipv6_stubs.h>
+#endif
+
+#ifndef HAVE_IB_UMEM_GET_VA
+static inline struct ib_umem *ib_umem_get_va(struct ib_device *ib,
+					     unsigned long addr, size_t size,
+					     int access)
+{
+	return ib_umem_get(ib, addr, size, access);
+}
+#endif
+
+#ifndef HAVE_IB_MARK_NAME_ASSIGNED_BY_USER
+static inline void ib_mark_name_assigned_by_user(struct ib_device *ib)
+{
+}
+#endif
+
+#ifndef HAVE_IB_ALLOC_DEVICE_WITH_NET
+/* The device starts in init_net; with shared namespaces it is seen anyway. */
+#define ib_alloc_device_with_net(drv_struct, member, net) \
+	((void)(net), ib_alloc_device(drv_struct, member))
+#endif
+
+static inline void mrc_udp_tunnel_setup(struct net *net, struct socket *sock,
+					struct udp_tunnel_sock_cfg *cfg)
+{
+#ifdef HAVE_UDP_TUNNEL_SK
+	setup_udp_tunnel_sock(net, sock->sk, cfg);
+#else
+	setup_udp_tunnel_sock(net, sock, cfg);
+#endif
+}
+
+static inline void mrc_udp_tunnel_release(struct socket *sock)
+{
+#ifdef HAVE_UDP_TUNNEL_SK
+	udp_tunnel_sock_release(sock->sk);
+#else
+	udp_tunnel_sock_release(sock);
+#endif
+}
+
+static inline void
+mrc_hrtimer_setup(struct hrtimer *timer,
+		  enum hrtimer_restart (*fn)(struct hrtimer *),
+		  clockid_t clock, enum hrtimer_mode mode)
+{
+#ifdef HAVE_HRTIMER_SETUP
+	hrtimer_setup(timer, fn, clock, mode);
+#else
+	hrtimer_init(timer, clock, mode);
+	timer->function = fn;
+#endif
+}
+
+/* A referenced dst or ERR_PTR. */
+static inline struct dst_entry *
+mrc_ip6_dst_lookup(struct net *net, struct sock *sk, struct flowi6 *fl6)
+{
+#ifdef HAVE_IPV6_STUB
+	return ipv6_stub->ipv6_dst_lookup_flow(net, sk, fl6, NULL);
+#else
+	return ip6_dst_lookup_flow(net, sk, fl6, NULL);
+#endif
+}
+
+/* Adapters from older ib_device_ops to the driver's functions: mrc_compat.c. */
+#ifndef HAVE_CREATE_USER_CQ
+#ifdef HAVE_CREATE_CQ_ATTRS
+int mrc_compat_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
+			 struct uverbs_attr_bundle *attrs);
+#else
+int mrc_compat_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
+			 struct ib_udata *udata);
+#endif
+int mrc_compat_resize_cq(struct ib_cq *ibcq, int cqe, struct ib_udata *udata);
+#endif
+
+#ifndef HAVE_REG_USER_MR_DMAH
+struct ib_dmah;
+struct ib_mr *mrc_compat_reg_user_mr(struct ib_pd *pd, u64 start, u64 length,
+				     u64 virt_addr, int access,
+				     struct ib_udata *udata);
+#endif
+
+#endif /* MRC_COMPAT_H */

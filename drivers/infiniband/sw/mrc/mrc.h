@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Shell of the MRC soft RDMA device: objects and cross-file prototypes.
+ *
+ * Lock order
+ * ----------
+ *
+ * Outermost first; a context that holds one may take only those below it.
+ *
+ *   mrc_link_mutex	link add; sleeps, never taken from verbs and never by
+ *			netdev events, because RTNL is taken inside it
+ *   qp->mutex		modify, query and destroy of one QP; sleeps
+ *   RTNL		netdevs of ports, their state and MTU; the core takes it
+ *			to register and unregister devices and to query ports
+ *   qp->resp_lock	(bh) responder engine, receive ring, responder memory
+ *   qp->req_lock	(bh) requester engine, paths, cc, send ring, timer
+ *   cq->lock		(bh) completion ring
+ *   leaf locks		qp->state_lock, mrc_devs_lock, table locks
+ *
+ * resp_lock and req_lock are never held together by the packet path: what one
+ * role learns for the other (QP to ERROR) is carried out after unlock by
+ * mrc_qp_error(). Packets are handed to the network stack with no lock held.
+ * Consumers' event handlers (completion, async) are called with no QP lock
+ * held or from within cq->lock as ib_core expects.
+ *
+ * Shutdown rule
+ * -------------
+ *
+ * A QP's packet-path state (struct mrc_qp) is reference counted and freed by
+ * RCU. Table lookups run under RCU and take a reference; the timer and the
+ * work item each hold one while armed or queued. Destroy first makes the state
+ * RESET under both locks (nothing is sent, armed or queued afterwards), then
+ * unhashes, cancels timer and work, drops its reference and waits for the
+ * last one. The wait always ends, because no reference is held across
+ * anything that waits for another QP or for user space.
+ * MRs follow the same pattern: unhash, put, wait.
+ */
+#ifndef MRC_H
+#define MRC_H
+
+/* Every message of the module. */
+#undef pr_fmt
+#define pr_fmt(fmt) "mrc: " fmt
+
+#include <linux/hrtimer.h>
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/netdevice.h>
+#include <linux/refcount.h>
+#include <linux/skbuff.h>
+#include <linux/spinlock.h>
+#include <linux/workqueue.h>
+#include <linux/xarray.h>
+#include <net/dst.h>
+#include <rdma/ib_verbs.h>
+#include <rdma/ib_umem.h>
+#include <rdma/uverbs_ioctl.h>
+#include <rdma/mrc-abi.h>
+
+#include "compat/mrc_compat.h"
+#include "core/mrc_core.h"
+
+/* Limits published by query_device; all memory is bounded by them. */
+enum {
+	MRC_MAX_QP		= 65536,
+	MRC_MAX_CQ		= 65536,
+	MRC_MAX_MR		= 65536,
+	MRC_MAX_PD		= 65536,
+	MRC_MAX_AH		= 65536,
+	MRC_GID_TBL_LEN		= 128,
+	MRC_PKEY_TBL_LEN	= 1,
+	MRC_TX_BATCH		= 32,	/* packets built per lock hold */
+};
+
+struct mrc_dev;
+struct mrc_qp;
+
+/* mrc_main.c: parameters ------------------------------------------------- */
+
+extern unsigned int mrc_udp_port;	/* OP-1 */
+extern unsigned int mrc_num_evs;	/* per QP, OP-28 */
+extern unsigned int mrc_cwnd;		/* fixed window, bytes; 0 = default */
+
+/* mrc_port.c / mrc_main.c: devices, ports, netdevs ------------------------ */
+
+/**
+ * struct mrc_port - one plane
+ * @dev: the device
+ * @num: 1-based
+ * @ndev: NULL while vacant; changed under RTNL and mrc_devs_lock, read under
+ *	RCU; the port holds a reference
+ * @up: netdev running with carrier; last state reported to consumers; written
+ *	under RTNL
+ * @mtu: active MTU, enum ib_mtu; written under RTNL
+ */
+struct mrc_port {
+	struct mrc_dev *dev;
+	u8 num;
+	struct net_device __rcu *ndev;
+	bool up;
+	enum ib_mtu mtu;
+};
+
+/**
+ * struct mrc_dev - the RDMA device
+ * @ib: ib_core's part
+ * @list: in mrc_devs, under mrc_devs_lock
+ * @net: network namespace of all ports; devices go away before it does
+ * @n_ports: fixed for the life of the registration
+ * @closing: no new user contexts (a port is being added or device removed)
+ * @n_ucontexts: open user contexts
+ * @port: index 1..n_ports
+ * @ctr: per-port, per-CPU protocol counters
+ * @mrs: memory regions by key >> 8, read under RCU
+ * @n_mr: entries of @mrs
+ * @n_qp: QPs that exist
+ */
+struct mrc_dev {
+	struct ib_device ib;
+	struct list_head list;
+	struct net *net;
+	u8 n_ports;
+	bool closing;
+	atomic_t n_ucontexts;
+	struct mrc_port port[MRC_MAX_PORTS + 1];
+	struct mrc_counters ctr;
+	struct xarray mrs;
+	atomic_t n_mr;
+	atomic_t n_qp;
+};
+
+static inline struct mrc_dev *to_mdev(struct ib_device *ib)
+{
+	return container_of(ib, struct mrc_dev, ib);
+}
+
+/* Lists of devices and their ports; softirq-safe leaf lock. */
+extern spinlock_t mrc_devs_lock;
+
+/*
+ * The device that has @ndev as a port, and the port's number. Under RTNL; the
+ * device is not torn down before RTNL is released, and the reference
+ * (get_device) keeps its memory. NULL if there is none.
+ */
+struct mrc_dev *mrc_dev_by_ndev(const struct net_device *ndev, u8 *num);
+
+/* Unregister the devices of @net, all if NULL. Sleeps, no lock held. */
+void mrc_devs_unregister(struct net *net);
+
+/* ib_device_ops.dealloc_driver */
+void mrc_dealloc_driver(struct ib_device *ibdev);
+
+/**
+ * mrc_port_attach - give a vacant port a netdev
+ * @dev: the device, registered or about to be
+ * @num: port
+ * @ndev: netdev that is no port of any device; under mrc_link_mutex
+ *
+ * Sleeps, takes RTNL. Return: 0, -EXDEV when @ndev is not in the device's
+ * namespace, -ENODEV when it is being unregistered.
+ */
+int mrc_port_attach(struct mrc_dev *dev, u8 num, struct net_device *ndev);
+
+/* Tell the core and consumers about a port attached to a live device. */
+void mrc_port_announce(struct mrc_dev *dev, u8 num);
+
+/* Make the port vacant and DOWN. Under RTNL. */
+void mrc_port_detach(struct mrc_dev *dev, u8 num);
+
+int mrc_query_port(struct ib_device *ibdev, u32 num, struct ib_port_attr *attr);
+
+extern const struct ib_device_ops mrc_port_ops;
+
+int mrc_port_init(void);	/* netdev notifier */
+void mrc_port_exit(void);
+
+/* Bit N = port N is up (netdev running with carrier). Any context. */
+u32 mrc_dev_ports_up(struct mrc_dev *dev);
+
+/* Port of @ndev within @dev, 0 if it is none of its ports. RCU. */
+u8 mrc_dev_port_of(struct mrc_dev *dev, const struct net_device *ndev);
+
+/* mrc_sock.c: UDP sockets of a namespace ---------------------------------- */
+
+/*
+ * One pair of sockets (IPv4, IPv6) per namespace, shared by its devices.
+ * get: opens them for the first device, -EADDRINUSE with a message naming the
+ * port and the usual culprit. put: closes with the last. Both sleep. Received
+ * packets go to mrc_udp_rcv(). v4, v6: valid while a device of the namespace
+ * exists; v6 is NULL where IPv6 is disabled.
+ */
+int mrc_sock_get(struct net *net);
+void mrc_sock_put(struct net *net);
+struct sock *mrc_sock_v4(struct net *net);
+struct sock *mrc_sock_v6(struct net *net);
+int mrc_sock_init(void);
+void mrc_sock_exit(void);
+
+/* mrc_ring.c: rings shared with user space -------------------------------- */
+
+/**
+ * struct mrc_ring - kernel side of a shared ring
+ * @entry: for rdma_user_mmap; owns the pages through mmap_free
+ * @hdr: mapped memory, never trusted
+ * @size: bytes mapped
+ * @depth: entries, power of two
+ * @stride: bytes per entry
+ * @idx: the counter that the kernel owns
+ */
+struct mrc_ring {
+	struct mrc_user_mmap *entry;
+	struct mrc_ring_hdr *hdr;
+	u32 size;
+	u32 depth;
+	u32 stride;
+	u32 idx;
+};
+
+/*
+ * @depth is rounded up to a power of two. @info receives what user space needs
+ * for mmap. Sleeps. Returns 0 or a negative errno; on failure nothing is left
+ * behind. free: safe while still mapped.
+ */
+int mrc_ring_alloc(struct mrc_ring *ring, struct ib_ucontext *uctx, u32 depth,
+		   u32 stride, struct mrc_mmap_info *info);
+void mrc_ring_free(struct mrc_ring *ring);
+int mrc_mmap(struct ib_ucontext *uctx, struct vm_area_struct *vma);
+void mrc_mmap_free(struct rdma_user_mmap_entry *entry);
+
+static inline void *mrc_ring_entry(const struct mrc_ring *ring, u32 idx)
+{
+	return (void *)ring->hdr + MRC_RING_HDR_SIZE +
+	       (size_t)(idx & (ring->depth - 1)) * ring->stride;
+}
+
+/*
+ * Entries that user space has produced and the kernel has not taken yet
+ * (kernel-consumed rings), clamped to 0..depth whatever the header says:
+ * an impossible counter gives -EINVAL.
+ */
+int mrc_ring_pending(const struct mrc_ring *ring);
+
+/* mrc_cq.c ----------------------------------------------------------------- */
+
+/**
+ * struct mrc_cq - completion queue
+ * @ib: ib_core's part
+ * @lock: protects everything below, see the lock order
+ * @ring: kernel produces; @ring.idx = prod
+ * @notify: IB_CQ_SOLICITED / IB_CQ_NEXT_COMP when armed, 0 otherwise
+ * @dead: overflowed, IB_EVENT_CQ_ERR was raised, entries are discarded
+ *
+ * @ib.cqe equals @ring.depth.
+ */
+struct mrc_cq {
+	struct ib_cq ib;
+	spinlock_t lock;
+	struct mrc_ring ring;
+	u8 notify;
+	bool dead;
+};
+
+static inline struct mrc_cq *to_mcq(struct ib_cq *ib)
+{
+	return container_of(ib, struct mrc_cq, ib);
+}
+
+/*
+ * Append a completion (softirq or process context) and raise the completion
+ * event if armed for it. @cqe->timestamp is filled in here. -ENOSPC: the ring
+ * overflowed (counted on @port, CQ error event raised once).
+ */
+int mrc_cq_post(struct mrc_cq *cq, struct mrc_cqe *cqe, bool solicited,
+		u8 port);
+
+int mrc_create_user_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
+		       struct uverbs_attr_bundle *attrs);
+int mrc_resize_user_cq(struct ib_cq *ibcq, unsigned int cqe,
+		       struct ib_udata *udata);
+
+extern const struct ib_device_ops mrc_cq_ops;
+
+/* mrc_mr.c ----------------------------------------------------------------- */
+
+/**
+ * struct mrc_mr - memory region
+ * @ib: ib_core's part; lkey == rkey, unpredictable
+ * @umem: pinned memory, NULL for the zero-length MR
+ * @ref: lookups hold one
+ * @released: completed with the last reference
+ * @rcu: readers may still look at it after the last put
+ * @iova: address of the first byte as programs use it
+ * @length: bytes
+ * @access: IB_ACCESS_*
+ * @offset: of @iova in the first page
+ * @pages: page array
+ */
+struct mrc_mr {
+	struct ib_mr ib;
+	struct ib_umem *umem;
+	refcount_t ref;
+	struct completion released;
+	struct rcu_head rcu;
+	u64 iova;
+	u64 length;
+	int access;
+	u32 offset;
+	unsigned long n_pages;
+	struct page **pages;
+};
+
+static inline struct mrc_mr *to_mmr(struct ib_mr *ib)
+{
+	return container_of(ib, struct mrc_mr, ib);
+}
+
+/*
+ * Look up @key and check protection domain, @access (all bits needed) and
+ * [va, va + len) with overflow-safe arithmetic; takes a reference. Any
+ * context. ERR_PTR(-EINVAL) unknown key or foreign PD, -EACCES no permission,
+ * -ERANGE out of bounds.
+ */
+struct mrc_mr *mrc_mr_get(struct mrc_dev *dev, const struct ib_pd *pd, u32 key,
+			  u64 va, u64 len, int access);
+void mrc_mr_put(struct mrc_mr *mr);
+
+/* Page and offset of @va, and how many bytes follow in that page. */
+struct page *mrc_mr_page(const struct mrc_mr *mr, u64 va, u32 *off, u32 *room);
+
+/*
+ * Copy @len bytes at @off of @skb to @va, computing nothing else. Bounds were
+ * checked by mrc_mr_get(). 0 or -EFAULT.
+ */
+int mrc_mr_copy_from_skb(struct mrc_mr *mr, u64 va, const struct sk_buff *skb,
+			 int off, u32 len);
+
+struct ib_mr *mrc_reg_user_mr(struct ib_pd *pd, u64 start, u64 length,
+			      u64 virt_addr, int access, struct ib_dmah *dmah,
+			      struct ib_udata *udata);
+
+extern const struct ib_device_ops mrc_mr_ops;
+
+/* mrc_verbs.c: contexts, PDs, AHs, queries --------------------------------- */
+
+extern const struct ib_device_ops mrc_dev_ops;
+
+/**
+ * mrc_udata_in - copy a driver request
+ * @udata: from the core, NULL when no program is behind it
+ * @req: zero-extended when user space knows a shorter struct
+ * @size: of @req
+ *
+ * Return: 0, -EFAULT, or -EOPNOTSUPP when a longer struct asks for something
+ * that this driver does not know.
+ */
+int mrc_udata_in(struct ib_udata *udata, void *req, size_t size);
+
+/* The other way: copies what fits. 0 or -EFAULT. */
+int mrc_udata_out(struct ib_udata *udata, void *resp, size_t size);
+
+/* mrc_ah.c ----------------------------------------------------------------- */
+
+extern const struct ib_device_ops mrc_ah_ops;
+
+/* mrc_stats.c ---------------------------------------------------------------*/
+
+extern const struct ib_device_ops mrc_stats_ops;	/* hw port stats */
+u64 mrc_ctr_read(struct mrc_dev *dev, unsigned int port, enum mrc_counter id);
+
+/* mrc_nldev.c: rdma res show -dd --------------------------------------------*/
+
+extern const struct ib_device_ops mrc_nldev_ops;
+
+/* mrc_qp.c ------------------------------------------------------------------*/
+
+/* ib_core's part of a QP; the rest is struct mrc_qp (mrc_qp.h). */
+struct mrc_ibqp {
+	struct ib_qp ib;
+	struct mrc_qp *qp;
+};
+
+static inline struct mrc_ibqp *to_mibqp(struct ib_qp *ib)
+{
+	return container_of(ib, struct mrc_ibqp, ib);
+}
+
+extern const struct ib_device_ops mrc_qp_ops;
+
+/* Ports of @dev changed state or netdev: tell every QP. Process context. */
+void mrc_qps_ports_changed(struct mrc_dev *dev);
+
+/* Fill the driver attributes of "rdma res show qp -dd". */
+int mrc_qp_fill_res(struct sk_buff *msg, struct ib_qp *ibqp);
+
+int mrc_qp_init(void);	/* module init: table, caches, workqueue */
+void mrc_qp_exit(void);
+
+/* mrc_recv.c ----------------------------------------------------------------*/
+
+/* encap_rcv of the namespace's sockets; always consumes @skb, returns 0. */
+int mrc_udp_rcv(struct sock *sk, struct sk_buff *skb);
+
+#endif /* MRC_H */

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Completion queues: the kernel produces into a mapped ring, programs poll it
+ * without the kernel.
+ */
+#include "mrc.h"
+
+static void mrc_cq_publish(struct mrc_cq *cq)
+{
+	/* The entry before the counter: pairs with the program's acquire. */
+	smp_store_release(&cq->ring.hdr->prod, cq->ring.idx);
+}
+
+/* Entries not polled yet; more than depth means a hostile counter. */
+static u32 mrc_cq_used(const struct mrc_cq *cq)
+{
+	/* Room is reused after the program has read it: its release. */
+	return cq->ring.idx - smp_load_acquire(&cq->ring.hdr->cons);
+}
+
+static void mrc_cq_overflow(struct mrc_cq *cq)
+{
+	struct ib_event ev = {
+		.device = cq->ib.device,
+		.element.cq = &cq->ib,
+		.event = IB_EVENT_CQ_ERR,
+	};
+
+	if (cq->ib.event_handler)
+		cq->ib.event_handler(&ev, cq->ib.cq_context);
+}
+
+int mrc_cq_post(struct mrc_cq *cq, struct mrc_cqe *cqe, bool solicited, u8 port)
+{
+	struct mrc_dev *dev = to_mdev(cq->ib.device);
+	bool notify = false;
+
+	spin_lock_bh(&cq->lock);
+	if (unlikely(cq->dead)) {
+		spin_unlock_bh(&cq->lock);
+		mrc_ctr_add(&dev->ctr, port, MRC_CTR_CQ_OVERFLOW, 1);
+		return -ENOSPC;
+	}
+	if (unlikely(mrc_cq_used(cq) >= cq->ring.depth)) {
+		cq->dead = true;
+		spin_unlock_bh(&cq->lock);
+		mrc_ctr_add(&dev->ctr, port, MRC_CTR_CQ_OVERFLOW, 1);
+		mrc_cq_overflow(cq);
+		return -ENOSPC;
+	}
+	cqe->timestamp = ktime_get_raw_ns();
+	*(struct mrc_cqe *)mrc_ring_entry(&cq->ring, cq->ring.idx) = *cqe;
+	cq->ring.idx++;
+	mrc_cq_publish(cq);
+	if (cq->notify == IB_CQ_NEXT_COMP ||
+	    (cq->notify == IB_CQ_SOLICITED && solicited)) {
+		cq->notify = 0;
+		notify = true;
+	}
+	spin_unlock_bh(&cq->lock);
+
+	/* The caller's QP holds the CQ: it cannot go away here. */
+	if (notify)
+		cq->ib.comp_handler(&cq->ib, cq->ib.cq_context);
+	return 0;
+}
+
+int mrc_create_user_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
+		       struct uverbs_attr_bundle *attrs)
+{
+	struct ib_udata *udata = &attrs->driver_udata;
+	struct mrc_create_cq_resp resp = {};
+	struct mrc_create_cq_req req = {};
+	struct mrc_cq *cq = to_mcq(ibcq);
+	int ret;
+
+	/* Every entry carries a timestamp, asked for or not. */
+	if (attr->flags & ~IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION)
+		return -EOPNOTSUPP;
+	if (!attr->cqe || attr->cqe > MRC_MAX_CQE ||
+	    attr->comp_vector >= ibcq->device->num_comp_vectors)
+		return -EINVAL;
+	ret = mrc_udata_in(udata, &req, sizeof(req));
+	if (ret)
+		return ret;
+	if (req.comp_mask || req.reserved || udata->outlen < sizeof(resp))
+		return -EINVAL;
+
+	spin_lock_init(&cq->lock);
+	ret = mrc_ring_alloc(&cq->ring, attrs->context, attr->cqe,
+			     sizeof(struct mrc_cqe), &resp.cq);
+	if (ret)
+		return ret;
+	ret = mrc_udata_out(udata, &resp, sizeof(resp));
+	if (ret) {
+		mrc_ring_free(&cq->ring);
+		return ret;
+	}
+	ibcq->cqe = cq->ring.depth;
+	return 0;
+}
+
+/* Move the waiting entries to the start of @ring and use it from now on. */
+static int mrc_cq_switch(struct mrc_cq *cq, struct mrc_ring *ring)
+{
+	u32 i, n, first;
+	int ret = -EINVAL;
+
+	spin_lock_bh(&cq->lock);
+	n = mrc_cq_used(cq);
+	first = cq->ring.idx - n;
+	if (!cq->dead && n <= cq->ring.depth && n <= ring->depth) {
+		for (i = 0; i < n; i++)
+			memcpy(mrc_ring_entry(ring, i),
+			       mrc_ring_entry(&cq->ring, first + i),
+			       sizeof(struct mrc_cqe));
+		ring->idx = n;
+		swap(cq->ring, *ring);
+		mrc_cq_publish(cq);
+		cq->ib.cqe = cq->ring.depth;
+		ret = 0;
+	}
+	spin_unlock_bh(&cq->lock);
+	return ret;
+}
+
+int mrc_resize_user_cq(struct ib_cq *ibcq, unsigned int cqe,
+		       struct ib_udata *udata)
+{
+	struct ib_ucontext *uctx =
+		rdma_udata_to_uverbs_attr_bundle(udata)->context;
+	struct mrc_resize_cq_resp resp = {};
+	struct mrc_cq *cq = to_mcq(ibcq);
+	struct mrc_ring ring = {};
+	int ret;
+
+	if (!cqe || cqe > MRC_MAX_CQE || udata->outlen < sizeof(resp))
+		return -EINVAL;
+	ret = mrc_udata_in(udata, NULL, 0);
+	if (ret)
+		return ret;
+	ret = mrc_ring_alloc(&ring, uctx, cqe, sizeof(struct mrc_cqe),
+			     &resp.cq);
+	if (ret)
+		return ret;
+	/* Before the switch: after it nothing may fail. */
+	ret = mrc_udata_out(udata, &resp, sizeof(resp));
+	if (!ret)
+		ret = mrc_cq_switch(cq, &ring);
+	/* The new ring if it failed, else the old one, which may be mapped. */
+	mrc_ring_free(&ring);
+	return ret;
+}
+
+static int mrc_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
+{
+	struct mrc_cq *cq = to_mcq(ibcq);
+	struct mrc_ring ring;
+
+	/* No QP uses it any more, but netlink may still look. */
+	spin_lock_bh(&cq->lock);
+	ring = cq->ring;
+	memset(&cq->ring, 0, sizeof(cq->ring));
+	spin_unlock_bh(&cq->lock);
+	mrc_ring_free(&ring);
+	return 0;
+}
+
+static int mrc_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
+{
+	struct mrc_cq *cq = to_mcq(ibcq);
+	int missed = 0;
+
+	spin_lock_bh(&cq->lock);
+	/* A request for any completion is not weakened by a later one. */
+	if (cq->notify != IB_CQ_NEXT_COMP)
+		cq->notify = flags & IB_CQ_SOLICITED_MASK;
+	if (flags & IB_CQ_REPORT_MISSED_EVENTS && mrc_cq_used(cq))
+		missed = 1;
+	spin_unlock_bh(&cq->lock);
+	return missed;
+}
+
+const struct ib_device_ops mrc_cq_ops = {
+#ifdef HAVE_CREATE_USER_CQ
+	.create_user_cq = mrc_create_user_cq,
+	.resize_user_cq = mrc_resize_user_cq,
+#else
+	.create_cq = mrc_compat_create_cq,
+	.resize_cq = mrc_compat_resize_cq,
+#endif
+	.destroy_cq = mrc_destroy_cq,
+	.req_notify_cq = mrc_req_notify_cq,
+	INIT_RDMA_OBJ_SIZE(ib_cq, mrc_cq, ib),
+};

@@ -1,0 +1,417 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * The module: parameters, the list of devices, "rdma link add" and removal.
+ *
+ * "rdma link add NAME type mrc netdev DEV" makes a device with one port, gives
+ * a vacant port of an existing device a netdev, or re-registers an idle device
+ * with one port more.
+ */
+#include <linux/if_arp.h>
+#include <linux/module.h>
+#include <linux/rtnetlink.h>
+#include <net/addrconf.h>
+#include <rdma/rdma_netlink.h>
+
+#include "mrc.h"
+
+MODULE_AUTHOR("soft MRC authors");
+MODULE_DESCRIPTION("Soft RDMA over Multipath Reliable Connection (MRC 1.0)");
+MODULE_LICENSE("Dual BSD/GPL");
+
+unsigned int mrc_udp_port = MRC_UDP_DPORT;
+module_param_named(udp_port, mrc_udp_port, uint, 0444);
+MODULE_PARM_DESC(udp_port, "UDP destination port, the same on all hosts (4791)");
+
+unsigned int mrc_num_evs = MRC_EV_DEFAULT;
+module_param_named(num_evs, mrc_num_evs, uint, 0644);
+MODULE_PARM_DESC(num_evs, "entropy values (paths) per QP, for QPs to come (64)");
+
+unsigned int mrc_cwnd;
+module_param_named(cwnd, mrc_cwnd, uint, 0644);
+MODULE_PARM_DESC(cwnd, "window of a QP in bytes, for QPs to come (0: default)");
+
+static DEFINE_MUTEX(mrc_link_mutex);
+DEFINE_SPINLOCK(mrc_devs_lock);
+static LIST_HEAD(mrc_devs);
+
+struct mrc_dev *mrc_dev_by_ndev(const struct net_device *ndev, u8 *num)
+{
+	struct mrc_dev *dev, *found = NULL;
+
+	ASSERT_RTNL();
+	rcu_read_lock();
+	spin_lock_bh(&mrc_devs_lock);
+	list_for_each_entry(dev, &mrc_devs, list) {
+		*num = mrc_dev_port_of(dev, ndev);
+		if (*num) {
+			get_device(&dev->ib.dev);
+			found = dev;
+			break;
+		}
+	}
+	spin_unlock_bh(&mrc_devs_lock);
+	rcu_read_unlock();
+	return found;
+}
+
+/* A registered device by name; ib_device_put() gives it back. */
+static struct mrc_dev *mrc_dev_by_name(const char *name)
+{
+	struct mrc_dev *dev, *found = NULL;
+
+	spin_lock_bh(&mrc_devs_lock);
+	list_for_each_entry(dev, &mrc_devs, list) {
+		if (!strcmp(dev->ib.name, name) &&
+		    ib_device_try_get(&dev->ib)) {
+			found = dev;
+			break;
+		}
+	}
+	spin_unlock_bh(&mrc_devs_lock);
+	return found;
+}
+
+/* A device without ports' netdevs, not registered yet. Sleeps. */
+static struct mrc_dev *mrc_dev_alloc(struct net *net, u8 n_ports)
+{
+	struct mrc_dev *dev;
+	unsigned int i;
+	int ret;
+
+	dev = ib_alloc_device_with_net(mrc_dev, ib, net);
+	if (!dev)
+		return ERR_PTR(-ENOMEM);
+	dev->ctr.n_ports = n_ports;
+	dev->ctr.v = __alloc_percpu((n_ports + 1) * MRC_CTR_MAX * sizeof(u64),
+				    __alignof__(u64));
+	if (!dev->ctr.v) {
+		ret = -ENOMEM;
+		goto err_dev;
+	}
+	ret = mrc_sock_get(net);
+	if (ret)
+		goto err_ctr;
+
+	dev->net = net;
+	dev->n_ports = n_ports;
+	for (i = 1; i <= n_ports; i++) {
+		dev->port[i].dev = dev;
+		dev->port[i].num = i;
+		dev->port[i].mtu = IB_MTU_4096;
+	}
+	xa_init(&dev->mrs);
+
+	dev->ib.node_type = RDMA_NODE_IB_CA;
+	dev->ib.phys_port_cnt = n_ports;
+	dev->ib.num_comp_vectors = num_possible_cpus();
+	dev->ib.uverbs_cmd_mask |= BIT_ULL(IB_USER_VERBS_CMD_POST_SEND) |
+				   BIT_ULL(IB_USER_VERBS_CMD_POST_RECV) |
+				   BIT_ULL(IB_USER_VERBS_CMD_REQ_NOTIFY_CQ);
+	strscpy(dev->ib.node_desc, "mrc", sizeof(dev->ib.node_desc));
+	/*
+	 * No get_dma_mr, no poll_cq: the core sees that kernel consumers are
+	 * not served and does not attach them.
+	 */
+	ib_set_device_ops(&dev->ib, &mrc_dev_ops);
+	ib_set_device_ops(&dev->ib, &mrc_port_ops);
+	ib_set_device_ops(&dev->ib, &mrc_ah_ops);
+	ib_set_device_ops(&dev->ib, &mrc_cq_ops);
+	ib_set_device_ops(&dev->ib, &mrc_mr_ops);
+	ib_set_device_ops(&dev->ib, &mrc_qp_ops);
+	ib_set_device_ops(&dev->ib, &mrc_stats_ops);
+	ib_set_device_ops(&dev->ib, &mrc_nldev_ops);
+
+	spin_lock_bh(&mrc_devs_lock);
+	list_add_tail(&dev->list, &mrc_devs);
+	spin_unlock_bh(&mrc_devs_lock);
+	return dev;
+
+err_ctr:
+	free_percpu(dev->ctr.v);
+err_dev:
+	ib_dealloc_device(&dev->ib);
+	return ERR_PTR(ret);
+}
+
+void mrc_dealloc_driver(struct ib_device *ibdev)
+{
+	struct mrc_dev *dev = to_mdev(ibdev);
+	unsigned int i;
+
+	/* Netdev events that found the device before have ended after this. */
+	rtnl_lock();
+	for (i = 1; i <= dev->n_ports; i++)
+		mrc_port_detach(dev, i);
+	rtnl_unlock();
+
+	mrc_sock_put(dev->net);
+	xa_destroy(&dev->mrs);
+	free_percpu(dev->ctr.v);
+
+	/* Last: module exit waits for devices as long as they are listed. */
+	spin_lock_bh(&mrc_devs_lock);
+	list_del(&dev->list);
+	spin_unlock_bh(&mrc_devs_lock);
+}
+
+/*
+ * Give the ports of a new device their netdevs (NULL: vacant) and register it.
+ * On failure the device is gone.
+ */
+static int mrc_dev_register(struct mrc_dev *dev, const char *name,
+			    struct net_device *const *ndev)
+{
+	unsigned int i;
+	int ret;
+
+	for (i = 1; i <= dev->n_ports; i++) {
+		if (!ndev[i])
+			continue;
+		/* A netdev that went away just now leaves a vacant port. */
+		ret = mrc_port_attach(dev, i, ndev[i]);
+		if (ret && dev->n_ports == 1)
+			goto err;
+		if (!dev->ib.node_guid)
+			addrconf_addr_eui48((u8 *)&dev->ib.node_guid,
+					    ndev[i]->dev_addr);
+	}
+	ib_mark_name_assigned_by_user(&dev->ib);
+	ret = ib_register_device(&dev->ib, name, NULL);
+	if (!ret)
+		return 0;
+err:
+	ib_dealloc_device(&dev->ib);
+	return ret;
+}
+
+static int mrc_link_new(const char *name, struct net_device *ndev,
+			struct net *net)
+{
+	struct net_device *ndevs[] = { NULL, ndev };
+	struct mrc_dev *dev;
+
+	dev = mrc_dev_alloc(net, 1);
+	if (IS_ERR(dev))
+		return PTR_ERR(dev);
+	return mrc_dev_register(dev, name, ndevs);
+}
+
+/* No new contexts from here on if none is open; false if there are some. */
+static bool mrc_dev_close(struct mrc_dev *dev)
+{
+	WRITE_ONCE(dev->closing, true);
+	smp_mb();	/* pairs with mrc_alloc_ucontext() */
+	if (!atomic_read(&dev->n_ucontexts))
+		return true;
+	WRITE_ONCE(dev->closing, false);
+	return false;
+}
+
+/* Registers @old anew with one port more; consumes the reference to @old. */
+static int mrc_link_grow(struct mrc_dev *old, const char *name,
+			 struct net_device *ndev)
+{
+	struct net_device *ndevs[MRC_MAX_PORTS + 1] = {};
+	struct net *net = old->net;
+	u8 i, n = old->n_ports;
+	struct mrc_dev *dev;
+	__be64 guid;
+	int ret;
+
+	if (n == MRC_MAX_PORTS) {
+		pr_notice_ratelimited("%s: has %u ports already, no more are supported\n",
+			  name, n);
+		ib_device_put(&old->ib);
+		return -ENOSPC;
+	}
+	if (!mrc_dev_close(old)) {
+		pr_notice_ratelimited("%s: in use by programs (%d contexts), cannot get another port now\n",
+			  name, atomic_read(&old->n_ucontexts));
+		ib_device_put(&old->ib);
+		return -EBUSY;
+	}
+	dev = mrc_dev_alloc(net, n + 1);
+	if (IS_ERR(dev)) {
+		WRITE_ONCE(old->closing, false);
+		ib_device_put(&old->ib);
+		return PTR_ERR(dev);
+	}
+
+	rtnl_lock();
+	for (i = 1; i <= n; i++) {
+		ndevs[i] = rtnl_dereference(old->port[i].ndev);
+		dev_hold(ndevs[i]);
+	}
+	rtnl_unlock();
+	ndevs[n + 1] = ndev;
+	dev_hold(ndev);
+	guid = old->ib.node_guid;
+	dev->ib.node_guid = guid;
+
+	get_device(&old->ib.dev);
+	ib_device_put(&old->ib);
+	ib_unregister_device(&old->ib);
+	put_device(&old->ib.dev);
+
+	ret = mrc_dev_register(dev, name, ndevs);
+	if (ret) {
+		int err;
+
+		pr_err("%s: cannot be registered with %u ports (%d), going back to %u\n",
+		       name, n + 1, ret, n);
+		dev = mrc_dev_alloc(net, n);
+		err = PTR_ERR_OR_ZERO(dev);
+		if (!err) {
+			dev->ib.node_guid = guid;
+			err = mrc_dev_register(dev, name, ndevs);
+		}
+		if (err)
+			pr_err("%s: lost (%d)\n", name, err);
+	}
+	for (i = 1; i <= n + 1; i++)
+		dev_put(ndevs[i]);
+	return ret;
+}
+
+static int mrc_link_extend(struct mrc_dev *dev, const char *name,
+			   struct net_device *ndev, struct net *net)
+{
+	int ret;
+	u8 i;
+
+	if (!net_eq(dev->net, net)) {
+		pr_notice_ratelimited("%s: all ports must be in one network namespace, %s is in another\n",
+			  name, ndev->name);
+		ib_device_put(&dev->ib);
+		return -EXDEV;
+	}
+	for (i = 1; i <= dev->n_ports; i++) {
+		if (rcu_access_pointer(dev->port[i].ndev))
+			continue;
+		ret = mrc_port_attach(dev, i, ndev);
+		if (!ret)
+			mrc_port_announce(dev, i);
+		ib_device_put(&dev->ib);
+		return ret;
+	}
+	return mrc_link_grow(dev, name, ndev);
+}
+
+static int mrc_newlink(const char *name, struct net_device *ndev)
+{
+	struct mrc_dev *dev;
+	struct net *net;
+	int ret;
+	u8 num;
+
+	if (ndev->type != ARPHRD_ETHER) {
+		pr_notice_ratelimited("%s: %s is not an Ethernet device\n", name,
+			  ndev->name);
+		return -EINVAL;
+	}
+	if (strchr(name, '%'))
+		return -EINVAL;
+
+	mutex_lock(&mrc_link_mutex);
+	rtnl_lock();
+	dev = mrc_dev_by_ndev(ndev, &num);
+	/* The netdev may leave it at any time, and it may end then. */
+	net = maybe_get_net(dev_net(ndev));
+	rtnl_unlock();
+	if (dev) {
+		pr_notice_ratelimited("%s: %s is port %u of %s already\n", name, ndev->name,
+			  num, dev->ib.name);
+		put_device(&dev->ib.dev);
+		ret = -EEXIST;
+		goto out;
+	}
+	if (!net) {
+		ret = -ENODEV;
+		goto out;
+	}
+	dev = mrc_dev_by_name(name);
+	if (dev)
+		ret = mrc_link_extend(dev, name, ndev, net);
+	else
+		ret = mrc_link_new(name, ndev, net);
+out:
+	if (net)
+		put_net(net);
+	mutex_unlock(&mrc_link_mutex);
+	return ret;
+}
+
+void mrc_devs_unregister(struct net *net)
+{
+	struct mrc_dev *dev, *found;
+
+	do {
+		found = NULL;
+		spin_lock_bh(&mrc_devs_lock);
+		list_for_each_entry(dev, &mrc_devs, list) {
+			if (!net || net_eq(dev->net, net)) {
+				get_device(&dev->ib.dev);
+				found = dev;
+				break;
+			}
+		}
+		spin_unlock_bh(&mrc_devs_lock);
+		if (found) {
+			/* Waits if somebody else is doing it. */
+			ib_unregister_device(&found->ib);
+			put_device(&found->ib.dev);
+		}
+	} while (found);
+}
+
+static struct rdma_link_ops mrc_link_ops = {
+	.type = "mrc",
+	.newlink = mrc_newlink,
+};
+
+static int __init mrc_init(void)
+{
+	int ret;
+
+	if (!mrc_udp_port || mrc_udp_port > U16_MAX) {
+		pr_err("udp_port must be 1..65535\n");
+		return -EINVAL;
+	}
+	ret = mrc_qp_init();
+	if (ret)
+		return ret;
+	ret = mrc_sock_init();
+	if (ret)
+		goto err_qp;
+	ret = mrc_port_init();
+	if (ret)
+		goto err_sock;
+	rdma_link_register(&mrc_link_ops);
+	return 0;
+
+err_sock:
+	mrc_sock_exit();
+err_qp:
+	mrc_qp_exit();
+	return ret;
+}
+
+static void __exit mrc_exit(void)
+{
+	/* Waits for a running newlink; none can start afterwards. */
+	rdma_link_unregister(&mrc_link_ops);
+	mrc_devs_unregister(NULL);
+	/* Waits for a dealloc_driver that somebody else runs to return. */
+	ib_unregister_driver((enum rdma_driver_id)MRC_RDMA_DRIVER_ID);
+	mrc_port_exit();
+	mrc_sock_exit();
+	/* A packet that found its socket before it was closed. */
+	synchronize_net();
+	mrc_qp_exit();
+	rcu_barrier();
+}
+
+module_init(mrc_init);
+module_exit(mrc_exit);
+
+MODULE_ALIAS_RDMA_LINK("mrc");

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* Driver details for "rdma resource show qp|cq|mr -dd". */
+#include <rdma/rdma_netlink.h>
+#include <rdma/restrack.h>
+
+#include "mrc.h"
+
+typedef int (*mrc_fill_fn)(struct sk_buff *msg, void *obj);
+
+static int mrc_fill(struct sk_buff *msg, mrc_fill_fn fn, void *obj)
+{
+	struct nlattr *nest = nla_nest_start(msg, RDMA_NLDEV_ATTR_DRIVER);
+
+	if (!nest)
+		return -EMSGSIZE;
+	if (fn(msg, obj)) {
+		nla_nest_cancel(msg, nest);
+		return -EMSGSIZE;
+	}
+	nla_nest_end(msg, nest);
+	return 0;
+}
+
+static int mrc_fill_qp(struct sk_buff *msg, void *obj)
+{
+	return mrc_qp_fill_res(msg, obj);
+}
+
+static int mrc_fill_cq(struct sk_buff *msg, void *obj)
+{
+	struct mrc_cq *cq = obj;
+	u32 depth, prod, cons;
+	u8 notify;
+	bool dead;
+
+	spin_lock_bh(&cq->lock);
+	if (!cq->ring.hdr) {	/* being destroyed */
+		spin_unlock_bh(&cq->lock);
+		return 0;
+	}
+	depth = cq->ring.depth;
+	prod = cq->ring.idx;
+	cons = READ_ONCE(cq->ring.hdr->cons);
+	notify = cq->notify;
+	dead = cq->dead;
+	spin_unlock_bh(&cq->lock);
+
+	if (rdma_nl_put_driver_u32(msg, "depth", depth) ||
+	    rdma_nl_put_driver_u32(msg, "prod", prod) ||
+	    rdma_nl_put_driver_u32(msg, "waiting", prod - cons) ||
+	    rdma_nl_put_driver_string(msg, "armed",
+				      notify == IB_CQ_NEXT_COMP ? "next" :
+				      notify ? "solicited" : "no") ||
+	    rdma_nl_put_driver_u32(msg, "overflowed", dead))
+		return -EMSGSIZE;
+	return 0;
+}
+
+static int mrc_fill_mr(struct sk_buff *msg, void *obj)
+{
+	const struct mrc_mr *mr = obj;
+
+	/* Not iova: an address of the program, and everybody may ask. */
+	if (rdma_nl_put_driver_u64(msg, "length", mr->length) ||
+	    rdma_nl_put_driver_u64(msg, "pages", mr->n_pages) ||
+	    rdma_nl_put_driver_u32_hex(msg, "access", mr->access))
+		return -EMSGSIZE;
+	return 0;
+}
+
+static int mrc_fill_res_qp_entry(struct sk_buff *msg, struct ib_qp *ibqp)
+{
+	return mrc_fill(msg, mrc_fill_qp, ibqp);
+}
+
+static int mrc_fill_res_cq_entry(struct sk_buff *msg, struct ib_cq *ibcq)
+{
+	return mrc_fill(msg, mrc_fill_cq, to_mcq(ibcq));
+}
+
+static int mrc_fill_res_mr_entry(struct sk_buff *msg, struct ib_mr *ibmr)
+{
+	return mrc_fill(msg, mrc_fill_mr, to_mmr(ibmr));
+}
+
+const struct ib_device_ops mrc_nldev_ops = {
+	.fill_res_qp_entry = mrc_fill_res_qp_entry,
+	.fill_res_cq_entry = mrc_fill_res_cq_entry,
+	.fill_res_mr_entry = mrc_fill_res_mr_entry,
+};

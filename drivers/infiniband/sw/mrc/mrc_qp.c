@@ -1,0 +1,575 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Queue pairs: creation, lookup by number, references, timer and work,
+ * transition to ERROR, reset, destruction.
+ */
+#include <linux/random.h>
+#include <linux/slab.h>
+#include <linux/vmalloc.h>
+#include <rdma/restrack.h>
+
+#include "mrc_qp.h"
+#include "mrc_trace.h"
+
+/* By QPN; entries are read under RCU. */
+static DEFINE_XARRAY(mrc_qpns);
+static struct workqueue_struct *mrc_wq;
+
+struct mrc_qp *mrc_qp_get(u32 qpn)
+{
+	struct mrc_qp *qp;
+
+	rcu_read_lock();
+	qp = xa_load(&mrc_qpns, qpn);
+	if (qp && !refcount_inc_not_zero(&qp->ref))
+		qp = NULL;
+	rcu_read_unlock();
+	return qp;
+}
+
+struct mrc_qp *mrc_qp_of(struct ib_qp *ibqp)
+{
+	struct mrc_qp *qp;
+
+	rcu_read_lock();
+	qp = READ_ONCE(to_mibqp(ibqp)->qp);
+	if (qp && !refcount_inc_not_zero(&qp->ref))
+		qp = NULL;
+	rcu_read_unlock();
+	return qp;
+}
+
+void mrc_qp_put(struct mrc_qp *qp)
+{
+	if (refcount_dec_and_test(&qp->ref))
+		complete(&qp->released);
+}
+
+void mrc_qp_queue_work(struct mrc_qp *qp, unsigned long delay)
+{
+	bool queued;
+
+	refcount_inc(&qp->ref);
+	if (delay)
+		queued = queue_delayed_work(mrc_wq, &qp->work, delay);
+	else
+		queued = !mod_delayed_work(mrc_wq, &qp->work, 0);
+	if (!queued)
+		mrc_qp_put(qp);
+}
+
+static void mrc_qp_work(struct work_struct *work)
+{
+	struct mrc_qp *qp = container_of(to_delayed_work(work), struct mrc_qp,
+					 work);
+
+	/* Serialised, so that an older view is never applied last. */
+	mutex_lock(&qp->mutex);
+	mrc_qp_update_ports(qp);
+	mutex_unlock(&qp->mutex);
+
+	spin_lock_bh(&qp->req_lock);
+	if (qp->req_on && qp->state == IB_QPS_RTS)
+		mrc_req_run(qp, true);
+	else
+		spin_unlock_bh(&qp->req_lock);
+	mrc_qp_put(qp);
+}
+
+void mrc_qp_arm_timer(struct mrc_qp *qp)
+{
+	u64 at;
+
+	lockdep_assert_held(&qp->req_lock);
+	if (qp->dead || qp->state != IB_QPS_RTS)
+		return;
+	at = mrc_req_deadline(&qp->req);
+	/*
+	 * A deadline that moved away is left alone: firing too early costs one
+	 * look, and saves reprogramming the clock for every SACK.
+	 */
+	if (at >= qp->timer_at)
+		return;
+	if (qp->timer_at == MRC_NEVER)
+		refcount_inc(&qp->ref);
+	qp->timer_at = at;
+	hrtimer_start(&qp->timer, ns_to_ktime(min_t(u64, at, KTIME_MAX)),
+		      HRTIMER_MODE_ABS_SOFT);
+}
+
+static enum hrtimer_restart mrc_qp_timer(struct hrtimer *timer)
+{
+	struct mrc_qp *qp = container_of(timer, struct mrc_qp, timer);
+	u64 now = mrc_now();
+
+	spin_lock_bh(&qp->req_lock);
+	/*
+	 * Moved forward by someone while this call was waiting for the lock:
+	 * the reference goes on with the newly queued timer.
+	 */
+	if (hrtimer_is_queued(timer)) {
+		spin_unlock_bh(&qp->req_lock);
+		return HRTIMER_NORESTART;
+	}
+	qp->timer_at = MRC_NEVER;
+	if (qp->req_on && qp->state == IB_QPS_RTS) {
+		if (mrc_req_deadline(&qp->req) <= now)
+			mrc_req_on_deadline(&qp->req, now);
+		mrc_req_run(qp, false);
+	} else {
+		spin_unlock_bh(&qp->req_lock);
+	}
+	mrc_qp_put(qp);
+	return HRTIMER_NORESTART;
+}
+
+void mrc_qp_update_ports(struct mrc_qp *qp)
+{
+	unsigned long up, mask = 0, missing;
+	unsigned int port;
+
+	if (!READ_ONCE(qp->paths_on) || READ_ONCE(qp->state) == IB_QPS_ERR)
+		return;
+
+	up = mrc_dev_ports_up(qp->dev);
+	if (qp->only_port)
+		up &= BIT(qp->only_port);
+
+	local_bh_disable();
+	rcu_read_lock();
+	for_each_set_bit(port, &up, MRC_MAX_PORTS + 1) {
+		if (port > qp->dev->n_ports)
+			break;
+		if (mrc_route_get(qp, port))
+			mask |= BIT(port);
+	}
+	rcu_read_unlock();
+	local_bh_enable();
+	missing = up & ~mask;
+
+	spin_lock_bh(&qp->req_lock);
+	WRITE_ONCE(qp->no_route, missing);
+	if (qp->req_on && qp->state == IB_QPS_RTS) {
+		mrc_req_set_ports(&qp->req, mask, mrc_now());
+		mrc_req_run(qp, false);
+	} else {
+		if (qp->paths_on)
+			mrc_paths_set_ports(&qp->paths, mask);
+		spin_unlock_bh(&qp->req_lock);
+	}
+
+	/* Not when destroy would have to wait for it. */
+	if (missing && !READ_ONCE(qp->dead))
+		mrc_qp_queue_work(qp, MRC_ROUTE_RETRY);
+}
+
+void mrc_qps_ports_changed(struct mrc_dev *dev)
+{
+	unsigned long qpn;
+	struct mrc_qp *qp;
+
+	rcu_read_lock();
+	xa_for_each(&mrc_qpns, qpn, qp) {
+		if (qp->dev != dev || !refcount_inc_not_zero(&qp->ref))
+			continue;
+		mrc_qp_queue_work(qp, 0);
+		mrc_qp_put(qp);
+	}
+	rcu_read_unlock();
+}
+
+static void mrc_qp_report(struct mrc_qp *qp, int event)
+{
+	struct ib_qp *ibqp = qp->ibqp;
+	struct ib_event ev = {
+		.device = ibqp->device,
+		.element.qp = ibqp,
+		.event = event,
+	};
+
+	if (ibqp->event_handler)
+		ibqp->event_handler(&ev, ibqp->qp_context);
+}
+
+void mrc_qp_error(struct mrc_qp *qp, u32 conn, int event)
+{
+	u8 port;
+
+	spin_lock_bh(&qp->resp_lock);
+	spin_lock(&qp->req_lock);
+	if (qp->conn != conn || qp->state == IB_QPS_RESET ||
+	    qp->state == IB_QPS_ERR) {
+		spin_unlock(&qp->req_lock);
+		spin_unlock_bh(&qp->resp_lock);
+		return;
+	}
+	trace_mrc_qp_state(qp->qpn, qp->state, IB_QPS_ERR);
+	WRITE_ONCE(qp->state, IB_QPS_ERR);
+	port = qp->attr.port;
+	if (qp->req_on) {
+		mrc_req_fail(&qp->req, -1, MRC_WC_FLUSH);
+		mrc_sq_reap(qp);
+	}
+	mrc_sq_flush(qp);
+	spin_unlock(&qp->req_lock);
+	mrc_rq_flush(qp);
+	spin_unlock_bh(&qp->resp_lock);
+
+	mrc_ctr_add(&qp->dev->ctr, port, MRC_CTR_QP_ERROR, 1);
+	if (event != MRC_NO_EVENT)
+		mrc_qp_report(qp, event);
+}
+
+static void mrc_ring_rewind(struct mrc_ring *ring)
+{
+	if (!ring->hdr)
+		return;
+	ring->idx = 0;
+	WRITE_ONCE(ring->hdr->cons, 0);
+	WRITE_ONCE(ring->hdr->flags, 0);
+}
+
+void mrc_qp_reset(struct mrc_qp *qp, bool dead)
+{
+	void *req_mem, *resp_mem, *paths_mem, *swqe, *inl;
+
+	spin_lock_bh(&qp->resp_lock);
+	spin_lock(&qp->req_lock);
+	trace_mrc_qp_state(qp->qpn, qp->state, IB_QPS_RESET);
+	WRITE_ONCE(qp->state, IB_QPS_RESET);
+	qp->dead |= dead;
+	qp->conn++;
+	qp->resp_on = false;
+	WRITE_ONCE(qp->req_on, false);
+	WRITE_ONCE(qp->paths_on, false);
+	qp->sq_pending = false;
+	qp->need_inline = false;
+	qp->no_inline = false;
+	qp->fatal = false;
+	req_mem = qp->req_mem;
+	resp_mem = qp->resp_mem;
+	paths_mem = qp->paths_mem;
+	swqe = qp->swqe;
+	inl = qp->inl_buf;
+	qp->req_mem = NULL;
+	qp->resp_mem = NULL;
+	qp->paths_mem = NULL;
+	qp->swqe = NULL;
+	qp->inl_buf = NULL;
+	mrc_ring_rewind(&qp->sq);
+	qp->sq_taken = 0;
+	mrc_ring_rewind(&qp->rq);
+	spin_unlock(&qp->req_lock);
+	spin_unlock_bh(&qp->resp_lock);
+
+	kvfree(req_mem);
+	kvfree(resp_mem);
+	kvfree(paths_mem);
+	kvfree(swqe);
+	kvfree(inl);
+	mrc_route_drop(qp);
+	memset(&qp->attr, 0, sizeof(qp->attr));
+}
+
+/* Unhash, stop timer and work, wait for the last reference, free. */
+static void mrc_qp_free(struct mrc_qp *qp)
+{
+	xa_erase(&mrc_qpns, qp->qpn);
+	if (hrtimer_cancel(&qp->timer))
+		mrc_qp_put(qp);
+	/*
+	 * Not _sync: that disables the work meanwhile, and mod_delayed_work()
+	 * then says "queued" when it is not. Running work has a reference.
+	 */
+	if (cancel_delayed_work(&qp->work))
+		mrc_qp_put(qp);
+	mrc_qp_put(qp);
+	wait_for_completion(&qp->released);
+
+	/* A packet that was under way may have cached a route since. */
+	mrc_route_drop(qp);
+	mrc_ring_free(&qp->sq);
+	if (qp->rq.depth)
+		mrc_ring_free(&qp->rq);
+	atomic_dec(&qp->dev->n_qp);
+	mutex_destroy(&qp->mutex);
+	kfree_rcu(qp, rcu);
+}
+
+/* An unpredictable number (mrc-abi: 24 bits) that nobody has. */
+static int mrc_qp_hash(struct mrc_qp *qp)
+{
+	int tries, ret = -EBUSY;
+
+	for (tries = 0; tries < 64 && ret == -EBUSY; tries++) {
+		u32 qpn = get_random_u32() & MRC_PSN_MASK;
+
+		if (qpn < MRC_QPN_MIN)
+			continue;
+		qp->qpn = qpn;
+		ret = xa_insert(&mrc_qpns, qpn, qp, GFP_KERNEL);
+	}
+	return ret == -EBUSY ? -ENOSPC : ret;
+}
+
+static int mrc_qp_check_init(const struct ib_qp_init_attr *init)
+{
+	const struct ib_qp_cap *cap = &init->cap;
+
+	if (init->qp_type != IB_QPT_RC || init->create_flags || init->srq)
+		return -EOPNOTSUPP;
+	if (!init->send_cq || !init->recv_cq)
+		return -EINVAL;
+	if (cap->max_send_wr > MRC_MAX_QP_WR ||
+	    cap->max_recv_wr > MRC_MAX_QP_WR ||
+	    cap->max_send_sge > MRC_MAX_SGE ||
+	    cap->max_recv_sge > MRC_MAX_SGE ||
+	    cap->max_inline_data > MRC_MAX_INLINE)
+		return -EINVAL;
+	return 0;
+}
+
+static int mrc_qp_check_udata(struct ib_udata *udata)
+{
+	struct mrc_create_qp_req req = {};
+	int ret = mrc_udata_in(udata, &req, sizeof(req));
+
+	if (ret)
+		return ret;
+	if (req.comp_mask || req.flags)
+		return -EINVAL;
+	if (udata->outlen < sizeof(struct mrc_create_qp_resp))
+		return -EINVAL;
+	return 0;
+}
+
+static int mrc_qp_alloc_rings(struct mrc_qp *qp, struct ib_qp_cap *cap,
+			      struct ib_ucontext *uctx,
+			      struct mrc_create_qp_resp *resp)
+{
+	u32 stride;
+	int ret;
+
+	cap->max_send_wr = max(cap->max_send_wr, 1u);
+	cap->max_send_sge = max(cap->max_send_sge, 1u);
+	cap->max_inline_data = ALIGN(cap->max_inline_data, 16);
+	stride = sizeof(struct mrc_send_wqe) +
+		 max_t(u32, cap->max_send_sge * sizeof(struct mrc_sge),
+		       cap->max_inline_data);
+	ret = mrc_ring_alloc(&qp->sq, uctx, cap->max_send_wr, stride,
+			     &resp->sq);
+	if (ret)
+		return ret;
+	cap->max_send_wr = qp->sq.depth;
+	qp->max_send_sge = cap->max_send_sge;
+	qp->max_inline = cap->max_inline_data;
+	qp->swqe_size = sizeof(struct mrc_swqe) +
+			cap->max_send_sge * sizeof(struct mrc_sge);
+	resp->max_inline = qp->max_inline;
+
+	if (!cap->max_recv_wr)
+		return 0;
+	cap->max_recv_sge = max(cap->max_recv_sge, 1u);
+	stride = sizeof(struct mrc_recv_wqe) +
+		 cap->max_recv_sge * sizeof(struct mrc_sge);
+	ret = mrc_ring_alloc(&qp->rq, uctx, cap->max_recv_wr, stride,
+			     &resp->rq);
+	if (ret) {
+		mrc_ring_free(&qp->sq);
+		return ret;
+	}
+	cap->max_recv_wr = qp->rq.depth;
+	qp->max_recv_sge = cap->max_recv_sge;
+	return 0;
+}
+
+static int mrc_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
+			 struct ib_udata *udata)
+{
+	struct mrc_dev *dev = to_mdev(ibqp->device);
+	struct mrc_create_qp_resp resp = {};
+	struct ib_ucontext *uctx;
+	struct mrc_qp *qp;
+	int ret;
+
+	if (!udata)	/* no kernel consumers: their queues are not mapped */
+		return -EOPNOTSUPP;
+	ret = mrc_qp_check_init(init);
+	if (ret)
+		return ret;
+	ret = mrc_qp_check_udata(udata);
+	if (ret)
+		return ret;
+	uctx = rdma_udata_to_uverbs_attr_bundle(udata)->context;
+
+	if (atomic_inc_return(&dev->n_qp) > MRC_MAX_QP) {
+		ret = -ENOMEM;
+		goto err_count;
+	}
+	qp = kzalloc(sizeof(*qp), GFP_KERNEL_ACCOUNT);
+	if (!qp) {
+		ret = -ENOMEM;
+		goto err_count;
+	}
+	refcount_set(&qp->ref, 1);
+	init_completion(&qp->released);
+	mutex_init(&qp->mutex);
+	spin_lock_init(&qp->route_lock);
+	spin_lock_init(&qp->resp_lock);
+	spin_lock_init(&qp->req_lock);
+	mrc_hrtimer_setup(&qp->timer, mrc_qp_timer, CLOCK_MONOTONIC,
+			  HRTIMER_MODE_ABS_SOFT);
+	INIT_DELAYED_WORK(&qp->work, mrc_qp_work);
+	qp->timer_at = MRC_NEVER;
+	qp->dev = dev;
+	qp->ibqp = ibqp;
+	qp->scq = to_mcq(init->send_cq);
+	qp->rcq = to_mcq(init->recv_cq);
+	qp->sig_all = init->sq_sig_type == IB_SIGNAL_ALL_WR;
+	qp->state = IB_QPS_RESET;
+
+	ret = mrc_qp_alloc_rings(qp, &init->cap, uctx, &resp);
+	if (ret)
+		goto err_free;
+	ret = mrc_qp_hash(qp);
+	if (ret)
+		goto err_rings;
+	ret = ib_copy_to_udata(udata, &resp, sizeof(resp));
+	if (ret) {
+		mrc_qp_reset(qp, true);
+		mrc_qp_free(qp);
+		return ret;
+	}
+	WRITE_ONCE(to_mibqp(ibqp)->qp, qp);
+	ibqp->qp_num = qp->qpn;
+	return 0;
+
+err_rings:
+	mrc_ring_free(&qp->sq);
+	if (qp->rq.depth)
+		mrc_ring_free(&qp->rq);
+err_free:
+	kfree(qp);
+err_count:
+	atomic_dec(&dev->n_qp);
+	return ret;
+}
+
+static int mrc_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
+{
+	struct mrc_qp *qp = to_mibqp(ibqp)->qp;
+
+	mutex_lock(&qp->mutex);
+	mrc_qp_reset(qp, true);
+	mutex_unlock(&qp->mutex);
+	WRITE_ONCE(to_mibqp(ibqp)->qp, NULL);
+	mrc_qp_free(qp);
+	return 0;
+}
+
+static int mrc_fill_requester(struct sk_buff *msg, const struct mrc_qp *qp)
+{
+	const struct mrc_req *req = &qp->req;
+
+	if (rdma_nl_put_driver_u32(msg, "cwnd", qp->cc.cwnd) ||
+	    rdma_nl_put_driver_u64(msg, "inflight", req->inflight) ||
+	    rdma_nl_put_driver_u64(msg, "base_rtt_ns", req->base_rtt) ||
+	    rdma_nl_put_driver_u64(msg, "srtt_ns", req->srtt) ||
+	    rdma_nl_put_driver_u32(msg, "window", req->window) ||
+	    rdma_nl_put_driver_u32(msg, "next_psn", req->next_psn) ||
+	    rdma_nl_put_driver_u32(msg, "cack", req->cack) ||
+	    rdma_nl_put_driver_u32(msg, "tack", req->tack) ||
+	    rdma_nl_put_driver_u32(msg, "lost", req->n_lost) ||
+	    rdma_nl_put_driver_u32(msg, "wqe_queued",
+				   req->wq_post - req->wq_done) ||
+	    rdma_nl_put_driver_u32(msg, "retries", req->retries) ||
+	    rdma_nl_put_driver_u64(msg, "tx_pkts", req->stat_pkts) ||
+	    rdma_nl_put_driver_u64(msg, "rtx_pkts", req->stat_rtx) ||
+	    rdma_nl_put_driver_u64(msg, "timeouts", req->stat_timeouts))
+		return -EMSGSIZE;
+	return 0;
+}
+
+static int mrc_fill_paths(struct sk_buff *msg, const struct mrc_qp *qp)
+{
+	u32 tx[MRC_MAX_PORTS + 1] = {}, state[4] = {};
+	const struct mrc_paths *p = &qp->paths;
+	char name[24];
+	unsigned int i;
+
+	for (i = 0; i < p->n; i++) {
+		if (p->ev[i].port <= MRC_MAX_PORTS)
+			tx[p->ev[i].port] += p->ev[i].tx;
+		state[p->ev[i].state & 3]++;
+	}
+	if (rdma_nl_put_driver_u32(msg, "ev_good", state[MRC_EV_GOOD]) ||
+	    rdma_nl_put_driver_u32(msg, "ev_skip", state[MRC_EV_SKIP]) ||
+	    rdma_nl_put_driver_u32(msg, "ev_bad", state[MRC_EV_ASSUMED_BAD]) ||
+	    rdma_nl_put_driver_u32(msg, "ev_denied", state[MRC_EV_DENIED]) ||
+	    rdma_nl_put_driver_u32_hex(msg, "ports_up", p->ports_up))
+		return -EMSGSIZE;
+	for (i = 1; i <= qp->dev->n_ports; i++) {
+		snprintf(name, sizeof(name), "tx_port%u", i);
+		if (rdma_nl_put_driver_u32(msg, name, tx[i]))
+			return -EMSGSIZE;
+	}
+	return 0;
+}
+
+static int mrc_fill_responder(struct sk_buff *msg, const struct mrc_qp *qp)
+{
+	const struct mrc_resp *resp = &qp->resp;
+
+	if (rdma_nl_put_driver_u32(msg, "resp_cack", resp->cack) ||
+	    rdma_nl_put_driver_u32(msg, "resp_exec", resp->exec) ||
+	    rdma_nl_put_driver_u32(msg, "resp_max_rcv", resp->max_rcv) ||
+	    rdma_nl_put_driver_u32(msg, "resp_ooo", resp->ooo) ||
+	    rdma_nl_put_driver_u32(msg, "resp_msn", resp->msn) ||
+	    rdma_nl_put_driver_u64(msg, "resp_bytes", resp->rcvd_bytes))
+		return -EMSGSIZE;
+	return 0;
+}
+
+int mrc_qp_fill_res(struct sk_buff *msg, struct ib_qp *ibqp)
+{
+	struct mrc_qp *qp = mrc_qp_of(ibqp);
+	int ret = 0;
+
+	if (!qp)
+		return 0;
+	spin_lock_bh(&qp->req_lock);
+	if (qp->req_on)
+		ret = mrc_fill_requester(msg, qp);
+	if (!ret && qp->paths_on)
+		ret = mrc_fill_paths(msg, qp);
+	spin_unlock_bh(&qp->req_lock);
+
+	spin_lock_bh(&qp->resp_lock);
+	if (!ret && qp->resp_on)
+		ret = mrc_fill_responder(msg, qp);
+	spin_unlock_bh(&qp->resp_lock);
+	mrc_qp_put(qp);
+	return ret;
+}
+
+const struct ib_device_ops mrc_qp_ops = {
+	.create_qp = mrc_create_qp,
+	.modify_qp = mrc_modify_qp,
+	.query_qp = mrc_query_qp,
+	.destroy_qp = mrc_destroy_qp,
+	.post_send = mrc_post_send,
+	.post_recv = mrc_post_recv,
+	INIT_RDMA_OBJ_SIZE(ib_qp, mrc_ibqp, ib),
+};
+
+int mrc_qp_init(void)
+{
+	mrc_wq = alloc_workqueue("mrc", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	return mrc_wq ? 0 : -ENOMEM;
+}
+
+void mrc_qp_exit(void)
+{
+	destroy_workqueue(mrc_wq);
+	xa_destroy(&mrc_qpns);
+}

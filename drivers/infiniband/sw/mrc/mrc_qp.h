@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Queue pair state shared by the files of the data path (mrc_qp.c,
+ * mrc_qp_modify.c, mrc_sq.c, mrc_rq.c, mrc_send.c, mrc_route.c, mrc_recv.c).
+ * Lock order and shutdown rule: mrc.h.
+ */
+#ifndef MRC_QP_H
+#define MRC_QP_H
+
+#include "mrc.h"
+
+#define MRC_QPN_MIN		16
+#define MRC_BTH_LEN		12
+#define MRC_MAX_RETRY		7
+#define MRC_MAX_RD_ATOMIC	16	/* accepted for programs' sake, unused */
+#define MRC_HOP_LIMIT		64	/* MRC 1.0 §2.3 */
+#define MRC_ROUTE_RETRY		HZ	/* between looks for a lost route */
+#define MRC_NO_EVENT		(-1)
+
+/* Codepoints of MRC 1.0 §15 (OP-33). */
+enum {
+	MRC_DSCP_NO_TRIM	= 0,
+	MRC_DSCP_TRIMMABLE	= 4,
+	MRC_DSCP_TRIMMABLE_RETX	= 8,
+	MRC_DSCP_TRIMMED	= 12,
+	MRC_DSCP_TRIMMED_LASTHOP = 16,
+	MRC_DSCP_CONTROL	= 46,
+};
+
+/*
+ * The kernel's copy of a send WQE, parallel to the engine's slots. @sge are
+ * only the non-empty ones.
+ */
+struct mrc_swqe {
+	u64 wr_id;
+	u32 len;
+	u8 num_sge;
+	bool signaled;
+	bool inl;
+	struct mrc_sge sge[];
+};
+
+/**
+ * struct mrc_route - cached route through one port
+ * @dst: changed under qp->route_lock, read under RCU
+ * @cookie: for dst_check(); a value that does not belong to @dst only makes
+ *	the check fail
+ */
+struct mrc_route {
+	struct dst_entry __rcu *dst;
+	u32 cookie;
+};
+
+/* What programs set and query_qp gives back; under qp->mutex. */
+struct mrc_qp_attrs {
+	u8 port;
+	u16 pkey_index;
+	int access;
+	enum ib_mtu path_mtu;
+	u32 dest_qpn;
+	u32 rq_psn;
+	u32 sq_psn;
+	u8 timeout;
+	u8 retry_cnt;
+	u8 rnr_retry;
+	u8 min_rnr_timer;
+	u8 max_rd_atomic;
+	u8 max_dest_rd_atomic;
+	union ib_gid dgid;
+	u32 flow_label;
+	u8 sgid_index;
+	u8 hop_limit;
+	u8 traffic_class;
+	u8 sl;
+};
+
+/**
+ * struct mrc_qp - packet-path state of a QP
+ * @ref: table lookups, armed timer and queued work hold one each
+ * @released: completed with the last reference
+ * @rcu: delayed free, for lookups that lost the race
+ * @dev: the device
+ * @ibqp: ib_core's part, alive until destroy returns
+ * @scq: send completions
+ * @rcq: receive completions
+ * @qpn: 24 bits
+ * @sig_all: every send WR is signalled
+ * @mutex: see mrc.h
+ * @attr: under @mutex
+ * @state: enum ib_qp_state; written under resp_lock and req_lock, read under
+ *	either, or without lock as a hint
+ * @dead: destroy has begun, like @state
+ * @conn: counts resets, like @state
+ * @ipv6: address family of the connection
+ * @only_port: link-local addresses bind the QP to this port, 0 = any
+ * @saddr: own address, v4-mapped for IPv4; constant in RTR and beyond
+ * @daddr: peer's address
+ * @pmtu: payload bytes of a full packet
+ * @route_lock: publishing of routes
+ * @route_gen: bumped when routes are dropped, so that a lookup for the old
+ *	peer is not published
+ * @no_route: bit N = port N is up without a route to the peer, see
+ *	mrc_qp_update_ports()
+ * @route: index 1..n_ports
+ * @resp_lock: protects the responder part
+ * @resp_on: @resp is initialised
+ * @resp: engine
+ * @resp_mem: its memory
+ * @rq: receive ring; depth 0 = none
+ * @max_recv_sge: bound for what programs write into receive WQEs
+ * @req_lock: protects the requester part
+ * @req_on: @req is initialised
+ * @paths_on: @paths is initialised; the responder reads it as well
+ * @sq_pending: entries in the send ring have not been taken yet
+ * @need_inline: a WQE waits for @inl_buf
+ * @no_inline: allocating @inl_buf failed
+ * @fatal: report IB_EVENT_QP_FATAL and go to ERROR after unlock
+ * @req: engine
+ * @paths: its EVs
+ * @cc: its congestion control
+ * @req_mem: memory of @req
+ * @paths_mem: memory of @paths
+ * @sq: send ring; idx = cons
+ * @sq_taken: entries copied so far, sq_taken - sq.idx are in the engine
+ * @swqe: parallel to the engine's slots, @swqe_size bytes each
+ * @swqe_size: stride of @swqe
+ * @max_send_sge: granted
+ * @max_inline: granted
+ * @inl_buf: inline data, @max_inline bytes per slot, allocated on first use
+ * @timer: requester's deadline
+ * @timer_at: when @timer fires, MRC_NEVER = not armed
+ * @work: everything that must not run in the packet path
+ */
+struct mrc_qp {
+	refcount_t ref;
+	struct completion released;
+	struct rcu_head rcu;
+	struct mrc_dev *dev;
+	struct ib_qp *ibqp;
+	struct mrc_cq *scq;
+	struct mrc_cq *rcq;
+	u32 qpn;
+	bool sig_all;
+
+	struct mutex mutex;	/* see mrc.h */
+	struct mrc_qp_attrs attr;
+
+	u8 state;
+	bool dead;
+	u32 conn;
+
+	bool ipv6;
+	u8 only_port;
+	struct in6_addr saddr;
+	struct in6_addr daddr;
+	u32 pmtu;
+
+	spinlock_t route_lock;	/* leaf */
+	u32 route_gen;
+	unsigned long no_route;
+	struct mrc_route route[MRC_MAX_PORTS + 1];
+
+	spinlock_t resp_lock ____cacheline_aligned_in_smp;
+	bool resp_on;
+	struct mrc_resp resp;
+	void *resp_mem;
+	struct mrc_ring rq;
+	u32 max_recv_sge;
+
+	spinlock_t req_lock ____cacheline_aligned_in_smp;
+	bool req_on;
+	bool paths_on;
+	bool sq_pending;
+	bool need_inline;
+	bool no_inline;
+	bool fatal;
+	struct mrc_req req;
+	struct mrc_paths paths;
+	struct mrc_cc cc;
+	void *req_mem;
+	void *paths_mem;
+	struct mrc_ring sq;
+	u32 sq_taken;
+	void *swqe;
+	u32 swqe_size;
+	u32 max_send_sge;
+	u32 max_inline;
+	void *inl_buf;
+	struct hrtimer timer;
+	u64 timer_at;
+
+	struct delayed_work work;
+};
+
+static inline u64 mrc_now(void)
+{
+	return ktime_get_ns();
+}
+
+static inline struct mrc_swqe *mrc_swqe_at(const struct mrc_qp *qp, u32 slot)
+{
+	return qp->swqe + (size_t)slot * qp->swqe_size;
+}
+
+static inline void *mrc_inline_at(const struct mrc_qp *qp, u32 slot)
+{
+	return qp->inl_buf + (size_t)slot * qp->max_inline;
+}
+
+/* mrc_qp.c ---------------------------------------------------------------- */
+
+/* QP by number with a reference, NULL if there is none. Any context. */
+struct mrc_qp *mrc_qp_get(u32 qpn);
+void mrc_qp_put(struct mrc_qp *qp);
+
+/*
+ * State of @ibqp with a reference, NULL if it is being destroyed: netlink
+ * looks at QPs until after destroy_qp.
+ */
+struct mrc_qp *mrc_qp_of(struct ib_qp *ibqp);
+
+/**
+ * mrc_qp_error - move a QP to ERROR
+ * @qp: the caller holds a reference and no lock
+ * @conn: qp->conn when the verdict fell; one about an earlier life is ignored
+ * @event: enum ib_event_type to report, MRC_NO_EVENT for none
+ *
+ * Does nothing in RESET and ERROR. Flushes both queues in order; receives
+ * posted later are flushed by mrc_post_recv(), which MRC_RING_F_KICK makes the
+ * program call (MRC 1.0 §10). Any context.
+ */
+void mrc_qp_error(struct mrc_qp *qp, u32 conn, int event);
+
+/* Run the work item after @delay jiffies, at once if 0. Any context. */
+void mrc_qp_queue_work(struct mrc_qp *qp, unsigned long delay);
+
+/* Learn which ports may send. Process context, under qp->mutex. */
+void mrc_qp_update_ports(struct mrc_qp *qp);
+
+/* Arm the timer for the requester's deadline. Under req_lock. */
+void mrc_qp_arm_timer(struct mrc_qp *qp);
+
+/* Empty the QP and free its engines; under qp->mutex. */
+void mrc_qp_reset(struct mrc_qp *qp, bool dead);
+
+/* mrc_qp_modify.c ---------------------------------------------------------- */
+
+int mrc_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
+		  struct ib_udata *udata);
+
+/*
+ * Make the requester of a QP in RTS, for the first send: a QP that only
+ * receives does without its memory. Process context, no lock held. Returns 0
+ * or -ENOMEM; afterwards req_on may still be false if the QP left RTS.
+ */
+int mrc_qp_start_requester(struct mrc_qp *qp);
+
+int mrc_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
+		 struct ib_qp_init_attr *init);
+
+/* mrc_sq.c ------------------------------------------------------------------*/
+
+int mrc_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
+		  const struct ib_send_wr **bad_wr);
+
+/* Turn finished work requests into completions. Under req_lock. */
+void mrc_sq_reap(struct mrc_qp *qp);
+
+/* Flush entries that never reached the engine. Under req_lock, after reap. */
+void mrc_sq_flush(struct mrc_qp *qp);
+
+/*
+ * Copy new entries from the ring into the engine. Under req_lock. Returns true
+ * if there are more that could be taken at once.
+ */
+bool mrc_sq_take(struct mrc_qp *qp);
+
+/* mrc_rq.c ------------------------------------------------------------------*/
+
+int mrc_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
+		  const struct ib_recv_wr **bad_wr);
+
+/**
+ * mrc_rq_deliver - consume a receive WQE for a WRITE_IMM
+ * @qp: under resp_lock
+ * @imm: what the engine stashed
+ * @port: port of arrival, for counters
+ * @fatal: set when the QP must go to ERROR for a local reason
+ *
+ * Return: 0 or the syndrome to refuse the request with (MRC 1.0 §7.4).
+ */
+u8 mrc_rq_deliver(struct mrc_qp *qp, const struct mrc_imm *imm, u8 port,
+		  bool *fatal);
+
+/* Flush the receive ring and ask for kicks. Under resp_lock, in ERROR. */
+void mrc_rq_flush(struct mrc_qp *qp);
+
+/* mrc_send.c ----------------------------------------------------------------*/
+
+/**
+ * mrc_build_skb - make the packet that @desc describes
+ * @qp: under req_lock (data, probes) or resp_lock (feedback)
+ * @desc: from the engine
+ *
+ * Return: an skb for mrc_xmit_list(), ERR_PTR(-ENOMEM), or ERR_PTR(-EFAULT)
+ * when the memory of the work request is not accessible any more.
+ */
+struct sk_buff *mrc_build_skb(struct mrc_qp *qp,
+			      const struct mrc_tx_desc *desc);
+
+/**
+ * struct mrc_head - what the front of a packet is made from
+ * @hdr: headers
+ * @saddr: own address, v4-mapped for IPv4
+ * @daddr: peer
+ * @entropy: source port and flow label
+ * @ipv6: family
+ * @tos: DSCP and ECN
+ */
+struct mrc_head {
+	const struct mrc_hdr *hdr;
+	const struct in6_addr *saddr;
+	const struct in6_addr *daddr;
+	u32 entropy;
+	bool ipv6;
+	u8 tos;
+};
+
+/* A packet without payload, for ip_local_out(); NULL if no memory. */
+struct sk_buff *mrc_build_bare(const struct mrc_head *head);
+
+/* Hand packets to the IP stack. No lock held; consumes the packets. */
+void mrc_xmit_list(struct mrc_qp *qp, struct sk_buff_head *list);
+
+/**
+ * mrc_req_run - send what the requester may send, then unlock
+ * @qp: under req_lock, with req_on and a reference; unlocked on return
+ * @sleep: process context: may allocate
+ *
+ * To be called after anything that changed the requester: reaps completions,
+ * takes new send WQEs, sends, re-arms the timer, and carries out a change to
+ * ERROR.
+ */
+void mrc_req_run(struct mrc_qp *qp, bool sleep) __releases(&qp->req_lock);
+
+/* mrc_route.c ---------------------------------------------------------------*/
+
+/*
+ * Route of @qp through @port, NULL if there is none. Under RCU with bottom
+ * halves disabled; the result is valid as long as the RCU section.
+ */
+struct dst_entry *mrc_route_get(struct mrc_qp *qp, u8 port);
+
+/* Forget all routes. */
+void mrc_route_drop(struct mrc_qp *qp);
+
+/**
+ * mrc_route_lookup - find a route
+ * @net: namespace
+ * @ndev: netdev to go through
+ * @ipv6: family
+ * @saddr: own address, v4-mapped for IPv4
+ * @daddr: peer
+ * @mtu: bytes of L3 that must fit
+ * @cookie: for dst_check()
+ *
+ * A route that leads to the host itself (loopback) is fine as well. Any
+ * context, under RCU.
+ *
+ * Return: a referenced dst or NULL.
+ */
+struct dst_entry *mrc_route_lookup(struct net *net, struct net_device *ndev,
+				   bool ipv6, const struct in6_addr *saddr,
+				   const struct in6_addr *daddr, u32 mtu,
+				   u32 *cookie);
+
+/* mrc_endpoint.c ------------------------------------------------------------*/
+
+/**
+ * mrc_endpoint_rcv - a packet with an endpoint opcode (MRC 1.0 §12)
+ * @dev: device of the port of arrival
+ * @ndev: where it arrived, and where the answer leaves
+ * @hdr: headers; they and the ICRC were checked
+ * @ipv6: family
+ * @peer: source address, v4-mapped for IPv4
+ * @self: destination address
+ *
+ * Softirq, under RCU.
+ */
+void mrc_endpoint_rcv(struct mrc_dev *dev, struct net_device *ndev,
+		      const struct mrc_hdr *hdr, bool ipv6,
+		      const struct in6_addr *peer,
+		      const struct in6_addr *self);
+
+#endif /* MRC_QP_H */

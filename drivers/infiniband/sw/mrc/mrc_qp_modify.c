@@ -1,0 +1,451 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* Queue pairs: state transitions, attributes, query (MRC 1.0 §14). */
+#include <linux/random.h>
+#include <linux/slab.h>
+#include <linux/vmalloc.h>
+#include <net/ipv6.h>
+#include <rdma/ib_addr.h>
+#include <rdma/ib_cache.h>
+#include <rdma/ib_mad.h>
+
+#include "mrc_qp.h"
+#include "mrc_trace.h"
+
+#define MRC_QP_ACCESS	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
+			 IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC)
+
+#define MRC_QP_REFUSED	(IB_QP_ALT_PATH | IB_QP_PATH_MIG_STATE | \
+			 IB_QP_EN_SQD_ASYNC_NOTIFY | IB_QP_QKEY)
+
+static u64 mrc_qp_rto(const struct mrc_qp_attrs *a)
+{
+	if (!a->timeout)
+		return 0;
+	return min_t(u64, 4096ull << a->timeout, MRC_RTO_MAX_NS);
+}
+
+static void mrc_on_state(void *ctx, const struct mrc_paths *paths, u16 ev,
+			 u8 from, u8 to)
+{
+	const struct mrc_qp *qp = ctx;
+
+	trace_mrc_ev_state(qp->qpn, ev, paths->ev[ev].port,
+			   paths->ev[ev].entropy, from, to);
+}
+
+static void mrc_on_loss(void *ctx, u32 psn, int ev, u8 cause)
+{
+	const struct mrc_qp *qp = ctx;
+
+	trace_mrc_loss(qp->qpn, psn, ev, cause);
+}
+
+static int mrc_qp_check_av(struct mrc_qp *qp, const struct ib_qp_attr *attr)
+{
+	const struct rdma_ah_attr *ah = &attr->ah_attr;
+	const struct ib_global_route *grh;
+
+	if (ah->type != RDMA_AH_ATTR_TYPE_ROCE ||
+	    !(rdma_ah_get_ah_flags(ah) & IB_AH_GRH))
+		return -EINVAL;
+	grh = rdma_ah_read_grh(ah);
+	if (!grh->sgid_attr ||
+	    grh->sgid_attr->gid_type != IB_GID_TYPE_ROCE_UDP_ENCAP)
+		return -EINVAL;
+	if (ipv6_addr_v4mapped((const struct in6_addr *)&grh->dgid) !=
+	    ipv6_addr_v4mapped((const struct in6_addr *)&grh->sgid_attr->gid))
+		return -EINVAL;
+	if (rdma_is_multicast_addr((struct in6_addr *)&grh->dgid) ||
+	    rdma_is_zero_gid((union ib_gid *)&grh->dgid))
+		return -EINVAL;
+	return 0;
+}
+
+static int mrc_qp_check_mtu(struct mrc_qp *qp, const struct ib_qp_attr *attr)
+{
+	const struct mrc_port *port = &qp->dev->port[qp->attr.port];
+
+	if (attr->path_mtu < IB_MTU_256 || attr->path_mtu > IB_MTU_4096)
+		return -EINVAL;
+	return attr->path_mtu > READ_ONCE(port->mtu) ? -EINVAL : 0;
+}
+
+/* Nothing is changed before everything has been found good. */
+static int mrc_qp_check_attr(struct mrc_qp *qp, const struct ib_qp_attr *attr,
+			     int mask)
+{
+	int ret;
+
+	if (mask & MRC_QP_REFUSED || mask & ~IB_QP_ATTR_STANDARD_BITS)
+		return -EOPNOTSUPP;
+	if (mask & IB_QP_PORT &&
+	    (!attr->port_num || attr->port_num > qp->dev->n_ports))
+		return -EINVAL;
+	if (mask & IB_QP_PKEY_INDEX && attr->pkey_index)
+		return -EINVAL;
+	if (mask & IB_QP_ACCESS_FLAGS && attr->qp_access_flags & ~MRC_QP_ACCESS)
+		return -EINVAL;
+	if ((mask & IB_QP_TIMEOUT && attr->timeout > 31) ||
+	    (mask & IB_QP_RETRY_CNT && attr->retry_cnt > MRC_MAX_RETRY) ||
+	    (mask & IB_QP_RNR_RETRY && attr->rnr_retry > MRC_MAX_RETRY) ||
+	    (mask & IB_QP_MIN_RNR_TIMER && attr->min_rnr_timer > 31))
+		return -EINVAL;
+	if ((mask & IB_QP_MAX_QP_RD_ATOMIC &&
+	     attr->max_rd_atomic > MRC_MAX_RD_ATOMIC) ||
+	    (mask & IB_QP_MAX_DEST_RD_ATOMIC &&
+	     attr->max_dest_rd_atomic > MRC_MAX_RD_ATOMIC))
+		return -EINVAL;
+	if (mask & IB_QP_DEST_QPN && attr->dest_qp_num > MRC_PSN_MASK)
+		return -EINVAL;
+	if (mask & IB_QP_AV) {
+		ret = mrc_qp_check_av(qp, attr);
+		if (ret)
+			return ret;
+	}
+	if (mask & IB_QP_PATH_MTU) {
+		ret = mrc_qp_check_mtu(qp, attr);
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+static void mrc_qp_store_attr(struct mrc_qp *qp, const struct ib_qp_attr *attr,
+			      int mask)
+{
+	struct mrc_qp_attrs *a = &qp->attr;
+
+	if (mask & IB_QP_PORT)
+		a->port = attr->port_num;
+	if (mask & IB_QP_PKEY_INDEX)
+		a->pkey_index = attr->pkey_index;
+	if (mask & IB_QP_ACCESS_FLAGS)
+		a->access = attr->qp_access_flags;
+	if (mask & IB_QP_PATH_MTU)
+		a->path_mtu = attr->path_mtu;
+	if (mask & IB_QP_DEST_QPN)
+		a->dest_qpn = attr->dest_qp_num;
+	if (mask & IB_QP_RQ_PSN)
+		a->rq_psn = attr->rq_psn & MRC_PSN_MASK;
+	if (mask & IB_QP_SQ_PSN)
+		a->sq_psn = attr->sq_psn & MRC_PSN_MASK;
+	if (mask & IB_QP_TIMEOUT)
+		a->timeout = attr->timeout;
+	if (mask & IB_QP_RETRY_CNT)
+		a->retry_cnt = attr->retry_cnt;
+	if (mask & IB_QP_RNR_RETRY)
+		a->rnr_retry = attr->rnr_retry;
+	if (mask & IB_QP_MIN_RNR_TIMER)
+		a->min_rnr_timer = attr->min_rnr_timer;
+	if (mask & IB_QP_MAX_QP_RD_ATOMIC)
+		a->max_rd_atomic = attr->max_rd_atomic;
+	if (mask & IB_QP_MAX_DEST_RD_ATOMIC)
+		a->max_dest_rd_atomic = attr->max_dest_rd_atomic;
+	if (mask & IB_QP_AV) {
+		const struct ib_global_route *grh;
+
+		grh = rdma_ah_read_grh(&attr->ah_attr);
+		a->dgid = grh->dgid;
+		a->flow_label = grh->flow_label;
+		a->sgid_index = grh->sgid_index;
+		a->hop_limit = grh->hop_limit;
+		a->traffic_class = grh->traffic_class;
+		a->sl = rdma_ah_get_sl(&attr->ah_attr);
+		memcpy(&qp->daddr, &grh->dgid, sizeof(qp->daddr));
+		memcpy(&qp->saddr, &grh->sgid_attr->gid, sizeof(qp->saddr));
+		qp->ipv6 = !ipv6_addr_v4mapped(&qp->daddr);
+		qp->only_port = 0;
+		if (ipv6_addr_type(&qp->daddr) & IPV6_ADDR_LINKLOCAL)
+			qp->only_port = grh->sgid_attr->port_num;
+	}
+}
+
+/* The responder starts here, and with it the EVs of its feedback (§11.8). */
+static int mrc_qp_to_rtr(struct mrc_qp *qp)
+{
+	struct mrc_paths_cfg pcfg = {
+		.n_evs = clamp_t(unsigned int, mrc_num_evs, 1, MRC_EV_MAX),
+		.n_ports = qp->dev->n_ports,
+		.ipv6 = qp->ipv6,
+		.base_rtt = MRC_BASE_RTT_DEFAULT,
+		.seed = get_random_u64(),
+		.ctr = &qp->dev->ctr,
+		.on_state = mrc_on_state,
+		.ctx = qp,
+	};
+	struct mrc_resp_cfg rcfg = {
+		.pmtu = ib_mtu_enum_to_int(qp->attr.path_mtu),
+		.mpr = MRC_MPR_DEFAULT,
+		.max_wimm = MRC_WIMM_DEFAULT,
+		.rq_psn = qp->attr.rq_psn,
+		.qpn = qp->qpn,
+		.dqpn = qp->attr.dest_qpn,
+		.pkey = MRC_PKEY_DEFAULT,
+		.remote_write = qp->attr.access & IB_ACCESS_REMOTE_WRITE,
+		.base_rtt = MRC_BASE_RTT_DEFAULT,
+		.ctr = &qp->dev->ctr,
+	};
+	void *paths_mem, *resp_mem;
+
+	qp->pmtu = rcfg.pmtu;
+	/* Late packets of the last connection may have cached its routes. */
+	mrc_route_drop(qp);
+	paths_mem = kvzalloc(mrc_paths_mem(&pcfg), GFP_KERNEL_ACCOUNT);
+	resp_mem = kvzalloc(mrc_resp_mem(&rcfg), GFP_KERNEL_ACCOUNT);
+	if (!paths_mem || !resp_mem) {
+		kvfree(paths_mem);
+		kvfree(resp_mem);
+		return -ENOMEM;
+	}
+	if (mrc_paths_init(&qp->paths, &pcfg, paths_mem) ||
+	    mrc_resp_init(&qp->resp, &rcfg, &qp->paths, resp_mem)) {
+		kvfree(paths_mem);
+		kvfree(resp_mem);
+		return -EINVAL;
+	}
+
+	spin_lock_bh(&qp->resp_lock);
+	spin_lock(&qp->req_lock);
+	qp->paths_mem = paths_mem;
+	WRITE_ONCE(qp->paths_on, true);
+	qp->resp_mem = resp_mem;
+	qp->resp_on = true;
+	trace_mrc_qp_state(qp->qpn, qp->state, IB_QPS_RTR);
+	WRITE_ONCE(qp->state, IB_QPS_RTR);
+	spin_unlock(&qp->req_lock);
+	spin_unlock_bh(&qp->resp_lock);
+
+	mrc_qp_update_ports(qp);
+	return 0;
+}
+
+static int mrc_qp_make_requester(struct mrc_qp *qp)
+{
+	struct mrc_req_cfg cfg = {
+		.sq_depth = qp->sq.depth,
+		.pmtu = qp->pmtu,
+		.mpr = MRC_MPR_DEFAULT,
+		.max_wimm = MRC_WIMM_DEFAULT,
+		.sq_psn = qp->attr.sq_psn,
+		.qpn = qp->qpn,
+		.dqpn = qp->attr.dest_qpn,
+		.pkey = MRC_PKEY_DEFAULT,
+		.rto = mrc_qp_rto(&qp->attr),
+		.linear_cnt = qp->attr.retry_cnt,
+		.use_ts = true,
+		.ctr = &qp->dev->ctr,
+		.on_loss = mrc_on_loss,
+		.ctx = qp,
+	};
+	struct mrc_cc_cfg ccfg = {
+		.window = mrc_cwnd,
+		.base_rtt = MRC_BASE_RTT_DEFAULT,
+	};
+	struct mrc_hdr hdr = { .opcode = MRC_OP_WRITE_ONLY, .ts = true };
+	void *mem, *swqe;
+	int ret = 0;
+
+	mem = kvzalloc(mrc_req_mem(&cfg), GFP_KERNEL_ACCOUNT);
+	swqe = kvcalloc(qp->sq.depth, qp->swqe_size, GFP_KERNEL_ACCOUNT);
+	if (!mem || !swqe) {
+		ret = -ENOMEM;
+		goto out;
+	}
+	ccfg.mtu = mrc_nominal_size(mrc_hdr_len(&hdr), qp->pmtu);
+
+	spin_lock_bh(&qp->req_lock);
+	if (qp->state == IB_QPS_RTS) {	/* a packet was not faster: ERROR */
+		mrc_cc_init(&qp->cc, NULL, &ccfg);
+		ret = mrc_req_init(&qp->req, &cfg, &qp->paths, &qp->cc, mem);
+		if (!ret) {
+			mrc_paths_set_rtt(&qp->paths, MRC_BASE_RTT_DEFAULT,
+					  cfg.rto);
+			qp->req_mem = mem;
+			qp->swqe = swqe;
+			qp->sq_taken = qp->sq.idx;
+			WRITE_ONCE(qp->req_on, true);
+			mem = NULL;
+			swqe = NULL;
+		}
+	}
+	spin_unlock_bh(&qp->req_lock);
+out:
+	kvfree(mem);
+	kvfree(swqe);
+	return ret;
+}
+
+int mrc_qp_start_requester(struct mrc_qp *qp)
+{
+	int ret = 0;
+
+	mutex_lock(&qp->mutex);
+	if (READ_ONCE(qp->state) == IB_QPS_RTS && !qp->req_on)
+		ret = mrc_qp_make_requester(qp);
+	mutex_unlock(&qp->mutex);
+	return ret;
+}
+
+static int mrc_qp_to_rts(struct mrc_qp *qp)
+{
+	int ret = -EINVAL;
+
+	spin_lock_bh(&qp->resp_lock);
+	spin_lock(&qp->req_lock);
+	if (qp->state == IB_QPS_RTR) {	/* a packet was not faster: ERROR */
+		trace_mrc_qp_state(qp->qpn, qp->state, IB_QPS_RTS);
+		WRITE_ONCE(qp->state, IB_QPS_RTS);
+		ret = 0;
+	}
+	spin_unlock(&qp->req_lock);
+	spin_unlock_bh(&qp->resp_lock);
+	return ret;
+}
+
+/* Attributes that a live QP can change take effect. */
+static void mrc_qp_apply_live(struct mrc_qp *qp, int mask)
+{
+	if (!(mask & IB_QP_ACCESS_FLAGS))
+		return;
+	spin_lock_bh(&qp->resp_lock);
+	if (qp->resp_on)
+		qp->resp.cfg.remote_write =
+			qp->attr.access & IB_ACCESS_REMOTE_WRITE;
+	spin_unlock_bh(&qp->resp_lock);
+}
+
+static int mrc_qp_transit(struct mrc_qp *qp, enum ib_qp_state cur,
+			  enum ib_qp_state new, int mask)
+{
+	switch (new) {
+	case IB_QPS_RESET:
+		mrc_qp_reset(qp, false);
+		return 0;
+	case IB_QPS_INIT:
+		if (cur == IB_QPS_INIT)
+			return 0;
+		spin_lock_bh(&qp->resp_lock);
+		spin_lock(&qp->req_lock);
+		trace_mrc_qp_state(qp->qpn, qp->state, IB_QPS_INIT);
+		WRITE_ONCE(qp->state, IB_QPS_INIT);
+		spin_unlock(&qp->req_lock);
+		spin_unlock_bh(&qp->resp_lock);
+		return 0;
+	case IB_QPS_RTR:
+		return mrc_qp_to_rtr(qp);
+	case IB_QPS_RTS:
+		if (cur != IB_QPS_RTS) {
+			int ret = mrc_qp_to_rts(qp);
+
+			if (ret)
+				return ret;
+		}
+		mrc_qp_apply_live(qp, mask);
+		return 0;
+	case IB_QPS_ERR:
+		mrc_qp_error(qp, qp->conn, MRC_NO_EVENT);
+		return 0;
+	default:
+		return -EOPNOTSUPP;
+	}
+}
+
+static int mrc_modify_locked(struct mrc_qp *qp, struct ib_qp_attr *attr,
+			     int mask)
+{
+	enum ib_qp_state cur = READ_ONCE(qp->state), new;
+	struct mrc_qp_attrs old = qp->attr;
+	int ret;
+
+	if (mask & IB_QP_CUR_STATE && attr->cur_qp_state != cur)
+		return -EINVAL;
+	new = mask & IB_QP_STATE ? attr->qp_state : cur;
+	if (!ib_modify_qp_is_ok(cur, new, IB_QPT_RC, mask))
+		return -EINVAL;
+	if (new == IB_QPS_SQD || new == IB_QPS_SQE)
+		return -EOPNOTSUPP;
+	if (new == IB_QPS_RESET || new == IB_QPS_ERR)
+		return mrc_qp_transit(qp, cur, new, mask);
+
+	ret = mrc_qp_check_attr(qp, attr, mask);
+	if (ret)
+		return ret;
+	mrc_qp_store_attr(qp, attr, mask);
+	ret = mrc_qp_transit(qp, cur, new, mask);
+	if (ret)
+		qp->attr = old;
+	return ret;
+}
+
+int mrc_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
+		  struct ib_udata *udata)
+{
+	struct mrc_qp *qp = to_mibqp(ibqp)->qp;
+	int ret = mrc_udata_in(udata, NULL, 0);
+
+	if (ret)
+		return ret;
+	mutex_lock(&qp->mutex);
+	ret = mrc_modify_locked(qp, attr, mask);
+	mutex_unlock(&qp->mutex);
+	return ret;
+}
+
+int mrc_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
+		 struct ib_qp_init_attr *init)
+{
+	struct mrc_qp *qp = mrc_qp_of(ibqp);
+	const struct mrc_qp_attrs *a;
+
+	memset(attr, 0, sizeof(*attr));
+	memset(init, 0, sizeof(*init));
+	if (!qp) {
+		attr->qp_state = IB_QPS_ERR;
+		attr->cur_qp_state = IB_QPS_ERR;
+		return 0;
+	}
+	mutex_lock(&qp->mutex);
+	a = &qp->attr;
+	attr->qp_state = READ_ONCE(qp->state);
+	attr->cur_qp_state = attr->qp_state;
+	attr->path_mtu = a->path_mtu;
+	attr->path_mig_state = IB_MIG_MIGRATED;
+	attr->rq_psn = a->rq_psn;
+	attr->sq_psn = a->sq_psn;
+	attr->dest_qp_num = a->dest_qpn;
+	attr->qp_access_flags = a->access;
+	attr->pkey_index = a->pkey_index;
+	attr->max_rd_atomic = a->max_rd_atomic;
+	attr->max_dest_rd_atomic = a->max_dest_rd_atomic;
+	attr->min_rnr_timer = a->min_rnr_timer;
+	attr->port_num = a->port;
+	attr->timeout = a->timeout;
+	attr->retry_cnt = a->retry_cnt;
+	attr->rnr_retry = a->rnr_retry;
+	if (a->path_mtu) {	/* the AV came with the path MTU, at RTR */
+		attr->ah_attr.type = RDMA_AH_ATTR_TYPE_ROCE;
+		rdma_ah_set_grh(&attr->ah_attr, (union ib_gid *)&a->dgid,
+				a->flow_label, a->sgid_index, a->hop_limit,
+				a->traffic_class);
+		rdma_ah_set_sl(&attr->ah_attr, a->sl);
+		rdma_ah_set_port_num(&attr->ah_attr, a->port);
+	}
+	attr->cap.max_send_wr = qp->sq.depth;
+	attr->cap.max_recv_wr = qp->rq.depth;
+	attr->cap.max_send_sge = qp->max_send_sge;
+	attr->cap.max_recv_sge = qp->max_recv_sge;
+	attr->cap.max_inline_data = qp->max_inline;
+
+	init->event_handler = ibqp->event_handler;
+	init->qp_context = ibqp->qp_context;
+	init->send_cq = ibqp->send_cq;
+	init->recv_cq = ibqp->recv_cq;
+	init->cap = attr->cap;
+	init->sq_sig_type = qp->sig_all ? IB_SIGNAL_ALL_WR :
+					  IB_SIGNAL_REQ_WR;
+	init->qp_type = ibqp->qp_type;
+	init->port_num = a->port;
+	mutex_unlock(&qp->mutex);
+	mrc_qp_put(qp);
+	return 0;
+}

@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Receiving: nothing of a packet is believed before its lengths and its ICRC
+ * have been checked; then it goes to the QP's responder or requester.
+ */
+#include <linux/ip.h>
+#include <linux/ipv6.h>
+#include <linux/udp.h>
+#include <net/dsfield.h>
+#include <net/inet_ecn.h>
+#include <net/ipv6.h>
+#include <net/udp.h>
+#include <rdma/ib_addr.h>
+
+#include "mrc_qp.h"
+#include "mrc_trace.h"
+
+/**
+ * struct mrc_pkt - what is known about a packet on its way to the QP
+ * @skb: data points to the UDP header
+ * @hdr: parsed headers
+ * @rx: what the engine is told
+ * @saddr: source, v4-mapped for IPv4
+ * @daddr: destination
+ * @len: UDP payload bytes
+ * @tos: DSCP and ECN as the packet arrived
+ * @ipv6: family
+ */
+struct mrc_pkt {
+	struct sk_buff *skb;
+	struct mrc_hdr hdr;
+	struct mrc_rx rx;
+	struct in6_addr saddr;
+	struct in6_addr daddr;
+	u32 len;
+	u8 tos;
+	bool ipv6;
+};
+
+/* Count @id for a packet whose QP is not known. */
+static void mrc_count_drop(const struct sk_buff *skb, enum mrc_counter id)
+{
+	struct ib_device *ib;
+	struct mrc_dev *dev;
+
+	ib = ib_device_get_by_netdev(skb->dev, MRC_RDMA_DRIVER_ID);
+	if (!ib)	/* loopback */
+		return;
+	dev = to_mdev(ib);
+	mrc_ctr_add(&dev->ctr, mrc_dev_port_of(dev, skb->dev), id, 1);
+	ib_device_put(ib);
+}
+
+/* Continue the CRC over [off, off + len) of @skb. */
+static u32 mrc_skb_crc(struct sk_buff *skb, u32 off, u32 len, u32 crc)
+{
+	struct skb_seq_state st;
+	u32 done = 0, n;
+	const u8 *p;
+
+	if (off + len <= skb_headlen(skb))
+		return mrc_crc32(crc, skb->data + off, len);
+
+	skb_prepare_seq_read(skb, off, off + len, &st);
+	while ((n = skb_seq_read(done, &p, &st))) {
+		n = min(n, len - done);
+		crc = mrc_crc32(crc, p, n);
+		done += n;
+		if (done == len) {
+			skb_abort_seq_read(&st);
+			break;
+		}
+	}
+	return crc;
+}
+
+static bool mrc_icrc_ok(const struct mrc_pkt *pkt)
+{
+	struct sk_buff *skb = pkt->skb;
+	u32 end = MRC_UDP_HLEN + pkt->len - MRC_ICRC_LEN;
+	u32 off = MRC_UDP_HLEN + MRC_BTH_LEN;
+	u8 icrc[MRC_ICRC_LEN];
+	u32 crc;
+
+	if (skb_copy_bits(skb, end, icrc, sizeof(icrc)))
+		return false;
+	crc = mrc_icrc_start(skb_network_header(skb));
+	crc = mrc_skb_crc(skb, off, end - off, crc);
+	return mrc_icrc_finish(crc) == get_unaligned_le32(icrc);
+}
+
+/* IP and UDP headers; returns a counter to bump or -1 if all is well. */
+static int mrc_check_ip(struct mrc_pkt *pkt)
+{
+	struct sk_buff *skb = pkt->skb;
+	int ip_len = skb_transport_offset(skb) - skb_network_offset(skb);
+	const struct udphdr *udp;
+	u32 ulen, flow = 0;
+
+	if (!pskb_may_pull(skb, MRC_UDP_HLEN + MRC_BTH_LEN + MRC_ICRC_LEN))
+		return MRC_CTR_DROP_SHORT;
+	ulen = ntohs(udp_hdr(skb)->len);
+	if (ulen < MRC_UDP_HLEN + MRC_BTH_LEN + MRC_ICRC_LEN ||
+	    ulen > skb->len)
+		return MRC_CTR_DROP_SHORT;
+	if (pskb_trim_rcsum(skb, ulen) ||
+	    !pskb_may_pull(skb, min_t(u32, ulen, MRC_UDP_HLEN + MRC_HDR_MAX)))
+		return MRC_CTR_DROP_SHORT;
+	pkt->len = ulen - MRC_UDP_HLEN;
+
+	if (ip_hdr(skb)->version == 4) {
+		const struct iphdr *ip = ip_hdr(skb);
+
+		if (ip->ihl != 5 || ip_len != sizeof(*ip))
+			return MRC_CTR_DROP_LENGTH;
+		pkt->tos = ip->tos;
+		ipv6_addr_set_v4mapped(ip->saddr, &pkt->saddr);
+		ipv6_addr_set_v4mapped(ip->daddr, &pkt->daddr);
+	} else {
+		const struct ipv6hdr *ip6 = ipv6_hdr(skb);
+
+		if (ip6->nexthdr != IPPROTO_UDP || ip_len != sizeof(*ip6))
+			return MRC_CTR_DROP_LENGTH;
+		pkt->ipv6 = true;
+		pkt->tos = ipv6_get_dsfield(ip6);
+		pkt->saddr = ip6->saddr;
+		pkt->daddr = ip6->daddr;
+		flow = ntohl(ip6_flowlabel(ip6));
+	}
+	udp = udp_hdr(skb);
+	pkt->rx.entropy = mrc_entropy_from_wire(ntohs(udp->source), flow);
+	pkt->rx.ce = INET_ECN_is_ce(pkt->tos);
+	return -1;
+}
+
+/* Headers and ICRC; returns a counter to bump or -1. */
+static int mrc_check_packet(struct mrc_pkt *pkt)
+{
+	const u8 *bth = pkt->skb->data + MRC_UDP_HLEN;
+	u32 avail = min_t(u32, pkt->len,
+			  skb_headlen(pkt->skb) - MRC_UDP_HLEN);
+
+	switch (pkt->tos >> 2) {
+	case MRC_DSCP_TRIMMED:
+		pkt->rx.trim = MRC_TRIM_TRIMMED;
+		break;
+	case MRC_DSCP_TRIMMED_LASTHOP:
+		pkt->rx.trim = MRC_TRIM_LASTHOP;
+		break;
+	}
+	if (pkt->rx.trim) {	/* §8.5: no valid ICRC */
+		switch (mrc_hdr_parse_trimmed(bth, avail, &pkt->hdr)) {
+		case MRC_DROP_NONE:
+			return -1;
+		case MRC_DROP_TVER:
+			return MRC_CTR_DROP_TVER;
+		case MRC_DROP_OPCODE:
+			return MRC_CTR_DROP_OPCODE;
+		case MRC_DROP_LENGTH:
+			return MRC_CTR_DROP_LENGTH;
+		default:
+			return MRC_CTR_DROP_SHORT;
+		}
+	}
+	switch (mrc_hdr_parse(bth, avail, pkt->len, &pkt->hdr)) {
+	case MRC_DROP_SHORT:
+		return MRC_CTR_DROP_SHORT;
+	case MRC_DROP_TVER:
+		return MRC_CTR_DROP_TVER;
+	case MRC_DROP_LENGTH:
+		return MRC_CTR_DROP_LENGTH;
+	default:	/* undefined opcodes are the responder's business, OP-4 */
+		break;
+	}
+	return mrc_icrc_ok(pkt) ? -1 : MRC_CTR_DROP_ICRC;
+}
+
+static bool mrc_pkey_ok(u16 pkey)
+{
+	/* Ours is the full member of the default partition. */
+	return (pkey & 0x7FFF) == (MRC_PKEY_DEFAULT & 0x7FFF);
+}
+
+/* Write the payload where RETH says; 0 or the syndrome (MRC 1.0 §7.5). */
+static u8 mrc_place(struct mrc_qp *qp, struct mrc_pkt *pkt)
+{
+	const struct mrc_reth *reth = &pkt->hdr.reth;
+	struct mrc_mr *mr;
+	u8 syn = 0;
+
+	mr = mrc_mr_get(qp->dev, qp->ibqp->pd, reth->rkey, reth->va,
+			pkt->hdr.payload_len, IB_ACCESS_REMOTE_WRITE);
+	if (IS_ERR(mr))
+		return MRC_SYN_NAK_ACCESS;
+	if (mrc_mr_copy_from_skb(mr, reth->va, pkt->skb,
+				 MRC_UDP_HLEN + pkt->hdr.hdr_len,
+				 pkt->hdr.payload_len))
+		syn = MRC_SYN_NAK_REM_OP;
+	mrc_mr_put(mr);
+	return syn;
+}
+
+static int mrc_resp_event(u8 syndrome)
+{
+	switch (syndrome) {
+	case MRC_SYN_NAK_ACCESS:
+		return IB_EVENT_QP_ACCESS_ERR;
+	case MRC_SYN_NAK_INV_REQ:
+		return IB_EVENT_QP_REQ_ERR;
+	default:
+		return IB_EVENT_QP_FATAL;
+	}
+}
+
+static void mrc_drop_state(struct mrc_qp *qp, u8 port)
+{
+	mrc_ctr_add(&qp->dev->ctr, port, MRC_CTR_DROP_STATE, 1);
+}
+
+/* Packets for the responder role: data, probes, undefined opcodes. */
+static void mrc_rcv_responder(struct mrc_qp *qp, struct mrc_pkt *pkt)
+{
+	struct mrc_tx_desc desc;
+	struct sk_buff_head list;
+	u64 now = mrc_now();
+	struct mrc_imm imm;
+	bool fatal = false;
+	u8 failed;
+	u32 conn;
+
+	__skb_queue_head_init(&list);
+	spin_lock_bh(&qp->resp_lock);
+	if (!qp->resp_on || qp->state == IB_QPS_ERR) {
+		spin_unlock_bh(&qp->resp_lock);
+		mrc_drop_state(qp, pkt->rx.port);
+		return;
+	}
+	if (pkt->hdr.opcode == MRC_OP_PROBE && !pkt->rx.trim)
+		mrc_resp_on_probe(&qp->resp, &pkt->rx, now);
+	else if (mrc_resp_on_data(&qp->resp, &pkt->rx, now) == MRC_RX_PLACE)
+		mrc_resp_placed(&qp->resp, &pkt->rx, mrc_place(qp, pkt));
+
+	while (mrc_resp_next_imm(&qp->resp, &imm))
+		mrc_resp_imm_done(&qp->resp,
+				  mrc_rq_deliver(qp, &imm, pkt->rx.port,
+						 &fatal));
+	while (mrc_resp_next_feedback(&qp->resp, now, &desc)) {
+		struct sk_buff *skb = mrc_build_skb(qp, &desc);
+
+		if (IS_ERR(skb))
+			mrc_ctr_add(&qp->dev->ctr, desc.port,
+				    MRC_CTR_TX_ERROR, 1);
+		else
+			__skb_queue_tail(&list, skb);
+	}
+	failed = mrc_resp_failed(&qp->resp);
+	conn = qp->conn;
+	spin_unlock_bh(&qp->resp_lock);
+
+	mrc_xmit_list(qp, &list);
+	if (fatal || failed)
+		mrc_qp_error(qp, conn, fatal ? IB_EVENT_QP_FATAL :
+					       mrc_resp_event(failed));
+}
+
+/* Packets for the requester role: feedback. */
+static void mrc_rcv_requester(struct mrc_qp *qp, struct mrc_pkt *pkt)
+{
+	const struct mrc_hdr *h = &pkt->hdr;
+	u64 now = mrc_now();
+
+	spin_lock_bh(&qp->req_lock);
+	if (!qp->req_on || qp->state != IB_QPS_RTS) {
+		spin_unlock_bh(&qp->req_lock);
+		mrc_drop_state(qp, pkt->rx.port);
+		return;
+	}
+	switch (h->opcode) {
+	case MRC_OP_SACK:
+		trace_mrc_sack(qp->qpn, h, pkt->rx.port);
+		mrc_req_on_sack(&qp->req, h, pkt->rx.port, now);
+		break;
+	case MRC_OP_NACK:
+		mrc_req_on_nack(&qp->req, h, pkt->rx.port, now);
+		break;
+	default:
+		mrc_req_on_ack(&qp->req, h, pkt->rx.port, now);
+		break;
+	}
+	mrc_req_run(qp, false);
+}
+
+static void mrc_rcv_qp(struct mrc_pkt *pkt)
+{
+	const struct mrc_op_info *op = mrc_op_info(pkt->hdr.opcode);
+	struct sk_buff *skb = pkt->skb;
+	struct mrc_counters *ctr;
+	struct mrc_qp *qp;
+
+	qp = mrc_qp_get(pkt->hdr.dqp);
+	if (!qp || qp->dev->net != dev_net(skb->dev)) {
+		mrc_count_drop(skb, MRC_CTR_DROP_QPN);
+		goto out;
+	}
+	ctr = &qp->dev->ctr;
+	/* 0 over loopback and from netdevs that are no plane of the device. */
+	pkt->rx.port = mrc_dev_port_of(qp->dev, skb->dev);
+	if (!mrc_pkey_ok(pkt->hdr.pkey)) {
+		mrc_ctr_add(ctr, pkt->rx.port, MRC_CTR_DROP_PKEY, 1);
+		goto out;
+	}
+	if (READ_ONCE(qp->state) < IB_QPS_RTR) {
+		mrc_drop_state(qp, pkt->rx.port);
+		goto out;
+	}
+	if (!ipv6_addr_equal(&pkt->saddr, &qp->daddr) ||
+	    !ipv6_addr_equal(&pkt->daddr, &qp->saddr) ||
+	    (qp->only_port && pkt->rx.port &&
+	     pkt->rx.port != qp->only_port)) {
+		mrc_ctr_add(ctr, pkt->rx.port, MRC_CTR_DROP_ADDR, 1);
+		goto out;
+	}
+
+	trace_mrc_receive(qp->qpn, &pkt->hdr, pkt->rx.port, pkt->rx.entropy,
+			  pkt->len);
+	if (op->flags & MRC_OPF_TO_REQ && !pkt->rx.trim)
+		mrc_rcv_requester(qp, pkt);
+	else
+		mrc_rcv_responder(qp, pkt);
+out:
+	if (qp)
+		mrc_qp_put(qp);
+}
+
+static void mrc_rcv_endpoint(struct mrc_pkt *pkt)
+{
+	struct ib_device *ib;
+	struct mrc_dev *dev;
+
+	/* Never answer a broadcast or multicast, nor nobody. */
+	if (pkt->hdr.dqp != MRC_QPN_ENDPOINT || pkt->rx.trim ||
+	    pkt->skb->pkt_type != PACKET_HOST ||
+	    rdma_is_multicast_addr(&pkt->daddr) ||
+	    ipv6_addr_any(&pkt->saddr)) {
+		mrc_count_drop(pkt->skb, MRC_CTR_DROP_ENDPOINT);
+		return;
+	}
+	if (!mrc_pkey_ok(pkt->hdr.pkey)) {
+		mrc_count_drop(pkt->skb, MRC_CTR_DROP_PKEY);
+		return;
+	}
+	ib = ib_device_get_by_netdev(pkt->skb->dev, MRC_RDMA_DRIVER_ID);
+	if (!ib)
+		return;
+	dev = to_mdev(ib);
+	mrc_endpoint_rcv(dev, pkt->skb->dev, &pkt->hdr, pkt->ipv6, &pkt->saddr,
+			 &pkt->daddr);
+	ib_device_put(ib);
+}
+
+int mrc_udp_rcv(struct sock *sk, struct sk_buff *skb)
+{
+	struct mrc_pkt pkt = { .skb = skb };
+	int drop;
+
+	pkt.rx.hdr = &pkt.hdr;
+	drop = mrc_check_ip(&pkt);
+	if (drop < 0)
+		drop = mrc_check_packet(&pkt);
+	if (drop >= 0)
+		mrc_count_drop(skb, drop);
+	else if (mrc_op_info(pkt.hdr.opcode)->flags & MRC_OPF_ENDPOINT)
+		mrc_rcv_endpoint(&pkt);
+	else
+		mrc_rcv_qp(&pkt);
+	consume_skb(skb);
+	return 0;
+}

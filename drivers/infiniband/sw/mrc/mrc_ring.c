@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Rings shared with user space: memory, mapping, and the one place that turns
+ * a counter written by a program into a number that can be trusted.
+ */
+#include <linux/log2.h>
+#include <linux/mm.h>
+#include <linux/slab.h>
+#include <linux/vmalloc.h>
+
+#include "mrc.h"
+
+/**
+ * struct mrc_user_mmap - mmap cookie and memory of a ring
+ * @rdma: the core's part; its last reference frees this
+ * @mem: its pages outlast this while they are mapped
+ */
+struct mrc_user_mmap {
+	struct rdma_user_mmap_entry rdma;
+	void *mem;
+};
+
+int mrc_ring_alloc(struct mrc_ring *ring, struct ib_ucontext *uctx, u32 depth,
+		   u32 stride, struct mrc_mmap_info *info)
+{
+	struct mrc_user_mmap *entry;
+	u64 size;
+	int ret;
+
+	if (!depth || depth > MRC_MAX_CQE || !stride)
+		return -EINVAL;
+	depth = roundup_pow_of_two(depth);
+	size = PAGE_ALIGN(MRC_RING_HDR_SIZE + (u64)depth * stride);
+	if (size > INT_MAX)
+		return -EINVAL;
+
+	entry = kzalloc(sizeof(*entry), GFP_KERNEL_ACCOUNT);
+	if (!entry)
+		return -ENOMEM;
+	/* Charged to the program's memory cgroup, unlike vmalloc_user(). */
+	entry->mem = __vmalloc(size, GFP_KERNEL_ACCOUNT | __GFP_ZERO);
+	if (!entry->mem) {
+		ret = -ENOMEM;
+		goto err_free;
+	}
+	ret = rdma_user_mmap_entry_insert(uctx, &entry->rdma, size);
+	if (ret)
+		goto err_mem;
+
+	ring->entry = entry;
+	ring->hdr = entry->mem;
+	ring->size = size;
+	ring->depth = depth;
+	ring->stride = stride;
+	ring->idx = 0;
+	ring->hdr->depth = depth;
+	ring->hdr->stride = stride;
+
+	info->offset = rdma_user_mmap_get_offset(&entry->rdma);
+	info->size = size;
+	info->depth = depth;
+	info->stride = stride;
+	info->reserved = 0;
+	return 0;
+
+err_mem:
+	vfree(entry->mem);
+err_free:
+	kfree(entry);
+	return ret;
+}
+
+void mrc_ring_free(struct mrc_ring *ring)
+{
+	struct mrc_user_mmap *entry = ring->entry;
+
+	memset(ring, 0, sizeof(*ring));
+	if (entry)
+		rdma_user_mmap_entry_remove(&entry->rdma);
+}
+
+void mrc_mmap_free(struct rdma_user_mmap_entry *rdma)
+{
+	struct mrc_user_mmap *entry = container_of(rdma, struct mrc_user_mmap,
+						   rdma);
+
+	/* Mappings hold references on the pages. */
+	vfree(entry->mem);
+	kfree(entry);
+}
+
+int mrc_mmap(struct ib_ucontext *uctx, struct vm_area_struct *vma)
+{
+	struct rdma_user_mmap_entry *rdma;
+	unsigned long off;
+	int ret = 0;
+	void *mem;
+
+	if (!(vma->vm_flags & VM_SHARED) || vma->vm_flags & VM_EXEC)
+		return -EINVAL;
+	/* Also checks that exactly the whole ring is asked for. */
+	rdma = rdma_user_mmap_entry_get(uctx, vma);
+	if (!rdma)
+		return -EINVAL;
+	mem = container_of(rdma, struct mrc_user_mmap, rdma)->mem;
+	for (off = 0; !ret && off < vma->vm_end - vma->vm_start;
+	     off += PAGE_SIZE)
+		ret = vm_insert_page(vma, vma->vm_start + off,
+				     vmalloc_to_page(mem + off));
+	rdma_user_mmap_entry_put(rdma);
+	return ret;
+}
+
+int mrc_ring_pending(const struct mrc_ring *ring)
+{
+	u32 n;
+
+	/* The counter before the entries: pairs with the program's release. */
+	n = smp_load_acquire(&ring->hdr->prod) - ring->idx;
+	return n <= ring->depth ? n : -EINVAL;
+}

@@ -1,0 +1,466 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Building and sending packets. Payload is not copied: the pinned pages become
+ * fragments of the skb, with headers in front and pad and ICRC in a small
+ * fragment behind. Short or scattered payload is copied, that is cheaper.
+ */
+#include <linux/highmem.h>
+#include <linux/ip.h>
+#include <linux/ipv6.h>
+#include <linux/pkt_sched.h>
+#include <linux/slab.h>
+#include <linux/udp.h>
+#include <linux/vmalloc.h>
+#include <net/inet_ecn.h>
+#include <net/ip.h>
+#include <net/ip6_route.h>
+#include <net/ipv6.h>
+
+#include "mrc_qp.h"
+#include "mrc_trace.h"
+
+#define MRC_TX_COPY	256	/* payload up to this is copied */
+#define MRC_TX_MAX_SEGS	4	/* SGEs in one packet before copying */
+#define MRC_TX_ROUNDS	16	/* batches before the work item goes on */
+
+/* Worst case: each SGE of a packet touches one page more than it fills. */
+static_assert(MRC_TX_MAX_SEGS * 2 + 4096 / PAGE_SIZE + 1 <= MAX_SKB_FRAGS);
+
+/* In skb->cb until the packet is handed to IP. */
+struct mrc_tx_cb {
+	u8 port;
+};
+
+static struct mrc_tx_cb *mrc_tx_cb(struct sk_buff *skb)
+{
+	BUILD_BUG_ON(sizeof(struct mrc_tx_cb) > sizeof(skb->cb));
+	return (struct mrc_tx_cb *)skb->cb;
+}
+
+static u8 mrc_tos(const struct mrc_tx_desc *d)
+{
+	u8 dscp = d->tc == MRC_TC_CONTROL ? MRC_DSCP_CONTROL :
+					    MRC_DSCP_NO_TRIM;
+
+	return dscp << 2 | (d->ect ? INET_ECN_ECT_0 : INET_ECN_NOT_ECT);
+}
+
+/* A stretch of a packet's payload within one SGE. */
+struct mrc_seg {
+	u64 va;
+	u32 len;
+	u32 lkey;
+};
+
+/*
+ * Next stretch of @w from *@off on, at most @len bytes; *@i is the SGE to
+ * start with, *@base the message offset of its first byte.
+ */
+static bool mrc_next_seg(const struct mrc_swqe *w, u32 off, u32 len, u32 *i,
+			 u32 *base, struct mrc_seg *seg)
+{
+	while (*i < w->num_sge) {
+		const struct mrc_sge *sge = &w->sge[*i];
+
+		if (off - *base < sge->length) {
+			seg->va = sge->addr + (off - *base);
+			seg->len = min(len, sge->length - (off - *base));
+			seg->lkey = sge->lkey;
+			return true;
+		}
+		*base += sge->length;
+		(*i)++;
+	}
+	return false;
+}
+
+/* SGEs that [off, off + len) touches, counted up to more than the limit. */
+static unsigned int mrc_count_segs(const struct mrc_swqe *w, u32 off, u32 len)
+{
+	u32 i = 0, base = 0;
+	struct mrc_seg seg;
+	unsigned int n = 0;
+
+	while (len && n <= MRC_TX_MAX_SEGS &&
+	       mrc_next_seg(w, off, len, &i, &base, &seg)) {
+		off += seg.len;
+		len -= seg.len;
+		n++;
+	}
+	return n;
+}
+
+/* Copy [off, off + len) of the message to the tail of @skb. */
+static int mrc_put_copy(struct mrc_qp *qp, const struct mrc_swqe *w,
+			struct sk_buff *skb, u32 off, u32 len)
+{
+	u32 i = 0, base = 0;
+	struct mrc_seg seg;
+
+	while (len) {
+		struct mrc_mr *mr;
+
+		if (!mrc_next_seg(w, off, len, &i, &base, &seg))
+			return -EFAULT;
+		mr = mrc_mr_get(qp->dev, qp->ibqp->pd, seg.lkey, seg.va,
+				seg.len, 0);
+		if (IS_ERR(mr))
+			return -EFAULT;
+		off += seg.len;
+		len -= seg.len;
+		while (seg.len) {
+			u32 poff, room, n;
+			struct page *page;
+			char *p;
+
+			page = mrc_mr_page(mr, seg.va, &poff, &room);
+			n = min(seg.len, room);
+			p = kmap_local_page(page);
+			skb_put_data(skb, p + poff, n);
+			kunmap_local(p);
+			seg.va += n;
+			seg.len -= n;
+		}
+		mrc_mr_put(mr);
+	}
+	return 0;
+}
+
+/* Attach the pages of [off, off + len) and run them through the CRC. */
+static int mrc_put_frags(struct mrc_qp *qp, const struct mrc_swqe *w,
+			 struct sk_buff *skb, u32 off, u32 len, u32 *crc)
+{
+	unsigned int nr = 0;
+	u32 i = 0, base = 0;
+	struct mrc_seg seg;
+
+	while (len) {
+		struct mrc_mr *mr;
+
+		if (!mrc_next_seg(w, off, len, &i, &base, &seg))
+			return -EFAULT;
+		mr = mrc_mr_get(qp->dev, qp->ibqp->pd, seg.lkey, seg.va,
+				seg.len, 0);
+		if (IS_ERR(mr))
+			return -EFAULT;
+		off += seg.len;
+		len -= seg.len;
+		while (seg.len) {
+			u32 poff, room, n;
+			struct page *page;
+			char *p;
+
+			page = mrc_mr_page(mr, seg.va, &poff, &room);
+			n = min(seg.len, room);
+			p = kmap_local_page(page);
+			*crc = mrc_crc32(*crc, p + poff, n);
+			kunmap_local(p);
+			get_page(page);
+			skb_add_rx_frag(skb, nr++, page, poff, n, n);
+			seg.va += n;
+			seg.len -= n;
+		}
+		mrc_mr_put(mr);
+	}
+	/* The program may write to its buffer at any time. */
+	skb_shinfo(skb)->flags |= SKBFL_SHARED_FRAG;
+	return 0;
+}
+
+static void mrc_put_trailer(void *p, u32 pad, u32 crc)
+{
+	static const u8 zero[4];
+
+	memset(p, 0, pad);
+	crc = mrc_crc32(crc, zero, pad);
+	put_unaligned_le32(mrc_icrc_finish(crc), p + pad);
+}
+
+static int mrc_put_payload(struct mrc_qp *qp, const struct mrc_tx_desc *d,
+			   struct sk_buff *skb, bool copy, u32 crc)
+{
+	const struct mrc_swqe *w = mrc_swqe_at(qp, d->slot);
+	u32 trailer = d->hdr.pad + MRC_ICRC_LEN;
+	void *tail;
+	int ret;
+
+	if (copy) {
+		void *start = skb_tail_pointer(skb);
+
+		if (w->inl) {
+			skb_put_data(skb, mrc_inline_at(qp, d->slot) + d->off,
+				     d->len);
+		} else {
+			ret = mrc_put_copy(qp, w, skb, d->off, d->len);
+			if (ret)
+				return ret;
+		}
+		crc = mrc_crc32(crc, start, d->len);
+		mrc_put_trailer(skb_put(skb, trailer), d->hdr.pad, crc);
+		return 0;
+	}
+
+	ret = mrc_put_frags(qp, w, skb, d->off, d->len, &crc);
+	if (ret)
+		return ret;
+	tail = netdev_alloc_frag(trailer);
+	if (!tail)
+		return -ENOMEM;
+	mrc_put_trailer(tail, d->hdr.pad, crc);
+	skb_add_rx_frag(skb, skb_shinfo(skb)->nr_frags, virt_to_head_page(tail),
+			tail - page_address(virt_to_head_page(tail)), trailer,
+			trailer);
+	return 0;
+}
+
+static void mrc_put_ip(const struct mrc_head *head, struct sk_buff *skb,
+		       u32 udp_len)
+{
+	if (head->ipv6) {
+		struct ipv6hdr *ip6 = skb_put(skb, sizeof(*ip6));
+
+		ip6_flow_hdr(ip6, head->tos, htonl(head->entropy >> 16));
+		ip6->payload_len = htons(udp_len);
+		ip6->nexthdr = IPPROTO_UDP;
+		ip6->hop_limit = MRC_HOP_LIMIT;
+		ip6->saddr = *head->saddr;
+		ip6->daddr = *head->daddr;
+		skb->protocol = htons(ETH_P_IPV6);
+	} else {
+		struct iphdr *ip = skb_put(skb, sizeof(*ip));
+
+		ip->version = 4;
+		ip->ihl = 5;
+		ip->tos = head->tos;
+		ip->tot_len = htons(sizeof(*ip) + udp_len);
+		ip->id = 0;
+		ip->frag_off = htons(IP_DF);
+		ip->ttl = MRC_HOP_LIMIT;
+		ip->protocol = IPPROTO_UDP;
+		ip->check = 0;	/* ip_local_out() */
+		ip->saddr = head->saddr->s6_addr32[3];
+		ip->daddr = head->daddr->s6_addr32[3];
+		skb->protocol = htons(ETH_P_IP);
+	}
+}
+
+/*
+ * An skb with all headers. @udp_len: as on the wire; @room: bytes that will be
+ * put behind the headers; @crc: the ICRC so far.
+ */
+static struct sk_buff *mrc_build_head(const struct mrc_head *head, u32 udp_len,
+				      u32 room, u32 *crc)
+{
+	u32 ip_len = head->ipv6 ? sizeof(struct ipv6hdr) :
+				  sizeof(struct iphdr);
+	u32 hdr_len = mrc_hdr_len(head->hdr);
+	struct sk_buff *skb;
+	struct udphdr *udp;
+	void *bth;
+
+	skb = alloc_skb(LL_MAX_HEADER + ip_len + sizeof(*udp) + hdr_len + room,
+			GFP_ATOMIC | __GFP_NOWARN);
+	if (!skb)
+		return NULL;
+	skb_reserve(skb, LL_MAX_HEADER);
+	skb_reset_network_header(skb);
+	mrc_put_ip(head, skb, udp_len);
+	skb_set_transport_header(skb, ip_len);
+	udp = skb_put(skb, sizeof(*udp));
+	udp->source = htons(head->entropy);
+	udp->dest = htons(mrc_udp_port);
+	udp->len = htons(udp_len);
+	udp->check = 0;
+	bth = skb_put(skb, hdr_len);
+	mrc_hdr_build(head->hdr, bth, hdr_len);
+
+	*crc = mrc_icrc_start(skb_network_header(skb));
+	*crc = mrc_crc32(*crc, bth + MRC_BTH_LEN, hdr_len - MRC_BTH_LEN);
+	return skb;
+}
+
+struct sk_buff *mrc_build_bare(const struct mrc_head *head)
+{
+	u32 trailer = head->hdr->pad + MRC_ICRC_LEN;
+	struct sk_buff *skb;
+	u32 crc;
+
+	skb = mrc_build_head(head, sizeof(struct udphdr) +
+			     mrc_hdr_len(head->hdr) + trailer, trailer, &crc);
+	if (skb)
+		mrc_put_trailer(skb_put(skb, trailer), head->hdr->pad, crc);
+	return skb;
+}
+
+struct sk_buff *mrc_build_skb(struct mrc_qp *qp, const struct mrc_tx_desc *d)
+{
+	const struct mrc_head head = {
+		.hdr = &d->hdr,
+		.saddr = &qp->saddr,
+		.daddr = &qp->daddr,
+		.entropy = d->entropy,
+		.ipv6 = qp->ipv6,
+		.tos = mrc_tos(d),
+	};
+	u32 payload = d->data ? d->len : 0;
+	struct sk_buff *skb;
+	u32 tail, crc;
+	int ret;
+
+	if (payload) {
+		const struct mrc_swqe *w = mrc_swqe_at(qp, d->slot);
+		bool copy = payload <= MRC_TX_COPY || w->inl ||
+			    mrc_count_segs(w, d->off, payload) >
+			    MRC_TX_MAX_SEGS;
+
+		tail = payload + d->hdr.pad + MRC_ICRC_LEN;
+		skb = mrc_build_head(&head, sizeof(struct udphdr) +
+				     mrc_hdr_len(&d->hdr) + tail,
+				     copy ? tail : 0, &crc);
+		if (!skb)
+			return ERR_PTR(-ENOMEM);
+		ret = mrc_put_payload(qp, d, skb, copy, crc);
+		if (ret) {
+			kfree_skb(skb);
+			return ERR_PTR(ret);
+		}
+	} else {
+		skb = mrc_build_bare(&head);
+		if (!skb)
+			return ERR_PTR(-ENOMEM);
+	}
+	skb->priority = d->tc == MRC_TC_CONTROL ? TC_PRIO_INTERACTIVE :
+						  TC_PRIO_BESTEFFORT;
+	mrc_tx_cb(skb)->port = d->port;
+	trace_mrc_send(qp->qpn, &d->hdr, d->port, d->entropy, payload);
+	return skb;
+}
+
+void mrc_xmit_list(struct mrc_qp *qp, struct sk_buff_head *list)
+{
+	struct net *net = qp->dev->net;
+	struct sk_buff *skb;
+
+	if (skb_queue_empty(list))
+		return;
+	/* One pass of the softirq for the whole batch. */
+	local_bh_disable();
+	rcu_read_lock();
+	while ((skb = __skb_dequeue(list))) {
+		u8 port = mrc_tx_cb(skb)->port;
+		struct dst_entry *dst = mrc_route_get(qp, port);
+		int ret;
+
+		if (!dst) {
+			mrc_ctr_add(&qp->dev->ctr, port, MRC_CTR_TX_ERROR, 1);
+			kfree_skb(skb);
+			/* Take the port out, unless that has happened. */
+			if (!(READ_ONCE(qp->no_route) & BIT(port)) &&
+			    !READ_ONCE(qp->dead))
+				mrc_qp_queue_work(qp, 0);
+			continue;
+		}
+		memset(skb->cb, 0, sizeof(skb->cb));
+		skb_dst_set_noref(skb, dst);
+		if (skb->protocol == htons(ETH_P_IPV6))
+			ret = ip6_local_out(net, NULL, skb);
+		else
+			ret = ip_local_out(net, NULL, skb);
+		if (net_xmit_eval(ret))
+			mrc_ctr_add(&qp->dev->ctr, port, MRC_CTR_TX_ERROR, 1);
+	}
+	rcu_read_unlock();
+	local_bh_enable();
+}
+
+/* Build up to MRC_TX_BATCH packets; true if there may be more. */
+static bool mrc_req_batch(struct mrc_qp *qp, struct sk_buff_head *list,
+			  u64 now)
+{
+	struct mrc_tx_desc d;
+	struct sk_buff *skb;
+	int i;
+
+	for (i = 0; i < MRC_TX_BATCH; i++) {
+		if (mrc_req_next(&qp->req, now, &d) != MRC_TX_PACKET)
+			return false;
+		skb = mrc_build_skb(qp, &d);
+		if (IS_ERR(skb)) {
+			mrc_ctr_add(&qp->dev->ctr, d.port, MRC_CTR_TX_ERROR, 1);
+			if (PTR_ERR(skb) != -EFAULT)
+				return false;	/* retransmitted later */
+			mrc_req_fail(&qp->req, d.slot, MRC_WC_LOC_PROT);
+			mrc_sq_reap(qp);
+			return false;
+		}
+		__skb_queue_tail(list, skb);
+	}
+	return true;
+}
+
+/* Memory for inline data, on first use. Process context, no lock held. */
+static void mrc_alloc_inline(struct mrc_qp *qp)
+{
+	void *buf = kvmalloc_array(qp->sq.depth, qp->max_inline,
+				   GFP_KERNEL_ACCOUNT);
+
+	spin_lock_bh(&qp->req_lock);
+	if (qp->need_inline) {
+		qp->need_inline = false;
+		qp->no_inline = !buf;
+		qp->inl_buf = buf;
+		buf = NULL;
+	}
+	spin_unlock_bh(&qp->req_lock);
+	kvfree(buf);
+}
+
+void mrc_req_run(struct mrc_qp *qp, bool sleep)
+	__releases(&qp->req_lock)
+{
+	unsigned int round;
+
+	for (round = 0;; round++) {
+		bool more, take_more = false, need_inline, failed, fatal;
+		struct sk_buff_head list;
+		u32 conn = qp->conn;
+
+		__skb_queue_head_init(&list);
+		mrc_sq_reap(qp);
+		if (qp->sq_pending && !qp->need_inline) {
+			take_more = mrc_sq_take(qp);
+			mrc_sq_reap(qp);
+		}
+		need_inline = qp->need_inline;
+		more = mrc_req_batch(qp, &list, mrc_now());
+		mrc_qp_arm_timer(qp);
+		fatal = qp->fatal;
+		qp->fatal = false;
+		failed = qp->req.state == MRC_REQ_ERROR;
+		/* Feedback goes on if the engine still has work. */
+		more |= take_more && qp->req.wq_send == qp->req.wq_post;
+		spin_unlock_bh(&qp->req_lock);
+
+		mrc_xmit_list(qp, &list);
+		if (fatal || failed) {
+			mrc_qp_error(qp, conn, fatal ? IB_EVENT_QP_FATAL :
+						       MRC_NO_EVENT);
+			return;
+		}
+		if (need_inline && sleep) {
+			mrc_alloc_inline(qp);
+			more = true;
+		}
+		if (!more && !need_inline)
+			return;
+		if (!more || round >= MRC_TX_ROUNDS) {
+			mrc_qp_queue_work(qp, 0);
+			return;
+		}
+		spin_lock_bh(&qp->req_lock);
+		if (!qp->req_on || qp->state != IB_QPS_RTS) {
+			spin_unlock_bh(&qp->req_lock);
+			return;
+		}
+	}
+}
