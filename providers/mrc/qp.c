@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Queue pairs: create, query, modify, destroy.
+ */
+#include <config.h>
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include <ccan/minmax.h>
+
+#include "mrc_provider.h"
+
+enum {
+	MRC_SUP_QP_COMP_MASK = IBV_QP_INIT_ATTR_PD |
+			       IBV_QP_INIT_ATTR_CREATE_FLAGS |
+			       IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
+	MRC_SUP_SEND_OPS = IBV_QP_EX_WITH_RDMA_WRITE |
+			   IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM,
+};
+
+static int mrc_check_qp_attr(struct mrc_context *ctx,
+			     const struct ibv_qp_init_attr_ex *attr)
+{
+	if (!check_comp_mask(attr->comp_mask, MRC_SUP_QP_COMP_MASK))
+		return EOPNOTSUPP;
+	if ((attr->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS) &&
+	    attr->create_flags)
+		return EOPNOTSUPP;
+	if (attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) {
+		if (attr->qp_type != IBV_QPT_RC ||
+		    !(ctx->features & MRC_FEATURE_WRITE) ||
+		    !check_comp_mask(attr->send_ops_flags, MRC_SUP_SEND_OPS))
+			return EOPNOTSUPP;
+	}
+	/* Work requests are read from rings that these queues do not have. */
+	if (attr->srq)
+		return EOPNOTSUPP;
+	return 0;
+}
+
+static size_t mrc_sge_size(uint32_t n)
+{
+	return (size_t)n * sizeof(struct mrc_sge);
+}
+
+/*
+ * Maps the rings. The limits are those that the kernel answered; an entry
+ * must have room for what they allow.
+ */
+static int mrc_map_queues(struct mrc_qp *qp, int cmd_fd,
+			  const struct ibv_qp_cap *cap,
+			  const struct mrc_create_qp_resp *resp)
+{
+	size_t data;
+	int ret;
+
+	qp->sq.max_sge = cap->max_send_sge;
+	qp->sq.max_inline = cap->max_inline_data;
+	qp->rq.max_sge = cap->max_recv_sge;
+
+	if (resp->sq.size || cap->max_send_wr) {
+		data = max_t(size_t, mrc_sge_size(qp->sq.max_sge),
+			     qp->sq.max_inline);
+		ret = mrc_ring_map(&qp->sq.ring, cmd_fd, &resp->sq,
+				   sizeof(struct mrc_send_wqe) + data);
+		if (ret)
+			return ret;
+	}
+	if (resp->rq.size) {
+		ret = mrc_ring_map(&qp->rq.ring, cmd_fd, &resp->rq,
+				   sizeof(struct mrc_recv_wqe) +
+					   mrc_sge_size(qp->rq.max_sge));
+		if (ret) {
+			mrc_ring_unmap(&qp->sq.ring);
+			return ret;
+		}
+	}
+	return 0;
+}
+
+static struct mrc_qp *mrc_do_create_qp(struct ibv_context *context,
+				       struct ibv_qp_init_attr_ex *attr)
+{
+	struct ibv_qp_init_attr_ex kattr = *attr;
+	struct umrc_create_qp_resp resp = {};
+	struct umrc_create_qp cmd = {};
+	struct mrc_qp *qp;
+	int ret;
+
+	ret = mrc_check_qp_attr(to_mctx(context), attr);
+	if (ret)
+		goto err;
+	/* There are no flags; the command refuses even the mention of them. */
+	kattr.comp_mask &= ~IBV_QP_INIT_ATTR_CREATE_FLAGS;
+	qp = calloc(1, sizeof(*qp));
+	if (!qp) {
+		ret = ENOMEM;
+		goto err;
+	}
+	ret = ibv_cmd_create_qp_ex(context, &qp->vqp, &kattr, &cmd.ibv_cmd,
+				   sizeof(cmd), &resp.ibv_resp, sizeof(resp));
+	if (ret)
+		goto err_free;
+	ret = mrc_map_queues(qp, context->cmd_fd, &kattr.cap,
+			     &resp.drv_payload);
+	if (ret)
+		goto err_destroy;
+	attr->cap = kattr.cap;
+
+	pthread_spin_init(&qp->sq.lock, PTHREAD_PROCESS_PRIVATE);
+	pthread_spin_init(&qp->rq.lock, PTHREAD_PROCESS_PRIVATE);
+	return qp;
+
+err_destroy:
+	ibv_cmd_destroy_qp(&qp->vqp.qp);
+err_free:
+	free(qp);
+err:
+	errno = ret;
+	return NULL;
+}
+
+struct ibv_qp *mrc_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
+{
+	struct ibv_qp_init_attr_ex attr_ex = {
+		.qp_context = attr->qp_context,
+		.send_cq = attr->send_cq,
+		.recv_cq = attr->recv_cq,
+		.srq = attr->srq,
+		.cap = attr->cap,
+		.qp_type = attr->qp_type,
+		.sq_sig_all = attr->sq_sig_all,
+		.comp_mask = IBV_QP_INIT_ATTR_PD,
+		.pd = pd,
+	};
+	struct mrc_qp *qp;
+
+	qp = mrc_do_create_qp(pd->context, &attr_ex);
+	if (!qp)
+		return NULL;
+	attr->cap = attr_ex.cap;
+	return &qp->vqp.qp;
+}
+
+struct ibv_qp *mrc_create_qp_ex(struct ibv_context *context,
+				struct ibv_qp_init_attr_ex *attr)
+{
+	struct mrc_qp *qp;
+
+	qp = mrc_do_create_qp(context, attr);
+	if (!qp)
+		return NULL;
+	if (attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) {
+		mrc_set_wr_ops(&qp->vqp.qp_ex, attr->send_ops_flags);
+		qp->vqp.comp_mask |= VERBS_QP_EX;
+	}
+	return &qp->vqp.qp;
+}
+
+int mrc_query_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int attr_mask,
+		 struct ibv_qp_init_attr *init_attr)
+{
+	struct ibv_query_qp cmd = {};
+
+	return ibv_cmd_query_qp(ibqp, attr, attr_mask, init_attr, &cmd,
+				sizeof(cmd));
+}
+
+/*
+ * In RESET both sides start from zero: the kernel its counters, the provider
+ * the ones it owns. Posting waits meanwhile, so that no entry gets in between
+ * the two.
+ */
+static int mrc_reset_qp(struct mrc_qp *qp, struct ibv_qp_attr *attr,
+			int attr_mask)
+{
+	struct ibv_modify_qp cmd = {};
+	int ret;
+
+	pthread_spin_lock(&qp->sq.lock);
+	pthread_spin_lock(&qp->rq.lock);
+	ret = ibv_cmd_modify_qp(&qp->vqp.qp, attr, attr_mask, &cmd,
+				sizeof(cmd));
+	if (!ret) {
+		/* libibverbs does so too, but only after the locks are free. */
+		qp->vqp.qp.state = IBV_QPS_RESET;
+		if (qp->sq.ring.hdr)
+			mrc_ring_produce(&qp->sq.ring, 0);
+		if (qp->rq.ring.hdr)
+			mrc_ring_produce(&qp->rq.ring, 0);
+	}
+	pthread_spin_unlock(&qp->rq.lock);
+	pthread_spin_unlock(&qp->sq.lock);
+	return ret;
+}
+
+int mrc_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int attr_mask)
+{
+	struct ibv_modify_qp cmd = {};
+
+	if ((attr_mask & IBV_QP_STATE) && attr->qp_state == IBV_QPS_RESET)
+		return mrc_reset_qp(to_mqp(ibqp), attr, attr_mask);
+	return ibv_cmd_modify_qp(ibqp, attr, attr_mask, &cmd, sizeof(cmd));
+}
+
+int mrc_destroy_qp(struct ibv_qp *ibqp)
+{
+	struct mrc_qp *qp = to_mqp(ibqp);
+	int ret;
+
+	ret = ibv_cmd_destroy_qp(ibqp);
+	if (ret)
+		return ret;
+	mrc_ring_unmap(&qp->sq.ring);
+	mrc_ring_unmap(&qp->rq.ring);
+	pthread_spin_destroy(&qp->sq.lock);
+	pthread_spin_destroy(&qp->rq.lock);
+	free(qp);
+	return 0;
+}
