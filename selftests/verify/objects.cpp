@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * mrc_verify: objects that no traffic looks at closely - what may be created,
+ * what is refused, in which order things can be destroyed, and what queries
+ * answer.
+ */
+#include <cerrno>
+#include <cstring>
+
+#include "common.h"
+#include "pair.h"
+#include "tests.h"
+
+namespace
+{
+constexpr int rw = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE;
+
+/* A call that has to fail with one of two errors. */
+void refused(bool created, const char *what, int e1, int e2)
+{
+	int err = errno;
+
+	if (created)
+		fail("%s was created", what);
+	if (err != e1 && err != e2)
+		fail("%s was refused with %s", what, std::strerror(err));
+}
+
+void memory_regions(Session &s)
+{
+	Memory mem(4 * 4096);
+	ibv_pd *pd = ibv_alloc_pd(s.dev.ctx());
+
+	if (!pd)
+		fail("ibv_alloc_pd: %s", std::strerror(errno));
+	{
+		/* Any length at any address, and two over the same bytes. */
+		Mr odd(pd, mem.data() + 4095, 4099, rw);
+		Mr one(pd, mem.data() + 4095, 1, rw);
+		Mr none(pd, mem.data() + 1, 0, rw);
+
+		if (odd.rkey() == one.rkey() || one.rkey() == none.rkey())
+			fail("two memory regions have the same key");
+		if (ibv_dealloc_pd(pd) != EBUSY)
+			fail("a PD in use was deallocated");
+	}
+	refused(ibv_reg_mr(pd, mem.data(), 4096, IBV_ACCESS_REMOTE_WRITE),
+		"an MR with remote but no local write", EINVAL, EINVAL);
+	refused(ibv_reg_mr(pd, nullptr, 4096, rw), "an MR of unmapped memory",
+		EFAULT, ENOMEM);
+	int ret = ibv_dealloc_pd(pd);
+
+	if (ret)
+		fail("ibv_dealloc_pd: %s", std::strerror(ret));
+}
+
+void address_handles(Session &s)
+{
+	ibv_ah_attr a{};
+
+	a.is_global = 1;
+	a.port_num = s.dev.port();
+	a.grh.sgid_index = static_cast<uint8_t>(s.dev.gid_index());
+	a.grh.hop_limit = 64;
+	a.grh.dgid = s.dev.gid();
+	ibv_ah *ah = ibv_create_ah(s.dev.pd(), &a);
+
+	if (!ah)
+		fail("ibv_create_ah: %s", std::strerror(errno));
+	int ret = ibv_destroy_ah(ah);
+
+	if (ret)
+		fail("ibv_destroy_ah: %s", std::strerror(ret));
+	a.port_num = 200;
+	refused(ibv_create_ah(s.dev.pd(), &a), "an AH on port 200", EINVAL,
+		ENODEV);
+}
+
+void completion_queues(Session &s)
+{
+	const ibv_device_attr &d = s.dev.attr();
+	ibv_context *ctx = s.dev.ctx();
+
+	refused(ibv_create_cq(ctx, 0, nullptr, nullptr, 0), "a CQ of 0", EINVAL,
+		EINVAL);
+	refused(ibv_create_cq(ctx, d.max_cqe + 1, nullptr, nullptr, 0),
+		"a CQ longer than the limit", EINVAL, EINVAL);
+	refused(ibv_create_cq(ctx, 16, nullptr, nullptr, 1 << 20),
+		"a CQ with a wild vector", EINVAL, EINVAL);
+	if (s.dev.write_only()) {
+		ibv_cq_init_attr_ex a{};
+
+		a.cqe = 16;
+		a.wc_flags = IBV_WC_EX_WITH_CVLAN;
+		refused(ibv_create_cq_ex(ctx, &a), "a CQ with VLAN tags",
+			EOPNOTSUPP, EOPNOTSUPP);
+		a.wc_flags = 0;
+		a.comp_mask = IBV_CQ_INIT_ATTR_MASK_FLAGS;
+		a.flags = IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN;
+		refused(ibv_create_cq_ex(ctx, &a), "a CQ that may overrun",
+			EOPNOTSUPP, EOPNOTSUPP);
+	}
+	Cq cq(s.dev, {});
+
+	for (int n : {1, 1000, 7}) {
+		cq.resize(n);
+		if (cq.get()->cqe < n)
+			fail("CQ resized to %d has %d", n, cq.get()->cqe);
+	}
+	if (!ibv_resize_cq(cq.get(), 0) ||
+	    !ibv_resize_cq(cq.get(), d.max_cqe + 1))
+		fail("a CQ was resized to an impossible length");
+}
+
+void queue_pairs(Session &s)
+{
+	Cq send_cq(s.dev, {}), recv_cq(s.dev, {});
+	Qp qp(s.dev, send_cq, recv_cq, {});
+	const ibv_device_attr &d = s.dev.attr();
+	QpAddress self = qp.address();
+	ibv_qp_attr a{};
+	ibv_qp_init_attr i{};
+
+	if (ibv_destroy_cq(send_cq.get()) != EBUSY)
+		fail("a CQ in use was destroyed");
+	qp.to_init();
+	qp.to_rtr(self, s.t);
+	qp.to_rts(s.t);
+	int ret = ibv_query_qp(qp.get(), &a, 0x1fffff, &i);
+
+	if (ret)
+		fail("ibv_query_qp: %s", std::strerror(ret));
+	if (a.qp_state != IBV_QPS_RTS || a.dest_qp_num != self.qpn ||
+	    a.rq_psn != self.psn || a.timeout != s.t.timeout ||
+	    a.retry_cnt != s.t.retry || a.port_num != s.dev.port() ||
+	    std::memcmp(a.ah_attr.grh.dgid.raw, self.gid, 16) ||
+	    !(a.qp_access_flags & IBV_ACCESS_REMOTE_WRITE))
+		fail("ibv_query_qp does not answer what was set");
+	if (i.qp_type != IBV_QPT_RC || i.send_cq != send_cq.get() ||
+	    i.recv_cq != recv_cq.get() ||
+	    i.cap.max_send_wr < qp.cap().max_send_wr)
+		fail("ibv_query_qp does not answer what was created");
+
+	i = {};
+	i.send_cq = send_cq.get();
+	i.recv_cq = recv_cq.get();
+	i.qp_type = IBV_QPT_RC;
+	i.cap = {static_cast<uint32_t>(d.max_qp_wr) + 1, 1, 1, 1, 0};
+	refused(ibv_create_qp(s.dev.pd(), &i), "a QP with too long a queue",
+		EINVAL, ENOMEM);
+	i.cap = {1, 1, static_cast<uint32_t>(d.max_sge) + 1, 1, 0};
+	refused(ibv_create_qp(s.dev.pd(), &i), "a QP with too many SGEs",
+		EINVAL, EINVAL);
+	if (!s.dev.write_only())
+		return;
+	for (ibv_qp_type t : {IBV_QPT_UD, IBV_QPT_UC, IBV_QPT_RAW_PACKET}) {
+		i.cap = {1, 1, 1, 1, 0};
+		i.qp_type = t;
+		refused(ibv_create_qp(s.dev.pd(), &i),
+			"a QP of a type there is not", EOPNOTSUPP, EPERM);
+	}
+
+	/* The interface that posts operations the device does not have. */
+	ibv_qp_init_attr_ex x{};
+
+	x.send_cq = send_cq.get();
+	x.recv_cq = recv_cq.get();
+	x.qp_type = IBV_QPT_RC;
+	x.cap = {1, 1, 1, 1, 0};
+	x.pd = s.dev.pd();
+	x.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
+	x.send_ops_flags = IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_READ;
+	refused(ibv_create_qp_ex(s.dev.ctx(), &x), "a QP that reads",
+		EOPNOTSUPP, EOPNOTSUPP);
+
+	ibv_srq_init_attr srq{};
+
+	srq.attr = {16, 1, 0};
+	refused(ibv_create_srq(s.dev.pd(), &srq), "a shared receive queue",
+		EOPNOTSUPP, EOPNOTSUPP);
+	refused(ibv_alloc_mw(s.dev.pd(), IBV_MW_TYPE_1), "a memory window",
+		EOPNOTSUPP, EOPNOTSUPP);
+}
+
+void clock_and_ports(Session &s)
+{
+	ibv_device_attr_ex x{};
+	ibv_values_ex before{}, after{};
+
+	if (!s.dev.write_only())
+		return;
+	if (ibv_query_device_ex(s.dev.ctx(), nullptr, &x))
+		fail("ibv_query_device_ex failed");
+	if (x.completion_timestamp_mask != UINT64_MAX ||
+	    x.hca_core_clock != 1000000)
+		fail("the completion clock does not count nanoseconds");
+	before.comp_mask = after.comp_mask = IBV_VALUES_MASK_RAW_CLOCK;
+	if (ibv_query_rt_values_ex(s.dev.ctx(), &before) ||
+	    ibv_query_rt_values_ex(s.dev.ctx(), &after))
+		fail("ibv_query_rt_values_ex failed");
+	if (!before.raw_clock.tv_nsec ||
+	    after.raw_clock.tv_nsec < before.raw_clock.tv_nsec)
+		fail("the device's clock does not go forward");
+	for (uint8_t p = 1; p <= x.orig_attr.phys_port_cnt; p++) {
+		ibv_port_attr a{};
+
+		if (ibv_query_port(s.dev.ctx(), p, &a))
+			fail("cannot query port %u", p);
+		if (a.link_layer != IBV_LINK_LAYER_ETHERNET ||
+		    a.active_mtu > a.max_mtu || a.gid_tbl_len < 1 ||
+		    a.max_msg_sz < 1u << 30)
+			fail("attributes of port %u make no sense", p);
+	}
+}
+} // namespace
+
+void test_objects(Session &s)
+{
+	if (s.client) {
+		memory_regions(s);
+		address_handles(s);
+		completion_queues(s);
+		queue_pairs(s);
+		clock_and_ports(s);
+		drain_async(s.dev);
+	}
+	s.oob.barrier(12);
+}
