@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# One entry for everything; `make help` lists the targets. The work is done by
+# the scripts in selftests/lab, which say at their heads what they do.
+
+LAB := selftests/lab
+
+K ?=
+T ?=
+export K T KVER KDIR DESTDIR RDMA_CORE
+
+.PHONY: all install uninstall demo check check-all check-unit check-fuzz \
+	check-build check-lint check-vm clean distclean help
+
+all:
+	@$(LAB)/install.sh build
+
+install:
+	@$(LAB)/install.sh install
+
+uninstall:
+	@$(LAB)/install.sh uninstall
+
+demo:
+	@$(LAB)/demo.sh
+
+check:
+	@$(LAB)/check.sh unit fuzz build lint vm
+
+check-all:
+	@$(LAB)/check.sh unit fuzz build lint vm-all
+
+check-unit:
+	@$(LAB)/check.sh unit
+
+check-fuzz:
+	@$(LAB)/check.sh fuzz
+
+check-build:
+	@$(LAB)/check.sh build
+
+check-lint:
+	@$(LAB)/check.sh lint
+
+check-vm:
+	@$(LAB)/check.sh vm
+
+# Everything but the guest images and fetched sources, which take minutes.
+clean:
+	@$(LAB)/clean.sh
+
+distclean:
+	@$(LAB)/clean.sh all
+
+help:
+	@echo 'On this machine, for the kernel it runs:'
+	@echo '  make               build the module and the rdma-core provider'
+	@echo '  make install       install both (root)'
+	@echo '  make uninstall     remove both (root)'
+	@echo 'In an emulated machine; Debian 12 or 13, root; the rest is set up:'
+	@echo '  make demo          two hosts, four planes, ib_write_bw, a plane cut'
+	@echo '  make check         all checks: about 45 minutes on two cores'
+	@echo '  make check-unit    engine: unit and property tests (native)'
+	@echo '  make check-fuzz    engine: libFuzzer targets, 60 s each (native)'
+	@echo '  make check-build   module for Linux 6.1, 6.12, 7.2; sparse; provider'
+	@echo '  make check-lint    checkpatch, clang-tidy, shellcheck, licences'
+	@echo '  make check-vm K=6.12 T=PATTERN   test scripts in a guest'
+	@echo '  make check-all     make check, with the scripts on every kernel'
+	@echo '  make clean         remove what was built, keep the guest images'
+	@echo '  make distclean     remove these as well'

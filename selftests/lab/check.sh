@@ -1,0 +1,312 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# The project's checks. Every stage runs whatever became of the others; the
+# last line sums up all they counted.
+#
+# usage: check.sh PART...
+#   unit    engine: unit and property tests, ASan and UBSan
+#   fuzz    libFuzzer targets, 60 s each
+#   build   module for every kernel with -Werror, sparse, provider, guest tools
+#   lint    checkpatch, clang-tidy, shellcheck, licence lines, the lab's own test
+#   vm      selftests/net in a guest; K=KERNEL and T=PATTERN narrow it
+#   vm-all  the same on every kernel
+set -euo pipefail
+. "$(dirname "$0")/common.sh"
+
+[ $# -gt 0 ] || lab_die "usage: check.sh unit|fuzz|build|lint|vm|vm-all ..."
+wants() {
+	local p
+	for p in "${parts[@]}"; do
+		[ "$p" != "$1" ] || return 0
+	done
+	return 1
+}
+parts=("$@")
+for p in "${parts[@]}"; do
+	case $p in
+	unit | fuzz | build | lint | vm | vm-all) ;;
+	*) lab_die "unknown part '$p'" ;;
+	esac
+done
+k=${K:-$DEFAULT_KERNEL}
+known_kernel "$k"
+
+mkdir -p "$BUILD/check"
+work=$(mktemp -d "$BUILD/check/run.XXXXXX")
+log_dir=$BUILD/check/logs
+mkdir -p "$work/counts" "$log_dir"
+finish() {
+	local running
+	running=$(jobs -p)
+	# shellcheck disable=SC2086 # process numbers
+	[ -z "$running" ] || kill $running 2>/dev/null || true
+	rm -rf "$work"
+}
+trap finish EXIT
+trap 'exit 130' INT TERM
+
+count() { # STAGE PASSED FAILED SKIPPED
+	echo "$2 $3 $4" >>"$work/counts/$1"
+}
+
+# Runs a command as one check: passes or fails as a whole.
+stage() { # NAME COMMAND...
+	local name=$1 since=$SECONDS log=$log_dir/$1.log
+	shift
+	if "$@" >"$log" 2>&1 </dev/null; then
+		count "$name" 1 0 0
+		echo "PASS $name ($((SECONDS - since)) s)"
+	else
+		count "$name" 0 1 0
+		echo "FAIL $name ($((SECONDS - since)) s); log: ${log#"$TOP"/}"
+		grep -v -E '^[0-9]+ warnings? generated' "$log" | tail -n 60 | sed 's/^/    /'
+	fi
+}
+
+# --- native ------------------------------------------------------------------
+# Runs a CMake project's tests and takes the figures from CTest's own report.
+native() { # NAME SOURCEDIR PARALLEL
+	local name=$1 source=$2 dir=$BUILD/$1 since=$SECONDS log=$log_dir/$1.log
+	local tests failures skipped attrs status=0
+	if [ ! -f "$source/CMakeLists.txt" ]; then
+		count "$name" 0 1 0
+		echo "FAIL $name: ${source#"$TOP"/} is not there"
+		return
+	fi
+	if ! { "$LAB_DIR/setup.sh" native &&
+		cmake -S "$source" -B "$dir" -G Ninja -DCMAKE_EXPORT_COMPILE_COMMANDS=ON &&
+		low ninja -C "$dir" -k 0 -j2; } >"$log" 2>&1 </dev/null; then
+		count "$name" 0 1 0
+		echo "FAIL $name: does not build; log: ${log#"$TOP"/}"
+		grep -E -A4 'error|FAILED' "$log" | head -n 40 | sed 's/^/    /' || true
+	fi
+	[ -f "$dir/build.ninja" ] || return 0
+	rm -f "$dir/junit.xml"
+	(cd "$dir" && ctest -j "$3" --output-on-failure --output-junit junit.xml) \
+		>>"$log" 2>&1 </dev/null || status=$?
+	attrs=$(head -n 12 "$dir/junit.xml" 2>/dev/null | tr '\n\t' '  ')
+	tests=$(sed -n 's/.*<testsuite[^>]* tests="\([0-9]*\)".*/\1/p' <<<"$attrs")
+	failures=$(sed -n 's/.*<testsuite[^>]* failures="\([0-9]*\)".*/\1/p' <<<"$attrs")
+	skipped=$(sed -n 's/.*<testsuite[^>]* skipped="\([0-9]*\)".*/\1/p' <<<"$attrs")
+	if [ -z "$tests" ] || [ "$tests" = 0 ]; then
+		count "$name" 0 1 0
+		echo "FAIL $name: ran no test; log: ${log#"$TOP"/}"
+		return
+	fi
+	# A status that says failure with no failure counted is one of its own.
+	[ "$status" = 0 ] || [ "$failures" != 0 ] || failures=1 tests=$((tests + 1))
+	count "$name" $((tests - failures - skipped)) "$failures" "$skipped"
+	echo "$([ "$failures" = 0 ] && echo PASS || echo FAIL) $name:" \
+		"$((tests - failures - skipped)) passed, $failures failed," \
+		"$skipped skipped ($((SECONDS - since)) s)"
+	grep -E '\*\*\*(Skipped|Not Run)' "$log" | sed 's/^/    /' || true
+	if [ "$failures" != 0 ]; then
+		grep -E -A25 '\*\*\*(Failed|Timeout|Exception|Not Run)' "$log" |
+			head -n 120 | sed 's/^/    /' || true
+		sed -n '/The following tests FAILED/,$p' "$log" | sed 's/^/    /'
+	fi
+}
+
+# --- lint --------------------------------------------------------------------
+repo_files() { # the files of the repository, also those not added yet
+	(cd "$TOP" && git ls-files -co --exclude-standard 2>/dev/null ||
+		find . -type f ! -path './build/*' ! -path './.git/*' -printf '%P\n')
+}
+
+checkpatch() {
+	"$LAB_DIR/fetch.sh" checkpatch
+	cd "$TOP"
+	repo_files | grep -E '^(drivers|providers|include)/.*\.[ch]$' |
+		xargs -r perl "$LAB/checkpatch/scripts/checkpatch.pl" --no-tree \
+			--show-types --terse --no-summary --file --max-line-length=100 \
+			--ignore LINUX_VERSION_CODE,FILE_PATH_CHANGES \
+			>"$work/checkpatch.out" || true
+	judge_checkpatch <"$work/checkpatch.out"
+}
+
+# Passes what checkpatch says through the list of what it says wrongly here.
+judge_checkpatch() {
+	local line path type t pattern rc=0 i
+	local -a types=() patterns=() used=()
+	while read -r t pattern _; do
+		case $t in '' | '#'*) continue ;; esac
+		types+=("$t") patterns+=("$pattern") used+=('')
+	done <"$LAB_DIR/checkpatch-allowed"
+	while IFS= read -r line; do
+		[[ $line =~ ^([^:]+):[0-9]+:\ (ERROR|WARNING):([A-Z0-9_]+): ]] || {
+			[ -z "$line" ] || { echo "$line"; rc=1; }
+			continue
+		}
+		path=${BASH_REMATCH[1]} type=${BASH_REMATCH[3]}
+		for i in "${!types[@]}"; do
+			# shellcheck disable=SC2053 # a pattern is wanted
+			if [ "$type" = "${types[i]}" ] && [[ $path == ${patterns[i]} ]]; then
+				used[i]=1
+				continue 2
+			fi
+		done
+		echo "$line"
+		rc=1
+	done
+	for i in "${!types[@]}"; do
+		[ -n "${used[i]}" ] || {
+			echo "checkpatch-allowed: ${types[i]} ${patterns[i]} matches nothing any more"
+			rc=1
+		}
+	done
+	return $rc
+}
+
+clang_tidy() {
+	local list=$work/tidy-files tree ib=$BUILD/check/include rc=0
+	"$LAB_DIR/setup.sh" native lint
+	for d in unit fuzz; do
+		[ ! -f "$TOP/selftests/$d/CMakeLists.txt" ] ||
+			[ -f "$BUILD/$d/compile_commands.json" ] ||
+			cmake -S "$TOP/selftests/$d" -B "$BUILD/$d" -G Ninja \
+				-DCMAKE_EXPORT_COMPILE_COMMANDS=ON
+	done
+	cd "$TOP"
+	for d in unit fuzz; do
+		repo_files | grep -E "^selftests/$d/.*\.cpp$" >"$list" || true
+		xargs -r -a "$list" -n 1 -P 2 nice clang-tidy --quiet -p "$BUILD/$d" \
+			--extra-arg=-Wno-unknown-warning-option || rc=1
+	done
+	# The guests' programs are compiled in the guests' tree; of its headers
+	# only the verbs ones are foreign to this machine.
+	repo_files | grep -E '^(selftests|userspace-tools)/.*\.cpp$' |
+		grep -v -E '^selftests/(unit|fuzz)/' >"$list" || true
+	if [ -s "$list" ]; then
+		tree=$(kernel_tree "$DEFAULT_KERNEL")
+		"$LAB_DIR/image.sh" "$DEFAULT_KERNEL"
+		mkdir -p "$ib"
+		ln -sfn "$tree/usr/include/infiniband" "$ib/infiniband"
+		ln -sfn "$tree/usr/include/rdma" "$ib/rdma"
+		xargs -r -a "$list" -P 2 -I FILE nice clang-tidy --quiet FILE -- \
+			-std=c++20 -isystem "$ib" -I"$TOP/include/uapi" || rc=1
+	fi
+	return $rc
+}
+
+shell_check() {
+	"$LAB_DIR/setup.sh" lint
+	cd "$TOP"
+	{
+		repo_files | grep -E '\.sh$'
+		echo .ci/run
+	} | xargs -r shellcheck -x -S warning -P SCRIPTDIR &&
+		shellcheck -s sh -S warning selftests/lab/guest/initramfs-init
+}
+
+# Every file says its licence; the licences themselves and test data cannot.
+licences() {
+	local bad
+	cd "$TOP"
+	bad=$(repo_files | grep -v -E '^(LICENSES/|selftests/fuzz/corpus/)|\.(bin|pcap)$' |
+		while read -r f; do
+			[ ! -f "$f" ] || [ ! -s "$f" ] ||
+				head -n 5 "$f" | grep -q 'SPDX-License-Identifier: ' || echo "$f"
+		done)
+	[ -z "$bad" ] || {
+		printf 'no SPDX line:\n%s\n' "$bad"
+		return 1
+	}
+}
+
+# --- order -------------------------------------------------------------------
+export CI=${CI:-}
+since_all=$SECONDS
+images=()
+if wants build || wants vm-all; then
+	images=(6.12 7.2 6.1)
+elif wants vm || wants lint; then
+	images=(6.12)
+	[ "$k" = 6.12 ] || images+=("$k")
+fi
+image_job=''
+if [ "${#images[@]}" -gt 0 ]; then
+	# The download and unpacking of the images leaves the processor for the
+	# native tests.
+	"$LAB_DIR/setup.sh" vm || true
+	for i in "${images[@]}"; do
+		"$LAB_DIR/image.sh" "$i" || true
+	done >"$work/images.log" 2>&1 &
+	image_job=$!
+fi
+
+if wants unit; then
+	native unit "$TOP/selftests/unit" 2
+fi
+
+if [ -n "$image_job" ]; then
+	wait "$image_job" || true
+	sed 's/^/    /' "$work/images.log"
+fi
+
+fuzz_job=''
+if wants fuzz; then
+	# Fuzzers count seconds, not work: let them run beside the compilers,
+	# but not beside guests, whose time-outs are real.
+	native fuzz "$TOP/selftests/fuzz" 2 >"$work/fuzz.out" 2>&1 &
+	fuzz_job=$!
+fi
+if wants build; then
+	for i in "${KERNELS[@]}"; do
+		stage "build-$i" "$LAB_DIR/module.sh" "$i"
+	done
+	stage sparse "$LAB_DIR/module.sh" 6.12 --sparse
+	stage provider "$LAB_DIR/provider.sh"
+	stage tools "$LAB_DIR/tools.sh"
+fi
+if wants lint; then
+	stage checkpatch checkpatch
+	stage shellcheck shell_check
+	stage licences licences
+	stage lab-selftest "$LAB_DIR/selftest.sh"
+	stage clang-tidy clang_tidy
+fi
+if [ -n "$fuzz_job" ]; then
+	wait "$fuzz_job" || true
+	cat "$work/fuzz.out"
+fi
+
+vm() { # KERNEL
+	local ok=1
+	if wants build; then
+		# Built and judged above; without the results there is no run.
+		[ -e "$LAB/$1/mrc.ko" ] || ok=''
+	else
+		"$LAB_DIR/module.sh" "$1" && "$LAB_DIR/provider.sh" &&
+			"$LAB_DIR/tools.sh" || ok=''
+	fi
+	if [ -z "$ok" ]; then
+		count "net-$1" 0 1 0
+		echo "FAIL net [$1]: not run, the build failed"
+		return
+	fi
+	rm -f "$work/net-counts"
+	"$LAB_DIR/run-tests.sh" -k "$1" -c "$work/net-counts" "${T:-}" || true
+	if [ -s "$work/net-counts" ]; then
+		# shellcheck disable=SC2046 # three numbers
+		count "net-$1" $(cat "$work/net-counts")
+	else
+		count "net-$1" 0 1 0
+		echo "FAIL net [$1]: no result"
+	fi
+}
+if wants vm-all; then
+	for i in "${KERNELS[@]}"; do
+		vm "$i"
+	done
+elif wants vm; then
+	vm "$k"
+fi
+
+echo "all stages: $((SECONDS - since_all)) s"
+cat "$work"/counts/* | awk '
+	{ p += $1; f += $2; s += $3 }
+	END {
+		printf "%d passed, %d failed, %d skipped\n", p, f, s
+		exit f > 0
+	}'

@@ -1,0 +1,18 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# Removes what was built; with "all" also guest images and fetched sources.
+set -euo pipefail
+. "$(dirname "$0")/common.sh"
+
+[ -d "$BUILD" ] || exit 0
+# A mount below would be followed by rm: there is none outside of our own mount
+# namespaces, and --one-file-system keeps it harmless if there ever is.
+if [ "${1:-}" = all ]; then
+	rm -rf --one-file-system "$BUILD"
+else
+	find "$BUILD" -mindepth 1 -maxdepth 1 ! -name lab -exec rm -rf --one-file-system {} +
+	[ ! -d "$LAB" ] || find "$LAB" -mindepth 1 -maxdepth 1 \
+		! -name trees ! -name rdma-core ! -name checkpatch ! -name 'apt-*' \
+		-exec rm -rf --one-file-system {} +
+fi

@@ -1,0 +1,165 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# Names, paths and small helpers that every lab script shares. Sourced, never
+# run. Nothing here has a side effect beyond setting variables.
+# shellcheck disable=SC2034 # the variables are for the scripts that source us
+
+LAB_DIR=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+TOP=$(cd "$LAB_DIR/../.." && pwd)
+BUILD=$TOP/build
+LAB=$BUILD/lab
+TREES=$LAB/trees
+LOGS=$LAB/logs
+
+# The kernels the project keeps building and testing, oldest first. The names
+# are families; the exact version is whatever Debian serves.
+KERNELS=(6.1 6.12 7.2)
+DEFAULT_KERNEL=6.12
+
+lab_note() { printf '[lab] %s\n' "$*" >&2; }
+lab_die() {
+	printf '[lab] error: %s\n' "$*" >&2
+	exit 1
+}
+
+need_root() {
+	[ "$(id -u)" = 0 ] || lab_die "$1 must be run as root"
+}
+
+known_kernel() {
+	local k
+	for k in "${KERNELS[@]}"; do
+		[ "$k" = "$1" ] && return 0
+	done
+	lab_die "unknown kernel '$1' (known: ${KERNELS[*]})"
+}
+
+# Directory of the tree that holds the image, headers and compiler of kernel
+# $1. The 6.12 one is also the user land of every guest.
+kernel_tree() {
+	case $1 in
+	6.12) echo "$TREES/trixie" ;;
+	*) echo "$TREES/linux-$1" ;;
+	esac
+}
+
+# Exact version (uname -r) of kernel family $1, from its tree.
+kernel_version() {
+	cat "$(kernel_tree "$1")/.lab-kernel-version"
+}
+
+# Runs its arguments at low priority: a build must not starve a guest that is
+# being timed on the same two cores.
+low() { nice -n 10 "$@"; }
+
+# Debian code name of this machine (bookworm, trixie, ...).
+host_codename() (
+	# shellcheck disable=SC1091
+	. /etc/os-release
+	[ "${ID:-}" = debian ] || exit 1
+	echo "${VERSION_CODENAME:-}"
+)
+
+# "URI SUITE" of every package source in this machine's own apt configuration.
+# Works before the first `apt-get update`, and asks no network.
+host_apt_sources() {
+	apt-get --print-uris update 2>/dev/null |
+		sed -n "s|^'\(.*\)/dists/\([^/']*\)/InRelease'.*|\1 \2|p"
+}
+
+# The Debian mirror this machine uses. Other archives may use Debian's suite
+# names: Debian's own is the one that has the -updates suite too, or whose path
+# says so.
+debian_mirror() {
+	local codename found
+	codename=$(host_codename) || codename=stable
+	found=$(host_apt_sources | awk -v c="$codename" '
+		$2 == c || $2 == "stable" { uri[++n] = $1 }
+		$2 == c "-updates" || $2 == "stable-updates" { score[$1] += 2 }
+		END {
+			for (i = 1; i <= n; i++) {
+				s = score[uri[i]] + (uri[i] ~ /\/debian$/)
+				if (s > best) { best = s; pick = uri[i] }
+			}
+			print pick
+		}')
+	[ -n "$found" ] ||
+		lab_die "no Debian mirror found in this machine's apt configuration"
+	echo "$found"
+}
+
+# The security archive this machine uses; empty when it has none configured.
+debian_security_mirror() {
+	host_apt_sources | awk '$2 ~ /-security$/ && $1 ~ /debian/ { print $1; exit }'
+}
+
+# Waits until command "$@" succeeds, at most $1 tenths of a second.
+wait_until() {
+	local left=$1
+	shift
+	until "$@"; do
+		left=$((left - 1))
+		[ "$left" -gt 0 ] || return 1
+		sleep 0.1
+	done
+}
+
+# in_tree TREE [HOSTDIR:GUESTDIR]... -- COMMAND...
+# Runs COMMAND inside the Debian tree with /proc and /dev mounted (objtool of
+# 7.x reads /proc) and the named host directories bound. All mounts live in a
+# mount namespace of their own and vanish with it.
+in_tree() {
+	local tree=$1 binds=()
+	shift
+	while [ "$1" != -- ]; do
+		binds+=("$1")
+		mkdir -p "$tree/${1#*:}"
+		shift
+	done
+	shift
+	# shellcheck disable=SC2016 # expanded by the inner shell
+	low unshare --mount --propagation private bash -c '
+		set -e
+		tree=$1; n=$2; shift 2
+		mount -t proc proc "$tree/proc"
+		mount --bind /dev "$tree/dev"
+		mount -t tmpfs tmpfs "$tree/tmp"
+		while [ "$n" -gt 0 ]; do
+			mount --bind "${1%%:*}" "$tree/${1#*:}"
+			shift; n=$((n - 1))
+		done
+		exec chroot "$tree" /usr/bin/env -i \
+			PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
+			HOME=/root LC_ALL=C "$@"' in_tree \
+		"$tree" "${#binds[@]}" "${binds[@]}" "$@"
+}
+
+# mirror_sources DEST PATH...
+# Keeps DEST a copy of the named paths of the repository: changed files are
+# copied (with their times, so that make sees what is new), files that are
+# gone from the repository are removed, build products in DEST are left alone.
+mirror_sources() {
+	local dest=$1 f list
+	shift
+	mkdir -p "$dest"
+	list=$(cd "$TOP" && find "$@" -type f ! -name '*.o' ! -name '*.ko' \
+		! -name '.*.cmd' ! -name '*.mod' ! -name '*.mod.c' \
+		! -name modules.order ! -name Module.symvers 2>/dev/null |
+		sort) || true
+	if [ -f "$dest/.mirrored" ]; then
+		comm -23 "$dest/.mirrored" <(printf '%s\n' "$list") |
+			while read -r f; do rm -f "$dest/$f"; done
+	fi
+	while read -r f; do
+		[ -n "$f" ] || continue
+		cmp -s "$TOP/$f" "$dest/$f" || {
+			mkdir -p "$dest/$(dirname "$f")"
+			cp -p "$TOP/$f" "$dest/$f.lab-new"
+			mv "$dest/$f.lab-new" "$dest/$f"
+			# A restored older file must still look changed to make.
+			touch "$dest/$f"
+		}
+	done <<<"$list"
+	printf '%s\n' "$list" >"$dest/.mirrored"
+}

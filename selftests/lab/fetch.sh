@@ -1,0 +1,74 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# Fetches sources from Debian 13's archive into build/lab, once:
+#
+#   rdma-core    build/lab/rdma-core/src     unpacked, not patched by us
+#   checkpatch   build/lab/checkpatch/       scripts/checkpatch.pl and its lists
+#
+# usage: fetch.sh rdma-core|checkpatch
+set -euo pipefail
+. "$(dirname "$0")/common.sh"
+
+apt_dir=$LAB/apt-trixie
+apt_opts=(-o "Dir::Etc::SourceList=$apt_dir/sources.list"
+	-o Dir::Etc::SourceParts=/dev/null
+	-o "Dir::State::Lists=$apt_dir/lists"
+	-o Dir::State::status=/dev/null
+	-o Dir::Cache::pkgcache= -o Dir::Cache::srcpkgcache=
+	-o "Dir::Cache::archives=$apt_dir/archives"
+	-o Acquire::Retries=3 -o APT::Sandbox::User=root
+	-o Acquire::Languages=none -o Debug::NoLocking=1)
+
+update_lists() {
+	local mirror opt='[signed-by=/usr/share/keyrings/debian-archive-keyring.gpg]'
+	mirror=$(debian_mirror)
+	mkdir -p "$apt_dir/lists/partial" "$apt_dir/archives/partial"
+	{
+		echo "deb $opt $mirror trixie main"
+		echo "deb-src $opt $mirror trixie main"
+	} >"$apt_dir/sources.list"
+	apt-get "${apt_opts[@]}" -qq update ||
+		lab_die "the package lists of Debian 13 cannot be fetched"
+}
+
+mkdir -p "$LAB"
+exec 6>"$LAB/.fetch-lock"
+flock 6
+
+case ${1:-} in
+rdma-core)
+	dest=$LAB/rdma-core
+	[ ! -f "$dest/.fetched" ] || exit 0
+	update_lists
+	rm -rf "$dest"
+	mkdir -p "$dest/dl" "$dest/src"
+	# The upstream tarball is all it takes: Debian's own patches do not touch
+	# what a provider is built from.
+	(cd "$dest/dl" && apt-get "${apt_opts[@]}" -qq source --download-only \
+		--tar-only rdma-core) || lab_die "rdma-core's source cannot be fetched"
+	tar -x -f "$dest"/dl/rdma-core_*.orig.tar.* -C "$dest/src" --strip-components=1
+	touch "$dest/.fetched"
+	lab_note "rdma-core source: $(basename "$dest"/dl/*.orig.tar.*)"
+	;;
+checkpatch)
+	dest=$LAB/checkpatch
+	[ ! -f "$dest/.fetched" ] || exit 0
+	update_lists
+	rm -rf "$dest"
+	mkdir -p "$dest/dl"
+	(cd "$dest/dl" && apt-get "${apt_opts[@]}" -qq download linux-source-6.12)
+	# Three small files of a large archive: tar stops after them, and what
+	# feeds it complains about the closed pipe.
+	dpkg-deb --fsys-tarfile "$dest"/dl/linux-source-6.12_*.deb 2>/dev/null |
+		tar -xO --wildcards './usr/src/linux-source-6.12.tar.xz' |
+		xz -dc | tar -x -C "$dest" --strip-components=1 \
+		--occurrence=1 linux-source-6.12/scripts/checkpatch.pl \
+		linux-source-6.12/scripts/const_structs.checkpatch \
+		linux-source-6.12/scripts/spelling.txt 2>/dev/null || true
+	[ -s "$dest/scripts/checkpatch.pl" ] || lab_die "no checkpatch.pl in linux-source-6.12"
+	rm -rf "$dest/dl"
+	touch "$dest/.fetched"
+	;;
+*) lab_die "usage: fetch.sh rdma-core|checkpatch" ;;
+esac

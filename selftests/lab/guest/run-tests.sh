@@ -1,0 +1,134 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# Runs TAP scripts in the guest, one after the other, and adds to each two
+# checks of its own: that the kernel log stayed clean, and that the script left
+# nothing behind. Marker lines tell the host which script is speaking.
+#
+# A script may say in comment lines near its top:
+#   # timeout: SECONDS        how long it may take (default 300)
+#   # kmsg-ok: REGEX          kernel messages it provokes on purpose
+#
+# usage: run-tests.sh SCRIPT...   (paths under /mrc)
+set -uo pipefail
+here=/mrc/selftests/lab/guest
+
+header() { # KEY SCRIPT
+	sed -n "1,40s/^# $1: *//p" "$2"
+}
+
+# Tunnel modules make these in every namespace, nobody's test does.
+fallback_netdevs='^(lo|sit0|tunl0|gre0|gretap0|erspan0|ip_vti0|ip6_vti0|ip6tnl0|ip6gre0)$'
+
+# Every script runs in a session of its own, so what is in none of the sessions
+# that were there before, and not in ours, is the script's. Kernel threads are
+# children of process 2.
+processes() {
+	ps -e -o pid=,ppid=,sid=,comm= >/run/lab-ps
+	awk -v me="$(ps -o sid= -p $$ | xargs)" '
+		$1 != 2 && $2 != 2 && $3 != me { print $1, $4 }' /run/lab-ps
+}
+
+new_processes() {
+	processes | awk 'NR == FNR { old[$1]; next } !($1 in old)' /run/lab-processes -
+}
+
+netdevs() {
+	local d
+	for d in /sys/class/net/*; do
+		d=${d##*/}
+		[[ $d =~ $fallback_netdevs ]] || [ "$d" = bonding_masters ] || echo "$d"
+	done
+}
+
+leftovers() {
+	local found d
+	found=$(ip netns list)
+	[ -z "$found" ] || echo "namespaces: $found"
+	for d in /sys/class/infiniband/*; do
+		[ ! -e "$d" ] || echo "rdma device: ${d##*/}"
+	done
+	found=$(netdevs)
+	[ -z "$found" ] || echo "network devices: $found"
+	found=$(new_processes)
+	[ -z "$found" ] || echo "processes: $found"
+}
+
+nothing_left() { [ -z "$(leftovers)" ]; }
+
+unloaded() {
+	[ ! -d /sys/module/mrc ] || modprobe -r mrc 2>/run/lab-unload
+}
+
+# Removes what a script left, so that the next one is judged for itself.
+clean_up() {
+	local x
+	new_processes | while read -r x _; do
+		kill -9 "$x" 2>/dev/null
+	done
+	for x in /sys/class/infiniband/*; do
+		[ ! -e "$x" ] || rdma link del "${x##*/}" 2>/dev/null
+	done
+	ip netns list | awk '{ print $1 }' | while read -r x; do
+		ip netns del "$x"
+	done
+	netdevs | while read -r x; do
+		[ ! -e "/sys/class/net/$x" ] || ip link del "$x" 2>/dev/null
+	done
+}
+
+poll() { # SECONDS COMMAND...
+	local end=$((SECONDS + $1))
+	shift
+	until "$@"; do
+		[ "$SECONDS" -lt "$end" ] || return 1
+		sleep 0.1
+	done
+}
+
+report() { # DESCRIPTION TROUBLE
+	if [ -z "$2" ]; then
+		echo "LAB-RESULT ok $1"
+	else
+		printf '%s\n' "$2" | sed 's/^/# /'
+		echo "LAB-RESULT not ok $1"
+	fi
+}
+
+for script in "$@"; do
+	name=$(basename "$script" .sh)
+	limit=$(header timeout "/mrc/$script" | head -n1)
+	limit=${limit:-300}
+	processes >/run/lab-processes
+	dmesg -C
+	echo "<6>lab: begin $name" >/dev/kmsg
+	started=$SECONDS
+	echo "LAB-BEGIN $name"
+	(cd /mrc && exec timeout --kill-after=10 "$limit" setsid --wait bash "/mrc/$script") \
+		</dev/null 2>&1
+	rc=$?
+	echo
+	[ "$rc" != 124 ] && [ "$rc" != 137 ] || echo "# the script was stopped after $limit s"
+
+	poll 10 nothing_left
+	left=$(leftovers)
+	report "nothing left behind" "$left"
+	[ -z "$left" ] || clean_up
+	poll 5 unloaded
+	left=$(unloaded || echo "rmmod: $(cat /run/lab-unload)")
+	[ -z "$left" ] || report "the module can be unloaded" "$left"
+
+	dmesg >"/out/$name.dmesg"
+	{
+		header kmsg-ok "/mrc/$script"
+		cat "$here/kmsg-tolerated"
+	} >/run/lab-tolerated
+	bad=$(
+		{
+			dmesg --notime --level=emerg,alert,crit,err,warn
+			dmesg --notime | grep -E -f "$here/kernel-trouble"
+		} | sort -u | grep -v -E -f /run/lab-tolerated | head -n 40
+	)
+	report "kernel log clean" "$bad"
+	echo "LAB-END $name $rc $((SECONDS - started))"
+done

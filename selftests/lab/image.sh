@@ -1,0 +1,117 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# Makes the Debian trees under build/lab/trees:
+#
+#   trixie      kernel 6.12, its headers and compiler, the user land of every
+#               guest, and what rdma-core and the C++ tools are built with
+#   linux-6.1   kernel, headers and compiler of Debian 12
+#   linux-7.2   the same of the newest kernel in trixie-backports
+#
+# A tree is rebuilt when what it is made from (this file's lists) changes;
+# otherwise this returns at once. Needs root.
+#
+# usage: image.sh KERNEL...
+set -euo pipefail
+. "$(dirname "$0")/common.sh"
+
+[ $# -gt 0 ] || lab_die "usage: image.sh KERNEL... (${KERNELS[*]})"
+
+kernel_packages="linux-image-amd64 linux-headers-amd64 gcc make kmod"
+guest_packages="iproute2 rdma-core ibverbs-utils ibverbs-providers
+	rdmacm-utils perftest python3-pyverbs python3 iperf3 busybox-static
+	ethtool tcpdump iputils-ping procps nftables util-linux"
+build_packages="g++ cmake ninja-build pkg-config libnl-3-dev
+	libnl-route-3-dev libudev-dev libibverbs-dev librdmacm-dev dpkg-dev
+	sparse perl"
+
+tree_suite() { # KERNEL
+	case $1 in
+	6.1) echo bookworm ;;
+	*) echo trixie ;;
+	esac
+}
+
+tree_packages() { # KERNEL
+	case $1 in
+	6.12) echo "$kernel_packages $guest_packages $build_packages" ;;
+	*) echo "$kernel_packages" ;;
+	esac
+}
+
+sources() { # KERNEL
+	local suite mirror security
+	suite=$(tree_suite "$1")
+	mirror=$(debian_mirror)
+	security=$(debian_security_mirror)
+	echo "deb $mirror $suite main"
+	echo "deb $mirror $suite-updates main"
+	[ -z "$security" ] || echo "deb $security $suite-security main"
+	case $1 in
+	6.12) echo "deb-src $mirror $suite main" ;;
+	7.2) echo "deb $mirror $suite-backports main" ;;
+	esac
+}
+
+# What decides the content of a tree, apart from the day it is made.
+recipe() { # KERNEL
+	echo "format 1"
+	tree_suite "$1"
+	tree_packages "$1"
+}
+
+make_tree() { # KERNEL
+	local k=$1 tree stamp new suite pkgs opts=() proxy
+	tree=$(kernel_tree "$k")
+	stamp=$(recipe "$k" | sha256sum | cut -c1-16)
+	[ "$(cat "$tree/.lab-stamp" 2>/dev/null)" = "$stamp" ] && return 0
+
+	need_root "making guest images"
+	mkdir -p "$TREES" "$LOGS"
+	exec 8>"$TREES/.$(basename "$tree").lock"
+	flock 8
+	# Somebody else may have made it while we waited.
+	[ "$(cat "$tree/.lab-stamp" 2>/dev/null)" = "$stamp" ] && return 0
+
+	suite=$(tree_suite "$k")
+	pkgs=$(tree_packages "$k" | tr -s ' \n\t' ,)
+	new=$tree.new
+	rm -rf --one-file-system "$new"
+	[ "$k" != 7.2 ] || opts+=(--setup-hook='mkdir -p "$1/etc/apt/preferences.d"
+		printf "Package: linux-*\nPin: release n=trixie-backports\nPin-Priority: 990\n" \
+			>"$1/etc/apt/preferences.d/kernel"')
+	proxy=$(apt-config dump 2>/dev/null | grep -E '^Acquire::https?::Proxy ' || true)
+	[ -z "$proxy" ] || opts+=(--aptopt="$proxy")
+
+	lab_note "making the tree for kernel $k (Debian $suite); log: ${LOGS#"$TOP"/}/image-$k.log"
+	# The guests boot without the distribution's initramfs: do not build it.
+	if ! sources "$k" | INITRD=No low mmdebstrap --variant=minbase \
+		--mode=root --format=directory --include="${pkgs%,}" \
+		--aptopt='Acquire::Retries "3"' \
+		--aptopt='APT::Install-Recommends "false"' \
+		--dpkgopt='path-exclude=/usr/share/man/*' \
+		--dpkgopt='path-exclude=/usr/share/doc/*' \
+		--dpkgopt='path-exclude=/usr/share/locale/*' \
+		--dpkgopt=force-confold \
+		"${opts[@]}" "$suite" "$new" - </dev/stdin \
+		>"$LOGS/image-$k.log" 2>&1; then
+		tail -n 15 "$LOGS/image-$k.log" >&2
+		lab_die "mmdebstrap failed for kernel $k"
+	fi
+	# shellcheck disable=SC2012 # version names hold nothing odd
+	ls "$new/usr/lib/modules" | sort -V | tail -n1 >"$new/.lab-kernel-version"
+	mkdir -p "$new/mnt/lab" "$new/mrc"
+	echo "$stamp" >"$new/.lab-stamp"
+	rm -rf --one-file-system "$tree"
+	mv "$new" "$tree"
+	flock -u 8
+	lab_note "kernel $k is $(kernel_version "$k")"
+}
+
+"$LAB_DIR/setup.sh" vm
+for k in "$@"; do
+	known_kernel "$k"
+done
+for k in "$@"; do
+	make_tree "$k"
+done

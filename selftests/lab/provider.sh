@@ -1,0 +1,128 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# Builds the rdma-core provider inside the source tree of Debian 13's
+# rdma-core, the way a provider that is part of rdma-core is built.
+#
+# usage: provider.sh          in the guests' tree; result in build/lab/guest
+#        provider.sh --host   with this machine's compiler; result in build/host
+# Result: DIR/libibverbs/*.so (plug-in), DIR/libibverbs.d/*.driver and, when
+# the provider is a library of its own too, DIR/lib/. Warnings are errors.
+set -euo pipefail
+. "$(dirname "$0")/common.sh"
+
+host=
+case ${1:-} in
+'') ;;
+--host) host=1 ;;
+*) lab_die "usage: provider.sh [--host]" ;;
+esac
+[ -f "$TOP/providers/mrc/CMakeLists.txt" ] ||
+	lab_die "providers/mrc/CMakeLists.txt does not exist"
+[ -n "$host" ] || need_root "building the provider in the lab"
+
+pristine=$LAB/rdma-core/src
+if [ -n "$host" ] && [ -n "${RDMA_CORE:-}" ]; then
+	[ -f "$RDMA_CORE/kernel-headers/CMakeLists.txt" ] ||
+		lab_die "RDMA_CORE=$RDMA_CORE is not rdma-core's source"
+	pristine=$(realpath "$RDMA_CORE")
+else
+	"$LAB_DIR/fetch.sh" rdma-core
+fi
+if [ -n "$host" ]; then
+	dir=$BUILD/host
+	log=$BUILD/host/provider.log
+else
+	"$LAB_DIR/image.sh" "$DEFAULT_KERNEL"
+	dir=$LAB/guest
+	log=$LOGS/provider.log
+fi
+work=$BUILD/rdma-core${host:+-host}
+mkdir -p "$dir" "$LOGS" "$work"
+exec 7>"$work/.lock"
+flock 7
+
+# --- graft: a copy of rdma-core with one provider more ------------------------
+src=$work/src
+if [ "$(cat "$work/.copied" 2>/dev/null)" != "$pristine" ] ||
+	[ "$LAB/rdma-core/.fetched" -nt "$work/.copied" ]; then
+	rm -rf "$src" "$work/build"
+	cp -a "$pristine" "$src"
+	echo "$pristine" >"$work/.copied"
+fi
+# mirror_sources leaves untouched what is not ours and did not change, so an
+# incremental build stays one.
+mirror_sources "$src" providers/mrc
+headers=()
+for h in "$TOP"/include/uapi/rdma/mrc*.h; do
+	[ -f "$h" ] || lab_die "include/uapi/rdma/mrc-abi.h does not exist"
+	headers+=("rdma/$(basename "$h")")
+	cmp -s "$h" "$src/kernel-headers/rdma/$(basename "$h")" ||
+		cp "$h" "$src/kernel-headers/rdma/"
+done
+sed 's|^add_subdirectory(providers/rxe)$|&\nadd_subdirectory(providers/mrc)|' \
+	"$pristine/CMakeLists.txt" >"$work/top.new"
+awk -v all="${headers[*]}" '
+	BEGIN { n = split(all, h, " ") }
+	{ print }
+	$1 == "publish_internal_headers(rdma" { for (i = 1; i <= n; i++) print "  " h[i] }
+	$1 == "rdma_kernel_provider_abi(" {
+		for (i = 1; i <= n; i++)
+			if (h[i] ~ /-abi\.h$/) print "  " h[i]
+	}' "$pristine/kernel-headers/CMakeLists.txt" >"$work/headers.new"
+grep -q '^add_subdirectory(providers/mrc)$' "$work/top.new" ||
+	lab_die "cannot find where rdma-core lists its providers"
+[ "$(grep -c 'rdma/mrc-abi.h' "$work/headers.new")" = 2 ] ||
+	lab_die "cannot find where rdma-core lists its kernel headers"
+cmp -s "$work/top.new" "$src/CMakeLists.txt" || cp "$work/top.new" "$src/CMakeLists.txt"
+cmp -s "$work/headers.new" "$src/kernel-headers/CMakeLists.txt" ||
+	cp "$work/headers.new" "$src/kernel-headers/CMakeLists.txt"
+
+# Whatever goes wrong must not leave an older provider to be tested.
+fail() {
+	rm -rf "${dir:?}/libibverbs" "$dir/libibverbs.d" "${dir:?}/lib"
+	lab_die "$@"
+}
+
+# --- build -------------------------------------------------------------------
+mkdir -p "$work/build"
+run() {
+	if [ -n "$host" ]; then
+		low "$@"
+	else
+		in_tree "$(kernel_tree "$DEFAULT_KERNEL")" "$work:/src" -- "$@"
+	fi
+}
+at=/src
+[ -z "$host" ] || at=$work
+options="-DENABLE_WERROR=1 -DENABLE_STATIC=0 -DNO_MAN_PAGES=1 -DNO_PYVERBS=1
+	-DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_INSTALL_PREFIX=/usr"
+# shellcheck disable=SC2086 # a list of options
+if ! {
+	{ [ -f "$work/build/build.ninja" ] ||
+		run cmake -G Ninja -S "$at/src" -B "$at/build" $options; } &&
+		run ninja -C "$at/build" -j2 providers/mrc/all
+} >"$log" 2>&1; then
+	grep -E -A6 'error|warning|FAILED' "$log" | head -n 60 >&2 || tail -n 30 "$log" >&2
+	fail "the provider does not build; log: ${log#"$TOP"/}"
+fi
+if grep -E 'warning:' "$log" >&2; then
+	fail "the provider's build has warnings; log: ${log#"$TOP"/}"
+fi
+
+rm -rf "${dir:?}/libibverbs" "$dir/libibverbs.d" "${dir:?}/lib"
+mkdir -p "$dir/libibverbs" "$dir/libibverbs.d"
+echo "driver mrc" >"$dir/libibverbs.d/mrc.driver"
+shared=$(find "$work/build/lib" -name 'libmrc.so.*' -type f)
+plugin=$(find "$work/build/lib" -name 'libmrc-rdmav*.so')
+[ -n "$plugin" ] || fail "the build made no libmrc-rdmav*.so"
+if [ -n "$shared" ]; then
+	# One library, two names: a program that links it and the plug-in
+	# loader must get the same copy.
+	mkdir -p "$dir/lib"
+	cp -P "$work"/build/lib/libmrc.so* "$dir/lib/"
+	ln -s "../$(basename "$shared")" "$dir/libibverbs/$(basename "$plugin")"
+else
+	cp "$plugin" "$dir/libibverbs/"
+fi
+lab_note "provider: $(basename "$plugin"), no warnings"

@@ -1,0 +1,122 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# Runs the TAP scripts of selftests/net in a guest and sums up what they say.
+# All scripts share one boot; when the kernel dies under one, that one has
+# failed and the rest goes on in a fresh guest.
+#
+# usage: run-tests.sh [-k KERNEL] [-c COUNTSFILE] [PATTERN]
+#   PATTERN  runs the scripts whose name has it, a shell pattern (default: all)
+#   -c       writes "passed failed skipped" there
+# Everything a script printed is kept in build/lab/logs/net-KERNEL/NAME.tap.
+set -euo pipefail
+. "$(dirname "$0")/common.sh"
+
+k=$DEFAULT_KERNEL counts=''
+while getopts k:c: opt; do
+	case $opt in
+	k) k=$OPTARG ;;
+	c) counts=$OPTARG ;;
+	*) lab_die "see the head of $0 for its use" ;;
+	esac
+done
+shift $((OPTIND - 1))
+pattern=${1:-*}
+known_kernel "$k"
+
+scripts=()
+limit=120
+for f in "$TOP"/selftests/net/*.sh; do
+	[ -f "$f" ] || continue
+	name=$(basename "$f" .sh)
+	case $name in
+	lib | lib_* | *.lib | _*) continue ;;
+	esac
+	# shellcheck disable=SC2053 # a pattern is wanted
+	[[ $name == *$pattern* ]] || continue
+	scripts+=("selftests/net/$name.sh")
+	t=$(sed -n '1,40s/^# timeout: *//p' "$f" | head -n1)
+	limit=$((limit + ${t:-300} + 30))
+done
+[ "${#scripts[@]}" -gt 0 ] || lab_die "no script in selftests/net matches '$pattern'"
+
+work=$LOGS/net-$k
+mkdir -p "$work" "$LAB/run"
+tmp=$(mktemp -d "$LAB/run/tap.XXXXXX")
+trap 'rm -rf "$tmp"' EXIT
+passed=0 failed=0 skipped=0
+
+account() { # NAME EXIT SECONDS
+	local p f s
+	read -r p f s <<<"$(awk -v rc="$2" -f "$LAB_DIR/tap.awk" "$work/$1.tap" 2>"$tmp/detail")"
+	passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
+	printf '%s %s: %s passed, %s failed, %s skipped (%s s)\n' \
+		"$([ "$f" = 0 ] && echo PASS || echo FAIL)" "net/$1 [$k]" "$p" "$f" "$s" "$3"
+	cat "$tmp/detail"
+}
+
+while [ "${#scripts[@]}" -gt 0 ]; do
+	current=''
+	done_names=' '
+	: >"$tmp/stray"
+	rm -f "$tmp/rc"
+	while IFS= read -r line; do
+		case $line in
+		'LAB-BEGIN '*)
+			current=${line#LAB-BEGIN }
+			: >"$work/$current.tap"
+			since=$SECONDS
+			;;
+		'LAB-END '*)
+			read -r _ name rc secs <<<"$line"
+			current=''
+			done_names+="$name "
+			account "$name" "$rc" "$secs"
+			;;
+		*)
+			if [ -n "$current" ]; then
+				printf '%s\n' "$line" >>"$work/$current.tap"
+			else
+				printf '%s\n' "$line" >>"$tmp/stray"
+			fi
+			;;
+		esac
+	done < <(
+		status=0
+		"$LAB_DIR/vm.sh" -k "$k" -t "$limit" -o "$tmp/last" \
+			"$LAB_DIR/guest/run-tests.sh" "${scripts[@]}" || status=$?
+		echo "$status" >"$tmp/rc"
+	)
+	vm_rc=$(cat "$tmp/rc" 2>/dev/null || echo 125)
+	cp -f "$tmp/last/"*.dmesg "$work/" 2>/dev/null || true
+
+	rest=()
+	for f in "${scripts[@]}"; do
+		name=$(basename "$f" .sh)
+		[[ $done_names == *" $name "* ]] || rest+=("$f")
+	done
+	if [ -n "$current" ]; then
+		# The guest ended under this one.
+		account "$current" 126 $((SECONDS - since))
+		echo "    the guest ended while $current ran (status $vm_rc)"
+		again=()
+		for f in "${rest[@]}"; do
+			[ "$(basename "$f" .sh)" = "$current" ] || again+=("$f")
+		done
+		scripts=("${again[@]}")
+		continue
+	fi
+	scripts=()
+	if [ "${#rest[@]}" -gt 0 ]; then
+		failed=$((failed + ${#rest[@]}))
+		echo "FAIL net [$k]: not run because the guest ended (status $vm_rc): ${rest[*]##*/}"
+		cat "$tmp/stray"
+	elif [ "$vm_rc" != 0 ] && [ "$failed" = 0 ]; then
+		failed=$((failed + 1))
+		echo "FAIL net [$k]: guest ended with status $vm_rc"
+	fi
+done
+
+[ -z "$counts" ] || echo "$passed $failed $skipped" >"$counts"
+echo "net [$k]: $passed passed, $failed failed, $skipped skipped"
+[ "$failed" = 0 ]

@@ -1,0 +1,87 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# Tests the lab's own judgement: a runner that calls a failure a success would
+# make every other test worthless. Needs no guest.
+set -euo pipefail
+. "$(dirname "$0")/common.sh"
+
+failures=0
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+
+expect() { # WHAT EXPECTED GOT
+	if [ "$2" = "$3" ]; then
+		echo "ok $1"
+	else
+		echo "not ok $1: expected '$2', got '$3'"
+		failures=$((failures + 1))
+	fi
+}
+
+tap() { # WHAT EXPECTED EXIT TEXT
+	expect "tap: $1" "$2" "$(printf '%b' "$4" | awk -v rc="$3" -f "$LAB_DIR/tap.awk" 2>/dev/null)"
+}
+
+tap "all passed" "2 0 0" 0 '1..2\nok 1 a\nok 2 b\n'
+tap "plan at the end" "2 0 0" 0 'ok 1 a\nok 2 b\n1..2\n'
+tap "a failure" "1 1 0" 1 '1..2\nok 1 a\nnot ok 2 b\n'
+tap "a skip" "1 0 1" 0 '1..2\nok 1 a\nok 2 b # SKIP no such thing\n'
+tap "a skip without a reason" "1 1 0" 0 '1..2\nok 1 a\nok 2 b # SKIP\n'
+tap "all skipped" "0 0 1" 4 '1..0 # SKIP nothing here\n'
+tap "all skipped without a reason" "0 2 0" 4 '1..0\n'
+tap "TODO is not done" "0 1 0" 1 '1..1\nnot ok 1 a # TODO later\n'
+tap "fewer than planned" "1 1 0" 0 '1..2\nok 1 a\n'
+tap "more than planned" "2 1 0" 0 '1..1\nok 1 a\nok 2 b\n'
+tap "no plan" "1 1 0" 0 'ok 1 a\n'
+tap "nothing at all" "0 1 0" 0 ''
+tap "failing status" "1 1 0" 3 '1..1\nok 1 a\n'
+tap "time limit" "1 2 0" 124 '1..2\nok 1 a\n'
+tap "guest died after the last test" "1 1 0" 126 '1..1\nok 1 a\n'
+tap "guest died in the middle" "1 1 0" 126 '1..2\nok 1 a\n'
+tap "runner's checks count" "2 1 0" 0 '1..1\nok 1 a\nLAB-RESULT ok x\nLAB-RESULT not ok y\n'
+tap "bail out" "1 1 0" 0 '1..1\nok 1 a\nBail out! no more\n'
+
+trouble() { # WHAT yes|no LINE
+	local got=no
+	grep -q -E -f "$LAB_DIR/guest/kernel-trouble" <<<"$3" &&
+		! grep -q -E -f "$LAB_DIR/guest/kmsg-tolerated" <<<"$3" && got=yes
+	expect "kernel log: $1" "$2" "$got"
+}
+
+trouble WARN yes '------------[ cut here ]------------ WARNING: CPU: 1 PID: 3 at net/core/dev.c:1 f+0x1/0x2'
+trouble BUG yes 'BUG: unable to handle page fault for address: ffff'
+trouble oops yes 'Oops: 0000 [#1] PREEMPT SMP'
+trouble lockdep yes 'WARNING: possible circular locking dependency detected'
+trouble netdevice yes 'unregister_netdevice: waiting for v0 to become free. Usage count = 2'
+trouble "hung task" yes 'INFO: task rmmod:123 blocked for more than 120 seconds.'
+trouble refcount yes 'refcount_t: underflow; use-after-free.'
+trouble taint no 'mrc: loading out-of-tree module taints kernel.'
+trouble notice no 'mrc: mrc0: port 2 down'
+
+# mirror_sources: copies, notices changes, removes what is gone, keeps products
+(
+	TOP=$tmp/repo
+	mkdir -p "$TOP/drivers/x"
+	echo 1 >"$TOP/drivers/x/a.c"
+	echo 1 >"$TOP/drivers/x/b.c"
+	mirror_sources "$tmp/copy" drivers
+	touch "$tmp/copy/drivers/x/a.o"
+	echo 2 >"$TOP/drivers/x/a.c"
+	rm "$TOP/drivers/x/b.c"
+	mirror_sources "$tmp/copy" drivers
+	(cd "$tmp/copy/drivers/x" && cat a.c && printf '%s ' *)
+) >"$tmp/mirror"
+expect "mirror_sources" "2 a.c a.o" "$(xargs <"$tmp/mirror")"
+
+# the Debian mirror is found among others that use Debian's suite names
+host_codename() { echo bookworm; }
+host_apt_sources() {
+	printf '%s\n' 'http://a.invalid/linux/tool bookworm' \
+		'http://b.invalid/debian bookworm' 'http://b.invalid/debian bookworm-updates' \
+		'http://b.invalid/debian-security bookworm-security'
+}
+expect "debian_mirror" http://b.invalid/debian "$(debian_mirror)"
+expect "debian_security_mirror" http://b.invalid/debian-security "$(debian_security_mirror)"
+
+[ "$failures" = 0 ]

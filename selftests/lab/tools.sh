@@ -1,0 +1,56 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# Builds the project's own guest programs with the guests' compiler and
+# libraries: every directory directly under selftests/ or selftests/net/ that
+# has a CMakeLists.txt, except the native tests (unit, fuzz). Their programs
+# end up in build/lab/guest/bin, which guests have in their PATH.
+#
+# usage: tools.sh
+set -euo pipefail
+. "$(dirname "$0")/common.sh"
+
+need_root "building the guest programs"
+"$LAB_DIR/image.sh" "$DEFAULT_KERNEL"
+work=$LAB/tools
+mkdir -p "$work/build" "$work/out/bin" "$LAB/guest/bin" "$LOGS"
+exec 7>"$work/.lock"
+flock 7
+
+projects=()
+for f in "$TOP"/selftests/*/CMakeLists.txt "$TOP"/selftests/net/*/CMakeLists.txt; do
+	[ -f "$f" ] || continue
+	case ${f#"$TOP"/selftests/} in
+	unit/* | fuzz/*) continue ;;
+	esac
+	f=$(dirname "$f")
+	projects+=("${f#"$TOP"/}")
+done
+[ "${#projects[@]}" -gt 0 ] || exit 0
+mirror_sources "$work/src" include drivers selftests
+
+for p in "${projects[@]}"; do
+	name=${p//\//_}
+	log=$LOGS/tools-$name.log
+	if ! in_tree "$(kernel_tree "$DEFAULT_KERNEL")" "$work:/src" -- sh -c '
+		set -e
+		[ -f "$2/build.ninja" ] || cmake -G Ninja -S "$1" -B "$2" \
+			-DCMAKE_BUILD_TYPE=RelWithDebInfo \
+			-DCMAKE_CXX_FLAGS="-Wall -Wextra -Werror" \
+			-DCMAKE_C_FLAGS="-Wall -Wextra -Werror" \
+			-DCMAKE_RUNTIME_OUTPUT_DIRECTORY=/src/out/bin
+		ninja -C "$2" -j2' build "/src/src/$p" "/src/build/$name" \
+		>"$log" 2>&1; then
+		grep -E -A6 'error|warning|FAILED' "$log" | head -n 60 >&2 ||
+			tail -n 30 "$log" >&2
+		lab_die "$p does not build; log: ${log#"$TOP"/}"
+	fi
+	lab_note "$p: built for the guests, no warnings"
+done
+for f in "$work"/out/bin/*; do
+	[ -f "$f" ] || continue
+	cmp -s "$f" "$LAB/guest/bin/$(basename "$f")" || {
+		cp "$f" "$LAB/guest/bin/.new"
+		mv "$LAB/guest/bin/.new" "$LAB/guest/bin/$(basename "$f")"
+	}
+done

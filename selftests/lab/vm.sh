@@ -1,0 +1,257 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# Boots a guest, runs one job in it as root and powers it off.
+#
+# usage: vm.sh [-k KERNEL] [-t SECONDS] [-m MEGABYTES] [-o DIR] [-q] [-n] JOB [ARG...]
+#        vm.sh [-k KERNEL] -i            a shell in the guest
+#   JOB  a script of this machine; what it prints is printed here as it comes.
+#        /mrc in the guest holds selftests/ and what the build put in place,
+#        /out is a directory that comes back to the host (-o)
+#   -q   print nothing but errors; the output is in DIR/output
+#   -n   no mrc.ko and provider: do not even look for them (lab's own tests)
+# exit status: the job's; 124 when the time is over; 125 when the guest did
+# not boot (tried three times); 126 when the kernel crashed or warned.
+set -euo pipefail
+. "$(dirname "$0")/common.sh"
+
+k=$DEFAULT_KERNEL seconds=600 memory=2048 out='' quiet='' interactive='' bare=''
+while getopts k:t:m:o:qni opt; do
+	case $opt in
+	k) k=$OPTARG ;;
+	t) seconds=$OPTARG ;;
+	m) memory=$OPTARG ;;
+	o) out=$OPTARG ;;
+	q) quiet=1 ;;
+	n) bare=1 ;;
+	i) interactive=1 ;;
+	*) lab_die "see the head of $0 for its use" ;;
+	esac
+done
+shift $((OPTIND - 1))
+known_kernel "$k"
+[ -n "$interactive" ] || [ $# -gt 0 ] || lab_die "no job given; see the head of $0"
+need_root "booting a guest"
+"$LAB_DIR/image.sh" "$DEFAULT_KERNEL" "$k"
+
+base=$(kernel_tree "$DEFAULT_KERNEL")
+tree=$(kernel_tree "$k")
+ver=$(kernel_version "$k")
+dir=$LAB/$k
+mkdir -p "$dir" "$LAB/run"
+
+# --- initramfs: busybox and the few modules it takes to mount the root -------
+make_initramfs() {
+	local stamp want work m n=10 f
+	stamp=$dir/initramfs.stamp
+	want=$({ cat "$LAB_DIR/guest/initramfs-init" "$tree/.lab-stamp" && echo "$ver"; } |
+		sha256sum)
+	[ "$(cat "$stamp" 2>/dev/null)" != "$want" ] || [ ! -f "$dir/initramfs" ] || return 0
+	work=$(mktemp -d "$LAB/run/initramfs.XXXXXX")
+	mkdir -p "$work/bin" "$work/modules"
+	cp "$(command -v busybox)" "$work/bin/busybox"
+	cp "$LAB_DIR/guest/initramfs-init" "$work/init"
+	chmod 755 "$work/init"
+	# Modules a kernel has built in have no file, and need none.
+	for m in virtio_pci 9pnet_virtio 9p overlay; do
+		modprobe -d "$tree" -S "$ver" --show-depends "$m" 2>/dev/null || true
+	done | awk '$1 == "insmod" && !seen[$2]++ { print $2 }' >"$work/list"
+	while read -r f; do
+		m=$work/modules/$n-$(basename "$f")
+		n=$((n + 1))
+		case $f in
+		*.xz) xz -dc "$f" >"${m%.xz}" ;;
+		*.zst) zstd -dcq "$f" >"${m%.zst}" ;;
+		*.gz) gzip -dc "$f" >"${m%.gz}" ;;
+		*) cp "$f" "$m" ;;
+		esac
+	done <"$work/list"
+	rm "$work/list"
+	(cd "$work" && find . | cpio -o -H newc -R 0:0 --quiet) >"$dir/initramfs.new"
+	rm -rf "$work"
+	mv "$dir/initramfs.new" "$dir/initramfs"
+	echo "$want" >"$stamp"
+}
+
+# --- modules: the distribution's (without the bulk no guest can use), mrc.ko
+# among them, depmod done here because it takes minutes inside a guest --------
+# Named by content, so that a rebuild never changes what a running guest sees.
+make_modules() {
+	local ko=$dir/mrc.ko id d stage
+	[ -z "$bare" ] || ko=/dev/null
+	[ -e "$ko" ] || lab_die "$dir/mrc.ko is missing: run selftests/lab/module.sh $k"
+	id=$({ cat "$ko" "$tree/.lab-stamp" && echo "$ver"; } | sha256sum | cut -c1-12)
+	modules=$dir/modules-$id
+	if [ -d "$modules" ]; then
+		touch "$modules"
+		return 0
+	fi
+	stage=$(mktemp -d "$dir/stage.XXXXXX")
+	mkdir -p "$stage/lib/modules"
+	cp -al "$tree/usr/lib/modules/$ver" "$stage/lib/modules/"
+	d=$stage/lib/modules/$ver
+	rm -f "$d/build" "$d/source"
+	for d in drivers/gpu drivers/media drivers/net/wireless drivers/net/ethernet \
+		drivers/usb drivers/staging drivers/iio drivers/hwmon drivers/input \
+		drivers/scsi drivers/infiniband/hw drivers/isdn drivers/mtd \
+		drivers/platform drivers/power drivers/i2c drivers/comedi \
+		drivers/accel drivers/bluetooth sound; do
+		rm -rf "$stage/lib/modules/$ver/kernel/$d"
+	done
+	d=$stage/lib/modules/$ver
+	if [ -z "$bare" ]; then
+		mkdir -p "$d/updates"
+		cp "$ko" "$d/updates/mrc.ko"
+	fi
+	# The index files are hard links into the tree: depmod must write new ones.
+	for f in alias dep softdep symbols devname weakdep builtin.alias; do
+		rm -f "$d/modules.$f" "$d/modules.$f.bin"
+	done
+	rm -f "$d/modules.builtin.bin"
+	depmod -b "$stage" "$ver" 2>/dev/null || lab_die "depmod failed for $ver"
+	mv "$stage/lib/modules" "$modules"
+	rm -rf "$stage"
+	# Keep a few: other guests may still be using theirs.
+	find "$dir" -maxdepth 1 -name 'modules-*' -type d -mmin +180 ! -path "$modules" \
+		-exec rm -rf {} +
+}
+
+exec 7>"$dir/.vm-lock"
+flock 7
+make_initramfs
+make_modules
+flock -u 7
+
+# --- what this run shows the guest -------------------------------------------
+run=$(mktemp -d "$LAB/run/$k.XXXXXX")
+mkdir -p "$run/share" "$run/out"
+(cd "$TOP" && find selftests -maxdepth 1 -mindepth 1 -type d ! -name fuzz ! -name unit \
+	-exec cp -a --parents {} "$run/share/" \;)
+if [ -z "$bare" ] && [ -d "$LAB/guest" ]; then
+	cp -a "$LAB/guest" "$run/share/guest"
+fi
+if [ -n "$interactive" ]; then
+	touch "$run/share/interactive"
+else
+	# A script of selftests/ runs where it lies, so that it finds its neighbours.
+	job=$(realpath "$1")
+	case $job in
+	"$TOP"/selftests/*) job=/mrc/${job#"$TOP"/} ;;
+	*)
+		cp "$job" "$run/share/job"
+		job=/mrc/job
+		;;
+	esac
+	{
+		echo "cd /mrc"
+		printf 'exec bash %q' "$job"
+		shift
+		[ $# -eq 0 ] || printf ' %q' "$@"
+		echo
+	} >"$run/share/job.sh"
+fi
+
+# shellcheck disable=SC2054 # the comma is QEMU's
+accel=(-accel tcg,thread=multi -cpu max)
+if [ -r /dev/kvm ] && [ -w /dev/kvm ] && grep -q -w -E 'vmx|svm' /proc/cpuinfo; then
+	accel=(-accel kvm -cpu host)
+fi
+
+share() { # TAG PATH [ro]
+	echo "local,path=${2//,/,,},mount_tag=$1,security_model=none,multidevs=remap${3:+,readonly=on}"
+}
+
+start_qemu() {
+	local serial=(-serial "file:$run/output")
+	[ -z "$interactive" ] || serial=(-serial mon:stdio)
+	: >"$run/output"
+	: >"$run/console"
+	set -- qemu-system-x86_64 "${accel[@]}" -M q35 -smp 2 -m "$memory" \
+		-nodefaults -no-user-config -no-reboot -display none \
+		-kernel "$tree/boot/vmlinuz-$ver" -initrd "$dir/initramfs" \
+		-append "console=ttyS0 loglevel=6 panic=-1 oops=panic mitigations=off \
+net.ifnames=0 watchdog_thresh=30 rcupdate.rcu_cpu_stall_timeout=60 printk.always_kmsg_dump=0" \
+		-serial "file:$run/console" "${serial[@]}" \
+		-virtfs "$(share root "$base" ro)" -virtfs "$(share mods "$modules" ro)" \
+		-virtfs "$(share run "$run/share" ro)" -virtfs "$(share out "$run/out")"
+	if [ -n "$interactive" ]; then
+		"$@"
+	else
+		"$@" </dev/null >"$run/qemu.log" 2>&1 &
+		qemu=$!
+	fi
+}
+
+ready() {
+	grep -q -a -x LAB-READY "$run/output" || ! kill -0 "$qemu" 2>/dev/null
+}
+gone() { ! kill -0 "$qemu" 2>/dev/null; }
+
+finish() {
+	[ -z "${qemu:-}" ] || kill -9 "$qemu" 2>/dev/null || true
+	[ -z "${streamer:-}" ] || kill "$streamer" 2>/dev/null || true
+	rm -rf "$run"
+}
+trap finish EXIT
+trap 'exit 130' INT TERM
+
+if [ -n "$interactive" ]; then
+	lab_note "kernel $ver; leave with 'exit'"
+	start_qemu || true
+	exit 0
+fi
+
+keep_log() {
+	mkdir -p "$LOGS"
+	cp "$run/console" "$LOGS/console-$k-${run##*.}.log"
+	lab_note "$1; console log: build/lab/logs/console-$k-${run##*.}.log"
+	tail -n "${2:-15}" "$run/console" >&2
+}
+
+rc=125
+for try in 1 2 3; do
+	start_qemu
+	wait_until 1200 ready || true
+	if grep -q -a -x LAB-READY "$run/output"; then
+		rc=
+		break
+	fi
+	kill -9 "$qemu" 2>/dev/null || true
+	wait "$qemu" 2>/dev/null || true
+	cat "$run/qemu.log" >&2
+	keep_log "boot $try of kernel $ver died before its first line"
+done
+
+if [ -z "$rc" ]; then
+	if [ -z "$quiet" ]; then
+		tail -n +1 -f -s 0.2 --pid="$qemu" "$run/output" 2>/dev/null |
+			sed -u '/^LAB-READY$/d' &
+		streamer=$!
+	fi
+	if wait_until $((seconds * 10)) gone; then
+		wait "$qemu" 2>/dev/null || true
+		[ -z "${streamer:-}" ] || wait "$streamer" 2>/dev/null || true
+		if [ -s "$run/out/rc" ]; then
+			rc=$(cat "$run/out/rc")
+		else
+			rc=126
+			keep_log "kernel $ver died during the job" 40
+		fi
+	else
+		kill -9 "$qemu" 2>/dev/null || true
+		rc=124
+		keep_log "the job did not end within $seconds s"
+	fi
+	qemu=''
+	if [ "$rc" != 126 ] && grep -a -E -f "$LAB_DIR/guest/kernel-trouble" "$run/console" >/dev/null; then
+		keep_log "kernel $ver reported trouble"
+		grep -a -E -m5 -f "$LAB_DIR/guest/kernel-trouble" "$run/console" >&2
+		rc=126
+	fi
+fi
+sed -i '/^LAB-READY$/d' "$run/output"
+if [ -n "$out" ]; then
+	mkdir -p "$out"
+	cp -a "$run/out/." "$run/output" "$run/console" "$out/"
+fi
+exit "$rc"

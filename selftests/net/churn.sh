@@ -1,0 +1,56 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# 1 000 cycles of create, connect, transfer, destroy leave no memory behind.
+#
+# Tolerance: no slab cache may have grown by 200 objects or more (a leak of one
+# object in five cycles), nor slab, per-CPU and vmalloc memory together by more
+# than 2 MB (2 kB for each cycle; a QP has more than that). Caches are shrunk before each
+# look, because SLUB counts free objects of per-CPU slabs as used. The first
+# cycles, which fill caches, come before the first look.
+# timeout: 400
+. "$(dirname "$0")/lib.sh"
+
+cycles() { # N OPTIONS...
+	local n=$1
+	shift
+	verify -t 300 --churn "$n" --size 1,5000 --iters 4 --op mixed "$@"
+}
+
+no_objects_left() {
+	local left
+	left=$(rdma resource show | grep -E 'mrc[ab]:' |
+		grep -v -E 'pd 0 cq 0 qp 0 (cm_id 0 )?mr 0' || true)
+	[ -z "$left" ] || fail "$left"
+}
+
+churn() { # CYCLES OPTIONS...
+	local n=$1
+	shift
+	cycles 60 "$@"
+	memory_take >"$WORK/before"
+	cycles "$n" "$@"
+	no_objects_left
+	expect_memory_back "$WORK/before" $((n / 5)) 2048
+}
+
+# Programs that are killed in the middle of it all.
+killed() {
+	local n
+	for n in 1 2 3; do
+		verify_start --duration 100 --qps 4 --bidir --size 65536
+		wait_for 20 verify_running
+		kill -9 "$(pgrep -P "$verify_client" -x mrc_verify)"
+		kill -9 "$(pgrep -P "$verify_server" -x mrc_verify)"
+		finished "$verify_client" 10 || true
+		finished "$verify_server" 10 || true
+		wait_for 10 no_objects_left
+	done
+	verify --iters 20
+}
+
+topo 2
+subtest "1000 cycles of one QP" churn 1000
+subtest "100 cycles of 8 QPs, events, both directions" churn 100 --qps 8 --events --bidir
+subtest "programs killed under traffic leave nothing" killed
+tap_end

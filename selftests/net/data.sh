@@ -1,0 +1,84 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# Data arrives whole, for all message sizes that are special, over 1, 2 and 4
+# planes, IPv4 and IPv6, at both path MTUs that stand for small and large
+# netdev MTUs; on a lossless network nothing is sent twice and every plane
+# carries the same share.
+# timeout: 300
+. "$(dirname "$0")/lib.sh"
+
+SIZES=0,1,4095,4096,4097,65536,8388605
+
+# With a retry timer of a second a guest that is held up by its host for a
+# while does not time out, so the lossless counters can be exact.
+EXACT=(--timeout 18)
+
+lossless_counters() {
+	local c
+	ctr_quiet
+	ctr_take
+	for c in tx_rtx_pkts rtx_spurious loss_inferred loss_probe loss_nack \
+		loss_timeout retry_timeouts tx_nack tx_nak tx_errors qp_errors; do
+		expect mrca "$c" == 0
+		expect mrcb "$c" == 0
+	done
+	expect mrcb rx_duplicate == 0
+	expect mrcb rx_psn_out_of_window == 0
+	expect mrcb rx_data_pkts == "$(ctr mrca tx_data_pkts)"
+	expect mrcb rx_data_bytes == "$(ctr mrca tx_data_bytes)"
+	expect mrca rx_sack == "$(ctr mrcb tx_sack)"
+	expect mrca rx_ack == "$(ctr mrcb tx_ack)"
+	expect mrcb tx_sack '>' 0
+	expect mrcb tx_ack '>' 0
+}
+
+all_sizes() { # [-6] OPTIONS...
+	ctr_mark
+	verify "$@" "${EXACT[@]}" --size "$SIZES" --iters 7
+	lossless_counters
+	expect mrcb rx_data_bytes == $((0 + 1 + 4095 + 4096 + 4097 + 65536 + 8388605))
+	expect_equal_share mrca tx_data_pkts 3
+	expect_equal_share mrcb rx_data_pkts 3
+}
+
+one_size() { # SIZE ITERS
+	ctr_mark
+	verify "${EXACT[@]}" --size "$1" --iters "$2" --op mixed
+	lossless_counters
+}
+
+packets_exact() {
+	local npkt
+	# 40 messages of one size of which the packet count is known: ceil(size/4096).
+	ctr_mark
+	verify "${EXACT[@]}" --size 20481 --iters 40
+	ctr_quiet
+	ctr_take
+	npkt=$(ctr mrca tx_data_pkts)
+	check "$npkt" == $((40 * 6)) "data packets for 40 messages of 20481 bytes"
+	expect mrca tx_data_bytes == $((40 * 20481))
+}
+
+active_mtu() { # DEV PORT BYTES
+	ibv_devinfo -d "$1" -i "$2" | grep -q "active_mtu:.*$3 "
+}
+
+for planes in 1 2 4; do
+	topo "$planes" 4500
+	subtest "$planes planes IPv4, all sizes, WRITE" all_sizes --op write
+	subtest "$planes planes IPv6, all sizes, WRITE_IMM" all_sizes -6 --op write_imm
+done
+subtest "both directions at once" all_sizes --op mixed --bidir
+subtest "odd addresses and offsets" all_sizes --op mixed --unaligned
+subtest "packet and byte counts are exact" packets_exact
+for size in 0 1 4095 4096 4097; do
+	subtest "4 planes, messages of $size bytes" one_size "$size" 200
+done
+
+topo 2 1500
+subtest "netdev MTU 1500: active MTU 1024" active_mtu mrca 1 1024
+subtest "2 planes IPv4, path MTU 1024, all sizes" all_sizes --op mixed
+subtest "2 planes IPv6, path MTU 1024, all sizes" all_sizes -6 --op mixed
+subtest "2 planes, path MTU 256" all_sizes --op write --mtu 256
+tap_end

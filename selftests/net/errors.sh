@@ -1,0 +1,90 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# What must fail does, with the status that programs know, in the time that
+# was configured, and without touching memory. Afterwards the device works.
+# timeout: 240
+. "$(dirname "$0")/lib.sh"
+
+# NAME [COUNTER...]: these grow on the responder by as much as it refuses (a
+# test may have several cases), and each refusal ends one QP at each end.
+error_test() {
+	local name=$1 c n
+	shift
+	ctr_mark
+	verify --error-test "$name"
+	grep -q "^error-test $name: ok" "$WORK/client" ||
+		fail "no verdict: $(grep '^error-test' "$WORK/client" || true)"
+	ctr_quiet
+	ctr_take
+	[ $# -gt 0 ] || return 0
+	n=$(ctr mrca rx_nak)
+	check "$n" '>' 0 "NAKs received"
+	for c in "$@" tx_nak qp_errors; do
+		expect mrcb "$c" == "$n"
+	done
+	expect mrca qp_errors == "$n"
+}
+
+local_error_test() { # NAME: nothing of it reaches the peer as an error
+	error_test "$1"
+	expect mrcb tx_nak == 0
+	expect mrcb resp_access_error == 0
+	expect mrcb resp_invalid_request == 0
+}
+
+# The budget is retry + 1 intervals of 4.096 us * 2^timeout.
+peer_gone() { # MODE TIMEOUT RETRY MIN_MS MAX_MS
+	ctr_mark
+	verify --peer-gone --timeout "$1" --retry "$2" \
+		--expect-min-ms "$3" --expect-max-ms "$4"
+	ctr_take
+	expect mrca retry_exceeded == 1
+	check "$(ctr mrca retry_timeouts)" '>=' "$2" "timer expiries"
+	echo "figure: peer gone, timeout $1 retry $2:" \
+		"$(sed -n 's/.*\(peer_gone_ms=[0-9.]*\).*/\1/p' "$WORK/client") (allowed $3..$4)"
+}
+
+network_gone() {
+	local i
+	ctr_mark
+	verify_start --blackhole --timeout 14 --retry 3
+	wait_for 30 grep -q BLACKHOLE-READY "$WORK/client"
+	for i in $(seq "$PLANES"); do
+		netem a "$i" loss 100%
+		netem b "$i" loss 100%
+	done
+	verify_finish
+	ctr_take
+	expect mrca retry_exceeded == 1
+	for i in $(seq "$PLANES"); do
+		unimpair a "$i"
+		unimpair b "$i"
+	done
+}
+
+works() {
+	ctr_mark
+	verify --op mixed --size 0,1,4097,65536 --iters 50
+}
+
+topo 2
+subtest "unknown rkey: REM_ACCESS_ERR, memory untouched" \
+	error_test bad-rkey resp_access_error
+subtest "out of bounds: REM_ACCESS_ERR, memory untouched" \
+	error_test oob resp_access_error
+subtest "MR without REMOTE_WRITE: REM_ACCESS_ERR, memory untouched" \
+	error_test no-permission resp_access_error
+subtest "no receive for an immediate: REM_INV_REQ_ERR" \
+	error_test no-recv resp_no_receive
+subtest "unsupported opcodes are refused at post" local_error_test bad-opcode
+subtest "bad lkey: LOC_PROT_ERR" local_error_test bad-lkey
+subtest "send queue overflow is refused at post" local_error_test sq-overflow
+subtest "QP transitions with wrong masks are refused" local_error_test modify-masks
+subtest "work requests flush in ERROR, in order" local_error_test flush
+subtest "peer gone: RETRY_EXC_ERR in time (timeout 12, retry 3)" peer_gone 12 3 50 2000
+subtest "peer gone: RETRY_EXC_ERR in time (timeout 16, retry 2)" peer_gone 16 2 537 4000
+subtest "network gone: RETRY_EXC_ERR" network_gone
+subtest "rings scribbled on by the program" verify -t 60 --hostile
+subtest "the devices still work" works
+tap_end

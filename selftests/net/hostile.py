@@ -1,0 +1,560 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""Packets made by hand against a QP of the device mrcb. Every one moves
+exactly the counters that are its own, leaves memory alone unless it is a
+proper write, and the QP goes on working. Run by hostile.sh, in the
+namespace of host A; prints lines "ok NAME", "not ok NAME" and comments."""
+import json
+import random
+import subprocess
+import sys
+import time
+import traceback
+
+import pyverbs.enums as e
+from pyverbs.addr import GID, AHAttr, GlobalRoute
+from pyverbs.cq import CQ
+from pyverbs.device import Context
+from pyverbs.mr import MR
+from pyverbs.pd import PD
+from pyverbs.qp import QP, QPAttr, QPCap, QPInitAttr
+
+import mrc_packets as m
+
+DEV = 'mrcb'
+SIZE = 65536
+SQ_PSN = 0x000100
+RQ_PSN = 0xFFFFF0       # wraps on the way
+PEER_QPN = 0x123456
+N = 5                   # how often each bad packet is sent
+
+
+def counters():
+    out = subprocess.run(['rdma', '-j', 'statistic', 'show', 'link', DEV],
+                         check=True, capture_output=True).stdout
+    total = {}
+    for port in json.loads(out):
+        for name, value in port.items():
+            if name not in ('ifindex', 'ifname', 'port'):
+                total[name] = total.get(name, 0) + value
+    return total
+
+
+def grown(before):
+    now = counters()
+    return {k: now[k] - before[k] for k in now if now[k] != before[k]}
+
+
+class Mismatch(Exception):
+    pass
+
+
+def settle(before, want):
+    """Waits for the counters in want (name: value or (low, high)); then
+    nothing else may have moved."""
+    def reached(delta):
+        return all(delta.get(k, 0) >= (v[0] if isinstance(v, tuple) else v)
+                   for k, v in want.items())
+    end = time.monotonic() + 5
+    while not reached(grown(before)) and time.monotonic() < end:
+        time.sleep(0.02)
+    # What should not happen gets a moment to happen.
+    time.sleep(0.05)
+    delta = grown(before)
+    for name in set(delta) | set(want):
+        value, w = delta.get(name, 0), want.get(name, 0)
+        good = w[0] <= value <= w[1] if isinstance(w, tuple) else value == w
+        if not good:
+            raise Mismatch('%s is %s, expected %s; all: %s' %
+                           (name, value, w, delta))
+
+
+class Target:
+    """A QP of mrcb whose peer is this program."""
+
+    def __init__(self, ctx, wire, local, remote, port=1, access=None):
+        self.wire, self.local, self.remote = wire, local, remote
+        self.pd = PD(ctx)
+        self.cq = CQ(ctx, 64)
+        full = e.IBV_ACCESS_LOCAL_WRITE | e.IBV_ACCESS_REMOTE_WRITE
+        self.mr = MR(self.pd, SIZE, full if access is None else access)
+        self.image = bytearray(random.randbytes(SIZE))
+        self.mr.write(bytes(self.image), SIZE)
+        self.port, self.ctx = port, ctx
+        self.qp = QP(self.pd, QPInitAttr(
+            qp_type=e.IBV_QPT_RC, scq=self.cq, rcq=self.cq,
+            cap=QPCap(max_send_wr=8, max_recv_wr=8)))
+        self.psn, self.msn, self.rqmsn = RQ_PSN, 0, 0
+
+    def gid_index(self):
+        name = '/sys/class/infiniband/%s/ports/%d/gids/%d'
+        for i in range(128):
+            with open(name % (DEV, self.port, i), encoding='ascii') as f:
+                if f.read().strip() == m.gid_text(self.local):
+                    return i
+        raise Mismatch('no GID ' + self.local)
+
+    def init(self):
+        attr = QPAttr(port_num=self.port)
+        attr.qp_state = e.IBV_QPS_INIT
+        attr.qp_access_flags = e.IBV_ACCESS_REMOTE_WRITE
+        self.qp.modify(attr, e.IBV_QP_STATE | e.IBV_QP_PKEY_INDEX |
+                       e.IBV_QP_PORT | e.IBV_QP_ACCESS_FLAGS)
+        return self
+
+    def rtr(self):
+        gr = GlobalRoute(dgid=GID(m.gid_text(self.remote)),
+                         sgid_index=self.gid_index(), hop_limit=64)
+        attr = QPAttr(port_num=self.port)
+        attr.qp_state = e.IBV_QPS_RTR
+        attr.path_mtu = e.IBV_MTU_4096
+        attr.dest_qp_num = PEER_QPN
+        attr.rq_psn = RQ_PSN
+        attr.max_dest_rd_atomic = 0
+        attr.min_rnr_timer = 12
+        attr.ah_attr = AHAttr(port_num=self.port, is_global=1, gr=gr)
+        self.qp.modify(attr, e.IBV_QP_STATE | e.IBV_QP_AV |
+                       e.IBV_QP_PATH_MTU | e.IBV_QP_DEST_QPN | e.IBV_QP_RQ_PSN |
+                       e.IBV_QP_MAX_DEST_RD_ATOMIC | e.IBV_QP_MIN_RNR_TIMER)
+        return self
+
+    def rts(self):
+        attr = QPAttr()
+        attr.qp_state = e.IBV_QPS_RTS
+        attr.timeout, attr.retry_cnt, attr.rnr_retry = 14, 7, 7
+        attr.sq_psn = SQ_PSN
+        attr.max_rd_atomic = 0
+        self.qp.modify(attr, e.IBV_QP_STATE | e.IBV_QP_TIMEOUT |
+                       e.IBV_QP_RETRY_CNT | e.IBV_QP_RNR_RETRY |
+                       e.IBV_QP_SQ_PSN | e.IBV_QP_MAX_QP_RD_ATOMIC)
+        return self
+
+    def state(self):
+        return self.qp.query(e.IBV_QP_STATE)[0].qp_state
+
+    def send(self, body, **ip):
+        self.wire.send(m.ip_udp(ip.pop('src', self.remote), self.local, body,
+                                **ip))
+
+    def take_psn(self):
+        psn = self.psn
+        self.psn = self.psn + 1 & m.PSN_MASK
+        return psn
+
+    def only(self, data, off=0, **args):
+        """A proper WRITE_ONLY with the next PSN; the image follows."""
+        body = m.write(m.WRITE_ONLY, self.qp.qp_num, self.take_psn(),
+                       self.mr.buf + off, self.mr.rkey, data, msn=self.msn,
+                       **{'a': 1, **args})
+        self.msn += 1
+        self.image[off:off + len(data)] = data
+        return body
+
+    def write_at(self, psn, data=b'x' * 8, off=0, opcode=m.WRITE_ONLY, **args):
+        """A write that is not meant to be placed."""
+        args.setdefault('rkey', self.mr.rkey)
+        args.setdefault('va', self.mr.buf + off)
+        return m.write(opcode, self.qp.qp_num, psn, args.pop('va'),
+                       args.pop('rkey'), data, **{'a': 1, **args})
+
+    def check_memory(self):
+        if self.mr.read(SIZE, 0) != bytes(self.image):
+            raise Mismatch('memory is not what it should be')
+
+    def check_alive(self):
+        before = counters()
+        data = random.randbytes(100)
+        self.send(self.only(data, random.randrange(SIZE - 100)))
+        settle(before, {'rx_data_pkts': 1, 'rx_data_bytes': 100, 'tx_sack': 1,
+                        'tx_ack': 1})
+        self.check_memory()
+
+
+class Suite:
+    def __init__(self, ctx, wire, local, remote):
+        self.ctx, self.wire = ctx, wire
+        self.local, self.remote = local, remote
+        self.family = 'IPv6' if ':' in local else 'IPv4'
+        self.bad = 0
+        self.t = self.fresh()
+
+    def fresh(self, **args):
+        return Target(self.ctx, self.wire, self.local, self.remote,
+                      **args).init().rtr().rts()
+
+    def run(self, name, func):
+        try:
+            func()
+            print('ok %s: %s' % (self.family, name), flush=True)
+        except Exception as err:  # pylint: disable=broad-except
+            self.bad += 1
+            if not isinstance(err, Mismatch):
+                print('# ' + traceback.format_exc().replace('\n', '\n# '))
+            print('# %s' % err)
+            print('not ok %s: %s' % (self.family, name), flush=True)
+            self.t = self.fresh()
+
+    def refused(self, name, body, want, **ip):
+        """body (bytes, or a function of the attempt) sent N times moves the
+        counters in want and nothing else."""
+        def test():
+            before = counters()
+            for i in range(N):
+                self.t.send(body(i) if callable(body) else body, **ip)
+            settle(before, want)
+            self.t.check_memory()
+            self.t.check_alive()
+        self.run(name, test)
+
+    def fatal(self, name, make, want, async_state=e.IBV_QPS_ERR):
+        """A write that ends a QP of its own; a neighbour lives on."""
+        def test():
+            victim = self.fresh()
+            before = counters()
+            victim.send(make(victim))
+            settle(before, want)
+            victim.check_memory()
+            if victim.state() != async_state:
+                raise Mismatch('QP state %d' % victim.state())
+            before = counters()
+            victim.send(victim.write_at(RQ_PSN + 1 & m.PSN_MASK))
+            settle(before, {'rx_drop_qp_state': 1})
+            self.t.check_alive()
+        self.run(name, test)
+
+
+def malformed(s):
+    t, w = s.t, s.t.write_at
+    ahead = RQ_PSN + 500 & m.PSN_MASK       # in the window, never received
+    good = w(ahead)
+    s.refused('shorter than a BTH', good[:8], {'rx_drop_short': N},
+              with_icrc=False)
+    s.refused('nothing behind the BTH', good[:12], {'rx_drop_short': N})
+    for cut in (13, 16, 31):
+        s.refused('headers cut to %d bytes' % cut, good[:cut],
+                  {'rx_drop_short': N})
+    s.refused('UDP length larger than the packet', good,
+              {'rx_drop_short': (0, N)}, udp_len=2000)
+    s.refused('UDP length 8', good, {'rx_drop_short': N}, udp_len=8)
+    s.refused('pad larger than the payload', w(ahead, b'', pad=3),
+              {'rx_drop_short': N})
+    s.refused('payload not a multiple of four', w(ahead, b'12345', pad=0)[:-3],
+              {'rx_drop_length': N})
+    s.refused('control packet with a payload', m.ack(t.qp.qp_num, SQ_PSN) +
+              bytes(4), {'rx_drop_length': N})
+    s.refused('transport version 1', w(ahead, tver=1), {'rx_drop_tver': N})
+    s.refused('ICRC one bit off', good, {'rx_drop_icrc': N}, spoil=1 << 17)
+    s.refused('ICRC in the wrong byte order', good +
+              m.icrc(m.ip_udp(s.remote, s.local, good)[:-4])[::-1],
+              {'rx_drop_icrc': N}, with_icrc=False)
+    s.refused('foreign partition', w(ahead, pkey=0x1234), {'rx_drop_pkey': N})
+    s.refused('unknown QP', m.write(m.WRITE_ONLY, t.qp.qp_num ^ 0x800000, ahead,
+                                    t.mr.buf, t.mr.rkey, b'x' * 8),
+              {'rx_drop_unknown_qp': N})
+    for qpn in (0, 1):
+        s.refused('QP number %d' % qpn,
+                  m.write(m.WRITE_ONLY, qpn, ahead, t.mr.buf, t.mr.rkey,
+                          b'x' * 8), {'rx_drop_unknown_qp': N})
+    other = 'fd00:1::99' if ':' in s.remote else '10.1.0.99'
+    s.refused('wrong source address', good, {'rx_drop_address': N}, src=other)
+
+
+def opcodes(s):
+    n = s.t.qp.qp_num
+    ahead = RQ_PSN + 500 & m.PSN_MASK
+    for opcode in (0xC0, 0xC4, 0xCC, 0xD0, 0xDF, 0x0A, 0x00, 0xFF):
+        s.refused('opcode 0x%02X within the window' % opcode,
+                  m.bth(opcode, n, ahead) + bytes(36),
+                  {'rx_drop_opcode': N, 'tx_nack': (1, N)})
+    s.refused('undefined opcode beyond the window',
+              lambda i: m.bth(0xC0, n, s.t.psn + 5000) + bytes(36),
+              {'rx_drop_opcode': N})
+    s.refused('endpoint response nobody asked for',
+              m.bth(m.ENDPOINT_RESP, 2, 77) + bytes(36),
+              {'rx_endpoint_resp': N, 'rx_drop_endpoint': N})
+    s.refused('endpoint request to a data QP', m.endpoint_request(1, 1, dqp=n),
+              {'rx_drop_endpoint': N})
+    s.refused('endpoint request with a reserved operation',
+              m.endpoint_request(2, 2),
+              {'rx_endpoint_req': N, 'rx_drop_endpoint': N})
+    s.refused('port status update, which this release does not act upon',
+              m.endpoint_request(3, 0, mask=2),
+              {'rx_endpoint_req': N, 'rx_drop_endpoint': N})
+
+
+def window(s):
+    t = s.t
+    s.refused('PSN beyond the window',
+              lambda i: t.write_at(t.psn + 1024),
+              {'rx_psn_out_of_window': N, 'tx_nack': (1, N)})
+    s.refused('PSN at the far end of the space',
+              lambda i: t.write_at(t.psn - 1 + (1 << 23)),
+              {'rx_psn_out_of_window': N})
+
+    def duplicate():
+        body = t.only(b'A' * 64, 100)
+        t.send(body)
+        old = t.write_at((t.psn - 1) & m.PSN_MASK, b'B' * 64, 100)
+        before = counters()
+        for _ in range(N):
+            t.send(old)
+        settle(before, {'rx_duplicate': N, 'tx_sack': N, 'tx_ack': N})
+        t.check_memory()
+        t.check_alive()
+    s.run('duplicate with other contents is not written', duplicate)
+
+    def out_of_order():
+        before = counters()
+        bodies = [t.only(bytes([i]) * 500, 1000 * i) for i in range(8)]
+        for b in reversed(bodies):
+            t.send(b)
+        settle(before, {'rx_data_pkts': 8, 'rx_data_bytes': 4000,
+                        'rx_out_of_order': 7, 'tx_sack': (8, 16), 'tx_ack': 1})
+        t.check_memory()
+        t.check_alive()
+    s.run('eight packets in reverse order', out_of_order)
+
+
+def feedback(s):
+    n = s.t.qp.qp_num
+    stale = {'rx_drop_unsent_psn': N}
+    # Nothing was sent: everything acknowledged is unsent.
+    s.refused('ACK of an unsent PSN', m.ack(n, SQ_PSN + 3),
+              {**stale, 'rx_ack': (0, N)})
+    s.refused('NAK of an unsent PSN', m.ack(n, SQ_PSN + 3, 0x62),
+              {**stale, 'rx_nak': (0, N), 'rx_ack': (0, N)})
+    s.refused('SACK of an unsent PSN', m.sack(n, SQ_PSN + 3, base=1),
+              {**stale, 'rx_sack': (0, N)})
+    s.refused('SACK whose map names unsent PSNs',
+              m.sack(n, SQ_PSN - 1, base=1, bitmap=0xFF),
+              {**stale, 'rx_sack': (0, N)})
+    s.refused('NACK of an unsent PSN', m.nack(n, SQ_PSN + 3, 0x0A),
+              {'rx_nack': (0, N), 'rx_drop_unsent_psn': (0, N)})
+    s.refused('SACK that says nothing new', m.sack(n, SQ_PSN - 1),
+              {'rx_sack': N})
+    s.refused('answer to a probe never sent', m.sack(n, SQ_PSN - 1, pr=1,
+                                                     offset=99),
+              {'rx_sack': N, 'rx_probe_reply': (0, N)})
+
+
+def answers(s):
+    t = s.t
+
+    def written():
+        s.wire.drain()
+        body = t.only(b'hello, world', 4096, stamp=0x4321)
+        t.send(body, sport=0xD00D, flow=0x1234)
+        got = s.wire.replies(2)
+        sacks = [r for r in got if r.opcode == m.SACK]
+        acks = [r for r in got if r.opcode == m.ACK]
+        if len(sacks) != 1 or len(acks) != 1:
+            raise Mismatch('replies: %s' % [hex(r.opcode) for r in got])
+        k, a = sacks[0], acks[0]
+        last = t.psn - 1 & m.PSN_MASK
+        entropy = 0xD00D | (0x12340000 if s.family == 'IPv6' else 0)
+        for what, value, want in (
+                ('SACK ICRC', k.ok_icrc, True), ('ACK ICRC', a.ok_icrc, True),
+                ('DSCP', k.tos >> 2, 46), ('ECN', k.tos & 3, 0),
+                ('destination QP', k.dqp, PEER_QPN), ('cack', k.cack, last),
+                ('BTH.psn', k.psn, last), ('offset', k.offset, 0),
+                ('entropy', k.entropy, entropy), ('m', k.m, 0),
+                ('pr', k.pr, 0), ('stamp', k.stamp, 0x4321),
+                ('ACK psn', a.psn, last), ('syndrome', a.syndrome, 0x1F),
+                ('destination port', k.dport, m.PORT)):
+            if value != want:
+                raise Mismatch('%s is %s, expected %s' % (what, value, want))
+        t.check_memory()
+    s.run('a proper write is placed and answered as MRC 1.0 says', written)
+
+    def hole():
+        s.wire.drain()
+        first = t.psn
+        bodies = [t.only(bytes([65 + i]) * 16, 16 * i) for i in range(4)]
+        for i in (0, 1, 3):
+            t.send(bodies[i])
+        k = [r for r in s.wire.replies(5) if r.opcode == m.SACK][-1]
+        shown = k.bitmap >> ((first + 3 - (k.cack + k.base)) & m.PSN_MASK) & 1
+        if k.cack != first + 1 & m.PSN_MASK or not shown or k.ooo != 1:
+            raise Mismatch('cack %x base %d map %x ooo %d' %
+                           (k.cack, k.base, k.bitmap, k.ooo))
+        t.send(bodies[2])
+        a = [r for r in s.wire.replies(2) if r.opcode == m.ACK]
+        if len(a) != 1 or a[0].psn != first + 3 & m.PSN_MASK:
+            raise Mismatch('no transport ACK for all four')
+        t.check_memory()
+    s.run('a hole shows in the SACK and delays the ACK', hole)
+
+    def marked():
+        before = counters()
+        s.wire.drain()
+        t.send(t.only(b'c' * 20, a=0), tos=0x13)
+        got = [r for r in s.wire.replies(1) if r.opcode == m.SACK]
+        if len(got) != 1 or got[0].m != 1:
+            raise Mismatch('no SACK with m=1 for a CE mark')
+        settle(before, {'rx_data_pkts': 1, 'rx_data_bytes': 20, 'tx_sack': 1,
+                        'tx_ack': 1, 'rx_ce_marked': 1})
+    s.run('a CE mark is answered at once with m = SKIP_ONCE', marked)
+
+    def probed():
+        before = counters()
+        s.wire.drain()
+        t.send(m.probe(t.qp.qp_num, 0xBEEF, 0x77))
+        got = [r for r in s.wire.replies(1) if r.opcode == m.SACK]
+        if (len(got) != 1 or not got[0].pr or got[0].probe_id != 0xBEEF or
+                got[0].stamp != 0x77):
+            raise Mismatch('the probe was not answered')
+        settle(before, {'rx_probe': 1, 'tx_sack': 1})
+    s.run('a reliability probe is answered', probed)
+
+    def endpoint():
+        before = counters()
+        s.wire.drain()
+        t.send(m.endpoint_request(0x55, 1, stamp=0x99))
+        got = [r for r in s.wire.replies(1) if r.opcode == m.ENDPOINT_RESP]
+        if len(got) != 1 or got[0].psn != 0x55 or not got[0].ok_icrc:
+            raise Mismatch('the EV probe was not answered')
+        settle(before, {'rx_endpoint_req': 1, 'tx_endpoint_resp': 1})
+    s.run('an endpoint EV probe is answered', endpoint)
+
+    def trimmed():
+        before = counters()
+        t.send(t.write_at(t.psn)[:16], tos=12 << 2, with_icrc=False)
+        # Trim NACKs are not negotiated: dropped, and loss recovery follows.
+        settle(before, {'rx_trimmed': 1})
+        t.check_memory()
+        t.check_alive()
+    s.run('a trimmed packet writes nothing', trimmed)
+
+
+def fatal_errors(s):
+    first = RQ_PSN
+    base = {'rx_data_pkts': 1, 'tx_sack': 1, 'tx_nak': 1, 'qp_errors': 1}
+    access = {**base, 'resp_access_error': 1}
+    invalid = {**base, 'resp_invalid_request': 1}
+    s.fatal('unknown rkey', lambda v: v.write_at(first, rkey=v.mr.rkey ^ 0x100),
+            access)
+    s.fatal('address below the MR', lambda v: v.write_at(first, va=v.mr.buf - 4),
+            access)
+    s.fatal('end beyond the MR', lambda v: v.write_at(first, off=SIZE - 4),
+            access)
+    s.fatal('address that overflows', lambda v: v.write_at(first, va=2**64 - 4),
+            access)
+    s.fatal('ONLY larger than the path MTU',
+            lambda v: v.write_at(first, bytes(4200)), invalid)
+    s.fatal('ONLY whose RETH has another length',
+            lambda v: v.write_at(first, total=100), invalid)
+    s.fatal('FIRST that is not full',
+            lambda v: v.write_at(first, bytes(100), opcode=m.WRITE_FIRST,
+                                 total=8192), invalid)
+    s.fatal('MIDDLE of a message that fits one packet',
+            lambda v: v.write_at(first, bytes(4096), opcode=m.WRITE_MIDDLE,
+                                 total=64), invalid)
+    s.fatal('message longer than 2 GiB',
+            lambda v: v.write_at(first, bytes(4096), opcode=m.WRITE_FIRST,
+                                 total=0x80000001), invalid)
+    s.fatal('immediate without a receive',
+            lambda v: v.write_at(first, b'', opcode=m.WRITE_ONLY_IMM, imm=1),
+            {**base, 'resp_no_receive': 1})
+    s.fatal('immediate with a message number far ahead',
+            lambda v: v.write_at(first, b'', opcode=m.WRITE_ONLY_IMM, imm=1,
+                                 rqmsn=0x7000),
+            {**base, 'resp_write_imm_limit': 1})
+
+    def not_connected():
+        idle = Target(s.ctx, s.wire, s.local, s.remote)
+        for step in (None, idle.init):
+            if step:
+                step()
+            before = counters()
+            for _ in range(N):
+                idle.send(idle.write_at(first))
+            settle(before, {'rx_drop_qp_state': N})
+            idle.check_memory()
+        idle.rtr()
+        before = counters()
+        idle.send(m.ack(idle.qp.qp_num, SQ_PSN))
+        settle(before, {'rx_drop_qp_state': 1})
+        idle.check_alive()
+    s.run('QP in RESET, INIT, and feedback in RTR', not_connected)
+
+    def no_remote_write():
+        v = s.fresh(access=e.IBV_ACCESS_LOCAL_WRITE)
+        before = counters()
+        v.send(v.write_at(first))
+        settle(before, access)
+        v.check_memory()
+    s.run('MR without remote write', no_remote_write)
+
+    def after_dereg():
+        v = s.fresh()
+        va, rkey = v.mr.buf, v.mr.rkey
+        v.send(v.only(b'before'))
+        v.check_alive()
+        psn = v.take_psn()
+        v.mr.close()
+        before = counters()
+        v.send(m.write(m.WRITE_ONLY, v.qp.qp_num, psn, va, rkey, b'after', a=1))
+        settle(before, access)
+    s.run('no access after the MR was deregistered', after_dereg)
+
+    def foreign_pd():
+        v, other = s.fresh(), s.fresh()
+        before = counters()
+        v.send(m.write(m.WRITE_ONLY, v.qp.qp_num, first, other.mr.buf,
+                       other.mr.rkey, b'foreign!', a=1))
+        settle(before, access)
+        other.check_memory()
+    s.run("MR of another program's protection domain", foreign_pd)
+
+
+def noise(s, count):
+    def test():
+        rng = random.Random(4791)
+        t = s.t
+        safe = (lambda: t.write_at(rng.randrange(1 << 24), b'', a=0),
+                lambda: m.ack(t.qp.qp_num, rng.randrange(1 << 24)),
+                lambda: m.sack(t.qp.qp_num, rng.randrange(1 << 24),
+                               bitmap=rng.getrandbits(64)),
+                lambda: m.nack(t.qp.qp_num, rng.randrange(1 << 24), 6),
+                lambda: m.probe(t.qp.qp_num, rng.getrandbits(16)),
+                lambda: m.endpoint_request(rng.getrandbits(16), 1))
+        for _ in range(count):
+            body = bytearray(rng.choice(safe)())
+            for _ in range(rng.randrange(6)):
+                i = rng.randrange(len(body))
+                # The QP number stays, so that the packets get far.
+                if i not in (5, 6, 7):
+                    body[i] = rng.getrandbits(8)
+            if rng.randrange(3) == 0:
+                body = body[:rng.randrange(12, len(body) + 1)]
+            if rng.randrange(3) == 0:
+                body += rng.randbytes(4 * rng.randrange(30))
+            t.send(bytes(body), tos=rng.choice((0x12, 0x13, 0x30, 0x40, 0xB8)))
+        t.check_memory()
+        s.t = s.fresh()
+        s.t.check_alive()
+    s.run('%d packets of random content with a valid ICRC' % count, test)
+
+
+def main():
+    peer_mac, local4, remote4, local6, remote6 = sys.argv[1:6]
+    random.seed(2)
+    wire = m.Wire('pa1', peer_mac)
+    ctx = Context(name=DEV)
+    bad = 0
+    for local, remote in ((local4, remote4), (local6, remote6)):
+        s = Suite(ctx, wire, local, remote)
+        s.run('the QP works', s.t.check_alive)
+        malformed(s)
+        opcodes(s)
+        window(s)
+        feedback(s)
+        answers(s)
+        fatal_errors(s)
+        noise(s, 3000)
+        bad += s.bad
+    return 1 if bad else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())

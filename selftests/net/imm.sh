@@ -1,0 +1,68 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# WRITE with immediate: every immediate once and in posting order whatever the
+# network does to the packets, solicited events, and what happens when there
+# is no receive to take one.
+# timeout: 200
+. "$(dirname "$0")/lib.sh"
+
+in_order() { # OPTIONS...
+	local n
+	ctr_mark
+	verify --op write_imm "$@"
+	ctr_quiet
+	ctr_take
+	n=$(verified server imm)
+	check "$n" '>' 0 "immediates verified"
+	expect mrcb rx_write_imm == "$n"
+	expect mrcb resp_no_receive == 0
+	expect mrcb resp_write_imm_limit == 0
+}
+
+reordered() {
+	local i
+	for i in 1 2 3 4; do
+		netem a "$i" delay "$((i * 3))ms" reorder 25% 50%
+	done
+	in_order --timeout 18 --size 0,1,5000,70000 --iters 300
+	for i in 1 2 3 4; do
+		unimpair a "$i"
+	done
+	expect mrcb rx_out_of_order '>' 0
+}
+
+lossy() {
+	local i
+	for i in 1 2 3 4; do
+		netem a "$i" loss 3%
+		netem b "$i" loss 3%
+	done
+	in_order --size 0,1,5000,70000 --iters 300
+	for i in 1 2 3 4; do
+		unimpair a "$i"
+		unimpair b "$i"
+	done
+	expect mrca tx_rtx_pkts '>' 0
+}
+
+missing_receive() {
+	ctr_mark
+	verify --error-test no-recv
+	ctr_quiet
+	ctr_take
+	expect mrcb resp_no_receive '>' 0
+	expect mrcb tx_nak == "$(ctr mrcb resp_no_receive)"
+	expect mrca rx_nak == "$(ctr mrcb resp_no_receive)"
+}
+
+topo 4
+subtest "in order, messages of many sizes" in_order --size 0,1,4096,4097,65536 --iters 200
+subtest "in order, zero length only" in_order --size 0 --iters 500 --depth 64
+subtest "in order, deep queue of small messages" in_order --size 8 --iters 2000 --depth 200
+subtest "in order with completion events" in_order --events --size 1,4096 --iters 200
+subtest "solicited events" in_order --events --solicited --size 1,4096 --iters 200
+subtest "in order on four planes of different delay, reordered" reordered
+subtest "each once and in order under loss in both directions" lossy
+subtest "no receive posted: REM_INV_REQ_ERR" missing_receive
+tap_end

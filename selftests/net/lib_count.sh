@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# shellcheck shell=bash disable=SC2034,SC2154
+#
+# Counters as `rdma statistic` gives them, and kernel memory. Sourced by
+# lib.sh.
+#
+#	ctr_mark                 remember the values of all devices
+#	...
+#	ctr_take                 remember them again; what follows compares
+#	expect mrca tx_rtx_pkts == 0        sum over the ports
+#	expect mrca/2 tx_data_pkts '>' 100  one port
+
+# Lines "dev/port name value" of all mrc devices.
+ctr_dump() {
+	rdma -j statistic show link | awk -v RS='[{}]' '
+		/"ifname"/ {
+			n = split($0, f, ",")
+			dev = port = ""
+			for (i = 1; i <= n; i++) {
+				split(f[i], kv, ":")
+				gsub(/[" \[\]\n]/, "", kv[1])
+				gsub(/[" \[\]\n]/, "", kv[2])
+				if (kv[1] == "ifname") dev = kv[2]
+				else if (kv[1] == "port") port = kv[2]
+				else if (kv[1] != "" && kv[1] != "ifindex")
+					v[kv[1]] = kv[2]
+			}
+			if (dev ~ /^mrc/)
+				for (k in v) print dev "/" port, k, v[k]
+			delete v
+		}'
+}
+
+ctr_mark() { ctr_dump >"$WORK/mark"; }
+ctr_take() { ctr_dump >"$WORK/take"; }
+
+# ctr DEV[/PORT] NAME: how much it grew between mark and take. An unknown name
+# is an error, not a zero.
+ctr() {
+	awk -v dev="$1" -v name="$2" '
+		function mine(d) { return d == dev || index(d, dev "/") == 1 }
+		FNR == NR { if ($2 == name && mine($1)) sum -= $3; next }
+		$2 == name && mine($1) { sum += $3; seen = 1 }
+		END {
+			if (!seen) {
+				print "no counter " name " on " dev > "/dev/stderr"
+				exit 1
+			}
+			printf "%d\n", sum
+		}' "$WORK/mark" "$WORK/take"
+}
+
+expect() { # DEV[/PORT] NAME OP VALUE
+	local value
+	value=$(ctr "$1" "$2")
+	check "$value" "$3" "$4" "$1 $2"
+}
+
+# Every counter of DEV that grew and is not named must not have grown.
+expect_only() { # DEV NAME...
+	local dev=$1 grown
+	shift
+	grown=$(ctr_grown "$dev" | awk -v allowed="$*" '
+		BEGIN { n = split(allowed, a, " "); for (i in a) ok[a[i]] }
+		!($1 in ok)')
+	[ -z "$grown" ] || fail "other counters of $dev grew: $(paste -sd, <<<"$grown")"
+}
+
+# Lines "name delta" of the counters of DEV that changed, over its ports.
+ctr_grown() { # DEV
+	awk -v dev="$1" '
+		index($1, dev "/") != 1 { next }
+		FNR == NR { d[$2] -= $3; next }
+		{ d[$2] += $3 }
+		END { for (n in d) if (d[n] != 0) print n, d[n] }' \
+		"$WORK/mark" "$WORK/take" | sort
+}
+
+# For the output of a failed subtest.
+ctr_report() {
+	[ -s "$WORK/mark" ] || return 0
+	ctr_take
+	local d
+	for d in $(rdma_devices); do
+		[[ $d == mrc* ]] || continue
+		echo "$d since the mark: $(ctr_grown "$d" | paste -sd' ')"
+	done
+}
+
+# Waits until nothing is counted any more: all packets have arrived.
+quiet_now() {
+	local a b
+	a=$(ctr_dump)
+	sleep 0.15
+	b=$(ctr_dump)
+	[ "$a" = "$b" ]
+}
+ctr_quiet() { wait_for "${1:-10}" quiet_now; }
+
+# Value of a counter now, summed over the ports of DEV or of DEV/PORT.
+ctr_now() { # DEV[/PORT] NAME
+	ctr_dump | awk -v dev="$1" -v name="$2" '
+		$2 == name && ($1 == dev || index($1, dev "/") == 1) { s += $3; seen = 1 }
+		END { if (!seen) exit 1; printf "%d\n", s }'
+}
+
+ctr_at_least() { # DEV[/PORT] NAME VALUE
+	[ "$(ctr_now "$1" "$2")" -ge "$3" ]
+}
+
+# Shares of NAME between the ports of DEV, which must be equal within PERCENT.
+expect_equal_share() { # DEV NAME PERCENT
+	local dev=$1 name=$2 percent=$3 p total mean value
+	total=$(ctr "$dev" "$name")
+	mean=$((total / PLANES))
+	for p in $(seq "$PLANES"); do
+		value=$(ctr "$dev/$p" "$name")
+		check $((value > mean ? value - mean : mean - value)) '<=' \
+			$((mean * percent / 100 + 2)) \
+			"$name of $dev/$p is $value, the mean is $mean; distance"
+	done
+}
+
+# --- kernel memory -----------------------------------------------------------------
+
+# Lets what is waiting for a grace period or sits in per-CPU caches go.
+memory_settle() {
+	local s
+	echo 2 >/proc/sys/vm/drop_caches
+	for s in /sys/kernel/slab/*/shrink; do
+		echo 1 >"$s" 2>/dev/null || true
+	done
+}
+
+# Lines "cache objects size" and "total-kB 0 kB" of all kernel memory that
+# objects can leak into: slab, per-CPU and vmalloc.
+memory_take() {
+	memory_settle
+	awk 'NR > 2 { print $1, $2, $4 }' /proc/slabinfo
+	awk '/^(Slab|Percpu|VmallocUsed):/ { kb += $2 } END { print "total-kB", kb, 1 }' \
+		/proc/meminfo
+}
+
+# memory_grown BEFORE OBJECTS KB: prints what grew since the file BEFORE by
+# OBJECTS or more in one cache, or by more than KB in total. Caches of the
+# file system and of processes go up and down by themselves.
+memory_grown() {
+	memory_take >"$WORK/memory.now"
+	awk -v objects="$2" -v kb="$3" '
+		FNR == NR { old[$1] = $2; next }
+		$1 == "total-kB" {
+			if ($2 - old[$1] > kb)
+				print "kernel memory grew by " $2 - old[$1] " kB"
+			next
+		}
+		$1 ~ /^(dentry|.*inode.*|filp|vm_area_struct|anon_vma.*|maple_node|radix_tree_node|lsm_.*|buffer_head|names_cache|proc_.*|kernfs_.*|cred|pid|signal_cache|sighand_cache|task_struct|mm_struct|files_cache|ovl_.*|9p.*|fs_cache|seq_file|page->ptl|debug_objects_cache)$/ { next }
+		$2 - old[$1] >= objects {
+			print $1 " grew by " $2 - old[$1] " objects of " $3 " bytes"
+		}' "$1" "$WORK/memory.now"
+}
+
+memory_back() { [ -z "$(memory_grown "$@")" ]; }
+
+# expect_memory_back BEFORE OBJECTS KB
+expect_memory_back() {
+	wait_for 30 memory_back "$@" >/dev/null ||
+		fail "memory is not back where it was: $(memory_grown "$@" | paste -sd';')"
+}

@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# shellcheck shell=bash disable=SC2034,SC2154
+#
+# Running the traffic programs on the two hosts: mrc_verify, which checks every
+# byte, and stock perftest. Sourced by lib.sh. The programs talk to each other
+# over the management link, so that nothing a test does to the planes reaches
+# that conversation.
+
+# verify [-6] [-r] [-t SECONDS] OPTIONS...: one mrc_verify session, verified on
+# both sides. -6 uses the IPv6 addresses; -r sends from B to A; -t bounds the
+# whole (default 120). Output of the two sides: $WORK/client and $WORK/server.
+verify() {
+	verify_start "$@"
+	verify_finish
+}
+
+# The same in two steps, for tests that do something meanwhile.
+verify_start() {
+	local gid_a=$A4 gid_b=$B4 client=a server=b to=$MGMT_B
+	verify_limit=120
+	while :; do
+		case $1 in
+		-6) gid_a=$A6 gid_b=$B6 ;;
+		-r) client=b server=a to=$MGMT_A ;;
+		-t) verify_limit=$2 && shift ;;
+		*) break ;;
+		esac
+		shift
+	done
+	local -n cgid=gid_$client sgid=gid_$server
+	rm -f "$WORK/server" "$WORK/client"
+	start "$WORK/server" ip netns exec "host$server" timeout $((verify_limit + 20)) \
+		mrc_verify -d "mrc$server" --gid "$sgid"
+	verify_server=$started
+	start "$WORK/client" ip netns exec "host$client" timeout $((verify_limit + 20)) \
+		mrc_verify -d "mrc$client" --gid "$cgid" "$@" "$to"
+	verify_client=$started
+	verify_args=$*
+}
+
+verify_finish() {
+	local crc=0 src=0
+	finished "$verify_client" "$verify_limit" || crc=$?
+	finished "$verify_server" 30 || src=$?
+	if [ "$crc" != 0 ] || [ "$src" != 0 ]; then
+		echo "--- client (status $crc): mrc_verify $verify_args"
+		tail -n 20 "$WORK/client"
+		echo "--- server (status $src)"
+		tail -n 20 "$WORK/server"
+		[ "$crc" != 77 ] || [ "$src" = 124 ] ||
+			skip "$(sed -n 's/^mrc_verify: SKIP: //p' "$WORK/client")"
+		fail "mrc_verify $verify_args"
+	fi
+	grep -q '^mrc_verify: OK' "$WORK/client" || fail "no OK from the client"
+	grep -q '^mrc_verify: OK' "$WORK/server" || fail "no OK from the server"
+}
+
+# Ends a session of --duration 1000 as if its time were over: what is on its
+# way completes and is verified.
+verify_stop() {
+	kill -INT "$verify_client"
+	verify_finish
+}
+
+# A figure of the last line: verified client msgs
+verified() { # client|server NAME
+	sed -n "s/^mrc_verify: OK.* $2=\([0-9.]*\).*/\1/p" "$WORK/$1"
+}
+
+# Both ends of a time-limited session are moving data.
+verify_running() {
+	grep -q '^t=[0-9]' "$WORK/client"
+}
+
+listening() { # NETNS PORT
+	ip netns exec "$1" ss -Hltn "sport = :$2" | grep -q LISTEN
+}
+
+# perftest TOOL OPTIONS...: stock perftest, server on B, client on A. Output:
+# $WORK/client and $WORK/server.
+perftest() {
+	local crc=0 src=0
+	perftest_start "$@"
+	finished "$perftest_client" "${PERFTEST_LIMIT:-100}" || crc=$?
+	finished "$perftest_server" 20 || src=$?
+	if [ "$crc" != 0 ] || [ "$src" != 0 ]; then
+		echo "--- client (status $crc): $*"
+		tail -n 25 "$WORK/client"
+		echo "--- server (status $src)"
+		tail -n 25 "$WORK/server"
+		fail "$*"
+	fi
+	if grep -i -E 'completion with error|failed status|Unexpected' "$WORK/client" "$WORK/server"; then
+		fail "$* reports an error"
+	fi
+}
+
+perftest_start() { # TOOL OPTIONS...
+	local tool=$1 ga gb
+	shift
+	ga=$(gid_index mrca 1 "$A4")
+	gb=$(gid_index mrcb 1 "$B4")
+	rm -f "$WORK/server" "$WORK/client"
+	start "$WORK/server" in_b "$tool" -F -d mrcb -x "$gb" "$@"
+	perftest_server=$started
+	wait_for 15 listening "$HOST_B" 18515 || {
+		cat "$WORK/server"
+		fail "$tool: the server does not listen"
+	}
+	start "$WORK/client" in_a "$tool" -F -d mrca -x "$ga" "$@" "$MGMT_B"
+	perftest_client=$started
+}
+
+# Field N of the line of message size SIZE in the client's report.
+perftest_field() { # SIZE N
+	awk -v size="$1" -v n="$2" '$1 == size { v = $n } END { print v }' "$WORK/client"
+}
+
+# --- figures ------------------------------------------------------------------
+
+# Payload placed at B per second between ctr_mark and ctr_take, in kbit/s.
+# goodput MS
+goodput() {
+	echo $(($(ctr mrcb rx_data_bytes) * 8 / $1))
+}
+
+# measure SECONDS: goodput of the traffic that runs, in kbit/s, in $measured.
+measure() {
+	local from now
+	ctr_mark
+	now_ms
+	from=$now
+	sleep "$1"
+	ctr_take
+	now_ms
+	measured=$(goodput $((now - from)))
+}
+
+# steady_bw OPTIONS...: starts a long ib_write_bw, waits until it flows.
+steady_bw() {
+	local from
+	from=$(ctr_now mrcb rx_data_pkts)
+	perftest_start ib_write_bw -s 65536 -D 1000 -u 17 "$@"
+	wait_for 20 ctr_at_least mrcb rx_data_pkts $((from + 200))
+}
+
+# The bandwidth test runs until it is told to stop.
+steady_bw_end() {
+	kill -9 "$perftest_client" "$perftest_server" 2>/dev/null || true
+	wait "$perftest_client" "$perftest_server" 2>/dev/null || true
+}
+
+# Rate for a shaped plane in kbit/s, such that N planes together need less
+# than half of what this machine can move, and no more than is needed.
+pick_rate() { # CAPACITY_KBIT N
+	local rate=$(($1 * 45 / 100 / $2))
+	[ "$rate" -le 32000 ] || rate=32000
+	echo "$rate"
+}
+
+percent() { # A B: A of B in percent, one digit
+	awk -v a="$1" -v b="$2" 'BEGIN { printf "%.1f", b ? a * 100 / b : 0 }'
+}
+
+mbit() { awk -v k="$1" 'BEGIN { printf "%.2f", k / 1000 }'; }

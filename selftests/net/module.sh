@@ -1,0 +1,73 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# Loading and unloading: refused while in use, clean afterwards, again and
+# again; with devices present; parameters.
+# timeout: 150
+. "$(dirname "$0")/lib.sh"
+
+loaded() { [ -d /sys/module/mrc ]; }
+not_loaded() { ! loaded; }
+
+refused_in_use() {
+	verify_start --duration 1000 --size 4096
+	wait_for 20 verify_running
+	refuse 'in use|resource temporarily|busy' rmmod mrc
+	loaded || fail "the module is gone"
+	verify_running || fail "the traffic is gone"
+	stop_all
+	# The last context closes a moment after its process ends.
+	topo_down
+	wait_for 10 rmmod mrc
+	not_loaded || fail "still loaded"
+}
+
+# No program has a device open: devices do not hold the module.
+unload_with_devices() {
+	modprobe mrc
+	topo_up 2
+	wait_for 5 rmmod mrc
+	[ -z "$(rdma_devices)" ] || fail "devices are left: $(rdma_devices)"
+	! in_a ss -Hlun 'sport = :4791' | grep -q . || fail "a socket is left"
+	topo_down
+}
+
+reload() {
+	local n
+	modprobe mrc
+	modprobe -r mrc
+	memory_take >"$WORK/before"
+	for n in $(seq 20); do
+		modprobe mrc
+		modprobe -r mrc
+	done
+	expect_memory_back "$WORK/before" 15 512
+}
+
+works_again() {
+	modprobe mrc
+	topo_up 2
+	ctr_mark
+	verify --op mixed --size 1,4097,65536 --iters 30
+	topo_down
+}
+
+other_port() {
+	modprobe -r mrc
+	modprobe mrc udp_port=4971
+	topo_up 1
+	in_a ss -Hlun 'sport = :4971' | grep -q . || fail "not on port 4971"
+	ctr_mark
+	verify --op mixed --size 1,4097,65536 --iters 30
+	topo_down
+	modprobe -r mrc
+	modprobe mrc
+}
+
+topo 2
+subtest "rmmod refused while a program uses the device" refused_in_use
+subtest "rmmod with idle devices removes them" unload_with_devices
+subtest "20 loads and unloads leave no memory behind" reload
+subtest "works after it all" works_again
+subtest "another UDP port by parameter" other_port
+tap_end

@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""MRC 1.0 packets made and read by hand, for tests that send what no driver
+would send. Independent of the driver's own code on purpose."""
+import ipaddress
+import socket
+import struct
+import zlib
+
+PORT = 4791
+PSN_MASK = 0xFFFFFF
+
+WRITE_FIRST, WRITE_MIDDLE, WRITE_LAST = 0xC6, 0xC7, 0xC8
+WRITE_LAST_IMM, WRITE_ONLY, WRITE_ONLY_IMM = 0xC9, 0xCA, 0xCB
+ACK, ENDPOINT_REQ, ENDPOINT_RESP = 0xD1, 0xD8, 0xD9
+SACK, NACK, PROBE = 0xDC, 0xDD, 0xDE
+
+
+def bth(opcode, dqp, psn, *, se=0, pad=0, tver=0, pkey=0xFFFF, a=0, rtx=0,
+        ts=0, reserved=0):
+    flags = a << 7 | rtx << 5 | ts << 4 | reserved
+    return struct.pack('>BBHII', opcode, se << 7 | pad << 4 | tver, pkey,
+                       dqp & PSN_MASK, flags << 24 | psn & PSN_MASK)
+
+
+def meth(msn=0, rqmsn=0):
+    return struct.pack('>HH', rqmsn, msn)
+
+
+def tseth(stamp, ftype=1):
+    return struct.pack('>HH', stamp, ftype)
+
+
+def reth(va, rkey, length):
+    return struct.pack('>QII', va, rkey, length)
+
+
+def write(opcode, dqp, psn, va, rkey, data, *, total=None, imm=None, msn=0,
+          rqmsn=0, stamp=None, **bits):
+    """One data packet, without IP, UDP and ICRC."""
+    pad = -len(data) % 4
+    bits.setdefault('pad', pad)
+    out = bth(opcode, dqp, psn, ts=stamp is not None, **bits)
+    out += meth(msn, rqmsn)
+    if stamp is not None:
+        out += tseth(stamp)
+    out += reth(va, rkey, len(data) if total is None else total)
+    if imm is not None:
+        out += struct.pack('>I', imm)
+    return out + data + bytes(pad)
+
+
+def ack(dqp, psn, syndrome=0x1F, msn=0, **bits):
+    return bth(ACK, dqp, psn, **bits) + struct.pack('>I', syndrome << 24 | msn)
+
+
+def sack(dqp, cack, *, offset=0, base=1, bitmap=0, pr=0, m=0, entropy=0,
+         rcvd=0, **bits):
+    seth = struct.pack('>BBHIHHI', 0, m << 5 | pr << 1, offset & 0xFFFF,
+                       entropy, 0, 0, cack & PSN_MASK)
+    seth += struct.pack('>BBhQHH', 0, 0, base, bitmap, 0, 0)
+    return bth(SACK, dqp, cack, **bits) + seth + struct.pack('>I', rcvd)
+
+
+def nack(dqp, psn, reason, entropy=0, **bits):
+    neth = struct.pack('>HBBIHHIBBH', 0, reason, 0, entropy, 0, 0,
+                       psn & PSN_MASK, 0x20, 0, 0)
+    return bth(NACK, dqp, psn, **bits) + neth
+
+
+def probe(dqp, probe_id, stamp=0, **bits):
+    peth = struct.pack('>HBBHHHHHH', 0, 0, 0, probe_id, 0, 0, 0, stamp, 1)
+    return bth(PROBE, dqp, 0, **bits) + peth
+
+
+def endpoint_request(request_id, op, mask=0, stamp=0, dqp=2, **bits):
+    erth = struct.pack('>BBBBIIHH', 0, op, 0, 0, mask, 0, stamp, 1)
+    return bth(ENDPOINT_REQ, dqp, request_id, **bits) + erth
+
+
+def icrc(ip_packet):
+    """ICRC of an IP packet without its last four bytes, MRC 1.0 2.4."""
+    p = bytearray(ip_packet)
+    if p[0] >> 4 == 4:
+        p[1] = 0xFF
+        p[8] = 0xFF
+        p[10:12] = b'\xff\xff'
+        udp = 20
+    else:
+        p[0] |= 0x0F
+        p[1:4] = b'\xff\xff\xff'
+        p[7] = 0xFF
+        udp = 40
+    p[udp + 6:udp + 8] = b'\xff\xff'
+    if len(p) > udp + 12:
+        p[udp + 12] = 0xFF
+    return struct.pack('<I', zlib.crc32(b'\xff' * 8 + bytes(p)))
+
+
+def gid_text(address):
+    """Eight groups of four digits, also for IPv4."""
+    ip = ipaddress.ip_address(address)
+    raw = ip.packed if ip.version == 6 else bytes(10) + b'\xff\xff' + ip.packed
+    return ':'.join(raw[i:i + 2].hex() for i in range(0, 16, 2))
+
+
+def checksum(data):
+    total = sum(struct.unpack('>%dH' % (len(data) // 2), data))
+    while total >> 16:
+        total = (total & 0xFFFF) + (total >> 16)
+    return ~total & 0xFFFF
+
+
+def ip_udp(src, dst, body, *, tos=0x12, sport=0xC0DE, dport=PORT, udp_len=None,
+           with_icrc=True, spoil=0, flow=0):
+    """An IP packet around body. spoil: bits to flip in the ICRC."""
+    src, dst = ipaddress.ip_address(src), ipaddress.ip_address(dst)
+    tail = bytes(4) if with_icrc else b''
+    length = 8 + len(body) + len(tail)
+    udp = struct.pack('>HHHH', sport, dport,
+                      length if udp_len is None else udp_len, 0)
+    if src.version == 4:
+        head = struct.pack('>BBHHHBBH4s4s', 0x45, tos, 20 + length, 0, 0x4000,
+                           64, 17, 0, src.packed, dst.packed)
+        head = head[:10] + struct.pack('>H', checksum(head)) + head[12:]
+    else:
+        head = struct.pack('>IHBB16s16s', 6 << 28 | tos << 20 | flow, length,
+                           17, 64, src.packed, dst.packed)
+    packet = head + udp + body
+    if with_icrc:
+        value, = struct.unpack('<I', icrc(packet))
+        packet += struct.pack('<I', value ^ spoil)
+    return packet
+
+
+class Reply:
+    """An MRC packet seen on the wire."""
+
+    def __init__(self, packet):
+        self.ok_icrc = icrc(packet[:-4]) == packet[-4:]
+        v4 = packet[0] >> 4 == 4
+        self.tos = packet[1] if v4 else (packet[0] << 4 | packet[1] >> 4) & 0xFF
+        udp = packet[20 if v4 else 40:]
+        self.sport, self.dport = struct.unpack('>HH', udp[:4])
+        b = udp[8:]
+        self.opcode = b[0]
+        self.dqp = int.from_bytes(b[5:8], 'big')
+        self.rtx = b[8] >> 5 & 1
+        self.psn = int.from_bytes(b[9:12], 'big')
+        h = b[12:]
+        if self.opcode == SACK:
+            self.m, self.pr = h[1] >> 5 & 3, h[1] >> 1 & 1
+            self.offset, self.entropy = struct.unpack('>hI', h[2:8])
+            self.probe_id = self.offset & 0xFFFF
+            self.cack = int.from_bytes(h[13:16], 'big')
+            self.base, self.bitmap, self.stamp, self.ooo = struct.unpack(
+                '>hQHH', h[18:32])
+        elif self.opcode == NACK:
+            self.reason = h[2]
+            self.nack_psn = int.from_bytes(h[13:16], 'big')
+        elif self.opcode == ACK:
+            self.syndrome = h[0]
+            self.msn = int.from_bytes(h[1:4], 'big')
+
+
+class Wire:
+    """Raw access to one plane: whole IP packets out, MRC packets in."""
+
+    def __init__(self, dev, peer_mac):
+        self.sock = socket.socket(socket.AF_PACKET, socket.SOCK_RAW,
+                                  socket.htons(3))
+        self.sock.bind((dev, 0))
+        with open('/sys/class/net/%s/address' % dev, encoding='ascii') as f:
+            self.mac = bytes.fromhex(f.read().strip().replace(':', ''))
+        self.peer_mac = bytes.fromhex(peer_mac.replace(':', ''))
+
+    def send(self, packet):
+        kind = b'\x08\x00' if packet[0] >> 4 == 4 else b'\x86\xdd'
+        self.sock.send(self.peer_mac + self.mac + kind + packet)
+
+    def drain(self):
+        self.sock.setblocking(False)
+        try:
+            while True:
+                self.sock.recv(65536)
+        except BlockingIOError:
+            pass
+
+    def replies(self, count, seconds=5.0):
+        """The next MRC packets from the peer, fewer when time is over."""
+        found = []
+        self.sock.settimeout(seconds)
+        try:
+            while len(found) < count:
+                frame, addr = self.sock.recvfrom(65536)
+                if addr[2] == socket.PACKET_OUTGOING:
+                    continue
+                packet = frame[14:]
+                if packet[0] >> 4 == 4:
+                    total = struct.unpack('>H', packet[2:4])[0]
+                    if packet[9] != 17 or packet[22:24] != b'\x12\xb7':
+                        continue
+                else:
+                    total = 40 + struct.unpack('>H', packet[4:6])[0]
+                    if packet[6] != 17 or packet[42:44] != b'\x12\xb7':
+                        continue
+                found.append(Reply(packet[:total]))
+        except TimeoutError:
+            pass
+        return found

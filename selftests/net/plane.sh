@@ -1,0 +1,179 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# A plane goes away and comes back under load, in every way it can: own netdev
+# set down, carrier lost because the peer's end went down, packets swallowed
+# somewhere on the way in one or both directions. The program sees no error,
+# its data is whole, the other planes carry the traffic meanwhile, and the
+# plane is used again afterwards.
+# timeout: 300
+. "$(dirname "$0")/lib.sh"
+
+TOPO_RESOLVE=1			# real ARP and neighbour discovery
+
+P=2				# the plane that suffers
+
+steady() { # DEV PORT COUNT: this many more data packets than at the mark
+	ctr_at_least "$1/$2" "$3" "$4"
+}
+
+# Waits until port PORT of mrca has sent N more data packets than now.
+sends_on() { # PORT N
+	local from
+	from=$(ctr_now "mrca/$1" tx_data_pkts)
+	wait_for 15 steady mrca "$1" tx_data_pkts $((from + $2))
+}
+
+receives_on() { # PORT N
+	local from
+	from=$(ctr_now "mrcb/$1" rx_data_pkts)
+	wait_for 15 steady mrcb "$1" rx_data_pkts $((from + $2))
+}
+
+load_start() {
+	ctr_mark
+	verify_start -t 100 "$@" --duration 1000 --size 65536 --op mixed --depth 32
+	for p in $(seq "$PLANES"); do
+		receives_on "$p" 50
+	done
+}
+
+load_stop() {
+	verify_stop
+	ctr_quiet 20
+	ctr_take
+	expect mrca qp_errors == 0
+	expect mrcb qp_errors == 0
+	expect mrca retry_exceeded == 0
+}
+
+others_carry() {
+	local p
+	for p in $(seq "$PLANES"); do
+		[ "$p" = "$P" ] || receives_on "$p" 100
+	done
+}
+
+admin_down() { # HOST
+	local h=$1 peer=b
+	[ "$h" = a ] || peer=a
+	load_start
+	ip -n "host$h" link set "p$h$P" down
+	wait_for 5 port_is "mrc$h" "$P" DOWN
+	wait_for 5 port_is "mrc$peer" "$P" DOWN
+	others_carry
+	ip -n "host$h" link set "p$h$P" up
+	plane_routes "$P"
+	wait_for 5 port_is "mrc$h" "$P" ACTIVE
+	wait_for 5 port_is "mrc$peer" "$P" ACTIVE
+	receives_on "$P" 100
+	load_stop
+	expect "mrca/$P" port_down_events == 1
+	expect "mrca/$P" port_up_events == 1
+	expect "mrcb/$P" port_down_events == 1
+	expect "mrcb/$P" port_up_events == 1
+}
+
+swallow() { # HOSTS that lose all they send on the plane
+	local h before
+	load_start "${@:2}"
+	for h in $1; do
+		netem "$h" "$P" loss 100%
+	done
+	others_carry
+	wait_for 10 ctr_at_least "mrca/$P" ev_to_assumed_bad 1
+	others_carry
+	for h in $1; do
+		unimpair "$h" "$P"
+	done
+	before=$(ctr_now mrca ev_to_good)
+	wait_for 15 ctr_at_least mrca ev_to_good $((before + 1))
+	receives_on "$P" 100
+	load_stop
+	expect mrca retry_exceeded == 0
+	expect "mrca/$P" ev_to_assumed_bad '>' 0
+	expect "mrca/$P" ev_to_good '>' 0
+}
+
+# nftables drops what arrives, which is how a switch with a broken table looks.
+filtered() {
+	load_start
+	in_b nft -f - <<-NFT
+		table netdev cut {
+			chain in {
+				type filter hook ingress device "pb$P" priority 0; policy drop;
+			}
+		}
+	NFT
+	others_carry
+	wait_for 10 ctr_at_least "mrca/$P" ev_to_assumed_bad 1
+	in_b nft delete table netdev cut
+	receives_on "$P" 100
+	load_stop
+}
+
+flapping() {
+	local n
+	load_start
+	for n in 1 2 3 4 5 6 7 8; do
+		ip -n hosta link set "pa$P" down
+		wait_for 5 port_is mrca "$P" DOWN
+		ip -n hosta link set "pa$P" up
+		plane_routes "$P"
+		wait_for 5 port_is mrca "$P" ACTIVE
+	done
+	receives_on "$P" 100
+	load_stop
+	expect "mrca/$P" port_down_events == 8
+}
+
+# Three of four planes go away one after the other and come back.
+one_after_the_other() {
+	local p
+	load_start
+	for p in 1 2 3; do
+		ip -n hosta link set "pa$p" down
+		wait_for 5 port_is mrca "$p" DOWN
+		receives_on 4 100
+	done
+	for p in 1 2 3; do
+		ip -n hosta link set "pa$p" up
+		plane_routes "$p"
+		wait_for 5 port_is mrca "$p" ACTIVE
+		receives_on "$p" 100
+	done
+	load_stop
+}
+
+# All planes at once, for less than the retry budget.
+all_at_once() {
+	local p
+	load_start --timeout 17 --retry 7
+	for p in $(seq "$PLANES"); do
+		ip -n hosta link set "pa$p" down
+	done
+	for p in $(seq "$PLANES"); do
+		wait_for 5 port_is mrca "$p" DOWN
+	done
+	for p in $(seq "$PLANES"); do
+		ip -n hosta link set "pa$p" up
+		plane_routes "$p"
+	done
+	for p in $(seq "$PLANES"); do
+		receives_on "$p" 100
+	done
+	load_stop
+}
+
+topo 4
+subtest "own netdev down and up" admin_down a
+subtest "peer's netdev down and up (carrier lost here)" admin_down b
+subtest "data swallowed silently on one plane" swallow a
+subtest "feedback swallowed silently on one plane" swallow b
+subtest "one plane swallows both directions" swallow "a b"
+subtest "one plane swallows both directions, IPv6" swallow "a b" -6
+subtest "arriving packets filtered on one plane" filtered
+subtest "a plane that flaps eight times" flapping
+subtest "three of four planes go and come back" one_after_the_other
+subtest "all planes gone for a moment" all_at_once
+tap_end
