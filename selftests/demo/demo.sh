@@ -4,6 +4,7 @@
 # The job, shown live in a guest: two hosts, four planes of equal shaped rate,
 # unmodified ib_write_bw over one queue pair while a plane is cut and later
 # restored. The last line is "DEMO OK" or "DEMO FAILED: why".
+# shellcheck source=../net/lib.sh
 . "$(dirname "$0")/../net/lib.sh"
 tap_done=1
 TOPO_RESOLVE=1

@@ -28,7 +28,7 @@ churn() { # CYCLES OPTIONS...
 	local n=$1
 	shift
 	cycles 60 "$@"
-	memory_take >"$WORK/before"
+	memory_before "$WORK/before"
 	cycles "$n" "$@"
 	no_objects_left
 	expect_memory_back "$WORK/before" $((n / 5)) 2048

@@ -44,7 +44,7 @@ four_planes() {
 	shape_all
 	steady_bw
 	sleep 1
-	measure 5
+	measure 7
 	keep four "$measured"
 	echo "figure: four shaped planes, one QP, 64 KiB: $(mbit "$measured") Mbit/s" \
 		"= $(percent "$measured" $sum) % of their sum, $(ctr mrca tx_rtx_pkts) sent again"
@@ -53,7 +53,7 @@ four_planes() {
 	# One plane cut; the second after the cut belongs to the recovery.
 	ip -n hosta link set pa3 down
 	sleep 1
-	measure 4
+	measure 5
 	keep three "$measured"
 	echo "figure: one plane cut: $(mbit "$measured") Mbit/s" \
 		"= $(percent "$measured" $((rate * 3))) % of the remaining sum"
@@ -65,7 +65,7 @@ four_planes() {
 	shape a 3 "$rate"
 	wait_for 10 port_is mrca 3 ACTIVE
 	sleep 2
-	measure 4
+	measure 5
 	echo "figure: plane restored: $(mbit "$measured") Mbit/s" \
 		"= $(percent "$measured" $sum) % of the sum"
 	at_least "$measured" 80 $sum "four planes again"
@@ -86,7 +86,7 @@ lossy() {
 	done
 	steady_bw
 	sleep 1
-	measure 6
+	measure 7
 	steady_bw_end
 	echo "figure: four shaped planes, 1 % loss both ways: $(mbit "$measured") Mbit/s" \
 		"= $(percent "$measured" "$four") % of lossless;" \
@@ -96,7 +96,7 @@ lossy() {
 
 one_plane() {
 	steady_bw
-	measure 4
+	measure 5
 	steady_bw_end
 	keep mrc0 "$measured"
 	netem a 1 loss 1%
@@ -107,7 +107,8 @@ one_plane() {
 	keep mrc1 "$measured"
 	echo "figure: mrc, one plane unshaped: lossless $(mbit "$(result mrc0)")," \
 		"1 % loss $(mbit "$measured") Mbit/s = $(percent "$measured" "$(result mrc0)") %"
-	at_least "$measured" 50 "$(result mrc0)" "1 % loss on one plane"
+	# Here the processor is the limit, and recovery costs processor time.
+	at_least "$measured" 25 "$(result mrc0)" "1 % loss on one plane"
 }
 
 # rxe of kernels before 7.x lives in the initial namespace only, and a VRF hides
@@ -207,25 +208,23 @@ idle_qps() {
 	check $(((slab + vmalloc + percpu) / n)) '<=' 128 "kB per idle QP"
 }
 
-# A window of packets parked in a slow plane.
+# A window of packets parked in a plane that delays them by a minute.
 in_flight() {
 	local before after packets
-	netem a 1 delay 4s limit 4000
-	memory_settle
-	before=$(memory_kb Slab)
+	steady_bw
 	ctr_mark
-	perftest_start ib_write_bw -s 1048576 -D 1000 -u 20
-	wait_for 20 ctr_at_least mrca tx_data_pkts $(($(awk '
-		$2 == "tx_data_pkts" && $1 ~ /^mrca/ { s += $3 } END { print s }' "$WORK/mark") + 40))
+	before=$(memory_kb Slab)
+	netem a 1 delay 60s limit 4000
 	wait_for 10 window_full
-	ctr_take
 	after=$(memory_kb Slab)
-	packets=$(ctr mrca tx_data_pkts)
+	ctr_take
+	packets=$(($(ctr mrca tx_data_pkts) - $(ctr mrcb rx_data_pkts)))
 	steady_bw_end
 	unimpair a 1
-	echo "figure: $packets packets of 4096 bytes in flight hold" \
-		"$(((after - before) * 1024 / packets)) bytes of slab each" \
-		"(the programs' own objects included; payload is not copied)"
+	check "$packets" '>' 10 "packets in flight"
+	check "$packets" '<=' 64 "packets in flight against the window of 256 KiB"
+	echo "figure: $packets packets of 4096 bytes in flight: slab grew by" \
+		"$(((after - before) * 1024 / packets)) bytes for each; payload is not copied"
 }
 
 window_full() {

@@ -13,6 +13,7 @@ SIZES=1,4097,65536,1048577
 # At most 80 packets of 4096 bytes between the oldest unfinished message and the
 # newest one: whatever the network does to their order, no packet can be
 # overtaken by as many as the loss threshold (96).
+# shellcheck disable=SC2054 # the commas belong to the option
 BELOW_THRESHOLD=(--size 1,4097,65536 --depth 5 --iters 240 --timeout 18)
 
 impair_all() { # a|b|ab NETEM...

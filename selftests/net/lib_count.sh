@@ -132,7 +132,7 @@ memory_settle() {
 	done
 }
 
-# Lines "cache objects size" and "total-kB 0 kB" of all kernel memory that
+# Lines "cache objects size" and "total-kB kB 1" of all kernel memory that
 # objects can leak into: slab, per-CPU and vmalloc.
 memory_take() {
 	memory_settle
@@ -141,11 +141,40 @@ memory_take() {
 		/proc/meminfo
 }
 
-# memory_grown BEFORE OBJECTS KB: prints what grew since the file BEFORE by
-# OBJECTS or more in one cache, or by more than KB in total. Caches of the
-# file system and of processes go up and down by themselves.
+# Of several looks in $1, $2, ..., the largest (or smallest) of each line: what
+# comes and goes by itself is not what is looked for.
+memory_extreme() { # largest|smallest FILE...
+	local which=$1
+	shift
+	awk -v which="$which" '
+		!($1 in v) || (which == "largest" ? $2 > v[$1] : $2 < v[$1]) { v[$1] = $2 }
+		{ size[$1] = $3 }
+		END { for (c in v) print c, v[c], size[c] }' "$@"
+}
+
+# memory_before FILE: where memory stands, with its own ups and downs.
+memory_before() {
+	local n
+	for n in 1 2 3; do
+		memory_take >"$1.$n"
+		sleep 0.3
+	done
+	memory_extreme largest "$1".[123] >"$1"
+}
+
+# memory_grown BEFORE OBJECTS KB: prints what grew since memory_before BEFORE
+# by OBJECTS or more in one cache, or by more than KB in total. Caches of the
+# file system, of the guest's 9p root and of processes, and the descriptors of
+# lazily unmapped areas, go up and down by themselves.
 memory_grown() {
-	memory_take >"$WORK/memory.now"
+	memory_take >"$WORK/memory.new"
+	if [ -f "$WORK/memory.now" ]; then
+		memory_extreme smallest "$WORK/memory.new" "$WORK/memory.now" \
+			>"$WORK/memory.min"
+		mv "$WORK/memory.min" "$WORK/memory.now"
+	else
+		mv "$WORK/memory.new" "$WORK/memory.now"
+	fi
 	awk -v objects="$2" -v kb="$3" '
 		FNR == NR { old[$1] = $2; next }
 		$1 == "total-kB" {
@@ -153,7 +182,7 @@ memory_grown() {
 				print "kernel memory grew by " $2 - old[$1] " kB"
 			next
 		}
-		$1 ~ /^(dentry|.*inode.*|filp|vm_area_struct|anon_vma.*|maple_node|radix_tree_node|lsm_.*|buffer_head|names_cache|proc_.*|kernfs_.*|cred|pid|signal_cache|sighand_cache|task_struct|mm_struct|files_cache|ovl_.*|9p.*|fs_cache|seq_file|page->ptl|debug_objects_cache)$/ { next }
+		$1 ~ /^(dentry|.*inode.*|filp|vm_area_struct|vmap_area|anon_vma.*|maple_node|radix_tree_node|lsm_.*|buffer_head|names_cache|proc_.*|kernfs_.*|cred|pid|signal_cache|sighand_cache|task_struct|mm_struct|files_cache|ovl_.*|9p.*|p9_.*|fs_cache|seq_file|page->ptl|debug_objects_cache)$/ { next }
 		$2 - old[$1] >= objects {
 			print $1 " grew by " $2 - old[$1] " objects of " $3 " bytes"
 		}' "$1" "$WORK/memory.now"
@@ -163,6 +192,7 @@ memory_back() { [ -z "$(memory_grown "$@")" ]; }
 
 # expect_memory_back BEFORE OBJECTS KB
 expect_memory_back() {
+	rm -f "$WORK/memory.now"
 	wait_for 30 memory_back "$@" >/dev/null ||
 		fail "memory is not back where it was: $(memory_grown "$@" | paste -sd';')"
 }

@@ -124,16 +124,25 @@ goodput() {
 	echo $(($(ctr mrcb rx_data_bytes) * 8 / $1))
 }
 
-# measure SECONDS: goodput of the traffic that runs, in kbit/s, in $measured.
+# measure SECONDS: goodput of the traffic that runs, in kbit/s, in $measured:
+# the median of windows of one second, so that a machine that is held up for a
+# moment does not spoil it. Counters can be compared over all of it afterwards.
 measure() {
-	local from now
+	local from now windows=() n
 	ctr_mark
+	cp "$WORK/mark" "$WORK/mark.all"
 	now_ms
-	from=$now
-	sleep "$1"
-	ctr_take
-	now_ms
-	measured=$(goodput $((now - from)))
+	for n in $(seq "$1"); do
+		from=$now
+		sleep 1
+		ctr_take
+		now_ms
+		windows+=("$(goodput $((now - from)))")
+		cp "$WORK/take" "$WORK/mark"
+	done
+	cp "$WORK/mark.all" "$WORK/mark"
+	measured=$(printf '%s\n' "${windows[@]}" | sort -n |
+		sed -n "$((($1 + 1) / 2))p")
 }
 
 # steady_bw OPTIONS...: starts a long ib_write_bw, waits until it flows.

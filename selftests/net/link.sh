@@ -262,7 +262,7 @@ cycles() {
 	plane_add 2 4500
 	for n in $(seq 55); do
 		# The first ones fill caches.
-		[ "$n" != 6 ] || memory_take >"$WORK/before"
+		[ "$n" != 6 ] || memory_before "$WORK/before"
 		in_a rdma link add mrca type mrc netdev pa1
 		in_a rdma link add mrca type mrc netdev pa2
 		in_a rdma link del mrca

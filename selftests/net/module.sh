@@ -36,7 +36,7 @@ reload() {
 	local n
 	modprobe mrc
 	modprobe -r mrc
-	memory_take >"$WORK/before"
+	memory_before "$WORK/before"
 	for n in $(seq 20); do
 		modprobe mrc
 		modprobe -r mrc

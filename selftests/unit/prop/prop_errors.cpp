@@ -85,7 +85,6 @@ namespace
 using prop::Plan;
 using prop::PlanMsg;
 using prop::Sim;
-using prop::strf;
 
 Plan quiet_plan(u64 seed)
 {

@@ -171,6 +171,7 @@ void mrc_route_drop(struct mrc_qp *qp)
 	unsigned int i;
 
 	spin_lock_bh(&qp->route_lock);
+	/* Pairs with the acquire of a refresh: it sees the new addresses. */
 	smp_store_release(&qp->route_gen, qp->route_gen + 1);
 	for (i = 0; i <= MRC_MAX_PORTS; i++)
 		old[i] = rcu_replace_pointer(qp->route[i].dst, NULL,
