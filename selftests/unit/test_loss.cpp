@@ -119,6 +119,78 @@ TEST(Loss, TimeGuard)
 	EXPECT_TRUE(q.lost(q.psn(0)));
 }
 
+// A first copy that arrives after its retransmission widens the time guard,
+// at most once per round trip and up to half an RTO; without new evidence it
+// narrows again.
+TEST(Loss, TimeGuardLearnsFromSpuriousRetransmissions)
+{
+	Requester r;
+	r.init();
+	ASSERT_EQ(r.req.reorder, 0u);
+	spaced(r, kRange + 3);
+	show(r, kRange + 2);
+	ASSERT_EQ(r.req.n_lost, 3u);
+	ASSERT_EQ(r.send().size(), 3u);
+	r.sack({.cack = r.psn(0), .rtx = false});
+	EXPECT_EQ(r.count(MRC_CTR_SPURIOUS_RTX), 1u);
+	const u64 once = 2 * (r.req.base_rtt / 4);
+	EXPECT_EQ(r.req.reorder, once);
+	// More of the same round trip changes nothing.
+	r.sack({.cack = r.psn(1), .rtx = false});
+	EXPECT_EQ(r.count(MRC_CTR_SPURIOUS_RTX), 2u);
+	EXPECT_EQ(r.req.reorder, once);
+	r.now += 10 * kMs;
+	r.sack({.cack = r.psn(2), .rtx = false});
+	EXPECT_EQ(r.count(MRC_CTR_SPURIOUS_RTX), 3u);
+	EXPECT_EQ(r.req.reorder, 2 * once);
+}
+
+TEST(Loss, LearntTimeGuardIsObeyedAndForgotten)
+{
+	Requester r;
+	r.init();
+	r.req.reorder = 1 * kMs;
+	r.req.reorder_at = r.now;
+	r.send_n(1);
+	r.now += 1 * kMs - 1;
+	r.send_n(kRange + 1);
+	show(r, kRange);
+	EXPECT_EQ(r.req.n_lost, 0u);
+	r.now += 1;
+	r.send_n(1);
+	show(r, kRange + 2);
+	EXPECT_EQ(r.req.n_lost, 1u);
+	EXPECT_TRUE(r.lost(r.psn(0)));
+
+	// Halved after each quiet period until the fixed guard is all.
+	u64 last = r.req.reorder;
+	for (int i = 0; i < 40 && r.req.reorder; i++) {
+		r.now += 64 * (r.req.base_rtt + r.req.srtt +
+			       4 * r.req.rttvar);
+		show(r, kRange + 2);
+		EXPECT_LT(r.req.reorder, last);
+		last = r.req.reorder;
+	}
+	EXPECT_EQ(r.req.reorder, 0u);
+}
+
+TEST(Loss, LearntTimeGuardIsBounded)
+{
+	Requester r;
+	r.init();
+	for (int i = 0; i < 40; i++) {
+		r.send_n(1);
+		r.expire();
+		r.send();
+		u32 psn = mrc_psn_add(r.req.next_psn, -1);
+		r.now += 1 * kMs;
+		r.sack({.cack = psn, .rtx = false});
+		r.ack(psn);
+		r.reap();
+	}
+	EXPECT_EQ(r.req.reorder, r.req.cfg.rto / 2);
+}
+
 TEST(Loss, OncePerPsn)
 {
 	Requester r;

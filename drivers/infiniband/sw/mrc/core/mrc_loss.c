@@ -75,6 +75,53 @@ void mrc_req_lose(struct mrc_req *req, u32 psn, u8 cause, u64 hold, u64 now)
 }
 
 /*
+ * Time that must lie between the transmissions of a hole and of the highest
+ * PSN received. The count of PSNs alone bounds reordering only while nothing
+ * is taken for lost: once a plane lags, each packet wrongly retransmitted
+ * leaves the window while its first copy is still queued, and the network
+ * holds more than a window. So the guard is learnt from what proved spurious.
+ */
+static u64 mrc_req_guard(const struct mrc_req *req)
+{
+	u64 min = req->base_rtt / 4;
+
+	return req->reorder > min ? req->reorder : min;
+}
+
+/**
+ * mrc_req_reordered - a retransmission proved unnecessary
+ * @req: requester
+ * @now: ns
+ *
+ * Doubles the guard, at most once per round trip and up to half an RTO, from
+ * where on probes take over.
+ */
+void mrc_req_reordered(struct mrc_req *req, u64 now)
+{
+	u64 rtt = mrc_req_loss_time(req);
+	u64 max = req->cfg.rto ? mrc_req_interval(&req->cfg, 0) / 2 : rtt;
+
+	if (req->reorder && now - req->reorder_at < rtt)
+		return;
+	req->reorder = 2 * mrc_req_guard(req);
+	if (req->reorder > max)
+		req->reorder = max;
+	req->reorder_at = now;
+}
+
+/* Without new evidence the guard halves every so many round trips. */
+static void mrc_req_forget_reorder(struct mrc_req *req, u64 now)
+{
+	if (!req->reorder || now - req->reorder_at <
+			     MRC_REORDER_KEEP * mrc_req_loss_time(req))
+		return;
+	req->reorder /= 2;
+	if (req->reorder <= req->base_rtt / 4)
+		req->reorder = 0;
+	req->reorder_at = now;
+}
+
+/*
  * Holes far enough below the highest PSN received, §9.3. Each PSN is inferred
  * lost at most once (the bitmap "fast"); later losses of the same PSN are left
  * to NACKs, probes and the timer.
@@ -86,10 +133,11 @@ void mrc_req_infer(struct mrc_req *req, u64 now)
 	u64 limit, guard;
 	u32 n, off = 0;
 
+	mrc_req_forget_reorder(req, now);
 	if (dist <= range)
 		return;
 	n = dist - range;
-	guard = req->base_rtt / 4;
+	guard = mrc_req_guard(req);
 	limit = mrc_req_pkt(req, req->high)->sent_at;
 	limit = limit > guard ? limit - guard : 0;
 	for (;;) {

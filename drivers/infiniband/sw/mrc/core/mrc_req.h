@@ -241,6 +241,8 @@ struct mrc_req {
 	u64 trim_at;		/* last trim that was charged */
 	u64 last_tx;		/* last data packet sent */
 	u64 no_ev_at;		/* stalled without a usable EV since */
+	u64 reorder;		/* reordering learnt, ns; see mrc_req_guard() */
+	u64 reorder_at;		/* when it last changed */
 	struct mrc_probe_rec probe_log[MRC_PROBE_LOG];
 };
 

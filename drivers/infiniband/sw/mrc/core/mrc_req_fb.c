@@ -118,7 +118,7 @@ static u64 mrc_req_sack_rtt(const struct mrc_req *req, u32 psn, bool rtx,
  * rtx: the first copy arrived. Counted once per PSN; only such exact evidence
  * counts, a lower bound of the retransmissions that were not needed.
  */
-static void mrc_req_spurious(struct mrc_req *req, u32 psn, u8 port)
+static void mrc_req_spurious(struct mrc_req *req, u32 psn, u8 port, u64 now)
 {
 	s32 age = mrc_psn_diff(req->next_psn, psn);
 
@@ -128,6 +128,7 @@ static void mrc_req_spurious(struct mrc_req *req, u32 psn, u8 port)
 		return;
 	mrc_bit_set(req->spurious, req->ring_mask, psn);
 	mrc_ctr_add(req->cfg.ctr, port, MRC_CTR_SPURIOUS_RTX, 1);
+	mrc_req_reordered(req, now);
 }
 
 /* Newly received bytes by the responder's count, §13.2; never backwards. */
@@ -227,7 +228,7 @@ void mrc_req_on_sack(struct mrc_req *req, const struct mrc_hdr *h, u8 port,
 	} else {
 		rtt = mrc_req_sack_rtt(req, ack_psn, h->rtx, now);
 		if (!h->rtx)
-			mrc_req_spurious(req, ack_psn, port);
+			mrc_req_spurious(req, ack_psn, port, now);
 		mrc_req_sack_verdict(req, s, now);
 	}
 	if (rtt != MRC_CC_NONE_RTT)

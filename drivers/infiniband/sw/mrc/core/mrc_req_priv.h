@@ -21,6 +21,8 @@ enum mrc_wqe_state {
  */
 #define MRC_TACK_RANGE		0x400000
 
+/* Round trips that a learnt reordering guard lasts before it halves. */
+#define MRC_REORDER_KEEP	64
 /* Silence probes of a QP without retransmission timer, §9.5 (a). */
 #define MRC_SILENCE_MIN_NS	1000000ull
 /* Unanswered silence probes double their interval up to this many times. */
@@ -96,6 +98,7 @@ u32 mrc_req_loss_range(const struct mrc_req *req);
 u64 mrc_req_loss_time(const struct mrc_req *req);
 void mrc_req_lose(struct mrc_req *req, u32 psn, u8 cause, u64 hold, u64 now);
 void mrc_req_infer(struct mrc_req *req, u64 now);
+void mrc_req_reordered(struct mrc_req *req, u64 now);
 void mrc_req_probe_holes(struct mrc_req *req, const struct mrc_seth *s,
 			 u64 probe_at, u64 now);
 
