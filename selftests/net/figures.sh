@@ -192,7 +192,7 @@ memory_kb() { # KEY of /proc/meminfo
 idle_qps() {
 	local n=400 slab vmalloc percpu
 	mkfifo "$WORK/go"
-	start "$WORK/idle" in_a python3 "$NET_DIR/idle_qps.py" mrca "$A4" $n "$WORK/go"
+	start "$WORK/idle" ip netns exec "$HOST_A" python3 "$NET_DIR/idle_qps.py" mrca "$A4" $n "$WORK/go"
 	wait_for 60 grep -q READY "$WORK/idle"
 	memory_settle
 	slab=$(memory_kb Slab) vmalloc=$(memory_kb VmallocUsed) percpu=$(memory_kb Percpu)

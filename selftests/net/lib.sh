@@ -160,7 +160,8 @@ tap_skip_all() {
 # --- background processes -----------------------------------------------------
 
 # start LOGFILE COMMAND...: runs in the background until the subtest ends; the
-# process id is in $started.
+# process id is in $started. COMMAND must be a program: of a shell function it
+# would be the id of a shell around the program.
 start() {
 	local log=$1
 	shift

@@ -101,13 +101,13 @@ perftest_start() { # TOOL OPTIONS...
 	ga=$(gid_index mrca 1 "$A4")
 	gb=$(gid_index mrcb 1 "$B4")
 	rm -f "$WORK/server" "$WORK/client"
-	start "$WORK/server" in_b "$tool" -F -d mrcb -x "$gb" "$@"
+	start "$WORK/server" ip netns exec "$HOST_B" "$tool" -F -d mrcb -x "$gb" "$@"
 	perftest_server=$started
 	wait_for 15 listening "$HOST_B" 18515 || {
 		cat "$WORK/server"
 		fail "$tool: the server does not listen"
 	}
-	start "$WORK/client" in_a "$tool" -F -d mrca -x "$ga" "$@" "$MGMT_B"
+	start "$WORK/client" ip netns exec "$HOST_A" "$tool" -F -d mrca -x "$ga" "$@" "$MGMT_B"
 	perftest_client=$started
 }
 
@@ -157,6 +157,11 @@ steady_bw() {
 steady_bw_end() {
 	kill -9 "$perftest_client" "$perftest_server" 2>/dev/null || true
 	wait "$perftest_client" "$perftest_server" 2>/dev/null || true
+	wait_for 10 no_qps
+}
+
+no_qps() {
+	! rdma resource show qp | grep -q 'type RC'
 }
 
 # Rate for a shaped plane in kbit/s, such that N planes together need less

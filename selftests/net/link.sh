@@ -115,7 +115,7 @@ busy_while_open() {
 	ip -n hosta link add name spare0 type veth peer name spare1
 	ip -n hosta link set spare0 up
 	ip -n hosta link set spare1 up
-	start "$WORK/watch" in_a ibv_asyncwatch -d mrca
+	start "$WORK/watch" ip netns exec "$HOST_A" ibv_asyncwatch -d mrca
 	wait_for 10 grep -q 'async event FD' "$WORK/watch"
 	refuse 'busy' in_a rdma link add mrca type mrc netdev spare0
 	dmesg | tail -n 5 | grep -q mrc || fail "no kernel message says why"
@@ -132,7 +132,7 @@ busy_while_open() {
 
 events() {
 	local i
-	start "$WORK/watch" in_a ibv_asyncwatch -d mrca
+	start "$WORK/watch" ip netns exec "$HOST_A" ibv_asyncwatch -d mrca
 	wait_for 10 grep -q 'async event FD' "$WORK/watch"
 	ip -n hostb link set pb2 down
 	wait_for 5 grep -q -i -E 'port_err.*(port|element)?.*2|port error.*2' "$WORK/watch"
