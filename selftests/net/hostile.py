@@ -317,24 +317,19 @@ def window(s):
 
 def feedback(s):
     n = s.t.qp.qp_num
-    stale = {'rx_drop_unsent_psn': N}
-    # Nothing was sent: everything acknowledged is unsent.
-    s.refused('ACK of an unsent PSN', m.ack(n, SQ_PSN + 3),
-              {**stale, 'rx_ack': (0, N)})
-    s.refused('NAK of an unsent PSN', m.ack(n, SQ_PSN + 3, 0x62),
-              {**stale, 'rx_nak': (0, N), 'rx_ack': (0, N)})
-    s.refused('SACK of an unsent PSN', m.sack(n, SQ_PSN + 3, base=1),
-              {**stale, 'rx_sack': (0, N)})
-    s.refused('SACK whose map names unsent PSNs',
-              m.sack(n, SQ_PSN - 1, base=1, bitmap=0xFF),
-              {**stale, 'rx_sack': (0, N)})
-    s.refused('NACK of an unsent PSN', m.nack(n, SQ_PSN + 3, 0x0A),
-              {'rx_nack': (0, N), 'rx_drop_unsent_psn': (0, N)})
-    s.refused('SACK that says nothing new', m.sack(n, SQ_PSN - 1),
-              {'rx_sack': N})
-    s.refused('answer to a probe never sent', m.sack(n, SQ_PSN - 1, pr=1,
-                                                     offset=99),
-              {'rx_sack': N, 'rx_probe_reply': (0, N)})
+    # This QP never sent anything: whatever is acknowledged is unsent.
+    for name, body in (
+            ('ACK', m.ack(n, SQ_PSN + 3)),
+            ('NAK', m.ack(n, SQ_PSN + 3, 0x62)),
+            ('SACK', m.sack(n, SQ_PSN + 3, base=1)),
+            ('SACK whose map names PSNs',
+             m.sack(n, SQ_PSN - 1, base=1, bitmap=0xFF)),
+            ('NACK', m.nack(n, SQ_PSN + 3, 0x0A)),
+            ('SACK that says nothing new', m.sack(n, SQ_PSN - 1)),
+            ('answer to a probe never sent',
+             m.sack(n, SQ_PSN - 1, pr=1, offset=99))):
+        s.refused(name + ', nothing was sent', body,
+                  {'rx_drop_unsent_psn': N})
 
 
 def answers(s):

@@ -108,6 +108,17 @@ ctr_at_least() { # DEV[/PORT] NAME VALUE
 	[ "$(ctr_now "$1" "$2")" -ge "$3" ]
 }
 
+# The same sum without starting a program, for figures: in $hw. These files may
+# be 10 ms old.
+hw_now() { # DEV NAME [PORT]
+	local f value
+	hw=0
+	for f in /sys/class/infiniband/"$1"/ports/${3:-*}/hw_counters/"$2"; do
+		read -r value <"$f"
+		hw=$((hw + value))
+	done
+}
+
 # Shares of NAME between the ports of DEV, which must be equal within PERCENT.
 expect_equal_share() { # DEV NAME PERCENT
 	local dev=$1 name=$2 percent=$3 p total mean value

@@ -118,31 +118,27 @@ perftest_field() { # SIZE N
 
 # --- figures ------------------------------------------------------------------
 
-# Payload placed at B per second between ctr_mark and ctr_take, in kbit/s.
-# goodput MS
-goodput() {
-	echo $(($(ctr mrcb rx_data_bytes) * 8 / $1))
-}
-
 # measure SECONDS: goodput of the traffic that runs, in kbit/s, in $measured:
 # the median of windows of one second, so that a machine that is held up for a
 # moment does not spoil it. Counters can be compared over all of it afterwards.
 measure() {
-	local from now windows=() n
+	local from now bytes windows=() n hw
 	ctr_mark
-	cp "$WORK/mark" "$WORK/mark.all"
+	hw_now mrcb rx_data_bytes
 	now_ms
 	for n in $(seq "$1"); do
-		from=$now
+		from=$now bytes=$hw
 		sleep 1
-		ctr_take
+		hw_now mrcb rx_data_bytes
 		now_ms
-		windows+=("$(goodput $((now - from)))")
-		cp "$WORK/take" "$WORK/mark"
+		windows+=($(((hw - bytes) * 8 / (now - from))))
 	done
-	cp "$WORK/mark.all" "$WORK/mark"
-	measured=$(printf '%s\n' "${windows[@]}" | sort -n |
-		sed -n "$((($1 + 1) / 2))p")
+	ctr_take
+	measured=$(median "${windows[@]}")
+}
+
+median() { # NUMBER...
+	printf '%s\n' "$@" | sort -n | sed -n "$((($# + 1) / 2))p"
 }
 
 # steady_bw OPTIONS...: starts a long ib_write_bw, waits until it flows.
@@ -168,7 +164,7 @@ no_qps() {
 # than half of what this machine can move, and no more than is needed.
 pick_rate() { # CAPACITY_KBIT N
 	local rate=$(($1 * 45 / 100 / $2))
-	[ "$rate" -le 32000 ] || rate=32000
+	[ "$rate" -le 24000 ] || rate=24000
 	echo "$rate"
 }
 

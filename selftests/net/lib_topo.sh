@@ -291,12 +291,11 @@ unimpair() { # a|b PLANE
 	ip netns exec "host$1" tc qdisc del dev "p$1$2" root 2>/dev/null || true
 }
 
-# shape a|b PLANE KBIT: what that host sends. The bucket covers 16 ms, so that
-# late timers of a busy machine cost no rate; the queue never drops, because
-# it holds more than the documented window of a queue pair.
+# shape a|b PLANE KBIT: what that host sends. The bucket covers 64 ms, so that
+# late timers of a busy machine cost no rate (it fills only while the queue is
+# empty); the queue never drops, because it holds more than the documented
+# window of a queue pair.
 shape() {
-	local burst=$(($3 * 2))
-	[ "$burst" -ge 10000 ] || burst=10000
 	ip netns exec "host$1" tc qdisc replace dev "p$1$2" root \
-		tbf rate "$3kbit" burst "$burst" limit 4m
+		tbf rate "$3kbit" burst $(($3 * 8 + 10000)) limit 4m
 }

@@ -271,8 +271,15 @@ static void mrc_rcv_requester(struct mrc_qp *qp, struct mrc_pkt *pkt)
 
 	spin_lock_bh(&qp->req_lock);
 	if (!qp->req_on || qp->state != IB_QPS_RTS) {
+		bool idle = qp->state == IB_QPS_RTS;
+
 		spin_unlock_bh(&qp->req_lock);
-		mrc_drop_state(qp, pkt->rx.port);
+		/* Made at the first send: until then no PSN has been sent. */
+		if (idle)
+			mrc_ctr_add(&qp->dev->ctr, pkt->rx.port,
+				    MRC_CTR_DROP_STALE, 1);
+		else
+			mrc_drop_state(qp, pkt->rx.port);
 		return;
 	}
 	switch (h->opcode) {
