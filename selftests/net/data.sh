@@ -14,19 +14,23 @@ SIZES=0,1,4095,4096,4097,65536,8388605
 # while does not time out, so the lossless counters can be exact.
 EXACT=(--timeout 18)
 
-lossless_counters() {
-	local c
+# strict: nothing was sent twice. Without it (long messages) a processor of the
+# guest that its host holds up may let packets overtake by more than the loss
+# threshold: then what was sent again arrived twice, as nothing is ever lost.
+lossless_counters() { # [strict]
+	local c again
 	ctr_quiet
 	ctr_take
-	for c in tx_rtx_pkts rtx_spurious loss_inferred loss_probe loss_nack \
-		loss_timeout retry_timeouts tx_nack tx_nak tx_errors qp_errors; do
+	for c in loss_nack loss_timeout retry_timeouts tx_nack tx_nak tx_errors \
+		qp_errors ${1:+tx_rtx_pkts rtx_spurious loss_inferred loss_probe}; do
 		expect mrca "$c" == 0
 		expect mrcb "$c" == 0
 	done
-	expect mrcb rx_duplicate == 0
+	again=$(ctr mrca tx_rtx_pkts)
+	check $((again * 50)) '<=' "$(ctr mrca tx_data_pkts)" "50 x sent again"
+	expect mrcb rx_duplicate == "$again"
 	expect mrcb rx_psn_out_of_window == 0
-	expect mrcb rx_data_pkts == "$(ctr mrca tx_data_pkts)"
-	expect mrcb rx_data_bytes == "$(ctr mrca tx_data_bytes)"
+	expect mrcb rx_data_pkts == $(($(ctr mrca tx_data_pkts) - again))
 	expect mrca rx_sack == "$(ctr mrcb tx_sack)"
 	expect mrca rx_ack == "$(ctr mrcb tx_ack)"
 	expect mrcb tx_sack '>' 0
@@ -45,7 +49,7 @@ all_sizes() { # [-6] OPTIONS...
 one_size() { # SIZE ITERS
 	ctr_mark
 	verify "${EXACT[@]}" --size "$1" --iters "$2" --op mixed
-	lossless_counters
+	lossless_counters strict
 }
 
 packets_exact() {

@@ -52,7 +52,6 @@ done
 subtest "4 planes: ib_write_bw, all sizes" sizes_complete
 subtest "4 planes: ib_write_bw, lists of 16, moderated CQ" bw ib_write_bw -l 16 -Q 16 -t 256 -n 640
 subtest "4 planes: ib_write_bw, ibv_post_send" bw ib_write_bw --use_old_post_send -n 500
-subtest "4 planes: ib_write_bw, WRITE_IMM, events" bw ib_write_bw --write_with_imm -e -n 500
 subtest "4 planes: ib_write_bw, inline" bw ib_write_bw -s 64 -I 64 -n 1000
 subtest "4 planes: ib_write_bw, path MTU 1024" bw ib_write_bw -m 1024 -n 300
 subtest "4 planes: ib_write_bw, for two seconds" bw ib_write_bw -D 2
