@@ -296,6 +296,7 @@ vm() { # KERNEL
 	fi
 }
 if wants vm-all; then
+	export LAB_BENCHMARKS=1
 	for i in "${KERNELS[@]}"; do
 		vm "$i"
 	done

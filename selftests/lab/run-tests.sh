@@ -8,6 +8,9 @@
 # usage: run-tests.sh [-k KERNEL] [-c COUNTSFILE] [PATTERN]
 #   PATTERN  runs the scripts whose name has it, a shell pattern (default: all)
 #   -c       writes "passed failed skipped" there
+# Scripts with a line "# benchmark" are left out unless they match a PATTERN or
+# LAB_BENCHMARKS is set.
+#
 # Everything a script printed is kept in build/lab/logs/net-KERNEL/NAME.tap.
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
@@ -34,6 +37,12 @@ for f in "$TOP"/selftests/net/*.sh; do
 	esac
 	# shellcheck disable=SC2053 # a pattern is wanted
 	[[ $name == *$pattern* ]] || continue
+	# What it shows are ratios of times, which a busy machine can spoil.
+	if [ "$pattern" = '*' ] && [ -z "${LAB_BENCHMARKS:-}" ] &&
+		sed -n 1,40p "$f" | grep -q '^# benchmark$'; then
+		echo "net/$name is a benchmark: run it with make check-vm T=$name or make check-all"
+		continue
+	fi
 	scripts+=("selftests/net/$name.sh")
 	t=$(sed -n '1,40s/^# timeout: *//p' "$f" | head -n1)
 	limit=$((limit + ${t:-300} + 30))

@@ -7,6 +7,7 @@
 # machine, and what is asserted are ratios within the run, with room for a
 # machine that is busy with other things.
 # timeout: 300
+# benchmark
 # kmsg-ok: rdma_rxe|rxe
 . "$(dirname "$0")/lib.sh"
 
