@@ -5,7 +5,7 @@
 # planes, IPv4 and IPv6, at both path MTUs that stand for small and large
 # netdev MTUs; on a lossless network nothing is sent twice and every plane
 # carries the same share.
-# timeout: 300
+# timeout: 900
 . "$(dirname "$0")/lib.sh"
 
 SIZES=0,1,4095,4096,4097,65536,8388605

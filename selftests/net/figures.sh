@@ -6,7 +6,7 @@
 # Under emulation absolute figures mean nothing, so rates are chosen to fit the
 # machine, and what is asserted are ratios within the run, with room for a
 # machine that is busy with other things.
-# timeout: 300
+# timeout: 900
 # benchmark
 # kmsg-ok: rdma_rxe|rxe
 . "$(dirname "$0")/lib.sh"

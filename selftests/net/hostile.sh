@@ -4,7 +4,7 @@
 # Packets that no proper peer sends, made by hostile.py: each moves exactly its
 # counter, none touches memory, the connections go on, the kernel stays calm.
 # Traffic between proper peers runs undisturbed beside a storm of them.
-# timeout: 300
+# timeout: 900
 . "$(dirname "$0")/lib.sh"
 
 # Numbers the results that the Python program prints.

@@ -5,7 +5,7 @@
 # counters tell what happened. Reordering alone, as long as it stays below the
 # loss threshold (1.5 windows of packets; a window is 64 packets of 4096 bytes
 # here), must not cause a single retransmission.
-# timeout: 300
+# timeout: 900
 . "$(dirname "$0")/lib.sh"
 
 SIZES=1,4097,65536,1048577

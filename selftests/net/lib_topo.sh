@@ -25,14 +25,14 @@ in_a() { ip netns exec "$HOST_A" "$@"; }
 in_b() { ip netns exec "$HOST_B" "$@"; }
 
 # Own sysctls of a host: the same address on several netdevs needs answers
-# from the netdev that was asked, and no reverse path filter.
+# from the netdev that was asked, and no reverse path filter. Netdevs keep
+# their link-local address: the kernel confirms IPv6 neighbours from it.
 host_sysctls() { # NETNS
 	ip netns exec "$1" sysctl -q -w \
 		net.ipv4.conf.all.rp_filter=0 net.ipv4.conf.default.rp_filter=0 \
 		net.ipv4.conf.all.arp_ignore=1 net.ipv4.conf.default.arp_ignore=1 \
 		net.ipv6.conf.default.accept_dad=0 \
-		net.ipv6.conf.default.accept_ra=0 \
-		net.ipv6.conf.default.addr_gen_mode=1
+		net.ipv6.conf.default.accept_ra=0
 }
 
 host_up() { # NETNS

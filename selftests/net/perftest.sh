@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
 # Stock perftest as Debian ships it, on one plane and on four.
-# timeout: 300
+# timeout: 900
 . "$(dirname "$0")/lib.sh"
 
 bw() { # OPTIONS...

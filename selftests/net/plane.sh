@@ -6,7 +6,7 @@
 # somewhere on the way in one or both directions. The program sees no error,
 # its data is whole, the other planes carry the traffic meanwhile, and the
 # plane is used again afterwards.
-# timeout: 300
+# timeout: 900
 . "$(dirname "$0")/lib.sh"
 
 TOPO_RESOLVE=1			# real ARP and neighbour discovery
