@@ -191,7 +191,6 @@ u8 mrc_dev_port_of(struct mrc_dev *dev, const struct net_device *ndev);
  */
 int mrc_sock_get(struct net *net);
 void mrc_sock_put(struct net *net);
-struct sock *mrc_sock_v4(struct net *net);
 struct sock *mrc_sock_v6(struct net *net);
 int mrc_sock_init(void);
 void mrc_sock_exit(void);

@@ -115,13 +115,6 @@ void mrc_sock_put(struct net *net)
 	mutex_unlock(&mrc_sock_mutex);
 }
 
-struct sock *mrc_sock_v4(struct net *net)
-{
-	struct mrc_net *mn = net_generic(net, mrc_net_id);
-
-	return mn->v4 ? mn->v4->sk : NULL;
-}
-
 struct sock *mrc_sock_v6(struct net *net)
 {
 	struct mrc_net *mn = net_generic(net, mrc_net_id);
