@@ -13,6 +13,11 @@ namespace
 // The fixture's window of 8 packets gives R = 12.
 constexpr int kRange = 12;
 
+// All EVs on one plane: what arrives later is proof.
+struct OnePlane : Requester {
+	OnePlane() { pcfg.n_ports = 1; }
+};
+
 // n packets, 30 us apart: always beyond the time guard of base_rtt / 4.
 std::vector<mrc_tx_desc> spaced(Requester &r, int n)
 {
@@ -39,7 +44,7 @@ TEST(LossRange, ClampedBetweenFiveAndHalfTheWindow)
 {
 	auto range = [](u32 cwnd) {
 		// Observable: the distance at which a hole becomes a loss.
-		Requester q;
+		OnePlane q;
 		q.cfg.mpr = 2;
 		q.cfg.sq_depth = 256;
 		q.ccfg.window = cwnd;
@@ -62,7 +67,7 @@ TEST(LossRange, ClampedBetweenFiveAndHalfTheWindow)
 TEST(Loss, HoleFarBelowTheHighestIsLost)
 {
 	for (u32 first : {0x100u, 0xFFFFF8u}) {
-		Requester r;
+		OnePlane r;
 		r.cfg.sq_psn = first;
 		r.pcfg.trim_nack = true;
 		r.init();
@@ -92,7 +97,7 @@ TEST(Loss, HoleFarBelowTheHighestIsLost)
 
 TEST(Loss, WithoutTrimmingTheFirstOneOnlySkips)
 {
-	Requester r;
+	OnePlane r;
 	r.init();
 	auto out = spaced(r, kRange + 1);
 	show(r, kRange);
@@ -101,7 +106,7 @@ TEST(Loss, WithoutTrimmingTheFirstOneOnlySkips)
 
 TEST(Loss, TimeGuard)
 {
-	Requester r;
+	OnePlane r;
 	r.init();
 	r.send_n(1);
 	r.now += 25 * kUs - 1; // less than base_rtt / 4 apart
@@ -109,7 +114,7 @@ TEST(Loss, TimeGuard)
 	show(r, kRange);
 	EXPECT_EQ(r.req.n_lost, 0u);
 
-	Requester q;
+	OnePlane q;
 	q.init();
 	q.send_n(1);
 	q.now += 25 * kUs;
@@ -119,38 +124,43 @@ TEST(Loss, TimeGuard)
 	EXPECT_TRUE(q.lost(q.psn(0)));
 }
 
-// A first copy that arrives after its retransmission widens the time guard,
-// at most once per round trip and up to half an RTO; without new evidence it
-// narrows again.
+// A first copy that arrives after its retransmission widens the time guard, at
+// most once per round trip and up to half an RTO.
 TEST(Loss, TimeGuardLearnsFromSpuriousRetransmissions)
 {
-	Requester r;
+	OnePlane r;
 	r.init();
-	ASSERT_EQ(r.req.reorder, 0u);
-	spaced(r, kRange + 3);
-	show(r, kRange + 2);
-	ASSERT_EQ(r.req.n_lost, 3u);
-	ASSERT_EQ(r.send().size(), 3u);
+	const mrc_guard &g = r.req.guard[MRC_GUARD_ORDER];
+	spaced(r, kRange + 4);
+	show(r, kRange + 3);
+	ASSERT_EQ(r.req.n_lost, 4u);
+	ASSERT_EQ(r.send().size(), 4u);
+	ASSERT_EQ(g.ns, 0u);
+	const u64 least = r.req.base_rtt / 4;
+	r.now += 1 * kUs;
 	r.sack({.cack = r.psn(0), .rtx = false});
 	EXPECT_EQ(r.count(MRC_CTR_SPURIOUS_RTX), 1u);
-	const u64 once = 2 * (r.req.base_rtt / 4);
-	EXPECT_EQ(r.req.reorder, once);
+	EXPECT_EQ(g.ns, 2 * least);
 	// More of the same round trip changes nothing.
 	r.sack({.cack = r.psn(1), .rtx = false});
 	EXPECT_EQ(r.count(MRC_CTR_SPURIOUS_RTX), 2u);
-	EXPECT_EQ(r.req.reorder, once);
-	r.now += 10 * kMs;
+	EXPECT_EQ(g.ns, 2 * least);
+	// How late the copy was counts where doubling is less.
+	r.now += 1 * kMs - 1 * kUs;
 	r.sack({.cack = r.psn(2), .rtx = false});
-	EXPECT_EQ(r.count(MRC_CTR_SPURIOUS_RTX), 3u);
-	EXPECT_EQ(r.req.reorder, 2 * once);
+	EXPECT_EQ(g.ns, 2 * least + 1 * kMs);
+	r.now += 100 * kMs;
+	r.sack({.cack = r.psn(3), .rtx = false});
+	EXPECT_EQ(g.ns, r.req.cfg.rto / 2);
+	EXPECT_EQ(r.req.guard[MRC_GUARD_LAG].ns, 0u);
 }
 
 TEST(Loss, LearntTimeGuardIsObeyedAndForgotten)
 {
-	Requester r;
+	OnePlane r;
 	r.init();
-	r.req.reorder = 1 * kMs;
-	r.req.reorder_at = r.now;
+	mrc_guard &g = r.req.guard[MRC_GUARD_ORDER];
+	g = {1 * kMs, r.now};
 	r.send_n(1);
 	r.now += 1 * kMs - 1;
 	r.send_n(kRange + 1);
@@ -163,37 +173,155 @@ TEST(Loss, LearntTimeGuardIsObeyedAndForgotten)
 	EXPECT_TRUE(r.lost(r.psn(0)));
 
 	// Halved after each quiet period until the fixed guard is all.
-	u64 last = r.req.reorder;
-	for (int i = 0; i < 40 && r.req.reorder; i++) {
-		r.now += 64 * (r.req.base_rtt + r.req.srtt +
-			       4 * r.req.rttvar);
+	u64 last = g.ns;
+	for (int i = 0; i < 40 && g.ns; i++) {
+		r.now += 64 * (r.req.base_rtt + r.req.srtt + 4 * r.req.rttvar);
 		show(r, kRange + 2);
-		EXPECT_LT(r.req.reorder, last);
-		last = r.req.reorder;
+		EXPECT_LT(g.ns, last);
+		last = g.ns;
 	}
-	EXPECT_EQ(r.req.reorder, 0u);
+	EXPECT_EQ(g.ns, 0u);
 }
 
-TEST(Loss, LearntTimeGuardIsBounded)
+// Losses found by other means say nothing about the guards.
+TEST(Loss, TimeGuardIgnoresTimeouts)
+{
+	OnePlane r;
+	r.init();
+	r.send_n(1);
+	r.expire();
+	ASSERT_EQ(r.send().size(), 1u);
+	r.now += 1 * kMs;
+	r.sack({.cack = r.psn(0), .rtx = false});
+	EXPECT_EQ(r.count(MRC_CTR_SPURIOUS_RTX), 1u);
+	EXPECT_EQ(r.req.guard[MRC_GUARD_ORDER].ns, 0u);
+	EXPECT_EQ(r.req.guard[MRC_GUARD_LAG].ns, 0u);
+}
+
+// What arrives through one plane does not show a loss in another that has been
+// silent for less than a quarter of the RTO.
+TEST(Lag, PlaneBehindTheOthersLosesNothing)
 {
 	Requester r;
+	r.cfg.rto = 8 * kMs;
 	r.init();
-	for (int i = 0; i < 40; i++) {
-		r.send_n(1);
-		r.expire();
-		r.send();
-		u32 psn = mrc_psn_add(r.req.next_psn, -1);
-		r.now += 1 * kMs;
-		r.sack({.cack = psn, .rtx = false});
-		r.ack(psn);
-		r.reap();
-	}
-	EXPECT_EQ(r.req.reorder, r.req.cfg.rto / 2);
+	auto out = spaced(r, 40);
+	const u8 fast = out[1].port;
+	for (int n = 0; n < 40; n++)
+		if (out[n].port == fast)
+			show(r, n);
+	EXPECT_EQ(r.req.n_lost, 0u);
+	r.now = 10 * kMs + r.cfg.rto / 4 - 1;
+	show(r, 39);
+	EXPECT_EQ(r.req.n_lost, 0u);
+	// The oldest packet of the silent plane was sent first of all.
+	ASSERT_NE(out[0].port, fast);
+	r.now += 1;
+	show(r, 39);
+	EXPECT_EQ(r.req.n_lost, 1u);
+	EXPECT_TRUE(r.lost(r.psn(0)));
+}
+
+TEST(Lag, OneLaterArrivalOfThePlaneIsProof)
+{
+	Requester r;
+	r.cfg.rto = 8 * kMs;
+	r.init();
+	auto out = spaced(r, 40);
+	ASSERT_NE(out[0].port, out[1].port);
+	ASSERT_EQ(out[0].port, out[4].port);
+	show(r, 39);
+	EXPECT_EQ(r.req.n_lost, (u32)(39 - kRange + 1) / 2); // of its plane
+	EXPECT_FALSE(r.lost(r.psn(0)));
+	const u32 before = r.req.n_lost;
+	show(r, 4);
+	// PSNs 0 and 2 only: 6 and later were sent after PSN 4.
+	EXPECT_EQ(r.req.n_lost, before + 2);
+	EXPECT_TRUE(r.lost(r.psn(0)));
+	EXPECT_TRUE(r.lost(r.psn(2)));
+	EXPECT_FALSE(r.lost(r.psn(6)));
+}
+
+// Of a packet sent twice nobody knows which copy arrived.
+TEST(Lag, RetransmittedArrivalsProveNothing)
+{
+	Requester r;
+	r.cfg.rto = 8 * kMs;
+	r.init();
+	auto out = spaced(r, 20);
+	ASSERT_EQ(out[0].port, out[18].port);
+	r.nack(r.psn(18), MRC_NACK_TRIMMED_LASTHOP, out[18].entropy);
+	ASSERT_EQ(r.send().size(), 1u);
+	const u8 port =
+		r.paths.ev[r.req.pkt[r.psn(18) & r.req.ring_mask].ev].port;
+	show(r, 18);
+	EXPECT_EQ(r.req.arrived[port], 0u);
+	EXPECT_EQ(r.req.n_lost, 0u);
+}
+
+TEST(Lag, LearnsApart)
+{
+	Requester r;
+	r.cfg.rto = 8 * kMs;
+	r.init();
+	auto out = spaced(r, 20);
+	ASSERT_EQ(out[0].port, out[2].port);
+	ASSERT_NE(out[0].port, out[19].port);
+	r.now = 10 * kMs + r.cfg.rto / 4;
+	show(r, 19);
+	ASSERT_TRUE(r.lost(r.psn(0)));
+	r.send();
+	r.sack({.cack = r.psn(0), .rtx = false});
+	EXPECT_EQ(r.count(MRC_CTR_SPURIOUS_RTX), 1u);
+	EXPECT_EQ(r.req.guard[MRC_GUARD_ORDER].ns, 0u);
+	EXPECT_EQ(r.req.guard[MRC_GUARD_LAG].ns, r.cfg.rto / 2);
+}
+
+// A tick bounds the wait where the RTO is long, the round trip where it is
+// short or off.
+TEST(Lag, Bounds)
+{
+	auto waits = [](u64 rto, u64 base_rtt) {
+		Requester r;
+		r.cfg.rto = rto;
+		r.cfg.base_rtt = base_rtt;
+		r.init();
+		auto out = r.send_n(1);
+		const u64 sent = r.now;
+		r.now += base_rtt / 4; // beyond the guard within a plane
+		auto more = r.send_n(20);
+		// The plane of PSN 0 is silent from here on.
+		int last = 20;
+		while (more[last - 1].port == out[0].port)
+			last--;
+		u64 lo = 0, hi = 1000 * kMs;
+		while (hi - lo > 1) {
+			// A copy each: looking changes nothing.
+			u64 mid = lo + (hi - lo) / 2;
+			Requester t;
+			t.cfg = r.cfg;
+			t.cfg.ctr = &t.ctr;
+			t.cfg.ctx = &t;
+			t.init();
+			t.send_n(1);
+			t.now += base_rtt / 4;
+			t.send_n(20);
+			t.now = sent + mid;
+			show(t, last);
+			(t.lost(t.psn(0)) ? hi : lo) = mid;
+		}
+		return hi;
+	};
+	EXPECT_EQ(waits(2 * kMs, 100 * kUs), 500 * kUs);
+	EXPECT_EQ(waits(16 * kMs, 100 * kUs), 4 * kMs);
+	EXPECT_EQ(waits(500 * kMs, 100 * kUs), 4 * kMs);
+	EXPECT_EQ(waits(500 * kMs, 9 * kMs), 9 * kMs);
+	EXPECT_EQ(waits(0, 100 * kUs), 4 * kMs);
 }
 
 TEST(Loss, OncePerPsn)
 {
-	Requester r;
+	OnePlane r;
 	r.init();
 	spaced(r, kRange + 1);
 	show(r, kRange);
@@ -212,7 +340,7 @@ TEST(Loss, OncePerPsn)
 
 TEST(Loss, RetransmissionRestartsTheClock)
 {
-	Requester r;
+	OnePlane r;
 	r.init();
 	auto out = spaced(r, kRange + 1);
 	// A NACK had PSN 0 sent again, later than everything else.
@@ -224,7 +352,7 @@ TEST(Loss, RetransmissionRestartsTheClock)
 
 TEST(Loss, ReorderingBelowTheRangeIsHarmless)
 {
-	Requester r;
+	OnePlane r;
 	r.init();
 	spaced(r, 64);
 	// Each block of R packets arrives backwards.
@@ -254,7 +382,7 @@ TEST(Loss, ReorderingBelowTheRangeIsHarmless)
 
 TEST(Loss, ManyHolesInOneScan)
 {
-	Requester r;
+	OnePlane r;
 	r.cfg.sq_psn = 0xFFFF80;
 	r.cfg.sq_depth = 512;
 	r.init();
@@ -275,7 +403,7 @@ TEST(Loss, ManyHolesInOneScan)
 
 TEST(Loss, RetransmissionsObeyTheCongestionWindow)
 {
-	Requester r;
+	OnePlane r;
 	r.init();
 	spaced(r, kRange + 5);
 	show(r, kRange + 4);
@@ -329,7 +457,7 @@ TEST(ProbeLoss, TailLossIsFoundWithoutTheTimer)
 
 TEST(ProbeLoss, YoungTransmissionsAreNoEvidence)
 {
-	Requester r;
+	OnePlane r;
 	r.init();
 	r.send_n(1);
 	const u64 at = r.req.silence_at;
@@ -350,7 +478,7 @@ TEST(ProbeLoss, YoungTransmissionsAreNoEvidence)
 
 TEST(ProbeLoss, ThresholdGrowsWithTheMeasuredRtt)
 {
-	Requester r;
+	OnePlane r;
 	r.init();
 	r.send_n(1);
 	r.now += 300 * kUs;
@@ -368,7 +496,7 @@ TEST(ProbeLoss, ThresholdGrowsWithTheMeasuredRtt)
 
 TEST(ProbeLoss, BaseRttIsTheLeastThreshold)
 {
-	Requester r;
+	OnePlane r;
 	r.init();
 	r.send_n(1);
 	const u64 at = r.req.silence_at;
@@ -382,6 +510,33 @@ TEST(ProbeLoss, BaseRttIsTheLeastThreshold)
 	EXPECT_EQ(r.req.srtt, 0u);
 	EXPECT_TRUE(r.lost(r.psn(0)));
 	EXPECT_FALSE(r.lost(r.psn(1)));
+}
+
+// A probe through another plane may overtake what is only late.
+TEST(ProbeLoss, OtherPlanesMustBeOlder)
+{
+	OnePlane one;
+	Requester two;
+	two.cfg.rto = one.cfg.rto = 16 * kMs; // lag guard 4 ms
+	for (Requester *r : {(Requester *)&one, &two}) {
+		r->init();
+		auto out = r->send_n(1);
+		r->now = r->req.silence_at - 1 * kMs;
+		r->send_n(2);
+		u16 id = silence_probe(*r);
+		r->now += 100 * kUs;
+		r->sack({.cack = r->psn(-1), .probe = id});
+		EXPECT_TRUE(r->lost(r->psn(0)));
+		// The probe avoids the EV of the oldest packet, and so its
+		// port.
+		for (int n : {1, 2}) {
+			const auto &pkt =
+				r->req.pkt[r->psn(n) & r->req.ring_mask];
+			EXPECT_EQ(r->lost(r->psn(n)),
+				  r->paths.ev[pkt.ev].port ==
+					  r->probes[0].port);
+		}
+	}
 }
 
 TEST(ProbeLoss, OnlyWhatTheMapCovers)

@@ -108,6 +108,53 @@ TEST_P(Reorder, BelowTheThresholdIsNotALoss)
 
 INSTANTIATE_TEST_SUITE_P(Seeds, Reorder, testing::Range<u64>(1, 41));
 
+// A plane that stands still again and again, for less than a quarter of the RTO
+// and a tick: everything on it is late by far more than the window, in order.
+class PlaneLag : public testing::TestWithParam<u64>
+{
+};
+
+TEST_P(PlaneLag, StandingStillIsNotALoss)
+{
+	Plan p = busy_plan(GetParam(), 6000);
+	Rng rng(GetParam());
+
+	p.rto = 16000000;
+	p.window = (u32)rng.pick({30u, 200u, 4000u}) * 300;
+	p.mpr = (u16)rng.pick({1u, 4u, 8u});
+	p.trim_nack = rng.chance(500000);
+
+	Sim sim(p);
+	u64 from = p.start + 100000, until = 0, stalls = 0, late = 0;
+	u8 port = 0;
+
+	sim.on_send = [&](int side, prop::Packet &packet, u64 &delay) {
+		const u64 arrives = sim.now() + delay;
+
+		if (sim.now() >= from) {
+			port = (u8)rng.range(1, p.n_ports);
+			until = from + rng.range(500000, 3900000);
+			from = until + rng.range(20000, 2000000);
+			stalls++;
+		}
+		if (!side && packet.port == port && arrives < until) {
+			delay += until - arrives;
+			late++;
+		}
+		return true;
+	};
+	sim.run();
+	ASSERT_FALSE(sim.failed())
+		<< "seed " << GetParam() << ": " << sim.what();
+	EXPECT_GT(stalls, 0u);
+	EXPECT_GT(late, 0u) << "nothing was held up";
+	EXPECT_EQ(sim.ep[0].req.stat_rtx, 0u);
+	EXPECT_EQ(drops(sim, 0), 0u);
+	EXPECT_EQ(sim.ep[1].count(MRC_CTR_RX_DUP), 0u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, PlaneLag, testing::Range<u64>(1, 41));
+
 // Reordering beyond the threshold is taken for loss at most once per packet,
 // and does no harm.
 TEST(Reorder, FarBeyondTheThresholdIsHarmless)

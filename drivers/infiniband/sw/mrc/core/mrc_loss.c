@@ -75,72 +75,106 @@ void mrc_req_lose(struct mrc_req *req, u32 psn, u8 cause, u64 hold, u64 now)
 }
 
 /*
- * Time that must lie between the transmissions of a hole and of the highest
- * PSN received. The count of PSNs alone bounds reordering only while nothing
- * is taken for lost: once a plane lags, each packet wrongly retransmitted
- * leaves the window while its first copy is still queued, and the network
- * holds more than a window. So the guard is learnt from what proved spurious.
+ * Least time guards. Within a plane a quarter of a round trip keeps local
+ * scheduling from looking like a loss (OP-22); planes are independent of each
+ * other and may drift apart by much more.
  */
-static u64 mrc_req_guard(const struct mrc_req *req)
+static u64 mrc_req_guard_min(const struct mrc_req *req,
+			     enum mrc_guard_kind kind)
 {
-	u64 min = req->base_rtt / 4;
+	u64 rtt, tick = MRC_LAG_NS;
 
-	return req->reorder > min ? req->reorder : min;
+	if (kind == MRC_GUARD_ORDER)
+		return req->base_rtt / 4;
+	rtt = mrc_req_loss_time(req);
+	if (req->cfg.rto && req->cfg.rto / 4 < tick)
+		tick = req->cfg.rto / 4;
+	return rtt > tick ? rtt : tick;
+}
+
+static u64 mrc_req_guard(const struct mrc_req *req, enum mrc_guard_kind kind)
+{
+	u64 min = mrc_req_guard_min(req, kind);
+
+	return req->guard[kind].ns > min ? req->guard[kind].ns : min;
 }
 
 /**
- * mrc_req_reordered - a retransmission proved unnecessary
+ * mrc_req_unneeded - the first copy of a retransmitted packet arrived
  * @req: requester
+ * @psn: its record is valid
  * @now: ns
  *
- * Doubles the guard, at most once per round trip and up to half an RTO, from
- * where on probes take over.
+ * If the loss was inferred, its time guard was too short: the count of PSNs
+ * alone bounds reordering only while nothing is taken for lost, because each
+ * needless retransmission leaves the window while its first copy is still
+ * queued. The guard grows by how late the copy was and at least doubles, at
+ * most once per round trip, up to half an RTO, from where on probes take over.
  */
-void mrc_req_reordered(struct mrc_req *req, u64 now)
+void mrc_req_unneeded(struct mrc_req *req, u32 psn, u64 now)
 {
+	const struct mrc_tx_pkt *pkt = mrc_req_pkt(req, psn);
+	enum mrc_guard_kind kind = pkt->lagged ? MRC_GUARD_LAG :
+						 MRC_GUARD_ORDER;
+	struct mrc_guard *g = &req->guard[kind];
 	u64 rtt = mrc_req_loss_time(req);
 	u64 max = req->cfg.rto ? mrc_req_interval(&req->cfg, 0) / 2 : rtt;
+	u64 was = mrc_req_guard(req, kind);
+	u64 ns = was;
 
-	if (req->reorder && now - req->reorder_at < rtt)
+	if (!mrc_bit_test(req->fast, req->ring_mask, psn) ||
+	    (g->ns && now - g->at < rtt))
 		return;
-	req->reorder = 2 * mrc_req_guard(req);
-	if (req->reorder > max)
-		req->reorder = max;
-	req->reorder_at = now;
+	if (now > pkt->sent_at)
+		ns += now - pkt->sent_at;
+	if (ns < 2 * was)
+		ns = 2 * was;
+	g->ns = ns < max ? ns : max;
+	g->at = now;
 }
 
-/* Without new evidence the guard halves every so many round trips. */
-static void mrc_req_forget_reorder(struct mrc_req *req, u64 now)
+/* Without new evidence a guard halves every so many round trips. */
+static void mrc_req_forget(struct mrc_req *req, u64 now)
 {
-	if (!req->reorder || now - req->reorder_at <
-			     MRC_REORDER_KEEP * mrc_req_loss_time(req))
-		return;
-	req->reorder /= 2;
-	if (req->reorder <= req->base_rtt / 4)
-		req->reorder = 0;
-	req->reorder_at = now;
+	u64 keep = MRC_GUARD_KEEP * mrc_req_loss_time(req);
+	u32 i;
+
+	for (i = 0; i < MRC_GUARD_KINDS; i++) {
+		struct mrc_guard *g = &req->guard[i];
+
+		if (!g->ns || now - g->at < keep)
+			continue;
+		g->ns /= 2;
+		if (g->ns <= mrc_req_guard_min(req, (enum mrc_guard_kind)i))
+			g->ns = 0;
+		g->at = now;
+	}
 }
 
 /*
- * Holes far enough below the highest PSN received, §9.3. Each PSN is inferred
- * lost at most once (the bitmap "fast"); later losses of the same PSN are left
- * to NACKs, probes and the timer.
+ * Holes far enough below the highest PSN received, §9.3. That something later
+ * arrived through the same plane is proof; through other planes it is none,
+ * as long as the hole's own may just be behind. Each PSN is inferred lost at
+ * most once (the bitmap "fast"); later losses of the same PSN are left to
+ * NACKs, probes and the timer.
  */
 void mrc_req_infer(struct mrc_req *req, u64 now)
 {
 	u32 range = mrc_req_loss_range(req);
 	u32 dist = (u32)mrc_psn_diff(req->high, req->cack);
-	u64 limit, guard;
+	u64 newest, order, lag;
 	u32 n, off = 0;
 
-	mrc_req_forget_reorder(req, now);
+	mrc_req_forget(req, now);
 	if (dist <= range)
 		return;
 	n = dist - range;
-	guard = mrc_req_guard(req);
-	limit = mrc_req_pkt(req, req->high)->sent_at;
-	limit = limit > guard ? limit - guard : 0;
+	order = mrc_req_guard(req, MRC_GUARD_ORDER);
+	lag = mrc_req_guard(req, MRC_GUARD_LAG);
+	newest = mrc_req_pkt(req, req->high)->sent_at;
 	for (;;) {
+		struct mrc_tx_pkt *pkt;
+		bool proof;
 		u32 psn;
 
 		off += mrc_ring_next_clear3(req->acked, req->lost, req->fast,
@@ -149,34 +183,45 @@ void mrc_req_infer(struct mrc_req *req, u64 now)
 		if (off >= n)
 			return;
 		psn = mrc_psn_add(req->cack, (s32)off + 1);
-		if (mrc_req_pkt(req, psn)->sent_at <= limit) {
-			mrc_bit_set(req->fast, req->ring_mask, psn);
-			mrc_req_lose(req, psn, MRC_LOSS_SACK, 0, now);
-		}
 		off++;
+		pkt = mrc_req_pkt(req, psn);
+		if (pkt->sent_at + order > newest)
+			continue;
+		proof = pkt->sent_at + order <=
+			req->arrived[req->paths->ev[pkt->ev].port];
+		if (!proof && pkt->sent_at + lag > now)
+			continue;
+		pkt->lagged = !proof;
+		mrc_bit_set(req->fast, req->ring_mask, psn);
+		mrc_req_lose(req, psn, MRC_LOSS_SACK, 0, now);
 	}
 }
 
 /*
  * A probe reply describes all that had arrived up to its map's end, whether
  * anything above did or not: PSNs of the map that are missing and were sent
- * long enough before the probe are lost, §9.5.
+ * long enough before the probe are lost, §9.5. How long depends on whether
+ * the probe took the same plane.
  */
 void mrc_req_probe_holes(struct mrc_req *req, const struct mrc_seth *s,
-			 u64 probe_at, u64 now)
+			 const struct mrc_probe_rec *probe, u64 now)
 {
-	const u64 age = mrc_req_loss_time(req);
+	const u64 rtt = mrc_req_loss_time(req);
+	const u64 lag = mrc_req_guard(req, MRC_GUARD_LAG);
 	u32 i;
 
 	for (i = 0; i < 64; i++) {
 		u32 psn = mrc_psn_add(s->cack_psn, s->sack_offset + (s32)i);
+		const struct mrc_tx_pkt *pkt = mrc_req_pkt(req, psn);
+		u64 age;
 
 		if (s->bitmap >> i & 1 ||
 		    mrc_psn_diff(psn, s->cack_psn) <= 0 ||
 		    !mrc_req_outstanding(req, psn) ||
 		    mrc_req_is_acked(req, psn) || mrc_req_is_lost(req, psn))
 			continue;
-		if (mrc_req_pkt(req, psn)->sent_at + age <= probe_at)
+		age = req->paths->ev[pkt->ev].port == probe->port ? rtt : lag;
+		if (pkt->sent_at + age <= probe->at)
 			mrc_req_lose(req, psn, MRC_LOSS_PROBE, 0, now);
 	}
 }

@@ -412,6 +412,7 @@ static void mrc_req_probe_desc(struct mrc_req *req, int ev, u64 now,
 	h->hdr_len = (u16)mrc_hdr_len(h);
 	rec->id = h->peth.probe_id;
 	rec->at = now;
+	rec->port = desc->port;
 	req->probe_pos = (u8)((req->probe_pos + 1) % MRC_PROBE_LOG);
 	mrc_ctr_add(req->cfg.ctr, desc->port, MRC_CTR_TX_PROBE, 1);
 }

@@ -83,7 +83,8 @@ struct mrc_tx_pkt {
 	u32 index;		/* packet number within the message */
 	u32 nominal;		/* bytes */
 	u16 ev;			/* index of the last EV */
-	u8 rtx_count;		/* 0, 1, 2 = more */
+	u8 rtx_count : 2;	/* 0, 1, 2 = more */
+	u8 lagged : 1;		/* inferred lost because its plane was silent */
 	bool inflight;		/* counted in mrc_req.inflight */
 	u64 hold_until;		/* ns; NO_* NACK back-off, 0 = none */
 };
@@ -148,6 +149,20 @@ enum mrc_req_state {
 struct mrc_probe_rec {
 	u64 at;
 	u16 id;
+	u8 port;
+};
+
+/* Time guards of loss inference that grow with spurious retransmissions. */
+enum mrc_guard_kind {
+	MRC_GUARD_ORDER,	/* reordering between the paths of a plane */
+	MRC_GUARD_LAG,		/* a plane behind the others */
+	MRC_GUARD_KINDS,
+};
+
+/* What a guard has learnt: @ns, 0 = nothing, since @at. */
+struct mrc_guard {
+	u64 ns;
+	u64 at;
 };
 
 /**
@@ -241,8 +256,9 @@ struct mrc_req {
 	u64 trim_at;		/* last trim that was charged */
 	u64 last_tx;		/* last data packet sent */
 	u64 no_ev_at;		/* stalled without a usable EV since */
-	u64 reorder;		/* reordering learnt, ns; see mrc_req_guard() */
-	u64 reorder_at;		/* when it last changed */
+	struct mrc_guard guard[MRC_GUARD_KINDS];
+	/* Per port: newest transmission known received, first copies only. */
+	u64 arrived[MRC_MAX_PORTS + 1];
 	struct mrc_probe_rec probe_log[MRC_PROBE_LOG];
 };
 

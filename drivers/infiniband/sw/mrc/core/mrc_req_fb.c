@@ -26,6 +26,13 @@ static u32 mrc_req_receive(struct mrc_req *req, u32 psn)
 	if (mrc_req_is_acked(req, psn))
 		return 0;
 	mrc_bit_set(req->acked, req->ring_mask, psn);
+	/* Of several copies it is not known which one arrived. */
+	if (!pkt->rtx_count) {
+		u64 *at = &req->arrived[req->paths->ev[pkt->ev].port];
+
+		if (pkt->sent_at > *at)
+			*at = pkt->sent_at;
+	}
 	if (mrc_req_is_lost(req, psn)) {
 		mrc_bit_clear(req->lost, req->ring_mask, psn);
 		req->n_lost--;
@@ -128,7 +135,7 @@ static void mrc_req_spurious(struct mrc_req *req, u32 psn, u8 port, u64 now)
 		return;
 	mrc_bit_set(req->spurious, req->ring_mask, psn);
 	mrc_ctr_add(req->cfg.ctr, port, MRC_CTR_SPURIOUS_RTX, 1);
-	mrc_req_reordered(req, now);
+	mrc_req_unneeded(req, psn, now);
 }
 
 /* Newly received bytes by the responder's count, §13.2; never backwards. */
@@ -262,7 +269,7 @@ void mrc_req_on_sack(struct mrc_req *req, const struct mrc_hdr *h, u8 port,
 	}
 
 	if (rec)
-		mrc_req_probe_holes(req, s, rec->at, now);
+		mrc_req_probe_holes(req, s, rec, now);
 	mrc_req_infer(req, now);
 	mrc_req_rearm(req, now);
 }

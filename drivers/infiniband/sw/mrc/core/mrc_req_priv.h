@@ -21,8 +21,14 @@ enum mrc_wqe_state {
  */
 #define MRC_TACK_RANGE		0x400000
 
-/* Round trips that a learnt reordering guard lasts before it halves. */
-#define MRC_REORDER_KEEP	64
+/* Round trips that a learnt time guard lasts before it halves. */
+#define MRC_GUARD_KEEP		64
+/*
+ * A plane may be silent this long, or a quarter of the RTO if that is less,
+ * before its holes are losses. The processor that serves one plane is easily
+ * taken away for a scheduling tick while the others go on.
+ */
+#define MRC_LAG_NS		4000000ull
 /* Silence probes of a QP without retransmission timer, §9.5 (a). */
 #define MRC_SILENCE_MIN_NS	1000000ull
 /* Unanswered silence probes double their interval up to this many times. */
@@ -98,9 +104,9 @@ u32 mrc_req_loss_range(const struct mrc_req *req);
 u64 mrc_req_loss_time(const struct mrc_req *req);
 void mrc_req_lose(struct mrc_req *req, u32 psn, u8 cause, u64 hold, u64 now);
 void mrc_req_infer(struct mrc_req *req, u64 now);
-void mrc_req_reordered(struct mrc_req *req, u64 now);
+void mrc_req_unneeded(struct mrc_req *req, u32 psn, u64 now);
 void mrc_req_probe_holes(struct mrc_req *req, const struct mrc_seth *s,
-			 u64 probe_at, u64 now);
+			 const struct mrc_probe_rec *probe, u64 now);
 
 /* mrc_timer.c */
 u64 mrc_req_silence(const struct mrc_req *req);
