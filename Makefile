@@ -63,7 +63,7 @@ help:
 	@echo '  make check-unit    engine: unit and property tests (native)'
 	@echo '  make check-fuzz    engine: libFuzzer targets, 60 s each (native)'
 	@echo '  make check-build   module for Linux 6.1, 6.12, 7.2; sparse; provider'
-	@echo '  make check-lint    checkpatch, clang-tidy, shellcheck, licences'
+	@echo '  make check-lint    checkpatch, clang-tidy, shellcheck, licences, docs'
 	@echo '  make check-vm K=6.12 T=PATTERN   test scripts in a guest'
 	@echo '  make check-all     make check, with the scripts on every kernel'
 	@echo '  make clean         remove what was built, keep the guest images'

@@ -3,7 +3,8 @@
 #
 # What the documents list must be what the sources have: counters, test
 # scripts, module parameters, ABI structures, and links between documents.
-# Run from anywhere; prints what differs and fails.
+# Run from anywhere; prints what differs and fails. Needs no package: only
+# what is essential in Debian.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -29,6 +30,7 @@ differ "test scripts" selftests/net "$scripts" Documentation/testing.md \
 	"$(sed -n 's/^| `\([a-z_]*\.sh\)` |.*/\1/p' Documentation/testing.md)"
 
 params=$(sed -n 's/^module_param[a-z_]*(\([a-z_]*\),.*/\1/p' drivers/infiniband/sw/mrc/*.c)
+[ -n "$params" ] || { echo "no module parameters found"; bad=1; }
 for f in README.md Documentation/architecture.md; do
 	for p in $params; do
 		grep -q "\`$p\`" "$f" || { echo "parameter $p is not in $f"; bad=1; }
@@ -36,6 +38,7 @@ for f in README.md Documentation/architecture.md; do
 done
 
 structs=$(sed -n 's/^struct \(mrc_[a-z_]*\) {$/\1/p' include/uapi/rdma/mrc-abi.h)
+[ -n "$structs" ] || { echo "no structures found in mrc-abi.h"; bad=1; }
 for s in $structs; do
 	grep -q "\`$s\`" Documentation/uapi.md || { echo "struct $s is not in uapi.md"; bad=1; }
 done

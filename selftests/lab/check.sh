@@ -8,7 +8,8 @@
 #   unit    engine: unit and property tests, ASan and UBSan
 #   fuzz    libFuzzer targets, 60 s each
 #   build   module for every kernel with -Werror, sparse, provider, guest tools
-#   lint    checkpatch, clang-tidy, shellcheck, licence lines, the lab's own test
+#   lint    checkpatch, clang-tidy, shellcheck, licence lines, documents against
+#           sources, the lab's own test
 #   vm      selftests/net in a guest; K=KERNEL and T=PATTERN narrow it
 #   vm-all  the same on every kernel
 set -euo pipefail
@@ -263,6 +264,7 @@ if wants lint; then
 	stage checkpatch checkpatch
 	stage shellcheck shell_check
 	stage licences licences
+	stage documents "$TOP/selftests/docs/check.sh"
 	stage lab-selftest "$LAB_DIR/selftest.sh"
 	stage clang-tidy clang_tidy
 fi
