@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-// Fuzzer input as a stream of small numbers, the writer of seeds in the same
-// format, and what both engine fuzzers share.
+// Fuzzer input as a stream of small numbers, the loop that turns it into
+// operations on an engine, and the writer of seeds in the same format.
 //
 // A seed is made by the fuzzer itself:
 //
 //   fuzz_requester --write-seeds=selftests/fuzz/corpus/requester
 #pragma once
 
+#include <algorithm>
 #include <cstdio>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -42,15 +44,15 @@ public:
 	// Signed, small ones first.
 	s32 near() { return (s8)byte(); }
 
-	std::size_t take(u8 *to, std::size_t n)
+	// Up to @n bytes, in memory of exactly their size: the sanitizer sees
+	// every access beyond it.
+	std::vector<u8> bytes(std::size_t n)
 	{
-		if (n > n_)
-			n = n_;
-		if (n)
-			std::memcpy(to, p_, n);
-		p_ += n;
-		n_ -= n;
-		return n;
+		std::vector<u8> v(p_, p_ + std::min(n, n_));
+
+		p_ += v.size();
+		n_ -= v.size();
+		return v;
 	}
 
 private:
@@ -94,47 +96,38 @@ private:
 	std::vector<u8> bytes_;
 };
 
-// Heap memory of exactly the size the engine asks for, so that the sanitizer
-// sees every access beyond it.
-class Mem
-{
-public:
-	explicit Mem(std::size_t size) : p_(std::calloc(1, size)) {}
-	~Mem() { std::free(p_); }
-	Mem(const Mem &) = delete;
-	Mem &operator=(const Mem &) = delete;
-	void *get() { return p_; }
-
-private:
-	void *p_;
+struct NamedSeed {
+	const char *name;
+	Seed (*make)();
 };
 
-[[noreturn]] inline void die(const char *what)
+// Does what --write-seeds=FOLDER asks for, and ends the program then.
+inline void write_seeds(int argc, char **argv, std::span<const NamedSeed> seeds)
 {
-	std::fprintf(stderr, "invariant broken: %s\n", what);
-	std::abort();
+	const std::string option = "--write-seeds=";
+
+	for (int i = 1; i < argc; i++) {
+		const std::string arg = argv[i];
+
+		if (arg.rfind(option, 0) != 0)
+			continue;
+		for (const NamedSeed &s : seeds)
+			s.make().write(arg.substr(option.size()), s.name);
+		std::exit(0);
+	}
 }
 
-inline void require(bool ok, const char *what)
-{
-	if (!ok)
-		die(what);
-}
+constexpr u32 kMaxOps = 3000;
 
-// What travels over the wire: built, parsed again, and equal in length.
-inline void check_wire(const mrc_hdr &h)
+// One input from its first to its last byte; @Engine takes what it needs.
+template <typename Engine> void run(const u8 *data, std::size_t size)
 {
-	u8 buf[MRC_HDR_MAX + MRC_ICRC_LEN] = {};
-	mrc_hdr back;
-	u32 n = mrc_hdr_build(&h, buf, MRC_HDR_MAX);
+	Input in(data, size);
+	Engine engine(in);
 
-	require(n && n == mrc_hdr_len(&h), "header cannot be built");
-	require(!mrc_hdr_parse(buf, n + MRC_ICRC_LEN,
-			       n + MRC_ICRC_LEN + h.payload_len + h.pad, &back),
-		"own header cannot be parsed");
-	require(back.opcode == h.opcode && back.psn == (h.psn & MRC_PSN_MASK) &&
-			back.dqp == h.dqp && back.rtx == h.rtx && back.a == h.a,
-		"own header changes on the wire");
+	engine.check();
+	for (u32 n = 0; n < kMaxOps && !in.empty(); n++)
+		engine.op();
 }
 
 } // namespace fuzz

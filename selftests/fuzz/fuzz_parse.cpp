@@ -1,26 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 // Arbitrary bytes as the UDP payload of a packet: whatever the parser accepts
 // must build to the same bytes, but for what MRC 1.0 §4 reserves.
-#include <cstdio>
 #include <vector>
 
-#include "engine.hpp"
+#include "fuzz_check.hpp"
 
-namespace {
+using fuzz::require;
+
+namespace
+{
 
 using Bytes = std::vector<std::uint8_t>;
-
-[[noreturn]] void fail(const char *what)
-{
-	std::fprintf(stderr, "fuzz_parse: %s\n", what);
-	std::abort();
-}
-
-void check(bool ok, const char *what)
-{
-	if (!ok)
-		fail(what);
-}
 
 // Zero what a receiver ignores.
 void clear_reserved(Bytes &p, std::uint16_t flags)
@@ -86,10 +76,11 @@ Bytes build(const mrc_hdr &h)
 	Bytes out(mrc_hdr_len(&h));
 	auto n = static_cast<std::uint32_t>(out.size());
 
-	check(n <= MRC_HDR_MAX, "headers longer than MRC_HDR_MAX");
-	check(!n || !mrc_hdr_build(&h, out.data(), n - 1),
-	      "built without room");
-	check(mrc_hdr_build(&h, out.data(), n) == n, "build and length differ");
+	require(n <= MRC_HDR_MAX, "headers longer than MRC_HDR_MAX");
+	require(!n || !mrc_hdr_build(&h, out.data(), n - 1),
+		"built without room");
+	require(mrc_hdr_build(&h, out.data(), n) == n,
+		"build and length differ");
 	return out;
 }
 
@@ -101,37 +92,38 @@ void whole(const Bytes &in)
 	std::uint16_t flags;
 
 	if (why == MRC_DROP_OPCODE) {
-		check(!mrc_op_info(in[0])->name, "defined opcode refused");
+		require(!mrc_op_info(in[0])->name, "defined opcode refused");
 		return;
 	}
 	if (why != MRC_DROP_NONE)
 		return;
 
 	flags = mrc_op_info(h.opcode)->flags;
-	check(flags != 0, "undefined opcode accepted");
-	check(h.tver == 0, "wrong version accepted");
-	check(h.hdr_len + h.payload_len + h.pad + MRC_ICRC_LEN == len,
-	      "lengths do not add up");
-	check(h.hdr_len == mrc_hdr_len(&h), "header length");
+	require(flags != 0, "undefined opcode accepted");
+	require(h.tver == 0, "wrong version accepted");
+	require(h.hdr_len + h.payload_len + h.pad + MRC_ICRC_LEN == len,
+		"lengths do not add up");
+	require(h.hdr_len == mrc_hdr_len(&h), "header length");
 	if (!(flags & MRC_OPF_DATA))
-		check(!h.payload_len && !h.pad, "control packet with payload");
+		require(!h.payload_len && !h.pad,
+			"control packet with payload");
 
 	Bytes head(in.begin(), in.begin() + h.hdr_len);
 	clear_reserved(head, flags);
-	check(build(h) == head, "build(parse(x)) differs from x");
+	require(build(h) == head, "build(parse(x)) differs from x");
 
 	// The same with only the headers at hand; a copy of exactly these, so
 	// that reading on is noticed.
 	Bytes just(in.begin(), in.begin() + h.hdr_len);
-	check(mrc_hdr_parse(just.data(), h.hdr_len, len, &linear) ==
-			      MRC_DROP_NONE &&
-		      linear.payload_len == h.payload_len &&
-		      build(linear) == head,
-	      "payload elsewhere changes the result");
+	require(mrc_hdr_parse(just.data(), h.hdr_len, len, &linear) ==
+				MRC_DROP_NONE &&
+			linear.payload_len == h.payload_len &&
+			build(linear) == head,
+		"payload elsewhere changes the result");
 	just.pop_back();
-	check(mrc_hdr_parse(just.data(), h.hdr_len - 1u, len, &linear) ==
-		      MRC_DROP_SHORT,
-	      "headers outside of what may be read");
+	require(mrc_hdr_parse(just.data(), h.hdr_len - 1u, len, &linear) ==
+			MRC_DROP_SHORT,
+		"headers outside of what may be read");
 }
 
 void trimmed(const Bytes &in)
@@ -141,11 +133,11 @@ void trimmed(const Bytes &in)
 
 	if (mrc_hdr_parse_trimmed(in.data(), len, &h) != MRC_DROP_NONE)
 		return;
-	check(mrc_op_info(h.opcode)->flags & MRC_OPF_DATA,
-	      "trimmed packet is no data packet");
-	check(h.hdr_len >= 12 && h.hdr_len <= len && h.hdr_len <= 20,
-	      "trimmed header length");
-	check(h.ts == (h.hdr_len == 20), "timestamp that did not survive");
+	require(mrc_op_info(h.opcode)->flags & MRC_OPF_DATA,
+		"trimmed packet is no data packet");
+	require(h.hdr_len >= 12 && h.hdr_len <= len && h.hdr_len <= 20,
+		"trimmed header length");
+	require(h.ts == (h.hdr_len == 20), "timestamp that did not survive");
 
 	// What survived is what a complete packet would have there.
 	Bytes head(in.begin(), in.begin() + h.hdr_len);
@@ -154,7 +146,7 @@ void trimmed(const Bytes &in)
 	full.resize(h.hdr_len);
 	if (!h.ts)
 		head[8] &= 0xEF;
-	check(full == head, "trimmed headers differ");
+	require(full == head, "trimmed headers differ");
 }
 
 } // namespace

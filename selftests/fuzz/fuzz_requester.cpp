@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 // A requester under any sequence of work requests, feedback, time and ports.
 // The peer may say whatever it likes.
-#include <memory>
-
+#include "fuzz_check.hpp"
 #include "fuzz_input.hpp"
 
 using fuzz::Input;
-using fuzz::Mem;
 using fuzz::require;
 using fuzz::Seed;
+using mrc_test::EngineMem;
 
 namespace
 {
@@ -32,16 +31,14 @@ enum Op {
 	OpCount,
 };
 
-constexpr u32 kMaxOps = 3000;
-
 class Requester
 {
 public:
 	explicit Requester(Input &in);
-	void run();
+	void op();
+	void check();
 
 private:
-	void op();
 	void post();
 	void send(u32 limit);
 	void feedback(mrc_hdr &h);
@@ -51,7 +48,6 @@ private:
 	void raw();
 	void honest();
 	void reap();
-	void check();
 	// A PSN around what is outstanding, or any.
 	u32 psn();
 
@@ -62,7 +58,7 @@ private:
 	mrc_paths paths_{};
 	mrc_cc cc_{};
 	mrc_req req_{};
-	std::unique_ptr<Mem> paths_mem_, req_mem_;
+	EngineMem paths_mem_, req_mem_;
 	u64 now_ = 1;
 	u32 posted_ = 0;
 	u32 reaped_ = 0;
@@ -110,13 +106,13 @@ Requester::Requester(Input &in) : in_(in)
 	qc_.on_loss = [](void *ctx, u32, int, u8) {
 		static_cast<Requester *>(ctx)->losses_++;
 	};
-	paths_mem_ = std::make_unique<Mem>(mrc_paths_mem(&pc_));
-	require(!mrc_paths_init(&paths_, &pc_, paths_mem_->get()),
+	paths_mem_ = EngineMem(mrc_paths_mem(&pc_));
+	require(!mrc_paths_init(&paths_, &pc_, paths_mem_.get()),
 		"paths refused");
 	mrc_cc_init(&cc_, in.flag() ? mrc_cc_find("uet-1.0-nscc") : nullptr,
 		    &cc);
-	req_mem_ = std::make_unique<Mem>(mrc_req_mem(&qc_));
-	require(!mrc_req_init(&req_, &qc_, &paths_, &cc_, req_mem_->get()),
+	req_mem_ = EngineMem(mrc_req_mem(&qc_));
+	require(!mrc_req_init(&req_, &qc_, &paths_, &cc_, req_mem_.get()),
 		"requester refused");
 }
 
@@ -294,13 +290,12 @@ void Requester::ack()
 
 void Requester::raw()
 {
-	u8 buf[MRC_HDR_MAX + MRC_ICRC_LEN];
-	u32 n = (u32)in_.take(buf, in_.byte() % sizeof(buf));
-	std::unique_ptr<u8[]> exact(new u8[n ? n : 1]);
+	const std::vector<u8> p =
+		in_.bytes(in_.byte() % (MRC_HDR_MAX + MRC_ICRC_LEN));
+	const u32 n = (u32)p.size();
 	mrc_hdr h;
 
-	std::memcpy(exact.get(), buf, n);
-	if (mrc_hdr_parse(exact.get(), n, n, &h))
+	if (mrc_hdr_parse(p.data(), n, n, &h))
 		return;
 	if (mrc_op_info(h.opcode)->flags & MRC_OPF_TO_REQ)
 		feedback(h);
@@ -431,13 +426,6 @@ void Requester::op()
 	check();
 }
 
-void Requester::run()
-{
-	check();
-	for (u32 n = 0; n < kMaxOps && !in_.empty(); n++)
-		op();
-}
-
 Seed config()
 {
 	// 16 EVs on 2 ports, pmtu 256, 16 slots, 3 * 128 PSNs.
@@ -455,7 +443,7 @@ Seed config()
 }
 
 // Honest traffic.
-void seed_plain(const std::string &dir)
+Seed seed_plain()
 {
 	Seed s = config();
 
@@ -469,11 +457,11 @@ void seed_plain(const std::string &dir)
 			.b(OpHonest)
 			.b(1)
 			.b(2);
-	s.write(dir, "plain");
+	return s;
 }
 
 // Holes in SACKs, a NACK, a cumulative ACK.
-void seed_holes(const std::string &dir)
+Seed seed_holes()
 {
 	Seed s = config();
 
@@ -494,11 +482,11 @@ void seed_holes(const std::string &dir)
 			.b(OpNext);
 	s.b(OpNack).b(64).b(9).b(8).b(3).b(1).b(OpNext);
 	s.b(OpAck).b(1).b(9).b(4).b(1).b(OpHonest).b(1).b(1);
-	s.write(dir, "holes");
+	return s;
 }
 
 // A silent peer, probes, ports that come and go.
-void seed_silence(const std::string &dir)
+Seed seed_silence()
 {
 	Seed s = config();
 
@@ -530,11 +518,11 @@ void seed_silence(const std::string &dir)
 		.b(OpHonest)
 		.b(1)
 		.b(1);
-	s.write(dir, "silence");
+	return s;
 }
 
 // As the peer's bytes: SACK, NACK and NAK.
-void seed_raw(const std::string &dir)
+Seed seed_raw()
 {
 	Seed s = config();
 
@@ -561,11 +549,11 @@ void seed_raw(const std::string &dir)
 			   MRC_ICRC_LEN);
 		s.b(OpRaw).b((u32)buf.size()).bytes(buf).b(1).b(OpNext);
 	}
-	s.write(dir, "raw");
+	return s;
 }
 
 // Controller and error paths.
-void seed_control(const std::string &dir)
+Seed seed_control()
 {
 	Seed s = config();
 
@@ -594,36 +582,25 @@ void seed_control(const std::string &dir)
 		.b(OpPost)
 		.b(1)
 		.b(0);
-	s.write(dir, "control");
+	return s;
 }
+
+const fuzz::NamedSeed kSeeds[] = {
+	{"plain", seed_plain},	   {"holes", seed_holes},
+	{"silence", seed_silence}, {"raw", seed_raw},
+	{"control", seed_control},
+};
 
 } // namespace
 
 extern "C" int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
-	const std::string prefix = "--write-seeds=";
-
-	for (int i = 1; i < *argc; i++) {
-		const std::string arg = (*argv)[i];
-
-		if (arg.rfind(prefix, 0) != 0)
-			continue;
-		const std::string dir = arg.substr(prefix.size());
-
-		seed_plain(dir);
-		seed_holes(dir);
-		seed_silence(dir);
-		seed_raw(dir);
-		seed_control(dir);
-		std::exit(0);
-	}
+	fuzz::write_seeds(*argc, *argv, kSeeds);
 	return 0;
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const u8 *data, std::size_t size)
 {
-	Input in(data, size);
-
-	Requester(in).run();
+	fuzz::run<Requester>(data, size);
 	return 0;
 }

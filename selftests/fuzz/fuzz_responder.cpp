@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 // A responder under any sequence of data packets, probes and trims.
-#include <memory>
 #include <unordered_set>
 
+#include "fuzz_check.hpp"
 #include "fuzz_input.hpp"
 
 using fuzz::Input;
-using fuzz::Mem;
 using fuzz::require;
 using fuzz::Seed;
+using mrc_test::EngineMem;
 
 namespace
 {
@@ -27,24 +27,22 @@ enum Op {
 	OpCount,
 };
 
-constexpr u32 kMaxOps = 3000;
 constexpr u32 kMaxPsns = 8192;
 
 class Responder
 {
 public:
 	explicit Responder(Input &in);
-	void run();
+	void op();
+	void check();
 
 private:
-	void op();
 	mrc_hdr stream(u32 index);
 	void data(mrc_hdr &h, u8 trim);
 	void any();
 	void probe();
 	void raw();
 	void feedback(const mrc_rx &rx, bool answer_due);
-	void check();
 
 	Input &in_;
 	mrc_counters ctr_{};
@@ -52,7 +50,7 @@ private:
 	mrc_resp_cfg rc_{};
 	mrc_paths paths_{};
 	mrc_resp resp_{};
-	std::unique_ptr<Mem> paths_mem_, resp_mem_;
+	EngineMem paths_mem_, resp_mem_;
 	u64 now_ = 1;
 	u32 next_ = 0; // of the honest stream
 	u32 receives_ = 0;
@@ -85,12 +83,12 @@ Responder::Responder(Input &in) : in_(in)
 	ctr_.n_ports = pc_.n_ports;
 	rc_.ctr = &ctr_;
 	receives_ = in.byte();
-	paths_mem_ = std::make_unique<Mem>(mrc_paths_mem(&pc_));
-	require(!mrc_paths_init(&paths_, &pc_, paths_mem_->get()),
+	paths_mem_ = EngineMem(mrc_paths_mem(&pc_));
+	require(!mrc_paths_init(&paths_, &pc_, paths_mem_.get()),
 		"paths refused");
-	resp_mem_ = std::make_unique<Mem>(mrc_resp_mem(&rc_));
+	resp_mem_ = EngineMem(mrc_resp_mem(&rc_));
 	require(!mrc_resp_init(&resp_, &rc_, in.flag() ? &paths_ : nullptr,
-			       resp_mem_->get()),
+			       resp_mem_.get()),
 		"responder refused");
 }
 
@@ -256,19 +254,17 @@ void Responder::probe()
 
 void Responder::raw()
 {
-	u8 buf[128];
 	const bool trimmed = in_.byte() & 1;
-	u32 n = (u32)in_.take(buf, in_.byte() % sizeof(buf));
-	std::unique_ptr<u8[]> exact(new u8[n ? n : 1]);
+	const std::vector<u8> p = in_.bytes(in_.byte() % 128);
+	const u32 n = (u32)p.size();
 	enum mrc_drop drop;
 	mrc_hdr h{};
 	u16 flags;
 
-	std::memcpy(exact.get(), buf, n);
 	if (trimmed)
-		drop = mrc_hdr_parse_trimmed(exact.get(), n, &h);
+		drop = mrc_hdr_parse_trimmed(p.data(), n, &h);
 	else
-		drop = mrc_hdr_parse(exact.get(), n, n, &h);
+		drop = mrc_hdr_parse(p.data(), n, n, &h);
 	flags = mrc_op_info(h.opcode)->flags;
 	if (drop == MRC_DROP_OPCODE || (!drop && flags & MRC_OPF_DATA)) {
 		data(h, trimmed ? MRC_TRIM_TRIMMED : MRC_TRIM_NONE);
@@ -338,13 +334,6 @@ void Responder::op()
 	check();
 }
 
-void Responder::run()
-{
-	check();
-	for (u32 n = 0; n < kMaxOps && !in_.empty(); n++)
-		op();
-}
-
 Seed config()
 {
 	return Seed()
@@ -360,7 +349,7 @@ Seed config()
 		.b(1);
 }
 
-void seed_plain(const std::string &dir)
+Seed seed_plain()
 {
 	Seed s = config();
 
@@ -369,10 +358,10 @@ void seed_plain(const std::string &dir)
 		for (u32 k = 0; k < 40; k++)
 			s.b(1 + k % 2).b(k);
 	}
-	s.write(dir, "plain");
+	return s;
 }
 
-void seed_holes(const std::string &dir)
+Seed seed_holes()
 {
 	Seed s = config();
 
@@ -401,10 +390,10 @@ void seed_holes(const std::string &dir)
 			.b(3)
 			.b(2)
 			.b(9);
-	s.write(dir, "holes");
+	return s;
 }
 
-void seed_any(const std::string &dir)
+Seed seed_any()
 {
 	Seed s = config();
 
@@ -429,10 +418,10 @@ void seed_any(const std::string &dir)
 			.b(0)
 			.b(2)
 			.b(5);
-	s.write(dir, "any");
+	return s;
 }
 
-void seed_trims(const std::string &dir)
+Seed seed_trims()
 {
 	Seed s = config();
 
@@ -451,10 +440,10 @@ void seed_trims(const std::string &dir)
 			.b(10)
 			.b(OpPorts)
 			.b(2 + i % 6);
-	s.write(dir, "trims");
+	return s;
 }
 
-void seed_raw(const std::string &dir)
+Seed seed_raw()
 {
 	Seed s = config();
 
@@ -474,36 +463,24 @@ void seed_raw(const std::string &dir)
 			   4 * i);
 		s.b(OpRaw).b(i == 1).b((u32)buf.size()).bytes(buf).b(1).b(2);
 	}
-	s.write(dir, "raw");
+	return s;
 }
+
+const fuzz::NamedSeed kSeeds[] = {
+	{"plain", seed_plain}, {"holes", seed_holes}, {"any", seed_any},
+	{"trims", seed_trims}, {"raw", seed_raw},
+};
 
 } // namespace
 
 extern "C" int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
-	const std::string prefix = "--write-seeds=";
-
-	for (int i = 1; i < *argc; i++) {
-		const std::string arg = (*argv)[i];
-
-		if (arg.rfind(prefix, 0) != 0)
-			continue;
-		const std::string dir = arg.substr(prefix.size());
-
-		seed_plain(dir);
-		seed_holes(dir);
-		seed_any(dir);
-		seed_trims(dir);
-		seed_raw(dir);
-		std::exit(0);
-	}
+	fuzz::write_seeds(*argc, *argv, kSeeds);
 	return 0;
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const u8 *data, std::size_t size)
 {
-	Input in(data, size);
-
-	Responder(in).run();
+	fuzz::run<Responder>(data, size);
 	return 0;
 }

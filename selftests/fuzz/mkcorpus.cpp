@@ -12,7 +12,8 @@
 
 #include "vectors.hpp"
 
-namespace {
+namespace
+{
 
 using mrc_test::Bytes;
 namespace fs = std::filesystem;
@@ -28,7 +29,7 @@ std::map<std::string, Bytes> seeds()
 		out[v.name] = p;
 		if (p[0] >= 0xD0)
 			continue;
-		for (int cut : { 12, 16, 20 })
+		for (int cut : {12, 16, 20})
 			out[std::string(v.name) + "-trim" +
 			    std::to_string(cut)] =
 				Bytes(p.begin(), p.begin() + cut);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-// The C engine as C++ tests see it.
+// The C engine as C++ tests see it, and what every owner of one needs: its
+// memory and its counters.
 #pragma once
 
 // What mrc_port.h pulls in must not end up inside extern "C".
@@ -9,17 +10,51 @@
 #include <cstdlib>
 #include <cstring>
 #include <linux/types.h>
+#include <memory>
 
+// In order of dependence.
+// clang-format off
 extern "C" {
 #include "mrc_port.h"
 #include "mrc_counters.h"
 #include "mrc_psn.h"
-#if __has_include("mrc_bitmap.h")
 #include "mrc_bitmap.h"
-#endif
 #include "mrc_wire.h"
 #include "mrc_ev.h"
 #include "mrc_cc.h"
 #include "mrc_req.h"
 #include "mrc_resp.h"
 }
+// clang-format on
+
+namespace mrc_test
+{
+
+// Heap memory of exactly the size the engine asks for, so that the sanitizer
+// sees every access beyond it.
+class EngineMem
+{
+public:
+	EngineMem() = default;
+	explicit EngineMem(std::size_t size, u8 fill = 0) : p_(new u8[size])
+	{
+		std::memset(p_.get(), fill, size);
+	}
+
+	void *get() { return p_.get(); }
+
+private:
+	std::unique_ptr<u8[]> p_;
+};
+
+// A counter over all ports.
+inline u64 counter(const mrc_counters &ctr, mrc_counter id)
+{
+	u64 sum = 0;
+
+	for (const auto &port : ctr.v)
+		sum += port[id];
+	return sum;
+}
+
+} // namespace mrc_test

@@ -9,7 +9,6 @@
 
 #include <functional>
 #include <initializer_list>
-#include <memory>
 #include <vector>
 
 namespace mrc_test
@@ -144,14 +143,13 @@ public:
 		pcfg.base_rtt = cfg.base_rtt;
 		ccfg.mtu = mrc_nominal_size(36, cfg.pmtu);
 		ccfg.base_rtt = cfg.base_rtt;
-		pmem.assign(mrc_paths_mem(&pcfg) / 8 + 1, 0);
-		EXPECT_EQ(mrc_paths_init(&paths, &pcfg, pmem.data()), 0);
+		pmem = EngineMem(mrc_paths_mem(&pcfg));
+		EXPECT_EQ(mrc_paths_init(&paths, &pcfg, pmem.get()), 0);
 		mrc_cc_init(&cc, ops, &ccfg);
 		size_t size = mrc_req_mem(&cfg);
 		if (!size)
 			return mrc_req_init(&req, &cfg, &paths, &cc, &now);
-		// Exactly the promised size, so that ASan sees any excess.
-		mem = std::make_unique<u64[]>((size + 7) / 8);
+		mem = EngineMem(size);
 		int rc = mrc_req_init(&req, &cfg, &paths, &cc, mem.get());
 		check();
 		return rc;
@@ -159,13 +157,7 @@ public:
 
 	void check() { EXPECT_STREQ(mrc_req_check(&req), nullptr); }
 
-	u64 count(mrc_counter id) const
-	{
-		u64 sum = 0;
-		for (const auto &port : ctr.v)
-			sum += port[id];
-		return sum;
-	}
+	u64 count(mrc_counter id) const { return counter(ctr, id); }
 
 	u32 psn(s64 n) const { return psn_at(cfg.sq_psn, n); }
 
@@ -296,8 +288,7 @@ public:
 	const mrc_ev &ev(int i) const { return paths.ev[i]; }
 
 private:
-	std::unique_ptr<u64[]> mem;
-	std::vector<u64> pmem;
+	EngineMem mem, pmem;
 };
 
 // A data packet as a peer would send it.
@@ -357,7 +348,7 @@ public:
 		size_t size = mrc_resp_mem(&cfg);
 		if (!size)
 			return mrc_resp_init(&resp, &cfg, paths, &now);
-		mem = std::make_unique<u64[]>((size + 7) / 8);
+		mem = EngineMem(size);
 		int rc = mrc_resp_init(&resp, &cfg, paths, mem.get());
 		check();
 		return rc;
@@ -365,13 +356,7 @@ public:
 
 	void check() { EXPECT_STREQ(mrc_resp_check(&resp), nullptr); }
 
-	u64 count(mrc_counter id) const
-	{
-		u64 sum = 0;
-		for (const auto &port : ctr.v)
-			sum += port[id];
-		return sum;
-	}
+	u64 count(mrc_counter id) const { return counter(ctr, id); }
 
 	u32 psn(s64 n) const { return psn_at(cfg.rq_psn, n); }
 
@@ -478,7 +463,7 @@ public:
 	}
 
 private:
-	std::unique_ptr<u64[]> mem;
+	EngineMem mem;
 };
 
 inline const mrc_tx_desc *find(const std::vector<mrc_tx_desc> &v, u8 opcode)

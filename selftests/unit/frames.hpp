@@ -10,7 +10,8 @@
 #include "engine.hpp"
 #include "vectors.hpp"
 
-namespace mrc_test {
+namespace mrc_test
+{
 
 // One frame by its field values.
 struct Frame {
@@ -42,7 +43,7 @@ inline Bytes ipv6_header(const Frame &f, std::size_t body, std::uint8_t next,
 {
 	Bytes h(8);
 
-	put_unaligned_be32(6u << 28 | std::uint32_t{ f.tos } << 20 |
+	put_unaligned_be32(6u << 28 | std::uint32_t{f.tos} << 20 |
 				   f.entropy >> 16,
 			   h.data());
 	put_unaligned_be16(static_cast<std::uint16_t>(body), h.data() + 4);
@@ -55,7 +56,7 @@ inline Bytes ipv6_header(const Frame &f, std::size_t body, std::uint8_t next,
 
 inline Bytes ipv4_header(const Frame &f, std::size_t body)
 {
-	Bytes h = { 0x45, f.tos, 0, 0, 0, 0, 0x40, 0, 64, 17, 0, 0 };
+	Bytes h = {0x45, f.tos, 0, 0, 0, 0, 0x40, 0, 64, 17, 0, 0};
 	std::uint32_t sum = 0;
 
 	put_unaligned_be16(static_cast<std::uint16_t>(body + 20), h.data() + 2);
@@ -87,8 +88,8 @@ inline Bytes build_frame(const Frame &f)
 
 	inner = f.v6 ? ipv6_header(f, udp_len, 17,
 				   f.to_responder ? "fd00:1::1" : "fd00:1::2",
-				   f.to_responder ? "fd00:1::2" : "fd00:1::1") :
-		       ipv4_header(f, udp_len);
+				   f.to_responder ? "fd00:1::2" : "fd00:1::1")
+		     : ipv4_header(f, udp_len);
 	put(inner, udp);
 	put(inner, bth);
 	put(inner, f.payload);
@@ -100,8 +101,8 @@ inline Bytes build_frame(const Frame &f)
 	put_unaligned_le32(mrc_icrc_finish(crc),
 			   inner.data() + inner.size() - 4);
 
-	out = from_hex(f.to_responder ? "020000000002020000000001" :
-					"020000000001020000000002");
+	out = from_hex(f.to_responder ? "020000000002020000000001"
+				      : "020000000001020000000002");
 	put(out, from_hex(f.v6 ? "86dd" : "0800"));
 	if (f.outer)
 		put(out, ipv6_header(f, inner.size(), 41, "fd00:1::1",
@@ -198,7 +199,7 @@ inline std::vector<Frame> spec_frames()
 	f.hdr.msn = 8;
 	set_reth(f, va + 256, rkey, 261);
 	f.hdr.reth.imm = htonl(0xDEADBEEF);
-	f.payload = { 'h', 'e', 'l', 'l', 'o' };
+	f.payload = {'h', 'e', 'l', 'l', 'o'};
 	out.push_back(f);
 
 	f = timed(data_frame("V4", MRC_OP_WRITE_ONLY_IMM, 1, 0x1236C003),

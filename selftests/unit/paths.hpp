@@ -11,7 +11,12 @@
 
 #include "engine.hpp"
 
-namespace mrc_test {
+namespace mrc_test
+{
+
+// The states, short enough for tables.
+constexpr std::uint8_t G = MRC_EV_GOOD, D = MRC_EV_DENIED, S = MRC_EV_SKIP,
+		       B = MRC_EV_ASSUMED_BAD;
 
 inline mrc_paths_cfg paths_cfg(unsigned n_evs, unsigned n_ports)
 {
@@ -31,14 +36,11 @@ struct StateChange {
 };
 
 struct Paths {
-	explicit Paths(mrc_paths_cfg cfg) :
-		ctr(std::make_unique<mrc_counters>())
+	// The memory comes as it is, not zeroed.
+	explicit Paths(mrc_paths_cfg cfg)
+		: ctr(std::make_unique<mrc_counters>()),
+		  mem(mrc_paths_mem(&cfg), 0xA5)
 	{
-		std::size_t size = mrc_paths_mem(&cfg);
-
-		// Of exactly the promised size, and not zeroed.
-		mem.reset(new std::uint8_t[size]);
-		std::memset(mem.get(), 0xA5, size);
 		ctr->n_ports = cfg.n_ports;
 		cfg.ctr = ctr.get();
 		cfg.on_state = &Paths::on_state;
@@ -47,17 +49,14 @@ struct Paths {
 	}
 
 	// The callback's context must survive a move.
-	Paths(Paths &&other) noexcept :
-		p(other.p), ctr(std::move(other.ctr)),
-		mem(std::move(other.mem)), changes(std::move(other.changes))
+	Paths(Paths &&other) noexcept
+		: p(other.p), ctr(std::move(other.ctr)),
+		  mem(std::move(other.mem)), changes(std::move(other.changes))
 	{
 		p.cfg.ctx = &changes;
 	}
 
-	mrc_paths *operator->()
-	{
-		return &p;
-	}
+	mrc_paths *operator->() { return &p; }
 
 	// Lead EV @i to @state by the triggers that do so from GOOD or SKIP.
 	void force(int i, std::uint8_t state, std::uint64_t now)
@@ -83,14 +82,7 @@ struct Paths {
 		changes.clear();
 	}
 
-	std::uint64_t total(mrc_counter id) const
-	{
-		std::uint64_t sum = 0;
-
-		for (const auto &port : ctr->v)
-			sum += port[id];
-		return sum;
-	}
+	std::uint64_t total(mrc_counter id) const { return counter(*ctr, id); }
 
 	std::uint64_t on_port(unsigned port) const
 	{
@@ -112,8 +104,8 @@ struct Paths {
 
 	unsigned count(std::uint8_t state) const
 	{
-		return static_cast<unsigned>(std::count_if(
-			p.ev, p.ev + p.n, [&](const mrc_ev &ev) {
+		return static_cast<unsigned>(
+			std::count_if(p.ev, p.ev + p.n, [&](const mrc_ev &ev) {
 				return ev.state == state;
 			}));
 	}
@@ -121,7 +113,7 @@ struct Paths {
 	// As a controller sees a state.
 	static int seen(int state)
 	{
-		return state == MRC_EV_SKIP ? int{ MRC_EV_GOOD } : state;
+		return state == MRC_EV_SKIP ? int{MRC_EV_GOOD} : state;
 	}
 
 	static bool bit(const unsigned long *map, unsigned pos)
@@ -173,12 +165,12 @@ struct Paths {
 			     std::uint8_t from, std::uint8_t to)
 	{
 		static_cast<std::vector<StateChange> *>(ctx)->push_back(
-			{ ev, from, to });
+			{ev, from, to});
 	}
 
 	mrc_paths p;
 	std::unique_ptr<mrc_counters> ctr;
-	std::unique_ptr<std::uint8_t[]> mem;
+	EngineMem mem;
 	std::vector<StateChange> changes;
 };
 

@@ -4,7 +4,8 @@
 
 #include "engine.hpp"
 
-namespace {
+namespace
+{
 
 mrc_cc make(std::uint32_t window, std::uint32_t mtu)
 {
@@ -49,7 +50,7 @@ TEST(Cc, Init)
 	EXPECT_EQ(cc.ops, &mrc_cc_none);
 	EXPECT_EQ(cc.cwnd, MRC_CC_FIXED_WINDOW);
 	EXPECT_EQ(cc.mtu, 4188u);
-	EXPECT_EQ(cc.sack_threshold, unsigned{ MRC_SACK_THRESHOLD });
+	EXPECT_EQ(cc.sack_threshold, unsigned{MRC_SACK_THRESHOLD});
 	for (std::uint64_t word : cc.priv)
 		EXPECT_EQ(word, 0u);
 	EXPECT_EQ(make(100000, 4188).cwnd, 100000u);

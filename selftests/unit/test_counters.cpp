@@ -7,7 +7,8 @@
 
 #include "engine.hpp"
 
-namespace {
+namespace
+{
 
 const char *const kNames[] = {
 #define X(id, name) name,
@@ -68,7 +69,7 @@ TEST(Counters, UnknownPorts)
 	mrc_counters c{};
 
 	c.n_ports = 2;
-	for (unsigned port : { 0u, 3u, 16u, 17u, ~0u })
+	for (unsigned port : {0u, 3u, 16u, 17u, ~0u})
 		mrc_ctr_add(&c, port, MRC_CTR_RX_SACK, 1);
 	EXPECT_EQ(c.v[1][MRC_CTR_RX_SACK], 5u);
 	EXPECT_EQ(c.v[0][MRC_CTR_RX_SACK], 0u);

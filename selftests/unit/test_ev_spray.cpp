@@ -7,12 +7,10 @@
 
 #include "paths.hpp"
 
-namespace {
+namespace
+{
 
 using namespace mrc_test;
-
-constexpr std::uint8_t G = MRC_EV_GOOD, S = MRC_EV_SKIP,
-		       B = MRC_EV_ASSUMED_BAD, D = MRC_EV_DENIED;
 
 // EVs of the next @n picks.
 std::vector<int> picks(Paths &p, int n)
@@ -29,7 +27,7 @@ std::map<int, int> per_port(Paths &p, const std::vector<int> &evs)
 	std::map<int, int> out;
 
 	for (int ev : evs)
-		out[ev < 0 ? -1 : int{ p->ev[ev].port }]++;
+		out[ev < 0 ? -1 : int{p->ev[ev].port}]++;
 	return out;
 }
 
@@ -95,7 +93,7 @@ TEST(Spray, ReshuffledEvery16Rotations)
 {
 	Paths p(paths_cfg(32, 1));
 	std::vector<int> order = picks(p, 32), sorted;
-	std::set<std::vector<int>> orders = { order };
+	std::set<std::vector<int>> orders = {order};
 
 	for (int round = 0; round < 10; round++) {
 		for (int i = 1; i < MRC_EV_RESHUFFLE; i++)
@@ -175,10 +173,10 @@ TEST(Spray, OneResetPerPick)
 	Paths p(paths_cfg(16, 1));
 	std::vector<int> order = picks(p, 16);
 
-	for (int k : { 3, 4, 5 })
+	for (int k : {3, 4, 5})
 		mrc_paths_verdict(&p.p, order[k], MRC_EVV_CE, 1);
-	EXPECT_EQ(picks(p, 3), std::vector<int>(order.begin(),
-						order.begin() + 3));
+	EXPECT_EQ(picks(p, 3),
+		  std::vector<int>(order.begin(), order.begin() + 3));
 	EXPECT_EQ(p.count(S), 3u);
 	EXPECT_EQ(mrc_paths_pick(&p.p, 1), order[6]);
 	EXPECT_EQ(p.count(S), 2u);
@@ -217,8 +215,7 @@ TEST(Spray, OneResetPerPickRandom)
 			ASSERT_EQ(p->ev[ev].state, G);
 			// Not the one that was reset, if there was a choice.
 			if (before < 24) {
-				ASSERT_EQ(was[static_cast<std::size_t>(ev)],
-					  G);
+				ASSERT_EQ(was[static_cast<std::size_t>(ev)], G);
 			}
 		}
 	}
@@ -254,7 +251,7 @@ TEST(Spray, BadAndDeniedArePassedOver)
 	mrc_paths_verdict(&p.p, order[2], MRC_EVV_TIMEOUT, 1);
 	mrc_paths_verdict(&p.p, order[3], MRC_EVV_DENY, 1);
 	mrc_paths_verdict(&p.p, order[15], MRC_EVV_TIMEOUT, 1);
-	for (int k : { 0, 1, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14 })
+	for (int k : {0, 1, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14})
 		want.push_back(order[k]);
 	EXPECT_EQ(picks(p, 13), want);
 	EXPECT_EQ(picks(p, 13), want);
@@ -291,7 +288,7 @@ TEST(Spray, WholePlaneBad)
 	ASSERT_EQ(p->walk[3].usable, 0);
 	auto load = per_port(p, picks(p, 3000));
 	EXPECT_EQ(load.count(3), 0u);
-	for (int port : { 1, 2, 4 })
+	for (int port : {1, 2, 4})
 		EXPECT_EQ(load[port], 1000);
 
 	mrc_paths_verdict(&p.p, one, MRC_EVV_PROBE_OK, 2);
@@ -313,7 +310,7 @@ TEST(Spray, PortDownAndUp)
 	EXPECT_FALSE(mrc_paths_port_ok(&p.p, 2));
 	auto load = per_port(p, picks(p, 3000));
 	EXPECT_EQ(load.count(2), 0u);
-	for (int port : { 1, 3, 4 })
+	for (int port : {1, 3, 4})
 		EXPECT_EQ(load[port], 1000);
 	// No state change, not even of the SKIP.
 	EXPECT_EQ(p.everything(), 0u);
@@ -374,7 +371,7 @@ TEST(Spray, AllBadFallback)
 	ASSERT_EQ(p.count(B), 12u);
 	order = picks(p, 12);
 	EXPECT_EQ(std::set<int>(order.begin(), order.end()).size(), 12u);
-	for (int port : { 1, 3, 4 })
+	for (int port : {1, 3, 4})
 		EXPECT_EQ(per_port(p, order)[port], 4);
 	EXPECT_EQ(picks(p, 12), order);
 	EXPECT_EQ(p.count(B), 12u);
@@ -442,7 +439,7 @@ TEST(PickOther, SamePortWhereThereIsNoOther)
 		ASSERT_NE(ev, 2);
 		seen.insert(ev);
 	}
-	EXPECT_EQ(seen, (std::set<int>{ 0, 1, 3 }));
+	EXPECT_EQ(seen, (std::set<int>{0, 1, 3}));
 
 	Paths two(paths_cfg(8, 2));
 	mrc_paths_set_ports(&two.p, 1u << two->ev[5].port);
@@ -463,7 +460,7 @@ TEST(PickOther, NoneLeft)
 
 	Paths p(paths_cfg(4, 2));
 	p->min_active = 0;
-	for (int i : { 0, 1, 2 })
+	for (int i : {0, 1, 2})
 		mrc_paths_verdict(&p.p, i, MRC_EVV_TIMEOUT, 1);
 	EXPECT_EQ(mrc_paths_pick_other(&p.p, 3, 1), -1);
 	EXPECT_EQ(mrc_paths_pick_other(&p.p, 0, 1), 3);
@@ -546,7 +543,7 @@ TEST(PickCtrl, GoodFirst)
 
 	p->min_active = 0;
 	// Port 1: all but one marked; that one is used.
-	for (int i : { 0, 2, 4 })
+	for (int i : {0, 2, 4})
 		mrc_paths_verdict(&p.p, i, MRC_EVV_CE, 1);
 	for (int i = 0; i < 5; i++)
 		EXPECT_EQ(mrc_paths_pick_ctrl(&p.p, &cursor, 1), 6);
@@ -556,14 +553,14 @@ TEST(PickCtrl, GoodFirst)
 	EXPECT_EQ(p->ev[ev].port, 2);
 	EXPECT_EQ(p->ev[ev].state, G);
 	// No GOOD at all: any but DENIED.
-	for (int i : { 1, 3, 5, 7 })
+	for (int i : {1, 3, 5, 7})
 		mrc_paths_verdict(&p.p, i, MRC_EVV_DENY, 1);
 	for (int i = 0; i < 20; i++) {
 		ev = mrc_paths_pick_ctrl(&p.p, &cursor, 1);
 		ASSERT_TRUE(p->ev[ev].state == S || p->ev[ev].state == B);
 	}
 	// OP-30: any EV whose port is up, in the end.
-	for (int i : { 0, 2, 4, 6 })
+	for (int i : {0, 2, 4, 6})
 		mrc_paths_verdict(&p.p, i, MRC_EVV_DENY, 1);
 	ev = mrc_paths_pick_ctrl(&p.p, &cursor, 1);
 	ASSERT_GE(ev, 0);

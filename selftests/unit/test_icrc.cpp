@@ -6,7 +6,8 @@
 
 #include "frames.hpp"
 
-namespace {
+namespace
+{
 
 using namespace mrc_test;
 
@@ -207,7 +208,7 @@ TEST(Icrc, NewFlowLabelKeepsIt)
 // What the masking functions read must end with the BTH.
 TEST(Icrc, ReadsNothingBehindTheBth)
 {
-	for (int n : { 1, 2 }) {
+	for (int n : {1, 2}) {
 		const Vector &v = vec(n);
 		Bytes frame = frame_of(v);
 		auto end = static_cast<std::ptrdiff_t>(bth_of(v, frame) + 12);

@@ -4,7 +4,8 @@
 
 #include "engine.hpp"
 
-namespace {
+namespace
+{
 
 constexpr std::uint32_t kSpace = 1u << 24;
 
@@ -39,16 +40,16 @@ TEST(Psn, AddWraps)
 // add() and diff() undo each other all over the space, wraps included.
 TEST(Psn, DiffUndoesAdd)
 {
-	const std::int32_t steps[] = { -8388608, -8388607, -32640, -1024, -1,
-				       0, 1, 127, 1024, 32640, 8388607 };
+	const std::int32_t steps[] = {-8388608, -8388607, -32640, -1024,
+				      -1,	0,	  1,	  127,
+				      1024,	32640,	  8388607};
 
 	for (std::uint32_t base = 0; base < kSpace; base += 4099) {
 		for (std::int32_t d : steps) {
 			std::uint32_t p = mrc_psn_add(base, d);
 
 			ASSERT_LT(p, kSpace);
-			ASSERT_EQ(mrc_psn_diff(p, base), d)
-				<< "base " << base;
+			ASSERT_EQ(mrc_psn_diff(p, base), d) << "base " << base;
 		}
 	}
 }

@@ -7,7 +7,8 @@
 
 #include "frames.hpp"
 
-namespace {
+namespace
+{
 
 using namespace mrc_test;
 
@@ -17,23 +18,23 @@ struct Op {
 	std::uint32_t flags;
 };
 
-constexpr std::uint32_t kWrite = MRC_OPF_METH | MRC_OPF_RETH | MRC_OPF_DATA |
-				 MRC_OPF_TO_RESP;
+constexpr std::uint32_t kWrite =
+	MRC_OPF_METH | MRC_OPF_RETH | MRC_OPF_DATA | MRC_OPF_TO_RESP;
 constexpr std::uint32_t kToReq = MRC_OPF_CONTROL | MRC_OPF_TO_REQ;
 
 const Op kOps[] = {
-	{ 0xC6, 44, kWrite | MRC_OPF_FIRST },
-	{ 0xC7, 44, kWrite },
-	{ 0xC8, 44, kWrite | MRC_OPF_LAST },
-	{ 0xC9, 48, kWrite | MRC_OPF_LAST | MRC_OPF_IMM },
-	{ 0xCA, 44, kWrite | MRC_OPF_FIRST | MRC_OPF_LAST },
-	{ 0xCB, 48, kWrite | MRC_OPF_FIRST | MRC_OPF_LAST | MRC_OPF_IMM },
-	{ 0xD1, 28, MRC_OPF_AETH | kToReq },
-	{ 0xD8, 40, MRC_OPF_ERTH | MRC_OPF_ENDPOINT },
-	{ 0xD9, 60, MRC_OPF_EETH | MRC_OPF_ENDPOINT | MRC_OPF_CONTROL },
-	{ 0xDC, 60, MRC_OPF_SETH | kToReq },
-	{ 0xDD, 44, MRC_OPF_NETH | kToReq },
-	{ 0xDE, 40, MRC_OPF_PETH | MRC_OPF_TO_RESP },
+	{0xC6, 44, kWrite | MRC_OPF_FIRST},
+	{0xC7, 44, kWrite},
+	{0xC8, 44, kWrite | MRC_OPF_LAST},
+	{0xC9, 48, kWrite | MRC_OPF_LAST | MRC_OPF_IMM},
+	{0xCA, 44, kWrite | MRC_OPF_FIRST | MRC_OPF_LAST},
+	{0xCB, 48, kWrite | MRC_OPF_FIRST | MRC_OPF_LAST | MRC_OPF_IMM},
+	{0xD1, 28, MRC_OPF_AETH | kToReq},
+	{0xD8, 40, MRC_OPF_ERTH | MRC_OPF_ENDPOINT},
+	{0xD9, 60, MRC_OPF_EETH | MRC_OPF_ENDPOINT | MRC_OPF_CONTROL},
+	{0xDC, 60, MRC_OPF_SETH | kToReq},
+	{0xDD, 44, MRC_OPF_NETH | kToReq},
+	{0xDE, 40, MRC_OPF_PETH | MRC_OPF_TO_RESP},
 };
 
 const Op *defined(unsigned opcode)
@@ -232,18 +233,12 @@ TEST(Opcodes, TableOfSection3)
 TEST(Opcodes, NamesAreThoseOfTheSpecification)
 {
 	const std::map<int, std::string> names = {
-		{ 0xC6, "WRITE_FIRST" },
-		{ 0xC7, "WRITE_MIDDLE" },
-		{ 0xC8, "WRITE_LAST" },
-		{ 0xC9, "WRITE_LAST_IMM" },
-		{ 0xCA, "WRITE_ONLY" },
-		{ 0xCB, "WRITE_ONLY_IMM" },
-		{ 0xD1, "ACKNOWLEDGE" },
-		{ 0xD8, "ENDPOINT_REQUEST" },
-		{ 0xD9, "ENDPOINT_RESPONSE" },
-		{ 0xDC, "RELIABILITY_SACK" },
-		{ 0xDD, "RELIABILITY_NACK" },
-		{ 0xDE, "RELIABILITY_PROBE_REQ" },
+		{0xC6, "WRITE_FIRST"},	     {0xC7, "WRITE_MIDDLE"},
+		{0xC8, "WRITE_LAST"},	     {0xC9, "WRITE_LAST_IMM"},
+		{0xCA, "WRITE_ONLY"},	     {0xCB, "WRITE_ONLY_IMM"},
+		{0xD1, "ACKNOWLEDGE"},	     {0xD8, "ENDPOINT_REQUEST"},
+		{0xD9, "ENDPOINT_RESPONSE"}, {0xDC, "RELIABILITY_SACK"},
+		{0xDD, "RELIABILITY_NACK"},  {0xDE, "RELIABILITY_PROBE_REQ"},
 	};
 
 	for (const auto &[opcode, name] : names)
@@ -251,7 +246,9 @@ TEST(Opcodes, NamesAreThoseOfTheSpecification)
 			  name);
 }
 
-class VectorTest : public ::testing::TestWithParam<std::size_t> {};
+class VectorTest : public ::testing::TestWithParam<std::size_t>
+{
+};
 
 TEST_P(VectorTest, FieldsBuildTheFrame)
 {
@@ -281,11 +278,11 @@ TEST_P(VectorTest, FrameParsesToTheFields)
 	EXPECT_EQ(Bytes(p.begin() + h.hdr_len,
 			p.begin() + h.hdr_len + h.payload_len),
 		  f.payload);
-	EXPECT_EQ(mrc_entropy_from_wire(
-			  get_unaligned_be16(frame.data() + bth_of(v, frame) -
-					     8),
-			  label),
-		  f.entropy);
+	EXPECT_EQ(
+		mrc_entropy_from_wire(
+			get_unaligned_be16(frame.data() + bth_of(v, frame) - 8),
+			label),
+		f.entropy);
 }
 
 TEST_P(VectorTest, ParsedHeadersBuildTheSameBytes)
@@ -317,7 +314,7 @@ TEST(Parse, RandomHeadersSurviveBothDirections)
 			ASSERT_EQ(parse(p, &back), MRC_DROP_NONE);
 			expect_same(h, back);
 			ASSERT_FALSE(HasFailure())
-				<< "opcode " << std::hex << int{ op.opcode };
+				<< "opcode " << std::hex << int{op.opcode};
 		}
 	}
 }
@@ -350,7 +347,7 @@ TEST(Parse, UndefinedOpcodesKeepTheirBth)
 TEST(Parse, EveryTruncationOfEveryPacketIsShort)
 {
 	for (const Op &op : kOps) {
-		for (bool ts : { false, true }) {
+		for (bool ts : {false, true}) {
 			Bytes p = minimal(op.opcode, ts);
 			mrc_hdr h;
 
@@ -358,12 +355,13 @@ TEST(Parse, EveryTruncationOfEveryPacketIsShort)
 			for (std::size_t n = 0; n < p.size(); n++) {
 				// A copy, so that a read behind the end is
 				// seen by the address sanitizer.
-				Bytes cut(p.begin(),
-					  p.begin() +
-						  static_cast<std::ptrdiff_t>(n));
+				Bytes cut(
+					p.begin(),
+					p.begin() +
+						static_cast<std::ptrdiff_t>(n));
 
 				ASSERT_EQ(parse(cut, &h), MRC_DROP_SHORT)
-					<< std::hex << int{ op.opcode } << " "
+					<< std::hex << int{op.opcode} << " "
 					<< std::dec << n;
 			}
 		}
@@ -439,7 +437,7 @@ TEST(Parse, ControlPacketsHaveExactlyTheirHeaders)
 	for (const Op &op : kOps) {
 		if (op.flags & MRC_OPF_DATA)
 			continue;
-		for (std::size_t extra : { 1, 2, 3, 4, 8, 64 }) {
+		for (std::size_t extra : {1, 2, 3, 4, 8, 64}) {
 			Bytes p = minimal(op.opcode, false);
 			mrc_hdr h;
 
@@ -543,7 +541,7 @@ TEST(Parse, ReservedBitsAreIgnored)
 TEST(Parse, EveryOtherBitMatters)
 {
 	for (const Op &op : kOps) {
-		for (bool ts : { false, true }) {
+		for (bool ts : {false, true}) {
 			Bytes clean = minimal(op.opcode, ts), mask;
 			mrc_hdr h;
 
@@ -565,8 +563,8 @@ TEST(Parse, EveryOtherBitMatters)
 						  parse(clean, &c);
 						  return c;
 					  }()))
-					<< std::hex << int{ op.opcode }
-					<< " bit " << std::dec << bit;
+					<< std::hex << int{op.opcode} << " bit "
+					<< std::dec << bit;
 			}
 		}
 	}
@@ -606,14 +604,14 @@ TEST(Parse, AckOffsetAndProbeIdShareBytes)
 TEST(Build, NeedsRoomForAllHeaders)
 {
 	for (const Op &op : kOps) {
-		for (bool ts : { false, true }) {
+		for (bool ts : {false, true}) {
 			mrc_hdr h{};
 
 			h.opcode = op.opcode;
 			h.ts = ts;
 			std::uint32_t need = mrc_hdr_len(&h);
 
-			ASSERT_LE(need, unsigned{ MRC_HDR_MAX });
+			ASSERT_LE(need, unsigned{MRC_HDR_MAX});
 			for (std::uint32_t room = 0; room < need; room++) {
 				Bytes out(room);
 
@@ -678,8 +676,7 @@ TEST(Trimmed, EveryLength)
 		p = build(full);
 		for (std::uint32_t n = 0; n <= p.size(); n++) {
 			Bytes cut(p.begin(), p.begin() + n);
-			mrc_drop why =
-				mrc_hdr_parse_trimmed(cut.data(), n, &h);
+			mrc_drop why = mrc_hdr_parse_trimmed(cut.data(), n, &h);
 
 			if (n < 12) {
 				ASSERT_EQ(why, MRC_DROP_SHORT);

@@ -6,7 +6,8 @@
 #include <string_view>
 #include <vector>
 
-namespace mrc_test {
+namespace mrc_test
+{
 
 using Bytes = std::vector<std::uint8_t>;
 
@@ -26,7 +27,7 @@ inline Bytes from_hex(std::string_view hex)
 struct Vector {
 	const char *name;
 	std::size_t size; // as the specification prints it
-	std::size_t l3; // offset of the inner IP header
+	std::size_t l3;	  // offset of the inner IP header
 	std::string_view hex;
 };
 

@@ -58,8 +58,8 @@ void Sim::init_endpoint(int side)
 	pc.base_rtt = plan.base_rtt;
 	pc.seed = plan.seed * 2 + (u64)side;
 	pc.ctr = &e.ctr;
-	e.paths_mem = std::make_unique<EngineMem>(mrc_paths_mem(&pc));
-	ok &= !mrc_paths_init(&e.paths, &pc, e.paths_mem->get());
+	e.paths_mem = mrc_test::EngineMem(mrc_paths_mem(&pc));
+	ok &= !mrc_paths_init(&e.paths, &pc, e.paths_mem.get());
 
 	cc.window = plan.window;
 	cc.mtu = mrc_nominal_size(40, plan.pmtu);
@@ -82,8 +82,8 @@ void Sim::init_endpoint(int side)
 	qc.use_ts = plan.use_ts;
 	qc.trim_nack = plan.trim_nack;
 	qc.ctr = &e.ctr;
-	e.req_mem = std::make_unique<EngineMem>(mrc_req_mem(&qc));
-	ok &= !mrc_req_init(&e.req, &qc, &e.paths, &e.cc, e.req_mem->get());
+	e.req_mem = mrc_test::EngineMem(mrc_req_mem(&qc));
+	ok &= !mrc_req_init(&e.req, &qc, &e.paths, &e.cc, e.req_mem.get());
 
 	rc.pmtu = plan.pmtu;
 	rc.mpr = plan.mpr;
@@ -96,9 +96,9 @@ void Sim::init_endpoint(int side)
 	rc.trim_nack = plan.trim_nack;
 	rc.base_rtt = plan.base_rtt;
 	rc.ctr = &e.ctr;
-	e.resp_mem = std::make_unique<EngineMem>(mrc_resp_mem(&rc));
+	e.resp_mem = mrc_test::EngineMem(mrc_resp_mem(&rc));
 	ok &= !mrc_resp_init(&e.resp, &rc, plan.resp_paths ? &e.paths : nullptr,
-			     e.resp_mem->get());
+			     e.resp_mem.get());
 	if (!ok)
 		fail("init refused a valid configuration");
 }

@@ -32,45 +32,20 @@ struct Packet {
 	}
 };
 
-// Heap memory of exactly the size the engine asks for: the sanitizer sees
-// every access beyond it.
-class EngineMem
-{
-public:
-	explicit EngineMem(std::size_t size)
-		: p_(static_cast<u8 *>(std::calloc(1, size)))
-	{
-	}
-	~EngineMem() { std::free(p_); }
-	EngineMem(const EngineMem &) = delete;
-	EngineMem &operator=(const EngineMem &) = delete;
-	void *get() { return p_; }
-
-private:
-	u8 *p_;
-};
-
 struct Endpoint {
 	mrc_counters ctr{};
 	mrc_paths paths{};
 	mrc_cc cc{};
 	mrc_req req{};
 	mrc_resp resp{};
-	std::unique_ptr<EngineMem> paths_mem, req_mem, resp_mem;
+	mrc_test::EngineMem paths_mem, req_mem, resp_mem;
 	bool dead = false; // the QP is in ERROR
 	u32 ports_up = 0;
 	u64 tx_free = 0;     // the link is busy until then
 	bool kicked = false; // a send loop is scheduled at tx_free
 	u64 failed_at = 0;
 
-	u64 count(mrc_counter id) const
-	{
-		u64 sum = 0;
-
-		for (const auto &port : ctr.v)
-			sum += port[id];
-		return sum;
-	}
+	u64 count(mrc_counter id) const { return mrc_test::counter(ctr, id); }
 };
 
 class Sim
