@@ -121,39 +121,24 @@ static void mrc_end_poll(struct ibv_cq_ex *ibcq)
 	mrc_cq_unlock(cq);
 }
 
-static enum ibv_wc_opcode mrc_read_opcode(struct ibv_cq_ex *ibcq)
-{
-	return to_mcq_ex(ibcq)->cur->opcode;
-}
+/* libibverbs calls a function for every field of the current entry. */
+#define MRC_READ_FIELD(type, field)                          \
+	static type mrc_read_##field(struct ibv_cq_ex *ibcq) \
+	{                                                    \
+		return to_mcq_ex(ibcq)->cur->field;          \
+	}
 
-static uint32_t mrc_read_vendor_err(struct ibv_cq_ex *ibcq)
-{
-	return to_mcq_ex(ibcq)->cur->vendor_err;
-}
-
-static uint32_t mrc_read_byte_len(struct ibv_cq_ex *ibcq)
-{
-	return to_mcq_ex(ibcq)->cur->byte_len;
-}
+MRC_READ_FIELD(enum ibv_wc_opcode, opcode)
+MRC_READ_FIELD(uint32_t, vendor_err)
+MRC_READ_FIELD(uint32_t, byte_len)
+MRC_READ_FIELD(uint32_t, qp_num)
+MRC_READ_FIELD(uint32_t, src_qp)
+MRC_READ_FIELD(unsigned int, wc_flags)
+MRC_READ_FIELD(uint64_t, timestamp)
 
 static __be32 mrc_read_imm_data(struct ibv_cq_ex *ibcq)
 {
 	return (__force __be32)to_mcq_ex(ibcq)->cur->imm_data;
-}
-
-static uint32_t mrc_read_qp_num(struct ibv_cq_ex *ibcq)
-{
-	return to_mcq_ex(ibcq)->cur->qp_num;
-}
-
-static uint32_t mrc_read_src_qp(struct ibv_cq_ex *ibcq)
-{
-	return to_mcq_ex(ibcq)->cur->src_qp;
-}
-
-static unsigned int mrc_read_wc_flags(struct ibv_cq_ex *ibcq)
-{
-	return to_mcq_ex(ibcq)->cur->wc_flags;
 }
 
 /* Ethernet has no LIDs and no service level. */
@@ -165,11 +150,6 @@ static uint32_t mrc_read_slid(struct ibv_cq_ex *ibcq)
 static uint8_t mrc_read_zero(struct ibv_cq_ex *ibcq)
 {
 	return 0;
-}
-
-static uint64_t mrc_read_timestamp(struct ibv_cq_ex *ibcq)
-{
-	return to_mcq_ex(ibcq)->cur->timestamp;
 }
 
 static void mrc_set_poll_ops(struct ibv_cq_ex *cqx, uint64_t wc_flags)
@@ -199,22 +179,6 @@ static void mrc_set_poll_ops(struct ibv_cq_ex *cqx, uint64_t wc_flags)
 		cqx->read_completion_ts = mrc_read_timestamp;
 }
 
-/* The kernel has made the queue: map its ring or undo. */
-static int mrc_cq_finish(struct mrc_cq *cq, struct ibv_context *context,
-			 const struct mrc_mmap_info *info)
-{
-	int ret;
-
-	ret = mrc_ring_map(&cq->ring, context->cmd_fd, info,
-			   sizeof(struct mrc_cqe));
-	if (ret) {
-		ibv_cmd_destroy_cq(&cq->vcq.cq);
-		return ret;
-	}
-	pthread_spin_init(&cq->lock, PTHREAD_PROCESS_PRIVATE);
-	return 0;
-}
-
 /*
  * ibv_cmd_destroy_cq() waits on these for events; libibverbs sets them up
  * only after the provider has returned the queue, which is too late for a
@@ -231,6 +195,31 @@ static struct mrc_cq *mrc_cq_calloc(void)
 	return cq;
 }
 
+/*
+ * The kernel has answered the creation with @ret: map the ring of the queue
+ * that it made, or undo everything. Returns the queue, or NULL with errno.
+ */
+static struct mrc_cq *mrc_cq_finish(struct mrc_cq *cq,
+				    struct ibv_context *context, int ret,
+				    const struct mrc_mmap_info *info)
+{
+	if (ret)
+		goto err;
+	ret = mrc_ring_map(&cq->ring, context->cmd_fd, info,
+			   sizeof(struct mrc_cqe));
+	if (ret)
+		goto err_destroy;
+	pthread_spin_init(&cq->lock, PTHREAD_PROCESS_PRIVATE);
+	return cq;
+
+err_destroy:
+	ibv_cmd_destroy_cq(&cq->vcq.cq);
+err:
+	free(cq);
+	errno = ret;
+	return NULL;
+}
+
 struct ibv_cq *mrc_create_cq(struct ibv_context *context, int cqe,
 			     struct ibv_comp_channel *channel, int vector)
 {
@@ -245,14 +234,8 @@ struct ibv_cq *mrc_create_cq(struct ibv_context *context, int cqe,
 	ret = ibv_cmd_create_cq(context, cqe, channel, vector, &cq->vcq.cq,
 				&cmd.ibv_cmd, sizeof(cmd), &resp.ibv_resp,
 				sizeof(resp));
-	if (!ret)
-		ret = mrc_cq_finish(cq, context, &resp.drv_payload.cq);
-	if (ret) {
-		free(cq);
-		errno = ret;
-		return NULL;
-	}
-	return &cq->vcq.cq;
+	cq = mrc_cq_finish(cq, context, ret, &resp.drv_payload.cq);
+	return cq ? &cq->vcq.cq : NULL;
 }
 
 struct ibv_cq_ex *mrc_create_cq_ex(struct ibv_context *context,
@@ -284,13 +267,9 @@ struct ibv_cq_ex *mrc_create_cq_ex(struct ibv_context *context,
 	ret = ibv_cmd_create_cq_ex(context, &kattr, &cq->vcq, &cmd.ibv_cmd,
 				   sizeof(cmd), &resp.ibv_resp, sizeof(resp),
 				   0);
-	if (!ret)
-		ret = mrc_cq_finish(cq, context, &resp.drv_payload.cq);
-	if (ret) {
-		free(cq);
-		errno = ret;
+	cq = mrc_cq_finish(cq, context, ret, &resp.drv_payload.cq);
+	if (!cq)
 		return NULL;
-	}
 	mrc_set_poll_ops(&cq->vcq.cq_ex, attr->wc_flags);
 	return &cq->vcq.cq_ex;
 }
