@@ -6,6 +6,14 @@
 # over the management link, so that nothing a test does to the planes reaches
 # that conversation.
 
+# What the two sides said before they ended, for the report of a failure.
+last_words() { # CLIENT-STATUS SERVER-STATUS COMMAND
+	echo "--- client (status $1): $3"
+	tail -n 25 "$WORK/client"
+	echo "--- server (status $2)"
+	tail -n 25 "$WORK/server"
+}
+
 # verify [-6] [-r] [-t SECONDS] OPTIONS...: one mrc_verify session, verified on
 # both sides. -6 uses the IPv6 addresses; -r sends from B to A; -t bounds the
 # whole (default 120). Output of the two sides: $WORK/client and $WORK/server.
@@ -43,10 +51,7 @@ verify_finish() {
 	finished "$verify_client" "$verify_limit" || crc=$?
 	finished "$verify_server" 30 || src=$?
 	if [ "$crc" != 0 ] || [ "$src" != 0 ]; then
-		echo "--- client (status $crc): mrc_verify $verify_args"
-		tail -n 20 "$WORK/client"
-		echo "--- server (status $src)"
-		tail -n 20 "$WORK/server"
+		last_words "$crc" "$src" "mrc_verify $verify_args"
 		[ "$crc" != 77 ] || [ "$src" = 124 ] ||
 			skip "$(sed -n 's/^mrc_verify: SKIP: //p' "$WORK/client")"
 		fail "mrc_verify $verify_args"
@@ -84,10 +89,7 @@ perftest() {
 	finished "$perftest_client" "${PERFTEST_LIMIT:-100}" || crc=$?
 	finished "$perftest_server" 20 || src=$?
 	if [ "$crc" != 0 ] || [ "$src" != 0 ]; then
-		echo "--- client (status $crc): $*"
-		tail -n 25 "$WORK/client"
-		echo "--- server (status $src)"
-		tail -n 25 "$WORK/server"
+		last_words "$crc" "$src" "$*"
 		fail "$*"
 	fi
 	if grep -i -E 'completion with error|failed status|Unexpected' "$WORK/client" "$WORK/server"; then

@@ -50,44 +50,27 @@ std::vector<Mapping> find_rings()
 	return out;
 }
 
-/* A doorbell that no library has a say in. */
-void doorbell(Device &dev, uint32_t qp_handle, bool send, uint32_t garbage)
+/* A doorbell that no library has a say in: @Post is the command's structure. */
+template <typename Post>
+void doorbell(Device &dev, uint32_t qp_handle, uint32_t command,
+	      size_t wqe_size, uint32_t garbage)
 {
 	struct {
 		ib_uverbs_cmd_hdr hdr;
-		ib_uverbs_post_send cmd;
-	} s{};
-	struct {
-		ib_uverbs_cmd_hdr hdr;
-		ib_uverbs_post_recv cmd;
-	} r{};
+		Post cmd;
+	} m{};
+	/* As long as the other queue's. */
 	ib_uverbs_post_send_resp resp{};
-	const void *p;
-	size_t n;
 
-	if (send) {
-		s.hdr.command = IB_USER_VERBS_CMD_POST_SEND;
-		s.hdr.in_words = sizeof(s) / 4;
-		s.hdr.out_words = sizeof(resp) / 4;
-		s.cmd.response = reinterpret_cast<uintptr_t>(&resp);
-		s.cmd.qp_handle = qp_handle;
-		s.cmd.wr_count = garbage;
-		s.cmd.wqe_size = sizeof(ib_uverbs_send_wr);
-		p = &s;
-		n = sizeof(s);
-	} else {
-		r.hdr.command = IB_USER_VERBS_CMD_POST_RECV;
-		r.hdr.in_words = sizeof(r) / 4;
-		r.hdr.out_words = sizeof(resp) / 4;
-		r.cmd.response = reinterpret_cast<uintptr_t>(&resp);
-		r.cmd.qp_handle = qp_handle;
-		r.cmd.wr_count = garbage;
-		r.cmd.wqe_size = sizeof(ib_uverbs_recv_wr);
-		p = &r;
-		n = sizeof(r);
-	}
+	m.hdr.command = command;
+	m.hdr.in_words = sizeof(m) / 4;
+	m.hdr.out_words = sizeof(resp) / 4;
+	m.cmd.response = reinterpret_cast<uintptr_t>(&resp);
+	m.cmd.qp_handle = qp_handle;
+	m.cmd.wr_count = garbage;
+	m.cmd.wqe_size = wqe_size;
 	/* Whatever the answer is: it has to be an answer. */
-	if (write(dev.ctx()->cmd_fd, p, n) < 0 && errno == EFAULT)
+	if (write(dev.ctx()->cmd_fd, &m, sizeof(m)) < 0 && errno == EFAULT)
 		fail("doorbell gave EFAULT");
 }
 
@@ -228,8 +211,18 @@ void client_goes_wild(Session &s, Pair &p, Wild &wild, double end, Harm &harm)
 		post_something(p, wild);
 		if (wild.next() & 1)
 			wild.scribble(rings[wild.next() % rings.size()]);
-		doorbell(s.dev, p.qp().get()->handle, wild.next() & 1,
-			 wild.next() % 64 ? 0 : wild.word());
+
+		const uint32_t qp = p.qp().get()->handle;
+		const uint32_t garbage = wild.next() % 64 ? 0 : wild.word();
+
+		if (wild.next() & 1)
+			doorbell<ib_uverbs_post_send>(
+				s.dev, qp, IB_USER_VERBS_CMD_POST_SEND,
+				sizeof(ib_uverbs_send_wr), garbage);
+		else
+			doorbell<ib_uverbs_post_recv>(
+				s.dev, qp, IB_USER_VERBS_CMD_POST_RECV,
+				sizeof(ib_uverbs_recv_wr), garbage);
 		wcs.clear();
 		p.send_cq().poll(wcs, 8);
 		p.recv_cq().poll(wcs, 8);
