@@ -73,6 +73,23 @@ four_planes() {
 	steady_bw_end
 }
 
+many_qps() {
+	local n rate sum
+	rate=$(result rate)
+	sum=$((rate * 4))
+	shape_all
+	for n in 2 3 8; do
+		STEADY_TIMEOUT=21 steady_bw -q "$n"
+		sleep 2
+		measure 5
+		steady_bw_end
+		echo "figure: four shaped planes, $n QPs: $(mbit "$measured") Mbit/s" \
+			"= $(percent "$measured" $sum) % of their sum," \
+			"$(ctr mrca tx_rtx_pkts) of $(ctr mrca tx_data_pkts) sent again"
+		at_least "$measured" 50 $sum "$n QPs"
+	done
+}
+
 lossy() {
 	local i rate four
 	rate=$(result rate)
@@ -212,7 +229,7 @@ idle_qps() {
 # A window of packets parked in a plane that delays them by a minute.
 in_flight() {
 	local before after packets
-	steady_bw -u 22			# 17 s: no timeout meanwhile
+	STEADY_TIMEOUT=24 steady_bw	# 17 s: no timeout meanwhile
 	ctr_mark
 	before=$(memory_kb Slab)
 	netem a 1 delay 60s limit 4000
@@ -239,6 +256,8 @@ window_full() {
 topo 4
 subtest "capacity of this machine" capacity
 subtest "four shaped planes, one cut, restored" four_planes
+topo 4
+subtest "four shaped planes, several QPs" many_qps
 topo 4
 subtest "four shaped planes with 1 % loss" lossy
 topo 1

@@ -116,6 +116,24 @@ everything() {
 	expect mrca tx_rtx_pkts '>' 0
 }
 
+# Queues that several queue pairs fill delay every packet by many times the
+# unloaded round trip, and each plane by another time; nothing is lost.
+shared_queues() {
+	local i
+	for i in $(seq "$PLANES"); do
+		shape a "$i" 16000
+	done
+	STEADY_TIMEOUT=21 steady_bw -q 3
+	measure 6
+	steady_bw_end
+	echo "figure: 3 QPs share queues: $(ctr mrca tx_data_pkts) sent," \
+		"$(ctr mrca tx_rtx_pkts) again"
+	expect mrca tx_data_pkts '>' 1000
+	check $(($(ctr mrca tx_rtx_pkts) * 100)) '<=' "$(ctr mrca tx_data_pkts)" \
+		"100 x sent again"
+	expect mrca retry_timeouts == 0
+}
+
 clear_all() {
 	local i
 	for i in $(seq "$PLANES"); do
@@ -140,6 +158,7 @@ case_ "4 planes: 10 % loss in both directions" loss 10 ab
 case_ "4 planes: reordering 25 %: nothing sent again" reorder_only
 case_ "4 planes: reordering 25 %, IPv6: nothing sent again" reorder_only -6
 case_ "4 planes of 5, 10, 15 and 20 ms: nothing sent again" unequal_planes
+case_ "4 planes: queues shared by 3 queue pairs: nothing lost" shared_queues
 case_ "4 planes: 5 % duplicated data" duplicates
 case_ "4 planes: 5 % duplicated data, IPv6" duplicates -6
 case_ "4 planes: 5 % duplicated feedback" duplicated_feedback

@@ -143,11 +143,13 @@ median() { # NUMBER...
 	printf '%s\n' "$@" | sort -n | sed -n "$((($# + 1) / 2))p"
 }
 
-# steady_bw OPTIONS...: starts a long ib_write_bw, waits until it flows.
+# steady_bw OPTIONS...: starts a long ib_write_bw, waits until it flows. perftest
+# takes each option only once, so the timeout (-u) is a variable.
+STEADY_TIMEOUT=17		# 134 ms
 steady_bw() {
 	local from
 	from=$(ctr_now mrcb rx_data_pkts)
-	perftest_start ib_write_bw -s 65536 -D 1000 -u 17 "$@"
+	perftest_start ib_write_bw -s 65536 -D 1000 -u "$STEADY_TIMEOUT" "$@"
 	wait_for 20 ctr_at_least mrcb rx_data_pkts $((from + 200))
 }
 
