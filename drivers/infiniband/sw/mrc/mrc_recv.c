@@ -212,9 +212,31 @@ static int mrc_resp_event(u8 syndrome)
 	}
 }
 
-static void mrc_drop_state(struct mrc_qp *qp, u8 port)
+/*
+ * Whether @pkt belongs to the connection that @qp has now; if not, it is
+ * counted. Under resp_lock or req_lock: a QP becomes another connection under
+ * both, so the answer holds until the lock is released.
+ */
+static bool mrc_qp_wants(struct mrc_qp *qp, const struct mrc_pkt *pkt)
 {
-	mrc_ctr_add(&qp->dev->ctr, port, MRC_CTR_DROP_STATE, 1);
+	u8 port = pkt->rx.port;
+	enum mrc_counter id;
+
+	if (qp->state < IB_QPS_RTR) {	/* the addresses are not settled */
+		id = MRC_CTR_DROP_STATE;
+	} else if (!ipv6_addr_equal(&pkt->saddr, &qp->daddr) ||
+		   !ipv6_addr_equal(&pkt->daddr, &qp->saddr) ||
+		   (qp->only_port && port && port != qp->only_port)) {
+		id = MRC_CTR_DROP_ADDR;
+	} else {
+		trace_mrc_receive(qp->qpn, &pkt->hdr, port, pkt->rx.entropy,
+				  pkt->len);
+		if (qp->state != IB_QPS_ERR)
+			return true;
+		id = MRC_CTR_DROP_STATE;
+	}
+	mrc_ctr_add(&qp->dev->ctr, port, id, 1);
+	return false;
 }
 
 /* Packets for the responder role: data, probes, undefined opcodes. */
@@ -230,9 +252,8 @@ static void mrc_rcv_responder(struct mrc_qp *qp, struct mrc_pkt *pkt)
 
 	__skb_queue_head_init(&list);
 	spin_lock_bh(&qp->resp_lock);
-	if (!qp->resp_on || qp->state == IB_QPS_ERR) {
+	if (!mrc_qp_wants(qp, pkt)) {
 		spin_unlock_bh(&qp->resp_lock);
-		mrc_drop_state(qp, pkt->rx.port);
 		return;
 	}
 	if (pkt->hdr.opcode == MRC_OP_PROBE && !pkt->rx.trim)
@@ -270,16 +291,16 @@ static void mrc_rcv_requester(struct mrc_qp *qp, struct mrc_pkt *pkt)
 	u64 now = mrc_now();
 
 	spin_lock_bh(&qp->req_lock);
-	if (!qp->req_on || qp->state != IB_QPS_RTS) {
-		bool idle = qp->state == IB_QPS_RTS;
-
+	if (!mrc_qp_wants(qp, pkt)) {
 		spin_unlock_bh(&qp->req_lock);
+		return;
+	}
+	if (!qp->req_on) {
 		/* Made at the first send: until then no PSN has been sent. */
-		if (idle)
-			mrc_ctr_add(&qp->dev->ctr, pkt->rx.port,
-				    MRC_CTR_DROP_STALE, 1);
-		else
-			mrc_drop_state(qp, pkt->rx.port);
+		mrc_ctr_add(&qp->dev->ctr, pkt->rx.port,
+			    qp->state == IB_QPS_RTS ? MRC_CTR_DROP_STALE :
+						      MRC_CTR_DROP_STATE, 1);
+		spin_unlock_bh(&qp->req_lock);
 		return;
 	}
 	switch (h->opcode) {
@@ -301,7 +322,6 @@ static void mrc_rcv_qp(struct mrc_pkt *pkt)
 {
 	const struct mrc_op_info *op = mrc_op_info(pkt->hdr.opcode);
 	struct sk_buff *skb = pkt->skb;
-	struct mrc_counters *ctr;
 	struct mrc_qp *qp;
 
 	qp = mrc_qp_get(pkt->hdr.dqp);
@@ -309,27 +329,12 @@ static void mrc_rcv_qp(struct mrc_pkt *pkt)
 		mrc_count_drop(skb, MRC_CTR_DROP_QPN);
 		goto out;
 	}
-	ctr = &qp->dev->ctr;
 	/* 0 over loopback and from netdevs that are no plane of the device. */
 	pkt->rx.port = mrc_dev_port_of(qp->dev, skb->dev);
 	if (!mrc_pkey_ok(pkt->hdr.pkey)) {
-		mrc_ctr_add(ctr, pkt->rx.port, MRC_CTR_DROP_PKEY, 1);
+		mrc_ctr_add(&qp->dev->ctr, pkt->rx.port, MRC_CTR_DROP_PKEY, 1);
 		goto out;
 	}
-	if (READ_ONCE(qp->state) < IB_QPS_RTR) {
-		mrc_drop_state(qp, pkt->rx.port);
-		goto out;
-	}
-	if (!ipv6_addr_equal(&pkt->saddr, &qp->daddr) ||
-	    !ipv6_addr_equal(&pkt->daddr, &qp->saddr) ||
-	    (qp->only_port && pkt->rx.port &&
-	     pkt->rx.port != qp->only_port)) {
-		mrc_ctr_add(ctr, pkt->rx.port, MRC_CTR_DROP_ADDR, 1);
-		goto out;
-	}
-
-	trace_mrc_receive(qp->qpn, &pkt->hdr, pkt->rx.port, pkt->rx.entropy,
-			  pkt->len);
 	if (op->flags & MRC_OPF_TO_REQ && !pkt->rx.trim)
 		mrc_rcv_requester(qp, pkt);
 	else
