@@ -90,47 +90,35 @@ static unsigned int mrc_count_segs(const struct mrc_swqe *w, u32 off, u32 len)
 	return n;
 }
 
-/* Copy [off, off + len) of the message to the tail of @skb. */
-static int mrc_put_copy(struct mrc_qp *qp, const struct mrc_swqe *w,
-			struct sk_buff *skb, u32 off, u32 len)
+static void mrc_add_frag(struct sk_buff *skb, struct page *page, u32 off,
+			 u32 len)
 {
-	u32 i = 0, base = 0;
-	struct mrc_seg seg;
-
-	while (len) {
-		struct mrc_mr *mr;
-
-		if (!mrc_next_seg(w, off, len, &i, &base, &seg))
-			return -EFAULT;
-		mr = mrc_mr_get(qp->dev, qp->ibqp->pd, seg.lkey, seg.va,
-				seg.len, 0);
-		if (IS_ERR(mr))
-			return -EFAULT;
-		off += seg.len;
-		len -= seg.len;
-		while (seg.len) {
-			u32 poff, room, n;
-			struct page *page;
-			char *p;
-
-			page = mrc_mr_page(mr, seg.va, &poff, &room);
-			n = min(seg.len, room);
-			p = kmap_local_page(page);
-			skb_put_data(skb, p + poff, n);
-			kunmap_local(p);
-			seg.va += n;
-			seg.len -= n;
-		}
-		mrc_mr_put(mr);
-	}
-	return 0;
+	skb_add_rx_frag(skb, skb_shinfo(skb)->nr_frags, page, off, len, len);
 }
 
-/* Attach the pages of [off, off + len) and run them through the CRC. */
-static int mrc_put_frags(struct mrc_qp *qp, const struct mrc_swqe *w,
-			 struct sk_buff *skb, u32 off, u32 len, u32 *crc)
+/* Copy a part of @page to the tail of @skb or attach it; returns the CRC. */
+static u32 mrc_put_page(struct sk_buff *skb, struct page *page, u32 off,
+			u32 len, bool copy, u32 crc)
 {
-	unsigned int nr = 0;
+	void *map = kmap_local_page(page);
+	const void *p = map + off;
+
+	if (copy) {
+		p = skb_put_data(skb, p, len);
+	} else {
+		get_page(page);
+		mrc_add_frag(skb, page, off, len);
+	}
+	crc = mrc_crc32(crc, p, len);
+	kunmap_local(map);
+	return crc;
+}
+
+/* Put [off, off + len) of the message of @w behind the headers. */
+static int mrc_put_sges(struct mrc_qp *qp, const struct mrc_swqe *w,
+			struct sk_buff *skb, u32 off, u32 len, bool copy,
+			u32 *crc)
+{
 	u32 i = 0, base = 0;
 	struct mrc_seg seg;
 
@@ -146,24 +134,19 @@ static int mrc_put_frags(struct mrc_qp *qp, const struct mrc_swqe *w,
 		off += seg.len;
 		len -= seg.len;
 		while (seg.len) {
-			u32 poff, room, n;
-			struct page *page;
-			char *p;
+			u32 poff, n;
+			struct page *page = mrc_mr_page(mr, seg.va, &poff, &n);
 
-			page = mrc_mr_page(mr, seg.va, &poff, &room);
-			n = min(seg.len, room);
-			p = kmap_local_page(page);
-			*crc = mrc_crc32(*crc, p + poff, n);
-			kunmap_local(p);
-			get_page(page);
-			skb_add_rx_frag(skb, nr++, page, poff, n, n);
+			n = min(n, seg.len);
+			*crc = mrc_put_page(skb, page, poff, n, copy, *crc);
 			seg.va += n;
 			seg.len -= n;
 		}
 		mrc_mr_put(mr);
 	}
 	/* The program may write to its buffer at any time. */
-	skb_shinfo(skb)->flags |= SKBFL_SHARED_FRAG;
+	if (!copy)
+		skb_shinfo(skb)->flags |= SKBFL_SHARED_FRAG;
 	return 0;
 }
 
@@ -181,35 +164,29 @@ static int mrc_put_payload(struct mrc_qp *qp, const struct mrc_tx_desc *d,
 {
 	const struct mrc_swqe *w = mrc_swqe_at(qp, d->slot);
 	u32 trailer = d->hdr.pad + MRC_ICRC_LEN;
-	void *tail;
+	struct page *page;
+	void *p;
 	int ret;
 
-	if (copy) {
-		void *start = skb_tail_pointer(skb);
-
-		if (w->inl) {
-			skb_put_data(skb, mrc_inline_at(qp, d->slot) + d->off,
-				     d->len);
-		} else {
-			ret = mrc_put_copy(qp, w, skb, d->off, d->len);
-			if (ret)
-				return ret;
-		}
-		crc = mrc_crc32(crc, start, d->len);
-		mrc_put_trailer(skb_put(skb, trailer), d->hdr.pad, crc);
-		return 0;
+	if (w->inl) {
+		p = skb_put_data(skb, mrc_inline_at(qp, d->slot) + d->off,
+				 d->len);
+		crc = mrc_crc32(crc, p, d->len);
+	} else {
+		ret = mrc_put_sges(qp, w, skb, d->off, d->len, copy, &crc);
+		if (ret)
+			return ret;
 	}
-
-	ret = mrc_put_frags(qp, w, skb, d->off, d->len, &crc);
-	if (ret)
-		return ret;
-	tail = netdev_alloc_frag(trailer);
-	if (!tail)
-		return -ENOMEM;
-	mrc_put_trailer(tail, d->hdr.pad, crc);
-	skb_add_rx_frag(skb, skb_shinfo(skb)->nr_frags, virt_to_head_page(tail),
-			tail - page_address(virt_to_head_page(tail)), trailer,
-			trailer);
+	if (copy) {
+		p = skb_put(skb, trailer);
+	} else {
+		p = netdev_alloc_frag(trailer);
+		if (!p)
+			return -ENOMEM;
+		page = virt_to_head_page(p);
+		mrc_add_frag(skb, page, p - page_address(page), trailer);
+	}
+	mrc_put_trailer(p, d->hdr.pad, crc);
 	return 0;
 }
 
