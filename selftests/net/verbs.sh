@@ -28,6 +28,8 @@ caps() {
 
 topo 2
 subtest "device attributes are honest" caps
+subtest "objects: limits, refusals, order of destruction, queries" \
+	run -t 120 --error-test objects
 subtest "inline data, source overwritten after the post" \
 	run --inline --size 0,1,64,200,512 --iters 300 --op mixed
 subtest "gather lists of 1 to 30 pieces" run --sges 30 --size 30,4097,65536 --iters 100

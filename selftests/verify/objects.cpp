@@ -6,6 +6,7 @@
  */
 #include <cerrno>
 #include <cstring>
+#include <vector>
 
 #include "common.h"
 #include "pair.h"
@@ -52,6 +53,43 @@ void memory_regions(Session &s)
 
 	if (ret)
 		fail("ibv_dealloc_pd: %s", std::strerror(ret));
+}
+
+/*
+ * Protection domains are the cheapest objects with a limit. The second time
+ * shows that none was left behind; the session has one of its own.
+ */
+void limits(Session &s)
+{
+	size_t max = static_cast<size_t>(s.dev.attr().max_pd);
+	std::vector<ibv_pd *> pds;
+
+	if (!s.dev.write_only())
+		return;
+	for (int round = 0; round < 2; round++) {
+		for (;;) {
+			ibv_pd *pd = ibv_alloc_pd(s.dev.ctx());
+
+			if (!pd)
+				break;
+			pds.push_back(pd);
+			if (pds.size() >= max)
+				fail("more than %zu PDs were allocated", max);
+		}
+		if (errno != ENOMEM)
+			fail("PD %zu was refused with %s", pds.size() + 2,
+			     std::strerror(errno));
+		if (pds.size() + 1 != max)
+			fail("%zu of %zu PDs were allocated", pds.size() + 1,
+			     max);
+		for (ibv_pd *pd : pds) {
+			int ret = ibv_dealloc_pd(pd);
+
+			if (ret)
+				fail("ibv_dealloc_pd: %s", std::strerror(ret));
+		}
+		pds.clear();
+	}
 }
 
 void address_handles(Session &s)
@@ -222,6 +260,7 @@ void test_objects(Session &s)
 		completion_queues(s);
 		queue_pairs(s);
 		clock_and_ports(s);
+		limits(s);
 		drain_async(s.dev);
 	}
 	s.oob.barrier(12);

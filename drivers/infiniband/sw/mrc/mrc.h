@@ -60,7 +60,7 @@
 #include "compat/mrc_compat.h"
 #include "core/mrc_core.h"
 
-/* Limits published by query_device; all memory is bounded by them. */
+/* Limits per device, published by query_device and kept by mrc_count(). */
 enum {
 	MRC_MAX_QP		= 65536,
 	MRC_MAX_CQ		= 65536,
@@ -112,8 +112,11 @@ struct mrc_port {
  * @port: index 1..n_ports
  * @ctr: per-port, per-CPU protocol counters
  * @mrs: memory regions by key >> 8, read under RCU
- * @n_mr: entries of @mrs
- * @n_qp: QPs that exist
+ * @n_pd: PDs that exist, see mrc_count(); the others likewise
+ * @n_ah: AHs
+ * @n_cq: CQs
+ * @n_mr: MRs
+ * @n_qp: QPs
  */
 struct mrc_dev {
 	struct ib_device ib;
@@ -125,9 +128,21 @@ struct mrc_dev {
 	struct mrc_port port[MRC_MAX_PORTS + 1];
 	struct mrc_counters ctr;
 	struct xarray mrs;
+	atomic_t n_pd;
+	atomic_t n_ah;
+	atomic_t n_cq;
 	atomic_t n_mr;
 	atomic_t n_qp;
 };
+
+/*
+ * One object more of a kind that @n counts, unless there are @max of them:
+ * then -ENOMEM. atomic_dec(@n) when the object is gone or was not made.
+ */
+static inline int mrc_count(atomic_t *n, int max)
+{
+	return atomic_add_unless(n, 1, max) ? 0 : -ENOMEM;
+}
 
 static inline struct mrc_dev *to_mdev(struct ib_device *ib)
 {

@@ -38,13 +38,16 @@ static int mrc_create_ah(struct ib_ah *ibah,
 	struct mrc_ah *ah = to_mah(ibah);
 	int ret;
 
-	ret = udata ? mrc_udata_in(udata, NULL, 0) : 0;
+	ret = mrc_udata_in(udata, NULL, 0);
 	if (ret)
 		return ret;
 	/* The core has checked the port and the GID index. */
 	if (attr->type != RDMA_AH_ATTR_TYPE_ROCE ||
 	    !(rdma_ah_get_ah_flags(attr) & IB_AH_GRH))
 		return -EINVAL;
+	ret = mrc_count(&to_mdev(ibah->device)->n_ah, MRC_MAX_AH);
+	if (ret)
+		return ret;
 	ah->grh = *rdma_ah_read_grh(attr);
 	ah->grh.sgid_attr = NULL;
 	ether_addr_copy(ah->dmac, attr->roce.dmac);
@@ -71,6 +74,7 @@ static int mrc_query_ah(struct ib_ah *ibah, struct rdma_ah_attr *attr)
 
 static int mrc_destroy_ah(struct ib_ah *ibah, u32 flags)
 {
+	atomic_dec(&to_mdev(ibah->device)->n_ah);
 	return 0;
 }
 

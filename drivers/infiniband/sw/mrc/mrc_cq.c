@@ -71,6 +71,7 @@ int mrc_create_user_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	struct ib_udata *udata = &attrs->driver_udata;
 	struct mrc_create_cq_resp resp = {};
 	struct mrc_create_cq_req req = {};
+	struct mrc_dev *dev = to_mdev(ibcq->device);
 	struct mrc_cq *cq = to_mcq(ibcq);
 	int ret;
 
@@ -86,18 +87,25 @@ int mrc_create_user_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	if (req.comp_mask || req.reserved || udata->outlen < sizeof(resp))
 		return -EINVAL;
 
+	ret = mrc_count(&dev->n_cq, MRC_MAX_CQ);
+	if (ret)
+		return ret;
 	spin_lock_init(&cq->lock);
 	ret = mrc_ring_alloc(&cq->ring, attrs->context, attr->cqe,
 			     sizeof(struct mrc_cqe), &resp.cq);
 	if (ret)
-		return ret;
+		goto err_count;
 	ret = mrc_udata_out(udata, &resp, sizeof(resp));
-	if (ret) {
-		mrc_ring_free(&cq->ring);
-		return ret;
-	}
+	if (ret)
+		goto err_ring;
 	ibcq->cqe = cq->ring.depth;
 	return 0;
+
+err_ring:
+	mrc_ring_free(&cq->ring);
+err_count:
+	atomic_dec(&dev->n_cq);
+	return ret;
 }
 
 /* Move the waiting entries to the start of @ring and use it from now on. */
@@ -163,6 +171,7 @@ static int mrc_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 	memset(&cq->ring, 0, sizeof(cq->ring));
 	spin_unlock_bh(&cq->lock);
 	mrc_ring_free(&ring);
+	atomic_dec(&to_mdev(ibcq->device)->n_cq);
 	return 0;
 }
 

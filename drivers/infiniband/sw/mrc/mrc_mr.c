@@ -95,8 +95,9 @@ static int mrc_mr_pin(struct mrc_mr *mr, struct ib_device *ib, u64 start)
 	}
 	mr->offset = ib_umem_offset(mr->umem);
 	mr->n_pages = ib_umem_num_pages(mr->umem);
+	/* A length that nobody can serve is no reason for a backtrace. */
 	mr->pages = kvmalloc_array(mr->n_pages, sizeof(*mr->pages),
-				   GFP_KERNEL_ACCOUNT);
+				   GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
 	if (!mr->pages)
 		return -ENOMEM;
 	for_each_sgtable_page(&mr->umem->sgt_append.sgt, &iter, 0) {
@@ -151,10 +152,9 @@ struct ib_mr *mrc_reg_user_mr(struct ib_pd *pd, u64 start, u64 length,
 	if (length && virt_addr + length - 1 < virt_addr)
 		return ERR_PTR(-EINVAL);
 
-	if (atomic_inc_return(&dev->n_mr) > MRC_MAX_MR) {
-		atomic_dec(&dev->n_mr);
-		return ERR_PTR(-ENOMEM);
-	}
+	ret = mrc_count(&dev->n_mr, MRC_MAX_MR);
+	if (ret)
+		return ERR_PTR(ret);
 	mr = kzalloc(sizeof(*mr), GFP_KERNEL_ACCOUNT);
 	if (!mr) {
 		atomic_dec(&dev->n_mr);

@@ -402,10 +402,9 @@ static int mrc_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 		return ret;
 	uctx = rdma_udata_to_uverbs_attr_bundle(udata)->context;
 
-	if (atomic_inc_return(&dev->n_qp) > MRC_MAX_QP) {
-		ret = -ENOMEM;
-		goto err_count;
-	}
+	ret = mrc_count(&dev->n_qp, MRC_MAX_QP);
+	if (ret)
+		return ret;
 	qp = kzalloc(sizeof(*qp), GFP_KERNEL_ACCOUNT);
 	if (!qp) {
 		ret = -ENOMEM;
@@ -431,15 +430,13 @@ static int mrc_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 	ret = mrc_qp_alloc_rings(qp, &init->cap, uctx, &resp);
 	if (ret)
 		goto err_free;
+	/* Before others can find the QP: afterwards nothing may fail. */
+	ret = ib_copy_to_udata(udata, &resp, sizeof(resp));
+	if (ret)
+		goto err_rings;
 	ret = mrc_qp_hash(qp);
 	if (ret)
 		goto err_rings;
-	ret = ib_copy_to_udata(udata, &resp, sizeof(resp));
-	if (ret) {
-		mrc_qp_reset(qp, true);
-		mrc_qp_free(qp);
-		return ret;
-	}
 	WRITE_ONCE(to_mibqp(ibqp)->qp, qp);
 	ibqp->qp_num = qp->qpn;
 	return 0;

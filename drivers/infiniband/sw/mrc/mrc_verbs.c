@@ -115,12 +115,16 @@ static void mrc_disassociate_ucontext(struct ib_ucontext *uctx)
 
 static int mrc_alloc_pd(struct ib_pd *pd, struct ib_udata *udata)
 {
-	/* Only programs have PDs here; the core counts them. */
-	return mrc_udata_in(udata, NULL, 0);
+	int ret = mrc_udata_in(udata, NULL, 0);
+
+	if (ret)
+		return ret;
+	return mrc_count(&to_mdev(pd->device)->n_pd, MRC_MAX_PD);
 }
 
 static int mrc_dealloc_pd(struct ib_pd *pd, struct ib_udata *udata)
 {
+	atomic_dec(&to_mdev(pd->device)->n_pd);
 	return 0;
 }
 
