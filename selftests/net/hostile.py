@@ -247,6 +247,8 @@ def malformed(s):
     s.refused('ICRC in the wrong byte order', good +
               m.icrc(m.ip_udp(s.remote, s.local, good)[:-4])[::-1],
               {'rx_drop_icrc': N}, with_icrc=False)
+    # Not one of ours: Linux drops it before the module sees it.
+    s.refused('wrong UDP checksum', good, {}, udp_sum=0x0101)
     s.refused('foreign partition', w(ahead, pkey=0x1234), {'rx_drop_pkey': N})
     s.refused('unknown QP', m.write(m.WRITE_ONLY, t.qp.qp_num ^ 0x800000, ahead,
                                     t.mr.buf, t.mr.rkey, b'x' * 8),
@@ -284,6 +286,15 @@ def opcodes(s):
 
 def window(s):
     t = s.t
+
+    def summed():
+        before = counters()
+        t.send(t.only(b'S' * 33), udp_sum=0)
+        settle(before, {'rx_data_pkts': 1, 'rx_data_bytes': 33, 'tx_sack': 1,
+                        'tx_ack': 1})
+        t.check_memory()
+    s.run('right UDP checksum, though none is needed', summed)
+
     s.refused('PSN beyond the window',
               lambda i: t.write_at(t.psn + 1024),
               {'rx_psn_out_of_window': N, 'tx_nack': (1, N)})

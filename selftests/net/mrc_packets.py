@@ -111,8 +111,9 @@ def checksum(data):
 
 
 def ip_udp(src, dst, body, *, tos=0x12, sport=0xC0DE, dport=PORT, udp_len=None,
-           with_icrc=True, spoil=0, flow=0):
-    """An IP packet around body. spoil: bits to flip in the ICRC."""
+           with_icrc=True, spoil=0, flow=0, udp_sum=None):
+    """An IP packet around body. spoil: bits to flip in the ICRC; udp_sum: bits
+    to flip in a UDP checksum, None for the checksum 0."""
     src, dst = ipaddress.ip_address(src), ipaddress.ip_address(dst)
     tail = bytes(4) if with_icrc else b''
     length = 8 + len(body) + len(tail)
@@ -129,6 +130,12 @@ def ip_udp(src, dst, body, *, tos=0x12, sport=0xC0DE, dport=PORT, udp_len=None,
     if with_icrc:
         value, = struct.unpack('<I', icrc(packet))
         packet += struct.pack('<I', value ^ spoil)
+    if udp_sum is not None:
+        udp = len(head)
+        pseudo = src.packed + dst.packed + struct.pack('>HH', 17, length)
+        data = packet[udp:] + bytes(-length % 2)
+        value = checksum(pseudo + data) ^ udp_sum or 0xFFFF
+        packet = packet[:udp + 6] + struct.pack('>H', value) + packet[udp + 8:]
     return packet
 
 
