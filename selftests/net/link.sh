@@ -3,7 +3,7 @@
 #
 # Life of a device: planes added one by one, refusals, addresses, MTU, link
 # events, netdevs and namespaces that disappear, removal, fifty times over.
-# timeout: 240
+# timeout: 480
 # kmsg-ok: mrc[ :].*(in use|busy|EADDRINUSE|already|port 4791|user context|no such|not an Ethernet)
 . "$(dirname "$0")/lib.sh"
 
