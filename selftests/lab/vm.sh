@@ -161,6 +161,8 @@ share() { # TAG PATH [ro]
 	echo "local,path=${2//,/,,},mount_tag=$1,security_model=none,multidevs=remap${3:+,readonly=on}"
 }
 
+# slab_nomerge: caches of one size share memory otherwise, and what the memory
+# checks report would bear the name of whichever came first.
 start_qemu() {
 	local serial=(-serial "file:$run/output")
 	[ -z "$interactive" ] || serial=(-serial mon:stdio)
@@ -170,7 +172,7 @@ start_qemu() {
 		-nodefaults -no-user-config -no-reboot -display none \
 		-kernel "$tree/boot/vmlinuz-$ver" -initrd "$dir/initramfs" \
 		-append "console=ttyS0 loglevel=6 panic=-1 oops=panic mitigations=off \
-net.ifnames=0 watchdog_thresh=30 rcupdate.rcu_cpu_stall_timeout=60 printk.always_kmsg_dump=0" \
+net.ifnames=0 watchdog_thresh=30 rcupdate.rcu_cpu_stall_timeout=60 printk.always_kmsg_dump=0 slab_nomerge" \
 		-serial "file:$run/console" "${serial[@]}" \
 		-virtfs "$(share root "$base" ro)" -virtfs "$(share mods "$modules" ro)" \
 		-virtfs "$(share run "$run/share" ro)" -virtfs "$(share out "$run/out")"
