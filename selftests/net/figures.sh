@@ -229,7 +229,7 @@ idle_qps() {
 # A window of packets parked in a plane that delays them by a minute.
 in_flight() {
 	local before after packets
-	STEADY_TIMEOUT=24 steady_bw	# 17 s: no timeout meanwhile
+	STEADY_TIMEOUT=22 steady_bw	# 17 s: no timeout meanwhile
 	ctr_mark
 	before=$(memory_kb Slab)
 	netem a 1 delay 60s limit 4000

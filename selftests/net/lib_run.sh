@@ -145,7 +145,7 @@ median() { # NUMBER...
 
 # steady_bw OPTIONS...: starts a long ib_write_bw, waits until it flows. perftest
 # takes each option only once, so the timeout (-u) is a variable.
-STEADY_TIMEOUT=17		# 134 ms
+STEADY_TIMEOUT=17		# 537 ms
 steady_bw() {
 	local from
 	from=$(ctr_now mrcb rx_data_pkts)
