@@ -21,7 +21,7 @@ failed() {
 }
 trap 'failed "the demo itself stopped at line $LINENO"' ERR
 
-say "Linux $(uname -r), $(nproc) CPUs; module mrc $(modinfo -F version mrc 2>/dev/null || true)"
+say "Linux $(uname -r), $(nproc) CPUs"
 say "perftest: $(ib_write_bw --version 2>&1 | head -n1)"
 say ""
 say "Two hosts (network namespaces), four cables (planes) between them:"
