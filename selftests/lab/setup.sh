@@ -12,7 +12,7 @@ set -euo pipefail
 
 # What guests and their images need. QEMU is apart: see below.
 vm_packages=(mmdebstrap debian-archive-keyring busybox-static cpio kmod
-	util-linux make xz-utils)
+	util-linux mount make xz-utils)
 # What the engine's own tests need.
 native_packages=(g++ clang llvm cmake ninja-build libgtest-dev make python3)
 # What the style checks need.
