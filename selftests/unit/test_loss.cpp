@@ -38,6 +38,16 @@ void show(Requester &r, s64 n)
 	r.sack({.cack = r.req.cack, .base = d, .map = 1, .probe = 60000});
 }
 
+// Waits for silence and sends the probe. Return: its id.
+u16 silence_probe(Requester &r)
+{
+	r.now = r.req.silence_at;
+	r.probes.clear();
+	r.send();
+	EXPECT_EQ(r.probes.size(), 1u);
+	return r.probes.empty() ? 0 : r.probes[0].hdr.peth.probe_id;
+}
+
 } // namespace
 
 TEST(LossRange, ClampedBetweenFiveAndHalfTheWindow)
@@ -277,6 +287,200 @@ TEST(Lag, LearnsApart)
 	EXPECT_EQ(r.req.guard[MRC_GUARD_LAG].ns, r.cfg.rto / 2);
 }
 
+// The learnt lag holds for inference and for probes, and is forgotten.
+TEST(Lag, LearntIsObeyedAndForgotten)
+{
+	Requester r;
+	r.cfg.rto = 64 * kMs;
+	r.init();
+	mrc_guard &g = r.req.guard[MRC_GUARD_LAG];
+	g = {10 * kMs, r.now};
+	const u64 sent = r.now;
+	auto out = spaced(r, 20);
+	ASSERT_NE(out[0].port, out[19].port);
+	r.now = sent + 10 * kMs - 1;
+	show(r, 19);
+	EXPECT_FALSE(r.lost(r.psn(0)));
+	r.now++;
+	show(r, 19);
+	EXPECT_TRUE(r.lost(r.psn(0)));
+
+	u64 last = g.ns;
+	for (int i = 0; i < 40 && g.ns; i++) {
+		r.now += 64 * 4 * kMs;
+		show(r, 19);
+		EXPECT_LT(g.ns, last);
+		EXPECT_TRUE(!g.ns || g.ns > 4 * kMs);
+		last = g.ns;
+	}
+	EXPECT_EQ(g.ns, 0u);
+}
+
+// Evidence of another plane, however much later, leaves the guard within the
+// own plane as it is.
+TEST(Lag, TimeGuardWithinThePlane)
+{
+	for (u64 apart : {25 * kUs - 1, 25 * kUs}) {
+		Requester r;
+		r.cfg.rto = 8 * kMs;
+		r.init();
+		auto first = r.send_n(1);
+		r.now += apart;
+		auto second = r.send_n(2);
+		const int own = second[0].port == first[0].port ? 1 : 2;
+		ASSERT_EQ(second[own - 1].port, first[0].port);
+		r.now += 100 * kUs;
+		spaced(r, 20);
+		show(r, own);
+		show(r, own == 1 ? 22 : 21);
+		EXPECT_EQ(r.lost(r.psn(0)), apart == 25 * kUs);
+	}
+}
+
+// The newest arrival of a plane counts, in whatever order they are told.
+TEST(Lag, OlderArrivalsTakeNothingBack)
+{
+	Requester r;
+	r.cfg.rto = 8 * kMs;
+	r.init();
+	auto out = spaced(r, 40);
+	for (int n : {2, 4, 6, 8})
+		ASSERT_EQ(out[n].port, out[0].port);
+	show(r, 8);
+	show(r, 2);
+	show(r, 39);
+	EXPECT_TRUE(r.lost(r.psn(0)));
+	EXPECT_TRUE(r.lost(r.psn(4)));
+	EXPECT_TRUE(r.lost(r.psn(6)));
+	EXPECT_FALSE(r.lost(r.psn(10)));
+}
+
+TEST(Loss, GuardIsBoundedWithoutTimer)
+{
+	OnePlane r;
+	r.cfg.rto = 0;
+	r.init();
+	spaced(r, kRange + 1);
+	show(r, kRange);
+	ASSERT_EQ(r.send().size(), 1u);
+	r.now += 1000 * kMs;
+	r.sack({.cack = r.psn(0), .rtx = false});
+	EXPECT_EQ(r.req.guard[MRC_GUARD_ORDER].ns, 64 * kMs);
+}
+
+// Two processors may hand in times in the wrong order.
+TEST(Loss, ClockOfAnotherProcessorForgetsNothing)
+{
+	OnePlane r;
+	r.init();
+	mrc_guard &g = r.req.guard[MRC_GUARD_ORDER];
+	spaced(r, kRange + 3);
+	show(r, kRange + 2);
+	ASSERT_EQ(r.send().size(), 3u);
+	r.now += 200 * kUs;
+	r.sack({.cack = r.psn(0), .rtx = false});
+	const u64 learnt = g.ns;
+	ASSERT_GT(learnt, 0u);
+	r.now -= 100;
+	for (int i = 0; i < 4; i++)
+		r.sack({.cack = r.psn(1), .rtx = false});
+	EXPECT_EQ(g.ns, learnt);
+}
+
+// When all windows are full of a silent plane's packets no feedback comes: a
+// probe asks as soon as the oldest is overdue, not after the silence.
+TEST(Lag, OverdueHolesAreAskedFor)
+{
+	Requester r;
+	r.cfg.rto = 100 * kMs;
+	r.init();
+	const u64 sent = r.now;
+	auto out = spaced(r, 20);
+	ASSERT_NE(out[0].port, out[19].port);
+	show(r, 19);
+	EXPECT_EQ(r.req.ripe_at, sent + 4 * kMs);
+	EXPECT_EQ(mrc_req_deadline(&r.req), sent + 4 * kMs);
+	u16 id = silence_probe(r);
+	EXPECT_EQ(r.now, sent + 4 * kMs);
+	EXPECT_NE(r.probes[0].port, out[0].port);
+	r.now += 50 * kUs;
+	r.sack({.cack = r.psn(-1), .base = 20, .map = 1, .probe = id});
+	EXPECT_TRUE(r.lost(r.psn(0)));
+}
+
+// The same for what was sent again: its second loss is not inferred.
+TEST(Lag, RetransmissionsAreConfirmed)
+{
+	OnePlane r;
+	r.cfg.rto = 100 * kMs;
+	r.init();
+	spaced(r, kRange + 1);
+	show(r, kRange);
+	ASSERT_EQ(r.send().size(), 1u);
+	EXPECT_EQ(mrc_req_deadline(&r.req), r.now + 4 * kMs);
+	const u64 sent = r.now;
+	u16 id = silence_probe(r);
+	EXPECT_EQ(r.now, sent + 4 * kMs);
+	// Once: without an answer the next one waits for the silence.
+	EXPECT_GE(r.req.silence_at, r.now + 50 * kMs);
+	r.now += 50 * kUs;
+	r.sack({.cack = r.psn(-1), .base = 1, .map = 2, .probe = id});
+	EXPECT_TRUE(r.lost(r.psn(0)));
+	EXPECT_EQ(r.count(MRC_CTR_LOSS_PROBE), (u64)kRange - 1);
+}
+
+// After a timeout the peer may be gone: retries are paced by the timer alone.
+TEST(Lag, TimeoutsAreNotConfirmed)
+{
+	OnePlane r;
+	r.cfg.rto = 100 * kMs;
+	r.init();
+	r.send_n(1);
+	r.expire();
+	ASSERT_EQ(r.send().size(), 1u);
+	EXPECT_EQ(r.req.confirm_at, MRC_NEVER);
+}
+
+// A port that is down explains its holes.
+TEST(Lag, PortDownIsNoLag)
+{
+	Requester r;
+	r.cfg.rto = 100 * kMs;
+	r.init();
+	auto out = spaced(r, 40);
+	ASSERT_NE(out[0].port, out[39].port);
+	show(r, 39);
+	ASSERT_FALSE(r.lost(r.psn(0)));
+	mrc_req_set_ports(&r.req, r.paths.ports_up & ~(1u << out[0].port),
+			  r.now);
+	show(r, 39);
+	EXPECT_TRUE(r.lost(r.psn(0)));
+
+	// Also what a probe reports, which is sent at once.
+	Requester q;
+	q.cfg.rto = 100 * kMs;
+	q.init();
+	out = q.send_n(2);
+	q.now += 1 * kMs;
+	mrc_req_set_ports(&q.req, q.paths.ports_up & ~(1u << out[0].port),
+			  q.now);
+	q.probes.clear();
+	q.send();
+	ASSERT_EQ(q.probes.size(), 1u);
+	EXPECT_NE(q.probes[0].port, out[0].port);
+	q.now += 50 * kUs;
+	q.sack({.cack = q.psn(-1),
+		.base = 2,
+		.map = 1,
+		.probe = q.probes[0].hdr.peth.probe_id});
+	EXPECT_FALSE(q.lost(q.psn(0)));
+	q.sack({.cack = q.psn(-1),
+		.base = 1,
+		.map = 2,
+		.probe = q.probes[0].hdr.peth.probe_id});
+	EXPECT_TRUE(q.lost(q.psn(0)));
+}
+
 // A tick bounds the wait where the RTO is long, the round trip where it is
 // short or off.
 TEST(Lag, Bounds)
@@ -416,21 +620,6 @@ TEST(Loss, RetransmissionsObeyTheCongestionWindow)
 	EXPECT_TRUE(out[0].hdr.rtx); // and no new packet before the lost ones
 	EXPECT_EQ(why, MRC_TX_WAIT_CWND);
 }
-
-namespace
-{
-
-// Sends n packets, waits for silence and sends the probe. Return: its id.
-u16 silence_probe(Requester &r)
-{
-	r.now = r.req.silence_at;
-	r.probes.clear();
-	r.send();
-	EXPECT_EQ(r.probes.size(), 1u);
-	return r.probes.empty() ? 0 : r.probes[0].hdr.peth.probe_id;
-}
-
-} // namespace
 
 TEST(ProbeLoss, TailLossIsFoundWithoutTheTimer)
 {

@@ -292,6 +292,85 @@ TEST(DeadPlane, TrafficGoesOnAndReturns)
 	EXPECT_FALSE(sim.failed()) << sim.what();
 }
 
+// Longest time in which no data packet left, while one of 2 to 8 planes was
+// lost in the middle of traffic in this way: silently or with its port.
+u64 longest_pause(u64 seed, u8 planes, bool port_down, bool trim)
+{
+	Plan p = busy_plan(seed, 20000);
+	u64 last = p.start, pause = 0;
+	bool cut = false, down = false;
+
+	p.pmtu = 1024;
+	for (PlanMsg &m : p.msgs[0])
+		m.len *= 4;
+	p.n_ports = planes;
+	p.n_evs = 64;
+	p.trim_nack = trim;
+	p.rto = 134000000;
+	p.base_rtt = 50000;
+	p.gap = 1000;
+	p.window = 65536;
+
+	Sim sim(p);
+	const u64 cut_at = p.start + 3000000;
+
+	sim.on_desc = [&](int side, const mrc_tx_desc &d) {
+		if (side || !d.data)
+			return;
+		pause = std::max(pause, sim.now() - last);
+		last = sim.now();
+	};
+	sim.run_until(MRC_NEVER, [&] {
+		if (!cut && sim.now() >= cut_at) {
+			cut = true;
+			sim.blackholed_ports[0] = 1u << 2;
+			sim.blackholed_ports[1] = 1u << 2;
+		}
+		if (port_down && !down && sim.now() >= cut_at + 60000) {
+			down = true;
+			sim.set_ports(0, ((2u << planes) - 2) & ~(1u << 2));
+		}
+		return sim.delivered();
+	});
+	EXPECT_FALSE(sim.failed()) << sim.what();
+	EXPECT_TRUE(sim.delivered());
+	EXPECT_TRUE(cut) << "traffic ended before the cut";
+	return pause;
+}
+
+class Pause : public testing::TestWithParam<u64>
+{
+};
+
+// Milliseconds, whatever the RTO: a tick for the lag, another one where a
+// retransmission takes the same plane before all its EVs are condemned. Of two
+// planes one fills the window before the other is far enough ahead (OP-22);
+// then the silence ends it, half an RTO (OP-25).
+TEST_P(Pause, PlaneSwallowsSilently)
+{
+	const u64 seed = GetParam();
+
+	for (u8 planes : {2, 4, 8})
+		for (bool trim : {false, true})
+			EXPECT_LT(longest_pause(seed, planes, false, trim),
+				  (12 + (planes == 2 ? 67 : 0)) * 1000000u)
+				<< +planes << " planes, trim " << trim;
+}
+
+// The link tells: no need to wait at all.
+TEST_P(Pause, PortGoesDown)
+{
+	const u64 seed = GetParam();
+
+	for (u8 planes : {2, 4, 8})
+		for (bool trim : {false, true})
+			EXPECT_LT(longest_pause(seed, planes, true, trim),
+				  5 * 50000u)
+				<< +planes << " planes, trim " << trim;
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, Pause, testing::Range<u64>(1, 5));
+
 // A local port goes down in the middle of traffic: nothing more leaves through
 // it, its EVs keep their state, and all of the load comes back with it.
 TEST(PortDown, NoStateChangeAndNoUse)

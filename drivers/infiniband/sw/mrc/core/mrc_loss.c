@@ -59,6 +59,7 @@ void mrc_req_lose(struct mrc_req *req, u32 psn, u8 cause, u64 hold, u64 now)
 	}
 	mrc_bit_set(req->lost, req->ring_mask, psn);
 	req->n_lost++;
+	pkt->guard = MRC_GUARD_NONE;
 	pkt->hold_until = hold;
 	req->held_until = 0;
 	mrc_ctr_add(req->cfg.ctr, port, (enum mrc_counter)ctr[cause], 1);
@@ -99,56 +100,87 @@ static u64 mrc_req_guard(const struct mrc_req *req, enum mrc_guard_kind kind)
 	return req->guard[kind].ns > min ? req->guard[kind].ns : min;
 }
 
+static u64 mrc_req_since(u64 at, u64 now)
+{
+	/* Of two processors, one may have read the clock before the other. */
+	return now > at ? now - at : 0;
+}
+
 /**
  * mrc_req_unneeded - the first copy of a retransmitted packet arrived
  * @req: requester
  * @psn: its record is valid
  * @now: ns
  *
- * If the loss was inferred, its time guard was too short: the count of PSNs
+ * The time guard that let the packet be lost was too short: the count of PSNs
  * alone bounds reordering only while nothing is taken for lost, because each
  * needless retransmission leaves the window while its first copy is still
  * queued. The guard grows by how late the copy was and at least doubles, at
- * most once per round trip, up to half an RTO, from where on probes take over.
+ * most once per round trip, up to half an RTO.
  */
 void mrc_req_unneeded(struct mrc_req *req, u32 psn, u64 now)
 {
 	const struct mrc_tx_pkt *pkt = mrc_req_pkt(req, psn);
-	enum mrc_guard_kind kind = pkt->lagged ? MRC_GUARD_LAG :
-						 MRC_GUARD_ORDER;
+	enum mrc_guard_kind kind = (enum mrc_guard_kind)pkt->guard;
 	struct mrc_guard *g = &req->guard[kind];
-	u64 rtt = mrc_req_loss_time(req);
-	u64 max = req->cfg.rto ? mrc_req_interval(&req->cfg, 0) / 2 : rtt;
-	u64 was = mrc_req_guard(req, kind);
-	u64 ns = was;
+	u64 max = MRC_GUARD_MAX_NS;
+	u64 was, ns;
 
-	if (!mrc_bit_test(req->fast, req->ring_mask, psn) ||
-	    (g->ns && now - g->at < rtt))
+	if (kind == MRC_GUARD_NONE ||
+	    (g->ns && mrc_req_since(g->at, now) < mrc_req_loss_time(req)))
 		return;
-	if (now > pkt->sent_at)
-		ns += now - pkt->sent_at;
+	if (req->cfg.rto)
+		max = mrc_req_interval(&req->cfg, 0) / 2;
+	was = mrc_req_guard(req, kind);
+	ns = was + mrc_req_since(pkt->sent_at, now);
 	if (ns < 2 * was)
 		ns = 2 * was;
 	g->ns = ns < max ? ns : max;
 	g->at = now;
 }
 
-/* Without new evidence a guard halves every so many round trips. */
+/*
+ * Without new evidence a guard halves every so many round trips, or so many
+ * of its least times if these are longer.
+ */
 static void mrc_req_forget(struct mrc_req *req, u64 now)
 {
-	u64 keep = MRC_GUARD_KEEP * mrc_req_loss_time(req);
 	u32 i;
 
-	for (i = 0; i < MRC_GUARD_KINDS; i++) {
+	for (i = MRC_GUARD_ORDER; i < MRC_GUARD_KINDS; i++) {
 		struct mrc_guard *g = &req->guard[i];
+		u64 min, keep = mrc_req_loss_time(req);
 
-		if (!g->ns || now - g->at < keep)
+		if (!g->ns)
 			continue;
-		g->ns /= 2;
-		if (g->ns <= mrc_req_guard_min(req, (enum mrc_guard_kind)i))
-			g->ns = 0;
+		min = mrc_req_guard_min(req, (enum mrc_guard_kind)i);
+		if (keep < min)
+			keep = min;
+		if (mrc_req_since(g->at, now) < MRC_GUARD_KEEP * keep)
+			continue;
+		g->ns = g->ns / 2 > min ? g->ns / 2 : 0;
 		g->at = now;
 	}
+}
+
+/*
+ * An inferred loss was sent again. Its loss is inferred only once, so if this
+ * copy goes the same way and the window is full, nothing but a probe tells.
+ */
+void mrc_req_resent(struct mrc_req *req, const struct mrc_tx_pkt *pkt, u64 now)
+{
+	if (pkt->guard == MRC_GUARD_NONE)
+		return;
+	req->confirm_at = now + mrc_req_guard(req, MRC_GUARD_LAG);
+	if (req->confirm_at < req->silence_at)
+		req->silence_at = req->confirm_at;
+}
+
+/* Is missing feedback of @pkt explained by a plane that is merely behind? */
+static bool mrc_req_may_lag(const struct mrc_req *req,
+			    const struct mrc_tx_pkt *pkt)
+{
+	return mrc_paths_port_ok(req->paths, req->paths->ev[pkt->ev].port);
 }
 
 /*
@@ -157,43 +189,60 @@ static void mrc_req_forget(struct mrc_req *req, u64 now)
  * as long as the hole's own may just be behind. Each PSN is inferred lost at
  * most once (the bitmap "fast"); later losses of the same PSN are left to
  * NACKs, probes and the timer.
+ *
+ * Holes that wait for their planes are not looked at again before the first
+ * of them is ripe, one of these planes delivers, or ports change.
  */
 void mrc_req_infer(struct mrc_req *req, u64 now)
 {
 	u32 range = mrc_req_loss_range(req);
 	u32 dist = (u32)mrc_psn_diff(req->high, req->cack);
 	u64 newest, order, lag;
-	u32 n, off = 0;
+	bool all_old = true;
+	u32 n, off;
 
 	mrc_req_forget(req, now);
+	if (now >= req->ripe_at || mrc_psn_diff(req->held_to, req->cack) <= 0)
+		mrc_req_unhold(req);
 	if (dist <= range)
 		return;
 	n = dist - range;
+	off = (u32)mrc_psn_diff(req->held_to, req->cack);
 	order = mrc_req_guard(req, MRC_GUARD_ORDER);
 	lag = mrc_req_guard(req, MRC_GUARD_LAG);
 	newest = mrc_req_pkt(req, req->high)->sent_at;
-	for (;;) {
+	while (off < n) {
 		struct mrc_tx_pkt *pkt;
 		bool proof;
 		u32 psn;
+		u8 port;
 
 		off += mrc_ring_next_clear3(req->acked, req->lost, req->fast,
 					    req->ring_mask, req->cack + 1 + off,
 					    n - off);
 		if (off >= n)
 			return;
-		psn = mrc_psn_add(req->cack, (s32)off + 1);
 		off++;
+		psn = mrc_psn_add(req->cack, (s32)off);
 		pkt = mrc_req_pkt(req, psn);
-		if (pkt->sent_at + order > newest)
+		if (pkt->sent_at + order > newest) {
+			all_old = false;
 			continue;
-		proof = pkt->sent_at + order <=
-			req->arrived[req->paths->ev[pkt->ev].port];
-		if (!proof && pkt->sent_at + lag > now)
+		}
+		port = req->paths->ev[pkt->ev].port;
+		proof = pkt->sent_at + order <= req->arrived[port];
+		if (!proof && mrc_req_may_lag(req, pkt) &&
+		    pkt->sent_at + lag > now) {
+			if (pkt->sent_at + lag < req->ripe_at)
+				req->ripe_at = pkt->sent_at + lag;
+			req->held_ports |= 1u << port;
+			if (all_old)
+				req->held_to = psn;
 			continue;
-		pkt->lagged = !proof;
+		}
 		mrc_bit_set(req->fast, req->ring_mask, psn);
 		mrc_req_lose(req, psn, MRC_LOSS_SACK, 0, now);
+		pkt->guard = proof ? MRC_GUARD_ORDER : MRC_GUARD_LAG;
 	}
 }
 
@@ -212,16 +261,20 @@ void mrc_req_probe_holes(struct mrc_req *req, const struct mrc_seth *s,
 
 	for (i = 0; i < 64; i++) {
 		u32 psn = mrc_psn_add(s->cack_psn, s->sack_offset + (s32)i);
-		const struct mrc_tx_pkt *pkt = mrc_req_pkt(req, psn);
-		u64 age;
+		struct mrc_tx_pkt *pkt = mrc_req_pkt(req, psn);
+		bool may_lag;
 
 		if (s->bitmap >> i & 1 ||
 		    mrc_psn_diff(psn, s->cack_psn) <= 0 ||
 		    !mrc_req_outstanding(req, psn) ||
 		    mrc_req_is_acked(req, psn) || mrc_req_is_lost(req, psn))
 			continue;
-		age = req->paths->ev[pkt->ev].port == probe->port ? rtt : lag;
-		if (pkt->sent_at + age <= probe->at)
-			mrc_req_lose(req, psn, MRC_LOSS_PROBE, 0, now);
+		may_lag = req->paths->ev[pkt->ev].port != probe->port &&
+			  mrc_req_may_lag(req, pkt);
+		if (pkt->sent_at + (may_lag ? lag : rtt) > probe->at)
+			continue;
+		mrc_req_lose(req, psn, MRC_LOSS_PROBE, 0, now);
+		if (may_lag)
+			pkt->guard = MRC_GUARD_LAG;
 	}
 }

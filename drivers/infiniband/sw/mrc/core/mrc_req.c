@@ -74,6 +74,8 @@ int mrc_req_init(struct mrc_req *req, const struct mrc_req_cfg *cfg,
 	req->base_rtt = cfg->base_rtt ? cfg->base_rtt : MRC_BASE_RTT_DEFAULT;
 	req->timer_at = MRC_NEVER;
 	req->silence_at = MRC_NEVER;
+	req->confirm_at = MRC_NEVER;
+	mrc_req_unhold(req);
 	req->verdict = MRC_TX_IDLE;
 	req->state = MRC_REQ_READY;
 	return 0;
@@ -308,6 +310,7 @@ static enum mrc_tx_verdict mrc_req_send_lost(struct mrc_req *req, u32 psn,
 		mrc_bit_clear(req->lost, req->ring_mask, psn);
 		req->n_lost--;
 		mrc_req_arm(req, now);
+		mrc_req_resent(req, pkt, now);
 	}
 	return v;
 }
@@ -443,6 +446,7 @@ static bool mrc_req_silence_probe(struct mrc_req *req, u64 now,
 	req->probe_out_ev = (u16)ev;
 	req->probe_out_at = now;
 	req->last_probe = now;
+	req->confirm_at = MRC_NEVER;
 	if (req->silence_shift < MRC_SILENCE_SHIFT_MAX)
 		req->silence_shift++;
 	req->silence_at = now + mrc_req_silence(req);
@@ -576,6 +580,7 @@ void mrc_req_set_ports(struct mrc_req *req, u32 ports_up, u64 now)
 	u32 gone = req->paths->ports_up & ~ports_up;
 
 	mrc_paths_set_ports(req->paths, ports_up);
+	mrc_req_unhold(req);
 	if (req->state == MRC_REQ_READY && gone && mrc_req_out_on(req, gone))
 		req->probe_now = true;
 }

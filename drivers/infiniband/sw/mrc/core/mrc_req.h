@@ -84,7 +84,7 @@ struct mrc_tx_pkt {
 	u32 nominal;		/* bytes */
 	u16 ev;			/* index of the last EV */
 	u8 rtx_count : 2;	/* 0, 1, 2 = more */
-	u8 lagged : 1;		/* inferred lost because its plane was silent */
+	u8 guard : 2;		/* which enum mrc_guard_kind let it be lost */
 	bool inflight;		/* counted in mrc_req.inflight */
 	u64 hold_until;		/* ns; NO_* NACK back-off, 0 = none */
 };
@@ -154,6 +154,7 @@ struct mrc_probe_rec {
 
 /* Time guards of loss inference that grow with spurious retransmissions. */
 enum mrc_guard_kind {
+	MRC_GUARD_NONE,
 	MRC_GUARD_ORDER,	/* reordering between the paths of a plane */
 	MRC_GUARD_LAG,		/* a plane behind the others */
 	MRC_GUARD_KINDS,
@@ -259,6 +260,10 @@ struct mrc_req {
 	struct mrc_guard guard[MRC_GUARD_KINDS];
 	/* Per port: newest transmission known received, first copies only. */
 	u64 arrived[MRC_MAX_PORTS + 1];
+	u32 held_to;		/* holes up to here wait for their planes */
+	u32 held_ports;		/* which planes these are, bit N = port N */
+	u64 ripe_at;		/* when the first of them counts as lost */
+	u64 confirm_at;		/* a retransmission should be known by then */
 	struct mrc_probe_rec probe_log[MRC_PROBE_LOG];
 };
 

@@ -28,10 +28,13 @@ static u32 mrc_req_receive(struct mrc_req *req, u32 psn)
 	mrc_bit_set(req->acked, req->ring_mask, psn);
 	/* Of several copies it is not known which one arrived. */
 	if (!pkt->rtx_count) {
-		u64 *at = &req->arrived[req->paths->ev[pkt->ev].port];
+		u8 port = req->paths->ev[pkt->ev].port;
 
-		if (pkt->sent_at > *at)
-			*at = pkt->sent_at;
+		if (pkt->sent_at > req->arrived[port]) {
+			req->arrived[port] = pkt->sent_at;
+			if (req->held_ports >> port & 1)
+				mrc_req_unhold(req);
+		}
 	}
 	if (mrc_req_is_lost(req, psn)) {
 		mrc_bit_clear(req->lost, req->ring_mask, psn);

@@ -21,7 +21,7 @@ enum mrc_wqe_state {
  */
 #define MRC_TACK_RANGE		0x400000
 
-/* Round trips that a learnt time guard lasts before it halves. */
+/* How often its time must pass before a learnt guard halves. */
 #define MRC_GUARD_KEEP		64
 /*
  * A plane may be silent this long, or a quarter of the RTO if that is less,
@@ -29,6 +29,8 @@ enum mrc_wqe_state {
  * taken away for a scheduling tick while the others go on.
  */
 #define MRC_LAG_NS		4000000ull
+/* What guards grow to at most where there is no RTO. */
+#define MRC_GUARD_MAX_NS	64000000ull
 /* Silence probes of a QP without retransmission timer, §9.5 (a). */
 #define MRC_SILENCE_MIN_NS	1000000ull
 /* Unanswered silence probes double their interval up to this many times. */
@@ -99,11 +101,20 @@ static inline bool mrc_req_tack_pending(const struct mrc_req *req)
 	return req->wq_done != req->wq_send || mrc_req_tack_limit(req);
 }
 
+/* Forget which holes wait for their planes: look at all of them again. */
+static inline void mrc_req_unhold(struct mrc_req *req)
+{
+	req->held_to = req->cack;
+	req->held_ports = 0;
+	req->ripe_at = MRC_NEVER;
+}
+
 /* mrc_loss.c */
 u32 mrc_req_loss_range(const struct mrc_req *req);
 u64 mrc_req_loss_time(const struct mrc_req *req);
 void mrc_req_lose(struct mrc_req *req, u32 psn, u8 cause, u64 hold, u64 now);
 void mrc_req_infer(struct mrc_req *req, u64 now);
+void mrc_req_resent(struct mrc_req *req, const struct mrc_tx_pkt *pkt, u64 now);
 void mrc_req_unneeded(struct mrc_req *req, u32 psn, u64 now);
 void mrc_req_probe_holes(struct mrc_req *req, const struct mrc_seth *s,
 			 const struct mrc_probe_rec *probe, u64 now);

@@ -54,6 +54,16 @@ void mrc_req_arm(struct mrc_req *req, u64 now)
 		req->timer_at = now + mrc_req_current(req);
 }
 
+/*
+ * Ask by @at what has become of packets that are overdue then: when windows
+ * are full of them, no feedback comes by itself before the silence is over.
+ */
+static void mrc_req_hasten(struct mrc_req *req, u64 at, u64 now)
+{
+	if (at > now && at < req->silence_at)
+		req->silence_at = at;
+}
+
 /* Valid feedback was consumed at @now: restart silence, stop idle timers. */
 void mrc_req_rearm(struct mrc_req *req, u64 now)
 {
@@ -63,6 +73,8 @@ void mrc_req_rearm(struct mrc_req *req, u64 now)
 	req->silence_shift = 0;
 	if (!mrc_req_all_acked(req)) {
 		req->silence_at = now + mrc_req_silence(req);
+		mrc_req_hasten(req, req->ripe_at, now);
+		mrc_req_hasten(req, req->confirm_at, now);
 		mrc_req_arm(req, now);
 		return;
 	}
