@@ -100,9 +100,10 @@ void mrc_qp_arm_timer(struct mrc_qp *qp)
 static enum hrtimer_restart mrc_qp_timer(struct hrtimer *timer)
 {
 	struct mrc_qp *qp = container_of(timer, struct mrc_qp, timer);
-	u64 now = mrc_now();
+	u64 now;
 
 	spin_lock_bh(&qp->req_lock);
+	now = mrc_now();
 	/*
 	 * Moved forward by someone while this call was waiting for the lock:
 	 * the reference goes on with the newly queued timer.

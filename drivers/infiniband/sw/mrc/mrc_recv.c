@@ -288,7 +288,7 @@ static void mrc_rcv_responder(struct mrc_qp *qp, struct mrc_pkt *pkt)
 static void mrc_rcv_requester(struct mrc_qp *qp, struct mrc_pkt *pkt)
 {
 	const struct mrc_hdr *h = &pkt->hdr;
-	u64 now = mrc_now();
+	u64 now;
 
 	spin_lock_bh(&qp->req_lock);
 	if (!mrc_qp_wants(qp, pkt)) {
@@ -303,6 +303,7 @@ static void mrc_rcv_requester(struct mrc_qp *qp, struct mrc_pkt *pkt)
 		spin_unlock_bh(&qp->req_lock);
 		return;
 	}
+	now = mrc_now();	/* never older than what the engine has seen */
 	switch (h->opcode) {
 	case MRC_OP_SACK:
 		trace_mrc_sack(qp->qpn, h, pkt->rx.port);
