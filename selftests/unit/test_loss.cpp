@@ -419,6 +419,10 @@ TEST(Lag, RetransmissionsAreConfirmed)
 	ASSERT_EQ(r.send().size(), 1u);
 	EXPECT_EQ(mrc_req_deadline(&r.req), r.now + 4 * kMs);
 	const u64 sent = r.now;
+	// Other feedback does not put it off.
+	r.now += 1 * kMs;
+	show(r, kRange);
+	EXPECT_EQ(mrc_req_deadline(&r.req), sent + 4 * kMs);
 	u16 id = silence_probe(r);
 	EXPECT_EQ(r.now, sent + 4 * kMs);
 	// Once: without an answer the next one waits for the silence.
@@ -479,6 +483,75 @@ TEST(Lag, PortDownIsNoLag)
 		.map = 2,
 		.probe = q.probes[0].hdr.peth.probe_id});
 	EXPECT_TRUE(q.lost(q.psn(0)));
+}
+
+// A silent plane does not make the guard between transmissions void: packets
+// of one burst are no evidence against each other.
+TEST(Lag, BurstIsNoEvidence)
+{
+	Requester r;
+	r.cfg.rto = 100 * kMs;
+	r.init();
+	auto out = r.send_n(20);
+	ASSERT_NE(out[0].port, out[19].port);
+	r.now += 5 * kMs;
+	show(r, 19);
+	EXPECT_EQ(r.req.n_lost, 0u);
+}
+
+// What a probe through another plane found too early teaches the lag, and the
+// next probe obeys it.
+TEST(Lag, ProbesLearnAndObey)
+{
+	Requester r;
+	r.cfg.rto = 100 * kMs;
+	r.init();
+	auto out = r.send_n(1);
+	const u64 sent = r.now;
+	u16 id = silence_probe(r);
+	ASSERT_NE(r.probes[0].port, out[0].port);
+	r.sack({.cack = r.psn(-1), .base = 1, .probe = id});
+	ASSERT_TRUE(r.lost(r.psn(0)));
+	ASSERT_EQ(r.send().size(), 1u);
+	r.now += 6 * kMs;
+	r.sack({.cack = r.psn(0), .rtx = false});
+	ASSERT_EQ(r.count(MRC_CTR_SPURIOUS_RTX), 1u);
+	const u64 learnt = r.req.guard[MRC_GUARD_LAG].ns;
+	EXPECT_EQ(learnt, 10 * kMs); // 4 ms and the 6 that it was late
+	EXPECT_GT(r.now, sent);
+
+	for (u64 older : {learnt - 1, learnt}) {
+		Requester q;
+		q.cfg.rto = 100 * kMs;
+		q.init();
+		q.req.guard[MRC_GUARD_LAG] = {learnt, q.now + 100 * kMs};
+		out = q.send_n(1);
+		q.now = q.req.silence_at - older;
+		auto late = q.send_n(2);
+		id = silence_probe(q);
+		const int n = late[0].port == q.probes[0].port ? 2 : 1;
+		ASSERT_NE(late[n - 1].port, q.probes[0].port);
+		q.sack({.cack = q.psn(-1), .base = 1, .probe = id});
+		EXPECT_TRUE(q.lost(q.psn(0)));
+		EXPECT_EQ(q.lost(q.psn(n)), older == learnt);
+	}
+}
+
+// A later timeout of the same packet is none of the guard's doing.
+TEST(Loss, TimeoutAfterInferenceTeachesNothing)
+{
+	OnePlane r;
+	r.init();
+	spaced(r, kRange + 1);
+	show(r, kRange);
+	ASSERT_EQ(r.send().size(), 1u);
+	for (int i = 0; i < 40 && !r.lost(r.psn(0)); i++)
+		r.expire();
+	ASSERT_TRUE(r.lost(r.psn(0)));
+	r.send();
+	r.sack({.cack = r.psn(0), .rtx = false});
+	EXPECT_EQ(r.count(MRC_CTR_SPURIOUS_RTX), 1u);
+	EXPECT_EQ(r.req.guard[MRC_GUARD_ORDER].ns, 0u);
 }
 
 // A tick bounds the wait where the RTO is long, the round trip where it is

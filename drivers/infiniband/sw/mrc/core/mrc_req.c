@@ -446,7 +446,6 @@ static bool mrc_req_silence_probe(struct mrc_req *req, u64 now,
 	req->probe_out_ev = (u16)ev;
 	req->probe_out_at = now;
 	req->last_probe = now;
-	req->confirm_at = MRC_NEVER;
 	if (req->silence_shift < MRC_SILENCE_SHIFT_MAX)
 		req->silence_shift++;
 	req->silence_at = now + mrc_req_silence(req);
