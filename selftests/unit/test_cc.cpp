@@ -2,6 +2,8 @@
 // Congestion control selection and the fixed window.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "engine.hpp"
 
 namespace
@@ -68,6 +70,25 @@ TEST(Cc, InitWithGivenOps)
 	mrc_cc_init(&cc, &mrc_cc_none, &cfg);
 	EXPECT_EQ(cc.ops, &mrc_cc_none);
 	EXPECT_EQ(cc.cwnd, MRC_CC_FIXED_WINDOW);
+}
+
+// OP-22: 1.5 windows of packets are no more than half of the PSN window.
+TEST(Cc, PacketsBoundTheWindow)
+{
+	for (unsigned mtu : {340u, 600u, 1112u, 4188u}) {
+		mrc_cc_cfg cfg{};
+		mrc_cc cc;
+
+		cfg.mtu = mtu;
+		cfg.max_pkts = MRC_CC_WINDOW_PKTS(1024);
+		mrc_cc_init(&cc, &mrc_cc_none, &cfg);
+		EXPECT_EQ(cc.cwnd,
+			  std::min(MRC_CC_FIXED_WINDOW, cfg.max_pkts * mtu));
+		EXPECT_LE(cc.cwnd / mtu * 3 / 2, 512u);
+		cfg.window = mtu;
+		mrc_cc_init(&cc, &mrc_cc_none, &cfg);
+		EXPECT_EQ(cc.cwnd, mtu);
+	}
 }
 
 TEST(Cc, WindowIsNeverExceeded)

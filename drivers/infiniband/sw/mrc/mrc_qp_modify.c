@@ -239,6 +239,7 @@ static int mrc_qp_make_requester(struct mrc_qp *qp)
 	};
 	struct mrc_cc_cfg ccfg = {
 		.window = mrc_cwnd,
+		.max_pkts = MRC_CC_WINDOW_PKTS(MRC_MPR_DEFAULT * MRC_MPR_UNIT),
 		.base_rtt = MRC_BASE_RTT_DEFAULT,
 	};
 	struct mrc_hdr hdr = { .opcode = MRC_OP_WRITE_ONLY, .ts = true };

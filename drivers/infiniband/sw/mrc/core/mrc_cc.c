@@ -9,6 +9,8 @@
 static void none_init(struct mrc_cc *cc, const struct mrc_cc_cfg *cfg)
 {
 	cc->cwnd = cfg->window ? cfg->window : MRC_CC_FIXED_WINDOW;
+	if (cfg->max_pkts && cc->cwnd / cfg->max_pkts >= cfg->mtu)
+		cc->cwnd = cfg->max_pkts * cfg->mtu;
 	if (cc->cwnd < cfg->mtu)
 		cc->cwnd = cfg->mtu;
 }

@@ -22,17 +22,26 @@
 
 struct mrc_cc;
 
+/*
+ * Of a window of PSNs, the full packets that may be in flight: loss inference
+ * waits for 1.5 times as many, but for half of the PSNs at most (OP-22).
+ */
+#define MRC_CC_WINDOW_PKTS(psns)	((psns) / 3)
+
 /**
  * struct mrc_cc_cfg - what every algorithm is told at QP creation
  * @window: initial (and for "none" fixed) window in bytes of nominal size;
  *	0 = MRC_CC_FIXED_WINDOW; never below one @mtu
  * @mtu: nominal size of a full packet, bytes
+ * @max_pkts: the window is no more than so many full packets, 0 = no bound; see
+ *	MRC_CC_WINDOW_PKTS()
  * @base_rtt: nanoseconds
  * @trim_nack: the peer answers trimmed packets with NACKs
  */
 struct mrc_cc_cfg {
 	u32 window;
 	u32 mtu;
+	u32 max_pkts;
 	u64 base_rtt;
 	bool trim_nack;
 };
