@@ -609,3 +609,75 @@ TEST(ReqPorts, AllPortsGoneDoesNotSpin)
 	EXPECT_NE(r.next(&d), MRC_TX_PACKET);
 	EXPECT_GT(mrc_req_deadline(&r.req), r.now);
 }
+
+// Send queue drain: what is begun ends, nothing else begins.
+TEST(Drain, FinishesWhatIsBegun)
+{
+	Requester r;
+	r.rec.limit = 3 * mrc_nominal_size(36, 256);
+	r.init();
+	EXPECT_TRUE(mrc_req_drained(&r.req));
+	r.write(256);
+	r.write(5 * 256);
+	r.write(256);
+	ASSERT_EQ(r.send().size(), 3u); // the second message is under way
+	mrc_req_set_drain(&r.req, true);
+	EXPECT_FALSE(mrc_req_drained(&r.req));
+	r.rec.limit = ~0ull;
+	auto out = r.send();
+	ASSERT_EQ(out.size(), 3u);
+	EXPECT_EQ(out.back().hdr.psn, r.psn(5));
+	EXPECT_EQ(out.back().hdr.opcode, MRC_OP_WRITE_LAST);
+	EXPECT_TRUE(out.back().hdr.a); // no other message will ask for it
+	r.sack_all(r.psn(5));
+	EXPECT_FALSE(mrc_req_drained(&r.req)); // no transport ACK yet
+	r.ack(r.psn(5));
+	EXPECT_TRUE(mrc_req_drained(&r.req));
+	EXPECT_EQ(r.reap().size(), 2u);
+	EXPECT_TRUE(r.send().empty());
+	EXPECT_EQ(r.req.timer_at, MRC_NEVER);
+
+	mrc_req_set_drain(&r.req, false);
+	out = r.send();
+	ASSERT_EQ(out.size(), 1u);
+	EXPECT_EQ(out[0].hdr.psn, r.psn(6));
+	EXPECT_FALSE(mrc_req_drained(&r.req));
+}
+
+TEST(Drain, LossesAreStillRecovered)
+{
+	Requester r;
+	r.init();
+	r.write(3 * 256);
+	auto out = r.send();
+	ASSERT_EQ(out.size(), 3u);
+	r.write(256);
+	mrc_req_set_drain(&r.req, true);
+	EXPECT_TRUE(r.send().empty());
+	r.nack(r.psn(1), MRC_NACK_TRIMMED_LASTHOP, out[1].entropy);
+	out = r.send();
+	ASSERT_EQ(out.size(), 1u);
+	EXPECT_EQ(out[0].hdr.psn, r.psn(1));
+	EXPECT_TRUE(out[0].hdr.rtx);
+	r.sack_all(r.psn(2));
+	r.ack(r.psn(2));
+	EXPECT_TRUE(mrc_req_drained(&r.req));
+}
+
+TEST(Drain, OtherRetryAttributesThen)
+{
+	Requester r;
+	r.init();
+	r.write(256);
+	r.send();
+	mrc_req_set_drain(&r.req, true);
+	r.ack(r.psn(0));
+	r.reap();
+	ASSERT_TRUE(mrc_req_drained(&r.req));
+	mrc_req_set_retry(&r.req, 20 * kMs, 1);
+	EXPECT_EQ(mrc_req_interval(&r.req.cfg, 1), 20 * kMs);
+	mrc_req_set_drain(&r.req, false);
+	r.write(256);
+	ASSERT_EQ(r.send().size(), 1u);
+	EXPECT_EQ(r.req.timer_at, r.now + 20 * kMs);
+}

@@ -179,7 +179,7 @@ void mrc_qps_ports_changed(struct mrc_dev *dev)
 	rcu_read_unlock();
 }
 
-static void mrc_qp_report(struct mrc_qp *qp, int event)
+void mrc_qp_report(struct mrc_qp *qp, int event)
 {
 	struct ib_qp *ibqp = qp->ibqp;
 	struct ib_event ev = {
@@ -206,6 +206,7 @@ void mrc_qp_error(struct mrc_qp *qp, u32 conn, int event)
 	}
 	trace_mrc_qp_state(qp->qpn, qp->state, IB_QPS_ERR);
 	WRITE_ONCE(qp->state, IB_QPS_ERR);
+	WRITE_ONCE(qp->sqd, MRC_SQD_OFF);
 	port = qp->attr.port;
 	if (qp->req_on) {
 		mrc_req_fail(&qp->req, -1, MRC_WC_FLUSH);
@@ -246,6 +247,8 @@ void mrc_qp_reset(struct mrc_qp *qp, bool dead)
 	qp->sq_pending = false;
 	qp->need_inline = false;
 	qp->no_inline = false;
+	WRITE_ONCE(qp->sqd, MRC_SQD_OFF);
+	qp->sqd_notify = false;
 	qp->fatal = false;
 	req_mem = qp->req_mem;
 	resp_mem = qp->resp_mem;

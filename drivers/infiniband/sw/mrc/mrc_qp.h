@@ -74,6 +74,16 @@ struct mrc_qp_attrs {
 	u8 sl;
 };
 
+/*
+ * SQD is RTS for packets: the responder goes on, and so does what the send
+ * queue has begun. Only taking and beginning work requests stops.
+ */
+enum mrc_sqd {
+	MRC_SQD_OFF,
+	MRC_SQD_DRAINING,
+	MRC_SQD_DRAINED,
+};
+
 /**
  * struct mrc_qp - packet-path state of a QP
  * @ref: table lookups, armed timer and queued work hold one each
@@ -114,6 +124,8 @@ struct mrc_qp_attrs {
  * @sq_pending: entries in the send ring have not been taken yet
  * @need_inline: a WQE waits for @inl_buf
  * @no_inline: allocating @inl_buf failed
+ * @sqd: enum mrc_sqd, with @state RTS
+ * @sqd_notify: report IB_EVENT_SQ_DRAINED
  * @fatal: report IB_EVENT_QP_FATAL and go to ERROR after unlock
  * @req: engine
  * @paths: its EVs
@@ -173,6 +185,8 @@ struct mrc_qp {
 	bool sq_pending;
 	bool need_inline;
 	bool no_inline;
+	u8 sqd;
+	bool sqd_notify;
 	bool fatal;
 	struct mrc_req req;
 	struct mrc_paths paths;
@@ -218,6 +232,9 @@ void mrc_qp_put(struct mrc_qp *qp);
  * looks at QPs until after destroy_qp.
  */
 struct mrc_qp *mrc_qp_of(struct ib_qp *ibqp);
+
+/* Asynchronous event of @qp, which has not been destroyed yet. No locks. */
+void mrc_qp_report(struct mrc_qp *qp, int event);
 
 /**
  * mrc_qp_error - move a QP to ERROR

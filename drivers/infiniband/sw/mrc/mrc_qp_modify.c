@@ -14,8 +14,13 @@
 #define MRC_QP_ACCESS	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
 			 IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC)
 
-#define MRC_QP_REFUSED	(IB_QP_ALT_PATH | IB_QP_PATH_MIG_STATE | \
-			 IB_QP_EN_SQD_ASYNC_NOTIFY | IB_QP_QKEY)
+#define MRC_QP_REFUSED	(IB_QP_ALT_PATH | IB_QP_PATH_MIG_STATE | IB_QP_QKEY)
+
+/* What SQD can change when nothing is under way any more. */
+#define MRC_QP_WHEN_DRAINED \
+	(IB_QP_PORT | IB_QP_PKEY_INDEX | IB_QP_AV | IB_QP_TIMEOUT | \
+	 IB_QP_RETRY_CNT | IB_QP_RNR_RETRY | IB_QP_MAX_QP_RD_ATOMIC | \
+	 IB_QP_MAX_DEST_RD_ATOMIC)
 
 static u64 mrc_qp_rto(const struct mrc_qp_attrs *a)
 {
@@ -261,6 +266,7 @@ static int mrc_qp_make_requester(struct mrc_qp *qp)
 		if (!ret) {
 			mrc_paths_set_rtt(&qp->paths, MRC_BASE_RTT_DEFAULT,
 					  cfg.rto);
+			mrc_req_set_drain(&qp->req, qp->sqd);
 			qp->req_mem = mem;
 			qp->swqe = swqe;
 			qp->sq_taken = qp->sq.idx;
@@ -303,21 +309,73 @@ static int mrc_qp_to_rts(struct mrc_qp *qp)
 	return ret;
 }
 
+/* RTS to SQD: what is begun goes on, the rest waits. */
+static int mrc_qp_drain(struct mrc_qp *qp, bool notify)
+{
+	spin_lock_bh(&qp->req_lock);
+	if (qp->state != IB_QPS_RTS) {	/* a packet was faster: ERROR */
+		spin_unlock_bh(&qp->req_lock);
+		return -EINVAL;
+	}
+	trace_mrc_qp_state(qp->qpn, IB_QPS_RTS, IB_QPS_SQD);
+	qp->sqd_notify = notify;
+	if (qp->req_on) {
+		WRITE_ONCE(qp->sqd, MRC_SQD_DRAINING);
+		mrc_req_set_drain(&qp->req, true);
+		mrc_req_run(qp, true);
+		return 0;
+	}
+	WRITE_ONCE(qp->sqd, MRC_SQD_DRAINED);
+	spin_unlock_bh(&qp->req_lock);
+	if (notify)
+		mrc_qp_report(qp, IB_EVENT_SQ_DRAINED);
+	return 0;
+}
+
+/* SQD to RTS: go on with what was posted meanwhile. */
+static int mrc_qp_resume(struct mrc_qp *qp)
+{
+	spin_lock_bh(&qp->req_lock);
+	if (qp->state != IB_QPS_RTS) {
+		spin_unlock_bh(&qp->req_lock);
+		return -EINVAL;
+	}
+	trace_mrc_qp_state(qp->qpn, IB_QPS_SQD, IB_QPS_RTS);
+	WRITE_ONCE(qp->sqd, MRC_SQD_OFF);
+	if (!qp->req_on) {
+		spin_unlock_bh(&qp->req_lock);
+		return 0;
+	}
+	mrc_req_set_drain(&qp->req, false);
+	qp->sq_pending = true;
+	mrc_req_run(qp, true);
+	return 0;
+}
+
 /* Attributes that a live QP can change take effect. */
 static void mrc_qp_apply_live(struct mrc_qp *qp, int mask)
 {
-	if (!(mask & IB_QP_ACCESS_FLAGS))
-		return;
-	spin_lock_bh(&qp->resp_lock);
-	if (qp->resp_on)
-		qp->resp.cfg.remote_write =
-			qp->attr.access & IB_ACCESS_REMOTE_WRITE;
-	spin_unlock_bh(&qp->resp_lock);
+	if (mask & IB_QP_ACCESS_FLAGS) {
+		spin_lock_bh(&qp->resp_lock);
+		if (qp->resp_on)
+			qp->resp.cfg.remote_write =
+				qp->attr.access & IB_ACCESS_REMOTE_WRITE;
+		spin_unlock_bh(&qp->resp_lock);
+	}
+	if (mask & (IB_QP_TIMEOUT | IB_QP_RETRY_CNT)) {
+		spin_lock_bh(&qp->req_lock);
+		if (qp->req_on && qp->state == IB_QPS_RTS)
+			mrc_req_set_retry(&qp->req, mrc_qp_rto(&qp->attr),
+					  qp->attr.retry_cnt);
+		spin_unlock_bh(&qp->req_lock);
+	}
 }
 
 static int mrc_qp_transit(struct mrc_qp *qp, enum ib_qp_state cur,
-			  enum ib_qp_state new, int mask)
+			  enum ib_qp_state new, int mask, bool notify)
 {
+	int ret = 0;
+
 	switch (new) {
 	case IB_QPS_RESET:
 		mrc_qp_reset(qp, false);
@@ -335,14 +393,18 @@ static int mrc_qp_transit(struct mrc_qp *qp, enum ib_qp_state cur,
 	case IB_QPS_RTR:
 		return mrc_qp_to_rtr(qp);
 	case IB_QPS_RTS:
-		if (cur != IB_QPS_RTS) {
-			int ret = mrc_qp_to_rts(qp);
-
+	case IB_QPS_SQD:
+		if (cur == IB_QPS_RTR) {
+			ret = mrc_qp_to_rts(qp);
 			if (ret)
 				return ret;
 		}
-		mrc_qp_apply_live(qp, mask);
-		return 0;
+		mrc_qp_apply_live(qp, cur == IB_QPS_RTR ? 0 : mask);
+		if (cur == IB_QPS_RTS && new == IB_QPS_SQD)
+			ret = mrc_qp_drain(qp, notify);
+		else if (cur == IB_QPS_SQD && new == IB_QPS_RTS)
+			ret = mrc_qp_resume(qp);
+		return ret;
 	case IB_QPS_ERR:
 		mrc_qp_error(qp, qp->conn, MRC_NO_EVENT);
 		return 0;
@@ -351,10 +413,39 @@ static int mrc_qp_transit(struct mrc_qp *qp, enum ib_qp_state cur,
 	}
 }
 
+/* The state as verbs have it. */
+static enum ib_qp_state mrc_qp_verbs_state(const struct mrc_qp *qp)
+{
+	enum ib_qp_state state = READ_ONCE(qp->state);
+
+	return state == IB_QPS_RTS && READ_ONCE(qp->sqd) ? IB_QPS_SQD : state;
+}
+
+/*
+ * Packets on their way keep the attributes that they were sent with, so most
+ * changes wait for the drain. The peer's address belongs to the connection.
+ */
+static int mrc_qp_check_sqd(const struct mrc_qp *qp,
+			    const struct ib_qp_attr *attr, int mask)
+{
+	const struct ib_global_route *grh;
+
+	if (mask & MRC_QP_WHEN_DRAINED &&
+	    READ_ONCE(qp->sqd) != MRC_SQD_DRAINED)
+		return -EINVAL;
+	if (!(mask & IB_QP_AV))
+		return 0;
+	grh = rdma_ah_read_grh(&attr->ah_attr);
+	if (memcmp(&grh->dgid, &qp->daddr, sizeof(qp->daddr)) ||
+	    memcmp(&grh->sgid_attr->gid, &qp->saddr, sizeof(qp->saddr)))
+		return -EOPNOTSUPP;
+	return 0;
+}
+
 static int mrc_modify_locked(struct mrc_qp *qp, struct ib_qp_attr *attr,
 			     int mask)
 {
-	enum ib_qp_state cur = READ_ONCE(qp->state), new;
+	enum ib_qp_state cur = mrc_qp_verbs_state(qp), new;
 	struct mrc_qp_attrs old = qp->attr;
 	int ret;
 
@@ -363,16 +454,21 @@ static int mrc_modify_locked(struct mrc_qp *qp, struct ib_qp_attr *attr,
 	new = mask & IB_QP_STATE ? attr->qp_state : cur;
 	if (!ib_modify_qp_is_ok(cur, new, IB_QPT_RC, mask))
 		return -EINVAL;
-	if (new == IB_QPS_SQD || new == IB_QPS_SQE)
-		return -EOPNOTSUPP;
 	if (new == IB_QPS_RESET || new == IB_QPS_ERR)
-		return mrc_qp_transit(qp, cur, new, mask);
+		return mrc_qp_transit(qp, cur, new, mask, false);
 
 	ret = mrc_qp_check_attr(qp, attr, mask);
 	if (ret)
 		return ret;
+	if (cur == IB_QPS_SQD) {
+		ret = mrc_qp_check_sqd(qp, attr, mask);
+		if (ret)
+			return ret;
+	}
 	mrc_qp_store_attr(qp, attr, mask);
-	ret = mrc_qp_transit(qp, cur, new, mask);
+	ret = mrc_qp_transit(qp, cur, new, mask,
+			     mask & IB_QP_EN_SQD_ASYNC_NOTIFY &&
+			     attr->en_sqd_async_notify);
 	if (ret)
 		qp->attr = old;
 	return ret;
@@ -407,8 +503,10 @@ int mrc_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	}
 	mutex_lock(&qp->mutex);
 	a = &qp->attr;
-	attr->qp_state = READ_ONCE(qp->state);
+	attr->qp_state = mrc_qp_verbs_state(qp);
 	attr->cur_qp_state = attr->qp_state;
+	attr->sq_draining = READ_ONCE(qp->sqd) == MRC_SQD_DRAINING;
+	attr->en_sqd_async_notify = qp->sqd_notify;
 	attr->path_mtu = a->path_mtu;
 	attr->path_mig_state = IB_MIG_MIGRATED;
 	attr->rq_psn = a->rq_psn;

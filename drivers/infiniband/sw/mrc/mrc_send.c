@@ -399,12 +399,17 @@ void mrc_req_run(struct mrc_qp *qp, bool sleep)
 
 	for (round = 0;; round++) {
 		bool more, take_more = false, need_inline, failed, fatal;
+		bool drained = false;
 		struct sk_buff_head list;
 		u32 conn = qp->conn;
 
 		__skb_queue_head_init(&list);
 		mrc_sq_reap(qp);
-		if (qp->sq_pending && !qp->need_inline) {
+		if (qp->sqd == MRC_SQD_DRAINING && mrc_req_drained(&qp->req)) {
+			WRITE_ONCE(qp->sqd, MRC_SQD_DRAINED);
+			drained = qp->sqd_notify;
+		}
+		if (qp->sq_pending && !qp->need_inline && !qp->sqd) {
 			take_more = mrc_sq_take(qp);
 			mrc_sq_reap(qp);
 		}
@@ -419,6 +424,8 @@ void mrc_req_run(struct mrc_qp *qp, bool sleep)
 		spin_unlock_bh(&qp->req_lock);
 
 		mrc_xmit_list(qp, &list);
+		if (drained)
+			mrc_qp_report(qp, IB_EVENT_SQ_DRAINED);
 		if (fatal || failed) {
 			mrc_qp_error(qp, conn, fatal ? IB_EVENT_QP_FATAL :
 						       MRC_NO_EVENT);

@@ -175,6 +175,32 @@ static bool mrc_req_want_ack(const struct mrc_req *req,
 	       req->cc->ops->ack_request(req->cc, inflight);
 }
 
+void mrc_req_set_drain(struct mrc_req *req, bool on)
+{
+	req->drain = on;
+}
+
+bool mrc_req_drained(const struct mrc_req *req)
+{
+	return req->wq_done == req->wq_send &&
+	       (req->wq_send == req->wq_post ||
+		!mrc_req_wqe(req, req->wq_send)->sent);
+}
+
+void mrc_req_set_retry(struct mrc_req *req, u64 rto, u8 linear_cnt)
+{
+	mrc_assert(mrc_req_drained(req));
+	req->cfg.rto = rto;
+	req->cfg.linear_cnt = linear_cnt;
+	mrc_paths_set_rtt(req->paths, req->base_rtt, rto);
+}
+
+/* Is there a work request after @n that may begin? */
+static bool mrc_req_more(const struct mrc_req *req, u32 n)
+{
+	return req->wq_post - req->wq_send > n && !req->drain;
+}
+
 /* Common end of everything that hands out a data packet. */
 static void mrc_req_count_tx(struct mrc_req *req,
 			     const struct mrc_tx_desc *desc, u64 now)
@@ -235,9 +261,9 @@ static enum mrc_tx_verdict mrc_req_emit(struct mrc_req *req, u32 psn, u32 slot,
 		return mrc_req_no_ev(req, now);
 
 	if (rtx) {
-		more = req->wq_send != req->wq_post || req->n_lost > 1;
+		more = mrc_req_more(req, 0) || req->n_lost > 1;
 	} else {
-		more = req->wq_post - req->wq_send > 1;
+		more = mrc_req_more(req, 1);
 		room = mrc_psn_diff(psn, req->cack) < (s32)req->window &&
 		       mrc_psn_diff(psn, req->tack) < MRC_TACK_RANGE;
 	}
@@ -326,6 +352,8 @@ static enum mrc_tx_verdict mrc_req_send_new(struct mrc_req *req, u64 now,
 	if (req->wq_send == req->wq_post)
 		return req->n_lost ? MRC_TX_WAIT_HOLD : MRC_TX_IDLE;
 	wqe = mrc_req_wqe(req, req->wq_send);
+	if (!wqe->sent && req->drain)
+		return req->n_lost ? MRC_TX_WAIT_HOLD : MRC_TX_IDLE;
 	imm = wqe->wr.op == MRC_WR_WRITE_IMM;
 	if (!wqe->sent && imm && req->wimm_out >= req->cfg.max_wimm)
 		return MRC_TX_WAIT_WIMM;

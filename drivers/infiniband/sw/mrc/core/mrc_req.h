@@ -186,6 +186,7 @@ struct mrc_guard {
  * @window: PSNs beyond @cack that may be sent, 128 * MPR
  * @inflight: nominal bytes out
  * @n_lost: bits set in @lost
+ * @drain: start no further work request, see mrc_req_set_drain()
  * @wimm_out: WRITE_IMMs started and not transport-acknowledged
  * @retries: retry counter, §9.4
  * @timer_at: next retransmission timer expiry, MRC_NEVER = off
@@ -222,6 +223,7 @@ struct mrc_req {
 	u32 window;
 	u64 inflight;
 	u32 n_lost;
+	bool drain;
 	u32 wimm_out;
 	u32 retries;
 	u64 timer_at;
@@ -362,6 +364,19 @@ void mrc_req_on_nack(struct mrc_req *req, const struct mrc_hdr *h, u8 port,
 		     u64 now);
 void mrc_req_on_ack(struct mrc_req *req, const struct mrc_hdr *h, u8 port,
 		    u64 now);
+
+/*
+ * Send queue drain (IB spec, SQD): while @on, work requests that are begun go
+ * on to their end and no other one begins. drained: nothing begun is left.
+ */
+void mrc_req_set_drain(struct mrc_req *req, bool on);
+bool mrc_req_drained(const struct mrc_req *req);
+
+/*
+ * Other retransmission attributes, ranges as in struct mrc_req_cfg; only with
+ * nothing outstanding, which mrc_req_drained() tells.
+ */
+void mrc_req_set_retry(struct mrc_req *req, u64 rto, u8 linear_cnt);
 
 /* Absolute time at which mrc_req_on_deadline() wants to be called. */
 u64 mrc_req_deadline(const struct mrc_req *req);
