@@ -530,6 +530,7 @@ const ErrorTest error_tests[] = {
 	{"modify-masks", test_modify_masks},
 	{"objects", test_objects},
 	{"flush", test_flush},
+	{"sq-drain", test_sq_drain},
 };
 } // namespace
 

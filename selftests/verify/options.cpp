@@ -62,7 +62,7 @@ Other tests than traffic:
   --churn N                N times create, connect, transfer, destroy
   --error-test NAME        bad-rkey, oob, no-permission, no-recv, late-recv,
                            bad-opcode, bad-lkey, sq-overflow, modify-masks,
-                           objects, flush, all
+                           objects, flush, sq-drain, all
   --hostile                scribble on the own rings for --duration (5)
 Exit status: 0 verified, 1 failed, 2 usage, 77 not applicable here.
 )";

@@ -20,6 +20,7 @@ struct Session {
 void run_error_tests(Session &s);
 void test_modify_masks(Session &s);
 void test_objects(Session &s);
+void test_sq_drain(Session &s);
 void test_peer_gone(Session &s);
 void test_blackhole(Session &s);
 Totals test_churn(Session &s);
