@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstring>
 #include <poll.h>
+#include <string>
 
 #include "common.h"
 #include "pair.h"
@@ -181,10 +182,10 @@ void expect_wcs(const std::vector<Wc> &w, uint64_t first, ibv_wc_status status,
 {
 	for (size_t i = 0; i < w.size(); i++)
 		if (w[i].wr_id != first + i || w[i].status != status)
-			fail("%s: completion %llu (%s) instead of %llu (%s)",
-			     what, static_cast<unsigned long long>(w[i].wr_id),
+			fail("%s: completion %s (%s) instead of %s (%s)", what,
+			     std::to_string(w[i].wr_id).c_str(),
 			     ibv_wc_status_str(w[i].status),
-			     static_cast<unsigned long long>(first + i),
+			     std::to_string(first + i).c_str(),
 			     ibv_wc_status_str(status));
 }
 
@@ -389,7 +390,7 @@ void drain_busy(Session &s, Pair &p, std::vector<Placed> &placed)
 }
 
 /* From SQD with work requests waiting to ERR and to RESET. */
-void leave_sqd(Session &s, Pair &p, std::vector<Placed> placed)
+void leave_sqd(Session &s, Pair &p, const std::vector<Placed> &placed)
 {
 	constexpr uint64_t waiting = 6;
 	Qp &qp = p.qp();
