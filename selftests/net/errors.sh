@@ -75,6 +75,8 @@ subtest "out of bounds: REM_ACCESS_ERR, memory untouched" \
 	error_test oob resp_access_error
 subtest "MR without REMOTE_WRITE: REM_ACCESS_ERR, memory untouched" \
 	error_test no-permission resp_access_error
+subtest "QP without REMOTE_WRITE: REM_INV_REQ_ERR, memory untouched" \
+	error_test qp-access resp_invalid_request
 subtest "no receive for an immediate: REM_INV_REQ_ERR" \
 	error_test no-recv resp_no_receive
 subtest "unsupported opcodes are refused at post" local_error_test bad-opcode

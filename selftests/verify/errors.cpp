@@ -232,6 +232,39 @@ void test_no_permission(Session &s)
 			 {}});
 }
 
+/* The QP itself loses the permission, on its way to RTS or in it. */
+void test_qp_access(Session &s)
+{
+	for (bool live : {false, true}) {
+		PairConfig pc;
+
+		if (!s.client && !live)
+			pc.rts_access = 0;
+		Pair p(s.dev, s.oob, s.t, s.client, pc);
+
+		if (!s.client && live)
+			p.qp().to_rts_again(0);
+		s.oob.barrier(15);
+		if (s.client) {
+			ibv_send_wr *bad;
+			ibv_sge sge;
+			ibv_send_wr wr = p.write(1, sge);
+			int ret = ibv_post_send(p.qp().get(), &wr, &bad);
+
+			if (ret)
+				fail("ibv_post_send: %s", std::strerror(ret));
+			expect_wc(p.wait(p.send_cq(), 1)[0], 1,
+				  IBV_WC_REM_INV_REQ_ERR,
+				  live ? "permission taken in RTS"
+				       : "permission taken at RTS");
+			expect_flushed(s, p, pc.client_recvs);
+		}
+		p.settle({placed_at(1, false)});
+		drain_async(s.dev);
+		s.oob.barrier(12);
+	}
+}
+
 void test_bad_lkey(Session &s)
 {
 	constexpr auto st = IBV_WC_LOC_PROT_ERR;
@@ -522,6 +555,7 @@ const ErrorTest error_tests[] = {
 	{"bad-rkey", test_bad_rkey},
 	{"oob", test_oob},
 	{"no-permission", test_no_permission},
+	{"qp-access", test_qp_access},
 	{"no-recv", [](Session &s) { test_no_recv(s, false); }},
 	{"late-recv", [](Session &s) { test_no_recv(s, true); }},
 	{"bad-opcode", test_bad_opcode},

@@ -60,9 +60,9 @@ Other tests than traffic:
                            the line BLACKHOLE-READY
   --expect-min-ms N, --expect-max-ms N
   --churn N                N times create, connect, transfer, destroy
-  --error-test NAME        bad-rkey, oob, no-permission, no-recv, late-recv,
-                           bad-opcode, bad-lkey, sq-overflow, modify-masks,
-                           objects, flush, sq-drain, all
+  --error-test NAME        bad-rkey, oob, no-permission, qp-access, no-recv,
+                           late-recv, bad-opcode, bad-lkey, sq-overflow,
+                           modify-masks, objects, flush, sq-drain, all
   --hostile                scribble on the own rings for --duration (5)
 Exit status: 0 verified, 1 failed, 2 usage, 77 not applicable here.
 )";

@@ -75,7 +75,7 @@ void Pair::connect()
 	     i++)
 		post_recv(i);
 	qp_->to_rtr(peer_.qp, t_);
-	qp_->to_rts(t_);
+	qp_->to_rts(t_, c_.rts_access);
 	oob_.barrier(10);
 }
 

@@ -19,6 +19,7 @@ constexpr uint64_t part_size = 65536;
 struct PairConfig {
 	unsigned max_send = 64;
 	unsigned client_recvs = 3; /* posted before connecting */
+	int rts_access = -1;	   /* see Qp::to_rts() */
 	unsigned server_recvs = 8;
 	unsigned inline_size = 0;
 };

@@ -452,12 +452,25 @@ void Qp::to_rtr(const QpAddress &peer, const TestOptions &t)
 	modify(a, mask, "RTR");
 }
 
-void Qp::to_rts(const TestOptions &t)
+void Qp::to_rts(const TestOptions &t, int access)
 {
 	int mask;
 	ibv_qp_attr a = rts_attr(t, mask);
 
+	if (access >= 0) {
+		a.qp_access_flags = static_cast<unsigned>(access);
+		mask |= IBV_QP_ACCESS_FLAGS;
+	}
 	modify(a, mask, "RTS");
+}
+
+void Qp::to_rts_again(int access)
+{
+	ibv_qp_attr a{};
+
+	a.qp_state = IBV_QPS_RTS;
+	a.qp_access_flags = static_cast<unsigned>(access);
+	modify(a, IBV_QP_STATE | IBV_QP_ACCESS_FLAGS, "RTS, access flags");
 }
 
 void Qp::to_error()

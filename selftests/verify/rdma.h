@@ -163,7 +163,10 @@ public:
 	void to_init(int access = IBV_ACCESS_REMOTE_WRITE |
 				  IBV_ACCESS_LOCAL_WRITE);
 	void to_rtr(const QpAddress &peer, const TestOptions &t);
-	void to_rts(const TestOptions &t);
+	/* @access: flags that the QP has from RTS on, -1 = those of INIT */
+	void to_rts(const TestOptions &t, int access = -1);
+	/* RTS to RTS with other access flags */
+	void to_rts_again(int access);
 	void to_error();
 	void to_reset();
 	ibv_qp_state query_state() const;

@@ -156,6 +156,8 @@ static void mrc_qp_store_attr(struct mrc_qp *qp, const struct ib_qp_attr *attr,
 		a->hop_limit = grh->hop_limit;
 		a->traffic_class = grh->traffic_class;
 		a->sl = rdma_ah_get_sl(&attr->ah_attr);
+		if (qp->state == IB_QPS_RTS)	/* SQD: they are the same */
+			return;
 		memcpy(&qp->daddr, &grh->dgid, sizeof(qp->daddr));
 		memcpy(&qp->saddr, &grh->sgid_attr->gid, sizeof(qp->saddr));
 		qp->ipv6 = !ipv6_addr_v4mapped(&qp->daddr);
@@ -399,7 +401,7 @@ static int mrc_qp_transit(struct mrc_qp *qp, enum ib_qp_state cur,
 			if (ret)
 				return ret;
 		}
-		mrc_qp_apply_live(qp, cur == IB_QPS_RTR ? 0 : mask);
+		mrc_qp_apply_live(qp, mask);
 		if (cur == IB_QPS_RTS && new == IB_QPS_SQD)
 			ret = mrc_qp_drain(qp, notify);
 		else if (cur == IB_QPS_SQD && new == IB_QPS_RTS)
@@ -437,7 +439,8 @@ static int mrc_qp_check_sqd(const struct mrc_qp *qp,
 		return 0;
 	grh = rdma_ah_read_grh(&attr->ah_attr);
 	if (memcmp(&grh->dgid, &qp->daddr, sizeof(qp->daddr)) ||
-	    memcmp(&grh->sgid_attr->gid, &qp->saddr, sizeof(qp->saddr)))
+	    memcmp(&grh->sgid_attr->gid, &qp->saddr, sizeof(qp->saddr)) ||
+	    (qp->only_port && grh->sgid_attr->port_num != qp->only_port))
 		return -EOPNOTSUPP;
 	return 0;
 }
