@@ -681,3 +681,37 @@ TEST(Drain, OtherRetryAttributesThen)
 	ASSERT_EQ(r.send().size(), 1u);
 	EXPECT_EQ(r.req.timer_at, r.now + 20 * kMs);
 }
+
+// A work request that found no EV is not begun: it costs no retries while the
+// queue is drained, and nothing does once retries are set anew.
+TEST(Drain, WaitingForAnEvCostsNothing)
+{
+	for (bool again : {false, true}) {
+		Requester r;
+		r.init();
+		const u32 ports = r.paths.ports_up;
+		mrc_req_set_ports(&r.req, 0, r.now);
+		r.write(256);
+		EXPECT_TRUE(r.send().empty());
+		EXPECT_NE(r.req.timer_at, MRC_NEVER);
+		mrc_req_set_drain(&r.req, true);
+		EXPECT_TRUE(r.send().empty());
+		EXPECT_TRUE(mrc_req_drained(&r.req));
+		if (again) {
+			mrc_req_set_retry(&r.req, 0, 0);
+			EXPECT_EQ(r.req.timer_at, MRC_NEVER);
+		}
+		for (int i = 0; i < 40 && mrc_req_deadline(&r.req) != MRC_NEVER;
+		     i++) {
+			r.now = std::max(r.now, mrc_req_deadline(&r.req));
+			r.deadline();
+			r.send();
+		}
+		EXPECT_EQ(r.req.state, MRC_REQ_READY);
+		EXPECT_EQ(r.req.retries, 0u);
+		EXPECT_EQ(r.req.timer_at, MRC_NEVER);
+		mrc_req_set_ports(&r.req, ports, r.now);
+		mrc_req_set_drain(&r.req, false);
+		EXPECT_EQ(r.send().size(), 1u);
+	}
+}

@@ -233,7 +233,7 @@ void mrc_qp_put(struct mrc_qp *qp);
  */
 struct mrc_qp *mrc_qp_of(struct ib_qp *ibqp);
 
-/* Asynchronous event of @qp, which has not been destroyed yet. No locks. */
+/* Asynchronous event of @qp, not destroyed yet. No lock but the mutex. */
 void mrc_qp_report(struct mrc_qp *qp, int event);
 
 /**

@@ -405,7 +405,9 @@ void mrc_req_run(struct mrc_qp *qp, bool sleep)
 
 		__skb_queue_head_init(&list);
 		mrc_sq_reap(qp);
-		if (qp->sqd == MRC_SQD_DRAINING && mrc_req_drained(&qp->req)) {
+		failed = qp->fatal || qp->req.state == MRC_REQ_ERROR;
+		if (qp->sqd == MRC_SQD_DRAINING && !failed &&
+		    mrc_req_drained(&qp->req)) {
 			WRITE_ONCE(qp->sqd, MRC_SQD_DRAINED);
 			drained = qp->sqd_notify;
 		}

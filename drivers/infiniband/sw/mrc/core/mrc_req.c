@@ -192,6 +192,10 @@ void mrc_req_set_retry(struct mrc_req *req, u64 rto, u8 linear_cnt)
 	mrc_assert(mrc_req_drained(req));
 	req->cfg.rto = rto;
 	req->cfg.linear_cnt = linear_cnt;
+	req->retries = 0;
+	req->charged_at = 0;
+	req->no_ev_at = 0;
+	req->timer_at = MRC_NEVER;
 	mrc_paths_set_rtt(req->paths, req->base_rtt, rto);
 }
 
@@ -523,6 +527,9 @@ enum mrc_tx_verdict mrc_req_next(struct mrc_req *req, u64 now,
 {
 	enum mrc_tx_verdict v = mrc_req_choose(req, now, desc);
 
+	/* What waited for an EV was acknowledged or may not begin any more. */
+	if (v == MRC_TX_IDLE)
+		req->no_ev_at = 0;
 	if (v != req->verdict) {
 		struct mrc_counters *ctr = req->cfg.ctr;
 
