@@ -6,6 +6,7 @@
 #include "mrc_cc.h"
 #include "mrc_req.h"
 
+/* Also for another window while the QP runs. */
 static void none_init(struct mrc_cc *cc, const struct mrc_cc_cfg *cfg)
 {
 	cc->cwnd = cfg->window ? cfg->window : MRC_CC_FIXED_WINDOW;
@@ -44,6 +45,10 @@ static bool none_ack_request(const struct mrc_cc *cc, u64 inflight)
 	       cc->cwnd - inflight < cc->mtu;
 }
 
+static void none_on_late(struct mrc_cc *cc, u32 size)
+{
+}
+
 const struct mrc_cc_ops mrc_cc_none = {
 	.name = "none",
 	.init = none_init,
@@ -53,10 +58,13 @@ const struct mrc_cc_ops mrc_cc_none = {
 	.on_loss = none_on_loss,
 	.on_nack = none_on_nack,
 	.ack_request = none_ack_request,
+	.on_late = none_on_late,
+	.reconfigure = none_init,
 };
 
 static const struct mrc_cc_ops *const mrc_cc_all[] = {
 	&mrc_cc_none,
+	&mrc_cc_nscc,
 };
 
 const struct mrc_cc_ops *mrc_cc_find(const char *name)
@@ -79,5 +87,12 @@ void mrc_cc_init(struct mrc_cc *cc, const struct mrc_cc_ops *ops,
 	cc->ops = ops ? ops : &mrc_cc_none;
 	cc->mtu = cfg->mtu;
 	cc->sack_threshold = MRC_SACK_THRESHOLD;
+	cc->max_pkts = cfg->max_pkts;
 	cc->ops->init(cc, cfg);
+}
+
+void mrc_cc_reconfigure(struct mrc_cc *cc, const struct mrc_cc_cfg *cfg)
+{
+	cc->max_pkts = cfg->max_pkts;
+	cc->ops->reconfigure(cc, cfg);
 }

@@ -20,6 +20,12 @@
 
 #define MRC_CC_NONE_RTT		(~0ull)
 
+/* As struct mrc_cc_ack.out: not a SACK, only @freed means something. */
+#define MRC_CC_NO_SACK		(~0ull)
+
+/* The name that libMRC programs know NSCC by. */
+#define MRC_CC_NSCC_NAME	"uet-1.0-nscc"
+
 struct mrc_cc;
 
 /*
@@ -29,21 +35,61 @@ struct mrc_cc;
 #define MRC_CC_WINDOW_PKTS(psns)	((psns) / 3)
 
 /**
+ * struct mrc_nscc_cfg - parameters of NSCC, MRC 1.0 §13.3; 0 = derived from the
+ *	line rate, the base RTT and the packet size as that section says
+ * @disable_qa: no quick adapt
+ * @qa_gate: shift, 0..31
+ * @adjust_bytes_threshold: bytes
+ * @adjust_period_threshold: ns
+ * @base_rtt: ns
+ * @eta: bytes
+ * @fi: bytes
+ * @fi_scale: ratio, Q16
+ * @gamma: ratio, Q16, at most 1
+ * @max_md_jump: ratio, Q16, at most 1
+ * @max_cwnd: bytes
+ * @qa_threshold: ns
+ * @target_delay: ns
+ */
+struct mrc_nscc_cfg {
+	bool disable_qa;
+	u8 qa_gate;
+	u32 adjust_bytes_threshold;
+	u32 adjust_period_threshold;
+	u32 base_rtt;
+	u32 eta;
+	u32 fi;
+	u32 fi_scale;
+	u32 gamma;
+	u32 max_md_jump;
+	u32 max_cwnd;
+	u32 qa_threshold;
+	u32 target_delay;
+};
+
+/**
  * struct mrc_cc_cfg - what every algorithm is told at QP creation
  * @window: initial (and for "none" fixed) window in bytes of nominal size;
  *	0 = MRC_CC_FIXED_WINDOW; never below one @mtu
  * @mtu: nominal size of a full packet, bytes
- * @max_pkts: the window is no more than so many full packets, 0 = no bound; see
+ * @max_pkts: the window is no more than so many full packets, and no more than so
+ *	many packets of any size are in flight; 0 = no bound; see
  *	MRC_CC_WINDOW_PKTS()
  * @base_rtt: nanoseconds
+ * @line_rate: bytes per second that the QP's ports carry together, 0 = unknown
+ * @now: ns
  * @trim_nack: the peer answers trimmed packets with NACKs
+ * @nscc: parameters for NSCC, NULL = all derived
  */
 struct mrc_cc_cfg {
 	u32 window;
 	u32 mtu;
 	u32 max_pkts;
 	u64 base_rtt;
+	u64 line_rate;
+	u64 now;
 	bool trim_nack;
+	const struct mrc_nscc_cfg *nscc;
 };
 
 /**
@@ -54,6 +100,10 @@ struct mrc_cc_cfg {
  * @rtt: ns, or MRC_CC_NONE_RTT
  * @pen: rcv_cwnd_pen
  * @restore: restore_cwnd
+ * @out: nominal bytes in flight by the requester's records, after this SACK;
+ *	MRC_CC_NO_SACK for a transport ACK, which says nothing but what arrived
+ * @waiting: nominal bytes, at most, of packets taken for lost that wait to be
+ *	sent again
  * @now: ns
  */
 struct mrc_cc_ack {
@@ -63,6 +113,8 @@ struct mrc_cc_ack {
 	u64 rtt;
 	u8 pen;
 	bool restore;
+	u64 out;
+	u64 waiting;
 	u64 now;
 };
 
@@ -75,8 +127,13 @@ struct mrc_cc_ack {
  * @on_ack: a SACK was consumed
  * @on_loss: a transmission is taken for lost (inferred, probe or timeout)
  * @on_nack: a transmission was refused; @reason is enum mrc_nack_reason
- * @ack_request: should the packet that brings the window to @inflight ask for
- *	an immediate SACK (MRC 1.0 §6.1)?
+ * @ack_request: should the packet that brought the window to @inflight, and that
+ *	@on_send has seen, ask for an immediate SACK (MRC 1.0 §6.1)?
+ * @on_late: a packet taken for lost is known received and was not sent again
+ * @reconfigure: other parameters for a QP that is running; @cfg->mtu is as
+ *	before, @cfg->window may be ignored
+ *
+ * An algorithm has all of them.
  */
 struct mrc_cc_ops {
 	const char *name;
@@ -88,14 +145,18 @@ struct mrc_cc_ops {
 	void (*on_nack)(struct mrc_cc *cc, u32 size, u8 reason, u64 rtt,
 			u64 now);
 	bool (*ack_request)(const struct mrc_cc *cc, u64 inflight);
+	void (*on_late)(struct mrc_cc *cc, u32 size);
+	void (*reconfigure)(struct mrc_cc *cc, const struct mrc_cc_cfg *cfg);
 };
 
 /**
  * struct mrc_cc - per-QP state
  * @ops: algorithm
- * @cwnd: current window, bytes of nominal size
+ * @cwnd: current window, bytes of nominal size, at least @mtu
  * @mtu: nominal size of a full packet
  * @sack_threshold: responder's SACK byte threshold, for @ops->ack_request
+ * @max_pkts: packets in flight, of whatever size, 0 = no bound; the requester
+ *	lowers it where the window of PSNs is smaller
  * @priv: the algorithm's own state
  */
 struct mrc_cc {
@@ -103,16 +164,61 @@ struct mrc_cc {
 	u32 cwnd;
 	u32 mtu;
 	u32 sack_threshold;
-	u64 priv[16];
+	u32 max_pkts;
+	u64 priv[20];
 };
 
 /* The algorithm called @name, NULL if there is none. */
 const struct mrc_cc_ops *mrc_cc_find(const char *name);
 
 extern const struct mrc_cc_ops mrc_cc_none;
+extern const struct mrc_cc_ops mrc_cc_nscc;
 
 /* Initialise @cc for @ops (NULL = "none"). */
 void mrc_cc_init(struct mrc_cc *cc, const struct mrc_cc_ops *ops,
 		 const struct mrc_cc_cfg *cfg);
+
+/*
+ * Other parameters for a running QP, as @ops->reconfigure; a controller may
+ * modify profiles that are ONLINE.
+ */
+void mrc_cc_reconfigure(struct mrc_cc *cc, const struct mrc_cc_cfg *cfg);
+
+/**
+ * mrc_nscc_resolve - parameters as they take effect, MRC 1.0 §13.3
+ * @cfg: @cfg->nscc may be NULL
+ * @out: without zeros (but for @disable_qa), each within its range
+ *
+ * An unknown line rate counts as MRC_NSCC_RATE_DEFAULT. Shares that rounding
+ * would make zero are kept from it by a (BDP / 150000 bytes) being 1/16 at
+ * least.
+ */
+void mrc_nscc_resolve(const struct mrc_cc_cfg *cfg, struct mrc_nscc_cfg *out);
+
+/* Bytes per second: 10 Gbit/s. */
+#define MRC_NSCC_RATE_DEFAULT	1250000000ull
+/* As @qa_threshold: quick adapt does not look at the delay. */
+#define MRC_NSCC_QA_OFF		0xFFFFFFFFu
+
+/**
+ * struct mrc_nscc_info - what NSCC of a QP has come to
+ * @cfg: parameters in effect
+ * @cwnd: bytes
+ * @max_cwnd: bytes; less than @cfg.max_cwnd once a smaller RTT was measured
+ * @inflight: bytes, by the responder's count; may be below zero
+ * @base_rtt: ns
+ * @avg_delay: ns
+ */
+struct mrc_nscc_info {
+	struct mrc_nscc_cfg cfg;
+	u32 cwnd;
+	u32 max_cwnd;
+	s64 inflight;
+	u32 base_rtt;
+	u32 avg_delay;
+};
+
+/* False if @cc runs another algorithm. */
+bool mrc_nscc_query(const struct mrc_cc *cc, struct mrc_nscc_info *info);
 
 #endif /* MRC_CC_H */
