@@ -18,6 +18,9 @@ namespace mrc_test
 constexpr std::uint8_t G = MRC_EV_GOOD, D = MRC_EV_DENIED, S = MRC_EV_SKIP,
 		       B = MRC_EV_ASSUMED_BAD;
 
+// Times are multiples of the engine's unit where it matters.
+constexpr std::uint64_t kUnit = 1024, kMs = 1000 * kUnit;
+
 inline mrc_paths_cfg paths_cfg(unsigned n_evs, unsigned n_ports)
 {
 	mrc_paths_cfg cfg{};
@@ -25,7 +28,7 @@ inline mrc_paths_cfg paths_cfg(unsigned n_evs, unsigned n_ports)
 	cfg.n_evs = static_cast<std::uint16_t>(n_evs);
 	cfg.n_ports = static_cast<std::uint8_t>(n_ports);
 	cfg.ipv6 = true;
-	cfg.rto = 4000000;
+	cfg.rto = 4 * kMs;
 	cfg.base_rtt = 100000;
 	cfg.seed = 0x5EED;
 	return cfg;
@@ -69,7 +72,7 @@ struct Paths {
 			mrc_paths_verdict(&p, i, MRC_EVV_CE, now);
 		if (state == MRC_EV_ASSUMED_BAD)
 			mrc_paths_verdict(&p, i, MRC_EVV_TIMEOUT, now);
-		ASSERT_EQ(p.ev[i].state, state);
+		ASSERT_EQ(mrc_paths_state(&p, i), state);
 		p.ev[i].drops = 0;
 	}
 
@@ -104,10 +107,56 @@ struct Paths {
 
 	unsigned count(std::uint8_t state) const
 	{
-		return static_cast<unsigned>(
-			std::count_if(p.ev, p.ev + p.n, [&](const mrc_ev &ev) {
-				return ev.state == state;
-			}));
+		unsigned n = 0;
+
+		for (unsigned i = 0; i < p.n; i++)
+			n += this->state(i) == state;
+		return n;
+	}
+
+	unsigned state(unsigned i) const
+	{
+		return mrc_paths_state(&p, static_cast<std::uint16_t>(i));
+	}
+
+	unsigned port(unsigned i) const
+	{
+		return mrc_paths_port(&p, static_cast<std::uint16_t>(i));
+	}
+
+	// What is known of a bad EV's probes.
+	bool probe_out(unsigned i) const
+	{
+		return state(i) == MRC_EV_ASSUMED_BAD &&
+		       p.ev[i].sub & MRC_EV_PROBE_OUT;
+	}
+
+	bool probe_one(unsigned i) const
+	{
+		return state(i) == MRC_EV_ASSUMED_BAD &&
+		       p.ev[i].sub & MRC_EV_PROBE_ONE;
+	}
+
+	// The engine's clock of a bad EV, near the newest time it saw.
+	std::uint64_t probe_at(unsigned i) const
+	{
+		std::uint64_t unit = p.now / kUnit;
+		auto ahead = static_cast<std::int32_t>(
+			p.at[i] - static_cast<std::uint32_t>(unit));
+
+		if (p.ev[i].sub & MRC_EV_PROBE_NOW)
+			return 1;
+		return (unit + static_cast<std::uint64_t>(
+				       static_cast<std::int64_t>(ahead))) *
+		       kUnit;
+	}
+
+	// @n packets out on EV @i, which is not ASSUMED_BAD.
+	void send_on(int i, unsigned n)
+	{
+		ASSERT_NE(state(static_cast<unsigned>(i)), MRC_EV_ASSUMED_BAD);
+		while (n--)
+			mrc_paths_probe_sent(&p, i, 0, 0);
 	}
 
 	// As a controller sees a state.
@@ -126,37 +175,35 @@ struct Paths {
 	// Counts, maps, order and probe time against the states themselves.
 	void check() const
 	{
-		std::vector<unsigned> usable(p.n_ports + 1u);
+		std::vector<unsigned> usable(MRC_MAX_PORTS + 1u);
 		std::uint64_t next = ~0ull;
 
 		EXPECT_EQ(p.bad, count(MRC_EV_ASSUMED_BAD));
 		EXPECT_EQ(p.denied, count(MRC_EV_DENIED));
 		for (unsigned i = 0; i < p.n; i++) {
-			const mrc_ev &ev = p.ev[i];
-			unsigned pos = p.pos[i];
-			const mrc_ev_walk &w = p.walk[ev.port];
+			unsigned pos = p.pos[i], state = this->state(i);
+			const mrc_ev_walk &w = p.walk[port(i)];
 
 			ASSERT_LT(pos, p.n);
 			EXPECT_EQ(p.order[pos], i);
 			EXPECT_GE(pos, w.first);
 			EXPECT_LT(pos, w.first + w.n);
-			EXPECT_EQ(bit(p.good_map, pos),
-				  ev.state == MRC_EV_GOOD);
-			EXPECT_EQ(bit(p.skip_map, pos),
-				  ev.state == MRC_EV_SKIP);
+			EXPECT_EQ(bit(p.good_map, pos), state == MRC_EV_GOOD);
+			EXPECT_EQ(bit(p.skip_map, pos), state == MRC_EV_SKIP);
 			EXPECT_EQ(bit(p.bad_map, pos),
-				  ev.state == MRC_EV_ASSUMED_BAD);
-			usable[ev.port] += ev.state == MRC_EV_GOOD ||
-					   ev.state == MRC_EV_SKIP;
-			if (ev.state != MRC_EV_ASSUMED_BAD) {
-				EXPECT_FALSE(ev.probe_out);
+				  state == MRC_EV_ASSUMED_BAD);
+			usable[port(i)] +=
+				state == MRC_EV_GOOD || state == MRC_EV_SKIP;
+			if (state != MRC_EV_ASSUMED_BAD) {
+				EXPECT_LE(p.ev[i].sub, MRC_EV_SINCE_NEVER);
 				continue;
 			}
-			if (ev.probe_out || mrc_paths_port_ok(&p, ev.port))
-				next = std::min<std::uint64_t>(next,
-							       ev.probe_at);
+			if (probe_out(i) ||
+			    mrc_paths_port_ok(
+				    &p, static_cast<std::uint8_t>(port(i))))
+				next = std::min(next, probe_at(i));
 		}
-		for (unsigned k = 1; k <= p.n_ports; k++)
+		for (unsigned k = 0; k <= MRC_MAX_PORTS; k++)
 			EXPECT_EQ(p.walk[k].usable, usable[k]);
 		EXPECT_EQ(mrc_paths_next_probe(&p), next);
 	}

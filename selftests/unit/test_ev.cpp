@@ -55,7 +55,7 @@ TEST(EvSet, SizesAndPorts)
 				ASSERT_EQ(p->n,
 					  up <= MRC_EV_MAX ? up : up - ports);
 				for (int i = 0; i < p->n; i++) {
-					const mrc_ev &ev = p->ev[i];
+					const EvView ev(p.p, i);
 					auto sport = ev.entropy & 0xFFFF;
 
 					seen.insert(ev.entropy);
@@ -85,14 +85,14 @@ TEST(EvSet, FindByEntropy)
 
 	cfg.ipv6 = false;
 	Paths v4(cfg);
-	std::uint32_t e = v4->ev[5].entropy;
+	std::uint32_t e = mrc_paths_entropy(&v4.p, 5);
 	EXPECT_EQ(mrc_paths_find(&v4.p, e), 5);
 	// The upper half does not exist on IPv4.
 	EXPECT_EQ(mrc_paths_find(&v4.p, e | 0xABCD0000), 5);
 
 	cfg.ipv6 = true;
 	Paths v6(cfg);
-	e = v6->ev[5].entropy;
+	e = mrc_paths_entropy(&v6.p, 5);
 	EXPECT_EQ(mrc_paths_find(&v6.p, e), 5);
 	EXPECT_EQ(mrc_paths_find(&v6.p, e ^ 0x00010000), -1);
 	EXPECT_EQ(mrc_paths_find(&v6.p, e & 0xFFFF), -1);
@@ -108,7 +108,7 @@ TEST(EvSet, FindNothing)
 		cfg.ipv6 = ipv6;
 		Paths p(cfg);
 		for (int i = 0; i < p->n; i++)
-			have.insert(p->ev[i].entropy);
+			have.insert(mrc_paths_entropy(&p.p, i));
 		for (std::uint32_t e = 0; e < 0x10000; e++) {
 			int i = mrc_paths_find(&p.p, e);
 
@@ -128,8 +128,10 @@ TEST(EvSet, SeedDecidesEverything)
 	int same = 0;
 
 	for (int i = 0; i < 64; i++) {
-		EXPECT_EQ(a->ev[i].entropy, b->ev[i].entropy);
-		same += a->ev[i].entropy == c->ev[i].entropy;
+		EXPECT_EQ(mrc_paths_entropy(&a.p, i),
+			  mrc_paths_entropy(&b.p, i));
+		same += mrc_paths_entropy(&a.p, i) ==
+			mrc_paths_entropy(&c.p, i);
 	}
 	EXPECT_LT(same, 4);
 	for (int i = 0; i < 1000; i++)
@@ -168,7 +170,7 @@ void check_row(const Row &row, bool trim_nack)
 		SCOPED_TRACE(::testing::Message()
 			     << "verdict " << row.verdict << " from "
 			     << int{from} << " trim " << trim_nack);
-		EXPECT_EQ(p->ev[9].state, to);
+		EXPECT_EQ(mrc_paths_state(&p.p, 9), to);
 		p.check();
 
 		bool reported = p.seen(from) != p.seen(to);
@@ -185,7 +187,7 @@ void check_row(const Row &row, bool trim_nack)
 		EXPECT_EQ(p.total(MRC_CTR_EV_GOOD),
 			  from == B && (to == G || to == S));
 		// All on the port of the EV.
-		EXPECT_EQ(p.on_port(p->ev[9].port), p.everything());
+		EXPECT_EQ(p.on_port(mrc_paths_port(&p.p, 9)), p.everything());
 	}
 }
 
@@ -209,8 +211,8 @@ TEST(EvState, UnknownInputsAreIgnored)
 	mrc_paths_verdict(&p.p, 65536, MRC_EVV_TIMEOUT, 1);
 	mrc_paths_verdict(&p.p, 3, MRC_EVV_MAX, 1);
 	for (int i = 0; i < 64; i++) {
-		EXPECT_EQ(p->ev[i].state, G);
-		EXPECT_EQ(p->ev[i].drops, 0u);
+		EXPECT_EQ(mrc_paths_state(&p.p, i), G);
+		EXPECT_EQ(mrc_paths_drops(&p.p, i), 0u);
 	}
 	EXPECT_EQ(p.everything(), 0u);
 }
@@ -223,29 +225,32 @@ TEST(EvState, CallbackMayBeAbsent)
 	p->cfg.on_state = nullptr;
 	p->cfg.ctr = nullptr;
 	mrc_paths_verdict(&p.p, 0, MRC_EVV_DENY, 1);
-	EXPECT_EQ(p->ev[0].state, D);
+	EXPECT_EQ(mrc_paths_state(&p.p, 0), D);
 }
 
 // OP-41: without trim NACKs a second loss within 4 base RTTs condemns.
 TEST(EvState, LossPairs)
 {
-	const std::uint64_t rtt = 10000;
+	const std::uint64_t rtt = 10 * kUnit;
 
-	for (std::uint64_t gap : {0ul, 1ul, 4 * rtt, 4 * rtt + 1, 40 * rtt}) {
+	for (std::uint64_t gap :
+	     {0ul, 1ul, 4 * rtt, 4 * rtt + kUnit, 40 * rtt}) {
 		for (bool skip_between : {false, true}) {
 			mrc_paths_cfg cfg = paths_cfg(64, 4);
 
 			cfg.trim_nack = false;
 			cfg.base_rtt = rtt;
 			Paths p(cfg);
-			mrc_paths_verdict(&p.p, 0, MRC_EVV_LOSS, 5000);
-			EXPECT_EQ(p->ev[0].state, S);
-			p->ev[0].tx += 100;
+			mrc_paths_verdict(&p.p, 0, MRC_EVV_LOSS, 5 * kUnit);
+			EXPECT_EQ(mrc_paths_state(&p.p, 0), S);
+			p.send_on(0, 100);
 			// The walk may or may not have passed it meanwhile.
-			if (!skip_between)
-				p.force(0, G, 5000);
-			mrc_paths_verdict(&p.p, 0, MRC_EVV_LOSS, 5000 + gap);
-			EXPECT_EQ(p->ev[0].state, gap <= 4 * rtt ? B : S)
+			while (!skip_between && p.state(0) == S)
+				mrc_paths_pick(&p.p, 5 * kUnit);
+			mrc_paths_verdict(&p.p, 0, MRC_EVV_LOSS,
+					  5 * kUnit + gap);
+			EXPECT_EQ(mrc_paths_state(&p.p, 0),
+				  gap <= 4 * rtt ? B : S)
 				<< gap;
 			p.check();
 		}
@@ -259,33 +264,35 @@ TEST(EvState, LossPairsCountFromTheNewest)
 	mrc_paths_cfg cfg = paths_cfg(64, 4);
 
 	cfg.trim_nack = false;
-	cfg.base_rtt = 100;
+	cfg.base_rtt = 100 * kUnit;
 	Paths p(cfg);
-	for (std::uint64_t t = 1; t < 100000; t += 401) {
+	std::uint64_t t;
+	for (t = kUnit; t < 100 * kMs; t += 401 * kUnit) {
 		mrc_paths_verdict(&p.p, 0, MRC_EVV_LOSS, t);
-		ASSERT_EQ(p->ev[0].state, S);
-		p->ev[0].tx += 100;
+		ASSERT_EQ(mrc_paths_state(&p.p, 0), S);
+		p.send_on(0, 100);
 	}
-	mrc_paths_verdict(&p.p, 0, MRC_EVV_LOSS, p->ev[0].last_loss + 400);
-	EXPECT_EQ(p->ev[0].state, B);
+	mrc_paths_verdict(&p.p, 0, MRC_EVV_LOSS, t - kUnit);
+	EXPECT_EQ(mrc_paths_state(&p.p, 0), B);
 }
 
 // However long it takes, two losses within four packets are a dead path.
 TEST(EvState, LossPairsAtLowRate)
 {
 	for (std::uint32_t between : {0u, 1u, 4u, 5u, 1000u}) {
-		// Also where the count of packets wraps.
-		for (std::uint32_t tx : {0u, 0xFFFFFFFEu}) {
+		// What was sent before the first one does not matter.
+		for (std::uint32_t before : {0u, 3u, 300u}) {
 			mrc_paths_cfg cfg = paths_cfg(64, 4);
 
 			cfg.trim_nack = false;
 			Paths p(cfg);
-			p->ev[0].tx = tx;
+			p.send_on(0, before);
 			mrc_paths_verdict(&p.p, 0, MRC_EVV_LOSS, 1);
-			EXPECT_EQ(p->ev[0].state, S);
-			p->ev[0].tx += between;
+			EXPECT_EQ(mrc_paths_state(&p.p, 0), S);
+			p.send_on(0, between);
 			mrc_paths_verdict(&p.p, 0, MRC_EVV_LOSS, 1ull << 40);
-			EXPECT_EQ(p->ev[0].state, between <= 4 ? B : S);
+			EXPECT_EQ(mrc_paths_state(&p.p, 0),
+				  between <= 4 ? B : S);
 		}
 	}
 }
@@ -308,13 +315,16 @@ TEST(EvState, CutPlaneIsFoundByLossesAlone)
 		ASSERT_LT(++sent, 1000);
 		// Far slower than 4 base RTTs per turn of an EV.
 		now += 100000;
-		mrc_paths_verdict(
-			&p.p, ev,
-			p->ev[ev].port == 3 ? MRC_EVV_LOSS : MRC_EVV_OK, now);
+		mrc_paths_verdict(&p.p, ev,
+				  mrc_paths_port(&p.p, ev) == 3 ? MRC_EVV_LOSS
+								: MRC_EVV_OK,
+				  now);
 	}
 	for (int i = 0; i < 64; i++) {
-		EXPECT_EQ(p->ev[i].state, p->ev[i].port == 3 ? B : G);
-		EXPECT_EQ(p->ev[i].drops, p->ev[i].port == 3 ? 2u : 0u);
+		EXPECT_EQ(mrc_paths_state(&p.p, i),
+			  mrc_paths_port(&p.p, i) == 3 ? B : G);
+		EXPECT_EQ(mrc_paths_drops(&p.p, i),
+			  mrc_paths_port(&p.p, i) == 3 ? 2u : 0u);
 	}
 }
 
@@ -323,13 +333,13 @@ TEST(EvState, LossPairsFollowTheMeasuredRtt)
 	mrc_paths_cfg cfg = paths_cfg(64, 4);
 
 	cfg.trim_nack = false;
-	cfg.base_rtt = 100;
+	cfg.base_rtt = 10 * kUnit;
 	Paths p(cfg);
-	mrc_paths_set_rtt(&p.p, 1000, 5000);
+	mrc_paths_set_rtt(&p.p, 100 * kUnit, kMs);
 	mrc_paths_verdict(&p.p, 0, MRC_EVV_LOSS, 1);
-	p->ev[0].tx += 100;
-	mrc_paths_verdict(&p.p, 0, MRC_EVV_LOSS, 4001);
-	EXPECT_EQ(p->ev[0].state, B);
+	p.send_on(0, 100);
+	mrc_paths_verdict(&p.p, 0, MRC_EVV_LOSS, 400 * kUnit);
+	EXPECT_EQ(mrc_paths_state(&p.p, 0), B);
 }
 
 // A resurrected EV starts with a clean record.
@@ -342,12 +352,12 @@ TEST(EvState, ResurrectionForgetsLosses)
 	Paths p(cfg);
 	mrc_paths_verdict(&p.p, 0, MRC_EVV_LOSS, 10);
 	mrc_paths_verdict(&p.p, 0, MRC_EVV_LOSS, 11);
-	ASSERT_EQ(p->ev[0].state, B);
+	ASSERT_EQ(mrc_paths_state(&p.p, 0), B);
 	mrc_paths_verdict(&p.p, 0, MRC_EVV_PROBE_OK, 12);
 	mrc_paths_verdict(&p.p, 0, MRC_EVV_PROBE_OK, 13);
-	ASSERT_EQ(p->ev[0].state, G);
+	ASSERT_EQ(mrc_paths_state(&p.p, 0), G);
 	mrc_paths_verdict(&p.p, 0, MRC_EVV_LOSS, 14);
-	EXPECT_EQ(p->ev[0].state, S);
+	EXPECT_EQ(mrc_paths_state(&p.p, 0), S);
 }
 
 TEST(EvState, DropsCountLossesAndTimeouts)
@@ -356,12 +366,12 @@ TEST(EvState, DropsCountLossesAndTimeouts)
 
 	for (int v = 0; v < MRC_EVV_MAX; v++)
 		mrc_paths_verdict(&p.p, 0, static_cast<mrc_ev_verdict>(v), 5);
-	EXPECT_EQ(p->ev[0].drops, 2u);
+	EXPECT_EQ(mrc_paths_drops(&p.p, 0), 2u);
 	// Also those that come late, in states that do not care.
 	p.force(1, B, 5);
 	mrc_paths_verdict(&p.p, 1, MRC_EVV_LOSS, 6);
 	mrc_paths_verdict(&p.p, 1, MRC_EVV_TIMEOUT, 6);
-	EXPECT_EQ(p->ev[1].drops, 2u);
+	EXPECT_EQ(mrc_paths_drops(&p.p, 1), 2u);
 }
 
 // ev_min_active: no trigger but the controller goes below.
@@ -391,7 +401,8 @@ TEST(EvState, MinActiveIsKept)
 			p.check();
 			// Those spared keep the state they had.
 			for (unsigned i = 64 - want; i < 64; i++)
-				EXPECT_EQ(p->ev[i].state, i & 1 ? S : G);
+				EXPECT_EQ(mrc_paths_state(&p.p, i),
+					  i & 1 ? S : G);
 		}
 	}
 }
@@ -406,10 +417,10 @@ TEST(EvState, DeniedCountsAsInactive)
 		mrc_paths_verdict(&p.p, i, MRC_EVV_DENY, 1);
 	EXPECT_EQ(p->denied, 48);
 	mrc_paths_verdict(&p.p, 60, MRC_EVV_TIMEOUT, 2);
-	EXPECT_EQ(p->ev[60].state, G);
+	EXPECT_EQ(mrc_paths_state(&p.p, 60), G);
 	mrc_paths_verdict(&p.p, 0, MRC_EVV_ALLOW, 3);
 	mrc_paths_verdict(&p.p, 60, MRC_EVV_TIMEOUT, 4);
-	EXPECT_EQ(p->ev[60].state, B);
+	EXPECT_EQ(mrc_paths_state(&p.p, 60), B);
 	// The controller may go on.
 	for (int i = 0; i < 64; i++)
 		mrc_paths_verdict(&p.p, i, MRC_EVV_DENY, 5);
@@ -424,7 +435,7 @@ TEST(EvState, SetOfOneMayBecomeBad)
 
 	EXPECT_EQ(p->min_active, 0);
 	mrc_paths_verdict(&p.p, 0, MRC_EVV_TIMEOUT, 1);
-	EXPECT_EQ(p->ev[0].state, B);
+	EXPECT_EQ(mrc_paths_state(&p.p, 0), B);
 	EXPECT_EQ(mrc_paths_pick(&p.p, 2), 0);
 }
 
@@ -454,8 +465,8 @@ TEST(EvState, BookkeepingUnderRandomInput)
 				due = mrc_paths_probe_due(&p.p, now);
 				if (due < 0)
 					break;
-				ASSERT_EQ(p->ev[due].state, B);
-				ASSERT_FALSE(p->ev[due].probe_out);
+				ASSERT_EQ(mrc_paths_state(&p.p, due), B);
+				ASSERT_FALSE(p.probe_out(due));
 				mrc_paths_probe_sent(
 					&p.p, due,
 					static_cast<std::uint16_t>(step), now);
@@ -465,10 +476,11 @@ TEST(EvState, BookkeepingUnderRandomInput)
 			case 4:
 				ev = mrc_paths_pick(&p.p, now);
 				if (ev >= 0) {
-					ASSERT_NE(p->ev[ev].state, D);
-					ASSERT_NE(p->ev[ev].state, S);
+					ASSERT_NE(mrc_paths_state(&p.p, ev), D);
+					ASSERT_NE(mrc_paths_state(&p.p, ev), S);
 					ASSERT_TRUE(mrc_paths_port_ok(
-						&p.p, p->ev[ev].port));
+						&p.p,
+						mrc_paths_port(&p.p, ev)));
 				}
 				break;
 			default:

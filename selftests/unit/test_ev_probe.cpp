@@ -11,7 +11,13 @@ namespace
 
 using namespace mrc_test;
 
-constexpr std::uint64_t kRto = 1000000;
+constexpr std::uint64_t kRto = kMs;
+
+// When something planned for @t happens: times are rounded up to units.
+std::uint64_t up(std::uint64_t t)
+{
+	return (t + kUnit - 1) / kUnit * kUnit;
+}
 
 // One probe cycle: due at @at and not before; returns the EV.
 int expect_probe(Paths &p, std::uint64_t at, std::uint16_t id)
@@ -51,45 +57,45 @@ TEST(EvProbe, NothingToProbe)
 TEST(EvProbe, PacingOfUnanswered)
 {
 	Paths p = probe_paths();
-	std::uint64_t at = 5000 + kRto, ivl = kRto;
+	std::uint64_t at = 5 * kUnit + kRto, ivl = kRto;
 
-	mrc_paths_verdict(&p.p, 7, MRC_EVV_TIMEOUT, 5000);
+	mrc_paths_verdict(&p.p, 7, MRC_EVV_TIMEOUT, 5 * kUnit);
 	for (std::uint16_t id = 1; id < 20; id++) {
 		ASSERT_EQ(expect_probe(p, at, id), 7);
-		EXPECT_TRUE(p->ev[7].probe_out);
+		EXPECT_TRUE(p.probe_out(7));
 		EXPECT_EQ(mrc_paths_probe_match(&p.p, id), 7);
 		EXPECT_EQ(mrc_paths_probe_match(&p.p, id + 1), -1);
 		// Nothing more until the deadline.
 		EXPECT_EQ(mrc_paths_next_probe(&p.p), at + kRto);
 		EXPECT_EQ(mrc_paths_probe_due(&p.p, at + kRto - 1), -1);
-		EXPECT_TRUE(p->ev[7].probe_out);
+		EXPECT_TRUE(p.probe_out(7));
 		ivl = std::min<std::uint64_t>(2 * ivl, MRC_EV_PROBE_MAX_NS);
 		EXPECT_EQ(mrc_paths_probe_due(&p.p, at + kRto), -1);
-		EXPECT_FALSE(p->ev[7].probe_out);
+		EXPECT_FALSE(p.probe_out(7));
 		EXPECT_EQ(mrc_paths_probe_match(&p.p, id), -1);
-		at += ivl;
+		at = up(at + ivl);
 		p.check();
 	}
 	EXPECT_EQ(ivl, MRC_EV_PROBE_MAX_NS);
-	EXPECT_EQ(p->ev[7].state, B);
-	EXPECT_EQ(p->ev[7].tx, 19u);
+	EXPECT_EQ(mrc_paths_state(&p.p, 7), B);
+	EXPECT_EQ(mrc_paths_port_tx(&p.p, mrc_paths_port(&p.p, 7)), 19u);
 }
 
 TEST(EvProbe, TwoGoodRepliesResurrect)
 {
 	Paths p = probe_paths();
 
-	mrc_paths_verdict(&p.p, 7, MRC_EVV_TIMEOUT, 5000);
+	mrc_paths_verdict(&p.p, 7, MRC_EVV_TIMEOUT, 5 * kUnit);
 	p.forget();
-	expect_probe(p, 5000 + kRto, 1);
-	mrc_paths_verdict(&p.p, 7, MRC_EVV_PROBE_OK, 6000 + kRto);
-	EXPECT_EQ(p->ev[7].state, B);
-	EXPECT_EQ(p->ev[7].probe_good, 1);
+	expect_probe(p, 5 * kUnit + kRto, 1);
+	mrc_paths_verdict(&p.p, 7, MRC_EVV_PROBE_OK, 6 * kUnit + kRto);
+	EXPECT_EQ(mrc_paths_state(&p.p, 7), B);
+	EXPECT_TRUE(p.probe_one(7));
 	EXPECT_EQ(p.everything(), 0u);
 	// The second one follows one RTO later, whatever the interval was.
-	expect_probe(p, 6000 + 2 * kRto, 2);
-	mrc_paths_verdict(&p.p, 7, MRC_EVV_PROBE_OK, 7000 + 2 * kRto);
-	EXPECT_EQ(p->ev[7].state, G);
+	expect_probe(p, 6 * kUnit + 2 * kRto, 2);
+	mrc_paths_verdict(&p.p, 7, MRC_EVV_PROBE_OK, 7 * kUnit + 2 * kRto);
+	EXPECT_EQ(mrc_paths_state(&p.p, 7), G);
 	EXPECT_EQ(p.total(MRC_CTR_EV_GOOD), 1u);
 	EXPECT_EQ(p.changes.size(), 1u);
 	EXPECT_EQ(mrc_paths_next_probe(&p.p), ~0ull);
@@ -100,41 +106,41 @@ TEST(EvProbe, TwoGoodRepliesResurrect)
 TEST(EvProbe, LostReplyBreaksTheSeries)
 {
 	Paths p = probe_paths();
-	std::uint64_t at = 1 + kRto;
+	std::uint64_t at = kUnit + kRto;
 
-	mrc_paths_verdict(&p.p, 7, MRC_EVV_TIMEOUT, 1);
+	mrc_paths_verdict(&p.p, 7, MRC_EVV_TIMEOUT, kUnit);
 	expect_probe(p, at, 1);
-	mrc_paths_verdict(&p.p, 7, MRC_EVV_PROBE_OK, at + 10);
-	at += 10 + kRto;
+	mrc_paths_verdict(&p.p, 7, MRC_EVV_PROBE_OK, at + 10 * kUnit);
+	at += 10 * kUnit + kRto;
 	expect_probe(p, at, 2);
 	EXPECT_EQ(mrc_paths_probe_due(&p.p, at + kRto), -1);
-	EXPECT_EQ(p->ev[7].probe_good, 0);
+	EXPECT_FALSE(p.probe_one(7));
 	at += 2 * kRto;
 	expect_probe(p, at, 3);
-	mrc_paths_verdict(&p.p, 7, MRC_EVV_PROBE_OK, at + 10);
-	EXPECT_EQ(p->ev[7].state, B);
-	at += 10 + kRto;
+	mrc_paths_verdict(&p.p, 7, MRC_EVV_PROBE_OK, at + 10 * kUnit);
+	EXPECT_EQ(mrc_paths_state(&p.p, 7), B);
+	at += 10 * kUnit + kRto;
 	expect_probe(p, at, 4);
-	mrc_paths_verdict(&p.p, 7, MRC_EVV_PROBE_OK, at + 10);
-	EXPECT_EQ(p->ev[7].state, G);
+	mrc_paths_verdict(&p.p, 7, MRC_EVV_PROBE_OK, at + 10 * kUnit);
+	EXPECT_EQ(mrc_paths_state(&p.p, 7), G);
 }
 
 TEST(EvProbe, MarkedReplyGivesSkip)
 {
 	Paths p = probe_paths();
 
-	mrc_paths_verdict(&p.p, 7, MRC_EVV_TIMEOUT, 1);
+	mrc_paths_verdict(&p.p, 7, MRC_EVV_TIMEOUT, kUnit);
 	p.forget();
-	expect_probe(p, 1 + kRto, 1);
-	mrc_paths_verdict(&p.p, 7, MRC_EVV_PROBE_CE, 2 + kRto);
-	EXPECT_EQ(p->ev[7].state, S);
+	expect_probe(p, kUnit + kRto, 1);
+	mrc_paths_verdict(&p.p, 7, MRC_EVV_PROBE_CE, 2 * kUnit + kRto);
+	EXPECT_EQ(mrc_paths_state(&p.p, 7), S);
 	EXPECT_EQ(p.total(MRC_CTR_EV_GOOD), 1u);
 	EXPECT_EQ(p.total(MRC_CTR_EV_SKIP), 1u);
 	EXPECT_EQ(mrc_paths_next_probe(&p.p), ~0ull);
 	// The way on to GOOD is no second resurrection.
-	while (p->ev[7].state == S)
-		ASSERT_GE(mrc_paths_pick(&p.p, 3 + kRto), 0);
-	EXPECT_EQ(p->ev[7].state, G);
+	while (mrc_paths_state(&p.p, 7) == S)
+		ASSERT_GE(mrc_paths_pick(&p.p, 3 * kUnit + kRto), 0);
+	EXPECT_EQ(mrc_paths_state(&p.p, 7), G);
 	EXPECT_EQ(p.total(MRC_CTR_EV_GOOD), 1u);
 }
 
@@ -142,12 +148,12 @@ TEST(EvProbe, CondemningReplyReArms)
 {
 	Paths p = probe_paths();
 
-	mrc_paths_verdict(&p.p, 7, MRC_EVV_TIMEOUT, 1);
-	expect_probe(p, 1 + kRto, 1);
-	mrc_paths_verdict(&p.p, 7, MRC_EVV_PROBE_BAD, 10 + kRto);
-	EXPECT_EQ(p->ev[7].state, B);
-	EXPECT_FALSE(p->ev[7].probe_out);
-	EXPECT_EQ(mrc_paths_next_probe(&p.p), 10 + kRto + 2 * kRto);
+	mrc_paths_verdict(&p.p, 7, MRC_EVV_TIMEOUT, kUnit);
+	expect_probe(p, kUnit + kRto, 1);
+	mrc_paths_verdict(&p.p, 7, MRC_EVV_PROBE_BAD, 10 * kUnit + kRto);
+	EXPECT_EQ(mrc_paths_state(&p.p, 7), B);
+	EXPECT_FALSE(p.probe_out(7));
+	EXPECT_EQ(mrc_paths_next_probe(&p.p), 10 * kUnit + kRto + 2 * kRto);
 	p.check();
 }
 
@@ -156,13 +162,13 @@ TEST(EvProbe, OnlyProbesResurrect)
 {
 	Paths p = probe_paths();
 
-	mrc_paths_verdict(&p.p, 7, MRC_EVV_TIMEOUT, 1);
+	mrc_paths_verdict(&p.p, 7, MRC_EVV_TIMEOUT, kUnit);
 	for (mrc_ev_verdict v :
 	     {MRC_EVV_OK, MRC_EVV_CE, MRC_EVV_TRIM, MRC_EVV_LOSS,
 	      MRC_EVV_TIMEOUT, MRC_EVV_CONDEMNED, MRC_EVV_ALLOW}) {
 		mrc_paths_verdict(&p.p, 7, v, 500);
-		EXPECT_EQ(p->ev[7].state, B);
-		EXPECT_EQ(mrc_paths_next_probe(&p.p), 1 + kRto);
+		EXPECT_EQ(mrc_paths_state(&p.p, 7), B);
+		EXPECT_EQ(mrc_paths_next_probe(&p.p), kUnit + kRto);
 	}
 }
 
@@ -172,16 +178,20 @@ TEST(EvProbe, EarliestFirst)
 	const int order[] = {9, 3, 30, 12};
 
 	for (int k = 0; k < 4; k++)
-		mrc_paths_verdict(&p.p, order[k], MRC_EVV_TIMEOUT, 1000ull + k);
+		mrc_paths_verdict(&p.p, order[k], MRC_EVV_TIMEOUT,
+				  (1000ull + k) * kUnit);
 	for (std::uint16_t k = 0; k < 4; k++) {
-		EXPECT_EQ(mrc_paths_next_probe(&p.p), 1000 + k + kRto);
-		EXPECT_EQ(mrc_paths_probe_due(&p.p, 2000 + kRto), order[k]);
+		EXPECT_EQ(mrc_paths_next_probe(&p.p),
+			  (1000 + k) * kUnit + kRto);
+		EXPECT_EQ(mrc_paths_probe_due(&p.p, 2000 * kUnit + kRto),
+			  order[k]);
 		// Asking changes nothing, sending does.
-		EXPECT_EQ(mrc_paths_probe_due(&p.p, 2000 + kRto), order[k]);
-		mrc_paths_probe_sent(&p.p, order[k], k, 2000 + kRto);
+		EXPECT_EQ(mrc_paths_probe_due(&p.p, 2000 * kUnit + kRto),
+			  order[k]);
+		mrc_paths_probe_sent(&p.p, order[k], k, 2000 * kUnit + kRto);
 		p.check();
 	}
-	EXPECT_EQ(mrc_paths_probe_due(&p.p, 2000 + kRto), -1);
+	EXPECT_EQ(mrc_paths_probe_due(&p.p, 2000 * kUnit + kRto), -1);
 	for (std::uint16_t k = 0; k < 4; k++)
 		EXPECT_EQ(mrc_paths_probe_match(&p.p, k), order[k]);
 }
@@ -194,24 +204,24 @@ TEST(EvProbe, AllAtOnce)
 
 	p->min_active = 0;
 	for (int i = 0; i < 64; i++)
-		mrc_paths_verdict(&p.p, i, MRC_EVV_TIMEOUT, 1);
+		mrc_paths_verdict(&p.p, i, MRC_EVV_TIMEOUT, kUnit);
 	for (int i = 0; i < 64; i++) {
-		int ev = mrc_paths_probe_due(&p.p, 1 + kRto);
+		int ev = mrc_paths_probe_due(&p.p, kUnit + kRto);
 
 		ASSERT_TRUE(probed.insert(ev).second);
 		mrc_paths_probe_sent(&p.p, ev,
 				     static_cast<std::uint16_t>(1000 + ev),
-				     1 + kRto);
+				     kUnit + kRto);
 	}
-	EXPECT_EQ(mrc_paths_probe_due(&p.p, 1 + kRto), -1);
+	EXPECT_EQ(mrc_paths_probe_due(&p.p, kUnit + kRto), -1);
 	for (int i = 0; i < 64; i++)
 		EXPECT_EQ(mrc_paths_probe_match(
 				  &p.p, static_cast<std::uint16_t>(1000 + i)),
 			  i);
 	// All lost in one go.
-	EXPECT_EQ(mrc_paths_probe_due(&p.p, 1 + 2 * kRto), -1);
+	EXPECT_EQ(mrc_paths_probe_due(&p.p, kUnit + 2 * kRto), -1);
 	for (int i = 0; i < 64; i++)
-		EXPECT_FALSE(p->ev[i].probe_out);
+		EXPECT_FALSE(p.probe_out(i));
 	p.check();
 }
 
@@ -219,15 +229,15 @@ TEST(EvProbe, DenyEndsProbing)
 {
 	Paths p = probe_paths();
 
-	mrc_paths_verdict(&p.p, 7, MRC_EVV_TIMEOUT, 1);
-	expect_probe(p, 1 + kRto, 1);
-	mrc_paths_verdict(&p.p, 7, MRC_EVV_DENY, 2 + kRto);
+	mrc_paths_verdict(&p.p, 7, MRC_EVV_TIMEOUT, kUnit);
+	expect_probe(p, kUnit + kRto, 1);
+	mrc_paths_verdict(&p.p, 7, MRC_EVV_DENY, 2 * kUnit + kRto);
 	EXPECT_EQ(mrc_paths_next_probe(&p.p), ~0ull);
 	EXPECT_EQ(mrc_paths_probe_match(&p.p, 1), -1);
 	// A late reply says nothing about it.
-	mrc_paths_verdict(&p.p, 7, MRC_EVV_PROBE_OK, 3 + kRto);
-	mrc_paths_verdict(&p.p, 7, MRC_EVV_PROBE_OK, 3 + kRto);
-	EXPECT_EQ(p->ev[7].state, D);
+	mrc_paths_verdict(&p.p, 7, MRC_EVV_PROBE_OK, 3 * kUnit + kRto);
+	mrc_paths_verdict(&p.p, 7, MRC_EVV_PROBE_OK, 3 * kUnit + kRto);
+	EXPECT_EQ(mrc_paths_state(&p.p, 7), D);
 }
 
 TEST(EvProbe, SentForOtherStatesJustCounts)
@@ -235,8 +245,8 @@ TEST(EvProbe, SentForOtherStatesJustCounts)
 	Paths p = probe_paths();
 
 	mrc_paths_probe_sent(&p.p, 7, 1, 10);
-	EXPECT_EQ(p->ev[7].tx, 1u);
-	EXPECT_FALSE(p->ev[7].probe_out);
+	EXPECT_EQ(mrc_paths_port_tx(&p.p, mrc_paths_port(&p.p, 7)), 1u);
+	EXPECT_FALSE(p.probe_out(7));
 	EXPECT_EQ(mrc_paths_probe_match(&p.p, 1), -1);
 	mrc_paths_probe_sent(&p.p, -1, 1, 10);
 	mrc_paths_probe_sent(&p.p, 64, 1, 10);
@@ -251,15 +261,15 @@ TEST(EvProbe, WaitsForThePort)
 		std::uint32_t all = p->ports_up, without;
 		std::uint64_t at;
 
-		mrc_paths_verdict(&p.p, 7, MRC_EVV_TIMEOUT, 1);
-		without = all & ~(1u << p->ev[7].port);
+		mrc_paths_verdict(&p.p, 7, MRC_EVV_TIMEOUT, kUnit);
+		without = all & ~(1u << mrc_paths_port(&p.p, 7));
 		if (peer)
 			mrc_paths_set_peer_ports(&p.p, without);
 		else
 			mrc_paths_set_ports(&p.p, without);
 		EXPECT_EQ(mrc_paths_next_probe(&p.p), ~0ull);
 		EXPECT_EQ(mrc_paths_probe_due(&p.p, 100 * kRto), -1);
-		EXPECT_EQ(p->ev[7].state, B);
+		EXPECT_EQ(mrc_paths_state(&p.p, 7), B);
 		if (peer)
 			mrc_paths_set_peer_ports(&p.p, ~0u);
 		else
@@ -277,23 +287,23 @@ TEST(EvProbe, PortUpStartsThePacingAnew)
 {
 	Paths p = probe_paths();
 	std::uint32_t all = p->ports_up;
-	std::uint64_t at = 1 + kRto;
+	std::uint64_t at = kUnit + kRto;
 
-	mrc_paths_verdict(&p.p, 7, MRC_EVV_TIMEOUT, 1);
+	mrc_paths_verdict(&p.p, 7, MRC_EVV_TIMEOUT, kUnit);
 	for (std::uint16_t id = 0; id < 15; id++) {
 		expect_probe(p, at, id);
 		mrc_paths_probe_due(&p.p, at + kRto);
 		at = mrc_paths_next_probe(&p.p);
 	}
-	mrc_paths_set_ports(&p.p, all & ~(1u << p->ev[7].port));
+	mrc_paths_set_ports(&p.p, all & ~(1u << mrc_paths_port(&p.p, 7)));
 	mrc_paths_set_ports(&p.p, all);
-	EXPECT_EQ(mrc_paths_probe_due(&p.p, at - 1), 7);
-	mrc_paths_probe_sent(&p.p, 7, 100, at - 1);
-	EXPECT_EQ(mrc_paths_probe_due(&p.p, at - 1 + kRto), -1);
-	EXPECT_EQ(mrc_paths_next_probe(&p.p), at - 1 + 2 * kRto);
+	EXPECT_EQ(mrc_paths_probe_due(&p.p, at - kUnit), 7);
+	mrc_paths_probe_sent(&p.p, 7, 100, at - kUnit);
+	EXPECT_EQ(mrc_paths_probe_due(&p.p, at - kUnit + kRto), -1);
+	EXPECT_EQ(mrc_paths_next_probe(&p.p), at - kUnit + 2 * kRto);
 	// A port that stays up is not disturbed.
 	mrc_paths_set_ports(&p.p, all);
-	EXPECT_EQ(mrc_paths_next_probe(&p.p), at - 1 + 2 * kRto);
+	EXPECT_EQ(mrc_paths_next_probe(&p.p), at - kUnit + 2 * kRto);
 }
 
 // A probe that is out when its port goes away still ends at its deadline.
@@ -302,12 +312,12 @@ TEST(EvProbe, OutstandingWhilePortGoesDown)
 	Paths p = probe_paths();
 	std::uint32_t all = p->ports_up;
 
-	mrc_paths_verdict(&p.p, 7, MRC_EVV_TIMEOUT, 1);
-	expect_probe(p, 1 + kRto, 1);
-	mrc_paths_set_ports(&p.p, all & ~(1u << p->ev[7].port));
-	EXPECT_EQ(mrc_paths_next_probe(&p.p), 1 + 2 * kRto);
-	EXPECT_EQ(mrc_paths_probe_due(&p.p, 1 + 2 * kRto), -1);
-	EXPECT_FALSE(p->ev[7].probe_out);
+	mrc_paths_verdict(&p.p, 7, MRC_EVV_TIMEOUT, kUnit);
+	expect_probe(p, kUnit + kRto, 1);
+	mrc_paths_set_ports(&p.p, all & ~(1u << mrc_paths_port(&p.p, 7)));
+	EXPECT_EQ(mrc_paths_next_probe(&p.p), kUnit + 2 * kRto);
+	EXPECT_EQ(mrc_paths_probe_due(&p.p, kUnit + 2 * kRto), -1);
+	EXPECT_FALSE(p.probe_out(7));
 	EXPECT_EQ(mrc_paths_next_probe(&p.p), ~0ull);
 	p.check();
 }
@@ -319,12 +329,14 @@ TEST(EvProbe, LongRto)
 
 	cfg.rto = rto;
 	Paths p(cfg);
-	mrc_paths_verdict(&p.p, 0, MRC_EVV_TIMEOUT, 1);
+	mrc_paths_verdict(&p.p, 0, MRC_EVV_TIMEOUT, kUnit);
+	std::uint64_t at = kUnit;
 	for (std::uint16_t k = 1; k < 5; k++) {
 		// One outstanding: the interval cannot be below the deadline.
-		ASSERT_EQ(mrc_paths_next_probe(&p.p), 1 + k * rto);
-		ASSERT_EQ(mrc_paths_probe_due(&p.p, 1 + k * rto), 0);
-		mrc_paths_probe_sent(&p.p, 0, k, 1 + k * rto);
+		at = up(at + rto);
+		ASSERT_EQ(mrc_paths_next_probe(&p.p), at);
+		ASSERT_EQ(mrc_paths_probe_due(&p.p, at), 0);
+		mrc_paths_probe_sent(&p.p, 0, k, at);
 	}
 }
 
@@ -335,8 +347,8 @@ TEST(EvProbe, DefaultRto)
 
 	cfg.rto = 0;
 	Paths p(cfg);
-	mrc_paths_verdict(&p.p, 0, MRC_EVV_TIMEOUT, 1);
-	EXPECT_EQ(mrc_paths_next_probe(&p.p), 1 + MRC_EV_RTO_DEFAULT);
+	mrc_paths_verdict(&p.p, 0, MRC_EVV_TIMEOUT, kUnit);
+	EXPECT_EQ(mrc_paths_next_probe(&p.p), kUnit + MRC_EV_RTO_DEFAULT);
 	mrc_paths_set_rtt(&p.p, 0, 0);
 	EXPECT_EQ(p->cfg.rto, MRC_EV_RTO_DEFAULT);
 	EXPECT_EQ(p->cfg.base_rtt, MRC_BASE_RTT_DEFAULT);

@@ -27,7 +27,7 @@ std::map<int, int> per_port(Paths &p, const std::vector<int> &evs)
 	std::map<int, int> out;
 
 	for (int ev : evs)
-		out[ev < 0 ? -1 : int{p->ev[ev].port}]++;
+		out[ev < 0 ? -1 : int{mrc_paths_port(&p.p, ev)}]++;
 	return out;
 }
 
@@ -55,7 +55,7 @@ TEST(Spray, OtherPoliciesAreCalled)
 	p->ops = &last;
 	EXPECT_EQ(mrc_paths_pick(&p.p, 1), 7);
 	EXPECT_EQ(mrc_paths_pick(&p.p, 1), 7);
-	EXPECT_EQ(p->ev[7].tx, 2u);
+	EXPECT_EQ(mrc_paths_port_tx(&p.p, 2), 2u);
 }
 
 // Equal load per port, exactly, over every prefix; and within a port every EV
@@ -72,7 +72,7 @@ TEST(Spray, EqualLoad)
 			int ev = mrc_paths_pick(&p.p, 1);
 
 			ASSERT_GE(ev, 0);
-			load[p->ev[ev].port]++;
+			load[mrc_paths_port(&p.p, ev)]++;
 			tx[ev]++;
 			auto [lo, hi] = std::minmax_element(load.begin() + 1,
 							    load.end());
@@ -82,8 +82,10 @@ TEST(Spray, EqualLoad)
 			for (int n : tx)
 				ASSERT_EQ(n, i / rotation);
 		}
-		for (int ev = 0; ev < p->n; ev++)
-			EXPECT_EQ(p->ev[ev].tx, static_cast<unsigned>(tx[ev]));
+		for (unsigned k = 1; k <= ports; k++)
+			EXPECT_EQ(mrc_paths_port_tx(
+					  &p.p, static_cast<std::uint8_t>(k)),
+				  static_cast<unsigned>(load[k]));
 		p.check();
 	}
 }
@@ -150,7 +152,7 @@ TEST(Spray, SkipSitsOutOneRotation)
 	want = order;
 	want.erase(want.begin() + 5);
 	EXPECT_EQ(now, want);
-	EXPECT_EQ(p->ev[order[5]].state, G);
+	EXPECT_EQ(mrc_paths_state(&p.p, order[5]), G);
 	EXPECT_EQ(picks(p, 16), order);
 	p.check();
 }
@@ -163,7 +165,7 @@ TEST(Spray, SkipAtTheTurn)
 
 	mrc_paths_verdict(&p.p, order[0], MRC_EVV_TRIM, 1);
 	EXPECT_EQ(mrc_paths_pick(&p.p, 1), order[1]);
-	EXPECT_EQ(p->ev[order[0]].state, G);
+	EXPECT_EQ(mrc_paths_state(&p.p, order[0]), G);
 }
 
 // At most one reset per packet: of three in a row the first comes back now,
@@ -180,14 +182,14 @@ TEST(Spray, OneResetPerPick)
 	EXPECT_EQ(p.count(S), 3u);
 	EXPECT_EQ(mrc_paths_pick(&p.p, 1), order[6]);
 	EXPECT_EQ(p.count(S), 2u);
-	EXPECT_EQ(p->ev[order[3]].state, G);
+	EXPECT_EQ(mrc_paths_state(&p.p, order[3]), G);
 	picks(p, 9); // 7..15
 	EXPECT_EQ(p.count(S), 2u);
 	EXPECT_EQ(picks(p, 4).back(), order[3]);
 	EXPECT_EQ(p.count(S), 2u);
 	EXPECT_EQ(mrc_paths_pick(&p.p, 1), order[6]);
 	EXPECT_EQ(p.count(S), 1u);
-	EXPECT_EQ(p->ev[order[4]].state, G);
+	EXPECT_EQ(mrc_paths_state(&p.p, order[4]), G);
 	p.check();
 }
 
@@ -208,11 +210,11 @@ TEST(Spray, OneResetPerPickRandom)
 			int ev;
 
 			for (int k = 0; k < 24; k++)
-				was.push_back(p->ev[k].state);
+				was.push_back(mrc_paths_state(&p.p, k));
 			ev = mrc_paths_pick(&p.p, 1);
 			ASSERT_GE(ev, 0);
 			ASSERT_LE(before - p.count(S), 1u);
-			ASSERT_EQ(p->ev[ev].state, G);
+			ASSERT_EQ(mrc_paths_state(&p.p, ev), G);
 			// Not the one that was reset, if there was a choice.
 			if (before < 24) {
 				ASSERT_EQ(was[static_cast<std::size_t>(ev)], G);
@@ -264,7 +266,7 @@ TEST(Spray, LoadStaysOnThePlane)
 	int left = 3;
 
 	for (int i = 0; i < 64; i++)
-		if (p->ev[i].port == 2 && p->walk[2].usable > left)
+		if (mrc_paths_port(&p.p, i) == 2 && p->walk[2].usable > left)
 			mrc_paths_verdict(&p.p, i, MRC_EVV_TIMEOUT, 1);
 	ASSERT_EQ(p->walk[2].usable, left);
 	auto load = per_port(p, picks(p, 4000));
@@ -280,7 +282,7 @@ TEST(Spray, WholePlaneBad)
 	int one = -1;
 
 	for (int i = 0; i < 64; i++) {
-		if (p->ev[i].port == 3) {
+		if (mrc_paths_port(&p.p, i) == 3) {
 			one = i;
 			mrc_paths_verdict(&p.p, i, MRC_EVV_TIMEOUT, 1);
 		}
@@ -304,7 +306,7 @@ TEST(Spray, PortDownAndUp)
 
 	EXPECT_EQ(all, 0x1Eu);
 	mrc_paths_verdict(&p.p, 1, MRC_EVV_CE, 1);
-	ASSERT_EQ(p->ev[1].port, 2);
+	ASSERT_EQ(mrc_paths_port(&p.p, 1), 2);
 	p.forget();
 	mrc_paths_set_ports(&p.p, all & ~(1u << 2));
 	EXPECT_FALSE(mrc_paths_port_ok(&p.p, 2));
@@ -315,7 +317,7 @@ TEST(Spray, PortDownAndUp)
 	// No state change, not even of the SKIP.
 	EXPECT_EQ(p.everything(), 0u);
 	EXPECT_TRUE(p.changes.empty());
-	EXPECT_EQ(p->ev[1].state, S);
+	EXPECT_EQ(mrc_paths_state(&p.p, 1), S);
 
 	mrc_paths_set_ports(&p.p, all);
 	load = per_port(p, picks(p, 4000));
@@ -375,8 +377,8 @@ TEST(Spray, AllBadFallback)
 		EXPECT_EQ(per_port(p, order)[port], 4);
 	EXPECT_EQ(picks(p, 12), order);
 	EXPECT_EQ(p.count(B), 12u);
-	for (int i = 0; i < 16; i++)
-		EXPECT_EQ(p->ev[i].tx, i % 4 == 1 ? 0u : 2u);
+	for (std::uint8_t port = 1; port <= 4; port++)
+		EXPECT_EQ(mrc_paths_port_tx(&p.p, port), port == 2 ? 0u : 8u);
 
 	// Ports count here too.
 	mrc_paths_set_ports(&p.p, 1u << 4);
@@ -393,7 +395,7 @@ TEST(Spray, BadOnTheOnlyPortThatIsUp)
 
 	p->min_active = 0;
 	for (int i = 0; i < 8; i++)
-		if (p->ev[i].port == 1)
+		if (mrc_paths_port(&p.p, i) == 1)
 			mrc_paths_verdict(&p.p, i, MRC_EVV_TIMEOUT, 1);
 	mrc_paths_set_ports(&p.p, 1u << 1);
 	EXPECT_EQ(per_port(p, picks(p, 8))[1], 8);
@@ -422,8 +424,9 @@ TEST(PickOther, AnotherPortIfPossible)
 		int ev = mrc_paths_pick_other(&p.p, avoid, 1);
 
 		ASSERT_GE(ev, 0);
-		ASSERT_NE(p->ev[ev].port, p->ev[avoid].port);
-		ports[p->ev[ev].port]++;
+		ASSERT_NE(mrc_paths_port(&p.p, ev),
+			  mrc_paths_port(&p.p, avoid));
+		ports[mrc_paths_port(&p.p, ev)]++;
 	}
 	EXPECT_EQ(ports.size(), 4u);
 }
@@ -442,13 +445,14 @@ TEST(PickOther, SamePortWhereThereIsNoOther)
 	EXPECT_EQ(seen, (std::set<int>{0, 1, 3}));
 
 	Paths two(paths_cfg(8, 2));
-	mrc_paths_set_ports(&two.p, 1u << two->ev[5].port);
+	mrc_paths_set_ports(&two.p, 1u << mrc_paths_port(&two.p, 5));
 	for (int i = 0; i < 100; i++) {
 		int ev = mrc_paths_pick_other(&two.p, 5, 1);
 
 		ASSERT_GE(ev, 0);
 		ASSERT_NE(ev, 5);
-		ASSERT_EQ(two->ev[ev].port, two->ev[5].port);
+		ASSERT_EQ(mrc_paths_port(&two.p, ev),
+			  mrc_paths_port(&two.p, 5));
 	}
 }
 
@@ -474,7 +478,7 @@ TEST(PickOther, PrefersGoodOverSkip)
 	int good = -1;
 
 	for (int i = 0; i < 8; i++)
-		if (p->ev[i].port == 2)
+		if (mrc_paths_port(&p.p, i) == 2)
 			good = i;
 	for (int i = 0; i < 8; i++)
 		if (i != good)
@@ -484,11 +488,11 @@ TEST(PickOther, PrefersGoodOverSkip)
 	for (int i = 0; i < 50; i++) {
 		int ev = mrc_paths_pick_other(&p.p, good, 1);
 
-		ASSERT_EQ(p->ev[ev].port, 1);
-		ASSERT_EQ(p->ev[ev].state, S);
+		ASSERT_EQ(mrc_paths_port(&p.p, ev), 1);
+		ASSERT_EQ(mrc_paths_state(&p.p, ev), S);
 	}
 	EXPECT_EQ(p.count(S), 7u);
-	EXPECT_EQ(p->ev[good].tx, 50u);
+	EXPECT_EQ(mrc_paths_port_tx(&p.p, 2), 50u);
 }
 
 TEST(PickOther, DoesNotDisturbTheWalk)
@@ -513,15 +517,15 @@ TEST(PickCtrl, PrefersThePortOfArrival)
 			int ev = mrc_paths_pick_ctrl(&p.p, &cursor, port);
 
 			ASSERT_GE(ev, 0);
-			ASSERT_EQ(p->ev[ev].port, port);
+			ASSERT_EQ(mrc_paths_port(&p.p, ev), port);
 			seen.insert(ev);
 		}
 		// All of the plane's EVs take their turn.
 		EXPECT_EQ(seen.size(), 16u);
 	}
 	// Control packets are no part of an EV's data count.
-	for (int i = 0; i < 64; i++)
-		EXPECT_EQ(p->ev[i].tx, 0u);
+	for (std::uint8_t port = 1; port <= 4; port++)
+		EXPECT_EQ(mrc_paths_port_tx(&p.p, port), 0u);
 }
 
 TEST(PickCtrl, AnyPort)
@@ -550,21 +554,22 @@ TEST(PickCtrl, GoodFirst)
 	// None: the other port's.
 	mrc_paths_verdict(&p.p, 6, MRC_EVV_TIMEOUT, 1);
 	ev = mrc_paths_pick_ctrl(&p.p, &cursor, 1);
-	EXPECT_EQ(p->ev[ev].port, 2);
-	EXPECT_EQ(p->ev[ev].state, G);
+	EXPECT_EQ(mrc_paths_port(&p.p, ev), 2);
+	EXPECT_EQ(mrc_paths_state(&p.p, ev), G);
 	// No GOOD at all: any but DENIED.
 	for (int i : {1, 3, 5, 7})
 		mrc_paths_verdict(&p.p, i, MRC_EVV_DENY, 1);
 	for (int i = 0; i < 20; i++) {
 		ev = mrc_paths_pick_ctrl(&p.p, &cursor, 1);
-		ASSERT_TRUE(p->ev[ev].state == S || p->ev[ev].state == B);
+		ASSERT_TRUE(mrc_paths_state(&p.p, ev) == S ||
+			    mrc_paths_state(&p.p, ev) == B);
 	}
 	// OP-30: any EV whose port is up, in the end.
 	for (int i : {0, 2, 4, 6})
 		mrc_paths_verdict(&p.p, i, MRC_EVV_DENY, 1);
 	ev = mrc_paths_pick_ctrl(&p.p, &cursor, 1);
 	ASSERT_GE(ev, 0);
-	EXPECT_EQ(p->ev[ev].state, D);
+	EXPECT_EQ(mrc_paths_state(&p.p, ev), D);
 }
 
 TEST(PickCtrl, PortsThatAreDown)
@@ -577,7 +582,7 @@ TEST(PickCtrl, PortsThatAreDown)
 		int ev = mrc_paths_pick_ctrl(&p.p, &cursor, 1);
 
 		ASSERT_GE(ev, 0);
-		ASSERT_EQ(p->ev[ev].port, 2);
+		ASSERT_EQ(mrc_paths_port(&p.p, ev), 2);
 	}
 	mrc_paths_set_ports(&p.p, 0);
 	EXPECT_EQ(mrc_paths_pick_ctrl(&p.p, &cursor, 1), -1);

@@ -14,6 +14,7 @@
 
 #include "mrc_port.h"
 #include "mrc_counters.h"
+#include "mrc_evset.h"
 
 #define MRC_MAX_PORTS		16	/* ports are 1-based: 1..16 */
 #define MRC_EV_DEFAULT		64	/* per QP, OP-28 */
@@ -49,39 +50,35 @@ enum mrc_ev_verdict {
 };
 
 /**
- * struct mrc_ev - one entropy value
- * @entropy: what goes on the wire, §11.2
- * @port: 1-based local port (plane)
- * @state: enum mrc_ev_state
- * @probe_good: consecutive good probe replies while ASSUMED_BAD
- * @probe_out: a probe is outstanding
+ * struct mrc_ev - one entropy value; what it looks like is in the set
  * @probe_id: id of the outstanding probe
- * @probe_ivl: current probe interval, ns
- * @probe_at: when the next probe is due, or when the outstanding one is lost
- * @last_loss: time of the newest inferred loss, 0 = never
- * @loss_tx: @tx at that time
- * @drops: losses and timeouts seen on this EV
- * @tx: packets sent on this EV
+ * @drops: losses and timeouts seen on this EV, saturating
+ * @state: enum mrc_ev_state
+ * @sub: ASSUMED_BAD: MRC_EV_PROBE_*; other states: packets sent on it since its
+ *	newest inferred loss, up to MRC_EV_SINCE_MANY, or MRC_EV_SINCE_NEVER
  */
 struct mrc_ev {
-	u32 entropy;
-	u8 port;
-	u8 state;
-	u8 probe_good;
-	bool probe_out;
 	u16 probe_id;
-	u64 probe_ivl;
-	u64 probe_at;
-	u64 last_loss;
-	u32 drops;
-	u32 tx;
-	u32 loss_tx;
+	u16 drops;
+	u8 state;
+	u8 sub;
 };
+
+#define MRC_EV_PROBE_OUT	0x80u	/* a probe is outstanding */
+#define MRC_EV_PROBE_ONE	0x40u	/* the last one was answered well */
+#define MRC_EV_PROBE_NOW	0x20u	/* due at once, whatever at[] says */
+#define MRC_EV_PROBE_EXP	0x1Fu	/* interval is the RTO, doubled so often */
+
+#define MRC_EV_SINCE_MANY	5u
+#define MRC_EV_SINCE_NEVER	6u
 
 struct mrc_paths;
 
 /**
- * struct mrc_paths_cfg - how to make an AUTO set
+ * struct mrc_paths_cfg - how to make the EVs of a QP
+ * @set: of its profile, NULL = AUTO: made here; owned by the caller, in use until
+ *	mrc_paths_update() or the end of the paths. With a set, @n_evs and
+ *	@min_active are the set's
  * @n_evs: EVs wanted, 1..MRC_EV_MAX; rounded up to a multiple of @n_ports (down
  *	where that would exceed MRC_EV_MAX)
  * @n_ports: ports of the device, 1..MRC_MAX_PORTS
@@ -89,7 +86,8 @@ struct mrc_paths;
  * @trim_nack: the peer answers trims, so an untrimmed loss condemns the EV at
  *	once; otherwise the first loss is SKIP, a second within 4 base RTTs
  *	(OP-41) or 4 packets of the same EV ASSUMED_BAD
- * @min_active: GOOD + SKIP EVs that must remain; 0 = a quarter of the set
+ * @min_active: GOOD + SKIP EVs that must remain; 0 = a quarter of the set, but
+ *	no bound where it comes from @set
  * @rto: ns, first probe interval and reply deadline; 0 = MRC_EV_RTO_DEFAULT
  * @base_rtt: ns
  * @seed: unpredictable
@@ -99,6 +97,7 @@ struct mrc_paths;
  * @ctx: for @on_state
  */
 struct mrc_paths_cfg {
+	const struct mrc_evset *set;
 	u16 n_evs;
 	u8 n_ports;
 	bool ipv6;
@@ -131,21 +130,33 @@ struct mrc_ev_walk {
 	u16 rotations;
 	u16 usable;	/* GOOD + SKIP */
 	u16 bad_cursor;	/* of the ASSUMED_BAD round-robin */
+	u32 tx;		/* packets sent through the port */
+};
+
+/*
+ * AUTO: what makes entropies out of indices, see mrc_ev_make.c. Two rounds of
+ * x * mul + add; inv undoes mul.
+ */
+struct mrc_ev_auto {
+	u16 mul[2];
+	u16 inv[2];
+	u16 add[2];
+	u32 label;
 };
 
 /**
  * struct mrc_paths - the EVs of one QP
  * @ops: spray policy
- * @ev: array of @n, in caller memory
+ * @ev: array of @n, in caller memory, as all arrays here
+ * @at: of each EV, in units of 1.024 us that wrap: ASSUMED_BAD: when the next
+ *	probe is due or the outstanding one lost; other states: when the newest
+ *	loss was inferred, if @sub of the EV knows one
  * @order: shuffled indices, grouped by port
  * @pos: inverse of @order
  * @good_map: bitmap over positions in @order, EVs in GOOD
  * @skip_map: same, SKIP
  * @bad_map: same, ASSUMED_BAD
- * @hash: open-addressed entropy -> index table of @hash_mask + 1 entries,
- *	0xFFFF = empty
  * @n: EVs
- * @hash_mask: see @hash
  * @n_ports: ports
  * @next_port: whose turn it is
  * @bad: EVs in ASSUMED_BAD
@@ -155,21 +166,22 @@ struct mrc_ev_walk {
  * @peer_ports: bit N = peer's port N receives, §12.3; all ones initially
  * @fallback: port whose turn it is in the ASSUMED_BAD round-robin
  * @probe_next: what mrc_paths_next_probe() returns
+ * @now: newest time that the state machine saw, ns; says what @at means
  * @rng: state of the shuffle
- * @walk: index 1..n_ports
+ * @walk: index 1..MRC_MAX_PORTS
+ * @gen: entropies of an AUTO set
  * @cfg: copy
  */
 struct mrc_paths {
 	const struct mrc_spray_ops *ops;
 	struct mrc_ev *ev;
+	u32 *at;
 	u16 *order;
 	u16 *pos;
 	unsigned long *good_map;
 	unsigned long *skip_map;
 	unsigned long *bad_map;
-	u16 *hash;
 	u16 n;
-	u16 hash_mask;
 	u8 n_ports;
 	u8 next_port;
 	u16 bad;
@@ -179,8 +191,10 @@ struct mrc_paths {
 	u32 peer_ports;
 	u16 fallback;
 	u64 probe_next;
+	u64 now;
 	u64 rng;
 	struct mrc_ev_walk walk[MRC_MAX_PORTS + 1];
+	struct mrc_ev_auto gen;
 	struct mrc_paths_cfg cfg;
 };
 
@@ -188,21 +202,51 @@ struct mrc_paths {
 size_t mrc_paths_mem(const struct mrc_paths_cfg *cfg);
 
 /**
- * mrc_paths_init - build an AUTO set
+ * mrc_paths_init - make the EVs of a QP
  * @p: state
  * @cfg: copied
  * @mem: mrc_paths_mem(@cfg) bytes, 8-aligned, owned by the caller
  *
- * All EVs start GOOD and all ports up. Entropies are unique within the set;
- * source ports lie in 0xC000..0xFFFF.
+ * All EVs start GOOD, or DENIED where the set says so, and all ports up. AUTO:
+ * EVs are dealt to the ports in turn, entropies are unique within the QP and
+ * source ports lie in 0xC000..0xFFFF. EVs of a set on ports that the device does
+ * not have are never used.
  *
- * Return: 0 or -EINVAL.
+ * Return: 0 or -EINVAL, also for a set that needs IPv6 without @cfg->ipv6.
  */
 int mrc_paths_init(struct mrc_paths *p, const struct mrc_paths_cfg *cfg,
 		   void *mem);
 
 /* The policy called @name, NULL if there is none. */
 const struct mrc_spray_ops *mrc_spray_find(const char *name);
+
+/**
+ * mrc_paths_update - another version of the profile's set
+ * @p: state; made from a set with as many EVs
+ * @set: replaces the former one, which is not used any more on return
+ * @now: ns
+ *
+ * Entries with another value or port start GOOD (or DENIED, or as a copy that was
+ * there before), without an event; entries that the controller denies or allows
+ * change state as by a verdict; all others stay as they are. Packets still under
+ * way count for the entry that now has their index. The caller keeps readers
+ * (mrc_paths_pick_ctrl()) out as well. A set of another size is ignored.
+ */
+void mrc_paths_update(struct mrc_paths *p, const struct mrc_evset *set,
+		      u64 now);
+
+/*
+ * Of EV @i: what it looks like on the wire, its local port, enum mrc_ev_state,
+ * losses and timeouts seen on it. The first three may be read while the
+ * requester changes states.
+ */
+u32 mrc_paths_entropy(const struct mrc_paths *p, u16 i);
+u8 mrc_paths_port(const struct mrc_paths *p, u16 i);
+u8 mrc_paths_state(const struct mrc_paths *p, u16 i);
+u16 mrc_paths_drops(const struct mrc_paths *p, u16 i);
+
+/* Packets sent through @port: data and probes, modulo 2^32. */
+u32 mrc_paths_port_tx(const struct mrc_paths *p, u8 port);
 
 /* Next EV for a data packet or -1 (counts and SKIP handling included). */
 int mrc_paths_pick(struct mrc_paths *p, u64 now);
@@ -220,10 +264,18 @@ int mrc_paths_pick_other(struct mrc_paths *p, int avoid, u64 now);
  */
 int mrc_paths_pick_ctrl(const struct mrc_paths *p, u16 *cursor, u8 port);
 
-/* Index of @entropy or -1. For IPv4 sets only the low half is compared. */
+/*
+ * Index of @entropy or -1; the lowest of several copies. On IPv4 only the low
+ * half is compared.
+ */
 int mrc_paths_find(const struct mrc_paths *p, u32 entropy);
 
-/* Feed the state machine of §11.6. @ev out of range is ignored. */
+/*
+ * Feed the state machine of §11.6. @ev out of range is ignored. Copies of an EV
+ * within a set share what is learnt about any of them, and that is counted and
+ * reported once, with the lowest index; DENY and ALLOW concern the one entry, and an entry allowed
+ * again joins its copies in their state.
+ */
 void mrc_paths_verdict(struct mrc_paths *p, int ev, enum mrc_ev_verdict v,
 		       u64 now);
 

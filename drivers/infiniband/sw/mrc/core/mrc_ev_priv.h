@@ -1,22 +1,79 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* Shared by mrc_ev.c (sets, states, probing) and mrc_spray.c (choice). */
+/*
+ * Shared by mrc_ev_make.c (what the EVs are), mrc_ev.c (states), mrc_ev_probe.c
+ * (probing), mrc_spray.c (choice) and mrc_rev.c (reverse EVs).
+ */
 #ifndef MRC_EV_PRIV_H
 #define MRC_EV_PRIV_H
 
 #include "mrc_ev.h"
 
 #define MRC_EV_BPL		(8 * (u32)sizeof(unsigned long))
+#define MRC_EV_NO_PROBE		(~0ull)
 
 extern const struct mrc_spray_ops mrc_spray_shuffle;
 
+/* Next pseudo-random number of the sequence at @state. */
+u32 mrc_ev_rand(u64 *state);
+
 /* Next pseudo-random number of @p. */
-u32 mrc_ev_random(struct mrc_paths *p);
+static inline u32 mrc_ev_random(struct mrc_paths *p)
+{
+	return mrc_ev_rand(&p->rng);
+}
+
+/* Time in units of 1.024 us, which wrap after 73 minutes. */
+static inline u32 mrc_ev_time(u64 ns)
+{
+	return (u32)(ns >> 10);
+}
+
+static inline bool mrc_ev_usable(u8 state)
+{
+	return state == MRC_EV_GOOD || state == MRC_EV_SKIP;
+}
+
+/* The next copy of EV @i, going round: @i itself if there is no other. */
+static inline u16 mrc_ev_copy(const struct mrc_paths *p, u16 i)
+{
+	return p->cfg.set ? p->cfg.set->ev[i].next : i;
+}
+
+/* Are EV @i and EV @j (-1: none) the same path? */
+bool mrc_ev_same(const struct mrc_paths *p, u16 i, int j);
 
 /* Put the EVs of @port into a new random order. */
 void mrc_spray_reorder(struct mrc_paths *p, u8 port);
 
-/* Move EV @i to @to with all that hangs on it; @now for its first probe. */
+/* Move EV @i and its copies to @to with all that hangs on it. */
 void mrc_ev_set_state(struct mrc_paths *p, u16 i, u8 to, u64 now);
+
+/* EV @i, now in the same state as its copy @as, takes over what hangs on it. */
+void mrc_ev_join(struct mrc_paths *p, u16 i, u16 as);
+
+/* The copies of ASSUMED_BAD EV @i take over its probe state. */
+void mrc_ev_share_probe(struct mrc_paths *p, u16 i);
+
+/* A packet went out on EV @i. */
+static inline void mrc_ev_sent(struct mrc_paths *p, u16 i)
+{
+	struct mrc_ev *ev = &p->ev[i];
+
+	p->walk[mrc_paths_port(p, i)].tx++;
+	if (ev->state != MRC_EV_ASSUMED_BAD && ev->sub < MRC_EV_SINCE_MANY)
+		ev->sub++;
+}
+
+/* Probing, mrc_ev_probe.c: EV @i has been condemned, got a reply, none. */
+void mrc_ev_probe_start(struct mrc_paths *p, u16 i, u64 now);
+void mrc_ev_probe_good(struct mrc_paths *p, u16 i, u64 now);
+void mrc_ev_probe_bad(struct mrc_paths *p, u16 i, bool lost, u64 now);
+
+/* Compute anew when the first probe is due. */
+void mrc_ev_probe_rescan(struct mrc_paths *p);
+
+/* Ports that may be used changed from @was; no EV changes state. */
+void mrc_ev_probe_ports(struct mrc_paths *p, u32 was);
 
 /* The bitmap that lists the EVs in @state, NULL for DENIED. */
 static inline unsigned long *mrc_ev_map(const struct mrc_paths *p, u8 state)

@@ -19,7 +19,7 @@ void mrc_spray_reorder(struct mrc_paths *p, u8 port)
 	u32 pos, with;
 	u16 tmp;
 
-	for (pos = end - 1; pos > w->first; pos--) {
+	for (pos = end; pos-- > w->first;) {
 		with = w->first + random_below(p, pos - w->first + 1);
 		tmp = p->order[pos];
 		p->order[pos] = p->order[with];
@@ -36,26 +36,25 @@ void mrc_spray_reorder(struct mrc_paths *p, u8 port)
 
 /*
  * One step of the walk of a port with usable EVs. The SKIP met first goes back
- * to GOOD and is passed over; further ones are passed over as they are. If
- * there is no GOOD one the walk comes round to the EV it has just reset, one
- * rotation later.
+ * to GOOD and is passed over, with its copies; further ones are passed over as
+ * they are. If there is no GOOD one the walk comes round to the EV that it has
+ * just reset, one rotation later.
  */
 static int walk_port(struct mrc_paths *p, u8 port, u64 now)
 {
 	struct mrc_ev_walk *w = &p->walk[port];
 	u32 end = w->first + w->n;
-	bool reset = false;
+	int reset = -1;
 	u32 good, skip;
 
 	for (;;) {
 		good = mrc_ev_map_find(p->good_map, w->cursor, end);
-		if (!reset) {
+		if (reset < 0) {
 			skip = mrc_ev_map_find(p->skip_map, w->cursor, good);
-			if (skip < good) {
-				reset = true;
-				mrc_ev_set_state(p, p->order[skip],
-						 MRC_EV_GOOD, now);
-			}
+			if (skip < good)
+				reset = p->order[skip];
+		} else if (good == end) {
+			good = p->pos[reset];
 		}
 		if (good < end)
 			break;
@@ -65,6 +64,8 @@ static int walk_port(struct mrc_paths *p, u8 port, u64 now)
 			mrc_spray_reorder(p, port);
 		}
 	}
+	if (reset >= 0)
+		mrc_ev_set_state(p, (u16)reset, MRC_EV_GOOD, now);
 	w->cursor = (u16)(good + 1);
 	return p->order[good];
 }
@@ -157,22 +158,29 @@ int mrc_paths_pick(struct mrc_paths *p, u64 now)
 	else
 		i = p->ops->pick(p, now);
 	if (i >= 0)
-		p->ev[i].tx++;
+		mrc_ev_sent(p, (u16)i);
 	return i;
 }
 
-/* An EV of @port listed in @map, but not the one at @avoid; -1 if none. */
+/*
+ * Position of an EV of @port listed in @map, but not @avoid nor a copy of it; -1
+ * if there is none.
+ */
 static int pick_listed(struct mrc_paths *p, const unsigned long *map, u8 port,
 		       int avoid)
 {
 	const struct mrc_ev_walk *w = &p->walk[port];
-	int pos;
+	int first, pos;
 
 	/* Off the walk, so that probes do not disturb the order of data. */
-	pos = find_round(map, w, w->first + random_below(p, w->n));
-	if (pos >= 0 && pos == avoid)
+	first = find_round(map, w, w->first + random_below(p, w->n));
+	pos = first;
+	while (pos >= 0 && mrc_ev_same(p, p->order[pos], avoid)) {
 		pos = find_round(map, w, (u32)pos + 1);
-	return pos == avoid ? -1 : pos;
+		if (pos == first)
+			return -1;
+	}
+	return pos;
 }
 
 static int pick_usable(struct mrc_paths *p, u8 port, int avoid)
@@ -190,7 +198,7 @@ static int pick_usable(struct mrc_paths *p, u8 port, int avoid)
 int mrc_paths_pick_other(struct mrc_paths *p, int avoid, u64 now)
 {
 	bool known = avoid >= 0 && avoid < p->n;
-	u8 home = known ? p->ev[avoid].port : 0;
+	u8 home = known ? mrc_paths_port(p, (u16)avoid) : 0;
 	u8 port = (u8)(random_below(p, p->n_ports) + 1);
 	int pos = -1;
 	u8 k;
@@ -201,10 +209,10 @@ int mrc_paths_pick_other(struct mrc_paths *p, int avoid, u64 now)
 		port = port_after(p, port);
 	}
 	if (pos < 0 && home)
-		pos = pick_usable(p, home, p->pos[avoid]);
+		pos = pick_usable(p, home, avoid);
 	if (pos < 0)
 		return -1;
-	p->ev[p->order[pos]].tx++;
+	mrc_ev_sent(p, p->order[pos]);
 	return p->order[pos];
 }
 
@@ -217,16 +225,16 @@ int mrc_paths_pick_other(struct mrc_paths *p, int avoid, u64 now)
  */
 static int ctrl_scan(const struct mrc_paths *p, u32 from, u8 port, u32 states)
 {
-	u32 i = from % p->n;
-	const struct mrc_ev *ev;
+	u16 i = (u16)(from % p->n);
+	u8 on;
 	u32 k;
 
 	for (k = 0; k < p->n; k++) {
-		ev = &p->ev[i];
-		if ((!port || ev->port == port) &&
-		    (states & STATE_BIT(mrc_read_once(ev->state))) &&
-		    mrc_paths_port_ok(p, ev->port))
-			return (int)i;
+		on = mrc_paths_port(p, i);
+		if ((!port || on == port) &&
+		    (states & STATE_BIT(mrc_paths_state(p, i))) &&
+		    mrc_paths_port_ok(p, on))
+			return i;
 		i = i + 1 < p->n ? i + 1 : 0;
 	}
 	return -1;

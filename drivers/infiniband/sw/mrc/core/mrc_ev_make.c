@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * EVs of a QP: where they come from and what they look like. Nothing of that is
+ * stored per QP: a profile's set is shared, and AUTO entropies are computed.
+ */
+#include "mrc_ev_priv.h"
+#include "mrc_req.h"
+
+#define SPORT_FIRST		0xC000u
+#define SPORT_BITS		14
+#define SPORT_MASK		((1u << SPORT_BITS) - 1)
+/* In @sub, while mrc_paths_update() runs, of GOOD and DENIED: just arrived. */
+#define SUB_ARRIVED		0xFFu
+
+static u16 set_size(const struct mrc_paths_cfg *cfg)
+{
+	u32 per;
+
+	if (cfg->set)
+		return cfg->set->n;
+	per = (cfg->n_evs + cfg->n_ports - 1u) / cfg->n_ports;
+	if (per * cfg->n_ports > MRC_EV_MAX)
+		per = MRC_EV_MAX / cfg->n_ports;
+	return (u16)(per * cfg->n_ports);
+}
+
+static bool cfg_ok(const struct mrc_paths_cfg *cfg)
+{
+	if (!cfg->n_ports || cfg->n_ports > MRC_MAX_PORTS)
+		return false;
+	if (cfg->set)
+		return cfg->set->n && cfg->set->n <= MRC_EV_MAX &&
+		       mrc_evset_fits(cfg->set, cfg->ipv6);
+	return cfg->n_evs && cfg->n_evs <= MRC_EV_MAX &&
+	       cfg->min_active <= set_size(cfg);
+}
+
+static u32 map_longs(u16 n)
+{
+	return (n + MRC_EV_BPL - 1) / MRC_EV_BPL;
+}
+
+size_t mrc_paths_mem(const struct mrc_paths_cfg *cfg)
+{
+	u16 n;
+
+	if (!cfg_ok(cfg))
+		return 0;
+	n = set_size(cfg);
+	return 3 * map_longs(n) * sizeof(unsigned long) +
+	       n * (sizeof(u32) + sizeof(struct mrc_ev) + 2 * sizeof(u16));
+}
+
+/* splitmix64: good enough to keep QPs from synchronising, and tiny. */
+u32 mrc_ev_rand(u64 *state)
+{
+	u64 z;
+
+	*state += 0x9E3779B97F4A7C15ull;
+	z = *state;
+	z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9ull;
+	z = (z ^ z >> 27) * 0x94D049BB133111EBull;
+	return (u32)(z >> 32 ^ z);
+}
+
+/* What has odd * inverse = 1 modulo 2^16, by Newton's method. */
+static u16 inverse(u16 odd)
+{
+	u32 inv = odd;	/* right in the lowest 3 bits; doubles each time */
+	int k;
+
+	for (k = 0; k < 3; k++)
+		inv *= 2 - odd * inv;
+	return (u16)inv;
+}
+
+static void gen_init(struct mrc_paths *p)
+{
+	struct mrc_ev_auto *gen = &p->gen;
+	u32 r;
+	int k;
+
+	for (k = 0; k < 2; k++) {
+		r = mrc_ev_random(p);
+		gen->mul[k] = (u16)(r | 1);
+		gen->inv[k] = inverse(gen->mul[k]);
+		gen->add[k] = (u16)(r >> 16);
+	}
+	gen->label = mrc_ev_random(p);
+}
+
+/*
+ * A bijection of the numbers below 2^14, which scatters neighbours: source
+ * ports are unique within a QP, and the index is found again without a table.
+ * x ^= x >> 7 undoes itself, as the upper half stays.
+ */
+static u32 gen_sport(const struct mrc_ev_auto *gen, u32 x)
+{
+	int k;
+
+	for (k = 0; k < 2; k++) {
+		x = (x * gen->mul[k] + gen->add[k]) & SPORT_MASK;
+		x ^= x >> SPORT_BITS / 2;
+	}
+	return SPORT_FIRST | x;
+}
+
+static u32 gen_index(const struct mrc_ev_auto *gen, u32 sport)
+{
+	u32 x = sport & SPORT_MASK;
+	int k;
+
+	for (k = 1; k >= 0; k--) {
+		x ^= x >> SPORT_BITS / 2;
+		x = (x - gen->add[k]) * gen->inv[k] & SPORT_MASK;
+	}
+	return x;
+}
+
+/* A flow label of 0 would mean "not labelled" to switches. */
+static u32 gen_label(const struct mrc_ev_auto *gen, u32 i)
+{
+	u32 x = (i ^ gen->label) * 0x9E3779B1u;
+
+	x = (x ^ x >> 15) * 0x85EBCA77u;
+	x = (x ^ x >> 13) & 0xFFFF;
+	return x ? x : 0xFFFF;
+}
+
+u32 mrc_paths_entropy(const struct mrc_paths *p, u16 i)
+{
+	u32 entropy;
+
+	if (p->cfg.set)
+		return p->cfg.set->ev[i].entropy;
+	entropy = gen_sport(&p->gen, i);
+	if (p->cfg.ipv6)
+		entropy |= gen_label(&p->gen, i) << 16;
+	return entropy;
+}
+
+u8 mrc_paths_port(const struct mrc_paths *p, u16 i)
+{
+	if (p->cfg.set)
+		return p->cfg.set->ev[i].port;
+	return (u8)(i % p->n_ports + 1);
+}
+
+u8 mrc_paths_state(const struct mrc_paths *p, u16 i)
+{
+	return mrc_read_once(p->ev[i].state);
+}
+
+u16 mrc_paths_drops(const struct mrc_paths *p, u16 i)
+{
+	return p->ev[i].drops;
+}
+
+u32 mrc_paths_port_tx(const struct mrc_paths *p, u8 port)
+{
+	return port <= MRC_MAX_PORTS ? p->walk[port].tx : 0;
+}
+
+int mrc_paths_find(const struct mrc_paths *p, u32 entropy)
+{
+	u32 i;
+
+	if (p->cfg.set)
+		return mrc_evset_find(p->cfg.set, entropy, p->cfg.ipv6);
+	i = gen_index(&p->gen, entropy);
+	if (i >= p->n)
+		return -1;
+	if (!p->cfg.ipv6)
+		entropy &= 0xFFFF;
+	return mrc_paths_entropy(p, (u16)i) == entropy ? (int)i : -1;
+}
+
+/* Group the EVs by port, shuffle each group, count what is in which state. */
+static void make_walks(struct mrc_paths *p)
+{
+	u16 fill[MRC_MAX_PORTS + 1];
+	struct mrc_ev_walk *w;
+	u16 first = 0;
+	u8 port, state;
+	u16 i;
+
+	for (port = 0; port <= MRC_MAX_PORTS; port++) {
+		p->walk[port].n = 0;
+		p->walk[port].usable = 0;
+	}
+	p->bad = 0;
+	p->denied = 0;
+	for (i = 0; i < p->n; i++) {
+		w = &p->walk[mrc_paths_port(p, i)];
+		state = p->ev[i].state;
+		w->n++;
+		w->usable = (u16)(w->usable + mrc_ev_usable(state));
+		p->bad = (u16)(p->bad + (state == MRC_EV_ASSUMED_BAD));
+		p->denied = (u16)(p->denied + (state == MRC_EV_DENIED));
+	}
+	for (port = 0; port <= MRC_MAX_PORTS; port++) {
+		w = &p->walk[port];
+		w->first = first;
+		w->cursor = first;
+		w->bad_cursor = first;
+		fill[port] = first;
+		first = (u16)(first + w->n);
+	}
+	for (i = 0; i < p->n; i++)
+		p->order[fill[mrc_paths_port(p, i)]++] = i;
+	for (port = 0; port <= MRC_MAX_PORTS; port++)
+		mrc_spray_reorder(p, port);
+}
+
+static void fresh_ev(struct mrc_paths *p, u16 i, bool denied)
+{
+	struct mrc_ev *ev = &p->ev[i];
+
+	memset(ev, 0, sizeof(*ev));
+	mrc_write_once(ev->state, denied ? MRC_EV_DENIED : MRC_EV_GOOD);
+	ev->sub = MRC_EV_SINCE_NEVER;
+	p->at[i] = 0;
+}
+
+int mrc_paths_init(struct mrc_paths *p, const struct mrc_paths_cfg *cfg,
+		   void *mem)
+{
+	const struct mrc_evset *set = cfg->set;
+	u16 i;
+
+	if (!cfg_ok(cfg) || !mem)
+		return -EINVAL;
+	memset(p, 0, sizeof(*p));
+	memset(mem, 0, mrc_paths_mem(cfg));
+	p->cfg = *cfg;
+	p->ops = &mrc_spray_shuffle;
+	p->n = set_size(cfg);
+	p->n_ports = cfg->n_ports;
+	if (set)
+		p->min_active = set->min_active;
+	else
+		p->min_active = cfg->min_active ? cfg->min_active : p->n / 4;
+	p->ports_up = (2u << p->n_ports) - 2;
+	p->peer_ports = ~0u;
+	p->probe_next = MRC_EV_NO_PROBE;
+	p->rng = cfg->seed;
+	mrc_paths_set_rtt(p, cfg->base_rtt, cfg->rto);
+	gen_init(p);
+
+	p->good_map = mem;
+	p->skip_map = p->good_map + map_longs(p->n);
+	p->bad_map = p->skip_map + map_longs(p->n);
+	p->at = (u32 *)(p->bad_map + map_longs(p->n));
+	p->ev = (struct mrc_ev *)(p->at + p->n);
+	p->order = (u16 *)(p->ev + p->n);
+	p->pos = p->order + p->n;
+
+	for (i = 0; i < p->n; i++)
+		fresh_ev(p, i, set && set->ev[i].denied);
+	make_walks(p);
+	p->next_port = (u8)(mrc_ev_random(p) % p->n_ports + 1);
+	p->fallback = p->next_port;
+	return 0;
+}
+
+/* The entropy of an SRv6 EV says nothing about its value. */
+static bool same_entry(const struct mrc_evset *a, u16 i,
+		       const struct mrc_evset *b, u16 j)
+{
+	if (a->ev[i].port != b->ev[j].port || !a->addr != !b->addr)
+		return false;
+	if (a->addr)
+		return !memcmp(a->addr[i], b->addr[j], MRC_EV_BYTES);
+	return a->ev[i].entropy == b->ev[j].entropy;
+}
+
+bool mrc_ev_same(const struct mrc_paths *p, u16 i, int j)
+{
+	if (i == j || j < 0)
+		return i == j;
+	return p->cfg.set && same_entry(p->cfg.set, i, p->cfg.set, (u16)j);
+}
+
+/* An entry that came with this set is as good as the copies it now has. */
+static void join_copies(struct mrc_paths *p, u16 i)
+{
+	u16 j;
+
+	p->ev[i].sub = MRC_EV_SINCE_NEVER;
+	if (p->ev[i].state == MRC_EV_DENIED)
+		return;
+	for (j = mrc_ev_copy(p, i); j != i; j = mrc_ev_copy(p, j)) {
+		if (p->ev[j].sub != SUB_ARRIVED &&
+		    p->ev[j].state != MRC_EV_DENIED) {
+			p->ev[i].state = p->ev[j].state;
+			mrc_ev_join(p, i, j);
+			return;
+		}
+	}
+}
+
+void mrc_paths_update(struct mrc_paths *p, const struct mrc_evset *set,
+		      u64 now)
+{
+	const struct mrc_evset *was = p->cfg.set;
+	bool moved = false;
+	bool denied;
+	u16 i;
+
+	if (!was || !set || set->n != p->n)
+		return;
+	for (i = 0; i < p->n; i++) {
+		if (same_entry(was, i, set, i))
+			continue;
+		fresh_ev(p, i, set->ev[i].denied);
+		p->ev[i].sub = SUB_ARRIVED;
+		moved = true;
+	}
+	p->cfg.set = set;
+	p->min_active = set->min_active;
+	if (moved) {
+		for (i = 0; i < p->n; i++) {
+			if (p->ev[i].sub == SUB_ARRIVED)
+				join_copies(p, i);
+		}
+		make_walks(p);
+	}
+	for (i = 0; i < p->n; i++) {
+		denied = p->ev[i].state == MRC_EV_DENIED;
+		if (denied != set->ev[i].denied)
+			mrc_paths_verdict(p, i, denied ? MRC_EVV_ALLOW :
+						MRC_EVV_DENY, now);
+	}
+	mrc_ev_probe_rescan(p);
+}

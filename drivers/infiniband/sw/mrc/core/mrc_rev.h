@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Reverse EVs: which path feedback takes, MRC 1.0 §11.8.
+ *
+ * Forward EVs are not reversible, so SACKs, NACKs and ACKs go on EVs of the
+ * QP's own set towards the peer, one plane each. The rules:
+ *
+ *  - An EV that a data SACK confirmed (no CE) is its plane's reverse EV, the
+ *    newest one wins. With data flowing both ways nothing else is needed.
+ *  - While data comes in and none of ours was confirmed for an interval (one
+ *    base RTT, at least MRC_REV_MIN_NS), one endpoint EV probe is asked for, on
+ *    a random EV of a plane on which data came in; planes take turns. Answered,
+ *    it is the plane's reverse EV. Without an answer within the RTO the next
+ *    probe takes another EV. One probe is outstanding at a time.
+ *  - A reverse EV is used for MRC_REV_FRESH intervals after its confirmation, as
+ *    long as it is GOOD and its port up. Without one feedback rotates over the
+ *    plane's GOOD EVs (OP-30), so that no dead path swallows all of it.
+ *
+ * The state belongs to the responder and its lock. Only mrc_rev_confirm() runs
+ * under the requester's: it stores single words, and a reader that sees the EV
+ * of one call with the time of another is not worse off.
+ */
+#ifndef MRC_REV_H
+#define MRC_REV_H
+
+#include "mrc_ev.h"
+
+/* §12.1 limits replies to 10 000/s for all QPs between two hosts together. */
+#define MRC_REV_MIN_NS		1000000ull
+#define MRC_REV_FRESH		4u	/* intervals */
+
+/**
+ * struct mrc_rev_plane - reverse EV of one port
+ * @at: when it was confirmed, in units of 1.024 us
+ * @ev: index, MRC_REV_NONE if there is none
+ * @cursor: of the rotation
+ */
+struct mrc_rev_plane {
+	u32 at;
+	u16 ev;
+	u16 cursor;
+};
+
+#define MRC_REV_NONE		0xFFFFu
+
+/**
+ * struct mrc_rev - reverse EVs of a QP
+ * @rng: picks EVs to probe
+ * @probe_at: when the newest probe was sent, ns; 0 = never
+ * @inbound: bit N = data came in on port N since the last probe
+ * @sacked_at: when a data SACK last confirmed an EV, units of 1.024 us
+ * @probe_ev: EV that the outstanding probe tests
+ * @probe_id: its request id
+ * @probe_out: a probe is outstanding
+ * @probe_port: plane of the newest probe
+ * @sacked: @sacked_at is valid
+ * @plane: index 0: of packets without a port
+ */
+struct mrc_rev {
+	u64 rng;
+	u64 probe_at;
+	u32 inbound;
+	u32 sacked_at;
+	u16 probe_ev;
+	u16 probe_id;
+	bool probe_out;
+	u8 probe_port;
+	bool sacked;
+	struct mrc_rev_plane plane[MRC_MAX_PORTS + 1];
+};
+
+/* No reverse EV known. @seed: unpredictable. */
+void mrc_rev_init(struct mrc_rev *rev, u64 seed);
+
+/*
+ * Requester: a SACK with m = 0 answered data that went out on @ev (out of range:
+ * ignored).
+ */
+void mrc_rev_confirm(struct mrc_rev *rev, const struct mrc_paths *p, int ev,
+		     u64 now);
+
+/* Responder: a data packet came in on @port. */
+void mrc_rev_inbound(struct mrc_rev *rev, u8 port);
+
+/**
+ * mrc_rev_pick - EV for a control packet
+ * @rev: state
+ * @p: read only; may run while the requester changes states
+ * @port: port on which the answered packet arrived, preferred if up; 0 = any
+ * @now: ns
+ *
+ * Return: the plane's reverse EV, else what mrc_paths_pick_ctrl() gives; -1 if
+ * no port is up.
+ */
+int mrc_rev_pick(struct mrc_rev *rev, const struct mrc_paths *p, u8 port,
+		 u64 now);
+
+/**
+ * mrc_rev_probe_due - is an endpoint EV probe to be sent now?
+ * @rev: state
+ * @p: read only
+ * @now: ns
+ *
+ * To be asked when data has come in, for instance with each SACK; no timer is
+ * needed, since silence asks for no probes.
+ *
+ * Return: EV to probe, followed by mrc_rev_probe_sent(), or -1.
+ */
+int mrc_rev_probe_due(struct mrc_rev *rev, const struct mrc_paths *p, u64 now);
+
+/* The probe of @ev went out with request id @id. */
+void mrc_rev_probe_sent(struct mrc_rev *rev, const struct mrc_paths *p, int ev,
+			u16 id, u64 now);
+
+/*
+ * A response with request id @id came. Return: was it the outstanding one?
+ */
+bool mrc_rev_answered(struct mrc_rev *rev, const struct mrc_paths *p, u16 id,
+		      u64 now);
+
+#endif /* MRC_REV_H */

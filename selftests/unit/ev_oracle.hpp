@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+// The state machine of EVs, written from the text of MRC 1.0 §11.6, §9.3 and
+// the choices OP-29 and OP-41. A path has a state; entries of a set that name
+// the same path share it, and a controller denies entries.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "paths.hpp"
+
+namespace mrc_test
+{
+
+struct OraclePath {
+	std::uint8_t state = G; // GOOD, SKIP, ASSUMED_BAD
+	bool out = false;	// probe outstanding
+	bool one = false;	// the newest probe was answered, m = 0
+	bool lossy = false;	// a loss was inferred before
+	std::uint64_t deadline = 0, loss_at = 0, sent = 0;
+};
+
+struct OracleEv {
+	std::size_t path;
+	unsigned port;
+	bool denied = false;
+	unsigned drops = 0;
+};
+
+struct OracleEvent {
+	std::uint8_t from, to;
+};
+
+struct Oracle {
+	std::vector<OraclePath> paths;
+	std::vector<OracleEv> evs;
+	unsigned min_active = 0;
+	bool trim_nack = false;
+	std::uint64_t base_rtt = 0, rto = 0;
+	std::vector<OracleEvent> events; // visible ones
+
+	std::uint8_t state(std::size_t i) const
+	{
+		return evs[i].denied ? D : paths[evs[i].path].state;
+	}
+
+	unsigned active() const
+	{
+		unsigned n = 0;
+
+		for (std::size_t i = 0; i < evs.size(); i++)
+			n += state(i) == G || state(i) == S;
+		return n;
+	}
+
+	unsigned entries(std::size_t path) const
+	{
+		unsigned n = 0;
+
+		for (const OracleEv &ev : evs)
+			n += ev.path == path && !ev.denied;
+		return n;
+	}
+
+	void event(std::uint8_t from, std::uint8_t to)
+	{
+		// "SKIP: not visible, shows as GOOD"
+		if (Paths::seen(from) != Paths::seen(to))
+			events.push_back({from, to});
+	}
+
+	void to_state(OraclePath &p, std::uint8_t to)
+	{
+		std::uint8_t from = p.state;
+
+		if (from == to)
+			return;
+		if (from == B || to == B)
+			p.out = p.one = p.lossy = false;
+		p.state = to;
+		event(from, to);
+	}
+
+	// "if the number of GOOD+SKIP EVs would drop below it, keep the EV"
+	void condemn(std::size_t path)
+	{
+		OraclePath &p = paths[path];
+
+		if (p.state != B && active() >= min_active + entries(path))
+			to_state(p, B);
+	}
+
+	void skip(OraclePath &p)
+	{
+		if (p.state == G)
+			to_state(p, S);
+	}
+
+	void loss(std::size_t path, std::uint64_t now)
+	{
+		OraclePath &p = paths[path];
+		bool second;
+
+		if (p.state == B)
+			return;
+		second = p.lossy &&
+			 (now - p.loss_at <= 4 * base_rtt || p.sent <= 4);
+		p.lossy = true;
+		p.loss_at = now;
+		p.sent = 0;
+		if (trim_nack || second)
+			condemn(path);
+		else
+			skip(p);
+	}
+
+	void deny(std::size_t i)
+	{
+		std::uint8_t from = state(i);
+
+		if (evs[i].denied)
+			return;
+		evs[i].denied = true;
+		event(from, D);
+		if (!entries(evs[i].path))
+			paths[evs[i].path] = {};
+	}
+
+	void allow(std::size_t i)
+	{
+		if (!evs[i].denied)
+			return;
+		evs[i].denied = false;
+		event(D, state(i));
+	}
+
+	void drop(std::size_t path)
+	{
+		for (OracleEv &ev : evs)
+			if (ev.path == path)
+				ev.drops++;
+	}
+
+	void probe_ok(OraclePath &p)
+	{
+		if (p.state != B)
+			return;
+		// "require 2 consecutive"
+		if (p.one) {
+			to_state(p, G);
+			return;
+		}
+		p.one = true;
+		p.out = false;
+	}
+
+	void verdict(std::size_t i, mrc_ev_verdict v, std::uint64_t now)
+	{
+		std::size_t path = evs[i].path;
+		OraclePath &p = paths[path];
+
+		if (v == MRC_EVV_DENY)
+			return deny(i);
+		if (v == MRC_EVV_ALLOW)
+			return allow(i);
+		if (v == MRC_EVV_LOSS || v == MRC_EVV_TIMEOUT)
+			drop(path);
+		// "DENIED: controller allows: only way out"
+		if (!entries(path))
+			return;
+		switch (v) {
+		case MRC_EVV_CE:
+		case MRC_EVV_TRIM:
+			skip(p);
+			break;
+		case MRC_EVV_CONDEMNED:
+		case MRC_EVV_TIMEOUT:
+			condemn(path);
+			break;
+		case MRC_EVV_LOSS:
+			loss(path, now);
+			break;
+		case MRC_EVV_PROBE_OK:
+			probe_ok(p);
+			break;
+		case MRC_EVV_PROBE_CE:
+			if (p.state == B)
+				to_state(p, S);
+			else
+				skip(p);
+			break;
+		case MRC_EVV_PROBE_BAD:
+			condemn(path);
+			p.out = p.one = false;
+			break;
+		case MRC_EVV_PROBE_LOST:
+			p.out = p.one = false;
+			break;
+		default:
+			break;
+		}
+	}
+
+	// A packet went out on entry @i; @id: as a probe.
+	void sent(std::size_t i, bool probe, std::uint64_t now)
+	{
+		OraclePath &p = paths[evs[i].path];
+
+		p.sent++;
+		if (probe && state(i) == B) {
+			p.out = true;
+			p.deadline = now + rto;
+		}
+	}
+
+	void expire(std::uint64_t now)
+	{
+		for (OraclePath &p : paths)
+			if (p.out && p.deadline <= now)
+				p.out = p.one = false;
+	}
+
+	// All that can be seen of the engine's states.
+	void compare(const Paths &p) const
+	{
+		for (std::size_t i = 0; i < evs.size(); i++) {
+			auto e = static_cast<unsigned>(i);
+
+			ASSERT_EQ(p.state(e), state(i)) << "ev " << i;
+			ASSERT_EQ(p.port(e), evs[i].port) << "ev " << i;
+			ASSERT_EQ(mrc_paths_drops(&p.p, static_cast<u16>(i)),
+				  evs[i].drops)
+				<< "ev " << i;
+			if (state(i) != B)
+				continue;
+			ASSERT_EQ(p.probe_out(e), paths[evs[i].path].out)
+				<< "ev " << i;
+			ASSERT_EQ(p.probe_one(e), paths[evs[i].path].one)
+				<< "ev " << i;
+		}
+		ASSERT_EQ(p.changes.size(), events.size());
+		for (std::size_t k = 0; k < events.size(); k++) {
+			ASSERT_EQ(p.changes[k].from, events[k].from);
+			ASSERT_EQ(p.changes[k].to, events[k].to);
+		}
+	}
+};
+
+} // namespace mrc_test
