@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* Endpoint operations, MRC 1.0 §12. */
+#include "mrc_endpoint.h"
+#include "mrc_wire.h"
+
+void mrc_ep_ids_init(struct mrc_ep_ids *ids, u16 seed)
+{
+	memset(ids, 0, sizeof(*ids));
+	ids->next = seed;
+}
+
+int mrc_ep_id_get(struct mrc_ep_ids *ids, u64 now)
+{
+	unsigned int span = ids->next / MRC_EP_ID_SPAN, i;
+	u16 id;
+
+	if (ids->next % MRC_EP_ID_SPAN == 0) {
+		for (i = 0; i < MRC_EP_ID_SPANS; i++) {
+			if (!ids->used[span] && now >= ids->free_at[span])
+				break;
+			span = (span + 1) % MRC_EP_ID_SPANS;
+		}
+		if (i == MRC_EP_ID_SPANS)
+			return -EAGAIN;
+		ids->next = span * MRC_EP_ID_SPAN;
+	}
+	id = ids->next++;
+	ids->used[span]++;
+	return id;
+}
+
+void mrc_ep_id_put(struct mrc_ep_ids *ids, u16 id, u64 now)
+{
+	unsigned int span = id / MRC_EP_ID_SPAN;
+
+	mrc_assert(ids->used[span]);
+	ids->used[span]--;
+	ids->free_at[span] = now + MRC_EP_ID_HOLD;
+}
+
+int mrc_ep_batch_open(struct mrc_ep_batch *b, struct mrc_ep_ids *ids, u64 now)
+{
+	u32 i;
+
+	b->done = 0;
+	for (i = 0; i < b->n; i++) {
+		int id = mrc_ep_id_get(ids, now);
+
+		if (id < 0) {
+			/* Never sent: what they held before still counts. */
+			while (i--)
+				mrc_ep_id_put(ids, b->ask[i].id, now);
+			return id;
+		}
+		b->ask[i].id = id;
+	}
+	return 0;
+}
+
+void mrc_ep_batch_close(struct mrc_ep_batch *b, struct mrc_ep_ids *ids,
+			u64 now)
+{
+	u32 i;
+
+	for (i = 0; i < b->n; i++)
+		mrc_ep_id_put(ids, b->ask[i].id, now);
+	b->n = 0;
+}
+
+u16 mrc_ep_batch_sent(struct mrc_ep_batch *b, u32 i, u64 now)
+{
+	struct mrc_ep_ask *ask = &b->ask[i];
+
+	ask->at = now;
+	ask->stamp = now >> MRC_TS_SHIFT;
+	ask->sent = true;
+	return ask->stamp;
+}
+
+/* The request with @id; their distances from the first one ascend. */
+static struct mrc_ep_ask *mrc_ep_batch_find(struct mrc_ep_batch *b, u16 id)
+{
+	u32 lo = 0, hi = b->n;
+	u16 first, want;
+
+	if (!b->n)
+		return NULL;
+	first = b->ask[0].id;
+	want = id - first;
+	while (lo < hi) {
+		u32 mid = lo + (hi - lo) / 2;
+
+		if ((u16)(b->ask[mid].id - first) < want)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < b->n && b->ask[lo].id == id ? &b->ask[lo] : NULL;
+}
+
+bool mrc_ep_batch_answer(struct mrc_ep_batch *b, u16 id, const u8 *peer,
+			 const u8 *self, u16 echo, u64 now,
+			 struct mrc_ep_answer *a)
+{
+	struct mrc_ep_ask *ask = mrc_ep_batch_find(b, id);
+	u64 gone, own;
+
+	if (!ask || !ask->sent || ask->done ||
+	    memcmp(ask->peer, peer, MRC_EP_ADDR) ||
+	    memcmp(ask->self, self, MRC_EP_ADDR))
+		return false;
+	ask->done = true;
+	b->done++;
+
+	gone = now > ask->at ? now - ask->at : 0;
+	/* 0: the peer echoes nothing (as in §4.6). */
+	own = echo ? (u64)(u16)(echo - ask->stamp) << MRC_TS_SHIFT : 0;
+	a->adjusted = own && own <= gone;
+	if (a->adjusted)
+		gone -= own;
+	a->rtt = gone > 0xFFFFFFFFu ? 0xFFFFFFFFu : (u32)gone;
+	a->index = ask - b->ask;
+	return true;
+}
+
+void mrc_news_set(struct mrc_news *n, u32 mask, u16 id, u64 rto, u64 now)
+{
+	if (rto < MRC_NEWS_RTO_MIN)
+		rto = MRC_NEWS_RTO_MIN;
+	if (rto > MRC_NEWS_RTO_MAX)
+		rto = MRC_NEWS_RTO_MAX;
+	n->on = true;
+	n->answered = false;
+	n->tries = 0;
+	n->ticks = 0;
+	n->id = id;
+	n->mask = mask;
+	n->rto = rto;
+	n->since = now;
+	n->try_at = now;
+}
+
+static u64 mrc_news_tick_at(const struct mrc_news *n)
+{
+	return n->since + (n->ticks + 1) * MRC_NEWS_TICK;
+}
+
+bool mrc_news_due(struct mrc_news *n, u64 now)
+{
+	bool due = false;
+
+	if (!n->on)
+		return false;
+	if (!n->answered && n->tries < MRC_NEWS_TRIES && now >= n->try_at) {
+		due = true;
+		n->tries++;
+		n->try_at = now + n->rto;
+	}
+	/* Who comes late does not make up for what was missed. */
+	while (n->ticks < MRC_NEWS_TICKS && now >= mrc_news_tick_at(n)) {
+		due = true;
+		n->ticks++;
+	}
+	if (n->ticks == MRC_NEWS_TICKS)
+		n->on = false;
+	return due;
+}
+
+u64 mrc_news_next(const struct mrc_news *n)
+{
+	u64 at;
+
+	if (!n->on)
+		return ~0ull;
+	at = mrc_news_tick_at(n);
+	if (!n->answered && n->tries < MRC_NEWS_TRIES && n->try_at < at)
+		at = n->try_at;
+	return at;
+}
+
+bool mrc_news_answer(struct mrc_news *n, u16 id)
+{
+	if (!n->on || !n->tries || n->id != id)
+		return false;
+	n->answered = true;
+	return true;
+}
+
+void mrc_view_init(struct mrc_view *v)
+{
+	memset(v, 0, sizeof(*v));
+	v->mask = ~0u;
+}
+
+enum mrc_view_verdict mrc_view_update(struct mrc_view *v, u16 id, u32 mask,
+				      u64 now)
+{
+	u32 old = v->mask;
+
+	mask &= MRC_VIEW_PORTS;
+	if (v->heard) {
+		u16 behind = v->id - id;
+
+		if (behind && behind <= MRC_VIEW_OLD_IDS &&
+		    now - v->at < MRC_VIEW_OLD_NS)
+			return MRC_VIEW_STALE;
+	}
+	mrc_write_once(v->mask, mask);
+	v->heard = true;
+	v->id = id;
+	v->at = now;
+	return mask == old ? MRC_VIEW_SAME : MRC_VIEW_CHANGED;
+}
+
+bool mrc_ep_limit_ok(struct mrc_ep_limit *l, u32 hash, u64 now)
+{
+	unsigned int i = hash % MRC_EP_BUCKETS;
+
+	if (!l->bucket[i].n || now - l->bucket[i].since >= 1000000000ull) {
+		l->bucket[i].since = now;
+		l->bucket[i].n = 0;
+	}
+	if (l->bucket[i].n >= MRC_EP_RATE)
+		return false;
+	l->bucket[i].n++;
+	return true;
+}

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Endpoint operations (MRC 1.0 §12) without storage and sockets: request ids,
+ * batches of requests and their responses, news of port states and how often
+ * they are told, what a peer told, and the limit on answers.
+ *
+ * The caller serialises calls on one object.
+ */
+#ifndef MRC_CORE_ENDPOINT_H
+#define MRC_CORE_ENDPOINT_H
+
+#include "mrc_port.h"
+
+/* Request ids --------------------------------------------------------------- */
+
+#define MRC_EP_ID_SPAN		1024	/* ids whose end is remembered together */
+#define MRC_EP_ID_SPANS		(65536 / MRC_EP_ID_SPAN)
+#define MRC_EP_ID_HOLD		1000000000ull	/* ns, §12.2 */
+
+/**
+ * struct mrc_ep_ids - which request ids may be used
+ * @next: taken next unless it opens a span that is not free
+ * @used: ids taken, per span
+ * @free_at: when the span may be used again once @used is 0
+ *
+ * Ids ascend, so that a peer can tell an old port status from a new one.
+ */
+struct mrc_ep_ids {
+	u16 next;
+	u16 used[MRC_EP_ID_SPANS];
+	u64 free_at[MRC_EP_ID_SPANS];
+};
+
+/* @seed: unpredictable, so that responses are hard to forge. */
+void mrc_ep_ids_init(struct mrc_ep_ids *ids, u16 seed);
+
+/* An id that nobody used for MRC_EP_ID_HOLD, or -EAGAIN. */
+int mrc_ep_id_get(struct mrc_ep_ids *ids, u64 now);
+void mrc_ep_id_put(struct mrc_ep_ids *ids, u16 id, u64 now);
+
+/* Batches ------------------------------------------------------------------- */
+
+#define MRC_EP_ADDR		16	/* bytes of an address, v4-mapped for IPv4 */
+
+/**
+ * struct mrc_ep_ask - a request that waits for its response
+ * @id: on the wire
+ * @stamp: tx_timestamp that was sent
+ * @sent: it is on its way
+ * @done: answered
+ * @at: ns, when it was sent
+ * @peer: who may answer
+ * @self: who asked
+ */
+struct mrc_ep_ask {
+	u16 id;
+	u16 stamp;
+	bool sent;
+	bool done;
+	u64 at;
+	u8 peer[MRC_EP_ADDR];
+	u8 self[MRC_EP_ADDR];
+};
+
+/**
+ * struct mrc_ep_batch - requests that are waited for together
+ * @ask: array of @n, their ids ascending modulo 2^16 from the first one on
+ * @n: 1..65535
+ * @done: how many were answered
+ */
+struct mrc_ep_batch {
+	struct mrc_ep_ask *ask;
+	u32 n;
+	u32 done;
+};
+
+/* What a response says; @rtt in ns, saturating. */
+struct mrc_ep_answer {
+	u32 index;
+	u32 rtt;
+	bool adjusted;	/* the peer took its own time off */
+};
+
+/**
+ * mrc_ep_batch_open - give every request an id
+ * @b: ->ask zeroed but for the addresses, ->n
+ * @ids: of the device
+ * @now: ns
+ *
+ * Return: 0, or -EAGAIN when there are not enough ids; then none is taken.
+ */
+int mrc_ep_batch_open(struct mrc_ep_batch *b, struct mrc_ep_ids *ids, u64 now);
+
+/* Give the ids back; responses that come later match nothing. */
+void mrc_ep_batch_close(struct mrc_ep_batch *b, struct mrc_ep_ids *ids,
+			u64 now);
+
+/* Request @i is about to leave; returns its tx_timestamp (§4.9). */
+u16 mrc_ep_batch_sent(struct mrc_ep_batch *b, u32 i, u64 now);
+
+/**
+ * mrc_ep_batch_answer - match a response
+ * @b: the batch
+ * @id: BTH.psn
+ * @peer: source address
+ * @self: destination address
+ * @echo: EETH.tx_timestamp
+ * @now: ns, when it arrived
+ * @a: filled in on a match
+ *
+ * The time between is taken from this host's clock; the echo, 16 bits of
+ * 128 ns, only says how much of it the peer took off. An echo that cannot be
+ * right says nothing (§12.2, §4.10).
+ *
+ * Return: whether the response belongs to a request of @b that waits for it.
+ */
+bool mrc_ep_batch_answer(struct mrc_ep_batch *b, u16 id, const u8 *peer,
+			 const u8 *self, u16 echo, u64 now,
+			 struct mrc_ep_answer *a);
+
+/* Port status: telling ------------------------------------------------------- */
+
+#define MRC_NEWS_TRIES		4	/* the first one and three repeats, §12.3 */
+#define MRC_NEWS_TICKS		10	/* then once per second, OP-31 */
+#define MRC_NEWS_TICK		1000000000ull
+#define MRC_NEWS_RTO_MIN	1000000ull
+#define MRC_NEWS_RTO_MAX	MRC_NEWS_TICK
+
+/**
+ * struct mrc_news - what one peer is being told
+ * @on: there is something
+ * @answered: the peer confirmed it
+ * @tries: sent so far at intervals of an RTO
+ * @ticks: seconds that are over
+ * @id: request id, the same each time: a repeat is no other update
+ * @mask: ports that are up
+ * @rto: ns
+ * @since: when the ports changed, ns
+ * @try_at: when the next try is due
+ */
+struct mrc_news {
+	bool on;
+	bool answered;
+	u8 tries;
+	u8 ticks;
+	u16 id;
+	u32 mask;
+	u64 rto;
+	u64 since;
+	u64 try_at;
+};
+
+/* Tell @mask from now on; what was told before is superseded. */
+void mrc_news_set(struct mrc_news *n, u32 mask, u16 id, u64 rto, u64 now);
+
+/* Send it now? Counts as sent then. */
+bool mrc_news_due(struct mrc_news *n, u64 now);
+
+/* When to ask mrc_news_due() again, ~0 = never. */
+u64 mrc_news_next(const struct mrc_news *n);
+
+/* A response of the peer; was it to this? */
+bool mrc_news_answer(struct mrc_news *n, u16 id);
+
+/* Port status: hearing -------------------------------------------------------- */
+
+#define MRC_VIEW_PORTS		0x1FFFEu	/* bits of MRC_MAX_PORTS ports */
+#define MRC_VIEW_OLD_IDS	1024
+#define MRC_VIEW_OLD_NS		1000000000ull
+
+/**
+ * struct mrc_view - what a peer told about its ports
+ * @mask: bit N = its port N is up; all ones as long as it told nothing
+ * @heard: it told something
+ * @id: of the update that @mask is from
+ * @at: when that came, ns
+ */
+struct mrc_view {
+	u32 mask;
+	bool heard;
+	u16 id;
+	u64 at;
+};
+
+enum mrc_view_verdict {
+	MRC_VIEW_SAME,		/* nothing new, to be confirmed */
+	MRC_VIEW_CHANGED,	/* to be acted upon and confirmed */
+	MRC_VIEW_STALE,		/* overtaken on the way, to be ignored */
+};
+
+void mrc_view_init(struct mrc_view *v);
+
+/*
+ * The newest update wins. One that comes within a second of a newer one and
+ * whose id is a little older was overtaken on the way; a peer that does not
+ * count its ids upwards loses one update in 64 to this and repeats it.
+ */
+enum mrc_view_verdict mrc_view_update(struct mrc_view *v, u16 id, u32 mask,
+				      u64 now);
+
+/* Answers ---------------------------------------------------------------------- */
+
+#define MRC_EP_RATE		10000	/* per second and source, §12.1 */
+#define MRC_EP_BUCKETS		256	/* sources that share one share the rate */
+
+/**
+ * struct mrc_ep_limit - answers given
+ * @since: when the bucket's current second began, ns
+ * @n: answers since then
+ */
+struct mrc_ep_limit {
+	struct {
+		u64 since;
+		u32 n;
+	} bucket[MRC_EP_BUCKETS];
+};
+
+/* May the source that hashes to @hash get another answer? Counts it. */
+bool mrc_ep_limit_ok(struct mrc_ep_limit *l, u32 hash, u64 now);
+
+#endif /* MRC_CORE_ENDPOINT_H */
