@@ -50,6 +50,14 @@ private:
 	void reap();
 	// A PSN around what is outstanding, or any.
 	u32 psn();
+	// Of the packet @psn, of now, or none, and some service time.
+	u16 echo(u32 psn);
+	u32 window_max() const
+	{
+		return (qc_.dynamic_mpr && qc_.mpr_max ? qc_.mpr_max
+						       : qc_.mpr) *
+		       (u32)MRC_MPR_UNIT;
+	}
 
 	Input &in_;
 	mrc_counters ctr_{};
@@ -109,8 +117,17 @@ Requester::Requester(Input &in) : in_(in)
 	paths_mem_ = EngineMem(mrc_paths_mem(&pc_));
 	require(!mrc_paths_init(&paths_, &pc_, paths_mem_.get()),
 		"paths refused");
-	mrc_cc_init(&cc_, in.flag() ? mrc_cc_find("uet-1.0-nscc") : nullptr,
-		    &cc);
+	v = in.byte();
+	qc_.dynamic_mpr = v & 2;
+	qc_.svc_time = (v & 4) && qc_.use_ts;
+	qc_.ignore_pen = v & 8;
+	if (v & 16)
+		qc_.mpr_max = (u16)(qc_.mpr + (v >> 5));
+	if (v & 16)
+		cc.max_pkts = MRC_CC_WINDOW_PKTS(window_max());
+	cc.now = now_;
+	cc.trim_nack = qc_.trim_nack;
+	mrc_cc_init(&cc_, v & 1 ? mrc_cc_find(MRC_CC_NSCC_NAME) : nullptr, &cc);
 	req_mem_ = EngineMem(mrc_req_mem(&qc_));
 	require(!mrc_req_init(&req_, &qc_, &paths_, &cc_, req_mem_.get()),
 		"requester refused");
@@ -123,6 +140,16 @@ u32 Requester::psn()
 	if (how < 8)
 		return in_.half() << 8 | in_.byte();
 	return mrc_psn_add(how & 1 ? req_.cack : req_.next_psn, in_.near());
+}
+
+u16 Requester::echo(u32 psn)
+{
+	const u8 v = in_.byte();
+	u64 at = now_;
+
+	if (v & 1)
+		at = req_.pkt[psn & req_.ring_mask].sent_at;
+	return v & 2 ? 0 : (u16)((at >> MRC_TS_SHIFT) + (v >> 2));
 }
 
 void Requester::post()
@@ -163,7 +190,7 @@ void Requester::post()
 void Requester::send(u32 limit)
 {
 	// Nothing may be sent for ever at one instant.
-	const u32 bound = req_.window + 3u * paths_.n + 16;
+	const u32 bound = window_max() + 3u * paths_.n + 16;
 	mrc_tx_desc d;
 	u32 n = 0;
 
@@ -172,12 +199,12 @@ void Requester::send(u32 limit)
 			return;
 		require(++n <= bound, "sends without end");
 		require(d.ev >= 0 && d.ev < paths_.n &&
-				paths_.ev[d.ev].port == d.port &&
-				paths_.ev[d.ev].entropy == d.entropy,
+				mrc_paths_port(&paths_, d.ev) == d.port &&
+				mrc_paths_entropy(&paths_, d.ev) == d.entropy,
 			"packet on an unknown EV");
 		require(mrc_paths_port_ok(&paths_, d.port),
 			"packet through a port that is down");
-		require(paths_.ev[d.ev].state != MRC_EV_DENIED,
+		require(mrc_paths_state(&paths_, d.ev) != MRC_EV_DENIED,
 			"packet on a denied EV");
 		fuzz::check_wire(d.hdr);
 		if (!d.data)
@@ -249,13 +276,14 @@ void Requester::sack(bool probe_reply)
 	else
 		h.seth.bitmap = in_.half();
 	h.seth.entropy =
-		v & 64 ? in_.word() : paths_.ev[in_.byte() % paths_.n].entropy;
+		v & 64 ? in_.word()
+		       : mrc_paths_entropy(&paths_, in_.byte() % paths_.n);
 	h.seth.cc_type = v & 128 ? in_.byte() & 15 : 0;
 	h.seth.mpr = v & 128 ? in_.byte() : 0;
 	h.seth.rcvd_bytes = in_.half();
 	h.seth.rcv_cwnd_pen = v & 128 ? in_.byte() & 127 : 0;
 	h.seth.restore_cwnd = v & 4;
-	h.tstamp = (u16)(now_ >> MRC_TS_SHIFT);
+	h.tstamp = echo(mrc_psn_add(h.seth.cack_psn, h.seth.ack_psn_offset));
 	feedback(h);
 }
 
@@ -272,7 +300,8 @@ void Requester::nack()
 	h.psn = h.neth.nack_psn;
 	h.neth.reason = v & 128 ? in_.byte() : reasons[v % 5];
 	h.neth.cc_type = v & 64 ? 2 : in_.byte() & 15;
-	h.neth.entropy = paths_.ev[in_.byte() % paths_.n].entropy;
+	h.neth.entropy = mrc_paths_entropy(&paths_, in_.byte() % paths_.n);
+	h.tstamp = echo(h.neth.nack_psn);
 	feedback(h);
 }
 
@@ -309,7 +338,7 @@ void Requester::honest()
 	h.opcode = MRC_OP_SACK;
 	h.seth.cack_psn = h.psn = mrc_psn_add(req_.next_psn, -1);
 	h.seth.sack_offset = 1;
-	h.seth.entropy = paths_.ev[0].entropy;
+	h.seth.entropy = mrc_paths_entropy(&paths_, 0);
 	feedback(h);
 	require(req_.state == MRC_REQ_ERROR || !req_.inflight,
 		"in flight after everything was acknowledged");
@@ -347,9 +376,10 @@ void Requester::check()
 	if (bad)
 		fuzz::die(bad);
 	require(posted_ - reaped_ <= qc_.sq_depth, "queue overrun");
-	require(mrc_psn_diff(req_.next_psn, req_.cack) - 1 <=
-			(s32)(qc_.mpr * MRC_MPR_UNIT),
+	require(mrc_psn_diff(req_.next_psn, req_.cack) - 1 <= (s32)window_max(),
 		"window exceeded");
+	require(req_.window && req_.window <= window_max(),
+		"range that there cannot be");
 	require(cc_.cwnd != 0, "closed for ever");
 	if (req_.state == MRC_REQ_ERROR)
 		require(mrc_req_deadline(&req_) == MRC_NEVER,
@@ -404,7 +434,7 @@ void Requester::op()
 		mrc_req_set_ports(&req_, in_.byte(), now_);
 		break;
 	case OpPeerPorts:
-		mrc_paths_set_peer_ports(&paths_, in_.byte());
+		mrc_req_set_peer_ports(&req_, in_.byte(), now_);
 		break;
 	case OpVerdict:
 		v = in_.byte();
@@ -426,7 +456,7 @@ void Requester::op()
 	check();
 }
 
-Seed config()
+Seed config(u8 features = 0)
 {
 	// 16 EVs on 2 ports, pmtu 256, 16 slots, 3 * 128 PSNs.
 	return Seed()
@@ -439,7 +469,7 @@ Seed config()
 		.b(0xF0)
 		.b(60)
 		.b(20)
-		.b(0);
+		.b(features);
 }
 
 // Honest traffic.
@@ -477,10 +507,11 @@ Seed seed_holes()
 			.b(i)
 			.h(100 * i)
 			.b(1)
+			.b(1)
 			.b(OpTime)
 			.b(13)
 			.b(OpNext);
-	s.b(OpNack).b(64).b(9).b(8).b(3).b(1).b(OpNext);
+	s.b(OpNack).b(64).b(9).b(8).b(3).b(1).b(1).b(OpNext);
 	s.b(OpAck).b(1).b(9).b(4).b(1).b(OpHonest).b(1).b(1);
 	return s;
 }
@@ -519,6 +550,42 @@ Seed seed_silence()
 		.b(1)
 		.b(1);
 	return s;
+}
+
+// Ranges that shrink and grow, penalties, service time.
+Seed seed_dynamic()
+{
+	Seed s = config(2 + 4 + 16 + 3 * 32);
+
+	s.b(OpPost).b(0xF4).b(0).b(OpPost).b(0xF4).b(0).b(OpNext);
+	for (u32 i = 0; i < 8; i++)
+		s.b(OpSack)
+			.b(128)
+			.b(9)
+			.b(i)
+			.b(1)
+			.b(1)
+			.h(0xFFF0)
+			.b(i)
+			.b(0)
+			.b(i * 5 % 7)
+			.h(100 * i)
+			.b(i * 16)
+			.b(1 + 4 * i)
+			.b(1)
+			.b(OpTime)
+			.b(13)
+			.b(OpNext)
+			.b(OpNack)
+			.b(64 + i % 5)
+			.b(9)
+			.b(i + 3)
+			.b(3)
+			.b(1)
+			.b(1)
+			.b(OpNext);
+	s.b(OpPeerPorts).b(2).b(OpNext).b(OpPeerPorts).b(6).b(OpDeadline);
+	return s.b(OpHonest).b(1).b(1);
 }
 
 // As the peer's bytes: SACK, NACK and NAK.
@@ -588,7 +655,7 @@ Seed seed_control()
 const fuzz::NamedSeed kSeeds[] = {
 	{"plain", seed_plain},	   {"holes", seed_holes},
 	{"silence", seed_silence}, {"raw", seed_raw},
-	{"control", seed_control},
+	{"control", seed_control}, {"dynamic", seed_dynamic},
 };
 
 } // namespace

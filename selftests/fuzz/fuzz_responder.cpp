@@ -23,6 +23,9 @@ enum Op {
 	OpRaw, // bytes off the wire
 	OpTime,
 	OpPorts,
+	OpRefused, // one that the shell has no resources for
+	OpMpr,	   // another range
+	OpPenalty,
 	OpReceives, // post receives
 	OpCount,
 };
@@ -38,11 +41,13 @@ public:
 
 private:
 	mrc_hdr stream(u32 index);
-	void data(mrc_hdr &h, u8 trim);
+	void data(mrc_hdr &h, u8 trim, u8 refuse = 0);
 	void any();
 	void probe();
 	void raw();
 	void feedback(const mrc_rx &rx, bool answer_due);
+	// PSNs above cack that are acceptable.
+	s32 room() const { return mrc_psn_diff(resp_.edge, resp_.cack); }
 
 	Input &in_;
 	mrc_counters ctr_{};
@@ -86,8 +91,14 @@ Responder::Responder(Input &in) : in_(in)
 	paths_mem_ = EngineMem(mrc_paths_mem(&pc_));
 	require(!mrc_paths_init(&paths_, &pc_, paths_mem_.get()),
 		"paths refused");
+	v = in.byte();
+	rc_.dynamic_mpr = v & 2;
+	rc_.svc_time = v & 4;
+	if (v & 8)
+		rc_.mpr_max = (u16)(rc_.mpr + (v >> 4));
+	rc_.seed = v;
 	resp_mem_ = EngineMem(mrc_resp_mem(&rc_));
-	require(!mrc_resp_init(&resp_, &rc_, in.flag() ? &paths_ : nullptr,
+	require(!mrc_resp_init(&resp_, &rc_, v & 1 ? &paths_ : nullptr,
 			       resp_mem_.get()),
 		"responder refused");
 }
@@ -129,7 +140,8 @@ void Responder::feedback(const mrc_rx &rx, bool answer_due)
 	while (mrc_resp_next_feedback(&resp_, now_, &d)) {
 		const mrc_seth &s = d.hdr.seth;
 
-		require(++n <= rc_.mpr * 2u + 4, "feedback without end");
+		require(++n <= (resp_.ring_mask + 1) / 64 + 4,
+			"feedback without end");
 		require(!d.data && d.tc == MRC_TC_CONTROL, "not a control");
 		require(d.ev < paths_.n, "EV out of range");
 		if (d.ev >= 0)
@@ -139,6 +151,9 @@ void Responder::feedback(const mrc_rx &rx, bool answer_due)
 		if (d.hdr.opcode != MRC_OP_SACK)
 			continue;
 		require(s.cack_psn == resp_.cack, "wrong cack_psn");
+		require(!rc_.dynamic_mpr == !s.mpr, "wrong range");
+		require(s.mpr * MRC_MPR_UNIT <= room(),
+			"offers more than it accepts");
 		for (u32 i = 0; i < 64; i++) {
 			u32 psn =
 				mrc_psn_add(s.cack_psn, s.sack_offset + (s32)i);
@@ -154,13 +169,13 @@ void Responder::feedback(const mrc_rx &rx, bool answer_due)
 		dead_ = true;
 }
 
-void Responder::data(mrc_hdr &h, u8 trim)
+void Responder::data(mrc_hdr &h, u8 trim, u8 refuse)
 {
 	u8 v = in_.byte();
-	mrc_rx rx{&h, in_.byte() * 0x01010101u, (u8)(v % 18), (v & 32) != 0,
-		  trim};
+	mrc_rx rx{&h,	in_.byte() * 0x01010101u, (u8)(v % 18), (v & 32) != 0,
+		  trim, v & 64 ? now_ : 0};
 	const s32 ahead = mrc_psn_diff(h.psn, resp_.cack);
-	const bool inside = ahead > -(1 << 23) && ahead <= (s32)resp_.window;
+	const bool inside = ahead > -(1 << 23) && ahead <= room();
 	const bool write = mrc_op_info(h.opcode)->flags & MRC_OPF_DATA;
 	const u64 bytes = resp_.rcvd_bytes;
 	const u32 cack = resp_.cack;
@@ -171,7 +186,12 @@ void Responder::data(mrc_hdr &h, u8 trim)
 
 	// The same packet again is answered whatever it says, a trim with a
 	// NACK.
-	got = mrc_resp_on_data(&resp_, &rx, now_);
+	if (refuse)
+		got = mrc_resp_refuse(&resp_, &rx, refuse, now_);
+	else
+		got = mrc_resp_on_data(&resp_, &rx, now_);
+	require(!refuse || (got != MRC_RX_PLACE && bytes == resp_.rcvd_bytes),
+		"took what was refused");
 	if (was_dead) {
 		require(got == MRC_RX_DROP, "packet taken after a NAK");
 		return;
@@ -203,7 +223,8 @@ void Responder::data(mrc_hdr &h, u8 trim)
 		}
 	}
 	feedback(rx, write && inside && got != MRC_RX_DROP &&
-			     (h.a || h.rtx || rx.ce || trim || ahead <= 0));
+			     (h.a || h.rtx || rx.ce || trim || refuse ||
+			      ahead <= 0));
 }
 
 // A data packet with any fields, often close to the window.
@@ -242,7 +263,8 @@ void Responder::probe()
 {
 	u8 v = in_.byte();
 	mrc_hdr h{};
-	mrc_rx rx{&h, 0x1234C001, (u8)(v % 18), (v & 32) != 0, MRC_TRIM_NONE};
+	mrc_rx rx{&h, 0x1234C001, (u8)(v % 18), (v & 32) != 0, MRC_TRIM_NONE,
+		  0};
 
 	h.opcode = MRC_OP_PROBE;
 	h.peth.probe_id = in_.half();
@@ -269,7 +291,7 @@ void Responder::raw()
 	if (drop == MRC_DROP_OPCODE || (!drop && flags & MRC_OPF_DATA)) {
 		data(h, trimmed ? MRC_TRIM_TRIMMED : MRC_TRIM_NONE);
 	} else if (!drop && h.opcode == MRC_OP_PROBE) {
-		mrc_rx rx{&h, 0, 1, false, MRC_TRIM_NONE};
+		mrc_rx rx{&h, 0, 1, false, MRC_TRIM_NONE, 0};
 
 		mrc_resp_on_probe(&resp_, &rx, now_);
 		feedback(rx, !dead_);
@@ -282,7 +304,7 @@ void Responder::check()
 
 	if (bad)
 		fuzz::die(bad);
-	require(resp_.ooo <= resp_.window, "window exceeded");
+	require((s32)resp_.ooo <= room(), "window exceeded");
 }
 
 void Responder::op()
@@ -318,6 +340,23 @@ void Responder::op()
 	case OpProbe:
 		probe();
 		break;
+	case OpRefused:
+		n = in_.byte();
+		h = stream(next_ > n / 4 ? next_ - n / 4 : 0);
+		data(h, MRC_TRIM_NONE,
+		     n & 1 ? (u8)MRC_NACK_NO_BITMAP : (u8)MRC_NACK_NO_RESOURCE);
+		break;
+	case OpMpr:
+		n = in_.byte() % 24;
+		require(!mrc_resp_set_mpr(&resp_, (u16)n) ==
+				(rc_.dynamic_mpr && n &&
+				 n <= std::max(rc_.mpr, rc_.mpr_max)),
+			"range taken or refused wrongly");
+		break;
+	case OpPenalty:
+		n = in_.byte();
+		mrc_resp_set_penalty(&resp_, (u8)n, n & 1);
+		break;
 	case OpRaw:
 		raw();
 		break;
@@ -334,7 +373,7 @@ void Responder::op()
 	check();
 }
 
-Seed config()
+Seed config(u8 features = 1)
 {
 	return Seed()
 		.b(79)
@@ -346,7 +385,7 @@ Seed config()
 		.b(10)
 		.b(16)
 		.b(200)
-		.b(1);
+		.b(features);
 }
 
 Seed seed_plain()
@@ -443,6 +482,36 @@ Seed seed_trims()
 	return s;
 }
 
+Seed seed_dynamic()
+{
+	Seed s = config(1 + 2 + 4 + 8 + 5 * 16);
+
+	for (u32 i = 0; i < 10; i++)
+		s.b(OpMpr)
+			.b(1 + i * 3 % 8)
+			.b(OpWrite)
+			.b(0)
+			.b(65)
+			.b(2)
+			.b(OpSkip)
+			.b(OpWrite)
+			.b(0)
+			.b(1)
+			.b(2)
+			.b(OpRefused)
+			.b(i)
+			.b(1)
+			.b(3)
+			.b(OpPenalty)
+			.b(i * 12)
+			.b(OpProbe)
+			.b(1)
+			.h(i)
+			.b(OpTime)
+			.b(15);
+	return s;
+}
+
 Seed seed_raw()
 {
 	Seed s = config();
@@ -468,7 +537,7 @@ Seed seed_raw()
 
 const fuzz::NamedSeed kSeeds[] = {
 	{"plain", seed_plain}, {"holes", seed_holes}, {"any", seed_any},
-	{"trims", seed_trims}, {"raw", seed_raw},
+	{"trims", seed_trims}, {"raw", seed_raw},     {"dynamic", seed_dynamic},
 };
 
 } // namespace

@@ -20,6 +20,7 @@ extern "C" {
 #include "mrc_psn.h"
 #include "mrc_bitmap.h"
 #include "mrc_wire.h"
+#include "mrc_evset.h"
 #include "mrc_ev.h"
 #include "mrc_cc.h"
 #include "mrc_req.h"
@@ -45,6 +46,21 @@ public:
 
 private:
 	std::unique_ptr<u8[]> p_;
+};
+
+// One EV, by the engine's accessors.
+struct EvView {
+	EvView(const mrc_paths &p, int i)
+		: entropy(mrc_paths_entropy(&p, static_cast<u16>(i))),
+		  port(mrc_paths_port(&p, static_cast<u16>(i))),
+		  state(mrc_paths_state(&p, static_cast<u16>(i))),
+		  drops(mrc_paths_drops(&p, static_cast<u16>(i)))
+	{
+	}
+
+	u32 entropy;
+	u8 port, state;
+	u16 drops;
 };
 
 // A counter over all ports.

@@ -37,6 +37,8 @@ struct SackSpec {
 	u32 rcvd = 0;
 	u8 pen = 0;
 	bool restore = false;
+	u8 mpr = 0;
+	u16 tstamp = 0;
 };
 
 // Congestion control that records what it was told and can close the window.
@@ -46,6 +48,7 @@ struct RecordingCc {
 	std::vector<mrc_cc_ack> acks;
 	std::vector<u32> sent;
 	std::vector<u32> lost;
+	std::vector<u32> late;
 	struct Nack {
 		u32 size;
 		u8 reason;
@@ -79,6 +82,8 @@ struct RecordingCc {
 				self->nacks.push_back({size, reason, rtt});
 			},
 			[](const mrc_cc *, u64) { return false; },
+			[](mrc_cc *, u32 size) { self->late.push_back(size); },
+			[](mrc_cc *, const mrc_cc_cfg *) {},
 		};
 		return &o;
 	}
@@ -224,6 +229,8 @@ public:
 		h.seth.rcvd_bytes = s.rcvd;
 		h.seth.rcv_cwnd_pen = s.pen;
 		h.seth.restore_cwnd = s.restore;
+		h.seth.mpr = s.mpr;
+		h.tstamp = s.tstamp;
 		mrc_req_on_sack(&req, &h, 1, now);
 		check();
 	}
@@ -231,7 +238,8 @@ public:
 	// The plain SACK of an in-order packet.
 	void sack_all(u32 cack) { sack({.cack = cack}); }
 
-	void nack(u32 psn, u8 reason, u32 entropy, u8 cc_type = 2)
+	void nack(u32 psn, u8 reason, u32 entropy, u8 cc_type = 2,
+		  u16 tstamp = 0)
 	{
 		mrc_hdr h{};
 		h.opcode = MRC_OP_NACK;
@@ -240,6 +248,7 @@ public:
 		h.neth.nack_psn = psn;
 		h.neth.entropy = entropy;
 		h.neth.cc_type = cc_type;
+		h.tstamp = tstamp;
 		mrc_req_on_nack(&req, &h, 1, now);
 		check();
 	}
@@ -285,7 +294,7 @@ public:
 		return mrc_bit_test(req.lost, req.ring_mask, psn);
 	}
 
-	const mrc_ev &ev(int i) const { return paths.ev[i]; }
+	EvView ev(int i) const { return EvView(paths, i); }
 
 private:
 	EngineMem mem, pmem;
@@ -310,7 +319,9 @@ struct DataSpec {
 	u32 entropy = 0x1234C001;
 	u8 port = 1;
 	__be32 imm = 0;
-	u8 place = 0; // syndrome of the placement
+	u8 place = 0;  // syndrome of the placement
+	u8 refuse = 0; // the shell refuses it for this reason
+	u64 at = 0;    // time of arrival
 };
 
 class Responder
@@ -390,9 +401,11 @@ public:
 		return out;
 	}
 
-	mrc_rx_action hand_in(const mrc_rx &rx, u8 place)
+	mrc_rx_action hand_in(const mrc_rx &rx, u8 place, u8 refuse = 0)
 	{
-		mrc_rx_action act = mrc_resp_on_data(&resp, &rx, now);
+		mrc_rx_action act =
+			refuse ? mrc_resp_refuse(&resp, &rx, refuse, now)
+			       : mrc_resp_on_data(&resp, &rx, now);
 		check();
 		if (act == MRC_RX_PLACE) {
 			placed++;
@@ -438,7 +451,8 @@ public:
 		rx.port = s.port;
 		rx.ce = s.ce;
 		rx.trim = s.trim;
-		mrc_rx_action a = hand_in(rx, s.place);
+		rx.at = s.at;
+		mrc_rx_action a = hand_in(rx, s.place, s.refuse);
 		if (act)
 			*act = a;
 		return feedback();

@@ -59,8 +59,8 @@ TEST(Lag, RetransmittedArrivalsProveNothing)
 	ASSERT_EQ(out[0].port, out[18].port);
 	r.nack(r.psn(18), MRC_NACK_TRIMMED_LASTHOP, out[18].entropy);
 	ASSERT_EQ(r.send().size(), 1u);
-	const u8 port =
-		r.paths.ev[r.req.pkt[r.psn(18) & r.req.ring_mask].ev].port;
+	const u8 port = mrc_paths_port(
+		&r.paths, r.req.pkt[r.psn(18) & r.req.ring_mask].ev);
 	show(r, 18);
 	EXPECT_EQ(r.req.arrived[port], 0u);
 	EXPECT_EQ(r.req.n_lost, 0u);

@@ -413,7 +413,7 @@ TEST(ProbeLoss, OtherPlanesMustBeOlder)
 			const auto &pkt =
 				r->req.pkt[r->psn(n) & r->req.ring_mask];
 			EXPECT_EQ(r->lost(r->psn(n)),
-				  r->paths.ev[pkt.ev].port ==
+				  mrc_paths_port(&r->paths, pkt.ev) ==
 					  r->probes[0].port);
 		}
 	}

@@ -404,7 +404,7 @@ TEST(ReqAckBit, RetransmissionOfAMessageEndKeepsIt)
 	EXPECT_FALSE(out[0].hdr.a);
 	EXPECT_TRUE(out[1].hdr.rtx);
 	EXPECT_TRUE(out[1].hdr.a);
-	EXPECT_EQ(out[1].tc, MRC_TC_DATA_RETX);
+	EXPECT_EQ(out[1].tc, MRC_TC_DATA);
 }
 
 using Done = std::vector<std::pair<u32, mrc_wc_status>>;
@@ -674,7 +674,7 @@ TEST(Drain, OtherRetryAttributesThen)
 	r.ack(r.psn(0));
 	r.reap();
 	ASSERT_TRUE(mrc_req_drained(&r.req));
-	mrc_req_set_retry(&r.req, 20 * kMs, 1);
+	mrc_req_set_retry(&r.req, 20 * kMs, 1, 3);
 	EXPECT_EQ(mrc_req_interval(&r.req.cfg, 1), 20 * kMs);
 	mrc_req_set_drain(&r.req, false);
 	r.write(256);
@@ -698,7 +698,7 @@ TEST(Drain, WaitingForAnEvCostsNothing)
 		EXPECT_TRUE(r.send().empty());
 		EXPECT_TRUE(mrc_req_drained(&r.req));
 		if (again) {
-			mrc_req_set_retry(&r.req, 0, 0);
+			mrc_req_set_retry(&r.req, 0, 0, 7);
 			EXPECT_EQ(r.req.timer_at, MRC_NEVER);
 		}
 		for (int i = 0; i < 40 && mrc_req_deadline(&r.req) != MRC_NEVER;

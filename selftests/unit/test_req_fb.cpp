@@ -434,25 +434,29 @@ TEST(ReqNack, ChargesTheRetryBudget)
 	r.cfg.exp_cnt = 1;
 	r.init();
 	auto out = r.send_n(3);
+	// One per interval of the attempt: RTO, then twice that.
 	r.nack(r.psn(0), MRC_NACK_NO_RESOURCE, out[0].entropy);
+	r.now += 2 * r.cfg.rto;
 	r.nack(r.psn(1), MRC_NACK_PSN_OOR_WINDOW, out[1].entropy);
 	EXPECT_EQ(r.req.retries, 2u);
 	EXPECT_EQ(r.req.state, MRC_REQ_READY);
+	r.now += 2 * r.cfg.rto;
 	r.nack(r.psn(2), MRC_NACK_NO_BITMAP, out[2].entropy);
 	EXPECT_EQ(r.req.state, MRC_REQ_ERROR);
 	EXPECT_EQ(r.count(MRC_CTR_RETRY_EXC), 1u);
 	EXPECT_EQ(r.reap()[0], std::make_pair(0u, MRC_WC_RETRY_EXC));
 }
 
-TEST(ReqNack, TrimsChargeOncePerRoundTrip)
+TEST(ReqNack, TrimsChargeOncePerAttempt)
 {
 	Requester r;
+	r.cfg.linear_cnt = 1;
 	r.init();
 	auto out = r.send_n(20);
 	for (int i = 0; i < 10; i++)
 		r.nack(r.psn(i), MRC_NACK_TRIMMED_LASTHOP, out[i].entropy);
 	EXPECT_EQ(r.req.retries, 1u);
-	r.now += r.req.base_rtt - 1;
+	r.now += 2 * r.cfg.rto - 1; // the second one is of the doubling phase
 	r.nack(r.psn(10), MRC_NACK_TRIMMED, out[10].entropy);
 	EXPECT_EQ(r.req.retries, 1u);
 	r.now += 1;

@@ -296,7 +296,7 @@ TEST(TransportAck, NewestPsnIsSentAgain)
 		EXPECT_EQ(again[0].hdr.opcode, MRC_OP_WRITE_LAST_IMM);
 		EXPECT_EQ(again[0].hdr.reth.va, out[2].hdr.reth.va);
 		EXPECT_EQ(again[0].len, out[2].len);
-		EXPECT_EQ(again[0].tc, MRC_TC_DATA_RETX);
+		EXPECT_EQ(again[0].tc, MRC_TC_DATA);
 		EXPECT_EQ(r.req.inflight, 0u);
 		EXPECT_EQ(r.count(MRC_CTR_RTX_LAST_PSN), (u64)k);
 		// Its duplicate SACK is no progress.

@@ -30,8 +30,10 @@ u8 opcode_of(const Message &m, u32 i)
 } // namespace
 
 Direction::Direction(const Plan &p, int d, Verdict &verdict)
-	: plan(p), dir(d), plan_msgs(p.msgs[d]), v_(verdict),
-	  first_psn(p.psn[d]), rng_(p.seed * 4 + 2 + (u64)d)
+	: plan(p), dir(d), plan_msgs(p.msgs[d]),
+	  told_window(p.mpr * (u32)MRC_MPR_UNIT), window(told_window),
+	  edge(window), v_(verdict), first_psn(p.psn[d]),
+	  rng_(p.seed * 4 + 2 + (u64)d)
 {
 	std::size_t longest = 0;
 	u32 index = 0, imm = 0;
@@ -184,8 +186,10 @@ bool Direction::on_tx(const mrc_tx_desc &d, u64 now)
 {
 	const mrc_hdr &h = d.hdr;
 	const u32 index = index_of(h.psn);
-	const u32 window = plan.mpr * (u32)MRC_MPR_UNIT;
 	const bool again = index < sent;
+	const u8 tc = !plan.trim_nack[dir] ? MRC_TC_DATA
+		      : again		   ? MRC_TC_TRIMMABLE_RETX
+					   : MRC_TC_TRIMMABLE;
 
 	if (index > sent || index >= packets_posted) {
 		v_.fail(strf("packet %u sent, next new one is %u of %u", index,
@@ -203,17 +207,19 @@ bool Direction::on_tx(const mrc_tx_desc &d, u64 now)
 	if (h.rtx != again)
 		v_.fail(strf("packet %u: rtx=%d, sent before: %d", index, h.rtx,
 			     again));
-	if (d.tc != (again ? MRC_TC_DATA_RETX : MRC_TC_DATA) || !d.ect)
+	if (d.tc != tc || !d.ect)
 		v_.fail(strf("packet %u: wrong traffic class", index));
 	if (h.ts && (h.tstamp != (u16)(now >> MRC_TS_SHIFT) ||
 		     h.ftype != MRC_TS_FTYPE || h.tsr))
 		v_.fail(strf("packet %u: wrong timestamp", index));
-	if (index >= told_cum + window)
+	// MRC 1.0 §5.1, §5.2: the range last heard of; and never one that the
+	// receiver did not offer.
+	if (index >= told_cum + told_window)
 		v_.fail(strf("packet %u is outside the window of %u after %u",
-			     index, window, told_cum));
-	if (index >= cum + window)
+			     index, told_window, told_cum));
+	if (index >= edge)
 		v_.fail(strf("packet %u overruns the receiver at %u", index,
-			     cum));
+			     edge));
 	if (again) {
 		rtx++;
 		// Allowed for what is known received only to draw a lost
@@ -257,6 +263,11 @@ void Direction::on_feedback(const mrc_hdr &h)
 		const mrc_seth &s = h.seth;
 
 		cack = index_of(s.cack_psn) + 1;
+		if (plan.dynamic_mpr &&
+		    (cack & MRC_PSN_MASK) >= told_window_cum) {
+			told_window_cum = cack & MRC_PSN_MASK;
+			told_window = s.mpr * (u32)MRC_MPR_UNIT;
+		}
 		for (u32 i = 0; i < 64; i++) {
 			u32 index =
 				index_of(s.cack_psn + (u32)s.sack_offset + i);
@@ -335,10 +346,21 @@ void Direction::check_reaped()
 			     reaped));
 }
 
-Direction::Rx Direction::on_rx(const mrc_hdr &h, bool trimmed)
+// The receiver changes what it offers, MRC 1.0 §5.2, §13.6.
+void Direction::change(const Change &c)
+{
+	if (c.kind == Change::Mpr) {
+		window = c.value * (u32)MRC_MPR_UNIT;
+		edge = std::max(edge, cum + window);
+	} else {
+		penalty = c.value;
+		restore = c.restore;
+	}
+}
+
+Direction::Rx Direction::on_rx(const mrc_hdr &h, bool refused)
 {
 	const u32 index = index_of(h.psn);
-	const u32 window = plan.mpr * (u32)MRC_MPR_UNIT;
 	u32 step;
 
 	if (index >= packets_posted) {
@@ -348,9 +370,9 @@ Direction::Rx Direction::on_rx(const mrc_hdr &h, bool trimmed)
 	}
 	if (got[index])
 		return Rx::Duplicate;
-	if (index >= cum + window)
+	if (index >= edge)
 		return Rx::OutOfWindow;
-	if (trimmed)
+	if (refused)
 		return Rx::Done;
 	check_data(h, h.payload_len, "received");
 	got[index] = true;
@@ -359,6 +381,7 @@ Direction::Rx Direction::on_rx(const mrc_hdr &h, bool trimmed)
 	for (step = cum; step < packets_posted && got[step]; step++)
 		;
 	cum = step;
+	edge = std::max(edge, cum + window);
 	if (index > fail_)
 		return Rx::Unknown; // after an error placement is optional
 	return h.payload_len ? Rx::Place : Rx::Done;
@@ -455,8 +478,13 @@ void Direction::check_sack(const mrc_hdr &h)
 	if (top < fail_ && s.rcvd_bytes != ((nominal + 255) >> 8 & 0xFFFFFF))
 		v_.fail(strf("SACK with rcvd_bytes %x, received %llx",
 			     s.rcvd_bytes, (unsigned long long)nominal));
-	if (s.m == MRC_M_ALWAYS_SKIP || s.cc_type || s.mpr || s.rcv_cwnd_pen)
+	if (s.m == MRC_M_ALWAYS_SKIP || s.cc_type)
 		v_.fail("SACK with a field that we never set");
+	if (s.mpr != (plan.dynamic_mpr ? window / MRC_MPR_UNIT : 0))
+		v_.fail(strf("SACK offers a range of %u, it is %u", s.mpr,
+			     window));
+	if (s.rcv_cwnd_pen != penalty || s.restore_cwnd != restore)
+		v_.fail("SACK with a wrong penalty");
 }
 
 void Direction::check_ack(const mrc_hdr &h)

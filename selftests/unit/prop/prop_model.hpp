@@ -50,7 +50,9 @@ public:
 
 	// Receiver. What the responder has to answer.
 	enum class Rx { Place, Done, Duplicate, OutOfWindow, Unknown };
-	Rx on_rx(const mrc_hdr &h, bool trimmed);
+	// @refused: it cannot be taken, by a trim or for lack of resources.
+	Rx on_rx(const mrc_hdr &h, bool refused);
+	void change(const Change &c);
 	void place(const mrc_hdr &h, const u8 *payload);
 	u8 placement_syndrome(const mrc_hdr &h) const;
 	u8 on_imm(const mrc_imm &imm);
@@ -86,6 +88,9 @@ public:
 	u32 told_exec = 0; // packets below the newest transport ACK seen
 	bool nak_seen = false;
 	u32 wimm_out = 0;
+	// Dynamic MPR: the range of the newest SACK and packets below its cack.
+	u32 told_window;
+	u32 told_window_cum = 0;
 	std::size_t reaped = 0;
 	u64 rtx = 0;
 	std::vector<bool> told;
@@ -97,6 +102,10 @@ public:
 	u32 top = 0;		    // highest packet received + 1
 	u64 nominal = 0;
 	u32 imms = 0;
+	u32 window; // PSNs of the range now
+	u32 edge;   // packets below it were advertised
+	u8 penalty = 0;
+	bool restore = false;
 	u32 last_ack = 0; // exec of the newest ACK sent
 	bool nak_sent = false;
 	std::vector<u8> memory;

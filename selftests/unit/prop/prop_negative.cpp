@@ -58,6 +58,8 @@ INSTANTIATE_TEST_SUITE_P(
 		Control{Sabotage::PlaceDuplicate, "PlaceDuplicate", "twice"},
 		Control{Sabotage::DropPlacement, "DropPlacement",
 			"placed 0 times"},
+		Control{Sabotage::WrongMpr, "WrongMpr", "offers a range"},
+		Control{Sabotage::SilentRefusal, "SilentRefusal", "refusal"},
 		Control{Sabotage::RenumberDup, "RenumberDup", "packet"},
 		Control{Sabotage::EarlyImm, "EarlyImm", "receive completion"},
 		Control{Sabotage::CorruptSack, "CorruptSack", "SACK"},

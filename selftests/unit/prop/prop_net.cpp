@@ -91,6 +91,30 @@ bool Sim::lost(int from, const Packet &p)
 	return rng_.chance(plan.fb_loss_ppm[from]);
 }
 
+// A full queue: what may be trimmed is, the rest is lost (false). Some switches
+// trim what they must not.
+bool Sim::trim(int from, Packet &p)
+{
+	const bool may =
+		p.tc == MRC_TC_TRIMMABLE || p.tc == MRC_TC_TRIMMABLE_RETX;
+	// What survives reaches from the BTH alone to the METH, the TSETH and a
+	// piece of the RETH.
+	const u32 keep = rng_.pick({12u, 16u, 20u, 24u});
+
+	if (rng_.chance(plan.trim_ppm)) {
+		if (!may) {
+			note("%c no room for %s", 'A' + from,
+			     describe(p).c_str());
+			return false;
+		}
+	} else if (!rng_.chance(plan.rogue_trim_ppm)) {
+		return true;
+	}
+	p.bytes.resize(std::min<std::size_t>(p.bytes.size(), keep));
+	p.trim = rng_.chance(500000) ? MRC_TRIM_TRIMMED : MRC_TRIM_LASTHOP;
+	return true;
+}
+
 void Sim::network(int from, Packet p)
 {
 	const int to = 1 - from;
@@ -107,15 +131,13 @@ void Sim::network(int from, Packet p)
 	}
 	if (!p.control() && !calm && rng_.chance(plan.ce_ppm))
 		p.ce = true;
-	if (p.data() && !calm && rng_.chance(plan.trim_ppm)) {
-		// What survives reaches from the BTH alone to the METH, the
-		// TSETH and a piece of the RETH.
-		const u32 keep = rng_.pick({12u, 16u, 20u, 24u});
-
-		p.bytes.resize(std::min<std::size_t>(p.bytes.size(), keep));
-		p.trim = rng_.chance(500000) ? MRC_TRIM_TRIMMED
-					     : MRC_TRIM_LASTHOP;
-	}
+	if (p.data() && !calm && !trim(from, p))
+		return;
+	// Every recoverable reason there is, MRC 1.0 §8.4.
+	if (p.opcode() == MRC_OP_NACK && p.bytes[14] >= MRC_NACK_NO_BITMAP &&
+	    rng_.chance(plan.odd_nack_ppm))
+		p.bytes[14] = rng_.pick({(u8)0x03, (u8)0x42, (u8)0xFF,
+					 (u8)MRC_NACK_PSN_OOR_WINDOW});
 	if (!calm && rng_.chance(plan.dup_ppm)) {
 		Packet copy = p;
 
@@ -174,7 +196,7 @@ void Sim::forge(int to)
 			h.seth.mpr = (u8)rng_.next();
 			h.seth.rcvd_bytes = (u32)rng_.below(1 << 24);
 			h.seth.rcv_cwnd_pen = (u8)rng_.below(128);
-			h.seth.entropy = ep[to].paths.ev[0].entropy;
+			h.seth.entropy = mrc_paths_entropy(&ep[to].paths, 0);
 			break;
 		case MRC_OP_NACK:
 			h.neth.nack_psn = h.psn;
@@ -215,6 +237,35 @@ void Sim::forge(int to)
 	schedule(now_ + rng_.below(50000), Type::Arrive, to, 0, std::move(p));
 }
 
+// The responder of @c.side changes what its SACKs say.
+void Sim::change(const Change &c)
+{
+	Endpoint &e = ep[c.side];
+
+	if (e.dead || (calm && c.kind == Change::Penalty && c.value))
+		return;
+	note("%c %s %u", 'A' + c.side,
+	     c.kind == Change::Mpr ? "offers" : "penalty", c.value);
+	if (c.kind == Change::Mpr) {
+		if (mrc_resp_set_mpr(&e.resp, c.value))
+			fail("a valid range was refused");
+	} else {
+		mrc_resp_set_penalty(&e.resp, c.value, c.restore);
+	}
+	dir[1 - c.side]->change(c);
+}
+
+// What @side knows of its peer's ports, MRC 1.0 §12.3.
+void Sim::peer_status(int side)
+{
+	Endpoint &e = ep[side];
+
+	if (e.dead)
+		return;
+	mrc_req_set_peer_ports(&e.req, e.told_ports & ~e.peer_denies, now_);
+	service(side);
+}
+
 void Sim::outage(const Outage &o, bool on)
 {
 	Endpoint &e = ep[o.side];
@@ -230,10 +281,17 @@ void Sim::outage(const Outage &o, bool on)
 	case Fault::PortDown:
 		set_ports(o.side, on ? e.ports_up & ~(1u << o.port)
 				     : e.ports_up | 1u << o.port);
-		if (o.tell_peer && !peer.dead) {
-			mrc_paths_set_peer_ports(&peer.paths, e.ports_up);
-			service(1 - o.side);
+		if (o.tell_peer) {
+			peer.told_ports = e.ports_up;
+			peer_status(1 - o.side);
 		}
+		break;
+	case Fault::PeerStatus:
+		if (on)
+			e.peer_denies |= 1u << o.port;
+		else
+			e.peer_denies &= ~(1u << o.port);
+		peer_status(o.side);
 		break;
 	case Fault::PortBlackhole:
 		if (on)
@@ -242,7 +300,7 @@ void Sim::outage(const Outage &o, bool on)
 			blackholed_ports[o.side] &= ~(1u << o.port);
 		break;
 	case Fault::EvBlackhole:
-		entropy = e.paths.ev[o.ev].entropy;
+		entropy = mrc_paths_entropy(&e.paths, o.ev);
 		if (!plan.ipv6)
 			entropy &= 0xFFFF;
 		if (on)
@@ -277,7 +335,10 @@ void Sim::become_calm()
 		blackholed_evs[side].clear();
 		for (u16 i = 0; i < e.paths.n; i++)
 			mrc_paths_verdict(&e.paths, i, MRC_EVV_ALLOW, now_);
-		mrc_paths_set_peer_ports(&e.paths, ~0u);
+		change({Change::Penalty, now_, side, 0, true});
+		e.told_ports = ~0u;
+		e.peer_denies = 0;
+		peer_status(side);
 		set_ports(side, (2u << plan.n_ports) - 2);
 		if (dir[side]->plan_msgs.size())
 			last = std::max(last,

@@ -81,8 +81,11 @@ void random_qp(Rng &rng, Plan &p)
 	p.pmtu = 256u << rng.below(5);
 	p.mpr = (u16)rng.range(1, 8);
 	p.sq_depth = 1u << rng.below(7);
+	p.dynamic_mpr = rng.chance(500000);
+	p.mpr_max = (u16)rng.range(p.mpr, 16);
 	p.max_wimm =
 		(u16)(rng.chance(300000) ? rng.range(1, 3) : rng.range(1, 64));
+	p.max_wimm_dest = (u16)(p.max_wimm + rng.below(3));
 	switch (rng.below(4)) {
 	case 0: // about one packet
 		p.window = p.pmtu + 100;
@@ -98,14 +101,24 @@ void random_qp(Rng &rng, Plan &p)
 		break;
 	}
 	// Another algorithm is used where the engine has it.
-	if (rng.chance(250000))
-		p.cc = "uet-1.0-nscc";
+	if (rng.chance(400000))
+		p.cc = MRC_CC_NSCC_NAME;
+	p.bound_pkts = rng.chance(500000);
+	p.line_rate = rng.chance(700000) ? rng.range(1000000, 50000000000) : 0;
+	p.ignore_pen = rng.chance(200000);
 	p.use_ts = rng.chance(700000);
-	p.trim_nack = rng.chance(400000);
+	p.svc_time = p.use_ts && rng.chance(300000);
+	for (bool &trim : p.trim_nack)
+		trim = rng.chance(500000);
 	p.ipv6 = rng.chance(700000);
 	p.resp_paths = rng.chance(800000);
 	p.n_ports = (u8)rng.range(1, 4);
 	p.n_evs = (u16)rng.range(1, 32);
+	if (rng.chance(400000))
+		p.set_mode = rng.pick({(u8)MRC_EV_FMT_UDP, (u8)MRC_EV_FMT_STEV,
+				       (u8)MRC_EV_FMT_SRV6});
+	if (p.set_mode == MRC_EV_FMT_STEV)
+		p.ipv6 = true;
 	p.rto = rng.range(100000, 4200000);
 	p.linear_cnt = (u8)rng.below(8);
 	p.base_rtt = rng.range(10000, 200000);
@@ -124,8 +137,13 @@ void random_network(Rng &rng, Plan &p)
 	}
 	p.dup_ppm = rng.chance(500000) ? (u32)rng.below(100001) : 0;
 	p.ce_ppm = rng.chance(300000) ? (u32)rng.below(200001) : 0;
-	if (p.trim_nack && rng.chance(600000))
-		p.trim_ppm = (u32)rng.below(100001);
+	if (rng.chance(400000))
+		p.trim_ppm = (u32)rng.below(150001);
+	if (rng.chance(100000))
+		p.rogue_trim_ppm = (u32)rng.below(20001);
+	if (rng.chance(300000))
+		p.refuse_ppm = (u32)rng.below(100001);
+	p.odd_nack_ppm = rng.chance(500000) ? 300000 : 0;
 	for (int port = 1; port <= MRC_MAX_PORTS; port++) {
 		p.delay[port] = rng.range(1000, 40000);
 		p.jitter[port] = rng.chance(600000) ? rng.below(60000) : 0;
@@ -142,7 +160,8 @@ void random_outages(Rng &rng, Plan &p, u64 span)
 
 		o.kind = rng.pick({Fault::PortDown, Fault::PortDown,
 				   Fault::PortBlackhole, Fault::EvBlackhole,
-				   Fault::EvDenied});
+				   Fault::EvBlackhole, Fault::EvDenied,
+				   Fault::PeerStatus});
 		o.side = (int)rng.below(2);
 		o.port = (u8)rng.range(1, p.n_ports);
 		o.ev = (u16)rng.below(p.n_evs);
@@ -151,6 +170,28 @@ void random_outages(Rng &rng, Plan &p, u64 span)
 		o.tell_peer = rng.chance(600000);
 		p.outages.push_back(o);
 	}
+}
+
+// Ranges that come and go, penalties with and without the window before.
+void random_changes(Rng &rng, Plan &p, u64 span)
+{
+	u64 n;
+
+	if (p.dynamic_mpr)
+		for (n = rng.below(12); n; n--)
+			p.changes.push_back(
+				{Change::Mpr, p.start + rng.below(2 * span),
+				 (int)rng.below(2),
+				 (u8)rng.range(
+					 1, rng.chance(400000) ? 1 : p.mpr_max),
+				 false});
+	if (rng.chance(250000))
+		for (n = rng.range(1, 8); n; n--)
+			p.changes.push_back(
+				{Change::Penalty, p.start + rng.below(2 * span),
+				 (int)rng.below(2),
+				 (u8)(rng.chance(300000) ? 0 : rng.below(128)),
+				 rng.chance(500000)});
 }
 
 } // namespace
@@ -180,6 +221,7 @@ Plan random_plan(u64 seed)
 	if (rng.chance(120000)) {
 		size = 600;
 		p.mpr = (u16)rng.range(1, 3);
+		p.mpr_max = (u16)rng.range(p.mpr, 8);
 		p.sq_depth = std::max(p.sq_depth, 8u);
 		if (rng.chance(500000))
 			p.window = 1u << 24;
@@ -188,6 +230,7 @@ Plan random_plan(u64 seed)
 	if (rng.chance(600000))
 		random_messages(rng, p, 1, (u32)rng.range(1, size), span);
 	random_outages(rng, p, span);
+	random_changes(rng, p, span);
 	if (rng.chance(400000))
 		p.calm_at = p.start + rng.below(3 * span);
 
@@ -217,6 +260,7 @@ Plan error_plan(u64 seed)
 	random_messages(rng, p, 0, (u32)rng.range(3, 60), 100000);
 	if (rng.chance(300000))
 		random_messages(rng, p, 1, (u32)rng.range(1, 20), 100000);
+	random_changes(rng, p, 100000);
 	p.lose_naks = rng.chance(200000);
 	if (p.lose_naks) {
 		p.linear_cnt = 3;

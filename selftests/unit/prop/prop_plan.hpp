@@ -22,6 +22,16 @@ enum class Fault {
 	PortBlackhole, // a plane swallows what one side sends, unnoticed
 	EvBlackhole,   // one path swallows what one side sends
 	EvDenied,      // a controller denies one EV
+	PeerStatus,    // a port status update says that the peer's port is down
+};
+
+// Something that a responder changes at run time.
+struct Change {
+	enum Kind { Mpr, Penalty } kind = Mpr;
+	u64 at = 0;
+	int side = 0;
+	u8 value = 0;
+	bool restore = false;
 };
 
 struct Outage {
@@ -40,6 +50,8 @@ enum class Sabotage {
 	None,
 	PlaceDuplicate, // the shell writes a duplicate to memory
 	DropPlacement,	// the shell forgets to copy one packet
+	WrongMpr,	// a SACK offers less than the responder has
+	SilentRefusal,	// a NACK for lack of resources is not sent
 	RenumberDup,	// the network turns a duplicate into a new PSN
 	EarlyImm,	// a receive completion overtakes a gap
 	CorruptSack,	// a SACK claims a PSN that is still missing
@@ -55,15 +67,23 @@ struct Plan {
 	// QP attributes, the same at both ends
 	u32 pmtu = 1024;
 	u16 mpr = 8;
+	u16 mpr_max = 8; // Dynamic MPR
+	bool dynamic_mpr = false;
 	u32 sq_depth = 16;
-	u16 max_wimm = 128;
+	u16 max_wimm = 128;	 // of the requester
+	u16 max_wimm_dest = 128; // of the responder, no less
 	u32 window = 0;
+	bool bound_pkts = false; // the window respects the range of PSNs
+	u64 line_rate = 0;
+	bool ignore_pen = false;
+	bool svc_time = false;
 	const char *cc = "none";
 	bool use_ts = true;
-	bool trim_nack = false;
+	bool trim_nack[2] = {false, false}; // of each direction
 	bool ipv6 = true;
 	bool resp_paths = true; // the responder picks reverse EVs
 	u16 n_evs = 16;
+	u8 set_mode = 0; // enum mrc_ev_fmt_mode: a profile's EVs; 0 = AUTO
 	u8 n_ports = 2;
 	u64 rto = 4194304;
 	u8 linear_cnt = 3;
@@ -82,10 +102,14 @@ struct Plan {
 	u32 dup_ppm = 0;
 	u32 ce_ppm = 0;
 	u32 trim_ppm = 0;
+	u32 rogue_trim_ppm = 0; // trims of what must not be trimmed
+	u32 refuse_ppm = 0;	// the receiver has no resources
+	u32 odd_nack_ppm = 0;	// such a NACK gets another recoverable reason
 	u64 delay[MRC_MAX_PORTS + 1] = {};
 	u64 jitter[MRC_MAX_PORTS + 1] = {};
 	u64 gap = 0; // ns between packets of one sender, 0 = bursts
 	std::vector<Outage> outages;
+	std::vector<Change> changes;
 	u64 calm_at = MRC_NEVER; // from here on the network is perfect
 
 	u32 attack_ppm = 0; // forged packets per genuine arrival
@@ -93,6 +117,10 @@ struct Plan {
 	u64 sabotage_after = 0; // eligible events to let pass
 
 	u32 total_packets(int dir) const;
+	u32 window_max() const
+	{
+		return (dynamic_mpr ? mpr_max : mpr) * (u32)MRC_MPR_UNIT;
+	}
 };
 
 // A schedule that must end with everything delivered.

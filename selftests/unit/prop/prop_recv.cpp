@@ -7,6 +7,19 @@
 namespace prop
 {
 
+namespace
+{
+
+// What the answer to @h must return, with @spent ns of service time.
+u16 echo_of(const mrc_hdr &h, u64 spent)
+{
+	if (!h.ts && h.opcode != MRC_OP_PROBE)
+		return 0;
+	return (u16)(h.tstamp + (spent >> MRC_TS_SHIFT));
+}
+
+} // namespace
+
 void Sim::arrive(int to, Packet p)
 {
 	const u32 size = (u32)p.bytes.size();
@@ -20,6 +33,12 @@ void Sim::arrive(int to, Packet p)
 		return;
 	}
 	note("%c rx %s", 'A' + to, describe(p).c_str());
+	if (p.trim)
+		e.tally.rx_trimmed++;
+	else
+		e.tally.rx[p.opcode()]++;
+	if (p.ce && !p.trim)
+		e.tally.rx_ce++;
 	if (p.trim)
 		drop = mrc_hdr_parse_trimmed(p.bytes.data(), size, &h);
 	else
@@ -56,6 +75,7 @@ void Sim::receive_feedback(int to, const Packet &p, const mrc_hdr &h)
 		dir[to]->on_feedback(h);
 	switch (h.opcode) {
 	case MRC_OP_SACK:
+		ep[to].tally.rx_penalty += h.seth.rcv_cwnd_pen != 0;
 		unsent = mrc_psn_diff(h.seth.cack_psn, req.next_psn) >= 0;
 		mrc_req_on_sack(&req, &h, p.port, now_);
 		break;
@@ -77,19 +97,32 @@ void Sim::receive_feedback(int to, const Packet &p, const mrc_hdr &h)
 void Sim::receive_probe(int to, const Packet &p, const mrc_hdr &h)
 {
 	const Direction &d = *dir[1 - to];
-	mrc_rx rx{&h, p.entropy, p.port, p.ce, p.trim};
+	// No packet takes less time than this from its sender to here.
+	const u64 spent = rng_.below(900);
+	mrc_rx rx{&h, p.entropy, p.port, p.ce, p.trim, now_ - spent};
+	const u16 echo = echo_of(h, plan.svc_time ? spent : 0);
+	Endpoint &e = ep[to];
 	std::vector<mrc_hdr> sent;
 	std::vector<bool> shown(d.got.size());
+	bool whole = true;
 
-	mrc_resp_on_probe(&ep[to].resp, &rx, now_);
+	mrc_resp_on_probe(&e.resp, &rx, now_);
 	drain_feedback(to, sent);
 	if (!strict_)
 		return;
+	if (d.top - d.cum > 64) {
+		// One train per base RTT.
+		whole = !e.train_at || now_ - e.train_at >= plan.base_rtt;
+		if (whole)
+			e.train_at = now_;
+		else
+			e.tally.trains_cut++;
+	}
 	// A train of replies that describes the whole window, MRC 1.0 §8.3.
 	for (const mrc_hdr &s : sent) {
 		if (s.opcode != MRC_OP_SACK || !s.seth.pr ||
 		    s.seth.probe_id != h.peth.probe_id ||
-		    s.seth.entropy != p.entropy || s.tstamp != h.tstamp ||
+		    s.seth.entropy != p.entropy || s.tstamp != echo ||
 		    s.seth.m != (p.ce ? MRC_M_SKIP_ONCE : MRC_M_NONE)) {
 			fail(strf("%c answers a probe wrongly", 'A' + to));
 			return;
@@ -104,7 +137,7 @@ void Sim::receive_probe(int to, const Packet &p, const mrc_hdr &h)
 	}
 	if (sent.empty())
 		fail(strf("%c does not answer a probe", 'A' + to));
-	for (u32 i = d.cum; i < d.top; i++) {
+	for (u32 i = d.cum; i < d.top && whole; i++) {
 		if (d.got[i] && !shown[i]) {
 			fail(strf("%c hides packet %u from a probe", 'A' + to,
 				  i));
@@ -119,19 +152,39 @@ void Sim::receive_data(int to, const Packet &p, const mrc_hdr &h)
 	Direction &d = *dir[1 - to];
 	const u8 *payload =
 		&p.bytes[std::min<std::size_t>(h.hdr_len, p.bytes.size() - 1)];
-	mrc_rx rx{&h, p.entropy, p.port, p.ce, p.trim};
+	const u64 spent = rng_.below(900);
+	mrc_rx rx{&h, p.entropy, p.port, p.ce, p.trim, now_ - spent};
 	Direction::Rx want = Direction::Rx::Unknown;
 	const u32 was = d.cum;
+	u8 reason = 0;
 	std::vector<mrc_hdr> sent;
 	enum mrc_rx_action got;
 	mrc_imm imm;
 	u32 n = 0;
 
+	if (!calm && rng_.chance(plan.refuse_ppm))
+		reason = rng_.pick({(u8)MRC_NACK_NO_BITMAP,
+				    (u8)MRC_NACK_NO_PKT_BUFFER,
+				    (u8)MRC_NACK_NO_RESOURCE});
 	if (strict_)
-		want = d.on_rx(h, p.trim);
+		want = d.on_rx(h, p.trim || reason);
 	if (failed())
 		return;
-	got = mrc_resp_on_data(&e.resp, &rx, now_);
+	if (want == Direction::Rx::Duplicate && p.trim &&
+	    plan.trim_nack[1 - to])
+		e.tally.rx_trimmed_dup++;
+	if (reason)
+		got = mrc_resp_refuse(&e.resp, &rx, reason, now_);
+	else
+		got = mrc_resp_on_data(&e.resp, &rx, now_);
+	if (reason && want == Direction::Rx::Done && !p.trim) {
+		e.tally.refused++;
+		if (sabotage(Sabotage::SilentRefusal))
+			e.resp.fb.nack = false;
+	}
+	if (p.trim)
+		reason = p.trim == MRC_TRIM_TRIMMED ? MRC_NACK_TRIMMED
+						    : MRC_NACK_TRIMMED_LASTHOP;
 	if (got == MRC_RX_PLACE) {
 		u8 syn = strict_ ? d.placement_syndrome(h) : 0;
 
@@ -158,7 +211,7 @@ void Sim::receive_data(int to, const Packet &p, const mrc_hdr &h)
 		else if (rng_.chance(20000))
 			syn = MRC_SYN_NAK_INV_REQ;
 		mrc_resp_imm_done(&e.resp, syn);
-		if (++n > plan.mpr * 128u + 1)
+		if (++n > plan.window_max() + 1)
 			fail("receive completions without end");
 	}
 	drain_feedback(to, sent);
@@ -170,7 +223,8 @@ void Sim::receive_data(int to, const Packet &p, const mrc_hdr &h)
 	    want != Direction::Rx::Unknown)
 		fail(strf("%c: verdict %d on PSN %06x, expected %d", 'A' + to,
 			  got, h.psn, (int)want));
-	check_answer(to, p, h, want, e.dead, sent);
+	check_answer(to, p, h, want, e.dead, reason,
+		     echo_of(h, plan.svc_time ? spent : 0), sent);
 	// Progress must be acknowledged, MRC 1.0 §8.6.
 	for (u32 i = was; i < std::min(d.cum, d.fail_index()); i++)
 		if (i == d.msgs[d.owner[i]].last() && d.last_ack <= i &&
@@ -202,12 +256,16 @@ void Sim::drain_feedback(int to, std::vector<mrc_hdr> &sent)
 			else
 				desc.hdr.seth.cack_psn++;
 		}
+		if (desc.hdr.opcode == MRC_OP_SACK && plan.dynamic_mpr &&
+		    sabotage(Sabotage::WrongMpr))
+			desc.hdr.seth.mpr ^= 1;
 		if (desc.data || desc.tc != MRC_TC_CONTROL || desc.ect ||
 		    desc.hdr.dqp != 0x100u + (u32)(1 - to) || desc.port < 1 ||
 		    desc.port > MRC_MAX_PORTS)
 			fail(strf("%c: wrong feedback descriptor", 'A' + to));
 		if (desc.ev >= 0 &&
-		    !(e.paths.ports_up >> e.paths.ev[desc.ev].port & 1))
+		    !(e.paths.ports_up >> mrc_paths_port(&e.paths, desc.ev) &
+		      1))
 			fail(strf("%c: feedback through a port that is down",
 				  'A' + to));
 		if (strict_ && desc.hdr.opcode == MRC_OP_SACK)
@@ -215,7 +273,7 @@ void Sim::drain_feedback(int to, std::vector<mrc_hdr> &sent)
 		if (strict_ && desc.hdr.opcode == MRC_OP_ACK)
 			d.check_ack(desc.hdr);
 		sent.push_back(desc.hdr);
-		if (sent.size() > plan.mpr * 2u + 8)
+		if (sent.size() > plan.window_max() / 64 + 8)
 			fail(strf("%c: feedback without end", 'A' + to));
 
 		p.bytes.assign(mrc_hdr_len(&desc.hdr) + MRC_ICRC_LEN, 0);
@@ -224,6 +282,8 @@ void Sim::drain_feedback(int to, std::vector<mrc_hdr> &sent)
 		if (n != mrc_hdr_len(&desc.hdr))
 			fail("feedback cannot be built");
 		p.port = desc.port;
+		p.tc = desc.tc;
+		e.tally.tx[p.opcode()]++;
 		p.entropy = plan.ipv6 ? desc.entropy : desc.entropy & 0xFFFF;
 		note("%c tx %s", 'A' + to, describe(p).c_str());
 		network(to, std::move(p));
@@ -232,10 +292,11 @@ void Sim::drain_feedback(int to, std::vector<mrc_hdr> &sent)
 
 // MRC 1.0 §7.3, §8.2, §8.5: what one packet must be answered with.
 void Sim::check_answer(int to, const Packet &p, const mrc_hdr &h,
-		       Direction::Rx rx, bool refused,
+		       Direction::Rx rx, bool dead, u8 reason, u16 echo,
 		       const std::vector<mrc_hdr> &sent)
 {
 	const Direction &d = *dir[1 - to];
+	const bool trim_nack = plan.trim_nack[1 - to];
 	bool sack = false, ack = false, nack = false;
 
 	for (const mrc_hdr &s : sent) {
@@ -247,11 +308,8 @@ void Sim::check_answer(int to, const Packet &p, const mrc_hdr &h,
 			nack = true;
 			if (s.neth.nack_psn != h.psn || s.psn != h.psn ||
 			    s.neth.entropy != p.entropy ||
-			    s.neth.reason !=
-				    (p.trim == MRC_TRIM_TRIMMED
-					     ? MRC_NACK_TRIMMED
-					     : MRC_NACK_TRIMMED_LASTHOP) ||
-			    s.tstamp != (h.ts ? h.tstamp : 0))
+			    s.neth.reason != reason || s.neth.cc_type != 2 ||
+			    s.tstamp != echo)
 				fail(strf("%c: wrong NACK", 'A' + to));
 			break;
 		default:
@@ -261,18 +319,18 @@ void Sim::check_answer(int to, const Packet &p, const mrc_hdr &h,
 			    mrc_psn_add(s.seth.cack_psn,
 					s.seth.ack_psn_offset) != h.psn ||
 			    s.seth.m != (p.ce ? MRC_M_SKIP_ONCE : MRC_M_NONE) ||
-			    s.tstamp != (h.ts ? h.tstamp : 0))
+			    s.tstamp != echo)
 				fail(strf("%c: SACK does not describe its "
 					  "trigger",
 					  'A' + to));
 			break;
 		}
 	}
-	if (refused)
+	if (dead)
 		return;
 	switch (rx) {
 	case Direction::Rx::Duplicate:
-		if (p.trim && !plan.trim_nack)
+		if (p.trim && !trim_nack)
 			break;
 		if (!sack)
 			fail(strf("%c: no SACK for a duplicate", 'A' + to));
@@ -286,8 +344,12 @@ void Sim::check_answer(int to, const Packet &p, const mrc_hdr &h,
 		break;
 	default:
 		if (p.trim) {
-			if (nack != plan.trim_nack || sack || ack)
+			if (nack != trim_nack || sack || ack)
 				fail(strf("%c: wrong answer to a trim",
+					  'A' + to));
+		} else if (reason) {
+			if (!nack || sack || ack)
+				fail(strf("%c: wrong answer to a refusal",
 					  'A' + to));
 		} else if (nack) {
 			fail(strf("%c: NACK for an acceptable packet",

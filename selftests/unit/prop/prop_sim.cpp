@@ -31,6 +31,9 @@ Sim::Sim(const Plan &p, bool trace)
 		schedule(o.from, Type::OutageOn, o.side, i);
 		schedule(o.to, Type::OutageOff, o.side, i);
 	}
+	for (u32 i = 0; i < plan.changes.size(); i++)
+		schedule(plan.changes[i].at, Type::Change, plan.changes[i].side,
+			 i);
 	for (int side = 0; side < 2; side++)
 		for (const PlanMsg &m : plan.msgs[side])
 			schedule(m.post_at, Type::Post, side);
@@ -38,10 +41,53 @@ Sim::Sim(const Plan &p, bool trace)
 		schedule(plan.calm_at, Type::Calm, 0);
 }
 
+// The EVs of a profile, some of them listed several times, or an AUTO set.
+void Sim::init_paths(int side)
+{
+	Rng rng(plan.seed * 8 + 5 + (u64)side);
+	std::vector<mrc_evset_src> src(plan.n_evs);
+	Endpoint &e = ep[side];
+	mrc_paths_cfg pc{};
+
+	for (u32 i = 0; i < src.size() && plan.set_mode; i++) {
+		mrc_evset_src &s = src[i];
+
+		if (i >= plan.n_ports && rng.chance(150000)) {
+			s = src[rng.below(i)];
+			continue;
+		}
+		s.port = (u8)(i % plan.n_ports + 1);
+		// Distinct, with nothing else in common.
+		put_unaligned_be32((i + 1) << 16 | (u32)rng.below(0x10000),
+				   s.val);
+		if (plan.set_mode == MRC_EV_FMT_UDP)
+			s.val[2] = s.val[3] = 0;
+	}
+	if (plan.set_mode) {
+		e.set_mem = mrc_test::EngineMem(
+			mrc_evset_mem(plan.n_evs, plan.set_mode));
+		if (mrc_evset_init(&e.set, plan.n_evs, plan.set_mode, false,
+				   (u16)rng.below(plan.n_evs / 2 + 1),
+				   src.data(), plan.seed, e.set_mem.get()))
+			fail("a valid set was refused");
+		pc.set = &e.set;
+	}
+	pc.n_evs = plan.n_evs;
+	pc.n_ports = plan.n_ports;
+	pc.ipv6 = plan.ipv6;
+	pc.trim_nack = plan.trim_nack[side];
+	pc.rto = plan.rto;
+	pc.base_rtt = plan.base_rtt;
+	pc.seed = plan.seed * 2 + (u64)side;
+	pc.ctr = &e.ctr;
+	e.paths_mem = mrc_test::EngineMem(mrc_paths_mem(&pc));
+	if (mrc_paths_init(&e.paths, &pc, e.paths_mem.get()))
+		fail("paths refused a valid configuration");
+}
+
 void Sim::init_endpoint(int side)
 {
 	Endpoint &e = ep[side];
-	mrc_paths_cfg pc{};
 	mrc_cc_cfg cc{};
 	mrc_req_cfg qc{};
 	mrc_resp_cfg rc{};
@@ -50,26 +96,23 @@ void Sim::init_endpoint(int side)
 	e.ctr.n_ports = plan.n_ports;
 	e.ports_up = (2u << plan.n_ports) - 2;
 
-	pc.n_evs = plan.n_evs;
-	pc.n_ports = plan.n_ports;
-	pc.ipv6 = plan.ipv6;
-	pc.trim_nack = plan.trim_nack;
-	pc.rto = plan.rto;
-	pc.base_rtt = plan.base_rtt;
-	pc.seed = plan.seed * 2 + (u64)side;
-	pc.ctr = &e.ctr;
-	e.paths_mem = mrc_test::EngineMem(mrc_paths_mem(&pc));
-	ok &= !mrc_paths_init(&e.paths, &pc, e.paths_mem.get());
+	init_paths(side);
 
 	cc.window = plan.window;
 	cc.mtu = mrc_nominal_size(40, plan.pmtu);
+	if (plan.bound_pkts)
+		cc.max_pkts = MRC_CC_WINDOW_PKTS(plan.window_max());
 	cc.base_rtt = plan.base_rtt;
-	cc.trim_nack = plan.trim_nack;
+	cc.line_rate = plan.line_rate;
+	cc.now = plan.start;
+	cc.trim_nack = plan.trim_nack[side];
 	mrc_cc_init(&e.cc, mrc_cc_find(plan.cc), &cc);
 
 	qc.sq_depth = plan.sq_depth;
 	qc.pmtu = plan.pmtu;
 	qc.mpr = plan.mpr;
+	qc.mpr_max = plan.mpr_max;
+	qc.dynamic_mpr = plan.dynamic_mpr;
 	qc.max_wimm = plan.max_wimm;
 	qc.sq_psn = plan.psn[side];
 	qc.qpn = 0x100u + (u32)side;
@@ -80,21 +123,28 @@ void Sim::init_endpoint(int side)
 	qc.exp_cnt = plan.exp_cnt;
 	qc.base_rtt = plan.base_rtt;
 	qc.use_ts = plan.use_ts;
-	qc.trim_nack = plan.trim_nack;
+	qc.trim_nack = plan.trim_nack[side];
+	qc.svc_time = plan.svc_time;
+	qc.ignore_pen = plan.ignore_pen;
+	qc.rev = &e.resp.rev;
 	qc.ctr = &e.ctr;
 	e.req_mem = mrc_test::EngineMem(mrc_req_mem(&qc));
 	ok &= !mrc_req_init(&e.req, &qc, &e.paths, &e.cc, e.req_mem.get());
 
 	rc.pmtu = plan.pmtu;
 	rc.mpr = plan.mpr;
-	rc.max_wimm = plan.max_wimm;
+	rc.mpr_max = plan.mpr_max;
+	rc.dynamic_mpr = plan.dynamic_mpr;
+	rc.max_wimm = plan.max_wimm_dest;
 	rc.rq_psn = plan.psn[1 - side];
 	rc.qpn = qc.qpn;
 	rc.dqpn = qc.dqpn;
 	rc.pkey = MRC_PKEY_DEFAULT;
 	rc.remote_write = true;
-	rc.trim_nack = plan.trim_nack;
+	rc.trim_nack = plan.trim_nack[1 - side];
+	rc.svc_time = plan.svc_time;
 	rc.base_rtt = plan.base_rtt;
+	rc.seed = plan.seed * 2 + 1 + (u64)side;
 	rc.ctr = &e.ctr;
 	e.resp_mem = mrc_test::EngineMem(mrc_resp_mem(&rc));
 	ok &= !mrc_resp_init(&e.resp, &rc, plan.resp_paths ? &e.paths : nullptr,
@@ -196,6 +246,9 @@ void Sim::dispatch(Event &e)
 	case Type::OutageOff:
 		outage(plan.outages[e.which], false);
 		break;
+	case Type::Change:
+		change(plan.changes[e.which]);
+		break;
 	case Type::Calm:
 		become_calm();
 		break;
@@ -263,7 +316,69 @@ void Sim::check_final()
 		if (peer.count(MRC_CTR_RX_WIMM) != d.imms)
 			fail(strf("%c: counter rx_write_imm is wrong",
 				  'B' - side));
+		check_counters(side);
 	}
+}
+
+// Every packet is counted, and once.
+void Sim::check_counters(int side)
+{
+	const Endpoint &e = ep[side];
+	const Tally &t = e.tally;
+	const auto sum = [&e](std::initializer_list<mrc_counter> ids) {
+		u64 n = 0;
+
+		for (mrc_counter id : ids)
+			n += e.count(id);
+		return n;
+	};
+	u64 rx_data = 0;
+	const struct {
+		const char *what;
+		u64 counted, is;
+	} all[] = {
+		{"tx_rtx", e.count(MRC_CTR_TX_RTX), dir[side]->rtx},
+		{"tx_sack", e.count(MRC_CTR_TX_SACK), t.tx[MRC_OP_SACK]},
+		{"tx_nack", e.count(MRC_CTR_TX_NACK), t.tx[MRC_OP_NACK]},
+		{"tx_ack", sum({MRC_CTR_TX_ACK, MRC_CTR_TX_NAK}),
+		 t.tx[MRC_OP_ACK]},
+		{"tx_probe", e.count(MRC_CTR_TX_PROBE), t.tx[MRC_OP_PROBE]},
+		{"rx_sack", e.count(MRC_CTR_RX_SACK), t.rx[MRC_OP_SACK]},
+		{"rx_nack", e.count(MRC_CTR_RX_NACK), t.rx[MRC_OP_NACK]},
+		{"rx_nack by reason",
+		 sum({MRC_CTR_NACK_TRIMMED, MRC_CTR_NACK_SHORTAGE,
+		      MRC_CTR_NACK_WINDOW, MRC_CTR_NACK_FATAL}),
+		 t.rx[MRC_OP_NACK]},
+		{"rx_ack", sum({MRC_CTR_RX_ACK, MRC_CTR_RX_NAK}),
+		 t.rx[MRC_OP_ACK]},
+		{"rx_probe", e.count(MRC_CTR_RX_PROBE), t.rx[MRC_OP_PROBE]},
+		{"rx_trimmed", e.count(MRC_CTR_RX_TRIMMED), t.rx_trimmed},
+		{"rx_ce", e.count(MRC_CTR_RX_CE), t.rx_ce},
+		{"rx_refused", e.count(MRC_CTR_RX_REFUSED), t.refused},
+		{"rx_window_penalty", e.count(MRC_CTR_RX_PENALTY),
+		 t.rx_penalty},
+		{"probe_sack_limited", e.count(MRC_CTR_TRAIN_LIMIT),
+		 t.trains_cut},
+		{"drops",
+		 sum({MRC_CTR_DROP_STALE, MRC_CTR_DROP_STATE, MRC_CTR_RX_OOR}),
+		 0},
+	};
+
+	for (const auto &c : all)
+		if (c.counted != c.is)
+			fail(strf("%c counts %s as %llu, not %llu", 'A' + side,
+				  c.what, (unsigned long long)c.counted,
+				  (unsigned long long)c.is));
+	for (u32 op = 0; op < 256; op++)
+		if (mrc_op_info((u8)op)->flags & MRC_OPF_DATA)
+			rx_data += t.rx[op];
+	if (sum({MRC_CTR_RX_DATA, MRC_CTR_RX_DUP, MRC_CTR_RX_REFUSED}) !=
+	    rx_data + t.rx_trimmed_dup)
+		fail(strf("%c counts received data wrongly", 'A' + side));
+	// What was taken for lost was sent again or acknowledged before that.
+	if (sum({MRC_CTR_LOSS_SACK, MRC_CTR_LOSS_PROBE, MRC_CTR_LOSS_NACK,
+		 MRC_CTR_LOSS_TIMEOUT, MRC_CTR_RTX_LAST_PSN}) < dir[side]->rtx)
+		fail(strf("%c retransmits what was not lost", 'A' + side));
 }
 
 void Sim::set_ports(int side, u32 mask)
@@ -326,7 +441,7 @@ void Sim::post(int side)
 void Sim::service(int side)
 {
 	Endpoint &e = ep[side];
-	const u32 limit = plan.mpr * 128u + 2u * e.paths.n + 16;
+	const u32 limit = plan.window_max() + 2u * e.paths.n + 16;
 	enum mrc_tx_verdict verdict = MRC_TX_IDLE;
 	mrc_tx_desc desc;
 	u32 n = 0;
@@ -403,12 +518,12 @@ void Sim::check_usable(int side, const mrc_tx_desc &d)
 	const mrc_paths &p = ep[side].paths;
 	u8 state;
 
-	if (d.ev < 0 || d.ev >= p.n || p.ev[d.ev].port != d.port ||
-	    p.ev[d.ev].entropy != d.entropy) {
+	if (d.ev < 0 || d.ev >= p.n || mrc_paths_port(&p, d.ev) != d.port ||
+	    mrc_paths_entropy(&p, d.ev) != d.entropy) {
 		fail(strf("%c sends on an unknown EV", 'A' + side));
 		return;
 	}
-	state = p.ev[d.ev].state;
+	state = mrc_paths_state(&p, d.ev);
 	if (!mrc_paths_port_ok(&p, d.port) ||
 	    !(ep[side].ports_up >> d.port & 1))
 		fail(strf("%c sends through port %u which is down", 'A' + side,
@@ -422,9 +537,9 @@ void Sim::check_usable(int side, const mrc_tx_desc &d)
 	if (state != MRC_EV_ASSUMED_BAD)
 		return;
 	for (u16 i = 0; i < p.n; i++) {
-		if ((p.ev[i].state == MRC_EV_GOOD ||
-		     p.ev[i].state == MRC_EV_SKIP) &&
-		    mrc_paths_port_ok(&p, p.ev[i].port)) {
+		if ((mrc_paths_state(&p, i) == MRC_EV_GOOD ||
+		     mrc_paths_state(&p, i) == MRC_EV_SKIP) &&
+		    mrc_paths_port_ok(&p, mrc_paths_port(&p, i))) {
 			fail(strf("%c uses bad EV %d, %u is usable", 'A' + side,
 				  d.ev, i));
 			return;
@@ -448,15 +563,19 @@ void Sim::transmit(int side, const mrc_tx_desc &desc)
 	if (n != mrc_hdr_len(&d.hdr) || n != d.hdr.hdr_len)
 		fail("header length is inconsistent");
 	p.port = d.port;
+	p.tc = d.tc;
 	p.entropy = plan.ipv6 ? d.entropy : d.entropy & 0xFFFF;
+	ep[side].tally.tx[p.opcode()]++;
 	note("%c tx %s", 'A' + side, describe(p).c_str());
 	check_usable(side, d);
 	if (d.data) {
 		if (strict_ && !dir[side]->on_tx(d, now_))
 			return;
 		dir[side]->payload(d, &p.bytes[n]);
-	} else if (d.hdr.opcode != MRC_OP_PROBE || d.tc != MRC_TC_DATA ||
-		   !d.ect || d.hdr.dqp != 0x100u + (u32)(1 - side)) {
+	} else if (d.hdr.opcode != MRC_OP_PROBE || !d.ect ||
+		   d.tc != (plan.trim_nack[side] ? MRC_TC_TRIMMABLE
+						 : MRC_TC_DATA) ||
+		   d.hdr.dqp != 0x100u + (u32)(1 - side)) {
 		fail(strf("%c sends a wrong probe", 'A' + side));
 	}
 	network(side, std::move(p));

@@ -18,6 +18,7 @@ struct Packet {
 	u32 entropy = 0; // as the receiver sees it
 	bool ce = false;
 	u8 trim = MRC_TRIM_NONE;
+	u8 tc = MRC_TC_DATA;
 	bool forged = false;
 
 	u8 opcode() const { return bytes[0]; }
@@ -32,8 +33,23 @@ struct Packet {
 	}
 };
 
+// What was sent and delivered on one side, to compare its counters with.
+struct Tally {
+	u64 tx[256] = {}; // by opcode
+	u64 rx[256] = {};
+	u64 rx_trimmed = 0;
+	u64 rx_ce = 0;
+	u64 rx_trimmed_dup = 0;
+	u64 rx_penalty = 0;
+	u64 refused = 0;
+	u64 trains_cut = 0;
+};
+
 struct Endpoint {
+	Tally tally;
 	mrc_counters ctr{};
+	mrc_evset set{};
+	mrc_test::EngineMem set_mem;
 	mrc_paths paths{};
 	mrc_cc cc{};
 	mrc_req req{};
@@ -44,6 +60,9 @@ struct Endpoint {
 	u64 tx_free = 0;     // the link is busy until then
 	bool kicked = false; // a send loop is scheduled at tx_free
 	u64 failed_at = 0;
+	u64 train_at = 0;     // a probe was answered by a train
+	u32 told_ports = ~0u; // of the peer, by what it says itself
+	u32 peer_denies = 0;  // and by other status updates
 
 	u64 count(mrc_counter id) const { return mrc_test::counter(ctr, id); }
 };
@@ -86,7 +105,15 @@ public:
 	std::vector<u32> blackholed_evs[2];
 
 private:
-	enum class Type { Arrive, Kick, Post, OutageOn, OutageOff, Calm };
+	enum class Type {
+		Arrive,
+		Kick,
+		Post,
+		OutageOn,
+		OutageOff,
+		Change,
+		Calm
+	};
 	struct Event {
 		u64 at;
 		u64 seq;
@@ -101,6 +128,10 @@ private:
 	};
 
 	void init_endpoint(int side);
+	void init_paths(int side);
+	void check_counters(int side);
+	void change(const Change &c);
+	void peer_status(int side);
 	void schedule(u64 at, Type type, int side, u32 which = 0,
 		      Packet packet = {});
 	bool step(u64 until);
@@ -124,11 +155,12 @@ private:
 	void receive_feedback(int to, const Packet &p, const mrc_hdr &h);
 	void drain_feedback(int to, std::vector<mrc_hdr> &sent);
 	void check_answer(int to, const Packet &p, const mrc_hdr &h,
-			  Direction::Rx rx, bool refused,
+			  Direction::Rx rx, bool dead, u8 reason, u16 echo,
 			  const std::vector<mrc_hdr> &sent);
 
 	// Network
 	void network(int from, Packet p);
+	bool trim(int from, Packet &p);
 	bool lost(int from, const Packet &p);
 	bool sabotage(Sabotage which);
 	void forge(int to);

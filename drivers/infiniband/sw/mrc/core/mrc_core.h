@@ -12,5 +12,6 @@
 #include "mrc_cc.h"
 #include "mrc_req.h"
 #include "mrc_resp.h"
+#include "mrc_endpoint.h"
 
 #endif /* MRC_CORE_H */

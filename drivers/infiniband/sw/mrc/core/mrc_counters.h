@@ -77,7 +77,29 @@
 	X(CQ_OVERFLOW, "cq_overflow")					\
 	X(QP_ERROR, "qp_errors")					\
 	X(PORT_DOWN, "port_down_events")				\
-	X(PORT_UP, "port_up_events")
+	X(PORT_UP, "port_up_events")					\
+	/* NACKs received, by what they ask for, §8.4 */		\
+	X(NACK_TRIMMED, "rx_nack_trimmed")	/* both trim reasons */	\
+	X(NACK_SHORTAGE, "rx_nack_shortage")	/* NO_*, reserved */	\
+	X(NACK_WINDOW, "rx_nack_psn_out_of_window")			\
+	X(NACK_FATAL, "rx_nack_unexpected_event")			\
+	X(RX_REFUSED, "rx_refused")		/* answered by NO_* */	\
+	X(RX_PENALTY, "rx_window_penalty")	/* SACKs, §13.6 */	\
+	X(MPR_CHANGE, "mpr_changes")		/* adopted, §5.2 */	\
+	X(TRAIN_LIMIT, "probe_sack_limited")	/* §9.5, one map only */	\
+	/* SRv6: packets in an outer header, §16 */			\
+	X(TX_SRV6, "tx_srv6")						\
+	X(RX_SRV6, "rx_srv6")		/* for a QP or the node */	\
+	X(DROP_SRV6, "rx_drop_srv6")	/* bad IP header inside */	\
+	/* endpoint operations and reverse paths, §12, §11.8 */		\
+	X(TX_PORT_STATUS, "tx_port_status")	/* updates */		\
+	X(RX_PORT_STATUS, "rx_port_status")	/* acted upon */	\
+	X(PORT_STATUS_REFUSED, "rx_port_status_refused")		\
+	X(PORT_STATUS_OK, "port_status_confirmed")			\
+	X(EP_TIMEOUT, "endpoint_timeouts")	/* of batches */	\
+	X(TX_REV_PROBE, "tx_reverse_probe")				\
+	X(REV_CONFIRMED, "reverse_path_confirmed")			\
+	X(REV_LATE, "reverse_probe_late")
 
 enum mrc_counter {
 #define X(id, name) MRC_CTR_##id,

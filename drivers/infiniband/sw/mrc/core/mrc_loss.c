@@ -5,12 +5,20 @@
 /*
  * How many PSNs above a hole must have been received (OP-22): one and a half
  * windows of full packets, so that reordering between paths, which cannot
- * exceed what is in flight, never looks like a loss.
+ * exceed what is in flight, never looks like a loss. One window where packets
+ * are trimmed, §9.3: congestion leaves no holes there. Half a window would be
+ * allowed, but there an inferred loss condemns its EV at once. Of small packets
+ * a window holds more, as many as were out lately.
  */
 u32 mrc_req_loss_range(const struct mrc_req *req)
 {
-	u64 r = (u64)req->cc->cwnd * 3 >> (req->pmtu_shift + 1);
+	u32 halves = req->cfg.trim_nack ? 2 : 3;
+	u64 r = (u64)req->cc->cwnd * halves >> (req->pmtu_shift + 1);
+	u32 peak = req->peak > req->peak_before ? req->peak : req->peak_before;
 
+	/* Without a bound of packets a window may be all of the range. */
+	if (req->cc->max_pkts && r < (u64)peak * halves / 2)
+		r = (u64)peak * halves / 2;
 	if (r < 5)
 		r = 5;
 	if (r > req->window / 2)
@@ -44,7 +52,7 @@ u64 mrc_req_loss_time(const struct mrc_req *req)
 void mrc_req_lose(struct mrc_req *req, u32 psn, u8 cause, u64 hold, u64 now)
 {
 	struct mrc_tx_pkt *pkt = mrc_req_pkt(req, psn);
-	const u8 port = req->paths->ev[pkt->ev].port;
+	const u8 port = mrc_paths_port(req->paths, pkt->ev);
 	static const u16 ctr[] = {
 		[MRC_LOSS_SACK] = MRC_CTR_LOSS_SACK,
 		[MRC_LOSS_PROBE] = MRC_CTR_LOSS_PROBE,
@@ -56,6 +64,7 @@ void mrc_req_lose(struct mrc_req *req, u32 psn, u8 cause, u64 hold, u64 now)
 	if (pkt->inflight) {
 		pkt->inflight = false;
 		req->inflight -= pkt->nominal;
+		req->n_out--;
 	}
 	mrc_bit_set(req->lost, req->ring_mask, psn);
 	req->n_lost++;
@@ -98,6 +107,12 @@ static u64 mrc_req_guard(const struct mrc_req *req, enum mrc_guard_kind kind)
 	u64 min = mrc_req_guard_min(req, kind);
 
 	return req->guard[kind].ns > min ? req->guard[kind].ns : min;
+}
+
+/* How long a plane may be silent before its holes are losses. */
+u64 mrc_req_lag(const struct mrc_req *req)
+{
+	return mrc_req_guard(req, MRC_GUARD_LAG);
 }
 
 static u64 mrc_req_since(u64 at, u64 now)
@@ -180,7 +195,7 @@ void mrc_req_resent(struct mrc_req *req, const struct mrc_tx_pkt *pkt, u64 now)
 static bool mrc_req_may_lag(const struct mrc_req *req,
 			    const struct mrc_tx_pkt *pkt)
 {
-	return mrc_paths_port_ok(req->paths, req->paths->ev[pkt->ev].port);
+	return mrc_paths_port_ok(req->paths, mrc_paths_port(req->paths, pkt->ev));
 }
 
 /*
@@ -229,7 +244,7 @@ void mrc_req_infer(struct mrc_req *req, u64 now)
 			all_old = false;
 			continue;
 		}
-		port = req->paths->ev[pkt->ev].port;
+		port = mrc_paths_port(req->paths, pkt->ev);
 		proof = pkt->sent_at + order <= req->arrived[port];
 		if (!proof && mrc_req_may_lag(req, pkt) &&
 		    pkt->sent_at + lag > now) {
@@ -269,7 +284,7 @@ void mrc_req_probe_holes(struct mrc_req *req, const struct mrc_seth *s,
 		    !mrc_req_outstanding(req, psn) ||
 		    mrc_req_is_acked(req, psn) || mrc_req_is_lost(req, psn))
 			continue;
-		may_lag = req->paths->ev[pkt->ev].port != probe->port &&
+		may_lag = mrc_paths_port(req->paths, pkt->ev) != probe->port &&
 			  mrc_req_may_lag(req, pkt);
 		if (pkt->sent_at + (may_lag ? lag : rtt) > probe->at)
 			continue;

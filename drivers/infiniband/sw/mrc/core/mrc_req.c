@@ -18,6 +18,11 @@ static bool mrc_req_cfg_ok(const struct mrc_req_cfg *cfg)
 		return false;
 	if (!cfg->mpr || cfg->mpr > MRC_MPR_MAX || !cfg->max_wimm)
 		return false;
+	if (cfg->mpr_max &&
+	    (cfg->mpr_max < cfg->mpr || cfg->mpr_max > MRC_MPR_MAX))
+		return false;
+	if (cfg->svc_time && !cfg->use_ts)
+		return false;
 	if (cfg->sq_psn & ~MRC_PSN_MASK)
 		return false;
 	return cfg->linear_cnt <= MRC_RETRY_LINEAR_MAX &&
@@ -27,7 +32,7 @@ static bool mrc_req_cfg_ok(const struct mrc_req_cfg *cfg)
 /* One record for each PSN of the window; the newest one outlives its SACK. */
 static u32 mrc_req_ring(const struct mrc_req_cfg *cfg)
 {
-	return mrc_roundup_pow2((u32)cfg->mpr * MRC_MPR_UNIT);
+	return mrc_roundup_pow2(mrc_req_window_max(cfg));
 }
 
 size_t mrc_req_mem(const struct mrc_req_cfg *cfg)
@@ -71,6 +76,7 @@ int mrc_req_init(struct mrc_req *req, const struct mrc_req_cfg *cfg,
 	req->high = req->cack;
 	req->tack = req->cack;
 	req->window = (u32)cfg->mpr * MRC_MPR_UNIT;
+	req->mpr_psn = req->cack;
 	req->base_rtt = cfg->base_rtt ? cfg->base_rtt : MRC_BASE_RTT_DEFAULT;
 	req->timer_at = MRC_NEVER;
 	req->silence_at = MRC_NEVER;
@@ -159,20 +165,53 @@ static void mrc_req_data_hdr(const struct mrc_req *req,
 }
 
 /*
- * MRC 1.0 §6.1: should this packet ask for a SACK at once? @inflight counts
- * it already, @more says that other packets are ready to follow it, @room that
+ * Packets of any size that may be out. A window of bytes says nothing about
+ * them, but loss inference tells losses from reordering by counting PSNs, and
+ * beyond half of the range it cannot count. When the range shrinks, so does
+ * this.
+ */
+static u32 mrc_req_max_pkts(const struct mrc_req *req)
+{
+	const u32 max = MRC_CC_WINDOW_PKTS(req->window);
+
+	if (req->cc->max_pkts && req->cc->max_pkts < max)
+		return req->cc->max_pkts;
+	return req->cc->max_pkts || req->cfg.dynamic_mpr ? max : req->window;
+}
+
+/* Would congestion control send a packet of @size? */
+static bool mrc_req_cc_admits(const struct mrc_req *req, u32 size)
+{
+	return req->n_out < mrc_req_max_pkts(req) &&
+	       req->cc->ops->can_send(req->cc, req->inflight, size);
+}
+
+enum mrc_req_sched mrc_req_sched(const struct mrc_req *req)
+{
+	bool work = req->n_lost;
+
+	if (req->wq_send != req->wq_post)
+		work |= !req->drain || mrc_req_wqe(req, req->wq_send)->sent;
+	if (!work)
+		return req->n_out ? MRC_SCHED_PENDING : MRC_SCHED_IDLE;
+	return !req->n_out || mrc_req_cc_admits(req, req->cc->mtu) ?
+	       MRC_SCHED_READY : MRC_SCHED_ACTIVE;
+}
+
+/*
+ * MRC 1.0 §6.1: should this packet, which counts as out already, ask for a SACK
+ * at once? @more says that other packets are ready to follow it, @room that
  * the windows of sequence numbers admit another new one.
  */
 static bool mrc_req_want_ack(const struct mrc_req *req,
 			     const struct mrc_tx_wqe *wqe, u32 index,
-			     u64 inflight, bool more, bool room)
+			     bool more, bool room)
 {
 	if (index + 1 == wqe->npkts &&
 	    (wqe->wr.op == MRC_WR_WRITE_IMM || !more))
 		return true;
-	return !room ||
-	       !req->cc->ops->can_send(req->cc, inflight, req->cc->mtu) ||
-	       req->cc->ops->ack_request(req->cc, inflight);
+	return !room || !mrc_req_cc_admits(req, req->cc->mtu) ||
+	       req->cc->ops->ack_request(req->cc, req->inflight);
 }
 
 void mrc_req_set_drain(struct mrc_req *req, bool on)
@@ -187,11 +226,13 @@ bool mrc_req_drained(const struct mrc_req *req)
 		!mrc_req_wqe(req, req->wq_send)->sent);
 }
 
-void mrc_req_set_retry(struct mrc_req *req, u64 rto, u8 linear_cnt)
+void mrc_req_set_retry(struct mrc_req *req, u64 rto, u8 linear_cnt,
+		       u8 exp_cnt)
 {
 	mrc_assert(mrc_req_drained(req));
 	req->cfg.rto = rto;
 	req->cfg.linear_cnt = linear_cnt;
+	req->cfg.exp_cnt = exp_cnt;
 	req->retries = 0;
 	req->charged_at = 0;
 	req->no_ev_at = 0;
@@ -230,9 +271,17 @@ static bool mrc_req_pick_ev(struct mrc_req *req, u64 now,
 	if (ev < 0)
 		return false;
 	desc->ev = ev;
-	desc->port = req->paths->ev[ev].port;
-	desc->entropy = req->paths->ev[ev].entropy;
+	desc->port = mrc_paths_port(req->paths, ev);
+	desc->entropy = mrc_paths_entropy(req->paths, ev);
 	return true;
+}
+
+/* MRC 1.0 §15: what may be trimmed must be answered by a NACK. */
+static u8 mrc_req_tc(const struct mrc_req *req, bool rtx)
+{
+	if (!req->cfg.trim_nack)
+		return MRC_TC_DATA;
+	return rtx ? MRC_TC_TRIMMABLE_RETX : MRC_TC_TRIMMABLE;
 }
 
 /* A stall that only a port or the controller can end, §11.5. */
@@ -242,6 +291,24 @@ static enum mrc_tx_verdict mrc_req_no_ev(struct mrc_req *req, u64 now)
 		req->no_ev_at = now;
 	mrc_req_arm(req, now);
 	return MRC_TX_WAIT_EV;
+}
+
+/* A packet goes out. Its peaks tell how much reordering is to be expected. */
+static void mrc_req_out(struct mrc_req *req, u32 nominal, u64 now)
+{
+	const u64 age = now - req->peak_at;
+	const u64 rtt = mrc_req_loss_time(req);
+
+	if (age >= rtt) {
+		req->peak_before = age < 2 * rtt ? req->peak : req->n_out;
+		req->peak = 0;
+		req->peak_at = now;
+	}
+	req->inflight += nominal;
+	req->n_out++;
+	if (req->n_out > req->peak)
+		req->peak = req->n_out;
+	req->cc->ops->on_send(req->cc, nominal, now);
 }
 
 /* Gates and transmission of outstanding or new packet @psn, MRC 1.0 §6. */
@@ -258,8 +325,7 @@ static enum mrc_tx_verdict mrc_req_emit(struct mrc_req *req, u32 psn, u32 slot,
 	mrc_req_data_hdr(req, wqe, index, now, desc);
 	nominal = mrc_nominal_size(desc->hdr.hdr_len, desc->len);
 	/* With nothing in flight no feedback would ever reopen the window. */
-	if (req->inflight &&
-	    !req->cc->ops->can_send(req->cc, req->inflight, nominal))
+	if (req->n_out && !mrc_req_cc_admits(req, nominal))
 		return MRC_TX_WAIT_CWND;
 	if (!mrc_req_pick_ev(req, now, desc))
 		return mrc_req_no_ev(req, now);
@@ -268,14 +334,14 @@ static enum mrc_tx_verdict mrc_req_emit(struct mrc_req *req, u32 psn, u32 slot,
 		more = mrc_req_more(req, 0) || req->n_lost > 1;
 	} else {
 		more = mrc_req_more(req, 1);
-		room = mrc_psn_diff(psn, req->cack) < (s32)req->window &&
+		room = mrc_req_admits(req, mrc_psn_add(psn, 1)) &&
 		       mrc_psn_diff(psn, req->tack) < MRC_TACK_RANGE;
 	}
+	mrc_req_out(req, nominal, now);
 	desc->hdr.psn = psn;
 	desc->hdr.rtx = rtx;
-	desc->hdr.a = mrc_req_want_ack(req, wqe, index,
-				       req->inflight + nominal, more, room);
-	desc->tc = rtx ? MRC_TC_DATA_RETX : MRC_TC_DATA;
+	desc->hdr.a = mrc_req_want_ack(req, wqe, index, more, room);
+	desc->tc = mrc_req_tc(req, rtx);
 	desc->ect = true;
 	desc->data = true;
 	desc->slot = slot;
@@ -293,8 +359,6 @@ static enum mrc_tx_verdict mrc_req_emit(struct mrc_req *req, u32 psn, u32 slot,
 	pkt->ev = (u16)desc->ev;
 	pkt->hold_until = 0;
 	pkt->inflight = true;
-	req->inflight += nominal;
-	req->cc->ops->on_send(req->cc, nominal, now);
 	mrc_req_count_tx(req, desc, now);
 	return MRC_TX_PACKET;
 }
@@ -316,6 +380,9 @@ static bool mrc_req_next_lost(struct mrc_req *req, u64 now, u32 *psn)
 		if (off >= span)
 			break;
 		*psn = mrc_psn_add(req->cack, (s32)off + 1);
+		/* Behind a shrunk window, §5.2; feedback brings it closer. */
+		if (!mrc_req_admits(req, *psn))
+			break;
 		pkt = mrc_req_pkt(req, *psn);
 		if (pkt->hold_until <= now) {
 			req->held_until = 0;
@@ -325,7 +392,7 @@ static bool mrc_req_next_lost(struct mrc_req *req, u64 now, u32 *psn)
 			until = pkt->hold_until;
 		off++;
 	}
-	req->held_until = until;
+	req->held_until = until == MRC_NEVER ? 0 : until;
 	return false;
 }
 
@@ -361,7 +428,7 @@ static enum mrc_tx_verdict mrc_req_send_new(struct mrc_req *req, u64 now,
 	imm = wqe->wr.op == MRC_WR_WRITE_IMM;
 	if (!wqe->sent && imm && req->wimm_out >= req->cfg.max_wimm)
 		return MRC_TX_WAIT_WIMM;
-	if (mrc_psn_diff(psn, req->cack) > (s32)req->window)
+	if (!mrc_req_admits(req, psn))
 		return MRC_TX_WAIT_MPR;
 	if (mrc_req_tack_limit(req)) {
 		mrc_req_arm(req, now);
@@ -401,10 +468,15 @@ static enum mrc_tx_verdict mrc_req_send_new(struct mrc_req *req, u64 now,
 static enum mrc_tx_verdict mrc_req_send_last(struct mrc_req *req, u64 now,
 					     struct mrc_tx_desc *desc)
 {
-	const u32 psn = mrc_req_newest(req);
-	struct mrc_tx_pkt *pkt = mrc_req_pkt(req, psn);
-	struct mrc_tx_wqe *wqe = &req->wqe[pkt->slot];
+	u32 psn = mrc_req_newest(req);
+	struct mrc_tx_pkt *pkt;
+	struct mrc_tx_wqe *wqe;
 
+	/* Any that was received will do, the window may have shrunk. */
+	if (!mrc_req_admits(req, psn))
+		psn = mrc_psn_add(req->cack, 1);
+	pkt = mrc_req_pkt(req, psn);
+	wqe = &req->wqe[pkt->slot];
 	memset(desc, 0, sizeof(*desc));
 	mrc_req_data_hdr(req, wqe, pkt->index, now, desc);
 	if (!mrc_req_pick_ev(req, now, desc))
@@ -412,7 +484,7 @@ static enum mrc_tx_verdict mrc_req_send_last(struct mrc_req *req, u64 now,
 	desc->hdr.psn = psn;
 	desc->hdr.rtx = true;
 	desc->hdr.a = true;
-	desc->tc = MRC_TC_DATA_RETX;
+	desc->tc = mrc_req_tc(req, true);
 	desc->ect = true;
 	desc->data = true;
 	desc->slot = pkt->slot;
@@ -432,9 +504,9 @@ static void mrc_req_probe_desc(struct mrc_req *req, int ev, u64 now,
 
 	memset(desc, 0, sizeof(*desc));
 	desc->ev = ev;
-	desc->port = req->paths->ev[ev].port;
-	desc->entropy = req->paths->ev[ev].entropy;
-	desc->tc = MRC_TC_DATA;
+	desc->port = mrc_paths_port(req->paths, ev);
+	desc->entropy = mrc_paths_entropy(req->paths, ev);
+	desc->tc = mrc_req_tc(req, false);
 	desc->ect = true;
 	h->opcode = MRC_OP_PROBE;
 	h->pkey = req->cfg.pkey;
@@ -530,6 +602,8 @@ enum mrc_tx_verdict mrc_req_next(struct mrc_req *req, u64 now,
 	/* What waited for an EV was acknowledged or may not begin any more. */
 	if (v == MRC_TX_IDLE)
 		req->no_ev_at = 0;
+	if (v == MRC_TX_WAIT_CWND || v == MRC_TX_WAIT_MPR)
+		mrc_req_blocked(req, now);
 	if (v != req->verdict) {
 		struct mrc_counters *ctr = req->cfg.ctr;
 
@@ -566,6 +640,7 @@ void mrc_req_fail(struct mrc_req *req, int slot, enum mrc_wc_status status)
 	req->wq_done = req->wq_post;
 	req->wimm_out = 0;
 	req->inflight = 0;
+	req->n_out = 0;
 	req->n_lost = 0;
 	req->timer_at = MRC_NEVER;
 	req->silence_at = MRC_NEVER;
@@ -603,10 +678,17 @@ static bool mrc_req_out_on(const struct mrc_req *req, u32 mask)
 		if (off >= span)
 			return false;
 		pkt = mrc_req_pkt(req, req->cack + 1 + off);
-		if (pkt->inflight && mask >> req->paths->ev[pkt->ev].port & 1)
+		if (pkt->inflight && mask >> mrc_paths_port(req->paths, pkt->ev) & 1)
 			return true;
 		off++;
 	}
+}
+
+static void mrc_req_ports_gone(struct mrc_req *req, u32 gone)
+{
+	mrc_req_unhold(req);
+	if (req->state == MRC_REQ_READY && gone && mrc_req_out_on(req, gone))
+		req->probe_now = true;
 }
 
 void mrc_req_set_ports(struct mrc_req *req, u32 ports_up, u64 now)
@@ -614,108 +696,13 @@ void mrc_req_set_ports(struct mrc_req *req, u32 ports_up, u64 now)
 	u32 gone = req->paths->ports_up & ~ports_up;
 
 	mrc_paths_set_ports(req->paths, ports_up);
-	mrc_req_unhold(req);
-	if (req->state == MRC_REQ_READY && gone && mrc_req_out_on(req, gone))
-		req->probe_now = true;
+	mrc_req_ports_gone(req, gone);
 }
 
-static const char *mrc_req_check_ring(const struct mrc_req *req)
+void mrc_req_set_peer_ports(struct mrc_req *req, u32 mask, u64 now)
 {
-	const u32 span = mrc_req_span(req);
-	u64 inflight = 0;
-	u32 off, lost = 0;
+	u32 gone = req->paths->peer_ports & ~mask;
 
-	for (off = 0; off < span; off++) {
-		u32 psn = mrc_psn_add(req->cack, (s32)off + 1);
-		const struct mrc_tx_pkt *pkt = mrc_req_pkt(req, psn);
-		bool acked = mrc_req_is_acked(req, psn);
-		bool is_lost = mrc_req_is_lost(req, psn);
-
-		if (acked && is_lost)
-			return "packet both acked and lost";
-		if (pkt->inflight != (!acked && !is_lost))
-			return "inflight flag contradicts the bitmaps";
-		if (pkt->inflight)
-			inflight += pkt->nominal;
-		lost += is_lost;
-		if (acked && mrc_psn_diff(psn, req->high) > 0)
-			return "acked above high";
-		if (pkt->slot >= req->cfg.sq_depth ||
-		    pkt->index >= req->wqe[pkt->slot].npkts)
-			return "packet record out of range";
-		if (mrc_psn_add(req->wqe[pkt->slot].first_psn,
-				(s32)pkt->index) != psn)
-			return "packet record names the wrong packet";
-		if (pkt->ev >= req->paths->n)
-			return "packet record names no EV";
-	}
-	if (inflight != req->inflight)
-		return "inflight is not the sum of the packets out";
-	if (lost != req->n_lost)
-		return "n_lost is not the number of lost packets";
-	return NULL;
-}
-
-static const char *mrc_req_check_queue(const struct mrc_req *req)
-{
-	u32 seq, wimm = 0;
-
-	if (req->wq_post - req->wq_reap > req->cfg.sq_depth ||
-	    req->wq_done - req->wq_reap > req->wq_post - req->wq_reap ||
-	    req->wq_send - req->wq_done > req->wq_post - req->wq_done)
-		return "send queue cursors out of order";
-	for (seq = req->wq_reap; seq != req->wq_post; seq++) {
-		const struct mrc_tx_wqe *wqe = mrc_req_wqe(req, seq);
-		bool done = req->wq_done - req->wq_reap > seq - req->wq_reap;
-		bool sent = req->wq_send - req->wq_reap > seq - req->wq_reap;
-		bool is_done = wqe->state == MRC_WQE_DONE;
-		bool all_sent = wqe->sent == wqe->npkts;
-
-		if (done != is_done)
-			return "send queue entry in the wrong state";
-		if (done)
-			continue;
-		if (sent != all_sent)
-			return "send cursor contradicts packets sent";
-		if (!sent && seq != req->wq_send && wqe->sent)
-			return "packets of a later message were sent";
-		if (wqe->sent && wqe->wr.op == MRC_WR_WRITE_IMM)
-			wimm++;
-	}
-	if (wimm != req->wimm_out || wimm > req->cfg.max_wimm)
-		return "wimm_out is wrong";
-	return NULL;
-}
-
-const char *mrc_req_check(const struct mrc_req *req)
-{
-	const char *bad = mrc_req_check_queue(req);
-
-	if (bad)
-		return bad;
-	if (req->state == MRC_REQ_ERROR) {
-		if (req->inflight || req->n_lost || req->timer_at != MRC_NEVER)
-			return "activity in the error state";
-		return NULL;
-	}
-	if (mrc_psn_diff(req->next_psn, req->cack) <= 0 ||
-	    mrc_req_span(req) > req->window)
-		return "window exceeded";
-	if (mrc_psn_diff(req->high, req->cack) < 0 ||
-	    mrc_psn_diff(req->next_psn, req->high) <= 0)
-		return "high outside (cack, next)";
-	if (mrc_psn_diff(req->cack, req->tack) < 0)
-		return "transport ACK ahead of cack";
-	if (mrc_psn_diff(req->next_psn, req->tack) > MRC_TACK_RANGE + 1)
-		return "too far ahead of the transport ACK";
-	if (req->cfg.exp_cnt != MRC_RETRY_EXP_INFINITE &&
-	    req->retries > (u32)req->cfg.linear_cnt + req->cfg.exp_cnt)
-		return "retry budget exceeded without failing";
-	if (!mrc_req_all_acked(req)) {
-		if (req->cfg.rto && req->timer_at == MRC_NEVER)
-			return "packets out without timer";
-		if (req->silence_at == MRC_NEVER)
-			return "packets out without silence probe";
-	}
-	return mrc_req_check_ring(req);
+	mrc_paths_set_peer_ports(req->paths, mask);
+	mrc_req_ports_gone(req, gone);
 }

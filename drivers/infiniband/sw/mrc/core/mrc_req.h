@@ -14,6 +14,7 @@
 #include "mrc_wire.h"
 #include "mrc_psn.h"
 #include "mrc_ev.h"
+#include "mrc_rev.h"
 #include "mrc_cc.h"
 #include "mrc_counters.h"
 
@@ -94,7 +95,10 @@ struct mrc_tx_pkt {
  * @sq_depth: send queue slots, power of two, 1..32768
  * @pmtu: path MTU, 256..4096, power of two
  * @mpr: peer's maximum PSN range in units of 128, 1..255
- * @max_wimm: WRITE_IMMs that may be in flight, >= 1 (§6)
+ * @mpr_max: Dynamic MPR: largest range to adopt, @mpr..255; 0 = @mpr. Memory is
+ *	for this one
+ * @max_wimm: WRITE_IMMs that may be in flight, >= 1, no more than the peer's
+ *	MAX_WIMM_DEST (§6, §14)
  * @sq_psn: first PSN
  * @qpn: own QPN (spdcid)
  * @dqpn: peer's QPN
@@ -104,7 +108,11 @@ struct mrc_tx_pkt {
  * @exp_cnt: doubling retries, 0..24, MRC_RETRY_EXP_INFINITE = for ever
  * @base_rtt: ns before the first sample; 0 = MRC_BASE_RTT_DEFAULT
  * @use_ts: send TSETH
- * @trim_nack: peer generates trim NACKs
+ * @trim_nack: peer generates trim NACKs: data may be trimmed (§15)
+ * @dynamic_mpr: both ends do Dynamic MPR (§5.2)
+ * @svc_time: peer adds its residence time to echoes (§13.2, OP-35); needs @use_ts
+ * @ignore_pen: disregard the peer's window penalties (§13.6)
+ * @rev: of the QP's responder, learns from SACKs; may be NULL (§11.8)
  * @ctr: may be NULL
  * @on_loss: called for each loss, @cause is enum mrc_loss_cause; may be NULL
  * @ctx: for @on_loss
@@ -113,6 +121,7 @@ struct mrc_req_cfg {
 	u32 sq_depth;
 	u32 pmtu;
 	u16 mpr;
+	u16 mpr_max;
 	u16 max_wimm;
 	u32 sq_psn;
 	u32 qpn;
@@ -124,6 +133,10 @@ struct mrc_req_cfg {
 	u64 base_rtt;
 	bool use_ts;
 	bool trim_nack;
+	bool dynamic_mpr;
+	bool svc_time;
+	bool ignore_pen;
+	struct mrc_rev *rev;
 	struct mrc_counters *ctr;
 	void (*on_loss)(void *ctx, u32 psn, int ev, u8 cause);
 	void *ctx;
@@ -184,7 +197,10 @@ struct mrc_guard {
  * @high: highest PSN known received, >= @cack
  * @tack: newest transport-acknowledged PSN
  * @window: PSNs beyond @cack that may be sent, 128 * MPR
+ * @mpr_psn: cack_psn of the SACK that @window was learnt from (Dynamic MPR), or
+ *	where that is long ago, a PSN in between that is out of reach as well
  * @inflight: nominal bytes out
+ * @n_out: packets out
  * @n_lost: bits set in @lost
  * @drain: start no further work request, see mrc_req_set_drain()
  * @wimm_out: WRITE_IMMs started and not transport-acknowledged
@@ -221,7 +237,9 @@ struct mrc_req {
 	u32 high;
 	u32 tack;
 	u32 window;
+	u32 mpr_psn;
 	u64 inflight;
+	u32 n_out;
 	u32 n_lost;
 	bool drain;
 	u32 wimm_out;
@@ -246,6 +264,9 @@ struct mrc_req {
 	u64 stat_rtx;
 	u64 stat_timeouts;
 	/* Engine private. */
+	u32 peak;		/* most packets out in the period since ... */
+	u32 peak_before;	/* ... and in the one before it */
+	u64 peak_at;
 	unsigned long *spurious;	/* spurious retransmission counted */
 	u8 pmtu_shift;
 	u8 verdict;		/* last one of mrc_req_next() */
@@ -256,7 +277,7 @@ struct mrc_req {
 	u64 held_until;		/* every lost packet is held until then */
 	u64 charged_at;		/* last timer expiry that was charged */
 	u64 reset_at;		/* progress after charges: timers restart */
-	u64 trim_at;		/* last trim that was charged */
+	u64 nack_at;		/* last NACK that was charged */
 	u64 last_tx;		/* last data packet sent */
 	u64 no_ev_at;		/* stalled without a usable EV since */
 	struct mrc_guard guard[MRC_GUARD_KINDS];
@@ -271,9 +292,11 @@ struct mrc_req {
 
 /* Traffic class of a packet, §15; the shell maps it to a DSCP. */
 enum mrc_tc {
-	MRC_TC_DATA,
-	MRC_TC_DATA_RETX,
+	MRC_TC_DATA,		/* DSCP_NO_TRIM: data and probes */
+	MRC_TC_TRIMMABLE,	/* first transmissions and probes */
+	MRC_TC_TRIMMABLE_RETX,	/* retransmissions */
 	MRC_TC_CONTROL,
+	MRC_TC_MAX
 };
 
 /**
@@ -376,7 +399,8 @@ bool mrc_req_drained(const struct mrc_req *req);
  * Other retransmission attributes, ranges as in struct mrc_req_cfg; only with
  * nothing outstanding, which mrc_req_drained() tells.
  */
-void mrc_req_set_retry(struct mrc_req *req, u64 rto, u8 linear_cnt);
+void mrc_req_set_retry(struct mrc_req *req, u64 rto, u8 linear_cnt,
+		       u8 exp_cnt);
 
 /* Absolute time at which mrc_req_on_deadline() wants to be called. */
 u64 mrc_req_deadline(const struct mrc_req *req);
@@ -387,6 +411,9 @@ void mrc_req_on_deadline(struct mrc_req *req, u64 now);
  * it, a probe through another port is sent at once to learn what was lost.
  */
 void mrc_req_set_ports(struct mrc_req *req, u32 ports_up, u64 now);
+
+/* The same for the peer's ports, bit N = port N (§12.3). */
+void mrc_req_set_peer_ports(struct mrc_req *req, u32 mask, u64 now);
 
 /**
  * mrc_req_fail - enter MRC_REQ_ERROR
@@ -401,6 +428,16 @@ void mrc_req_fail(struct mrc_req *req, int slot, enum mrc_wc_status status);
  * Return: false when none.
  */
 bool mrc_req_reap(struct mrc_req *req, u32 *slot, enum mrc_wc_status *status);
+
+/* What a scheduler of QPs would have to know, §13.1 (names of UET). */
+enum mrc_req_sched {
+	MRC_SCHED_IDLE,		/* no work, nothing in flight */
+	MRC_SCHED_ACTIVE,	/* work, the congestion window is closed */
+	MRC_SCHED_READY,	/* work, the congestion window is open */
+	MRC_SCHED_PENDING,	/* no work, packets in flight */
+};
+
+enum mrc_req_sched mrc_req_sched(const struct mrc_req *req);
 
 /* Interval of retry attempt @k (1-based), §9.4. */
 u64 mrc_req_interval(const struct mrc_req_cfg *cfg, u32 k);

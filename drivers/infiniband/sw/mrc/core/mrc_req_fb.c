@@ -8,6 +8,9 @@
  */
 #include "mrc_req_priv.h"
 
+/* mrc_req.mpr_psn is never farther behind; no window reaches over this. */
+#define MRC_MPR_LAG	0x400000
+
 static void mrc_req_drop(struct mrc_req *req, u8 port)
 {
 	mrc_ctr_add(req->cfg.ctr, port, MRC_CTR_DROP_STALE, 1);
@@ -28,7 +31,7 @@ static u32 mrc_req_receive(struct mrc_req *req, u32 psn)
 	mrc_bit_set(req->acked, req->ring_mask, psn);
 	/* Of several copies it is not known which one arrived. */
 	if (!pkt->rtx_count) {
-		u8 port = req->paths->ev[pkt->ev].port;
+		u8 port = mrc_paths_port(req->paths, pkt->ev);
 
 		if (pkt->sent_at > req->arrived[port]) {
 			req->arrived[port] = pkt->sent_at;
@@ -39,10 +42,12 @@ static u32 mrc_req_receive(struct mrc_req *req, u32 psn)
 	if (mrc_req_is_lost(req, psn)) {
 		mrc_bit_clear(req->lost, req->ring_mask, psn);
 		req->n_lost--;
+		req->cc->ops->on_late(req->cc, pkt->nominal);
 	}
 	if (pkt->inflight) {
 		pkt->inflight = false;
 		req->inflight -= pkt->nominal;
+		req->n_out--;
 	}
 	return pkt->nominal;
 }
@@ -68,6 +73,13 @@ static u64 mrc_req_advance(struct mrc_req *req, u32 cack)
 	req->cack = cack;
 	if (mrc_psn_diff(cack, req->high) > 0)
 		req->high = cack;
+	/*
+	 * A peer may send transport ACKs alone for as long as it likes. Half of
+	 * the PSN space after its last SACK that would seem to lie ahead, and
+	 * its range to admit whatever is next, beyond the ring.
+	 */
+	if (mrc_psn_diff(cack, req->mpr_psn) > MRC_MPR_LAG)
+		req->mpr_psn = mrc_psn_add(cack, -MRC_MPR_LAG);
 	return freed;
 }
 
@@ -106,21 +118,50 @@ static void mrc_req_rtt_sample(struct mrc_req *req, u64 rtt)
 	mrc_paths_set_rtt(req->paths, base, req->cfg.rto);
 }
 
+/* What the echo of a packet sent at @at is without service time. */
+static u16 mrc_req_echo(u64 at)
+{
+	return (u16)(at >> MRC_TS_SHIFT);
+}
+
 /*
- * RTT of the packet that triggered this SACK, from its record. Valid when it
- * is clear which transmission is answered (§13.2) and the PSN was not known
- * received before; call this before the SACK is consumed.
+ * Round trip of a transmission at @at that feedback with the echo @echo
+ * answers, 0 = none. The time of the record is exact and does not wrap; the
+ * echo tells whether it is this copy that is answered, or carries the
+ * residence time that is to be left out (MRC 1.0 §13.2, OP-35).
+ */
+static u64 mrc_req_rtt(const struct mrc_req *req, u64 at, u16 echo, u64 now)
+{
+	u64 age = now - at;
+	u64 rtt;
+
+	if (now < at)
+		return MRC_CC_NONE_RTT;
+	if (!echo)
+		return age;
+	if (!req->cfg.svc_time)
+		return echo == mrc_req_echo(at) ? age : MRC_CC_NONE_RTT;
+	rtt = (u64)(u16)(mrc_req_echo(now) - echo) << MRC_TS_SHIFT;
+	if (age >= MRC_ECHO_MAX_NS || rtt >= age + (1u << MRC_TS_SHIFT))
+		return MRC_CC_NONE_RTT;
+	return rtt < age ? rtt : age;
+}
+
+/*
+ * RTT of the packet that triggered this SACK. Valid when it is clear which
+ * transmission is answered (§13.2) and the PSN was not known received before;
+ * call this before the SACK is consumed.
  */
 static u64 mrc_req_sack_rtt(const struct mrc_req *req, u32 psn, bool rtx,
-			    u64 now)
+			    u16 echo, u64 now)
 {
 	const struct mrc_tx_pkt *pkt = mrc_req_pkt(req, psn);
 
 	if (!mrc_req_outstanding(req, psn) || mrc_req_is_acked(req, psn))
 		return MRC_CC_NONE_RTT;
-	if (pkt->rtx_count != (rtx ? 1 : 0) || now < pkt->sent_at)
+	if (pkt->rtx_count != (rtx ? 1 : 0))
 		return MRC_CC_NONE_RTT;
-	return now - pkt->sent_at;
+	return mrc_req_rtt(req, pkt->sent_at, req->cfg.use_ts ? echo : 0, now);
 }
 
 /*
@@ -183,7 +224,8 @@ static const struct mrc_probe_rec *mrc_req_probe_find(const struct mrc_req *req,
  * Return: RTT sample or MRC_CC_NONE_RTT.
  */
 static u64 mrc_req_probe_reply(struct mrc_req *req, const struct mrc_seth *s,
-			       const struct mrc_probe_rec *rec, u64 now)
+			       const struct mrc_probe_rec *rec, u16 echo,
+			       u64 now)
 {
 	int ev;
 
@@ -199,16 +241,57 @@ static u64 mrc_req_probe_reply(struct mrc_req *req, const struct mrc_seth *s,
 			  s->m == MRC_M_SKIP_ONCE ? MRC_EVV_PROBE_CE :
 			  s->m == MRC_M_ALWAYS_SKIP ? MRC_EVV_PROBE_BAD :
 			  MRC_EVV_PROBE_OK, now);
-	return rec && now >= rec->at ? now - rec->at : MRC_CC_NONE_RTT;
+	return rec ? mrc_req_rtt(req, rec->at, echo, now) : MRC_CC_NONE_RTT;
 }
 
 static void mrc_req_sack_verdict(struct mrc_req *req, const struct mrc_seth *s,
 				 u64 now)
 {
-	mrc_paths_verdict(req->paths, mrc_paths_find(req->paths, s->entropy),
+	const int ev = mrc_paths_find(req->paths, s->entropy);
+
+	if (req->cfg.rev && ev >= 0 && s->m != MRC_M_SKIP_ONCE &&
+	    s->m != MRC_M_ALWAYS_SKIP)
+		mrc_rev_confirm(req->cfg.rev, req->paths, ev, now);
+	mrc_paths_verdict(req->paths, ev,
 			  s->m == MRC_M_SKIP_ONCE ? MRC_EVV_CE :
 			  s->m == MRC_M_ALWAYS_SKIP ? MRC_EVV_CONDEMNED :
 			  MRC_EVV_OK, now);
+}
+
+/*
+ * Dynamic MPR, §5.2: the range of the newest SACK counts, of several with the
+ * same cack_psn the last one. No valid SACK carries 0; it changes nothing.
+ */
+static void mrc_req_adopt_mpr(struct mrc_req *req, const struct mrc_seth *s,
+			      u8 port)
+{
+	const u32 max = mrc_req_window_max(&req->cfg);
+	u32 window = (u32)s->mpr * MRC_MPR_UNIT;
+
+	if (!req->cfg.dynamic_mpr ||
+	    mrc_psn_diff(s->cack_psn, req->mpr_psn) < 0)
+		return;
+	req->mpr_psn = s->cack_psn;
+	/* Retransmissions that waited for the window may go. */
+	req->held_until = 0;
+	if (window > max)
+		window = max;
+	if (!window || window == req->window)
+		return;
+	req->window = window;
+	mrc_ctr_add(req->cfg.ctr, port, MRC_CTR_MPR_CHANGE, 1);
+}
+
+/* §13.6; the field may be disregarded. */
+static void mrc_req_penalty(const struct mrc_req *req, const struct mrc_seth *s,
+			    u8 port, struct mrc_cc_ack *ack)
+{
+	if (s->rcv_cwnd_pen)
+		mrc_ctr_add(req->cfg.ctr, port, MRC_CTR_RX_PENALTY, 1);
+	if (req->cfg.ignore_pen)
+		return;
+	ack->pen = s->rcv_cwnd_pen;
+	ack->restore = s->restore_cwnd;
 }
 
 void mrc_req_on_sack(struct mrc_req *req, const struct mrc_hdr *h, u8 port,
@@ -234,9 +317,9 @@ void mrc_req_on_sack(struct mrc_req *req, const struct mrc_hdr *h, u8 port,
 	if (s->pr) {
 		mrc_ctr_add(req->cfg.ctr, port, MRC_CTR_RX_PROBE_REPLY, 1);
 		rec = mrc_req_probe_find(req, s->probe_id);
-		rtt = mrc_req_probe_reply(req, s, rec, now);
+		rtt = mrc_req_probe_reply(req, s, rec, h->tstamp, now);
 	} else {
-		rtt = mrc_req_sack_rtt(req, ack_psn, h->rtx, now);
+		rtt = mrc_req_sack_rtt(req, ack_psn, h->rtx, h->tstamp, now);
 		if (!h->rtx)
 			mrc_req_spurious(req, ack_psn, port, now);
 		mrc_req_sack_verdict(req, s, now);
@@ -255,6 +338,7 @@ void mrc_req_on_sack(struct mrc_req *req, const struct mrc_hdr *h, u8 port,
 		freed += mrc_req_receive_one(req, ack_psn);
 	if (req->cack != old)
 		mrc_req_progress(req, now);
+	mrc_req_adopt_mpr(req, s, port);
 
 	/* OP-37: another cc_type carries no NSCC state. */
 	if (!s->cc_type) {
@@ -263,11 +347,12 @@ void mrc_req_on_sack(struct mrc_req *req, const struct mrc_hdr *h, u8 port,
 			.freed = freed,
 			.ce = s->m == MRC_M_SKIP_ONCE,
 			.rtt = rtt,
-			.pen = s->rcv_cwnd_pen,
-			.restore = s->restore_cwnd,
+			.out = req->inflight,
+			.waiting = (u64)req->n_lost * req->cc->mtu,
 			.now = now,
 		};
 
+		mrc_req_penalty(req, s, port, &ack);
 		req->cc->ops->on_ack(req->cc, &ack);
 	}
 
@@ -279,12 +364,51 @@ void mrc_req_on_sack(struct mrc_req *req, const struct mrc_hdr *h, u8 port,
 
 /*
  * Does the NACK answer the newest transmission of its PSN? After a
- * retransmission on another EV the reflected entropy tells the copies apart.
+ * retransmission the echo tells the copies apart, without one the reflected
+ * entropy, where they took different paths.
  */
 static bool mrc_req_nack_current(const struct mrc_req *req,
-				 const struct mrc_tx_pkt *pkt, int ev)
+				 const struct mrc_tx_pkt *pkt, int ev, u16 echo)
 {
-	return !pkt->rtx_count || ev < 0 || ev == pkt->ev;
+	if (!pkt->rtx_count)
+		return true;
+	if (req->cfg.use_ts && echo && !req->cfg.svc_time)
+		return echo == mrc_req_echo(pkt->sent_at);
+	return ev < 0 || ev == pkt->ev;
+}
+
+/*
+ * Does a NACK cost a retry (§9.4)? Neither incast nor a peer that is short of
+ * memory for some round trips may use up the budget. OP-19 allows trims to cost
+ * one per base RTT at most; all reasons together cost no more than timeouts
+ * would, one per interval of the current attempt, because in a crowded queue
+ * the packet that cack waits for may be refused ten times in as many RTTs.
+ */
+static bool mrc_req_nack_charge(struct mrc_req *req, u64 now)
+{
+	u64 ivl = mrc_req_interval(&req->cfg, req->retries + 1);
+
+	if (ivl < req->base_rtt)
+		ivl = req->base_rtt;
+	if (req->nack_at && now - req->nack_at < ivl)
+		return false;
+	req->nack_at = now;
+	return true;
+}
+
+static enum mrc_counter mrc_req_nack_counter(u8 reason)
+{
+	switch (reason) {
+	case MRC_NACK_TRIMMED:
+	case MRC_NACK_TRIMMED_LASTHOP:
+		return MRC_CTR_NACK_TRIMMED;
+	case MRC_NACK_PSN_OOR_WINDOW:
+		return MRC_CTR_NACK_WINDOW;
+	case MRC_NACK_UNEXP_EVENT:
+		return MRC_CTR_NACK_FATAL;
+	default:
+		return MRC_CTR_NACK_SHORTAGE;	/* OP-18 */
+	}
 }
 
 void mrc_req_on_nack(struct mrc_req *req, const struct mrc_hdr *h, u8 port,
@@ -294,12 +418,13 @@ void mrc_req_on_nack(struct mrc_req *req, const struct mrc_hdr *h, u8 port,
 	const u32 psn = n->nack_psn & MRC_PSN_MASK;
 	struct mrc_tx_pkt *pkt = mrc_req_pkt(req, psn);
 	u64 hold = 0, rtt = MRC_CC_NONE_RTT;
-	bool trim, charge = true;
+	bool trim, charge;
 	int ev;
 
 	if (req->state == MRC_REQ_ERROR)
 		return;
 	mrc_ctr_add(req->cfg.ctr, port, MRC_CTR_RX_NACK, 1);
+	mrc_ctr_add(req->cfg.ctr, port, mrc_req_nack_counter(n->reason), 1);
 	if (mrc_req_unsent(req, psn)) {
 		mrc_req_drop(req, port);
 		return;
@@ -315,21 +440,19 @@ void mrc_req_on_nack(struct mrc_req *req, const struct mrc_hdr *h, u8 port,
 	if (n->reason == MRC_NACK_TRIMMED)
 		mrc_paths_verdict(req->paths, ev, MRC_EVV_TRIM, now);
 	/* Waiting for retransmission already, or an older copy was refused. */
-	if (mrc_req_is_lost(req, psn) || !mrc_req_nack_current(req, pkt, ev))
+	if (mrc_req_is_lost(req, psn) ||
+	    !mrc_req_nack_current(req, pkt, ev, h->tstamp))
 		goto heard;
 
 	trim = n->reason == MRC_NACK_TRIMMED ||
 	       n->reason == MRC_NACK_TRIMMED_LASTHOP;
-	if (trim) {
-		/* OP-19: incast must not use up the budget. */
-		charge = !req->trim_at || now - req->trim_at >= req->base_rtt;
-		if (charge)
-			req->trim_at = now;
-	} else if (n->reason != MRC_NACK_PSN_OOR_WINDOW) {
+	/* What is outside of the peer's window waits for it, not for a time. */
+	if (!trim && n->reason != MRC_NACK_PSN_OOR_WINDOW)
 		hold = now + req->base_rtt;
-	}
-	if (!pkt->rtx_count && now >= pkt->sent_at)
-		rtt = now - pkt->sent_at;
+	if (!pkt->rtx_count || (req->cfg.use_ts && h->tstamp))
+		rtt = mrc_req_rtt(req, pkt->sent_at,
+				  req->cfg.use_ts ? h->tstamp : 0, now);
+	charge = mrc_req_nack_charge(req, now);
 	mrc_req_lose(req, psn, MRC_LOSS_NACK, hold, now);
 	if (n->cc_type == 2)
 		req->cc->ops->on_nack(req->cc, pkt->nominal, n->reason, rtt,
@@ -375,6 +498,7 @@ static void mrc_req_transport_ack(struct mrc_req *req, u32 psn, u64 now)
 		struct mrc_cc_ack ack = {
 			.freed = freed,
 			.rtt = MRC_CC_NONE_RTT,
+			.out = MRC_CC_NO_SACK,
 			.now = now,
 		};
 

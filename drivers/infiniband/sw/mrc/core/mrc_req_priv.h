@@ -21,6 +21,9 @@ enum mrc_wqe_state {
  */
 #define MRC_TACK_RANGE		0x400000
 
+/* An echo tells apart what is younger than 2^16 units of 128 ns, §13.2. */
+#define MRC_ECHO_MAX_NS		8000000ull
+
 /* How often its time must pass before a learnt guard halves. */
 #define MRC_GUARD_KEEP		64
 /*
@@ -89,6 +92,28 @@ static inline bool mrc_req_all_acked(const struct mrc_req *req)
 	return mrc_req_first_unacked(req) == mrc_req_span(req);
 }
 
+/* PSNs of the widest window that there can be. */
+static inline u32 mrc_req_window_max(const struct mrc_req_cfg *cfg)
+{
+	u32 mpr = cfg->dynamic_mpr && cfg->mpr_max ? cfg->mpr_max : cfg->mpr;
+
+	return mpr * MRC_MPR_UNIT;
+}
+
+/*
+ * MRC 1.0 §5.1, §5.2: does the peer track @psn? With Dynamic MPR each SACK
+ * makes an offer, its cack_psn and its range together. A range that is applied
+ * to a newer cack_psn, known from a transport ACK, may be one that the peer has
+ * taken back meanwhile; only the least range of all is certain then.
+ */
+static inline bool mrc_req_admits(const struct mrc_req *req, u32 psn)
+{
+	if (!req->cfg.dynamic_mpr)
+		return mrc_psn_diff(psn, req->cack) <= (s32)req->window;
+	return mrc_psn_diff(psn, req->mpr_psn) <= (s32)req->window ||
+	       mrc_psn_diff(psn, req->cack) <= MRC_MPR_UNIT;
+}
+
 /* Is the next new PSN too far ahead of the transport ACK? */
 static inline bool mrc_req_tack_limit(const struct mrc_req *req)
 {
@@ -112,6 +137,7 @@ static inline void mrc_req_unhold(struct mrc_req *req)
 /* mrc_loss.c */
 u32 mrc_req_loss_range(const struct mrc_req *req);
 u64 mrc_req_loss_time(const struct mrc_req *req);
+u64 mrc_req_lag(const struct mrc_req *req);
 void mrc_req_lose(struct mrc_req *req, u32 psn, u8 cause, u64 hold, u64 now);
 void mrc_req_infer(struct mrc_req *req, u64 now);
 void mrc_req_resent(struct mrc_req *req, const struct mrc_tx_pkt *pkt, u64 now);
@@ -121,6 +147,7 @@ void mrc_req_probe_holes(struct mrc_req *req, const struct mrc_seth *s,
 
 /* mrc_timer.c */
 u64 mrc_req_silence(const struct mrc_req *req);
+void mrc_req_blocked(struct mrc_req *req, u64 now);
 void mrc_req_arm(struct mrc_req *req, u64 now);
 void mrc_req_rearm(struct mrc_req *req, u64 now);
 void mrc_req_progress(struct mrc_req *req, u64 now);

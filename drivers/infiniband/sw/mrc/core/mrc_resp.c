@@ -15,8 +15,22 @@ static bool mrc_resp_cfg_ok(const struct mrc_resp_cfg *cfg)
 {
 	if (cfg->pmtu < 256 || cfg->pmtu > 4096 || cfg->pmtu & (cfg->pmtu - 1))
 		return false;
+	if (cfg->mpr_max &&
+	    (cfg->mpr_max < cfg->mpr || cfg->mpr_max > MRC_MPR_MAX))
+		return false;
 	return cfg->mpr && cfg->mpr <= MRC_MPR_MAX && cfg->max_wimm &&
 	       !(cfg->rq_psn & ~MRC_PSN_MASK);
+}
+
+static u16 mrc_resp_mpr_max(const struct mrc_resp_cfg *cfg)
+{
+	return cfg->dynamic_mpr && cfg->mpr_max ? cfg->mpr_max : cfg->mpr;
+}
+
+/* One bit for each PSN of the widest range. */
+static u32 mrc_resp_ring(const struct mrc_resp_cfg *cfg)
+{
+	return mrc_roundup_pow2((u32)mrc_resp_mpr_max(cfg) * MRC_MPR_UNIT);
 }
 
 size_t mrc_resp_mem(const struct mrc_resp_cfg *cfg)
@@ -26,7 +40,7 @@ size_t mrc_resp_mem(const struct mrc_resp_cfg *cfg)
 	if (!mrc_resp_cfg_ok(cfg))
 		return 0;
 	/* At most 2^15 bits four times and 2^16 entries: no overflow. */
-	ring = mrc_roundup_pow2((u32)cfg->mpr * MRC_MPR_UNIT);
+	ring = mrc_resp_ring(cfg);
 	return 4 * mrc_map_words(ring) * sizeof(unsigned long) +
 	       (size_t)mrc_roundup_pow2(cfg->max_wimm) *
 	       sizeof(struct mrc_imm);
@@ -44,7 +58,7 @@ int mrc_resp_init(struct mrc_resp *resp, const struct mrc_resp_cfg *cfg,
 	resp->cfg = *cfg;
 	resp->paths = paths;
 	resp->window = (u32)cfg->mpr * MRC_MPR_UNIT;
-	ring = mrc_roundup_pow2(resp->window);
+	ring = mrc_resp_ring(cfg);
 	words = mrc_map_words(ring);
 	resp->ring_mask = ring - 1;
 	resp->rx_map = (unsigned long *)mem;
@@ -59,7 +73,40 @@ int mrc_resp_init(struct mrc_resp *resp, const struct mrc_resp_cfg *cfg,
 	resp->exec = resp->cack;
 	resp->max_rcv = resp->cack;
 	resp->lowest_unsacked = cfg->rq_psn;
+	resp->edge = mrc_psn_add(resp->cack, (s32)resp->window);
+	mrc_rev_init(&resp->rev, cfg->seed);
 	return 0;
+}
+
+/* The range reaches up to here now; it never moves back, §5.2. */
+static void mrc_resp_widen(struct mrc_resp *resp)
+{
+	u32 edge = mrc_psn_add(resp->cack, (s32)resp->window);
+
+	if (mrc_psn_diff(edge, resp->edge) > 0)
+		resp->edge = edge;
+}
+
+/* How far above cack a PSN may be; no more than the ring holds. */
+static s32 mrc_resp_room(const struct mrc_resp *resp)
+{
+	return mrc_psn_diff(resp->edge, resp->cack);
+}
+
+int mrc_resp_set_mpr(struct mrc_resp *resp, u16 mpr)
+{
+	if (!resp->cfg.dynamic_mpr || !mpr ||
+	    mpr > mrc_resp_mpr_max(&resp->cfg))
+		return -EINVAL;
+	resp->window = (u32)mpr * MRC_MPR_UNIT;
+	mrc_resp_widen(resp);
+	return 0;
+}
+
+void mrc_resp_set_penalty(struct mrc_resp *resp, u8 pen, bool restore)
+{
+	resp->penalty = pen < 127 ? pen : 127;
+	resp->restore = restore;
 }
 
 u8 mrc_resp_failed(const struct mrc_resp *resp)
@@ -91,14 +138,15 @@ static bool mrc_resp_rate(struct mrc_resp *resp, u64 *last, u64 now)
 	return true;
 }
 
-static void mrc_resp_refuse(struct mrc_resp *resp, u8 reason)
+static void mrc_resp_owe_nack(struct mrc_resp *resp, u8 reason)
 {
 	resp->fb.nack = true;
 	resp->fb.nack_reason = reason;
 }
 
 /* Start of every packet: the feedback owed is about this one. */
-static void mrc_resp_begin(struct mrc_resp *resp, const struct mrc_rx *rx)
+static void mrc_resp_begin(struct mrc_resp *resp, const struct mrc_rx *rx,
+			   u64 now)
 {
 	const struct mrc_hdr *h = rx->hdr;
 
@@ -108,8 +156,11 @@ static void mrc_resp_begin(struct mrc_resp *resp, const struct mrc_rx *rx)
 	resp->fb.entropy = rx->entropy;
 	resp->fb.ce = rx->ce;
 	/* Other formats than ours are no timestamps, §4.3. */
-	if (h->ftype == MRC_TS_FTYPE && (h->ts || h->opcode == MRC_OP_PROBE))
+	if (h->ftype == MRC_TS_FTYPE && (h->ts || h->opcode == MRC_OP_PROBE)) {
+		resp->fb.stamped = true;
 		resp->fb.tstamp = h->tstamp;
+		resp->fb.at = rx->at ? rx->at : now;
+	}
 }
 
 /*
@@ -137,12 +188,12 @@ static enum mrc_rx_action mrc_resp_trimmed(struct mrc_resp *resp,
 					   const struct mrc_rx *rx, s32 d)
 {
 	mrc_resp_count(resp, rx, MRC_CTR_RX_TRIMMED);
-	if (!resp->cfg.trim_nack || d > (s32)resp->window)
+	if (!resp->cfg.trim_nack || d > mrc_resp_room(resp))
 		return MRC_RX_DROP;
 	if (d <= 0 || mrc_bit_test(resp->rx_map, resp->ring_mask, rx->hdr->psn))
 		return mrc_resp_duplicate(resp, rx, d);
-	mrc_resp_refuse(resp, rx->trim == MRC_TRIM_LASTHOP ?
-			MRC_NACK_TRIMMED_LASTHOP : MRC_NACK_TRIMMED);
+	mrc_resp_owe_nack(resp, rx->trim == MRC_TRIM_LASTHOP ?
+			  MRC_NACK_TRIMMED_LASTHOP : MRC_NACK_TRIMMED);
 	return MRC_RX_DONE;
 }
 
@@ -152,10 +203,10 @@ static enum mrc_rx_action mrc_resp_unknown(struct mrc_resp *resp,
 					   u64 now)
 {
 	mrc_resp_count(resp, rx, MRC_CTR_DROP_OPCODE);
-	if (d <= 0 || d > (s32)resp->window ||
+	if (d <= 0 || d > mrc_resp_room(resp) ||
 	    !mrc_resp_rate(resp, &resp->unexp_nack_at, now))
 		return MRC_RX_DROP;
-	mrc_resp_refuse(resp, MRC_NACK_UNEXP_EVENT);
+	mrc_resp_owe_nack(resp, MRC_NACK_UNEXP_EVENT);
 	return MRC_RX_DONE;
 }
 
@@ -259,6 +310,7 @@ static void mrc_resp_advance(struct mrc_resp *resp)
 	mrc_ring_clear(resp->rx_map, resp->ring_mask, from, n);
 	resp->ooo -= n;
 	resp->cack = mrc_psn_add(resp->cack, (s32)n);
+	mrc_resp_widen(resp);
 	from = mrc_psn_add(resp->cack, 1);
 	if (mrc_psn_diff(from, resp->lowest_unsacked) > 0)
 		resp->lowest_unsacked = from;
@@ -291,36 +343,72 @@ static void mrc_resp_accept(struct mrc_resp *resp, const struct mrc_rx *rx,
 			rx->ce || h->rtx;
 }
 
-enum mrc_rx_action mrc_resp_on_data(struct mrc_resp *resp,
-				    const struct mrc_rx *rx, u64 now)
+/*
+ * What comes before a packet may be recorded; @d is its distance from cack.
+ * Return: MRC_RX_PLACE if it is new and acceptable, else what has become of it.
+ */
+static enum mrc_rx_action mrc_resp_screen(struct mrc_resp *resp,
+					  const struct mrc_rx *rx, u64 now,
+					  s32 *dist)
 {
 	const struct mrc_hdr *h = rx->hdr;
 	const u16 flags = mrc_op_info(h->opcode)->flags;
 	s32 d;
-	u8 syn;
 
 	if (mrc_resp_closed(resp)) {
 		mrc_resp_count(resp, rx, MRC_CTR_DROP_STATE);
 		return MRC_RX_DROP;
 	}
-	mrc_resp_begin(resp, rx);
+	mrc_resp_begin(resp, rx, now);
 	d = mrc_psn_diff(h->psn, resp->cack);
+	*dist = d;
 	if (rx->trim != MRC_TRIM_NONE)
 		return mrc_resp_trimmed(resp, rx, d);
 	if (!(flags & MRC_OPF_DATA))
 		return mrc_resp_unknown(resp, rx, d, now);
 	if (rx->ce)
 		mrc_resp_count(resp, rx, MRC_CTR_RX_CE);
-	if (d == -(1 << 23) || d > (s32)resp->window) {
+	mrc_rev_inbound(&resp->rev, rx->port);
+	if (d == -(1 << 23) || d > mrc_resp_room(resp)) {
 		mrc_resp_count(resp, rx, MRC_CTR_RX_OOR);
 		if (d < 0 || !mrc_resp_rate(resp, &resp->oor_nack_at, now))
 			return MRC_RX_DROP;
-		mrc_resp_refuse(resp, MRC_NACK_PSN_OOR_WINDOW);
+		mrc_resp_owe_nack(resp, MRC_NACK_PSN_OOR_WINDOW);
 		return MRC_RX_DONE;
 	}
 	if (d <= 0 || mrc_bit_test(resp->rx_map, resp->ring_mask, h->psn))
 		return mrc_resp_duplicate(resp, rx, d);
+	return MRC_RX_PLACE;
+}
 
+enum mrc_rx_action mrc_resp_refuse(struct mrc_resp *resp,
+				   const struct mrc_rx *rx, u8 reason, u64 now)
+{
+	enum mrc_rx_action act;
+	s32 d;
+
+	act = mrc_resp_screen(resp, rx, now, &d);
+	if (act != MRC_RX_PLACE)
+		return act;
+	mrc_resp_count(resp, rx, MRC_CTR_RX_REFUSED);
+	mrc_resp_owe_nack(resp, reason == MRC_NACK_NO_BITMAP ||
+				reason == MRC_NACK_NO_PKT_BUFFER ?
+			  reason : MRC_NACK_NO_RESOURCE);
+	return MRC_RX_DONE;
+}
+
+enum mrc_rx_action mrc_resp_on_data(struct mrc_resp *resp,
+				    const struct mrc_rx *rx, u64 now)
+{
+	const struct mrc_hdr *h = rx->hdr;
+	const u16 flags = mrc_op_info(h->opcode)->flags;
+	enum mrc_rx_action act;
+	s32 d;
+	u8 syn;
+
+	act = mrc_resp_screen(resp, rx, now, &d);
+	if (act != MRC_RX_PLACE)
+		return act;
 	mrc_resp_accept(resp, rx, d, flags);
 	syn = mrc_resp_check_req(resp, h, flags);
 	if (syn)
@@ -367,14 +455,24 @@ void mrc_resp_on_probe(struct mrc_resp *resp, const struct mrc_rx *rx, u64 now)
 		mrc_resp_count(resp, rx, MRC_CTR_DROP_STATE);
 		return;
 	}
-	mrc_resp_begin(resp, rx);
+	mrc_resp_begin(resp, rx, now);
 	mrc_resp_count(resp, rx, MRC_CTR_RX_PROBE);
 	if (rx->ce)
 		mrc_resp_count(resp, rx, MRC_CTR_RX_CE);
 	resp->fb.sack = true;
 	resp->fb.probe = true;
 	resp->fb.probe_id = rx->hdr->peth.probe_id;
-	/* The reply describes the whole window, §8.3. */
+	/*
+	 * The reply describes the whole window, §8.3. Where that takes a train
+	 * of SACKs, one probe per base RTT gets it and others the newest map;
+	 * small packets must not be answered by hundreds each.
+	 */
+	if (mrc_psn_diff(resp->max_rcv, resp->cack) > 64) {
+		if (!mrc_resp_rate(resp, &resp->train_at, now)) {
+			mrc_resp_count(resp, rx, MRC_CTR_TRAIN_LIMIT);
+			return;
+		}
+	}
 	resp->lowest_unsacked = mrc_psn_add(resp->cack, 1);
 }
 
@@ -460,8 +558,12 @@ const char *mrc_resp_check(const struct mrc_resp *resp)
 	bool at_err = resp->err_syn &&
 		      mrc_psn_diff(resp->err_psn, resp->exec) == 1;
 
-	if (d < 0 || d > (s32)resp->window)
+	if (d < 0 || d > mrc_resp_room(resp))
 		return "max_rcv outside of the window";
+	if (resp->window < MRC_MPR_UNIT ||
+	    mrc_resp_room(resp) < (s32)resp->window ||
+	    mrc_resp_room(resp) > (s32)resp->ring_mask + 1)
+		return "advertised more or less than the window";
 	if (mrc_psn_diff(resp->cack, resp->exec) < 0)
 		return "exec ahead of cack";
 	if (resp->exec != resp->cack && !resp->imm_due && !at_err)

@@ -24,6 +24,7 @@
 #include "mrc_wire.h"
 #include "mrc_psn.h"
 #include "mrc_ev.h"
+#include "mrc_rev.h"
 #include "mrc_req.h"
 #include "mrc_counters.h"
 
@@ -40,6 +41,8 @@ enum mrc_trim {
  * @port: local port of arrival, 1-based
  * @ce: ECN CE on the outermost IP header
  * @trim: enum mrc_trim, by DSCP
+ * @at: when it arrived, ns, the clock of the calls' @now; 0 = unknown, the time
+ *	of the call counts (service time, OP-35)
  */
 struct mrc_rx {
 	const struct mrc_hdr *hdr;
@@ -47,26 +50,34 @@ struct mrc_rx {
 	u8 port;
 	bool ce;
 	u8 trim;
+	u64 at;
 };
 
 /**
  * struct mrc_resp_cfg - attributes of the responder role
  * @pmtu: path MTU, 256..4096, power of two
  * @mpr: own window in units of 128 PSNs, 1..255
- * @max_wimm: depth of the WRITE_IMM stash, >= 1
+ * @mpr_max: Dynamic MPR: the widest that mrc_resp_set_mpr() may choose,
+ *	@mpr..255; 0 = @mpr. Memory is for this one
+ * @max_wimm: own MAX_WIMM_DEST, the depth of the WRITE_IMM stash, >= 1 (§14)
  * @rq_psn: first expected PSN
  * @qpn: own QPN
  * @dqpn: peer's QPN
  * @pkey: partition key for feedback
  * @remote_write: the QP allows remote writes
  * @trim_nack: answer trimmed packets
- * @base_rtt: ns, rate limit of PSN_OOR_WINDOW and UNEXP_EVENT NACKs
+ * @dynamic_mpr: both ends do Dynamic MPR: SACKs carry the range (§5.2)
+ * @svc_time: add the residence time to echoed timestamps (OP-35)
+ * @base_rtt: ns, rate limit of PSN_OOR_WINDOW and UNEXP_EVENT NACKs and of
+ *	trains of probe replies
  * @sack_threshold: bytes, 0 = MRC_SACK_THRESHOLD
+ * @seed: unpredictable; choice of reverse EVs
  * @ctr: may be NULL
  */
 struct mrc_resp_cfg {
 	u32 pmtu;
 	u16 mpr;
+	u16 mpr_max;
 	u16 max_wimm;
 	u32 rq_psn;
 	u32 qpn;
@@ -74,8 +85,11 @@ struct mrc_resp_cfg {
 	u16 pkey;
 	bool remote_write;
 	bool trim_nack;
+	bool dynamic_mpr;
+	bool svc_time;
 	u64 base_rtt;
 	u32 sack_threshold;
+	u64 seed;
 	struct mrc_counters *ctr;
 };
 
@@ -95,6 +109,10 @@ struct mrc_imm {
  * @last_map: LAST/ONLY bitmap, same index
  * @stash: @stash_mask + 1 entries, slot rqmsn & @stash_mask; a power of two, so
  *	that consecutive 16-bit rqmsn never share a slot where they wrap
+ * @rev: reverse EVs
+ * @window: PSNs in the range that SACKs advertise
+ * @edge: highest PSN that was ever advertised; accepted up to here
+ * @penalty, @restore: what SACKs say about flow control, §13.6
  * @cack: highest PSN with no gap at or below it
  * @exec: highest PSN executed without error, cumulative (transport ACK)
  * @max_rcv: highest PSN received
@@ -109,12 +127,15 @@ struct mrc_imm {
 struct mrc_resp {
 	struct mrc_resp_cfg cfg;
 	const struct mrc_paths *paths;
-	u16 ctrl_cursor;
+	struct mrc_rev rev;
 	unsigned long *rx_map;
 	unsigned long *last_map;
 	struct mrc_imm *stash;
 	u32 ring_mask;
 	u32 window;
+	u32 edge;
+	u8 penalty;
+	bool restore;
 	u32 cack;
 	u32 exec;
 	u32 max_rcv;
@@ -129,6 +150,7 @@ struct mrc_resp {
 	u32 ooo;
 	u64 oor_nack_at;
 	u64 unexp_nack_at;
+	u64 train_at;		/* last probe answered with several SACKs */
 	/* Feedback owed for the packet being handled; engine private. */
 	struct {
 		bool sack;
@@ -139,12 +161,14 @@ struct mrc_resp {
 		bool rtx;
 		bool ce;
 		bool dup_base;
+		bool stamped;	/* @tstamp is one, taken at @at */
 		u8 nack_reason;
 		u8 port;
 		u16 probe_id;
 		u16 tstamp;
 		u32 psn;
 		u32 entropy;
+		u64 at;
 	} fb;
 	bool imm_due;
 	/* Engine private. */
@@ -182,6 +206,35 @@ enum mrc_rx_action mrc_resp_on_data(struct mrc_resp *resp,
 				    const struct mrc_rx *rx, u64 now);
 
 /**
+ * mrc_resp_refuse - a data packet arrived, but the shell cannot take it now
+ * @reason: MRC_NACK_NO_BITMAP, _NO_PKT_BUFFER or _NO_RESOURCE; anything else
+ *	counts as the last one
+ *
+ * Instead of mrc_resp_on_data(): a packet that would be accepted is NACKed and
+ * leaves no trace (§8.4), every other one is treated as there.
+ *
+ * Return: MRC_RX_DONE or MRC_RX_DROP.
+ */
+enum mrc_rx_action mrc_resp_refuse(struct mrc_resp *resp,
+				   const struct mrc_rx *rx, u8 reason, u64 now);
+
+/**
+ * mrc_resp_set_mpr - Dynamic MPR: another range from the next SACK on
+ * @mpr: units of 128 PSNs, 1..@mpr_max
+ *
+ * PSNs that were advertised before stay acceptable (§5.2).
+ *
+ * Return: 0, or -EINVAL out of range or without Dynamic MPR.
+ */
+int mrc_resp_set_mpr(struct mrc_resp *resp, u16 mpr);
+
+/*
+ * What SACKs say from now on about flow control, §13.6: @pen 0..127 (more counts
+ * as 127), 0 = none; @restore with 0 = back to the window before the penalty.
+ */
+void mrc_resp_set_penalty(struct mrc_resp *resp, u8 pen, bool restore);
+
+/**
  * mrc_resp_placed - the shell finished what MRC_RX_PLACE asked for
  * @syndrome: 0, MRC_SYN_NAK_ACCESS or MRC_SYN_NAK_REM_OP; the PSN counts as
  *	received either way (§8.6)
@@ -204,6 +257,7 @@ void mrc_resp_imm_done(struct mrc_resp *resp, u8 syndrome);
 
 /**
  * mrc_resp_next_feedback - next control packet owed
+ * @now: when it leaves; with service time a fresh reading of the clock
  * @desc: ->data is false, ->tc is MRC_TC_CONTROL
  * Return: false when nothing (more) is owed.
  */

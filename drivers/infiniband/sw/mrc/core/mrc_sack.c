@@ -4,7 +4,7 @@
 #include "mrc_bitmap.h"
 
 /* Addressing common to all control packets: reverse EV, §11.8, OP-30. */
-static void mrc_resp_desc(struct mrc_resp *resp, u8 opcode,
+static void mrc_resp_desc(struct mrc_resp *resp, u8 opcode, u64 now,
 			  struct mrc_tx_desc *desc)
 {
 	struct mrc_hdr *h = &desc->hdr;
@@ -17,11 +17,11 @@ static void mrc_resp_desc(struct mrc_resp *resp, u8 opcode,
 	desc->tc = MRC_TC_CONTROL;
 	desc->ev = -1;
 	if (resp->paths)
-		desc->ev = mrc_paths_pick_ctrl(resp->paths, &resp->ctrl_cursor,
-					       resp->fb.port);
+		desc->ev = mrc_rev_pick(&resp->rev, resp->paths, resp->fb.port,
+					now);
 	if (desc->ev >= 0) {
-		desc->port = resp->paths->ev[desc->ev].port;
-		desc->entropy = resp->paths->ev[desc->ev].entropy;
+		desc->port = mrc_paths_port(resp->paths, desc->ev);
+		desc->entropy = mrc_paths_entropy(resp->paths, desc->ev);
 	} else {
 		desc->port = resp->fb.port;
 		desc->entropy = resp->fb.entropy;
@@ -45,7 +45,16 @@ static u32 mrc_sack_base(const struct mrc_resp *resp)
 	return base;
 }
 
-static void mrc_resp_sack(struct mrc_resp *resp, struct mrc_tx_desc *desc)
+/* The timestamp to return; OP-35: with the time spent here on top. */
+static u16 mrc_resp_echo(const struct mrc_resp *resp, u64 now)
+{
+	if (!resp->cfg.svc_time || !resp->fb.stamped || now < resp->fb.at)
+		return resp->fb.tstamp;
+	return (u16)(resp->fb.tstamp + ((now - resp->fb.at) >> MRC_TS_SHIFT));
+}
+
+static void mrc_resp_sack(struct mrc_resp *resp, u64 now,
+			  struct mrc_tx_desc *desc)
 {
 	const u32 first = mrc_psn_add(resp->cack, 1);
 	struct mrc_seth *s = &desc->hdr.seth;
@@ -53,7 +62,7 @@ static void mrc_resp_sack(struct mrc_resp *resp, struct mrc_tx_desc *desc)
 	bool special = false;
 	s32 off, n;
 
-	mrc_resp_desc(resp, MRC_OP_SACK, desc);
+	mrc_resp_desc(resp, MRC_OP_SACK, now, desc);
 	off = mrc_psn_diff(resp->fb.psn, base);
 	if (resp->fb.dup_base && (off < 0 || off > 63) &&
 	    mrc_psn_diff(resp->fb.psn, resp->cack) > 0) {
@@ -69,7 +78,7 @@ static void mrc_resp_sack(struct mrc_resp *resp, struct mrc_tx_desc *desc)
 
 	desc->hdr.psn = resp->cack;
 	desc->hdr.rtx = resp->fb.rtx;
-	desc->hdr.tstamp = resp->fb.tstamp;
+	desc->hdr.tstamp = mrc_resp_echo(resp, now);
 	s->m = resp->fb.ce ? MRC_M_SKIP_ONCE : MRC_M_NONE;
 	s->pr = resp->fb.probe;
 	if (s->pr) {
@@ -83,6 +92,10 @@ static void mrc_resp_sack(struct mrc_resp *resp, struct mrc_tx_desc *desc)
 	s->spdcid = (u16)resp->cfg.qpn;
 	s->dpdcid = (u16)resp->cfg.dqpn;
 	s->cack_psn = resp->cack;
+	if (resp->cfg.dynamic_mpr)
+		s->mpr = (u8)(resp->window / MRC_MPR_UNIT);
+	s->rcv_cwnd_pen = resp->penalty;
+	s->restore_cwnd = resp->restore;
 	s->sack_offset = (s16)mrc_psn_diff(base, resp->cack);
 	if (n > 0)
 		s->bitmap = mrc_ring_get64(resp->rx_map, resp->ring_mask, base,
@@ -103,13 +116,14 @@ static void mrc_resp_sack(struct mrc_resp *resp, struct mrc_tx_desc *desc)
 	resp->lowest_unsacked = base;
 }
 
-static void mrc_resp_nack(struct mrc_resp *resp, struct mrc_tx_desc *desc)
+static void mrc_resp_nack(struct mrc_resp *resp, u64 now,
+			  struct mrc_tx_desc *desc)
 {
 	struct mrc_neth *n = &desc->hdr.neth;
 
-	mrc_resp_desc(resp, MRC_OP_NACK, desc);
+	mrc_resp_desc(resp, MRC_OP_NACK, now, desc);
 	desc->hdr.psn = resp->fb.psn;
-	desc->hdr.tstamp = resp->fb.tstamp;
+	desc->hdr.tstamp = mrc_resp_echo(resp, now);
 	n->reason = resp->fb.nack_reason;
 	n->entropy = resp->fb.entropy;
 	n->spdcid = (u16)resp->cfg.qpn;
@@ -128,10 +142,10 @@ static bool mrc_resp_nak_due(const struct mrc_resp *resp)
 	       mrc_psn_diff(resp->cack, resp->err_psn) >= 0;
 }
 
-static void mrc_resp_ack(struct mrc_resp *resp, bool nak,
+static void mrc_resp_ack(struct mrc_resp *resp, bool nak, u64 now,
 			 struct mrc_tx_desc *desc)
 {
-	mrc_resp_desc(resp, MRC_OP_ACK, desc);
+	mrc_resp_desc(resp, MRC_OP_ACK, now, desc);
 	desc->hdr.psn = nak ? resp->err_psn : resp->exec;
 	desc->hdr.aeth.syndrome = nak ? resp->err_syn : MRC_SYN_ACK;
 	desc->hdr.aeth.msn = resp->msn;
@@ -150,17 +164,17 @@ bool mrc_resp_next_feedback(struct mrc_resp *resp, u64 now,
 	if (resp->nak_sent)
 		return false;
 	if (resp->fb.nack) {
-		mrc_resp_nack(resp, desc);
+		mrc_resp_nack(resp, now, desc);
 		return true;
 	}
 	if (resp->fb.sack) {
-		mrc_resp_sack(resp, desc);
+		mrc_resp_sack(resp, now, desc);
 		return true;
 	}
 	/* A NAK acknowledges implicitly what is before it. */
 	nak = mrc_resp_nak_due(resp);
 	if (!nak && !resp->fb.ack)
 		return false;
-	mrc_resp_ack(resp, nak, desc);
+	mrc_resp_ack(resp, nak, now, desc);
 	return true;
 }

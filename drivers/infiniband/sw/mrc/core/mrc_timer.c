@@ -64,6 +64,20 @@ static void mrc_req_hasten(struct mrc_req *req, u64 at, u64 now)
 		req->silence_at = at;
 }
 
+/*
+ * Windows are full: nothing new leaves that could draw feedback, so what is out
+ * is asked for as soon as the slowest plane should have answered.
+ */
+void mrc_req_blocked(struct mrc_req *req, u64 now)
+{
+	u64 base = req->last_heard > req->last_tx ? req->last_heard :
+						    req->last_tx;
+
+	if (req->inflight)
+		mrc_req_hasten(req, base + (mrc_req_lag(req) <<
+					    req->silence_shift), now);
+}
+
 /* Valid feedback was consumed at @now: restart silence, stop idle timers. */
 void mrc_req_rearm(struct mrc_req *req, u64 now)
 {

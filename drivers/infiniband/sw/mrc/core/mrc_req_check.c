@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* Requester: is its state consistent? For tests and fuzzers. */
+#include "mrc_req_priv.h"
+
+static const char *mrc_req_check_ring(const struct mrc_req *req)
+{
+	const u32 span = mrc_req_span(req);
+	u64 inflight = 0;
+	u32 off, out = 0, lost = 0;
+
+	for (off = 0; off < span; off++) {
+		u32 psn = mrc_psn_add(req->cack, (s32)off + 1);
+		const struct mrc_tx_pkt *pkt = mrc_req_pkt(req, psn);
+		bool acked = mrc_req_is_acked(req, psn);
+		bool is_lost = mrc_req_is_lost(req, psn);
+
+		if (acked && is_lost)
+			return "packet both acked and lost";
+		if (pkt->inflight != (!acked && !is_lost))
+			return "inflight flag contradicts the bitmaps";
+		if (pkt->inflight) {
+			inflight += pkt->nominal;
+			out++;
+		}
+		lost += is_lost;
+		if (acked && mrc_psn_diff(psn, req->high) > 0)
+			return "acked above high";
+		if (pkt->slot >= req->cfg.sq_depth ||
+		    pkt->index >= req->wqe[pkt->slot].npkts)
+			return "packet record out of range";
+		if (mrc_psn_add(req->wqe[pkt->slot].first_psn,
+				(s32)pkt->index) != psn)
+			return "packet record names the wrong packet";
+		if (pkt->ev >= req->paths->n)
+			return "packet record names no EV";
+	}
+	if (inflight != req->inflight || out != req->n_out)
+		return "inflight is not the sum of the packets out";
+	if (lost != req->n_lost)
+		return "n_lost is not the number of lost packets";
+	return NULL;
+}
+
+static const char *mrc_req_check_queue(const struct mrc_req *req)
+{
+	u32 seq, wimm = 0;
+
+	if (req->wq_post - req->wq_reap > req->cfg.sq_depth ||
+	    req->wq_done - req->wq_reap > req->wq_post - req->wq_reap ||
+	    req->wq_send - req->wq_done > req->wq_post - req->wq_done)
+		return "send queue cursors out of order";
+	for (seq = req->wq_reap; seq != req->wq_post; seq++) {
+		const struct mrc_tx_wqe *wqe = mrc_req_wqe(req, seq);
+		bool done = req->wq_done - req->wq_reap > seq - req->wq_reap;
+		bool sent = req->wq_send - req->wq_reap > seq - req->wq_reap;
+		bool is_done = wqe->state == MRC_WQE_DONE;
+		bool all_sent = wqe->sent == wqe->npkts;
+
+		if (done != is_done)
+			return "send queue entry in the wrong state";
+		if (done)
+			continue;
+		if (sent != all_sent)
+			return "send cursor contradicts packets sent";
+		if (!sent && seq != req->wq_send && wqe->sent)
+			return "packets of a later message were sent";
+		if (wqe->sent && wqe->wr.op == MRC_WR_WRITE_IMM)
+			wimm++;
+	}
+	if (wimm != req->wimm_out || wimm > req->cfg.max_wimm)
+		return "wimm_out is wrong";
+	return NULL;
+}
+
+const char *mrc_req_check(const struct mrc_req *req)
+{
+	const char *bad = mrc_req_check_queue(req);
+
+	if (bad)
+		return bad;
+	if (req->state == MRC_REQ_ERROR) {
+		if (req->inflight || req->n_out || req->n_lost ||
+		    req->timer_at != MRC_NEVER)
+			return "activity in the error state";
+		return NULL;
+	}
+	if (mrc_psn_diff(req->next_psn, req->cack) <= 0 ||
+	    mrc_req_span(req) > mrc_req_window_max(&req->cfg) ||
+	    (!req->cfg.dynamic_mpr && mrc_req_span(req) > req->window))
+		return "window exceeded";
+	if (req->window < MRC_MPR_UNIT ||
+	    req->window > mrc_req_window_max(&req->cfg) ||
+	    mrc_psn_diff(req->mpr_psn, req->cack) > 0)
+		return "range that was never offered";
+	if (mrc_psn_diff(req->high, req->cack) < 0 ||
+	    mrc_psn_diff(req->next_psn, req->high) <= 0)
+		return "high outside (cack, next)";
+	if (mrc_psn_diff(req->cack, req->tack) < 0)
+		return "transport ACK ahead of cack";
+	if (mrc_psn_diff(req->next_psn, req->tack) > MRC_TACK_RANGE + 1)
+		return "too far ahead of the transport ACK";
+	if (req->cfg.exp_cnt != MRC_RETRY_EXP_INFINITE &&
+	    req->retries > (u32)req->cfg.linear_cnt + req->cfg.exp_cnt)
+		return "retry budget exceeded without failing";
+	if (!mrc_req_all_acked(req)) {
+		if (req->cfg.rto && req->timer_at == MRC_NEVER)
+			return "packets out without timer";
+		if (req->silence_at == MRC_NEVER)
+			return "packets out without silence probe";
+	}
+	return mrc_req_check_ring(req);
+}
