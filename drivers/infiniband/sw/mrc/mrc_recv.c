@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Receiving: nothing of a packet is believed before its lengths and its ICRC
- * have been checked; then it goes to the QP's responder or requester.
+ * have been checked; then it goes to the QP's responder or requester. Only the
+ * number of the QP is looked at before that, because its device says which
+ * codepoints are those of trimmed packets.
  */
 #include <linux/ip.h>
 #include <linux/ipv6.h>
@@ -13,6 +15,7 @@
 #include <rdma/ib_addr.h>
 
 #include "mrc_qp.h"
+#include "mrc_peer.h"
 #include "mrc_trace.h"
 
 /**
@@ -22,9 +25,11 @@
  * @rx: what the engine is told
  * @saddr: source, v4-mapped for IPv4
  * @daddr: destination
- * @len: UDP payload bytes
- * @tos: DSCP and ECN as the packet arrived
+ * @qp: the QP that the packet names, a reference; NULL if there is none here
+ * @len: UDP payload bytes; of a trimmed packet, what is left of them
+ * @tos: DSCP and ECN as the packet arrived, of the outermost header
  * @ipv6: family
+ * @srv6: came in an outer header
  */
 struct mrc_pkt {
 	struct sk_buff *skb;
@@ -32,13 +37,14 @@ struct mrc_pkt {
 	struct mrc_rx rx;
 	struct in6_addr saddr;
 	struct in6_addr daddr;
+	struct mrc_qp *qp;
 	u32 len;
 	u8 tos;
 	bool ipv6;
+	bool srv6;
 };
 
-/* Count @id for a packet whose QP is not known. */
-static void mrc_count_drop(const struct sk_buff *skb, enum mrc_counter id)
+void mrc_count_drop(const struct sk_buff *skb, enum mrc_counter id)
 {
 	struct ib_device *ib;
 	struct mrc_dev *dev;
@@ -89,31 +95,43 @@ static bool mrc_icrc_ok(const struct mrc_pkt *pkt)
 	return mrc_icrc_finish(crc) == get_unaligned_le32(icrc);
 }
 
-/* IP and UDP headers; returns a counter to bump or -1 if all is well. */
+/* enum mrc_trim: by the codepoints of the device that the packet is for. */
+static u8 mrc_pkt_trim(const struct mrc_pkt *pkt)
+{
+	u8 dscp = pkt->tos >> 2, trim;
+	struct ib_device *ib;
+
+	if (pkt->qp)
+		return mrc_tc_trim(&pkt->qp->dev->tc, dscp);
+	ib = ib_device_get_by_netdev(pkt->skb->dev, MRC_RDMA_DRIVER_ID);
+	if (!ib)
+		return MRC_TRIM_NONE;
+	trim = mrc_tc_trim(&to_mdev(ib)->tc, dscp);
+	ib_device_put(ib);
+	return trim;
+}
+
+/*
+ * IP and UDP headers; returns a counter to bump or -1 if all is well. pkt->tos
+ * is there already for packets that came in an outer header.
+ */
 static int mrc_check_ip(struct mrc_pkt *pkt)
 {
 	struct sk_buff *skb = pkt->skb;
 	int ip_len = skb_transport_offset(skb) - skb_network_offset(skb);
-	const struct udphdr *udp;
-	u32 ulen, flow = 0;
+	u32 ulen, flow = 0, tail = MRC_ICRC_LEN;
+	const u8 *udp;
+	u8 tos;
 
-	if (!pskb_may_pull(skb, MRC_UDP_HLEN + MRC_BTH_LEN + MRC_ICRC_LEN))
+	if (!pskb_may_pull(skb, MRC_UDP_HLEN + MRC_BTH_LEN))
 		return MRC_CTR_DROP_SHORT;
-	ulen = ntohs(udp_hdr(skb)->len);
-	if (ulen < MRC_UDP_HLEN + MRC_BTH_LEN + MRC_ICRC_LEN ||
-	    ulen > skb->len)
-		return MRC_CTR_DROP_SHORT;
-	if (pskb_trim_rcsum(skb, ulen) ||
-	    !pskb_may_pull(skb, min_t(u32, ulen, MRC_UDP_HLEN + MRC_HDR_MAX)))
-		return MRC_CTR_DROP_SHORT;
-	pkt->len = ulen - MRC_UDP_HLEN;
 
 	if (ip_hdr(skb)->version == 4) {
 		const struct iphdr *ip = ip_hdr(skb);
 
 		if (ip->ihl != 5 || ip_len != sizeof(*ip))
 			return MRC_CTR_DROP_LENGTH;
-		pkt->tos = ip->tos;
+		tos = ip->tos;
 		ipv6_addr_set_v4mapped(ip->saddr, &pkt->saddr);
 		ipv6_addr_set_v4mapped(ip->daddr, &pkt->daddr);
 	} else {
@@ -122,14 +140,36 @@ static int mrc_check_ip(struct mrc_pkt *pkt)
 		if (ip6->nexthdr != IPPROTO_UDP || ip_len != sizeof(*ip6))
 			return MRC_CTR_DROP_LENGTH;
 		pkt->ipv6 = true;
-		pkt->tos = ipv6_get_dsfield(ip6);
+		tos = ipv6_get_dsfield(ip6);
 		pkt->saddr = ip6->saddr;
 		pkt->daddr = ip6->daddr;
 		flow = ntohl(ip6_flowlabel(ip6));
 	}
-	udp = udp_hdr(skb);
-	pkt->rx.entropy = mrc_entropy_from_wire(ntohs(udp->source), flow);
+	if (!pkt->srv6)
+		pkt->tos = tos;
+	udp = skb->data;
+	pkt->rx.entropy = mrc_entropy_from_wire(get_unaligned_be16(udp), flow);
 	pkt->rx.ce = INET_ECN_is_ce(pkt->tos);
+
+	pkt->qp = mrc_qp_get(get_unaligned_be32(udp + MRC_UDP_HLEN + 4) &
+			     MRC_PSN_MASK);
+	if (pkt->qp && pkt->qp->dev->net != dev_net(skb->dev)) {
+		mrc_qp_put(pkt->qp);
+		pkt->qp = NULL;
+	}
+	pkt->rx.trim = mrc_pkt_trim(pkt);
+
+	ulen = get_unaligned_be16(udp + 4);
+	if (pkt->rx.trim) {	/* §8.5: no ICRC, and the frame is the length */
+		ulen = min(ulen, skb->len);
+		tail = 0;
+	}
+	if (ulen < MRC_UDP_HLEN + MRC_BTH_LEN + tail || ulen > skb->len)
+		return MRC_CTR_DROP_SHORT;
+	if (pskb_trim_rcsum(skb, ulen) ||
+	    !pskb_may_pull(skb, min_t(u32, ulen, MRC_UDP_HLEN + MRC_HDR_MAX)))
+		return MRC_CTR_DROP_SHORT;
+	pkt->len = ulen - MRC_UDP_HLEN;
 	return -1;
 }
 
@@ -140,15 +180,7 @@ static int mrc_check_packet(struct mrc_pkt *pkt)
 	u32 avail = min_t(u32, pkt->len,
 			  skb_headlen(pkt->skb) - MRC_UDP_HLEN);
 
-	switch (pkt->tos >> 2) {
-	case MRC_DSCP_TRIMMED:
-		pkt->rx.trim = MRC_TRIM_TRIMMED;
-		break;
-	case MRC_DSCP_TRIMMED_LASTHOP:
-		pkt->rx.trim = MRC_TRIM_LASTHOP;
-		break;
-	}
-	if (pkt->rx.trim) {	/* §8.5: no valid ICRC */
+	if (pkt->rx.trim) {
 		switch (mrc_hdr_parse_trimmed(bth, avail, &pkt->hdr)) {
 		case MRC_DROP_NONE:
 			return -1;
@@ -265,7 +297,13 @@ static void mrc_rcv_responder(struct mrc_qp *qp, struct mrc_pkt *pkt)
 		mrc_resp_imm_done(&qp->resp,
 				  mrc_rq_deliver(qp, &imm, pkt->rx.port,
 						 &fatal));
-	while (mrc_resp_next_feedback(&qp->resp, now, &desc)) {
+	for (;;) {
+		/* Placing the payload is part of the service time, OP-35. */
+		if (qp->resp.cfg.svc_time)
+			now = mrc_now();
+		if (!mrc_resp_next_feedback(&qp->resp, now, &desc))
+			break;
+
 		struct sk_buff *skb = mrc_build_skb(qp, &desc);
 
 		if (IS_ERR(skb))
@@ -274,6 +312,7 @@ static void mrc_rcv_responder(struct mrc_qp *qp, struct mrc_pkt *pkt)
 		else
 			__skb_queue_tail(&list, skb);
 	}
+	mrc_ep_rev_probe(qp, &list, now);
 	failed = mrc_resp_failed(&qp->resp);
 	conn = qp->conn;
 	spin_unlock_bh(&qp->resp_lock);
@@ -322,27 +361,22 @@ static void mrc_rcv_requester(struct mrc_qp *qp, struct mrc_pkt *pkt)
 static void mrc_rcv_qp(struct mrc_pkt *pkt)
 {
 	const struct mrc_op_info *op = mrc_op_info(pkt->hdr.opcode);
-	struct sk_buff *skb = pkt->skb;
-	struct mrc_qp *qp;
+	struct mrc_qp *qp = pkt->qp;
 
-	qp = mrc_qp_get(pkt->hdr.dqp);
-	if (!qp || qp->dev->net != dev_net(skb->dev)) {
-		mrc_count_drop(skb, MRC_CTR_DROP_QPN);
-		goto out;
+	if (!qp) {
+		mrc_count_drop(pkt->skb, MRC_CTR_DROP_QPN);
+		return;
 	}
 	/* 0 over loopback and from netdevs that are no plane of the device. */
-	pkt->rx.port = mrc_dev_port_of(qp->dev, skb->dev);
-	if (!mrc_pkey_ok(pkt->hdr.pkey)) {
+	pkt->rx.port = mrc_dev_port_of(qp->dev, pkt->skb->dev);
+	if (pkt->srv6)
+		mrc_ctr_add(&qp->dev->ctr, pkt->rx.port, MRC_CTR_RX_SRV6, 1);
+	if (!mrc_pkey_ok(pkt->hdr.pkey))
 		mrc_ctr_add(&qp->dev->ctr, pkt->rx.port, MRC_CTR_DROP_PKEY, 1);
-		goto out;
-	}
-	if (op->flags & MRC_OPF_TO_REQ && !pkt->rx.trim)
+	else if (op->flags & MRC_OPF_TO_REQ && !pkt->rx.trim)
 		mrc_rcv_requester(qp, pkt);
 	else
 		mrc_rcv_responder(qp, pkt);
-out:
-	if (qp)
-		mrc_qp_put(qp);
 }
 
 static void mrc_rcv_endpoint(struct mrc_pkt *pkt)
@@ -366,26 +400,45 @@ static void mrc_rcv_endpoint(struct mrc_pkt *pkt)
 	if (!ib)
 		return;
 	dev = to_mdev(ib);
+	if (pkt->srv6)
+		mrc_ctr_add(&dev->ctr, mrc_dev_port_of(dev, pkt->skb->dev),
+			    MRC_CTR_RX_SRV6, 1);
 	mrc_endpoint_rcv(dev, pkt->skb->dev, &pkt->hdr, pkt->ipv6, &pkt->saddr,
 			 &pkt->daddr);
 	ib_device_put(ib);
 }
 
+static void mrc_rcv(struct mrc_pkt *pkt)
+{
+	int drop;
+
+	pkt->rx.hdr = &pkt->hdr;
+	pkt->rx.at = mrc_now();
+	drop = mrc_check_ip(pkt);
+	if (drop < 0)
+		drop = mrc_check_packet(pkt);
+	if (drop >= 0)
+		mrc_count_drop(pkt->skb, drop);
+	else if (mrc_op_info(pkt->hdr.opcode)->flags & MRC_OPF_ENDPOINT)
+		mrc_rcv_endpoint(pkt);
+	else
+		mrc_rcv_qp(pkt);
+	if (pkt->qp)
+		mrc_qp_put(pkt->qp);
+	consume_skb(pkt->skb);
+}
+
 int mrc_udp_rcv(struct sock *sk, struct sk_buff *skb)
 {
 	struct mrc_pkt pkt = { .skb = skb };
-	int drop;
 
-	pkt.rx.hdr = &pkt.hdr;
-	drop = mrc_check_ip(&pkt);
-	if (drop < 0)
-		drop = mrc_check_packet(&pkt);
-	if (drop >= 0)
-		mrc_count_drop(skb, drop);
-	else if (mrc_op_info(pkt.hdr.opcode)->flags & MRC_OPF_ENDPOINT)
-		mrc_rcv_endpoint(&pkt);
-	else
-		mrc_rcv_qp(&pkt);
-	consume_skb(skb);
+	mrc_rcv(&pkt);
 	return 0;
+}
+
+void mrc_inner_rcv(struct sk_buff *skb, u8 tos)
+{
+	struct mrc_pkt pkt = { .skb = skb, .tos = tos, .srv6 = true };
+
+	mrc_rcv(&pkt);
 }

@@ -113,8 +113,7 @@ struct dst_entry *mrc_route_lookup(struct net *net, struct net_device *ndev,
 			  mtu, cookie);
 }
 
-/* Bytes of L3 of a full packet at its longest. */
-static u32 mrc_route_mtu(const struct mrc_qp *qp)
+u32 mrc_route_mtu(const struct mrc_qp *qp)
 {
 	return (qp->ipv6 ? sizeof(struct ipv6hdr) : sizeof(struct iphdr)) +
 	       MRC_UDP_HLEN + MRC_DATA_HDR_MAX + qp->pmtu + MRC_ICRC_LEN;

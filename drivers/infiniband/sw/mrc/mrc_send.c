@@ -17,6 +17,7 @@
 #include <net/ipv6.h>
 
 #include "mrc_qp.h"
+#include "mrc_peer.h"
 #include "mrc_trace.h"
 
 #define MRC_TX_COPY	256	/* payload up to this is copied */
@@ -26,9 +27,13 @@
 /* Worst case: each SGE of a packet touches one page more than it fills. */
 static_assert(MRC_TX_MAX_SEGS * 2 + 4096 / PAGE_SIZE + 1 <= MAX_SKB_FRAGS);
 
-/* In skb->cb until the packet is handed to IP. */
+/*
+ * In skb->cb until the packet is handed to IP. @srv6: has its route already,
+ * or else there is none.
+ */
 struct mrc_tx_cb {
 	u8 port;
+	bool srv6;
 };
 
 static struct mrc_tx_cb *mrc_tx_cb(struct sk_buff *skb)
@@ -37,12 +42,10 @@ static struct mrc_tx_cb *mrc_tx_cb(struct sk_buff *skb)
 	return (struct mrc_tx_cb *)skb->cb;
 }
 
-static u8 mrc_tos(const struct mrc_tx_desc *d)
+static u8 mrc_tos(const struct mrc_dev *dev, const struct mrc_tx_desc *d)
 {
-	u8 dscp = d->tc == MRC_TC_CONTROL ? MRC_DSCP_CONTROL :
-					    MRC_DSCP_NO_TRIM;
-
-	return dscp << 2 | (d->ect ? INET_ECN_ECT_0 : INET_ECN_NOT_ECT);
+	return mrc_tc_tx(&dev->tc, d->tc) << 2 |
+	       (d->ect ? INET_ECN_ECT_0 : INET_ECN_NOT_ECT);
 }
 
 /* A stretch of a packet's payload within one SGE. */
@@ -230,16 +233,17 @@ static struct sk_buff *mrc_build_head(const struct mrc_head *head, u32 udp_len,
 {
 	u32 ip_len = head->ipv6 ? sizeof(struct ipv6hdr) :
 				  sizeof(struct iphdr);
+	u32 front = LL_MAX_HEADER + (head->srv6 ? MRC_SRV6_ROOM : 0);
 	u32 hdr_len = mrc_hdr_len(head->hdr);
 	struct sk_buff *skb;
 	struct udphdr *udp;
 	void *bth;
 
-	skb = alloc_skb(LL_MAX_HEADER + ip_len + sizeof(*udp) + hdr_len + room,
+	skb = alloc_skb(front + ip_len + sizeof(*udp) + hdr_len + room,
 			GFP_ATOMIC | __GFP_NOWARN);
 	if (!skb)
 		return NULL;
-	skb_reserve(skb, LL_MAX_HEADER);
+	skb_reserve(skb, front);
 	skb_reset_network_header(skb);
 	mrc_put_ip(head, skb, udp_len);
 	skb_set_transport_header(skb, ip_len);
@@ -277,7 +281,8 @@ struct sk_buff *mrc_build_skb(struct mrc_qp *qp, const struct mrc_tx_desc *d)
 		.daddr = &qp->daddr,
 		.entropy = d->entropy,
 		.ipv6 = qp->ipv6,
-		.tos = mrc_tos(d),
+		.tos = mrc_tos(qp->dev, d),
+		.srv6 = mrc_qp_srv6(qp),
 	};
 	u32 payload = d->data ? d->len : 0;
 	struct sk_buff *skb;
@@ -309,6 +314,9 @@ struct sk_buff *mrc_build_skb(struct mrc_qp *qp, const struct mrc_tx_desc *d)
 	skb->priority = d->tc == MRC_TC_CONTROL ? TC_PRIO_INTERACTIVE :
 						  TC_PRIO_BESTEFFORT;
 	mrc_tx_cb(skb)->port = d->port;
+	mrc_tx_cb(skb)->srv6 = head.srv6;
+	if (head.srv6)
+		mrc_srv6_encap(qp, skb, d->ev, d->port);
 	trace_mrc_send(qp->qpn, &d->hdr, d->port, d->entropy, payload);
 	return skb;
 }
@@ -325,8 +333,11 @@ void mrc_xmit_list(struct mrc_qp *qp, struct sk_buff_head *list)
 	rcu_read_lock();
 	while ((skb = __skb_dequeue(list))) {
 		u8 port = mrc_tx_cb(skb)->port;
-		struct dst_entry *dst = mrc_route_get(qp, port);
+		bool srv6 = mrc_tx_cb(skb)->srv6;
+		struct dst_entry *dst;
 		int ret;
+
+		dst = srv6 ? skb_dst(skb) : mrc_route_get(qp, port);
 
 		if (!dst) {
 			mrc_ctr_add(&qp->dev->ctr, port, MRC_CTR_TX_ERROR, 1);
@@ -338,7 +349,10 @@ void mrc_xmit_list(struct mrc_qp *qp, struct sk_buff_head *list)
 			continue;
 		}
 		memset(skb->cb, 0, sizeof(skb->cb));
-		skb_dst_set_noref(skb, dst);
+		if (srv6)
+			mrc_ctr_add(&qp->dev->ctr, port, MRC_CTR_TX_SRV6, 1);
+		else
+			skb_dst_set_noref(skb, dst);
 		if (skb->protocol == htons(ETH_P_IPV6))
 			ret = ip6_local_out(net, NULL, skb);
 		else
@@ -404,6 +418,7 @@ void mrc_req_run(struct mrc_qp *qp, bool sleep)
 		u32 conn = qp->conn;
 
 		__skb_queue_head_init(&list);
+		mrc_peer_sync(qp);
 		mrc_sq_reap(qp);
 		failed = qp->fatal || qp->req.state == MRC_REQ_ERROR;
 		if (qp->sqd == MRC_SQD_DRAINING && !failed &&

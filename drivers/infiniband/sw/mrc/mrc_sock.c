@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * UDP sockets: one for IPv4 and one for IPv6 in every network namespace that
- * has devices.
+ * What receives packets: one UDP socket for IPv4 and one for IPv6 in every
+ * network namespace that has devices, and with the latter the hook for SRv6.
  */
 #include <linux/mutex.h>
 #include <net/gro.h>
@@ -15,11 +15,13 @@
  * struct mrc_net - what a namespace has
  * @v4: socket, NULL while there is no device
  * @v6: the same; NULL as well where IPv6 is disabled
+ * @srv6: SRv6 packets are taken as well
  * @users: devices
  */
 struct mrc_net {
 	struct socket *v4;
 	struct socket *v6;
+	bool srv6;
 	unsigned int users;
 };
 
@@ -68,7 +70,16 @@ static void mrc_sock_close(struct socket **sockp)
 	if (!sock)
 		return;
 	*sockp = NULL;
-	mrc_udp_tunnel_release(sock);
+	mrc_udp_tunnel_release(sock);	/* waits for a grace period */
+}
+
+static void mrc_net_close(struct net *net, struct mrc_net *mn)
+{
+	if (mn->srv6)
+		mrc_srv6_close(net);
+	mn->srv6 = false;
+	mrc_sock_close(&mn->v6);
+	mrc_sock_close(&mn->v4);
 }
 
 int mrc_sock_get(struct net *net)
@@ -87,8 +98,12 @@ int mrc_sock_get(struct net *net)
 		    ret == -EADDRNOTAVAIL)
 			ret = 0;
 	}
+	if (!ret && mn->v6) {
+		ret = mrc_srv6_open(net);
+		mn->srv6 = !ret;
+	}
 	if (ret) {
-		mrc_sock_close(&mn->v4);
+		mrc_net_close(net, mn);
 		if (ret == -EADDRINUSE)
 			pr_notice_ratelimited("UDP port %u is in use in this network namespace (by rdma_rxe?); see the module parameter udp_port\n",
 				  mrc_udp_port);
@@ -108,10 +123,8 @@ void mrc_sock_put(struct net *net)
 	struct mrc_net *mn = net_generic(net, mrc_net_id);
 
 	mutex_lock(&mrc_sock_mutex);
-	if (!--mn->users) {
-		mrc_sock_close(&mn->v6);
-		mrc_sock_close(&mn->v4);
-	}
+	if (!--mn->users)
+		mrc_net_close(net, mn);
 	mutex_unlock(&mrc_sock_mutex);
 }
 
