@@ -5,7 +5,7 @@
 #include <linux/rtnetlink.h>
 #include <rdma/ib_cache.h>
 
-#include "mrc.h"
+#include "mrc_ctl.h"
 
 /* IPv6, UDP, BTH, METH, TSETH, RETH, ImmDt, ICRC (MRC 1.0 §2.1) */
 #define MRC_OVERHEAD	92
@@ -66,9 +66,13 @@ static void mrc_port_event(struct mrc_port *port, enum ib_event_type event)
 	ib_device_put(ib);
 }
 
-/* Reports a change of state, if it is one. Under RTNL. */
-static void mrc_port_set_up(struct mrc_port *port, bool up)
+/*
+ * Looks at @ndev, the port's netdev or NULL, and reports a change of state, if
+ * there is one. Under RTNL.
+ */
+static void mrc_port_look(struct mrc_port *port, const struct net_device *ndev)
 {
+	bool up = ndev && mrc_ndev_up(ndev) && !port->disabled;
 	struct mrc_dev *dev = port->dev;
 
 	if (port->up == up)
@@ -78,6 +82,7 @@ static void mrc_port_set_up(struct mrc_port *port, bool up)
 		    up ? MRC_CTR_PORT_UP : MRC_CTR_PORT_DOWN, 1);
 	mrc_port_event(port, up ? IB_EVENT_PORT_ACTIVE : IB_EVENT_PORT_ERR);
 	mrc_qps_ports_changed(dev);
+	mrc_peers_ports_changed(dev);
 }
 
 /*
@@ -113,14 +118,19 @@ int mrc_port_attach(struct mrc_dev *dev, u8 num, struct net_device *ndev)
 	else if (!net_eq(dev_net(ndev), dev->net))
 		ret = -EXDEV;
 	if (!ret)
+		ret = mrc_trim_open(port, ndev);
+	if (!ret) {
 		ret = ib_device_set_netdev(&dev->ib, ndev, num);
+		if (ret)
+			mrc_trim_close(port);
+	}
 	if (!ret) {
 		dev_hold(ndev);
 		port->mtu = mrc_ndev_mtu(ndev);
 		spin_lock_bh(&mrc_devs_lock);
 		rcu_assign_pointer(port->ndev, ndev);
 		spin_unlock_bh(&mrc_devs_lock);
-		mrc_port_set_up(port, mrc_ndev_up(ndev));
+		mrc_port_look(port, ndev);
 	}
 	rtnl_unlock();
 	return ret;
@@ -145,7 +155,8 @@ void mrc_port_detach(struct mrc_dev *dev, u8 num)
 	spin_lock_bh(&mrc_devs_lock);
 	RCU_INIT_POINTER(port->ndev, NULL);
 	spin_unlock_bh(&mrc_devs_lock);
-	mrc_port_set_up(port, false);
+	mrc_trim_close(port);
+	mrc_port_look(port, NULL);
 	/*
 	 * Fails only for a port number that is out of range. A netdev leaves
 	 * RTNL and waits for a grace period before it is freed, so that
@@ -153,6 +164,26 @@ void mrc_port_detach(struct mrc_dev *dev, u8 num)
 	 */
 	ib_device_set_netdev(&dev->ib, NULL, num);
 	dev_put(ndev);
+}
+
+int mrc_port_set_admin(struct mrc_dev *dev, u8 num, bool enabled)
+{
+	struct mrc_port *port;
+
+	if (!num || num > dev->n_ports)
+		return -EINVAL;
+	port = &dev->port[num];
+	rtnl_lock();
+	WRITE_ONCE(port->disabled, !enabled);
+	mrc_port_look(port, rtnl_dereference(port->ndev));
+	rtnl_unlock();
+	return 0;
+}
+
+bool mrc_port_admin(struct mrc_dev *dev, u8 num)
+{
+	return num && num <= dev->n_ports &&
+	       !READ_ONCE(dev->port[num].disabled);
 }
 
 static int mrc_netdev_event(struct notifier_block *nb, unsigned long event,
@@ -185,7 +216,7 @@ static int mrc_netdev_event(struct notifier_block *nb, unsigned long event,
 		mrc_port_detach(dev, num);
 		break;
 	default:
-		mrc_port_set_up(&dev->port[num], mrc_ndev_up(ndev));
+		mrc_port_look(&dev->port[num], ndev);
 		break;
 	}
 	put_device(&dev->ib.dev);
@@ -230,6 +261,8 @@ int mrc_query_port(struct ib_device *ibdev, u32 num, struct ib_port_attr *attr)
 	attr->phys_state = IB_PORT_PHYS_STATE_DISABLED;
 	rcu_read_lock();
 	ndev = rcu_dereference(port->ndev);
+	if (READ_ONCE(port->disabled))
+		ndev = NULL;
 	if (ndev && mrc_ndev_up(ndev)) {
 		attr->state = IB_PORT_ACTIVE;
 		attr->phys_state = IB_PORT_PHYS_STATE_LINK_UP;

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Peers of a device, MRC 1.0 §12.3 (mrc_peer.c), and what endpoint operations
+ * lend to them (mrc_endpoint.c).
+ */
+#ifndef MRC_PEER_H
+#define MRC_PEER_H
+
+#include "mrc_qp.h"
+
+/**
+ * mrc_peer_join - @qp becomes a connection to its peer
+ * @qp: under qp->mutex, its addresses are settled and its paths not in use yet
+ *
+ * When ports are down here, the peer is told. Return: 0, -ENOMEM, -E2BIG.
+ */
+int mrc_peer_join(struct mrc_qp *qp);
+
+/* @qp may speak for its connection from now on. Under qp->mutex. */
+void mrc_peer_up(struct mrc_qp *qp);
+
+/* The other way round; under qp->mutex, when nothing uses the paths any more. */
+void mrc_peer_leave(struct mrc_qp *qp);
+
+/* Ports of the peer that are up, as far as known. Under req_lock or qp->mutex. */
+u32 mrc_peer_mask(const struct mrc_qp *qp);
+
+/*
+ * Let a requester that is about to send know what its peer told meanwhile.
+ * Under req_lock, with req_on.
+ */
+static inline void mrc_peer_sync(struct mrc_qp *qp)
+{
+	u32 mask = mrc_peer_mask(qp);
+
+	if (unlikely(mask != qp->paths.peer_ports))
+		mrc_req_set_peer_ports(&qp->req, mask, mrc_now());
+}
+
+/**
+ * mrc_peer_update - a port status update arrived
+ * @dev: device of the port of arrival
+ * @self: destination address
+ * @peer: source address
+ * @port: of arrival
+ * @id: request id
+ * @mask: bit N = port N of the peer is up
+ *
+ * Softirq, under RCU. QPs that send obey from here on, all others soon.
+ *
+ * Return: whether it is to be confirmed; false for unknown peers and for updates
+ * that a newer one overtook.
+ */
+bool mrc_peer_update(struct mrc_dev *dev, const struct in6_addr *self,
+		     const struct in6_addr *peer, u8 port, u16 id, u32 mask);
+
+/* A response arrived: did it confirm what the peer is being told? RCU. */
+bool mrc_peer_answered(struct mrc_dev *dev, const struct in6_addr *self,
+		       const struct in6_addr *peer, u8 port, u16 id);
+
+/*
+ * A connection to the peer whose paths answers can take, with a reference, or
+ * NULL. Softirq, under RCU.
+ */
+struct mrc_qp *mrc_peer_speaker(struct mrc_dev *dev,
+				const struct in6_addr *self,
+				const struct in6_addr *peer, u8 port);
+
+/* mrc_endpoint.c ------------------------------------------------------------*/
+
+/* A request id that is nobody else's, or -EAGAIN; give it back after use. */
+int mrc_ep_id_take(struct mrc_dev *dev);
+void mrc_ep_id_give(struct mrc_dev *dev, u16 id);
+
+/**
+ * mrc_ep_rev_probe - test a reverse path if one is due (MRC 1.0 §11.8)
+ * @qp: under resp_lock, with resp_on
+ * @list: where the probe is put
+ * @now: ns
+ */
+void mrc_ep_rev_probe(struct mrc_qp *qp, struct sk_buff_head *list, u64 now);
+
+#endif /* MRC_PEER_H */
