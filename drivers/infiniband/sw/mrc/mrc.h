@@ -10,12 +10,17 @@
  *   mrc_link_mutex	link add; sleeps, never taken from verbs and never by
  *			netdev events, because RTNL is taken inside it
  *   qp->mutex		modify, query and destroy of one QP; sleeps
+ *   ctl->lock		profiles of a device and the QPs that use them; sleeps.
+ *			What a controller changes is carried into QPs under it
  *   RTNL		netdevs of ports, their state and MTU; the core takes it
  *			to register and unregister devices and to query ports
+ *   peers->mutex	a device's peers and which QPs are connected to them;
+ *			sleeps, taken by QPs that come and go and by work items
  *   qp->resp_lock	(bh) responder engine, receive ring, responder memory
  *   qp->req_lock	(bh) requester engine, paths, cc, send ring, timer
  *   cq->lock		(bh) completion ring
- *   leaf locks		qp->state_lock, mrc_devs_lock, table locks
+ *   leaf locks		qp->state_lock, mrc_devs_lock, table locks, peer->lock,
+ *			ep->lock
  *
  * resp_lock and req_lock are never held together by the packet path: what one
  * role learns for the other (QP to ERROR) is carried out after unlock by
@@ -34,6 +39,14 @@
  * last one. The wait always ends, because no reference is held across
  * anything that waits for another QP or for user space.
  * MRs follow the same pattern: unhash, put, wait.
+ *
+ * A peer lives as long as QPs are listed with it. QPs take themselves off that
+ * list when they are reset, before their state can go away, so whoever holds
+ * peers->mutex may use those that it finds; the packet path finds a peer under
+ * RCU. The work items of a device's peers are cancelled when neither QPs nor
+ * packets nor netdevs can queue them any more (dealloc_driver).
+ * Controllers that wait for responses are woken up when the core tells its
+ * clients that the device goes away, before it waits for their calls to end.
  */
 #ifndef MRC_H
 #define MRC_H
@@ -46,6 +59,7 @@
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/netdevice.h>
+#include <linux/netfilter.h>
 #include <linux/refcount.h>
 #include <linux/skbuff.h>
 #include <linux/spinlock.h>
@@ -59,6 +73,7 @@
 
 #include "compat/mrc_compat.h"
 #include "core/mrc_core.h"
+#include "mrc_tc.h"
 
 /* Limits per device, published by query_device and kept by mrc_count(). */
 enum {
@@ -74,12 +89,20 @@ enum {
 
 struct mrc_dev;
 struct mrc_qp;
+struct mrc_ctl;
+struct mrc_cc_ops;
+struct mrc_ep;
+struct mrc_peer;
+struct mrc_peers;
 
 /* mrc_main.c: parameters ------------------------------------------------- */
 
 extern unsigned int mrc_udp_port;	/* OP-1 */
 extern unsigned int mrc_num_evs;	/* per QP, OP-28 */
 extern unsigned int mrc_cwnd;		/* fixed window, bytes; 0 = default */
+
+/* Congestion control of QPs without a CC profile. */
+const struct mrc_cc_ops *mrc_cc_default(void);
 
 /* mrc_port.c / mrc_main.c: devices, ports, netdevs ------------------------ */
 
@@ -89,16 +112,22 @@ extern unsigned int mrc_cwnd;		/* fixed window, bytes; 0 = default */
  * @num: 1-based
  * @ndev: NULL while vacant; changed under RTNL and mrc_devs_lock, read under
  *	RCU; the port holds a reference
- * @up: netdev running with carrier; last state reported to consumers; written
- *	under RTNL
+ * @up: netdev running with carrier and not @disabled; last state reported to
+ *	consumers; written under RTNL
+ * @disabled: by a controller; written under RTNL
  * @mtu: active MTU, enum ib_mtu; written under RTNL
+ * @trim: hook at @ndev, mrc_trim.c; changed under RTNL
  */
 struct mrc_port {
 	struct mrc_dev *dev;
 	u8 num;
 	struct net_device __rcu *ndev;
 	bool up;
+	bool disabled;
 	enum ib_mtu mtu;
+#ifdef CONFIG_NETFILTER_INGRESS
+	struct nf_hook_ops trim;
+#endif
 };
 
 /**
@@ -110,7 +139,11 @@ struct mrc_port {
  * @closing: no new user contexts (a port is being added or device removed)
  * @n_ucontexts: open user contexts
  * @port: index 1..n_ports
+ * @tc: codepoints, see mrc_tc.h
+ * @ep: endpoint operations
+ * @peers: hosts that QPs are connected to
  * @ctr: per-port, per-CPU protocol counters
+ * @ctl: what a controller configured, see mrc_ctl.h
  * @mrs: memory regions by key >> 8, read under RCU
  * @n_pd: PDs that exist, see mrc_count(); the others likewise
  * @n_ah: AHs
@@ -126,7 +159,11 @@ struct mrc_dev {
 	bool closing;
 	atomic_t n_ucontexts;
 	struct mrc_port port[MRC_MAX_PORTS + 1];
+	struct mrc_tc_map tc;
+	struct mrc_ep *ep;
+	struct mrc_peers *peers;
 	struct mrc_counters ctr;
+	struct mrc_ctl *ctl;
 	struct xarray mrs;
 	atomic_t n_pd;
 	atomic_t n_ah;
@@ -194,6 +231,19 @@ u32 mrc_dev_ports_up(struct mrc_dev *dev);
 
 /* Port of @ndev within @dev, 0 if it is none of its ports. RCU. */
 u8 mrc_dev_port_of(struct mrc_dev *dev, const struct net_device *ndev);
+
+/* Ports of @dev changed: tell its peers. Any context. */
+void mrc_peers_ports_changed(struct mrc_dev *dev);
+
+/* mrc_peer.c, mrc_endpoint.c: what a device has of them; sleep */
+int mrc_peers_create(struct mrc_dev *dev);
+void mrc_peers_destroy(struct mrc_dev *dev);
+int mrc_ep_create(struct mrc_dev *dev);
+void mrc_ep_destroy(struct mrc_dev *dev);
+int mrc_peer_init(void);
+void mrc_peer_exit(void);
+int mrc_ep_init(void);
+void mrc_ep_exit(void);
 
 /* mrc_sock.c: UDP sockets of a namespace ---------------------------------- */
 
@@ -413,5 +463,34 @@ void mrc_qp_exit(void);
 
 /* encap_rcv of the namespace's sockets; always consumes @skb, returns 0. */
 int mrc_udp_rcv(struct sock *sk, struct sk_buff *skb);
+
+/*
+ * The same for a packet that came out of an outer IPv6 header: data at the UDP
+ * header, network and transport header set to those inside. @tos: traffic
+ * class byte of the outer header. Softirq, under RCU; consumes @skb.
+ */
+void mrc_inner_rcv(struct sk_buff *skb, u8 tos);
+
+/* Count @id for a received packet whose QP is not known. Under RCU. */
+void mrc_count_drop(const struct sk_buff *skb, enum mrc_counter id);
+
+/* mrc_trim.c ----------------------------------------------------------------*/
+
+/*
+ * Watch a netdev that becomes the port's for trimmed packets whose lengths are
+ * wrong. Under RTNL. 0 or a negative errno. close: nothing if not open.
+ */
+int mrc_trim_open(struct mrc_port *port, struct net_device *ndev);
+void mrc_trim_close(struct mrc_port *port);
+
+/* mrc_srv6_rcv.c ------------------------------------------------------------*/
+
+/*
+ * Take SRv6-encapsulated packets in @net. Sleeps. 0 or -ENOMEM; where the
+ * kernel has no netfilter, 0 as well, see mrc_srv6_check(). close: a packet
+ * may still be under way, the caller waits for a grace period.
+ */
+int mrc_srv6_open(struct net *net);
+void mrc_srv6_close(struct net *net);
 
 #endif /* MRC_H */

@@ -12,6 +12,7 @@
 #include <net/addrconf.h>
 #include <rdma/rdma_netlink.h>
 
+#include "mrc_ctl.h"
 #include "mrc.h"
 
 MODULE_AUTHOR("soft MRC authors");
@@ -29,6 +30,39 @@ MODULE_PARM_DESC(num_evs, "entropy values (paths) per QP, for QPs to come (64)")
 unsigned int mrc_cwnd;
 module_param_named(cwnd, mrc_cwnd, uint, 0644);
 MODULE_PARM_DESC(cwnd, "window of a QP in bytes, for QPs to come (0: default)");
+
+static const struct mrc_cc_ops *mrc_cc_ops = &mrc_cc_none;
+
+static int mrc_cc_param_set(const char *val, const struct kernel_param *kp)
+{
+	char name[32];
+	const struct mrc_cc_ops *ops;
+
+	if (strscpy(name, val, sizeof(name)) < 0)
+		return -EINVAL;
+	ops = mrc_cc_find(strim(name));
+	if (!ops)
+		return -EINVAL;
+	WRITE_ONCE(mrc_cc_ops, ops);
+	return 0;
+}
+
+static int mrc_cc_param_get(char *buffer, const struct kernel_param *kp)
+{
+	return sysfs_emit(buffer, "%s\n", READ_ONCE(mrc_cc_ops)->name);
+}
+
+static const struct kernel_param_ops mrc_cc_param_ops = {
+	.set = mrc_cc_param_set,
+	.get = mrc_cc_param_get,
+};
+module_param_cb(cc, &mrc_cc_param_ops, NULL, 0644);
+MODULE_PARM_DESC(cc, "congestion control of QPs to come without a CC profile: none, uet-1.0-nscc (none)");
+
+const struct mrc_cc_ops *mrc_cc_default(void)
+{
+	return READ_ONCE(mrc_cc_ops);
+}
 
 static DEFINE_MUTEX(mrc_link_mutex);
 DEFINE_SPINLOCK(mrc_devs_lock);
@@ -88,9 +122,12 @@ static struct mrc_dev *mrc_dev_alloc(struct net *net, u8 n_ports)
 		ret = -ENOMEM;
 		goto err_dev;
 	}
-	ret = mrc_sock_get(net);
+	ret = mrc_ctl_create(dev);
 	if (ret)
 		goto err_ctr;
+	ret = mrc_sock_get(net);
+	if (ret)
+		goto err_ctl;
 
 	dev->net = net;
 	dev->n_ports = n_ports;
@@ -100,6 +137,13 @@ static struct mrc_dev *mrc_dev_alloc(struct net *net, u8 n_ports)
 		dev->port[i].mtu = IB_MTU_4096;
 	}
 	xa_init(&dev->mrs);
+	mrc_tc_init(dev);
+	ret = mrc_ep_create(dev);
+	if (ret)
+		goto err_sock;
+	ret = mrc_peers_create(dev);
+	if (ret)
+		goto err_ep;
 
 	dev->ib.node_type = RDMA_NODE_IB_CA;
 	dev->ib.phys_port_cnt = n_ports;
@@ -107,6 +151,7 @@ static struct mrc_dev *mrc_dev_alloc(struct net *net, u8 n_ports)
 	dev->ib.uverbs_cmd_mask |= BIT_ULL(IB_USER_VERBS_CMD_POST_SEND) |
 				   BIT_ULL(IB_USER_VERBS_CMD_POST_RECV) |
 				   BIT_ULL(IB_USER_VERBS_CMD_REQ_NOTIFY_CQ);
+	dev->ib.driver_def = mrc_uapi_defs;
 	strscpy(dev->ib.node_desc, "mrc", sizeof(dev->ib.node_desc));
 	/*
 	 * No get_dma_mr, no poll_cq: the core sees that kernel consumers are
@@ -126,6 +171,12 @@ static struct mrc_dev *mrc_dev_alloc(struct net *net, u8 n_ports)
 	spin_unlock_bh(&mrc_devs_lock);
 	return dev;
 
+err_ep:
+	mrc_ep_destroy(dev);
+err_sock:
+	mrc_sock_put(net);
+err_ctl:
+	mrc_ctl_destroy(dev);
 err_ctr:
 	free_percpu(dev->ctr.v);
 err_dev:
@@ -144,8 +195,11 @@ void mrc_dealloc_driver(struct ib_device *ibdev)
 		mrc_port_detach(dev, i);
 	rtnl_unlock();
 
+	mrc_peers_destroy(dev);
+	mrc_ep_destroy(dev);
 	mrc_sock_put(dev->net);
 	xa_destroy(&dev->mrs);
+	mrc_ctl_destroy(dev);
 	free_percpu(dev->ctr.v);
 
 	/* Last: module exit waits for devices as long as they are listed. */
@@ -212,8 +266,11 @@ static int mrc_link_grow(struct mrc_dev *old, const char *name,
 			 struct net_device *ndev)
 {
 	struct net_device *ndevs[MRC_MAX_PORTS + 1] = {};
+	bool disabled[MRC_MAX_PORTS + 1] = {};
 	struct net *net = old->net;
 	u8 i, n = old->n_ports;
+	struct mrc_tc_map tc;
+	struct mrc_ctl *ctl;
 	struct mrc_dev *dev;
 	__be64 guid;
 	int ret;
@@ -241,12 +298,18 @@ static int mrc_link_grow(struct mrc_dev *old, const char *name,
 	for (i = 1; i <= n; i++) {
 		ndevs[i] = rtnl_dereference(old->port[i].ndev);
 		dev_hold(ndevs[i]);
+		disabled[i] = old->port[i].disabled;
+		dev->port[i].disabled = disabled[i];
 	}
 	rtnl_unlock();
 	ndevs[n + 1] = ndev;
 	dev_hold(ndev);
 	guid = old->ib.node_guid;
 	dev->ib.node_guid = guid;
+	mrc_tc_get(old, &tc);
+	dev->tc = tc;
+	ctl = mrc_ctl_get(old->ctl);
+	mrc_ctl_inherit(dev, ctl);
 
 	get_device(&old->ib.dev);
 	ib_device_put(&old->ib);
@@ -263,11 +326,16 @@ static int mrc_link_grow(struct mrc_dev *old, const char *name,
 		err = PTR_ERR_OR_ZERO(dev);
 		if (!err) {
 			dev->ib.node_guid = guid;
+			dev->tc = tc;
+			mrc_ctl_inherit(dev, ctl);
+			for (i = 1; i <= n; i++)
+				dev->port[i].disabled = disabled[i];
 			err = mrc_dev_register(dev, name, ndevs);
 		}
 		if (err)
 			pr_err("%s: lost (%d)\n", name, err);
 	}
+	mrc_ctl_put(ctl);
 	for (i = 1; i <= n + 1; i++)
 		dev_put(ndevs[i]);
 	return ret;
@@ -383,12 +451,22 @@ static int __init mrc_init(void)
 	ret = mrc_sock_init();
 	if (ret)
 		goto err_qp;
-	ret = mrc_port_init();
+	ret = mrc_peer_init();
 	if (ret)
 		goto err_sock;
+	ret = mrc_ep_init();
+	if (ret)
+		goto err_peer;
+	ret = mrc_port_init();
+	if (ret)
+		goto err_ep;
 	rdma_link_register(&mrc_link_ops);
 	return 0;
 
+err_ep:
+	mrc_ep_exit();
+err_peer:
+	mrc_peer_exit();
 err_sock:
 	mrc_sock_exit();
 err_qp:
@@ -404,9 +482,11 @@ static void __exit mrc_exit(void)
 	/* Waits for a dealloc_driver that somebody else runs to return. */
 	ib_unregister_driver((enum rdma_driver_id)MRC_RDMA_DRIVER_ID);
 	mrc_port_exit();
+	mrc_ep_exit();
 	mrc_sock_exit();
 	/* A packet that found its socket before it was closed. */
 	synchronize_net();
+	mrc_peer_exit();
 	mrc_qp_exit();
 	rcu_barrier();
 }

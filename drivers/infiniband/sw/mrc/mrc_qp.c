@@ -8,7 +8,9 @@
 #include <linux/vmalloc.h>
 #include <rdma/restrack.h>
 
+#include "mrc_ctl.h"
 #include "mrc_qp.h"
+#include "mrc_peer.h"
 #include "mrc_trace.h"
 
 /* By QPN; entries are read under RCU. */
@@ -141,7 +143,8 @@ void mrc_qp_update_ports(struct mrc_qp *qp)
 	for_each_set_bit(port, &up, MRC_MAX_PORTS + 1) {
 		if (port > qp->dev->n_ports)
 			break;
-		if (mrc_route_get(qp, port))
+		if (mrc_qp_srv6(qp) ? mrc_srv6_port_ok(qp, port) :
+				      !!mrc_route_get(qp, port))
 			mask |= BIT(port);
 	}
 	rcu_read_unlock();
@@ -154,8 +157,11 @@ void mrc_qp_update_ports(struct mrc_qp *qp)
 		mrc_req_set_ports(&qp->req, mask, mrc_now());
 		mrc_req_run(qp, false);
 	} else {
-		if (qp->paths_on)
+		if (qp->paths_on) {
 			mrc_paths_set_ports(&qp->paths, mask);
+			mrc_paths_set_peer_ports(&qp->paths,
+						 mrc_peer_mask(qp));
+		}
 		spin_unlock_bh(&qp->req_lock);
 	}
 
@@ -271,6 +277,8 @@ void mrc_qp_reset(struct mrc_qp *qp, bool dead)
 	kvfree(paths_mem);
 	kvfree(swqe);
 	kvfree(inl);
+	mrc_ctl_unbind_qp(qp);
+	mrc_peer_leave(qp);
 	mrc_route_drop(qp);
 	memset(&qp->attr, 0, sizeof(qp->attr));
 }
@@ -470,9 +478,18 @@ static int mrc_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 
 static int mrc_fill_requester(struct sk_buff *msg, const struct mrc_qp *qp)
 {
+	static const char *const sched[] = {
+		[MRC_SCHED_IDLE] = "idle",
+		[MRC_SCHED_ACTIVE] = "active",
+		[MRC_SCHED_READY] = "ready",
+		[MRC_SCHED_PENDING] = "pending",
+	};
 	const struct mrc_req *req = &qp->req;
 
-	if (rdma_nl_put_driver_u32(msg, "cwnd", qp->cc.cwnd) ||
+	if (rdma_nl_put_driver_string(msg, "cc", qp->cc.ops->name) ||
+	    rdma_nl_put_driver_string(msg, "sched",
+				      sched[mrc_req_sched(req)]) ||
+	    rdma_nl_put_driver_u32(msg, "cwnd", qp->cc.cwnd) ||
 	    rdma_nl_put_driver_u64(msg, "inflight", req->inflight) ||
 	    rdma_nl_put_driver_u64(msg, "base_rtt_ns", req->base_rtt) ||
 	    rdma_nl_put_driver_u64(msg, "srtt_ns", req->srtt) ||
@@ -491,27 +508,36 @@ static int mrc_fill_requester(struct sk_buff *msg, const struct mrc_qp *qp)
 	return 0;
 }
 
+/* They are settled before the QP has paths. */
+static int mrc_fill_profiles(struct sk_buff *msg, const struct mrc_qp *qp)
+{
+	if ((qp->ev_id != MRC_ABI_PROFILE_NONE &&
+	     rdma_nl_put_driver_u32(msg, "ev_profile", qp->ev_id)) ||
+	    (qp->cc_id != MRC_ABI_PROFILE_NONE &&
+	     rdma_nl_put_driver_u32(msg, "cc_profile", qp->cc_id)))
+		return -EMSGSIZE;
+	return 0;
+}
+
 static int mrc_fill_paths(struct sk_buff *msg, const struct mrc_qp *qp)
 {
-	u32 tx[MRC_MAX_PORTS + 1] = {}, state[4] = {};
+	u32 state[4] = {};
 	const struct mrc_paths *p = &qp->paths;
 	char name[24];
 	unsigned int i;
 
-	for (i = 0; i < p->n; i++) {
-		if (p->ev[i].port <= MRC_MAX_PORTS)
-			tx[p->ev[i].port] += p->ev[i].tx;
-		state[p->ev[i].state & 3]++;
-	}
+	for (i = 0; i < p->n; i++)
+		state[mrc_paths_state(p, i) & 3]++;
 	if (rdma_nl_put_driver_u32(msg, "ev_good", state[MRC_EV_GOOD]) ||
 	    rdma_nl_put_driver_u32(msg, "ev_skip", state[MRC_EV_SKIP]) ||
 	    rdma_nl_put_driver_u32(msg, "ev_bad", state[MRC_EV_ASSUMED_BAD]) ||
 	    rdma_nl_put_driver_u32(msg, "ev_denied", state[MRC_EV_DENIED]) ||
-	    rdma_nl_put_driver_u32_hex(msg, "ports_up", p->ports_up))
+	    rdma_nl_put_driver_u32_hex(msg, "ports_up", p->ports_up) ||
+	    rdma_nl_put_driver_u32_hex(msg, "peer_ports", p->peer_ports))
 		return -EMSGSIZE;
 	for (i = 1; i <= qp->dev->n_ports; i++) {
 		snprintf(name, sizeof(name), "tx_port%u", i);
-		if (rdma_nl_put_driver_u32(msg, name, tx[i]))
+		if (rdma_nl_put_driver_u32(msg, name, mrc_paths_port_tx(p, i)))
 			return -EMSGSIZE;
 	}
 	return 0;
@@ -539,7 +565,9 @@ int mrc_qp_fill_res(struct sk_buff *msg, struct ib_qp *ibqp)
 	if (!qp)
 		return 0;
 	spin_lock_bh(&qp->req_lock);
-	if (qp->req_on)
+	if (qp->paths_on)
+		ret = mrc_fill_profiles(msg, qp);
+	if (!ret && qp->req_on)
 		ret = mrc_fill_requester(msg, qp);
 	if (!ret && qp->paths_on)
 		ret = mrc_fill_paths(msg, qp);

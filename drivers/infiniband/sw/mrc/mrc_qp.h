@@ -7,6 +7,8 @@
 #ifndef MRC_QP_H
 #define MRC_QP_H
 
+#include <rdma/mrc-ctl-abi.h>
+
 #include "mrc.h"
 
 #define MRC_QPN_MIN		16
@@ -17,15 +19,9 @@
 #define MRC_ROUTE_RETRY		HZ	/* between looks for a lost route */
 #define MRC_NO_EVENT		(-1)
 
-/* Codepoints of MRC 1.0 §15 (OP-33). */
-enum {
-	MRC_DSCP_NO_TRIM	= 0,
-	MRC_DSCP_TRIMMABLE	= 4,
-	MRC_DSCP_TRIMMABLE_RETX	= 8,
-	MRC_DSCP_TRIMMED	= 12,
-	MRC_DSCP_TRIMMED_LASTHOP = 16,
-	MRC_DSCP_CONTROL	= 46,
-};
+struct mrc_set;
+struct mrc_ctl_evp;
+struct mrc_ctl_ccp;
 
 /*
  * The kernel's copy of a send WQE, parallel to the engine's slots. @sge are
@@ -72,6 +68,7 @@ struct mrc_qp_attrs {
 	u8 hop_limit;
 	u8 traffic_class;
 	u8 sl;
+	struct mrc_abi_qp_attr mrc;	/* mask: which were set */
 };
 
 /*
@@ -106,6 +103,23 @@ enum mrc_sqd {
  * @saddr: own address, v4-mapped for IPv4; constant in RTR and beyond
  * @daddr: peer's address
  * @pmtu: payload bytes of a full packet
+ * @set: EVs of the profile, NULL = AUTO; written under the ctl mutex, resp_lock
+ *	and req_lock
+ * @evp: EV profile that counts this QP as a user, NULL = none; under the ctl
+ *	mutex, like all of the following up to @auto_min
+ * @ccp: CC profile likewise
+ * @ev_id: number of @evp
+ * @cc_id: number of @ccp
+ * @ev_node: in the list of users of @evp
+ * @cc_node: in the list of users of @ccp
+ * @auto_evs: EVs of the QP's own set, 0 = as the module parameter says
+ * @auto_min: ev_min_active of that set, 0 = default
+ * @cc_ops: algorithm, NULL = "none"
+ * @nscc: its parameters; written under the ctl mutex and req_lock
+ * @cc_cfg: what @cc was made from, under req_lock
+ * @peer: the host at the other end; written under peers->mutex, constant while
+ *	@paths_on
+ * @peer_node: in its list of QPs
  * @route_lock: publishing of routes
  * @route_gen: bumped when routes are dropped, so that a lookup for the old
  *	peer is not published
@@ -166,6 +180,22 @@ struct mrc_qp {
 	struct in6_addr saddr;
 	struct in6_addr daddr;
 	u32 pmtu;
+
+	struct mrc_set *set;
+	struct mrc_ctl_evp *evp;
+	struct mrc_ctl_ccp *ccp;
+	u64 ev_id;
+	u64 cc_id;
+	struct list_head ev_node;
+	struct list_head cc_node;
+	u16 auto_evs;
+	u16 auto_min;
+	const struct mrc_cc_ops *cc_ops;
+	struct mrc_nscc_cfg nscc;
+	struct mrc_cc_cfg cc_cfg;
+
+	struct mrc_peer *peer;
+	struct list_head peer_node;
 
 	spinlock_t route_lock;	/* leaf */
 	u32 route_gen;
@@ -275,6 +305,24 @@ int mrc_qp_start_requester(struct mrc_qp *qp);
 int mrc_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		 struct ib_qp_init_attr *init);
 
+/* The state as verbs have it. */
+enum ib_qp_state mrc_qp_verbs_state(const struct mrc_qp *qp);
+
+/* MRC attributes in force, with @out->mask of those that were set. */
+void mrc_qp_effective(const struct mrc_qp *qp, struct mrc_abi_qp_attr *out);
+
+/* Timeout and retries, or the responder's range, changed. Under qp->mutex. */
+void mrc_qp_apply_retry(struct mrc_qp *qp);
+int mrc_qp_apply_mpr(struct mrc_qp *qp, u8 mpr);
+
+/* mrc_ctl_uapi_qp.c ---------------------------------------------------------*/
+
+/*
+ * Set MRC attributes, all or none (MRC 1.0 §14). Under qp->mutex. 0 or -EINVAL:
+ * out of range, too late for the QP's state, a profile that is not ONLINE.
+ */
+int mrc_qp_set_mrc(struct mrc_qp *qp, const struct mrc_abi_qp_attr *in);
+
 /* mrc_sq.c ------------------------------------------------------------------*/
 
 int mrc_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
@@ -333,6 +381,7 @@ struct sk_buff *mrc_build_skb(struct mrc_qp *qp,
  * @entropy: source port and flow label
  * @ipv6: family
  * @tos: DSCP and ECN
+ * @srv6: leave room for mrc_srv6_push()
  */
 struct mrc_head {
 	const struct mrc_hdr *hdr;
@@ -341,6 +390,7 @@ struct mrc_head {
 	u32 entropy;
 	bool ipv6;
 	u8 tos;
+	bool srv6;
 };
 
 /* A packet without payload, for ip_local_out(); NULL if no memory. */
@@ -390,6 +440,79 @@ struct dst_entry *mrc_route_lookup(struct net *net, struct net_device *ndev,
 				   bool ipv6, const struct in6_addr *saddr,
 				   const struct in6_addr *daddr, u32 mtu,
 				   u32 *cookie);
+
+/* Bytes of L3 of a full packet at its longest. */
+u32 mrc_route_mtu(const struct mrc_qp *qp);
+
+/* mrc_srv6.c ----------------------------------------------------------------*/
+
+#define MRC_SRV6_ROOM	64	/* outer header and SRH with one segment */
+
+/**
+ * struct mrc_srv6_out - how packets to an SRv6 address leave
+ * @dst: route, a reference
+ * @saddr: outer source
+ */
+struct mrc_srv6_out {
+	struct dst_entry *dst;
+	struct in6_addr saddr;
+};
+
+/**
+ * mrc_srv6_route - find the route of an outer packet
+ * @dev: the device
+ * @port: 1..n_ports, to leave through
+ * @ev: EV, MRC_EV_BYTES bytes
+ * @mtu: bytes of L3 that must fit, outer header included
+ * @out: result; the caller passes @out->dst on or releases it
+ *
+ * Any context, under RCU. Always a lookup: QPs have their routes cached with
+ * the set. The outer source is the one that the kernel chooses for that route:
+ * its "src" attribute, or else an address of the port's netdev.
+ *
+ * Return: 0, -EOPNOTSUPP, -ENETUNREACH, -EADDRNOTAVAIL, -EMSGSIZE.
+ */
+int mrc_srv6_route(struct mrc_dev *dev, u8 port, const u8 *ev, u32 mtu,
+		   struct mrc_srv6_out *out);
+
+/**
+ * mrc_srv6_push - put the outer header in front of a complete packet
+ * @skb: made with room for it, network header at the inner IP header
+ * @saddr: outer source
+ * @ev: outer destination and, with @srh, the segment
+ * @srh: with an SRH of one segment (24 bytes) behind the outer header
+ *
+ * DSCP, ECN and flow label are those of the packet inside. The result is an
+ * IPv6 packet for ip6_local_out().
+ */
+void mrc_srv6_push(struct sk_buff *skb, const struct in6_addr *saddr,
+		   const u8 *ev, bool srh);
+
+/**
+ * mrc_srv6_xmit - send a packet that belongs to no QP
+ * @dev: the device
+ * @port: to leave through
+ * @skb: from mrc_build_bare(), with @srv6 of its head set; consumed
+ * @ev: EV, MRC_EV_BYTES bytes; with an SRH if the segment is not zero
+ *
+ * Under RCU with bottom halves disabled, no lock held. A packet that cannot be
+ * sent is counted (tx_errors). Return: 0 or a negative errno.
+ */
+int mrc_srv6_xmit(struct mrc_dev *dev, u8 port, struct sk_buff *skb,
+		  const u8 *ev);
+
+/*
+ * Encapsulate a packet of a QP with such a set for EV @ev and give it its route; it
+ * stays without one if there is none. -1 for @ev: any EV of @port. Under
+ * resp_lock or req_lock.
+ */
+void mrc_srv6_encap(struct mrc_qp *qp, struct sk_buff *skb, int ev, u8 port);
+
+/* Does any EV of the QP's set have a route through @port? BH off, RCU. */
+bool mrc_srv6_port_ok(struct mrc_qp *qp, u8 port);
+
+/* The QP's packets are encapsulated. Under one of its locks or RCU. */
+bool mrc_qp_srv6(const struct mrc_qp *qp);
 
 /* mrc_endpoint.c ------------------------------------------------------------*/
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* Queue pairs: state transitions, attributes, query (MRC 1.0 §14). */
+#include <linux/ethtool.h>
 #include <linux/random.h>
+#include <linux/rtnetlink.h>
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 #include <net/ipv6.h>
@@ -8,6 +10,8 @@
 #include <rdma/ib_cache.h>
 #include <rdma/ib_mad.h>
 
+#include "mrc_ctl.h"
+#include "mrc_peer.h"
 #include "mrc_qp.h"
 #include "mrc_trace.h"
 
@@ -22,20 +26,99 @@
 	 IB_QP_RETRY_CNT | IB_QP_RNR_RETRY | IB_QP_MAX_QP_RD_ATOMIC | \
 	 IB_QP_MAX_DEST_RD_ATOMIC)
 
+/* With Dynamic MPR a range may grow to this, units of 128 PSNs. */
+#define MRC_MPR_DYNAMIC_MAX	32
+
+/* Programs for MRC have their own attributes; they win (MRC 1.0 §14). */
 static u64 mrc_qp_rto(const struct mrc_qp_attrs *a)
 {
+	if (a->mrc.mask & MRC_ABI_QP_TIMEOUT)
+		return a->mrc.timeout ? 1024ull << a->mrc.timeout : 0;
 	if (!a->timeout)
 		return 0;
 	return min_t(u64, 4096ull << a->timeout, MRC_RTO_MAX_NS);
 }
 
+static u8 mrc_qp_linear_cnt(const struct mrc_qp_attrs *a)
+{
+	return a->mrc.mask & MRC_ABI_QP_RETRY ? a->mrc.retry_linear :
+						a->retry_cnt;
+}
+
+static u8 mrc_qp_exp_cnt(const struct mrc_qp_attrs *a)
+{
+	return a->mrc.mask & MRC_ABI_QP_RETRY ? a->mrc.retry_exp : 0;
+}
+
+static bool mrc_qp_cap(const struct mrc_qp *qp, u32 cap)
+{
+	return qp->attr.mrc.mask & MRC_ABI_QP_CAP && qp->attr.mrc.cap & cap;
+}
+
+static u16 mrc_qp_mpr(const struct mrc_qp *qp)
+{
+	return qp->attr.mrc.mpr ?: MRC_MPR_DEFAULT;
+}
+
+static u16 mrc_qp_mpr_dest(const struct mrc_qp *qp)
+{
+	return qp->attr.mrc.mpr_dest ?: MRC_MPR_DEFAULT;
+}
+
+static u16 mrc_qp_mpr_max(const struct mrc_qp *qp, u16 mpr)
+{
+	if (!mrc_qp_cap(qp, MRC_ABI_QP_CAP_DYNAMIC_MPR))
+		return mpr;
+	return max_t(u16, mpr, MRC_MPR_DYNAMIC_MAX);
+}
+
+/* Is data trimmed on its way, and does the peer say so? */
+static bool mrc_qp_trims(const struct mrc_qp *qp)
+{
+	struct mrc_tc_map map;
+
+	mrc_tc_get(qp->dev, &map);
+	return map.trimming &&
+	       !mrc_qp_cap(qp, MRC_ABI_QP_CAP_TRIM_NACK_DEST_UNSUPPORTED);
+}
+
+/*
+ * Service time: only where the program has said what the peer can do, because
+ * a peer without it echoes timestamps as they came (OP-35).
+ */
+static bool mrc_qp_svc_time(const struct mrc_qp *qp)
+{
+	return qp->attr.mrc.mask & MRC_ABI_QP_CAP &&
+	       !(qp->attr.mrc.cap & MRC_ABI_QP_CAP_SVC_TIME_DEST_UNSUPPORTED);
+}
+
+/* Bytes per second of the device's ports together, 0 = unknown. */
+static u64 mrc_dev_rate(struct mrc_dev *dev)
+{
+	struct ethtool_link_ksettings ks;
+	struct net_device *ndev;
+	unsigned int i;
+	u64 rate = 0;
+
+	rtnl_lock();
+	for (i = 1; i <= dev->n_ports; i++) {
+		ndev = rtnl_dereference(dev->port[i].ndev);
+		if (ndev && !__ethtool_get_link_ksettings(ndev, &ks) &&
+		    ks.base.speed && ks.base.speed != (u32)SPEED_UNKNOWN)
+			rate += ks.base.speed * 125000ull;
+	}
+	rtnl_unlock();
+	return rate;
+}
+
 static void mrc_on_state(void *ctx, const struct mrc_paths *paths, u16 ev,
 			 u8 from, u8 to)
 {
-	const struct mrc_qp *qp = ctx;
+	struct mrc_qp *qp = ctx;
 
-	trace_mrc_ev_state(qp->qpn, ev, paths->ev[ev].port,
-			   paths->ev[ev].entropy, from, to);
+	trace_mrc_ev_state(qp->qpn, ev, mrc_paths_port(paths, ev),
+			   mrc_paths_entropy(paths, ev), from, to);
+	mrc_ctl_ev_event(qp, ev, to);
 }
 
 static void mrc_on_loss(void *ctx, u32 psn, int ev, u8 cause)
@@ -167,13 +250,21 @@ static void mrc_qp_store_attr(struct mrc_qp *qp, const struct ib_qp_attr *attr,
 	}
 }
 
-/* The responder starts here, and with it the EVs of its feedback (§11.8). */
-static int mrc_qp_to_rtr(struct mrc_qp *qp)
+/*
+ * Make @resp_mem and @paths_mem and what lives in them, from @set, which may
+ * be replaced meanwhile.
+ */
+static int mrc_qp_make_responder(struct mrc_qp *qp, const struct mrc_set *set,
+				 void **paths_mem, void **resp_mem)
 {
 	struct mrc_paths_cfg pcfg = {
-		.n_evs = clamp_t(unsigned int, mrc_num_evs, 1, MRC_EV_MAX),
+		.set = set ? &set->set : NULL,
+		.n_evs = clamp_t(unsigned int, qp->auto_evs ?: mrc_num_evs, 1,
+				 MRC_EV_MAX),
 		.n_ports = qp->dev->n_ports,
 		.ipv6 = qp->ipv6,
+		.trim_nack = mrc_qp_trims(qp),
+		.min_active = qp->auto_min,
 		.base_rtt = MRC_BASE_RTT_DEFAULT,
 		.seed = get_random_u64(),
 		.ctr = &qp->dev->ctr,
@@ -181,38 +272,68 @@ static int mrc_qp_to_rtr(struct mrc_qp *qp)
 		.ctx = qp,
 	};
 	struct mrc_resp_cfg rcfg = {
-		.pmtu = ib_mtu_enum_to_int(qp->attr.path_mtu),
-		.mpr = MRC_MPR_DEFAULT,
-		.max_wimm = MRC_WIMM_DEFAULT,
+		.pmtu = qp->pmtu,
+		.mpr = mrc_qp_mpr_dest(qp),
+		.mpr_max = mrc_qp_mpr_max(qp, mrc_qp_mpr_dest(qp)),
+		.max_wimm = qp->attr.mrc.max_wimm_dest ?: MRC_WIMM_DEFAULT,
 		.rq_psn = qp->attr.rq_psn,
 		.qpn = qp->qpn,
 		.dqpn = qp->attr.dest_qpn,
 		.pkey = MRC_PKEY_DEFAULT,
 		.remote_write = qp->attr.access & IB_ACCESS_REMOTE_WRITE,
+		.trim_nack = true,
+		.dynamic_mpr = mrc_qp_cap(qp, MRC_ABI_QP_CAP_DYNAMIC_MPR),
+		.svc_time = mrc_qp_svc_time(qp),
 		.base_rtt = MRC_BASE_RTT_DEFAULT,
 		.ctr = &qp->dev->ctr,
+		.seed = get_random_u64(),
 	};
-	void *paths_mem, *resp_mem;
 
-	qp->pmtu = rcfg.pmtu;
+	/* A profile without a count may ask for more than there will be. */
+	pcfg.min_active = min_t(u32, pcfg.min_active,
+				min_t(u32, pcfg.n_evs,
+				      rounddown(MRC_EV_MAX, pcfg.n_ports)));
+	*paths_mem = kvzalloc(mrc_paths_mem(&pcfg), GFP_KERNEL_ACCOUNT);
+	*resp_mem = kvzalloc(mrc_resp_mem(&rcfg), GFP_KERNEL_ACCOUNT);
+	if (!*paths_mem || !*resp_mem)
+		return -ENOMEM;
+	if (mrc_paths_init(&qp->paths, &pcfg, *paths_mem) ||
+	    mrc_resp_init(&qp->resp, &rcfg, &qp->paths, *resp_mem))
+		return -EINVAL;
+	return 0;
+}
+
+/* The responder starts here, and with it the EVs of its feedback (§11.8). */
+static int mrc_qp_to_rtr(struct mrc_qp *qp)
+{
+	void *paths_mem = NULL, *resp_mem = NULL;
+	struct mrc_set *set;
+	int ret;
+
+	qp->pmtu = ib_mtu_enum_to_int(qp->attr.path_mtu);
 	/* Late packets of the last connection may have cached its routes. */
 	mrc_route_drop(qp);
-	paths_mem = kvzalloc(mrc_paths_mem(&pcfg), GFP_KERNEL_ACCOUNT);
-	resp_mem = kvzalloc(mrc_resp_mem(&rcfg), GFP_KERNEL_ACCOUNT);
-	if (!paths_mem || !resp_mem) {
+	ret = mrc_ctl_bind_qp(qp);
+	if (ret)
+		return ret;
+	set = mrc_ctl_qp_set(qp);
+	ret = mrc_srv6_fits(qp);
+	if (!ret)
+		ret = mrc_qp_make_responder(qp, set, &paths_mem, &resp_mem);
+	if (!ret)
+		ret = mrc_peer_join(qp);
+	if (ret) {
 		kvfree(paths_mem);
 		kvfree(resp_mem);
-		return -ENOMEM;
-	}
-	if (mrc_paths_init(&qp->paths, &pcfg, paths_mem) ||
-	    mrc_resp_init(&qp->resp, &rcfg, &qp->paths, resp_mem)) {
-		kvfree(paths_mem);
-		kvfree(resp_mem);
-		return -EINVAL;
+		mrc_ctl_unbind_qp(qp);
+		mrc_set_put(set);
+		return ret;
 	}
 
 	spin_lock_bh(&qp->resp_lock);
 	spin_lock(&qp->req_lock);
+	if (qp->set != set)	/* the controller changed it since */
+		mrc_paths_update(&qp->paths, &qp->set->set, mrc_now());
 	qp->paths_mem = paths_mem;
 	WRITE_ONCE(qp->paths_on, true);
 	qp->resp_mem = resp_mem;
@@ -221,9 +342,28 @@ static int mrc_qp_to_rtr(struct mrc_qp *qp)
 	WRITE_ONCE(qp->state, IB_QPS_RTR);
 	spin_unlock(&qp->req_lock);
 	spin_unlock_bh(&qp->resp_lock);
+	mrc_set_put(set);
 
+	mrc_peer_up(qp);
 	mrc_qp_update_ports(qp);
 	return 0;
+}
+
+static void mrc_qp_make_cc(struct mrc_qp *qp, const struct mrc_req_cfg *cfg)
+{
+	struct mrc_hdr hdr = { .opcode = MRC_OP_WRITE_ONLY, .ts = true };
+	const struct mrc_cc_ops *ops = qp->cc_ops;
+
+	qp->cc_cfg = (struct mrc_cc_cfg){
+		.window = mrc_cwnd,
+		.mtu = mrc_nominal_size(mrc_hdr_len(&hdr), qp->pmtu),
+		.max_pkts = MRC_CC_WINDOW_PKTS(cfg->mpr_max * MRC_MPR_UNIT),
+		.base_rtt = MRC_BASE_RTT_DEFAULT,
+		.line_rate = ops && ops != &mrc_cc_none ?
+			     mrc_dev_rate(qp->dev) : 0,
+		.trim_nack = cfg->trim_nack,
+		.nscc = &qp->nscc,
+	};
 }
 
 static int mrc_qp_make_requester(struct mrc_qp *qp)
@@ -231,25 +371,26 @@ static int mrc_qp_make_requester(struct mrc_qp *qp)
 	struct mrc_req_cfg cfg = {
 		.sq_depth = qp->sq.depth,
 		.pmtu = qp->pmtu,
-		.mpr = MRC_MPR_DEFAULT,
-		.max_wimm = MRC_WIMM_DEFAULT,
+		.mpr = mrc_qp_mpr(qp),
+		.mpr_max = mrc_qp_mpr_max(qp, mrc_qp_mpr(qp)),
+		.max_wimm = qp->attr.mrc.max_wimm ?: MRC_WIMM_DEFAULT,
 		.sq_psn = qp->attr.sq_psn,
 		.qpn = qp->qpn,
 		.dqpn = qp->attr.dest_qpn,
 		.pkey = MRC_PKEY_DEFAULT,
 		.rto = mrc_qp_rto(&qp->attr),
-		.linear_cnt = qp->attr.retry_cnt,
+		.linear_cnt = mrc_qp_linear_cnt(&qp->attr),
+		.exp_cnt = mrc_qp_exp_cnt(&qp->attr),
 		.use_ts = true,
+		.trim_nack = mrc_qp_trims(qp),
+		.dynamic_mpr = mrc_qp_cap(qp, MRC_ABI_QP_CAP_DYNAMIC_MPR),
+		.svc_time = mrc_qp_svc_time(qp),
+		.ignore_pen = mrc_qp_cap(qp, MRC_ABI_QP_CAP_NO_RESP_FC),
+		.rev = &qp->resp.rev,
 		.ctr = &qp->dev->ctr,
 		.on_loss = mrc_on_loss,
 		.ctx = qp,
 	};
-	struct mrc_cc_cfg ccfg = {
-		.window = mrc_cwnd,
-		.max_pkts = MRC_CC_WINDOW_PKTS(MRC_MPR_DEFAULT * MRC_MPR_UNIT),
-		.base_rtt = MRC_BASE_RTT_DEFAULT,
-	};
-	struct mrc_hdr hdr = { .opcode = MRC_OP_WRITE_ONLY, .ts = true };
 	void *mem, *swqe;
 	int ret = 0;
 
@@ -259,11 +400,12 @@ static int mrc_qp_make_requester(struct mrc_qp *qp)
 		ret = -ENOMEM;
 		goto out;
 	}
-	ccfg.mtu = mrc_nominal_size(mrc_hdr_len(&hdr), qp->pmtu);
+	mrc_qp_make_cc(qp, &cfg);
 
 	spin_lock_bh(&qp->req_lock);
 	if (qp->state == IB_QPS_RTS) {	/* a packet was not faster: ERROR */
-		mrc_cc_init(&qp->cc, NULL, &ccfg);
+		qp->cc_cfg.now = mrc_now();
+		mrc_cc_init(&qp->cc, qp->cc_ops, &qp->cc_cfg);
 		ret = mrc_req_init(&qp->req, &cfg, &qp->paths, &qp->cc, mem);
 		if (!ret) {
 			mrc_paths_set_rtt(&qp->paths, MRC_BASE_RTT_DEFAULT,
@@ -354,6 +496,27 @@ static int mrc_qp_resume(struct mrc_qp *qp)
 	return 0;
 }
 
+void mrc_qp_apply_retry(struct mrc_qp *qp)
+{
+	spin_lock_bh(&qp->req_lock);
+	if (qp->req_on && qp->state == IB_QPS_RTS)
+		mrc_req_set_retry(&qp->req, mrc_qp_rto(&qp->attr),
+				  mrc_qp_linear_cnt(&qp->attr),
+				  mrc_qp_exp_cnt(&qp->attr));
+	spin_unlock_bh(&qp->req_lock);
+}
+
+int mrc_qp_apply_mpr(struct mrc_qp *qp, u8 mpr)
+{
+	int ret = 0;
+
+	spin_lock_bh(&qp->resp_lock);
+	if (qp->resp_on)
+		ret = mrc_resp_set_mpr(&qp->resp, mpr ?: MRC_MPR_DEFAULT);
+	spin_unlock_bh(&qp->resp_lock);
+	return ret;
+}
+
 /* Attributes that a live QP can change take effect. */
 static void mrc_qp_apply_live(struct mrc_qp *qp, int mask)
 {
@@ -364,13 +527,8 @@ static void mrc_qp_apply_live(struct mrc_qp *qp, int mask)
 				qp->attr.access & IB_ACCESS_REMOTE_WRITE;
 		spin_unlock_bh(&qp->resp_lock);
 	}
-	if (mask & (IB_QP_TIMEOUT | IB_QP_RETRY_CNT)) {
-		spin_lock_bh(&qp->req_lock);
-		if (qp->req_on && qp->state == IB_QPS_RTS)
-			mrc_req_set_retry(&qp->req, mrc_qp_rto(&qp->attr),
-					  qp->attr.retry_cnt);
-		spin_unlock_bh(&qp->req_lock);
-	}
+	if (mask & (IB_QP_TIMEOUT | IB_QP_RETRY_CNT))
+		mrc_qp_apply_retry(qp);
 }
 
 static int mrc_qp_transit(struct mrc_qp *qp, enum ib_qp_state cur,
@@ -415,12 +573,30 @@ static int mrc_qp_transit(struct mrc_qp *qp, enum ib_qp_state cur,
 	}
 }
 
-/* The state as verbs have it. */
-static enum ib_qp_state mrc_qp_verbs_state(const struct mrc_qp *qp)
+enum ib_qp_state mrc_qp_verbs_state(const struct mrc_qp *qp)
 {
 	enum ib_qp_state state = READ_ONCE(qp->state);
 
 	return state == IB_QPS_RTS && READ_ONCE(qp->sqd) ? IB_QPS_SQD : state;
+}
+
+void mrc_qp_effective(const struct mrc_qp *qp, struct mrc_abi_qp_attr *out)
+{
+	const struct mrc_abi_qp_attr *a = &qp->attr.mrc;
+
+	*out = *a;
+	out->max_wimm = a->max_wimm ?: MRC_WIMM_DEFAULT;
+	out->max_wimm_dest = a->max_wimm_dest ?: MRC_WIMM_DEFAULT;
+	out->mpr = mrc_qp_mpr(qp);
+	out->mpr_dest = mrc_qp_mpr_dest(qp);
+	if (!(a->mask & MRC_ABI_QP_TIMEOUT) && qp->attr.timeout)
+		out->timeout = min(qp->attr.timeout + 2, 24);
+	out->retry_linear = mrc_qp_linear_cnt(&qp->attr);
+	out->retry_exp = mrc_qp_exp_cnt(&qp->attr);
+	if (!(a->mask & MRC_ABI_QP_EV_PROFILE))
+		out->ev_profile = MRC_ABI_PROFILE_NONE;
+	if (!(a->mask & MRC_ABI_QP_CC_PROFILE))
+		out->cc_profile = MRC_ABI_PROFILE_NONE;
 }
 
 /*
@@ -446,7 +622,7 @@ static int mrc_qp_check_sqd(const struct mrc_qp *qp,
 }
 
 static int mrc_modify_locked(struct mrc_qp *qp, struct ib_qp_attr *attr,
-			     int mask)
+			     int mask, const struct mrc_abi_qp_attr *mrc)
 {
 	enum ib_qp_state cur = mrc_qp_verbs_state(qp), new;
 	struct mrc_qp_attrs old = qp->attr;
@@ -468,6 +644,11 @@ static int mrc_modify_locked(struct mrc_qp *qp, struct ib_qp_attr *attr,
 		if (ret)
 			return ret;
 	}
+	if (mrc->mask) {
+		ret = mrc_qp_set_mrc(qp, mrc);
+		if (ret)
+			return ret;
+	}
 	mrc_qp_store_attr(qp, attr, mask);
 	ret = mrc_qp_transit(qp, cur, new, mask,
 			     mask & IB_QP_EN_SQD_ASYNC_NOTIFY &&
@@ -481,12 +662,15 @@ int mrc_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		  struct ib_udata *udata)
 {
 	struct mrc_qp *qp = to_mibqp(ibqp)->qp;
-	int ret = mrc_udata_in(udata, NULL, 0);
+	struct mrc_abi_modify_qp req = {};
+	int ret = mrc_udata_in(udata, &req, sizeof(req));
 
 	if (ret)
 		return ret;
+	if (req.comp_mask || req.reserved)
+		return -EINVAL;
 	mutex_lock(&qp->mutex);
-	ret = mrc_modify_locked(qp, attr, mask);
+	ret = mrc_modify_locked(qp, attr, mask, &req.attr);
 	mutex_unlock(&qp->mutex);
 	return ret;
 }

@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * uverbs methods on queue pairs: MRC attributes and what a QP has come to (MRC
+ * 1.0 §14). A program's own QPs only, so no privilege is needed.
+ */
+#include <linux/mm.h>
+#include <linux/slab.h>
+
+#define UVERBS_MODULE_NAME mrc
+#include <rdma/uverbs_named_ioctl.h>
+
+#include "mrc_ctl_priv.h"
+
+static_assert(sizeof(struct mrc_abi_qp_attr) == 40);
+static_assert(sizeof(struct mrc_abi_qp_info) % 8 == 0);
+static_assert(sizeof(struct mrc_abi_qp_ev) == 8);
+
+#define MRC_QP_UNTIL_INIT \
+	(MRC_ABI_QP_EV_PROFILE | MRC_ABI_QP_CC_PROFILE | \
+	 MRC_ABI_QP_MAX_WIMM_DEST | MRC_ABI_QP_MPR_DEST | MRC_ABI_QP_CAP)
+#define MRC_QP_UNTIL_RTR	(MRC_ABI_QP_MAX_WIMM | MRC_ABI_QP_MPR)
+#define MRC_QP_IN_SQD		(MRC_ABI_QP_TIMEOUT | MRC_ABI_QP_RETRY)
+#define MRC_QP_ALL	(MRC_QP_UNTIL_INIT | MRC_QP_UNTIL_RTR | MRC_QP_IN_SQD)
+
+#define MRC_QP_CAPS \
+	(MRC_ABI_QP_CAP_TRIM_NACK_DEST_UNSUPPORTED | \
+	 MRC_ABI_QP_CAP_DYNAMIC_MPR | \
+	 MRC_ABI_QP_CAP_SVC_TIME_DEST_UNSUPPORTED | MRC_ABI_QP_CAP_NO_RESP_FC)
+
+static int mrc_qp_check_mrc(const struct mrc_abi_qp_attr *in)
+{
+	static const u8 zero[sizeof(in->reserved)];
+	u32 mask = in->mask;
+
+	if (mask & ~MRC_QP_ALL || memcmp(in->reserved, zero, sizeof(zero)))
+		return -EINVAL;
+	if ((mask & MRC_ABI_QP_CAP && in->cap & ~MRC_QP_CAPS) ||
+	    (mask & MRC_ABI_QP_TIMEOUT && in->timeout > 24) ||
+	    (mask & MRC_ABI_QP_RETRY &&
+	     (in->retry_linear > MRC_RETRY_LINEAR_MAX ||
+	      in->retry_exp > MRC_RETRY_EXP_INFINITE)) ||
+	    (mask & MRC_ABI_QP_MAX_WIMM && in->max_wimm > MRC_CTL_MAX_WIMM) ||
+	    (mask & MRC_ABI_QP_MAX_WIMM_DEST &&
+	     in->max_wimm_dest > MRC_CTL_MAX_WIMM))
+		return -EINVAL;
+	return 0;
+}
+
+/* Which attributes can still take effect? */
+static u32 mrc_qp_settable(const struct mrc_qp *qp)
+{
+	const struct mrc_abi_qp_attr *a = &qp->attr.mrc;
+	u32 dyn = 0;
+
+	/* A responder with Dynamic MPR changes its mind as it likes (§5.2). */
+	if (a->mask & MRC_ABI_QP_CAP && a->cap & MRC_ABI_QP_CAP_DYNAMIC_MPR)
+		dyn = MRC_ABI_QP_MPR_DEST;
+	switch (READ_ONCE(qp->state)) {
+	case IB_QPS_RESET:
+	case IB_QPS_INIT:
+		return MRC_QP_ALL;
+	case IB_QPS_RTR:
+		return MRC_QP_UNTIL_RTR | MRC_QP_IN_SQD | dyn;
+	case IB_QPS_RTS:
+		return (READ_ONCE(qp->sqd) == MRC_SQD_DRAINED ? MRC_QP_IN_SQD :
+								 0) | dyn;
+	default:
+		return 0;
+	}
+}
+
+static void mrc_qp_store_mrc(struct mrc_abi_qp_attr *a,
+			     const struct mrc_abi_qp_attr *in)
+{
+	if (in->mask & MRC_ABI_QP_MAX_WIMM)
+		a->max_wimm = in->max_wimm;
+	if (in->mask & MRC_ABI_QP_MAX_WIMM_DEST)
+		a->max_wimm_dest = in->max_wimm_dest;
+	if (in->mask & MRC_ABI_QP_MPR)
+		a->mpr = in->mpr;
+	if (in->mask & MRC_ABI_QP_MPR_DEST)
+		a->mpr_dest = in->mpr_dest;
+	if (in->mask & MRC_ABI_QP_TIMEOUT)
+		a->timeout = in->timeout;
+	if (in->mask & MRC_ABI_QP_EV_PROFILE)
+		a->ev_profile = in->ev_profile;
+	if (in->mask & MRC_ABI_QP_CC_PROFILE)
+		a->cc_profile = in->cc_profile;
+	if (in->mask & MRC_ABI_QP_RETRY) {
+		a->retry_linear = in->retry_linear;
+		a->retry_exp = in->retry_exp;
+	}
+	if (in->mask & MRC_ABI_QP_CAP)
+		a->cap = in->cap;
+	a->mask |= in->mask;
+}
+
+int mrc_qp_set_mrc(struct mrc_qp *qp, const struct mrc_abi_qp_attr *in)
+{
+	int ret;
+
+	lockdep_assert_held(&qp->mutex);
+	ret = mrc_qp_check_mrc(in);
+	if (ret)
+		return ret;
+	if (in->mask & ~mrc_qp_settable(qp))
+		return -EINVAL;
+	ret = mrc_ctl_check_profiles(qp->dev, in);
+	if (ret)
+		return ret;
+	if (in->mask & MRC_ABI_QP_MPR_DEST) {
+		ret = mrc_qp_apply_mpr(qp, in->mpr_dest);
+		if (ret)
+			return ret;
+	}
+	mrc_qp_store_mrc(&qp->attr.mrc, in);
+	if (in->mask & MRC_QP_IN_SQD)
+		mrc_qp_apply_retry(qp);
+	return 0;
+}
+
+static struct mrc_qp *mrc_ctl_qp(struct uverbs_attr_bundle *attrs)
+{
+	struct ib_uobject *uobj = uverbs_attr_get_uobject(attrs,
+							  MRC_ABI_ATTR_HANDLE);
+	struct ib_qp *ibqp = uobj->object;
+
+	/* Other types' objects are no struct mrc_ibqp. */
+	if (ibqp->qp_type != IB_QPT_RC)
+		return ERR_PTR(-EINVAL);
+	return to_mibqp(ibqp)->qp;
+}
+
+static int UVERBS_HANDLER(MRC_ABI_QP_SET)(struct uverbs_attr_bundle *attrs)
+{
+	struct mrc_qp *qp = mrc_ctl_qp(attrs);
+	struct mrc_abi_qp_attr in;
+	int ret;
+
+	if (IS_ERR(qp))
+		return PTR_ERR(qp);
+	ret = uverbs_copy_from_or_zero(&in, attrs, MRC_ABI_ATTR_IN);
+	if (ret)
+		return ret;
+	mutex_lock(&qp->mutex);
+	ret = mrc_qp_set_mrc(qp, &in);
+	mutex_unlock(&qp->mutex);
+	return ret;
+}
+
+/* What the requester has come to; under req_lock. */
+static void mrc_qp_fill_requester(const struct mrc_qp *qp,
+				  struct mrc_abi_qp_info *out)
+{
+	const struct mrc_req *req = &qp->req;
+
+	strscpy(out->cc, qp->cc.ops->name, sizeof(out->cc));
+	out->inflight = req->inflight;
+	out->base_rtt = req->base_rtt;
+	out->srtt = req->srtt;
+	out->tx_pkts = req->stat_pkts;
+	out->rtx_pkts = req->stat_rtx;
+	out->timeouts = req->stat_timeouts;
+	out->cwnd = qp->cc.cwnd;
+	out->window = req->window;
+	out->sched_state = mrc_req_sched(req);
+}
+
+/* Fills at most @room entries of @ev; under req_lock. */
+static void mrc_qp_fill_paths(const struct mrc_qp *qp,
+			      struct mrc_abi_qp_info *out,
+			      struct mrc_abi_qp_ev *ev, u32 room)
+{
+	const struct mrc_paths *p = &qp->paths;
+	u32 i;
+
+	out->n_evs = p->n;
+	out->ports_up = p->ports_up;
+	out->peer_ports = p->peer_ports;
+	for (i = 1; i <= min_t(u32, p->n_ports, MRC_ABI_PORTS); i++)
+		out->port_tx[i - 1] = mrc_paths_port_tx(p, i);
+	for (i = 0; i < min_t(u32, room, p->n); i++) {
+		ev[i].entropy = mrc_paths_entropy(p, i);
+		ev[i].port = mrc_paths_port(p, i);
+		ev[i].state = mrc_paths_state(p, i);
+		ev[i].drops = mrc_paths_drops(p, i);
+	}
+}
+
+static void mrc_qp_fill_info(struct mrc_qp *qp, struct mrc_abi_qp_info *out,
+			     struct mrc_abi_qp_ev *ev, u32 room)
+{
+	mutex_lock(&qp->mutex);
+	out->qpn = qp->qpn;
+	out->dest_qpn = qp->attr.dest_qpn;
+	out->state = mrc_qp_verbs_state(qp);
+	mrc_qp_effective(qp, &out->attr);
+	out->ev_profile = MRC_ABI_PROFILE_NONE;
+	out->cc_profile = MRC_ABI_PROFILE_NONE;
+	if (READ_ONCE(qp->paths_on)) {
+		out->ev_profile = qp->ev_id;
+		out->cc_profile = qp->cc_id;
+	}
+	out->n_ports = qp->dev->n_ports;
+	spin_lock_bh(&qp->req_lock);
+	if (qp->req_on)
+		mrc_qp_fill_requester(qp, out);
+	if (qp->paths_on)
+		mrc_qp_fill_paths(qp, out, ev, room);
+	spin_unlock_bh(&qp->req_lock);
+	mutex_unlock(&qp->mutex);
+}
+
+int mrc_ctl_query_qp(struct uverbs_attr_bundle *attrs, struct mrc_qp *qp,
+		     struct mrc_abi_qp_info *io)
+{
+	u32 room = min_t(u32, io->n_evs, MRC_EV_MAX);
+	struct mrc_abi_qp_ev *ev;
+	u64 evs = io->evs;
+	int ret = 0;
+
+	memset(io, 0, sizeof(*io));
+	io->evs = evs;
+	/* One more, so that no room is not a failure. */
+	ev = kvcalloc(room + 1, sizeof(*ev), GFP_KERNEL_ACCOUNT);
+	if (ev)
+		mrc_qp_fill_info(qp, io, ev, room);
+	/* Destroy waits for it, and must not wait for a program's memory. */
+	mrc_qp_put(qp);
+	if (!ev)
+		return -ENOMEM;
+	if (copy_to_user(u64_to_user_ptr(evs), ev,
+			 min(room, io->n_evs) * sizeof(*ev)))
+		ret = -EFAULT;
+	kvfree(ev);
+	return ret ?: mrc_ctl_out(attrs, io, sizeof(*io));
+}
+
+static int UVERBS_HANDLER(MRC_ABI_QP_QUERY)(struct uverbs_attr_bundle *attrs)
+{
+	struct mrc_qp *qp = mrc_ctl_qp(attrs);
+	struct mrc_abi_qp_info *io;
+	int ret;
+
+	if (IS_ERR(qp))
+		return PTR_ERR(qp);
+	io = uverbs_zalloc(attrs, sizeof(*io));
+	if (IS_ERR(io))
+		return PTR_ERR(io);
+	ret = uverbs_copy_from_or_zero(io, attrs, MRC_ABI_ATTR_IN);
+	if (ret)
+		return ret;
+	refcount_inc(&qp->ref);	/* its handle is held until this returns */
+	return mrc_ctl_query_qp(attrs, qp, io);
+}
+
+#define MRC_CTL_ATTR_QP \
+	UVERBS_ATTR_IDR(MRC_ABI_ATTR_HANDLE, UVERBS_OBJECT_QP, \
+			UVERBS_ACCESS_READ, UA_MANDATORY)
+
+DECLARE_UVERBS_NAMED_METHOD(MRC_ABI_QP_SET, MRC_CTL_ATTR_QP,
+			    MRC_CTL_ATTR_IN(struct mrc_abi_qp_attr, reserved));
+DECLARE_UVERBS_NAMED_METHOD(MRC_ABI_QP_QUERY, MRC_CTL_ATTR_QP,
+			    MRC_CTL_ATTR_IN(struct mrc_abi_qp_info, n_evs),
+			    UVERBS_ATTR_PTR_OUT(MRC_ABI_ATTR_OUT,
+						UVERBS_ATTR_STRUCT(struct mrc_abi_qp_info,
+								   port_tx),
+						UA_MANDATORY));
+
+DECLARE_UVERBS_GLOBAL_METHODS(MRC_ABI_OBJECT_QP,
+			      &UVERBS_METHOD(MRC_ABI_QP_SET),
+			      &UVERBS_METHOD(MRC_ABI_QP_QUERY));
+
+const struct uapi_definition mrc_uapi_qp_defs[] = {
+	UAPI_DEF_CHAIN_OBJ_TREE_NAMED(MRC_ABI_OBJECT_QP),
+	{},
+};

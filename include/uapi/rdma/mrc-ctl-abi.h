@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: ((GPL-2.0 WITH Linux-syscall-note) OR Linux-OpenIB) */
+/*
+ * Control interface of the MRC soft RDMA device: profiles, ports, traffic
+ * classes, endpoint operations, EV events and MRC attributes of queue pairs.
+ *
+ * Methods of the uverbs ioctl (RDMA_VERBS_IOCTL) on a context of the device.
+ * Everything needs CAP_NET_ADMIN in the user namespace that owns the device's
+ * network namespace, except device queries and the QP object.
+ *
+ * A method takes one struct as MRC_ABI_ATTR_IN and fills the same struct as
+ * MRC_ABI_ATTR_OUT where that is present. Structs are padded to 8 bytes,
+ * reserved fields must be zero, each side accepts shorter and longer ones of
+ * the other. Values of bits, states and operations are those of libMRC.
+ */
+#ifndef MRC_CTL_ABI_USER_H
+#define MRC_CTL_ABI_USER_H
+
+#include <linux/types.h>
+#include <rdma/ib_user_ioctl_cmds.h>
+
+enum mrc_abi_objects {
+	MRC_ABI_OBJECT_DEV = (1U << UVERBS_ID_NS_SHIFT),
+	MRC_ABI_OBJECT_PROFILE,
+	MRC_ABI_OBJECT_QP,
+	MRC_ABI_OBJECT_EV_EVENTS,
+};
+
+enum mrc_abi_dev_methods {
+	MRC_ABI_DEV_QUERY = (1U << UVERBS_ID_NS_SHIFT),	/* mrc_abi_device */
+	MRC_ABI_DEV_PORT,		/* mrc_abi_port */
+	MRC_ABI_DEV_TC_GET,		/* mrc_abi_tc */
+	MRC_ABI_DEV_TC_SET,
+	MRC_ABI_DEV_DEFAULTS_GET,	/* mrc_abi_defaults */
+	MRC_ABI_DEV_DEFAULT_SET,	/* mrc_abi_default */
+	MRC_ABI_DEV_EP_BATCH,		/* mrc_abi_ep_batch */
+	MRC_ABI_DEV_QP_QUERY,		/* mrc_abi_qp_info of anybody's QP */
+};
+
+enum mrc_abi_profile_methods {
+	MRC_ABI_FMT_MODIFY = (1U << UVERBS_ID_NS_SHIFT), /* mrc_abi_fmt */
+	MRC_ABI_FMT_QUERY,
+	MRC_ABI_EVP_MODIFY,		/* mrc_abi_evp */
+	MRC_ABI_EVP_QUERY,
+	MRC_ABI_CCP_MODIFY,		/* mrc_abi_ccp */
+	MRC_ABI_CCP_QUERY,
+};
+
+enum mrc_abi_qp_methods {
+	MRC_ABI_QP_SET = (1U << UVERBS_ID_NS_SHIFT),	/* mrc_abi_qp_attr */
+	MRC_ABI_QP_QUERY,		/* mrc_abi_qp_info */
+};
+
+enum mrc_abi_ev_events_methods {
+	MRC_ABI_EV_EVENTS_CREATE = (1U << UVERBS_ID_NS_SHIFT),
+};
+
+/* The same for all methods. */
+enum mrc_abi_attrs {
+	MRC_ABI_ATTR_IN = (1U << UVERBS_ID_NS_SHIFT),
+	MRC_ABI_ATTR_OUT,
+	MRC_ABI_ATTR_HANDLE,		/* QP, or new file descriptor */
+};
+
+enum {
+	MRC_ABI_EV_BYTES	= 32,
+	MRC_ABI_VENDOR_CFG	= 128,
+	MRC_ABI_CC_NAME		= 32,	/* including the terminating zero */
+	MRC_ABI_CC_NAMES	= 8,
+	MRC_ABI_PORTS		= 16,
+};
+
+/* No profile: the device's default applies. */
+#define MRC_ABI_PROFILE_NONE	(~0ULL)
+
+/* --- device, MRC_ABI_DEV_* -------------------------------------------------- */
+
+/* struct mrc_abi_device.cap */
+enum mrc_abi_device_cap {
+	MRC_ABI_CAP_TRIM_NACK		= 1 << 0,
+	MRC_ABI_CAP_DYNAMIC_MPR		= 1 << 1,
+	MRC_ABI_CAP_SVC_TIME		= 1 << 2,
+};
+
+/* struct mrc_abi_device.opt */
+enum mrc_abi_device_opt {
+	MRC_ABI_OPT_EV_MODIFY_ONLINE	= 1 << 0,
+	MRC_ABI_OPT_CC_MODIFY_ONLINE	= 1 << 1,
+	MRC_ABI_OPT_EV_EVENT		= 1 << 2,
+	MRC_ABI_OPT_EV_EXPLICIT_RANGE	= 1 << 3,
+	MRC_ABI_OPT_EV_EVENT_PRECISE	= 1 << 4,
+	MRC_ABI_OPT_EP_EV_PROBE		= 1 << 5,
+};
+
+struct mrc_abi_device {
+	__u32 comp_mask;
+	__u32 protocol_version;		/* bit 0: version 1 */
+	__u16 max_wimm;
+	__u16 max_wimm_dest;
+	__u8 max_mpr;			/* units of 128 PSNs */
+	__u8 mpr_resolution;		/* units of 128 PSNs */
+	__u16 reserved0;
+	__u32 max_qp_hint;
+	__u32 cap;			/* enum mrc_abi_device_cap */
+	__u32 ctl_protocol_version;	/* bit 0: version 1 */
+	__u32 ev_max_fmt_profiles;
+	__u32 ev_max_profiles;
+	__u32 ev_max_count;
+	__u32 ev_free_count;
+	__u32 ev_max_count_profile;
+	__u32 ev_count_align;
+	__u32 ev_max_width;
+	__u32 ev_fmt_mode_mask;
+	__u32 ev_mode_mask;
+	__u32 ev_op_max_entries;	/* 0 = no limit */
+	__u32 cc_max_profiles;
+	__u32 phy_port_mask;		/* bit N = port N */
+	__u32 opt;			/* enum mrc_abi_device_opt */
+	__u32 ep_batch_max;
+	__u32 max_defaults;
+	__u32 max_event_depth;
+	__u32 n_algorithms;
+	char algorithm[MRC_ABI_CC_NAMES][MRC_ABI_CC_NAME];
+};
+
+enum mrc_abi_port_mask {
+	MRC_ABI_PORT_ADMIN_STATE	= 1 << 0,
+};
+
+/* Attributes in @mask are changed first; all are returned. */
+struct mrc_abi_port {
+	__u32 port;			/* 1-based */
+	__u32 mask;			/* attributes to change */
+	__u32 admin_state;		/* 0 disabled, 1 enabled */
+	__u32 reserved;
+};
+
+/* Order of the codepoints in struct mrc_abi_tc (MRC 1.0, traffic classes). */
+enum mrc_abi_dscp {
+	MRC_ABI_DSCP_NO_TRIM,
+	MRC_ABI_DSCP_TRIMMABLE,
+	MRC_ABI_DSCP_TRIMMABLE_RETX,
+	MRC_ABI_DSCP_TRIMMED,
+	MRC_ABI_DSCP_TRIMMED_LASTHOP,
+	MRC_ABI_DSCP_CONTROL,
+	MRC_ABI_DSCP_NAMES
+};
+
+struct mrc_abi_tc {
+	__u8 dscp[MRC_ABI_DSCP_NAMES];	/* 0..63, all different */
+	__u8 trimming;			/* the fabric trims */
+	__u8 reserved;
+};
+
+/*
+ * Profiles for QPs that name none, by the peer's address; the longest prefix
+ * wins. Setting replaces the entry with the same prefix, and with both ids
+ * MRC_ABI_PROFILE_NONE removes it.
+ */
+struct mrc_abi_default {
+	__u8 prefix[16];		/* GID, IPv4 as ::ffff:a.b.c.d */
+	__u32 prefix_len;		/* 0..128 */
+	__u32 reserved;
+	__aligned_u64 ev_profile;
+	__aligned_u64 cc_profile;
+};
+
+/* -E2BIG with the number there is when @n is too small. */
+struct mrc_abi_defaults {
+	__aligned_u64 entries;		/* struct mrc_abi_default */
+	__u32 n;
+	__u32 reserved;
+};
+
+/* --- profiles, MRC_ABI_OBJECT_PROFILE ---------------------------------------- */
+
+struct mrc_abi_fmt {
+	__aligned_u64 id;
+	__u32 mask;			/* enum mrc_ctl_ev_fmt_profile_attr_mask */
+	__u32 state;
+	__u32 cur_state;
+	__u32 mode;
+	__u32 op;
+	__u32 n_fields;			/* out: how many there are */
+	__aligned_u64 fields;		/* widths, a byte each */
+	__u8 vendor_cfg[MRC_ABI_VENDOR_CFG];
+};
+
+struct mrc_abi_ev {
+	__u8 val[MRC_ABI_EV_BYTES];
+	__u8 port;
+	__u8 reserved[7];
+};
+
+struct mrc_abi_ev_entry {
+	struct mrc_abi_ev ev;
+	struct mrc_abi_ev ev_new;
+	__u32 state;			/* enum mrc_ctl_ev_state */
+	__u32 flags;			/* enum mrc_ctl_ev_op_flags */
+};
+
+struct mrc_abi_ev_field {
+	__u32 width;
+	__u32 init_val;
+	__u32 min_val;
+	__u32 max_val;
+	__u32 mask;
+	__u32 reserved;
+};
+
+struct mrc_abi_evp {
+	__aligned_u64 id;
+	__u32 mask;			/* enum mrc_ctl_ev_profile_attr_mask */
+	__u32 state;
+	__u32 cur_state;
+	__u32 mode;
+	__aligned_u64 fmt_id;
+	__u32 count;
+	__u32 min_active;
+	__u32 event_mask;
+	__u32 ev_op;
+	__aligned_u64 entries;		/* struct mrc_abi_ev_entry */
+	__u32 n_entries;		/* out: how many there are */
+	__u32 fields_op;
+	__aligned_u64 fields;		/* struct mrc_abi_ev_field */
+	__u32 n_fields;			/* out: how many there are */
+	__u32 reserved;
+	__u8 vendor_cfg[MRC_ABI_VENDOR_CFG];
+};
+
+/* Ratios in units of 2^-16; 0 lets the device derive a parameter. */
+struct mrc_abi_nscc {
+	__u8 disable_qa;
+	__u8 qa_gate;
+	__u16 reserved;
+	__u32 adjust_bytes_threshold;	/* bytes */
+	__u32 adjust_period_threshold;	/* ns */
+	__u32 base_rtt;			/* ns */
+	__u32 eta;			/* bytes */
+	__u32 fi;			/* bytes */
+	__u32 fi_scale;			/* ratio */
+	__u32 gamma;			/* ratio, at most 1 */
+	__u32 max_md_jump;		/* ratio, at most 1 */
+	__u32 max_cwnd;			/* bytes */
+	__u32 qa_threshold;		/* ns */
+	__u32 target_delay;		/* ns */
+};
+
+struct mrc_abi_ccp {
+	__aligned_u64 id;
+	__u32 mask;			/* enum mrc_ctl_cc_profile_attr_mask */
+	__u32 state;
+	__u32 cur_state;
+	__u32 reserved;
+	char algorithm[MRC_ABI_CC_NAME];	/* "" = off */
+	struct mrc_abi_nscc nscc;
+	__u8 vendor_cfg[MRC_ABI_VENDOR_CFG];
+};
+
+/* --- endpoint operations ------------------------------------------------------ */
+
+struct mrc_abi_ep_req {
+	__u8 sgid[16];
+	__u8 dgid[16];
+	__u16 id;
+	__u16 reserved0;
+	__u32 fmt_mode;			/* enum mrc_ctl_ev_fmt_mode */
+	struct mrc_abi_ev ev;		/* expanded */
+	__u32 port_status;
+	__u32 reserved1;
+};
+
+struct mrc_abi_ep_rsp {
+	__u16 id;
+	__u8 port;
+	__u8 adj_svc_time;
+	__u32 rtt;			/* ns */
+};
+
+/* With -ETIMEDOUT the responses that arrived are there as well. */
+struct mrc_abi_ep_batch {
+	__aligned_u64 req;		/* struct mrc_abi_ep_req */
+	__aligned_u64 rsp;		/* struct mrc_abi_ep_rsp, room for n_req */
+	__u32 n_req;
+	__u32 n_rsp;			/* out */
+	__u32 op;			/* 0 EV probe, 1 port status update */
+	__u32 timeout;			/* ns */
+	__u8 tc;			/* traffic class byte */
+	__u8 reserved[7];
+};
+
+/* --- EV events ---------------------------------------------------------------- */
+
+/*
+ * A file descriptor from which struct mrc_abi_ev_event are read; it polls
+ * readable while there are some. A full queue drops the newest event and
+ * counts it.
+ */
+struct mrc_abi_ev_events {
+	__u32 depth;			/* 1..max_event_depth */
+	__u32 reserved;
+};
+
+struct mrc_abi_ev_event {
+	__aligned_u64 profile_id;
+	struct mrc_abi_ev ev;		/* packed, as in the profile */
+	__u32 drop_count;		/* lost since the event before */
+	__u32 state;			/* enum mrc_ctl_ev_state, the new one */
+};
+
+/* --- queue pairs, MRC_ABI_OBJECT_QP ------------------------------------------- */
+
+/* struct mrc_abi_qp_attr.mask: bits 0..9 as in libMRC's enum mrc_qp_attr_mask */
+enum mrc_abi_qp_mask {
+	MRC_ABI_QP_MAX_WIMM		= 1 << 0,
+	MRC_ABI_QP_MAX_WIMM_DEST	= 1 << 1,
+	MRC_ABI_QP_MPR			= 1 << 2,
+	MRC_ABI_QP_MPR_DEST		= 1 << 3,
+	MRC_ABI_QP_TIMEOUT		= 1 << 4,
+	MRC_ABI_QP_EV_PROFILE		= 1 << 5,
+	MRC_ABI_QP_CC_PROFILE		= 1 << 6,
+	MRC_ABI_QP_RETRY		= 1 << 8,
+	MRC_ABI_QP_CAP			= 1 << 9,
+};
+
+/* struct mrc_abi_qp_attr.cap: bits 0..2 as in libMRC's enum mrc_qp_cap */
+enum mrc_abi_qp_cap {
+	MRC_ABI_QP_CAP_TRIM_NACK_DEST_UNSUPPORTED	= 1 << 0,
+	MRC_ABI_QP_CAP_DYNAMIC_MPR			= 1 << 1,
+	MRC_ABI_QP_CAP_SVC_TIME_DEST_UNSUPPORTED	= 1 << 2,
+	/* Ignore the responder's window penalty (MRC 1.0 §13.6). */
+	MRC_ABI_QP_CAP_NO_RESP_FC			= 1 << 16,
+};
+
+/*
+ * Set: profiles, responder's attributes and capabilities until INIT; requester's
+ * attributes until RTR; timeout and retries also in SQD when drained; mpr_dest
+ * with Dynamic MPR in RTR and RTS as well, to shrink or widen the range. Zero
+ * means the default for WIMM and MPR.
+ */
+struct mrc_abi_qp_attr {
+	__u32 mask;			/* enum mrc_abi_qp_mask */
+	__u32 cap;			/* enum mrc_abi_qp_cap */
+	__aligned_u64 ev_profile;
+	__aligned_u64 cc_profile;
+	__u16 max_wimm;
+	__u16 max_wimm_dest;
+	__u8 mpr;			/* units of 128 PSNs */
+	__u8 mpr_dest;
+	__u8 timeout;			/* 1.024 us * 2^timeout, 0..24 */
+	__u8 retry_linear;		/* 0..7 */
+	__u8 retry_exp;			/* 0..25, 25 = for ever */
+	__u8 reserved[7];
+};
+
+struct mrc_abi_qp_ev {
+	__u32 entropy;			/* port in the low, label in the high half */
+	__u8 port;
+	__u8 state;			/* 0 good, 1 denied, 2 skip, 3 assumed bad */
+	__u16 drops;			/* losses and timeouts, saturating */
+};
+
+/*
+ * Driver data of the verbs command that modifies a QP: MRC attributes that take
+ * effect with the transition, or not at all. Ignored on the way to RESET and
+ * ERR.
+ */
+struct mrc_abi_modify_qp {
+	__u32 comp_mask;
+	__u32 reserved;
+	struct mrc_abi_qp_attr attr;
+};
+
+/*
+ * @attr has every attribute with the value in force, mask says which were set.
+ * A QP without requester (nothing was posted yet) has zeros from cwnd to
+ * timeouts, one without paths (before RTR) no EVs.
+ */
+struct mrc_abi_qp_info {
+	__u32 qpn;			/* in for MRC_ABI_DEV_QP_QUERY; out */
+	__u32 dest_qpn;
+	__aligned_u64 evs;		/* in: struct mrc_abi_qp_ev */
+	__u32 n_evs;			/* in: room; out: how many there are */
+	__u32 state;			/* enum ibv_qp_state */
+	struct mrc_abi_qp_attr attr;
+	__aligned_u64 ev_profile;	/* in use, MRC_ABI_PROFILE_NONE = AUTO */
+	__aligned_u64 cc_profile;	/* in use */
+	char cc[MRC_ABI_CC_NAME];	/* algorithm, "" before the first send */
+	__aligned_u64 inflight;		/* bytes */
+	__aligned_u64 base_rtt;		/* ns */
+	__aligned_u64 srtt;		/* ns */
+	__aligned_u64 tx_pkts;
+	__aligned_u64 rtx_pkts;
+	__aligned_u64 timeouts;
+	__u32 cwnd;			/* bytes */
+	__u32 window;			/* PSNs */
+	__u32 sched_state;		/* 0 idle, 1 active, 2 ready, 3 pending */
+	__u32 ports_up;			/* bit N = local port N may send */
+	__u32 peer_ports;		/* bit N = peer's port N receives */
+	__u32 n_ports;
+	__u32 port_tx[MRC_ABI_PORTS];	/* packets through port 1.., modulo 2^32 */
+};
+
+#endif /* MRC_CTL_ABI_USER_H */
