@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * mrc_ctl: the control ABI as a program without a library calls it.
+ */
+#pragma once
+
+#include <cerrno>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <string>
+
+#include <infiniband/verbs.h>
+#include <rdma/mrc-abi.h>
+#include <rdma/mrc-ctl-abi.h>
+
+/* Values of libMRC that the ABI refers to. */
+namespace mrc
+{
+enum State : uint32_t { INIT, OFFLINE, ONLINE };
+
+enum FmtMask : uint32_t {
+	FMT_STATE = 1u << 0,
+	FMT_CUR_STATE = 1u << 1,
+	FMT_MODE = 1u << 2,
+	FMT_OP = 1u << 3,
+	FMT_VENDOR = 1u << 31,
+};
+enum FmtMode : uint32_t { STEV = 1, SRV6 = 2, UDP = 4 };
+enum FmtOp : uint32_t { FMT_MODIFY_FIELDS, FMT_QUERY_FIELDS };
+
+enum EvpMask : uint32_t {
+	EVP_STATE = 1u << 0,
+	EVP_CUR_STATE = 1u << 1,
+	EVP_MODE = 1u << 2,
+	EVP_FMT_ID = 1u << 3,
+	EVP_COUNT = 1u << 4,
+	EVP_MIN_ACTIVE = 1u << 5,
+	EVP_EVENT_MASK = 1u << 6,
+	EVP_EV_OP = 1u << 7,
+	EVP_FIELDS_OP = 1u << 8,
+	EVP_VENDOR = 1u << 31,
+};
+enum EvMode : uint32_t { AUTO = 1, EXPLICIT = 2, GENERATED = 4 };
+enum EvOp : uint32_t {
+	REPLACE_EV,
+	MODIFY_EV_STATE,
+	QUERY_EV_STATE,
+	QUERY_EV_ARRAY
+};
+enum FieldsOp : uint32_t { MODIFY_FIELDS, QUERY_FIELDS };
+enum EvState : uint32_t { GOOD = 1, BAD = 2, DENIED = 4, UNKNOWN = 1u << 31 };
+constexpr uint32_t ALL_COPIES = 1;
+
+enum CcpMask : uint32_t {
+	CCP_STATE = 1u << 0,
+	CCP_CUR_STATE = 1u << 1,
+	CCP_ALGORITHM = 1u << 2,
+	CCP_CONFIG = 1u << 3,
+	CCP_VENDOR = 1u << 31,
+};
+} // namespace mrc
+
+/* What ends the program with a message. */
+struct Failure : std::runtime_error {
+	using std::runtime_error::runtime_error;
+};
+
+/* A method that the kernel refused. */
+struct Refused : std::runtime_error {
+	Refused(const std::string &what, int err);
+	int err;
+};
+
+const char *errno_name(int err);
+
+/* One attribute of a call beside IN and OUT. */
+struct Handle {
+	uint32_t id;
+};
+
+/* An open device. Calls return 0 or the errno. */
+class Dev
+{
+public:
+	explicit Dev(const std::string &name);
+	Dev(const Dev &) = delete;
+	Dev &operator=(const Dev &) = delete;
+	~Dev();
+
+	ibv_context *ctx() const { return ctx_; }
+
+	/* No input, no output: empty spans. */
+	int raw(uint16_t object, uint16_t method, std::span<const std::byte> in,
+		std::span<std::byte> out,
+		std::optional<Handle> handle = {}) const;
+
+	template <typename T>
+	int set(uint16_t object, uint16_t method, const T &in) const
+	{
+		return raw(object, method, std::as_bytes(std::span(&in, 1)),
+			   {});
+	}
+
+	template <typename T>
+	int get(uint16_t object, uint16_t method, T &out) const
+	{
+		return raw(object, method, {},
+			   std::as_writable_bytes(std::span(&out, 1)));
+	}
+
+	template <typename T>
+	int call(uint16_t object, uint16_t method, T &io,
+		 std::optional<Handle> handle = {}) const
+	{
+		return raw(object, method, std::as_bytes(std::span(&io, 1)),
+			   std::as_writable_bytes(std::span(&io, 1)), handle);
+	}
+
+	/* An event queue: file descriptor or -errno. */
+	int events(uint32_t depth) const;
+
+	mrc_abi_device query() const; /* throws Refused */
+
+private:
+	ibv_context *ctx_;
+};
+
+/* Throws Refused unless @err is 0. */
+void must(int err, const std::string &what);

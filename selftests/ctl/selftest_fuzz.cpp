@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Hostile calls: known and unknown methods with random lengths, ids, masks,
+ * pointers and attributes. The same seed makes the same calls. What counts is
+ * that the kernel stays well (its log is checked by the script) and that the
+ * device can be brought back to where it was.
+ */
+#include "selftest.hpp"
+
+#include <array>
+#include <cstring>
+#include <random>
+
+#include "qp.hpp"
+
+namespace
+{
+struct Target {
+	uint16_t object;
+	uint16_t method;
+	std::size_t size; /* of its struct */
+};
+
+constexpr std::array<Target, 16> targets = {{
+	{MRC_ABI_OBJECT_DEV, MRC_ABI_DEV_QUERY, sizeof(mrc_abi_device)},
+	{MRC_ABI_OBJECT_DEV, MRC_ABI_DEV_PORT, sizeof(mrc_abi_port)},
+	{MRC_ABI_OBJECT_DEV, MRC_ABI_DEV_TC_GET, sizeof(mrc_abi_tc)},
+	{MRC_ABI_OBJECT_DEV, MRC_ABI_DEV_TC_SET, sizeof(mrc_abi_tc)},
+	{MRC_ABI_OBJECT_DEV, MRC_ABI_DEV_DEFAULTS_GET,
+	 sizeof(mrc_abi_defaults)},
+	{MRC_ABI_OBJECT_DEV, MRC_ABI_DEV_DEFAULT_SET, sizeof(mrc_abi_default)},
+	{MRC_ABI_OBJECT_DEV, MRC_ABI_DEV_EP_BATCH, sizeof(mrc_abi_ep_batch)},
+	{MRC_ABI_OBJECT_DEV, MRC_ABI_DEV_QP_QUERY, sizeof(mrc_abi_qp_info)},
+	{MRC_ABI_OBJECT_PROFILE, MRC_ABI_FMT_MODIFY, sizeof(mrc_abi_fmt)},
+	{MRC_ABI_OBJECT_PROFILE, MRC_ABI_FMT_QUERY, sizeof(mrc_abi_fmt)},
+	{MRC_ABI_OBJECT_PROFILE, MRC_ABI_EVP_MODIFY, sizeof(mrc_abi_evp)},
+	{MRC_ABI_OBJECT_PROFILE, MRC_ABI_EVP_QUERY, sizeof(mrc_abi_evp)},
+	{MRC_ABI_OBJECT_PROFILE, MRC_ABI_CCP_MODIFY, sizeof(mrc_abi_ccp)},
+	{MRC_ABI_OBJECT_PROFILE, MRC_ABI_CCP_QUERY, sizeof(mrc_abi_ccp)},
+	{MRC_ABI_OBJECT_QP, MRC_ABI_QP_SET, sizeof(mrc_abi_qp_attr)},
+	{MRC_ABI_OBJECT_QP, MRC_ABI_QP_QUERY, sizeof(mrc_abi_qp_info)},
+}};
+
+class Fuzz
+{
+public:
+	Fuzz(Dev &dev, uint64_t seed)
+		: dev_(dev), rng_(seed), mem_(1 << 16), qp_(dev)
+	{
+	}
+
+	void step();
+	uint64_t accepted() const { return accepted_; }
+
+private:
+	uint64_t any(uint64_t below) { return rng_() % below; }
+	bool chance(unsigned percent) { return any(100) < percent; }
+	uint64_t value();
+	void fill(const Target &t, std::vector<std::byte> &in);
+	void fill_fmt(mrc_abi_fmt &f);
+	void fill_evp(mrc_abi_evp &p);
+	void fill_ccp(mrc_abi_ccp &p);
+	uint32_t u32(uint32_t below)
+	{
+		return static_cast<uint32_t>(any(below));
+	}
+	uint32_t mask(uint32_t known)
+	{
+		return static_cast<uint32_t>(rng_()) &
+		       (chance(90) ? known : ~0u);
+	}
+	uint64_t pointer();
+
+	Dev &dev_;
+	std::mt19937_64 rng_;
+	std::vector<uint8_t> mem_; /* what pointers point to */
+	Qp qp_;
+	uint64_t accepted_ = 0;
+};
+
+/* Small numbers and bit patterns are what reaches deep. */
+uint64_t Fuzz::value()
+{
+	switch (any(6)) {
+	case 0:
+		return any(4);
+	case 1:
+		return 1ull << any(64);
+	case 2:
+		return ~0ull;
+	case 3:
+		return rng_();
+	default:
+		return any(80);
+	}
+}
+
+uint64_t Fuzz::pointer()
+{
+	if (chance(80)) {
+		for (int i = 0; i < 16; i++)
+			mem_[any(mem_.size())] = static_cast<uint8_t>(value());
+		return reinterpret_cast<uintptr_t>(mem_.data()) +
+		       (chance(50) ? 0 : any(64));
+	}
+	return chance(50) ? value()
+			  : reinterpret_cast<uintptr_t>(mem_.data()) +
+				    mem_.size() - 8;
+}
+
+void Fuzz::fill_fmt(mrc_abi_fmt &f)
+{
+	f.id = any(4);
+	f.mask = mask(0x8000000f);
+	f.state = u32(3);
+	f.cur_state = u32(3);
+	f.mode = 1u << any(3);
+	f.op = u32(2);
+	f.n_fields = static_cast<uint32_t>(value());
+	f.fields = pointer();
+}
+
+void Fuzz::fill_evp(mrc_abi_evp &p)
+{
+	p.id = any(4);
+	p.mask = mask(0x800001ff);
+	p.state = u32(3);
+	p.cur_state = u32(3);
+	p.mode = 1u << any(3);
+	p.fmt_id = any(4);
+	p.count = static_cast<uint32_t>(value());
+	p.min_active = static_cast<uint32_t>(value());
+	p.event_mask = u32(4);
+	p.ev_op = u32(5);
+	p.n_entries = chance(80) ? u32(20) : static_cast<uint32_t>(value());
+	p.entries = pointer();
+	p.fields_op = u32(3);
+	p.n_fields = static_cast<uint32_t>(value());
+	p.fields = pointer();
+}
+
+void Fuzz::fill_ccp(mrc_abi_ccp &p)
+{
+	p.id = any(4);
+	p.mask = mask(0x8000000f);
+	p.state = u32(3);
+	p.cur_state = u32(3);
+	std::strcpy(p.algorithm, chance(80) ? "uet-1.0-nscc" : "none");
+	p.nscc.eta = static_cast<uint32_t>(value());
+	p.nscc.gamma = static_cast<uint32_t>(value());
+	p.nscc.max_cwnd = static_cast<uint32_t>(value());
+}
+
+/* A struct that might be meant, then some noise over it. */
+void Fuzz::fill(const Target &t, std::vector<std::byte> &in)
+{
+	const auto as = [&in](const auto &v) {
+		std::memcpy(in.data(), &v, sizeof(v));
+	};
+	mrc_abi_fmt fmt{};
+	mrc_abi_evp evp{};
+	mrc_abi_ccp ccp{};
+
+	in.assign(t.size, {});
+	if (t.object == MRC_ABI_OBJECT_PROFILE)
+		switch (t.method) {
+		case MRC_ABI_FMT_MODIFY:
+		case MRC_ABI_FMT_QUERY:
+			fill_fmt(fmt);
+			as(fmt);
+			break;
+		case MRC_ABI_EVP_MODIFY:
+		case MRC_ABI_EVP_QUERY:
+			fill_evp(evp);
+			as(evp);
+			break;
+		default:
+			fill_ccp(ccp);
+			as(ccp);
+			break;
+		}
+	for (uint64_t n = chance(50) ? 0 : any(6); n; n--)
+		in[any(in.size())] = static_cast<std::byte>(value());
+}
+
+void Fuzz::step()
+{
+	Target t = targets[any(targets.size())];
+	std::vector<std::byte> in, out;
+
+	fill(t, in);
+	if (chance(5)) {
+		t.object = static_cast<uint16_t>(value());
+		t.method = static_cast<uint16_t>(value());
+	}
+	if (chance(10))
+		in.resize(any(2 * t.size + 1));
+	out.resize(chance(90) ? t.size : any(2 * t.size + 1));
+	std::optional<Handle> handle;
+
+	if (t.object == MRC_ABI_OBJECT_QP || chance(3))
+		handle = Handle{chance(90) ? qp_.get()->handle
+					   : static_cast<uint32_t>(value())};
+	accepted_ +=
+		!dev_.raw(t.object, t.method, in,
+			  chance(90) ? out : std::span<std::byte>{}, handle);
+}
+
+/* Everything back to INIT, ports and classes as they were. */
+void restore(Dev &dev, const mrc_abi_tc &tc)
+{
+	std::vector<mrc_abi_default> def(dev.query().max_defaults);
+	mrc_abi_defaults d{};
+
+	for (uint64_t id = 0; id < dev.query().ev_max_profiles; id++)
+		evp_drop(dev, id);
+	for (uint64_t id = 0; id < dev.query().ev_max_fmt_profiles; id++)
+		fmt_drop(dev, id);
+	for (uint64_t id = 0; id < dev.query().cc_max_profiles; id++)
+		ccp_drop(dev, id);
+	d.entries = reinterpret_cast<uintptr_t>(def.data());
+	d.n = static_cast<uint32_t>(def.size());
+	must(dev.call(MRC_ABI_OBJECT_DEV, MRC_ABI_DEV_DEFAULTS_GET, d),
+	     "defaults");
+	for (uint32_t i = 0; i < d.n; i++) {
+		def[i].ev_profile = def[i].cc_profile = MRC_ABI_PROFILE_NONE;
+		must(dev.set(MRC_ABI_OBJECT_DEV, MRC_ABI_DEV_DEFAULT_SET,
+			     def[i]),
+		     "default");
+	}
+	must(dev.set(MRC_ABI_OBJECT_DEV, MRC_ABI_DEV_TC_SET, tc), "tc");
+	for (uint32_t i = 1; dev.query().phy_port_mask >> i; i++) {
+		mrc_abi_port p = {.port = i,
+				  .mask = MRC_ABI_PORT_ADMIN_STATE,
+				  .admin_state = 1,
+				  .reserved = 0};
+
+		must(dev.call(MRC_ABI_OBJECT_DEV, MRC_ABI_DEV_PORT, p), "port");
+	}
+}
+} // namespace
+
+bool selftest_fuzz(Dev &dev, uint64_t seed, uint64_t rounds)
+{
+	Report r;
+
+	r.run("hostile calls, seed " + std::to_string(seed), [&](Check &c) {
+		const uint32_t free_evs = dev.query().ev_free_count;
+		mrc_abi_tc tc{};
+
+		must(dev.get(MRC_ABI_OBJECT_DEV, MRC_ABI_DEV_TC_GET, tc), "tc");
+		{
+			Fuzz fuzz(dev, seed);
+
+			for (uint64_t i = 0; i < rounds; i++)
+				fuzz.step();
+			c.that(fuzz.accepted() > rounds / 50,
+			       "hardly a call was accepted: " +
+				       std::to_string(fuzz.accepted()));
+		}
+		restore(dev, tc);
+		c.eq(dev.query().ev_free_count, free_evs,
+		     "free EVs at the end");
+	});
+	return r.good();
+}

@@ -1,0 +1,398 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# The control interface: what each request gives in each state, who may ask,
+# profiles under running queue pairs, events, defaults for programs that know
+# nothing of MRC, and that profiles belong to the device, not to the program
+# that made them.
+# timeout: 900
+. "$(dirname "$0")/lib.sh"
+
+ctl_a() { in_a mrc_ctl mrca "$@"; }
+ctl_b() { in_b mrc_ctl mrcb "$@"; }
+
+selftest() { # NAME [ARGS]
+	in_a mrc_ctl mrca selftest "$@" >"$WORK/selftest" 2>&1 || true
+	if ! grep -q -E '^(not )?ok ' "$WORK/selftest"; then
+		echo "not ok selftest $1 ended without a result" >>"$WORK/selftest"
+	fi
+	adopt "ioctl: " <"$WORK/selftest"
+}
+
+EVS=c001@1,c002@2,c003@1,c004@2
+
+# Whatever a subtest that failed has left.
+clean_slate() {
+	in_b nft delete table netdev ctl 2>/dev/null || true
+	unimpair a 2
+	ctl_a default "$B4/32" 2>/dev/null || true
+	ctl_a - <<-END
+		ev 3 init
+		fmt 1 init
+		cc 2 init
+	END
+}
+
+# Format 1 and EV profile 3, explicit, four UDP paths on two planes; for
+# everything that goes to B.
+profile_up() { # [EVENTS]
+	clean_slate
+	ctl_a fmt 1 online mode=udp fields=16
+	ctl_a ev 3 online mode=explicit fmt=1 evs=$EVS events="${1:-}"
+	ctl_a default "$B4/32" ev=3
+}
+
+profile_down() {
+	ctl_a default "$B4/32"
+	wait_for 10 ctl_a ev 3 init
+	ctl_a fmt 1 init
+}
+
+state_is() { # fmt|ev|cc ID STATE
+	local now
+	now=$(ctl_a "$1" "$2" show | sed -n 's/^state //p')
+	[ "$now" = "$3" ] || fail "$1 $2 is $now, expected $3"
+}
+
+# --- who may ask ------------------------------------------------------------------
+
+as_nobody() { setpriv --reuid=65534 --regid=65534 --clear-groups "$@"; }
+
+# A program without privileges may ask for the device, and for nothing else.
+unprivileged() {
+	local cmd
+	as_nobody mrc_ctl mrca dev | grep -q '^ev_max_profiles [1-9]'
+	for cmd in "fmt 1 online mode=udp fields=16" "fmt 1 show" "ev 3 show" \
+		"cc 0 show" "port 1" "tc" "default" "default ::/0 ev=3" "events" \
+		"qp 17" "ep probe sgid=$A4 dgid=$B4 ev=c001@1"; do
+		# shellcheck disable=SC2086 # words
+		refuse EPERM as_nobody mrc_ctl mrca $cmd
+	done
+	state_is fmt 1 init
+}
+
+# CAP_NET_ADMIN is all it takes, and it must be that of the namespace's owner.
+net_admin_only() {
+	as_nobody --inh-caps=+net_admin --ambient-caps=+net_admin \
+		mrc_ctl mrca fmt 1 online mode=udp fields=16
+	state_is fmt 1 online
+	refuse EPERM setpriv --bounding-set=-net_admin --inh-caps=-net_admin \
+		mrc_ctl mrca fmt 1 offline
+	ctl_a fmt 1 init
+}
+
+foreign_user_namespace() {
+	refuse EPERM unshare -U -r mrc_ctl mrca fmt 1 show
+	refuse EPERM unshare -U -r -n mrc_ctl mrca fmt 1 show
+	unshare -U -r mrc_ctl mrca dev | grep -q '^ev_max_profiles'
+}
+
+# A device in a network namespace that a user namespace owns is configured by
+# that user namespace's root.
+owning_user_namespace() {
+	local pid
+	start "$WORK/userns" unshare -U -r -n sleep 100
+	pid=$started
+	wait_for 10 userns_ready "$pid"
+	ip link add ctlx type veth peer name ctly
+	ip link set ctlx netns "$pid"
+	nsenter -t "$pid" -n ip link set ctlx up
+	nsenter -t "$pid" -n rdma link add mrcx type mrc netdev ctlx
+	nsenter -t "$pid" -U -n --preserve-credentials \
+		mrc_ctl mrcx fmt 1 online mode=udp fields=16
+	refuse EPERM as_nobody mrc_ctl mrcx fmt 1 show
+	rdma link del mrcx
+	ip link del ctly
+}
+
+userns_ready() {
+	[ "$(readlink "/proc/$1/ns/net")" != "$(readlink /proc/self/ns/net)" ] &&
+		grep -q . "/proc/$1/uid_map"
+}
+
+# --- profiles belong to the device ---------------------------------------------------
+
+survives_program() {
+	local lines
+	profile_up
+	ctl_a ev 3 deny c002@2
+	lines=$(ctl_a ev 3 list | cut -d' ' -f2- | paste -sd, -)
+	[ "$lines" = "c001@1 good,c002@2 denied,c003@1 good,c004@2 good" ] ||
+		fail "another process sees: $lines"
+	profile_down
+	state_is ev 3 init
+}
+
+# Killed at any moment, a controller leaves profiles that are whole.
+controller_killed() {
+	local n lines
+	profile_up
+	for n in 1 2; do
+		start "$WORK/storm" ip netns exec "$HOST_A" bash -c '
+			while :; do
+				echo "ev 3 deny c001@1,c002@2,c003@1"
+				echo "ev 3 allow c003@1,c002@2,c001@1"
+			done | mrc_ctl mrca -'
+		wait_for 10 descendants_busy "$started"
+		# shellcheck disable=SC2046 # a list of numbers
+		kill -9 $(descendants "$started") "$started" 2>/dev/null || true
+		wait "$started" 2>/dev/null || true
+		lines=$(ctl_a ev 3 list | awk '{ print $2 }' | paste -sd, -)
+		[ "$lines" = "$EVS" ] || fail "after kill $n: $lines"
+		state_is ev 3 online
+		ctl_a ev 3 allow $EVS
+		check "$(ctl_a ev 3 list | grep -c ' good$')" == 4 "EVs that are good"
+	done
+	profile_down
+}
+
+descendants_busy() {
+	local pid
+	for pid in $(descendants "$1"); do
+		[[ $(cat "/proc/$pid/comm" 2>/dev/null) != mrc_ctl ]] || return 0
+	done
+	return 1
+}
+
+# Another port, and everything that was configured is still there.
+survives_growth() {
+	local map
+	profile_up
+	ctl_a tc trimming=1 no_trim=1
+	ctl_a cc 2 online algorithm=uet-1.0-nscc max_cwnd=100000
+	plane_add 3 4500 4
+	link_add a 3
+	wait_for 10 port_is mrca 3 ACTIVE
+	state_is ev 3 online
+	state_is cc 2 online
+	check "$(ctl_a ev 3 list | wc -l)" == 4 "EVs"
+	ctl_a default | grep -q "ev 3 cc none"
+	map=$(ctl_a tc | paste -sd' ')
+	[[ $map == "no_trim 1 "*"trimming 1" ]] || fail "traffic classes: $map"
+	ctl_a ev 3 replace c004@2 c005@3
+	ctl_a ev 3 list | grep -q 'c005@3 good'
+	profile_down
+	ctl_a cc 2 init
+	ctl_a tc trimming=0 no_trim=0
+}
+
+# --- profiles under traffic ----------------------------------------------------------
+
+# Data packets that arrive at B, by plane and source port. All of them are
+# longer than what is sent to probe and to answer, which is not bound to EVs of
+# the profile where it belongs to no queue pair.
+count_ports() {
+	local i p
+	{
+		echo "table netdev ctl {"
+		for i in 1 2; do
+			for p in c001 c002 c003 c004 d003 other; do
+				echo "counter p${i}_$p { }"
+			done
+			echo "chain in$i {"
+			echo "type filter hook ingress device \"pb$i\" priority 0;"
+			for p in c001 c002 c003 c004 d003; do
+				echo "ip length > 300 udp dport 4791 udp sport 0x$p" \
+					"counter name p${i}_$p accept"
+			done
+			echo "ip length > 300 udp dport 4791 counter name p${i}_other"
+			echo "}"
+		done
+		echo "}"
+	} | in_b nft -f -
+}
+
+seen() { # PLANE PORT
+	in_b nft list counter netdev ctl "p$1_$2" | sed -n 's/.*packets \([0-9]*\) .*/\1/p'
+}
+
+seen_all() {
+	local i p sum=0
+	for i in 1 2; do
+		for p in c001 c002 c003 c004 d003 other; do
+			sum=$((sum + $(seen "$i" "$p")))
+		done
+	done
+	echo "$sum"
+}
+
+grows() { # PLANE PORT BY
+	local from
+	from=$(seen "$1" "$2")
+	wait_for 20 seen_at_least "$1" "$2" $((from + $3))
+}
+
+seen_at_least() { [ "$(seen "$1" "$2")" -ge "$3" ]; }
+
+traffic_ends() {
+	verify_stop
+	ctr_quiet 20
+	ctr_take
+	expect mrca qp_errors == 0
+	expect mrcb qp_errors == 0
+}
+
+# Stock perftest over a fabric that was configured for it: each of its packets
+# takes one of the four paths, on the plane that the profile says.
+unmodified_program() {
+	local p
+	profile_up
+	count_ports
+	ctr_mark
+	perftest ib_write_bw -s 65536 -n 500
+	ctr_quiet
+	ctr_take
+	for p in c001 c003; do
+		check "$(seen 1 $p)" '>' 100 "packets on path $p"
+		check "$(seen 2 $p)" == 0 "packets of plane 1's $p on plane 2"
+	done
+	for p in c002 c004; do
+		check "$(seen 2 $p)" '>' 100 "packets on path $p"
+		check "$(seen 1 $p)" == 0 "packets of plane 2's $p on plane 1"
+	done
+	check "$(seen 1 other)" == 0 "packets of plane 1 on other paths"
+	check "$(seen 2 other)" == 0 "packets of plane 2 on other paths"
+	check "$(seen_all)" == "$(ctr mrca tx_data_pkts)" "data packets seen and sent"
+	expect mrca qp_errors == 0
+	in_b nft delete table netdev ctl
+	profile_down
+}
+
+# From the moment a deny returns, not one packet takes that path; nor does one
+# take the old path after a replacement.
+changes_under_traffic() {
+	local was
+	profile_up
+	count_ports
+	ctr_mark
+	verify_start --duration 1000 --size 65536 --op mixed
+	grows 2 c002 100
+
+	ctl_a ev 3 deny c002@2
+	# What was handed to the netdev before is on a veth: it has arrived.
+	wait_for 5 stands_still 2 c002
+	was=$(seen 2 c002)
+	grows 2 c004 300
+	check "$(seen 2 c002)" == "$was" "packets on the denied path"
+	ctl_a ev 3 list | grep -q 'c002@2 denied'
+
+	ctl_a ev 3 allow c002@2
+	grows 2 c002 100
+
+	ctl_a ev 3 replace c003@1 d003@1
+	wait_for 5 stands_still 1 c003
+	was=$(seen 1 c003)
+	grows 1 d003 300
+	check "$(seen 1 c003)" == "$was" "packets on the replaced path"
+
+	refuse EBUSY ctl_a ev 3 offline
+	state_is ev 3 online
+	refuse EBUSY ctl_a fmt 1 offline
+	grows 1 d003 100
+	traffic_ends
+	check "$(seen 1 other)" == 0 "packets of plane 1 on other paths"
+	check "$(seen 2 other)" == 0 "packets of plane 2 on other paths"
+	in_b nft delete table netdev ctl
+	profile_down
+}
+
+stands_still() { # PLANE PORT
+	local a
+	a=$(seen "$1" "$2")
+	sleep 0.1
+	[ "$(seen "$1" "$2")" = "$a" ]
+}
+
+# A path that swallows packets is reported, and so is its recovery, by the
+# names that the controller gave.
+path_events() {
+	local p
+	profile_up good,bad
+	start "$WORK/events" ip netns exec "$HOST_A" mrc_ctl mrca events timeout=60000
+	wait_for 10 grep -q listening "$WORK/events"
+	ctr_mark
+	verify_start --duration 1000 --size 65536 --op mixed
+	wait_for 20 ctr_at_least mrca tx_data_pkts $(($(ctr_now mrca tx_data_pkts) + 500))
+	netem a 2 loss 100%
+	for p in c002 c004; do
+		wait_for 30 grep -q "profile 3 ev $p@2 state assumed_bad drops 0" "$WORK/events"
+	done
+	ctl_a ev 3 list | grep -q 'c002@2 assumed_bad'
+	unimpair a 2
+	for p in c002 c004; do
+		wait_for 30 grep -q "profile 3 ev $p@2 state good drops 0" "$WORK/events"
+	done
+	traffic_ends
+	if grep -E '^profile' "$WORK/events" | grep -v -E '^profile 3 ev c00[1-4]@[12] '; then
+		fail "events about something else"
+	fi
+	check "$(grep -c 'state assumed_bad' "$WORK/events")" == \
+		"$(ctr mrca ev_to_assumed_bad)" "events, and what the counter says"
+	kill -9 "$started" 2>/dev/null || true
+	profile_down
+}
+
+# Everybody's queue pairs, for who may see them.
+shows_queue_pairs() {
+	local qpn
+	profile_up
+	steady_bw -q 1
+	qpn=$(rdma -j resource show qp link mrca | grep -o '"lqpn":[0-9]*' | head -n1)
+	ctl_a qp "${qpn#*:}" >"$WORK/qp"
+	grep -q '^ev_profile 3$' "$WORK/qp"
+	grep -q '^cc none$' "$WORK/qp"
+	check "$(grep -c '^ev 0x0000c00[1-4] port [12] good' "$WORK/qp")" == 4 "EVs"
+	in_a rdma -j -dd resource show qp link mrca | grep -q '"drv_ev_profile":3'
+	refuse ENOENT ctl_b qp "${qpn#*:}"
+	refuse ENOENT ctl_a qp 1
+	steady_bw_end
+	profile_down
+}
+
+# --- nothing stays behind ------------------------------------------------------------
+
+cycle() {
+	local n
+	for n in $(seq 8); do
+		echo "fmt $n online mode=udp fields=16"
+		echo "ev $n online mode=generated fmt=$n count=512 fields=16/c000/3fff"
+		echo "cc $n online algorithm=uet-1.0-nscc"
+	done
+	for n in $(seq 8); do
+		echo "ev $n init"
+		echo "fmt $n init"
+		echo "cc $n init"
+	done
+}
+
+no_leak() {
+	local n
+	cycle | in_a mrc_ctl mrca - >/dev/null
+	memory_before "$WORK/before"
+	for n in $(seq 40); do
+		cycle
+	done | in_a mrc_ctl mrca - >/dev/null
+	expect_memory_back "$WORK/before" 160 1024
+	ctl_a dev | grep -q '^ev_free_count 65536$'
+}
+
+topo 2 4500 4
+selftest rules
+selftest qp
+selftest events
+for seed in 1 2 3; do
+	selftest fuzz $seed 20000
+done
+subtest "an unprivileged program may ask for the device only" unprivileged
+subtest "CAP_NET_ADMIN is what it takes" net_admin_only
+subtest "root of another user namespace is refused" foreign_user_namespace
+subtest "root of the owning user namespace is not" owning_user_namespace
+subtest "profiles survive the program that made them" survives_program
+subtest "a controller killed in the middle" controller_killed
+subtest "a default profile routes an unmodified program" unmodified_program
+subtest "deny, allow, replace under traffic; BUSY" changes_under_traffic
+subtest "events of a path that fails and heals" path_events
+subtest "queue pairs and their EVs, for the controller" shows_queue_pairs
+subtest "memory is back after 320 profiles" no_leak
+subtest "profiles survive another port" survives_growth
+tap_end
