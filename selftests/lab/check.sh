@@ -118,7 +118,7 @@ repo_files() { # the files of the repository, also those not added yet
 checkpatch() {
 	"$LAB_DIR/fetch.sh" checkpatch
 	cd "$TOP"
-	repo_files | grep -E '^(drivers|providers|include)/.*\.[ch]$' |
+	repo_files | grep -E '^(drivers|providers|include|selftests/switch)/.*\.[ch]$' |
 		xargs -r perl "$LAB/checkpatch/scripts/checkpatch.pl" --no-tree \
 			--show-types --terse --no-summary --file --max-line-length=100 \
 			--ignore LINUX_VERSION_CODE,FILE_PATH_CHANGES \
@@ -277,7 +277,7 @@ vm() { # KERNEL
 	local ok=1
 	if wants build; then
 		# Built and judged above; without the results there is no run.
-		[ -e "$LAB/$1/mrc.ko" ] || ok=''
+		[ -e "$LAB/$1/mrc.ko" ] && [ -e "$LAB/$1/sch_mrcsw.ko" ] || ok=''
 	else
 		"$LAB_DIR/module.sh" "$1" && "$LAB_DIR/provider.sh" &&
 			"$LAB_DIR/tools.sh" || ok=''

@@ -1,12 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# Builds mrc.ko for one kernel inside that kernel's tree, so that headers and
+# Builds the modules that guests load, mrc.ko and the lab's switch port
+# sch_mrcsw.ko, for one kernel inside that kernel's tree, so that headers and
 # compiler match. Works on a copy of the sources: several kernels can be built
 # side by side and nothing is ever written beside the sources.
 #
 # usage: module.sh KERNEL [--sparse]
-#   result: build/lab/KERNEL/mrc.ko; compiler warnings are errors
+#   result: build/lab/KERNEL/*.ko; compiler warnings are errors
 #   --sparse: check with sparse (kernel 6.12 only); its reports are errors
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
@@ -21,43 +22,55 @@ case ${2:-} in
 esac
 [ -z "$sparse" ] || [ "$k" = 6.12 ] || lab_die "sparse is only set up for kernel 6.12"
 
-drv=drivers/infiniband/sw/mrc
-[ -f "$TOP/$drv/Makefile" ] || lab_die "$drv/Makefile does not exist"
+# Directories of the sources; each makes a module.
+dirs=(drivers/infiniband/sw/mrc selftests/switch)
+names=(mrc sch_mrcsw)
+for d in "${dirs[@]}"; do
+	[ -f "$TOP/$d/Makefile" ] || lab_die "$d/Makefile does not exist"
+done
 need_root "building the module in the lab"
 "$LAB_DIR/image.sh" "$k"
 
 tree=$(kernel_tree "$k")
 ver=$(kernel_version "$k")
 dir=$LAB/$k${sparse:+-sparse}
-log=$LOGS/module-$k${sparse:+-sparse}.log
 mkdir -p "$dir" "$LOGS"
 exec 7>"$dir/.lock"
 flock 7
-mirror_sources "$dir/src" drivers include
-
-# Whatever goes wrong must not leave an older module to be tested.
-fail() {
-	[ -n "$sparse" ] || rm -f "$dir/mrc.ko"
-	lab_die "$@"
-}
+mirror_sources "$dir/src" drivers include selftests/switch
 
 args=("KDIR=/lib/modules/$ver/build" KCFLAGS=-Werror W=1 -j2)
 if [ -n "$sparse" ]; then
 	# C=2: check every file, also those whose object is up to date.
 	args+=(C=2 "CHECK=sparse")
 fi
-if ! in_tree "$tree" "$dir/src:/src" -- \
-	make -C "/src/$drv" "${args[@]}" modules >"$log" 2>&1; then
-	grep -E -A4 'error|warning|\*\*\*' "$log" | head -n 60 >&2 || tail -n 30 "$log" >&2
-	fail "mrc.ko does not build for kernel $k ($ver); log: ${log#"$TOP"/}"
-fi
-# modpost and sparse only warn: no build may leave any.
-if grep -E '(warning|WARNING|error):?' "$log" |
-	grep -v -E 'Skipping BTF|compiler differs|\.config' >&2; then
-	fail "the build for kernel $k has warnings; log: ${log#"$TOP"/}"
-fi
-[ -n "$sparse" ] || {
-	cmp -s "$dir/src/$drv/mrc.ko" "$dir/mrc.ko" ||
-		cp "$dir/src/$drv/mrc.ko" "$dir/mrc.ko"
+
+build() { # DIRECTORY NAME
+	local log=$LOGS/module-$2-$k${sparse:+-sparse}.log
+	if ! in_tree "$tree" "$dir/src:/src" -- \
+		make -C "/src/$1" "${args[@]}" modules >"$log" 2>&1; then
+		grep -E -A4 'error|warning|\*\*\*' "$log" | head -n 60 >&2 ||
+			tail -n 30 "$log" >&2
+		lab_note "error: $2.ko does not build for kernel $k ($ver); log: ${log#"$TOP"/}"
+		return 1
+	fi
+	# modpost and sparse only warn: no build may leave any.
+	if grep -E '(warning|WARNING|error):?' "$log" |
+		grep -v -E 'Skipping BTF|compiler differs|\.config' >&2; then
+		lab_note "error: $2.ko for kernel $k has warnings; log: ${log#"$TOP"/}"
+		return 1
+	fi
+	[ -n "$sparse" ] || cmp -s "$dir/src/$1/$2.ko" "$dir/$2.ko" ||
+		cp "$dir/src/$1/$2.ko" "$dir/$2.ko"
+	lab_note "$2.ko for $ver${sparse:+ (sparse)}: no warnings"
 }
-lab_note "mrc.ko for $ver${sparse:+ (sparse)}: no warnings"
+
+failed=''
+for i in "${!dirs[@]}"; do
+	build "${dirs[i]}" "${names[i]}" || {
+		failed=1
+		# Whatever goes wrong must not leave an older module to be tested.
+		[ -n "$sparse" ] || rm -f "$dir/${names[i]}.ko"
+	}
+done
+[ -z "$failed" ]

@@ -9,7 +9,7 @@
 #        /mrc in the guest holds selftests/ and what the build put in place,
 #        /out is a directory that comes back to the host (-o)
 #   -q   print nothing but errors; the output is in DIR/output
-#   -n   no mrc.ko and provider: do not even look for them (lab's own tests)
+#   -n   no modules and provider of ours: do not even look for them (lab's own tests)
 # exit status: the job's; 124 when the time is over; 125 when the guest did
 # not boot (tried three times); 126 when the kernel crashed or warned.
 set -euo pipefail
@@ -73,14 +73,17 @@ make_initramfs() {
 	echo "$want" >"$stamp"
 }
 
-# --- modules: the distribution's (without the bulk no guest can use), mrc.ko
-# among them, depmod done here because it takes minutes inside a guest --------
+# --- modules: the distribution's (without the bulk no guest can use), ours among
+# them, depmod done here because it takes minutes inside a guest ---------------
 # Named by content, so that a rebuild never changes what a running guest sees.
 make_modules() {
-	local ko=$dir/mrc.ko id d stage
-	[ -z "$bare" ] || ko=/dev/null
-	[ -e "$ko" ] || lab_die "$dir/mrc.ko is missing: run selftests/lab/module.sh $k"
-	id=$({ cat "$ko" "$tree/.lab-stamp" && echo "$ver"; } | sha256sum | cut -c1-12)
+	local ko=() id d stage
+	[ -n "$bare" ] || ko=("$dir/mrc.ko" "$dir/sch_mrcsw.ko")
+	for d in ${ko[@]+"${ko[@]}"}; do
+		[ -e "$d" ] || lab_die "$d is missing: run selftests/lab/module.sh $k"
+	done
+	id=$({ cat ${ko[@]+"${ko[@]}"} "$tree/.lab-stamp" && echo "$ver"; } |
+		sha256sum | cut -c1-12)
 	modules=$dir/modules-$id
 	if [ -d "$modules" ]; then
 		touch "$modules"
@@ -101,7 +104,7 @@ make_modules() {
 	d=$stage/lib/modules/$ver
 	if [ -z "$bare" ]; then
 		mkdir -p "$d/updates"
-		cp "$ko" "$d/updates/mrc.ko"
+		cp "${ko[@]}" "$d/updates/"
 	fi
 	# The index files are hard links into the tree: depmod must write new ones.
 	for f in alias dep softdep symbols devname weakdep builtin.alias; do
