@@ -4,7 +4,8 @@
 # What every script of this directory starts with: TAP output, bounded
 # waiting, background processes that never outlive their subtest, and
 # clean-up. Sourced. The topology is in lib_topo.sh, counters and memory in
-# lib_count.sh, running the traffic programs in lib_run.sh.
+# lib_count.sh, running the traffic programs in lib_run.sh. Scripts that need a
+# fabric of switches source lib_fabric.sh too.
 #
 # Use:
 #	. "$(dirname "$0")/lib.sh"
@@ -213,6 +214,7 @@ script_exit() {
 	local rc=$?
 	set +e
 	stop_all
+	declare -F fabric_down >/dev/null && fabric_down
 	declare -F topo_down >/dev/null && topo_down
 	rm -rf "$WORK"
 	if [ -z "$tap_done" ]; then

@@ -118,6 +118,30 @@ perftest_field() { # SIZE N
 	awk -v size="$1" -v n="$2" '$1 == size { v = $n } END { print v }' "$WORK/client"
 }
 
+# Numbers the results that a Python program printed (standard input); PREFIX
+# goes before their names.
+adopt() { # [PREFIX]
+	local line prefix=${1:-}
+	while IFS= read -r line; do
+		case $line in
+		'ok '*)
+			tap_count=$((tap_count + 1))
+			echo "ok $tap_count - $prefix${line#ok }"
+			;;
+		'not ok '*)
+			tap_count=$((tap_count + 1))
+			tap_bad=$((tap_bad + 1))
+			echo "not ok $tap_count - $prefix${line#not ok }"
+			;;
+		*) echo "# ${line#\# }" ;;
+		esac
+	done
+}
+
+mac() { # NETNS DEV
+	ip -n "$1" -j link show dev "$2" | sed -n 's/.*"address":"\([0-9a-f:]*\)".*/\1/p'
+}
+
 # --- figures ------------------------------------------------------------------
 
 # measure SECONDS: goodput of the traffic that runs, in kbit/s, in $measured:

@@ -1,0 +1,133 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# Congestion on the SRv6 fabric with NSCC, all links shaped: an uplink at a
+# tenth of the rate is left by the load, a path that is marked is skipped and
+# the total rate kept, four senders to one receiver with trimming share it
+# without timeouts while a flow to another host keeps its rate. What is asserted
+# are ratios within one run.
+# timeout: 900
+# benchmark
+. "$(dirname "$0")/lib.sh"
+. "$NET_DIR/lib_fabric.sh"
+
+RATE=${RATE:-8000}		# kbit/s of a link, so low that it is the bottleneck
+BDP=$((RATE * 20 / 8))		# bytes of 20 ms, the lab's round trip under load
+
+shape_fabric() {
+	local link
+	for link in $(fabric_links); do
+		case $link in
+		p*l*:h*) link_set "$link" rate "$RATE" burst 9000 trim $((BDP * 3 / 2)) limit $((BDP * 5)) ;;
+		p*) link_set "$link" rate "$RATE" burst 9000 mark $((BDP / 5)):$((BDP * 4 / 5)) trim $BDP limit $((BDP * 5)) ;;
+		esac
+	done
+}
+
+rx_bytes() { ctr_now "mrc$1" rx_data_bytes; } # HOST
+
+# Bytes that hosts get within SECONDS, in the caller's got[HOST].
+measure_hosts() { # SECONDS HOST...
+	local seconds=$1 h
+	shift
+	links_mark
+	ctr_mark
+	sleep "$seconds"
+	ctr_take
+	links_take
+	for h in "$@"; do got[h]=$(ctr "mrc$h" rx_data_bytes); done
+}
+
+busy() { # HOST SINCE
+	[ "$(rx_bytes "$1")" -ge $(($2 + 2000000)) ]
+}
+
+steady() { # NAME A B
+	local since
+	since=$(rx_bytes "$3")
+	flow "$1" "$2" "$3" --duration 1000 --size 65536 --depth 16 --timeout 20
+	wait_for 60 busy "$3" "$since"
+}
+
+uplink_slow() {
+	local got=() slow total
+	steady 1 1 3
+	measure_hosts 5 3
+	total=${got[3]}
+	link_set p1l1:s1 rate $((RATE / 10))
+	sleep 2		# the first second belongs to the reaction
+	measure_hosts 8 3
+	slow=$(link_tx_bytes p1l1:s1)
+	link_set p1l1:s1 rate "$RATE"
+	flow_stop 1
+	echo "figure: an uplink at 10 %: it carried $(percent "$slow" "$(link_tx_bytes h1:p1)") %" \
+		"of its plane; goodput $(percent $((got[3] * 5 / 8)) "$total") % of before"
+	check $((slow * 100)) '<=' $(($(link_tx_bytes h1:p1) * 25)) "share of the slow uplink, of 25 % of its plane"
+	check "$(link_tx_bytes p1l1:s2)" '>' $((slow * 2)) "the other uplink"
+}
+
+marked_path() {
+	local got=() total marked other
+	steady 1 1 3
+	measure_hosts 5 3
+	total=${got[3]}
+	link_set p1l1:s1 mark all
+	sleep 2
+	measure_hosts 5 3
+	link_set p1l1:s1 mark $((BDP / 5)):$((BDP * 4 / 5))
+	flow_stop 1
+	marked=$(link_tx p1l1:s1) other=$(link_tx p1l1:s2)
+	echo "figure: a marked path: $marked packets beside $other; goodput" \
+		"$(percent "${got[3]}" "$total") % of before"
+	expect mrc1 ev_to_skip '>' 0
+	check $((marked * 10)) '<=' $((other * 9)) "packets of the marked path, against the other's"
+	check $((got[3] * 100)) '>=' $((total * 80)) "goodput, of that before"
+}
+
+# Hosts 2, 3, 4, 5 send to host 1, host 6 to host 7 meanwhile. Leaves of two.
+incast() {
+	local got=() alone n h trims sum=0 squares=0 t
+	steady 9 6 7
+	measure_hosts 5 7
+	alone=${got[7]}
+	for n in 2 3 4 5; do
+		flow "$n" "$n" 1 --duration 1000 --size 65536 --depth 16 --timeout 20
+	done
+	wait_for 120 busy 1 "$(rx_bytes 1)"
+	sleep 2
+	measure_hosts 10 1 7
+	trims=0
+	for ((h = 1; h <= FAB_PLANES; h++)); do
+		trims=$((trims + $(switch_stat "p${h}l1:h1" trimmed)))
+	done
+	for n in 2 3 4 5; do
+		t=$(($(ctr "mrc$n" tx_data_bytes) / 1000))
+		sum=$((sum + t)) squares=$((squares + t * t))
+		expect "mrc$n" retry_timeouts == 0
+	done
+	echo "figure: 4:1 incast: $((got[1] * 8 / 10000)) kbit/s of $((RATE * FAB_PLANES));" \
+		"Jain $(awk -v s=$sum -v q=$squares 'BEGIN { printf "%.3f", s * s / (4 * q) }');" \
+		"$trims trimmed; victim $(percent $((got[7] / 2)) "$alone") % of alone"
+	for n in 2 3 4 5 9; do
+		flow_stop $n
+	done
+	check "$trims" '>' 0 "packets trimmed at the last hop"
+	check $((sum * sum * 100)) '>=' $((4 * squares * 90)) "fairness, Jain's index of 0.9"
+	check $((got[7] / 2 * 100)) '>=' $((alone * 90)) "rate of the victim, of that alone"
+}
+
+fabric srv6
+fabric_rdma 1 3
+fabric_profiles cc=uet-1.0-nscc 1 3
+shape_fabric
+subtest "load leaves an uplink at a tenth of its rate" uplink_slow
+subtest "a marked path is skipped, the total rate kept" marked_path
+fabric srv6 2 4 2 2
+fabric_rdma 1 2 3 4 5 6 7
+fabric_profiles cc=uet-1.0-nscc 1 2 3 4 5 6 7
+for h in 1 2 3 4 5 6 7; do
+	mrc_ctl "mrc$h" tc trimming=1
+done
+shape_fabric
+subtest "4:1 incast with trimming: no timeouts, fair, the victim is spared" incast
+tap_end

@@ -1,0 +1,181 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# EVs are paths: on the SRv6 fabric every EV of a generated profile takes
+# exactly the links that it names. A path that swallows packets, a spine that
+# goes away and comes back: the EVs that lead there, and no others, are assumed
+# bad, traffic continues on the rest, and probes bring them back.
+# timeout: 900
+. "$(dirname "$0")/lib.sh"
+. "$NET_DIR/lib_fabric.sh"
+
+# Directions by which packets leave the side of host 1 for host 3, but for its
+# own netdevs.
+forward_links() {
+	local p s
+	for ((p = 1; p <= FAB_PLANES; p++)); do
+		for ((s = 1; s <= FAB_SPINES; s++)); do
+			echo "p${p}l1:s$s"
+			echo "p${p}s$s:l2"
+		done
+	done
+}
+
+# Lines "PLANE SPINE" of the profile, by index.
+all_paths() {
+	local v
+	profile_list 1 3 >"$WORK/evs"
+	while read -r _ v _; do
+		ev_path "$v"
+	done <"$WORK/evs"
+}
+
+every_pair_once() {
+	local want p s
+	want=$(for ((p = 1; p <= FAB_PLANES; p++)); do
+		for ((s = 1; s <= FAB_SPINES; s++)); do echo "$p $s"; done
+	done)
+	[ "$(all_paths | sort)" = "$want" ] || {
+		cat "$WORK/evs"
+		fail "the profile does not name every path once"
+	}
+}
+
+# Only the EV with INDEX may be used: everything goes by its path.
+one_ev() { # INDEX
+	local value others path link sent links
+	value=$(awk -v i="$1" '$1 == i { print $2 }' "$WORK/evs")
+	others=$(awk -v i="$1" '$1 != i { printf "%s%s", n++ ? "," : "", $2 }' "$WORK/evs")
+	path=$(ev_path "$value")
+	mrc_ctl mrc1 ev 3 deny "$others"
+	links_mark
+	ctr_mark
+	flow 1 1 3 --iters 40 --size 1,4097,65536
+	flow_end 1
+	ctr_quiet
+	ctr_take
+	links_take
+	mrc_ctl mrc1 ev 3 allow "$others"
+	sent=$(ctr mrc1 tx_srv6)
+	check "$sent" '>' 100 "packets sent"
+	# shellcheck disable=SC2086 # two numbers
+	links=$(path_links 1 $path 3)
+	for link in $(forward_links); do
+		if grep -q -x "$link" <<<"$links"; then
+			check "$(link_tx "$link")" == "$sent" "packets of $link, for $value"
+		else
+			check "$(link_tx "$link")" == 0 "packets of $link, for $value"
+		fi
+	done
+}
+
+each_ev_alone() {
+	local i
+	all_paths >"$WORK/paths"
+	for i in $(awk '{ print $1 }' "$WORK/evs"); do
+		one_ev "$i"
+	done
+}
+
+# All EVs: each path carries its share, and what enters a path leaves it.
+all_evs() {
+	local p s n=$((FAB_PLANES * FAB_SPINES)) share sent
+	links_mark
+	ctr_mark
+	flow 1 1 3 --iters 100 --size 65536
+	flow_end 1
+	ctr_quiet
+	ctr_take
+	links_take
+	sent=$(ctr mrc1 tx_srv6)
+	for ((p = 1; p <= FAB_PLANES; p++)); do
+		for ((s = 1; s <= FAB_SPINES; s++)); do
+			share=$(link_tx "p${p}l1:s$s")
+			check "$share" '>=' $((sent / n * 8 / 10)) "packets of plane $p, spine $s, of $sent"
+			check "$share" '<=' $((sent / n * 12 / 10)) "packets of plane $p, spine $s, of $sent"
+			check "$(link_tx "p${p}s$s:l2")" == "$share" "plane $p, spine $s passes on"
+		done
+	done
+}
+
+# State of the EV of the running QP that goes by PLANE and SPINE.
+qp_ev_state() { # PLANE SPINE
+	local index
+	index=$(awk -v p="$1 $2" '$0 == p { print NR }' "$WORK/paths")
+	mrc_ctl mrc1 qp "$(sending_qp 1)" | grep '^ev ' | sed -n "${index}p" | awk '{ print $5 }'
+}
+
+qp_ev_is() { # PLANE SPINE STATE
+	[ "$(qp_ev_state "$1" "$2")" = "$3" ]
+}
+
+# Those of the paths in $1 ("PLANE SPINE" lines) are STATE, the others are used.
+evs_are() { # PATHS STATE
+	local p s state
+	for ((p = 1; p <= FAB_PLANES; p++)); do
+		for ((s = 1; s <= FAB_SPINES; s++)); do
+			state=$(qp_ev_state $p $s)
+			if grep -q -x "$p $s" <<<"$1"; then
+				[ "$state" = "$2" ] || return 1
+			else
+				[ "$state" = good ] || [ "$state" = skip ] || return 1
+			fi
+		done
+	done
+}
+
+evs_all_good() { evs_are '' ''; }
+
+flowing() { # SINCE
+	[ "$(ctr_now mrc3 rx_data_pkts)" -ge $(($1 + 300)) ]
+}
+
+# Traffic runs while BREAK is done; the EVs of PATHS become bad, those of no
+# other path; traffic goes on without them; MEND brings them back.
+broken_and_mended() { # PATHS BREAK MEND
+	local from p s
+	all_paths >"$WORK/paths"
+	ctr_mark
+	flow 1 1 3 --duration 1000 --size 4096,65536 --timeout 18
+	wait_for 20 flowing "$(ctr_now mrc3 rx_data_pkts)"
+	$2
+	wait_for 60 evs_are "$1" assumed_bad
+	# Data avoids the paths: what they still carry are probes.
+	links_mark
+	from=$(ctr_now mrc3 rx_data_pkts)
+	wait_for 60 flowing "$from"
+	links_take
+	while read -r p s; do
+		check "$(link_tx "p${p}l1:s$s")" '<=' 20 "packets to a path that is bad"
+	done <<<"$1"
+	$3
+	wait_for 60 evs_all_good
+	links_mark
+	wait_for 60 flowing "$(ctr_now mrc3 rx_data_pkts)"
+	links_take
+	while read -r p s; do
+		check "$(link_tx "p${p}s$s:l2")" '>' 20 "packets of a path that is good again"
+	done <<<"$1"
+	flow_stop 1
+	ctr_quiet
+	ctr_take
+	expect mrc1 ev_to_assumed_bad '>=' "$(grep -c . <<<"$1")"
+	expect mrc1 ev_to_good '>=' "$(grep -c . <<<"$1")"
+	expect mrc1 qp_errors == 0
+	echo "figure: $(ctr mrc1 tx_rtx_pkts) of $(ctr mrc1 tx_data_pkts) packets sent again"
+}
+
+fabric srv6
+fabric_rdma 1 3
+fabric_profiles 1 3
+subtest "a generated profile names every path once" every_pair_once
+subtest "every EV takes exactly the path that it names" each_ev_alone
+subtest "all EVs together share the load" all_evs
+# Slow enough to leave the machine time for the commands of the tests.
+link_rate h1:p1 8000
+link_rate h1:p2 8000
+subtest "a path that swallows packets: its EV is bad until it heals" \
+	broken_and_mended "1 1" "link_loss p1l1:s1 100" "link_clear p1l1:s1"
+subtest "a spine goes down and comes back" \
+	broken_and_mended "2 2" "spine_down 2 2" "spine_up 2 2"
+tap_end

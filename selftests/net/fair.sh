@@ -1,0 +1,85 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# Many QPs of one device share it evenly: Jain's index of what 16 equal QPs
+# send, over planes without a limit, where processors are what is shared, and
+# over shaped ones; with a fixed window and with NSCC; and none of 16 stands
+# still beside a busier program.
+# timeout: 900
+. "$(dirname "$0")/lib.sh"
+
+QPS=16
+SECONDS_LONG=${FAIR_SECONDS:-6}	# of a measurement
+CC=/sys/module/mrc/parameters/cc
+
+# Data packets that each QP of mrca has sent, by number.
+sent() {
+	in_a rdma -j -dd resource show qp link mrca | sed 's/},{/\n/g' | sed -n \
+		's/.*"lqpn":\([0-9]*\),.*"type":"RC".*"drv_tx_pkts":\([0-9]*\).*/\1 \2/p' | sort -u
+}
+
+# Both of them sorted: "QPN sent" before and after -> packets of each QP.
+shares() { join "$WORK/before" "$WORK/after" | awk '{ print $3 - $2 }'; }
+
+# Jain's index in percent of packets, one number a line; then the least and the
+# most share in percent of the average.
+jain() {
+	awk '{ n++; s += $1; q += $1 * $1; if (n == 1 || $1 < lo) lo = $1; if ($1 > hi) hi = $1 }
+	END { if (s == 0) exit 1
+	      printf "%d %d %d %d\n", n, 100 * s * s / (n * q), 100 * lo * n / s, 100 * hi * n / s }'
+}
+
+under_way() { # N
+	[ "$(sent | awk '$2 >= 20' | wc -l)" = "$1" ]
+}
+
+# fair WHAT INDEX: 16 QPs of one program, at least INDEX percent.
+fair() {
+	local n index least most
+	ctr_mark
+	perftest_start ib_write_bw -q $QPS -s 65536 -t 32 -D 1000 -u 19
+	wait_for 60 under_way $QPS || fail "not all of $QPS QPs send"
+	sent >"$WORK/before"
+	sleep "$SECONDS_LONG"
+	sent >"$WORK/after"
+	steady_bw_end
+	ctr_take
+	read -r n index least most <<<"$(shares | jain)"
+	echo "figure: $1: $n QPs, $(shares | awk '{ s += $1 } END { print s }') packets," \
+		"Jain $index %, least $least %, most $most % of the average"
+	check "$n" == $QPS "QPs"
+	check "$index" '>=' "$2" "Jain's index in percent"
+	check "$least" '>=' 30 "share of the least in percent of the average"
+	expect mrca retry_exceeded == 0
+}
+
+both_shaped() {
+	local i
+	for i in 1 2; do
+		shape a "$i" 40000
+	done
+	fair "$@"
+}
+
+# A program with one QP, one message at a time, beside one with 16.
+small_beside_many() {
+	steady_bw -q $QPS -t 64
+	wait_for 60 under_way $QPS || fail "not all of $QPS QPs send"
+	verify_start -t 100 --duration 4 --size 4096 --depth 1 --op write
+	verify_finish
+	check "$(verified client msgs)" '>=' 40 "messages of the small program in 4 s"
+	steady_bw_end
+}
+
+topo 2
+for cc in none uet-1.0-nscc; do
+	echo $cc >$CC
+	subtest "$cc: $QPS QPs share the processors" fair "$cc, unshaped" 95
+	subtest "$cc: $QPS QPs share shaped planes" both_shaped "$cc, shaped" 95
+	for plane in 1 2; do
+		unimpair a $plane
+	done
+	subtest "$cc: a small program beside $QPS busy QPs" small_beside_many
+done
+echo none >$CC
+tap_end
