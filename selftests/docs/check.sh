@@ -27,7 +27,7 @@ differ counters "$header" "$source" selftests/net/counters.list \
 
 scripts=$(find selftests/net -maxdepth 1 -name '*.sh' ! -name 'lib*' -printf '%f\n')
 differ "test scripts" selftests/net "$scripts" Documentation/testing.md \
-	"$(sed -n 's/^| `\([a-z_]*\.sh\)` |.*/\1/p' Documentation/testing.md)"
+	"$(sed -n 's/^| `\([a-z_0-9]*\.sh\)` |.*/\1/p' Documentation/testing.md)"
 
 params=$(sed -n 's/^module_param[a-z_]*(\([a-z_]*\),.*/\1/p' drivers/infiniband/sw/mrc/*.c)
 [ -n "$params" ] || { echo "no module parameters found"; bad=1; }

@@ -7,29 +7,6 @@
 # timeout: 900
 . "$(dirname "$0")/lib.sh"
 
-# Numbers the results that the Python program prints.
-adopt() {
-	local line
-	while IFS= read -r line; do
-		case $line in
-		'ok '*)
-			tap_count=$((tap_count + 1))
-			echo "ok $tap_count - ${line#ok }"
-			;;
-		'not ok '*)
-			tap_count=$((tap_count + 1))
-			tap_bad=$((tap_bad + 1))
-			echo "not ok $tap_count - ${line#not ok }"
-			;;
-		*) echo "# ${line#\# }" ;;
-		esac
-	done
-}
-
-mac() { # NETNS DEV
-	ip -n "$1" -j link show dev "$2" | sed -n 's/.*"address":"\([0-9a-f:]*\)".*/\1/p'
-}
-
 # Random packets to the port from the peer's address while both talk.
 beside_traffic() {
 	ctr_mark

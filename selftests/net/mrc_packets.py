@@ -139,6 +139,50 @@ def ip_udp(src, dst, body, *, tos=0x12, sport=0xC0DE, dport=PORT, udp_len=None,
     return packet
 
 
+def srh(next_header, segments, left=0, *, kind=4, tlv=b'', **fields):
+    """A segment routing header around the given segments."""
+    segments = [ipaddress.ip_address(s).packed for s in segments]
+    body = b''.join(segments) + tlv
+    return struct.pack('>BBBBBBH', next_header,
+                       fields.get('hdrlen', len(body) // 8), kind, left,
+                       fields.get('last', len(segments) - 1), 0, 0) + body
+
+
+def encap(inner, src, dst, *, tos=0x12, flow=0, segments=None, left=0,
+          next_header=None, between=b'', hops=64, length=None):
+    """SRv6: an IP packet in an outer IPv6 header. segments: with an SRH;
+    between: bytes behind the outer header, next_header: what they are."""
+    kind = 41 if inner[:1] >= b'\x60' else 4
+    if segments is not None:
+        between, kind = srh(kind, segments, left), 43
+    if next_header is not None:
+        kind = next_header
+    payload = between + inner
+    return struct.pack('>IHBB16s16s', 6 << 28 | tos << 20 | flow,
+                       len(payload) if length is None else length, kind, hops,
+                       ipaddress.ip_address(src).packed,
+                       ipaddress.ip_address(dst).packed) + payload
+
+
+class Outer:
+    """What was around an MRC packet on the wire; inner is that packet."""
+
+    def __init__(self, packet):
+        self.raw, self.inner = b'', packet
+        if packet[0] >> 4 != 6 or packet[6] not in (4, 41, 43):
+            return
+        first, self.length, self.next_header, self.hops = struct.unpack(
+            '>IHBB', packet[:8])
+        self.tos, self.flow = first >> 20 & 0xFF, first & 0xFFFFF
+        self.src = ipaddress.ip_address(packet[8:24])
+        self.dst = ipaddress.ip_address(packet[24:40])
+        off, self.srh, self.inner_kind = 40, b'', self.next_header
+        if self.next_header == 43:
+            off += 8 + packet[41] * 8
+            self.srh, self.inner_kind = packet[40:off], packet[40]
+        self.raw, self.inner = packet[:off], packet[off:40 + self.length]
+
+
 class Reply:
     """An MRC packet seen on the wire."""
 
@@ -210,7 +254,10 @@ class Wire:
                     total = 40 + struct.unpack('>H', packet[4:6])[0]
                     if packet[6] != 17 or packet[42:44] != b'\x12\xb7':
                         continue
-                found.append(Reply(packet[:total]))
+                reply = Reply(packet[:total])
+                # The host asks by itself for a way back, when it likes.
+                if reply.opcode != ENDPOINT_REQ:
+                    found.append(reply)
         except TimeoutError:
             pass
         return found

@@ -1,0 +1,596 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# Endpoint operations (MRC 1.0 §12): probes of explicit entropy values, port
+# status told to peers and heard from them, ports that a controller disables.
+# The planes lead through bridges, so that a port that goes down at one end is
+# up at the other: all it can know, it knows from the message.
+# timeout: 1200
+# kmsg-ok: mrc[ :].*(lost pb2|has a netdev again)
+. "$(dirname "$0")/lib.sh"
+
+TOPO_RESOLVE=1
+
+# --- topology -------------------------------------------------------------------
+
+bridged_plane() { # I
+	local i=$1 h
+	for h in a b; do
+		ip -n "host$h" link add name "p$h$i" mtu 4500 \
+			address "02:00:00:00:0$h:0$i" type veth \
+			peer name "s$h$i" mtu 4500 netns middle
+		ip -n middle link set "s$h$i" master "br$i" up
+		plane_commands $h "$i" 4500 46 | grep -v '^link add' |
+			ip -n "host$h" -batch -
+	done
+}
+
+bridged() { # PLANES
+	local i h
+	topo_down
+	ip netns del middle 2>/dev/null || true
+	hosts_up
+	ip netns add middle
+	for i in $(seq "$1"); do
+		ip -n middle link add name "br$i" mtu 4500 type bridge
+		ip -n middle link set "br$i" up
+		bridged_plane "$i"
+	done
+	for i in $(seq "$1"); do
+		link_add a "$i"
+		link_add b "$i"
+	done
+	PLANES=$1
+	for i in $(seq "$1"); do
+		plane_ready "$i"
+	done
+}
+
+bridged_topo() {
+	if ! bridged "$@" >"$WORK/topo.log" 2>&1; then
+		comment <"$WORK/topo.log"
+		echo "Bail out! cannot build the topology"
+		tap_done=1
+		exit 1
+	fi
+}
+
+# --- helpers --------------------------------------------------------------------
+
+ctl() { # a|b WORDS...: mrc_ctl on that host's device
+	local h=$1
+	shift
+	ip netns exec "host$h" mrc_ctl "mrc$h" "$@"
+}
+
+probe() { # WORDS...: from A to B
+	ctl a ep probe "sgid=$A4" "dgid=$B4" "$@"
+}
+
+# A counter's value now, without starting a program for each look at it.
+hw_at_least() { # DEV NAME PORT VALUE
+	hw_now "$1" "$2" "$3"
+	[ "$hw" -ge "$4" ]
+}
+
+# Waits until port PORT of a device has sent N more data packets than now.
+sends_on() { # PORT N [DEV]
+	hw_now "${3:-mrca}" tx_data_pkts "$1"
+	wait_for 60 hw_at_least "${3:-mrca}" tx_data_pkts "$1" $((hw + $2))
+}
+
+# Delays bound the rate of the load, so that the machine has time to spare.
+load_start() {
+	local p
+	for p in 1 2; do
+		netem a "$p" delay 10ms
+	done
+	ctr_mark
+	verify_start -t 150 "$@" --duration 1000 --size 16384 --op mixed --depth 4 \
+		--timeout 17
+	if [ "${1:-}" = -r ]; then
+		sends_on 1 20 mrcb
+		sends_on 2 20 mrcb
+	else
+		sends_on 1 20
+		sends_on 2 20
+	fi
+}
+
+load_stop() {
+	verify_stop
+	ctr_quiet 20
+	ctr_take
+	expect mrca qp_errors == 0
+	expect mrcb qp_errors == 0
+}
+
+# MASK is what the QPs of HOST know of their peer's ports.
+told() { # a|b MASK
+	rdma -dd resource show qp link "mrc$1/1" | grep -q -E "drv_peer_ports[ :]*$2( |\$)"
+}
+
+# From the moment on when A has heard, nothing more than the batch under way
+# leaves through PORT, while the other port carries on.
+falls_silent() { # PORT OTHER
+	local from
+	wait_for 10 told a "$(printf '0x%x' $((1 << $2)))"
+	from=$(ctr_now "mrca/$1" tx_data_pkts)
+	sends_on "$2" 50
+	check "$(ctr_now "mrca/$1" tx_data_pkts)" '<=' $((from + 32)) \
+		"packets through port $1 after its peer said that it is down"
+	from=$(ctr_now "mrca/$1" tx_data_pkts)
+	sends_on "$2" 50
+	check "$(ctr_now "mrca/$1" tx_data_pkts)" == "$from" \
+		"packets through port $1 a while later"
+}
+
+# --- probes ---------------------------------------------------------------------
+
+# Smallest RTT of ping through PORT in microseconds, there and back.
+ping_rtt() { # PORT
+	local out
+	ip -n hosta route add "$B4" dev "pa$1" src "$A4" metric 50
+	ip -n hostb route add "$A4" dev "pb$1" src "$B4" metric 50
+	out=$(in_a ping -q -n -i 0.2 -c 5 -I "$A4" "$B4")
+	ip -n hosta route del "$B4" dev "pa$1" metric 50
+	ip -n hostb route del "$A4" dev "pb$1" metric 50
+	awk -F'[=/ ]+' '/^rtt/ { printf "%d\n", $6 * 1000 }' <<<"$out"
+}
+
+# The smallest is what the network needs; a busy machine adds to the rest.
+probe_rtt() { # PORT
+	awk -v p="$1" '$4 == p { r = $6 / 1000; if (!n++ || r < min) min = r }
+		END { if (!n) exit 1; printf "%d\n", min }' "$WORK/probes"
+}
+
+probes_agree() { # netem's delay gives the RTTs a size
+	local p want got
+	netem a 1 delay 50ms
+	netem a 2 delay 150ms
+	ctr_mark
+	probe ev=c001@1,d002@1,e003@1,c001@2,d002@2,e003@2 timeout=2000 \
+		>"$WORK/probes"
+	ctr_take
+	expect mrca/1 tx_endpoint_req == 3
+	expect mrca/2 tx_endpoint_req == 3
+	expect mrca/1 rx_endpoint_resp == 3
+	expect mrca/2 rx_endpoint_resp == 3
+	expect mrcb/1 tx_endpoint_resp == 3
+	expect mrcb/2 tx_endpoint_resp == 3
+	expect mrca endpoint_timeouts == 0
+	expect_only mrca tx_endpoint_req rx_endpoint_resp
+	[ "$(wc -l <"$WORK/probes")" = 6 ] || fail "not six lines: $(cat "$WORK/probes")"
+	for p in 1 2; do
+		want=$(ping_rtt "$p")
+		got=$(probe_rtt "$p")
+		echo "figure: port $p: ping $want us, smallest probe $got us"
+		check "$got" '>' $((want * 2 / 3)) "probe of port $p, ping $want us"
+		check "$got" '<' $((want * 3 / 2)) "probe of port $p, ping $want us"
+	done
+	check "$(probe_rtt 2)" '>' "$(probe_rtt 1)" "port 2 has the longer way"
+	unimpair a 1
+	unimpair a 2
+}
+
+probes_ipv6() {
+	ctl a ep probe "sgid=$A6" "dgid=$B6" fmt=stev ev=0001c001@1,00ffd002@2 \
+		timeout=2000 >"$WORK/probes"
+	grep -q '^id 0 port 1 ' "$WORK/probes" || fail "$(cat "$WORK/probes")"
+	grep -q '^id 1 port 2 ' "$WORK/probes" || fail "$(cat "$WORK/probes")"
+}
+
+# What a probe looks like on the wire: the value asked for, and nothing else.
+probes_carry_the_value() {
+	in_b nft -f - <<-NFT
+		table inet seen {
+			counter c1 {}
+			counter c2 {}
+			chain in {
+				type filter hook prerouting priority -300;
+				iifname pb1 udp dport 4791 udp sport 0xc0a1 ip dscp 5 counter name c1
+				iifname pb2 udp dport 4791 udp sport 0xc0a2 ip dscp 5 counter name c2
+			}
+		}
+	NFT
+	probe tc=20 ev=c0a1@1,c0a2@2,c0a2@2 timeout=2000 >"$WORK/probes"
+	[ "$(seen c1) $(seen c2)" = "1 2" ] || fail "seen $(seen c1) and $(seen c2)"
+	in_b nft delete table inet seen
+}
+
+seen() {
+	in_b nft list counter inet seen "$1" | sed -n 's/.*packets \([0-9]*\) .*/\1/p'
+}
+
+many_probes() {
+	local n evs
+	evs=$(seq 49152 50151 | awk '{ printf "%s%04x@%d", (NR > 1 ? "," : ""), $1, NR % 2 + 1 }')
+	probe "ev=$evs" timeout=4000 >"$WORK/probes"
+	n=$(awk '{ print $2 }' "$WORK/probes" | sort -u | wc -l)
+	check "$n" == 1000 "different ids answered"
+}
+
+unanswered() {
+	ctr_mark
+	netem b 2 loss 100%
+	refuse 'ETIMEDOUT|timed out' probe ev=c001@1,c002@2,c003@1,c004@2 timeout=300
+	probe ev=c001@1,c002@2,c003@1,c004@2 timeout=300 >"$WORK/probes" 2>/dev/null || true
+	unimpair b 2
+	ctr_take
+	[ "$(awk '{ print $2 }' "$WORK/probes" | sort | paste -sd' ')" = "0 2" ] ||
+		fail "answers: $(cat "$WORK/probes")"
+	expect mrca/1 endpoint_timeouts == 0
+	expect mrca/2 endpoint_timeouts == 4
+	expect_only mrca tx_endpoint_req rx_endpoint_resp endpoint_timeouts
+}
+
+# Answers that come when nobody waits any more.
+late_answers() {
+	ctr_mark
+	netem b 1 delay 400ms
+	refuse 'ETIMEDOUT|timed out' probe ev=c001@1,c002@1 timeout=50
+	wait_for 10 ctr_at_least mrca rx_drop_endpoint \
+		$(($(awk '$1 == "mrca/1" && $2 == "rx_drop_endpoint" { print $3 }' "$WORK/mark") + 2))
+	unimpair b 1
+	ctr_take
+	expect mrca endpoint_timeouts == 2
+	expect mrca rx_endpoint_resp == 2
+	expect mrca rx_drop_endpoint == 2
+}
+
+refusals() {
+	refuse 'EINVAL|Invalid' probe ev=c001@3
+	refuse 'EINVAL|Invalid' probe ev=c001@0
+	refuse 'EINVAL|Invalid' probe ev=c00101@1
+	refuse 'EINVAL|Invalid' probe fmt=stev ev=0000c001@1
+	refuse 'EINVAL|Invalid' ctl a ep probe "sgid=10.9.9.9" "dgid=$B4" ev=c001@1
+	refuse 'EINVAL|Invalid' ctl a ep probe "sgid=$A4" "dgid=$B6" ev=c001@1
+	refuse 'EINVAL|Invalid' ctl a ep probe "sgid=$A4" "dgid=224.0.0.1" ev=c001@1
+	# Nothing can be sent: no route, or all ports of the batch are down.
+	refuse 'EIO|output error' ctl a ep probe "sgid=$A4" "dgid=10.9.9.9" ev=c001@1
+	ctl a port 2 disable >/dev/null
+	refuse 'EIO|output error' probe ev=c001@2
+	refuse 'ETIMEDOUT|timed out' probe ev=c001@2,c001@1 timeout=200
+	ctl a port 2 enable >/dev/null
+	wait_for 5 port_is mrca 2 ACTIVE
+}
+
+# Killed, or too many at once: nothing is left behind.
+killed_and_crowded() {
+	local n pids=() pid
+	netem b 1 loss 100%
+	netem b 2 loss 100%
+	for n in 1 2 3 4; do
+		start "$WORK/wait.$n" ip netns exec hosta mrc_ctl mrca ep probe \
+			"sgid=$A4" "dgid=$B4" ev=c001@1,c001@2 timeout=4000
+		pids+=("$started")
+	done
+	wait_for 4 crowded
+	for pid in "${pids[@]}"; do
+		kill -9 "$pid"
+	done
+	for pid in "${pids[@]}"; do
+		wait_for 2 process_gone "$pid"
+	done
+	unimpair b 1
+	unimpair b 2
+	probe ev=c001@1,c001@2 timeout=2000 >"$WORK/probes"
+	check "$(wc -l <"$WORK/probes")" == 2 "answers afterwards"
+}
+
+crowded() {
+	probe ev=c001@1 timeout=1 2>&1 | grep -q -i 'EAGAIN'
+}
+
+# --- port status ------------------------------------------------------------------
+
+disabled_at_the_peer() { # OPTIONS of verify
+	load_start "$@"
+	start "$WORK/watch" ip netns exec hostb ibv_asyncwatch -d mrcb
+	wait_for 10 grep -q 'async event FD' "$WORK/watch"
+	ctl b port 2 disable
+	wait_for 5 port_is mrcb 2 DOWN
+	falls_silent 2 1
+	port_is mrca 2 ACTIVE || fail "the own port is not concerned"
+	wait_for 5 grep -q -i -E 'port.*err.*2|port_err.*2' "$WORK/watch"
+	ctl b port 2 enable
+	wait_for 5 port_is mrcb 2 ACTIVE
+	sends_on 2 50
+	wait_for 5 grep -q -i -E 'port.*active.*2' "$WORK/watch"
+	load_stop
+	# It was told, not found out: what was under way arrived, so that there
+	# were no losses. (A machine that stops for a moment makes A repeat what
+	# had arrived.)
+	expect mrca retry_timeouts == 0
+	expect mrca loss_timeout == 0
+	expect mrcb rx_duplicate == "$(ctr mrca tx_rtx_pkts)"
+	expect mrcb port_down_events == 1
+	expect mrcb port_up_events == 1
+	expect mrcb tx_port_status '>=' 2
+	expect mrca rx_port_status '>=' 2
+	expect mrcb port_status_confirmed '>=' 2
+	expect mrca rx_port_status_refused == 0
+}
+
+# At the sender itself: its EVs of that port rest, and the peer is told too.
+disabled_at_the_sender() {
+	local from
+	load_start
+	ctl a port 1 disable
+	wait_for 5 port_is mrca 1 DOWN
+	from=$(ctr_now mrca/1 tx_data_pkts)
+	sends_on 2 50
+	check "$(ctr_now mrca/1 tx_data_pkts)" '<=' $((from + 32)) \
+		"packets through the disabled port"
+	wait_for 5 told b 0x4
+	ctl a port 1 enable
+	sends_on 1 50
+	load_stop
+	expect mrca loss_timeout == 0
+	expect mrca retry_timeouts == 0
+}
+
+admin_survives() {
+	ctl b port 2 disable
+	wait_for 5 port_is mrcb 2 DOWN
+	ip -n hostb link set pb2 down
+	ip -n hostb link set pb2 up
+	plane_routes 2
+	port_is mrcb 2 DOWN || fail "a flap enabled the port"
+	ip -n hostb link del pb2
+	ip -n hosta link del pa2
+	bridged_plane 2
+	link_add a 2
+	link_add b 2
+	wait_for 5 port_is mrca 2 ACTIVE
+	port_is mrcb 2 DOWN || fail "another netdev enabled the port"
+	ctl b port 2 | grep -q disabled || fail "$(ctl b port 2)"
+	ctl b port 2 enable
+	wait_for 5 port_is mrcb 2 ACTIVE
+	plane_ready 2
+}
+
+# The peer's netdev goes down behind a bridge: the own one stays up.
+netdev_down_behind_bridge() {
+	load_start "$@"
+	ip -n hostb link set pb2 down
+	wait_for 5 port_is mrcb 2 DOWN
+	falls_silent 2 1
+	port_is mrca 2 ACTIVE || fail "the bridge passed the carrier on"
+	ip -n hostb link set pb2 up
+	plane_routes 2
+	wait_for 5 port_is mrcb 2 ACTIVE
+	sends_on 2 50
+	load_stop
+	expect mrca retry_timeouts == 0
+	expect mrca loss_timeout == 0
+	echo "figure: lost with the port: $(ctr mrca tx_rtx_pkts) packets of $(ctr mrca tx_data_pkts)"
+}
+
+# Updates that get lost are repeated: three times soon, then every second.
+lost_updates() {
+	local told heard
+	load_start
+	in_a nft -f - <<-NFT
+		table netdev cut {
+			chain in {
+				type filter hook ingress devices = { pa1, pa2 } priority 0;
+				udp dport 4791 @th,64,8 0xd8 drop
+			}
+		}
+	NFT
+	heard=$(ctr_now mrca rx_port_status)
+	told=$(ctr_now mrcb tx_port_status)
+	ctl b port 2 disable
+	wait_for 5 ctr_at_least mrcb tx_port_status $((told + 5))
+	check "$(ctr_now mrca rx_port_status)" == "$heard" "nothing came through"
+	in_a nft delete table netdev cut
+	falls_silent 2 1
+	ctl b port 2 enable
+	sends_on 2 50
+	load_stop
+}
+
+# One packet at once, and ten at intervals of a second; none when the last
+# connection is gone.
+how_often() {
+	local told
+	load_start
+	told=$(ctr_now mrcb tx_port_status)
+	ctl b port 2 disable
+	wait_for 30 ctr_at_least mrcb tx_port_status $((told + 11))
+	wait_for 10 told_enough
+	check "$(ctr_now mrcb tx_port_status)" '<=' $((told + 14)) "updates"
+	verify_stop
+	wait_for 10 no_qps
+	ctr_mark
+	ctl b port 2 enable
+	wait_for 5 port_is mrcb 2 ACTIVE
+	ctr_quiet
+	ctr_take
+	expect mrcb tx_port_status == 0
+}
+
+# Longer than the second between two updates.
+told_enough() {
+	local told
+	told=$(ctr_now mrcb tx_port_status)
+	sleep 2
+	[ "$(ctr_now mrcb tx_port_status)" = "$told" ]
+}
+
+# Connections made while a port is down learn it.
+new_connections() {
+	ctl b port 2 disable
+	wait_for 5 port_is mrcb 2 DOWN
+	netem a 1 delay 10ms
+	ctr_mark
+	verify_start -t 150 --duration 1000 --size 16384 --depth 4 --timeout 17
+	falls_silent 2 1
+	ctl b port 2 enable
+	sends_on 2 50
+	load_stop
+	expect mrca retry_timeouts == 0
+}
+
+stands_still() { # DEV COUNTER SECONDS
+	local was
+	was=$(ctr_now "$1" "$2")
+	sleep "$3"
+	[ "$(ctr_now "$1" "$2")" = "$was" ]
+}
+
+# What is told every second for a while after a change is over: nothing else
+# than what a subtest does is heard.
+news_are_over() {
+	load_start "$@"
+	wait_for 20 stands_still mrca tx_port_status 1.5
+	wait_for 20 stands_still mrcb tx_port_status 1.5
+	ctr_mark
+}
+
+# A controller tells B that A's ports are down: none is used, none of B's work
+# requests fails, and the next update makes it go on.
+told_by_controller() {
+	news_are_over -r
+	ctl a ep status "sgid=$A4" "dgid=$B4" port_status=2 ev=c001@1 timeout=2000 \
+		>"$WORK/probes"
+	check "$(wc -l <"$WORK/probes")" == 1 "confirmed"
+	b_silent 2 1
+	ctl a ep status "sgid=$A4" "dgid=$B4" port_status=0 ev=c001@1 timeout=2000
+	b_silent 1 0
+	ctl a ep status "sgid=$A4" "dgid=$B4" port_status=0xffffffff ev=c001@1 \
+		timeout=2000
+	sends_on 2 50 mrcb
+	load_stop
+}
+
+b_silent() { # PORT OTHER (0: none)
+	local from
+	from=$(ctr_now "mrcb/$1" tx_data_pkts)
+	if [ "$2" = 0 ]; then
+		wait_for 10 stands_still mrcb tx_data_pkts 0.3
+	else
+		sends_on "$2" 100 mrcb
+	fi
+	check "$(ctr_now "mrcb/$1" tx_data_pkts)" '<=' $((from + 32)) \
+		"packets through port $1"
+}
+
+# Updates that nobody should believe: no peer, another address, a bad ICRC.
+hostile_updates() {
+	news_are_over
+	in_b python3 "$NET_DIR/port_status.py" pb1 \
+		"$(mac_of hosta pa1)" "$A4" "$B4" "$MGMT_A" >"$WORK/sent"
+	ctr_quiet_endpoint
+	ctr_take
+	expect mrca rx_port_status == 0
+	expect mrca rx_port_status_refused == 40
+	expect mrca rx_drop_icrc == 20
+	sends_on 1 50
+	sends_on 2 50
+	load_stop
+	expect mrca rx_port_status == 0
+}
+
+mac_of() { # NETNS DEV
+	ip -n "$1" -j link show dev "$2" | sed -n 's/.*"address":"\([0-9a-f:]*\)".*/\1/p'
+}
+
+# Traffic goes on, so only these counters can come to rest.
+ctr_quiet_endpoint() {
+	wait_for 5 ctr_at_least mrca rx_drop_icrc \
+		$(($(awk '$1 ~ /^mrca/ && $2 == "rx_drop_icrc" { s += $3 } END { print s }' "$WORK/mark") + 20))
+}
+
+# --- going away -------------------------------------------------------------------
+
+# The program is not in the namespace, so that it does not hold it.
+gone_while_waiting() { # HOW
+	local since now
+	netem b 1 loss 100%
+	start "$WORK/wait" mrc_ctl mrca ep probe "sgid=$A4" "dgid=$B4" ev=c001@1 timeout=4000
+	wait_for 4 waits
+	now_ms
+	since=$now
+	case $1 in
+	link) in_a rdma link del mrca ;;
+	namespace) ip netns del hosta ;;
+	esac
+	finished "$started" 4 && fail "it succeeded"
+	wait_for 5 device_gone mrca
+	now_ms
+	echo "figure: gone after $((now - since)) ms"
+	# Not the whole time that the program wanted to wait.
+	check $((now - since)) '<' 3000 "ms until it was gone"
+	grep -q . "$WORK/wait" || fail "the program said nothing"
+}
+
+waits() {
+	# In the kernel, in the wait for responses.
+	grep -q mrc_ep_batch "/proc/$started/stack"
+}
+
+device_gone() { ! rdma_devices | grep -q -x "$1"; }
+
+cycles() {
+	local n
+	for n in $(seq 15); do
+		[ "$n" != 5 ] || memory_before "$WORK/before"
+		probe ev=c001@1,c002@2 timeout=2000 >/dev/null
+		verify --iters 5
+		ctl b port 2 disable >/dev/null
+		ctl b port 2 enable >/dev/null
+		wait_for 5 port_is mrcb 2 ACTIVE
+	done
+	expect_memory_back "$WORK/before" 10 512
+}
+
+# What a subtest leaves when it fails must not fail the next one.
+restore() {
+	local h p
+	for h in a b; do
+		for p in 1 2; do
+			unimpair $h $p
+			ip -n "host$h" link set "p$h$p" up
+			ctl $h port $p enable
+		done
+		ip netns exec "host$h" nft flush ruleset
+	done >/dev/null 2>&1
+	plane_routes 1
+	plane_routes 2
+	wait_for 10 no_qps || true
+}
+
+sub() {
+	subtest "$@"
+	restore
+}
+
+bridged_topo 2
+sub "probes agree with ping" probes_agree
+sub "probes over IPv6" probes_ipv6
+sub "probes carry the value and the traffic class" probes_carry_the_value
+sub "1000 probes in a batch" many_probes
+sub "unanswered probes: timeout and the answers there are" unanswered
+sub "answers that come too late" late_answers
+sub "refusals" refusals
+sub "killed batches, too many batches" killed_and_crowded
+sub "a port disabled at the peer is left alone" disabled_at_the_peer
+sub "a port disabled at the peer is left alone, IPv6" disabled_at_the_peer -6
+sub "a port disabled at the sender" disabled_at_the_sender
+sub "a disabled port stays disabled" admin_survives
+sub "peer's netdev down behind a bridge" netdev_down_behind_bridge
+sub "peer's netdev down behind a bridge, IPv6" netdev_down_behind_bridge -6
+sub "lost updates are repeated" lost_updates
+sub "how often a peer is told" how_often
+sub "connections made while a port is down" new_connections
+sub "updates sent by a controller" told_by_controller
+sub "updates that nobody should believe" hostile_updates
+sub "15 cycles leave no memory behind" cycles
+subtest "rdma link del while a batch waits" gone_while_waiting link
+bridged_topo 2
+subtest "a namespace goes away while a batch waits" gone_while_waiting namespace
+topo_down
+ip netns del middle
+tap_end

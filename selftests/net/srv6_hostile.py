@@ -1,0 +1,314 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""Packets in an outer IPv6 header, made by hand against a QP of the device
+mrcb: what counts of which header, which are the driver's, which are none of
+its business, which are bad. Run by decap.sh, in the namespace of host A, where
+the uSID of host B is a local route of B. Prints lines "ok NAME", "not ok
+NAME" and comments.
+
+usage: srv6_hostile.py MAC-OF-B B4 A4 B6 A6 uSID-OF-B all|proper
+MRC_TRIMMED="12 16" in the environment: codepoints of trimmed packets."""
+import os
+import random
+import struct
+import sys
+
+from pyverbs.device import Context
+
+import hostile as h
+import mrc_packets as m
+
+TRIMMED, LASTHOP = (int(dscp) << 2 for dscp in
+                    os.environ.get('MRC_TRIMMED', '12 16').split())
+CONTROL = 46 << 2
+PLACED = {'rx_data_pkts': 1, 'tx_sack': 1, 'tx_ack': 1, 'rx_srv6': 1}
+
+
+OTHER_COUNTERS = h.counters
+
+
+def counters():
+    """hostile.counters() leaves rx_srv6 out; here it is what matters."""
+    total = OTHER_COUNTERS()
+    total['rx_srv6'] = 0
+    for port in h.json.loads(h.subprocess.run(
+            ['rdma', '-j', 'statistic', 'show', 'link', h.DEV], check=True,
+            capture_output=True).stdout):
+        total['rx_srv6'] += port['rx_srv6']
+    return total
+
+
+class Outside:
+    """Sends packets of one family to a fresh QP, in all sorts of wrapping."""
+
+    def __init__(self, suite, outer_src, usid):
+        self.s, self.src, self.usid = suite, outer_src, usid
+        self.v6 = suite.family == 'IPv6'
+
+    def inner(self, body, **ip):
+        ip.setdefault('src', self.s.remote)
+        return m.ip_udp(ip.pop('src'), ip.pop('dst', self.s.local), body, **ip)
+
+    def send(self, inner, **outer):
+        self.s.wire.send(m.encap(inner, outer.pop('src', self.src),
+                                 outer.pop('dst', self.usid), **outer))
+
+    def settle(self, before, want):
+        h.counters = counters
+        try:
+            h.settle(before, want)
+        finally:
+            h.counters = OTHER_COUNTERS
+
+    def taken(self, name, inner_args, outer_args, want):
+        """A proper write in this wrapping is placed; want moves besides."""
+        def test():
+            t = self.s.t
+            before = counters()
+            data = random.randbytes(24)
+            self.send(self.inner(t.only(data), **inner_args), **outer_args)
+            self.settle(before, {**PLACED, 'rx_data_bytes': 24, **want})
+            t.check_memory()
+        self.s.run(name, test)
+
+    def other(self, name, packet, want=None):
+        """Whatever packet(i) is, only the counters in want move, and memory
+        stays as it is."""
+        def test():
+            t = self.s.t
+            before = counters()
+            for i in range(h.N):
+                self.s.wire.send(packet(i))
+            self.settle(before, want or {})
+            t.check_memory()
+            t.check_alive()
+        self.s.run(name, test)
+
+
+def proper(o):
+    ecn = {'rx_ce_marked': 1}
+    o.taken('plain', {}, {}, {})
+    o.taken('with an SRH that is used up', {}, {'segments': [o.usid]}, {})
+    o.taken('with an SRH of three segments', {},
+            {'segments': [o.usid, 'fcbb:0:7::', 'fcbb:0:8::']}, {})
+    o.taken('CE outside counts', {'tos': 0x12}, {'tos': 0x13}, ecn)
+    o.taken('CE outside counts, with an SRH', {'tos': 0x12},
+            {'tos': 0x13, 'segments': [o.usid]}, ecn)
+    o.taken('CE inside does not count', {'tos': 0x13}, {'tos': 0x12}, {})
+    o.taken('trimmed codepoint inside does not count', {'tos': TRIMMED | 2},
+            {'tos': 0x12}, {})
+    o.taken('last hop', {}, {'hops': 1}, {})
+    # Once the map is another one, the default means nothing.
+    if TRIMMED != 12 << 2:
+        o.taken('a codepoint that was trimmed once', {'tos': 12 << 2 | 2},
+                {'tos': 12 << 2 | 2}, {})
+
+    def trimmed(name, tos, keep, **outer):
+        def packet(i):
+            body = o.s.t.write_at(o.s.t.psn, stamp=i)
+            whole = o.inner(body + bytes(400))
+            return m.encap(whole[:keep], o.src, o.usid, tos=tos, **outer)
+        o.other(name, packet, {'rx_trimmed': h.N, 'tx_nack': h.N,
+                               'rx_srv6': h.N})
+
+    ip = 40 if o.v6 else 20
+    # Lengths inside are those of the whole packet; they do not matter.
+    trimmed('trimmed outside', TRIMMED, ip + 8 + 12 + 8)
+    trimmed('trimmed outside on the last hop', LASTHOP | 2, ip + 8 + 12 + 8)
+    trimmed('trimmed to the BTH', TRIMMED, ip + 8 + 12)
+    trimmed('trimmed, with an SRH', TRIMMED, ip + 8 + 12 + 8,
+            segments=[o.usid])
+
+    # Switches need not correct any length.
+    def cut(name, tos, make, want):
+        def packet(i):
+            body = o.s.t.write_at(o.s.t.psn, stamp=i)
+            whole = o.inner(body + bytes(400), tos=tos)
+            return make(whole, ip + 8 + 12 + 8)
+        o.other(name, packet, want)
+
+    nacked = {'rx_trimmed': h.N, 'tx_nack': h.N}
+    cut('trimmed, all lengths as they were', TRIMMED,
+        lambda whole, keep: whole[:keep], nacked)
+    cut('trimmed on the last hop, all lengths as they were', LASTHOP,
+        lambda whole, keep: whole[:keep], nacked)
+    cut('trimmed outside, all lengths as they were', 2,
+        lambda whole, keep: m.encap(whole, o.src, o.usid,
+                                    tos=TRIMMED)[:40 + keep],
+        {**nacked, 'rx_srv6': h.N})
+    cut('trimmed outside with an SRH, all lengths as they were', 2,
+        lambda whole, keep: m.encap(whole, o.src, o.usid, tos=LASTHOP,
+                                    segments=[o.usid])[:64 + keep],
+        {**nacked, 'rx_srv6': h.N})
+    # Not trimmed, just broken: not repaired.
+    cut('cut without a codepoint that says so', 2,
+        lambda whole, keep: whole[:keep], {})
+    cut('cut outside without a codepoint that says so', 2,
+        lambda whole, keep: m.encap(whole, o.src, o.usid)[:40 + keep], {})
+
+    def probe():
+        before = counters()
+        o.s.wire.drain()
+        o.send(o.inner(m.endpoint_request(0x66, 1, stamp=0x99)))
+        got = [r for r in o.s.wire.replies(1) if r.opcode == m.ENDPOINT_RESP]
+        if len(got) != 1 or got[0].psn != 0x66:
+            raise h.Mismatch('the EV probe was not answered')
+        o.settle(before, {'rx_endpoint_req': 1, 'tx_endpoint_resp': 1,
+                          'rx_srv6': 1})
+    o.s.run('an EV probe is answered', probe)
+
+
+def foreign(o):
+    """Packets that the driver must not take."""
+    t, s = o.s.t, o.s
+    ahead = h.RQ_PSN + 500 & m.PSN_MASK
+    good = o.inner(t.write_at(ahead))
+    kind = 41 if o.v6 else 4
+
+    def wrap(inner=good, dst=o.usid, **outer):
+        return lambda i: m.encap(inner, o.src, dst, **outer)
+
+    o.other('to an address that is not local', wrap(dst='fcbb:0:77::'))
+    o.other('another UDP port', wrap(o.inner(t.write_at(ahead), dport=4790)))
+    elsewhere = 'fd00:1::77' if o.v6 else '10.1.0.77'
+    o.other('to another host inside',
+            wrap(o.inner(t.write_at(ahead), dst=elsewhere)))
+    o.other('multicast inside',
+            wrap(o.inner(t.write_at(ahead),
+                         dst='ff02::1' if o.v6 else '224.0.0.1')))
+    o.other('TCP inside', wrap(good[:6] + b'\x06' + good[7:] if o.v6 else
+                               good[:9] + b'\x06' + good[10:]))
+    o.other('family that the outer header contradicts',
+            wrap(next_header=4 if o.v6 else 41))
+    o.other('segments left', wrap(segments=['fcbb:0:77::'], left=1))
+    o.other('routing header of another type',
+            wrap(between=m.srh(kind, [o.usid], kind=2), next_header=43))
+    o.other('SRH with a TLV',
+            wrap(between=m.srh(kind, [o.usid], tlv=bytes([4, 6]) + bytes(6)),
+                 next_header=43))
+    o.other('SRH longer than the packet',
+            wrap(between=m.srh(kind, [o.usid], hdrlen=254, last=126),
+                 next_header=43))
+    o.other('SRH of length 0',
+            wrap(between=m.srh(kind, [o.usid], hdrlen=0), next_header=43))
+    o.other('SRH whose last entry is beyond its end',
+            wrap(between=m.srh(kind, [o.usid], last=9), next_header=43))
+    o.other('SRH in an SRH',
+            wrap(between=m.srh(43, [o.usid]) + m.srh(kind, [o.usid]),
+                 next_header=43))
+    o.other('destination options before it',
+            wrap(between=struct.pack('>BB6x', kind, 0), next_header=60))
+    o.other('a fragment outside',
+            wrap(between=struct.pack('>BBHI', kind, 0, 1, 7), next_header=44))
+    o.other('in two outer headers',
+            wrap(m.encap(good, o.src, o.usid), next_header=41))
+    for cut in (0, 1, 19, 20, 27, 39, 47):
+        if cut < (48 if o.v6 else 28):
+            o.other('only %d bytes inside' % cut,
+                    wrap(good[:cut], next_header=kind))
+    if o.v6:
+        o.other('extension header inside',
+                wrap(good[:4] + struct.pack('>H', len(good) - 32) + b'\x3c' +
+                     good[7:40] + struct.pack('>BB6x', 17, 0) + good[40:]))
+    else:
+        def header(first, frag=0x4000, extra=b''):
+            head = bytes([first]) + good[1:2] + struct.pack(
+                '>HHH', len(good) + len(extra), 0, frag) + good[8:10] + \
+                bytes(2) + good[12:20] + extra
+            return head[:10] + struct.pack('>H', m.checksum(head)) + head[12:] \
+                + good[20:]
+        o.other('IPv4 options inside', wrap(header(0x46, extra=b'\x01' * 4)))
+        o.other('first fragment inside', wrap(header(0x45, 0x2000)))
+        o.other('last fragment inside', wrap(header(0x45, 0x0010)))
+
+
+def bad(o):
+    """The driver's packets, but they cannot be good."""
+    t = o.s.t
+    ahead = h.RQ_PSN + 500 & m.PSN_MASK
+    good = o.inner(t.write_at(ahead))
+    drop = {'rx_drop_srv6': h.N}
+
+    def wrap(inner, **outer):
+        return lambda i: m.encap(inner, o.src, o.usid, **outer)
+
+    sources = (('ff02::1', '::1', '::') if o.v6 else
+               ('224.0.0.1', '127.0.0.1', '0.0.0.0', '255.255.255.255'))
+    for src in sources:
+        o.other('source %s inside' % src,
+                wrap(o.inner(t.write_at(ahead), src=src)), drop)
+    if o.v6:
+        o.other('payload length 0 inside', wrap(good[:4] + bytes(2) + good[6:]),
+                drop)
+        o.other('payload length too small inside',
+                wrap(good[:4] + b'\x00\x07' + good[6:]), drop)
+        o.other('payload length cut inside',
+                wrap(good[:4] + b'\x00\x20' + good[6:]),
+                {'rx_drop_short': h.N})
+        o.other('payload length too large inside',
+                wrap(good[:4] + b'\xff\xff' + good[6:]),
+                {'rx_drop_icrc': h.N})
+    else:
+        o.other('IPv4 checksum wrong inside',
+                wrap(good[:10] + bytes([good[10] ^ 1]) + good[11:]), drop)
+        o.other('total length 0 inside',
+                wrap(good[:2] + bytes(2) + good[4:]), drop)
+    o.other('ICRC one bit off', wrap(o.inner(t.write_at(ahead), spoil=4)),
+            {'rx_drop_icrc': h.N})
+
+    def trailing():
+        before = counters()
+        o.send(o.inner(o.s.t.only(b'T' * 16)) + bytes(33))
+        o.settle(before, {**PLACED, 'rx_data_bytes': 16})
+        o.s.t.check_memory()
+    o.s.run('bytes behind the packet inside do not matter', trailing)
+
+
+def noise(o, count):
+    def test():
+        rng = random.Random(4791)
+        t = o.s.t
+        for i in range(count):
+            body = t.write_at(rng.randrange(1 << 24), b'', a=0)
+            shape = rng.randrange(4)
+            args = {'tos': rng.choice((0x12, 0x13, TRIMMED, LASTHOP, CONTROL))}
+            if shape == 1:
+                args['segments'] = [o.usid] * rng.randrange(1, 4)
+            packet = bytearray(m.encap(o.inner(body), o.src, o.usid, **args))
+            for _ in range(rng.randrange(6)):
+                at = rng.randrange(len(packet))
+                # Outer addresses stay, so that the packets get far.
+                if not 4 <= at < 6 and not 8 <= at < 40:
+                    packet[at] = rng.getrandbits(8)
+            packet[0] = 0x60 | packet[0] & 15
+            if rng.randrange(3) == 0:
+                cut = rng.randrange(41, len(packet) + 1)
+                del packet[cut:]
+                packet[4:6] = struct.pack('>H', len(packet) - 40)
+            o.s.wire.send(bytes(packet))
+        t.check_memory()
+        o.s.t = o.s.fresh()
+        o.s.t.check_alive()
+    o.s.run('%d packets with random bytes in random headers' % count, test)
+
+
+def main():
+    peer_mac, local4, remote4, local6, remote6, usid, which = sys.argv[1:8]
+    random.seed(3)
+    wire = m.Wire('pa1', peer_mac)
+    ctx = Context(name=h.DEV)
+    failures = 0
+    for local, remote in ((local4, remote4), (local6, remote6)):
+        s = h.Suite(ctx, wire, local, remote)
+        o = Outside(s, remote6, usid)
+        proper(o)
+        if which == 'all':
+            foreign(o)
+            bad(o)
+            noise(o, 2000)
+        failures += s.bad
+    return 1 if failures else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
