@@ -152,10 +152,12 @@ TEST_F(Rev, OutboundDataMakesProbesNeedless)
 	EXPECT_GE(due(), 0);
 }
 
-// Without an answer the next one waits for the deadline and is another EV.
+// Without an answer the next one waits for the deadline, twice as long each
+// time, and is another EV.
 TEST_F(Rev, UnansweredTriesAnother)
 {
 	std::set<int> tried;
+	u64 wait = p->cfg.rto;
 
 	for (int i = 0; i < 20; i++) {
 		mrc_rev_inbound(&rev, 2);
@@ -164,15 +166,56 @@ TEST_F(Rev, UnansweredTriesAnother)
 		ASSERT_GE(ev, 0);
 		tried.insert(ev);
 		sent(ev, static_cast<u16>(i));
-		now += p->cfg.rto - 1;
+		now += wait - 1;
 		mrc_rev_inbound(&rev, 2);
 		ASSERT_EQ(due(), -1);
 		now++;
+		wait = std::min<u64>(2 * wait, MRC_REV_MAX_NS);
 	}
 	EXPECT_GT(tried.size(), 5u);
+	EXPECT_EQ(wait, MRC_REV_MAX_NS);
 	// Late: its place has been taken.
 	sent(due(), 200);
 	EXPECT_FALSE(mrc_rev_answered(&rev, &p.p, 19, now));
+}
+
+// One probe for each RTT, which probes themselves find out; also a longer one
+// than the first probes waited for, and back.
+TEST_F(Rev, LearnsTheRtt)
+{
+	const u64 rtt = 50 * kMs;
+	u16 id = 0;
+	int unanswered = -1;
+
+	for (bool answered = false; !answered; unanswered++) {
+		mrc_rev_inbound(&rev, 1);
+		ASSERT_GE(due(), 0);
+		sent(due(), ++id);
+		const u64 at = now;
+
+		// The next probe or the answer, whichever is first.
+		mrc_rev_inbound(&rev, 1);
+		while (due() < 0 && now < at + rtt)
+			now += kMs / 4;
+		if (now >= at + rtt)
+			answered = mrc_rev_answered(&rev, &p.p, id, now);
+	}
+	EXPECT_GT(unanswered, 0);
+	EXPECT_LT(unanswered, 10);
+	mrc_rev_inbound(&rev, 1);
+	ASSERT_GE(due(), 0) << "an RTT since the last one";
+	sent(due(), ++id);
+	now += rtt - kMs;
+	mrc_rev_inbound(&rev, 1);
+	EXPECT_EQ(due(), -1) << "too early for the next one";
+	now += 2 * kMs;
+	ASSERT_GE(due(), 0);
+	sent(due(), ++id);
+	now += kUnit;
+	EXPECT_TRUE(mrc_rev_answered(&rev, &p.p, id, now));
+	now += kStep;
+	mrc_rev_inbound(&rev, 1);
+	EXPECT_GE(due(), 0) << "short again";
 }
 
 TEST_F(Rev, PlanesTakeTurns)

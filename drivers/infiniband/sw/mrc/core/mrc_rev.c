@@ -13,11 +13,19 @@ void mrc_rev_init(struct mrc_rev *rev, u64 seed)
 		rev->plane[port].ev = MRC_REV_NONE;
 }
 
-static u64 interval(const struct mrc_paths *p)
+static u64 interval(const struct mrc_rev *rev, const struct mrc_paths *p)
 {
-	u64 rtt = p->cfg.base_rtt;
+	u64 rtt = p->cfg.base_rtt > rev->rtt ? p->cfg.base_rtt : rev->rtt;
 
 	return rtt > MRC_REV_MIN_NS ? rtt : MRC_REV_MIN_NS;
+}
+
+/* How long the answer to a probe is waited for. */
+static u64 patience(const struct mrc_rev *rev, const struct mrc_paths *p)
+{
+	u64 wait = interval(rev, p);
+
+	return p->cfg.rto > wait ? p->cfg.rto : wait;
 }
 
 static void confirm(struct mrc_rev *rev, const struct mrc_paths *p, u16 ev,
@@ -56,7 +64,7 @@ static int fresh(const struct mrc_rev *rev, const struct mrc_paths *p, u8 port,
 
 	if (ev >= p->n || mrc_paths_port(p, ev) != port ||
 	    mrc_paths_state(p, ev) != MRC_EV_GOOD ||
-	    age > mrc_ev_time(MRC_REV_FRESH * interval(p)))
+	    age > mrc_ev_time(MRC_REV_FRESH * interval(rev, p)))
 		return -1;
 	return ev;
 }
@@ -91,7 +99,7 @@ static u8 next_plane(const struct mrc_rev *rev, const struct mrc_paths *p)
 
 int mrc_rev_probe_due(struct mrc_rev *rev, const struct mrc_paths *p, u64 now)
 {
-	u64 wait = interval(p);
+	u64 wait = interval(rev, p);
 	u16 cursor;
 	u32 age;
 
@@ -100,8 +108,8 @@ int mrc_rev_probe_due(struct mrc_rev *rev, const struct mrc_paths *p, u64 now)
 	age = mrc_ev_time(now) - mrc_read_once(rev->sacked_at);
 	if (mrc_read_once(rev->sacked) && age <= mrc_ev_time(wait))
 		return -1;
-	if (rev->probe_out && p->cfg.rto > wait)
-		wait = p->cfg.rto;
+	if (rev->probe_out)
+		wait = patience(rev, p);
 	if (rev->probe_at && now - rev->probe_at < wait)
 		return -1;
 	/* Without a known port of arrival any plane will do. */
@@ -114,6 +122,11 @@ void mrc_rev_probe_sent(struct mrc_rev *rev, const struct mrc_paths *p, int ev,
 {
 	if (ev < 0 || ev >= p->n)
 		return;
+	if (rev->probe_out) {	/* the one before was not answered */
+		rev->rtt = 2 * patience(rev, p);
+		if (rev->rtt > MRC_REV_MAX_NS)
+			rev->rtt = MRC_REV_MAX_NS;
+	}
 	rev->probe_port = mrc_paths_port(p, (u16)ev);
 	rev->probe_ev = (u16)ev;
 	rev->probe_id = id;
@@ -128,6 +141,9 @@ bool mrc_rev_answered(struct mrc_rev *rev, const struct mrc_paths *p, u16 id,
 	if (!rev->probe_out || rev->probe_id != id)
 		return false;
 	rev->probe_out = false;
+	rev->rtt = now - rev->probe_at;
+	if (rev->rtt > MRC_REV_MAX_NS)
+		rev->rtt = MRC_REV_MAX_NS;
 	if (rev->probe_ev < p->n)
 		confirm(rev, p, rev->probe_ev, now);
 	return true;

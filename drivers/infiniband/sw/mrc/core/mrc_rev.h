@@ -12,6 +12,10 @@
  *    a random EV of a plane on which data came in; planes take turns. Answered,
  *    it is the plane's reverse EV. Without an answer within the RTO the next
  *    probe takes another EV. One probe is outstanding at a time.
+ *  - A host that only receives has no other samples of the RTT. So an answer
+ *    sets the interval to the time it took, and a probe without one doubles it
+ *    (up to MRC_REV_MAX_NS), or answers that stand in a queue for longer than
+ *    the RTO would never be waited for.
  *  - A reverse EV is used for MRC_REV_FRESH intervals after its confirmation, as
  *    long as it is GOOD and its port up. Without one feedback rotates over the
  *    plane's GOOD EVs (OP-30), so that no dead path swallows all of it.
@@ -27,6 +31,7 @@
 
 /* §12.1 limits replies to 10 000/s for all QPs between two hosts together. */
 #define MRC_REV_MIN_NS		1000000ull
+#define MRC_REV_MAX_NS		1000000000ull
 #define MRC_REV_FRESH		4u	/* intervals */
 
 /**
@@ -47,6 +52,7 @@ struct mrc_rev_plane {
  * struct mrc_rev - reverse EVs of a QP
  * @rng: picks EVs to probe
  * @probe_at: when the newest probe was sent, ns; 0 = never
+ * @rtt: what probes have shown, ns; 0 = nothing
  * @inbound: bit N = data came in on port N since the last probe
  * @sacked_at: when a data SACK last confirmed an EV, units of 1.024 us
  * @probe_ev: EV that the outstanding probe tests
@@ -59,6 +65,7 @@ struct mrc_rev_plane {
 struct mrc_rev {
 	u64 rng;
 	u64 probe_at;
+	u64 rtt;
 	u32 inbound;
 	u32 sacked_at;
 	u16 probe_ev;
