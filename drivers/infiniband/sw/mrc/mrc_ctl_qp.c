@@ -13,6 +13,7 @@
  * off until mrc_ctl_qp_run().
  */
 static void mrc_ctl_qp_lock(struct mrc_qp *qp)
+	__acquires(&qp->resp_lock) __acquires(&qp->req_lock)
 {
 	spin_lock_bh(&qp->resp_lock);
 	spin_lock(&qp->req_lock);
@@ -20,6 +21,7 @@ static void mrc_ctl_qp_lock(struct mrc_qp *qp)
 
 /* Leaves @qp unlocked, after sending what may be sent now. */
 static void mrc_ctl_qp_run(struct mrc_qp *qp)
+	__releases(&qp->resp_lock) __releases(&qp->req_lock)
 {
 	spin_unlock(&qp->resp_lock);
 	if (qp->req_on && qp->state == IB_QPS_RTS) {

@@ -125,7 +125,7 @@ void mrc_ev_probe_bad(struct mrc_paths *p, u16 i, bool lost, u64 now)
 	u64 wait = probe_interval(p, ev);
 	bool out = ev->sub & MRC_EV_PROBE_OUT;
 
-	ev->sub &= (u8)~(MRC_EV_PROBE_ONE | MRC_EV_PROBE_OUT);
+	ev->sub &= 0xFF ^ (MRC_EV_PROBE_ONE | MRC_EV_PROBE_OUT);
 	if (out) {
 		/* The interval runs from the transmission, one RTO ago. */
 		if (lost)
