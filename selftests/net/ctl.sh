@@ -337,12 +337,15 @@ shows_queue_pairs() {
 	local qpn
 	profile_up
 	steady_bw -q 1
-	qpn=$(rdma -j resource show qp link mrca | grep -o '"lqpn":[0-9]*' | head -n1)
+	# One line for each port; no pipe may end before its reader has all.
+	rdma -j resource show qp link mrca >"$WORK/qps"
+	qpn=$(grep -o '"lqpn":[0-9]*' "$WORK/qps" | sort -u | sed -n 1p)
 	ctl_a qp "${qpn#*:}" >"$WORK/qp"
 	grep -q '^ev_profile 3$' "$WORK/qp"
 	grep -q '^cc none$' "$WORK/qp"
 	check "$(grep -c '^ev 0x0000c00[1-4] port [12] good' "$WORK/qp")" == 4 "EVs"
-	in_a rdma -j -dd resource show qp link mrca | grep -q '"drv_ev_profile":3'
+	in_a rdma -j -dd resource show qp link mrca >"$WORK/qps"
+	grep -q '"drv_ev_profile":3' "$WORK/qps"
 	refuse ENOENT ctl_b qp "${qpn#*:}"
 	refuse ENOENT ctl_a qp 1
 	steady_bw_end

@@ -279,13 +279,15 @@ killed_and_crowded() {
 }
 
 crowded() {
-	probe ev=c001@1 timeout=1 2>&1 | grep -q -i 'EAGAIN'
+	[[ $(probe ev=c001@1 timeout=1 2>&1 || true) == *EAGAIN* ]]
 }
 
 # --- port status ------------------------------------------------------------------
 
 disabled_at_the_peer() { # OPTIONS of verify
+	local refused
 	load_start "$@"
+	refused=$(ctr_now mrca rx_port_status_refused)
 	start "$WORK/watch" ip netns exec hostb ibv_asyncwatch -d mrcb
 	wait_for 10 grep -q 'async event FD' "$WORK/watch"
 	ctl b port 2 disable
@@ -297,6 +299,8 @@ disabled_at_the_peer() { # OPTIONS of verify
 	wait_for 5 port_is mrcb 2 ACTIVE
 	sends_on 2 50
 	wait_for 5 grep -q -i -E 'port.*active.*2' "$WORK/watch"
+	# At the end one side forgets its peer a moment before the other.
+	check "$(ctr_now mrca rx_port_status_refused)" == "$refused" "updates refused"
 	load_stop
 	# It was told, not found out: what was under way arrived, so that there
 	# were no losses. (A machine that stops for a moment makes A repeat what
@@ -309,7 +313,6 @@ disabled_at_the_peer() { # OPTIONS of verify
 	expect mrcb tx_port_status '>=' 2
 	expect mrca rx_port_status '>=' 2
 	expect mrcb port_status_confirmed '>=' 2
-	expect mrca rx_port_status_refused == 0
 }
 
 # At the sender itself: its EVs of that port rest, and the peer is told too.
