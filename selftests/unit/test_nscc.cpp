@@ -553,7 +553,7 @@ TEST(NsccPenalty, HalvesInARoundTrip)
 		c.send(22500);
 		c.ack(22500, MRC_CC_NONE_RTT, false, 64);
 	}
-	EXPECT_NEAR(c.cc.cwnd, kBdp15 / 2, 10);
+	EXPECT_NEAR(c.cc.cwnd, kBdp15 / 2.0, 10);
 	EXPECT_EQ(c.s().saved_cwnd, kBdp15);
 	// The end of the penalty, with the former window.
 	c.ack(0, MRC_CC_NONE_RTT, false, 0, true);

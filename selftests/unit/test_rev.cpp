@@ -235,7 +235,7 @@ TEST_F(Rev, PlanesTakeTurns)
 	}
 	EXPECT_EQ(count[3], 0);
 	for (int port : {1, 2, 4})
-		EXPECT_NEAR(count[port], 40 / 3, 1);
+		EXPECT_NEAR(count[port], 40 / 3.0, 1);
 }
 
 TEST_F(Rev, LongRttsStretchTheInterval)
