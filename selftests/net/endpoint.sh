@@ -402,7 +402,8 @@ how_often() {
 	told=$(ctr_now mrcb tx_port_status)
 	ctl b port 2 disable
 	wait_for 30 ctr_at_least mrcb tx_port_status $((told + 11))
-	wait_for 10 told_enough
+	# Longer than the second between two updates.
+	wait_for 10 ctr_still mrcb tx_port_status 2
 	check "$(ctr_now mrcb tx_port_status)" '<=' $((told + 14)) "updates"
 	verify_stop
 	wait_for 10 no_qps
@@ -412,14 +413,6 @@ how_often() {
 	ctr_quiet
 	ctr_take
 	expect mrcb tx_port_status == 0
-}
-
-# Longer than the second between two updates.
-told_enough() {
-	local told
-	told=$(ctr_now mrcb tx_port_status)
-	sleep 2
-	[ "$(ctr_now mrcb tx_port_status)" = "$told" ]
 }
 
 # Connections made while a port is down learn it.
@@ -436,19 +429,12 @@ new_connections() {
 	expect mrca retry_timeouts == 0
 }
 
-stands_still() { # DEV COUNTER SECONDS
-	local was
-	was=$(ctr_now "$1" "$2")
-	sleep "$3"
-	[ "$(ctr_now "$1" "$2")" = "$was" ]
-}
-
 # What is told every second for a while after a change is over: nothing else
 # than what a subtest does is heard.
 news_are_over() {
 	load_start "$@"
-	wait_for 20 stands_still mrca tx_port_status 1.5
-	wait_for 20 stands_still mrcb tx_port_status 1.5
+	wait_for 20 ctr_still mrca tx_port_status 1.5
+	wait_for 20 ctr_still mrcb tx_port_status 1.5
 	ctr_mark
 }
 
@@ -472,7 +458,7 @@ b_silent() { # PORT OTHER (0: none)
 	local from
 	from=$(ctr_now "mrcb/$1" tx_data_pkts)
 	if [ "$2" = 0 ]; then
-		wait_for 10 stands_still mrcb tx_data_pkts 0.3
+		wait_for 10 ctr_still mrcb tx_data_pkts 0.3
 	else
 		sends_on "$2" 100 mrcb
 	fi
@@ -484,7 +470,7 @@ b_silent() { # PORT OTHER (0: none)
 hostile_updates() {
 	news_are_over
 	in_b python3 "$NET_DIR/port_status.py" pb1 \
-		"$(mac_of hosta pa1)" "$A4" "$B4" "$MGMT_A" >"$WORK/sent"
+		"$(mac hosta pa1)" "$A4" "$B4" "$MGMT_A" >"$WORK/sent"
 	ctr_quiet_endpoint
 	ctr_take
 	expect mrca rx_port_status == 0
@@ -494,10 +480,6 @@ hostile_updates() {
 	sends_on 2 50
 	load_stop
 	expect mrca rx_port_status == 0
-}
-
-mac_of() { # NETNS DEV
-	ip -n "$1" -j link show dev "$2" | sed -n 's/.*"address":"\([0-9a-f:]*\)".*/\1/p'
 }
 
 # Traffic goes on, so only these counters can come to rest.

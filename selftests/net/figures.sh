@@ -233,7 +233,7 @@ in_flight() {
 	ctr_mark			# while nothing is on its way
 	STEADY_TIMEOUT=22 steady_bw -q "$qps"	# 17 s: no timeout meanwhile
 	netem a 1 delay 60s limit 4000
-	wait_for 10 window_full
+	wait_for 10 ctr_still mrca tx_data_pkts 0.3	# windows are full
 	ctr_take
 	packets=$(($(ctr mrca tx_data_pkts) - $(ctr mrca tx_rtx_pkts) -
 		$(ctr mrcb rx_data_pkts)))
@@ -250,13 +250,6 @@ in_flight() {
 	check "$full" '>' 0 "kB of slab for them"
 	echo "figure: $packets packets of 4096 bytes in flight: $((full * 1024 / packets))" \
 		"bytes of slab for each; payload is not copied"
-}
-
-window_full() {
-	local a
-	a=$(ctr_now mrca tx_data_pkts)
-	sleep 0.3
-	[ "$(ctr_now mrca tx_data_pkts)" = "$a" ]
 }
 
 topo 4

@@ -104,6 +104,14 @@ ctr_now() { # DEV[/PORT] NAME
 		END { if (!seen) exit 1; printf "%d\n", s }'
 }
 
+# A counter did not move for so long; while others may, unlike ctr_quiet.
+ctr_still() { # DEV[/PORT] NAME SECONDS
+	local was
+	was=$(ctr_now "$1" "$2")
+	sleep "$3"
+	[ "$(ctr_now "$1" "$2")" = "$was" ]
+}
+
 ctr_at_least() { # DEV[/PORT] NAME VALUE
 	[ "$(ctr_now "$1" "$2")" -ge "$3" ]
 }
