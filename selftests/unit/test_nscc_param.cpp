@@ -92,13 +92,38 @@ TEST(NsccParam, Scales)
 	EXPECT_EQ(p.qa_threshold, 240000u);
 	EXPECT_EQ(p.adjust_period_threshold, 60000u);
 	c.init();
-	EXPECT_EQ(c.s().pi, 4u * 4096 * 5 / 2);
+	EXPECT_EQ(c.s().pi, 112500u / 4); // 4 MTU a b would be 40960
 	// The target alone moves b and the threshold of quick adapt.
 	c.par.target_delay = 24000;
 	c.init();
 	EXPECT_EQ(c.s().pi, 4u * 4096);
 	EXPECT_EQ(c.resolve().qa_threshold, 96000u);
 	EXPECT_EQ(c.resolve().fi, 10240u);
+}
+
+// The proportional increase follows fi where a profile has it, and is bounded
+// by the largest window.
+TEST(NsccParam, ProportionalIncrease)
+{
+	Nscc c(false);
+	c.par.fi = 5000;
+	c.init();
+	EXPECT_EQ(c.s().pi, 4000u);
+	c.par.target_delay = 24000;
+	c.init();
+	EXPECT_EQ(c.s().pi, 8000u);
+	c.par.max_cwnd = 20000;
+	c.init();
+	EXPECT_EQ(c.s().pi, 5000u);
+	c.par.fi = 0xFFFFFFFF;
+	c.par.target_delay = 1000000000;
+	c.par.max_cwnd = 0;
+	c.init();
+	EXPECT_EQ(c.s().pi, kBdp15 / 4);
+	c.par.fi = 1;
+	c.par.target_delay = 1;
+	c.init();
+	EXPECT_EQ(c.s().pi, 1u);
 }
 
 // a is at least 1/16: nothing rounds to zero on slow links.

@@ -254,7 +254,10 @@ void expect_derived(const mrc_cc_cfg &cfg, const mrc_nscc_cfg &in,
 		EXPECT_NEAR(p.max_cwnd, std::max(1.5 * bdp, mtu), 2);
 	}
 	const double b = p.target_delay / 12000.0;
-	EXPECT_NEAR(pi, 4 * mtu * a * b, 2 + 2 * 4 * mtu / kQ16 * b);
+	const double a_fi = in.fi ? in.fi / (5 * mtu) : a;
+	const double bound = std::max(p.max_cwnd / 4.0, 1.0);
+	EXPECT_NEAR(pi, std::clamp(4 * mtu * a_fi * b, 1.0, bound),
+		    2 + (1 + 10 * mtu / kQ16) * b);
 }
 
 class Run

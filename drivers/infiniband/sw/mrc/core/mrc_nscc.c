@@ -99,10 +99,19 @@ static u64 nscc_a(u64 rate, u32 base_rtt)
 	return nscc_max(nscc_min(a, NSCC_A_MAX), NSCC_A_MIN);
 }
 
-static u32 nscc_pi(u32 mtu, u64 a, u32 target)
+/*
+ * 4 MTU a b of §13.3. A profile has no parameter for it, but one for 5 MTU a:
+ * whoever scales that for other rates than the ports' means both. It grows with
+ * the square of the RTT, the window with the RTT alone, so that beyond about
+ * 40 us a single SACK would open the window as far as it goes; a quarter of the
+ * largest window in each is what leaves the delay a say.
+ */
+static u32 nscc_pi(const struct mrc_nscc_cfg *p)
 {
-	return nscc_u32(nscc_mul_div(4 * mtu * a, target, NSCC_REF_DELAY) >>
-			16);
+	u64 pi = nscc_mul_div(4ull * p->fi, p->target_delay,
+			      5 * NSCC_REF_DELAY);
+
+	return nscc_u32(nscc_max(nscc_min(pi, p->max_cwnd / 4), 1));
 }
 
 static u32 nscc_clamp_max_cwnd(const struct mrc_cc_cfg *cfg, u64 max)
@@ -178,8 +187,7 @@ static void nscc_params(struct mrc_cc *cc, const struct mrc_cc_cfg *cfg)
 
 	mrc_nscc_resolve(cfg, &s->p);
 	s->rate = nscc_rate(cfg);
-	s->pi = nscc_pi(cc->mtu, nscc_a(s->rate, s->p.base_rtt),
-			s->p.target_delay);
+	s->pi = nscc_pi(&s->p);
 }
 
 static void nscc_init(struct mrc_cc *cc, const struct mrc_cc_cfg *cfg)
