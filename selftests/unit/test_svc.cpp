@@ -67,10 +67,35 @@ TEST(ServiceTime, RequesterLeavesTheResidenceOut)
 	EXPECT_EQ(r.rec.acks.back().rtt, MRC_CC_NONE_RTT);
 	r.sack({.cack = r.psn(3), .tstamp = stamp(3, age / kUnit + 5)});
 	EXPECT_EQ(r.rec.acks.back().rtt, MRC_CC_NONE_RTT);
-	// Beyond 8 ms the echo is ambiguous.
+	// Beyond 8 ms the echo is ambiguous: the residence stays in.
 	r.now += 8 * kMs;
 	r.sack({.cack = r.psn(4), .tstamp = stamp(4, 10)});
-	EXPECT_EQ(r.rec.acks.back().rtt, MRC_CC_NONE_RTT);
+	EXPECT_EQ(r.rec.acks.back().rtt, 8 * kMs + age);
+}
+
+// Round trips that get longer than an echo can tell are learnt all the same:
+// what takes as long as they do is not overdue.
+TEST(ServiceTime, RoundTripsBeyondTheEcho)
+{
+	Requester r;
+	r.cfg.svc_time = true;
+	r.cfg.rto = 500 * kMs;
+	r.init();
+	for (u64 rtt : {1 * kMs, 5 * kMs, 20 * kMs, 60 * kMs}) {
+		for (int i = 0; i < 30; i++) {
+			auto out = r.send_n(1);
+			ASSERT_EQ(out.size(), 1u);
+			r.now += rtt;
+			r.sack({.cack = out[0].hdr.psn,
+				.tstamp = (u16)(out[0].hdr.tstamp + 3)});
+			r.ack(out[0].hdr.psn);
+			r.reap();
+		}
+		EXPECT_GT(r.req.srtt, rtt * 9 / 10) << rtt;
+		EXPECT_LE(r.req.srtt, rtt + 2 * kUnit) << rtt;
+	}
+	EXPECT_LT(r.req.base_rtt, 1 * kMs);
+	EXPECT_EQ(r.count(MRC_CTR_TX_PROBE), 0u);
 }
 
 TEST(ServiceTime, RequesterProbesAndNacks)

@@ -141,8 +141,15 @@ static u64 mrc_req_rtt(const struct mrc_req *req, u64 at, u16 echo, u64 now)
 		return age;
 	if (!req->cfg.svc_time)
 		return echo == mrc_req_echo(at) ? age : MRC_CC_NONE_RTT;
+	/*
+	 * Nobody knows the residence when the echo may have wrapped. Without
+	 * these samples srtt would be that of the shortest round trips alone,
+	 * and whatever takes longer would count as overdue.
+	 */
+	if (age >= MRC_ECHO_MAX_NS)
+		return age;
 	rtt = (u64)(u16)(mrc_req_echo(now) - echo) << MRC_TS_SHIFT;
-	if (age >= MRC_ECHO_MAX_NS || rtt >= age + (1u << MRC_TS_SHIFT))
+	if (rtt >= age + (1u << MRC_TS_SHIFT))
 		return MRC_CC_NONE_RTT;
 	return rtt < age ? rtt : age;
 }
@@ -449,7 +456,10 @@ void mrc_req_on_nack(struct mrc_req *req, const struct mrc_hdr *h, u8 port,
 	/* What is outside of the peer's window waits for it, not for a time. */
 	if (!trim && n->reason != MRC_NACK_PSN_OOR_WINDOW)
 		hold = now + req->base_rtt;
-	if (!pkt->rtx_count || (req->cfg.use_ts && h->tstamp))
+	/* Of several copies an echo that may have wrapped names none. */
+	if (!pkt->rtx_count ||
+	    (req->cfg.use_ts && h->tstamp &&
+	     (!req->cfg.svc_time || now - pkt->sent_at < MRC_ECHO_MAX_NS)))
 		rtt = mrc_req_rtt(req, pkt->sent_at,
 				  req->cfg.use_ts ? h->tstamp : 0, now);
 	charge = mrc_req_nack_charge(req, now);
