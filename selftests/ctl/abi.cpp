@@ -156,6 +156,20 @@ int Dev::raw(uint16_t object, uint16_t method, std::span<const std::byte> in,
 	return cmd.run(ctx_->cmd_fd);
 }
 
+int Dev::modify_qp(const ib_uverbs_modify_qp &core,
+		   std::span<const std::byte> data) const
+{
+	const auto in = std::as_bytes(std::span(&core, 1));
+	Command cmd(UVERBS_OBJECT_DEVICE, UVERBS_METHOD_INVOKE_WRITE);
+
+	cmd.add(UVERBS_ATTR_CORE_IN, in.size(), in_data(in));
+	cmd.add(UVERBS_ATTR_WRITE_CMD, sizeof(uint64_t),
+		IB_USER_VERBS_CMD_MODIFY_QP);
+	if (!data.empty())
+		cmd.add(UVERBS_ATTR_UHW_IN, data.size(), in_data(data));
+	return cmd.run(ctx_->cmd_fd);
+}
+
 int Dev::events(uint32_t depth) const
 {
 	const mrc_abi_ev_events in{.depth = depth, .reserved = 0};

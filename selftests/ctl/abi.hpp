@@ -12,6 +12,7 @@
 #include <string>
 
 #include <infiniband/verbs.h>
+#include <rdma/ib_user_verbs.h>
 #include <rdma/mrc-abi.h>
 #include <rdma/mrc-ctl-abi.h>
 
@@ -117,6 +118,13 @@ public:
 		return raw(object, method, std::as_bytes(std::span(&io, 1)),
 			   std::as_writable_bytes(std::span(&io, 1)), handle);
 	}
+
+	/*
+	 * The verbs command that modifies a QP, with driver data; both as they
+	 * are.
+	 */
+	int modify_qp(const ib_uverbs_modify_qp &core,
+		      std::span<const std::byte> data) const;
 
 	/* An event queue: file descriptor or -errno. */
 	int events(uint32_t depth) const;

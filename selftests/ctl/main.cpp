@@ -10,7 +10,7 @@
  *	qp QPN				somebody's queue pair, its EVs
  *	events [depth=N] [count=N] [timeout=MS]
  *	-				one command a line from standard input
- *	selftest rules|qp|events|fuzz [SEED [ROUNDS]]
+ *	selftest rules|qp|modify|events|fuzz [SEED [ROUNDS]]
  *
  * Exit status: 0, 1 the device refused (the errno's name is in the message), 2
  * wrong usage.
@@ -42,12 +42,14 @@ bool selftest(Dev &dev, const Words &w)
 		return selftest_rules(dev);
 	if (name == "qp")
 		return selftest_qp(dev);
+	if (name == "modify")
+		return selftest_modify(dev);
 	if (name == "events")
 		return selftest_events(dev);
 	if (name == "fuzz")
 		return selftest_fuzz(dev, w.size() > 2 ? number(w[2]) : 1,
 				     w.size() > 3 ? number(w[3]) : 20000);
-	throw Failure("selftest rules|qp|events|fuzz [SEED [ROUNDS]]");
+	throw Failure("selftest rules|qp|modify|events|fuzz [SEED [ROUNDS]]");
 }
 
 void run(Dev &dev, const Words &w)

@@ -68,5 +68,6 @@ std::vector<mrc_abi_ev> udp_evs(uint32_t n, uint32_t ports,
 /* The selftests themselves: true if all is well. */
 bool selftest_rules(Dev &dev);
 bool selftest_qp(Dev &dev);
+bool selftest_modify(Dev &dev);
 bool selftest_events(Dev &dev);
 bool selftest_fuzz(Dev &dev, uint64_t seed, uint64_t rounds);

@@ -382,6 +382,7 @@ no_leak() {
 topo 2 4500 4
 selftest rules
 selftest qp
+selftest modify
 selftest events
 for seed in 1 2 3; do
 	selftest fuzz $seed 20000

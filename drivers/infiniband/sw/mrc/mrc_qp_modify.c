@@ -644,11 +644,9 @@ static int mrc_modify_locked(struct mrc_qp *qp, struct ib_qp_attr *attr,
 		if (ret)
 			return ret;
 	}
-	if (mrc->mask) {
-		ret = mrc_qp_set_mrc(qp, mrc);
-		if (ret)
-			return ret;
-	}
+	ret = mrc_qp_set_mrc(qp, mrc);
+	if (ret)
+		return ret;
 	mrc_qp_store_attr(qp, attr, mask);
 	ret = mrc_qp_transit(qp, cur, new, mask,
 			     mask & IB_QP_EN_SQD_ASYNC_NOTIFY &&
