@@ -10,11 +10,7 @@
 # benchmark
 # kmsg-ok: rdma_rxe|rxe
 . "$(dirname "$0")/lib.sh"
-
-RESULTS=$WORK/results
-: >"$RESULTS"
-keep() { echo "$1 $2" >>"$RESULTS"; }
-result() { awk -v n="$1" '$1 == n { v = $2 } END { print v }' "$RESULTS"; }
+. "$NET_DIR/lib_rxe.sh"
 
 # at_least A PERCENT B WHAT
 at_least() {
@@ -129,66 +125,6 @@ one_plane() {
 	at_least "$measured" 10 "$(result mrc0)" "1 % loss on one plane"
 }
 
-# rxe of kernels before 7.x lives in the initial namespace only, and a VRF hides
-# the netdev from it. So both of its ends are there, and policy routing sends
-# what is meant for the own other address out through the cable.
-rxe_up() {
-	local d
-	modprobe crc32_generic 2>/dev/null || true
-	modprobe rdma_rxe || skip "no rdma_rxe in this kernel"
-	ip link add name ra mtu 4500 type veth peer name rb mtu 4500
-	for d in all ra rb; do
-		sysctl -q -w "net.ipv4.conf.$d.rp_filter=0" \
-			"net.ipv4.conf.$d.accept_local=1" "net.ipv4.conf.$d.arp_ignore=1"
-	done
-	ip addr add 198.51.100.1/32 dev ra
-	ip addr add 198.51.100.2/32 dev rb
-	ip link set ra up
-	ip link set rb up
-	ip route add 198.51.100.2 dev ra src 198.51.100.1 table 1001
-	ip route add 198.51.100.1 dev rb src 198.51.100.2 table 1002
-	ip rule add pref 10 iif ra lookup local
-	ip rule add pref 11 iif rb lookup local
-	ip rule add pref 20 to 198.51.100.2 lookup 1001
-	ip rule add pref 21 to 198.51.100.1 lookup 1002
-	ip rule add pref 30 lookup local
-	ip rule del pref 0
-	rdma link add rxea type rxe netdev ra
-	rdma link add rxeb type rxe netdev rb
-	wait_for 10 port_is rxea 1 ACTIVE
-	wait_for 10 port_is rxeb 1 ACTIVE
-	wait_for 10 gid_index rxea 1 198.51.100.1
-	wait_for 10 gid_index rxeb 1 198.51.100.2
-}
-
-rxe_down() {
-	local pref
-	rdma link del rxea 2>/dev/null || true
-	rdma link del rxeb 2>/dev/null || true
-	if ip rule show pref 30 | grep -q local; then
-		ip rule add pref 0 lookup local
-		for pref in 10 11 20 21 30; do
-			ip rule del pref "$pref"
-		done
-	fi
-	ip link del ra 2>/dev/null || true
-	wait_for 5 rmmod rdma_rxe >/dev/null 2>&1 || true
-}
-
-rxe_bw() { # prints kbit/s of payload
-	start "$WORK/server" ib_write_bw -F -d rxeb -x "$(gid_index rxeb 1 198.51.100.2)" \
-		-s 65536 -D "$1" -u 17
-	rxe_server=$started
-	wait_for 15 rxe_listens || fail "$(cat "$WORK/server")"
-	start "$WORK/client" ib_write_bw -F -d rxea -x "$(gid_index rxea 1 198.51.100.1)" \
-		-s 65536 -D "$1" -u 17 --report_gbits 127.0.0.1
-	finished "$started" 40 || fail "$(tail -n 15 "$WORK/client")"
-	finished "$rxe_server" 20 || true
-	perftest_field 65536 4 | awk '{ printf "%d\n", $1 * 1000000 }'
-}
-
-rxe_listens() { ss -Hltn 'sport = :18515' | grep -q LISTEN; }
-
 rxe_beside() {
 	local lossless lossy
 	rxe_up
@@ -207,23 +143,51 @@ memory_kb() { # KEY of /proc/meminfo
 	awk -v k="$1:" '$1 == k { print $2 }' /proc/meminfo
 }
 
+# Bytes in the caches that hold what is charged to programs; of a QP, that is
+# what the driver allocates, apart from the rings.
+charged() { awk '/^kmalloc-cg-/ { sum += $2 * $4 } END { print sum + 0 }' /proc/slabinfo; }
+
+# idle_memory DEPTH: what an idle QP with such queues takes, in idle_own (the
+# driver's state), idle_slab (all of the slab) and idle_rings, bytes.
+idle_memory() {
+	local n=400 depth=$1 go="$WORK/go.$1" said="$WORK/idle.$1" own slab vmalloc
+	mkfifo "$go"
+	start "$said" ip netns exec "$HOST_A" python3 "$NET_DIR/idle_qps.py" mrca \
+		"$A4" "$B4" $n "$depth" "$go"
+	wait_for 60 grep -q READY "$said"
+	memory_settle
+	own=$(charged) slab=$(memory_kb Slab) vmalloc=$(memory_kb VmallocUsed)
+	echo go >"$go"
+	wait_for 100 grep -q CONNECTED "$said"
+	memory_settle
+	idle_own=$((($(charged) - own) / n))
+	idle_slab=$((($(memory_kb Slab) - slab) * 1024 / n))
+	idle_rings=$((($(memory_kb VmallocUsed) - vmalloc) * 1024 / n))
+	kill "$started"
+	finished "$started" 20 || true
+	echo "figure: idle QP in RTS, queues of $depth and $depth (mean of $n): $idle_own" \
+		"bytes of state, rings $idle_rings; with what the core and memory" \
+		"management keep for it, $idle_slab bytes of slab"
+}
+
+# The rings are as deep as the program wants; all other state of the driver is to
+# fit 4 KiB, including 64 bytes for each of the two rings. Allowance for others,
+# another 4 KiB: the core's object and handle (700 bytes), its table by QP number
+# (two nodes of 600 bytes for each number), mappings of the rings here and in the
+# program (800 bytes), and what else happens meanwhile.
 idle_qps() {
-	local n=400 slab vmalloc percpu
-	mkfifo "$WORK/go"
-	start "$WORK/idle" ip netns exec "$HOST_A" python3 "$NET_DIR/idle_qps.py" mrca "$A4" $n "$WORK/go"
-	wait_for 60 grep -q READY "$WORK/idle"
-	memory_settle
-	slab=$(memory_kb Slab) vmalloc=$(memory_kb VmallocUsed) percpu=$(memory_kb Percpu)
-	echo go >"$WORK/go"
-	wait_for 100 grep -q CONNECTED "$WORK/idle"
-	memory_settle
-	slab=$(($(memory_kb Slab) - slab))
-	vmalloc=$(($(memory_kb VmallocUsed) - vmalloc))
-	percpu=$(($(memory_kb Percpu) - percpu))
-	echo "figure: idle QP in RTS, queues of 128 and 128 (mean of $n):" \
-		"slab $((slab * 1024 / n)) bytes, vmalloc (rings, tables)" \
-		"$((vmalloc * 1024 / n)), per-CPU $((percpu * 1024 / n))"
-	check $(((slab + vmalloc + percpu) / n)) '<=' 128 "kB per idle QP"
+	local depth
+	grep -q '^kmalloc-cg-' /proc/slabinfo ||
+		skip "this kernel does not tell charged memory from other memory"
+	for depth in 1 128; do
+		idle_memory "$depth"
+		check "$idle_own" '>' 2048 "bytes of state per idle QP, depth $depth"
+		check "$idle_own" '<=' 4096 "bytes of state per idle QP, depth $depth"
+		check "$idle_slab" '<=' 8192 "bytes of slab per idle QP, depth $depth"
+		# One page each and all of the entries: 80 and 32 bytes.
+		check "$idle_rings" '<=' $((2 * 4096 + depth * 112 + 512)) \
+			"bytes of rings per idle QP, depth $depth"
+	done
 }
 
 # Windows of packets parked in a plane that delays them by a minute; what the

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""Connects N QPs, each to itself, and keeps them idle until it is killed.
-Usage: idle_qps.py DEV ADDRESS N FIFO; says READY before it makes the QPs, goes
-on when something is written to FIFO, and says CONNECTED afterwards."""
+"""Connects N QPs to PEER, which need not know of it, and keeps them idle until it
+is killed. Usage: idle_qps.py DEV ADDRESS PEER N DEPTH FIFO; says READY before it
+makes the QPs, goes on when something is written to FIFO, and says CONNECTED
+afterwards. DEPTH is that of both queues of each QP."""
 import sys
 import time
 
@@ -17,7 +18,8 @@ from mrc_packets import gid_text
 
 
 def main():
-    dev, address, count, fifo = sys.argv[1:5]
+    dev, address, peer, count, depth, fifo = sys.argv[1:7]
+    cap = QPCap(max_send_wr=int(depth), max_recv_wr=int(depth))
     ctx = Context(name=dev)
     pd = PD(ctx)
     cq = CQ(ctx, 16)
@@ -25,14 +27,13 @@ def main():
     index = next(i for i in range(128) if open(
         '/sys/class/infiniband/%s/ports/1/gids/%d' % (dev, i),
         encoding='ascii').read().strip() == want)
-    gr = GlobalRoute(dgid=GID(want), sgid_index=index, hop_limit=64)
+    gr = GlobalRoute(dgid=GID(gid_text(peer)), sgid_index=index, hop_limit=64)
     print('READY', flush=True)
     with open(fifo, encoding='ascii') as f:
         f.read()
     qps = []
     for _ in range(int(count)):
-        qp = QP(pd, QPInitAttr(qp_type=e.IBV_QPT_RC, scq=cq, rcq=cq, cap=QPCap(
-            max_send_wr=128, max_recv_wr=128)))
+        qp = QP(pd, QPInitAttr(qp_type=e.IBV_QPT_RC, scq=cq, rcq=cq, cap=cap))
         attr = QPAttr(port_num=1)
         attr.qp_access_flags = e.IBV_ACCESS_REMOTE_WRITE
         attr.path_mtu = e.IBV_MTU_4096

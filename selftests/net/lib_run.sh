@@ -98,18 +98,24 @@ perftest() {
 }
 
 perftest_start() { # TOOL OPTIONS...
-	local tool=$1 ga gb
-	shift
-	ga=$(gid_index mrca 1 "$A4")
-	gb=$(gid_index mrcb 1 "$B4")
+	perftest_between "$HOST_A" mrca "$A4" "$HOST_B" mrcb "$B4" "$MGMT_B" "$@"
+}
+
+# The same between any two hosts: from (NETNS DEV ADDRESS) to (NETNS DEV ADDRESS
+# MANAGEMENT-ADDRESS).
+perftest_between() { # FROM... TO... TOOL OPTIONS...
+	local from=$1 fdev=$2 to=$4 tdev=$5 mgmt=$7 tool=$8 ga gb
+	ga=$(gid_index "$2" 1 "$3")
+	gb=$(gid_index "$5" 1 "$6")
+	shift 8
 	rm -f "$WORK/server" "$WORK/client"
-	start "$WORK/server" ip netns exec "$HOST_B" "$tool" -F -d mrcb -x "$gb" "$@"
+	start "$WORK/server" ip netns exec "$to" "$tool" -F -d "$tdev" -x "$gb" "$@"
 	perftest_server=$started
-	wait_for 15 listening "$HOST_B" 18515 || {
+	wait_for 15 listening "$to" 18515 || {
 		cat "$WORK/server"
 		fail "$tool: the server does not listen"
 	}
-	start "$WORK/client" ip netns exec "$HOST_A" "$tool" -F -d mrca -x "$ga" "$@" "$MGMT_B"
+	start "$WORK/client" ip netns exec "$from" "$tool" -F -d "$fdev" -x "$ga" "$@" "$mgmt"
 	perftest_client=$started
 }
 
@@ -144,18 +150,22 @@ mac() { # NETNS DEV
 
 # --- figures ------------------------------------------------------------------
 
-# measure SECONDS: goodput of the traffic that runs, in kbit/s, in $measured:
+# Subtests are processes of their own: what one measures for another is kept.
+keep() { echo "$1 $2" >>"$WORK/results"; } # NAME VALUE
+result() { awk -v n="$1" '$1 == n { v = $2 } END { print v }' "$WORK/results"; }
+
+# measure SECONDS [DEV]: goodput of what DEV (mrcb) gets, in kbit/s, in $measured:
 # the median of windows of one second, so that a machine that is held up for a
 # moment does not spoil it. Counters can be compared over all of it afterwards.
 measure() {
-	local from now bytes windows=() n hw
+	local from now bytes windows=() n hw dev=${2:-mrcb}
 	ctr_mark
-	hw_now mrcb rx_data_bytes
+	hw_now "$dev" rx_data_bytes
 	now_ms
 	for n in $(seq "$1"); do
 		from=$now bytes=$hw
 		sleep 1
-		hw_now mrcb rx_data_bytes
+		hw_now "$dev" rx_data_bytes
 		now_ms
 		windows+=($(((hw - bytes) * 8 / (now - from))))
 	done

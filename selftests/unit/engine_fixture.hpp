@@ -335,6 +335,7 @@ public:
 	std::vector<mrc_imm> imms; // delivered
 	unsigned recvs = 1000;	   // receives posted
 	bool deliver = true;	   // hand out immediates at once
+	bool poor = false;	   // no memory for a stash that comes late
 
 	Responder()
 	{
@@ -403,6 +404,10 @@ public:
 
 	mrc_rx_action hand_in(const mrc_rx &rx, u8 place, u8 refuse = 0)
 	{
+		if (!refuse && !poor && mrc_resp_wants_stash(&resp, &rx)) {
+			stash = EngineMem(mrc_resp_stash_mem(&cfg));
+			mrc_resp_set_stash(&resp, stash.get());
+		}
 		mrc_rx_action act =
 			refuse ? mrc_resp_refuse(&resp, &rx, refuse, now)
 			       : mrc_resp_on_data(&resp, &rx, now);
@@ -477,7 +482,7 @@ public:
 	}
 
 private:
-	EngineMem mem;
+	EngineMem mem, stash;
 };
 
 inline const mrc_tx_desc *find(const std::vector<mrc_tx_desc> &v, u8 opcode)

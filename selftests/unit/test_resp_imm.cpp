@@ -262,3 +262,85 @@ TEST(RespImm, DoneWithoutDueIsIgnored)
 	EXPECT_EQ(r.resp.err_syn, 0);
 	EXPECT_EQ(r.resp.exec, 0u);
 }
+
+// A stash that comes with the first WRITE_IMM, and memory for it that does not
+// come at once.
+TEST(RespImm, LateStash)
+{
+	Responder r;
+	r.cfg.late_stash = true;
+	r.init();
+	r.poor = true;
+	r.data({.psn = 0});
+	EXPECT_EQ(r.resp.cack, 0u);
+
+	const u64 bytes = r.resp.rcvd_bytes;
+	for (unsigned n = 1; n <= 2; n++) {
+		auto fb = r.data(imm_only(2, 0));
+		ASSERT_EQ(fb.size(), 1u);
+		EXPECT_EQ(fb[0].hdr.opcode, MRC_OP_NACK);
+		EXPECT_EQ(fb[0].hdr.neth.reason, MRC_NACK_NO_RESOURCE);
+		EXPECT_EQ(fb[0].hdr.neth.nack_psn, 2u);
+		EXPECT_EQ(r.count(MRC_CTR_RX_REFUSED), n);
+	}
+	EXPECT_EQ(r.resp.max_rcv, 0u);
+	EXPECT_EQ(r.resp.rcvd_bytes, bytes);
+	EXPECT_EQ(r.resp.stash, nullptr);
+
+	r.poor = false;
+	r.data(imm_only(2, 0));
+	EXPECT_NE(r.resp.stash, nullptr);
+	r.data(imm_only(3, 1));
+	EXPECT_TRUE(r.imms.empty());
+	r.data({.psn = 1});
+	ASSERT_EQ(r.imms.size(), 2u);
+	EXPECT_EQ(r.imms[0].imm, (__be32)0x1000);
+	EXPECT_EQ(r.imms[1].imm, (__be32)0x1001);
+	EXPECT_EQ(r.count(MRC_CTR_RX_REFUSED), 2u);
+}
+
+// Memory is taken for packets only that can be accepted, and once.
+TEST(RespImm, WantsStash)
+{
+	Responder r;
+	r.cfg.late_stash = true;
+	r.init();
+	r.data({.psn = 0});
+
+	mrc_hdr h{};
+	mrc_rx rx{};
+	rx.hdr = &h;
+	rx.port = 1;
+	const auto wants = [&](u8 opcode, u32 psn, u8 trim = MRC_TRIM_NONE) {
+		h.opcode = opcode;
+		h.psn = psn;
+		rx.trim = trim;
+		return mrc_resp_wants_stash(&r.resp, &rx);
+	};
+	EXPECT_TRUE(wants(MRC_OP_WRITE_ONLY_IMM, 1));
+	EXPECT_TRUE(wants(MRC_OP_WRITE_LAST_IMM, 1024));
+	EXPECT_FALSE(wants(MRC_OP_WRITE_ONLY_IMM, 0));
+	EXPECT_FALSE(wants(MRC_OP_WRITE_ONLY_IMM, 0xFFFFFF));
+	EXPECT_FALSE(wants(MRC_OP_WRITE_ONLY_IMM, 1025));
+	EXPECT_FALSE(wants(MRC_OP_WRITE_ONLY_IMM, 0x800000));
+	EXPECT_FALSE(wants(MRC_OP_WRITE_ONLY_IMM, 1, MRC_TRIM_TRIMMED));
+	EXPECT_FALSE(wants(MRC_OP_WRITE_ONLY, 1));
+	EXPECT_FALSE(wants(MRC_OP_PROBE, 1));
+	EXPECT_FALSE(wants(0xDF, 1));
+
+	Responder failed;
+	failed.cfg.late_stash = true;
+	failed.init();
+	failed.data({.psn = 0, .place = MRC_SYN_NAK_ACCESS});
+	ASSERT_EQ(mrc_resp_failed(&failed.resp), MRC_SYN_NAK_ACCESS);
+	h.opcode = MRC_OP_WRITE_ONLY_IMM;
+	h.psn = 1;
+	rx.trim = MRC_TRIM_NONE;
+	EXPECT_FALSE(mrc_resp_wants_stash(&failed.resp, &rx));
+
+	r.data(imm_only(1, 0));
+	EXPECT_FALSE(wants(MRC_OP_WRITE_ONLY_IMM, 2));
+	void *const stash = r.resp.stash;
+	mrc_resp_set_stash(&r.resp, &h);
+	EXPECT_EQ(r.resp.stash, stash);
+}

@@ -103,7 +103,7 @@ struct Plan {
 	u32 ce_ppm = 0;
 	u32 trim_ppm = 0;
 	u32 rogue_trim_ppm = 0; // trims of what must not be trimmed
-	u32 refuse_ppm = 0;	// the receiver has no resources
+	u32 refuse_ppm = 0;	// the receiver has no resources, no stash
 	u32 odd_nack_ppm = 0;	// such a NACK gets another recoverable reason
 	u64 delay[MRC_MAX_PORTS + 1] = {};
 	u64 jitter[MRC_MAX_PORTS + 1] = {};

@@ -156,6 +156,7 @@ void Sim::receive_data(int to, const Packet &p, const mrc_hdr &h)
 	mrc_rx rx{&h, p.entropy, p.port, p.ce, p.trim, now_ - spent};
 	Direction::Rx want = Direction::Rx::Unknown;
 	const u32 was = d.cum;
+	bool poor = false;
 	u8 reason = 0;
 	std::vector<mrc_hdr> sent;
 	enum mrc_rx_action got;
@@ -166,6 +167,16 @@ void Sim::receive_data(int to, const Packet &p, const mrc_hdr &h)
 		reason = rng_.pick({(u8)MRC_NACK_NO_BITMAP,
 				    (u8)MRC_NACK_NO_PKT_BUFFER,
 				    (u8)MRC_NACK_NO_RESOURCE});
+	if (!reason && mrc_resp_wants_stash(&e.resp, &rx)) {
+		poor = !calm && rng_.chance(plan.refuse_ppm);
+		if (poor) {
+			reason = MRC_NACK_NO_RESOURCE;
+		} else {
+			e.stash = mrc_test::EngineMem(
+				mrc_resp_stash_mem(&e.resp.cfg));
+			mrc_resp_set_stash(&e.resp, e.stash.get());
+		}
+	}
 	if (strict_)
 		want = d.on_rx(h, p.trim || reason);
 	if (failed())
@@ -173,7 +184,7 @@ void Sim::receive_data(int to, const Packet &p, const mrc_hdr &h)
 	if (want == Direction::Rx::Duplicate && p.trim &&
 	    plan.trim_nack[1 - to])
 		e.tally.rx_trimmed_dup++;
-	if (reason)
+	if (reason && !poor)
 		got = mrc_resp_refuse(&e.resp, &rx, reason, now_);
 	else
 		got = mrc_resp_on_data(&e.resp, &rx, now_);

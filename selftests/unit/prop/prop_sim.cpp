@@ -143,6 +143,7 @@ void Sim::init_endpoint(int side)
 	rc.remote_write = true;
 	rc.trim_nack = plan.trim_nack[1 - side];
 	rc.svc_time = plan.svc_time;
+	rc.late_stash = true;
 	rc.base_rtt = plan.base_rtt;
 	rc.seed = plan.seed * 2 + 1 + (u64)side;
 	rc.ctr = &e.ctr;

@@ -54,7 +54,7 @@ struct Endpoint {
 	mrc_cc cc{};
 	mrc_req req{};
 	mrc_resp resp{};
-	mrc_test::EngineMem paths_mem, req_mem, resp_mem;
+	mrc_test::EngineMem paths_mem, req_mem, resp_mem, stash;
 	bool dead = false; // the QP is in ERROR
 	u32 ports_up = 0;
 	u64 tx_free = 0;     // the link is busy until then

@@ -60,8 +60,8 @@ void mrc_ctl_publish_cc(struct mrc_ctl_ccp *ccp)
 		mrc_ctl_qp_lock(qp);
 		qp->nscc = ccp->p.nscc;
 		if (qp->req_on) {
-			qp->cc_cfg.now = mrc_now();
-			mrc_cc_reconfigure(&qp->cc, &qp->cc_cfg);
+			qp->tx->cc_cfg.now = mrc_now();
+			mrc_cc_reconfigure(&qp->tx->cc, &qp->tx->cc_cfg);
 		}
 		mrc_ctl_qp_run(qp);
 		cond_resched();

@@ -152,16 +152,16 @@ static int UVERBS_HANDLER(MRC_ABI_QP_SET)(struct uverbs_attr_bundle *attrs)
 static void mrc_qp_fill_requester(const struct mrc_qp *qp,
 				  struct mrc_abi_qp_info *out)
 {
-	const struct mrc_req *req = &qp->req;
+	const struct mrc_req *req = &qp->tx->req;
 
-	strscpy(out->cc, qp->cc.ops->name, sizeof(out->cc));
+	strscpy(out->cc, qp->tx->cc.ops->name, sizeof(out->cc));
 	out->inflight = req->inflight;
 	out->base_rtt = req->base_rtt;
 	out->srtt = req->srtt;
 	out->tx_pkts = req->stat_pkts;
 	out->rtx_pkts = req->stat_rtx;
 	out->timeouts = req->stat_timeouts;
-	out->cwnd = qp->cc.cwnd;
+	out->cwnd = qp->tx->cc.cwnd;
 	out->window = req->window;
 	out->sched_state = mrc_req_sched(req);
 }

@@ -34,7 +34,7 @@ static inline void mrc_peer_sync(struct mrc_qp *qp)
 	u32 mask = mrc_peer_mask(qp);
 
 	if (unlikely(mask != qp->paths.peer_ports))
-		mrc_req_set_peer_ports(&qp->req, mask, mrc_now());
+		mrc_req_set_peer_ports(&qp->tx->req, mask, mrc_now());
 }
 
 /**

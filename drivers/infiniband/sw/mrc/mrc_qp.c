@@ -3,7 +3,10 @@
  * Queue pairs: creation, lookup by number, references, timer and work,
  * transition to ERROR, reset, destruction.
  */
+#include <linux/memcontrol.h>
 #include <linux/random.h>
+#include <linux/rhashtable.h>
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 #include <rdma/restrack.h>
@@ -13,8 +16,18 @@
 #include "mrc_peer.h"
 #include "mrc_trace.h"
 
-/* By QPN; entries are read under RCU. */
-static DEFINE_XARRAY(mrc_qpns);
+/*
+ * By QPN; entries are read under RCU. No xarray: numbers are scattered over 24
+ * bits, so that each would have two nodes of it nearly to itself.
+ */
+static struct rhashtable mrc_qpns;
+static const struct rhashtable_params mrc_qpn_params = {
+	.key_len = sizeof_field(struct mrc_qp, qpn),
+	.key_offset = offsetof(struct mrc_qp, qpn),
+	.head_offset = offsetof(struct mrc_qp, node),
+	.automatic_shrinking = true,
+};
+
 static struct workqueue_struct *mrc_wq;
 
 struct mrc_qp *mrc_qp_get(u32 qpn)
@@ -22,7 +35,7 @@ struct mrc_qp *mrc_qp_get(u32 qpn)
 	struct mrc_qp *qp;
 
 	rcu_read_lock();
-	qp = xa_load(&mrc_qpns, qpn);
+	qp = rhashtable_lookup(&mrc_qpns, &qpn, mrc_qpn_params);
 	if (qp && !refcount_inc_not_zero(&qp->ref))
 		qp = NULL;
 	rcu_read_unlock();
@@ -85,7 +98,7 @@ void mrc_qp_arm_timer(struct mrc_qp *qp)
 	lockdep_assert_held(&qp->req_lock);
 	if (qp->dead || qp->state != IB_QPS_RTS)
 		return;
-	at = mrc_req_deadline(&qp->req);
+	at = mrc_req_deadline(&qp->tx->req);
 	/*
 	 * A deadline that moved away is left alone: firing too early costs one
 	 * look, and saves reprogramming the clock for every SACK.
@@ -116,8 +129,8 @@ static enum hrtimer_restart mrc_qp_timer(struct hrtimer *timer)
 	}
 	qp->timer_at = MRC_NEVER;
 	if (qp->req_on && qp->state == IB_QPS_RTS) {
-		if (mrc_req_deadline(&qp->req) <= now)
-			mrc_req_on_deadline(&qp->req, now);
+		if (mrc_req_deadline(&qp->tx->req) <= now)
+			mrc_req_on_deadline(&qp->tx->req, now);
 		mrc_req_run(qp, false);
 	} else {
 		spin_unlock_bh(&qp->req_lock);
@@ -154,7 +167,7 @@ void mrc_qp_update_ports(struct mrc_qp *qp)
 	spin_lock_bh(&qp->req_lock);
 	WRITE_ONCE(qp->no_route, missing);
 	if (qp->req_on && qp->state == IB_QPS_RTS) {
-		mrc_req_set_ports(&qp->req, mask, mrc_now());
+		mrc_req_set_ports(&qp->tx->req, mask, mrc_now());
 		mrc_req_run(qp, false);
 	} else {
 		if (qp->paths_on) {
@@ -172,17 +185,33 @@ void mrc_qp_update_ports(struct mrc_qp *qp)
 
 void mrc_qps_ports_changed(struct mrc_dev *dev)
 {
-	unsigned long qpn;
+	struct rhashtable_iter iter;
 	struct mrc_qp *qp;
 
-	rcu_read_lock();
-	xa_for_each(&mrc_qpns, qpn, qp) {
+	rhashtable_walk_enter(&mrc_qpns, &iter);
+	rhashtable_walk_start(&iter);
+	while ((qp = rhashtable_walk_next(&iter))) {
+		if (IS_ERR(qp))		/* resized: it starts again */
+			continue;
 		if (qp->dev != dev || !refcount_inc_not_zero(&qp->ref))
 			continue;
 		mrc_qp_queue_work(qp, 0);
 		mrc_qp_put(qp);
 	}
-	rcu_read_unlock();
+	rhashtable_walk_stop(&iter);
+	rhashtable_walk_exit(&iter);
+}
+
+void mrc_qp_make_stash(struct mrc_qp *qp)
+{
+	struct mem_cgroup *old;
+
+	lockdep_assert_held(&qp->resp_lock);
+	old = set_active_memcg(qp->memcg);
+	qp->stash = kzalloc(mrc_resp_stash_mem(&qp->resp.cfg),
+			    GFP_ATOMIC | __GFP_ACCOUNT | __GFP_NOWARN);
+	set_active_memcg(old);
+	mrc_resp_set_stash(&qp->resp, qp->stash);
 }
 
 void mrc_qp_report(struct mrc_qp *qp, int event)
@@ -215,7 +244,7 @@ void mrc_qp_error(struct mrc_qp *qp, u32 conn, int event)
 	WRITE_ONCE(qp->sqd, MRC_SQD_OFF);
 	port = qp->attr.port;
 	if (qp->req_on) {
-		mrc_req_fail(&qp->req, -1, MRC_WC_FLUSH);
+		mrc_req_fail(&qp->tx->req, -1, MRC_WC_FLUSH);
 		mrc_sq_reap(qp);
 	}
 	mrc_sq_flush(qp);
@@ -239,7 +268,7 @@ static void mrc_ring_rewind(struct mrc_ring *ring)
 
 void mrc_qp_reset(struct mrc_qp *qp, bool dead)
 {
-	void *req_mem, *resp_mem, *paths_mem, *swqe, *inl;
+	void *tx, *resp_mem, *stash, *paths_mem, *swqe, *inl;
 
 	spin_lock_bh(&qp->resp_lock);
 	spin_lock(&qp->req_lock);
@@ -256,13 +285,15 @@ void mrc_qp_reset(struct mrc_qp *qp, bool dead)
 	WRITE_ONCE(qp->sqd, MRC_SQD_OFF);
 	qp->sqd_notify = false;
 	qp->fatal = false;
-	req_mem = qp->req_mem;
+	tx = qp->tx;
 	resp_mem = qp->resp_mem;
+	stash = qp->stash;
 	paths_mem = qp->paths_mem;
 	swqe = qp->swqe;
 	inl = qp->inl_buf;
-	qp->req_mem = NULL;
+	qp->tx = NULL;
 	qp->resp_mem = NULL;
+	qp->stash = NULL;
 	qp->paths_mem = NULL;
 	qp->swqe = NULL;
 	qp->inl_buf = NULL;
@@ -272,8 +303,9 @@ void mrc_qp_reset(struct mrc_qp *qp, bool dead)
 	spin_unlock(&qp->req_lock);
 	spin_unlock_bh(&qp->resp_lock);
 
-	kvfree(req_mem);
+	kvfree(tx);
 	kvfree(resp_mem);
+	kfree(stash);
 	kvfree(paths_mem);
 	kvfree(swqe);
 	kvfree(inl);
@@ -286,7 +318,7 @@ void mrc_qp_reset(struct mrc_qp *qp, bool dead)
 /* Unhash, stop timer and work, wait for the last reference, free. */
 static void mrc_qp_free(struct mrc_qp *qp)
 {
-	xa_erase(&mrc_qpns, qp->qpn);
+	rhashtable_remove_fast(&mrc_qpns, &qp->node, mrc_qpn_params);
 	if (hrtimer_cancel(&qp->timer))
 		mrc_qp_put(qp);
 	/*
@@ -304,6 +336,7 @@ static void mrc_qp_free(struct mrc_qp *qp)
 	if (qp->rq.depth)
 		mrc_ring_free(&qp->rq);
 	atomic_dec(&qp->dev->n_qp);
+	mem_cgroup_put(qp->memcg);
 	mutex_destroy(&qp->mutex);
 	kfree_rcu(qp, rcu);
 }
@@ -311,17 +344,18 @@ static void mrc_qp_free(struct mrc_qp *qp)
 /* An unpredictable number (mrc-abi: 24 bits) that nobody has. */
 static int mrc_qp_hash(struct mrc_qp *qp)
 {
-	int tries, ret = -EBUSY;
+	int tries, ret = -EEXIST;
 
-	for (tries = 0; tries < 64 && ret == -EBUSY; tries++) {
+	for (tries = 0; tries < 64 && ret == -EEXIST; tries++) {
 		u32 qpn = get_random_u32() & MRC_PSN_MASK;
 
 		if (qpn < MRC_QPN_MIN)
 			continue;
 		qp->qpn = qpn;
-		ret = xa_insert(&mrc_qpns, qpn, qp, GFP_KERNEL);
+		ret = rhashtable_lookup_insert_fast(&mrc_qpns, &qp->node,
+						    mrc_qpn_params);
 	}
-	return ret == -EBUSY ? -ENOSPC : ret;
+	return ret == -EEXIST ? -ENOSPC : ret;
 }
 
 static int mrc_qp_check_init(const struct ib_qp_init_attr *init)
@@ -417,7 +451,7 @@ static int mrc_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 	ret = mrc_count(&dev->n_qp, MRC_MAX_QP);
 	if (ret)
 		return ret;
-	qp = kzalloc(sizeof(*qp), GFP_KERNEL_ACCOUNT);
+	qp = kzalloc(struct_size(qp, route, dev->n_ports), GFP_KERNEL_ACCOUNT);
 	if (!qp) {
 		ret = -ENOMEM;
 		goto err_count;
@@ -432,6 +466,7 @@ static int mrc_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 			  HRTIMER_MODE_ABS_SOFT);
 	INIT_DELAYED_WORK(&qp->work, mrc_qp_work);
 	qp->timer_at = MRC_NEVER;
+	qp->memcg = get_mem_cgroup_from_mm(current->mm);
 	qp->dev = dev;
 	qp->ibqp = ibqp;
 	qp->scq = to_mcq(init->send_cq);
@@ -458,6 +493,7 @@ err_rings:
 	if (qp->rq.depth)
 		mrc_ring_free(&qp->rq);
 err_free:
+	mem_cgroup_put(qp->memcg);
 	kfree(qp);
 err_count:
 	atomic_dec(&dev->n_qp);
@@ -484,12 +520,12 @@ static int mrc_fill_requester(struct sk_buff *msg, const struct mrc_qp *qp)
 		[MRC_SCHED_READY] = "ready",
 		[MRC_SCHED_PENDING] = "pending",
 	};
-	const struct mrc_req *req = &qp->req;
+	const struct mrc_req *req = &qp->tx->req;
 
-	if (rdma_nl_put_driver_string(msg, "cc", qp->cc.ops->name) ||
+	if (rdma_nl_put_driver_string(msg, "cc", qp->tx->cc.ops->name) ||
 	    rdma_nl_put_driver_string(msg, "sched",
 				      sched[mrc_req_sched(req)]) ||
-	    rdma_nl_put_driver_u32(msg, "cwnd", qp->cc.cwnd) ||
+	    rdma_nl_put_driver_u32(msg, "cwnd", qp->tx->cc.cwnd) ||
 	    rdma_nl_put_driver_u64(msg, "inflight", req->inflight) ||
 	    rdma_nl_put_driver_u64(msg, "base_rtt_ns", req->base_rtt) ||
 	    rdma_nl_put_driver_u64(msg, "srtt_ns", req->srtt) ||
@@ -593,12 +629,20 @@ const struct ib_device_ops mrc_qp_ops = {
 
 int mrc_qp_init(void)
 {
+	int ret = rhashtable_init(&mrc_qpns, &mrc_qpn_params);
+
+	if (ret)
+		return ret;
 	mrc_wq = alloc_workqueue("mrc", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
-	return mrc_wq ? 0 : -ENOMEM;
+	if (!mrc_wq) {
+		rhashtable_destroy(&mrc_qpns);
+		return -ENOMEM;
+	}
+	return 0;
 }
 
 void mrc_qp_exit(void)
 {
 	destroy_workqueue(mrc_wq);
-	xa_destroy(&mrc_qpns);
+	rhashtable_destroy(&mrc_qpns);
 }

@@ -7,6 +7,7 @@
 #ifndef MRC_QP_H
 #define MRC_QP_H
 
+#include <linux/rhashtable-types.h>
 #include <rdma/mrc-ctl-abi.h>
 
 #include "mrc.h"
@@ -19,6 +20,7 @@
 #define MRC_ROUTE_RETRY		HZ	/* between looks for a lost route */
 #define MRC_NO_EVENT		(-1)
 
+struct mem_cgroup;
 struct mrc_set;
 struct mrc_ctl_evp;
 struct mrc_ctl_ccp;
@@ -82,11 +84,27 @@ enum mrc_sqd {
 };
 
 /**
+ * struct mrc_requester - what a QP has once it sends
+ * @req: engine
+ * @cc: its congestion control
+ * @cc_cfg: what @cc was made from
+ * @mem: memory of @req
+ */
+struct mrc_requester {
+	struct mrc_req req;
+	struct mrc_cc cc;
+	struct mrc_cc_cfg cc_cfg;
+	u64 mem[];
+};
+
+/**
  * struct mrc_qp - packet-path state of a QP
  * @ref: table lookups, armed timer and queued work hold one each
  * @released: completed with the last reference
  * @rcu: delayed free, for lookups that lost the race
+ * @node: in the table of QPNs
  * @dev: the device
+ * @memcg: charged for what the packet path allocates, a reference
  * @ibqp: ib_core's part, alive until destroy returns
  * @scq: send completions
  * @rcq: receive completions
@@ -116,7 +134,6 @@ enum mrc_sqd {
  * @auto_min: ev_min_active of that set, 0 = default
  * @cc_ops: algorithm, NULL = "none"
  * @nscc: its parameters; written under the ctl mutex and req_lock
- * @cc_cfg: what @cc was made from, under req_lock
  * @peer: the host at the other end; written under peers->mutex, constant while
  *	@paths_on
  * @peer_node: in its list of QPs
@@ -125,15 +142,15 @@ enum mrc_sqd {
  *	peer is not published
  * @no_route: bit N = port N is up without a route to the peer, see
  *	mrc_qp_update_ports()
- * @route: index 1..n_ports
  * @resp_lock: protects the responder part
  * @resp_on: @resp is initialised
  * @resp: engine
  * @resp_mem: its memory
+ * @stash: its WRITE_IMM stash where that came late, see mrc_qp_make_stash()
  * @rq: receive ring; depth 0 = none
  * @max_recv_sge: bound for what programs write into receive WQEs
  * @req_lock: protects the requester part
- * @req_on: @req is initialised
+ * @req_on: @tx is there
  * @paths_on: @paths is initialised; the responder reads it as well
  * @sq_pending: entries in the send ring have not been taken yet
  * @need_inline: a WQE waits for @inl_buf
@@ -141,10 +158,8 @@ enum mrc_sqd {
  * @sqd: enum mrc_sqd, with @state RTS
  * @sqd_notify: report IB_EVENT_SQ_DRAINED
  * @fatal: report IB_EVENT_QP_FATAL and go to ERROR after unlock
- * @req: engine
- * @paths: its EVs
- * @cc: its congestion control
- * @req_mem: memory of @req
+ * @paths: EVs
+ * @tx: the requester, from the first send on; under @req_lock with @req_on
  * @paths_mem: memory of @paths
  * @sq: send ring; idx = cons
  * @sq_taken: entries copied so far, sq_taken - sq.idx are in the engine
@@ -156,12 +171,18 @@ enum mrc_sqd {
  * @timer: requester's deadline
  * @timer_at: when @timer fires, MRC_NEVER = not armed
  * @work: everything that must not run in the packet path
+ * @route: of port N at N - 1; as many as the device has ports
+ *
+ * With all routes it fits 2 KiB on 64 bits: an idle QP, outside its rings, is
+ * to take no more than 4 KiB.
  */
 struct mrc_qp {
 	refcount_t ref;
 	struct completion released;
 	struct rcu_head rcu;
+	struct rhash_head node;
 	struct mrc_dev *dev;
+	struct mem_cgroup *memcg;
 	struct ib_qp *ibqp;
 	struct mrc_cq *scq;
 	struct mrc_cq *rcq;
@@ -192,7 +213,6 @@ struct mrc_qp {
 	u16 auto_min;
 	const struct mrc_cc_ops *cc_ops;
 	struct mrc_nscc_cfg nscc;
-	struct mrc_cc_cfg cc_cfg;
 
 	struct mrc_peer *peer;
 	struct list_head peer_node;
@@ -200,12 +220,12 @@ struct mrc_qp {
 	spinlock_t route_lock;	/* leaf */
 	u32 route_gen;
 	unsigned long no_route;
-	struct mrc_route route[MRC_MAX_PORTS + 1];
 
 	spinlock_t resp_lock ____cacheline_aligned_in_smp;
 	bool resp_on;
 	struct mrc_resp resp;
 	void *resp_mem;
+	void *stash;
 	struct mrc_ring rq;
 	u32 max_recv_sge;
 
@@ -218,10 +238,8 @@ struct mrc_qp {
 	u8 sqd;
 	bool sqd_notify;
 	bool fatal;
-	struct mrc_req req;
 	struct mrc_paths paths;
-	struct mrc_cc cc;
-	void *req_mem;
+	struct mrc_requester *tx;
 	void *paths_mem;
 	struct mrc_ring sq;
 	u32 sq_taken;
@@ -234,6 +252,8 @@ struct mrc_qp {
 	u64 timer_at;
 
 	struct delayed_work work;
+
+	struct mrc_route route[];
 };
 
 static inline u64 mrc_now(void)
@@ -286,6 +306,12 @@ void mrc_qp_update_ports(struct mrc_qp *qp);
 
 /* Arm the timer for the requester's deadline. Under req_lock. */
 void mrc_qp_arm_timer(struct mrc_qp *qp);
+
+/*
+ * Make the responder's WRITE_IMM stash, for the first WRITE_IMM. Under
+ * resp_lock. If there is no memory the engine refuses the packet.
+ */
+void mrc_qp_make_stash(struct mrc_qp *qp);
 
 /* Empty the QP and free its engines; under qp->mutex. */
 void mrc_qp_reset(struct mrc_qp *qp, bool dead);

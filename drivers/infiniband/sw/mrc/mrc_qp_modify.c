@@ -26,6 +26,9 @@
 	 IB_QP_RETRY_CNT | IB_QP_RNR_RETRY | IB_QP_MAX_QP_RD_ATOMIC | \
 	 IB_QP_MAX_DEST_RD_ATOMIC)
 
+/* A stash of up to so many bytes is made when the first WRITE_IMM comes. */
+#define MRC_STASH_LATE		4096
+
 /* With Dynamic MPR a range may grow to this, units of 128 PSNs. */
 #define MRC_MPR_DYNAMIC_MAX	32
 
@@ -284,11 +287,15 @@ static int mrc_qp_make_responder(struct mrc_qp *qp, const struct mrc_set *set,
 		.trim_nack = true,
 		.dynamic_mpr = mrc_qp_cap(qp, MRC_ABI_QP_CAP_DYNAMIC_MPR),
 		.svc_time = mrc_qp_svc_time(qp),
+		.late_stash = true,
 		.base_rtt = MRC_BASE_RTT_DEFAULT,
 		.ctr = &qp->dev->ctr,
 		.seed = get_random_u64(),
 	};
 
+	/* What the packet path could not be sure to get is made now. */
+	if (mrc_resp_stash_mem(&rcfg) > MRC_STASH_LATE)
+		rcfg.late_stash = false;
 	/* A profile without a count may ask for more than there will be. */
 	pcfg.min_active = min_t(u32, pcfg.min_active,
 				min_t(u32, pcfg.n_evs,
@@ -349,12 +356,14 @@ static int mrc_qp_to_rtr(struct mrc_qp *qp)
 	return 0;
 }
 
-static void mrc_qp_make_cc(struct mrc_qp *qp, const struct mrc_req_cfg *cfg)
+static void mrc_qp_make_cc(const struct mrc_qp *qp,
+			   const struct mrc_req_cfg *cfg,
+			   struct mrc_cc_cfg *cc_cfg)
 {
 	struct mrc_hdr hdr = { .opcode = MRC_OP_WRITE_ONLY, .ts = true };
 	const struct mrc_cc_ops *ops = qp->cc_ops;
 
-	qp->cc_cfg = (struct mrc_cc_cfg){
+	*cc_cfg = (struct mrc_cc_cfg){
 		.window = mrc_cwnd,
 		.mtu = mrc_nominal_size(mrc_hdr_len(&hdr), qp->pmtu),
 		.max_pkts = MRC_CC_WINDOW_PKTS(cfg->mpr_max * MRC_MPR_UNIT),
@@ -364,6 +373,17 @@ static void mrc_qp_make_cc(struct mrc_qp *qp, const struct mrc_req_cfg *cfg)
 		.trim_nack = cfg->trim_nack,
 		.nscc = &qp->nscc,
 	};
+}
+
+/*
+ * For what has exactly the size that a window or a queue gives it: kmalloc()
+ * would round more than a few pages up to a power of two. kvfree() frees it.
+ */
+static void *mrc_alloc_table(size_t size)
+{
+	if (size <= 2 * PAGE_SIZE)
+		return kzalloc(size, GFP_KERNEL_ACCOUNT);
+	return __vmalloc(size, GFP_KERNEL_ACCOUNT | __GFP_ZERO);
 }
 
 static int mrc_qp_make_requester(struct mrc_qp *qp)
@@ -391,37 +411,39 @@ static int mrc_qp_make_requester(struct mrc_qp *qp)
 		.on_loss = mrc_on_loss,
 		.ctx = qp,
 	};
-	void *mem, *swqe;
+	struct mrc_requester *tx;
+	void *swqe;
 	int ret = 0;
 
-	mem = kvzalloc(mrc_req_mem(&cfg), GFP_KERNEL_ACCOUNT);
-	swqe = kvcalloc(qp->sq.depth, qp->swqe_size, GFP_KERNEL_ACCOUNT);
-	if (!mem || !swqe) {
+	tx = mrc_alloc_table(sizeof(*tx) + mrc_req_mem(&cfg));
+	swqe = mrc_alloc_table((size_t)qp->sq.depth * qp->swqe_size);
+	if (!tx || !swqe) {
 		ret = -ENOMEM;
 		goto out;
 	}
-	mrc_qp_make_cc(qp, &cfg);
+	mrc_qp_make_cc(qp, &cfg, &tx->cc_cfg);
 
 	spin_lock_bh(&qp->req_lock);
 	if (qp->state == IB_QPS_RTS) {	/* a packet was not faster: ERROR */
-		qp->cc_cfg.now = mrc_now();
-		mrc_cc_init(&qp->cc, qp->cc_ops, &qp->cc_cfg);
-		ret = mrc_req_init(&qp->req, &cfg, &qp->paths, &qp->cc, mem);
+		tx->cc_cfg.now = mrc_now();
+		mrc_cc_init(&tx->cc, qp->cc_ops, &tx->cc_cfg);
+		ret = mrc_req_init(&tx->req, &cfg, &qp->paths, &tx->cc,
+				   tx->mem);
 		if (!ret) {
 			mrc_paths_set_rtt(&qp->paths, MRC_BASE_RTT_DEFAULT,
 					  cfg.rto);
-			mrc_req_set_drain(&qp->req, qp->sqd);
-			qp->req_mem = mem;
+			mrc_req_set_drain(&tx->req, qp->sqd);
+			qp->tx = tx;
 			qp->swqe = swqe;
 			qp->sq_taken = qp->sq.idx;
 			WRITE_ONCE(qp->req_on, true);
-			mem = NULL;
+			tx = NULL;
 			swqe = NULL;
 		}
 	}
 	spin_unlock_bh(&qp->req_lock);
 out:
-	kvfree(mem);
+	kvfree(tx);
 	kvfree(swqe);
 	return ret;
 }
@@ -465,7 +487,7 @@ static int mrc_qp_drain(struct mrc_qp *qp, bool notify)
 	qp->sqd_notify = notify;
 	if (qp->req_on) {
 		WRITE_ONCE(qp->sqd, MRC_SQD_DRAINING);
-		mrc_req_set_drain(&qp->req, true);
+		mrc_req_set_drain(&qp->tx->req, true);
 		mrc_req_run(qp, true);
 		return 0;
 	}
@@ -490,7 +512,7 @@ static int mrc_qp_resume(struct mrc_qp *qp)
 		spin_unlock_bh(&qp->req_lock);
 		return 0;
 	}
-	mrc_req_set_drain(&qp->req, false);
+	mrc_req_set_drain(&qp->tx->req, false);
 	qp->sq_pending = true;
 	mrc_req_run(qp, true);
 	return 0;
@@ -500,7 +522,7 @@ void mrc_qp_apply_retry(struct mrc_qp *qp)
 {
 	spin_lock_bh(&qp->req_lock);
 	if (qp->req_on && qp->state == IB_QPS_RTS)
-		mrc_req_set_retry(&qp->req, mrc_qp_rto(&qp->attr),
+		mrc_req_set_retry(&qp->tx->req, mrc_qp_rto(&qp->attr),
 				  mrc_qp_linear_cnt(&qp->attr),
 				  mrc_qp_exp_cnt(&qp->attr));
 	spin_unlock_bh(&qp->req_lock);

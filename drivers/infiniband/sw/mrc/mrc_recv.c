@@ -288,6 +288,8 @@ static void mrc_rcv_responder(struct mrc_qp *qp, struct mrc_pkt *pkt)
 		spin_unlock_bh(&qp->resp_lock);
 		return;
 	}
+	if (mrc_resp_wants_stash(&qp->resp, &pkt->rx))
+		mrc_qp_make_stash(qp);
 	if (pkt->hdr.opcode == MRC_OP_PROBE && !pkt->rx.trim)
 		mrc_resp_on_probe(&qp->resp, &pkt->rx, now);
 	else if (mrc_resp_on_data(&qp->resp, &pkt->rx, now) == MRC_RX_PLACE)
@@ -346,13 +348,13 @@ static void mrc_rcv_requester(struct mrc_qp *qp, struct mrc_pkt *pkt)
 	switch (h->opcode) {
 	case MRC_OP_SACK:
 		trace_mrc_sack(qp->qpn, h, pkt->rx.port);
-		mrc_req_on_sack(&qp->req, h, pkt->rx.port, now);
+		mrc_req_on_sack(&qp->tx->req, h, pkt->rx.port, now);
 		break;
 	case MRC_OP_NACK:
-		mrc_req_on_nack(&qp->req, h, pkt->rx.port, now);
+		mrc_req_on_nack(&qp->tx->req, h, pkt->rx.port, now);
 		break;
 	default:
-		mrc_req_on_ack(&qp->req, h, pkt->rx.port, now);
+		mrc_req_on_ack(&qp->tx->req, h, pkt->rx.port, now);
 		break;
 	}
 	mrc_req_run(qp, false);

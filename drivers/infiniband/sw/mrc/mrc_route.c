@@ -123,7 +123,7 @@ u32 mrc_route_mtu(const struct mrc_qp *qp)
 static struct dst_entry *mrc_route_refresh(struct mrc_qp *qp, u8 port)
 {
 	struct dst_entry *dst = NULL, *old;
-	struct mrc_route *r = &qp->route[port];
+	struct mrc_route *r = &qp->route[port - 1];
 	struct net_device *ndev;
 	u32 gen, cookie = 0;
 
@@ -155,7 +155,7 @@ struct dst_entry *mrc_route_get(struct mrc_qp *qp, u8 port)
 
 	if (!port || port > qp->dev->n_ports)
 		return NULL;
-	r = &qp->route[port];
+	r = &qp->route[port - 1];
 	dst = rcu_dereference(r->dst);
 	/* IPv6 keeps routes valid when the netdev's MTU shrinks. */
 	if (dst && dst_check(dst, READ_ONCE(r->cookie)) &&
@@ -166,16 +166,16 @@ struct dst_entry *mrc_route_get(struct mrc_qp *qp, u8 port)
 
 void mrc_route_drop(struct mrc_qp *qp)
 {
-	struct dst_entry *old[MRC_MAX_PORTS + 1];
+	struct dst_entry *old[MRC_MAX_PORTS];
 	unsigned int i;
 
 	spin_lock_bh(&qp->route_lock);
 	/* Pairs with the acquire of a refresh: it sees the new addresses. */
 	smp_store_release(&qp->route_gen, qp->route_gen + 1);
-	for (i = 0; i <= MRC_MAX_PORTS; i++)
+	for (i = 0; i < qp->dev->n_ports; i++)
 		old[i] = rcu_replace_pointer(qp->route[i].dst, NULL,
 					     lockdep_is_held(&qp->route_lock));
 	spin_unlock_bh(&qp->route_lock);
-	for (i = 0; i <= MRC_MAX_PORTS; i++)
+	for (i = 0; i < qp->dev->n_ports; i++)
 		dst_release(old[i]);
 }

@@ -373,14 +373,14 @@ static bool mrc_req_batch(struct mrc_qp *qp, struct sk_buff_head *list,
 	int i;
 
 	for (i = 0; i < MRC_TX_BATCH; i++) {
-		if (mrc_req_next(&qp->req, now, &d) != MRC_TX_PACKET)
+		if (mrc_req_next(&qp->tx->req, now, &d) != MRC_TX_PACKET)
 			return false;
 		skb = mrc_build_skb(qp, &d);
 		if (IS_ERR(skb)) {
 			mrc_ctr_add(&qp->dev->ctr, d.port, MRC_CTR_TX_ERROR, 1);
 			if (PTR_ERR(skb) != -EFAULT)
 				return false;	/* retransmitted later */
-			mrc_req_fail(&qp->req, d.slot, MRC_WC_LOC_PROT);
+			mrc_req_fail(&qp->tx->req, d.slot, MRC_WC_LOC_PROT);
 			mrc_sq_reap(qp);
 			return false;
 		}
@@ -420,9 +420,9 @@ void mrc_req_run(struct mrc_qp *qp, bool sleep)
 		__skb_queue_head_init(&list);
 		mrc_peer_sync(qp);
 		mrc_sq_reap(qp);
-		failed = qp->fatal || qp->req.state == MRC_REQ_ERROR;
+		failed = qp->fatal || qp->tx->req.state == MRC_REQ_ERROR;
 		if (qp->sqd == MRC_SQD_DRAINING && !failed &&
-		    mrc_req_drained(&qp->req)) {
+		    mrc_req_drained(&qp->tx->req)) {
 			WRITE_ONCE(qp->sqd, MRC_SQD_DRAINED);
 			drained = qp->sqd_notify;
 		}
@@ -435,9 +435,9 @@ void mrc_req_run(struct mrc_qp *qp, bool sleep)
 		mrc_qp_arm_timer(qp);
 		fatal = qp->fatal;
 		qp->fatal = false;
-		failed = qp->req.state == MRC_REQ_ERROR;
+		failed = qp->tx->req.state == MRC_REQ_ERROR;
 		/* Feedback goes on if the engine still has work. */
-		more |= take_more && qp->req.wq_send == qp->req.wq_post;
+		more |= take_more && qp->tx->req.wq_send == qp->tx->req.wq_post;
 		spin_unlock_bh(&qp->req_lock);
 
 		mrc_xmit_list(qp, &list);

@@ -64,7 +64,7 @@ void mrc_sq_reap(struct mrc_qp *qp)
 	u32 slot;
 
 	lockdep_assert_held(&qp->req_lock);
-	while (mrc_req_reap(&qp->req, &slot, &st)) {
+	while (mrc_req_reap(&qp->tx->req, &slot, &st)) {
 		const struct mrc_swqe *w = mrc_swqe_at(qp, slot);
 
 		/*
@@ -201,13 +201,13 @@ static void mrc_sq_refuse(struct mrc_qp *qp, struct mrc_swqe *w,
 
 	w->len = 0;
 	w->num_sge = 0;
-	slot = mrc_req_post(&qp->req, &wr, now);
+	slot = mrc_req_post(&qp->tx->req, &wr, now);
 	if (slot < 0) {
 		qp->fatal = true;
 		return;
 	}
 	qp->sq_taken++;
-	mrc_req_fail(&qp->req, slot, st);
+	mrc_req_fail(&qp->tx->req, slot, st);
 }
 
 bool mrc_sq_take(struct mrc_qp *qp)
@@ -247,7 +247,7 @@ bool mrc_sq_take(struct mrc_qp *qp)
 			mrc_sq_refuse(qp, w, st, now);
 			return false;
 		}
-		if (mrc_req_post(&qp->req, &wr, now) < 0) {
+		if (mrc_req_post(&qp->tx->req, &wr, now) < 0) {
 			qp->sq_pending = false;
 			qp->fatal = true;
 			return false;

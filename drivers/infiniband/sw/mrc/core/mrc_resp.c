@@ -42,7 +42,14 @@ size_t mrc_resp_mem(const struct mrc_resp_cfg *cfg)
 	/* At most 2^15 bits four times and 2^16 entries: no overflow. */
 	ring = mrc_resp_ring(cfg);
 	return 4 * mrc_map_words(ring) * sizeof(unsigned long) +
-	       (size_t)mrc_roundup_pow2(cfg->max_wimm) *
+	       (cfg->late_stash ? 0 : mrc_resp_stash_mem(cfg));
+}
+
+size_t mrc_resp_stash_mem(const struct mrc_resp_cfg *cfg)
+{
+	if (!mrc_resp_cfg_ok(cfg))
+		return 0;
+	return (size_t)mrc_roundup_pow2(cfg->max_wimm) *
 	       sizeof(struct mrc_imm);
 }
 
@@ -65,7 +72,8 @@ int mrc_resp_init(struct mrc_resp *resp, const struct mrc_resp_cfg *cfg,
 	resp->last_map = resp->rx_map + words;
 	resp->ack_map = resp->last_map + words;
 	resp->imm_map = resp->ack_map + words;
-	resp->stash = (struct mrc_imm *)(resp->imm_map + words);
+	if (!cfg->late_stash)
+		resp->stash = (struct mrc_imm *)(resp->imm_map + words);
 	resp->stash_mask = mrc_roundup_pow2(cfg->max_wimm) - 1;
 	resp->sack_threshold = cfg->sack_threshold ? cfg->sack_threshold :
 			       MRC_SACK_THRESHOLD;
@@ -381,6 +389,14 @@ static enum mrc_rx_action mrc_resp_screen(struct mrc_resp *resp,
 	return MRC_RX_PLACE;
 }
 
+static enum mrc_rx_action mrc_resp_decline(struct mrc_resp *resp,
+					   const struct mrc_rx *rx, u8 reason)
+{
+	mrc_resp_count(resp, rx, MRC_CTR_RX_REFUSED);
+	mrc_resp_owe_nack(resp, reason);
+	return MRC_RX_DONE;
+}
+
 enum mrc_rx_action mrc_resp_refuse(struct mrc_resp *resp,
 				   const struct mrc_rx *rx, u8 reason, u64 now)
 {
@@ -390,11 +406,27 @@ enum mrc_rx_action mrc_resp_refuse(struct mrc_resp *resp,
 	act = mrc_resp_screen(resp, rx, now, &d);
 	if (act != MRC_RX_PLACE)
 		return act;
-	mrc_resp_count(resp, rx, MRC_CTR_RX_REFUSED);
-	mrc_resp_owe_nack(resp, reason == MRC_NACK_NO_BITMAP ||
+	return mrc_resp_decline(resp, rx, reason == MRC_NACK_NO_BITMAP ||
 				reason == MRC_NACK_NO_PKT_BUFFER ?
-			  reason : MRC_NACK_NO_RESOURCE);
-	return MRC_RX_DONE;
+				reason : MRC_NACK_NO_RESOURCE);
+}
+
+bool mrc_resp_wants_stash(const struct mrc_resp *resp, const struct mrc_rx *rx)
+{
+	s32 d;
+
+	if (resp->stash || rx->trim != MRC_TRIM_NONE ||
+	    !(mrc_op_info(rx->hdr->opcode)->flags & MRC_OPF_IMM) ||
+	    mrc_resp_closed(resp))
+		return false;
+	d = mrc_psn_diff(rx->hdr->psn, resp->cack);
+	return d > 0 && d <= mrc_resp_room(resp);
+}
+
+void mrc_resp_set_stash(struct mrc_resp *resp, void *mem)
+{
+	if (!resp->stash)
+		resp->stash = mem;
 }
 
 enum mrc_rx_action mrc_resp_on_data(struct mrc_resp *resp,
@@ -409,6 +441,8 @@ enum mrc_rx_action mrc_resp_on_data(struct mrc_resp *resp,
 	act = mrc_resp_screen(resp, rx, now, &d);
 	if (act != MRC_RX_PLACE)
 		return act;
+	if (flags & MRC_OPF_IMM && !resp->stash)
+		return mrc_resp_decline(resp, rx, MRC_NACK_NO_RESOURCE);
 	mrc_resp_accept(resp, rx, d, flags);
 	syn = mrc_resp_check_req(resp, h, flags);
 	if (syn)
@@ -535,7 +569,7 @@ static const char *mrc_resp_check_maps(const struct mrc_resp *resp)
 	    mrc_ring_weight(resp->imm_map, mask, from, live) !=
 	    mrc_ring_weight(resp->imm_map, mask, 0, ring))
 		return "bits outside of (exec, max_rcv]";
-	for (i = 0; i <= resp->stash_mask; i++) {
+	for (i = 0; resp->stash && i <= resp->stash_mask; i++) {
 		const struct mrc_imm *imm = &resp->stash[i];
 
 		if (!imm->used)

@@ -68,6 +68,8 @@ struct mrc_rx {
  * @trim_nack: answer trimmed packets
  * @dynamic_mpr: both ends do Dynamic MPR: SACKs carry the range (§5.2)
  * @svc_time: add the residence time to echoed timestamps (OP-35)
+ * @late_stash: the stash is not part of mrc_resp_mem(), but comes with
+ *	mrc_resp_set_stash() when the first WRITE_IMM does
  * @base_rtt: ns, rate limit of PSN_OOR_WINDOW and UNEXP_EVENT NACKs and of
  *	trains of probe replies
  * @sack_threshold: bytes, 0 = MRC_SACK_THRESHOLD
@@ -87,6 +89,7 @@ struct mrc_resp_cfg {
 	bool trim_nack;
 	bool dynamic_mpr;
 	bool svc_time;
+	bool late_stash;
 	u64 base_rtt;
 	u32 sack_threshold;
 	u64 seed;
@@ -108,7 +111,8 @@ struct mrc_imm {
  * @rx_map: received bitmap, bit psn & ring_mask
  * @last_map: LAST/ONLY bitmap, same index
  * @stash: @stash_mask + 1 entries, slot rqmsn & @stash_mask; a power of two, so
- *	that consecutive 16-bit rqmsn never share a slot where they wrap
+ *	that consecutive 16-bit rqmsn never share a slot where they wrap. NULL:
+ *	no WRITE_IMM was accepted yet (@cfg.late_stash)
  * @rev: reverse EVs
  * @window: PSNs in the range that SACKs advertise
  * @edge: highest PSN that was ever advertised; accepted up to here
@@ -189,6 +193,21 @@ size_t mrc_resp_mem(const struct mrc_resp_cfg *cfg);
  */
 int mrc_resp_init(struct mrc_resp *resp, const struct mrc_resp_cfg *cfg,
 		  const struct mrc_paths *paths, void *mem);
+
+/* Memory for the stash of @cfg, 0 if @cfg is invalid. */
+size_t mrc_resp_stash_mem(const struct mrc_resp_cfg *cfg);
+
+/**
+ * mrc_resp_wants_stash - can this packet be taken only with a stash?
+ *
+ * To be asked before mrc_resp_on_data() where the stash comes late; true for
+ * packets only that would be accepted. Without a mrc_resp_set_stash() in between
+ * the packet is refused with NO_RESOURCE, as by mrc_resp_refuse().
+ */
+bool mrc_resp_wants_stash(const struct mrc_resp *resp, const struct mrc_rx *rx);
+
+/* @mem: mrc_resp_stash_mem() zeroed bytes; nothing if there is a stash. */
+void mrc_resp_set_stash(struct mrc_resp *resp, void *mem);
 
 enum mrc_rx_action {
 	MRC_RX_PLACE,	/* check RETH, copy, then mrc_resp_placed() */

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+// What the engine keeps for a QP. An idle QP is to take no more than 4 KiB
+// outside its rings; the kernel's part of the sum is measured by figures.sh.
+#include "engine.hpp"
+
+#include <gtest/gtest.h>
+
+namespace
+{
+
+// Of the 2 KiB that a QP of the shell has, with 16 routes of 16 bytes.
+static_assert(sizeof(mrc_resp) + sizeof(mrc_paths) <= 1024);
+// One for each packet of the window, one for each WRITE_IMM that waits.
+static_assert(sizeof(mrc_tx_pkt) == 32);
+static_assert(sizeof(mrc_imm) == 16);
+
+mrc_resp_cfg resp_cfg()
+{
+	mrc_resp_cfg cfg{};
+	cfg.pmtu = 4096;
+	cfg.mpr = MRC_MPR_DEFAULT;
+	cfg.max_wimm = MRC_WIMM_DEFAULT;
+	cfg.late_stash = true;
+	return cfg;
+}
+
+} // namespace
+
+// Allocations come in sizes of powers of two.
+TEST(IdleQp, PathsFitOneKilobyte)
+{
+	for (bool ipv6 : {false, true}) {
+		for (u8 ports : {1, 2, 4, 8, 16}) {
+			mrc_paths_cfg cfg{};
+			cfg.n_evs = MRC_EV_DEFAULT;
+			cfg.n_ports = ports;
+			cfg.ipv6 = ipv6;
+			EXPECT_NE(mrc_paths_mem(&cfg), 0u);
+			EXPECT_LE(mrc_paths_mem(&cfg), 1024u);
+		}
+	}
+}
+
+// At most 16 bytes per EV, however many there are.
+TEST(IdleQp, BytesPerEv)
+{
+	for (u16 n = 64; n <= MRC_EV_MAX; n += 64) {
+		mrc_paths_cfg cfg{};
+		cfg.n_evs = n;
+		cfg.n_ports = 1;
+		EXPECT_LE(mrc_paths_mem(&cfg), 16u * n) << n;
+	}
+}
+
+TEST(IdleQp, ResponderFitsHalfAKilobyte)
+{
+	mrc_resp_cfg cfg = resp_cfg();
+	const size_t late = mrc_resp_mem(&cfg);
+
+	EXPECT_NE(late, 0u);
+	EXPECT_LE(late, 512u);
+	cfg.late_stash = false;
+	EXPECT_EQ(mrc_resp_mem(&cfg), late + mrc_resp_stash_mem(&cfg));
+	EXPECT_EQ(mrc_resp_stash_mem(&cfg), MRC_WIMM_DEFAULT * sizeof(mrc_imm));
+}
