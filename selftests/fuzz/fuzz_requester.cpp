@@ -2,6 +2,7 @@
 // A requester under any sequence of work requests, feedback, time and ports.
 // The peer may say whatever it likes.
 #include "fuzz_check.hpp"
+#include "fuzz_evset.hpp"
 #include "fuzz_input.hpp"
 
 using fuzz::Input;
@@ -63,6 +64,7 @@ private:
 	mrc_counters ctr_{};
 	mrc_paths_cfg pc_{};
 	mrc_req_cfg qc_{};
+	fuzz::EvSets sets_;
 	mrc_paths paths_{};
 	mrc_cc cc_{};
 	mrc_req req_{};
@@ -114,10 +116,12 @@ Requester::Requester(Input &in) : in_(in)
 	qc_.on_loss = [](void *ctx, u32, int, u8) {
 		static_cast<Requester *>(ctx)->losses_++;
 	};
+	v = in.byte();
+	sets_.init(in, pc_.n_evs, pc_.n_ports, pc_.ipv6);
+	pc_.set = sets_.get();
 	paths_mem_ = EngineMem(mrc_paths_mem(&pc_));
 	require(!mrc_paths_init(&paths_, &pc_, paths_mem_.get()),
 		"paths refused");
-	v = in.byte();
 	qc_.dynamic_mpr = v & 2;
 	qc_.svc_time = (v & 4) && qc_.use_ts;
 	qc_.ignore_pen = v & 8;
@@ -438,6 +442,11 @@ void Requester::op()
 		break;
 	case OpVerdict:
 		v = in_.byte();
+		// A controller changes the profile.
+		if (sets_.used() && v & 0x80) {
+			mrc_paths_update(&paths_, sets_.next(in_.byte()), now_);
+			break;
+		}
 		mrc_paths_verdict(&paths_, in_.byte(),
 				  (enum mrc_ev_verdict)(v % MRC_EVV_MAX), now_);
 		break;
@@ -456,7 +465,7 @@ void Requester::op()
 	check();
 }
 
-Seed config(u8 features = 0)
+Seed config(u8 features = 0, u8 set = 0)
 {
 	// 16 EVs on 2 ports, pmtu 256, 16 slots, 3 * 128 PSNs.
 	return Seed()
@@ -469,7 +478,8 @@ Seed config(u8 features = 0)
 		.b(0xF0)
 		.b(60)
 		.b(20)
-		.b(features);
+		.b(features)
+		.b(set);
 }
 
 // Honest traffic.
@@ -588,6 +598,54 @@ Seed seed_dynamic()
 	return s.b(OpHonest).b(1).b(1);
 }
 
+// EVs of a profile that changes under traffic, with holes and a silent peer.
+Seed seed_sets(u8 set)
+{
+	Seed s = config(1, set);
+
+	for (u32 i = 0; i < 8; i++)
+		s.b(OpPost)
+			.b(0xF4)
+			.b(0)
+			.b(OpNext)
+			.b(OpSack)
+			.b(32 + 2 * (i & 1))
+			.b(9)
+			.b(i)
+			.b(12)
+			.b(1)
+			.q(0xFFFFFFFF00FF00F0)
+			.b(i)
+			.h(100 * i)
+			.b(1)
+			.b(1)
+			.b(OpVerdict)
+			.b(0x80)
+			.b(0x44 + 9 * i)
+			.b(OpVerdict)
+			.b(MRC_EVV_TIMEOUT)
+			.b(i)
+			.b(OpNext)
+			.b(OpDeadline)
+			.b(OpDeadline);
+	return s.b(OpHonest).b(1).b(1);
+}
+
+Seed seed_udp()
+{
+	return seed_sets(3);
+}
+
+Seed seed_stev()
+{
+	return seed_sets(0x14);
+}
+
+Seed seed_srv6()
+{
+	return seed_sets(0x35);
+}
+
 // As the peer's bytes: SACK, NACK and NAK.
 Seed seed_raw()
 {
@@ -656,6 +714,8 @@ const fuzz::NamedSeed kSeeds[] = {
 	{"plain", seed_plain},	   {"holes", seed_holes},
 	{"silence", seed_silence}, {"raw", seed_raw},
 	{"control", seed_control}, {"dynamic", seed_dynamic},
+	{"udp", seed_udp},	   {"stev", seed_stev},
+	{"srv6", seed_srv6},
 };
 
 } // namespace

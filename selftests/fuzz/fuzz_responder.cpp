@@ -3,6 +3,7 @@
 #include <unordered_set>
 
 #include "fuzz_check.hpp"
+#include "fuzz_evset.hpp"
 #include "fuzz_input.hpp"
 
 using fuzz::Input;
@@ -53,9 +54,10 @@ private:
 	mrc_counters ctr_{};
 	mrc_paths_cfg pc_{};
 	mrc_resp_cfg rc_{};
+	fuzz::EvSets sets_;
 	mrc_paths paths_{};
 	mrc_resp resp_{};
-	EngineMem paths_mem_, resp_mem_;
+	EngineMem paths_mem_, resp_mem_, stash_;
 	u64 now_ = 1;
 	u32 next_ = 0; // of the honest stream
 	u32 receives_ = 0;
@@ -88,12 +90,15 @@ Responder::Responder(Input &in) : in_(in)
 	ctr_.n_ports = pc_.n_ports;
 	rc_.ctr = &ctr_;
 	receives_ = in.byte();
+	v = in.byte();
+	sets_.init(in, pc_.n_evs, pc_.n_ports, pc_.ipv6);
+	pc_.set = sets_.get();
 	paths_mem_ = EngineMem(mrc_paths_mem(&pc_));
 	require(!mrc_paths_init(&paths_, &pc_, paths_mem_.get()),
 		"paths refused");
-	v = in.byte();
 	rc_.dynamic_mpr = v & 2;
 	rc_.svc_time = v & 4;
+	rc_.late_stash = true;
 	if (v & 8)
 		rc_.mpr_max = (u16)(rc_.mpr + (v >> 4));
 	rc_.seed = v;
@@ -181,16 +186,25 @@ void Responder::data(mrc_hdr &h, u8 trim, u8 refuse)
 	const u32 cack = resp_.cack;
 	const bool was_dead = dead_;
 	enum mrc_rx_action got;
+	bool poor = false;
 	mrc_imm imm;
 	u32 n = 0;
 
+	if (!refuse && mrc_resp_wants_stash(&resp_, &rx)) {
+		poor = v % 16 == 15;
+		if (!poor) {
+			stash_ = EngineMem(mrc_resp_stash_mem(&rc_));
+			mrc_resp_set_stash(&resp_, stash_.get());
+		}
+	}
 	// The same packet again is answered whatever it says, a trim with a
 	// NACK.
 	if (refuse)
 		got = mrc_resp_refuse(&resp_, &rx, refuse, now_);
 	else
 		got = mrc_resp_on_data(&resp_, &rx, now_);
-	require(!refuse || (got != MRC_RX_PLACE && bytes == resp_.rcvd_bytes),
+	require(!(refuse || poor) ||
+			(got != MRC_RX_PLACE && bytes == resp_.rcvd_bytes),
 		"took what was refused");
 	if (was_dead) {
 		require(got == MRC_RX_DROP, "packet taken after a NAK");
@@ -223,7 +237,7 @@ void Responder::data(mrc_hdr &h, u8 trim, u8 refuse)
 		}
 	}
 	feedback(rx, write && inside && got != MRC_RX_DROP &&
-			     (h.a || h.rtx || rx.ce || trim || refuse ||
+			     (h.a || h.rtx || rx.ce || trim || refuse || poor ||
 			      ahead <= 0));
 }
 
@@ -364,7 +378,12 @@ void Responder::op()
 		now_ += 1ull << (in_.byte() & 31);
 		break;
 	case OpPorts:
-		mrc_paths_set_ports(&paths_, in_.byte());
+		n = in_.byte();
+		// A controller changes the profile.
+		if (sets_.used() && n & 0x80)
+			mrc_paths_update(&paths_, sets_.next(in_.byte()), now_);
+		else
+			mrc_paths_set_ports(&paths_, n);
 		break;
 	default:
 		receives_ += in_.byte();
@@ -373,7 +392,7 @@ void Responder::op()
 	check();
 }
 
-Seed config(u8 features = 1)
+Seed config(u8 features = 1, u8 set = 0)
 {
 	return Seed()
 		.b(79)
@@ -385,7 +404,8 @@ Seed config(u8 features = 1)
 		.b(10)
 		.b(16)
 		.b(200)
-		.b(features);
+		.b(features)
+		.b(set);
 }
 
 Seed seed_plain()
@@ -512,6 +532,30 @@ Seed seed_dynamic()
 	return s;
 }
 
+// Replies on EVs of a profile that changes.
+Seed seed_sets()
+{
+	Seed s = config(1, 0x34);
+
+	for (u32 i = 0; i < 8; i++)
+		s.b(OpWrite)
+			.b(1)
+			.b(1)
+			.b(2)
+			.b(1)
+			.b(3)
+			.b(OpSkip)
+			.b(OpPorts)
+			.b(0x80)
+			.b(0x44 + 9 * i)
+			.b(OpProbe)
+			.b(1)
+			.h(i)
+			.b(OpPorts)
+			.b(2 + i % 6);
+	return s;
+}
+
 Seed seed_raw()
 {
 	Seed s = config();
@@ -538,6 +582,7 @@ Seed seed_raw()
 const fuzz::NamedSeed kSeeds[] = {
 	{"plain", seed_plain}, {"holes", seed_holes}, {"any", seed_any},
 	{"trims", seed_trims}, {"raw", seed_raw},     {"dynamic", seed_dynamic},
+	{"sets", seed_sets},
 };
 
 } // namespace
