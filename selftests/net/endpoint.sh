@@ -79,7 +79,8 @@ sends_on() { # PORT N [DEV]
 	wait_for 60 hw_at_least "${3:-mrca}" tx_data_pkts "$1" $((hw + $2))
 }
 
-# Delays bound the rate of the load, so that the machine has time to spare.
+# Delays bound the rate of the load, so that the machine has time to spare; the
+# timeout is 2 s, so that one that stops for a moment makes nothing time out.
 load_start() {
 	local p
 	for p in 1 2; do
@@ -87,7 +88,7 @@ load_start() {
 	done
 	ctr_mark
 	verify_start -t 150 "$@" --duration 1000 --size 16384 --op mixed --depth 4 \
-		--timeout 17
+		--timeout 19
 	if [ "${1:-}" = -r ]; then
 		sends_on 1 20 mrcb
 		sends_on 2 20 mrcb
@@ -145,22 +146,24 @@ probe_rtt() { # PORT
 }
 
 probes_agree() { # netem's delay gives the RTTs a size
-	local p want got
+	local n p want got
 	netem a 1 delay 50ms
 	netem a 2 delay 150ms
 	ctr_mark
-	probe ev=c001@1,d002@1,e003@1,c001@2,d002@2,e003@2 timeout=2000 \
-		>"$WORK/probes"
+	# Several batches: what holds up one of a batch holds up all of it.
+	for n in 1 2 3; do
+		probe ev=c001@1,d002@1,e003@1,c001@2,d002@2,e003@2 timeout=2000
+	done >"$WORK/probes"
 	ctr_take
-	expect mrca/1 tx_endpoint_req == 3
-	expect mrca/2 tx_endpoint_req == 3
-	expect mrca/1 rx_endpoint_resp == 3
-	expect mrca/2 rx_endpoint_resp == 3
-	expect mrcb/1 tx_endpoint_resp == 3
-	expect mrcb/2 tx_endpoint_resp == 3
+	expect mrca/1 tx_endpoint_req == 9
+	expect mrca/2 tx_endpoint_req == 9
+	expect mrca/1 rx_endpoint_resp == 9
+	expect mrca/2 rx_endpoint_resp == 9
+	expect mrcb/1 tx_endpoint_resp == 9
+	expect mrcb/2 tx_endpoint_resp == 9
 	expect mrca endpoint_timeouts == 0
 	expect_only mrca tx_endpoint_req rx_endpoint_resp
-	[ "$(wc -l <"$WORK/probes")" = 6 ] || fail "not six lines: $(cat "$WORK/probes")"
+	[ "$(wc -l <"$WORK/probes")" = 18 ] || fail "not 18 lines: $(cat "$WORK/probes")"
 	for p in 1 2; do
 		want=$(ping_rtt "$p")
 		got=$(probe_rtt "$p")
@@ -313,6 +316,54 @@ disabled_at_the_peer() { # OPTIONS of verify
 	expect mrcb tx_port_status '>=' 2
 	expect mrca rx_port_status '>=' 2
 	expect mrcb port_status_confirmed '>=' 2
+}
+
+# The way itself takes time, so that a round trip is worth something.
+way() { # DELAY|''
+	local h p
+	for h in a b; do
+		for p in 1 2; do
+			tc -n middle qdisc del dev "s$h$p" root 2>/dev/null || true
+			[ -z "$1" ] || tc -n middle qdisc add dev "s$h$p" root netem delay "$1"
+		done
+	done
+}
+
+seen_figure() { # NAME
+	sed -n "s/^.*\<$1 \([0-9]*\).*/\1/p" "$WORK/silence"
+}
+
+# §12: with the message the port is left at once. What the driver hands to
+# netdevs is seen in one order with the message; what is on the way is gone.
+within_a_round_trip() { # OPTIONS of verify
+	local after last rtt
+	way 50ms
+	ctr_mark
+	verify_start -t 150 "$@" --duration 1000 --size 16384 --op mixed --depth 8 \
+		--timeout 19
+	sends_on 1 50
+	sends_on 2 50
+	start "$WORK/silence" ip netns exec hosta python3 "$NET_DIR/port_silence.py" pa2 2 pa1
+	wait_for 20 grep -q ready "$WORK/silence"
+	sends_on 2 100
+	ctl b port 2 disable
+	finished "$started" 60 || fail "$(cat "$WORK/silence")"
+	after=$(seen_figure after) last=$(seen_figure last_us) rtt=$(seen_figure rtt_us)
+	check "$(seen_figure before)" '>' 50 "packets through port 2 in the second before the message"
+	check "$(seen_figure other)" '>=' 200 "packets through port 1 after the message"
+	check "$(seen_figure late)" == 0 "packets through port 2 a round trip after the message"
+	# The batch under way at most.
+	check "$after" '<=' 32 "packets through port 2 after the message"
+	echo "figure: $after packets after the message, the last" \
+		"$(awk -v l="$last" -v r="$rtt" 'BEGIN { printf "%.3f", l / r }') RTTs after it" \
+		"(RTT $rtt us)"
+	ctl b port 2 enable
+	wait_for 5 port_is mrcb 2 ACTIVE
+	sends_on 2 50
+	load_stop
+	expect mrca retry_timeouts == 0
+	expect mrca loss_timeout == 0
+	way ''
 }
 
 # At the sender itself: its EVs of that port rest, and the peer is told too.
@@ -542,6 +593,7 @@ restore() {
 		done
 		ip netns exec "host$h" nft flush ruleset
 	done >/dev/null 2>&1
+	way ''
 	plane_routes 1
 	plane_routes 2
 	wait_for 10 no_qps || true
@@ -563,6 +615,8 @@ sub "refusals" refusals
 sub "killed batches, too many batches" killed_and_crowded
 sub "a port disabled at the peer is left alone" disabled_at_the_peer
 sub "a port disabled at the peer is left alone, IPv6" disabled_at_the_peer -6
+sub "a port is left within a round trip of the message" within_a_round_trip
+sub "a port is left within a round trip of the message, IPv6" within_a_round_trip -6
 sub "a port disabled at the sender" disabled_at_the_sender
 sub "a disabled port stays disabled" admin_survives
 sub "peer's netdev down behind a bridge" netdev_down_behind_bridge

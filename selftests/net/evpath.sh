@@ -165,6 +165,63 @@ broken_and_mended() { # PATHS BREAK MEND
 	echo "figure: $(ctr mrc1 tx_rtx_pkts) of $(ctr mrc1 tx_data_pkts) packets sent again"
 }
 
+# --- probes -------------------------------------------------------------------------
+
+# An SRv6 EV from host A to host B by spine S in plane P, as probes take it.
+srv6_ev() { # A P S B
+	local path group hex='' groups
+	path=$(usid_path "$1" "$3" "$4")
+	IFS=: read -r -a groups <<<"${path%::}"
+	for group in "${groups[@]}"; do
+		printf -v group %04x "0x$group"
+		hex+=$group
+	done
+	printf -v group %032d 0
+	echo "${hex}${group:${#hex}}@$2"
+}
+
+# The smallest is what the network needs; a busy machine adds to the rest.
+ping_us() { # PLANE
+	local back
+	back="$(host6 1)/128 via fe80::1:$(leaf_of 3) dev p$1 metric 50"
+	# shellcheck disable=SC2086 # words
+	ip -n h3 route add $back
+	on h1 ping -6 -q -n -i 0.2 -c 5 -I "p$1" "$(host6 3)" >"$WORK/ping"
+	# shellcheck disable=SC2086 # words
+	ip -n h3 route del $back
+	awk -F'[=/ ]+' '/^rtt/ { printf "%d\n", $6 * 1000 }' "$WORK/ping"
+}
+
+# What a probe of an SRv6 EV takes is what ping takes the same way: of several
+# delays on links of the fabric, those on the way.
+probes_agree_with_ping() {
+	local p want got evs=''
+	for ((p = 1; p <= FAB_PLANES; p++)); do
+		for _ in 1 2 3; do
+			evs+=${evs:+,}$(srv6_ev 1 $p 1 3)
+		done
+	done
+	link_delay p1l1:s1 50
+	link_delay p2l1:s1 50
+	link_delay p2s1:l2 100
+	ctr_mark
+	mrc_ctl mrc1 ep probe "sgid=$(host6 1)" "dgid=$(host6 3)" fmt=srv6 "ev=$evs" \
+		timeout=3000 >"$WORK/probes"
+	ctr_take
+	expect mrc1 endpoint_timeouts == 0
+	expect mrc1 tx_srv6 == $((3 * FAB_PLANES))
+	expect mrc3 rx_srv6 == $((3 * FAB_PLANES))
+	for ((p = 1; p <= FAB_PLANES; p++)); do
+		want=$(ping_us $p)
+		got=$(awk -v p=$p '$4 == p { r = $6 / 1000; if (!n++ || r < min) min = r }
+			END { printf "%d\n", min }' "$WORK/probes")
+		echo "figure: plane $p: ping $want us, smallest probe $got us"
+		check "$want" '>=' $((p == 1 ? 50000 : 150000)) "ping in plane $p, microseconds"
+		check "$got" '>' $((want * 2 / 3)) "probe in plane $p, ping $want us"
+		check "$got" '<' $((want * 3 / 2)) "probe in plane $p, ping $want us"
+	done
+}
+
 fabric srv6
 fabric_rdma 1 3
 fabric_profiles 1 3
@@ -178,4 +235,8 @@ subtest "a path that swallows packets: its EV is bad until it heals" \
 	broken_and_mended "1 1" "link_loss p1l1:s1 100" "link_clear p1l1:s1"
 subtest "a spine goes down and comes back" \
 	broken_and_mended "2 2" "spine_down 2 2" "spine_up 2 2"
+# One spine, so that the way of ping, which has no EV, is known.
+fabric srv6+ecmp 2 2 1
+fabric_rdma 1 3
+subtest "probes of SRv6 EVs agree with ping" probes_agree_with_ping
 tap_end

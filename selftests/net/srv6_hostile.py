@@ -232,11 +232,20 @@ def bad(o):
     def wrap(inner, **outer):
         return lambda i: m.encap(inner, o.src, o.usid, **outer)
 
-    sources = (('ff02::1', '::1', '::') if o.v6 else
-               ('224.0.0.1', '127.0.0.1', '0.0.0.0', '255.255.255.255'))
+    sources = (('ff02::1', '::1', '::', '::ffff:10.1.0.1') if o.v6 else
+               ('224.0.0.1', '127.0.0.1', '127.8.8.8', '0.0.0.0',
+                '255.255.255.255'))
     for src in sources:
         o.other('source %s inside' % src,
                 wrap(o.inner(t.write_at(ahead), src=src)), drop)
+    # Local addresses, but nobody may reach them from outside.
+    for dst in ('::1',) if o.v6 else ('127.0.0.1', '127.8.8.8'):
+        o.other('destination %s inside' % dst,
+                wrap(o.inner(t.write_at(ahead), dst=dst)), drop)
+        o.other('source and destination %s inside' % dst,
+                wrap(o.inner(t.write_at(ahead), src=dst, dst=dst)), drop)
+        o.other('destination %s inside, trimmed' % dst,
+                wrap(o.inner(t.write_at(ahead), dst=dst), tos=TRIMMED), drop)
     if o.v6:
         o.other('payload length 0 inside', wrap(good[:4] + bytes(2) + good[6:]),
                 drop)

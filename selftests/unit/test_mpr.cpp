@@ -242,6 +242,66 @@ TEST(MprRequester, OfferIsTiedToItsSack)
 		  std::max<s64>(128, 511 - mrc_psn_diff(r.req.cack, r.psn(0))));
 }
 
+// A peer may send transport ACKs alone for longer than PSNs can be compared:
+// the offer of its last SACK, half of the PSN space behind, would seem to lie
+// ahead and admit anything. What is in flight still fits the ring, and the next
+// SACK counts.
+TEST(MprRequester, OfferDoesNotWrapAround)
+{
+	constexpr u32 kHalf = 1u << 23;
+
+	DynRequester r;
+	r.cfg.mpr = 4;
+	r.init();
+	ASSERT_GE(r.write(0x80000000), 0);
+	ASSERT_GE(r.write(256 * 8192), 0);
+
+	mrc_hdr ack{};
+	mrc_tx_desc d;
+	u64 sent = 0;
+
+	ack.opcode = MRC_OP_ACK;
+	ack.aeth.syndrome = MRC_SYN_ACK;
+	while (sent < kHalf + 1024) {
+		r.now += kUs;
+		while (mrc_req_next(&r.req, r.now, &d) == MRC_TX_PACKET)
+			sent += d.data;
+		ASSERT_LE(mrc_psn_diff(r.req.next_psn, r.req.cack) - 1, 512);
+		r.rec.sent.clear();
+		r.rec.acks.clear();
+		ack.psn = mrc_psn_add(r.req.next_psn, -1);
+		mrc_req_on_ack(&r.req, &ack, 1, r.now);
+		ASSERT_EQ(r.req.cack, ack.psn);
+	}
+	r.check();
+	// One hole, and everything else arrives: the ring is full at last.
+	const u32 cack = r.req.cack;
+
+	for (int i = 0; i < 40; i++) {
+		const s32 before = mrc_psn_diff(r.req.next_psn, cack);
+
+		r.send();
+		ASSERT_LE(mrc_psn_diff(r.req.next_psn, cack) - 1, 512);
+		for (s32 n = 2; n < mrc_psn_diff(r.req.next_psn, cack); n += 64)
+			r.sack({.cack = cack,
+				.ack = 2,
+				.base = n,
+				.map = ~0ull >>
+				       std::max(0,
+						n + 64 -
+							mrc_psn_diff(
+								r.req.next_psn,
+								cack)),
+				.mpr = (u8)(i < 20 ? 2 : 4)});
+		if (i == 19)
+			EXPECT_EQ(mrc_psn_diff(r.req.next_psn, cack) - 1, 256);
+		if (i == 39)
+			EXPECT_EQ(mrc_psn_diff(r.req.next_psn, cack), before);
+	}
+	EXPECT_EQ(mrc_psn_diff(r.req.next_psn, cack) - 1, 512);
+	EXPECT_EQ(r.count(MRC_CTR_MPR_CHANGE), 2u);
+}
+
 // All is known received except its transport ACK, and the newest PSN lies
 // beyond the shrunk window: another one draws the ACK.
 TEST(MprRequester, LostAckIsRecoveredInsideTheWindow)

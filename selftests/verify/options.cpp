@@ -54,6 +54,9 @@ Test options:
   --timeout T --retry N --rnr-retry N --min-rnr N             (14 7 7 12)
   --seed N                 of all patterns and choices (1)
   --watchdog S             no progress for so long is a failure (30)
+  --mpr LIST               Dynamic MPR with these ranges of 128 PSNs: the
+                           first at the start, the next one, and in the end
+                           the first again, at each SIGUSR1 to a receiver
 Other tests than traffic:
   --peer-gone              peer destroys its QPs: time to RETRY_EXC_ERR
   --blackhole              the same while the caller cuts the network after
@@ -84,6 +87,15 @@ template <typename T> static bool to_number(const std::string &s, T &out)
 	auto [p, ec] = std::from_chars(s.data(), end, out);
 
 	return ec == std::errc() && p == end && !s.empty();
+}
+
+static std::string from_list(const std::vector<uint32_t> &list)
+{
+	std::string s;
+
+	for (uint32_t v : list)
+		s += (s.empty() ? "" : ",") + std::to_string(v);
+	return s;
 }
 
 static bool to_sizes(const std::string &s, std::vector<uint32_t> &out)
@@ -171,14 +183,7 @@ static const std::vector<Field> &fields()
 		 [](T &t, const std::string &s) {
 			 return to_sizes(s, t.sizes);
 		 },
-		 [](const T &t) {
-			 std::string s;
-
-			 for (uint32_t v : t.sizes)
-				 s += (s.empty() ? "" : ",") +
-				      std::to_string(v);
-			 return s;
-		 }},
+		 [](const T &t) { return from_list(t.sizes); }},
 		number("iters", &T::iters),
 		number("duration", &T::duration),
 		{"op", false,
@@ -204,6 +209,11 @@ static const std::vector<Field> &fields()
 		number("min-rnr", &T::min_rnr),
 		number("seed", &T::seed),
 		number("watchdog", &T::watchdog),
+		{"mpr", false,
+		 [](T &t, const std::string &s) {
+			 return s.empty() || to_sizes(s, t.mpr);
+		 },
+		 [](const T &t) { return from_list(t.mpr); }},
 		flag("peer-gone", &T::peer_gone),
 		flag("blackhole", &T::blackhole),
 		number("expect-min-ms", &T::expect_min_ms),
@@ -236,7 +246,9 @@ static bool sane(const TestOptions &t)
 	       t.timeout <= 31 && t.retry >= 0 && t.retry <= 7 &&
 	       t.rnr_retry >= 0 && t.rnr_retry <= 7 && t.min_rnr >= 0 &&
 	       t.min_rnr <= 31 && t.watchdog > 0 && t.duration >= 0 &&
-	       t.iters >= 1 && (!t.solicited || t.events);
+	       t.iters >= 1 && (!t.solicited || t.events) &&
+	       std::all_of(t.mpr.begin(), t.mpr.end(),
+			   [](uint32_t v) { return v >= 1 && v <= 255; });
 }
 
 std::string TestOptions::encode() const

@@ -37,7 +37,8 @@ struct TestOptions {
 	int rnr_retry = 7;
 	int min_rnr = 12;
 	uint64_t seed = 1;
-	double watchdog = 30; /* seconds */
+	double watchdog = 30;	   /* seconds */
+	std::vector<uint32_t> mpr; /* empty: no Dynamic MPR */
 	bool peer_gone = false;
 	bool blackhole = false;
 	double expect_min_ms = -1;

@@ -108,7 +108,8 @@ struct Stream::Conn {
 
 Stream::Stream(Device &dev, Oob &oob, const TestOptions &t, bool client,
 	       bool quiet)
-	: dev_(dev), oob_(oob), t_(t), client_(client), quiet_(quiet)
+	: dev_(dev), oob_(oob), t_(t), client_(client), quiet_(quiet),
+	  mpr_(dev, t.mpr)
 {
 	Layout lay(t, 0, 0);
 	Cq::Config cc;
@@ -172,6 +173,7 @@ void Stream::connect()
 		const PeerInfo &p = peer[c->idx];
 
 		c->qp->to_init();
+		mpr_.prepare(c->qp->get());
 		if (c->rx)
 			rx_post(*c);
 		c->qp->to_rtr(p.qp, t_);
@@ -728,6 +730,9 @@ Totals Stream::run()
 		uint64_t before = done_;
 		bool any = oob_step();
 
+		if (mpr_.due())
+			for (auto &c : conns_)
+				mpr_.apply(c->qp->get());
 		any |= poll_cq(*send_cq_, true);
 		any |= poll_cq(*recv_cq_, false);
 		for (auto &c : conns_) {

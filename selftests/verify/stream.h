@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "layout.h"
+#include "mpr.h"
 #include "oob.h"
 #include "rdma.h"
 
@@ -68,6 +69,7 @@ private:
 	bool quiet_;
 	std::unique_ptr<Cq> send_cq_;
 	std::unique_ptr<Cq> recv_cq_;
+	MprWalk mpr_;
 	std::vector<std::unique_ptr<Conn>> conns_;
 	std::vector<Wc> wcs_;
 	std::thread resizer_;

@@ -1,0 +1,211 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# Dynamic MPR (MRC 1.0 §5.2) under load: the receiver shrinks and widens its
+# range while data flows. The sender follows, in flight is what the range allows,
+# nothing is lost by it, nothing is sent that the receiver refuses.
+# timeout: 900
+. "$(dirname "$0")/lib.sh"
+
+# Slow enough to leave the machine time: what limits a sender is its range.
+RATE=2500	# kbit/s of each plane
+MTU=1024	# small, so that the window of bytes is no limit
+
+# --- helpers ------------------------------------------------------------------------
+
+# Process id of mrc_verify below `timeout`.
+verify_pid() { # client|server
+	local -n of=verify_$1
+	local pid
+	for pid in $(descendants "$of"); do
+		if [ "$(cat "/proc/$pid/comm" 2>/dev/null)" = mrc_verify ]; then
+			echo "$pid"
+			return 0
+		fi
+	done
+	return 1
+}
+
+next_range() { # client|server
+	kill -USR1 "$(verify_pid "$1")"
+}
+
+shaped() {
+	local h p
+	for h in a b; do
+		for p in 1 2; do
+			unimpair $h $p
+			shape $h $p $RATE
+		done
+	done
+}
+
+# A figure of the sender's queue pair, from the sending host's device.
+qp_now() { # a|b NAME
+	local qpn
+	rdma resource show qp link "mrc$1" >"$WORK/qps"
+	qpn=$(sed -n "s/.* lqpn \([0-9]*\) .*type RC.*/\1/p" "$WORK/qps" | sed -n 1p)
+	mrc_ctl "mrc$1" qp "$qpn" >"$WORK/qp.$1"
+	awk -v n="$2" '$1 == n { print $2 }' "$WORK/qp.$1"
+}
+
+window_is() { # a|b RANGE
+	[ "$(qp_now "$1" window)" = $(($2 * 128)) ]
+}
+
+# What may be in flight within a range, as the engine has it: a third of it.
+inflight_max() { # RANGE
+	echo $((($1 * 128 / 3 + 1) * (MTU + 200)))
+}
+
+inflight_fits() { # a|b RANGE
+	local bytes
+	bytes=$(qp_now "$1" inflight)
+	[ "$bytes" -le "$(inflight_max "$2")" ]
+}
+
+# More than RANGE would allow.
+inflight_above() { # a|b RANGE
+	local bytes
+	bytes=$(qp_now "$1" inflight)
+	[ "$bytes" -gt "$(inflight_max "$2")" ]
+}
+
+hw_at_least() { # DEV NAME VALUE
+	hw_now "$1" "$2"
+	[ "$hw" -ge "$3" ]
+}
+
+# Waits for so many data packets.
+moves() { # DEV PACKETS
+	hw_now "$1" rx_data_pkts
+	wait_for 60 hw_at_least "$1" rx_data_pkts $((hw + $2))
+}
+
+# All that was sent arrived, all of it inside of what the receiver accepts. A
+# machine that stops for a moment makes the sender repeat what had arrived; when
+# such a copy is sent its message may be complete, and what it carries the next
+# one, so that its ICRC is wrong.
+nothing_lost() { # FROM TO
+	expect "$2" rx_data_pkts == $(($(ctr "$1" tx_data_pkts) - $(ctr "$1" tx_rtx_pkts)))
+	check $(($(ctr "$2" rx_duplicate) + $(ctr "$2" rx_drop_icrc))) == \
+		"$(ctr "$1" tx_rtx_pkts)" "copies that $2 had already"
+	never_outside "$1" "$2"
+	expect "$1" loss_timeout == 0
+	expect "$1" retry_timeouts == 0
+}
+
+never_outside() { # FROM TO
+	expect "$2" rx_psn_out_of_window == 0
+	expect "$2" tx_nack == 0
+	expect "$1" rx_nack_psn_out_of_window == 0
+	expect "$1" qp_errors == 0
+	expect "$2" qp_errors == 0
+}
+
+# --- tests --------------------------------------------------------------------------
+
+# Each range for a while.
+every_step() { # OPTIONS of verify: -6, -r
+	local ranges=(4 1 2 1 4 2) from=a to=b i r before
+	[[ " $* " != *" -r "* ]] || from=b to=a
+	shaped
+	ctr_mark
+	verify_start -t 200 "$@" --mtu $MTU --duration 1000 --size 65536 --depth 64 \
+		--timeout 20 --mpr "$(IFS=, && echo "${ranges[*]}")"
+	moves mrc$to 500
+	for ((i = 0; i < ${#ranges[@]}; i++)); do
+		r=${ranges[i]} before=${ranges[i > 0 ? i - 1 : 0]}
+		if [ $i -gt 0 ]; then
+			next_range server
+			wait_for 20 window_is $from "$r"
+		fi
+		if [ "$r" -gt "$before" ]; then
+			wait_for 20 inflight_above $from "$before"
+		fi
+		# After a shrink, when what was under way is in.
+		wait_for 20 inflight_fits $from "$r"
+		moves mrc$to 200
+		inflight_fits $from "$r" || {
+			cat "$WORK/qp.$from"
+			fail "more than range $r allows in flight"
+		}
+		window_is $from "$r" || fail "range $r did not stay"
+		echo "figure: range $r: $(($(qp_now $from inflight) / MTU)) packets in flight"
+	done
+	verify_stop
+	ctr_quiet 20
+	ctr_take
+	nothing_lost mrc$from mrc$to
+	# Of two SACKs with one cack_psn the last to arrive counts, and planes may
+	# bring them in either order.
+	expect mrc$from mpr_changes '>=' $((${#ranges[@]} - 1))
+	expect mrc$to mpr_changes == 0
+}
+
+# Ranges that change all the time, in both directions: what was offered is
+# accepted, whatever came after it.
+restless() { # OPTIONS of verify
+	local i
+	shaped
+	ctr_mark
+	verify_start -t 200 "$@" --mtu $MTU --duration 1000 --size 4097,65536 --depth 32 \
+		--op mixed --bidir --timeout 20 --mpr 8,1,32,2,1,16,3
+	moves mrcb 300
+	moves mrca 300
+	for ((i = 0; i < 40; i++)); do
+		next_range server
+		next_range client
+		moves mrcb 20
+		moves mrca 20
+	done
+	verify_stop
+	ctr_quiet 20
+	ctr_take
+	nothing_lost mrca mrcb
+	nothing_lost mrcb mrca
+	expect mrca mpr_changes '>=' 20
+	expect mrcb mpr_changes '>=' 20
+	echo "figure: of 40 ranges each, $(ctr mrca mpr_changes) and $(ctr mrcb mpr_changes)" \
+		"changes adopted, $(ctr mrca tx_data_pkts) packets"
+}
+
+# The same over a network that loses and reorders: what is lost is repeated,
+# and still nothing is sent beyond what was offered.
+restless_and_lossy() {
+	local i p
+	for p in 1 2; do
+		netem a $p delay 20ms 4ms loss 1% rate ${RATE}kbit limit 100000
+		netem b $p delay 20ms 4ms loss 1% rate ${RATE}kbit limit 100000
+	done
+	ctr_mark
+	verify_start -t 200 --mtu $MTU --duration 1000 --size 4097,65536 --depth 32 \
+		--op mixed --timeout 18 --mpr 8,1,32,2,1,16,3
+	moves mrcb 300
+	for ((i = 0; i < 40; i++)); do
+		next_range server
+		moves mrcb 40
+	done
+	shaped
+	verify_stop
+	ctr_quiet 20
+	ctr_take
+	never_outside mrca mrcb
+	expect mrca tx_rtx_pkts '>' 10
+	expect mrca mpr_changes '>=' 20
+	echo "figure: of 40 ranges, $(ctr mrca mpr_changes) changes adopted," \
+		"$(ctr mrca tx_rtx_pkts) of $(ctr mrca tx_data_pkts) packets sent again"
+}
+
+# What a subtest leaves when it fails.
+sub() {
+	subtest "$@"
+	wait_for 20 no_qps >/dev/null || true
+}
+
+topo 2
+sub "the sender follows every step" every_step
+sub "the sender follows every step, IPv6, other direction" every_step -6 -r
+sub "ranges that change all the time, both directions" restless
+sub "ranges that change all the time, with loss and reordering" restless_and_lossy
+tap_end

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""Watches a host's netdevs while its peer says that a port is down, and tells
+what the host sends there afterwards. What it sees, packets as the driver gives
+them to the netdevs and takes them from them, it sees in one order.
+
+usage: port_silence.py NETDEV-OF-PORT PORT OTHER-NETDEV
+Prints "ready", and later one line of "NAME FIGURE" pairs:
+    before      data packets through the port in the second before the message
+    after       data packets through it after the message came
+    late        those of them after a SACK says that a packet arrived which was
+                sent after the message: one round trip later
+    other       data packets through the other port after the message
+    rtt_us      from the message to that SACK
+    last_us     from the message to the last packet through the port, 0: none
+"""
+import socket
+import struct
+import sys
+
+ETH_P_ALL = 3
+SO_RCVBUFFORCE, SO_TIMESTAMPNS = 33, 35
+OUTGOING = 4
+DATA = range(0xc6, 0xcc)
+SACK, ENDPOINT_REQUEST = 0xdc, 0xd8
+ENOUGH = 200    # packets through the other port
+
+
+def parse(frame):
+    """BTH and what follows, of a packet of MRC."""
+    if frame[12:14] == b'\x08\x00' and frame[23] == 17:
+        udp = 34
+    elif frame[12:14] == b'\x86\xdd' and frame[20] == 17:
+        udp = 54
+    else:
+        return None
+    if frame[udp + 2:udp + 4] != struct.pack('>H', 4791):
+        return None
+    return frame[udp + 8:]
+
+
+def psn_of(bth):
+    return int.from_bytes(bth[9:12], 'big')
+
+
+def has(bth, psn):
+    """Does a SACK say that a PSN was received?"""
+    seth = bth[12:]
+    above = psn - int.from_bytes(seth[13:16], 'big') & 0xffffff
+    if above == 0 or above >= 1 << 23:
+        return True
+    bit = above - struct.unpack('>h', seth[18:20])[0]
+    return 0 <= bit < 64 and int.from_bytes(seth[20:28], 'big') >> bit & 1
+
+
+def packets(sock):
+    """(nanoseconds, netdev, sent by us, BTH...), for ever."""
+    while True:
+        frame, extra, _, addr = sock.recvmsg(256, 64)
+        bth = parse(frame)
+        if bth is None or len(bth) < 12:
+            continue
+        seconds, nanos = struct.unpack('=qq', extra[0][2])
+        yield seconds * 10**9 + nanos, addr[0], addr[2] == OUTGOING, bth
+
+
+def main():
+    netdev, port, other = sys.argv[1], int(sys.argv[2]), sys.argv[3]
+    sock = socket.socket(socket.AF_PACKET, socket.SOCK_RAW,
+                         socket.htons(ETH_P_ALL))
+    sock.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, 64 << 20)
+    sock.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
+    sock.settimeout(30)
+    print('ready', flush=True)
+
+    told = first = rtt = last = None
+    before, after, late, others = [], 0, 0, 0
+    for now, dev, sent, bth in packets(sock):
+        if sent and bth[0] in DATA:
+            if dev == netdev:
+                if told is None:
+                    before.append(now)
+                else:
+                    after += 1
+                    late += rtt is not None
+                    last = now - told
+            elif dev == other and told is not None:
+                others += 1
+                # Of a packet sent again nobody knows which copy is answered.
+                if first is None and not bth[8] & 0x20:
+                    first = psn_of(bth)
+        elif not sent and bth[0] == ENDPOINT_REQUEST and told is None:
+            erth = bth[12:]
+            mask = int.from_bytes(erth[4:8], 'big')
+            if erth[1] & 3 == 0 and not mask >> port & 1:
+                told = now
+        elif not sent and bth[0] == SACK and rtt is None:
+            if first is not None and has(bth, first):
+                rtt = now - told
+        if others >= ENOUGH and rtt is not None:
+            break
+    _, drops = struct.unpack('II', sock.getsockopt(263, 6, 8))
+    if drops:
+        print('the machine was too slow:', drops, 'packets not seen')
+        return 1
+    print('before', sum(t > told - 10**9 for t in before), 'after', after,
+          'late', late, 'other', others, 'rtt_us', rtt // 1000,
+          'last_us', (last or 0) // 1000)
+    return 0
+
+
+sys.exit(main())
