@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
 # Many QPs of one device share it evenly: Jain's index of what 16 equal QPs
-# send, over planes without a limit, where processors are what is shared, and
+# send, over planes without a limit, where a processor is what is shared, and
 # over shaped ones; with a fixed window and with NSCC; and none of 16 stands
 # still beside a busier program.
 # timeout: 900
@@ -71,10 +71,29 @@ small_beside_many() {
 	steady_bw_end
 }
 
+# veth delivers on the processor that sends: a queue pair would stay for ever on
+# the one where it began, and share that with those that began there too. Receive
+# packet steering to one processor makes all of them meet in one queue, so that
+# it is the device that shares. The queue must hold the windows of all queue
+# pairs, or what is measured is who loses.
+steer() { # MASK-OF-PROCESSORS|0 QUEUE-LENGTH
+	local h i
+	for h in a b; do
+		for i in 1 2; do
+			ip netns exec "host$h" sh -c \
+				"echo $1 >/sys/class/net/p$h$i/queues/rx-0/rps_cpus"
+		done
+	done
+	sysctl -q -w net.core.netdev_max_backlog="$2"
+}
+
 topo 2
+backlog=$(sysctl -n net.core.netdev_max_backlog)
 for cc in none uet-1.0-nscc; do
 	echo $cc >$CC
-	subtest "$cc: $QPS QPs share the processors" fair "$cc, unshaped" 95
+	steer 1 10000
+	subtest "$cc: $QPS QPs share a processor" fair "$cc, unshaped" 95
+	steer 0 "$backlog"
 	subtest "$cc: $QPS QPs share shaped planes" both_shaped "$cc, shaped" 95
 	for plane in 1 2; do
 		unimpair a $plane
