@@ -101,6 +101,8 @@ def main():
     while min(seen.values()) < count and time.monotonic() < end:
         got = ring.get(1)
         if not got:
+            print('waiting: %d sent, %d received' % (seen[True], seen[False]),
+                  flush=True)
             continue
         frame, outgoing = got
         packet = frame[14:]
