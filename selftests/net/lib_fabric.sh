@@ -365,7 +365,7 @@ fabric() { # KIND [PLANES [LEAVES [SPINES [HOSTS [MTU]]]]]
 	now_ms
 	since=$now
 	if ! (set -e && fabric_up "$1" "${2:-2}" "${3:-2}" "${4:-2}" "${5:-2}" "${6:-4500}" &&
-		wait_for 20 links_quiet) >"$WORK/fabric.log" 2>&1; then
+		wait_for 20 links_up && wait_for 20 links_quiet) >"$WORK/fabric.log" 2>&1; then
 		comment <"$WORK/fabric.log"
 		dmesg | tail -n 20 | comment
 		echo "Bail out! cannot build the fabric: $*"
@@ -515,6 +515,19 @@ link_tx_now() { # NODE:NETDEV
 	links_dump | awk -v link="$1" '$1 == link { print $4 }'
 }
 
+# The kernel has noticed that its netdevs have a carrier, which it may do a
+# second later. A process in each namespace shows its own /sys.
+links_up() {
+	local n pid dev state
+	for n in "${FAB_NODES[@]}"; do
+		read -r pid <"$FAB/pid.$n"
+		for dev in "/proc/$pid/root/sys/class/net/"[hpsl][0-9]*; do
+			read -r state <"$dev/operstate"
+			[ "$state" = up ] || return 1
+		done
+	done
+}
+
 # Nothing was sent for a moment. MLD, which the kernel sends when a netdev comes
 # up, has no other end to wait for.
 links_quiet() {
@@ -543,8 +556,9 @@ switch_stat() { # NODE:NETDEV [NAME]
 
 # Generated profiles for the paths from each of the hosts to each other: profile
 # N of mrcH leads from host H to host N by all spines in all planes, and is what
-# QPs to that host use. CC names a congestion control profile's algorithm.
-fabric_profiles() { # [cc=ALGORITHM] HOST...
+# QPs to that host use. CC is a congestion control profile's algorithm and, in
+# the same word, its parameters: "uet-1.0-nscc base_rtt=20000000".
+fabric_profiles() { # [cc="ALGORITHM [NAME=N...]"] HOST...
 	local h to from there fields cc='' algorithm=''
 	if [[ $1 == cc=* ]]; then
 		algorithm=${1#cc=} cc=cc=1
