@@ -146,7 +146,8 @@ mrc_by_loss() {
 		share=$(percent "$measured" "$(result mrc_0)")
 		keep "mrc_share_$loss" "$share"
 		echo "figure: mrc, loss $loss %: $(mbit "$measured") Mbit/s = $share % of lossless" \
-			"(aim ${WANTED[$loss]:-none}); $(ctr mrc1 tx_rtx_pkts) of $(ctr mrc1 tx_data_pkts) sent again"
+			"(aim ${WANTED[$loss]:-none}); $(ctr mrc1 tx_rtx_pkts) of $(ctr mrc1 tx_data_pkts) sent again," \
+			"$(ctr mrc1 ev_to_assumed_bad) times an EV assumed bad"
 		check $((measured * 100)) '>=' $(($(result mrc_0) * 60)) "kbit/s against 60 % of lossless"
 	done
 	lossy_fabric 0

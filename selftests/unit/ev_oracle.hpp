@@ -16,8 +16,8 @@ struct OraclePath {
 	std::uint8_t state = G; // GOOD, SKIP, ASSUMED_BAD
 	bool out = false;	// probe outstanding
 	bool one = false;	// the newest probe was answered, m = 0
-	bool lossy = false;	// a loss was inferred before
-	std::uint64_t deadline = 0, loss_at = 0, sent = 0;
+	unsigned losses = 0;	// inferred, and nothing arrived since
+	std::uint64_t deadline = 0;
 };
 
 struct OracleEv {
@@ -36,7 +36,7 @@ struct Oracle {
 	std::vector<OracleEv> evs;
 	unsigned min_active = 0;
 	bool trim_nack = false;
-	std::uint64_t base_rtt = 0, rto = 0;
+	std::uint64_t rto = 0;
 	std::vector<OracleEvent> events; // visible ones
 
 	std::uint8_t state(std::size_t i) const
@@ -62,6 +62,20 @@ struct Oracle {
 		return n;
 	}
 
+	// Usable entries of other paths in the plane of this one.
+	unsigned others(std::size_t path) const
+	{
+		unsigned n = 0, port = 0;
+
+		for (const OracleEv &ev : evs)
+			if (ev.path == path)
+				port = ev.port;
+		for (std::size_t i = 0; i < evs.size(); i++)
+			n += evs[i].port == port && evs[i].path != path &&
+			     (state(i) == G || state(i) == S);
+		return n;
+	}
+
 	void event(std::uint8_t from, std::uint8_t to)
 	{
 		// "SKIP: not visible, shows as GOOD"
@@ -76,7 +90,7 @@ struct Oracle {
 		if (from == to)
 			return;
 		if (from == B || to == B)
-			p.out = p.one = p.lossy = false;
+			p.out = p.one = false, p.losses = 0;
 		p.state = to;
 		event(from, to);
 	}
@@ -96,19 +110,18 @@ struct Oracle {
 			to_state(p, S);
 	}
 
-	void loss(std::size_t path, std::uint64_t now)
+	void loss(std::size_t path)
 	{
 		OraclePath &p = paths[path];
-		bool second;
-
 		if (p.state == B)
 			return;
-		second = p.lossy &&
-			 (now - p.loss_at <= 4 * base_rtt || p.sent <= 4);
-		p.lossy = true;
-		p.loss_at = now;
-		p.sent = 0;
-		if (trim_nack || second)
+		unsigned enough = trim_nack ? 1 : 2;
+
+		p.losses++;
+		// The last of its plane is not given up so easily.
+		if (!others(path))
+			enough = 4;
+		if (p.losses >= enough)
 			condemn(path);
 		else
 			skip(p);
@@ -154,7 +167,7 @@ struct Oracle {
 		p.out = false;
 	}
 
-	void verdict(std::size_t i, mrc_ev_verdict v, std::uint64_t now)
+	void verdict(std::size_t i, mrc_ev_verdict v)
 	{
 		std::size_t path = evs[i].path;
 		OraclePath &p = paths[path];
@@ -169,8 +182,12 @@ struct Oracle {
 		if (!entries(path))
 			return;
 		switch (v) {
+		case MRC_EVV_OK:
+			p.losses = 0;
+			break;
 		case MRC_EVV_CE:
 		case MRC_EVV_TRIM:
+			p.losses = 0;
 			skip(p);
 			break;
 		case MRC_EVV_CONDEMNED:
@@ -178,7 +195,7 @@ struct Oracle {
 			condemn(path);
 			break;
 		case MRC_EVV_LOSS:
-			loss(path, now);
+			loss(path);
 			break;
 		case MRC_EVV_PROBE_OK:
 			probe_ok(p);
@@ -206,7 +223,6 @@ struct Oracle {
 	{
 		OraclePath &p = paths[evs[i].path];
 
-		p.sent++;
 		if (probe && state(i) == B) {
 			p.out = true;
 			p.deadline = now + rto;

@@ -195,7 +195,7 @@ struct Paths {
 			usable[port(i)] +=
 				state == MRC_EV_GOOD || state == MRC_EV_SKIP;
 			if (state != MRC_EV_ASSUMED_BAD) {
-				EXPECT_LE(p.ev[i].sub, MRC_EV_SINCE_NEVER);
+				EXPECT_LE(p.ev[i].sub, MRC_EV_LOSSES_LAST);
 				continue;
 			}
 			if (probe_out(i) ||

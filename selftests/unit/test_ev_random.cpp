@@ -24,7 +24,6 @@ public:
 	{
 		o_.min_active = set_->get()->min_active;
 		o_.trim_nack = p_->cfg.trim_nack;
-		o_.base_rtt = p_->cfg.base_rtt;
 		o_.rto = p_->cfg.rto;
 		for (const SetEv &e : entries_)
 			o_.evs.push_back({path_of(e), e.port, e.denied});
@@ -188,7 +187,7 @@ private:
 	void both(std::size_t i, mrc_ev_verdict v)
 	{
 		mrc_paths_verdict(&p_.p, static_cast<int>(i), v, now_);
-		o_.verdict(i, v, now_);
+		o_.verdict(i, v);
 	}
 
 	void verdict()
@@ -360,10 +359,8 @@ private:
 		o_.min_active = static_cast<unsigned>(rng_() % 4);
 		for (std::size_t i = 0; i < next.size(); i++)
 			if (next[i].denied != o_.evs[i].denied)
-				o_.verdict(i,
-					   next[i].denied ? MRC_EVV_DENY
-							  : MRC_EVV_ALLOW,
-					   now_);
+				o_.verdict(i, next[i].denied ? MRC_EVV_DENY
+							     : MRC_EVV_ALLOW);
 		auto set = std::make_unique<EvSet>(next, o_.min_active);
 		mrc_paths_update(&p_.p, set->get(), now_);
 		set_ = std::move(set);

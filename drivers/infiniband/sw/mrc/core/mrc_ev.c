@@ -8,14 +8,6 @@
 #include "mrc_ev_priv.h"
 #include "mrc_req.h"
 
-/*
- * Two inferred losses closer than this many base RTTs condemn an EV, OP-41. At
- * low rates an EV has its turn less often than that; there the packets sent on
- * it in between tell a dead path from a lossy one.
- */
-#define LOSS_PAIR_RTTS		4
-#define LOSS_PAIR_PKTS		4u
-
 void mrc_paths_set_rtt(struct mrc_paths *p, u64 base_rtt, u64 rto)
 {
 	p->cfg.base_rtt = base_rtt ? base_rtt : MRC_BASE_RTT_DEFAULT;
@@ -87,13 +79,12 @@ static void enter(struct mrc_paths *p, u16 i, u8 to)
 			  (from == MRC_EV_DENIED));
 	mrc_write_once(p->ev[i].state, to);
 	/* One word serves probes of bad EVs and losses of others. */
-	if (from == MRC_EV_ASSUMED_BAD || to == MRC_EV_DENIED)
-		p->ev[i].sub = MRC_EV_SINCE_NEVER;
-	else if (to == MRC_EV_ASSUMED_BAD)
+	if (from == MRC_EV_ASSUMED_BAD || to == MRC_EV_DENIED ||
+	    to == MRC_EV_ASSUMED_BAD)
 		p->ev[i].sub = 0;
 }
 
-static void copy_probe(struct mrc_paths *p, u16 to, u16 from)
+void mrc_ev_join(struct mrc_paths *p, u16 to, u16 from)
 {
 	p->ev[to].probe_id = p->ev[from].probe_id;
 	p->ev[to].sub = p->ev[from].sub;
@@ -106,7 +97,7 @@ void mrc_ev_share_probe(struct mrc_paths *p, u16 i)
 
 	for (j = mrc_ev_copy(p, i); j != i; j = mrc_ev_copy(p, j)) {
 		if (p->ev[j].state == MRC_EV_ASSUMED_BAD)
-			copy_probe(p, j, i);
+			mrc_ev_join(p, j, i);
 	}
 }
 
@@ -143,31 +134,6 @@ void mrc_ev_set_state(struct mrc_paths *p, u16 i, u8 to, u64 now)
 	     j = mrc_ev_copy(p, j))
 		first = j < first ? j : first;
 	report(p, first, from, to);
-}
-
-/*
- * Packets since the newest loss are counted where they went and added up over
- * the copies, so what is copied or given up must neither double nor lose any.
- */
-void mrc_ev_join(struct mrc_paths *p, u16 i, u16 as)
-{
-	copy_probe(p, i, as);
-	if (p->ev[as].state != MRC_EV_ASSUMED_BAD &&
-	    p->ev[as].sub != MRC_EV_SINCE_NEVER)
-		p->ev[i].sub = 0;
-}
-
-static void deny(struct mrc_paths *p, u16 i, u64 now)
-{
-	u16 j = live_copy(p, i);
-	u32 sum;
-
-	if (j != i && mrc_ev_usable(p->ev[i].state) &&
-	    p->ev[i].sub != MRC_EV_SINCE_NEVER) {
-		sum = p->ev[j].sub + p->ev[i].sub;
-		p->ev[j].sub = sum < MRC_EV_SINCE_MANY ? sum : MRC_EV_SINCE_MANY;
-	}
-	mrc_ev_set_state(p, i, MRC_EV_DENIED, now);
 }
 
 /* DENIED -> GOOD, or what the copies are in meanwhile. */
@@ -225,50 +191,47 @@ static void count_drop(struct mrc_paths *p, u16 i)
 	} while (j != i);
 }
 
-/* Packets sent on @i and its copies since the last loss. */
-static u32 sent_since(const struct mrc_paths *p, u16 i)
-{
-	u32 sum = 0;
-	u16 j = i;
-
-	do {
-		sum += p->ev[j].sub;
-		j = live_copy(p, j);
-	} while (j != i);
-	return sum;
-}
-
-static bool second_loss(const struct mrc_paths *p, u16 i, u64 now)
-{
-	u64 span = LOSS_PAIR_RTTS * p->cfg.base_rtt;
-
-	return p->ev[i].sub != MRC_EV_SINCE_NEVER &&
-	       (mrc_ev_time(now) - p->at[i] <= mrc_ev_time(span) ||
-		sent_since(p, i) <= LOSS_PAIR_PKTS);
-}
-
-static void note_loss(struct mrc_paths *p, u16 i, u64 now)
+/*
+ * What tells a dead path from a lossy one, at any rate, is whether anything got
+ * through between two losses. Of the copies, which are one path, all know.
+ */
+static void note(struct mrc_paths *p, u16 i, u8 losses)
 {
 	u16 j = i;
 
 	do {
-		p->ev[j].sub = 0;
-		p->at[j] = mrc_ev_time(now);
-		j = live_copy(p, j);
+		if (p->ev[j].state != MRC_EV_DENIED)
+			p->ev[j].sub = losses;
+		j = mrc_ev_copy(p, j);
 	} while (j != i);
+}
+
+static void note_arrival(struct mrc_paths *p, u16 i)
+{
+	if (mrc_ev_usable(p->ev[i].state) && p->ev[i].sub)
+		note(p, i, 0);
+}
+
+/* How many losses in a row make EV @i a bad one? */
+static u32 losses_bad(const struct mrc_paths *p, u16 i)
+{
+	if (p->walk[mrc_paths_port(p, i)].usable <= weight(p, i))
+		return MRC_EV_LOSSES_LAST;
+	/* Where trims are not answered, congestion looks just like a loss. */
+	return p->cfg.trim_nack ? 1 : MRC_EV_LOSSES;
 }
 
 static void on_loss(struct mrc_paths *p, u16 i, u64 now)
 {
-	bool bad;
+	u32 losses;
 
 	count_drop(p, i);
 	if (!mrc_ev_usable(p->ev[i].state))
 		return;
-	/* Where trims are not answered, congestion looks just like a loss. */
-	bad = p->cfg.trim_nack || second_loss(p, i, now);
-	note_loss(p, i, now);
-	if (bad)
+	losses = p->ev[i].sub + 1;
+	note(p, i, (u8)(losses < MRC_EV_LOSSES_LAST ? losses :
+						      MRC_EV_LOSSES_LAST));
+	if (losses >= losses_bad(p, i))
 		condemn(p, i, now);
 	else
 		steer_away(p, i, now);
@@ -289,8 +252,12 @@ void mrc_paths_verdict(struct mrc_paths *p, int ev, enum mrc_ev_verdict v,
 		i = live_copy(p, i);
 
 	switch (v) {
+	case MRC_EVV_OK:
+		note_arrival(p, i);
+		break;
 	case MRC_EVV_CE:
 	case MRC_EVV_TRIM:
+		note_arrival(p, i);
 		steer_away(p, i, now);
 		break;
 	case MRC_EVV_CONDEMNED:
@@ -321,7 +288,7 @@ void mrc_paths_verdict(struct mrc_paths *p, int ev, enum mrc_ev_verdict v,
 			mrc_ev_probe_bad(p, i, v == MRC_EVV_PROBE_LOST, now);
 		break;
 	case MRC_EVV_DENY:
-		deny(p, i, now);
+		mrc_ev_set_state(p, i, MRC_EV_DENIED, now);
 		break;
 	case MRC_EVV_ALLOW:
 		allow(p, i, now);

@@ -54,8 +54,8 @@ enum mrc_ev_verdict {
  * @probe_id: id of the outstanding probe
  * @drops: losses and timeouts seen on this EV, saturating
  * @state: enum mrc_ev_state
- * @sub: ASSUMED_BAD: MRC_EV_PROBE_*; other states: packets sent on it since its
- *	newest inferred loss, up to MRC_EV_SINCE_MANY, or MRC_EV_SINCE_NEVER
+ * @sub: ASSUMED_BAD: MRC_EV_PROBE_*; other states: losses inferred since
+ *	anything was heard of the EV, up to MRC_EV_LOSSES_LAST
  */
 struct mrc_ev {
 	u16 probe_id;
@@ -69,8 +69,9 @@ struct mrc_ev {
 #define MRC_EV_PROBE_NOW	0x20u	/* due at once, whatever at[] says */
 #define MRC_EV_PROBE_EXP	0x1Fu	/* interval is the RTO, doubled so often */
 
-#define MRC_EV_SINCE_MANY	5u
-#define MRC_EV_SINCE_NEVER	6u
+/* Losses in a row that condemn an EV, and the last usable one of a plane. */
+#define MRC_EV_LOSSES		2u	/* OP-41 */
+#define MRC_EV_LOSSES_LAST	4u
 
 struct mrc_paths;
 
@@ -84,8 +85,10 @@ struct mrc_paths;
  * @n_ports: ports of the device, 1..MRC_MAX_PORTS
  * @ipv6: the flow label carries entropy[31:16]
  * @trim_nack: the peer answers trims, so an untrimmed loss condemns the EV at
- *	once; otherwise the first loss is SKIP, a second within 4 base RTTs
- *	(OP-41) or 4 packets of the same EV ASSUMED_BAD
+ *	once; otherwise the first loss is SKIP, a second without a packet of
+ *	the same EV acknowledged or trimmed in between ASSUMED_BAD (OP-41).
+ *	Either way it takes MRC_EV_LOSSES_LAST in a row where no other EV of
+ *	the plane is usable: what is at stake then is all that the plane carries
  * @min_active: GOOD + SKIP EVs that must remain; 0 = a quarter of the set, but
  *	no bound where it comes from @set
  * @rto: ns, first probe interval and reply deadline; 0 = MRC_EV_RTO_DEFAULT
@@ -149,8 +152,7 @@ struct mrc_ev_auto {
  * @ops: spray policy
  * @ev: array of @n, in caller memory, as all arrays here
  * @at: of each EV, in units of 1.024 us that wrap: ASSUMED_BAD: when the next
- *	probe is due or the outstanding one lost; other states: when the newest
- *	loss was inferred, if @sub of the EV knows one
+ *	probe is due or the outstanding one lost
  * @order: shuffled indices, grouped by port
  * @pos: inverse of @order
  * @good_map: bitmap over positions in @order, EVs in GOOD
@@ -278,6 +280,13 @@ int mrc_paths_find(const struct mrc_paths *p, u32 entropy);
  */
 void mrc_paths_verdict(struct mrc_paths *p, int ev, enum mrc_ev_verdict v,
 		       u64 now);
+
+/* A packet that went out on EV @ev, and on no other, has arrived. */
+static inline void mrc_paths_arrived(struct mrc_paths *p, u16 ev)
+{
+	if (p->ev[ev].sub || p->ev[ev].state == MRC_EV_DENIED)
+		mrc_paths_verdict(p, ev, MRC_EVV_OK, 0);
+}
 
 /* Newer base RTT and RTO of the QP, ns. */
 void mrc_paths_set_rtt(struct mrc_paths *p, u64 base_rtt, u64 rto);

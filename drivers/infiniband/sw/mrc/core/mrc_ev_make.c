@@ -218,7 +218,6 @@ static void fresh_ev(struct mrc_paths *p, u16 i, bool denied)
 
 	memset(ev, 0, sizeof(*ev));
 	mrc_write_once(ev->state, denied ? MRC_EV_DENIED : MRC_EV_GOOD);
-	ev->sub = MRC_EV_SINCE_NEVER;
 	p->at[i] = 0;
 }
 
@@ -286,7 +285,7 @@ static void join_copies(struct mrc_paths *p, u16 i)
 {
 	u16 j;
 
-	p->ev[i].sub = MRC_EV_SINCE_NEVER;
+	p->ev[i].sub = 0;
 	if (p->ev[i].state == MRC_EV_DENIED)
 		return;
 	for (j = mrc_ev_copy(p, i); j != i; j = mrc_ev_copy(p, j)) {

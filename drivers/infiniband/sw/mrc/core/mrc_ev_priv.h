@@ -57,11 +57,7 @@ void mrc_ev_share_probe(struct mrc_paths *p, u16 i);
 /* A packet went out on EV @i. */
 static inline void mrc_ev_sent(struct mrc_paths *p, u16 i)
 {
-	struct mrc_ev *ev = &p->ev[i];
-
 	p->walk[mrc_paths_port(p, i)].tx++;
-	if (ev->state != MRC_EV_ASSUMED_BAD && ev->sub < MRC_EV_SINCE_MANY)
-		ev->sub++;
 }
 
 /* Probing, mrc_ev_probe.c: EV @i has been condemned, got a reply, none. */

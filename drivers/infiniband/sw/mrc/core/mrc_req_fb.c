@@ -33,6 +33,7 @@ static u32 mrc_req_receive(struct mrc_req *req, u32 psn)
 	if (!pkt->rtx_count) {
 		u8 port = mrc_paths_port(req->paths, pkt->ev);
 
+		mrc_paths_arrived(req->paths, pkt->ev);
 		if (pkt->sent_at > req->arrived[port]) {
 			req->arrived[port] = pkt->sent_at;
 			if (req->held_ports >> port & 1)
