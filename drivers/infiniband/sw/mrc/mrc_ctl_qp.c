@@ -154,6 +154,9 @@ int mrc_ctl_check_profiles(struct mrc_dev *dev,
 	struct mrc_ctl *ctl = dev->ctl;
 	bool ok = true;
 
+	/* A controller at work keeps nobody waiting who names no profile. */
+	if (!(in->mask & (MRC_ABI_QP_EV_PROFILE | MRC_ABI_QP_CC_PROFILE)))
+		return 0;
 	mutex_lock(&ctl->lock);
 	if (in->mask & MRC_ABI_QP_EV_PROFILE &&
 	    in->ev_profile != MRC_ABI_PROFILE_NONE)

@@ -346,7 +346,9 @@ static int mrc_qp_hash(struct mrc_qp *qp)
 {
 	int tries, ret = -EEXIST;
 
-	for (tries = 0; tries < 64 && ret == -EEXIST; tries++) {
+	/* BUSY: the table is growing, which only time ends. */
+	for (tries = 0; tries < 64 && (ret == -EEXIST || ret == -EBUSY);
+	     tries++) {
 		u32 qpn = get_random_u32() & MRC_PSN_MASK;
 
 		if (qpn < MRC_QPN_MIN)
@@ -354,6 +356,7 @@ static int mrc_qp_hash(struct mrc_qp *qp)
 		qp->qpn = qpn;
 		ret = rhashtable_lookup_insert_fast(&mrc_qpns, &qp->node,
 						    mrc_qpn_params);
+		cond_resched();
 	}
 	return ret == -EEXIST ? -ENOSPC : ret;
 }

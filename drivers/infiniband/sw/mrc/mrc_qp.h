@@ -309,7 +309,9 @@ void mrc_qp_arm_timer(struct mrc_qp *qp);
 
 /*
  * Make the responder's WRITE_IMM stash, for the first WRITE_IMM. Under
- * resp_lock. If there is no memory the engine refuses the packet.
+ * resp_lock. If there is no memory the engine refuses the packet. It is charged
+ * to the program, but, as all that interrupts allocate, not refused at the limit
+ * of its control group: one of 4 KiB for each QP that the limit allowed.
  */
 void mrc_qp_make_stash(struct mrc_qp *qp);
 

@@ -104,7 +104,7 @@ static u64 nscc_a(u64 rate, u32 base_rtt)
  * whoever scales that for other rates than the ports' means both. It grows with
  * the square of the RTT, the window with the RTT alone, so that beyond about
  * 40 us a single SACK would open the window as far as it goes; a quarter of the
- * largest window in each is what leaves the delay a say.
+ * configured largest window in each is what leaves the delay a say.
  */
 static u32 nscc_pi(const struct mrc_nscc_cfg *p)
 {

@@ -420,7 +420,8 @@ bool mrc_resp_wants_stash(const struct mrc_resp *resp, const struct mrc_rx *rx)
 	    mrc_resp_closed(resp))
 		return false;
 	d = mrc_psn_diff(rx->hdr->psn, resp->cack);
-	return d > 0 && d <= mrc_resp_room(resp);
+	return d > 0 && d <= mrc_resp_room(resp) &&
+	       !mrc_bit_test(resp->rx_map, resp->ring_mask, rx->hdr->psn);
 }
 
 void mrc_resp_set_stash(struct mrc_resp *resp, void *mem)
