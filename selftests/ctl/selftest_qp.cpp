@@ -5,6 +5,7 @@
  */
 #include "selftest.hpp"
 
+#include <algorithm>
 #include <array>
 #include <map>
 

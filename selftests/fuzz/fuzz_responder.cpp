@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 // A responder under any sequence of data packets, probes and trims.
+#include <algorithm>
 #include <unordered_set>
 
 #include "fuzz_check.hpp"

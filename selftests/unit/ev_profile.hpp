@@ -4,6 +4,7 @@
 // whenever one is due. check() says what holds for every profile at all times.
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <set>

@@ -2,6 +2,7 @@
 // Probing of bad EVs, MRC 1.0 §11.6: when, which one, and what replies do.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
 #include "paths.hpp"

@@ -3,6 +3,7 @@
 // model written from the text (MRC 1.0 §11.5, §11.6).
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 

@@ -2,6 +2,7 @@
 // Which EV is chosen: MRC 1.0 §11.5 and OP-30.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 

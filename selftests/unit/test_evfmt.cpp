@@ -3,6 +3,7 @@
 // §11.3, libMRC's sample program).
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
 #include "evbits.hpp"

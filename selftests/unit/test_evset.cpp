@@ -2,6 +2,7 @@
 // Sets of EVs: entropies, copies, lookups, versions.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 

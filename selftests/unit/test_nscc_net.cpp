@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 // Congestion control in a closed loop: flows through one switch port.
+#include <algorithm>
+
 #include "bottleneck.hpp"
 
 using namespace mrc_test;

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 // EV format profiles: libMRC's table, cell by cell.
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 #include "profiles.hpp"

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 // EV profiles in generated mode.
+#include <algorithm>
+
 #include "evop_fixture.hpp"
 
 namespace

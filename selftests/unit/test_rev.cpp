@@ -2,6 +2,7 @@
 // Reverse EVs, MRC 1.0 §11.8.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
 extern "C" {

@@ -2,6 +2,8 @@
 /*
  * mrc_verify: one connected pair of queue pairs and a small target memory.
  */
+#include <algorithm>
+
 #include "pair.h"
 
 #include <poll.h>

@@ -2,6 +2,7 @@
 /*
  * mrc_verify: peers that go away, and many connections one after the other.
  */
+#include <algorithm>
 #include <cmath>
 #include <poll.h>
 
