@@ -112,7 +112,7 @@ evs() { # a|b plain|srh
 			list+=${list:+,}fcbb000000$i$u
 			if [ "$2" = srh ]; then
 				list+=00000000000000000000fcbb0000003$n
-				list+=00000000000000000000
+				list+="00000000000000000000"
 			else
 				list+=003$n
 			fi
