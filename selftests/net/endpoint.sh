@@ -285,6 +285,25 @@ crowded() {
 	[[ $(probe ev=c001@1 timeout=1 2>&1 || true) == *EAGAIN* ]]
 }
 
+# A program with a timer would else wait for ever, in batches that begin anew.
+signalled() {
+	local pid from
+	netem b 1 loss 100%
+	hw_now mrca tx_endpoint_req
+	from=$hw
+	start "$WORK/wait" ip netns exec hosta mrc_ctl mrca ep probe \
+		"sgid=$A4" "dgid=$B4" ev=c001@1 timeout=4000
+	pid=$started
+	wait_for 10 hw_at_least mrca tx_endpoint_req '*' $((from + 1))
+	kill -STOP "$pid"
+	kill -CONT "$pid"
+	if finished "$pid" 30; then
+		fail "the batch went on"
+	fi
+	grep -q -i -E 'EINTR|interrupted' "$WORK/wait" || fail "$(cat "$WORK/wait")"
+	unimpair b 1
+}
+
 # --- port status ------------------------------------------------------------------
 
 disabled_at_the_peer() { # OPTIONS of verify
@@ -613,6 +632,7 @@ sub "unanswered probes: timeout and the answers there are" unanswered
 sub "answers that come too late" late_answers
 sub "refusals" refusals
 sub "killed batches, too many batches" killed_and_crowded
+sub "a batch ends with the first signal" signalled
 sub "a port disabled at the peer is left alone" disabled_at_the_peer
 sub "a port disabled at the peer is left alone, IPv6" disabled_at_the_peer -6
 sub "a port is left within a round trip of the message" within_a_round_trip

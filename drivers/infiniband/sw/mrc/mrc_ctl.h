@@ -140,7 +140,7 @@ struct mrc_ep_rsp {
  * @n_rsp: how many
  *
  * Interruptible. Return: 0, -ETIMEDOUT, -EINVAL, -ENOMEM, -EAGAIN, -EIO,
- * -ERESTARTSYS.
+ * -EINTR.
  */
 int mrc_ep_batch(struct mrc_dev *dev, const struct mrc_ep_req *req, u32 n,
 		 u8 tc, u64 timeout, struct mrc_ep_rsp *rsp, u32 *n_rsp);

@@ -579,7 +579,7 @@ static int mrc_ep_ask_all(struct mrc_dev *dev, struct mrc_ep_wait *w, u8 tc)
 		if (READ_ONCE(w->gone))
 			return -EIO;
 		if (signal_pending(current))
-			return -ERESTARTSYS;
+			return -EINTR;
 		cond_resched();
 	}
 	spin_lock_bh(&dev->ep->lock);
@@ -666,6 +666,9 @@ int mrc_ep_batch(struct mrc_dev *dev, const struct mrc_ep_req *req, u32 n,
 							 until);
 	mrc_ep_delist(ep, w);
 
+	/* Begun anew at each tick of a timer, a batch would never end. */
+	if (ret == -ERESTARTSYS)
+		ret = -EINTR;
 	*n_rsp = w->n_rsp;
 	if (w->gone)
 		ret = -EIO;
