@@ -201,8 +201,9 @@ size_t mrc_resp_stash_mem(const struct mrc_resp_cfg *cfg);
  * mrc_resp_wants_stash - can this packet be taken only with a stash?
  *
  * To be asked before mrc_resp_on_data() where the stash comes late; true for
- * packets only that are new and within the window. Without a mrc_resp_set_stash() in between
- * the packet is refused with NO_RESOURCE, as by mrc_resp_refuse().
+ * packets only that are new and within the window. Without a
+ * mrc_resp_set_stash() in between the packet is refused with NO_RESOURCE, as by
+ * mrc_resp_refuse().
  */
 bool mrc_resp_wants_stash(const struct mrc_resp *resp, const struct mrc_rx *rx);
 
