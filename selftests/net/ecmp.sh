@@ -219,7 +219,7 @@ flowing() { # SINCE PACKETS
 load() { # 4|6
 	local family=()
 	[ "$1" = 6 ] || family=(-4)
-	flow 1 1 3 "${family[@]}" --duration 1000 --size 4096,65536 --timeout 18
+	flow 1 1 3 "${family[@]}" --duration 1000 --size 4096,65536 --timeout 20
 }
 
 udp_evs() {
