@@ -130,8 +130,11 @@ spreads() { # 4|6
 		done
 		check $sum == "$sent" "packets over all spines of plane $p"
 	done
-	expect mrc3 rx_data_pkts == "$(ctr mrc1 tx_data_pkts)"
-	expect mrc1 tx_rtx_pkts == 0
+	# A machine that stops for a moment makes holes look old. What is sent
+	# again for that has arrived before; nothing that is sent is lost.
+	expect mrc3 rx_duplicate == "$(ctr mrc1 tx_rtx_pkts)"
+	expect mrc3 rx_data_pkts == \
+		$(($(ctr mrc1 tx_data_pkts) - $(ctr mrc1 tx_rtx_pkts)))
 	expect mrc1 loss_timeout == 0
 	expect mrc1 ev_to_assumed_bad == 0
 	expect mrc1 qp_errors == 0
