@@ -5,8 +5,9 @@
 # All scripts share one boot; when the kernel dies under one, that one has
 # failed and the rest goes on in a fresh guest.
 #
-# usage: run-tests.sh [-k KERNEL] [-c COUNTSFILE] [PATTERN]
+# usage: run-tests.sh [-b] [-k KERNEL] [-c COUNTSFILE] [PATTERN]
 #   PATTERN  runs the scripts whose name has it, a shell pattern (default: all)
+#   -b       of these, only the benchmarks
 #   -c       writes "passed failed skipped" there
 # Scripts with a line "# benchmark" are left out unless they match a PATTERN or
 # LAB_BENCHMARKS is set.
@@ -15,9 +16,10 @@
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 
-k=$DEFAULT_KERNEL counts=''
-while getopts k:c: opt; do
+k=$DEFAULT_KERNEL counts='' only=''
+while getopts bk:c: opt; do
 	case $opt in
+	b) only=1 ;;
 	k) k=$OPTARG ;;
 	c) counts=$OPTARG ;;
 	*) lab_die "see the head of $0 for its use" ;;
@@ -38,8 +40,9 @@ for f in "$TOP"/selftests/net/*.sh; do
 	# shellcheck disable=SC2053 # a pattern is wanted
 	[[ $name == *$pattern* ]] || continue
 	# What it shows are ratios of times, which a busy machine can spoil.
-	if [ "$pattern" = '*' ] && [ -z "${LAB_BENCHMARKS:-}" ] &&
-		sed -n 1,40p "$f" | grep -q '^# benchmark$'; then
+	if ! grep -q '^# benchmark$' < <(sed -n 1,40p "$f"); then
+		[ -z "$only" ] || continue
+	elif [ "$pattern" = '*' ] && [ -z "${LAB_BENCHMARKS:-}$only" ]; then
 		echo "net/$name is a benchmark: run it with make check-vm T=$name or make check-all"
 		continue
 	fi
