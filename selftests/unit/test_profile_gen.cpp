@@ -241,6 +241,22 @@ TEST_F(ProfileGen, NoReplacementOfGenerated)
 	EXPECT_EQ(modify(a, off.replace(kNone, A)), -EINVAL);
 }
 
+// Nor on the way to INIT as an explicit one, which a batch may stop half way.
+TEST_F(ProfileGen, NoReplacementOnTheWayToInit)
+{
+	EvProfile e(d, complain);
+	EvCall half, whole;
+
+	generate(e, kUdp, 8, {field(16, 0, 0xFF)});
+	const auto before = e.evs();
+	half.state(kInit).mode(kExplicit).fmt(kUdp).count(20);
+	half.replace(before[0], before[1]).replace(val("dead", 1), A);
+	EXPECT_EQ(modify(e, half), -EINVAL);
+	EXPECT_TRUE(before == e.evs());
+	whole.state(kInit).mode(kExplicit).fmt(kUdp).count(20);
+	EXPECT_EQ(modify(e, whole), 0);
+}
+
 // The largest there is, of the widest fields there are.
 TEST_F(ProfileGen, Largest)
 {

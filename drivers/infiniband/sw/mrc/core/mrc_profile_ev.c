@@ -281,8 +281,14 @@ static int plan(const struct mrc_ev_profile *p, const struct mrc_evp_req *r,
 		rc = take_count(p, r, env, nx);
 	if (!rc)
 		rc = check_whole(nx, env);
+	/*
+	 * Entries are replaced in the array of the new mode, which nothing
+	 * goes to on the way to INIT: there the old one would be left changed
+	 * by a batch that fails.
+	 */
 	if (!rc && has_ev_op(r, MRC_EVP_OP_REPLACE_EV) &&
-	    nx->mode != MRC_EVP_EXPLICIT)
+	    (nx->mode != MRC_EVP_EXPLICIT ||
+	     (nx->other && nx->state == MRC_PROFILE_INIT)))
 		rc = -EINVAL;
 	if (!rc && nx->state == MRC_PROFILE_INIT)
 		nx->n_ev = 0;
