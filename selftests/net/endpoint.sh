@@ -604,9 +604,9 @@ cycles() {
 # What a subtest leaves when it fails must not fail the next one.
 restore() {
 	local h p
+	unimpair_all
 	for h in a b; do
 		for p in 1 2; do
-			unimpair $h $p
 			ip -n "host$h" link set "p$h$p" up
 			ctl $h port $p enable
 		done

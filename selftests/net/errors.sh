@@ -57,10 +57,7 @@ network_gone() {
 	verify_finish
 	ctr_take
 	expect mrca retry_exceeded == 1
-	for i in $(seq "$PLANES"); do
-		unimpair a "$i"
-		unimpair b "$i"
-	done
+	unimpair_all
 }
 
 works() {

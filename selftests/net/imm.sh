@@ -26,9 +26,7 @@ reordered() {
 		netem a "$i" delay "$((i * 3))ms" reorder 25% 50%
 	done
 	in_order --timeout 18 --size 0,1,5000,70000 --iters 300
-	for i in 1 2 3 4; do
-		unimpair a "$i"
-	done
+	unimpair_all
 	expect mrcb rx_out_of_order '>' 0
 }
 
@@ -39,10 +37,7 @@ lossy() {
 		netem b "$i" loss 3%
 	done
 	in_order --size 0,1,5000,70000 --iters 300
-	for i in 1 2 3 4; do
-		unimpair a "$i"
-		unimpair b "$i"
-	done
+	unimpair_all
 	expect mrca tx_rtx_pkts '>' 0
 }
 

@@ -134,17 +134,9 @@ shared_queues() {
 	expect mrca retry_timeouts == 0
 }
 
-clear_all() {
-	local i
-	for i in $(seq "$PLANES"); do
-		unimpair a "$i"
-		unimpair b "$i"
-	done
-}
-
 case_() { # NAME COMMAND...
 	subtest "$@"
-	clear_all
+	unimpair_all
 }
 
 topo 1

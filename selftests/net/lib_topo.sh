@@ -291,6 +291,14 @@ unimpair() { # a|b PLANE
 	ip netns exec "host$1" tc qdisc del dev "p$1$2" root 2>/dev/null || true
 }
 
+unimpair_all() { # every plane, both ways
+	local p
+	for p in $(seq "$PLANES"); do
+		unimpair a "$p"
+		unimpair b "$p"
+	done
+}
+
 # shape a|b PLANE KBIT: what that host sends. The bucket covers 64 ms, so that
 # late timers of a busy machine cost no rate (it fills only while the queue is
 # empty); the queue never drops, because it holds more than the documented

@@ -32,9 +32,9 @@ next_range() { # client|server
 
 shaped() {
 	local h p
+	unimpair_all
 	for h in a b; do
 		for p in 1 2; do
-			unimpair $h $p
 			shape $h $p $RATE
 		done
 	done

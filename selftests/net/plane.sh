@@ -32,11 +32,7 @@ receives_on() { # PORT N
 
 # What a subtest that failed may have left in the way of the next one.
 planes_whole() {
-	local p
-	for p in $(seq "$PLANES"); do
-		unimpair a "$p"
-		unimpair b "$p"
-	done
+	unimpair_all
 	in_b nft delete table netdev cut 2>/dev/null || true
 }
 
