@@ -252,6 +252,8 @@ void mrc_qp_error(struct mrc_qp *qp, u32 conn, int event)
 	mrc_rq_flush(qp);
 	spin_unlock_bh(&qp->resp_lock);
 
+	if (event == MRC_BY_PROGRAM)
+		return;
 	mrc_ctr_add(&qp->dev->ctr, port, MRC_CTR_QP_ERROR, 1);
 	if (event != MRC_NO_EVENT)
 		mrc_qp_report(qp, event);

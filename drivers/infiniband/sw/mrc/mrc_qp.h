@@ -19,6 +19,7 @@
 #define MRC_HOP_LIMIT		64	/* MRC 1.0 §2.3 */
 #define MRC_ROUTE_RETRY		HZ	/* between looks for a lost route */
 #define MRC_NO_EVENT		(-1)
+#define MRC_BY_PROGRAM		(-2)
 
 struct mem_cgroup;
 struct mrc_set;
@@ -290,7 +291,8 @@ void mrc_qp_report(struct mrc_qp *qp, int event);
  * mrc_qp_error - move a QP to ERROR
  * @qp: the caller holds a reference and no lock
  * @conn: qp->conn when the verdict fell; one about an earlier life is ignored
- * @event: enum ib_event_type to report, MRC_NO_EVENT for none
+ * @event: enum ib_event_type to report, MRC_NO_EVENT for none, MRC_BY_PROGRAM
+ *	where it is no error but the program's wish
  *
  * Does nothing in RESET and ERROR. Flushes both queues in order; receives
  * posted later are flushed by mrc_post_recv(), which MRC_RING_F_KICK makes the

@@ -588,7 +588,7 @@ static int mrc_qp_transit(struct mrc_qp *qp, enum ib_qp_state cur,
 			ret = mrc_qp_resume(qp);
 		return ret;
 	case IB_QPS_ERR:
-		mrc_qp_error(qp, qp->conn, MRC_NO_EVENT);
+		mrc_qp_error(qp, qp->conn, MRC_BY_PROGRAM);
 		return 0;
 	default:
 		return -EOPNOTSUPP;
