@@ -96,11 +96,20 @@ struct mrc_recv_wqe {
 	/* num_sge struct mrc_sge follow */
 };
 
+/* struct mrc_cqe.vendor_err */
+enum mrc_vendor_err {
+	/*
+	 * With REM_INV_REQ_ERR: the peer refused an immediate. It lacked a
+	 * receive, or had as many immediates outstanding as it takes.
+	 */
+	MRC_VENDOR_ERR_IMM	= 1,
+};
+
 struct mrc_cqe {
 	__aligned_u64 wr_id;
 	__u32 status;		/* enum ibv_wc_status */
 	__u32 opcode;		/* enum ibv_wc_opcode */
-	__u32 vendor_err;
+	__u32 vendor_err;	/* enum mrc_vendor_err, 0 = nothing to add */
 	__u32 byte_len;
 	__u32 imm_data;		/* network order */
 	__u32 qp_num;

@@ -36,6 +36,7 @@ struct mrc_swqe {
 	u8 num_sge;
 	bool signaled;
 	bool inl;
+	bool imm;
 	struct mrc_sge sge[];
 };
 

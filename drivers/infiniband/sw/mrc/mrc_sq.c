@@ -37,12 +37,13 @@ static enum ib_wc_status mrc_wc_to_ib(enum mrc_wc_status st)
 }
 
 static void mrc_sq_complete(struct mrc_qp *qp, u64 wr_id, u32 len,
-			    enum ib_wc_status status)
+			    enum ib_wc_status status, u32 vendor_err)
 {
 	struct mrc_cqe cqe = {
 		.wr_id = wr_id,
 		.status = status,
 		.opcode = IB_WC_RDMA_WRITE,
+		.vendor_err = vendor_err,
 		.byte_len = len,
 		.qp_num = qp->qpn,
 	};
@@ -74,8 +75,9 @@ void mrc_sq_reap(struct mrc_qp *qp)
 		qp->sq.idx++;
 		mrc_sq_publish(qp);
 		if (w->signaled || st != MRC_WC_SUCCESS)
-			mrc_sq_complete(qp, w->wr_id, w->len,
-					mrc_wc_to_ib(st));
+			mrc_sq_complete(qp, w->wr_id, w->len, mrc_wc_to_ib(st),
+					st == MRC_WC_REM_INV_REQ && w->imm ?
+						MRC_VENDOR_ERR_IMM : 0);
 	}
 }
 
@@ -95,7 +97,7 @@ void mrc_sq_flush(struct mrc_qp *qp)
 		wr_id = READ_ONCE(e->wr_id);
 		qp->sq.idx++;
 		mrc_sq_publish(qp);
-		mrc_sq_complete(qp, wr_id, 0, IB_WC_WR_FLUSH_ERR);
+		mrc_sq_complete(qp, wr_id, 0, IB_WC_WR_FLUSH_ERR, 0);
 	}
 	qp->sq_taken = qp->sq.idx;
 }
@@ -153,6 +155,7 @@ static int mrc_sq_copy(struct mrc_qp *qp, const struct mrc_send_wqe *e,
 	case IB_WR_RDMA_WRITE_WITH_IMM:
 		wr->op = MRC_WR_WRITE_IMM;
 		wr->imm = (__force __be32)h.imm_data;
+		w->imm = true;
 		break;
 	default:
 		return 0;
