@@ -190,6 +190,48 @@ TEST(ReqPacket, CountersAndInflight)
 	EXPECT_EQ(r.req.inflight, 0u);
 }
 
+// Payload by port: the last packet of a message counts with its own length, one
+// that goes again counts again, one without payload and a probe not at all.
+TEST(ReqPacket, BytesOfEachPort)
+{
+	Requester r;
+	r.pcfg.n_ports = 3;
+	r.init();
+	u64 want[MRC_MAX_PORTS + 1] = {};
+	const auto expect = [&] {
+		for (unsigned p = 0; p <= MRC_MAX_PORTS; p++)
+			EXPECT_EQ(r.req.stat_port_bytes[p], want[p]) << p;
+	};
+	expect();
+	r.write(256 * 4 + 17);
+	r.write(0);
+	auto out = r.send();
+	ASSERT_EQ(out.size(), 6u);
+	for (const auto &d : out)
+		want[d.port] += d.len;
+	EXPECT_EQ(want[1] + want[2] + want[3], 256u * 4 + 17);
+	expect();
+
+	const mrc_tx_desc first = out[0];
+	r.nack(r.psn(0), MRC_NACK_TRIMMED_LASTHOP, first.entropy);
+	out = r.send();
+	ASSERT_EQ(out.size(), 1u);
+	EXPECT_TRUE(out[0].hdr.rtx);
+	want[out[0].port] += 256;
+	expect();
+	EXPECT_EQ(r.count(MRC_CTR_TX_DATA_BYTES), want[1] + want[2] + want[3]);
+
+	// Silence: probes go out, which say nothing.
+	while (r.probes.empty() && r.now < 1000 * kMs) {
+		r.now += kMs;
+		r.deadline();
+		for (const auto &d : r.send())
+			want[d.port] += d.len;
+	}
+	EXPECT_FALSE(r.probes.empty());
+	expect();
+}
+
 TEST(ReqPacket, PortsTakeTurns)
 {
 	Requester r;

@@ -398,6 +398,7 @@ struct mrc_abi_qp_info {
 	__u32 peer_ports;		/* bit N = peer's port N receives */
 	__u32 n_ports;
 	__u32 port_tx[MRC_ABI_PORTS];	/* packets through port 1.., modulo 2^32 */
+	__aligned_u64 port_tx_bytes[MRC_ABI_PORTS]; /* their payload */
 };
 
 #endif /* MRC_CTL_ABI_USER_H */

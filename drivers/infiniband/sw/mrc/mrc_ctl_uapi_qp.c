@@ -153,6 +153,7 @@ static void mrc_qp_fill_requester(const struct mrc_qp *qp,
 				  struct mrc_abi_qp_info *out)
 {
 	const struct mrc_req *req = &qp->tx->req;
+	u32 i;
 
 	strscpy(out->cc, qp->tx->cc.ops->name, sizeof(out->cc));
 	out->inflight = req->inflight;
@@ -164,6 +165,8 @@ static void mrc_qp_fill_requester(const struct mrc_qp *qp,
 	out->cwnd = qp->tx->cc.cwnd;
 	out->window = req->window;
 	out->sched_state = mrc_req_sched(req);
+	for (i = 1; i <= min_t(u32, out->n_ports, MRC_ABI_PORTS); i++)
+		out->port_tx_bytes[i - 1] = req->stat_port_bytes[i];
 }
 
 /* Fills at most @room entries of @ev; under req_lock. */

@@ -526,6 +526,8 @@ static int mrc_fill_requester(struct sk_buff *msg, const struct mrc_qp *qp)
 		[MRC_SCHED_PENDING] = "pending",
 	};
 	const struct mrc_req *req = &qp->tx->req;
+	char name[24];
+	unsigned int i;
 
 	if (rdma_nl_put_driver_string(msg, "cc", qp->tx->cc.ops->name) ||
 	    rdma_nl_put_driver_string(msg, "sched",
@@ -546,6 +548,11 @@ static int mrc_fill_requester(struct sk_buff *msg, const struct mrc_qp *qp)
 	    rdma_nl_put_driver_u64(msg, "rtx_pkts", req->stat_rtx) ||
 	    rdma_nl_put_driver_u64(msg, "timeouts", req->stat_timeouts))
 		return -EMSGSIZE;
+	for (i = 1; i <= qp->dev->n_ports; i++) {
+		snprintf(name, sizeof(name), "tx_bytes_port%u", i);
+		if (rdma_nl_put_driver_u64(msg, name, req->stat_port_bytes[i]))
+			return -EMSGSIZE;
+	}
 	return 0;
 }
 

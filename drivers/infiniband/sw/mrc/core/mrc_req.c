@@ -255,6 +255,7 @@ static void mrc_req_count_tx(struct mrc_req *req,
 	mrc_ctr_add(ctr, desc->port, MRC_CTR_TX_DATA, 1);
 	mrc_ctr_add(ctr, desc->port, MRC_CTR_TX_DATA_BYTES, desc->len);
 	req->stat_pkts++;
+	req->stat_port_bytes[desc->port] += desc->len;
 	if (desc->hdr.rtx) {
 		mrc_ctr_add(ctr, desc->port, MRC_CTR_TX_RTX, 1);
 		req->stat_rtx++;

@@ -263,6 +263,8 @@ struct mrc_req {
 	u64 stat_pkts;
 	u64 stat_rtx;
 	u64 stat_timeouts;
+	/* Payload sent through each port, retransmissions included. */
+	u64 stat_port_bytes[MRC_MAX_PORTS + 1];
 	/* Engine private. */
 	u32 peak;		/* most packets out in the period since ... */
 	u32 peak_before;	/* ... and in the one before it */
