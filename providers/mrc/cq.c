@@ -19,13 +19,13 @@ enum {
 	MRC_SUP_CQ_FLAGS = IBV_CREATE_CQ_ATTR_SINGLE_THREADED,
 };
 
-static inline void mrc_cq_lock(struct mrc_cq *cq)
+static inline void mrc_cq_lock(struct mrc_v_cq *cq)
 {
 	if (!cq->single_threaded)
 		pthread_spin_lock(&cq->lock);
 }
 
-static inline void mrc_cq_unlock(struct mrc_cq *cq)
+static inline void mrc_cq_unlock(struct mrc_v_cq *cq)
 {
 	if (!cq->single_threaded)
 		pthread_spin_unlock(&cq->lock);
@@ -48,9 +48,9 @@ static void mrc_cqe_to_wc(const struct mrc_cqe *cqe, struct ibv_wc *wc)
 	wc->dlid_path_bits = 0;
 }
 
-int mrc_poll_cq(struct ibv_cq *ibcq, int n, struct ibv_wc *wc)
+int mrc_v_poll_cq(struct ibv_cq *ibcq, int n, struct ibv_wc *wc)
 {
-	struct mrc_cq *cq = to_mcq(ibcq);
+	struct mrc_v_cq *cq = to_mcq(ibcq);
 	struct mrc_ring *ring = &cq->ring;
 	int polled = 0;
 
@@ -69,7 +69,7 @@ int mrc_poll_cq(struct ibv_cq *ibcq, int n, struct ibv_wc *wc)
 	return polled;
 }
 
-static void mrc_cq_take(struct mrc_cq *cq)
+static void mrc_cq_take(struct mrc_v_cq *cq)
 {
 	cq->cur = mrc_ring_entry(&cq->ring, cq->ring.idx);
 	cq->ring.idx++;
@@ -79,7 +79,7 @@ static void mrc_cq_take(struct mrc_cq *cq)
 
 static int mrc_start_poll(struct ibv_cq_ex *ibcq, struct ibv_poll_cq_attr *attr)
 {
-	struct mrc_cq *cq = to_mcq_ex(ibcq);
+	struct mrc_v_cq *cq = to_mcq_ex(ibcq);
 	int ret = 0;
 
 	if (unlikely(attr->comp_mask))
@@ -99,7 +99,7 @@ static int mrc_start_poll(struct ibv_cq_ex *ibcq, struct ibv_poll_cq_attr *attr)
 
 static int mrc_next_poll(struct ibv_cq_ex *ibcq)
 {
-	struct mrc_cq *cq = to_mcq_ex(ibcq);
+	struct mrc_v_cq *cq = to_mcq_ex(ibcq);
 
 	/*
 	 * The entry taken before may be overwritten from here on: a program
@@ -114,7 +114,7 @@ static int mrc_next_poll(struct ibv_cq_ex *ibcq)
 
 static void mrc_end_poll(struct ibv_cq_ex *ibcq)
 {
-	struct mrc_cq *cq = to_mcq_ex(ibcq);
+	struct mrc_v_cq *cq = to_mcq_ex(ibcq);
 
 	mrc_ring_consume(&cq->ring);
 	cq->cur = NULL;
@@ -184,9 +184,9 @@ static void mrc_set_poll_ops(struct ibv_cq_ex *cqx, uint64_t wc_flags)
  * only after the provider has returned the queue, which is too late for a
  * creation that fails half way.
  */
-static struct mrc_cq *mrc_cq_calloc(void)
+static struct mrc_v_cq *mrc_cq_calloc(void)
 {
-	struct mrc_cq *cq = calloc(1, sizeof(*cq));
+	struct mrc_v_cq *cq = calloc(1, sizeof(*cq));
 
 	if (!cq)
 		return NULL;
@@ -199,9 +199,9 @@ static struct mrc_cq *mrc_cq_calloc(void)
  * The kernel has answered the creation with @ret: map the ring of the queue
  * that it made, or undo everything. Returns the queue, or NULL with errno.
  */
-static struct mrc_cq *mrc_cq_finish(struct mrc_cq *cq,
-				    struct ibv_context *context, int ret,
-				    const struct mrc_mmap_info *info)
+static struct mrc_v_cq *mrc_cq_finish(struct mrc_v_cq *cq,
+				      struct ibv_context *context, int ret,
+				      const struct mrc_mmap_info *info)
 {
 	if (ret)
 		goto err;
@@ -220,12 +220,12 @@ err:
 	return NULL;
 }
 
-struct ibv_cq *mrc_create_cq(struct ibv_context *context, int cqe,
-			     struct ibv_comp_channel *channel, int vector)
+struct ibv_cq *mrc_v_create_cq(struct ibv_context *context, int cqe,
+			       struct ibv_comp_channel *channel, int vector)
 {
 	struct umrc_create_cq_resp resp = {};
 	struct umrc_create_cq cmd = {};
-	struct mrc_cq *cq;
+	struct mrc_v_cq *cq;
 	int ret;
 
 	cq = mrc_cq_calloc();
@@ -238,13 +238,13 @@ struct ibv_cq *mrc_create_cq(struct ibv_context *context, int cqe,
 	return cq ? &cq->vcq.cq : NULL;
 }
 
-struct ibv_cq_ex *mrc_create_cq_ex(struct ibv_context *context,
-				   struct ibv_cq_init_attr_ex *attr)
+struct ibv_cq_ex *mrc_v_create_cq_ex(struct ibv_context *context,
+				     struct ibv_cq_init_attr_ex *attr)
 {
 	struct umrc_create_cq_ex_resp resp = {};
 	struct umrc_create_cq_ex cmd = {};
 	struct ibv_cq_init_attr_ex kattr = *attr;
-	struct mrc_cq *cq;
+	struct mrc_v_cq *cq;
 	int ret;
 
 	if (!check_comp_mask(attr->comp_mask, MRC_SUP_CQ_COMP_MASK) ||
@@ -278,10 +278,10 @@ struct ibv_cq_ex *mrc_create_cq_ex(struct ibv_context *context,
  * The lock is held over the command: a poll in between would take entries
  * from the old ring that the kernel has copied to the new one already.
  */
-int mrc_resize_cq(struct ibv_cq *ibcq, int cqe)
+int mrc_v_resize_cq(struct ibv_cq *ibcq, int cqe)
 {
 	struct umrc_resize_cq_resp resp = {};
-	struct mrc_cq *cq = to_mcq(ibcq);
+	struct mrc_v_cq *cq = to_mcq(ibcq);
 	struct ibv_resize_cq cmd = {};
 	struct mrc_ring old;
 	int ret;
@@ -305,9 +305,9 @@ int mrc_resize_cq(struct ibv_cq *ibcq, int cqe)
 	return ret;
 }
 
-int mrc_destroy_cq(struct ibv_cq *ibcq)
+int mrc_v_destroy_cq(struct ibv_cq *ibcq)
 {
-	struct mrc_cq *cq = to_mcq(ibcq);
+	struct mrc_v_cq *cq = to_mcq(ibcq);
 	int ret;
 
 	ret = ibv_cmd_destroy_cq(ibcq);

@@ -52,10 +52,10 @@ void mrc_ring_unmap(struct mrc_ring *ring)
 	ring->hdr = NULL;
 }
 
-static int mrc_query_device_ex(struct ibv_context *context,
-			       const struct ibv_query_device_ex_input *input,
-			       struct ibv_device_attr_ex *attr,
-			       size_t attr_size)
+static int mrc_v_query_device_ex(struct ibv_context *context,
+				 const struct ibv_query_device_ex_input *input,
+				 struct ibv_device_attr_ex *attr,
+				 size_t attr_size)
 {
 	struct ib_uverbs_ex_query_device_resp resp;
 	size_t resp_size = sizeof(resp);
@@ -84,8 +84,8 @@ static int mrc_query_device_ex(struct ibv_context *context,
 	return 0;
 }
 
-static int mrc_query_port(struct ibv_context *context, uint8_t port,
-			  struct ibv_port_attr *attr)
+static int mrc_v_query_port(struct ibv_context *context, uint8_t port,
+			    struct ibv_port_attr *attr)
 {
 	struct ibv_query_port cmd;
 
@@ -96,8 +96,8 @@ static int mrc_query_port(struct ibv_context *context, uint8_t port,
  * The clock of completion timestamps. Other providers hand out clock ticks in
  * tv_nsec alone, and programs read them from there; a tick is a nanosecond.
  */
-static int mrc_query_rt_values(struct ibv_context *context,
-			       struct ibv_values_ex *values)
+static int mrc_v_query_rt_values(struct ibv_context *context,
+				 struct ibv_values_ex *values)
 {
 	uint32_t comp_mask = 0;
 	struct timespec now;
@@ -116,7 +116,7 @@ static int mrc_query_rt_values(struct ibv_context *context,
 	return 0;
 }
 
-static struct ibv_pd *mrc_alloc_pd(struct ibv_context *context)
+static struct ibv_pd *mrc_v_alloc_pd(struct ibv_context *context)
 {
 	struct ib_uverbs_alloc_pd_resp resp;
 	struct ibv_alloc_pd cmd;
@@ -136,7 +136,7 @@ static struct ibv_pd *mrc_alloc_pd(struct ibv_context *context)
 	return pd;
 }
 
-static int mrc_dealloc_pd(struct ibv_pd *pd)
+static int mrc_v_dealloc_pd(struct ibv_pd *pd)
 {
 	int ret = ibv_cmd_dealloc_pd(pd);
 
@@ -145,8 +145,8 @@ static int mrc_dealloc_pd(struct ibv_pd *pd)
 	return ret;
 }
 
-static struct ibv_mr *mrc_reg_mr(struct ibv_pd *pd, void *addr, size_t length,
-				 uint64_t hca_va, int access)
+static struct ibv_mr *mrc_v_reg_mr(struct ibv_pd *pd, void *addr, size_t length,
+				   uint64_t hca_va, int access)
 {
 	struct ib_uverbs_reg_mr_resp resp;
 	struct ibv_reg_mr cmd;
@@ -166,7 +166,7 @@ static struct ibv_mr *mrc_reg_mr(struct ibv_pd *pd, void *addr, size_t length,
 	return &vmr->ibv_mr;
 }
 
-static int mrc_dereg_mr(struct verbs_mr *vmr)
+static int mrc_v_dereg_mr(struct verbs_mr *vmr)
 {
 	int ret = ibv_cmd_dereg_mr(vmr);
 
@@ -175,7 +175,7 @@ static int mrc_dereg_mr(struct verbs_mr *vmr)
 	return ret;
 }
 
-static struct ibv_ah *mrc_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr)
+static struct ibv_ah *mrc_v_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr)
 {
 	struct ib_uverbs_create_ah_resp resp;
 	struct ibv_ah *ah;
@@ -193,7 +193,7 @@ static struct ibv_ah *mrc_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr)
 	return ah;
 }
 
-static int mrc_destroy_ah(struct ibv_ah *ah)
+static int mrc_v_destroy_ah(struct ibv_ah *ah)
 {
 	int ret = ibv_cmd_destroy_ah(ah);
 
@@ -202,46 +202,46 @@ static int mrc_destroy_ah(struct ibv_ah *ah)
 	return ret;
 }
 
-static void mrc_free_context(struct ibv_context *ibctx)
+static void mrc_v_free_context(struct ibv_context *ibctx)
 {
-	struct mrc_context *ctx = to_mctx(ibctx);
+	struct mrc_v_context *ctx = to_mctx(ibctx);
 
 	verbs_uninit_context(&ctx->vctx);
 	free(ctx);
 }
 
 static const struct verbs_context_ops mrc_ctx_ops = {
-	.alloc_pd = mrc_alloc_pd,
-	.create_ah = mrc_create_ah,
-	.create_cq = mrc_create_cq,
-	.create_cq_ex = mrc_create_cq_ex,
-	.create_qp = mrc_create_qp,
-	.create_qp_ex = mrc_create_qp_ex,
-	.dealloc_pd = mrc_dealloc_pd,
-	.dereg_mr = mrc_dereg_mr,
-	.destroy_ah = mrc_destroy_ah,
-	.destroy_cq = mrc_destroy_cq,
-	.destroy_qp = mrc_destroy_qp,
-	.free_context = mrc_free_context,
-	.modify_qp = mrc_modify_qp,
-	.poll_cq = mrc_poll_cq,
-	.post_recv = mrc_post_recv,
-	.post_send = mrc_post_send,
-	.query_device_ex = mrc_query_device_ex,
-	.query_port = mrc_query_port,
-	.query_qp = mrc_query_qp,
-	.query_rt_values = mrc_query_rt_values,
-	.reg_mr = mrc_reg_mr,
+	.alloc_pd = mrc_v_alloc_pd,
+	.create_ah = mrc_v_create_ah,
+	.create_cq = mrc_v_create_cq,
+	.create_cq_ex = mrc_v_create_cq_ex,
+	.create_qp = mrc_v_create_qp,
+	.create_qp_ex = mrc_v_create_qp_ex,
+	.dealloc_pd = mrc_v_dealloc_pd,
+	.dereg_mr = mrc_v_dereg_mr,
+	.destroy_ah = mrc_v_destroy_ah,
+	.destroy_cq = mrc_v_destroy_cq,
+	.destroy_qp = mrc_v_destroy_qp,
+	.free_context = mrc_v_free_context,
+	.modify_qp = mrc_v_modify_qp,
+	.poll_cq = mrc_v_poll_cq,
+	.post_recv = mrc_v_post_recv,
+	.post_send = mrc_v_post_send,
+	.query_device_ex = mrc_v_query_device_ex,
+	.query_port = mrc_v_query_port,
+	.query_qp = mrc_v_query_qp,
+	.query_rt_values = mrc_v_query_rt_values,
+	.reg_mr = mrc_v_reg_mr,
 	.req_notify_cq = ibv_cmd_req_notify_cq,
-	.resize_cq = mrc_resize_cq,
+	.resize_cq = mrc_v_resize_cq,
 };
 
-static struct verbs_context *mrc_alloc_context(struct ibv_device *ibdev,
-					       int cmd_fd, void *private_data)
+static struct verbs_context *mrc_v_alloc_context(struct ibv_device *ibdev,
+						 int cmd_fd, void *private_data)
 {
 	struct umrc_alloc_ucontext_resp resp = {};
 	struct umrc_alloc_ucontext cmd = {};
-	struct mrc_context *ctx;
+	struct mrc_v_context *ctx;
 	int ret;
 
 	ctx = verbs_init_and_alloc_context(ibdev, cmd_fd, ctx, vctx,
@@ -268,7 +268,7 @@ static struct verbs_context *mrc_alloc_context(struct ibv_device *ibdev,
 
 static struct verbs_device *mrc_device_alloc(struct verbs_sysfs_dev *sysfs_dev)
 {
-	struct mrc_device *dev;
+	struct mrc_v_device *dev;
 
 	dev = calloc(1, sizeof(*dev));
 	if (!dev)
@@ -278,7 +278,7 @@ static struct verbs_device *mrc_device_alloc(struct verbs_sysfs_dev *sysfs_dev)
 
 static void mrc_uninit_device(struct verbs_device *vdev)
 {
-	free(container_of(vdev, struct mrc_device, vdev));
+	free(container_of(vdev, struct mrc_v_device, vdev));
 }
 
 static const struct verbs_device_ops mrc_dev_ops = {
@@ -288,7 +288,7 @@ static const struct verbs_device_ops mrc_dev_ops = {
 	.match_table = mrc_match,
 	.alloc_device = mrc_device_alloc,
 	.uninit_device = mrc_uninit_device,
-	.alloc_context = mrc_alloc_context,
+	.alloc_context = mrc_v_alloc_context,
 };
 
 PROVIDER_DRIVER(mrc, mrc_dev_ops);

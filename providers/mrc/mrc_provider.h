@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Objects of the MRC provider and the functions that its files share.
+ * Objects of the MRC provider and the functions that its files share. What
+ * libibverbs calls or sees has the prefix mrc_v_, as the plain names are those
+ * of the MRC API.
  *
  * Locks: one spinlock per completion queue, send queue and receive queue. A
  * thread holds at most one of them, except modify to RESET, which takes the
@@ -20,29 +22,29 @@
 #include "mrc_uabi.h"
 #include "ring.h"
 
-struct mrc_device {
+struct mrc_v_device {
 	struct verbs_device vdev;
 };
 
 /**
- * struct mrc_context - an opened device
+ * struct mrc_v_context - an opened device
  * @vctx: libibverbs' part
  * @features: MRC_FEATURE_* of the kernel
  */
-struct mrc_context {
+struct mrc_v_context {
 	struct verbs_context vctx;
 	uint64_t features;
 };
 
 /**
- * struct mrc_cq - completion queue
+ * struct mrc_v_cq - completion queue
  * @vcq: libibverbs' part
  * @lock: protects everything below; held from start_poll to end_poll
  * @single_threaded: the program promised not to need @lock
  * @ring: @ring.idx = cons
  * @cur: entry between start_poll and end_poll
  */
-struct mrc_cq {
+struct mrc_v_cq {
 	struct verbs_cq vcq;
 	pthread_spinlock_t lock;
 	bool single_threaded;
@@ -65,7 +67,7 @@ struct mrc_wq {
 };
 
 /**
- * struct mrc_qp - queue pair
+ * struct mrc_v_qp - queue pair
  * @vqp: libibverbs' part
  * @sq: send queue
  * @rq: receive queue
@@ -73,7 +75,7 @@ struct mrc_wq {
  * @batch_wqe: its latest entry, NULL before the first and after an error
  * @batch_err: first error of the batch, an errno
  */
-struct mrc_qp {
+struct mrc_v_qp {
 	struct verbs_qp vqp;
 	struct mrc_wq sq;
 	struct mrc_wq rq;
@@ -82,55 +84,55 @@ struct mrc_qp {
 	int batch_err;
 };
 
-static inline struct mrc_context *to_mctx(struct ibv_context *ibctx)
+static inline struct mrc_v_context *to_mctx(struct ibv_context *ibctx)
 {
-	return container_of(ibctx, struct mrc_context, vctx.context);
+	return container_of(ibctx, struct mrc_v_context, vctx.context);
 }
 
-static inline struct mrc_cq *to_mcq(struct ibv_cq *ibcq)
+static inline struct mrc_v_cq *to_mcq(struct ibv_cq *ibcq)
 {
-	return container_of(ibcq, struct mrc_cq, vcq.cq);
+	return container_of(ibcq, struct mrc_v_cq, vcq.cq);
 }
 
-static inline struct mrc_cq *to_mcq_ex(struct ibv_cq_ex *ibcq)
+static inline struct mrc_v_cq *to_mcq_ex(struct ibv_cq_ex *ibcq)
 {
-	return container_of(ibcq, struct mrc_cq, vcq.cq_ex);
+	return container_of(ibcq, struct mrc_v_cq, vcq.cq_ex);
 }
 
-static inline struct mrc_qp *to_mqp(struct ibv_qp *ibqp)
+static inline struct mrc_v_qp *to_mqp(struct ibv_qp *ibqp)
 {
-	return container_of(ibqp, struct mrc_qp, vqp.qp);
+	return container_of(ibqp, struct mrc_v_qp, vqp.qp);
 }
 
-static inline struct mrc_qp *to_mqp_ex(struct ibv_qp_ex *ibqp)
+static inline struct mrc_v_qp *to_mqp_ex(struct ibv_qp_ex *ibqp)
 {
-	return container_of(ibqp, struct mrc_qp, vqp.qp_ex);
+	return container_of(ibqp, struct mrc_v_qp, vqp.qp_ex);
 }
 
 /* cq.c */
-struct ibv_cq *mrc_create_cq(struct ibv_context *context, int cqe,
-			     struct ibv_comp_channel *channel, int vector);
-struct ibv_cq_ex *mrc_create_cq_ex(struct ibv_context *context,
-				   struct ibv_cq_init_attr_ex *attr);
-int mrc_resize_cq(struct ibv_cq *ibcq, int cqe);
-int mrc_destroy_cq(struct ibv_cq *ibcq);
-int mrc_poll_cq(struct ibv_cq *ibcq, int n, struct ibv_wc *wc);
+struct ibv_cq *mrc_v_create_cq(struct ibv_context *context, int cqe,
+			       struct ibv_comp_channel *channel, int vector);
+struct ibv_cq_ex *mrc_v_create_cq_ex(struct ibv_context *context,
+				     struct ibv_cq_init_attr_ex *attr);
+int mrc_v_resize_cq(struct ibv_cq *ibcq, int cqe);
+int mrc_v_destroy_cq(struct ibv_cq *ibcq);
+int mrc_v_poll_cq(struct ibv_cq *ibcq, int n, struct ibv_wc *wc);
 
 /* qp.c */
-struct ibv_qp *mrc_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr);
-struct ibv_qp *mrc_create_qp_ex(struct ibv_context *context,
-				struct ibv_qp_init_attr_ex *attr);
-int mrc_query_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int attr_mask,
-		 struct ibv_qp_init_attr *init_attr);
-int mrc_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr,
-		  int attr_mask);
-int mrc_destroy_qp(struct ibv_qp *ibqp);
+struct ibv_qp *mrc_v_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr);
+struct ibv_qp *mrc_v_create_qp_ex(struct ibv_context *context,
+				  struct ibv_qp_init_attr_ex *attr);
+int mrc_v_query_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int attr_mask,
+		   struct ibv_qp_init_attr *init_attr);
+int mrc_v_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr,
+		    int attr_mask);
+int mrc_v_destroy_qp(struct ibv_qp *ibqp);
 
 /* post.c */
-int mrc_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
-		  struct ibv_send_wr **bad_wr);
-int mrc_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
-		  struct ibv_recv_wr **bad_wr);
+int mrc_v_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
+		    struct ibv_send_wr **bad_wr);
+int mrc_v_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
+		    struct ibv_recv_wr **bad_wr);
 void mrc_set_wr_ops(struct ibv_qp_ex *qpx, uint64_t send_ops);
 
 #endif /* MRC_PROVIDER_H */

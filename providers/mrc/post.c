@@ -22,7 +22,7 @@ static void *mrc_wqe_data(struct mrc_send_wqe *wqe)
 	return wqe + 1;
 }
 
-static int mrc_send_state(const struct mrc_qp *qp)
+static int mrc_send_state(const struct mrc_v_qp *qp)
 {
 	switch (qp->vqp.qp.state) {
 	case IBV_QPS_RESET:
@@ -39,14 +39,14 @@ static int mrc_send_state(const struct mrc_qp *qp)
  * QP's state was good when they were put there, so that a failure means a
  * device that is gone.
  */
-static int mrc_ring_sq(struct mrc_qp *qp)
+static int mrc_ring_sq(struct mrc_v_qp *qp)
 {
 	struct ibv_send_wr *bad;
 
 	return ibv_cmd_post_send(&qp->vqp.qp, NULL, &bad);
 }
 
-static int mrc_ring_rq(struct mrc_qp *qp)
+static int mrc_ring_rq(struct mrc_v_qp *qp)
 {
 	struct ibv_recv_wr *bad;
 
@@ -76,7 +76,7 @@ static uint64_t mrc_sge_total(const struct ibv_sge *sge, size_t n)
 	return total;
 }
 
-static int mrc_wqe_set_sges(struct mrc_qp *qp, struct mrc_send_wqe *wqe,
+static int mrc_wqe_set_sges(struct mrc_v_qp *qp, struct mrc_send_wqe *wqe,
 			    const struct ibv_sge *sge, size_t n)
 {
 	if (n > qp->sq.max_sge || mrc_sge_total(sge, n) > MRC_MAX_MSG)
@@ -87,7 +87,7 @@ static int mrc_wqe_set_sges(struct mrc_qp *qp, struct mrc_send_wqe *wqe,
 }
 
 /* Append @len bytes of inline data; compares what is left, never a sum. */
-static int mrc_wqe_add_inline(struct mrc_qp *qp, struct mrc_send_wqe *wqe,
+static int mrc_wqe_add_inline(struct mrc_v_qp *qp, struct mrc_send_wqe *wqe,
 			      const void *addr, size_t len)
 {
 	if (len > qp->sq.max_inline - wqe->inline_len)
@@ -98,7 +98,7 @@ static int mrc_wqe_add_inline(struct mrc_qp *qp, struct mrc_send_wqe *wqe,
 	return 0;
 }
 
-static int mrc_build_send(struct mrc_qp *qp, struct mrc_send_wqe *wqe,
+static int mrc_build_send(struct mrc_v_qp *qp, struct mrc_send_wqe *wqe,
 			  const struct ibv_send_wr *wr)
 {
 	int ret;
@@ -154,10 +154,10 @@ static int mrc_build_send(struct mrc_qp *qp, struct mrc_send_wqe *wqe,
 	return 0;
 }
 
-int mrc_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
-		  struct ibv_send_wr **bad_wr)
+int mrc_v_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
+		    struct ibv_send_wr **bad_wr)
 {
-	struct mrc_qp *qp = to_mqp(ibqp);
+	struct mrc_v_qp *qp = to_mqp(ibqp);
 	struct mrc_ring *ring = &qp->sq.ring;
 	struct ibv_send_wr *first = wr;
 	bool posted;
@@ -195,7 +195,7 @@ int mrc_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 	return ret;
 }
 
-static int mrc_build_recv(struct mrc_qp *qp, struct mrc_recv_wqe *wqe,
+static int mrc_build_recv(struct mrc_v_qp *qp, struct mrc_recv_wqe *wqe,
 			  const struct ibv_recv_wr *wr)
 {
 	if (wr->num_sge < 0 || (uint32_t)wr->num_sge > qp->rq.max_sge)
@@ -207,10 +207,10 @@ static int mrc_build_recv(struct mrc_qp *qp, struct mrc_recv_wqe *wqe,
 	return 0;
 }
 
-int mrc_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
-		  struct ibv_recv_wr **bad_wr)
+int mrc_v_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
+		    struct ibv_recv_wr **bad_wr)
 {
-	struct mrc_qp *qp = to_mqp(ibqp);
+	struct mrc_v_qp *qp = to_mqp(ibqp);
 	struct mrc_ring *ring = &qp->rq.ring;
 	struct ibv_recv_wr *first = wr;
 	bool kick = false;
@@ -263,7 +263,7 @@ int mrc_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
  */
 static void mrc_wr_start(struct ibv_qp_ex *qpx)
 {
-	struct mrc_qp *qp = to_mqp_ex(qpx);
+	struct mrc_v_qp *qp = to_mqp_ex(qpx);
 
 	pthread_spin_lock(&qp->sq.lock);
 	qp->batch_idx = qp->sq.ring.idx;
@@ -273,7 +273,7 @@ static void mrc_wr_start(struct ibv_qp_ex *qpx)
 
 static int mrc_wr_complete(struct ibv_qp_ex *qpx)
 {
-	struct mrc_qp *qp = to_mqp_ex(qpx);
+	struct mrc_v_qp *qp = to_mqp_ex(qpx);
 	bool posted = false;
 	int ret = qp->batch_err;
 
@@ -290,13 +290,13 @@ static int mrc_wr_complete(struct ibv_qp_ex *qpx)
 
 static void mrc_wr_abort(struct ibv_qp_ex *qpx)
 {
-	struct mrc_qp *qp = to_mqp_ex(qpx);
+	struct mrc_v_qp *qp = to_mqp_ex(qpx);
 
 	qp->batch_wqe = NULL;
 	pthread_spin_unlock(&qp->sq.lock);
 }
 
-static void mrc_batch_fail(struct mrc_qp *qp, int err)
+static void mrc_batch_fail(struct mrc_v_qp *qp, int err)
 {
 	qp->batch_err = err;
 	qp->batch_wqe = NULL;
@@ -306,7 +306,7 @@ static struct mrc_send_wqe *mrc_wr_build(struct ibv_qp_ex *qpx,
 					 enum ibv_wr_opcode opcode,
 					 uint32_t rkey, uint64_t remote_addr)
 {
-	struct mrc_qp *qp = to_mqp_ex(qpx);
+	struct mrc_v_qp *qp = to_mqp_ex(qpx);
 	struct mrc_send_wqe *wqe;
 
 	if (unlikely(qp->batch_err))
@@ -351,7 +351,7 @@ static void mrc_wr_rdma_write_imm(struct ibv_qp_ex *qpx, uint32_t rkey,
 static void mrc_wr_set_sge_list(struct ibv_qp_ex *qpx, size_t num_sge,
 				const struct ibv_sge *sg_list)
 {
-	struct mrc_qp *qp = to_mqp_ex(qpx);
+	struct mrc_v_qp *qp = to_mqp_ex(qpx);
 	struct mrc_send_wqe *wqe = qp->batch_wqe;
 	int ret;
 
@@ -379,7 +379,7 @@ static void mrc_wr_set_sge(struct ibv_qp_ex *qpx, uint32_t lkey, uint64_t addr,
 static void mrc_wr_set_inline_data_list(struct ibv_qp_ex *qpx, size_t num_buf,
 					const struct ibv_data_buf *buf_list)
 {
-	struct mrc_qp *qp = to_mqp_ex(qpx);
+	struct mrc_v_qp *qp = to_mqp_ex(qpx);
 	struct mrc_send_wqe *wqe = qp->batch_wqe;
 	size_t i;
 	int ret;

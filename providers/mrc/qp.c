@@ -19,7 +19,7 @@ enum {
 			   IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM,
 };
 
-static int mrc_check_qp_attr(struct mrc_context *ctx,
+static int mrc_check_qp_attr(struct mrc_v_context *ctx,
 			     const struct ibv_qp_init_attr_ex *attr)
 {
 	if (!check_comp_mask(attr->comp_mask, MRC_SUP_QP_COMP_MASK))
@@ -48,7 +48,7 @@ static size_t mrc_sge_size(uint32_t n)
  * Maps the rings. The limits are those that the kernel answered; an entry
  * must have room for what they allow.
  */
-static int mrc_map_queues(struct mrc_qp *qp, int cmd_fd,
+static int mrc_map_queues(struct mrc_v_qp *qp, int cmd_fd,
 			  const struct ibv_qp_cap *cap,
 			  const struct mrc_create_qp_resp *resp)
 {
@@ -79,13 +79,13 @@ static int mrc_map_queues(struct mrc_qp *qp, int cmd_fd,
 	return 0;
 }
 
-static struct mrc_qp *mrc_do_create_qp(struct ibv_context *context,
-				       struct ibv_qp_init_attr_ex *attr)
+static struct mrc_v_qp *mrc_do_create_qp(struct ibv_context *context,
+					 struct ibv_qp_init_attr_ex *attr)
 {
 	struct ibv_qp_init_attr_ex kattr = *attr;
 	struct umrc_create_qp_resp resp = {};
 	struct umrc_create_qp cmd = {};
-	struct mrc_qp *qp;
+	struct mrc_v_qp *qp;
 	int ret;
 
 	ret = mrc_check_qp_attr(to_mctx(context), attr);
@@ -121,7 +121,7 @@ err:
 	return NULL;
 }
 
-struct ibv_qp *mrc_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
+struct ibv_qp *mrc_v_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
 {
 	struct ibv_qp_init_attr_ex attr_ex = {
 		.qp_context = attr->qp_context,
@@ -134,7 +134,7 @@ struct ibv_qp *mrc_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
 		.comp_mask = IBV_QP_INIT_ATTR_PD,
 		.pd = pd,
 	};
-	struct mrc_qp *qp;
+	struct mrc_v_qp *qp;
 
 	qp = mrc_do_create_qp(pd->context, &attr_ex);
 	if (!qp)
@@ -143,10 +143,10 @@ struct ibv_qp *mrc_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
 	return &qp->vqp.qp;
 }
 
-struct ibv_qp *mrc_create_qp_ex(struct ibv_context *context,
-				struct ibv_qp_init_attr_ex *attr)
+struct ibv_qp *mrc_v_create_qp_ex(struct ibv_context *context,
+				  struct ibv_qp_init_attr_ex *attr)
 {
-	struct mrc_qp *qp;
+	struct mrc_v_qp *qp;
 
 	qp = mrc_do_create_qp(context, attr);
 	if (!qp)
@@ -158,8 +158,8 @@ struct ibv_qp *mrc_create_qp_ex(struct ibv_context *context,
 	return &qp->vqp.qp;
 }
 
-int mrc_query_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int attr_mask,
-		 struct ibv_qp_init_attr *init_attr)
+int mrc_v_query_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int attr_mask,
+		   struct ibv_qp_init_attr *init_attr)
 {
 	struct ibv_query_qp cmd = {};
 
@@ -172,7 +172,7 @@ int mrc_query_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int attr_mask,
  * the ones it owns. Posting waits meanwhile, so that no entry gets in between
  * the two.
  */
-static int mrc_reset_qp(struct mrc_qp *qp, struct ibv_qp_attr *attr,
+static int mrc_reset_qp(struct mrc_v_qp *qp, struct ibv_qp_attr *attr,
 			int attr_mask)
 {
 	struct ibv_modify_qp cmd = {};
@@ -195,7 +195,7 @@ static int mrc_reset_qp(struct mrc_qp *qp, struct ibv_qp_attr *attr,
 	return ret;
 }
 
-int mrc_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int attr_mask)
+int mrc_v_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int attr_mask)
 {
 	struct ibv_modify_qp cmd = {};
 
@@ -204,9 +204,9 @@ int mrc_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int attr_mask)
 	return ibv_cmd_modify_qp(ibqp, attr, attr_mask, &cmd, sizeof(cmd));
 }
 
-int mrc_destroy_qp(struct ibv_qp *ibqp)
+int mrc_v_destroy_qp(struct ibv_qp *ibqp)
 {
-	struct mrc_qp *qp = to_mqp(ibqp);
+	struct mrc_v_qp *qp = to_mqp(ibqp);
 	int ret;
 
 	ret = ibv_cmd_destroy_qp(ibqp);
