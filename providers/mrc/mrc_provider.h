@@ -71,6 +71,7 @@ struct mrc_wq {
  * @vqp: libibverbs' part
  * @sq: send queue
  * @rq: receive queue
+ * @sq_started: a doorbell of @sq was heard since RESET; under its lock
  * @batch_idx: prod of the batch being built between wr_start and wr_complete
  * @batch_wqe: its latest entry, NULL before the first and after an error
  * @batch_err: first error of the batch, an errno
@@ -79,6 +80,7 @@ struct mrc_v_qp {
 	struct verbs_qp vqp;
 	struct mrc_wq sq;
 	struct mrc_wq rq;
+	bool sq_started;
 	uint32_t batch_idx;
 	struct mrc_send_wqe *batch_wqe;
 	int batch_err;

@@ -37,7 +37,7 @@ static int mrc_send_state(const struct mrc_v_qp *qp)
 /*
  * The doorbell: an empty post command. The entries are in the ring and the
  * QP's state was good when they were put there, so that a failure means a
- * device that is gone.
+ * device that is gone or, at the first one of a send queue, no memory.
  */
 static int mrc_ring_sq(struct mrc_v_qp *qp)
 {
@@ -86,12 +86,15 @@ static int mrc_wqe_set_sges(struct mrc_v_qp *qp, struct mrc_send_wqe *wqe,
 	return 0;
 }
 
-/* Append @len bytes of inline data; compares what is left, never a sum. */
+/*
+ * Append @len bytes of inline data; compares what is left, never a sum. Too much
+ * is ENOMEM, as with hardware: there is no room for it in the queue.
+ */
 static int mrc_wqe_add_inline(struct mrc_v_qp *qp, struct mrc_send_wqe *wqe,
 			      const void *addr, size_t len)
 {
 	if (len > qp->sq.max_inline - wqe->inline_len)
-		return EINVAL;
+		return ENOMEM;
 	if (len)
 		memcpy((char *)mrc_wqe_data(wqe) + wqe->inline_len, addr, len);
 	wqe->inline_len += len;
@@ -154,13 +157,41 @@ static int mrc_build_send(struct mrc_v_qp *qp, struct mrc_send_wqe *wqe,
 	return 0;
 }
 
+/*
+ * Hand the entries before @idx to the kernel, if any are new. Called with the
+ * lock, which it drops. The first doorbell may find no memory for what sending
+ * takes. Nobody has seen the entries then: they are taken back, and the lock is
+ * kept until that is known, so that no other thread's come behind them.
+ */
+static int mrc_submit_sq(struct mrc_v_qp *qp, uint32_t idx)
+{
+	struct mrc_ring *ring = &qp->sq.ring;
+	uint32_t start = ring->idx;
+	int ret = 0;
+
+	if (idx == start)
+		goto unlock;
+	mrc_ring_produce(ring, idx);
+	if (likely(qp->sq_started)) {
+		pthread_spin_unlock(&qp->sq.lock);
+		return mrc_ring_sq(qp);
+	}
+	ret = mrc_ring_sq(qp);
+	if (ret)
+		mrc_ring_produce(ring, start);
+	else
+		qp->sq_started = true;
+unlock:
+	pthread_spin_unlock(&qp->sq.lock);
+	return ret;
+}
+
 int mrc_v_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 		    struct ibv_send_wr **bad_wr)
 {
 	struct mrc_v_qp *qp = to_mqp(ibqp);
 	struct mrc_ring *ring = &qp->sq.ring;
 	struct ibv_send_wr *first = wr;
-	bool posted;
 	uint32_t idx;
 	int ret;
 	int err;
@@ -178,19 +209,12 @@ int mrc_v_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 			wr = wr->next;
 		}
 	}
-	posted = idx != ring->idx;
-	if (posted)
-		mrc_ring_produce(ring, idx);
-	pthread_spin_unlock(&qp->sq.lock);
-
 	if (ret)
 		*bad_wr = wr;
-	if (posted) {
-		err = mrc_ring_sq(qp);
-		if (err) {
-			*bad_wr = first;
-			return err;
-		}
+	err = mrc_submit_sq(qp, idx);
+	if (err) {
+		*bad_wr = first;
+		return err;
 	}
 	return ret;
 }
@@ -274,17 +298,12 @@ static void mrc_wr_start(struct ibv_qp_ex *qpx)
 static int mrc_wr_complete(struct ibv_qp_ex *qpx)
 {
 	struct mrc_v_qp *qp = to_mqp_ex(qpx);
-	bool posted = false;
 	int ret = qp->batch_err;
 
-	if (!ret && qp->batch_idx != qp->sq.ring.idx) {
-		mrc_ring_produce(&qp->sq.ring, qp->batch_idx);
-		posted = true;
-	}
 	qp->batch_wqe = NULL;
+	if (!ret)
+		return mrc_submit_sq(qp, qp->batch_idx);
 	pthread_spin_unlock(&qp->sq.lock);
-	if (posted)
-		ret = mrc_ring_sq(qp);
 	return ret;
 }
 

@@ -189,6 +189,7 @@ static int mrc_reset_qp(struct mrc_v_qp *qp, struct ibv_qp_attr *attr,
 			mrc_ring_produce(&qp->sq.ring, 0);
 		if (qp->rq.ring.hdr)
 			mrc_ring_produce(&qp->rq.ring, 0);
+		qp->sq_started = false;
 	}
 	pthread_spin_unlock(&qp->rq.lock);
 	pthread_spin_unlock(&qp->sq.lock);
