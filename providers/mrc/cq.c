@@ -69,6 +69,41 @@ int mrc_v_poll_cq(struct ibv_cq *ibcq, int n, struct ibv_wc *wc)
 	return polled;
 }
 
+/*
+ * Entries between the counters belong to this side until it gives them back.
+ * What stays moves up to the youngest, and the room at the other end is free.
+ */
+void mrc_v_clean_cq(struct ibv_cq *ibcq, uint32_t qpn)
+{
+	struct mrc_v_cq *cq = to_mcq(ibcq);
+	struct mrc_ring *ring = &cq->ring;
+	uint32_t dropped = 0;
+	uint32_t idx;
+
+	mrc_cq_lock(cq);
+	if (!ring->hdr)
+		goto out;
+	idx = mrc_load_acquire(&ring->hdr->prod);
+	/* More than there is room for: the program wrote to the mapping. */
+	if (idx - ring->idx > ring->depth)
+		goto out;
+	while (idx != ring->idx) {
+		const struct mrc_cqe *cqe = mrc_ring_entry(ring, --idx);
+
+		if (cqe->qp_num == qpn)
+			dropped++;
+		else if (dropped)
+			memcpy(mrc_ring_entry(ring, idx + dropped), cqe,
+			       sizeof(*cqe));
+	}
+	if (dropped) {
+		ring->idx += dropped;
+		mrc_ring_consume(ring);
+	}
+out:
+	mrc_cq_unlock(cq);
+}
+
 static void mrc_cq_take(struct mrc_v_cq *cq)
 {
 	cq->cur = mrc_ring_entry(&cq->ring, cq->ring.idx);
@@ -311,7 +346,7 @@ int mrc_v_destroy_cq(struct ibv_cq *ibcq)
 	int ret;
 
 	ret = ibv_cmd_destroy_cq(ibcq);
-	if (ret)
+	if (ret && !mrc_v_gone(ret, cq->lib))
 		return ret;
 	mrc_ring_unmap(&cq->ring);
 	pthread_spin_destroy(&cq->lock);

@@ -175,7 +175,8 @@ static int mrc_v_dereg_mr(struct verbs_mr *vmr)
 	return ret;
 }
 
-static struct ibv_ah *mrc_v_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr)
+static struct ibv_ah *mrc_v_create_ah(struct ibv_pd *pd,
+				      struct ibv_ah_attr *attr)
 {
 	struct ib_uverbs_create_ah_resp resp;
 	struct ibv_ah *ah;
@@ -290,5 +291,10 @@ static const struct verbs_device_ops mrc_dev_ops = {
 	.uninit_device = mrc_uninit_device,
 	.alloc_context = mrc_v_alloc_context,
 };
+
+bool mrc_v_is_mrc(struct ibv_context *context)
+{
+	return context && verbs_get_device(context->device)->ops == &mrc_dev_ops;
+}
 
 PROVIDER_DRIVER(mrc, mrc_dev_ops);

@@ -2,12 +2,12 @@
 /*
  * Objects of the MRC provider and the functions that its files share. What
  * libibverbs calls or sees has the prefix mrc_v_, as the plain names are those
- * of the MRC API.
+ * of the MRC API, which the same library implements (mrc.h).
  *
  * Locks: one spinlock per completion queue, send queue and receive queue. A
- * thread holds at most one of them, except modify to RESET, which takes the
- * send queue's and then the receive queue's. Doorbells are rung with none
- * held.
+ * thread holds at most one of them, except where the state of a queue pair
+ * changes, which takes the send queue's and then the receive queue's. Doorbells
+ * are rung with none held.
  */
 #ifndef MRC_PROVIDER_H
 #define MRC_PROVIDER_H
@@ -21,6 +21,10 @@
 
 #include "mrc_uabi.h"
 #include "ring.h"
+
+/* of the MRC API, lib_mrc.h */
+struct mrc_cq;
+struct mrc_qp;
 
 struct mrc_v_device {
 	struct verbs_device vdev;
@@ -43,6 +47,7 @@ struct mrc_v_context {
  * @single_threaded: the program promised not to need @lock
  * @ring: @ring.idx = cons
  * @cur: entry between start_poll and end_poll
+ * @lib: the MRC API's queue around it, NULL for one of a verbs program
  */
 struct mrc_v_cq {
 	struct verbs_cq vcq;
@@ -50,6 +55,7 @@ struct mrc_v_cq {
 	bool single_threaded;
 	struct mrc_ring ring;
 	const struct mrc_cqe *cur;
+	struct mrc_cq *lib;
 };
 
 /**
@@ -75,6 +81,7 @@ struct mrc_wq {
  * @batch_idx: prod of the batch being built between wr_start and wr_complete
  * @batch_wqe: its latest entry, NULL before the first and after an error
  * @batch_err: first error of the batch, an errno
+ * @lib: the MRC API's queue pair around it, NULL for one of a verbs program
  */
 struct mrc_v_qp {
 	struct verbs_qp vqp;
@@ -84,6 +91,7 @@ struct mrc_v_qp {
 	uint32_t batch_idx;
 	struct mrc_send_wqe *batch_wqe;
 	int batch_err;
+	struct mrc_qp *lib;
 };
 
 static inline struct mrc_v_context *to_mctx(struct ibv_context *ibctx)
@@ -111,6 +119,20 @@ static inline struct mrc_v_qp *to_mqp_ex(struct ibv_qp_ex *ibqp)
 	return container_of(ibqp, struct mrc_v_qp, vqp.qp_ex);
 }
 
+/* mrc.c */
+/* Is @context one of this provider? It may be NULL. */
+bool mrc_v_is_mrc(struct ibv_context *context);
+
+/*
+ * The device was removed, and the kernel's object went with it. Verbs programs
+ * are told so, unless libibverbs is set up otherwise; for one of the MRC API,
+ * @lib, the way must be free to tear down what it belongs to.
+ */
+static inline bool mrc_v_gone(int err, const void *lib)
+{
+	return err == EIO && lib;
+}
+
 /* cq.c */
 struct ibv_cq *mrc_v_create_cq(struct ibv_context *context, int cqe,
 			       struct ibv_comp_channel *channel, int vector);
@@ -119,9 +141,15 @@ struct ibv_cq_ex *mrc_v_create_cq_ex(struct ibv_context *context,
 int mrc_v_resize_cq(struct ibv_cq *ibcq, int cqe);
 int mrc_v_destroy_cq(struct ibv_cq *ibcq);
 int mrc_v_poll_cq(struct ibv_cq *ibcq, int n, struct ibv_wc *wc);
+/*
+ * Drop the unpolled entries of queue pair @qpn, which makes no more of them and
+ * whose number is not in use again.
+ */
+void mrc_v_clean_cq(struct ibv_cq *ibcq, uint32_t qpn);
 
 /* qp.c */
-struct ibv_qp *mrc_v_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr);
+struct ibv_qp *mrc_v_create_qp(struct ibv_pd *pd,
+			       struct ibv_qp_init_attr *attr);
 struct ibv_qp *mrc_v_create_qp_ex(struct ibv_context *context,
 				  struct ibv_qp_init_attr_ex *attr);
 int mrc_v_query_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int attr_mask,
@@ -129,6 +157,8 @@ int mrc_v_query_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int attr_mask,
 int mrc_v_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr,
 		    int attr_mask);
 int mrc_v_destroy_qp(struct ibv_qp *ibqp);
+/* What libibverbs does after a query or modify, while others may be posting. */
+void mrc_v_set_state(struct ibv_qp *ibqp, enum ibv_qp_state state);
 
 /* post.c */
 int mrc_v_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,

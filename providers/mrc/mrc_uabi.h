@@ -7,7 +7,9 @@
 
 #include <infiniband/kern-abi.h>
 #include <rdma/mrc-abi.h>
+#include <rdma/mrc-ctl-abi.h>
 #include <kernel-abi/mrc-abi.h>
+#include <kernel-abi/mrc-ctl-abi.h>
 
 DECLARE_DRV_CMD(umrc_alloc_ucontext, IB_USER_VERBS_CMD_GET_CONTEXT,
 		mrc_alloc_ucontext_req, mrc_alloc_ucontext_resp);
@@ -19,5 +21,7 @@ DECLARE_DRV_CMD(umrc_resize_cq, IB_USER_VERBS_CMD_RESIZE_CQ,
 		empty, mrc_resize_cq_resp);
 DECLARE_DRV_CMD(umrc_create_qp, IB_USER_VERBS_CMD_CREATE_QP,
 		mrc_create_qp_req, mrc_create_qp_resp);
+DECLARE_DRV_CMD(umrc_modify_qp, IB_USER_VERBS_CMD_MODIFY_QP,
+		mrc_abi_modify_qp, empty);
 
 #endif /* MRC_UABI_H */

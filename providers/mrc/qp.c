@@ -167,6 +167,18 @@ int mrc_v_query_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int attr_mask,
 				sizeof(cmd));
 }
 
+/* Posting looks at the state, under one of the locks. */
+void mrc_v_set_state(struct ibv_qp *ibqp, enum ibv_qp_state state)
+{
+	struct mrc_v_qp *qp = to_mqp(ibqp);
+
+	pthread_spin_lock(&qp->sq.lock);
+	pthread_spin_lock(&qp->rq.lock);
+	ibqp->state = state;
+	pthread_spin_unlock(&qp->rq.lock);
+	pthread_spin_unlock(&qp->sq.lock);
+}
+
 /*
  * In RESET both sides start from zero: the kernel its counters, the provider
  * the ones it owns. Posting waits meanwhile, so that no entry gets in between
@@ -196,7 +208,8 @@ static int mrc_reset_qp(struct mrc_v_qp *qp, struct ibv_qp_attr *attr,
 	return ret;
 }
 
-int mrc_v_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int attr_mask)
+int mrc_v_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr,
+		    int attr_mask)
 {
 	struct ibv_modify_qp cmd = {};
 
@@ -211,7 +224,7 @@ int mrc_v_destroy_qp(struct ibv_qp *ibqp)
 	int ret;
 
 	ret = ibv_cmd_destroy_qp(ibqp);
-	if (ret)
+	if (ret && !mrc_v_gone(ret, qp->lib))
 		return ret;
 	mrc_ring_unmap(&qp->sq.ring);
 	mrc_ring_unmap(&qp->rq.ring);
