@@ -135,6 +135,13 @@ in_tree() {
 		"$tree" "${#binds[@]}" "${binds[@]}" "$@"
 }
 
+# The library's manual pages, a line for each: "PAGE", or "PAGE NAME" where it is
+# found under one more name.
+library_pages() {
+	sed -n '/^rdma_\(alias_\)\?man_pages(/,/^)/{ s/^  //p; }' \
+		"$TOP/providers/mrc/man/CMakeLists.txt"
+}
+
 # mirror_sources DEST PATH...
 # Keeps DEST a copy of the named paths of the repository: changed files are
 # copied (with their times, so that make sees what is new), files that are

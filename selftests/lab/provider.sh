@@ -6,8 +6,10 @@
 #
 # usage: provider.sh          in the guests' tree; result in build/lab/guest
 #        provider.sh --host   with this machine's compiler; result in build/host
-# Result: DIR/libibverbs/*.so (plug-in), DIR/libibverbs.d/*.driver and, when
-# the provider is a library of its own too, DIR/lib/. Warnings are errors.
+# Result: DIR/lib/ (the library under all its names), DIR/libibverbs/*.so (the
+# plug-in, a link to it), DIR/libibverbs.d/*.driver, and for those who compile
+# programs DIR/include/, DIR/dev/ (pkg-config and CMake files) and DIR/man/
+# (manual pages under all their names). Warnings are errors.
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 
@@ -80,7 +82,8 @@ cmp -s "$work/headers.new" "$src/kernel-headers/CMakeLists.txt" ||
 
 # Whatever goes wrong must not leave an older provider to be tested.
 fail() {
-	rm -rf "${dir:?}/libibverbs" "$dir/libibverbs.d" "${dir:?}/lib"
+	rm -rf "${dir:?}/libibverbs" "$dir/libibverbs.d" "${dir:?}/lib" \
+		"${dir:?}/include" "${dir:?}/dev" "${dir:?}/man"
 	lab_die "$@"
 }
 
@@ -110,19 +113,37 @@ if grep -E 'warning:' "$log" >&2; then
 	fail "the provider's build has warnings; log: ${log#"$TOP"/}"
 fi
 
-rm -rf "${dir:?}/libibverbs" "$dir/libibverbs.d" "${dir:?}/lib"
-mkdir -p "$dir/libibverbs" "$dir/libibverbs.d"
+# What installing this provider alone would put below /usr and /etc.
+stage=$work/stage
+rm -rf "$stage"
+run env "DESTDIR=$at/stage" cmake -P "$at/build/providers/mrc/cmake_install.cmake" \
+	>>"$log" 2>&1 || fail "the provider cannot be installed; log: ${log#"$TOP"/}"
+library=$(find "$stage" -name 'libmrc.so.*' -type f)
+plugin=$(find "$stage" -name 'libmrc-rdmav*.so')
+[ -f "$library" ] || fail "the build made no libmrc.so"
+[ -L "$plugin" ] || fail "the build made no libmrc-rdmav*.so"
+# A program that links the library and the loader of plug-ins must get the same
+# copy.
+[ "$(realpath "$plugin")" = "$(realpath "$library")" ] ||
+	fail "$(basename "$plugin") is not a link to $(basename "$library")"
+
+rm -rf "${dir:?}/libibverbs" "$dir/libibverbs.d" "${dir:?}/lib" "${dir:?}/include" \
+	"${dir:?}/dev" "${dir:?}/man"
+mkdir -p "$dir/libibverbs" "$dir/libibverbs.d" "$dir/lib" "$dir/dev"
 echo "driver mrc" >"$dir/libibverbs.d/mrc.driver"
-shared=$(find "$work/build/lib" -name 'libmrc.so.*' -type f)
-plugin=$(find "$work/build/lib" -name 'libmrc-rdmav*.so')
-[ -n "$plugin" ] || fail "the build made no libmrc-rdmav*.so"
-if [ -n "$shared" ]; then
-	# One library, two names: a program that links it and the plug-in
-	# loader must get the same copy.
-	mkdir -p "$dir/lib"
-	cp -P "$work"/build/lib/libmrc.so* "$dir/lib/"
-	ln -s "../$(basename "$shared")" "$dir/libibverbs/$(basename "$plugin")"
-else
-	cp "$plugin" "$dir/libibverbs/"
-fi
-lab_note "provider: $(basename "$plugin"), no warnings"
+cp -P "$(dirname "$library")"/lib*mrc.so* "$dir/lib/"
+# As it is where these files go, with libibverbs/ below what is lib/ here.
+ln -s "../$(basename "$library")" "$dir/libibverbs/$(basename "$plugin")"
+cp -R "$stage/usr/include" "$dir/include"
+cp -R "$(dirname "$library")/pkgconfig" "$(dirname "$library")/cmake" "$dir/dev/"
+# rdma-core makes its own pages with pandoc, and is built without them here.
+while read -r page alias; do
+	section=$dir/man/man${page##*.}
+	mkdir -p "$section"
+	if [ -n "$alias" ]; then
+		ln -s "$page" "$section/$alias"
+	else
+		cp "$TOP/providers/mrc/man/$page" "$section/"
+	fi
+done < <(library_pages)
+lab_note "provider: $(basename "$plugin"), $(basename "$library"), no warnings"
