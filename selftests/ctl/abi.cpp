@@ -1,68 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #include "abi.hpp"
 
-#include <array>
 #include <cstring>
-
-#include <rdma/rdma_user_ioctl_cmds.h>
-#include <sys/ioctl.h>
-
-namespace
-{
-constexpr std::size_t max_attrs = 3;
-
-/* A call as the kernel takes it: the header, attributes behind it. */
-class Command
-{
-public:
-	Command(uint16_t object, uint16_t method)
-	{
-		hdr()->object_id = object;
-		hdr()->method_id = method;
-		hdr()->driver_id = MRC_RDMA_DRIVER_ID;
-		hdr()->length = sizeof(ib_uverbs_ioctl_hdr);
-	}
-
-	ib_uverbs_attr &add(uint16_t id, std::size_t len, uint64_t data)
-	{
-		ib_uverbs_attr &a = hdr()->attrs[hdr()->num_attrs++];
-
-		a.attr_id = id;
-		a.flags = UVERBS_ATTR_F_MANDATORY;
-		a.len = static_cast<uint16_t>(len);
-		a.data = data;
-		hdr()->length =
-			static_cast<uint16_t>(hdr()->length + sizeof(a));
-		return a;
-	}
-
-	int run(int fd)
-	{
-		return ioctl(fd, RDMA_VERBS_IOCTL, buf_.data()) ? errno : 0;
-	}
-
-private:
-	ib_uverbs_ioctl_hdr *hdr()
-	{
-		return reinterpret_cast<ib_uverbs_ioctl_hdr *>(buf_.data());
-	}
-
-	alignas(8) std::array<
-		std::byte, sizeof(ib_uverbs_ioctl_hdr) +
-				   max_attrs * sizeof(ib_uverbs_attr)> buf_{};
-};
-
-/* Data of up to 8 bytes travels in the attribute itself. */
-uint64_t in_data(std::span<const std::byte> in)
-{
-	uint64_t v = 0;
-
-	if (in.size() > sizeof(v))
-		return reinterpret_cast<uintptr_t>(in.data());
-	std::memcpy(&v, in.data(), in.size());
-	return v;
-}
-} // namespace
 
 const char *errno_name(int err)
 {
@@ -144,40 +83,34 @@ Dev::~Dev()
 int Dev::raw(uint16_t object, uint16_t method, std::span<const std::byte> in,
 	     std::span<std::byte> out, std::optional<Handle> handle) const
 {
-	Command cmd(object, method);
+	uverbs::Command cmd(object, method);
 
 	if (handle)
 		cmd.add(MRC_ABI_ATTR_HANDLE, 0, handle->id);
-	if (!in.empty())
-		cmd.add(MRC_ABI_ATTR_IN, in.size(), in_data(in));
-	if (!out.empty())
-		cmd.add(MRC_ABI_ATTR_OUT, out.size(),
-			reinterpret_cast<uintptr_t>(out.data()));
+	cmd.add_in(MRC_ABI_ATTR_IN, in);
+	cmd.add_out(MRC_ABI_ATTR_OUT, out);
 	return cmd.run(ctx_->cmd_fd);
 }
 
 int Dev::modify_qp(const ib_uverbs_modify_qp &core,
 		   std::span<const std::byte> data) const
 {
-	const auto in = std::as_bytes(std::span(&core, 1));
-	Command cmd(UVERBS_OBJECT_DEVICE, UVERBS_METHOD_INVOKE_WRITE);
+	uverbs::Command cmd(UVERBS_OBJECT_DEVICE, UVERBS_METHOD_INVOKE_WRITE);
 
-	cmd.add(UVERBS_ATTR_CORE_IN, in.size(), in_data(in));
+	cmd.add_in(UVERBS_ATTR_CORE_IN, uverbs::bytes_in(core));
 	cmd.add(UVERBS_ATTR_WRITE_CMD, sizeof(uint64_t),
 		IB_USER_VERBS_CMD_MODIFY_QP);
-	if (!data.empty())
-		cmd.add(UVERBS_ATTR_UHW_IN, data.size(), in_data(data));
+	cmd.add_in(UVERBS_ATTR_UHW_IN, data);
 	return cmd.run(ctx_->cmd_fd);
 }
 
 int Dev::events(uint32_t depth) const
 {
 	const mrc_abi_ev_events in{.depth = depth, .reserved = 0};
-	Command cmd(MRC_ABI_OBJECT_EV_EVENTS, MRC_ABI_EV_EVENTS_CREATE);
+	uverbs::Command cmd(MRC_ABI_OBJECT_EV_EVENTS, MRC_ABI_EV_EVENTS_CREATE);
 	const ib_uverbs_attr &fd = cmd.add(MRC_ABI_ATTR_HANDLE, 0, 0);
 
-	cmd.add(MRC_ABI_ATTR_IN, sizeof(in),
-		in_data(std::as_bytes(std::span(&in, 1))));
+	cmd.add_in(MRC_ABI_ATTR_IN, uverbs::bytes_in(in));
 	const int err = cmd.run(ctx_->cmd_fd);
 
 	return err ? -err : static_cast<int>(fd.data_s64);

@@ -16,6 +16,8 @@
 #include <rdma/mrc-abi.h>
 #include <rdma/mrc-ctl-abi.h>
 
+#include "../../userspace-tools/common/uverbs.hpp"
+
 /* Values of libMRC that the ABI refers to. */
 namespace mrc
 {
@@ -100,23 +102,21 @@ public:
 	template <typename T>
 	int set(uint16_t object, uint16_t method, const T &in) const
 	{
-		return raw(object, method, std::as_bytes(std::span(&in, 1)),
-			   {});
+		return raw(object, method, uverbs::bytes_in(in), {});
 	}
 
 	template <typename T>
 	int get(uint16_t object, uint16_t method, T &out) const
 	{
-		return raw(object, method, {},
-			   std::as_writable_bytes(std::span(&out, 1)));
+		return raw(object, method, {}, uverbs::bytes_out(out));
 	}
 
 	template <typename T>
 	int call(uint16_t object, uint16_t method, T &io,
 		 std::optional<Handle> handle = {}) const
 	{
-		return raw(object, method, std::as_bytes(std::span(&io, 1)),
-			   std::as_writable_bytes(std::span(&io, 1)), handle);
+		return raw(object, method, uverbs::bytes_in(io),
+			   uverbs::bytes_out(io), handle);
 	}
 
 	/*

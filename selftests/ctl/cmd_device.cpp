@@ -269,7 +269,9 @@ void cmd_qp(Dev &dev, const Words &w)
 		    q.peer_ports);
 	for (uint32_t i = 0; i < std::min<uint32_t>(q.n_ports, MRC_ABI_PORTS);
 	     i++)
-		std::printf("port_tx %u %u\n", i + 1, q.port_tx[i]);
+		std::printf(
+			"port_tx %u %u %llu\n", i + 1, q.port_tx[i],
+			static_cast<unsigned long long>(q.port_tx_bytes[i]));
 	for (uint32_t i = 0; i < std::min<uint32_t>(q.n_evs, 1024); i++)
 		std::printf("ev 0x%08x port %u %s drops %u\n", ev[i].entropy,
 			    ev[i].port, states[ev[i].state & 3], ev[i].drops);

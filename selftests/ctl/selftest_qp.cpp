@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <numeric>
 
 #include "profile.hpp"
 
@@ -144,6 +145,44 @@ void attr_round_trip(Dev &dev, Check &c)
 	c.err(p.b.set_mask(MRC_ABI_QP_MPR_DEST,
 			   [](auto &a) { a.mpr_dest = 200; }),
 	      EINVAL, "wider than memory was made for");
+}
+
+uint64_t sent_bytes(const mrc_abi_qp_info &info)
+{
+	return std::accumulate(std::begin(info.port_tx_bytes),
+			       std::end(info.port_tx_bytes), uint64_t{0});
+}
+
+/* For programs that know of them, and for those with the struct before them. */
+void port_bytes(Dev &dev, Check &c)
+{
+	constexpr std::size_t before = offsetof(mrc_abi_qp_info, port_tx_bytes);
+	constexpr uint64_t untouched = 0xa5a5a5a5a5a5a5a5;
+	mrc_abi_qp_info brief{};
+	Pair p(dev);
+
+	c.eq(sent_bytes(p.a.query()), 0, "bytes before the first send");
+	p.a.write(p.b, 4, 65536);
+	const mrc_abi_qp_info info = p.a.query();
+	const uint64_t sent = sent_bytes(info);
+
+	c.that(sent >= 4 * 65536 && (info.rtx_pkts || sent == 4 * 65536),
+	       "bytes by port: " + std::to_string(sent));
+	c.eq(sent_bytes(p.b.query()), 0, "bytes of the receiver");
+
+	std::fill(std::begin(brief.port_tx_bytes),
+		  std::end(brief.port_tx_bytes), untouched);
+	c.err(dev.raw(MRC_ABI_OBJECT_QP, MRC_ABI_QP_QUERY,
+		      uverbs::bytes_in(brief).first(before),
+		      uverbs::bytes_out(brief).first(before),
+		      Handle{p.a.get()->handle}),
+	      0, "a shorter struct");
+	c.eq(brief.qpn, p.a.num(), "QP number in a shorter struct");
+	for (const uint64_t bytes : brief.port_tx_bytes)
+		c.eq(bytes, untouched, "what is behind a shorter struct");
+
+	must(p.a.state(IBV_QPS_RESET), "RESET");
+	c.eq(sent_bytes(p.a.query()), 0, "bytes after RESET");
 }
 
 /* --- profiles under QPs
@@ -330,6 +369,8 @@ bool selftest_qp(Dev &dev)
 	r.run("QP attributes: ranges", [&](Check &c) { attr_ranges(dev, c); });
 	r.run("QP attributes: round trip, Dynamic MPR",
 	      [&](Check &c) { attr_round_trip(dev, c); });
+	r.run("bytes sent through each port; a shorter struct",
+	      [&](Check &c) { port_bytes(dev, c); });
 	r.run("a QP with a profile, BUSY both ways",
 	      [&](Check &c) { named_profile(dev, c); });
 	r.run("deny, allow and replace under a running QP",

@@ -30,6 +30,8 @@ Local options:
   --bind ADDR              server: address to listen on
   --accept-timeout S       server: wait for a client (30)
   --connect-timeout S      client: wait for the server (10)
+  --ev-profile ID, --cc-profile ID
+                           profiles that the queue pairs of this side name
   --quiet                  no progress lines
 Test options:
   --mtu N                  path MTU in bytes (the smaller active MTU)
@@ -294,6 +296,10 @@ static bool set_local(LocalOptions &l, const std::string &name,
 		return to_number(v, l.gid_index);
 	else if (name == "port")
 		return to_number(v, l.port);
+	else if (name == "ev-profile")
+		return to_number(v, l.ev_profile.emplace());
+	else if (name == "cc-profile")
+		return to_number(v, l.cc_profile.emplace());
 	else if (name == "accept-timeout")
 		return to_number(v, l.accept_timeout);
 	else if (name == "connect-timeout")
@@ -305,9 +311,16 @@ static bool set_local(LocalOptions &l, const std::string &name,
 
 static bool is_local(const std::string &name)
 {
-	static const char *const names[] = {
-		"dev",	     "gid",  "bind",	       "ib-port",
-		"gid-index", "port", "accept-timeout", "connect-timeout"};
+	static const char *const names[] = {"dev",
+					    "gid",
+					    "bind",
+					    "ib-port",
+					    "gid-index",
+					    "port",
+					    "ev-profile",
+					    "cc-profile",
+					    "accept-timeout",
+					    "connect-timeout"};
 
 	return std::any_of(std::begin(names), std::end(names),
 			   [&](const char *n) { return name == n; });

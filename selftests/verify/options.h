@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -60,6 +61,8 @@ struct LocalOptions {
 	std::string gid;
 	uint16_t port = 18600;
 	std::string bind;
+	std::optional<uint64_t> ev_profile; /* none: the device's default */
+	std::optional<uint64_t> cc_profile;
 	double accept_timeout = 30;
 	double connect_timeout = 10;
 	bool quiet = false;

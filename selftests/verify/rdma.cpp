@@ -13,6 +13,7 @@
 #include <random>
 #include <sys/mman.h>
 
+#include "attr.h"
 #include "common.h"
 
 Device::Device(const LocalOptions &l) : port_(static_cast<uint8_t>(l.ib_port))
@@ -47,6 +48,14 @@ Device::Device(const LocalOptions &l) : port_(static_cast<uint8_t>(l.ib_port))
 	    ibv_query_port(ctx_, port_, &pattr))
 		fail("cannot query the device or port %d", l.ib_port);
 	mtu_ = pattr.active_mtu;
+	if (l.ev_profile) {
+		mrc_attr_.mask |= MRC_ABI_QP_EV_PROFILE;
+		mrc_attr_.ev_profile = *l.ev_profile;
+	}
+	if (l.cc_profile) {
+		mrc_attr_.mask |= MRC_ABI_QP_CC_PROFILE;
+		mrc_attr_.cc_profile = *l.cc_profile;
+	}
 	pick_gid(l);
 	pd_ = ibv_alloc_pd(ctx_);
 	if (!pd_)
@@ -442,6 +451,8 @@ void Qp::to_init(int access)
 	ibv_qp_attr a = init_attr(access, mask);
 
 	modify(a, mask, "INIT");
+	if (dev_.mrc_attr().mask)
+		set_mrc_attr(qp_, dev_.mrc_attr());
 }
 
 void Qp::to_rtr(const QpAddress &peer, const TestOptions &t)

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include <infiniband/verbs.h>
+#include <rdma/mrc-ctl-abi.h>
 
 #include "options.h"
 
@@ -30,6 +31,8 @@ public:
 	const ibv_gid &gid() const { return gid_; }
 	ibv_mtu active_mtu() const { return mtu_; }
 	const ibv_device_attr &attr() const { return attr_; }
+	/* Attributes of every queue pair, from the options. */
+	const mrc_abi_qp_attr &mrc_attr() const { return mrc_attr_; }
 	/* WRITE is all that the device has (an mrc device). */
 	bool write_only() const;
 
@@ -39,6 +42,7 @@ private:
 	ibv_context *ctx_ = nullptr;
 	ibv_pd *pd_ = nullptr;
 	ibv_device_attr attr_{};
+	mrc_abi_qp_attr mrc_attr_{};
 	uint8_t port_ = 1;
 	int gid_index_ = 0;
 	ibv_gid gid_{};
