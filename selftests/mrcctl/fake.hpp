@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* A machine with an MRC device that exists in memory only. */
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <sstream>
+
+#include <gtest/gtest.h>
+
+#include "cli.hpp"
+#include "error.hpp"
+
+namespace mrcctl
+{
+/* Time passes when somebody sleeps. */
+struct FakeClock : Clock {
+	uint64_t ns = 0;
+
+	/* 2026-01-02T03:04:05Z and so many nanoseconds */
+	uint64_t wall_us() override { return 1767323045000000 + ns / 1000; }
+	uint64_t mono_ns() override { return ns; }
+	void sleep_ns(uint64_t t) override;
+
+	/* Called as time passes, with the new time. */
+	std::function<void(uint64_t)> tick;
+};
+
+/* The rules of states and what the tests need beyond; no network. */
+struct FakeDevice {
+	Device device;
+	std::vector<Port> ports;
+	TrafficClasses tc;
+	std::vector<Default> defaults;
+	std::map<uint64_t, Fmt> fmts;
+	std::map<uint64_t, EvProfile> evs;
+	std::map<uint64_t, CcProfile> ccs;
+	std::vector<Qp> qps;
+	std::deque<std::vector<EvEvent>> events; /* a wait takes one */
+	std::vector<EpResponse> responses;
+	std::optional<EpRequest> request; /* the last one */
+
+	/* Calls that fail, by name, and all that changed something. */
+	std::map<std::string, int> fail;
+	std::vector<std::string> log;
+
+	void call(const std::string &name);
+};
+
+struct FakeSystem : System {
+	std::map<std::string, FakeDevice> all;
+	FakeClock *clock = nullptr;
+
+	std::vector<std::string> devices() override;
+	std::unique_ptr<Backend> open(const std::string &name) override;
+};
+
+struct Result {
+	int status;
+	std::string out;
+	std::string err;
+};
+
+class MrcctlTest : public ::testing::Test
+{
+protected:
+	MrcctlTest();
+
+	Result run(const std::vector<std::string> &args,
+		   const std::string &in = "");
+	/* As a person types it; words have no blanks. */
+	Result run(const std::string &line, const std::string &in = "");
+	/* Compares with, or writes, golden/NAME. */
+	static void golden(const std::string &name, const std::string &text);
+	/* Runs @line, which must work, as text and as JSON. */
+	void golden_both(const std::string &name, const std::string &line);
+
+	FakeDevice &dev() { return system_.all.at("mrc0"); }
+	void add_profiles();
+	void add_qps();
+
+	FakeClock clock_;
+	FakeSystem system_;
+	bool tty_ = false;
+};
+} // namespace mrcctl

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#include "cli.hpp"
+
+#include <algorithm>
+#include <map>
+#include <ostream>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "error.hpp"
+#include "text.hpp"
+
+namespace mrcctl
+{
+namespace
+{
+struct Chosen {
+	const Command *command = nullptr;
+	std::vector<std::string> words;
+};
+
+/* What the options say, as words; they are looked at when all is parsed. */
+struct Raw {
+	bool json = false;
+	bool pretty = false;
+	std::string device;
+	std::string count;
+	std::string interval;
+	std::string timeout;
+};
+
+constexpr uint64_t second = 1000000000;
+constexpr uint64_t day = 86400 * second;
+
+void add_command(CLI::App &sub, const Command &cmd, Chosen &chosen)
+{
+	sub.require_subcommand(0, 1);
+	sub.fallthrough();
+	sub.add_option("words", chosen.words,
+		       std::string(cmd.words.empty() ? "none" : cmd.words));
+	sub.final_callback([&chosen, &cmd, &sub] {
+		/* Of an object and its command both are told. */
+		if (sub.get_subcommands().empty())
+			chosen.command = &cmd;
+	});
+}
+
+void add_watch_options(CLI::App &sub, Raw &raw, bool timeout)
+{
+	sub.add_option("-n,--count", raw.count,
+		       "stop after so many lines or views");
+	sub.add_option("-i,--interval", raw.interval,
+		       "time between two looks, default 1s");
+	if (timeout)
+		sub.add_option("-t,--timeout", raw.timeout,
+			       "stop after this time");
+}
+
+/*
+ * A subcommand for each object, below it one for each of its commands. No word
+ * of a command is taken for a subcommand again, because each level allows one.
+ */
+void add_commands(CLI::App &app, Chosen &chosen, Raw &raw)
+{
+	std::map<std::string, CLI::App *> objects;
+
+	for (const Command &cmd : commands()) {
+		const std::string object(cmd.object);
+		CLI::App *o = objects[object];
+
+		if (cmd.name.empty()) {
+			o = app.add_subcommand(object, std::string(cmd.help));
+			add_command(*o, cmd, chosen);
+			if (object == "monitor" || object == "top")
+				add_watch_options(*o, raw, object == "monitor");
+			continue;
+		}
+		if (!o) {
+			o = app.add_subcommand(
+				object, cmd.name == "show"
+						? "show or change, see below"
+						: std::string(cmd.help));
+			objects[object] = o;
+			o->fallthrough();
+			o->require_subcommand(0, 1);
+			/* Without a command, objects are shown. */
+			if (cmd.name == "show")
+				o->final_callback([&chosen, &cmd, o] {
+					if (o->get_subcommands().empty())
+						chosen.command = &cmd;
+				});
+			else
+				o->require_subcommand(1);
+		}
+		add_command(*o->add_subcommand(std::string(cmd.name),
+					       std::string(cmd.help)),
+			    cmd, chosen);
+	}
+}
+
+uint64_t interval_of(const std::string &s)
+{
+	const uint64_t ns = parse_time(s, second, day);
+
+	if (ns < second / 100)
+		throw UsageError("the interval is at least 10ms");
+	return ns;
+}
+
+Options options_of(const Raw &raw)
+{
+	Options o;
+
+	o.pretty = raw.pretty;
+	o.json = raw.json || raw.pretty;
+	if (!raw.count.empty())
+		o.count = parse_number(raw.count);
+	if (!raw.interval.empty())
+		o.interval_ns = interval_of(raw.interval);
+	if (!raw.timeout.empty())
+		o.timeout_ns = parse_time(raw.timeout, second, 3650 * day);
+	return o;
+}
+
+/* Streams stay one line an event, whatever is wanted. */
+bool is_stream(const Command &cmd)
+{
+	return cmd.object == "monitor" || cmd.object == "top";
+}
+
+std::string pick_device(System &system, const std::string &wanted)
+{
+	const std::vector<std::string> all = system.devices();
+
+	if (!wanted.empty()) {
+		if (std::find(all.begin(), all.end(), wanted) == all.end())
+			throw DeviceError(
+				fmt::format("no MRC device {}", wanted));
+		return wanted;
+	}
+	if (all.empty())
+		throw DeviceError("no MRC device");
+	if (all.size() > 1)
+		throw UsageError(
+			fmt::format("several devices, choose one with -d: {}",
+				    fmt::join(all, ", ")));
+	return all[0];
+}
+
+/* dev show is about all devices unless one is named. */
+void show_devices(const Options &opt, Env &env)
+{
+	std::vector<Device> list;
+
+	for (const std::string &name : env.system.devices())
+		list.push_back(env.system.open(name)->device());
+	if (opt.json)
+		env.out << json_of(list).dump(opt.pretty ? 4 : -1) << '\n';
+	else
+		for (const Device &d : list)
+			env.out << text_of(d);
+}
+
+void execute(const Chosen &chosen, const Raw &raw, Env &env)
+{
+	Options opt = options_of(raw);
+	Words words(chosen.words);
+
+	if (is_stream(*chosen.command))
+		opt.pretty = false;
+	if (chosen.command->run == dev_show && raw.device.empty() &&
+	    words.empty())
+		return show_devices(opt, env);
+	const auto dev = env.system.open(pick_device(env.system, raw.device));
+	Context c{env, opt, *dev};
+
+	chosen.command->run(c, words);
+}
+
+std::string usage(const Command &cmd)
+{
+	return fmt::format("usage: mrcctl {}{}{}{}{}", cmd.object,
+			   cmd.name.empty() ? "" : " ", cmd.name,
+			   cmd.words.empty() ? "" : " ", cmd.words);
+}
+
+std::string all_usages()
+{
+	std::string s = "Commands:\n";
+
+	for (const Command &cmd : commands())
+		s += "  " + usage(cmd).substr(7) + "\n";
+	return s + "See mrcctl(8).";
+}
+} // namespace
+
+int run(const std::vector<std::string> &args, Env &env)
+{
+	CLI::App app{"Configures and watches MRC devices.", "mrcctl"};
+	Chosen chosen;
+	Raw raw;
+
+	app.add_flag("-j,--json", raw.json, "JSON instead of text");
+	app.add_flag("-p,--pretty", raw.pretty, "JSON with line breaks");
+	app.add_option("-d,--device", raw.device,
+		       "device, if there are several");
+	app.footer(all_usages);
+	app.require_subcommand(1);
+	add_commands(app, chosen, raw);
+	try {
+		/* CLI11 takes them from the end. */
+		app.parse(std::vector<std::string>(args.rbegin(), args.rend()));
+	} catch (const CLI::ParseError &e) {
+		if (!e.get_exit_code())
+			return app.exit(e, env.out, env.err);
+		env.err << "mrcctl: " << e.what() << '\n';
+		return exit_usage;
+	}
+	try {
+		execute(chosen, raw, env);
+	} catch (const UsageError &e) {
+		env.err << "mrcctl: " << e.what() << '\n'
+			<< usage(*chosen.command) << '\n';
+		return exit_usage;
+	} catch (const std::exception &e) {
+		env.err << "mrcctl: " << e.what() << '\n';
+		return exit_device;
+	}
+	env.out.flush();
+	if (!env.out) {
+		env.err << "mrcctl: standard output: write error\n";
+		return exit_device;
+	}
+	return exit_ok;
+}
+} // namespace mrcctl

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#include "commands.hpp"
+
+#include <ostream>
+
+#include "error.hpp"
+
+namespace mrcctl
+{
+namespace
+{
+constexpr Command table[] = {
+	{"dev", "show", "", "limits and capabilities", dev_show},
+	{"port", "show", "[PORT]", "ports, with counters if one is named",
+	 port_show},
+	{"port", "set", "PORT enable|disable", "administrative state",
+	 port_set},
+	{"fmt", "show", "[ID]", "EV formats", fmt_show},
+	{"fmt", "add",
+	 "ID mode udp|stev|srv6 fields WIDTH[,WIDTH]... [state STATE]",
+	 "make an EV format", fmt_add},
+	{"fmt", "set", "ID [mode MODE] [fields WIDTHS] [state STATE]",
+	 "change an EV format", fmt_set},
+	{"fmt", "del", "ID", "forget an EV format", fmt_del},
+	{"ev", "show", "[ID]", "EV profiles, with all EVs if one is named",
+	 ev_show},
+	{"ev", "add",
+	 "ID mode auto|explicit|generated [fmt ID] [count N] [evs EVS]\n"
+	 "    [fields FIELD[,FIELD]...] [min_active N] [events EVENTS] "
+	 "[state STATE]",
+	 "make an EV profile", ev_add},
+	{"ev", "set",
+	 "ID [mode MODE] [fmt ID] [count N] [fields FIELDS] [min_active N]\n"
+	 "    [events EVENTS] [state STATE]",
+	 "change an EV profile", ev_set},
+	{"ev", "del", "ID", "forget an EV profile", ev_del},
+	{"ev", "deny", "ID EVS", "keep queue pairs from these EVs", ev_deny},
+	{"ev", "allow", "ID EVS", "let queue pairs use them again", ev_allow},
+	{"ev", "replace", "ID OLD NEW [OLD NEW]...", "exchange EVs",
+	 ev_replace},
+	{"cc", "show", "[ID]", "CC profiles", cc_show},
+	{"cc", "add",
+	 "ID algorithm NAME|off [PARAMETER VALUE]... [state STATE]",
+	 "make a CC profile", cc_add},
+	{"cc", "set",
+	 "ID [algorithm NAME|off] [PARAMETER VALUE]... [state STATE]",
+	 "change a CC profile", cc_set},
+	{"cc", "del", "ID", "forget a CC profile", cc_del},
+	{"default", "show", "", "profiles of queue pairs that name none",
+	 default_show},
+	{"default", "set", "PREFIX [ev ID] [cc ID]", "set or replace one",
+	 default_set},
+	{"default", "del", "PREFIX", "remove one", default_del},
+	{"tc", "show", "", "codepoints of the traffic classes", tc_show},
+	{"tc", "set", "[CLASS DSCP]... [trimming on|off]", "change them",
+	 tc_set},
+	{"probe", "ev",
+	 "src ADDR dst ADDR evs EVS [fmt MODE] [tc N] [timeout TIME]",
+	 "ask the peer over these EVs, as they are on the wire", probe_ev},
+	{"probe", "status",
+	 "src ADDR dst ADDR evs EVS ports PORTS [fmt MODE] [tc N]\n"
+	 "    [timeout TIME]",
+	 "tell the peer which ports are up", probe_status},
+	{"qp", "show", "[QPN]", "queue pairs, with all EVs if one is named",
+	 qp_show},
+	{"monitor", "", "[ev|state]", "events and changes as they come",
+	 monitor},
+	{"top", "", "", "ports and queue pairs, again and again", top},
+	{"load", "", "FILE|-", "make the profiles that a JSON file defines",
+	 load},
+	{"save", "", "", "all profiles as such a file", save},
+};
+} // namespace
+
+std::span<const Command> commands()
+{
+	return table;
+}
+
+void Context::print_json(const Json &j) const
+{
+	env.out << (opt.pretty ? j.dump(4) : j.dump()) << '\n';
+	env.out.flush();
+}
+
+void Context::print_text(std::string_view text) const
+{
+	env.out << text;
+	env.out.flush();
+}
+} // namespace mrcctl

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# bash completion of mrcctl(8)
+
+_mrcctl_ids() { # fmt|ev|cc|qp
+	mrcctl "${device[@]}" "$1" show 2>/dev/null |
+		awk -v kind="$1" '$1 == kind { print $2 }'
+}
+
+_mrcctl() {
+	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
+	local i word object='' command='' last='' words='' device=()
+	for ((i = 1; i < COMP_CWORD; i++)); do
+		word=${COMP_WORDS[i]}
+		case $word in
+		-d | --device)
+			device=(-d "${COMP_WORDS[++i]}")
+			;;
+		-n | -i | -t | --count | --interval | --timeout) ((++i)) ;;
+		-*) ;;
+		*)
+			if [ -z "$object" ]; then
+				object=$word
+			elif [ -z "$command" ]; then
+				command=$word
+			else
+				last=$word
+			fi
+			;;
+		esac
+	done
+
+	case $prev in
+	-d | --device)
+		words=$(mrcctl dev show 2>/dev/null | sed -n 's/^\([^ ]*\): .*/\1/p')
+		object=-
+		;;
+	-n | -i | -t | --count | --interval | --timeout) return ;;
+	esac
+
+	case $object:$command in
+	-:*) ;;
+	:) words="-j -p -d -h dev port fmt ev cc default tc probe qp monitor top load save" ;;
+	dev: | qp:) words=show ;;
+	port: | tc:) words='show set' ;;
+	fmt: | cc:) words='show add set del' ;;
+	ev:) words='show add set del deny allow replace' ;;
+	default:) words='show set del' ;;
+	probe:) words='ev status' ;;
+	monitor:) words='ev state -n -i -t' ;;
+	top:) words='-n -i' ;;
+	load:)
+		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+		return
+		;;
+	port:*)
+		case $last in
+		'') words=$(mrcctl "${device[@]}" port show 2>/dev/null |
+			awk '{ print $2 }') ;;
+		*) [ "$command" != set ] || words='enable disable' ;;
+		esac
+		;;
+	tc:set) words='no_trim trimmable trimmable_retx trimmed trimmed_lasthop
+		control trimming on off' ;;
+	fmt:* | ev:* | cc:* | qp:*)
+		if [ -z "$last" ]; then
+			[ "$command" = add ] || words=$(_mrcctl_ids "$object")
+		else
+			case $object:$prev in
+			*:state) words='offline online' ;;
+			fmt:mode) words='udp stev srv6' ;;
+			ev:mode) words='auto explicit generated' ;;
+			ev:fmt) words=$(_mrcctl_ids fmt) ;;
+			ev:events) words='good assumed_bad none' ;;
+			cc:algorithm) words='uet-1.0-nscc none off' ;;
+			fmt:*) words='mode fields state' ;;
+			ev:*) words='mode fmt count evs fields min_active events state' ;;
+			cc:*) words='algorithm state adjust_bytes_threshold
+				adjust_period_threshold base_rtt eta fi fi_scale gamma
+				max_md_jump max_cwnd qa_gate qa_threshold target_delay
+				disable_qa' ;;
+			esac
+		fi
+		;;
+	default:*) [ -z "$last" ] || words='ev cc' ;;
+	probe:*)
+		case $prev in
+		fmt) words='udp stev srv6' ;;
+		*) words='src dst evs fmt tc timeout'
+			[ "$command" != status ] || words+=' ports' ;;
+		esac
+		;;
+	esac
+	# shellcheck disable=SC2207 # words without blanks
+	COMPREPLY=($(compgen -W "$words" -- "$cur"))
+}
+complete -F _mrcctl mrcctl

@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# All of mrcctl but the way to the kernel, for the program and for its tests.
+find_package(CLI11 REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_package(fmt REQUIRED)
+
+set(MRCCTL_DIR "${CMAKE_CURRENT_LIST_DIR}")
+add_library(mrcctl_core STATIC
+	"${MRCCTL_DIR}/cli.cpp"
+	"${MRCCTL_DIR}/cmd_device.cpp"
+	"${MRCCTL_DIR}/cmd_probe.cpp"
+	"${MRCCTL_DIR}/cmd_profile.cpp"
+	"${MRCCTL_DIR}/cmd_watch.cpp"
+	"${MRCCTL_DIR}/commands.cpp"
+	"${MRCCTL_DIR}/error.cpp"
+	"${MRCCTL_DIR}/json_in.cpp"
+	"${MRCCTL_DIR}/json_out.cpp"
+	"${MRCCTL_DIR}/names.cpp"
+	"${MRCCTL_DIR}/profile.cpp"
+	"${MRCCTL_DIR}/text.cpp"
+	"${MRCCTL_DIR}/watch.cpp"
+	"${MRCCTL_DIR}/words.cpp"
+)
+target_include_directories(mrcctl_core PUBLIC "${MRCCTL_DIR}")
+target_link_libraries(mrcctl_core PUBLIC CLI11::CLI11
+	nlohmann_json::nlohmann_json fmt::fmt)

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * mrcctl: the model as JSON, and definitions of profiles from it. What is shown
+ * of a profile is what defines it: definitions() reads what json_of() makes.
+ */
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "model.hpp"
+
+namespace mrcctl
+{
+using Json = nlohmann::ordered_json;
+
+Json json_of(const Device &d);
+Json json_of(const Port &p);
+Json json_of(const TrafficClasses &tc);
+Json json_of(const Default &d);
+Json json_of(const Fmt &f);
+Json json_of(const EvProfile &p);
+Json json_of(const CcProfile &p);
+Json json_of(const Qp &q);
+Json json_of(const EvEvent &e);
+
+template <typename T> Json json_of(const std::vector<T> &list)
+{
+	Json out = Json::array();
+
+	for (const T &t : list)
+		out.push_back(json_of(t));
+	return out;
+}
+
+/* What a file says; see mrcctl(8), FILES. Profiles of INIT are not in one. */
+struct Definitions {
+	std::vector<Fmt> formats;
+	std::vector<EvProfile> ev_profiles;
+	std::vector<CcProfile> cc_profiles;
+	std::vector<Default> defaults;
+};
+
+Json json_of(const Definitions &d);
+/* Throws UsageError that names the place. */
+Definitions definitions(std::string_view text);
+} // namespace mrcctl

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#include <chrono>
+#include <iostream>
+#include <thread>
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "cli.hpp"
+#include "error.hpp"
+#include "kernel.hpp"
+
+namespace
+{
+class SystemClock : public mrcctl::Clock
+{
+public:
+	uint64_t wall_us() override
+	{
+		return count<std::chrono::microseconds>(
+			std::chrono::system_clock::now().time_since_epoch());
+	}
+
+	uint64_t mono_ns() override
+	{
+		return count<std::chrono::nanoseconds>(
+			std::chrono::steady_clock::now().time_since_epoch());
+	}
+
+	void sleep_ns(uint64_t ns) override
+	{
+		std::this_thread::sleep_for(std::chrono::nanoseconds(ns));
+	}
+
+private:
+	template <typename Unit, typename Duration>
+	static uint64_t count(Duration d)
+	{
+		return static_cast<uint64_t>(
+			std::chrono::duration_cast<Unit>(d).count());
+	}
+};
+/* Lines of the terminal, 0 if it is none or does not say. */
+std::size_t rows_of(int fd)
+{
+	winsize size{};
+
+	return ioctl(fd, TIOCGWINSZ, &size) ? 0 : size.ws_row;
+}
+} // namespace
+
+int main(int argc, char **argv)
+{
+	mrcctl::Kernel system;
+	SystemClock clock;
+	mrcctl::Env env{.in = std::cin,
+			.out = std::cout,
+			.err = std::cerr,
+			.system = system,
+			.clock = clock,
+			.tty = isatty(STDOUT_FILENO) != 0,
+			.rows = rows_of(STDOUT_FILENO)};
+
+	try {
+		return mrcctl::run({argv + 1, argv + argc}, env);
+	} catch (const std::exception &e) {
+		std::cerr << "mrcctl: " << e.what() << '\n';
+		return mrcctl::exit_device;
+	}
+}
