@@ -7,6 +7,7 @@
 # that made them.
 # timeout: 900
 . "$(dirname "$0")/lib.sh"
+. "$NET_DIR/lib_paths.sh"
 
 ctl_a() { in_a mrc_ctl mrca "$@"; }
 ctl_b() { in_b mrc_ctl mrcb "$@"; }
@@ -23,7 +24,7 @@ EVS=c001@1,c002@2,c003@1,c004@2
 
 # Whatever a subtest that failed has left.
 clean_slate() {
-	in_b nft delete table netdev ctl 2>/dev/null || true
+	uncount_ports 2>/dev/null || true
 	unimpair a 2
 	ctl_a default "$B4/32" 2>/dev/null || true
 	ctl_a - <<-END
@@ -178,52 +179,6 @@ survives_growth() {
 
 # --- profiles under traffic ----------------------------------------------------------
 
-# Data packets that arrive at B, by plane and source port. All of them are
-# longer than what is sent to probe and to answer, which is not bound to EVs of
-# the profile where it belongs to no queue pair.
-count_ports() {
-	local i p
-	{
-		echo "table netdev ctl {"
-		for i in 1 2; do
-			for p in c001 c002 c003 c004 d003 other; do
-				echo "counter p${i}_$p { }"
-			done
-			echo "chain in$i {"
-			echo "type filter hook ingress device \"pb$i\" priority 0;"
-			for p in c001 c002 c003 c004 d003; do
-				echo "ip length > 300 udp dport 4791 udp sport 0x$p" \
-					"counter name p${i}_$p accept"
-			done
-			echo "ip length > 300 udp dport 4791 counter name p${i}_other"
-			echo "}"
-		done
-		echo "}"
-	} | in_b nft -f -
-}
-
-seen() { # PLANE PORT
-	in_b nft list counter netdev ctl "p$1_$2" | sed -n 's/.*packets \([0-9]*\) .*/\1/p'
-}
-
-seen_all() {
-	local i p sum=0
-	for i in 1 2; do
-		for p in c001 c002 c003 c004 d003 other; do
-			sum=$((sum + $(seen "$i" "$p")))
-		done
-	done
-	echo "$sum"
-}
-
-grows() { # PLANE PORT BY
-	local from
-	from=$(seen "$1" "$2")
-	wait_for 20 seen_at_least "$1" "$2" $((from + $3))
-}
-
-seen_at_least() { [ "$(seen "$1" "$2")" -ge "$3" ]; }
-
 traffic_ends() {
 	verify_stop
 	ctr_quiet 20
@@ -254,7 +209,7 @@ unmodified_program() {
 	check "$(seen 2 other)" == 0 "packets of plane 2 on other paths"
 	check "$(seen_all)" == "$(ctr mrca tx_data_pkts)" "data packets seen and sent"
 	expect mrca qp_errors == 0
-	in_b nft delete table netdev ctl
+	uncount_ports
 	profile_down
 }
 
@@ -292,15 +247,8 @@ changes_under_traffic() {
 	traffic_ends
 	check "$(seen 1 other)" == 0 "packets of plane 1 on other paths"
 	check "$(seen 2 other)" == 0 "packets of plane 2 on other paths"
-	in_b nft delete table netdev ctl
+	uncount_ports
 	profile_down
-}
-
-stands_still() { # PLANE PORT
-	local a
-	a=$(seen "$1" "$2")
-	sleep 0.1
-	[ "$(seen "$1" "$2")" = "$a" ]
 }
 
 # A path that swallows packets is reported, and so is its recovery, by the

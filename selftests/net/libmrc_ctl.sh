@@ -1,0 +1,132 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# The controller functions of libMRC through the real kernel: the state tables
+# of formats, EV profiles and CC profiles cell by cell with errnos, batches that
+# fail in the middle, who uses what, events, probes with answers that are late,
+# lost or in another order, ports; and packed EVs that go in and expanded ones
+# that come out on the wire, compared with vectors.
+# timeout: 900
+. "$(dirname "$0")/lib.sh"
+
+# One command of libmrc_ctl; its results become those of this script.
+ctl() { # COMMAND [ARGS]
+	in_a timeout 400 libmrc_ctl mrca "$@" >"$WORK/ctl.out" 2>&1 || true
+	grep -q -E '^(not )?ok ' "$WORK/ctl.out" ||
+		echo "not ok $1 ended without a result" >>"$WORK/ctl.out"
+	# A program that stops in the middle says why on its last line.
+	! grep -q '^libmrc_ctl: ' "$WORK/ctl.out" ||
+		echo "not ok $1 came to its end" >>"$WORK/ctl.out"
+	adopt <"$WORK/ctl.out"
+}
+
+# A device that has verbs and no MRC, in the initial namespace, where nobody
+# else has its UDP port.
+other_device() {
+	{
+		modprobe crc32_generic || true
+		modprobe rdma_rxe || return 0
+		ip link add name rxn type veth peer name rxm || return 0
+		ip link set rxn up || return 0
+		rdma link add rxe9 type rxe netdev rxn || return 0
+	} >"$WORK/other" 2>&1
+	echo rxe9
+}
+
+other_gone() {
+	rdma link del rxe9 || true
+	ip link del rxn || true
+	wait_for 5 rmmod rdma_rxe || true
+}
+
+# --- the network ---------------------------------------------------------------
+
+# Addresses that the vectors' SRv6 EVs lead to: host B takes all of them as its
+# own. The first of two segments ends at a node before it: the rules do what that
+# does, go on with the second segment and count it as used.
+BLOCKS="cafe:cafe::/32 dead:dead::/32 4242:4242::/32 1313:1313::/32 deca:fbad::/32"
+SEGMENTS="cafe:cafe:b8a7:310e:14c8:962:ae4b:9dd6=deca:fbad:587a:4c16::
+	cafe:cafe:c496:626f:a3b0:d560:27fa:9733=deca:fbad:c0ca:89da::
+	cafe:cafe:ad55:668e:6450:b8f0:908:4f14=deca:fbad:7d33:da0f::"
+
+srv6_up() {
+	local i block
+	for block in $BLOCKS; do
+		in_b ip -6 route add local "$block" dev lo
+		for i in 1 2; do
+			in_a ip -6 neigh replace fe80::b lladdr "02:00:00:00:0b:0$i" \
+				dev "pa$i" nud permanent
+			in_a ip -6 route add "$block" via fe80::b dev "pa$i" \
+				metric $((100 + i))
+		done
+	done
+	{
+		echo "table netdev node {"
+		for i in 1 2; do
+			echo "chain in$i {"
+			echo "type filter hook ingress device \"pb$i\" priority 0;"
+			for block in $SEGMENTS; do
+				# the byte of the SRH that says how many are left
+				echo "ip6 nexthdr 43 ip6 daddr ${block%=*} @nh,344,8 set 0" \
+					"ip6 daddr set ${block#*=}"
+			done
+			echo "}"
+		done
+		echo "}"
+	} | in_b nft -f -
+}
+
+# --- nothing stays behind --------------------------------------------------------
+
+no_evs_left() {
+	in_a mrc_ctl mrca dev >"$WORK/dev"
+	grep -q '^ev_free_count 65536$' "$WORK/dev"
+	in_a mrc_ctl mrca fmt 5 show >"$WORK/fmt"
+	grep -q '^state init$' "$WORK/fmt"
+}
+
+# What a controller does leaves nothing in the kernel.
+no_leak() {
+	in_a libmrc_ctl mrca batches >/dev/null
+	in_a libmrc_ctl mrca cc >/dev/null
+	memory_before "$WORK/before"
+	for _ in 1 2; do
+		in_a libmrc_ctl mrca batches >/dev/null
+		in_a libmrc_ctl mrca cc >/dev/null
+	done
+	expect_memory_back "$WORK/before" 160 1024
+}
+
+topo 2
+other=$(other_device)
+# shellcheck disable=SC2086 # none, or one word
+ctl device $other
+if [ -z "$other" ]; then
+	comment <"$WORK/other"
+	echo "ok - a device without MRC # SKIP no rxe in this kernel" >"$WORK/ctl.out"
+	adopt <"$WORK/ctl.out"
+fi
+other_gone >"$WORK/other" 2>&1
+ctl ports
+ctl formats
+ctl profiles
+ctl batches
+ctl fields
+ctl cc
+ctl busy mrcb
+ctl events mrcb
+ctl probes mrcb rules
+netem a 2 delay 300ms
+ctl probes mrcb slow 2
+unimpair a 2
+netem b 1 loss 100%
+ctl probes mrcb dead 1
+unimpair b 1
+netem b 2 delay 300ms
+ctl probes mrcb late 2
+unimpair b 2
+srv6_up
+ctl vectors mrcb pa1 pa2
+subtest "no profile and no EV is left" no_evs_left
+subtest "memory is back after batches and profiles" no_leak
+tap_end

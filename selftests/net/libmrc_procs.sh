@@ -1,0 +1,357 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# Several processes on one device, by way of libMRC: programs with different
+# profiles side by side, a controller at work beside many of them, controllers
+# killed in the middle of a batch and others that go on, and who is refused what.
+# timeout: 900
+# shellcheck disable=SC2154 # variables of lib_count.sh
+. "$(dirname "$0")/lib.sh"
+
+ctl() { in_a timeout 200 libmrc_ctl mrca "$@"; }
+controller() { ctl controller "$@"; }
+NOBODY="setpriv --reuid=65534 --regid=65534 --clear-groups"
+
+# Results of a command with tests of its own, as part of a subtest.
+results() {
+	"$@" >"$WORK/out" 2>&1 || true
+	cat "$WORK/out"
+	grep -q '^ok ' "$WORK/out" || fail "no result: $*"
+	! grep -q -E '^not ok |^libmrc_ctl: ' "$WORK/out" || fail "$*"
+}
+
+# Whatever a subtest that failed has left.
+clean_slate() {
+	local n
+	in_b nft delete table netdev ctl 2>/dev/null || true
+	in_a nft delete table netdev answers 2>/dev/null || true
+	unimpair a 2
+	for n in 11 12; do
+		controller drop $n $n $n
+	done
+}
+
+# --- programs -------------------------------------------------------------------
+
+programs=()
+
+# One more program, with EV and CC profiles; a "-" is for none.
+program() { # EV CC
+	local n=${#programs[@]}
+	start "$WORK/program.$n" ip netns exec "$HOST_A" \
+		libmrc_ctl mrca traffic mrcb "$1" "$2"
+	programs+=("$started")
+}
+
+# Program N has written and verified so much.
+writes() { # N
+	sed -n 's/^writes //p' "$WORK/program.$1" | tail -n 1
+}
+
+writes_at_least() { [ "$(writes "$1")" -ge "$2" ]; }
+
+# All programs get on by COUNT from where they are.
+all_get_on() { # COUNT
+	local n
+	for ((n = 0; n < ${#programs[@]}; n++)); do
+		wait_for 60 writes_at_least $n $(($(writes $n) + $1))
+	done
+}
+
+started_all() {
+	local n
+	for ((n = 0; n < ${#programs[@]}; n++)); do
+		wait_for 60 writes_at_least $n 4 || {
+			cat "$WORK/program.$n"
+			fail "program $n does not write"
+		}
+	done
+}
+
+programs_end() {
+	local n
+	for ((n = 0; n < ${#programs[@]}; n++)); do
+		kill -INT "${programs[n]}"
+	done
+	for ((n = 0; n < ${#programs[@]}; n++)); do
+		finished "${programs[n]}" 60 || {
+			cat "$WORK/program.$n"
+			fail "program $n"
+		}
+		grep -q '^done ' "$WORK/program.$n" || fail "program $n did not end well"
+	done
+}
+
+qpn() { sed -n 's/^qpn //p' "$WORK/program.$1"; }
+
+# --- two profiles ---------------------------------------------------------------
+
+SPORTS="c001 c002 c003 c004 c101 c102 c103 c104"
+
+# Data that arrives at B, by plane and source port; the rest of what is longer
+# than anything else that is sent is "other".
+count_ports() {
+	local i p
+	{
+		echo "table netdev ctl {"
+		for i in 1 2; do
+			for p in $SPORTS other; do
+				echo "counter p${i}_$p { }"
+			done
+			echo "chain in$i {"
+			echo "type filter hook ingress device \"pb$i\" priority 0;"
+			for p in $SPORTS; do
+				echo "ip length > 300 udp dport 4791 udp sport 0x$p" \
+					"counter name p${i}_$p accept"
+			done
+			echo "ip length > 300 udp dport 4791 counter name p${i}_other"
+			echo "}"
+		done
+		echo "}"
+	} | in_b nft -f -
+}
+
+seen() { # PLANE PORT
+	in_b nft list counter netdev ctl "p$1_$2" | sed -n 's/.*packets \([0-9]*\) .*/\1/p'
+}
+
+# The first has port 1 and congestion control, the second port 2 and none. Each
+# packet takes a path of its program's profile.
+two_profiles() {
+	local p sum=0
+	clean_slate
+	controller make 11 11 11 c001 4 1 200000
+	controller make 12 12 12 c101 4 2 0
+	count_ports
+	ctr_mark
+	program 11 11
+	program 12 12
+	started_all
+	ctl_qp 0 11 11
+	ctl_qp 1 12 12
+	all_get_on 40
+	programs_end
+	ctr_quiet 20
+	ctr_take
+	for p in c001 c002 c003 c004; do
+		check "$(seen 1 $p)" '>' 20 "packets of the first, path $p"
+		check "$(seen 2 $p)" == 0 "packets of the first, path $p, plane 2"
+		sum=$((sum + $(seen 1 $p)))
+	done
+	check "$(ctr mrca/1 tx_data_pkts)" == "$sum" "data packets of port 1"
+	sum=0
+	for p in c101 c102 c103 c104; do
+		check "$(seen 2 $p)" '>' 20 "packets of the second, path $p"
+		check "$(seen 1 $p)" == 0 "packets of the second, path $p, plane 1"
+		sum=$((sum + $(seen 2 $p)))
+	done
+	check "$(ctr mrca/2 tx_data_pkts)" == "$sum" "data packets of port 2"
+	check "$(seen 1 other)" == 0 "packets of plane 1 on other paths"
+	check "$(seen 2 other)" == 0 "packets of plane 2 on other paths"
+	expect mrca qp_errors == 0
+	expect mrcb qp_errors == 0
+	in_b nft delete table netdev ctl
+	controller drop 11 11 11
+	controller drop 12 12 12
+}
+
+# What the kernel says of a program's queue pair.
+ctl_qp() { # PROGRAM EV CC
+	in_a mrc_ctl mrca qp "$(qpn "$1")" >"$WORK/qp"
+	grep -q -x "ev_profile $2" "$WORK/qp" || fail "$(cat "$WORK/qp")"
+	grep -q -x "cc_profile $3" "$WORK/qp" || fail "$(cat "$WORK/qp")"
+}
+
+# --- events ---------------------------------------------------------------------
+
+event_came() { grep -q -x "$1 drops 0" "$WORK/controller"; }
+
+# A path that swallows packets is reported, and so is its recovery: the EVs that
+# lead there, by the names that the controller gave them.
+path_events() {
+	local p
+	clean_slate
+	controller make 11 11 11 c001 4 0 0
+	start "$WORK/controller" ip netns exec "$HOST_A" \
+		libmrc_ctl mrca controller watch 11
+	wait_for 60 grep -q listening "$WORK/controller"
+	ctr_mark
+	program 11 -
+	started_all
+	netem a 2 loss 100%
+	for p in c002 c004; do
+		wait_for 60 event_came "$p@2 bad"
+	done
+	unimpair a 2
+	for p in c002 c004; do
+		wait_for 60 event_came "$p@2 good"
+	done
+	all_get_on 4
+	programs_end
+	ctr_take
+	if grep -v -E '^(listening|c00[1-4]@[12] (bad|good) drops 0)$' "$WORK/controller"; then
+		fail "events about something else"
+	fi
+	check "$(grep -c ' bad ' "$WORK/controller")" == \
+		"$(ctr mrca ev_to_assumed_bad)" "events, and what the counter says"
+	expect mrca qp_errors == 0
+	controller drop 11 11 11
+}
+
+# --- controllers that are killed ------------------------------------------------------
+
+batches_begun() { # COUNT
+	[ "$(grep -c '^batch ' "$WORK/controller")" -ge "$1" ]
+}
+
+# A controller that repeats a batch until it is killed, in the middle of one: it
+# says when one begins, and most of its time goes by in there.
+kill_in_batch() { # BATCHES COMMAND...
+	local count=$1
+	shift
+	start "$WORK/controller" ip netns exec "$HOST_A" libmrc_ctl mrca controller "$@"
+	wait_for 60 batches_begun "$count"
+	kill -9 "$started"
+	wait_for 30 process_gone "$started"
+	wait "$started" 2>/dev/null || true
+}
+
+# All of a batch was sent, and its controller waits.
+kill_while_asking() {
+	hw_now mrca tx_endpoint_req
+	local from=$hw
+	start "$WORK/controller" ip netns exec "$HOST_A" \
+		libmrc_ctl mrca controller ask mrcb 64
+	wait_for 60 hw_at_least $((from + 64))
+	kill -9 "$started"
+	wait_for 30 process_gone "$started"
+	wait "$started" 2>/dev/null || true
+}
+
+hw_at_least() {
+	hw_now mrca tx_endpoint_req
+	[ "$hw" -ge "$1" ]
+}
+
+# Each batch was done or not; the programs notice nothing of it. Another
+# controller finds what there is, and goes on.
+killed_replacing() {
+	local n set sets=''
+	clean_slate
+	controller make 11 11 11 c001 512 0 200000
+	program 11 11
+	started_all
+	for n in 1 2 3 4 5; do
+		kill_in_batch "$n" swap 11
+		controller show 11 11 >"$WORK/show"
+		cat "$WORK/show"
+		set=$(sed -n 's/^ev ONLINE 512 //p' "$WORK/show")
+		[[ $set == first || $set == second ]] || fail "EVs after kill $n"
+		grep -q -x "denied 0" "$WORK/show"
+		grep -q -x "cc ONLINE uet-1.0-nscc 200000" "$WORK/show"
+		sets+=" $set"
+		controller once 11
+		controller show 11 11 >"$WORK/show"
+		grep -q "^ev ONLINE 512 " "$WORK/show"
+		! grep -q -x "ev ONLINE 512 $set" "$WORK/show" ||
+			fail "a batch after kill $n changed nothing"
+	done
+	echo "sets after kills:$sets"
+	all_get_on 8
+	programs_end
+	controller drop 11 11 11
+}
+
+# Answers to probes are swallowed, so that each batch takes its 4 seconds. More of them are
+# killed than there may be at a time; none stays behind.
+killed_probing() {
+	local n
+	clean_slate
+	controller make 11 11 11 c001 4 0 200000
+	program 11 11
+	started_all
+	in_a nft -f - <<-END
+		table netdev answers {
+			chain in {
+				type filter hook ingress devices = { pa1, pa2 } priority 0;
+				udp dport 4791 @th,64,8 0xd9 drop
+			}
+		}
+	END
+	ctr_mark
+	for n in 1 2 3 4 5 6; do
+		kill_while_asking
+	done
+	in_a nft delete table netdev answers
+	ctr_take
+	expect mrca tx_endpoint_req '>=' $((6 * 64))
+	expect mrca rx_endpoint_resp == 0
+	# Killed is not timed out: only whole batches are.
+	check $(($(ctr mrca endpoint_timeouts) % 64)) == 0 "part of a batch that timed out"
+	results ctl probes mrcb answered
+	controller show 11 11 >"$WORK/show"
+	grep -q -x "ev ONLINE 4 first" "$WORK/show"
+	grep -q -x "cc ONLINE uet-1.0-nscc 200000" "$WORK/show"
+	all_get_on 8
+	programs_end
+	controller drop 11 11 11
+}
+
+# --- one controller, many programs -----------------------------------------------------
+
+many_programs() {
+	local n
+	clean_slate
+	controller make 11 11 11 c001 16 0 200000
+	ctr_mark
+	for n in 1 2 3; do
+		program 11 11
+		program - -
+	done
+	started_all
+	results controller all 11 11 mrcb 12
+	all_get_on 4
+	programs_end
+	ctr_quiet 20
+	ctr_take
+	expect mrca qp_errors == 0
+	expect mrcb qp_errors == 0
+	expect mrca endpoint_timeouts == 0
+	controller drop 11 11 11
+}
+
+# --- who may do what --------------------------------------------------------------------
+
+unprivileged() {
+	clean_slate
+	controller make 11 11 11 c001 4 0 200000
+	results in_a $NOBODY libmrc_ctl mrca refused mrcb
+	results in_a $NOBODY libmrc_ctl mrca allowed mrcb 11 11
+	controller show 11 11 >"$WORK/show"
+	grep -q -x "ev ONLINE 4 first" "$WORK/show"
+	controller drop 11 11 11
+}
+
+# Root of a namespace of its own, with all capabilities there.
+own_namespace() {
+	results in_a unshare -U -r libmrc_ctl mrca refused mrcb
+	results in_a $NOBODY unshare -U -r libmrc_ctl mrca refused mrcb
+}
+
+# Root, but for the one capability that counts.
+without_capability() {
+	results in_a setpriv --bounding-set=-net_admin --inh-caps=-net_admin \
+		libmrc_ctl mrca refused mrcb
+}
+
+topo 2
+subtest "two programs, each with profiles of its own" two_profiles
+subtest "events of a path that fails and heals" path_events
+subtest "a controller killed while it replaces EVs" killed_replacing
+subtest "a controller killed while it probes" killed_probing
+subtest "one controller, many programs" many_programs
+subtest "an unprivileged user: programs yes, controllers no" unprivileged
+subtest "root of a user namespace is refused" own_namespace
+subtest "root without CAP_NET_ADMIN is refused" without_capability
+clean_slate
+tap_end
