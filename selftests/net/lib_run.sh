@@ -6,6 +6,9 @@
 # over the management link, so that nothing a test does to the planes reaches
 # that conversation.
 
+# What goes before the programs on host A and on host B, env NAME=VALUE for one.
+with_a=() with_b=()
+
 # What the two sides said before they ended, for the report of a failure.
 last_words() { # CLIENT-STATUS SERVER-STATUS COMMAND
 	echo "--- client (status $1): $3"
@@ -36,12 +39,13 @@ verify_start() {
 		shift
 	done
 	local -n cgid=gid_$client sgid=gid_$server
+	local -n cwith=with_$client swith=with_$server
 	rm -f "$WORK/server" "$WORK/client"
 	start "$WORK/server" ip netns exec "host$server" timeout $((verify_limit + 20)) \
-		mrc_verify -d "mrc$server" --gid "$sgid"
+		"${swith[@]}" mrc_verify -d "mrc$server" --gid "$sgid"
 	verify_server=$started
 	start "$WORK/client" ip netns exec "host$client" timeout $((verify_limit + 20)) \
-		mrc_verify -d "mrc$client" --gid "$cgid" "$@" "$to"
+		"${cwith[@]}" mrc_verify -d "mrc$client" --gid "$cgid" "$@" "$to"
 	verify_client=$started
 	verify_args=$*
 }
@@ -109,13 +113,13 @@ perftest_between() { # FROM... TO... TOOL OPTIONS...
 	gb=$(gid_index "$5" 1 "$6")
 	shift 8
 	rm -f "$WORK/server" "$WORK/client"
-	start "$WORK/server" ip netns exec "$to" "$tool" -F -d "$tdev" -x "$gb" "$@"
+	start "$WORK/server" ip netns exec "$to" "${with_b[@]}" "$tool" -F -d "$tdev" -x "$gb" "$@"
 	perftest_server=$started
 	wait_for 15 listening "$to" 18515 || {
 		cat "$WORK/server"
 		fail "$tool: the server does not listen"
 	}
-	start "$WORK/client" ip netns exec "$from" "$tool" -F -d "$fdev" -x "$ga" "$@" "$mgmt"
+	start "$WORK/client" ip netns exec "$from" "${with_a[@]}" "$tool" -F -d "$fdev" -x "$ga" "$@" "$mgmt"
 	perftest_client=$started
 }
 
