@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * mrc_allreduce: what every file needs.
+ */
+#pragma once
+
+#include <chrono>
+#include <cstdarg>
+#include <cstdint>
+#include <cstdio>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+/* Something is wrong; the text ends up in the FAIL line. */
+struct Failure : std::runtime_error {
+	using std::runtime_error::runtime_error;
+};
+
+inline std::string vformat(const char *fmt, va_list ap)
+{
+	char buf[512];
+
+	std::vsnprintf(buf, sizeof(buf), fmt, ap);
+	return buf;
+}
+
+[[noreturn, gnu::format(printf, 1, 2)]] inline void fail(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	std::string s = vformat(fmt, ap);
+	va_end(ap);
+	throw Failure(s);
+}
+
+/* One line of output, flushed: scripts wait for some of them. */
+[[gnu::format(printf, 1, 2)]] inline void say(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	std::string s = vformat(fmt, ap);
+	va_end(ap);
+	std::printf("%s\n", s.c_str());
+	std::fflush(stdout);
+}
+
+using Clock = std::chrono::steady_clock;
+
+/* How the end of a message is told to its receiver. */
+enum class Op {
+	imm,   /* by the completion of a receive, for a WRITE_IMM */
+	flag,  /* by a word in memory that the sender writes afterwards */
+	mixed, /* rounds of one kind and of the other in turn */
+};
+
+struct Options {
+	unsigned rank = 0;
+	unsigned ranks = 0;
+	std::string dev;
+	std::string gid;
+	std::string root; /* management address of rank 0 */
+	uint16_t port = 18700;
+	unsigned qps = 1; /* per neighbour and direction of the data */
+	Op op = Op::imm;
+	bool inline_data = false;
+	uint64_t rounds = 0; /* 0: until SIGINT reaches rank 0 */
+	std::vector<uint32_t> counts{1, 6, 1023, 4096, 20001};
+	uint32_t piece = 4096; /* bytes of one WRITE */
+	unsigned timeout = 18; /* MRC_QP_TIMEOUT */
+	unsigned stall = 60;   /* seconds without progress */
+	uint64_t report = 1;   /* rank 0 tells every so many rounds */
+	uint64_t seed = 0x5eed;
+};

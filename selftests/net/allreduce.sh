@@ -1,0 +1,351 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# Ring all-reduce over the MRC API, as collective libraries do it, on two and on
+# four ranks and four planes: announcements polled in memory, WRITEs that end
+# with an immediate or with a flag, every sum compared with one that each rank
+# computes itself. While rounds go on, a plane goes away and comes back several
+# times, and swallows packets silently; the ranks see nothing of it but port
+# events.
+# timeout: 600
+. "$(dirname "$0")/lib.sh"
+. "$NET_DIR/lib_fabric.sh"
+
+P=3				# the plane that suffers
+FLAPS=4
+
+# The ranks of a ring, in order: NETNS DEVICE IPv4 IPv6. Rank 1 is the one whose
+# link to plane P is cut.
+two_ranks() {
+	RANKS=("hosta mrca $A4 $A6" "hostb mrcb $B4 $B6")
+	ROOT=$MGMT_A NET=cables
+}
+four_ranks() {
+	local h
+	RANKS=()
+	for h in 1 2 3 4; do
+		RANKS+=("h$h mrc$h $(host4 $h) $(host6 $h)")
+	done
+	ROOT=$(mgmt4 1) NET=fabric
+}
+
+plane_cut() {
+	case $NET in
+	cables) ip -n hostb link set "pb$P" down ;;
+	fabric) link_cut "h2:p$P" ;;
+	esac
+}
+
+plane_heal() {
+	case $NET in
+	cables)
+		ip -n hostb link set "pb$P" up
+		plane_routes "$P"
+		;;
+	fabric) link_heal "h2:p$P" ;;
+	esac
+}
+
+plane_swallow() {
+	case $NET in
+	cables)
+		netem a "$P" loss 100%
+		netem b "$P" loss 100%
+		;;
+	fabric)
+		link_loss "h2:p$P" 100
+		link_loss "p${P}l1:h2" 100
+		;;
+	esac
+}
+
+plane_pass() {
+	case $NET in
+	cables)
+		unimpair a "$P"
+		unimpair b "$P"
+		;;
+	fabric)
+		link_clear "h2:p$P"
+		link_clear "p${P}l1:h2"
+		;;
+	esac
+}
+
+# --- a ring -----------------------------------------------------------------------
+
+# ring_start [-6] OPTIONS...: all ranks; what they say is in $WORK/rank.R.
+ring_start() {
+	local r ns dev v4 v6 gid family=4
+	[ "$1" != -6 ] || {
+		family=6
+		shift
+	}
+	ring_pids=()
+	rm -f "$WORK"/rank.*
+	for r in "${!RANKS[@]}"; do
+		read -r ns dev v4 v6 <<<"${RANKS[r]}"
+		gid=$v4
+		[ $family = 4 ] || gid=$v6
+		start "$WORK/rank.$r" ip netns exec "$ns" timeout 250 mrc_allreduce \
+			--rank "$r" --ranks ${#RANKS[@]} -d "$dev" --gid "$gid" \
+			--root "$ROOT" "$@"
+		ring_pids+=("$started")
+	done
+}
+
+# Every rank ended well, all after the same round; nothing was an error.
+ring_end() {
+	local r rc dev c bad=''
+	for r in "${!RANKS[@]}"; do
+		rc=0
+		finished "${ring_pids[r]}" 120 || rc=$?
+		[ "$rc" = 0 ] && grep -q '^mrc_allreduce: OK' "$WORK/rank.$r" ||
+			bad+=" $r($rc)"
+	done
+	if [ -n "$bad" ]; then
+		tail -n 4 "$WORK"/rank.*
+		fail "ranks that failed, with status:$bad"
+	fi
+	for r in "${!RANKS[@]}"; do
+		check "$(ring_field "$r" rounds)" == "$(ring_field 0 rounds)" "rounds of rank $r"
+		check "$(ring_field "$r" elements)" == "$(ring_field 0 elements)" \
+			"elements that rank $r has compared"
+	done
+	ctr_quiet 20
+	ctr_take
+	for r in "${!RANKS[@]}"; do
+		read -r _ dev _ <<<"${RANKS[r]}"
+		for c in qp_errors retry_exceeded cq_overflow resp_invalid_request \
+			resp_access_error resp_op_error resp_no_receive; do
+			expect "$dev" "$c" == 0
+		done
+	done
+}
+
+ring_stop() {
+	kill -INT "${ring_pids[0]}"
+	ring_end
+}
+
+ring_field() { # RANK NAME
+	sed -n "s/^mrc_allreduce: OK.* $2=\([0-9]*\).*/\1/p" "$WORK/rank.$1"
+}
+
+rounds_now() {
+	awk '$1 == "round" { n = $2 } END { print n + 0 }' "$WORK/rank.0"
+}
+
+rounds_at_least() { [ "$(rounds_now)" -ge "$1" ]; }
+
+# N more rounds are done than now.
+rounds_more() { # N
+	wait_for 60 rounds_at_least $(($(rounds_now) + $1))
+}
+
+# Sum of a counter of all ranks' devices, or of their port N.
+ring_ctr() { # NAME [PORT]
+	local sum=0 r dev
+	for r in "${RANKS[@]}"; do
+		read -r _ dev _ <<<"$r"
+		sum=$((sum + $(ctr "$dev${2:+/$2}" "$1")))
+	done
+	echo $sum
+}
+ring_ctr_now() { # NAME [PORT]
+	local sum=0 r dev
+	for r in "${RANKS[@]}"; do
+		read -r _ dev _ <<<"$r"
+		sum=$((sum + $(ctr_now "$dev${2:+/$2}" "$1")))
+	done
+	echo $sum
+}
+ring_ctr_at_least() { # NAME PORT VALUE
+	[ "$(ring_ctr_now "$1" "$2")" -ge "$3" ]
+}
+
+# Each rank's device sends N more data packets on the plane than now, as all of
+# them send to their neighbour and announce to the other.
+plane_used() { # N
+	local r dev from
+	for r in "${RANKS[@]}"; do
+		read -r _ dev _ <<<"$r"
+		from=$(ctr_now "$dev/$P" tx_data_pkts)
+		wait_for 60 ctr_at_least "$dev/$P" tx_data_pkts $((from + $1))
+	done
+}
+
+# --- what must hold -----------------------------------------------------------------
+
+# Six rounds for each size and type, and exact numbers of all that was sent.
+plain() { # OP OPTIONS...
+	local op=$1 n=${#RANKS[@]} r p dev qps=1 steps rounds elements
+	shift
+	[[ " $* " != *' --qps 2 '* ]] || qps=2
+	rounds=40
+	steps=$((rounds * 2 * (n - 1)))
+	elements=$((rounds / 5 * (1 + 6 + 1023 + 4096 + 20001)))
+	ctr_mark
+	ring_start "$@" --op "$op" --rounds $rounds --piece 512
+	ring_end
+	for r in "${!RANKS[@]}"; do
+		read -r _ dev _ <<<"${RANKS[r]}"
+		check "$(ring_field "$r" rounds)" == $rounds "rounds"
+		check "$(ring_field "$r" elements)" == $elements "elements compared"
+		case $op in
+		imm)
+			check "$(ring_field "$r" imm)" == $steps "immediates"
+			check "$(ring_field "$r" flags)" == 0 "flags"
+			;;
+		flag)
+			check "$(ring_field "$r" imm)" == 0 "immediates"
+			check "$(ring_field "$r" flags)" == $steps "flags"
+			;;
+		mixed)
+			check "$(ring_field "$r" imm)" == $((steps / 2)) "immediates"
+			check "$(ring_field "$r" flags)" == $((steps / 2)) "flags"
+			;;
+		esac
+		expect "$dev" rx_write_imm == $(($(ring_field "$r" imm) * qps))
+		# One round is announced that does not take place.
+		check "$(ring_field "$r" announced)" == $((steps + 2 * (n - 1))) "announcements"
+		check "$(ring_field "$r" port_err)" == 0 "events that a port is lost"
+		expect "$dev" port_down_events == 0
+		for p in 1 2 3 4; do
+			expect "$dev/$p" tx_data_pkts '>' 0
+		done
+	done
+}
+
+# The longest chain: 63 WRITEs without a signal before the last one.
+longest_chain() { # OP
+	local r
+	ctr_mark
+	ring_start --op "$1" --rounds 12 --counts 20001 --piece 64 --inline
+	ring_end
+	for r in "${!RANKS[@]}"; do
+		check "$(ring_field "$r" chain)" == 63 "WRITEs of data without a signal"
+	done
+}
+
+quiet_announcements() {
+	local r
+	ctr_mark
+	ring_start --rounds 100 --counts 5,64
+	ring_end
+	for r in "${!RANKS[@]}"; do
+		check "$(ring_field "$r" announced)" '>' 128 "announcements"
+		check "$(ring_field "$r" quiet)" == 63 "announcements without a signal"
+	done
+}
+
+flapping() { # OPTIONS...
+	local n bad dev dev1 r p lost doubted
+	read -r _ dev1 _ <<<"${RANKS[1]}"
+	ctr_mark
+	ring_start "$@" --rounds 0
+	rounds_more 3
+	plane_used 20
+	for ((n = 1; n <= FLAPS; n++)); do
+		plane_cut
+		wait_for 10 port_is "$dev1" $P DOWN
+		rounds_more 2
+		plane_heal
+		wait_for 10 port_is "$dev1" $P ACTIVE
+		rounds_more 2
+	done
+	plane_used 20
+	for n in 1 2; do
+		bad=$(ring_ctr_now ev_to_assumed_bad $P)
+		plane_swallow
+		wait_for 30 ring_ctr_at_least ev_to_assumed_bad $P $((bad + 1))
+		rounds_more 2
+		plane_pass
+		rounds_more 2
+	done
+	plane_used 20
+	ring_stop
+	lost=$(ring_ctr tx_rtx_pkts)
+	bad=$(ring_ctr ev_to_assumed_bad $P)
+	check "$bad" '>=' 2 "paths of the plane that were marked bad"
+	check "$lost" '>' 0 "packets sent again"
+	check "$(ring_ctr ev_to_good $P)" '>=' 2 "paths that were good again"
+	expect "$dev1/$P" port_down_events == $FLAPS
+	expect "$dev1/$P" port_up_events == $FLAPS
+	check "$(ring_field 1 port_err)" == $FLAPS "events that the port is lost"
+	check "$(ring_field 1 port_active)" == $FLAPS "events that the port is back"
+	# Paths of the other planes lose nothing. A machine that stands still for
+	# longer than a retry interval may doubt one; what is sent again then has
+	# arrived before.
+	for r in "${!RANKS[@]}"; do
+		read -r _ dev _ <<<"${RANKS[r]}"
+		doubted=0
+		for p in 1 2 4; do
+			doubted=$((doubted + $(ctr "$dev/$p" ev_to_assumed_bad)))
+			expect "$dev/$p" port_down_events == 0
+		done
+		check "$doubted" '<=' "$(ctr "$dev" rtx_spurious)" \
+			"paths of whole planes that $dev marked bad"
+	done
+	echo "figure: ${#RANKS[@]} ranks, $*: $(ring_field 0 rounds) rounds," \
+		"$lost of $(ring_ctr tx_data_pkts) packets sent again, $bad times a path was bad"
+}
+
+# A rank that dies: the others end with an error, and do not wait for ever.
+rank_dies() {
+	local r rc pid ns
+	read -r ns _ <<<"${RANKS[1]}"
+	ring_start --rounds 0 --stall 15 --timeout 14
+	rounds_more 3
+	pid=$(ip netns pids "$ns" | while read -r pid; do
+		grep -qx mrc_allreduce "/proc/$pid/comm" && echo "$pid"
+	done || true)
+	kill -9 "$pid"
+	for r in "${!RANKS[@]}"; do
+		rc=0
+		finished "${ring_pids[r]}" 90 || rc=$?
+		[ "$r" = 1 ] || {
+			check "$rc" == 1 "status of rank $r"
+			grep -q "^mrc_allreduce: FAIL rank $r: " "$WORK/rank.$r" ||
+				fail "rank $r does not say why it gave up"
+		}
+	done
+}
+
+no_leak() {
+	local n before=$WORK/memory
+	one_ring		# fills caches
+	memory_before "$before"
+	for n in 1 2 3 4 5 6; do
+		one_ring
+	done
+	expect_memory_back "$before" 60 1024
+}
+one_ring() {
+	ctr_mark
+	ring_start --rounds 4 --counts 5,4096 --op mixed --qps 8
+	ring_end
+}
+
+topo 4
+two_ranks
+subtest "2 ranks, end told by immediates" plain imm
+subtest "2 ranks, end told by flags, IPv6" plain flag -6
+subtest "2 ranks, both, inline, 2 queue pairs each" plain mixed --inline --qps 2
+subtest "2 ranks, 63 WRITEs of data unsignaled, immediates" longest_chain imm
+subtest "2 ranks, 63 WRITEs of data unsignaled, flags" longest_chain flag
+subtest "2 ranks, 63 announcements unsignaled" quiet_announcements
+subtest "2 ranks, a plane flaps, immediates" flapping --op imm
+subtest "2 ranks, a plane flaps, flags" flapping --op flag
+subtest "2 ranks, 8 queue pairs each: nothing is left in the kernel" no_leak
+topo_down
+
+fabric ecmp 4 1 0 4
+fabric_rdma
+four_ranks
+subtest "4 ranks, end told by immediates, 2 queue pairs each" plain imm --qps 2
+subtest "4 ranks, end told by flags, IPv6" plain flag -6
+subtest "4 ranks, a plane flaps, immediates" flapping --op imm --inline
+subtest "4 ranks, a plane flaps, both, IPv6" flapping -6 --op mixed --qps 2
+subtest "4 ranks, one dies: the others say so" rank_dies
+tap_end
