@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
 # What the documents list must be what the sources have: counters, test
-# scripts, module parameters, ABI structures, and links between documents.
+# scripts, module parameters, ABI structures, functions of the library in the
+# manual pages, and links between documents.
 # Run from anywhere; prints what differs and fails. Needs no package: only
 # what is essential in Debian.
 set -euo pipefail
@@ -25,7 +26,8 @@ differ counters "$header" "$source" Documentation/counters.md \
 differ counters "$header" "$source" selftests/net/counters.list \
 	"$(grep -v '^#' selftests/net/counters.list)"
 
-scripts=$(find selftests/net -maxdepth 1 -name '*.sh' ! -name 'lib*' -printf '%f\n')
+scripts=$(find selftests/net -maxdepth 1 -name '*.sh' ! -name lib.sh \
+	! -name 'lib_*' -printf '%f\n')
 differ "test scripts" selftests/net "$scripts" Documentation/testing.md \
 	"$(sed -n 's/^| `\([a-z_0-9]*\.sh\)` |.*/\1/p' Documentation/testing.md)"
 
@@ -42,6 +44,48 @@ structs=$(sed -n 's/^struct \(mrc_[a-z_]*\) {$/\1/p' include/uapi/rdma/mrc-abi.h
 for s in $structs; do
 	grep -q "\`$s\`" Documentation/uapi.md || { echo "struct $s is not in uapi.md"; bad=1; }
 done
+
+# Every function of the library has a manual page, its own or under one more
+# name, and pages describe no others. Whether the declarations are right and
+# the examples compile is looked at by selftests/abi/check.sh.
+man=providers/mrc/man
+page_section() { # FILE SECTION: the lines of a section
+	sed -n "/^\\.SH $2\$/,/^\\.SH /{ /^\\.SH /d; p; }" "$1"
+}
+page_names() { # FILE
+	page_section "$1" NAME | paste -sd' ' | sed 's/ \\- .*//' | tr -d ' ' | tr ',' '\n'
+}
+functions=$(sed -n 's/^\t\t\(mrc_[a-z_]*\);$/\1/p' providers/mrc/libmrc.map)
+names='' pages='' aliases=''
+for f in "$man"/*.[37]; do
+	page=$(basename "$f")
+	pages+=$page$'\n'
+	own=$(page_names "$f")
+	[ "$(head -n 1 <<<"$own").${page##*.}" = "$page" ] ||
+		{ echo "$f: the first name is not the page's"; bad=1; }
+	aliases+=$(tail -n +2 <<<"$own" | sed "s/.*/$page &.${page##*.}/")$'\n'
+	[ "${page##*.}" = 3 ] || continue
+	names+=$own$'\n'
+	differ "$page" NAME "$own" SYNOPSIS \
+		"$(page_section "$f" SYNOPSIS | grep -o '[a-z_]*(' | tr -d '(')"
+done
+differ functions providers/mrc/libmrc.map "$functions" "$man" "${names%$'\n'}"
+list() { # FUNCTION: arguments of a function in the list of pages
+	sed -n "/^$1(/,/^)/{ s/^  //p; }" "$man/CMakeLists.txt"
+}
+differ "manual pages" "$man" "${pages%$'\n'}" "$man/CMakeLists.txt" "$(list rdma_man_pages)"
+differ "names of pages" "$man" "$(grep . <<<"$aliases")" "$man/CMakeLists.txt" \
+	"$(list rdma_alias_man_pages)"
+
+# What pages refer to is there.
+mine=$(for f in "$man"/*.[37] userspace-tools/*/*.[18]; do
+	[ -f "$f" ] || continue
+	page_names "$f" | sed "s/.*/&(${f##*.})/"
+done)
+while read -r ref; do
+	grep -q -x -F "$ref" <<<"$mine" || { echo "no page $ref, referred to"; bad=1; }
+done < <(sed -n 's/\\fB//g; s/\\fP//g; s/^\.BR \(mrc[a-z_]*\) (\([0-9]\)).*/\1(\2)/; p' \
+	"$man"/*.[37] userspace-tools/*/*.[18] | grep -o '\<mrc[a-z_]*([1-8])' | sort -u)
 
 # Relative links lead somewhere.
 while IFS=: read -r f link; do

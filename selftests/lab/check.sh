@@ -5,11 +5,11 @@
 # last line sums up all they counted.
 #
 # usage: check.sh PART...
-#   unit    engine: unit and property tests, ASan and UBSan
+#   unit    engine: unit and property tests; mrcctl; mrcperf; ASan and UBSan
 #   fuzz    libFuzzer targets, 60 s each
 #   build   module for every kernel with -Werror, sparse, provider, guest tools
 #   lint    checkpatch, clang-tidy, shellcheck, licence lines, documents against
-#           sources, the lab's own test
+#           sources, manual pages, the lab's own test
 #   vm      selftests/net in a guest; K=KERNEL and T=PATTERN narrow it
 #   vm-rest what vm leaves out: benchmarks, and every script on the other kernels
 set -euo pipefail
@@ -159,17 +159,34 @@ judge_checkpatch() {
 	return $rc
 }
 
+# A directory with the guests' verbs headers and no others of theirs, so that
+# this machine's compilers can use them.
+verbs_headers() {
+	local tree
+	tree=$(kernel_tree "$DEFAULT_KERNEL")
+	mkdir -p "$BUILD/check/include"
+	ln -sfn "$tree/usr/include/infiniband" "$BUILD/check/include/infiniband"
+	ln -sfn "$tree/usr/include/rdma" "$BUILD/check/include/rdma"
+	echo "$BUILD/check/include"
+}
+
+abi() {
+	"$LAB_DIR/setup.sh" native
+	"$LAB_DIR/image.sh" "$DEFAULT_KERNEL"
+	"$TOP/selftests/abi/check.sh" -i "$(verbs_headers)" "$LAB/guest"
+}
+
 clang_tidy() {
-	local list=$work/tidy-files tree ib=$BUILD/check/include rc=0
+	local list=$work/tidy-files ib rc=0
 	"$LAB_DIR/setup.sh" native lint
-	for d in unit fuzz; do
+	for d in unit fuzz mrcctl mrcperf; do
 		[ ! -f "$TOP/selftests/$d/CMakeLists.txt" ] ||
 			[ -f "$BUILD/$d/compile_commands.json" ] ||
 			cmake -S "$TOP/selftests/$d" -B "$BUILD/$d" -G Ninja \
 				-DCMAKE_EXPORT_COMPILE_COMMANDS=ON
 	done
 	cd "$TOP"
-	for d in unit fuzz; do
+	for d in unit fuzz mrcctl mrcperf; do
 		repo_files | grep -E "^selftests/$d/.*\.cpp$" >"$list" || true
 		xargs -r -a "$list" -n 1 -P 2 nice clang-tidy --quiet -p "$BUILD/$d" \
 			--extra-arg=-Wno-unknown-warning-option || rc=1
@@ -177,15 +194,13 @@ clang_tidy() {
 	# The guests' programs are compiled in the guests' tree; of its headers
 	# only the verbs ones are foreign to this machine.
 	repo_files | grep -E '^(selftests|userspace-tools)/.*\.cpp$' |
-		grep -v -E '^selftests/(unit|fuzz)/' >"$list" || true
+		grep -v -E '^selftests/(unit|fuzz|mrcctl|mrcperf)/' >"$list" || true
 	if [ -s "$list" ]; then
-		tree=$(kernel_tree "$DEFAULT_KERNEL")
 		"$LAB_DIR/image.sh" "$DEFAULT_KERNEL"
-		mkdir -p "$ib"
-		ln -sfn "$tree/usr/include/infiniband" "$ib/infiniband"
-		ln -sfn "$tree/usr/include/rdma" "$ib/rdma"
+		ib=$(verbs_headers)
 		xargs -r -a "$list" -P 2 -I FILE nice clang-tidy --quiet FILE -- \
-			-std=c++20 -isystem "$ib" -I"$TOP/include/uapi" || rc=1
+			-std=c++20 -isystem "$ib" -isystem "$TOP/providers/mrc" \
+			-I"$TOP/include/uapi" || rc=1
 	fi
 	return $rc
 }
@@ -200,11 +215,18 @@ shell_check() {
 		shellcheck -s sh -S warning selftests/lab/guest/initramfs-init
 }
 
+# Pages that every formatter of manual pages shows as they are meant.
+manual_pages() {
+	"$LAB_DIR/setup.sh" lint
+	cd "$TOP"
+	repo_files | grep -E '\.[1-9]$' | xargs -r mandoc -T lint -W warning
+}
+
 # Every file says its licence; the licences themselves and test data cannot.
 licences() {
 	local bad
 	cd "$TOP"
-	bad=$(repo_files | grep -v -E '^(LICENSES/|selftests/fuzz/corpus/)|\.(bin|pcap)$' |
+	bad=$(repo_files | grep -v -E '^(LICENSES/|selftests/(fuzz/corpus|mrcctl/golden)/)|\.(bin|pcap)$' |
 		while read -r f; do
 			[ ! -f "$f" ] || [ ! -s "$f" ] ||
 				head -n 5 "$f" | grep -q 'SPDX-License-Identifier: ' || echo "$f"
@@ -238,6 +260,8 @@ fi
 
 if wants unit; then
 	native unit "$TOP/selftests/unit" 2
+	native mrcctl "$TOP/selftests/mrcctl" 2
+	native mrcperf "$TOP/selftests/mrcperf" 2
 fi
 
 if [ -n "$image_job" ]; then
@@ -258,6 +282,7 @@ if wants build; then
 	done
 	stage sparse "$LAB_DIR/module.sh" 6.12 --sparse
 	stage provider "$LAB_DIR/provider.sh"
+	stage abi abi
 	stage tools "$LAB_DIR/tools.sh"
 fi
 if wants lint; then
@@ -265,6 +290,7 @@ if wants lint; then
 	stage shellcheck shell_check
 	stage licences licences
 	stage documents "$TOP/selftests/docs/check.sh"
+	stage manual-pages manual_pages
 	stage lab-selftest "$LAB_DIR/selftest.sh"
 	stage clang-tidy clang_tidy
 fi

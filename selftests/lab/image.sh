@@ -23,7 +23,7 @@ guest_packages="iproute2 rdma-core ibverbs-utils ibverbs-providers
 	ethtool tcpdump iputils-ping procps nftables util-linux"
 build_packages="g++ cmake ninja-build pkg-config libnl-3-dev
 	libnl-route-3-dev libudev-dev libibverbs-dev librdmacm-dev dpkg-dev
-	sparse perl"
+	sparse perl libcli11-dev nlohmann-json3-dev libfmt-dev"
 
 tree_suite() { # KERNEL
 	case $1 in

@@ -1,8 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# Builds, installs and removes the module and the provider on this machine, for
-# the kernel it runs (KVER=VERSION for another one). What is missing is named.
+# Builds, installs and removes the module, the provider with its manual pages, and
+# the tools (mrcctl, mrcperf) on this machine, for the kernel it runs
+# (KVER=VERSION for another one). What is missing is named; without the tools'
+# libraries everything else is built.
 #
 # usage: install.sh build|install|uninstall
 #   DESTDIR=DIR     installs below DIR instead of /
@@ -17,6 +19,10 @@ dest=${DESTDIR:-}
 host=$BUILD/host
 drv=drivers/infiniband/sw/mrc
 abi=rdmav34 # rdma-core's private interface, unchanged from 39 on
+tools=$host/tools
+# What the tools install, below /usr.
+tool_files=(sbin/mrcctl bin/mrcperf share/man/man8/mrcctl.8 share/man/man1/mrcperf.1
+	share/bash-completion/completions/mrcctl)
 
 say() { printf '%s\n' "$*"; }
 stop() {
@@ -75,6 +81,46 @@ check_tools() {
 			"$(package_hint "${missing[*]}")"
 }
 
+# Packages of headers that the tools need and this machine's compiler does not
+# find, and of the compiler.
+tools_missing() {
+	local t missing=()
+	command -v g++ >/dev/null || missing+=(g++)
+	for t in CLI/CLI.hpp:libcli11-dev nlohmann/json.hpp:nlohmann-json3-dev \
+		fmt/format.h:libfmt-dev infiniband/verbs.h:libibverbs-dev; do
+		echo "#include <${t%%:*}>" |
+			g++ -std=c++20 -x c++ -fsyntax-only - 2>/dev/null ||
+			missing+=("${t#*:}")
+	done
+	echo "${missing[*]}"
+}
+
+# Builds the tools with the library as it was built before, for $tools/stage.
+build_tools() {
+	local f name missing
+	rm -rf "${tools:?}/stage"
+	missing=$(tools_missing)
+	if [ -n "$missing" ]; then
+		say "not built: mrcctl, mrcperf; libraries that they need are missing"
+		say "           $(package_hint "$missing")"
+		return
+	fi
+	for f in "$TOP"/userspace-tools/*/CMakeLists.txt; do
+		name=$(basename "$(dirname "$f")")
+		say "building $name"
+		{ cmake -G Ninja -S "$(dirname "$f")" -B "$tools/$name" \
+			-DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_SKIP_RPATH=ON \
+			-DCMAKE_INSTALL_PREFIX=/usr "-DMRC_INCLUDE_DIR=$host/include" \
+			"-DMRC_LIBRARY_DIR=$host/lib" &&
+			low ninja -C "$tools/$name" -j2 &&
+			DESTDIR=$tools/stage cmake --install "$tools/$name"; } \
+			>"$host/$name.log" 2>&1 || {
+			grep -E -A4 'error|FAILED' "$host/$name.log" | head -n 40 >&2
+			stop "$name does not build; log: build/host/$name.log"
+		}
+	done
+}
+
 build() {
 	check_kernel
 	check_tools
@@ -93,6 +139,7 @@ build() {
 	cp "$host/src/$drv/mrc.ko" "$host/mrc.ko"
 	say "building the rdma-core provider"
 	"$LAB_DIR/provider.sh" --host
+	build_tools
 	say "built: build/host/mrc.ko, build/host/libibverbs/; now: make install"
 }
 
@@ -113,11 +160,40 @@ root_only() {
 	[ -n "$dest" ] || [ "$(id -u)" = 0 ] || stop "make $1 must be run as root"
 }
 
+# Is there a lib_mrc.so or libnv_mrc.so that is no link to this library?
+foreign() { # PATH
+	case $(basename "$1") in
+	lib_mrc.so | libnv_mrc.so) ;;
+	*) return 1 ;;
+	esac
+	[ -e "$1" ] || [ -L "$1" ] || return 1
+	[ "$(readlink "$1")" != libmrc.so.1 ]
+}
+
+# Manual pages of the library, and the tools that were built.
+install_rest() {
+	local f
+	for f in "$host"/man/*; do
+		mkdir -p "$dest/usr/share/man/$(basename "$f")"
+		cp -P "$f"/* "$dest/usr/share/man/$(basename "$f")/"
+	done
+	for f in "${tool_files[@]}"; do
+		[ -f "$tools/stage/usr/$f" ] || continue
+		mkdir -p "$(dirname "$dest/usr/$f")"
+		cp "$tools/stage/usr/$f" "$dest/usr/$f"
+		case $f in
+		*bin/*) say "installed: $dest/usr/$f" ;;
+		esac
+	done
+}
+
 do_install() {
-	local plugins moddir
+	local plugins moddir libs f
 	root_only install
-	[ -f "$host/mrc.ko" ] && [ -d "$host/libibverbs" ] || build
+	[ -f "$host/mrc.ko" ] && [ -d "$host/dev" ] && [ -d "$host/man" ] || build
 	[ "$(modinfo -F vermagic "$host/mrc.ko" | cut -d' ' -f1)" = "$kver" ] || build
+	# What the tools need may have come since.
+	[ -d "$tools/stage" ] || build_tools
 	plugins=$(plugin_dir)
 	compgen -G "$dest$plugins/*-$abi.so" >/dev/null || compgen -G "$plugins/*-$abi.so" >/dev/null ||
 		stop "the rdma-core of this machine has another private interface than $abi"
@@ -131,13 +207,25 @@ do_install() {
 	if [ -z "$dest" ]; then
 		depmod "$kver"
 	fi
-	if [ -d "$host/lib" ]; then
-		cp -P "$host"/lib/* "$dest$(dirname "$plugins")/"
-		[ -n "$dest" ] || ldconfig
-	fi
+	libs=$dest$(dirname "$plugins")
+	for f in "$host"/lib/*; do
+		# Names that a device maker's library may have as well.
+		if foreign "$libs/$(basename "$f")"; then
+			say "left alone: $libs/$(basename "$f") is not this project's"
+		else
+			cp -P "$f" "$libs/"
+		fi
+	done
+	[ -n "$dest" ] || ldconfig
 	cp -P "$host"/libibverbs/* "$dest$plugins/"
 	cp "$host"/libibverbs.d/mrc.driver "$dest/etc/libibverbs.d/"
-	say "installed: $moddir, $dest$plugins/libmrc-$abi.so, $dest/etc/libibverbs.d/mrc.driver"
+	mkdir -p "$dest/usr/include" "$libs/pkgconfig" "$libs/cmake"
+	cp "$host"/include/* "$dest/usr/include/"
+	cp "$host"/dev/pkgconfig/libmrc.pc "$libs/pkgconfig/"
+	cp -R "$host"/dev/cmake/mrc "$libs/cmake/"
+	say "installed: $moddir, $dest$plugins/libmrc-$abi.so, $dest/etc/libibverbs.d/mrc.driver," \
+		"$libs/libmrc.so, $dest/usr/include/mrc.h, $dest/usr/share/man/man7/mrc.7"
+	install_rest
 	if grep -q '\[\(integrity\|confidentiality\)\]' /sys/kernel/security/lockdown 2>/dev/null; then
 		say "note: this kernel is locked down (Secure Boot) and refuses modules that are not" \
 			"signed with a key it knows; sign mrc.ko or switch Secure Boot off"
@@ -145,25 +233,44 @@ do_install() {
 	say "next: modprobe mrc && rdma link add mrc0 type mrc netdev NIC   (see README.md)"
 }
 
+# Manual pages and tools, also where pages were compressed since.
+rest_files() {
+	local page alias f
+	while read -r page alias; do
+		f=$dest/usr/share/man/man${page##*.}/${alias:-$page}
+		printf '%s\n' "$f" "$f.gz"
+	done < <(library_pages)
+	for f in "${tool_files[@]}"; do
+		printf '%s\n' "$dest/usr/$f" "$dest/usr/$f.gz"
+	done
+}
+
 do_uninstall() {
-	local plugins f found=
+	local plugins libs f found="" rest=()
 	root_only uninstall
 	if [ -z "$dest" ] && [ -d /sys/module/mrc ]; then
 		modprobe -r mrc 2>/dev/null ||
 			stop "mrc is in use" "remove the devices first: rdma link del NAME"
 	fi
 	plugins=$(plugin_dir)
+	libs=$dest$(dirname "$plugins")
+	mapfile -t rest < <(rest_files)
 	for f in "$dest/lib/modules/$kver/updates/"mrc.ko* \
 		"$dest/lib/modules/$kver/updates/$drv/"mrc.ko* \
-		"$dest$plugins/libmrc-$abi.so" "$dest$(dirname "$plugins")/"libmrc.so* \
-		"$dest/etc/libibverbs.d/mrc.driver"; do
-		if [ -e "$f" ] || [ -L "$f" ]; then
-			rm -f "$f"
+		"$dest$plugins/libmrc-$abi.so" "$libs/"libmrc.so* "$libs"/lib_mrc.so \
+		"$libs"/libnv_mrc.so "$libs/pkgconfig/libmrc.pc" "$libs/cmake/mrc" \
+		"$dest"/usr/include/mrc{,_ctl}{,_api_ver}.h \
+		"$dest/etc/libibverbs.d/mrc.driver" "${rest[@]}"; do
+		if { [ -e "$f" ] || [ -L "$f" ]; } && ! foreign "$f"; then
+			rm -rf "$f"
 			say "removed: $f"
 			found=1
 		fi
 	done
-	[ -z "$found" ] || [ -n "$dest" ] || depmod "$kver"
+	if [ -n "$found" ] && [ -z "$dest" ]; then
+		depmod "$kver"
+		ldconfig
+	fi
 	[ -n "$found" ] || say "nothing of mrc is installed"
 }
 

@@ -13,10 +13,11 @@ set -euo pipefail
 # What guests and their images need. QEMU is apart: see below.
 vm_packages=(mmdebstrap debian-archive-keyring busybox-static cpio kmod
 	util-linux mount make xz-utils)
-# What the engine's own tests need.
-native_packages=(g++ clang llvm cmake ninja-build libgtest-dev make python3)
+# What the tests of the engine and of mrcctl need.
+native_packages=(g++ clang llvm cmake ninja-build libgtest-dev make python3
+	libcli11-dev nlohmann-json3-dev libfmt-dev)
 # What the style checks need.
-lint_packages=(clang-tidy clang-format shellcheck)
+lint_packages=(clang-tidy clang-format shellcheck mandoc)
 
 # QEMU before 8 crashes now and then while a 6.12 guest patches its kernel
 # text under multi-threaded emulation.

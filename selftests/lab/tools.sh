@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
 # Builds the project's own guest programs with the guests' compiler and
-# libraries: every directory directly under selftests/ or selftests/net/ that
-# has a CMakeLists.txt, except the native tests (unit, fuzz). Their programs
-# end up in build/lab/guest/bin, which guests have in their PATH.
+# libraries: every directory directly under userspace-tools/, selftests/ or
+# selftests/net/ that has a CMakeLists.txt, except the native tests (unit, fuzz,
+# mrcctl, mrcperf). Their programs end up in build/lab/guest/bin, which guests have in
+# their PATH. Those that use libMRC get the provider's build of it.
 #
 # usage: tools.sh
 set -euo pipefail
@@ -18,16 +19,27 @@ exec 7>"$work/.lock"
 flock 7
 
 projects=()
-for f in "$TOP"/selftests/*/CMakeLists.txt "$TOP"/selftests/net/*/CMakeLists.txt; do
+for f in "$TOP"/userspace-tools/*/CMakeLists.txt "$TOP"/selftests/*/CMakeLists.txt \
+	"$TOP"/selftests/net/*/CMakeLists.txt; do
 	[ -f "$f" ] || continue
 	case ${f#"$TOP"/selftests/} in
-	unit/* | fuzz/*) continue ;;
+	unit/* | fuzz/* | mrcctl/* | mrcperf/*) continue ;;
 	esac
 	f=$(dirname "$f")
 	projects+=("${f#"$TOP"/}")
 done
 [ "${#projects[@]}" -gt 0 ] || exit 0
-mirror_sources "$work/src" include drivers selftests
+mirror_sources "$work/src" include drivers selftests userspace-tools
+
+# The library as it is now; its header files keep their times if they are the
+# same, so that nothing is compiled again for them.
+[ -e "$LAB/guest/lib/libmrc.so" ] || "$LAB_DIR/provider.sh"
+mkdir -p "$work/mrc/include"
+rm -rf "$work/mrc/lib"
+cp -a "$LAB/guest/lib" "$work/mrc/lib"
+for f in "$LAB"/guest/include/*.h; do
+	cmp -s "$f" "$work/mrc/include/$(basename "$f")" || cp "$f" "$work/mrc/include/"
+done
 
 for p in "${projects[@]}"; do
 	name=${p//\//_}
@@ -38,7 +50,8 @@ for p in "${projects[@]}"; do
 			-DCMAKE_BUILD_TYPE=RelWithDebInfo \
 			-DCMAKE_CXX_FLAGS="-Wall -Wextra -Werror" \
 			-DCMAKE_C_FLAGS="-Wall -Wextra -Werror" \
-			-DCMAKE_RUNTIME_OUTPUT_DIRECTORY=/src/out/bin
+			-DMRC_INCLUDE_DIR=/src/mrc/include -DMRC_LIBRARY_DIR=/src/mrc/lib \
+			-DCMAKE_SKIP_RPATH=ON -DCMAKE_RUNTIME_OUTPUT_DIRECTORY=/src/out/bin
 		ninja -C "$2" -j2' build "/src/src/$p" "/src/build/$name" \
 		>"$log" 2>&1; then
 		grep -E -A6 'error|warning|FAILED' "$log" | head -n 60 >&2 ||

@@ -22,7 +22,9 @@ ulimit -c 0
 
 # Provider and tools of this build, over the distribution's files.
 if [ -d /mrc/guest/libibverbs ]; then
-	cp /mrc/guest/libibverbs/*.so /usr/lib/x86_64-linux-gnu/libibverbs/
+	# A link to the library in lib/: programs that link that must find
+	# the provider in the same file.
+	cp -P /mrc/guest/libibverbs/*.so /usr/lib/x86_64-linux-gnu/libibverbs/
 fi
 if [ -d /mrc/guest/lib ]; then
 	cp -P /mrc/guest/lib/* /usr/lib/x86_64-linux-gnu/
