@@ -2,7 +2,8 @@
 /*
  * Probing of ASSUMED_BAD EVs, MRC 1.0 §9.5 b and §11.6: the first probe after an
  * RTO, then at doubling intervals up to a second, one outstanding per EV (for
- * all of its copies), lost after an RTO.
+ * all of its copies), lost after an RTO. After one that was answered the next
+ * follows at once.
  */
 #include "mrc_ev_priv.h"
 
@@ -112,9 +113,12 @@ void mrc_ev_probe_good(struct mrc_paths *p, u16 i, u64 now)
 		mrc_ev_set_state(p, i, MRC_EV_GOOD, now);
 		return;
 	}
-	/* A sign of life: do not let the next try wait for a long interval. */
+	/*
+	 * A sign of life. A round trip lies between the two probes in any
+	 * case, and a path that lost a packet by chance is missed meanwhile.
+	 */
 	p->ev[i].sub = MRC_EV_PROBE_ONE;
-	p->at[i] = time_after(now, rto_of(p));
+	p->at[i] = time_after(now, 0);
 	mrc_ev_share_probe(p, i);
 	mrc_ev_probe_rescan(p);
 }
