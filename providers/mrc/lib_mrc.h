@@ -161,6 +161,13 @@ static inline int mrc_lib_errno(int err)
 	return err;
 }
 
+/* For results that the caller need not want. */
+static inline void mrc_lib_tell(uint32_t *out, uint32_t value)
+{
+	if (out)
+		*out = value;
+}
+
 /* lib_context.c */
 
 /* Is @vctx a context of a device of this library? It may be NULL. */

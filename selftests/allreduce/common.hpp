@@ -5,47 +5,11 @@
 #pragma once
 
 #include <chrono>
-#include <cstdarg>
 #include <cstdint>
-#include <cstdio>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
-/* Something is wrong; the text ends up in the FAIL line. */
-struct Failure : std::runtime_error {
-	using std::runtime_error::runtime_error;
-};
-
-inline std::string vformat(const char *fmt, va_list ap)
-{
-	char buf[512];
-
-	std::vsnprintf(buf, sizeof(buf), fmt, ap);
-	return buf;
-}
-
-[[noreturn, gnu::format(printf, 1, 2)]] inline void fail(const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	std::string s = vformat(fmt, ap);
-	va_end(ap);
-	throw Failure(s);
-}
-
-/* One line of output, flushed: scripts wait for some of them. */
-[[gnu::format(printf, 1, 2)]] inline void say(const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	std::string s = vformat(fmt, ap);
-	va_end(ap);
-	std::printf("%s\n", s.c_str());
-	std::fflush(stdout);
-}
+#include "../common/say.hpp"
 
 using Clock = std::chrono::steady_clock;
 

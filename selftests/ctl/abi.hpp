@@ -17,6 +17,7 @@
 #include <rdma/mrc-ctl-abi.h>
 
 #include "../../userspace-tools/common/uverbs.hpp"
+#include "../common/failure.hpp"
 
 /* Values of libMRC that the ABI refers to. */
 namespace mrc
@@ -64,11 +65,6 @@ enum CcpMask : uint32_t {
 	CCP_VENDOR = 1u << 31,
 };
 } // namespace mrc
-
-/* What ends the program with a message. */
-struct Failure : std::runtime_error {
-	using std::runtime_error::runtime_error;
-};
 
 /* A method that the kernel refused. */
 struct Refused : std::runtime_error {

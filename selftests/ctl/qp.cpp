@@ -3,16 +3,11 @@
 
 #include <chrono>
 
+#include "../common/check.hpp"
+
 namespace
 {
 constexpr std::size_t buf_size = 1 << 20;
-
-template <typename T> T *made(T *p, const char *what)
-{
-	if (!p)
-		throw Failure(std::string("cannot make a ") + what);
-	return p;
-}
 } // namespace
 
 int gid_index(Dev &dev, ibv_gid &gid)
@@ -31,15 +26,11 @@ int gid_index(Dev &dev, ibv_gid &gid)
 	throw Failure("no GID");
 }
 
-Qp::Qp(Dev &dev) : dev_(dev), buf_(buf_size)
+Qp::Qp(Dev &dev) : dev_(dev), mem_(dev.ctx(), buf_size)
 {
 	ibv_qp_init_attr init{};
 
-	pd_ = made(ibv_alloc_pd(dev.ctx()), "PD");
 	cq_ = made(ibv_create_cq(dev.ctx(), 256, nullptr, nullptr, 0), "CQ");
-	mr_ = made(ibv_reg_mr(pd_, buf_.data(), buf_.size(),
-			      IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE),
-		   "MR");
 	init.send_cq = cq_;
 	init.recv_cq = cq_;
 	init.qp_type = IBV_QPT_RC;
@@ -47,47 +38,33 @@ Qp::Qp(Dev &dev) : dev_(dev), buf_(buf_size)
 	init.cap.max_recv_wr = 16;
 	init.cap.max_send_sge = 1;
 	init.cap.max_recv_sge = 1;
-	qp_ = made(ibv_create_qp(pd_, &init), "QP");
+	qp_ = made(ibv_create_qp(mem_.pd(), &init), "QP");
 }
 
 Qp::~Qp()
 {
 	ibv_destroy_qp(qp_);
-	ibv_dereg_mr(mr_);
 	ibv_destroy_cq(cq_);
-	ibv_dealloc_pd(pd_);
 }
 
 int Qp::init()
 {
-	ibv_qp_attr a{};
+	ibv_qp_attr a = init_attr();
 
-	a.qp_state = IBV_QPS_INIT;
-	a.port_num = 1;
-	a.qp_access_flags = IBV_ACCESS_REMOTE_WRITE;
-	return ibv_modify_qp(qp_, &a,
-			     IBV_QP_STATE | IBV_QP_PORT | IBV_QP_PKEY_INDEX |
-				     IBV_QP_ACCESS_FLAGS);
+	return ibv_modify_qp(qp_, &a, init_mask);
 }
 
 int Qp::rtr(uint32_t dest)
 {
-	ibv_qp_attr a{};
+	ibv_gid gid;
+	const int index = gid_index(dev_, gid);
+	ibv_qp_attr a =
+		rtr_attr(dest, IBV_MTU_1024, static_cast<uint8_t>(index), gid);
 
-	a.qp_state = IBV_QPS_RTR;
-	a.path_mtu = IBV_MTU_1024;
-	a.dest_qp_num = dest;
-	a.ah_attr.is_global = 1;
-	a.ah_attr.port_num = 1;
-	a.ah_attr.grh.hop_limit = 64;
-	a.ah_attr.grh.sgid_index =
-		static_cast<uint8_t>(gid_index(dev_, a.ah_attr.grh.dgid));
 	a.max_dest_rd_atomic = 1;
 	a.min_rnr_timer = 12;
 	return ibv_modify_qp(qp_, &a,
-			     IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU |
-				     IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
-				     IBV_QP_MAX_DEST_RD_ATOMIC |
+			     rtr_mask | IBV_QP_MAX_DEST_RD_ATOMIC |
 				     IBV_QP_MIN_RNR_TIMER);
 }
 
@@ -149,21 +126,12 @@ void Qp::write(const Qp &peer, unsigned n, uint32_t len)
 {
 	const auto end =
 		std::chrono::steady_clock::now() + std::chrono::seconds(30);
-	ibv_sge sge{};
-	ibv_send_wr wr{}, *bad;
+	Write write(mem_, peer.mem_, len);
+	ibv_send_wr *bad;
 	ibv_wc wc{};
 
-	sge.addr = reinterpret_cast<uintptr_t>(buf_.data());
-	sge.length = len;
-	sge.lkey = mr_->lkey;
-	wr.sg_list = &sge;
-	wr.num_sge = 1;
-	wr.opcode = IBV_WR_RDMA_WRITE;
-	wr.send_flags = IBV_SEND_SIGNALED;
-	wr.wr.rdma.remote_addr = reinterpret_cast<uintptr_t>(peer.buf_.data());
-	wr.wr.rdma.rkey = peer.mr_->rkey;
 	while (n--) {
-		if (ibv_post_send(qp_, &wr, &bad))
+		if (ibv_post_send(qp_, &write.wr, &bad))
 			throw Failure("post_send");
 		while (!ibv_poll_cq(cq_, 1, &wc))
 			if (std::chrono::steady_clock::now() > end)

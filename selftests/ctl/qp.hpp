@@ -4,8 +4,8 @@
 
 #include <memory>
 #include <span>
-#include <vector>
 
+#include "../common/verbs.hpp"
 #include "abi.hpp"
 
 /* A queue pair with its completion queue and memory. */
@@ -37,11 +37,9 @@ public:
 
 private:
 	Dev &dev_;
-	ibv_pd *pd_ = nullptr;
+	Memory mem_;
 	ibv_cq *cq_ = nullptr;
 	ibv_qp *qp_ = nullptr;
-	ibv_mr *mr_ = nullptr;
-	std::vector<uint8_t> buf_;
 };
 
 /* The first GID of port 1 that is no link-local address. */

@@ -1,56 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #include "selftest.hpp"
 
-#include <cstdio>
 #include <cstring>
 
 namespace
 {
 constexpr uint16_t obj = MRC_ABI_OBJECT_PROFILE;
-
-std::string err_text(int err)
-{
-	return err ? errno_name(err) + std::string("/") + std::to_string(err)
-		   : "0";
-}
 } // namespace
-
-void Check::err(int got, int want, const std::string &what)
-{
-	if (got != want)
-		wrong_.push_back(what + ": " + err_text(got) + ", expected " +
-				 err_text(want));
-}
-
-void Check::eq(uint64_t got, uint64_t want, const std::string &what)
-{
-	if (got != want)
-		wrong_.push_back(what + ": " + std::to_string(got) +
-				 ", expected " + std::to_string(want));
-}
-
-void Check::that(bool ok, const std::string &what)
-{
-	if (!ok)
-		wrong_.push_back(what);
-}
-
-void Report::run(const std::string &name,
-		 const std::function<void(Check &)> &fn)
-{
-	Check c;
-
-	try {
-		fn(c);
-	} catch (const std::exception &e) {
-		c.that(false, e.what());
-	}
-	for (const std::string &w : c.wrong())
-		std::printf("# %s\n", w.c_str());
-	std::printf("%s %s\n", c.good() ? "ok" : "not ok", name.c_str());
-	std::fflush(stdout);
-	bad_ += !c.good();
-}
 
 int fmt_state(Dev &dev, uint64_t id, uint32_t state)
 {

@@ -1,43 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * mrc_ctl DEV selftest NAME: checks that need more than a command line. Each
- * prints lines "ok NAME" and "not ok NAME", what was wrong before them.
+ * mrc_ctl DEV selftest NAME: checks that need more than a command line, with
+ * results as ../common/check.hpp prints them.
  */
 #pragma once
 
-#include <functional>
 #include <string>
 #include <vector>
 
+#include "../common/check.hpp"
 #include "abi.hpp"
 
-/* Collects what is wrong in one check. */
-class Check
-{
-public:
-	/* @got and @want are errnos. */
-	void err(int got, int want, const std::string &what);
-	void eq(uint64_t got, uint64_t want, const std::string &what);
-	void that(bool ok, const std::string &what);
-
-	bool good() const { return wrong_.empty(); }
-	const std::vector<std::string> &wrong() const { return wrong_; }
-
-private:
-	std::vector<std::string> wrong_;
-};
-
-/* Runs @fn and prints its line; an exception is a failure as well. */
-class Report
-{
-public:
-	void run(const std::string &name,
-		 const std::function<void(Check &)> &fn);
-	bool good() const { return !bad_; }
-
-private:
-	unsigned bad_ = 0;
-};
+using tap::Check;
+using tap::Report;
 
 /* Profiles with one call each; they return errnos. */
 int fmt_state(Dev &dev, uint64_t id, uint32_t state);

@@ -24,30 +24,18 @@ void clock_ran_out(int)
 }
 } // namespace
 
-std::string errno_text(int err)
-{
-	const char *name = err ? strerrorname_np(err) : "success";
-
-	return name ? name : std::to_string(err);
-}
-
 void teardown_failed(const char *what, int err)
 {
 	teardown_failures++;
 	std::printf("# %s fails: %s\n", what, errno_text(err).c_str());
 }
 
-void Check::that(bool ok, const std::string &what)
-{
-	if (!ok)
-		wrong(what);
-}
-
 void Check::verdict(const std::string &what, bool ok, int got, int want)
 {
-	if (!ok)
-		wrong(what + ": returned " + std::to_string(got) + ", errno " +
-		      errno_text(errno) + ", expected " + errno_text(want));
+	judge(ok, [&] {
+		return what + ": returned " + std::to_string(got) + ", errno " +
+		       errno_text(errno) + ", expected " + errno_text(want);
+	});
 }
 
 void Suite::run(const std::string &name,
@@ -61,18 +49,9 @@ void Suite::run(const std::string &name,
 	clock_len = std::strlen(clock_line);
 	std::signal(SIGALRM, clock_ran_out);
 	alarm(patience);
-	try {
-		test(c);
-	} catch (const std::exception &e) {
-		c.that(false, e.what());
-	}
+	c.attempt([&] { test(c); });
 	alarm(0);
 	if (teardown_failures != before)
 		c.that(false, "an object could not be freed");
-	for (const std::string &w : c.all_wrong())
-		std::printf("# %s\n", w.c_str());
-	std::printf("%s %s\n", c.all_wrong().empty() ? "ok" : "not ok",
-		    name.c_str());
-	std::fflush(stdout);
-	bad_ += !c.all_wrong().empty();
+	report_.result(name, c);
 }

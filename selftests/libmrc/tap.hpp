@@ -1,38 +1,27 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Results as lines "ok NAME" and "not ok NAME", with what was wrong as comments
- * before them. Who runs the program gives them numbers.
+ * Tests of libMRC's functions, with results as ../common/check.hpp prints them.
  */
 #pragma once
 
 #include <cerrno>
 #include <functional>
-#include <stdexcept>
 #include <string>
-#include <vector>
 
-/* What a test cannot go on without. */
-class Failure : public std::runtime_error
+#include "../common/check.hpp"
+
+/* What is wrong in one test, with the ways of this API. */
+class Check : public tap::Check
 {
 public:
-	using std::runtime_error::runtime_error;
-};
-
-std::string errno_text(int err);
-
-/* Collects what is wrong in one test. */
-class Check
-{
-public:
-	void that(bool ok, const std::string &what);
-
 	template <typename A, typename B>
 	void eq(const A &got, const B &want, const std::string &what)
 	{
-		if (!(got == static_cast<A>(want)))
-			wrong(what + ": " + std::to_string(got) +
-			      ", expected " +
-			      std::to_string(static_cast<A>(want)));
+		judge(got == static_cast<A>(want), [&] {
+			return what + ": " + std::to_string(got) +
+			       ", expected " +
+			       std::to_string(static_cast<A>(want));
+		});
 	}
 
 	/*
@@ -68,13 +57,8 @@ public:
 		verdict(what, is_null && errno == want, is_null ? 0 : 1, want);
 	}
 
-	const std::vector<std::string> &all_wrong() const { return wrong_; }
-
 private:
-	void wrong(const std::string &what) { wrong_.push_back(what); }
 	void verdict(const std::string &what, bool ok, int got, int want);
-
-	std::vector<std::string> wrong_;
 };
 
 /* Runs tests; one that hangs ends the program as a failure of that test. */
@@ -83,10 +67,10 @@ class Suite
 public:
 	void run(const std::string &name,
 		 const std::function<void(Check &)> &test);
-	bool good() const { return !bad_; }
+	bool good() const { return report_.good(); }
 
 private:
-	unsigned bad_ = 0;
+	tap::Report report_;
 };
 
 /* An object that cannot be freed is a failure of the test that had it. */

@@ -398,7 +398,7 @@ void with_format(Check &c, const Device &dev,
 
 bool test_batches(const Device &dev, const Args &)
 {
-	Report r;
+	Report r(Report::counted);
 	const auto run = [&](const char *name,
 			     void (*test)(Check &, const Device &)) {
 		r.run(name, [&](Check &c) { with_format(c, dev, test); });

@@ -172,7 +172,7 @@ void queue_pairs(Check &c, const Device &dev, const Device &peer)
 bool test_busy(const Device &dev, const Args &args)
 {
 	const Device peer(args.at(0));
-	Report r;
+	Report r(Report::counted);
 
 	must(fmt_make(dev.ctx(), fmt, MRC_CTL_EV_FMT_MODE_UDP, {16}, ONLINE),
 	     "format");

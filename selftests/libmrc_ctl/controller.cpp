@@ -290,7 +290,7 @@ bool everything(const Device &dev, const Args &args)
 							 nullptr, nullptr, 0),
 			      "event queue");
 	std::vector<mrc_ctl_ev_event> event(64);
-	Report r;
+	Report r(Report::counted);
 
 	r.run("a controller at work beside programs", [&](Check &c) {
 		for (unsigned i = 0; i < number(args, 4); i++) {

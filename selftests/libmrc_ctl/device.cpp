@@ -210,7 +210,7 @@ void foreign(Check &c, ibv_context *verbs, mrc_context *ctx)
 
 bool test_device(const Device &dev, const Args &args)
 {
-	Report r;
+	Report r(Report::counted);
 
 	r.run("device query", [&](Check &c) { device(c, dev); });
 	r.run("versions", versions);
@@ -234,7 +234,7 @@ bool test_device(const Device &dev, const Args &args)
 
 bool test_ports(const Device &dev, const Args &)
 {
-	Report r;
+	Report r(Report::counted);
 
 	r.run("ports: disabled means DOWN", [&](Check &c) { ports(c, dev); });
 	r.run("ports: what is refused",

@@ -363,7 +363,7 @@ void rules(Check &c, const Device &dev)
 bool test_events(const Device &dev, const Args &args)
 {
 	const Device peer(args.at(0));
-	Report r;
+	Report r(Report::counted);
 
 	r.run("event queues: what is refused",
 	      [&](Check &c) { rules(c, dev); });

@@ -151,7 +151,7 @@ void rejects(Check &c, mrc_context *ctx)
 
 bool test_fields(const Device &dev, const Args &)
 {
-	Report r;
+	Report r(Report::counted);
 
 	r.run("fields that cannot be, in every state", [&](Check &c) {
 		must(fmt_make(dev.ctx(), fmt, MRC_CTL_EV_FMT_MODE_STEV,

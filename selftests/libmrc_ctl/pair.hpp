@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "../common/verbs.hpp"
 #include "api.hpp"
 
 constexpr uint64_t no_profile = ~0ULL;
@@ -45,9 +46,7 @@ public:
 private:
 	const Device &dev_;
 	const QpSpec spec_;
-	std::vector<uint8_t> buf_;
-	ibv_pd *pd_ = nullptr;
-	ibv_mr *mr_ = nullptr;
+	Memory mem_;
 	mrc_cq *cq_ = nullptr;
 	mrc_qp *qp_ = nullptr;
 	uint32_t round_ = 0;

@@ -109,7 +109,7 @@ void application(Check &c, const Device &dev, const Device &peer,
 bool test_refused(const Device &dev, const Args &args)
 {
 	const Device peer(args.at(0));
-	Report r;
+	Report r(Report::counted);
 
 	r.run("controller functions are refused",
 	      [&](Check &c) { refused(c, dev, peer); });
@@ -120,7 +120,7 @@ bool test_allowed(const Device &dev, const Args &args)
 {
 	const Device peer(args.at(0));
 	QpSpec spec;
-	Report r;
+	Report r(Report::counted);
 
 	r.run("programs work",
 	      [&](Check &c) { application(c, dev, peer, spec); });

@@ -282,7 +282,7 @@ bool test_probes(const Device &dev, const Args &args)
 	const Device peer(args.at(0));
 	const Hosts h = {dev, peer};
 	const std::string &what = args.at(1);
-	Report r;
+	Report r(Report::counted);
 
 	if (what == "rules") {
 		r.run("probes: requests that are refused",

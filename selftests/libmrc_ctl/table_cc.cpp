@@ -182,7 +182,7 @@ void table(Check &c, mrc_context *ctx)
 
 bool test_cc(const Device &dev, const Args &)
 {
-	Report r;
+	Report r(Report::counted);
 
 	r.run("CC profiles: every request in every state",
 	      [&](Check &c) { table(c, dev.ctx()); });

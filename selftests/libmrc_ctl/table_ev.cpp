@@ -543,7 +543,7 @@ void round_trip(Check &c, const Device &dev)
 
 bool test_profiles(const Device &dev, const Args &)
 {
-	Report r;
+	Report r(Report::counted);
 
 	r.run("explicit EV profiles: every request in every state",
 	      [&](Check &c) {

@@ -314,7 +314,7 @@ void round_trip(Check &c, mrc_context *ctx)
 
 bool test_formats(const Device &dev, const Args &)
 {
-	Report r;
+	Report r(Report::counted);
 
 	r.run("EV formats: every request in every state",
 	      [&](Check &c) { table(c, dev.ctx()); });

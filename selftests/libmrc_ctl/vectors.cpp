@@ -353,7 +353,7 @@ bool test_vectors(const Device &dev, const Args &args)
 	const Device peer(args.at(0));
 	Wire wire({args.begin() + 1, args.end()});
 	mrc_context *ctx = dev.ctx();
-	Report r;
+	Report r(Report::counted);
 
 	for (const Config &k : configs) {
 		r.run(std::string("EVs on the wire: ") + k.name, [&](Check &c) {

@@ -444,20 +444,13 @@ netdev_down_behind_bridge() {
 lost_updates() {
 	local told heard
 	load_start
-	in_a nft -f - <<-NFT
-		table netdev cut {
-			chain in {
-				type filter hook ingress devices = { pa1, pa2 } priority 0;
-				udp dport 4791 @th,64,8 0xd8 drop
-			}
-		}
-	NFT
+	drop_opcode 0xd8
 	heard=$(ctr_now mrca rx_port_status)
 	told=$(ctr_now mrcb tx_port_status)
 	ctl b port 2 disable
 	wait_for 5 ctr_at_least mrcb tx_port_status $((told + 5))
 	check "$(ctr_now mrca rx_port_status)" == "$heard" "nothing came through"
-	in_a nft delete table netdev cut
+	drop_nothing
 	falls_silent 2 1
 	ctl b port 2 enable
 	sends_on 2 50

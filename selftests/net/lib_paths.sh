@@ -4,7 +4,7 @@
 # Which paths data takes from A to B, for profiles of UDP source ports on two
 # planes. Sourced after lib.sh.
 
-# The source ports that are counted apart.
+# The source ports that are counted apart; scripts may name others.
 PATH_PORTS="c001 c002 c003 c004 d003"
 
 # Data packets that arrive at B, by plane and source port. All of them are

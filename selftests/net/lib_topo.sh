@@ -291,6 +291,20 @@ unimpair() { # a|b PLANE
 	ip netns exec "host$1" tc qdisc del dev "p$1$2" root 2>/dev/null || true
 }
 
+# drop_opcode OPCODE: what arrives at A with it, over two planes, is lost there.
+drop_opcode() {
+	in_a nft -f - <<-END
+		table netdev drop_opcode {
+			chain in {
+				type filter hook ingress devices = { pa1, pa2 } priority 0;
+				udp dport 4791 @th,64,8 $1 drop
+			}
+		}
+	END
+}
+
+drop_nothing() { in_a nft delete table netdev drop_opcode; }
+
 unimpair_all() { # every plane, both ways
 	local p
 	for p in $(seq "$PLANES"); do

@@ -7,6 +7,7 @@
 # timeout: 900
 # shellcheck disable=SC2154 # variables of lib_count.sh
 . "$(dirname "$0")/lib.sh"
+. "$NET_DIR/lib_paths.sh"
 
 ctl() { in_a timeout 200 libmrc_ctl mrca "$@"; }
 controller() { ctl controller "$@"; }
@@ -23,8 +24,8 @@ results() {
 # Whatever a subtest that failed has left.
 clean_slate() {
 	local n
-	in_b nft delete table netdev ctl 2>/dev/null || true
-	in_a nft delete table netdev answers 2>/dev/null || true
+	uncount_ports 2>/dev/null || true
+	drop_nothing 2>/dev/null || true
 	unimpair a 2
 	for n in 11 12; do
 		controller drop $n $n $n
@@ -86,34 +87,7 @@ qpn() { sed -n 's/^qpn //p' "$WORK/program.$1"; }
 
 # --- two profiles ---------------------------------------------------------------
 
-SPORTS="c001 c002 c003 c004 c101 c102 c103 c104"
-
-# Data that arrives at B, by plane and source port; the rest of what is longer
-# than anything else that is sent is "other".
-count_ports() {
-	local i p
-	{
-		echo "table netdev ctl {"
-		for i in 1 2; do
-			for p in $SPORTS other; do
-				echo "counter p${i}_$p { }"
-			done
-			echo "chain in$i {"
-			echo "type filter hook ingress device \"pb$i\" priority 0;"
-			for p in $SPORTS; do
-				echo "ip length > 300 udp dport 4791 udp sport 0x$p" \
-					"counter name p${i}_$p accept"
-			done
-			echo "ip length > 300 udp dport 4791 counter name p${i}_other"
-			echo "}"
-		done
-		echo "}"
-	} | in_b nft -f -
-}
-
-seen() { # PLANE PORT
-	in_b nft list counter netdev ctl "p$1_$2" | sed -n 's/.*packets \([0-9]*\) .*/\1/p'
-}
+PATH_PORTS="c001 c002 c003 c004 c101 c102 c103 c104"
 
 # The first has port 1 and congestion control, the second port 2 and none. Each
 # packet takes a path of its program's profile.
@@ -150,7 +124,7 @@ two_profiles() {
 	check "$(seen 2 other)" == 0 "packets of plane 2 on other paths"
 	expect mrca qp_errors == 0
 	expect mrcb qp_errors == 0
-	in_b nft delete table netdev ctl
+	uncount_ports
 	controller drop 11 11 11
 	controller drop 12 12 12
 }
@@ -270,19 +244,12 @@ killed_probing() {
 	controller make 11 11 11 c001 4 0 200000
 	program 11 11
 	started_all
-	in_a nft -f - <<-END
-		table netdev answers {
-			chain in {
-				type filter hook ingress devices = { pa1, pa2 } priority 0;
-				udp dport 4791 @th,64,8 0xd9 drop
-			}
-		}
-	END
+	drop_opcode 0xd9
 	ctr_mark
 	for n in 1 2 3 4 5 6; do
 		kill_while_asking
 	done
-	in_a nft delete table netdev answers
+	drop_nothing
 	ctr_take
 	expect mrca tx_endpoint_req '>=' $((6 * 64))
 	expect mrca rx_endpoint_resp == 0

@@ -7,7 +7,6 @@
  * makes must be what the provider makes: genuine verbs objects.
  */
 #include <cerrno>
-#include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -16,11 +15,12 @@
 #include <fstream>
 #include <set>
 #include <sstream>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include <mrc_ctl.h>
+
+#include "../common/say.hpp"
 
 namespace
 {
@@ -68,21 +68,6 @@ const char *const functions[] = {
 	"mrc_req_notify_cq",
 };
 static_assert(sizeof(functions) / sizeof(*functions) == 41);
-
-struct Failure : std::runtime_error {
-	using std::runtime_error::runtime_error;
-};
-
-[[noreturn, gnu::format(printf, 1, 2)]] void fail(const char *fmt, ...)
-{
-	char buf[512];
-	va_list ap;
-
-	va_start(ap, fmt);
-	std::vsnprintf(buf, sizeof(buf), fmt, ap);
-	va_end(ap);
-	throw Failure(buf);
-}
 
 #define CHECK(what)                                                            \
 	do {                                                                   \

@@ -85,6 +85,14 @@ public:
 		});
 	}
 
+	/* The same of a word that has to be there. */
+	template <typename Parse>
+	auto needed_word(const std::string &key, Parse parse)
+	{
+		need(key);
+		return word(key, "", parse);
+	}
+
 	static uint64_t to_number(const Json &v, const std::string &where,
 				  uint64_t max)
 	{
@@ -138,15 +146,22 @@ State state_of(Object &o)
 	return s;
 }
 
+/* What formats and profiles have in common. */
+template <typename T> T named(Object &o)
+{
+	T t;
+
+	t.id = id_of(o);
+	t.state = state_of(o);
+	return t;
+}
+
 Fmt fmt_of(const Json &j, const std::string &where)
 {
 	Object o(j, where);
-	Fmt f;
+	Fmt f = named<Fmt>(o);
 
-	f.id = id_of(o);
-	f.state = state_of(o);
-	o.need("mode");
-	f.mode = o.word("mode", "", parse_fmt_mode);
+	f.mode = o.needed_word("mode", parse_fmt_mode);
 	each(&o.need("fields"), o.at("fields"),
 	     [&](const Json &v, const std::string &at) {
 		     f.fields.push_back(static_cast<uint8_t>(
@@ -190,8 +205,7 @@ EvEntry entry_of(const Json &j, const std::string &where)
 	}
 	Object o(j, where);
 
-	o.need("ev");
-	e.ev = o.word("ev", "", parse_ev);
+	e.ev = o.needed_word("ev", parse_ev);
 	e.state = o.word("state", "good", defined_state);
 	o.done();
 	return e;
@@ -202,12 +216,9 @@ EvEntry entry_of(const Json &j, const std::string &where)
 EvProfile ev_of(const Json &j, const std::string &where)
 {
 	Object o(j, where);
-	EvProfile p;
+	EvProfile p = named<EvProfile>(o);
 
-	p.id = id_of(o);
-	p.state = state_of(o);
-	o.need("mode");
-	p.mode = o.word("mode", "", parse_ev_mode);
+	p.mode = o.needed_word("mode", parse_ev_mode);
 	if (o.get("fmt"))
 		p.fmt = o.number("fmt", 0, no_profile - 1);
 	p.min_active = static_cast<uint32_t>(o.number("min_active", 0));
@@ -268,12 +279,10 @@ Nscc nscc_of(const Json &j, const std::string &where)
 CcProfile cc_of(const Json &j, const std::string &where)
 {
 	Object o(j, where);
-	CcProfile p;
+	CcProfile p = named<CcProfile>(o);
 
-	p.id = id_of(o);
-	p.state = state_of(o);
-	o.need("algorithm");
-	p.algorithm = o.word("algorithm", "", [](std::string s) { return s; });
+	p.algorithm =
+		o.needed_word("algorithm", [](std::string s) { return s; });
 	if (p.algorithm == "off")
 		p.algorithm.clear();
 	if (const Json *v = o.get("parameters"))
@@ -296,8 +305,7 @@ Default default_of(const Json &j, const std::string &where)
 	Object o(j, where);
 	Default d;
 
-	o.need("prefix");
-	d.prefix = o.word("prefix", "", parse_prefix);
+	d.prefix = o.needed_word("prefix", parse_prefix);
 	d.ev_profile = profile_of(o, "ev_profile");
 	d.cc_profile = profile_of(o, "cc_profile");
 	if (d.ev_profile == no_profile && d.cc_profile == no_profile)

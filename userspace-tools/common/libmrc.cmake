@@ -1,0 +1,12 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# The target libmrc is libMRC, the project's own, and libibverbs. A directory
+# with libMRC's headers and one with libmrc.so may be named with MRC_INCLUDE_DIR
+# and MRC_LIBRARY_DIR.
+find_path(MRC_INCLUDE mrc.h HINTS "${MRC_INCLUDE_DIR}" REQUIRED)
+find_library(MRC_LIBRARY mrc HINTS "${MRC_LIBRARY_DIR}" REQUIRED)
+find_library(IBVERBS ibverbs REQUIRED)
+
+add_library(libmrc INTERFACE)
+target_include_directories(libmrc SYSTEM INTERFACE "${MRC_INCLUDE}")
+target_link_libraries(libmrc INTERFACE "${MRC_LIBRARY}" "${IBVERBS}")
