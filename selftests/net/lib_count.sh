@@ -206,7 +206,7 @@ memory_grown() {
 				print "kernel memory grew by " $2 - old[$1] " kB"
 			next
 		}
-		$1 ~ /^(dentry|.*inode.*|filp|vm_area_struct|vmap_area|anon_vma.*|maple_node|radix_tree_node|lsm_.*|buffer_head|names_cache|proc_.*|kernfs_.*|cred|pid|signal_cache|sighand_cache|task_struct|mm_struct|files_cache|ovl_.*|9p.*|p9_.*|fs_cache|seq_file|page->ptl|debug_objects_cache|damon_region|tw_sock_TCP.*|tcp_bind2?_bucket)$/ { next }
+		$1 ~ /^(dentry|.*inode.*|filp|vm_area_struct|vma_lock|vmap_area|anon_vma.*|maple_node|radix_tree_node|lsm_.*|buffer_head|names_cache|proc_.*|kernfs_.*|cred|pid|signal_cache|sighand_cache|task_struct|mm_struct|files_cache|ovl_.*|9p.*|p9_.*|fs_cache|seq_file|page->ptl|debug_objects_cache|damon_region|tw_sock_TCP.*|tcp_bind2?_bucket)$/ { next }
 		$2 - old[$1] >= objects {
 			print $1 " grew by " $2 - old[$1] " objects of " $3 " bytes"
 		}' "$1" "$WORK/memory.now"
