@@ -61,7 +61,7 @@ help:
 	@echo '  make uninstall     remove all of it (root)'
 	@echo 'In an emulated machine; Debian 12 or 13, root; the rest is set up:'
 	@echo '  make demo          two hosts, four planes, ib_write_bw, a plane cut'
-	@echo '  make check         all checks: about 45 minutes on two cores'
+	@echo '  make check         all checks: about 55 minutes on two cores'
 	@echo '  make check-unit    engine: unit and property tests (native)'
 	@echo '  make check-fuzz    engine: libFuzzer targets, 60 s each (native)'
 	@echo '  make check-build   module for Linux 6.1, 6.12, 7.2; sparse; provider, ABI'
