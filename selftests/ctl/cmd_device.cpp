@@ -155,7 +155,8 @@ static std::vector<mrc_abi_ep_req> ep_requests(const Keys &keys)
 
 /*
  * ep probe|status sgid=A dgid=A ev=HEX@PORT[,...] [fmt=udp|stev|srv6] [tc=N]
- *	[timeout=MS] [id=FIRST] [port_status=MASK]
+ *	[timeout=MS] [id=FIRST] [port_status=MASK] [times=N]
+ * times: so often, as long as each runs into its time-out
  */
 void cmd_ep(Dev &dev, const Words &w)
 {
@@ -173,9 +174,13 @@ void cmd_ep(Dev &dev, const Words &w)
 	b.timeout =
 		static_cast<uint32_t>(keys.num("timeout", 100, 4000) * 1000000);
 	b.tc = static_cast<uint8_t>(keys.num("tc", 0, 255));
+	auto times = keys.num("times", 1, UINT32_MAX);
 	keys.done();
-	const int err = dev.call(MRC_ABI_OBJECT_DEV, MRC_ABI_DEV_EP_BATCH, b);
+	int err;
 
+	do {
+		err = dev.call(MRC_ABI_OBJECT_DEV, MRC_ABI_DEV_EP_BATCH, b);
+	} while (err == ETIMEDOUT && times-- > 1);
 	if (!err || err == ETIMEDOUT)
 		for (uint32_t i = 0; i < b.n_rsp; i++)
 			std::printf("id %u port %u rtt_ns %u svc %u\n",

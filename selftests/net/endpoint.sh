@@ -265,10 +265,10 @@ killed_and_crowded() {
 	netem b 2 loss 100%
 	for n in 1 2 3 4; do
 		start "$WORK/wait.$n" ip netns exec hosta mrc_ctl mrca ep probe \
-			"sgid=$A4" "dgid=$B4" ev=c001@1,c001@2 timeout=4000
+			"sgid=$A4" "dgid=$B4" ev=c001@1,c001@2 timeout=4000 times=1000
 		pids+=("$started")
 	done
-	wait_for 4 crowded
+	wait_for 40 crowded
 	for pid in "${pids[@]}"; do
 		kill -9 "$pid"
 	done
@@ -292,7 +292,7 @@ signalled() {
 	hw_now mrca tx_endpoint_req
 	from=$hw
 	start "$WORK/wait" ip netns exec hosta mrc_ctl mrca ep probe \
-		"sgid=$A4" "dgid=$B4" ev=c001@1 timeout=4000
+		"sgid=$A4" "dgid=$B4" ev=c001@1 timeout=4000 times=1000
 	pid=$started
 	wait_for 10 hw_at_least mrca tx_endpoint_req '*' $((from + 1))
 	kill -STOP "$pid"
