@@ -10,6 +10,7 @@
  * away wakes it up.
  */
 #include <linux/bitmap.h>
+#include <linux/module.h>
 #include <linux/random.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
@@ -741,6 +742,13 @@ static void mrc_ep_client_remove(struct ib_device *ibdev, void *data)
 {
 	mrc_ep_shutdown(to_mdev(ibdev));
 }
+
+/*
+ * The core removes clients in the reverse order of their registration, and
+ * ib_uverbs waits for calls of programs when it is removed from a device. So this
+ * one has to be registered after it, to end the batches that they wait for.
+ */
+MODULE_SOFTDEP("pre: ib_uverbs");
 
 static struct ib_client mrc_ep_client = {
 	.name = "mrc_endpoint",
