@@ -144,22 +144,16 @@ rounds_more() { # N
 }
 
 # Sum of a counter of all ranks' devices, or of their port N.
-ring_ctr() { # NAME [PORT]
+ring_sum() { # ctr|ctr_now NAME [PORT]
 	local sum=0 r dev
 	for r in "${RANKS[@]}"; do
 		read -r _ dev _ <<<"$r"
-		sum=$((sum + $(ctr "$dev${2:+/$2}" "$1")))
+		sum=$((sum + $("$1" "$dev${3:+/$3}" "$2")))
 	done
 	echo $sum
 }
-ring_ctr_now() { # NAME [PORT]
-	local sum=0 r dev
-	for r in "${RANKS[@]}"; do
-		read -r _ dev _ <<<"$r"
-		sum=$((sum + $(ctr_now "$dev${2:+/$2}" "$1")))
-	done
-	echo $sum
-}
+ring_ctr() { ring_sum ctr "$@"; }
+ring_ctr_now() { ring_sum ctr_now "$@"; }
 ring_ctr_at_least() { # NAME PORT VALUE
 	[ "$(ring_ctr_now "$1" "$2")" -ge "$3" ]
 }
