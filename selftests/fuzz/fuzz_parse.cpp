@@ -13,7 +13,7 @@ namespace
 using Bytes = std::vector<std::uint8_t>;
 
 // Zero what a receiver ignores.
-void clear_reserved(Bytes &p, std::uint16_t flags)
+void clear_reserved(Bytes &p, std::uint32_t flags)
 {
 	bool ts = (flags & MRC_OPF_METH) && (p[8] & 0x10);
 	std::uint8_t *ext = p.data() + 12;
@@ -33,7 +33,7 @@ void clear_reserved(Bytes &p, std::uint16_t flags)
 
 	p[1] &= 0xBF;
 	p[4] = 0;
-	p[8] &= flags & MRC_OPF_METH ? 0xB0 : 0xA0;
+	p[8] &= flags & MRC_OPF_METH ? 0xB1 : 0xA1;
 	if (ts)
 		timestamp(6);
 	if (flags & MRC_OPF_SETH) {
@@ -89,7 +89,7 @@ void whole(const Bytes &in)
 	auto len = static_cast<std::uint32_t>(in.size());
 	mrc_hdr h, linear;
 	mrc_drop why = mrc_hdr_parse(in.data(), len, len, &h);
-	std::uint16_t flags;
+	std::uint32_t flags;
 
 	if (why == MRC_DROP_OPCODE) {
 		require(!mrc_op_info(in[0])->name, "defined opcode refused");

@@ -30,6 +30,10 @@ enum Op {
 	OpFail,
 	OpHonest, // a well-behaved peer acknowledges everything
 	OpCount,
+	// with the extension only
+	OpAnswered = OpCount,
+	OpLocal, // what the newest MRC_TX_LOCAL named, or anything
+	OpExtCount,
 };
 
 class Requester
@@ -49,6 +53,9 @@ private:
 	void raw();
 	void honest();
 	void reap();
+	void post_ext(mrc_wr &wr);
+	bool acceptable(const mrc_wr &wr) const;
+	bool step(mrc_tx_desc &d);
 	// A PSN around what is outstanding, or any.
 	u32 psn();
 	// Of the packet @psn, of now, or none, and some service time.
@@ -74,6 +81,7 @@ private:
 	u32 reaped_ = 0;
 	u32 losses_ = 0;
 	u32 errors_ = 0;
+	u32 local_ = 0; // newest slot that MRC_TX_LOCAL named
 	bool failed_ = false;
 };
 
@@ -96,6 +104,13 @@ Requester::Requester(Input &in) : in_(in)
 	v = in.byte();
 	qc_.max_wimm = (u16)(v % 16 + 1);
 	qc_.linear_cnt = v >> 4 & 7;
+	if (v & 0x80) {
+		v = in.byte();
+		qc_.ext = true;
+		qc_.chan = v % 8 == 7;
+		qc_.max_rd_atomic = v >> 3 & 7;
+		qc_.rnr_retry = in.byte() & 7;
+	}
 	v = in.byte();
 	qc_.exp_cnt = v % 26;
 	qc_.rto = (v & 0x80) ? 0 : 1000ull << (v & 15);
@@ -156,6 +171,42 @@ u16 Requester::echo(u32 psn)
 	return v & 2 ? 0 : (u16)((at >> MRC_TS_SHIFT) + (v >> 2));
 }
 
+// Another operation, with all that it may have.
+void Requester::post_ext(mrc_wr &wr)
+{
+	const u8 v = in_.byte();
+
+	wr.op = v & 15;
+	wr.fence = v & 16;
+	if (v & 32)
+		wr.len = MRC_ATOMIC_LEN;
+	wr.num = in_.byte();
+	wr.swap = wr.compare = in_.half();
+}
+
+bool Requester::acceptable(const mrc_wr &wr) const
+{
+	if (wr.len > MRC_MAX_MSG)
+		return false;
+	if (!qc_.ext)
+		return true;
+	switch (wr.op) {
+	case MRC_WR_CMP_SWAP:
+	case MRC_WR_FETCH_ADD:
+	case MRC_WR_ATOMIC_WRITE:
+		return !qc_.chan && qc_.max_rd_atomic && wr.len == 8;
+	case MRC_WR_READ:
+	case MRC_WR_FLUSH:
+		return !qc_.chan && qc_.max_rd_atomic;
+	case MRC_WR_ANSWER:
+		return qc_.chan;
+	case MRC_WR_ANSWER_ATOMIC:
+		return qc_.chan && wr.len == 8;
+	default:
+		return !qc_.chan && wr.op < MRC_WR_MAX;
+	}
+}
+
 void Requester::post()
 {
 	u8 v = in_.byte();
@@ -180,15 +231,31 @@ void Requester::post()
 		wr.len = in_.word();
 		break;
 	}
+	if (qc_.ext)
+		post_ext(wr);
 	bool room = mrc_req_can_post(&req_);
 
 	slot = mrc_req_post(&req_, &wr, now_);
-	if (wr.len > MRC_MAX_MSG)
-		require(slot == -EINVAL, "overlong message accepted");
+	if (!acceptable(wr))
+		require(slot == -EINVAL, "bad work request accepted");
 	else if (!room)
 		require(slot == -ENOSPC, "posted into a full queue");
 	else
 		require(slot == (int)(posted_++ % qc_.sq_depth), "wrong slot");
+}
+
+// The next packet; local operations are executed later, if at all.
+bool Requester::step(mrc_tx_desc &d)
+{
+	const enum mrc_tx_verdict v = mrc_req_next(&req_, now_, &d);
+
+	if (v == MRC_TX_LOCAL) {
+		require(d.slot < qc_.sq_depth &&
+				req_.wqe[d.slot].wr.op == MRC_WR_LOCAL,
+			"not a local operation");
+		local_ = d.slot;
+	}
+	return v == MRC_TX_PACKET;
 }
 
 void Requester::send(u32 limit)
@@ -199,7 +266,7 @@ void Requester::send(u32 limit)
 	u32 n = 0;
 
 	while (n < limit) {
-		if (mrc_req_next(&req_, now_, &d) != MRC_TX_PACKET)
+		if (!step(d))
 			return;
 		require(++n <= bound, "sends without end");
 		require(d.ev >= 0 && d.ev < paths_.n &&
@@ -211,6 +278,7 @@ void Requester::send(u32 limit)
 		require(mrc_paths_state(&paths_, d.ev) != MRC_EV_DENIED,
 			"packet on a denied EV");
 		fuzz::check_wire(d.hdr);
+		require(d.hdr.chan == qc_.chan, "packet of another channel");
 		if (!d.data)
 			continue;
 		require(d.slot < qc_.sq_depth, "slot out of range");
@@ -303,6 +371,8 @@ void Requester::nack()
 	h.neth.nack_psn = psn();
 	h.psn = h.neth.nack_psn;
 	h.neth.reason = v & 128 ? in_.byte() : reasons[v % 5];
+	if (qc_.ext)
+		h.neth.vendor = in_.byte();
 	h.neth.cc_type = v & 64 ? 2 : in_.byte() & 15;
 	h.neth.entropy = mrc_paths_entropy(&paths_, in_.byte() % paths_.n);
 	h.tstamp = echo(h.neth.nack_psn);
@@ -351,6 +421,9 @@ void Requester::honest()
 	h.psn = mrc_psn_add(req_.next_psn, -1);
 	h.aeth.syndrome = MRC_SYN_ACK;
 	feedback(h);
+	for (u32 n = req_.rd_out; n; n--)
+		mrc_req_answered(&req_, now_);
+	require(!req_.rd_out, "answers without effect");
 	require(req_.wq_done == req_.wq_send, "transport ACK without effect");
 }
 
@@ -385,6 +458,7 @@ void Requester::check()
 	require(req_.window && req_.window <= window_max(),
 		"range that there cannot be");
 	require(cc_.cwnd != 0, "closed for ever");
+	require(req_.rd_out <= qc_.max_rd_atomic, "too many requests");
 	if (req_.state == MRC_REQ_ERROR)
 		require(mrc_req_deadline(&req_) == MRC_NEVER,
 			"deadline in the error state");
@@ -395,7 +469,7 @@ void Requester::op()
 	u64 at;
 	u8 v;
 
-	switch (in_.byte() % OpCount) {
+	switch (in_.byte() % (qc_.ext ? OpExtCount : OpCount)) {
 	case OpPost:
 		post();
 		break;
@@ -457,6 +531,15 @@ void Requester::op()
 			break;
 		mrc_req_fail(&req_, (v >> 4) - 1, MRC_WC_LOC_QP_OP);
 		break;
+	case OpAnswered:
+		mrc_req_answered(&req_, now_);
+		break;
+	case OpLocal:
+		v = in_.byte();
+		mrc_req_local_done(&req_, v & 1 ? local_ : v,
+				   v < 250 ? MRC_WC_SUCCESS : MRC_WC_MW_BIND,
+				   now_);
+		break;
 	default:
 		honest();
 		break;
@@ -480,6 +563,80 @@ Seed config(u8 features = 0, u8 set = 0)
 		.b(20)
 		.b(features)
 		.b(set);
+}
+
+// The same with the extension: 4 requests, the RNR budget of @rnr.
+Seed config_ext(u8 rnr, bool chan)
+{
+	return Seed()
+		.b(79)
+		.b(5)
+		.b(4 + 7 * 2)
+		.b(8 + 3 * 16 + 0x80)
+		.b(4 * 8 + (chan ? 7 : 0))
+		.b(rnr)
+		.b(7)
+		.h(0xFFFF)
+		.b(0xF0)
+		.b(60)
+		.b(20)
+		.b(0)
+		.b(0);
+}
+
+// Every operation, fenced or not, with ACKs and NAKs before the answers.
+Seed seed_ext()
+{
+	Seed s = config_ext(7, false);
+
+	for (u32 i = 0; i < 3 * MRC_WR_MAX; i++)
+		s.b(OpPost)
+			.b(0x14)
+			.b(0)
+			.b(i % MRC_WR_MAX + (i % 5 ? 0 : 16) + 32)
+			.b(i)
+			.h(i)
+			.b(OpNext)
+			.b(OpLocal)
+			.b(1)
+			.b(OpAck)
+			.b(i < 30 ? 0 : 0xF8)
+			.b(8)
+			.b(0xFF)
+			.b(i < 30 ? 0 : 0x61)
+			.b(OpDeadline)
+			.b(OpAnswered);
+	return s.b(OpHonest).b(1).b(1);
+}
+
+// Receives are missing.
+Seed seed_rnr()
+{
+	Seed s = config_ext(3, false);
+
+	for (u32 i = 0; i < 6; i++) {
+		s.b(OpPost).b(0x34).b(0).b(2 + i % 3).b(0).h(0).b(OpNext);
+		s.b(OpNack).b(64 + 3).b(9).b(i).b(0x80 + i).b(0).b(2);
+		s.b(OpNext).b(OpDeadline).b(OpDeadline);
+	}
+	return s.b(OpHonest).b(1).b(1);
+}
+
+// A channel of answers.
+Seed seed_answers()
+{
+	Seed s = config_ext(0, true);
+
+	for (u32 i = 0; i < 6; i++)
+		s.b(OpPost)
+			.b(0x34)
+			.b(0)
+			.b(MRC_WR_ANSWER + i % 2 + 32 * (i % 2))
+			.b(i)
+			.h(i)
+			.b(OpNext)
+			.b(OpDeadline);
+	return s.b(OpHonest).b(1).b(1);
 }
 
 // Honest traffic.
@@ -715,7 +872,8 @@ const fuzz::NamedSeed kSeeds[] = {
 	{"silence", seed_silence}, {"raw", seed_raw},
 	{"control", seed_control}, {"dynamic", seed_dynamic},
 	{"udp", seed_udp},	   {"stev", seed_stev},
-	{"srv6", seed_srv6},
+	{"srv6", seed_srv6},	   {"ext", seed_ext},
+	{"rnr", seed_rnr},	   {"answers", seed_answers},
 };
 
 } // namespace

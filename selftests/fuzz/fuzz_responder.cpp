@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 // A responder under any sequence of data packets, probes and trims.
 #include <algorithm>
+#include <deque>
 #include <unordered_set>
 
 #include "fuzz_check.hpp"
@@ -29,6 +30,8 @@ enum Op {
 	OpMpr,	   // another range
 	OpPenalty,
 	OpReceives, // post receives
+	OpAnswered, // the oldest answer was acknowledged
+	OpFailed,   // an answer cannot be sent
 	OpCount,
 };
 
@@ -43,7 +46,12 @@ public:
 
 private:
 	mrc_hdr stream(u32 index);
+	mrc_hdr ext_stream(u32 index);
+	mrc_hdr answers(u32 index);
+	void execute();
+	void failed(u8 which);
 	void data(mrc_hdr &h, u8 trim, u8 refuse = 0);
+	void extension(u8 v);
 	void any();
 	void probe();
 	void raw();
@@ -58,12 +66,14 @@ private:
 	fuzz::EvSets sets_;
 	mrc_paths paths_{};
 	mrc_resp resp_{};
-	EngineMem paths_mem_, resp_mem_, stash_;
+	EngineMem paths_mem_, resp_mem_, stash_, ring_;
 	u64 now_ = 1;
 	u32 next_ = 0; // of the honest stream
 	u32 receives_ = 0;
 	u16 rqmsn_ = 0; // of the next delivery
 	bool dead_ = false;
+	std::deque<mrc_rd> open_;	 // requests executed, not answered
+	u16 num_ = 0;			 // of the next request or answer
 	std::unordered_set<u32> placed_; // PSNs
 };
 
@@ -102,11 +112,72 @@ Responder::Responder(Input &in) : in_(in)
 	rc_.late_stash = true;
 	if (v & 8)
 		rc_.mpr_max = (u16)(rc_.mpr + (v >> 4));
+	else if (v & 16)
+		extension(v);
 	rc_.seed = v;
 	resp_mem_ = EngineMem(mrc_resp_mem(&rc_));
 	require(!mrc_resp_init(&resp_, &rc_, v & 1 ? &paths_ : nullptr,
 			       resp_mem_.get()),
 		"responder refused");
+}
+
+void Responder::extension(u8 v)
+{
+	rc_.ext = true;
+	rc_.chan = v & 32;
+	rc_.late_rd = v & 64;
+	rc_.max_rd = v & 128 ? 1 : 5;
+	rc_.remote_read = true;
+	rc_.remote_atomic = true;
+	rc_.remote_flush = true;
+}
+
+// An answer without payload and one of three packets in turn.
+mrc_hdr Responder::answers(u32 index)
+{
+	const u32 at = index % 4;
+	mrc_hdr h{};
+
+	h.chan = true;
+	h.msn = (u16)(index / 4 * 2 + (at > 0));
+	h.opcode = !at	     ? MRC_OP_READ_RESP_ONLY
+		   : at == 1 ? MRC_OP_READ_RESP_FIRST
+		   : at == 2 ? MRC_OP_READ_RESP_MIDDLE
+			     : MRC_OP_READ_RESP_LAST;
+	if (at) {
+		h.reth.dmalen = 2 * rc_.pmtu + 5;
+		h.reth.va = (u64)(at - 1) * rc_.pmtu;
+		h.payload_len = at < 3 ? rc_.pmtu : 5;
+	}
+	return h;
+}
+
+// A write, a SEND of three packets, two requests and two more that consume
+// receives.
+mrc_hdr Responder::ext_stream(u32 index)
+{
+	static const u8 ops[] = {MRC_OP_WRITE_ONLY,    MRC_OP_SEND_FIRST,
+				 MRC_OP_SEND_MIDDLE,   MRC_OP_SEND_LAST_IMM,
+				 MRC_OP_READ_REQ,      MRC_OP_FETCH_ADD,
+				 MRC_OP_SEND_ONLY_INV, MRC_OP_WRITE_ONLY_IMM};
+	const u32 round = index / 8, at = index % 8;
+	mrc_hdr h{};
+
+	h.opcode = ops[at];
+	if (at >= 1 && at <= 3) {
+		h.rqmsn = (u16)(3 * round);
+		h.reth.dmalen = 2 * rc_.pmtu + 5;
+		h.reth.va = (u64)(at - 1) * rc_.pmtu;
+		h.payload_len = at < 3 ? rc_.pmtu : 5;
+	} else if (at == 4 || at == 5) {
+		h.rqmsn = (u16)(2 * round + at - 4);
+		h.reth.dmalen = 8;
+		h.reth.va = 0x1008;
+	} else {
+		h.rqmsn = at > 5 ? (u16)(3 * round + at - 5) : 0;
+		h.payload_len = h.reth.dmalen = round % 7;
+	}
+	return h;
 }
 
 // Messages of one and of three packets in turn, every second one with an
@@ -116,9 +187,19 @@ mrc_hdr Responder::stream(u32 index)
 	const u32 pair = index / 4, at = index % 4;
 	mrc_hdr h{};
 
+	if (rc_.chan)
+		h = answers(index);
+	else if (rc_.ext)
+		h = ext_stream(index);
 	h.pkey = MRC_PKEY_DEFAULT;
 	h.dqp = rc_.qpn;
 	h.psn = mrc_psn_add(rc_.rq_psn, (s32)index);
+	if (rc_.ext) {
+		h.a = at == 3;
+		h.pad = (u8)(-h.payload_len & 3);
+		h.hdr_len = (u16)mrc_hdr_len(&h);
+		return h;
+	}
 	h.msn = (u16)(2 * pair + (at > 0));
 	h.rqmsn = (u16)pair;
 	if (!at) {
@@ -154,6 +235,11 @@ void Responder::feedback(const mrc_rx &rx, bool answer_due)
 			require(mrc_paths_port_ok(&paths_, d.port),
 				"feedback through a port that is down");
 		fuzz::check_wire(d.hdr);
+		require(d.hdr.chan == rc_.chan, "on the wrong channel");
+		if (d.hdr.opcode == MRC_OP_ACK)
+			require(open_.empty() || mrc_psn_diff(open_.front().psn,
+							      d.hdr.psn) == 1,
+				"ACK beyond a request without answer");
 		if (d.hdr.opcode != MRC_OP_SACK)
 			continue;
 		require(s.cack_psn == resp_.cack, "wrong cack_psn");
@@ -188,7 +274,8 @@ void Responder::data(mrc_hdr &h, u8 trim, u8 refuse)
 	const bool was_dead = dead_;
 	enum mrc_rx_action got;
 	bool poor = false;
-	mrc_imm imm;
+	const u32 flags = mrc_op_info(h.opcode)->flags;
+	bool rnr = false;
 	u32 n = 0;
 
 	if (!refuse && mrc_resp_wants_stash(&resp_, &rx)) {
@@ -198,13 +285,27 @@ void Responder::data(mrc_hdr &h, u8 trim, u8 refuse)
 			mrc_resp_set_stash(&resp_, stash_.get());
 		}
 	}
+	if (!refuse && mrc_resp_wants_rd(&resp_, &rx)) {
+		poor = v % 16 == 15;
+		if (!poor) {
+			ring_ = EngineMem(mrc_resp_rd_mem(&rc_));
+			mrc_resp_set_rd(&resp_, ring_.get());
+		}
+	}
+	const bool recv = mrc_resp_wants_recv(&resp_, &rx, &n);
+	if (recv)
+		require(rc_.ext && n && n <= rc_.max_wimm && !trim,
+			"wants receives that it does not need");
+	rnr = recv && n > receives_;
 	// The same packet again is answered whatever it says, a trim with a
 	// NACK.
 	if (refuse)
 		got = mrc_resp_refuse(&resp_, &rx, refuse, now_);
+	else if (rnr)
+		got = mrc_resp_refuse_rnr(&resp_, &rx, v, now_);
 	else
 		got = mrc_resp_on_data(&resp_, &rx, now_);
-	require(!(refuse || poor) ||
+	require(!(refuse || poor || rnr) ||
 			(got != MRC_RX_PLACE && bytes == resp_.rcvd_bytes),
 		"took what was refused");
 	if (was_dead) {
@@ -214,9 +315,16 @@ void Responder::data(mrc_hdr &h, u8 trim, u8 refuse)
 	if (got == MRC_RX_PLACE) {
 		require(!trim && write && ahead > 0 && inside,
 			"placed outside of the window");
-		require(h.payload_len && h.payload_len <= rc_.pmtu &&
+		require((h.payload_len || rc_.chan) &&
+				h.payload_len <= rc_.pmtu &&
 				h.payload_len <= h.reth.dmalen,
 			"placed a wrong length");
+		require(!(flags & MRC_OPF_SEND) || recv,
+			"placed into a receive that was not asked for");
+		require(!(flags & MRC_OPF_EXT) ||
+				(h.reth.va <= h.reth.dmalen &&
+				 h.payload_len <= h.reth.dmalen - h.reth.va),
+			"placed outside of the message");
 		require(placed_.insert(h.psn).second, "placed twice");
 		mrc_resp_placed(&resp_, &rx,
 				v < 240 ? 0 : (u8)MRC_SYN_NAK_ACCESS);
@@ -224,22 +332,70 @@ void Responder::data(mrc_hdr &h, u8 trim, u8 refuse)
 	require(trim ? bytes == resp_.rcvd_bytes : bytes <= resp_.rcvd_bytes,
 		"rcvd_bytes is wrong");
 	require(mrc_psn_diff(resp_.cack, cack) >= 0, "cack moved backwards");
-	while (mrc_resp_next_imm(&resp_, &imm)) {
+	execute();
+	feedback(rx, write && inside && got != MRC_RX_DROP &&
+			     (h.a || h.rtx || rx.ce || trim || refuse || poor ||
+			      rnr || ahead <= 0));
+}
+
+// What is due, in the order of the PSNs.
+void Responder::execute()
+{
+	mrc_imm imm;
+	mrc_rd rd;
+	u32 n = 0, answers;
+
+	answers = mrc_resp_take_done(&resp_);
+	require(rc_.chan || !answers, "answers on the wrong channel");
+	num_ = (u16)(num_ + answers);
+	require(!rc_.chan || num_ == resp_.rqmsn, "answers lost");
+	for (;;) {
+		require(++n <= resp_.window + 2, "deliveries without end");
+		if (mrc_resp_next_req(&resp_, &rd)) {
+			require(rc_.ext && !rc_.chan, "request out of place");
+			require(rd.num == num_, "request out of order");
+			require(rd.psn == mrc_psn_add(resp_.exec, 1),
+				"request executed too early or late");
+			if (rd.rkey & 1) {
+				mrc_resp_req_done(&resp_, MRC_SYN_NAK_ACCESS);
+				continue;
+			}
+			open_.push_back(rd);
+			require(open_.size() <= mrc_resp_rd_slots(&rc_),
+				"more requests than allowed");
+			num_++;
+			mrc_resp_req_done(&resp_, 0);
+			continue;
+		}
+		if (!mrc_resp_next_imm(&resp_, &imm))
+			return;
 		require(imm.rqmsn == rqmsn_, "delivery out of order");
-		require(mrc_psn_diff(imm.psn, resp_.cack) <= 0,
-			"delivered before all before it arrived");
-		require(++n <= resp_.window + 1, "deliveries without end");
+		require(imm.psn == mrc_psn_add(resp_.exec, 1),
+			"delivered before all before it was executed");
 		if (receives_) {
 			receives_--;
 			rqmsn_++;
 			mrc_resp_imm_done(&resp_, 0);
 		} else {
+			require(!rc_.ext, "delivered without a receive");
 			mrc_resp_imm_done(&resp_, MRC_SYN_NAK_INV_REQ);
 		}
 	}
-	feedback(rx, write && inside && got != MRC_RX_DROP &&
-			     (h.a || h.rtx || rx.ce || trim || refuse || poor ||
-			      ahead <= 0));
+}
+
+// The answer to one of those that wait, and then to all after it, is not sent.
+void Responder::failed(u8 which)
+{
+	mrc_hdr h{};
+	const mrc_rx rx{&h, 0, 1, false, MRC_TRIM_NONE, 0};
+
+	if (open_.empty() || dead_)
+		return;
+	const std::size_t at = which % open_.size();
+	mrc_resp_req_failed(&resp_, open_[at].num, MRC_SYN_NAK_REM_OP);
+	num_ = open_[at].num;
+	open_.resize(at);
+	feedback(rx, false);
 }
 
 // A data packet with any fields, often close to the window.
@@ -267,6 +423,19 @@ void Responder::any()
 	else
 		h.psn = mrc_psn_add(resp_.cack, in_.near() * 8 + (v >> 7));
 	h.rqmsn = (u16)(resp_.rqmsn + in_.near());
+	if (rc_.ext) {
+		const u8 op = in_.byte();
+
+		h.opcode = (u8)(0xC0 | op % 32);
+		if (!(mrc_op_info(h.opcode)->flags & MRC_OPF_DATA))
+			h.opcode = MRC_OP_SEND_MIDDLE;
+		if (op & 32)
+			h.rqmsn = (u16)(resp_.rd_next + in_.near());
+		h.msn = h.rqmsn;
+		h.reth.va = op & 64 ? in_.word() : in_.byte() * rc_.pmtu;
+		h.reth.rkey = in_.byte();
+		h.opeth.swap = h.reth.rkey;
+	}
 	h.reth.dmalen = v & 128 ? in_.word() : in_.half();
 	h.payload_len = in_.half() % (2 * rc_.pmtu);
 	h.pad = v & 64 ? in_.byte() & 3 : -h.payload_len & 3;
@@ -296,7 +465,7 @@ void Responder::raw()
 	const u32 n = (u32)p.size();
 	enum mrc_drop drop;
 	mrc_hdr h{};
-	u16 flags;
+	u32 flags;
 
 	if (trimmed)
 		drop = mrc_hdr_parse_trimmed(p.data(), n, &h);
@@ -385,6 +554,17 @@ void Responder::op()
 			mrc_paths_update(&paths_, sets_.next(in_.byte()), now_);
 		else
 			mrc_paths_set_ports(&paths_, n);
+		break;
+	case OpAnswered:
+		if (open_.empty())
+			break;
+		open_.pop_front();
+		mrc_resp_answered(&resp_);
+		h = {};
+		feedback({&h, 0, 1, false, MRC_TRIM_NONE, 0}, false);
+		break;
+	case OpFailed:
+		failed(in_.byte());
 		break;
 	default:
 		receives_ += in_.byte();
@@ -557,6 +737,36 @@ Seed seed_sets()
 	return s;
 }
 
+// Everything of the extension, @features without and with the answer channel.
+Seed seed_mixed(u8 features)
+{
+	Seed s = config(features);
+
+	s.b(OpReceives).b(40);
+	for (u32 i = 0; i < 24; i++) {
+		s.b(OpWrite).b(5);
+		for (u32 k = 0; k < 6; k++)
+			s.b(1 + k % 2).b(k);
+		s.b(OpSkip).b(OpWrite).b(0).b(1).b(2);
+		s.b(OpAgain).b(1).b(1).b(2);
+		s.b(OpAnswered).b(OpAnswered).b(OpReceives).b(2);
+		s.b(OpTrimmed).b(i).b(1).b(2);
+		if (i == 20)
+			s.b(OpFailed).b(1);
+	}
+	return s;
+}
+
+Seed seed_ext()
+{
+	return seed_mixed(1 + 16 + 64);
+}
+
+Seed seed_answers()
+{
+	return seed_mixed(1 + 16 + 32);
+}
+
 Seed seed_raw()
 {
 	Seed s = config();
@@ -583,7 +793,7 @@ Seed seed_raw()
 const fuzz::NamedSeed kSeeds[] = {
 	{"plain", seed_plain}, {"holes", seed_holes}, {"any", seed_any},
 	{"trims", seed_trims}, {"raw", seed_raw},     {"dynamic", seed_dynamic},
-	{"sets", seed_sets},
+	{"sets", seed_sets},   {"ext", seed_ext},     {"answers", seed_answers},
 };
 
 } // namespace

@@ -10,7 +10,7 @@
 #include <map>
 #include <string>
 
-#include "vectors.hpp"
+#include "ext_vectors.hpp"
 
 namespace
 {
@@ -18,22 +18,36 @@ namespace
 using mrc_test::Bytes;
 namespace fs = std::filesystem;
 
-// Each vector's UDP payload, and the data packets cut as a switch would.
+// The UDP payload of @v, and a data packet cut as a switch would.
+void add(std::map<std::string, Bytes> &out, const mrc_test::Vector &v)
+{
+	Bytes p = mrc_test::payload_of(v);
+
+	out[v.name] = p;
+	switch (p[0]) {
+	case 0xD1: // feedback, probes, endpoint operations
+	case 0xD8:
+	case 0xD9:
+	case 0xDC:
+	case 0xDD:
+	case 0xDE:
+		return;
+	default:
+		break;
+	}
+	for (int cut : {12, 16, 20})
+		out[std::string(v.name) + "-trim" + std::to_string(cut)] =
+			Bytes(p.begin(), p.begin() + cut);
+}
+
 std::map<std::string, Bytes> seeds()
 {
 	std::map<std::string, Bytes> out;
 
-	for (const mrc_test::Vector &v : mrc_test::kVectors) {
-		Bytes p = mrc_test::payload_of(v);
-
-		out[v.name] = p;
-		if (p[0] >= 0xD0)
-			continue;
-		for (int cut : {12, 16, 20})
-			out[std::string(v.name) + "-trim" +
-			    std::to_string(cut)] =
-				Bytes(p.begin(), p.begin() + cut);
-	}
+	for (const mrc_test::Vector &v : mrc_test::kVectors)
+		add(out, v);
+	for (const mrc_test::Vector &v : mrc_test::kExtVectors)
+		add(out, v);
 	return out;
 }
 

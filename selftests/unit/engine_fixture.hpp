@@ -322,6 +322,11 @@ struct DataSpec {
 	u8 place = 0;  // syndrome of the placement
 	u8 refuse = 0; // the shell refuses it for this reason
 	u64 at = 0;    // time of arrival
+	u64 va = 0x1000;
+	u16 msn = 0;
+	u32 rkey = 7;
+	u64 swap = 0;
+	u64 compare = 0;
 };
 
 class Responder
@@ -336,6 +341,12 @@ public:
 	unsigned recvs = 1000;	   // receives posted
 	bool deliver = true;	   // hand out immediates at once
 	bool poor = false;	   // no memory for a stash that comes late
+	// The extension: with cfg.ext receives are counted before a packet is
+	// accepted.
+	std::vector<mrc_rd> reqs;   // executed
+	std::vector<mrc_hdr> parts; // placed
+	u8 req_syn = 0;		    // what executing a request returns
+	u8 rnr_timer = 12;
 
 	Responder()
 	{
@@ -375,7 +386,18 @@ public:
 	void deliver_imms()
 	{
 		mrc_imm imm;
-		while (mrc_resp_next_imm(&resp, &imm)) {
+		mrc_rd rd;
+		for (;;) {
+			if (mrc_resp_next_req(&resp, &rd)) {
+				EXPECT_FALSE(mrc_resp_next_imm(&resp, &imm));
+				if (!req_syn)
+					reqs.push_back(rd);
+				mrc_resp_req_done(&resp, req_syn);
+				check();
+				continue;
+			}
+			if (!mrc_resp_next_imm(&resp, &imm))
+				break;
 			bool have = recvs > 0;
 			if (have) {
 				recvs--;
@@ -408,12 +430,26 @@ public:
 			stash = EngineMem(mrc_resp_stash_mem(&cfg));
 			mrc_resp_set_stash(&resp, stash.get());
 		}
+		if (!refuse && !poor && mrc_resp_wants_rd(&resp, &rx)) {
+			ring = EngineMem(mrc_resp_rd_mem(&cfg));
+			mrc_resp_set_rd(&resp, ring.get());
+		}
+		u32 need = 0;
+		const bool recv = mrc_resp_wants_recv(&resp, &rx, &need);
 		mrc_rx_action act =
 			refuse ? mrc_resp_refuse(&resp, &rx, refuse, now)
-			       : mrc_resp_on_data(&resp, &rx, now);
+			: recv && need > recvs
+				? mrc_resp_refuse_rnr(&resp, &rx, rnr_timer,
+						      now)
+				: mrc_resp_on_data(&resp, &rx, now);
 		check();
 		if (act == MRC_RX_PLACE) {
 			placed++;
+			parts.push_back(*rx.hdr);
+			// Never into a receive that is not there.
+			EXPECT_TRUE(recv ||
+				    !(mrc_op_info(rx.hdr->opcode)->flags &
+				      MRC_OPF_SEND));
 			mrc_resp_placed(&resp, &rx, place);
 			check();
 		}
@@ -425,7 +461,7 @@ public:
 	std::vector<mrc_tx_desc> data(const DataSpec &s,
 				      mrc_rx_action *act = nullptr)
 	{
-		const u16 flags = mrc_op_info(s.opcode)->flags;
+		const u32 flags = mrc_op_info(s.opcode)->flags;
 		mrc_hdr h{};
 		h.opcode = s.opcode;
 		h.psn = s.psn;
@@ -439,8 +475,11 @@ public:
 		h.pad = s.pad >= 0 ? (u8)s.pad : (u8)(-s.len & 3);
 		h.payload_len = s.len;
 		h.hdr_len = (u16)mrc_hdr_len(&h);
-		h.reth.va = 0x1000;
-		h.reth.rkey = 7;
+		h.msn = s.msn;
+		h.reth.va = s.va;
+		h.reth.rkey = s.rkey;
+		h.opeth.swap = s.swap;
+		h.opeth.compare = s.compare;
 		h.reth.imm = s.imm;
 		if (s.dmalen >= 0)
 			h.reth.dmalen = (u32)s.dmalen;
@@ -482,7 +521,7 @@ public:
 	}
 
 private:
-	EngineMem mem, stash;
+	EngineMem mem, stash, ring;
 };
 
 inline const mrc_tx_desc *find(const std::vector<mrc_tx_desc> &v, u8 opcode)

@@ -716,7 +716,7 @@ TEST(Drain, OtherRetryAttributesThen)
 	r.ack(r.psn(0));
 	r.reap();
 	ASSERT_TRUE(mrc_req_drained(&r.req));
-	mrc_req_set_retry(&r.req, 20 * kMs, 1, 3);
+	mrc_req_set_retry(&r.req, 20 * kMs, 1, 3, 0);
 	EXPECT_EQ(mrc_req_interval(&r.req.cfg, 1), 20 * kMs);
 	mrc_req_set_drain(&r.req, false);
 	r.write(256);
@@ -740,7 +740,7 @@ TEST(Drain, WaitingForAnEvCostsNothing)
 		EXPECT_TRUE(r.send().empty());
 		EXPECT_TRUE(mrc_req_drained(&r.req));
 		if (again) {
-			mrc_req_set_retry(&r.req, 0, 0, 7);
+			mrc_req_set_retry(&r.req, 0, 0, 7, 0);
 			EXPECT_EQ(r.req.timer_at, MRC_NEVER);
 		}
 		for (int i = 0; i < 40 && mrc_req_deadline(&r.req) != MRC_NEVER;

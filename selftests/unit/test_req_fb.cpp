@@ -323,6 +323,31 @@ TEST(ReqNack, ShortageHoldsTheRetransmissionBack)
 	}
 }
 
+// A peer that is slow to make room is asked less and less often.
+TEST(ReqNack, LastingShortageHoldsLonger)
+{
+	Requester r;
+	r.cfg.linear_cnt = 7;
+	r.cfg.base_rtt = r.cfg.rto / 10;
+	r.init();
+	auto out = r.send_n(1);
+	for (u64 hold : {1, 2, 4, 4, 4}) { // half of the RTO at most
+		r.nack(r.psn(0), MRC_NACK_NO_RESOURCE, out[0].entropy);
+		EXPECT_EQ(r.req.pkt[r.psn(0) & r.req.ring_mask].hold_until,
+			  r.now + hold * r.req.base_rtt);
+		EXPECT_TRUE(r.send().empty());
+		r.now += r.cfg.rto;
+		r.deadline();
+		out = r.send();
+		ASSERT_EQ(out.size(), 1u);
+	}
+	r.sack_all(r.psn(0)); // progress
+	out = r.send_n(1);
+	r.nack(r.psn(1), MRC_NACK_NO_RESOURCE, out[0].entropy);
+	EXPECT_EQ(r.req.pkt[r.psn(1) & r.req.ring_mask].hold_until,
+		  r.now + r.req.base_rtt);
+}
+
 TEST(ReqNack, HeldPacketsLetOthersPass)
 {
 	Requester r;

@@ -10,9 +10,10 @@ namespace
 
 // Of the 2 KiB that a QP of the shell has, with 16 routes of 16 bytes.
 static_assert(sizeof(mrc_resp) + sizeof(mrc_paths) <= 1024);
-// One for each packet of the window, one for each WRITE_IMM that waits.
+// One for each packet of the window, one for each message that waits for its
+// receive.
 static_assert(sizeof(mrc_tx_pkt) == 32);
-static_assert(sizeof(mrc_imm) == 16);
+static_assert(sizeof(mrc_imm) == 20);
 
 mrc_resp_cfg resp_cfg()
 {

@@ -20,6 +20,10 @@ struct Op {
 
 constexpr std::uint32_t kWrite =
 	MRC_OPF_METH | MRC_OPF_RETH | MRC_OPF_DATA | MRC_OPF_TO_RESP;
+constexpr std::uint32_t kSend = kWrite | MRC_OPF_EXT | MRC_OPF_SEND;
+constexpr std::uint32_t kRequest =
+	kWrite | MRC_OPF_EXT | MRC_OPF_REQUEST | MRC_OPF_FIRST | MRC_OPF_LAST;
+constexpr std::uint32_t kAnswer = kWrite | MRC_OPF_EXT | MRC_OPF_ANSWER;
 constexpr std::uint32_t kToReq = MRC_OPF_CONTROL | MRC_OPF_TO_REQ;
 
 const Op kOps[] = {
@@ -35,6 +39,25 @@ const Op kOps[] = {
 	{0xDC, 60, MRC_OPF_SETH | kToReq},
 	{0xDD, 44, MRC_OPF_NETH | kToReq},
 	{0xDE, 40, MRC_OPF_PETH | MRC_OPF_TO_RESP},
+	// The extension; the lengths follow from Documentation/extension.md.
+	{0xC0, 44, kSend | MRC_OPF_FIRST},
+	{0xC1, 44, kSend},
+	{0xC2, 44, kSend | MRC_OPF_LAST},
+	{0xC3, 48, kSend | MRC_OPF_LAST | MRC_OPF_IMM},
+	{0xC4, 44, kSend | MRC_OPF_FIRST | MRC_OPF_LAST},
+	{0xC5, 48, kSend | MRC_OPF_FIRST | MRC_OPF_LAST | MRC_OPF_IMM},
+	{0xD6, 44, kSend | MRC_OPF_LAST | MRC_OPF_INV},
+	{0xD7, 44, kSend | MRC_OPF_FIRST | MRC_OPF_LAST | MRC_OPF_INV},
+	{0xCC, 44, kRequest},
+	{0xD3, 60, kRequest | MRC_OPF_OPERAND},
+	{0xD4, 60, kRequest | MRC_OPF_OPERAND},
+	{0xD5, 60, kRequest | MRC_OPF_OPERAND},
+	{0xDA, 60, kRequest | MRC_OPF_OPERAND},
+	{0xCD, 44, kAnswer | MRC_OPF_FIRST},
+	{0xCE, 44, kAnswer},
+	{0xCF, 44, kAnswer | MRC_OPF_LAST},
+	{0xD0, 44, kAnswer | MRC_OPF_FIRST | MRC_OPF_LAST},
+	{0xD2, 44, kAnswer | MRC_OPF_FIRST | MRC_OPF_LAST},
 };
 
 const Op *defined(unsigned opcode)
@@ -48,13 +71,14 @@ const Op *defined(unsigned opcode)
 // A packet with random fields that parse reports and build writes.
 mrc_hdr random_hdr(std::uint8_t opcode, std::mt19937_64 &rng)
 {
-	std::uint16_t flags = mrc_op_info(opcode)->flags;
+	std::uint32_t flags = mrc_op_info(opcode)->flags;
 	mrc_hdr h{};
 
 	h.opcode = opcode;
 	h.se = rng() & 1;
 	h.a = rng() & 1;
 	h.rtx = rng() & 1;
+	h.chan = rng() & 1;
 	h.pkey = static_cast<std::uint16_t>(rng());
 	h.dqp = rng() & 0xFFFFFF;
 	h.psn = rng() & 0xFFFFFF;
@@ -76,6 +100,10 @@ mrc_hdr random_hdr(std::uint8_t opcode, std::mt19937_64 &rng)
 	}
 	if (flags & MRC_OPF_IMM)
 		h.reth.imm = static_cast<std::uint32_t>(rng());
+	if (flags & MRC_OPF_OPERAND) {
+		h.opeth.swap = rng();
+		h.opeth.compare = rng();
+	}
 	if (flags & MRC_OPF_AETH) {
 		h.aeth.syndrome = static_cast<std::uint8_t>(rng());
 		h.aeth.msn = rng() & 0xFFFFFF;
@@ -125,7 +153,7 @@ mrc_hdr random_hdr(std::uint8_t opcode, std::mt19937_64 &rng)
 
 void expect_same(const mrc_hdr &a, const mrc_hdr &b)
 {
-	std::uint16_t flags = mrc_op_info(a.opcode)->flags;
+	std::uint32_t flags = mrc_op_info(a.opcode)->flags;
 
 	EXPECT_EQ(a.opcode, b.opcode);
 	EXPECT_EQ(a.tver, b.tver);
@@ -134,6 +162,7 @@ void expect_same(const mrc_hdr &a, const mrc_hdr &b)
 	EXPECT_EQ(a.a, b.a);
 	EXPECT_EQ(a.rtx, b.rtx);
 	EXPECT_EQ(a.ts, b.ts);
+	EXPECT_EQ(a.chan, b.chan);
 	EXPECT_EQ(a.pkey, b.pkey);
 	EXPECT_EQ(a.dqp, b.dqp);
 	EXPECT_EQ(a.psn, b.psn);
@@ -149,6 +178,10 @@ void expect_same(const mrc_hdr &a, const mrc_hdr &b)
 	}
 	if (flags & MRC_OPF_IMM) {
 		EXPECT_EQ(a.reth.imm, b.reth.imm);
+	}
+	if (flags & MRC_OPF_OPERAND) {
+		EXPECT_EQ(a.opeth.swap, b.opeth.swap);
+		EXPECT_EQ(a.opeth.compare, b.opeth.compare);
 	}
 	if (flags & MRC_OPF_AETH) {
 		EXPECT_EQ(a.aeth.syndrome, b.aeth.syndrome);
@@ -244,6 +277,93 @@ TEST(Opcodes, NamesAreThoseOfTheSpecification)
 	for (const auto &[opcode, name] : names)
 		EXPECT_EQ(mrc_op_info(static_cast<std::uint8_t>(opcode))->name,
 			  name);
+}
+
+// The same opcodes as of RC, in the class of MRC.
+TEST(Opcodes, NamesOfTheExtension)
+{
+	const std::map<int, std::string> names = {
+		{0xC0, "SEND_FIRST"},
+		{0xC1, "SEND_MIDDLE"},
+		{0xC2, "SEND_LAST"},
+		{0xC3, "SEND_LAST_IMM"},
+		{0xC4, "SEND_ONLY"},
+		{0xC5, "SEND_ONLY_IMM"},
+		{0xCC, "READ_REQUEST"},
+		{0xCD, "READ_RESPONSE_FIRST"},
+		{0xCE, "READ_RESPONSE_MIDDLE"},
+		{0xCF, "READ_RESPONSE_LAST"},
+		{0xD0, "READ_RESPONSE_ONLY"},
+		{0xD2, "ATOMIC_RESPONSE"},
+		{0xD3, "COMPARE_SWAP"},
+		{0xD4, "FETCH_ADD"},
+		{0xD5, "FLUSH"},
+		{0xD6, "SEND_LAST_INVALIDATE"},
+		{0xD7, "SEND_ONLY_INVALIDATE"},
+		{0xDA, "ATOMIC_WRITE"},
+	};
+
+	for (const auto &[opcode, name] : names)
+		EXPECT_EQ(mrc_op_info(static_cast<std::uint8_t>(opcode))->name,
+			  name);
+}
+
+// Where the fields of OPETH and the mark of the answer channel are.
+TEST(Extension, Bytes)
+{
+	for (bool ts : {false, true}) {
+		mrc_hdr h{};
+
+		h.opcode = MRC_OP_CMP_SWAP;
+		h.ts = ts;
+		h.reth.va = 0x1008;
+		h.reth.rkey = 0xA1B2C3D4;
+		h.reth.dmalen = 8;
+		h.opeth.swap = 0x1122334455667788;
+		h.opeth.compare = 0x99AABBCCDDEEFF00;
+		Bytes p = build(h);
+		ASSERT_EQ(p.size(), ts ? 52u : 48u);
+		EXPECT_EQ(Bytes(p.end() - 16, p.end()),
+			  from_hex("112233445566778899aabbccddeeff00"));
+		EXPECT_EQ(Bytes(p.end() - 32, p.end() - 16),
+			  from_hex("0000000000001008a1b2c3d400000008"));
+		EXPECT_EQ(p[8], ts ? 0x10 : 0);
+	}
+	for (const Op &op : kOps) {
+		mrc_hdr h{};
+
+		h.opcode = op.opcode;
+		Bytes off = build(h);
+		h.chan = true;
+		Bytes on = build(h);
+		EXPECT_EQ(off[8] ^ on[8], 0x01);
+		off[8] = on[8];
+		EXPECT_EQ(off, on);
+	}
+}
+
+// What is left of a packet has room for METH at most, but knows its channel.
+TEST(Extension, Trimmed)
+{
+	for (const Op &op : kOps) {
+		if (!(op.flags & MRC_OPF_EXT))
+			continue;
+		mrc_hdr h{}, back;
+
+		h.opcode = op.opcode;
+		h.chan = op.flags & MRC_OPF_ANSWER;
+		h.psn = 0x123456;
+		h.rqmsn = 7;
+		h.msn = 9;
+		Bytes p = build(h);
+		for (std::uint32_t n : {12u, 16u, 32u}) {
+			ASSERT_EQ(mrc_hdr_parse_trimmed(p.data(), n, &back),
+				  MRC_DROP_NONE);
+			EXPECT_EQ(back.psn, h.psn);
+			EXPECT_EQ(back.chan, h.chan);
+			EXPECT_EQ(back.rqmsn, n > 12 ? 7 : 0);
+		}
+	}
 }
 
 class VectorTest : public ::testing::TestWithParam<std::size_t>
@@ -474,12 +594,13 @@ TEST(Parse, TransportVersion)
 // Reserved bits of each extended header as byte masks, MRC 1.0 §4.
 Bytes reserved_mask(std::uint8_t opcode, bool ts)
 {
-	std::uint16_t flags = mrc_op_info(opcode)->flags;
-	// BTH: migration bit, variant byte, R, invariant bits.
+	std::uint32_t flags = mrc_op_info(opcode)->flags;
+	// BTH: migration bit, variant byte, R, invariant bits. One of those is
+	// the extension's mark of the answer channel.
 	Bytes m = from_hex("0040000000000000") /* up to byte 7 */;
 
 	m[4] = 0xFF;
-	put(m, from_hex("4f000000"));
+	put(m, from_hex("4e000000"));
 	if (!(flags & MRC_OPF_METH))
 		m[8] |= 0x10;
 	if (flags & MRC_OPF_METH) {
@@ -491,6 +612,8 @@ Bytes reserved_mask(std::uint8_t opcode, bool ts)
 		put(m, Bytes(16, 0));
 	if (flags & MRC_OPF_IMM)
 		put(m, Bytes(4, 0));
+	if (flags & MRC_OPF_OPERAND)
+		put(m, Bytes(16, 0));
 	if (flags & MRC_OPF_AETH)
 		put(m, Bytes(4, 0));
 	if (flags & MRC_OPF_SETH)

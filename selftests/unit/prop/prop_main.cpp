@@ -8,8 +8,24 @@ namespace prop
 
 Options options;
 
+namespace
+{
+
+std::string failure(const std::string &what, const std::string &kind, u64 seed)
+{
+	if (what.empty())
+		return {};
+	return strf("%s\n  to see it: mrc_prop --replay=%s:%llu --trace",
+		    what.c_str(), kind.c_str(), (unsigned long long)seed);
+}
+
+} // namespace
+
 std::string run_schedule(const std::string &kind, u64 seed, bool trace)
 {
+	if (kind == "ext" || kind == "exterror")
+		return failure(run_ext(kind, seed, trace), kind, seed);
+
 	Plan plan = kind == "error"    ? error_plan(seed)
 		    : kind == "attack" ? attack_plan(seed)
 				       : random_plan(seed);
@@ -27,10 +43,7 @@ std::string run_schedule(const std::string &kind, u64 seed, bool trace)
 			       sim.now() - sim.plan.start > 100000000000;
 		});
 	}
-	if (!sim.failed())
-		return {};
-	return strf("%s\n  to see it: mrc_prop --replay=%s:%llu --trace",
-		    sim.what().c_str(), kind.c_str(), (unsigned long long)seed);
+	return failure(sim.what(), kind, seed);
 }
 
 } // namespace prop

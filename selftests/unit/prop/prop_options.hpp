@@ -3,7 +3,8 @@
 //
 //   --schedules=N       random schedules in all (also MRC_PROP_SCHEDULES)
 //   --first=SEED        seed of the first one
-//   --replay=KIND:SEED  just this one; KIND is random, error or attack
+//   --replay=KIND:SEED  just this one; KIND is random, error, attack, ext or
+//                       exterror
 //   --trace             print every event of a replayed schedule
 #pragma once
 
@@ -26,6 +27,9 @@ extern Options options;
 // Run one schedule of @kind; empty on success, else what went wrong and how to
 // see it again.
 std::string run_schedule(const std::string &kind, u64 seed, bool trace);
+
+// The same for the kinds of the extension, ext and exterror.
+std::string run_ext(const std::string &kind, u64 seed, bool trace);
 
 // What the error schedules end with.
 void check_error_outcome(Sim &sim);

@@ -301,4 +301,74 @@ Plan attack_plan(u64 seed)
 	return p;
 }
 
+mrc_paths_cfg Plan::paths_cfg(int side) const
+{
+	mrc_paths_cfg pc{};
+
+	pc.n_evs = n_evs;
+	pc.n_ports = n_ports;
+	pc.ipv6 = ipv6;
+	pc.trim_nack = trim_nack[side];
+	pc.rto = rto;
+	pc.base_rtt = base_rtt;
+	return pc;
+}
+
+mrc_cc_cfg Plan::cc_cfg(int side) const
+{
+	mrc_cc_cfg cfg{};
+
+	cfg.window = window;
+	cfg.base_rtt = base_rtt;
+	cfg.line_rate = line_rate;
+	cfg.now = start;
+	cfg.trim_nack = trim_nack[side];
+	return cfg;
+}
+
+mrc_req_cfg Plan::req_cfg(int side) const
+{
+	mrc_req_cfg qc{};
+
+	qc.sq_depth = sq_depth;
+	qc.pmtu = pmtu;
+	qc.mpr = mpr;
+	qc.mpr_max = mpr_max;
+	qc.dynamic_mpr = dynamic_mpr;
+	qc.max_wimm = max_wimm;
+	qc.sq_psn = psn[side];
+	qc.qpn = 0x100u + (u32)side;
+	qc.dqpn = 0x100u + (u32)(1 - side);
+	qc.pkey = MRC_PKEY_DEFAULT;
+	qc.rto = rto;
+	qc.linear_cnt = linear_cnt;
+	qc.exp_cnt = exp_cnt;
+	qc.base_rtt = base_rtt;
+	qc.use_ts = use_ts;
+	qc.trim_nack = trim_nack[side];
+	qc.svc_time = svc_time;
+	return qc;
+}
+
+mrc_resp_cfg Plan::resp_cfg(int side) const
+{
+	mrc_resp_cfg rc{};
+
+	rc.pmtu = pmtu;
+	rc.mpr = mpr;
+	rc.mpr_max = mpr_max;
+	rc.dynamic_mpr = dynamic_mpr;
+	rc.max_wimm = max_wimm_dest;
+	rc.rq_psn = psn[1 - side];
+	rc.qpn = 0x100u + (u32)side;
+	rc.dqpn = 0x100u + (u32)(1 - side);
+	rc.pkey = MRC_PKEY_DEFAULT;
+	rc.remote_write = true;
+	rc.trim_nack = trim_nack[1 - side];
+	rc.svc_time = svc_time;
+	rc.late_stash = true;
+	rc.base_rtt = base_rtt;
+	return rc;
+}
+
 } // namespace prop

@@ -116,6 +116,12 @@ struct Plan {
 	Sabotage sabotage = Sabotage::None;
 	u64 sabotage_after = 0; // eligible events to let pass
 
+	// What engines of a side are made with, but for what their simulation
+	// adds: seeds, counters, connections between them.
+	mrc_paths_cfg paths_cfg(int side) const;
+	mrc_cc_cfg cc_cfg(int side) const;
+	mrc_req_cfg req_cfg(int side) const;
+	mrc_resp_cfg resp_cfg(int side) const;
 	u32 total_packets(int dir) const;
 	u32 window_max() const
 	{

@@ -26,7 +26,7 @@ void Sim::arrive(int to, Packet p)
 	Endpoint &e = ep[to];
 	mrc_hdr h{};
 	enum mrc_drop drop;
-	u16 flags;
+	u32 flags;
 
 	if (e.dead || (!(e.ports_up >> p.port & 1) && !p.forged)) {
 		note("%c drops %s", 'A' + to, describe(p).c_str());
@@ -210,9 +210,15 @@ void Sim::receive_data(int to, const Packet &p, const mrc_hdr &h)
 	}
 	if (strict_ && d.got[d.index_of(h.psn)] && d.index_of(h.psn) > d.cum &&
 	    mrc_op_info(h.opcode)->flags & MRC_OPF_IMM &&
-	    sabotage(Sabotage::EarlyImm))
-		d.on_imm({h.psn, h.reth.dmalen, h.reth.imm, h.rqmsn, h.se,
-			  true});
+	    sabotage(Sabotage::EarlyImm)) {
+		imm = {};
+		imm.psn = h.psn;
+		imm.len = h.reth.dmalen;
+		imm.imm = h.reth.imm;
+		imm.rqmsn = h.rqmsn;
+		imm.se = h.se;
+		d.on_imm(imm);
+	}
 	while (!failed() && mrc_resp_next_imm(&e.resp, &imm)) {
 		u8 syn = 0;
 

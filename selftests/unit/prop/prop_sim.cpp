@@ -47,7 +47,7 @@ void Sim::init_paths(int side)
 	Rng rng(plan.seed * 8 + 5 + (u64)side);
 	std::vector<mrc_evset_src> src(plan.n_evs);
 	Endpoint &e = ep[side];
-	mrc_paths_cfg pc{};
+	mrc_paths_cfg pc = plan.paths_cfg(side);
 
 	for (u32 i = 0; i < src.size() && plan.set_mode; i++) {
 		mrc_evset_src &s = src[i];
@@ -72,12 +72,6 @@ void Sim::init_paths(int side)
 			fail("a valid set was refused");
 		pc.set = &e.set;
 	}
-	pc.n_evs = plan.n_evs;
-	pc.n_ports = plan.n_ports;
-	pc.ipv6 = plan.ipv6;
-	pc.trim_nack = plan.trim_nack[side];
-	pc.rto = plan.rto;
-	pc.base_rtt = plan.base_rtt;
 	pc.seed = plan.seed * 2 + (u64)side;
 	pc.ctr = &e.ctr;
 	e.paths_mem = mrc_test::EngineMem(mrc_paths_mem(&pc));
@@ -88,9 +82,9 @@ void Sim::init_paths(int side)
 void Sim::init_endpoint(int side)
 {
 	Endpoint &e = ep[side];
-	mrc_cc_cfg cc{};
-	mrc_req_cfg qc{};
-	mrc_resp_cfg rc{};
+	mrc_cc_cfg cc = plan.cc_cfg(side);
+	mrc_req_cfg qc = plan.req_cfg(side);
+	mrc_resp_cfg rc = plan.resp_cfg(side);
 	bool ok = true;
 
 	e.ctr.n_ports = plan.n_ports;
@@ -98,53 +92,17 @@ void Sim::init_endpoint(int side)
 
 	init_paths(side);
 
-	cc.window = plan.window;
 	cc.mtu = mrc_nominal_size(40, plan.pmtu);
 	if (plan.bound_pkts)
 		cc.max_pkts = MRC_CC_WINDOW_PKTS(plan.window_max());
-	cc.base_rtt = plan.base_rtt;
-	cc.line_rate = plan.line_rate;
-	cc.now = plan.start;
-	cc.trim_nack = plan.trim_nack[side];
 	mrc_cc_init(&e.cc, mrc_cc_find(plan.cc), &cc);
 
-	qc.sq_depth = plan.sq_depth;
-	qc.pmtu = plan.pmtu;
-	qc.mpr = plan.mpr;
-	qc.mpr_max = plan.mpr_max;
-	qc.dynamic_mpr = plan.dynamic_mpr;
-	qc.max_wimm = plan.max_wimm;
-	qc.sq_psn = plan.psn[side];
-	qc.qpn = 0x100u + (u32)side;
-	qc.dqpn = 0x100u + (u32)(1 - side);
-	qc.pkey = MRC_PKEY_DEFAULT;
-	qc.rto = plan.rto;
-	qc.linear_cnt = plan.linear_cnt;
-	qc.exp_cnt = plan.exp_cnt;
-	qc.base_rtt = plan.base_rtt;
-	qc.use_ts = plan.use_ts;
-	qc.trim_nack = plan.trim_nack[side];
-	qc.svc_time = plan.svc_time;
 	qc.ignore_pen = plan.ignore_pen;
 	qc.rev = &e.resp.rev;
 	qc.ctr = &e.ctr;
 	e.req_mem = mrc_test::EngineMem(mrc_req_mem(&qc));
 	ok &= !mrc_req_init(&e.req, &qc, &e.paths, &e.cc, e.req_mem.get());
 
-	rc.pmtu = plan.pmtu;
-	rc.mpr = plan.mpr;
-	rc.mpr_max = plan.mpr_max;
-	rc.dynamic_mpr = plan.dynamic_mpr;
-	rc.max_wimm = plan.max_wimm_dest;
-	rc.rq_psn = plan.psn[1 - side];
-	rc.qpn = qc.qpn;
-	rc.dqpn = qc.dqpn;
-	rc.pkey = MRC_PKEY_DEFAULT;
-	rc.remote_write = true;
-	rc.trim_nack = plan.trim_nack[1 - side];
-	rc.svc_time = plan.svc_time;
-	rc.late_stash = true;
-	rc.base_rtt = plan.base_rtt;
 	rc.seed = plan.seed * 2 + 1 + (u64)side;
 	rc.ctr = &e.ctr;
 	e.resp_mem = mrc_test::EngineMem(mrc_resp_mem(&rc));

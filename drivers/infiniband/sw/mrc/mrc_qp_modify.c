@@ -524,7 +524,8 @@ void mrc_qp_apply_retry(struct mrc_qp *qp)
 	if (qp->req_on && qp->state == IB_QPS_RTS)
 		mrc_req_set_retry(&qp->tx->req, mrc_qp_rto(&qp->attr),
 				  mrc_qp_linear_cnt(&qp->attr),
-				  mrc_qp_exp_cnt(&qp->attr));
+				  mrc_qp_exp_cnt(&qp->attr),
+				  qp->attr.rnr_retry);
 	spin_unlock_bh(&qp->req_lock);
 }
 

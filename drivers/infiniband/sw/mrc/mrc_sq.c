@@ -30,6 +30,12 @@ static enum ib_wc_status mrc_wc_to_ib(enum mrc_wc_status st)
 		return IB_WC_REM_OP_ERR;
 	case MRC_WC_RETRY_EXC:
 		return IB_WC_RETRY_EXC_ERR;
+	case MRC_WC_RNR_RETRY_EXC:
+		return IB_WC_RNR_RETRY_EXC_ERR;
+	case MRC_WC_LOC_LEN:
+		return IB_WC_LOC_LEN_ERR;
+	case MRC_WC_MW_BIND:
+		return IB_WC_MW_BIND_ERR;
 	case MRC_WC_FLUSH:
 		return IB_WC_WR_FLUSH_ERR;
 	}

@@ -99,7 +99,22 @@
 	X(EP_TIMEOUT, "endpoint_timeouts")	/* of batches */	\
 	X(TX_REV_PROBE, "tx_reverse_probe")				\
 	X(REV_CONFIRMED, "reverse_path_confirmed")			\
-	X(REV_LATE, "reverse_probe_late")
+	X(REV_LATE, "reverse_probe_late")				\
+	/* the extension, requester */					\
+	X(TX_REQUEST, "tx_requests")	/* READ and its like */		\
+	X(STALL_RD, "stall_rd_atomic")					\
+	X(STALL_FENCE, "stall_fence")					\
+	X(NACK_RNR, "rx_nack_rnr")	/* no receive posted */		\
+	X(RNR_EXC, "rnr_exceeded")					\
+	/* the extension, responder */					\
+	X(RX_SEND, "rx_send")		/* delivered to a CQ */		\
+	X(RX_REQUEST, "rx_requests")	/* READ and its like, executed */ \
+	X(RESP_RNR, "resp_rnr")		/* refused: no receive posted */ \
+	/* datagrams, in packets of RoCE v2 */				\
+	X(TX_UD, "tx_ud_pkts")						\
+	X(RX_UD, "rx_ud_pkts")		/* each QP of a group */	\
+	X(DROP_QKEY, "rx_drop_qkey")					\
+	X(UD_NO_RECV, "rx_ud_no_receive")
 
 enum mrc_counter {
 #define X(id, name) MRC_CTR_##id,

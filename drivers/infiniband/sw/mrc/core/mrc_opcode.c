@@ -13,6 +13,7 @@
 #define TSETH_LEN		4
 #define RETH_LEN		16
 #define IMM_LEN			4
+#define OPETH_LEN		16	/* extension */
 #define AETH_LEN		4
 #define SETH_LEN		36	/* with CC_STATE */
 #define NETH_LEN		20
@@ -29,6 +30,7 @@
 #define BTH_A			0x80
 #define BTH_RTX			0x20
 #define BTH_TS			0x10
+#define BTH_CHAN		0x01	/* extension; reserved in MRC 1.0 */
 
 /* Second halfword of TSETH and of the timestamps in PETH and ERTH */
 #define TS_TSR			0x8000
@@ -51,12 +53,42 @@
 			 MRC_OPF_TO_RESP)
 #define WRITE_LEN	(BTH_LEN + METH_LEN + RETH_LEN)
 
+#define OPF_SEND	(OPF_WRITE | MRC_OPF_EXT | MRC_OPF_SEND)
+#define OPF_REQUEST	(OPF_WRITE | MRC_OPF_EXT | MRC_OPF_REQUEST | \
+			 MRC_OPF_FIRST | MRC_OPF_LAST)
+#define OPF_ANSWER	(OPF_WRITE | MRC_OPF_EXT | MRC_OPF_ANSWER)
+
 /* All MRC opcodes share their upper three bits; the table has the lower. */
 #define OP_CLASS		0xC0
 #define OP_CLASS_MASK		0xE0
 #define OP(o)			((o) & ~OP_CLASS_MASK)
 
 static const struct mrc_op_info mrc_op_table[32] = {
+	[OP(MRC_OP_SEND_FIRST)] = {
+		"SEND_FIRST", OPF_SEND | MRC_OPF_FIRST,
+		WRITE_LEN,
+	},
+	[OP(MRC_OP_SEND_MIDDLE)] = {
+		"SEND_MIDDLE", OPF_SEND,
+		WRITE_LEN,
+	},
+	[OP(MRC_OP_SEND_LAST)] = {
+		"SEND_LAST", OPF_SEND | MRC_OPF_LAST,
+		WRITE_LEN,
+	},
+	[OP(MRC_OP_SEND_LAST_IMM)] = {
+		"SEND_LAST_IMM", OPF_SEND | MRC_OPF_LAST | MRC_OPF_IMM,
+		WRITE_LEN + IMM_LEN,
+	},
+	[OP(MRC_OP_SEND_ONLY)] = {
+		"SEND_ONLY", OPF_SEND | MRC_OPF_FIRST | MRC_OPF_LAST,
+		WRITE_LEN,
+	},
+	[OP(MRC_OP_SEND_ONLY_IMM)] = {
+		"SEND_ONLY_IMM", OPF_SEND | MRC_OPF_FIRST | MRC_OPF_LAST |
+		MRC_OPF_IMM,
+		WRITE_LEN + IMM_LEN,
+	},
 	[OP(MRC_OP_WRITE_FIRST)] = {
 		"WRITE_FIRST", OPF_WRITE | MRC_OPF_FIRST, WRITE_LEN,
 	},
@@ -78,9 +110,54 @@ static const struct mrc_op_info mrc_op_table[32] = {
 		"WRITE_ONLY_IMM", OPF_WRITE | MRC_OPF_FIRST | MRC_OPF_LAST |
 		MRC_OPF_IMM, WRITE_LEN + IMM_LEN,
 	},
+	[OP(MRC_OP_READ_REQ)] = {
+		"READ_REQUEST", OPF_REQUEST,
+		WRITE_LEN,
+	},
+	[OP(MRC_OP_READ_RESP_FIRST)] = {
+		"READ_RESPONSE_FIRST", OPF_ANSWER | MRC_OPF_FIRST,
+		WRITE_LEN,
+	},
+	[OP(MRC_OP_READ_RESP_MIDDLE)] = {
+		"READ_RESPONSE_MIDDLE", OPF_ANSWER,
+		WRITE_LEN,
+	},
+	[OP(MRC_OP_READ_RESP_LAST)] = {
+		"READ_RESPONSE_LAST", OPF_ANSWER | MRC_OPF_LAST,
+		WRITE_LEN,
+	},
+	[OP(MRC_OP_READ_RESP_ONLY)] = {
+		"READ_RESPONSE_ONLY", OPF_ANSWER | MRC_OPF_FIRST | MRC_OPF_LAST,
+		WRITE_LEN,
+	},
 	[OP(MRC_OP_ACK)] = {
 		"ACKNOWLEDGE", MRC_OPF_AETH | MRC_OPF_CONTROL | MRC_OPF_TO_REQ,
 		BTH_LEN + AETH_LEN,
+	},
+	[OP(MRC_OP_ATOMIC_RESP)] = {
+		"ATOMIC_RESPONSE", OPF_ANSWER | MRC_OPF_FIRST | MRC_OPF_LAST,
+		WRITE_LEN,
+	},
+	[OP(MRC_OP_CMP_SWAP)] = {
+		"COMPARE_SWAP", OPF_REQUEST | MRC_OPF_OPERAND,
+		WRITE_LEN + OPETH_LEN,
+	},
+	[OP(MRC_OP_FETCH_ADD)] = {
+		"FETCH_ADD", OPF_REQUEST | MRC_OPF_OPERAND,
+		WRITE_LEN + OPETH_LEN,
+	},
+	[OP(MRC_OP_FLUSH)] = {
+		"FLUSH", OPF_REQUEST | MRC_OPF_OPERAND,
+		WRITE_LEN + OPETH_LEN,
+	},
+	[OP(MRC_OP_SEND_LAST_INV)] = {
+		"SEND_LAST_INVALIDATE", OPF_SEND | MRC_OPF_LAST | MRC_OPF_INV,
+		WRITE_LEN,
+	},
+	[OP(MRC_OP_SEND_ONLY_INV)] = {
+		"SEND_ONLY_INVALIDATE", OPF_SEND | MRC_OPF_FIRST | MRC_OPF_LAST |
+		MRC_OPF_INV,
+		WRITE_LEN,
 	},
 	/* Requests and probes have no payload but take any traffic class. */
 	[OP(MRC_OP_ENDPOINT_REQ)] = {
@@ -90,6 +167,10 @@ static const struct mrc_op_info mrc_op_table[32] = {
 	[OP(MRC_OP_ENDPOINT_RESP)] = {
 		"ENDPOINT_RESPONSE", MRC_OPF_EETH | MRC_OPF_CONTROL |
 		MRC_OPF_ENDPOINT, BTH_LEN + EETH_LEN,
+	},
+	[OP(MRC_OP_ATOMIC_WRITE)] = {
+		"ATOMIC_WRITE", OPF_REQUEST | MRC_OPF_OPERAND,
+		WRITE_LEN + OPETH_LEN,
 	},
 	[OP(MRC_OP_SACK)] = {
 		"RELIABILITY_SACK", MRC_OPF_SETH | MRC_OPF_CONTROL |
@@ -149,6 +230,7 @@ static void get_bth(const u8 *p, struct mrc_hdr *h)
 	h->a = p[8] & BTH_A;
 	h->rtx = p[8] & BTH_RTX;
 	h->ts = p[8] & BTH_TS;
+	h->chan = p[8] & BTH_CHAN;
 	h->psn = get_be24(p + 9);
 }
 
@@ -161,7 +243,8 @@ static void put_bth(const struct mrc_hdr *h, bool ts, u8 *p)
 	put_unaligned_be16(h->pkey, p + 2);
 	p[4] = 0;
 	put_be24(h->dqp, p + 5);
-	p[8] = (h->a ? BTH_A : 0) | (h->rtx ? BTH_RTX : 0) | (ts ? BTH_TS : 0);
+	p[8] = (h->a ? BTH_A : 0) | (h->rtx ? BTH_RTX : 0) |
+	       (ts ? BTH_TS : 0) | (h->chan ? BTH_CHAN : 0);
 	put_be24(h->psn, p + 9);
 }
 
@@ -205,6 +288,18 @@ static void put_reth(const struct mrc_reth *r, u8 *p)
 	put_unaligned_be64(r->va, p);
 	put_unaligned_be32(r->rkey, p + 8);
 	put_unaligned_be32(r->dmalen, p + 12);
+}
+
+static void get_opeth(const u8 *p, struct mrc_opeth *o)
+{
+	o->swap = get_unaligned_be64(p);
+	o->compare = get_unaligned_be64(p + 8);
+}
+
+static void put_opeth(const struct mrc_opeth *o, u8 *p)
+{
+	put_unaligned_be64(o->swap, p);
+	put_unaligned_be64(o->compare, p + 8);
 }
 
 static void get_aeth(const u8 *p, struct mrc_aeth *a)
@@ -352,7 +447,7 @@ static void put_eeth(const struct mrc_hdr *h, u8 *p)
 }
 
 /* Everything after the BTH; the caller made sure that it is there. */
-static void get_ext(const u8 *p, u16 flags, struct mrc_hdr *h)
+static void get_ext(const u8 *p, u32 flags, struct mrc_hdr *h)
 {
 	if (flags & MRC_OPF_METH) {
 		get_meth(p, h);
@@ -368,6 +463,8 @@ static void get_ext(const u8 *p, u16 flags, struct mrc_hdr *h)
 	}
 	if (flags & MRC_OPF_IMM)
 		memcpy(&h->reth.imm, p, IMM_LEN);
+	if (flags & MRC_OPF_OPERAND)
+		get_opeth(p, &h->opeth);
 	if (flags & MRC_OPF_AETH)
 		get_aeth(p, &h->aeth);
 	if (flags & MRC_OPF_SETH)
@@ -382,7 +479,7 @@ static void get_ext(const u8 *p, u16 flags, struct mrc_hdr *h)
 		get_eeth(p, h);
 }
 
-static void put_ext(const struct mrc_hdr *h, u16 flags, u8 *p)
+static void put_ext(const struct mrc_hdr *h, u32 flags, u8 *p)
 {
 	if (flags & MRC_OPF_METH) {
 		put_meth(h, p);
@@ -398,6 +495,8 @@ static void put_ext(const struct mrc_hdr *h, u16 flags, u8 *p)
 	}
 	if (flags & MRC_OPF_IMM)
 		memcpy(p, &h->reth.imm, IMM_LEN);
+	if (flags & MRC_OPF_OPERAND)
+		put_opeth(&h->opeth, p);
 	if (flags & MRC_OPF_AETH)
 		put_aeth(&h->aeth, p);
 	if (flags & MRC_OPF_SETH)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Requester: send queue, choice of the next packet, window, completions.
- * MRC 1.0 §5, §6. Feedback is in mrc_req_fb.c, losses in mrc_loss.c, time in
+ * MRC 1.0 §5, §6. Headers are in mrc_req_hdr.c, feedback in mrc_req_fb.c, what
+ * only the extension has in mrc_req_ext.c, losses in mrc_loss.c, time in
  * mrc_timer.c.
  */
 #include "mrc_req_priv.h"
@@ -25,6 +26,9 @@ static bool mrc_req_cfg_ok(const struct mrc_req_cfg *cfg)
 		return false;
 	if (cfg->sq_psn & ~MRC_PSN_MASK)
 		return false;
+	if ((cfg->chan && !cfg->ext) ||
+	    cfg->rnr_retry > MRC_RNR_RETRY_INFINITE)
+		return false;
 	return cfg->linear_cnt <= MRC_RETRY_LINEAR_MAX &&
 	       cfg->exp_cnt <= MRC_RETRY_EXP_INFINITE;
 }
@@ -45,7 +49,8 @@ size_t mrc_req_mem(const struct mrc_req_cfg *cfg)
 	ring = mrc_req_ring(cfg);
 	return ring * sizeof(struct mrc_tx_pkt) +
 	       (size_t)cfg->sq_depth * sizeof(struct mrc_tx_wqe) +
-	       4 * mrc_map_words((u32)ring) * sizeof(unsigned long);
+	       4 * mrc_map_words((u32)ring) * sizeof(unsigned long) +
+	       mrc_req_rd_ring(cfg) * sizeof(u32);
 }
 
 int mrc_req_init(struct mrc_req *req, const struct mrc_req_cfg *cfg,
@@ -69,11 +74,16 @@ int mrc_req_init(struct mrc_req *req, const struct mrc_req_cfg *cfg,
 	req->lost = req->acked + words;
 	req->fast = req->lost + words;
 	req->spurious = req->fast + words;
+	if (mrc_req_rd_ring(cfg)) {
+		req->rd_slot = (u32 *)(req->spurious + words);
+		req->rd_mask = mrc_req_rd_ring(cfg) - 1;
+	}
 	while (1u << req->pmtu_shift < cfg->pmtu)
 		req->pmtu_shift++;
 	req->next_psn = cfg->sq_psn;
 	req->cack = mrc_psn_add(cfg->sq_psn, -1);
 	req->high = req->cack;
+	req->peer_ack = req->cack;
 	req->tack = req->cack;
 	req->window = (u32)cfg->mpr * MRC_MPR_UNIT;
 	req->mpr_psn = req->cack;
@@ -95,10 +105,9 @@ bool mrc_req_can_post(const struct mrc_req *req)
 int mrc_req_post(struct mrc_req *req, const struct mrc_wr *wr, u64 now)
 {
 	struct mrc_tx_wqe *wqe;
-	u32 slot;
+	u32 slot, len;
 
-	if (wr->len > MRC_MAX_MSG ||
-	    (wr->op != MRC_WR_WRITE && wr->op != MRC_WR_WRITE_IMM))
+	if (!mrc_req_wr_ok(&req->cfg, wr))
 		return -EINVAL;
 	if (!mrc_req_can_post(req))
 		return -ENOSPC;
@@ -106,11 +115,17 @@ int mrc_req_post(struct mrc_req *req, const struct mrc_wr *wr, u64 now)
 	wqe = &req->wqe[slot];
 	memset(wqe, 0, sizeof(*wqe));
 	wqe->wr = *wr;
-	wqe->npkts = wr->len ? ((wr->len - 1) >> req->pmtu_shift) + 1 : 1;
+	len = mrc_req_payload(wr);
+	wqe->npkts = len ? ((len - 1) >> req->pmtu_shift) + 1 : 1;
 	wqe->state = MRC_WQE_POSTED;
-	wqe->msn = req->msn++;
-	if (wr->op == MRC_WR_WRITE_IMM)
+	if (req->cfg.chan)
+		wqe->msn = wr->num;
+	else if (wr->op != MRC_WR_LOCAL)
+		wqe->msn = req->msn++;
+	if (mrc_wr_consumes_recv(wr->op))
 		wqe->rqmsn = req->rqmsn++;
+	else if (mrc_wr_is_request(wr->op))
+		wqe->rqmsn = req->rd_next++;
 	req->wq_post++;
 	if (req->state == MRC_REQ_ERROR) {
 		wqe->state = MRC_WQE_DONE;
@@ -119,49 +134,6 @@ int mrc_req_post(struct mrc_req *req, const struct mrc_wr *wr, u64 now)
 		req->wq_done = req->wq_post;
 	}
 	return (int)slot;
-}
-
-/* Headers of packet @index of @wqe, MRC 1.0 §3, §4. */
-static void mrc_req_data_hdr(const struct mrc_req *req,
-			     const struct mrc_tx_wqe *wqe, u32 index, u64 now,
-			     struct mrc_tx_desc *desc)
-{
-	const bool imm = wqe->wr.op == MRC_WR_WRITE_IMM;
-	const bool last = index + 1 == wqe->npkts;
-	struct mrc_hdr *h = &desc->hdr;
-	u32 left;
-
-	desc->off = index << req->pmtu_shift;
-	left = wqe->wr.len - desc->off;
-	desc->len = left < req->cfg.pmtu ? left : req->cfg.pmtu;
-	if (wqe->npkts == 1)
-		h->opcode = imm ? MRC_OP_WRITE_ONLY_IMM : MRC_OP_WRITE_ONLY;
-	else if (!index)
-		h->opcode = MRC_OP_WRITE_FIRST;
-	else if (!last)
-		h->opcode = MRC_OP_WRITE_MIDDLE;
-	else
-		h->opcode = imm ? MRC_OP_WRITE_LAST_IMM : MRC_OP_WRITE_LAST;
-	h->pad = (u8)(-desc->len & 3);
-	h->se = last && imm && wqe->wr.se;
-	h->pkey = req->cfg.pkey;
-	h->dqp = req->cfg.dqpn;
-	h->msn = wqe->msn;
-	h->rqmsn = wqe->rqmsn;
-	if (req->cfg.use_ts) {
-		h->ts = true;
-		h->tstamp = (u16)(now >> MRC_TS_SHIFT);
-		h->ftype = MRC_TS_FTYPE;
-	}
-	if (wqe->wr.len) {
-		h->reth.va = wqe->wr.va + desc->off;
-		h->reth.rkey = wqe->wr.rkey;
-		h->reth.dmalen = wqe->wr.len;
-	}
-	if (last && imm)
-		h->reth.imm = wqe->wr.imm;
-	h->payload_len = desc->len;
-	h->hdr_len = (u16)mrc_hdr_len(h);
 }
 
 /*
@@ -191,7 +163,8 @@ enum mrc_req_sched mrc_req_sched(const struct mrc_req *req)
 	bool work = req->n_lost;
 
 	if (req->wq_send != req->wq_post)
-		work |= !req->drain || mrc_req_wqe(req, req->wq_send)->sent;
+		work |= !req->drain ||
+			mrc_req_begun(mrc_req_wqe(req, req->wq_send));
 	if (!work)
 		return req->n_out ? MRC_SCHED_PENDING : MRC_SCHED_IDLE;
 	return !req->n_out || mrc_req_cc_admits(req, req->cc->mtu) ?
@@ -207,8 +180,10 @@ static bool mrc_req_want_ack(const struct mrc_req *req,
 			     const struct mrc_tx_wqe *wqe, u32 index,
 			     bool more, bool room)
 {
+	/* Requests are not acknowledged before they are answered. */
 	if (index + 1 == wqe->npkts &&
-	    (wqe->wr.op == MRC_WR_WRITE_IMM || !more))
+	    (!more || mrc_wr_consumes_recv(wqe->wr.op) ||
+	     mrc_wr_is_request(wqe->wr.op)))
 		return true;
 	return !room || !mrc_req_cc_admits(req, req->cc->mtu) ||
 	       req->cc->ops->ack_request(req->cc, req->inflight);
@@ -223,16 +198,17 @@ bool mrc_req_drained(const struct mrc_req *req)
 {
 	return req->wq_done == req->wq_send &&
 	       (req->wq_send == req->wq_post ||
-		!mrc_req_wqe(req, req->wq_send)->sent);
+		!mrc_req_begun(mrc_req_wqe(req, req->wq_send)));
 }
 
 void mrc_req_set_retry(struct mrc_req *req, u64 rto, u8 linear_cnt,
-		       u8 exp_cnt)
+		       u8 exp_cnt, u8 rnr_retry)
 {
 	mrc_assert(mrc_req_drained(req));
 	req->cfg.rto = rto;
 	req->cfg.linear_cnt = linear_cnt;
 	req->cfg.exp_cnt = exp_cnt;
+	req->cfg.rnr_retry = rnr_retry;
 	req->retries = 0;
 	req->charged_at = 0;
 	req->no_ev_at = 0;
@@ -240,10 +216,16 @@ void mrc_req_set_retry(struct mrc_req *req, u64 rto, u8 linear_cnt,
 	mrc_paths_set_rtt(req->paths, req->base_rtt, rto);
 }
 
-/* Is there a work request after @n that may begin? */
+/* Is there a work request after @n whose packets may follow at once? */
 static bool mrc_req_more(const struct mrc_req *req, u32 n)
 {
-	return req->wq_post - req->wq_send > n && !req->drain;
+	const struct mrc_tx_wqe *wqe;
+
+	if (req->wq_post - req->wq_send <= n || req->drain)
+		return false;
+	wqe = mrc_req_wqe(req, req->wq_send + n);
+	return wqe->wr.op != MRC_WR_LOCAL &&
+	       mrc_req_ext_gate(req, wqe) == MRC_TX_PACKET;
 }
 
 /* Common end of everything that hands out a data packet. */
@@ -417,17 +399,23 @@ static enum mrc_tx_verdict mrc_req_send_new(struct mrc_req *req, u64 now,
 					    struct mrc_tx_desc *desc)
 {
 	const u32 psn = req->next_psn;
+	const u32 slot = req->wq_send & (req->cfg.sq_depth - 1);
 	struct mrc_tx_wqe *wqe;
 	enum mrc_tx_verdict v;
-	bool imm;
+	bool recv;
 
 	if (req->wq_send == req->wq_post)
 		return req->n_lost ? MRC_TX_WAIT_HOLD : MRC_TX_IDLE;
-	wqe = mrc_req_wqe(req, req->wq_send);
-	if (!wqe->sent && req->drain)
+	wqe = &req->wqe[slot];
+	if (!mrc_req_begun(wqe) && req->drain)
 		return req->n_lost ? MRC_TX_WAIT_HOLD : MRC_TX_IDLE;
-	imm = wqe->wr.op == MRC_WR_WRITE_IMM;
-	if (!wqe->sent && imm && req->wimm_out >= req->cfg.max_wimm)
+	v = mrc_req_ext_gate(req, wqe);
+	if (v != MRC_TX_PACKET)
+		return v;
+	if (wqe->wr.op == MRC_WR_LOCAL)
+		return mrc_req_local(req, desc);
+	recv = mrc_wr_consumes_recv(wqe->wr.op);
+	if (!wqe->sent && recv && req->wimm_out >= req->cfg.max_wimm)
 		return MRC_TX_WAIT_WIMM;
 	if (!mrc_req_admits(req, psn))
 		return MRC_TX_WAIT_MPR;
@@ -435,8 +423,7 @@ static enum mrc_tx_verdict mrc_req_send_new(struct mrc_req *req, u64 now,
 		mrc_req_arm(req, now);
 		return MRC_TX_WAIT_MPR;
 	}
-	v = mrc_req_emit(req, psn, req->wq_send & (req->cfg.sq_depth - 1),
-			 wqe->sent, false, now, desc);
+	v = mrc_req_emit(req, psn, slot, wqe->sent, false, now, desc);
 	if (v != MRC_TX_PACKET)
 		return v;
 
@@ -451,8 +438,10 @@ static enum mrc_tx_verdict mrc_req_send_new(struct mrc_req *req, u64 now,
 	if (!wqe->sent) {
 		wqe->first_psn = psn;
 		wqe->state = MRC_WQE_STARTED;
-		if (imm)
+		if (recv)
 			req->wimm_out++;
+		else if (mrc_wr_is_request(wqe->wr.op))
+			mrc_req_rd_started(req, wqe, slot, desc->port);
 	}
 	if (++wqe->sent == wqe->npkts)
 		req->wq_send++;
@@ -510,6 +499,7 @@ static void mrc_req_probe_desc(struct mrc_req *req, int ev, u64 now,
 	desc->tc = mrc_req_tc(req, false);
 	desc->ect = true;
 	h->opcode = MRC_OP_PROBE;
+	h->chan = req->cfg.chan;
 	h->pkey = req->cfg.pkey;
 	h->dqp = req->cfg.dqpn;
 	h->tstamp = (u16)(now >> MRC_TS_SHIFT);
@@ -580,6 +570,8 @@ static enum mrc_tx_verdict mrc_req_choose(struct mrc_req *req, u64 now,
 
 	if (req->state == MRC_REQ_ERROR)
 		return MRC_TX_ERROR;
+	if (now >= req->rnr_until)
+		req->rnr_until = 0;
 	if ((req->probe_now || now >= req->silence_at) &&
 	    mrc_req_silence_probe(req, now, desc))
 		return MRC_TX_PACKET;
@@ -601,9 +593,11 @@ enum mrc_tx_verdict mrc_req_next(struct mrc_req *req, u64 now,
 	enum mrc_tx_verdict v = mrc_req_choose(req, now, desc);
 
 	/* What waited for an EV was acknowledged or may not begin any more. */
-	if (v == MRC_TX_IDLE)
+	if (v == MRC_TX_IDLE || v == MRC_TX_WAIT_RD ||
+	    v == MRC_TX_WAIT_FENCE || v == MRC_TX_LOCAL)
 		req->no_ev_at = 0;
-	if (v == MRC_TX_WAIT_CWND || v == MRC_TX_WAIT_MPR)
+	if (v == MRC_TX_WAIT_CWND || v == MRC_TX_WAIT_MPR ||
+	    v == MRC_TX_WAIT_RD || v == MRC_TX_WAIT_FENCE)
 		mrc_req_blocked(req, now);
 	if (v != req->verdict) {
 		struct mrc_counters *ctr = req->cfg.ctr;
@@ -616,6 +610,10 @@ enum mrc_tx_verdict mrc_req_next(struct mrc_req *req, u64 now,
 			mrc_ctr_add(ctr, 1, MRC_CTR_STALL_WIMM, 1);
 		else if (v == MRC_TX_WAIT_EV)
 			mrc_ctr_add(ctr, 1, MRC_CTR_STALL_NO_EV, 1);
+		else if (v == MRC_TX_WAIT_RD)
+			mrc_ctr_add(ctr, 1, MRC_CTR_STALL_RD, 1);
+		else if (v == MRC_TX_WAIT_FENCE)
+			mrc_ctr_add(ctr, 1, MRC_CTR_STALL_FENCE, 1);
 		req->verdict = (u8)v;
 	}
 	return v;
@@ -640,6 +638,9 @@ void mrc_req_fail(struct mrc_req *req, int slot, enum mrc_wc_status status)
 	req->wq_send = req->wq_post;
 	req->wq_done = req->wq_post;
 	req->wimm_out = 0;
+	req->rd_out = 0;
+	req->nak_syn = 0;
+	req->rnr_until = 0;
 	req->inflight = 0;
 	req->n_out = 0;
 	req->n_lost = 0;

@@ -25,40 +25,88 @@
 #define MRC_RETRY_LINEAR_MAX	7
 #define MRC_RTO_MAX_NS		17179869184ull	/* 17.17 s, §9.4 */
 #define MRC_BASE_RTT_DEFAULT	100000ull	/* ns, until measured */
+#define MRC_RNR_RETRY_INFINITE	7	/* IB spec */
+#define MRC_ATOMIC_LEN		8	/* bytes of an atomic's operands */
 
 /* Final status of a work request; the shell maps it to an IB status. */
 enum mrc_wc_status {
 	MRC_WC_SUCCESS = 0,
 	MRC_WC_LOC_PROT,	/* given by the shell to mrc_req_fail() */
 	MRC_WC_LOC_QP_OP,	/* likewise */
+	MRC_WC_LOC_LEN,		/* likewise */
+	MRC_WC_MW_BIND,		/* likewise, or to mrc_req_local_done() */
 	MRC_WC_REM_INV_REQ,
 	MRC_WC_REM_ACCESS,
 	MRC_WC_REM_OP,
 	MRC_WC_RETRY_EXC,
+	MRC_WC_RNR_RETRY_EXC,
 	MRC_WC_FLUSH,
 };
 
 enum mrc_wr_op {
 	MRC_WR_WRITE,
 	MRC_WR_WRITE_IMM,
+	/* the extension: messages into the peer's receives, */
+	MRC_WR_SEND,
+	MRC_WR_SEND_IMM,
+	MRC_WR_SEND_INV,
+	/* requests, which the peer answers, */
+	MRC_WR_READ,
+	MRC_WR_CMP_SWAP,
+	MRC_WR_FETCH_ADD,
+	MRC_WR_ATOMIC_WRITE,
+	MRC_WR_FLUSH,
+	/* what never leaves the host, */
+	MRC_WR_LOCAL,
+	/* and answers: of READ, ATOMIC_WRITE and FLUSH, of the other two */
+	MRC_WR_ANSWER,
+	MRC_WR_ANSWER_ATOMIC,
+	MRC_WR_MAX
 };
+
+/* Does the peer answer it? Then only the answer completes it. */
+static inline bool mrc_wr_is_request(u8 op)
+{
+	return op >= MRC_WR_READ && op <= MRC_WR_FLUSH;
+}
+
+/* Does it take a receive at the peer? Such messages are counted by rqmsn. */
+static inline bool mrc_wr_consumes_recv(u8 op)
+{
+	return op >= MRC_WR_WRITE_IMM && op <= MRC_WR_SEND_INV;
+}
+
+static inline bool mrc_wr_is_answer(u8 op)
+{
+	return op >= MRC_WR_ANSWER && op < MRC_WR_MAX;
+}
 
 /**
  * struct mrc_wr - a work request as the engine needs it
  * @op: enum mrc_wr_op
- * @se: solicited event (WRITE_IMM)
- * @rkey: remote key
- * @va: remote address
- * @len: message bytes, 0..MRC_MAX_MSG
+ * @se: solicited event (what takes a receive)
+ * @fence: start when all earlier requests are answered
+ * @num: number of the request that is answered (answers)
+ * @rkey: remote key; SEND_INV: the key to invalidate
+ * @va: remote address (not SEND, answers)
+ * @len: message bytes, 0..MRC_MAX_MSG; of READ and FLUSH the remote range;
+ *	atomics and ANSWER_ATOMIC: MRC_ATOMIC_LEN
  * @imm: immediate, network order
+ * @swap: CMP_SWAP: what to store; ATOMIC_WRITE: the bytes as a big-endian
+ *	number; FLUSH: placement type | selectivity << 4
+ * @compare: CMP_SWAP: what to compare with; FETCH_ADD: what to add
  */
 struct mrc_wr {
 	u8 op;
 	bool se;
+	bool fence;
+	u16 num;
 	u32 rkey;
 	u64 va;
 	u32 len;
 	__be32 imm;
+	u64 swap;
+	u64 compare;
 };
 
 /* A posted work request inside the engine. */
@@ -68,9 +116,10 @@ struct mrc_tx_wqe {
 	u32 npkts;
 	u32 sent;		/* packets handed out for the first time */
 	u16 msn;
-	u16 rqmsn;
+	u16 rqmsn;		/* of a request: its number */
 	u8 state;		/* engine private */
 	u8 status;		/* enum mrc_wc_status */
+	u8 rnr;			/* times that it found no receive */
 };
 
 /*
@@ -97,8 +146,8 @@ struct mrc_tx_pkt {
  * @mpr: peer's maximum PSN range in units of 128, 1..255
  * @mpr_max: Dynamic MPR: largest range to adopt, @mpr..255; 0 = @mpr. Memory is
  *	for this one
- * @max_wimm: WRITE_IMMs that may be in flight, >= 1, no more than the peer's
- *	MAX_WIMM_DEST (§6, §14)
+ * @max_wimm: WRITE_IMMs, and whatever else takes a receive, that may be in
+ *	flight, >= 1, no more than the peer's MAX_WIMM_DEST (§6, §14)
  * @sq_psn: first PSN
  * @qpn: own QPN (spdcid)
  * @dqpn: peer's QPN
@@ -112,6 +161,12 @@ struct mrc_tx_pkt {
  * @dynamic_mpr: both ends do Dynamic MPR (§5.2)
  * @svc_time: peer adds its residence time to echoes (§13.2, OP-35); needs @use_ts
  * @ignore_pen: disregard the peer's window penalties (§13.6)
+ * @ext: the extension may be used; LOCAL needs none
+ * @chan: of an answer channel: posts answers only, marks all packets; needs
+ *	@ext
+ * @max_rd_atomic: requests that may await their answers; 0 = none may be posted
+ * @rnr_retry: how often a message may find no receive, 0..7,
+ *	MRC_RNR_RETRY_INFINITE = for ever (@ext)
  * @rev: of the QP's responder, learns from SACKs; may be NULL (§11.8)
  * @ctr: may be NULL
  * @on_loss: called for each loss, @cause is enum mrc_loss_cause; may be NULL
@@ -136,6 +191,10 @@ struct mrc_req_cfg {
 	bool dynamic_mpr;
 	bool svc_time;
 	bool ignore_pen;
+	bool ext;
+	bool chan;
+	u8 max_rd_atomic;
+	u8 rnr_retry;
 	struct mrc_rev *rev;
 	struct mrc_counters *ctr;
 	void (*on_loss)(void *ctx, u32 psn, int ev, u8 cause);
@@ -195,7 +254,9 @@ struct mrc_guard {
  * @next_psn: next new PSN
  * @cack: newest cack_psn known (una - 1)
  * @high: highest PSN known received, >= @cack
- * @tack: newest transport-acknowledged PSN
+ * @peer_ack: newest PSN that the peer acknowledged as executed
+ * @tack: newest transport-acknowledged PSN: @peer_ack, but not past the oldest
+ *	request that awaits its answer
  * @window: PSNs beyond @cack that may be sent, 128 * MPR
  * @mpr_psn: cack_psn of the SACK that @window was learnt from (Dynamic MPR), or
  *	where that is long ago, a PSN in between that is out of reach as well
@@ -203,7 +264,18 @@ struct mrc_guard {
  * @n_out: packets out
  * @n_lost: bits set in @lost
  * @drain: start no further work request, see mrc_req_set_drain()
- * @wimm_out: WRITE_IMMs started and not transport-acknowledged
+ * @wimm_out: messages that take a receive, started and not
+ *	transport-acknowledged
+ * @rd_slot: slots of the requests that await their answers, by number
+ * @rd_mask: entries of @rd_slot - 1
+ * @rd_out: how many they are
+ * @rd_first: number of the oldest of them
+ * @rd_next: number of the next request to be posted
+ * @nak_syn: syndrome of a NAK that waits for the answers before @nak_psn, 0 =
+ *	none
+ * @nak_psn: what it refuses
+ * @rnr_until: no receives: messages that need one begin not before, 0 = any time
+ * @rnr_at: end of the latest such hold that was charged
  * @retries: retry counter, §9.4
  * @timer_at: next retransmission timer expiry, MRC_NEVER = off
  * @last_heard: time of the last valid feedback
@@ -235,6 +307,7 @@ struct mrc_req {
 	u32 next_psn;
 	u32 cack;
 	u32 high;
+	u32 peer_ack;
 	u32 tack;
 	u32 window;
 	u32 mpr_psn;
@@ -243,6 +316,15 @@ struct mrc_req {
 	u32 n_lost;
 	bool drain;
 	u32 wimm_out;
+	u32 *rd_slot;
+	u32 rd_mask;
+	u16 rd_out;
+	u16 rd_first;
+	u16 rd_next;
+	u8 nak_syn;
+	u32 nak_psn;
+	u64 rnr_until;
+	u64 rnr_at;
 	u32 retries;
 	u64 timer_at;
 	u64 last_heard;
@@ -337,6 +419,9 @@ enum mrc_tx_verdict {
 	MRC_TX_WAIT_EV,		/* no usable EV: ports down or all denied */
 	MRC_TX_WAIT_HOLD,	/* NACK back-off, see mrc_req_deadline() */
 	MRC_TX_ERROR,
+	MRC_TX_WAIT_RD,		/* max_rd_atomic requests await answers */
+	MRC_TX_WAIT_FENCE,	/* earlier requests await answers */
+	MRC_TX_LOCAL,		/* desc->slot: mrc_req_local_done() is due */
 };
 
 /* Memory for @cfg, 0 if @cfg is invalid. */
@@ -362,14 +447,16 @@ bool mrc_req_can_post(const struct mrc_req *req);
  * MRC_WC_FLUSH. The slot stays occupied until it is reaped; the shell may keep
  * its own array parallel to it.
  *
- * Return: slot (0..sq_depth - 1), -ENOSPC when full, -EINVAL for a length over
- * MRC_MAX_MSG or an unknown op.
+ * Return: slot (0..sq_depth - 1), -ENOSPC when full, -EINVAL for a wrong length
+ * or an op that is unknown or not allowed by the configuration.
  */
 int mrc_req_post(struct mrc_req *req, const struct mrc_wr *wr, u64 now);
 
 /**
  * mrc_req_next - next packet to send (data, retransmission or probe)
- * @desc: valid with MRC_TX_PACKET; the packet counts as sent at @now
+ * @desc: valid with MRC_TX_PACKET; the packet counts as sent at @now. With
+ *	MRC_TX_LOCAL just ->slot is: a local operation whose turn it is. It is
+ *	yielded again until mrc_req_local_done(), nothing new goes before it
  *
  * Order: due probes, oldest lost packet, next new packet. A stall counter is
  * bumped when the verdict is a stall and differs from the previous one.
@@ -390,9 +477,38 @@ void mrc_req_on_nack(struct mrc_req *req, const struct mrc_hdr *h, u8 port,
 void mrc_req_on_ack(struct mrc_req *req, const struct mrc_hdr *h, u8 port,
 		    u64 now);
 
+/**
+ * mrc_req_local_done - the local operation that MRC_TX_LOCAL named was executed
+ * @slot: as yielded; anything else, and all in MRC_REQ_ERROR, is ignored
+ * @status: MRC_WC_SUCCESS, or why the QP fails, as by mrc_req_fail()
+ */
+void mrc_req_local_done(struct mrc_req *req, u32 slot,
+			enum mrc_wc_status status, u64 now);
+
+/*
+ * Answers. They come in the order of the requests, on another connection that
+ * tells which request number they have. oldest: the slot of the first request
+ * that awaits its answer; find: that of request @num. False when there is none:
+ * only requests that were sent count.
+ */
+bool mrc_req_oldest(const struct mrc_req *req, u32 *slot);
+bool mrc_req_find(const struct mrc_req *req, u16 num, u32 *slot);
+
+/**
+ * mrc_req_answered - the oldest request has its complete answer
+ *
+ * That also acknowledges all before it. Nothing happens when no request awaits
+ * an answer. Afterwards as after feedback.
+ */
+void mrc_req_answered(struct mrc_req *req, u64 now);
+
+/* How long a peer asks to wait by its RNR timer code, 0..31 (IB spec), ns. */
+u64 mrc_rnr_time(u8 code);
+
 /*
  * Send queue drain (IB spec, SQD): while @on, work requests that are begun go
- * on to their end and no other one begins. drained: nothing begun is left.
+ * on to their end and no other one begins. A request ends with its answer.
+ * drained: nothing begun is left.
  */
 void mrc_req_set_drain(struct mrc_req *req, bool on);
 bool mrc_req_drained(const struct mrc_req *req);
@@ -402,7 +518,13 @@ bool mrc_req_drained(const struct mrc_req *req);
  * nothing outstanding, which mrc_req_drained() tells.
  */
 void mrc_req_set_retry(struct mrc_req *req, u64 rto, u8 linear_cnt,
-		       u8 exp_cnt);
+		       u8 exp_cnt, u8 rnr_retry);
+
+/*
+ * Another number of requests that may await answers, likewise. Return: -EINVAL
+ * for more than there is memory for, which is that of the configuration.
+ */
+int mrc_req_set_rd_atomic(struct mrc_req *req, u8 max);
 
 /* Absolute time at which mrc_req_on_deadline() wants to be called. */
 u64 mrc_req_deadline(const struct mrc_req *req);

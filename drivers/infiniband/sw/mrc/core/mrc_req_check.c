@@ -43,7 +43,8 @@ static const char *mrc_req_check_ring(const struct mrc_req *req)
 
 static const char *mrc_req_check_queue(const struct mrc_req *req)
 {
-	u32 seq, wimm = 0;
+	u32 seq, wimm = 0, rd = 0;
+	u32 slot;
 
 	if (req->wq_post - req->wq_reap > req->cfg.sq_depth ||
 	    req->wq_done - req->wq_reap > req->wq_post - req->wq_reap ||
@@ -55,6 +56,7 @@ static const char *mrc_req_check_queue(const struct mrc_req *req)
 		bool sent = req->wq_send - req->wq_reap > seq - req->wq_reap;
 		bool is_done = wqe->state == MRC_WQE_DONE;
 		bool all_sent = wqe->sent == wqe->npkts;
+		bool local = wqe->wr.op == MRC_WR_LOCAL;
 
 		if (done != is_done)
 			return "send queue entry in the wrong state";
@@ -62,11 +64,26 @@ static const char *mrc_req_check_queue(const struct mrc_req *req)
 			continue;
 		if (sent != all_sent)
 			return "send cursor contradicts packets sent";
-		if (!sent && seq != req->wq_send && wqe->sent)
-			return "packets of a later message were sent";
-		if (wqe->sent && wqe->wr.op == MRC_WR_WRITE_IMM)
-			wimm++;
+		if (!sent && seq != req->wq_send && mrc_req_begun(wqe))
+			return "a later message has begun";
+		if (!local && mrc_req_begun(wqe) != !!wqe->sent)
+			return "state contradicts packets sent";
+		if (seq == req->wq_done && sent && local)
+			return "a finished local operation is not done";
+		if (!wqe->sent)
+			continue;
+		wimm += mrc_wr_consumes_recv(wqe->wr.op);
+		if (!mrc_wr_is_request(wqe->wr.op))
+			continue;
+		if (!mrc_req_find(req, wqe->rqmsn, &slot) ||
+		    slot != (seq & (req->cfg.sq_depth - 1)) ||
+		    wqe->rqmsn != (u16)(req->rd_first + rd))
+			return "a request cannot be found by its number";
+		rd++;
 	}
+	/* What was posted before none were allowed any more goes one by one. */
+	if (rd != req->rd_out || rd > (req->cfg.max_rd_atomic ?: 1u))
+		return "rd_out is wrong";
 	if (wimm != req->wimm_out || wimm > req->cfg.max_wimm)
 		return "wimm_out is wrong";
 	return NULL;
@@ -80,6 +97,7 @@ const char *mrc_req_check(const struct mrc_req *req)
 		return bad;
 	if (req->state == MRC_REQ_ERROR) {
 		if (req->inflight || req->n_out || req->n_lost ||
+		    req->rd_out || req->nak_syn || req->rnr_until ||
 		    req->timer_at != MRC_NEVER)
 			return "activity in the error state";
 		return NULL;
@@ -95,8 +113,13 @@ const char *mrc_req_check(const struct mrc_req *req)
 	if (mrc_psn_diff(req->high, req->cack) < 0 ||
 	    mrc_psn_diff(req->next_psn, req->high) <= 0)
 		return "high outside (cack, next)";
-	if (mrc_psn_diff(req->cack, req->tack) < 0)
+	if (mrc_psn_diff(req->cack, req->peer_ack) < 0)
 		return "transport ACK ahead of cack";
+	if (req->tack != mrc_req_tack_bound(req))
+		return "transport ACK is not bounded by the answers";
+	if (req->nak_syn && (mrc_psn_add(req->nak_psn, -1) != req->peer_ack ||
+			     req->tack == req->peer_ack))
+		return "a NAK is kept that has come true";
 	if (mrc_psn_diff(req->next_psn, req->tack) > MRC_TACK_RANGE + 1)
 		return "too far ahead of the transport ACK";
 	if (req->cfg.exp_cnt != MRC_RETRY_EXP_INFINITE &&

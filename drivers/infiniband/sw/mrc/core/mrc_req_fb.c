@@ -404,9 +404,28 @@ static bool mrc_req_nack_charge(struct mrc_req *req, u64 now)
 	return true;
 }
 
-static enum mrc_counter mrc_req_nack_counter(u8 reason)
+/*
+ * How long a packet waits that the peer has no room for: a base RTT, and twice
+ * as long with each retry that it has cost so far. Else a slow peer is so busy
+ * refusing that it never gets to make room.
+ */
+static u64 mrc_req_shortage(const struct mrc_req *req)
 {
-	switch (reason) {
+	const u64 max = mrc_req_interval(&req->cfg, 0) / 2;
+	u64 t = req->base_rtt;
+	u32 n;
+
+	for (n = 0; n < req->retries && t <= max / 2; n++)
+		t *= 2;
+	return t;
+}
+
+static enum mrc_counter mrc_req_nack_counter(const struct mrc_req *req,
+					     const struct mrc_neth *n)
+{
+	if (mrc_req_is_rnr(req, n))
+		return MRC_CTR_NACK_RNR;
+	switch (n->reason) {
 	case MRC_NACK_TRIMMED:
 	case MRC_NACK_TRIMMED_LASTHOP:
 		return MRC_CTR_NACK_TRIMMED;
@@ -426,13 +445,13 @@ void mrc_req_on_nack(struct mrc_req *req, const struct mrc_hdr *h, u8 port,
 	const u32 psn = n->nack_psn & MRC_PSN_MASK;
 	struct mrc_tx_pkt *pkt = mrc_req_pkt(req, psn);
 	u64 hold = 0, rtt = MRC_CC_NONE_RTT;
-	bool trim, charge;
+	bool trim, rnr, charge = false;
 	int ev;
 
 	if (req->state == MRC_REQ_ERROR)
 		return;
 	mrc_ctr_add(req->cfg.ctr, port, MRC_CTR_RX_NACK, 1);
-	mrc_ctr_add(req->cfg.ctr, port, mrc_req_nack_counter(n->reason), 1);
+	mrc_ctr_add(req->cfg.ctr, port, mrc_req_nack_counter(req, n), 1);
 	if (mrc_req_unsent(req, psn)) {
 		mrc_req_drop(req, port);
 		return;
@@ -440,7 +459,10 @@ void mrc_req_on_nack(struct mrc_req *req, const struct mrc_hdr *h, u8 port,
 	if (!mrc_req_outstanding(req, psn) || mrc_req_is_acked(req, psn))
 		goto heard;
 	if (n->reason == MRC_NACK_UNEXP_EVENT) {
-		mrc_req_fail(req, (int)pkt->slot, MRC_WC_REM_OP);
+		/* A peer without the extension does not know its opcodes. */
+		mrc_req_fail(req, (int)pkt->slot,
+			     req->wqe[pkt->slot].wr.op > MRC_WR_WRITE_IMM ?
+			     MRC_WC_REM_INV_REQ : MRC_WC_REM_OP);
 		return;
 	}
 
@@ -454,16 +476,21 @@ void mrc_req_on_nack(struct mrc_req *req, const struct mrc_hdr *h, u8 port,
 
 	trim = n->reason == MRC_NACK_TRIMMED ||
 	       n->reason == MRC_NACK_TRIMMED_LASTHOP;
+	rnr = mrc_req_is_rnr(req, n) &&
+	      mrc_wr_consumes_recv(req->wqe[pkt->slot].wr.op);
 	/* What is outside of the peer's window waits for it, not for a time. */
-	if (!trim && n->reason != MRC_NACK_PSN_OOR_WINDOW)
-		hold = now + req->base_rtt;
+	if (rnr && !mrc_req_rnr(req, pkt, n->vendor, &hold, now))
+		return;
+	if (!rnr && !trim && n->reason != MRC_NACK_PSN_OOR_WINDOW)
+		hold = now + mrc_req_shortage(req);
 	/* Of several copies an echo that may have wrapped names none. */
 	if (!pkt->rtx_count ||
 	    (req->cfg.use_ts && h->tstamp &&
 	     (!req->cfg.svc_time || now - pkt->sent_at < MRC_ECHO_MAX_NS)))
 		rtt = mrc_req_rtt(req, pkt->sent_at,
 				  req->cfg.use_ts ? h->tstamp : 0, now);
-	charge = mrc_req_nack_charge(req, now);
+	if (!rnr)
+		charge = mrc_req_nack_charge(req, now);
 	mrc_req_lose(req, psn, MRC_LOSS_NACK, hold, now);
 	if (n->cc_type == 2)
 		req->cc->ops->on_nack(req->cc, pkt->nominal, n->reason, rtt,
@@ -474,36 +501,39 @@ heard:
 	mrc_req_rearm(req, now);
 }
 
-/* Complete what @tack, which was sent, finishes; in posting order, §6.2. */
-static void mrc_req_complete(struct mrc_req *req, u32 tack)
+/* Complete what the transport ACK finishes; in posting order, §6.2. */
+void mrc_req_complete(struct mrc_req *req)
 {
 	while (req->wq_done != req->wq_send) {
 		struct mrc_tx_wqe *wqe = mrc_req_wqe(req, req->wq_done);
+		u32 last = mrc_psn_add(wqe->first_psn, (s32)wqe->npkts - 1);
 
-		if (mrc_psn_diff(tack, mrc_psn_add(wqe->first_psn,
-						   (s32)wqe->npkts - 1)) < 0)
+		if (wqe->wr.op != MRC_WR_LOCAL &&
+		    mrc_psn_diff(req->tack, last) < 0)
 			return;
 		wqe->state = MRC_WQE_DONE;
 		wqe->status = MRC_WC_SUCCESS;
-		if (wqe->wr.op == MRC_WR_WRITE_IMM)
+		if (mrc_wr_consumes_recv(wqe->wr.op))
 			req->wimm_out--;
 		req->wq_done++;
 	}
 }
 
-static void mrc_req_transport_ack(struct mrc_req *req, u32 psn, u64 now)
+/* The peer has executed everything up to @psn, which was sent. */
+void mrc_req_transport_ack(struct mrc_req *req, u32 psn, u64 now)
 {
 	u64 freed;
 
-	if (mrc_psn_diff(psn, req->tack) <= 0)
+	if (mrc_psn_diff(psn, req->peer_ack) <= 0)
 		return;
 	/*
 	 * Executed implies received. Without this a completed work request
 	 * could still have packets queued for retransmission.
 	 */
 	freed = mrc_req_advance(req, psn);
-	req->tack = psn;
-	mrc_req_complete(req, psn);
+	req->peer_ack = psn;
+	req->tack = mrc_req_tack_bound(req);
+	mrc_req_complete(req);
 	mrc_req_progress(req, now);
 	if (freed) {
 		struct mrc_cc_ack ack = {
@@ -530,13 +560,30 @@ static enum mrc_wc_status mrc_req_nak_status(u8 syndrome)
 	}
 }
 
+/* The NAK takes effect when all requests before it are answered. */
+void mrc_req_nak_due(struct mrc_req *req)
+{
+	if (!req->nak_syn ||
+	    mrc_psn_diff(mrc_psn_add(req->nak_psn, -1), req->tack) > 0)
+		return;
+	/* The first unfinished message is the one that contains its PSN. */
+	mrc_req_fail(req, -1, mrc_req_nak_status(req->nak_syn));
+}
+
 /* §8.6: everything before @psn was executed, its message failed. */
 static void mrc_req_transport_nak(struct mrc_req *req, u32 psn, u8 syndrome,
 				  u64 now)
 {
 	mrc_req_transport_ack(req, mrc_psn_add(psn, -1), now);
-	/* The first unfinished message is the one that contains @psn. */
-	mrc_req_fail(req, -1, mrc_req_nak_status(syndrome));
+	req->nak_psn = psn;
+	req->nak_syn = syndrome;
+	mrc_req_nak_due(req);
+}
+
+/* Does an ACK of @psn, or a NAK that implies one, contradict a kept NAK? */
+static bool mrc_req_past_nak(const struct mrc_req *req, u32 psn)
+{
+	return req->nak_syn && mrc_psn_diff(psn, req->nak_psn) >= 0;
 }
 
 void mrc_req_on_ack(struct mrc_req *req, const struct mrc_hdr *h, u8 port,
@@ -551,14 +598,14 @@ void mrc_req_on_ack(struct mrc_req *req, const struct mrc_hdr *h, u8 port,
 	mrc_ctr_add(req->cfg.ctr, port, nak ? MRC_CTR_RX_NAK : MRC_CTR_RX_ACK,
 		    1);
 	if (mrc_req_unsent(req, psn) || (!nak && syndrome != MRC_SYN_ACK) ||
-	    (nak && mrc_psn_diff(psn, req->tack) <= 0)) {
+	    (nak && mrc_psn_diff(psn, req->peer_ack) <= 0) ||
+	    mrc_req_past_nak(req, nak ? mrc_psn_add(psn, -1) : psn)) {
 		mrc_req_drop(req, port);
 		return;
 	}
-	if (nak) {
+	if (nak)
 		mrc_req_transport_nak(req, psn, syndrome, now);
-		return;
-	}
-	mrc_req_transport_ack(req, psn, now);
+	else
+		mrc_req_transport_ack(req, psn, now);
 	mrc_req_rearm(req, now);
 }

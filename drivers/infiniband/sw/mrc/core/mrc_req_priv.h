@@ -126,6 +126,18 @@ static inline bool mrc_req_tack_pending(const struct mrc_req *req)
 	return req->wq_done != req->wq_send || mrc_req_tack_limit(req);
 }
 
+/* Has anything of @wqe, which is at the head of what is to be sent, begun? */
+static inline bool mrc_req_begun(const struct mrc_tx_wqe *wqe)
+{
+	return wqe->state == MRC_WQE_STARTED;
+}
+
+/* The oldest request that awaits its answer; there is one. */
+static inline u32 mrc_req_rd_oldest(const struct mrc_req *req)
+{
+	return req->rd_slot[req->rd_first & req->rd_mask];
+}
+
 /* Forget which holes wait for their planes: look at all of them again. */
 static inline void mrc_req_unhold(struct mrc_req *req)
 {
@@ -144,6 +156,31 @@ void mrc_req_resent(struct mrc_req *req, const struct mrc_tx_pkt *pkt, u64 now);
 void mrc_req_unneeded(struct mrc_req *req, u32 psn, u64 now);
 void mrc_req_probe_holes(struct mrc_req *req, const struct mrc_seth *s,
 			 const struct mrc_probe_rec *probe, u64 now);
+
+/* mrc_req_fb.c */
+void mrc_req_transport_ack(struct mrc_req *req, u32 psn, u64 now);
+void mrc_req_complete(struct mrc_req *req);
+void mrc_req_nak_due(struct mrc_req *req);
+
+/* mrc_req_hdr.c */
+bool mrc_req_wr_ok(const struct mrc_req_cfg *cfg, const struct mrc_wr *wr);
+u32 mrc_req_payload(const struct mrc_wr *wr);
+void mrc_req_data_hdr(const struct mrc_req *req, const struct mrc_tx_wqe *wqe,
+		      u32 index, u64 now, struct mrc_tx_desc *desc);
+
+/* mrc_req_ext.c */
+u32 mrc_req_rd_ring(const struct mrc_req_cfg *cfg);
+enum mrc_tx_verdict mrc_req_ext_gate(const struct mrc_req *req,
+				     const struct mrc_tx_wqe *wqe);
+enum mrc_tx_verdict mrc_req_local(struct mrc_req *req,
+				  struct mrc_tx_desc *desc);
+void mrc_req_rd_started(struct mrc_req *req, struct mrc_tx_wqe *wqe, u32 slot,
+			u8 port);
+u32 mrc_req_tack_bound(const struct mrc_req *req);
+bool mrc_req_awaits_answer(const struct mrc_req *req);
+bool mrc_req_is_rnr(const struct mrc_req *req, const struct mrc_neth *n);
+bool mrc_req_rnr(struct mrc_req *req, const struct mrc_tx_pkt *pkt, u8 code,
+		 u64 *hold, u64 now);
 
 /* mrc_timer.c */
 u64 mrc_req_silence(const struct mrc_req *req);

@@ -6,9 +6,10 @@
  *
  * Two cursors move up the PSN space: cack, all received (reliability), and
  * exec, all executed (transport). exec stops at each WRITE_IMM until its
- * completion was delivered, and for ever before the first semantic error.
+ * completion was delivered, and for ever before the first semantic error. What
+ * the extension adds is in mrc_resp_ext.c.
  */
-#include "mrc_resp.h"
+#include "mrc_resp_priv.h"
 #include "mrc_bitmap.h"
 
 static bool mrc_resp_cfg_ok(const struct mrc_resp_cfg *cfg)
@@ -17,6 +18,9 @@ static bool mrc_resp_cfg_ok(const struct mrc_resp_cfg *cfg)
 		return false;
 	if (cfg->mpr_max &&
 	    (cfg->mpr_max < cfg->mpr || cfg->mpr_max > MRC_MPR_MAX))
+		return false;
+	if (cfg->max_rd > MRC_RD_MAX ||
+	    (cfg->chan && (!cfg->ext || !cfg->max_rd)))
 		return false;
 	return cfg->mpr && cfg->mpr <= MRC_MPR_MAX && cfg->max_wimm &&
 	       !(cfg->rq_psn & ~MRC_PSN_MASK);
@@ -33,6 +37,12 @@ static u32 mrc_resp_ring(const struct mrc_resp_cfg *cfg)
 	return mrc_roundup_pow2((u32)mrc_resp_mpr_max(cfg) * MRC_MPR_UNIT);
 }
 
+/* How many messages may be stashed. */
+static u16 mrc_resp_depth(const struct mrc_resp_cfg *cfg)
+{
+	return cfg->chan ? cfg->max_rd : cfg->max_wimm;
+}
+
 size_t mrc_resp_mem(const struct mrc_resp_cfg *cfg)
 {
 	u32 ring;
@@ -42,6 +52,7 @@ size_t mrc_resp_mem(const struct mrc_resp_cfg *cfg)
 	/* At most 2^15 bits four times and 2^16 entries: no overflow. */
 	ring = mrc_resp_ring(cfg);
 	return 4 * mrc_map_words(ring) * sizeof(unsigned long) +
+	       (cfg->late_rd ? 0 : mrc_resp_rd_mem(cfg)) +
 	       (cfg->late_stash ? 0 : mrc_resp_stash_mem(cfg));
 }
 
@@ -49,8 +60,15 @@ size_t mrc_resp_stash_mem(const struct mrc_resp_cfg *cfg)
 {
 	if (!mrc_resp_cfg_ok(cfg))
 		return 0;
-	return (size_t)mrc_roundup_pow2(cfg->max_wimm) *
+	return (size_t)mrc_roundup_pow2(mrc_resp_depth(cfg)) *
 	       sizeof(struct mrc_imm);
+}
+
+size_t mrc_resp_rd_mem(const struct mrc_resp_cfg *cfg)
+{
+	if (!mrc_resp_cfg_ok(cfg))
+		return 0;
+	return (size_t)mrc_resp_rd_slots(cfg) * sizeof(struct mrc_rd);
 }
 
 int mrc_resp_init(struct mrc_resp *resp, const struct mrc_resp_cfg *cfg,
@@ -58,6 +76,7 @@ int mrc_resp_init(struct mrc_resp *resp, const struct mrc_resp_cfg *cfg,
 {
 	size_t words;
 	u32 ring;
+	u8 *end;
 
 	if (!mrc_resp_cfg_ok(cfg) || !mem)
 		return -EINVAL;
@@ -72,9 +91,14 @@ int mrc_resp_init(struct mrc_resp *resp, const struct mrc_resp_cfg *cfg,
 	resp->last_map = resp->rx_map + words;
 	resp->ack_map = resp->last_map + words;
 	resp->imm_map = resp->ack_map + words;
+	end = (u8 *)(resp->imm_map + words);
+	if (!cfg->late_rd && mrc_resp_rd_slots(cfg)) {
+		mrc_resp_set_rd(resp, end);
+		end += mrc_resp_rd_mem(cfg);
+	}
 	if (!cfg->late_stash)
-		resp->stash = (struct mrc_imm *)(resp->imm_map + words);
-	resp->stash_mask = mrc_roundup_pow2(cfg->max_wimm) - 1;
+		resp->stash = (struct mrc_imm *)end;
+	resp->stash_mask = mrc_roundup_pow2(mrc_resp_depth(cfg)) - 1;
 	resp->sack_threshold = cfg->sack_threshold ? cfg->sack_threshold :
 			       MRC_SACK_THRESHOLD;
 	resp->cack = mrc_psn_add(cfg->rq_psn, -1);
@@ -122,14 +146,8 @@ u8 mrc_resp_failed(const struct mrc_resp *resp)
 	return resp->nak_sent ? resp->err_syn : 0;
 }
 
-static void mrc_resp_count(struct mrc_resp *resp, const struct mrc_rx *rx,
-			   enum mrc_counter id)
-{
-	mrc_ctr_add(resp->cfg.ctr, rx->port, id, 1);
-}
-
 /* Remember the error of the lowest PSN; it is the one that executes first. */
-static void mrc_resp_error(struct mrc_resp *resp, u32 psn, u8 syndrome)
+void mrc_resp_error(struct mrc_resp *resp, u32 psn, u8 syndrome)
 {
 	if (resp->err_syn && mrc_psn_diff(psn, resp->err_psn) >= 0)
 		return;
@@ -172,12 +190,25 @@ static void mrc_resp_begin(struct mrc_resp *resp, const struct mrc_rx *rx,
 }
 
 /*
- * Failed, or the caller still owes mrc_resp_placed() or mrc_resp_imm_done():
- * nothing may be accepted.
+ * Failed, or the caller still owes mrc_resp_placed(), mrc_resp_imm_done() or
+ * mrc_resp_req_done(): nothing may be accepted.
  */
 static bool mrc_resp_closed(const struct mrc_resp *resp)
 {
-	return resp->nak_sent || resp->placing || resp->exec != resp->cack;
+	return resp->nak_sent || resp->placing ||
+	       (resp->exec != resp->cack && !mrc_resp_nak_held(resp));
+}
+
+bool mrc_resp_is_new(const struct mrc_resp *resp, const struct mrc_rx *rx)
+{
+	s32 d;
+
+	if (rx->trim != MRC_TRIM_NONE || mrc_resp_closed(resp) ||
+	    mrc_resp_nak_held(resp))
+		return false;
+	d = mrc_psn_diff(rx->hdr->psn, resp->cack);
+	return d > 0 && d <= mrc_resp_room(resp) &&
+	       !mrc_bit_test(resp->rx_map, resp->ring_mask, rx->hdr->psn);
 }
 
 /* Already received: report it, write nothing, §7.3. */
@@ -219,8 +250,8 @@ static enum mrc_rx_action mrc_resp_unknown(struct mrc_resp *resp,
 }
 
 /* §7.5 (1) and §2.5. Return: 0 or the syndrome. */
-static u8 mrc_resp_check_req(const struct mrc_resp *resp,
-			     const struct mrc_hdr *h, u16 flags)
+u8 mrc_resp_check_req(const struct mrc_resp *resp, const struct mrc_hdr *h,
+		      u32 flags)
 {
 	const u32 pmtu = resp->cfg.pmtu;
 	const u32 len = h->payload_len;
@@ -228,7 +259,11 @@ static u8 mrc_resp_check_req(const struct mrc_resp *resp,
 	const bool first = flags & MRC_OPF_FIRST;
 	const bool last = flags & MRC_OPF_LAST;
 
-	if (!resp->cfg.remote_write || h->pad != (-len & 3))
+	if (h->pad != (-len & 3))
+		return MRC_SYN_NAK_INV_REQ;
+	if (flags & MRC_OPF_EXT || resp->cfg.chan)
+		return mrc_resp_check_ext(resp, h, flags);
+	if (!resp->cfg.remote_write)
 		return MRC_SYN_NAK_INV_REQ;
 	if (first && last) {
 		/* The RETH of a zero-length write means nothing, §4.4. */
@@ -254,6 +289,9 @@ static u8 mrc_resp_stash(struct mrc_resp *resp, const struct mrc_rx *rx)
 		return MRC_SYN_NAK_INV_REQ;
 	}
 	imm->used = true;
+	imm->last = true;
+	imm->left = 0;
+	imm->kind = MRC_RECV_WRITE_IMM;
 	imm->psn = h->psn & MRC_PSN_MASK;
 	imm->rqmsn = h->rqmsn;
 	imm->imm = h->reth.imm;
@@ -262,15 +300,50 @@ static u8 mrc_resp_stash(struct mrc_resp *resp, const struct mrc_rx *rx)
 	return 0;
 }
 
+/* exec reached a packet at which it must stop: what is there to do? */
+static void mrc_resp_stop(struct mrc_resp *resp, u32 psn)
+{
+	const struct mrc_imm *imm;
+
+	if (resp->stash) {
+		imm = &resp->stash[resp->rqmsn & resp->stash_mask];
+		if (imm->used && imm->last && imm->psn == psn && !imm->left) {
+			resp->imm_due = true;
+			return;
+		}
+	}
+	if (mrc_resp_rd_at(resp, psn)) {
+		resp->rd_due = true;
+		return;
+	}
+	/* RQMSN does not count up by one, OP-11, or packets are missing. */
+	mrc_ctr_add(resp->cfg.ctr, resp->fb.port, MRC_CTR_ERR_INV_REQ, 1);
+	mrc_resp_error(resp, psn, MRC_SYN_NAK_INV_REQ);
+}
+
+/* The message that ends at @psn, where exec stood still, was executed. */
+void mrc_resp_pass(struct mrc_resp *resp, u32 psn)
+{
+	resp->exec = psn;
+	resp->msn = (resp->msn + 1) & 0xFFFFFF;
+}
+
+void mrc_resp_unmark(struct mrc_resp *resp, u32 psn)
+{
+	mrc_bit_clear(resp->imm_map, resp->ring_mask, psn);
+	mrc_bit_clear(resp->last_map, resp->ring_mask, psn);
+	mrc_bit_clear(resp->ack_map, resp->ring_mask, psn);
+}
+
 /*
  * Move exec towards cack: over plain packets at once, up to a WRITE_IMM that
  * must be delivered first or up to the first error.
  */
-static void mrc_resp_execute(struct mrc_resp *resp)
+void mrc_resp_execute(struct mrc_resp *resp)
 {
 	const u32 mask = resp->ring_mask;
 
-	while (!resp->imm_due) {
+	while (!resp->imm_due && !resp->rd_due) {
 		u32 n = (u32)mrc_psn_diff(resp->cack, resp->exec);
 		u32 from = mrc_psn_add(resp->exec, 1);
 		u32 k, lasts;
@@ -286,24 +359,18 @@ static void mrc_resp_execute(struct mrc_resp *resp)
 		k = mrc_ring_next_set(resp->imm_map, mask, from, n);
 		lasts = mrc_ring_weight(resp->last_map, mask, from, k);
 		if (lasts || mrc_ring_next_set(resp->ack_map, mask, from, k) < k)
-			resp->fb.ack = true;
+			mrc_resp_owe_ack(resp);
 		resp->msn = (resp->msn + lasts) & 0xFFFFFF;
 		mrc_ring_clear(resp->last_map, mask, from, k);
 		mrc_ring_clear(resp->ack_map, mask, from, k);
 		resp->exec = mrc_psn_add(resp->exec, (s32)k);
-		if (k < n) {
-			const struct mrc_imm *imm;
-
-			from = mrc_psn_add(from, (s32)k);
-			imm = &resp->stash[resp->rqmsn & resp->stash_mask];
-			if (imm->used && imm->psn == from) {
-				resp->imm_due = true;
-				return;
-			}
-			/* RQMSN does not count up by one, OP-11. */
-			mrc_ctr_add(resp->cfg.ctr, resp->fb.port,
-				    MRC_CTR_ERR_INV_REQ, 1);
-			mrc_resp_error(resp, from, MRC_SYN_NAK_INV_REQ);
+		if (k == n)
+			continue;
+		mrc_resp_stop(resp, mrc_psn_add(from, (s32)k));
+		/* Answers need nothing but their turn. */
+		if (resp->imm_due && resp->cfg.chan) {
+			mrc_resp_next_answer(resp);
+			mrc_resp_owe_ack(resp);
 		}
 	}
 }
@@ -327,7 +394,7 @@ static void mrc_resp_advance(struct mrc_resp *resp)
 
 /* Record a new packet, §7.1; the order of its last steps is §8.2. */
 static void mrc_resp_accept(struct mrc_resp *resp, const struct mrc_rx *rx,
-			    s32 d, u16 flags)
+			    s32 d, u32 flags)
 {
 	const struct mrc_hdr *h = rx->hdr;
 	const u32 mask = resp->ring_mask;
@@ -351,6 +418,14 @@ static void mrc_resp_accept(struct mrc_resp *resp, const struct mrc_rx *rx,
 			rx->ce || h->rtx;
 }
 
+static enum mrc_rx_action mrc_resp_decline(struct mrc_resp *resp,
+					   const struct mrc_rx *rx, u8 reason)
+{
+	mrc_resp_count(resp, rx, MRC_CTR_RX_REFUSED);
+	mrc_resp_owe_nack(resp, reason);
+	return MRC_RX_DONE;
+}
+
 /*
  * What comes before a packet may be recorded; @d is its distance from cack.
  * Return: MRC_RX_PLACE if it is new and acceptable, else what has become of it.
@@ -360,7 +435,7 @@ static enum mrc_rx_action mrc_resp_screen(struct mrc_resp *resp,
 					  s32 *dist)
 {
 	const struct mrc_hdr *h = rx->hdr;
-	const u16 flags = mrc_op_info(h->opcode)->flags;
+	const u32 flags = mrc_op_info(h->opcode)->flags;
 	s32 d;
 
 	if (mrc_resp_closed(resp)) {
@@ -370,6 +445,13 @@ static enum mrc_rx_action mrc_resp_screen(struct mrc_resp *resp,
 	mrc_resp_begin(resp, rx, now);
 	d = mrc_psn_diff(h->psn, resp->cack);
 	*dist = d;
+	/* Nor are they defined for those who do not have the extension. */
+	if (flags & MRC_OPF_EXT && !resp->cfg.ext) {
+		if (rx->trim == MRC_TRIM_NONE)
+			return mrc_resp_unknown(resp, rx, d, now);
+		mrc_resp_count(resp, rx, MRC_CTR_DROP_OPCODE);
+		return MRC_RX_DROP;
+	}
 	if (rx->trim != MRC_TRIM_NONE)
 		return mrc_resp_trimmed(resp, rx, d);
 	if (!(flags & MRC_OPF_DATA))
@@ -386,15 +468,10 @@ static enum mrc_rx_action mrc_resp_screen(struct mrc_resp *resp,
 	}
 	if (d <= 0 || mrc_bit_test(resp->rx_map, resp->ring_mask, h->psn))
 		return mrc_resp_duplicate(resp, rx, d);
+	/* Nothing follows an error but the answers that come before it. */
+	if (mrc_resp_nak_held(resp))
+		return mrc_resp_decline(resp, rx, MRC_NACK_NO_RESOURCE);
 	return MRC_RX_PLACE;
-}
-
-static enum mrc_rx_action mrc_resp_decline(struct mrc_resp *resp,
-					   const struct mrc_rx *rx, u8 reason)
-{
-	mrc_resp_count(resp, rx, MRC_CTR_RX_REFUSED);
-	mrc_resp_owe_nack(resp, reason);
-	return MRC_RX_DONE;
 }
 
 enum mrc_rx_action mrc_resp_refuse(struct mrc_resp *resp,
@@ -411,17 +488,37 @@ enum mrc_rx_action mrc_resp_refuse(struct mrc_resp *resp,
 				reason : MRC_NACK_NO_RESOURCE);
 }
 
-bool mrc_resp_wants_stash(const struct mrc_resp *resp, const struct mrc_rx *rx)
+enum mrc_rx_action mrc_resp_refuse_rnr(struct mrc_resp *resp,
+				       const struct mrc_rx *rx, u8 timer,
+				       u64 now)
 {
+	enum mrc_rx_action act;
 	s32 d;
 
-	if (resp->stash || rx->trim != MRC_TRIM_NONE ||
-	    !(mrc_op_info(rx->hdr->opcode)->flags & MRC_OPF_IMM) ||
-	    mrc_resp_closed(resp))
+	act = mrc_resp_screen(resp, rx, now, &d);
+	if (act != MRC_RX_PLACE)
+		return act;
+	mrc_resp_count(resp, rx, MRC_CTR_RESP_RNR);
+	mrc_resp_owe_nack(resp, MRC_NACK_NO_RESOURCE);
+	resp->fb.nack_vendor = MRC_RNR_VALID | (timer & MRC_RNR_CODE);
+	return MRC_RX_DONE;
+}
+
+/* Packets that have, or complete, an entry in the stash. */
+static bool mrc_resp_stashes(const struct mrc_resp *resp, u32 flags)
+{
+	if (!(flags & MRC_OPF_EXT))
+		return flags & MRC_OPF_IMM && !resp->cfg.chan;
+	if (!resp->cfg.ext)
 		return false;
-	d = mrc_psn_diff(rx->hdr->psn, resp->cack);
-	return d > 0 && d <= mrc_resp_room(resp) &&
-	       !mrc_bit_test(resp->rx_map, resp->ring_mask, rx->hdr->psn);
+	return flags & (resp->cfg.chan ? MRC_OPF_ANSWER : MRC_OPF_SEND);
+}
+
+bool mrc_resp_wants_stash(const struct mrc_resp *resp, const struct mrc_rx *rx)
+{
+	return !resp->stash &&
+	       mrc_resp_stashes(resp, mrc_op_info(rx->hdr->opcode)->flags) &&
+	       mrc_resp_is_new(resp, rx);
 }
 
 void mrc_resp_set_stash(struct mrc_resp *resp, void *mem)
@@ -434,7 +531,8 @@ enum mrc_rx_action mrc_resp_on_data(struct mrc_resp *resp,
 				    const struct mrc_rx *rx, u64 now)
 {
 	const struct mrc_hdr *h = rx->hdr;
-	const u16 flags = mrc_op_info(h->opcode)->flags;
+	const u32 flags = mrc_op_info(h->opcode)->flags;
+	bool place = h->payload_len;
 	enum mrc_rx_action act;
 	s32 d;
 	u8 syn;
@@ -442,20 +540,23 @@ enum mrc_rx_action mrc_resp_on_data(struct mrc_resp *resp,
 	act = mrc_resp_screen(resp, rx, now, &d);
 	if (act != MRC_RX_PLACE)
 		return act;
-	if (flags & MRC_OPF_IMM && !resp->stash)
+	syn = mrc_resp_check_req(resp, h, flags);
+	if ((mrc_resp_stashes(resp, flags) && !resp->stash) ||
+	    (!syn && mrc_resp_rd_full(resp, h, flags)))
 		return mrc_resp_decline(resp, rx, MRC_NACK_NO_RESOURCE);
 	mrc_resp_accept(resp, rx, d, flags);
-	syn = mrc_resp_check_req(resp, h, flags);
 	if (syn)
 		mrc_resp_count(resp, rx, MRC_CTR_ERR_INV_REQ);
+	else if (flags & MRC_OPF_EXT)
+		syn = mrc_resp_take_ext(resp, rx, flags, &place);
 	else if (flags & MRC_OPF_IMM)
 		syn = mrc_resp_stash(resp, rx);
 	if (syn) {
 		mrc_resp_error(resp, resp->fb.psn, syn);
 	} else {
-		if (flags & MRC_OPF_IMM)
+		if (flags & MRC_OPF_IMM && !(flags & MRC_OPF_EXT))
 			mrc_bit_set(resp->imm_map, resp->ring_mask, h->psn);
-		if (h->payload_len) {
+		if (place) {
 			resp->placing = true;
 			return MRC_RX_PLACE;
 		}
@@ -522,26 +623,31 @@ bool mrc_resp_next_imm(struct mrc_resp *resp, struct mrc_imm *imm)
 void mrc_resp_imm_done(struct mrc_resp *resp, u8 syndrome)
 {
 	const u32 psn = mrc_psn_add(resp->exec, 1);
+	struct mrc_imm *imm;
+	u8 kind;
 
 	if (!resp->imm_due)
 		return;
+	imm = &resp->stash[resp->rqmsn & resp->stash_mask];
 	resp->imm_due = false;
-	resp->stash[resp->rqmsn & resp->stash_mask].used = false;
-	mrc_bit_clear(resp->imm_map, resp->ring_mask, psn);
-	mrc_bit_clear(resp->last_map, resp->ring_mask, psn);
-	mrc_bit_clear(resp->ack_map, resp->ring_mask, psn);
+	kind = imm->kind;
+	imm->used = false;
+	mrc_resp_unmark(resp, psn);
 	if (syndrome) {
 		mrc_ctr_add(resp->cfg.ctr, resp->fb.port,
 			    syndrome == MRC_SYN_NAK_REM_OP ?
-			    MRC_CTR_ERR_REM_OP : MRC_CTR_ERR_NO_RECV, 1);
+			    MRC_CTR_ERR_REM_OP :
+			    syndrome == MRC_SYN_NAK_ACCESS ?
+			    MRC_CTR_ERR_ACCESS : MRC_CTR_ERR_NO_RECV, 1);
 		mrc_resp_error(resp, psn, syndrome);
 		return;
 	}
-	mrc_ctr_add(resp->cfg.ctr, resp->fb.port, MRC_CTR_RX_WIMM, 1);
+	mrc_ctr_add(resp->cfg.ctr, resp->fb.port,
+		    kind == MRC_RECV_WRITE_IMM ? MRC_CTR_RX_WIMM :
+						 MRC_CTR_RX_SEND, 1);
 	resp->rqmsn++;
-	resp->exec = psn;
-	resp->msn = (resp->msn + 1) & 0xFFFFFF;
-	resp->fb.ack = true;
+	mrc_resp_pass(resp, psn);
+	mrc_resp_owe_ack(resp);
 	mrc_resp_execute(resp);
 }
 
@@ -553,6 +659,7 @@ static const char *mrc_resp_check_maps(const struct mrc_resp *resp)
 	const u32 n = (u32)mrc_psn_diff(resp->max_rcv, resp->cack);
 	const u32 from = resp->exec + 1;
 	const u32 live = (u32)mrc_psn_diff(resp->max_rcv, resp->exec);
+	const u16 depth = mrc_resp_depth(&resp->cfg);
 	u32 i, used = 0;
 
 	if (mrc_ring_weight(resp->rx_map, mask, first, n) != resp->ooo ||
@@ -562,6 +669,9 @@ static const char *mrc_resp_check_maps(const struct mrc_resp *resp)
 		return "max_rcv was not received";
 	if (!resp->placing && n && mrc_bit_test(resp->rx_map, mask, first))
 		return "cack did not advance";
+	/* Nothing will be executed any more where exec went back. */
+	if (resp->reverted)
+		return NULL;
 	if (live > ring ||
 	    mrc_ring_weight(resp->last_map, mask, from, live) !=
 	    mrc_ring_weight(resp->last_map, mask, 0, ring) ||
@@ -575,12 +685,31 @@ static const char *mrc_resp_check_maps(const struct mrc_resp *resp)
 
 		if (!imm->used)
 			continue;
-		used++;
 		if ((imm->rqmsn & resp->stash_mask) != i ||
-		    (u16)(imm->rqmsn - resp->rqmsn) >= resp->cfg.max_wimm)
+		    (u16)(imm->rqmsn - resp->rqmsn) >= depth)
 			return "stash entry out of place";
+		if (!imm->last && imm->kind == MRC_RECV_WRITE_IMM)
+			return "half a WRITE_IMM in the stash";
+		if (!imm->last)
+			continue;
+		used++;
 		if (!mrc_bit_test(resp->imm_map, mask, imm->psn))
 			return "stash entry without packet";
+	}
+	for (i = 0; resp->rd && i <= resp->rd_mask; i++) {
+		const struct mrc_rd *rd = &resp->rd[i];
+		u16 k;
+
+		if (!rd->used)
+			continue;
+		k = (u16)(rd->num - resp->rd_oldest);
+		if ((rd->num & resp->rd_mask) != i || k > resp->rd_mask)
+			return "request out of place";
+		if (k < (u16)(resp->rd_next - resp->rd_oldest))
+			continue;
+		used++;
+		if (!mrc_bit_test(resp->imm_map, mask, rd->psn))
+			return "request without packet";
 	}
 	if (used != mrc_ring_weight(resp->imm_map, mask, 0, ring))
 		return "packet without stash entry";
@@ -592,6 +721,7 @@ const char *mrc_resp_check(const struct mrc_resp *resp)
 	s32 d = mrc_psn_diff(resp->max_rcv, resp->cack);
 	bool at_err = resp->err_syn &&
 		      mrc_psn_diff(resp->err_psn, resp->exec) == 1;
+	const char *bad;
 
 	if (d < 0 || d > mrc_resp_room(resp))
 		return "max_rcv outside of the window";
@@ -601,7 +731,8 @@ const char *mrc_resp_check(const struct mrc_resp *resp)
 		return "advertised more or less than the window";
 	if (mrc_psn_diff(resp->cack, resp->exec) < 0)
 		return "exec ahead of cack";
-	if (resp->exec != resp->cack && !resp->imm_due && !at_err)
+	if (resp->exec != resp->cack && !resp->imm_due && !resp->rd_due &&
+	    !at_err)
 		return "exec behind cack for no reason";
 	if (resp->err_syn && mrc_psn_diff(resp->err_psn, resp->exec) <= 0)
 		return "executed past an error";
@@ -610,5 +741,6 @@ const char *mrc_resp_check(const struct mrc_resp *resp)
 	d = mrc_psn_diff(resp->lowest_unsacked, resp->cack);
 	if (d < 1 || mrc_psn_diff(resp->lowest_unsacked, resp->max_rcv) > 1)
 		return "lowest_unsacked outside of (cack, max_rcv + 1]";
-	return mrc_resp_check_maps(resp);
+	bad = mrc_resp_check_rd(resp);
+	return bad ? bad : mrc_resp_check_maps(resp);
 }

@@ -10,8 +10,24 @@
  *		syn = check key and copy payload;
  *		mrc_resp_placed(resp, &rx, syn);
  *	}
- *	while (mrc_resp_next_imm(resp, &imm))
- *		mrc_resp_imm_done(resp, no receive ? MRC_SYN_NAK_INV_REQ : 0);
+ *	for (;;)
+ *		if (mrc_resp_next_imm(resp, &imm))
+ *			mrc_resp_imm_done(resp, no receive ?
+ *					  MRC_SYN_NAK_INV_REQ : 0);
+ *		else if (mrc_resp_next_req(resp, &rd))
+ *			mrc_resp_req_done(resp, execute and queue the answer);
+ *		else
+ *			break;
+ *	while (mrc_resp_next_feedback(resp, now, &desc))
+ *		send(desc);
+ *	if (mrc_resp_failed(resp))
+ *		QP -> ERROR;
+ *
+ * The extension (Documentation/extension.md) has a second responder in each
+ * QP, that of the answer channel. There mrc_resp_take_done() takes the place of
+ * the loop. Each time that an answer has been acknowledged:
+ *
+ *	mrc_resp_answered(resp);
  *	while (mrc_resp_next_feedback(resp, now, &desc))
  *		send(desc);
  *	if (mrc_resp_failed(resp))
@@ -64,12 +80,23 @@ struct mrc_rx {
  * @qpn: own QPN
  * @dqpn: peer's QPN
  * @pkey: partition key for feedback
+ * @max_rd: the extension: of the answer channel, how many own requests may wait
+ *	for their answers (>= 1); else the peer's requests that may, own
+ *	max_dest_rd_atomic, 0 = requests are refused as errors. At most
+ *	MRC_RD_MAX
  * @remote_write: the QP allows remote writes
+ * @remote_read: the extension: it allows remote reads
+ * @remote_atomic: the extension: it allows remote atomic operations
+ * @remote_flush: the extension: it allows remote flushes
+ * @ext: has the extension
+ * @chan: of the answer channel; @ext must be set
  * @trim_nack: answer trimmed packets
  * @dynamic_mpr: both ends do Dynamic MPR: SACKs carry the range (§5.2)
  * @svc_time: add the residence time to echoed timestamps (OP-35)
  * @late_stash: the stash is not part of mrc_resp_mem(), but comes with
- *	mrc_resp_set_stash() when the first WRITE_IMM does
+ *	mrc_resp_set_stash() when the first message does that needs it
+ * @late_rd: the ring of requests is not part of mrc_resp_mem(), but comes with
+ *	mrc_resp_set_rd() when the first request does
  * @base_rtt: ns, rate limit of PSN_OOR_WINDOW and UNEXP_EVENT NACKs and of
  *	trains of probe replies
  * @sack_threshold: bytes, 0 = MRC_SACK_THRESHOLD
@@ -81,28 +108,91 @@ struct mrc_resp_cfg {
 	u16 mpr;
 	u16 mpr_max;
 	u16 max_wimm;
+	u16 max_rd;
 	u32 rq_psn;
 	u32 qpn;
 	u32 dqpn;
 	u16 pkey;
 	bool remote_write;
+	bool remote_read;
+	bool remote_atomic;
+	bool remote_flush;
+	bool ext;
+	bool chan;
 	bool trim_nack;
 	bool dynamic_mpr;
 	bool svc_time;
 	bool late_stash;
+	bool late_rd;
 	u64 base_rtt;
 	u32 sack_threshold;
 	u64 seed;
 	struct mrc_counters *ctr;
 };
 
-/* A stashed LAST_IMM/ONLY_IMM, §7.4. */
+#define MRC_RD_MAX		0x1000	/* struct mrc_resp_cfg, @max_rd */
+
+/* Messages that consume a receive. */
+enum mrc_recv_kind {
+	MRC_RECV_WRITE_IMM,
+	MRC_RECV_SEND,
+	MRC_RECV_SEND_IMM,
+	MRC_RECV_SEND_INV,
+};
+
+/**
+ * struct mrc_imm - a message that consumes a receive and waits for its turn
+ * @psn: of its last packet
+ * @len: dmalen, byte_len of the completion
+ * @imm: immediate data, as on the wire
+ * @inv_key: MRC_RECV_SEND_INV: the key to invalidate
+ * @left: engine private; packets of a SEND that are still to come
+ * @rqmsn: which receive, §7.4
+ * @kind: enum mrc_recv_kind
+ * @se: solicited event
+ * @used: engine private
+ * @last: engine private; the packet at @psn is there
+ *
+ * A WRITE_IMM is stashed when its LAST or ONLY arrives (§7.4), a SEND of the
+ * extension with the first of its packets that does: it has all of them or
+ * none. The answer channel keeps its answers in the same way.
+ */
 struct mrc_imm {
 	u32 psn;
-	u32 len;		/* dmalen: byte_len of the completion */
-	__be32 imm;
+	u32 len;
+	union {
+		__be32 imm;
+		u32 inv_key;
+	};
+	u32 left;
 	u16 rqmsn;
-	bool se;
+	u8 kind;
+	bool se:1;
+	bool used:1;
+	bool last:1;
+};
+
+/**
+ * struct mrc_rd - a request of the extension, READ and its like
+ * @va: address
+ * @swap: operand, struct mrc_opeth
+ * @compare: operand, struct mrc_opeth
+ * @psn: its PSN
+ * @rkey: key, not checked by the engine
+ * @len: RETH.dmalen
+ * @num: request number; METH.msn of the answer
+ * @op: MRC_OP_READ_REQ, _CMP_SWAP, _FETCH_ADD, _ATOMIC_WRITE or _FLUSH
+ * @used: engine private
+ */
+struct mrc_rd {
+	u64 va;
+	u64 swap;
+	u64 compare;
+	u32 psn;
+	u32 rkey;
+	u32 len;
+	u16 num;
+	u8 op;
 	bool used;
 };
 
@@ -112,7 +202,10 @@ struct mrc_imm {
  * @last_map: LAST/ONLY bitmap, same index
  * @stash: @stash_mask + 1 entries, slot rqmsn & @stash_mask; a power of two, so
  *	that consecutive 16-bit rqmsn never share a slot where they wrap. NULL:
- *	no WRITE_IMM was accepted yet (@cfg.late_stash)
+ *	no WRITE_IMM was accepted yet (@cfg.late_stash). Of the answer channel:
+ *	answers, by METH.msn
+ * @rd: requests, @rd_mask + 1 entries, slot num & @rd_mask; a power of two.
+ *	NULL: none was accepted yet (@cfg.late_rd), or none ever is
  * @rev: reverse EVs
  * @window: PSNs in the range that SACKs advertise
  * @edge: highest PSN that was ever advertised; accepted up to here
@@ -122,7 +215,12 @@ struct mrc_imm {
  * @max_rcv: highest PSN received
  * @lowest_unsacked: §8.3
  * @err_psn, @err_syn: first (lowest PSN) semantic error, err_syn 0 = none
- * @rqmsn: rqmsn of the next WRITE_IMM to deliver
+ * @rqmsn: rqmsn of the next message to deliver that consumes a receive; of the
+ *	answer channel: number of the next answer
+ * @rd_next: number of the next request to execute
+ * @rd_oldest: number of the oldest request whose answer is not acknowledged;
+ *	@rd_next if there is none. Transport ACKs stop before its PSN
+ * @done: answers that are complete and were not taken yet
  * @msn: messages completed (AETH.msn, 24 bits)
  * @rcvd_bytes: cumulative nominal bytes
  * @sack_cnt: bytes since the last SACK
@@ -135,6 +233,7 @@ struct mrc_resp {
 	unsigned long *rx_map;
 	unsigned long *last_map;
 	struct mrc_imm *stash;
+	struct mrc_rd *rd;
 	u32 ring_mask;
 	u32 window;
 	u32 edge;
@@ -148,6 +247,9 @@ struct mrc_resp {
 	u8 err_syn;
 	bool nak_sent;
 	u16 rqmsn;
+	u16 rd_next;
+	u16 rd_oldest;
+	u32 done;
 	u32 msn;
 	u64 rcvd_bytes;
 	u32 sack_cnt;
@@ -167,6 +269,7 @@ struct mrc_resp {
 		bool dup_base;
 		bool stamped;	/* @tstamp is one, taken at @at */
 		u8 nack_reason;
+		u8 nack_vendor;
 		u8 port;
 		u16 probe_id;
 		u16 tstamp;
@@ -175,11 +278,14 @@ struct mrc_resp {
 		u64 at;
 	} fb;
 	bool imm_due;
+	bool rd_due;
+	bool reverted;		/* exec went back, mrc_resp_req_failed() */
 	/* Engine private. */
 	bool placing;		/* MRC_RX_PLACE was returned, not yet placed */
 	unsigned long *ack_map;	/* BTH.a bitmap, same index as @rx_map */
-	unsigned long *imm_map;	/* LAST_IMM/ONLY_IMM bitmap, same index */
+	unsigned long *imm_map;	/* where exec stops, same index */
 	u32 stash_mask;		/* stash entries - 1 */
+	u32 rd_mask;		/* entries of @rd - 1 */
 	u32 sack_threshold;
 };
 
@@ -210,6 +316,33 @@ bool mrc_resp_wants_stash(const struct mrc_resp *resp, const struct mrc_rx *rx);
 /* @mem: mrc_resp_stash_mem() zeroed bytes; nothing if there is a stash. */
 void mrc_resp_set_stash(struct mrc_resp *resp, void *mem);
 
+/*
+ * The same for the ring of requests. Without one they are refused with
+ * NO_RESOURCE. No memory (0, false) where none is accepted.
+ */
+size_t mrc_resp_rd_mem(const struct mrc_resp_cfg *cfg);
+bool mrc_resp_wants_rd(const struct mrc_resp *resp, const struct mrc_rx *rx);
+void mrc_resp_set_rd(struct mrc_resp *resp, void *mem);
+
+/*
+ * How many requests may have been executed without that their answers were
+ * acknowledged: room for that many answers must be there. More than @cfg.max_rd
+ * because the peer has an answer before this side knows that.
+ */
+u32 mrc_resp_rd_slots(const struct mrc_resp_cfg *cfg);
+
+/**
+ * mrc_resp_wants_recv - does this packet need a receive that was posted?
+ * @n: how many receives beyond those of the messages delivered must be there:
+ *	the packet belongs to the last of them
+ *
+ * With the extension, to be asked before mrc_resp_on_data(); true for packets
+ * only that will be accepted: of a SEND, or the last one of a WRITE_IMM. If
+ * the receives are not there: mrc_resp_refuse_rnr().
+ */
+bool mrc_resp_wants_recv(const struct mrc_resp *resp, const struct mrc_rx *rx,
+			 u32 *n);
+
 enum mrc_rx_action {
 	MRC_RX_PLACE,	/* check RETH, copy, then mrc_resp_placed() */
 	MRC_RX_DONE,	/* nothing to place; go on with next_imm/feedback */
@@ -221,6 +354,14 @@ enum mrc_rx_action {
  *
  * Window, duplicate and semantic checks of §7.1-§7.3 and §7.5(1). A zero
  * length packet needs no placement. Undefined opcodes: OP-4.
+ *
+ * MRC_RX_PLACE with the extension: the payload of SENDs belongs to receive
+ * number (u16)(METH.rqmsn - @resp->rqmsn) after those of the messages
+ * delivered, at offset RETH.va; RETH.va + length <= RETH.dmalen <= 2^31 holds,
+ * but the receive may be shorter (MRC_SYN_NAK_INV_REQ). On the answer channel
+ * every good packet is placed, even without payload: the caller must find the
+ * request by METH.msn and check the opcode, RETH.dmalen and what RETH.va and
+ * the length say against it.
  */
 enum mrc_rx_action mrc_resp_on_data(struct mrc_resp *resp,
 				    const struct mrc_rx *rx, u64 now);
@@ -237,6 +378,16 @@ enum mrc_rx_action mrc_resp_on_data(struct mrc_resp *resp,
  */
 enum mrc_rx_action mrc_resp_refuse(struct mrc_resp *resp,
 				   const struct mrc_rx *rx, u8 reason, u64 now);
+
+/**
+ * mrc_resp_refuse_rnr - no receive is posted for a packet that needs one
+ * @timer: how long the peer is to wait, IB's code of the RNR timer, 5 bits
+ *
+ * As mrc_resp_refuse() with MRC_NACK_NO_RESOURCE; NETH.vendor_info says why.
+ */
+enum mrc_rx_action mrc_resp_refuse_rnr(struct mrc_resp *resp,
+				       const struct mrc_rx *rx, u8 timer,
+				       u64 now);
 
 /**
  * mrc_resp_set_mpr - Dynamic MPR: another range from the next SACK on
@@ -256,8 +407,7 @@ void mrc_resp_set_penalty(struct mrc_resp *resp, u8 pen, bool restore);
 
 /**
  * mrc_resp_placed - the shell finished what MRC_RX_PLACE asked for
- * @syndrome: 0, MRC_SYN_NAK_ACCESS or MRC_SYN_NAK_REM_OP; the PSN counts as
- *	received either way (§8.6)
+ * @syndrome: 0 or MRC_SYN_NAK_*; the PSN counts as received either way (§8.6)
  */
 void mrc_resp_placed(struct mrc_resp *resp, const struct mrc_rx *rx,
 		     u8 syndrome);
@@ -267,13 +417,50 @@ void mrc_resp_on_probe(struct mrc_resp *resp, const struct mrc_rx *rx,
 		       u64 now);
 
 /**
- * mrc_resp_next_imm - next WRITE_IMM whose completion is due, in order
+ * mrc_resp_next_imm - next message whose receive completion is due, in order
  * @imm: valid when true is returned; then mrc_resp_imm_done() must follow
  */
 bool mrc_resp_next_imm(struct mrc_resp *resp, struct mrc_imm *imm);
 
 /* @syndrome: 0 = receive consumed, else the NAK to send (§7.4: 0x61). */
 void mrc_resp_imm_done(struct mrc_resp *resp, u8 syndrome);
+
+/**
+ * mrc_resp_next_req - next request to execute; all before it has been
+ * @rd: valid when true is returned; then mrc_resp_req_done() must follow. Of
+ *	the key nothing was checked, of the rest what the opcode and the QP's
+ *	permissions say: @len <= 2^31 for READ; flags of FLUSH; 8 bytes,
+ *	aligned, for the others
+ */
+bool mrc_resp_next_req(struct mrc_resp *resp, struct mrc_rd *rd);
+
+/* @syndrome: 0 = executed and the answer is queued, else the NAK to send. */
+void mrc_resp_req_done(struct mrc_resp *resp, u8 syndrome);
+
+/**
+ * mrc_resp_req_failed - no answer can be sent to a request that was executed
+ * @num: struct mrc_rd
+ * @syndrome: the NAK to send
+ *
+ * A memory region that went away, say. The answers of earlier requests must go
+ * on until mrc_resp_answered() was called for each; then the NAK is due. Those
+ * of later ones must not be sent any more. Nothing for a request that is not
+ * waiting for its answer. What mrc_resp_next_imm() or mrc_resp_next_req() has
+ * returned is not due any more.
+ */
+void mrc_resp_req_failed(struct mrc_resp *resp, u16 num, u8 syndrome);
+
+/*
+ * The answer of the oldest request executed was acknowledged. An ACK for what
+ * was executed after that request may be due then, or a NAK.
+ */
+void mrc_resp_answered(struct mrc_resp *resp);
+
+/*
+ * Answer channel: how many answers became complete since the last call, in the
+ * order of the requests and without a gap.
+ */
+u32 mrc_resp_take_done(struct mrc_resp *resp);
 
 /**
  * mrc_resp_next_feedback - next control packet owed

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* Responder: contents of SACK, NACK and transport ACK/NAK, MRC 1.0 §8. */
-#include "mrc_resp.h"
+#include "mrc_resp_priv.h"
 #include "mrc_bitmap.h"
 
 /* Addressing common to all control packets: reverse EV, §11.8, OP-30. */
@@ -13,6 +13,7 @@ static void mrc_resp_desc(struct mrc_resp *resp, u8 opcode, u64 now,
 	h->opcode = opcode;
 	h->pkey = resp->cfg.pkey;
 	h->dqp = resp->cfg.dqpn;
+	h->chan = resp->cfg.chan;
 	h->hdr_len = (u16)mrc_hdr_len(h);
 	desc->tc = MRC_TC_CONTROL;
 	desc->ev = -1;
@@ -125,6 +126,7 @@ static void mrc_resp_nack(struct mrc_resp *resp, u64 now,
 	desc->hdr.psn = resp->fb.psn;
 	desc->hdr.tstamp = mrc_resp_echo(resp, now);
 	n->reason = resp->fb.nack_reason;
+	n->vendor = resp->fb.nack_vendor;
 	n->entropy = resp->fb.entropy;
 	n->spdcid = (u16)resp->cfg.qpn;
 	n->dpdcid = (u16)resp->cfg.dqpn;
@@ -134,19 +136,20 @@ static void mrc_resp_nack(struct mrc_resp *resp, u64 now,
 	mrc_ctr_add(resp->cfg.ctr, desc->port, MRC_CTR_TX_NACK, 1);
 }
 
-/* The NAK is due when all before the failing PSN was executed, OP-21. */
+/*
+ * The NAK is due when all before the failing PSN was executed, OP-21, and the
+ * answers to the requests among it have arrived.
+ */
 static bool mrc_resp_nak_due(const struct mrc_resp *resp)
 {
-	return resp->err_syn && !resp->nak_sent && !resp->imm_due &&
-	       mrc_psn_diff(resp->err_psn, resp->exec) == 1 &&
-	       mrc_psn_diff(resp->cack, resp->err_psn) >= 0;
+	return mrc_resp_at_error(resp) && !mrc_resp_unanswered(resp);
 }
 
 static void mrc_resp_ack(struct mrc_resp *resp, bool nak, u64 now,
 			 struct mrc_tx_desc *desc)
 {
 	mrc_resp_desc(resp, MRC_OP_ACK, now, desc);
-	desc->hdr.psn = nak ? resp->err_psn : resp->exec;
+	desc->hdr.psn = nak ? resp->err_psn : mrc_resp_ackable(resp);
 	desc->hdr.aeth.syndrome = nak ? resp->err_syn : MRC_SYN_ACK;
 	desc->hdr.aeth.msn = resp->msn;
 	resp->fb.ack = false;

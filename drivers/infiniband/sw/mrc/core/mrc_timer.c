@@ -65,8 +65,9 @@ static void mrc_req_hasten(struct mrc_req *req, u64 at, u64 now)
 }
 
 /*
- * Windows are full: nothing new leaves that could draw feedback, so what is out
- * is asked for as soon as the slowest plane should have answered.
+ * Windows are full, or answers are awaited: nothing new leaves that could draw
+ * feedback, so what is out is asked for as soon as the slowest plane should
+ * have answered.
  */
 void mrc_req_blocked(struct mrc_req *req, u64 now)
 {
@@ -93,6 +94,8 @@ void mrc_req_rearm(struct mrc_req *req, u64 now)
 		return;
 	}
 	req->silence_at = MRC_NEVER;
+	if (mrc_req_awaits_answer(req))
+		mrc_req_progress(req, now);
 	if (mrc_req_tack_pending(req))
 		mrc_req_arm(req, now);
 	else if (!req->no_ev_at)
@@ -250,6 +253,8 @@ u64 mrc_req_deadline(const struct mrc_req *req)
 		at = req->silence_at;
 	if (req->n_lost && req->held_until && req->held_until < at)
 		at = req->held_until;
+	if (req->rnr_until && req->rnr_until < at)
+		at = req->rnr_until;
 	t = mrc_paths_next_probe(req->paths);
 	return t < at ? t : at;
 }

@@ -16,23 +16,45 @@
 #define MRC_QPN_FIRST		3	/* 0, 1 and 2 are reserved, §3 */
 #define MRC_ICRC_LEN		4
 #define MRC_UDP_HLEN		8
-#define MRC_HDR_MAX		52	/* BTH + SETH + CC_STATE + slack */
+#define MRC_HDR_MAX		52	/* BTH METH TSETH RETH OPETH; SETH is 48 */
 #define MRC_NOMINAL_EXTRA	40	/* nominal size = UDP length + 40, §7.1 */
 #define MRC_TS_SHIFT		7	/* TSETH unit is 128 ns, §4.3 */
 #define MRC_TS_FTYPE		1	/* the only timestamp format, §4.3 */
 #define MRC_MAX_MSG		(1u << 31)	/* §7.5 */
+#define MRC_EXT_VERSION		1	/* Documentation/extension.md */
 
-/* MRC 1.0 §3 */
+/*
+ * MRC 1.0 §3, and the extension (Documentation/extension.md) in the codes that
+ * it leaves free: 0xC0 | the RC opcode where that is one of them.
+ */
 enum mrc_opcode {
+	MRC_OP_SEND_FIRST	= 0xC0,
+	MRC_OP_SEND_MIDDLE	= 0xC1,
+	MRC_OP_SEND_LAST	= 0xC2,
+	MRC_OP_SEND_LAST_IMM	= 0xC3,
+	MRC_OP_SEND_ONLY	= 0xC4,
+	MRC_OP_SEND_ONLY_IMM	= 0xC5,
 	MRC_OP_WRITE_FIRST	= 0xC6,
 	MRC_OP_WRITE_MIDDLE	= 0xC7,
 	MRC_OP_WRITE_LAST	= 0xC8,
 	MRC_OP_WRITE_LAST_IMM	= 0xC9,
 	MRC_OP_WRITE_ONLY	= 0xCA,
 	MRC_OP_WRITE_ONLY_IMM	= 0xCB,
+	MRC_OP_READ_REQ		= 0xCC,
+	MRC_OP_READ_RESP_FIRST	= 0xCD,
+	MRC_OP_READ_RESP_MIDDLE	= 0xCE,
+	MRC_OP_READ_RESP_LAST	= 0xCF,
+	MRC_OP_READ_RESP_ONLY	= 0xD0,
 	MRC_OP_ACK		= 0xD1,
+	MRC_OP_ATOMIC_RESP	= 0xD2,
+	MRC_OP_CMP_SWAP		= 0xD3,
+	MRC_OP_FETCH_ADD	= 0xD4,
+	MRC_OP_FLUSH		= 0xD5,
+	MRC_OP_SEND_LAST_INV	= 0xD6,
+	MRC_OP_SEND_ONLY_INV	= 0xD7,
 	MRC_OP_ENDPOINT_REQ	= 0xD8,
 	MRC_OP_ENDPOINT_RESP	= 0xD9,
+	MRC_OP_ATOMIC_WRITE	= 0xDA,
 	MRC_OP_SACK		= 0xDC,
 	MRC_OP_NACK		= 0xDD,
 	MRC_OP_PROBE		= 0xDE,
@@ -56,6 +78,13 @@ enum mrc_op_flags {
 	MRC_OPF_TO_REQ	= 1 << 13,	/* addressed to the requester role */
 	MRC_OPF_TO_RESP	= 1 << 14,	/* addressed to the responder role */
 	MRC_OPF_ENDPOINT = 1 << 15,	/* addressed to the node (QPN 2) */
+	/* the extension */
+	MRC_OPF_EXT	= 1 << 16,	/* not MRC 1.0 */
+	MRC_OPF_SEND	= 1 << 17,	/* payload goes to a receive WQE */
+	MRC_OPF_INV	= 1 << 18,	/* RETH.rkey is to be invalidated */
+	MRC_OPF_REQUEST	= 1 << 19,	/* READ and its like: has an answer */
+	MRC_OPF_OPERAND	= 1 << 20,	/* OPETH follows RETH */
+	MRC_OPF_ANSWER	= 1 << 21,	/* on the answer channel */
 };
 
 /**
@@ -66,7 +95,7 @@ enum mrc_op_flags {
  */
 struct mrc_op_info {
 	const char *name;
-	u16 flags;
+	u32 flags;
 	u8 hdr_len;
 };
 
@@ -93,6 +122,10 @@ enum mrc_nack_reason {
 	MRC_NACK_UNEXP_EVENT	= 0x19,
 };
 
+/* Extension: NETH.vendor of a NO_RESOURCE for lack of a receive. */
+#define MRC_RNR_VALID		0x80
+#define MRC_RNR_CODE		0x1F	/* RNR timer code of the IB spec */
+
 /* SETH.m, §4.6 */
 enum mrc_seth_m {
 	MRC_M_NONE		= 0,
@@ -112,6 +145,12 @@ struct mrc_reth {
 	u32 rkey;
 	u32 dmalen;
 	__be32 imm;
+};
+
+/* Extension: operands of atomic operations; FLUSH has its flags in @swap. */
+struct mrc_opeth {
+	u64 swap;		/* or the value to write */
+	u64 compare;		/* or the value to add */
 };
 
 /* §4.11 */
@@ -175,6 +214,7 @@ struct mrc_ereth {
  * @a: acknowledge request
  * @rtx: retransmission, or its echo in a SACK
  * @ts: TSETH present (data packets only)
+ * @chan: of the answer channel (extension); reserved in MRC 1.0
  * @pkey: partition key
  * @dqp: destination QPN, 24 bits
  * @psn: BTH.psn, 24 bits; the request id of endpoint operations
@@ -185,6 +225,7 @@ struct mrc_ereth {
  * @ftype: timestamp format; MRC_TS_FTYPE when @tstamp is valid (TSETH, PETH,
  *	ERTH only)
  * @reth: data packets
+ * @opeth: data packets with MRC_OPF_OPERAND
  * @aeth: ACKNOWLEDGE
  * @seth: RELIABILITY_SACK
  * @neth: RELIABILITY_NACK
@@ -201,6 +242,7 @@ struct mrc_hdr {
 	bool a;
 	bool rtx;
 	bool ts;
+	bool chan;
 	u16 pkey;
 	u32 dqp;
 	u32 psn;
@@ -210,7 +252,10 @@ struct mrc_hdr {
 	bool tsr;
 	u8 ftype;
 	union {
-		struct mrc_reth reth;
+		struct {
+			struct mrc_reth reth;
+			struct mrc_opeth opeth;
+		};
 		struct mrc_aeth aeth;
 		struct mrc_seth seth;
 		struct mrc_neth neth;

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* What the files of the responder share. */
+#ifndef MRC_RESP_PRIV_H
+#define MRC_RESP_PRIV_H
+
+#include "mrc_resp.h"
+
+static inline void mrc_resp_count(struct mrc_resp *resp,
+				  const struct mrc_rx *rx, enum mrc_counter id)
+{
+	mrc_ctr_add(resp->cfg.ctr, rx->port, id, 1);
+}
+
+/* Requests executed whose answers were not acknowledged; bounded by the ring. */
+static inline u16 mrc_resp_unanswered(const struct mrc_resp *resp)
+{
+	return (u16)(resp->rd_next - resp->rd_oldest);
+}
+
+/*
+ * Highest PSN that a transport ACK may cover: the peer completes a request by
+ * its answer, and in order, so nothing from the oldest one on that lacks it.
+ */
+static inline u32 mrc_resp_ackable(const struct mrc_resp *resp)
+{
+	if (!mrc_resp_unanswered(resp))
+		return resp->exec;
+	return mrc_psn_add(resp->rd[resp->rd_oldest & resp->rd_mask].psn, -1);
+}
+
+/* Something was executed that is worth an ACK; see mrc_resp_answered(). */
+static inline void mrc_resp_owe_ack(struct mrc_resp *resp)
+{
+	if (!mrc_resp_unanswered(resp))
+		resp->fb.ack = true;
+}
+
+/* exec stands before the first error for good, with all before it received. */
+static inline bool mrc_resp_at_error(const struct mrc_resp *resp)
+{
+	return resp->err_syn && !resp->nak_sent && !resp->imm_due &&
+	       !resp->rd_due &&
+	       mrc_psn_diff(resp->err_psn, resp->exec) == 1 &&
+	       mrc_psn_diff(resp->cack, resp->err_psn) >= 0;
+}
+
+/*
+ * The NAK waits for answers. That may take long, and the peer must not take
+ * this side for dead meanwhile: duplicates and probes are dealt with as ever.
+ */
+static inline bool mrc_resp_nak_held(const struct mrc_resp *resp)
+{
+	return mrc_resp_unanswered(resp) && mrc_resp_at_error(resp);
+}
+
+/* mrc_resp.c */
+void mrc_resp_error(struct mrc_resp *resp, u32 psn, u8 syndrome);
+bool mrc_resp_is_new(const struct mrc_resp *resp, const struct mrc_rx *rx);
+u8 mrc_resp_check_req(const struct mrc_resp *resp, const struct mrc_hdr *h,
+		      u32 flags);
+void mrc_resp_pass(struct mrc_resp *resp, u32 psn);
+void mrc_resp_unmark(struct mrc_resp *resp, u32 psn);
+void mrc_resp_execute(struct mrc_resp *resp);
+
+/* mrc_resp_ext.c */
+u8 mrc_resp_check_ext(const struct mrc_resp *resp, const struct mrc_hdr *h,
+		      u32 flags);
+u8 mrc_resp_take_ext(struct mrc_resp *resp, const struct mrc_rx *rx, u32 flags,
+		     bool *place);
+bool mrc_resp_rd_full(const struct mrc_resp *resp, const struct mrc_hdr *h,
+		      u32 flags);
+bool mrc_resp_rd_at(const struct mrc_resp *resp, u32 psn);
+void mrc_resp_next_answer(struct mrc_resp *resp);
+const char *mrc_resp_check_rd(const struct mrc_resp *resp);
+
+#endif /* MRC_RESP_PRIV_H */

@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+// The extension (Documentation/extension.md) under random schedules: all
+// operations in random order in both directions, each side with a second pair
+// of engines for the answer channel.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "prop_plan.hpp"
+#include "prop_sim.hpp"
+
+namespace prop
+{
+
+// What is wrong with one operation of a schedule of kind exterror.
+enum class ExtFault {
+	None,
+	BadKey,	    // the key of a WRITE or of a request
+	LongSend,   // a SEND that its receive cannot hold
+	NoReceive,  // the receive is never posted
+	NotAllowed, // the responder's queue pair allows no atomics
+	NoExt,	    // the responder has no extension
+};
+
+// Deliberate mistakes of the shell, to prove that the checks notice.
+enum class ExtSabotage {
+	None,
+	ExecuteTwice,	// an atomic operation
+	EarlyAnswered,	// an answer counts as acknowledged when it is queued
+	LoseAnswer,	// a request is executed and never answered
+	CorruptAnswer,	// one byte of an answer
+	NoReceiveCheck, // SENDs are taken without a receive
+	SkipLocal,	// a local operation is not executed
+	LoseCompletion,
+	EarlyComplete, // an answer counts as complete with its first packet
+	SwapReceives,  // two messages change places
+};
+
+struct ExtOp {
+	u8 op = MRC_WR_WRITE; // enum mrc_wr_op
+	bool fence = false;
+	bool se = false;
+	u32 len = 0;
+	u64 off = 0; // in the receiver's memory
+	u64 swap = 0;
+	u64 compare = 0;
+	u64 original = 0; // atomics: what the model says they return
+	u64 post_at = 0;
+	u64 recv_at = 0;  // when the receive that it consumes is posted
+	u32 recv_len = 0; // and how long that is
+	ExtFault fault = ExtFault::None;
+
+	bool request() const { return mrc_wr_is_request(op); }
+	bool consumes() const { return mrc_wr_consumes_recv(op); }
+	bool send() const
+	{
+		return op == MRC_WR_SEND || op == MRC_WR_SEND_IMM ||
+		       op == MRC_WR_SEND_INV;
+	}
+	bool atomic() const
+	{
+		return op == MRC_WR_CMP_SWAP || op == MRC_WR_FETCH_ADD;
+	}
+	// Bytes that its own packets carry.
+	u32 payload() const { return request() ? 0 : len; }
+	u32 packets(u32 pmtu) const;
+};
+
+constexpr u32 kCounters = 4;	   // u64 at the start of the memory
+constexpr u32 kStaticBytes = 9000; // after them: never written
+constexpr u32 kCounterBytes = kCounters * 8;
+
+struct ExtPlan {
+	Plan net; // attributes and network
+	std::vector<ExtOp> ops[2];
+	u64 counters[2][kCounters] = {}; // initial values
+	u64 memory[2] = {};		 // bytes at the receiver
+	u8 max_rd[2] = {1, 1};		 // requester's limit, of each direction
+	u16 max_dest[2] = {1, 1};	 // responder's
+	u8 rnr_retry = 7;
+	u8 rnr_timer = 1;
+	bool snapshot = true; // READs are copied when they are executed
+	u32 late_local_ppm = 0;
+	int fault = -1; // operation of direction 0
+	ExtSabotage sabotage = ExtSabotage::None;
+	u64 sabotage_after = 0; // eligible events to let pass
+};
+
+ExtPlan ext_plan(u64 seed);
+ExtPlan ext_error_plan(u64 seed);
+
+// One direction: what was posted, what has happened to it, what must be.
+class ExtFlow
+{
+public:
+	ExtFlow(const ExtPlan &plan, int dir, Verdict &v);
+
+	struct Op {
+		ExtOp plan;
+		u32 first = 0; // packet index
+		u32 npkts = 0;
+		u16 msn = 0;
+		u16 rqmsn = 0; // or number of the request
+		u32 imm = 0;
+		u32 rkey = 0;
+		bool answered = false; // at the requester
+		bool done = false;     // LOCAL: executed
+		int status = -1;
+		std::vector<u8> result;	    // of a request
+		std::vector<u8> result_got; // bytes of it that were placed
+		std::vector<u8> receive;
+	};
+
+	mrc_wr make_wr();
+	void on_posted(int slot);
+	bool all_posted() const { return ops.size() == plan_.ops[dir_].size(); }
+	bool all_reaped() const { return reaped == plan_.ops[dir_].size(); }
+	const ExtOp &next() const { return plan_.ops[dir_][ops.size()]; }
+
+	// Requester
+	void on_tx(const mrc_tx_desc &d);
+	void payload(const mrc_tx_desc &d, u8 *out) const;
+	void on_local(u32 slot);
+	void on_answered(u32 slot);
+	bool place_answer(const mrc_hdr &h, const u8 *p);
+	void on_reap(u32 slot, int status);
+
+	// Responder
+	bool has_receives(u32 n) const;
+	u8 place(const mrc_hdr &h, u16 rqmsn, const u8 *p);
+	u8 on_recv(const mrc_imm &imm);
+	u8 on_request(const mrc_rd &rd, u32 &op);
+	void execute(const Op &op);
+	void read(u32 op, u32 off, u32 len, u8 *out) const;
+	void check_ack(const mrc_hdr &h, u32 oldest_unacked);
+	void check_answer_tx(u32 op, const mrc_tx_desc &d);
+
+	void check_final();
+	u32 index_of(u32 psn) const
+	{
+		return (psn - first_psn_) & MRC_PSN_MASK;
+	}
+	u32 psn_of(u32 index) const
+	{
+		return (first_psn_ + index) & MRC_PSN_MASK;
+	}
+	// The operation that is request number @n, ~0 if none was posted.
+	u32 request_op(u32 n) const
+	{
+		return n < requests.size() ? requests[n] : ~0u;
+	}
+	const std::vector<ExtOp> &planned() const { return plan_.ops[dir_]; }
+
+	std::vector<Op> ops;	   // posted
+	std::vector<u32> owner;	   // packet index -> operation
+	std::vector<u32> requests; // number -> operation
+	std::vector<u32> consumers;
+	std::vector<u8> placed; // per packet
+	std::vector<u8> memory;
+	u32 sent = 0;	   // packets sent for the first time
+	u32 answered = 0;  // requests, at the requester
+	u32 executed = 0;  // requests, at the responder
+	u32 acked = 0;	   // answers acknowledged, at the responder
+	u32 delivered = 0; // receives completed
+	std::size_t reaped = 0;
+	u64 now = 0;
+
+private:
+	bool receive_posted(u32 n) const;
+	u8 pattern(u32 op, u32 off) const
+	{
+		return (u8)(salt_ + op * 41 + off * 13 + (off >> 8) * 97);
+	}
+	void check_header(const mrc_tx_desc &d, const Op &op, u32 i);
+	void check_before(u32 op, const char *what);
+	void check_read(const Op &op, u32 id);
+	void check_result(const Op &op, u32 id);
+	const ExtPlan &plan_;
+	const int dir_;
+	Verdict &v_;
+	u32 first_psn_;
+	u64 base_va_;
+	u32 salt_;
+	u32 pmtu_;
+};
+
+class ExtSim
+{
+public:
+	ExtSim(const ExtPlan &plan, bool trace);
+
+	void run();
+	void check_final();
+	void check_error();
+	bool failed() const { return v_.failed(); }
+	const std::string &what() const { return v_.what(); }
+	// Of both sides, or of their answer channels.
+	u64 count(int chan, mrc_counter id) const
+	{
+		return mrc_test::counter(side_[0].half[chan].ctr, id) +
+		       mrc_test::counter(side_[1].half[chan].ctr, id);
+	}
+
+private:
+	struct Half {
+		mrc_counters ctr{};
+		mrc_paths paths{};
+		mrc_cc cc{};
+		mrc_req req{};
+		mrc_resp resp{};
+		mrc_test::EngineMem paths_mem, req_mem, resp_mem, stash, rd;
+	};
+	struct Answer {
+		u32 op = 0;
+		std::vector<u8> data; // a copy, where READs are copied
+	};
+	struct Side {
+		Half half[2]; // [1] is the answer channel
+		bool dead = false;
+		u64 tx_free = 0;
+		bool kicked = false;
+		bool local_due = false;
+		std::deque<Answer> waiting;  // no slot yet
+		std::vector<Answer> answers; // by slot of the channel
+	};
+	enum class Type { Arrive, Kick, OutageOn, OutageOff, Calm };
+	struct Event {
+		u64 at;
+		u64 seq;
+		Type type;
+		int side;
+		u32 which;
+		Packet packet;
+		bool operator<(const Event &o) const // for a max-heap
+		{
+			return at != o.at ? at > o.at : seq > o.seq;
+		}
+	};
+
+	void init_half(int side, int chan);
+	void schedule(u64 at, Type type, int side, u32 which = 0,
+		      Packet packet = {});
+	bool sabotage(ExtSabotage which);
+	void outage(const Outage &o, bool on);
+	void become_calm();
+	bool step();
+	bool finished() const;
+	void fail(const std::string &what);
+	void note(const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+	// Shell
+	void service(int side);
+	bool send(int side, int chan);
+	void reap(int side);
+	void post(int side);
+	void post_answers(int side);
+	void transmit(int side, int chan, const mrc_tx_desc &d);
+	void arrive(int to, Packet p);
+	void receive_data(int to, const Packet &p, const mrc_hdr &h);
+	void execute(int to);
+	void take_answers(int to);
+	void feedback(int to, int chan);
+	void die(int side);
+	void check(int side);
+	u64 deadline(int side) const;
+
+	// Network
+	void network(int from, Packet p);
+	bool lost(int from, const Packet &p);
+
+	Verdict v_;
+	const ExtPlan plan_;
+	Rng rng_;
+	bool trace_;
+	bool calm_ = false;
+	bool sabotaged_ = false;
+	u64 spared_ = 0;
+	u32 ports_up_[2];
+	u32 blackholed_[2] = {0, 0};
+	u64 now_;
+	u64 seq_ = 0;
+	u64 events_ = 0;
+	u64 calm_limit_ = MRC_NEVER;
+	std::unique_ptr<ExtFlow> flow_[2]; // index = requesting side
+	Side side_[2];
+	std::vector<Event> queue_;
+};
+
+} // namespace prop
