@@ -24,6 +24,7 @@ enum {
 	MRC_MAX_INLINE		= 1024,
 	MRC_MAX_QP_WR		= 16384,
 	MRC_MAX_CQE		= 1 << 16,
+	MRC_MAX_SRQ_WR		= 16384,
 };
 
 /*
@@ -37,8 +38,8 @@ enum {
  * (an empty ibv post_send command) and advances cons when the work request has
  * completed. Receive queue: the program produces, the kernel consumes; an
  * empty post_recv command is the doorbell, needed only while MRC_RING_F_KICK
- * is set in flags. Completion queue: the kernel produces, the program
- * consumes.
+ * is set in flags. Shared receive queue: as a receive queue; no doorbell.
+ * Completion queue: the kernel produces, the program consumes.
  *
  * The kernel never trusts anything in a ring: it keeps its own copy of the
  * counter it owns, and bounds what it reads.
@@ -74,6 +75,28 @@ struct mrc_sge {
 /*
  * Send work queue entry: this header, then num_sge struct mrc_sge or, with
  * IBV_SEND_INLINE, inline_len bytes. The stride is fixed per QP.
+ *
+ * What an operation does not use is zero:
+ *
+ * WRITE, WRITE_WITH_IMM: rkey, remote_addr; imm_data
+ * SEND, SEND_WITH_IMM, SEND_WITH_INV: imm_data
+ * READ: rkey, remote_addr; the entries of the list are where data goes to
+ * CMP_AND_SWP: rkey, remote_addr, compare_add, swap; one entry of 8 bytes for
+ *	the value that was there
+ * FETCH_AND_ADD: the same without swap; compare_add is added
+ * ATOMIC_WRITE: rkey, remote_addr; one entry of 8 bytes or, with
+ *	IBV_SEND_INLINE, the 8 bytes in swap as they are to stand there,
+ *	whatever inline data the QP has (inline_len is 0)
+ * FLUSH: rkey, remote_addr, compare_add = length, swap = MRC_FLUSH_*; no entry
+ * LOCAL_INV: imm_data = key; no entry
+ * BIND_MW: imm_data = a key that the window has or had (its upper 24 bits
+ *	say which one it is), rkey = the key that it will have,
+ *	remote_addr = address, compare_add = length (0: invalid from then on),
+ *	swap = lkey of the region | (u64)access << 32, enum ibv_access_flags;
+ *	no entry
+ *
+ * Datagram QPs have SEND and SEND_WITH_IMM: remote_addr = number of the AH
+ * (mrc_create_ah_resp) | (u64)remote QPN << 32, rkey = Q_Key.
  */
 struct mrc_send_wqe {
 	__aligned_u64 wr_id;
@@ -87,6 +110,13 @@ struct mrc_send_wqe {
 	__aligned_u64 compare_add;
 	__aligned_u64 swap;
 	__aligned_u64 reserved;
+};
+
+/* struct mrc_send_wqe.swap of IBV_WR_FLUSH */
+enum mrc_flush {
+	MRC_FLUSH_GLOBAL	= 1 << 0,	/* IBV_FLUSH_GLOBAL */
+	MRC_FLUSH_PERSISTENT	= 1 << 1,	/* IBV_FLUSH_PERSISTENT */
+	MRC_FLUSH_MR		= 1 << 4,	/* all of the region */
 };
 
 struct mrc_recv_wqe {
@@ -105,13 +135,19 @@ enum mrc_vendor_err {
 	MRC_VENDOR_ERR_IMM	= 1,
 };
 
+/*
+ * Datagrams: the first MRC_GRH_BYTES of the receive's memory are left for the
+ * GRH, or the IPv4 header in its last 20 bytes, and count in byte_len.
+ */
+#define MRC_GRH_BYTES	40
+
 struct mrc_cqe {
 	__aligned_u64 wr_id;
 	__u32 status;		/* enum ibv_wc_status */
 	__u32 opcode;		/* enum ibv_wc_opcode */
 	__u32 vendor_err;	/* enum mrc_vendor_err, 0 = nothing to add */
 	__u32 byte_len;
-	__u32 imm_data;		/* network order */
+	__u32 imm_data;		/* network order, or key with IBV_WC_WITH_INV */
 	__u32 qp_num;
 	__u32 src_qp;
 	__u32 wc_flags;		/* enum ibv_wc_flags */
@@ -143,6 +179,11 @@ struct mrc_alloc_ucontext_resp {
 /* struct mrc_alloc_ucontext_resp.features */
 enum mrc_features {
 	MRC_FEATURE_WRITE	= 1 << 0,	/* WRITE and WRITE_IMM */
+	MRC_FEATURE_EXT		= 1 << 1,	/* SEND, READ, atomics ... */
+	MRC_FEATURE_STRICT_QP	= 1 << 2,	/* MRC_QP_F_STRICT */
+	MRC_FEATURE_UD		= 1 << 3,	/* datagram QPs, AH numbers */
+	MRC_FEATURE_SRQ		= 1 << 4,	/* shared receive queues */
+	MRC_FEATURE_MW		= 1 << 5,	/* memory windows */
 };
 
 struct mrc_create_cq_req {
@@ -166,16 +207,59 @@ struct mrc_resize_cq_resp {
 	struct mrc_mmap_info cq;
 };
 
+/* struct mrc_create_qp_req.flags; others must be 0 */
+enum mrc_qp_flags {
+	/*
+	 * MRC 1.0 and nothing else: a QP that posts and takes WRITE and
+	 * WRITE_IMM only. With MRC_FEATURE_STRICT_QP.
+	 */
+	MRC_QP_F_STRICT		= 1 << 0,
+};
+
 struct mrc_create_qp_req {
 	__u32 comp_mask;
-	__u32 flags;		/* none defined, must be 0 */
+	__u32 flags;		/* MRC_QP_F_* */
 };
 
 struct mrc_create_qp_resp {
 	__u32 comp_mask;
 	__u32 max_inline;
 	struct mrc_mmap_info sq;
-	struct mrc_mmap_info rq;	/* size 0: no receive queue */
+	struct mrc_mmap_info rq;	/* size 0: no receive queue, or SRQ */
+};
+
+struct mrc_create_srq_req {
+	__u32 comp_mask;
+	__u32 reserved;
+};
+
+struct mrc_create_srq_resp {
+	__u32 comp_mask;
+	__u32 srq_num;
+	struct mrc_mmap_info srq;
+};
+
+/*
+ * The command that modifies an SRQ has no answer. With IBV_SRQ_MAX_WR the
+ * kernel writes a struct mrc_modify_srq_resp to resp_addr. The entries that are
+ * not consumed stand at the start of the new ring, oldest first, with cons = 0;
+ * the program posts none meanwhile.
+ */
+struct mrc_modify_srq_req {
+	__u32 comp_mask;
+	__u32 resp_size;	/* bytes there, at least the struct's */
+	__aligned_u64 resp_addr;
+};
+
+struct mrc_modify_srq_resp {
+	__u32 comp_mask;
+	__u32 reserved;
+	struct mrc_mmap_info srq;
+};
+
+struct mrc_create_ah_resp {
+	__u32 comp_mask;
+	__u32 ah_num;		/* of the device; 0: none, no UD here */
 };
 
 #endif /* MRC_ABI_USER_H */

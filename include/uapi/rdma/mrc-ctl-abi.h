@@ -5,7 +5,8 @@
  *
  * Methods of the uverbs ioctl (RDMA_VERBS_IOCTL) on a context of the device.
  * Everything needs CAP_NET_ADMIN in the user namespace that owns the device's
- * network namespace, except device queries and the QP object.
+ * network namespace, except device queries, reading device attributes and the
+ * QP object.
  *
  * A method takes one struct as MRC_ABI_ATTR_IN and fills the same struct as
  * MRC_ABI_ATTR_OUT where that is present. Structs are padded to 8 bytes,
@@ -23,6 +24,7 @@ enum mrc_abi_objects {
 	MRC_ABI_OBJECT_PROFILE,
 	MRC_ABI_OBJECT_QP,
 	MRC_ABI_OBJECT_EV_EVENTS,
+	MRC_ABI_OBJECT_DEV_ATTR,
 };
 
 enum mrc_abi_dev_methods {
@@ -34,6 +36,11 @@ enum mrc_abi_dev_methods {
 	MRC_ABI_DEV_DEFAULT_SET,	/* mrc_abi_default */
 	MRC_ABI_DEV_EP_BATCH,		/* mrc_abi_ep_batch */
 	MRC_ABI_DEV_QP_QUERY,		/* mrc_abi_qp_info of anybody's QP */
+};
+
+/* An object of its own: a driver may give an object eight methods. */
+enum mrc_abi_dev_attr_methods {
+	MRC_ABI_DEV_ATTR = (1U << UVERBS_ID_NS_SHIFT),	/* mrc_abi_dev_attr */
 };
 
 enum mrc_abi_profile_methods {
@@ -120,6 +127,19 @@ struct mrc_abi_device {
 	__u32 max_event_depth;
 	__u32 n_algorithms;
 	char algorithm[MRC_ABI_CC_NAMES][MRC_ABI_CC_NAME];
+};
+
+enum mrc_abi_dev_attr_mask {
+	MRC_ABI_DEV_ATTR_EXTENSION	= 1 << 0,
+};
+
+/*
+ * Attributes in @mask are changed first, which takes CAP_NET_ADMIN; all are
+ * returned. Queue pairs keep what the device had when they were made.
+ */
+struct mrc_abi_dev_attr {
+	__u32 mask;			/* enum mrc_abi_dev_attr_mask */
+	__u32 extension;		/* 0 MRC 1.0 alone, 1 extension on */
 };
 
 enum mrc_abi_port_mask {
