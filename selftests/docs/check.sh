@@ -26,10 +26,15 @@ differ counters "$header" "$source" Documentation/counters.md \
 differ counters "$header" "$source" selftests/net/counters.list \
 	"$(grep -v '^#' selftests/net/counters.list)"
 
-scripts=$(find selftests/net -maxdepth 1 -name '*.sh' ! -name lib.sh \
-	! -name 'lib_*' -printf '%f\n')
-differ "test scripts" selftests/net "$scripts" Documentation/testing.md \
-	"$(sed -n 's/^| `\([a-z_0-9]*\.sh\)` |.*/\1/p' Documentation/testing.md)"
+scripts() { # SET HEADING: those that are there, and those of the table below it
+	differ "test scripts" "selftests/$1" \
+		"$(find "selftests/$1" -maxdepth 1 -name '*.sh' ! -name lib.sh \
+			! -name 'lib_*' -printf '%f\n')" Documentation/testing.md \
+		"$(awk -v heading="## $2" '/^## / { on = $0 == heading } on' \
+			Documentation/testing.md | sed -n 's/^| `\([a-z_0-9]*\.sh\)` |.*/\1/p')"
+}
+scripts net 'Scripts of selftests/net'
+scripts interop 'Foreign suites'
 
 params=$(sed -n 's/^module_param[a-z_]*(\([a-z_]*\),.*/\1/p' drivers/infiniband/sw/mrc/*.c)
 [ -n "$params" ] || { echo "no module parameters found"; bad=1; }

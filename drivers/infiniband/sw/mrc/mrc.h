@@ -18,15 +18,37 @@
  *			sleeps, taken by QPs that come and go and by work items
  *   qp->resp_lock	(bh) responder engine, receive ring, responder memory
  *   qp->req_lock	(bh) requester engine, paths, cc, send ring, timer
- *   cq->lock		(bh) completion ring
- *   leaf locks		qp->state_lock, mrc_devs_lock, table locks, peer->lock,
- *			ep->lock
+ *   cq->lock, srq->lock	(irq) completion ring, shared receive ring; never both
+ *   leaf locks		qp->route_lock, mrc_devs_lock, table locks, peer->lock,
+ *			ep->lock, mr->lock (bh); those that consumers in the kernel may
+ *			take anywhere (irq): kern->sq_lock, kern->rq_lock,
+ *			cq->poll_lock, av->lock, the lock of dev->avs
  *
- * resp_lock and req_lock are never held together by the packet path: what one
- * role learns for the other (QP to ERROR) is carried out after unlock by
- * mrc_qp_error(). Packets are handed to the network stack with no lock held.
- * Consumers' event handlers (completion, async) are called with no QP lock
- * held or from within cq->lock as ib_core expects.
+ * QPs for datagrams have ud->mutex, ud->rq_lock and inside it ud->sq_lock in the
+ * places of mutex, resp_lock and req_lock.
+ *
+ * What one role of a QP learns for the other (QP to ERROR) is carried out after
+ * unlock by mrc_qp_error(). Packets are handed to the network stack with no lock
+ * held.
+ *
+ * The answer channel of a QP (READ, atomic operations) is a second struct
+ * mrc_qp, its companion, with locks of its own but for the mutex: that of its
+ * QP governs both. The levels above hold for all four locks: at most one
+ * resp_lock and one req_lock are held at the same time, of the same QP or one of
+ * each. So no lock is ever taken under another one of its class:
+ *
+ *   qp->resp_lock, companion->req_lock	a request was executed, its answer is
+ *			queued
+ *   companion->resp_lock, qp->req_lock	an answer has come, its request's memory
+ *			is looked up and written
+ *
+ * Everything else that one learns for the other is carried out after unlock:
+ * mrc_ans_answered(), mrc_ans_acked(), mrc_qp_error().
+ *
+ * Completion handlers and those for the events of CQs and SRQs are called with
+ * the locks of a QP held, but not with those of the CQ or SRQ; those for the
+ * events of QPs with none. So whatever consumers in the kernel call from there,
+ * to post, poll or arm, takes none of the locks of QPs: see mrc_kverbs.h.
  *
  * Shutdown rule
  * -------------
@@ -38,7 +60,13 @@
  * unhashes, cancels timer and work, drops its reference and waits for the
  * last one. The wait always ends, because no reference is held across
  * anything that waits for another QP or for user space.
- * MRs follow the same pattern: unhash, put, wait.
+ * A companion is made once, by the work item under the mutex, is reset with its
+ * QP, and lives until that is freed. Those who use it hold a reference to it
+ * (mrc_ans_get()) besides one to the QP, but its own timer, its work item and
+ * the lists of peers and profiles have just the companion's. So destroy waits
+ * for the companion's last reference, then for the QP's, then frees both.
+ * MRs and windows follow the same pattern: unhash, put, wait; and no wait but
+ * a later attempt where the packet path invalidates, see mrc_mr.h.
  *
  * A peer lives as long as QPs are listed with it. QPs take themselves off that
  * list when they are reset, before their state can go away, so whoever holds
@@ -73,6 +101,7 @@
 
 #include "compat/mrc_compat.h"
 #include "core/mrc_core.h"
+#include "mrc_mr.h"
 #include "mrc_tc.h"
 
 /* Limits per device, published by query_device and kept by mrc_count(). */
@@ -80,11 +109,15 @@ enum {
 	MRC_MAX_QP		= 65536,
 	MRC_MAX_CQ		= 65536,
 	MRC_MAX_MR		= 65536,
+	MRC_MAX_MW		= 65536,
 	MRC_MAX_PD		= 65536,
+	MRC_MAX_SRQ		= 65536,
 	MRC_MAX_AH		= 65536,
+	MRC_MAX_MCAST		= 4096,	/* QPs in groups, in all */
 	MRC_GID_TBL_LEN		= 128,
 	MRC_PKEY_TBL_LEN	= 1,
 	MRC_TX_BATCH		= 32,	/* packets built per lock hold */
+	MRC_MAX_RD_ATOMIC	= 16,	/* power of two */
 };
 
 struct mrc_dev;
@@ -94,6 +127,9 @@ struct mrc_cc_ops;
 struct mrc_ep;
 struct mrc_peer;
 struct mrc_peers;
+struct mrc_ud;
+struct mrc_kern;
+struct mrc_mcast;
 
 /* mrc_main.c: parameters ------------------------------------------------- */
 
@@ -137,6 +173,8 @@ struct mrc_port {
  * @net: network namespace of all ports; devices go away before it does
  * @n_ports: fixed for the life of the registration
  * @closing: no new user contexts (a port is being added or device removed)
+ * @ext: new QPs have the extension (Documentation/extension.md); read and
+ *	written once each, without a lock
  * @n_ucontexts: open user contexts
  * @port: index 1..n_ports
  * @tc: codepoints, see mrc_tc.h
@@ -144,12 +182,17 @@ struct mrc_port {
  * @peers: hosts that QPs are connected to
  * @ctr: per-port, per-CPU protocol counters
  * @ctl: what a controller configured, see mrc_ctl.h
- * @mrs: memory regions by key >> 8, read under RCU
+ * @mrs: memory regions and windows by key >> 8, read under RCU
+ * @avs: address handles by number, read under RCU
+ * @av_next: where to look for the next number; under the lock of @avs
+ * @mcast: multicast groups, mrc_mcast.c
  * @n_pd: PDs that exist, see mrc_count(); the others likewise
  * @n_ah: AHs
  * @n_cq: CQs
- * @n_mr: MRs
+ * @n_mr: MRs of programs
+ * @n_mw: memory windows
  * @n_qp: QPs
+ * @n_srq: SRQs
  */
 struct mrc_dev {
 	struct ib_device ib;
@@ -157,6 +200,7 @@ struct mrc_dev {
 	struct net *net;
 	u8 n_ports;
 	bool closing;
+	bool ext;
 	atomic_t n_ucontexts;
 	struct mrc_port port[MRC_MAX_PORTS + 1];
 	struct mrc_tc_map tc;
@@ -165,11 +209,16 @@ struct mrc_dev {
 	struct mrc_counters ctr;
 	struct mrc_ctl *ctl;
 	struct xarray mrs;
+	struct xarray avs;
+	u32 av_next;
+	struct mrc_mcast *mcast;
 	atomic_t n_pd;
 	atomic_t n_ah;
 	atomic_t n_cq;
 	atomic_t n_mr;
+	atomic_t n_mw;
 	atomic_t n_qp;
+	atomic_t n_srq;
 };
 
 /*
@@ -264,7 +313,8 @@ void mrc_sock_exit(void);
 
 /**
  * struct mrc_ring - kernel side of a shared ring
- * @entry: for rdma_user_mmap; owns the pages through mmap_free
+ * @entry: for rdma_user_mmap; owns the pages through mmap_free. NULL for a
+ *	consumer in the kernel
  * @hdr: mapped memory, never trusted
  * @size: bytes mapped
  * @depth: entries, power of two
@@ -282,20 +332,37 @@ struct mrc_ring {
 
 /*
  * @depth is rounded up to a power of two. @info receives what user space needs
- * for mmap. Sleeps. Returns 0 or a negative errno; on failure nothing is left
- * behind. free: safe while still mapped.
+ * for mmap; without @uctx the ring is the kernel's own, @info is not used.
+ * Sleeps. Returns 0 or a negative errno; on failure nothing is left
+ * behind. free: safe while still mapped, or when there is no ring.
  */
 int mrc_ring_alloc(struct mrc_ring *ring, struct ib_ucontext *uctx, u32 depth,
 		   u32 stride, struct mrc_mmap_info *info);
 void mrc_ring_free(struct mrc_ring *ring);
+/* Back to the state after mrc_ring_alloc(), but for what a program owns. */
+void mrc_ring_rewind(struct mrc_ring *ring);
 int mrc_mmap(struct ib_ucontext *uctx, struct vm_area_struct *vma);
 void mrc_mmap_free(struct rdma_user_mmap_entry *entry);
+
+/* All of the entries before @ring->idx has been read: they may be reused. */
+static inline void mrc_ring_consumed(struct mrc_ring *ring)
+{
+	/* Pairs with the producer's load of cons. */
+	smp_store_release(&ring->hdr->cons, ring->idx);
+}
 
 static inline void *mrc_ring_entry(const struct mrc_ring *ring, u32 idx)
 {
 	return (void *)ring->hdr + MRC_RING_HDR_SIZE +
 	       (size_t)(idx & (ring->depth - 1)) * ring->stride;
 }
+
+/*
+ * struct mrc_cqe.reserved[] in rings that are not mapped: the first is the
+ * ib_qp, the second these.
+ */
+#define MRC_CQE_PORT	0xff	/* where a datagram arrived */
+#define MRC_CQE_IPV6	BIT(8)	/* how */
 
 /*
  * Entries that user space has produced and the kernel has not taken yet
@@ -313,6 +380,7 @@ int mrc_ring_pending(const struct mrc_ring *ring);
  * @ring: kernel produces; @ring.idx = prod
  * @notify: IB_CQ_SOLICITED / IB_CQ_NEXT_COMP when armed, 0 otherwise
  * @dead: overflowed, IB_EVENT_CQ_ERR was raised, entries are discarded
+ * @poll_lock: (irq) consumers in the kernel that poll; not nested with @lock
  *
  * @ib.cqe equals @ring.depth.
  */
@@ -322,6 +390,7 @@ struct mrc_cq {
 	struct mrc_ring ring;
 	u8 notify;
 	bool dead;
+	spinlock_t poll_lock;
 };
 
 static inline struct mrc_cq *to_mcq(struct ib_cq *ib)
@@ -329,80 +398,29 @@ static inline struct mrc_cq *to_mcq(struct ib_cq *ib)
 	return container_of(ib, struct mrc_cq, ib);
 }
 
-/*
- * Append a completion (softirq or process context) and raise the completion
- * event if armed for it. @cqe->timestamp is filled in here. -ENOSPC: the ring
- * overflowed (counted on @port, CQ error event raised once).
+/**
+ * mrc_cq_post - append a completion
+ * @cq: the queue
+ * @ibqp: whose completion it is, for consumers in the kernel
+ * @cqe: the timestamp is filled in here
+ * @solicited: for those that armed the CQ for such only
+ * @port: counts an overflow
+ *
+ * Softirq or process context. Raises the completion event if armed for it.
+ *
+ * Return: 0, -ENOSPC: the ring overflowed (CQ error event raised once).
  */
-int mrc_cq_post(struct mrc_cq *cq, struct mrc_cqe *cqe, bool solicited,
-		u8 port);
+int mrc_cq_post(struct mrc_cq *cq, struct ib_qp *ibqp, struct mrc_cqe *cqe,
+		bool solicited, u8 port);
 
+int mrc_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
+		  struct uverbs_attr_bundle *attrs);
 int mrc_create_user_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 		       struct uverbs_attr_bundle *attrs);
 int mrc_resize_user_cq(struct ib_cq *ibcq, unsigned int cqe,
 		       struct ib_udata *udata);
 
 extern const struct ib_device_ops mrc_cq_ops;
-
-/* mrc_mr.c ----------------------------------------------------------------- */
-
-/**
- * struct mrc_mr - memory region
- * @ib: ib_core's part; lkey == rkey, unpredictable
- * @umem: pinned memory, NULL for the zero-length MR
- * @ref: lookups hold one
- * @released: completed with the last reference
- * @rcu: readers may still look at it after the last put
- * @iova: address of the first byte as programs use it
- * @length: bytes
- * @access: IB_ACCESS_*
- * @offset: of @iova in the first page
- * @pages: page array
- */
-struct mrc_mr {
-	struct ib_mr ib;
-	struct ib_umem *umem;
-	refcount_t ref;
-	struct completion released;
-	struct rcu_head rcu;
-	u64 iova;
-	u64 length;
-	int access;
-	u32 offset;
-	unsigned long n_pages;
-	struct page **pages;
-};
-
-static inline struct mrc_mr *to_mmr(struct ib_mr *ib)
-{
-	return container_of(ib, struct mrc_mr, ib);
-}
-
-/*
- * Look up @key and check protection domain, @access (all bits needed) and
- * [va, va + len) with overflow-safe arithmetic; takes a reference. Any
- * context. ERR_PTR(-EINVAL) unknown key or foreign PD, -EACCES no permission,
- * -ERANGE out of bounds.
- */
-struct mrc_mr *mrc_mr_get(struct mrc_dev *dev, const struct ib_pd *pd, u32 key,
-			  u64 va, u64 len, int access);
-void mrc_mr_put(struct mrc_mr *mr);
-
-/* Page and offset of @va, and how many bytes follow in that page. */
-struct page *mrc_mr_page(const struct mrc_mr *mr, u64 va, u32 *off, u32 *room);
-
-/*
- * Copy @len bytes at @off of @skb to @va, computing nothing else. Bounds were
- * checked by mrc_mr_get(). 0 or -EFAULT.
- */
-int mrc_mr_copy_from_skb(struct mrc_mr *mr, u64 va, const struct sk_buff *skb,
-			 int off, u32 len);
-
-struct ib_mr *mrc_reg_user_mr(struct ib_pd *pd, u64 start, u64 length,
-			      u64 virt_addr, int access, struct ib_dmah *dmah,
-			      struct ib_udata *udata);
-
-extern const struct ib_device_ops mrc_mr_ops;
 
 /* mrc_verbs.c: contexts, PDs, AHs, queries --------------------------------- */
 
@@ -422,9 +440,19 @@ int mrc_udata_in(struct ib_udata *udata, void *req, size_t size);
 /* The other way: copies what fits. 0 or -EFAULT. */
 int mrc_udata_out(struct ib_udata *udata, void *resp, size_t size);
 
+/* Whether queue pairs that are made from now on have the extension. Sleeps. */
+void mrc_ext_switch(struct mrc_dev *dev, bool on);
+
 /* mrc_ah.c ----------------------------------------------------------------- */
 
 extern const struct ib_device_ops mrc_ah_ops;
+
+/* The number by which work requests name an AH. */
+u32 mrc_ah_num(struct ib_ah *ibah);
+
+/* mrc_srq.c -----------------------------------------------------------------*/
+
+extern const struct ib_device_ops mrc_srq_ops;
 
 /* mrc_stats.c ---------------------------------------------------------------*/
 
@@ -437,10 +465,20 @@ extern const struct ib_device_ops mrc_nldev_ops;
 
 /* mrc_qp.c ------------------------------------------------------------------*/
 
-/* ib_core's part of a QP; the rest is struct mrc_qp (mrc_qp.h). */
+/**
+ * struct mrc_ibqp - ib_core's part of a QP
+ * @ib: ib_core's part
+ * @qp: the rest, if it is connected (mrc_qp.h)
+ * @ud: the rest, if it is for datagrams (mrc_ud.h)
+ * @kern: its consumer is in the kernel
+ * @mw_id: name that its memory windows know, see mrc_mw.c
+ */
 struct mrc_ibqp {
 	struct ib_qp ib;
 	struct mrc_qp *qp;
+	u64 mw_id;
+	struct mrc_ud *ud;
+	struct mrc_kern *kern;
 };
 
 static inline struct mrc_ibqp *to_mibqp(struct ib_qp *ib)
@@ -448,7 +486,21 @@ static inline struct mrc_ibqp *to_mibqp(struct ib_qp *ib)
 	return container_of(ib, struct mrc_ibqp, ib);
 }
 
-extern const struct ib_device_ops mrc_qp_ops;
+extern const struct ib_device_ops mrc_qp_ops;	/* mrc_qp_verbs.c */
+
+/* State of the packet path, as a hint. */
+enum ib_qp_state mrc_qp_state(struct ib_qp *ibqp);
+
+/*
+ * There is something in the rings, or, of receives, something to flush. Process
+ * context. 0 or a negative errno.
+ */
+int mrc_doorbell_send(struct ib_qp *ibqp);
+int mrc_doorbell_recv(struct ib_qp *ibqp);
+
+/* mrc_ud.c: the table of datagram QPs */
+int mrc_ud_init(void);
+void mrc_ud_exit(void);
 
 /* Ports of @dev changed state or netdev: tell every QP. Process context. */
 void mrc_qps_ports_changed(struct mrc_dev *dev);
@@ -470,6 +522,15 @@ int mrc_udp_rcv(struct sock *sk, struct sk_buff *skb);
  * class byte of the outer header. Softirq, under RCU; consumes @skb.
  */
 void mrc_inner_rcv(struct sk_buff *skb, u8 tos);
+
+/*
+ * The ICRC of a packet with @len bytes behind the UDP header, which skb->data
+ * points to; BTH is in the linear part.
+ */
+bool mrc_skb_icrc_ok(struct sk_buff *skb, u32 len);
+
+/* Is this partition ours? */
+bool mrc_pkey_ok(u16 pkey);
 
 /* Count @id for a received packet whose QP is not known. Under RCU. */
 void mrc_count_drop(const struct sk_buff *skb, enum mrc_counter id);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Completion queues: the kernel produces into a mapped ring, programs poll it
- * without the kernel.
+ * without the kernel. Consumers in the kernel have their own ring.
  */
 #include "mrc.h"
 
@@ -30,25 +30,51 @@ static void mrc_cq_overflow(struct mrc_cq *cq)
 		cq->ib.event_handler(&ev, cq->ib.cq_context);
 }
 
-int mrc_cq_post(struct mrc_cq *cq, struct mrc_cqe *cqe, bool solicited, u8 port)
+/* enum ibv_wc_flags, where the kernel has another number. */
+#define MRC_USER_WC_WITH_INV	BIT(3)
+
+/* What programs get in their words; the kernel's consumers in the kernel's. */
+static void mrc_cqe_to_user(struct mrc_cqe *cqe)
+{
+	if (cqe->wc_flags & IB_WC_WITH_INVALIDATE) {
+		cqe->wc_flags &= ~IB_WC_WITH_INVALIDATE;
+		cqe->wc_flags |= MRC_USER_WC_WITH_INV;
+	}
+}
+
+/* Its completions are polled by mrc_poll_cq(). */
+static bool mrc_cq_in_kernel(const struct mrc_cq *cq)
+{
+	return !cq->ring.entry;
+}
+
+int mrc_cq_post(struct mrc_cq *cq, struct ib_qp *ibqp, struct mrc_cqe *cqe,
+		bool solicited, u8 port)
 {
 	struct mrc_dev *dev = to_mdev(cq->ib.device);
 	bool notify = false;
+	unsigned long flags;
 
-	spin_lock_bh(&cq->lock);
+	spin_lock_irqsave(&cq->lock, flags);
 	if (unlikely(cq->dead)) {
-		spin_unlock_bh(&cq->lock);
+		spin_unlock_irqrestore(&cq->lock, flags);
 		mrc_ctr_add(&dev->ctr, port, MRC_CTR_CQ_OVERFLOW, 1);
 		return -ENOSPC;
 	}
 	if (unlikely(mrc_cq_used(cq) >= cq->ring.depth)) {
 		cq->dead = true;
-		spin_unlock_bh(&cq->lock);
+		spin_unlock_irqrestore(&cq->lock, flags);
 		mrc_ctr_add(&dev->ctr, port, MRC_CTR_CQ_OVERFLOW, 1);
 		mrc_cq_overflow(cq);
 		return -ENOSPC;
 	}
 	cqe->timestamp = ktime_get_raw_ns();
+	if (mrc_cq_in_kernel(cq)) {
+		cqe->reserved[0] = (uintptr_t)ibqp;
+	} else {
+		memset(cqe->reserved, 0, sizeof(cqe->reserved));
+		mrc_cqe_to_user(cqe);
+	}
 	*(struct mrc_cqe *)mrc_ring_entry(&cq->ring, cq->ring.idx) = *cqe;
 	cq->ring.idx++;
 	mrc_cq_publish(cq);
@@ -57,12 +83,36 @@ int mrc_cq_post(struct mrc_cq *cq, struct mrc_cqe *cqe, bool solicited, u8 port)
 		cq->notify = 0;
 		notify = true;
 	}
-	spin_unlock_bh(&cq->lock);
+	spin_unlock_irqrestore(&cq->lock, flags);
 
 	/* The caller's QP holds the CQ: it cannot go away here. */
 	if (notify)
 		cq->ib.comp_handler(&cq->ib, cq->ib.cq_context);
 	return 0;
+}
+
+static void mrc_cq_init(struct mrc_cq *cq)
+{
+	spin_lock_init(&cq->lock);
+	spin_lock_init(&cq->poll_lock);
+}
+
+int mrc_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
+		  struct uverbs_attr_bundle *attrs)
+{
+	struct mrc_cq *cq = to_mcq(ibcq);
+	int ret;
+
+	if (attr->flags)
+		return -EOPNOTSUPP;
+	if (!attr->cqe || attr->cqe > MRC_MAX_CQE)
+		return -EINVAL;
+	mrc_cq_init(cq);
+	ret = mrc_ring_alloc(&cq->ring, NULL, attr->cqe,
+			     sizeof(struct mrc_cqe), NULL);
+	if (!ret)
+		ibcq->cqe = cq->ring.depth;
+	return ret;
 }
 
 int mrc_create_user_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
@@ -90,7 +140,7 @@ int mrc_create_user_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	ret = mrc_count(&dev->n_cq, MRC_MAX_CQ);
 	if (ret)
 		return ret;
-	spin_lock_init(&cq->lock);
+	mrc_cq_init(cq);
 	ret = mrc_ring_alloc(&cq->ring, attrs->context, attr->cqe,
 			     sizeof(struct mrc_cqe), &resp.cq);
 	if (ret)
@@ -114,7 +164,7 @@ static int mrc_cq_switch(struct mrc_cq *cq, struct mrc_ring *ring)
 	u32 i, n, first;
 	int ret = -EINVAL;
 
-	spin_lock_bh(&cq->lock);
+	spin_lock_irq(&cq->lock);
 	n = mrc_cq_used(cq);
 	first = cq->ring.idx - n;
 	if (!cq->dead && n <= cq->ring.depth && n <= ring->depth) {
@@ -128,7 +178,7 @@ static int mrc_cq_switch(struct mrc_cq *cq, struct mrc_ring *ring)
 		cq->ib.cqe = cq->ring.depth;
 		ret = 0;
 	}
-	spin_unlock_bh(&cq->lock);
+	spin_unlock_irq(&cq->lock);
 	return ret;
 }
 
@@ -166,32 +216,78 @@ static int mrc_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 	struct mrc_ring ring;
 
 	/* No QP uses it any more, but netlink may still look. */
-	spin_lock_bh(&cq->lock);
+	spin_lock_irq(&cq->lock);
 	ring = cq->ring;
 	memset(&cq->ring, 0, sizeof(cq->ring));
-	spin_unlock_bh(&cq->lock);
+	spin_unlock_irq(&cq->lock);
+	if (ring.entry)		/* the kernel's own are not counted */
+		atomic_dec(&to_mdev(ibcq->device)->n_cq);
 	mrc_ring_free(&ring);
-	atomic_dec(&to_mdev(ibcq->device)->n_cq);
 	return 0;
+}
+
+static void mrc_cqe_to_wc(const struct mrc_cqe *cqe, struct ib_wc *wc)
+{
+	*wc = (struct ib_wc){
+		.wr_id = cqe->wr_id,
+		.status = cqe->status,
+		.opcode = cqe->opcode,
+		.vendor_err = cqe->vendor_err,
+		.byte_len = cqe->byte_len,
+		.qp = (struct ib_qp *)(uintptr_t)cqe->reserved[0],
+		.src_qp = cqe->src_qp,
+		.wc_flags = cqe->wc_flags,
+	};
+	if (cqe->wc_flags & IB_WC_WITH_INVALIDATE)
+		wc->ex.invalidate_rkey = cqe->imm_data;
+	else
+		wc->ex.imm_data = (__force __be32)cqe->imm_data;
+	wc->port_num = cqe->reserved[1] & MRC_CQE_PORT;
+	if (cqe->wc_flags & IB_WC_WITH_NETWORK_HDR_TYPE)
+		wc->network_hdr_type = cqe->reserved[1] & MRC_CQE_IPV6 ?
+				       RDMA_NETWORK_IPV6 : RDMA_NETWORK_IPV4;
+}
+
+static int mrc_poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc)
+{
+	struct mrc_cq *cq = to_mcq(ibcq);
+	unsigned long flags;
+	u32 prod, cons;
+	int n;
+
+	if (!mrc_cq_in_kernel(cq))
+		return -EINVAL;
+	spin_lock_irqsave(&cq->poll_lock, flags);
+	/* The counter before the entries: pairs with mrc_cq_publish(). */
+	prod = smp_load_acquire(&cq->ring.hdr->prod);
+	cons = cq->ring.hdr->cons;
+	for (n = 0; n < num && cons != prod; n++)
+		mrc_cqe_to_wc(mrc_ring_entry(&cq->ring, cons++), wc++);
+	/* What has been read can be overwritten: pairs with mrc_cq_used(). */
+	smp_store_release(&cq->ring.hdr->cons, cons);
+	spin_unlock_irqrestore(&cq->poll_lock, flags);
+	return n;
 }
 
 static int mrc_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
 {
 	struct mrc_cq *cq = to_mcq(ibcq);
+	unsigned long irq;
 	int missed = 0;
 
-	spin_lock_bh(&cq->lock);
+	spin_lock_irqsave(&cq->lock, irq);
 	/* A request for any completion is not weakened by a later one. */
 	if (cq->notify != IB_CQ_NEXT_COMP)
 		cq->notify = flags & IB_CQ_SOLICITED_MASK;
 	if (flags & IB_CQ_REPORT_MISSED_EVENTS && mrc_cq_used(cq))
 		missed = 1;
-	spin_unlock_bh(&cq->lock);
+	spin_unlock_irqrestore(&cq->lock, irq);
 	return missed;
 }
 
 const struct ib_device_ops mrc_cq_ops = {
 #ifdef HAVE_CREATE_USER_CQ
+	.create_cq = mrc_create_cq,
 	.create_user_cq = mrc_create_user_cq,
 	.resize_user_cq = mrc_resize_user_cq,
 #else
@@ -199,6 +295,7 @@ const struct ib_device_ops mrc_cq_ops = {
 	.resize_cq = mrc_compat_resize_cq,
 #endif
 	.destroy_cq = mrc_destroy_cq,
+	.poll_cq = mrc_poll_cq,
 	.req_notify_cq = mrc_req_notify_cq,
 	INIT_RDMA_OBJ_SIZE(ib_cq, mrc_cq, ib),
 };

@@ -181,6 +181,34 @@ struct mrc_set *mrc_ctl_qp_set(struct mrc_qp *qp)
 	return set;
 }
 
+/*
+ * A companion uses what its QP does, whatever names say by now, and is not
+ * counted: its QP is. Under the mutex of both.
+ */
+static void mrc_ctl_bind_ans(struct mrc_qp *ans)
+{
+	const struct mrc_qp *qp = ans->main;
+	struct mrc_ctl *ctl = ans->dev->ctl;
+
+	mutex_lock(&ctl->lock);
+	ans->ev_id = qp->ev_id;
+	ans->cc_id = qp->cc_id;
+	ans->auto_evs = qp->auto_evs;
+	ans->auto_min = qp->auto_min;
+	ans->cc_ops = qp->cc_ops;
+	ans->nscc = qp->nscc;
+	ans->evp = qp->evp;
+	if (ans->evp)
+		list_add_tail(&ans->ev_node, &ans->evp->users);
+	ans->ccp = qp->ccp;
+	if (ans->ccp)
+		list_add_tail(&ans->cc_node, &ans->ccp->users);
+	if (qp->set)
+		refcount_inc(&qp->set->ref);
+	WRITE_ONCE(ans->set, qp->set);
+	mutex_unlock(&ctl->lock);
+}
+
 int mrc_ctl_bind_qp(struct mrc_qp *qp)
 {
 	u64 ev = MRC_ABI_PROFILE_NONE, cc = MRC_ABI_PROFILE_NONE;
@@ -190,6 +218,10 @@ int mrc_ctl_bind_qp(struct mrc_qp *qp)
 	struct mrc_ctl_evp *evp = NULL;
 	struct mrc_ctl_ccp *ccp = NULL;
 
+	if (qp->main) {
+		mrc_ctl_bind_ans(qp);
+		return 0;
+	}
 	if (attr->mask & MRC_ABI_QP_EV_PROFILE)
 		ev = attr->ev_profile;
 	if (attr->mask & MRC_ABI_QP_CC_PROFILE)
@@ -240,12 +272,12 @@ void mrc_ctl_unbind_qp(struct mrc_qp *qp)
 	mutex_lock(&ctl->lock);
 	if (qp->evp) {
 		list_del(&qp->ev_node);
-		qp->evp->p.users--;
+		qp->evp->p.users -= !qp->main;
 		qp->evp = NULL;
 	}
 	if (qp->ccp) {
 		list_del(&qp->cc_node);
-		qp->ccp->p.users--;
+		qp->ccp->p.users -= !qp->main;
 		qp->ccp = NULL;
 	}
 	mrc_ctl_qp_lock(qp);

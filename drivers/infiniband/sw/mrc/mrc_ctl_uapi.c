@@ -15,6 +15,7 @@
 
 static_assert(sizeof(struct mrc_abi_device) % 8 == 0);
 static_assert(sizeof(struct mrc_abi_port) % 8 == 0);
+static_assert(sizeof(struct mrc_abi_dev_attr) == 8);
 static_assert(sizeof(struct mrc_abi_tc) == 8);
 static_assert(sizeof(struct mrc_abi_default) == 40);
 static_assert(sizeof(struct mrc_abi_ep_req) == 88);
@@ -119,6 +120,29 @@ static int UVERBS_HANDLER(MRC_ABI_DEV_QUERY)(struct uverbs_attr_bundle *attrs)
 	out->max_event_depth = MRC_CTL_QUEUE_DEPTH;
 	mrc_ctl_fill_algorithms(out);
 	return mrc_ctl_out(attrs, out, sizeof(*out));
+}
+
+static int UVERBS_HANDLER(MRC_ABI_DEV_ATTR)(struct uverbs_attr_bundle *attrs)
+{
+	struct mrc_abi_dev_attr io;
+	struct mrc_dev *dev;
+	int ret;
+
+	ret = uverbs_copy_from_or_zero(&io, attrs, MRC_ABI_ATTR_IN);
+	if (ret)
+		return ret;
+	dev = mrc_ctl_dev(attrs, io.mask);
+	if (IS_ERR(dev))
+		return PTR_ERR(dev);
+	if (io.mask & ~MRC_ABI_DEV_ATTR_EXTENSION)
+		return -EINVAL;
+	if (io.mask & MRC_ABI_DEV_ATTR_EXTENSION) {
+		if (io.extension > 1)
+			return -EINVAL;
+		mrc_ext_switch(dev, io.extension);
+	}
+	io.extension = READ_ONCE(dev->ext);
+	return mrc_ctl_out(attrs, &io, sizeof(io));
 }
 
 static int UVERBS_HANDLER(MRC_ABI_DEV_PORT)(struct uverbs_attr_bundle *attrs)
@@ -338,6 +362,8 @@ UVERBS_HANDLER(MRC_ABI_DEV_EP_BATCH)(struct uverbs_attr_bundle *attrs)
 /* --- what the core parses -------------------------------------------------------- */
 
 MRC_CTL_METHOD_OUT(MRC_ABI_DEV_QUERY, struct mrc_abi_device, algorithm);
+MRC_CTL_METHOD_IO(MRC_ABI_DEV_ATTR, struct mrc_abi_dev_attr, extension,
+		  extension);
 MRC_CTL_METHOD_IO(MRC_ABI_DEV_PORT, struct mrc_abi_port, reserved, reserved);
 MRC_CTL_METHOD_OUT(MRC_ABI_DEV_TC_GET, struct mrc_abi_tc, reserved);
 MRC_CTL_METHOD_IN(MRC_ABI_DEV_TC_SET, struct mrc_abi_tc, reserved);
@@ -358,8 +384,12 @@ DECLARE_UVERBS_GLOBAL_METHODS(MRC_ABI_OBJECT_DEV,
 			      &UVERBS_METHOD(MRC_ABI_DEV_EP_BATCH),
 			      &UVERBS_METHOD(MRC_ABI_DEV_QP_QUERY));
 
+DECLARE_UVERBS_GLOBAL_METHODS(MRC_ABI_OBJECT_DEV_ATTR,
+			      &UVERBS_METHOD(MRC_ABI_DEV_ATTR));
+
 const struct uapi_definition mrc_uapi_defs[] = {
 	UAPI_DEF_CHAIN_OBJ_TREE_NAMED(MRC_ABI_OBJECT_DEV),
+	UAPI_DEF_CHAIN_OBJ_TREE_NAMED(MRC_ABI_OBJECT_DEV_ATTR),
 	UAPI_DEF_CHAIN(mrc_uapi_profile_defs),
 	UAPI_DEF_CHAIN(mrc_uapi_qp_defs),
 	UAPI_DEF_CHAIN(mrc_uapi_events_defs),

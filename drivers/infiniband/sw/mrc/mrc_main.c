@@ -13,6 +13,8 @@
 #include <rdma/rdma_netlink.h>
 
 #include "mrc_ctl.h"
+#include "mrc_kverbs.h"
+#include "mrc_ud.h"
 #include "mrc.h"
 
 MODULE_AUTHOR("soft MRC authors");
@@ -131,12 +133,15 @@ static struct mrc_dev *mrc_dev_alloc(struct net *net, u8 n_ports)
 
 	dev->net = net;
 	dev->n_ports = n_ports;
+	dev->ext = true;
 	for (i = 1; i <= n_ports; i++) {
 		dev->port[i].dev = dev;
 		dev->port[i].num = i;
 		dev->port[i].mtu = IB_MTU_4096;
 	}
 	xa_init(&dev->mrs);
+	/* Consumers in the kernel make AHs in any context. */
+	xa_init_flags(&dev->avs, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_IRQ);
 	mrc_tc_init(dev);
 	ret = mrc_ep_create(dev);
 	if (ret)
@@ -144,6 +149,9 @@ static struct mrc_dev *mrc_dev_alloc(struct net *net, u8 n_ports)
 	ret = mrc_peers_create(dev);
 	if (ret)
 		goto err_ep;
+	ret = mrc_mcast_create(dev);
+	if (ret)
+		goto err_peers;
 
 	dev->ib.node_type = RDMA_NODE_IB_CA;
 	dev->ib.phys_port_cnt = n_ports;
@@ -153,14 +161,11 @@ static struct mrc_dev *mrc_dev_alloc(struct net *net, u8 n_ports)
 				   BIT_ULL(IB_USER_VERBS_CMD_REQ_NOTIFY_CQ);
 	dev->ib.driver_def = mrc_uapi_defs;
 	strscpy(dev->ib.node_desc, "mrc", sizeof(dev->ib.node_desc));
-	/*
-	 * No get_dma_mr, no poll_cq: the core sees that kernel consumers are
-	 * not served and does not attach them.
-	 */
 	ib_set_device_ops(&dev->ib, &mrc_dev_ops);
 	ib_set_device_ops(&dev->ib, &mrc_port_ops);
 	ib_set_device_ops(&dev->ib, &mrc_ah_ops);
 	ib_set_device_ops(&dev->ib, &mrc_cq_ops);
+	ib_set_device_ops(&dev->ib, &mrc_srq_ops);
 	ib_set_device_ops(&dev->ib, &mrc_mr_ops);
 	ib_set_device_ops(&dev->ib, &mrc_qp_ops);
 	ib_set_device_ops(&dev->ib, &mrc_stats_ops);
@@ -171,6 +176,8 @@ static struct mrc_dev *mrc_dev_alloc(struct net *net, u8 n_ports)
 	spin_unlock_bh(&mrc_devs_lock);
 	return dev;
 
+err_peers:
+	mrc_peers_destroy(dev);
 err_ep:
 	mrc_ep_destroy(dev);
 err_sock:
@@ -198,6 +205,8 @@ void mrc_dealloc_driver(struct ib_device *ibdev)
 	mrc_peers_destroy(dev);
 	mrc_ep_destroy(dev);
 	mrc_sock_put(dev->net);
+	mrc_mcast_destroy(dev);
+	xa_destroy(&dev->avs);
 	xa_destroy(&dev->mrs);
 	mrc_ctl_destroy(dev);
 	free_percpu(dev->ctr.v);
@@ -273,6 +282,7 @@ static int mrc_link_grow(struct mrc_dev *old, const char *name,
 	struct mrc_ctl *ctl;
 	struct mrc_dev *dev;
 	__be64 guid;
+	bool ext;
 	int ret;
 
 	if (n == MRC_MAX_PORTS) {
@@ -306,6 +316,8 @@ static int mrc_link_grow(struct mrc_dev *old, const char *name,
 	dev_hold(ndev);
 	guid = old->ib.node_guid;
 	dev->ib.node_guid = guid;
+	ext = old->ext;
+	dev->ext = ext;
 	mrc_tc_get(old, &tc);
 	dev->tc = tc;
 	ctl = mrc_ctl_get(old->ctl);
@@ -326,6 +338,7 @@ static int mrc_link_grow(struct mrc_dev *old, const char *name,
 		err = PTR_ERR_OR_ZERO(dev);
 		if (!err) {
 			dev->ib.node_guid = guid;
+			dev->ext = ext;
 			dev->tc = tc;
 			mrc_ctl_inherit(dev, ctl);
 			for (i = 1; i <= n; i++)
@@ -448,9 +461,15 @@ static int __init mrc_init(void)
 	ret = mrc_qp_init();
 	if (ret)
 		return ret;
-	ret = mrc_sock_init();
+	ret = mrc_ud_init();
 	if (ret)
 		goto err_qp;
+	ret = mrc_kern_init();
+	if (ret)
+		goto err_ud;
+	ret = mrc_sock_init();
+	if (ret)
+		goto err_kern;
 	ret = mrc_peer_init();
 	if (ret)
 		goto err_sock;
@@ -469,6 +488,10 @@ err_peer:
 	mrc_peer_exit();
 err_sock:
 	mrc_sock_exit();
+err_kern:
+	mrc_kern_exit();
+err_ud:
+	mrc_ud_exit();
 err_qp:
 	mrc_qp_exit();
 	return ret;
@@ -487,6 +510,8 @@ static void __exit mrc_exit(void)
 	/* A packet that found its socket before it was closed. */
 	synchronize_net();
 	mrc_peer_exit();
+	mrc_kern_exit();
+	mrc_ud_exit();
 	mrc_qp_exit();
 	rcu_barrier();
 }

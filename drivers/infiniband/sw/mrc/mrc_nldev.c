@@ -56,16 +56,34 @@ static int mrc_fill_cq(struct sk_buff *msg, void *obj)
 	return 0;
 }
 
-static int mrc_fill_mr(struct sk_buff *msg, void *obj)
+static int mrc_put_mr(struct sk_buff *msg, const struct mrc_mr *mr)
 {
-	const struct mrc_mr *mr = obj;
-
+	/* The one kind whose state says something: it may not be registered. */
+	if (mr->kind == MRC_MR_FAST &&
+	    rdma_nl_put_driver_u32(msg, "valid",
+				   READ_ONCE(mr->state) == MRC_MR_VALID))
+		return -EMSGSIZE;
 	/* Not iova: an address of the program, and everybody may ask. */
-	if (rdma_nl_put_driver_u64(msg, "length", mr->length) ||
+	if (rdma_nl_put_driver_string(msg, "kind", mrc_mr_kind_name(mr)) ||
+	    rdma_nl_put_driver_u64(msg, "length", mr->length) ||
 	    rdma_nl_put_driver_u64(msg, "pages", mr->n_pages) ||
-	    rdma_nl_put_driver_u32_hex(msg, "access", mr->access))
+	    rdma_nl_put_driver_u32_hex(msg, "access", mr->access) ||
+	    rdma_nl_put_driver_u32(msg, "windows",
+				   max(atomic_read(&mr->n_windows), 0)))
 		return -EMSGSIZE;
 	return 0;
+}
+
+static int mrc_fill_mr(struct sk_buff *msg, void *obj)
+{
+	const struct mrc_ibmr *ibmr = obj;
+	int ret;
+
+	/* It may be registered anew at any time. */
+	rcu_read_lock();
+	ret = mrc_put_mr(msg, READ_ONCE(ibmr->mr));
+	rcu_read_unlock();
+	return ret;
 }
 
 static int mrc_fill_res_qp_entry(struct sk_buff *msg, struct ib_qp *ibqp)
@@ -80,7 +98,7 @@ static int mrc_fill_res_cq_entry(struct sk_buff *msg, struct ib_cq *ibcq)
 
 static int mrc_fill_res_mr_entry(struct sk_buff *msg, struct ib_mr *ibmr)
 {
-	return mrc_fill(msg, mrc_fill_mr, to_mmr(ibmr));
+	return mrc_fill(msg, mrc_fill_mr, to_mibmr(ibmr));
 }
 
 const struct ib_device_ops mrc_nldev_ops = {

@@ -4,8 +4,10 @@
  */
 #include <linux/rtnetlink.h>
 #include <rdma/ib_cache.h>
+#include <rdma/ib_mad.h>
 
 #include "mrc_ctl.h"
+#include "mrc_ud.h"
 
 /* IPv6, UDP, BTH, METH, TSETH, RETH, ImmDt, ICRC (MRC 1.0 §2.1) */
 #define MRC_OVERHEAD	92
@@ -130,6 +132,7 @@ int mrc_port_attach(struct mrc_dev *dev, u8 num, struct net_device *ndev)
 		spin_lock_bh(&mrc_devs_lock);
 		rcu_assign_pointer(port->ndev, ndev);
 		spin_unlock_bh(&mrc_devs_lock);
+		mrc_mcast_port(port, ndev, true);
 		mrc_port_look(port, ndev);
 	}
 	rtnl_unlock();
@@ -156,6 +159,7 @@ void mrc_port_detach(struct mrc_dev *dev, u8 num)
 	RCU_INIT_POINTER(port->ndev, NULL);
 	spin_unlock_bh(&mrc_devs_lock);
 	mrc_trim_close(port);
+	mrc_mcast_port(port, ndev, false);
 	mrc_port_look(port, NULL);
 	/*
 	 * Fails only for a port number that is out of range. A netdev leaves
@@ -255,6 +259,9 @@ int mrc_query_port(struct ib_device *ibdev, u32 num, struct ib_port_attr *attr)
 	attr->max_msg_sz = MRC_MAX_MSG;
 	attr->max_vl_num = 1;
 	attr->ip_gids = true;
+	attr->port_cap_flags = IB_PORT_CM_SUP;
+	attr->qkey_viol_cntr = min_t(u64, U16_MAX,
+				     mrc_ctr_read(dev, num, MRC_CTR_DROP_QKEY));
 
 	/* The netdev itself, so that no late event makes this wrong. */
 	attr->state = IB_PORT_DOWN;
@@ -297,11 +304,11 @@ static enum rdma_link_layer mrc_get_link_layer(struct ib_device *ibdev,
 static int mrc_port_immutable(struct ib_device *ibdev, u32 num,
 			      struct ib_port_immutable *immutable)
 {
-	/* RoCEv2 GIDs; no MAD, no CM: there is no QP1. */
-	immutable->core_cap_flags = RDMA_CORE_CAP_PROT_ROCE_UDP_ENCAP;
+	/* RoCEv2 GIDs, and management datagrams over QP1. */
+	immutable->core_cap_flags = RDMA_CORE_PORT_IBA_ROCE_UDP_ENCAP;
 	immutable->gid_tbl_len = MRC_GID_TBL_LEN;
 	immutable->pkey_tbl_len = MRC_PKEY_TBL_LEN;
-	immutable->max_mad_size = 0;
+	immutable->max_mad_size = IB_MGMT_MAD_SIZE;
 	return 0;
 }
 

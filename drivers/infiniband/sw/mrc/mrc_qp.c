@@ -14,6 +14,7 @@
 #include "mrc_ctl.h"
 #include "mrc_qp.h"
 #include "mrc_peer.h"
+#include "mrc_srq.h"
 #include "mrc_trace.h"
 
 /*
@@ -73,21 +74,43 @@ void mrc_qp_queue_work(struct mrc_qp *qp, unsigned long delay)
 		mrc_qp_put(qp);
 }
 
+/* The responder had to wait for something that packets do not tell. */
+static void mrc_qp_resume_resp(struct mrc_qp *qp)
+{
+	spin_lock_bh(&qp->resp_lock);
+	if (qp->resume && qp->resp_on &&
+	    (qp->state == IB_QPS_RTR || qp->state == IB_QPS_RTS)) {
+		qp->resume = false;
+		mrc_resp_run(qp, qp->attr.port, mrc_now(), false, false);
+	} else {
+		spin_unlock_bh(&qp->resp_lock);
+	}
+}
+
 static void mrc_qp_work(struct work_struct *work)
 {
 	struct mrc_qp *qp = container_of(to_delayed_work(work), struct mrc_qp,
 					 work);
+	struct mem_cgroup *old;
 
 	/* Serialised, so that an older view is never applied last. */
-	mutex_lock(&qp->mutex);
+	mutex_lock(mrc_qp_mutex(qp));
 	mrc_qp_update_ports(qp);
-	mutex_unlock(&qp->mutex);
+	old = set_active_memcg(qp->memcg);
+	if (READ_ONCE(qp->need_ans) || READ_ONCE(qp->want_ans))
+		mrc_ans_make(qp);
+	if (READ_ONCE(qp->need_recv))
+		mrc_rq_make_table(qp);
+	set_active_memcg(old);
+	mutex_unlock(mrc_qp_mutex(qp));
 
 	spin_lock_bh(&qp->req_lock);
 	if (qp->req_on && qp->state == IB_QPS_RTS)
 		mrc_req_run(qp, true);
 	else
 		spin_unlock_bh(&qp->req_lock);
+	if (READ_ONCE(qp->resume))
+		mrc_qp_resume_resp(qp);
 	mrc_qp_put(qp);
 }
 
@@ -186,7 +209,7 @@ void mrc_qp_update_ports(struct mrc_qp *qp)
 void mrc_qps_ports_changed(struct mrc_dev *dev)
 {
 	struct rhashtable_iter iter;
-	struct mrc_qp *qp;
+	struct mrc_qp *qp, *ans;
 
 	rhashtable_walk_enter(&mrc_qpns, &iter);
 	rhashtable_walk_start(&iter);
@@ -196,6 +219,11 @@ void mrc_qps_ports_changed(struct mrc_dev *dev)
 		if (qp->dev != dev || !refcount_inc_not_zero(&qp->ref))
 			continue;
 		mrc_qp_queue_work(qp, 0);
+		ans = mrc_ans_get(qp);
+		if (ans) {
+			mrc_qp_queue_work(ans, 0);
+			mrc_qp_put(ans);
+		}
 		mrc_qp_put(qp);
 	}
 	rhashtable_walk_stop(&iter);
@@ -207,7 +235,7 @@ void mrc_qp_make_stash(struct mrc_qp *qp)
 	struct mem_cgroup *old;
 
 	lockdep_assert_held(&qp->resp_lock);
-	old = set_active_memcg(qp->memcg);
+	old = set_active_memcg(qp->main ? qp->main->memcg : qp->memcg);
 	qp->stash = kzalloc(mrc_resp_stash_mem(&qp->resp.cfg),
 			    GFP_ATOMIC | __GFP_ACCOUNT | __GFP_NOWARN);
 	set_active_memcg(old);
@@ -231,6 +259,10 @@ void mrc_qp_error(struct mrc_qp *qp, u32 conn, int event)
 {
 	u8 port;
 
+	if (qp->main) {	/* they fail together; both count the same resets */
+		mrc_qp_error(qp->main, conn, event);
+		return;
+	}
 	spin_lock_bh(&qp->resp_lock);
 	spin_lock(&qp->req_lock);
 	if (qp->conn != conn || qp->state == IB_QPS_RESET ||
@@ -251,7 +283,11 @@ void mrc_qp_error(struct mrc_qp *qp, u32 conn, int event)
 	spin_unlock(&qp->req_lock);
 	mrc_rq_flush(qp);
 	spin_unlock_bh(&qp->resp_lock);
+	mrc_ans_error(qp, conn);
 
+	/* It takes no more entries of the SRQ. */
+	if (qp->srq)
+		mrc_qp_report(qp, IB_EVENT_QP_LAST_WQE_REACHED);
 	if (event == MRC_BY_PROGRAM)
 		return;
 	mrc_ctr_add(&qp->dev->ctr, port, MRC_CTR_QP_ERROR, 1);
@@ -259,18 +295,9 @@ void mrc_qp_error(struct mrc_qp *qp, u32 conn, int event)
 		mrc_qp_report(qp, event);
 }
 
-static void mrc_ring_rewind(struct mrc_ring *ring)
-{
-	if (!ring->hdr)
-		return;
-	ring->idx = 0;
-	WRITE_ONCE(ring->hdr->cons, 0);
-	WRITE_ONCE(ring->hdr->flags, 0);
-}
-
 void mrc_qp_reset(struct mrc_qp *qp, bool dead)
 {
-	void *tx, *resp_mem, *stash, *paths_mem, *swqe, *inl;
+	void *tx, *resp_mem, *stash, *recv, *rd_mem, *paths_mem, *swqe, *inl;
 
 	spin_lock_bh(&qp->resp_lock);
 	spin_lock(&qp->req_lock);
@@ -284,18 +311,32 @@ void mrc_qp_reset(struct mrc_qp *qp, bool dead)
 	qp->sq_pending = false;
 	qp->need_inline = false;
 	qp->no_inline = false;
+	qp->need_recv = false;
+	qp->resume = false;
+	qp->again = false;
+	qp->want_ans = false;
+	qp->need_ans = false;
+	qp->no_ans = false;
+	WRITE_ONCE(qp->ans_tx, false);
+	WRITE_ONCE(qp->ans_rx, false);
+	qp->ans_acked = 0;
+	qp->ans_bad = false;
 	WRITE_ONCE(qp->sqd, MRC_SQD_OFF);
 	qp->sqd_notify = false;
 	qp->fatal = false;
 	tx = qp->tx;
 	resp_mem = qp->resp_mem;
 	stash = qp->stash;
+	rd_mem = qp->rd_mem;
+	recv = qp->recv;
 	paths_mem = qp->paths_mem;
 	swqe = qp->swqe;
 	inl = qp->inl_buf;
 	qp->tx = NULL;
 	qp->resp_mem = NULL;
 	qp->stash = NULL;
+	qp->rd_mem = NULL;
+	qp->recv = NULL;
 	qp->paths_mem = NULL;
 	qp->swqe = NULL;
 	qp->inl_buf = NULL;
@@ -308,19 +349,49 @@ void mrc_qp_reset(struct mrc_qp *qp, bool dead)
 	kvfree(tx);
 	kvfree(resp_mem);
 	kfree(stash);
+	kfree(rd_mem);
+	kvfree(recv);
 	kvfree(paths_mem);
 	kvfree(swqe);
 	kvfree(inl);
+	mrc_ans_reset(qp, dead);
 	mrc_ctl_unbind_qp(qp);
 	mrc_peer_leave(qp);
 	mrc_route_drop(qp);
 	memset(&qp->attr, 0, sizeof(qp->attr));
 }
 
-/* Unhash, stop timer and work, wait for the last reference, free. */
-static void mrc_qp_free(struct mrc_qp *qp)
+struct mrc_qp *mrc_qp_alloc(struct mrc_dev *dev)
 {
-	rhashtable_remove_fast(&mrc_qpns, &qp->node, mrc_qpn_params);
+	struct mrc_qp *qp;
+
+	qp = kzalloc(struct_size(qp, route, dev->n_ports), GFP_KERNEL_ACCOUNT);
+	if (!qp)
+		return NULL;
+	refcount_set(&qp->ref, 1);
+	init_completion(&qp->released);
+	mutex_init(&qp->mutex);
+	spin_lock_init(&qp->route_lock);
+	spin_lock_init(&qp->resp_lock);
+	spin_lock_init(&qp->req_lock);
+	mrc_hrtimer_setup(&qp->timer, mrc_qp_timer, CLOCK_MONOTONIC,
+			  HRTIMER_MODE_ABS_SOFT);
+	INIT_DELAYED_WORK(&qp->work, mrc_qp_work);
+	qp->timer_at = MRC_NEVER;
+	qp->dev = dev;
+	qp->state = IB_QPS_RESET;
+	return qp;
+}
+
+void mrc_qp_discard(struct mrc_qp *qp)
+{
+	mem_cgroup_put(qp->memcg);
+	mutex_destroy(&qp->mutex);
+	kfree_rcu(qp, rcu);
+}
+
+void mrc_qp_release(struct mrc_qp *qp)
+{
 	if (hrtimer_cancel(&qp->timer))
 		mrc_qp_put(qp);
 	/*
@@ -334,13 +405,24 @@ static void mrc_qp_free(struct mrc_qp *qp)
 
 	/* A packet that was under way may have cached a route since. */
 	mrc_route_drop(qp);
+}
+
+/* Unhash, stop timer and work, wait for the last reference, free. */
+static void mrc_qp_free(struct mrc_qp *qp)
+{
+	rhashtable_remove_fast(&mrc_qpns, &qp->node, mrc_qpn_params);
+	/* Whoever has a reference to a companion may use its QP. */
+	if (qp->ans)
+		mrc_qp_release(qp->ans);
+	mrc_qp_release(qp);
+	if (qp->ans)
+		mrc_qp_discard(qp->ans);
+	if (qp->sq.entry)	/* the kernel's own are not counted */
+		atomic_dec(&qp->dev->n_qp);
 	mrc_ring_free(&qp->sq);
 	if (qp->rq.depth)
 		mrc_ring_free(&qp->rq);
-	atomic_dec(&qp->dev->n_qp);
-	mem_cgroup_put(qp->memcg);
-	mutex_destroy(&qp->mutex);
-	kfree_rcu(qp, rcu);
+	mrc_qp_discard(qp);
 }
 
 /* An unpredictable number (mrc-abi: 24 bits) that nobody has. */
@@ -353,7 +435,7 @@ static int mrc_qp_hash(struct mrc_qp *qp)
 	     tries++) {
 		u32 qpn = get_random_u32() & MRC_PSN_MASK;
 
-		if (qpn < MRC_QPN_MIN)
+		if (qpn < MRC_QPN_MIN || mrc_qpn_ud(qpn))
 			continue;
 		qp->qpn = qpn;
 		ret = rhashtable_lookup_insert_fast(&mrc_qpns, &qp->node,
@@ -367,7 +449,7 @@ static int mrc_qp_check_init(const struct ib_qp_init_attr *init)
 {
 	const struct ib_qp_cap *cap = &init->cap;
 
-	if (init->qp_type != IB_QPT_RC || init->create_flags || init->srq)
+	if (init->qp_type != IB_QPT_RC || init->create_flags)
 		return -EOPNOTSUPP;
 	if (!init->send_cq || !init->recv_cq)
 		return -EINVAL;
@@ -380,110 +462,68 @@ static int mrc_qp_check_init(const struct ib_qp_init_attr *init)
 	return 0;
 }
 
-static int mrc_qp_check_udata(struct ib_udata *udata)
+/* *@strict: MRC 1.0 and nothing else. */
+static int mrc_qp_check_udata(struct ib_udata *udata, bool *strict)
 {
 	struct mrc_create_qp_req req = {};
 	int ret = mrc_udata_in(udata, &req, sizeof(req));
 
 	if (ret)
 		return ret;
-	if (req.comp_mask || req.flags)
+	if (req.comp_mask || req.flags & ~MRC_QP_F_STRICT)
 		return -EINVAL;
+	*strict = req.flags & MRC_QP_F_STRICT;
 	if (udata->outlen < sizeof(struct mrc_create_qp_resp))
 		return -EINVAL;
 	return 0;
 }
 
-static int mrc_qp_alloc_rings(struct mrc_qp *qp, struct ib_qp_cap *cap,
-			      struct ib_ucontext *uctx,
-			      struct mrc_create_qp_resp *resp)
-{
-	u32 stride;
-	int ret;
-
-	cap->max_send_wr = max(cap->max_send_wr, 1u);
-	cap->max_send_sge = max(cap->max_send_sge, 1u);
-	cap->max_inline_data = ALIGN(cap->max_inline_data, 16);
-	stride = sizeof(struct mrc_send_wqe) +
-		 max_t(u32, cap->max_send_sge * sizeof(struct mrc_sge),
-		       cap->max_inline_data);
-	ret = mrc_ring_alloc(&qp->sq, uctx, cap->max_send_wr, stride,
-			     &resp->sq);
-	if (ret)
-		return ret;
-	cap->max_send_wr = qp->sq.depth;
-	qp->max_send_sge = cap->max_send_sge;
-	qp->max_inline = cap->max_inline_data;
-	qp->swqe_size = sizeof(struct mrc_swqe) +
-			cap->max_send_sge * sizeof(struct mrc_sge);
-	resp->max_inline = qp->max_inline;
-
-	if (!cap->max_recv_wr)
-		return 0;
-	cap->max_recv_sge = max(cap->max_recv_sge, 1u);
-	stride = sizeof(struct mrc_recv_wqe) +
-		 cap->max_recv_sge * sizeof(struct mrc_sge);
-	ret = mrc_ring_alloc(&qp->rq, uctx, cap->max_recv_wr, stride,
-			     &resp->rq);
-	if (ret) {
-		mrc_ring_free(&qp->sq);
-		return ret;
-	}
-	cap->max_recv_wr = qp->rq.depth;
-	qp->max_recv_sge = cap->max_recv_sge;
-	return 0;
-}
-
-static int mrc_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
-			 struct ib_udata *udata)
+int mrc_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
+		  struct ib_udata *udata)
 {
 	struct mrc_dev *dev = to_mdev(ibqp->device);
 	struct mrc_create_qp_resp resp = {};
-	struct ib_ucontext *uctx;
+	struct ib_ucontext *uctx = NULL;
 	struct mrc_qp *qp;
+	bool strict = false;
 	int ret;
 
-	if (!udata)	/* no kernel consumers: their queues are not mapped */
-		return -EOPNOTSUPP;
 	ret = mrc_qp_check_init(init);
 	if (ret)
 		return ret;
-	ret = mrc_qp_check_udata(udata);
-	if (ret)
-		return ret;
-	uctx = rdma_udata_to_uverbs_attr_bundle(udata)->context;
-
-	ret = mrc_count(&dev->n_qp, MRC_MAX_QP);
-	if (ret)
-		return ret;
-	qp = kzalloc(struct_size(qp, route, dev->n_ports), GFP_KERNEL_ACCOUNT);
+	if (udata) {
+		ret = mrc_qp_check_udata(udata, &strict);
+		if (ret)
+			return ret;
+		uctx = rdma_udata_to_uverbs_attr_bundle(udata)->context;
+		ret = mrc_count(&dev->n_qp, MRC_MAX_QP);
+		if (ret)
+			return ret;
+	}
+	qp = mrc_qp_alloc(dev);
 	if (!qp) {
 		ret = -ENOMEM;
 		goto err_count;
 	}
-	refcount_set(&qp->ref, 1);
-	init_completion(&qp->released);
-	mutex_init(&qp->mutex);
-	spin_lock_init(&qp->route_lock);
-	spin_lock_init(&qp->resp_lock);
-	spin_lock_init(&qp->req_lock);
-	mrc_hrtimer_setup(&qp->timer, mrc_qp_timer, CLOCK_MONOTONIC,
-			  HRTIMER_MODE_ABS_SOFT);
-	INIT_DELAYED_WORK(&qp->work, mrc_qp_work);
-	qp->timer_at = MRC_NEVER;
 	qp->memcg = get_mem_cgroup_from_mm(current->mm);
-	qp->dev = dev;
 	qp->ibqp = ibqp;
 	qp->scq = to_mcq(init->send_cq);
 	qp->rcq = to_mcq(init->recv_cq);
+	qp->srq = init->srq ? to_msrq(init->srq) : NULL;
 	qp->sig_all = init->sq_sig_type == IB_SIGNAL_ALL_WR;
-	qp->state = IB_QPS_RESET;
+	qp->ext = READ_ONCE(dev->ext) && !strict;
 
-	ret = mrc_qp_alloc_rings(qp, &init->cap, uctx, &resp);
+	ret = mrc_qp_make_rings(&qp->sq, &qp->rq, qp->srq, &init->cap, uctx,
+				&resp);
 	if (ret)
 		goto err_free;
+	qp->max_send_sge = init->cap.max_send_sge;
+	qp->max_inline = init->cap.max_inline_data;
+	qp->swqe_size = mrc_swqe_size(qp->max_send_sge);
+	qp->max_recv_sge = mrc_qp_recv_sge(qp->srq, &init->cap);
 	/* Before others can find the QP: afterwards nothing may fail. */
-	ret = ib_copy_to_udata(udata, &resp, sizeof(resp));
+	if (udata)
+		ret = ib_copy_to_udata(udata, &resp, sizeof(resp));
 	if (ret)
 		goto err_rings;
 	ret = mrc_qp_hash(qp);
@@ -495,17 +535,16 @@ static int mrc_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 
 err_rings:
 	mrc_ring_free(&qp->sq);
-	if (qp->rq.depth)
-		mrc_ring_free(&qp->rq);
+	mrc_ring_free(&qp->rq);
 err_free:
-	mem_cgroup_put(qp->memcg);
-	kfree(qp);
+	mrc_qp_discard(qp);
 err_count:
-	atomic_dec(&dev->n_qp);
+	if (udata)
+		atomic_dec(&dev->n_qp);
 	return ret;
 }
 
-static int mrc_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
+int mrc_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 {
 	struct mrc_qp *qp = to_mibqp(ibqp)->qp;
 
@@ -629,23 +668,15 @@ int mrc_qp_fill_res(struct sk_buff *msg, struct ib_qp *ibqp)
 	return ret;
 }
 
-const struct ib_device_ops mrc_qp_ops = {
-	.create_qp = mrc_create_qp,
-	.modify_qp = mrc_modify_qp,
-	.query_qp = mrc_query_qp,
-	.destroy_qp = mrc_destroy_qp,
-	.post_send = mrc_post_send,
-	.post_recv = mrc_post_recv,
-	INIT_RDMA_OBJ_SIZE(ib_qp, mrc_ibqp, ib),
-};
-
 int mrc_qp_init(void)
 {
 	int ret = rhashtable_init(&mrc_qpns, &mrc_qpn_params);
 
 	if (ret)
 		return ret;
-	mrc_wq = alloc_workqueue("mrc", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	/* Peers are refused until an answer channel is made: soon. */
+	mrc_wq = alloc_workqueue("mrc", WQ_UNBOUND | WQ_HIGHPRI |
+				 WQ_MEM_RECLAIM, 0);
 	if (!mrc_wq) {
 		rhashtable_destroy(&mrc_qpns);
 		return -ENOMEM;

@@ -14,8 +14,17 @@
 
 #define MRC_QPN_MIN		16
 #define MRC_BTH_LEN		12
+
+#define MRC_QPN_UD_FIRST	0xf00000
+#define MRC_QPN_UD_MASK		0x0fffff
+
+/* A sixteenth of the numbers is for datagrams: the core wants them unique. */
+static inline bool mrc_qpn_ud(u32 qpn)
+{
+	return qpn >= MRC_QPN_UD_FIRST;
+}
+
 #define MRC_MAX_RETRY		7
-#define MRC_MAX_RD_ATOMIC	16	/* accepted for programs' sake, unused */
 #define MRC_HOP_LIMIT		64	/* MRC 1.0 §2.3 */
 #define MRC_ROUTE_RETRY		HZ	/* between looks for a lost route */
 #define MRC_NO_EVENT		(-1)
@@ -23,20 +32,76 @@
 
 struct mem_cgroup;
 struct mrc_set;
+struct mrc_srq;
 struct mrc_ctl_evp;
 struct mrc_ctl_ccp;
 
-/*
- * The kernel's copy of a send WQE, parallel to the engine's slots. @sge are
- * only the non-empty ones.
+/* Numbers that enum ib_wr_opcode of older kernels lacks. */
+enum mrc_wr_opcode {
+	MRC_IB_WR_FLUSH		= 14,
+	MRC_IB_WR_ATOMIC_WRITE	= 15,
+};
+
+/* Likewise of enum ib_wc_opcode. */
+enum mrc_wc_opcode {
+	MRC_IB_WC_FLUSH		= 8,
+	MRC_IB_WC_ATOMIC_WRITE	= 9,
+};
+
+/**
+ * struct mrc_swqe - the kernel's copy of a send WQE
+ * @wr_id: the program's
+ * @len: bytes of the message, or of what is read
+ * @op: enum ib_wr_opcode or enum mrc_wr_opcode
+ * @num_sge: entries of @sge
+ * @signaled: wants a completion
+ * @inl: data is in the QP's inline buffer
+ * @imm: WRITE_IMM
+ * @remote: @sge are remote keys of this QP that must allow reading (answers)
+ * @sge: only the non-empty ones
+ * @local: of MRC_WR_LOCAL, which has no @sge
+ *
+ * Parallel to the engine's slots.
  */
 struct mrc_swqe {
 	u64 wr_id;
 	u32 len;
+	u8 op;
 	u8 num_sge;
-	bool signaled;
-	bool inl;
-	bool imm;
+	bool signaled : 1;
+	bool inl : 1;
+	bool imm : 1;
+	bool remote : 1;
+	union {
+		struct mrc_local local;
+		DECLARE_FLEX_ARRAY(struct mrc_sge, sge);
+	};
+};
+
+static inline u32 mrc_swqe_size(u32 max_sge)
+{
+	return max_t(size_t, sizeof(struct mrc_swqe),
+		     offsetof(struct mrc_swqe, sge) +
+		     max_sge * sizeof(struct mrc_sge));
+}
+
+/**
+ * struct mrc_recv - the kernel's copy of a receive WQE that a SEND fills
+ * @wr_id: the program's
+ * @room: bytes of all @sge together
+ * @num_sge: entries of @sge
+ * @status: what it completes with instead of success, enum ib_wc_status
+ * @used: belongs to the receive with number @rqmsn
+ * @rqmsn: METH.rqmsn of the message
+ * @sge: as the program wrote them when the first packet came
+ */
+struct mrc_recv {
+	u64 wr_id;
+	u64 room;
+	u8 num_sge;
+	u8 status;
+	bool used;
+	u16 rqmsn;
 	struct mrc_sge sge[];
 };
 
@@ -86,16 +151,28 @@ enum mrc_sqd {
 };
 
 /**
+ * struct mrc_rd_state - a request (READ and its like) under way
+ * @slot: of the send queue
+ * @left: bytes of its answer that have not been placed yet
+ */
+struct mrc_rd_state {
+	u32 slot;
+	u32 left;
+};
+
+/**
  * struct mrc_requester - what a QP has once it sends
  * @req: engine
  * @cc: its congestion control
  * @cc_cfg: what @cc was made from
+ * @rd: by request number
  * @mem: memory of @req
  */
 struct mrc_requester {
 	struct mrc_req req;
 	struct mrc_cc cc;
 	struct mrc_cc_cfg cc_cfg;
+	struct mrc_rd_state rd[MRC_MAX_RD_ATOMIC];
 	u64 mem[];
 };
 
@@ -106,12 +183,18 @@ struct mrc_requester {
  * @rcu: delayed free, for lookups that lost the race
  * @node: in the table of QPNs
  * @dev: the device
- * @memcg: charged for what the packet path allocates, a reference
+ * @memcg: charged for what the packet path and the work item allocate, a
+ *	reference; a companion has none
  * @ibqp: ib_core's part, alive until destroy returns
  * @scq: send completions
  * @rcq: receive completions
+ * @srq: where receives come from, NULL: @rq is the program's
  * @qpn: 24 bits
  * @sig_all: every send WR is signalled
+ * @ext: has the extension, constant
+ * @main: of a companion: the QP whose answer channel it is, constant
+ * @ans: companion, NULL until the first READ or atomic operation; written once
+ *	under @mutex, stays until the QP is freed, see mrc_ans_get()
  * @mutex: see mrc.h
  * @attr: under @mutex
  * @state: enum ib_qp_state; written under resp_lock and req_lock, read under
@@ -149,14 +232,33 @@ struct mrc_requester {
  * @resp: engine
  * @resp_mem: its memory
  * @stash: its WRITE_IMM stash where that came late, see mrc_qp_make_stash()
- * @rq: receive ring; depth 0 = none
+ * @rq: receive ring; depth 0 = none. With @srq: entries taken from there, a
+ *	ring that nobody else sees
  * @max_recv_sge: bound for what programs write into receive WQEs
+ * @rnr_timer: code of the time to wait where a receive is missing
+ * @ans_tx: requests can be executed: @ans can send answers; written under both
+ *	locks like @ans_rx
+ * @want_ans: a request has come, the work item is to make @ans
+ * @rd_mem: the responder's list of requests
+ * @recv: copies of receive WQEs, @recv_mask + 1 of @recv_size bytes each;
+ *	NULL until the first SEND
+ * @need_recv: the work item is to make @recv
+ * @resume: the work item is to go on with the responder: a message that is due
+ *	invalidates a key that is in use
  * @req_lock: protects the requester part
  * @req_on: @tx is there
  * @paths_on: @paths is initialised; the responder reads it as well
  * @sq_pending: entries in the send ring have not been taken yet
  * @need_inline: a WQE waits for @inl_buf
  * @no_inline: allocating @inl_buf failed
+ * @need_ans: a WQE waits for @ans
+ * @no_ans: making @ans failed
+ * @again: a local operation waits for others to be through with a key
+ * @ans_rx: requests can be sent: @ans can take answers
+ * @ans_acked: of a companion: answers acknowledged that @main has not been told
+ *	of
+ * @ans_bad: of a companion: there is no memory to read any more for the answer
+ *	with the number @ans_bad_num
  * @sqd: enum mrc_sqd, with @state RTS
  * @sqd_notify: report IB_EVENT_SQ_DRAINED
  * @fatal: report IB_EVENT_QP_FATAL and go to ERROR after unlock
@@ -188,8 +290,12 @@ struct mrc_qp {
 	struct ib_qp *ibqp;
 	struct mrc_cq *scq;
 	struct mrc_cq *rcq;
+	struct mrc_srq *srq;
 	u32 qpn;
 	bool sig_all;
+	bool ext;
+	struct mrc_qp *main;
+	struct mrc_qp *ans;
 
 	struct mutex mutex;	/* see mrc.h */
 	struct mrc_qp_attrs attr;
@@ -230,6 +336,15 @@ struct mrc_qp {
 	void *stash;
 	struct mrc_ring rq;
 	u32 max_recv_sge;
+	u8 rnr_timer;
+	bool ans_tx;
+	bool want_ans;
+	bool need_recv;
+	bool resume;
+	u32 recv_mask;
+	u32 recv_size;
+	void *recv;
+	void *rd_mem;
 
 	spinlock_t req_lock ____cacheline_aligned_in_smp;
 	bool req_on;
@@ -237,6 +352,10 @@ struct mrc_qp {
 	bool sq_pending;
 	bool need_inline;
 	bool no_inline;
+	bool need_ans;
+	bool no_ans;
+	bool again;
+	bool ans_rx;
 	u8 sqd;
 	bool sqd_notify;
 	bool fatal;
@@ -249,6 +368,9 @@ struct mrc_qp {
 	u32 swqe_size;
 	u32 max_send_sge;
 	u32 max_inline;
+	u32 ans_acked;
+	bool ans_bad;
+	u16 ans_bad_num;
 	void *inl_buf;
 	struct hrtimer timer;
 	u64 timer_at;
@@ -273,7 +395,43 @@ static inline void *mrc_inline_at(const struct mrc_qp *qp, u32 slot)
 	return qp->inl_buf + (size_t)slot * qp->max_inline;
 }
 
+/* The mutex that QPs are governed by: a companion by that of its QP. */
+static inline struct mutex *mrc_qp_mutex(struct mrc_qp *qp)
+{
+	return qp->main ? &qp->main->mutex : &qp->mutex;
+}
+
+/* mrc_qp_verbs.c ---------------------------------------------------------- */
+
+/*
+ * The rings of a QP of any kind; @cap becomes what there is. With @srq @rq takes
+ * entries from that. Sleeps. Returns 0 or a negative errno; on failure nothing
+ * is left behind. Then: the entries of the list that a receive may have.
+ */
+int mrc_qp_make_rings(struct mrc_ring *sq, struct mrc_ring *rq,
+		      struct mrc_srq *srq, struct ib_qp_cap *cap,
+		      struct ib_ucontext *uctx,
+		      struct mrc_create_qp_resp *resp);
+u32 mrc_qp_recv_sge(const struct mrc_srq *srq, const struct ib_qp_cap *cap);
+
 /* mrc_qp.c ---------------------------------------------------------------- */
+
+int mrc_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
+		  struct ib_udata *udata);
+int mrc_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata);
+
+/*
+ * A QP in RESET with no rings, not in the table of numbers, or NULL; discard
+ * frees it when nobody has a reference.
+ */
+struct mrc_qp *mrc_qp_alloc(struct mrc_dev *dev);
+void mrc_qp_discard(struct mrc_qp *qp);
+
+/*
+ * Stop timer and work of a QP that was reset for good, and wait until nobody
+ * has a reference any more.
+ */
+void mrc_qp_release(struct mrc_qp *qp);
 
 /* QP by number with a reference, NULL if there is none. Any context. */
 struct mrc_qp *mrc_qp_get(u32 qpn);
@@ -333,6 +491,12 @@ int mrc_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
  */
 int mrc_qp_start_requester(struct mrc_qp *qp);
 
+/*
+ * Bring a companion up to where it takes and sends packets: @rx as soon as the
+ * PSN of what it receives is known. Under the mutex. 0 or a negative errno.
+ */
+int mrc_qp_start_ans(struct mrc_qp *ans, bool rx);
+
 int mrc_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		 struct ib_qp_init_attr *init);
 
@@ -356,8 +520,8 @@ int mrc_qp_set_mrc(struct mrc_qp *qp, const struct mrc_abi_qp_attr *in);
 
 /* mrc_sq.c ------------------------------------------------------------------*/
 
-int mrc_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
-		  const struct ib_send_wr **bad_wr);
+/* The doorbell of the send ring. Process context. */
+int mrc_post_send(struct ib_qp *ibqp);
 
 /* Turn finished work requests into completions. Under req_lock. */
 void mrc_sq_reap(struct mrc_qp *qp);
@@ -373,23 +537,127 @@ bool mrc_sq_take(struct mrc_qp *qp);
 
 /* mrc_rq.c ------------------------------------------------------------------*/
 
-int mrc_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
-		  const struct ib_recv_wr **bad_wr);
+/* The doorbell of the receive ring, in ERROR. */
+int mrc_post_recv(struct ib_qp *ibqp);
+
+/*
+ * How many receives @qp has at hand; with an SRQ, after taking from there what
+ * is missing of @n. -EINVAL: the program wrote nonsense into a ring. Under
+ * resp_lock.
+ */
+int mrc_rq_pending(struct mrc_qp *qp, u32 n);
 
 /**
- * mrc_rq_deliver - consume a receive WQE for a WRITE_IMM
+ * mrc_rq_reserve - are there receives for a message?
+ * @qp: under resp_lock
+ * @n: number of receives that must be there, see mrc_resp_wants_recv()
+ * @copy: the message is a SEND, which needs the table of copies
+ *
+ * Return: 0, -EAGAIN too few, -ENOMEM no table (yet), -EINVAL the program wrote
+ * nonsense into the ring.
+ */
+int mrc_rq_reserve(struct mrc_qp *qp, u32 n, bool copy);
+
+/* Make the table of copies that @need_recv asks for. Process context. */
+void mrc_rq_make_table(struct mrc_qp *qp);
+
+/**
+ * mrc_rq_place - put the payload of a SEND into its receive
+ * @qp: under resp_lock, mrc_rq_reserve() said 0
+ * @h: headers
+ * @skb: packet
+ * @off: of the payload in @skb
+ *
+ * Return: 0 or the syndrome; the receive will complete with an error then.
+ */
+u8 mrc_rq_place(struct mrc_qp *qp, const struct mrc_hdr *h,
+		const struct sk_buff *skb, int off);
+
+/**
+ * mrc_rq_deliver - consume a receive WQE for a WRITE_IMM or SEND
  * @qp: under resp_lock
  * @imm: what the engine stashed
  * @port: port of arrival, for counters
  * @fatal: set when the QP must go to ERROR for a local reason
  *
- * Return: 0 or the syndrome to refuse the request with (MRC 1.0 §7.4).
+ * Return: 0 or the syndrome to refuse the request with (MRC 1.0 §7.4); -EAGAIN:
+ * the key that it invalidates is in use, the same again later.
  */
-u8 mrc_rq_deliver(struct mrc_qp *qp, const struct mrc_imm *imm, u8 port,
-		  bool *fatal);
+int mrc_rq_deliver(struct mrc_qp *qp, const struct mrc_imm *imm, u8 port,
+		   bool *fatal);
 
 /* Flush the receive ring and ask for kicks. Under resp_lock, in ERROR. */
 void mrc_rq_flush(struct mrc_qp *qp);
+
+/* mrc_ext.c -----------------------------------------------------------------*/
+
+/**
+ * mrc_scatter - put payload into memory that a list of SGEs names
+ * @qp: whose PD
+ * @sge: list
+ * @n: its length
+ * @at: where in the message the payload starts
+ * @skb: packet
+ * @off: of the payload in @skb
+ * @len: bytes
+ *
+ * Each key is looked up now; all must allow local writes. Under a lock that
+ * keeps @sge as they are. Return: 0, -EMSGSIZE beyond the list's end, -EFAULT.
+ */
+int mrc_scatter(struct mrc_qp *qp, const struct mrc_sge *sge, u32 n, u64 at,
+		const struct sk_buff *skb, int off, u32 len);
+
+/**
+ * mrc_ext_execute - execute a request of the peer and queue its answer
+ * @qp: under resp_lock
+ * @rd: from the engine
+ *
+ * Return: 0 or the syndrome to refuse it with.
+ */
+u8 mrc_ext_execute(struct mrc_qp *qp, const struct mrc_rd *rd);
+
+/**
+ * mrc_ext_take_answer - put a packet of an answer where its request wants it
+ * @ans: companion, under resp_lock
+ * @h: headers
+ * @skb: packet
+ * @off: of the payload in @skb
+ * @kick: set when mrc_ext_answered() must follow
+ *
+ * Return: 0 or the syndrome.
+ */
+u8 mrc_ext_take_answer(struct mrc_qp *ans, const struct mrc_hdr *h,
+		       const struct sk_buff *skb, int off, bool *kick);
+
+/* mrc_ans.c -----------------------------------------------------------------*/
+
+/* The companion of @qp with a reference, or NULL. @qp is held. */
+struct mrc_qp *mrc_ans_get(struct mrc_qp *qp);
+
+/*
+ * Make the companion, as far as the state of @qp allows; from the work item,
+ * under the mutex.
+ */
+void mrc_ans_make(struct mrc_qp *qp);
+
+/*
+ * What happens to a QP happens to its companion: reset (under the mutex),
+ * ERROR (no lock).
+ */
+void mrc_ans_reset(struct mrc_qp *qp, bool dead);
+void mrc_ans_error(struct mrc_qp *qp, u32 conn);
+
+/* Send what @qp's companion has to send. No lock held. */
+void mrc_ans_run(struct mrc_qp *qp);
+
+/*
+ * From a companion to its QP, no lock held, the companion is held: @n requests
+ * have got their answers; @n answers were acknowledged by the peer; the answer
+ * with number @num cannot be given.
+ */
+void mrc_ans_answered(struct mrc_qp *ans, u32 conn, u32 n);
+void mrc_ans_acked(struct mrc_qp *ans, u32 conn, u32 n);
+void mrc_ans_failed(struct mrc_qp *ans, u32 conn, u16 num);
 
 /* mrc_send.c ----------------------------------------------------------------*/
 
@@ -440,6 +708,22 @@ void mrc_xmit_list(struct mrc_qp *qp, struct sk_buff_head *list);
  * ERROR.
  */
 void mrc_req_run(struct mrc_qp *qp, bool sleep) __releases(&qp->req_lock);
+
+/* mrc_recv.c ----------------------------------------------------------------*/
+
+/**
+ * mrc_resp_run - do what the responder has to do, then unlock
+ * @qp: under resp_lock, with resp_on and a reference; unlocked on return
+ * @port: of the packet that is handled, for counters
+ * @now: ns
+ * @fatal: the QP must go to ERROR for a local reason
+ * @kick: a companion found out that a request cannot be completed
+ *
+ * Delivers messages, executes requests, sends feedback, carries out a change to
+ * ERROR.
+ */
+void mrc_resp_run(struct mrc_qp *qp, u8 port, u64 now, bool fatal, bool kick)
+	__releases(&qp->resp_lock);
 
 /* mrc_route.c ---------------------------------------------------------------*/
 

@@ -16,7 +16,8 @@
 #include "mrc_trace.h"
 
 #define MRC_QP_ACCESS	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
-			 IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC)
+			 IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC | \
+			 MRC_ACCESS_FLUSH | MRC_ACCESS_PERSIST)
 
 #define MRC_QP_REFUSED	(IB_QP_ALT_PATH | IB_QP_PATH_MIG_STATE | IB_QP_QKEY)
 
@@ -253,6 +254,22 @@ static void mrc_qp_store_attr(struct mrc_qp *qp, const struct ib_qp_attr *attr,
 	}
 }
 
+/* What the peer may do, by the attributes. Under resp_lock or before RTR. */
+static void mrc_qp_permit(struct mrc_qp *qp)
+{
+	struct mrc_resp_cfg *cfg = &qp->resp.cfg;
+	int access = qp->attr.access;
+
+	qp->rnr_timer = qp->attr.min_rnr_timer;
+	cfg->remote_write = access & IB_ACCESS_REMOTE_WRITE;
+	if (!qp->ext || qp->main)
+		return;
+	cfg->remote_read = access & IB_ACCESS_REMOTE_READ;
+	cfg->remote_atomic = access & IB_ACCESS_REMOTE_ATOMIC;
+	cfg->remote_flush = access & MRC_ACCESS_FLUSH;
+	cfg->max_rd = qp->attr.max_dest_rd_atomic ? MRC_MAX_RD_ATOMIC : 0;
+}
+
 /*
  * Make @resp_mem and @paths_mem and what lives in them, from @set, which may
  * be replaced meanwhile.
@@ -283,11 +300,15 @@ static int mrc_qp_make_responder(struct mrc_qp *qp, const struct mrc_set *set,
 		.qpn = qp->qpn,
 		.dqpn = qp->attr.dest_qpn,
 		.pkey = MRC_PKEY_DEFAULT,
-		.remote_write = qp->attr.access & IB_ACCESS_REMOTE_WRITE,
+		.ext = qp->ext,
+		.chan = qp->main,
+		/* More than the peer was promised does no harm. */
+		.max_rd = qp->ext ? MRC_MAX_RD_ATOMIC : 0,
 		.trim_nack = true,
 		.dynamic_mpr = mrc_qp_cap(qp, MRC_ABI_QP_CAP_DYNAMIC_MPR),
 		.svc_time = mrc_qp_svc_time(qp),
 		.late_stash = true,
+		.late_rd = true,
 		.base_rtt = MRC_BASE_RTT_DEFAULT,
 		.ctr = &qp->dev->ctr,
 		.seed = get_random_u64(),
@@ -307,6 +328,7 @@ static int mrc_qp_make_responder(struct mrc_qp *qp, const struct mrc_set *set,
 	if (mrc_paths_init(&qp->paths, &pcfg, *paths_mem) ||
 	    mrc_resp_init(&qp->resp, &rcfg, &qp->paths, *resp_mem))
 		return -EINVAL;
+	mrc_qp_permit(qp);
 	return 0;
 }
 
@@ -344,7 +366,7 @@ static int mrc_qp_to_rtr(struct mrc_qp *qp)
 	qp->paths_mem = paths_mem;
 	WRITE_ONCE(qp->paths_on, true);
 	qp->resp_mem = resp_mem;
-	qp->resp_on = true;
+	qp->resp_on = !qp->main;	/* mrc_qp_start_ans() */
 	trace_mrc_qp_state(qp->qpn, qp->state, IB_QPS_RTR);
 	WRITE_ONCE(qp->state, IB_QPS_RTR);
 	spin_unlock(&qp->req_lock);
@@ -354,6 +376,22 @@ static int mrc_qp_to_rtr(struct mrc_qp *qp)
 	mrc_peer_up(qp);
 	mrc_qp_update_ports(qp);
 	return 0;
+}
+
+static int mrc_qp_to_rts(struct mrc_qp *qp)
+{
+	int ret = -EINVAL;
+
+	spin_lock_bh(&qp->resp_lock);
+	spin_lock(&qp->req_lock);
+	if (qp->state == IB_QPS_RTR) {	/* a packet was not faster: ERROR */
+		trace_mrc_qp_state(qp->qpn, qp->state, IB_QPS_RTS);
+		WRITE_ONCE(qp->state, IB_QPS_RTS);
+		ret = 0;
+	}
+	spin_unlock(&qp->req_lock);
+	spin_unlock_bh(&qp->resp_lock);
+	return ret;
 }
 
 static void mrc_qp_make_cc(const struct mrc_qp *qp,
@@ -406,18 +444,24 @@ static int mrc_qp_make_requester(struct mrc_qp *qp)
 		.dynamic_mpr = mrc_qp_cap(qp, MRC_ABI_QP_CAP_DYNAMIC_MPR),
 		.svc_time = mrc_qp_svc_time(qp),
 		.ignore_pen = mrc_qp_cap(qp, MRC_ABI_QP_CAP_NO_RESP_FC),
+		.ext = qp->ext,
+		.chan = qp->main,
+		.max_rd_atomic = qp->ext && !qp->main ? MRC_MAX_RD_ATOMIC : 0,
+		.rnr_retry = qp->attr.rnr_retry,
 		.rev = &qp->resp.rev,
 		.ctr = &qp->dev->ctr,
 		.on_loss = mrc_on_loss,
 		.ctx = qp,
 	};
 	struct mrc_requester *tx;
-	void *swqe;
+	void *swqe, *inl = NULL;
 	int ret = 0;
 
 	tx = mrc_alloc_table(sizeof(*tx) + mrc_req_mem(&cfg));
 	swqe = mrc_alloc_table((size_t)qp->sq.depth * qp->swqe_size);
-	if (!tx || !swqe) {
+	if (qp->main)	/* results of atomic operations */
+		inl = kcalloc(qp->sq.depth, qp->max_inline, GFP_KERNEL_ACCOUNT);
+	if (!tx || !swqe || (qp->main && !inl)) {
 		ret = -ENOMEM;
 		goto out;
 	}
@@ -430,11 +474,19 @@ static int mrc_qp_make_requester(struct mrc_qp *qp)
 		ret = mrc_req_init(&tx->req, &cfg, &qp->paths, &tx->cc,
 				   tx->mem);
 		if (!ret) {
+			/* Memory is for the most that SQD can change it to. */
+			if (qp->ext && !qp->main)
+				mrc_req_set_rd_atomic(&tx->req,
+						      qp->attr.max_rd_atomic);
 			mrc_paths_set_rtt(&qp->paths, MRC_BASE_RTT_DEFAULT,
 					  cfg.rto);
 			mrc_req_set_drain(&tx->req, qp->sqd);
 			qp->tx = tx;
 			qp->swqe = swqe;
+			if (qp->main) {
+				qp->inl_buf = inl;
+				inl = NULL;
+			}
 			qp->sq_taken = qp->sq.idx;
 			WRITE_ONCE(qp->req_on, true);
 			tx = NULL;
@@ -445,6 +497,39 @@ static int mrc_qp_make_requester(struct mrc_qp *qp)
 out:
 	kvfree(tx);
 	kvfree(swqe);
+	kvfree(inl);
+	return ret;
+}
+
+/* PSNs of answers are known from RTS on. */
+static void mrc_qp_start_ans_rx(struct mrc_qp *ans)
+{
+	struct mrc_resp_cfg cfg = ans->resp.cfg;
+
+	cfg.rq_psn = ans->attr.rq_psn;
+	spin_lock_bh(&ans->resp_lock);
+	/* The requester learns reverse paths for it. */
+	spin_lock(&ans->req_lock);
+	if (ans->state == IB_QPS_RTS && !ans->resp_on)
+		ans->resp_on = !mrc_resp_init(&ans->resp, &cfg, &ans->paths,
+					      ans->resp_mem);
+	spin_unlock(&ans->req_lock);
+	spin_unlock_bh(&ans->resp_lock);
+}
+
+int mrc_qp_start_ans(struct mrc_qp *ans, bool rx)
+{
+	int ret = 0;
+
+	if (!READ_ONCE(ans->paths_on)) {
+		ret = mrc_qp_to_rtr(ans);
+		if (!ret)
+			ret = mrc_qp_to_rts(ans);
+	}
+	if (!ret && !ans->req_on)
+		ret = mrc_qp_make_requester(ans);
+	if (!ret && rx && !ans->resp_on)
+		mrc_qp_start_ans_rx(ans);
 	return ret;
 }
 
@@ -456,22 +541,6 @@ int mrc_qp_start_requester(struct mrc_qp *qp)
 	if (READ_ONCE(qp->state) == IB_QPS_RTS && !qp->req_on)
 		ret = mrc_qp_make_requester(qp);
 	mutex_unlock(&qp->mutex);
-	return ret;
-}
-
-static int mrc_qp_to_rts(struct mrc_qp *qp)
-{
-	int ret = -EINVAL;
-
-	spin_lock_bh(&qp->resp_lock);
-	spin_lock(&qp->req_lock);
-	if (qp->state == IB_QPS_RTR) {	/* a packet was not faster: ERROR */
-		trace_mrc_qp_state(qp->qpn, qp->state, IB_QPS_RTS);
-		WRITE_ONCE(qp->state, IB_QPS_RTS);
-		ret = 0;
-	}
-	spin_unlock(&qp->req_lock);
-	spin_unlock_bh(&qp->resp_lock);
 	return ret;
 }
 
@@ -543,15 +612,22 @@ int mrc_qp_apply_mpr(struct mrc_qp *qp, u8 mpr)
 /* Attributes that a live QP can change take effect. */
 static void mrc_qp_apply_live(struct mrc_qp *qp, int mask)
 {
-	if (mask & IB_QP_ACCESS_FLAGS) {
+	if (mask & (IB_QP_ACCESS_FLAGS | IB_QP_MIN_RNR_TIMER |
+		    IB_QP_MAX_DEST_RD_ATOMIC)) {
 		spin_lock_bh(&qp->resp_lock);
 		if (qp->resp_on)
-			qp->resp.cfg.remote_write =
-				qp->attr.access & IB_ACCESS_REMOTE_WRITE;
+			mrc_qp_permit(qp);
 		spin_unlock_bh(&qp->resp_lock);
 	}
-	if (mask & (IB_QP_TIMEOUT | IB_QP_RETRY_CNT))
+	if (mask & (IB_QP_TIMEOUT | IB_QP_RETRY_CNT | IB_QP_RNR_RETRY))
 		mrc_qp_apply_retry(qp);
+	if (mask & IB_QP_MAX_QP_RD_ATOMIC) {
+		spin_lock_bh(&qp->req_lock);
+		if (qp->req_on && qp->state == IB_QPS_RTS)
+			mrc_req_set_rd_atomic(&qp->tx->req,
+					      qp->attr.max_rd_atomic);
+		spin_unlock_bh(&qp->req_lock);
+	}
 }
 
 static int mrc_qp_transit(struct mrc_qp *qp, enum ib_qp_state cur,

@@ -17,6 +17,7 @@
 #include "mrc_qp.h"
 #include "mrc_peer.h"
 #include "mrc_trace.h"
+#include "mrc_ud.h"
 
 /**
  * struct mrc_pkt - what is known about a packet on its way to the QP
@@ -80,10 +81,9 @@ static u32 mrc_skb_crc(struct sk_buff *skb, u32 off, u32 len, u32 crc)
 	return crc;
 }
 
-static bool mrc_icrc_ok(const struct mrc_pkt *pkt)
+bool mrc_skb_icrc_ok(struct sk_buff *skb, u32 len)
 {
-	struct sk_buff *skb = pkt->skb;
-	u32 end = MRC_UDP_HLEN + pkt->len - MRC_ICRC_LEN;
+	u32 end = MRC_UDP_HLEN + len - MRC_ICRC_LEN;
 	u32 off = MRC_UDP_HLEN + MRC_BTH_LEN;
 	u8 icrc[MRC_ICRC_LEN];
 	u32 crc;
@@ -204,28 +204,35 @@ static int mrc_check_packet(struct mrc_pkt *pkt)
 	default:	/* undefined opcodes are the responder's business, OP-4 */
 		break;
 	}
-	return mrc_icrc_ok(pkt) ? -1 : MRC_CTR_DROP_ICRC;
+	return mrc_skb_icrc_ok(pkt->skb, pkt->len) ? -1 : MRC_CTR_DROP_ICRC;
 }
 
-static bool mrc_pkey_ok(u16 pkey)
+bool mrc_pkey_ok(u16 pkey)
 {
 	/* Ours is the full member of the default partition. */
 	return (pkey & 0x7FFF) == (MRC_PKEY_DEFAULT & 0x7FFF);
 }
 
-/* Write the payload where RETH says; 0 or the syndrome (MRC 1.0 §7.5). */
-static u8 mrc_place(struct mrc_qp *qp, struct mrc_pkt *pkt)
+/*
+ * Write the payload where RETH says, or where the receive or the request does
+ * that it belongs to; 0 or the syndrome (MRC 1.0 §7.5).
+ */
+static u8 mrc_place(struct mrc_qp *qp, struct mrc_pkt *pkt, bool *kick)
 {
 	const struct mrc_reth *reth = &pkt->hdr.reth;
+	int off = MRC_UDP_HLEN + pkt->hdr.hdr_len;
 	struct mrc_mr *mr;
 	u8 syn = 0;
 
-	mr = mrc_mr_get(qp->dev, qp->ibqp->pd, reth->rkey, reth->va,
-			pkt->hdr.payload_len, IB_ACCESS_REMOTE_WRITE);
+	if (qp->main)
+		return mrc_ext_take_answer(qp, &pkt->hdr, pkt->skb, off, kick);
+	if (mrc_op_info(pkt->hdr.opcode)->flags & MRC_OPF_SEND)
+		return mrc_rq_place(qp, &pkt->hdr, pkt->skb, off);
+	mr = mrc_mr_get(qp, reth->rkey, reth->va, pkt->hdr.payload_len,
+			IB_ACCESS_REMOTE_WRITE);
 	if (IS_ERR(mr))
 		return MRC_SYN_NAK_ACCESS;
-	if (mrc_mr_copy_from_skb(mr, reth->va, pkt->skb,
-				 MRC_UDP_HLEN + pkt->hdr.hdr_len,
+	if (mrc_mr_copy_from_skb(mr, reth->va, pkt->skb, off,
 				 pkt->hdr.payload_len))
 		syn = MRC_SYN_NAK_REM_OP;
 	mrc_mr_put(mr);
@@ -271,34 +278,46 @@ static bool mrc_qp_wants(struct mrc_qp *qp, const struct mrc_pkt *pkt)
 	return false;
 }
 
-/* Packets for the responder role: data, probes, undefined opcodes. */
-static void mrc_rcv_responder(struct mrc_qp *qp, struct mrc_pkt *pkt)
+/* Deliver messages and execute requests, in order; @n: how many requests. */
+static void mrc_resp_execute_all(struct mrc_qp *qp, u8 port, u32 *n,
+				 bool *fatal)
 {
+	struct mrc_imm imm;
+	struct mrc_rd rd;
+
+	for (;;) {
+		if (mrc_resp_next_imm(&qp->resp, &imm)) {
+			int ret = mrc_rq_deliver(qp, &imm, port, fatal);
+
+			if (ret < 0) {
+				qp->resume = true;
+				mrc_qp_queue_work(qp, 0);
+				return;
+			}
+			mrc_resp_imm_done(&qp->resp, ret);
+		} else if (mrc_resp_next_req(&qp->resp, &rd)) {
+			mrc_resp_req_done(&qp->resp, mrc_ext_execute(qp, &rd));
+			(*n)++;
+		} else {
+			return;
+		}
+	}
+}
+
+void mrc_resp_run(struct mrc_qp *qp, u8 port, u64 now, bool fatal, bool kick)
+	__releases(&qp->resp_lock)
+{
+	u32 conn, executed = 0, answered = 0;
 	struct mrc_tx_desc desc;
 	struct sk_buff_head list;
-	u64 now = mrc_now();
-	struct mrc_imm imm;
-	bool fatal = false;
 	u8 failed;
-	u32 conn;
 
+	lockdep_assert_held(&qp->resp_lock);
 	__skb_queue_head_init(&list);
-	spin_lock_bh(&qp->resp_lock);
-	if (!mrc_qp_wants(qp, pkt)) {
-		spin_unlock_bh(&qp->resp_lock);
-		return;
-	}
-	if (mrc_resp_wants_stash(&qp->resp, &pkt->rx))
-		mrc_qp_make_stash(qp);
-	if (pkt->hdr.opcode == MRC_OP_PROBE && !pkt->rx.trim)
-		mrc_resp_on_probe(&qp->resp, &pkt->rx, now);
-	else if (mrc_resp_on_data(&qp->resp, &pkt->rx, now) == MRC_RX_PLACE)
-		mrc_resp_placed(&qp->resp, &pkt->rx, mrc_place(qp, pkt));
-
-	while (mrc_resp_next_imm(&qp->resp, &imm))
-		mrc_resp_imm_done(&qp->resp,
-				  mrc_rq_deliver(qp, &imm, pkt->rx.port,
-						 &fatal));
+	if (qp->main)
+		answered = mrc_resp_take_done(&qp->resp);
+	else
+		mrc_resp_execute_all(qp, port, &executed, &fatal);
 	for (;;) {
 		/* Placing the payload is part of the service time, OP-35. */
 		if (qp->resp.cfg.svc_time)
@@ -320,9 +339,78 @@ static void mrc_rcv_responder(struct mrc_qp *qp, struct mrc_pkt *pkt)
 	spin_unlock_bh(&qp->resp_lock);
 
 	mrc_xmit_list(qp, &list);
+	if (executed)
+		mrc_ans_run(qp);
+	if (answered || kick)
+		mrc_ans_answered(qp, conn, answered);
 	if (fatal || failed)
 		mrc_qp_error(qp, conn, fatal ? IB_EVENT_QP_FATAL :
 					       mrc_resp_event(failed));
+}
+
+/*
+ * What a packet of the extension needs before it can be accepted: something to
+ * answer with, or a receive. Return: whether it is there; if not, the packet
+ * was refused.
+ */
+static bool mrc_rcv_ready(struct mrc_qp *qp, struct mrc_pkt *pkt, u64 now,
+			  bool *fatal)
+{
+	u32 n, flags = mrc_op_info(pkt->hdr.opcode)->flags;
+
+	if (!qp->ext || qp->main)
+		return true;
+	if (flags & MRC_OPF_REQUEST && !pkt->rx.trim && !qp->ans_tx &&
+	    qp->resp.cfg.max_rd) {
+		if (!qp->want_ans) {
+			WRITE_ONCE(qp->want_ans, true);
+			mrc_qp_queue_work(qp, 0);
+		}
+		mrc_resp_refuse(&qp->resp, &pkt->rx, MRC_NACK_NO_RESOURCE, now);
+		return false;
+	}
+	if (!mrc_resp_wants_recv(&qp->resp, &pkt->rx, &n))
+		return true;
+	switch (mrc_rq_reserve(qp, n, flags & MRC_OPF_SEND)) {
+	case 0:
+		return true;
+	case -EAGAIN:
+		mrc_resp_refuse_rnr(&qp->resp, &pkt->rx, qp->rnr_timer, now);
+		return false;
+	case -EINVAL:
+		*fatal = true;
+		fallthrough;
+	default:
+		mrc_resp_refuse(&qp->resp, &pkt->rx, MRC_NACK_NO_RESOURCE, now);
+		return false;
+	}
+}
+
+/* Packets for the responder role: data, probes, undefined opcodes. */
+static void mrc_rcv_responder(struct mrc_qp *qp, struct mrc_pkt *pkt)
+{
+	bool fatal = false, kick = false;
+	u64 now = mrc_now();
+
+	spin_lock_bh(&qp->resp_lock);
+	if (!mrc_qp_wants(qp, pkt)) {
+		spin_unlock_bh(&qp->resp_lock);
+		return;
+	}
+	if (!qp->resp_on) {	/* a companion that expects no answers */
+		mrc_ctr_add(&qp->dev->ctr, pkt->rx.port, MRC_CTR_DROP_STATE, 1);
+		spin_unlock_bh(&qp->resp_lock);
+		return;
+	}
+	if (mrc_resp_wants_stash(&qp->resp, &pkt->rx))
+		mrc_qp_make_stash(qp);
+	if (pkt->hdr.opcode == MRC_OP_PROBE && !pkt->rx.trim)
+		mrc_resp_on_probe(&qp->resp, &pkt->rx, now);
+	else if (mrc_rcv_ready(qp, pkt, now, &fatal) &&
+		 mrc_resp_on_data(&qp->resp, &pkt->rx, now) == MRC_RX_PLACE)
+		mrc_resp_placed(&qp->resp, &pkt->rx,
+				mrc_place(qp, pkt, &kick));
+	mrc_resp_run(qp, pkt->rx.port, now, fatal, kick);
 }
 
 /* Packets for the requester role: feedback. */
@@ -363,7 +451,7 @@ static void mrc_rcv_requester(struct mrc_qp *qp, struct mrc_pkt *pkt)
 static void mrc_rcv_qp(struct mrc_pkt *pkt)
 {
 	const struct mrc_op_info *op = mrc_op_info(pkt->hdr.opcode);
-	struct mrc_qp *qp = pkt->qp;
+	struct mrc_qp *qp = pkt->qp, *ans = NULL;
 
 	if (!qp) {
 		mrc_count_drop(pkt->skb, MRC_CTR_DROP_QPN);
@@ -373,12 +461,26 @@ static void mrc_rcv_qp(struct mrc_pkt *pkt)
 	pkt->rx.port = mrc_dev_port_of(qp->dev, pkt->skb->dev);
 	if (pkt->srv6)
 		mrc_ctr_add(&qp->dev->ctr, pkt->rx.port, MRC_CTR_RX_SRV6, 1);
-	if (!mrc_pkey_ok(pkt->hdr.pkey))
+	if (!mrc_pkey_ok(pkt->hdr.pkey)) {
 		mrc_ctr_add(&qp->dev->ctr, pkt->rx.port, MRC_CTR_DROP_PKEY, 1);
-	else if (op->flags & MRC_OPF_TO_REQ && !pkt->rx.trim)
+		return;
+	}
+	/* The bit is reserved where there is no extension. */
+	if (pkt->hdr.chan && qp->ext) {
+		ans = mrc_ans_get(qp);
+		if (!ans) {
+			mrc_ctr_add(&qp->dev->ctr, pkt->rx.port,
+				    MRC_CTR_DROP_STATE, 1);
+			return;
+		}
+		qp = ans;
+	}
+	if (op->flags & MRC_OPF_TO_REQ && !pkt->rx.trim)
 		mrc_rcv_requester(qp, pkt);
 	else
 		mrc_rcv_responder(qp, pkt);
+	if (ans)
+		mrc_qp_put(ans);
 }
 
 static void mrc_rcv_endpoint(struct mrc_pkt *pkt)
@@ -434,6 +536,13 @@ int mrc_udp_rcv(struct sock *sk, struct sk_buff *skb)
 {
 	struct mrc_pkt pkt = { .skb = skb };
 
+	/* Plain RoCE v2, and of that nothing but datagrams. */
+	if (pskb_may_pull(skb, MRC_UDP_HLEN + MRC_BTH_LEN) &&
+	    mrc_ud_opcode(skb->data[MRC_UDP_HLEN])) {
+		mrc_ud_rcv(skb);
+		consume_skb(skb);
+		return 0;
+	}
 	mrc_rcv(&pkt);
 	return 0;
 }

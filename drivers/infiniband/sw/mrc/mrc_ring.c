@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Rings shared with user space: memory, mapping, and the one place that turns
- * a counter written by a program into a number that can be trusted.
+ * a counter written by a program into a number that can be trusted. Consumers
+ * in the kernel have the same rings, not mapped, so that there is one data
+ * path.
  */
 #include <linux/log2.h>
 #include <linux/mm.h>
@@ -20,6 +22,34 @@ struct mrc_user_mmap {
 	void *mem;
 };
 
+static void mrc_ring_setup(struct mrc_ring *ring, void *mem, u32 size,
+			   u32 depth, u32 stride)
+{
+	ring->hdr = mem;
+	ring->size = size;
+	ring->depth = depth;
+	ring->stride = stride;
+	ring->idx = 0;
+	ring->hdr->depth = depth;
+	ring->hdr->stride = stride;
+}
+
+/*
+ * For consumers in the kernel, and for what a program's QP takes from an SRQ:
+ * the same ring, mapped by nobody.
+ */
+static int mrc_ring_alloc_kernel(struct mrc_ring *ring, u32 size, u32 depth,
+				 u32 stride)
+{
+	void *mem = __vmalloc(size, GFP_KERNEL_ACCOUNT | __GFP_ZERO);
+
+	if (!mem)
+		return -ENOMEM;
+	ring->entry = NULL;
+	mrc_ring_setup(ring, mem, size, depth, stride);
+	return 0;
+}
+
 int mrc_ring_alloc(struct mrc_ring *ring, struct ib_ucontext *uctx, u32 depth,
 		   u32 stride, struct mrc_mmap_info *info)
 {
@@ -33,6 +63,8 @@ int mrc_ring_alloc(struct mrc_ring *ring, struct ib_ucontext *uctx, u32 depth,
 	size = PAGE_ALIGN(MRC_RING_HDR_SIZE + (u64)depth * stride);
 	if (size > INT_MAX)
 		return -EINVAL;
+	if (!uctx)
+		return mrc_ring_alloc_kernel(ring, size, depth, stride);
 
 	entry = kzalloc(sizeof(*entry), GFP_KERNEL_ACCOUNT);
 	if (!entry)
@@ -48,13 +80,7 @@ int mrc_ring_alloc(struct mrc_ring *ring, struct ib_ucontext *uctx, u32 depth,
 		goto err_mem;
 
 	ring->entry = entry;
-	ring->hdr = entry->mem;
-	ring->size = size;
-	ring->depth = depth;
-	ring->stride = stride;
-	ring->idx = 0;
-	ring->hdr->depth = depth;
-	ring->hdr->stride = stride;
+	mrc_ring_setup(ring, entry->mem, size, depth, stride);
 
 	info->offset = rdma_user_mmap_get_offset(&entry->rdma);
 	info->size = size;
@@ -73,10 +99,25 @@ err_free:
 void mrc_ring_free(struct mrc_ring *ring)
 {
 	struct mrc_user_mmap *entry = ring->entry;
+	void *mem = ring->hdr;
 
 	memset(ring, 0, sizeof(*ring));
 	if (entry)
 		rdma_user_mmap_entry_remove(&entry->rdma);
+	else
+		vfree(mem);
+}
+
+void mrc_ring_rewind(struct mrc_ring *ring)
+{
+	ring->idx = 0;
+	if (!ring->hdr)
+		return;
+	WRITE_ONCE(ring->hdr->cons, 0);
+	WRITE_ONCE(ring->hdr->flags, 0);
+	/* A program does that itself. */
+	if (!ring->entry)
+		WRITE_ONCE(ring->hdr->prod, 0);
 }
 
 void mrc_mmap_free(struct rdma_user_mmap_entry *rdma)

@@ -41,12 +41,13 @@ static struct dst_entry *mrc_route4(struct net *net, struct net_device *ndev,
 	 * With an output device given, the lookup below takes any destination
 	 * for on-link; a plane without a route must not be used.
 	 */
-	if (fib_lookup(net, &probe, &res, 0))
+	if (!ipv4_is_multicast(daddr) && fib_lookup(net, &probe, &res, 0))
 		return NULL;
 	rt = ip_route_output_flow(net, &fl4, NULL);
 	if (IS_ERR(rt))
 		return NULL;
-	if ((rt->rt_type != RTN_UNICAST && rt->rt_type != RTN_LOCAL) ||
+	if ((rt->rt_type != RTN_UNICAST && rt->rt_type != RTN_LOCAL &&
+	     rt->rt_type != RTN_MULTICAST) ||
 	    !mrc_dst_ok(&rt->dst, ndev, mtu)) {
 		ip_rt_put(rt);
 		return NULL;

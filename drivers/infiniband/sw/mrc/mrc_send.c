@@ -8,6 +8,7 @@
 #include <linux/ip.h>
 #include <linux/ipv6.h>
 #include <linux/pkt_sched.h>
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <linux/udp.h>
 #include <linux/vmalloc.h>
@@ -99,22 +100,42 @@ static void mrc_add_frag(struct sk_buff *skb, struct page *page, u32 off,
 	skb_add_rx_frag(skb, skb_shinfo(skb)->nr_frags, page, off, len, len);
 }
 
-/* Copy a part of @page to the tail of @skb or attach it; returns the CRC. */
-static u32 mrc_put_page(struct sk_buff *skb, struct page *page, u32 off,
-			u32 len, bool copy, u32 crc)
+/* A copy of @len bytes, at most a page, as another fragment. */
+static void *mrc_copy_frag(struct sk_buff *skb, const void *from, u32 len)
+{
+	void *p = netdev_alloc_frag(len);
+	struct page *page;
+
+	if (!p)
+		return NULL;
+	memcpy(p, from, len);
+	page = virt_to_head_page(p);
+	mrc_add_frag(skb, page, p - page_address(page), len);
+	return p;
+}
+
+/*
+ * Copy a part of @page to the tail of @skb or attach it, and continue the CRC.
+ * 0 or -ENOMEM.
+ */
+static int mrc_put_page(struct sk_buff *skb, struct page *page, u32 off,
+			u32 len, bool copy, u32 *crc)
 {
 	void *map = kmap_local_page(page);
 	const void *p = map + off;
 
 	if (copy) {
 		p = skb_put_data(skb, p, len);
+	} else if (!sendpage_ok(page)) {	/* slab memory of a ULP */
+		p = mrc_copy_frag(skb, p, len);
 	} else {
 		get_page(page);
 		mrc_add_frag(skb, page, off, len);
 	}
-	crc = mrc_crc32(crc, p, len);
+	if (p)
+		*crc = mrc_crc32(*crc, p, len);
 	kunmap_local(map);
-	return crc;
+	return p ? 0 : -ENOMEM;
 }
 
 /* Put [off, off + len) of the message of @w behind the headers. */
@@ -124,28 +145,31 @@ static int mrc_put_sges(struct mrc_qp *qp, const struct mrc_swqe *w,
 {
 	u32 i = 0, base = 0;
 	struct mrc_seg seg;
+	int ret = 0;
 
 	while (len) {
 		struct mrc_mr *mr;
 
 		if (!mrc_next_seg(w, off, len, &i, &base, &seg))
 			return -EFAULT;
-		mr = mrc_mr_get(qp->dev, qp->ibqp->pd, seg.lkey, seg.va,
-				seg.len, 0);
+		mr = mrc_mr_get(qp, seg.lkey, seg.va, seg.len,
+				w->remote ? IB_ACCESS_REMOTE_READ : 0);
 		if (IS_ERR(mr))
 			return -EFAULT;
 		off += seg.len;
 		len -= seg.len;
-		while (seg.len) {
+		while (seg.len && !ret) {
 			u32 poff, n;
 			struct page *page = mrc_mr_page(mr, seg.va, &poff, &n);
 
 			n = min(n, seg.len);
-			*crc = mrc_put_page(skb, page, poff, n, copy, *crc);
+			ret = mrc_put_page(skb, page, poff, n, copy, crc);
 			seg.va += n;
 			seg.len -= n;
 		}
 		mrc_mr_put(mr);
+		if (ret)
+			return ret;
 	}
 	/* The program may write to its buffer at any time. */
 	if (!copy)
@@ -364,22 +388,58 @@ void mrc_xmit_list(struct mrc_qp *qp, struct sk_buff_head *list)
 	local_bh_enable();
 }
 
+/* Remember how much data the answer to the request in @d has to bring. */
+static void mrc_req_begin(struct mrc_qp *qp, const struct mrc_tx_desc *d)
+{
+	struct mrc_rd_state *rd;
+
+	if (!d->data || d->hdr.rtx ||
+	    !(mrc_op_info(d->hdr.opcode)->flags & MRC_OPF_REQUEST))
+		return;
+	rd = &qp->tx->rd[d->hdr.rqmsn & (MRC_MAX_RD_ATOMIC - 1)];
+	rd->slot = d->slot;
+	rd->left = mrc_swqe_at(qp, d->slot)->len;
+}
+
 /* Build up to MRC_TX_BATCH packets; true if there may be more. */
 static bool mrc_req_batch(struct mrc_qp *qp, struct sk_buff_head *list,
 			  u64 now)
 {
 	struct mrc_tx_desc d;
 	struct sk_buff *skb;
-	int i;
+	int i, ret;
 
 	for (i = 0; i < MRC_TX_BATCH; i++) {
-		if (mrc_req_next(&qp->tx->req, now, &d) != MRC_TX_PACKET)
+		switch (mrc_req_next(&qp->tx->req, now, &d)) {
+		case MRC_TX_PACKET:
+			break;
+		case MRC_TX_LOCAL:
+			ret = mrc_local_op(qp, mrc_swqe_at(qp, d.slot));
+			if (ret == -EAGAIN) {
+				qp->again = true;
+				return false;
+			}
+			mrc_req_local_done(&qp->tx->req, d.slot,
+					   ret ? MRC_WC_MW_BIND :
+						 MRC_WC_SUCCESS, now);
+			mrc_sq_reap(qp);
+			continue;
+		default:
 			return false;
+		}
+		mrc_req_begin(qp, &d);
 		skb = mrc_build_skb(qp, &d);
 		if (IS_ERR(skb)) {
 			mrc_ctr_add(&qp->dev->ctr, d.port, MRC_CTR_TX_ERROR, 1);
 			if (PTR_ERR(skb) != -EFAULT)
 				return false;	/* retransmitted later */
+			if (qp->main) {
+				/* Answers before it are to arrive still. */
+				qp->ans_bad = true;
+				qp->ans_bad_num =
+					qp->tx->req.wqe[d.slot].wr.num;
+				return false;
+			}
 			mrc_req_fail(&qp->tx->req, d.slot, MRC_WC_LOC_PROT);
 			mrc_sq_reap(qp);
 			return false;
@@ -392,9 +452,11 @@ static bool mrc_req_batch(struct mrc_qp *qp, struct sk_buff_head *list,
 /* Memory for inline data, on first use. Process context, no lock held. */
 static void mrc_alloc_inline(struct mrc_qp *qp)
 {
+	struct mem_cgroup *old = set_active_memcg(qp->memcg);
 	void *buf = kvmalloc_array(qp->sq.depth, qp->max_inline,
 				   GFP_KERNEL_ACCOUNT);
 
+	set_active_memcg(old);
 	spin_lock_bh(&qp->req_lock);
 	if (qp->need_inline) {
 		qp->need_inline = false;
@@ -413,9 +475,10 @@ void mrc_req_run(struct mrc_qp *qp, bool sleep)
 
 	for (round = 0;; round++) {
 		bool more, take_more = false, need_inline, failed, fatal;
-		bool drained = false;
+		bool drained = false, wait, bad;
 		struct sk_buff_head list;
-		u32 conn = qp->conn;
+		u32 conn = qp->conn, acked;
+		u16 bad_num;
 
 		__skb_queue_head_init(&list);
 		mrc_peer_sync(qp);
@@ -426,15 +489,23 @@ void mrc_req_run(struct mrc_qp *qp, bool sleep)
 			WRITE_ONCE(qp->sqd, MRC_SQD_DRAINED);
 			drained = qp->sqd_notify;
 		}
-		if (qp->sq_pending && !qp->need_inline && !qp->sqd) {
+		if (qp->sq_pending && !qp->need_inline && !qp->need_ans &&
+		    !qp->sqd) {
 			take_more = mrc_sq_take(qp);
 			mrc_sq_reap(qp);
 		}
 		need_inline = qp->need_inline;
+		qp->again = false;
 		more = mrc_req_batch(qp, &list, mrc_now());
+		wait = need_inline || qp->need_ans || qp->again;
 		mrc_qp_arm_timer(qp);
 		fatal = qp->fatal;
 		qp->fatal = false;
+		acked = qp->ans_acked;
+		qp->ans_acked = 0;
+		bad = qp->ans_bad;
+		bad_num = qp->ans_bad_num;
+		qp->ans_bad = false;
 		failed = qp->tx->req.state == MRC_REQ_ERROR;
 		/* Feedback goes on if the engine still has work. */
 		more |= take_more && qp->tx->req.wq_send == qp->tx->req.wq_post;
@@ -443,16 +514,22 @@ void mrc_req_run(struct mrc_qp *qp, bool sleep)
 		mrc_xmit_list(qp, &list);
 		if (drained)
 			mrc_qp_report(qp, IB_EVENT_SQ_DRAINED);
+		if (acked)
+			mrc_ans_acked(qp, conn, acked);
+		if (bad)
+			mrc_ans_failed(qp, conn, bad_num);
 		if (fatal || failed) {
-			mrc_qp_error(qp, conn, fatal ? IB_EVENT_QP_FATAL :
-						       MRC_NO_EVENT);
+			/* No completion tells of an answer that failed. */
+			mrc_qp_error(qp, conn, fatal || qp->main ?
+					       IB_EVENT_QP_FATAL :
+					       MRC_NO_EVENT);
 			return;
 		}
 		if (need_inline && sleep) {
 			mrc_alloc_inline(qp);
 			more = true;
 		}
-		if (!more && !need_inline)
+		if (!more && !wait)
 			return;
 		if (!more || round >= MRC_TX_ROUNDS) {
 			mrc_qp_queue_work(qp, 0);

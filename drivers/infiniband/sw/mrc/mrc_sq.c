@@ -3,6 +3,7 @@
  * Send queue: doorbell, copying and checking of work queue entries, send
  * completions.
  */
+#include <linux/highmem.h>
 #include <linux/slab.h>
 
 #include "mrc_qp.h"
@@ -42,27 +43,50 @@ static enum ib_wc_status mrc_wc_to_ib(enum mrc_wc_status st)
 	return IB_WC_FATAL_ERR;
 }
 
-static void mrc_sq_complete(struct mrc_qp *qp, u64 wr_id, u32 len,
+/* enum ibv_wc_opcode of a work request, by enum ib_wr_opcode. */
+static u32 mrc_sq_wc_opcode(u8 op)
+{
+	switch (op) {
+	case IB_WR_SEND:
+	case IB_WR_SEND_WITH_IMM:
+	case IB_WR_SEND_WITH_INV:
+		return IB_WC_SEND;
+	case IB_WR_RDMA_READ:
+		return IB_WC_RDMA_READ;
+	case IB_WR_ATOMIC_CMP_AND_SWP:
+		return IB_WC_COMP_SWAP;
+	case IB_WR_ATOMIC_FETCH_AND_ADD:
+		return IB_WC_FETCH_ADD;
+	case IB_WR_LOCAL_INV:
+		return IB_WC_LOCAL_INV;
+	case IB_WR_BIND_MW:
+		return IB_WC_BIND_MW;
+	case IB_WR_REG_MR:
+		return IB_WC_REG_MR;
+	case MRC_IB_WR_FLUSH:
+		return MRC_IB_WC_FLUSH;
+	case MRC_IB_WR_ATOMIC_WRITE:
+		return MRC_IB_WC_ATOMIC_WRITE;
+	default:
+		return IB_WC_RDMA_WRITE;
+	}
+}
+
+static void mrc_sq_complete(struct mrc_qp *qp, u64 wr_id, u8 op, u32 len,
 			    enum ib_wc_status status, u32 vendor_err)
 {
 	struct mrc_cqe cqe = {
 		.wr_id = wr_id,
 		.status = status,
-		.opcode = IB_WC_RDMA_WRITE,
+		.opcode = mrc_sq_wc_opcode(op),
 		.vendor_err = vendor_err,
 		.byte_len = len,
 		.qp_num = qp->qpn,
 	};
 
-	if (mrc_cq_post(qp->scq, &cqe, status != IB_WC_SUCCESS,
+	if (mrc_cq_post(qp->scq, qp->ibqp, &cqe, status != IB_WC_SUCCESS,
 			qp->attr.port))
 		qp->fatal = true;
-}
-
-static void mrc_sq_publish(struct mrc_qp *qp)
-{
-	/* All of the entry has been read: the program may reuse it. */
-	smp_store_release(&qp->sq.hdr->cons, qp->sq.idx);
 }
 
 void mrc_sq_reap(struct mrc_qp *qp)
@@ -74,16 +98,21 @@ void mrc_sq_reap(struct mrc_qp *qp)
 	while (mrc_req_reap(&qp->tx->req, &slot, &st)) {
 		const struct mrc_swqe *w = mrc_swqe_at(qp, slot);
 
+		if (qp->main) {	/* an answer */
+			qp->sq.idx++;
+			qp->ans_acked += st == MRC_WC_SUCCESS;
+			continue;
+		}
 		/*
 		 * Before the completion: a program that has seen it may post
 		 * again at once and must find the room.
 		 */
 		qp->sq.idx++;
-		mrc_sq_publish(qp);
+		mrc_ring_consumed(&qp->sq);
 		if (w->signaled || st != MRC_WC_SUCCESS)
-			mrc_sq_complete(qp, w->wr_id, w->len, mrc_wc_to_ib(st),
-					st == MRC_WC_REM_INV_REQ && w->imm ?
-						MRC_VENDOR_ERR_IMM : 0);
+			mrc_sq_complete(qp, w->wr_id, w->op, w->len,
+					mrc_wc_to_ib(st), st == MRC_WC_REM_INV_REQ &&
+					w->imm ? MRC_VENDOR_ERR_IMM : 0);
 	}
 }
 
@@ -98,19 +127,21 @@ void mrc_sq_flush(struct mrc_qp *qp)
 	while (pending--) {
 		const struct mrc_send_wqe *e;
 		u64 wr_id;
+		u8 op;
 
 		e = mrc_ring_entry(&qp->sq, qp->sq.idx);
 		wr_id = READ_ONCE(e->wr_id);
+		op = min_t(u32, READ_ONCE(e->opcode), U8_MAX);
 		qp->sq.idx++;
-		mrc_sq_publish(qp);
-		mrc_sq_complete(qp, wr_id, 0, IB_WC_WR_FLUSH_ERR, 0);
+		mrc_ring_consumed(&qp->sq);
+		mrc_sq_complete(qp, wr_id, op, 0, IB_WC_WR_FLUSH_ERR, 0);
 	}
 	qp->sq_taken = qp->sq.idx;
 }
 
-/* Check a copied SGE and its key; *len is the message's length so far. */
+/* Check a copied SGE, and that its key allows @access. */
 static enum mrc_wc_status mrc_sq_add_sge(struct mrc_qp *qp, struct mrc_swqe *w,
-					 const struct mrc_sge *sge)
+					 const struct mrc_sge *sge, int access)
 {
 	struct mrc_mr *mr;
 
@@ -118,13 +149,136 @@ static enum mrc_wc_status mrc_sq_add_sge(struct mrc_qp *qp, struct mrc_swqe *w,
 		return MRC_WC_SUCCESS;
 	if (sge->length > MRC_MAX_MSG - w->len)
 		return MRC_WC_LOC_QP_OP;
-	mr = mrc_mr_get(qp->dev, qp->ibqp->pd, sge->lkey, sge->addr,
-			sge->length, 0);
+	mr = mrc_mr_get(qp, sge->lkey, sge->addr, sge->length, access);
 	if (IS_ERR(mr))
 		return MRC_WC_LOC_PROT;
 	mrc_mr_put(mr);
 	w->sge[w->num_sge++] = *sge;
 	w->len += sge->length;
+	return MRC_WC_SUCCESS;
+}
+
+/* What each operation is to the engine; no entry: refused. */
+static const struct mrc_sq_op {
+	u8 op;			/* enum mrc_wr_op */
+	bool ok;
+	bool ext;		/* not MRC 1.0 */
+	bool list;		/* has a list or inline data */
+} mrc_sq_ops[] = {
+	[IB_WR_RDMA_WRITE] = { MRC_WR_WRITE, true, false, true },
+	[IB_WR_RDMA_WRITE_WITH_IMM] = { MRC_WR_WRITE_IMM, true, false, true },
+	[IB_WR_SEND] = { MRC_WR_SEND, true, true, true },
+	[IB_WR_SEND_WITH_IMM] = { MRC_WR_SEND_IMM, true, true, true },
+	[IB_WR_SEND_WITH_INV] = { MRC_WR_SEND_INV, true, true, true },
+	[IB_WR_RDMA_READ] = { MRC_WR_READ, true, true, true },
+	[IB_WR_ATOMIC_CMP_AND_SWP] = { MRC_WR_CMP_SWAP, true, true, true },
+	[IB_WR_ATOMIC_FETCH_AND_ADD] = { MRC_WR_FETCH_ADD, true, true, true },
+	[MRC_IB_WR_ATOMIC_WRITE] = { MRC_WR_ATOMIC_WRITE, true, true, true },
+	[MRC_IB_WR_FLUSH] = { MRC_WR_FLUSH, true, true, false },
+	[IB_WR_LOCAL_INV] = { MRC_WR_LOCAL, true, true, false },
+	[IB_WR_REG_MR] = { MRC_WR_LOCAL, true, true, false },
+	[IB_WR_BIND_MW] = { MRC_WR_LOCAL, true, true, false },
+};
+
+static bool mrc_sq_is_atomic(u8 op)
+{
+	return op == MRC_WR_CMP_SWAP || op == MRC_WR_FETCH_ADD;
+}
+
+/* The list of entry @e, whose header is @h. */
+static enum mrc_wc_status mrc_sq_copy_list(struct mrc_qp *qp,
+					   const struct mrc_send_wqe *h,
+					   const void *data, struct mrc_swqe *w,
+					   int access)
+{
+	const struct mrc_sge *ring_sge = data;
+	u32 i;
+
+	if (h->num_sge > qp->max_send_sge || h->inline_len)
+		return MRC_WC_LOC_QP_OP;
+	for (i = 0; i < h->num_sge; i++) {
+		enum mrc_wc_status st;
+		struct mrc_sge sge;
+
+		memcpy(&sge, &ring_sge[i], sizeof(sge));
+		barrier();
+		st = mrc_sq_add_sge(qp, w, &sge, access);
+		if (st != MRC_WC_SUCCESS)
+			return st;
+	}
+	return MRC_WC_SUCCESS;
+}
+
+/* ATOMIC_WRITE: the 8 bytes that @w names, as they stand in memory. */
+static enum mrc_wc_status mrc_sq_read8(struct mrc_qp *qp,
+				       const struct mrc_swqe *w, u64 *swap)
+{
+	const struct mrc_sge *sge = w->sge;
+	struct mrc_mr *mr;
+	u8 buf[MRC_ATOMIC_LEN];
+	u32 done, n;
+
+	if (w->num_sge != 1 || w->len != MRC_ATOMIC_LEN)
+		return MRC_WC_LOC_LEN;
+	mr = mrc_mr_get(qp, sge->lkey, sge->addr, sizeof(buf), 0);
+	if (IS_ERR(mr))
+		return MRC_WC_LOC_PROT;
+	for (done = 0; done < sizeof(buf); done += n) {
+		u32 off;
+		struct page *page = mrc_mr_page(mr, sge->addr + done, &off, &n);
+		void *map = kmap_local_page(page);
+
+		n = min_t(u32, n, sizeof(buf) - done);
+		memcpy(buf + done, map + off, n);
+		kunmap_local(map);
+	}
+	mrc_mr_put(mr);
+	*swap = get_unaligned_be64(buf);
+	return MRC_WC_SUCCESS;
+}
+
+/* What an operation of the extension has besides its list, from header @h. */
+static enum mrc_wc_status mrc_sq_copy_ext(struct mrc_qp *qp,
+					  const struct mrc_send_wqe *h,
+					  struct mrc_swqe *w, struct mrc_wr *wr)
+{
+	if (mrc_wr_is_request(wr->op) && !qp->tx->req.cfg.max_rd_atomic)
+		return MRC_WC_LOC_QP_OP;
+	switch (wr->op) {
+	case MRC_WR_SEND:
+	case MRC_WR_SEND_IMM:
+		wr->va = 0;
+		wr->rkey = 0;
+		break;
+	case MRC_WR_SEND_INV:
+		wr->va = 0;
+		wr->rkey = h->imm_data;
+		break;
+	case MRC_WR_READ:
+		break;
+	case MRC_WR_CMP_SWAP:
+	case MRC_WR_FETCH_ADD:
+		if (w->num_sge != 1 || w->len != MRC_ATOMIC_LEN)
+			return MRC_WC_LOC_LEN;
+		wr->swap = wr->op == MRC_WR_CMP_SWAP ? h->swap : 0;
+		wr->compare = h->compare_add;
+		break;
+	case MRC_WR_ATOMIC_WRITE:
+		w->len = 0;	/* of the answer */
+		break;
+	case MRC_WR_FLUSH:
+		if (h->compare_add > MRC_MAX_MSG ||
+		    h->swap & ~(u64)(MRC_FLUSH_GLOBAL | MRC_FLUSH_PERSISTENT |
+				     MRC_FLUSH_MR))
+			return MRC_WC_LOC_QP_OP;
+		wr->len = h->compare_add;
+		wr->swap = h->swap;
+		break;
+	case MRC_WR_LOCAL:
+		if (mrc_local_wqe(h, &w->local))
+			return MRC_WC_LOC_QP_OP;
+		break;
+	}
 	return MRC_WC_SUCCESS;
 }
 
@@ -136,68 +290,67 @@ static int mrc_sq_copy(struct mrc_qp *qp, const struct mrc_send_wqe *e,
 		       u32 slot, struct mrc_swqe *w, struct mrc_wr *wr,
 		       enum mrc_wc_status *st)
 {
-	u32 opcode, flags, num_sge, inline_len, i;
+	const struct mrc_sq_op *op;
 	struct mrc_send_wqe h;
 	const void *data;
+	bool inl;
 
 	memcpy(&h, e, sizeof(h));
 	barrier();	/* the copy is what counts from here on */
 	data = e + 1;
-	opcode = h.opcode;
-	flags = h.send_flags;
-	num_sge = h.num_sge;
-	inline_len = h.inline_len;
 
 	memset(w, 0, sizeof(*w));
 	w->wr_id = h.wr_id;
-	w->signaled = qp->sig_all || flags & IB_SEND_SIGNALED;
+	w->op = min_t(u32, h.opcode, U8_MAX);
+	w->signaled = qp->sig_all || h.send_flags & IB_SEND_SIGNALED;
 
 	memset(wr, 0, sizeof(*wr));
 	*st = MRC_WC_LOC_QP_OP;
-	switch (opcode) {
-	case IB_WR_RDMA_WRITE:
-		wr->op = MRC_WR_WRITE;
-		break;
-	case IB_WR_RDMA_WRITE_WITH_IMM:
-		wr->op = MRC_WR_WRITE_IMM;
+	if (h.opcode >= ARRAY_SIZE(mrc_sq_ops))
+		return 0;
+	op = &mrc_sq_ops[h.opcode];
+	if (h.opcode == IB_WR_REG_MR && qp->sq.entry)	/* a program's */
+		return 0;
+	if (!op->ok || (op->ext && !qp->ext) ||
+	    h.send_flags & ~MRC_SEND_FLAGS || h.reserved)
+		return 0;
+	wr->op = op->op;
+	if (wr->op == MRC_WR_WRITE_IMM || wr->op == MRC_WR_SEND_IMM)
 		wr->imm = (__force __be32)h.imm_data;
-		w->imm = true;
-		break;
-	default:
-		return 0;
-	}
-	if (flags & ~MRC_SEND_FLAGS || h.reserved)
-		return 0;
-	wr->se = flags & IB_SEND_SOLICITED;
+	w->imm = wr->op == MRC_WR_WRITE_IMM;
+	wr->se = h.send_flags & IB_SEND_SOLICITED;
+	wr->fence = qp->ext && h.send_flags & IB_SEND_FENCE;
 	wr->rkey = h.rkey;
 	wr->va = h.remote_addr;
+	inl = h.send_flags & IB_SEND_INLINE;
 
-	if (flags & IB_SEND_INLINE) {
-		if (inline_len > qp->max_inline || num_sge || qp->no_inline)
+	if (!op->list || (inl && wr->op == MRC_WR_ATOMIC_WRITE)) {
+		if (h.num_sge || h.inline_len || (inl && !op->list))
 			return 0;
-		if (inline_len && !qp->inl_buf)
+		if (inl)	/* as the bytes are to stand in memory */
+			wr->swap = be64_to_cpu((__force __be64)h.swap);
+	} else if (inl) {
+		if (h.inline_len > qp->max_inline || h.num_sge ||
+		    qp->no_inline || mrc_wr_is_request(wr->op))
+			return 0;
+		if (h.inline_len && !qp->inl_buf)
 			return -ENOBUFS;
-		if (inline_len)
-			memcpy(mrc_inline_at(qp, slot), data, inline_len);
+		if (h.inline_len)
+			memcpy(mrc_inline_at(qp, slot), data, h.inline_len);
 		w->inl = true;
-		w->len = inline_len;
+		w->len = h.inline_len;
 	} else {
-		const struct mrc_sge *ring_sge = data;
-
-		if (num_sge > qp->max_send_sge || inline_len)
+		*st = mrc_sq_copy_list(qp, &h, data, w,
+				       wr->op == MRC_WR_READ ||
+				       mrc_sq_is_atomic(wr->op) ?
+				       IB_ACCESS_LOCAL_WRITE : 0);
+		if (*st == MRC_WC_SUCCESS && wr->op == MRC_WR_ATOMIC_WRITE)
+			*st = mrc_sq_read8(qp, w, &wr->swap);
+		if (*st != MRC_WC_SUCCESS)
 			return 0;
-		for (i = 0; i < num_sge; i++) {
-			struct mrc_sge sge;
-
-			memcpy(&sge, &ring_sge[i], sizeof(sge));
-			barrier();
-			*st = mrc_sq_add_sge(qp, w, &sge);
-			if (*st != MRC_WC_SUCCESS)
-				return 0;
-		}
 	}
-	wr->len = w->len;
-	*st = MRC_WC_SUCCESS;
+	wr->len = wr->op == MRC_WR_ATOMIC_WRITE ? MRC_ATOMIC_LEN : w->len;
+	*st = op->ext ? mrc_sq_copy_ext(qp, &h, w, wr) : MRC_WC_SUCCESS;
 	return 0;
 }
 
@@ -210,6 +363,7 @@ static void mrc_sq_refuse(struct mrc_qp *qp, struct mrc_swqe *w,
 
 	w->len = 0;
 	w->num_sge = 0;
+	w->inl = false;
 	slot = mrc_req_post(&qp->tx->req, &wr, now);
 	if (slot < 0) {
 		qp->fatal = true;
@@ -248,6 +402,15 @@ bool mrc_sq_take(struct mrc_qp *qp)
 			qp->need_inline = true;
 			return false;
 		}
+		if (st == MRC_WC_SUCCESS && mrc_wr_is_request(wr.op) &&
+		    !qp->ans_rx) {
+			/* The work item makes what the answer comes through. */
+			if (!qp->no_ans) {
+				qp->need_ans = true;
+				return false;
+			}
+			st = MRC_WC_LOC_QP_OP;
+		}
 		if (st != MRC_WC_SUCCESS) {
 			/* In order: what was posted before it ends first. */
 			if (qp->sq_taken != qp->sq.idx)
@@ -267,15 +430,10 @@ bool mrc_sq_take(struct mrc_qp *qp)
 	return false;
 }
 
-int mrc_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
-		  const struct ib_send_wr **bad_wr)
+int mrc_post_send(struct ib_qp *ibqp)
 {
 	struct mrc_qp *qp = to_mibqp(ibqp)->qp;
 
-	if (wr) {	/* work requests come through the ring */
-		*bad_wr = wr;
-		return -EOPNOTSUPP;
-	}
 	if (READ_ONCE(qp->state) == IB_QPS_RTS && !READ_ONCE(qp->req_on)) {
 		int ret = mrc_qp_start_requester(qp);
 

@@ -8,7 +8,7 @@ int mrc_compat_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 			 struct uverbs_attr_bundle *attrs)
 {
 	if (!attrs)	/* kernel consumer */
-		return -EOPNOTSUPP;
+		return mrc_create_cq(ibcq, attr, attrs);
 	return mrc_create_user_cq(ibcq, attr, attrs);
 }
 #else
@@ -16,7 +16,7 @@ int mrc_compat_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 			 struct ib_udata *udata)
 {
 	if (!udata)	/* kernel consumer */
-		return -EOPNOTSUPP;
+		return mrc_create_cq(ibcq, attr, NULL);
 	return mrc_create_user_cq(ibcq, attr,
 				  rdma_udata_to_uverbs_attr_bundle(udata));
 }
@@ -24,7 +24,7 @@ int mrc_compat_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 
 int mrc_compat_resize_cq(struct ib_cq *ibcq, int cqe, struct ib_udata *udata)
 {
-	if (cqe < 0)
+	if (cqe < 0 || !udata)
 		return -EINVAL;
 	return mrc_resize_user_cq(ibcq, cqe, udata);
 }

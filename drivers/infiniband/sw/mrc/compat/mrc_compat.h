@@ -41,6 +41,12 @@ static inline void ib_mark_name_assigned_by_user(struct ib_device *ib)
 	((void)(net), ib_alloc_device(drv_struct, member))
 #endif
 
+#ifdef HAVE_IB_DEVICE_ATOMIC_WRITE
+#define MRC_DEVICE_ATOMIC_WRITE	IB_DEVICE_ATOMIC_WRITE
+#else
+#define MRC_DEVICE_ATOMIC_WRITE	0
+#endif
+
 static inline void mrc_udp_tunnel_setup(struct net *net, struct socket *sock,
 					struct udp_tunnel_sock_cfg *cfg)
 {

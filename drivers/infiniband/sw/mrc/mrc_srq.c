@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Shared receive queues: the ring is one that the program or a consumer in the
+ * kernel produces, and that all its QPs consume.
+ *
+ * Messages of one QP need their receives in order (METH.rqmsn), but packets of a
+ * later message may come before those of an earlier one. A QP then takes the
+ * entries of both, so that the earlier message cannot find the queue empty when
+ * the later one waits for it. What a peer can make a QP take that way is bounded
+ * by MRC_SRQ_AHEAD.
+ */
+#include <linux/slab.h>
+
+#include "mrc_qp.h"
+#include "mrc_srq.h"
+
+/* Entries that a QP may have taken and not used, a power of two. */
+#define MRC_SRQ_AHEAD	128
+
+static void mrc_srq_report(struct mrc_srq *srq, enum ib_event_type event)
+{
+	struct ib_event ev = {
+		.device = srq->ib.device,
+		.element.srq = &srq->ib,
+		.event = event,
+	};
+
+	if (srq->ib.event_handler)
+		srq->ib.event_handler(&ev, srq->ib.srq_context);
+}
+
+int mrc_srq_attach(struct mrc_srq *srq, struct mrc_ring *ring)
+{
+	/* A resized SRQ has entries of the same size. */
+	return mrc_ring_alloc(ring, NULL, MRC_SRQ_AHEAD, srq->ring.stride,
+			      NULL);
+}
+
+int mrc_srq_take(struct mrc_srq *srq, struct mrc_ring *to, u32 n)
+{
+	u32 prod = to->hdr->prod, first = prod;
+	u32 have = prod - to->idx;
+	bool low = false, bad = false;
+	unsigned long flags;
+	int left;
+
+	n = min(n, to->depth);
+	spin_lock_irqsave(&srq->lock, flags);
+	left = srq->dead ? -EINVAL : mrc_ring_pending(&srq->ring);
+	if (left < 0) {
+		bad = !srq->dead;
+		srq->dead = true;
+		spin_unlock_irqrestore(&srq->lock, flags);
+		if (bad)
+			mrc_srq_report(srq, IB_EVENT_SRQ_ERR);
+		return -EINVAL;
+	}
+	/* The only look at what a program wrote: all others are at the copy. */
+	for (; have < n && left; have++, left--)
+		memcpy(mrc_ring_entry(to, prod++),
+		       mrc_ring_entry(&srq->ring, srq->ring.idx++),
+		       to->stride);
+	if (prod != first) {
+		mrc_ring_consumed(&srq->ring);
+		low = left < srq->limit;
+		if (low)
+			srq->limit = 0;
+	}
+	spin_unlock_irqrestore(&srq->lock, flags);
+	WRITE_ONCE(to->hdr->prod, prod);
+
+	if (low)
+		mrc_srq_report(srq, IB_EVENT_SRQ_LIMIT_REACHED);
+	return have;
+}
+
+static int mrc_srq_check_attr(const struct ib_srq_attr *attr)
+{
+	if (!attr->max_wr || attr->max_wr > MRC_MAX_SRQ_WR ||
+	    attr->srq_limit > attr->max_wr)
+		return -EINVAL;
+	return 0;
+}
+
+static int mrc_srq_check_udata(struct ib_udata *udata)
+{
+	struct mrc_create_srq_req req = {};
+	int ret = mrc_udata_in(udata, &req, sizeof(req));
+
+	if (ret)
+		return ret;
+	if (req.comp_mask || req.reserved ||
+	    (udata && udata->outlen < sizeof(struct mrc_create_srq_resp)))
+		return -EINVAL;
+	return 0;
+}
+
+/* NULL for a consumer in the kernel. */
+static struct ib_ucontext *mrc_srq_uctx(struct ib_udata *udata)
+{
+	return udata ? rdma_udata_to_uverbs_attr_bundle(udata)->context : NULL;
+}
+
+static int mrc_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
+			  struct ib_udata *udata)
+{
+	static atomic_t number;
+	struct mrc_dev *dev = to_mdev(ibsrq->device);
+	struct mrc_create_srq_resp resp = {};
+	struct mrc_srq *srq = to_msrq(ibsrq);
+	u32 max_sge = max(init->attr.max_sge, 1u);
+	int ret;
+
+	if (init->srq_type != IB_SRQT_BASIC)
+		return -EOPNOTSUPP;
+	ret = mrc_srq_check_attr(&init->attr);
+	if (ret || max_sge > MRC_MAX_SGE)
+		return -EINVAL;
+	ret = mrc_srq_check_udata(udata);
+	if (ret)
+		return ret;
+
+	ret = mrc_count(&dev->n_srq, MRC_MAX_SRQ);
+	if (ret)
+		return ret;
+	spin_lock_init(&srq->lock);
+	srq->max_sge = max_sge;
+	srq->limit = init->attr.srq_limit;
+	ret = mrc_ring_alloc(&srq->ring, mrc_srq_uctx(udata), init->attr.max_wr,
+			     sizeof(struct mrc_recv_wqe) +
+				     max_sge * sizeof(struct mrc_sge),
+			     &resp.srq);
+	if (ret)
+		goto err_count;
+	resp.srq_num = atomic_inc_return(&number);
+	if (udata) {
+		ret = mrc_udata_out(udata, &resp, sizeof(resp));
+		if (ret)
+			goto err_ring;
+	}
+	init->attr.max_wr = srq->ring.depth;
+	init->attr.max_sge = max_sge;
+	return 0;
+
+err_ring:
+	mrc_ring_free(&srq->ring);
+err_count:
+	atomic_dec(&dev->n_srq);
+	return ret;
+}
+
+/*
+ * Move the waiting entries to the start of @ring and use it from now on. With
+ * @limit, arm for that as well.
+ */
+static int mrc_srq_switch(struct mrc_srq *srq, struct mrc_ring *ring,
+			  const u32 *limit)
+{
+	int i, n, ret = -EINVAL;
+
+	spin_lock_irq(&srq->lock);
+	n = srq->dead ? -EINVAL : mrc_ring_pending(&srq->ring);
+	if (n >= 0 && n <= ring->depth && (!limit || *limit <= ring->depth)) {
+		for (i = 0; i < n; i++)
+			memcpy(mrc_ring_entry(ring, i),
+			       mrc_ring_entry(&srq->ring, srq->ring.idx + i),
+			       ring->stride);
+		WRITE_ONCE(ring->hdr->prod, n);
+		swap(srq->ring, *ring);
+		srq->limit = limit ? *limit : min(srq->limit, srq->ring.depth);
+		ret = 0;
+	}
+	spin_unlock_irq(&srq->lock);
+	return ret;
+}
+
+static int mrc_resize_srq(struct mrc_srq *srq, u32 max_wr, const u32 *limit,
+			  struct ib_udata *udata)
+{
+	struct mrc_modify_srq_resp resp = {};
+	struct mrc_modify_srq_req req = {};
+	struct mrc_ring ring = {};
+	int ret;
+
+	ret = mrc_udata_in(udata, &req, sizeof(req));
+	if (ret)
+		return ret;
+	if (req.comp_mask || (udata && req.resp_size < sizeof(resp)))
+		return -EINVAL;
+	ret = mrc_ring_alloc(&ring, mrc_srq_uctx(udata), max_wr,
+			     srq->ring.stride, &resp.srq);
+	if (ret)
+		return ret;
+	/* Before the switch: after it nothing may fail. */
+	if (udata && copy_to_user(u64_to_user_ptr(req.resp_addr), &resp,
+				  sizeof(resp)))
+		ret = -EFAULT;
+	if (!ret)
+		ret = mrc_srq_switch(srq, &ring, limit);
+	/* The new ring if it failed, else the old one, which may be mapped. */
+	mrc_ring_free(&ring);
+	return ret;
+}
+
+static int mrc_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
+			  enum ib_srq_attr_mask mask, struct ib_udata *udata)
+{
+	struct mrc_srq *srq = to_msrq(ibsrq);
+	int ret = 0;
+
+	if (mask & ~(IB_SRQ_MAX_WR | IB_SRQ_LIMIT))
+		return -EINVAL;
+	if (mask & IB_SRQ_MAX_WR) {
+		if (!attr->max_wr || attr->max_wr > MRC_MAX_SRQ_WR)
+			return -EINVAL;
+		return mrc_resize_srq(srq, attr->max_wr,
+				      mask & IB_SRQ_LIMIT ? &attr->srq_limit :
+							    NULL, udata);
+	}
+	ret = mrc_udata_in(udata, NULL, 0);
+	if (ret || !(mask & IB_SRQ_LIMIT))
+		return ret;
+	spin_lock_irq(&srq->lock);
+	if (attr->srq_limit > srq->ring.depth)
+		ret = -EINVAL;
+	else
+		srq->limit = attr->srq_limit;
+	spin_unlock_irq(&srq->lock);
+	return ret;
+}
+
+static int mrc_query_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr)
+{
+	struct mrc_srq *srq = to_msrq(ibsrq);
+
+	spin_lock_irq(&srq->lock);
+	attr->max_wr = srq->ring.depth;
+	attr->max_sge = srq->max_sge;
+	attr->srq_limit = srq->limit;
+	spin_unlock_irq(&srq->lock);
+	return 0;
+}
+
+static int mrc_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata)
+{
+	/* Its QPs are gone: the core counts them. */
+	mrc_ring_free(&to_msrq(ibsrq)->ring);
+	atomic_dec(&to_mdev(ibsrq->device)->n_srq);
+	return 0;
+}
+
+/* For consumers in the kernel; programs produce into their ring. */
+static int mrc_post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
+			     const struct ib_recv_wr **bad_wr)
+{
+	struct mrc_srq *srq = to_msrq(ibsrq);
+	unsigned long flags;
+	int i, ret = 0;
+	u32 prod;
+
+	if (srq->ring.entry) {
+		if (!wr)	/* a doorbell, which is not needed */
+			return 0;
+		*bad_wr = wr;
+		return -EOPNOTSUPP;
+	}
+	spin_lock_irqsave(&srq->lock, flags);
+	prod = srq->ring.hdr->prod;
+	for (; wr; wr = wr->next) {
+		struct mrc_recv_wqe *e = mrc_ring_entry(&srq->ring, prod);
+		struct mrc_sge *sge = (struct mrc_sge *)(e + 1);
+
+		if (wr->num_sge < 0 || wr->num_sge > srq->max_sge)
+			ret = -EINVAL;
+		else if (prod - srq->ring.idx >= srq->ring.depth)
+			ret = -ENOMEM;
+		if (ret)
+			break;
+		e->wr_id = wr->wr_id;
+		e->num_sge = wr->num_sge;
+		e->reserved = 0;
+		for (i = 0; i < wr->num_sge; i++) {
+			sge[i].addr = wr->sg_list[i].addr;
+			sge[i].length = wr->sg_list[i].length;
+			sge[i].lkey = wr->sg_list[i].lkey;
+		}
+		prod++;
+	}
+	srq->ring.hdr->prod = prod;
+	spin_unlock_irqrestore(&srq->lock, flags);
+	if (ret)
+		*bad_wr = wr;
+	return ret;
+}
+
+const struct ib_device_ops mrc_srq_ops = {
+	.create_srq = mrc_create_srq,
+	.modify_srq = mrc_modify_srq,
+	.query_srq = mrc_query_srq,
+	.destroy_srq = mrc_destroy_srq,
+	.post_srq_recv = mrc_post_srq_recv,
+	INIT_RDMA_OBJ_SIZE(ib_srq, mrc_srq, ib),
+};

@@ -1,0 +1,487 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Datagram queue pairs: creation, lookup, states, destruction. There is no
+ * engine: a datagram is sent once and arrives or does not.
+ */
+#include <linux/random.h>
+#include <linux/rhashtable.h>
+#include <linux/slab.h>
+#include <net/ipv6.h>
+#include <rdma/ib_cache.h>
+
+#include "mrc_ud.h"
+
+/* By QPN, but for QP1s; entries are read under RCU. */
+static struct rhashtable mrc_uds;
+static const struct rhashtable_params mrc_ud_params = {
+	.key_len = sizeof_field(struct mrc_ud, qpn),
+	.key_offset = offsetof(struct mrc_ud, qpn),
+	.head_offset = offsetof(struct mrc_ud, node),
+	.automatic_shrinking = true,
+};
+
+/* QP1s of all ports; read under RCU. */
+static LIST_HEAD(mrc_gsis);
+static DEFINE_SPINLOCK(mrc_gsi_lock);
+
+bool mrc_ud_tryget(struct mrc_ud *ud)
+{
+	return refcount_inc_not_zero(&ud->ref);
+}
+
+void mrc_ud_put(struct mrc_ud *ud)
+{
+	if (refcount_dec_and_test(&ud->ref))
+		complete(&ud->released);
+}
+
+struct mrc_ud *mrc_ud_get(struct net *net, u32 qpn)
+{
+	struct mrc_ud *ud;
+
+	rcu_read_lock();
+	ud = rhashtable_lookup(&mrc_uds, &qpn, mrc_ud_params);
+	if (ud && (!net_eq(ud->dev->net, net) || !mrc_ud_tryget(ud)))
+		ud = NULL;
+	rcu_read_unlock();
+	return ud;
+}
+
+/* Has the port of @ud the address that @dg was sent to? */
+static bool mrc_gsi_addr(struct mrc_ud *ud, const struct mrc_dgram *dg)
+{
+	const struct ib_gid_attr *attr;
+
+	attr = rdma_find_gid_by_port(&ud->dev->ib,
+				     (const union ib_gid *)&dg->daddr,
+				     IB_GID_TYPE_ROCE_UDP_ENCAP, ud->port,
+				     NULL);
+	if (IS_ERR(attr))
+		return false;
+	rdma_put_gid_attr(attr);
+	return true;
+}
+
+struct mrc_ud *mrc_gsi_get(struct net *net, struct mrc_dev *dev,
+			   const struct mrc_dgram *dg)
+{
+	struct mrc_ud *ud, *found = NULL;
+
+	rcu_read_lock();
+	list_for_each_entry_rcu(ud, &mrc_gsis, gsi_node) {
+		if (!net_eq(ud->dev->net, net))
+			continue;
+		if (dev && (ud->dev != dev || ud->port != dg->port))
+			continue;
+		if (!mrc_ud_tryget(ud))
+			continue;
+		/* The table of GIDs is there as long as the QP is. */
+		if (dev || mrc_gsi_addr(ud, dg)) {
+			found = ud;
+			break;
+		}
+		mrc_ud_put(ud);
+	}
+	rcu_read_unlock();
+	return found;
+}
+
+void mrc_ud_flush_sq(struct mrc_ud *ud)
+{
+	int pending = mrc_ring_pending(&ud->sq);
+
+	lockdep_assert_held(&ud->sq_lock);
+	/* With an impossible counter there is no telling what was posted. */
+	while (pending-- > 0) {
+		const struct mrc_send_wqe *e;
+		struct mrc_cqe cqe = {
+			.opcode = IB_WC_SEND,
+			.status = IB_WC_WR_FLUSH_ERR,
+			.qp_num = ud->qpn,
+		};
+
+		e = mrc_ring_entry(&ud->sq, ud->sq.idx);
+		cqe.wr_id = READ_ONCE(e->wr_id);
+		ud->sq.idx++;
+		mrc_ring_consumed(&ud->sq);
+		mrc_cq_post(ud->scq, ud->ibqp, &cqe, true, ud->port);
+	}
+}
+
+void mrc_ud_flush_rq(struct mrc_ud *ud)
+{
+	int pending;
+
+	lockdep_assert_held(&ud->rq_lock);
+	if (!ud->rq.depth)
+		return;
+	WRITE_ONCE(ud->rq.hdr->flags, MRC_RING_F_KICK);
+	/* Pairs with that between the program's store to prod and its look. */
+	smp_mb();
+	pending = mrc_ring_pending(&ud->rq);
+	while (pending-- > 0) {
+		const struct mrc_recv_wqe *e;
+		struct mrc_cqe cqe = {
+			.opcode = IB_WC_RECV,
+			.status = IB_WC_WR_FLUSH_ERR,
+			.qp_num = ud->qpn,
+		};
+
+		e = mrc_ring_entry(&ud->rq, ud->rq.idx);
+		cqe.wr_id = READ_ONCE(e->wr_id);
+		ud->rq.idx++;
+		mrc_ring_consumed(&ud->rq);
+		mrc_cq_post(ud->rcq, ud->ibqp, &cqe, true, ud->port);
+	}
+}
+
+void mrc_ud_error(struct mrc_ud *ud, int event)
+{
+	struct ib_event ev = {
+		.device = ud->ibqp->device,
+		.element.qp = ud->ibqp,
+		.event = event,
+	};
+	bool last = ud->srq;
+
+	spin_lock_bh(&ud->rq_lock);
+	spin_lock(&ud->sq_lock);
+	if (ud->state == IB_QPS_RESET || ud->state == IB_QPS_ERR) {
+		event = MRC_NO_EVENT;
+		last = false;
+	}
+	if (ud->state != IB_QPS_RESET) {
+		WRITE_ONCE(ud->state, IB_QPS_ERR);
+		mrc_ud_flush_sq(ud);
+	}
+	spin_unlock(&ud->sq_lock);
+	if (ud->state == IB_QPS_ERR)
+		mrc_ud_flush_rq(ud);
+	spin_unlock_bh(&ud->rq_lock);
+
+	/* It takes no more entries of the SRQ. */
+	if (last && ud->ibqp->event_handler) {
+		ev.event = IB_EVENT_QP_LAST_WQE_REACHED;
+		ud->ibqp->event_handler(&ev, ud->ibqp->qp_context);
+	}
+	if (event == MRC_NO_EVENT)
+		return;
+	ev.event = event;
+	mrc_ctr_add(&ud->dev->ctr, ud->port, MRC_CTR_QP_ERROR, 1);
+	if (ud->ibqp->event_handler)
+		ud->ibqp->event_handler(&ev, ud->ibqp->qp_context);
+}
+
+static int mrc_ud_check_init(struct mrc_dev *dev,
+			     const struct ib_qp_init_attr *init,
+			     struct ib_udata *udata)
+{
+	const struct ib_qp_cap *cap = &init->cap;
+	struct mrc_create_qp_req req = {};
+	int ret;
+
+	if (init->create_flags || (init->srq && init->qp_type != IB_QPT_UD))
+		return -EOPNOTSUPP;
+	if (init->qp_type == IB_QPT_GSI &&
+	    (udata || !init->port_num || init->port_num > dev->n_ports))
+		return -EOPNOTSUPP;
+	if (!init->send_cq || !init->recv_cq)
+		return -EINVAL;
+	if (cap->max_send_wr > MRC_MAX_QP_WR ||
+	    cap->max_recv_wr > MRC_MAX_QP_WR ||
+	    cap->max_send_sge > MRC_MAX_SGE ||
+	    cap->max_recv_sge > MRC_MAX_SGE ||
+	    cap->max_inline_data > MRC_MAX_INLINE)
+		return -EINVAL;
+	ret = mrc_udata_in(udata, &req, sizeof(req));
+	if (ret)
+		return ret;
+	if (req.comp_mask || req.flags)
+		return -EINVAL;
+	if (udata && udata->outlen < sizeof(struct mrc_create_qp_resp))
+		return -EINVAL;
+	return 0;
+}
+
+/* A number that nobody has, of those that are for datagrams. */
+static int mrc_ud_hash(struct mrc_ud *ud)
+{
+	int tries, ret = -EEXIST;
+
+	/* BUSY: the table is growing, which only time ends. */
+	for (tries = 0; tries < 1024 && (ret == -EEXIST || ret == -EBUSY);
+	     tries++) {
+		u32 qpn = MRC_QPN_UD_FIRST |
+			  (get_random_u32() & MRC_QPN_UD_MASK);
+
+		if (qpn == MRC_QPN_MCAST)
+			continue;
+		ud->qpn = qpn;
+		ret = rhashtable_lookup_insert_fast(&mrc_uds, &ud->node,
+						    mrc_ud_params);
+		cond_resched();
+	}
+	return ret == -EEXIST ? -ENOSPC : ret;
+}
+
+static int mrc_ud_publish(struct mrc_ud *ud)
+{
+	if (ud->ibqp->qp_type != IB_QPT_GSI)
+		return mrc_ud_hash(ud);
+	ud->qpn = MRC_QPN_GSI;
+	spin_lock(&mrc_gsi_lock);
+	list_add_tail_rcu(&ud->gsi_node, &mrc_gsis);
+	spin_unlock(&mrc_gsi_lock);
+	return 0;
+}
+
+int mrc_create_ud(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
+		  struct ib_udata *udata)
+{
+	struct mrc_dev *dev = to_mdev(ibqp->device);
+	struct mrc_create_qp_resp resp = {};
+	struct ib_ucontext *uctx = NULL;
+	struct mrc_ud *ud;
+	int ret;
+
+	ret = mrc_ud_check_init(dev, init, udata);
+	if (ret)
+		return ret;
+	if (udata) {
+		uctx = rdma_udata_to_uverbs_attr_bundle(udata)->context;
+		ret = mrc_count(&dev->n_qp, MRC_MAX_QP);
+		if (ret)
+			return ret;
+	}
+	ud = kzalloc(sizeof(*ud), GFP_KERNEL_ACCOUNT);
+	if (!ud) {
+		ret = -ENOMEM;
+		goto err_count;
+	}
+	refcount_set(&ud->ref, 1);
+	init_completion(&ud->released);
+	mutex_init(&ud->mutex);
+	spin_lock_init(&ud->sq_lock);
+	spin_lock_init(&ud->rq_lock);
+	ud->dev = dev;
+	ud->ibqp = ibqp;
+	ud->scq = to_mcq(init->send_cq);
+	ud->rcq = to_mcq(init->recv_cq);
+	ud->srq = init->srq ? to_msrq(init->srq) : NULL;
+	ud->sig_all = init->sq_sig_type == IB_SIGNAL_ALL_WR;
+	ud->user = udata;
+	ud->state = IB_QPS_RESET;
+	if (init->qp_type == IB_QPT_GSI) {
+		ud->port = init->port_num;
+		ud->qkey = MRC_GSI_QKEY;
+	}
+	ret = mrc_qp_make_rings(&ud->sq, &ud->rq, ud->srq, &init->cap, uctx,
+				&resp);
+	if (ret)
+		goto err_free;
+	ud->max_send_sge = init->cap.max_send_sge;
+	ud->max_inline = init->cap.max_inline_data;
+	ud->max_recv_sge = mrc_qp_recv_sge(ud->srq, &init->cap);
+	/* Before others can find the QP: afterwards nothing may fail. */
+	if (udata)
+		ret = ib_copy_to_udata(udata, &resp, sizeof(resp));
+	if (ret)
+		goto err_rings;
+	ret = mrc_ud_publish(ud);
+	if (ret)
+		goto err_rings;
+	WRITE_ONCE(to_mibqp(ibqp)->ud, ud);
+	ibqp->qp_num = ud->qpn;
+	return 0;
+
+err_rings:
+	mrc_ring_free(&ud->sq);
+	mrc_ring_free(&ud->rq);
+err_free:
+	mutex_destroy(&ud->mutex);
+	kfree(ud);
+err_count:
+	if (udata)
+		atomic_dec(&dev->n_qp);
+	return ret;
+}
+
+/* Everything that was posted is forgotten. Under the mutex. */
+static void mrc_ud_reset(struct mrc_ud *ud)
+{
+	spin_lock_bh(&ud->rq_lock);
+	spin_lock(&ud->sq_lock);
+	WRITE_ONCE(ud->state, IB_QPS_RESET);
+	mrc_ring_rewind(&ud->sq);
+	mrc_ring_rewind(&ud->rq);
+	spin_unlock(&ud->sq_lock);
+	spin_unlock_bh(&ud->rq_lock);
+}
+
+int mrc_destroy_ud(struct ib_qp *ibqp)
+{
+	struct mrc_ud *ud = to_mibqp(ibqp)->ud;
+
+	mutex_lock(&ud->mutex);
+	mrc_ud_reset(ud);
+	mutex_unlock(&ud->mutex);
+	WRITE_ONCE(to_mibqp(ibqp)->ud, NULL);
+	if (ibqp->qp_type == IB_QPT_GSI) {
+		spin_lock(&mrc_gsi_lock);
+		list_del_rcu(&ud->gsi_node);
+		spin_unlock(&mrc_gsi_lock);
+	} else {
+		rhashtable_remove_fast(&mrc_uds, &ud->node, mrc_ud_params);
+		mrc_mcast_detach_all(ud);
+	}
+	mrc_ud_put(ud);
+	/* Packets hold references for their own length only. */
+	wait_for_completion(&ud->released);
+	mrc_ring_free(&ud->sq);
+	mrc_ring_free(&ud->rq);
+	if (ud->user)
+		atomic_dec(&ud->dev->n_qp);
+	mutex_destroy(&ud->mutex);
+	kfree_rcu(ud, rcu);
+	return 0;
+}
+
+static int mrc_ud_check_attr(const struct mrc_ud *ud,
+			     const struct ib_qp_attr *attr, int mask)
+{
+	if (mask & ~IB_QP_ATTR_STANDARD_BITS)
+		return -EOPNOTSUPP;
+	if (mask & IB_QP_PORT &&
+	    (!attr->port_num || attr->port_num > ud->dev->n_ports))
+		return -EINVAL;
+	if (mask & IB_QP_PKEY_INDEX && attr->pkey_index)
+		return -EINVAL;
+	return 0;
+}
+
+/* Under the mutex. */
+static void mrc_ud_set_state(struct mrc_ud *ud, enum ib_qp_state state,
+			     const struct ib_qp_attr *attr, int mask)
+{
+	spin_lock_bh(&ud->rq_lock);
+	spin_lock(&ud->sq_lock);
+	if (mask & IB_QP_PORT)
+		WRITE_ONCE(ud->port, attr->port_num);
+	if (mask & IB_QP_PKEY_INDEX)
+		ud->pkey_index = attr->pkey_index;
+	if (mask & IB_QP_QKEY && ud->ibqp->qp_type != IB_QPT_GSI)
+		ud->qkey = attr->qkey;
+	if (mask & IB_QP_SQ_PSN)
+		ud->psn = attr->sq_psn & MRC_PSN_MASK;
+	WRITE_ONCE(ud->state, state);
+	spin_unlock(&ud->sq_lock);
+	spin_unlock_bh(&ud->rq_lock);
+}
+
+static int mrc_modify_ud_locked(struct mrc_ud *ud, struct ib_qp_attr *attr,
+				int mask)
+{
+	enum ib_qp_state cur = READ_ONCE(ud->state), new;
+	int ret;
+
+	if (mask & IB_QP_CUR_STATE && attr->cur_qp_state != cur)
+		return -EINVAL;
+	new = mask & IB_QP_STATE ? attr->qp_state : cur;
+	if (!ib_modify_qp_is_ok(cur, new, ud->ibqp->qp_type, mask))
+		return -EINVAL;
+	ret = mrc_ud_check_attr(ud, attr, mask);
+	if (ret)
+		return ret;
+	switch (new) {
+	case IB_QPS_RESET:
+		mrc_ud_reset(ud);
+		return 0;
+	case IB_QPS_ERR:
+		mrc_ud_error(ud, MRC_NO_EVENT);
+		return 0;
+	default:
+		mrc_ud_set_state(ud, new, attr, mask);
+	}
+	if (new == IB_QPS_RTS && cur == IB_QPS_SQD)
+		return mrc_ud_post_send(ud);
+	/* What was taken has been sent: there is nothing to wait for. */
+	if (new == IB_QPS_SQD && cur == IB_QPS_RTS &&
+	    mask & IB_QP_EN_SQD_ASYNC_NOTIFY && attr->en_sqd_async_notify &&
+	    ud->ibqp->event_handler) {
+		struct ib_event ev = {
+			.device = ud->ibqp->device,
+			.element.qp = ud->ibqp,
+			.event = IB_EVENT_SQ_DRAINED,
+		};
+
+		ud->ibqp->event_handler(&ev, ud->ibqp->qp_context);
+	}
+	return 0;
+}
+
+int mrc_modify_ud(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
+		  struct ib_udata *udata)
+{
+	struct mrc_ud *ud = to_mibqp(ibqp)->ud;
+	int ret;
+
+	mutex_lock(&ud->mutex);
+	ret = mrc_modify_ud_locked(ud, attr, mask);
+	mutex_unlock(&ud->mutex);
+	return ret;
+}
+
+int mrc_query_ud(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
+		 struct ib_qp_init_attr *init)
+{
+	struct mrc_ud *ud;
+
+	memset(attr, 0, sizeof(*attr));
+	memset(init, 0, sizeof(*init));
+	rcu_read_lock();
+	/* Netlink looks at QPs until after destroy_qp. */
+	ud = READ_ONCE(to_mibqp(ibqp)->ud);
+	if (ud && !mrc_ud_tryget(ud))
+		ud = NULL;
+	rcu_read_unlock();
+	if (!ud) {
+		attr->qp_state = IB_QPS_ERR;
+		attr->cur_qp_state = IB_QPS_ERR;
+		return 0;
+	}
+	mutex_lock(&ud->mutex);
+	attr->qp_state = READ_ONCE(ud->state);
+	attr->cur_qp_state = attr->qp_state;
+	attr->pkey_index = ud->pkey_index;
+	attr->port_num = ud->port;
+	attr->qkey = ud->qkey;
+	attr->sq_psn = READ_ONCE(ud->psn);
+	attr->cap.max_send_wr = ud->sq.depth;
+	attr->cap.max_recv_wr = ud->rq.depth;
+	attr->cap.max_send_sge = ud->max_send_sge;
+	attr->cap.max_recv_sge = ud->max_recv_sge;
+	attr->cap.max_inline_data = ud->max_inline;
+
+	init->event_handler = ibqp->event_handler;
+	init->qp_context = ibqp->qp_context;
+	init->send_cq = ibqp->send_cq;
+	init->recv_cq = ibqp->recv_cq;
+	init->cap = attr->cap;
+	init->sq_sig_type = ud->sig_all ? IB_SIGNAL_ALL_WR :
+					  IB_SIGNAL_REQ_WR;
+	init->qp_type = ibqp->qp_type;
+	init->port_num = ud->port;
+	mutex_unlock(&ud->mutex);
+	mrc_ud_put(ud);
+	return 0;
+}
+
+int mrc_ud_init(void)
+{
+	return rhashtable_init(&mrc_uds, &mrc_ud_params);
+}
+
+void mrc_ud_exit(void)
+{
+	rhashtable_destroy(&mrc_uds);
+}
