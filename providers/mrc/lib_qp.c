@@ -76,7 +76,7 @@ struct mrc_qp *mrc_create_qp(struct mrc_context *mrc_ctx,
 		attr.cap.max_inline_data = INLINE_MIN;
 
 	mrc_lib_event_context(mrc_ctx, &events);
-	qp->vqp = mrc_v_create_qp_ex(&events.vctx.context, &attr);
+	qp->vqp = mrc_v_create_qp_strict(&events.vctx.context, &attr);
 	if (!qp->vqp) {
 		free(qp);
 		return NULL;
@@ -113,9 +113,6 @@ int mrc_lib_qp_reset(struct mrc_qp *qp)
 	err = mrc_v_modify_qp(qp->vqp, &attr, IBV_QP_STATE);
 	if (err)
 		return err;
-	mrc_v_clean_cq(qp->send_cq->vcq, qp->vqp->qp_num);
-	if (qp->recv_cq != qp->send_cq)
-		mrc_v_clean_cq(qp->recv_cq->vcq, qp->vqp->qp_num);
 	qp->set = 0;
 	qp->port = 1;
 	memset(qp->vendor_cfg, 0, sizeof(qp->vendor_cfg));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Device, context, queries, protection domains, memory regions, address
- * handles, and the mapping of rings.
+ * Device, context, queries, protection domains, address handles, and the
+ * mapping of rings.
  */
 #include <config.h>
 
@@ -145,53 +145,25 @@ static int mrc_v_dealloc_pd(struct ibv_pd *pd)
 	return ret;
 }
 
-static struct ibv_mr *mrc_v_reg_mr(struct ibv_pd *pd, void *addr, size_t length,
-				   uint64_t hca_va, int access)
-{
-	struct ib_uverbs_reg_mr_resp resp;
-	struct ibv_reg_mr cmd;
-	struct verbs_mr *vmr;
-	int ret;
-
-	vmr = calloc(1, sizeof(*vmr));
-	if (!vmr)
-		return NULL;
-	ret = ibv_cmd_reg_mr(pd, addr, length, hca_va, access, vmr, &cmd,
-			     sizeof(cmd), &resp, sizeof(resp));
-	if (ret) {
-		free(vmr);
-		errno = ret;
-		return NULL;
-	}
-	return &vmr->ibv_mr;
-}
-
-static int mrc_v_dereg_mr(struct verbs_mr *vmr)
-{
-	int ret = ibv_cmd_dereg_mr(vmr);
-
-	if (!ret)
-		free(vmr);
-	return ret;
-}
-
 static struct ibv_ah *mrc_v_create_ah(struct ibv_pd *pd,
 				      struct ibv_ah_attr *attr)
 {
-	struct ib_uverbs_create_ah_resp resp;
-	struct ibv_ah *ah;
+	struct umrc_create_ah_resp resp = {};
+	struct mrc_v_ah *ah;
 	int ret;
 
 	ah = calloc(1, sizeof(*ah));
 	if (!ah)
 		return NULL;
-	ret = ibv_cmd_create_ah(pd, ah, attr, &resp, sizeof(resp));
+	ret = ibv_cmd_create_ah(pd, &ah->ah, attr, &resp.ibv_resp,
+				sizeof(resp));
 	if (ret) {
 		free(ah);
 		errno = ret;
 		return NULL;
 	}
-	return ah;
+	ah->num = resp.ah_num;
+	return &ah->ah;
 }
 
 static int mrc_v_destroy_ah(struct ibv_ah *ah)
@@ -199,7 +171,7 @@ static int mrc_v_destroy_ah(struct ibv_ah *ah)
 	int ret = ibv_cmd_destroy_ah(ah);
 
 	if (!ret)
-		free(ah);
+		free(to_mah(ah));
 	return ret;
 }
 
@@ -234,7 +206,30 @@ static const struct verbs_context_ops mrc_ctx_ops = {
 	.query_rt_values = mrc_v_query_rt_values,
 	.reg_mr = mrc_v_reg_mr,
 	.req_notify_cq = ibv_cmd_req_notify_cq,
+	.rereg_mr = mrc_v_rereg_mr,
 	.resize_cq = mrc_v_resize_cq,
+};
+
+/* What the kernel has may not be there: libibverbs refuses it then. */
+static const struct verbs_context_ops mrc_mw_ops = {
+	.alloc_mw = mrc_v_alloc_mw,
+	.bind_mw = mrc_v_bind_mw,
+	.dealloc_mw = mrc_v_dealloc_mw,
+};
+
+static const struct verbs_context_ops mrc_srq_ops = {
+	.create_srq = mrc_v_create_srq,
+	.create_srq_ex = mrc_v_create_srq_ex,
+	.destroy_srq = mrc_v_destroy_srq,
+	.get_srq_num = mrc_v_get_srq_num,
+	.modify_srq = mrc_v_modify_srq,
+	.post_srq_recv = mrc_v_post_srq_recv,
+	.query_srq = mrc_v_query_srq,
+};
+
+static const struct verbs_context_ops mrc_ud_ops = {
+	.attach_mcast = ibv_cmd_attach_mcast,
+	.detach_mcast = ibv_cmd_detach_mcast,
 };
 
 static struct verbs_context *mrc_v_alloc_context(struct ibv_device *ibdev,
@@ -264,6 +259,12 @@ static struct verbs_context *mrc_v_alloc_context(struct ibv_device *ibdev,
 	 */
 	ctx->features = resp.features;
 	verbs_set_ops(&ctx->vctx, &mrc_ctx_ops);
+	if (ctx->features & MRC_FEATURE_MW)
+		verbs_set_ops(&ctx->vctx, &mrc_mw_ops);
+	if (ctx->features & MRC_FEATURE_SRQ)
+		verbs_set_ops(&ctx->vctx, &mrc_srq_ops);
+	if (ctx->features & MRC_FEATURE_UD)
+		verbs_set_ops(&ctx->vctx, &mrc_ud_ops);
 	return &ctx->vctx;
 }
 

@@ -4,10 +4,10 @@
  * libibverbs calls or sees has the prefix mrc_v_, as the plain names are those
  * of the MRC API, which the same library implements (mrc.h).
  *
- * Locks: one spinlock per completion queue, send queue and receive queue. A
- * thread holds at most one of them, except where the state of a queue pair
- * changes, which takes the send queue's and then the receive queue's. Doorbells
- * are rung with none held.
+ * Locks: one spinlock per completion queue, send queue and (shared) receive
+ * queue. A thread holds at most one of them, except where the state of a queue
+ * pair changes, which takes the send queue's and then the receive queue's.
+ * Doorbells are rung with none held.
  */
 #ifndef MRC_PROVIDER_H
 #define MRC_PROVIDER_H
@@ -73,10 +73,31 @@ struct mrc_wq {
 };
 
 /**
+ * struct mrc_v_srq - shared receive queue
+ * @vsrq: libibverbs' part
+ * @rq: the queue
+ */
+struct mrc_v_srq {
+	struct verbs_srq vsrq;
+	struct mrc_wq rq;
+};
+
+/**
+ * struct mrc_v_ah - address handle
+ * @ah: libibverbs' part
+ * @num: what work requests name it by; 0: the kernel has no datagrams
+ */
+struct mrc_v_ah {
+	struct ibv_ah ah;
+	uint32_t num;
+};
+
+/**
  * struct mrc_v_qp - queue pair
  * @vqp: libibverbs' part
+ * @ops: bit N: enum ibv_wr_opcode N can be posted
  * @sq: send queue
- * @rq: receive queue
+ * @rq: receive queue; none with an SRQ
  * @sq_started: a doorbell of @sq was heard since RESET; under its lock
  * @batch_idx: prod of the batch being built between wr_start and wr_complete
  * @batch_wqe: its latest entry, NULL before the first and after an error
@@ -85,6 +106,7 @@ struct mrc_wq {
  */
 struct mrc_v_qp {
 	struct verbs_qp vqp;
+	uint32_t ops;
 	struct mrc_wq sq;
 	struct mrc_wq rq;
 	bool sq_started;
@@ -117,6 +139,16 @@ static inline struct mrc_v_qp *to_mqp(struct ibv_qp *ibqp)
 static inline struct mrc_v_qp *to_mqp_ex(struct ibv_qp_ex *ibqp)
 {
 	return container_of(ibqp, struct mrc_v_qp, vqp.qp_ex);
+}
+
+static inline struct mrc_v_srq *to_msrq(struct ibv_srq *ibsrq)
+{
+	return container_of(ibsrq, struct mrc_v_srq, vsrq.srq);
+}
+
+static inline struct mrc_v_ah *to_mah(struct ibv_ah *ibah)
+{
+	return container_of(ibah, struct mrc_v_ah, ah);
 }
 
 /* mrc.c */
@@ -152,6 +184,9 @@ struct ibv_qp *mrc_v_create_qp(struct ibv_pd *pd,
 			       struct ibv_qp_init_attr *attr);
 struct ibv_qp *mrc_v_create_qp_ex(struct ibv_context *context,
 				  struct ibv_qp_init_attr_ex *attr);
+/* The same for one that has MRC 1.0's operations only. */
+struct ibv_qp *mrc_v_create_qp_strict(struct ibv_context *context,
+				      struct ibv_qp_init_attr_ex *attr);
 int mrc_v_query_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int attr_mask,
 		   struct ibv_qp_init_attr *init_attr);
 int mrc_v_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr,
@@ -165,6 +200,32 @@ int mrc_v_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 		    struct ibv_send_wr **bad_wr);
 int mrc_v_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
 		    struct ibv_recv_wr **bad_wr);
+int mrc_v_bind_mw(struct ibv_qp *ibqp, struct ibv_mw *mw,
+		  struct ibv_mw_bind *bind);
+
+/* post_ex.c */
 void mrc_set_wr_ops(struct ibv_qp_ex *qpx, uint64_t send_ops);
+
+/* mr.c */
+struct ibv_mr *mrc_v_reg_mr(struct ibv_pd *pd, void *addr, size_t length,
+			    uint64_t hca_va, int access);
+int mrc_v_rereg_mr(struct verbs_mr *vmr, int flags, struct ibv_pd *pd,
+		   void *addr, size_t length, int access);
+int mrc_v_dereg_mr(struct verbs_mr *vmr);
+struct ibv_mw *mrc_v_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type);
+int mrc_v_dealloc_mw(struct ibv_mw *mw);
+
+/* srq.c */
+struct ibv_srq *mrc_v_create_srq(struct ibv_pd *pd,
+				 struct ibv_srq_init_attr *attr);
+struct ibv_srq *mrc_v_create_srq_ex(struct ibv_context *context,
+				    struct ibv_srq_init_attr_ex *attr);
+int mrc_v_modify_srq(struct ibv_srq *ibsrq, struct ibv_srq_attr *attr,
+		     int attr_mask);
+int mrc_v_query_srq(struct ibv_srq *ibsrq, struct ibv_srq_attr *attr);
+int mrc_v_get_srq_num(struct ibv_srq *ibsrq, uint32_t *srq_num);
+int mrc_v_destroy_srq(struct ibv_srq *ibsrq);
+int mrc_v_post_srq_recv(struct ibv_srq *ibsrq, struct ibv_recv_wr *wr,
+			struct ibv_recv_wr **bad_wr);
 
 #endif /* MRC_PROVIDER_H */

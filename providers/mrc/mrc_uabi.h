@@ -21,6 +21,14 @@ DECLARE_DRV_CMD(umrc_resize_cq, IB_USER_VERBS_CMD_RESIZE_CQ,
 		empty, mrc_resize_cq_resp);
 DECLARE_DRV_CMD(umrc_create_qp, IB_USER_VERBS_CMD_CREATE_QP,
 		mrc_create_qp_req, mrc_create_qp_resp);
+DECLARE_DRV_CMD(umrc_create_srq, IB_USER_VERBS_CMD_CREATE_SRQ,
+		mrc_create_srq_req, mrc_create_srq_resp);
+DECLARE_DRV_CMD(umrc_create_srq_ex, IB_USER_VERBS_CMD_CREATE_XSRQ,
+		mrc_create_srq_req, mrc_create_srq_resp);
+DECLARE_DRV_CMD(umrc_modify_srq, IB_USER_VERBS_CMD_MODIFY_SRQ,
+		mrc_modify_srq_req, empty);
+DECLARE_DRV_CMD(umrc_create_ah, IB_USER_VERBS_CMD_CREATE_AH,
+		empty, mrc_create_ah_resp);
 DECLARE_DRV_CMD(umrc_modify_qp, IB_USER_VERBS_CMD_MODIFY_QP,
 		mrc_abi_modify_qp, empty);
 

@@ -1,28 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Posting work: ibv_post_send, ibv_post_recv and the ibv_wr_*() interface.
+ * Posting work: ibv_post_send, ibv_post_recv, ibv_bind_mw.
  */
 #include <config.h>
 
 #include <errno.h>
 #include <string.h>
 
-#include "mrc_provider.h"
+#include "post.h"
 
-/* Longest message of InfiniBand and of MRC, bytes. */
-#define MRC_MAX_MSG (1ULL << 31)
+/* The operations that libibverbs knows of. */
+#define MRC_WR(op) (1U << IBV_WR_##op)
+#define MRC_KNOWN_OPS                                                          \
+	(MRC_WR(RDMA_WRITE) | MRC_WR(RDMA_WRITE_WITH_IMM) | MRC_WR(SEND) |     \
+	 MRC_WR(SEND_WITH_IMM) | MRC_WR(RDMA_READ) |                           \
+	 MRC_WR(ATOMIC_CMP_AND_SWP) | MRC_WR(ATOMIC_FETCH_AND_ADD) |           \
+	 MRC_WR(LOCAL_INV) | MRC_WR(BIND_MW) | MRC_WR(SEND_WITH_INV) |         \
+	 MRC_WR(TSO) | MRC_WR(DRIVER1) | MRC_WR(FLUSH) | MRC_WR(ATOMIC_WRITE))
 
-#define MRC_SEND_FLAGS                                                         \
-	(IBV_SEND_FENCE | IBV_SEND_SIGNALED | IBV_SEND_SOLICITED |             \
-	 IBV_SEND_INLINE)
+/* Those that take their data from the program's memory when they are posted. */
+#define MRC_INLINE_OPS                                                         \
+	(MRC_WR(RDMA_WRITE) | MRC_WR(RDMA_WRITE_WITH_IMM) | MRC_WR(SEND) |     \
+	 MRC_WR(SEND_WITH_IMM) | MRC_WR(SEND_WITH_INV))
 
-/* Scatter/gather entries and inline data follow the header of an entry. */
-static void *mrc_wqe_data(struct mrc_send_wqe *wqe)
-{
-	return wqe + 1;
-}
-
-static int mrc_send_state(const struct mrc_v_qp *qp)
+int mrc_send_state(const struct mrc_v_qp *qp)
 {
 	switch (qp->vqp.qp.state) {
 	case IBV_QPS_RESET:
@@ -76,8 +77,8 @@ static uint64_t mrc_sge_total(const struct ibv_sge *sge, size_t n)
 	return total;
 }
 
-static int mrc_wqe_set_sges(struct mrc_v_qp *qp, struct mrc_send_wqe *wqe,
-			    const struct ibv_sge *sge, size_t n)
+int mrc_wqe_set_sges(struct mrc_v_qp *qp, struct mrc_send_wqe *wqe,
+		     const struct ibv_sge *sge, size_t n)
 {
 	if (n > qp->sq.max_sge || mrc_sge_total(sge, n) > MRC_MAX_MSG)
 		return EINVAL;
@@ -87,12 +88,14 @@ static int mrc_wqe_set_sges(struct mrc_v_qp *qp, struct mrc_send_wqe *wqe,
 }
 
 /*
- * Append @len bytes of inline data; compares what is left, never a sum. Too much
- * is ENOMEM, as with hardware: there is no room for it in the queue.
+ * Compares what is left, never a sum. Too much is ENOMEM, as with hardware:
+ * there is no room for it in the queue.
  */
-static int mrc_wqe_add_inline(struct mrc_v_qp *qp, struct mrc_send_wqe *wqe,
-			      const void *addr, size_t len)
+int mrc_wqe_add_inline(struct mrc_v_qp *qp, struct mrc_send_wqe *wqe,
+		       const void *addr, size_t len)
 {
+	if (!(MRC_INLINE_OPS & 1U << wqe->opcode))
+		return EINVAL;
 	if (len > qp->sq.max_inline - wqe->inline_len)
 		return ENOMEM;
 	if (len)
@@ -101,50 +104,41 @@ static int mrc_wqe_add_inline(struct mrc_v_qp *qp, struct mrc_send_wqe *wqe,
 	return 0;
 }
 
-static int mrc_build_send(struct mrc_v_qp *qp, struct mrc_send_wqe *wqe,
+/*
+ * The kernel says whether it can be bound so; here only what would not survive
+ * in the entry. A window of type 2 takes the key that the program chose.
+ */
+int mrc_wqe_set_bind(struct mrc_send_wqe *wqe, const struct ibv_mw *mw,
+		     uint32_t rkey, const struct ibv_mw_bind_info *info)
+{
+	if (!mw || (!info->mr && info->length))
+		return EINVAL;
+	wqe->imm_data = mw->rkey;
+	wqe->rkey = rkey;
+	wqe->remote_addr = info->addr;
+	wqe->compare_add = info->length;
+	wqe->swap = (uint64_t)info->mw_access_flags << 32;
+	if (info->mr)
+		wqe->swap |= info->mr->lkey;
+	return 0;
+}
+
+int mrc_wqe_set_ud(struct mrc_send_wqe *wqe, struct ibv_ah *ah, uint32_t qpn,
+		   uint32_t qkey)
+{
+	if (!ah)
+		return EINVAL;
+	wqe->remote_addr = to_mah(ah)->num | (uint64_t)qpn << 32;
+	wqe->rkey = qkey;
+	return 0;
+}
+
+static int mrc_wqe_gather(struct mrc_v_qp *qp, struct mrc_send_wqe *wqe,
 			  const struct ibv_send_wr *wr)
 {
 	int ret;
 	int i;
 
-	switch (wr->opcode) {
-	case IBV_WR_RDMA_WRITE:
-	case IBV_WR_RDMA_WRITE_WITH_IMM:
-		break;
-	case IBV_WR_SEND:
-	case IBV_WR_SEND_WITH_IMM:
-	case IBV_WR_RDMA_READ:
-	case IBV_WR_ATOMIC_CMP_AND_SWP:
-	case IBV_WR_ATOMIC_FETCH_AND_ADD:
-	case IBV_WR_LOCAL_INV:
-	case IBV_WR_BIND_MW:
-	case IBV_WR_SEND_WITH_INV:
-	case IBV_WR_TSO:
-	case IBV_WR_DRIVER1:
-	case IBV_WR_FLUSH:
-	case IBV_WR_ATOMIC_WRITE:
-		return EOPNOTSUPP;
-	default:
-		return EINVAL;
-	}
-	if (!(to_mctx(qp->vqp.qp.context)->features & MRC_FEATURE_WRITE))
-		return EOPNOTSUPP;
-	if ((wr->send_flags & ~MRC_SEND_FLAGS) || wr->num_sge < 0 ||
-	    (uint32_t)wr->num_sge > qp->sq.max_sge)
-		return EINVAL;
-
-	*wqe = (struct mrc_send_wqe){
-		.wr_id = wr->wr_id,
-		.opcode = wr->opcode,
-		.send_flags = wr->send_flags,
-		.rkey = wr->wr.rdma.rkey,
-		.remote_addr = wr->wr.rdma.remote_addr,
-	};
-	if (wr->opcode == IBV_WR_RDMA_WRITE_WITH_IMM)
-		wqe->imm_data = (__force uint32_t)wr->imm_data;
-
-	if (!(wr->send_flags & IBV_SEND_INLINE))
-		return mrc_wqe_set_sges(qp, wqe, wr->sg_list, wr->num_sge);
 	for (i = 0; i < wr->num_sge; i++) {
 		const struct ibv_sge *sge = &wr->sg_list[i];
 
@@ -157,13 +151,106 @@ static int mrc_build_send(struct mrc_v_qp *qp, struct mrc_send_wqe *wqe,
 	return 0;
 }
 
+/* One entry of 8 bytes, which an inline ATOMIC_WRITE has in the header. */
+static int mrc_build_atomic(struct mrc_v_qp *qp, struct mrc_send_wqe *wqe,
+			    const struct ibv_send_wr *wr)
+{
+	if (wr->num_sge != 1 || wr->sg_list->length != MRC_ATOMIC_LEN)
+		return EINVAL;
+	if (!(wr->send_flags & IBV_SEND_INLINE))
+		return mrc_wqe_set_sges(qp, wqe, wr->sg_list, 1);
+	if (wr->opcode != IBV_WR_ATOMIC_WRITE)
+		return EINVAL;
+	memcpy(&wqe->swap, (void *)(uintptr_t)wr->sg_list->addr,
+	       MRC_ATOMIC_LEN);
+	return 0;
+}
+
+static int mrc_check_op(const struct mrc_v_qp *qp, unsigned int opcode)
+{
+	if (opcode >= 32 || !(MRC_KNOWN_OPS & 1U << opcode))
+		return EINVAL;
+	return qp->ops & 1U << opcode ? 0 : EOPNOTSUPP;
+}
+
+static int mrc_build_send(struct mrc_v_qp *qp, struct mrc_send_wqe *wqe,
+			  const struct ibv_send_wr *wr)
+{
+	int ret = mrc_check_op(qp, wr->opcode);
+
+	if (ret)
+		return ret;
+	if ((wr->send_flags & ~MRC_SEND_FLAGS) || wr->num_sge < 0 ||
+	    (uint32_t)wr->num_sge > qp->sq.max_sge)
+		return EINVAL;
+
+	*wqe = (struct mrc_send_wqe){
+		.wr_id = wr->wr_id,
+		.opcode = wr->opcode,
+		.send_flags = wr->send_flags,
+	};
+	if (qp->vqp.qp.qp_type == IBV_QPT_UD) {
+		ret = mrc_wqe_set_ud(wqe, wr->wr.ud.ah, wr->wr.ud.remote_qpn,
+				     wr->wr.ud.remote_qkey);
+		if (ret)
+			return ret;
+	}
+
+	switch (wr->opcode) {
+	case IBV_WR_RDMA_WRITE_WITH_IMM:
+		wqe->imm_data = (__force uint32_t)wr->imm_data;
+		SWITCH_FALLTHROUGH;
+	case IBV_WR_RDMA_WRITE:
+	case IBV_WR_RDMA_READ:
+		wqe->rkey = wr->wr.rdma.rkey;
+		wqe->remote_addr = wr->wr.rdma.remote_addr;
+		break;
+	case IBV_WR_SEND:
+		break;
+	case IBV_WR_SEND_WITH_IMM:
+		wqe->imm_data = (__force uint32_t)wr->imm_data;
+		break;
+	case IBV_WR_SEND_WITH_INV:
+		wqe->imm_data = wr->invalidate_rkey;
+		break;
+	case IBV_WR_ATOMIC_CMP_AND_SWP:
+		wqe->swap = wr->wr.atomic.swap;
+		SWITCH_FALLTHROUGH;
+	case IBV_WR_ATOMIC_FETCH_AND_ADD:
+		wqe->compare_add = wr->wr.atomic.compare_add;
+		wqe->rkey = wr->wr.atomic.rkey;
+		wqe->remote_addr = wr->wr.atomic.remote_addr;
+		return mrc_build_atomic(qp, wqe, wr);
+	case IBV_WR_ATOMIC_WRITE:
+		wqe->rkey = wr->wr.rdma.rkey;
+		wqe->remote_addr = wr->wr.rdma.remote_addr;
+		return mrc_build_atomic(qp, wqe, wr);
+	case IBV_WR_LOCAL_INV:
+		wqe->imm_data = wr->invalidate_rkey;
+		wqe->send_flags &= ~IBV_SEND_INLINE;
+		return 0;
+	case IBV_WR_BIND_MW:
+		/* One of type 1 is bound by ibv_bind_mw(). */
+		if (wr->bind_mw.mw && wr->bind_mw.mw->type != IBV_MW_TYPE_2)
+			return EINVAL;
+		wqe->send_flags &= ~IBV_SEND_INLINE;
+		return mrc_wqe_set_bind(wqe, wr->bind_mw.mw, wr->bind_mw.rkey,
+					&wr->bind_mw.bind_info);
+	default:
+		/* FLUSH: a work request has no room for what it needs. */
+		return EOPNOTSUPP;
+	}
+	if (wr->send_flags & IBV_SEND_INLINE)
+		return mrc_wqe_gather(qp, wqe, wr);
+	return mrc_wqe_set_sges(qp, wqe, wr->sg_list, wr->num_sge);
+}
+
 /*
- * Hand the entries before @idx to the kernel, if any are new. Called with the
- * lock, which it drops. The first doorbell may find no memory for what sending
- * takes. Nobody has seen the entries then: they are taken back, and the lock is
- * kept until that is known, so that no other thread's come behind them.
+ * The first doorbell may find no memory for what sending takes. Nobody has seen
+ * the entries then: they are taken back, and the lock is kept until that is
+ * known, so that no other thread's come behind them.
  */
-static int mrc_submit_sq(struct mrc_v_qp *qp, uint32_t idx)
+int mrc_submit_sq(struct mrc_v_qp *qp, uint32_t idx)
 {
 	struct mrc_ring *ring = &qp->sq.ring;
 	uint32_t start = ring->idx;
@@ -219,16 +306,82 @@ int mrc_v_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 	return ret;
 }
 
-static int mrc_build_recv(struct mrc_v_qp *qp, struct mrc_recv_wqe *wqe,
+/*
+ * A window of type 1 gets its next key from here. The program sees it as soon
+ * as the bind is posted; until it is executed the old one holds.
+ */
+int mrc_v_bind_mw(struct ibv_qp *ibqp, struct ibv_mw *mw,
+		  struct ibv_mw_bind *bind)
+{
+	struct mrc_v_qp *qp = to_mqp(ibqp);
+	struct mrc_ring *ring = &qp->sq.ring;
+	uint32_t rkey = ibv_inc_rkey(mw->rkey);
+	struct mrc_send_wqe *wqe;
+	uint32_t idx;
+	int ret;
+
+	if (bind->send_flags & ~(IBV_SEND_FENCE | IBV_SEND_SIGNALED |
+				 IBV_SEND_SOLICITED))
+		return EINVAL;
+	pthread_spin_lock(&qp->sq.lock);
+	idx = ring->idx;
+	ret = mrc_send_state(qp);
+	if (!ret)
+		ret = mrc_check_op(qp, IBV_WR_BIND_MW);
+	if (!ret && mrc_ring_full(ring, idx))
+		ret = ENOMEM;
+	if (ret)
+		goto unlock;
+	wqe = mrc_ring_entry(ring, idx);
+	*wqe = (struct mrc_send_wqe){
+		.wr_id = bind->wr_id,
+		.opcode = IBV_WR_BIND_MW,
+		.send_flags = bind->send_flags,
+	};
+	ret = mrc_wqe_set_bind(wqe, mw, rkey, &bind->bind_info);
+	if (ret)
+		goto unlock;
+	ret = mrc_submit_sq(qp, idx + 1);
+	if (!ret)
+		mw->rkey = rkey;
+	return ret;
+
+unlock:
+	pthread_spin_unlock(&qp->sq.lock);
+	return ret;
+}
+
+static int mrc_build_recv(const struct mrc_wq *rq, struct mrc_recv_wqe *wqe,
 			  const struct ibv_recv_wr *wr)
 {
-	if (wr->num_sge < 0 || (uint32_t)wr->num_sge > qp->rq.max_sge)
+	if (wr->num_sge < 0 || (uint32_t)wr->num_sge > rq->max_sge)
 		return EINVAL;
 	wqe->wr_id = wr->wr_id;
 	wqe->num_sge = wr->num_sge;
 	wqe->reserved = 0;
 	mrc_copy_sges((struct mrc_sge *)(wqe + 1), wr->sg_list, wr->num_sge);
 	return 0;
+}
+
+int mrc_fill_rq(struct mrc_wq *rq, struct ibv_recv_wr **wr)
+{
+	struct mrc_ring *ring = &rq->ring;
+	uint32_t idx = ring->idx;
+	int ret = 0;
+
+	for (; *wr; *wr = (*wr)->next) {
+		if (mrc_ring_full(ring, idx))
+			ret = ENOMEM;
+		else
+			ret = mrc_build_recv(rq, mrc_ring_entry(ring, idx),
+					     *wr);
+		if (ret)
+			break;
+		idx++;
+	}
+	if (idx != ring->idx)
+		mrc_ring_produce(ring, idx);
+	return ret;
 }
 
 int mrc_v_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
@@ -239,26 +392,20 @@ int mrc_v_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
 	struct ibv_recv_wr *first = wr;
 	bool kick = false;
 	uint32_t idx;
-	int ret = 0;
+	int ret;
 	int err;
 
 	pthread_spin_lock(&qp->rq.lock);
 	idx = ring->idx;
-	/* InfiniBand C10-97.2.1: no receive is posted in RESET. */
+	/*
+	 * InfiniBand C10-97.2.1: no receive is posted in RESET. With an SRQ
+	 * there is no ring.
+	 */
 	if (!ring->hdr || ibqp->state == IBV_QPS_RESET)
 		ret = EINVAL;
-	while (wr && !ret) {
-		if (mrc_ring_full(ring, idx))
-			ret = ENOMEM;
-		else
-			ret = mrc_build_recv(qp, mrc_ring_entry(ring, idx), wr);
-		if (!ret) {
-			idx++;
-			wr = wr->next;
-		}
-	}
+	else
+		ret = mrc_fill_rq(&qp->rq, &wr);
 	if (idx != ring->idx) {
-		mrc_ring_produce(ring, idx);
 		/*
 		 * Pairs with the kernel, which sets the flag before it looks
 		 * at prod for the last time: one of the two sees the other.
@@ -278,168 +425,4 @@ int mrc_v_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
 		}
 	}
 	return ret;
-}
-
-/*
- * ibv_wr_*(): the batch is built in the ring behind prod, which moves only
- * when it is complete. After an error nothing more is built and completing it
- * posts nothing.
- */
-static void mrc_wr_start(struct ibv_qp_ex *qpx)
-{
-	struct mrc_v_qp *qp = to_mqp_ex(qpx);
-
-	pthread_spin_lock(&qp->sq.lock);
-	qp->batch_idx = qp->sq.ring.idx;
-	qp->batch_wqe = NULL;
-	qp->batch_err = mrc_send_state(qp);
-}
-
-static int mrc_wr_complete(struct ibv_qp_ex *qpx)
-{
-	struct mrc_v_qp *qp = to_mqp_ex(qpx);
-	int ret = qp->batch_err;
-
-	qp->batch_wqe = NULL;
-	if (!ret)
-		return mrc_submit_sq(qp, qp->batch_idx);
-	pthread_spin_unlock(&qp->sq.lock);
-	return ret;
-}
-
-static void mrc_wr_abort(struct ibv_qp_ex *qpx)
-{
-	struct mrc_v_qp *qp = to_mqp_ex(qpx);
-
-	qp->batch_wqe = NULL;
-	pthread_spin_unlock(&qp->sq.lock);
-}
-
-static void mrc_batch_fail(struct mrc_v_qp *qp, int err)
-{
-	qp->batch_err = err;
-	qp->batch_wqe = NULL;
-}
-
-static struct mrc_send_wqe *mrc_wr_build(struct ibv_qp_ex *qpx,
-					 enum ibv_wr_opcode opcode,
-					 uint32_t rkey, uint64_t remote_addr)
-{
-	struct mrc_v_qp *qp = to_mqp_ex(qpx);
-	struct mrc_send_wqe *wqe;
-
-	if (unlikely(qp->batch_err))
-		return NULL;
-	if (mrc_ring_full(&qp->sq.ring, qp->batch_idx)) {
-		mrc_batch_fail(qp, ENOMEM);
-		return NULL;
-	}
-	if (qpx->wr_flags & ~MRC_SEND_FLAGS) {
-		mrc_batch_fail(qp, EINVAL);
-		return NULL;
-	}
-	wqe = mrc_ring_entry(&qp->sq.ring, qp->batch_idx++);
-	*wqe = (struct mrc_send_wqe){
-		.wr_id = qpx->wr_id,
-		.opcode = opcode,
-		/* What carries the data is decided by the setter. */
-		.send_flags = qpx->wr_flags & ~IBV_SEND_INLINE,
-		.rkey = rkey,
-		.remote_addr = remote_addr,
-	};
-	qp->batch_wqe = wqe;
-	return wqe;
-}
-
-static void mrc_wr_rdma_write(struct ibv_qp_ex *qpx, uint32_t rkey,
-			      uint64_t remote_addr)
-{
-	mrc_wr_build(qpx, IBV_WR_RDMA_WRITE, rkey, remote_addr);
-}
-
-static void mrc_wr_rdma_write_imm(struct ibv_qp_ex *qpx, uint32_t rkey,
-				  uint64_t remote_addr, __be32 imm_data)
-{
-	struct mrc_send_wqe *wqe;
-
-	wqe = mrc_wr_build(qpx, IBV_WR_RDMA_WRITE_WITH_IMM, rkey, remote_addr);
-	if (wqe)
-		wqe->imm_data = (__force uint32_t)imm_data;
-}
-
-static void mrc_wr_set_sge_list(struct ibv_qp_ex *qpx, size_t num_sge,
-				const struct ibv_sge *sg_list)
-{
-	struct mrc_v_qp *qp = to_mqp_ex(qpx);
-	struct mrc_send_wqe *wqe = qp->batch_wqe;
-	int ret;
-
-	if (!wqe)
-		return;
-	wqe->send_flags &= ~IBV_SEND_INLINE;
-	wqe->inline_len = 0;
-	ret = mrc_wqe_set_sges(qp, wqe, sg_list, num_sge);
-	if (ret)
-		mrc_batch_fail(qp, ret);
-}
-
-static void mrc_wr_set_sge(struct ibv_qp_ex *qpx, uint32_t lkey, uint64_t addr,
-			   uint32_t length)
-{
-	struct ibv_sge sge = {
-		.addr = addr,
-		.length = length,
-		.lkey = lkey,
-	};
-
-	mrc_wr_set_sge_list(qpx, 1, &sge);
-}
-
-static void mrc_wr_set_inline_data_list(struct ibv_qp_ex *qpx, size_t num_buf,
-					const struct ibv_data_buf *buf_list)
-{
-	struct mrc_v_qp *qp = to_mqp_ex(qpx);
-	struct mrc_send_wqe *wqe = qp->batch_wqe;
-	size_t i;
-	int ret;
-
-	if (!wqe)
-		return;
-	wqe->send_flags |= IBV_SEND_INLINE;
-	wqe->num_sge = 0;
-	wqe->inline_len = 0;
-	for (i = 0; i < num_buf; i++) {
-		ret = mrc_wqe_add_inline(qp, wqe, buf_list[i].addr,
-					 buf_list[i].length);
-		if (ret) {
-			mrc_batch_fail(qp, ret);
-			return;
-		}
-	}
-}
-
-static void mrc_wr_set_inline_data(struct ibv_qp_ex *qpx, void *addr,
-				   size_t length)
-{
-	struct ibv_data_buf buf = {
-		.addr = addr,
-		.length = length,
-	};
-
-	mrc_wr_set_inline_data_list(qpx, 1, &buf);
-}
-
-void mrc_set_wr_ops(struct ibv_qp_ex *qpx, uint64_t send_ops)
-{
-	qpx->wr_start = mrc_wr_start;
-	qpx->wr_complete = mrc_wr_complete;
-	qpx->wr_abort = mrc_wr_abort;
-	if (send_ops & IBV_QP_EX_WITH_RDMA_WRITE)
-		qpx->wr_rdma_write = mrc_wr_rdma_write;
-	if (send_ops & IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM)
-		qpx->wr_rdma_write_imm = mrc_wr_rdma_write_imm;
-	qpx->wr_set_sge = mrc_wr_set_sge;
-	qpx->wr_set_sge_list = mrc_wr_set_sge_list;
-	qpx->wr_set_inline_data = mrc_wr_set_inline_data;
-	qpx->wr_set_inline_data_list = mrc_wr_set_inline_data_list;
 }

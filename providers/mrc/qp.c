@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include <ccan/array_size.h>
 #include <ccan/minmax.h>
 
 #include "mrc_provider.h"
@@ -15,26 +16,84 @@ enum {
 	MRC_SUP_QP_COMP_MASK = IBV_QP_INIT_ATTR_PD |
 			       IBV_QP_INIT_ATTR_CREATE_FLAGS |
 			       IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
-	MRC_SUP_SEND_OPS = IBV_QP_EX_WITH_RDMA_WRITE |
-			   IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM,
 };
 
+/* The operations of libibverbs, and what it calls them when QPs are made. */
+#define MRC_OP(op) { 1U << IBV_WR_##op, IBV_QP_EX_WITH_##op }
+
+static const struct {
+	uint32_t ops;
+	uint64_t send_ops;
+} mrc_ops[] = {
+	MRC_OP(RDMA_WRITE),
+	MRC_OP(RDMA_WRITE_WITH_IMM),
+	MRC_OP(SEND),
+	MRC_OP(SEND_WITH_IMM),
+	MRC_OP(SEND_WITH_INV),
+	MRC_OP(RDMA_READ),
+	MRC_OP(ATOMIC_CMP_AND_SWP),
+	MRC_OP(ATOMIC_FETCH_AND_ADD),
+	MRC_OP(ATOMIC_WRITE),
+	MRC_OP(FLUSH),
+	MRC_OP(LOCAL_INV),
+	MRC_OP(BIND_MW),
+};
+
+/* What can be posted to such a queue pair: bit N = enum ibv_wr_opcode N. */
+static uint32_t mrc_qp_ops(uint64_t features, enum ibv_qp_type type,
+			   bool strict)
+{
+	uint32_t ops = 0;
+
+	if (type == IBV_QPT_UD && features & MRC_FEATURE_UD)
+		return 1U << IBV_WR_SEND | 1U << IBV_WR_SEND_WITH_IMM;
+	if (type != IBV_QPT_RC)
+		return 0;
+	if (features & MRC_FEATURE_WRITE)
+		ops |= 1U << IBV_WR_RDMA_WRITE |
+		       1U << IBV_WR_RDMA_WRITE_WITH_IMM;
+	if (strict)
+		return ops;
+	if (features & MRC_FEATURE_EXT)
+		ops |= 1U << IBV_WR_SEND | 1U << IBV_WR_SEND_WITH_IMM |
+		       1U << IBV_WR_SEND_WITH_INV | 1U << IBV_WR_RDMA_READ |
+		       1U << IBV_WR_ATOMIC_CMP_AND_SWP |
+		       1U << IBV_WR_ATOMIC_FETCH_AND_ADD |
+		       1U << IBV_WR_ATOMIC_WRITE | 1U << IBV_WR_FLUSH |
+		       1U << IBV_WR_LOCAL_INV;
+	if (features & MRC_FEATURE_MW)
+		ops |= 1U << IBV_WR_BIND_MW;
+	return ops;
+}
+
+/* The same as enum ibv_qp_create_send_ops_flags. */
+static uint64_t mrc_send_ops(uint32_t ops)
+{
+	uint64_t send_ops = 0;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(mrc_ops); i++)
+		if (ops & mrc_ops[i].ops)
+			send_ops |= mrc_ops[i].send_ops;
+	return send_ops;
+}
+
 static int mrc_check_qp_attr(struct mrc_v_context *ctx,
-			     const struct ibv_qp_init_attr_ex *attr)
+			     const struct ibv_qp_init_attr_ex *attr,
+			     uint32_t ops)
 {
 	if (!check_comp_mask(attr->comp_mask, MRC_SUP_QP_COMP_MASK))
 		return EOPNOTSUPP;
 	if ((attr->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS) &&
 	    attr->create_flags)
 		return EOPNOTSUPP;
-	if (attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) {
-		if (attr->qp_type != IBV_QPT_RC ||
-		    !(ctx->features & MRC_FEATURE_WRITE) ||
-		    !check_comp_mask(attr->send_ops_flags, MRC_SUP_SEND_OPS))
-			return EOPNOTSUPP;
-	}
-	/* Work requests are read from rings that these queues do not have. */
-	if (attr->srq)
+	if (attr->qp_type == IBV_QPT_UD && !(ctx->features & MRC_FEATURE_UD))
+		return EOPNOTSUPP;
+	if (attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS &&
+	    !check_comp_mask(attr->send_ops_flags, mrc_send_ops(ops)))
+		return EOPNOTSUPP;
+	/* Work requests are read from rings: it must be one of ours. */
+	if (attr->srq && !(ctx->features & MRC_FEATURE_SRQ))
 		return EOPNOTSUPP;
 	return 0;
 }
@@ -80,19 +139,25 @@ static int mrc_map_queues(struct mrc_v_qp *qp, int cmd_fd,
 }
 
 static struct mrc_v_qp *mrc_do_create_qp(struct ibv_context *context,
-					 struct ibv_qp_init_attr_ex *attr)
+					 struct ibv_qp_init_attr_ex *attr,
+					 bool strict)
 {
+	uint64_t features = to_mctx(context)->features;
+	uint32_t ops = mrc_qp_ops(features, attr->qp_type, strict);
 	struct ibv_qp_init_attr_ex kattr = *attr;
 	struct umrc_create_qp_resp resp = {};
 	struct umrc_create_qp cmd = {};
 	struct mrc_v_qp *qp;
 	int ret;
 
-	ret = mrc_check_qp_attr(to_mctx(context), attr);
+	ret = mrc_check_qp_attr(to_mctx(context), attr, ops);
 	if (ret)
 		goto err;
 	/* There are no flags; the command refuses even the mention of them. */
 	kattr.comp_mask &= ~IBV_QP_INIT_ATTR_CREATE_FLAGS;
+	/* A kernel without the feature has no other queue pairs. */
+	if (strict && features & MRC_FEATURE_STRICT_QP)
+		cmd.flags = MRC_QP_F_STRICT;
 	qp = calloc(1, sizeof(*qp));
 	if (!qp) {
 		ret = ENOMEM;
@@ -107,6 +172,7 @@ static struct mrc_v_qp *mrc_do_create_qp(struct ibv_context *context,
 	if (ret)
 		goto err_destroy;
 	attr->cap = kattr.cap;
+	qp->ops = ops;
 
 	pthread_spin_init(&qp->sq.lock, PTHREAD_PROCESS_PRIVATE);
 	pthread_spin_init(&qp->rq.lock, PTHREAD_PROCESS_PRIVATE);
@@ -136,19 +202,20 @@ struct ibv_qp *mrc_v_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
 	};
 	struct mrc_v_qp *qp;
 
-	qp = mrc_do_create_qp(pd->context, &attr_ex);
+	qp = mrc_do_create_qp(pd->context, &attr_ex, false);
 	if (!qp)
 		return NULL;
 	attr->cap = attr_ex.cap;
 	return &qp->vqp.qp;
 }
 
-struct ibv_qp *mrc_v_create_qp_ex(struct ibv_context *context,
-				  struct ibv_qp_init_attr_ex *attr)
+static struct ibv_qp *mrc_create_qp_attr_ex(struct ibv_context *context,
+					    struct ibv_qp_init_attr_ex *attr,
+					    bool strict)
 {
 	struct mrc_v_qp *qp;
 
-	qp = mrc_do_create_qp(context, attr);
+	qp = mrc_do_create_qp(context, attr, strict);
 	if (!qp)
 		return NULL;
 	if (attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) {
@@ -156,6 +223,18 @@ struct ibv_qp *mrc_v_create_qp_ex(struct ibv_context *context,
 		qp->vqp.comp_mask |= VERBS_QP_EX;
 	}
 	return &qp->vqp.qp;
+}
+
+struct ibv_qp *mrc_v_create_qp_ex(struct ibv_context *context,
+				  struct ibv_qp_init_attr_ex *attr)
+{
+	return mrc_create_qp_attr_ex(context, attr, false);
+}
+
+struct ibv_qp *mrc_v_create_qp_strict(struct ibv_context *context,
+				      struct ibv_qp_init_attr_ex *attr)
+{
+	return mrc_create_qp_attr_ex(context, attr, true);
 }
 
 int mrc_v_query_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int attr_mask,
@@ -177,6 +256,18 @@ void mrc_v_set_state(struct ibv_qp *ibqp, enum ibv_qp_state state)
 	ibqp->state = state;
 	pthread_spin_unlock(&qp->rq.lock);
 	pthread_spin_unlock(&qp->sq.lock);
+}
+
+/*
+ * Completions of a life that has ended would be taken for those of the next
+ * one, or lead to what the program has freed with the queue pair: programs
+ * count on their being gone.
+ */
+static void mrc_forget_completions(struct ibv_qp *ibqp)
+{
+	mrc_v_clean_cq(ibqp->send_cq, ibqp->qp_num);
+	if (ibqp->recv_cq != ibqp->send_cq)
+		mrc_v_clean_cq(ibqp->recv_cq, ibqp->qp_num);
 }
 
 /*
@@ -205,7 +296,11 @@ static int mrc_reset_qp(struct mrc_v_qp *qp, struct ibv_qp_attr *attr,
 	}
 	pthread_spin_unlock(&qp->rq.lock);
 	pthread_spin_unlock(&qp->sq.lock);
-	return ret;
+	if (ret)
+		return ret;
+
+	mrc_forget_completions(&qp->vqp.qp);
+	return 0;
 }
 
 int mrc_v_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr,
@@ -226,6 +321,7 @@ int mrc_v_destroy_qp(struct ibv_qp *ibqp)
 	ret = ibv_cmd_destroy_qp(ibqp);
 	if (ret && !mrc_v_gone(ret, qp->lib))
 		return ret;
+	mrc_forget_completions(ibqp);
 	mrc_ring_unmap(&qp->sq.ring);
 	mrc_ring_unmap(&qp->rq.ring);
 	pthread_spin_destroy(&qp->sq.lock);
