@@ -84,6 +84,12 @@ public:
 		return dev_.device;
 	}
 
+	void set_extension(bool on) override
+	{
+		dev_.call("set_extension");
+		dev_.device.extension = on;
+	}
+
 	std::vector<Port> ports() override
 	{
 		dev_.call("ports");
@@ -293,6 +299,7 @@ FakeDevice two_ports()
 	d.device.max_mpr = 255;
 	d.device.mpr_resolution = 1;
 	d.device.max_qp_hint = 1024;
+	d.device.extension = true;
 	d.device.cap = 7;
 	d.device.opt = 1 | 2 | 4 | 16 | 32;
 	d.device.max_fmt_profiles = 64;

@@ -17,6 +17,28 @@ TEST_F(MrcctlTest, SetsPorts)
 	EXPECT_FALSE(*dev().ports[1].enabled);
 }
 
+TEST_F(MrcctlTest, SwitchesTheExtension)
+{
+	EXPECT_EQ(run("dev set extension off").status, 0);
+	EXPECT_FALSE(*dev().device.extension);
+	EXPECT_NE(run("dev").out.find("\n    extension off\n"),
+		  std::string::npos);
+	EXPECT_EQ(run("dev set extension on").status, 0);
+	EXPECT_TRUE(*dev().device.extension);
+	dev().fail["set_extension"] = EPERM;
+	EXPECT_EQ(run("dev set extension off").status, exit_device);
+	EXPECT_TRUE(*dev().device.extension);
+}
+
+/* A module from before the extension has nothing to say about it. */
+TEST_F(MrcctlTest, ShowsNoExtensionOfOlderModules)
+{
+	dev().device.extension.reset();
+	EXPECT_EQ(run("dev").out.find("extension"), std::string::npos);
+	EXPECT_NE(run("-j dev").out.find("\"extension\":null"),
+		  std::string::npos);
+}
+
 TEST_F(MrcctlTest, SetsSomeTrafficClasses)
 {
 	EXPECT_EQ(run("tc set control 48 trimming off").status, 0);

@@ -143,6 +143,7 @@ two_devices() {
 	for d in mrca mrcb; do
 		sed "s/^DEVICE:/$d:/" <<-'END'
 			DEVICE: protocol 1 ctl_protocol 1 ports 1,2
+			    extension on
 			    cap trim_nack,dynamic_mpr,service_time
 			    opt ev_modify_online,cc_modify_online,ev_event,ev_event_precise,ep_ev_probe
 			    max_wimm 1024 max_wimm_dest 1024 max_mpr 255 mpr_resolution 1 max_qp_hint 65536
@@ -196,6 +197,7 @@ device_json() {
 		        "max_mpr": 255,
 		        "mpr_resolution": 1,
 		        "max_qp_hint": 65536,
+		        "extension": true,
 		        "fmt": {
 		            "max_profiles": 64,
 		            "modes": [
@@ -980,6 +982,7 @@ unprivileged() {
 		default $B4/32|default set $B4 ev 7
 		tc|tc show
 		tc|tc set control 1
+		extension|dev set extension off
 		probe|probe ev src $A4 dst $B4 evs c001@1
 		EV events|monitor ev
 		fmt 0|monitor state
@@ -1039,7 +1042,7 @@ device_goes() {
 	[ "$(cat "$WORK/ev")" = "mrcctl: EV events: Input/output error" ]
 	tail -n 1 "$WORK/monitor" | grep -q '^mrcctl: '
 	run_as "" dev
-	[ "$(wc -l <"$WORK/out")" = 8 ] || fail "$(cat "$WORK/out")"
+	[ "$(wc -l <"$WORK/out")" = 9 ] || fail "$(cat "$WORK/out")"
 	run_as "" -d mrca dev
 	denied 2 "no MRC device mrca" "-d mrca dev"
 	# The only one need not be named.

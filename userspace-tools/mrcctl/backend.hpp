@@ -29,6 +29,8 @@ public:
 	virtual ~Backend() = default;
 
 	virtual Device device() = 0;
+	/* For queue pairs that are made from now on. */
+	virtual void set_extension(bool on) = 0;
 
 	/* Ports with their state; counters are asked for apart. */
 	virtual std::vector<Port> ports() = 0;

@@ -36,6 +36,18 @@ void dev_show(Context &c, Words &w)
 	c.show(list, [&] { return lines(list); });
 }
 
+void dev_set(Context &c, Words &w)
+{
+	const std::string &name = w.next("extension");
+
+	if (name != "extension")
+		throw UsageError(fmt::format("\"{}\" is not extension", name));
+	const bool on = parse_switch(w.next("on or off"));
+
+	w.done();
+	c.dev.set_extension(on);
+}
+
 void port_show(Context &c, Words &w)
 {
 	std::vector<Port> list = c.dev.ports();

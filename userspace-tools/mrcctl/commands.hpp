@@ -71,6 +71,7 @@ struct Command {
 std::span<const Command> commands();
 
 void dev_show(Context &c, Words &w);
+void dev_set(Context &c, Words &w);
 void port_show(Context &c, Words &w);
 void port_set(Context &c, Words &w);
 void tc_show(Context &c, Words &w);

@@ -40,8 +40,8 @@ _mrcctl() {
 	case $object:$command in
 	-:*) ;;
 	:) words="-j -p -d -h dev port fmt ev cc default tc probe qp monitor top load save" ;;
-	dev: | qp:) words=show ;;
-	port: | tc:) words='show set' ;;
+	qp:) words=show ;;
+	dev: | port: | tc:) words='show set' ;;
 	fmt: | cc:) words='show add set del' ;;
 	ev:) words='show add set del deny allow replace' ;;
 	default:) words='show set del' ;;
@@ -57,6 +57,12 @@ _mrcctl() {
 		'') words=$(mrcctl "${device[@]}" port show 2>/dev/null |
 			awk '{ print $2 }') ;;
 		*) [ "$command" != set ] || words='enable disable' ;;
+		esac
+		;;
+	dev:set)
+		case $last in
+		'') words=extension ;;
+		*) words='on off' ;;
 		esac
 		;;
 	tc:set) words='no_trim trimmable trimmable_retx trimmed trimmed_lasthop

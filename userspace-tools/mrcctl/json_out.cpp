@@ -49,6 +49,7 @@ Json json_of(const Device &d)
 		{"max_mpr", d.max_mpr},
 		{"mpr_resolution", d.mpr_resolution},
 		{"max_qp_hint", d.max_qp_hint},
+		{"extension", d.extension ? Json(*d.extension) : Json(nullptr)},
 		{"fmt",
 		 {{"max_profiles", d.max_fmt_profiles},
 		  {"modes", fmt_modes(d.fmt_modes)}}},

@@ -72,6 +72,16 @@ void must_lib(int ret, const std::string &what)
 		throw DeviceError(what, errno);
 }
 
+/* Changes what @io names, then fills it; 0 or the errno. */
+int dev_attr(const ibv_context *ctx, mrc_abi_dev_attr &io)
+{
+	uverbs::Command cmd(MRC_ABI_OBJECT_DEV_ATTR, MRC_ABI_DEV_ATTR);
+
+	cmd.add_in(MRC_ABI_ATTR_IN, uverbs::bytes_in(io));
+	cmd.add_out(MRC_ABI_ATTR_OUT, uverbs::bytes_out(io));
+	return cmd.run(ctx->cmd_fd);
+}
+
 class Events : public EventSource
 {
 public:
@@ -237,7 +247,21 @@ Device KernelDevice::device()
 	d.port_mask = ctl.phy_port_mask;
 	for (const char **a = ctl.cc.algorithms; a && *a; a++)
 		d.algorithms.emplace_back(*a);
+	mrc_abi_dev_attr abi{};
+
+	/* Modules without the extension have no such method either. */
+	if (!dev_attr(ctx_, abi))
+		d.extension = abi.extension != 0;
 	return d;
+}
+
+void KernelDevice::set_extension(bool on)
+{
+	mrc_abi_dev_attr abi{};
+
+	abi.mask = MRC_ABI_DEV_ATTR_EXTENSION;
+	abi.extension = on;
+	must(dev_attr(ctx_, abi), "extension");
 }
 
 std::vector<Port> KernelDevice::ports()

@@ -54,6 +54,7 @@ struct Device {
 	uint32_t ev_modes = 0;
 	uint32_t port_mask = 0; /* bit N = port N */
 	std::vector<std::string> algorithms;
+	std::optional<bool> extension; /* not of a module before it */
 };
 
 struct Counter {

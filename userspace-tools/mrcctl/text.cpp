@@ -76,6 +76,9 @@ std::string text_of(const Device &d)
 			    numbers(bits_of(d.ctl_protocol_version << 1)),
 			    numbers(bits_of(d.port_mask)));
 
+	if (d.extension)
+		s += fmt::format("    extension {}\n",
+				 *d.extension ? "on" : "off");
 	s += fmt::format("    cap {}\n    opt {}\n", list(cap_names(d.cap)),
 			 list(opt_names(d.opt)));
 	s += fmt::format("    max_wimm {} max_wimm_dest {} max_mpr {} "
