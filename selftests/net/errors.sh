@@ -74,9 +74,11 @@ subtest "MR without REMOTE_WRITE: REM_ACCESS_ERR, memory untouched" \
 	error_test no-permission resp_access_error
 subtest "QP without REMOTE_WRITE: REM_INV_REQ_ERR, memory untouched" \
 	error_test qp-access resp_invalid_request
-subtest "no receive for an immediate: REM_INV_REQ_ERR" \
+extension off
+subtest "no receive for an immediate, MRC 1.0: REM_INV_REQ_ERR" \
 	error_test no-recv resp_no_receive
-subtest "unsupported opcodes are refused at post" local_error_test bad-opcode
+subtest "opcodes that MRC 1.0 lacks are refused at post" local_error_test bad-opcode
+extension on
 subtest "bad lkey: LOC_PROT_ERR" local_error_test bad-lkey
 subtest "send queue overflow is refused at post" local_error_test sq-overflow
 subtest "QP transitions with wrong masks are refused" local_error_test modify-masks

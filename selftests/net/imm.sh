@@ -3,7 +3,8 @@
 #
 # WRITE with immediate: every immediate once and in posting order whatever the
 # network does to the packets, solicited events, and what happens when there
-# is no receive to take one.
+# is no receive to take one: an error as MRC 1.0 has it, or with the extension,
+# another try later.
 # timeout: 200
 . "$(dirname "$0")/lib.sh"
 
@@ -42,6 +43,7 @@ lossy() {
 }
 
 missing_receive() {
+	extension off
 	ctr_mark
 	verify --error-test no-recv
 	ctr_quiet
@@ -49,6 +51,33 @@ missing_receive() {
 	expect mrcb resp_no_receive '>' 0
 	expect mrcb tx_nak == "$(ctr mrcb resp_no_receive)"
 	expect mrca rx_nak == "$(ctr mrcb resp_no_receive)"
+	extension on
+}
+
+# The responder's queue pair is none the worse for it.
+rnr() {
+	ctr_mark
+	verify --error-test no-recv
+	ctr_quiet
+	ctr_take
+	expect mrcb resp_rnr '>' 3
+	expect mrca rx_nack_rnr == "$(ctr mrcb resp_rnr)"
+	expect mrca rnr_exceeded == 1
+	expect mrca qp_errors == 1
+	expect mrcb qp_errors == 0
+	expect mrcb resp_no_receive == 0
+	expect mrcb tx_nak == 0
+}
+
+late_receive() {
+	ctr_mark
+	verify --error-test late-recv
+	ctr_quiet
+	ctr_take
+	expect mrcb resp_rnr '>' 0
+	expect mrcb rx_write_imm == 1
+	expect mrca qp_errors == 0
+	expect mrcb qp_errors == 0
 }
 
 topo 4
@@ -59,5 +88,7 @@ subtest "in order with completion events" in_order --events --size 1,4096 --iter
 subtest "solicited events" in_order --events --solicited --size 1,4096 --iters 200
 subtest "in order on four planes of different delay, reordered" reordered
 subtest "each once and in order under loss in both directions" lossy
-subtest "no receive posted: REM_INV_REQ_ERR" missing_receive
+subtest "no receive posted, MRC 1.0: REM_INV_REQ_ERR" missing_receive
+subtest "no receive posted: RNR_RETRY_EXC_ERR" rnr
+subtest "a receive posted late is used" late_receive
 tap_end

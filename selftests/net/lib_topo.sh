@@ -321,3 +321,10 @@ shape() {
 	ip netns exec "host$1" tc qdisc replace dev "p$1$2" root \
 		tbf rate "$3kbit" burst $(($3 * 8 + 10000)) limit 4m
 }
+
+# The extension (SEND, READ, ...) of queue pairs that are made from now on, at
+# both hosts.
+extension() { # on|off
+	in_a mrcctl -d mrca dev set extension "$1"
+	in_b mrcctl -d mrcb dev set extension "$1"
+}

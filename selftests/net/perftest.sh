@@ -16,9 +16,9 @@ bw() { # OPTIONS...
 }
 
 # All sizes from 2 to 8 MiB; perftest runs each the same number of times.
-sizes_complete() {
+sizes_complete() { # [TOOL]
 	local size
-	bw ib_write_bw -a -n 10
+	bw "${1:-ib_write_bw}" -a -n 10
 	for size in 2 4096 65536 8388608; do
 		[ -n "$(perftest_field "$size" 4)" ] || fail "no line for $size bytes"
 	done
@@ -35,10 +35,13 @@ lat() { # OPTIONS...
 	echo "figure: ib_write_lat $*: typical $typical us"
 }
 
+# Any tool on a device that is MRC 1.0 and nothing else.
 unsupported() { # TOOL
+	extension off
 	perftest_start "$1" -n 10
 	! finished "$perftest_client" 30 || fail "$1 works on a device that does not offer it"
 	! finished "$perftest_server" 30 || fail "$1 works on a device that does not offer it"
+	extension on
 }
 
 for planes in 1 4; do
@@ -57,7 +60,13 @@ subtest "4 planes: ib_write_bw, path MTU 1024" bw ib_write_bw -m 1024 -n 300
 subtest "4 planes: ib_write_bw, for two seconds" bw ib_write_bw -D 2
 subtest "4 planes: ib_write_lat, inline" lat -n 500 -I 64
 subtest "4 planes: ib_write_lat, WRITE_IMM" lat -n 500 --write_with_imm
-subtest "ib_send_bw is refused, not stuck" unsupported ib_send_bw
-subtest "ib_read_bw is refused, not stuck" unsupported ib_read_bw
+for tool in ib_send_bw ib_read_bw ib_atomic_bw; do
+	subtest "4 planes: $tool" bw "$tool" -n 500
+	subtest "4 planes: $tool, both directions, 4 QPs" bw "$tool" -b -q 4 -n 200
+done
+subtest "4 planes: ib_send_bw, all sizes" sizes_complete ib_send_bw
+subtest "4 planes: ib_read_bw, all sizes" sizes_complete ib_read_bw
+subtest "MRC 1.0: ib_send_bw is refused, not stuck" unsupported ib_send_bw
+subtest "MRC 1.0: ib_read_bw is refused, not stuck" unsupported ib_read_bw
 subtest "works after the refusals" bw ib_write_bw -n 200
 tap_end

@@ -21,13 +21,24 @@ caps() {
 	grep -q 'transport:.*InfiniBand' <<<"$out" || fail "transport: $out"
 	grep -q 'link_layer:.*Ethernet' <<<"$out" || fail "link layer: $out"
 	grep -q 'phys_port_cnt:[[:space:]]*2$' <<<"$out" || fail "ports: $out"
-	grep -q 'atomic_cap:.*ATOMIC_NONE' <<<"$out" || fail "atomics are not supported: $out"
-	grep -q 'max_srq:[[:space:]]*0$' <<<"$out" || fail "SRQs are not supported: $out"
+	grep -q 'atomic_cap:.*ATOMIC_GLOB' <<<"$out" || fail "atomic_cap: $out"
+	grep -q 'max_qp_rd_atom:[[:space:]]*[1-9]' <<<"$out" || fail "READs: $out"
+	grep -q 'max_srq:[[:space:]]*[1-9]' <<<"$out" || fail "no SRQs: $out"
 	grep -q 'max_qp_wr:[[:space:]]*[1-9]' <<<"$out" || fail "max_qp_wr: $out"
+}
+
+strict_caps() {
+	local out
+	extension off
+	out=$(ibv_devinfo -v -d mrca)
+	extension on
+	grep -q 'atomic_cap:.*ATOMIC_NONE' <<<"$out" || fail "atomics: $out"
+	grep -q 'max_qp_rd_atom:[[:space:]]*0$' <<<"$out" || fail "READs: $out"
 }
 
 topo 2
 subtest "device attributes are honest" caps
+subtest "device attributes of MRC 1.0 are honest" strict_caps
 subtest "objects: limits, refusals, order of destruction, queries" \
 	run -t 120 --error-test objects
 subtest "inline data, source overwritten after the post" \

@@ -465,7 +465,7 @@ void refuse_jumps(Session &s)
 
 void test_sq_drain(Session &s)
 {
-	if (!s.dev.write_only())
+	if (!s.dev.is_mrc())
 		throw Skip("only mrc devices keep to the notification asked "
 			   "for in SQD");
 	drain_async(s.dev);

@@ -326,7 +326,7 @@ void server_lives(Session &s)
 
 Totals test_hostile(Session &s)
 {
-	if (!s.dev.write_only())
+	if (!s.dev.is_mrc())
 		throw Skip("the rings of this device are not MRC's");
 	if (s.client)
 		client_lives(s);

@@ -35,6 +35,10 @@ Totals run(Session &s)
 		run_error_tests(s);
 		return {};
 	}
+	if (!s.t.ext_test.empty()) {
+		run_ext_tests(s);
+		return {};
+	}
 	if (s.t.peer_gone) {
 		test_peer_gone(s);
 		return {};

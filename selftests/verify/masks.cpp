@@ -75,7 +75,7 @@ void test_modify_masks(Session &s)
 		a = rtr;
 		a.ah_attr.grh.sgid_index = 255;
 		refuse(qp, a, mr, "RTR with GID index 255", true);
-		if (s.dev.write_only()) {
+		if (s.dev.is_mrc()) {
 			a = rtr;
 			a.path_mtu = static_cast<ibv_mtu>(9);
 			refuse(qp, a, mr, "RTR with a path MTU of 9", true);

@@ -19,7 +19,7 @@ MprWalk::MprWalk(const Device &dev, const std::vector<uint32_t> &ranges)
 {
 	if (ranges_.empty())
 		return;
-	if (!dev.write_only())
+	if (!dev.is_mrc())
 		throw Skip("Dynamic MPR is for mrc devices");
 	signals = 0;
 	std::signal(SIGUSR1, [](int) { signals = signals + 1; });

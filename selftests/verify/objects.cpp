@@ -64,7 +64,7 @@ void limits(Session &s)
 	size_t max = static_cast<size_t>(s.dev.attr().max_pd);
 	std::vector<ibv_pd *> pds;
 
-	if (!s.dev.write_only())
+	if (!s.dev.is_mrc())
 		return;
 	for (int round = 0; round < 2; round++) {
 		for (;;) {
@@ -125,7 +125,7 @@ void completion_queues(Session &s)
 		"a CQ longer than the limit", EINVAL, EINVAL);
 	refused(ibv_create_cq(ctx, 16, nullptr, nullptr, 1 << 20),
 		"a CQ with a wild vector", EINVAL, EINVAL);
-	if (s.dev.write_only()) {
+	if (s.dev.is_mrc()) {
 		ibv_cq_init_attr_ex a{};
 
 		a.cqe = 16;
@@ -189,9 +189,9 @@ void queue_pairs(Session &s)
 	i.cap = {1, 1, static_cast<uint32_t>(d.max_sge) + 1, 1, 0};
 	refused(ibv_create_qp(s.dev.pd(), &i), "a QP with too many SGEs",
 		EINVAL, EINVAL);
-	if (!s.dev.write_only())
+	if (!s.dev.is_mrc())
 		return;
-	for (ibv_qp_type t : {IBV_QPT_UD, IBV_QPT_UC, IBV_QPT_RAW_PACKET}) {
+	for (ibv_qp_type t : {IBV_QPT_UC, IBV_QPT_RAW_PACKET}) {
 		i.cap = {1, 1, 1, 1, 0};
 		i.qp_type = t;
 		refused(ibv_create_qp(s.dev.pd(), &i),
@@ -207,17 +207,21 @@ void queue_pairs(Session &s)
 	x.cap = {1, 1, 1, 1, 0};
 	x.pd = s.dev.pd();
 	x.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
-	x.send_ops_flags = IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_READ;
-	refused(ibv_create_qp_ex(s.dev.ctx(), &x), "a QP that reads",
+	x.send_ops_flags = IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_TSO;
+	refused(ibv_create_qp_ex(s.dev.ctx(), &x), "a QP that segments",
 		EOPNOTSUPP, EOPNOTSUPP);
 
 	ibv_srq_init_attr srq{};
 
-	srq.attr = {16, 1, 0};
-	refused(ibv_create_srq(s.dev.pd(), &srq), "a shared receive queue",
-		EOPNOTSUPP, EOPNOTSUPP);
-	refused(ibv_alloc_mw(s.dev.pd(), IBV_MW_TYPE_1), "a memory window",
-		EOPNOTSUPP, EOPNOTSUPP);
+	srq.attr = {static_cast<uint32_t>(d.max_srq_wr) + 1, 1, 0};
+	refused(ibv_create_srq(s.dev.pd(), &srq), "too long an SRQ", EINVAL,
+		EINVAL);
+	srq.attr = {16, static_cast<uint32_t>(d.max_srq_sge) + 1, 0};
+	refused(ibv_create_srq(s.dev.pd(), &srq), "an SRQ with too many SGEs",
+		EINVAL, EINVAL);
+	srq.attr = {16, 1, 17};
+	refused(ibv_create_srq(s.dev.pd(), &srq), "an SRQ with a wild limit",
+		EINVAL, EINVAL);
 }
 
 void clock_and_ports(Session &s)
@@ -225,7 +229,7 @@ void clock_and_ports(Session &s)
 	ibv_device_attr_ex x{};
 	ibv_values_ex before{}, after{};
 
-	if (!s.dev.write_only())
+	if (!s.dev.is_mrc())
 		return;
 	if (ibv_query_device_ex(s.dev.ctx(), nullptr, &x))
 		fail("ibv_query_device_ex failed");

@@ -68,6 +68,12 @@ Other tests than traffic:
   --error-test NAME        bad-rkey, oob, no-permission, qp-access, no-recv,
                            late-recv, bad-opcode, bad-lkey, sq-overflow,
                            modify-masks, objects, flush, sq-drain, all
+  --ext-test NAME          what there is beyond WRITE: send, read, atomic,
+                           fence, mixed, rnr, refused, windows, srq,
+                           datagrams, all; with --iters, --bidir,
+                           --post-list, --ex and --cq-ex; and what there is
+                           not: strict (at neither end), strict-peer (at the
+                           server)
   --hostile                scribble on the own rings for --duration (5)
 Exit status: 0 verified, 1 failed, 2 usage, 77 not applicable here.
 )";
@@ -227,6 +233,12 @@ static const std::vector<Field> &fields()
 			 return true;
 		 },
 		 [](const T &t) { return t.error_test; }},
+		{"ext-test", false,
+		 [](T &t, const std::string &s) {
+			 t.ext_test = s;
+			 return true;
+		 },
+		 [](const T &t) { return t.ext_test; }},
 		flag("hostile", &T::hostile),
 	};
 	return all;

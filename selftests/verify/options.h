@@ -46,6 +46,7 @@ struct TestOptions {
 	double expect_max_ms = -1;
 	unsigned churn = 0;
 	std::string error_test;
+	std::string ext_test;
 	bool hostile = false;
 
 	uint32_t max_size() const;

@@ -73,9 +73,18 @@ Device::~Device()
 		ibv_close_device(ctx_);
 }
 
-bool Device::write_only() const
+bool Device::is_mrc() const
 {
 	return !std::strncmp(ibv_get_device_name(ctx_->device), "mrc", 3);
+}
+
+bool Device::has_flush() const
+{
+	constexpr uint64_t flush_global = 1ull << 38;
+	ibv_device_attr_ex a{};
+
+	return !ibv_query_device_ex(ctx_, nullptr, &a) &&
+	       a.device_cap_flags_ex & flush_global;
 }
 
 static bool parse_gid(const std::string &text, ibv_gid &gid)
@@ -177,7 +186,7 @@ Cq::Cq(Device &dev, const Config &c)
 					    : 0;
 		cqx_ = ibv_create_cq_ex(dev.ctx(), &a);
 		timestamps_ = cqx_;
-		if (!cqx_ && errno == EOPNOTSUPP && !dev.write_only()) {
+		if (!cqx_ && errno == EOPNOTSUPP && !dev.is_mrc()) {
 			a.wc_flags = IBV_WC_STANDARD_FLAGS;
 			cqx_ = ibv_create_cq_ex(dev.ctx(), &a);
 		}
@@ -223,6 +232,8 @@ size_t Cq::poll_ex(std::vector<Wc> &out, size_t max)
 		w.qp_num = ibv_wc_read_qp_num(cqx_);
 		if (w.flags & IBV_WC_WITH_IMM)
 			w.imm = ntohl(ibv_wc_read_imm_data(cqx_));
+		else if (w.flags & IBV_WC_WITH_INV)
+			w.imm = ibv_wc_read_invalidated_rkey(cqx_);
 		if (timestamps_)
 			w.timestamp = ibv_wc_read_completion_ts(cqx_);
 		out.push_back(w);
@@ -246,7 +257,10 @@ size_t Cq::poll(std::vector<Wc> &out, size_t max)
 		fail("ibv_poll_cq: %d", n);
 	for (int i = 0; i < n; i++)
 		out.push_back({wc[i].wr_id, wc[i].status, wc[i].opcode,
-			       wc[i].byte_len, ntohl(wc[i].imm_data),
+			       wc[i].byte_len,
+			       wc[i].wc_flags & IBV_WC_WITH_INV
+				       ? wc[i].invalidated_rkey
+				       : ntohl(wc[i].imm_data),
 			       wc[i].wc_flags, wc[i].qp_num, 0});
 	return static_cast<size_t>(n);
 }
@@ -328,14 +342,14 @@ bool Qp::create(const Config &c, unsigned inline_size, Cq &send_cq, Cq &recv_cq)
 	a.cap.max_send_wr = c.max_send;
 	a.cap.max_recv_wr = c.max_recv;
 	a.cap.max_send_sge = c.sges;
-	a.cap.max_recv_sge = 1;
+	a.cap.max_recv_sge = c.recv_sges;
+	a.srq = c.srq;
 	a.cap.max_inline_data = inline_size;
 	a.pd = dev_.pd();
 	a.comp_mask = IBV_QP_INIT_ATTR_PD;
 	if (c.ex) {
 		a.comp_mask |= IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
-		a.send_ops_flags = IBV_QP_EX_WITH_RDMA_WRITE |
-				   IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM;
+		a.send_ops_flags = c.send_ops;
 	}
 	qp_ = ibv_create_qp_ex(dev_.ctx(), &a);
 	if (!qp_)
@@ -345,7 +359,8 @@ bool Qp::create(const Config &c, unsigned inline_size, Cq &send_cq, Cq &recv_cq)
 	return true;
 }
 
-Qp::Qp(Device &dev, Cq &send_cq, Cq &recv_cq, const Config &c) : dev_(dev)
+Qp::Qp(Device &dev, Cq &send_cq, Cq &recv_cq, const Config &c)
+	: dev_(dev), rd_atomic_(c.rd_atomic)
 {
 	unsigned want = c.inline_size;
 
@@ -357,7 +372,8 @@ Qp::Qp(Device &dev, Cq &send_cq, Cq &recv_cq, const Config &c) : dev_(dev)
 			fail("cannot create a QP: %s", std::strerror(errno));
 		want /= 2;
 	}
-	if (cap_.max_send_wr < c.max_send || cap_.max_recv_wr < c.max_recv ||
+	if (cap_.max_send_wr < c.max_send ||
+	    (!c.srq && cap_.max_recv_wr < c.max_recv) ||
 	    cap_.max_send_sge < c.sges || cap_.max_inline_data < want)
 		fail("QP limits are lower than asked for");
 	new_psn();
@@ -410,7 +426,7 @@ ibv_qp_attr Qp::rtr_attr(const QpAddress &peer, const TestOptions &t,
 				      static_cast<ibv_mtu>(peer.mtu));
 	a.dest_qp_num = peer.qpn;
 	a.rq_psn = peer.psn;
-	a.max_dest_rd_atomic = 1;
+	a.max_dest_rd_atomic = rd_atomic_;
 	a.min_rnr_timer = static_cast<uint8_t>(t.min_rnr);
 	a.ah_attr.is_global = 1;
 	a.ah_attr.port_num = dev_.port();
@@ -431,7 +447,7 @@ ibv_qp_attr Qp::rts_attr(const TestOptions &t, int &mask) const
 	a.timeout = static_cast<uint8_t>(t.timeout);
 	a.retry_cnt = static_cast<uint8_t>(t.retry);
 	a.rnr_retry = static_cast<uint8_t>(t.rnr_retry);
-	a.max_rd_atomic = 1;
+	a.max_rd_atomic = rd_atomic_;
 	mask = IBV_QP_STATE | IBV_QP_SQ_PSN | IBV_QP_TIMEOUT |
 	       IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC;
 	return a;

@@ -33,8 +33,10 @@ public:
 	const ibv_device_attr &attr() const { return attr_; }
 	/* Attributes of every queue pair, from the options. */
 	const mrc_abi_qp_attr &mrc_attr() const { return mrc_attr_; }
-	/* WRITE is all that the device has (an mrc device). */
-	bool write_only() const;
+	/* What only mrc devices promise, or refuse, can be checked. */
+	bool is_mrc() const;
+	/* FLUSH: kernels before 6.3 have no permission for it. */
+	bool has_flush() const;
 
 private:
 	void pick_gid(const LocalOptions &l);
@@ -58,7 +60,7 @@ struct Wc {
 	ibv_wc_status status;
 	ibv_wc_opcode opcode;
 	uint32_t byte_len;
-	uint32_t imm; /* host order */
+	uint32_t imm; /* host order; or the key that was invalidated */
 	unsigned flags;
 	uint32_t qp_num;
 	uint64_t timestamp; /* 0: not asked for */
@@ -151,6 +153,11 @@ public:
 		unsigned inline_size = 0; /* wanted; the most that works */
 		bool sig_all = false;
 		bool ex = false;
+		uint64_t send_ops = IBV_QP_EX_WITH_RDMA_WRITE |
+				    IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM;
+		unsigned recv_sges = 1;
+		ibv_srq *srq = nullptr;
+		uint8_t rd_atomic = 1;
 	};
 
 	Qp(Device &dev, Cq &send_cq, Cq &recv_cq, const Config &c);
@@ -192,6 +199,7 @@ private:
 	ibv_qp *qp_ = nullptr;
 	ibv_qp_ex *qpx_ = nullptr;
 	ibv_qp_cap cap_{};
+	uint8_t rd_atomic_;
 	uint32_t psn_;
 };
 

@@ -18,6 +18,20 @@ struct Session {
 };
 
 void run_error_tests(Session &s);
+/* all of verbs but WRITE */
+void run_ext_tests(Session &s);
+void test_ext_send(Session &s);
+void test_ext_rnr(Session &s);
+void test_ext_mixed(Session &s);
+void test_ext_read(Session &s);
+void test_ext_atomic(Session &s);
+void test_ext_fence(Session &s);
+void test_ext_refused(Session &s);
+void test_ext_windows(Session &s);
+void test_ext_srq(Session &s);
+void test_ext_datagrams(Session &s);
+void test_ext_strict(Session &s);
+void test_ext_strict_peer(Session &s);
 void test_modify_masks(Session &s);
 void test_objects(Session &s);
 void test_sq_drain(Session &s);

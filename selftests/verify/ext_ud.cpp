@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * mrc_verify: datagrams.
+ */
+#include <algorithm>
+
+#include <arpa/inet.h>
+#include <poll.h>
+
+#include "common.h"
+#include "ext_pair.h"
+
+namespace
+{
+constexpr uint32_t qkey = 0x11223344;
+constexpr uint32_t room = 8192;
+constexpr uint32_t grh = 40;
+constexpr unsigned count = 64;
+
+struct Ud {
+	Ud(Session &s, bool shared) : scq(s.dev, {}), rcq(s.dev, {})
+	{
+		ibv_srq_init_attr si{};
+		ibv_qp_init_attr a{};
+		ibv_qp_attr m{};
+
+		a.send_cq = scq.get();
+		a.recv_cq = rcq.get();
+		a.qp_type = IBV_QPT_UD;
+		a.cap = {count, count, 2, 2, 0};
+		if (shared) {
+			si.attr = {count, 2, 0};
+			srq = ibv_create_srq(s.dev.pd(), &si);
+			if (!srq)
+				fail("ibv_create_srq: %s",
+				     std::strerror(errno));
+			a.srq = srq;
+		}
+		qp = ibv_create_qp(s.dev.pd(), &a);
+		if (!qp && errno == EOPNOTSUPP)
+			throw Skip("no datagrams");
+		if (!qp)
+			fail("ibv_create_qp: %s", std::strerror(errno));
+		m.qp_state = IBV_QPS_INIT;
+		m.port_num = s.dev.port();
+		m.qkey = qkey;
+		modify(m, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
+				  IBV_QP_QKEY);
+		m.qp_state = IBV_QPS_RTR;
+		modify(m, IBV_QP_STATE);
+		m.qp_state = IBV_QPS_RTS;
+		modify(m, IBV_QP_STATE | IBV_QP_SQ_PSN);
+	}
+	~Ud()
+	{
+		if (ah && ibv_destroy_ah(ah))
+			std::fprintf(stderr, "mrc_verify: ibv_destroy_ah\n");
+		if (ibv_destroy_qp(qp))
+			std::fprintf(stderr, "mrc_verify: ibv_destroy_qp\n");
+		if (srq && ibv_destroy_srq(srq))
+			std::fprintf(stderr, "mrc_verify: ibv_destroy_srq\n");
+	}
+	Ud(const Ud &) = delete;
+	Ud &operator=(const Ud &) = delete;
+
+	void modify(ibv_qp_attr &m, int mask)
+	{
+		int ret = ibv_modify_qp(qp, &m, mask);
+
+		if (ret)
+			fail("ibv_modify_qp: %s", std::strerror(ret));
+	}
+
+	Cq scq, rcq;
+	ibv_srq *srq = nullptr;
+	ibv_qp *qp;
+	ibv_ah *ah = nullptr;
+};
+
+uint32_t length(Session &s, unsigned i)
+{
+	uint32_t most = static_cast<uint32_t>(mtu_bytes(s.dev.active_mtu()));
+
+	return i < 2 ? i * most : static_cast<uint32_t>(mix(7, i) % most);
+}
+
+void datagrams(Session &s, bool shared)
+{
+	Memory mem(count * room);
+	Mr mr(s.dev.pd(), mem.data(), mem.size(), IBV_ACCESS_LOCAL_WRITE);
+	Ud ud(s, shared);
+	QpAddress self{};
+	ibv_ah_attr a{};
+
+	std::memcpy(self.gid, s.dev.gid().raw, 16);
+	self.qpn = ud.qp->qp_num;
+	self.mtu = s.dev.active_mtu();
+	s.oob.send_vec(Msg::conn, std::vector<QpAddress>{self});
+	QpAddress peer = s.oob.expect_vec<QpAddress>(Msg::conn, 1)[0];
+
+	a.is_global = 1;
+	a.port_num = s.dev.port();
+	a.grh.sgid_index = static_cast<uint8_t>(s.dev.gid_index());
+	a.grh.hop_limit = 64;
+	std::memcpy(a.grh.dgid.raw, peer.gid, 16);
+	ud.ah = ibv_create_ah(s.dev.pd(), &a);
+	if (!ud.ah)
+		fail("ibv_create_ah: %s", std::strerror(errno));
+
+	for (unsigned i = 0; !s.client && i < count; i++) {
+		ibv_sge sge{reinterpret_cast<uintptr_t>(mem.data()) + i * room,
+			    room, mr.lkey()};
+		ibv_recv_wr wr{}, *bad;
+
+		wr.wr_id = i;
+		wr.sg_list = &sge;
+		wr.num_sge = 1;
+		if (ud.srq ? ibv_post_srq_recv(ud.srq, &wr, &bad)
+			   : ibv_post_recv(ud.qp, &wr, &bad))
+			fail("posting a receive");
+	}
+	s.oob.barrier(60);
+	for (unsigned i = 0; s.client && i < count; i++) {
+		uint8_t *at = mem.data() + i * room;
+		ibv_sge sge{reinterpret_cast<uintptr_t>(at), length(s, i),
+			    mr.lkey()};
+		ibv_send_wr wr{}, *bad;
+		std::vector<Wc> out;
+		double end = now_s() + 10;
+
+		Pattern(mix(s.t.seed, i)).fill(at, 0, sge.length);
+		wr.wr_id = i;
+		wr.sg_list = &sge;
+		wr.num_sge = 1;
+		wr.opcode = IBV_WR_SEND_WITH_IMM;
+		wr.imm_data = htonl(i);
+		wr.send_flags = IBV_SEND_SIGNALED;
+		wr.wr.ud.ah = ud.ah;
+		wr.wr.ud.remote_qpn = peer.qpn;
+		/* Not for that one: it is dropped. */
+		wr.wr.ud.remote_qkey = i == 3 ? qkey + 1 : qkey;
+		int ret = ibv_post_send(ud.qp, &wr, &bad);
+
+		if (ret)
+			fail("posting a datagram: %s", std::strerror(ret));
+		while (!ud.scq.poll(out) && now_s() < end)
+			::poll(nullptr, 0, 1);
+		if (out.empty() || out[0].wr_id != i ||
+		    out[0].status != IBV_WC_SUCCESS ||
+		    out[0].opcode != IBV_WC_SEND)
+			fail("datagram %u was not sent", i);
+	}
+	unsigned got = 0;
+	double last = now_s();
+
+	while (!s.client && got < count - 1 && now_s() - last < 3) {
+		ibv_wc wc;
+
+		if (ibv_poll_cq(ud.rcq.get(), 1, &wc) != 1) {
+			::poll(nullptr, 0, 1);
+			continue;
+		}
+		last = now_s();
+		unsigned i = ntohl(wc.imm_data);
+		const uint8_t *at = mem.data() + wc.wr_id * room + grh;
+
+		if (wc.status != IBV_WC_SUCCESS || wc.opcode != IBV_WC_RECV ||
+		    wc.wr_id != got || i >= count || i == 3 ||
+		    wc.src_qp != peer.qpn || !(wc.wc_flags & IBV_WC_GRH) ||
+		    !(wc.wc_flags & IBV_WC_WITH_IMM))
+			fail("datagram %u: %s, from %u, flags %#x", i,
+			     ibv_wc_status_str(wc.status), wc.src_qp,
+			     wc.wc_flags);
+		if (wc.byte_len != length(s, i) + grh ||
+		    Pattern(mix(s.t.seed, i)).check(at, 0, length(s, i)) !=
+			    length(s, i))
+			fail("datagram %u of %u bytes is wrong", i,
+			     wc.byte_len);
+		got++;
+	}
+	/* The network may lose some. */
+	if (!s.client && got < count / 2)
+		fail("%u of %u datagrams came", got, count - 1);
+	if (!s.client)
+		say("datagrams: %u of %u came", got, count - 1);
+	s.oob.barrier(61);
+}
+} // namespace
+
+void test_ext_datagrams(Session &s)
+{
+	datagrams(s, false);
+	datagrams(s, !s.client);
+}
