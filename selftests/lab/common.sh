@@ -36,10 +36,12 @@ known_kernel() {
 }
 
 # Directory of the tree that holds the image, headers and compiler of kernel
-# $1. The 6.12 one is also the user land of every guest.
+# $1. The 6.12 one is also the user land of every guest, "interop" that of the
+# guests for foreign suites; it has no kernel.
 kernel_tree() {
 	case $1 in
 	6.12) echo "$TREES/trixie" ;;
+	interop) echo "$TREES/interop" ;;
 	*) echo "$TREES/linux-$1" ;;
 	esac
 }

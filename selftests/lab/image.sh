@@ -7,11 +7,12 @@
 #               guest, and what rdma-core and the C++ tools are built with
 #   linux-6.1   kernel, headers and compiler of Debian 12
 #   linux-7.2   the same of the newest kernel in trixie-backports
+#   interop     no kernel: the guests' user land with the foreign suites
 #
 # A tree is rebuilt when what it is made from (this file's lists) changes;
 # otherwise this returns at once. Needs root.
 #
-# usage: image.sh KERNEL...
+# usage: image.sh KERNEL|interop...
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 
@@ -25,6 +26,11 @@ build_packages="g++ cmake ninja-build pkg-config libnl-3-dev
 	libnl-route-3-dev libudev-dev libibverbs-dev librdmacm-dev dpkg-dev
 	sparse perl libcli11-dev nlohmann-json3-dev libfmt-dev"
 
+# What the suites of selftests/interop are, and what their kernel parts need.
+interop_packages="fio qperf libfabric-bin ucx-utils python3-mpi4py openmpi-bin
+	nvme-cli nfs-kernel-server nfs-common open-iscsi targetcli-fb e2fsprogs
+	kmod python3"
+
 tree_suite() { # KERNEL
 	case $1 in
 	6.1) echo bookworm ;;
@@ -35,6 +41,7 @@ tree_suite() { # KERNEL
 tree_packages() { # KERNEL
 	case $1 in
 	6.12) echo "$kernel_packages $guest_packages $build_packages" ;;
+	interop) echo "$guest_packages $interop_packages" ;;
 	*) echo "$kernel_packages" ;;
 	esac
 }
@@ -83,7 +90,7 @@ make_tree() { # KERNEL
 	proxy=$(apt-config dump 2>/dev/null | grep -E '^Acquire::https?::Proxy ' || true)
 	[ -z "$proxy" ] || opts+=(--aptopt="$proxy")
 
-	lab_note "making the tree for kernel $k (Debian $suite); log: ${LOGS#"$TOP"/}/image-$k.log"
+	lab_note "making the tree $(basename "$tree") (Debian $suite); log: ${LOGS#"$TOP"/}/image-$k.log"
 	# The guests boot without the distribution's initramfs: do not build it.
 	if ! sources "$k" | INITRD=No low mmdebstrap --variant=minbase \
 		--mode=root --format=directory --include="${pkgs%,}" \
@@ -98,19 +105,21 @@ make_tree() { # KERNEL
 		tail -n 15 "$LOGS/image-$k.log" >&2
 		lab_die "mmdebstrap failed for kernel $k"
 	fi
-	# shellcheck disable=SC2012 # version names hold nothing odd
-	ls "$new/usr/lib/modules" | sort -V | tail -n1 >"$new/.lab-kernel-version"
-	mkdir -p "$new/mnt/lab" "$new/mrc"
+	if [ "$k" != interop ]; then
+		# shellcheck disable=SC2012 # version names hold nothing odd
+		ls "$new/usr/lib/modules" | sort -V | tail -n1 >"$new/.lab-kernel-version"
+	fi
+	mkdir -p "$new/mnt/lab" "$new/mrc" "$new/usr/lib/modules"
 	echo "$stamp" >"$new/.lab-stamp"
 	rm -rf --one-file-system "$tree"
 	mv "$new" "$tree"
 	flock -u 8
-	lab_note "kernel $k is $(kernel_version "$k")"
+	[ "$k" = interop ] || lab_note "kernel $k is $(kernel_version "$k")"
 }
 
 "$LAB_DIR/setup.sh" vm
 for k in "$@"; do
-	known_kernel "$k"
+	[ "$k" = interop ] || known_kernel "$k"
 done
 for k in "$@"; do
 	make_tree "$k"

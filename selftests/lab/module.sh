@@ -1,10 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# Builds the modules that guests load, mrc.ko and the lab's switch port
-# sch_mrcsw.ko, for one kernel inside that kernel's tree, so that headers and
-# compiler match. Works on a copy of the sources: several kernels can be built
-# side by side and nothing is ever written beside the sources.
+# Builds the modules that guests load, mrc.ko, the lab's switch port
+# sch_mrcsw.ko and the kernel consumer mrc_kverbs.ko, for one kernel inside that
+# kernel's tree, so that headers and compiler match. Works on a copy of the
+# sources: several kernels can be built side by side and nothing is ever written
+# beside the sources.
 #
 # usage: module.sh KERNEL [--sparse]
 #   result: build/lab/KERNEL/*.ko; compiler warnings are errors
@@ -23,8 +24,8 @@ esac
 [ -z "$sparse" ] || [ "$k" = 6.12 ] || lab_die "sparse is only set up for kernel 6.12"
 
 # Directories of the sources; each makes a module.
-dirs=(drivers/infiniband/sw/mrc selftests/switch)
-names=(mrc sch_mrcsw)
+dirs=(drivers/infiniband/sw/mrc selftests/switch selftests/kverbs)
+names=(mrc sch_mrcsw mrc_kverbs)
 for d in "${dirs[@]}"; do
 	[ -f "$TOP/$d/Makefile" ] || lab_die "$d/Makefile does not exist"
 done
@@ -37,7 +38,7 @@ dir=$LAB/$k${sparse:+-sparse}
 mkdir -p "$dir" "$LOGS"
 exec 7>"$dir/.lock"
 flock 7
-mirror_sources "$dir/src" drivers include selftests/switch
+mirror_sources "$dir/src" drivers include selftests/switch selftests/kverbs
 
 args=("KDIR=/lib/modules/$ver/build" KCFLAGS=-Werror W=1 -j2)
 if [ -n "$sparse" ]; then

@@ -1,25 +1,34 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# Runs the TAP scripts of selftests/net in a guest and sums up what they say.
+# Runs the TAP scripts of selftests/net (or, with -i, of selftests/interop) in a
+# guest and sums up what they say.
 # All scripts share one boot; when the kernel dies under one, that one has
 # failed and the rest goes on in a fresh guest.
 #
-# usage: run-tests.sh [-b] [-k KERNEL] [-c COUNTSFILE] [PATTERN]
+# usage: run-tests.sh [-b] [-i] [-k KERNEL] [-c COUNTSFILE] [PATTERN]
 #   PATTERN  runs the scripts whose name has it, a shell pattern (default: all)
 #   -b       of these, only the benchmarks
+#   -i       the foreign suites
 #   -c       writes "passed failed skipped" there
 # Scripts with a line "# benchmark" are left out unless they match a PATTERN or
 # LAB_BENCHMARKS is set.
 #
-# Everything a script printed is kept in build/lab/logs/net-KERNEL/NAME.tap.
+# Everything a script printed is kept in build/lab/logs/net-KERNEL/NAME.tap, or
+# interop-KERNEL/NAME.tap (with loss interop-KERNEL-loss).
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 
-k=$DEFAULT_KERNEL counts='' only=''
-while getopts bk:c: opt; do
+k=$DEFAULT_KERNEL counts='' only='' set=net vm_opts=()
+while getopts bik:c: opt; do
 	case $opt in
 	b) only=1 ;;
+	i)
+		set=interop vm_opts=(-u interop -m 3072)
+		for e in "${!INTEROP_@}"; do
+			vm_opts+=(-e "$e=${!e}")
+		done
+		;;
 	k) k=$OPTARG ;;
 	c) counts=$OPTARG ;;
 	*) lab_die "see the head of $0 for its use" ;;
@@ -31,7 +40,7 @@ known_kernel "$k"
 
 scripts=()
 limit=120
-for f in "$TOP"/selftests/net/*.sh; do
+for f in "$TOP/selftests/$set"/*.sh; do
 	[ -f "$f" ] || continue
 	name=$(basename "$f" .sh)
 	case $name in
@@ -43,16 +52,16 @@ for f in "$TOP"/selftests/net/*.sh; do
 	if ! grep -q '^# benchmark$' < <(sed -n 1,40p "$f"); then
 		[ -z "$only" ] || continue
 	elif [ "$pattern" = '*' ] && [ -z "${LAB_BENCHMARKS:-}$only" ]; then
-		echo "net/$name is a benchmark: run it with make check-vm T=$name or make check-all"
+		echo "$set/$name is a benchmark: run it with make check-vm T=$name or make check-all"
 		continue
 	fi
-	scripts+=("selftests/net/$name.sh")
+	scripts+=("selftests/$set/$name.sh")
 	t=$(sed -n '1,40s/^# timeout: *//p' "$f" | head -n1)
 	limit=$((limit + ${t:-300} + 30))
 done
-[ "${#scripts[@]}" -gt 0 ] || lab_die "no script in selftests/net matches '$pattern'"
+[ "${#scripts[@]}" -gt 0 ] || lab_die "no script in selftests/$set matches '$pattern'"
 
-work=$LOGS/net-$k
+work=$LOGS/$set-$k${INTEROP_LOSS:+-loss}
 mkdir -p "$work" "$LAB/run"
 tmp=$(mktemp -d "$LAB/run/tap.XXXXXX")
 trap 'rm -rf "$tmp"' EXIT
@@ -63,7 +72,7 @@ account() { # NAME EXIT SECONDS
 	read -r p f s <<<"$(awk -v rc="$2" -f "$LAB_DIR/tap.awk" "$work/$1.tap" 2>"$tmp/detail")"
 	passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
 	printf '%s %s: %s passed, %s failed, %s skipped (%s s)\n' \
-		"$([ "$f" = 0 ] && echo PASS || echo FAIL)" "net/$1 [$k]" "$p" "$f" "$s" "$3"
+		"$([ "$f" = 0 ] && echo PASS || echo FAIL)" "$set/$1 [$k]" "$p" "$f" "$s" "$3"
 	cat "$tmp/detail"
 }
 
@@ -95,7 +104,7 @@ while [ "${#scripts[@]}" -gt 0 ]; do
 		esac
 	done < <(
 		status=0
-		"$LAB_DIR/vm.sh" -k "$k" -t "$limit" -o "$tmp/last" \
+		"$LAB_DIR/vm.sh" "${vm_opts[@]}" -k "$k" -t "$limit" -o "$tmp/last" \
 			"$LAB_DIR/guest/run-tests.sh" "${scripts[@]}" || status=$?
 		echo "$status" >"$tmp/rc"
 	)
@@ -121,14 +130,14 @@ while [ "${#scripts[@]}" -gt 0 ]; do
 	scripts=()
 	if [ "${#rest[@]}" -gt 0 ]; then
 		failed=$((failed + ${#rest[@]}))
-		echo "FAIL net [$k]: not run because the guest ended (status $vm_rc): ${rest[*]##*/}"
+		echo "FAIL $set [$k]: not run because the guest ended (status $vm_rc): ${rest[*]##*/}"
 		cat "$tmp/stray"
 	elif [ "$vm_rc" != 0 ] && [ "$failed" = 0 ]; then
 		failed=$((failed + 1))
-		echo "FAIL net [$k]: guest ended with status $vm_rc"
+		echo "FAIL $set [$k]: guest ended with status $vm_rc"
 	fi
 done
 
 [ -z "$counts" ] || echo "$passed $failed $skipped" >"$counts"
-echo "net [$k]: $passed passed, $failed failed, $skipped skipped"
+echo "$set [$k]: $passed passed, $failed failed, $skipped skipped"
 [ "$failed" = 0 ]

@@ -3,11 +3,13 @@
 #
 # Boots a guest, runs one job in it as root and powers it off.
 #
-# usage: vm.sh [-k KERNEL] [-t SECONDS] [-m MEGABYTES] [-o DIR] [-q] [-n] JOB [ARG...]
+# usage: vm.sh [-k KERNEL] [-u TREE] [-t SECONDS] [-m MEGABYTES] [-o DIR] [-e NAME=VALUE]... [-q] [-n] JOB [ARG...]
 #        vm.sh [-k KERNEL] -i            a shell in the guest
 #   JOB  a script of this machine; what it prints is printed here as it comes.
 #        /mrc in the guest holds selftests/ and what the build put in place,
 #        /out is a directory that comes back to the host (-o)
+#   -u   user land: a tree of image.sh (default 6.12)
+#   -e   in the environment of the job
 #   -q   print nothing but errors; the output is in DIR/output
 #   -n   no modules and provider of ours: do not even look for them (lab's own tests)
 # exit status: the job's; 124 when the time is over; 125 when the guest did
@@ -15,10 +17,12 @@
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 
-k=$DEFAULT_KERNEL seconds=600 memory=2048 out='' quiet='' interactive='' bare=''
-while getopts k:t:m:o:qni opt; do
+k=$DEFAULT_KERNEL user=$DEFAULT_KERNEL seconds=600 memory=2048 out='' quiet='' interactive='' bare='' env=()
+while getopts k:u:t:m:o:e:qni opt; do
 	case $opt in
+	e) env+=("$OPTARG") ;;
 	k) k=$OPTARG ;;
+	u) user=$OPTARG ;;
 	t) seconds=$OPTARG ;;
 	m) memory=$OPTARG ;;
 	o) out=$OPTARG ;;
@@ -32,9 +36,9 @@ shift $((OPTIND - 1))
 known_kernel "$k"
 [ -n "$interactive" ] || [ $# -gt 0 ] || lab_die "no job given; see the head of $0"
 need_root "booting a guest"
-"$LAB_DIR/image.sh" "$DEFAULT_KERNEL" "$k"
+"$LAB_DIR/image.sh" "$user" "$k"
 
-base=$(kernel_tree "$DEFAULT_KERNEL")
+base=$(kernel_tree "$user")
 tree=$(kernel_tree "$k")
 ver=$(kernel_version "$k")
 dir=$LAB/$k
@@ -78,11 +82,12 @@ make_initramfs() {
 # Named by content, so that a rebuild never changes what a running guest sees.
 make_modules() {
 	local ko=() id d stage
-	[ -n "$bare" ] || ko=("$dir/mrc.ko" "$dir/sch_mrcsw.ko")
+	[ -n "$bare" ] ||
+		ko=("$dir/mrc.ko" "$dir/sch_mrcsw.ko" "$dir/mrc_kverbs.ko")
 	for d in ${ko[@]+"${ko[@]}"}; do
 		[ -e "$d" ] || lab_die "$d is missing: run selftests/lab/module.sh $k"
 	done
-	id=$({ cat ${ko[@]+"${ko[@]}"} "$tree/.lab-stamp" && echo "$ver"; } |
+	id=$({ cat "$LAB_DIR/vm.sh" ${ko[@]+"${ko[@]}"} "$tree/.lab-stamp" && echo "$ver"; } |
 		sha256sum | cut -c1-12)
 	modules=$dir/modules-$id
 	if [ -d "$modules" ]; then
@@ -96,7 +101,7 @@ make_modules() {
 	rm -f "$d/build" "$d/source"
 	for d in drivers/gpu drivers/media drivers/net/wireless drivers/net/ethernet \
 		drivers/usb drivers/staging drivers/iio drivers/hwmon drivers/input \
-		drivers/scsi drivers/infiniband/hw drivers/isdn drivers/mtd \
+		drivers/infiniband/hw drivers/isdn drivers/mtd \
 		drivers/platform drivers/power drivers/i2c drivers/comedi \
 		drivers/accel drivers/bluetooth sound; do
 		rm -rf "$stage/lib/modules/$ver/kernel/$d"
@@ -147,6 +152,9 @@ else
 	esac
 	{
 		echo "cd /mrc"
+		for e in ${env[@]+"${env[@]}"}; do
+			printf 'export %q\n' "$e"
+		done
 		printf 'exec bash %q' "$job"
 		shift
 		[ $# -eq 0 ] || printf ' %q' "$@"

@@ -1,0 +1,62 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# A consumer in the kernel, the module mrc_kverbs: the local DMA key, fast
+# registration, invalidation from this side and from the other, and what it
+# must not get away with. Over two planes, over a lossy network, and with both
+# ends on one device.
+# timeout: 300
+. "$(dirname "$0")/lib.sh"
+
+# run DEVICE PEER [PARAMETERS]: every test of the module passed.
+run() {
+	local result
+	ctr_mark
+	modprobe mrc_kverbs dev="$1" peer="$2" "${@:3}"
+	result=$(cat /sys/module/mrc_kverbs/parameters/result)
+	modprobe -r mrc_kverbs
+	echo "$result"
+	ctr_quiet
+	! grep '^not ok' <<<"$result" || fail "tests of the module failed"
+	grep -q '^1\.\.' <<<"$result" || fail "the module did not get to the end"
+}
+
+lossy() {
+	local i
+	for i in 1 2; do
+		netem a "$i" loss 3%
+		netem b "$i" loss 3%
+	done
+	# Who refuses fails and repeats nothing: its word may be lost.
+	run mrca mrcb misuse=0
+	unimpair_all
+}
+
+holds_qp() { in_a rdma resource show qp link mrca | grep -q 'mrc_kverbs'; }
+
+# A device that is removed waits for its consumer in the kernel.
+removed() {
+	start "$WORK/tests" modprobe mrc_kverbs dev=mrca peer=mrcb misuse=0
+	wait_for 20 holds_qp
+	in_a rdma link del mrca
+	finished "$started" 20
+	! grep '^not ok' /sys/module/mrc_kverbs/parameters/result ||
+		fail "tests of the module failed"
+	modprobe -r mrc_kverbs
+}
+
+# What a failed run leaves is found here: devices that cannot be removed.
+nothing_held() {
+	topo_down
+	wait_for 10 rmmod mrc
+}
+
+topo 2
+subtest "over two planes" run mrca mrcb
+subtest "the other way" run mrcb mrca
+subtest "both ends on one device" run mrca mrca
+subtest "under loss" lossy
+subtest "without the device" refuse 'no such device' modprobe mrc_kverbs dev=mrcx peer=mrcx
+subtest "a device that is removed waits" removed
+subtest "nothing is held afterwards" nothing_held
+tap_end
