@@ -17,10 +17,11 @@ cycles() { # N OPTIONS...
 	verify -t 300 --churn "$n" --size 1,5000 --iters 4 --op mixed "$@"
 }
 
+# But for the kernel's own: a PD, a CQ and QP1 for each port.
 no_objects_left() {
-	local left
+	local left n=$PLANES
 	left=$(rdma resource show | grep -E 'mrc[ab]:' |
-		grep -v -E 'pd 0 cq 0 qp 0 (cm_id 0 )?mr 0' || true)
+		grep -v -E "pd $n cq $n qp $n (cm_id 0 )?mr 0" || true)
 	[ -z "$left" ] || fail "$left"
 }
 

@@ -287,14 +287,16 @@ shows_queue_pairs() {
 	steady_bw -q 1
 	# One line for each port; no pipe may end before its reader has all.
 	rdma -j resource show qp link mrca >"$WORK/qps"
-	qpn=$(grep -o '"lqpn":[0-9]*' "$WORK/qps" | sort -u | sed -n 1p)
-	ctl_a qp "${qpn#*:}" >"$WORK/qp"
+	qpn=$(sed 's/},{/\n/g' "$WORK/qps" |
+		sed -n 's/.*"lqpn":\([0-9]*\),.*"type":"RC".*/\1/p' | sort -u | sed -n 1p)
+	ctl_a qp "$qpn" >"$WORK/qp"
 	grep -q '^ev_profile 3$' "$WORK/qp"
 	grep -q '^cc none$' "$WORK/qp"
 	check "$(grep -c '^ev 0x0000c00[1-4] port [12] good' "$WORK/qp")" == 4 "EVs"
 	in_a rdma -j -dd resource show qp link mrca >"$WORK/qps"
 	grep -q '"drv_ev_profile":3' "$WORK/qps"
-	refuse ENOENT ctl_b qp "${qpn#*:}"
+	refuse ENOENT ctl_b qp "$qpn"
+	# The management datagrams' is no connection.
 	refuse ENOENT ctl_a qp 1
 	steady_bw_end
 	profile_down

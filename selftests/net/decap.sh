@@ -34,6 +34,8 @@ whole() { # RESULTS
 }
 
 topo 1
+# What these programs make are the packets of MRC 1.0.
+extension off
 ip -n hostb -6 route add local "$USID_B/48" dev lo
 
 seg6_enabled 0

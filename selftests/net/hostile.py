@@ -80,6 +80,10 @@ def settle(before, want):
 class Target:
     """A QP of mrcb whose peer is this program."""
 
+    access = e.IBV_ACCESS_REMOTE_WRITE  # of the QP
+    rd_atomic = 0
+    timeout = 14
+
     def __init__(self, ctx, wire, local, remote, port=1, access=None):
         self.wire, self.local, self.remote = wire, local, remote
         self.pd = PD(ctx)
@@ -105,7 +109,7 @@ class Target:
     def init(self):
         attr = QPAttr(port_num=self.port)
         attr.qp_state = e.IBV_QPS_INIT
-        attr.qp_access_flags = e.IBV_ACCESS_REMOTE_WRITE
+        attr.qp_access_flags = self.access
         self.qp.modify(attr, e.IBV_QP_STATE | e.IBV_QP_PKEY_INDEX |
                        e.IBV_QP_PORT | e.IBV_QP_ACCESS_FLAGS)
         return self
@@ -118,7 +122,7 @@ class Target:
         attr.path_mtu = e.IBV_MTU_4096
         attr.dest_qp_num = PEER_QPN
         attr.rq_psn = RQ_PSN
-        attr.max_dest_rd_atomic = 0
+        attr.max_dest_rd_atomic = self.rd_atomic
         attr.min_rnr_timer = 12
         attr.ah_attr = AHAttr(port_num=self.port, is_global=1, gr=gr)
         self.qp.modify(attr, e.IBV_QP_STATE | e.IBV_QP_AV |
@@ -129,9 +133,9 @@ class Target:
     def rts(self):
         attr = QPAttr()
         attr.qp_state = e.IBV_QPS_RTS
-        attr.timeout, attr.retry_cnt, attr.rnr_retry = 14, 7, 7
+        attr.timeout, attr.retry_cnt, attr.rnr_retry = self.timeout, 7, 7
         attr.sq_psn = SQ_PSN
-        attr.max_rd_atomic = 0
+        attr.max_rd_atomic = self.rd_atomic
         self.qp.modify(attr, e.IBV_QP_STATE | e.IBV_QP_TIMEOUT |
                        e.IBV_QP_RETRY_CNT | e.IBV_QP_RNR_RETRY |
                        e.IBV_QP_SQ_PSN | e.IBV_QP_MAX_QP_RD_ATOMIC)
@@ -182,6 +186,8 @@ class Target:
 
 
 class Suite:
+    target = Target
+
     def __init__(self, ctx, wire, local, remote):
         self.ctx, self.wire = ctx, wire
         self.local, self.remote = local, remote
@@ -190,8 +196,8 @@ class Suite:
         self.t = self.fresh()
 
     def fresh(self, **args):
-        return Target(self.ctx, self.wire, self.local, self.remote,
-                      **args).init().rtr().rts()
+        return self.target(self.ctx, self.wire, self.local, self.remote,
+                           **args).init().rtr().rts()
 
     def run(self, name, func):
         try:

@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# Packets that no proper peer sends, made by hostile.py: each moves exactly its
-# counter, none touches memory, the connections go on, the kernel stays calm.
+# Packets that no proper peer sends, made by hostile.py and ext_hostile.py: each
+# moves exactly its counters, none touches memory, the connections go on, the
+# kernel stays calm.
 # Traffic between proper peers runs undisturbed beside a storm of them.
 # timeout: 900
 . "$(dirname "$0")/lib.sh"
@@ -20,14 +21,24 @@ beside_traffic() {
 	expect mrcb qp_errors == 0
 }
 
-topo 1
-in_a python3 "$NET_DIR/hostile.py" "$(mac hostb pb1)" "$B4" "$A4" "$B6" "$A6" \
-	>"$WORK/hostile" 2>&1 || true
-adopt <"$WORK/hostile"
-whole() {
-	[ "$(grep -c -E '^(not )?ok ' "$WORK/hostile")" -ge 100 ] ||
-		fail "hostile.py stopped early"
+by_hand() { # PROGRAM PREFIX
+	in_a python3 "$NET_DIR/$1" "$(mac hostb pb1)" "$B4" "$A4" "$B6" "$A6" \
+		>"$WORK/hostile" 2>&1 || true
+	adopt "$2" <"$WORK/hostile"
 }
-subtest "all hand-made packets were tried" whole
+
+whole() { # TESTS
+	[ "$(grep -c -E '^(not )?ok ' "$WORK/hostile")" -ge "$1" ] ||
+		fail "the program stopped early"
+}
+
+topo 1
+# What hostile.py makes are the packets of MRC 1.0.
+extension off
+by_hand hostile.py ""
+subtest "all hand-made packets were tried" whole 100
+extension on
+by_hand ext_hostile.py "extension, "
+subtest "all hand-made packets of the extension were tried" whole 150
 subtest "proper traffic beside a storm of bad packets" beside_traffic
 tap_end

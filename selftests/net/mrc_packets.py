@@ -13,6 +13,14 @@ WRITE_FIRST, WRITE_MIDDLE, WRITE_LAST = 0xC6, 0xC7, 0xC8
 WRITE_LAST_IMM, WRITE_ONLY, WRITE_ONLY_IMM = 0xC9, 0xCA, 0xCB
 ACK, ENDPOINT_REQ, ENDPOINT_RESP = 0xD1, 0xD8, 0xD9
 SACK, NACK, PROBE = 0xDC, 0xDD, 0xDE
+# The extension, Documentation/extension.md
+SEND_FIRST, SEND_MIDDLE, SEND_LAST, SEND_ONLY = 0xC0, 0xC1, 0xC2, 0xC4
+SEND_ONLY_INV = 0xD7
+READ_REQ, CMP_SWAP, FETCH_ADD, FLUSH, ATOMIC_WRITE = (0xCC, 0xD3, 0xD4, 0xD5,
+                                                      0xDA)
+READ_RESP_FIRST, READ_RESP_LAST, READ_RESP_ONLY = 0xCD, 0xCF, 0xD0
+ATOMIC_RESP = 0xD2
+CHAN = 1                # BTH byte 8: of the answer channel
 
 
 def bth(opcode, dqp, psn, *, se=0, pad=0, tver=0, pkey=0xFFFF, a=0, rtx=0,
@@ -47,6 +55,17 @@ def write(opcode, dqp, psn, va, rkey, data, *, total=None, imm=None, msn=0,
     if imm is not None:
         out += struct.pack('>I', imm)
     return out + data + bytes(pad)
+
+
+def request(opcode, dqp, psn, va, rkey, length, *, num=0, msn=0, operands=None,
+            data=b'', **bits):
+    """READ and its like. operands: swap and compare."""
+    bits.setdefault('pad', -len(data) % 4)
+    out = bth(opcode, dqp, psn, **{'a': 1, **bits}) + meth(msn, num)
+    out += reth(va, rkey, length)
+    if operands is not None:
+        out += struct.pack('>QQ', *operands)
+    return out + data + bytes(-len(data) % 4)
 
 
 def ack(dqp, psn, syndrome=0x1F, msn=0, **bits):
@@ -195,7 +214,7 @@ class Reply:
         b = udp[8:]
         self.opcode = b[0]
         self.dqp = int.from_bytes(b[5:8], 'big')
-        self.rtx = b[8] >> 5 & 1
+        self.rtx, self.chan = b[8] >> 5 & 1, b[8] & CHAN
         self.psn = int.from_bytes(b[9:12], 'big')
         h = b[12:]
         if self.opcode == SACK:
@@ -206,11 +225,17 @@ class Reply:
             self.base, self.bitmap, self.stamp, self.ooo = struct.unpack(
                 '>hQHH', h[18:32])
         elif self.opcode == NACK:
-            self.reason = h[2]
+            self.reason, self.vendor = h[2], h[3]
             self.nack_psn = int.from_bytes(h[13:16], 'big')
         elif self.opcode == ACK:
             self.syndrome = h[0]
             self.msn = int.from_bytes(h[1:4], 'big')
+        elif READ_RESP_FIRST <= self.opcode <= ATOMIC_RESP:
+            # Without a timestamp; pad and ICRC end it.
+            self.rqmsn, self.msn = struct.unpack('>HH', h[:4])
+            h = h[4 + 4 * (b[8] >> 4 & 1):]
+            self.va, self.rkey, self.length = struct.unpack('>QII', h[:16])
+            self.data = h[16:len(h) - 4 - (b[1] >> 4 & 3)]
 
 
 class Wire:

@@ -11,6 +11,8 @@ export HOME=/root LC_ALL=C TERM=dumb LAB_GUEST=1
 mount -t tmpfs tmpfs /tmp
 mount -t tmpfs tmpfs /run
 mkdir -p /dev/pts /dev/shm /run/netns
+# As udev does, for what the shell gives programs as files.
+ln -sfn /proc/self/fd /dev/fd
 mount -t devpts devpts /dev/pts
 mount -t tmpfs tmpfs /dev/shm
 mount -t tracefs tracefs /sys/kernel/tracing 2>/dev/null
