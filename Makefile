@@ -10,7 +10,7 @@ T ?=
 export K T KVER KDIR DESTDIR RDMA_CORE
 
 .PHONY: all install uninstall demo check check-all check-unit check-fuzz \
-	check-build check-lint check-vm clean distclean help
+	check-build check-lint check-vm check-interop clean distclean help
 
 all:
 	@$(LAB)/install.sh build
@@ -47,6 +47,9 @@ check-lint:
 check-vm:
 	@$(LAB)/check.sh vm
 
+check-interop:
+	@$(LAB)/check.sh interop
+
 # Everything but the guest images and fetched sources, which take minutes.
 clean:
 	@$(LAB)/clean.sh
@@ -67,6 +70,8 @@ help:
 	@echo '  make check-build   module for Linux 6.1, 6.12, 7.2; sparse; provider, ABI'
 	@echo '  make check-lint    checkpatch, clang-tidy, shellcheck, licences, docs'
 	@echo '  make check-vm K=6.12 T=PATTERN   test scripts in a guest'
-	@echo '  make check-all     make check, then benchmarks and the other kernels'
+	@echo '  make check-interop K=6.12 T=PATTERN   foreign suites in a guest, all cases'
+	@echo '  make check-all     make check, then benchmarks, the other kernels, and all'
+	@echo '                     cases of the foreign suites on each kernel'
 	@echo '  make clean         remove what was built, keep the guest images'
 	@echo '  make distclean     remove these as well'

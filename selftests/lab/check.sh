@@ -11,11 +11,14 @@
 #   lint    checkpatch, clang-tidy, shellcheck, licence lines, documents against
 #           sources, manual pages, the lab's own test
 #   vm      selftests/net in a guest; K=KERNEL and T=PATTERN narrow it
-#   vm-rest what vm leaves out: benchmarks, and every script on the other kernels
+#   interop selftests/interop in a guest, without and with loss; K and T as above
+#   interop-short   of these about one case of each program, without loss
+#   vm-rest what vm and interop-short leave out: benchmarks, every script on the
+#           other kernels, the foreign suites on all of them
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 
-[ $# -gt 0 ] || lab_die "usage: check.sh unit|fuzz|build|lint|vm|vm-rest ..."
+[ $# -gt 0 ] || lab_die "usage: check.sh unit|fuzz|build|lint|vm|interop|interop-short|vm-rest ..."
 wants() {
 	local p
 	for p in "${parts[@]}"; do
@@ -26,7 +29,7 @@ wants() {
 parts=("$@")
 for p in "${parts[@]}"; do
 	case $p in
-	unit | fuzz | build | lint | vm | vm-rest) ;;
+	unit | fuzz | build | lint | vm | interop | interop-short | vm-rest) ;;
 	*) lab_die "unknown part '$p'" ;;
 	esac
 done
@@ -118,7 +121,7 @@ repo_files() { # the files of the repository, also those not added yet
 checkpatch() {
 	"$LAB_DIR/fetch.sh" checkpatch
 	cd "$TOP"
-	repo_files | grep -E '^(drivers|providers|include|selftests/switch)/.*\.[ch]$' |
+	repo_files | grep -E '^(drivers|providers|include|selftests/switch|selftests/kverbs)/.*\.[ch]$' |
 		xargs -r perl "$LAB/checkpatch/scripts/checkpatch.pl" --no-tree \
 			--show-types --terse --no-summary --file --max-line-length=100 \
 			--ignore LINUX_VERSION_CODE,FILE_PATH_CHANGES \
@@ -243,9 +246,12 @@ since_all=$SECONDS
 images=()
 if wants build || wants vm-rest; then
 	images=(6.12 7.2 6.1)
-elif wants vm || wants lint; then
+elif wants vm || wants lint || wants interop || wants interop-short; then
 	images=(6.12)
 	[ "$k" = 6.12 ] || images+=("$k")
+fi
+if wants interop || wants interop-short || wants vm-rest; then
+	images+=(interop)
 fi
 image_job=''
 if [ "${#images[@]}" -gt 0 ]; then
@@ -299,38 +305,63 @@ if [ -n "$fuzz_job" ]; then
 	cat "$work/fuzz.out"
 fi
 
-vm() { # KERNEL [OPTION OF RUN-TESTS]
-	local ok=1
+# Is what guests load and run built? Without the results there is no run.
+guest_ready() { # KERNEL
+	local m
 	if wants build; then
-		# Built and judged above; without the results there is no run.
-		[ -e "$LAB/$1/mrc.ko" ] && [ -e "$LAB/$1/sch_mrcsw.ko" ] || ok=''
+		# Built and judged above.
+		for m in mrc sch_mrcsw mrc_kverbs; do
+			[ -e "$LAB/$1/$m.ko" ] || return 1
+		done
 	else
-		"$LAB_DIR/module.sh" "$1" && "$LAB_DIR/provider.sh" &&
-			"$LAB_DIR/tools.sh" || ok=''
-	fi
-	if [ -z "$ok" ]; then
-		count "net-$1" 0 1 0
-		echo "FAIL net [$1]: not run, the build failed"
-		return
-	fi
-	rm -f "$work/net-counts"
-	"$LAB_DIR/run-tests.sh" -k "$1" -c "$work/net-counts" ${2:+"$2"} "${T:-}" || true
-	if [ -s "$work/net-counts" ]; then
-		# shellcheck disable=SC2046 # three numbers
-		count "net-$1" $(cat "$work/net-counts")
-	else
-		count "net-$1" 0 1 0
-		echo "FAIL net [$1]: no result"
+		"$LAB_DIR/module.sh" "$1" && "$LAB_DIR/provider.sh" && "$LAB_DIR/tools.sh"
 	fi
 }
+
+# Runs scripts in guests, and counts what they say.
+in_guest() { # SET KERNEL COMMAND...
+	local set=$1 k=$2 p f s
+	shift 2
+	if ! guest_ready "$k"; then
+		count "$set-$k" 0 1 0
+		echo "FAIL $set [$k]: not run, the build failed"
+		return
+	fi
+	rm -f "$work/guest-counts"
+	"$@" -k "$k" -c "$work/guest-counts" "${T:-}" || true
+	if [ ! -s "$work/guest-counts" ]; then
+		count "$set-$k" 0 1 0
+		echo "FAIL $set [$k]: no result"
+		return
+	fi
+	while read -r p f s; do
+		count "$set-$k" "$p" "$f" "$s"
+	done <"$work/guest-counts"
+}
+
+vm() { # KERNEL [OPTION OF RUN-TESTS]
+	in_guest net "$1" "$LAB_DIR/run-tests.sh" ${2:+"$2"}
+}
+
+interop() { # KERNEL [OPTION OF INTEROP]
+	in_guest interop "$1" "$LAB_DIR/interop.sh" ${2:+"$2"}
+}
+
 if wants vm; then
 	vm "$k"
+fi
+# A name that was asked for is one of vm's, unless interop is what was asked for.
+if wants interop; then
+	interop "$k" -l
+elif wants interop-short && [ -z "${T:-}" ]; then
+	INTEROP_SHORT=1 interop "$k"
 fi
 if wants vm-rest; then
 	# Asked for by name, they are part of vm.
 	[ -n "${T:-}" ] || vm "$DEFAULT_KERNEL" -b
 	for i in "${KERNELS[@]}"; do
 		[ "$i" = "$DEFAULT_KERNEL" ] || LAB_BENCHMARKS=1 vm "$i"
+		[ -n "${T:-}" ] || interop "$i" -l
 	done
 fi
 
