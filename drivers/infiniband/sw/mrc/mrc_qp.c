@@ -523,7 +523,7 @@ int mrc_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 	qp->max_recv_sge = mrc_qp_recv_sge(qp->srq, &init->cap);
 	/* Before others can find the QP: afterwards nothing may fail. */
 	if (udata)
-		ret = ib_copy_to_udata(udata, &resp, sizeof(resp));
+		ret = mrc_udata_out(udata, &resp, sizeof(resp));
 	if (ret)
 		goto err_rings;
 	ret = mrc_qp_hash(qp);
