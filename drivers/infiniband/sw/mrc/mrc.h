@@ -309,6 +309,12 @@ struct sock *mrc_sock_v6(struct net *net);
 int mrc_sock_init(void);
 void mrc_sock_exit(void);
 
+/* mrc_crc.c: which CRC-32 mrc_crc32() is ----------------------------------- */
+
+/* Both in process context, with no packet under way. */
+int mrc_crc_setup(void);
+void mrc_crc_cleanup(void);
+
 /* mrc_ring.c: rings shared with user space -------------------------------- */
 
 /**

@@ -458,9 +458,12 @@ static int __init mrc_init(void)
 		pr_err("udp_port must be 1..65535\n");
 		return -EINVAL;
 	}
-	ret = mrc_qp_init();
+	ret = mrc_crc_setup();
 	if (ret)
 		return ret;
+	ret = mrc_qp_init();
+	if (ret)
+		goto err_crc;
 	ret = mrc_ud_init();
 	if (ret)
 		goto err_qp;
@@ -494,6 +497,8 @@ err_ud:
 	mrc_ud_exit();
 err_qp:
 	mrc_qp_exit();
+err_crc:
+	mrc_crc_cleanup();
 	return ret;
 }
 
@@ -514,6 +519,7 @@ static void __exit mrc_exit(void)
 	mrc_ud_exit();
 	mrc_qp_exit();
 	rcu_barrier();
+	mrc_crc_cleanup();
 }
 
 module_init(mrc_init);
