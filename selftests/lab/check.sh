@@ -14,9 +14,12 @@
 #   vm      selftests/net in a guest; K=KERNEL and T=PATTERN narrow it
 #   interop selftests/interop in a guest, without and with loss; K and T as above
 #   interop-short   of these about one case of each program, without loss
+#           With M=uml or M=uml-debug vm and interop run in User Mode Linux, and
+#           only they can (common.sh says what these are)
 #   vm-rest what vm and interop-short leave out: benchmarks, every script on the
 #           other kernels, the foreign suites on all of them
 set -euo pipefail
+export LAB_MACHINE=${M:-${LAB_MACHINE:-qemu}}
 . "$(dirname "$0")/common.sh"
 
 [ $# -gt 0 ] || lab_die "usage: check.sh unit|fuzz|build|lint|vm|interop|interop-short|vm-rest ..."
@@ -30,12 +33,16 @@ wants() {
 parts=("$@")
 for p in "${parts[@]}"; do
 	case $p in
-	unit | fuzz | build | lint | vm | interop | interop-short | vm-rest) ;;
+	vm | interop | interop-short) ;;
+	unit | fuzz | build | lint | vm-rest)
+		[ "$MACHINE" = qemu ] || lab_die "$p has nothing to do with M=$MACHINE"
+		;;
 	*) lab_die "unknown part '$p'" ;;
 	esac
 done
 k=${K:-$DEFAULT_KERNEL}
 known_kernel "$k"
+machine_suffix >/dev/null
 
 mkdir -p "$BUILD/check"
 work=$(mktemp -d "$BUILD/check/run.XXXXXX")
@@ -326,14 +333,14 @@ in_guest() { # SET KERNEL COMMAND...
 	shift 2
 	if ! guest_ready "$k"; then
 		count "$set-$k" 0 1 0
-		echo "FAIL $set [$k]: not run, the build failed"
+		echo "FAIL $set [$k$(machine_suffix)]: not run, the build failed"
 		return
 	fi
 	rm -f "$work/guest-counts"
 	"$@" -k "$k" -c "$work/guest-counts" "${T:-}" || true
 	if [ ! -s "$work/guest-counts" ]; then
 		count "$set-$k" 0 1 0
-		echo "FAIL $set [$k]: no result"
+		echo "FAIL $set [$k$(machine_suffix)]: no result"
 		return
 	fi
 	while read -r p f s; do
