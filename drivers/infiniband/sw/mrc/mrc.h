@@ -339,6 +339,9 @@ struct mrc_ring {
 int mrc_ring_alloc(struct mrc_ring *ring, struct ib_ucontext *uctx, u32 depth,
 		   u32 stride, struct mrc_mmap_info *info);
 void mrc_ring_free(struct mrc_ring *ring);
+/* Copy @n entries from @first on to @at of @to; both have the same stride. */
+void mrc_ring_copy(struct mrc_ring *to, u32 at, const struct mrc_ring *from,
+		   u32 first, u32 n);
 /* Back to the state after mrc_ring_alloc(), but for what a program owns. */
 void mrc_ring_rewind(struct mrc_ring *ring);
 int mrc_mmap(struct ib_ucontext *uctx, struct vm_area_struct *vma);

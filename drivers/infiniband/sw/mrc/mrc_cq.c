@@ -5,6 +5,9 @@
  */
 #include "mrc.h"
 
+/* Entries that are moved or looked at with interrupts off. */
+#define MRC_CQ_BATCH	64
+
 static void mrc_cq_publish(struct mrc_cq *cq)
 {
 	/* The entry before the counter: pairs with the program's acquire. */
@@ -158,26 +161,41 @@ err_count:
 	return ret;
 }
 
-/* Move the waiting entries to the start of @ring and use it from now on. */
+/*
+ * Move the waiting entries to the start of @ring and use it from now on. The
+ * lock is held for the last few only; meanwhile completions go on to arrive in
+ * the old ring, which the program does not poll. Should it do so, it gets them
+ * a second time. The core lets one caller in at a time.
+ */
 static int mrc_cq_switch(struct mrc_cq *cq, struct mrc_ring *ring)
 {
-	u32 i, n, first;
+	u32 first, n, done = 0;
 	int ret = -EINVAL;
 
 	spin_lock_irq(&cq->lock);
 	n = mrc_cq_used(cq);
 	first = cq->ring.idx - n;
-	if (!cq->dead && n <= cq->ring.depth && n <= ring->depth) {
-		for (i = 0; i < n; i++)
-			memcpy(mrc_ring_entry(ring, i),
-			       mrc_ring_entry(&cq->ring, first + i),
-			       sizeof(struct mrc_cqe));
-		ring->idx = n;
-		swap(cq->ring, *ring);
-		mrc_cq_publish(cq);
-		cq->ib.cqe = cq->ring.depth;
-		ret = 0;
+	if (n > cq->ring.depth)
+		goto out;
+	for (;;) {
+		n = cq->ring.idx - first;
+		if (cq->dead || n > ring->depth)
+			goto out;
+		n -= done;
+		if (n <= MRC_CQ_BATCH)
+			break;
+		spin_unlock_irq(&cq->lock);
+		mrc_ring_copy(ring, done, &cq->ring, first + done, n);
+		done += n;
+		spin_lock_irq(&cq->lock);
 	}
+	mrc_ring_copy(ring, done, &cq->ring, first + done, n);
+	ring->idx = done + n;
+	swap(cq->ring, *ring);
+	mrc_cq_publish(cq);
+	cq->ib.cqe = cq->ring.depth;
+	ret = 0;
+out:
 	spin_unlock_irq(&cq->lock);
 	return ret;
 }
