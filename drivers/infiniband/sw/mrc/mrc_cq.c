@@ -279,12 +279,49 @@ static int mrc_poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc)
 	/* The counter before the entries: pairs with mrc_cq_publish(). */
 	prod = smp_load_acquire(&cq->ring.hdr->prod);
 	cons = cq->ring.hdr->cons;
-	for (n = 0; n < num && cons != prod; n++)
-		mrc_cqe_to_wc(mrc_ring_entry(&cq->ring, cons++), wc++);
+	for (n = 0; n < num && cons != prod; cons++) {
+		const struct mrc_cqe *cqe = mrc_ring_entry(&cq->ring, cons);
+
+		if (cqe->reserved[0]) {	/* its QP is there */
+			mrc_cqe_to_wc(cqe, wc++);
+			n++;
+		}
+	}
 	/* What has been read can be overwritten: pairs with mrc_cq_used(). */
 	smp_store_release(&cq->ring.hdr->cons, cons);
 	spin_unlock_irqrestore(&cq->poll_lock, flags);
 	return n;
+}
+
+void mrc_cq_clean(struct mrc_cq *cq, const struct ib_qp *ibqp)
+{
+	unsigned long flags;
+	u32 prod, at, n;
+
+	if (!mrc_cq_in_kernel(cq))
+		return;
+	spin_lock_irqsave(&cq->poll_lock, flags);
+	/* What comes later is of others. */
+	prod = smp_load_acquire(&cq->ring.hdr->prod);
+	at = cq->ring.hdr->cons;
+	for (;;) {
+		for (n = 0; n < MRC_CQ_BATCH && at != prod; n++, at++) {
+			struct mrc_cqe *cqe = mrc_ring_entry(&cq->ring, at);
+
+			if (cqe->reserved[0] == (uintptr_t)ibqp)
+				cqe->reserved[0] = 0;
+		}
+		if (at == prod)
+			break;
+		spin_unlock_irqrestore(&cq->poll_lock, flags);
+		spin_lock_irqsave(&cq->poll_lock, flags);
+		/* Somebody may have polled: behind that there are others. */
+		if ((s32)(cq->ring.hdr->cons - prod) >= 0)
+			break;
+		if ((s32)(cq->ring.hdr->cons - at) > 0)
+			at = cq->ring.hdr->cons;
+	}
+	spin_unlock_irqrestore(&cq->poll_lock, flags);
 }
 
 static int mrc_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
