@@ -345,6 +345,9 @@ struct mrc_ring {
 int mrc_ring_alloc(struct mrc_ring *ring, struct ib_ucontext *uctx, u32 depth,
 		   u32 stride, struct mrc_mmap_info *info);
 void mrc_ring_free(struct mrc_ring *ring);
+/* Copy @n entries from @first on to @at of @to; both have the same stride. */
+void mrc_ring_copy(struct mrc_ring *to, u32 at, const struct mrc_ring *from,
+		   u32 first, u32 n);
 /* Back to the state after mrc_ring_alloc(), but for what a program owns. */
 void mrc_ring_rewind(struct mrc_ring *ring);
 int mrc_mmap(struct ib_ucontext *uctx, struct vm_area_struct *vma);
@@ -365,7 +368,7 @@ static inline void *mrc_ring_entry(const struct mrc_ring *ring, u32 idx)
 
 /*
  * struct mrc_cqe.reserved[] in rings that are not mapped: the first is the
- * ib_qp, the second these.
+ * ib_qp, 0 where that is gone, the second these.
  */
 #define MRC_CQE_PORT	0xff	/* where a datagram arrived */
 #define MRC_CQE_IPV6	BIT(8)	/* how */
@@ -418,6 +421,13 @@ static inline struct mrc_cq *to_mcq(struct ib_cq *ib)
  */
 int mrc_cq_post(struct mrc_cq *cq, struct ib_qp *ibqp, struct mrc_cqe *cqe,
 		bool solicited, u8 port);
+
+/*
+ * @ibqp is reset or destroyed, and posts nothing any more: what is there of it is
+ * not to be polled, because the consumer may free what its entries name. For
+ * consumers in the kernel; programs' libraries do it themselves. Any context.
+ */
+void mrc_cq_clean(struct mrc_cq *cq, const struct ib_qp *ibqp);
 
 int mrc_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 		  struct uverbs_attr_bundle *attrs);

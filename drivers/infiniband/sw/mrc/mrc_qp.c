@@ -359,6 +359,10 @@ void mrc_qp_reset(struct mrc_qp *qp, bool dead)
 	mrc_peer_leave(qp);
 	mrc_route_drop(qp);
 	memset(&qp->attr, 0, sizeof(qp->attr));
+	if (qp->main)
+		return;
+	mrc_cq_clean(qp->scq, qp->ibqp);
+	mrc_cq_clean(qp->rcq, qp->ibqp);
 }
 
 struct mrc_qp *mrc_qp_alloc(struct mrc_dev *dev)

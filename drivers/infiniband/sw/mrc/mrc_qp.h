@@ -653,11 +653,12 @@ void mrc_ans_run(struct mrc_qp *qp);
 /*
  * From a companion to its QP, no lock held, the companion is held: @n requests
  * have got their answers; @n answers were acknowledged by the peer; the answer
- * with number @num cannot be given.
+ * with number @num cannot be given. The latter two are for mrc_req_run() of the
+ * companion. Return: it has more answers to send now.
  */
 void mrc_ans_answered(struct mrc_qp *ans, u32 conn, u32 n);
-void mrc_ans_acked(struct mrc_qp *ans, u32 conn, u32 n);
-void mrc_ans_failed(struct mrc_qp *ans, u32 conn, u16 num);
+bool mrc_ans_acked(struct mrc_qp *ans, u32 conn, u32 n);
+bool mrc_ans_failed(struct mrc_qp *ans, u32 conn, u16 num);
 
 /* mrc_send.c ----------------------------------------------------------------*/
 
@@ -724,6 +725,13 @@ void mrc_req_run(struct mrc_qp *qp, bool sleep) __releases(&qp->req_lock);
  */
 void mrc_resp_run(struct mrc_qp *qp, u8 port, u64 now, bool fatal, bool kick)
 	__releases(&qp->resp_lock);
+/*
+ * The same, but answers stay queued at the companion. Return: there are some,
+ * which mrc_ans_run() or the caller, being the companion's, must send.
+ */
+bool mrc_resp_run_once(struct mrc_qp *qp, u8 port, u64 now, bool fatal,
+		       bool kick) __releases(&qp->resp_lock);
+
 
 /* mrc_route.c ---------------------------------------------------------------*/
 

@@ -304,7 +304,8 @@ static void mrc_resp_execute_all(struct mrc_qp *qp, u8 port, u32 *n,
 	}
 }
 
-void mrc_resp_run(struct mrc_qp *qp, u8 port, u64 now, bool fatal, bool kick)
+bool mrc_resp_run_once(struct mrc_qp *qp, u8 port, u64 now, bool fatal,
+		       bool kick)
 	__releases(&qp->resp_lock)
 {
 	u32 conn, executed = 0, answered = 0;
@@ -339,13 +340,19 @@ void mrc_resp_run(struct mrc_qp *qp, u8 port, u64 now, bool fatal, bool kick)
 	spin_unlock_bh(&qp->resp_lock);
 
 	mrc_xmit_list(qp, &list);
-	if (executed)
-		mrc_ans_run(qp);
 	if (answered || kick)
 		mrc_ans_answered(qp, conn, answered);
 	if (fatal || failed)
 		mrc_qp_error(qp, conn, fatal ? IB_EVENT_QP_FATAL :
 					       mrc_resp_event(failed));
+	return executed;
+}
+
+void mrc_resp_run(struct mrc_qp *qp, u8 port, u64 now, bool fatal, bool kick)
+	__releases(&qp->resp_lock)
+{
+	if (mrc_resp_run_once(qp, port, now, fatal, kick))
+		mrc_ans_run(qp);
 }
 
 /*

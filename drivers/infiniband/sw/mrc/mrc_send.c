@@ -514,10 +514,11 @@ void mrc_req_run(struct mrc_qp *qp, bool sleep)
 		mrc_xmit_list(qp, &list);
 		if (drained)
 			mrc_qp_report(qp, IB_EVENT_SQ_DRAINED);
+		/* Whatever this lets the responder execute is sent by this loop. */
 		if (acked)
-			mrc_ans_acked(qp, conn, acked);
+			more |= mrc_ans_acked(qp, conn, acked);
 		if (bad)
-			mrc_ans_failed(qp, conn, bad_num);
+			more |= mrc_ans_failed(qp, conn, bad_num);
 		if (fatal || failed) {
 			/* No completion tells of an answer that failed. */
 			mrc_qp_error(qp, conn, fatal || qp->main ?

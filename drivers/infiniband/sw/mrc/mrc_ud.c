@@ -317,6 +317,8 @@ static void mrc_ud_reset(struct mrc_ud *ud)
 	spin_unlock(&ud->sq_lock);
 	spin_unlock_bh(&ud->rq_lock);
 }
+	mrc_cq_clean(ud->scq, ud->ibqp);
+	mrc_cq_clean(ud->rcq, ud->ibqp);
 
 int mrc_destroy_ud(struct ib_qp *ibqp)
 {
