@@ -121,9 +121,19 @@ impair() { # [NETEM]
 }
 
 # A case whose program counts on every datagram, which UD does not promise:
-# nothing is lost, reordering stays.
+# nothing is lost, reordering stays. Nor does UC, to which that is a loss too.
 datagrams() {
 	[ "$KIND" != mrc ] || [ -z "$INTEROP_LOSS" ] || impair
+}
+
+in_order() {
+	local i h
+	[ "$KIND" = mrc ] && [ -n "$INTEROP_LOSS" ] || return 0
+	for h in a b; do
+		for ((i = 1; i <= INTEROP_PLANES; i++)); do
+			"at_$h" tc qdisc del dev "p$h$i" root
+		done
+	done
 }
 
 # Part of the clean-up of a script that stops half way (lib.sh).

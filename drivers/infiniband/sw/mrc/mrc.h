@@ -25,7 +25,8 @@
  *			cq->poll_lock, av->lock, the lock of dev->avs
  *
  * QPs for datagrams have ud->mutex, ud->rq_lock and inside it ud->sq_lock in the
- * places of mutex, resp_lock and req_lock.
+ * places of mutex, resp_lock and req_lock; UC QPs uc->tx_mutex besides, inside
+ * the mutex, which keeps packets in order and is held while they are sent.
  *
  * What one role of a QP learns for the other (QP to ERROR) is carried out after
  * unlock by mrc_qp_error(). Packets are handed to the network stack with no lock
@@ -485,7 +486,7 @@ extern const struct ib_device_ops mrc_nldev_ops;
  * struct mrc_ibqp - ib_core's part of a QP
  * @ib: ib_core's part
  * @qp: the rest, if it is connected (mrc_qp.h)
- * @ud: the rest, if it is for datagrams (mrc_ud.h)
+ * @ud: the rest, if it is for datagrams or UC (mrc_ud.h)
  * @kern: its consumer is in the kernel
  * @mw_id: name that its memory windows know, see mrc_mw.c
  */
@@ -521,8 +522,9 @@ void mrc_ud_exit(void);
 /* Ports of @dev changed state or netdev: tell every QP. Process context. */
 void mrc_qps_ports_changed(struct mrc_dev *dev);
 
-/* Fill the driver attributes of "rdma res show qp -dd". */
+/* Fill the driver attributes of "rdma res show qp -dd"; the second for UC. */
 int mrc_qp_fill_res(struct sk_buff *msg, struct ib_qp *ibqp);
+int mrc_uc_fill_res(struct sk_buff *msg, struct ib_qp *ibqp);
 
 int mrc_qp_init(void);	/* module init: table, caches, workqueue */
 void mrc_qp_exit(void);

@@ -107,6 +107,17 @@ struct mrc_mr *mrc_mr_get_local(struct mrc_dev *dev, const struct ib_pd *pd,
 	return mrc_mr_within(mrc_mr_find(dev, pd, key, access), va, len);
 }
 
+struct mrc_mr *mrc_mr_get_remote(struct mrc_dev *dev, const struct ib_pd *pd,
+				 u32 key, u64 va, u64 len, int access)
+{
+	struct mrc_mr *mr = mrc_mr_find(dev, pd, key, access);
+
+	if (IS_ERR(mr) || mr->kind != MRC_MR_WINDOW_2)
+		return mrc_mr_within(mr, va, len);
+	mrc_mr_put(mr);
+	return ERR_PTR(-EINVAL);
+}
+
 struct mrc_mr *mrc_mr_get_all(struct mrc_qp *qp, u32 key, int access)
 {
 	struct mrc_mr *mr = mrc_mr_find(qp->dev, qp->ibqp->pd, key, access);

@@ -199,6 +199,10 @@ struct mrc_mr *mrc_mr_get_all(struct mrc_qp *qp, u32 key, int access);
 struct mrc_mr *mrc_mr_get_local(struct mrc_dev *dev, const struct ib_pd *pd,
 				u32 key, u64 va, u64 len, int access);
 
+/* For a peer of a QP that cannot have windows of type 2. */
+struct mrc_mr *mrc_mr_get_remote(struct mrc_dev *dev, const struct ib_pd *pd,
+				 u32 key, u64 va, u64 len, int access);
+
 /* Page and offset of @va, and how many bytes follow in that page. */
 struct page *mrc_mr_page(const struct mrc_mr *mr, u64 va, u32 *off, u32 *room);
 

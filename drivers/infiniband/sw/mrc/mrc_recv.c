@@ -17,7 +17,7 @@
 #include "mrc_qp.h"
 #include "mrc_peer.h"
 #include "mrc_trace.h"
-#include "mrc_ud.h"
+#include "mrc_uc.h"
 
 /**
  * struct mrc_pkt - what is known about a packet on its way to the QP
@@ -539,18 +539,35 @@ static void mrc_rcv(struct mrc_pkt *pkt)
 	consume_skb(pkt->skb);
 }
 
+/*
+ * Plain RoCE v2: datagrams, and unreliable connections where the number is that
+ * of one. A QP that speaks MRC does not define such opcodes, and says so (OP-4).
+ */
+static bool mrc_rcv_plain(struct sk_buff *skb)
+{
+	const u8 *bth;
+
+	if (!pskb_may_pull(skb, MRC_UDP_HLEN + MRC_BTH_LEN))
+		return false;
+	bth = skb->data + MRC_UDP_HLEN;
+	if (mrc_ud_opcode(bth[0]))
+		mrc_ud_rcv(skb);
+	else if (mrc_uc_opcode(bth[0]) &&
+		 mrc_qpn_ud(get_unaligned_be32(bth + 4) & MRC_PSN_MASK))
+		mrc_uc_rcv(skb);
+	else
+		return false;
+	return true;
+}
+
 int mrc_udp_rcv(struct sock *sk, struct sk_buff *skb)
 {
 	struct mrc_pkt pkt = { .skb = skb };
 
-	/* Plain RoCE v2, and of that nothing but datagrams. */
-	if (pskb_may_pull(skb, MRC_UDP_HLEN + MRC_BTH_LEN) &&
-	    mrc_ud_opcode(skb->data[MRC_UDP_HLEN])) {
-		mrc_ud_rcv(skb);
+	if (mrc_rcv_plain(skb))
 		consume_skb(skb);
-		return 0;
-	}
-	mrc_rcv(&pkt);
+	else
+		mrc_rcv(&pkt);
 	return 0;
 }
 

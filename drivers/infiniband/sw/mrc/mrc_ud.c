@@ -9,7 +9,7 @@
 #include <net/ipv6.h>
 #include <rdma/ib_cache.h>
 
-#include "mrc_ud.h"
+#include "mrc_uc.h"
 
 /* By QPN, but for QP1s; entries are read under RCU. */
 static struct rhashtable mrc_uds;
@@ -42,6 +42,19 @@ struct mrc_ud *mrc_ud_get(struct net *net, u32 qpn)
 	rcu_read_lock();
 	ud = rhashtable_lookup(&mrc_uds, &qpn, mrc_ud_params);
 	if (ud && (!net_eq(ud->dev->net, net) || !mrc_ud_tryget(ud)))
+		ud = NULL;
+	rcu_read_unlock();
+	return ud;
+}
+
+struct mrc_ud *mrc_ud_of(struct ib_qp *ibqp)
+{
+	struct mrc_ud *ud;
+
+	rcu_read_lock();
+	/* Netlink looks at QPs until after destroy_qp. */
+	ud = READ_ONCE(to_mibqp(ibqp)->ud);
+	if (ud && !mrc_ud_tryget(ud))
 		ud = NULL;
 	rcu_read_unlock();
 	return ud;
@@ -180,7 +193,10 @@ static int mrc_ud_check_init(struct mrc_dev *dev,
 	struct mrc_create_qp_req req = {};
 	int ret;
 
-	if (init->create_flags || (init->srq && init->qp_type != IB_QPT_UD))
+	if (init->create_flags || (init->srq && init->qp_type == IB_QPT_GSI))
+		return -EOPNOTSUPP;
+	/* MRC 1.0 has no such connections; datagrams are how hosts find it. */
+	if (init->qp_type == IB_QPT_UC && !READ_ONCE(dev->ext))
 		return -EOPNOTSUPP;
 	if (init->qp_type == IB_QPT_GSI &&
 	    (udata || !init->port_num || init->port_num > dev->n_ports))
@@ -275,6 +291,12 @@ int mrc_create_ud(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 		ud->port = init->port_num;
 		ud->qkey = MRC_GSI_QKEY;
 	}
+	if (init->qp_type == IB_QPT_UC) {
+		ud->uc = mrc_uc_alloc();
+		ret = ud->uc ? 0 : -ENOMEM;
+		if (ret)
+			goto err_free;
+	}
 	ret = mrc_qp_make_rings(&ud->sq, &ud->rq, ud->srq, &init->cap, uctx,
 				&resp);
 	if (ret)
@@ -298,6 +320,7 @@ err_rings:
 	mrc_ring_free(&ud->sq);
 	mrc_ring_free(&ud->rq);
 err_free:
+	mrc_uc_free(ud->uc);
 	mutex_destroy(&ud->mutex);
 	kfree(ud);
 err_count:
@@ -314,6 +337,8 @@ static void mrc_ud_reset(struct mrc_ud *ud)
 	WRITE_ONCE(ud->state, IB_QPS_RESET);
 	mrc_ring_rewind(&ud->sq);
 	mrc_ring_rewind(&ud->rq);
+	if (ud->uc)
+		mrc_uc_reset(ud);
 	spin_unlock(&ud->sq_lock);
 	spin_unlock_bh(&ud->rq_lock);
 }
@@ -343,12 +368,13 @@ int mrc_destroy_ud(struct ib_qp *ibqp)
 	mrc_ring_free(&ud->rq);
 	if (ud->user)
 		atomic_dec(&ud->dev->n_qp);
+	mrc_uc_free(ud->uc);
 	mutex_destroy(&ud->mutex);
 	kfree_rcu(ud, rcu);
 	return 0;
 }
 
-static int mrc_ud_check_attr(const struct mrc_ud *ud,
+static int mrc_ud_check_attr(struct mrc_ud *ud,
 			     const struct ib_qp_attr *attr, int mask)
 {
 	if (mask & ~IB_QP_ATTR_STANDARD_BITS)
@@ -358,13 +384,18 @@ static int mrc_ud_check_attr(const struct mrc_ud *ud,
 		return -EINVAL;
 	if (mask & IB_QP_PKEY_INDEX && attr->pkey_index)
 		return -EINVAL;
-	return 0;
+	return ud->uc ? mrc_uc_check_attr(ud, attr, mask) : 0;
 }
 
 /* Under the mutex. */
 static void mrc_ud_set_state(struct mrc_ud *ud, enum ib_qp_state state,
 			     const struct ib_qp_attr *attr, int mask)
 {
+	/* Nobody sends at present: not for long, at least. */
+	bool addr = ud->uc && mask & IB_QP_AV;
+
+	if (addr)
+		mutex_lock(&ud->uc->tx_mutex);
 	spin_lock_bh(&ud->rq_lock);
 	spin_lock(&ud->sq_lock);
 	if (mask & IB_QP_PORT)
@@ -375,9 +406,13 @@ static void mrc_ud_set_state(struct mrc_ud *ud, enum ib_qp_state state,
 		ud->qkey = attr->qkey;
 	if (mask & IB_QP_SQ_PSN)
 		ud->psn = attr->sq_psn & MRC_PSN_MASK;
+	if (ud->uc)
+		mrc_uc_set_attr(ud, state, attr, mask);
 	WRITE_ONCE(ud->state, state);
 	spin_unlock(&ud->sq_lock);
 	spin_unlock_bh(&ud->rq_lock);
+	if (addr)
+		mutex_unlock(&ud->uc->tx_mutex);
 }
 
 static int mrc_modify_ud_locked(struct mrc_ud *ud, struct ib_qp_attr *attr,
@@ -406,7 +441,10 @@ static int mrc_modify_ud_locked(struct mrc_ud *ud, struct ib_qp_attr *attr,
 	}
 	if (new == IB_QPS_RTS && cur == IB_QPS_SQD)
 		return mrc_ud_post_send(ud);
-	/* What was taken has been sent: there is nothing to wait for. */
+	/* What was begun is finished. */
+	if (new == IB_QPS_SQD && cur == IB_QPS_RTS && ud->uc)
+		mrc_uc_post_send(ud);
+	/* There is nothing more to wait for. */
 	if (new == IB_QPS_SQD && cur == IB_QPS_RTS &&
 	    mask & IB_QP_EN_SQD_ASYNC_NOTIFY && attr->en_sqd_async_notify &&
 	    ud->ibqp->event_handler) {
@@ -436,16 +474,10 @@ int mrc_modify_ud(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 int mrc_query_ud(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		 struct ib_qp_init_attr *init)
 {
-	struct mrc_ud *ud;
+	struct mrc_ud *ud = mrc_ud_of(ibqp);
 
 	memset(attr, 0, sizeof(*attr));
 	memset(init, 0, sizeof(*init));
-	rcu_read_lock();
-	/* Netlink looks at QPs until after destroy_qp. */
-	ud = READ_ONCE(to_mibqp(ibqp)->ud);
-	if (ud && !mrc_ud_tryget(ud))
-		ud = NULL;
-	rcu_read_unlock();
 	if (!ud) {
 		attr->qp_state = IB_QPS_ERR;
 		attr->cur_qp_state = IB_QPS_ERR;
@@ -458,6 +490,8 @@ int mrc_query_ud(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	attr->port_num = ud->port;
 	attr->qkey = ud->qkey;
 	attr->sq_psn = READ_ONCE(ud->psn);
+	if (ud->uc)
+		mrc_uc_query(ud, attr);
 	attr->cap.max_send_wr = ud->sq.depth;
 	attr->cap.max_recv_wr = ud->rq.depth;
 	attr->cap.max_send_sge = ud->max_send_sge;

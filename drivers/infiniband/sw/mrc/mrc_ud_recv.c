@@ -18,20 +18,7 @@
 #define MRC_BTH_TVER	0x0f
 #define MRC_BTH_SE	0x80
 
-/**
- * struct mrc_ud_rx - a receive work request, copied from the ring
- * @wr_id: the program's
- * @num_sge: entries of @sge
- * @sge: its list
- */
-struct mrc_ud_rx {
-	u64 wr_id;
-	u32 num_sge;
-	struct mrc_sge sge[MRC_MAX_SGE];
-};
-
-/* IP and UDP; returns a counter to bump or -1 if all is well. */
-static int mrc_dgram_ip(struct mrc_dgram *dg, u32 *len)
+int mrc_dgram_ip(struct mrc_dgram *dg, u32 hdr_len, u32 *len)
 {
 	struct sk_buff *skb = dg->skb;
 	int ip_len = skb_transport_offset(skb) - skb_network_offset(skb);
@@ -42,6 +29,7 @@ static int mrc_dgram_ip(struct mrc_dgram *dg, u32 *len)
 
 		if (ip->ihl != 5 || ip_len != sizeof(*ip))
 			return MRC_CTR_DROP_LENGTH;
+		ipv6_addr_set_v4mapped(ip->saddr, &dg->saddr);
 		ipv6_addr_set_v4mapped(ip->daddr, &dg->daddr);
 	} else {
 		const struct ipv6hdr *ip6 = ipv6_hdr(skb);
@@ -49,12 +37,13 @@ static int mrc_dgram_ip(struct mrc_dgram *dg, u32 *len)
 		if (ip6->nexthdr != IPPROTO_UDP || ip_len != sizeof(*ip6))
 			return MRC_CTR_DROP_LENGTH;
 		dg->ipv6 = true;
+		dg->saddr = ip6->saddr;
 		dg->daddr = ip6->daddr;
 	}
 	ulen = get_unaligned_be16(skb->data + 4);
-	if (ulen < MRC_UDP_HLEN + MRC_UD_HDR_LEN + MRC_ICRC_LEN ||
+	if (ulen < MRC_UDP_HLEN + hdr_len + MRC_ICRC_LEN ||
 	    ulen > skb->len || pskb_trim_rcsum(skb, ulen) ||
-	    !pskb_may_pull(skb, MRC_UDP_HLEN + MRC_UD_HDR_LEN))
+	    !pskb_may_pull(skb, MRC_UDP_HLEN + hdr_len))
 		return MRC_CTR_DROP_SHORT;
 	*len = ulen - MRC_UDP_HLEN;
 	return -1;
@@ -98,9 +87,8 @@ static int mrc_dgram_parse(struct mrc_dgram *dg, u32 len)
 	return -1;
 }
 
-/* Copy the next receive without taking it; 0, or the status it ends with. */
-static enum ib_wc_status mrc_ud_copy_rwqe(struct mrc_ud *ud,
-					  struct mrc_ud_rx *rx, u64 *room)
+enum ib_wc_status mrc_ud_copy_rwqe(struct mrc_ud *ud, struct mrc_ud_rx *rx,
+				   u64 *room)
 {
 	const struct mrc_recv_wqe *e = mrc_ring_entry(&ud->rq, ud->rq.idx);
 	const struct mrc_sge *ring_sge = (const void *)(e + 1);
@@ -273,7 +261,7 @@ static bool mrc_dgram_unicast(struct net *net, struct mrc_dev *dev,
 				       mrc_ud_get(net, dg->dqpn);
 	if (!ud)
 		return false;
-	ok = !dev || ud->dev == dev;
+	ok = !ud->uc && (!dev || ud->dev == dev);
 	if (ok)
 		mrc_ud_deliver(ud, dg);
 	mrc_ud_put(ud);
@@ -295,7 +283,7 @@ void mrc_ud_rcv(struct sk_buff *skb)
 		dev = to_mdev(ib);
 		dg.port = mrc_dev_port_of(dev, ndev);
 	}
-	drop = mrc_dgram_ip(&dg, &len);
+	drop = mrc_dgram_ip(&dg, MRC_UD_HDR_LEN, &len);
 	if (drop < 0)
 		drop = mrc_dgram_parse(&dg, len);
 	if (drop < 0) {

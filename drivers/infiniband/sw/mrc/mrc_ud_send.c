@@ -12,7 +12,7 @@
 #include <net/ip6_route.h>
 #include <net/ipv6.h>
 
-#include "mrc_ud.h"
+#include "mrc_uc.h"
 
 #define MRC_UD_FLAGS	(IB_SEND_FENCE | IB_SEND_SIGNALED | \
 			 IB_SEND_SOLICITED | IB_SEND_INLINE)
@@ -20,20 +20,6 @@
 /* BTH byte 1: pad count above; all paths are those that were asked for. */
 #define MRC_BTH_SE	0x80
 #define MRC_BTH_MIG	0x40
-
-/**
- * struct mrc_ud_tx - a work request, copied from the ring
- * @h: header
- * @sge: its list; without the empty ones
- * @num_sge: entries of @sge
- * @len: payload bytes
- */
-struct mrc_ud_tx {
-	struct mrc_send_wqe h;
-	struct mrc_sge sge[MRC_MAX_SGE];
-	u32 num_sge;
-	u32 len;
-};
 
 /* The list of @e, as far as a datagram of @mtu goes. */
 static enum ib_wc_status mrc_ud_copy_sges(struct mrc_ud *ud,
@@ -77,8 +63,7 @@ static enum ib_wc_status mrc_ud_copy_wqe(struct mrc_ud *ud,
 	return IB_WC_SUCCESS;
 }
 
-static void mrc_ud_put_ip(struct sk_buff *skb, const struct mrc_av *av,
-			  u32 udp_len)
+void mrc_ud_put_ip(struct sk_buff *skb, const struct mrc_av *av, u32 udp_len)
 {
 	if (av->ipv6) {
 		struct ipv6hdr *ip6 = skb_put(skb, sizeof(*ip6));
@@ -171,7 +156,7 @@ static enum ib_wc_status mrc_ud_put_payload(struct mrc_ud *ud,
 	return IB_WC_SUCCESS;
 }
 
-static void mrc_ud_put_trailer(struct sk_buff *skb, u32 pad)
+void mrc_ud_put_trailer(struct sk_buff *skb, u32 pad)
 {
 	u8 *bth = skb_transport_header(skb) + MRC_UDP_HLEN;
 	u32 crc;
@@ -280,7 +265,7 @@ static bool mrc_ud_send_one(struct mrc_ud *ud, struct mrc_ud_tx *tx,
 	return cqe.status == IB_WC_SUCCESS;
 }
 
-static void mrc_ud_xmit(struct mrc_ud *ud, struct sk_buff_head *list)
+void mrc_ud_xmit(struct mrc_ud *ud, u8 port, struct sk_buff_head *list)
 {
 	struct net *net = ud->dev->net;
 	struct sk_buff *skb;
@@ -292,8 +277,7 @@ static void mrc_ud_xmit(struct mrc_ud *ud, struct sk_buff_head *list)
 		else
 			ret = ip_local_out(net, NULL, skb);
 		if (net_xmit_eval(ret))
-			mrc_ctr_add(&ud->dev->ctr, ud->port, MRC_CTR_TX_ERROR,
-				    1);
+			mrc_ctr_add(&ud->dev->ctr, port, MRC_CTR_TX_ERROR, 1);
 	}
 }
 
@@ -329,6 +313,8 @@ int mrc_ud_post_send(struct mrc_ud *ud)
 	struct mrc_ud_tx *tx;
 	bool more, fatal;
 
+	if (ud->uc)
+		return mrc_uc_post_send(ud);
 	if (READ_ONCE(ud->state) < IB_QPS_RTS)
 		return -EINVAL;
 	tx = kmalloc(sizeof(*tx), GFP_KERNEL);
@@ -341,7 +327,7 @@ int mrc_ud_post_send(struct mrc_ud *ud)
 		more = mrc_ud_send_batch(ud, tx, &list, &fatal);
 		spin_unlock_bh(&ud->sq_lock);
 		local_bh_disable();
-		mrc_ud_xmit(ud, &list);
+		mrc_ud_xmit(ud, ud->port, &list);
 		local_bh_enable();
 		if (fatal)
 			mrc_ud_error(ud, IB_EVENT_QP_FATAL);

@@ -114,7 +114,15 @@
 	X(TX_UD, "tx_ud_pkts")						\
 	X(RX_UD, "rx_ud_pkts")		/* each QP of a group */	\
 	X(DROP_QKEY, "rx_drop_qkey")					\
-	X(UD_NO_RECV, "rx_ud_no_receive")
+	X(UD_NO_RECV, "rx_ud_no_receive")				\
+	/* unreliable connections, in packets of RoCE v2 */		\
+	X(TX_UC, "tx_uc_pkts")						\
+	X(RX_UC, "rx_uc_pkts")		/* accepted */			\
+	X(RX_UC_MSG, "rx_uc_msgs")	/* complete */			\
+	X(UC_BROKEN, "rx_uc_broken")	/* messages ended by a gap */	\
+	X(UC_SEQ, "rx_drop_uc_sequence")	/* continue nothing */	\
+	X(UC_NO_RECV, "rx_uc_no_receive")				\
+	X(UC_ACCESS, "rx_uc_access")	/* writes not allowed */
 
 enum mrc_counter {
 #define X(id, name) MRC_CTR_##id,
