@@ -19,8 +19,13 @@
  *   qp->resp_lock	(bh) responder engine, receive ring, responder memory
  *   qp->req_lock	(bh) requester engine, paths, cc, send ring, timer
  *   cq->lock, srq->lock	(irq) completion ring, shared receive ring; never both
+ *   dev->odp.lock	(bh) paged memory: readers are those who access it, and may
+ *			hold it already; the writer takes no other lock. So it
+ *			does not matter which of the QPs' locks a reader takes
+ *			before it or after it
  *   leaf locks		qp->route_lock, mrc_devs_lock, table locks, peer->lock,
- *			ep->lock, mr->lock (bh); those that consumers in the kernel may
+ *			ep->lock, mr->lock, wait_lock of dev->odp, odp->lock (bh);
+ *			those that consumers in the kernel may
  *			take anywhere (irq): kern->sq_lock, kern->rq_lock,
  *			cq->poll_lock, av->lock, the lock of dev->avs
  *
@@ -103,6 +108,7 @@
 #include "compat/mrc_compat.h"
 #include "core/mrc_core.h"
 #include "mrc_mr.h"
+#include "mrc_odp.h"
 #include "mrc_tc.h"
 
 /* Limits per device, published by query_device and kept by mrc_count(). */
@@ -184,6 +190,7 @@ struct mrc_port {
  * @ctr: per-port, per-CPU protocol counters
  * @ctl: what a controller configured, see mrc_ctl.h
  * @mrs: memory regions and windows by key >> 8, read under RCU
+ * @odp: regions that are paged on demand, mrc_odp.h
  * @avs: address handles by number, read under RCU
  * @av_next: where to look for the next number; under the lock of @avs
  * @mcast: multicast groups, mrc_mcast.c
@@ -210,6 +217,7 @@ struct mrc_dev {
 	struct mrc_counters ctr;
 	struct mrc_ctl *ctl;
 	struct xarray mrs;
+	struct mrc_odp_dev odp;
 	struct xarray avs;
 	u32 av_next;
 	struct mrc_mcast *mcast;
