@@ -16,6 +16,7 @@
 #include "mrc_peer.h"
 #include "mrc_srq.h"
 #include "mrc_trace.h"
+#include "mrc_xmit.h"
 
 /*
  * By QPN; entries are read under RCU. No xarray: numbers are scattered over 24

@@ -20,6 +20,7 @@
 #include "mrc_qp.h"
 #include "mrc_peer.h"
 #include "mrc_trace.h"
+#include "mrc_xmit.h"
 
 #define MRC_TX_COPY	256	/* payload up to this is copied */
 #define MRC_TX_MAX_SEGS	4	/* SGEs in one packet before copying */
