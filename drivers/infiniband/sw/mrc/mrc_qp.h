@@ -400,24 +400,7 @@ static inline struct mutex *mrc_qp_mutex(struct mrc_qp *qp)
 	return qp->main ? &qp->main->mutex : &qp->mutex;
 }
 
-/* mrc_qp_verbs.c ---------------------------------------------------------- */
-
-/*
- * The rings of a QP of any kind; @cap becomes what there is. With @srq @rq takes
- * entries from that. Sleeps. Returns 0 or a negative errno; on failure nothing
- * is left behind. Then: the entries of the list that a receive may have.
- */
-int mrc_qp_make_rings(struct mrc_ring *sq, struct mrc_ring *rq,
-		      struct mrc_srq *srq, struct ib_qp_cap *cap,
-		      struct ib_ucontext *uctx,
-		      struct mrc_create_qp_resp *resp);
-u32 mrc_qp_recv_sge(const struct mrc_srq *srq, const struct ib_qp_cap *cap);
-
 /* mrc_qp.c ---------------------------------------------------------------- */
-
-int mrc_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
-		  struct ib_udata *udata);
-int mrc_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata);
 
 /*
  * A QP in RESET with no rings, not in the table of numbers, or NULL; discard
@@ -441,9 +424,6 @@ void mrc_qp_put(struct mrc_qp *qp);
  * looks at QPs until after destroy_qp.
  */
 struct mrc_qp *mrc_qp_of(struct ib_qp *ibqp);
-
-/* Asynchronous event of @qp, not destroyed yet. No lock but the mutex. */
-void mrc_qp_report(struct mrc_qp *qp, int event);
 
 /**
  * mrc_qp_error - move a QP to ERROR
@@ -482,8 +462,7 @@ void mrc_qp_reset(struct mrc_qp *qp, bool dead);
 
 int mrc_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		  struct ib_udata *udata);
-int mrc_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
-		 struct ib_qp_init_attr *init);
+bool mrc_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr);
 
 /* The state as verbs have it. */
 enum ib_qp_state mrc_qp_verbs_state(const struct mrc_qp *qp);

@@ -9,6 +9,7 @@
 #include <rdma/ib_mad.h>
 
 #include "mrc_qp.h"
+#include "mrc_qp_verbs.h"
 #include "mrc_trace.h"
 
 #define MRC_QP_ACCESS	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
@@ -61,11 +62,9 @@ static int mrc_qp_check_attr(struct mrc_qp *qp, const struct ib_qp_attr *attr,
 
 	if (mask & MRC_QP_REFUSED || mask & ~IB_QP_ATTR_STANDARD_BITS)
 		return -EOPNOTSUPP;
-	if (mask & IB_QP_PORT &&
-	    (!attr->port_num || attr->port_num > qp->dev->n_ports))
-		return -EINVAL;
-	if (mask & IB_QP_PKEY_INDEX && attr->pkey_index)
-		return -EINVAL;
+	ret = mrc_qp_check_place(qp->dev, attr, mask);
+	if (ret)
+		return ret;
 	if (mask & IB_QP_ACCESS_FLAGS && attr->qp_access_flags & ~MRC_QP_ACCESS)
 		return -EINVAL;
 	if ((mask & IB_QP_TIMEOUT && attr->timeout > 31) ||
@@ -164,7 +163,7 @@ static int mrc_qp_drain(struct mrc_qp *qp, bool notify)
 	WRITE_ONCE(qp->sqd, MRC_SQD_DRAINED);
 	spin_unlock_bh(&qp->req_lock);
 	if (notify)
-		mrc_qp_report(qp, IB_EVENT_SQ_DRAINED);
+		mrc_qp_report(qp->ibqp, IB_EVENT_SQ_DRAINED);
 	return 0;
 }
 
@@ -262,15 +261,13 @@ static int mrc_qp_check_sqd(const struct mrc_qp *qp,
 static int mrc_modify_locked(struct mrc_qp *qp, struct ib_qp_attr *attr,
 			     int mask, const struct mrc_abi_qp_attr *mrc)
 {
-	enum ib_qp_state cur = mrc_qp_verbs_state(qp), new;
+	enum ib_qp_state cur = mrc_qp_verbs_state(qp);
 	struct mrc_qp_attrs old = qp->attr;
-	int ret;
+	int new, ret;
 
-	if (mask & IB_QP_CUR_STATE && attr->cur_qp_state != cur)
-		return -EINVAL;
-	new = mask & IB_QP_STATE ? attr->qp_state : cur;
-	if (!ib_modify_qp_is_ok(cur, new, IB_QPT_RC, mask))
-		return -EINVAL;
+	new = mrc_qp_modify_to(qp->ibqp, cur, attr, mask);
+	if (new < 0)
+		return new;
 	if (new == IB_QPS_RESET || new == IB_QPS_ERR)
 		return mrc_qp_transit(qp, cur, new, mask, false);
 
@@ -311,23 +308,16 @@ int mrc_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	return ret;
 }
 
-int mrc_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
-		 struct ib_qp_init_attr *init)
+bool mrc_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr)
 {
 	struct mrc_qp *qp = mrc_qp_of(ibqp);
 	const struct mrc_qp_attrs *a;
 
-	memset(attr, 0, sizeof(*attr));
-	memset(init, 0, sizeof(*init));
-	if (!qp) {
-		attr->qp_state = IB_QPS_ERR;
-		attr->cur_qp_state = IB_QPS_ERR;
-		return 0;
-	}
+	if (!qp)
+		return false;
 	mutex_lock(&qp->mutex);
 	a = &qp->attr;
 	attr->qp_state = mrc_qp_verbs_state(qp);
-	attr->cur_qp_state = attr->qp_state;
 	attr->sq_draining = READ_ONCE(qp->sqd) == MRC_SQD_DRAINING;
 	attr->en_sqd_async_notify = qp->sqd_notify;
 	attr->path_mtu = a->path_mtu;
@@ -352,22 +342,7 @@ int mrc_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		rdma_ah_set_sl(&attr->ah_attr, a->sl);
 		rdma_ah_set_port_num(&attr->ah_attr, a->port);
 	}
-	attr->cap.max_send_wr = qp->sq.depth;
-	attr->cap.max_recv_wr = qp->rq.depth;
-	attr->cap.max_send_sge = qp->max_send_sge;
-	attr->cap.max_recv_sge = qp->max_recv_sge;
-	attr->cap.max_inline_data = qp->max_inline;
-
-	init->event_handler = ibqp->event_handler;
-	init->qp_context = ibqp->qp_context;
-	init->send_cq = ibqp->send_cq;
-	init->recv_cq = ibqp->recv_cq;
-	init->cap = attr->cap;
-	init->sq_sig_type = qp->sig_all ? IB_SIGNAL_ALL_WR :
-					  IB_SIGNAL_REQ_WR;
-	init->qp_type = ibqp->qp_type;
-	init->port_num = a->port;
 	mutex_unlock(&qp->mutex);
 	mrc_qp_put(qp);
-	return 0;
+	return true;
 }

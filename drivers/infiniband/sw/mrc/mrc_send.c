@@ -19,6 +19,7 @@
 
 #include "mrc_qp.h"
 #include "mrc_peer.h"
+#include "mrc_qp_verbs.h"
 #include "mrc_trace.h"
 #include "mrc_xmit.h"
 
@@ -514,7 +515,7 @@ void mrc_req_run(struct mrc_qp *qp, bool sleep)
 
 		mrc_xmit_list(qp, &list);
 		if (drained)
-			mrc_qp_report(qp, IB_EVENT_SQ_DRAINED);
+			mrc_qp_report(qp->ibqp, IB_EVENT_SQ_DRAINED);
 		if (acked)
 			mrc_ans_acked(qp, conn, acked);
 		if (bad)
