@@ -542,8 +542,7 @@ int mrc_post_recv(struct ib_qp *ibqp);
 
 /*
  * How many receives @qp has at hand; with an SRQ, after taking from there what
- * is missing of @n. -EINVAL: the program wrote nonsense into a ring. Under
- * resp_lock.
+ * is missing of @n. -EBUSY and -EINVAL as mrc_srq_take(). Under resp_lock.
  */
 int mrc_rq_pending(struct mrc_qp *qp, u32 n);
 
@@ -553,8 +552,8 @@ int mrc_rq_pending(struct mrc_qp *qp, u32 n);
  * @n: number of receives that must be there, see mrc_resp_wants_recv()
  * @copy: the message is a SEND, which needs the table of copies
  *
- * Return: 0, -EAGAIN too few, -ENOMEM no table (yet), -EINVAL the program wrote
- * nonsense into the ring.
+ * Return: 0, -EAGAIN too few, -EBUSY those in the SRQ are kept for others,
+ * -ENOMEM no table (yet), -EINVAL the program wrote nonsense into the ring.
  */
 int mrc_rq_reserve(struct mrc_qp *qp, u32 n, bool copy);
 

@@ -130,6 +130,7 @@ void mrc_ud_flush_rq(struct mrc_ud *ud)
 		e = mrc_ring_entry(&ud->rq, ud->rq.idx);
 		cqe.wr_id = READ_ONCE(e->wr_id);
 		ud->rq.idx++;
+		mrc_srq_used(ud->srq, &ud->rq);
 		mrc_ring_consumed(&ud->rq);
 		mrc_cq_post(ud->rcq, ud->ibqp, &cqe, true, ud->port);
 	}
@@ -313,12 +314,12 @@ static void mrc_ud_reset(struct mrc_ud *ud)
 	spin_lock(&ud->sq_lock);
 	WRITE_ONCE(ud->state, IB_QPS_RESET);
 	mrc_ring_rewind(&ud->sq);
-	mrc_ring_rewind(&ud->rq);
+	mrc_srq_forget(ud->srq, &ud->rq);
 	spin_unlock(&ud->sq_lock);
 	spin_unlock_bh(&ud->rq_lock);
-}
 	mrc_cq_clean(ud->scq, ud->ibqp);
 	mrc_cq_clean(ud->rcq, ud->ibqp);
+}
 
 int mrc_destroy_ud(struct ib_qp *ibqp)
 {
