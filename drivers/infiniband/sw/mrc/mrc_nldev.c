@@ -23,7 +23,9 @@ static int mrc_fill(struct sk_buff *msg, mrc_fill_fn fn, void *obj)
 
 static int mrc_fill_qp(struct sk_buff *msg, void *obj)
 {
-	return mrc_qp_fill_res(msg, obj);
+	int ret = mrc_qp_fill_res(msg, obj);
+
+	return ret ? ret : mrc_ans_fill_res(msg, obj);
 }
 
 static int mrc_fill_cq(struct sk_buff *msg, void *obj)

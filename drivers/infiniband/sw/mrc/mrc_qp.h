@@ -724,13 +724,13 @@ void mrc_req_run(struct mrc_qp *qp, bool sleep) __releases(&qp->req_lock);
  */
 void mrc_resp_run(struct mrc_qp *qp, u8 port, u64 now, bool fatal, bool kick)
 	__releases(&qp->resp_lock);
+
 /*
  * The same, but answers stay queued at the companion. Return: there are some,
  * which mrc_ans_run() or the caller, being the companion's, must send.
  */
 bool mrc_resp_run_once(struct mrc_qp *qp, u8 port, u64 now, bool fatal,
 		       bool kick) __releases(&qp->resp_lock);
-
 
 /* mrc_route.c ---------------------------------------------------------------*/
 
