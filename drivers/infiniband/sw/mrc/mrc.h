@@ -19,13 +19,19 @@
  *   qp->resp_lock	(bh) responder engine, receive ring, responder memory
  *   qp->req_lock	(bh) requester engine, paths, cc, send ring, timer
  *   cq->lock, srq->lock	(irq) completion ring, shared receive ring; never both
+ *   dev->odp.lock	(bh) paged memory: readers are those who access it, and may
+ *			hold it already; the writer takes no other lock. So it
+ *			does not matter which of the QPs' locks a reader takes
+ *			before it or after it
  *   leaf locks		qp->route_lock, mrc_devs_lock, table locks, peer->lock,
- *			ep->lock, mr->lock (bh); those that consumers in the kernel may
+ *			ep->lock, mr->lock, wait_lock of dev->odp, odp->lock (bh);
+ *			those that consumers in the kernel may
  *			take anywhere (irq): kern->sq_lock, kern->rq_lock,
  *			cq->poll_lock, av->lock, the lock of dev->avs
  *
  * QPs for datagrams have ud->mutex, ud->rq_lock and inside it ud->sq_lock in the
- * places of mutex, resp_lock and req_lock.
+ * places of mutex, resp_lock and req_lock; UC QPs uc->tx_mutex besides, inside
+ * the mutex, which keeps packets in order and is held while they are sent.
  *
  * What one role of a QP learns for the other (QP to ERROR) is carried out after
  * unlock by mrc_qp_error(). Packets are handed to the network stack with no lock
@@ -102,6 +108,7 @@
 #include "compat/mrc_compat.h"
 #include "core/mrc_core.h"
 #include "mrc_mr.h"
+#include "mrc_odp.h"
 #include "mrc_tc.h"
 
 /* Limits per device, published by query_device and kept by mrc_count(). */
@@ -183,6 +190,7 @@ struct mrc_port {
  * @ctr: per-port, per-CPU protocol counters
  * @ctl: what a controller configured, see mrc_ctl.h
  * @mrs: memory regions and windows by key >> 8, read under RCU
+ * @odp: regions that are paged on demand, mrc_odp.h
  * @avs: address handles by number, read under RCU
  * @av_next: where to look for the next number; under the lock of @avs
  * @mcast: multicast groups, mrc_mcast.c
@@ -209,6 +217,7 @@ struct mrc_dev {
 	struct mrc_counters ctr;
 	struct mrc_ctl *ctl;
 	struct xarray mrs;
+	struct mrc_odp_dev odp;
 	struct xarray avs;
 	u32 av_next;
 	struct mrc_mcast *mcast;
@@ -308,6 +317,12 @@ void mrc_sock_put(struct net *net);
 struct sock *mrc_sock_v6(struct net *net);
 int mrc_sock_init(void);
 void mrc_sock_exit(void);
+
+/* mrc_crc.c: which CRC-32 mrc_crc32() is ----------------------------------- */
+
+/* Both in process context, with no packet under way. */
+int mrc_crc_setup(void);
+void mrc_crc_cleanup(void);
 
 /* mrc_ring.c: rings shared with user space -------------------------------- */
 
@@ -479,7 +494,7 @@ extern const struct ib_device_ops mrc_nldev_ops;
  * struct mrc_ibqp - ib_core's part of a QP
  * @ib: ib_core's part
  * @qp: the rest, if it is connected (mrc_qp.h)
- * @ud: the rest, if it is for datagrams (mrc_ud.h)
+ * @ud: the rest, if it is for datagrams or UC (mrc_ud.h)
  * @kern: its consumer is in the kernel
  * @mw_id: name that its memory windows know, see mrc_mw.c
  */
@@ -515,8 +530,9 @@ void mrc_ud_exit(void);
 /* Ports of @dev changed state or netdev: tell every QP. Process context. */
 void mrc_qps_ports_changed(struct mrc_dev *dev);
 
-/* Fill the driver attributes of "rdma res show qp -dd". */
+/* Fill the driver attributes of "rdma res show qp -dd"; the second for UC. */
 int mrc_qp_fill_res(struct sk_buff *msg, struct ib_qp *ibqp);
+int mrc_uc_fill_res(struct sk_buff *msg, struct ib_qp *ibqp);
 /* The same for its answer channel, if there is one. */
 int mrc_ans_fill_res(struct sk_buff *msg, struct ib_qp *ibqp);
 

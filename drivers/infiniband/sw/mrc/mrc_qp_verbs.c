@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * The verbs of queue pairs, which lead to the code of their kind: connected
- * ones (mrc_qp.c) or datagrams (mrc_ud.c).
+ * ones (mrc_qp.c), or datagrams and UC (mrc_ud.c).
  */
 #include <linux/slab.h>
 
@@ -10,9 +10,10 @@
 #include "mrc_srq.h"
 #include "mrc_ud.h"
 
+/* Those whose packets are plain RoCE v2. */
 static bool mrc_is_ud(enum ib_qp_type type)
 {
-	return type == IB_QPT_UD || type == IB_QPT_GSI;
+	return type == IB_QPT_UD || type == IB_QPT_GSI || type == IB_QPT_UC;
 }
 
 int mrc_qp_make_rings(struct mrc_ring *sq, struct mrc_ring *rq,

@@ -9,7 +9,7 @@
 #include <net/ipv6.h>
 #include <rdma/ib_cache.h>
 
-#include "mrc_ud.h"
+#include "mrc_uc.h"
 
 /* By QPN, but for QP1s; entries are read under RCU. */
 static struct rhashtable mrc_uds;
@@ -42,6 +42,19 @@ struct mrc_ud *mrc_ud_get(struct net *net, u32 qpn)
 	rcu_read_lock();
 	ud = rhashtable_lookup(&mrc_uds, &qpn, mrc_ud_params);
 	if (ud && (!net_eq(ud->dev->net, net) || !mrc_ud_tryget(ud)))
+		ud = NULL;
+	rcu_read_unlock();
+	return ud;
+}
+
+struct mrc_ud *mrc_ud_of(struct ib_qp *ibqp)
+{
+	struct mrc_ud *ud;
+
+	rcu_read_lock();
+	/* Netlink looks at QPs until after destroy_qp. */
+	ud = READ_ONCE(to_mibqp(ibqp)->ud);
+	if (ud && !mrc_ud_tryget(ud))
 		ud = NULL;
 	rcu_read_unlock();
 	return ud;
@@ -84,6 +97,40 @@ struct mrc_ud *mrc_gsi_get(struct net *net, struct mrc_dev *dev,
 	}
 	rcu_read_unlock();
 	return found;
+}
+
+void mrc_ud_wait_page(struct mrc_ud *ud, u32 seq)
+{
+	int ret;
+
+	/* Being reset: nobody would take it off the list. */
+	if (ud->state == IB_QPS_RESET)
+		return;
+	refcount_inc(&ud->ref);
+	ret = mrc_odp_wait(&ud->dev->odp, &ud->page_wait, seq);
+	if (ret == -EAGAIN)
+		mrc_ud_wake(&ud->page_wait);
+	else if (ret)
+		mrc_ud_put(ud);
+}
+
+/* The reference goes on with the work, unless that has one. */
+void mrc_ud_wake(struct mrc_odp_waiter *w)
+{
+	struct mrc_ud *ud = container_of(w, struct mrc_ud, page_wait);
+
+	if (!mrc_odp_queue(&ud->work))
+		mrc_ud_put(ud);
+}
+
+void mrc_ud_work(struct work_struct *work)
+{
+	struct mrc_ud *ud = container_of(work, struct mrc_ud, work);
+
+	if (READ_ONCE(ud->tx_late))
+		mrc_ud_post_send(ud);
+	mrc_ud_deliver_late(ud);
+	mrc_ud_put(ud);
 }
 
 void mrc_ud_flush_sq(struct mrc_ud *ud)
@@ -156,6 +203,7 @@ void mrc_ud_error(struct mrc_ud *ud, int event)
 		mrc_ud_flush_sq(ud);
 	}
 	spin_unlock(&ud->sq_lock);
+	mrc_ud_drop_late(ud);
 	if (ud->state == IB_QPS_ERR)
 		mrc_ud_flush_rq(ud);
 	spin_unlock_bh(&ud->rq_lock);
@@ -181,7 +229,10 @@ static int mrc_ud_check_init(struct mrc_dev *dev,
 	struct mrc_create_qp_req req = {};
 	int ret;
 
-	if (init->create_flags || (init->srq && init->qp_type != IB_QPT_UD))
+	if (init->create_flags || (init->srq && init->qp_type == IB_QPT_GSI))
+		return -EOPNOTSUPP;
+	/* MRC 1.0 has no such connections; datagrams are how hosts find it. */
+	if (init->qp_type == IB_QPT_UC && !READ_ONCE(dev->ext))
 		return -EOPNOTSUPP;
 	if (init->qp_type == IB_QPT_GSI &&
 	    (udata || !init->port_num || init->port_num > dev->n_ports))
@@ -269,12 +320,22 @@ int mrc_create_ud(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 	ud->scq = to_mcq(init->send_cq);
 	ud->rcq = to_mcq(init->recv_cq);
 	ud->srq = init->srq ? to_msrq(init->srq) : NULL;
+	INIT_LIST_HEAD(&ud->late);
+	INIT_LIST_HEAD(&ud->page_wait.node);
+	ud->page_wait.wake = mrc_ud_wake;
+	INIT_WORK(&ud->work, mrc_ud_work);
 	ud->sig_all = init->sq_sig_type == IB_SIGNAL_ALL_WR;
 	ud->user = udata;
 	ud->state = IB_QPS_RESET;
 	if (init->qp_type == IB_QPT_GSI) {
 		ud->port = init->port_num;
 		ud->qkey = MRC_GSI_QKEY;
+	}
+	if (init->qp_type == IB_QPT_UC) {
+		ud->uc = mrc_uc_alloc();
+		ret = ud->uc ? 0 : -ENOMEM;
+		if (ret)
+			goto err_free;
 	}
 	ret = mrc_qp_make_rings(&ud->sq, &ud->rq, ud->srq, &init->cap, uctx,
 				&resp);
@@ -299,6 +360,7 @@ err_rings:
 	mrc_ring_free(&ud->sq);
 	mrc_ring_free(&ud->rq);
 err_free:
+	mrc_uc_free(ud->uc);
 	mutex_destroy(&ud->mutex);
 	kfree(ud);
 err_count:
@@ -313,12 +375,18 @@ static void mrc_ud_reset(struct mrc_ud *ud)
 	spin_lock_bh(&ud->rq_lock);
 	spin_lock(&ud->sq_lock);
 	WRITE_ONCE(ud->state, IB_QPS_RESET);
+	ud->tx_late = false;
+	mrc_ud_drop_late(ud);
 	mrc_ring_rewind(&ud->sq);
 	mrc_srq_forget(ud->srq, &ud->rq);
+	if (ud->uc)
+		mrc_uc_reset(ud);
 	spin_unlock(&ud->sq_lock);
 	spin_unlock_bh(&ud->rq_lock);
 	mrc_cq_clean(ud->scq, ud->ibqp);
 	mrc_cq_clean(ud->rcq, ud->ibqp);
+	if (mrc_odp_unwait(&ud->dev->odp, &ud->page_wait))
+		mrc_ud_put(ud);
 }
 
 int mrc_destroy_ud(struct ib_qp *ibqp)
@@ -344,12 +412,13 @@ int mrc_destroy_ud(struct ib_qp *ibqp)
 	mrc_ring_free(&ud->rq);
 	if (ud->user)
 		atomic_dec(&ud->dev->n_qp);
+	mrc_uc_free(ud->uc);
 	mutex_destroy(&ud->mutex);
 	kfree_rcu(ud, rcu);
 	return 0;
 }
 
-static int mrc_ud_check_attr(const struct mrc_ud *ud,
+static int mrc_ud_check_attr(struct mrc_ud *ud,
 			     const struct ib_qp_attr *attr, int mask)
 {
 	if (mask & ~IB_QP_ATTR_STANDARD_BITS)
@@ -359,13 +428,18 @@ static int mrc_ud_check_attr(const struct mrc_ud *ud,
 		return -EINVAL;
 	if (mask & IB_QP_PKEY_INDEX && attr->pkey_index)
 		return -EINVAL;
-	return 0;
+	return ud->uc ? mrc_uc_check_attr(ud, attr, mask) : 0;
 }
 
 /* Under the mutex. */
 static void mrc_ud_set_state(struct mrc_ud *ud, enum ib_qp_state state,
 			     const struct ib_qp_attr *attr, int mask)
 {
+	/* Nobody sends at present: not for long, at least. */
+	bool addr = ud->uc && mask & IB_QP_AV;
+
+	if (addr)
+		mutex_lock(&ud->uc->tx_mutex);
 	spin_lock_bh(&ud->rq_lock);
 	spin_lock(&ud->sq_lock);
 	if (mask & IB_QP_PORT)
@@ -376,9 +450,13 @@ static void mrc_ud_set_state(struct mrc_ud *ud, enum ib_qp_state state,
 		ud->qkey = attr->qkey;
 	if (mask & IB_QP_SQ_PSN)
 		ud->psn = attr->sq_psn & MRC_PSN_MASK;
+	if (ud->uc)
+		mrc_uc_set_attr(ud, state, attr, mask);
 	WRITE_ONCE(ud->state, state);
 	spin_unlock(&ud->sq_lock);
 	spin_unlock_bh(&ud->rq_lock);
+	if (addr)
+		mutex_unlock(&ud->uc->tx_mutex);
 }
 
 static int mrc_modify_ud_locked(struct mrc_ud *ud, struct ib_qp_attr *attr,
@@ -407,7 +485,10 @@ static int mrc_modify_ud_locked(struct mrc_ud *ud, struct ib_qp_attr *attr,
 	}
 	if (new == IB_QPS_RTS && cur == IB_QPS_SQD)
 		return mrc_ud_post_send(ud);
-	/* What was taken has been sent: there is nothing to wait for. */
+	/* What was begun is finished. */
+	if (new == IB_QPS_SQD && cur == IB_QPS_RTS && ud->uc)
+		mrc_uc_post_send(ud);
+	/* There is nothing more to wait for. */
 	if (new == IB_QPS_SQD && cur == IB_QPS_RTS &&
 	    mask & IB_QP_EN_SQD_ASYNC_NOTIFY && attr->en_sqd_async_notify &&
 	    ud->ibqp->event_handler) {
@@ -437,16 +518,10 @@ int mrc_modify_ud(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 int mrc_query_ud(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		 struct ib_qp_init_attr *init)
 {
-	struct mrc_ud *ud;
+	struct mrc_ud *ud = mrc_ud_of(ibqp);
 
 	memset(attr, 0, sizeof(*attr));
 	memset(init, 0, sizeof(*init));
-	rcu_read_lock();
-	/* Netlink looks at QPs until after destroy_qp. */
-	ud = READ_ONCE(to_mibqp(ibqp)->ud);
-	if (ud && !mrc_ud_tryget(ud))
-		ud = NULL;
-	rcu_read_unlock();
 	if (!ud) {
 		attr->qp_state = IB_QPS_ERR;
 		attr->cur_qp_state = IB_QPS_ERR;
@@ -459,6 +534,8 @@ int mrc_query_ud(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	attr->port_num = ud->port;
 	attr->qkey = ud->qkey;
 	attr->sq_psn = READ_ONCE(ud->psn);
+	if (ud->uc)
+		mrc_uc_query(ud, attr);
 	attr->cap.max_send_wr = ud->sq.depth;
 	attr->cap.max_recv_wr = ud->rq.depth;
 	attr->cap.max_send_sge = ud->max_send_sge;
