@@ -59,7 +59,7 @@ answers_seen() {
 
 answers_shown() {
 	local want
-	verify_start --ext-test read --iters 1000000
+	verify_start --ext-test atomic --iters 100000000
 	wait_for 20 answers_seen
 	stop_all
 	for want in queued cwnd inflight srtt_ns next_psn cack tack lost retries \
