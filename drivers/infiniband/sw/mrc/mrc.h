@@ -540,6 +540,8 @@ void mrc_qps_ports_changed(struct mrc_dev *dev);
 /* Fill the driver attributes of "rdma res show qp -dd"; the second for UC. */
 int mrc_qp_fill_res(struct sk_buff *msg, struct ib_qp *ibqp);
 int mrc_uc_fill_res(struct sk_buff *msg, struct ib_qp *ibqp);
+/* The same for its answer channel, if there is one. */
+int mrc_ans_fill_res(struct sk_buff *msg, struct ib_qp *ibqp);
 
 int mrc_qp_init(void);	/* module init: table, caches, workqueue */
 void mrc_qp_exit(void);

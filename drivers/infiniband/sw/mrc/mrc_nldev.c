@@ -24,9 +24,12 @@ static int mrc_fill(struct sk_buff *msg, mrc_fill_fn fn, void *obj)
 static int mrc_fill_qp(struct sk_buff *msg, void *obj)
 {
 	const struct ib_qp *ibqp = obj;
+	int ret;
 
-	return ibqp->qp_type == IB_QPT_UC ? mrc_uc_fill_res(msg, obj) :
-					    mrc_qp_fill_res(msg, obj);
+	if (ibqp->qp_type == IB_QPT_UC)
+		return mrc_uc_fill_res(msg, obj);
+	ret = mrc_qp_fill_res(msg, obj);
+	return ret ? ret : mrc_ans_fill_res(msg, obj);
 }
 
 static int mrc_fill_cq(struct sk_buff *msg, void *obj)

@@ -356,7 +356,7 @@ void mrc_qp_reset(struct mrc_qp *qp, bool dead)
 	qp->inl_buf = NULL;
 	mrc_ring_rewind(&qp->sq);
 	qp->sq_taken = 0;
-	mrc_ring_rewind(&qp->rq);
+	mrc_srq_forget(qp->srq, &qp->rq);
 	spin_unlock(&qp->req_lock);
 	spin_unlock_bh(&qp->resp_lock);
 

@@ -545,8 +545,7 @@ int mrc_post_recv(struct ib_qp *ibqp);
 
 /*
  * How many receives @qp has at hand; with an SRQ, after taking from there what
- * is missing of @n. -EINVAL: the program wrote nonsense into a ring. Under
- * resp_lock.
+ * is missing of @n. -EBUSY and -EINVAL as mrc_srq_take(). Under resp_lock.
  */
 int mrc_rq_pending(struct mrc_qp *qp, u32 n);
 
@@ -556,8 +555,8 @@ int mrc_rq_pending(struct mrc_qp *qp, u32 n);
  * @n: number of receives that must be there, see mrc_resp_wants_recv()
  * @copy: the message is a SEND, which needs the table of copies
  *
- * Return: 0, -EAGAIN too few, -ENOMEM no table (yet), -EINVAL the program wrote
- * nonsense into the ring.
+ * Return: 0, -EAGAIN too few, -EBUSY those in the SRQ are kept for others,
+ * -ENOMEM no table (yet), -EINVAL the program wrote nonsense into the ring.
  */
 int mrc_rq_reserve(struct mrc_qp *qp, u32 n, bool copy);
 
@@ -702,6 +701,7 @@ void mrc_req_run(struct mrc_qp *qp, bool sleep) __releases(&qp->req_lock);
  */
 void mrc_resp_run(struct mrc_qp *qp, u8 port, u64 now, bool fatal, bool kick)
 	__releases(&qp->resp_lock);
+
 /*
  * The same, but answers stay queued at the companion. Return: there are some,
  * which mrc_ans_run() or the caller, being the companion's, must send.

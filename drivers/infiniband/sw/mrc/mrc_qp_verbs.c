@@ -259,7 +259,8 @@ void mrc_qp_report(struct ib_qp *ibqp, int event)
 }
 
 void mrc_qp_flush_ring(struct ib_qp *ibqp, struct mrc_ring *ring,
-		       struct mrc_cq *cq, enum ib_wc_opcode opcode, u8 port)
+		       struct mrc_srq *srq, struct mrc_cq *cq,
+		       enum ib_wc_opcode opcode, u8 port)
 {
 	int pending = mrc_ring_pending(ring);
 
@@ -277,6 +278,7 @@ void mrc_qp_flush_ring(struct ib_qp *ibqp, struct mrc_ring *ring,
 		};
 
 		ring->idx++;
+		mrc_srq_used(srq, ring);
 		mrc_ring_consumed(ring);
 		mrc_cq_post(cq, ibqp, &cqe, true, port);
 	}

@@ -88,10 +88,12 @@ int mrc_qp_check_place(const struct mrc_dev *dev,
 
 /*
  * Complete all entries of a send or receive ring as flushed, where nothing else
- * is known of them. Under the lock of the ring.
+ * is known of them. @srq: that they were taken from, or NULL. Under the lock of
+ * the ring.
  */
 void mrc_qp_flush_ring(struct ib_qp *ibqp, struct mrc_ring *ring,
-		       struct mrc_cq *cq, enum ib_wc_opcode opcode, u8 port);
+		       struct mrc_srq *srq, struct mrc_cq *cq,
+		       enum ib_wc_opcode opcode, u8 port);
 
 /* Have the program ring the doorbell of @rq from now on. Likewise. */
 void mrc_qp_ask_kick(struct mrc_ring *rq);

@@ -74,6 +74,7 @@ static void mrc_rq_fetch(struct mrc_qp *qp, u32 n, struct mrc_recv *r)
 static void mrc_rq_take(struct mrc_qp *qp)
 {
 	qp->rq.idx++;
+	mrc_srq_used(qp->srq, &qp->rq);
 	mrc_ring_consumed(&qp->rq);
 }
 
@@ -167,7 +168,7 @@ int mrc_rq_reserve(struct mrc_qp *qp, u32 n, bool copy)
 	lockdep_assert_held(&qp->resp_lock);
 	pending = mrc_rq_pending(qp, n);
 	if (pending < 0)
-		return -EINVAL;
+		return pending;
 	if ((u32)pending < n)
 		return -EAGAIN;
 	return copy && !qp->recv ? mrc_rq_need_table(qp) : 0;

@@ -6,8 +6,14 @@
  * Messages of one QP need their receives in order (METH.rqmsn), but packets of a
  * later message may come before those of an earlier one. A QP then takes the
  * entries of both, so that the earlier message cannot find the queue empty when
- * the later one waits for it. What a peer can make a QP take that way is bounded
- * by MRC_SRQ_AHEAD.
+ * the later one waits for it.
+ *
+ * Peers decide how far ahead a message is and when those before it come, if they
+ * ever do. So a QP gets an entry for its oldest message as long as there is one,
+ * and more only while there remain as many for everybody who comes as it has
+ * itself, once for each QP that has any: N QPs whose peers never finish what they
+ * begin, however far ahead, leave one part in N + 1. Beyond that, and
+ * beyond MRC_SRQ_AHEAD, a message has to come again when it is the oldest.
  */
 #include <linux/slab.h>
 
@@ -39,15 +45,22 @@ int mrc_srq_attach(struct mrc_srq *srq, struct mrc_ring *ring)
 			      NULL);
 }
 
+/* May a QP that has @have entries get @n, so that @left remain for others? */
+static bool mrc_srq_fair(const struct mrc_srq *srq, u32 have, u32 n, u32 left)
+{
+	u32 holders = atomic_read(&srq->holders) + !have;
+
+	return n == 1 || left / n >= holders;
+}
+
 int mrc_srq_take(struct mrc_srq *srq, struct mrc_ring *to, u32 n)
 {
-	u32 prod = to->hdr->prod, first = prod;
-	u32 have = prod - to->idx;
+	u32 prod = to->hdr->prod;
+	u32 have = prod - to->idx, want;
 	bool low = false, bad = false;
 	unsigned long flags;
 	int left;
 
-	n = min(n, to->depth);
 	spin_lock_irqsave(&srq->lock, flags);
 	left = srq->dead ? -EINVAL : mrc_ring_pending(&srq->ring);
 	if (left < 0) {
@@ -58,23 +71,44 @@ int mrc_srq_take(struct mrc_srq *srq, struct mrc_ring *to, u32 n)
 			mrc_srq_report(srq, IB_EVENT_SRQ_ERR);
 		return -EINVAL;
 	}
-	/* The only look at what a program wrote: all others are at the copy. */
-	for (; have < n && left; have++, left--)
-		memcpy(mrc_ring_entry(to, prod++),
-		       mrc_ring_entry(&srq->ring, srq->ring.idx++),
-		       to->stride);
-	if (prod != first) {
-		mrc_ring_consumed(&srq->ring);
-		low = left < srq->limit;
-		if (low)
-			srq->limit = 0;
+	want = n - have;
+	if (want > (u32)left) {
+		spin_unlock_irqrestore(&srq->lock, flags);
+		return have;
 	}
+	left -= want;
+	if (n > to->depth || !mrc_srq_fair(srq, have, n, left)) {
+		spin_unlock_irqrestore(&srq->lock, flags);
+		return -EBUSY;
+	}
+	if (!have)
+		atomic_inc(&srq->holders);
+	/* The only look at what a program wrote: all others are at the copy. */
+	mrc_ring_copy(to, prod, &srq->ring, srq->ring.idx, want);
+	srq->ring.idx += want;
+	mrc_ring_consumed(&srq->ring);
+	low = left < srq->limit;
+	if (low)
+		srq->limit = 0;
 	spin_unlock_irqrestore(&srq->lock, flags);
-	WRITE_ONCE(to->hdr->prod, prod);
+	WRITE_ONCE(to->hdr->prod, prod + want);
 
 	if (low)
 		mrc_srq_report(srq, IB_EVENT_SRQ_LIMIT_REACHED);
-	return have;
+	return n;
+}
+
+void mrc_srq_used(struct mrc_srq *srq, const struct mrc_ring *ring)
+{
+	if (srq && ring->hdr->prod == ring->idx)
+		atomic_dec(&srq->holders);
+}
+
+void mrc_srq_forget(struct mrc_srq *srq, struct mrc_ring *ring)
+{
+	if (srq && ring->hdr->prod != ring->idx)
+		atomic_dec(&srq->holders);
+	mrc_ring_rewind(ring);
 }
 
 static int mrc_srq_check_attr(const struct ib_srq_attr *attr)

@@ -162,6 +162,7 @@ static bool mrc_uc_complete_recv(struct mrc_ud *ud,
 	}
 	/* Room before the completion: a program may post again at once. */
 	ud->rq.idx++;
+	mrc_srq_used(ud->srq, &ud->rq);
 	mrc_ring_consumed(&ud->rq);
 	return mrc_cq_post(ud->rcq, ud->ibqp, &cqe,
 			   pkt->h.se || st != IB_WC_SUCCESS, ud->port);

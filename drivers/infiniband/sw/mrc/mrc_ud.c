@@ -137,7 +137,8 @@ void mrc_ud_work(struct work_struct *work)
 void mrc_ud_flush_sq(struct mrc_ud *ud)
 {
 	lockdep_assert_held(&ud->sq_lock);
-	mrc_qp_flush_ring(ud->ibqp, &ud->sq, ud->scq, IB_WC_SEND, ud->port);
+	mrc_qp_flush_ring(ud->ibqp, &ud->sq, NULL, ud->scq, IB_WC_SEND,
+			  ud->port);
 }
 
 void mrc_ud_flush_rq(struct mrc_ud *ud)
@@ -146,7 +147,8 @@ void mrc_ud_flush_rq(struct mrc_ud *ud)
 	if (!ud->rq.depth)
 		return;
 	mrc_qp_ask_kick(&ud->rq);
-	mrc_qp_flush_ring(ud->ibqp, &ud->rq, ud->rcq, IB_WC_RECV, ud->port);
+	mrc_qp_flush_ring(ud->ibqp, &ud->rq, ud->srq, ud->rcq, IB_WC_RECV,
+			  ud->port);
 }
 
 void mrc_ud_error(struct mrc_ud *ud, int event)
@@ -286,15 +288,15 @@ static void mrc_ud_reset(struct mrc_ud *ud)
 	ud->tx_late = false;
 	mrc_ud_drop_late(ud);
 	mrc_ring_rewind(&ud->sq);
-	mrc_ring_rewind(&ud->rq);
+	mrc_srq_forget(ud->srq, &ud->rq);
 	if (ud->uc)
 		mrc_uc_reset(ud);
 	spin_unlock(&ud->sq_lock);
 	spin_unlock_bh(&ud->rq_lock);
-	if (mrc_odp_unwait(&ud->dev->odp, &ud->page_wait))
-		mrc_ud_put(ud);
 	mrc_cq_clean(ud->scq, ud->ibqp);
 	mrc_cq_clean(ud->rcq, ud->ibqp);
+	if (mrc_odp_unwait(&ud->dev->odp, &ud->page_wait))
+		mrc_ud_put(ud);
 }
 
 static void mrc_destroy_ud(struct ib_qp *ibqp)

@@ -315,6 +315,7 @@ static enum mrc_ud_verdict mrc_ud_take(struct mrc_ud *ud,
 	cqe.wr_id = rx.wr_id;
 	/* Room before the completion: a program may post again at once. */
 	ud->rq.idx++;
+	mrc_srq_used(ud->srq, &ud->rq);
 	mrc_ring_consumed(&ud->rq);
 	mrc_ctr_add(&dev->ctr, port, MRC_CTR_RX_UD, 1);
 	if (mrc_cq_post(ud->rcq, ud->ibqp, &cqe, dg->solicited || fatal, port))
