@@ -182,7 +182,8 @@ struct page *mrc_mr_page(const struct mrc_mr *mr, u64 va, u32 *off, u32 *room)
 	default:
 		*off = offset_in_page(pos);
 		*room = PAGE_SIZE - *off;
-		return mr->pages[pos >> PAGE_SHIFT];
+		return mr->odp ? mrc_odp_page(mr->odp, pos >> PAGE_SHIFT) :
+				 mr->pages[pos >> PAGE_SHIFT];
 	}
 }
 
@@ -274,7 +275,7 @@ const char *mrc_mr_kind_name(const struct mrc_mr *mr)
 	case MRC_MR_FAST:
 		return "fast";
 	default:
-		return "user";
+		return mr->odp ? "paged" : "user";
 	}
 }
 
@@ -285,6 +286,7 @@ void mrc_mr_query(struct ib_device_attr *attr, bool ext)
 	attr->max_mr = MRC_MAX_MR;
 	/* Not 0 even so: consumers that are there already divide by it. */
 	attr->max_fast_reg_page_list_len = MRC_MAX_FAST_PAGES;
+	mrc_odp_query(attr, ext);
 	/* The rest is made by work requests that MRC 1.0 does not have. */
 	if (!ext)
 		return;
@@ -310,6 +312,9 @@ const struct ib_device_ops mrc_mr_ops = {
 	.dereg_mr = mrc_dereg_mr,
 	.alloc_mw = mrc_alloc_mw,
 	.dealloc_mw = mrc_dealloc_mw,
+#ifdef MRC_ODP
+	.advise_mr = mrc_advise_mr,
+#endif
 
 	INIT_RDMA_OBJ_SIZE(ib_mw, mrc_ibmw, ib),
 };

@@ -74,6 +74,30 @@ void mrc_qp_queue_work(struct mrc_qp *qp, unsigned long delay)
 		mrc_qp_put(qp);
 }
 
+void mrc_qp_wait_page(struct mrc_qp *qp, u32 seq)
+{
+	int ret = 0;
+
+	if (READ_ONCE(qp->dead))
+		return;
+	refcount_inc(&qp->ref);
+	ret = mrc_odp_wait(&qp->dev->odp, &qp->page_wait, seq);
+	if (ret == -EAGAIN)
+		qp->page_wait.wake(&qp->page_wait);
+	else if (ret)
+		mrc_qp_put(qp);
+}
+
+static void mrc_qp_wake(struct mrc_odp_waiter *w)
+{
+	struct mrc_qp *qp = container_of(w, struct mrc_qp, page_wait);
+
+	WRITE_ONCE(qp->page_woken, true);
+	if (!READ_ONCE(qp->dead))
+		mrc_qp_queue_work(qp, 0);
+	mrc_qp_put(qp);
+}
+
 /* The responder had to wait for something that packets do not tell. */
 static void mrc_qp_resume_resp(struct mrc_qp *qp)
 {
@@ -314,6 +338,7 @@ void mrc_qp_reset(struct mrc_qp *qp, bool dead)
 	qp->need_recv = false;
 	qp->resume = false;
 	qp->again = false;
+	qp->tx_page = false;
 	qp->want_ans = false;
 	qp->need_ans = false;
 	qp->no_ans = false;
@@ -346,6 +371,8 @@ void mrc_qp_reset(struct mrc_qp *qp, bool dead)
 	spin_unlock(&qp->req_lock);
 	spin_unlock_bh(&qp->resp_lock);
 
+	if (mrc_odp_unwait(&qp->dev->odp, &qp->page_wait))
+		mrc_qp_put(qp);
 	kvfree(tx);
 	kvfree(resp_mem);
 	kfree(stash);
@@ -359,6 +386,10 @@ void mrc_qp_reset(struct mrc_qp *qp, bool dead)
 	mrc_peer_leave(qp);
 	mrc_route_drop(qp);
 	memset(&qp->attr, 0, sizeof(qp->attr));
+	if (qp->main)
+		return;
+	mrc_cq_clean(qp->scq, qp->ibqp);
+	mrc_cq_clean(qp->rcq, qp->ibqp);
 }
 
 struct mrc_qp *mrc_qp_alloc(struct mrc_dev *dev)
@@ -377,6 +408,8 @@ struct mrc_qp *mrc_qp_alloc(struct mrc_dev *dev)
 	mrc_hrtimer_setup(&qp->timer, mrc_qp_timer, CLOCK_MONOTONIC,
 			  HRTIMER_MODE_ABS_SOFT);
 	INIT_DELAYED_WORK(&qp->work, mrc_qp_work);
+	INIT_LIST_HEAD(&qp->page_wait.node);
+	qp->page_wait.wake = mrc_qp_wake;
 	qp->timer_at = MRC_NEVER;
 	qp->dev = dev;
 	qp->state = IB_QPS_RESET;

@@ -244,7 +244,7 @@ struct mrc_requester {
  *	NULL until the first SEND
  * @need_recv: the work item is to make @recv
  * @resume: the work item is to go on with the responder: a message that is due
- *	invalidates a key that is in use
+ *	invalidates a key that is in use, or the memory of a request is fetched
  * @req_lock: protects the requester part
  * @req_on: @tx is there
  * @paths_on: @paths is initialised; the responder reads it as well
@@ -254,6 +254,9 @@ struct mrc_requester {
  * @need_ans: a WQE waits for @ans
  * @no_ans: making @ans failed
  * @again: a local operation waits for others to be through with a key
+ * @tx_page: packets, or a WQE, wait for memory that is fetched
+ * @page_woken: some has come; set without a lock
+ * @page_wait: in the device's list, with a reference
  * @ans_rx: requests can be sent: @ans can take answers
  * @ans_acked: of a companion: answers acknowledged that @main has not been told
  *	of
@@ -355,6 +358,8 @@ struct mrc_qp {
 	bool need_ans;
 	bool no_ans;
 	bool again;
+	bool tx_page;
+	bool page_woken;
 	bool ans_rx;
 	u8 sqd;
 	bool sqd_notify;
@@ -376,6 +381,7 @@ struct mrc_qp {
 	u64 timer_at;
 
 	struct delayed_work work;
+	struct mrc_odp_waiter page_wait;
 
 	struct mrc_route route[];
 };
@@ -461,6 +467,12 @@ void mrc_qp_error(struct mrc_qp *qp, u32 conn, int event);
 
 /* Run the work item after @delay jiffies, at once if 0. Any context. */
 void mrc_qp_queue_work(struct mrc_qp *qp, unsigned long delay);
+
+/*
+ * Run the work item when memory has come that was missing after @seq =
+ * mrc_odp_seq(). Under resp_lock or req_lock.
+ */
+void mrc_qp_wait_page(struct mrc_qp *qp, u32 seq);
 
 /* Learn which ports may send. Process context, under qp->mutex. */
 void mrc_qp_update_ports(struct mrc_qp *qp);
@@ -561,6 +573,12 @@ int mrc_rq_reserve(struct mrc_qp *qp, u32 n, bool copy);
 /* Make the table of copies that @need_recv asks for. Process context. */
 void mrc_rq_make_table(struct mrc_qp *qp);
 
+/*
+ * Whether the memory that mrc_rq_place() will write is there, as mrc_odp_ready().
+ * Then the lock of paged memory is held until that was called.
+ */
+int mrc_rq_ready(struct mrc_qp *qp, const struct mrc_hdr *h);
+
 /**
  * mrc_rq_place - put the payload of a SEND into its receive
  * @qp: under resp_lock, mrc_rq_reserve() said 0
@@ -603,6 +621,7 @@ void mrc_rq_flush(struct mrc_qp *qp);
  *
  * Each key is looked up now; all must allow local writes. Under a lock that
  * keeps @sge as they are. Return: 0, -EMSGSIZE beyond the list's end, -EFAULT.
+ * Whether paged memory is there was asked before, see mrc_odp_ready().
  */
 int mrc_scatter(struct mrc_qp *qp, const struct mrc_sge *sge, u32 n, u64 at,
 		const struct sk_buff *skb, int off, u32 len);
@@ -612,9 +631,13 @@ int mrc_scatter(struct mrc_qp *qp, const struct mrc_sge *sge, u32 n, u64 at,
  * @qp: under resp_lock
  * @rd: from the engine
  *
- * Return: 0 or the syndrome to refuse it with.
+ * Return: 0 or the syndrome to refuse it with; -EAGAIN: its memory is fetched, the
+ * same again later.
  */
-u8 mrc_ext_execute(struct mrc_qp *qp, const struct mrc_rd *rd);
+int mrc_ext_execute(struct mrc_qp *qp, const struct mrc_rd *rd);
+
+/* Likewise of mrc_ext_take_answer(). */
+int mrc_ext_answer_ready(struct mrc_qp *ans, const struct mrc_hdr *h);
 
 /**
  * mrc_ext_take_answer - put a packet of an answer where its request wants it
@@ -653,11 +676,12 @@ void mrc_ans_run(struct mrc_qp *qp);
 /*
  * From a companion to its QP, no lock held, the companion is held: @n requests
  * have got their answers; @n answers were acknowledged by the peer; the answer
- * with number @num cannot be given.
+ * with number @num cannot be given. The latter two are for mrc_req_run() of the
+ * companion. Return: it has more answers to send now.
  */
 void mrc_ans_answered(struct mrc_qp *ans, u32 conn, u32 n);
-void mrc_ans_acked(struct mrc_qp *ans, u32 conn, u32 n);
-void mrc_ans_failed(struct mrc_qp *ans, u32 conn, u16 num);
+bool mrc_ans_acked(struct mrc_qp *ans, u32 conn, u32 n);
+bool mrc_ans_failed(struct mrc_qp *ans, u32 conn, u16 num);
 
 /* mrc_send.c ----------------------------------------------------------------*/
 
@@ -724,6 +748,13 @@ void mrc_req_run(struct mrc_qp *qp, bool sleep) __releases(&qp->req_lock);
  */
 void mrc_resp_run(struct mrc_qp *qp, u8 port, u64 now, bool fatal, bool kick)
 	__releases(&qp->resp_lock);
+/*
+ * The same, but answers stay queued at the companion. Return: there are some,
+ * which mrc_ans_run() or the caller, being the companion's, must send.
+ */
+bool mrc_resp_run_once(struct mrc_qp *qp, u8 port, u64 now, bool fatal,
+		       bool kick) __releases(&qp->resp_lock);
+
 
 /* mrc_route.c ---------------------------------------------------------------*/
 

@@ -15,9 +15,11 @@
 #include "mrc_qp.h"
 #include "mrc_trace.h"
 
+/* On-demand paging means nothing here, but programs give what their regions have. */
 #define MRC_QP_ACCESS	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
 			 IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC | \
-			 MRC_ACCESS_FLUSH | MRC_ACCESS_PERSIST)
+			 MRC_ACCESS_FLUSH | MRC_ACCESS_PERSIST | \
+			 IB_ACCESS_ON_DEMAND)
 
 #define MRC_QP_REFUSED	(IB_QP_ALT_PATH | IB_QP_PATH_MIG_STATE | IB_QP_QKEY)
 

@@ -197,6 +197,18 @@ static u8 mrc_recv_syndrome(u8 status)
 					     MRC_SYN_NAK_REM_OP;
 }
 
+int mrc_rq_ready(struct mrc_qp *qp, const struct mrc_hdr *h)
+{
+	struct mrc_recv *r;
+
+	lockdep_assert_held(&qp->resp_lock);
+	r = mrc_rq_get(qp, h->rqmsn);
+	if (!r || r->status != IB_WC_SUCCESS)
+		return 0;
+	return mrc_odp_ready(qp->dev, qp->ibqp->pd, r->sge, r->num_sge,
+			     h->reth.va, h->payload_len, true);
+}
+
 u8 mrc_rq_place(struct mrc_qp *qp, const struct mrc_hdr *h,
 		const struct sk_buff *skb, int off)
 {

@@ -65,6 +65,7 @@ static enum ib_wc_status mrc_uc_scatter(struct mrc_ud *ud,
 		mr = mrc_mr_get_local(ud->dev, ud->ibqp->pd, sge->lkey,
 				      sge->addr + off, n,
 				      IB_ACCESS_LOCAL_WRITE);
+		mr = mrc_mr_pinned(mr);
 		if (IS_ERR(mr))
 			return IB_WC_LOC_PROT_ERR;
 		ret = mrc_mr_copy_from_skb(mr, sge->addr + off, pkt->dg.skb,
@@ -120,6 +121,7 @@ static int mrc_uc_take_write(struct mrc_ud *ud, const struct mrc_uc_pkt *pkt,
 		mr = mrc_mr_get_remote(ud->dev, ud->ibqp->pd, rx->rkey,
 				       rx->va + off, len,
 				       IB_ACCESS_REMOTE_WRITE);
+		mr = mrc_mr_pinned(mr);
 		if (IS_ERR(mr))
 			return MRC_CTR_UC_ACCESS;
 		ret = mrc_mr_copy_from_skb(mr, rx->va + off, pkt->dg.skb,

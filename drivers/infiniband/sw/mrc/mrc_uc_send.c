@@ -37,6 +37,7 @@ static enum ib_wc_status mrc_uc_copy_sges(struct mrc_ud *ud,
 		/* Before the first packet, not in the middle of a message. */
 		mr = mrc_mr_get_local(ud->dev, ud->ibqp->pd, sge->lkey,
 				      sge->addr, sge->length, 0);
+		mr = mrc_mr_pinned(mr);
 		if (IS_ERR(mr))
 			return IB_WC_LOC_PROT_ERR;
 		mrc_mr_put(mr);
@@ -157,6 +158,7 @@ static enum ib_wc_status mrc_uc_put_payload(struct mrc_ud *ud,
 		n = min(len, sge->length - off);
 		mr = mrc_mr_get_local(ud->dev, ud->ibqp->pd, sge->lkey,
 				      sge->addr + off, n, 0);
+		mr = mrc_mr_pinned(mr);
 		if (IS_ERR(mr))
 			return IB_WC_LOC_PROT_ERR;
 		mrc_uc_put_part(skb, mr, sge->addr + off, n);

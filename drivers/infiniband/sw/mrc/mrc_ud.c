@@ -99,6 +99,40 @@ struct mrc_ud *mrc_gsi_get(struct net *net, struct mrc_dev *dev,
 	return found;
 }
 
+void mrc_ud_wait_page(struct mrc_ud *ud, u32 seq)
+{
+	int ret;
+
+	/* Being reset: nobody would take it off the list. */
+	if (ud->state == IB_QPS_RESET)
+		return;
+	refcount_inc(&ud->ref);
+	ret = mrc_odp_wait(&ud->dev->odp, &ud->page_wait, seq);
+	if (ret == -EAGAIN)
+		mrc_ud_wake(&ud->page_wait);
+	else if (ret)
+		mrc_ud_put(ud);
+}
+
+/* The reference goes on with the work, unless that has one. */
+void mrc_ud_wake(struct mrc_odp_waiter *w)
+{
+	struct mrc_ud *ud = container_of(w, struct mrc_ud, page_wait);
+
+	if (!mrc_odp_queue(&ud->work))
+		mrc_ud_put(ud);
+}
+
+void mrc_ud_work(struct work_struct *work)
+{
+	struct mrc_ud *ud = container_of(work, struct mrc_ud, work);
+
+	if (READ_ONCE(ud->tx_late))
+		mrc_ud_post_send(ud);
+	mrc_ud_deliver_late(ud);
+	mrc_ud_put(ud);
+}
+
 void mrc_ud_flush_sq(struct mrc_ud *ud)
 {
 	int pending = mrc_ring_pending(&ud->sq);
@@ -168,6 +202,7 @@ void mrc_ud_error(struct mrc_ud *ud, int event)
 		mrc_ud_flush_sq(ud);
 	}
 	spin_unlock(&ud->sq_lock);
+	mrc_ud_drop_late(ud);
 	if (ud->state == IB_QPS_ERR)
 		mrc_ud_flush_rq(ud);
 	spin_unlock_bh(&ud->rq_lock);
@@ -284,6 +319,10 @@ int mrc_create_ud(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 	ud->scq = to_mcq(init->send_cq);
 	ud->rcq = to_mcq(init->recv_cq);
 	ud->srq = init->srq ? to_msrq(init->srq) : NULL;
+	INIT_LIST_HEAD(&ud->late);
+	INIT_LIST_HEAD(&ud->page_wait.node);
+	ud->page_wait.wake = mrc_ud_wake;
+	INIT_WORK(&ud->work, mrc_ud_work);
 	ud->sig_all = init->sq_sig_type == IB_SIGNAL_ALL_WR;
 	ud->user = udata;
 	ud->state = IB_QPS_RESET;
@@ -335,13 +374,19 @@ static void mrc_ud_reset(struct mrc_ud *ud)
 	spin_lock_bh(&ud->rq_lock);
 	spin_lock(&ud->sq_lock);
 	WRITE_ONCE(ud->state, IB_QPS_RESET);
+	ud->tx_late = false;
+	mrc_ud_drop_late(ud);
 	mrc_ring_rewind(&ud->sq);
 	mrc_ring_rewind(&ud->rq);
 	if (ud->uc)
 		mrc_uc_reset(ud);
 	spin_unlock(&ud->sq_lock);
 	spin_unlock_bh(&ud->rq_lock);
+	if (mrc_odp_unwait(&ud->dev->odp, &ud->page_wait))
+		mrc_ud_put(ud);
 }
+	mrc_cq_clean(ud->scq, ud->ibqp);
+	mrc_cq_clean(ud->rcq, ud->ibqp);
 
 int mrc_destroy_ud(struct ib_qp *ibqp)
 {

@@ -124,6 +124,11 @@ struct mrc_ud_rx {
  * @rq_lock: receive ring
  * @rq: receive ring; depth 0 = none. With @srq: entries taken from there
  * @max_recv_sge: granted
+ * @late: datagrams that wait for memory, struct mrc_ud_late; under @rq_lock
+ * @n_late: how many
+ * @tx_late: the send ring waits for memory; under @sq_lock
+ * @page_wait: in the device's list, with a reference
+ * @work: goes on when memory has come, holds a reference while queued
  */
 struct mrc_ud {
 	refcount_t ref;
@@ -156,6 +161,11 @@ struct mrc_ud {
 	spinlock_t rq_lock;
 	struct mrc_ring rq;
 	u32 max_recv_sge;
+	struct list_head late;
+	u32 n_late;
+	bool tx_late;
+	struct mrc_odp_waiter page_wait;
+	struct work_struct work;
 };
 
 /**
@@ -232,6 +242,14 @@ struct mrc_ud *mrc_gsi_get(struct net *net, struct mrc_dev *dev,
 /* Go to ERROR and report @event, unless MRC_NO_EVENT. Any context, no lock. */
 void mrc_ud_error(struct mrc_ud *ud, int event);
 
+/*
+ * Go on when memory has come that was missing after @seq = mrc_odp_seq(). Under
+ * sq_lock or rq_lock. wake: in the list of waiters; work: of the QP.
+ */
+void mrc_ud_wait_page(struct mrc_ud *ud, u32 seq);
+void mrc_ud_wake(struct mrc_odp_waiter *w);
+void mrc_ud_work(struct work_struct *work);
+
 /* Flush a ring: under sq_lock, rq_lock. */
 void mrc_ud_flush_sq(struct mrc_ud *ud);
 void mrc_ud_flush_rq(struct mrc_ud *ud);
@@ -271,8 +289,15 @@ enum ib_wc_status mrc_ud_copy_rwqe(struct mrc_ud *ud, struct mrc_ud_rx *rx,
  */
 void mrc_ud_rcv(struct sk_buff *skb);
 
-/* A datagram for @ud, which accepts it or counts why not. */
+/*
+ * A datagram for @ud, which accepts it, keeps a copy until its memory has come, or
+ * counts why not.
+ */
 void mrc_ud_deliver(struct mrc_ud *ud, const struct mrc_dgram *dg);
+
+/* Those that were kept: try again; forget them (under rq_lock). */
+void mrc_ud_deliver_late(struct mrc_ud *ud);
+void mrc_ud_drop_late(struct mrc_ud *ud);
 
 /* mrc_mcast.c ---------------------------------------------------------------*/
 

@@ -18,6 +18,18 @@
 #define MRC_BTH_TVER	0x0f
 #define MRC_BTH_SE	0x80
 
+#define MRC_UD_MAX_LATE	64	/* datagrams that wait for memory, per QP */
+
+/**
+ * struct mrc_ud_late - a datagram that waits for memory
+ * @node: in ud->late
+ * @dg: the datagram; its skb is a clone
+ */
+struct mrc_ud_late {
+	struct list_head node;
+	struct mrc_dgram dg;
+};
+
 int mrc_dgram_ip(struct mrc_dgram *dg, u32 hdr_len, u32 *len)
 {
 	struct sk_buff *skb = dg->skb;
@@ -141,7 +153,7 @@ static enum ib_wc_status mrc_ud_scatter(struct mrc_ud *ud,
 					const struct mrc_dgram *dg,
 					const struct mrc_ud_rx *rx)
 {
-	u32 i, off = 0, left = MRC_GRH_LEN + dg->len;
+	u32 i, len, off = 0, left = MRC_GRH_LEN + dg->len;
 	u8 grh[MRC_GRH_LEN];
 	int ret = 0;
 
@@ -158,6 +170,11 @@ static enum ib_wc_status mrc_ud_scatter(struct mrc_ud *ud,
 		if (IS_ERR(mr))
 			return IB_WC_LOC_PROT_ERR;
 		left -= sge.length;
+		len = sge.length;
+		if (mrc_mr_open(mr, sge.addr, len, true)) {
+			mrc_mr_put(mr);
+			return IB_WC_LOC_PROT_ERR;
+		}
 		while (sge.length && !ret) {
 			u32 poff, n;
 			struct page *page = mrc_mr_page(mr, sge.addr, &poff,
@@ -171,9 +188,45 @@ static enum ib_wc_status mrc_ud_scatter(struct mrc_ud *ud,
 			sge.addr += n;
 			sge.length -= n;
 		}
+		mrc_mr_close(mr, len);
 		mrc_mr_put(mr);
 	}
 	return ret ? IB_WC_LOC_PROT_ERR : IB_WC_SUCCESS;
+}
+
+void mrc_ud_drop_late(struct mrc_ud *ud)
+{
+	struct mrc_ud_late *l, *next;
+
+	lockdep_assert_held(&ud->rq_lock);
+	list_for_each_entry_safe(l, next, &ud->late, node) {
+		kfree_skb(l->dg.skb);
+		kfree(l);
+	}
+	INIT_LIST_HEAD(&ud->late);
+	ud->n_late = 0;
+}
+
+/* Keep @dg until memory has come; false: no room. */
+static bool mrc_ud_keep(struct mrc_ud *ud, const struct mrc_dgram *dg)
+{
+	struct mrc_ud_late *l;
+
+	lockdep_assert_held(&ud->rq_lock);
+	if (ud->n_late >= MRC_UD_MAX_LATE)
+		return false;
+	l = kmalloc(sizeof(*l), GFP_ATOMIC | __GFP_NOWARN);
+	if (!l)
+		return false;
+	l->dg = *dg;
+	l->dg.skb = skb_clone(dg->skb, GFP_ATOMIC | __GFP_NOWARN);
+	if (!l->dg.skb) {
+		kfree(l);
+		return false;
+	}
+	list_add_tail(&l->node, &ud->late);
+	ud->n_late++;
+	return true;
 }
 
 /* Why @ud does not take @dg, or -1. Under rq_lock. */
@@ -186,7 +239,36 @@ static int mrc_ud_refuses(struct mrc_ud *ud, const struct mrc_dgram *dg)
 	return -1;
 }
 
-void mrc_ud_deliver(struct mrc_ud *ud, const struct mrc_dgram *dg)
+/* What became of a datagram. */
+enum mrc_ud_verdict {
+	MRC_UD_DONE,
+	MRC_UD_WAIT,	/* for memory */
+	MRC_UD_FATAL,	/* done, and the QP must go to ERROR */
+};
+
+/* Write @dg to @rx. -EAGAIN: the memory is fetched; else 0 and the status. */
+static int mrc_ud_place(struct mrc_ud *ud, const struct mrc_dgram *dg,
+			const struct mrc_ud_rx *rx, enum ib_wc_status *st)
+{
+	struct mrc_dev *dev = ud->dev;
+	int ret = 0;
+
+	if (!mrc_odp_any(&dev->odp)) {
+		*st = mrc_ud_scatter(ud, dg, rx);
+		return 0;
+	}
+	read_lock_bh(&dev->odp.lock);
+	ret = mrc_odp_ready(dev, ud->ibqp->pd, rx->sge, rx->num_sge, 0,
+			    MRC_GRH_LEN + dg->len, true);
+	if (!ret)
+		*st = mrc_ud_scatter(ud, dg, rx);
+	read_unlock_bh(&dev->odp.lock);
+	return ret;
+}
+
+/* Under rq_lock. */
+static enum mrc_ud_verdict mrc_ud_take(struct mrc_ud *ud,
+				       const struct mrc_dgram *dg)
 {
 	struct mrc_dev *dev = ud->dev;
 	u8 port = dg->port ?: ud->port;
@@ -210,7 +292,7 @@ void mrc_ud_deliver(struct mrc_ud *ud, const struct mrc_dgram *dg)
 		cqe.wc_flags |= IB_WC_WITH_NETWORK_HDR_TYPE;
 		cqe.reserved[1] = port | (dg->ipv6 ? MRC_CQE_IPV6 : 0);
 	}
-	spin_lock_bh(&ud->rq_lock);
+	fatal = false;
 	drop = mrc_ud_refuses(ud, dg);
 	if (drop >= 0)
 		goto drop;
@@ -220,14 +302,15 @@ void mrc_ud_deliver(struct mrc_ud *ud, const struct mrc_dgram *dg)
 	fatal = pending < 0;
 	drop = MRC_CTR_UD_NO_RECV;
 	if (pending <= 0)
-		goto drop_fatal;
+		goto drop;
 	cqe.status = mrc_ud_copy_rwqe(ud, &rx, &room);
 	/* Whoever knows the Q_Key could end the QP with an error here. */
 	drop = MRC_CTR_DROP_LENGTH;
 	if (cqe.status == IB_WC_SUCCESS && room < MRC_GRH_LEN + dg->len)
 		goto drop;
-	if (cqe.status == IB_WC_SUCCESS)
-		cqe.status = mrc_ud_scatter(ud, dg, &rx);
+	if (cqe.status == IB_WC_SUCCESS &&
+	    mrc_ud_place(ud, dg, &rx, &cqe.status))
+		return MRC_UD_WAIT;
 	fatal = cqe.status != IB_WC_SUCCESS;
 	cqe.wr_id = rx.wr_id;
 	/* Room before the completion: a program may post again at once. */
@@ -236,17 +319,55 @@ void mrc_ud_deliver(struct mrc_ud *ud, const struct mrc_dgram *dg)
 	mrc_ctr_add(&dev->ctr, port, MRC_CTR_RX_UD, 1);
 	if (mrc_cq_post(ud->rcq, ud->ibqp, &cqe, dg->solicited || fatal, port))
 		fatal = true;
-	spin_unlock_bh(&ud->rq_lock);
-	if (fatal)
-		mrc_ud_error(ud, IB_EVENT_QP_FATAL);
-	return;
+	return fatal ? MRC_UD_FATAL : MRC_UD_DONE;
 
 drop:
-	fatal = false;
-drop_fatal:
-	spin_unlock_bh(&ud->rq_lock);
 	mrc_ctr_add(&dev->ctr, port, drop, 1);
-	if (fatal)
+	return fatal ? MRC_UD_FATAL : MRC_UD_DONE;
+}
+
+void mrc_ud_deliver(struct mrc_ud *ud, const struct mrc_dgram *dg)
+{
+	u32 seq = mrc_odp_seq(&ud->dev->odp);
+	enum mrc_ud_verdict v = MRC_UD_WAIT;
+
+	spin_lock_bh(&ud->rq_lock);
+	/* In order, though nobody asked for it. */
+	if (list_empty(&ud->late))
+		v = mrc_ud_take(ud, dg);
+	if (v == MRC_UD_WAIT) {
+		mrc_ctr_add(&ud->dev->ctr, dg->port ?: ud->port,
+			    mrc_ud_keep(ud, dg) ? MRC_CTR_UD_PAGE :
+						  MRC_CTR_UD_NO_RECV, 1);
+		mrc_ud_wait_page(ud, seq);
+	}
+	spin_unlock_bh(&ud->rq_lock);
+	if (v == MRC_UD_FATAL)
+		mrc_ud_error(ud, IB_EVENT_QP_FATAL);
+}
+
+void mrc_ud_deliver_late(struct mrc_ud *ud)
+{
+	u32 seq = mrc_odp_seq(&ud->dev->odp);
+	enum mrc_ud_verdict v = MRC_UD_DONE;
+	struct mrc_ud_late *l;
+
+	spin_lock_bh(&ud->rq_lock);
+	while (v == MRC_UD_DONE &&
+	       (l = list_first_entry_or_null(&ud->late, struct mrc_ud_late,
+					     node))) {
+		v = mrc_ud_take(ud, &l->dg);
+		if (v == MRC_UD_WAIT) {
+			mrc_ud_wait_page(ud, seq);
+			break;
+		}
+		list_del(&l->node);
+		ud->n_late--;
+		consume_skb(l->dg.skb);
+		kfree(l);
+	}
+	spin_unlock_bh(&ud->rq_lock);
+	if (v == MRC_UD_FATAL)
 		mrc_ud_error(ud, IB_EVENT_QP_FATAL);
 }
 
