@@ -4,19 +4,12 @@
  * (MRC 1.0 §14). What they do to the engines: mrc_qp_start.c.
  */
 #include <net/ipv6.h>
-#include <rdma/ib_addr.h>
 #include <rdma/ib_cache.h>
 #include <rdma/ib_mad.h>
 
 #include "mrc_qp.h"
 #include "mrc_qp_verbs.h"
 #include "mrc_trace.h"
-
-/* On-demand paging means nothing here, but programs give what their regions have. */
-#define MRC_QP_ACCESS	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
-			 IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC | \
-			 MRC_ACCESS_FLUSH | MRC_ACCESS_PERSIST | \
-			 IB_ACCESS_ON_DEMAND)
 
 #define MRC_QP_REFUSED	(IB_QP_ALT_PATH | IB_QP_PATH_MIG_STATE | IB_QP_QKEY)
 
@@ -25,36 +18,6 @@
 	(IB_QP_PORT | IB_QP_PKEY_INDEX | IB_QP_AV | IB_QP_TIMEOUT | \
 	 IB_QP_RETRY_CNT | IB_QP_RNR_RETRY | IB_QP_MAX_QP_RD_ATOMIC | \
 	 IB_QP_MAX_DEST_RD_ATOMIC)
-
-static int mrc_qp_check_av(struct mrc_qp *qp, const struct ib_qp_attr *attr)
-{
-	const struct rdma_ah_attr *ah = &attr->ah_attr;
-	const struct ib_global_route *grh;
-
-	if (ah->type != RDMA_AH_ATTR_TYPE_ROCE ||
-	    !(rdma_ah_get_ah_flags(ah) & IB_AH_GRH))
-		return -EINVAL;
-	grh = rdma_ah_read_grh(ah);
-	if (!grh->sgid_attr ||
-	    grh->sgid_attr->gid_type != IB_GID_TYPE_ROCE_UDP_ENCAP)
-		return -EINVAL;
-	if (ipv6_addr_v4mapped((const struct in6_addr *)&grh->dgid) !=
-	    ipv6_addr_v4mapped((const struct in6_addr *)&grh->sgid_attr->gid))
-		return -EINVAL;
-	if (rdma_is_multicast_addr((struct in6_addr *)&grh->dgid) ||
-	    rdma_is_zero_gid((union ib_gid *)&grh->dgid))
-		return -EINVAL;
-	return 0;
-}
-
-static int mrc_qp_check_mtu(struct mrc_qp *qp, const struct ib_qp_attr *attr)
-{
-	const struct mrc_port *port = &qp->dev->port[qp->attr.port];
-
-	if (attr->path_mtu < IB_MTU_256 || attr->path_mtu > IB_MTU_4096)
-		return -EINVAL;
-	return attr->path_mtu > READ_ONCE(port->mtu) ? -EINVAL : 0;
-}
 
 /* Nothing is changed before everything has been found good. */
 static int mrc_qp_check_attr(struct mrc_qp *qp, const struct ib_qp_attr *attr,
@@ -79,19 +42,7 @@ static int mrc_qp_check_attr(struct mrc_qp *qp, const struct ib_qp_attr *attr,
 	    (mask & IB_QP_MAX_DEST_RD_ATOMIC &&
 	     attr->max_dest_rd_atomic > MRC_MAX_RD_ATOMIC))
 		return -EINVAL;
-	if (mask & IB_QP_DEST_QPN && attr->dest_qp_num > MRC_PSN_MASK)
-		return -EINVAL;
-	if (mask & IB_QP_AV) {
-		ret = mrc_qp_check_av(qp, attr);
-		if (ret)
-			return ret;
-	}
-	if (mask & IB_QP_PATH_MTU) {
-		ret = mrc_qp_check_mtu(qp, attr);
-		if (ret)
-			return ret;
-	}
-	return 0;
+	return mrc_qp_check_peer(&qp->dev->port[qp->attr.port], attr, mask);
 }
 
 static void mrc_qp_store_attr(struct mrc_qp *qp, const struct ib_qp_attr *attr,

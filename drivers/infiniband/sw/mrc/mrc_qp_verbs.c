@@ -4,6 +4,9 @@
  * kind does: connected ones (mrc_qp.c), datagrams and UC (mrc_ud.c).
  */
 #include <linux/slab.h>
+#include <net/ipv6.h>
+#include <rdma/ib_addr.h>
+#include <rdma/ib_cache.h>
 
 #include "mrc_kverbs.h"
 #include "mrc_qp_verbs.h"
@@ -244,6 +247,39 @@ int mrc_qp_check_place(const struct mrc_dev *dev,
 	    (!attr->port_num || attr->port_num > dev->n_ports))
 		return -EINVAL;
 	return mask & IB_QP_PKEY_INDEX && attr->pkey_index ? -EINVAL : 0;
+}
+
+static int mrc_qp_check_av(const struct rdma_ah_attr *ah)
+{
+	const struct ib_global_route *grh;
+	const struct in6_addr *dgid;
+
+	if (ah->type != RDMA_AH_ATTR_TYPE_ROCE ||
+	    !(rdma_ah_get_ah_flags(ah) & IB_AH_GRH))
+		return -EINVAL;
+	grh = rdma_ah_read_grh(ah);
+	dgid = (const struct in6_addr *)&grh->dgid;
+	if (!grh->sgid_attr ||
+	    grh->sgid_attr->gid_type != IB_GID_TYPE_ROCE_UDP_ENCAP ||
+	    ipv6_addr_v4mapped(dgid) !=
+	    ipv6_addr_v4mapped((const struct in6_addr *)&grh->sgid_attr->gid))
+		return -EINVAL;
+	if (rdma_is_multicast_addr((struct in6_addr *)dgid) ||
+	    ipv6_addr_any(dgid))
+		return -EINVAL;
+	return 0;
+}
+
+int mrc_qp_check_peer(const struct mrc_port *port,
+		      const struct ib_qp_attr *attr, int mask)
+{
+	if (mask & IB_QP_DEST_QPN && attr->dest_qp_num > MRC_PSN_MASK)
+		return -EINVAL;
+	if (mask & IB_QP_PATH_MTU &&
+	    (attr->path_mtu < IB_MTU_256 || attr->path_mtu > IB_MTU_4096 ||
+	     attr->path_mtu > READ_ONCE(port->mtu)))
+		return -EINVAL;
+	return mask & IB_QP_AV ? mrc_qp_check_av(&attr->ah_attr) : 0;
 }
 
 void mrc_qp_report(struct ib_qp *ibqp, int event)

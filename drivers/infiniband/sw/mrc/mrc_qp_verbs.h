@@ -87,6 +87,20 @@ int mrc_qp_check_place(const struct mrc_dev *dev,
 		       const struct ib_qp_attr *attr, int mask);
 
 /*
+ * What the peers of connected QPs may be allowed. On-demand paging means nothing
+ * here, but programs give what their regions have; UC has but writes, and the
+ * connection manager asks for all.
+ */
+#define MRC_QP_ACCESS	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
+			 IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC | \
+			 MRC_ACCESS_FLUSH | MRC_ACCESS_PERSIST | \
+			 IB_ACCESS_ON_DEMAND)
+
+/* What a modify says of the peer of a QP at @port: 0 or -EINVAL. */
+int mrc_qp_check_peer(const struct mrc_port *port,
+		      const struct ib_qp_attr *attr, int mask);
+
+/*
  * Complete all entries of a send or receive ring as flushed, where nothing else
  * is known of them. @srq: that they were taken from, or NULL. Under the lock of
  * the ring.

@@ -5,15 +5,11 @@
  */
 #include <linux/slab.h>
 #include <net/ipv6.h>
-#include <rdma/ib_addr.h>
 #include <rdma/ib_cache.h>
 #include <rdma/restrack.h>
 
+#include "mrc_qp_verbs.h"
 #include "mrc_uc.h"
-
-/* Those that a UC QP has no use for may be set, as elsewhere. */
-#define MRC_UC_ACCESS	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
-			 IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC)
 
 struct mrc_uc *mrc_uc_alloc(void)
 {
@@ -35,41 +31,14 @@ void mrc_uc_free(struct mrc_uc *uc)
 	kfree(uc);
 }
 
-static int mrc_uc_check_av(const struct rdma_ah_attr *ah)
-{
-	const struct ib_global_route *grh;
-	const struct in6_addr *dgid;
-
-	if (ah->type != RDMA_AH_ATTR_TYPE_ROCE ||
-	    !(rdma_ah_get_ah_flags(ah) & IB_AH_GRH))
-		return -EINVAL;
-	grh = rdma_ah_read_grh(ah);
-	dgid = (const struct in6_addr *)&grh->dgid;
-	if (!grh->sgid_attr ||
-	    grh->sgid_attr->gid_type != IB_GID_TYPE_ROCE_UDP_ENCAP ||
-	    ipv6_addr_v4mapped(dgid) !=
-	    ipv6_addr_v4mapped((const struct in6_addr *)&grh->sgid_attr->gid))
-		return -EINVAL;
-	if (rdma_is_multicast_addr((struct in6_addr *)dgid) ||
-	    ipv6_addr_any(dgid))
-		return -EINVAL;
-	return 0;
-}
-
 int mrc_uc_check_attr(struct mrc_ud *ud, const struct ib_qp_attr *attr,
 		      int mask)
 {
 	if (mask & (IB_QP_ALT_PATH | IB_QP_PATH_MIG_STATE))
 		return -EOPNOTSUPP;
-	if (mask & IB_QP_ACCESS_FLAGS && attr->qp_access_flags & ~MRC_UC_ACCESS)
+	if (mask & IB_QP_ACCESS_FLAGS && attr->qp_access_flags & ~MRC_QP_ACCESS)
 		return -EINVAL;
-	if (mask & IB_QP_DEST_QPN && attr->dest_qp_num > MRC_PSN_MASK)
-		return -EINVAL;
-	if (mask & IB_QP_PATH_MTU &&
-	    (attr->path_mtu < IB_MTU_256 || attr->path_mtu > IB_MTU_4096 ||
-	     attr->path_mtu > READ_ONCE(ud->dev->port[ud->port].mtu)))
-		return -EINVAL;
-	return mask & IB_QP_AV ? mrc_uc_check_av(&attr->ah_attr) : 0;
+	return mrc_qp_check_peer(&ud->dev->port[ud->port], attr, mask);
 }
 
 static void mrc_uc_set_av(struct mrc_ud *ud, const struct rdma_ah_attr *ah)

@@ -9,6 +9,7 @@
 #include <net/ipv6.h>
 #include <rdma/ib_addr.h>
 
+#include "mrc_qp_verbs.h"
 #include "mrc_uc.h"
 
 /**
@@ -221,15 +222,8 @@ static void mrc_uc_deliver(struct mrc_ud *ud, const struct mrc_uc_pkt *pkt)
 	if (drop >= 0)
 		mrc_ctr_add(&ud->dev->ctr, port ?: ud->port, drop, 1);
 	/* For who waits in RTR until the other side is there. */
-	if (est && ud->ibqp->event_handler) {
-		struct ib_event ev = {
-			.device = ud->ibqp->device,
-			.element.qp = ud->ibqp,
-			.event = IB_EVENT_COMM_EST,
-		};
-
-		ud->ibqp->event_handler(&ev, ud->ibqp->qp_context);
-	}
+	if (est)
+		mrc_qp_report(ud->ibqp, IB_EVENT_COMM_EST);
 	if (fatal)
 		mrc_ud_error(ud, IB_EVENT_QP_FATAL);
 }
