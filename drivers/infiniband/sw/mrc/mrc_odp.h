@@ -38,7 +38,7 @@ struct mrc_odp_dev {
 	rwlock_t lock;
 	atomic_t n;
 	u64 since;
-	spinlock_t wait_lock;
+	spinlock_t wait_lock;	/* leaf */
 	u32 seq;
 	struct list_head waiters;
 };

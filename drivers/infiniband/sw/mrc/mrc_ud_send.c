@@ -245,8 +245,10 @@ static enum ib_wc_status mrc_ud_build(struct mrc_ud *ud, struct mrc_av *av,
 }
 
 /* Take the next entry of the ring and complete it, unless its memory is fetched. */
-static enum mrc_ud_sent mrc_ud_send_one(struct mrc_ud *ud, struct mrc_ud_tx *tx,
-			    struct sk_buff_head *list, bool *fatal)
+static enum mrc_ud_sent mrc_ud_send_one(struct mrc_ud *ud,
+					struct mrc_ud_tx *tx,
+					struct sk_buff_head *list,
+					bool *fatal)
 {
 	const struct mrc_send_wqe *e = mrc_ring_entry(&ud->sq, ud->sq.idx);
 	struct mrc_dev *dev = ud->dev;
