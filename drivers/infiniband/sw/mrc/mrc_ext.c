@@ -63,7 +63,8 @@ static int mrc_rd_access(u8 op)
  * it as one instruction. *@old: the number that was there. 0, the syndrome, or
  * -EAGAIN as mrc_mr_open().
  */
-static int mrc_atomic(struct mrc_mr *mr, const struct mrc_rd *rd, u64 *old)
+static int mrc_atomic(struct mrc_mr *mr, const struct mrc_rd *rd, u64 *old,
+		      u32 who)
 {
 	struct page *page;
 	u32 off, room;
@@ -71,7 +72,7 @@ static int mrc_atomic(struct mrc_mr *mr, const struct mrc_rd *rd, u64 *old)
 	int ret;
 	u64 *p;
 
-	ret = mrc_mr_open(mr, rd->va, sizeof(*p), true);
+	ret = mrc_mr_open(mr, rd->va, sizeof(*p), true, who);
 	if (ret)
 		return ret == -EAGAIN ? ret : MRC_SYN_NAK_ACCESS;
 	page = mrc_mr_page(mr, rd->va, &off, &room);
@@ -121,7 +122,7 @@ static int mrc_rd_touch(struct mrc_qp *qp, const struct mrc_rd *rd, u64 *old)
 	if (rd->op == MRC_OP_FLUSH)
 		smp_mb();	/* stores to memory: others see all of them now */
 	else if (rd->op != MRC_OP_READ_REQ)
-		syn = mrc_atomic(mr, rd, old);
+		syn = mrc_atomic(mr, rd, old, qp->qpn);
 	mrc_mr_put(mr);
 	return syn;
 }
@@ -198,7 +199,7 @@ static int mrc_put_result(struct mrc_qp *qp, const struct mrc_swqe *w,
 			IB_ACCESS_LOCAL_WRITE);
 	if (IS_ERR(mr))
 		return -EFAULT;
-	ret = mrc_mr_open(mr, va, sizeof(val), true);
+	ret = mrc_mr_open(mr, va, sizeof(val), true, 0);
 	if (ret) {
 		mrc_mr_put(mr);
 		return -EFAULT;
@@ -252,7 +253,7 @@ int mrc_ext_answer_ready(struct mrc_qp *ans, const struct mrc_hdr *h)
 		if (mrc_answer_fits(w, h))
 			ret = mrc_odp_ready(qp->dev, qp->ibqp->pd, w->sge,
 					    w->num_sge, h->reth.va,
-					    h->payload_len, true);
+					    h->payload_len, true, qp->qpn);
 	}
 	spin_unlock(&qp->req_lock);
 	return ret;

@@ -215,15 +215,16 @@ struct mrc_mr *mrc_mr_get_remote(struct mrc_dev *dev, const struct ib_pd *pd,
  * @va: first byte, bounds were checked
  * @len: bytes
  * @write: they are to be written
+ * @who: number of the QP that asks, 0 where the question was asked before
  *
  * Any context. Return: 0: the memory is there until mrc_mr_close(), no sleep in
  * between; -EAGAIN: its pages are fetched; -EFAULT: the program has no such
  * memory. Only memory that is paged can say something else than 0.
  */
 static inline int mrc_mr_open(const struct mrc_mr *mr, u64 va, u64 len,
-			      bool write)
+			      bool write, u32 who)
 {
-	return mr->odp && len ? mrc_odp_begin(mr, va, len, write) : 0;
+	return mr->odp && len ? mrc_odp_begin(mr, va, len, write, who) : 0;
 }
 
 static inline void mrc_mr_close(const struct mrc_mr *mr, u64 len)

@@ -106,7 +106,7 @@ int mrc_mr_copy_from_skb(struct mrc_mr *mr, u64 va, const struct sk_buff *skb,
 	u32 bulk = len > MRC_ORDERED ? len - MRC_ORDERED_END : 0;
 	int ret;
 
-	ret = mrc_mr_open(mr, va, len, true);
+	ret = mrc_mr_open(mr, va, len, true, 0);
 	if (ret)
 		return ret;
 	ret = mrc_mr_copy_part(mr, va, skb, off, bulk, MRC_COPY_ANY);

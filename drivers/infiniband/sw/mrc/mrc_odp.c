@@ -46,7 +46,8 @@ bool mrc_odp_unwait(struct mrc_odp_dev *odev, struct mrc_odp_waiter *w)
 }
 
 int mrc_odp_ready(struct mrc_dev *dev, const struct ib_pd *pd,
-		  const struct mrc_sge *sge, u32 n, u64 at, u32 len, bool write)
+		  const struct mrc_sge *sge, u32 n, u64 at, u32 len, bool write,
+		  u32 who)
 {
 	int ret = 0;
 	u32 i;
@@ -66,7 +67,7 @@ int mrc_odp_ready(struct mrc_dev *dev, const struct ib_pd *pd,
 			return 0;
 		/* All that is missing is asked for at once. */
 		if (mr->odp && mrc_odp_check(mr, sge[i].addr + at, part,
-					     write) == -EAGAIN)
+					     write, who) == -EAGAIN)
 			ret = -EAGAIN;
 		mrc_mr_put(mr);
 		at = 0;
@@ -83,13 +84,12 @@ enum {
 	MRC_ODP_WANTS	= 16,	/* ranges that wait to be fetched */
 	MRC_ODP_CHUNK	= 64,	/* pages fetched in one go */
 	MRC_ODP_SWEEP	= 1024,	/* entries cleared per lock hold */
+	MRC_ODP_FAILS	= 16,	/* latest failures that are remembered */
 };
 
 /* Lower bits of an entry; above them the address of its struct page. */
 #define MRC_ODP_VALID	1ul	/* the page is there */
 #define MRC_ODP_WRITE	2ul	/* and may be written */
-/* Instead of that: the program has no such page. */
-#define MRC_ODP_BAD	MRC_ODP_WRITE
 #define MRC_ODP_FLAGS	(MRC_ODP_VALID | MRC_ODP_WRITE)
 
 static_assert(__alignof__(struct page) > MRC_ODP_FLAGS);
@@ -99,11 +99,23 @@ static unsigned long mrc_odp_need(bool write)
 	return MRC_ODP_VALID | (write ? MRC_ODP_WRITE : 0);
 }
 
-/* struct mrc_odp_want - pages that somebody asked for, @last included */
+/**
+ * struct mrc_odp_want - pages that somebody asked for, or could not get
+ * @first: page
+ * @last: page, included
+ * @who: number of the QP, 0 = nobody in particular
+ * @write: for writing
+ * @at: jiffies of the failure
+ *
+ * A failure is news for the one who asked, once, and for nobody else: the memory
+ * may be there when others need it.
+ */
 struct mrc_odp_want {
 	unsigned long first;
 	unsigned long last;
+	u32 who;
 	bool write;
+	unsigned long at;
 };
 
 /**
@@ -112,13 +124,14 @@ struct mrc_odp_want {
  * @regions: regions alone; at 0 nothing is fetched any more
  * @dev: the device, a reference to its memory
  * @umem: the core's part
- * @entry: pages, @n of them; written under odp_lock. BAD is taken away under the
- *	lock for reading, by cmpxchg
+ * @entry: pages, @n of them; written under odp_lock
  * @n: pages
- * @bad_at: jiffies of the latest BAD
  * @lock: (bh, leaf) of the following
  * @want: pages to be fetched, @n_want ranges
  * @n_want: entries of @want
+ * @fail: pages that could not be had, a ring; @last < @first: none
+ * @fail_next: the oldest one
+ * @n_fail: there may be as many
  * @work: fetches
  * @rcu: delayed free, for those who look at the totals
  * @faults: pages fetched for an access
@@ -132,10 +145,12 @@ struct mrc_odp {
 	struct ib_umem_odp *umem;
 	unsigned long *entry;
 	unsigned long n;
-	unsigned long bad_at;
 	spinlock_t lock;	/* leaf */
 	u32 n_want;
 	struct mrc_odp_want want[MRC_ODP_WANTS];
+	struct mrc_odp_want fail[MRC_ODP_FAILS];
+	u32 fail_next;
+	u32 n_fail;
 	struct work_struct work;
 	struct rcu_head rcu;
 	atomic64_t faults;
@@ -168,7 +183,7 @@ static void mrc_odp_put(struct mrc_odp *odp)
 
 /* Add to what is wanted; false if there is no room for it. Under the lock. */
 static bool mrc_odp_add_want(struct mrc_odp *odp, unsigned long first,
-			     unsigned long last, bool write)
+			     unsigned long last, bool write, u32 who)
 {
 	u32 i;
 
@@ -177,7 +192,7 @@ static bool mrc_odp_add_want(struct mrc_odp *odp, unsigned long first,
 		struct mrc_odp_want *w = &odp->want[i];
 
 		/* Those that touch each other become one. */
-		if (w->write != write || first > w->last + 1 ||
+		if (w->write != write || w->who != who || first > w->last + 1 ||
 		    last + 1 < w->first)
 			continue;
 		w->first = min(w->first, first);
@@ -186,17 +201,22 @@ static bool mrc_odp_add_want(struct mrc_odp *odp, unsigned long first,
 	}
 	if (i == MRC_ODP_WANTS)
 		return false;
-	odp->want[i] = (struct mrc_odp_want){ first, last, write };
+	odp->want[i] = (struct mrc_odp_want){
+		.first = first,
+		.last = last,
+		.who = who,
+		.write = write,
+	};
 	odp->n_want++;
 	return true;
 }
 
 /* Who finds no room asks again. */
 static void mrc_odp_ask(struct mrc_odp *odp, unsigned long first,
-			unsigned long last, bool write)
+			unsigned long last, bool write, u32 who)
 {
 	spin_lock_bh(&odp->lock);
-	mrc_odp_add_want(odp, first, last, write);
+	mrc_odp_add_want(odp, first, last, write, who);
 	spin_unlock_bh(&odp->lock);
 	/* With the reference that the region of the caller has. */
 	refcount_inc(&odp->ref);
@@ -244,17 +264,46 @@ static unsigned long mrc_odp_publish(struct mrc_odp *odp, unsigned long first,
 	return found;
 }
 
-static void mrc_odp_mark_bad(struct mrc_odp *odp, unsigned long i, bool write)
+/* Page @i could not be had. */
+static void mrc_odp_fail(struct mrc_odp *odp, unsigned long i,
+			 const struct mrc_odp_want *w)
 {
-	const unsigned long need = mrc_odp_need(write);
+	struct mrc_odp_want *f;
 
-	write_lock_bh(&odp->dev->odp.lock);
-	/* Unless it has come meanwhile, by somebody's advice. */
-	if ((odp->entry[i] & need) != need) {
-		odp->entry[i] = MRC_ODP_BAD;
-		WRITE_ONCE(odp->bad_at, jiffies);
+	if (!w->who)
+		return;
+	spin_lock_bh(&odp->lock);
+	f = &odp->fail[odp->fail_next];
+	odp->fail_next = (odp->fail_next + 1) % MRC_ODP_FAILS;
+	odp->n_fail = min_t(u32, odp->n_fail + 1, MRC_ODP_FAILS);
+	*f = *w;
+	f->first = i;
+	f->last = i;
+	f->at = jiffies;
+	spin_unlock_bh(&odp->lock);
+}
+
+/* Did @who ask for one of these before, in vain? He is told once. */
+static bool mrc_odp_failed(struct mrc_odp *odp, unsigned long first,
+			   unsigned long last, bool write, u32 who)
+{
+	bool found = false;
+	u32 i;
+
+	if (!READ_ONCE(odp->n_fail))
+		return false;
+	spin_lock_bh(&odp->lock);
+	for (i = 0; i < odp->n_fail; i++) {
+		struct mrc_odp_want *f = &odp->fail[i];
+
+		if (f->who != who || f->first > last || f->last < first ||
+		    (f->write && !write))
+			continue;
+		found |= time_before(jiffies, f->at + HZ);
+		f->who = 0;
 	}
-	write_unlock_bh(&odp->dev->odp.lock);
+	spin_unlock_bh(&odp->lock);
+	return found;
 }
 
 /*
@@ -267,9 +316,13 @@ static long mrc_odp_map(struct mrc_odp *odp, unsigned long first,
 	u64 va = ib_umem_start(odp->umem) + ((u64)first << PAGE_SHIFT);
 	long ret;
 
+	if (!snapshot)
+		WRITE_ONCE(odp->dev->odp.since, ktime_get_ns());
 	ret = ib_umem_odp_map_dma_and_lock(odp->umem, va, (u64)n << PAGE_SHIFT,
 					   write ? HMM_PFN_WRITE : 0,
 					   !snapshot);
+	if (!snapshot)
+		WRITE_ONCE(odp->dev->odp.since, 0);
 	if (ret < 0)
 		return ret;
 	ret = mrc_odp_publish(odp, first, n);
@@ -317,7 +370,7 @@ static int mrc_odp_fetch(struct mrc_odp *odp, const struct mrc_odp_want *w,
 		}
 		/* Too busy: whoever needs it asks again. */
 		if (ret < 0 && ret != -EBUSY && ret != -EAGAIN)
-			mrc_odp_mark_bad(odp, at, w->write);
+			mrc_odp_fail(odp, at, w);
 		if (ret < 0)
 			err = ret;
 		else
@@ -341,7 +394,8 @@ static void mrc_odp_work(struct work_struct *work)
 	mrc_odp_put(odp);
 }
 
-int mrc_odp_check(const struct mrc_mr *mr, u64 va, u64 len, bool write)
+int mrc_odp_check(const struct mrc_mr *mr, u64 va, u64 len, bool write,
+		  u32 who)
 {
 	u64 pos = va - mr->iova + mr->offset;
 	unsigned long last = (pos + len - 1) >> PAGE_SHIFT, i;
@@ -355,25 +409,24 @@ int mrc_odp_check(const struct mrc_mr *mr, u64 va, u64 len, bool write)
 
 		if ((e & need) == need)
 			continue;
-		if (e == MRC_ODP_BAD &&
-		    cmpxchg(&odp->entry[i], e, 0) == e &&
-		    time_before(jiffies, READ_ONCE(odp->bad_at) + HZ))
-			return -EFAULT;
 		lo = min(lo, i);
 		hi = i;
 	}
 	if (lo > hi)
 		return 0;
-	mrc_odp_ask(odp, lo, hi, write);
+	if (mrc_odp_failed(odp, lo, hi, write, who))
+		return -EFAULT;
+	mrc_odp_ask(odp, lo, hi, write, who);
 	return -EAGAIN;
 }
 
-int mrc_odp_begin(const struct mrc_mr *mr, u64 va, u64 len, bool write)
+int mrc_odp_begin(const struct mrc_mr *mr, u64 va, u64 len, bool write,
+		  u32 who)
 {
 	int ret;
 
 	read_lock_bh(&mr->odp->dev->odp.lock);
-	ret = mrc_odp_check(mr, va, len, write);
+	ret = mrc_odp_check(mr, va, len, write, who);
 	if (ret)
 		read_unlock_bh(&mr->odp->dev->odp.lock);
 	return ret;
@@ -571,7 +624,7 @@ static int mrc_advise(struct ib_pd *pd, enum ib_uverbs_advise_mr_advice advice,
 	} else if (now) {
 		ret = mrc_odp_fetch(odp, &w, &odp->prefetched);
 	} else {
-		mrc_odp_ask(odp, w.first, w.last, w.write);
+		mrc_odp_ask(odp, w.first, w.last, w.write, 0);
 	}
 	mrc_odp_put(odp);
 	return ret;

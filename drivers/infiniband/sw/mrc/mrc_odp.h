@@ -29,6 +29,7 @@ struct mrc_sge;
  * @lock: (bh) read: pages stay; write: pages come and go. Readers may hold it
  *	twice, because they always have bottom halves disabled
  * @n: regions that are paged; while it is 0 no packet looks further
+ * @since: ns, when the page that is being fetched was begun, 0 = none; a hint
  * @wait_lock: (bh, leaf) of the following
  * @seq: bumped when pages may have come
  * @waiters: struct mrc_odp_waiter
@@ -36,7 +37,8 @@ struct mrc_sge;
 struct mrc_odp_dev {
 	rwlock_t lock;
 	atomic_t n;
-	spinlock_t wait_lock;
+	u64 since;
+	spinlock_t wait_lock;	/* leaf */
 	u32 seq;
 	struct list_head waiters;
 };
@@ -93,17 +95,20 @@ void mrc_odp_close(struct mrc_odp *odp);
  * @va: first byte, bounds were checked
  * @len: bytes, not 0
  * @write: they are to be written
+ * @who: number of the QP that asks, to be told when it was in vain
  *
  * Under odp_lock. Return: 0; -EAGAIN: they are fetched; -EFAULT: the program has
  * no such memory, or none that may be accessed so. What failed longer ago than a
- * second is tried anew.
+ * second, or for another QP, is tried anew.
  */
-int mrc_odp_check(const struct mrc_mr *mr, u64 va, u64 len, bool write);
+int mrc_odp_check(const struct mrc_mr *mr, u64 va, u64 len, bool write,
+		  u32 who);
 
 /*
  * The same for one access: with 0 the pages stay until end. Waits for nothing.
  */
-int mrc_odp_begin(const struct mrc_mr *mr, u64 va, u64 len, bool write);
+int mrc_odp_begin(const struct mrc_mr *mr, u64 va, u64 len, bool write,
+		  u32 who);
 void mrc_odp_end(const struct mrc_mr *mr);
 
 /* The page with index @i, which mrc_odp_check() found. */
@@ -139,13 +144,13 @@ static inline void mrc_odp_close(struct mrc_odp *odp)
 }
 
 static inline int mrc_odp_check(const struct mrc_mr *mr, u64 va, u64 len,
-				bool write)
+				bool write, u32 who)
 {
 	return -EFAULT;
 }
 
 static inline int mrc_odp_begin(const struct mrc_mr *mr, u64 va, u64 len,
-				bool write)
+				bool write, u32 who)
 {
 	return -EFAULT;
 }
@@ -201,13 +206,14 @@ static inline bool mrc_odp_any(const struct mrc_odp_dev *odev)
  * @at: where in the message the access starts
  * @len: bytes; what is beyond the list's end does not count
  * @write: to be written
+ * @who: number of the QP that asks
  *
  * Return: 0: yes, or it is an error that shows when it is tried; -EAGAIN: pages
  * are fetched.
  */
 int mrc_odp_ready(struct mrc_dev *dev, const struct ib_pd *pd,
 		  const struct mrc_sge *sge, u32 n, u64 at, u32 len,
-		  bool write);
+		  bool write, u32 who);
 
 /* To be read before the question whose answer may be -EAGAIN. */
 static inline u32 mrc_odp_seq(const struct mrc_odp_dev *odev)

@@ -411,8 +411,35 @@ static bool mrc_rcv_ready(struct mrc_qp *qp, struct mrc_pkt *pkt, u64 now,
 	}
 }
 
-/* How long a peer waits before it sends again, by IB's code: 0.16 ms. */
-#define MRC_PAGE_TIMER	8
+/* IB's code for how long a peer waits: 0.16, 1.28, 10.24 ms. */
+static u8 mrc_page_timer(const struct mrc_dev *dev, u64 now)
+{
+	u64 since = READ_ONCE(dev->odp.since);
+
+	if (!since || now < since + NSEC_PER_MSEC)
+		return 8;
+	return now < since + 10 * NSEC_PER_MSEC ? 14 : 20;
+}
+
+/* The memory of an atomic operation: executed it is when its turn has come. */
+static int mrc_rcv_atomic_ready(struct mrc_qp *qp, const struct mrc_hdr *h)
+{
+	struct mrc_mr *mr;
+	int ret = 0;
+
+	if (h->opcode == MRC_OP_READ_REQ || h->opcode == MRC_OP_FLUSH)
+		return 0;
+	mr = mrc_mr_get(qp, h->reth.rkey, h->reth.va, MRC_ATOMIC_LEN,
+			h->opcode == MRC_OP_ATOMIC_WRITE ?
+			IB_ACCESS_REMOTE_WRITE : IB_ACCESS_REMOTE_ATOMIC);
+	if (IS_ERR(mr))
+		return 0;
+	if (mr->odp)
+		ret = mrc_odp_check(mr, h->reth.va, MRC_ATOMIC_LEN, true,
+				    qp->qpn);
+	mrc_mr_put(mr);
+	return ret;
+}
 
 /*
  * Is the memory there that the payload is for? If it is paged it stays there
@@ -425,8 +452,8 @@ static bool mrc_rcv_memory(struct mrc_qp *qp, struct mrc_pkt *pkt, u64 now)
 	u32 flags = mrc_op_info(pkt->hdr.opcode)->flags;
 	int ret = 0;
 
-	if (!mrc_odp_any(&qp->dev->odp) || pkt->rx.trim || !len ||
-	    !(flags & MRC_OPF_DATA))
+	if (!mrc_odp_any(&qp->dev->odp) || pkt->rx.trim ||
+	    !(flags & MRC_OPF_DATA) || (!len && !(flags & MRC_OPF_REQUEST)))
 		return true;
 	read_lock_bh(&qp->dev->odp.lock);
 	pkt->paged = true;
@@ -436,15 +463,19 @@ static bool mrc_rcv_memory(struct mrc_qp *qp, struct mrc_pkt *pkt, u64 now)
 	} else if (flags & MRC_OPF_SEND) {
 		if (mrc_resp_wants_recv(&qp->resp, &pkt->rx, &n))
 			ret = mrc_rq_ready(qp, &pkt->hdr);
+	} else if (flags & MRC_OPF_REQUEST) {
+		ret = mrc_rcv_atomic_ready(qp, &pkt->hdr);
 	} else if (!(flags & MRC_OPF_EXT)) {
 		pkt->mr = mrc_mr_get(qp, reth->rkey, reth->va, len,
 				     IB_ACCESS_REMOTE_WRITE);
 		if (!IS_ERR(pkt->mr) && pkt->mr->odp)
-			ret = mrc_odp_check(pkt->mr, reth->va, len, true);
+			ret = mrc_odp_check(pkt->mr, reth->va, len, true,
+					    qp->qpn);
 	}
 	if (ret != -EAGAIN)
 		return true;
-	mrc_resp_refuse_page(&qp->resp, &pkt->rx, MRC_PAGE_TIMER, now);
+	mrc_resp_refuse_page(&qp->resp, &pkt->rx, mrc_page_timer(qp->dev, now),
+			     now);
 	return false;
 }
 

@@ -161,7 +161,7 @@ static int mrc_put_sges(struct mrc_qp *qp, const struct mrc_swqe *w,
 		if (IS_ERR(mr))
 			return -EFAULT;
 		n_open = seg.len;
-		ret = mrc_mr_open(mr, seg.va, n_open, false);
+		ret = mrc_mr_open(mr, seg.va, n_open, false, qp->qpn);
 		if (ret) {
 			mrc_mr_put(mr);
 			return ret;

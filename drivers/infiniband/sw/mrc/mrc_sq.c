@@ -229,7 +229,7 @@ static int mrc_sq_read8(struct mrc_qp *qp, const struct mrc_swqe *w, u64 *swap,
 	mr = mrc_mr_get(qp, sge->lkey, sge->addr, sizeof(buf), 0);
 	if (IS_ERR(mr))
 		return 0;
-	ret = mrc_mr_open(mr, sge->addr, sizeof(buf), false);
+	ret = mrc_mr_open(mr, sge->addr, sizeof(buf), false, qp->qpn);
 	if (ret) {
 		mrc_mr_put(mr);
 		return ret == -EAGAIN ? ret : 0;

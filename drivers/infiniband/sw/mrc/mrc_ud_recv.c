@@ -171,7 +171,7 @@ static enum ib_wc_status mrc_ud_scatter(struct mrc_ud *ud,
 			return IB_WC_LOC_PROT_ERR;
 		left -= sge.length;
 		len = sge.length;
-		if (mrc_mr_open(mr, sge.addr, len, true)) {
+		if (mrc_mr_open(mr, sge.addr, len, true, 0)) {
 			mrc_mr_put(mr);
 			return IB_WC_LOC_PROT_ERR;
 		}
@@ -259,7 +259,7 @@ static int mrc_ud_place(struct mrc_ud *ud, const struct mrc_dgram *dg,
 	}
 	read_lock_bh(&dev->odp.lock);
 	ret = mrc_odp_ready(dev, ud->ibqp->pd, rx->sge, rx->num_sge, 0,
-			    MRC_GRH_LEN + dg->len, true);
+			    MRC_GRH_LEN + dg->len, true, ud->qpn);
 	if (!ret)
 		*st = mrc_ud_scatter(ud, dg, rx);
 	read_unlock_bh(&dev->odp.lock);

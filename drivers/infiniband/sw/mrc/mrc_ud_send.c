@@ -148,7 +148,7 @@ static enum ib_wc_status mrc_ud_put_payload(struct mrc_ud *ud,
 		if (IS_ERR(mr))
 			return IB_WC_LOC_PROT_ERR;
 		len = sge.length;
-		if (mrc_mr_open(mr, sge.addr, len, false)) {
+		if (mrc_mr_open(mr, sge.addr, len, false, 0)) {
 			mrc_mr_put(mr);
 			return IB_WC_LOC_PROT_ERR;
 		}
@@ -230,8 +230,10 @@ static enum ib_wc_status mrc_ud_build(struct mrc_ud *ud, struct mrc_av *av,
 }
 
 /* Take the next entry of the ring and complete it, unless its memory is fetched. */
-static enum mrc_ud_sent mrc_ud_send_one(struct mrc_ud *ud, struct mrc_ud_tx *tx,
-			    struct sk_buff_head *list, bool *fatal)
+static enum mrc_ud_sent mrc_ud_send_one(struct mrc_ud *ud,
+					struct mrc_ud_tx *tx,
+					struct sk_buff_head *list,
+					bool *fatal)
 {
 	const struct mrc_send_wqe *e = mrc_ring_entry(&ud->sq, ud->sq.idx);
 	struct mrc_dev *dev = ud->dev;
@@ -264,7 +266,7 @@ static enum mrc_ud_sent mrc_ud_send_one(struct mrc_ud *ud, struct mrc_ud_tx *tx,
 		read_lock_bh(&dev->odp.lock);
 		if (cqe.status == IB_WC_SUCCESS &&
 		    mrc_odp_ready(dev, ud->ibqp->pd, tx->sge, tx->num_sge, 0,
-				  tx->len, false) == -EAGAIN)
+				  tx->len, false, ud->qpn) == -EAGAIN)
 			late = true;
 	}
 	if (cqe.status == IB_WC_SUCCESS && !late)
