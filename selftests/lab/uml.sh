@@ -35,8 +35,13 @@ mkdir -p "$dir/build" "$LOGS"
 exec 7>"$dir/.lock"
 flock 7
 
-fragments=("$LAB_DIR/uml/uml.config")
-[ -z "$debug" ] || fragments+=("$LAB_DIR/uml/debug.config")
+# A file that is named after the kernel too says what is different there.
+fragments=()
+for part in uml ${debug:+debug}; do
+	for f in "$LAB_DIR/uml/$part.config" "$LAB_DIR/uml/$part-$k.config"; do
+		[ ! -f "$f" ] || fragments+=("$f")
+	done
+done
 hz=1000
 [ -z "$debug" ] || hz=250
 
