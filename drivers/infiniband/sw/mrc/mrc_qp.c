@@ -509,6 +509,7 @@ static void mrc_destroy_qp(struct ib_qp *ibqp)
 	struct mrc_qp *qp = to_mibqp(ibqp)->qp;
 
 	mutex_lock(&qp->mutex);
+	mrc_qp_part(qp);
 	mrc_qp_reset(qp, true);
 	mutex_unlock(&qp->mutex);
 	WRITE_ONCE(to_mibqp(ibqp)->qp, NULL);

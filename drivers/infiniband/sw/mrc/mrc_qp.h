@@ -459,6 +459,15 @@ void mrc_qp_update_ports(struct mrc_qp *qp);
 /* Arm the timer for the requester's deadline. Under req_lock. */
 void mrc_qp_arm_timer(struct mrc_qp *qp);
 
+/**
+ * mrc_qp_part - say the last word of a QP before the program ends it
+ *
+ * The peer gets the last transport ACK again, see mrc_resp_farewell(), also
+ * that of the answer channel. Nothing in RESET and ERROR. Process context,
+ * under qp->mutex.
+ */
+void mrc_qp_part(struct mrc_qp *qp);
+
 /*
  * Make the responder's WRITE_IMM stash, for the first WRITE_IMM. Under
  * resp_lock. If there is no memory the engine refuses the packet. It is charged

@@ -147,6 +147,7 @@ static int mrc_qp_transit(struct mrc_qp *qp, enum ib_qp_state cur,
 
 	switch (new) {
 	case IB_QPS_RESET:
+		mrc_qp_part(qp);
 		mrc_qp_reset(qp, false);
 		return 0;
 	case IB_QPS_INIT:
@@ -175,6 +176,7 @@ static int mrc_qp_transit(struct mrc_qp *qp, enum ib_qp_state cur,
 			ret = mrc_qp_resume(qp);
 		return ret;
 	case IB_QPS_ERR:
+		mrc_qp_part(qp);
 		mrc_qp_error(qp, qp->conn, MRC_BY_PROGRAM);
 		return 0;
 	default:

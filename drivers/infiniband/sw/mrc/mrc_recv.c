@@ -373,6 +373,32 @@ void mrc_resp_run(struct mrc_qp *qp, u8 port, u64 now, bool fatal, bool kick)
 		mrc_ans_run(qp);
 }
 
+void mrc_qp_part(struct mrc_qp *qp)
+{
+	struct mrc_tx_desc desc;
+	struct sk_buff_head list;
+	u64 now = mrc_now();
+
+	if (!qp->main)
+		lockdep_assert_held(&qp->mutex);
+	__skb_queue_head_init(&list);
+	spin_lock_bh(&qp->resp_lock);
+	if (qp->resp_on && qp->state != IB_QPS_ERR) {
+		mrc_resp_farewell(&qp->resp);
+		while (mrc_resp_next_feedback(&qp->resp, now, &desc)) {
+			struct sk_buff *skb = mrc_build_skb(qp, &desc);
+
+			/* No more than a courtesy. */
+			if (!IS_ERR(skb))
+				__skb_queue_tail(&list, skb);
+		}
+	}
+	spin_unlock_bh(&qp->resp_lock);
+	mrc_xmit_list(qp, &list);
+	if (qp->ans)
+		mrc_qp_part(qp->ans);
+}
+
 /*
  * What a packet of the extension needs before it can be accepted: something to
  * answer with, or a receive. Return: whether it is there; if not, the packet

@@ -482,6 +482,15 @@ u32 mrc_resp_take_done(struct mrc_resp *resp);
 bool mrc_resp_next_feedback(struct mrc_resp *resp, u64 now,
 			    struct mrc_tx_desc *desc);
 
+/**
+ * mrc_resp_farewell - the QP is about to be silent for good
+ *
+ * Owes the last transport ACK once more (MRC 1.0 §8.6), unless there was none
+ * or a NAK ended the QP. The peer may have missed it, and nobody will answer
+ * when it asks: its work requests would fail although they were executed.
+ */
+void mrc_resp_farewell(struct mrc_resp *resp);
+
 /* Syndrome of the NAK that was sent and ended this QP, 0 = healthy. */
 u8 mrc_resp_failed(const struct mrc_resp *resp);
 
