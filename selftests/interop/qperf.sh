@@ -10,12 +10,16 @@ LISTEN=/usr/local/bin/interop_listen.so
 
 cases() {
 	choose rc_bw -- rc_bi_bw rc_lat rc_rdma_write_bw rc_rdma_write_lat \
-		rc_rdma_read_bw rc_rdma_read_lat ver_rc_fetch_add ver_rc_compare_swap ud_bw ud_lat
+		rc_rdma_read_bw rc_rdma_read_lat ver_rc_fetch_add ver_rc_compare_swap \
+		uc_bw uc_bi_bw uc_lat uc_rdma_write_bw uc_rdma_write_lat ud_bw ud_lat
 }
 
 case_run() {
 	local size=()
-	case $1 in ud_*) size=(-m 1024) ;; esac
+	case $1 in
+	ud_*) size=(-m 1024) ;;
+	uc_*) in_order ;;
+	esac
 	start "$WORK/server" "${AT_B[@]}" env LD_PRELOAD="$LISTEN" qperf
 	wait_for 20 tcp_listens 19765
 	at_a timeout 60 qperf -t 2 "${size[@]}" -cm 1 "$IP_B" "$1"

@@ -224,31 +224,31 @@ static bool mrc_ans_resp_live(const struct mrc_qp *qp, u32 conn)
 	       (qp->state == IB_QPS_RTR || qp->state == IB_QPS_RTS);
 }
 
-void mrc_ans_acked(struct mrc_qp *ans, u32 conn, u32 n)
+bool mrc_ans_acked(struct mrc_qp *ans, u32 conn, u32 n)
 {
 	struct mrc_qp *qp = ans->main;
 
 	spin_lock_bh(&qp->resp_lock);
 	if (!mrc_ans_resp_live(qp, conn)) {
 		spin_unlock_bh(&qp->resp_lock);
-		return;
+		return false;
 	}
 	while (n--)
 		mrc_resp_answered(&qp->resp);
-	mrc_resp_run(qp, qp->attr.port, mrc_now(), false, false);
+	return mrc_resp_run_once(qp, qp->attr.port, mrc_now(), false, false);
 }
 
-void mrc_ans_failed(struct mrc_qp *ans, u32 conn, u16 num)
+bool mrc_ans_failed(struct mrc_qp *ans, u32 conn, u16 num)
 {
 	struct mrc_qp *qp = ans->main;
 
 	spin_lock_bh(&qp->resp_lock);
 	if (!mrc_ans_resp_live(qp, conn)) {
 		spin_unlock_bh(&qp->resp_lock);
-		return;
+		return false;
 	}
 	/* In the middle of a delivery it has to wait for the next try. */
 	if (!qp->resume)
 		mrc_resp_req_failed(&qp->resp, num, MRC_SYN_NAK_ACCESS);
-	mrc_resp_run(qp, qp->attr.port, mrc_now(), false, false);
+	return mrc_resp_run_once(qp, qp->attr.port, mrc_now(), false, false);
 }

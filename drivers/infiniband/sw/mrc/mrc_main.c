@@ -145,6 +145,7 @@ static struct mrc_dev *mrc_dev_alloc(struct net *net, u8 n_ports)
 		dev->port[i].mtu = IB_MTU_4096;
 	}
 	xa_init(&dev->mrs);
+	mrc_odp_dev_init(&dev->odp);
 	/* Consumers in the kernel make AHs in any context. */
 	xa_init_flags(&dev->avs, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_IRQ);
 	mrc_tc_init(dev);
@@ -528,12 +529,18 @@ static int __init mrc_init(void)
 		pr_err("udp_port must be 1..65535\n");
 		return -EINVAL;
 	}
-	ret = mrc_qp_init();
+	ret = mrc_crc_setup();
 	if (ret)
 		return ret;
-	ret = mrc_ud_init();
+	ret = mrc_qp_init();
+	if (ret)
+		goto err_crc;
+	ret = mrc_odp_init();
 	if (ret)
 		goto err_qp;
+	ret = mrc_ud_init();
+	if (ret)
+		goto err_odp;
 	ret = mrc_kern_init();
 	if (ret)
 		goto err_ud;
@@ -562,8 +569,12 @@ err_kern:
 	mrc_kern_exit();
 err_ud:
 	mrc_ud_exit();
+err_odp:
+	mrc_odp_exit();
 err_qp:
 	mrc_qp_exit();
+err_crc:
+	mrc_crc_cleanup();
 	return ret;
 }
 
@@ -582,8 +593,10 @@ static void __exit mrc_exit(void)
 	mrc_peer_exit();
 	mrc_kern_exit();
 	mrc_ud_exit();
+	mrc_odp_exit();
 	mrc_qp_exit();
 	rcu_barrier();
+	mrc_crc_cleanup();
 }
 
 module_init(mrc_init);

@@ -17,6 +17,9 @@
 /* Entries that a QP may have taken and not used, a power of two. */
 #define MRC_SRQ_AHEAD	128
 
+/* Entries that are moved with interrupts off when the size changes. */
+#define MRC_SRQ_BATCH	64
+
 static void mrc_srq_report(struct mrc_srq *srq, enum ib_event_type event)
 {
 	struct ib_event ev = {
@@ -150,28 +153,63 @@ err_count:
 }
 
 /*
- * Move the waiting entries to the start of @ring and use it from now on. With
- * @limit, arm for that as well.
+ * How many entries there are still to move to @ring, the first @done of those
+ * from @base on having been moved or, meanwhile, taken. -EINVAL: there is no
+ * room, or the program wrote nonsense.
+ */
+static int mrc_srq_to_move(const struct mrc_srq *srq,
+			   const struct mrc_ring *ring, u32 base, u32 *done)
+{
+	int n = srq->dead ? -EINVAL : mrc_ring_pending(&srq->ring);
+	u32 prod = srq->ring.idx + n;
+
+	lockdep_assert_held(&srq->lock);
+	if (n < 0 || n > ring->depth)
+		return -EINVAL;
+	if ((s32)(srq->ring.idx - base - *done) > 0)
+		*done = srq->ring.idx - base;
+	n = prod - base - *done;
+	return n < 0 ? -EINVAL : n;
+}
+
+/*
+ * Move the waiting entries to @ring and use it from now on. With @limit, arm
+ * for that as well. The lock is held for the last few only; meanwhile QPs go on
+ * to take from the old ring, so that what they took counts as consumed in the
+ * new one. A producer that goes on as well gets -EBUSY sooner or later.
  */
 static int mrc_srq_switch(struct mrc_srq *srq, struct mrc_ring *ring,
 			  const u32 *limit)
 {
-	int i, n, ret = -EINVAL;
+	u32 base, done = 0;
+	int n;
 
+	if (limit && *limit > ring->depth)
+		return -EINVAL;
 	spin_lock_irq(&srq->lock);
-	n = srq->dead ? -EINVAL : mrc_ring_pending(&srq->ring);
-	if (n >= 0 && n <= ring->depth && (!limit || *limit <= ring->depth)) {
-		for (i = 0; i < n; i++)
-			memcpy(mrc_ring_entry(ring, i),
-			       mrc_ring_entry(&srq->ring, srq->ring.idx + i),
-			       ring->stride);
-		WRITE_ONCE(ring->hdr->prod, n);
+	base = srq->ring.idx;
+	for (;;) {
+		n = mrc_srq_to_move(srq, ring, base, &done);
+		if (n <= MRC_SRQ_BATCH || done > 2 * MRC_MAX_SRQ_WR)
+			break;
+		spin_unlock_irq(&srq->lock);
+		mrc_ring_copy(ring, done, &srq->ring, base + done, n);
+		done += n;
+		spin_lock_irq(&srq->lock);
+	}
+	if (n > MRC_SRQ_BATCH)
+		n = -EBUSY;
+	if (n >= 0) {
+		mrc_ring_copy(ring, done, &srq->ring, base + done, n);
+		ring->idx = srq->ring.idx - base;
+		WRITE_ONCE(ring->hdr->prod, done + n);
+		mrc_ring_consumed(ring);
 		swap(srq->ring, *ring);
 		srq->limit = limit ? *limit : min(srq->limit, srq->ring.depth);
-		ret = 0;
+		n = 0;
 	}
 	spin_unlock_irq(&srq->lock);
-	return ret;
+	return n;
 }
 
 static int mrc_resize_srq(struct mrc_srq *srq, u32 max_wr, const u32 *limit,

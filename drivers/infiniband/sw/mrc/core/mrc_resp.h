@@ -390,6 +390,17 @@ enum mrc_rx_action mrc_resp_refuse_rnr(struct mrc_resp *resp,
 				       u64 now);
 
 /**
+ * mrc_resp_refuse_page - the memory that a packet is for is being fetched
+ * @timer: how long the peer is to wait, as above
+ *
+ * As mrc_resp_refuse() with MRC_NACK_NO_RESOURCE; with the extension
+ * NETH.vendor_info says why, and the peer does not take it for a loss.
+ */
+enum mrc_rx_action mrc_resp_refuse_page(struct mrc_resp *resp,
+					const struct mrc_rx *rx, u8 timer,
+					u64 now);
+
+/**
  * mrc_resp_set_mpr - Dynamic MPR: another range from the next SACK on
  * @mpr: units of 128 PSNs, 1..@mpr_max
  *
