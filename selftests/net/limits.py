@@ -60,10 +60,12 @@ def pinned():
 
 
 class Memory:
-    """Pages of anonymous memory that are never moved nor given back."""
+    """Pages of anonymous memory that are never moved nor given back. Private:
+    older kernels register what can only be read if it can be copied."""
 
     def __init__(self, pages):
-        self.map = mmap.mmap(-1, pages * PAGE)
+        self.map = mmap.mmap(-1, pages * PAGE,
+                             flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
         self.address = ctypes.addressof(ctypes.c_char.from_buffer(self.map))
         self.size = pages * PAGE
 
