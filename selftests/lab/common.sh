@@ -86,6 +86,24 @@ kernel_version() {
 	esac
 }
 
+# config_missed WANTED CONFIG SOURCE: prints the lines of the fragment WANTED that
+# do not hold in the finished CONFIG, but for options that the kernel in SOURCE
+# does not have.
+config_missed() {
+	local name value have
+	awk -F= '
+		/^# CONFIG_[A-Z0-9_]* is not set$/ { split($0, w, " "); want[w[2]] = "n"; next }
+		/^CONFIG_/ { v = $0; sub(/^[^=]*=/, "", v); want[$1] = v }
+		END { for (n in want) print n "=" want[n] }' "$1" | sort |
+		while IFS='=' read -r name value; do
+			have=$(sed -n "s/^$name=//p" "$2")
+			[ "${have:-n}" != "$value" ] || continue
+			! grep -rq --include='Kconfig*' \
+				"^[[:space:]]*\(menu\)\?config ${name#CONFIG_}\$" "$3" ||
+				echo "$name is ${have:-n}, not $value"
+		done
+}
+
 # Runs its arguments at low priority: a build must not starve a guest that is
 # being timed on the same two cores.
 low() { nice -n 10 "$@"; }

@@ -80,19 +80,7 @@ fi
 
 # A line that did not hold is a test that would fail for no visible reason; one
 # that this kernel has no option for (any more, or yet) needs none.
-missed=$(awk -F= '
-	/^# CONFIG_[A-Z0-9_]* is not set$/ { split($0, w, " "); want[w[2]] = "n"; next }
-	/^CONFIG_/ { v = $0; sub(/^[^=]*=/, "", v); want[$1] = v }
-	END { for (n in want) print n "=" want[n] }' "$dir/build/lab.config" | sort |
-	while IFS='=' read -r name value; do
-		have=$(sed -n "s/^$name=//p" "$dir/build/.config")
-		[ "${have:-n}" != "$value" ] || continue
-		if grep -rq --include='Kconfig*' "^[[:space:]]*config ${name#CONFIG_}\$" "$src"; then
-			echo "$name is ${have:-n}, not $value"
-		else
-			echo "no option $name in this kernel" >>"$log"
-		fi
-	done)
+missed=$(config_missed "$dir/build/lab.config" "$dir/build/.config" "$src")
 [ -z "$missed" ] || {
 	printf '%s\n' "$missed" >&2
 	lab_die "User Mode Linux $k: the configuration did not take these"
@@ -109,10 +97,6 @@ fi
 cp "$dir/build/linux" "$dir/linux.new"
 mv "$dir/linux.new" "$dir/linux"
 cp "$dir/build/include/config/kernel.release" "$dir/release"
-# What is left serves modules outside of the source; the objects do not.
-find "$dir/build" -name '*.o' ! -path '*/scripts/*' ! -path '*/tools/*' -delete
-find "$dir/build" \( -name '*.a' -o -name '*.ko' \) ! -path '*/scripts/*' -delete
-rm -f "$dir/build/linux" "$dir/build/vmlinux"
 rm -f "$dir"/modules/lib/modules/*/build "$dir"/modules/lib/modules/*/source
 echo "$stamp" >"$dir/.stamp"
 lab_note "User Mode Linux $(cat "$dir/release"): $((SECONDS - since)) s"

@@ -6,7 +6,7 @@
 # netdevs and without, while programs have them open; netdevs that move away
 # from a device; namespaces that end with a device inside; rdma_cm in either
 # mode with several planes; beside it all, what rxe does.
-# timeout: 600
+# timeout: 1200
 # kmsg-ok: rxe(t|_create_qp)
 . "$(dirname "$0")/lib.sh"
 

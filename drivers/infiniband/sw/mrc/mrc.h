@@ -129,6 +129,7 @@ enum {
 
 struct mrc_dev;
 struct mrc_qp;
+struct mrc_qp_kind;
 struct mrc_ctl;
 struct mrc_cc_ops;
 struct mrc_ep;
@@ -488,18 +489,24 @@ u64 mrc_ctr_read(struct mrc_dev *dev, unsigned int port, enum mrc_counter id);
 
 extern const struct ib_device_ops mrc_nldev_ops;
 
-/* mrc_qp.c ------------------------------------------------------------------*/
+/* mrc_qp_verbs.c, mrc_qp.c --------------------------------------------------*/
 
 /**
  * struct mrc_ibqp - ib_core's part of a QP
  * @ib: ib_core's part
+ * @kind: what its verbs do, constant (mrc_qp_verbs.h)
+ * @cap: granted, constant
+ * @sig_all: every send WR is signalled, constant
  * @qp: the rest, if it is connected (mrc_qp.h)
+ * @mw_id: name that its memory windows know, see mrc_mw.c
  * @ud: the rest, if it is for datagrams or UC (mrc_ud.h)
  * @kern: its consumer is in the kernel
- * @mw_id: name that its memory windows know, see mrc_mw.c
  */
 struct mrc_ibqp {
 	struct ib_qp ib;
+	const struct mrc_qp_kind *kind;
+	struct ib_qp_cap cap;
+	bool sig_all;
 	struct mrc_qp *qp;
 	u64 mw_id;
 	struct mrc_ud *ud;
@@ -511,7 +518,7 @@ static inline struct mrc_ibqp *to_mibqp(struct ib_qp *ib)
 	return container_of(ib, struct mrc_ibqp, ib);
 }
 
-extern const struct ib_device_ops mrc_qp_ops;	/* mrc_qp_verbs.c */
+extern const struct ib_device_ops mrc_qp_ops;
 
 /* State of the packet path, as a hint. */
 enum ib_qp_state mrc_qp_state(struct ib_qp *ibqp);

@@ -9,6 +9,7 @@
 #include <rdma/ib_addr.h>
 
 #include "mrc_ud.h"
+#include "mrc_xmit.h"
 
 /**
  * struct mrc_ah - address handle

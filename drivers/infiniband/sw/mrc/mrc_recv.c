@@ -18,6 +18,7 @@
 #include "mrc_peer.h"
 #include "mrc_trace.h"
 #include "mrc_uc.h"
+#include "mrc_xmit.h"
 
 /**
  * struct mrc_pkt - what is known about a packet on its way to the QP

@@ -17,6 +17,7 @@
 #include <linux/slab.h>
 
 #include "mrc_qp.h"
+#include "mrc_qp_verbs.h"
 #include "mrc_srq.h"
 
 /* A table of copies up to this is made by the packet that needs it, bytes. */
@@ -326,12 +327,7 @@ void mrc_rq_flush(struct mrc_qp *qp)
 	lockdep_assert_held(&qp->resp_lock);
 	if (!qp->rq.depth)
 		return;
-	WRITE_ONCE(qp->rq.hdr->flags, MRC_RING_F_KICK);
-	/*
-	 * The program looks at flags after its store to prod and a barrier, so
-	 * either it sees the flag or this sees the entry.
-	 */
-	smp_mb();
+	mrc_qp_ask_kick(&qp->rq);
 	pending = mrc_ring_pending(&qp->rq);
 	if (pending <= 0)
 		return;

@@ -20,7 +20,9 @@
 
 #include "mrc_qp.h"
 #include "mrc_peer.h"
+#include "mrc_qp_verbs.h"
 #include "mrc_trace.h"
+#include "mrc_xmit.h"
 
 #define MRC_TX_COPY	256	/* payload up to this is copied */
 #define MRC_TX_MAX_SEGS	4	/* SGEs in one packet before copying */
@@ -538,7 +540,7 @@ void mrc_req_run(struct mrc_qp *qp, bool sleep)
 
 		mrc_xmit_list(qp, &list);
 		if (drained)
-			mrc_qp_report(qp, IB_EVENT_SQ_DRAINED);
+			mrc_qp_report(qp->ibqp, IB_EVENT_SQ_DRAINED);
 		/* Whatever this lets the responder execute is sent by this loop. */
 		if (acked)
 			more |= mrc_ans_acked(qp, conn, acked);

@@ -457,6 +457,10 @@ int mrc_post_send(struct ib_qp *ibqp)
 	if (READ_ONCE(qp->state) == IB_QPS_RTS && !READ_ONCE(qp->req_on)) {
 		int ret = mrc_qp_start_requester(qp);
 
+		/* For a consumer in the kernel nobody would ring again. */
+		if (ret == -ENOMEM && to_mibqp(ibqp)->kern)
+			mrc_qp_error(qp, READ_ONCE(qp->conn),
+				     IB_EVENT_QP_FATAL);
 		if (ret)
 			return ret;
 	}

@@ -216,14 +216,6 @@ void mrc_av_forget(struct mrc_av *av);
 
 /* mrc_ud.c ------------------------------------------------------------------*/
 
-int mrc_create_ud(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
-		  struct ib_udata *udata);
-int mrc_destroy_ud(struct ib_qp *ibqp);
-int mrc_modify_ud(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
-		  struct ib_udata *udata);
-int mrc_query_ud(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
-		 struct ib_qp_init_attr *init);
-
 /* With a reference; NULL if there is none. Any context. */
 struct mrc_ud *mrc_ud_get(struct net *net, u32 qpn);
 bool mrc_ud_tryget(struct mrc_ud *ud);
