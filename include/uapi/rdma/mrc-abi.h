@@ -244,8 +244,8 @@ struct mrc_create_srq_resp {
 /*
  * The command that modifies an SRQ has no answer. With IBV_SRQ_MAX_WR the
  * kernel writes a struct mrc_modify_srq_resp to resp_addr. The entries that are
- * not consumed stand at the start of the new ring, oldest first, with cons = 0;
- * the program posts none meanwhile.
+ * not consumed stand in the new ring, oldest first, from cons to prod; the program
+ * posts none meanwhile.
  */
 struct mrc_modify_srq_req {
 	__u32 comp_mask;

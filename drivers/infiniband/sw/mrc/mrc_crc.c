@@ -21,6 +21,8 @@
 #define MRC_CRC_TRY	4096	/* bytes of a trial: the largest payload */
 #define MRC_CRC_TRIALS	16	/* of which the fastest counts */
 
+/* Later kernels have the same code in the library; some have no crypto API. */
+#if !defined(HAVE_CRC32_OPTIMIZATIONS) && IS_ENABLED(CONFIG_CRYPTO_HASH)
 static struct crypto_shash *mrc_crc_shash;
 
 static u32 mrc_crc_by_shash(u32 crc, const void *p, size_t len)
@@ -33,6 +35,44 @@ static u32 mrc_crc_by_shash(u32 crc, const void *p, size_t len)
 		return mrc_crc32_table(crc, p, len);
 	return *(u32 *)shash_desc_ctx(desc);
 }
+
+/* The hash is usable if its state is the register. */
+static bool mrc_crc_find_shash(void)
+{
+	struct crypto_shash *tfm = crypto_alloc_shash("crc32", 0, 0);
+
+	if (IS_ERR(tfm))
+		return false;
+	if (crypto_shash_descsize(tfm) != sizeof(u32) ||
+	    strstr(crypto_shash_driver_name(tfm), "generic")) {
+		crypto_free_shash(tfm);
+		return false;
+	}
+	mrc_crc_shash = tfm;
+	return true;
+}
+
+static void mrc_crc_drop_shash(void)
+{
+	if (mrc_crc_shash)
+		crypto_free_shash(mrc_crc_shash);
+	mrc_crc_shash = NULL;
+}
+#else
+static u32 mrc_crc_by_shash(u32 crc, const void *p, size_t len)
+{
+	return mrc_crc32_table(crc, p, len);	/* not called */
+}
+
+static bool mrc_crc_find_shash(void)
+{
+	return false;
+}
+
+static void mrc_crc_drop_shash(void)
+{
+}
+#endif
 
 static u32 mrc_crc_by_library(u32 crc, const void *p, size_t len)
 {
@@ -62,28 +102,6 @@ u32 mrc_crc32(u32 crc, const void *p, size_t len)
 static char mrc_crc_name[16] = "auto";
 module_param_string(crc, mrc_crc_name, sizeof(mrc_crc_name), 0444);
 MODULE_PARM_DESC(crc, "CRC-32 of the ICRC: table, library, shash, auto: the fastest (auto)");
-
-#ifdef HAVE_CRC32_OPTIMIZATIONS
-/* The same code as the library's. */
-static void mrc_crc_find_shash(void)
-{
-}
-#else
-/* The hash is usable if its state is the register. */
-static void mrc_crc_find_shash(void)
-{
-	struct crypto_shash *tfm = crypto_alloc_shash("crc32", 0, 0);
-
-	if (IS_ERR(tfm))
-		return;
-	if (crypto_shash_descsize(tfm) != sizeof(u32) ||
-	    strstr(crypto_shash_driver_name(tfm), "generic")) {
-		crypto_free_shash(tfm);
-		return;
-	}
-	mrc_crc_shash = tfm;
-}
-#endif
 
 /* Nanoseconds of the fastest trial, U64_MAX where the result is wrong. */
 static u64 mrc_crc_try(const struct mrc_crc *c, const void *buf)
@@ -116,7 +134,7 @@ static u64 mrc_crc_try(const struct mrc_crc *c, const void *buf)
  */
 int mrc_crc_setup(void)
 {
-	bool any = !strcmp(mrc_crc_name, "auto");
+	bool shash, any = !strcmp(mrc_crc_name, "auto");
 	const struct mrc_crc *c, *best = NULL;
 	u64 ns, best_ns = U64_MAX;
 	unsigned int i;
@@ -128,9 +146,9 @@ int mrc_crc_setup(void)
 		return -ENOMEM;
 	for (i = 0; i < MRC_CRC_TRY; i++)
 		buf[i] = i * 7 + (i >> 8);
-	mrc_crc_find_shash();
+	shash = mrc_crc_find_shash();
 	for (c = mrc_crcs; c < mrc_crcs + ARRAY_SIZE(mrc_crcs); c++) {
-		if (c->update == mrc_crc_by_shash && !mrc_crc_shash)
+		if (c->update == mrc_crc_by_shash && !shash)
 			continue;
 		if (!any && strcmp(mrc_crc_name, c->name))
 			continue;
@@ -157,7 +175,5 @@ int mrc_crc_setup(void)
 
 void mrc_crc_cleanup(void)
 {
-	if (mrc_crc_shash)
-		crypto_free_shash(mrc_crc_shash);
-	mrc_crc_shash = NULL;
+	mrc_crc_drop_shash();
 }
