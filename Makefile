@@ -10,7 +10,7 @@ T ?=
 M ?=
 export K T M KVER KDIR DESTDIR RDMA_CORE
 
-.PHONY: all install uninstall demo check check-all check-unit check-fuzz \
+.PHONY: all install uninstall demo bench check check-all check-unit check-fuzz \
 	check-build check-lint check-vm check-debug check-interop clean distclean help
 
 all:
@@ -24,6 +24,10 @@ uninstall:
 
 demo:
 	@$(LAB)/demo.sh
+
+# P is a plan of selftests/bench.
+bench:
+	@$(LAB)/bench.sh $(P)
 
 check:
 	@$(LAB)/check.sh unit fuzz build lint vm
@@ -68,6 +72,7 @@ help:
 	@echo '  make uninstall     remove all of it (root)'
 	@echo 'In an emulated machine; Debian 12 or 13, root; the rest is set up:'
 	@echo '  make demo          two hosts, four planes, ib_write_bw, a plane cut'
+	@echo '  make bench P=goals mrc beside rxe and TCP, at native speed: build/bench/'
 	@echo '  make check         all checks: about 55 minutes on two cores'
 	@echo '  make check-unit    engine: unit and property tests (native)'
 	@echo '  make check-fuzz    engine: libFuzzer targets, 60 s each (native)'

@@ -5,8 +5,8 @@
 # last line sums up all they counted.
 #
 # usage: check.sh PART...
-#   unit    engine: unit and property tests; mrcctl; mrcperf; ASan and UBSan;
-#           that the engine's benchmark runs
+#   unit    engine: unit and property tests; mrcctl; mrcperf; mrcbench; ASan and
+#           UBSan; that the engine's benchmark runs
 #   fuzz    libFuzzer targets, 60 s each
 #   build   module for every kernel with -Werror, sparse, provider, guest tools
 #   lint    checkpatch, clang-tidy, shellcheck, licence lines, documents against
@@ -190,14 +190,14 @@ abi() {
 clang_tidy() {
 	local list=$work/tidy-files ib rc=0
 	"$LAB_DIR/setup.sh" native lint
-	for d in unit fuzz mrcctl mrcperf enginebench; do
+	for d in unit fuzz mrcctl mrcperf mrcbench enginebench; do
 		[ ! -f "$TOP/selftests/$d/CMakeLists.txt" ] ||
 			[ -f "$BUILD/$d/compile_commands.json" ] ||
 			cmake -S "$TOP/selftests/$d" -B "$BUILD/$d" -G Ninja \
 				-DCMAKE_EXPORT_COMPILE_COMMANDS=ON
 	done
 	cd "$TOP"
-	for d in unit fuzz mrcctl mrcperf enginebench; do
+	for d in unit fuzz mrcctl mrcperf mrcbench enginebench; do
 		repo_files | grep -E "^selftests/$d/.*\.cpp$" >"$list" || true
 		xargs -r -a "$list" -n 1 -P 2 nice clang-tidy --quiet -p "$BUILD/$d" \
 			--extra-arg=-Wno-unknown-warning-option || rc=1
@@ -205,7 +205,7 @@ clang_tidy() {
 	# The guests' programs are compiled in the guests' tree; of its headers
 	# only the verbs ones are foreign to this machine.
 	repo_files | grep -E '^(selftests|userspace-tools)/.*\.cpp$' |
-		grep -v -E '^selftests/(unit|fuzz|mrcctl|mrcperf|enginebench)/' >"$list" || true
+		grep -v -E '^selftests/(unit|fuzz|mrcctl|mrcperf|mrcbench|enginebench)/' >"$list" || true
 	if [ -s "$list" ]; then
 		"$LAB_DIR/image.sh" "$DEFAULT_KERNEL"
 		ib=$(verbs_headers)
@@ -276,6 +276,7 @@ if wants unit; then
 	native unit "$TOP/selftests/unit" 2
 	native mrcctl "$TOP/selftests/mrcctl" 2
 	native mrcperf "$TOP/selftests/mrcperf" 2
+	native mrcbench "$TOP/selftests/mrcbench" 2
 	native enginebench "$TOP/selftests/enginebench" 1
 fi
 

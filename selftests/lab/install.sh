@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
 # Builds, installs and removes the module, the provider with its manual pages, and
-# the tools (mrcctl, mrcperf) on this machine, for the kernel it runs
+# the tools (mrcctl, mrcperf, mrcbench) on this machine, for the kernel it runs
 # (KVER=VERSION for another one). What is missing is named; without the tools'
 # libraries everything else is built.
 #
@@ -21,7 +21,9 @@ drv=drivers/infiniband/sw/mrc
 abi=rdmav34 # rdma-core's private interface, unchanged from 39 on
 tools=$host/tools
 # What the tools install, below /usr.
-tool_files=(sbin/mrcctl bin/mrcperf share/man/man8/mrcctl.8 share/man/man1/mrcperf.1
+tool_files=(sbin/mrcctl bin/mrcperf bin/mrcbench share/man/man8/mrcctl.8
+	share/man/man1/mrcperf.1 share/man/man1/mrcbench.1
+	share/mrcbench/{goals,quick,sweep}.plan
 	share/bash-completion/completions/mrcctl)
 
 say() { printf '%s\n' "$*"; }
@@ -101,7 +103,7 @@ build_tools() {
 	rm -rf "${tools:?}/stage"
 	missing=$(tools_missing)
 	if [ -n "$missing" ]; then
-		say "not built: mrcctl, mrcperf; libraries that they need are missing"
+		say "not built: mrcctl, mrcperf, mrcbench; libraries that they need are missing"
 		say "           $(package_hint "$missing")"
 		return
 	fi

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * mrcbench: plans. A plan is a text file of sections; a section measures one
+ * thing in several columns (mrc, rxe, tcp), at one point or at a series of them,
+ * and may have goals. mrcbench(1) describes the format.
+ */
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace mrcbench
+{
+enum class Test {
+	bw,   /* a stream of messages: goodput */
+	rate, /* the same of small ones: messages */
+	lat,  /* ping-pong: half of a round trip */
+	rtt,  /* post to completion, one at a time */
+	idle, /* memory of connected queue pairs that do nothing */
+};
+
+enum class Op { write, write_imm, send };
+
+enum class Wait {
+	event, /* sleep until there is a completion */
+	yield, /* look, and let others run between looks */
+	poll,  /* look all the time */
+};
+
+/* One measurement. */
+struct Shape {
+	Test test = Test::bw;
+	Op op = Op::write;
+	uint64_t size = 65536; /* bytes of a message, 1 to 2^30 */
+	uint32_t qps = 1;      /* queue pairs or connections */
+	uint32_t planes = 1;   /* netdevs of each host; one of rxe and tcp */
+	uint32_t mtu = 4096;   /* path MTU; netdevs have room for headers */
+	uint32_t evs = 0;      /* entropy values of a QP of mrc, 0: its own */
+	uint32_t depth = 64;   /* messages in flight on each queue pair */
+	uint32_t list = 1;     /* messages posted at once */
+	uint32_t inline_size = 0; /* messages up to so many bytes inline */
+	uint32_t timeout = 14;	  /* of the QP, 4.096 us to the power of 2 */
+	Wait wait = Wait::event;
+	double seconds = 1;	/* that count; a quarter more before them */
+	std::string netem;	/* of what the client sends, on each plane */
+	std::string netem_back; /* of what the server sends */
+	std::string cc;		/* congestion control of mrc, "": its own */
+};
+
+/* What a plan says it in, and results name it by. */
+const char *name_of(Test test);
+const char *name_of(Op op);
+const char *name_of(Wait wait);
+
+/* Throws UsageError for a key or a value that is none. */
+void set_key(Shape &shape, const std::string &key, const std::string &value);
+
+/* A key that has several values in a section. */
+struct Axis {
+	std::string key;
+	std::vector<std::string> values;
+};
+
+struct Point {
+	std::vector<std::string> at; /* a value for each axis */
+	Shape shape;
+
+	std::string label() const; /* "64K, 16"; "" without axes */
+};
+
+/* One side of a goal's comparison. */
+struct Operand {
+	std::string column;
+	std::string section;
+	std::string label; /* of the point */
+};
+
+struct Goal {
+	std::string text; /* as the plan has it, with the point's label */
+	std::string metric;
+	Operand value;
+	bool ratio = false;
+	Operand base; /* of a ratio */
+	bool at_least = true;
+	double limit = 0;
+};
+
+struct Section {
+	std::string name;
+	std::string title;
+	std::vector<std::string> columns;
+	std::vector<std::string> metrics; /* that charts and tables show */
+	std::vector<Axis> axes;		  /* two at most */
+	std::vector<Point> points;
+	std::vector<Goal> goals;
+};
+
+struct Plan {
+	std::string name;
+	std::string title;
+	unsigned int repeat = 5;
+	std::vector<Section> sections;
+
+	const Section &section(const std::string &name) const;
+};
+
+/*
+ * Each of @overrides is "KEY=VALUE" and wins over the whole file. Throws
+ * UsageError that names @name and the line.
+ */
+Plan parse_plan(const std::string &name, const std::string &text,
+		const std::vector<std::string> &overrides);
+
+/* Columns there are. */
+bool is_column(const std::string &name);
+} // namespace mrcbench
