@@ -131,7 +131,7 @@ checkpatch() {
 	cd "$TOP"
 	repo_files | grep -E '^(drivers|providers|include|selftests/switch|selftests/kverbs)/.*\.[ch]$' |
 		xargs -r perl "$LAB/checkpatch/scripts/checkpatch.pl" --no-tree \
-			--show-types --terse --no-summary --file --max-line-length=100 \
+			--strict --show-types --terse --no-summary --file --max-line-length=100 \
 			--ignore LINUX_VERSION_CODE,FILE_PATH_CHANGES \
 			>"$work/checkpatch.out" || true
 	judge_checkpatch <"$work/checkpatch.out"
@@ -146,7 +146,7 @@ judge_checkpatch() {
 		types+=("$t") patterns+=("$pattern") used+=('')
 	done <"$LAB_DIR/checkpatch-allowed"
 	while IFS= read -r line; do
-		[[ $line =~ ^([^:]+):[0-9]+:\ (ERROR|WARNING):([A-Z0-9_]+): ]] || {
+		[[ $line =~ ^([^:]+):[0-9]+:\ (ERROR|WARNING|CHECK):([A-Z0-9_]+): ]] || {
 			[ -z "$line" ] || { echo "$line"; rc=1; }
 			continue
 		}

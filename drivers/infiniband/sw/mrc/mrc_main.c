@@ -458,7 +458,7 @@ static int mrc_newlink(const char *name, struct net_device *ndev)
 
 	if (ndev->type != ARPHRD_ETHER) {
 		pr_notice_ratelimited("%s: %s is not an Ethernet device\n", name,
-			  ndev->name);
+				      ndev->name);
 		return -EINVAL;
 	}
 	if (strchr(name, '%'))
@@ -471,8 +471,8 @@ static int mrc_newlink(const char *name, struct net_device *ndev)
 	net = maybe_get_net(dev_net(ndev));
 	rtnl_unlock();
 	if (dev) {
-		pr_notice_ratelimited("%s: %s is port %u of %s already\n", name, ndev->name,
-			  num, dev->ib.name);
+		pr_notice_ratelimited("%s: %s is port %u of %s already\n", name,
+				      ndev->name, num, dev->ib.name);
 		put_device(&dev->ib.dev);
 		ret = -EEXIST;
 		goto out;

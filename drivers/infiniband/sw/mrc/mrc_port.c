@@ -99,8 +99,9 @@ static void mrc_port_set_mtu(struct mrc_port *port,
 	if (mtu != old) {
 		WRITE_ONCE(port->mtu, mtu);
 		pr_info_ratelimited("%s: port %u (%s): active MTU %d -> %d\n",
-			port->dev->ib.name, port->num, ndev->name,
-			ib_mtu_enum_to_int(old), ib_mtu_enum_to_int(mtu));
+				    port->dev->ib.name, port->num, ndev->name,
+				    ib_mtu_enum_to_int(old),
+				    ib_mtu_enum_to_int(mtu));
 		if (port->up)
 			mrc_port_event(port, IB_EVENT_PORT_ACTIVE);
 	}

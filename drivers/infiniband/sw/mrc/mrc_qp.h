@@ -718,7 +718,6 @@ void mrc_resp_run(struct mrc_qp *qp, u8 port, u64 now, bool fatal, bool kick)
 bool mrc_resp_run_once(struct mrc_qp *qp, u8 port, u64 now, bool fatal,
 		       bool kick) __releases(&qp->resp_lock);
 
-
 /* mrc_endpoint.c ------------------------------------------------------------*/
 
 /**

@@ -106,10 +106,10 @@ int mrc_sock_get(struct net *net)
 		mrc_net_close(net, mn);
 		if (ret == -EADDRINUSE)
 			pr_notice_ratelimited("UDP port %u is in use in this network namespace (by rdma_rxe?); see the module parameter udp_port\n",
-				  mrc_udp_port);
+					      mrc_udp_port);
 		else
 			pr_notice_ratelimited("cannot open UDP port %u (%d)\n",
-				  mrc_udp_port, ret);
+					      mrc_udp_port, ret);
 	}
 out:
 	if (!ret)

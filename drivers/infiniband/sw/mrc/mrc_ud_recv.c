@@ -166,7 +166,7 @@ static enum ib_wc_status mrc_ud_scatter(struct mrc_ud *ud,
 		if (!sge.length)
 			continue;
 		mr = mrc_mr_get_local(ud->dev, ud->ibqp->pd, sge.lkey, sge.addr,
-				sge.length, IB_ACCESS_LOCAL_WRITE);
+				      sge.length, IB_ACCESS_LOCAL_WRITE);
 		if (IS_ERR(mr))
 			return IB_WC_LOC_PROT_ERR;
 		left -= sge.length;

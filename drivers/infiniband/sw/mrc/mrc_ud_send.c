@@ -144,7 +144,7 @@ static enum ib_wc_status mrc_ud_put_payload(struct mrc_ud *ud,
 		struct mrc_mr *mr;
 
 		mr = mrc_mr_get_local(ud->dev, ud->ibqp->pd, sge.lkey, sge.addr,
-				sge.length, 0);
+				      sge.length, 0);
 		if (IS_ERR(mr))
 			return IB_WC_LOC_PROT_ERR;
 		len = sge.length;
@@ -246,6 +246,7 @@ static enum mrc_ud_sent mrc_ud_send_one(struct mrc_ud *ud,
 	struct sk_buff *skb = NULL;
 	u8 port = ud->port;
 	struct mrc_av *av;
+	u32 mtu;
 
 	memcpy(&tx->h, e, sizeof(tx->h));
 	barrier();	/* the copy is what counts from here on */
@@ -258,8 +259,8 @@ static enum mrc_ud_sent mrc_ud_send_one(struct mrc_ud *ud,
 	cqe.status = IB_WC_LOC_QP_OP_ERR;
 	if (av) {
 		port = av->port;
-		cqe.status = mrc_ud_copy_wqe(ud, e, tx,
-				ib_mtu_enum_to_int(READ_ONCE(dev->port[port].mtu)));
+		mtu = ib_mtu_enum_to_int(READ_ONCE(dev->port[port].mtu));
+		cqe.status = mrc_ud_copy_wqe(ud, e, tx, mtu);
 	}
 	paged = mrc_odp_any(&dev->odp);
 	if (paged) {

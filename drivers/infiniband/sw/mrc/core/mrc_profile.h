@@ -287,8 +287,8 @@ size_t mrc_evp_set_mem_after(const struct mrc_ev_profile *p,
  * The caller builds a new set with mrc_evp_build() when mrc_evp_set_mem_after()
  * said so before the call and the profile is ONLINE after it, whether it
  * succeeded or not: when a batch of EV operations fails, the entries before the
- * failing one are done, all else of the call is not. Where the call needs a new array, a failing batch
- * leaves nothing behind.
+ * failing one are done, all else of the call is not. Where the call needs a new
+ * array, a failing batch leaves nothing behind.
  */
 int mrc_evp_modify(struct mrc_ev_profile *p, struct mrc_evp_req *r,
 		   const struct mrc_evp_env *env, struct mrc_evp_ev **mem);
