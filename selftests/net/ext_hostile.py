@@ -15,6 +15,7 @@ from pyverbs.pyverbs_error import PyverbsRDMAError
 from pyverbs.wr import SGE, RecvWR
 
 import hostile as h
+import mrc_events as ev
 import mrc_packets as m
 from hostile import N, RQ_PSN, SIZE, SQ_PSN, Mismatch, settle
 
@@ -253,16 +254,17 @@ def bad_requests(s):
             before = counters()
             s.wire.drain()
             v.send(v.request(op, operands=(1, 0) if op != m.READ_REQ else None))
-            # Whatever it is, it needs the channel first.
-            for _ in range(50):
-                if v.state() == e.IBV_QPS_ERR:
-                    break
+            # Whatever it is, it needs the channel first, and is refused
+            # until the host has found a way back.
+            end, again = time.monotonic() + ev.PATIENCE, 0
+            while v.state() != e.IBV_QPS_ERR and time.monotonic() < end:
+                s.wire.replies(1, 0.05)
                 v.send(v.request(op, psn=RQ_PSN, num=0, operands=(1, 0)
                                  if op != m.READ_REQ else None))
-                time.sleep(0.02)
+                again += 1
             settle(before, {'rx_data_pkts': 1, 'tx_sack': 1, 'tx_nak': 1,
-                            'qp_errors': 1, inv: 1, 'tx_nack': (0, 50),
-                            'rx_refused': (0, 50)})
+                            'qp_errors': 1, inv: 1, 'tx_nack': (0, again),
+                            'rx_refused': (0, again)})
             v.check_memory()
         return test
     for op, name in ((m.READ_REQ, 'READ'), (m.FETCH_ADD, 'FETCH_ADD'),

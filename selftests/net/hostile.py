@@ -6,12 +6,9 @@ proper write, and the QP goes on working. Run by hostile.sh, in the
 namespace of host A; prints lines "ok NAME", "not ok NAME" and comments.
 With MRC_SRV6=ADDRESS in the environment, every packet is sent in an outer
 IPv6 header to that address, and nothing else may be different."""
-import json
 import os
 import random
-import subprocess
 import sys
-import time
 import traceback
 
 import pyverbs.enums as e
@@ -22,7 +19,9 @@ from pyverbs.mr import MR
 from pyverbs.pd import PD
 from pyverbs.qp import QP, QPAttr, QPCap, QPInitAttr
 
+import mrc_events as ev
 import mrc_packets as m
+from mrc_events import Mismatch
 
 DEV = 'mrcb'
 SIZE = 65536
@@ -34,13 +33,7 @@ SRV6 = os.environ.get('MRC_SRV6')
 
 
 def counters():
-    out = subprocess.run(['rdma', '-j', 'statistic', 'show', 'link', DEV],
-                         check=True, capture_output=True).stdout
-    total = {}
-    for port in json.loads(out):
-        for name, value in port.items():
-            if name not in ('ifindex', 'ifname', 'port', 'rx_srv6'):
-                total[name] = total.get(name, 0) + value
+    total = ev.counters(DEV, lambda name: name != 'rx_srv6')
     # A host that only receives asks now and then for a way back.
     total['tx_endpoint_req'] -= total.pop('tx_reverse_probe')
     total['rx_endpoint_resp'] -= (total.pop('reverse_path_confirmed') +
@@ -49,32 +42,18 @@ def counters():
 
 
 def grown(before):
-    now = counters()
-    return {k: now[k] - before[k] for k in now if now[k] != before[k]}
-
-
-class Mismatch(Exception):
-    pass
+    return ev.growth(before, counters())
 
 
 def settle(before, want):
     """Waits for the counters in want (name: value or (low, high)); then
     nothing else may have moved."""
-    def reached(delta):
-        return all(delta.get(k, 0) >= (v[0] if isinstance(v, tuple) else v)
-                   for k, v in want.items())
-    end = time.monotonic() + 5
-    while not reached(grown(before)) and time.monotonic() < end:
-        time.sleep(0.02)
-    # What should not happen gets a moment to happen.
-    time.sleep(0.05)
-    delta = grown(before)
-    for name in set(delta) | set(want):
-        value, w = delta.get(name, 0), want.get(name, 0)
-        good = w[0] <= value <= w[1] if isinstance(w, tuple) else value == w
-        if not good:
-            raise Mismatch('%s is %s, expected %s; all: %s' %
-                           (name, value, w, delta))
+    ev.settle(lambda: grown(before), Suite.fence, want)
+
+
+def around(packet, tos=0x12):
+    """The packet as it is sent."""
+    return m.encap(packet, 'fd00:1::1', SRV6, tos=tos) if SRV6 else packet
 
 
 class Target:
@@ -98,14 +77,6 @@ class Target:
             cap=QPCap(max_send_wr=8, max_recv_wr=8)))
         self.psn, self.msn, self.rqmsn = RQ_PSN, 0, 0
 
-    def gid_index(self):
-        name = '/sys/class/infiniband/%s/ports/%d/gids/%d'
-        for i in range(128):
-            with open(name % (DEV, self.port, i), encoding='ascii') as f:
-                if f.read().strip() == m.gid_text(self.local):
-                    return i
-        raise Mismatch('no GID ' + self.local)
-
     def init(self):
         attr = QPAttr(port_num=self.port)
         attr.qp_state = e.IBV_QPS_INIT
@@ -116,7 +87,8 @@ class Target:
 
     def rtr(self):
         gr = GlobalRoute(dgid=GID(m.gid_text(self.remote)),
-                         sgid_index=self.gid_index(), hop_limit=64)
+                         sgid_index=ev.gid_index(DEV, self.local, self.port),
+                         hop_limit=64)
         attr = QPAttr(port_num=self.port)
         attr.qp_state = e.IBV_QPS_RTR
         attr.path_mtu = e.IBV_MTU_4096
@@ -146,10 +118,7 @@ class Target:
 
     def send(self, body, **ip):
         packet = m.ip_udp(ip.pop('src', self.remote), self.local, body, **ip)
-        if SRV6:
-            packet = m.encap(packet, 'fd00:1::1', SRV6,
-                             tos=ip.get('tos', 0x12))
-        self.wire.send(packet)
+        self.wire.send(around(packet, ip.get('tos', 0x12)))
 
     def take_psn(self):
         psn = self.psn
@@ -187,9 +156,11 @@ class Target:
 
 class Suite:
     target = Target
+    fence = None            # of the suite that runs
 
     def __init__(self, ctx, wire, local, remote):
         self.ctx, self.wire = ctx, wire
+        Suite.fence = ev.Fence(wire, local, remote, around)
         self.local, self.remote = local, remote
         self.family = 'IPv6' if ':' in local else 'IPv4'
         self.bad = 0

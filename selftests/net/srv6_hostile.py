@@ -16,6 +16,7 @@ import sys
 from pyverbs.device import Context
 
 import hostile as h
+import mrc_events as ev
 import mrc_packets as m
 
 TRIMMED, LASTHOP = (int(dscp) << 2 for dscp in
@@ -30,11 +31,7 @@ OTHER_COUNTERS = h.counters
 def counters():
     """hostile.counters() leaves rx_srv6 out; here it is what matters."""
     total = OTHER_COUNTERS()
-    total['rx_srv6'] = 0
-    for port in h.json.loads(h.subprocess.run(
-            ['rdma', '-j', 'statistic', 'show', 'link', h.DEV], check=True,
-            capture_output=True).stdout):
-        total['rx_srv6'] += port['rx_srv6']
+    total.update(ev.counters(h.DEV, lambda name: name == 'rx_srv6'))
     return total
 
 

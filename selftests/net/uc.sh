@@ -86,8 +86,8 @@ perf() { # 4|6 TOOL OPTIONS...
 traffic() { # 4|6 COUNT ARGUMENTS...
 	local f=$1
 	shift
-	in_a timeout 120 python3 "$NET_DIR/uc_traffic.py" "$(own a "$f")" "$(own b "$f")" "$@" \
-		>"$WORK/traffic" 2>&1 || fail "$(tail -n 5 "$WORK/traffic")"
+	in_a timeout 120 python3 "$NET_DIR/uc_traffic.py" "$(own a "$f")" "$(own b "$f")" \
+		"$(mac hostb pb1)" "$@" >"$WORK/traffic" 2>&1 || fail "$(tail -n 5 "$WORK/traffic")"
 	read -r _ _ packets _ arrived _ <"$WORK/traffic"
 	cat "$WORK/traffic"
 }

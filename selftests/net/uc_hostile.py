@@ -4,22 +4,19 @@
 the wire. Nothing that comes from there may change the state of the QP, and each
 moves exactly its counters. Run by uc.sh in the namespace of host A; prints lines
 "ok NAME", "not ok NAME" and comments."""
-import json
 import struct
-import subprocess
 import sys
-import time
 import traceback
 
 import pyverbs.enums as e
 from pyverbs.addr import GID, AHAttr, GlobalRoute
-from pyverbs.cq import CQ
 from pyverbs.device import Context
 from pyverbs.mr import MR
 from pyverbs.pd import PD
 from pyverbs.qp import QP, QPAttr, QPCap, QPInitAttr
 from pyverbs.wr import SGE, RecvWR, SendWR
 
+import mrc_events as ev
 import mrc_packets as m
 
 DEV = 'mrcb'
@@ -35,46 +32,18 @@ IMM = b'\x01\x02\x03\x04'
 
 
 def counters():
-    out = subprocess.run(['rdma', '-j', 'statistic', 'show', 'link', DEV],
-                         check=True, capture_output=True).stdout
-    total = {}
-    for port in json.loads(out):
-        for name, value in port.items():
-            if '_uc_' in name or 'drop' in name or name in (
-                    'qp_errors', 'tx_nack', 'tx_nak', 'tx_errors'):
-                total[name] = total.get(name, 0) + value
-    return total
-
-
-def settle(before, want):
-    """Exactly the counters of want must have grown, by as much."""
-    def delta():
-        now = counters()
-        return {k: now[k] - before[k] for k in now if now[k] != before[k]}
-    end = time.monotonic() + 5
-    while delta() != want and time.monotonic() < end:
-        time.sleep(0.02)
-    time.sleep(0.05)
-    got = delta()
-    assert got == want, 'grown: %s, expected %s' % (got, want)
-
-
-def gid_index(address):
-    name = '/sys/class/infiniband/%s/ports/1/gids/%d'
-    for i in range(128):
-        with open(name % (DEV, i), encoding='ascii') as f:
-            if f.read().strip() == m.gid_text(address):
-                return i
-    raise AssertionError('no GID ' + address)
-
-
+    return ev.counters(DEV, lambda name: '_uc_' in name or 'drop' in name or
+                       name in ('qp_errors', 'tx_nack', 'tx_nak', 'tx_errors'))
 class Target:
     """A UC QP of mrcb, in RTS or before."""
 
     def __init__(self, ctx, wire, local, remote, *, rts=True,
                  access=e.IBV_ACCESS_REMOTE_WRITE):
         self.wire, self.local, self.remote = wire, local, remote
-        self.pd, self.cq = PD(ctx), CQ(ctx, 64)
+        self.pd = PD(ctx)
+        self.done = ev.Completions(ctx, 64)
+        self.cq = self.done.cq
+        self.fence = ev.Fence(wire, local, remote)
         self.mr = MR(self.pd, SIZE, e.IBV_ACCESS_LOCAL_WRITE |
                      e.IBV_ACCESS_REMOTE_WRITE)
         self.mr.write(bytes(SIZE), SIZE)
@@ -89,7 +58,7 @@ class Target:
         self.qp.modify(attr, e.IBV_QP_STATE | e.IBV_QP_PKEY_INDEX |
                        e.IBV_QP_PORT | e.IBV_QP_ACCESS_FLAGS)
         gr = GlobalRoute(dgid=GID(m.gid_text(remote)),
-                         sgid_index=gid_index(local), hop_limit=64,
+                         sgid_index=ev.gid_index(DEV, local), hop_limit=64,
                          traffic_class=0x28)
         attr.ah_attr = AHAttr(port_num=1, is_global=1, gr=gr)
         attr.qp_state = e.IBV_QPS_RTR
@@ -113,13 +82,11 @@ class Target:
                                  sg=[SGE(mr.buf, length, mr.lkey)]))
 
     def poll(self):
-        end = time.monotonic() + 5
-        while time.monotonic() < end:
-            n, wcs = self.cq.poll()
-            if n:
-                return wcs[0]
-            time.sleep(0.01)
-        raise AssertionError('no completion')
+        return self.done.next()
+
+    def settle(self, before, want):
+        """Exactly the counters of want must have grown, by as much."""
+        ev.settle(lambda: ev.growth(before, counters()), self.fence, want)
 
     def packet(self, opcode, data=b'', *, dqp=None, psn=None, reth=None,
                imm=b'', spoil=0, cut=0, src=None, dst=None, **bits):
@@ -148,7 +115,7 @@ class Target:
         before = counters()
         for _ in range(N):
             self.send(*args, **kwargs)
-        settle(before, {want: N})
+        self.settle(before, {want: N})
         self.quiet()
 
     def works(self):
@@ -178,7 +145,7 @@ def one(t):
     before = counters()
     t.send(SEND_ONLY, pattern(250), se=1)
     t.got(pattern(250))
-    settle(before, {'rx_uc_pkts': 1, 'rx_uc_msgs': 1})
+    t.settle(before, {'rx_uc_pkts': 1, 'rx_uc_msgs': 1})
 
 
 def three(t):
@@ -189,7 +156,7 @@ def three(t):
     t.send(SEND_MIDDLE, data[MTU:2 * MTU])
     t.send(SEND_LAST_IMM, data[2 * MTU:], imm=IMM)
     t.got(data, IMM)
-    settle(before, {'rx_uc_pkts': 3, 'rx_uc_msgs': 1})
+    t.settle(before, {'rx_uc_pkts': 3, 'rx_uc_msgs': 1})
 
 
 def empty(t):
@@ -205,13 +172,13 @@ def write(t):
            reth=(t.mr.buf + 9, t.mr.rkey, len(data)))
     t.send(WRITE_MIDDLE, data[MTU:2 * MTU])
     t.send(WRITE_LAST, data[2 * MTU:])
-    settle(before, {'rx_uc_pkts': 3, 'rx_uc_msgs': 1})
+    t.settle(before, {'rx_uc_pkts': 3, 'rx_uc_msgs': 1})
     assert t.mr.read(len(data) + 10, 0) == bytes(9) + data + bytes(1)
     t.quiet()
     # None of a key that is not even looked at.
     before = counters()
     t.send(WRITE_ONLY, b'', reth=(1, 1, 0))
-    settle(before, {'rx_uc_pkts': 1, 'rx_uc_msgs': 1})
+    t.settle(before, {'rx_uc_pkts': 1, 'rx_uc_msgs': 1})
 
 
 def write_imm(t):
@@ -238,7 +205,7 @@ def leaves(t):
     t.qp.post_send(wr)
     wc = t.poll()
     assert wc.status == e.IBV_WC_SUCCESS and wc.opcode == e.IBV_WC_RDMA_WRITE
-    settle(before, {'tx_uc_pkts': 2})
+    t.settle(before, {'tx_uc_pkts': 2})
     t.wire.sock.settimeout(5)
     seen = []
     while len(seen) < 2:
@@ -270,8 +237,8 @@ def gap(t):
     t.send(SEND_FIRST, data[:MTU])
     t.send(SEND_MIDDLE, data[:MTU], psn=t.psn + 1 & m.PSN_MASK)
     t.send(SEND_LAST, data[:MTU])
-    settle(before, {'rx_uc_pkts': 1, 'rx_uc_broken': 1,
-                    'rx_drop_uc_sequence': 2})
+    t.settle(before, {'rx_uc_pkts': 1, 'rx_uc_broken': 1,
+                      'rx_drop_uc_sequence': 2})
     t.quiet()
     t.send(SEND_FIRST, data[:MTU], psn=123)
     t.send(SEND_MIDDLE, data[MTU:2 * MTU])
@@ -286,7 +253,7 @@ def instead(t):
     t.send(SEND_FIRST, pattern(MTU))
     t.send(SEND_ONLY, b'other')
     t.got(b'other')
-    settle(before, {'rx_uc_pkts': 2, 'rx_uc_msgs': 1, 'rx_uc_broken': 1})
+    t.settle(before, {'rx_uc_pkts': 2, 'rx_uc_msgs': 1, 'rx_uc_broken': 1})
 
 
 def mixed(t):
@@ -297,8 +264,8 @@ def mixed(t):
     t.send(SEND_LAST, pattern(MTU))
     t.send(SEND_FIRST, pattern(MTU))
     t.send(WRITE_LAST, pattern(MTU))
-    settle(before, {'rx_uc_pkts': 2, 'rx_uc_broken': 2,
-                    'rx_drop_uc_sequence': 2})
+    t.settle(before, {'rx_uc_pkts': 2, 'rx_uc_broken': 2,
+                      'rx_drop_uc_sequence': 2})
     t.send(SEND_ONLY, b'x')
     t.got(b'x')
 
@@ -308,10 +275,10 @@ def no_receive(t):
     before = counters()
     t.send(SEND_FIRST, bytes(MTU))
     t.send(SEND_LAST, b'x')
-    settle(before, {'rx_uc_no_receive': 1, 'rx_drop_uc_sequence': 1})
+    t.settle(before, {'rx_uc_no_receive': 1, 'rx_drop_uc_sequence': 1})
     before = counters()
     t.send(WRITE_ONLY_IMM, b'there', reth=(t.mr.buf, t.mr.rkey, 5), imm=IMM)
-    settle(before, {'rx_uc_no_receive': 1})
+    t.settle(before, {'rx_uc_no_receive': 1})
     t.quiet()
     t.works()
 
@@ -322,7 +289,7 @@ def too_long(t):
     before = counters()
     t.send(SEND_FIRST, bytes(MTU))
     t.send(SEND_LAST, bytes(11))
-    settle(before, {'rx_uc_pkts': 1, 'rx_drop_length': 1})
+    t.settle(before, {'rx_uc_pkts': 1, 'rx_drop_length': 1})
     t.quiet()
     data = pattern(MTU + 10)
     t.send(SEND_FIRST, data[:MTU])
@@ -347,8 +314,8 @@ def lengths(t):
         before = counters()
         t.send(WRITE_FIRST, bytes(MTU), reth=(*w, MTU + 4))
         t.send(last, data)
-        settle(before, {'rx_uc_pkts': 1, 'rx_uc_broken': 1,
-                        'rx_drop_length': 1})
+        t.settle(before, {'rx_uc_pkts': 1, 'rx_uc_broken': 1,
+                          'rx_drop_length': 1})
     t.quiet()
     t.send(SEND_ONLY, b'x')
     t.got(b'x')
@@ -365,7 +332,7 @@ def keys(t):
     before = counters()
     t.send(WRITE_FIRST, b'e' * MTU, reth=(buf, key, SIZE + 1))
     t.send(WRITE_MIDDLE, b'e' * MTU)
-    settle(before, {'rx_uc_access': 1, 'rx_drop_uc_sequence': 1})
+    t.settle(before, {'rx_uc_access': 1, 'rx_drop_uc_sequence': 1})
     assert b'e' not in t.mr.read(SIZE, 0) and b'e' not in t.own.read(SIZE, 0)
     t.works()
 
@@ -386,11 +353,11 @@ def bad_recv(t):
     before = counters()
     t.send(SEND_ONLY, b'x')
     assert t.poll().status == e.IBV_WC_LOC_PROT_ERR
-    settle(before, {'rx_uc_pkts': 1, 'qp_errors': 1})
+    t.settle(before, {'rx_uc_pkts': 1, 'qp_errors': 1})
     assert t.state() == e.IBV_QPS_ERR
     before = counters()
     t.send(SEND_ONLY, b'x')
-    settle(before, {'rx_drop_qp_state': 1})
+    t.settle(before, {'rx_drop_qp_state': 1})
 
 
 TESTS = [

@@ -4,11 +4,13 @@
 compared. What arrives must be whole, in order, and no more than once; nothing may
 fail. Prints how many arrived, for uc.sh to compare with the counters.
 
-usage: uc_traffic.py ADDRESS-OF-A ADDRESS-OF-B MESSAGES [srq|disorder] [COMMAND...]
+usage: uc_traffic.py ADDRESS-OF-A ADDRESS-OF-B MAC-OF-B MESSAGES [srq|disorder]
+                     [COMMAND...]
 
 disorder: the network reorders, so a message of one packet may overtake others.
 With commands, which a shell runs between rounds, each round sends as many
 messages, and all of them must arrive."""
+import json
 import random
 import struct
 import subprocess
@@ -17,7 +19,6 @@ import time
 
 import pyverbs.enums as e
 from pyverbs.addr import GID, AHAttr, GlobalRoute
-from pyverbs.cq import CQ
 from pyverbs.device import Context
 from pyverbs.mr import MR
 from pyverbs.pd import PD
@@ -25,20 +26,14 @@ from pyverbs.qp import QP, QPAttr, QPCap, QPInitAttr
 from pyverbs.srq import SRQ, SrqAttr, SrqInitAttr
 from pyverbs.wr import SGE, RecvWR, SendWR
 
+import mrc_events as ev
 import mrc_packets as m
 
 MTU = 1024
 SLOT = 8 * MTU
 DEPTH = 64
-
-
-def gid_index(dev, address):
-    name = '/sys/class/infiniband/%s/ports/1/gids/%d'
-    for i in range(128):
-        with open(name % (dev, i), encoding='ascii') as f:
-            if f.read().strip() == m.gid_text(address):
-                return i
-    raise AssertionError('no GID ' + address)
+NETDEV = 'pa1'          # of the port that A sends from
+SOL_PACKET, PACKET_QDISC_BYPASS = 263, 20     # of linux/if_packet.h
 
 
 class End:
@@ -46,7 +41,8 @@ class End:
         self.dev, self.address = dev, address
         self.ctx = Context(name=dev)
         self.pd = PD(self.ctx)
-        self.cq = CQ(self.ctx, 2 * count + DEPTH)
+        self.done = ev.Completions(self.ctx, 2 * count + DEPTH)
+        self.cq = self.done.cq
         access = e.IBV_ACCESS_LOCAL_WRITE | e.IBV_ACCESS_REMOTE_WRITE
         self.mr = MR(self.pd, SLOT * count, access)
         self.into = MR(self.pd, SLOT * count, access)
@@ -64,7 +60,7 @@ class End:
         self.qp.modify(attr, e.IBV_QP_STATE | e.IBV_QP_PKEY_INDEX |
                        e.IBV_QP_PORT | e.IBV_QP_ACCESS_FLAGS)
         gr = GlobalRoute(dgid=GID(m.gid_text(peer.address)),
-                         sgid_index=gid_index(self.dev, self.address),
+                         sgid_index=ev.gid_index(self.dev, self.address),
                          hop_limit=64)
         attr.ah_attr = AHAttr(port_num=1, is_global=1, gr=gr)
         attr.qp_state = e.IBV_QPS_RTR
@@ -112,13 +108,32 @@ def send(a, b, i, length, rng):
     a.qp.post_send(wr)
 
 
+def queued(dev):
+    """Packets that the network device's queues hold."""
+    out = subprocess.run(['tc', '-s', '-j', 'qdisc', 'show', 'dev', dev],
+                         check=True, capture_output=True).stdout
+    return sum(q['qlen'] for q in json.loads(out))
+
+
+def nothing_on_its_way(a, b, mac):
+    """Returns when all that A has sent has arrived or is lost."""
+    if not ev.until(lambda: not queued(NETDEV)):
+        raise ev.Mismatch('%s keeps packets' % NETDEV)
+    wire = m.Wire(NETDEV, mac)
+    # Whatever those queues do to packets, they do it not to this one.
+    wire.sock.setsockopt(SOL_PACKET, PACKET_QDISC_BYPASS, 1)
+    before = ev.counters(b.dev)
+    ev.Fence(wire, b.address, a.address).wait(
+        lambda: ev.growth(before, ev.counters(b.dev)))
+
+
 def socket_order(i):
     return struct.unpack('=I', struct.pack('>I', i))[0]
 
 
 def main():
-    addr_a, addr_b, count = sys.argv[1], sys.argv[2], int(sys.argv[3])
-    rest = sys.argv[4:]
+    addr_a, addr_b, mac, count = *sys.argv[1:4], int(sys.argv[4])
+    rest = sys.argv[5:]
     shared, disorder = rest[:1] == ['srq'], rest[:1] == ['disorder']
     rounds = [None] + rest[shared or disorder:]
     total = count * len(rounds)
@@ -156,32 +171,31 @@ def main():
             assert there == data[i], 'message %d differs' % i
             got += 1
 
-    def until(ready, what):
+    def until(ready, who, what):
+        """Works off completions until ready; that waits for those of who."""
         nonlocal done
         end = time.monotonic() + 30
         while True:
+            who.done.arm()
             done += sum(1 for _ in a.completions())
             take()
             if ready():
                 return
-            assert time.monotonic() < end, what + ': %d sent, %d arrived' % (
-                done, got)
-            time.sleep(0.005)
+            if not who.done.event() or time.monotonic() > end:
+                raise ev.Mismatch('%s: %d sent, %d arrived' % (what, done, got))
 
     for n, command in enumerate(rounds):
         if command:
             subprocess.run(command, shell=True, check=True, timeout=60)
         for i in range(n * count, (n + 1) * count):
-            until(lambda i=i: i - done < DEPTH, 'no room')
+            until(lambda i=i: i - done < DEPTH, a, 'no room')
             send(a, b, i, lengths[i], rng)
-        until(lambda n=n: done == (n + 1) * count, 'not all sent')
+        until(lambda n=n: done == (n + 1) * count, a, 'not all sent')
         if len(rounds) > 1:
-            until(lambda n=n: got == (n + 1) * count, 'not all arrived')
-    # What was lost is not known: wait until nothing more comes.
-    before = -1
-    while before != got:
-        before = got
-        time.sleep(0.3)
+            until(lambda n=n: got == (n + 1) * count, b, 'not all arrived')
+    # What was lost is not known here.
+    if got < total:
+        nothing_on_its_way(a, b, mac)
         take()
     for end in (a, b):
         state = end.qp.query(e.IBV_QP_STATE)[0].qp_state

@@ -3,22 +3,19 @@
 """Datagrams made by hand for a UD QP of the device mrcb, and its own looked at
 on the wire. Run by ud.sh in the namespace of host A; prints lines "ok NAME",
 "not ok NAME" and comments."""
-import json
 import struct
-import subprocess
 import sys
-import time
 import traceback
 
 import pyverbs.enums as e
 from pyverbs.addr import AH, GID, AHAttr, GlobalRoute
-from pyverbs.cq import CQ
 from pyverbs.device import Context
 from pyverbs.mr import MR
 from pyverbs.pd import PD
 from pyverbs.qp import QP, QPAttr, QPCap, QPInitAttr
 from pyverbs.wr import SGE, RecvWR, SendWR
 
+import mrc_events as ev
 import mrc_packets as m
 
 DEV = 'mrcb'
@@ -31,46 +28,17 @@ N = 3
 
 
 def counters():
-    out = subprocess.run(['rdma', '-j', 'statistic', 'show', 'link', DEV],
-                         check=True, capture_output=True).stdout
-    total = {}
-    for port in json.loads(out):
-        for name, value in port.items():
-            if '_ud_' in name or 'drop' in name or name == 'qp_errors':
-                total[name] = total.get(name, 0) + value
-    return total
-
-
-def settle(before, want):
-    """Exactly the counters of want must have grown, by as much."""
-    end = time.monotonic() + 5
-    while True:
-        now = counters()
-        delta = {k: now[k] - before[k] for k in now if now[k] != before[k]}
-        if delta == want or time.monotonic() > end:
-            break
-        time.sleep(0.02)
-    time.sleep(0.05)
-    now = counters()
-    delta = {k: now[k] - before[k] for k in now if now[k] != before[k]}
-    assert delta == want, 'grown: %s, expected %s' % (delta, want)
-
-
-def gid_index(address):
-    name = '/sys/class/infiniband/%s/ports/1/gids/%d'
-    for i in range(128):
-        with open(name % (DEV, i), encoding='ascii') as f:
-            if f.read().strip() == m.gid_text(address):
-                return i
-    raise AssertionError('no GID ' + address)
-
-
+    return ev.counters(DEV, lambda name: '_ud_' in name or 'drop' in name or
+                       name == 'qp_errors')
 class Target:
     """A UD QP of mrcb."""
 
     def __init__(self, ctx, wire, local, remote):
         self.wire, self.local, self.remote = wire, local, remote
-        self.pd, self.cq = PD(ctx), CQ(ctx, 64)
+        self.pd = PD(ctx)
+        self.done = ev.Completions(ctx, 64)
+        self.cq = self.done.cq
+        self.fence = ev.Fence(wire, local, remote)
         self.mr = MR(self.pd, SIZE, e.IBV_ACCESS_LOCAL_WRITE)
         self.qp = QP(self.pd, QPInitAttr(
             qp_type=e.IBV_QPT_UD, scq=self.cq, rcq=self.cq,
@@ -88,13 +56,11 @@ class Target:
                                  sg=[SGE(self.mr.buf, length, self.mr.lkey)]))
 
     def poll(self):
-        end = time.monotonic() + 5
-        while time.monotonic() < end:
-            n, wcs = self.cq.poll()
-            if n:
-                return wcs[0]
-            time.sleep(0.01)
-        raise AssertionError('no completion')
+        return self.done.next()
+
+    def settle(self, before, want):
+        """Exactly the counters of want must have grown, by as much."""
+        ev.settle(lambda: ev.growth(before, counters()), self.fence, want)
 
     def packet(self, data=b'', *, opcode=SEND, qkey=QKEY, dqp=None, imm=b'',
                spoil=0, cut=0, **bits):
@@ -114,7 +80,7 @@ class Target:
         before = counters()
         for _ in range(N):
             self.send(*args, **kwargs)
-        settle(before, {want: N})
+        self.settle(before, {want: N})
         assert self.cq.poll()[0] == 0, 'a completion'
         assert self.state() == e.IBV_QPS_RTS, 'state %d' % self.state()
 
@@ -125,7 +91,7 @@ def arrives(t):
     before = counters()
     t.send(data, se=1)
     wc = t.poll()
-    settle(before, {'rx_ud_pkts': 1})
+    t.settle(before, {'rx_ud_pkts': 1})
     assert wc.status == e.IBV_WC_SUCCESS and wc.opcode == e.IBV_WC_RECV
     assert wc.byte_len == GRH + len(data), 'length %d' % wc.byte_len
     assert wc.src_qp == PEER_QPN and wc.wc_flags == e.IBV_WC_GRH
@@ -152,7 +118,7 @@ def leaves(t):
     data = b'datagram'
     t.mr.write(data, len(data))
     gr = GlobalRoute(dgid=GID(m.gid_text(t.remote)),
-                     sgid_index=gid_index(t.local), hop_limit=64,
+                     sgid_index=ev.gid_index(DEV, t.local), hop_limit=64,
                      traffic_class=0x28)
     ah = AH(t.pd, attr=AHAttr(port_num=1, is_global=1, gr=gr))
     wr = SendWR(num_sge=1, sg=[SGE(t.mr.buf, len(data), t.mr.lkey)],

@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""What tests that send packets by hand wait for: counters of a device, completions,
+and the fence, behind which nothing that was sent before is still on its way."""
+import json
+import os
+import signal
+import subprocess
+import time
+
+from pyverbs.cq import CQ, CompChannel
+from pyverbs.pyverbs_error import PyverbsRDMAError
+
+import mrc_packets as m
+
+PATIENCE = 5            # seconds that anything awaited may take
+FENCED = 'rx_drop_unknown_qp'
+DESCRIPTION = ('ifindex', 'ifname', 'port')
+
+
+class Mismatch(Exception):
+    """What happened is not what should have."""
+
+
+def counters(dev, wanted=lambda name: True):
+    """The counters of a device by name, summed over its ports."""
+    out = subprocess.run(['rdma', '-j', 'statistic', 'show', 'link', dev],
+                         check=True, capture_output=True).stdout
+    total = {}
+    for port in json.loads(out):
+        for name, value in port.items():
+            if name not in DESCRIPTION and wanted(name):
+                total[name] = total.get(name, 0) + value
+    return total
+
+
+def growth(before, now):
+    return {k: now[k] - before[k] for k in now if now[k] != before[k]}
+
+
+def until(ready):
+    """Asks again as long as there is patience left; what it asked last. What is
+    asked runs a program: that is pause enough."""
+    end = time.monotonic() + PATIENCE
+    while True:
+        answer = ready()
+        if answer or time.monotonic() > end:
+            return answer
+
+
+class Fence:
+    """Packets for a QP that is none: the device counts them and does nothing
+    else. Processors deliver what each of them sent in turn, but side by side;
+    so one goes from every processor, and when all are counted, all that this
+    program sent earlier the same way has been worked off."""
+
+    def __init__(self, wire, local, remote, wrap=None):
+        packet = m.ip_udp(remote, local, m.write(
+            m.WRITE_ONLY, 0, 0, 0, 0, bytes(8)))
+        self.wire, self.packet = wire, wrap(packet) if wrap else packet
+
+    def send(self):
+        """How many were sent."""
+        cpus = os.sched_getaffinity(0)
+        try:
+            for cpu in cpus:
+                os.sched_setaffinity(0, {cpu})
+                self.wire.send(self.packet)
+        finally:
+            os.sched_setaffinity(0, cpus)
+        return len(cpus)
+
+    def wait(self, read, already=0):
+        """read: the counters' growth, in which already are FENCED for another
+        reason. Returns the growth without the fence."""
+        sent = self.send()
+        if not until(lambda: read().get(FENCED, 0) >= already + sent):
+            raise Mismatch('the fence is not counted: %s' % read())
+        delta = read()
+        delta[FENCED] -= sent
+        return {k: v for k, v in delta.items() if v}
+
+
+def settle(read, fence, want):
+    """Waits until the counters in want (name: value or (low, high)) have grown
+    that far, and for what should not happen up to the fence. read: the counters'
+    growth. Then nothing else may have moved."""
+    def bounds(name):
+        w = want.get(name, 0)
+        return w if isinstance(w, tuple) else (w, w)
+
+    def reached():
+        delta = read()
+        return all(delta.get(k, 0) >= bounds(k)[0] for k in want)
+    until(reached)
+    delta = fence.wait(read, read().get(FENCED, 0))
+    for name in set(delta) | set(want):
+        low, high = bounds(name)
+        if not low <= delta.get(name, 0) <= high:
+            raise Mismatch('%s is %s, expected %s; all: %s' % (
+                name, delta.get(name, 0), want.get(name, 0), delta))
+
+
+def gid_index(dev, address, port=1):
+    name = '/sys/class/infiniband/%s/ports/%d/gids/%d'
+    for i in range(128):
+        with open(name % (dev, port, i), encoding='ascii') as f:
+            if f.read().strip() == m.gid_text(address):
+                return i
+    raise Mismatch('no GID ' + address)
+
+
+class Completions:
+    """A CQ whose completions can be waited for."""
+
+    def __init__(self, ctx, cqe):
+        self.channel = CompChannel(ctx)
+        self.cq = CQ(ctx, cqe, None, self.channel)
+
+    def arm(self):
+        """From now on a completion makes an event; an earlier one does not."""
+        self.cq.req_notify()
+
+    def event(self):
+        """Whether there was one in time."""
+        before = signal.signal(signal.SIGALRM, lambda *_: None)
+        # More than one, should the first come before anything is waited for.
+        signal.setitimer(signal.ITIMER_REAL, PATIENCE, 1)
+        try:
+            self.channel.get_cq_event(self.cq)
+            return True
+        except PyverbsRDMAError:
+            return False
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, before)
+
+    def next(self):
+        """The next completion."""
+        while True:
+            self.arm()
+            n, wcs = self.cq.poll()
+            if n:
+                return wcs[0]
+            if not self.event():
+                raise Mismatch('no completion')
