@@ -70,9 +70,8 @@ TEST(Plans, ListsMakePointsInTheirOrder)
 
 	for (const Point &point : p.sections[0].points)
 		labels.push_back(point.label());
-	EXPECT_EQ(labels, (std::vector<std::string>{"1, 8", "1, 1K", "1, 64K",
-						    "16, 8", "16, 1K",
-						    "16, 64K"}));
+	EXPECT_EQ(labels, (std::vector<std::string>{"1/8", "1/1K", "1/64K", "16/8",
+						    "16/1K", "16/64K"}));
 	EXPECT_EQ(p.sections[0].points[4].shape.qps, 16u);
 	EXPECT_EQ(p.sections[0].points[4].shape.size, 1024u);
 }

@@ -529,7 +529,7 @@ std::string Point::label() const
 	std::string l;
 
 	for (const std::string &value : at)
-		l += fmt::format("{}{}", l.empty() ? "" : ", ", value);
+		l += fmt::format("{}{}", l.empty() ? "" : "/", value);
 	return l;
 }
 

@@ -66,7 +66,7 @@ struct Point {
 	std::vector<std::string> at; /* a value for each axis */
 	Shape shape;
 
-	std::string label() const; /* "64K, 16"; "" without axes */
+	std::string label() const; /* "64K/16"; "" without axes */
 };
 
 /* One side of a goal's comparison. */
