@@ -419,8 +419,7 @@ std::string chart_of(const Results &results, const Section &section,
 				const std::string label =
 					other.empty()
 						? x
-						: fmt::format("{}, {}", x,
-							      other);
+						: fmt::format("{}/{}", x, other);
 				const auto s = results.summary(
 					section.name, label, column, metric);
 
