@@ -7,10 +7,11 @@ LAB := selftests/lab
 
 K ?=
 T ?=
-export K T KVER KDIR DESTDIR RDMA_CORE
+M ?=
+export K T M KVER KDIR DESTDIR RDMA_CORE
 
 .PHONY: all install uninstall demo bench check check-all check-unit check-fuzz \
-	check-build check-lint check-vm check-interop clean distclean help
+	check-build check-lint check-vm check-debug check-interop clean distclean help
 
 all:
 	@$(LAB)/install.sh build
@@ -51,6 +52,9 @@ check-lint:
 check-vm:
 	@$(LAB)/check.sh vm
 
+check-debug:
+	@K=$${K:-7.2} M=uml-debug $(LAB)/check.sh vm
+
 check-interop:
 	@$(LAB)/check.sh interop
 
@@ -76,6 +80,11 @@ help:
 	@echo '  make check-lint    checkpatch, clang-tidy, shellcheck, licences, docs'
 	@echo '  make check-vm K=6.12 T=PATTERN   test scripts in a guest'
 	@echo '  make check-interop K=6.12 T=PATTERN   foreign suites in a guest, all cases'
+	@echo '  make check-vm K=7.2 M=uml T=PATTERN   the same in a kernel that runs as a'
+	@echo '                     program (User Mode Linux), at native speed; check-interop'
+	@echo '                     takes M too; the first time builds the kernel, in minutes'
+	@echo '  make check-debug K=7.2 T=PATTERN   the test scripts in such a kernel with'
+	@echo '                     KASAN, lockdep, kmemleak, UBSAN and fault injection'
 	@echo '  make check-all     make check, then benchmarks, the other kernels, and all'
 	@echo '                     cases of the foreign suites on each kernel'
 	@echo '  make clean         remove what was built, keep the guest images'

@@ -51,6 +51,12 @@ int mrc_v_dereg_mr(struct verbs_mr *vmr)
 	return ret;
 }
 
+int mrc_v_advise_mr(struct ibv_pd *pd, enum ibv_advise_mr_advice advice,
+		    uint32_t flags, struct ibv_sge *sg_list, uint32_t num_sges)
+{
+	return ibv_cmd_advise_mr(pd, advice, flags, sg_list, num_sges);
+}
+
 struct ibv_mw *mrc_v_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type)
 {
 	struct ib_uverbs_alloc_mw_resp resp;

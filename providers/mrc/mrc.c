@@ -184,6 +184,7 @@ static void mrc_v_free_context(struct ibv_context *ibctx)
 }
 
 static const struct verbs_context_ops mrc_ctx_ops = {
+	.advise_mr = mrc_v_advise_mr,
 	.alloc_pd = mrc_v_alloc_pd,
 	.create_ah = mrc_v_create_ah,
 	.create_cq = mrc_v_create_cq,

@@ -209,6 +209,8 @@ void mrc_set_wr_ops(struct ibv_qp_ex *qpx, uint64_t send_ops);
 /* mr.c */
 struct ibv_mr *mrc_v_reg_mr(struct ibv_pd *pd, void *addr, size_t length,
 			    uint64_t hca_va, int access);
+int mrc_v_advise_mr(struct ibv_pd *pd, enum ibv_advise_mr_advice advice,
+		    uint32_t flags, struct ibv_sge *sg_list, uint32_t num_sges);
 int mrc_v_rereg_mr(struct verbs_mr *vmr, int flags, struct ibv_pd *pd,
 		   void *addr, size_t length, int access);
 int mrc_v_dereg_mr(struct verbs_mr *vmr);

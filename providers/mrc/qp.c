@@ -47,6 +47,10 @@ static uint32_t mrc_qp_ops(uint64_t features, enum ibv_qp_type type,
 
 	if (type == IBV_QPT_UD && features & MRC_FEATURE_UD)
 		return 1U << IBV_WR_SEND | 1U << IBV_WR_SEND_WITH_IMM;
+	if (type == IBV_QPT_UC && features & MRC_FEATURE_UC)
+		return 1U << IBV_WR_SEND | 1U << IBV_WR_SEND_WITH_IMM |
+		       1U << IBV_WR_RDMA_WRITE |
+		       1U << IBV_WR_RDMA_WRITE_WITH_IMM;
 	if (type != IBV_QPT_RC)
 		return 0;
 	if (features & MRC_FEATURE_WRITE)
@@ -88,6 +92,8 @@ static int mrc_check_qp_attr(struct mrc_v_context *ctx,
 	    attr->create_flags)
 		return EOPNOTSUPP;
 	if (attr->qp_type == IBV_QPT_UD && !(ctx->features & MRC_FEATURE_UD))
+		return EOPNOTSUPP;
+	if (attr->qp_type == IBV_QPT_UC && !(ctx->features & MRC_FEATURE_UC))
 		return EOPNOTSUPP;
 	if (attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS &&
 	    !check_comp_mask(attr->send_ops_flags, mrc_send_ops(ops)))

@@ -79,6 +79,25 @@ device_up() { # rxe|mrc
 	GIDX_B=$(gid_index "$DEV_B" 1 "$IP_B")
 }
 
+# gids_v6: GIDX6_A and GIDX6_B, indices of GIDs that are IPv6 addresses: those of
+# the hosts on mrc, link-local ones on rxe, which has no others.
+gids_v6() {
+	if [ "$KIND" = rxe ]; then
+		wait_for 10 link_local ra
+		wait_for 10 link_local rb
+		GIDX6_A=$(gid_index "$DEV_A" 1 "$(link_local ra)")
+		GIDX6_B=$(gid_index "$DEV_B" 1 "$(link_local rb)")
+	else
+		GIDX6_A=$(gid_index "$DEV_A" 1 "$IP6_A")
+		GIDX6_B=$(gid_index "$DEV_B" 1 "$IP6_B")
+	fi
+}
+
+# link_local NETDEV: its link-local address, once it may be used.
+link_local() {
+	ip -6 -o addr show dev "$1" scope link -tentative | grep -o 'fe80:[0-9a-f:]*'
+}
+
 device_down() {
 	case $KIND in
 	rxe) rxe_down ;;
@@ -102,9 +121,19 @@ impair() { # [NETEM]
 }
 
 # A case whose program counts on every datagram, which UD does not promise:
-# nothing is lost, reordering stays.
+# nothing is lost, reordering stays. Nor does UC, to which that is a loss too.
 datagrams() {
 	[ "$KIND" != mrc ] || [ -z "$INTEROP_LOSS" ] || impair
+}
+
+in_order() {
+	local i h
+	[ "$KIND" = mrc ] && [ -n "$INTEROP_LOSS" ] || return 0
+	for h in a b; do
+		for ((i = 1; i <= INTEROP_PLANES; i++)); do
+			"at_$h" tc qdisc del dev "p$h$i" root
+		done
+	done
 }
 
 # Part of the clean-up of a script that stops half way (lib.sh).

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# Stock perftest: every tool over RC, those of SEND over UD, and the options that
-# programs differ in.
+# Stock perftest: every tool over RC, those of SEND over UD, of SEND and WRITE over
+# UC, and the options that programs differ in.
 # timeout: 2400
 . "$(dirname "$0")/lib_interop.sh"
 
@@ -39,6 +39,14 @@ list() {
 		atomic_lat ib_atomic_lat -n 200
 		atomic_bw_cas ib_atomic_bw -n 200 -A CMP_AND_SWAP
 		atomic_bw_cm ib_atomic_bw -n 200 -R
+		uc_write_bw ib_write_bw -c UC -n 200
+		uc_write_lat ib_write_lat -c UC -n 200
+		uc_write_bw_b ib_write_bw -c UC -n 200 -b
+		uc_send_bw ib_send_bw -c UC -n 200
+		uc_send_lat ib_send_lat -c UC -n 200
+		uc_send_bw_b ib_send_bw -c UC -n 200 -b
+		uc_send_lat_events ib_send_lat -c UC -n 100 -e
+		uc_send_lat_inline ib_send_lat -c UC -n 200 -s 64 -I 64
 		ud_send_bw ib_send_bw -c UD -n 200 -s 1024
 		ud_send_lat ib_send_lat -c UD -n 200 -s 1024
 		ud_send_lat_events ib_send_lat -c UD -n 100 -s 1024 -e
@@ -61,6 +69,7 @@ case_run() {
 		cm=(-x)
 	fi
 	[[ $name != ud_* ]] || datagrams
+	[[ $name != uc_* ]] || in_order
 	pair 120 "$tool" -F -d "$DEV_B" ${cm[@]+"${cm[@]}" "$GIDX_B"} "${args[@]}" -- \
 		"$tool" -F -d "$DEV_A" ${cm[@]+"${cm[@]}" "$GIDX_A"} "${args[@]}" "$MG_B"
 	if grep -i -E 'completion with error|failed status' "$WORK/client" "$WORK/server"; then

@@ -6,7 +6,8 @@
 . "$(dirname "$0")/lib_interop.sh"
 
 cases() {
-	printf '%s\n' rc rc_events rc_new_send rc_mtu256 srq srq_events ud ud_events
+	printf '%s\n' rc rc_events rc_new_send rc_mtu256 srq srq_events \
+		uc uc_events uc_mtu256 ud ud_events
 }
 
 case_run() {
@@ -17,10 +18,9 @@ case_run() {
 	*_mtu256) args+=(-m 256) ;;
 	esac
 	[ "$tool" != rc ] || args+=(-c)
-	if [ "$tool" = ud ]; then
-		args+=(-s 1024)
-		datagrams
-	fi
+	[ "$tool" != ud ] || args+=(-s 1024)
+	[ "$tool" != ud ] || datagrams
+	[ "$tool" != uc ] || in_order
 	pair 90 "ibv_${tool}_pingpong" -d "$DEV_B" -g "$GIDX_B" "${args[@]}" -- \
 		"ibv_${tool}_pingpong" -d "$DEV_A" -g "$GIDX_A" "${args[@]}" "$MG_B"
 }

@@ -10,7 +10,8 @@ LISTEN=/usr/local/bin/interop_listen.so
 
 cases() {
 	choose rc_bw -- rc_bi_bw rc_lat rc_rdma_write_bw rc_rdma_write_lat \
-		rc_rdma_read_bw rc_rdma_read_lat ver_rc_fetch_add ver_rc_compare_swap ud_bw ud_lat
+		rc_rdma_read_bw rc_rdma_read_lat ver_rc_fetch_add ver_rc_compare_swap \
+		uc_bw uc_lat uc_rdma_write_bw ud_bw ud_lat
 }
 
 case_run() {

@@ -90,6 +90,7 @@ struct kv_test {
 };
 
 extern const struct kv_test kv_memory_tests[];	/* the last has no name */
+extern const struct kv_test kv_srq_tests[];
 extern const struct kv_test kv_misuse_tests[];
 
 /* kv_main.c: what goes wrong, for the log and the result. Always -1. */
@@ -114,6 +115,9 @@ int kv_failed(const char *file, int line, const char *what, long long got);
 int kv_pair_open(struct kv_pair *p, struct ib_device *a, struct ib_device *b);
 void kv_pair_close(struct kv_pair *p);
 
+/* From RESET to RTS. */
+int kv_connect(struct kv_end *end, const struct kv_end *peer);
+
 /* Fill a buffer with what @seed says; compare @len bytes at @off with that. */
 void kv_buf_fill(struct kv_buf *buf, u8 seed);
 bool kv_buf_is(const struct kv_buf *buf, u32 off, u32 len, u8 seed);
@@ -121,6 +125,9 @@ bool kv_buf_zero(const struct kv_buf *buf);
 
 /* The byte at @off, and the 8 bytes. */
 u8 *kv_buf_at(const struct kv_buf *buf, u32 off);
+
+/* For a work request that @wc is to say the end of. */
+struct ib_cqe *kv_cqe(struct kv_wc *wc);
 
 /* Wait for the completion of what is posted with @wc. 0 or -ETIMEDOUT. */
 int kv_wait(struct kv_end *end, struct kv_wc *wc);

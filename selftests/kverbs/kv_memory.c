@@ -261,6 +261,59 @@ static int kv_destroyed(struct kv_pair *p)
 	return 0;
 }
 
+/* A message has arrived at @b, whose completion nobody has polled. */
+static int kv_unpolled(struct kv_pair *p, struct kv_wc *rx)
+{
+	KV_OK(kv_post_recv(&p->b, rx, &p->dst));
+	return kv_do(&p->a, IB_WR_SEND, &p->src, 100, 0, 0);
+}
+
+/* What its completions name may be freed as soon as a queue pair is gone. */
+static int kv_gone(struct kv_pair *p)
+{
+	struct kv_wc rx;
+
+	KV_OK(kv_unpolled(p, &rx));
+	KV_OK(ib_destroy_qp(p->b.qp));
+	p->b.qp = NULL;
+	KV_OK(ib_process_cq_direct(p->b.cq, -1));
+	KV_TRUE(!rx.done);
+	return 0;
+}
+
+static int kv_reset(struct kv_pair *p)
+{
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_RESET };
+	struct kv_wc rx;
+
+	KV_OK(kv_unpolled(p, &rx));
+	KV_OK(ib_modify_qp(p->b.qp, &attr, IB_QP_STATE));
+	KV_OK(ib_process_cq_direct(p->b.cq, -1));
+	KV_TRUE(!rx.done);
+	return 0;
+}
+
+/* Completions of others stay. */
+static int kv_other_gone(struct kv_pair *p)
+{
+	struct ib_qp_init_attr init = {
+		.send_cq = p->b.cq,
+		.recv_cq = p->b.cq,
+		.cap = { .max_send_wr = 1, .max_recv_wr = 1 },
+		.qp_type = IB_QPT_RC,
+	};
+	struct kv_wc rx;
+	struct ib_qp *qp;
+
+	KV_OK(kv_unpolled(p, &rx));
+	qp = ib_create_qp(p->b.pd, &init);
+	KV_OK(PTR_ERR_OR_ZERO(qp));
+	KV_OK(ib_destroy_qp(qp));
+	KV_TRUE(ib_process_cq_direct(p->b.cq, -1) == 1);
+	KV_TRUE(rx.done && !rx.wc.status);
+	return 0;
+}
+
 const struct kv_test kv_memory_tests[] = {
 	{ "SEND from and into memory by the local DMA key", kv_send },
 	{ "WRITE to a fast registration of scattered pages", kv_write },
@@ -274,5 +327,8 @@ const struct kv_test kv_memory_tests[] = {
 	{ "limits of lists of pages", kv_limits },
 	{ "draining flushes receives", kv_drain },
 	{ "40 times: destroyed with work of all kinds posted", kv_destroyed },
+	{ "completions of a queue pair that is gone", kv_gone },
+	{ "completions of a queue pair that is reset", kv_reset },
+	{ "completions beside a queue pair that is gone", kv_other_gone },
 	{ }
 };

@@ -66,7 +66,7 @@ static void kv_end_close(struct kv_end *end)
 		ib_dealloc_pd(end->pd);
 }
 
-static int kv_connect(struct kv_end *end, const struct kv_end *peer)
+int kv_connect(struct kv_end *end, const struct kv_end *peer)
 {
 	struct ib_qp_attr attr = {
 		.qp_state = IB_QPS_INIT,
@@ -221,7 +221,7 @@ static void kv_done(struct ib_cq *cq, struct ib_wc *wc)
 	w->done = true;
 }
 
-static struct ib_cqe *kv_cqe(struct kv_wc *wc)
+struct ib_cqe *kv_cqe(struct kv_wc *wc)
 {
 	memset(wc, 0, sizeof(*wc));
 	wc->cqe.done = kv_done;

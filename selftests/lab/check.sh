@@ -5,7 +5,8 @@
 # last line sums up all they counted.
 #
 # usage: check.sh PART...
-#   unit    engine: unit and property tests; mrcctl; mrcperf; mrcbench; ASan and UBSan
+#   unit    engine: unit and property tests; mrcctl; mrcperf; mrcbench; ASan and
+#           UBSan; that the engine's benchmark runs
 #   fuzz    libFuzzer targets, 60 s each
 #   build   module for every kernel with -Werror, sparse, provider, guest tools
 #   lint    checkpatch, clang-tidy, shellcheck, licence lines, documents against
@@ -13,9 +14,12 @@
 #   vm      selftests/net in a guest; K=KERNEL and T=PATTERN narrow it
 #   interop selftests/interop in a guest, without and with loss; K and T as above
 #   interop-short   of these about one case of each program, without loss
+#           With M=uml or M=uml-debug vm and interop run in User Mode Linux, and
+#           only they can (common.sh says what these are)
 #   vm-rest what vm and interop-short leave out: benchmarks, every script on the
 #           other kernels, the foreign suites on all of them
 set -euo pipefail
+export LAB_MACHINE=${M:-${LAB_MACHINE:-qemu}}
 . "$(dirname "$0")/common.sh"
 
 [ $# -gt 0 ] || lab_die "usage: check.sh unit|fuzz|build|lint|vm|interop|interop-short|vm-rest ..."
@@ -29,12 +33,16 @@ wants() {
 parts=("$@")
 for p in "${parts[@]}"; do
 	case $p in
-	unit | fuzz | build | lint | vm | interop | interop-short | vm-rest) ;;
+	vm | interop | interop-short) ;;
+	unit | fuzz | build | lint | vm-rest)
+		[ "$MACHINE" = qemu ] || lab_die "$p has nothing to do with M=$MACHINE"
+		;;
 	*) lab_die "unknown part '$p'" ;;
 	esac
 done
 k=${K:-$DEFAULT_KERNEL}
 known_kernel "$k"
+machine_suffix >/dev/null
 
 mkdir -p "$BUILD/check"
 work=$(mktemp -d "$BUILD/check/run.XXXXXX")
@@ -182,14 +190,14 @@ abi() {
 clang_tidy() {
 	local list=$work/tidy-files ib rc=0
 	"$LAB_DIR/setup.sh" native lint
-	for d in unit fuzz mrcctl mrcperf mrcbench; do
+	for d in unit fuzz mrcctl mrcperf mrcbench enginebench; do
 		[ ! -f "$TOP/selftests/$d/CMakeLists.txt" ] ||
 			[ -f "$BUILD/$d/compile_commands.json" ] ||
 			cmake -S "$TOP/selftests/$d" -B "$BUILD/$d" -G Ninja \
 				-DCMAKE_EXPORT_COMPILE_COMMANDS=ON
 	done
 	cd "$TOP"
-	for d in unit fuzz mrcctl mrcperf mrcbench; do
+	for d in unit fuzz mrcctl mrcperf mrcbench enginebench; do
 		repo_files | grep -E "^selftests/$d/.*\.cpp$" >"$list" || true
 		xargs -r -a "$list" -n 1 -P 2 nice clang-tidy --quiet -p "$BUILD/$d" \
 			--extra-arg=-Wno-unknown-warning-option || rc=1
@@ -197,7 +205,7 @@ clang_tidy() {
 	# The guests' programs are compiled in the guests' tree; of its headers
 	# only the verbs ones are foreign to this machine.
 	repo_files | grep -E '^(selftests|userspace-tools)/.*\.cpp$' |
-		grep -v -E '^selftests/(unit|fuzz|mrcctl|mrcperf|mrcbench)/' >"$list" || true
+		grep -v -E '^selftests/(unit|fuzz|mrcctl|mrcperf|mrcbench|enginebench)/' >"$list" || true
 	if [ -s "$list" ]; then
 		"$LAB_DIR/image.sh" "$DEFAULT_KERNEL"
 		ib=$(verbs_headers)
@@ -269,6 +277,7 @@ if wants unit; then
 	native mrcctl "$TOP/selftests/mrcctl" 2
 	native mrcperf "$TOP/selftests/mrcperf" 2
 	native mrcbench "$TOP/selftests/mrcbench" 2
+	native enginebench "$TOP/selftests/enginebench" 1
 fi
 
 if [ -n "$image_job" ]; then
@@ -325,14 +334,14 @@ in_guest() { # SET KERNEL COMMAND...
 	shift 2
 	if ! guest_ready "$k"; then
 		count "$set-$k" 0 1 0
-		echo "FAIL $set [$k]: not run, the build failed"
+		echo "FAIL $set [$k$(machine_suffix)]: not run, the build failed"
 		return
 	fi
 	rm -f "$work/guest-counts"
 	"$@" -k "$k" -c "$work/guest-counts" "${T:-}" || true
 	if [ ! -s "$work/guest-counts" ]; then
 		count "$set-$k" 0 1 0
-		echo "FAIL $set [$k]: no result"
+		echo "FAIL $set [$k$(machine_suffix)]: no result"
 		return
 	fi
 	while read -r p f s; do

@@ -13,6 +13,7 @@ if [ "${1:-}" = all ]; then
 else
 	find "$BUILD" -mindepth 1 -maxdepth 1 ! -name lab -exec rm -rf --one-file-system {} +
 	[ ! -d "$LAB" ] || find "$LAB" -mindepth 1 -maxdepth 1 \
-		! -name trees ! -name rdma-core ! -name checkpatch ! -name 'apt-*' \
+		! -name trees ! -name rdma-core ! -name checkpatch ! -name linux \
+		! -name uml ! -name 'apt-*' \
 		-exec rm -rf --one-file-system {} +
 fi

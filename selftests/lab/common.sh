@@ -17,6 +17,11 @@ LOGS=$LAB/logs
 KERNELS=(6.1 6.12 7.2)
 DEFAULT_KERNEL=6.12
 
+# What a guest is: qemu, a stock kernel in an emulated machine; uml, the same
+# kernel built to run as a program, at native speed; uml-debug, that with
+# everything that finds mistakes.
+MACHINE=${LAB_MACHINE:-qemu}
+
 lab_note() { printf '[lab] %s\n' "$*" >&2; }
 lab_die() {
 	printf '[lab] error: %s\n' "$*" >&2
@@ -46,9 +51,57 @@ kernel_tree() {
 	esac
 }
 
-# Exact version (uname -r) of kernel family $1, from its tree.
+# Suffix of what differs by machine: modules, logs, names in reports.
+machine_suffix() {
+	case $MACHINE in
+	qemu) ;;
+	uml | uml-debug) echo "-$MACHINE" ;;
+	*) lab_die "unknown machine '$MACHINE' (known: qemu uml uml-debug)" ;;
+	esac
+}
+
+# Where the modules of kernel $1 for the chosen machine are.
+machine_dir() { echo "$LAB/$1$(machine_suffix)"; }
+
+# Where uml.sh puts kernel $1 for the chosen machine.
+uml_dir() {
+	case $MACHINE in
+	uml-debug) echo "$LAB/uml/$1-debug" ;;
+	*) echo "$LAB/uml/$1" ;;
+	esac
+}
+
+build_uml() { # KERNEL
+	case $MACHINE in
+	uml) "$LAB_DIR/uml.sh" "$1" ;;
+	uml-debug) "$LAB_DIR/uml.sh" "$1" --debug ;;
+	esac
+}
+
+# Exact version (uname -r) of kernel family $1 on the chosen machine.
 kernel_version() {
-	cat "$(kernel_tree "$1")/.lab-kernel-version"
+	case $MACHINE in
+	uml*) cat "$(uml_dir "$1")/release" ;;
+	*) cat "$(kernel_tree "$1")/.lab-kernel-version" ;;
+	esac
+}
+
+# config_missed WANTED CONFIG SOURCE: prints the lines of the fragment WANTED that
+# do not hold in the finished CONFIG, but for options that the kernel in SOURCE
+# does not have.
+config_missed() {
+	local name value have
+	awk -F= '
+		/^# CONFIG_[A-Z0-9_]* is not set$/ { split($0, w, " "); want[w[2]] = "n"; next }
+		/^CONFIG_/ { v = $0; sub(/^[^=]*=/, "", v); want[$1] = v }
+		END { for (n in want) print n "=" want[n] }' "$1" | sort |
+		while IFS='=' read -r name value; do
+			have=$(sed -n "s/^$name=//p" "$2")
+			[ "${have:-n}" != "$value" ] || continue
+			! grep -rq --include='Kconfig*' \
+				"^[[:space:]]*\(menu\)\?config ${name#CONFIG_}\$" "$3" ||
+				echo "$name is ${have:-n}, not $value"
+		done
 }
 
 # Runs its arguments at low priority: a build must not starve a guest that is

@@ -1,16 +1,20 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# Fetches sources from Debian 13's archive into build/lab, once:
+# Fetches sources from Debian's archive into build/lab, once:
 #
-#   rdma-core    build/lab/rdma-core/src     unpacked, not patched by us
-#   checkpatch   build/lab/checkpatch/       scripts/checkpatch.pl and its lists
+#   rdma-core      build/lab/rdma-core/src    unpacked, not patched by us
+#   checkpatch     build/lab/checkpatch/      scripts/checkpatch.pl and its lists
+#   linux KERNEL   build/lab/linux/KERNEL/src the kernel with Debian's patches
 #
-# usage: fetch.sh rdma-core|checkpatch
+# usage: fetch.sh rdma-core|checkpatch|linux KERNEL
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 
-apt_dir=$LAB/apt-trixie
+# Debian 13 but for the oldest kernel.
+suite=trixie
+[ "${1:-} ${2:-}" != 'linux 6.1' ] || suite=bookworm
+apt_dir=$LAB/apt-$suite
 apt_opts=(-o "Dir::Etc::SourceList=$apt_dir/sources.list"
 	-o Dir::Etc::SourceParts=/dev/null
 	-o "Dir::State::Lists=$apt_dir/lists"
@@ -21,15 +25,21 @@ apt_opts=(-o "Dir::Etc::SourceList=$apt_dir/sources.list"
 	-o Acquire::Languages=none -o Debug::NoLocking=1)
 
 update_lists() {
-	local mirror opt='[signed-by=/usr/share/keyrings/debian-archive-keyring.gpg]'
+	local mirror security opt='[signed-by=/usr/share/keyrings/debian-archive-keyring.gpg]'
 	mirror=$(debian_mirror)
+	security=$(debian_security_mirror)
 	mkdir -p "$apt_dir/lists/partial" "$apt_dir/archives/partial"
 	{
-		echo "deb $opt $mirror trixie main"
-		echo "deb-src $opt $mirror trixie main"
+		echo "deb $opt $mirror $suite main"
+		echo "deb-src $opt $mirror $suite main"
+		[ "${1:-}" != linux ] || {
+			echo "deb $opt $mirror $suite-updates main"
+			[ -z "$security" ] || echo "deb $opt $security $suite-security main"
+			[ "$suite" != trixie ] || echo "deb $opt $mirror trixie-backports main"
+		}
 	} >"$apt_dir/sources.list"
 	apt-get "${apt_opts[@]}" -qq update ||
-		lab_die "the package lists of Debian 13 cannot be fetched"
+		lab_die "the package lists of Debian ($suite) cannot be fetched"
 }
 
 mkdir -p "$LAB"
@@ -70,5 +80,39 @@ checkpatch)
 	rm -rf "$dest/dl"
 	touch "$dest/.fetched"
 	;;
-*) lab_die "usage: fetch.sh rdma-core|checkpatch" ;;
+linux)
+	k=${2:-}
+	known_kernel "$k"
+	dest=$LAB/linux/$k
+	[ ! -f "$dest/.fetched" ] || exit 0
+	update_lists linux
+	rm -rf "$dest"
+	mkdir -p "$dest/dl" "$dest/src"
+	# The newest kernel is named by what the newest package of no version
+	# depends on.
+	package=linux-source-$k
+	opts=()
+	if [ "$k" = 7.2 ]; then
+		opts=(-t trixie-backports)
+		package=$(apt-cache "${apt_opts[@]}" "${opts[@]}" depends linux-source |
+			awk '$1 == "Depends:" && $2 ~ /^linux-source-/ { print $2; exit }')
+	fi
+	(cd "$dest/dl" && apt-get "${apt_opts[@]}" ${opts[@]+"${opts[@]}"} -qq download "$package") ||
+		lab_die "the source of Linux $k cannot be fetched"
+	# Without what no guest has hardware for: two thirds of it.
+	dpkg-deb --fsys-tarfile "$dest/dl/$package"_*.deb |
+		tar -xO --wildcards "./usr/src/$package.tar.xz" | xz -dc -T0 |
+		low tar -x -C "$dest/src" --strip-components=1 --wildcards \
+			--exclude='*/drivers/gpu/drm/amd/*/*.[ch]' \
+			--exclude='*/drivers/net/ethernet/*/*.[ch]' \
+			--exclude='*/drivers/net/wireless/*/*.[ch]' \
+			--exclude='*/drivers/media/*.[ch]' --exclude='*/sound/*.[ch]' \
+			--exclude='*/Documentation/*.rst' --exclude='*/tools/testing/*' \
+			--exclude='*.dts' --exclude='*.dtsi' ||
+		lab_die "the source of Linux $k cannot be unpacked"
+	rm -rf "$dest/dl"
+	touch "$dest/.fetched"
+	lab_note "Linux source: $package ($(make -s -C "$dest/src" kernelversion))"
+	;;
+*) lab_die "usage: fetch.sh rdma-core|checkpatch|linux KERNEL" ;;
 esac

@@ -8,7 +8,8 @@
 # beside the sources.
 #
 # usage: module.sh KERNEL [--sparse]
-#   result: build/lab/KERNEL/*.ko; compiler warnings are errors
+#   result: build/lab/KERNEL/*.ko, with LAB_MACHINE=uml or uml-debug
+#   build/lab/KERNEL-uml/*.ko or KERNEL-uml-debug/*.ko; compiler warnings are errors
 #   --sparse: check with sparse (kernel 6.12 only); its reports are errors
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
@@ -33,22 +34,32 @@ need_root "building the module in the lab"
 "$LAB_DIR/image.sh" "$k"
 
 tree=$(kernel_tree "$k")
+build_uml "$k"
 ver=$(kernel_version "$k")
-dir=$LAB/$k${sparse:+-sparse}
+name=$k$(machine_suffix)${sparse:+-sparse}
+dir=$LAB/$name
 mkdir -p "$dir" "$LOGS"
 exec 7>"$dir/.lock"
 flock 7
 mirror_sources "$dir/src" drivers include selftests/switch selftests/kverbs
 
-args=("KDIR=/lib/modules/$ver/build" KCFLAGS=-Werror W=1 -j2)
+args=(KCFLAGS=-Werror W=1 -j2)
+binds=("$dir/src:/src")
+case $MACHINE in
+uml*)
+	args+=(ARCH=um KDIR=/linux-build)
+	binds+=("$LAB/linux/$k/src:/linux" "$(uml_dir "$k")/build:/linux-build")
+	;;
+*) args+=("KDIR=/lib/modules/$ver/build") ;;
+esac
 if [ -n "$sparse" ]; then
 	# C=2: check every file, also those whose object is up to date.
 	args+=(C=2 "CHECK=sparse")
 fi
 
 build() { # DIRECTORY NAME
-	local log=$LOGS/module-$2-$k${sparse:+-sparse}.log
-	if ! in_tree "$tree" "$dir/src:/src" -- \
+	local log=$LOGS/module-$2-$name.log
+	if ! in_tree "$tree" "${binds[@]}" -- \
 		make -C "/src/$1" "${args[@]}" modules >"$log" 2>&1; then
 		grep -E -A4 'error|warning|\*\*\*' "$log" | head -n 60 >&2 ||
 			tail -n 30 "$log" >&2

@@ -15,11 +15,16 @@
 # LAB_BENCHMARKS is set.
 #
 # Everything a script printed is kept in build/lab/logs/net-KERNEL/NAME.tap, or
-# interop-KERNEL/NAME.tap (with loss interop-KERNEL-loss).
+# interop-KERNEL/NAME.tap (with loss interop-KERNEL-loss); after KERNEL the machine
+# where that is not QEMU (LAB_MACHINE: 6.12-uml). LAB_TIME: how many times as long
+# as they say may scripts take (default 1, on uml-debug 4).
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 
 k=$DEFAULT_KERNEL counts='' only='' set=net vm_opts=()
+slack=1
+[ "$MACHINE" != uml-debug ] || slack=4
+slack=${LAB_TIME:-$slack}
 while getopts bik:c: opt; do
 	case $opt in
 	b) only=1 ;;
@@ -57,11 +62,15 @@ for f in "$TOP/selftests/$set"/*.sh; do
 	fi
 	scripts+=("selftests/$set/$name.sh")
 	t=$(sed -n '1,40s/^# timeout: *//p' "$f" | head -n1)
-	limit=$((limit + ${t:-300} + 30))
+	limit=$((limit + ${t:-300} * slack + 30))
 done
 [ "${#scripts[@]}" -gt 0 ] || lab_die "no script in selftests/$set matches '$pattern'"
 
-work=$LOGS/$set-$k${INTEROP_LOSS:+-loss}
+label=$k$(machine_suffix)
+# KASAN's own memory and the bookkeeping of kmemleak.
+[ "$MACHINE" != uml-debug ] || [ "$set" = interop ] || vm_opts+=(-m 3072)
+vm_opts+=(-e "LAB_TIME=$slack")
+work=$LOGS/$set-$label${INTEROP_LOSS:+-loss}
 mkdir -p "$work" "$LAB/run"
 tmp=$(mktemp -d "$LAB/run/tap.XXXXXX")
 trap 'rm -rf "$tmp"' EXIT
@@ -72,7 +81,7 @@ account() { # NAME EXIT SECONDS
 	read -r p f s <<<"$(awk -v rc="$2" -f "$LAB_DIR/tap.awk" "$work/$1.tap" 2>"$tmp/detail")"
 	passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
 	printf '%s %s: %s passed, %s failed, %s skipped (%s s)\n' \
-		"$([ "$f" = 0 ] && echo PASS || echo FAIL)" "$set/$1 [$k]" "$p" "$f" "$s" "$3"
+		"$([ "$f" = 0 ] && echo PASS || echo FAIL)" "$set/$1 [$label]" "$p" "$f" "$s" "$3"
 	cat "$tmp/detail"
 }
 
@@ -130,14 +139,14 @@ while [ "${#scripts[@]}" -gt 0 ]; do
 	scripts=()
 	if [ "${#rest[@]}" -gt 0 ]; then
 		failed=$((failed + ${#rest[@]}))
-		echo "FAIL $set [$k]: not run because the guest ended (status $vm_rc): ${rest[*]##*/}"
+		echo "FAIL $set [$label]: not run because the guest ended (status $vm_rc): ${rest[*]##*/}"
 		cat "$tmp/stray"
 	elif [ "$vm_rc" != 0 ] && [ "$failed" = 0 ]; then
 		failed=$((failed + 1))
-		echo "FAIL $set [$k]: guest ended with status $vm_rc"
+		echo "FAIL $set [$label]: guest ended with status $vm_rc"
 	fi
 done
 
 [ -z "$counts" ] || echo "$passed $failed $skipped" >"$counts"
-echo "$set [$k]: $passed passed, $failed failed, $skipped skipped"
+echo "$set [$label]: $passed passed, $failed failed, $skipped skipped"
 [ "$failed" = 0 ]

@@ -74,6 +74,28 @@ trouble notice no 'mrc: mrc0: port 2 down'
 ) >"$tmp/mirror"
 expect "mirror_sources" "2 a.c a.o" "$(xargs <"$tmp/mirror")"
 
+# machines: names of their own, and none that nobody knows
+suffixes() {
+	local m
+	for m in qemu uml uml-debug nonsense; do
+		(MACHINE=$m machine_suffix 2>/dev/null) || echo refused
+	done | xargs
+}
+expect "machines" "-uml -uml-debug refused" "$(suffixes)"
+expect "modules by machine" "6.1 6.1-uml" \
+	"$(for m in qemu uml; do basename "$(MACHINE=$m machine_dir 6.1)"; done | xargs)"
+
+# config_missed: what a kernel has no option for is not missed, the last line of
+# two holds
+mkdir "$tmp/linux"
+printf 'config %s\n' A B C D >"$tmp/linux/Kconfig"
+printf '\tmenuconfig E\n' >>"$tmp/linux/Kconfig"
+printf '%s\n' CONFIG_A=y CONFIG_B=m CONFIG_C=y '# CONFIG_C is not set' \
+	'# CONFIG_D is not set' CONFIG_E=y CONFIG_GONE=y >"$tmp/wanted"
+printf '%s\n' CONFIG_A=y CONFIG_B=y CONFIG_D=y >"$tmp/config"
+expect "config_missed" "CONFIG_B is y, not m CONFIG_D is y, not n CONFIG_E is n, not y" \
+	"$(config_missed "$tmp/wanted" "$tmp/config" "$tmp/linux" | xargs)"
+
 # the Debian mirror is found among others that use Debian's suite names
 host_codename() { echo bookworm; }
 host_apt_sources() {

@@ -14,8 +14,8 @@ set -euo pipefail
 vm_packages=(mmdebstrap debian-archive-keyring busybox-static cpio kmod
 	util-linux mount make xz-utils)
 # What the tests of the engine and of mrcctl need.
-native_packages=(g++ clang llvm cmake ninja-build libgtest-dev make python3
-	libcli11-dev nlohmann-json3-dev libfmt-dev)
+native_packages=(g++ clang llvm cmake ninja-build libgtest-dev
+	libbenchmark-dev make python3 libcli11-dev nlohmann-json3-dev libfmt-dev)
 # What the style checks need.
 lint_packages=(clang-tidy clang-format shellcheck mandoc)
 

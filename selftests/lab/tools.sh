@@ -4,7 +4,7 @@
 # Builds the project's own guest programs with the guests' compiler and
 # libraries: every directory directly under userspace-tools/, selftests/ or
 # selftests/net/ that has a CMakeLists.txt, except the native tests (unit, fuzz,
-# mrcctl, mrcperf, mrcbench). Their programs end up in build/lab/guest/bin, which guests have in
+# enginebench, mrcctl, mrcperf, mrcbench). Their programs end up in build/lab/guest/bin, which guests have in
 # their PATH. Those that use libMRC get the provider's build of it.
 #
 # usage: tools.sh
@@ -23,7 +23,7 @@ for f in "$TOP"/userspace-tools/*/CMakeLists.txt "$TOP"/selftests/*/CMakeLists.t
 	"$TOP"/selftests/net/*/CMakeLists.txt; do
 	[ -f "$f" ] || continue
 	case ${f#"$TOP"/selftests/} in
-	unit/* | fuzz/* | mrcctl/* | mrcperf/* | mrcbench/*) continue ;;
+	unit/* | fuzz/* | mrcctl/* | mrcperf/* | mrcbench/* | enginebench/*) continue ;;
 	esac
 	f=$(dirname "$f")
 	projects+=("${f#"$TOP"/}")

@@ -12,6 +12,8 @@
 #   -e   in the environment of the job
 #   -q   print nothing but errors; the output is in DIR/output
 #   -n   no modules and provider of ours: do not even look for them (lab's own tests)
+# LAB_MACHINE in the environment: uml or uml-debug run the kernel as a program
+# (common.sh), everything else is the same.
 # exit status: the job's; 124 when the time is over; 125 when the guest did
 # not boot (tried three times); 126 when the kernel crashed or warned.
 set -euo pipefail
@@ -40,8 +42,9 @@ need_root "booting a guest"
 
 base=$(kernel_tree "$user")
 tree=$(kernel_tree "$k")
+build_uml "$k"
 ver=$(kernel_version "$k")
-dir=$LAB/$k
+dir=$(machine_dir "$k")
 mkdir -p "$dir" "$LAB/run"
 
 # --- initramfs: busybox and the few modules it takes to mount the root -------
@@ -77,6 +80,11 @@ make_initramfs() {
 	echo "$want" >"$stamp"
 }
 
+case $MACHINE in
+uml*) stock_modules=$(uml_dir "$k")/modules/lib/modules ;;
+*) stock_modules=$tree/usr/lib/modules ;;
+esac
+
 # --- modules: the distribution's (without the bulk no guest can use), ours among
 # them, depmod done here because it takes minutes inside a guest ---------------
 # Named by content, so that a rebuild never changes what a running guest sees.
@@ -87,8 +95,11 @@ make_modules() {
 	for d in ${ko[@]+"${ko[@]}"}; do
 		[ -e "$d" ] || lab_die "$d is missing: run selftests/lab/module.sh $k"
 	done
-	id=$({ cat "$LAB_DIR/vm.sh" ${ko[@]+"${ko[@]}"} "$tree/.lab-stamp" && echo "$ver"; } |
-		sha256sum | cut -c1-12)
+	id=$({
+		cat "$LAB_DIR/vm.sh" ${ko[@]+"${ko[@]}"} "$tree/.lab-stamp"
+		[ "$MACHINE" = qemu ] || cat "$(uml_dir "$k")/.stamp"
+		echo "$ver"
+	} | sha256sum | cut -c1-12)
 	modules=$dir/modules-$id
 	if [ -d "$modules" ]; then
 		touch "$modules"
@@ -96,7 +107,7 @@ make_modules() {
 	fi
 	stage=$(mktemp -d "$dir/stage.XXXXXX")
 	mkdir -p "$stage/lib/modules"
-	cp -al "$tree/usr/lib/modules/$ver" "$stage/lib/modules/"
+	cp -al "$stock_modules/$ver" "$stage/lib/modules/"
 	d=$stage/lib/modules/$ver
 	rm -f "$d/build" "$d/source"
 	for d in drivers/gpu drivers/media drivers/net/wireless drivers/net/ethernet \
@@ -131,7 +142,7 @@ make_modules
 flock -u 7
 
 # --- what this run shows the guest -------------------------------------------
-run=$(mktemp -d "$LAB/run/$k.XXXXXX")
+run=$(mktemp -d "$LAB/run/$k$(machine_suffix).XXXXXX")
 mkdir -p "$run/share" "$run/out"
 (cd "$TOP" && find selftests -maxdepth 1 -mindepth 1 -type d ! -name fuzz ! -name unit \
 	-exec cp -a --parents {} "$run/share/" \;)
@@ -190,18 +201,79 @@ net.ifnames=0 watchdog_thresh=30 rcupdate.rcu_cpu_stall_timeout=60 printk.always
 	if [ -n "$interactive" ]; then
 		"$@"
 	else
-		"$@" </dev/null >"$run/qemu.log" 2>&1 &
-		qemu=$!
+		"$@" </dev/null >"$run/machine.log" 2>&1 &
+		machine=$!
 	fi
 }
 
-ready() {
-	grep -q -a -x LAB-READY "$run/output" || ! kill -0 "$qemu" 2>/dev/null
+# The kernel as a program, in namespaces of its own: it sees a root made for it
+# of what it needs, the libraries it was linked with among that, and nothing it
+# starts survives it. The memory of the guest is a file in a tmpfs.
+start_uml() {
+	local con=fd:1,fd:1
+	[ -z "$interactive" ] || con=fd:0,fd:1
+	: >"$run/output"
+	: >"$run/console"
+	grep -m1 '^cpu MHz' /proc/cpuinfo >"$run/share/cpu-mhz" ||
+		echo 'cpu MHz		: 2000.000' >"$run/share/cpu-mhz"
+	mkdir -p "$run/uml"
+	# shellcheck disable=SC2016 # expanded by the inner shell
+	set -- unshare --mount --pid --fork --kill-child --propagation private bash -c '
+		set -e
+		top=$1 tree=$2 kernel=$3 initrd=$4 root=$5 mods=$6 run=$7 out=$8
+		shift 8
+		mount -t tmpfs -o mode=755 uml "$top"
+		cd "$top"
+		mkdir usr proc dev tmp lab lab/root lab/mods lab/run lab/out
+		ln -s usr/lib usr/lib64 usr/bin .
+		mount --bind "$tree/usr" usr
+		mount -t proc proc proc
+		mount --bind /dev dev
+		mount -t tmpfs -o size=100% tmpfs tmp
+		for d in root mods run out; do
+			mount --bind "${!d}" "lab/$d"
+			[ "$d" = out ] || mount -o remount,ro,bind "lab/$d"
+		done
+		cp "$kernel" lab/linux
+		cp "$initrd" lab/initrd
+		linux() {
+			env -i PATH=/usr/bin:/usr/sbin HOME=/tmp TMPDIR=/tmp \
+				chroot . /lab/linux "$@"
+		}
+		# Consoles must be something to wait on, which files are not. This shell
+		# stays process 1: that would survive its own abort().
+		if [ -t 0 ]; then
+			linux "$@" 3>&1 1>&6 6>&- | cat >&4
+		else
+			{ linux "$@" 3>&1 1>&6 6>&- | cat >&4; } 6>&1 | cat
+		fi' uml \
+		"$run/uml" "$tree" "$(uml_dir "$k")/linux" "$dir/initramfs" \
+		"$base" "$modules" "$run/share" "$run/out" \
+		mem="${memory}M" seccomp=auto ncpus=1 uml_dir=/tmp/ umid=u initrd=/lab/initrd \
+		loglevel=6 panic=-1 oops=panic rcupdate.rcu_cpu_stall_timeout=60 slab_nomerge \
+		lab_share=hostfs lab_tty=/dev/tty1 con=null "con0=null,fd:3" "con1=$con"
+	if [ -n "$interactive" ]; then
+		"$@" 4>"$run/console" 6>&1
+	else
+		"$@" </dev/null 4>"$run/console" >"$run/output" 2>"$run/machine.log" &
+		machine=$!
+	fi
 }
-gone() { ! kill -0 "$qemu" 2>/dev/null; }
+
+start_machine() {
+	case $MACHINE in
+	uml*) start_uml ;;
+	*) start_qemu ;;
+	esac
+}
+
+ready() {
+	grep -q -a -x LAB-READY "$run/output" || ! kill -0 "$machine" 2>/dev/null
+}
+gone() { ! kill -0 "$machine" 2>/dev/null; }
 
 finish() {
-	[ -z "${qemu:-}" ] || kill -9 "$qemu" 2>/dev/null || true
+	[ -z "${machine:-}" ] || kill -9 "$machine" 2>/dev/null || true
 	[ -z "${streamer:-}" ] || kill "$streamer" 2>/dev/null || true
 	rm -rf "$run"
 }
@@ -210,39 +282,39 @@ trap 'exit 130' INT TERM
 
 if [ -n "$interactive" ]; then
 	lab_note "kernel $ver; leave with 'exit'"
-	start_qemu || true
+	start_machine || true
 	exit 0
 fi
 
 keep_log() {
 	mkdir -p "$LOGS"
-	cp "$run/console" "$LOGS/console-$k-${run##*.}.log"
-	lab_note "$1; console log: build/lab/logs/console-$k-${run##*.}.log"
+	cp "$run/console" "$LOGS/console-$k$(machine_suffix)-${run##*.}.log"
+	lab_note "$1; console log: build/lab/logs/console-$k$(machine_suffix)-${run##*.}.log"
 	tail -n "${2:-15}" "$run/console" >&2
 }
 
 rc=125
 for try in 1 2 3; do
-	start_qemu
+	start_machine
 	wait_until 1200 ready || true
 	if grep -q -a -x LAB-READY "$run/output"; then
 		rc=
 		break
 	fi
-	kill -9 "$qemu" 2>/dev/null || true
-	wait "$qemu" 2>/dev/null || true
-	cat "$run/qemu.log" >&2
+	kill -9 "$machine" 2>/dev/null || true
+	wait "$machine" 2>/dev/null || true
+	cat "$run/machine.log" >&2
 	keep_log "boot $try of kernel $ver died before its first line"
 done
 
 if [ -z "$rc" ]; then
 	if [ -z "$quiet" ]; then
-		tail -n +1 -f -s 0.2 --pid="$qemu" "$run/output" 2>/dev/null |
+		tail -n +1 -f -s 0.2 --pid="$machine" "$run/output" 2>/dev/null |
 			sed -u '/^LAB-READY$/d' &
 		streamer=$!
 	fi
 	if wait_until $((seconds * 10)) gone; then
-		wait "$qemu" 2>/dev/null || true
+		wait "$machine" 2>/dev/null || true
 		[ -z "${streamer:-}" ] || wait "$streamer" 2>/dev/null || true
 		if [ -s "$run/out/rc" ]; then
 			rc=$(cat "$run/out/rc")
@@ -251,11 +323,11 @@ if [ -z "$rc" ]; then
 			keep_log "kernel $ver died during the job" 40
 		fi
 	else
-		kill -9 "$qemu" 2>/dev/null || true
+		kill -9 "$machine" 2>/dev/null || true
 		rc=124
 		keep_log "the job did not end within $seconds s"
 	fi
-	qemu=''
+	machine=''
 	if [ "$rc" != 126 ] && grep -a -E -f "$LAB_DIR/guest/kernel-trouble" "$run/console" >/dev/null; then
 		keep_log "kernel $ver reported trouble"
 		grep -a -E -m5 -f "$LAB_DIR/guest/kernel-trouble" "$run/console" >&2

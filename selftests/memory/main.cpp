@@ -1,26 +1,34 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * mrc_memory: memory windows and regions on one device, whose queue pairs are
- * connected with each other. Prints "ok NAME" or "not ok NAME" for each test.
+ * connected with each other; with "paging" regions that are paged on demand. Prints "ok NAME" or "not ok NAME" for each test.
  */
 #include <cstdio>
 #include <exception>
+#include <string>
 
 #include "objects.hpp"
 
 int main(int argc, char **argv)
 {
-	if (argc != 2) {
-		std::fprintf(stderr, "usage: mrc_memory DEVICE\n");
+	const bool paging = argc == 3 && std::string(argv[2]) == "paging";
+
+	if (argc != 2 && !paging) {
+		std::fprintf(stderr, "usage: mrc_memory DEVICE [paging]\n");
 		return 2;
 	}
 	try {
 		tap::Report report;
 		Dev d(argv[1]);
 
-		test_windows(d, report);
-		test_windows_refused(d, report);
-		test_rereg(d, report);
+		if (paging) {
+			test_paging(d, report);
+			test_paging_errors(d, report);
+		} else {
+			test_windows(d, report);
+			test_windows_refused(d, report);
+			test_rereg(d, report);
+		}
 		return report.good() ? 0 : 1;
 	} catch (const std::exception &e) {
 		std::fprintf(stderr, "mrc_memory: %s\n", e.what());

@@ -125,3 +125,6 @@ private:
 void test_windows(Dev &d, tap::Report &report);
 void test_windows_refused(Dev &d, tap::Report &report);
 void test_rereg(Dev &d, tap::Report &report);
+/* Paging on demand, or that it is refused where the kernel cannot. */
+void test_paging(Dev &d, tap::Report &report);
+void test_paging_errors(Dev &d, tap::Report &report);

@@ -141,14 +141,9 @@ void in_use(Dev &d, Check &c)
 void flags(Dev &d, Check &c)
 {
 	Region ordered(d.pd, all_access | IBV_ACCESS_RELAXED_ORDERING);
-	Region bind(d.pd, all_access | IBV_ACCESS_MW_BIND);
+	Region bindable_too(d.pd, all_access | IBV_ACCESS_MW_BIND);
 	ibv_device_attr attr{};
 
-	c.that(!ibv_reg_mr(d.pd, bind.bytes, bind.size,
-			   all_access | IBV_ACCESS_ON_DEMAND),
-	       "on-demand paging");
-	c.that(errno == EOPNOTSUPP || errno == EINVAL,
-	       "on-demand paging: " + errno_text(errno));
 	c.err(ibv_query_device(d.ctx, &attr), 0, "query");
 	c.that(attr.max_mw > 0, "no windows");
 	c.that(attr.device_cap_flags & IBV_DEVICE_MEM_WINDOW &&

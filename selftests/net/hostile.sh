@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# Packets that no proper peer sends, made by hostile.py and ext_hostile.py: each
-# moves exactly its counters, none touches memory, the connections go on, the
-# kernel stays calm.
+# Packets that no proper peer sends, made by hostile.py, ext_hostile.py and
+# srq_hostile.py: each moves exactly its counters, none touches memory, the
+# connections go on, the kernel stays calm.
 # Traffic between proper peers runs undisturbed beside a storm of them.
 # timeout: 900
 . "$(dirname "$0")/lib.sh"
@@ -40,5 +40,7 @@ subtest "all hand-made packets were tried" whole 100
 extension on
 by_hand ext_hostile.py "extension, "
 subtest "all hand-made packets of the extension were tried" whole 150
+by_hand srq_hostile.py "shared receives, "
+subtest "all that hoards shared receives was tried" whole 8
 subtest "proper traffic beside a storm of bad packets" beside_traffic
 tap_end

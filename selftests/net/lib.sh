@@ -41,16 +41,17 @@ now_ms() {
 }
 
 # wait_for SECONDS COMMAND...: polls until COMMAND succeeds. On failure says
-# what it waited for.
+# what it waited for. On a kernel that is slow on purpose LAB_TIME says how many
+# times as long.
 wait_for() {
 	local limit=$1 end now
 	shift
 	now_ms
-	end=$((now + limit * 1000))
+	end=$((now + limit * ${LAB_TIME:-1} * 1000))
 	until "$@" >/dev/null 2>&1; do
 		now_ms
 		if [ "$now" -ge "$end" ]; then
-			echo "not within $limit s: $*"
+			echo "not within $((limit * ${LAB_TIME:-1})) s: $*"
 			return 1
 		fi
 		sleep 0.05

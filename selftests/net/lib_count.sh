@@ -11,8 +11,10 @@
 #	expect mrca/2 tx_data_pkts '>' 100  one port
 
 # Lines "dev/port name value" of all mrc devices.
-ctr_dump() {
-	rdma -j statistic show link | awk -v RS='[{}]' '
+ctr_dump() { rdma -j statistic show link | ctr_lines; }
+
+ctr_lines() {
+	awk -v RS='[{}]' '
 		/"ifname"/ {
 			n = split($0, f, ",")
 			dev = port = ""

@@ -3,7 +3,8 @@
 #
 # Loading and unloading: refused while in use, clean afterwards, again and
 # again; with devices present; parameters.
-# timeout: 150
+# timeout: 200
+# kmsg-ok: mrc: no CRC-32
 . "$(dirname "$0")/lib.sh"
 
 loaded() { [ -d /sys/module/mrc ]; }
@@ -64,10 +65,40 @@ other_port() {
 	modprobe mrc
 }
 
+# Each CRC-32 against the one that is chosen: what one makes the other takes.
+crcs() {
+	local c done=''
+	modprobe -r mrc
+	modprobe mrc
+	echo "chosen: $(cat /sys/module/mrc/parameters/crc)"
+	for c in table library shash; do
+		modprobe -r mrc
+		modprobe mrc crc="$c" 2>"$WORK/no" || {
+			[ "$c" = shash ] || fail "$(cat "$WORK/no")"
+			grep -q -i 'not supported' "$WORK/no" || fail "$(cat "$WORK/no")"
+			echo "no shash in this kernel"
+			continue
+		}
+		[ "$(cat /sys/module/mrc/parameters/crc)" = "$c" ] || fail "not $c"
+		topo_up 1
+		ctr_mark
+		verify --op mixed --size 1,60,255,1025,4097,65536 --iters 10
+		ctr_take
+		expect mrca rx_drop_icrc == 0
+		expect mrcb rx_drop_icrc == 0
+		topo_down
+		done+=" $c"
+	done
+	refuse 'invalid' modprobe mrc crc=sum
+	modprobe mrc
+	[[ $done == *table*library* ]] || fail "only$done"
+}
+
 topo 2
 subtest "rmmod refused while a program uses the device" refused_in_use
 subtest "rmmod with idle devices removes them" unload_with_devices
 subtest "20 loads and unloads leave no memory behind" reload
 subtest "works after it all" works_again
 subtest "another UDP port by parameter" other_port
+subtest "every CRC-32 of the kernel, and no unknown one" crcs
 tap_end

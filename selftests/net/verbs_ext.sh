@@ -49,6 +49,33 @@ lossy() { # NAME OPTIONS...
 		"packets sent again"
 }
 
+# One side sends answers, the other one gets them, and rdma shows that.
+answers_seen() {
+	in_b rdma -j -dd resource show qp link mrcb >"$WORK/qp_b"
+	in_a rdma -j -dd resource show qp link mrca >"$WORK/qp_a"
+	grep -q '"drv_ans_tx_pkts":[1-9]' "$WORK/qp_b" &&
+		grep -q '"drv_ans_resp_bytes":[1-9]' "$WORK/qp_a"
+}
+
+answers_shown() {
+	local want
+	verify_start --ext-test atomic --iters 100000000
+	wait_for 20 answers_seen
+	stop_all
+	for want in queued cwnd inflight srtt_ns next_psn cack tack lost retries \
+		rtx_pkts timeouts ev_bad resp_cack resp_exec resp_max_rcv resp_ooo; do
+		grep -q "\"drv_ans_$want\":" "$WORK/qp_b" ||
+			fail "no ans_$want: $(cat "$WORK/qp_b")"
+	done
+	# Writers have no such channel.
+	verify_start --duration 1000 --size 65536
+	wait_for 20 verify_running
+	in_b rdma -j -dd resource show qp link mrcb >"$WORK/qp_b"
+	stop_all
+	grep -q '"drv_resp_cack"' "$WORK/qp_b" || fail "no queue pair"
+	! grep -q '"drv_ans_' "$WORK/qp_b" || fail "answers to writes"
+}
+
 topo 4
 for op in send read atomic fence mixed; do
 	subtest "$op" clean "$op"
@@ -68,4 +95,5 @@ subtest "a shared receive queue" clean srq
 subtest "a shared receive queue, with loss and reordering" lossy srq --timeout 12
 subtest "datagrams" clean datagrams
 subtest "datagrams, IPv6" clean -6 datagrams
+subtest "rdma shows the channel of answers" answers_shown
 tap_end

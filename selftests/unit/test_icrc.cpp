@@ -65,6 +65,31 @@ TEST(Crc32, AgreesWithTheBitSerialForm)
 	}
 }
 
+// Around the blocks that are taken in one go, at every alignment.
+TEST(Crc32, AgreesWithTheBitSerialFormForBlocks)
+{
+	for (std::size_t n :
+	     {63, 64, 255, 256, 257, 511, 1023, 1024, 1025, 1279, 1280, 4095,
+	      4096, 4097, 4351, 5119, 5120, 8192, 9571}) {
+		Bytes data(n + 8);
+		std::uint32_t x = static_cast<std::uint32_t>(n);
+
+		for (std::uint8_t &b : data) {
+			x = x * 1664525 + 1013904223;
+			b = static_cast<std::uint8_t>(x >> 24);
+		}
+		for (std::size_t off = 0; off < 8; off++) {
+			const auto from = data.begin() +
+					  static_cast<std::ptrdiff_t>(off);
+
+			EXPECT_EQ(mrc_crc32(x, &data[off], n),
+				  crc_bitwise(x, Bytes(from, from +
+						static_cast<std::ptrdiff_t>(n))))
+				<< n << " bytes at " << off;
+		}
+	}
+}
+
 TEST(Crc32, Continues)
 {
 	Bytes data = count_up(3, 200);

@@ -95,6 +95,7 @@ struct mrc_sge {
  *	swap = lkey of the region | (u64)access << 32, enum ibv_access_flags;
  *	no entry
  *
+ * Unreliable connections have WRITE, WRITE_WITH_IMM, SEND and SEND_WITH_IMM.
  * Datagram QPs have SEND and SEND_WITH_IMM: remote_addr = number of the AH
  * (mrc_create_ah_resp) | (u64)remote QPN << 32, rkey = Q_Key.
  */
@@ -184,6 +185,7 @@ enum mrc_features {
 	MRC_FEATURE_UD		= 1 << 3,	/* datagram QPs, AH numbers */
 	MRC_FEATURE_SRQ		= 1 << 4,	/* shared receive queues */
 	MRC_FEATURE_MW		= 1 << 5,	/* memory windows */
+	MRC_FEATURE_UC		= 1 << 6,	/* unreliable connections */
 };
 
 struct mrc_create_cq_req {
@@ -242,8 +244,8 @@ struct mrc_create_srq_resp {
 /*
  * The command that modifies an SRQ has no answer. With IBV_SRQ_MAX_WR the
  * kernel writes a struct mrc_modify_srq_resp to resp_addr. The entries that are
- * not consumed stand at the start of the new ring, oldest first, with cons = 0;
- * the program posts none meanwhile.
+ * not consumed stand in the new ring, oldest first, from cons to prod; the program
+ * posts none meanwhile.
  */
 struct mrc_modify_srq_req {
 	__u32 comp_mask;

@@ -3,7 +3,8 @@
 #
 # Process 1 of a guest. Sets the machine up as a small Debian host with the
 # files of this build installed, runs the job and powers off. The job's output
-# goes to the second serial line, the kernel's to the first.
+# goes to the second serial line, the kernel's to the first (under User Mode
+# Linux: to its second and first console).
 # No `set -e`: whatever happens, this must get to the power-off.
 export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 export HOME=/root LC_ALL=C TERM=dumb LAB_GUEST=1
@@ -39,7 +40,14 @@ if [ -d /mrc/guest/bin ]; then
 	cp /mrc/guest/bin/* /usr/local/bin/
 fi
 
-tty=/dev/ttyS1
+# perftest asks how fast the clock of the processor is; User Mode Linux does not
+# say.
+if [ -f /mrc/cpu-mhz ] && ! grep -q '^cpu MHz' /proc/cpuinfo; then
+	cat /proc/cpuinfo /mrc/cpu-mhz >/run/cpuinfo
+	mount --bind /run/cpuinfo /proc/cpuinfo
+fi
+
+tty=${lab_tty:-/dev/ttyS1}
 stty -F "$tty" raw -echo 2>/dev/null
 cd /mrc || cd /
 echo LAB-READY >"$tty"

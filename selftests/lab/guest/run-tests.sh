@@ -9,6 +9,8 @@
 #   # timeout: SECONDS        how long it may take (default 300)
 #   # kmsg-ok: REGEX          kernel messages it provokes on purpose
 #
+# LAB_TIME in the environment: how many times as long they may take.
+#
 # usage: run-tests.sh SCRIPT...   (paths under /mrc)
 set -uo pipefail
 here=/mrc/selftests/lab/guest
@@ -95,12 +97,23 @@ report() { # DESCRIPTION TROUBLE
 	fi
 }
 
+# On a kernel with kmemleak: what was allocated meanwhile and nothing points to.
+# It tells by a second scan, and of nothing that is younger than 5 s.
+kmemleak=/sys/kernel/debug/kmemleak
+leaks() {
+	echo scan >$kmemleak
+	sleep 6
+	echo scan >$kmemleak
+	head -n 60 $kmemleak
+}
+
 for script in "$@"; do
 	name=$(basename "$script" .sh)
 	limit=$(header timeout "/mrc/$script" | head -n1)
-	limit=${limit:-300}
+	limit=$((${limit:-300} * ${LAB_TIME:-1}))
 	processes >/run/lab-processes
 	dmesg -C
+	[ ! -w $kmemleak ] || echo clear >$kmemleak
 	echo "<6>lab: begin $name" >/dev/kmsg
 	started=$SECONDS
 	echo "LAB-BEGIN $name"
@@ -118,6 +131,7 @@ for script in "$@"; do
 	left=$(unloaded || echo "rmmod: $(cat /run/lab-unload)")
 	[ -z "$left" ] || report "the module can be unloaded" "$left"
 
+	[ ! -w $kmemleak ] || report "kmemleak found nothing" "$(leaks)"
 	dmesg >"/out/$name.dmesg"
 	{
 		header kmsg-ok "/mrc/$script"

@@ -11,6 +11,10 @@ namespace prop
 std::string run_ext(const std::string &kind, u64 seed, bool trace)
 {
 	const bool error = kind == "exterror";
+
+	if (kind == "extattack")
+		return run_ext_attack(seed, trace);
+
 	ExtSim sim(error ? ext_error_plan(seed) : ext_plan(seed), trace);
 
 	sim.run();

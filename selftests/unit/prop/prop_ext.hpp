@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "prop_plan.hpp"
@@ -38,6 +39,14 @@ enum class ExtSabotage {
 	LoseCompletion,
 	EarlyComplete, // an answer counts as complete with its first packet
 	SwapReceives,  // two messages change places
+};
+
+// Someone else who sends packets with the right addresses and numbers of the
+// queue pairs.
+enum class ExtAttacker {
+	None,
+	OffPath, // knows no packet number, no key and no window
+	OnPath,	 // sees everything, and changes and repeats what it sees
 };
 
 struct ExtOp {
@@ -73,6 +82,7 @@ struct ExtOp {
 constexpr u32 kCounters = 4;	   // u64 at the start of the memory
 constexpr u32 kStaticBytes = 9000; // after them: never written
 constexpr u32 kCounterBytes = kCounters * 8;
+constexpr u32 kGoodKey = 0x00C0FFEE; // of all the memory of either side
 
 struct ExtPlan {
 	Plan net; // attributes and network
@@ -86,18 +96,31 @@ struct ExtPlan {
 	bool snapshot = true; // READs are copied when they are executed
 	u32 late_local_ppm = 0;
 	int fault = -1; // operation of direction 0
+	ExtAttacker attacker = ExtAttacker::None;
+	u32 attack_ppm = 0; // forged packets per genuine arrival
 	ExtSabotage sabotage = ExtSabotage::None;
 	u64 sabotage_after = 0; // eligible events to let pass
 };
 
 ExtPlan ext_plan(u64 seed);
 ExtPlan ext_error_plan(u64 seed);
+ExtPlan ext_attack_plan(u64 seed);
+
+// An answer that the responder has to give.
+struct ExtAnswer {
+	u32 op = 0;
+	u16 num = 0;
+	u32 len = 0;
+	bool atomic = false;
+	std::vector<u8> data; // a copy, where READs are copied
+};
 
 // One direction: what was posted, what has happened to it, what must be.
 class ExtFlow
 {
 public:
 	ExtFlow(const ExtPlan &plan, int dir, Verdict &v);
+	virtual ~ExtFlow() = default;
 
 	struct Op {
 		ExtOp plan;
@@ -125,19 +148,21 @@ public:
 	void on_tx(const mrc_tx_desc &d);
 	void payload(const mrc_tx_desc &d, u8 *out) const;
 	void on_local(u32 slot);
-	void on_answered(u32 slot);
-	bool place_answer(const mrc_hdr &h, const u8 *p);
-	void on_reap(u32 slot, int status);
+	// False: bytes of the answer are missing.
+	virtual bool on_answered(u32 slot);
+	virtual bool place_answer(const mrc_hdr &h, const u8 *p);
+	virtual void on_reap(u32 slot, int status);
 
 	// Responder
 	bool has_receives(u32 n) const;
-	u8 place(const mrc_hdr &h, u16 rqmsn, const u8 *p);
-	u8 on_recv(const mrc_imm &imm);
-	u8 on_request(const mrc_rd &rd, u32 &op);
+	virtual u8 place(const mrc_hdr &h, u16 rqmsn, const u8 *p);
+	virtual u8 on_recv(const mrc_imm &imm);
+	// Execute a request; returns the syndrome of a refusal.
+	virtual u8 on_request(const mrc_rd &rd, ExtAnswer &answer);
 	void execute(const Op &op);
 	void read(u32 op, u32 off, u32 len, u8 *out) const;
-	void check_ack(const mrc_hdr &h, u32 oldest_unacked);
-	void check_answer_tx(u32 op, const mrc_tx_desc &d);
+	virtual void check_ack(const mrc_hdr &h, u32 oldest_unacked);
+	virtual void check_answer_tx(u32 op, const mrc_tx_desc &d);
 
 	void check_final();
 	u32 index_of(u32 psn) const
@@ -154,6 +179,7 @@ public:
 		return n < requests.size() ? requests[n] : ~0u;
 	}
 	const std::vector<ExtOp> &planned() const { return plan_.ops[dir_]; }
+	u64 base_va() const { return base_va_; }
 
 	std::vector<Op> ops;	   // posted
 	std::vector<u32> owner;	   // packet index -> operation
@@ -167,10 +193,17 @@ public:
 	u32 acked = 0;	   // answers acknowledged, at the responder
 	u32 delivered = 0; // receives completed
 	std::size_t reaped = 0;
+	u32 strange_requests = 0; // executed, and the peer meant another
+	u32 strange_receives = 0; // likewise
 	u64 now = 0;
 
-private:
+protected:
 	bool receive_posted(u32 n) const;
+	const ExtPlan &plan_;
+	const int dir_;
+	Verdict &v_;
+
+private:
 	u8 pattern(u32 op, u32 off) const
 	{
 		return (u8)(salt_ + op * 41 + off * 13 + (off >> 8) * 97);
@@ -179,13 +212,34 @@ private:
 	void check_before(u32 op, const char *what);
 	void check_read(const Op &op, u32 id);
 	void check_result(const Op &op, u32 id);
-	const ExtPlan &plan_;
-	const int dir_;
-	Verdict &v_;
 	u32 first_psn_;
 	u64 base_va_;
 	u32 salt_;
 	u32 pmtu_;
+};
+
+// One direction with an attacker on the path, who can make anything happen that
+// the peer could have asked for. What is left to check is what no packet may do.
+class ExtAttacked : public ExtFlow
+{
+public:
+	ExtAttacked(const ExtPlan &plan, int dir, Verdict &v);
+
+	bool place_answer(const mrc_hdr &h, const u8 *p) override;
+	bool on_answered(u32 slot) override;
+	void on_reap(u32 slot, int status) override;
+	u8 place(const mrc_hdr &h, u16 rqmsn, const u8 *p) override;
+	u8 on_recv(const mrc_imm &imm) override;
+	u8 on_request(const mrc_rd &rd, ExtAnswer &answer) override;
+	void check_ack(const mrc_hdr &, u32) override {}
+	void check_answer_tx(u32, const mrc_tx_desc &) override {}
+
+private:
+	u8 *reach(u64 va, u32 len, u32 rkey);
+	std::vector<u32> recv_len_;	// by receive
+	std::unordered_set<u32> taken_; // PSNs that were placed
+	bool ended_ = false;
+	bool blamed_ = false;
 };
 
 class ExtSim
@@ -198,6 +252,12 @@ public:
 	void check_error();
 	bool failed() const { return v_.failed(); }
 	const std::string &what() const { return v_.what(); }
+	u64 events() const { return events_; }
+	u64 elapsed() const { return now_ - plan_.net.start; }
+	bool dead(int side) const { return side_[side].dead; }
+	// Operations of one side that the other one saw, forged ones included.
+	const ExtFlow &flow(int side) const { return *flow_[side]; }
+	void run_attacked();
 	// Of both sides, or of their answer channels.
 	u64 count(int chan, mrc_counter id) const
 	{
@@ -214,18 +274,14 @@ private:
 		mrc_resp resp{};
 		mrc_test::EngineMem paths_mem, req_mem, resp_mem, stash, rd;
 	};
-	struct Answer {
-		u32 op = 0;
-		std::vector<u8> data; // a copy, where READs are copied
-	};
 	struct Side {
 		Half half[2]; // [1] is the answer channel
 		bool dead = false;
 		u64 tx_free = 0;
 		bool kicked = false;
 		bool local_due = false;
-		std::deque<Answer> waiting;  // no slot yet
-		std::vector<Answer> answers; // by slot of the channel
+		std::deque<ExtAnswer> waiting;  // no slot yet
+		std::vector<ExtAnswer> answers; // by slot of the channel
 	};
 	enum class Type { Arrive, Kick, OutageOn, OutageOff, Calm };
 	struct Event {
@@ -271,6 +327,12 @@ private:
 	// Network
 	void network(int from, Packet p);
 	bool lost(int from, const Packet &p);
+	void forge(int to);
+	Packet invent(int to);
+	void fill(int to, mrc_hdr &h);
+	void fill_control(int to, mrc_hdr &h);
+	void fill_data(int to, mrc_hdr &h);
+	u32 forged_psn(int to, bool to_req, bool chan);
 
 	Verdict v_;
 	const ExtPlan plan_;
@@ -288,6 +350,8 @@ private:
 	std::unique_ptr<ExtFlow> flow_[2]; // index = requesting side
 	Side side_[2];
 	std::vector<Event> queue_;
+	std::vector<Packet> seen_[2]; // by an attacker on the path
+	bool aimed_ = false;	      // it takes the place of the next packet
 };
 
 } // namespace prop

@@ -11,7 +11,6 @@ namespace
 {
 
 constexpr u8 kGuard = 0xEE;
-constexpr u32 kGoodKey = 0x00C0FFEE;
 constexpr u32 kBadKey = 0x00BADBAD;
 constexpr u32 kInvKey = 0x1A000000;
 
@@ -275,13 +274,13 @@ bool ExtFlow::place_answer(const mrc_hdr &h, const u8 *p)
 	return false;
 }
 
-void ExtFlow::on_answered(u32 slot)
+bool ExtFlow::on_answered(u32 slot)
 {
 	const u32 id = request_op(answered);
 
 	if (id == ~0u || slot != id % plan_.net.sq_depth) {
 		v_.fail(strf("answer %u finds slot %u", answered, slot));
-		return;
+		return true;
 	}
 	if (answered >= executed)
 		v_.fail(strf("request %u answered before it was executed",
@@ -289,6 +288,7 @@ void ExtFlow::on_answered(u32 slot)
 	ops[id].answered = true;
 	answered++;
 	check_result(ops[id], id);
+	return true;
 }
 
 void ExtFlow::check_result(const Op &m, u32 id)
@@ -554,10 +554,10 @@ void ExtFlow::execute(const Op &m)
 	std::memcpy(at, &v, 8);
 }
 
-// Execute a request; returns the syndrome of a refusal.
-u8 ExtFlow::on_request(const mrc_rd &rd, u32 &op)
+u8 ExtFlow::on_request(const mrc_rd &rd, ExtAnswer &answer)
 {
-	op = request_op(executed);
+	const u32 op = request_op(executed);
+
 	if (op == ~0u) {
 		v_.fail("a request that was never posted is executed");
 		return MRC_SYN_NAK_INV_REQ;
@@ -581,6 +581,14 @@ u8 ExtFlow::on_request(const mrc_rd &rd, u32 &op)
 		return MRC_SYN_NAK_ACCESS;
 	execute(m);
 	executed++;
+	answer.op = op;
+	answer.num = m.rqmsn;
+	answer.len = (u32)m.result.size();
+	answer.atomic = m.plan.atomic();
+	if (plan_.snapshot && answer.len) {
+		answer.data.resize(answer.len);
+		read(op, 0, answer.len, answer.data.data());
+	}
 	return 0;
 }
 

@@ -40,7 +40,7 @@ void ExtSim::reap(int side)
 		     slot, (int)status);
 		if (status != MRC_WC_SUCCESS)
 			continue;
-		if (s.answers[slot].op != f.request_op(f.acked))
+		if (s.answers[slot].num != (u16)f.acked)
 			fail("answers acknowledged out of order");
 		f.acked++;
 		mrc_resp_answered(&s.half[0].resp);
@@ -69,22 +69,21 @@ void ExtSim::post(int side)
 void ExtSim::post_answers(int side)
 {
 	Side &s = side_[side];
-	ExtFlow &f = *flow_[1 - side];
 
 	while (!s.waiting.empty() && mrc_req_can_post(&s.half[1].req)) {
-		const ExtFlow::Op &m = f.ops[s.waiting.front().op];
+		const ExtAnswer &a = s.waiting.front();
 		mrc_wr wr{};
 		int slot;
 
-		wr.op = m.plan.atomic() ? MRC_WR_ANSWER_ATOMIC : MRC_WR_ANSWER;
-		wr.len = (u32)m.result.size();
-		wr.num = m.rqmsn;
+		wr.op = a.atomic ? MRC_WR_ANSWER_ATOMIC : MRC_WR_ANSWER;
+		wr.len = a.len;
+		wr.num = a.num;
 		slot = mrc_req_post(&s.half[1].req, &wr, now_);
 		if (slot < 0 || (u32)slot >= s.answers.size()) {
 			fail(strf("answer cannot be posted: %d", slot));
 			return;
 		}
-		note("%c answer to request %u slot %d", 'A' + side, m.rqmsn,
+		note("%c answer to request %u slot %d", 'A' + side, a.num,
 		     slot);
 		s.answers[(u32)slot] = std::move(s.waiting.front());
 		s.waiting.pop_front();
@@ -204,11 +203,13 @@ void ExtSim::transmit(int side, int chan, const mrc_tx_desc &d)
 		if (d.len && !failed())
 			flow_[side]->payload(d, &p.bytes[n]);
 	} else if (d.data) {
-		const Answer &a = side_[side].answers.at(d.slot);
+		const ExtAnswer &a = side_[side].answers.at(d.slot);
 		const ExtFlow &f = *flow_[1 - side];
 
 		flow_[1 - side]->check_answer_tx(a.op, d);
-		if (d.len && !a.data.empty())
+		if (d.len > a.len || d.off > a.len - d.len)
+			fail(strf("%c sends more than the answer", 'A' + side));
+		else if (d.len && !a.data.empty())
 			std::copy_n(&a.data[d.off], d.len, &p.bytes[n]);
 		else if (d.len)
 			f.read(a.op, d.off, d.len, &p.bytes[n]);
@@ -255,7 +256,9 @@ void ExtSim::receive_data(int to, const Packet &p, const mrc_hdr &h)
 
 		if (!h.chan)
 			syn = f.place(h, (u16)(h.rqmsn - resp.rqmsn), payload);
-		else if (!flow_[to]->place_answer(h, payload))
+		else if ((plan_.attacker == ExtAttacker::OnPath &&
+			  !mrc_req_find(&s.half[0].req, h.msn, &n)) ||
+			 !flow_[to]->place_answer(h, payload))
 			syn = MRC_SYN_NAK_INV_REQ;
 		mrc_resp_placed(&resp, &rx, syn);
 	}
@@ -291,26 +294,23 @@ void ExtSim::execute(int to)
 			more = true;
 		}
 		while (!failed() && mrc_resp_next_req(&resp, &rd)) {
-			Answer a;
-			u8 syn = f.on_request(rd, a.op);
+			ExtAnswer a;
+			u8 syn = f.on_request(rd, a);
 
 			note("%c executes request %u psn %06x: %02x", 'A' + to,
 			     rd.num, rd.psn, syn);
 			if (failed())
 				return;
 			if (!syn) {
-				const u32 len = (u32)f.ops[a.op].result.size();
-
-				if (plan_.snapshot && len) {
-					a.data.resize(len);
-					f.read(a.op, 0, len, a.data.data());
-				}
-				if (f.ops[a.op].plan.atomic() &&
+				if (a.atomic &&
 				    sabotage(ExtSabotage::ExecuteTwice))
 					f.execute(f.ops[a.op]);
 				if (!sabotage(ExtSabotage::LoseAnswer))
 					s.waiting.push_back(std::move(a));
 			}
+			if (f.executed - f.acked > s.answers.size())
+				fail(strf("%c has %u answers to give",
+					  'A' + to, f.executed - f.acked));
 			mrc_resp_req_done(&resp, syn);
 			if (!syn && sabotage(ExtSabotage::EarlyAnswered))
 				mrc_resp_answered(&resp);
@@ -334,11 +334,17 @@ void ExtSim::take_answers(int to)
 		u32 slot;
 
 		if (!mrc_req_oldest(&req, &slot)) {
+			// Answered by the attacker, and failed since.
+			if (plan_.attacker == ExtAttacker::OnPath)
+				return;
 			fail("answer without a request");
 			return;
 		}
 		note("%c answered slot %u", 'A' + to, slot);
-		flow_[to]->on_answered(slot);
+		if (!flow_[to]->on_answered(slot)) {
+			mrc_req_fail(&req, (int)slot, MRC_WC_REM_OP);
+			return;
+		}
 		mrc_req_answered(&req, now_);
 	}
 }

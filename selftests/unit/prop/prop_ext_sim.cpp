@@ -20,7 +20,11 @@ ExtSim::ExtSim(const ExtPlan &plan, bool trace)
 	  now_(plan.net.start)
 {
 	for (int side = 0; side < 2; side++)
-		flow_[side] = std::make_unique<ExtFlow>(plan_, side, v_);
+		flow_[side] = plan_.attacker == ExtAttacker::OnPath
+				      ? std::make_unique<ExtAttacked>(
+						plan_, side, v_)
+				      : std::make_unique<ExtFlow>(plan_, side,
+								  v_);
 	for (int side = 0; side < 2; side++) {
 		for (int chan = 0; chan < 2; chan++)
 			init_half(side, chan);
@@ -324,7 +328,8 @@ void ExtSim::arrive(int to, Packet p)
 	drop = p.trim ? mrc_hdr_parse_trimmed(p.bytes.data(), size, &h)
 		      : mrc_hdr_parse(p.bytes.data(), size, size, &h);
 	if (drop) {
-		fail(strf("parse dropped a genuine packet: %d", drop));
+		if (!p.forged)
+			fail(strf("parse dropped a genuine packet: %d", drop));
 		return;
 	}
 	note("%c rx %s%s", 'A' + to, describe(p).c_str(),
@@ -342,11 +347,16 @@ void ExtSim::arrive(int to, Packet p)
 			mrc_req_on_ack(&req, &h, p.port, now_);
 	} else if (flags & MRC_OPF_DATA) {
 		receive_data(to, p, h);
-	} else {
+	} else if (flags & MRC_OPF_TO_RESP) {
 		mrc_rx rx{&h, p.entropy, p.port, p.ce, p.trim, now_};
 
 		mrc_resp_on_probe(&s.half[h.chan].resp, &rx, now_);
 		feedback(to, h.chan);
+	}
+	if (!p.forged && plan_.attacker != ExtAttacker::None) {
+		seen_[to].push_back(std::move(p));
+		if (rng_.chance(plan_.attack_ppm))
+			forge(to);
 	}
 	if (!failed())
 		service(to);

@@ -23,7 +23,7 @@ std::string failure(const std::string &what, const std::string &kind, u64 seed)
 
 std::string run_schedule(const std::string &kind, u64 seed, bool trace)
 {
-	if (kind == "ext" || kind == "exterror")
+	if (kind.rfind("ext", 0) == 0)
 		return failure(run_ext(kind, seed, trace), kind, seed);
 
 	Plan plan = kind == "error"    ? error_plan(seed)

@@ -3,8 +3,8 @@
 //
 //   --schedules=N       random schedules in all (also MRC_PROP_SCHEDULES)
 //   --first=SEED        seed of the first one
-//   --replay=KIND:SEED  just this one; KIND is random, error, attack, ext or
-//                       exterror
+//   --replay=KIND:SEED  just this one; KIND is random, error, attack, ext,
+//                       exterror or extattack
 //   --trace             print every event of a replayed schedule
 #pragma once
 
@@ -28,8 +28,10 @@ extern Options options;
 // see it again.
 std::string run_schedule(const std::string &kind, u64 seed, bool trace);
 
-// The same for the kinds of the extension, ext and exterror.
+// The same for the kinds of the extension: ext, exterror and extattack.
 std::string run_ext(const std::string &kind, u64 seed, bool trace);
+
+std::string run_ext_attack(u64 seed, bool trace);
 
 // What the error schedules end with.
 void check_error_outcome(Sim &sim);

@@ -19,13 +19,19 @@
  *   qp->resp_lock	(bh) responder engine, receive ring, responder memory
  *   qp->req_lock	(bh) requester engine, paths, cc, send ring, timer
  *   cq->lock, srq->lock	(irq) completion ring, shared receive ring; never both
+ *   dev->odp.lock	(bh) paged memory: readers are those who access it, and may
+ *			hold it already; the writer takes no other lock. So it
+ *			does not matter which of the QPs' locks a reader takes
+ *			before it or after it
  *   leaf locks		qp->route_lock, mrc_devs_lock, table locks, peer->lock,
- *			ep->lock, mr->lock (bh); those that consumers in the kernel may
+ *			ep->lock, mr->lock, wait_lock of dev->odp, odp->lock (bh);
+ *			those that consumers in the kernel may
  *			take anywhere (irq): kern->sq_lock, kern->rq_lock,
  *			cq->poll_lock, av->lock, the lock of dev->avs
  *
  * QPs for datagrams have ud->mutex, ud->rq_lock and inside it ud->sq_lock in the
- * places of mutex, resp_lock and req_lock.
+ * places of mutex, resp_lock and req_lock; UC QPs uc->tx_mutex besides, inside
+ * the mutex, which keeps packets in order and is held while they are sent.
  *
  * What one role of a QP learns for the other (QP to ERROR) is carried out after
  * unlock by mrc_qp_error(). Packets are handed to the network stack with no lock
@@ -102,6 +108,7 @@
 #include "compat/mrc_compat.h"
 #include "core/mrc_core.h"
 #include "mrc_mr.h"
+#include "mrc_odp.h"
 #include "mrc_tc.h"
 
 /* Limits per device, published by query_device and kept by mrc_count(). */
@@ -122,6 +129,7 @@ enum {
 
 struct mrc_dev;
 struct mrc_qp;
+struct mrc_qp_kind;
 struct mrc_ctl;
 struct mrc_cc_ops;
 struct mrc_ep;
@@ -183,6 +191,7 @@ struct mrc_port {
  * @ctr: per-port, per-CPU protocol counters
  * @ctl: what a controller configured, see mrc_ctl.h
  * @mrs: memory regions and windows by key >> 8, read under RCU
+ * @odp: regions that are paged on demand, mrc_odp.h
  * @avs: address handles by number, read under RCU
  * @av_next: where to look for the next number; under the lock of @avs
  * @mcast: multicast groups, mrc_mcast.c
@@ -209,6 +218,7 @@ struct mrc_dev {
 	struct mrc_counters ctr;
 	struct mrc_ctl *ctl;
 	struct xarray mrs;
+	struct mrc_odp_dev odp;
 	struct xarray avs;
 	u32 av_next;
 	struct mrc_mcast *mcast;
@@ -309,6 +319,12 @@ struct sock *mrc_sock_v6(struct net *net);
 int mrc_sock_init(void);
 void mrc_sock_exit(void);
 
+/* mrc_crc.c: which CRC-32 mrc_crc32() is ----------------------------------- */
+
+/* Both in process context, with no packet under way. */
+int mrc_crc_setup(void);
+void mrc_crc_cleanup(void);
+
 /* mrc_ring.c: rings shared with user space -------------------------------- */
 
 /**
@@ -339,6 +355,9 @@ struct mrc_ring {
 int mrc_ring_alloc(struct mrc_ring *ring, struct ib_ucontext *uctx, u32 depth,
 		   u32 stride, struct mrc_mmap_info *info);
 void mrc_ring_free(struct mrc_ring *ring);
+/* Copy @n entries from @first on to @at of @to; both have the same stride. */
+void mrc_ring_copy(struct mrc_ring *to, u32 at, const struct mrc_ring *from,
+		   u32 first, u32 n);
 /* Back to the state after mrc_ring_alloc(), but for what a program owns. */
 void mrc_ring_rewind(struct mrc_ring *ring);
 int mrc_mmap(struct ib_ucontext *uctx, struct vm_area_struct *vma);
@@ -359,7 +378,7 @@ static inline void *mrc_ring_entry(const struct mrc_ring *ring, u32 idx)
 
 /*
  * struct mrc_cqe.reserved[] in rings that are not mapped: the first is the
- * ib_qp, the second these.
+ * ib_qp, 0 where that is gone, the second these.
  */
 #define MRC_CQE_PORT	0xff	/* where a datagram arrived */
 #define MRC_CQE_IPV6	BIT(8)	/* how */
@@ -413,6 +432,13 @@ static inline struct mrc_cq *to_mcq(struct ib_cq *ib)
 int mrc_cq_post(struct mrc_cq *cq, struct ib_qp *ibqp, struct mrc_cqe *cqe,
 		bool solicited, u8 port);
 
+/*
+ * @ibqp is reset or destroyed, and posts nothing any more: what is there of it is
+ * not to be polled, because the consumer may free what its entries name. For
+ * consumers in the kernel; programs' libraries do it themselves. Any context.
+ */
+void mrc_cq_clean(struct mrc_cq *cq, const struct ib_qp *ibqp);
+
 int mrc_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 		  struct uverbs_attr_bundle *attrs);
 int mrc_create_user_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
@@ -463,18 +489,24 @@ u64 mrc_ctr_read(struct mrc_dev *dev, unsigned int port, enum mrc_counter id);
 
 extern const struct ib_device_ops mrc_nldev_ops;
 
-/* mrc_qp.c ------------------------------------------------------------------*/
+/* mrc_qp_verbs.c, mrc_qp.c --------------------------------------------------*/
 
 /**
  * struct mrc_ibqp - ib_core's part of a QP
  * @ib: ib_core's part
+ * @kind: what its verbs do, constant (mrc_qp_verbs.h)
+ * @cap: granted, constant
+ * @sig_all: every send WR is signalled, constant
  * @qp: the rest, if it is connected (mrc_qp.h)
- * @ud: the rest, if it is for datagrams (mrc_ud.h)
- * @kern: its consumer is in the kernel
  * @mw_id: name that its memory windows know, see mrc_mw.c
+ * @ud: the rest, if it is for datagrams or UC (mrc_ud.h)
+ * @kern: its consumer is in the kernel
  */
 struct mrc_ibqp {
 	struct ib_qp ib;
+	const struct mrc_qp_kind *kind;
+	struct ib_qp_cap cap;
+	bool sig_all;
 	struct mrc_qp *qp;
 	u64 mw_id;
 	struct mrc_ud *ud;
@@ -486,7 +518,7 @@ static inline struct mrc_ibqp *to_mibqp(struct ib_qp *ib)
 	return container_of(ib, struct mrc_ibqp, ib);
 }
 
-extern const struct ib_device_ops mrc_qp_ops;	/* mrc_qp_verbs.c */
+extern const struct ib_device_ops mrc_qp_ops;
 
 /* State of the packet path, as a hint. */
 enum ib_qp_state mrc_qp_state(struct ib_qp *ibqp);
@@ -505,8 +537,11 @@ void mrc_ud_exit(void);
 /* Ports of @dev changed state or netdev: tell every QP. Process context. */
 void mrc_qps_ports_changed(struct mrc_dev *dev);
 
-/* Fill the driver attributes of "rdma res show qp -dd". */
+/* Fill the driver attributes of "rdma res show qp -dd"; the second for UC. */
 int mrc_qp_fill_res(struct sk_buff *msg, struct ib_qp *ibqp);
+int mrc_uc_fill_res(struct sk_buff *msg, struct ib_qp *ibqp);
+/* The same for its answer channel, if there is one. */
+int mrc_ans_fill_res(struct sk_buff *msg, struct ib_qp *ibqp);
 
 int mrc_qp_init(void);	/* module init: table, caches, workqueue */
 void mrc_qp_exit(void);

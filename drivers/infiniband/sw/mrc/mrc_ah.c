@@ -9,6 +9,7 @@
 #include <rdma/ib_addr.h>
 
 #include "mrc_ud.h"
+#include "mrc_xmit.h"
 
 /**
  * struct mrc_ah - address handle
@@ -82,6 +83,18 @@ struct dst_entry *mrc_av_route(struct mrc_dev *dev, struct mrc_av *av)
 	    dst_hold_safe(dst))
 		return dst;
 	return mrc_av_refresh(dev, av);
+}
+
+void mrc_av_forget(struct mrc_av *av)
+{
+	struct dst_entry *dst;
+	unsigned long flags;
+
+	spin_lock_irqsave(&av->lock, flags);
+	dst = rcu_replace_pointer(av->route.dst, NULL,
+				  lockdep_is_held(&av->lock));
+	spin_unlock_irqrestore(&av->lock, flags);
+	dst_release(dst);
 }
 
 static void mrc_av_fill(struct mrc_av *av, const struct mrc_ah *ah,
@@ -201,7 +214,6 @@ static int mrc_destroy_ah(struct ib_ah *ibah, u32 flags)
 	struct mrc_dev *dev = to_mdev(ibah->device);
 	struct mrc_ah *ah = to_mah(ibah);
 	struct mrc_av *av = ah->av;
-	struct dst_entry *dst;
 	unsigned long irq;
 
 	xa_lock_irqsave(&dev->avs, irq);
@@ -210,10 +222,8 @@ static int mrc_destroy_ah(struct ib_ah *ibah, u32 flags)
 	/* Packets that found it before may still be looking for a route. */
 	spin_lock_irqsave(&av->lock, irq);
 	av->dead = true;
-	dst = rcu_replace_pointer(av->route.dst, NULL,
-				  lockdep_is_held(&av->lock));
 	spin_unlock_irqrestore(&av->lock, irq);
-	dst_release(dst);
+	mrc_av_forget(av);
 	kfree_rcu(av, rcu);
 	if (ah->counted)
 		atomic_dec(&dev->n_ah);

@@ -10,6 +10,7 @@
  */
 #include <linux/log2.h>
 #include <linux/slab.h>
+#include <rdma/restrack.h>
 
 #include "mrc_qp.h"
 #include "mrc_peer.h"
@@ -224,31 +225,96 @@ static bool mrc_ans_resp_live(const struct mrc_qp *qp, u32 conn)
 	       (qp->state == IB_QPS_RTR || qp->state == IB_QPS_RTS);
 }
 
-void mrc_ans_acked(struct mrc_qp *ans, u32 conn, u32 n)
+bool mrc_ans_acked(struct mrc_qp *ans, u32 conn, u32 n)
 {
 	struct mrc_qp *qp = ans->main;
 
 	spin_lock_bh(&qp->resp_lock);
 	if (!mrc_ans_resp_live(qp, conn)) {
 		spin_unlock_bh(&qp->resp_lock);
-		return;
+		return false;
 	}
 	while (n--)
 		mrc_resp_answered(&qp->resp);
-	mrc_resp_run(qp, qp->attr.port, mrc_now(), false, false);
+	return mrc_resp_run_once(qp, qp->attr.port, mrc_now(), false, false);
 }
 
-void mrc_ans_failed(struct mrc_qp *ans, u32 conn, u16 num)
+bool mrc_ans_failed(struct mrc_qp *ans, u32 conn, u16 num)
 {
 	struct mrc_qp *qp = ans->main;
 
 	spin_lock_bh(&qp->resp_lock);
 	if (!mrc_ans_resp_live(qp, conn)) {
 		spin_unlock_bh(&qp->resp_lock);
-		return;
+		return false;
 	}
 	/* In the middle of a delivery it has to wait for the next try. */
 	if (!qp->resume)
 		mrc_resp_req_failed(&qp->resp, num, MRC_SYN_NAK_ACCESS);
-	mrc_resp_run(qp, qp->attr.port, mrc_now(), false, false);
+	return mrc_resp_run_once(qp, qp->attr.port, mrc_now(), false, false);
+}
+
+/* --- looking inside ------------------------------------------------------------ */
+
+/* The answers that are sent. Under req_lock. */
+static int mrc_ans_fill_tx(struct sk_buff *msg, const struct mrc_qp *ans)
+{
+	const struct mrc_req *req = &ans->tx->req;
+	u32 i, bad = 0;
+
+	for (i = 0; i < ans->paths.n; i++)
+		bad += mrc_paths_state(&ans->paths, i) == MRC_EV_ASSUMED_BAD;
+	if (rdma_nl_put_driver_u32(msg, "ans_queued",
+				   req->wq_post - req->wq_done) ||
+	    rdma_nl_put_driver_u32(msg, "ans_cwnd", ans->tx->cc.cwnd) ||
+	    rdma_nl_put_driver_u64(msg, "ans_inflight", req->inflight) ||
+	    rdma_nl_put_driver_u64(msg, "ans_srtt_ns", req->srtt) ||
+	    rdma_nl_put_driver_u32(msg, "ans_next_psn", req->next_psn) ||
+	    rdma_nl_put_driver_u32(msg, "ans_cack", req->cack) ||
+	    rdma_nl_put_driver_u32(msg, "ans_tack", req->tack) ||
+	    rdma_nl_put_driver_u32(msg, "ans_lost", req->n_lost) ||
+	    rdma_nl_put_driver_u32(msg, "ans_retries", req->retries) ||
+	    rdma_nl_put_driver_u64(msg, "ans_tx_pkts", req->stat_pkts) ||
+	    rdma_nl_put_driver_u64(msg, "ans_rtx_pkts", req->stat_rtx) ||
+	    rdma_nl_put_driver_u64(msg, "ans_timeouts", req->stat_timeouts) ||
+	    rdma_nl_put_driver_u32(msg, "ans_ev_bad", bad))
+		return -EMSGSIZE;
+	return 0;
+}
+
+/* Those that come in. Under resp_lock. */
+static int mrc_ans_fill_rx(struct sk_buff *msg, const struct mrc_qp *ans)
+{
+	const struct mrc_resp *resp = &ans->resp;
+
+	if (rdma_nl_put_driver_u32(msg, "ans_resp_cack", resp->cack) ||
+	    rdma_nl_put_driver_u32(msg, "ans_resp_exec", resp->exec) ||
+	    rdma_nl_put_driver_u32(msg, "ans_resp_max_rcv", resp->max_rcv) ||
+	    rdma_nl_put_driver_u32(msg, "ans_resp_ooo", resp->ooo) ||
+	    rdma_nl_put_driver_u32(msg, "ans_resp_msn", resp->msn) ||
+	    rdma_nl_put_driver_u64(msg, "ans_resp_bytes", resp->rcvd_bytes))
+		return -EMSGSIZE;
+	return 0;
+}
+
+int mrc_ans_fill_res(struct sk_buff *msg, struct ib_qp *ibqp)
+{
+	struct mrc_qp *qp = mrc_qp_of(ibqp);
+	struct mrc_qp *ans = qp ? mrc_ans_get(qp) : NULL;
+	int ret = 0;
+
+	if (ans) {
+		spin_lock_bh(&ans->req_lock);
+		if (ans->req_on)
+			ret = mrc_ans_fill_tx(msg, ans);
+		spin_unlock_bh(&ans->req_lock);
+		spin_lock_bh(&ans->resp_lock);
+		if (!ret && ans->resp_on)
+			ret = mrc_ans_fill_rx(msg, ans);
+		spin_unlock_bh(&ans->resp_lock);
+		mrc_qp_put(ans);
+	}
+	if (qp)
+		mrc_qp_put(qp);
+	return ret;
 }

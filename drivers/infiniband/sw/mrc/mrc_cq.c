@@ -5,6 +5,9 @@
  */
 #include "mrc.h"
 
+/* Entries that are moved or looked at with interrupts off. */
+#define MRC_CQ_BATCH	64
+
 static void mrc_cq_publish(struct mrc_cq *cq)
 {
 	/* The entry before the counter: pairs with the program's acquire. */
@@ -158,26 +161,41 @@ err_count:
 	return ret;
 }
 
-/* Move the waiting entries to the start of @ring and use it from now on. */
+/*
+ * Move the waiting entries to the start of @ring and use it from now on. The
+ * lock is held for the last few only; meanwhile completions go on to arrive in
+ * the old ring, which the program does not poll. Should it do so, it gets them
+ * a second time. The core lets one caller in at a time.
+ */
 static int mrc_cq_switch(struct mrc_cq *cq, struct mrc_ring *ring)
 {
-	u32 i, n, first;
+	u32 first, n, done = 0;
 	int ret = -EINVAL;
 
 	spin_lock_irq(&cq->lock);
 	n = mrc_cq_used(cq);
 	first = cq->ring.idx - n;
-	if (!cq->dead && n <= cq->ring.depth && n <= ring->depth) {
-		for (i = 0; i < n; i++)
-			memcpy(mrc_ring_entry(ring, i),
-			       mrc_ring_entry(&cq->ring, first + i),
-			       sizeof(struct mrc_cqe));
-		ring->idx = n;
-		swap(cq->ring, *ring);
-		mrc_cq_publish(cq);
-		cq->ib.cqe = cq->ring.depth;
-		ret = 0;
+	if (n > cq->ring.depth)
+		goto out;
+	for (;;) {
+		n = cq->ring.idx - first;
+		if (cq->dead || n > ring->depth)
+			goto out;
+		n -= done;
+		if (n <= MRC_CQ_BATCH)
+			break;
+		spin_unlock_irq(&cq->lock);
+		mrc_ring_copy(ring, done, &cq->ring, first + done, n);
+		done += n;
+		spin_lock_irq(&cq->lock);
 	}
+	mrc_ring_copy(ring, done, &cq->ring, first + done, n);
+	ring->idx = done + n;
+	swap(cq->ring, *ring);
+	mrc_cq_publish(cq);
+	cq->ib.cqe = cq->ring.depth;
+	ret = 0;
+out:
 	spin_unlock_irq(&cq->lock);
 	return ret;
 }
@@ -261,12 +279,49 @@ static int mrc_poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc)
 	/* The counter before the entries: pairs with mrc_cq_publish(). */
 	prod = smp_load_acquire(&cq->ring.hdr->prod);
 	cons = cq->ring.hdr->cons;
-	for (n = 0; n < num && cons != prod; n++)
-		mrc_cqe_to_wc(mrc_ring_entry(&cq->ring, cons++), wc++);
+	for (n = 0; n < num && cons != prod; cons++) {
+		const struct mrc_cqe *cqe = mrc_ring_entry(&cq->ring, cons);
+
+		if (cqe->reserved[0]) {	/* its QP is there */
+			mrc_cqe_to_wc(cqe, wc++);
+			n++;
+		}
+	}
 	/* What has been read can be overwritten: pairs with mrc_cq_used(). */
 	smp_store_release(&cq->ring.hdr->cons, cons);
 	spin_unlock_irqrestore(&cq->poll_lock, flags);
 	return n;
+}
+
+void mrc_cq_clean(struct mrc_cq *cq, const struct ib_qp *ibqp)
+{
+	unsigned long flags;
+	u32 prod, at, n;
+
+	if (!mrc_cq_in_kernel(cq))
+		return;
+	spin_lock_irqsave(&cq->poll_lock, flags);
+	/* What comes later is of others. */
+	prod = smp_load_acquire(&cq->ring.hdr->prod);
+	at = cq->ring.hdr->cons;
+	for (;;) {
+		for (n = 0; n < MRC_CQ_BATCH && at != prod; n++, at++) {
+			struct mrc_cqe *cqe = mrc_ring_entry(&cq->ring, at);
+
+			if (cqe->reserved[0] == (uintptr_t)ibqp)
+				cqe->reserved[0] = 0;
+		}
+		if (at == prod)
+			break;
+		spin_unlock_irqrestore(&cq->poll_lock, flags);
+		spin_lock_irqsave(&cq->poll_lock, flags);
+		/* Somebody may have polled: behind that there are others. */
+		if ((s32)(cq->ring.hdr->cons - prod) >= 0)
+			break;
+		if ((s32)(cq->ring.hdr->cons - at) > 0)
+			at = cq->ring.hdr->cons;
+	}
+	spin_unlock_irqrestore(&cq->poll_lock, flags);
 }
 
 static int mrc_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)

@@ -24,6 +24,7 @@
 #include "mrc_qp.h"
 #include "mrc_ctl.h"
 #include "mrc_peer.h"
+#include "mrc_xmit.h"
 
 #define MRC_EP_WAITS	4	/* batches at the same time, per device */
 #define MRC_EP_BURST	32	/* requests between looks around */

@@ -31,6 +31,7 @@ int mrc_scatter(struct mrc_qp *qp, const struct mrc_sge *sge, u32 n, u64 at,
 			return -EFAULT;
 		ret = mrc_mr_copy_from_skb(mr, sge[i].addr + at, skb, off, part);
 		mrc_mr_put(mr);
+		/* No such memory, or registered anew since it was there. */
 		if (ret)
 			return -EFAULT;
 		at = 0;
@@ -59,18 +60,27 @@ static int mrc_rd_access(u8 op)
 
 /*
  * Execute @rd on the eight bytes at its address. Programs and other devices see
- * it as one instruction. *@old: the number that was there.
+ * it as one instruction. *@old: the number that was there. 0, the syndrome, or
+ * -EAGAIN as mrc_mr_open().
  */
-static u8 mrc_atomic(struct mrc_mr *mr, const struct mrc_rd *rd, u64 *old)
+static int mrc_atomic(struct mrc_mr *mr, const struct mrc_rd *rd, u64 *old,
+		      u32 who)
 {
+	struct page *page;
 	u32 off, room;
-	struct page *page = mrc_mr_page(mr, rd->va, &off, &room);
 	void *map;
+	int ret;
 	u64 *p;
 
+	ret = mrc_mr_open(mr, rd->va, sizeof(*p), true, who);
+	if (ret)
+		return ret == -EAGAIN ? ret : MRC_SYN_NAK_ACCESS;
+	page = mrc_mr_page(mr, rd->va, &off, &room);
 	/* The region may begin at any address of its pages. */
-	if (!IS_ALIGNED(off, sizeof(*p)))
+	if (!IS_ALIGNED(off, sizeof(*p))) {
+		mrc_mr_close(mr, sizeof(*p));
 		return MRC_SYN_NAK_INV_REQ;
+	}
 	map = kmap_local_page(page);
 	p = map + off;
 	switch (rd->op) {
@@ -86,15 +96,16 @@ static u8 mrc_atomic(struct mrc_mr *mr, const struct mrc_rd *rd, u64 *old)
 		break;
 	}
 	kunmap_local(map);
+	mrc_mr_close(mr, sizeof(*p));
 	return 0;
 }
 
 /* The memory of @rd is there and what has no data in its answer is done. */
-static u8 mrc_rd_touch(struct mrc_qp *qp, const struct mrc_rd *rd, u64 *old)
+static int mrc_rd_touch(struct mrc_qp *qp, const struct mrc_rd *rd, u64 *old)
 {
 	int access = mrc_rd_access(rd->op);
 	struct mrc_mr *mr;
-	u8 syn = 0;
+	int syn = 0;
 
 	/* There is no memory that this driver could make persistent. */
 	if (rd->op == MRC_OP_FLUSH && rd->swap & MRC_FLUSH_PERSISTENT)
@@ -111,19 +122,18 @@ static u8 mrc_rd_touch(struct mrc_qp *qp, const struct mrc_rd *rd, u64 *old)
 	if (rd->op == MRC_OP_FLUSH)
 		smp_mb();	/* stores to memory: others see all of them now */
 	else if (rd->op != MRC_OP_READ_REQ)
-		syn = mrc_atomic(mr, rd, old);
+		syn = mrc_atomic(mr, rd, old, qp->qpn);
 	mrc_mr_put(mr);
 	return syn;
 }
 
-u8 mrc_ext_execute(struct mrc_qp *qp, const struct mrc_rd *rd)
+int mrc_ext_execute(struct mrc_qp *qp, const struct mrc_rd *rd)
 {
 	struct mrc_wr wr = { .op = MRC_WR_ANSWER, .num = rd->num };
 	struct mrc_qp *ans = mrc_ans_get(qp);
-	u8 syn = MRC_SYN_NAK_REM_OP;
+	int slot, syn = MRC_SYN_NAK_REM_OP;
 	struct mrc_swqe *w;
 	u64 old = 0;
-	int slot;
 
 	lockdep_assert_held(&qp->resp_lock);
 	if (!ans)
@@ -180,6 +190,7 @@ static int mrc_put_result(struct mrc_qp *qp, const struct mrc_swqe *w,
 	struct mrc_mr *mr;
 	u32 done, n;
 	u64 val;
+	int ret;
 
 	if (skb_copy_bits(skb, off, buf, sizeof(buf)))
 		return -EFAULT;
@@ -188,6 +199,11 @@ static int mrc_put_result(struct mrc_qp *qp, const struct mrc_swqe *w,
 			IB_ACCESS_LOCAL_WRITE);
 	if (IS_ERR(mr))
 		return -EFAULT;
+	ret = mrc_mr_open(mr, va, sizeof(val), true, 0);
+	if (ret) {
+		mrc_mr_put(mr);
+		return -EFAULT;
+	}
 	for (done = 0; done < sizeof(val); done += n) {
 		u32 poff;
 		struct page *page = mrc_mr_page(mr, va + done, &poff, &n);
@@ -197,6 +213,7 @@ static int mrc_put_result(struct mrc_qp *qp, const struct mrc_swqe *w,
 		memcpy(map + poff, (u8 *)&val + done, n);
 		kunmap_local(map);
 	}
+	mrc_mr_close(mr, sizeof(val));
 	mrc_mr_put(mr);
 	return 0;
 }
@@ -218,6 +235,28 @@ static bool mrc_answer_fits(const struct mrc_swqe *w, const struct mrc_hdr *h)
 	default:	/* nothing but the word that it is done */
 		return h->opcode == MRC_OP_READ_RESP_ONLY && !h->payload_len;
 	}
+}
+
+int mrc_ext_answer_ready(struct mrc_qp *ans, const struct mrc_hdr *h)
+{
+	struct mrc_qp *qp = ans->main;
+	struct mrc_swqe *w;
+	int ret = 0;
+	u32 slot;
+
+	lockdep_assert_held(&ans->resp_lock);
+	spin_lock(&qp->req_lock);
+	/* What does not fit is refused when it is taken. */
+	if (qp->state == IB_QPS_RTS && qp->conn == ans->conn && qp->req_on &&
+	    mrc_req_find(&qp->tx->req, h->msn, &slot)) {
+		w = mrc_swqe_at(qp, slot);
+		if (mrc_answer_fits(w, h))
+			ret = mrc_odp_ready(qp->dev, qp->ibqp->pd, w->sge,
+					    w->num_sge, h->reth.va,
+					    h->payload_len, true, qp->qpn);
+	}
+	spin_unlock(&qp->req_lock);
+	return ret;
 }
 
 u8 mrc_ext_take_answer(struct mrc_qp *ans, const struct mrc_hdr *h,

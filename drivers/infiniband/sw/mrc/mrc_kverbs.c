@@ -98,7 +98,7 @@ static int mrc_kern_put_inline(void *to, u32 room, const struct ib_sge *sge,
 static int mrc_kern_put_op(struct mrc_send_wqe *e, const struct ib_send_wr *wr,
 			   enum ib_qp_type type)
 {
-	if (type != IB_QPT_RC) {
+	if (type == IB_QPT_UD || type == IB_QPT_GSI) {
 		const struct ib_ud_wr *ud = ud_wr(wr);
 
 		if (wr->opcode != IB_WR_SEND &&

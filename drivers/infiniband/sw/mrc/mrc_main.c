@@ -90,14 +90,19 @@ struct mrc_dev *mrc_dev_by_ndev(const struct net_device *ndev, u8 *num)
 	return found;
 }
 
-/* A registered device by name; ib_device_put() gives it back. */
-static struct mrc_dev *mrc_dev_by_name(const char *name)
+/*
+ * A registered device by name, of those that are seen in @net: where namespaces
+ * do not share devices, others may use the same name. ib_device_put() gives it
+ * back.
+ */
+static struct mrc_dev *mrc_dev_by_name(const char *name, const struct net *net)
 {
 	struct mrc_dev *dev, *found = NULL;
 
 	spin_lock_bh(&mrc_devs_lock);
 	list_for_each_entry(dev, &mrc_devs, list) {
 		if (!strcmp(dev->ib.name, name) &&
+		    rdma_dev_access_netns(&dev->ib, net) &&
 		    ib_device_try_get(&dev->ib)) {
 			found = dev;
 			break;
@@ -140,6 +145,7 @@ static struct mrc_dev *mrc_dev_alloc(struct net *net, u8 n_ports)
 		dev->port[i].mtu = IB_MTU_4096;
 	}
 	xa_init(&dev->mrs);
+	mrc_odp_dev_init(&dev->odp);
 	/* Consumers in the kernel make AHs in any context. */
 	xa_init_flags(&dev->avs, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_IRQ);
 	mrc_tc_init(dev);
@@ -270,88 +276,157 @@ static bool mrc_dev_close(struct mrc_dev *dev)
 	return false;
 }
 
-/* Registers @old anew with one port more; consumes the reference to @old. */
-static int mrc_link_grow(struct mrc_dev *old, const char *name,
-			 struct net_device *ndev)
-{
-	struct net_device *ndevs[MRC_MAX_PORTS + 1] = {};
-	bool disabled[MRC_MAX_PORTS + 1] = {};
-	struct net *net = old->net;
-	u8 i, n = old->n_ports;
+/* What a device takes along when it is registered anew. */
+struct mrc_dev_kept {
+	struct net_device *ndev[MRC_MAX_PORTS + 1];
+	bool disabled[MRC_MAX_PORTS + 1];
 	struct mrc_tc_map tc;
 	struct mrc_ctl *ctl;
-	struct mrc_dev *dev;
 	__be64 guid;
 	bool ext;
+	u8 n;
+};
+
+/* Takes references. */
+static void mrc_dev_keep(struct mrc_dev *dev, struct mrc_dev_kept *kept)
+{
+	u8 i;
+
+	rtnl_lock();
+	for (i = 1; i <= dev->n_ports; i++) {
+		kept->ndev[i] = rtnl_dereference(dev->port[i].ndev);
+		dev_hold(kept->ndev[i]);
+		kept->disabled[i] = dev->port[i].disabled;
+	}
+	rtnl_unlock();
+	kept->n = dev->n_ports;
+	kept->guid = dev->ib.node_guid;
+	kept->ext = dev->ext;
+	mrc_tc_get(dev, &kept->tc);
+	kept->ctl = mrc_ctl_get(dev->ctl);
+}
+
+/* Before @dev is registered. */
+static void mrc_dev_inherit(struct mrc_dev *dev,
+			    const struct mrc_dev_kept *kept)
+{
+	u8 i;
+
+	for (i = 1; i <= kept->n; i++)
+		dev->port[i].disabled = kept->disabled[i];
+	dev->ib.node_guid = kept->guid;
+	dev->ext = kept->ext;
+	dev->tc = kept->tc;
+	mrc_ctl_inherit(dev, kept->ctl);
+}
+
+static void mrc_dev_kept_put(struct mrc_dev_kept *kept)
+{
+	u8 i;
+
+	mrc_ctl_put(kept->ctl);
+	for (i = 1; i <= MRC_MAX_PORTS; i++)
+		dev_put(kept->ndev[i]);
+}
+
+/*
+ * Registers @old anew with @n ports, for netdevs in @net, of which @ndev becomes
+ * that of port @num, which has none. Consumes the reference to @old.
+ */
+static int mrc_link_renew(struct mrc_dev *old, const char *name,
+			  struct net *net, u8 n, u8 num,
+			  struct net_device *ndev)
+{
+	struct mrc_dev_kept kept = {};
+	struct net *old_net;
+	struct mrc_dev *dev;
 	int ret;
 
-	if (n == MRC_MAX_PORTS) {
-		pr_notice_ratelimited("%s: has %u ports already, no more are supported\n",
-			  name, n);
-		ib_device_put(&old->ib);
-		return -ENOSPC;
-	}
 	if (!mrc_dev_close(old)) {
-		pr_notice_ratelimited("%s: in use by programs (%d contexts), cannot get another port now\n",
-			  name, atomic_read(&old->n_ucontexts));
+		pr_notice_ratelimited("%s: in use by programs (%d contexts), cannot get %s now\n",
+				      name, atomic_read(&old->n_ucontexts),
+				      n > old->n_ports ? "another port" :
+				      "netdevs of another network namespace");
 		ib_device_put(&old->ib);
 		return -EBUSY;
 	}
-	dev = mrc_dev_alloc(net, n + 1);
+	dev = mrc_dev_alloc(net, n);
 	if (IS_ERR(dev)) {
 		WRITE_ONCE(old->closing, false);
 		ib_device_put(&old->ib);
 		return PTR_ERR(dev);
 	}
-
-	rtnl_lock();
-	for (i = 1; i <= n; i++) {
-		ndevs[i] = rtnl_dereference(old->port[i].ndev);
-		dev_hold(ndevs[i]);
-		disabled[i] = old->port[i].disabled;
-		dev->port[i].disabled = disabled[i];
-	}
-	rtnl_unlock();
-	ndevs[n + 1] = ndev;
+	mrc_dev_keep(old, &kept);
+	mrc_dev_inherit(dev, &kept);
+	kept.ndev[num] = ndev;
 	dev_hold(ndev);
-	guid = old->ib.node_guid;
-	dev->ib.node_guid = guid;
-	ext = old->ext;
-	dev->ext = ext;
-	mrc_tc_get(old, &tc);
-	dev->tc = tc;
-	ctl = mrc_ctl_get(old->ctl);
-	mrc_ctl_inherit(dev, ctl);
+	/* NULL: it is ending, and all of its devices with it. */
+	old_net = maybe_get_net(old->net);
 
 	get_device(&old->ib.dev);
 	ib_device_put(&old->ib);
 	ib_unregister_device(&old->ib);
 	put_device(&old->ib.dev);
 
-	ret = mrc_dev_register(dev, name, ndevs);
+	ret = mrc_dev_register(dev, name, kept.ndev);
+	kept.ndev[num] = NULL;
+	dev_put(ndev);
 	if (ret) {
-		int err;
+		int err = -ENODEV;
 
-		pr_err("%s: cannot be registered with %u ports (%d), going back to %u\n",
-		       name, n + 1, ret, n);
-		dev = mrc_dev_alloc(net, n);
-		err = PTR_ERR_OR_ZERO(dev);
+		pr_err("%s: cannot be registered anew with %u ports (%d), going back to %u\n",
+		       name, n, ret, kept.n);
+		if (old_net) {
+			dev = mrc_dev_alloc(old_net, kept.n);
+			err = PTR_ERR_OR_ZERO(dev);
+		}
 		if (!err) {
-			dev->ib.node_guid = guid;
-			dev->ext = ext;
-			dev->tc = tc;
-			mrc_ctl_inherit(dev, ctl);
-			for (i = 1; i <= n; i++)
-				dev->port[i].disabled = disabled[i];
-			err = mrc_dev_register(dev, name, ndevs);
+			mrc_dev_inherit(dev, &kept);
+			err = mrc_dev_register(dev, name, kept.ndev);
 		}
 		if (err)
 			pr_err("%s: lost (%d)\n", name, err);
 	}
-	mrc_ctl_put(ctl);
-	for (i = 1; i <= n + 1; i++)
-		dev_put(ndevs[i]);
+	mrc_dev_kept_put(&kept);
+	if (old_net)
+		put_net(old_net);
 	return ret;
+}
+
+static int mrc_link_grow(struct mrc_dev *dev, const char *name,
+			 struct net_device *ndev)
+{
+	u8 n = dev->n_ports + 1;
+
+	if (n > MRC_MAX_PORTS) {
+		pr_notice_ratelimited("%s: has %u ports already, no more are supported\n",
+				      name, dev->n_ports);
+		ib_device_put(&dev->ib);
+		return -ENOSPC;
+	}
+	return mrc_link_renew(dev, name, dev->net, n, n, ndev);
+}
+
+/*
+ * @net is not the namespace of the device's netdevs. If it has none any more, it
+ * may begin anew there: that is how a device moves with its netdevs.
+ */
+static int mrc_link_move(struct mrc_dev *dev, const char *name,
+			 struct net_device *ndev, struct net *net)
+{
+	u8 i;
+
+	/* Nobody else gives it netdevs: mrc_link_mutex. */
+	for (i = 1; i <= dev->n_ports; i++)
+		if (rcu_access_pointer(dev->port[i].ndev))
+			break;
+	if (i <= dev->n_ports) {
+		pr_notice_ratelimited("%s: all ports must be in one network namespace, %s is in another\n",
+				      name, ndev->name);
+		ib_device_put(&dev->ib);
+		return -EXDEV;
+	}
+	return mrc_link_renew(dev, name, net, dev->n_ports, 1, ndev);
 }
 
 static int mrc_link_extend(struct mrc_dev *dev, const char *name,
@@ -360,12 +435,8 @@ static int mrc_link_extend(struct mrc_dev *dev, const char *name,
 	int ret;
 	u8 i;
 
-	if (!net_eq(dev->net, net)) {
-		pr_notice_ratelimited("%s: all ports must be in one network namespace, %s is in another\n",
-			  name, ndev->name);
-		ib_device_put(&dev->ib);
-		return -EXDEV;
-	}
+	if (!net_eq(dev->net, net))
+		return mrc_link_move(dev, name, ndev, net);
 	for (i = 1; i <= dev->n_ports; i++) {
 		if (rcu_access_pointer(dev->port[i].ndev))
 			continue;
@@ -410,7 +481,7 @@ static int mrc_newlink(const char *name, struct net_device *ndev)
 		ret = -ENODEV;
 		goto out;
 	}
-	dev = mrc_dev_by_name(name);
+	dev = mrc_dev_by_name(name, net);
 	if (dev)
 		ret = mrc_link_extend(dev, name, ndev, net);
 	else
@@ -458,12 +529,18 @@ static int __init mrc_init(void)
 		pr_err("udp_port must be 1..65535\n");
 		return -EINVAL;
 	}
-	ret = mrc_qp_init();
+	ret = mrc_crc_setup();
 	if (ret)
 		return ret;
-	ret = mrc_ud_init();
+	ret = mrc_qp_init();
+	if (ret)
+		goto err_crc;
+	ret = mrc_odp_init();
 	if (ret)
 		goto err_qp;
+	ret = mrc_ud_init();
+	if (ret)
+		goto err_odp;
 	ret = mrc_kern_init();
 	if (ret)
 		goto err_ud;
@@ -492,8 +569,12 @@ err_kern:
 	mrc_kern_exit();
 err_ud:
 	mrc_ud_exit();
+err_odp:
+	mrc_odp_exit();
 err_qp:
 	mrc_qp_exit();
+err_crc:
+	mrc_crc_cleanup();
 	return ret;
 }
 
@@ -512,8 +593,10 @@ static void __exit mrc_exit(void)
 	mrc_peer_exit();
 	mrc_kern_exit();
 	mrc_ud_exit();
+	mrc_odp_exit();
 	mrc_qp_exit();
 	rcu_barrier();
+	mrc_crc_cleanup();
 }
 
 module_init(mrc_init);

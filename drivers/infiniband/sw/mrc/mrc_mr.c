@@ -107,6 +107,17 @@ struct mrc_mr *mrc_mr_get_local(struct mrc_dev *dev, const struct ib_pd *pd,
 	return mrc_mr_within(mrc_mr_find(dev, pd, key, access), va, len);
 }
 
+struct mrc_mr *mrc_mr_get_remote(struct mrc_dev *dev, const struct ib_pd *pd,
+				 u32 key, u64 va, u64 len, int access)
+{
+	struct mrc_mr *mr = mrc_mr_find(dev, pd, key, access);
+
+	if (IS_ERR(mr) || mr->kind != MRC_MR_WINDOW_2)
+		return mrc_mr_within(mr, va, len);
+	mrc_mr_put(mr);
+	return ERR_PTR(-EINVAL);
+}
+
 struct mrc_mr *mrc_mr_get_all(struct mrc_qp *qp, u32 key, int access)
 {
 	struct mrc_mr *mr = mrc_mr_find(qp->dev, qp->ibqp->pd, key, access);
@@ -171,7 +182,8 @@ struct page *mrc_mr_page(const struct mrc_mr *mr, u64 va, u32 *off, u32 *room)
 	default:
 		*off = offset_in_page(pos);
 		*room = PAGE_SIZE - *off;
-		return mr->pages[pos >> PAGE_SHIFT];
+		return mr->odp ? mrc_odp_page(mr->odp, pos >> PAGE_SHIFT) :
+				 mr->pages[pos >> PAGE_SHIFT];
 	}
 }
 
@@ -263,7 +275,7 @@ const char *mrc_mr_kind_name(const struct mrc_mr *mr)
 	case MRC_MR_FAST:
 		return "fast";
 	default:
-		return "user";
+		return mr->odp ? "paged" : "user";
 	}
 }
 
@@ -274,6 +286,7 @@ void mrc_mr_query(struct ib_device_attr *attr, bool ext)
 	attr->max_mr = MRC_MAX_MR;
 	/* Not 0 even so: consumers that are there already divide by it. */
 	attr->max_fast_reg_page_list_len = MRC_MAX_FAST_PAGES;
+	mrc_odp_query(attr, ext);
 	/* The rest is made by work requests that MRC 1.0 does not have. */
 	if (!ext)
 		return;
@@ -299,6 +312,9 @@ const struct ib_device_ops mrc_mr_ops = {
 	.dereg_mr = mrc_dereg_mr,
 	.alloc_mw = mrc_alloc_mw,
 	.dealloc_mw = mrc_dealloc_mw,
+#ifdef MRC_ODP
+	.advise_mr = mrc_advise_mr,
+#endif
 
 	INIT_RDMA_OBJ_SIZE(ib_mw, mrc_ibmw, ib),
 };

@@ -30,7 +30,10 @@
 #include <linux/spinlock.h>
 #include <rdma/ib_verbs.h>
 
+#include "mrc_odp.h"
+
 struct mrc_dev;
+struct mrc_odp;
 struct mrc_qp;
 struct mrc_swqe;
 struct mrc_send_wqe;
@@ -90,6 +93,8 @@ enum mrc_mr_state {
  * @n_pages: entries of @pages or @kva
  * @pages: programs' memory, also that below a window; owned by the region
  * @kva: kernel addresses of the pages of a fast registration
+ * @odp: instead of @pages where they come on demand; of a window that of its
+ *	region
  * @n_windows: bound to this region; negative: it takes none any more
  * @parent: region that the window is bound to
  * @qp_id: QP that the type 2 window belongs to, see mrc_mw.c
@@ -116,6 +121,7 @@ struct mrc_mr {
 		struct page **pages;
 		u64 *kva;
 	};
+	struct mrc_odp *odp;
 	atomic_t n_windows;
 
 	struct mrc_mr *parent;
@@ -199,7 +205,50 @@ struct mrc_mr *mrc_mr_get_all(struct mrc_qp *qp, u32 key, int access);
 struct mrc_mr *mrc_mr_get_local(struct mrc_dev *dev, const struct ib_pd *pd,
 				u32 key, u64 va, u64 len, int access);
 
-/* Page and offset of @va, and how many bytes follow in that page. */
+/* For a peer of a QP that cannot have windows of type 2. */
+struct mrc_mr *mrc_mr_get_remote(struct mrc_dev *dev, const struct ib_pd *pd,
+				 u32 key, u64 va, u64 len, int access);
+
+/**
+ * mrc_mr_open - begin to access memory
+ * @mr: with a reference
+ * @va: first byte, bounds were checked
+ * @len: bytes
+ * @write: they are to be written
+ * @who: number of the QP that asks, 0 where the question was asked before
+ *
+ * Any context. Return: 0: the memory is there until mrc_mr_close(), no sleep in
+ * between; -EAGAIN: its pages are fetched; -EFAULT: the program has no such
+ * memory. Only memory that is paged can say something else than 0.
+ */
+static inline int mrc_mr_open(const struct mrc_mr *mr, u64 va, u64 len,
+			      bool write, u32 who)
+{
+	return mr->odp && len ? mrc_odp_begin(mr, va, len, write, who) : 0;
+}
+
+static inline void mrc_mr_close(const struct mrc_mr *mr, u64 len)
+{
+	if (mr->odp && len)
+		mrc_odp_end(mr);
+}
+
+/*
+ * For what cannot wait until memory is fetched, UC: paged memory is refused, and
+ * the reference dropped. @mr: what a lookup returned, as is the result.
+ */
+static inline struct mrc_mr *mrc_mr_pinned(struct mrc_mr *mr)
+{
+	if (IS_ERR(mr) || !mr->odp)
+		return mr;
+	mrc_mr_put(mr);
+	return ERR_PTR(-EOPNOTSUPP);
+}
+
+/*
+ * Page and offset of @va, and how many bytes follow in that page; between open
+ * and close.
+ */
 struct page *mrc_mr_page(const struct mrc_mr *mr, u64 va, u32 *off, u32 *room);
 
 /* A new struct: alive, or FREE where many lives are to come. Sleeps. */
@@ -233,7 +282,7 @@ bool mrc_mr_end(struct mrc_mr *mr);
 /* What query_device says of memory. */
 void mrc_mr_query(struct ib_device_attr *attr, bool ext);
 
-/* "rdma res show mr": "user", "dma", "fast". */
+/* "rdma res show mr": "user", "paged", "dma", "fast". */
 const char *mrc_mr_kind_name(const struct mrc_mr *mr);
 
 extern const struct ib_device_ops mrc_mr_ops;
@@ -242,7 +291,7 @@ extern const struct ib_device_ops mrc_mr_ops;
 
 /*
  * Copy @len bytes at @off of @skb to @va, computing nothing else. Bounds were
- * checked by mrc_mr_get(). 0 or -EFAULT.
+ * checked by mrc_mr_get(). 0, -EFAULT, or -EAGAIN as mrc_mr_open().
  */
 int mrc_mr_copy_from_skb(struct mrc_mr *mr, u64 va, const struct sk_buff *skb,
 			 int off, u32 len);

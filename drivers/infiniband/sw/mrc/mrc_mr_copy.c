@@ -106,9 +106,13 @@ int mrc_mr_copy_from_skb(struct mrc_mr *mr, u64 va, const struct sk_buff *skb,
 	u32 bulk = len > MRC_ORDERED ? len - MRC_ORDERED_END : 0;
 	int ret;
 
-	ret = mrc_mr_copy_part(mr, va, skb, off, bulk, MRC_COPY_ANY);
+	ret = mrc_mr_open(mr, va, len, true, 0);
 	if (ret)
 		return ret;
-	return mrc_mr_copy_part(mr, va + bulk, skb, off + bulk, len - bulk,
-				MRC_COPY_ASCENDING);
+	ret = mrc_mr_copy_part(mr, va, skb, off, bulk, MRC_COPY_ANY);
+	if (!ret)
+		ret = mrc_mr_copy_part(mr, va + bulk, skb, off + bulk,
+				       len - bulk, MRC_COPY_ASCENDING);
+	mrc_mr_close(mr, len);
+	return ret;
 }

@@ -9,15 +9,21 @@
 
 #include "mrc.h"
 
+#ifdef MRC_ODP
+#define MRC_ACCESS_PAGED	IB_ACCESS_ON_DEMAND
+#else
+#define MRC_ACCESS_PAGED	0
+#endif
+
 /*
  * What is accepted. Relaxed ordering, as all that is optional, means nothing
- * here; on-demand paging does, and there is none.
+ * here.
  */
 #define MRC_MR_ACCESS							\
 	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE |		\
 	 IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC |		\
 	 IB_ACCESS_MW_BIND | IB_ZERO_BASED | IB_ACCESS_HUGETLB |	\
-	 MRC_ACCESS_FLUSH | IB_ACCESS_OPTIONAL)
+	 MRC_ACCESS_FLUSH | IB_ACCESS_OPTIONAL | MRC_ACCESS_PAGED)
 
 /* What the DMA region may be used for. */
 #define MRC_DMA_ACCESS							\
@@ -30,7 +36,10 @@ static bool mrc_range_ok(u64 va, u64 length)
 	return !length || va + length - 1 >= va;
 }
 
-/* Pin memory and list its pages in @mr. The umem or an ERR_PTR. */
+/*
+ * Pin memory and list its pages in @mr, unless it is to be paged: then it has
+ * no umem. The umem, NULL or an ERR_PTR.
+ */
 static struct ib_umem *mrc_mr_pin(struct ib_device *ib, struct mrc_mr *mr,
 				  u64 start)
 {
@@ -39,6 +48,10 @@ static struct ib_umem *mrc_mr_pin(struct ib_device *ib, struct mrc_mr *mr,
 	unsigned long i = 0;
 	int ret = -ENOMEM;
 
+	if (mr->access & IB_ACCESS_ON_DEMAND) {
+		ret = mrc_odp_open(to_mdev(ib), mr, start);
+		return ret ? ERR_PTR(ret) : NULL;
+	}
 	umem = ib_umem_get_va(ib, start, mr->length, mr->access);
 	if (IS_ERR(umem))
 		return umem;
@@ -104,6 +117,7 @@ static void mrc_ibmr_free(struct mrc_ibmr *ibmr)
 		kvfree(ibmr->mr->kva);
 	else
 		kvfree(ibmr->mr->pages);
+	mrc_odp_close(ibmr->mr->odp);
 	kvfree(ibmr->staged);
 	ib_umem_release(ibmr->umem);
 	mrc_mr_free(ibmr->mr);
@@ -184,6 +198,8 @@ static struct ib_umem *mrc_rereg_memory(struct mrc_ibmr *ibmr,
 	mr->offset = ibmr->mr->offset;
 	mr->n_pages = ibmr->mr->n_pages;
 	mr->pages = ibmr->mr->pages;
+	if (ibmr->mr->odp)
+		mr->odp = mrc_odp_share(ibmr->mr->odp);
 	return NULL;
 }
 
@@ -210,6 +226,9 @@ struct ib_mr *mrc_rereg_user_mr(struct ib_mr *ib, int flags, u64 start,
 	if (!(flags & IB_MR_REREG_ACCESS))
 		access = old->access;
 	if (access & ~MRC_MR_ACCESS)
+		return ERR_PTR(-EOPNOTSUPP);
+	/* The memory of today is pinned, or it is paged. */
+	if (!trans && (access ^ old->access) & IB_ACCESS_ON_DEMAND)
 		return ERR_PTR(-EOPNOTSUPP);
 
 	mr = mrc_mr_alloc(MRC_MR_USER, flags & IB_MR_REREG_PD ? pd : old->pd);
@@ -249,10 +268,12 @@ struct ib_mr *mrc_rereg_user_mr(struct ib_mr *ib, int flags, u64 start,
 		ib_umem_release(ibmr->umem);
 		ibmr->umem = umem;
 	}
+	mrc_odp_close(old->odp);
 	mrc_mr_free(old);
 	return NULL;
 
 err_memory:
+	mrc_odp_close(mr->odp);
 	if (!keep) {
 		kvfree(mr->pages);
 		ib_umem_release(umem);

@@ -130,6 +130,7 @@ static void mrc_mw_show(struct mrc_qp *qp, struct mrc_mr *mr,
 {
 	mr->parent = parent;
 	mr->pages = parent->pages;
+	mr->odp = parent->odp;
 	mr->offset = parent->offset + (op->addr - parent->iova);
 	mr->iova = op->access & IB_ZERO_BASED ? 0 : op->addr;
 	mr->length = op->len;

@@ -23,7 +23,13 @@ static int mrc_fill(struct sk_buff *msg, mrc_fill_fn fn, void *obj)
 
 static int mrc_fill_qp(struct sk_buff *msg, void *obj)
 {
-	return mrc_qp_fill_res(msg, obj);
+	const struct ib_qp *ibqp = obj;
+	int ret;
+
+	if (ibqp->qp_type == IB_QPT_UC)
+		return mrc_uc_fill_res(msg, obj);
+	ret = mrc_qp_fill_res(msg, obj);
+	return ret ? ret : mrc_ans_fill_res(msg, obj);
 }
 
 static int mrc_fill_cq(struct sk_buff *msg, void *obj)
@@ -74,6 +80,30 @@ static int mrc_put_mr(struct sk_buff *msg, const struct mrc_mr *mr)
 	return 0;
 }
 
+/* Pages fetched and taken back, as other drivers name them. */
+static int mrc_fill_mr_stat(struct sk_buff *msg, void *obj)
+{
+	const struct mrc_ibmr *ibmr = obj;
+	struct mrc_odp_stat stat = {};
+	const struct mrc_mr *mr;
+	bool paged;
+
+	rcu_read_lock();
+	mr = READ_ONCE(ibmr->mr);
+	paged = mr->odp;
+	if (paged)
+		mrc_odp_stat(mr->odp, &stat);
+	rcu_read_unlock();
+	if (paged &&
+	    (rdma_nl_stat_hwcounter_entry(msg, "page_faults", stat.faults) ||
+	     rdma_nl_stat_hwcounter_entry(msg, "page_invalidations",
+					  stat.invalidations) ||
+	     rdma_nl_stat_hwcounter_entry(msg, "page_prefetch",
+					  stat.prefetched)))
+		return -EMSGSIZE;
+	return 0;
+}
+
 static int mrc_fill_mr(struct sk_buff *msg, void *obj)
 {
 	const struct mrc_ibmr *ibmr = obj;
@@ -101,8 +131,24 @@ static int mrc_fill_res_mr_entry(struct sk_buff *msg, struct ib_mr *ibmr)
 	return mrc_fill(msg, mrc_fill_mr, to_mibmr(ibmr));
 }
 
+static int mrc_fill_stat_mr_entry(struct sk_buff *msg, struct ib_mr *ibmr)
+{
+	struct nlattr *nest = nla_nest_start(msg,
+					     RDMA_NLDEV_ATTR_STAT_HWCOUNTERS);
+
+	if (!nest)
+		return -EMSGSIZE;
+	if (mrc_fill_mr_stat(msg, to_mibmr(ibmr))) {
+		nla_nest_cancel(msg, nest);
+		return -EMSGSIZE;
+	}
+	nla_nest_end(msg, nest);
+	return 0;
+}
+
 const struct ib_device_ops mrc_nldev_ops = {
 	.fill_res_qp_entry = mrc_fill_res_qp_entry,
 	.fill_res_cq_entry = mrc_fill_res_cq_entry,
 	.fill_res_mr_entry = mrc_fill_res_mr_entry,
+	.fill_stat_mr_entry = mrc_fill_stat_mr_entry,
 };

@@ -20,6 +20,7 @@
 
 #include "mrc_qp.h"
 #include "mrc_peer.h"
+#include "mrc_xmit.h"
 
 #define MRC_PEER_TRY_QPS	8	/* that may lack a usable path */
 #define MRC_PEER_RETRY		(HZ / 10)	/* when there is no request id */

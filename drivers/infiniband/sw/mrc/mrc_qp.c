@@ -14,8 +14,10 @@
 #include "mrc_ctl.h"
 #include "mrc_qp.h"
 #include "mrc_peer.h"
+#include "mrc_qp_verbs.h"
 #include "mrc_srq.h"
 #include "mrc_trace.h"
+#include "mrc_xmit.h"
 
 /*
  * By QPN; entries are read under RCU. No xarray: numbers are scattered over 24
@@ -72,6 +74,30 @@ void mrc_qp_queue_work(struct mrc_qp *qp, unsigned long delay)
 		queued = !mod_delayed_work(mrc_wq, &qp->work, 0);
 	if (!queued)
 		mrc_qp_put(qp);
+}
+
+void mrc_qp_wait_page(struct mrc_qp *qp, u32 seq)
+{
+	int ret = 0;
+
+	if (READ_ONCE(qp->dead))
+		return;
+	refcount_inc(&qp->ref);
+	ret = mrc_odp_wait(&qp->dev->odp, &qp->page_wait, seq);
+	if (ret == -EAGAIN)
+		qp->page_wait.wake(&qp->page_wait);
+	else if (ret)
+		mrc_qp_put(qp);
+}
+
+static void mrc_qp_wake(struct mrc_odp_waiter *w)
+{
+	struct mrc_qp *qp = container_of(w, struct mrc_qp, page_wait);
+
+	WRITE_ONCE(qp->page_woken, true);
+	if (!READ_ONCE(qp->dead))
+		mrc_qp_queue_work(qp, 0);
+	mrc_qp_put(qp);
 }
 
 /* The responder had to wait for something that packets do not tell. */
@@ -242,19 +268,6 @@ void mrc_qp_make_stash(struct mrc_qp *qp)
 	mrc_resp_set_stash(&qp->resp, qp->stash);
 }
 
-void mrc_qp_report(struct mrc_qp *qp, int event)
-{
-	struct ib_qp *ibqp = qp->ibqp;
-	struct ib_event ev = {
-		.device = ibqp->device,
-		.element.qp = ibqp,
-		.event = event,
-	};
-
-	if (ibqp->event_handler)
-		ibqp->event_handler(&ev, ibqp->qp_context);
-}
-
 void mrc_qp_error(struct mrc_qp *qp, u32 conn, int event)
 {
 	u8 port;
@@ -287,12 +300,12 @@ void mrc_qp_error(struct mrc_qp *qp, u32 conn, int event)
 
 	/* It takes no more entries of the SRQ. */
 	if (qp->srq)
-		mrc_qp_report(qp, IB_EVENT_QP_LAST_WQE_REACHED);
+		mrc_qp_report(qp->ibqp, IB_EVENT_QP_LAST_WQE_REACHED);
 	if (event == MRC_BY_PROGRAM)
 		return;
 	mrc_ctr_add(&qp->dev->ctr, port, MRC_CTR_QP_ERROR, 1);
 	if (event != MRC_NO_EVENT)
-		mrc_qp_report(qp, event);
+		mrc_qp_report(qp->ibqp, event);
 }
 
 void mrc_qp_reset(struct mrc_qp *qp, bool dead)
@@ -314,6 +327,7 @@ void mrc_qp_reset(struct mrc_qp *qp, bool dead)
 	qp->need_recv = false;
 	qp->resume = false;
 	qp->again = false;
+	qp->tx_page = false;
 	qp->want_ans = false;
 	qp->need_ans = false;
 	qp->no_ans = false;
@@ -342,10 +356,12 @@ void mrc_qp_reset(struct mrc_qp *qp, bool dead)
 	qp->inl_buf = NULL;
 	mrc_ring_rewind(&qp->sq);
 	qp->sq_taken = 0;
-	mrc_ring_rewind(&qp->rq);
+	mrc_srq_forget(qp->srq, &qp->rq);
 	spin_unlock(&qp->req_lock);
 	spin_unlock_bh(&qp->resp_lock);
 
+	if (mrc_odp_unwait(&qp->dev->odp, &qp->page_wait))
+		mrc_qp_put(qp);
 	kvfree(tx);
 	kvfree(resp_mem);
 	kfree(stash);
@@ -359,6 +375,10 @@ void mrc_qp_reset(struct mrc_qp *qp, bool dead)
 	mrc_peer_leave(qp);
 	mrc_route_drop(qp);
 	memset(&qp->attr, 0, sizeof(qp->attr));
+	if (qp->main)
+		return;
+	mrc_cq_clean(qp->scq, qp->ibqp);
+	mrc_cq_clean(qp->rcq, qp->ibqp);
 }
 
 struct mrc_qp *mrc_qp_alloc(struct mrc_dev *dev)
@@ -377,6 +397,8 @@ struct mrc_qp *mrc_qp_alloc(struct mrc_dev *dev)
 	mrc_hrtimer_setup(&qp->timer, mrc_qp_timer, CLOCK_MONOTONIC,
 			  HRTIMER_MODE_ABS_SOFT);
 	INIT_DELAYED_WORK(&qp->work, mrc_qp_work);
+	INIT_LIST_HEAD(&qp->page_wait.node);
+	qp->page_wait.wake = mrc_qp_wake;
 	qp->timer_at = MRC_NEVER;
 	qp->dev = dev;
 	qp->state = IB_QPS_RESET;
@@ -417,8 +439,6 @@ static void mrc_qp_free(struct mrc_qp *qp)
 	mrc_qp_release(qp);
 	if (qp->ans)
 		mrc_qp_discard(qp->ans);
-	if (qp->sq.entry)	/* the kernel's own are not counted */
-		atomic_dec(&qp->dev->n_qp);
 	mrc_ring_free(&qp->sq);
 	if (qp->rq.depth)
 		mrc_ring_free(&qp->rq);
@@ -445,116 +465,82 @@ static int mrc_qp_hash(struct mrc_qp *qp)
 	return ret == -EEXIST ? -ENOSPC : ret;
 }
 
-static int mrc_qp_check_init(const struct ib_qp_init_attr *init)
+static int mrc_qp_check(const struct ib_qp_init_attr *init,
+			const struct mrc_qp_parts *parts)
 {
-	const struct ib_qp_cap *cap = &init->cap;
-
-	if (init->qp_type != IB_QPT_RC || init->create_flags)
-		return -EOPNOTSUPP;
-	if (!init->send_cq || !init->recv_cq)
-		return -EINVAL;
-	if (cap->max_send_wr > MRC_MAX_QP_WR ||
-	    cap->max_recv_wr > MRC_MAX_QP_WR ||
-	    cap->max_send_sge > MRC_MAX_SGE ||
-	    cap->max_recv_sge > MRC_MAX_SGE ||
-	    cap->max_inline_data > MRC_MAX_INLINE)
-		return -EINVAL;
-	return 0;
+	return parts->req.flags & ~MRC_QP_F_STRICT ? -EINVAL : 0;
 }
 
-/* *@strict: MRC 1.0 and nothing else. */
-static int mrc_qp_check_udata(struct ib_udata *udata, bool *strict)
+static int mrc_create_qp(struct ib_qp *ibqp, const struct ib_qp_init_attr *init,
+			 const struct mrc_qp_parts *parts)
 {
-	struct mrc_create_qp_req req = {};
-	int ret = mrc_udata_in(udata, &req, sizeof(req));
-
-	if (ret)
-		return ret;
-	if (req.comp_mask || req.flags & ~MRC_QP_F_STRICT)
-		return -EINVAL;
-	*strict = req.flags & MRC_QP_F_STRICT;
-	if (udata->outlen < sizeof(struct mrc_create_qp_resp))
-		return -EINVAL;
-	return 0;
-}
-
-int mrc_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
-		  struct ib_udata *udata)
-{
-	struct mrc_dev *dev = to_mdev(ibqp->device);
-	struct mrc_create_qp_resp resp = {};
-	struct ib_ucontext *uctx = NULL;
-	struct mrc_qp *qp;
-	bool strict = false;
+	struct mrc_qp *qp = mrc_qp_alloc(parts->dev);
 	int ret;
 
-	ret = mrc_qp_check_init(init);
-	if (ret)
-		return ret;
-	if (udata) {
-		ret = mrc_qp_check_udata(udata, &strict);
-		if (ret)
-			return ret;
-		uctx = rdma_udata_to_uverbs_attr_bundle(udata)->context;
-		ret = mrc_count(&dev->n_qp, MRC_MAX_QP);
-		if (ret)
-			return ret;
-	}
-	qp = mrc_qp_alloc(dev);
-	if (!qp) {
-		ret = -ENOMEM;
-		goto err_count;
-	}
+	if (!qp)
+		return -ENOMEM;
 	qp->memcg = get_mem_cgroup_from_mm(current->mm);
 	qp->ibqp = ibqp;
-	qp->scq = to_mcq(init->send_cq);
-	qp->rcq = to_mcq(init->recv_cq);
-	qp->srq = init->srq ? to_msrq(init->srq) : NULL;
-	qp->sig_all = init->sq_sig_type == IB_SIGNAL_ALL_WR;
-	qp->ext = READ_ONCE(dev->ext) && !strict;
-
-	ret = mrc_qp_make_rings(&qp->sq, &qp->rq, qp->srq, &init->cap, uctx,
-				&resp);
-	if (ret)
-		goto err_free;
-	qp->max_send_sge = init->cap.max_send_sge;
-	qp->max_inline = init->cap.max_inline_data;
+	qp->scq = parts->scq;
+	qp->rcq = parts->rcq;
+	qp->srq = parts->srq;
+	qp->sig_all = parts->sig_all;
+	/* Strict: MRC 1.0 and nothing else. */
+	qp->ext = READ_ONCE(parts->dev->ext) &&
+		  !(parts->req.flags & MRC_QP_F_STRICT);
+	qp->sq = parts->sq;
+	qp->rq = parts->rq;
+	qp->max_send_sge = parts->cap.max_send_sge;
+	qp->max_recv_sge = parts->cap.max_recv_sge;
+	qp->max_inline = parts->cap.max_inline_data;
 	qp->swqe_size = mrc_swqe_size(qp->max_send_sge);
-	qp->max_recv_sge = mrc_qp_recv_sge(qp->srq, &init->cap);
-	/* Before others can find the QP: afterwards nothing may fail. */
-	if (udata)
-		ret = mrc_udata_out(udata, &resp, sizeof(resp));
-	if (ret)
-		goto err_rings;
 	ret = mrc_qp_hash(qp);
-	if (ret)
-		goto err_rings;
+	if (ret) {
+		mrc_qp_discard(qp);
+		return ret;
+	}
 	WRITE_ONCE(to_mibqp(ibqp)->qp, qp);
 	ibqp->qp_num = qp->qpn;
 	return 0;
-
-err_rings:
-	mrc_ring_free(&qp->sq);
-	mrc_ring_free(&qp->rq);
-err_free:
-	mrc_qp_discard(qp);
-err_count:
-	if (udata)
-		atomic_dec(&dev->n_qp);
-	return ret;
 }
 
-int mrc_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
+static void mrc_destroy_qp(struct ib_qp *ibqp)
 {
 	struct mrc_qp *qp = to_mibqp(ibqp)->qp;
 
 	mutex_lock(&qp->mutex);
+	mrc_qp_part(qp);
 	mrc_qp_reset(qp, true);
 	mutex_unlock(&qp->mutex);
 	WRITE_ONCE(to_mibqp(ibqp)->qp, NULL);
 	mrc_qp_free(qp);
-	return 0;
 }
+
+static enum ib_qp_state mrc_qp_state_of(struct ib_qp *ibqp)
+{
+	return READ_ONCE(to_mibqp(ibqp)->qp->state);
+}
+
+static void mrc_qp_rings(struct ib_qp *ibqp, struct mrc_ring **sq,
+			 struct mrc_ring **rq)
+{
+	struct mrc_qp *qp = to_mibqp(ibqp)->qp;
+
+	*sq = &qp->sq;
+	*rq = &qp->rq;
+}
+
+const struct mrc_qp_kind mrc_qp_kind_rc = {
+	.check = mrc_qp_check,
+	.create = mrc_create_qp,
+	.destroy = mrc_destroy_qp,
+	.modify = mrc_modify_qp,
+	.query = mrc_query_qp,
+	.state = mrc_qp_state_of,
+	.rings = mrc_qp_rings,
+	.post_send = mrc_post_send,
+	.post_recv = mrc_post_recv,
+};
 
 static int mrc_fill_requester(struct sk_buff *msg, const struct mrc_qp *qp)
 {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Queue pair state shared by the files of the data path (mrc_qp.c,
- * mrc_qp_modify.c, mrc_sq.c, mrc_rq.c, mrc_send.c, mrc_route.c, mrc_recv.c).
- * Lock order and shutdown rule: mrc.h.
+ * Queue pair state shared by the files of the data path, and what they offer
+ * each other; how packets leave: mrc_xmit.h. Lock order and shutdown rule: mrc.h.
  */
 #ifndef MRC_QP_H
 #define MRC_QP_H
@@ -244,7 +243,7 @@ struct mrc_requester {
  *	NULL until the first SEND
  * @need_recv: the work item is to make @recv
  * @resume: the work item is to go on with the responder: a message that is due
- *	invalidates a key that is in use
+ *	invalidates a key that is in use, or the memory of a request is fetched
  * @req_lock: protects the requester part
  * @req_on: @tx is there
  * @paths_on: @paths is initialised; the responder reads it as well
@@ -254,6 +253,9 @@ struct mrc_requester {
  * @need_ans: a WQE waits for @ans
  * @no_ans: making @ans failed
  * @again: a local operation waits for others to be through with a key
+ * @tx_page: packets, or a WQE, wait for memory that is fetched
+ * @page_woken: some has come; set without a lock
+ * @page_wait: in the device's list, with a reference
  * @ans_rx: requests can be sent: @ans can take answers
  * @ans_acked: of a companion: answers acknowledged that @main has not been told
  *	of
@@ -355,6 +357,8 @@ struct mrc_qp {
 	bool need_ans;
 	bool no_ans;
 	bool again;
+	bool tx_page;
+	bool page_woken;
 	bool ans_rx;
 	u8 sqd;
 	bool sqd_notify;
@@ -376,6 +380,7 @@ struct mrc_qp {
 	u64 timer_at;
 
 	struct delayed_work work;
+	struct mrc_odp_waiter page_wait;
 
 	struct mrc_route route[];
 };
@@ -401,24 +406,7 @@ static inline struct mutex *mrc_qp_mutex(struct mrc_qp *qp)
 	return qp->main ? &qp->main->mutex : &qp->mutex;
 }
 
-/* mrc_qp_verbs.c ---------------------------------------------------------- */
-
-/*
- * The rings of a QP of any kind; @cap becomes what there is. With @srq @rq takes
- * entries from that. Sleeps. Returns 0 or a negative errno; on failure nothing
- * is left behind. Then: the entries of the list that a receive may have.
- */
-int mrc_qp_make_rings(struct mrc_ring *sq, struct mrc_ring *rq,
-		      struct mrc_srq *srq, struct ib_qp_cap *cap,
-		      struct ib_ucontext *uctx,
-		      struct mrc_create_qp_resp *resp);
-u32 mrc_qp_recv_sge(const struct mrc_srq *srq, const struct ib_qp_cap *cap);
-
 /* mrc_qp.c ---------------------------------------------------------------- */
-
-int mrc_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
-		  struct ib_udata *udata);
-int mrc_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata);
 
 /*
  * A QP in RESET with no rings, not in the table of numbers, or NULL; discard
@@ -443,9 +431,6 @@ void mrc_qp_put(struct mrc_qp *qp);
  */
 struct mrc_qp *mrc_qp_of(struct ib_qp *ibqp);
 
-/* Asynchronous event of @qp, not destroyed yet. No lock but the mutex. */
-void mrc_qp_report(struct mrc_qp *qp, int event);
-
 /**
  * mrc_qp_error - move a QP to ERROR
  * @qp: the caller holds a reference and no lock
@@ -462,11 +447,26 @@ void mrc_qp_error(struct mrc_qp *qp, u32 conn, int event);
 /* Run the work item after @delay jiffies, at once if 0. Any context. */
 void mrc_qp_queue_work(struct mrc_qp *qp, unsigned long delay);
 
+/*
+ * Run the work item when memory has come that was missing after @seq =
+ * mrc_odp_seq(). Under resp_lock or req_lock.
+ */
+void mrc_qp_wait_page(struct mrc_qp *qp, u32 seq);
+
 /* Learn which ports may send. Process context, under qp->mutex. */
 void mrc_qp_update_ports(struct mrc_qp *qp);
 
 /* Arm the timer for the requester's deadline. Under req_lock. */
 void mrc_qp_arm_timer(struct mrc_qp *qp);
+
+/**
+ * mrc_qp_part - say the last word of a QP before the program ends it
+ *
+ * The peer gets the last transport ACK again, see mrc_resp_farewell(), also
+ * that of the answer channel. Nothing in RESET and ERROR. Process context,
+ * under qp->mutex.
+ */
+void mrc_qp_part(struct mrc_qp *qp);
 
 /*
  * Make the responder's WRITE_IMM stash, for the first WRITE_IMM. Under
@@ -479,10 +479,24 @@ void mrc_qp_make_stash(struct mrc_qp *qp);
 /* Empty the QP and free its engines; under qp->mutex. */
 void mrc_qp_reset(struct mrc_qp *qp, bool dead);
 
-/* mrc_qp_modify.c ---------------------------------------------------------- */
+/* mrc_qp_modify.c --------------------------------------------------------- */
 
 int mrc_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		  struct ib_udata *udata);
+bool mrc_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr);
+
+/* The state as verbs have it. */
+enum ib_qp_state mrc_qp_verbs_state(const struct mrc_qp *qp);
+
+/* mrc_qp_start.c ---------------------------------------------------------- */
+
+/*
+ * The steps that make engines and states, under qp->mutex. 0 or a negative
+ * errno: no memory, the attributes contradict each other, no route to start
+ * with, or a packet was faster and the QP is in ERROR.
+ */
+int mrc_qp_to_rtr(struct mrc_qp *qp);
+int mrc_qp_to_rts(struct mrc_qp *qp);
 
 /*
  * Make the requester of a QP in RTS, for the first send: a QP that only
@@ -497,16 +511,14 @@ int mrc_qp_start_requester(struct mrc_qp *qp);
  */
 int mrc_qp_start_ans(struct mrc_qp *ans, bool rx);
 
-int mrc_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
-		 struct ib_qp_init_attr *init);
-
-/* The state as verbs have it. */
-enum ib_qp_state mrc_qp_verbs_state(const struct mrc_qp *qp);
-
 /* MRC attributes in force, with @out->mask of those that were set. */
 void mrc_qp_effective(const struct mrc_qp *qp, struct mrc_abi_qp_attr *out);
 
-/* Timeout and retries, or the responder's range, changed. Under qp->mutex. */
+/*
+ * Attributes that a live QP can change take effect: verbs' of @mask; timeout
+ * and retries; the responder's range. Under qp->mutex.
+ */
+void mrc_qp_apply_live(struct mrc_qp *qp, int mask);
 void mrc_qp_apply_retry(struct mrc_qp *qp);
 int mrc_qp_apply_mpr(struct mrc_qp *qp, u8 mpr);
 
@@ -542,8 +554,7 @@ int mrc_post_recv(struct ib_qp *ibqp);
 
 /*
  * How many receives @qp has at hand; with an SRQ, after taking from there what
- * is missing of @n. -EINVAL: the program wrote nonsense into a ring. Under
- * resp_lock.
+ * is missing of @n. -EBUSY and -EINVAL as mrc_srq_take(). Under resp_lock.
  */
 int mrc_rq_pending(struct mrc_qp *qp, u32 n);
 
@@ -553,13 +564,19 @@ int mrc_rq_pending(struct mrc_qp *qp, u32 n);
  * @n: number of receives that must be there, see mrc_resp_wants_recv()
  * @copy: the message is a SEND, which needs the table of copies
  *
- * Return: 0, -EAGAIN too few, -ENOMEM no table (yet), -EINVAL the program wrote
- * nonsense into the ring.
+ * Return: 0, -EAGAIN too few, -EBUSY those in the SRQ are kept for others,
+ * -ENOMEM no table (yet), -EINVAL the program wrote nonsense into the ring.
  */
 int mrc_rq_reserve(struct mrc_qp *qp, u32 n, bool copy);
 
 /* Make the table of copies that @need_recv asks for. Process context. */
 void mrc_rq_make_table(struct mrc_qp *qp);
+
+/*
+ * Whether the memory that mrc_rq_place() will write is there, as mrc_odp_ready().
+ * Then the lock of paged memory is held until that was called.
+ */
+int mrc_rq_ready(struct mrc_qp *qp, const struct mrc_hdr *h);
 
 /**
  * mrc_rq_place - put the payload of a SEND into its receive
@@ -603,6 +620,7 @@ void mrc_rq_flush(struct mrc_qp *qp);
  *
  * Each key is looked up now; all must allow local writes. Under a lock that
  * keeps @sge as they are. Return: 0, -EMSGSIZE beyond the list's end, -EFAULT.
+ * Whether paged memory is there was asked before, see mrc_odp_ready().
  */
 int mrc_scatter(struct mrc_qp *qp, const struct mrc_sge *sge, u32 n, u64 at,
 		const struct sk_buff *skb, int off, u32 len);
@@ -612,9 +630,13 @@ int mrc_scatter(struct mrc_qp *qp, const struct mrc_sge *sge, u32 n, u64 at,
  * @qp: under resp_lock
  * @rd: from the engine
  *
- * Return: 0 or the syndrome to refuse it with.
+ * Return: 0 or the syndrome to refuse it with; -EAGAIN: its memory is fetched, the
+ * same again later.
  */
-u8 mrc_ext_execute(struct mrc_qp *qp, const struct mrc_rd *rd);
+int mrc_ext_execute(struct mrc_qp *qp, const struct mrc_rd *rd);
+
+/* Likewise of mrc_ext_take_answer(). */
+int mrc_ext_answer_ready(struct mrc_qp *ans, const struct mrc_hdr *h);
 
 /**
  * mrc_ext_take_answer - put a packet of an answer where its request wants it
@@ -653,50 +675,14 @@ void mrc_ans_run(struct mrc_qp *qp);
 /*
  * From a companion to its QP, no lock held, the companion is held: @n requests
  * have got their answers; @n answers were acknowledged by the peer; the answer
- * with number @num cannot be given.
+ * with number @num cannot be given. The latter two are for mrc_req_run() of the
+ * companion. Return: it has more answers to send now.
  */
 void mrc_ans_answered(struct mrc_qp *ans, u32 conn, u32 n);
-void mrc_ans_acked(struct mrc_qp *ans, u32 conn, u32 n);
-void mrc_ans_failed(struct mrc_qp *ans, u32 conn, u16 num);
+bool mrc_ans_acked(struct mrc_qp *ans, u32 conn, u32 n);
+bool mrc_ans_failed(struct mrc_qp *ans, u32 conn, u16 num);
 
-/* mrc_send.c ----------------------------------------------------------------*/
-
-/**
- * mrc_build_skb - make the packet that @desc describes
- * @qp: under req_lock (data, probes) or resp_lock (feedback)
- * @desc: from the engine
- *
- * Return: an skb for mrc_xmit_list(), ERR_PTR(-ENOMEM), or ERR_PTR(-EFAULT)
- * when the memory of the work request is not accessible any more.
- */
-struct sk_buff *mrc_build_skb(struct mrc_qp *qp,
-			      const struct mrc_tx_desc *desc);
-
-/**
- * struct mrc_head - what the front of a packet is made from
- * @hdr: headers
- * @saddr: own address, v4-mapped for IPv4
- * @daddr: peer
- * @entropy: source port and flow label
- * @ipv6: family
- * @tos: DSCP and ECN
- * @srv6: leave room for mrc_srv6_push()
- */
-struct mrc_head {
-	const struct mrc_hdr *hdr;
-	const struct in6_addr *saddr;
-	const struct in6_addr *daddr;
-	u32 entropy;
-	bool ipv6;
-	u8 tos;
-	bool srv6;
-};
-
-/* A packet without payload, for ip_local_out(); NULL if no memory. */
-struct sk_buff *mrc_build_bare(const struct mrc_head *head);
-
-/* Hand packets to the IP stack. No lock held; consumes the packets. */
-void mrc_xmit_list(struct mrc_qp *qp, struct sk_buff_head *list);
+/* mrc_send.c; the rest of it: mrc_xmit.h -----------------------------------*/
 
 /**
  * mrc_req_run - send what the requester may send, then unlock
@@ -725,109 +711,13 @@ void mrc_req_run(struct mrc_qp *qp, bool sleep) __releases(&qp->req_lock);
 void mrc_resp_run(struct mrc_qp *qp, u8 port, u64 now, bool fatal, bool kick)
 	__releases(&qp->resp_lock);
 
-/* mrc_route.c ---------------------------------------------------------------*/
-
 /*
- * Route of @qp through @port, NULL if there is none. Under RCU with bottom
- * halves disabled; the result is valid as long as the RCU section.
+ * The same, but answers stay queued at the companion. Return: there are some,
+ * which mrc_ans_run() or the caller, being the companion's, must send.
  */
-struct dst_entry *mrc_route_get(struct mrc_qp *qp, u8 port);
+bool mrc_resp_run_once(struct mrc_qp *qp, u8 port, u64 now, bool fatal,
+		       bool kick) __releases(&qp->resp_lock);
 
-/* Forget all routes. */
-void mrc_route_drop(struct mrc_qp *qp);
-
-/**
- * mrc_route_lookup - find a route
- * @net: namespace
- * @ndev: netdev to go through
- * @ipv6: family
- * @saddr: own address, v4-mapped for IPv4
- * @daddr: peer
- * @mtu: bytes of L3 that must fit
- * @cookie: for dst_check()
- *
- * A route that leads to the host itself (loopback) is fine as well. Any
- * context, under RCU.
- *
- * Return: a referenced dst or NULL.
- */
-struct dst_entry *mrc_route_lookup(struct net *net, struct net_device *ndev,
-				   bool ipv6, const struct in6_addr *saddr,
-				   const struct in6_addr *daddr, u32 mtu,
-				   u32 *cookie);
-
-/* Bytes of L3 of a full packet at its longest. */
-u32 mrc_route_mtu(const struct mrc_qp *qp);
-
-/* mrc_srv6.c ----------------------------------------------------------------*/
-
-#define MRC_SRV6_ROOM	64	/* outer header and SRH with one segment */
-
-/**
- * struct mrc_srv6_out - how packets to an SRv6 address leave
- * @dst: route, a reference
- * @saddr: outer source
- */
-struct mrc_srv6_out {
-	struct dst_entry *dst;
-	struct in6_addr saddr;
-};
-
-/**
- * mrc_srv6_route - find the route of an outer packet
- * @dev: the device
- * @port: 1..n_ports, to leave through
- * @ev: EV, MRC_EV_BYTES bytes
- * @mtu: bytes of L3 that must fit, outer header included
- * @out: result; the caller passes @out->dst on or releases it
- *
- * Any context, under RCU. Always a lookup: QPs have their routes cached with
- * the set. The outer source is the one that the kernel chooses for that route:
- * its "src" attribute, or else an address of the port's netdev.
- *
- * Return: 0, -EOPNOTSUPP, -ENETUNREACH, -EADDRNOTAVAIL, -EMSGSIZE.
- */
-int mrc_srv6_route(struct mrc_dev *dev, u8 port, const u8 *ev, u32 mtu,
-		   struct mrc_srv6_out *out);
-
-/**
- * mrc_srv6_push - put the outer header in front of a complete packet
- * @skb: made with room for it, network header at the inner IP header
- * @saddr: outer source
- * @ev: outer destination and, with @srh, the segment
- * @srh: with an SRH of one segment (24 bytes) behind the outer header
- *
- * DSCP, ECN and flow label are those of the packet inside. The result is an
- * IPv6 packet for ip6_local_out().
- */
-void mrc_srv6_push(struct sk_buff *skb, const struct in6_addr *saddr,
-		   const u8 *ev, bool srh);
-
-/**
- * mrc_srv6_xmit - send a packet that belongs to no QP
- * @dev: the device
- * @port: to leave through
- * @skb: from mrc_build_bare(), with @srv6 of its head set; consumed
- * @ev: EV, MRC_EV_BYTES bytes; with an SRH if the segment is not zero
- *
- * Under RCU with bottom halves disabled, no lock held. A packet that cannot be
- * sent is counted (tx_errors). Return: 0 or a negative errno.
- */
-int mrc_srv6_xmit(struct mrc_dev *dev, u8 port, struct sk_buff *skb,
-		  const u8 *ev);
-
-/*
- * Encapsulate a packet of a QP with such a set for EV @ev and give it its route; it
- * stays without one if there is none. -1 for @ev: any EV of @port. Under
- * resp_lock or req_lock.
- */
-void mrc_srv6_encap(struct mrc_qp *qp, struct sk_buff *skb, int ev, u8 port);
-
-/* Does any EV of the QP's set have a route through @port? BH off, RCU. */
-bool mrc_srv6_port_ok(struct mrc_qp *qp, u8 port);
-
-/* The QP's packets are encapsulated. Under one of its locks or RCU. */
-bool mrc_qp_srv6(const struct mrc_qp *qp);
 
 /* mrc_endpoint.c ------------------------------------------------------------*/
 

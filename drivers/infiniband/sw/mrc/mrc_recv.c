@@ -17,7 +17,8 @@
 #include "mrc_qp.h"
 #include "mrc_peer.h"
 #include "mrc_trace.h"
-#include "mrc_ud.h"
+#include "mrc_uc.h"
+#include "mrc_xmit.h"
 
 /**
  * struct mrc_pkt - what is known about a packet on its way to the QP
@@ -31,6 +32,9 @@
  * @tos: DSCP and ECN as the packet arrived, of the outermost header
  * @ipv6: family
  * @srv6: came in an outer header
+ * @paged: the lock of paged memory is held until the payload is placed
+ * @mr: memory that a WRITE is for, with a reference or ERR_PTR, if it was looked
+ *	up already
  */
 struct mrc_pkt {
 	struct sk_buff *skb;
@@ -43,6 +47,8 @@ struct mrc_pkt {
 	u8 tos;
 	bool ipv6;
 	bool srv6;
+	bool paged;
+	struct mrc_mr *mr;
 };
 
 void mrc_count_drop(const struct sk_buff *skb, enum mrc_counter id)
@@ -228,13 +234,17 @@ static u8 mrc_place(struct mrc_qp *qp, struct mrc_pkt *pkt, bool *kick)
 		return mrc_ext_take_answer(qp, &pkt->hdr, pkt->skb, off, kick);
 	if (mrc_op_info(pkt->hdr.opcode)->flags & MRC_OPF_SEND)
 		return mrc_rq_place(qp, &pkt->hdr, pkt->skb, off);
-	mr = mrc_mr_get(qp, reth->rkey, reth->va, pkt->hdr.payload_len,
-			IB_ACCESS_REMOTE_WRITE);
+	mr = pkt->mr;
+	pkt->mr = NULL;
+	if (!mr)
+		mr = mrc_mr_get(qp, reth->rkey, reth->va, pkt->hdr.payload_len,
+				IB_ACCESS_REMOTE_WRITE);
 	if (IS_ERR(mr))
 		return MRC_SYN_NAK_ACCESS;
+	/* The program has no such memory, if it is paged. */
 	if (mrc_mr_copy_from_skb(mr, reth->va, pkt->skb, off,
 				 pkt->hdr.payload_len))
-		syn = MRC_SYN_NAK_REM_OP;
+		syn = mr->odp ? MRC_SYN_NAK_ACCESS : MRC_SYN_NAK_REM_OP;
 	mrc_mr_put(mr);
 	return syn;
 }
@@ -282,6 +292,7 @@ static bool mrc_qp_wants(struct mrc_qp *qp, const struct mrc_pkt *pkt)
 static void mrc_resp_execute_all(struct mrc_qp *qp, u8 port, u32 *n,
 				 bool *fatal)
 {
+	u32 seq = mrc_odp_seq(&qp->dev->odp);
 	struct mrc_imm imm;
 	struct mrc_rd rd;
 
@@ -296,7 +307,14 @@ static void mrc_resp_execute_all(struct mrc_qp *qp, u8 port, u32 *n,
 			}
 			mrc_resp_imm_done(&qp->resp, ret);
 		} else if (mrc_resp_next_req(&qp->resp, &rd)) {
-			mrc_resp_req_done(&qp->resp, mrc_ext_execute(qp, &rd));
+			int ret = mrc_ext_execute(qp, &rd);
+
+			if (ret < 0) {
+				qp->resume = true;
+				mrc_qp_wait_page(qp, seq);
+				return;
+			}
+			mrc_resp_req_done(&qp->resp, ret);
 			(*n)++;
 		} else {
 			return;
@@ -304,7 +322,8 @@ static void mrc_resp_execute_all(struct mrc_qp *qp, u8 port, u32 *n,
 	}
 }
 
-void mrc_resp_run(struct mrc_qp *qp, u8 port, u64 now, bool fatal, bool kick)
+bool mrc_resp_run_once(struct mrc_qp *qp, u8 port, u64 now, bool fatal,
+		       bool kick)
 	__releases(&qp->resp_lock)
 {
 	u32 conn, executed = 0, answered = 0;
@@ -339,13 +358,45 @@ void mrc_resp_run(struct mrc_qp *qp, u8 port, u64 now, bool fatal, bool kick)
 	spin_unlock_bh(&qp->resp_lock);
 
 	mrc_xmit_list(qp, &list);
-	if (executed)
-		mrc_ans_run(qp);
 	if (answered || kick)
 		mrc_ans_answered(qp, conn, answered);
 	if (fatal || failed)
 		mrc_qp_error(qp, conn, fatal ? IB_EVENT_QP_FATAL :
 					       mrc_resp_event(failed));
+	return executed;
+}
+
+void mrc_resp_run(struct mrc_qp *qp, u8 port, u64 now, bool fatal, bool kick)
+	__releases(&qp->resp_lock)
+{
+	if (mrc_resp_run_once(qp, port, now, fatal, kick))
+		mrc_ans_run(qp);
+}
+
+void mrc_qp_part(struct mrc_qp *qp)
+{
+	struct mrc_tx_desc desc;
+	struct sk_buff_head list;
+	u64 now = mrc_now();
+
+	if (!qp->main)
+		lockdep_assert_held(&qp->mutex);
+	__skb_queue_head_init(&list);
+	spin_lock_bh(&qp->resp_lock);
+	if (qp->resp_on && qp->state != IB_QPS_ERR) {
+		mrc_resp_farewell(&qp->resp);
+		while (mrc_resp_next_feedback(&qp->resp, now, &desc)) {
+			struct sk_buff *skb = mrc_build_skb(qp, &desc);
+
+			/* No more than a courtesy. */
+			if (!IS_ERR(skb))
+				__skb_queue_tail(&list, skb);
+		}
+	}
+	spin_unlock_bh(&qp->resp_lock);
+	mrc_xmit_list(qp, &list);
+	if (qp->ans)
+		mrc_qp_part(qp->ans);
 }
 
 /*
@@ -386,6 +437,84 @@ static bool mrc_rcv_ready(struct mrc_qp *qp, struct mrc_pkt *pkt, u64 now,
 	}
 }
 
+/* IB's code for how long a peer waits: 0.16, 1.28, 10.24 ms. */
+static u8 mrc_page_timer(const struct mrc_dev *dev, u64 now)
+{
+	u64 since = READ_ONCE(dev->odp.since);
+
+	if (!since || now < since + NSEC_PER_MSEC)
+		return 8;
+	return now < since + 10 * NSEC_PER_MSEC ? 14 : 20;
+}
+
+/* The memory of an atomic operation: executed it is when its turn has come. */
+static int mrc_rcv_atomic_ready(struct mrc_qp *qp, const struct mrc_hdr *h)
+{
+	struct mrc_mr *mr;
+	int ret = 0;
+
+	if (h->opcode == MRC_OP_READ_REQ || h->opcode == MRC_OP_FLUSH)
+		return 0;
+	mr = mrc_mr_get(qp, h->reth.rkey, h->reth.va, MRC_ATOMIC_LEN,
+			h->opcode == MRC_OP_ATOMIC_WRITE ?
+			IB_ACCESS_REMOTE_WRITE : IB_ACCESS_REMOTE_ATOMIC);
+	if (IS_ERR(mr))
+		return 0;
+	if (mr->odp)
+		ret = mrc_odp_check(mr, h->reth.va, MRC_ATOMIC_LEN, true,
+				    qp->qpn);
+	mrc_mr_put(mr);
+	return ret;
+}
+
+/*
+ * Is the memory there that the payload is for? If it is paged it stays there
+ * until mrc_rcv_placed(). If not, the packet was refused.
+ */
+static bool mrc_rcv_memory(struct mrc_qp *qp, struct mrc_pkt *pkt, u64 now)
+{
+	const struct mrc_reth *reth = &pkt->hdr.reth;
+	u32 n, len = pkt->hdr.payload_len;
+	u32 flags = mrc_op_info(pkt->hdr.opcode)->flags;
+	int ret = 0;
+
+	if (!mrc_odp_any(&qp->dev->odp) || pkt->rx.trim ||
+	    !(flags & MRC_OPF_DATA) || (!len && !(flags & MRC_OPF_REQUEST)))
+		return true;
+	read_lock_bh(&qp->dev->odp.lock);
+	pkt->paged = true;
+	if (qp->main) {
+		if (flags & MRC_OPF_ANSWER)
+			ret = mrc_ext_answer_ready(qp, &pkt->hdr);
+	} else if (flags & MRC_OPF_SEND) {
+		if (mrc_resp_wants_recv(&qp->resp, &pkt->rx, &n))
+			ret = mrc_rq_ready(qp, &pkt->hdr);
+	} else if (flags & MRC_OPF_REQUEST) {
+		ret = mrc_rcv_atomic_ready(qp, &pkt->hdr);
+	} else if (!(flags & MRC_OPF_EXT)) {
+		pkt->mr = mrc_mr_get(qp, reth->rkey, reth->va, len,
+				     IB_ACCESS_REMOTE_WRITE);
+		if (!IS_ERR(pkt->mr) && pkt->mr->odp)
+			ret = mrc_odp_check(pkt->mr, reth->va, len, true,
+					    qp->qpn);
+	}
+	if (ret != -EAGAIN)
+		return true;
+	mrc_resp_refuse_page(&qp->resp, &pkt->rx, mrc_page_timer(qp->dev, now),
+			     now);
+	return false;
+}
+
+static void mrc_rcv_placed(struct mrc_qp *qp, struct mrc_pkt *pkt)
+{
+	if (!IS_ERR_OR_NULL(pkt->mr))
+		mrc_mr_put(pkt->mr);
+	pkt->mr = NULL;
+	if (pkt->paged)
+		read_unlock_bh(&qp->dev->odp.lock);
+	pkt->paged = false;
+}
+
 /* Packets for the responder role: data, probes, undefined opcodes. */
 static void mrc_rcv_responder(struct mrc_qp *qp, struct mrc_pkt *pkt)
 {
@@ -407,9 +536,11 @@ static void mrc_rcv_responder(struct mrc_qp *qp, struct mrc_pkt *pkt)
 	if (pkt->hdr.opcode == MRC_OP_PROBE && !pkt->rx.trim)
 		mrc_resp_on_probe(&qp->resp, &pkt->rx, now);
 	else if (mrc_rcv_ready(qp, pkt, now, &fatal) &&
+		 mrc_rcv_memory(qp, pkt, now) &&
 		 mrc_resp_on_data(&qp->resp, &pkt->rx, now) == MRC_RX_PLACE)
 		mrc_resp_placed(&qp->resp, &pkt->rx,
 				mrc_place(qp, pkt, &kick));
+	mrc_rcv_placed(qp, pkt);
 	mrc_resp_run(qp, pkt->rx.port, now, fatal, kick);
 }
 
@@ -532,18 +663,35 @@ static void mrc_rcv(struct mrc_pkt *pkt)
 	consume_skb(pkt->skb);
 }
 
+/*
+ * Plain RoCE v2: datagrams, and unreliable connections where the number is that
+ * of one. A QP that speaks MRC does not define such opcodes, and says so (OP-4).
+ */
+static bool mrc_rcv_plain(struct sk_buff *skb)
+{
+	const u8 *bth;
+
+	if (!pskb_may_pull(skb, MRC_UDP_HLEN + MRC_BTH_LEN))
+		return false;
+	bth = skb->data + MRC_UDP_HLEN;
+	if (mrc_ud_opcode(bth[0]))
+		mrc_ud_rcv(skb);
+	else if (mrc_uc_opcode(bth[0]) &&
+		 mrc_qpn_ud(get_unaligned_be32(bth + 4) & MRC_PSN_MASK))
+		mrc_uc_rcv(skb);
+	else
+		return false;
+	return true;
+}
+
 int mrc_udp_rcv(struct sock *sk, struct sk_buff *skb)
 {
 	struct mrc_pkt pkt = { .skb = skb };
 
-	/* Plain RoCE v2, and of that nothing but datagrams. */
-	if (pskb_may_pull(skb, MRC_UDP_HLEN + MRC_BTH_LEN) &&
-	    mrc_ud_opcode(skb->data[MRC_UDP_HLEN])) {
-		mrc_ud_rcv(skb);
+	if (mrc_rcv_plain(skb))
 		consume_skb(skb);
-		return 0;
-	}
-	mrc_rcv(&pkt);
+	else
+		mrc_rcv(&pkt);
 	return 0;
 }
 

@@ -108,6 +108,14 @@ void mrc_ring_free(struct mrc_ring *ring)
 		vfree(mem);
 }
 
+void mrc_ring_copy(struct mrc_ring *to, u32 at, const struct mrc_ring *from,
+		   u32 first, u32 n)
+{
+	while (n--)
+		memcpy(mrc_ring_entry(to, at++), mrc_ring_entry(from, first++),
+		       to->stride);
+}
+
 void mrc_ring_rewind(struct mrc_ring *ring)
 {
 	ring->idx = 0;

@@ -11,6 +11,7 @@
 #include <net/route.h>
 
 #include "mrc_qp.h"
+#include "mrc_xmit.h"
 
 /* Largest headers of a data packet: BTH, METH, TSETH, RETH, ImmDt (§2.1). */
 #define MRC_DATA_HDR_MAX	40

@@ -17,6 +17,7 @@
 #include <linux/slab.h>
 
 #include "mrc_qp.h"
+#include "mrc_qp_verbs.h"
 #include "mrc_srq.h"
 
 /* A table of copies up to this is made by the packet that needs it, bytes. */
@@ -73,6 +74,7 @@ static void mrc_rq_fetch(struct mrc_qp *qp, u32 n, struct mrc_recv *r)
 static void mrc_rq_take(struct mrc_qp *qp)
 {
 	qp->rq.idx++;
+	mrc_srq_used(qp->srq, &qp->rq);
 	mrc_ring_consumed(&qp->rq);
 }
 
@@ -166,7 +168,7 @@ int mrc_rq_reserve(struct mrc_qp *qp, u32 n, bool copy)
 	lockdep_assert_held(&qp->resp_lock);
 	pending = mrc_rq_pending(qp, n);
 	if (pending < 0)
-		return -EINVAL;
+		return pending;
 	if ((u32)pending < n)
 		return -EAGAIN;
 	return copy && !qp->recv ? mrc_rq_need_table(qp) : 0;
@@ -195,6 +197,18 @@ static u8 mrc_recv_syndrome(u8 status)
 {
 	return status == IB_WC_LOC_LEN_ERR ? MRC_SYN_NAK_INV_REQ :
 					     MRC_SYN_NAK_REM_OP;
+}
+
+int mrc_rq_ready(struct mrc_qp *qp, const struct mrc_hdr *h)
+{
+	struct mrc_recv *r;
+
+	lockdep_assert_held(&qp->resp_lock);
+	r = mrc_rq_get(qp, h->rqmsn);
+	if (!r || r->status != IB_WC_SUCCESS)
+		return 0;
+	return mrc_odp_ready(qp->dev, qp->ibqp->pd, r->sge, r->num_sge,
+			     h->reth.va, h->payload_len, true, qp->qpn);
 }
 
 u8 mrc_rq_place(struct mrc_qp *qp, const struct mrc_hdr *h,
@@ -313,12 +327,7 @@ void mrc_rq_flush(struct mrc_qp *qp)
 	lockdep_assert_held(&qp->resp_lock);
 	if (!qp->rq.depth)
 		return;
-	WRITE_ONCE(qp->rq.hdr->flags, MRC_RING_F_KICK);
-	/*
-	 * The program looks at flags after its store to prod and a barrier, so
-	 * either it sees the flag or this sees the entry.
-	 */
-	smp_mb();
+	mrc_qp_ask_kick(&qp->rq);
 	pending = mrc_ring_pending(&qp->rq);
 	if (pending <= 0)
 		return;

@@ -2,7 +2,8 @@
 /*
  * Building and sending packets. Payload is not copied: the pinned pages become
  * fragments of the skb, with headers in front and pad and ICRC in a small
- * fragment behind. Short or scattered payload is copied, that is cheaper.
+ * fragment behind. Short or scattered payload is copied, that is cheaper; and so
+ * is memory that the kernel may take back before the packet is gone.
  */
 #include <linux/highmem.h>
 #include <linux/ip.h>
@@ -19,11 +20,14 @@
 
 #include "mrc_qp.h"
 #include "mrc_peer.h"
+#include "mrc_qp_verbs.h"
 #include "mrc_trace.h"
+#include "mrc_xmit.h"
 
 #define MRC_TX_COPY	256	/* payload up to this is copied */
 #define MRC_TX_MAX_SEGS	4	/* SGEs in one packet before copying */
 #define MRC_TX_ROUNDS	16	/* batches before the work item goes on */
+#define MRC_TX_PAGE_NS	(4 * NSEC_PER_MSEC)	/* looks for missing pages */
 
 /* Worst case: each SGE of a packet touches one page more than it fills. */
 static_assert(MRC_TX_MAX_SEGS * 2 + 4096 / PAGE_SIZE + 1 <= MAX_SKB_FRAGS);
@@ -119,14 +123,14 @@ static void *mrc_copy_frag(struct sk_buff *skb, const void *from, u32 len)
  * 0 or -ENOMEM.
  */
 static int mrc_put_page(struct sk_buff *skb, struct page *page, u32 off,
-			u32 len, bool copy, u32 *crc)
+			u32 len, bool copy, bool paged, u32 *crc)
 {
 	void *map = kmap_local_page(page);
 	const void *p = map + off;
 
 	if (copy) {
 		p = skb_put_data(skb, p, len);
-	} else if (!sendpage_ok(page)) {	/* slab memory of a ULP */
+	} else if (paged || !sendpage_ok(page)) {	/* slab: of a ULP */
 		p = mrc_copy_frag(skb, p, len);
 	} else {
 		get_page(page);
@@ -143,7 +147,7 @@ static int mrc_put_sges(struct mrc_qp *qp, const struct mrc_swqe *w,
 			struct sk_buff *skb, u32 off, u32 len, bool copy,
 			u32 *crc)
 {
-	u32 i = 0, base = 0;
+	u32 i = 0, base = 0, n_open;
 	struct mrc_seg seg;
 	int ret = 0;
 
@@ -156,6 +160,12 @@ static int mrc_put_sges(struct mrc_qp *qp, const struct mrc_swqe *w,
 				w->remote ? IB_ACCESS_REMOTE_READ : 0);
 		if (IS_ERR(mr))
 			return -EFAULT;
+		n_open = seg.len;
+		ret = mrc_mr_open(mr, seg.va, n_open, false, qp->qpn);
+		if (ret) {
+			mrc_mr_put(mr);
+			return ret;
+		}
 		off += seg.len;
 		len -= seg.len;
 		while (seg.len && !ret) {
@@ -163,10 +173,12 @@ static int mrc_put_sges(struct mrc_qp *qp, const struct mrc_swqe *w,
 			struct page *page = mrc_mr_page(mr, seg.va, &poff, &n);
 
 			n = min(n, seg.len);
-			ret = mrc_put_page(skb, page, poff, n, copy, crc);
+			ret = mrc_put_page(skb, page, poff, n, copy, mr->odp,
+					   crc);
 			seg.va += n;
 			seg.len -= n;
 		}
+		mrc_mr_close(mr, n_open);
 		mrc_mr_put(mr);
 		if (ret)
 			return ret;
@@ -429,6 +441,14 @@ static bool mrc_req_batch(struct mrc_qp *qp, struct sk_buff_head *list,
 		}
 		mrc_req_begin(qp, &d);
 		skb = mrc_build_skb(qp, &d);
+		if (PTR_ERR_OR_ZERO(skb) == -EAGAIN) {
+			u64 at = mrc_now();
+
+			mrc_req_put_back(&qp->tx->req, &d,
+					 at + MRC_TX_PAGE_NS, at);
+			qp->tx_page = true;
+			continue;
+		}
 		if (IS_ERR(skb)) {
 			mrc_ctr_add(&qp->dev->ctr, d.port, MRC_CTR_TX_ERROR, 1);
 			if (PTR_ERR(skb) != -EFAULT)
@@ -477,7 +497,7 @@ void mrc_req_run(struct mrc_qp *qp, bool sleep)
 		bool more, take_more = false, need_inline, failed, fatal;
 		bool drained = false, wait, bad;
 		struct sk_buff_head list;
-		u32 conn = qp->conn, acked;
+		u32 conn = qp->conn, acked, seq = mrc_odp_seq(&qp->dev->odp);
 		u16 bad_num;
 
 		__skb_queue_head_init(&list);
@@ -489,6 +509,11 @@ void mrc_req_run(struct mrc_qp *qp, bool sleep)
 			WRITE_ONCE(qp->sqd, MRC_SQD_DRAINED);
 			drained = qp->sqd_notify;
 		}
+		if (READ_ONCE(qp->page_woken)) {
+			WRITE_ONCE(qp->page_woken, false);
+			mrc_req_release(&qp->tx->req);
+		}
+		qp->tx_page = false;
 		if (qp->sq_pending && !qp->need_inline && !qp->need_ans &&
 		    !qp->sqd) {
 			take_more = mrc_sq_take(qp);
@@ -498,6 +523,8 @@ void mrc_req_run(struct mrc_qp *qp, bool sleep)
 		qp->again = false;
 		more = mrc_req_batch(qp, &list, mrc_now());
 		wait = need_inline || qp->need_ans || qp->again;
+		if (qp->tx_page)
+			mrc_qp_wait_page(qp, seq);
 		mrc_qp_arm_timer(qp);
 		fatal = qp->fatal;
 		qp->fatal = false;
@@ -513,11 +540,12 @@ void mrc_req_run(struct mrc_qp *qp, bool sleep)
 
 		mrc_xmit_list(qp, &list);
 		if (drained)
-			mrc_qp_report(qp, IB_EVENT_SQ_DRAINED);
+			mrc_qp_report(qp->ibqp, IB_EVENT_SQ_DRAINED);
+		/* Whatever this lets the responder execute is sent by this loop. */
 		if (acked)
-			mrc_ans_acked(qp, conn, acked);
+			more |= mrc_ans_acked(qp, conn, acked);
 		if (bad)
-			mrc_ans_failed(qp, conn, bad_num);
+			more |= mrc_ans_failed(qp, conn, bad_num);
 		if (fatal || failed) {
 			/* No completion tells of an answer that failed. */
 			mrc_qp_error(qp, conn, fatal || qp->main ?

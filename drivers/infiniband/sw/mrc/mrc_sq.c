@@ -209,20 +209,31 @@ static enum mrc_wc_status mrc_sq_copy_list(struct mrc_qp *qp,
 	return MRC_WC_SUCCESS;
 }
 
-/* ATOMIC_WRITE: the 8 bytes that @w names, as they stand in memory. */
-static enum mrc_wc_status mrc_sq_read8(struct mrc_qp *qp,
-				       const struct mrc_swqe *w, u64 *swap)
+/*
+ * ATOMIC_WRITE: the 8 bytes that @w names, as they stand in memory. -EAGAIN: the
+ * memory is fetched; else 0 and the status.
+ */
+static int mrc_sq_read8(struct mrc_qp *qp, const struct mrc_swqe *w, u64 *swap,
+			enum mrc_wc_status *st)
 {
 	const struct mrc_sge *sge = w->sge;
 	struct mrc_mr *mr;
 	u8 buf[MRC_ATOMIC_LEN];
 	u32 done, n;
+	int ret;
 
+	*st = MRC_WC_LOC_LEN;
 	if (w->num_sge != 1 || w->len != MRC_ATOMIC_LEN)
-		return MRC_WC_LOC_LEN;
+		return 0;
+	*st = MRC_WC_LOC_PROT;
 	mr = mrc_mr_get(qp, sge->lkey, sge->addr, sizeof(buf), 0);
 	if (IS_ERR(mr))
-		return MRC_WC_LOC_PROT;
+		return 0;
+	ret = mrc_mr_open(mr, sge->addr, sizeof(buf), false, qp->qpn);
+	if (ret) {
+		mrc_mr_put(mr);
+		return ret == -EAGAIN ? ret : 0;
+	}
 	for (done = 0; done < sizeof(buf); done += n) {
 		u32 off;
 		struct page *page = mrc_mr_page(mr, sge->addr + done, &off, &n);
@@ -232,9 +243,11 @@ static enum mrc_wc_status mrc_sq_read8(struct mrc_qp *qp,
 		memcpy(buf + done, map + off, n);
 		kunmap_local(map);
 	}
+	mrc_mr_close(mr, sizeof(buf));
 	mrc_mr_put(mr);
 	*swap = get_unaligned_be64(buf);
-	return MRC_WC_SUCCESS;
+	*st = MRC_WC_SUCCESS;
+	return 0;
 }
 
 /* What an operation of the extension has besides its list, from header @h. */
@@ -284,7 +297,7 @@ static enum mrc_wc_status mrc_sq_copy_ext(struct mrc_qp *qp,
 
 /*
  * Copy ring entry @e into @w and @wr. Every field of the ring is read once.
- * -ENOBUFS: inline data with no buffer for it yet.
+ * -ENOBUFS: inline data with no buffer for it yet; -EAGAIN: memory is fetched.
  */
 static int mrc_sq_copy(struct mrc_qp *qp, const struct mrc_send_wqe *e,
 		       u32 slot, struct mrc_swqe *w, struct mrc_wr *wr,
@@ -293,6 +306,7 @@ static int mrc_sq_copy(struct mrc_qp *qp, const struct mrc_send_wqe *e,
 	const struct mrc_sq_op *op;
 	struct mrc_send_wqe h;
 	const void *data;
+	int ret = 0;
 	bool inl;
 
 	memcpy(&h, e, sizeof(h));
@@ -345,7 +359,9 @@ static int mrc_sq_copy(struct mrc_qp *qp, const struct mrc_send_wqe *e,
 				       mrc_sq_is_atomic(wr->op) ?
 				       IB_ACCESS_LOCAL_WRITE : 0);
 		if (*st == MRC_WC_SUCCESS && wr->op == MRC_WR_ATOMIC_WRITE)
-			*st = mrc_sq_read8(qp, w, &wr->swap);
+			ret = mrc_sq_read8(qp, w, &wr->swap, st);
+		if (ret)
+			return ret;
 		if (*st != MRC_WC_SUCCESS)
 			return 0;
 	}
@@ -377,7 +393,7 @@ bool mrc_sq_take(struct mrc_qp *qp)
 {
 	u32 n, taken, slot, mask = qp->sq.depth - 1;
 	u64 now = mrc_now();
-	int pending;
+	int pending, ret;
 
 	lockdep_assert_held(&qp->req_lock);
 	pending = mrc_ring_pending(&qp->sq);
@@ -397,9 +413,13 @@ bool mrc_sq_take(struct mrc_qp *qp)
 			return true;
 		slot = qp->sq_taken & mask;
 		w = mrc_swqe_at(qp, slot);
-		if (mrc_sq_copy(qp, mrc_ring_entry(&qp->sq, qp->sq_taken),
-				slot, w, &wr, &st)) {
-			qp->need_inline = true;
+		ret = mrc_sq_copy(qp, mrc_ring_entry(&qp->sq, qp->sq_taken),
+				  slot, w, &wr, &st);
+		if (ret) {
+			if (ret == -EAGAIN)
+				qp->tx_page = true;
+			else
+				qp->need_inline = true;
 			return false;
 		}
 		if (st == MRC_WC_SUCCESS && mrc_wr_is_request(wr.op) &&
@@ -437,6 +457,10 @@ int mrc_post_send(struct ib_qp *ibqp)
 	if (READ_ONCE(qp->state) == IB_QPS_RTS && !READ_ONCE(qp->req_on)) {
 		int ret = mrc_qp_start_requester(qp);
 
+		/* For a consumer in the kernel nobody would ring again. */
+		if (ret == -ENOMEM && to_mibqp(ibqp)->kern)
+			mrc_qp_error(qp, READ_ONCE(qp->conn),
+				     IB_EVENT_QP_FATAL);
 		if (ret)
 			return ret;
 	}

@@ -6,8 +6,14 @@
  * Messages of one QP need their receives in order (METH.rqmsn), but packets of a
  * later message may come before those of an earlier one. A QP then takes the
  * entries of both, so that the earlier message cannot find the queue empty when
- * the later one waits for it. What a peer can make a QP take that way is bounded
- * by MRC_SRQ_AHEAD.
+ * the later one waits for it.
+ *
+ * Peers decide how far ahead a message is and when those before it come, if they
+ * ever do. So a QP gets an entry for its oldest message as long as there is one,
+ * and more only while there remain as many for everybody who comes as it has
+ * itself, once for each QP that has any: N QPs whose peers never finish what they
+ * begin, however far ahead, leave one part in N + 1. Beyond that, and
+ * beyond MRC_SRQ_AHEAD, a message has to come again when it is the oldest.
  */
 #include <linux/slab.h>
 
@@ -16,6 +22,9 @@
 
 /* Entries that a QP may have taken and not used, a power of two. */
 #define MRC_SRQ_AHEAD	128
+
+/* Entries that are moved with interrupts off when the size changes. */
+#define MRC_SRQ_BATCH	64
 
 static void mrc_srq_report(struct mrc_srq *srq, enum ib_event_type event)
 {
@@ -36,15 +45,22 @@ int mrc_srq_attach(struct mrc_srq *srq, struct mrc_ring *ring)
 			      NULL);
 }
 
+/* May a QP that has @have entries get @n, so that @left remain for others? */
+static bool mrc_srq_fair(const struct mrc_srq *srq, u32 have, u32 n, u32 left)
+{
+	u32 holders = atomic_read(&srq->holders) + !have;
+
+	return n == 1 || left / n >= holders;
+}
+
 int mrc_srq_take(struct mrc_srq *srq, struct mrc_ring *to, u32 n)
 {
-	u32 prod = to->hdr->prod, first = prod;
-	u32 have = prod - to->idx;
+	u32 prod = to->hdr->prod;
+	u32 have = prod - to->idx, want;
 	bool low = false, bad = false;
 	unsigned long flags;
 	int left;
 
-	n = min(n, to->depth);
 	spin_lock_irqsave(&srq->lock, flags);
 	left = srq->dead ? -EINVAL : mrc_ring_pending(&srq->ring);
 	if (left < 0) {
@@ -55,23 +71,44 @@ int mrc_srq_take(struct mrc_srq *srq, struct mrc_ring *to, u32 n)
 			mrc_srq_report(srq, IB_EVENT_SRQ_ERR);
 		return -EINVAL;
 	}
-	/* The only look at what a program wrote: all others are at the copy. */
-	for (; have < n && left; have++, left--)
-		memcpy(mrc_ring_entry(to, prod++),
-		       mrc_ring_entry(&srq->ring, srq->ring.idx++),
-		       to->stride);
-	if (prod != first) {
-		mrc_ring_consumed(&srq->ring);
-		low = left < srq->limit;
-		if (low)
-			srq->limit = 0;
+	want = n - have;
+	if (want > (u32)left) {
+		spin_unlock_irqrestore(&srq->lock, flags);
+		return have;
 	}
+	left -= want;
+	if (n > to->depth || !mrc_srq_fair(srq, have, n, left)) {
+		spin_unlock_irqrestore(&srq->lock, flags);
+		return -EBUSY;
+	}
+	if (!have)
+		atomic_inc(&srq->holders);
+	/* The only look at what a program wrote: all others are at the copy. */
+	mrc_ring_copy(to, prod, &srq->ring, srq->ring.idx, want);
+	srq->ring.idx += want;
+	mrc_ring_consumed(&srq->ring);
+	low = left < srq->limit;
+	if (low)
+		srq->limit = 0;
 	spin_unlock_irqrestore(&srq->lock, flags);
-	WRITE_ONCE(to->hdr->prod, prod);
+	WRITE_ONCE(to->hdr->prod, prod + want);
 
 	if (low)
 		mrc_srq_report(srq, IB_EVENT_SRQ_LIMIT_REACHED);
-	return have;
+	return n;
+}
+
+void mrc_srq_used(struct mrc_srq *srq, const struct mrc_ring *ring)
+{
+	if (srq && ring->hdr->prod == ring->idx)
+		atomic_dec(&srq->holders);
+}
+
+void mrc_srq_forget(struct mrc_srq *srq, struct mrc_ring *ring)
+{
+	if (srq && ring->hdr->prod != ring->idx)
+		atomic_dec(&srq->holders);
+	mrc_ring_rewind(ring);
 }
 
 static int mrc_srq_check_attr(const struct ib_srq_attr *attr)
@@ -150,28 +187,63 @@ err_count:
 }
 
 /*
- * Move the waiting entries to the start of @ring and use it from now on. With
- * @limit, arm for that as well.
+ * How many entries there are still to move to @ring, the first @done of those
+ * from @base on having been moved or, meanwhile, taken. -EINVAL: there is no
+ * room, or the program wrote nonsense.
+ */
+static int mrc_srq_to_move(const struct mrc_srq *srq,
+			   const struct mrc_ring *ring, u32 base, u32 *done)
+{
+	int n = srq->dead ? -EINVAL : mrc_ring_pending(&srq->ring);
+	u32 prod = srq->ring.idx + n;
+
+	lockdep_assert_held(&srq->lock);
+	if (n < 0 || n > ring->depth)
+		return -EINVAL;
+	if ((s32)(srq->ring.idx - base - *done) > 0)
+		*done = srq->ring.idx - base;
+	n = prod - base - *done;
+	return n < 0 ? -EINVAL : n;
+}
+
+/*
+ * Move the waiting entries to @ring and use it from now on. With @limit, arm
+ * for that as well. The lock is held for the last few only; meanwhile QPs go on
+ * to take from the old ring, so that what they took counts as consumed in the
+ * new one. A producer that goes on as well gets -EBUSY sooner or later.
  */
 static int mrc_srq_switch(struct mrc_srq *srq, struct mrc_ring *ring,
 			  const u32 *limit)
 {
-	int i, n, ret = -EINVAL;
+	u32 base, done = 0;
+	int n;
 
+	if (limit && *limit > ring->depth)
+		return -EINVAL;
 	spin_lock_irq(&srq->lock);
-	n = srq->dead ? -EINVAL : mrc_ring_pending(&srq->ring);
-	if (n >= 0 && n <= ring->depth && (!limit || *limit <= ring->depth)) {
-		for (i = 0; i < n; i++)
-			memcpy(mrc_ring_entry(ring, i),
-			       mrc_ring_entry(&srq->ring, srq->ring.idx + i),
-			       ring->stride);
-		WRITE_ONCE(ring->hdr->prod, n);
+	base = srq->ring.idx;
+	for (;;) {
+		n = mrc_srq_to_move(srq, ring, base, &done);
+		if (n <= MRC_SRQ_BATCH || done > 2 * MRC_MAX_SRQ_WR)
+			break;
+		spin_unlock_irq(&srq->lock);
+		mrc_ring_copy(ring, done, &srq->ring, base + done, n);
+		done += n;
+		spin_lock_irq(&srq->lock);
+	}
+	if (n > MRC_SRQ_BATCH)
+		n = -EBUSY;
+	if (n >= 0) {
+		mrc_ring_copy(ring, done, &srq->ring, base + done, n);
+		ring->idx = srq->ring.idx - base;
+		WRITE_ONCE(ring->hdr->prod, done + n);
+		mrc_ring_consumed(ring);
 		swap(srq->ring, *ring);
 		srq->limit = limit ? *limit : min(srq->limit, srq->ring.depth);
-		ret = 0;
+		n = 0;
 	}
 	spin_unlock_irq(&srq->lock);
-	return ret;
+	return n;
 }
 
 static int mrc_resize_srq(struct mrc_srq *srq, u32 max_wr, const u32 *limit,

@@ -15,6 +15,7 @@
  * @ring: program or kernel consumer produces; @ring.idx = cons
  * @max_sge: bound for what programs write into entries
  * @limit: IB_EVENT_SRQ_LIMIT_REACHED when fewer entries remain, 0 = not armed
+ * @holders: QPs that have taken entries and not used all of them
  * @dead: the program wrote nonsense, IB_EVENT_SRQ_ERR was raised
  */
 struct mrc_srq {
@@ -24,6 +25,7 @@ struct mrc_srq {
 	u32 max_sge;
 	u32 limit;
 	bool dead;
+	atomic_t holders;
 };
 
 static inline struct mrc_srq *to_msrq(struct ib_srq *ib)
@@ -41,13 +43,25 @@ int mrc_srq_attach(struct mrc_srq *srq, struct mrc_ring *ring);
  * mrc_srq_take - take entries for a QP
  * @srq: the queue
  * @to: from mrc_srq_attach(); under the lock of the QP's receives
- * @n: how many are to be in @to
+ * @n: how many are to be in @to, more than there are
  *
- * Entries belong to the QP from then on. Raises the events of the SRQ.
+ * Takes all that is missing or nothing. Entries belong to the QP from then on;
+ * mrc_srq_used() tells when it has used them. Raises the events of the SRQ.
  *
- * Return: how many there are, which may be fewer, or -EINVAL: the program wrote
- * nonsense into the ring.
+ * Return: how many there are, fewer than @n where the queue has too few; -EBUSY:
+ * they are kept for others, but there will be one for the oldest message;
+ * -EINVAL: the program wrote nonsense into the ring.
  */
 int mrc_srq_take(struct mrc_srq *srq, struct mrc_ring *to, u32 n);
+
+/**
+ * mrc_srq_used - a QP has used an entry that it took
+ * @srq: the queue, or NULL: @ring is not from mrc_srq_attach()
+ * @ring: its ring, @ring->idx has moved; under the lock of the QP's receives
+ */
+void mrc_srq_used(struct mrc_srq *srq, const struct mrc_ring *ring);
+
+/* Likewise: a QP is reset. Its ring is rewound, what it has taken is lost. */
+void mrc_srq_forget(struct mrc_srq *srq, struct mrc_ring *ring);
 
 #endif /* MRC_SRQ_H */

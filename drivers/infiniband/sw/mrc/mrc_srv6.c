@@ -23,6 +23,7 @@
 
 #include "mrc_ctl.h"
 #include "mrc_qp.h"
+#include "mrc_xmit.h"
 
 #define MRC_SRH_LEN	(sizeof(struct ipv6_sr_hdr) + sizeof(struct in6_addr))
 

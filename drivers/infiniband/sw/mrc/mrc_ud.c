@@ -9,7 +9,8 @@
 #include <net/ipv6.h>
 #include <rdma/ib_cache.h>
 
-#include "mrc_ud.h"
+#include "mrc_qp_verbs.h"
+#include "mrc_uc.h"
 
 /* By QPN, but for QP1s; entries are read under RCU. */
 static struct rhashtable mrc_uds;
@@ -42,6 +43,19 @@ struct mrc_ud *mrc_ud_get(struct net *net, u32 qpn)
 	rcu_read_lock();
 	ud = rhashtable_lookup(&mrc_uds, &qpn, mrc_ud_params);
 	if (ud && (!net_eq(ud->dev->net, net) || !mrc_ud_tryget(ud)))
+		ud = NULL;
+	rcu_read_unlock();
+	return ud;
+}
+
+struct mrc_ud *mrc_ud_of(struct ib_qp *ibqp)
+{
+	struct mrc_ud *ud;
+
+	rcu_read_lock();
+	/* Netlink looks at QPs until after destroy_qp. */
+	ud = READ_ONCE(to_mibqp(ibqp)->ud);
+	if (ud && !mrc_ud_tryget(ud))
 		ud = NULL;
 	rcu_read_unlock();
 	return ud;
@@ -86,62 +100,59 @@ struct mrc_ud *mrc_gsi_get(struct net *net, struct mrc_dev *dev,
 	return found;
 }
 
+void mrc_ud_wait_page(struct mrc_ud *ud, u32 seq)
+{
+	int ret;
+
+	/* Being reset: nobody would take it off the list. */
+	if (ud->state == IB_QPS_RESET)
+		return;
+	refcount_inc(&ud->ref);
+	ret = mrc_odp_wait(&ud->dev->odp, &ud->page_wait, seq);
+	if (ret == -EAGAIN)
+		mrc_ud_wake(&ud->page_wait);
+	else if (ret)
+		mrc_ud_put(ud);
+}
+
+/* The reference goes on with the work, unless that has one. */
+void mrc_ud_wake(struct mrc_odp_waiter *w)
+{
+	struct mrc_ud *ud = container_of(w, struct mrc_ud, page_wait);
+
+	if (!mrc_odp_queue(&ud->work))
+		mrc_ud_put(ud);
+}
+
+void mrc_ud_work(struct work_struct *work)
+{
+	struct mrc_ud *ud = container_of(work, struct mrc_ud, work);
+
+	if (READ_ONCE(ud->tx_late))
+		mrc_ud_post_send(ud);
+	mrc_ud_deliver_late(ud);
+	mrc_ud_put(ud);
+}
+
 void mrc_ud_flush_sq(struct mrc_ud *ud)
 {
-	int pending = mrc_ring_pending(&ud->sq);
-
 	lockdep_assert_held(&ud->sq_lock);
-	/* With an impossible counter there is no telling what was posted. */
-	while (pending-- > 0) {
-		const struct mrc_send_wqe *e;
-		struct mrc_cqe cqe = {
-			.opcode = IB_WC_SEND,
-			.status = IB_WC_WR_FLUSH_ERR,
-			.qp_num = ud->qpn,
-		};
-
-		e = mrc_ring_entry(&ud->sq, ud->sq.idx);
-		cqe.wr_id = READ_ONCE(e->wr_id);
-		ud->sq.idx++;
-		mrc_ring_consumed(&ud->sq);
-		mrc_cq_post(ud->scq, ud->ibqp, &cqe, true, ud->port);
-	}
+	mrc_qp_flush_ring(ud->ibqp, &ud->sq, NULL, ud->scq, IB_WC_SEND,
+			  ud->port);
 }
 
 void mrc_ud_flush_rq(struct mrc_ud *ud)
 {
-	int pending;
-
 	lockdep_assert_held(&ud->rq_lock);
 	if (!ud->rq.depth)
 		return;
-	WRITE_ONCE(ud->rq.hdr->flags, MRC_RING_F_KICK);
-	/* Pairs with that between the program's store to prod and its look. */
-	smp_mb();
-	pending = mrc_ring_pending(&ud->rq);
-	while (pending-- > 0) {
-		const struct mrc_recv_wqe *e;
-		struct mrc_cqe cqe = {
-			.opcode = IB_WC_RECV,
-			.status = IB_WC_WR_FLUSH_ERR,
-			.qp_num = ud->qpn,
-		};
-
-		e = mrc_ring_entry(&ud->rq, ud->rq.idx);
-		cqe.wr_id = READ_ONCE(e->wr_id);
-		ud->rq.idx++;
-		mrc_ring_consumed(&ud->rq);
-		mrc_cq_post(ud->rcq, ud->ibqp, &cqe, true, ud->port);
-	}
+	mrc_qp_ask_kick(&ud->rq);
+	mrc_qp_flush_ring(ud->ibqp, &ud->rq, ud->srq, ud->rcq, IB_WC_RECV,
+			  ud->port);
 }
 
 void mrc_ud_error(struct mrc_ud *ud, int event)
 {
-	struct ib_event ev = {
-		.device = ud->ibqp->device,
-		.element.qp = ud->ibqp,
-		.event = event,
-	};
 	bool last = ud->srq;
 
 	spin_lock_bh(&ud->rq_lock);
@@ -155,52 +166,31 @@ void mrc_ud_error(struct mrc_ud *ud, int event)
 		mrc_ud_flush_sq(ud);
 	}
 	spin_unlock(&ud->sq_lock);
+	mrc_ud_drop_late(ud);
 	if (ud->state == IB_QPS_ERR)
 		mrc_ud_flush_rq(ud);
 	spin_unlock_bh(&ud->rq_lock);
 
 	/* It takes no more entries of the SRQ. */
-	if (last && ud->ibqp->event_handler) {
-		ev.event = IB_EVENT_QP_LAST_WQE_REACHED;
-		ud->ibqp->event_handler(&ev, ud->ibqp->qp_context);
-	}
+	if (last)
+		mrc_qp_report(ud->ibqp, IB_EVENT_QP_LAST_WQE_REACHED);
 	if (event == MRC_NO_EVENT)
 		return;
-	ev.event = event;
 	mrc_ctr_add(&ud->dev->ctr, ud->port, MRC_CTR_QP_ERROR, 1);
-	if (ud->ibqp->event_handler)
-		ud->ibqp->event_handler(&ev, ud->ibqp->qp_context);
+	mrc_qp_report(ud->ibqp, event);
 }
 
-static int mrc_ud_check_init(struct mrc_dev *dev,
-			     const struct ib_qp_init_attr *init,
-			     struct ib_udata *udata)
+static int mrc_ud_check(const struct ib_qp_init_attr *init,
+			const struct mrc_qp_parts *parts)
 {
-	const struct ib_qp_cap *cap = &init->cap;
-	struct mrc_create_qp_req req = {};
-	int ret;
-
-	if (init->create_flags || (init->srq && init->qp_type != IB_QPT_UD))
+	/* MRC 1.0 has no such connections; datagrams are how hosts find it. */
+	if (init->qp_type == IB_QPT_UC && !READ_ONCE(parts->dev->ext))
 		return -EOPNOTSUPP;
 	if (init->qp_type == IB_QPT_GSI &&
-	    (udata || !init->port_num || init->port_num > dev->n_ports))
+	    (parts->user || init->srq || !init->port_num ||
+	     init->port_num > parts->dev->n_ports))
 		return -EOPNOTSUPP;
-	if (!init->send_cq || !init->recv_cq)
-		return -EINVAL;
-	if (cap->max_send_wr > MRC_MAX_QP_WR ||
-	    cap->max_recv_wr > MRC_MAX_QP_WR ||
-	    cap->max_send_sge > MRC_MAX_SGE ||
-	    cap->max_recv_sge > MRC_MAX_SGE ||
-	    cap->max_inline_data > MRC_MAX_INLINE)
-		return -EINVAL;
-	ret = mrc_udata_in(udata, &req, sizeof(req));
-	if (ret)
-		return ret;
-	if (req.comp_mask || req.flags)
-		return -EINVAL;
-	if (udata && udata->outlen < sizeof(struct mrc_create_qp_resp))
-		return -EINVAL;
-	return 0;
+	return parts->req.flags ? -EINVAL : 0;
 }
 
 /* A number that nobody has, of those that are for datagrams. */
@@ -235,74 +225,57 @@ static int mrc_ud_publish(struct mrc_ud *ud)
 	return 0;
 }
 
-int mrc_create_ud(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
-		  struct ib_udata *udata)
+static int mrc_create_ud(struct ib_qp *ibqp, const struct ib_qp_init_attr *init,
+			 const struct mrc_qp_parts *parts)
 {
-	struct mrc_dev *dev = to_mdev(ibqp->device);
-	struct mrc_create_qp_resp resp = {};
-	struct ib_ucontext *uctx = NULL;
-	struct mrc_ud *ud;
+	struct mrc_ud *ud = kzalloc(sizeof(*ud), GFP_KERNEL_ACCOUNT);
 	int ret;
 
-	ret = mrc_ud_check_init(dev, init, udata);
-	if (ret)
-		return ret;
-	if (udata) {
-		uctx = rdma_udata_to_uverbs_attr_bundle(udata)->context;
-		ret = mrc_count(&dev->n_qp, MRC_MAX_QP);
-		if (ret)
-			return ret;
-	}
-	ud = kzalloc(sizeof(*ud), GFP_KERNEL_ACCOUNT);
-	if (!ud) {
-		ret = -ENOMEM;
-		goto err_count;
-	}
+	if (!ud)
+		return -ENOMEM;
 	refcount_set(&ud->ref, 1);
 	init_completion(&ud->released);
 	mutex_init(&ud->mutex);
 	spin_lock_init(&ud->sq_lock);
 	spin_lock_init(&ud->rq_lock);
-	ud->dev = dev;
+	ud->dev = parts->dev;
 	ud->ibqp = ibqp;
-	ud->scq = to_mcq(init->send_cq);
-	ud->rcq = to_mcq(init->recv_cq);
-	ud->srq = init->srq ? to_msrq(init->srq) : NULL;
-	ud->sig_all = init->sq_sig_type == IB_SIGNAL_ALL_WR;
-	ud->user = udata;
+	ud->scq = parts->scq;
+	ud->rcq = parts->rcq;
+	ud->srq = parts->srq;
+	INIT_LIST_HEAD(&ud->late);
+	INIT_LIST_HEAD(&ud->page_wait.node);
+	ud->page_wait.wake = mrc_ud_wake;
+	INIT_WORK(&ud->work, mrc_ud_work);
+	ud->sig_all = parts->sig_all;
+	ud->user = parts->user;
 	ud->state = IB_QPS_RESET;
 	if (init->qp_type == IB_QPT_GSI) {
 		ud->port = init->port_num;
 		ud->qkey = MRC_GSI_QKEY;
 	}
-	ret = mrc_qp_make_rings(&ud->sq, &ud->rq, ud->srq, &init->cap, uctx,
-				&resp);
-	if (ret)
-		goto err_free;
-	ud->max_send_sge = init->cap.max_send_sge;
-	ud->max_inline = init->cap.max_inline_data;
-	ud->max_recv_sge = mrc_qp_recv_sge(ud->srq, &init->cap);
-	/* Before others can find the QP: afterwards nothing may fail. */
-	if (udata)
-		ret = mrc_udata_out(udata, &resp, sizeof(resp));
-	if (ret)
-		goto err_rings;
+	ud->sq = parts->sq;
+	ud->rq = parts->rq;
+	ud->max_send_sge = parts->cap.max_send_sge;
+	ud->max_recv_sge = parts->cap.max_recv_sge;
+	ud->max_inline = parts->cap.max_inline_data;
+	if (init->qp_type == IB_QPT_UC) {
+		ud->uc = mrc_uc_alloc();
+		ret = ud->uc ? 0 : -ENOMEM;
+		if (ret)
+			goto err_free;
+	}
 	ret = mrc_ud_publish(ud);
 	if (ret)
-		goto err_rings;
+		goto err_free;
 	WRITE_ONCE(to_mibqp(ibqp)->ud, ud);
 	ibqp->qp_num = ud->qpn;
 	return 0;
 
-err_rings:
-	mrc_ring_free(&ud->sq);
-	mrc_ring_free(&ud->rq);
 err_free:
+	mrc_uc_free(ud->uc);
 	mutex_destroy(&ud->mutex);
 	kfree(ud);
-err_count:
-	if (udata)
-		atomic_dec(&dev->n_qp);
 	return ret;
 }
 
@@ -312,13 +285,21 @@ static void mrc_ud_reset(struct mrc_ud *ud)
 	spin_lock_bh(&ud->rq_lock);
 	spin_lock(&ud->sq_lock);
 	WRITE_ONCE(ud->state, IB_QPS_RESET);
+	ud->tx_late = false;
+	mrc_ud_drop_late(ud);
 	mrc_ring_rewind(&ud->sq);
-	mrc_ring_rewind(&ud->rq);
+	mrc_srq_forget(ud->srq, &ud->rq);
+	if (ud->uc)
+		mrc_uc_reset(ud);
 	spin_unlock(&ud->sq_lock);
 	spin_unlock_bh(&ud->rq_lock);
+	mrc_cq_clean(ud->scq, ud->ibqp);
+	mrc_cq_clean(ud->rcq, ud->ibqp);
+	if (mrc_odp_unwait(&ud->dev->odp, &ud->page_wait))
+		mrc_ud_put(ud);
 }
 
-int mrc_destroy_ud(struct ib_qp *ibqp)
+static void mrc_destroy_ud(struct ib_qp *ibqp)
 {
 	struct mrc_ud *ud = to_mibqp(ibqp)->ud;
 
@@ -339,30 +320,20 @@ int mrc_destroy_ud(struct ib_qp *ibqp)
 	wait_for_completion(&ud->released);
 	mrc_ring_free(&ud->sq);
 	mrc_ring_free(&ud->rq);
-	if (ud->user)
-		atomic_dec(&ud->dev->n_qp);
+	mrc_uc_free(ud->uc);
 	mutex_destroy(&ud->mutex);
 	kfree_rcu(ud, rcu);
-	return 0;
-}
-
-static int mrc_ud_check_attr(const struct mrc_ud *ud,
-			     const struct ib_qp_attr *attr, int mask)
-{
-	if (mask & ~IB_QP_ATTR_STANDARD_BITS)
-		return -EOPNOTSUPP;
-	if (mask & IB_QP_PORT &&
-	    (!attr->port_num || attr->port_num > ud->dev->n_ports))
-		return -EINVAL;
-	if (mask & IB_QP_PKEY_INDEX && attr->pkey_index)
-		return -EINVAL;
-	return 0;
 }
 
 /* Under the mutex. */
 static void mrc_ud_set_state(struct mrc_ud *ud, enum ib_qp_state state,
 			     const struct ib_qp_attr *attr, int mask)
 {
+	/* Nobody sends at present: not for long, at least. */
+	bool addr = ud->uc && mask & IB_QP_AV;
+
+	if (addr)
+		mutex_lock(&ud->uc->tx_mutex);
 	spin_lock_bh(&ud->rq_lock);
 	spin_lock(&ud->sq_lock);
 	if (mask & IB_QP_PORT)
@@ -373,23 +344,29 @@ static void mrc_ud_set_state(struct mrc_ud *ud, enum ib_qp_state state,
 		ud->qkey = attr->qkey;
 	if (mask & IB_QP_SQ_PSN)
 		ud->psn = attr->sq_psn & MRC_PSN_MASK;
+	if (ud->uc)
+		mrc_uc_set_attr(ud, state, attr, mask);
 	WRITE_ONCE(ud->state, state);
 	spin_unlock(&ud->sq_lock);
 	spin_unlock_bh(&ud->rq_lock);
+	if (addr)
+		mutex_unlock(&ud->uc->tx_mutex);
 }
 
 static int mrc_modify_ud_locked(struct mrc_ud *ud, struct ib_qp_attr *attr,
 				int mask)
 {
-	enum ib_qp_state cur = READ_ONCE(ud->state), new;
-	int ret;
+	enum ib_qp_state cur = READ_ONCE(ud->state);
+	int new, ret;
 
-	if (mask & IB_QP_CUR_STATE && attr->cur_qp_state != cur)
-		return -EINVAL;
-	new = mask & IB_QP_STATE ? attr->qp_state : cur;
-	if (!ib_modify_qp_is_ok(cur, new, ud->ibqp->qp_type, mask))
-		return -EINVAL;
-	ret = mrc_ud_check_attr(ud, attr, mask);
+	new = mrc_qp_modify_to(ud->ibqp, cur, attr, mask);
+	if (new < 0)
+		return new;
+	if (mask & ~IB_QP_ATTR_STANDARD_BITS)
+		return -EOPNOTSUPP;
+	ret = mrc_qp_check_place(ud->dev, attr, mask);
+	if (!ret && ud->uc)
+		ret = mrc_uc_check_attr(ud, attr, mask);
 	if (ret)
 		return ret;
 	switch (new) {
@@ -404,23 +381,18 @@ static int mrc_modify_ud_locked(struct mrc_ud *ud, struct ib_qp_attr *attr,
 	}
 	if (new == IB_QPS_RTS && cur == IB_QPS_SQD)
 		return mrc_ud_post_send(ud);
-	/* What was taken has been sent: there is nothing to wait for. */
+	/* What was begun is finished. */
+	if (new == IB_QPS_SQD && cur == IB_QPS_RTS && ud->uc)
+		mrc_uc_post_send(ud);
+	/* There is nothing more to wait for. */
 	if (new == IB_QPS_SQD && cur == IB_QPS_RTS &&
-	    mask & IB_QP_EN_SQD_ASYNC_NOTIFY && attr->en_sqd_async_notify &&
-	    ud->ibqp->event_handler) {
-		struct ib_event ev = {
-			.device = ud->ibqp->device,
-			.element.qp = ud->ibqp,
-			.event = IB_EVENT_SQ_DRAINED,
-		};
-
-		ud->ibqp->event_handler(&ev, ud->ibqp->qp_context);
-	}
+	    mask & IB_QP_EN_SQD_ASYNC_NOTIFY && attr->en_sqd_async_notify)
+		mrc_qp_report(ud->ibqp, IB_EVENT_SQ_DRAINED);
 	return 0;
 }
 
-int mrc_modify_ud(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
-		  struct ib_udata *udata)
+static int mrc_modify_ud(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
+			 struct ib_udata *udata)
 {
 	struct mrc_ud *ud = to_mibqp(ibqp)->ud;
 	int ret;
@@ -431,50 +403,60 @@ int mrc_modify_ud(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	return ret;
 }
 
-int mrc_query_ud(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
-		 struct ib_qp_init_attr *init)
+static bool mrc_query_ud(struct ib_qp *ibqp, struct ib_qp_attr *attr)
 {
-	struct mrc_ud *ud;
+	struct mrc_ud *ud = mrc_ud_of(ibqp);
 
-	memset(attr, 0, sizeof(*attr));
-	memset(init, 0, sizeof(*init));
-	rcu_read_lock();
-	/* Netlink looks at QPs until after destroy_qp. */
-	ud = READ_ONCE(to_mibqp(ibqp)->ud);
-	if (ud && !mrc_ud_tryget(ud))
-		ud = NULL;
-	rcu_read_unlock();
-	if (!ud) {
-		attr->qp_state = IB_QPS_ERR;
-		attr->cur_qp_state = IB_QPS_ERR;
-		return 0;
-	}
+	if (!ud)
+		return false;
 	mutex_lock(&ud->mutex);
 	attr->qp_state = READ_ONCE(ud->state);
-	attr->cur_qp_state = attr->qp_state;
 	attr->pkey_index = ud->pkey_index;
 	attr->port_num = ud->port;
 	attr->qkey = ud->qkey;
 	attr->sq_psn = READ_ONCE(ud->psn);
-	attr->cap.max_send_wr = ud->sq.depth;
-	attr->cap.max_recv_wr = ud->rq.depth;
-	attr->cap.max_send_sge = ud->max_send_sge;
-	attr->cap.max_recv_sge = ud->max_recv_sge;
-	attr->cap.max_inline_data = ud->max_inline;
-
-	init->event_handler = ibqp->event_handler;
-	init->qp_context = ibqp->qp_context;
-	init->send_cq = ibqp->send_cq;
-	init->recv_cq = ibqp->recv_cq;
-	init->cap = attr->cap;
-	init->sq_sig_type = ud->sig_all ? IB_SIGNAL_ALL_WR :
-					  IB_SIGNAL_REQ_WR;
-	init->qp_type = ibqp->qp_type;
-	init->port_num = ud->port;
+	if (ud->uc)
+		mrc_uc_query(ud, attr);
 	mutex_unlock(&ud->mutex);
 	mrc_ud_put(ud);
-	return 0;
+	return true;
 }
+
+static enum ib_qp_state mrc_ud_state(struct ib_qp *ibqp)
+{
+	return READ_ONCE(to_mibqp(ibqp)->ud->state);
+}
+
+static void mrc_ud_rings(struct ib_qp *ibqp, struct mrc_ring **sq,
+			 struct mrc_ring **rq)
+{
+	struct mrc_ud *ud = to_mibqp(ibqp)->ud;
+
+	*sq = &ud->sq;
+	*rq = &ud->rq;
+}
+
+static int mrc_ud_ring_send(struct ib_qp *ibqp)
+{
+	return mrc_ud_post_send(to_mibqp(ibqp)->ud);
+}
+
+static int mrc_ud_ring_recv(struct ib_qp *ibqp)
+{
+	return mrc_ud_post_recv(to_mibqp(ibqp)->ud);
+}
+
+const struct mrc_qp_kind mrc_qp_kind_ud = {
+	.check = mrc_ud_check,
+	.create = mrc_create_ud,
+	.destroy = mrc_destroy_ud,
+	.modify = mrc_modify_ud,
+	.query = mrc_query_ud,
+	.state = mrc_ud_state,
+	.rings = mrc_ud_rings,
+	.post_send = mrc_ud_ring_send,
+	.post_recv = mrc_ud_ring_recv,
+};
 
 int mrc_ud_init(void)
 {

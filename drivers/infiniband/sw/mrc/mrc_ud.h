@@ -2,6 +2,7 @@
 /*
  * Datagrams: UD queue pairs and QP1, in plain RoCE v2 packets. Nothing of MRC
  * is in them; the management datagrams of other RoCE devices are the same.
+ * Unreliable connections have the rest of theirs in mrc_uc.h.
  */
 #ifndef MRC_UD_H
 #define MRC_UD_H
@@ -11,6 +12,8 @@
 #include "mrc.h"
 #include "mrc_qp.h"
 #include "mrc_srq.h"
+
+struct mrc_uc;
 
 #define MRC_UD_HDR_LEN		20	/* BTH and DETH */
 #define MRC_UD_IMM_LEN		4
@@ -66,7 +69,33 @@ struct mrc_av {
 };
 
 /**
- * struct mrc_ud - datagram QP
+ * struct mrc_ud_tx - a send work request, copied from the ring
+ * @h: header
+ * @sge: its list; without the empty ones
+ * @num_sge: entries of @sge
+ * @len: payload bytes
+ */
+struct mrc_ud_tx {
+	struct mrc_send_wqe h;
+	struct mrc_sge sge[MRC_MAX_SGE];
+	u32 num_sge;
+	u32 len;
+};
+
+/**
+ * struct mrc_ud_rx - a receive work request, copied from the ring
+ * @wr_id: the program's
+ * @num_sge: entries of @sge
+ * @sge: its list
+ */
+struct mrc_ud_rx {
+	u64 wr_id;
+	u32 num_sge;
+	struct mrc_sge sge[MRC_MAX_SGE];
+};
+
+/**
+ * struct mrc_ud - QP that speaks plain RoCE v2: for datagrams, or UC
  * @ref: lookups hold one
  * @released: completed with the last reference
  * @rcu: delayed free, for lookups that lost the race
@@ -74,6 +103,7 @@ struct mrc_av {
  * @gsi_node: in the list of QP1s
  * @dev: the device
  * @ibqp: ib_core's part, alive until destroy returns
+ * @uc: the rest of an unreliable connection, NULL for datagrams; constant
  * @scq: send completions
  * @rcq: receive completions
  * @srq: where receives come from, NULL: @rq is the program's
@@ -94,6 +124,11 @@ struct mrc_av {
  * @rq_lock: receive ring
  * @rq: receive ring; depth 0 = none. With @srq: entries taken from there
  * @max_recv_sge: granted
+ * @late: datagrams that wait for memory, struct mrc_ud_late; under @rq_lock
+ * @n_late: how many
+ * @tx_late: the send ring waits for memory; under @sq_lock
+ * @page_wait: in the device's list, with a reference
+ * @work: goes on when memory has come, holds a reference while queued
  */
 struct mrc_ud {
 	refcount_t ref;
@@ -103,6 +138,7 @@ struct mrc_ud {
 	struct list_head gsi_node;
 	struct mrc_dev *dev;
 	struct ib_qp *ibqp;
+	struct mrc_uc *uc;
 	struct mrc_cq *scq;
 	struct mrc_cq *rcq;
 	struct mrc_srq *srq;
@@ -125,11 +161,17 @@ struct mrc_ud {
 	spinlock_t rq_lock;
 	struct mrc_ring rq;
 	u32 max_recv_sge;
+	struct list_head late;
+	u32 n_late;
+	bool tx_late;
+	struct mrc_odp_waiter page_wait;
+	struct work_struct work;
 };
 
 /**
  * struct mrc_dgram - a received datagram whose lengths and ICRC are right
  * @skb: data points to the UDP header
+ * @saddr: source, v4-mapped for IPv4
  * @daddr: destination, v4-mapped for IPv4
  * @ipv6: family
  * @loop: did not come from a netdev of its device
@@ -145,6 +187,7 @@ struct mrc_ud {
  */
 struct mrc_dgram {
 	struct sk_buff *skb;
+	struct in6_addr saddr;
 	struct in6_addr daddr;
 	bool ipv6;
 	bool loop;
@@ -168,20 +211,18 @@ struct mrc_av *mrc_av_find(struct mrc_dev *dev, const struct ib_pd *pd,
 /* A referenced route, NULL if there is none. Under RCU with BH disabled. */
 struct dst_entry *mrc_av_route(struct mrc_dev *dev, struct mrc_av *av);
 
-/* mrc_ud.c ------------------------------------------------------------------*/
+/* Drop the cached route. Any context. */
+void mrc_av_forget(struct mrc_av *av);
 
-int mrc_create_ud(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
-		  struct ib_udata *udata);
-int mrc_destroy_ud(struct ib_qp *ibqp);
-int mrc_modify_ud(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
-		  struct ib_udata *udata);
-int mrc_query_ud(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
-		 struct ib_qp_init_attr *init);
+/* mrc_ud.c ------------------------------------------------------------------*/
 
 /* With a reference; NULL if there is none. Any context. */
 struct mrc_ud *mrc_ud_get(struct net *net, u32 qpn);
 bool mrc_ud_tryget(struct mrc_ud *ud);
 void mrc_ud_put(struct mrc_ud *ud);
+
+/* The same of a QP, NULL if it is being destroyed. */
+struct mrc_ud *mrc_ud_of(struct ib_qp *ibqp);
 
 /*
  * The QP1 that a management datagram is for, with a reference. Without a port
@@ -193,6 +234,14 @@ struct mrc_ud *mrc_gsi_get(struct net *net, struct mrc_dev *dev,
 /* Go to ERROR and report @event, unless MRC_NO_EVENT. Any context, no lock. */
 void mrc_ud_error(struct mrc_ud *ud, int event);
 
+/*
+ * Go on when memory has come that was missing after @seq = mrc_odp_seq(). Under
+ * sq_lock or rq_lock. wake: in the list of waiters; work: of the QP.
+ */
+void mrc_ud_wait_page(struct mrc_ud *ud, u32 seq);
+void mrc_ud_wake(struct mrc_odp_waiter *w);
+void mrc_ud_work(struct work_struct *work);
+
 /* Flush a ring: under sq_lock, rq_lock. */
 void mrc_ud_flush_sq(struct mrc_ud *ud);
 void mrc_ud_flush_rq(struct mrc_ud *ud);
@@ -202,14 +251,45 @@ void mrc_ud_flush_rq(struct mrc_ud *ud);
 int mrc_ud_post_send(struct mrc_ud *ud);
 int mrc_ud_post_recv(struct mrc_ud *ud);
 
+/* Parts of a packet: the IP header for @udp_len bytes; pad and ICRC. */
+void mrc_ud_put_ip(struct sk_buff *skb, const struct mrc_av *av, u32 udp_len);
+void mrc_ud_put_trailer(struct sk_buff *skb, u32 pad);
+
+/* Hand packets that have their route to IP, counting failures for @port. */
+void mrc_ud_xmit(struct mrc_ud *ud, u8 port, struct sk_buff_head *list);
+
+/**
+ * mrc_dgram_ip - check the IP and UDP headers of a packet
+ * @dg: @dg->skb, with data at the UDP header; its addresses are filled in
+ * @hdr_len: bytes of the smallest transport headers, made linear
+ * @len: result, bytes behind the UDP header, at least @hdr_len and the ICRC
+ *
+ * Return: -1, or the counter of what is wrong.
+ */
+int mrc_dgram_ip(struct mrc_dgram *dg, u32 hdr_len, u32 *len);
+
+/*
+ * Copy the next receive without taking it, @room: bytes in it. The status that
+ * it ends with. Under rq_lock, there must be one.
+ */
+enum ib_wc_status mrc_ud_copy_rwqe(struct mrc_ud *ud, struct mrc_ud_rx *rx,
+				   u64 *room);
+
 /*
  * A packet of the UD class, data at the UDP header, nothing checked. Softirq,
  * under RCU; the caller frees @skb.
  */
 void mrc_ud_rcv(struct sk_buff *skb);
 
-/* A datagram for @ud, which accepts it or counts why not. */
+/*
+ * A datagram for @ud, which accepts it, keeps a copy until its memory has come, or
+ * counts why not.
+ */
 void mrc_ud_deliver(struct mrc_ud *ud, const struct mrc_dgram *dg);
+
+/* Those that were kept: try again; forget them (under rq_lock). */
+void mrc_ud_deliver_late(struct mrc_ud *ud);
+void mrc_ud_drop_late(struct mrc_ud *ud);
 
 /* mrc_mcast.c ---------------------------------------------------------------*/
 

@@ -18,20 +18,19 @@
 #define MRC_BTH_TVER	0x0f
 #define MRC_BTH_SE	0x80
 
+#define MRC_UD_MAX_LATE	64	/* datagrams that wait for memory, per QP */
+
 /**
- * struct mrc_ud_rx - a receive work request, copied from the ring
- * @wr_id: the program's
- * @num_sge: entries of @sge
- * @sge: its list
+ * struct mrc_ud_late - a datagram that waits for memory
+ * @node: in ud->late
+ * @dg: the datagram; its skb is a clone
  */
-struct mrc_ud_rx {
-	u64 wr_id;
-	u32 num_sge;
-	struct mrc_sge sge[MRC_MAX_SGE];
+struct mrc_ud_late {
+	struct list_head node;
+	struct mrc_dgram dg;
 };
 
-/* IP and UDP; returns a counter to bump or -1 if all is well. */
-static int mrc_dgram_ip(struct mrc_dgram *dg, u32 *len)
+int mrc_dgram_ip(struct mrc_dgram *dg, u32 hdr_len, u32 *len)
 {
 	struct sk_buff *skb = dg->skb;
 	int ip_len = skb_transport_offset(skb) - skb_network_offset(skb);
@@ -42,6 +41,7 @@ static int mrc_dgram_ip(struct mrc_dgram *dg, u32 *len)
 
 		if (ip->ihl != 5 || ip_len != sizeof(*ip))
 			return MRC_CTR_DROP_LENGTH;
+		ipv6_addr_set_v4mapped(ip->saddr, &dg->saddr);
 		ipv6_addr_set_v4mapped(ip->daddr, &dg->daddr);
 	} else {
 		const struct ipv6hdr *ip6 = ipv6_hdr(skb);
@@ -49,12 +49,13 @@ static int mrc_dgram_ip(struct mrc_dgram *dg, u32 *len)
 		if (ip6->nexthdr != IPPROTO_UDP || ip_len != sizeof(*ip6))
 			return MRC_CTR_DROP_LENGTH;
 		dg->ipv6 = true;
+		dg->saddr = ip6->saddr;
 		dg->daddr = ip6->daddr;
 	}
 	ulen = get_unaligned_be16(skb->data + 4);
-	if (ulen < MRC_UDP_HLEN + MRC_UD_HDR_LEN + MRC_ICRC_LEN ||
+	if (ulen < MRC_UDP_HLEN + hdr_len + MRC_ICRC_LEN ||
 	    ulen > skb->len || pskb_trim_rcsum(skb, ulen) ||
-	    !pskb_may_pull(skb, MRC_UDP_HLEN + MRC_UD_HDR_LEN))
+	    !pskb_may_pull(skb, MRC_UDP_HLEN + hdr_len))
 		return MRC_CTR_DROP_SHORT;
 	*len = ulen - MRC_UDP_HLEN;
 	return -1;
@@ -98,9 +99,8 @@ static int mrc_dgram_parse(struct mrc_dgram *dg, u32 len)
 	return -1;
 }
 
-/* Copy the next receive without taking it; 0, or the status it ends with. */
-static enum ib_wc_status mrc_ud_copy_rwqe(struct mrc_ud *ud,
-					  struct mrc_ud_rx *rx, u64 *room)
+enum ib_wc_status mrc_ud_copy_rwqe(struct mrc_ud *ud, struct mrc_ud_rx *rx,
+				   u64 *room)
 {
 	const struct mrc_recv_wqe *e = mrc_ring_entry(&ud->rq, ud->rq.idx);
 	const struct mrc_sge *ring_sge = (const void *)(e + 1);
@@ -153,7 +153,7 @@ static enum ib_wc_status mrc_ud_scatter(struct mrc_ud *ud,
 					const struct mrc_dgram *dg,
 					const struct mrc_ud_rx *rx)
 {
-	u32 i, off = 0, left = MRC_GRH_LEN + dg->len;
+	u32 i, len, off = 0, left = MRC_GRH_LEN + dg->len;
 	u8 grh[MRC_GRH_LEN];
 	int ret = 0;
 
@@ -170,6 +170,11 @@ static enum ib_wc_status mrc_ud_scatter(struct mrc_ud *ud,
 		if (IS_ERR(mr))
 			return IB_WC_LOC_PROT_ERR;
 		left -= sge.length;
+		len = sge.length;
+		if (mrc_mr_open(mr, sge.addr, len, true, 0)) {
+			mrc_mr_put(mr);
+			return IB_WC_LOC_PROT_ERR;
+		}
 		while (sge.length && !ret) {
 			u32 poff, n;
 			struct page *page = mrc_mr_page(mr, sge.addr, &poff,
@@ -183,9 +188,45 @@ static enum ib_wc_status mrc_ud_scatter(struct mrc_ud *ud,
 			sge.addr += n;
 			sge.length -= n;
 		}
+		mrc_mr_close(mr, len);
 		mrc_mr_put(mr);
 	}
 	return ret ? IB_WC_LOC_PROT_ERR : IB_WC_SUCCESS;
+}
+
+void mrc_ud_drop_late(struct mrc_ud *ud)
+{
+	struct mrc_ud_late *l, *next;
+
+	lockdep_assert_held(&ud->rq_lock);
+	list_for_each_entry_safe(l, next, &ud->late, node) {
+		kfree_skb(l->dg.skb);
+		kfree(l);
+	}
+	INIT_LIST_HEAD(&ud->late);
+	ud->n_late = 0;
+}
+
+/* Keep @dg until memory has come; false: no room. */
+static bool mrc_ud_keep(struct mrc_ud *ud, const struct mrc_dgram *dg)
+{
+	struct mrc_ud_late *l;
+
+	lockdep_assert_held(&ud->rq_lock);
+	if (ud->n_late >= MRC_UD_MAX_LATE)
+		return false;
+	l = kmalloc(sizeof(*l), GFP_ATOMIC | __GFP_NOWARN);
+	if (!l)
+		return false;
+	l->dg = *dg;
+	l->dg.skb = skb_clone(dg->skb, GFP_ATOMIC | __GFP_NOWARN);
+	if (!l->dg.skb) {
+		kfree(l);
+		return false;
+	}
+	list_add_tail(&l->node, &ud->late);
+	ud->n_late++;
+	return true;
 }
 
 /* Why @ud does not take @dg, or -1. Under rq_lock. */
@@ -198,7 +239,36 @@ static int mrc_ud_refuses(struct mrc_ud *ud, const struct mrc_dgram *dg)
 	return -1;
 }
 
-void mrc_ud_deliver(struct mrc_ud *ud, const struct mrc_dgram *dg)
+/* What became of a datagram. */
+enum mrc_ud_verdict {
+	MRC_UD_DONE,
+	MRC_UD_WAIT,	/* for memory */
+	MRC_UD_FATAL,	/* done, and the QP must go to ERROR */
+};
+
+/* Write @dg to @rx. -EAGAIN: the memory is fetched; else 0 and the status. */
+static int mrc_ud_place(struct mrc_ud *ud, const struct mrc_dgram *dg,
+			const struct mrc_ud_rx *rx, enum ib_wc_status *st)
+{
+	struct mrc_dev *dev = ud->dev;
+	int ret = 0;
+
+	if (!mrc_odp_any(&dev->odp)) {
+		*st = mrc_ud_scatter(ud, dg, rx);
+		return 0;
+	}
+	read_lock_bh(&dev->odp.lock);
+	ret = mrc_odp_ready(dev, ud->ibqp->pd, rx->sge, rx->num_sge, 0,
+			    MRC_GRH_LEN + dg->len, true, ud->qpn);
+	if (!ret)
+		*st = mrc_ud_scatter(ud, dg, rx);
+	read_unlock_bh(&dev->odp.lock);
+	return ret;
+}
+
+/* Under rq_lock. */
+static enum mrc_ud_verdict mrc_ud_take(struct mrc_ud *ud,
+				       const struct mrc_dgram *dg)
 {
 	struct mrc_dev *dev = ud->dev;
 	u8 port = dg->port ?: ud->port;
@@ -222,7 +292,7 @@ void mrc_ud_deliver(struct mrc_ud *ud, const struct mrc_dgram *dg)
 		cqe.wc_flags |= IB_WC_WITH_NETWORK_HDR_TYPE;
 		cqe.reserved[1] = port | (dg->ipv6 ? MRC_CQE_IPV6 : 0);
 	}
-	spin_lock_bh(&ud->rq_lock);
+	fatal = false;
 	drop = mrc_ud_refuses(ud, dg);
 	if (drop >= 0)
 		goto drop;
@@ -232,33 +302,73 @@ void mrc_ud_deliver(struct mrc_ud *ud, const struct mrc_dgram *dg)
 	fatal = pending < 0;
 	drop = MRC_CTR_UD_NO_RECV;
 	if (pending <= 0)
-		goto drop_fatal;
+		goto drop;
 	cqe.status = mrc_ud_copy_rwqe(ud, &rx, &room);
 	/* Whoever knows the Q_Key could end the QP with an error here. */
 	drop = MRC_CTR_DROP_LENGTH;
 	if (cqe.status == IB_WC_SUCCESS && room < MRC_GRH_LEN + dg->len)
 		goto drop;
-	if (cqe.status == IB_WC_SUCCESS)
-		cqe.status = mrc_ud_scatter(ud, dg, &rx);
+	if (cqe.status == IB_WC_SUCCESS &&
+	    mrc_ud_place(ud, dg, &rx, &cqe.status))
+		return MRC_UD_WAIT;
 	fatal = cqe.status != IB_WC_SUCCESS;
 	cqe.wr_id = rx.wr_id;
 	/* Room before the completion: a program may post again at once. */
 	ud->rq.idx++;
+	mrc_srq_used(ud->srq, &ud->rq);
 	mrc_ring_consumed(&ud->rq);
 	mrc_ctr_add(&dev->ctr, port, MRC_CTR_RX_UD, 1);
 	if (mrc_cq_post(ud->rcq, ud->ibqp, &cqe, dg->solicited || fatal, port))
 		fatal = true;
-	spin_unlock_bh(&ud->rq_lock);
-	if (fatal)
-		mrc_ud_error(ud, IB_EVENT_QP_FATAL);
-	return;
+	return fatal ? MRC_UD_FATAL : MRC_UD_DONE;
 
 drop:
-	fatal = false;
-drop_fatal:
-	spin_unlock_bh(&ud->rq_lock);
 	mrc_ctr_add(&dev->ctr, port, drop, 1);
-	if (fatal)
+	return fatal ? MRC_UD_FATAL : MRC_UD_DONE;
+}
+
+void mrc_ud_deliver(struct mrc_ud *ud, const struct mrc_dgram *dg)
+{
+	u32 seq = mrc_odp_seq(&ud->dev->odp);
+	enum mrc_ud_verdict v = MRC_UD_WAIT;
+
+	spin_lock_bh(&ud->rq_lock);
+	/* In order, though nobody asked for it. */
+	if (list_empty(&ud->late))
+		v = mrc_ud_take(ud, dg);
+	if (v == MRC_UD_WAIT) {
+		mrc_ctr_add(&ud->dev->ctr, dg->port ?: ud->port,
+			    mrc_ud_keep(ud, dg) ? MRC_CTR_UD_PAGE :
+						  MRC_CTR_UD_NO_RECV, 1);
+		mrc_ud_wait_page(ud, seq);
+	}
+	spin_unlock_bh(&ud->rq_lock);
+	if (v == MRC_UD_FATAL)
+		mrc_ud_error(ud, IB_EVENT_QP_FATAL);
+}
+
+void mrc_ud_deliver_late(struct mrc_ud *ud)
+{
+	u32 seq = mrc_odp_seq(&ud->dev->odp);
+	enum mrc_ud_verdict v = MRC_UD_DONE;
+	struct mrc_ud_late *l;
+
+	spin_lock_bh(&ud->rq_lock);
+	while (v == MRC_UD_DONE &&
+	       (l = list_first_entry_or_null(&ud->late, struct mrc_ud_late,
+					     node))) {
+		v = mrc_ud_take(ud, &l->dg);
+		if (v == MRC_UD_WAIT) {
+			mrc_ud_wait_page(ud, seq);
+			break;
+		}
+		list_del(&l->node);
+		ud->n_late--;
+		consume_skb(l->dg.skb);
+		kfree(l);
+	}
+	spin_unlock_bh(&ud->rq_lock);
+	if (v == MRC_UD_FATAL)
 		mrc_ud_error(ud, IB_EVENT_QP_FATAL);
 }
 
@@ -273,7 +383,7 @@ static bool mrc_dgram_unicast(struct net *net, struct mrc_dev *dev,
 				       mrc_ud_get(net, dg->dqpn);
 	if (!ud)
 		return false;
-	ok = !dev || ud->dev == dev;
+	ok = !ud->uc && (!dev || ud->dev == dev);
 	if (ok)
 		mrc_ud_deliver(ud, dg);
 	mrc_ud_put(ud);
@@ -295,7 +405,7 @@ void mrc_ud_rcv(struct sk_buff *skb)
 		dev = to_mdev(ib);
 		dg.port = mrc_dev_port_of(dev, ndev);
 	}
-	drop = mrc_dgram_ip(&dg, &len);
+	drop = mrc_dgram_ip(&dg, MRC_UD_HDR_LEN, &len);
 	if (drop < 0)
 		drop = mrc_dgram_parse(&dg, len);
 	if (drop < 0) {

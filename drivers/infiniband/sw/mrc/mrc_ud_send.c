@@ -12,7 +12,7 @@
 #include <net/ip6_route.h>
 #include <net/ipv6.h>
 
-#include "mrc_ud.h"
+#include "mrc_uc.h"
 
 #define MRC_UD_FLAGS	(IB_SEND_FENCE | IB_SEND_SIGNALED | \
 			 IB_SEND_SOLICITED | IB_SEND_INLINE)
@@ -21,18 +21,11 @@
 #define MRC_BTH_SE	0x80
 #define MRC_BTH_MIG	0x40
 
-/**
- * struct mrc_ud_tx - a work request, copied from the ring
- * @h: header
- * @sge: its list; without the empty ones
- * @num_sge: entries of @sge
- * @len: payload bytes
- */
-struct mrc_ud_tx {
-	struct mrc_send_wqe h;
-	struct mrc_sge sge[MRC_MAX_SGE];
-	u32 num_sge;
-	u32 len;
+/* What became of an entry of the send ring. */
+enum mrc_ud_sent {
+	MRC_UD_SENT,
+	MRC_UD_FAILED,
+	MRC_UD_LATE,	/* its memory is fetched */
 };
 
 /* The list of @e, as far as a datagram of @mtu goes. */
@@ -77,8 +70,7 @@ static enum ib_wc_status mrc_ud_copy_wqe(struct mrc_ud *ud,
 	return IB_WC_SUCCESS;
 }
 
-static void mrc_ud_put_ip(struct sk_buff *skb, const struct mrc_av *av,
-			  u32 udp_len)
+void mrc_ud_put_ip(struct sk_buff *skb, const struct mrc_av *av, u32 udp_len)
 {
 	if (av->ipv6) {
 		struct ipv6hdr *ip6 = skb_put(skb, sizeof(*ip6));
@@ -140,7 +132,7 @@ static enum ib_wc_status mrc_ud_put_payload(struct mrc_ud *ud,
 					    const struct mrc_send_wqe *e,
 					    struct sk_buff *skb)
 {
-	u32 i;
+	u32 i, len;
 
 	if (tx->h.send_flags & IB_SEND_INLINE) {
 		/* The program may write to it meanwhile: the CRC follows. */
@@ -155,6 +147,11 @@ static enum ib_wc_status mrc_ud_put_payload(struct mrc_ud *ud,
 				sge.length, 0);
 		if (IS_ERR(mr))
 			return IB_WC_LOC_PROT_ERR;
+		len = sge.length;
+		if (mrc_mr_open(mr, sge.addr, len, false, 0)) {
+			mrc_mr_put(mr);
+			return IB_WC_LOC_PROT_ERR;
+		}
 		while (sge.length) {
 			u32 off, n;
 			struct page *page = mrc_mr_page(mr, sge.addr, &off, &n);
@@ -166,12 +163,13 @@ static enum ib_wc_status mrc_ud_put_payload(struct mrc_ud *ud,
 			sge.addr += n;
 			sge.length -= n;
 		}
+		mrc_mr_close(mr, len);
 		mrc_mr_put(mr);
 	}
 	return IB_WC_SUCCESS;
 }
 
-static void mrc_ud_put_trailer(struct sk_buff *skb, u32 pad)
+void mrc_ud_put_trailer(struct sk_buff *skb, u32 pad)
 {
 	u8 *bth = skb_transport_header(skb) + MRC_UDP_HLEN;
 	u32 crc;
@@ -231,9 +229,11 @@ static enum ib_wc_status mrc_ud_build(struct mrc_ud *ud, struct mrc_av *av,
 	return IB_WC_SUCCESS;
 }
 
-/* Take the next entry of the ring and complete it. False: it failed. */
-static bool mrc_ud_send_one(struct mrc_ud *ud, struct mrc_ud_tx *tx,
-			    struct sk_buff_head *list, bool *fatal)
+/* Take the next entry of the ring and complete it, unless its memory is fetched. */
+static enum mrc_ud_sent mrc_ud_send_one(struct mrc_ud *ud,
+					struct mrc_ud_tx *tx,
+					struct sk_buff_head *list,
+					bool *fatal)
 {
 	const struct mrc_send_wqe *e = mrc_ring_entry(&ud->sq, ud->sq.idx);
 	struct mrc_dev *dev = ud->dev;
@@ -241,6 +241,8 @@ static bool mrc_ud_send_one(struct mrc_ud *ud, struct mrc_ud_tx *tx,
 		.opcode = IB_WC_SEND,
 		.qp_num = ud->qpn,
 	};
+	u32 seq = mrc_odp_seq(&dev->odp);
+	bool paged, late = false;
 	struct sk_buff *skb = NULL;
 	u8 port = ud->port;
 	struct mrc_av *av;
@@ -259,9 +261,24 @@ static bool mrc_ud_send_one(struct mrc_ud *ud, struct mrc_ud_tx *tx,
 		cqe.status = mrc_ud_copy_wqe(ud, e, tx,
 				ib_mtu_enum_to_int(READ_ONCE(dev->port[port].mtu)));
 	}
-	if (cqe.status == IB_WC_SUCCESS)
+	paged = mrc_odp_any(&dev->odp);
+	if (paged) {
+		read_lock_bh(&dev->odp.lock);
+		if (cqe.status == IB_WC_SUCCESS &&
+		    mrc_odp_ready(dev, ud->ibqp->pd, tx->sge, tx->num_sge, 0,
+				  tx->len, false, ud->qpn) == -EAGAIN)
+			late = true;
+	}
+	if (cqe.status == IB_WC_SUCCESS && !late)
 		cqe.status = mrc_ud_build(ud, av, tx, e, &skb);
+	if (paged)
+		read_unlock_bh(&dev->odp.lock);
 	rcu_read_unlock();
+	if (late) {
+		ud->tx_late = true;
+		mrc_ud_wait_page(ud, seq);
+		return MRC_UD_LATE;
+	}
 
 	if (skb) {
 		mrc_ctr_add(&dev->ctr, port, MRC_CTR_TX_UD, 1);
@@ -277,10 +294,10 @@ static bool mrc_ud_send_one(struct mrc_ud *ud, struct mrc_ud_tx *tx,
 	    tx->h.send_flags & IB_SEND_SIGNALED)
 		*fatal = mrc_cq_post(ud->scq, ud->ibqp, &cqe,
 				     cqe.status != IB_WC_SUCCESS, port);
-	return cqe.status == IB_WC_SUCCESS;
+	return cqe.status == IB_WC_SUCCESS ? MRC_UD_SENT : MRC_UD_FAILED;
 }
 
-static void mrc_ud_xmit(struct mrc_ud *ud, struct sk_buff_head *list)
+void mrc_ud_xmit(struct mrc_ud *ud, u8 port, struct sk_buff_head *list)
 {
 	struct net *net = ud->dev->net;
 	struct sk_buff *skb;
@@ -292,8 +309,7 @@ static void mrc_ud_xmit(struct mrc_ud *ud, struct sk_buff_head *list)
 		else
 			ret = ip_local_out(net, NULL, skb);
 		if (net_xmit_eval(ret))
-			mrc_ctr_add(&ud->dev->ctr, ud->port, MRC_CTR_TX_ERROR,
-				    1);
+			mrc_ctr_add(&ud->dev->ctr, port, MRC_CTR_TX_ERROR, 1);
 	}
 }
 
@@ -304,9 +320,11 @@ static void mrc_ud_xmit(struct mrc_ud *ud, struct sk_buff_head *list)
 static bool mrc_ud_send_batch(struct mrc_ud *ud, struct mrc_ud_tx *tx,
 			      struct sk_buff_head *list, bool *fatal)
 {
+	enum mrc_ud_sent sent;
 	int pending, n;
 
 	lockdep_assert_held(&ud->sq_lock);
+	ud->tx_late = false;
 	if (ud->state == IB_QPS_SQE || ud->state == IB_QPS_ERR)
 		mrc_ud_flush_sq(ud);
 	if (ud->state != IB_QPS_RTS)
@@ -314,8 +332,11 @@ static bool mrc_ud_send_batch(struct mrc_ud *ud, struct mrc_ud_tx *tx,
 	pending = mrc_ring_pending(&ud->sq);
 	*fatal = pending < 0;	/* the program wrote nonsense into prod */
 	for (n = 0; n < pending && n < MRC_TX_BATCH && !*fatal; n++) {
-		if (mrc_ud_send_one(ud, tx, list, fatal))
+		sent = mrc_ud_send_one(ud, tx, list, fatal);
+		if (sent == MRC_UD_SENT)
 			continue;
+		if (sent == MRC_UD_LATE)
+			return false;
 		WRITE_ONCE(ud->state, IB_QPS_SQE);
 		mrc_ud_flush_sq(ud);
 		return false;
@@ -329,6 +350,8 @@ int mrc_ud_post_send(struct mrc_ud *ud)
 	struct mrc_ud_tx *tx;
 	bool more, fatal;
 
+	if (ud->uc)
+		return mrc_uc_post_send(ud);
 	if (READ_ONCE(ud->state) < IB_QPS_RTS)
 		return -EINVAL;
 	tx = kmalloc(sizeof(*tx), GFP_KERNEL);
@@ -341,7 +364,7 @@ int mrc_ud_post_send(struct mrc_ud *ud)
 		more = mrc_ud_send_batch(ud, tx, &list, &fatal);
 		spin_unlock_bh(&ud->sq_lock);
 		local_bh_disable();
-		mrc_ud_xmit(ud, &list);
+		mrc_ud_xmit(ud, ud->port, &list);
 		local_bh_enable();
 		if (fatal)
 			mrc_ud_error(ud, IB_EVENT_QP_FATAL);

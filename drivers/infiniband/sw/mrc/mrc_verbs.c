@@ -114,7 +114,8 @@ static int mrc_alloc_ucontext(struct ib_ucontext *uctx, struct ib_udata *udata)
 	 * module away under running programs another.
 	 */
 	if (READ_ONCE(dev->ext))
-		resp.features |= MRC_FEATURE_EXT | MRC_FEATURE_MW;
+		resp.features |= MRC_FEATURE_EXT | MRC_FEATURE_MW |
+				 MRC_FEATURE_UC;
 	if (!try_module_get(THIS_MODULE))
 		return -ENODEV;
 	atomic_inc(&dev->n_ucontexts);

@@ -36,9 +36,23 @@ static inline void ib_mark_name_assigned_by_user(struct ib_device *ib)
 #endif
 
 #ifndef HAVE_IB_ALLOC_DEVICE_WITH_NET
-/* The device starts in init_net; with shared namespaces it is seen anyway. */
+/*
+ * Where namespaces do not share devices, one begins where its netdevs are, as
+ * on newer kernels: these leave all of them in the initial namespace. That is
+ * where they are made, so one that is not seen from @net is not shared.
+ * @mem begins with the ib_device, which ib_alloc_device() sees to.
+ */
+static inline void *mrc_compat_dev_net(void *mem, struct net *net)
+{
+	struct ib_device *ib = mem;
+
+	if (ib && !rdma_dev_access_netns(ib, net))
+		write_pnet(&ib->coredev.rdma_net, net);
+	return mem;
+}
+
 #define ib_alloc_device_with_net(drv_struct, member, net) \
-	((void)(net), ib_alloc_device(drv_struct, member))
+	mrc_compat_dev_net(ib_alloc_device(drv_struct, member), net)
 #endif
 
 #ifdef HAVE_IB_DEVICE_ATOMIC_WRITE

@@ -13,5 +13,6 @@
 #include "mrc_req.h"
 #include "mrc_resp.h"
 #include "mrc_endpoint.h"
+#include "mrc_uc.h"
 
 #endif /* MRC_CORE_H */

@@ -106,15 +106,27 @@
 	X(STALL_FENCE, "stall_fence")					\
 	X(NACK_RNR, "rx_nack_rnr")	/* no receive posted */		\
 	X(RNR_EXC, "rnr_exceeded")					\
+	X(NACK_PAGE, "rx_nack_page")	/* its memory is fetched */	\
+	X(TX_PAGE, "tx_page_wait")	/* packets whose memory is */	\
 	/* the extension, responder */					\
 	X(RX_SEND, "rx_send")		/* delivered to a CQ */		\
 	X(RX_REQUEST, "rx_requests")	/* READ and its like, executed */ \
 	X(RESP_RNR, "resp_rnr")		/* refused: no receive posted */ \
+	X(RESP_PAGE, "resp_page")	/* refused: memory is fetched */ \
 	/* datagrams, in packets of RoCE v2 */				\
 	X(TX_UD, "tx_ud_pkts")						\
 	X(RX_UD, "rx_ud_pkts")		/* each QP of a group */	\
 	X(DROP_QKEY, "rx_drop_qkey")					\
-	X(UD_NO_RECV, "rx_ud_no_receive")
+	X(UD_NO_RECV, "rx_ud_no_receive")				\
+	X(UD_PAGE, "rx_ud_page_wait")	/* datagrams kept meanwhile */	\
+	/* unreliable connections, in packets of RoCE v2 */		\
+	X(TX_UC, "tx_uc_pkts")						\
+	X(RX_UC, "rx_uc_pkts")		/* accepted */			\
+	X(RX_UC_MSG, "rx_uc_msgs")	/* complete */			\
+	X(UC_BROKEN, "rx_uc_broken")	/* messages ended by a gap */	\
+	X(UC_SEQ, "rx_drop_uc_sequence")	/* continue nothing */	\
+	X(UC_NO_RECV, "rx_uc_no_receive")				\
+	X(UC_ACCESS, "rx_uc_access")	/* writes not allowed */
 
 enum mrc_counter {
 #define X(id, name) MRC_CTR_##id,

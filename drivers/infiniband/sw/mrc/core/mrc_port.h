@@ -18,7 +18,6 @@
 #include <linux/bitops.h>
 #include <linux/bitmap.h>
 #include <linux/bug.h>
-#include <linux/crc32.h>
 #include <linux/math64.h>
 #include <linux/percpu.h>
 #ifdef HAVE_LINUX_UNALIGNED_H
@@ -33,11 +32,6 @@
 /* Read a byte that another context may be writing. */
 #define mrc_read_once(x)	READ_ONCE(x)
 #define mrc_write_once(x, v)	WRITE_ONCE(x, v)
-
-static inline u32 mrc_crc32(u32 crc, const void *p, size_t len)
-{
-	return crc32_le(crc, p, len);
-}
 
 static inline u64 mrc_div64(u64 a, u64 b)
 {
@@ -144,18 +138,21 @@ static inline void put_unaligned_le32(u32 v, void *p)
 	b[3] = (u8)(v >> 24);
 }
 
+static inline u64 get_unaligned_le64(const void *p)
+{
+	const u8 *b = (const u8 *)p;
+
+	return b[0] | (u64)b[1] << 8 | (u64)b[2] << 16 | (u64)b[3] << 24 |
+	       (u64)b[4] << 32 | (u64)b[5] << 40 | (u64)b[6] << 48 |
+	       (u64)b[7] << 56;
+}
+
 static inline u32 get_unaligned_le32(const void *p)
 {
 	const u8 *b = (const u8 *)p;
 
 	return (u32)b[3] << 24 | (u32)b[2] << 16 | (u32)b[1] << 8 | b[0];
 }
-
-/* Raw CRC register update, reflected 0xEDB88320 (no inversion). */
-#ifdef __cplusplus
-extern "C"
-#endif
-u32 mrc_crc32(u32 crc, const void *p, size_t len);
 
 static inline u64 mrc_div64(u64 a, u64 b)
 {
@@ -178,5 +175,11 @@ static inline void mrc_ctr_add(struct mrc_counters *c, unsigned int port,
 }
 
 #endif /* __KERNEL__ */
+
+/* CRC-32 register update, reflected 0xEDB88320 (no inversion). */
+#ifdef __cplusplus
+extern "C"
+#endif
+u32 mrc_crc32(u32 crc, const void *p, size_t len);
 
 #endif /* MRC_PORT_H */

@@ -301,6 +301,8 @@ static enum mrc_tx_verdict mrc_req_emit(struct mrc_req *req, u32 psn, u32 slot,
 {
 	struct mrc_tx_wqe *wqe = &req->wqe[slot];
 	struct mrc_tx_pkt *pkt = mrc_req_pkt(req, psn);
+	/* Waiting for retransmission, but it was not sent yet. */
+	const bool first = !rtx || pkt->unsent;
 	bool more, room = true;
 	u32 nominal;
 
@@ -322,14 +324,14 @@ static enum mrc_tx_verdict mrc_req_emit(struct mrc_req *req, u32 psn, u32 slot,
 	}
 	mrc_req_out(req, nominal, now);
 	desc->hdr.psn = psn;
-	desc->hdr.rtx = rtx;
+	desc->hdr.rtx = !first;
 	desc->hdr.a = mrc_req_want_ack(req, wqe, index, more, room);
-	desc->tc = mrc_req_tc(req, rtx);
+	desc->tc = mrc_req_tc(req, !first);
 	desc->ect = true;
 	desc->data = true;
 	desc->slot = slot;
 
-	if (rtx) {
+	if (!first) {
 		if (pkt->rtx_count < 2)
 			pkt->rtx_count++;
 	} else {
@@ -341,6 +343,7 @@ static enum mrc_tx_verdict mrc_req_emit(struct mrc_req *req, u32 psn, u32 slot,
 	pkt->sent_at = now;
 	pkt->ev = (u16)desc->ev;
 	pkt->hold_until = 0;
+	pkt->put_back = false;
 	pkt->inflight = true;
 	mrc_req_count_tx(req, desc, now);
 	return MRC_TX_PACKET;
@@ -383,6 +386,7 @@ static enum mrc_tx_verdict mrc_req_send_lost(struct mrc_req *req, u32 psn,
 					     u64 now, struct mrc_tx_desc *desc)
 {
 	struct mrc_tx_pkt *pkt = mrc_req_pkt(req, psn);
+	const bool unsent = pkt->unsent;
 	enum mrc_tx_verdict v;
 
 	v = mrc_req_emit(req, psn, pkt->slot, pkt->index, true, now, desc);
@@ -390,9 +394,74 @@ static enum mrc_tx_verdict mrc_req_send_lost(struct mrc_req *req, u32 psn,
 		mrc_bit_clear(req->lost, req->ring_mask, psn);
 		req->n_lost--;
 		mrc_req_arm(req, now);
-		mrc_req_resent(req, pkt, now);
+		if (!unsent)
+			mrc_req_resent(req, pkt, now);
 	}
 	return v;
+}
+
+void mrc_req_put_back(struct mrc_req *req, const struct mrc_tx_desc *desc,
+		      u64 hold, u64 now)
+{
+	const u32 psn = desc->hdr.psn;
+	struct mrc_tx_pkt *pkt = mrc_req_pkt(req, psn);
+	struct mrc_counters *ctr = req->cfg.ctr;
+
+	mrc_ctr_add(ctr, desc->port, MRC_CTR_TX_PAGE, 1);
+	/* The newest once more for its ACK: time brings it again. */
+	if (req->state == MRC_REQ_ERROR || !mrc_req_outstanding(req, psn) ||
+	    mrc_req_is_acked(req, psn) || mrc_req_is_lost(req, psn))
+		return;
+	if (pkt->inflight) {
+		pkt->inflight = false;
+		req->inflight -= pkt->nominal;
+		req->n_out--;
+		/* What congestion control learns of that: it is not out. */
+		req->cc->ops->on_nack(req->cc, pkt->nominal,
+				      MRC_NACK_NO_RESOURCE, MRC_CC_NONE_RTT,
+				      now);
+	}
+	mrc_bit_set(req->lost, req->ring_mask, psn);
+	req->n_lost++;
+	pkt->guard = MRC_GUARD_NONE;
+	pkt->hold_until = hold;
+	pkt->put_back = true;
+	req->held_until = 0;
+	if (!desc->hdr.rtx)
+		pkt->unsent = true;
+	else if (pkt->rtx_count == 1)
+		pkt->rtx_count = 0;
+
+	mrc_ctr_add(ctr, desc->port, MRC_CTR_TX_DATA, -1ull);
+	mrc_ctr_add(ctr, desc->port, MRC_CTR_TX_DATA_BYTES, -(u64)desc->len);
+	req->stat_pkts--;
+	req->stat_port_bytes[desc->port] -= desc->len;
+	if (desc->hdr.rtx) {
+		mrc_ctr_add(ctr, desc->port, MRC_CTR_TX_RTX, -1ull);
+		req->stat_rtx--;
+	}
+}
+
+void mrc_req_release(struct mrc_req *req)
+{
+	const u32 span = mrc_req_span(req);
+	u32 off = 0;
+
+	if (!req->n_lost)
+		return;
+	for (;;) {
+		struct mrc_tx_pkt *pkt;
+
+		off += mrc_ring_next_set(req->lost, req->ring_mask,
+					 req->cack + 1 + off, span - off);
+		if (off >= span)
+			break;
+		pkt = mrc_req_pkt(req, mrc_psn_add(req->cack, (s32)off + 1));
+		if (pkt->put_back)
+			pkt->hold_until = 0;
+		off++;
+	}
+	req->held_until = 0;
 }
 
 static enum mrc_tx_verdict mrc_req_send_new(struct mrc_req *req, u64 now,

@@ -135,6 +135,8 @@ struct mrc_tx_pkt {
 	u16 ev;			/* index of the last EV */
 	u8 rtx_count : 2;	/* 0, 1, 2 = more */
 	u8 guard : 2;		/* which enum mrc_guard_kind let it be lost */
+	u8 unsent : 1;		/* put back before it was ever sent */
+	u8 put_back : 1;	/* held by mrc_req_put_back() */
 	bool inflight;		/* counted in mrc_req.inflight */
 	u64 hold_until;		/* ns; NO_* NACK back-off, 0 = none */
 };
@@ -463,6 +465,19 @@ int mrc_req_post(struct mrc_req *req, const struct mrc_wr *wr, u64 now);
  */
 enum mrc_tx_verdict mrc_req_next(struct mrc_req *req, u64 now,
 				 struct mrc_tx_desc *desc);
+
+/**
+ * mrc_req_put_back - what was yielded last cannot be sent now
+ * @desc: as yielded, MRC_TX_PACKET
+ * @hold: when it is to be yielded again, unless mrc_req_release() comes first
+ *
+ * As if it had not been sent: no loss, no retry. Other packets go before it.
+ */
+void mrc_req_put_back(struct mrc_req *req, const struct mrc_tx_desc *desc,
+		      u64 hold, u64 now);
+
+/* What was put back may go now. */
+void mrc_req_release(struct mrc_req *req);
 
 /*
  * Feedback. @port is the port of arrival (for counters). Invalid feedback

@@ -424,7 +424,8 @@ static enum mrc_counter mrc_req_nack_counter(const struct mrc_req *req,
 					     const struct mrc_neth *n)
 {
 	if (mrc_req_is_rnr(req, n))
-		return MRC_CTR_NACK_RNR;
+		return n->vendor & MRC_RNR_PAGE ? MRC_CTR_NACK_PAGE :
+						  MRC_CTR_NACK_RNR;
 	switch (n->reason) {
 	case MRC_NACK_TRIMMED:
 	case MRC_NACK_TRIMMED_LASTHOP:
@@ -445,7 +446,7 @@ void mrc_req_on_nack(struct mrc_req *req, const struct mrc_hdr *h, u8 port,
 	const u32 psn = n->nack_psn & MRC_PSN_MASK;
 	struct mrc_tx_pkt *pkt = mrc_req_pkt(req, psn);
 	u64 hold = 0, rtt = MRC_CC_NONE_RTT;
-	bool trim, rnr, charge = false;
+	bool trim, rnr, page, charge = false;
 	int ev;
 
 	if (req->state == MRC_REQ_ERROR)
@@ -476,11 +477,17 @@ void mrc_req_on_nack(struct mrc_req *req, const struct mrc_hdr *h, u8 port,
 
 	trim = n->reason == MRC_NACK_TRIMMED ||
 	       n->reason == MRC_NACK_TRIMMED_LASTHOP;
-	rnr = mrc_req_is_rnr(req, n) &&
-	      mrc_wr_consumes_recv(req->wqe[pkt->slot].wr.op);
+	page = mrc_req_is_rnr(req, n) && n->vendor & MRC_RNR_PAGE;
+	rnr = page || (mrc_req_is_rnr(req, n) &&
+		       mrc_wr_consumes_recv(req->wqe[pkt->slot].wr.op));
 	/* What is outside of the peer's window waits for it, not for a time. */
-	if (rnr && !mrc_req_rnr(req, pkt, n->vendor, &hold, now))
+	if (page) {
+		/* The peer is there, however long its memory takes. */
+		mrc_req_progress(req, now);
+		hold = now + mrc_rnr_time(n->vendor);
+	} else if (rnr && !mrc_req_rnr(req, pkt, n->vendor, &hold, now)) {
 		return;
+	}
 	if (!rnr && !trim && n->reason != MRC_NACK_PSN_OOR_WINDOW)
 		hold = now + mrc_req_shortage(req);
 	/* Of several copies an echo that may have wrapped names none. */

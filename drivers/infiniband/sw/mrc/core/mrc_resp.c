@@ -504,6 +504,25 @@ enum mrc_rx_action mrc_resp_refuse_rnr(struct mrc_resp *resp,
 	return MRC_RX_DONE;
 }
 
+enum mrc_rx_action mrc_resp_refuse_page(struct mrc_resp *resp,
+					const struct mrc_rx *rx, u8 timer,
+					u64 now)
+{
+	enum mrc_rx_action act;
+	s32 d;
+
+	act = mrc_resp_screen(resp, rx, now, &d);
+	if (act != MRC_RX_PLACE)
+		return act;
+	mrc_resp_count(resp, rx, MRC_CTR_RESP_PAGE);
+	mrc_resp_owe_nack(resp, MRC_NACK_NO_RESOURCE);
+	/* MRC 1.0 does not define the byte. */
+	if (resp->cfg.ext)
+		resp->fb.nack_vendor = MRC_RNR_VALID | MRC_RNR_PAGE |
+				       (timer & MRC_RNR_CODE);
+	return MRC_RX_DONE;
+}
+
 /* Packets that have, or complete, an entry in the stash. */
 static bool mrc_resp_stashes(const struct mrc_resp *resp, u32 flags)
 {

@@ -390,6 +390,17 @@ enum mrc_rx_action mrc_resp_refuse_rnr(struct mrc_resp *resp,
 				       u64 now);
 
 /**
+ * mrc_resp_refuse_page - the memory that a packet is for is being fetched
+ * @timer: how long the peer is to wait, as above
+ *
+ * As mrc_resp_refuse() with MRC_NACK_NO_RESOURCE; with the extension
+ * NETH.vendor_info says why, and the peer does not take it for a loss.
+ */
+enum mrc_rx_action mrc_resp_refuse_page(struct mrc_resp *resp,
+					const struct mrc_rx *rx, u8 timer,
+					u64 now);
+
+/**
  * mrc_resp_set_mpr - Dynamic MPR: another range from the next SACK on
  * @mpr: units of 128 PSNs, 1..@mpr_max
  *
@@ -470,6 +481,15 @@ u32 mrc_resp_take_done(struct mrc_resp *resp);
  */
 bool mrc_resp_next_feedback(struct mrc_resp *resp, u64 now,
 			    struct mrc_tx_desc *desc);
+
+/**
+ * mrc_resp_farewell - the QP is about to be silent for good
+ *
+ * Owes the last transport ACK once more (MRC 1.0 §8.6), unless there was none
+ * or a NAK ended the QP. The peer may have missed it, and nobody will answer
+ * when it asks: its work requests would fail although they were executed.
+ */
+void mrc_resp_farewell(struct mrc_resp *resp);
 
 /* Syndrome of the NAK that was sent and ended this QP, 0 = healthy. */
 u8 mrc_resp_failed(const struct mrc_resp *resp);

@@ -159,6 +159,16 @@ static void mrc_resp_ack(struct mrc_resp *resp, bool nak, u64 now,
 		    nak ? MRC_CTR_TX_NAK : MRC_CTR_TX_ACK, 1);
 }
 
+void mrc_resp_farewell(struct mrc_resp *resp)
+{
+	const u32 none = mrc_psn_add(resp->cfg.rq_psn, -1);
+
+	/* An ACK says all that a SACK would: executed implies received. */
+	resp->fb.nack = false;
+	resp->fb.sack = false;
+	resp->fb.ack = mrc_resp_ackable(resp) != none;
+}
+
 bool mrc_resp_next_feedback(struct mrc_resp *resp, u64 now,
 			    struct mrc_tx_desc *desc)
 {

@@ -124,6 +124,7 @@ enum mrc_nack_reason {
 
 /* Extension: NETH.vendor of a NO_RESOURCE for lack of a receive. */
 #define MRC_RNR_VALID		0x80
+#define MRC_RNR_PAGE		0x40	/* memory is fetched, not a receive missing */
 #define MRC_RNR_CODE		0x1F	/* RNR timer code of the IB spec */
 
 /* SETH.m, §4.6 */

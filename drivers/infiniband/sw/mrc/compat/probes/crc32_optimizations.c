@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* crc32_le() uses the machine's instructions itself since 6.14. */
+#include <linux/crc32.h>
+#include <linux/module.h>
+
+u32 probe(void);
+u32 probe(void)
+{
+	return crc32_optimizations() & CRC32_LE_OPTIMIZATION;
+}
+MODULE_LICENSE("Dual BSD/GPL");

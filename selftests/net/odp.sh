@@ -1,0 +1,60 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# Regions that are paged on demand: data are right whatever the kernel does to the
+# pages, also with packet loss; memory that is not there is the error that the IB
+# specification has for it; late pages are no silence of the peer; what is seen of
+# it from outside; programs killed in the middle. Where the kernel cannot page,
+# that such regions are refused.
+# timeout: 400
+. "$(dirname "$0")/lib.sh"
+
+memory() { # PREFIX
+	local rc=0
+	in_a timeout 150 mrc_memory mrca paging >"$WORK/paging.out" 2>&1 || rc=$?
+	# 1: it said itself what failed.
+	if [ "$rc" -gt 1 ] || ! grep -q -E '^(not )?ok ' "$WORK/paging.out" ||
+		grep -q '^mrc_memory: ' "$WORK/paging.out"; then
+		echo "not ok mrc_memory came to its end ($rc)" >>"$WORK/paging.out"
+	fi
+	adopt "$1" <"$WORK/paging.out"
+}
+
+# Both ends are this host, so what is lost is lost here.
+lossy() {
+	in_a tc qdisc add dev lo root netem loss 2% delay 100us 50us
+}
+
+no_objects() {
+	[ "$(in_a rdma resource show mr | grep -c mrca)" = 0 ]
+}
+
+# Also while pages are being fetched.
+killed() {
+	local i
+	for i in 1 2 3 4 5 6 7 8; do
+		in_a timeout -s KILL "0.$i" mrc_memory mrca paging >/dev/null 2>&1 || true
+	done
+	wait_for 10 no_objects
+}
+
+counted() {
+	expect mrca tx_page_wait '>' 0
+	expect mrca resp_page '>' 0
+	expect mrca rx_nack_page '>' 0
+	expect mrca retry_exceeded == 0
+	expect mrca rnr_exceeded == 0
+}
+
+topo 1
+ctr_mark
+memory ""
+ctr_take
+if [ "$(grep -c 'refused where the kernel cannot' "$WORK/paging.out")" = 0 ]; then
+	subtest "what was waited for is counted" counted
+	lossy
+	memory "lossy: "
+	in_a tc qdisc del dev lo root
+	subtest "programs that are killed leave nothing" killed
+fi
+tap_end

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+// Unreliable connections: a message as its packets, and a receiver that puts
+// together what the responder lets through.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+extern "C" {
+#include "mrc_uc.h"
+#include "mrc_wire.h"
+}
+
+namespace uc
+{
+
+using Bytes = std::vector<u8>;
+
+struct Message {
+	bool write = false;
+	bool with_imm = false;
+	bool se = false;
+	u64 va = 0;
+	u32 rkey = 0;
+	u32 imm = 0;
+	Bytes data = {};
+
+	bool operator==(const Message &) const = default;
+};
+
+struct Packet {
+	mrc_uc_hdr h;
+	Bytes data;
+};
+
+inline std::vector<Packet> packets(mrc_uc_tx &tx, const Message &m)
+{
+	std::vector<Packet> out;
+	Packet p;
+	u32 off;
+
+	tx.write = m.write;
+	tx.with_imm = m.with_imm;
+	tx.se = m.se;
+	tx.va = m.va;
+	tx.rkey = m.rkey;
+	tx.len = static_cast<u32>(m.data.size());
+	put_unaligned_be32(m.imm, tx.imm);
+	mrc_uc_tx_begin(&tx);
+	while (mrc_uc_tx_next(&tx, &p.h, &off)) {
+		p.data.assign(m.data.begin() + off,
+			      m.data.begin() + off + p.h.len);
+		out.push_back(p);
+	}
+	return out;
+}
+
+// The packet as it is on the wire, from behind the UDP header to the ICRC.
+inline Bytes wire(const Packet &p)
+{
+	Bytes out(MRC_UC_HDR_MAX);
+
+	out.resize(mrc_uc_build(&p.h, out.data()));
+	out.insert(out.end(), p.data.begin(), p.data.end());
+	out.resize(out.size() + (-p.data.size() & 3) + MRC_ICRC_LEN);
+	return out;
+}
+
+inline int parse(const Bytes &b, mrc_uc_hdr &h)
+{
+	auto n = static_cast<u32>(b.size());
+
+	return mrc_uc_parse(b.data(), n, n, &h);
+}
+
+struct Receiver {
+	mrc_uc_rx rx{};
+	mrc_uc_in in{};
+	unsigned broken = 0;
+	Message m;
+
+	Receiver(u32 pmtu, u32 psn)
+	{
+		rx.pmtu = pmtu;
+		rx.psn = psn;
+	}
+
+	// The message, if @p was the last packet of one.
+	std::optional<Message> take(const Packet &p)
+	{
+		mrc_uc_rx_packet(&rx, &p.h, &in);
+		broken += in.broken;
+		if (in.drop >= 0)
+			return std::nullopt;
+		if (p.h.first)
+			m = {.write = p.h.write, .va = rx.va, .rkey = rx.rkey};
+		if (in.off != m.data.size())
+			std::abort();
+		m.data.insert(m.data.end(), p.data.begin(), p.data.end());
+		if (!p.h.last)
+			return std::nullopt;
+		m.with_imm = p.h.with_imm;
+		m.se = p.h.se;
+		m.imm = get_unaligned_be32(p.h.imm);
+		if (m.data.size() != rx.off ||
+		    (m.write && m.data.size() != rx.len))
+			std::abort();
+		return m;
+	}
+};
+
+} // namespace uc
