@@ -15,15 +15,7 @@ from pyverbs.pyverbs_error import PyverbsRDMAError
 from pyverbs.qp import QP, QPAttr, QPCap, QPInitAttr
 
 import mrc_packets as m
-
-
-def gid_index(dev, address):
-    for i in range(128):
-        with open('/sys/class/infiniband/%s/ports/1/gids/%d' % (dev, i),
-                  encoding='ascii') as f:
-            if f.read().strip() == m.gid_text(address):
-                return i
-    raise LookupError(address)
+from mrc_events import gid_index
 
 
 def main():
