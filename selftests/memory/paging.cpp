@@ -201,10 +201,11 @@ void taken_away(Dev &d, Check &c)
 
 	if (fd < 0 || ftruncate(fd, 2 * span))
 		throw Failure("no memfd");
-	mmap(l.bytes, span, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd,
-	     0);
-	mmap(r.bytes, span, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd,
-	     span);
+	for (Region *m : {&l, &r})
+		if (mmap(m->bytes, span, PROT_READ | PROT_WRITE,
+			 MAP_SHARED | MAP_FIXED, fd,
+			 m == &l ? 0 : static_cast<off_t>(span)) == MAP_FAILED)
+			throw Failure("no mapping of the memfd");
 	close(fd);
 	std::thread thief([&] {
 		for (unsigned i = 0; !stop; i++) {
