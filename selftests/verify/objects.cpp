@@ -10,6 +10,7 @@
 
 #include "common.h"
 #include "pair.h"
+#include "resize.h"
 #include "tests.h"
 
 namespace
@@ -263,6 +264,7 @@ void test_objects(Session &s)
 		address_handles(s);
 		completion_queues(s);
 		queue_pairs(s);
+		resize_from_threads(s);
 		clock_and_ports(s);
 		limits(s);
 		drain_async(s.dev);
