@@ -192,7 +192,7 @@ void queue_pairs(Session &s)
 		EINVAL, EINVAL);
 	if (!s.dev.is_mrc())
 		return;
-	for (ibv_qp_type t : {IBV_QPT_UC, IBV_QPT_RAW_PACKET}) {
+	for (ibv_qp_type t : {IBV_QPT_RAW_PACKET, IBV_QPT_DRIVER}) {
 		i.cap = {1, 1, 1, 1, 0};
 		i.qp_type = t;
 		refused(ibv_create_qp(s.dev.pd(), &i),
