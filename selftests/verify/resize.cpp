@@ -4,6 +4,7 @@
  * has a lock there, programs that use the commands have none: entries must
  * neither get lost nor change places, whoever comes first.
  */
+#include <barrier>
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
@@ -23,9 +24,10 @@
 
 namespace
 {
-constexpr unsigned entries = 4096;
+constexpr unsigned entries = 16384;
 constexpr unsigned threads = 4;
-constexpr unsigned rounds = 40;
+constexpr unsigned rounds = 16;
+constexpr unsigned polled = 64; /* in each round */
 
 /* The library has no part in these: header, command, and what is the driver's.
  */
@@ -103,9 +105,11 @@ void everywhere(const std::function<void(unsigned)> &f)
 {
 	std::vector<std::exception_ptr> bad(threads);
 	std::vector<std::jthread> all;
+	std::barrier start(threads);
 
 	for (unsigned t = 0; t < threads; t++)
 		all.emplace_back([&, t] {
+			start.arrive_and_wait();
 			try {
 				f(t);
 			} catch (...) {
@@ -118,8 +122,9 @@ void everywhere(const std::function<void(unsigned)> &f)
 			std::rethrow_exception(e);
 }
 
-/* All entries are there in their order; the number comes first in each. */
-void check_ring(Device &dev, const mrc_mmap_info &info, const char *what)
+/* The last @n are there in their order; the number comes first in an entry. */
+void check_ring(Device &dev, const mrc_mmap_info &info, uint32_t n,
+		const char *what)
 {
 	void *mem = mmap(nullptr, info.size, PROT_READ | PROT_WRITE, MAP_SHARED,
 			 dev.ctx()->cmd_fd, static_cast<off_t>(info.offset));
@@ -128,10 +133,10 @@ void check_ring(Device &dev, const mrc_mmap_info &info, const char *what)
 		fail("%s: no ring: %s", what, std::strerror(errno));
 	const auto *bytes = static_cast<const uint8_t *>(mem);
 	mrc_ring_hdr hdr{};
-	uint64_t first_bad = entries;
+	uint64_t first = entries - n, bad = entries;
 
 	std::memcpy(&hdr, bytes, sizeof(hdr));
-	for (uint32_t i = 0; i < entries && first_bad == entries; i++) {
+	for (uint32_t i = 0; i < n && bad == entries; i++) {
 		uint32_t at = (hdr.cons + i) & (info.depth - 1);
 		uint64_t wr_id;
 
@@ -139,16 +144,30 @@ void check_ring(Device &dev, const mrc_mmap_info &info, const char *what)
 			    bytes + MRC_RING_HDR_SIZE +
 				    static_cast<size_t>(at) * info.stride,
 			    sizeof(wr_id));
-		if (wr_id != i)
-			first_bad = i;
+		if (wr_id != first + i)
+			bad = first + i;
 	}
 	munmap(mem, info.size);
-	if (hdr.prod - hdr.cons != entries)
+	if (hdr.prod - hdr.cons != n)
 		fail("%s: %u of %u entries are left", what, hdr.prod - hdr.cons,
-		     entries);
-	if (first_bad != entries)
+		     n);
+	if (bad != entries)
 		fail("%s: entry %llu is not the one that was put there", what,
-		     static_cast<unsigned long long>(first_bad));
+		     static_cast<unsigned long long>(bad));
+}
+
+/* So that what is left does not stand at the start of the ring. */
+void poll_some(Cq &cq, uint64_t wr_id)
+{
+	std::vector<Wc> wc;
+
+	while (wc.size() < polled && cq.poll(wc, 1))
+		if (wc.back().wr_id != wr_id++)
+			fail("completion %llu instead of %llu",
+			     static_cast<unsigned long long>(wc.back().wr_id),
+			     static_cast<unsigned long long>(wr_id - 1));
+	if (wc.size() < polled)
+		fail("%zu completions of %u", wc.size(), polled);
 }
 
 /* Completions of receives that a QP in ERROR has flushed. */
@@ -169,11 +188,16 @@ void completion_queue(Session &s)
 			fail("ibv_post_recv: %s", std::strerror(ret));
 	}
 	qp.to_error();
-	everywhere([&](unsigned t) {
-		for (unsigned i = 0; i < rounds; i++)
+	for (unsigned i = 0; i < rounds; i++) {
+		/* The library looks for the ring that there is now. */
+		cq.resize(entries << (i & 1));
+		poll_some(cq, i * polled);
+		everywhere([&](unsigned t) {
 			resize_cq(s.dev, handle, entries << ((i + t) & 1));
-	});
-	check_ring(s.dev, resize_cq(s.dev, handle, entries), "the CQ");
+		});
+	}
+	check_ring(s.dev, resize_cq(s.dev, handle, entries),
+		   entries - rounds * polled, "the CQ");
 }
 
 void shared_receive_queue(Session &s)
@@ -198,10 +222,10 @@ void shared_receive_queue(Session &s)
 	}
 	everywhere([&](unsigned t) {
 		for (unsigned i = 0; i < rounds; i++)
-			resize_srq(s.dev, srq->handle,
-				   entries << ((i + t) & 1));
+			resize_srq(s.dev, srq->handle, entries - (i + t) % 2);
 	});
-	check_ring(s.dev, resize_srq(s.dev, srq->handle, entries), "the SRQ");
+	check_ring(s.dev, resize_srq(s.dev, srq->handle, entries), entries,
+		   "the SRQ");
 }
 } // namespace
 
