@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <list>
 #include <thread>
+#include <utility>
 
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
@@ -276,10 +277,14 @@ void test_paging_errors(Dev &d, tap::Report &report, const std::string &part)
 	run("paging: memory that is not there", holes);
 	run("paging: memory that is read-only", read_only);
 	run("paging: a region that goes meanwhile", deregistered);
-	if (!has_userfaultfd()) {
-		std::printf("ok paging: late pages # SKIP no userfaultfd\n");
-		return;
+	const std::pair<const char *, void (*)(Dev &, Check &)> served[] = {
+		{ "paging: pages that never come", never },
+		{ "paging: pages that come late", late },
+	};
+	for (const auto &[name, fn] : served) {
+		if (has_userfaultfd())
+			run(name, fn);
+		else if (std::string(name).find(part) != std::string::npos)
+			std::printf("ok %s # SKIP no userfaultfd\n", name);
 	}
-	run("paging: pages that never come", never);
-	run("paging: pages that come late", late);
 }
