@@ -11,7 +11,7 @@
 
 memory() { # PREFIX LIMIT [PART]
 	local rc=0
-	in_a timeout -s KILL "$2" mrc_memory mrca paging ${3:+"$3"} \
+	in_a timeout -s KILL "$(($2 * ${LAB_TIME:-1}))" mrc_memory mrca paging ${3:+"$3"} \
 		>"$WORK/paging.out" 2>&1 || rc=$?
 	# 1: it said itself what failed.
 	if [ "$rc" -gt 1 ] || ! grep -q -E '^(not )?ok ' "$WORK/paging.out" ||
