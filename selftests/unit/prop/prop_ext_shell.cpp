@@ -98,15 +98,6 @@ bool ExtSim::send(int side, int chan)
 
 	switch (mrc_req_next(&s.half[chan].req, now_, &d)) {
 	case MRC_TX_PACKET:
-		/* Its memory is not there; it may be at any time. */
-		if (d.data && !calm_ && rng_.chance(plan_.net.refuse_ppm)) {
-			note("%c puts %06x back", 'A' + side, d.hdr.psn);
-			mrc_req_put_back(&s.half[chan].req, &d,
-					 now_ + rng_.below(1000000), now_);
-			if (rng_.chance(300000))
-				mrc_req_release(&s.half[chan].req);
-			return true;
-		}
 		transmit(side, chan, d);
 		return true;
 	case MRC_TX_LOCAL:
@@ -240,10 +231,7 @@ void ExtSim::receive_data(int to, const Packet &p, const mrc_hdr &h)
 	u32 n = 0;
 
 	if (!calm_ && rng_.chance(plan_.net.refuse_ppm)) {
-		if (rng_.chance(500000))
-			mrc_resp_refuse(&resp, &rx, MRC_NACK_NO_RESOURCE, now_);
-		else
-			mrc_resp_refuse_page(&resp, &rx, plan_.rnr_timer, now_);
+		mrc_resp_refuse(&resp, &rx, MRC_NACK_NO_RESOURCE, now_);
 		feedback(to, h.chan);
 		return;
 	}
