@@ -230,6 +230,49 @@ void taken_away(Dev &d, Check &c)
 	c.that(rounds >= 100, "little was taken away");
 }
 
+/*
+ * Pages that nobody but the device has written are not given up as if they were
+ * the file's: no page table says that they have changed.
+ */
+void written_by_device(Dev &d, Check &c)
+{
+	const int fd = memfd_create("mrc_memory", 0);
+	Region l(d.pd, paged, span);
+	uint64_t sum = 0;
+
+	if (fd < 0 || ftruncate(fd, 2 * span))
+		throw Failure("no memfd");
+	for (const bool gone : { false, true }) {
+		uint8_t *at = static_cast<uint8_t *>(
+			mmap(nullptr, span, PROT_READ | PROT_WRITE, MAP_SHARED,
+			     fd, gone ? static_cast<off_t>(span) : 0));
+		Pair p(d);
+
+		if (at == MAP_FAILED)
+			throw Failure("mmap");
+		/* There, and clean. */
+		for (size_t i = 0; i < span; i += page)
+			sum += *const_cast<volatile uint8_t *>(at + i);
+		ibv_mr *mr = made(ibv_reg_mr(d.pd, at, span, paged), "region");
+
+		fill(l.bytes, span, 77);
+		good(c, transfer(p, Op::write, l.mr, l.addr(), mr,
+				 reinterpret_cast<uintptr_t>(at), span),
+		     "WRITE");
+		/* By the kernel, or because the region is gone. */
+		if (gone)
+			c.err(ibv_dereg_mr(mr), 0, "deregistration");
+		c.that(!madvise(at, span, MADV_PAGEOUT), "page out");
+		c.that(!std::memcmp(at, l.bytes, span),
+		       gone ? "data lost with the region" : "data lost");
+		if (!gone)
+			ibv_dereg_mr(mr);
+		munmap(at, span);
+	}
+	c.eq(sum, 0u, "new memory");
+	close(fd);
+}
+
 /* Of a window the pages are those of its region. */
 void through_window(Dev &d, Check &c)
 {
@@ -437,6 +480,8 @@ void test_paging(Dev &d, tap::Report &report, const std::string &part)
 	run("paging: memory mapped anew", mapped_anew);
 	run("paging: copies on write", copied_on_write);
 	run("paging: pages taken away under traffic", taken_away);
+	run("paging: pages that only the device has written",
+	    written_by_device);
 	run("paging: through a window", through_window);
 	run("paging: registered anew", registered_anew);
 	run("paging: advice", advice);

@@ -7,7 +7,9 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
+#include <list>
 #include <thread>
+#include <utility>
 
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
@@ -181,6 +183,8 @@ void late(Dev &d, Check &c)
 {
 	for (const bool local : { true, false }) {
 		for (const Op op : all_ops) {
+			const std::string what = std::string(op_name(op)) +
+						 (local ? ", own" : ", peer's");
 			Region slow(d.pd, paged, span), r(d.pd, paged, span);
 			Pair p(d);
 			Faults faults(slow);
@@ -191,28 +195,34 @@ void late(Dev &d, Check &c)
 			else
 				post(p, op, r.mr, r.addr(), slow.mr,
 				     slow.addr(), span);
-			faults.await(std::string(op_name(op)) +
-					     (local ? ", own" : ", peer's"));
+			faults.await(what);
 			/* Eight intervals of 67 ms are the whole budget. */
 			std::this_thread::sleep_for(std::chrono::seconds(1));
 			faults.serve();
 			const Outcome o = finish(p, op);
 
-			c.eq(o.sender, IBV_WC_SUCCESS,
-			     std::string(op_name(op)) +
-				     (local ? ", own" : ", peer's"));
+			c.eq(o.sender, IBV_WC_SUCCESS, what);
 			c.eq(o.receiver, IBV_WC_SUCCESS,
-			     std::string(op_name(op)) + ", receiver");
+			     what + ", receiver");
 		}
 	}
 }
 
-/* Nobody waits for a page that never comes: not the region, not the QPs. */
+/*
+ * Nobody waits for a page that never comes: not the region, not the QPs. The
+ * memory stays mapped to the end: when the program stops serving it, a fetch that
+ * nobody needs any more may still come for a page at its address.
+ */
 void never(Dev &d, Check &c)
 {
+	std::list<Region> kept;
+
 	for (const bool local : { true, false }) {
 		for (const Op op : all_ops) {
-			Region slow(d.pd, paged, span), r(d.pd, paged, span);
+			const std::string what = std::string(op_name(op)) +
+						 (local ? ", own" : ", peer's");
+			Region &slow = kept.emplace_back(d.pd, paged, span);
+			Region r(d.pd, paged, span);
 			Faults faults(slow);
 			{
 				Pair p(d);
@@ -223,10 +233,9 @@ void never(Dev &d, Check &c)
 				else
 					post(p, op, r.mr, r.addr(), slow.mr,
 					     slow.addr(), span);
-				faults.await(std::string(op_name(op)) +
-					     (local ? ", own" : ", peer's"));
+				faults.await(what);
 			}
-			c.err(slow.dereg(), 0, "deregistration");
+			c.err(slow.dereg(), 0, what + ": deregistration");
 		}
 	}
 }
@@ -268,10 +277,14 @@ void test_paging_errors(Dev &d, tap::Report &report, const std::string &part)
 	run("paging: memory that is not there", holes);
 	run("paging: memory that is read-only", read_only);
 	run("paging: a region that goes meanwhile", deregistered);
-	if (!has_userfaultfd()) {
-		std::printf("ok paging: late pages # SKIP no userfaultfd\n");
-		return;
+	const std::pair<const char *, void (*)(Dev &, Check &)> served[] = {
+		{ "paging: pages that never come", never },
+		{ "paging: pages that come late", late },
+	};
+	for (const auto &[name, fn] : served) {
+		if (has_userfaultfd())
+			run(name, fn);
+		else if (std::string(name).find(part) != std::string::npos)
+			std::printf("ok %s # SKIP no userfaultfd\n", name);
 	}
-	run("paging: pages that never come", never);
-	run("paging: pages that come late", late);
 }

@@ -253,7 +253,8 @@ int mrc_ext_answer_ready(struct mrc_qp *ans, const struct mrc_hdr *h)
 		if (mrc_answer_fits(w, h))
 			ret = mrc_odp_ready(qp->dev, qp->ibqp->pd, w->sge,
 					    w->num_sge, h->reth.va,
-					    h->payload_len, true, qp->qpn);
+					    h->payload_len, true, qp->qpn,
+					    &ans->page_since);
 	}
 	spin_unlock(&qp->req_lock);
 	return ret;

@@ -4,11 +4,13 @@
 #include <linux/jiffies.h>
 #include <linux/mm.h>
 #include <linux/mmu_notifier.h>
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/workqueue.h>
 #include <rdma/ib_umem_odp.h>
 
 #include "mrc.h"
+#include "mrc_qp.h"
 
 /* --- waiting ------------------------------------------------------------------ */
 
@@ -47,7 +49,7 @@ bool mrc_odp_unwait(struct mrc_odp_dev *odev, struct mrc_odp_waiter *w)
 
 int mrc_odp_ready(struct mrc_dev *dev, const struct ib_pd *pd,
 		  const struct mrc_sge *sge, u32 n, u64 at, u32 len, bool write,
-		  u32 who)
+		  u32 who, u64 *since)
 {
 	int ret = 0;
 	u32 i;
@@ -67,7 +69,7 @@ int mrc_odp_ready(struct mrc_dev *dev, const struct ib_pd *pd,
 			return 0;
 		/* All that is missing is asked for at once. */
 		if (mr->odp && mrc_odp_check(mr, sge[i].addr + at, part,
-					     write, who) == -EAGAIN)
+					     write, who, since) == -EAGAIN)
 			ret = -EAGAIN;
 		mrc_mr_put(mr);
 		at = 0;
@@ -87,12 +89,16 @@ enum {
 	MRC_ODP_FAILS	= 16,	/* latest failures that are remembered */
 };
 
-/* Lower bits of an entry; above them the address of its struct page. */
+/*
+ * Lower bits of an entry; above them the number of its page. A page that was
+ * written is said to be dirty when it is given up, because no page table says so;
+ * the core does that for devices with DMA only.
+ */
 #define MRC_ODP_VALID	1ul	/* the page is there */
 #define MRC_ODP_WRITE	2ul	/* and may be written */
-#define MRC_ODP_FLAGS	(MRC_ODP_VALID | MRC_ODP_WRITE)
-
-static_assert(__alignof__(struct page) > MRC_ODP_FLAGS);
+#define MRC_ODP_DIRTY	4ul	/* and was, or is about to be */
+#define MRC_ODP_SHIFT	3
+#define MRC_ODP_DIRTY_BIT	2
 
 static unsigned long mrc_odp_need(bool write)
 {
@@ -132,6 +138,8 @@ struct mrc_odp_want {
  * @fail: pages that could not be had, a ring; @last < @first: none
  * @fail_next: the oldest one
  * @n_fail: there may be as many
+ * @since: when a page was asked for, or the latest one has come while others are
+ *	awaited; 0 = nobody waits
  * @work: fetches
  * @rcu: delayed free, for those who look at the totals
  * @faults: pages fetched for an access
@@ -151,6 +159,7 @@ struct mrc_odp {
 	struct mrc_odp_want fail[MRC_ODP_FAILS];
 	u32 fail_next;
 	u32 n_fail;
+	u64 since;
 	struct work_struct work;
 	struct rcu_head rcu;
 	atomic64_t faults;
@@ -163,7 +172,41 @@ static struct workqueue_struct *mrc_odp_wq;
 
 struct page *mrc_odp_page(const struct mrc_odp *odp, unsigned long i)
 {
-	return (struct page *)(READ_ONCE(odp->entry[i]) & ~MRC_ODP_FLAGS);
+	return pfn_to_page(READ_ONCE(odp->entry[i]) >> MRC_ODP_SHIFT);
+}
+
+/*
+ * Give up pages, @end not included, before they become somebody else's. Under
+ * umem_mutex. Return: how many there were.
+ */
+static u64 mrc_odp_clear(struct mrc_odp *odp, unsigned long i, unsigned long end)
+{
+	unsigned long first, stop;
+	u64 n = 0;
+
+	lockdep_assert_held(&odp->umem->umem_mutex);
+	while (i < end) {
+		first = i;
+		stop = min(end, i + MRC_ODP_SWEEP);
+		write_lock_bh(&odp->dev->odp.lock);
+		for (; i < stop; i++) {
+			n += odp->entry[i] & MRC_ODP_VALID;
+			if (odp->entry[i] & MRC_ODP_DIRTY)
+				odp->entry[i] &= ~(MRC_ODP_VALID |
+						   MRC_ODP_WRITE);
+			else
+				odp->entry[i] = 0;
+		}
+		write_unlock_bh(&odp->dev->odp.lock);
+		/* Whose page is not valid, nobody else looks at. */
+		for (i = first; i < stop; i++) {
+			if (!odp->entry[i])
+				continue;
+			set_page_dirty(compound_head(mrc_odp_page(odp, i)));
+			odp->entry[i] = 0;
+		}
+	}
+	return n;
 }
 
 /* --- fetching ------------------------------------------------------------------- */
@@ -174,6 +217,11 @@ static void mrc_odp_put(struct mrc_odp *odp)
 
 	if (!refcount_dec_and_test(&odp->ref))
 		return;
+	if (odp->entry) {
+		mutex_lock(&odp->umem->umem_mutex);
+		mrc_odp_clear(odp, 0, odp->n);
+		mutex_unlock(&odp->umem->umem_mutex);
+	}
 	if (odp->umem)
 		ib_umem_odp_release(odp->umem);
 	kvfree(odp->entry);
@@ -211,17 +259,26 @@ static bool mrc_odp_add_want(struct mrc_odp *odp, unsigned long first,
 	return true;
 }
 
-/* Who finds no room asks again. */
-static void mrc_odp_ask(struct mrc_odp *odp, unsigned long first,
-			unsigned long last, bool write, u32 who)
+/*
+ * Who finds no room asks again. Return: since when, ns, nothing has come for those
+ * who wait.
+ */
+static u64 mrc_odp_ask(struct mrc_odp *odp, unsigned long first,
+		       unsigned long last, bool write, u32 who)
 {
+	u64 since;
+
 	spin_lock_bh(&odp->lock);
 	mrc_odp_add_want(odp, first, last, write, who);
+	if (!odp->since)
+		odp->since = mrc_now();
+	since = odp->since;
 	spin_unlock_bh(&odp->lock);
 	/* With the reference that the region of the caller has. */
 	refcount_inc(&odp->ref);
 	if (!queue_work(mrc_odp_wq, &odp->work))
 		refcount_dec(&odp->ref);
+	return since;
 }
 
 static bool mrc_odp_next_want(struct mrc_odp *odp, struct mrc_odp_want *w)
@@ -237,6 +294,8 @@ static bool mrc_odp_next_want(struct mrc_odp *odp, struct mrc_odp_want *w)
 		odp->n_want--;
 		memmove(odp->want, odp->want + 1,
 			odp->n_want * sizeof(odp->want[0]));
+	} else {
+		odp->since = 0;
 	}
 	spin_unlock_bh(&odp->lock);
 	return any;
@@ -255,8 +314,10 @@ static unsigned long mrc_odp_publish(struct mrc_odp *odp, unsigned long first,
 
 		if (!(pfn & HMM_PFN_VALID) || pfn & HMM_PFN_ERROR)
 			continue;
-		odp->entry[i] = (unsigned long)hmm_pfn_to_page(pfn) |
-				MRC_ODP_VALID |
+		/* As long as a page was there it was this one. */
+		odp->entry[i] = page_to_pfn(hmm_pfn_to_page(pfn)) <<
+				MRC_ODP_SHIFT | MRC_ODP_VALID |
+				(odp->entry[i] & MRC_ODP_DIRTY) |
 				(pfn & HMM_PFN_WRITE ? MRC_ODP_WRITE : 0);
 		found++;
 	}
@@ -273,11 +334,16 @@ static void mrc_odp_fail(struct mrc_odp *odp, unsigned long i,
 	if (!w->who)
 		return;
 	spin_lock_bh(&odp->lock);
-	f = &odp->fail[odp->fail_next];
-	odp->fail_next = (odp->fail_next + 1) % MRC_ODP_FAILS;
-	odp->n_fail = min_t(u32, odp->n_fail + 1, MRC_ODP_FAILS);
-	*f = *w;
-	f->first = i;
+	f = &odp->fail[(odp->fail_next + MRC_ODP_FAILS - 1) % MRC_ODP_FAILS];
+	/* The page after the latest one: one entry, others keep theirs. */
+	if (!odp->n_fail || f->who != w->who || f->write != w->write ||
+	    f->last + 1 != i) {
+		f = &odp->fail[odp->fail_next];
+		odp->fail_next = (odp->fail_next + 1) % MRC_ODP_FAILS;
+		odp->n_fail = min_t(u32, odp->n_fail + 1, MRC_ODP_FAILS);
+		*f = *w;
+		f->first = i;
+	}
 	f->last = i;
 	f->at = jiffies;
 	spin_unlock_bh(&odp->lock);
@@ -316,18 +382,23 @@ static long mrc_odp_map(struct mrc_odp *odp, unsigned long first,
 	u64 va = ib_umem_start(odp->umem) + ((u64)first << PAGE_SHIFT);
 	long ret;
 
-	if (!snapshot)
-		WRITE_ONCE(odp->dev->odp.since, ktime_get_ns());
 	ret = ib_umem_odp_map_dma_and_lock(odp->umem, va, (u64)n << PAGE_SHIFT,
 					   write ? HMM_PFN_WRITE : 0,
 					   !snapshot);
-	if (!snapshot)
-		WRITE_ONCE(odp->dev->odp.since, 0);
 	if (ret < 0)
 		return ret;
 	ret = mrc_odp_publish(odp, first, n);
 	mutex_unlock(&odp->umem->umem_mutex);
 	return ret;
+}
+
+/* Who waits longer than that waits for what comes next. */
+static void mrc_odp_came(struct mrc_odp *odp)
+{
+	spin_lock_bh(&odp->lock);
+	if (odp->since)
+		odp->since = mrc_now();
+	spin_unlock_bh(&odp->lock);
 }
 
 static void mrc_odp_wake(struct mrc_odp_dev *odev)
@@ -375,9 +446,13 @@ static int mrc_odp_fetch(struct mrc_odp *odp, const struct mrc_odp_want *w,
 			err = ret;
 		else
 			atomic64_add(ret, count);
+		/* A program that is killed while it gives advice. */
+		if (fatal_signal_pending(current))
+			break;
 		if (single)
 			single--;
 		at += n;
+		mrc_odp_came(odp);
 		mrc_odp_wake(&odp->dev->odp);
 		cond_resched();
 	}
@@ -395,9 +470,9 @@ static void mrc_odp_work(struct work_struct *work)
 }
 
 int mrc_odp_check(const struct mrc_mr *mr, u64 va, u64 len, bool write,
-		  u32 who)
+		  u32 who, u64 *since)
 {
-	u64 pos = va - mr->iova + mr->offset;
+	u64 pos = va - mr->iova + mr->offset, asked;
 	unsigned long last = (pos + len - 1) >> PAGE_SHIFT, i;
 	unsigned long lo = ULONG_MAX, hi = 0;
 	struct mrc_odp *odp = mr->odp;
@@ -407,8 +482,11 @@ int mrc_odp_check(const struct mrc_mr *mr, u64 va, u64 len, bool write,
 	for (i = pos >> PAGE_SHIFT; i <= last; i++) {
 		unsigned long e = READ_ONCE(odp->entry[i]);
 
-		if ((e & need) == need)
+		if ((e & need) == need) {
+			if (write && !(e & MRC_ODP_DIRTY))
+				set_bit(MRC_ODP_DIRTY_BIT, &odp->entry[i]);
 			continue;
+		}
 		lo = min(lo, i);
 		hi = i;
 	}
@@ -416,7 +494,9 @@ int mrc_odp_check(const struct mrc_mr *mr, u64 va, u64 len, bool write,
 		return 0;
 	if (mrc_odp_failed(odp, lo, hi, write, who))
 		return -EFAULT;
-	mrc_odp_ask(odp, lo, hi, write, who);
+	asked = mrc_odp_ask(odp, lo, hi, write, who);
+	if (since)
+		*since = min(*since, asked);
 	return -EAGAIN;
 }
 
@@ -426,7 +506,7 @@ int mrc_odp_begin(const struct mrc_mr *mr, u64 va, u64 len, bool write,
 	int ret;
 
 	read_lock_bh(&mr->odp->dev->odp.lock);
-	ret = mrc_odp_check(mr, va, len, write, who);
+	ret = mrc_odp_check(mr, va, len, write, who, NULL);
 	if (ret)
 		read_unlock_bh(&mr->odp->dev->odp.lock);
 	return ret;
@@ -445,7 +525,7 @@ static bool mrc_odp_invalidate(struct mmu_interval_notifier *mni,
 {
 	struct ib_umem_odp *umem = container_of(mni, struct ib_umem_odp,
 						notifier);
-	unsigned long start, end, i, last, stop;
+	unsigned long start, end, i, last;
 	/* NULL while the region is being made: no page is there. */
 	struct mrc_odp *odp = READ_ONCE(umem->private);
 	u64 n = 0;
@@ -459,15 +539,8 @@ static bool mrc_odp_invalidate(struct mmu_interval_notifier *mni,
 	mmu_interval_set_seq(mni, seq);
 	i = (start - ib_umem_start(umem)) >> PAGE_SHIFT;
 	last = (end - ib_umem_start(umem) + PAGE_SIZE - 1) >> PAGE_SHIFT;
-	while (odp && i < last) {
-		stop = min(last, i + MRC_ODP_SWEEP);
-		write_lock_bh(&odp->dev->odp.lock);
-		for (; i < stop; i++) {
-			n += odp->entry[i] & MRC_ODP_VALID;
-			odp->entry[i] = 0;
-		}
-		write_unlock_bh(&odp->dev->odp.lock);
-	}
+	if (odp)
+		n = mrc_odp_clear(odp, i, last);
 	ib_umem_odp_unmap_dma_pages(umem, start, end);
 	mutex_unlock(&umem->umem_mutex);
 	if (n)
@@ -681,7 +754,12 @@ bool mrc_odp_queue(struct work_struct *work)
 
 int mrc_odp_init(void)
 {
-	mrc_odp_wq = alloc_workqueue("mrc_odp", WQ_UNBOUND, 0);
+	/*
+	 * Before those who ask for the same pages again and again; and as many as
+	 * there may be, because some may wait for programs.
+	 */
+	mrc_odp_wq = alloc_workqueue("mrc_odp", WQ_UNBOUND | WQ_HIGHPRI,
+				     WQ_MAX_ACTIVE);
 	return mrc_odp_wq ? 0 : -ENOMEM;
 }
 

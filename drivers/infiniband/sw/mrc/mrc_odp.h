@@ -29,7 +29,6 @@ struct mrc_sge;
  * @lock: (bh) read: pages stay; write: pages come and go. Readers may hold it
  *	twice, because they always have bottom halves disabled
  * @n: regions that are paged; while it is 0 no packet looks further
- * @since: ns, when the page that is being fetched was begun, 0 = none; a hint
  * @wait_lock: (bh, leaf) of the following
  * @seq: bumped when pages may have come
  * @waiters: struct mrc_odp_waiter
@@ -37,7 +36,6 @@ struct mrc_sge;
 struct mrc_odp_dev {
 	rwlock_t lock;
 	atomic_t n;
-	u64 since;
 	spinlock_t wait_lock;	/* leaf */
 	u32 seq;
 	struct list_head waiters;
@@ -96,13 +94,15 @@ void mrc_odp_close(struct mrc_odp *odp);
  * @len: bytes, not 0
  * @write: they are to be written
  * @who: number of the QP that asks, to be told when it was in vain
+ * @since: lowered, with -EAGAIN, to when a page has last come for those who wait
+ *	for this memory, ns; or NULL
  *
  * Under odp_lock. Return: 0; -EAGAIN: they are fetched; -EFAULT: the program has
  * no such memory, or none that may be accessed so. What failed longer ago than a
  * second, or for another QP, is tried anew.
  */
 int mrc_odp_check(const struct mrc_mr *mr, u64 va, u64 len, bool write,
-		  u32 who);
+		  u32 who, u64 *since);
 
 /*
  * The same for one access: with 0 the pages stay until end. Waits for nothing.
@@ -144,7 +144,7 @@ static inline void mrc_odp_close(struct mrc_odp *odp)
 }
 
 static inline int mrc_odp_check(const struct mrc_mr *mr, u64 va, u64 len,
-				bool write, u32 who)
+				bool write, u32 who, u64 *since)
 {
 	return -EFAULT;
 }
@@ -207,13 +207,14 @@ static inline bool mrc_odp_any(const struct mrc_odp_dev *odev)
  * @len: bytes; what is beyond the list's end does not count
  * @write: to be written
  * @who: number of the QP that asks
+ * @since: as mrc_odp_check()
  *
  * Return: 0: yes, or it is an error that shows when it is tried; -EAGAIN: pages
  * are fetched.
  */
 int mrc_odp_ready(struct mrc_dev *dev, const struct ib_pd *pd,
 		  const struct mrc_sge *sge, u32 n, u64 at, u32 len,
-		  bool write, u32 who);
+		  bool write, u32 who, u64 *since);
 
 /* To be read before the question whose answer may be -EAGAIN. */
 static inline u32 mrc_odp_seq(const struct mrc_odp_dev *odev)

@@ -256,6 +256,7 @@ struct mrc_requester {
  * @tx_page: packets, or a WQE, wait for memory that is fetched
  * @page_woken: some has come; set without a lock
  * @page_wait: in the device's list, with a reference
+ * @page_since: (resp_lock) how long the memory of a packet has been awaited
  * @ans_rx: requests can be sent: @ans can take answers
  * @ans_acked: of a companion: answers acknowledged that @main has not been told
  *	of
@@ -381,6 +382,7 @@ struct mrc_qp {
 
 	struct delayed_work work;
 	struct mrc_odp_waiter page_wait;
+	u64 page_since;
 
 	struct mrc_route route[];
 };

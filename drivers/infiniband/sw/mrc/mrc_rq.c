@@ -208,7 +208,8 @@ int mrc_rq_ready(struct mrc_qp *qp, const struct mrc_hdr *h)
 	if (!r || r->status != IB_WC_SUCCESS)
 		return 0;
 	return mrc_odp_ready(qp->dev, qp->ibqp->pd, r->sge, r->num_sge,
-			     h->reth.va, h->payload_len, true, qp->qpn);
+			     h->reth.va, h->payload_len, true, qp->qpn,
+			     &qp->page_since);
 }
 
 u8 mrc_rq_place(struct mrc_qp *qp, const struct mrc_hdr *h,

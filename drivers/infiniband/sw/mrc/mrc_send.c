@@ -27,7 +27,7 @@
 #define MRC_TX_COPY	256	/* payload up to this is copied */
 #define MRC_TX_MAX_SEGS	4	/* SGEs in one packet before copying */
 #define MRC_TX_ROUNDS	16	/* batches before the work item goes on */
-#define MRC_TX_PAGE_NS	(4 * NSEC_PER_MSEC)	/* looks for missing pages */
+#define MRC_TX_PAGE_NS	(32 * NSEC_PER_MSEC)	/* no word of missing pages */
 
 /* Worst case: each SGE of a packet touches one page more than it fills. */
 static_assert(MRC_TX_MAX_SEGS * 2 + 4096 / PAGE_SIZE + 1 <= MAX_SKB_FRAGS);

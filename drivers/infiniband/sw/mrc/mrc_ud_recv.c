@@ -259,7 +259,7 @@ static int mrc_ud_place(struct mrc_ud *ud, const struct mrc_dgram *dg,
 	}
 	read_lock_bh(&dev->odp.lock);
 	ret = mrc_odp_ready(dev, ud->ibqp->pd, rx->sge, rx->num_sge, 0,
-			    MRC_GRH_LEN + dg->len, true, ud->qpn);
+			    MRC_GRH_LEN + dg->len, true, ud->qpn, NULL);
 	if (!ret)
 		*st = mrc_ud_scatter(ud, dg, rx);
 	read_unlock_bh(&dev->odp.lock);

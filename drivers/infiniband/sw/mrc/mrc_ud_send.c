@@ -267,7 +267,7 @@ static enum mrc_ud_sent mrc_ud_send_one(struct mrc_ud *ud,
 		read_lock_bh(&dev->odp.lock);
 		if (cqe.status == IB_WC_SUCCESS &&
 		    mrc_odp_ready(dev, ud->ibqp->pd, tx->sge, tx->num_sge, 0,
-				  tx->len, false, ud->qpn) == -EAGAIN)
+				  tx->len, false, ud->qpn, NULL) == -EAGAIN)
 			late = true;
 	}
 	if (cqe.status == IB_WC_SUCCESS && !late)
