@@ -188,8 +188,9 @@ memory_before() {
 # goes up and down by itself: caches of the file system, of the guest's 9p root
 # and of processes; vmap_area, which holds the stacks of processes that have
 # ended until the kernel gets round to unmapping them (/proc/vmallocinfo:
-# "unpurged", a few for every program started); damon_region, in which 7.x
-# keeps its own statistics of memory accesses; what a TCP connection leaves for
+# "unpurged", a few for every program started); what kmemleak notes of objects,
+# which are counted in their own caches, not least of each vmap_area;
+# damon_region, in which 7.x keeps its own statistics of memory accesses; what a TCP connection leaves for
 # the minute of its TIME_WAIT, as those of the test's programs do. The lab's kernels do not merge
 # caches, so that a name is the name of what grew.
 memory_grown() {
@@ -208,7 +209,7 @@ memory_grown() {
 				print "kernel memory grew by " $2 - old[$1] " kB"
 			next
 		}
-		$1 ~ /^(dentry|.*inode.*|filp|vm_area_struct|vma_lock|vmap_area|anon_vma.*|maple_node|radix_tree_node|lsm_.*|buffer_head|names_cache|proc_.*|kernfs_.*|cred|pid|signal_cache|sighand_cache|task_struct|mm_struct|files_cache|ovl_.*|9p.*|p9_.*|fs_cache|seq_file|page->ptl|debug_objects_cache|damon_region|tw_sock_TCP.*|tcp_bind2?_bucket)$/ { next }
+		$1 ~ /^(dentry|.*inode.*|filp|vm_area_struct|vma_lock|vmap_area|anon_vma.*|maple_node|radix_tree_node|lsm_.*|buffer_head|names_cache|proc_.*|kernfs_.*|cred|pid|signal_cache|sighand_cache|task_struct|mm_struct|files_cache|ovl_.*|9p.*|p9_.*|fs_cache|seq_file|page->ptl|debug_objects_cache|damon_region|kmemleak_.*|tw_sock_TCP.*|tcp_bind2?_bucket)$/ { next }
 		$2 - old[$1] >= objects {
 			print $1 " grew by " $2 - old[$1] " objects of " $3 " bytes"
 		}' "$1" "$WORK/memory.now"

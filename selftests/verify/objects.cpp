@@ -10,6 +10,7 @@
 
 #include "common.h"
 #include "pair.h"
+#include "resize.h"
 #include "tests.h"
 
 namespace
@@ -191,7 +192,7 @@ void queue_pairs(Session &s)
 		EINVAL, EINVAL);
 	if (!s.dev.is_mrc())
 		return;
-	for (ibv_qp_type t : {IBV_QPT_UC, IBV_QPT_RAW_PACKET}) {
+	for (ibv_qp_type t : {IBV_QPT_RAW_PACKET, IBV_QPT_DRIVER}) {
 		i.cap = {1, 1, 1, 1, 0};
 		i.qp_type = t;
 		refused(ibv_create_qp(s.dev.pd(), &i),
@@ -263,6 +264,7 @@ void test_objects(Session &s)
 		address_handles(s);
 		completion_queues(s);
 		queue_pairs(s);
+		resize_from_threads(s);
 		clock_and_ports(s);
 		limits(s);
 		drain_async(s.dev);

@@ -10,6 +10,8 @@
  *   mrc_link_mutex	link add; sleeps, never taken from verbs and never by
  *			netdev events, because RTNL is taken inside it
  *   qp->mutex		modify, query and destroy of one QP; sleeps
+ *   cq->resize, srq->resize	changes of the size of a queue; sleep, nothing but
+ *			the queue's own lock is taken inside them
  *   ctl->lock		profiles of a device and the QPs that use them; sleeps.
  *			What a controller changes is carried into QPs under it
  *   RTNL		netdevs of ports, their state and MTU; the core takes it
@@ -400,6 +402,7 @@ int mrc_ring_pending(const struct mrc_ring *ring);
  * @notify: IB_CQ_SOLICITED / IB_CQ_NEXT_COMP when armed, 0 otherwise
  * @dead: overflowed, IB_EVENT_CQ_ERR was raised, entries are discarded
  * @poll_lock: (irq) consumers in the kernel that poll; not nested with @lock
+ * @resize: changes of the size, one at a time; outside @lock, sleeps
  *
  * @ib.cqe equals @ring.depth.
  */
@@ -410,6 +413,7 @@ struct mrc_cq {
 	u8 notify;
 	bool dead;
 	spinlock_t poll_lock;
+	struct mutex resize;	/* see above */
 };
 
 static inline struct mrc_cq *to_mcq(struct ib_cq *ib)

@@ -98,6 +98,7 @@ static void mrc_cq_init(struct mrc_cq *cq)
 {
 	spin_lock_init(&cq->lock);
 	spin_lock_init(&cq->poll_lock);
+	mutex_init(&cq->resize);
 }
 
 int mrc_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
@@ -165,13 +166,15 @@ err_count:
  * Move the waiting entries to the start of @ring and use it from now on. The
  * lock is held for the last few only; meanwhile completions go on to arrive in
  * the old ring, which the program does not poll. Should it do so, it gets them
- * a second time. The core lets one caller in at a time.
+ * a second time. The core lets any number of callers in: until one has switched,
+ * no other may, because that would free the ring that is copied from.
  */
 static int mrc_cq_switch(struct mrc_cq *cq, struct mrc_ring *ring)
 {
 	u32 first, n, done = 0;
 	int ret = -EINVAL;
 
+	mutex_lock(&cq->resize);
 	spin_lock_irq(&cq->lock);
 	n = mrc_cq_used(cq);
 	first = cq->ring.idx - n;
@@ -197,6 +200,7 @@ static int mrc_cq_switch(struct mrc_cq *cq, struct mrc_ring *ring)
 	ret = 0;
 out:
 	spin_unlock_irq(&cq->lock);
+	mutex_unlock(&cq->resize);
 	return ret;
 }
 
@@ -241,6 +245,7 @@ static int mrc_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 	if (ring.entry)		/* the kernel's own are not counted */
 		atomic_dec(&to_mdev(ibcq->device)->n_cq);
 	mrc_ring_free(&ring);
+	mutex_destroy(&cq->resize);
 	return 0;
 }
 

@@ -161,6 +161,7 @@ static int mrc_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
 	if (ret)
 		return ret;
 	spin_lock_init(&srq->lock);
+	mutex_init(&srq->resize);
 	srq->max_sge = max_sge;
 	srq->limit = init->attr.srq_limit;
 	ret = mrc_ring_alloc(&srq->ring, mrc_srq_uctx(udata), init->attr.max_wr,
@@ -210,7 +211,8 @@ static int mrc_srq_to_move(const struct mrc_srq *srq,
  * Move the waiting entries to @ring and use it from now on. With @limit, arm
  * for that as well. The lock is held for the last few only; meanwhile QPs go on
  * to take from the old ring, so that what they took counts as consumed in the
- * new one. A producer that goes on as well gets -EBUSY sooner or later.
+ * new one. A producer that goes on as well gets -EBUSY sooner or later. Callers
+ * take turns: another one that switched would free the ring that is copied from.
  */
 static int mrc_srq_switch(struct mrc_srq *srq, struct mrc_ring *ring,
 			  const u32 *limit)
@@ -220,6 +222,7 @@ static int mrc_srq_switch(struct mrc_srq *srq, struct mrc_ring *ring,
 
 	if (limit && *limit > ring->depth)
 		return -EINVAL;
+	mutex_lock(&srq->resize);
 	spin_lock_irq(&srq->lock);
 	base = srq->ring.idx;
 	for (;;) {
@@ -243,6 +246,7 @@ static int mrc_srq_switch(struct mrc_srq *srq, struct mrc_ring *ring,
 		n = 0;
 	}
 	spin_unlock_irq(&srq->lock);
+	mutex_unlock(&srq->resize);
 	return n;
 }
 
@@ -317,6 +321,7 @@ static int mrc_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata)
 {
 	/* Its QPs are gone: the core counts them. */
 	mrc_ring_free(&to_msrq(ibsrq)->ring);
+	mutex_destroy(&to_msrq(ibsrq)->resize);
 	atomic_dec(&to_mdev(ibsrq->device)->n_srq);
 	return 0;
 }

@@ -17,6 +17,7 @@
  * @limit: IB_EVENT_SRQ_LIMIT_REACHED when fewer entries remain, 0 = not armed
  * @holders: QPs that have taken entries and not used all of them
  * @dead: the program wrote nonsense, IB_EVENT_SRQ_ERR was raised
+ * @resize: changes of the size, one at a time; outside @lock, sleeps
  */
 struct mrc_srq {
 	struct ib_srq ib;
@@ -26,6 +27,7 @@ struct mrc_srq {
 	u32 limit;
 	bool dead;
 	atomic_t holders;
+	struct mutex resize;	/* see above */
 };
 
 static inline struct mrc_srq *to_msrq(struct ib_srq *ib)
