@@ -21,11 +21,13 @@ case_run() {
 		mkdir -p /etc/target # the target's modules complain where it lacks
 		modprobe ib_isert || skip "no ib_isert in this kernel"
 		modprobe ib_iser || skip "no ib_iser in this kernel"
+		modprobe sd_mod # for the disk, which udev would ask for
 		mountpoint -q /sys/kernel/config || mount -t configfs none /sys/kernel/config
 		target_up
 		mkdir -p /etc/iscsi /run/lock/iscsi
 		echo "InitiatorName=$INI" >/etc/iscsi/initiatorname.iscsi
-		start /tmp/iscsid.log iscsid -f
+		# It ends with a signal to all of its process group.
+		start /tmp/iscsid.log setsid iscsid -f
 		bg_pids=()
 		wait_for 20 iscsid_listens
 		iscsiadm -m node -T "$IQN" -p "$IP_B:3260" -I iser -o new
