@@ -30,7 +30,7 @@ bench:
 	@$(LAB)/bench.sh $(P)
 
 check:
-	@$(LAB)/check.sh unit fuzz build lint vm
+	@$(LAB)/check.sh unit fuzz build lint vm interop-short
 
 # Its first part is `make check` itself; the rest runs whatever became of that.
 check-all:
@@ -73,7 +73,7 @@ help:
 	@echo 'In an emulated machine; Debian 12 or 13, root; the rest is set up:'
 	@echo '  make demo          two hosts, four planes, ib_write_bw, a plane cut'
 	@echo '  make bench P=goals mrc beside rxe and TCP, at native speed: build/bench/'
-	@echo '  make check         all checks: about 55 minutes on two cores'
+	@echo '  make check         all checks: about an hour on two cores'
 	@echo '  make check-unit    engine: unit and property tests (native)'
 	@echo '  make check-fuzz    engine: libFuzzer targets, 60 s each (native)'
 	@echo '  make check-build   module for Linux 6.1, 6.12, 7.2; sparse; provider, ABI'

@@ -330,23 +330,24 @@ guest_ready() { # KERNEL
 
 # Runs scripts in guests, and counts what they say.
 in_guest() { # SET KERNEL COMMAND...
-	local set=$1 k=$2 p f s
+	local set=$1 k=$2 counts p f s
 	shift 2
 	if ! guest_ready "$k"; then
 		count "$set-$k" 0 1 0
 		echo "FAIL $set [$k$(machine_suffix)]: not run, the build failed"
 		return
 	fi
-	rm -f "$work/guest-counts"
-	"$@" -k "$k" -c "$work/guest-counts" "${T:-}" || true
-	if [ ! -s "$work/guest-counts" ]; then
+	counts=$work/guest-counts-$set-$k
+	rm -f "$counts"
+	"$@" -k "$k" -c "$counts" "${T:-}" || true
+	if [ ! -s "$counts" ]; then
 		count "$set-$k" 0 1 0
 		echo "FAIL $set [$k$(machine_suffix)]: no result"
 		return
 	fi
 	while read -r p f s; do
 		count "$set-$k" "$p" "$f" "$s"
-	done <"$work/guest-counts"
+	done <"$counts"
 }
 
 vm() { # KERNEL [OPTION OF RUN-TESTS]
@@ -366,13 +367,44 @@ if wants interop; then
 elif wants interop-short && [ -z "${T:-}" ]; then
 	INTEROP_SHORT=1 interop "$k"
 fi
-if wants vm-rest; then
-	# Asked for by name, they are part of vm.
-	[ -n "${T:-}" ] || vm "$DEFAULT_KERNEL" -b
+# What vm-rest does on a kernel.
+rest_on() { # KERNEL
+	[ "$1" = "$DEFAULT_KERNEL" ] || LAB_BENCHMARKS=1 vm "$1"
+	# Asked for by name, the scripts of vm are meant.
+	[ -n "${T:-}" ] || interop "$1" -l
+}
+
+# Kernels side by side, where there are processors for more than one guest of two;
+# what they say is shown kernel by kernel.
+rest_beside() { # HOW-MANY
+	local i n=0
 	for i in "${KERNELS[@]}"; do
-		[ "$i" = "$DEFAULT_KERNEL" ] || LAB_BENCHMARKS=1 vm "$i"
-		[ -n "${T:-}" ] || interop "$i" -l
+		if [ "$n" -ge "$1" ]; then
+			wait -n || true
+		fi
+		rest_on "$i" >"$work/rest-$i" 2>&1 &
+		n=$((n + 1))
 	done
+	wait
+	for i in "${KERNELS[@]}"; do
+		cat "$work/rest-$i"
+	done
+}
+
+if wants vm-rest; then
+	[ -n "${T:-}" ] || vm "$DEFAULT_KERNEL" -b
+	# What they share is built before.
+	for i in "${KERNELS[@]}"; do
+		guest_ready "$i" || true
+	done
+	guests=$(($(nproc) / 2))
+	if [ "$guests" -gt 1 ]; then
+		rest_beside "$guests"
+	else
+		for i in "${KERNELS[@]}"; do
+			rest_on "$i"
+		done
+	fi
 fi
 
 echo "all stages: $((SECONDS - since_all)) s"

@@ -25,8 +25,14 @@ known_kernel "$k"
 "$LAB_DIR/image.sh" interop
 "$LAB_DIR/fetch.sh" rdma-core
 mkdir -p "$LAB/guest"
-rm -rf "$LAB/guest/rdma-core-tests"
-cp -a "$LAB/rdma-core/src/tests" "$LAB/guest/rdma-core-tests"
+# Guests of other kernels may be about to copy it.
+(
+	flock 7
+	diff -qr "$LAB/rdma-core/src/tests" "$LAB/guest/rdma-core-tests" >/dev/null 2>&1 || {
+		rm -rf "$LAB/guest/rdma-core-tests"
+		cp -a "$LAB/rdma-core/src/tests" "$LAB/guest/rdma-core-tests"
+	}
+) 7>"$LAB/guest.lock"
 
 rc=0
 "$LAB_DIR/run-tests.sh" -i -k "$k" ${counts:+-c "$counts"} "${1:-}" || rc=$?

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * mrc_memory: memory windows and regions on one device, whose queue pairs are
- * connected with each other; with "paging" regions that are paged on demand. Prints "ok NAME" or "not ok NAME" for each test.
+ * connected with each other; with "paging" regions that are paged on demand, all
+ * tests or those whose name has PART in it. Prints "ok NAME" or "not ok NAME" for
+ * each test.
  */
 #include <cstdio>
 #include <exception>
@@ -11,10 +13,11 @@
 
 int main(int argc, char **argv)
 {
-	const bool paging = argc == 3 && std::string(argv[2]) == "paging";
+	const bool paging = (argc == 3 || argc == 4) &&
+			    std::string(argv[2]) == "paging";
 
 	if (argc != 2 && !paging) {
-		std::fprintf(stderr, "usage: mrc_memory DEVICE [paging]\n");
+		std::fprintf(stderr, "usage: mrc_memory DEVICE [paging [PART]]\n");
 		return 2;
 	}
 	try {
@@ -22,8 +25,10 @@ int main(int argc, char **argv)
 		Dev d(argv[1]);
 
 		if (paging) {
-			test_paging(d, report);
-			test_paging_errors(d, report);
+			const std::string part = argc == 4 ? argv[3] : "";
+
+			test_paging(d, report, part);
+			test_paging_errors(d, report, part);
 		} else {
 			test_windows(d, report);
 			test_windows_refused(d, report);

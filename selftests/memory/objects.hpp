@@ -125,6 +125,9 @@ private:
 void test_windows(Dev &d, tap::Report &report);
 void test_windows_refused(Dev &d, tap::Report &report);
 void test_rereg(Dev &d, tap::Report &report);
-/* Paging on demand, or that it is refused where the kernel cannot. */
-void test_paging(Dev &d, tap::Report &report);
-void test_paging_errors(Dev &d, tap::Report &report);
+/*
+ * Paging on demand, or that it is refused where the kernel cannot: the tests whose
+ * name has @part in it.
+ */
+void test_paging(Dev &d, tap::Report &report, const std::string &part);
+void test_paging_errors(Dev &d, tap::Report &report, const std::string &part);

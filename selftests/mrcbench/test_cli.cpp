@@ -39,6 +39,8 @@ TEST(Cli, Run)
 	EXPECT_EQ(c.only, (std::vector<std::string>{"a", "b"}));
 	EXPECT_EQ(c.to, "");
 	EXPECT_EQ(parsed("run").plan, "");
+	EXPECT_EQ(parsed("run --set size=8 x.plan").plan, "x.plan");
+	EXPECT_EQ(parsed("run --only a x.plan").only.size(), 1u);
 }
 
 TEST(Cli, ToAServer)

@@ -147,13 +147,13 @@ TEST(Figures, PingPongIsHalfARoundTrip)
 	Shape shape;
 	Counts c = two_seconds(3);
 
-	shape.test = Test::lat;
+	shape.test = Kind::lat;
 	c.latencies = {3000, 1000, 2000};
 	Values v = figures(shape, c, {}, {}, false, true, 0);
 
 	EXPECT_DOUBLE_EQ(v["lat_p50"], 1);
 	EXPECT_DOUBLE_EQ(v["lat_max"], 1.5);
-	shape.test = Test::rtt;
+	shape.test = Kind::rtt;
 	v = figures(shape, c, {}, {}, false, true, 0);
 	EXPECT_DOUBLE_EQ(v["lat_p50"], 2);
 }

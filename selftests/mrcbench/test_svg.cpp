@@ -153,7 +153,7 @@ TEST(Svg, ChartOfResults)
 	EXPECT_EQ(chart_of(r, p.sections[0], "goodput"), "");
 	s.section = "a";
 	s.column = "mrc";
-	s.label = "send, 64";
+	s.label = "send/64";
 	s.values["goodput"] = 5;
 	r.add(s);
 	const std::string xml = chart_of(r, p.sections[0], "goodput");

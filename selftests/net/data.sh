@@ -32,7 +32,10 @@ lossless_counters() { # [strict]
 	expect mrcb rx_psn_out_of_window == 0
 	expect mrcb rx_data_pkts == $(($(ctr mrca tx_data_pkts) - again))
 	expect mrca rx_sack == "$(ctr mrcb tx_sack)"
-	expect mrca rx_ack == "$(ctr mrcb tx_ack)"
+	# Of a QP that ends the last one comes again, perhaps when its peer has ended.
+	check $(($(ctr mrca rx_ack) + $(ctr mrca rx_drop_unknown_qp) +
+		$(ctr mrca rx_drop_qp_state))) '==' "$(ctr mrcb tx_ack)" \
+		"ACKs of B that reached A"
 	expect mrcb tx_sack '>' 0
 	expect mrcb tx_ack '>' 0
 }

@@ -89,6 +89,7 @@ crcs() {
 		topo_down
 		done+=" $c"
 	done
+	modprobe -r mrc
 	refuse 'invalid' modprobe mrc crc=sum
 	modprobe mrc
 	[[ $done == *table*library* ]] || fail "only$done"

@@ -171,7 +171,10 @@ expect_all_encapsulated() {
 		peer=b
 		[ "$h" = a ] || peer=a
 		expect "mrc$h" tx_srv6 '>' 0
-		expect "mrc$peer" rx_srv6 == "$(ctr "mrc$h" tx_srv6)"
+		# The last ACK of a QP comes again, perhaps when its peer has gone.
+		check $(($(ctr "mrc$peer" rx_srv6) +
+			$(ctr "mrc$peer" rx_drop_unknown_qp))) '==' \
+			"$(ctr "mrc$h" tx_srv6)" "what $peer got of $h"
 		expect "mrc$h" rx_drop_srv6 == 0
 		expect "mrc$h" tx_errors == 0
 		expect "mrc$h" qp_errors == 0

@@ -29,19 +29,19 @@ void add_plan(CLI::App &sub, Cli &cli)
 {
 	sub.add_option("PLAN", cli.plan, "plan; none: one section by --set");
 	sub.add_option("--set", cli.set, "KEY=VALUE that wins over the plan")
-		->expected(1)
-		->take_all();
+		->take_all()
+		->allow_extra_args(false);
 	sub.add_option("--only", cli.only, "a section to run, instead of all")
-		->expected(1)
-		->take_all();
+		->take_all()
+		->allow_extra_args(false);
 }
 
 void add_places(CLI::App &sub, Raw &raw)
 {
 	sub.add_option("-c,--column", raw.places,
 		       "COLUMN=DEVICE[/ADDRESS] or tcp[=ADDRESS]")
-		->expected(1)
-		->take_all();
+		->take_all()
+		->allow_extra_args(false);
 	sub.add_option("-p,--port", raw.port, "TCP port, default 18710");
 }
 } // namespace

@@ -91,7 +91,7 @@ Values figures(const Shape &shape, Counts &counts, const Snapshot &server_from,
 		v["fairness"] = jain(counts.messages);
 	if (!counts.latencies.empty())
 		latency_figures(v, counts.latencies,
-				shape.test == Test::lat ? 0.5 : 1);
+				shape.test == Kind::lat ? 0.5 : 1);
 	const CpuUse client = cpu_use(counts.from.cpu, counts.to.cpu, seconds,
 				      background);
 

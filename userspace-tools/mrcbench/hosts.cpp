@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #include "hosts.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -85,6 +86,15 @@ private:
 	Fd own_;
 };
 
+/* What a program said, for tables and CSV. */
+std::string one_line(std::string text)
+{
+	while (!text.empty() && text.back() == '\n')
+		text.pop_back();
+	std::replace(text.begin(), text.end(), '\n', ';');
+	return text;
+}
+
 std::string read_all(int fd)
 {
 	std::string text;
@@ -153,7 +163,8 @@ void run_program(const std::vector<std::string> &words,
 
 		for (const std::string &w : words)
 			line += w + " ";
-		throw RunError(fmt::format("{}failed: {}", line, said));
+		throw RunError(fmt::format("{}failed: {}", line,
+					   one_line(said)));
 	}
 }
 

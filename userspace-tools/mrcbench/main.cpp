@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#include <algorithm>
 #include <filesystem>
 #include <iostream>
 
@@ -29,6 +30,12 @@ Plan plan_of(const Cli &cli)
 
 	for (const std::string &s : cli.only)
 		plan.section(s); /* throws where there is none */
+	/* Goals of sections that are not asked for are not asked for either. */
+	for (Section &s : plan.sections)
+		if (!cli.only.empty() &&
+		    std::find(cli.only.begin(), cli.only.end(), s.name) ==
+			    cli.only.end())
+			s.goals.clear();
 	return plan;
 }
 

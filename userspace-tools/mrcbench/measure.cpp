@@ -231,7 +231,7 @@ Shape shape_in(const Message &m)
 Values run_client(const Talk &talk, const Place &place, const Shape &shape,
 		  const std::string &host, double background)
 {
-	const uint64_t memory = shape.test == Test::idle
+	const uint64_t memory = shape.test == Kind::idle
 					? parse_kernel_memory(
 						  file_text("/proc/meminfo"))
 					: 0;
@@ -245,7 +245,7 @@ Values run_client(const Talk &talk, const Place &place, const Shape &shape,
 	const Message ready = talk.receive(setup_seconds);
 	const bool one_machine = text_in(ready, "boot") == boot_id();
 
-	if (shape.test == Test::idle) {
+	if (shape.test == Kind::idle) {
 		const auto after = static_cast<double>(
 			parse_kernel_memory(file_text("/proc/meminfo")));
 

@@ -44,17 +44,17 @@ const Metric *find_metric(const std::string &name)
 	return nullptr;
 }
 
-std::vector<std::string> usual_metrics(Test test)
+std::vector<std::string> usual_metrics(Kind test)
 {
 	switch (test) {
-	case Test::bw:
+	case Kind::bw:
 		return {"goodput", "cpu_byte"};
-	case Test::rate:
+	case Kind::rate:
 		return {"rate", "cpu_msg"};
-	case Test::lat:
-	case Test::rtt:
+	case Kind::lat:
+	case Kind::rtt:
 		return {"lat_p50", "lat_p99"};
-	case Test::idle:
+	case Kind::idle:
 		break;
 	}
 	return {"qp_memory"};

@@ -22,5 +22,5 @@ std::span<const Metric> metrics();
 /* nullptr: there is none of that name. */
 const Metric *find_metric(const std::string &name);
 /* What a section shows that does not say. */
-std::vector<std::string> usual_metrics(Test test);
+std::vector<std::string> usual_metrics(Kind test);
 } // namespace mrcbench

@@ -21,12 +21,12 @@ using mrcperf::parse_seconds;
 using mrcperf::parse_size;
 using mrcperf::UsageError;
 
-constexpr std::array<std::pair<const char *, Test>, 5> tests{{
-	{"bw", Test::bw},
-	{"rate", Test::rate},
-	{"lat", Test::lat},
-	{"rtt", Test::rtt},
-	{"idle", Test::idle},
+constexpr std::array<std::pair<const char *, Kind>, 5> tests{{
+	{"bw", Kind::bw},
+	{"rate", Kind::rate},
+	{"lat", Kind::lat},
+	{"rtt", Kind::rtt},
+	{"idle", Kind::idle},
 }};
 constexpr std::array<std::pair<const char *, Op>, 3> ops{{
 	{"write", Op::write},
@@ -205,9 +205,9 @@ Goal parse_goal(const Plan &plan, const Section &own, const Point &point,
 	if (g.ratio)
 		g.base = parse_operand(plan, own, point,
 				       trimmed(rest.substr(slash + 3)));
-	g.text = text;
+	g.text = fmt::format("{}: {}", own.name, text);
 	if (!own.axes.empty() && text.find('[') == std::string::npos)
-		g.text = fmt::format("{} [{}]", text, point.label());
+		g.text += fmt::format(" [{}]", point.label());
 	return g;
 }
 
@@ -277,7 +277,7 @@ std::vector<std::string> columns_of(const std::string &text)
 
 void check_shape(const Section &section, const Shape &s)
 {
-	if ((s.test == Test::lat) && s.op == Op::write && s.wait == Wait::event)
+	if ((s.test == Kind::lat) && s.op == Op::write && s.wait == Wait::event)
 		throw UsageError(fmt::format(
 			"section {}: a WRITE wakes nobody at the other end: "
 			"say wait = yield or poll, or op = write_imm or send",
@@ -354,11 +354,11 @@ public:
 		}
 		/* Goals may be about sections further down. */
 		for (size_t i = 0; i < drafts_.size(); i++)
-			for (const auto &[goal, where] : drafts_[i].goals) {
-				line_ = where;
+			for (const auto &goal : drafts_[i].goals) {
+				line_ = goal.second;
 				at_line([&] {
 					add_goals(plan_, plan_.sections[i],
-						  goal);
+						  goal.first);
 				});
 			}
 		return std::move(plan_);
@@ -460,7 +460,7 @@ private:
 };
 } // namespace
 
-const char *name_of(Test test)
+const char *name_of(Kind test)
 {
 	return word_of(tests, test);
 }
@@ -489,7 +489,7 @@ void set_key(Shape &s, const std::string &key, const std::string &value)
 	};
 
 	if (key == "test")
-		s.test = value_of<Test>(tests, key, value);
+		s.test = value_of<Kind>(tests, key, value);
 	else if (key == "op")
 		s.op = value_of<Op>(ops, key, value);
 	else if (key == "wait")
@@ -529,7 +529,7 @@ std::string Point::label() const
 	std::string l;
 
 	for (const std::string &value : at)
-		l += fmt::format("{}{}", l.empty() ? "" : ", ", value);
+		l += fmt::format("{}{}", l.empty() ? "" : "/", value);
 	return l;
 }
 

@@ -12,7 +12,7 @@
 
 namespace mrcbench
 {
-enum class Test {
+enum class Kind {
 	bw,   /* a stream of messages: goodput */
 	rate, /* the same of small ones: messages */
 	lat,  /* ping-pong: half of a round trip */
@@ -30,7 +30,7 @@ enum class Wait {
 
 /* One measurement. */
 struct Shape {
-	Test test = Test::bw;
+	Kind test = Kind::bw;
 	Op op = Op::write;
 	uint64_t size = 65536; /* bytes of a message, 1 to 2^30 */
 	uint32_t qps = 1;      /* queue pairs or connections */
@@ -49,7 +49,7 @@ struct Shape {
 };
 
 /* What a plan says it in, and results name it by. */
-const char *name_of(Test test);
+const char *name_of(Kind test);
 const char *name_of(Op op);
 const char *name_of(Wait wait);
 
@@ -66,7 +66,7 @@ struct Point {
 	std::vector<std::string> at; /* a value for each axis */
 	Shape shape;
 
-	std::string label() const; /* "64K, 16"; "" without axes */
+	std::string label() const; /* "64K/16"; "" without axes */
 };
 
 /* One side of a goal's comparison. */
@@ -77,7 +77,7 @@ struct Operand {
 };
 
 struct Goal {
-	std::string text; /* as the plan has it, with the point's label */
+	std::string text; /* the plan's, with section and point */
 	std::string metric;
 	Operand value;
 	bool ratio = false;

@@ -74,6 +74,14 @@ void Results::add(Sample sample)
 	samples_.push_back(std::move(sample));
 }
 
+bool Results::has(const std::string &section) const
+{
+	return std::any_of(samples_.begin(), samples_.end(),
+			   [&](const Sample &s) {
+				   return s.section == section;
+			   });
+}
+
 void Results::each(const std::string &section, const std::string &label,
 		   const std::string &column, const Each &f) const
 {
@@ -366,6 +374,8 @@ void write_text(std::ostream &out, const Results &results,
 	out << fmt::format("median (smallest .. largest) of {} repetitions\n",
 			   results.plan().repeat);
 	for (const Section &s : results.plan().sections) {
+		if (!results.has(s.name))
+			continue;
 		out << fmt::format("\n{}: {}\n", s.name, s.title);
 		for (const std::string &name : s.metrics)
 			if (const Metric *m = find_metric(name))
@@ -419,8 +429,7 @@ std::string chart_of(const Results &results, const Section &section,
 				const std::string label =
 					other.empty()
 						? x
-						: fmt::format("{}, {}", x,
-							      other);
+						: fmt::format("{}/{}", x, other);
 				const auto s = results.summary(
 					section.name, label, column, metric);
 

@@ -52,6 +52,8 @@ public:
 	void add(Sample sample);
 	const std::vector<Sample> &samples() const { return samples_; }
 	const Plan &plan() const { return plan_; }
+	/* Was anything of it tried? */
+	bool has(const std::string &section) const;
 
 	/* Over repetitions; none if there is no such figure. */
 	std::optional<mrcperf::Summary> summary(const std::string &section,

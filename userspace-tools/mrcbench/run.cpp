@@ -71,7 +71,7 @@ private:
 class Child
 {
 public:
-	template <typename F> explicit Child(F &&f) : pid_(fork())
+	explicit Child(const std::function<void()> &f) : pid_(fork())
 	{
 		if (pid_ < 0)
 			fail_errno("fork", errno);

@@ -30,7 +30,6 @@ namespace mrcbench
 namespace
 {
 using mrcperf::fail_errno;
-using mrcperf::ProtocolError;
 using mrcperf::RunError;
 using Clock = std::chrono::steady_clock;
 
@@ -117,16 +116,16 @@ public:
 
 	Counts drive(const std::function<Snapshot()> &mark) override
 	{
-		if (shape_.test == Test::lat || shape_.test == Test::rtt)
+		if (shape_.test == Kind::lat || shape_.test == Kind::rtt)
 			return one_by_one(mark);
 		return stream(mark);
 	}
 
 	void serve(const std::atomic<bool> &stop, int stop_fd) override
 	{
-		if (shape_.test == Test::idle)
+		if (shape_.test == Kind::idle)
 			return;
-		if (shape_.test == Test::lat || shape_.test == Test::rtt)
+		if (shape_.test == Kind::lat || shape_.test == Kind::rtt)
 			while (exchange(false, &stop))
 				;
 		else

@@ -122,8 +122,8 @@ size_t VerbsSide::slots_for(const Shape &shape)
 VerbsSide::VerbsSide(const std::string &device, const std::string &address,
 		     const Shape &shape, bool server)
 	: shape_(shape),
-	  receives_(shape.op != Op::write && shape.test != Test::idle &&
-		    (server || shape.test == Test::lat)),
+	  receives_(shape.op != Op::write && shape.test != Kind::idle &&
+		    (server || shape.test == Kind::lat)),
 	  size_(shape.size), slots_(slots_for(shape)),
 	  memory_(2 * slots_ * shape.size + 4096), verbs_(open_device(device))
 {

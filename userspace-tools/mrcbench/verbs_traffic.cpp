@@ -41,14 +41,14 @@ public:
 
 	Counts drive(const std::function<Snapshot()> &mark) override
 	{
-		if (shape_.test == Test::lat || shape_.test == Test::rtt)
+		if (shape_.test == Kind::lat || shape_.test == Kind::rtt)
 			return one_by_one(mark);
 		return stream(mark);
 	}
 
 	void serve(const std::atomic<bool> &stop, int stop_fd) override
 	{
-		if (shape_.test == Test::lat && shape_.op == Op::write) {
+		if (shape_.test == Kind::lat && shape_.op == Op::write) {
 			answer_writes(stop);
 			return;
 		}
@@ -135,7 +135,7 @@ private:
 	void receive(const std::atomic<bool> &stop, int stop_fd)
 	{
 		std::array<ibv_wc, batch> wc;
-		const bool answer = shape_.test == Test::lat;
+		const bool answer = shape_.test == Kind::lat;
 		uint64_t answers = 0;
 
 		while (!stop) {
@@ -281,7 +281,7 @@ private:
 
 		counts.latencies.reserve(1u << 16);
 		for (uint64_t n = 0;; n++) {
-			if (shape_.test == Test::rtt)
+			if (shape_.test == Kind::rtt)
 				send_one();
 			else if (shape_.op == Op::write)
 				ping_write(n);
