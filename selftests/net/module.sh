@@ -36,11 +36,11 @@ unload_with_devices() {
 reload() {
 	local n
 	modprobe mrc
-	modprobe -r mrc
+	rmmod mrc
 	memory_before "$WORK/before"
 	for n in $(seq 20); do
 		modprobe mrc
-		modprobe -r mrc
+		rmmod mrc
 	done
 	expect_memory_back "$WORK/before" 15 512
 }
@@ -54,25 +54,25 @@ works_again() {
 }
 
 other_port() {
-	modprobe -r mrc
+	rmmod mrc
 	modprobe mrc udp_port=4971
 	topo_up 1
 	in_a ss -Hlun 'sport = :4971' | grep -q . || fail "not on port 4971"
 	ctr_mark
 	verify --op mixed --size 1,4097,65536 --iters 30
 	topo_down
-	modprobe -r mrc
+	rmmod mrc
 	modprobe mrc
 }
 
 # Each CRC-32 against the one that is chosen: what one makes the other takes.
 crcs() {
 	local c done=''
-	modprobe -r mrc
+	rmmod mrc
 	modprobe mrc
 	echo "chosen: $(cat /sys/module/mrc/parameters/crc)"
 	for c in table library shash; do
-		modprobe -r mrc
+		rmmod mrc
 		modprobe mrc crc="$c" 2>"$WORK/no" || {
 			[ "$c" = shash ] || fail "$(cat "$WORK/no")"
 			grep -q -i 'not supported' "$WORK/no" || fail "$(cat "$WORK/no")"
@@ -89,7 +89,7 @@ crcs() {
 		topo_down
 		done+=" $c"
 	done
-	modprobe -r mrc
+	rmmod mrc
 	refuse 'invalid' modprobe mrc crc=sum
 	modprobe mrc
 	[[ $done == *table*library* ]] || fail "only$done"
