@@ -32,7 +32,6 @@
  * @tos: DSCP and ECN as the packet arrived, of the outermost header
  * @ipv6: family
  * @srv6: came in an outer header
- * @paged: the lock of paged memory is held until the payload is placed
  * @mr: memory that a WRITE is for, with a reference or ERR_PTR, if it was looked
  *	up already
  */
@@ -47,7 +46,6 @@ struct mrc_pkt {
 	u8 tos;
 	bool ipv6;
 	bool srv6;
-	bool paged;
 	struct mrc_mr *mr;
 };
 
@@ -474,8 +472,8 @@ static int mrc_rcv_atomic_ready(struct mrc_qp *qp, const struct mrc_hdr *h)
 }
 
 /*
- * Is the memory there that the payload is for? If it is paged it stays there
- * until mrc_rcv_placed(). If not, the packet was refused.
+ * Is the memory there that the payload is for? If not, the packet was refused.
+ * Under the lock of paged memory, until the payload is placed.
  */
 static bool mrc_rcv_memory(struct mrc_qp *qp, struct mrc_pkt *pkt, u64 now)
 {
@@ -484,11 +482,9 @@ static bool mrc_rcv_memory(struct mrc_qp *qp, struct mrc_pkt *pkt, u64 now)
 	u32 flags = mrc_op_info(pkt->hdr.opcode)->flags;
 	int ret = 0;
 
-	if (!mrc_odp_any(&qp->dev->odp) || pkt->rx.trim ||
-	    !(flags & MRC_OPF_DATA) || (!len && !(flags & MRC_OPF_REQUEST)))
+	if (pkt->rx.trim || !(flags & MRC_OPF_DATA) ||
+	    (!len && !(flags & MRC_OPF_REQUEST)))
 		return true;
-	read_lock_bh(&qp->dev->odp.lock);
-	pkt->paged = true;
 	qp->page_since = now;
 	if (qp->main) {
 		if (flags & MRC_OPF_ANSWER)
@@ -512,14 +508,25 @@ static bool mrc_rcv_memory(struct mrc_qp *qp, struct mrc_pkt *pkt, u64 now)
 	return false;
 }
 
-static void mrc_rcv_placed(struct mrc_qp *qp, struct mrc_pkt *pkt)
+/* Hand a packet to the responder, and its payload to where it belongs. */
+static void mrc_rcv_data(struct mrc_qp *qp, struct mrc_pkt *pkt, u64 now,
+			 bool *kick)
 {
+	if (mrc_resp_on_data(&qp->resp, &pkt->rx, now) == MRC_RX_PLACE)
+		mrc_resp_placed(&qp->resp, &pkt->rx, mrc_place(qp, pkt, kick));
+}
+
+/* The same where memory may be paged: what is there stays until it is written. */
+static void mrc_rcv_paged(struct mrc_qp *qp, struct mrc_pkt *pkt, u64 now,
+			  bool *kick)
+{
+	read_lock_bh(&qp->dev->odp.lock);
+	if (mrc_rcv_memory(qp, pkt, now))
+		mrc_rcv_data(qp, pkt, now, kick);
 	if (!IS_ERR_OR_NULL(pkt->mr))
 		mrc_mr_put(pkt->mr);
 	pkt->mr = NULL;
-	if (pkt->paged)
-		read_unlock_bh(&qp->dev->odp.lock);
-	pkt->paged = false;
+	read_unlock_bh(&qp->dev->odp.lock);
 }
 
 /* Packets for the responder role: data, probes, undefined opcodes. */
@@ -542,12 +549,12 @@ static void mrc_rcv_responder(struct mrc_qp *qp, struct mrc_pkt *pkt)
 		mrc_qp_make_stash(qp);
 	if (pkt->hdr.opcode == MRC_OP_PROBE && !pkt->rx.trim)
 		mrc_resp_on_probe(&qp->resp, &pkt->rx, now);
-	else if (mrc_rcv_ready(qp, pkt, now, &fatal) &&
-		 mrc_rcv_memory(qp, pkt, now) &&
-		 mrc_resp_on_data(&qp->resp, &pkt->rx, now) == MRC_RX_PLACE)
-		mrc_resp_placed(&qp->resp, &pkt->rx,
-				mrc_place(qp, pkt, &kick));
-	mrc_rcv_placed(qp, pkt);
+	else if (!mrc_rcv_ready(qp, pkt, now, &fatal))
+		;	/* refused */
+	else if (mrc_odp_any(&qp->dev->odp))
+		mrc_rcv_paged(qp, pkt, now, &kick);
+	else
+		mrc_rcv_data(qp, pkt, now, &kick);
 	mrc_resp_run(qp, pkt->rx.port, now, fatal, kick);
 }
 

@@ -229,6 +229,24 @@ static enum ib_wc_status mrc_ud_build(struct mrc_ud *ud, struct mrc_av *av,
 	return IB_WC_SUCCESS;
 }
 
+/* The same where memory may be paged. True: it is fetched, *@st says nothing. */
+static bool mrc_ud_build_paged(struct mrc_ud *ud, struct mrc_av *av,
+			       const struct mrc_ud_tx *tx,
+			       const struct mrc_send_wqe *e,
+			       struct sk_buff **skbp, enum ib_wc_status *st)
+{
+	struct mrc_dev *dev = ud->dev;
+	bool late;
+
+	read_lock_bh(&dev->odp.lock);
+	late = mrc_odp_ready(dev, ud->ibqp->pd, tx->sge, tx->num_sge, 0,
+			     tx->len, false, ud->qpn, NULL) == -EAGAIN;
+	if (!late)
+		*st = mrc_ud_build(ud, av, tx, e, skbp);
+	read_unlock_bh(&dev->odp.lock);
+	return late;
+}
+
 /* Take the next entry of the ring and complete it, unless its memory is fetched. */
 static enum mrc_ud_sent mrc_ud_send_one(struct mrc_ud *ud,
 					struct mrc_ud_tx *tx,
@@ -242,8 +260,8 @@ static enum mrc_ud_sent mrc_ud_send_one(struct mrc_ud *ud,
 		.qp_num = ud->qpn,
 	};
 	u32 seq = mrc_odp_seq(&dev->odp);
-	bool paged, late = false;
 	struct sk_buff *skb = NULL;
+	bool late = false;
 	u8 port = ud->port;
 	struct mrc_av *av;
 	u32 mtu;
@@ -262,18 +280,13 @@ static enum mrc_ud_sent mrc_ud_send_one(struct mrc_ud *ud,
 		mtu = ib_mtu_enum_to_int(READ_ONCE(dev->port[port].mtu));
 		cqe.status = mrc_ud_copy_wqe(ud, e, tx, mtu);
 	}
-	paged = mrc_odp_any(&dev->odp);
-	if (paged) {
-		read_lock_bh(&dev->odp.lock);
-		if (cqe.status == IB_WC_SUCCESS &&
-		    mrc_odp_ready(dev, ud->ibqp->pd, tx->sge, tx->num_sge, 0,
-				  tx->len, false, ud->qpn, NULL) == -EAGAIN)
-			late = true;
+	if (cqe.status == IB_WC_SUCCESS) {
+		if (mrc_odp_any(&dev->odp))
+			late = mrc_ud_build_paged(ud, av, tx, e, &skb,
+						  &cqe.status);
+		else
+			cqe.status = mrc_ud_build(ud, av, tx, e, &skb);
 	}
-	if (cqe.status == IB_WC_SUCCESS && !late)
-		cqe.status = mrc_ud_build(ud, av, tx, e, &skb);
-	if (paged)
-		read_unlock_bh(&dev->odp.lock);
 	rcu_read_unlock();
 	if (late) {
 		ud->tx_late = true;
