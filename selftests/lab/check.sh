@@ -211,7 +211,7 @@ clang_tidy() {
 		ib=$(verbs_headers)
 		xargs -r -a "$list" -P 2 -I FILE nice clang-tidy --quiet FILE -- \
 			-std=c++20 -isystem "$ib" -isystem "$TOP/providers/mrc" \
-			-I"$TOP/include/uapi" || rc=1
+			-I"$TOP/include/uapi" -I"$TOP/userspace-tools/mrcperf" || rc=1
 	fi
 	return $rc
 }
