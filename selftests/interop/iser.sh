@@ -4,7 +4,7 @@
 # iSER: a disk of a remote target over iSCSI on RDMA, whose content is compared;
 # on mrc while planes are cut and restored.
 # timeout: 900
-# kmsg-ok: iSCSI|isert|iser|scsi|sd [0-9]|EXT4-fs|TARGET_CORE|Rounding down|MODE SENSE|Attached SCSI|Unable to load target_core_|rd_mcp|connection[0-9]
+# kmsg-ok: WRITE_SAME|iSCSI|isert|iser|scsi|sd [0-9]|EXT4-fs|TARGET_CORE|Rounding down|MODE SENSE|Attached SCSI|Unable to load target_core_|rd_mcp|connection[0-9]
 . "$(dirname "$0")/lib_interop.sh"
 # shellcheck disable=SC2034 # for device_up
 TOPOLOGY=init # ib_iser and ib_isert: rdma_create_id(&init_net, ...)
