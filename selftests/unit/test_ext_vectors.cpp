@@ -7,6 +7,7 @@
 
 #include "ext_frames.hpp"
 #include "ext_vectors.hpp"
+#include "wire.hpp"
 
 namespace
 {
@@ -45,33 +46,12 @@ TEST_P(ExtVector, FrameParsesToTheFields)
 {
 	const Both &b = GetParam();
 	const mrc_hdr &want = b.frame.hdr;
-	const u32 flags = mrc_op_info(want.opcode)->flags;
 	const Bytes p = payload_of(b.vector);
 	mrc_hdr h;
 
 	ASSERT_EQ(parse(p, &h), MRC_DROP_NONE);
-	EXPECT_EQ(h.opcode, want.opcode);
-	EXPECT_EQ(h.chan, want.chan);
-	EXPECT_EQ(h.psn, want.psn);
-	EXPECT_EQ(h.rqmsn, want.rqmsn);
-	EXPECT_EQ(h.msn, want.msn);
+	expect_same(h, want);
 	EXPECT_EQ(h.payload_len, b.frame.payload.size());
-	if (flags & MRC_OPF_RETH) {
-		EXPECT_EQ(h.reth.va, want.reth.va);
-		EXPECT_EQ(h.reth.rkey, want.reth.rkey);
-		EXPECT_EQ(h.reth.dmalen, want.reth.dmalen);
-	}
-	if (flags & MRC_OPF_IMM) {
-		EXPECT_EQ(h.reth.imm, want.reth.imm);
-	}
-	if (flags & MRC_OPF_OPERAND) {
-		EXPECT_EQ(h.opeth.swap, want.opeth.swap);
-		EXPECT_EQ(h.opeth.compare, want.opeth.compare);
-	}
-	if (flags & MRC_OPF_NETH) {
-		EXPECT_EQ(h.neth.reason, want.neth.reason);
-		EXPECT_EQ(h.neth.vendor, want.neth.vendor);
-	}
 	// What was parsed is built again, byte for byte.
 	EXPECT_EQ(build(h), Bytes(p.begin(), p.begin() + h.hdr_len));
 }
