@@ -15,45 +15,13 @@
 #define MRC_UC_FLAGS	(IB_SEND_FENCE | IB_SEND_SIGNALED | \
 			 IB_SEND_SOLICITED | IB_SEND_INLINE)
 
-static enum ib_wc_status mrc_uc_copy_sges(struct mrc_ud *ud,
-					  const struct mrc_send_wqe *e)
-{
-	const struct mrc_sge *ring_sge = (const void *)(e + 1);
-	struct mrc_ud_tx *w = &ud->uc->wqe;
-	struct mrc_mr *mr;
-	u32 i;
-
-	if (w->h.num_sge > ud->max_send_sge || w->h.inline_len)
-		return IB_WC_LOC_QP_OP_ERR;
-	for (i = 0; i < w->h.num_sge; i++) {
-		struct mrc_sge *sge = &w->sge[w->num_sge];
-
-		memcpy(sge, &ring_sge[i], sizeof(*sge));
-		barrier();	/* the copy is what counts */
-		if (!sge->length)
-			continue;
-		if (sge->length > MRC_UC_MAX_MSG - w->len)
-			return IB_WC_LOC_LEN_ERR;
-		/* Before the first packet, not in the middle of a message. */
-		mr = mrc_mr_get_local(ud->dev, ud->ibqp->pd, sge->lkey,
-				      sge->addr, sge->length, 0);
-		mr = mrc_mr_pinned(mr);
-		if (IS_ERR(mr))
-			return IB_WC_LOC_PROT_ERR;
-		mrc_mr_put(mr);
-		w->len += sge->length;
-		w->num_sge++;
-	}
-	return IB_WC_SUCCESS;
-}
-
 /* Take the work request at the head of the ring on and begin its message. */
 static enum ib_wc_status mrc_uc_begin(struct mrc_ud *ud)
 {
 	const struct mrc_send_wqe *e = mrc_ring_entry(&ud->sq, ud->sq.idx);
 	struct mrc_uc_tx *tx = &ud->uc->tx;
 	struct mrc_ud_tx *w = &ud->uc->wqe;
-	enum ib_wc_status st = IB_WC_SUCCESS;
+	enum ib_wc_status st;
 
 	memcpy(&w->h, e, sizeof(w->h));
 	barrier();	/* the copy is what counts from here on */
@@ -73,12 +41,7 @@ static enum ib_wc_status mrc_uc_begin(struct mrc_ud *ud)
 	default:
 		return IB_WC_LOC_QP_OP_ERR;
 	}
-	if (!(w->h.send_flags & IB_SEND_INLINE))
-		st = mrc_uc_copy_sges(ud, e);
-	else if (w->h.inline_len > ud->max_inline || w->h.num_sge)
-		st = IB_WC_LOC_QP_OP_ERR;
-	else
-		w->len = w->h.inline_len;
+	st = mrc_ud_copy_data(ud, e, w, MRC_UC_MAX_MSG);
 	if (st != IB_WC_SUCCESS)
 		return st;
 	tx->with_imm = w->h.opcode == IB_WR_SEND_WITH_IMM ||

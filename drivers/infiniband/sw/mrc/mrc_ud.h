@@ -269,6 +269,15 @@ void mrc_ud_xmit(struct mrc_ud *ud, u8 port, struct sk_buff_head *list);
 int mrc_dgram_ip(struct mrc_dgram *dg, u32 hdr_len, u32 *len);
 
 /*
+ * Copy what @e names to send, inline data or a list, of up to @max bytes: sets
+ * @tx->sge, @tx->num_sge and @tx->len, which are to be zero before; @tx->h was
+ * copied. The status that it ends with. Under sq_lock.
+ */
+enum ib_wc_status mrc_ud_copy_data(struct mrc_ud *ud,
+				   const struct mrc_send_wqe *e,
+				   struct mrc_ud_tx *tx, u32 max);
+
+/*
  * Copy the next receive without taking it, @room: bytes in it. The status that
  * it ends with. Under rq_lock, there must be one.
  */

@@ -28,10 +28,23 @@ enum mrc_ud_sent {
 	MRC_UD_LATE,	/* its memory is fetched */
 };
 
-/* The list of @e, as far as a datagram of @mtu goes. */
+/* May UC send what @sge names? It must not find out in the middle of a message. */
+static bool mrc_uc_key_ok(struct mrc_ud *ud, const struct mrc_sge *sge)
+{
+	struct mrc_mr *mr;
+
+	mr = mrc_mr_pinned(mrc_mr_get_local(ud->dev, ud->ibqp->pd, sge->lkey,
+					    sge->addr, sge->length, 0));
+	if (IS_ERR(mr))
+		return false;
+	mrc_mr_put(mr);
+	return true;
+}
+
+/* The list of @e, as far as a message of @max bytes goes. */
 static enum ib_wc_status mrc_ud_copy_sges(struct mrc_ud *ud,
 					  const struct mrc_send_wqe *e,
-					  struct mrc_ud_tx *tx, u32 mtu)
+					  struct mrc_ud_tx *tx, u32 max)
 {
 	const struct mrc_sge *ring_sge = (const void *)(e + 1);
 	u32 i;
@@ -45,11 +58,27 @@ static enum ib_wc_status mrc_ud_copy_sges(struct mrc_ud *ud,
 		barrier();	/* the copy is what counts */
 		if (!sge->length)
 			continue;
-		if (sge->length > mtu - tx->len)
+		if (sge->length > max - tx->len)
 			return IB_WC_LOC_LEN_ERR;
+		if (ud->uc && !mrc_uc_key_ok(ud, sge))
+			return IB_WC_LOC_PROT_ERR;
 		tx->len += sge->length;
 		tx->num_sge++;
 	}
+	return IB_WC_SUCCESS;
+}
+
+enum ib_wc_status mrc_ud_copy_data(struct mrc_ud *ud,
+				   const struct mrc_send_wqe *e,
+				   struct mrc_ud_tx *tx, u32 max)
+{
+	if (!(tx->h.send_flags & IB_SEND_INLINE))
+		return mrc_ud_copy_sges(ud, e, tx, max);
+	if (tx->h.inline_len > ud->max_inline || tx->h.num_sge)
+		return IB_WC_LOC_QP_OP_ERR;
+	if (tx->h.inline_len > max)
+		return IB_WC_LOC_LEN_ERR;
+	tx->len = tx->h.inline_len;
 	return IB_WC_SUCCESS;
 }
 
@@ -60,14 +89,7 @@ static enum ib_wc_status mrc_ud_copy_wqe(struct mrc_ud *ud,
 	if (tx->h.send_flags & ~MRC_UD_FLAGS || tx->h.reserved ||
 	    (tx->h.opcode != IB_WR_SEND && tx->h.opcode != IB_WR_SEND_WITH_IMM))
 		return IB_WC_LOC_QP_OP_ERR;
-	if (!(tx->h.send_flags & IB_SEND_INLINE))
-		return mrc_ud_copy_sges(ud, e, tx, mtu);
-	if (tx->h.inline_len > ud->max_inline || tx->h.num_sge)
-		return IB_WC_LOC_QP_OP_ERR;
-	if (tx->h.inline_len > mtu)
-		return IB_WC_LOC_LEN_ERR;
-	tx->len = tx->h.inline_len;
-	return IB_WC_SUCCESS;
+	return mrc_ud_copy_data(ud, e, tx, mtu);
 }
 
 void mrc_ud_put_ip(struct sk_buff *skb, const struct mrc_av *av, u32 udp_len)
