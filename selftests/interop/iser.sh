@@ -6,6 +6,7 @@
 # timeout: 900
 # kmsg-ok: WRITE_SAME|iSCSI|isert|iser|scsi|sd [0-9]|EXT4-fs|TARGET_CORE|Rounding down|MODE SENSE|Attached SCSI|Unable to load target_core_|rd_mcp|connection[0-9]
 . "$(dirname "$0")/lib_interop.sh"
+. "$(dirname "$0")/lib_copy.sh"
 # shellcheck disable=SC2034 # for device_up
 TOPOLOGY=init # ib_iser and ib_isert: rdma_create_id(&init_net, ...)
 IQN=iqn.2026-01.test:disk
@@ -35,7 +36,7 @@ case_run() {
 		wait_for 20 disk_there
 		iscsiadm -m session -P 1 | grep 'Iface Transport: iser'
 		;;
-	filesystem) filesystem ;;
+	filesystem) disk_copies "$(disk)" 16000000 ;;
 	logout)
 		iscsiadm -m node -T "$IQN" -p "$IP_B:3260" --logout
 		iscsiadm -m node -T "$IQN" -p "$IP_B:3260" -o delete
@@ -91,28 +92,5 @@ disk() {
 }
 
 disk_there() { [ -b "$(disk)" ]; }
-
-round() { # DEV
-	mount "$1" "$WORK/mnt"
-	cp "$WORK/data" "$WORK/mnt/copy"
-	umount "$WORK/mnt"
-	mount -o ro "$1" "$WORK/mnt"
-	cmp "$WORK/data" "$WORK/mnt/copy"
-	umount "$WORK/mnt"
-}
-
-filesystem() {
-	local dev
-	dev=$(disk)
-	mkfs.ext4 -q "$dev"
-	mkdir -p "$WORK/mnt"
-	head -c 16000000 /dev/urandom >"$WORK/data"
-	[ "$KIND" != mrc ] || flap_start
-	round "$dev"
-	until flapped; do
-		round "$dev"
-	done
-	[ "$KIND" != mrc ] || flap_stop
-}
 
 interop iser

@@ -6,10 +6,11 @@
 # timeout: 900
 # kmsg-ok: NFSD|nfsd|svcrdma|xprtrdma|rpcrdma|RPC|NFS:
 . "$(dirname "$0")/lib_interop.sh"
+. "$(dirname "$0")/lib_copy.sh"
 
 cases() { printf '%s\n' mount copy umount; }
 
-round() {
+nfs_copy() {
 	cp "$WORK/data" "$WORK/nfs/copy"
 	sync
 	echo 3 >/proc/sys/vm/drop_caches
@@ -40,13 +41,7 @@ case_run() {
 		grep -q 'proto=rdma' /proc/mounts
 		;;
 	copy)
-		head -c 16000000 /dev/urandom >"$WORK/data"
-		[ "$KIND" != mrc ] || flap_start
-		round
-		until flapped; do
-			round
-		done
-		[ "$KIND" != mrc ] || flap_stop
+		copies 16000000 nfs_copy
 		;;
 	umount)
 		umount "$WORK/nfs"

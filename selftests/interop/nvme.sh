@@ -6,6 +6,7 @@
 # timeout: 900
 # kmsg-ok: nvme|nvmet|EXT4-fs|loop[0-9]|Removing ctrl
 . "$(dirname "$0")/lib_interop.sh"
+. "$(dirname "$0")/lib_copy.sh"
 # shellcheck disable=SC2034 # for device_up
 TOPOLOGY=init # nvme-rdma and nvmet-rdma: rdma_create_id(&init_net, ...)
 CFG=/sys/kernel/config/nvmet
@@ -62,35 +63,12 @@ case_run() {
 		nvme connect -t rdma -a "$IP_B" -w "$IP_A" -s 4420 -n "$NQN" -i 2
 		wait_for 20 disk_there
 		;;
-	filesystem) filesystem ;;
+	filesystem) disk_copies "/dev/$(disk)" 24000000 ;;
 	disconnect)
 		nvme disconnect -n "$NQN"
 		target_down
 		;;
 	esac
-}
-
-round() { # DEV
-	mount "$1" "$WORK/mnt"
-	cp "$WORK/data" "$WORK/mnt/copy"
-	umount "$WORK/mnt"
-	mount -o ro "$1" "$WORK/mnt"
-	cmp "$WORK/data" "$WORK/mnt/copy"
-	umount "$WORK/mnt"
-}
-
-filesystem() {
-	local dev
-	dev=/dev/$(disk)
-	mkfs.ext4 -q "$dev"
-	mkdir -p "$WORK/mnt"
-	head -c 24000000 /dev/urandom >"$WORK/data"
-	[ "$KIND" != mrc ] || flap_start
-	round "$dev"
-	until flapped; do
-		round "$dev"
-	done
-	[ "$KIND" != mrc ] || flap_stop
 }
 
 interop nvme
