@@ -2,7 +2,7 @@
 // The schedules of the extension, in shards.
 #include <gtest/gtest.h>
 
-#include "prop_ext.hpp"
+#include "prop_ext_control.hpp"
 #include "prop_options.hpp"
 
 namespace prop
@@ -100,58 +100,40 @@ TEST(Ext, SchedulesReachEverything)
 		EXPECT_GT(c.n, 20u) << c.name;
 }
 
-// Negative controls: each breaks one thing, and the checks must say so.
-struct Control {
-	prop::ExtSabotage what;
-	const char *name;
-	const char *expect; // part of the complaint
-};
-
-class ExtNegative : public testing::TestWithParam<Control>
+class ExtNegative : public testing::TestWithParam<prop::ExtControl>
 {
 };
 
 TEST_P(ExtNegative, IsNoticed)
 {
-	u32 noticed = 0;
-
-	for (u64 seed = 1; seed <= 300 && noticed < 3; seed++) {
-		prop::ExtPlan p = prop::ext_plan(seed);
-
-		p.sabotage = GetParam().what;
-		p.sabotage_after = seed % 3;
-
-		prop::ExtSim sim(p, false);
-
-		sim.run();
-		sim.check_final();
-		if (!sim.failed())
-			continue; // the schedule had no opportunity
-		EXPECT_NE(sim.what().find(GetParam().expect), std::string::npos)
-			<< "seed " << seed << ": " << sim.what();
-		noticed++;
-	}
-	EXPECT_EQ(noticed, 3u);
+	prop::expect_noticed(GetParam(), 300, prop::ext_plan,
+			     [](prop::ExtSim &sim) {
+				     sim.run();
+				     sim.check_final();
+			     });
 }
 
+using prop::ExtControl;
 using prop::ExtSabotage;
 
 INSTANTIATE_TEST_SUITE_P(
 	Controls, ExtNegative,
 	testing::Values(
-		Control{ExtSabotage::ExecuteTwice, "ExecuteTwice", "counter"},
-		Control{ExtSabotage::EarlyAnswered, "EarlyAnswered",
-			"not answered"},
-		Control{ExtSabotage::LoseAnswer, "LoseAnswer", ""},
-		Control{ExtSabotage::CorruptAnswer, "CorruptAnswer", ""},
-		Control{ExtSabotage::NoReceiveCheck, "NoReceiveCheck",
-			"receive"},
-		Control{ExtSabotage::SkipLocal, "SkipLocal", "local"},
-		Control{ExtSabotage::LoseCompletion, "LoseCompletion", ""},
-		Control{ExtSabotage::EarlyComplete, "EarlyComplete", "answer"},
-		Control{ExtSabotage::SwapReceives, "SwapReceives",
-			"receive completion"}),
-	[](const auto &info) { return std::string(info.param.name); });
+		ExtControl{ExtSabotage::ExecuteTwice, "ExecuteTwice",
+			   "counter"},
+		ExtControl{ExtSabotage::EarlyAnswered, "EarlyAnswered",
+			   "not answered"},
+		ExtControl{ExtSabotage::LoseAnswer, "LoseAnswer", ""},
+		ExtControl{ExtSabotage::CorruptAnswer, "CorruptAnswer", ""},
+		ExtControl{ExtSabotage::NoReceiveCheck, "NoReceiveCheck",
+			   "receive"},
+		ExtControl{ExtSabotage::SkipLocal, "SkipLocal", "local"},
+		ExtControl{ExtSabotage::LoseCompletion, "LoseCompletion", ""},
+		ExtControl{ExtSabotage::EarlyComplete, "EarlyComplete",
+			   "answer"},
+		ExtControl{ExtSabotage::SwapReceives, "SwapReceives",
+			   "receive completion"}),
+	prop::control_name);
 
 INSTANTIATE_TEST_SUITE_P(Random, ExtShard, testing::Range<u64>(0, kShards));
 

@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "prop_ext.hpp"
+#include "prop_ext_control.hpp"
 #include "prop_options.hpp"
 
 namespace prop
@@ -552,52 +552,37 @@ TEST(ExtAttackReach, PacketsAreTakenWhereTheyCanBe)
 	}
 }
 
-// Negative controls: the checks of an attacked schedule notice mistakes too.
-struct Control {
-	prop::ExtSabotage what;
-	const char *name;
-	const char *expect; // part of the complaint
-};
-
-class ExtAttackNegative : public testing::TestWithParam<Control>
+// The checks of an attacked schedule notice mistakes too.
+class ExtAttackNegative : public testing::TestWithParam<prop::ExtControl>
 {
 };
 
 TEST_P(ExtAttackNegative, IsNoticed)
 {
-	u32 noticed = 0;
-
-	for (u64 seed = 1; seed <= 2000 && noticed < 3; seed++) {
+	const auto plan = [](u64 seed) -> std::optional<prop::ExtPlan> {
 		prop::ExtPlan p = prop::ext_attack_plan(seed);
 
 		if (p.attacker != prop::ExtAttacker::OnPath)
-			continue;
-		p.sabotage = GetParam().what;
-		p.sabotage_after = seed % 3;
+			return std::nullopt;
+		return p;
+	};
 
-		prop::ExtSim sim(p, false);
-
-		sim.run_attacked();
-		if (!sim.failed())
-			continue; // the schedule had no opportunity
-		EXPECT_NE(sim.what().find(GetParam().expect), std::string::npos)
-			<< "seed " << seed << ": " << sim.what();
-		noticed++;
-	}
-	EXPECT_EQ(noticed, 3u);
+	prop::expect_noticed(GetParam(), 2000, plan,
+			     [](prop::ExtSim &sim) { sim.run_attacked(); });
 }
 
+using prop::ExtControl;
 using prop::ExtSabotage;
 
 INSTANTIATE_TEST_SUITE_P(
 	Controls, ExtAttackNegative,
 	testing::Values(
-		Control{ExtSabotage::NoReceiveCheck, "NoReceiveCheck",
-			"receive"},
-		Control{ExtSabotage::SkipLocal, "SkipLocal", "local"},
-		Control{ExtSabotage::LoseCompletion, "LoseCompletion", ""},
-		Control{ExtSabotage::SwapReceives, "SwapReceives",
-			"receive completion"}),
-	[](const auto &info) { return std::string(info.param.name); });
+		ExtControl{ExtSabotage::NoReceiveCheck, "NoReceiveCheck",
+			   "receive"},
+		ExtControl{ExtSabotage::SkipLocal, "SkipLocal", "local"},
+		ExtControl{ExtSabotage::LoseCompletion, "LoseCompletion", ""},
+		ExtControl{ExtSabotage::SwapReceives, "SwapReceives",
+			   "receive completion"}),
+	prop::control_name);
 
 } // namespace
