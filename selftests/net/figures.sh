@@ -129,7 +129,8 @@ rxe_beside() {
 	local lossless lossy
 	rxe_up
 	lossless=$(rxe_bw 4)
-	check "$lossless" '>' 0 "rxe lossless"
+	# The yardstick is no part of what is tested here.
+	[ "$lossless" != 0 ] || skip "rxe itself fails: $(head -n 1 "$WORK/rxe.error")"
 	tc qdisc replace dev ra root netem loss 1%
 	lossy=$(rxe_bw 5)
 	echo "figure: rxe, one plane unshaped: lossless $(mbit "$lossless")," \
