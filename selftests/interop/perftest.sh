@@ -68,8 +68,11 @@ case_run() {
 	else
 		cm=(-x)
 	fi
-	[[ $name != ud_* ]] || datagrams
-	[[ $name != uc_* ]] || in_order
+	case $name in
+	ud_*) datagrams ;;
+	uc_*) in_order ;;
+	*_cm) whole_cm ;;
+	esac
 	pair 120 "$tool" -F -d "$DEV_B" ${cm[@]+"${cm[@]}" "$GIDX_B"} "${args[@]}" -- \
 		"$tool" -F -d "$DEV_A" ${cm[@]+"${cm[@]}" "$GIDX_A"} "${args[@]}" "$MG_B"
 	if grep -i -E 'completion with error|failed status' "$WORK/client" "$WORK/server"; then
