@@ -20,6 +20,7 @@
 #include <linux/bug.h>
 #include <linux/math64.h>
 #include <linux/percpu.h>
+#include <linux/preempt.h>
 #ifdef HAVE_LINUX_UNALIGNED_H
 #include <linux/unaligned.h>
 #else
@@ -43,14 +44,26 @@ struct mrc_counters {
 	unsigned int n_ports;
 };
 
+/*
+ * Processes and soft interrupts count, hard interrupts never do. So with bottom
+ * halves off, as all of the packet path has them, nothing can come between: a
+ * plain addition does, which on most architectures is cheaper by far. With
+ * PREEMPT_RT such sections can be preempted.
+ */
 static inline void mrc_ctr_add(struct mrc_counters *c, unsigned int port,
 			       enum mrc_counter id, u64 n)
 {
+	unsigned int at;
+
 	if (!c)
 		return;
 	if (!port || port > c->n_ports)
 		port = 1;
-	this_cpu_add(c->v[port * MRC_CTR_MAX + id], n);
+	at = port * MRC_CTR_MAX + id;
+	if (!IS_ENABLED(CONFIG_PREEMPT_RT) && softirq_count())
+		__this_cpu_add(c->v[at], n);
+	else
+		this_cpu_add(c->v[at], n);
 }
 
 #else /* user space */
