@@ -32,21 +32,6 @@
 /* Worst case: each SGE of a packet touches one page more than it fills. */
 static_assert(MRC_TX_MAX_SEGS * 2 + 4096 / PAGE_SIZE + 1 <= MAX_SKB_FRAGS);
 
-/*
- * In skb->cb until the packet is handed to IP. @srv6: has its route already,
- * or else there is none.
- */
-struct mrc_tx_cb {
-	u8 port;
-	bool srv6;
-};
-
-static struct mrc_tx_cb *mrc_tx_cb(struct sk_buff *skb)
-{
-	BUILD_BUG_ON(sizeof(struct mrc_tx_cb) > sizeof(skb->cb));
-	return (struct mrc_tx_cb *)skb->cb;
-}
-
 static u8 mrc_tos(const struct mrc_dev *dev, const struct mrc_tx_desc *d)
 {
 	return mrc_tc_tx(&dev->tc, d->tc) << 2 |
@@ -355,49 +340,6 @@ struct sk_buff *mrc_build_skb(struct mrc_qp *qp, const struct mrc_tx_desc *d)
 		mrc_srv6_encap(qp, skb, d->ev, d->port);
 	trace_mrc_send(qp->qpn, &d->hdr, d->port, d->entropy, payload);
 	return skb;
-}
-
-void mrc_xmit_list(struct mrc_qp *qp, struct sk_buff_head *list)
-{
-	struct net *net = qp->dev->net;
-	struct sk_buff *skb;
-
-	if (skb_queue_empty(list))
-		return;
-	/* One pass of the softirq for the whole batch. */
-	local_bh_disable();
-	rcu_read_lock();
-	while ((skb = __skb_dequeue(list))) {
-		u8 port = mrc_tx_cb(skb)->port;
-		bool srv6 = mrc_tx_cb(skb)->srv6;
-		struct dst_entry *dst;
-		int ret;
-
-		dst = srv6 ? skb_dst(skb) : mrc_route_get(qp, port);
-
-		if (!dst) {
-			mrc_ctr_add(&qp->dev->ctr, port, MRC_CTR_TX_ERROR, 1);
-			kfree_skb(skb);
-			/* Take the port out, unless that has happened. */
-			if (!(READ_ONCE(qp->no_route) & BIT(port)) &&
-			    !READ_ONCE(qp->dead))
-				mrc_qp_queue_work(qp, 0);
-			continue;
-		}
-		memset(skb->cb, 0, sizeof(skb->cb));
-		if (srv6)
-			mrc_ctr_add(&qp->dev->ctr, port, MRC_CTR_TX_SRV6, 1);
-		else
-			skb_dst_set_noref(skb, dst);
-		if (skb->protocol == htons(ETH_P_IPV6))
-			ret = ip6_local_out(net, NULL, skb);
-		else
-			ret = ip_local_out(net, NULL, skb);
-		if (net_xmit_eval(ret))
-			mrc_ctr_add(&qp->dev->ctr, port, MRC_CTR_TX_ERROR, 1);
-	}
-	rcu_read_unlock();
-	local_bh_enable();
 }
 
 /* Remember how much data the answer to the request in @d has to bring. */

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * How packets leave: made from the engine's descriptors (mrc_send.c), with a
- * route through a port (mrc_route.c), inside an outer header where the set of
+ * How packets leave: made from the engine's descriptors (mrc_send.c), in batches
+ * (mrc_xmit.c), with a route through a port (mrc_route.c), inside an outer header where the set of
  * EVs is of SRv6 addresses (mrc_srv6.c).
  */
 #ifndef MRC_XMIT_H
 #define MRC_XMIT_H
 
 #include <linux/in6.h>
+#include <linux/skbuff.h>
 #include <linux/types.h>
 
 struct dst_entry;
@@ -17,8 +18,22 @@ struct mrc_qp;
 struct mrc_tx_desc;
 struct net;
 struct net_device;
-struct sk_buff;
-struct sk_buff_head;
+
+/**
+ * struct mrc_tx_cb - in skb->cb until the packet is handed to the network
+ * @port: to leave through
+ * @srv6: has its route already, or else there is none
+ */
+struct mrc_tx_cb {
+	u8 port;
+	bool srv6;
+};
+
+static inline struct mrc_tx_cb *mrc_tx_cb(struct sk_buff *skb)
+{
+	BUILD_BUG_ON(sizeof(struct mrc_tx_cb) > sizeof(skb->cb));
+	return (struct mrc_tx_cb *)skb->cb;
+}
 
 /* mrc_send.c ----------------------------------------------------------------*/
 
@@ -56,7 +71,9 @@ struct mrc_head {
 /* A packet without payload, for ip_local_out(); NULL if no memory. */
 struct sk_buff *mrc_build_bare(const struct mrc_head *head);
 
-/* Hand packets to the IP stack. No lock held; consumes the packets. */
+/* mrc_xmit.c ----------------------------------------------------------------*/
+
+/* Hand packets to the network. No lock held; consumes the packets. */
 void mrc_xmit_list(struct mrc_qp *qp, struct sk_buff_head *list);
 
 /* mrc_route.c ---------------------------------------------------------------*/
