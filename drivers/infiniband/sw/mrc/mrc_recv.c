@@ -662,10 +662,13 @@ static void mrc_rcv(struct mrc_pkt *pkt)
 	int drop;
 
 	pkt->rx.hdr = &pkt->hdr;
-	pkt->rx.at = mrc_now();
 	drop = mrc_check_ip(pkt);
-	if (drop < 0)
+	if (drop < 0) {
+		/* Only for those who are told how long it stayed, OP-35. */
+		if (pkt->qp && READ_ONCE(pkt->qp->resp.cfg.svc_time))
+			pkt->rx.at = mrc_now();
 		drop = mrc_check_packet(pkt);
+	}
 	if (drop >= 0)
 		mrc_count_drop(pkt->skb, drop);
 	else if (mrc_op_info(pkt->hdr.opcode)->flags & MRC_OPF_ENDPOINT)
