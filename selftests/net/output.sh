@@ -1,0 +1,251 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# What leaves a host is its output to everybody who looks at it: IP's statistics,
+# netfilter, the neighbour tables and qdiscs see every packet, whether or not the
+# driver takes the short way to the neighbour.
+# timeout: 900
+. "$(dirname "$0")/lib.sh"
+
+# The counters of IP in a namespace, as NAME VALUE.
+ip_counters() { # a|b
+	# shellcheck disable=SC2016	# fields of awk
+	ip netns exec "host$1" awk '
+		$1 ~ /:$/ {
+			if ($1 != head) {
+				head = $1
+				n = split($0, name)
+				next
+			}
+			for (i = 2; i <= n; i++)
+				print $1 name[i], $i
+			head = ""
+			next
+		}
+		{ print $1, $2 }' /proc/net/snmp /proc/net/netstat /proc/net/snmp6
+}
+
+ip_mark() { ip_counters a >"$WORK/a.mark" && ip_counters b >"$WORK/b.mark"; }
+ip_take() { ip_counters a >"$WORK/a.take" && ip_counters b >"$WORK/b.take"; }
+
+# How much a counter grew. An unknown one is an error.
+ip_grew() { # a|b NAME
+	awk -v name="$2" '
+		$1 == name && FNR == NR { from = $2; next }
+		$1 == name { to = $2; seen = 1 }
+		END {
+			if (!seen) {
+				print "no IP counter " name >"/dev/stderr"
+				exit 1
+			}
+			printf "%d\n", to - from
+		}' "$WORK/$1.mark" "$WORK/$1.take"
+}
+
+# Of all that one host sends, the other has received each packet and byte.
+ip_conserved() { # OUT IN
+	local h peer
+	for h in a b; do
+		[ $h = a ] && peer=b || peer=a
+		check "$(ip_grew $h "$1")" == "$(ip_grew $peer "$2")" \
+			"host $h sent by $1, host $peer received by $2"
+	done
+}
+
+# Packets that a rule of table "seen" has counted.
+seen() { # a|b CHAIN
+	ip netns exec "host$1" nft list chain inet seen "$2" |
+		sed -n 's/.*counter packets \([0-9]*\).*/\1/p'
+}
+
+watch() { # a|b HOOK...
+	local h=$1 hook
+	shift
+	{
+		echo "table inet seen {"
+		for hook; do
+			echo "chain $hook { type filter hook $hook priority 0;" \
+				"udp dport 4791 counter; }"
+		done
+		echo "}"
+	} | ip netns exec "host$h" nft -f -
+}
+
+unwatch() {
+	in_a nft delete table inet seen 2>/dev/null || true
+	in_b nft delete table inet seen 2>/dev/null || true
+}
+
+sent_by() { # DEV: MRC packets
+	local n=0 c
+	for c in tx_data_pkts tx_sack tx_nack tx_ack tx_nak tx_probe \
+		tx_endpoint_req tx_endpoint_resp; do
+		n=$((n + $(ctr "$1" $c)))
+	done
+	echo "$n"
+}
+
+traffic() { # OPTIONS...
+	ctr_mark
+	ip_mark
+	verify "$@" --size 20001 --iters 300 --depth 16 --op mixed
+	ctr_quiet 20
+	ip_take
+	ctr_take
+	expect mrca qp_errors == 0
+	expect mrcb qp_errors == 0
+	expect mrca tx_rtx_pkts == 0
+}
+
+counted4() {
+	traffic
+	check "$(ip_grew a Ip:OutRequests)" '>=' "$(sent_by mrca)" "packets of mrca"
+	check "$(ip_grew b Ip:OutRequests)" '>=' "$(sent_by mrcb)" "packets of mrcb"
+	ip_conserved Ip:OutRequests Ip:InReceives
+	ip_conserved IpExt:OutOctets IpExt:InOctets
+	if grep -q '^Ip:OutTransmits ' "$WORK/a.take"; then
+		ip_conserved Ip:OutTransmits Ip:InReceives
+	fi
+}
+
+counted6() {
+	traffic -6
+	check "$(ip_grew a Ip6OutOctets)" '>' "$(ctr mrca tx_data_bytes)" "bytes of mrca"
+	ip_conserved Ip6OutOctets Ip6InOctets
+	if grep -q '^Ip6OutTransmits ' "$WORK/a.take"; then
+		check "$(ip_grew a Ip6OutTransmits)" '>=' "$(sent_by mrca)" "packets of mrca"
+		ip_conserved Ip6OutTransmits Ip6InReceives
+	fi
+}
+
+# Both hooks see each packet of both hosts, and the peer's input hook as well.
+hooked() { # OPTIONS...
+	unwatch
+	ctr_quiet 20
+	watch a output postrouting input
+	watch b output postrouting input
+	traffic "$@"
+	local h peer
+	for h in a b; do
+		[ $h = a ] && peer=b || peer=a
+		check "$(seen $h output)" == "$(sent_by mrc$h)" "output hook of host $h"
+		check "$(seen $h postrouting)" == "$(seen $h output)" "postrouting hook of host $h"
+		check "$(seen $peer input)" == "$(seen $h output)" "input hook of host $peer"
+	done
+	unwatch
+}
+
+hooked_is_counted() {
+	unwatch
+	watch a output
+	watch b output
+	counted4
+	unwatch
+}
+
+# N more data packets have arrived at PORT of host B than now.
+arrives() { # PORT N
+	wait_for 60 ctr_at_least "mrcb/$1" rx_data_pkts \
+		$(($(ctr_now "mrcb/$1" rx_data_pkts) + $2))
+}
+
+load_start() { # OPTIONS...
+	ctr_mark
+	verify_start -t 200 "$@" --duration 1000 --size 65536 --op write --depth 32
+	arrives 1 50
+	arrives 2 50
+}
+
+load_stop() {
+	verify_stop
+	ctr_quiet 20
+	ctr_take
+	expect mrca qp_errors == 0
+	expect mrcb qp_errors == 0
+}
+
+# A rule that comes in the middle takes effect, and so does its end.
+dropped() { # OPTIONS...
+	in_a nft delete table inet cut 2>/dev/null || true
+	load_start "$@"
+	in_a nft -f - <<-END
+		table inet cut {
+			chain out {
+				type filter hook output priority 0;
+				oifname "pa2" udp dport 4791 counter drop
+			}
+		}
+	END
+	wait_for 60 cut_bites
+	arrives 1 200
+	in_a nft delete table inet cut
+	arrives 2 50
+	load_stop
+	expect mrca tx_rtx_pkts '>' 0
+}
+
+cut_bites() {
+	local n
+	n=$(in_a nft list chain inet cut out |
+		sed -n 's/.*counter packets \([0-9]*\).*/\1/p')
+	[ "${n:-0}" -gt 0 ]
+}
+
+# The peer gets another hardware address: packets follow what the neighbour
+# table says from then on. The other plane bridges the time between.
+moved() { # ADDRESS OPTIONS...
+	local to=$1 mac
+	shift
+	load_start "$@"
+	for mac in 02:00:00:00:0c:01 02:00:00:00:0b:01; do
+		ip -n "$HOST_B" link set pb1 address "$mac"
+		ip -n "$HOST_A" neigh replace "$to" lladdr "$mac" dev pa1 nud permanent
+		arrives 1 200
+	done
+	load_stop
+}
+
+# Neighbours that are forgotten are asked for again.
+forgotten() { # OPTIONS...
+	load_start "$@"
+	for _ in 1 2; do
+		ip -n "$HOST_A" neigh flush dev pa1
+		ip -n "$HOST_B" neigh flush dev pb1
+		arrives 1 50
+	done
+	load_stop
+}
+
+# A tap and a qdisc are below the short way.
+shaped() {
+	local before after
+	in_a tc qdisc replace dev pa1 root handle 1: pfifo limit 5000
+	before=$(qdisc_packets)
+	traffic
+	after=$(qdisc_packets)
+	in_a tc qdisc del dev pa1 root
+	check $((after - before)) '>=' "$(sent_by mrca)" "packets through the qdisc"
+}
+
+qdisc_packets() {
+	in_a tc -s qdisc show dev pa1 | sed -n 's/.*Sent [0-9]* bytes \([0-9]*\) pkt.*/\1/p' |
+		head -n 1
+}
+
+topo 1
+subtest "IPv4: every packet and byte is in the host's statistics" counted4
+subtest "IPv6: every packet and byte is in the host's statistics" counted6
+subtest "with a rule: the same" hooked_is_counted
+subtest "IPv4: netfilter sees each packet" hooked
+subtest "IPv6: netfilter sees each packet" hooked -6
+subtest "each packet goes through the qdisc" shaped
+topo 2
+subtest "IPv4: a rule in the middle of a transfer" dropped
+subtest "IPv6: a rule in the middle of a transfer" dropped -6
+subtest "IPv4: another hardware address of the peer" moved "$B4"
+subtest "IPv6: another hardware address of the peer" moved "$B6" -6
+TOPO_RESOLVE=1
+topo 2 4400
+subtest "IPv4: forgotten neighbours" forgotten
+subtest "IPv6: forgotten neighbours" forgotten -6
+tap_end
