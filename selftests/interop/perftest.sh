@@ -61,7 +61,7 @@ case_run() {
 	local name tool args cm=()
 	read -r name tool args < <(list | awk -v n="$1" '$1 == n')
 	# shellcheck disable=SC2206 # a list of options
-	args=($args)
+	args=($args -u 18) # seconds of patience: a guest may stand still for half of one
 	if [[ $name == *_cm ]]; then
 		MG_B=$IP_B
 		PAIR_READY=(cm_listens)
