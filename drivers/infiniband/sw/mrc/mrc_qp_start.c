@@ -306,7 +306,8 @@ static void *mrc_alloc_table(size_t size)
 {
 	if (size <= 2 * PAGE_SIZE)
 		return kzalloc(size, GFP_KERNEL_ACCOUNT);
-	return __vmalloc(size, GFP_KERNEL_ACCOUNT | __GFP_ZERO);
+	/* The size is a program's choice: its errno is enough said. */
+	return __vmalloc(size, GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_NOWARN);
 }
 
 static int mrc_qp_make_requester(struct mrc_qp *qp)

@@ -35,13 +35,22 @@ static void mrc_ring_setup(struct mrc_ring *ring, void *mem, u32 size,
 }
 
 /*
+ * Charged to the program's memory cgroup, unlike vmalloc_user(). A size that
+ * nobody can serve is an error for who asked for it, and no reason for a backtrace.
+ */
+static void *mrc_ring_memory(u64 size)
+{
+	return __vmalloc(size, GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_NOWARN);
+}
+
+/*
  * For consumers in the kernel, and for what a program's QP takes from an SRQ:
  * the same ring, mapped by nobody.
  */
 static int mrc_ring_alloc_kernel(struct mrc_ring *ring, u32 size, u32 depth,
 				 u32 stride)
 {
-	void *mem = __vmalloc(size, GFP_KERNEL_ACCOUNT | __GFP_ZERO);
+	void *mem = mrc_ring_memory(size);
 
 	if (!mem)
 		return -ENOMEM;
@@ -69,8 +78,7 @@ int mrc_ring_alloc(struct mrc_ring *ring, struct ib_ucontext *uctx, u32 depth,
 	entry = kzalloc(sizeof(*entry), GFP_KERNEL_ACCOUNT);
 	if (!entry)
 		return -ENOMEM;
-	/* Charged to the program's memory cgroup, unlike vmalloc_user(). */
-	entry->mem = __vmalloc(size, GFP_KERNEL_ACCOUNT | __GFP_ZERO);
+	entry->mem = mrc_ring_memory(size);
 	if (!entry->mem) {
 		ret = -ENOMEM;
 		goto err_free;

@@ -126,7 +126,8 @@ void mrc_rq_make_table(struct mrc_qp *qp)
 	if (!READ_ONCE(qp->resp_on))
 		return;
 	n = mrc_recv_count(qp);
-	mem = kvcalloc(n, mrc_recv_size(qp), GFP_KERNEL_ACCOUNT);
+	mem = kvcalloc(n, mrc_recv_size(qp),
+		       GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
 	spin_lock_bh(&qp->resp_lock);
 	qp->need_recv = false;
 	if (mem && !qp->recv && qp->resp_on && qp->conn == conn) {

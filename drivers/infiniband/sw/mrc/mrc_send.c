@@ -416,7 +416,7 @@ static void mrc_alloc_inline(struct mrc_qp *qp)
 {
 	struct mem_cgroup *old = set_active_memcg(qp->memcg);
 	void *buf = kvmalloc_array(qp->sq.depth, qp->max_inline,
-				   GFP_KERNEL_ACCOUNT);
+				   GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
 
 	set_active_memcg(old);
 	spin_lock_bh(&qp->req_lock);
