@@ -30,10 +30,10 @@ case_run() {
 		# It ends with a signal to all of its process group.
 		start /tmp/iscsid.log setsid iscsid -f
 		bg_pids=()
-		wait_for 20 iscsid_listens
+		wait_for 30 iscsid_listens
 		iscsiadm -m node -T "$IQN" -p "$IP_B:3260" -I iser -o new
 		iscsiadm -m node -T "$IQN" -p "$IP_B:3260" -I iser --login
-		wait_for 20 disk_there
+		wait_for 30 disk_there
 		iscsiadm -m session -P 1 | grep 'Iface Transport: iser'
 		;;
 	filesystem) disk_copies "$(disk)" 16000000 ;;

@@ -83,8 +83,8 @@ device_up() { # rxe|mrc
 # the hosts on mrc, link-local ones on rxe, which has no others.
 gids_v6() {
 	if [ "$KIND" = rxe ]; then
-		wait_for 10 link_local ra
-		wait_for 10 link_local rb
+		wait_for 30 link_local ra
+		wait_for 30 link_local rb
 		GIDX6_A=$(gid_index "$DEV_A" 1 "$(link_local ra)")
 		GIDX6_B=$(gid_index "$DEV_B" 1 "$(link_local rb)")
 	else

@@ -61,7 +61,7 @@ case_run() {
 	connect)
 		target_up
 		nvme connect -t rdma -a "$IP_B" -w "$IP_A" -s 4420 -n "$NQN" -i 2
-		wait_for 20 disk_there
+		wait_for 30 disk_there
 		;;
 	filesystem) disk_copies "/dev/$(disk)" 24000000 ;;
 	disconnect)

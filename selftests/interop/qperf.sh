@@ -18,7 +18,7 @@ case_run() {
 	local size=()
 	case $1 in ud_*) size=(-m 1024) ;; esac
 	start "$WORK/server" "${AT_B[@]}" env LD_PRELOAD="$LISTEN" qperf
-	wait_for 20 tcp_listens 19765
+	wait_for 30 tcp_listens 19765
 	at_a timeout 60 qperf -t 2 "${size[@]}" -cm 1 "$IP_B" "$1"
 }
 

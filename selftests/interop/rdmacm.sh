@@ -25,7 +25,7 @@ case_run() {
 		;;
 	rping_persistent)
 		start "$WORK/server" "${AT_B[@]}" rping -s -P -a "$IP_B"
-		wait_for 20 cm_listens
+		wait_for 30 cm_listens
 		for _ in 1 2 3; do
 			at_a timeout 60 rping -c -a "$IP_B" -I "$IP_A" -C 5
 		done
@@ -50,7 +50,7 @@ case_run() {
 	rcopy)
 		head -c 3000000 /dev/urandom >"$WORK/file"
 		start "$WORK/server" "${AT_B[@]}" rcopy
-		wait_for 20 cm_listens
+		wait_for 30 cm_listens
 		at_a timeout 90 rcopy "$WORK/file" "$IP_B:$WORK/copy"
 		cmp "$WORK/file" "$WORK/copy"
 		;;

@@ -242,10 +242,10 @@ flapping() { # OPTIONS...
 	plane_used 20
 	for ((n = 1; n <= FLAPS; n++)); do
 		plane_cut
-		wait_for 10 port_is "$dev1" $P DOWN
+		wait_for 30 port_is "$dev1" $P DOWN
 		rounds_more 2
 		plane_heal
-		wait_for 10 port_is "$dev1" $P ACTIVE
+		wait_for 30 port_is "$dev1" $P ACTIVE
 		rounds_more 2
 	done
 	plane_used 20

@@ -40,13 +40,13 @@ killed() {
 	local n
 	for n in 1 2 3; do
 		verify_start --duration 100 --qps 4 --bidir --size 65536
-		wait_for 20 verify_running
+		wait_for 30 verify_running
 		# Both at once: the second would end by itself.
 		# shellcheck disable=SC2046 # two numbers
 		kill -9 $(pgrep -P "$verify_client,$verify_server" -x mrc_verify)
 		finished "$verify_client" 10 || true
 		finished "$verify_server" 10 || true
-		wait_for 10 no_objects_left
+		wait_for 30 no_objects_left
 	done
 	verify --iters 20
 }

@@ -45,7 +45,7 @@ profile_up() { # [EVENTS]
 
 profile_down() {
 	ctl_a default "$B4/32"
-	wait_for 10 ctl_a ev 3 init
+	wait_for 30 ctl_a ev 3 init
 	ctl_a fmt 1 init
 }
 
@@ -94,7 +94,7 @@ owning_user_namespace() {
 	local pid
 	start "$WORK/userns" unshare -U -r -n sleep 100
 	pid=$started
-	wait_for 10 userns_ready "$pid"
+	wait_for 30 userns_ready "$pid"
 	ip link add ctlx type veth peer name ctly
 	ip link set ctlx netns "$pid"
 	nsenter -t "$pid" -n ip link set ctlx up
@@ -134,7 +134,7 @@ controller_killed() {
 				echo "ev 3 deny c001@1,c002@2,c003@1"
 				echo "ev 3 allow c003@1,c002@2,c001@1"
 			done | mrc_ctl mrca -'
-		wait_for 10 descendants_busy "$started"
+		wait_for 30 descendants_busy "$started"
 		# shellcheck disable=SC2046 # a list of numbers
 		kill -9 $(descendants "$started") "$started" 2>/dev/null || true
 		wait "$started" 2>/dev/null || true
@@ -163,7 +163,7 @@ survives_growth() {
 	ctl_a cc 2 online algorithm=uet-1.0-nscc max_cwnd=100000
 	plane_add 3 4500 4
 	link_add a 3
-	wait_for 10 port_is mrca 3 ACTIVE
+	wait_for 30 port_is mrca 3 ACTIVE
 	state_is ev 3 online
 	state_is cc 2 online
 	check "$(ctl_a ev 3 list | wc -l)" == 4 "EVs"
@@ -225,7 +225,7 @@ changes_under_traffic() {
 
 	ctl_a ev 3 deny c002@2
 	# What was handed to the netdev before is on a veth: it has arrived.
-	wait_for 5 stands_still 2 c002
+	wait_for 30 stands_still 2 c002
 	was=$(seen 2 c002)
 	grows 2 c004 300
 	check "$(seen 2 c002)" == "$was" "packets on the denied path"
@@ -235,7 +235,7 @@ changes_under_traffic() {
 	grows 2 c002 100
 
 	ctl_a ev 3 replace c003@1 d003@1
-	wait_for 5 stands_still 1 c003
+	wait_for 30 stands_still 1 c003
 	was=$(seen 1 c003)
 	grows 1 d003 300
 	check "$(seen 1 c003)" == "$was" "packets on the replaced path"
@@ -257,10 +257,10 @@ path_events() {
 	local p
 	profile_up good,bad
 	start "$WORK/events" ip netns exec "$HOST_A" mrc_ctl mrca events timeout=60000
-	wait_for 10 grep -q listening "$WORK/events"
+	wait_for 30 grep -q listening "$WORK/events"
 	ctr_mark
 	verify_start --duration 1000 --size 65536 --op mixed
-	wait_for 20 ctr_at_least mrca tx_data_pkts $(($(ctr_now mrca tx_data_pkts) + 500))
+	wait_for 30 ctr_at_least mrca tx_data_pkts $(($(ctr_now mrca tx_data_pkts) + 500))
 	netem a 2 loss 100%
 	for p in c002 c004; do
 		wait_for 30 grep -q "profile 3 ev $p@2 state assumed_bad drops 0" "$WORK/events"

@@ -191,7 +191,7 @@ spine_link_cut() { # 4|6 BREAK MEND
 		fail "not just the $n EVs by way of spine 1 are assumed bad"
 	}
 	# What waits at the host's shaped port has chosen its way already.
-	wait_for 20 data_stopped 1 1
+	wait_for 30 data_stopped 1 1
 	bad=$(data_to 1 1) other=$(data_to 1 2)
 	wait_for 60 flowing "$(ctr_now mrc3 rx_data_pkts)" 600
 	check "$(data_to 1 1)" == "$bad" "data on the way that is bad"
@@ -253,7 +253,7 @@ profile() { # ID FORMAT-WORDS... EVS
 clean_slate() {
 	{
 		watch_over
-		wait_for 20 no_qps
+		wait_for 30 no_qps
 		link_clear p1s1:l2
 		node_heal p1s1
 		mrc_ctl mrc1 default "$(host6 3)/128"

@@ -115,7 +115,7 @@ told() { # a|b MASK
 # leaves through PORT, while the other port carries on.
 falls_silent() { # PORT OTHER
 	local from
-	wait_for 10 told a "$(printf '0x%x' $((1 << $2)))"
+	wait_for 30 told a "$(printf '0x%x' $((1 << $2)))"
 	from=$(ctr_now "mrca/$1" tx_data_pkts)
 	sends_on "$2" 50
 	check "$(ctr_now "mrca/$1" tx_data_pkts)" '<=' $((from + 32)) \
@@ -232,7 +232,7 @@ late_answers() {
 	ctr_mark
 	netem b 1 delay 400ms
 	refuse 'ETIMEDOUT|timed out' probe ev=c001@1,c002@1 timeout=50
-	wait_for 10 ctr_at_least mrca rx_drop_endpoint \
+	wait_for 30 ctr_at_least mrca rx_drop_endpoint \
 		$(($(awk '$1 == "mrca/1" && $2 == "rx_drop_endpoint" { print $3 }' "$WORK/mark") + 2))
 	unimpair b 1
 	ctr_take
@@ -255,7 +255,7 @@ refusals() {
 	refuse 'EIO|output error' probe ev=c001@2
 	refuse 'ETIMEDOUT|timed out' probe ev=c001@2,c001@1 timeout=200
 	ctl a port 2 enable >/dev/null
-	wait_for 5 port_is mrca 2 ACTIVE
+	wait_for 30 port_is mrca 2 ACTIVE
 }
 
 # Killed, or too many at once: nothing is left behind.
@@ -294,7 +294,7 @@ signalled() {
 	start "$WORK/wait" ip netns exec hosta mrc_ctl mrca ep probe \
 		"sgid=$A4" "dgid=$B4" ev=c001@1 timeout=4000 times=1000
 	pid=$started
-	wait_for 10 hw_at_least mrca tx_endpoint_req '*' $((from + 1))
+	wait_for 30 hw_at_least mrca tx_endpoint_req '*' $((from + 1))
 	kill -STOP "$pid"
 	kill -CONT "$pid"
 	if finished "$pid" 30; then
@@ -311,16 +311,16 @@ disabled_at_the_peer() { # OPTIONS of verify
 	load_start "$@"
 	refused=$(ctr_now mrca rx_port_status_refused)
 	start "$WORK/watch" ip netns exec hostb ibv_asyncwatch -d mrcb
-	wait_for 10 grep -q 'async event FD' "$WORK/watch"
+	wait_for 30 grep -q 'async event FD' "$WORK/watch"
 	ctl b port 2 disable
-	wait_for 5 port_is mrcb 2 DOWN
+	wait_for 30 port_is mrcb 2 DOWN
 	falls_silent 2 1
 	port_is mrca 2 ACTIVE || fail "the own port is not concerned"
-	wait_for 5 grep -q -i -E 'port.*err.*2|port_err.*2' "$WORK/watch"
+	wait_for 30 grep -q -i -E 'port.*err.*2|port_err.*2' "$WORK/watch"
 	ctl b port 2 enable
-	wait_for 5 port_is mrcb 2 ACTIVE
+	wait_for 30 port_is mrcb 2 ACTIVE
 	sends_on 2 50
-	wait_for 5 grep -q -i -E 'port.*active.*2' "$WORK/watch"
+	wait_for 30 grep -q -i -E 'port.*active.*2' "$WORK/watch"
 	# At the end one side forgets its peer a moment before the other.
 	check "$(ctr_now mrca rx_port_status_refused)" == "$refused" "updates refused"
 	load_stop
@@ -363,7 +363,7 @@ within_a_round_trip() { # OPTIONS of verify
 	sends_on 1 50
 	sends_on 2 50
 	start "$WORK/silence" ip netns exec hosta python3 "$NET_DIR/port_silence.py" pa2 2 pa1
-	wait_for 20 grep -q ready "$WORK/silence"
+	wait_for 30 grep -q ready "$WORK/silence"
 	sends_on 2 100
 	ctl b port 2 disable
 	finished "$started" 60 || fail "$(cat "$WORK/silence")"
@@ -377,7 +377,7 @@ within_a_round_trip() { # OPTIONS of verify
 		"$(awk -v l="$last" -v r="$rtt" 'BEGIN { printf "%.3f", l / r }') RTTs after it" \
 		"(RTT $rtt us)"
 	ctl b port 2 enable
-	wait_for 5 port_is mrcb 2 ACTIVE
+	wait_for 30 port_is mrcb 2 ACTIVE
 	sends_on 2 50
 	load_stop
 	expect mrca retry_timeouts == 0
@@ -390,12 +390,12 @@ disabled_at_the_sender() {
 	local from
 	load_start
 	ctl a port 1 disable
-	wait_for 5 port_is mrca 1 DOWN
+	wait_for 30 port_is mrca 1 DOWN
 	from=$(ctr_now mrca/1 tx_data_pkts)
 	sends_on 2 50
 	check "$(ctr_now mrca/1 tx_data_pkts)" '<=' $((from + 32)) \
 		"packets through the disabled port"
-	wait_for 5 told b 0x4
+	wait_for 30 told b 0x4
 	ctl a port 1 enable
 	sends_on 1 50
 	load_stop
@@ -405,7 +405,7 @@ disabled_at_the_sender() {
 
 admin_survives() {
 	ctl b port 2 disable
-	wait_for 5 port_is mrcb 2 DOWN
+	wait_for 30 port_is mrcb 2 DOWN
 	ip -n hostb link set pb2 down
 	ip -n hostb link set pb2 up
 	plane_routes 2
@@ -415,11 +415,11 @@ admin_survives() {
 	bridged_plane 2
 	link_add a 2
 	link_add b 2
-	wait_for 5 port_is mrca 2 ACTIVE
+	wait_for 30 port_is mrca 2 ACTIVE
 	port_is mrcb 2 DOWN || fail "another netdev enabled the port"
 	ctl b port 2 | grep -q disabled || fail "$(ctl b port 2)"
 	ctl b port 2 enable
-	wait_for 5 port_is mrcb 2 ACTIVE
+	wait_for 30 port_is mrcb 2 ACTIVE
 	plane_ready 2
 }
 
@@ -427,12 +427,12 @@ admin_survives() {
 netdev_down_behind_bridge() {
 	load_start "$@"
 	ip -n hostb link set pb2 down
-	wait_for 5 port_is mrcb 2 DOWN
+	wait_for 30 port_is mrcb 2 DOWN
 	falls_silent 2 1
 	port_is mrca 2 ACTIVE || fail "the bridge passed the carrier on"
 	ip -n hostb link set pb2 up
 	plane_routes 2
-	wait_for 5 port_is mrcb 2 ACTIVE
+	wait_for 30 port_is mrcb 2 ACTIVE
 	sends_on 2 50
 	load_stop
 	expect mrca retry_timeouts == 0
@@ -448,7 +448,7 @@ lost_updates() {
 	heard=$(ctr_now mrca rx_port_status)
 	told=$(ctr_now mrcb tx_port_status)
 	ctl b port 2 disable
-	wait_for 5 ctr_at_least mrcb tx_port_status $((told + 5))
+	wait_for 30 ctr_at_least mrcb tx_port_status $((told + 5))
 	check "$(ctr_now mrca rx_port_status)" == "$heard" "nothing came through"
 	drop_nothing
 	falls_silent 2 1
@@ -466,13 +466,13 @@ how_often() {
 	ctl b port 2 disable
 	wait_for 30 ctr_at_least mrcb tx_port_status $((told + 11))
 	# Longer than the second between two updates.
-	wait_for 10 ctr_still mrcb tx_port_status 2
+	wait_for 30 ctr_still mrcb tx_port_status 2
 	check "$(ctr_now mrcb tx_port_status)" '<=' $((told + 14)) "updates"
 	verify_stop
-	wait_for 10 no_qps
+	wait_for 30 no_qps
 	ctr_mark
 	ctl b port 2 enable
-	wait_for 5 port_is mrcb 2 ACTIVE
+	wait_for 30 port_is mrcb 2 ACTIVE
 	ctr_quiet
 	ctr_take
 	expect mrcb tx_port_status == 0
@@ -481,7 +481,7 @@ how_often() {
 # Connections made while a port is down learn it.
 new_connections() {
 	ctl b port 2 disable
-	wait_for 5 port_is mrcb 2 DOWN
+	wait_for 30 port_is mrcb 2 DOWN
 	netem a 1 delay 10ms
 	ctr_mark
 	verify_start -t 150 --duration 1000 --size 16384 --depth 4 --timeout 17
@@ -496,8 +496,8 @@ new_connections() {
 # than what a subtest does is heard.
 news_are_over() {
 	load_start "$@"
-	wait_for 20 ctr_still mrca tx_port_status 1.5
-	wait_for 20 ctr_still mrcb tx_port_status 1.5
+	wait_for 30 ctr_still mrca tx_port_status 1.5
+	wait_for 30 ctr_still mrcb tx_port_status 1.5
 	ctr_mark
 }
 
@@ -521,7 +521,7 @@ b_silent() { # PORT OTHER (0: none)
 	local from
 	from=$(ctr_now "mrcb/$1" tx_data_pkts)
 	if [ "$2" = 0 ]; then
-		wait_for 10 ctr_still mrcb tx_data_pkts 0.3
+		wait_for 30 ctr_still mrcb tx_data_pkts 0.3
 	else
 		sends_on "$2" 100 mrcb
 	fi
@@ -547,7 +547,7 @@ hostile_updates() {
 
 # Traffic goes on, so only these counters can come to rest.
 ctr_quiet_endpoint() {
-	wait_for 5 ctr_at_least mrca rx_drop_icrc \
+	wait_for 30 ctr_at_least mrca rx_drop_icrc \
 		$(($(awk '$1 ~ /^mrca/ && $2 == "rx_drop_icrc" { s += $3 } END { print s }' "$WORK/mark") + 20))
 }
 
@@ -566,7 +566,7 @@ gone_while_waiting() { # HOW
 	namespace) ip netns del hosta ;;
 	esac
 	finished "$started" 4 && fail "it succeeded"
-	wait_for 5 device_gone mrca
+	wait_for 30 device_gone mrca
 	now_ms
 	echo "figure: gone after $((now - since)) ms"
 	# Not the whole time that the program wanted to wait.
@@ -589,7 +589,7 @@ cycles() {
 		verify --iters 5
 		ctl b port 2 disable >/dev/null
 		ctl b port 2 enable >/dev/null
-		wait_for 5 port_is mrcb 2 ACTIVE
+		wait_for 30 port_is mrcb 2 ACTIVE
 	done
 	expect_memory_back "$WORK/before" 10 512
 }
@@ -608,7 +608,7 @@ restore() {
 	way ''
 	plane_routes 1
 	plane_routes 2
-	wait_for 10 no_qps || true
+	wait_for 30 no_qps || true
 }
 
 sub() {

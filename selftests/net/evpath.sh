@@ -137,7 +137,7 @@ broken_and_mended() { # PATHS BREAK MEND
 	all_paths >"$WORK/paths"
 	ctr_mark
 	flow 1 1 3 --duration 1000 --size 4096,65536 --timeout 18
-	wait_for 20 flowing "$(ctr_now mrc3 rx_data_pkts)"
+	wait_for 30 flowing "$(ctr_now mrc3 rx_data_pkts)"
 	$2
 	wait_for 60 evs_are "$1" assumed_bad
 	# Data avoids the paths: what they still carry are probes.

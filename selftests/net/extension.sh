@@ -98,10 +98,10 @@ under_way() {
 	ctr_mark
 	at=$(ctr_now mrcb rx_requests)
 	verify_start -t 100 --ext-test mixed --iters 3000
-	wait_for 20 ctr_at_least mrcb rx_requests $((at + 50))
+	wait_for 30 ctr_at_least mrcb rx_requests $((at + 50))
 	switch off
 	at=$(ctr_now mrcb rx_requests)
-	wait_for 20 ctr_at_least mrcb rx_requests $((at + 50))
+	wait_for 30 ctr_at_least mrcb rx_requests $((at + 50))
 	verify_finish
 	switch on
 	ctr_quiet

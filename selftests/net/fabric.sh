@@ -98,12 +98,12 @@ cut_and_heal() {
 
 host_port() {
 	link_cut h1:p2
-	wait_for 5 no_carrier p2l1:h1
+	wait_for 30 no_carrier p2l1:h1
 	link_heal h1:p2
 	only_path_lost
 	# From the switch's side the host's netdev stays up, without carrier.
 	link_cut p1l1:h1
-	wait_for 5 no_carrier h1:p1
+	wait_for 30 no_carrier h1:p1
 	link_heal p1l1:h1
 	only_path_lost
 }

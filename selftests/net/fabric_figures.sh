@@ -77,7 +77,7 @@ capture_start() {
 		capture_pids+=("$started")
 	done
 	for ((p = 1; p <= FAB_PLANES; p++)); do
-		wait_for 15 grep -q 'listening on' "$WORK/cap.log.$p"
+		wait_for 30 grep -q 'listening on' "$WORK/cap.log.$p"
 	done
 }
 
@@ -165,7 +165,7 @@ tcp_by_loss() {
 		lossy_fabric "$loss"
 		start "$WORK/server" ip netns exec h3 iperf3 -6 -s -1 -B "$(host6 3)"
 		tcp_server=$started
-		wait_for 15 listens h3 5201
+		wait_for 30 listens h3 5201
 		on h1 iperf3 -6 -c "$(host6 3)" -B "$(host6 1)" -t 9 -O 2 -f k >"$WORK/client" || {
 			cat "$WORK/client"
 			fail iperf3

@@ -60,7 +60,7 @@ four_planes() {
 	ip -n hosta link set pa3 up
 	plane_routes 3
 	shape a 3 "$rate"
-	wait_for 10 port_is mrca 3 ACTIVE
+	wait_for 30 port_is mrca 3 ACTIVE
 	sleep 2
 	measure 5
 	echo "figure: plane restored: $(mbit "$measured") Mbit/s" \
@@ -198,7 +198,7 @@ in_flight() {
 	ctr_mark			# while nothing is on its way
 	STEADY_TIMEOUT=22 steady_bw -q "$qps"	# 17 s: no timeout meanwhile
 	netem a 1 delay 60s limit 4000
-	wait_for 10 ctr_still mrca tx_data_pkts 0.3	# windows are full
+	wait_for 30 ctr_still mrca tx_data_pkts 0.3	# windows are full
 	ctr_take
 	packets=$(($(ctr mrca tx_data_pkts) - $(ctr mrca tx_rtx_pkts) -
 		$(ctr mrcb rx_data_pkts)))

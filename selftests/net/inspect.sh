@@ -36,7 +36,7 @@ shows_counters() {
 shows_resources() {
 	local qp mr cq want
 	verify_start --duration 1000 --size 65536 --depth 32
-	wait_for 20 verify_running
+	wait_for 30 verify_running
 	qp=$(in_a rdma -j -dd resource show qp link mrca/1)
 	mr=$(in_a rdma -j -dd resource show mr dev mrca)
 	cq=$(in_a rdma -j -dd resource show cq dev mrca)

@@ -37,7 +37,7 @@ holds_qp() { in_a rdma resource show qp link mrca | grep -q 'mrc_kverbs'; }
 # A device that is removed waits for its consumer in the kernel.
 removed() {
 	start "$WORK/tests" modprobe mrc_kverbs dev=mrca peer=mrcb misuse=0
-	wait_for 20 holds_qp
+	wait_for 30 holds_qp
 	in_a rdma link del mrca
 	finished "$started" 20
 	! grep '^not ok' /sys/module/mrc_kverbs/parameters/result ||
@@ -48,7 +48,7 @@ removed() {
 # What a failed run leaves is found here: devices that cannot be removed.
 nothing_held() {
 	topo_down
-	wait_for 10 rmmod mrc
+	wait_for 30 rmmod mrc
 }
 
 topo 2

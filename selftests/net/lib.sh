@@ -41,8 +41,9 @@ now_ms() {
 }
 
 # wait_for SECONDS COMMAND...: polls until COMMAND succeeds. On failure says
-# what it waited for. On a kernel that is slow on purpose LAB_TIME says how many
-# times as long.
+# what it waited for. The limit is there to end what stands still, not to judge
+# how long something takes: half a minute is a short one on a shared machine. On
+# a kernel that is slow on purpose LAB_TIME says how many times as long.
 wait_for() {
 	local limit=$1 end now
 	shift

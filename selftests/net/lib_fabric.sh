@@ -324,9 +324,9 @@ fabric_rdma() { # [HOST...]
 	done
 	for h in "$@"; do
 		for ((p = 1; p <= FAB_PLANES; p++)); do
-			wait_for 10 port_is "mrc$h" $p ACTIVE
-			wait_for 10 gid_index "mrc$h" $p "$(host6 "$h")"
-			wait_for 10 gid_index "mrc$h" $p "$(host4 "$h")"
+			wait_for 30 port_is "mrc$h" $p ACTIVE
+			wait_for 30 gid_index "mrc$h" $p "$(host6 "$h")"
+			wait_for 30 gid_index "mrc$h" $p "$(host4 "$h")"
 		done
 	done
 }
@@ -365,7 +365,7 @@ fabric() { # KIND [PLANES [LEAVES [SPINES [HOSTS [MTU]]]]]
 	now_ms
 	since=$now
 	if ! (set -e && fabric_up "$1" "${2:-2}" "${3:-2}" "${4:-2}" "${5:-2}" "${6:-4500}" &&
-		wait_for 20 links_up && wait_for 20 links_quiet) >"$WORK/fabric.log" 2>&1; then
+		wait_for 30 links_up && wait_for 20 links_quiet) >"$WORK/fabric.log" 2>&1; then
 		comment <"$WORK/fabric.log"
 		dmesg | tail -n 20 | comment
 		echo "Bail out! cannot build the fabric: $*"

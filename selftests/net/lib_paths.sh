@@ -48,7 +48,7 @@ seen_all() {
 grows() { # PLANE PORT BY
 	local from
 	from=$(seen "$1" "$2")
-	wait_for 20 seen_at_least "$1" "$2" $((from + $3))
+	wait_for 30 seen_at_least "$1" "$2" $((from + $3))
 }
 
 seen_at_least() { [ "$(seen "$1" "$2")" -ge "$3" ]; }

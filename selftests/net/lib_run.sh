@@ -115,7 +115,7 @@ perftest_between() { # FROM... TO... TOOL OPTIONS...
 	rm -f "$WORK/server" "$WORK/client"
 	start "$WORK/server" ip netns exec "$to" "${with_b[@]}" "$tool" -F -d "$tdev" -x "$gb" "$@"
 	perftest_server=$started
-	wait_for 15 listening "$to" 18515 || {
+	wait_for 30 listening "$to" 18515 || {
 		cat "$WORK/server"
 		fail "$tool: the server does not listen"
 	}
@@ -188,14 +188,14 @@ steady_bw() {
 	local from
 	from=$(ctr_now mrcb rx_data_pkts)
 	perftest_start ib_write_bw -s 65536 -D 1000 -u "$STEADY_TIMEOUT" "$@"
-	wait_for 20 ctr_at_least mrcb rx_data_pkts $((from + 200))
+	wait_for 30 ctr_at_least mrcb rx_data_pkts $((from + 200))
 }
 
 # The bandwidth test runs until it is told to stop.
 steady_bw_end() {
 	kill -9 "$perftest_client" "$perftest_server" 2>/dev/null || true
 	wait "$perftest_client" "$perftest_server" 2>/dev/null || true
-	wait_for 10 no_qps
+	wait_for 30 no_qps
 }
 
 no_qps() {

@@ -30,10 +30,10 @@ rxe_up() {
 	ip rule del pref 0
 	rdma link add rxea type rxe netdev ra
 	rdma link add rxeb type rxe netdev rb
-	wait_for 10 port_is rxea 1 ACTIVE
-	wait_for 10 port_is rxeb 1 ACTIVE
-	wait_for 10 gid_index rxea 1 198.51.100.1
-	wait_for 10 gid_index rxeb 1 198.51.100.2
+	wait_for 30 port_is rxea 1 ACTIVE
+	wait_for 30 port_is rxeb 1 ACTIVE
+	wait_for 30 gid_index rxea 1 198.51.100.1
+	wait_for 30 gid_index rxeb 1 198.51.100.2
 }
 
 rxe_down() {
@@ -47,7 +47,7 @@ rxe_down() {
 		done
 	fi
 	ip link del ra 2>/dev/null || true
-	wait_for 5 rmmod rdma_rxe >/dev/null 2>&1 || true
+	wait_for 30 rmmod rdma_rxe >/dev/null 2>&1 || true
 }
 
 # Prints kbit/s of payload; 0 where rxe gave the transfer up, and then why, in
@@ -57,7 +57,7 @@ rxe_bw() { # SECONDS
 	start "$WORK/server" ib_write_bw -F -d rxeb -x "$(gid_index rxeb 1 198.51.100.2)" \
 		-s 65536 -D "$1" -u 17
 	rxe_server=$started
-	wait_for 15 rxe_listens || fail "$(cat "$WORK/server")"
+	wait_for 30 rxe_listens || fail "$(cat "$WORK/server")"
 	start "$WORK/client" ib_write_bw -F -d rxea -x "$(gid_index rxea 1 198.51.100.1)" \
 		-s 65536 -D "$1" -u 17 --report_gbits 127.0.0.1
 	finished "$started" 40 || {

@@ -177,8 +177,8 @@ plane_resolve() { # I [4|6|46]
 		fi
 		in_a ping -q -c1 -W0.2 -I "pa$i" "$2" >/dev/null || true
 		in_b ping -q -c1 -W0.2 -I "pb$i" "$1" >/dev/null || true
-		wait_for 5 resolved "$HOST_A" "pa$i" "$2" || return 1
-		wait_for 5 resolved "$HOST_B" "pb$i" "$1" || return 1
+		wait_for 30 resolved "$HOST_A" "pa$i" "$2" || return 1
+		wait_for 30 resolved "$HOST_B" "pb$i" "$1" || return 1
 	done
 }
 
@@ -186,10 +186,10 @@ plane_resolve() { # I [4|6|46]
 plane_ready() { # I [4|6|46]
 	local i=$1 families=${2:-46} h f
 	for h in a b; do
-		wait_for 10 port_is "mrc$h" "$i" ACTIVE
+		wait_for 30 port_is "mrc$h" "$i" ACTIVE
 		for f in 4 6; do
 			[[ $families != *$f* ]] ||
-				wait_for 10 gid_index "mrc$h" "$i" "$(own $h $f)"
+				wait_for 30 gid_index "mrc$h" "$i" "$(own $h $f)"
 		done
 	done
 	[ -z "${TOPO_RESOLVE:-}" ] || plane_resolve "$i" "$families"
@@ -256,7 +256,7 @@ topo_down() {
 	for ns in "$HOST_A" "$HOST_B"; do
 		[ ! -e "/run/netns/$ns" ] || ip netns del "$ns" || true
 	done
-	wait_for 10 no_leftover_netdevs >/dev/null || true
+	wait_for 30 no_leftover_netdevs >/dev/null || true
 	PLANES=0
 }
 

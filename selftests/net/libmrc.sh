@@ -44,9 +44,9 @@ port_events() {
 	local pid
 	start "$WORK/theme" timeout 120 mrc_api port-events mrca mrcb
 	pid=$started
-	wait_for 20 grep -q 'port 2 to go down' "$WORK/theme"
+	wait_for 30 grep -q 'port 2 to go down' "$WORK/theme"
 	ip -n "$HOST_A" link set pa2 down
-	wait_for 20 grep -q 'port 2 to come up' "$WORK/theme"
+	wait_for 30 grep -q 'port 2 to come up' "$WORK/theme"
 	ip -n "$HOST_A" link set pa2 up
 	finished "$pid" 60
 	grep '^#' "$WORK/theme"
@@ -66,7 +66,7 @@ device_gone() {
 	local pid
 	start "$WORK/theme" timeout 120 mrc_api gone mrca mrcb
 	pid=$started
-	wait_for 20 grep -q 'waits for the device to go' "$WORK/theme"
+	wait_for 30 grep -q 'waits for the device to go' "$WORK/theme"
 	rdma link del mrca
 	finished "$pid" 60 || true
 	grep -q '^ok the device goes away' "$WORK/theme" || fail "$(cat "$WORK/theme")"
@@ -76,7 +76,7 @@ device_gone() {
 abandoned() {
 	mrc_api abandon mrca mrcb >"$WORK/theme" 2>&1 || true
 	grep -q '^ok ' "$WORK/theme" || fail "$(cat "$WORK/theme")"
-	wait_for 10 no_qps
+	wait_for 30 no_qps
 }
 
 no_leak() {
@@ -86,7 +86,7 @@ no_leak() {
 	for what in cycle abandon cycle abandon; do
 		mrc_api $what mrca mrcb >"$WORK/theme" || fail "$(cat "$WORK/theme")"
 	done
-	wait_for 10 no_qps
+	wait_for 30 no_qps
 	expect_memory_back "$WORK/before" 100 1024
 }
 

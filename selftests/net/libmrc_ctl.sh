@@ -36,7 +36,7 @@ other_device() {
 other_gone() {
 	rdma link del rxe9 || true
 	ip link del rxn || true
-	wait_for 5 rmmod rdma_rxe || true
+	wait_for 30 rmmod rdma_rxe || true
 }
 
 # --- the network ---------------------------------------------------------------

@@ -144,7 +144,7 @@ own_controller() {
 	start "$WORK/box" setpriv --reuid $SOMEBODY --regid $SOMEBODY --clear-groups -- \
 		unshare -U -r -n -- sleep 1000
 	pid=$started
-	wait_for 10 in_userns "$pid"
+	wait_for 30 in_userns "$pid"
 	ip netns attach box "$pid"
 	ip -n "$HOST_A" link add bx0 type veth peer name bx1
 	ip -n "$HOST_A" link set bx0 up
@@ -159,7 +159,7 @@ own_controller() {
 	ip netns del box
 	kill -9 "$pid"
 	wait "$pid" || true
-	wait_for 10 no_device mrcbox
+	wait_for 30 no_device mrcbox
 }
 in_userns() {
 	[ "$(readlink "/proc/$1/ns/net")" != "$(readlink /proc/self/ns/net)" ] &&
@@ -190,9 +190,9 @@ killed_with_regions() {
 	memory_before "$WORK/memory"
 	for _ in 1 2 3 4; do
 		verify_start --duration 1000 --size 1048576
-		wait_for 20 verify_running
+		wait_for 30 verify_running
 		stop_all
-		wait_for 10 no_mr
+		wait_for 30 no_mr
 	done
 	ctr_quiet
 	expect_memory_back "$WORK/memory" 100 4096
@@ -256,12 +256,12 @@ every_object() {
 	ip link set cg0 up
 	ip link set cg1 up
 	rdma link add rxecg type rxe netdev cg0
-	wait_for 10 gid_index rxecg 1 198.51.100.1
+	wait_for 30 gid_index rxecg 1 198.51.100.1
 	grouped timeout 60 python3 "$NET_DIR/limits.py" objects rxecg "$CG/mrc/rdma.current" \
 		>"$WORK/objects.rxe" 2>&1 || ref=$(cat "$WORK/objects.rxe")
 	rdma link del rxecg
 	ip link del cg0
-	wait_for 10 rmmod rdma_rxe
+	wait_for 30 rmmod rdma_rxe
 	[ -z "$ref" ] || fail "rxe: $ref"
 	diff "$WORK/objects.rxe" "$WORK/objects" || fail "mrc is charged otherwise than rxe"
 }
@@ -273,7 +273,7 @@ charged_running() { # OPTIONS... -> in $running
 	allow mrca max max
 	with_a=(bash -c "echo \$\$ >$CG/mrc/cgroup.procs; exec \"\$@\"" -)
 	verify_start --duration 1000 --size 4096 "$@"
-	wait_for 20 verify_running
+	wait_for 30 verify_running
 	running=$(charged mrca)
 	seen=$(for kind in pd cq qp mr srq; do rdma resource show $kind | grep mrca; done |
 		grep -c 'pid.*mrc_verify' || true)
@@ -281,7 +281,7 @@ charged_running() { # OPTIONS... -> in $running
 	with_a=()
 	check "${running#* }" == "$seen" "objects charged, against those that rdma resource shows"
 	check "${running% *}" == 1 "handles charged"
-	wait_for 10 uncharged mrca
+	wait_for 30 uncharged mrca
 }
 
 companions() {
@@ -297,11 +297,11 @@ companions() {
 killed() {
 	with_a=(bash -c "echo \$\$ >$CG/mrc/cgroup.procs; exec \"\$@\"" -)
 	verify_start --duration 1000 --op mixed
-	wait_for 20 verify_running
+	wait_for 30 verify_running
 	check "$(charged mrca | cut -d' ' -f2)" '>' 0 "objects charged"
 	stop_all
 	with_a=()
-	wait_for 10 uncharged mrca
+	wait_for 30 uncharged mrca
 }
 
 # What the kernel makes for itself is charged to nobody, QP1 for one.
@@ -328,7 +328,7 @@ kernels_own() {
 removed() {
 	with_a=(bash -c "echo \$\$ >$CG/mrc/cgroup.procs; exec \"\$@\"" -)
 	verify_start --duration 1000 --op mixed
-	wait_for 20 verify_running
+	wait_for 30 verify_running
 	in_a rdma link del mrca
 	stop_all
 	with_a=()

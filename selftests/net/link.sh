@@ -71,8 +71,8 @@ grows() {
 		wait_for_links hosta mrca "${want[@]}"
 	done
 	for i in 1 2 3 4; do
-		wait_for 5 gid_index mrca "$i" "$A4"
-		wait_for 5 gid_index mrca "$i" "$A6"
+		wait_for 30 gid_index mrca "$i" "$A4"
+		wait_for 30 gid_index mrca "$i" "$A6"
 	done
 	PLANES=4
 	for i in 1 2 3 4; do
@@ -91,10 +91,10 @@ expect_port_used() {
 
 addresses_follow() {
 	in_a ip addr add 10.9.9.9/32 dev pa3
-	wait_for 5 gid_index mrca 3 10.9.9.9
+	wait_for 30 gid_index mrca 3 10.9.9.9
 	! gid_index mrca 2 10.9.9.9 2>/dev/null || fail "address on the wrong port"
 	in_a ip addr del 10.9.9.9/32 dev pa3
-	wait_for 5 gid_gone mrca 3 10.9.9.9
+	wait_for 30 gid_gone mrca 3 10.9.9.9
 }
 
 gid_gone() { ! gid_index "$@" 2>/dev/null; }
@@ -116,29 +116,29 @@ busy_while_open() {
 	ip -n hosta link set spare0 up
 	ip -n hosta link set spare1 up
 	start "$WORK/watch" ip netns exec "$HOST_A" ibv_asyncwatch -d mrca
-	wait_for 10 grep -q 'async event FD' "$WORK/watch"
+	wait_for 30 grep -q 'async event FD' "$WORK/watch"
 	refuse 'busy' in_a rdma link add mrca type mrc netdev spare0
 	dmesg | tail -n 5 | grep -q mrc || fail "no kernel message says why"
 	expect_links hosta mrca "1 ACTIVE pa1" "2 ACTIVE pa2" "3 ACTIVE pa3" "4 ACTIVE pa4"
 	stop_all
-	wait_for 5 in_a rdma link add mrca type mrc netdev spare0
+	wait_for 30 in_a rdma link add mrca type mrc netdev spare0
 	wait_for_links hosta mrca "1 ACTIVE pa1" "2 ACTIVE pa2" "3 ACTIVE pa3" \
 		"4 ACTIVE pa4" "5 ACTIVE spare0"
 	ip -n hosta link del spare0
-	wait_for 5 port_is mrca 5 DOWN
-	wait_for 10 plane_ready 1
+	wait_for 30 port_is mrca 5 DOWN
+	wait_for 30 plane_ready 1
 	traffic
 }
 
 events() {
 	local i
 	start "$WORK/watch" ip netns exec "$HOST_A" ibv_asyncwatch -d mrca
-	wait_for 10 grep -q 'async event FD' "$WORK/watch"
+	wait_for 30 grep -q 'async event FD' "$WORK/watch"
 	ip -n hostb link set pb2 down
-	wait_for 5 grep -q -i -E 'port_err.*(port|element)?.*2|port error.*2' "$WORK/watch"
+	wait_for 30 grep -q -i -E 'port_err.*(port|element)?.*2|port error.*2' "$WORK/watch"
 	ip -n hostb link set pb2 up
 	plane_routes 2
-	wait_for 5 grep -q -i -E 'port_active.*2|port active.*2' "$WORK/watch"
+	wait_for 30 grep -q -i -E 'port_active.*2|port active.*2' "$WORK/watch"
 	for i in 1 3 4; do
 		! grep -i -E "port_(err|active).*port $i" "$WORK/watch" ||
 			fail "an event of a port that did not change"
@@ -146,29 +146,29 @@ events() {
 }
 
 mtu_follows() {
-	wait_for 5 mtu_becomes mrca 1 4096
+	wait_for 30 mtu_becomes mrca 1 4096
 	ip -n hosta link set pa1 mtu 1500
-	wait_for 5 mtu_becomes mrca 1 1024
+	wait_for 30 mtu_becomes mrca 1 1024
 	ip -n hosta link set pa1 mtu 9000
-	wait_for 5 mtu_becomes mrca 1 4096
+	wait_for 30 mtu_becomes mrca 1 4096
 	ip -n hosta link set pa1 mtu 1400
-	wait_for 5 mtu_becomes mrca 1 1024
+	wait_for 30 mtu_becomes mrca 1 1024
 	ip -n hosta link set pa1 mtu 4500
-	wait_for 5 mtu_becomes mrca 1 4096
+	wait_for 30 mtu_becomes mrca 1 4096
 }
 
 # The port stays, vacant, and takes the next netdev.
 netdev_removed() {
 	ip -n hosta link del pa2
-	wait_for 5 port_is mrca 2 DOWN
+	wait_for 30 port_is mrca 2 DOWN
 	port_is mrca 1 ACTIVE
 	traffic
 	plane_add 2 4500
 	link_add a 2
-	wait_for 5 port_is mrca 2 ACTIVE
+	wait_for 30 port_is mrca 2 ACTIVE
 	expect_links hosta mrca "1 ACTIVE pa1" "2 ACTIVE pa2" "3 ACTIVE pa3" \
 		"4 ACTIVE pa4" "5 DOWN -"
-	wait_for 5 port_is mrcb 2 DOWN
+	wait_for 30 port_is mrcb 2 DOWN
 	link_add b 2
 	plane_ready 2
 	traffic
@@ -180,11 +180,11 @@ netdev_removed() {
 netdev_removed_under_load() {
 	local n
 	verify_start --duration 1000 --size 65536
-	wait_for 20 verify_running
+	wait_for 30 verify_running
 	ip -n hosta link del pa3
-	wait_for 5 port_is mrca 3 DOWN
+	wait_for 30 port_is mrca 3 DOWN
 	n=$(ctr_now mrca tx_data_pkts)
-	wait_for 10 ctr_at_least mrca tx_data_pkts $((n + 200))
+	wait_for 30 ctr_at_least mrca tx_data_pkts $((n + 200))
 	verify_stop
 }
 
@@ -192,13 +192,13 @@ renamed() {
 	ip -n hosta link set pa4 down
 	ip -n hosta link set pa4 name renamed
 	ip -n hosta link set renamed up
-	wait_for 5 port_is mrca 4 ACTIVE
+	wait_for 30 port_is mrca 4 ACTIVE
 	links hosta mrca | grep -q '^4 ACTIVE renamed$' || fail "$(links hosta mrca)"
 }
 
 removed() {
 	in_a rdma link del mrca
-	wait_for 5 device_gone mrca
+	wait_for 30 device_gone mrca
 	! in_a ss -Hlun 'sport = :4791' | grep -q . || fail "a socket is left"
 	in_b ss -Hlun 'sport = :4791' | grep -q . || fail "the other host lost its socket"
 	refuse 'invalid|no such|not found|wrong' in_a rdma link del mrca
@@ -207,9 +207,9 @@ removed() {
 removed_while_open() {
 	topo_up 2
 	verify_start --duration 1000 --size 65536
-	wait_for 20 verify_running
+	wait_for 30 verify_running
 	timeout 20 ip netns exec hosta rdma link del mrca || fail "rdma link del does not end"
-	wait_for 5 device_gone mrca
+	wait_for 30 device_gone mrca
 	# The program gets an error or stalls; either way it can be ended.
 	stop_all
 	topo_down
@@ -218,21 +218,21 @@ removed_while_open() {
 namespace_removed() {
 	topo_up 2
 	ip netns del hosta
-	wait_for 10 device_gone mrca
+	wait_for 30 device_gone mrca
 	device_gone mrcb && fail "the other host lost its device"
 	# Its planes were veth pairs, so they are gone too.
-	wait_for 5 port_is mrcb 1 DOWN
+	wait_for 30 port_is mrcb 1 DOWN
 	topo_down
 }
 
 namespace_removed_under_load() {
 	topo_up 2
 	verify_start --duration 1000 --size 65536
-	wait_for 20 verify_running
+	wait_for 30 verify_running
 	# The name goes at once, the namespace with its last process.
 	ip netns del hosta
 	stop_all
-	wait_for 20 device_gone mrca
+	wait_for 30 device_gone mrca
 	topo_down
 }
 
@@ -248,9 +248,9 @@ port_conflict() {
 	refuse 'in use' rdma link add mrc9 type mrc netdev c0
 	dmesg | tail -n 20 | grep -q '4791' || fail "no kernel message names the port"
 	rdma link del rxe9
-	wait_for 5 rmmod rdma_rxe
+	wait_for 30 rmmod rdma_rxe
 	rdma link add mrc9 type mrc netdev c0
-	wait_for 5 port_is mrc9 1 ACTIVE
+	wait_for 30 port_is mrc9 1 ACTIVE
 	rdma link del mrc9
 	ip link del c0
 }

@@ -12,14 +12,14 @@ not_loaded() { ! loaded; }
 
 refused_in_use() {
 	verify_start --duration 1000 --size 4096
-	wait_for 20 verify_running
+	wait_for 30 verify_running
 	refuse 'in use|resource temporarily|busy' rmmod mrc
 	loaded || fail "the module is gone"
 	verify_running || fail "the traffic is gone"
 	stop_all
 	# The last context closes a moment after its process ends.
 	topo_down
-	wait_for 10 rmmod mrc
+	wait_for 30 rmmod mrc
 	not_loaded || fail "still loaded"
 }
 
@@ -27,7 +27,7 @@ refused_in_use() {
 unload_with_devices() {
 	modprobe mrc
 	topo_up 2
-	wait_for 5 rmmod mrc
+	wait_for 30 rmmod mrc
 	[ -z "$(rdma_devices)" ] || fail "devices are left: $(rdma_devices)"
 	! in_a ss -Hlun 'sport = :4791' | grep -q . || fail "a socket is left"
 	topo_down

@@ -118,13 +118,13 @@ every_step() { # OPTIONS of verify: -6, -r
 		r=${ranges[i]} before=${ranges[i > 0 ? i - 1 : 0]}
 		if [ $i -gt 0 ]; then
 			next_range server
-			wait_for 20 window_is $from "$r"
+			wait_for 30 window_is $from "$r"
 		fi
 		if [ "$r" -gt "$before" ]; then
-			wait_for 20 inflight_above $from "$before"
+			wait_for 30 inflight_above $from "$before"
 		fi
 		# After a shrink, when what was under way is in.
-		wait_for 20 inflight_fits $from "$r"
+		wait_for 30 inflight_fits $from "$r"
 		moves mrc$to 200
 		inflight_fits $from "$r" || {
 			cat "$WORK/qp.$from"
@@ -200,7 +200,7 @@ restless_and_lossy() {
 # What a subtest leaves when it fails.
 sub() {
 	subtest "$@"
-	wait_for 20 no_qps >/dev/null || true
+	wait_for 30 no_qps >/dev/null || true
 }
 
 topo 2

@@ -24,7 +24,7 @@ killed() {
 	for i in 1 2 3 4 5; do
 		in_a timeout -s KILL "0.$((i * 2))" mrc_memory mrca >/dev/null 2>&1 || true
 	done
-	wait_for 10 no_objects
+	wait_for 30 no_objects
 }
 
 no_objects() {

@@ -131,7 +131,7 @@ missing() {
 to_server() {
 	start "$WORK/server" ip netns exec "$HOST_B" mrcbench serve --bind "$MGMT_B" \
 		-c "mrc=mrcb/$B4" -c "tcp=$B4"
-	wait_for 10 listening "$HOST_B" 18710
+	wait_for 30 listening "$HOST_B" 18710
 	in_a mrcbench run --to "$MGMT_B" -c "mrc=mrca/$A4" -c tcp -o "$WORK/to" \
 		--set 'columns=mrc tcp rxe' --set 'size=8 4K' --set repeat=1 --set seconds=0.2 \
 		>"$WORK/out" 2>&1 || fail "$(cat "$WORK/out")"
@@ -148,7 +148,7 @@ to_server() {
 
 interrupted() {
 	start "$WORK/log" mrcbench run -o "$WORK/int" --set seconds=100 --set columns=mrc
-	wait_for 20 test -e /sys/class/infiniband/mrcb0b
+	wait_for 30 test -e /sys/class/infiniband/mrcb0b
 	kill -INT "$started"
 	finished "$started" 20 && fail "it did not say that it was interrupted"
 	nothing_left

@@ -88,7 +88,7 @@ for line in open(sys.argv[1], encoding="utf-8"):
 as_nobody() { in_a setpriv --reuid=65534 --regid=65534 --clear-groups "$@"; }
 
 gone() { # fmt|ev|cc ID: nobody uses it any more, and it is forgotten
-	wait_for 10 in_a mrcctl -d mrca "$1" del "$2"
+	wait_for 30 in_a mrcctl -d mrca "$1" del "$2"
 }
 
 # Whatever a subtest that failed has left.
@@ -262,7 +262,7 @@ usage: mrcctl port set PORT enable|disable' port set 1 down
 
 port_disabled() {
 	quiet port set 2 disable
-	wait_for 5 port_is mrca 2 DOWN
+	wait_for 30 port_is mrca 2 DOWN
 	shows port show <<-'END'
 		port 1 state ACTIVE admin enabled netdev pa1
 		port 2 state DOWN admin disabled netdev pa2
@@ -274,7 +274,7 @@ port_disabled() {
 	expect mrca/2 tx_data_pkts == 0
 	expect mrca/1 tx_data_pkts '>=' 80
 	quiet port set 2 enable
-	wait_for 5 port_is mrca 2 ACTIVE
+	wait_for 30 port_is mrca 2 ACTIVE
 	shows port <<-'END'
 		port 1 state ACTIVE admin enabled netdev pa1
 		port 2 state ACTIVE admin enabled netdev pa2
@@ -570,7 +570,7 @@ counts_agree() {
 	denies 2 "qp 1: No such file or directory" qp show 1
 	kill -CONT "$pid"
 	load_end
-	wait_for 10 no_qps
+	wait_for 30 no_qps
 	quiet qp
 	denies 2 "qp $qpn: No such file or directory" qp show "$qpn"
 	gone cc 2
@@ -591,22 +591,22 @@ port_status() {
 	quiet cc add 2 algorithm none
 	load_start
 	for h in a b; do
-		wait_for 20 ctr_still mrc$h tx_port_status 1.5
+		wait_for 30 ctr_still mrc$h tx_port_status 1.5
 	done
 	ctr_mark
 	do_a probe status src "$A4" dst "$B4" evs c001@1 ports 1 timeout 2s
 	grep -q -x -E 'c001@1 port 1 rtt [0-9.]+[mu]?s( without service time)?' "$WORK/out" ||
 		fail "$(cat "$WORK/out")"
-	wait_for 10 told_ports 0x2
+	wait_for 30 told_ports 0x2
 	do_a probe status src "$A4" dst "$B4" evs c001@1 ports none timeout 2s
-	wait_for 10 told_ports 0x0
+	wait_for 30 told_ports 0x0
 	do_on b -j qp
 	[ "$(json '[[p["peer_up"] for p in q["ports"]] for q in d]')" = \
 		"[False, False] [False, False]" ] || fail "$(cat "$WORK/out")"
 	do_a -j probe status src "$A4" dst "$B4" evs c002@2 ports 1,2 timeout 2s
 	[ "$(json '[d[0]["ev"], d[0]["answered"], d[0]["port"]]')" = "c002@2 True 2" ] ||
 		fail "$(cat "$WORK/out")"
-	wait_for 10 told_ports 0x6
+	wait_for 30 told_ports 0x6
 	ctr_take
 	expect mrcb rx_port_status == 3
 	expect mrca rx_endpoint_resp '>=' 3
@@ -647,7 +647,7 @@ paths_obeyed() {
 	denies 2 "cc 2: Device or resource busy (in use)" cc del 2
 	grows 2 c002 50
 	quiet ev deny 7 c002@2
-	wait_for 5 stands_still 2 c002
+	wait_for 30 stands_still 2 c002
 	was=$(seen 2 c002)
 	grows 2 c004 100
 	check "$(seen 2 c002)" == "$was" "packets on the denied path"
@@ -657,12 +657,12 @@ paths_obeyed() {
 	quiet ev allow 7 c002@2
 	grows 2 c002 50
 	quiet ev replace 7 c003@1 d003@1
-	wait_for 5 stands_still 1 c003
+	wait_for 30 stands_still 1 c003
 	was=$(seen 1 c003)
 	grows 1 d003 50
 	check "$(seen 1 c003)" == "$was" "packets on the replaced path"
 	quiet port set 2 disable
-	wait_for 5 port_is mrca 2 DOWN
+	wait_for 30 port_is mrca 2 DOWN
 	do_a qp
 	grep -q '^    port 2 down peer up ' "$WORK/out" || fail "$(cat "$WORK/out")"
 	quiet port set 2 enable
@@ -710,7 +710,7 @@ nudge() {
 }
 
 monitor_has() { # TEXT
-	wait_for 20 grep -q -x -E "$STAMP $1" "$WORK/monitor" || {
+	wait_for 30 grep -q -x -E "$STAMP $1" "$WORK/monitor" || {
 		cat "$WORK/monitor"
 		fail "the monitor does not tell: $1"
 	}
@@ -722,7 +722,7 @@ state_changes() {
 	since=$(date -u +%Y-%m-%dT%H:%M:%S.%NZ)
 	start "$WORK/monitor" ip netns exec "$HOST_A" mrcctl -d mrca monitor state -i 100ms
 	monitor=$started
-	wait_for 20 nudge
+	wait_for 30 nudge
 	quiet port set 2 disable
 	monitor_has 'port 2 admin enabled -> disabled'
 	monitor_has 'port 2 state ACTIVE -> DOWN'
@@ -755,7 +755,7 @@ state_changes() {
 
 	# So many lines, and the end.
 	start "$WORK/monitor" ip netns exec "$HOST_A" mrcctl -d mrca -j monitor state -n 1 -i 100ms
-	wait_for 20 nudge
+	wait_for 30 nudge
 	finished "$started" 20 || fail "the monitor ended with $?"
 	sed -E "s/$STAMP/TIME/; s/\"(offline|online)\"/STATE/; s/null/STATE/g" "$WORK/monitor" \
 		>"$WORK/got"
@@ -787,8 +787,8 @@ ev_events() {
 	text=$started
 	start "$WORK/monitor.json" ip netns exec "$HOST_A" mrcctl -d mrca -j monitor ev
 	json_pid=$started
-	wait_for 20 listens "$text"
-	wait_for 20 listens "$json_pid"
+	wait_for 30 listens "$text"
+	wait_for 30 listens "$json_pid"
 	load_start
 	netem a 2 loss 100%
 	for p in c002 c004; do
@@ -801,7 +801,7 @@ ev_events() {
 		monitor_has "ev profile 7 $p@2 state good"
 	done
 	load_end
-	wait_for 10 monitor_even
+	wait_for 30 monitor_even
 	check "$(grep -c 'state assumed_bad' "$WORK/monitor")" == \
 		"$(ctr mrca ev_to_assumed_bad)" "events, and what the counter says"
 	if grep -v -E "^$STAMP ev profile 7 c00[1-4]@[12] state (assumed_bad|good)\$" "$WORK/monitor"; then
@@ -1028,8 +1028,8 @@ device_goes() {
 	ev=$started
 	start "$WORK/monitor" ip netns exec "$HOST_A" mrcctl -d mrca monitor state -i 100ms
 	state=$started
-	wait_for 20 listens "$ev"
-	wait_for 20 nudge
+	wait_for 30 listens "$ev"
+	wait_for 30 nudge
 	in_a rdma link del mrca
 	rc=0
 	finished "$ev" 20 || rc=$?

@@ -235,7 +235,7 @@ profiles() {
 	# Before the server is asked: there is none.
 	no_run 'mrc_modify_qp to INIT .*: Invalid argument' in_a mrcperf -d mrca \
 		-s 8 --ev-profile 99 "$MGMT_B"
-	wait_for 10 in_a mrc_ctl mrca ev 3 init
+	wait_for 30 in_a mrc_ctl mrca ev 3 init
 	in_a mrc_ctl mrca fmt 1 init
 	in_a mrc_ctl mrca cc 2 init
 }
@@ -281,7 +281,7 @@ strangers() {
 	start "$WORK/server" ip netns exec "$HOST_B" timeout $LIMIT \
 		mrcperf -d mrcb --sessions 2
 	perf_server=$started
-	wait_for 20 listening "$HOST_B" $PORT
+	wait_for 30 listening "$HOST_B" $PORT
 	in_a bash -c "exec 3<>/dev/tcp/$MGMT_B/$PORT
 		printf 'GET / HTTP/1.1\r\n\r\n' >&3; cat <&3" >"$WORK/answer"
 	grep -q -a 'the peer is not mrcperf' "$WORK/answer" || fail "no answer"

@@ -186,8 +186,8 @@ cm_ucmatose() { # 4|6
 cm_without_first_plane() { # 4|6
 	local rc=0
 	ip -n "$HOST_A" link set pa1 down
-	wait_for 10 port_is mrca 1 DOWN
-	wait_for 10 port_is mrcb 1 DOWN
+	wait_for 30 port_is mrca 1 DOWN
+	wait_for 30 port_is mrcb 1 DOWN
 	(cm_rping "$1" 2 2 3 4) || rc=$?
 	ip -n "$HOST_A" link set pa1 up
 	plane_routes 1
@@ -240,11 +240,11 @@ link_add_elsewhere() {
 plane_moves_away() {
 	local n
 	verify_start --duration 1000 --size 65536
-	wait_for 20 verify_running
+	wait_for 30 verify_running
 	ip -n "$HOST_A" link set pa2 netns "$THIRD"
-	wait_for 5 port_is mrca 2 DOWN
+	wait_for 30 port_is mrca 2 DOWN
 	n=$(ctr_now mrca tx_data_pkts)
-	wait_for 10 ctr_at_least mrca tx_data_pkts $((n + 200))
+	wait_for 30 ctr_at_least mrca tx_data_pkts $((n + 200))
 	links_are "$HOST_A" mrca "1 ACTIVE pa1,2 DOWN -,3 ACTIVE pa3,4 ACTIVE pa4" ||
 		fail "$(links "$HOST_A" mrca)"
 	# It may become somebody else's there, but not a port of this device.
@@ -325,14 +325,14 @@ moves_alone() {
 	rm -f "$WORK/watch"
 	start "$WORK/watch" ip netns exec "$HOST_A" ibv_asyncwatch -d mrca
 	watch=$started
-	wait_for 10 grep -q 'async event FD' "$WORK/watch"
+	wait_for 30 grep -q 'async event FD' "$WORK/watch"
 	verify_start --duration 1000 --size 65536
-	wait_for 20 verify_running
+	wait_for 30 verify_running
 	timeout 30 ip netns exec "$HOST_A" rdma dev set mrca netns "$THIRD" ||
 		fail "rdma dev set ended with $?"
 	expect_devices "$HOST_A" ""
 	expect_devices "$THIRD" mrca
-	wait_for 10 grep -q DEVICE_FATAL "$WORK/watch"
+	wait_for 30 grep -q DEVICE_FATAL "$WORK/watch"
 	finished "$verify_client" 60 || rc=$?
 	check "$rc" != 0 "status of a program whose device went"
 	check "$rc" != 124 "status of a program whose device went"
@@ -341,14 +341,14 @@ moves_alone() {
 	no_rc "$THIRD" || fail "queue pairs are left: $(in_third rdma resource show qp)"
 	# The connection manager has come along.
 	check "$(in_third rdma resource show qp | grep -c 'type GSI')" == 2 "QP1s"
-	wait_for 10 no_rc "$HOST_B"
+	wait_for 30 no_rc "$HOST_B"
 }
 no_rc() { ! ip netns exec "$1" rdma resource show qp | grep -q 'type RC'; }
 
 moved_is_used() {
 	home[mrca]=$THIRD
-	wait_for 10 port_is mrca 1 ACTIVE
-	wait_for 10 gid_index mrca 1 "$A4"
+	wait_for 30 port_is mrca 1 ACTIVE
+	wait_for 30 gid_index mrca 1 "$A4"
 	ctr_mark
 	# They talk over the management link, which the client has not got.
 	ip -n "$HOST_B" link add mgmtc type veth peer name mgmtd netns "$THIRD"
@@ -397,7 +397,7 @@ moves_with_netdevs() {
 	rm -f "$WORK/watch"
 	start "$WORK/watch" ip netns exec "$THIRD" ibv_asyncwatch -d mrca
 	open=$started
-	wait_for 10 grep -q 'async event FD' "$WORK/watch"
+	wait_for 30 grep -q 'async event FD' "$WORK/watch"
 	refuse 'busy' in_third rdma link add mrca type mrc netdev pa1
 	kill "$open"
 	finished "$open" 10 || true
@@ -417,10 +417,10 @@ moves_with_netdevs() {
 # A namespace ends, and with it its netdevs (veth pairs) and the device.
 ends_with_all() {
 	ip netns del "$THIRD"
-	wait_for 10 devices_are "$HOST_A" ""
-	wait_for 10 devices_are '' ""
+	wait_for 30 devices_are "$HOST_A" ""
+	wait_for 30 devices_are '' ""
 	expect_devices "$HOST_B" mrcb
-	wait_for 10 port_is mrcb 1 DOWN
+	wait_for 30 port_is mrcb 1 DOWN
 }
 
 # Only the device was there: it comes to the initial namespace, and can be
@@ -430,7 +430,7 @@ ends_with_device() {
 	in_a rdma dev set mrca netns "$THIRD"
 	expect_devices "$THIRD" mrca
 	ip netns del "$THIRD"
-	wait_for 10 devices_are '' mrca
+	wait_for 30 devices_are '' mrca
 	rdma dev set mrca netns "$HOST_A"
 	expect_devices '' ""
 	expect_devices "$HOST_A" mrca
@@ -444,7 +444,7 @@ ends_with_netdevs() {
 	third_up
 	in_a rdma dev set mrca netns "$THIRD"
 	ip netns del "$HOST_A"
-	wait_for 10 devices_are "$THIRD" ""
+	wait_for 30 devices_are "$THIRD" ""
 	expect_devices '' ""
 	expect_devices "$HOST_B" mrcb
 	third_down
@@ -478,7 +478,7 @@ rxe_beside() {
 		echo "figure: a device of rxe does not move: $said"
 		${ns:+ip netns exec "$ns"} rdma link del rxet
 		ip -n "$THIRD" link del rx0
-		wait_for 10 rmmod rdma_rxe
+		wait_for 30 rmmod rdma_rxe
 		return
 	fi
 	devices "$HOST_B" | grep -q -w rxet || fail "rxe's device did not move"
@@ -492,7 +492,7 @@ rxe_beside() {
 	fi
 	echo "figure: a device of rxe whose netdev moves to another namespace $said"
 	ip -n "$HOST_A" link del rx0
-	wait_for 10 rmmod rdma_rxe
+	wait_for 30 rmmod rdma_rxe
 }
 rxe_gone() { ! devices "$HOST_B" | grep -q -w rxet; }
 
@@ -540,12 +540,12 @@ leave_exclusive() {
 	set +e
 	stop_all
 	all_gone
-	wait_for 20 shared_now
+	wait_for 30 shared_now
 	(exit "$rc")
 	script_exit
 }
 
-if ! wait_for 20 exclusive_now >"$WORK/mode"; then
+if ! wait_for 30 exclusive_now >"$WORK/mode"; then
 	said=$(rdma system set netns exclusive 2>&1 || true)
 	# shellcheck disable=SC2317 # subtest calls it
 	none() { skip "the mode cannot be set in this kernel: $said"; }

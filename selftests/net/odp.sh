@@ -39,7 +39,7 @@ killed() {
 			in_a timeout -s KILL "0.$((2 * i))" mrc_memory mrca paging "$part" \
 				>/dev/null 2>&1 || true
 		done
-		wait_for 10 no_objects
+		wait_for 30 no_objects
 	done
 }
 

@@ -21,13 +21,13 @@ steady() { # DEV PORT COUNT: this many more data packets than at the mark
 sends_on() { # PORT N
 	local from
 	from=$(ctr_now "mrca/$1" tx_data_pkts)
-	wait_for 15 steady mrca "$1" tx_data_pkts $((from + $2))
+	wait_for 30 steady mrca "$1" tx_data_pkts $((from + $2))
 }
 
 receives_on() { # PORT N
 	local from
 	from=$(ctr_now "mrcb/$1" rx_data_pkts)
-	wait_for 15 steady mrcb "$1" rx_data_pkts $((from + $2))
+	wait_for 30 steady mrcb "$1" rx_data_pkts $((from + $2))
 }
 
 # What a subtest that failed may have left in the way of the next one.
@@ -66,13 +66,13 @@ admin_down() { # HOST
 	[ "$h" = a ] || peer=a
 	load_start
 	ip -n "host$h" link set "p$h$P" down
-	wait_for 5 port_is "mrc$h" "$P" DOWN
-	wait_for 5 port_is "mrc$peer" "$P" DOWN
+	wait_for 30 port_is "mrc$h" "$P" DOWN
+	wait_for 30 port_is "mrc$peer" "$P" DOWN
 	others_carry
 	ip -n "host$h" link set "p$h$P" up
 	plane_routes "$P"
-	wait_for 5 port_is "mrc$h" "$P" ACTIVE
-	wait_for 5 port_is "mrc$peer" "$P" ACTIVE
+	wait_for 30 port_is "mrc$h" "$P" ACTIVE
+	wait_for 30 port_is "mrc$peer" "$P" ACTIVE
 	receives_on "$P" 100
 	load_stop
 	expect "mrca/$P" port_down_events == 1
@@ -89,13 +89,13 @@ swallow() { # HOSTS that lose all they send on the plane
 		netem "$h" "$P" loss 100%
 	done
 	others_carry
-	wait_for 10 ctr_at_least "mrca/$P" ev_to_assumed_bad $((bad + 1))
+	wait_for 30 ctr_at_least "mrca/$P" ev_to_assumed_bad $((bad + 1))
 	others_carry
 	good=$(ctr_now "mrca/$P" ev_to_good)
 	for h in $1; do
 		unimpair "$h" "$P"
 	done
-	wait_for 15 ctr_at_least "mrca/$P" ev_to_good $((good + 1))
+	wait_for 30 ctr_at_least "mrca/$P" ev_to_good $((good + 1))
 	receives_on "$P" 100
 	load_stop
 	expect "mrca/$P" ev_to_assumed_bad '>' 0
@@ -130,7 +130,7 @@ filtered() {
 		}
 	NFT
 	others_carry
-	wait_for 10 ctr_at_least "mrca/$P" ev_to_assumed_bad $((bad + 1))
+	wait_for 30 ctr_at_least "mrca/$P" ev_to_assumed_bad $((bad + 1))
 	in_b nft delete table netdev cut
 	receives_on "$P" 100
 	load_stop
@@ -141,10 +141,10 @@ flapping() {
 	load_start
 	for n in 1 2 3 4 5 6 7 8; do
 		ip -n hosta link set "pa$P" down
-		wait_for 5 port_is mrca "$P" DOWN
+		wait_for 30 port_is mrca "$P" DOWN
 		ip -n hosta link set "pa$P" up
 		plane_routes "$P"
-		wait_for 5 port_is mrca "$P" ACTIVE
+		wait_for 30 port_is mrca "$P" ACTIVE
 	done
 	receives_on "$P" 100
 	load_stop
@@ -157,13 +157,13 @@ one_after_the_other() {
 	load_start
 	for p in 1 2 3; do
 		ip -n hosta link set "pa$p" down
-		wait_for 5 port_is mrca "$p" DOWN
+		wait_for 30 port_is mrca "$p" DOWN
 		receives_on 4 100
 	done
 	for p in 1 2 3; do
 		ip -n hosta link set "pa$p" up
 		plane_routes "$p"
-		wait_for 5 port_is mrca "$p" ACTIVE
+		wait_for 30 port_is mrca "$p" ACTIVE
 		receives_on "$p" 100
 	done
 	load_stop
@@ -177,7 +177,7 @@ all_at_once() {
 		ip -n hosta link set "pa$p" down
 	done
 	for p in $(seq "$PLANES"); do
-		wait_for 5 port_is mrca "$p" DOWN
+		wait_for 30 port_is mrca "$p" DOWN
 	done
 	for p in $(seq "$PLANES"); do
 		ip -n hosta link set "pa$p" up

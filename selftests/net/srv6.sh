@@ -100,7 +100,7 @@ topo_down() {
 	for ns in "${SWITCHES[@]}"; do
 		[ ! -e "/run/netns/$ns" ] || ip netns del "$ns" || true
 	done
-	wait_for 10 no_leftover_netdevs >/dev/null || true
+	wait_for 30 no_leftover_netdevs >/dev/null || true
 }
 
 # EVs to host H: address, and with an SRH the address ends at the switch.
@@ -296,18 +296,18 @@ lost_route() {
 	local from u
 	ctr_mark
 	verify_start --duration 1000 --size 65536 --op mixed --depth 16 --timeout 18
-	wait_for 15 ctr_at_least mrcb/2 rx_data_pkts \
+	wait_for 30 ctr_at_least mrcb/2 rx_data_pkts \
 		$(($(ctr_now mrcb/2 rx_data_pkts) + 100))
 	for u in 0 1; do
 		ip -n hosta -6 route del "$BLOCK:2$u::/48"
 	done
 	for n in 1 2; do
 		from=$(ctr_now mrcb/1 rx_data_pkts)
-		wait_for 15 ctr_at_least mrcb/1 rx_data_pkts $((from + 200))
+		wait_for 30 ctr_at_least mrcb/1 rx_data_pkts $((from + 200))
 	done
 	outer_routes a 2
 	from=$(ctr_now mrcb/2 rx_data_pkts)
-	wait_for 20 ctr_at_least mrcb/2 rx_data_pkts $((from + 100))
+	wait_for 30 ctr_at_least mrcb/2 rx_data_pkts $((from + 100))
 	verify_stop
 	ctr_quiet 20
 	ctr_take
@@ -331,16 +331,16 @@ lost_ev() {
 plane_down() {
 	local from
 	verify_start --duration 1000 --size 65536 --op mixed --depth 16 --timeout 18
-	wait_for 15 ctr_at_least mrcb/2 rx_data_pkts \
+	wait_for 30 ctr_at_least mrcb/2 rx_data_pkts \
 		$(($(ctr_now mrcb/2 rx_data_pkts) + 100))
 	ip -n hosta link set pa2 down
-	wait_for 5 port_is mrca 2 DOWN
+	wait_for 30 port_is mrca 2 DOWN
 	from=$(ctr_now mrcb/1 rx_data_pkts)
-	wait_for 15 ctr_at_least mrcb/1 rx_data_pkts $((from + 200))
+	wait_for 30 ctr_at_least mrcb/1 rx_data_pkts $((from + 200))
 	ip -n hosta link set pa2 up
 	routes a 2
 	from=$(ctr_now mrcb/2 rx_data_pkts)
-	wait_for 20 ctr_at_least mrcb/2 rx_data_pkts $((from + 100))
+	wait_for 30 ctr_at_least mrcb/2 rx_data_pkts $((from + 100))
 	verify_stop
 }
 

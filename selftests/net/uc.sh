@@ -191,11 +191,11 @@ no_device() { [ ! -e "/sys/class/infiniband/$1" ]; }
 rxe_peer() {
 	modprobe rdma_rxe || skip "no rdma_rxe in this kernel"
 	rdma link del mrcb
-	wait_for 10 no_device mrcb
+	wait_for 30 no_device mrcb
 	in_b rdma link add rxeb type rxe netdev pb1 || skip "rxe cannot be made here"
-	wait_for 10 port_is rxeb 1 ACTIVE
-	wait_for 10 gid_index rxeb 1 "$B4"
-	wait_for 10 gid_index rxeb 1 "$B6"
+	wait_for 30 port_is rxeb 1 ACTIVE
+	wait_for 30 gid_index rxeb 1 "$B4"
+	wait_for 30 gid_index rxeb 1 "$B6"
 	in_b ss -lun | grep -q ':4791 ' || {
 		rdma link del rxeb
 		skip "this rxe knows the initial namespace only"

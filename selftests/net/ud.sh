@@ -173,17 +173,17 @@ port_returns() {
 	in_b ip link set pb1 down
 	in_b ip link set pb1 up
 	plane_routes 1
-	wait_for 10 port_is mrcb 1 ACTIVE
+	wait_for 30 port_is mrcb 1 ACTIVE
 	kill "$started"
 	finished "$started" 10 || true
 	udaddy_run "$B4"
 	in_a rdma link del mrca
-	wait_for 10 no_device mrca
+	wait_for 30 no_device mrca
 	for i in $(seq "$PLANES"); do
 		link_add a "$i"
 	done
-	wait_for 10 port_is mrca 1 ACTIVE
-	wait_for 10 gid_index mrca 1 "$A4"
+	wait_for 30 port_is mrca 1 ACTIVE
+	wait_for 30 gid_index mrca 1 "$A4"
 	udaddy_run "$B4"
 	nothing_left
 }
@@ -192,14 +192,14 @@ no_device() { [ ! -e "/sys/class/infiniband/$1" ]; }
 rxe_peer() {
 	modprobe rdma_rxe || skip "no rdma_rxe in this kernel"
 	rdma link del mrcb
-	wait_for 10 no_device mrcb
+	wait_for 30 no_device mrcb
 	# rdma_cm takes the netdev that the kernel finds first for the address.
 	for i in $(seq 2 "$PLANES"); do
 		in_b ip addr del "$B4/32" dev "pb$i"
 	done
 	in_b rdma link add rxeb type rxe netdev pb1 || skip "rxe cannot be made here"
-	wait_for 10 port_is rxeb 1 ACTIVE
-	wait_for 10 gid_index rxeb 1 "$B4"
+	wait_for 30 port_is rxeb 1 ACTIVE
+	wait_for 30 gid_index rxeb 1 "$B4"
 	in_b ss -lun | grep -q ':4791 ' || {
 		rdma link del rxeb
 		skip "this rxe knows the initial namespace only"

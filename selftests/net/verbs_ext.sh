@@ -60,7 +60,7 @@ answers_seen() {
 answers_shown() {
 	local want
 	verify_start --ext-test atomic --iters 100000000
-	wait_for 20 answers_seen
+	wait_for 30 answers_seen
 	stop_all
 	for want in queued cwnd inflight srtt_ns next_psn cack tack lost retries \
 		rtx_pkts timeouts ev_bad resp_cack resp_exec resp_max_rcv resp_ooo; do
@@ -69,7 +69,7 @@ answers_shown() {
 	done
 	# Writers have no such channel.
 	verify_start --duration 1000 --size 65536
-	wait_for 20 verify_running
+	wait_for 30 verify_running
 	in_b rdma -j -dd resource show qp link mrcb >"$WORK/qp_b"
 	stop_all
 	grep -q '"drv_resp_cack"' "$WORK/qp_b" || fail "no queue pair"
