@@ -61,8 +61,6 @@ TEST(Cpu, OtherFiles)
 		     std::runtime_error);
 	EXPECT_THROW(parse_cpu_times("cpu  1 2 3 4 5 6 7 8\n", 100),
 		     std::runtime_error);
-	EXPECT_THROW(parse_kernel_memory("MemFree: 1 kB\n"),
-		     std::runtime_error);
 }
 
 TEST(Cpu, BusyIsWhatWasNotIdle)
@@ -77,13 +75,6 @@ TEST(Cpu, BusyIsWhatWasNotIdle)
 	/* More idle than there was time: the clock of idle time is coarse. */
 	EXPECT_EQ(cpu_use(times(0, 0), times(0, 9 * second), 2, 0).busy, 0);
 	EXPECT_EQ(cpu_use(times(0, 0), times(0, 0), 0, 0).busy, 0);
-}
-
-TEST(Cpu, KernelMemory)
-{
-	EXPECT_EQ(parse_kernel_memory("MemTotal: 9 kB\nSlab:  10 kB\n"
-				      "VmallocUsed: 3 kB\nPercpu: 1 kB\n"),
-		  14u * 1024);
 }
 
 TEST(Figures, OfAStreamOnOneMachine)

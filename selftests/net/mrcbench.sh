@@ -76,7 +76,7 @@ many() {
 		--set depth=16 --set list=4
 	figures_there many 8 goodput
 	bench idle --set 'columns=mrc' --set test=idle --set qps=50 --set depth=1
-	figures_there idle 1 qp_memory
+	figures_there idle 1 qp_memory qp_around qp_rings
 	nothing_left
 }
 

@@ -9,6 +9,7 @@ add_library(mrcbench_core STATIC
 	"${MRCBENCH_DIR}/cli.cpp"
 	"${MRCBENCH_DIR}/cpu.cpp"
 	"${MRCBENCH_DIR}/figures.cpp"
+	"${MRCBENCH_DIR}/memory.cpp"
 	"${MRCBENCH_DIR}/metrics.cpp"
 	"${MRCBENCH_DIR}/plans.cpp"
 	"${MRCBENCH_DIR}/results.cpp"

@@ -84,26 +84,4 @@ CpuUse cpu_use(const CpuTimes &from, const CpuTimes &to, double elapsed,
 	use.irq = std::min(1.0, since(from.irq, to.irq) / all);
 	return use;
 }
-
-uint64_t parse_kernel_memory(const std::string &meminfo)
-{
-	std::istringstream in(meminfo);
-	std::string key, unit;
-	uint64_t value = 0, sum = 0;
-	bool slab = false;
-	std::string line;
-
-	while (std::getline(in, line)) {
-		std::istringstream words(line);
-
-		if (!(words >> key >> value))
-			continue;
-		if (key == "Slab:" || key == "VmallocUsed:" || key == "Percpu:")
-			sum += value * 1024;
-		slab |= key == "Slab:";
-	}
-	if (!slab)
-		throw std::runtime_error("/proc/meminfo does not say Slab");
-	return sum;
-}
 } // namespace mrcbench

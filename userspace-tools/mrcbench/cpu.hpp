@@ -50,12 +50,6 @@ struct CpuUse {
 CpuUse cpu_use(const CpuTimes &from, const CpuTimes &to, double elapsed,
 	       double background);
 
-/*
- * Kernel memory that objects may be in, bytes: Slab, VmallocUsed and Percpu of
- * @meminfo, the text of /proc/meminfo.
- */
-uint64_t parse_kernel_memory(const std::string &meminfo);
-
 /* "" if it cannot be read. */
 std::string file_text(const std::string &path);
 } // namespace mrcbench

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "error.hpp"
+#include "memory.hpp"
 
 namespace mrcbench
 {
@@ -78,6 +79,11 @@ void tcp_packets(Snapshot &s)
 				s.resent = std::stoull(value);
 		}
 	}
+}
+
+uint64_t own_rings()
+{
+	return mapped_rings(file_text("/proc/self/maps"));
 }
 
 std::string boot_id()
@@ -231,10 +237,8 @@ Shape shape_in(const Message &m)
 Values run_client(const Talk &talk, const Place &place, const Shape &shape,
 		  const std::string &host, double background)
 {
-	const uint64_t memory = shape.test == Kind::idle
-					? parse_kernel_memory(
-						  file_text("/proc/meminfo"))
-					: 0;
+	const KernelMemory memory = shape.test == Kind::idle ? kernel_memory()
+							     : KernelMemory{};
 
 	talk.send({{"column", place.column},
 		   {"boot", boot_id()},
@@ -246,14 +250,16 @@ Values run_client(const Talk &talk, const Place &place, const Shape &shape,
 	const bool one_machine = text_in(ready, "boot") == boot_id();
 
 	if (shape.test == Kind::idle) {
-		const auto after = static_cast<double>(
-			parse_kernel_memory(file_text("/proc/meminfo")));
+		const uint64_t theirs =
+			one_machine ? number_in(ready, "rings", UINT64_MAX / 2)
+				    : 0;
+		Values v = memory_figures(memory, kernel_memory(),
+					  own_rings() + theirs,
+					  shape.qps * (one_machine ? 2.0 : 1.0));
 
 		talk.send({{"do", "end"}});
 		talk.receive(setup_seconds);
-		return {{"qp_memory", (after - static_cast<double>(memory)) /
-					      (shape.qps *
-					       (one_machine ? 2.0 : 1.0))}};
+		return v;
 	}
 	/* The answers are read when there is time for them. */
 	Counts counts = traffic->drive([&] {
@@ -282,7 +288,7 @@ void run_server(const Talk &talk,
 				    : verbs_server(talk, place, shape);
 		Worker worker(*traffic);
 
-		talk.send({{"boot", boot_id()}});
+		talk.send({{"boot", boot_id()}, {"rings", own_rings()}});
 		for (;;) {
 			const Message m = talk.receive(2 * shape.seconds +
 						       setup_seconds);

@@ -27,7 +27,9 @@ constexpr std::array all{
 	Metric{"server_cpu", "server process per message", "ns", 0},
 	Metric{"resent", "packets sent again", "%", 2},
 	Metric{"fairness", "fairness (Jain)", "", 3},
-	Metric{"qp_memory", "kernel memory per idle QP", "bytes", 0},
+	Metric{"qp_memory", "kernel memory per idle QP outside the rings", "bytes", 0},
+	Metric{"qp_around", "index trees and mappings per idle QP", "bytes", 0},
+	Metric{"qp_rings", "rings per idle QP", "bytes", 0},
 };
 } // namespace
 
@@ -57,6 +59,6 @@ std::vector<std::string> usual_metrics(Kind test)
 	case Kind::idle:
 		break;
 	}
-	return {"qp_memory"};
+	return {"qp_memory", "qp_around", "qp_rings"};
 }
 } // namespace mrcbench

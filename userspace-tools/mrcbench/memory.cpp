@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#include "memory.hpp"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <stdexcept>
+#include <thread>
+
+#include <unistd.h>
+
+#include "cpu.hpp"
+#include "error.hpp"
+
+namespace mrcbench
+{
+namespace
+{
+using mrcperf::RunError;
+
+/*
+ * Caches that have an object for each entry of a table and for each mapping.
+ * Where the kernel merges caches some of these have another's name: then they
+ * count as the driver's, which does it no favour.
+ */
+constexpr std::array around_caches{
+	"radix_tree_node", "maple_node",     "vm_area_struct", "vma_lock",
+	"vmap_area",	   "anon_vma_chain", "anon_vma",
+};
+
+/* What was freed under RCU is free after a grace period or two. */
+constexpr auto grace = std::chrono::milliseconds(200);
+
+uint64_t around_bytes(const std::string &slabinfo, uint64_t page)
+{
+	std::istringstream in(slabinfo);
+	std::string line;
+	uint64_t bytes = 0;
+	bool any = false;
+
+	while (std::getline(in, line)) {
+		std::istringstream words(line);
+		std::string name, word;
+		uint64_t objects, size, per_slab, pages, active, slabs;
+
+		/* name active all size per-slab pages : tunables 3 : slabdata */
+		if (!(words >> name >> objects >> objects >> size >> per_slab >>
+		      pages) ||
+		    name[0] == '#')
+			continue;
+		while (words >> word && word != "slabdata")
+			;
+		if (!(words >> active >> slabs))
+			continue;
+		any = true;
+		if (std::find(around_caches.begin(), around_caches.end(),
+			      name) != around_caches.end())
+			bytes += slabs * pages * page;
+	}
+	if (!any)
+		throw std::runtime_error("/proc/slabinfo lists no caches");
+	return bytes;
+}
+
+void write_file(const std::filesystem::path &path, const char *text)
+{
+	std::ofstream(path) << text << std::flush;
+}
+
+/* Of caches that cannot shrink, or have none of it, nothing is expected. */
+void settle()
+{
+	std::error_code none;
+
+	std::this_thread::sleep_for(grace);
+	write_file("/proc/sys/vm/drop_caches", "2");
+	for (const auto &cache :
+	     std::filesystem::directory_iterator("/sys/kernel/slab", none))
+		write_file(cache.path() / "shrink", "1");
+}
+
+/* A figure can shrink while others grow. */
+double growth(uint64_t from, uint64_t to)
+{
+	return static_cast<double>(to) - static_cast<double>(from);
+}
+} // namespace
+
+KernelMemory parse_kernel_memory(const std::string &meminfo,
+				 const std::string &slabinfo, uint64_t page)
+{
+	std::istringstream in(meminfo);
+	std::string key, line;
+	uint64_t value = 0;
+	KernelMemory m;
+	bool slab = false;
+
+	while (std::getline(in, line)) {
+		std::istringstream words(line);
+
+		if (!(words >> key >> value))
+			continue;
+		if (key == "Slab:")
+			m.slab = value * 1024;
+		else if (key == "Percpu:")
+			m.percpu = value * 1024;
+		else if (key == "VmallocUsed:")
+			m.vmalloc = value * 1024;
+		slab |= key == "Slab:";
+	}
+	if (!slab)
+		throw std::runtime_error("/proc/meminfo does not say Slab");
+	m.around = around_bytes(slabinfo, page);
+	return m;
+}
+
+KernelMemory kernel_memory()
+{
+	settle();
+	const std::string slabinfo = file_text("/proc/slabinfo");
+
+	if (slabinfo.empty())
+		throw RunError("kernel memory: /proc/slabinfo cannot be read, "
+			       "which takes root");
+	return parse_kernel_memory(
+		file_text("/proc/meminfo"), slabinfo,
+		static_cast<uint64_t>(sysconf(_SC_PAGESIZE)));
+}
+
+uint64_t mapped_rings(const std::string &maps)
+{
+	std::istringstream in(maps);
+	std::string line;
+	uint64_t bytes = 0;
+
+	while (std::getline(in, line)) {
+		std::istringstream words(line);
+		std::string mode, offset, device, inode, path;
+		uint64_t from, to;
+		char dash;
+
+		if (!(words >> std::hex >> from >> dash >> to >> mode >>
+		      offset >> device >> inode >> path) ||
+		    dash != '-' || to < from)
+			continue;
+		if (path.find("/uverbs") != std::string::npos)
+			bytes += to - from;
+	}
+	return bytes;
+}
+
+std::map<std::string, double> memory_figures(const KernelMemory &from,
+					     const KernelMemory &to,
+					     uint64_t rings, double qps)
+{
+	const double around = growth(from.around, to.around);
+	const double vmalloc = growth(from.vmalloc, to.vmalloc) -
+			       static_cast<double>(rings);
+	const double rest = growth(from.slab, to.slab) - around +
+			    growth(from.percpu, to.percpu) +
+			    std::max(0.0, vmalloc);
+
+	return {{"qp_memory", rest / qps},
+		{"qp_around", around / qps},
+		{"qp_rings", static_cast<double>(rings) / qps}};
+}
+} // namespace mrcbench
