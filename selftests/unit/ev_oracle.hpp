@@ -35,6 +35,7 @@ struct Oracle {
 	std::vector<OraclePath> paths;
 	std::vector<OracleEv> evs;
 	unsigned min_active = 0;
+	unsigned n_ports = ~0u; // of the device
 	bool trim_nack = false;
 	std::uint64_t rto = 0;
 	std::vector<OracleEvent> events; // visible ones
@@ -62,16 +63,22 @@ struct Oracle {
 		return n;
 	}
 
+	// Ports that the device does not have are one plane: nothing goes there.
+	unsigned plane(std::size_t i) const
+	{
+		return evs[i].port <= n_ports ? evs[i].port : 0;
+	}
+
 	// Usable entries of other paths in the plane of this one.
 	unsigned others(std::size_t path) const
 	{
-		unsigned n = 0, port = 0;
+		unsigned n = 0, here = 0;
 
-		for (const OracleEv &ev : evs)
-			if (ev.path == path)
-				port = ev.port;
 		for (std::size_t i = 0; i < evs.size(); i++)
-			n += evs[i].port == port && evs[i].path != path &&
+			if (evs[i].path == path)
+				here = plane(i);
+		for (std::size_t i = 0; i < evs.size(); i++)
+			n += plane(i) == here && evs[i].path != path &&
 			     (state(i) == G || state(i) == S);
 		return n;
 	}

@@ -175,14 +175,15 @@ struct Paths {
 	// Counts, maps, order and probe time against the states themselves.
 	void check() const
 	{
-		std::vector<unsigned> usable(MRC_MAX_PORTS + 1u);
+		std::vector<unsigned> usable(p.n_ports + 1u);
 		std::uint64_t next = ~0ull;
 
 		EXPECT_EQ(p.bad, count(MRC_EV_ASSUMED_BAD));
 		EXPECT_EQ(p.denied, count(MRC_EV_DENIED));
 		for (unsigned i = 0; i < p.n; i++) {
 			unsigned pos = p.pos[i], state = this->state(i);
-			const mrc_ev_walk &w = p.walk[port(i)];
+			const unsigned of = port(i) <= p.n_ports ? port(i) : 0;
+			const mrc_ev_walk &w = p.walk[of];
 
 			ASSERT_LT(pos, p.n);
 			EXPECT_EQ(p.order[pos], i);
@@ -192,7 +193,7 @@ struct Paths {
 			EXPECT_EQ(bit(p.skip_map, pos), state == MRC_EV_SKIP);
 			EXPECT_EQ(bit(p.bad_map, pos),
 				  state == MRC_EV_ASSUMED_BAD);
-			usable[port(i)] +=
+			usable[of] +=
 				state == MRC_EV_GOOD || state == MRC_EV_SKIP;
 			if (state != MRC_EV_ASSUMED_BAD) {
 				EXPECT_LE(p.ev[i].sub, MRC_EV_LOSSES_LAST);
@@ -203,7 +204,7 @@ struct Paths {
 				    &p, static_cast<std::uint8_t>(port(i))))
 				next = std::min(next, probe_at(i));
 		}
-		for (unsigned k = 0; k <= MRC_MAX_PORTS; k++)
+		for (unsigned k = 0; k <= p.n_ports; k++)
 			EXPECT_EQ(p.walk[k].usable, usable[k]);
 		EXPECT_EQ(mrc_paths_next_probe(&p), next);
 	}

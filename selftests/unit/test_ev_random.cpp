@@ -24,6 +24,7 @@ public:
 		  p_(config(seed))
 	{
 		o_.min_active = set_->get()->min_active;
+		o_.n_ports = n_ports_;
 		o_.trim_nack = p_->cfg.trim_nack;
 		o_.rto = p_->cfg.rto;
 		for (const SetEv &e : entries_)

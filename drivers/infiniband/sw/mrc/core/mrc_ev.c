@@ -57,7 +57,7 @@ static void count_transition(struct mrc_paths *p, u8 port, u8 from, u8 to)
 		mrc_ctr_add(ctr, port, MRC_CTR_EV_DENIED, 1);
 }
 
-static void report(struct mrc_paths *p, u16 i, u8 from, u8 to)
+void mrc_ev_report(struct mrc_paths *p, u16 i, u8 from, u8 to)
 {
 	count_transition(p, mrc_paths_port(p, i), from, to);
 	if (p->cfg.on_state && visible(from) != visible(to))
@@ -67,7 +67,7 @@ static void report(struct mrc_paths *p, u16 i, u8 from, u8 to)
 /* Entry @i alone: its state and what is counted by states. */
 static void enter(struct mrc_paths *p, u16 i, u8 to)
 {
-	struct mrc_ev_walk *w = &p->walk[mrc_paths_port(p, i)];
+	struct mrc_ev_walk *w = mrc_ev_walk_of(p, i);
 	u8 from = p->ev[i].state;
 
 	mrc_ev_map_clear(mrc_ev_map(p, from), p->pos[i]);
@@ -133,7 +133,7 @@ void mrc_ev_set_state(struct mrc_paths *p, u16 i, u8 to, u64 now)
 	for (j = mrc_ev_copy(p, i); j != i && to != MRC_EV_DENIED;
 	     j = mrc_ev_copy(p, j))
 		first = j < first ? j : first;
-	report(p, first, from, to);
+	mrc_ev_report(p, first, from, to);
 }
 
 /* DENIED -> GOOD, or what the copies are in meanwhile. */
@@ -149,7 +149,7 @@ static void allow(struct mrc_paths *p, u16 i, u64 now)
 	}
 	enter(p, i, p->ev[j].state);
 	mrc_ev_join(p, i, j);
-	report(p, i, MRC_EV_DENIED, p->ev[i].state);
+	mrc_ev_report(p, i, MRC_EV_DENIED, p->ev[i].state);
 }
 
 /* How many entries change state with @i. */
@@ -215,7 +215,7 @@ static void note_arrival(struct mrc_paths *p, u16 i)
 /* How many losses in a row make EV @i a bad one? */
 static u32 losses_bad(const struct mrc_paths *p, u16 i)
 {
-	if (p->walk[mrc_paths_port(p, i)].usable <= weight(p, i))
+	if (mrc_ev_walk_of(p, i)->usable <= weight(p, i))
 		return MRC_EV_LOSSES_LAST;
 	/* Where trims are not answered, congestion looks just like a loss. */
 	return p->cfg.trim_nack ? 1 : MRC_EV_LOSSES;

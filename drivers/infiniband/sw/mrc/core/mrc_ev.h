@@ -8,6 +8,10 @@
  * another plane only when the port is down (MRC 1.0 §11.5) or when every EV of
  * the port is ASSUMED_BAD or DENIED while another port has usable ones (a
  * plane cut somewhere beyond the local link).
+ *
+ * States change only by what a requester sends and learns. Until there is one,
+ * paths have no tables: every EV is as it was at the beginning, feedback has EVs
+ * to go on, and a QP that is idle or only receives keeps nothing for each EV.
  */
 #ifndef MRC_EV_H
 #define MRC_EV_H
@@ -125,7 +129,7 @@ struct mrc_spray_ops {
 	int (*pick)(struct mrc_paths *p, u64 now);
 };
 
-/* One port's walk. */
+/* One port's walk; the EVs of ports that the device does not have share one. */
 struct mrc_ev_walk {
 	u16 first;	/* index of the port's first slot in order[] */
 	u16 n;		/* its EVs */
@@ -150,7 +154,8 @@ struct mrc_ev_auto {
 /**
  * struct mrc_paths - the EVs of one QP
  * @ops: spray policy
- * @ev: array of @n, in caller memory, as all arrays here
+ * @ev: array of @n, in caller memory, as all arrays here; NULL: no tables yet, and
+ *	none of the other arrays
  * @at: of each EV, in units of 1.024 us that wrap: ASSUMED_BAD: when the next
  *	probe is due or the outstanding one lost
  * @order: shuffled indices, grouped by port
@@ -170,7 +175,7 @@ struct mrc_ev_auto {
  * @probe_next: what mrc_paths_next_probe() returns
  * @now: newest time that the state machine saw, ns; says what @at means
  * @rng: state of the shuffle
- * @walk: index 1..MRC_MAX_PORTS
+ * @walk: index 1..@n_ports; 0: of ports that there are not
  * @gen: entropies of an AUTO set
  * @cfg: copy
  */
@@ -195,7 +200,7 @@ struct mrc_paths {
 	u64 probe_next;
 	u64 now;
 	u64 rng;
-	struct mrc_ev_walk walk[MRC_MAX_PORTS + 1];
+	struct mrc_ev_walk *walk;
 	struct mrc_ev_auto gen;
 	struct mrc_paths_cfg cfg;
 };
@@ -204,7 +209,34 @@ struct mrc_paths {
 size_t mrc_paths_mem(const struct mrc_paths_cfg *cfg);
 
 /**
- * mrc_paths_init - make the EVs of a QP
+ * mrc_paths_prepare - the EVs of a QP that sends no data yet
+ * @p: state
+ * @cfg: copied
+ *
+ * All EVs start GOOD, or DENIED where the set says so, and all ports up. What a
+ * requester needs is missing: there must be none, and until mrc_paths_equip()
+ * nothing may be called that picks an EV for data, gives a verdict or probes.
+ * Control packets, ports, times, updates of the set and questions about EVs are
+ * fine.
+ *
+ * Return: 0 or -EINVAL, as mrc_paths_init().
+ */
+int mrc_paths_prepare(struct mrc_paths *p, const struct mrc_paths_cfg *cfg);
+
+/* Bytes that mrc_paths_equip() needs. */
+size_t mrc_paths_tables(const struct mrc_paths *p);
+
+/**
+ * mrc_paths_equip - what data packets need
+ * @p: prepared, with no tables yet
+ * @mem: mrc_paths_tables() bytes, 8-aligned, owned by the caller
+ *
+ * The caller keeps readers (mrc_paths_pick_ctrl()) out. EVs stay as they are.
+ */
+void mrc_paths_equip(struct mrc_paths *p, void *mem);
+
+/**
+ * mrc_paths_init - make the EVs of a QP: prepare and equip
  * @p: state
  * @cfg: copied
  * @mem: mrc_paths_mem(@cfg) bytes, 8-aligned, owned by the caller

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * EVs of a QP: where they come from and what they look like. Nothing of that is
- * stored per QP: a profile's set is shared, and AUTO entropies are computed.
+ * stored per QP: a profile's set is shared, and AUTO entropies are computed. The
+ * tables of their states come with the requester.
  */
 #include "mrc_ev_priv.h"
 #include "mrc_req.h"
@@ -40,15 +41,21 @@ static u32 map_longs(u16 n)
 	return (n + MRC_EV_BPL - 1) / MRC_EV_BPL;
 }
 
+static size_t tables_mem(u16 n, u8 n_ports)
+{
+	return 3 * map_longs(n) * sizeof(unsigned long) +
+	       (n_ports + 1u) * sizeof(struct mrc_ev_walk) +
+	       n * (sizeof(u32) + sizeof(struct mrc_ev) + 2 * sizeof(u16));
+}
+
 size_t mrc_paths_mem(const struct mrc_paths_cfg *cfg)
 {
-	u16 n;
+	return cfg_ok(cfg) ? tables_mem(set_size(cfg), cfg->n_ports) : 0;
+}
 
-	if (!cfg_ok(cfg))
-		return 0;
-	n = set_size(cfg);
-	return 3 * map_longs(n) * sizeof(unsigned long) +
-	       n * (sizeof(u32) + sizeof(struct mrc_ev) + 2 * sizeof(u16));
+size_t mrc_paths_tables(const struct mrc_paths *p)
+{
+	return tables_mem(p->n, p->n_ports);
 }
 
 /* splitmix64: good enough to keep QPs from synchronising, and tiny. */
@@ -146,19 +153,27 @@ u8 mrc_paths_port(const struct mrc_paths *p, u16 i)
 	return (u8)(i % p->n_ports + 1);
 }
 
+/* The state of EV @i when nothing has happened to it. */
+static u8 first_state(const struct mrc_evset *set, u16 i)
+{
+	return set && set->ev[i].denied ? MRC_EV_DENIED : MRC_EV_GOOD;
+}
+
 u8 mrc_paths_state(const struct mrc_paths *p, u16 i)
 {
+	if (!p->ev)
+		return first_state(p->cfg.set, i);
 	return mrc_read_once(p->ev[i].state);
 }
 
 u16 mrc_paths_drops(const struct mrc_paths *p, u16 i)
 {
-	return p->ev[i].drops;
+	return p->ev ? p->ev[i].drops : 0;
 }
 
 u32 mrc_paths_port_tx(const struct mrc_paths *p, u8 port)
 {
-	return port <= MRC_MAX_PORTS ? p->walk[port].tx : 0;
+	return p->ev && port <= p->n_ports ? p->walk[port].tx : 0;
 }
 
 int mrc_paths_find(const struct mrc_paths *p, u32 entropy)
@@ -184,21 +199,21 @@ static void make_walks(struct mrc_paths *p)
 	u8 port, state;
 	u16 i;
 
-	for (port = 0; port <= MRC_MAX_PORTS; port++) {
+	for (port = 0; port <= p->n_ports; port++) {
 		p->walk[port].n = 0;
 		p->walk[port].usable = 0;
 	}
 	p->bad = 0;
 	p->denied = 0;
 	for (i = 0; i < p->n; i++) {
-		w = &p->walk[mrc_paths_port(p, i)];
+		w = mrc_ev_walk_of(p, i);
 		state = p->ev[i].state;
 		w->n++;
 		w->usable = (u16)(w->usable + mrc_ev_usable(state));
 		p->bad = (u16)(p->bad + (state == MRC_EV_ASSUMED_BAD));
 		p->denied = (u16)(p->denied + (state == MRC_EV_DENIED));
 	}
-	for (port = 0; port <= MRC_MAX_PORTS; port++) {
+	for (port = 0; port <= p->n_ports; port++) {
 		w = &p->walk[port];
 		w->first = first;
 		w->cursor = first;
@@ -207,30 +222,27 @@ static void make_walks(struct mrc_paths *p)
 		first = (u16)(first + w->n);
 	}
 	for (i = 0; i < p->n; i++)
-		p->order[fill[mrc_paths_port(p, i)]++] = i;
-	for (port = 0; port <= MRC_MAX_PORTS; port++)
+		p->order[fill[mrc_ev_walk_of(p, i) - p->walk]++] = i;
+	for (port = 0; port <= p->n_ports; port++)
 		mrc_spray_reorder(p, port);
 }
 
-static void fresh_ev(struct mrc_paths *p, u16 i, bool denied)
+static void fresh_ev(struct mrc_paths *p, u16 i, u8 state)
 {
 	struct mrc_ev *ev = &p->ev[i];
 
 	memset(ev, 0, sizeof(*ev));
-	mrc_write_once(ev->state, denied ? MRC_EV_DENIED : MRC_EV_GOOD);
+	mrc_write_once(ev->state, state);
 	p->at[i] = 0;
 }
 
-int mrc_paths_init(struct mrc_paths *p, const struct mrc_paths_cfg *cfg,
-		   void *mem)
+int mrc_paths_prepare(struct mrc_paths *p, const struct mrc_paths_cfg *cfg)
 {
 	const struct mrc_evset *set = cfg->set;
-	u16 i;
 
-	if (!cfg_ok(cfg) || !mem)
+	if (!cfg_ok(cfg))
 		return -EINVAL;
 	memset(p, 0, sizeof(*p));
-	memset(mem, 0, mrc_paths_mem(cfg));
 	p->cfg = *cfg;
 	p->ops = &mrc_spray_shuffle;
 	p->n = set_size(cfg);
@@ -245,21 +257,40 @@ int mrc_paths_init(struct mrc_paths *p, const struct mrc_paths_cfg *cfg,
 	p->rng = cfg->seed;
 	mrc_paths_set_rtt(p, cfg->base_rtt, cfg->rto);
 	gen_init(p);
-
-	p->good_map = mem;
-	p->skip_map = p->good_map + map_longs(p->n);
-	p->bad_map = p->skip_map + map_longs(p->n);
-	p->at = (u32 *)(p->bad_map + map_longs(p->n));
-	p->ev = (struct mrc_ev *)(p->at + p->n);
-	p->order = (u16 *)(p->ev + p->n);
-	p->pos = p->order + p->n;
-
-	for (i = 0; i < p->n; i++)
-		fresh_ev(p, i, set && set->ev[i].denied);
-	make_walks(p);
 	p->next_port = (u8)(mrc_ev_random(p) % p->n_ports + 1);
 	p->fallback = p->next_port;
 	return 0;
+}
+
+void mrc_paths_equip(struct mrc_paths *p, void *mem)
+{
+	struct mrc_ev *ev;
+	u16 i;
+
+	memset(mem, 0, mrc_paths_tables(p));
+	p->good_map = mem;
+	p->skip_map = p->good_map + map_longs(p->n);
+	p->bad_map = p->skip_map + map_longs(p->n);
+	p->walk = (struct mrc_ev_walk *)(p->bad_map + map_longs(p->n));
+	p->at = (u32 *)(p->walk + p->n_ports + 1);
+	ev = (struct mrc_ev *)(p->at + p->n);
+	p->order = (u16 *)(ev + p->n);
+	p->pos = p->order + p->n;
+
+	p->ev = ev;
+	for (i = 0; i < p->n; i++)
+		fresh_ev(p, i, first_state(p->cfg.set, i));
+	make_walks(p);
+}
+
+int mrc_paths_init(struct mrc_paths *p, const struct mrc_paths_cfg *cfg,
+		   void *mem)
+{
+	int ret = mem ? mrc_paths_prepare(p, cfg) : -EINVAL;
+
+	if (!ret)
+		mrc_paths_equip(p, mem);
+	return ret;
 }
 
 /* The entropy of an SRv6 EV says nothing about its value. */
@@ -298,6 +329,20 @@ static void join_copies(struct mrc_paths *p, u16 i)
 	}
 }
 
+/* Entries that moved are new; what is denied or allowed is told of. */
+static void update_prepared(struct mrc_paths *p, const struct mrc_evset *was,
+			    const struct mrc_evset *set)
+{
+	u16 i;
+
+	for (i = 0; i < p->n; i++) {
+		if (same_entry(was, i, set, i) &&
+		    was->ev[i].denied != set->ev[i].denied)
+			mrc_ev_report(p, i, first_state(was, i),
+				      first_state(set, i));
+	}
+}
+
 void mrc_paths_update(struct mrc_paths *p, const struct mrc_evset *set,
 		      u64 now)
 {
@@ -308,10 +353,16 @@ void mrc_paths_update(struct mrc_paths *p, const struct mrc_evset *set,
 
 	if (!was || !set || set->n != p->n)
 		return;
+	if (!p->ev) {
+		p->cfg.set = set;
+		p->min_active = set->min_active;
+		update_prepared(p, was, set);
+		return;
+	}
 	for (i = 0; i < p->n; i++) {
 		if (same_entry(was, i, set, i))
 			continue;
-		fresh_ev(p, i, set->ev[i].denied);
+		fresh_ev(p, i, first_state(set, i));
 		p->ev[i].sub = SUB_ARRIVED;
 		moved = true;
 	}

@@ -54,10 +54,22 @@ void mrc_ev_join(struct mrc_paths *p, u16 i, u16 as);
 /* The copies of ASSUMED_BAD EV @i take over its probe state. */
 void mrc_ev_share_probe(struct mrc_paths *p, u16 i);
 
+/* The walk that EV @i belongs to. */
+static inline struct mrc_ev_walk *mrc_ev_walk_of(const struct mrc_paths *p,
+						 u16 i)
+{
+	u8 port = mrc_paths_port(p, i);
+
+	return &p->walk[port <= p->n_ports ? port : 0];
+}
+
+/* Count and tell of a change of EV @i. */
+void mrc_ev_report(struct mrc_paths *p, u16 i, u8 from, u8 to);
+
 /* A packet went out on EV @i. */
 static inline void mrc_ev_sent(struct mrc_paths *p, u16 i)
 {
-	p->walk[mrc_paths_port(p, i)].tx++;
+	mrc_ev_walk_of(p, i)->tx++;
 }
 
 /* Probing, mrc_ev_probe.c: EV @i has been condemned, got a reply, none. */

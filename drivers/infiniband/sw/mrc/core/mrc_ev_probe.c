@@ -91,6 +91,8 @@ void mrc_ev_probe_ports(struct mrc_paths *p, u32 was)
 	struct mrc_ev *ev;
 	u32 pos;
 
+	if (!p->ev)	/* none has been condemned */
+		return;
 	for (pos = mrc_ev_map_find(p->bad_map, 0, p->n); pos < p->n;
 	     pos = mrc_ev_map_find(p->bad_map, pos + 1, p->n)) {
 		ev = &p->ev[p->order[pos]];

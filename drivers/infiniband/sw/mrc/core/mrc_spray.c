@@ -187,7 +187,8 @@ static int pick_usable(struct mrc_paths *p, u8 port, int avoid)
 {
 	int pos;
 
-	if (!p->walk[port].usable || !mrc_paths_port_ok(p, port))
+	/* A set may name ports that there are not. */
+	if (!mrc_paths_port_ok(p, port) || !p->walk[port].usable)
 		return -1;
 	pos = pick_listed(p, p->good_map, port, avoid);
 	if (pos < 0)
