@@ -310,7 +310,7 @@ void mrc_qp_error(struct mrc_qp *qp, u32 conn, int event)
 
 void mrc_qp_reset(struct mrc_qp *qp, bool dead)
 {
-	void *tx, *resp_mem, *stash, *recv, *rd_mem, *paths_mem, *swqe, *inl;
+	void *tx, *resp_mem, *stash, *recv, *rd_mem, *swqe, *inl;
 
 	spin_lock_bh(&qp->resp_lock);
 	spin_lock(&qp->req_lock);
@@ -343,7 +343,6 @@ void mrc_qp_reset(struct mrc_qp *qp, bool dead)
 	stash = qp->stash;
 	rd_mem = qp->rd_mem;
 	recv = qp->recv;
-	paths_mem = qp->paths_mem;
 	swqe = qp->swqe;
 	inl = qp->inl_buf;
 	qp->tx = NULL;
@@ -351,7 +350,6 @@ void mrc_qp_reset(struct mrc_qp *qp, bool dead)
 	qp->stash = NULL;
 	qp->rd_mem = NULL;
 	qp->recv = NULL;
-	qp->paths_mem = NULL;
 	qp->swqe = NULL;
 	qp->inl_buf = NULL;
 	mrc_ring_rewind(&qp->sq);
@@ -367,7 +365,6 @@ void mrc_qp_reset(struct mrc_qp *qp, bool dead)
 	kfree(stash);
 	kfree(rd_mem);
 	kvfree(recv);
-	kvfree(paths_mem);
 	kvfree(swqe);
 	kvfree(inl);
 	mrc_ans_reset(qp, dead);

@@ -165,7 +165,7 @@ struct mrc_rd_state {
  * @cc: its congestion control
  * @cc_cfg: what @cc was made from
  * @rd: by request number
- * @mem: memory of @req
+ * @mem: memory of @req, then the tables of the paths
  */
 struct mrc_requester {
 	struct mrc_req req;
@@ -265,9 +265,8 @@ struct mrc_requester {
  * @sqd: enum mrc_sqd, with @state RTS
  * @sqd_notify: report IB_EVENT_SQ_DRAINED
  * @fatal: report IB_EVENT_QP_FATAL and go to ERROR after unlock
- * @paths: EVs
+ * @paths: EVs; their tables come with @tx
  * @tx: the requester, from the first send on; under @req_lock with @req_on
- * @paths_mem: memory of @paths
  * @sq: send ring; idx = cons
  * @sq_taken: entries copied so far, sq_taken - sq.idx are in the engine
  * @swqe: parallel to the engine's slots, @swqe_size bytes each
@@ -366,7 +365,6 @@ struct mrc_qp {
 	bool fatal;
 	struct mrc_paths paths;
 	struct mrc_requester *tx;
-	void *paths_mem;
 	struct mrc_ring sq;
 	u32 sq_taken;
 	void *swqe;

@@ -156,11 +156,11 @@ static void mrc_qp_permit(struct mrc_qp *qp)
 }
 
 /*
- * Make @resp_mem and @paths_mem and what lives in them, from @set, which may
- * be replaced meanwhile.
+ * Make @resp_mem and what lives in it, and paths without tables, from @set, which
+ * may be replaced meanwhile.
  */
 static int mrc_qp_make_responder(struct mrc_qp *qp, const struct mrc_set *set,
-				 void **paths_mem, void **resp_mem)
+				 void **resp_mem)
 {
 	struct mrc_paths_cfg pcfg = {
 		.set = set ? &set->set : NULL,
@@ -206,11 +206,10 @@ static int mrc_qp_make_responder(struct mrc_qp *qp, const struct mrc_set *set,
 	pcfg.min_active = min_t(u32, pcfg.min_active,
 				min_t(u32, pcfg.n_evs,
 				      rounddown(MRC_EV_MAX, pcfg.n_ports)));
-	*paths_mem = kvzalloc(mrc_paths_mem(&pcfg), GFP_KERNEL_ACCOUNT);
 	*resp_mem = kvzalloc(mrc_resp_mem(&rcfg), GFP_KERNEL_ACCOUNT);
-	if (!*paths_mem || !*resp_mem)
+	if (!*resp_mem)
 		return -ENOMEM;
-	if (mrc_paths_init(&qp->paths, &pcfg, *paths_mem) ||
+	if (mrc_paths_prepare(&qp->paths, &pcfg) ||
 	    mrc_resp_init(&qp->resp, &rcfg, &qp->paths, *resp_mem))
 		return -EINVAL;
 	mrc_qp_permit(qp);
@@ -220,7 +219,7 @@ static int mrc_qp_make_responder(struct mrc_qp *qp, const struct mrc_set *set,
 /* The responder starts here, and with it the EVs of its feedback (§11.8). */
 int mrc_qp_to_rtr(struct mrc_qp *qp)
 {
-	void *paths_mem = NULL, *resp_mem = NULL;
+	void *resp_mem = NULL;
 	struct mrc_set *set;
 	int ret;
 
@@ -233,11 +232,10 @@ int mrc_qp_to_rtr(struct mrc_qp *qp)
 	set = mrc_ctl_qp_set(qp);
 	ret = mrc_srv6_fits(qp);
 	if (!ret)
-		ret = mrc_qp_make_responder(qp, set, &paths_mem, &resp_mem);
+		ret = mrc_qp_make_responder(qp, set, &resp_mem);
 	if (!ret)
 		ret = mrc_peer_join(qp);
 	if (ret) {
-		kvfree(paths_mem);
 		kvfree(resp_mem);
 		mrc_ctl_unbind_qp(qp);
 		mrc_set_put(set);
@@ -248,7 +246,6 @@ int mrc_qp_to_rtr(struct mrc_qp *qp)
 	spin_lock(&qp->req_lock);
 	if (qp->set != set)	/* the controller changed it since */
 		mrc_paths_update(&qp->paths, &qp->set->set, mrc_now());
-	qp->paths_mem = paths_mem;
 	WRITE_ONCE(qp->paths_on, true);
 	qp->resp_mem = resp_mem;
 	qp->resp_on = !qp->main;	/* mrc_qp_start_ans() */
@@ -339,11 +336,13 @@ static int mrc_qp_make_requester(struct mrc_qp *qp)
 		.on_loss = mrc_on_loss,
 		.ctx = qp,
 	};
+	size_t tables = ALIGN(mrc_req_mem(&cfg), 8);
 	struct mrc_requester *tx;
 	void *swqe, *inl = NULL;
 	int ret = 0;
 
-	tx = mrc_alloc_table(sizeof(*tx) + mrc_req_mem(&cfg));
+	tx = mrc_alloc_table(sizeof(*tx) + tables +
+			     mrc_paths_tables(&qp->paths));
 	swqe = mrc_alloc_table((size_t)qp->sq.depth * qp->swqe_size);
 	if (qp->main)	/* results of atomic operations */
 		inl = kcalloc(qp->sq.depth, qp->max_inline, GFP_KERNEL_ACCOUNT);
@@ -353,7 +352,9 @@ static int mrc_qp_make_requester(struct mrc_qp *qp)
 	}
 	mrc_qp_make_cc(qp, &cfg, &tx->cc_cfg);
 
-	spin_lock_bh(&qp->req_lock);
+	/* The responder looks at EVs under its own lock. */
+	spin_lock_bh(&qp->resp_lock);
+	spin_lock(&qp->req_lock);
 	if (qp->state == IB_QPS_RTS) {	/* a packet was not faster: ERROR */
 		tx->cc_cfg.now = mrc_now();
 		mrc_cc_init(&tx->cc, qp->cc_ops, &tx->cc_cfg);
@@ -364,6 +365,7 @@ static int mrc_qp_make_requester(struct mrc_qp *qp)
 			if (qp->ext && !qp->main)
 				mrc_req_set_rd_atomic(&tx->req,
 						      qp->attr.max_rd_atomic);
+			mrc_paths_equip(&qp->paths, (void *)tx->mem + tables);
 			mrc_paths_set_rtt(&qp->paths, MRC_BASE_RTT_DEFAULT,
 					  cfg.rto);
 			mrc_req_set_drain(&tx->req, qp->sqd);
@@ -379,7 +381,8 @@ static int mrc_qp_make_requester(struct mrc_qp *qp)
 			swqe = NULL;
 		}
 	}
-	spin_unlock_bh(&qp->req_lock);
+	spin_unlock(&qp->req_lock);
+	spin_unlock_bh(&qp->resp_lock);
 out:
 	kvfree(tx);
 	kvfree(swqe);
