@@ -32,6 +32,7 @@ static const struct rhashtable_params mrc_qpn_params = {
 };
 
 static struct workqueue_struct *mrc_wq;
+static struct kmem_cache *mrc_qp_cache;
 
 struct mrc_qp *mrc_qp_get(u32 qpn)
 {
@@ -380,11 +381,17 @@ void mrc_qp_reset(struct mrc_qp *qp, bool dead)
 
 struct mrc_qp *mrc_qp_alloc(struct mrc_dev *dev)
 {
+	bool cached = dev->n_ports <= MRC_QP_CACHE_PORTS;
 	struct mrc_qp *qp;
 
-	qp = kzalloc(struct_size(qp, route, dev->n_ports), GFP_KERNEL_ACCOUNT);
+	if (cached)
+		qp = kmem_cache_zalloc(mrc_qp_cache, GFP_KERNEL_ACCOUNT);
+	else
+		qp = kzalloc(offsetof(struct mrc_qp, route[dev->n_ports]),
+			     GFP_KERNEL_ACCOUNT);
 	if (!qp)
 		return NULL;
+	qp->cached = cached;
 	refcount_set(&qp->ref, 1);
 	init_completion(&qp->released);
 	mutex_init(&qp->mutex);
@@ -402,11 +409,21 @@ struct mrc_qp *mrc_qp_alloc(struct mrc_dev *dev)
 	return qp;
 }
 
+static void mrc_qp_free_rcu(struct rcu_head *rcu)
+{
+	struct mrc_qp *qp = container_of(rcu, struct mrc_qp, rcu);
+
+	if (qp->cached)
+		kmem_cache_free(mrc_qp_cache, qp);
+	else
+		kfree(qp);
+}
+
 void mrc_qp_discard(struct mrc_qp *qp)
 {
 	mem_cgroup_put(qp->memcg);
 	mutex_destroy(&qp->mutex);
-	kfree_rcu(qp, rcu);
+	call_rcu(&qp->rcu, mrc_qp_free_rcu);
 }
 
 void mrc_qp_release(struct mrc_qp *qp)
@@ -657,18 +674,30 @@ int mrc_qp_init(void)
 
 	if (ret)
 		return ret;
+	ret = -ENOMEM;
+	mrc_qp_cache = kmem_cache_create("mrc_qp", MRC_QP_CACHE_SIZE,
+					 __alignof__(struct mrc_qp),
+					 SLAB_NO_MERGE, NULL);
+	if (!mrc_qp_cache)
+		goto err_table;
 	/* Peers are refused until an answer channel is made: soon. */
 	mrc_wq = alloc_workqueue("mrc", WQ_UNBOUND | WQ_HIGHPRI |
 				 WQ_MEM_RECLAIM, 0);
-	if (!mrc_wq) {
-		rhashtable_destroy(&mrc_qpns);
-		return -ENOMEM;
-	}
+	if (!mrc_wq)
+		goto err_cache;
 	return 0;
+
+err_cache:
+	kmem_cache_destroy(mrc_qp_cache);
+err_table:
+	rhashtable_destroy(&mrc_qpns);
+	return ret;
 }
 
 void mrc_qp_exit(void)
 {
 	destroy_workqueue(mrc_wq);
 	rhashtable_destroy(&mrc_qpns);
+	rcu_barrier();		/* mrc_qp_free_rcu() */
+	kmem_cache_destroy(mrc_qp_cache);
 }

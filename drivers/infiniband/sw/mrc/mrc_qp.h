@@ -180,6 +180,7 @@ struct mrc_requester {
  * @ref: table lookups, armed timer and queued work hold one each
  * @released: completed with the last reference
  * @rcu: delayed free, for lookups that lost the race
+ * @cached: comes from the cache of QPs, constant
  * @node: in the table of QPNs
  * @dev: the device
  * @memcg: charged for what the packet path and the work item allocate, a
@@ -279,8 +280,8 @@ struct mrc_requester {
  * @work: everything that must not run in the packet path
  * @route: of port N at N - 1; as many as the device has ports
  *
- * With all routes it fits 2 KiB on 64 bits: an idle QP, outside its rings, is
- * to take no more than 4 KiB.
+ * An idle QP, outside its rings, is to take no more than 4 KiB, together with
+ * what the core keeps for it; see MRC_QP_CACHE_SIZE.
  */
 struct mrc_qp {
 	refcount_t ref;
@@ -296,6 +297,7 @@ struct mrc_qp {
 	u32 qpn;
 	bool sig_all;
 	bool ext;
+	bool cached;
 	struct mrc_qp *main;
 	struct mrc_qp *ans;
 
@@ -384,6 +386,23 @@ struct mrc_qp {
 
 	struct mrc_route route[];
 };
+
+/*
+ * QPs of devices with up to so many ports come from a cache of their own, because
+ * kmalloc() would round them up to 2 KiB. Those of others do not need much more.
+ */
+#define MRC_QP_CACHE_PORTS	4
+#define MRC_QP_CACHE_SIZE	offsetof(struct mrc_qp, route[MRC_QP_CACHE_PORTS])
+
+/*
+ * 18 of them in 32 KiB. Where locks are larger (debugging, real time) or cache
+ * lines are longer, idle QPs may take more.
+ */
+#if defined(CONFIG_64BIT) && SMP_CACHE_BYTES <= 64 && \
+	!defined(CONFIG_DEBUG_SPINLOCK) && !defined(CONFIG_DEBUG_MUTEXES) && \
+	!defined(CONFIG_DEBUG_LOCK_ALLOC) && !defined(CONFIG_PREEMPT_RT)
+static_assert(MRC_QP_CACHE_SIZE <= 1728);
+#endif
 
 static inline u64 mrc_now(void)
 {

@@ -8,6 +8,7 @@
 
 #include <linux/hrtimer.h>
 #include <linux/net.h>
+#include <linux/slab.h>
 #include <net/ipv6.h>
 #include <net/udp_tunnel.h>
 #include <rdma/ib_umem.h>
@@ -18,6 +19,11 @@
 
 #ifdef HAVE_IPV6_STUB
 #include <net/ipv6_stubs.h>
+#endif
+
+/* Before 6.5 caches of the same size may become one, with one of their names. */
+#ifndef SLAB_NO_MERGE
+#define SLAB_NO_MERGE 0
 #endif
 
 #ifndef HAVE_IB_UMEM_GET_VA
