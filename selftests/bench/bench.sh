@@ -6,6 +6,7 @@
 #
 # usage: bench.sh [-o OUT] [PLAN [OPTION OF mrcbench...]]
 #   PLAN is a file, or the name of one beside this script; default: goals
+# exit status: mrcbench's, which is 3 where a goal is not met
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -27,4 +28,4 @@ plan=${1:-goals}
 	exit 2
 }
 modprobe mrc
-exec mrcbench run "$plan" -o "$out/$(basename "$plan" .plan)" "$@"
+exec mrcbench run --strict "$plan" -o "$out/$(basename "$plan" .plan)" "$@"

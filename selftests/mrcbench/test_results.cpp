@@ -203,7 +203,8 @@ TEST(Text, SaysWhatFailed)
 	write_text(out, r, machine());
 	for (const char *part :
 	     {"20.0 (20.0 .. 20.0)", "1 of 2 failed", "NOT MET",
-	      "2.000 (2.000 .. 2.000)", "goodput, Mbit/s"})
+	      "2.000 (2.000 .. 2.000)", "goodput, Mbit/s",
+	      "1 of 1 goals are NOT MET\n"})
 		EXPECT_NE(out.str().find(part), std::string::npos)
 			<< part << " is not in\n"
 			<< out.str();

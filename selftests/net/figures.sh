@@ -144,9 +144,9 @@ memory_kb() { # KEY of /proc/meminfo
 	awk -v k="$1:" '$1 == k { print $2 }' /proc/meminfo
 }
 
-# Bytes in the caches that hold what is charged to programs; of a QP, that is
-# what the driver allocates, apart from the rings.
-charged() { awk '/^kmalloc-cg-/ { sum += $2 * $4 } END { print sum + 0 }' /proc/slabinfo; }
+# Bytes in the caches that hold what is charged to programs, and in the driver's
+# own; of a QP, that is what the driver allocates, apart from the rings.
+charged() { awk '/^(kmalloc-cg-|mrc_)/ { sum += $2 * $4 } END { print sum + 0 }' /proc/slabinfo; }
 
 # idle_memory DEPTH: what an idle QP with such queues takes, in idle_own (the
 # driver's state), idle_slab (all of the slab) and idle_rings, bytes.
@@ -171,20 +171,24 @@ idle_memory() {
 		"management keep for it, $idle_slab bytes of slab"
 }
 
-# The rings are as deep as the program wants; all other state of the driver is to
-# fit 4 KiB, including 64 bytes for each of the two rings. Allowance for others,
-# another 4 KiB: the core's object and handle (700 bytes), its table by QP number
+# The rings are as deep as the program wants; all else that is there for a QP is to
+# fit 4 KiB, except the trees and mappings that the kernel has for any object and
+# any ring. So the driver's own state has 3 KiB, including 96 bytes for each of the
+# two rings; the core's object and handle and what the kernel notes about the rings
+# take 900 bytes. In all of the slab there are besides the core's table by QP number
 # (two nodes of 600 bytes for each number), mappings of the rings here and in the
-# program (800 bytes), and what else happens meanwhile.
+# program (500 bytes), and what else happens meanwhile.
 idle_qps() {
 	local depth
 	grep -q '^kmalloc-cg-' /proc/slabinfo ||
 		skip "this kernel does not tell charged memory from other memory"
+	grep -q '^mrc_qp ' /proc/slabinfo ||
+		skip "this kernel has merged the cache of queue pairs with another one"
 	for depth in 1 128; do
 		idle_memory "$depth"
 		check "$idle_own" '>' 2048 "bytes of state per idle QP, depth $depth"
-		check "$idle_own" '<=' 4096 "bytes of state per idle QP, depth $depth"
-		check "$idle_slab" '<=' 8192 "bytes of slab per idle QP, depth $depth"
+		check "$idle_own" '<=' 3072 "bytes of state per idle QP, depth $depth"
+		check "$idle_slab" '<=' 6656 "bytes of slab per idle QP, depth $depth"
 		# One page each and all of the entries: 80 and 32 bytes.
 		check "$idle_rings" '<=' $((2 * 4096 + depth * 112 + 512)) \
 			"bytes of rings per idle QP, depth $depth"

@@ -384,15 +384,24 @@ void write_text(std::ostream &out, const Results &results,
 	}
 	if (outcomes.empty())
 		return;
-	std::vector<std::vector<std::string>> rows{{"goal", "found", ""}};
+	std::vector<std::vector<std::string>> rows{
+		{"goal", "measured", "met?"}};
+	size_t unmet = 0;
 
-	for (const Outcome &o : outcomes)
+	for (const Outcome &o : outcomes) {
 		rows.push_back({o.goal->text,
 				o.value ? with_spread(*o.value, 3)
 					: "not measured",
 				o.met ? "met" : "NOT MET"});
+		unmet += !o.met;
+	}
 	out << "\nGoals\n";
 	print_table(out, rows);
+	if (unmet)
+		out << fmt::format("\n{} of {} goals are NOT MET\n", unmet,
+				   outcomes.size());
+	else
+		out << fmt::format("\nall {} goals are met\n", outcomes.size());
 }
 
 std::string chart_of(const Results &results, const Section &section,

@@ -1,0 +1,52 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# What a packet costs the engine alone, against engine.goals: medians of five
+# repetitions of the benchmark of selftests/enginebench, on this machine and with
+# no kernel in it.
+#
+# usage: engine.sh BENCH_ENGINE OUT
+#   BENCH_ENGINE  the program; OUT  a directory that gets engine.csv
+# exit status: 0 all met, 1 nothing measured, 3 a goal is not met
+set -euo pipefail
+
+here=$(cd "$(dirname "$0")" && pwd)
+bench=${1:?usage: engine.sh BENCH_ENGINE OUT}
+out=${2:?usage: engine.sh BENCH_ENGINE OUT}
+names=$(awk '!/^#/ && NF == 2 { printf "%s%s", sep, $1; sep = "|" }' "$here/engine.goals")
+[ -n "$names" ] || {
+	echo "engine.sh: engine.goals has no goals" >&2
+	exit 1
+}
+mkdir -p "$out"
+"$bench" --benchmark_filter="^($names)/manual_time\$" --benchmark_repetitions=5 \
+	--benchmark_enable_random_interleaving=true \
+	--benchmark_report_aggregates_only=true --benchmark_format=csv \
+	>"$out/engine.csv" 2>"$out/engine.log" || {
+	cat "$out/engine.log" >&2
+	echo "engine.sh: $bench failed" >&2
+	exit 1
+}
+awk -F, '
+	FNR == NR {
+		if (!/^#/ && split($0, f, " ") == 2)
+			limit[f[1]] = f[2]
+		next
+	}
+	{ gsub(/"/, "") }
+	$1 == "name" {
+		for (i = 1; i <= NF; i++)
+			if ($i == "ns_per_pkt")
+				at = i
+	}
+	at && sub(/\/manual_time_median$/, "", $1) { found[$1] = $at }
+	END {
+		print "Engine alone, ns per data packet"
+		for (name in limit) {
+			is = name in found ? sprintf("%.1f", found[name]) : "not measured"
+			ok = name in found && found[name] <= limit[name]
+			unmet += !ok
+			printf "  %-28s <= %s  %s  %s\n", name, limit[name], is, ok ? "met" : "NOT MET"
+		}
+		exit unmet ? 3 : 0
+	}' "$here/engine.goals" "$out/engine.csv"
