@@ -20,9 +20,13 @@ std::string meminfo(int slab, int vmalloc, int percpu)
 	       " kB\nPercpu: " + std::to_string(percpu) + " kB\n";
 }
 
-std::string cache(const std::string &name, int slabs, int pages)
+/* A cache with @used objects, @per to a slab of @pages, in @slabs. */
+std::string cache(const std::string &name, int used, int per, int pages,
+		  int slabs)
 {
-	return name + "   7     14    584   14    " + std::to_string(pages) +
+	return name + "   " + std::to_string(used) + "     " +
+	       std::to_string(slabs * per) + "    584   " +
+	       std::to_string(per) + "    " + std::to_string(pages) +
 	       " : tunables    0    0    0 : slabdata      " +
 	       std::to_string(slabs) + "      " + std::to_string(slabs) +
 	       "      0\n";
@@ -38,26 +42,38 @@ const std::string head =
 TEST(Memory, FilesOfTheKernel)
 {
 	const KernelMemory m = parse_kernel_memory(
-		meminfo(100, 30, 2),
-		head + cache("kmalloc-2k", 50, 8) +
-			cache("radix_tree_node", 3, 2) +
-			cache("vm_area_struct", 5, 1),
+		meminfo(144, 30, 2),
+		head + cache("kmalloc-2k", 3, 16, 8, 1) +
+			cache("radix_tree_node", 14, 14, 2, 3) +
+			cache("vm_area_struct", 7, 21, 1, 5) +
+			cache("mrc_qp", 36, 18, 8, 2),
 		page);
 
-	EXPECT_EQ(m.slab, 100u * 1024);
+	/* A slab of 14 nodes, a third of one of areas. */
+	EXPECT_EQ(m.around, 2 * page + page / 3);
+	/* Of 36 pages 35 are in caches. */
+	EXPECT_EQ(m.slab, m.around + 3 * 2048 + 16 * page + page);
 	EXPECT_EQ(m.vmalloc, 30u * 1024);
 	EXPECT_EQ(m.percpu, 2u * 1024);
-	EXPECT_EQ(m.around, (3 * 2 + 5) * page);
+	EXPECT_EQ(parse_kernel_memory(meminfo(100 + 144, 0, 0),
+				      head + cache("mrc_qp", 18, 18, 8, 1) +
+					      cache("dentry", 0, 21, 1, 3),
+				      page)
+			  .slab,
+		  (244 - 44 + 32) * 1024u);
 }
 
 TEST(Memory, OtherFiles)
 {
 	EXPECT_THROW(parse_kernel_memory("MemFree: 1 kB\n",
-					 head + cache("a", 1, 1), page),
+					 head + cache("a", 1, 1, 1, 1), page),
 		     std::runtime_error);
 	EXPECT_THROW(parse_kernel_memory(meminfo(1, 1, 1), head, page),
 		     std::runtime_error);
 	EXPECT_THROW(parse_kernel_memory(meminfo(1, 1, 1), "", page),
+		     std::runtime_error);
+	EXPECT_THROW(parse_kernel_memory(meminfo(1, 1, 1),
+					 head + cache("a", 1, 0, 1, 1), page),
 		     std::runtime_error);
 }
 

@@ -34,35 +34,44 @@ constexpr std::array around_caches{
 /* What was freed under RCU is free after a grace period or two. */
 constexpr auto grace = std::chrono::milliseconds(200);
 
-uint64_t around_bytes(const std::string &slabinfo, uint64_t page)
+/* Of all caches together, bytes. */
+struct Caches {
+	uint64_t pages = 0;  /* that they hold */
+	uint64_t used = 0;   /* by objects, with what lies between them */
+	uint64_t around = 0; /* of it by those named above */
+};
+
+Caches caches_in(const std::string &slabinfo, uint64_t page)
 {
 	std::istringstream in(slabinfo);
 	std::string line;
-	uint64_t bytes = 0;
-	bool any = false;
+	Caches all;
 
 	while (std::getline(in, line)) {
 		std::istringstream words(line);
 		std::string name, word;
-		uint64_t objects, size, per_slab, pages, active, slabs;
+		uint64_t objects, room, size, per_slab, pages, active, slabs;
 
-		/* name active all size per-slab pages : tunables 3 : slabdata */
-		if (!(words >> name >> objects >> objects >> size >> per_slab >>
+		/* name used there size per-slab pages : tunables 3 : slabdata */
+		if (!(words >> name >> objects >> room >> size >> per_slab >>
 		      pages) ||
-		    name[0] == '#')
+		    name[0] == '#' || !per_slab)
 			continue;
 		while (words >> word && word != "slabdata")
 			;
 		if (!(words >> active >> slabs))
 			continue;
-		any = true;
+		const uint64_t used = objects * pages * page / per_slab;
+
+		all.pages += slabs * pages * page;
+		all.used += used;
 		if (std::find(around_caches.begin(), around_caches.end(),
 			      name) != around_caches.end())
-			bytes += slabs * pages * page;
+			all.around += used;
 	}
-	if (!any)
+	if (!all.pages)
 		throw std::runtime_error("/proc/slabinfo lists no caches");
-	return bytes;
+	return all;
 }
 
 void write_file(const std::filesystem::path &path, const char *text)
@@ -113,7 +122,12 @@ KernelMemory parse_kernel_memory(const std::string &meminfo,
 	}
 	if (!slab)
 		throw std::runtime_error("/proc/meminfo does not say Slab");
-	m.around = around_bytes(slabinfo, page);
+	const Caches caches = caches_in(slabinfo, page);
+
+	/* What is larger than any cache's objects is not in a cache. */
+	m.slab = caches.used +
+		 (m.slab > caches.pages ? m.slab - caches.pages : 0);
+	m.around = caches.around;
 	return m;
 }
 

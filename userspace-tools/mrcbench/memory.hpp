@@ -18,9 +18,13 @@
 
 namespace mrcbench
 {
-/* At one moment, bytes. */
+/*
+ * At one moment, bytes. Of a cache's memory each object has an equal share, with
+ * what is lost between objects; room for objects that do not exist yet, or any more,
+ * is nobody's: how much of it there is depends on what went before.
+ */
 struct KernelMemory {
-	uint64_t slab = 0;
+	uint64_t slab = 0; /* objects, and what is too large for caches */
 	uint64_t percpu = 0;
 	uint64_t vmalloc = 0;
 	uint64_t around = 0; /* of @slab: index trees and mappings */
