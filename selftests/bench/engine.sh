@@ -29,8 +29,10 @@ mkdir -p "$out"
 }
 awk -F, '
 	FNR == NR {
-		if (!/^#/ && split($0, f, " ") == 2)
+		if (!/^#/ && split($0, f, " ") == 2) {
+			goal[++n] = f[1]
 			limit[f[1]] = f[2]
+		}
 		next
 	}
 	{ gsub(/"/, "") }
@@ -42,7 +44,8 @@ awk -F, '
 	at && sub(/\/manual_time_median$/, "", $1) { found[$1] = $at }
 	END {
 		print "Engine alone, ns per data packet"
-		for (name in limit) {
+		for (i = 1; i <= n; i++) {
+			name = goal[i]
 			is = name in found ? sprintf("%.1f", found[name]) : "not measured"
 			ok = name in found && found[name] <= limit[name]
 			unmet += !ok
