@@ -68,7 +68,8 @@ static struct neighbour *mrc_hop_neigh4(const struct dst_entry *dst,
 	const struct rtable *rt = container_of(dst, struct rtable, dst);
 	__be32 key = ip_hdr(skb)->daddr;
 
-	if (rt->rt_type != RTN_UNICAST || rt->rt_gw_family == AF_INET6)
+	if (READ_ONCE(dst->output) != ip_output ||
+	    rt->rt_type != RTN_UNICAST || rt->rt_gw_family == AF_INET6)
 		return NULL;
 	if (rt->rt_gw_family == AF_INET)
 		key = rt->rt_gw4;
@@ -82,7 +83,8 @@ static struct neighbour *mrc_hop_neigh6(const struct dst_entry *dst,
 	const struct rt6_info *rt = container_of(dst, struct rt6_info, dst);
 	const struct inet6_dev *idev = rt->rt6i_idev;
 
-	if (rt->rt6i_flags & (RTF_LOCAL | RTF_ANYCAST | RTF_REJECT) || !idev ||
+	if (READ_ONCE(dst->output) != ip6_output ||
+	    rt->rt6i_flags & (RTF_LOCAL | RTF_ANYCAST | RTF_REJECT) || !idev ||
 	    READ_ONCE(idev->cnf.disable_ipv6))
 		return NULL;
 	return __ipv6_neigh_lookup_noref(dst->dev,
@@ -131,15 +133,20 @@ static void mrc_hop_find(struct mrc_qp *qp, u8 port, const struct sk_buff *skb,
 	hop->neigh = mrc_hop_neigh(qp->dev->net, hop, skb);
 }
 
-/* What the IP output path would have counted. BH off. */
+/*
+ * What the IP output path would have counted: where requests and packets are one
+ * counter, that of IPv6 counts nothing below ip6_xmit(). BH off.
+ */
 static void mrc_hop_count(struct net *net, const struct mrc_hop *hop)
 {
 	preempt_disable();	/* with PREEMPT_RT, BH off is not enough */
 	if (hop->ipv6) {
+#ifdef HAVE_IPSTATS_OUTREQUESTS
 		struct inet6_dev *idev = ip6_dst_idev(hop->dst);
 
 		__IP6_ADD_STATS(net, idev, IPSTATS_MIB_OUTPKTS, hop->n);
 		__IP6_ADD_STATS(net, idev, IPSTATS_MIB_OUTOCTETS, hop->bytes);
+#endif
 	} else {
 #ifdef HAVE_IPSTATS_OUTREQUESTS
 		__IP_ADD_STATS(net, IPSTATS_MIB_OUTREQUESTS, hop->n);
@@ -158,14 +165,16 @@ static int mrc_hop_xmit(struct net *net, struct mrc_hop *hop,
 
 	/* IPCB of the output path. */
 	memset(skb->cb, 0, sizeof(skb->cb));
-	if (!hop || !hop->neigh || skb->len > hop->mtu)
+	if (!hop || !hop->neigh || READ_ONCE(hop->neigh->dead) ||
+	    skb->len > hop->mtu)
 		return ipv6 ? ip6_local_out(net, NULL, skb) :
 			      ip_local_out(net, NULL, skb);
 	hop->n++;
 	hop->bytes += skb->len;
 	if (!ipv6)
 		ip_send_check(ip_hdr(skb));
-	skb->dev = hop->dst->dev;
+	/* The route's own device may be exchanged under us, the neighbour's not. */
+	skb->dev = hop->neigh->dev;
 	return neigh_output(hop->neigh, skb, false);
 }
 
