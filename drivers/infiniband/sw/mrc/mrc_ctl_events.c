@@ -208,7 +208,8 @@ UVERBS_HANDLER(MRC_ABI_EV_EVENTS_CREATE)(struct uverbs_attr_bundle *attrs)
 		return -EINVAL;
 
 	q->depth = roundup_pow_of_two(req.depth);
-	q->ring = kvcalloc(q->depth, sizeof(*q->ring), GFP_KERNEL_ACCOUNT);
+	q->ring = kvcalloc(q->depth, sizeof(*q->ring),
+			   GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
 	if (!q->ring)
 		return -ENOMEM;
 	mutex_init(&q->reader);

@@ -346,9 +346,12 @@ UVERBS_HANDLER(MRC_ABI_DEV_EP_BATCH)(struct uverbs_attr_bundle *attrs)
 	    memcmp(io.reserved, zero, sizeof(zero)))
 		return -EINVAL;
 	io.n_rsp = 0;
-	in = kvcalloc(io.n_req, sizeof(*in), GFP_KERNEL_ACCOUNT);
-	req = kvcalloc(io.n_req, sizeof(*req), GFP_KERNEL_ACCOUNT);
-	rsp = kvcalloc(io.n_req, sizeof(*rsp), GFP_KERNEL_ACCOUNT);
+	in = kvcalloc(io.n_req, sizeof(*in),
+		      GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	req = kvcalloc(io.n_req, sizeof(*req),
+		       GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	rsp = kvcalloc(io.n_req, sizeof(*rsp),
+		       GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
 	if (in && req && rsp)
 		ret = mrc_ctl_ep_run(dev, &io, in, req, rsp);
 	else

@@ -119,7 +119,7 @@ static int mrc_ctl_entries_in(struct mrc_ctl_evp_arrays *a,
 	a->n_entry = min_t(u32, io->n_entries, MRC_CTL_BATCH);
 	/* One more, so that an empty batch is not a missing one. */
 	a->entry = kvcalloc(a->n_entry + 1, sizeof(*a->entry),
-			    GFP_KERNEL_ACCOUNT);
+			    GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
 	if (!a->entry)
 		return -ENOMEM;
 	if (io->ev_op == MRC_EVP_OP_QUERY_EV_ARRAY)

@@ -206,7 +206,8 @@ static int mrc_qp_make_responder(struct mrc_qp *qp, const struct mrc_set *set,
 	pcfg.min_active = min_t(u32, pcfg.min_active,
 				min_t(u32, pcfg.n_evs,
 				      rounddown(MRC_EV_MAX, pcfg.n_ports)));
-	*resp_mem = kvzalloc(mrc_resp_mem(&rcfg), GFP_KERNEL_ACCOUNT);
+	*resp_mem = kvzalloc(mrc_resp_mem(&rcfg),
+			     GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
 	if (!*resp_mem)
 		return -ENOMEM;
 	if (mrc_paths_prepare(&qp->paths, &pcfg) ||
