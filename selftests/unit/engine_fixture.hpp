@@ -339,6 +339,7 @@ public:
 	unsigned placed = 0;	   // packets whose payload was placed
 	std::vector<mrc_imm> imms; // delivered
 	unsigned recvs = 1000;	   // receives posted
+	bool tells = false;	   // and the peer is told
 	bool deliver = true;	   // hand out immediates at once
 	bool poor = false;	   // no memory for a stash that comes late
 	// The extension: with cfg.ext receives are counted before a packet is
@@ -413,6 +414,8 @@ public:
 	{
 		std::vector<mrc_tx_desc> out;
 		mrc_tx_desc d;
+		if (tells && mrc_resp_tells_recvs(&resp))
+			mrc_resp_set_recvs(&resp, recvs);
 		while (mrc_resp_next_feedback(&resp, now, &d)) {
 			out.push_back(d);
 			check();

@@ -201,6 +201,14 @@ inline std::vector<Frame> ext_feedback_frames()
 	f.hdr.peth.spdcid = 0x0202;
 	f.hdr.peth.dpdcid = 0x0101;
 	out.push_back(f);
+
+	// X1 was executed; the next receives are those of messages 6 to 13.
+	f = reply_frame("X18", MRC_OP_ACK, 0x20);
+	f.hdr.recvs = true;
+	f.hdr.aeth.syndrome = MRC_SYN_ACK;
+	f.hdr.aeth.msn = 14;
+	f.v6 = false;
+	out.push_back(f);
 	return out;
 }
 

@@ -107,7 +107,8 @@ def decode(frame):
         0x202 if f["from"] == "A" else 0x101)
     f["a"], f["rtx"] = bth[8] >> 7, bth[8] >> 5 & 1
     timed, f["c"] = bth[8] >> 4 & 1, bth[8] & 1
-    assert not bth[8] & 0x4E
+    f["recvs"] = bth[8] >> 1 & 1
+    assert not bth[8] & 0x4C
     f["psn"] = int.from_bytes(bth[9:12], "big")
     at = 12
     for header in headers:

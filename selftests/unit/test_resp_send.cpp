@@ -533,3 +533,49 @@ TEST(RespExtTrim, IsRefused)
 	}
 	EXPECT_EQ(r.resp.max_rcv, r.psn(-1));
 }
+
+// How far the receives reach, once the peer has shown that it knows SENDs.
+TEST(RespSend, TellsOfItsReceives)
+{
+	ExtResponder r;
+	r.tells = true;
+	r.recvs = 7;
+	r.init();
+	DataSpec w = write_imm(0, 0);
+	w.a = true;
+	auto fb = r.data(w);
+	expect_ack(fb, 0);
+	EXPECT_FALSE(find(fb, MRC_OP_ACK)->hdr.recvs);
+	EXPECT_EQ(find(fb, MRC_OP_ACK)->hdr.aeth.msn, 1u);
+	// Message 1 takes one of six; 2 to 6 have one.
+	fb = r.data(send_part(1, 0, 5, 1));
+	expect_ack(fb, 1);
+	EXPECT_TRUE(find(fb, MRC_OP_ACK)->hdr.recvs);
+	EXPECT_EQ(find(fb, MRC_OP_ACK)->hdr.aeth.msn, 7u);
+	// More than numbers can be compared over, and across their wrap.
+	r.recvs = 100000;
+	r.resp.rqmsn = 0xFFF0;
+	fb = r.data(send_part(2, 0, 5, 0xFFF0));
+	EXPECT_EQ(find(fb, MRC_OP_ACK)->hdr.aeth.msn, 0x3FF1u);
+	// Said once only: the next ACK is about the receives of its own time.
+	r.tells = false;
+	fb = r.data(send_part(3, 0, 5, 0xFFF1));
+	EXPECT_FALSE(find(fb, MRC_OP_ACK)->hdr.recvs);
+	// Neither with a NAK.
+	r.tells = true;
+	DataSpec bad = send_part(4, 0, 5, 0xFFF2);
+	bad.va = 1;
+	fb = r.data(bad);
+	expect_nak(fb, 4, MRC_SYN_NAK_INV_REQ);
+	EXPECT_FALSE(find(fb, MRC_OP_ACK)->hdr.recvs);
+}
+
+// The answer channel has no receives.
+TEST(RespSend, TheChannelTellsNothing)
+{
+	ChanResponder r;
+	r.tells = true;
+	r.init();
+	r.data(answer_part(0, 0, 8, 0));
+	EXPECT_FALSE(r.resp.peer_sends);
+}

@@ -50,6 +50,7 @@ mrc_hdr random_hdr(std::uint8_t opcode, std::mt19937_64 &rng)
 	if (flags & MRC_OPF_AETH) {
 		h.aeth.syndrome = static_cast<std::uint8_t>(rng());
 		h.aeth.msn = rng() & 0xFFFFFF;
+		h.recvs = rng() & 1;
 	}
 	if (flags & MRC_OPF_SETH) {
 		h.seth.m = rng() % 3;
@@ -329,6 +330,9 @@ Bytes reserved_mask(std::uint8_t opcode, bool ts)
 
 	m[4] = 0xFF;
 	put(m, from_hex("4e000000"));
+	// The extension's count of receives.
+	if (flags & MRC_OPF_AETH)
+		m[8] &= 0xFD;
 	if (!(flags & MRC_OPF_METH))
 		m[8] |= 0x10;
 	if (flags & MRC_OPF_METH) {

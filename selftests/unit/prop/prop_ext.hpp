@@ -94,6 +94,7 @@ struct ExtPlan {
 	u8 rnr_retry = 7;
 	u8 rnr_timer = 1;
 	bool snapshot = true; // READs are copied when they are executed
+	bool tells = false;   // ACKs say how far the receives reach
 	u32 late_local_ppm = 0;
 	int fault = -1; // operation of direction 0
 	ExtAttacker attacker = ExtAttacker::None;
@@ -155,6 +156,7 @@ public:
 
 	// Responder
 	bool has_receives(u32 n) const;
+	u32 receives() const;
 	virtual u8 place(const mrc_hdr &h, u16 rqmsn, const u8 *p);
 	virtual u8 on_recv(const mrc_imm &imm);
 	// Execute a request; returns the syndrome of a refusal.

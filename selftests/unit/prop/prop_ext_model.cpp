@@ -427,6 +427,16 @@ bool ExtFlow::has_receives(u32 n) const
 	return !n || receive_posted(delivered + n - 1);
 }
 
+// How many receives are there beyond those delivered?
+u32 ExtFlow::receives() const
+{
+	u32 n = 0;
+
+	while (has_receives(n + 1))
+		n++;
+	return n;
+}
+
 // The payload of a WRITE or SEND; @nth: which receive beyond those delivered.
 u8 ExtFlow::place(const mrc_hdr &h, u16 nth, const u8 *p)
 {

@@ -211,6 +211,7 @@ ExtPlan ext_plan(u64 seed)
 		       p.net.start + 5 * mrc_rnr_time(p.rnr_timer) < last)
 			p.rnr_timer++;
 	}
+	p.tells = rng.chance(700000);
 	return p;
 }
 

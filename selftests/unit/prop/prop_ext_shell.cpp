@@ -355,6 +355,10 @@ void ExtSim::feedback(int to, int chan)
 	mrc_tx_desc d;
 	u32 n = 0;
 
+	if (plan_.tells && mrc_resp_tells_recvs(&resp)) {
+		flow_[1 - to]->now = now_;
+		mrc_resp_set_recvs(&resp, flow_[1 - to]->receives());
+	}
 	while (!failed() && mrc_resp_next_feedback(&resp, now_, &d)) {
 		Packet p;
 

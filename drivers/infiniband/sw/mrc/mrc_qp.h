@@ -588,6 +588,9 @@ int mrc_rq_pending(struct mrc_qp *qp, u32 n);
  */
 int mrc_rq_reserve(struct mrc_qp *qp, u32 n, bool copy);
 
+/* Tell the engine how many receives are posted; under resp_lock. */
+void mrc_rq_tell(struct mrc_qp *qp);
+
 /* Make the table of copies that @need_recv asks for. Process context. */
 void mrc_rq_make_table(struct mrc_qp *qp);
 

@@ -335,6 +335,8 @@ bool mrc_resp_run_once(struct mrc_qp *qp, u8 port, u64 now, bool fatal,
 		answered = mrc_resp_take_done(&qp->resp);
 	else
 		mrc_resp_execute_all(qp, port, &executed, &fatal);
+	if (mrc_resp_tells_recvs(&qp->resp))
+		mrc_rq_tell(qp);
 	for (;;) {
 		/* Placing the payload is part of the service time, OP-35. */
 		if (qp->resp.cfg.svc_time)

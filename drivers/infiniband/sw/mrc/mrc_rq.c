@@ -175,6 +175,22 @@ int mrc_rq_reserve(struct mrc_qp *qp, u32 n, bool copy)
 	return copy && !qp->recv ? mrc_rq_need_table(qp) : 0;
 }
 
+/*
+ * The peer goes by the receives that are here for it alone. What others take from
+ * a shared receive queue nobody can promise.
+ */
+void mrc_rq_tell(struct mrc_qp *qp)
+{
+	int pending;
+
+	lockdep_assert_held(&qp->resp_lock);
+	if (qp->srq)
+		return;
+	pending = mrc_rq_pending(qp, 0);
+	if (pending >= 0)
+		mrc_resp_set_recvs(&qp->resp, pending);
+}
+
 /* The copy of the receive of message @rqmsn, made now if need be. */
 static struct mrc_recv *mrc_rq_get(struct mrc_qp *qp, u16 rqmsn)
 {

@@ -31,6 +31,7 @@
 #define BTH_RTX			0x20
 #define BTH_TS			0x10
 #define BTH_CHAN		0x01	/* extension; reserved in MRC 1.0 */
+#define BTH_RECVS		0x02	/* likewise */
 
 /* Second halfword of TSETH and of the timestamps in PETH and ERTH */
 #define TS_TSR			0x8000
@@ -231,6 +232,7 @@ static void get_bth(const u8 *p, struct mrc_hdr *h)
 	h->rtx = p[8] & BTH_RTX;
 	h->ts = p[8] & BTH_TS;
 	h->chan = p[8] & BTH_CHAN;
+	h->recvs = h->opcode == MRC_OP_ACK && p[8] & BTH_RECVS;
 	h->psn = get_be24(p + 9);
 }
 
@@ -244,7 +246,8 @@ static void put_bth(const struct mrc_hdr *h, bool ts, u8 *p)
 	p[4] = 0;
 	put_be24(h->dqp, p + 5);
 	p[8] = (h->a ? BTH_A : 0) | (h->rtx ? BTH_RTX : 0) |
-	       (ts ? BTH_TS : 0) | (h->chan ? BTH_CHAN : 0);
+	       (ts ? BTH_TS : 0) | (h->chan ? BTH_CHAN : 0) |
+	       (h->recvs && h->opcode == MRC_OP_ACK ? BTH_RECVS : 0);
 	put_be24(h->psn, p + 9);
 }
 

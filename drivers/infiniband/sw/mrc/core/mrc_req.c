@@ -225,7 +225,8 @@ static bool mrc_req_more(const struct mrc_req *req, u32 n)
 		return false;
 	wqe = mrc_req_wqe(req, req->wq_send + n);
 	return wqe->wr.op != MRC_WR_LOCAL &&
-	       mrc_req_ext_gate(req, wqe) == MRC_TX_PACKET;
+	       mrc_req_ext_gate(req, wqe, mrc_psn_add(req->next_psn, (s32)n)) ==
+	       MRC_TX_PACKET;
 }
 
 /* Common end of everything that hands out a data packet. */
@@ -354,6 +355,7 @@ static bool mrc_req_next_lost(struct mrc_req *req, u64 now, u32 *psn)
 {
 	u32 span = mrc_req_span(req);
 	u64 until = MRC_NEVER;
+	bool waits = false;
 	u32 off = 0;
 
 	if (!req->n_lost || now < req->held_until)
@@ -370,15 +372,20 @@ static bool mrc_req_next_lost(struct mrc_req *req, u64 now, u32 *psn)
 		if (!mrc_req_admits(req, *psn))
 			break;
 		pkt = mrc_req_pkt(req, *psn);
+		off++;
+		/* Not for a time, but for what comes before it. */
+		if (!mrc_req_may_resend(req, pkt)) {
+			waits = true;
+			continue;
+		}
 		if (pkt->hold_until <= now) {
 			req->held_until = 0;
 			return true;
 		}
 		if (pkt->hold_until < until)
 			until = pkt->hold_until;
-		off++;
 	}
-	req->held_until = until == MRC_NEVER ? 0 : until;
+	req->held_until = until == MRC_NEVER && !waits ? 0 : until;
 	return false;
 }
 
@@ -478,7 +485,7 @@ static enum mrc_tx_verdict mrc_req_send_new(struct mrc_req *req, u64 now,
 	wqe = &req->wqe[slot];
 	if (!mrc_req_begun(wqe) && req->drain)
 		return req->n_lost ? MRC_TX_WAIT_HOLD : MRC_TX_IDLE;
-	v = mrc_req_ext_gate(req, wqe);
+	v = mrc_req_ext_gate(req, wqe, psn);
 	if (v != MRC_TX_PACKET)
 		return v;
 	if (wqe->wr.op == MRC_WR_LOCAL)
@@ -666,7 +673,8 @@ enum mrc_tx_verdict mrc_req_next(struct mrc_req *req, u64 now,
 	    v == MRC_TX_WAIT_FENCE || v == MRC_TX_LOCAL)
 		req->no_ev_at = 0;
 	if (v == MRC_TX_WAIT_CWND || v == MRC_TX_WAIT_MPR ||
-	    v == MRC_TX_WAIT_RD || v == MRC_TX_WAIT_FENCE)
+	    v == MRC_TX_WAIT_RD || v == MRC_TX_WAIT_FENCE ||
+	    v == MRC_TX_WAIT_RECV)
 		mrc_req_blocked(req, now);
 	if (v != req->verdict) {
 		struct mrc_counters *ctr = req->cfg.ctr;
@@ -675,7 +683,7 @@ enum mrc_tx_verdict mrc_req_next(struct mrc_req *req, u64 now,
 			mrc_ctr_add(ctr, 1, MRC_CTR_STALL_MPR, 1);
 		else if (v == MRC_TX_WAIT_CWND)
 			mrc_ctr_add(ctr, 1, MRC_CTR_STALL_CWND, 1);
-		else if (v == MRC_TX_WAIT_WIMM)
+		else if (v == MRC_TX_WAIT_WIMM || v == MRC_TX_WAIT_RECV)
 			mrc_ctr_add(ctr, 1, MRC_CTR_STALL_WIMM, 1);
 		else if (v == MRC_TX_WAIT_EV)
 			mrc_ctr_add(ctr, 1, MRC_CTR_STALL_NO_EV, 1);

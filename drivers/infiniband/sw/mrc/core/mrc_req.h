@@ -27,6 +27,8 @@
 #define MRC_BASE_RTT_DEFAULT	100000ull	/* ns, until measured */
 #define MRC_RNR_RETRY_INFINITE	7	/* IB spec */
 #define MRC_ATOMIC_LEN		8	/* bytes of an atomic's operands */
+/* Messages received one after the other that make a refusal forgotten. */
+#define MRC_RECV_FORGET		1024
 
 /* Final status of a work request; the shell maps it to an IB status. */
 enum mrc_wc_status {
@@ -278,6 +280,14 @@ struct mrc_guard {
  * @nak_psn: what it refuses
  * @rnr_until: no receives: messages that need one begin not before, 0 = any time
  * @rnr_at: end of the latest such hold that was charged
+ * @recv_done: rqmsn of the oldest message that takes a receive and is not
+ *	transport-acknowledged
+ * @recv_limit: rqmsn of the first message that is not sent ahead of its turn,
+ *	where @recv_limited
+ * @recv_from: messages from here on were sent after the last refusal
+ * @recv_good: messages received since then
+ * @recv_limited: the peer has run out of receives lately
+ * @recv_told: its ACKs say how far its receives reach
  * @retries: retry counter, §9.4
  * @timer_at: next retransmission timer expiry, MRC_NEVER = off
  * @last_heard: time of the last valid feedback
@@ -327,6 +337,12 @@ struct mrc_req {
 	u32 nak_psn;
 	u64 rnr_until;
 	u64 rnr_at;
+	u16 recv_done;
+	u16 recv_limit;
+	u16 recv_from;
+	u16 recv_good;
+	bool recv_limited;
+	bool recv_told;
 	u32 retries;
 	u64 timer_at;
 	u64 last_heard;
@@ -360,7 +376,7 @@ struct mrc_req {
 	bool rtx_last;		/* resend the newest PSN for its ACK */
 	u8 probe_pos;
 	u64 silence_at;		/* when the next silence probe is due */
-	u64 held_until;		/* every lost packet is held until then */
+	u64 held_until;		/* all lost packets are held until then, 0 = look */
 	u64 charged_at;		/* last timer expiry that was charged */
 	u64 reset_at;		/* progress after charges: timers restart */
 	u64 nack_at;		/* last NACK that was charged */
@@ -424,6 +440,7 @@ enum mrc_tx_verdict {
 	MRC_TX_WAIT_RD,		/* max_rd_atomic requests await answers */
 	MRC_TX_WAIT_FENCE,	/* earlier requests await answers */
 	MRC_TX_LOCAL,		/* desc->slot: mrc_req_local_done() is due */
+	MRC_TX_WAIT_RECV,	/* the peer's receives are used up */
 };
 
 /* Memory for @cfg, 0 if @cfg is invalid. */

@@ -44,6 +44,7 @@ static const char *mrc_req_check_ring(const struct mrc_req *req)
 static const char *mrc_req_check_queue(const struct mrc_req *req)
 {
 	u32 seq, wimm = 0, rd = 0;
+	u16 recvs = 0;
 	u32 slot;
 
 	if (req->wq_post - req->wq_reap > req->cfg.sq_depth ||
@@ -62,6 +63,7 @@ static const char *mrc_req_check_queue(const struct mrc_req *req)
 			return "send queue entry in the wrong state";
 		if (done)
 			continue;
+		recvs += mrc_wr_consumes_recv(wqe->wr.op);
 		if (sent != all_sent)
 			return "send cursor contradicts packets sent";
 		if (!sent && seq != req->wq_send && mrc_req_begun(wqe))
@@ -86,6 +88,9 @@ static const char *mrc_req_check_queue(const struct mrc_req *req)
 		return "rd_out is wrong";
 	if (wimm != req->wimm_out || wimm > req->cfg.max_wimm)
 		return "wimm_out is wrong";
+	if (req->state == MRC_REQ_READY &&
+	    (u16)(req->rqmsn - req->recv_done) != recvs)
+		return "recv_done is wrong";
 	return NULL;
 }
 
@@ -131,5 +136,7 @@ const char *mrc_req_check(const struct mrc_req *req)
 		if (req->silence_at == MRC_NEVER)
 			return "packets out without silence probe";
 	}
+	if (req->n_lost && !req->n_out && req->held_until == MRC_NEVER)
+		return "all that is lost waits for ever";
 	return mrc_req_check_ring(req);
 }

@@ -27,10 +27,45 @@ int mrc_req_set_rd_atomic(struct mrc_req *req, u8 max)
 	return 0;
 }
 
+/*
+ * May @wqe, whose first packet is @psn, be sent although the peer has run out of
+ * receives lately? Yes, if the peer has one as far as is known, and if it is the
+ * first in line: only by trying does one learn that receives were posted, and
+ * its budget says how often.
+ */
+static bool mrc_req_has_recv(const struct mrc_req *req,
+			     const struct mrc_tx_wqe *wqe, u32 psn)
+{
+	s32 before;
+
+	if (!req->recv_limited ||
+	    (s16)(wqe->rqmsn - req->recv_limit) < 0 ||
+	    wqe->rqmsn == req->recv_done)
+		return true;
+	/* Its predecessors' ACK may be lost, or wait for answers. */
+	before = mrc_psn_diff(psn, req->cack) - 1;
+	return before <= 0 ||
+	       mrc_ring_next_clear(req->acked, req->ring_mask, req->cack + 1,
+				   (u32)before) == (u32)before;
+}
+
+/* May the packet of @pkt, which is lost or was refused, be sent again? */
+bool mrc_req_may_resend(const struct mrc_req *req, const struct mrc_tx_pkt *pkt)
+{
+	const struct mrc_tx_wqe *wqe;
+
+	if (!req->recv_limited)
+		return true;
+	wqe = &req->wqe[pkt->slot];
+	return !mrc_wr_consumes_recv(wqe->wr.op) ||
+	       mrc_req_has_recv(req, wqe, wqe->first_psn);
+}
+
 /**
  * mrc_req_ext_gate - may the next work request begin, or the one go on?
  * @req: requester
  * @wqe: it is at the head of what is to be sent
+ * @psn: what its first packet gets, unless it has begun
  *
  * Messages that take a receive stop as a whole while the peer has none, as on
  * other transports: what would be sent now would be refused.
@@ -38,10 +73,15 @@ int mrc_req_set_rd_atomic(struct mrc_req *req, u8 max)
  * Return: MRC_TX_PACKET or what it waits for.
  */
 enum mrc_tx_verdict mrc_req_ext_gate(const struct mrc_req *req,
-				     const struct mrc_tx_wqe *wqe)
+				     const struct mrc_tx_wqe *wqe, u32 psn)
 {
-	if (req->rnr_until && mrc_wr_consumes_recv(wqe->wr.op))
-		return MRC_TX_WAIT_HOLD;
+	if (mrc_wr_consumes_recv(wqe->wr.op)) {
+		if (req->rnr_until)
+			return MRC_TX_WAIT_HOLD;
+		if (!mrc_req_has_recv(req, wqe, mrc_req_begun(wqe) ?
+				      wqe->first_psn : psn))
+			return MRC_TX_WAIT_RECV;
+	}
 	if (mrc_req_begun(wqe) || !req->rd_out)
 		return MRC_TX_PACKET;
 	if (wqe->wr.fence)
@@ -165,6 +205,56 @@ u64 mrc_rnr_time(u8 code)
 	       MRC_RNR_UNIT_NS;
 }
 
+/* The peer's receives ------------------------------------------------------ */
+
+/*
+ * They limit nothing as long as none was missing: programs post receives in time, or agree
+ * on when to send. After a refusal messages go no further than the peer's ACKs
+ * say; if they say nothing, two more for each that is received, starting with the
+ * refused one alone. So what is refused in vain is one message for each waiting
+ * time. MRC_RECV_FORGET messages received without a refusal end that.
+ */
+
+/* Message @wqe, which takes a receive, is transport-acknowledged. */
+void mrc_req_recv_done(struct mrc_req *req, const struct mrc_tx_wqe *wqe)
+{
+	req->recv_done = (u16)(wqe->rqmsn + 1);
+	if (!req->recv_limited)
+		return;
+	req->held_until = 0;
+	if (++req->recv_good >= MRC_RECV_FORGET) {
+		req->recv_limited = false;
+		return;
+	}
+	/* What was on its way before the refusal says nothing new. */
+	if (!req->recv_told && (s16)(wqe->rqmsn - req->recv_from) >= 0 &&
+	    (s16)(req->recv_limit - req->recv_done) < MRC_RECV_FORGET)
+		req->recv_limit += 2;
+}
+
+/* A valid ACK arrived. Receives do not vanish, so of several the most counts. */
+void mrc_req_recv_told(struct mrc_req *req, const struct mrc_hdr *h)
+{
+	const u16 limit = (u16)h->aeth.msn;
+
+	req->recv_told = h->recvs && req->cfg.ext && !req->cfg.chan;
+	if (!req->recv_told || !req->recv_limited ||
+	    (s16)(limit - req->recv_limit) <= 0)
+		return;
+	req->recv_limit = limit;
+	req->held_until = 0;
+}
+
+/* There was no receive for message @rqmsn. */
+static void mrc_req_recv_none(struct mrc_req *req, u16 rqmsn)
+{
+	if (!req->recv_limited || (s16)(rqmsn - req->recv_limit) < 0)
+		req->recv_limit = rqmsn;
+	req->recv_from = req->recv_limit;
+	req->recv_limited = true;
+	req->recv_good = 0;
+}
+
 /* Does this NACK say that a receive is missing? */
 bool mrc_req_is_rnr(const struct mrc_req *req, const struct mrc_neth *n)
 {
@@ -196,6 +286,7 @@ bool mrc_req_rnr(struct mrc_req *req, const struct mrc_tx_pkt *pkt, u8 code,
 
 	/* The peer is there, whatever it took to ask it. */
 	mrc_req_progress(req, now);
+	mrc_req_recv_none(req, wqe->rqmsn);
 	*hold = now + mrc_rnr_time(code);
 	if (mrc_psn_diff(wqe->first_psn, req->cack) <= 1) {
 		if (pkt->sent_at < req->rnr_at) {

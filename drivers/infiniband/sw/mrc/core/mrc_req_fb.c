@@ -29,6 +29,9 @@ static u32 mrc_req_receive(struct mrc_req *req, u32 psn)
 	if (mrc_req_is_acked(req, psn))
 		return 0;
 	mrc_bit_set(req->acked, req->ring_mask, psn);
+	/* The turn of what waits for those before it may have come. */
+	if (req->recv_limited)
+		req->held_until = 0;
 	/* Of several copies it is not known which one arrived. */
 	if (!pkt->rtx_count) {
 		u8 port = mrc_paths_port(req->paths, pkt->ev);
@@ -520,8 +523,10 @@ void mrc_req_complete(struct mrc_req *req)
 			return;
 		wqe->state = MRC_WQE_DONE;
 		wqe->status = MRC_WC_SUCCESS;
-		if (mrc_wr_consumes_recv(wqe->wr.op))
+		if (mrc_wr_consumes_recv(wqe->wr.op)) {
 			req->wimm_out--;
+			mrc_req_recv_done(req, wqe);
+		}
 		req->wq_done++;
 	}
 }
@@ -614,5 +619,7 @@ void mrc_req_on_ack(struct mrc_req *req, const struct mrc_hdr *h, u8 port,
 		mrc_req_transport_nak(req, psn, syndrome, now);
 	else
 		mrc_req_transport_ack(req, psn, now);
+	if (!nak)
+		mrc_req_recv_told(req, h);
 	mrc_req_rearm(req, now);
 }

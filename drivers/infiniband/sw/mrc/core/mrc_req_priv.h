@@ -171,7 +171,11 @@ void mrc_req_data_hdr(const struct mrc_req *req, const struct mrc_tx_wqe *wqe,
 /* mrc_req_ext.c */
 u32 mrc_req_rd_ring(const struct mrc_req_cfg *cfg);
 enum mrc_tx_verdict mrc_req_ext_gate(const struct mrc_req *req,
-				     const struct mrc_tx_wqe *wqe);
+				     const struct mrc_tx_wqe *wqe, u32 psn);
+bool mrc_req_may_resend(const struct mrc_req *req,
+			const struct mrc_tx_pkt *pkt);
+void mrc_req_recv_done(struct mrc_req *req, const struct mrc_tx_wqe *wqe);
+void mrc_req_recv_told(struct mrc_req *req, const struct mrc_hdr *h);
 enum mrc_tx_verdict mrc_req_local(struct mrc_req *req,
 				  struct mrc_tx_desc *desc);
 void mrc_req_rd_started(struct mrc_req *req, struct mrc_tx_wqe *wqe, u32 slot,

@@ -223,6 +223,9 @@ struct mrc_rd {
  * @done: answers that are complete and were not taken yet
  * @msn: messages completed (AETH.msn, 24 bits)
  * @rcvd_bytes: cumulative nominal bytes
+ * @recv_limit: rqmsn of the first message without a receive, for the next ACK
+ *	if @recv_known
+ * @peer_sends: the peer has the extension, it sent a SEND
  * @sack_cnt: bytes since the last SACK
  * @ooo: PSNs held above cack
  */
@@ -249,6 +252,9 @@ struct mrc_resp {
 	u16 rqmsn;
 	u16 rd_next;
 	u16 rd_oldest;
+	u16 recv_limit;
+	bool recv_known;
+	bool peer_sends;
 	u32 done;
 	u32 msn;
 	u64 rcvd_bytes;
@@ -435,6 +441,16 @@ bool mrc_resp_next_imm(struct mrc_resp *resp, struct mrc_imm *imm);
 
 /* @syndrome: 0 = receive consumed, else the NAK to send (§7.4: 0x61). */
 void mrc_resp_imm_done(struct mrc_resp *resp, u8 syndrome);
+
+/**
+ * mrc_resp_tells_recvs - is an ACK due that says how far the receives reach?
+ *
+ * To be asked before mrc_resp_next_feedback(). Then mrc_resp_set_recvs() may
+ * follow: @n receives are posted beyond those of the messages delivered. Without
+ * it the ACK says nothing of them.
+ */
+bool mrc_resp_tells_recvs(const struct mrc_resp *resp);
+void mrc_resp_set_recvs(struct mrc_resp *resp, u32 n);
 
 /**
  * mrc_resp_next_req - next request to execute; all before it has been

@@ -20,6 +20,9 @@
 
 #define ATOMIC_LEN		8
 
+/* More receives than that are of no use to a peer: numbers are compared. */
+#define RECVS_TOLD		0x4000
+
 u32 mrc_resp_rd_slots(const struct mrc_resp_cfg *cfg)
 {
 	if (!cfg->ext || cfg->chan || !cfg->max_rd)
@@ -149,6 +152,7 @@ static u8 mrc_resp_part(struct mrc_resp *resp, const struct mrc_rx *rx,
 		return MRC_SYN_NAK_INV_REQ;
 	}
 	imm->left--;
+	resp->peer_sends = !resp->cfg.chan;
 	if (!(flags & MRC_OPF_LAST))
 		return 0;
 	imm->last = true;
@@ -261,6 +265,18 @@ bool mrc_resp_wants_recv(const struct mrc_resp *resp, const struct mrc_rx *rx,
 		return false;
 	*n = ahead + 1u;
 	return true;
+}
+
+bool mrc_resp_tells_recvs(const struct mrc_resp *resp)
+{
+	return resp->fb.ack && resp->peer_sends;
+}
+
+void mrc_resp_set_recvs(struct mrc_resp *resp, u32 n)
+{
+	resp->recv_limit = (u16)(resp->rqmsn +
+				 (n < RECVS_TOLD ? n : RECVS_TOLD));
+	resp->recv_known = true;
 }
 
 /* Is the next request to execute the one at @psn? */

@@ -152,6 +152,11 @@ static void mrc_resp_ack(struct mrc_resp *resp, bool nak, u64 now,
 	desc->hdr.psn = nak ? resp->err_psn : mrc_resp_ackable(resp);
 	desc->hdr.aeth.syndrome = nak ? resp->err_syn : MRC_SYN_ACK;
 	desc->hdr.aeth.msn = resp->msn;
+	if (!nak && resp->recv_known) {
+		desc->hdr.recvs = true;
+		desc->hdr.aeth.msn = resp->recv_limit;
+	}
+	resp->recv_known = false;
 	resp->fb.ack = false;
 	if (nak)
 		resp->nak_sent = true;

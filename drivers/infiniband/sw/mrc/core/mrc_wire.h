@@ -157,7 +157,7 @@ struct mrc_opeth {
 /* §4.11 */
 struct mrc_aeth {
 	u8 syndrome;
-	u32 msn;		/* 24 bits */
+	u32 msn;		/* 24 bits; see struct mrc_hdr, @recvs */
 };
 
 /* SETH + CC_STATE, §4.6 */
@@ -216,6 +216,8 @@ struct mrc_ereth {
  * @rtx: retransmission, or its echo in a SACK
  * @ts: TSETH present (data packets only)
  * @chan: of the answer channel (extension); reserved in MRC 1.0
+ * @recvs: ACKNOWLEDGE: ->aeth.msn is the rqmsn of the first message for which no
+ *	receive is posted (extension); reserved in MRC 1.0
  * @pkey: partition key
  * @dqp: destination QPN, 24 bits
  * @psn: BTH.psn, 24 bits; the request id of endpoint operations
@@ -244,6 +246,7 @@ struct mrc_hdr {
 	bool rtx;
 	bool ts;
 	bool chan;
+	bool recvs;
 	u16 pkey;
 	u32 dqp;
 	u32 psn;
