@@ -5,7 +5,8 @@
 // reorder.
 //
 // A benchmark is called SIDE/cc/EVs/ports/loss/reordering, the last two per
-// mille of the data packets; ns_per_pkt is the time of that side for one data
+// mille of the data packets, and for other messages than WRITEs of 64 KiB over
+// one QP /operation/bytes/QPs. ns_per_pkt is the time of that side for one data
 // packet sent, feedback included.
 #include "engine.hpp"
 
@@ -14,6 +15,7 @@
 #include <algorithm>
 #include <array>
 #include <ctime>
+#include <memory>
 #include <random>
 #include <stdexcept>
 #include <string>
@@ -27,6 +29,7 @@ using mrc_test::EngineMem;
 
 constexpr u32 kPmtu = 4096;
 constexpr u32 kMsg = 65536;
+constexpr u32 kBurst = 16; // packets of a QP in a row
 constexpr u32 kDepth = 128;
 constexpr u64 kPktNs = 330; // 4 KiB at 100 Gbit/s
 
@@ -36,6 +39,9 @@ struct Shape {
 	u8 ports;
 	u32 loss;    // per mille
 	u32 reorder; // per mille
+	u8 op = MRC_WR_WRITE;
+	u32 msg = kMsg;
+	u32 qps = 1;
 };
 
 // A packet on the wire: its headers as built, and what the lower layers say.
@@ -88,7 +94,7 @@ mrc_hdr parse(const Packet &p)
 class Requester
 {
 public:
-	explicit Requester(const Shape &s)
+	explicit Requester(const Shape &s) : shape_(s)
 	{
 		mrc_paths_cfg pcfg{};
 		mrc_cc_cfg ccfg{};
@@ -116,6 +122,7 @@ public:
 		cfg.linear_cnt = 7;
 		cfg.exp_cnt = MRC_RETRY_EXP_INFINITE;
 		cfg.use_ts = true;
+		cfg.ext = s.op != MRC_WR_WRITE;
 		cfg.ctr = &ctr_;
 		hdr.opcode = MRC_OP_WRITE_ONLY;
 		hdr.ts = true;
@@ -134,13 +141,13 @@ public:
 	// Whatever may be posted and sent now.
 	void run(std::vector<Packet> *wire)
 	{
-		const mrc_wr wr{.op = MRC_WR_WRITE,
+		const mrc_wr wr{.op = shape_.op,
 				.se = false,
 				.fence = false,
 				.num = 0,
 				.rkey = 1,
 				.va = 0x1000,
-				.len = kMsg,
+				.len = shape_.msg,
 				.imm = 0,
 				.swap = 0,
 				.compare = 0};
@@ -198,6 +205,7 @@ private:
 	mrc_counters ctr_{};
 	mrc_paths paths_{};
 	mrc_cc cc_{};
+	const Shape shape_;
 	mrc_req req_{};
 	EngineMem pmem_, mem_;
 };
@@ -229,6 +237,7 @@ public:
 		cfg.remote_write = true;
 		cfg.trim_nack = true;
 		cfg.late_stash = true;
+		cfg.ext = s.op != MRC_WR_WRITE;
 		cfg.base_rtt = MRC_BASE_RTT_DEFAULT;
 		cfg.seed = 3;
 		cfg.ctr = &ctr_;
@@ -250,13 +259,20 @@ public:
 		rx.entropy = p.entropy;
 		rx.port = p.port;
 		rx.at = now;
-		must(!mrc_resp_wants_stash(&resp_, &rx), "stash");
-		must(!mrc_resp_wants_recv(&resp_, &rx, &need), "receive");
+		if (mrc_resp_wants_stash(&resp_, &rx)) {
+			stash_ = EngineMem(mrc_resp_stash_mem(&resp_.cfg));
+			mrc_resp_set_stash(&resp_, stash_.get());
+		}
+		benchmark::DoNotOptimize(
+			mrc_resp_wants_recv(&resp_, &rx, &need));
 		if (h.opcode == MRC_OP_PROBE)
 			mrc_resp_on_probe(&resp_, &rx, now);
 		else if (mrc_resp_on_data(&resp_, &rx, now) == MRC_RX_PLACE)
 			mrc_resp_placed(&resp_, &rx, 0);
-		must(!mrc_resp_next_imm(&resp_, &imm), "immediate");
+		while (mrc_resp_next_imm(&resp_, &imm))
+			mrc_resp_imm_done(&resp_, 0);
+		if (mrc_resp_tells_recvs(&resp_))
+			mrc_resp_set_recvs(&resp_, kDepth);
 		while (mrc_resp_next_feedback(&resp_, now, &d))
 			wire->push_back(on_wire(d));
 		must(!mrc_resp_failed(&resp_), "responder failed");
@@ -266,7 +282,7 @@ private:
 	mrc_counters ctr_{};
 	mrc_paths paths_{};
 	mrc_resp resp_{};
-	EngineMem pmem_, mem_;
+	EngineMem pmem_, mem_, stash_;
 };
 
 // What a link does to a batch of data packets.
@@ -302,59 +318,111 @@ private:
 
 enum class Side { Requester, Responder };
 
+// Both ends of a QP and what is under way.
+struct Pair {
+	explicit Pair(const Shape &s) : req(s), resp(s), link(s)
+	{
+		data.reserve(1024);
+		fb.reserve(1024);
+		req.run(&data);
+	}
+
+	Requester req;
+	Responder resp;
+	Wire link;
+	std::vector<Packet> data, fb, now;
+};
+
+template <typename F> double timed(F &&what)
+{
+	const double from = cpu_seconds();
+
+	what();
+	return cpu_seconds() - from;
+}
+
+// All data arrive, then all feedback does. With several QPs as interrupts
+// bring them, in bursts of one QP after the other.
+std::pair<double, double> round(std::vector<std::unique_ptr<Pair>> &pairs)
+{
+	std::size_t most = 0;
+
+	for (auto &p : pairs) {
+		p->now.swap(p->data);
+		p->data.clear();
+		p->link.pass(&p->now);
+		most = std::max(most, p->now.size());
+	}
+	for (auto &p : pairs)
+		p->req.now += kPktNs * (most * pairs.size() + 1);
+
+	const double s = timed([&] {
+		for (std::size_t at = 0; at < most; at += kBurst)
+			for (auto &p : pairs)
+				for (std::size_t i = at;
+				     i < std::min(at + kBurst, p->now.size());
+				     i++)
+					p->resp.data(p->now[i], p->req.now,
+						     &p->fb);
+	});
+	const double r = timed([&] {
+		for (auto &p : pairs) {
+			for (const Packet &f : p->fb)
+				p->req.feedback(f, &p->data);
+			if (p->fb.empty())
+				p->req.expire(&p->data);
+		}
+	});
+
+	for (auto &p : pairs)
+		p->fb.clear();
+	return {r, s};
+}
+
+struct Totals {
+	u64 sent = 0, resent = 0, done = 0;
+};
+
+Totals totals(const std::vector<std::unique_ptr<Pair>> &pairs)
+{
+	Totals t;
+
+	for (const auto &p : pairs) {
+		t.sent += p->req.sent();
+		t.resent += p->req.resent();
+		t.done += p->req.done;
+	}
+	return t;
+}
+
 void bench(benchmark::State &state, Side side, Shape shape)
 {
-	Requester req(shape);
-	Responder resp(shape);
-	Wire link(shape);
-	std::vector<Packet> data, fb;
+	std::vector<std::unique_ptr<Pair>> pairs;
 	double total = 0;
 
-	const auto timed = [](auto &&what) {
-		const double from = cpu_seconds();
-
-		what();
-		return cpu_seconds() - from;
-	};
-	const auto round = [&] {
-		double r = 0, s = 0;
-		std::vector<Packet> now = std::exchange(data, {});
-
-		data.reserve(1024);
-		link.pass(&now);
-		req.now += kPktNs * (now.size() + 1);
-		s = timed([&] {
-			for (const Packet &p : now)
-				resp.data(p, req.now, &fb);
-		});
-		r = timed([&] {
-			for (const Packet &p : fb)
-				req.feedback(p, &data);
-			if (fb.empty())
-				req.expire(&data);
-		});
-		fb.clear();
-		return side == Side::Requester ? r : s;
-	};
-
-	data.reserve(1024);
-	fb.reserve(1024);
-	req.run(&data);
-	for (int i = 0; i < 1000; i++) // windows open, caches fill
-		round();
-	const u64 before = req.sent(), rtx = req.resent(), done = req.done;
+	for (u32 i = 0; i < shape.qps; i++)
+		pairs.push_back(std::make_unique<Pair>(shape));
+	// Windows open, caches fill.
+	for (u32 i = 0; i < 1000 / shape.qps + 10; i++)
+		round(pairs);
+	const Totals before = totals(pairs);
 	for ([[maybe_unused]] auto _ : state) {
-		const double t = round();
+		const auto [r, s] = round(pairs);
+		const double t = side == Side::Requester ? r : s;
 
 		state.SetIterationTime(t);
 		total += t;
 	}
-	const auto pkts = static_cast<double>(req.sent() - before);
-	must(!state.iterations() || req.done > done || pkts < 64,
+	const Totals after = totals(pairs);
+	const auto pkts = static_cast<double>(after.sent - before.sent);
+	must(!state.iterations() || after.done > before.done || pkts < 64,
 	     "no message was completed");
+	state.counters["pkts"] = pkts;
 	state.counters["ns_per_pkt"] = pkts > 0 ? total * 1e9 / pkts : 0;
 	state.counters["resent"] =
-		pkts > 0 ? static_cast<double>(req.resent() - rtx) / pkts : 0;
+		pkts > 0 ? static_cast<double>(after.resent - before.resent) /
+				   pkts
+			 : 0;
 }
 
 void add(const Shape &s)
@@ -365,7 +433,12 @@ void add(const Shape &s)
 							    : "responder/") +
 			s.cc->name + "/" + std::to_string(s.evs) + "/" +
 			std::to_string(s.ports) + "/" + std::to_string(s.loss) +
-			"/" + std::to_string(s.reorder);
+			"/" + std::to_string(s.reorder) +
+			(s.msg == kMsg ? std::string()
+				       : (s.op == MRC_WR_SEND ? "/send/"
+							      : "/write/") +
+						 std::to_string(s.msg) + "/" +
+						 std::to_string(s.qps));
 
 		benchmark::RegisterBenchmark(name.c_str(), bench, side, s)
 			->UseManualTime();
@@ -383,6 +456,9 @@ int main(int argc, char **argv)
 	add({&mrc_cc_none, 64, 1, 0, 0});
 	add({&mrc_cc_none, 64, 4, 0, 250});
 	add({&mrc_cc_none, 64, 4, 10, 0});
+	for (const u32 qps : {1U, 16U, 256U})
+		for (const u8 op : {MRC_WR_WRITE, MRC_WR_SEND})
+			add({&mrc_cc_nscc, 64, 4, 0, 0, op, 8, qps});
 	benchmark::Initialize(&argc, argv);
 	if (benchmark::ReportUnrecognizedArguments(argc, argv))
 		return 1;
