@@ -334,7 +334,7 @@ disabled_at_the_peer() { # OPTIONS of verify
 	expect mrcb port_up_events == 1
 	expect mrcb tx_port_status '>=' 2
 	expect mrca rx_port_status '>=' 2
-	expect mrcb port_status_confirmed '>=' 2
+	expect mrcb port_status_ok '>=' 2
 }
 
 # The way itself takes time, so that a round trip is worth something.

@@ -362,7 +362,7 @@ def request_numbers(s):
 
 
 def bad_sends(s):
-    inv, limit = 'resp_invalid_request', 'resp_write_imm_limit'
+    inv, limit = 'resp_invalid_request', 'resp_imm_limit'
 
     def bad(name, want, *args, **kwargs):
         s.ends(name, lambda v: v.message(*args, **kwargs), want, warm=False)

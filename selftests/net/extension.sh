@@ -26,7 +26,7 @@ no_trace() {
 		expect "$d" rx_send == 0
 		expect "$d" resp_rnr == 0
 		expect "$d" rx_drop_opcode == 0
-		expect "$d" rx_nack_unexpected_event == 0
+		expect "$d" rx_nack_fatal == 0
 		expect "$d" qp_errors == 0
 	done
 }
@@ -66,7 +66,7 @@ off_at_peer() {
 	expect mrcb rx_drop_opcode == "$n"
 	expect mrcb tx_nack == "$n"
 	expect mrca rx_nack == "$n"
-	expect mrca rx_nack_unexpected_event == "$n"
+	expect mrca rx_nack_fatal == "$n"
 	expect mrca tx_requests == "$requests"
 	expect mrca tx_rtx_pkts == 0
 	expect mrca retry_timeouts == 0

@@ -35,9 +35,9 @@ SRV6 = os.environ.get('MRC_SRV6')
 def counters():
     total = ev.counters(DEV, lambda name: name != 'rx_srv6')
     # A host that only receives asks now and then for a way back.
-    total['tx_endpoint_req'] -= total.pop('tx_reverse_probe')
-    total['rx_endpoint_resp'] -= (total.pop('reverse_path_confirmed') +
-                                  total.pop('reverse_probe_late'))
+    total['tx_endpoint_req'] -= total.pop('tx_rev_probe')
+    total['rx_endpoint_resp'] -= (total.pop('rev_path_ok') +
+                                  total.pop('rev_probe_late'))
     return total
 
 
@@ -464,7 +464,7 @@ def fatal_errors(s):
     s.fatal('immediate with a message number far ahead',
             lambda v: v.write_at(first, b'', opcode=m.WRITE_ONLY_IMM, imm=1,
                                  rqmsn=0x7000),
-            {**base, 'resp_write_imm_limit': 1})
+            {**base, 'resp_imm_limit': 1})
 
     def not_connected():
         idle = Target(s.ctx, s.wire, s.local, s.remote)

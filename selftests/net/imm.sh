@@ -18,7 +18,7 @@ in_order() { # OPTIONS...
 	check "$n" '>' 0 "immediates verified"
 	expect mrcb rx_write_imm == "$n"
 	expect mrcb resp_no_receive == 0
-	expect mrcb resp_write_imm_limit == 0
+	expect mrcb resp_imm_limit == 0
 }
 
 reordered() {

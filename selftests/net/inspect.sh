@@ -32,6 +32,18 @@ shows_counters() {
 		fail "not the same on both ports of both devices"
 }
 
+# All counters are one message, and the device's name is part of it.
+long_name() {
+	local long
+	printf -v long '%063d' 0
+	long=m${long:1}
+	in_a rdma dev set mrca name "$long"
+	in_a rdma statistic show link "$long/1" >"$WORK/long" || true
+	in_a rdma dev set "$long" name mrca
+	[ "$(grep -c -w -F -f "$WORK/names" "$WORK/long")" = "$(wc -l <"$WORK/names")" ] ||
+		fail "counters of a device with a long name: $(head -n 3 "$WORK/long")"
+}
+
 # While traffic runs: the driver's part of a QP, MR and CQ.
 shows_resources() {
 	local qp mr cq want
@@ -98,6 +110,7 @@ subtest "rdma link" shows_links
 subtest "ibv_devinfo" devinfo
 subtest "port attributes and GIDs in sysfs" port_attributes
 subtest "rdma statistic has every counter, on every port" shows_counters
+subtest "rdma statistic of a device with a long name" long_name
 subtest "rdma resource -dd shows the driver's part" shows_resources
 subtest "tracepoints" tracepoints
 tap_end

@@ -98,7 +98,7 @@ nothing_lost() { # FROM TO
 never_outside() { # FROM TO
 	expect "$2" rx_psn_out_of_window == 0
 	expect "$2" tx_nack == 0
-	expect "$1" rx_nack_psn_out_of_window == 0
+	expect "$1" rx_nack_window == 0
 	expect "$1" qp_errors == 0
 	expect "$2" qp_errors == 0
 }

@@ -314,7 +314,7 @@ void Sim::check_counters(int side)
 		{"rx_trimmed", e.count(MRC_CTR_RX_TRIMMED), t.rx_trimmed},
 		{"rx_ce", e.count(MRC_CTR_RX_CE), t.rx_ce},
 		{"rx_refused", e.count(MRC_CTR_RX_REFUSED), t.refused},
-		{"rx_window_penalty", e.count(MRC_CTR_RX_PENALTY),
+		{"rx_penalty", e.count(MRC_CTR_RX_PENALTY),
 		 t.rx_penalty},
 		{"probe_sack_limited", e.count(MRC_CTR_TRAIN_LIMIT),
 		 t.trains_cut},

@@ -2,6 +2,27 @@
 /* Protocol counters for "rdma statistic", per port. */
 #include "mrc.h"
 
+/*
+ * "rdma statistic" gets all counters of a port in one netlink message, which the
+ * RDMA core makes of a fixed size: a page less what a socket buffer needs at
+ * its end, 3776 bytes where pages are smallest. What does not fit is no shorter
+ * list but EMSGSIZE. Before the list stand the header, the device's index, its
+ * name, which "rdma dev set" may make as long as the core allows, and the port.
+ */
+#define MRC_STAT_MSG_MAX 3776
+#define MRC_STAT_ATTR(len) (NLA_HDRLEN + NLA_ALIGN(len))
+#define MRC_STAT_HEAD (NLMSG_HDRLEN + MRC_STAT_ATTR(sizeof(u32)) +	\
+		       MRC_STAT_ATTR(IB_DEVICE_NAME_MAX) +		\
+		       MRC_STAT_ATTR(sizeof(u32)) + MRC_STAT_ATTR(0))
+#define MRC_STAT_ENTRY(text) (MRC_STAT_ATTR(0) +			\
+			      MRC_STAT_ATTR(sizeof(text)) +		\
+			      MRC_STAT_ATTR(sizeof(u64)))
+
+#define X(id, text) + MRC_STAT_ENTRY(text)
+static_assert(MRC_STAT_HEAD MRC_COUNTER_LIST(X) <= MRC_STAT_MSG_MAX,
+	      "more than one netlink message: shorten names of counters");
+#undef X
+
 static const struct rdma_stat_desc mrc_stat_descs[] = {
 #define X(id, text) { .name = text },
 	MRC_COUNTER_LIST(X)
