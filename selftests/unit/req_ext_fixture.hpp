@@ -103,7 +103,11 @@ struct ExtRequester : Requester {
 	std::vector<mrc_tx_desc> step()
 	{
 		u64 at = mrc_req_deadline(&req);
-		EXPECT_NE(at, MRC_NEVER);
+		// At the end of time all that is periodic is due for ever.
+		if (at == MRC_NEVER) {
+			ADD_FAILURE() << "nothing is due any more";
+			return {};
+		}
 		if (at > now)
 			now = at;
 		deadline();
