@@ -97,7 +97,7 @@ under_way() {
 	local at
 	ctr_mark
 	at=$(ctr_now mrcb rx_requests)
-	verify_start -t 100 --ext-test mixed --iters 3000
+	verify_start -t 100 --ext-test mixed --iters 20000
 	wait_for 30 ctr_at_least mrcb rx_requests $((at + 50))
 	switch off
 	at=$(ctr_now mrcb rx_requests)
