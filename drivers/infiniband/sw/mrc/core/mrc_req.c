@@ -173,18 +173,20 @@ enum mrc_req_sched mrc_req_sched(const struct mrc_req *req)
 
 /*
  * MRC 1.0 §6.1: should this packet, which counts as out already, ask for a SACK
- * at once? @more says that other packets are ready to follow it, @room that
- * the windows of sequence numbers admit another new one.
+ * at once? @alone says that its ACK is enough, @more that other packets are ready
+ * to follow it, @room that the windows of sequence numbers admit another new one.
  */
 static bool mrc_req_want_ack(const struct mrc_req *req,
 			     const struct mrc_tx_wqe *wqe, u32 index,
-			     bool more, bool room)
+			     bool alone, bool more, bool room)
 {
-	/* Requests are not acknowledged before they are answered. */
-	if (index + 1 == wqe->npkts &&
-	    (!more || mrc_wr_consumes_recv(wqe->wr.op) ||
-	     mrc_wr_is_request(wqe->wr.op)))
-		return true;
+	if (index + 1 == wqe->npkts) {
+		/* They are not acknowledged before they are answered. */
+		if (mrc_wr_is_request(wqe->wr.op))
+			return true;
+		if (!alone && (!more || mrc_wr_consumes_recv(wqe->wr.op)))
+			return true;
+	}
 	return !room || !mrc_req_cc_admits(req, req->cc->mtu) ||
 	       req->cc->ops->ack_request(req->cc, req->inflight);
 }
@@ -326,7 +328,9 @@ static enum mrc_tx_verdict mrc_req_emit(struct mrc_req *req, u32 psn, u32 slot,
 	mrc_req_out(req, nominal, now);
 	desc->hdr.psn = psn;
 	desc->hdr.rtx = !first;
-	desc->hdr.a = mrc_req_want_ack(req, wqe, index, more, room);
+	desc->hdr.a = mrc_req_want_ack(req, wqe, index,
+				       first && mrc_req_alone(req, psn, now),
+				       more, room);
 	desc->tc = mrc_req_tc(req, !first);
 	desc->ect = true;
 	desc->data = true;

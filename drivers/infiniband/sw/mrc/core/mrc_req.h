@@ -294,6 +294,7 @@ struct mrc_guard {
  * @last_probe: time of the last silence probe
  * @base_rtt: smallest RTT seen, ns
  * @srtt: smoothed RTT, ns, 0 = no sample
+ * @rtt_at: when the latest sample came
  * @rttvar: smoothed deviation, ns
  * @rcvd_bytes: last rcvd_bytes of SETH
  * @msn: next METH.msn
@@ -349,6 +350,7 @@ struct mrc_req {
 	u64 last_probe;
 	u64 base_rtt;
 	u64 srtt;
+	u64 rtt_at;
 	u64 rttvar;
 	u32 rcvd_bytes;
 	u16 msn;

@@ -335,8 +335,10 @@ void mrc_req_on_sack(struct mrc_req *req, const struct mrc_hdr *h, u8 port,
 			mrc_req_spurious(req, ack_psn, port, now);
 		mrc_req_sack_verdict(req, s, now);
 	}
-	if (rtt != MRC_CC_NONE_RTT)
+	if (rtt != MRC_CC_NONE_RTT) {
 		mrc_req_rtt_sample(req, rtt);
+		req->rtt_at = now;
+	}
 
 	old = req->cack;
 	freed = mrc_req_advance(req, s->cack_psn);

@@ -36,6 +36,9 @@ enum mrc_wqe_state {
 #define MRC_GUARD_MAX_NS	64000000ull
 /* Silence probes of a QP without retransmission timer, §9.5 (a). */
 #define MRC_SILENCE_MIN_NS	1000000ull
+/* A SACK at least that often, ns, if messages go one at a time. */
+#define MRC_ALONE_NS		1000000ull
+
 /* Unanswered silence probes double their interval up to this many times. */
 #define MRC_SILENCE_SHIFT_MAX	6
 
@@ -144,6 +147,18 @@ static inline void mrc_req_unhold(struct mrc_req *req)
 	req->held_to = req->cack;
 	req->held_ports = 0;
 	req->ripe_at = MRC_NEVER;
+}
+
+/*
+ * Is @psn, sent for the first time, all that is outstanding? The transport ACK of
+ * its message then says all that a SACK would, §8.6, but the round trip time, that
+ * the path is good, and what the peer's window is. One in a while tells that.
+ * Congestion it tells of unasked, and after as many bytes as in a stream, §8.2.
+ */
+static inline bool mrc_req_alone(const struct mrc_req *req, u32 psn, u64 now)
+{
+	return req->srtt && now - req->rtt_at < MRC_ALONE_NS &&
+	       mrc_psn_diff(psn, req->tack) == 1;
 }
 
 /* mrc_loss.c */
