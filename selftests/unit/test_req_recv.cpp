@@ -96,6 +96,48 @@ TEST(Receives, OneAsksForAll)
 	EXPECT_EQ(r.count(MRC_CTR_NACK_RNR), 24u);
 }
 
+// Times that are shorter than asking takes grow, whatever message it is that is
+// the first in line; others that were refused meanwhile wait no longer for it.
+TEST(Receives, TheLongerTheLonger)
+{
+	RecvRequester r;
+	r.init();
+	r.post_sends(2);
+	EXPECT_EQ(r.sent(), range(0, 2));
+	for (u32 k = 0; k < 2; k++) {
+		u64 wait = 10 * kUs;
+
+		for (int i = 0; i < 12; i++) {
+			r.rnr(r.psn((s32)k), 1); // 10 us
+			const u64 at = r.now;
+			EXPECT_EQ(r.later(), Sent{k}) << i;
+			EXPECT_EQ(r.now - at, wait) << i;
+			wait = std::min(2 * wait, (u64)MRC_RNR_BACKOFF_NS);
+		}
+		r.told(r.psn((s32)k), (u16)(k + 1));
+		EXPECT_EQ(r.done().size(), 1u);
+		if (!k)
+			EXPECT_EQ(r.sent(), Sent{1});
+	}
+}
+
+// A budget is a number of times, each as long as the peer says.
+TEST(Receives, ABudgetIsNoLonger)
+{
+	RecvRequester r;
+	r.cfg.rnr_retry = 6;
+	r.init();
+	r.go(MRC_WR_SEND);
+	for (int i = 0; i < 6; i++) {
+		r.rnr(r.psn(0), 1);
+		const u64 at = r.now;
+		EXPECT_EQ(r.later(), Sent{0}) << i;
+		EXPECT_EQ(r.now - at, 10 * kUs) << i;
+	}
+	r.rnr(r.psn(0), 1);
+	EXPECT_EQ(r.reap(), (Ends{{0, MRC_WC_RNR_RETRY_EXC}}));
+}
+
 // What the peer says counts at once, exactly.
 TEST(Receives, AsFarAsThePeerSays)
 {

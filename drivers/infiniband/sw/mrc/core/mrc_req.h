@@ -27,6 +27,8 @@
 #define MRC_BASE_RTT_DEFAULT	100000ull	/* ns, until measured */
 #define MRC_RNR_RETRY_INFINITE	7	/* IB spec */
 #define MRC_ATOMIC_LEN		8	/* bytes of an atomic's operands */
+/* Waiting times for receives are not doubled beyond that, ns. */
+#define MRC_RNR_BACKOFF_NS	640000ull
 /* Messages received one after the other that make a refusal forgotten. */
 #define MRC_RECV_FORGET		1024
 

@@ -262,6 +262,24 @@ bool mrc_req_is_rnr(const struct mrc_req *req, const struct mrc_neth *n)
 	       n->vendor & MRC_RNR_VALID;
 }
 
+/*
+ * How long the first in line waits that asks without end. The peer's shortest
+ * times are shorter than asking takes: its program, which is to post receives,
+ * would have no processor left. So the longer it took so far the longer the next
+ * time, at most twice what was waited for in vain.
+ */
+static u64 mrc_req_rnr_wait(struct mrc_tx_wqe *wqe, u8 code)
+{
+	u64 wait = mrc_rnr_time(code);
+	u8 n;
+
+	for (n = 0; n < wqe->rnr && 2 * wait <= MRC_RNR_BACKOFF_NS; n++)
+		wait *= 2;
+	if (n == wqe->rnr)
+		wqe->rnr++;
+	return wait;
+}
+
 /**
  * mrc_req_rnr - a packet was refused because its message found no receive
  * @req: requester
@@ -293,7 +311,9 @@ bool mrc_req_rnr(struct mrc_req *req, const struct mrc_tx_pkt *pkt, u8 code,
 			*hold = req->rnr_at;
 			return true;
 		}
-		if (retry != MRC_RNR_RETRY_INFINITE && wqe->rnr++ >= retry) {
+		if (retry == MRC_RNR_RETRY_INFINITE) {
+			*hold = now + mrc_req_rnr_wait(wqe, code);
+		} else if (wqe->rnr++ >= retry) {
 			mrc_ctr_add(req->cfg.ctr, 1, MRC_CTR_RNR_EXC, 1);
 			mrc_req_fail(req, (int)pkt->slot,
 				     MRC_WC_RNR_RETRY_EXC);
