@@ -11,7 +11,8 @@ M ?=
 export K T M KVER KDIR DESTDIR RDMA_CORE
 
 .PHONY: all install uninstall demo bench check check-all check-unit check-fuzz \
-	check-build check-lint check-vm check-debug check-interop clean distclean help
+	check-build check-lint check-vm check-debug check-races check-interop clean \
+	distclean help
 
 all:
 	@$(LAB)/install.sh build
@@ -35,7 +36,8 @@ check:
 # Its first part is `make check` itself; the rest runs whatever became of that.
 check-all:
 	@rc=0; $(MAKE) --no-print-directory check || rc=1; \
-	$(LAB)/check.sh vm-rest || rc=1; exit $$rc
+	$(LAB)/check.sh vm-rest || rc=1; \
+	$(MAKE) --no-print-directory check-debug K= T= || rc=1; exit $$rc
 
 check-unit:
 	@$(LAB)/check.sh unit
@@ -54,6 +56,9 @@ check-vm:
 
 check-debug:
 	@K=$${K:-7.2} M=uml-debug $(LAB)/check.sh vm
+
+check-races:
+	@K=$${K:-7.2} M=kcsan $(LAB)/check.sh vm
 
 check-interop:
 	@$(LAB)/check.sh interop
@@ -85,7 +90,9 @@ help:
 	@echo '                     takes M too; the first time builds the kernel, in minutes'
 	@echo '  make check-debug K=7.2 T=PATTERN   the test scripts in such a kernel with'
 	@echo '                     KASAN, lockdep, kmemleak, UBSAN and fault injection'
-	@echo '  make check-all     make check, then benchmarks, the other kernels, and all'
-	@echo '                     cases of the foreign suites on each kernel'
+	@echo '  make check-races K=7.2 T=PATTERN   scripts that keep two processors busy, in'
+	@echo '                     a kernel with KCSAN, emulated; hours, and not in check-all'
+	@echo '  make check-all     make check, then benchmarks, the other kernels, all cases'
+	@echo '                     of the foreign suites on each kernel, and check-debug'
 	@echo '  make clean         remove what was built, keep the guest images'
 	@echo '  make distclean     remove these as well'

@@ -14,8 +14,9 @@
 #   vm      selftests/net in a guest; K=KERNEL and T=PATTERN narrow it
 #   interop selftests/interop in a guest, without and with loss; K and T as above
 #   interop-short   of these about one case of each program, without loss
-#           With M=uml or M=uml-debug vm and interop run in User Mode Linux, and
-#           only they can (common.sh says what these are)
+#           With M=uml or M=uml-debug vm and interop run in User Mode Linux, with
+#           M=kcsan vm in a kernel that looks for races, and only they can
+#           (common.sh says what these are)
 #   vm-rest what vm and interop-short leave out: benchmarks, every script on the
 #           other kernels, the foreign suites on all of them
 set -euo pipefail
@@ -33,7 +34,11 @@ wants() {
 parts=("$@")
 for p in "${parts[@]}"; do
 	case $p in
-	vm | interop | interop-short) ;;
+	vm) ;;
+	interop | interop-short)
+		# It has neither their file systems nor their time.
+		[ "$MACHINE" != kcsan ] || lab_die "$p does not run on M=kcsan"
+		;;
 	unit | fuzz | build | lint | vm-rest)
 		[ "$MACHINE" = qemu ] || lab_die "$p has nothing to do with M=$MACHINE"
 		;;

@@ -14,6 +14,6 @@ else
 	find "$BUILD" -mindepth 1 -maxdepth 1 ! -name lab -exec rm -rf --one-file-system {} +
 	[ ! -d "$LAB" ] || find "$LAB" -mindepth 1 -maxdepth 1 \
 		! -name trees ! -name rdma-core ! -name checkpatch ! -name linux \
-		! -name uml ! -name 'apt-*' \
+		! -name kernels ! -name 'apt-*' \
 		-exec rm -rf --one-file-system {} +
 fi

@@ -19,7 +19,8 @@ DEFAULT_KERNEL=6.12
 
 # What a guest is: qemu, a stock kernel in an emulated machine; uml, the same
 # kernel built to run as a program, at native speed; uml-debug, that with
-# everything that finds mistakes.
+# everything that finds mistakes; kcsan, an emulated machine whose kernel watches
+# for races between its processors.
 MACHINE=${LAB_MACHINE:-qemu}
 
 lab_note() { printf '[lab] %s\n' "$*" >&2; }
@@ -55,34 +56,27 @@ kernel_tree() {
 machine_suffix() {
 	case $MACHINE in
 	qemu) ;;
-	uml | uml-debug) echo "-$MACHINE" ;;
-	*) lab_die "unknown machine '$MACHINE' (known: qemu uml uml-debug)" ;;
+	uml | uml-debug | kcsan) echo "-$MACHINE" ;;
+	*) lab_die "unknown machine '$MACHINE' (known: qemu uml uml-debug kcsan)" ;;
 	esac
 }
 
 # Where the modules of kernel $1 for the chosen machine are.
 machine_dir() { echo "$LAB/$1$(machine_suffix)"; }
 
-# Where uml.sh puts kernel $1 for the chosen machine.
-uml_dir() {
-	case $MACHINE in
-	uml-debug) echo "$LAB/uml/$1-debug" ;;
-	*) echo "$LAB/uml/$1" ;;
-	esac
-}
+# Where kernel.sh puts kernel $1 for the chosen machine.
+built_dir() { echo "$LAB/kernels/$1-$MACHINE"; }
 
-build_uml() { # KERNEL
-	case $MACHINE in
-	uml) "$LAB_DIR/uml.sh" "$1" ;;
-	uml-debug) "$LAB_DIR/uml.sh" "$1" --debug ;;
-	esac
+# Stock kernels need no building.
+build_kernel() { # KERNEL
+	[ "$MACHINE" = qemu ] || "$LAB_DIR/kernel.sh" "$MACHINE" "$1"
 }
 
 # Exact version (uname -r) of kernel family $1 on the chosen machine.
 kernel_version() {
 	case $MACHINE in
-	uml*) cat "$(uml_dir "$1")/release" ;;
-	*) cat "$(kernel_tree "$1")/.lab-kernel-version" ;;
+	qemu) cat "$(kernel_tree "$1")/.lab-kernel-version" ;;
+	*) cat "$(built_dir "$1")/release" ;;
 	esac
 }
 

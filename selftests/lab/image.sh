@@ -18,9 +18,9 @@ set -euo pipefail
 
 [ $# -gt 0 ] || lab_die "usage: image.sh KERNEL... (${KERNELS[*]})"
 
-# flex, bison, bc: for a kernel of the same source that runs as a program.
+# flex, bison, bc, libelf-dev: for kernels of the lab's own from the same source.
 kernel_packages="linux-image-amd64 linux-headers-amd64 gcc make kmod
-	libc6-dev flex bison bc"
+	libc6-dev flex bison bc libelf-dev"
 guest_packages="iproute2 rdma-core ibverbs-utils ibverbs-providers
 	rdmacm-utils perftest python3-pyverbs python3 iperf3 busybox-static
 	ethtool tcpdump iputils-ping procps nftables util-linux"

@@ -8,8 +8,8 @@
 # beside the sources.
 #
 # usage: module.sh KERNEL [--sparse]
-#   result: build/lab/KERNEL/*.ko, with LAB_MACHINE=uml or uml-debug
-#   build/lab/KERNEL-uml/*.ko or KERNEL-uml-debug/*.ko; compiler warnings are errors
+#   result: build/lab/KERNEL/*.ko, with LAB_MACHINE=uml, uml-debug or kcsan
+#   build/lab/KERNEL-MACHINE/*.ko; compiler warnings are errors
 #   --sparse: check with sparse (kernel 6.12 only); its reports are errors
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
@@ -34,7 +34,7 @@ need_root "building the module in the lab"
 "$LAB_DIR/image.sh" "$k"
 
 tree=$(kernel_tree "$k")
-build_uml "$k"
+build_kernel "$k"
 ver=$(kernel_version "$k")
 name=$k$(machine_suffix)${sparse:+-sparse}
 dir=$LAB/$name
@@ -46,11 +46,12 @@ mirror_sources "$dir/src" drivers include selftests/switch selftests/kverbs
 args=(KCFLAGS=-Werror W=1 -j2)
 binds=("$dir/src:/src")
 case $MACHINE in
-uml*)
-	args+=(ARCH=um KDIR=/linux-build)
-	binds+=("$LAB/linux/$k/src:/linux" "$(uml_dir "$k")/build:/linux-build")
+qemu) args+=("KDIR=/lib/modules/$ver/build") ;;
+*)
+	args+=(KDIR=/linux-build)
+	[ "$MACHINE" = kcsan ] || args+=(ARCH=um)
+	binds+=("$LAB/linux/$k/src:/linux" "$(built_dir "$k")/build:/linux-build")
 	;;
-*) args+=("KDIR=/lib/modules/$ver/build") ;;
 esac
 if [ -n "$sparse" ]; then
 	# C=2: check every file, also those whose object is up to date.

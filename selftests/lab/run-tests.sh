@@ -12,18 +12,23 @@
 #   -i       the foreign suites
 #   -c       writes "passed failed skipped" there
 # Scripts with a line "# benchmark" are left out unless they match a PATTERN or
-# LAB_BENCHMARKS is set.
+# LAB_BENCHMARKS is set. On kcsan, which is slow, without a PATTERN only scripts with
+# a line "# races" run. A script with a line "# not-on: MACHINE REASON" is skipped on
+# that machine, unless asked for by its name.
 #
 # Everything a script printed is kept in build/lab/logs/net-KERNEL/NAME.tap, or
 # interop-KERNEL/NAME.tap (with loss interop-KERNEL-loss); after KERNEL the machine
 # where that is not QEMU (LAB_MACHINE: 6.12-uml). LAB_TIME: how many times as long
-# as they say may scripts take (default 1, on uml-debug 4).
+# as they say may scripts take (default 1, on uml-debug 4, on kcsan 8).
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 
 k=$DEFAULT_KERNEL counts='' only='' set=net vm_opts=()
 slack=1
-[ "$MACHINE" != uml-debug ] || slack=4
+case $MACHINE in
+uml-debug) slack=4 ;;
+kcsan) slack=8 ;;
+esac
 slack=${LAB_TIME:-$slack}
 while getopts bik:c: opt; do
 	case $opt in
@@ -44,7 +49,7 @@ pattern=${1:-*}
 known_kernel "$k"
 
 scripts=()
-limit=120
+limit=120 left_out=0
 for f in "$TOP/selftests/$set"/*.sh; do
 	[ -f "$f" ] || continue
 	name=$(basename "$f" .sh)
@@ -58,6 +63,17 @@ for f in "$TOP/selftests/$set"/*.sh; do
 		[ -z "$only" ] || continue
 	elif [ "$pattern" = '*' ] && [ -z "${LAB_BENCHMARKS:-}$only" ]; then
 		echo "$set/$name is a benchmark: run it with make check-vm T=$name or make check-all"
+		continue
+	fi
+	if [ "$MACHINE" = kcsan ] && [ "$pattern" = '*' ] &&
+		! grep -q '^# races$' < <(sed -n 1,40p "$f"); then
+		echo "$set/$name is not run for races: one processor at a time has work in it, or other scripts do the same"
+		continue
+	fi
+	reason=$(sed -n "1,40s/^# not-on: *$MACHINE  *//p" "$f" | head -n1)
+	if [ -n "$reason" ] && [ "$pattern" != "$name" ]; then
+		echo "SKIP $set/$name [$MACHINE]: $reason"
+		left_out=$((left_out + 1))
 		continue
 	fi
 	scripts+=("selftests/$set/$name.sh")
@@ -74,7 +90,7 @@ work=$LOGS/$set-$label${INTEROP_LOSS:+-loss}
 mkdir -p "$work" "$LAB/run"
 tmp=$(mktemp -d "$LAB/run/tap.XXXXXX")
 trap 'rm -rf "$tmp"' EXIT
-passed=0 failed=0 skipped=0
+passed=0 failed=0 skipped=$left_out
 
 account() { # NAME EXIT SECONDS
 	local p f s

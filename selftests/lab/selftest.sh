@@ -77,11 +77,11 @@ expect "mirror_sources" "2 a.c a.o" "$(xargs <"$tmp/mirror")"
 # machines: names of their own, and none that nobody knows
 suffixes() {
 	local m
-	for m in qemu uml uml-debug nonsense; do
+	for m in qemu uml uml-debug kcsan nonsense; do
 		(MACHINE=$m machine_suffix 2>/dev/null) || echo refused
 	done | xargs
 }
-expect "machines" "-uml -uml-debug refused" "$(suffixes)"
+expect "machines" "-uml -uml-debug -kcsan refused" "$(suffixes)"
 expect "modules by machine" "6.1 6.1-uml" \
 	"$(for m in qemu uml; do basename "$(MACHINE=$m machine_dir 6.1)"; done | xargs)"
 
@@ -95,6 +95,52 @@ printf '%s\n' CONFIG_A=y CONFIG_B=m CONFIG_C=y '# CONFIG_C is not set' \
 printf '%s\n' CONFIG_A=y CONFIG_B=y CONFIG_D=y >"$tmp/config"
 expect "config_missed" "CONFIG_B is y, not m CONFIG_D is y, not n CONFIG_E is n, not y" \
 	"$(config_missed "$tmp/wanted" "$tmp/config" "$tmp/linux" | xargs)"
+
+# races.awk: reports with our modules in them, and everything that is no report
+cat >"$tmp/log" <<'END'
+[    1.000000] mrc: before
+[    2.000000] ==================================================================
+[    2.000000] BUG: KCSAN: data-race in mrc_a [mrc] / mrc_b [mrc]
+[    2.000000]
+[    2.000000] write to 0xffff888004b2a0c8 of 8 bytes by task 5 on cpu 1:
+[    2.000000]  mrc_a+0x1/0x2 [mrc]
+[    2.000000] mrc: WARNING: of another processor
+[    2.000000] read (marked) to 0xffff888004b2a0c8 of 8 bytes by interrupt on cpu 0:
+[    2.000000]  mrc_b+0x1/0x2 [mrc]
+[    2.000000] value changed: 0x0000000000000001 -> 0x0000000000000002
+[    2.000000] Reported by Kernel Concurrency Sanitizer on:
+[    2.000000] CPU: 0 UID: 0 PID: 5 Comm: x
+[    2.000000] ==================================================================
+[    3.000000] ==================================================================
+[    3.000000] BUG: KCSAN: data-race in tcp_a / tcp_b
+[    3.000000]  tcp_a+0x1/0x2
+[    3.000000] ==================================================================
+[    4.000000] ==================================================================
+[    4.000000] BUG: KASAN: slab-use-after-free in mrc_a
+[    4.000000] ==================================================================
+[    5.000000] mrc: after
+END
+races() { awk "$@" -f "$LAB_DIR/guest/races.awk" "$tmp/log"; }
+expect "races: ours" "1 0" \
+	"$(races -v ours=1 | grep -c 'data-race in mrc_a') $(races -v ours=1 | grep -c tcp_)"
+expect "races: the rest of the log" "before WARNING: KASAN: after" \
+	"$(races | grep -o -E 'before|WARNING:|KASAN:|KCSAN:|after$' | xargs)"
+
+# leaks.awk: objects that somebody else leaks, by any line of their report
+cat >"$tmp/leaks" <<'END'
+unreferenced object 0x1 (size 7552):
+  comm "uctx-refused", pid 1, jiffies 1
+  backtrace (crc 1):
+    copy_process+0x1/0x2
+unreferenced object 0x2 (size 64):
+  comm "insmod", pid 2, jiffies 1
+  backtrace (crc 2):
+    mrc_make+0x1/0x2 [mrc]
+END
+leaks() { awk -f "$LAB_DIR/guest/leaks.awk" <(printf '%s' "$1") "$tmp/leaks"; }
+expect "leaks: all" "2 1" "$(leaks '' | grep -c unreferenced) $(leaks '' | grep -c 'mrc\]')"
+expect "leaks: but one" "unreferenced object 0x2 (size 64):" \
+	"$(leaks 'comm "uctx-refused"' | head -n 1)"
 
 # the Debian mirror is found among others that use Debian's suite names
 host_codename() { echo bookworm; }

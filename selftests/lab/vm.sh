@@ -12,8 +12,8 @@
 #   -e   in the environment of the job
 #   -q   print nothing but errors; the output is in DIR/output
 #   -n   no modules and provider of ours: do not even look for them (lab's own tests)
-# LAB_MACHINE in the environment: uml or uml-debug run the kernel as a program
-# (common.sh), everything else is the same.
+# LAB_MACHINE in the environment: uml or uml-debug run the kernel as a program,
+# kcsan a kernel of the lab's own (common.sh); everything else is the same.
 # exit status: the job's; 124 when the time is over; 125 when the guest did
 # not boot (tried three times); 126 when the kernel crashed or warned.
 set -euo pipefail
@@ -42,7 +42,7 @@ need_root "booting a guest"
 
 base=$(kernel_tree "$user")
 tree=$(kernel_tree "$k")
-build_uml "$k"
+build_kernel "$k"
 ver=$(kernel_version "$k")
 dir=$(machine_dir "$k")
 mkdir -p "$dir" "$LAB/run"
@@ -81,8 +81,8 @@ make_initramfs() {
 }
 
 case $MACHINE in
-uml*) stock_modules=$(uml_dir "$k")/modules/lib/modules ;;
-*) stock_modules=$tree/usr/lib/modules ;;
+qemu) stock_modules=$tree/usr/lib/modules image=$tree/boot/vmlinuz-$ver ;;
+*) stock_modules=$(built_dir "$k")/modules/lib/modules image=$(built_dir "$k")/linux ;;
 esac
 
 # --- modules: the distribution's (without the bulk no guest can use), ours among
@@ -97,7 +97,7 @@ make_modules() {
 	done
 	id=$({
 		cat "$LAB_DIR/vm.sh" ${ko[@]+"${ko[@]}"} "$tree/.lab-stamp"
-		[ "$MACHINE" = qemu ] || cat "$(uml_dir "$k")/.stamp"
+		[ "$MACHINE" = qemu ] || cat "$(built_dir "$k")/.stamp"
 		echo "$ver"
 	} | sha256sum | cut -c1-12)
 	modules=$dir/modules-$id
@@ -192,9 +192,9 @@ start_qemu() {
 	: >"$run/console"
 	set -- qemu-system-x86_64 "${accel[@]}" -M q35 -smp 2 -m "$memory" \
 		-nodefaults -no-user-config -no-reboot -display none \
-		-kernel "$tree/boot/vmlinuz-$ver" -initrd "$dir/initramfs" \
+		-kernel "$image" -initrd "$dir/initramfs" \
 		-append "console=ttyS0 loglevel=6 panic=-1 oops=panic mitigations=off \
-net.ifnames=0 watchdog_thresh=30 rcupdate.rcu_cpu_stall_timeout=60 printk.always_kmsg_dump=0 slab_nomerge" \
+net.ifnames=0 watchdog_thresh=30 rcupdate.rcu_cpu_stall_timeout=60 printk.always_kmsg_dump=0 slab_nomerge log_buf_len=4M" \
 		-serial "file:$run/console" "${serial[@]}" \
 		-virtfs "$(share root "$base" ro)" -virtfs "$(share mods "$modules" ro)" \
 		-virtfs "$(share run "$run/share" ro)" -virtfs "$(share out "$run/out")"
@@ -247,10 +247,10 @@ start_uml() {
 		else
 			{ linux "$@" 3>&1 1>&6 6>&- | cat >&4; } 6>&1 | cat
 		fi' uml \
-		"$run/uml" "$tree" "$(uml_dir "$k")/linux" "$dir/initramfs" \
+		"$run/uml" "$tree" "$image" "$dir/initramfs" \
 		"$base" "$modules" "$run/share" "$run/out" \
 		mem="${memory}M" seccomp=auto ncpus=1 uml_dir=/tmp/ umid=u initrd=/lab/initrd \
-		loglevel=6 panic=-1 oops=panic rcupdate.rcu_cpu_stall_timeout=60 slab_nomerge \
+		loglevel=6 panic=-1 oops=panic rcupdate.rcu_cpu_stall_timeout=60 slab_nomerge log_buf_len=4M \
 		lab_share=hostfs lab_tty=/dev/tty1 con=null "con0=null,fd:3" "con1=$con"
 	if [ -n "$interactive" ]; then
 		"$@" 4>"$run/console" 6>&1
@@ -328,9 +328,14 @@ if [ -z "$rc" ]; then
 		keep_log "the job did not end within $seconds s"
 	fi
 	machine=''
-	if [ "$rc" != 126 ] && grep -a -E -f "$LAB_DIR/guest/kernel-trouble" "$run/console" >/dev/null; then
+	# Of KCSAN's reports only those with our modules in them count.
+	{
+		awk -v ours=1 -f "$LAB_DIR/guest/races.awk" "$run/console"
+		awk -f "$LAB_DIR/guest/races.awk" "$run/console"
+	} | grep -a -E -m5 -f "$LAB_DIR/guest/kernel-trouble" >"$run/trouble" || true
+	if [ "$rc" != 126 ] && [ -s "$run/trouble" ]; then
 		keep_log "kernel $ver reported trouble"
-		grep -a -E -m5 -f "$LAB_DIR/guest/kernel-trouble" "$run/console" >&2
+		cat "$run/trouble" >&2
 		rc=126
 	fi
 fi

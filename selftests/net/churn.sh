@@ -9,6 +9,7 @@
 # look, because SLUB counts free objects of per-CPU slabs as used. The first
 # cycles, which fill caches, come before the first look.
 # timeout: 400
+# races
 . "$(dirname "$0")/lib.sh"
 
 cycles() { # N OPTIONS...

@@ -6,6 +6,7 @@
 # netdev MTUs; on a lossless network nothing is sent twice and every plane
 # carries the same share.
 # timeout: 900
+# races
 . "$(dirname "$0")/lib.sh"
 
 SIZES=0,1,4095,4096,4097,65536,8388605

@@ -5,6 +5,7 @@
 # so and refused what there is not, nothing of it is on the wire, and a peer that
 # has it learns that this one does not. Connections that exist keep it.
 # timeout: 200
+# races
 . "$(dirname "$0")/lib.sh"
 
 # switch off|on [HOST]: one host or both

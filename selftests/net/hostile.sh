@@ -6,6 +6,7 @@
 # connections go on, the kernel stays calm.
 # Traffic between proper peers runs undisturbed beside a storm of them.
 # timeout: 900
+# races
 . "$(dirname "$0")/lib.sh"
 
 # Random packets to the port from the peer's address while both talk.

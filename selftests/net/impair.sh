@@ -6,6 +6,7 @@
 # loss threshold (1.5 windows of packets; a window is 64 packets of 4096 bytes
 # here), must not cause a single retransmission.
 # timeout: 900
+# races
 . "$(dirname "$0")/lib.sh"
 
 SIZES=1,4097,65536,1048577

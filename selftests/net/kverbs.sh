@@ -6,6 +6,7 @@
 # must not get away with. Over two planes, over a lossy network, and with both
 # ends on one device.
 # timeout: 300
+# races
 . "$(dirname "$0")/lib.sh"
 
 # run DEVICE PEER [PARAMETERS]: every test of the module passed.

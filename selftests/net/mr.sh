@@ -6,6 +6,7 @@
 # is seen of them from outside; and what a program leaves behind that ends in
 # the middle.
 # timeout: 300
+# races
 . "$(dirname "$0")/lib.sh"
 
 memory() {

@@ -7,6 +7,7 @@
 # it from outside; programs killed in the middle. Where the kernel cannot page,
 # that such regions are refused.
 # timeout: 280
+# races
 . "$(dirname "$0")/lib.sh"
 
 memory() { # PREFIX LIMIT [PART]

@@ -7,6 +7,7 @@
 # its data is whole, the other planes carry the traffic meanwhile, and the
 # plane is used again afterwards.
 # timeout: 900
+# races
 . "$(dirname "$0")/lib.sh"
 
 TOPO_RESOLVE=1			# real ARP and neighbour discovery

@@ -5,6 +5,7 @@
 # another device: here it is rxe, where the kernel has it for network namespaces.
 # Loss is allowed to lose messages, whole ones, and nothing else.
 # timeout: 600
+# races
 . "$(dirname "$0")/lib.sh"
 
 tcp() { listening "$1" 18515; }

@@ -5,6 +5,7 @@
 # connection manager. They are plain RoCE v2, so the other side may be another
 # device: here it is rxe, where the kernel has it for network namespaces.
 # timeout: 600
+# races
 . "$(dirname "$0")/lib.sh"
 
 # What a server is ready by: these conditions, each of a host.

@@ -3,6 +3,7 @@
 #
 # The verbs that programs use, each with its data verified.
 # timeout: 240
+# races
 . "$(dirname "$0")/lib.sh"
 
 run() { # mrc_verify OPTIONS...

@@ -5,6 +5,7 @@
 # over four planes, with loss and reordering as well; receives that come late;
 # what must be refused; keys that end; shared receive queues; datagrams.
 # timeout: 600
+# races
 . "$(dirname "$0")/lib.sh"
 
 impair_all() { # NETEM...

@@ -8,6 +8,8 @@
 # A script may say in comment lines near its top:
 #   # timeout: SECONDS        how long it may take (default 300)
 #   # kmsg-ok: REGEX          kernel messages it provokes on purpose
+#   # kmemleak-ok: REGEX      what somebody else leaks in it: objects of whose
+#                             report a line matches; the reason stands beside it
 #
 # LAB_TIME in the environment: how many times as long they may take.
 #
@@ -100,12 +102,18 @@ report() { # DESCRIPTION TROUBLE
 # On a kernel with kmemleak: what was allocated meanwhile and nothing points to.
 # It tells by a second scan, and of nothing that is younger than 5 s.
 kmemleak=/sys/kernel/debug/kmemleak
-leaks() {
+leaks() { # SCRIPT
 	echo scan >$kmemleak
 	sleep 6
 	echo scan >$kmemleak
-	head -n 60 $kmemleak
+	header kmemleak-ok "$1" >/run/lab-leaks-ok
+	awk -f "$here/leaks.awk" /run/lab-leaks-ok $kmemleak | head -n 60
 }
+
+# On a kernel with KCSAN: reports that have to do with this project. Those of other
+# parts of the kernel are theirs.
+races() { dmesg --notime | awk -v ours=1 -f "$here/races.awk" | head -n 120; }
+kcsan=/sys/kernel/debug/kcsan
 
 for script in "$@"; do
 	name=$(basename "$script" .sh)
@@ -131,7 +139,8 @@ for script in "$@"; do
 	left=$(unloaded || echo "rmmod: $(cat /run/lab-unload)")
 	[ -z "$left" ] || report "the module can be unloaded" "$left"
 
-	[ ! -w $kmemleak ] || report "kmemleak found nothing" "$(leaks)"
+	[ ! -w $kmemleak ] || report "kmemleak found nothing" "$(leaks "/mrc/$script")"
+	[ ! -w $kcsan ] || report "KCSAN found nothing" "$(races)"
 	dmesg >"/out/$name.dmesg"
 	{
 		header kmsg-ok "/mrc/$script"
@@ -139,8 +148,10 @@ for script in "$@"; do
 	} >/run/lab-tolerated
 	bad=$(
 		{
-			dmesg --notime --level=emerg,alert,crit,err,warn
-			dmesg --notime | grep -E -f "$here/kernel-trouble"
+			dmesg --notime --level=emerg,alert,crit,err,warn |
+				awk -f "$here/races.awk"
+			dmesg --notime | awk -f "$here/races.awk" |
+				grep -E -f "$here/kernel-trouble"
 		} | sort -u | grep -v -E -f /run/lab-tolerated | head -n 40
 	)
 	report "kernel log clean" "$bad"

@@ -1,0 +1,40 @@
+#!/usr/bin/awk -f
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# Reads a kernel log. With -v ours=1 prints the reports of KCSAN in whose stacks one
+# of our modules is; without it everything but the reports of KCSAN. A report stands
+# between two lines of "=". What another processor says meanwhile is in it too, so
+# lines that KCSAN does not write are kept.
+
+function bare(line) {
+	sub(/^\[ *[0-9]+\.[0-9]+\](\[ *[CT][0-9]+\])? ?/, "", line)
+	return line
+}
+function report_ends() {
+	if (ours && held ~ /\[(mrc|mrc_kverbs|sch_mrcsw)\]/) printf "%s", held
+	held = ""
+	inside = 0
+}
+{ line = bare($0) }
+!inside && line ~ /^==================+$/ { edge = $0; next }
+edge != "" {
+	if (line ~ /^BUG: KCSAN: /) inside = 1
+	else if (!ours) print edge
+	edge = ""
+}
+inside {
+	if (line ~ /^==================+$/) { report_ends(); next }
+	held = held line "\n"
+	if (ours || line ~ /^(BUG: KCSAN: |Reported by Kernel Concurrency|CPU: [0-9]+ |Hardware name: |value changed: | *\(inlined by\)|no locks held|[0-9]+ locks? held|irq event stamp|Tainted: )/ ||
+	    line ~ /^(read|write|read-write|assert no (writes|accesses))( \((marked|reordered|reordered, marked|marked, reordered)\))? to 0x/ ||
+	    line ~ /^race at unknown origin/ || line ~ /^ *$/ || line ~ /^ [^ ]+\+0x[0-9a-f]+\/0x/ ||
+	    line ~ /^ 0x[0-9a-f]+$/)
+		next
+	print
+	next
+}
+!ours { print }
+END {
+	if (edge != "" && !ours) print edge
+	if (inside) report_ends()
+}
