@@ -5,7 +5,11 @@
 # their own, no capability, two character devices), within a locked memory limit
 # and in an rdma cgroup. They can do what verbs programs do, nothing of what
 # controllers do, and no more than they are allowed.
+#
+# In the core: a program whose context is refused stays in memory (ib_uverbs forgets
+# the reference to it that an RDMA object has). Those are started by uctx-refused.
 # timeout: 900
+# kmemleak-ok: comm "uctx-refused"
 . "$(dirname "$0")/lib.sh"
 
 # Programs of somebody else have to get there.
@@ -224,6 +228,12 @@ grouped() {
 	bash -c 'echo $$ >"$1/cgroup.procs"; shift; exec "$@"' - "$CG/mrc" "$@"
 }
 
+# Goes before a program whose context is refused: what the kernel keeps of it bears
+# this name, because a program of this name has started it.
+cp "$(command -v bash)" "$WORK/uctx-refused"
+# shellcheck disable=SC2016 # expanded there
+refused=("$WORK/uctx-refused" -c '"$@"; exit $?' -)
+
 allow() { # DEV HANDLES OBJECTS
 	echo "$1 hca_handle=$2 hca_object=$3" >"$CG/mrc/rdma.max"
 }
@@ -313,7 +323,7 @@ kernels_own() {
 	grouped ip netns exec "$HOST_A" rdma link add mrck type mrc netdev kn0
 	uncharged mrck || fail "$(cat "$CG/mrc/rdma.current")"
 	allow mrck 0 0
-	refuse 'again|temporarily|unavailable|fail' grouped ibv_devinfo -d mrck
+	refuse 'again|temporarily|unavailable|fail' grouped "${refused[@]}" ibv_devinfo -d mrck
 	# Another port: the device is another one, for the controller too.
 	grouped ip netns exec "$HOST_A" rdma link add mrck type mrc netdev kn1
 	uncharged mrck || fail "$(cat "$CG/mrc/rdma.current")"
@@ -375,7 +385,7 @@ if cgroup_up; then
 	subtest "rdma cgroup: every object is charged once" every_object
 	allow mrca 1 3
 	set +e
-	grouped timeout 60 python3 "$NET_DIR/limits.py" stopped mrca "$CG/mrc/rdma.current" \
+	grouped timeout 60 "${refused[@]}" python3 "$NET_DIR/limits.py" stopped mrca "$CG/mrc/rdma.current" \
 		>"$WORK/out" 2>&1
 	echo $? >"$WORK/status"
 	set -e
