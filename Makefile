@@ -37,7 +37,7 @@ check:
 check-all:
 	@rc=0; $(MAKE) --no-print-directory check || rc=1; \
 	$(LAB)/check.sh vm-rest || rc=1; \
-	$(MAKE) --no-print-directory check-debug K= T= || rc=1; exit $$rc
+	$(MAKE) --no-print-directory check-debug || rc=1; exit $$rc
 
 check-unit:
 	@$(LAB)/check.sh unit
