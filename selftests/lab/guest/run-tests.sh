@@ -102,10 +102,13 @@ report() { # DESCRIPTION TROUBLE
 # On a kernel with kmemleak: what was allocated meanwhile and nothing points to.
 # It tells by a second scan, and of nothing that is younger than 5 s.
 kmemleak=/sys/kernel/debug/kmemleak
-leaks() { # SCRIPT
+scan() {
 	echo scan >$kmemleak
 	sleep 6
 	echo scan >$kmemleak
+}
+leaks() { # SCRIPT
+	scan
 	header kmemleak-ok "$1" >/run/lab-leaks-ok
 	awk -f "$here/leaks.awk" /run/lab-leaks-ok $kmemleak | head -n 60
 }
@@ -114,6 +117,10 @@ leaks() { # SCRIPT
 # parts of the kernel are theirs.
 races() { dmesg --notime | awk -v ours=1 -f "$here/races.awk" | head -n 120; }
 kcsan=/sys/kernel/debug/kcsan
+
+# What the kernel lost while it booted is nobody's here; "clear" forgets only what
+# a scan has found.
+[ ! -w $kmemleak ] || scan
 
 for script in "$@"; do
 	name=$(basename "$script" .sh)
