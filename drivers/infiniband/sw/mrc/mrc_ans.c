@@ -103,9 +103,9 @@ static void mrc_ans_announce(struct mrc_qp *qp, bool ok, bool rx)
 	spin_lock(&qp->req_lock);
 	qp->ans_tx = ok;
 	qp->ans_rx = ok && rx;
-	qp->want_ans = false;
+	WRITE_ONCE(qp->want_ans, false);
 	if (qp->need_ans) {
-		qp->need_ans = false;
+		WRITE_ONCE(qp->need_ans, false);
 		qp->no_ans = !qp->ans_rx;
 	}
 	spin_unlock(&qp->req_lock);
@@ -137,7 +137,7 @@ void mrc_ans_make(struct mrc_qp *qp)
 	if (!READ_ONCE(ans->paths_on)) {
 		spin_lock_bh(&ans->resp_lock);
 		spin_lock(&ans->req_lock);
-		ans->conn = qp->conn;
+		WRITE_ONCE(ans->conn, qp->conn);
 		spin_unlock(&ans->req_lock);
 		spin_unlock_bh(&ans->resp_lock);
 	}

@@ -340,7 +340,8 @@ static void mrc_odp_fail(struct mrc_odp *odp, unsigned long i,
 	    f->last + 1 != i) {
 		f = &odp->fail[odp->fail_next];
 		odp->fail_next = (odp->fail_next + 1) % MRC_ODP_FAILS;
-		odp->n_fail = min_t(u32, odp->n_fail + 1, MRC_ODP_FAILS);
+		WRITE_ONCE(odp->n_fail,
+			   min_t(u32, odp->n_fail + 1, MRC_ODP_FAILS));
 		*f = *w;
 		f->first = i;
 	}

@@ -107,7 +107,7 @@ static void mrc_qp_resume_resp(struct mrc_qp *qp)
 	spin_lock_bh(&qp->resp_lock);
 	if (qp->resume && qp->resp_on &&
 	    (qp->state == IB_QPS_RTR || qp->state == IB_QPS_RTS)) {
-		qp->resume = false;
+		WRITE_ONCE(qp->resume, false);
 		mrc_resp_run(qp, qp->attr.port, mrc_now(), false, false);
 	} else {
 		spin_unlock_bh(&qp->resp_lock);
@@ -317,20 +317,20 @@ void mrc_qp_reset(struct mrc_qp *qp, bool dead)
 	spin_lock(&qp->req_lock);
 	trace_mrc_qp_state(qp->qpn, qp->state, IB_QPS_RESET);
 	WRITE_ONCE(qp->state, IB_QPS_RESET);
-	qp->dead |= dead;
-	qp->conn++;
+	WRITE_ONCE(qp->dead, qp->dead || dead);
+	WRITE_ONCE(qp->conn, qp->conn + 1);
 	qp->resp_on = false;
 	WRITE_ONCE(qp->req_on, false);
 	WRITE_ONCE(qp->paths_on, false);
 	qp->sq_pending = false;
 	qp->need_inline = false;
 	qp->no_inline = false;
-	qp->need_recv = false;
-	qp->resume = false;
+	WRITE_ONCE(qp->need_recv, false);
+	WRITE_ONCE(qp->resume, false);
 	qp->again = false;
 	qp->tx_page = false;
-	qp->want_ans = false;
-	qp->need_ans = false;
+	WRITE_ONCE(qp->want_ans, false);
+	WRITE_ONCE(qp->need_ans, false);
 	qp->no_ans = false;
 	WRITE_ONCE(qp->ans_tx, false);
 	WRITE_ONCE(qp->ans_rx, false);

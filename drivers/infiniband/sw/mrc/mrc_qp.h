@@ -280,6 +280,10 @@ struct mrc_requester {
  * @work: everything that must not run in the packet path
  * @route: of port N at N - 1; as many as the device has ports
  *
+ * @want_ans, @need_recv, @need_ans and @resume are written under their role's lock
+ * and read by the work item without one, as hints: who set one queues the item
+ * afterwards.
+ *
  * An idle QP, outside its rings, is to take no more than 4 KiB, together with
  * what the core keeps for it; see MRC_QP_CACHE_SIZE.
  */

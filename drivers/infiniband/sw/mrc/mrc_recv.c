@@ -299,7 +299,7 @@ static void mrc_resp_execute_all(struct mrc_qp *qp, u8 port, u32 *n,
 			int ret = mrc_rq_deliver(qp, &imm, port, fatal);
 
 			if (ret < 0) {
-				qp->resume = true;
+				WRITE_ONCE(qp->resume, true);
 				mrc_qp_queue_work(qp, 0);
 				return;
 			}
@@ -308,7 +308,7 @@ static void mrc_resp_execute_all(struct mrc_qp *qp, u8 port, u32 *n,
 			int ret = mrc_ext_execute(qp, &rd);
 
 			if (ret < 0) {
-				qp->resume = true;
+				WRITE_ONCE(qp->resume, true);
 				mrc_qp_wait_page(qp, seq);
 				return;
 			}
@@ -666,8 +666,12 @@ static void mrc_rcv(struct mrc_pkt *pkt)
 	pkt->rx.hdr = &pkt->hdr;
 	drop = mrc_check_ip(pkt);
 	if (drop < 0) {
-		/* Only for those who are told how long it stayed, OP-35. */
-		if (pkt->qp && READ_ONCE(pkt->qp->resp.cfg.svc_time))
+		/*
+		 * Only for those who are told how long it stayed, OP-35. A hint,
+		 * without the lock under which mrc_resp_init() copies the whole
+		 * configuration: without a time the engine takes the later one.
+		 */
+		if (pkt->qp && data_race(READ_ONCE(pkt->qp->resp.cfg.svc_time)))
 			pkt->rx.at = mrc_now();
 		drop = mrc_check_packet(pkt);
 	}

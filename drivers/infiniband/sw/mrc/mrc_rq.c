@@ -114,7 +114,7 @@ static void mrc_recv_set_table(struct mrc_qp *qp, void *mem, u32 n)
 	qp->recv = mem;
 	qp->recv_mask = n - 1;
 	qp->recv_size = mrc_recv_size(qp);
-	qp->need_recv = false;
+	WRITE_ONCE(qp->need_recv, false);
 }
 
 void mrc_rq_make_table(struct mrc_qp *qp)
@@ -129,7 +129,7 @@ void mrc_rq_make_table(struct mrc_qp *qp)
 	mem = kvcalloc(n, mrc_recv_size(qp),
 		       GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
 	spin_lock_bh(&qp->resp_lock);
-	qp->need_recv = false;
+	WRITE_ONCE(qp->need_recv, false);
 	if (mem && !qp->recv && qp->resp_on && qp->conn == conn) {
 		mrc_recv_set_table(qp, mem, n);
 		mem = NULL;
@@ -156,7 +156,7 @@ static int mrc_rq_need_table(struct mrc_qp *qp)
 		return 0;
 	}
 	if (!qp->need_recv) {
-		qp->need_recv = true;
+		WRITE_ONCE(qp->need_recv, true);
 		mrc_qp_queue_work(qp, 0);
 	}
 	return -ENOMEM;

@@ -426,7 +426,7 @@ bool mrc_sq_take(struct mrc_qp *qp)
 		    !qp->ans_rx) {
 			/* The work item makes what the answer comes through. */
 			if (!qp->no_ans) {
-				qp->need_ans = true;
+				WRITE_ONCE(qp->need_ans, true);
 				return false;
 			}
 			st = MRC_WC_LOC_QP_OP;

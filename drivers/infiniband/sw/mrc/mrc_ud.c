@@ -285,7 +285,7 @@ static void mrc_ud_reset(struct mrc_ud *ud)
 	spin_lock_bh(&ud->rq_lock);
 	spin_lock(&ud->sq_lock);
 	WRITE_ONCE(ud->state, IB_QPS_RESET);
-	ud->tx_late = false;
+	WRITE_ONCE(ud->tx_late, false);
 	mrc_ud_drop_late(ud);
 	mrc_ring_rewind(&ud->sq);
 	mrc_srq_forget(ud->srq, &ud->rq);
@@ -343,7 +343,7 @@ static void mrc_ud_set_state(struct mrc_ud *ud, enum ib_qp_state state,
 	if (mask & IB_QP_QKEY && ud->ibqp->qp_type != IB_QPT_GSI)
 		ud->qkey = attr->qkey;
 	if (mask & IB_QP_SQ_PSN)
-		ud->psn = attr->sq_psn & MRC_PSN_MASK;
+		WRITE_ONCE(ud->psn, attr->sq_psn & MRC_PSN_MASK);
 	if (ud->uc)
 		mrc_uc_set_attr(ud, state, attr, mask);
 	WRITE_ONCE(ud->state, state);

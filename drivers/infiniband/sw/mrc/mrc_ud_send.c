@@ -140,7 +140,7 @@ static void mrc_ud_put_bth(struct sk_buff *skb, struct mrc_ud *ud,
 	put_unaligned_be32(mcast ? MRC_QPN_MCAST : dqpn & MRC_PSN_MASK,
 			   bth + 4);
 	put_unaligned_be32(ud->psn, bth + 8);
-	ud->psn = (ud->psn + 1) & MRC_PSN_MASK;
+	WRITE_ONCE(ud->psn, (ud->psn + 1) & MRC_PSN_MASK);
 	put_unaligned_be32(qkey, bth + 12);
 	put_unaligned_be32(ud->qpn, bth + 16);
 	if (tx->h.opcode == IB_WR_SEND_WITH_IMM)
@@ -311,7 +311,7 @@ static enum mrc_ud_sent mrc_ud_send_one(struct mrc_ud *ud,
 	}
 	rcu_read_unlock();
 	if (late) {
-		ud->tx_late = true;
+		WRITE_ONCE(ud->tx_late, true);
 		mrc_ud_wait_page(ud, seq);
 		return MRC_UD_LATE;
 	}
@@ -360,7 +360,7 @@ static bool mrc_ud_send_batch(struct mrc_ud *ud, struct mrc_ud_tx *tx,
 	int pending, n;
 
 	lockdep_assert_held(&ud->sq_lock);
-	ud->tx_late = false;
+	WRITE_ONCE(ud->tx_late, false);
 	if (ud->state == IB_QPS_SQE || ud->state == IB_QPS_ERR)
 		mrc_ud_flush_sq(ud);
 	if (ud->state != IB_QPS_RTS)
