@@ -70,6 +70,30 @@ if [ "$arch" = um ]; then
 			lab_die "Linux $k: no HZ in arch/um/Kconfig"
 		mv "$dir/Kconfig.new" "$src/arch/um/Kconfig"
 	fi
+	# What finds mistakes keeps the stack of each allocation. This architecture
+	# asks of each word there whether it is text of the kernel, which costs more
+	# than everything else, with locks that are watched: most words are in no
+	# place where text can be.
+	trace=$src/arch/um/kernel/stacktrace.c
+	if ! grep -q '_sinittext' "$trace"; then
+		awk '/^#include <asm\/stacktrace.h>$/ {
+				print
+				print "#include <asm/sections.h>"
+				print "#include <linux/pgtable.h>"
+				next
+			}
+			$0 == "\t\tif (__kernel_text_address(addr)) {" {
+				print "\t\tif (addr >= (unsigned long)_sinittext &&"
+				print "\t\t    (addr <= (unsigned long)_etext ||"
+				print "\t\t     (addr >= MODULES_VADDR && addr < MODULES_END)) &&"
+				print "\t\t    __kernel_text_address(addr)) {"
+				next
+			}
+			{ print }' "$trace" >"$dir/stacktrace.new"
+		grep -q '_sinittext' "$dir/stacktrace.new" ||
+			lab_die "Linux $k: arch/um/kernel/stacktrace.c is not as expected"
+		mv "$dir/stacktrace.new" "$trace"
+	fi
 	flock -u 8
 fi
 
