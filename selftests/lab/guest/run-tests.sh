@@ -100,16 +100,24 @@ report() { # DESCRIPTION TROUBLE
 }
 
 # On a kernel with kmemleak: what was allocated meanwhile and nothing points to.
-# It tells by a second scan, and of nothing that is younger than 5 s.
+# It tells of nothing that is younger than 5 s or was written to since the last
+# scan, and newer ones only of what several scans in a row have found.
 kmemleak=/sys/kernel/debug/kmemleak
-scan() {
+leaks() { # SCRIPT
+	local n
+	n=$(cat /sys/module/kmemleak/parameters/min_unref_scans 2>/dev/null) || n=1
 	echo scan >$kmemleak
 	sleep 6
-	echo scan >$kmemleak
-}
-leaks() { # SCRIPT
-	scan
-	header kmemleak-ok "$1" >/run/lab-leaks-ok
+	while [ "$n" -gt 0 ]; do
+		echo scan >$kmemleak
+		n=$((n - 1))
+	done
+	{
+		header kmemleak-ok "$1"
+		# What the kernel lost while it booted, before its first program. A
+		# stale pointer on some stack can hide it until much later.
+		echo 'comm "swapper/0", pid 1,'
+	} >/run/lab-leaks-ok
 	awk -f "$here/leaks.awk" /run/lab-leaks-ok $kmemleak | head -n 60
 }
 
@@ -117,10 +125,6 @@ leaks() { # SCRIPT
 # parts of the kernel are theirs.
 races() { dmesg --notime | awk -v ours=1 -f "$here/races.awk" | head -n 120; }
 kcsan=/sys/kernel/debug/kcsan
-
-# What the kernel lost while it booted is nobody's here; "clear" forgets only what
-# a scan has found.
-[ ! -w $kmemleak ] || scan
 
 for script in "$@"; do
 	name=$(basename "$script" .sh)
