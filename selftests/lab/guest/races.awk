@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
 # Reads a kernel log. With -v ours=1 prints the reports of KCSAN in whose stacks one
-# of our modules is; without it everything but the reports of KCSAN. A report stands
+# of our modules is; without it everything but the reports of KCSAN. What an
+# interrupt interrupted is in its stack too, and has no part in what it does; nor
+# has who sleeps in how the kernel wakes up sleepers. A report stands
 # between two lines of "=". What another processor says meanwhile is in it too, so
 # lines that KCSAN does not write are kept.
 
@@ -11,9 +13,10 @@ function bare(line) {
 	return line
 }
 function report_ends() {
-	if (ours && held ~ /\[(mrc|mrc_kverbs|sch_mrcsw)\]/) printf "%s", held
+	if (ours && about_us && title !~ /data-race in hrtimer_wakeup \/ schedule_hrtimeout_range_clock/)
+		printf "%s", held
 	held = ""
-	inside = 0
+	inside = about_us = interrupted = 0
 }
 { line = bare($0) }
 !inside && line ~ /^==================+$/ { edge = $0; next }
@@ -25,6 +28,10 @@ edge != "" {
 inside {
 	if (line ~ /^==================+$/) { report_ends(); next }
 	held = held line "\n"
+	if (line ~ /^BUG: KCSAN: /) title = line
+	else if (line ~ / by (task|interrupt)/) interrupted = 0
+	else if (line ~ /^ +asm_[a-z0-9_]+\+/) interrupted = 1
+	else if (!interrupted && line ~ /\[(mrc|mrc_kverbs|sch_mrcsw)\]$/) about_us = 1
 	if (ours || line ~ /^(BUG: KCSAN: |Reported by Kernel Concurrency|CPU: [0-9]+ |Hardware name: |value changed: | *\(inlined by\)|no locks held|[0-9]+ locks? held|irq event stamp|Tainted: )/ ||
 	    line ~ /^(read|write|read-write|assert no (writes|accesses))( \((marked|reordered|reordered, marked|marked, reordered)\))? to 0x/ ||
 	    line ~ /^race at unknown origin/ || line ~ /^ *$/ || line ~ /^ [^ ]+\+0x[0-9a-f]+\/0x/ ||
