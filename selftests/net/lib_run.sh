@@ -41,10 +41,10 @@ verify_start() {
 	local -n cgid=gid_$client sgid=gid_$server
 	local -n cwith=with_$client swith=with_$server
 	rm -f "$WORK/server" "$WORK/client"
-	start "$WORK/server" ip netns exec "host$server" timeout $((verify_limit + 20)) \
+	start "$WORK/server" ip netns exec "host$server" timeout "$(((verify_limit + 20) * ${LAB_TIME:-1}))" \
 		"${swith[@]}" mrc_verify -d "mrc$server" --gid "$sgid"
 	verify_server=$started
-	start "$WORK/client" ip netns exec "host$client" timeout $((verify_limit + 20)) \
+	start "$WORK/client" ip netns exec "host$client" timeout "$(((verify_limit + 20) * ${LAB_TIME:-1}))" \
 		"${cwith[@]}" mrc_verify -d "mrc$client" --gid "$cgid" "$@" "$to"
 	verify_client=$started
 	verify_args=$*

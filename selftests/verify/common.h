@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <cstdlib>
 #include <stdexcept>
 #include <string>
 
@@ -22,4 +23,16 @@ inline double now_s()
 	using namespace std::chrono;
 
 	return duration<double>(steady_clock::now().time_since_epoch()).count();
+}
+
+/*
+ * How many times as long things may take: LAB_TIME, on a kernel that is slow on
+ * purpose. For limits that end what stands still, not for what is measured.
+ */
+inline double slowness()
+{
+	const char *env = std::getenv("LAB_TIME");
+	double factor = env ? std::strtod(env, nullptr) : 1;
+
+	return factor >= 1 ? factor : 1;
 }

@@ -249,6 +249,7 @@ void ExtPair::post_recv(uint64_t id, uint64_t at, uint32_t len, unsigned pieces,
 
 std::vector<Wc> ExtPair::wait(Cq &cq, size_t n, double timeout_s)
 {
+	timeout_s *= slowness();
 	double end = now_s() + timeout_s;
 	std::vector<Wc> out;
 

@@ -202,6 +202,7 @@ std::optional<Oob::Frame> Oob::poll()
 
 Oob::Frame Oob::next(double timeout_s)
 {
+	timeout_s *= slowness();
 	double end = now_s() + timeout_s;
 
 	for (;;) {

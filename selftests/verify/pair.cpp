@@ -113,6 +113,7 @@ ibv_send_wr Pair::write(uint64_t msg, ibv_sge &sge, uint32_t len)
 
 std::vector<Wc> Pair::wait(Cq &cq, size_t n, double timeout_s)
 {
+	timeout_s *= slowness();
 	double end = now_s() + timeout_s;
 	std::vector<Wc> out;
 
