@@ -505,8 +505,8 @@ static int mrc_ep_check(struct mrc_dev *dev, const struct mrc_ep_req *req,
 	return ret;
 }
 
-/* Send request @i of @w; false if it cannot be sent. */
-static bool mrc_ep_ask(struct mrc_dev *dev, struct mrc_ep_wait *w, u32 i, u8 tc)
+/* Send request @i of @w; an errno if it cannot be sent. */
+static int mrc_ep_ask(struct mrc_dev *dev, struct mrc_ep_wait *w, u32 i, u8 tc)
 {
 	const struct mrc_ep_req *r = &w->req[i];
 	struct mrc_hdr hdr = {
@@ -546,8 +546,10 @@ static bool mrc_ep_ask(struct mrc_dev *dev, struct mrc_ep_wait *w, u32 i, u8 tc)
 	w->n_sent++;
 	spin_unlock(&dev->ep->lock);
 	ndev = rcu_dereference(dev->port[r->port].ndev);
-	if (ndev && READ_ONCE(dev->port[r->port].up))
+	if (ndev && READ_ONCE(dev->port[r->port].up)) {
 		skb = mrc_build_bare(&head);
+		ret = -ENOMEM;
+	}
 	if (!skb)
 		mrc_ctr_add(ctr, r->port, MRC_CTR_TX_ERROR, 1);
 	else if (head.srv6)
@@ -567,15 +569,20 @@ static bool mrc_ep_ask(struct mrc_dev *dev, struct mrc_ep_wait *w, u32 i, u8 tc)
 	if (!ret && r->op == MRC_EPOP_PORT_STATUS)
 		mrc_ctr_add(ctr, r->port, MRC_CTR_TX_PORT_STATUS, 1);
 	local_bh_enable();
-	return !ret;
+	return ret;
 }
 
 static int mrc_ep_ask_all(struct mrc_dev *dev, struct mrc_ep_wait *w, u8 tc)
 {
 	u32 i, n = w->b.n;
+	int none = -EIO;
 
 	for (i = 0; i < n; i++) {
-		mrc_ep_ask(dev, w, i, tc);
+		int ret = mrc_ep_ask(dev, w, i, tc);
+
+		/* Nothing is wrong with the device or its ports. */
+		if (ret == -ENOMEM || ret == -ENOBUFS)
+			none = -ENOMEM;
 		if (i % MRC_EP_BURST)
 			continue;
 		if (READ_ONCE(w->gone))
@@ -587,7 +594,7 @@ static int mrc_ep_ask_all(struct mrc_dev *dev, struct mrc_ep_wait *w, u8 tc)
 	spin_lock_bh(&dev->ep->lock);
 	w->sending = false;
 	spin_unlock_bh(&dev->ep->lock);
-	return w->n_sent ? 0 : -EIO;
+	return w->n_sent ? 0 : none;
 }
 
 static int mrc_ep_enlist(struct mrc_ep *ep, struct mrc_ep_wait *w)
