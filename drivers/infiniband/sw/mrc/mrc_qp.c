@@ -329,6 +329,7 @@ void mrc_qp_reset(struct mrc_qp *qp, bool dead)
 	WRITE_ONCE(qp->resume, false);
 	qp->again = false;
 	qp->tx_page = false;
+	qp->tx_page_since = 0;
 	WRITE_ONCE(qp->want_ans, false);
 	WRITE_ONCE(qp->need_ans, false);
 	qp->no_ans = false;

@@ -255,6 +255,7 @@ struct mrc_requester {
  * @no_ans: making @ans failed
  * @again: a local operation waits for others to be through with a key
  * @tx_page: packets, or a WQE, wait for memory that is fetched
+ * @tx_page_since: since when they do, and nothing that has its memory was sent
  * @page_woken: some has come; set without a lock
  * @page_wait: in the device's list, with a reference
  * @page_since: (resp_lock) how long the memory of a packet has been awaited
@@ -383,6 +384,7 @@ struct mrc_qp {
 	void *inl_buf;
 	struct hrtimer timer;
 	u64 timer_at;
+	u64 tx_page_since;
 
 	struct delayed_work work;
 	struct mrc_odp_waiter page_wait;

@@ -28,6 +28,7 @@
 #define MRC_TX_MAX_SEGS	4	/* SGEs in one packet before copying */
 #define MRC_TX_ROUNDS	16	/* batches before the work item goes on */
 #define MRC_TX_PAGE_NS	(32 * NSEC_PER_MSEC)	/* no word of missing pages */
+#define MRC_TX_PAGE_MAX_NS	(4ull * NSEC_PER_SEC)
 
 /* Worst case: each SGE of a packet touches one page more than it fills. */
 static_assert(MRC_TX_MAX_SEGS * 2 + 4096 / PAGE_SIZE + 1 <= MAX_SKB_FRAGS);
@@ -355,6 +356,20 @@ static void mrc_req_begin(struct mrc_qp *qp, const struct mrc_tx_desc *d)
 	rd->left = mrc_swqe_at(qp, d->slot)->len;
 }
 
+/*
+ * How long a packet waits without word of its memory: half as long again as memory
+ * has been missing. Making all the packets that wait, for nothing, can take longer
+ * than they wait; the timer would come again at once, and no task would run that
+ * could bring the memory.
+ */
+static u64 mrc_tx_page_wait(struct mrc_qp *qp, u64 now)
+{
+	if (!qp->tx_page_since)
+		qp->tx_page_since = now;
+	return clamp_t(u64, (now - qp->tx_page_since) / 2, MRC_TX_PAGE_NS,
+		       MRC_TX_PAGE_MAX_NS);
+}
+
 /* Build up to MRC_TX_BATCH packets; true if there may be more. */
 static bool mrc_req_batch(struct mrc_qp *qp, struct sk_buff_head *list,
 			  u64 now)
@@ -387,7 +402,7 @@ static bool mrc_req_batch(struct mrc_qp *qp, struct sk_buff_head *list,
 			u64 at = mrc_now();
 
 			mrc_req_put_back(&qp->tx->req, &d,
-					 at + MRC_TX_PAGE_NS, at);
+					 at + mrc_tx_page_wait(qp, at), at);
 			qp->tx_page = true;
 			continue;
 		}
@@ -406,6 +421,8 @@ static bool mrc_req_batch(struct mrc_qp *qp, struct sk_buff_head *list,
 			mrc_sq_reap(qp);
 			return false;
 		}
+		if (d.data && d.len)
+			qp->tx_page_since = 0;
 		__skb_queue_tail(list, skb);
 	}
 	return true;
