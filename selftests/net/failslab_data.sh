@@ -1,0 +1,40 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# No memory in the packet path: of all allocations that may not wait, in programs and
+# in interrupts, a part fails while data is sent. Packets are lost by it wherever they
+# are, what a QP makes at its first use is made later, and all of it is repaired: every
+# byte, completion and answer is checked as ever, nothing fails.
+# timeout: 900
+. "$(dirname "$0")/lib.sh"
+. "$NET_DIR/lib_faults.sh"
+
+unlucky() { # PERCENT OPTIONS...
+	local percent=$1
+	shift
+	ctr_mark
+	echo -1 >"$FAILSLAB/times"
+	echo "$percent" >"$FAILSLAB/probability"
+	verify -t 200 "$@"
+	echo 0 >"$FAILSLAB/probability"
+	ctr_quiet 20
+	ctr_take
+	expect mrca qp_errors == 0
+	expect mrcb qp_errors == 0
+	expect mrca cq_overflow == 0
+	check "$(($(ctr mrca tx_rtx_pkts) + $(ctr mrcb tx_rtx_pkts)))" '>' 0 "packets sent again"
+}
+
+faults_needed
+topo 2
+faults_on atomic
+subtest "writes" unlucky 1 --op write --size 1,4097,65536 --iters 300 --qps 4 --timeout 12
+subtest "immediates" unlucky 1 --op mixed --size 1,4097,65536 --iters 200 --bidir --timeout 12
+subtest "one of 10" unlucky 10 --op mixed --size 1,4097 --iters 100 --timeout 12
+for what in send read atomic fence mixed; do
+	subtest "$what" unlucky 1 --ext-test $what --timeout 12
+done
+subtest "shared receive queues" unlucky 1 --ext-test srq --timeout 12
+faults_off
+subtest "and all is well" verify --op mixed --size 1,4097,65536 --iters 50 --qps 4
+tap_end

@@ -1,0 +1,168 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# No memory for what an administrator asks of the kernel: the module is loaded and
+# unloaded, devices and planes come and go, netdevs move between namespaces, tools
+# look at it all, a program opens the device; each allocation fails once. Each time it
+# works or says that it does not, and afterwards everything is as if it had not been
+# tried.
+#
+# In the core: a program whose context is refused stays in memory (ib_uverbs forgets
+# the reference to it that an RDMA object has). That program is uctx-refused here.
+# timeout: 1800
+# kmemleak-ok: comm "uctx-refused"
+# kmsg-ok: kobject: kobject_add_internal failed for .* \(error: -12
+# kmsg-ok: infiniband mrc[ab]: Couldn't
+# kmsg-ok: workqueue: Failed to create a rescuer kthread for wq "(mrc|ib)_
+# kmsg-ok: socket: no more sockets
+# kmsg-ok: mrc: cannot open UDP port [0-9]+ \(-(12|23)\)
+. "$(dirname "$0")/lib.sh"
+. "$NET_DIR/lib_faults.sh"
+
+loaded() { [ -d /sys/module/mrc ]; }
+
+# Anew, with a file of the module that no tool has looked at.
+module_loaded() {
+	topo_down
+	wait_for 10 rmmod mrc
+	rm -f "$SWEEP"
+	mrc_faults load "$SWEEP" "$(modinfo -F filename mrc)"
+	loaded || fail "it is not loaded"
+	swept "load mrc"
+}
+
+module_unloaded() {
+	local n
+	rm -f "$SWEEP"
+	for n in $(seq 20); do
+		mrc_faults unload "$SWEEP" mrc
+		! loaded || fail "it is still loaded"
+		modprobe mrc
+		! mrc_faults report "$SWEEP" >/dev/null || break
+	done
+	mrc_faults report "$SWEEP" || fail "not swept"
+}
+
+# A device of one plane, and then the second plane.
+device_added() { # PLANE
+	rm -f "$SWEEP"
+	in_a mrc_faults link "$SWEEP" mrca "pa$1"
+	# ENFILE: what the kernel makes of it when it cannot have a socket.
+	ODD=("link add=ENFILE")
+	swept "link add"
+	wait_for 10 port_is mrca "$1" ACTIVE
+}
+
+# netlink_swept KIND UNDO COMMAND...: a command in host A, until its request is
+# swept; UNDO is done whenever it has worked.
+netlink_swept() {
+	local kind=$1 undo=$2 n worked=0
+	shift 2
+	rm -f "$SWEEP"
+	for ((n = 1; n < 4000; n++)); do
+		if MRC_FAULTS_NETLINK=1 below - "$@" >"$WORK/command" 2>&1; then
+			worked=1
+			! mrc_faults report "$SWEEP" | grep -q "^$kind: swept" || break
+			$undo || fail "after $n of $*: $undo"
+		fi
+	done
+	mrc_faults report "$SWEEP" | grep "^$kind: swept" || fail "$kind is not swept"
+	[ "$worked" = 1 ] || fail "$*: $(cat "$WORK/command")"
+}
+
+device_back() {
+	[ -e /sys/class/infiniband/mrca ] || in_a rdma link add mrca type mrc netdev pa1
+}
+
+device_removed() {
+	netlink_swept "rdma DELLINK" device_back rdma link del mrca
+	[ ! -e /sys/class/infiniband/mrca ] || fail "it is still there"
+	device_back
+}
+
+netdev_home() {
+	ip -n elsewhere link set pa1 netns "$HOST_A"
+	ip -n "$HOST_A" link set pa1 up
+	device_back
+}
+
+# The plane goes with its netdev; the device stays and gets it back.
+netdev_moves() {
+	ip netns add elsewhere
+	netlink_swept "rtnetlink 16" netdev_home ip link set pa1 netns elsewhere
+	netdev_home
+	ip netns del elsewhere
+	in_a rdma link del mrca
+	device_back
+	plane_routes 1
+	plane_ready 1
+}
+
+# Nothing is changed, so each command is run until it is swept.
+looked_at() {
+	local what
+	for what in "link show" "resource show" "resource show qp" "resource show cq" \
+		"resource show mr" "resource show pd" "resource show cm_id" "resource show ctx" \
+		"resource show srq" "statistic show link mrca" "dev show mrca"; do
+		rm -f "$SWEEP"
+		# shellcheck disable=SC2086 # words
+		wait_for 60 all_swept rdma -d $what
+	done
+}
+
+all_swept() {
+	MRC_FAULTS_NETLINK=1 below - "$@" >/dev/null && mrc_faults report "$SWEEP" >/dev/null
+}
+
+files_read() {
+	local f
+	rm -f "$SWEEP"
+	for f in node_type node_guid node_desc hca_type fw_ver ports/1/state ports/1/rate \
+		ports/1/gids/0 ports/1/pkeys/0 ports/1/gid_attrs/types/0 \
+		ports/1/gid_attrs/ndevs/0 ports/1/hw_counters/tx_data_pkts; do
+		[ ! -e "/sys/class/infiniband/mrca/$f" ] ||
+			mrc_faults read "$SWEEP" "/sys/class/infiniband/mrca/$f"
+	done
+	swept "read state" "read tx_data_pkts"
+}
+
+# By a shell of its own name: what the core leaks is the program that it started.
+context_opened() {
+	local n
+	cp "$(command -v bash)" "$WORK/uctx-refused"
+	rm -f "$SWEEP"
+	for n in $(seq 8); do
+		in_a env "SWEEP=$SWEEP" "LIB=$(dirname "$(command -v mrc_faults)")/libmrc_faults.so" \
+			"$WORK/uctx-refused" -c \
+			'MRC_FAULTS=$SWEEP LD_PRELOAD=$LIB ibv_devinfo -d mrca >/dev/null; exit $?'
+		! mrc_faults report "$SWEEP" >/dev/null || break
+	done
+	swept "open uverbs" "DEVICE method 3" "ASYNC_EVENT method 0" "close uverbs"
+}
+
+well() {
+	topo_down
+	topo_up 2
+	verify --op mixed --size 1,4097,65536 --iters 50 --qps 4
+}
+
+faults_needed
+faults_on all
+subtest "the module is loaded" module_loaded
+subtest "the module is unloaded" module_unloaded
+faults_on all
+hosts_up
+plane_add 1 4500
+plane_add 2 4500
+subtest "a device is added" device_added 1
+subtest "a plane is added" device_added 2
+topo 1
+faults_on all
+subtest "a device is removed" device_removed
+subtest "a netdev moves to another namespace" netdev_moves
+subtest "tools look" looked_at
+subtest "files are read" files_read
+subtest "a program opens the device" context_opened
+faults_off
+subtest "and all is well" well
+tap_end

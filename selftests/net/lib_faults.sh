@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# shellcheck shell=bash disable=SC2034,SC2154
+#
+# Allocations that fail (selftests/faults): one after the other in the calls of a
+# program, or some of all in interrupts. Sourced by the scripts failslab*.sh, after
+# lib.sh.
+
+FAILSLAB=/sys/kernel/debug/failslab
+PAGEFAIL=/sys/kernel/debug/fail_page_alloc
+SWEEP=$WORK/sweep
+
+# Says why, where the kernel cannot. Sourced before any subtest.
+faults_needed() {
+	if [ ! -d "$FAILSLAB" ] || [ ! -w /proc/self/fail-nth ]; then
+		tap_skip_all "this kernel has no fault injection (CONFIG_FAILSLAB; make check-debug has it)"
+	fi
+}
+
+# Caches in which what watches the kernel keeps its notes: without those it stops
+# watching, or makes do, and either hides what comes after.
+watchers='kmemleak_object|kmemleak_scan_area|debug_objects_cache'
+
+# Which allocations count: all of the slab, or with "atomic" those that may not wait.
+# Every call looks again, because modules bring caches of their own.
+faults_on() { # all|atomic
+	local f name
+	for f in /sys/kernel/slab/*/failslab; do
+		name=${f%/failslab}
+		name=${name##*/}
+		[[ $name =~ ^($watchers)$ ]] || echo 1 >"$f"
+	done
+	echo 0 >"$FAILSLAB/verbose"
+	echo Y >"$FAILSLAB/cache-filter"
+	case $1 in
+	all) echo N >"$FAILSLAB/ignore-gfp-wait" ;;
+	atomic) echo Y >"$FAILSLAB/ignore-gfp-wait" ;;
+	esac
+}
+
+# Pages as well; those of programs are left out.
+faults_pages_on() {
+	echo 0 >"$PAGEFAIL/verbose"
+	echo 0 >"$PAGEFAIL/min-order"
+	echo N >"$PAGEFAIL/ignore-gfp-wait"
+	echo Y >"$PAGEFAIL/ignore-gfp-highmem"
+}
+
+faults_off() {
+	echo 0 >"$FAILSLAB/probability"
+	echo Y >"$FAILSLAB/ignore-gfp-wait"
+	echo N >"$FAILSLAB/cache-filter"
+	[ ! -d "$PAGEFAIL" ] || echo Y >"$PAGEFAIL/ignore-gfp-wait"
+}
+
+# What programs have of every device; what the kernel itself has does not change.
+objects() { rdma resource show; }
+objects_are() { [ "$(objects)" = "$1" ]; }
+
+# swept NAME KIND...: kinds of calls that must be among those that the report says
+# are swept, and which nothing else may be missing from. In ODD stands KIND=ERRNO of
+# what others than the driver make of a lack of memory.
+ODD=()
+swept() {
+	local kind line odd all=''
+	mrc_faults report "$SWEEP" >"$WORK/report" || all=1
+	sed 's/^/figure: /' "$WORK/report"
+	[ -z "$all" ] || fail "not swept: $(grep ': not-swept' "$WORK/report" | cut -d: -f1 | paste -sd,)"
+	for kind in "$@"; do
+		grep -q "^$kind: swept" "$WORK/report" || fail "no call of the kind '$kind'"
+	done
+	grep -E 'odd [1-9]' "$WORK/report" >"$WORK/odd" || true
+	while read -r line; do
+		odd=${line%%:*}=${line##* }
+		[[ " ${ODD[*]-} " == *" $odd "* ]] ||
+			fail "a lack of memory became something else: $line"
+	done <"$WORK/odd"
+	grep -q -E 'refused [1-9]' "$WORK/report" || fail "nothing was refused"
+}
+
+below() { # LABEL COMMAND...: in host A
+	in_a mrc_faults run "$SWEEP" "$@"
+}
+
+# sweep LABEL ROUNDS KIND[,KIND...] COMMAND...: a program in host A, again until all
+# of its calls are swept; each time it must do what it always does.
+sweep() {
+	local label=$1 rounds=$2 before rc kinds n
+	IFS=, read -r -a kinds <<<"$3"
+	shift 3
+	rm -f "$SWEEP"
+	before=$(objects)
+	for ((n = 1; n <= rounds; n++)); do
+		rc=0
+		below "$label" "$@" >"$WORK/swept.out" 2>&1 || rc=$?
+		if [ "$rc" != 0 ] || grep '^not ok' "$WORK/swept.out"; then
+			tail -n 30 "$WORK/swept.out"
+			mrc_faults report "$SWEEP" || true
+			fail "round $n of $*: status $rc"
+		fi
+		! mrc_faults report "$SWEEP" >/dev/null || break
+	done
+	swept "${kinds[@]}"
+	wait_for 10 objects_are "$before"
+}
+
+# The same for a session of mrc_verify, both ends below it.
+sweep_verify() { # LABEL ROUNDS KINDS OPTIONS...
+	local label=$1 rounds=$2 before kinds n
+	IFS=, read -r -a kinds <<<"$3"
+	shift 3
+	rm -f "$SWEEP"
+	before=$(objects)
+	with_a=(mrc_faults run "$SWEEP" "$label")
+	with_b=("${with_a[@]}")
+	for ((n = 1; n <= rounds; n++)); do
+		verify -t 120 "$@"
+		! mrc_faults report "$SWEEP" >/dev/null || break
+	done
+	with_a=() with_b=()
+	swept "${kinds[@]}"
+	wait_for 10 objects_are "$before"
+}
