@@ -11,11 +11,20 @@
 # the reference to it that an RDMA object has). That program is uctx-refused here.
 # timeout: 1800
 # kmemleak-ok: comm "uctx-refused"
-# kmsg-ok: kobject: kobject_add_internal failed for .* \(error: -12
+# What the kernel says of it itself:
+# kmsg-ok: kobject_add_internal failed for .* \(error: -12
+# kmsg-ok: kobject: (can not set name properly!|kobject_create_and_add: kobject_add error: -12)
 # kmsg-ok: infiniband mrc[ab]: Couldn't
-# kmsg-ok: workqueue: Failed to create a rescuer kthread for wq "(mrc|ib)_
+# kmsg-ok: __ib_cache_gid_add: unable to add gid .* error=-12
+# kmsg-ok: workqueue: Failed to (create a rescuer kthread|allocate a rescuer) for wq "(mrc|ib_)
 # kmsg-ok: socket: no more sockets
-# kmsg-ok: mrc: cannot open UDP port [0-9]+ \(-(12|23)\)
+# kmsg-ok: execmem: unable to allocate memory
+# kmsg-ok: mrc: Unknown symbol [a-z0-9_]+ \(err -12\)
+# kmsg-ok: Could not (initialize trace point events/|create tracefs ')mrc_
+# kmsg-ok: (No memory to create event subsystem|Failed to create system directory) mrc$
+# kmsg-ok: ^error code is -12$
+# and what the driver says:
+# kmsg-ok: mrc: cannot open UDP port [0-9]+ \(-(12|23|105)\)
 . "$(dirname "$0")/lib.sh"
 . "$NET_DIR/lib_faults.sh"
 

@@ -17,8 +17,9 @@ faults_needed() {
 }
 
 # Caches in which what watches the kernel keeps its notes: without those it stops
-# watching, or makes do, and either hides what comes after.
-watchers='kmemleak_object|kmemleak_scan_area|debug_objects_cache'
+# watching, or makes do, and either hides what comes after. Tracing complains by a
+# WARN() when it cannot note the fields of a module's tracepoints.
+watchers='kmemleak_object|kmemleak_scan_area|debug_objects_cache|ftrace_event_field'
 
 # Which allocations count: all of the slab, or with "atomic" those that may not wait.
 # Every call looks again, because modules bring caches of their own.
