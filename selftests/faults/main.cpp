@@ -4,13 +4,14 @@
  *
  *	run STATE LABEL COMMAND...	a program below libmrc_faults.so
  *	report STATE			how far each kind of call is
- *	load STATE FILE [PARAMETERS]	load a kernel module; it is loaded in
- *the end unload STATE NAME		unload it; one failing allocation link
- *STATE DEVICE NETDEV	rdma link add; it is there in the end read STATE FILE
- *read a file of the kernel's write STATE FILE TEXT		write to one
+ *	load STATE FILE [PARAMETERS]	load a module; it is loaded in the end
+ *	unload STATE NAME		unload it; one failing allocation
+ *	link STATE DEVICE NETDEV	rdma link add; it is there in the end
+ *	read STATE FILE			read a file of the kernel's
+ *	write STATE FILE TEXT		write to one
  *
  * Exit status: what COMMAND returned; 0 all is swept, 1 failed, 2 usage, 3
- *something is not swept yet, 77 the kernel cannot do it.
+ * something is not swept yet, 77 the kernel cannot do it.
  */
 #include <array>
 #include <cerrno>

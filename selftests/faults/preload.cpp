@@ -16,7 +16,7 @@
  * (sweep.hpp); without it, or where the kernel cannot inject faults, nothing
  * happens. MRC_FAULTS_LABEL names the kind of queue pairs that the program
  * makes; MRC_FAULTS_SPARE, separated by commas, the kinds of calls that always
- * work.
+ * work; MRC_FAULTS_ONCE those that are not repeated, like close().
  */
 #include <cstdarg>
 #include <cstdlib>
@@ -58,10 +58,9 @@ faults::State *state()
 	return s;
 }
 
-/* Is it one of those that the test wants to work? */
-bool spared(const char *name)
+/* Is @name in @list, separated by commas? */
+bool listed(const char *list, const char *name)
 {
-	static const char *const list = std::getenv("MRC_FAULTS_SPARE");
 	const std::size_t len = std::strlen(name);
 
 	for (const char *at = list; at && (at = std::strstr(at, name));
@@ -70,6 +69,22 @@ bool spared(const char *name)
 		    (!at[len] || at[len] == ','))
 			return true;
 	return false;
+}
+
+/* Is it one of those that the test wants to work? */
+bool spared(const char *name)
+{
+	static const char *const list = std::getenv("MRC_FAULTS_SPARE");
+
+	return listed(list, name);
+}
+
+/* Does a failed one leave something that no second one can use? */
+bool unrepeated(const char *name)
+{
+	static const char *const list = std::getenv("MRC_FAULTS_ONCE");
+
+	return listed(list, name);
 }
 
 faults::Kind *kind(const Name &name)
@@ -170,7 +185,10 @@ EXPORT ssize_t write(int fd, const void *buf, size_t len)
 
 	if (!state() || !Path(fd).in(cm))
 		return call();
-	return faults::sweep(kind(faults::cm_name(buf, len)), call);
+	const Name name = faults::cm_name(buf, len);
+
+	return unrepeated(name.data()) ? faults::once(kind(name), call)
+				       : faults::sweep(kind(name), call);
 }
 
 EXPORT int open(const char *path, int flags, ...)
