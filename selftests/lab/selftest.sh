@@ -151,6 +151,9 @@ expect "races: ours" "mrc_a timer_a" \
 expect "races: the rest of the log" "before WARNING: KASAN: after" \
 	"$(races | grep -o -E 'before|WARNING:|KASAN:|KCSAN:|after$' | xargs)"
 
+expect "races: from a serial line" "$(races | sed 's/$/ /')" \
+	"$(sed 's/$/\r/' "$tmp/log" | awk -f "$LAB_DIR/guest/races.awk" | tr '\r' ' ')"
+
 # leaks.awk: objects that somebody else leaks, by any line of their report
 cat >"$tmp/leaks" <<'END'
 unreferenced object 0x1 (size 7552):

@@ -10,6 +10,7 @@
 
 function bare(line) {
 	sub(/^\[ *[0-9]+\.[0-9]+\](\[ *[CT][0-9]+\])? ?/, "", line)
+	sub(/\r$/, "", line)	# as serial lines have it
 	return line
 }
 function report_ends() {
