@@ -116,7 +116,7 @@ make_tree() { # KERNEL
 	rm -rf --one-file-system "$tree"
 	mv "$new" "$tree"
 	flock -u 8
-	[ "$k" = interop ] || lab_note "kernel $k is $(kernel_version "$k")"
+	[ "$k" = interop ] || lab_note "kernel $k is $(cat "$tree/.lab-kernel-version")"
 }
 
 "$LAB_DIR/setup.sh" vm
