@@ -33,7 +33,8 @@ void clear_reserved(Bytes &p, std::uint32_t flags)
 
 	p[1] &= 0xBF;
 	p[4] = 0;
-	p[8] &= flags & MRC_OPF_METH ? 0xB1 : 0xA1;
+	p[8] &= (flags & MRC_OPF_METH ? 0xB1 : 0xA1) |
+		(p[0] == MRC_OP_ACK ? 0x02 : 0);
 	if (ts)
 		timestamp(6);
 	if (flags & MRC_OPF_SETH) {
