@@ -2,14 +2,17 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
 # No memory for what an administrator asks of the kernel: the module is loaded and
-# unloaded, devices and planes come and go, tools look at it all, a program opens the
+# unloaded, devices come and go, tools look at it all, a program opens the
 # device; each allocation fails once. Each time it works or says that it does not, and
 # afterwards everything is as if it had not been tried.
 #
 # In the core: a program whose context is refused stays in memory (ib_uverbs forgets
-# the reference to it that an RDMA object has). That program is uctx-refused here.
+# the reference to it that an RDMA object has). That program is uctx-refused here. And
+# nodes of the radix tree of ib_uverbs' methods stay when it cannot grow by as many
+# levels as it must; nothing else here has such a tree.
 # timeout: 1800
 # kmemleak-ok: comm "uctx-refused"
+# kmemleak-ok: radix_tree_insert
 # What the kernel says of it itself:
 # kmsg-ok: kobject_add_internal failed for .* \(error: -12
 # kmsg-ok: kobject: (can not set name properly!|kobject_create_and_add: kobject_add error: -12)
