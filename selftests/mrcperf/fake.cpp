@@ -186,6 +186,7 @@ private:
 				? fabric_.meddle({.direction = direction_,
 						  .qp = qp,
 						  .request = r,
+						  .before = target,
 						  .target = bytes,
 						  .completion = done})
 				: Fate::arrives;

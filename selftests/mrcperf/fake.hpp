@@ -30,6 +30,8 @@ struct Passing {
 	Direction direction;
 	uint32_t qp;
 	const SendRequest &request;
+	/* What the receiver has there, and goes on having if it is lost. */
+	std::span<const uint8_t> before;
 	/* What the receiver will have, from the message on to a bit behind it.
 	 */
 	std::span<uint8_t> target;
