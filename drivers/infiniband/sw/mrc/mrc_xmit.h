@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
  * How packets leave: made from the engine's descriptors (mrc_send.c), in batches
- * (mrc_xmit.c), with a route through a port (mrc_route.c), inside an outer header where the set of
- * EVs is of SRv6 addresses (mrc_srv6.c).
+ * (mrc_xmit.c), with a route through a port (mrc_route.c), inside an outer header
+ * where the set of EVs is of SRv6 addresses (mrc_srv6.c).
  */
 #ifndef MRC_XMIT_H
 #define MRC_XMIT_H

@@ -208,8 +208,8 @@ u64 mrc_rnr_time(u8 code)
 /* The peer's receives ------------------------------------------------------ */
 
 /*
- * They limit nothing as long as none was missing: programs post receives in time, or agree
- * on when to send. After a refusal messages go no further than the peer's ACKs
+ * They limit nothing as long as none was missing: programs post receives in time, or
+ * agree on when to send. After a refusal messages go no further than the peer's ACKs
  * say; if they say nothing, two more for each that is received, starting with the
  * refused one alone. So what is refused in vain is one message for each waiting
  * time. MRC_RECV_FORGET messages received without a refusal end that.

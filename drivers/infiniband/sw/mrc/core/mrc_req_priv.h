@@ -36,11 +36,10 @@ enum mrc_wqe_state {
 #define MRC_GUARD_MAX_NS	64000000ull
 /* Silence probes of a QP without retransmission timer, §9.5 (a). */
 #define MRC_SILENCE_MIN_NS	1000000ull
-/* A SACK at least that often, ns, if messages go one at a time. */
-#define MRC_ALONE_NS		1000000ull
-
 /* Unanswered silence probes double their interval up to this many times. */
 #define MRC_SILENCE_SHIFT_MAX	6
+/* A SACK at least that often, ns, if messages go one at a time. */
+#define MRC_ALONE_NS		1000000ull
 
 static inline struct mrc_tx_pkt *mrc_req_pkt(const struct mrc_req *req, u32 psn)
 {
