@@ -179,14 +179,6 @@ survives_growth() {
 
 # --- profiles under traffic ----------------------------------------------------------
 
-traffic_ends() {
-	verify_stop
-	ctr_quiet 20
-	ctr_take
-	expect mrca qp_errors == 0
-	expect mrcb qp_errors == 0
-}
-
 # Stock perftest over a fabric that was configured for it: each of its packets
 # takes one of the four paths, on the plane that the profile says.
 unmodified_program() {
@@ -244,7 +236,7 @@ changes_under_traffic() {
 	state_is ev 3 online
 	refuse EBUSY ctl_a fmt 1 offline
 	grows 1 d003 100
-	traffic_ends
+	verify_stop_well
 	check "$(seen 1 other)" == 0 "packets of plane 1 on other paths"
 	check "$(seen 2 other)" == 0 "packets of plane 2 on other paths"
 	uncount_ports
@@ -270,7 +262,7 @@ path_events() {
 	for p in c002 c004; do
 		wait_for 30 grep -q "profile 3 ev $p@2 state good drops 0" "$WORK/events"
 	done
-	traffic_ends
+	verify_stop_well
 	if grep -E '^profile' "$WORK/events" | grep -v -E '^profile 3 ev c00[1-4]@[12] '; then
 		fail "events about something else"
 	fi

@@ -98,14 +98,6 @@ load_start() {
 	fi
 }
 
-load_stop() {
-	verify_stop
-	ctr_quiet 20
-	ctr_take
-	expect mrca qp_errors == 0
-	expect mrcb qp_errors == 0
-}
-
 # MASK is what the QPs of HOST know of their peer's ports.
 told() { # a|b MASK
 	rdma -dd resource show qp link "mrc$1/1" | grep -q -E "drv_peer_ports[ :]*$2( |\$)"
@@ -323,7 +315,7 @@ disabled_at_the_peer() { # OPTIONS of verify
 	wait_for 30 grep -q -i -E 'port.*active.*2' "$WORK/watch"
 	# At the end one side forgets its peer a moment before the other.
 	check "$(ctr_now mrca rx_port_status_refused)" == "$refused" "updates refused"
-	load_stop
+	verify_stop_well
 	# It was told, not found out: what was under way arrived, so that there
 	# were no losses. (A machine that stops for a moment makes A repeat what
 	# had arrived.)
@@ -379,7 +371,7 @@ within_a_round_trip() { # OPTIONS of verify
 	ctl b port 2 enable
 	wait_for 30 port_is mrcb 2 ACTIVE
 	sends_on 2 50
-	load_stop
+	verify_stop_well
 	expect mrca retry_timeouts == 0
 	expect mrca loss_timeout == 0
 	way ''
@@ -398,7 +390,7 @@ disabled_at_the_sender() {
 	wait_for 30 told b 0x4
 	ctl a port 1 enable
 	sends_on 1 50
-	load_stop
+	verify_stop_well
 	expect mrca loss_timeout == 0
 	expect mrca retry_timeouts == 0
 }
@@ -434,7 +426,7 @@ netdev_down_behind_bridge() {
 	plane_routes 2
 	wait_for 30 port_is mrcb 2 ACTIVE
 	sends_on 2 50
-	load_stop
+	verify_stop_well
 	expect mrca retry_timeouts == 0
 	expect mrca loss_timeout == 0
 	echo "figure: lost with the port: $(ctr mrca tx_rtx_pkts) packets of $(ctr mrca tx_data_pkts)"
@@ -454,7 +446,7 @@ lost_updates() {
 	falls_silent 2 1
 	ctl b port 2 enable
 	sends_on 2 50
-	load_stop
+	verify_stop_well
 }
 
 # One packet at once, and ten at intervals of a second; none when the last
@@ -488,7 +480,7 @@ new_connections() {
 	falls_silent 2 1
 	ctl b port 2 enable
 	sends_on 2 50
-	load_stop
+	verify_stop_well
 	expect mrca retry_timeouts == 0
 }
 
@@ -514,7 +506,7 @@ told_by_controller() {
 	ctl a ep status "sgid=$A4" "dgid=$B4" port_status=0xffffffff ev=c001@1 \
 		timeout=2000
 	sends_on 2 50 mrcb
-	load_stop
+	verify_stop_well
 }
 
 b_silent() { # PORT OTHER (0: none)
@@ -541,7 +533,7 @@ hostile_updates() {
 	expect mrca rx_drop_icrc == 20
 	sends_on 1 50
 	sends_on 2 50
-	load_stop
+	verify_stop_well
 	expect mrca rx_port_status == 0
 }
 

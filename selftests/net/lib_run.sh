@@ -71,6 +71,15 @@ verify_stop() {
 	verify_finish
 }
 
+# The same, and when all has been counted (ctr_take) no queue pair had an error.
+verify_stop_well() {
+	verify_stop
+	ctr_quiet 20
+	ctr_take
+	expect mrca qp_errors == 0
+	expect mrcb qp_errors == 0
+}
+
 # A figure of the last line: verified client msgs
 verified() { # client|server NAME
 	sed -n "s/^mrc_verify: OK.* $2=\([0-9.]*\).*/\1/p" "$WORK/$1"

@@ -505,14 +505,6 @@ load_start() {
 		$1 ~ /^mrca/ && $2 == "tx_data_pkts" { n += $3 } END { print n }' "$WORK/mark") + 300))
 }
 
-load_end() {
-	verify_stop
-	ctr_quiet 20
-	ctr_take
-	expect mrca qp_errors == 0
-	expect mrcb qp_errors == 0
-}
-
 # The process of the client: below ip and timeout.
 client_pid() {
 	local pid
@@ -569,7 +561,7 @@ counts_agree() {
 	one_queue_pair "$qpn"
 	denies 2 "qp 1: No such file or directory" qp show 1
 	kill -CONT "$pid"
-	load_end
+	verify_stop_well
 	wait_for 30 no_qps
 	quiet qp
 	denies 2 "qp $qpn: No such file or directory" qp show "$qpn"
@@ -610,7 +602,7 @@ port_status() {
 	ctr_take
 	expect mrcb rx_port_status == 3
 	expect mrca rx_endpoint_resp '>=' 3
-	load_end
+	verify_stop_well
 	gone cc 2
 	paths_down
 	denies 2 "probe: Invalid argument" probe status src 10.9.9.9 dst "$B4" evs c001@1 ports 1
@@ -666,7 +658,7 @@ paths_obeyed() {
 	do_a qp
 	grep -q '^    port 2 down peer up ' "$WORK/out" || fail "$(cat "$WORK/out")"
 	quiet port set 2 enable
-	load_end
+	verify_stop_well
 	check "$(seen 1 other)" == 0 "packets of plane 1 on other paths"
 	check "$(seen 2 other)" == 0 "packets of plane 2 on other paths"
 	check "$(seen_all)" == "$(ctr mrca tx_data_pkts)" "data packets seen and sent"
@@ -744,7 +736,7 @@ state_changes() {
 	do_a -j qp
 	qpn=$(json '[d[0]["qpn"]]')
 	monitor_has "qp $qpn (new, |RTR -> |INIT -> |RESET -> )RTS"
-	load_end
+	verify_stop_well
 	monitor_has "qp $qpn gone, was RTS"
 	gone cc 2
 	monitor_has 'cc 2 gone, was online'
@@ -800,7 +792,7 @@ ev_events() {
 	for p in c002 c004; do
 		monitor_has "ev profile 7 $p@2 state good"
 	done
-	load_end
+	verify_stop_well
 	wait_for 30 monitor_even
 	check "$(grep -c 'state assumed_bad' "$WORK/monitor")" == \
 		"$(ctr mrca ev_to_assumed_bad)" "events, and what the counter says"
@@ -869,7 +861,7 @@ live_view() {
 		done
 	} >"$WORK/want"
 	same "$WORK/want" "$WORK/got" "the live view"
-	load_end
+	verify_stop_well
 	gone cc 2
 	paths_down
 }
@@ -999,7 +991,7 @@ unprivileged() {
 			"$WORK/err" || fail "$words: $(cat "$WORK/err")"
 		[ ! -s "$WORK/out" ] || fail "$words: $(cat "$WORK/out")"
 	done
-	load_end
+	verify_stop_well
 	# Nothing of it happened.
 	shows port <<-'END'
 		port 1 state ACTIVE admin enabled netdev pa1

@@ -161,14 +161,6 @@ load_start() { # OPTIONS...
 	arrives 2 50
 }
 
-load_stop() {
-	verify_stop
-	ctr_quiet 20
-	ctr_take
-	expect mrca qp_errors == 0
-	expect mrcb qp_errors == 0
-}
-
 # A rule that comes in the middle takes effect, and so does its end.
 dropped() { # OPTIONS...
 	in_a nft delete table inet cut 2>/dev/null || true
@@ -185,7 +177,7 @@ dropped() { # OPTIONS...
 	arrives 1 200
 	in_a nft delete table inet cut
 	arrives 2 50
-	load_stop
+	verify_stop_well
 	expect mrca tx_rtx_pkts '>' 0
 }
 
@@ -207,7 +199,7 @@ blocked() { # ADDRESS OPTIONS...
 	check "$(($(ctr_now mrcb/1 rx_data_pkts) - before))" '<' 100 "packets past the policy"
 	in_a ip xfrm policy del dir out dst "$to" dev pa1
 	arrives 1 50
-	load_stop
+	verify_stop_well
 }
 
 # The peer gets another hardware address: packets follow what the neighbour
@@ -221,7 +213,7 @@ moved() { # ADDRESS OPTIONS...
 		ip -n "$HOST_A" neigh replace "$to" lladdr "$mac" dev pa1 nud permanent
 		arrives 1 200
 	done
-	load_stop
+	verify_stop_well
 }
 
 # Neighbours that are forgotten are asked for again.
@@ -232,7 +224,7 @@ forgotten() { # OPTIONS...
 		ip -n "$HOST_B" neigh flush dev pb1
 		arrives 1 50
 	done
-	load_stop
+	verify_stop_well
 }
 
 # A tap and a qdisc are below the short way.

@@ -47,11 +47,7 @@ load_start() {
 }
 
 load_stop() {
-	verify_stop
-	ctr_quiet 20
-	ctr_take
-	expect mrca qp_errors == 0
-	expect mrcb qp_errors == 0
+	verify_stop_well
 	expect mrca retry_exceeded == 0
 }
 
