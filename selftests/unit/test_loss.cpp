@@ -214,23 +214,81 @@ TEST(Loss, TimeoutAfterInferenceTeachesNothing)
 	EXPECT_EQ(r.req.guard[MRC_GUARD_ORDER].ns, 0u);
 }
 
-TEST(Loss, OncePerPsn)
+static u64 times_lost(const Requester &r, u32 psn)
+{
+	return static_cast<u64>(
+		std::count_if(r.losses.begin(), r.losses.end(),
+			      [&](const auto &l) { return l.psn == psn; }));
+}
+
+// A copy of an inferred loss is judged by what was sent after it, never by the
+// packets that were out by then, however often it has to be sent.
+TEST(Loss, CopiesAreJudgedByWhatIsSentAfterThem)
+{
+	OnePlane r;
+	int newest = kRange;
+	r.cfg.sq_depth = 128;
+	r.init();
+	spaced(r, kRange + 1);
+	show(r, kRange);
+	for (u64 losses = 1; losses < 5; losses++) {
+		ASSERT_EQ(times_lost(r, r.psn(0)), losses);
+		auto copy = r.send();
+		ASSERT_EQ(copy.size(), 1u);
+		EXPECT_EQ(copy[0].hdr.psn, r.psn(0));
+		EXPECT_TRUE(copy[0].hdr.rtx);
+		r.now += 30 * kUs;
+		spaced(r, kRange);
+		for (int n = 1; n < newest + kRange; n++)
+			show(r, n);
+		EXPECT_EQ(times_lost(r, r.psn(0)), losses);
+		newest += kRange;
+		show(r, newest);
+	}
+	// Those that were sent between the copies are not lost.
+	EXPECT_EQ(r.losses.size(), 5u);
+	EXPECT_EQ(r.count(MRC_CTR_LOSS_SACK), 5u);
+}
+
+// The oldest copy has arrived: the younger ones are still looked after.
+TEST(Loss, CopiesArriveInAnyOrder)
+{
+	OnePlane r;
+	r.init();
+	spaced(r, kRange + 3);
+	for (int n = 3; n < kRange + 3; n++)
+		show(r, n);
+	ASSERT_EQ(r.losses.size(), 3u);
+	ASSERT_EQ(r.send().size(), 3u);
+	r.now += 30 * kUs;
+	show(r, 0);
+	spaced(r, kRange);
+	for (int n = kRange + 3; n < 2 * kRange + 3; n++)
+		show(r, n);
+	EXPECT_EQ(times_lost(r, r.psn(0)), 1u);
+	EXPECT_EQ(times_lost(r, r.psn(1)), 2u);
+	EXPECT_EQ(times_lost(r, r.psn(2)), 2u);
+	EXPECT_EQ(r.losses.size(), 5u);
+}
+
+// Sent within a quarter of a round trip of what arrived, a copy is not lost.
+TEST(Loss, CopiesHaveTheTimeGuardToo)
 {
 	OnePlane r;
 	r.init();
 	spaced(r, kRange + 1);
 	show(r, kRange);
-	EXPECT_EQ(r.send().size(), 1u);
-	r.now += kMs;
-	spaced(r, kRange + 5);
-	for (int n = kRange + 1; n < 2 * kRange + 6; n++)
+	for (int n = 1; n < kRange; n++)
 		show(r, n);
-	// PSN 0 was retransmitted once; its second loss is the timer's. The
-	// other holes were filled.
-	u64 hits = 0;
-	for (const auto &l : r.losses)
-		hits += l.psn == r.psn(0);
-	EXPECT_EQ(hits, 1u);
+	ASSERT_EQ(r.send().size(), 1u);
+	r.send_n(kRange);
+	for (int n = kRange + 1; n <= 2 * kRange; n++)
+		show(r, n);
+	EXPECT_EQ(times_lost(r, r.psn(0)), 1u);
+	r.now += 30 * kUs;
+	ASSERT_EQ(r.send_n(1).size(), 1u);
+	show(r, 2 * kRange + 1);
+	EXPECT_EQ(times_lost(r, r.psn(0)), 2u);
 }
 
 TEST(Loss, RetransmissionRestartsTheClock)

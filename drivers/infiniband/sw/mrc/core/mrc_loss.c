@@ -179,11 +179,17 @@ static void mrc_req_forget(struct mrc_req *req, u64 now)
 }
 
 /*
- * An inferred loss was sent again. Its loss is inferred only once, so if this
- * copy goes the same way and the window is full, nothing but a probe tells.
+ * An inferred loss was sent again. If this copy goes the same way, later packets
+ * tell; when the window is full and there are none, only a probe does.
  */
-void mrc_req_resent(struct mrc_req *req, const struct mrc_tx_pkt *pkt, u64 now)
+void mrc_req_resent(struct mrc_req *req, u32 psn, u64 now)
 {
+	struct mrc_tx_pkt *pkt = mrc_req_pkt(req, psn);
+
+	if (mrc_bit_test(req->fast, req->ring_mask, psn) && !req->again) {
+		req->again = true;
+		req->again_psn = mrc_req_sent_with(psn, pkt);
+	}
 	if (pkt->guard == MRC_GUARD_NONE)
 		return;
 	req->confirm_at = now + mrc_req_guard(req, MRC_GUARD_LAG);
@@ -198,39 +204,55 @@ static bool mrc_req_may_lag(const struct mrc_req *req,
 	return mrc_paths_port_ok(req->paths, mrc_paths_port(req->paths, pkt->ev));
 }
 
+/* What the holes of one SACK are measured by. */
+struct mrc_evidence {
+	u32 range;	/* PSNs above a hole, mrc_req_loss_range() */
+	u64 order;	/* time guard within a plane, ns */
+	u64 lag;	/* how long a plane may be silent, ns */
+	u64 newest;	/* when the highest PSN received was sent */
+};
+
+/* Did something that was sent later arrive through the plane of @pkt? */
+static bool mrc_req_overtaken(const struct mrc_req *req,
+			      const struct mrc_tx_pkt *pkt,
+			      const struct mrc_evidence *e)
+{
+	return pkt->sent_at + e->order <=
+	       req->arrived[mrc_paths_port(req->paths, pkt->ev)];
+}
+
+static void mrc_req_infer_lost(struct mrc_req *req, u32 psn, bool proof,
+			       u64 now)
+{
+	mrc_bit_set(req->fast, req->ring_mask, psn);
+	mrc_req_lose(req, psn, MRC_LOSS_SACK, 0, now);
+	mrc_req_pkt(req, psn)->guard = proof ? MRC_GUARD_ORDER : MRC_GUARD_LAG;
+}
+
 /*
  * Holes far enough below the highest PSN received, §9.3. That something later
  * arrived through the same plane is proof; through other planes it is none,
- * as long as the hole's own may just be behind. Each PSN is inferred lost at
- * most once (the bitmap "fast"); later losses of the same PSN are left to
- * NACKs, probes and the timer.
+ * as long as the hole's own may just be behind. Each PSN is looked at until it
+ * is inferred lost (the bitmap "fast").
  *
  * Holes that wait for their planes are not looked at again before the first
  * of them is ripe, one of these planes delivers, or ports change.
  */
-void mrc_req_infer(struct mrc_req *req, u64 now)
+static void mrc_req_infer_first(struct mrc_req *req,
+				const struct mrc_evidence *e, u64 now)
 {
-	u32 range = mrc_req_loss_range(req);
 	u32 dist = (u32)mrc_psn_diff(req->high, req->cack);
-	u64 newest, order, lag;
 	bool all_old = true;
 	u32 n, off;
 
-	mrc_req_forget(req, now);
-	if (now >= req->ripe_at || mrc_psn_diff(req->held_to, req->cack) <= 0)
-		mrc_req_unhold(req);
-	if (dist <= range)
+	if (dist <= e->range)
 		return;
-	n = dist - range;
+	n = dist - e->range;
 	off = (u32)mrc_psn_diff(req->held_to, req->cack);
-	order = mrc_req_guard(req, MRC_GUARD_ORDER);
-	lag = mrc_req_guard(req, MRC_GUARD_LAG);
-	newest = mrc_req_pkt(req, req->high)->sent_at;
 	while (off < n) {
 		struct mrc_tx_pkt *pkt;
 		bool proof;
 		u32 psn;
-		u8 port;
 
 		off += mrc_ring_next_clear3(req->acked, req->lost, req->fast,
 					    req->ring_mask, req->cack + 1 + off,
@@ -240,25 +262,85 @@ void mrc_req_infer(struct mrc_req *req, u64 now)
 		off++;
 		psn = mrc_psn_add(req->cack, (s32)off);
 		pkt = mrc_req_pkt(req, psn);
-		if (pkt->sent_at + order > newest) {
+		if (pkt->sent_at + e->order > e->newest) {
 			all_old = false;
 			continue;
 		}
-		port = mrc_paths_port(req->paths, pkt->ev);
-		proof = pkt->sent_at + order <= req->arrived[port];
+		proof = mrc_req_overtaken(req, pkt, e);
 		if (!proof && mrc_req_may_lag(req, pkt) &&
-		    pkt->sent_at + lag > now) {
-			if (pkt->sent_at + lag < req->ripe_at)
-				req->ripe_at = pkt->sent_at + lag;
-			req->held_ports |= 1u << port;
+		    pkt->sent_at + e->lag > now) {
+			if (pkt->sent_at + e->lag < req->ripe_at)
+				req->ripe_at = pkt->sent_at + e->lag;
+			req->held_ports |=
+				1u << mrc_paths_port(req->paths, pkt->ev);
 			if (all_old)
 				req->held_to = psn;
 			continue;
 		}
-		mrc_bit_set(req->fast, req->ring_mask, psn);
-		mrc_req_lose(req, psn, MRC_LOSS_SACK, 0, now);
-		pkt->guard = proof ? MRC_GUARD_ORDER : MRC_GUARD_LAG;
+		mrc_req_infer_lost(req, psn, proof, now);
 	}
+}
+
+/*
+ * Copies of what was inferred lost before are judged as the first ones were: by
+ * the packets sent after them. Left to the timer or a probe, one that is lost
+ * too would hold cack until the window is full and nothing moves. All copies
+ * that are out are looked at when it is the turn of the oldest.
+ */
+static void mrc_req_infer_again(struct mrc_req *req,
+				const struct mrc_evidence *e, u64 now)
+{
+	u32 n = (u32)mrc_psn_diff(req->high, req->cack);
+	u32 off = 0;
+
+	if (!req->again ||
+	    mrc_psn_diff(req->high, req->again_psn) < (s32)e->range)
+		return;
+	req->again = false;
+	for (;;) {
+		struct mrc_tx_pkt *pkt;
+		u32 psn, with;
+		bool proof;
+
+		off += mrc_ring_next_set(req->fast, req->ring_mask,
+					 req->cack + 1 + off, n - off);
+		if (off >= n)
+			return;
+		off++;
+		psn = mrc_psn_add(req->cack, (s32)off);
+		if (mrc_req_is_acked(req, psn) || mrc_req_is_lost(req, psn))
+			continue;
+		pkt = mrc_req_pkt(req, psn);
+		with = mrc_req_sent_with(psn, pkt);
+		proof = mrc_req_overtaken(req, pkt, e);
+		if (mrc_psn_diff(req->high, with) >= (s32)e->range &&
+		    pkt->sent_at + e->order <= e->newest &&
+		    (proof || !mrc_req_may_lag(req, pkt) ||
+		     pkt->sent_at + e->lag <= now)) {
+			mrc_req_infer_lost(req, psn, proof, now);
+			continue;
+		}
+		if (!req->again || mrc_psn_diff(with, req->again_psn) < 0)
+			req->again_psn = with;
+		req->again = true;
+	}
+}
+
+void mrc_req_infer(struct mrc_req *req, u64 now)
+{
+	struct mrc_evidence e;
+
+	mrc_req_forget(req, now);
+	if (now >= req->ripe_at || mrc_psn_diff(req->held_to, req->cack) <= 0)
+		mrc_req_unhold(req);
+	if (req->high == req->cack)
+		return;
+	e.range = mrc_req_loss_range(req);
+	e.order = mrc_req_guard(req, MRC_GUARD_ORDER);
+	e.lag = mrc_req_guard(req, MRC_GUARD_LAG);
+	e.newest = mrc_req_pkt(req, req->high)->sent_at;
+	mrc_req_infer_first(req, &e, now);
+	mrc_req_infer_again(req, &e, now);
 }
 
 /*

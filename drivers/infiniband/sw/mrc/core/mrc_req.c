@@ -344,7 +344,8 @@ static enum mrc_tx_verdict mrc_req_emit(struct mrc_req *req, u32 psn, u32 slot,
 		pkt->slot = slot;
 		pkt->index = index;
 	}
-	pkt->nominal = nominal;
+	pkt->nominal = (u16)nominal;
+	pkt->ahead = rtx ? (u16)mrc_psn_diff(mrc_req_newest(req), psn) : 0;
 	pkt->sent_at = now;
 	pkt->ev = (u16)desc->ev;
 	pkt->hold_until = 0;
@@ -406,7 +407,7 @@ static enum mrc_tx_verdict mrc_req_send_lost(struct mrc_req *req, u32 psn,
 		req->n_lost--;
 		mrc_req_arm(req, now);
 		if (!unsent)
-			mrc_req_resent(req, pkt, now);
+			mrc_req_resent(req, psn, now);
 	}
 	return v;
 }

@@ -128,14 +128,15 @@ struct mrc_tx_wqe {
 
 /*
  * One outstanding PSN, ring indexed by psn & ring_mask. The bitmaps acked,
- * lost (waiting for retransmission) and fast (was already retransmitted for an
- * inferred loss) run parallel to it.
+ * lost (waiting for retransmission) and fast (was inferred lost at least once)
+ * run parallel to it.
  */
 struct mrc_tx_pkt {
 	u64 sent_at;		/* ns, last transmission */
 	u32 slot;		/* send queue slot */
 	u32 index;		/* packet number within the message */
-	u32 nominal;		/* bytes */
+	u16 nominal;		/* bytes */
+	u16 ahead;		/* PSNs that had been sent beyond it by then */
 	u16 ev;			/* index of the last EV */
 	u8 rtx_count : 2;	/* 0, 1, 2 = more */
 	u8 guard : 2;		/* which enum mrc_guard_kind let it be lost */
@@ -252,7 +253,7 @@ struct mrc_guard {
  * @pkt: ring of @ring_mask + 1 records
  * @acked: bitmap, bit psn & ring_mask
  * @lost: bitmap, to be retransmitted
- * @fast: bitmap, fast retransmission done
+ * @fast: bitmap, inferred lost before
  * @wq_post: sequence number of the next WR to post
  * @wq_send: first WR with unsent packets
  * @wq_done: first WR without transport ACK
@@ -392,6 +393,8 @@ struct mrc_req {
 	u32 held_to;		/* holes up to here wait for their planes */
 	u32 held_ports;		/* which planes these are, bit N = port N */
 	u64 ripe_at;		/* when the first of them counts as lost */
+	bool again;		/* copies of what was inferred lost may be out */
+	u32 again_psn;		/* none of them was sent before this PSN */
 	u64 confirm_at;		/* a retransmission should be known by then */
 	struct mrc_probe_rec probe_log[MRC_PROBE_LOG];
 };

@@ -23,6 +23,12 @@ static const char *mrc_req_check_ring(const struct mrc_req *req)
 			out++;
 		}
 		lost += is_lost;
+		if (pkt->inflight &&
+		    mrc_bit_test(req->fast, req->ring_mask, psn) &&
+		    (!req->again ||
+		     mrc_psn_diff(mrc_req_sent_with(psn, pkt),
+				  req->again_psn) < 0))
+			return "nobody looks after the copy of a lost packet";
 		if (acked && mrc_psn_diff(psn, req->high) > 0)
 			return "acked above high";
 		if (pkt->slot >= req->cfg.sq_depth ||

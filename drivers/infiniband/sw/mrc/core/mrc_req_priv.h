@@ -69,6 +69,12 @@ static inline bool mrc_req_outstanding(const struct mrc_req *req, u32 psn)
 	       mrc_psn_diff(req->next_psn, psn) > 0;
 }
 
+/* The newest PSN when @psn, whose record is @pkt, was last sent. */
+static inline u32 mrc_req_sent_with(u32 psn, const struct mrc_tx_pkt *pkt)
+{
+	return mrc_psn_add(psn, pkt->ahead);
+}
+
 static inline bool mrc_req_is_acked(const struct mrc_req *req, u32 psn)
 {
 	return mrc_bit_test(req->acked, req->ring_mask, psn);
@@ -166,7 +172,7 @@ u64 mrc_req_loss_time(const struct mrc_req *req);
 u64 mrc_req_lag(const struct mrc_req *req);
 void mrc_req_lose(struct mrc_req *req, u32 psn, u8 cause, u64 hold, u64 now);
 void mrc_req_infer(struct mrc_req *req, u64 now);
-void mrc_req_resent(struct mrc_req *req, const struct mrc_tx_pkt *pkt, u64 now);
+void mrc_req_resent(struct mrc_req *req, u32 psn, u64 now);
 void mrc_req_unneeded(struct mrc_req *req, u32 psn, u64 now);
 void mrc_req_probe_holes(struct mrc_req *req, const struct mrc_seth *s,
 			 const struct mrc_probe_rec *probe, u64 now);
