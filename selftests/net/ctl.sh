@@ -5,15 +5,20 @@
 # profiles under running queue pairs, events, defaults for programs that know
 # nothing of MRC, and that profiles belong to the device, not to the program
 # that made them.
+#
+# In the core: a second context for one file is refused, and the program stays in
+# memory (refused_by_core() in lib_run.sh). Random calls ask for that too.
 # timeout: 900
+# kmemleak-ok: comm "uctx-refused"
 . "$(dirname "$0")/lib.sh"
 . "$NET_DIR/lib_paths.sh"
 
 ctl_a() { in_a mrc_ctl mrca "$@"; }
 ctl_b() { in_b mrc_ctl mrcb "$@"; }
 
+by=() # what starts them
 selftest() { # NAME [ARGS]
-	in_a mrc_ctl mrca selftest "$@" >"$WORK/selftest" 2>&1 || true
+	in_a "${by[@]}" mrc_ctl mrca selftest "$@" >"$WORK/selftest" 2>&1 || true
 	if ! grep -q -E '^(not )?ok ' "$WORK/selftest"; then
 		echo "not ok selftest $1 ended without a result" >>"$WORK/selftest"
 	fi
@@ -326,6 +331,8 @@ selftest rules
 selftest qp
 selftest modify
 selftest events
+refused_by_core
+by=("${refused[@]}")
 for seed in 1 2 3; do
 	selftest fuzz $seed 20000
 done

@@ -124,12 +124,12 @@ files_read() {
 # By a shell of its own name: what the core leaks is the program that it started.
 context_opened() {
 	local n
-	cp "$(command -v bash)" "$WORK/uctx-refused"
+	refused_by_core
 	rm -f "$SWEEP"
 	for n in $(seq 8); do
 		# shellcheck disable=SC2016 # for the other shell
 		in_a env "SWEEP=$SWEEP" "LIB=$(dirname "$(command -v mrc_faults)")/libmrc_faults.so" \
-			"$WORK/uctx-refused" -c \
+			"${refused[0]}" -c \
 			'MRC_FAULTS=$SWEEP LD_PRELOAD=$LIB ibv_devinfo -d mrca >/dev/null; exit $?'
 		! mrc_faults report "$SWEEP" >/dev/null || break
 	done

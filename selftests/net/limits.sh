@@ -228,11 +228,7 @@ grouped() {
 	bash -c 'echo $$ >"$1/cgroup.procs"; shift; exec "$@"' - "$CG/mrc" "$@"
 }
 
-# Goes before a program whose context is refused: what the kernel keeps of it bears
-# this name, because a program of this name has started it.
-cp "$(command -v bash)" "$WORK/uctx-refused"
-# shellcheck disable=SC2016 # expanded there
-refused=("$WORK/uctx-refused" -c '"$@"; exit $?' -)
+refused_by_core
 
 allow() { # DEV HANDLES OBJECTS
 	echo "$1 hca_handle=$2 hca_object=$3" >"$CG/mrc/rdma.max"
