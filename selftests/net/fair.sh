@@ -81,7 +81,8 @@ small_beside_many() {
 # pairs, or what is measured is who loses.
 steer() { # MASK-OF-PROCESSORS|0 QUEUE-LENGTH
 	local h i
-	for h in a b; do
+	# With one processor there is one queue; kernels for one have no steering.
+	[ "$(nproc)" = 1 ] || for h in a b; do
 		for i in 1 2; do
 			ip netns exec "host$h" sh -c \
 				"echo $1 >/sys/class/net/p$h$i/queues/rx-0/rps_cpus"
