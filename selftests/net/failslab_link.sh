@@ -25,6 +25,12 @@
 # kmsg-ok: Could not (initialize trace point events/|create tracefs ')mrc_
 # kmsg-ok: (No memory to create event subsystem|Failed to create system directory) mrc$
 # kmsg-ok: ^error code is -12$
+# A cache that cannot be made comes with a stack, here that of User Mode Linux. A
+# warning or an oops has lines of other kinds as well.
+# kmsg-ok: __kmem_cache_create_args\(mrc_qp\) failed with error -12
+# kmsg-ok: ^(CPU: [0-9]+ .* Comm: (modprobe|insmod)|Stack:|Call Trace:)
+# kmsg-ok: ^ \[<[0-9a-f]+>\] (\? )?[a-zA-Z_][a-zA-Z0-9_.]*\+0x
+# kmsg-ok: ^( [0-9a-f]{8,9}){4}$
 # and what the driver says:
 # kmsg-ok: mrc: cannot open UDP port [0-9]+ \(-(12|23|105)\)
 . "$(dirname "$0")/lib.sh"
