@@ -236,9 +236,8 @@ bool Direction::on_tx(const mrc_tx_desc &d, u64 now)
 	sent++;
 	// Nothing will follow it: without an answer to it, progress would hang
 	// on a timer (MRC 1.0 §6.1). The transport ACK of its message is one if
-	// that is this packet, and nothing else is to be answered.
-	if (sent == packets_posted && !h.a &&
-	    !(m.first == m.last() && told_exec == index))
+	// nothing else is to be answered.
+	if (sent == packets_posted && !h.a && told_exec != index)
 		v_.fail(strf("packet %u is the last one and has no a", index));
 	if (m.plan.imm && index == m.first && ++wimm_out > plan.max_wimm)
 		v_.fail(strf("%u WRITE_IMMs in flight", wimm_out));
