@@ -207,6 +207,11 @@ void Responder::feedback(const mrc_rx &rx, bool answer_due)
 	mrc_tx_desc d;
 	u32 n = 0;
 
+	// An ACK waits for more packets, now and then.
+	if (!answer_due && rx.hdr->psn & 1 && mrc_resp_may_wait(&resp_)) {
+		require(!mrc_resp_failed(&resp_), "waits after the end");
+		return;
+	}
 	while (mrc_resp_next_feedback(&resp_, now_, &d)) {
 		const mrc_seth &s = d.hdr.seth;
 

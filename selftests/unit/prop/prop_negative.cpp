@@ -65,6 +65,8 @@ INSTANTIATE_TEST_SUITE_P(
 		Control{Sabotage::CorruptSack, "CorruptSack", "SACK"},
 		Control{Sabotage::LoseCompletion, "LoseCompletion", "complete"},
 		Control{Sabotage::ResendAsNew, "ResendAsNew", "rtx=0"},
+		Control{Sabotage::ForgetBurst, "ForgetBurst",
+			"without transport ACK"},
 		Control{Sabotage::NeverDeliver, "NeverDeliver",
 			"does not lead to completion"}),
 	[](const auto &info) { return std::string(info.param.name); });

@@ -149,6 +149,7 @@ void random_network(Rng &rng, Plan &p)
 		p.jitter[port] = rng.chance(600000) ? rng.below(60000) : 0;
 	}
 	p.gap = rng.chance(500000) ? rng.range(50, 3000) : 0;
+	p.burst_ppm = rng.pick({0u, 500000u, 1000000u});
 }
 
 void random_outages(Rng &rng, Plan &p, u64 span)

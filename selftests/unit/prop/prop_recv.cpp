@@ -104,10 +104,13 @@ void Sim::receive_probe(int to, const Packet &p, const mrc_hdr &h)
 	Endpoint &e = ep[to];
 	std::vector<mrc_hdr> sent;
 	std::vector<bool> shown(d.got.size());
+	const bool waited = e.waits;
 	bool whole = true;
 
 	mrc_resp_on_probe(&e.resp, &rx, now_);
 	drain_feedback(to, sent);
+	if (e.waits)
+		check_progress(to, e.wait_from);
 	if (!strict_)
 		return;
 	if (d.top - d.cum > 64) {
@@ -120,6 +123,8 @@ void Sim::receive_probe(int to, const Packet &p, const mrc_hdr &h)
 	}
 	// A train of replies that describes the whole window, MRC 1.0 §8.3.
 	for (const mrc_hdr &s : sent) {
+		if (s.opcode == MRC_OP_ACK && waited)
+			continue;
 		if (s.opcode != MRC_OP_SACK || !s.seth.pr ||
 		    s.seth.probe_id != h.peth.probe_id ||
 		    s.seth.entropy != p.entropy || s.tstamp != echo ||
@@ -158,6 +163,7 @@ void Sim::receive_data(int to, const Packet &p, const mrc_hdr &h)
 	const u32 was = d.cum;
 	bool poor = false;
 	u8 reason = 0;
+	const bool waited = e.waits;
 	std::vector<mrc_hdr> sent;
 	enum mrc_rx_action got;
 	mrc_imm imm;
@@ -231,7 +237,13 @@ void Sim::receive_data(int to, const Packet &p, const mrc_hdr &h)
 		if (++n > plan.window_max() + 1)
 			fail("receive completions without end");
 	}
-	drain_feedback(to, sent);
+	if (wait_for_burst(to, was)) {
+		note("%c lets its ACK wait", 'A' + to);
+	} else {
+		drain_feedback(to, sent);
+		if (!failed())
+			check_progress(to, waited ? e.wait_from : was);
+	}
 	if (mrc_resp_failed(&e.resp))
 		die(to);
 	if (!strict_ || failed())
@@ -240,17 +252,62 @@ void Sim::receive_data(int to, const Packet &p, const mrc_hdr &h)
 	    want != Direction::Rx::Unknown)
 		fail(strf("%c: verdict %d on PSN %06x, expected %d", 'A' + to,
 			  got, h.psn, (int)want));
-	check_answer(to, p, h, want, e.dead, reason,
-		     echo_of(h, plan.svc_time ? spent : 0), sent);
-	// Progress must be acknowledged, MRC 1.0 §8.6.
+	if (!e.dead)
+		check_answer(to, p, h, want, waited, reason,
+			     echo_of(h, plan.svc_time ? spent : 0), sent);
+	if (d.cum > d.fail_index() && !d.nak_sent)
+		fail(strf("%c owes a NAK", 'A' + to));
+}
+
+// Whether what @to owes waits; @was: what had been executed before this packet.
+bool Sim::wait_for_burst(int to, u32 was)
+{
+	Endpoint &e = ep[to];
+
+	if (failed() || !mrc_resp_may_wait(&e.resp) ||
+	    !rng_.chance(plan.burst_ppm))
+		return false;
+	if (!e.waits) {
+		e.waits = true;
+		e.wait_from = was;
+		schedule(now_ + rng_.below(3000), Type::Burst, to);
+	}
+	return true;
+}
+
+// All that was here has been handed in. Others may have taken the ACK along.
+void Sim::end_burst(int to)
+{
+	Endpoint &e = ep[to];
+	std::vector<mrc_hdr> sent;
+
+	if (e.dead)
+		return;
+	if (!e.waits || !sabotage(Sabotage::ForgetBurst))
+		drain_feedback(to, sent);
+	for (const mrc_hdr &s : sent)
+		if (s.opcode != MRC_OP_ACK || s.aeth.syndrome != MRC_SYN_ACK)
+			fail(strf("%c let more than an ACK wait", 'A' + to));
+	if (sent.size() > 1)
+		fail(strf("%c: two ACKs for a burst", 'A' + to));
+	if (!failed() && e.waits)
+		check_progress(to, e.wait_from);
+}
+
+// Progress must be acknowledged, MRC 1.0 §8.6.
+void Sim::check_progress(int to, u32 was)
+{
+	const Direction &d = *dir[1 - to];
+	Endpoint &e = ep[to];
+
+	e.waits = false;
+	if (!strict_ || e.dead || mrc_resp_failed(&e.resp))
+		return;
 	for (u32 i = was; i < std::min(d.cum, d.fail_index()); i++)
-		if (i == d.msgs[d.owner[i]].last() && d.last_ack <= i &&
-		    !e.dead)
+		if (i == d.msgs[d.owner[i]].last() && d.last_ack <= i)
 			fail(strf("%c executed packet %u, the end of a "
 				  "message, without transport ACK",
 				  'A' + to, i));
-	if (d.cum > d.fail_index() && !d.nak_sent)
-		fail(strf("%c owes a NAK", 'A' + to));
 }
 
 void Sim::drain_feedback(int to, std::vector<mrc_hdr> &sent)
@@ -307,9 +364,10 @@ void Sim::drain_feedback(int to, std::vector<mrc_hdr> &sent)
 	}
 }
 
-// MRC 1.0 §7.3, §8.2, §8.5: what one packet must be answered with.
+// MRC 1.0 §7.3, §8.2, §8.5: what one packet must be answered with; an ACK that
+// waited for it comes along.
 void Sim::check_answer(int to, const Packet &p, const mrc_hdr &h,
-		       Direction::Rx rx, bool dead, u8 reason, u16 echo,
+		       Direction::Rx rx, bool waited, u8 reason, u16 echo,
 		       const std::vector<mrc_hdr> &sent)
 {
 	const Direction &d = *dir[1 - to];
@@ -343,15 +401,13 @@ void Sim::check_answer(int to, const Packet &p, const mrc_hdr &h,
 			break;
 		}
 	}
-	if (dead)
-		return;
 	switch (rx) {
 	case Direction::Rx::Duplicate:
 		if (p.trim && !trim_nack)
 			break;
 		if (!sack)
 			fail(strf("%c: no SACK for a duplicate", 'A' + to));
-		if (ack != (d.index_of(h.psn) < d.cum))
+		if (ack != (waited || d.index_of(h.psn) < d.cum))
 			fail(strf("%c: transport ACK for a duplicate: %d",
 				  'A' + to, ack));
 		break;
@@ -361,11 +417,11 @@ void Sim::check_answer(int to, const Packet &p, const mrc_hdr &h,
 		break;
 	default:
 		if (p.trim) {
-			if (nack != trim_nack || sack || ack)
+			if (nack != trim_nack || sack || (ack && !waited))
 				fail(strf("%c: wrong answer to a trim",
 					  'A' + to));
 		} else if (reason) {
-			if (!nack || sack || ack)
+			if (!nack || sack || (ack && !waited))
 				fail(strf("%c: wrong answer to a refusal",
 					  'A' + to));
 		} else if (nack) {

@@ -208,6 +208,9 @@ void Sim::dispatch(Event &e)
 	case Type::Change:
 		change(plan.changes[e.which]);
 		break;
+	case Type::Burst:
+		end_burst(e.side);
+		break;
 	case Type::Calm:
 		become_calm();
 		break;

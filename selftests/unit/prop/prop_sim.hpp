@@ -63,6 +63,8 @@ struct Endpoint {
 	u64 train_at = 0;     // a probe was answered by a train
 	u32 told_ports = ~0u; // of the peer, by what it says itself
 	u32 peer_denies = 0;  // and by other status updates
+	bool waits = false;   // an ACK, for the end of a burst
+	u32 wait_from = 0;    // what was executed before it
 
 	u64 count(mrc_counter id) const { return mrc_test::counter(ctr, id); }
 };
@@ -112,6 +114,7 @@ private:
 		OutageOn,
 		OutageOff,
 		Change,
+		Burst,
 		Calm
 	};
 	struct Event {
@@ -154,8 +157,11 @@ private:
 	void receive_probe(int to, const Packet &p, const mrc_hdr &h);
 	void receive_feedback(int to, const Packet &p, const mrc_hdr &h);
 	void drain_feedback(int to, std::vector<mrc_hdr> &sent);
+	bool wait_for_burst(int to, u32 was);
+	void end_burst(int to);
+	void check_progress(int to, u32 was);
 	void check_answer(int to, const Packet &p, const mrc_hdr &h,
-			  Direction::Rx rx, bool dead, u8 reason, u16 echo,
+			  Direction::Rx rx, bool waited, u8 reason, u16 echo,
 			  const std::vector<mrc_hdr> &sent);
 
 	// Network

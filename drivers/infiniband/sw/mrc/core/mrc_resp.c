@@ -170,13 +170,18 @@ static void mrc_resp_owe_nack(struct mrc_resp *resp, u8 reason)
 	resp->fb.nack_reason = reason;
 }
 
-/* Start of every packet: the feedback owed is about this one. */
+/*
+ * Start of every packet: the feedback owed is about this one, but for an ACK
+ * that waits, mrc_resp_may_wait(). That is about all before it as well.
+ */
 static void mrc_resp_begin(struct mrc_resp *resp, const struct mrc_rx *rx,
 			   u64 now)
 {
 	const struct mrc_hdr *h = rx->hdr;
+	const bool ack = resp->fb.ack;
 
 	memset(&resp->fb, 0, sizeof(resp->fb));
+	resp->fb.ack = ack;
 	resp->fb.psn = h->psn & MRC_PSN_MASK;
 	resp->fb.port = rx->port;
 	resp->fb.entropy = rx->entropy;
@@ -219,7 +224,7 @@ static enum mrc_rx_action mrc_resp_duplicate(struct mrc_resp *resp,
 	resp->fb.sack = true;
 	resp->fb.rtx = rx->hdr->rtx;
 	resp->fb.dup_base = true;
-	resp->fb.ack = d <= 0;
+	resp->fb.ack |= d <= 0;
 	return MRC_RX_DONE;
 }
 

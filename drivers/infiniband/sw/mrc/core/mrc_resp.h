@@ -499,6 +499,18 @@ bool mrc_resp_next_feedback(struct mrc_resp *resp, u64 now,
 			    struct mrc_tx_desc *desc);
 
 /**
+ * mrc_resp_may_wait - can what is owed wait for packets that are here already?
+ *
+ * True where it is one transport ACK that says how far messages were executed, and
+ * nobody asked for it: ACKs are cumulative, so of those for a burst only the newest
+ * is needed (MRC 1.0 §8.6). Then mrc_resp_next_feedback() may be left out before the
+ * next packet, and must be called after the last one that can be had without
+ * waiting. What is said of single packets, in SACKs and NACKs, and answers to
+ * packets with BTH.a (§8.2) never waits; an ACK that waited goes with it.
+ */
+bool mrc_resp_may_wait(const struct mrc_resp *resp);
+
+/**
  * mrc_resp_farewell - the QP is about to be silent for good
  *
  * Owes the last transport ACK once more (MRC 1.0 §8.6), unless there was none

@@ -174,6 +174,13 @@ void mrc_resp_farewell(struct mrc_resp *resp)
 	resp->fb.ack = mrc_resp_ackable(resp) != none;
 }
 
+bool mrc_resp_may_wait(const struct mrc_resp *resp)
+{
+	return resp->fb.ack && !resp->fb.sack && !resp->fb.nack &&
+	       !resp->placing && !resp->imm_due && !resp->rd_due &&
+	       !resp->nak_sent && !mrc_resp_nak_due(resp);
+}
+
 bool mrc_resp_next_feedback(struct mrc_resp *resp, u64 now,
 			    struct mrc_tx_desc *desc)
 {
