@@ -547,6 +547,9 @@ int mrc_uc_fill_res(struct sk_buff *msg, struct ib_qp *ibqp);
 /* The same for its answer channel, if there is one. */
 int mrc_ans_fill_res(struct sk_buff *msg, struct ib_qp *ibqp);
 
+void mrc_burst_init(void);
+void mrc_burst_exit(void);	/* no QP is there any more */
+
 int mrc_qp_init(void);	/* module init: table, caches, workqueue */
 void mrc_qp_exit(void);
 

@@ -532,6 +532,7 @@ static int __init mrc_init(void)
 	ret = mrc_crc_setup();
 	if (ret)
 		return ret;
+	mrc_burst_init();
 	ret = mrc_qp_init();
 	if (ret)
 		goto err_crc;
@@ -595,6 +596,7 @@ static void __exit mrc_exit(void)
 	mrc_ud_exit();
 	mrc_odp_exit();
 	mrc_qp_exit();
+	mrc_burst_exit();
 	rcu_barrier();
 	mrc_crc_cleanup();
 }

@@ -245,6 +245,8 @@ struct mrc_requester {
  * @need_recv: the work item is to make @recv
  * @resume: the work item is to go on with the responder: a message that is due
  *	invalidates a key that is in use, or the memory of a request is fetched
+ * @burst: in the list of a processor, by @burst_node and with a reference; see
+ *	mrc_burst_wait()
  * @req_lock: protects the requester part
  * @req_on: @tx is there
  * @paths_on: @paths is initialised; the responder reads it as well
@@ -350,10 +352,12 @@ struct mrc_qp {
 	bool want_ans;
 	bool need_recv;
 	bool resume;
+	bool burst;
 	u32 recv_mask;
 	u32 recv_size;
 	void *recv;
 	void *rd_mem;
+	struct llist_node burst_node;
 
 	spinlock_t req_lock ____cacheline_aligned_in_smp;
 	bool req_on;
@@ -745,6 +749,17 @@ void mrc_resp_run(struct mrc_qp *qp, u8 port, u64 now, bool fatal, bool kick)
  */
 bool mrc_resp_run_once(struct mrc_qp *qp, u8 port, u64 now, bool fatal,
 		       bool kick) __releases(&qp->resp_lock);
+
+/* What the responder owes now, for mrc_xmit_list(). Under resp_lock, resp_on. */
+void mrc_resp_feedback(struct mrc_qp *qp, struct sk_buff_head *list, u64 now);
+
+/* mrc_burst.c ---------------------------------------------------------------*/
+
+/**
+ * mrc_burst_wait - answer when all packets that are here have been looked at
+ * @qp: under resp_lock, BH off, with a reference; mrc_resp_may_wait()
+ */
+void mrc_burst_wait(struct mrc_qp *qp);
 
 /* mrc_endpoint.c ------------------------------------------------------------*/
 

@@ -320,12 +320,34 @@ static void mrc_resp_execute_all(struct mrc_qp *qp, u8 port, u32 *n,
 	}
 }
 
+void mrc_resp_feedback(struct mrc_qp *qp, struct sk_buff_head *list, u64 now)
+{
+	struct mrc_tx_desc desc;
+
+	if (mrc_resp_tells_recvs(&qp->resp))
+		mrc_rq_tell(qp);
+	for (;;) {
+		struct sk_buff *skb;
+
+		/* Placing the payload is part of the service time, OP-35. */
+		if (qp->resp.cfg.svc_time)
+			now = mrc_now();
+		if (!mrc_resp_next_feedback(&qp->resp, now, &desc))
+			break;
+		skb = mrc_build_skb(qp, &desc);
+		if (IS_ERR(skb))
+			mrc_ctr_add(&qp->dev->ctr, desc.port,
+				    MRC_CTR_TX_ERROR, 1);
+		else
+			__skb_queue_tail(list, skb);
+	}
+}
+
 bool mrc_resp_run_once(struct mrc_qp *qp, u8 port, u64 now, bool fatal,
 		       bool kick)
 	__releases(&qp->resp_lock)
 {
 	u32 conn, executed = 0, answered = 0;
-	struct mrc_tx_desc desc;
 	struct sk_buff_head list;
 	u8 failed;
 
@@ -335,24 +357,12 @@ bool mrc_resp_run_once(struct mrc_qp *qp, u8 port, u64 now, bool fatal,
 		answered = mrc_resp_take_done(&qp->resp);
 	else
 		mrc_resp_execute_all(qp, port, &executed, &fatal);
-	if (mrc_resp_tells_recvs(&qp->resp))
-		mrc_rq_tell(qp);
-	for (;;) {
-		/* Placing the payload is part of the service time, OP-35. */
-		if (qp->resp.cfg.svc_time)
-			now = mrc_now();
-		if (!mrc_resp_next_feedback(&qp->resp, now, &desc))
-			break;
-
-		struct sk_buff *skb = mrc_build_skb(qp, &desc);
-
-		if (IS_ERR(skb))
-			mrc_ctr_add(&qp->dev->ctr, desc.port,
-				    MRC_CTR_TX_ERROR, 1);
-		else
-			__skb_queue_tail(&list, skb);
+	if (mrc_resp_may_wait(&qp->resp)) {
+		mrc_burst_wait(qp);
+	} else {
+		mrc_resp_feedback(qp, &list, now);
+		mrc_ep_rev_probe(qp, &list, now);
 	}
-	mrc_ep_rev_probe(qp, &list, now);
 	failed = mrc_resp_failed(&qp->resp);
 	conn = qp->conn;
 	spin_unlock_bh(&qp->resp_lock);
