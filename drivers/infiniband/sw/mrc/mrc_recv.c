@@ -357,7 +357,8 @@ bool mrc_resp_run_once(struct mrc_qp *qp, u8 port, u64 now, bool fatal,
 		answered = mrc_resp_take_done(&qp->resp);
 	else
 		mrc_resp_execute_all(qp, port, &executed, &fatal);
-	if (mrc_resp_may_wait(&qp->resp)) {
+	/* If a task is to run, that may have to wait for the softirq's thread. */
+	if (mrc_resp_may_wait(&qp->resp) && !need_resched()) {
 		mrc_burst_wait(qp);
 	} else {
 		mrc_resp_feedback(qp, &list, now);
