@@ -158,6 +158,54 @@ TEST(ReqAlone, NotWithOthersUnderWay)
 	EXPECT_TRUE(t.go(MRC_WR_WRITE)[0].hdr.a);
 }
 
+// Of several that are posted at once the last one, SENDs, too.
+TEST(ReqAlone, OnlyTheLastOfAPost)
+{
+	Alone t;
+	const u64 sacks = t.p.count(MRC_CTR_TX_SACK);
+
+	t.q.reap();
+	for (int i = 0; i < 5; i++)
+		t.q.post(i & 1 ? MRC_WR_SEND : MRC_WR_WRITE, kLen);
+	const auto out = t.q.send();
+
+	ASSERT_EQ(out.size(), 5u);
+	for (int i = 0; i < 4; i++)
+		EXPECT_FALSE(out[i].hdr.a) << i;
+	EXPECT_TRUE(out[4].hdr.a);
+	t.pass(out);
+	EXPECT_EQ(t.q.done().size(), 5u);
+	EXPECT_EQ(t.p.count(MRC_CTR_TX_SACK) - sacks, 1u);
+}
+
+// One that must not follow yet cannot ask for what is before it.
+TEST(ReqAlone, TheLastThatMayGoAsks)
+{
+	Alone t;
+
+	t.q.req.cfg.max_wimm = 2;
+	t.q.post(MRC_WR_WRITE, kLen);
+	for (int i = 0; i < 4; i++)
+		t.q.post(MRC_WR_SEND, kLen);
+	auto out = t.q.send();
+
+	ASSERT_EQ(out.size(), 3u);
+	EXPECT_FALSE(out[0].hdr.a);
+	EXPECT_FALSE(out[1].hdr.a);
+	EXPECT_TRUE(out[2].hdr.a);
+	t.pass(out);
+	out = t.q.send();
+	ASSERT_EQ(out.size(), 2u);
+	EXPECT_FALSE(out[0].hdr.a);
+	EXPECT_TRUE(out[1].hdr.a);
+	// A WRITE that a SEND waits behind, with none to spare.
+	t.q.post(MRC_WR_WRITE, kLen);
+	t.q.post(MRC_WR_SEND, kLen);
+	out = t.q.send();
+	ASSERT_EQ(out.size(), 1u);
+	EXPECT_TRUE(out[0].hdr.a);
+}
+
 // The end of a longer message has its other packets before it.
 TEST(ReqAlone, NotTheEndOfAMessage)
 {

@@ -175,6 +175,7 @@ enum mrc_req_sched mrc_req_sched(const struct mrc_req *req)
  * MRC 1.0 §6.1: should this packet, which counts as out already, ask for a SACK
  * at once? @alone says that its ACK is enough, @more that other packets are ready
  * to follow it, @room that the windows of sequence numbers admit another new one.
+ * Each WRITE_IMM asks; SENDs, which MRC 1.0 does not have, only as WRITEs do.
  */
 static bool mrc_req_want_ack(const struct mrc_req *req,
 			     const struct mrc_tx_wqe *wqe, u32 index,
@@ -184,7 +185,7 @@ static bool mrc_req_want_ack(const struct mrc_req *req,
 		/* They are not acknowledged before they are answered. */
 		if (mrc_wr_is_request(wqe->wr.op))
 			return true;
-		if (!alone && (!more || mrc_wr_consumes_recv(wqe->wr.op)))
+		if (!alone && (!more || wqe->wr.op == MRC_WR_WRITE_IMM))
 			return true;
 	}
 	return !room || !mrc_req_cc_admits(req, req->cc->mtu) ||
@@ -218,14 +219,20 @@ void mrc_req_set_retry(struct mrc_req *req, u64 rto, u8 linear_cnt,
 	mrc_paths_set_rtt(req->paths, req->base_rtt, rto);
 }
 
-/* Is there a work request after @n whose packets may follow at once? */
+/*
+ * Is there a work request after the first @n, 0 or 1, whose packets may follow at
+ * once? That first one is on its way out, but not counted as begun yet.
+ */
 static bool mrc_req_more(const struct mrc_req *req, u32 n)
 {
-	const struct mrc_tx_wqe *wqe;
+	const struct mrc_tx_wqe *wqe = mrc_req_wqe(req, req->wq_send);
+	u32 recvs = n && mrc_req_takes_recv(wqe);
 
 	if (req->wq_post - req->wq_send <= n || req->drain)
 		return false;
 	wqe = mrc_req_wqe(req, req->wq_send + n);
+	if (mrc_req_takes_recv(wqe) && mrc_req_wimm_full(req, recvs))
+		return false;
 	return wqe->wr.op != MRC_WR_LOCAL &&
 	       mrc_req_ext_gate(req, wqe, mrc_psn_add(req->next_psn, (s32)n)) ==
 	       MRC_TX_PACKET;
@@ -496,7 +503,7 @@ static enum mrc_tx_verdict mrc_req_send_new(struct mrc_req *req, u64 now,
 	if (wqe->wr.op == MRC_WR_LOCAL)
 		return mrc_req_local(req, desc);
 	recv = mrc_wr_consumes_recv(wqe->wr.op);
-	if (!wqe->sent && recv && req->wimm_out >= req->cfg.max_wimm)
+	if (mrc_req_takes_recv(wqe) && mrc_req_wimm_full(req, 0))
 		return MRC_TX_WAIT_WIMM;
 	if (!mrc_req_admits(req, psn))
 		return MRC_TX_WAIT_MPR;

@@ -140,6 +140,18 @@ static inline bool mrc_req_begun(const struct mrc_tx_wqe *wqe)
 	return wqe->state == MRC_WQE_STARTED;
 }
 
+/* Will @wqe, whose first packet has not been sent, take one of the peer's receives? */
+static inline bool mrc_req_takes_recv(const struct mrc_tx_wqe *wqe)
+{
+	return !wqe->sent && mrc_wr_consumes_recv(wqe->wr.op);
+}
+
+/* With @more, are as many such messages out as the peer keeps apart (OP-12)? */
+static inline bool mrc_req_wimm_full(const struct mrc_req *req, u32 more)
+{
+	return req->wimm_out + more >= req->cfg.max_wimm;
+}
+
 /* The oldest request that awaits its answer; there is one. */
 static inline u32 mrc_req_rd_oldest(const struct mrc_req *req)
 {
