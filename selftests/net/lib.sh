@@ -168,6 +168,8 @@ tap_skip_all() {
 start() {
 	local log=$1
 	shift
+	# Now, not when it gets to run: nobody may take what is in there for its own.
+	: >"$log"
 	"$@" >"$log" 2>&1 </dev/null &
 	started=$!
 	bg_pids+=("$started")
