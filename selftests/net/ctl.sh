@@ -332,7 +332,7 @@ selftest qp
 selftest modify
 selftest events
 refused_by_core
-by=("${refused[@]}")
+by=("${uctx_refused[@]}")
 for seed in 1 2 3; do
 	selftest fuzz $seed 20000
 done

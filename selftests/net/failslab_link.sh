@@ -135,7 +135,7 @@ context_opened() {
 	for n in $(seq 8); do
 		# shellcheck disable=SC2016 # for the other shell
 		in_a env "SWEEP=$SWEEP" "LIB=$(dirname "$(command -v mrc_faults)")/libmrc_faults.so" \
-			"${refused[0]}" -c \
+			"${uctx_refused[0]}" -c \
 			'MRC_FAULTS=$SWEEP LD_PRELOAD=$LIB ibv_devinfo -d mrca >/dev/null; exit $?'
 		! mrc_faults report "$SWEEP" >/dev/null || break
 	done

@@ -161,14 +161,14 @@ mac() { # NETNS DEV
 	ip -n "$1" -j link show dev "$2" | sed -n 's/.*"address":"\([0-9a-f:]*\)".*/\1/p'
 }
 
-# Sets $refused, which goes before a program whose context is refused by a call of the
+# Sets $uctx_refused, which goes before a program whose context is refused by a call of the
 # ioctl kind. ib_uverbs forgets the reference to the program that an RDMA object has;
 # what stays in memory bears the name of the program that started it, this one's, so
 # that a script can have "# kmemleak-ok: comm "uctx-refused"" and nothing more.
 refused_by_core() {
 	cp "$(command -v bash)" "$WORK/uctx-refused"
 	# shellcheck disable=SC2016,SC2034 # expanded there, used by scripts
-	refused=("$WORK/uctx-refused" -c '"$@"; exit $?' -)
+	uctx_refused=("$WORK/uctx-refused" -c '"$@"; exit $?' -)
 }
 
 # --- figures ------------------------------------------------------------------

@@ -319,7 +319,7 @@ kernels_own() {
 	grouped ip netns exec "$HOST_A" rdma link add mrck type mrc netdev kn0
 	uncharged mrck || fail "$(cat "$CG/mrc/rdma.current")"
 	allow mrck 0 0
-	refuse 'again|temporarily|unavailable|fail' grouped "${refused[@]}" ibv_devinfo -d mrck
+	refuse 'again|temporarily|unavailable|fail' grouped "${uctx_refused[@]}" ibv_devinfo -d mrck
 	# Another port: the device is another one, for the controller too.
 	grouped ip netns exec "$HOST_A" rdma link add mrck type mrc netdev kn1
 	uncharged mrck || fail "$(cat "$CG/mrc/rdma.current")"
@@ -381,7 +381,7 @@ if cgroup_up; then
 	subtest "rdma cgroup: every object is charged once" every_object
 	allow mrca 1 3
 	set +e
-	grouped timeout 60 "${refused[@]}" python3 "$NET_DIR/limits.py" stopped mrca "$CG/mrc/rdma.current" \
+	grouped timeout 60 "${uctx_refused[@]}" python3 "$NET_DIR/limits.py" stopped mrca "$CG/mrc/rdma.current" \
 		>"$WORK/out" 2>&1
 	echo $? >"$WORK/status"
 	set -e
