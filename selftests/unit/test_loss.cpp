@@ -271,6 +271,26 @@ TEST(Loss, CopiesArriveInAnyOrder)
 	EXPECT_EQ(r.losses.size(), 5u);
 }
 
+// What has arrived is not remembered: half the space of PSNs later it would seem to
+// lie ahead, and no copy would be looked after.
+TEST(Loss, CopiesThatArrivedAreForgotten)
+{
+	OnePlane r;
+	r.init();
+	spaced(r, kRange + 1);
+	show(r, kRange);
+	ASSERT_EQ(r.send().size(), 1u);
+	EXPECT_TRUE(r.req.again);
+	r.sack_all(r.psn(kRange));
+	EXPECT_FALSE(r.req.again);
+	r.now += 30 * kUs;
+	spaced(r, kRange + 1);
+	show(r, 2 * kRange + 1);
+	ASSERT_EQ(times_lost(r, r.psn(kRange + 1)), 1u);
+	ASSERT_EQ(r.send().size(), 1u);
+	EXPECT_TRUE(r.req.again);
+}
+
 // Sent within a quarter of a round trip of what arrived, a copy is not lost.
 TEST(Loss, CopiesHaveTheTimeGuardToo)
 {

@@ -333,8 +333,11 @@ void mrc_req_infer(struct mrc_req *req, u64 now)
 	mrc_req_forget(req, now);
 	if (now >= req->ripe_at || mrc_psn_diff(req->held_to, req->cack) <= 0)
 		mrc_req_unhold(req);
-	if (req->high == req->cack)
+	if (req->high == req->cack) {
+		/* No copy is out; in half the space of PSNs it would seem so. */
+		req->again = false;
 		return;
+	}
 	e.range = mrc_req_loss_range(req);
 	e.order = mrc_req_guard(req, MRC_GUARD_ORDER);
 	e.lag = mrc_req_guard(req, MRC_GUARD_LAG);
