@@ -56,6 +56,25 @@ mrc_rx_action refuse(Responder &r, u32 psn, u8 opcode = MRC_OP_WRITE_ONLY,
 
 } // namespace
 
+// Sent for the first time at last, they are answered if they ask: what else waits to
+// be sent may have to wait longer.
+TEST(PutBack, AsksWhenItGoes)
+{
+	Pager r;
+	r.init();
+	for (int i = 0; i < 2; i++)
+		r.post(MRC_WR_WRITE, 100);
+	const mrc_tx_desc one = r.take();
+	const mrc_tx_desc two = r.take();
+	r.back(one, kHold);
+	r.back(two, 2 * kHold);
+	r.now += kHold;
+	const mrc_tx_desc d = r.take();
+	EXPECT_EQ(d.hdr.psn, one.hdr.psn);
+	EXPECT_FALSE(d.hdr.rtx);
+	EXPECT_TRUE(d.hdr.a);
+}
+
 // Others go; it goes when its time has come, as if for the first time.
 TEST(PutBack, OthersGoFirst)
 {

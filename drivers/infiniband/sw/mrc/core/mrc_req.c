@@ -326,7 +326,8 @@ static enum mrc_tx_verdict mrc_req_emit(struct mrc_req *req, u32 psn, u32 slot,
 		return mrc_req_no_ev(req, now);
 
 	if (rtx) {
-		more = mrc_req_more(req, 0) || req->n_lost > 1;
+		/* Those without rtx are not answered unless they ask. */
+		more = !first && (mrc_req_more(req, 0) || req->n_lost > 1);
 	} else {
 		more = mrc_req_more(req, 1);
 		room = mrc_req_admits(req, mrc_psn_add(psn, 1)) &&

@@ -44,6 +44,9 @@ static bool mrc_req_has_recv(const struct mrc_req *req,
 		return true;
 	/* Its predecessors' ACK may be lost, or wait for answers. */
 	before = mrc_psn_diff(psn, req->cack) - 1;
+	/* Behind one that is on its way out. */
+	if (before > (s32)mrc_req_span(req))
+		return false;
 	return before <= 0 ||
 	       mrc_ring_next_clear(req->acked, req->ring_mask, req->cack + 1,
 				   (u32)before) == (u32)before;
