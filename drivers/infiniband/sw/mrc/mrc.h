@@ -62,12 +62,13 @@
  * -------------
  *
  * A QP's packet-path state (struct mrc_qp) is reference counted and freed by
- * RCU. Table lookups run under RCU and take a reference; the timer and the
- * work item each hold one while armed or queued. Destroy first makes the state
- * RESET under both locks (nothing is sent, armed or queued afterwards), then
- * unhashes, cancels timer and work, drops its reference and waits for the
- * last one. The wait always ends, because no reference is held across
- * anything that waits for another QP or for user space.
+ * RCU. Table lookups run under RCU and take a reference; the timer, the work
+ * item and the list of ACKs that wait each hold one while armed or queued.
+ * Destroy first makes the state RESET under both locks (nothing is sent, armed
+ * or queued afterwards), then unhashes, cancels timer and work, drops its
+ * reference and waits for the last one. The wait always ends, because no
+ * reference is held across anything that waits for another QP or for user
+ * space.
  * A companion is made once, by the work item under the mutex, is reset with its
  * QP, and lives until that is freed. Those who use it hold a reference to it
  * (mrc_ans_get()) besides one to the QP, but its own timer, its work item and

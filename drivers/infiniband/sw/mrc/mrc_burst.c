@@ -4,9 +4,10 @@
  *
  * Packets come to the UDP socket one by one, and nobody says which is the last that
  * is there. But a tasklet runs when the receive softirq has handed over all that it
- * was going to, and then sends what responders still owe: of the ACKs for a burst of
- * small messages the newest, which is all that a peer needs (MRC 1.0 §8.6). What
- * else they owe is sent at once, by mrc_resp_run().
+ * was going to, ahead of the next round of receiving, and sends what responders
+ * still owe: of the ACKs for a burst of small messages the newest, which is all that
+ * a peer needs (MRC 1.0 §8.6). What else they owe is sent at once, by
+ * mrc_resp_run().
  */
 #include <linux/interrupt.h>
 #include <linux/llist.h>
@@ -38,16 +39,17 @@ void mrc_burst_wait(struct mrc_qp *qp)
 	qp->burst = true;
 	refcount_inc(&qp->ref);
 	if (llist_add(&qp->burst_node, &b->qps))
-		tasklet_schedule(&b->tasklet);
+		tasklet_hi_schedule(&b->tasklet);
 }
 
 static void mrc_burst_qp_end(struct mrc_qp *qp)
 {
 	struct sk_buff_head list;
-	u64 now = mrc_now();
+	u64 now;
 
 	__skb_queue_head_init(&list);
 	spin_lock_bh(&qp->resp_lock);
+	now = mrc_now();
 	/* From here on it may be in a list again. */
 	qp->burst = false;
 	/* In ERROR, too: it was executed, and nobody else will say so. */
@@ -60,9 +62,8 @@ static void mrc_burst_qp_end(struct mrc_qp *qp)
 	mrc_xmit_list(qp, &list);
 }
 
-static void mrc_burst_end(struct tasklet_struct *t)
+static void mrc_burst_end(struct mrc_burst *b)
 {
-	struct mrc_burst *b = container_of(t, struct mrc_burst, tasklet);
 	struct llist_node *first = llist_del_all(&b->qps);
 	struct mrc_qp *qp, *next;
 
@@ -73,6 +74,19 @@ static void mrc_burst_end(struct tasklet_struct *t)
 	}
 }
 
+static void mrc_burst_run(struct tasklet_struct *t)
+{
+	mrc_burst_end(container_of(t, struct mrc_burst, tasklet));
+}
+
+void mrc_burst_flush(void)
+{
+	struct mrc_burst *b = raw_cpu_ptr(&mrc_bursts);
+
+	if (!llist_empty(&b->qps))
+		mrc_burst_end(b);
+}
+
 void mrc_burst_init(void)
 {
 	int cpu;
@@ -81,7 +95,7 @@ void mrc_burst_init(void)
 		struct mrc_burst *b = per_cpu_ptr(&mrc_bursts, cpu);
 
 		init_llist_head(&b->qps);
-		tasklet_setup(&b->tasklet, mrc_burst_end);
+		tasklet_setup(&b->tasklet, mrc_burst_run);
 	}
 }
 

@@ -177,7 +177,8 @@ struct mrc_requester {
 
 /**
  * struct mrc_qp - packet-path state of a QP
- * @ref: table lookups, armed timer and queued work hold one each
+ * @ref: table lookups, armed timer, queued work and a list of mrc_burst.c hold one
+ *	each
  * @released: completed with the last reference
  * @rcu: delayed free, for lookups that lost the race
  * @cached: comes from the cache of QPs, constant
@@ -760,6 +761,14 @@ void mrc_resp_feedback(struct mrc_qp *qp, struct sk_buff_head *list, u64 now);
  * @qp: under resp_lock, BH off, with a reference; mrc_resp_may_wait()
  */
 void mrc_burst_wait(struct mrc_qp *qp);
+
+/**
+ * mrc_burst_flush - answer now for all that wait on this processor
+ *
+ * For whoever knows that softirqs will be left to their thread. Without locks; on
+ * another processor by the time it runs, it does that one's work.
+ */
+void mrc_burst_flush(void);
 
 /* mrc_endpoint.c ------------------------------------------------------------*/
 

@@ -374,6 +374,9 @@ bool mrc_resp_run_once(struct mrc_qp *qp, u8 port, u64 now, bool fatal,
 	if (fatal || failed)
 		mrc_qp_error(qp, conn, fatal ? IB_EVENT_QP_FATAL :
 					       mrc_resp_event(failed));
+	/* Whom this woke is not to come before the ACKs of others. */
+	if (need_resched())
+		mrc_burst_flush();
 	return executed;
 }
 
@@ -394,7 +397,8 @@ void mrc_qp_part(struct mrc_qp *qp)
 		lockdep_assert_held(&qp->mutex);
 	__skb_queue_head_init(&list);
 	spin_lock_bh(&qp->resp_lock);
-	if (qp->resp_on && qp->state != IB_QPS_ERR) {
+	/* An ACK that waits is due in ERROR, too, mrc_burst_qp_end(). */
+	if (qp->resp_on && (qp->state != IB_QPS_ERR || qp->burst)) {
 		mrc_resp_farewell(&qp->resp);
 		while (mrc_resp_next_feedback(&qp->resp, now, &desc)) {
 			struct sk_buff *skb = mrc_build_skb(qp, &desc);
