@@ -27,8 +27,9 @@
 # kmsg-ok: ^error code is -12$
 # A cache that cannot be made comes with a stack, here that of User Mode Linux. A
 # warning or an oops has lines of other kinds as well.
-# kmsg-ok: __kmem_cache_create_args\(mrc_qp\) failed with error -12
-# kmsg-ok: ^(CPU: [0-9]+ .* Comm: (modprobe|insmod)|Stack:|Call Trace:)
+# kmsg-ok: __kmem_cache_create_args\(mrc_qp\) failed with error -(12|22)
+# kmsg-ok: SLUB: Unable to add cache mrc_qp to sysfs
+# kmsg-ok: ^(CPU: [0-9]+ .* Comm: (mrc_faults|modprobe)|Tainted:|Stack:|Call Trace:)
 # kmsg-ok: ^ \[<[0-9a-f]+>\] (\? )?[a-zA-Z_][a-zA-Z0-9_.]*\+0x
 # kmsg-ok: ^( [0-9a-f]{8,9}){4}$
 # and what the driver says:
