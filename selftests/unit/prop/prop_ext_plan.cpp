@@ -264,6 +264,9 @@ ExtPlan ext_error_plan(u64 seed)
 			for (std::size_t i = 0; i < p.ops[0].size(); i++)
 				p.ops[0][i].recv_at =
 					i < at ? p.net.start : MRC_NEVER;
+			// The other side has as few tries, and is to live.
+			for (ExtOp &b : p.ops[1])
+				b.recv_at = p.net.start;
 			break;
 		case ExtFault::NotAllowed:
 			placed = o.atomic();
