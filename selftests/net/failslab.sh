@@ -27,7 +27,7 @@ queue_pair="QP created,QP to INIT,QP to RTR,QP to RTS"
 # both below it, that must end well; or one that says EXCUSED, which is another round.
 # SPARED, with a comma before each, are calls of host B that always work.
 EXCUSED='' SPARED=''
-excused() { [ -n "$EXCUSED" ] && grep -q "$EXCUSED" "$@"; }
+excused() { [ -n "$EXCUSED" ] && grep -q -E "$EXCUSED" "$@"; }
 together() {
 	local label=$1 ready=$2 server=() rc=0 pid
 	shift 2
@@ -78,10 +78,11 @@ cm_listens() { in_b rdma resource show cm_id | grep -q LISTEN; }
 joined() { in_b ip maddr show | grep -q ' 239.1.2.3 '; }
 pingpong_listens() { listening "$HOST_B" 18515; }
 
-# A connection that cannot be accepted is refused by the connection manager itself. For
-# one that is taken down it tells the peer or, without memory, does not.
+# A connection that cannot be accepted is refused by the connection manager itself;
+# so is one that who asked for it cannot confirm, by the same command. For one that is
+# taken down it tells the peer or, without memory, does not.
 connection_manager() {
-	EXCUSED='failure accepting: Cannot allocate memory'
+	EXCUSED='failure accepting: Cannot allocate memory|CONNECT_ERROR, error: -1$'
 	MRC_FAULTS_SPARE+=',rdma_cm DISCONNECT' MRC_FAULTS_ONCE='rdma_cm ACCEPT' sweep_together \
 		"rdma_cm CREATE_ID,rdma_cm RESOLVE_ADDR,rdma_cm RESOLVE_ROUTE,rdma_cm CONNECT,rdma_cm LISTEN,rdma_cm ACCEPT,$queue_pair" \
 		QP cm_listens ucmatose -C 2 -c 2 -b "$B4" -- ucmatose -C 2 -c 2 -s "$B4"
