@@ -6,7 +6,9 @@
  *	report STATE			how far each kind of call is
  *	load STATE FILE [PARAMETERS]	load a module; it is loaded in the end
  *	unload STATE NAME		unload it; one failing allocation
- *	link STATE DEVICE NETDEV	rdma link add; it is there in the end
+ *	link STATE DEVICE NETDEV [HAS...]	rdma link add; it is there in the end.
+ *				HAS: netdevs of the device's planes before
+ *	consumer STATE FILE [PARAMETERS]	load mrc_kverbs and unload it
  *	read STATE FILE			read a file of the kernel's
  *	write STATE FILE TEXT		write to one
  *
@@ -111,35 +113,36 @@ int report(const Words &w)
  * What can be undone, until nothing of it fails: each allocation in turn. Where
  * many neighbours have the same outcome, it is a loop that allocates the same
  * (512 receives of each management queue pair): of these every 16th, and the
- * last 16.
+ * last 16. @many is how many that takes. @outcome says, with all allocations at hand, what became of a call that
+ * returned an errno or, for success, 0: the same or another.
  */
-template <typename F, typename U>
-int to_the_end(faults::Kind *k, F call, U undo)
+template <typename F, typename O, typename U>
+int to_the_end(faults::Kind *k, F call, O outcome, U undo, uint32_t many = 24)
 {
-	constexpr uint32_t many = 24, stride = 16;
+	constexpr uint32_t stride = 16;
 	uint32_t nth = 1, step = 1, same = 0;
 	int last = -1;
 
 	while (nth <= faults::max_nth) {
 		faults::Armed armed(nth);
 		const auto ret = call();
-		const int err = ret < 0 ? errno : 0;
+		const int said = ret < 0 ? errno : 0;
+		const bool hit = armed.hit();
+		const int err = outcome(said);
 
 		k->next = nth + 1;
-		if (!armed.hit() && step == 1) {
+		if (!hit && step == 1) {
 			k->swept = 1;
 			if (!err)
 				return 0;
 			throw Failure(std::string(k->name) + ": " +
 				      std::strerror(err));
 		}
-		const bool over = !armed.was_hit();
-
-		if (!over)
+		if (hit)
 			count(k, err);
 		if (!err)
-			undo(ret);
-		if (step > 1 && (over || err != last)) {
+			undo();
+		if (step > 1 && (!hit || err != last)) {
 			nth -= stride - 1;
 			step = 1;
 			same = 0;
@@ -152,6 +155,12 @@ int to_the_end(faults::Kind *k, F call, U undo)
 		nth += step;
 	}
 	throw Failure(std::string(k->name) + ": has no end");
+}
+
+/* Of a call that says by itself what became of it. */
+int as_said(int err)
+{
+	return err;
 }
 
 /* By its bytes: of a file the kernel would note in its log that it has no room.
@@ -167,26 +176,99 @@ std::string bytes_of(const std::string &path)
 	return out.str();
 }
 
+void unload_now(const std::string &name)
+{
+	if (syscall(SYS_delete_module, name.c_str(), O_NONBLOCK))
+		throw Failure("cannot unload " + name + ": " +
+			      std::strerror(errno));
+}
+
+/* STATE FILE [PARAMETERS...] */
+struct Module {
+	explicit Module(const Words &w)
+		: name(std::filesystem::path(w.at(2)).stem()),
+		  bytes(bytes_of(w[2]))
+	{
+		for (size_t i = 3; i < w.size(); i++)
+			params += (params.empty() ? "" : " ") + w[i];
+	}
+	long init() const
+	{
+		return syscall(SYS_init_module, bytes.data(), bytes.size(),
+			       params.c_str());
+	}
+
+	const std::string name;
+
+private:
+	const std::string bytes;
+	std::string params;
+};
+
 int load(const Words &w)
 {
-	const std::filesystem::path path = w.at(2);
-	const std::string name = path.stem(), bytes = bytes_of(path);
-	std::string params;
+	const Module m(w);
 
-	for (size_t i = 3; i < w.size(); i++)
-		params += (params.empty() ? "" : " ") + w[i];
 	return to_the_end(
-		kind(w, "load " + name),
-		[&] {
-			return syscall(SYS_init_module, bytes.data(),
-				       bytes.size(), params.c_str());
+		kind(w, "load " + m.name), [&] { return m.init(); }, as_said,
+		[&] { unload_now(m.name); });
+}
+
+/*
+ * The errno of the tests that failed in a consumer, 0 if none did: lines of TAP,
+ * before each the calls that failed in it, the cause first, "# FILE:LINE: CALL:
+ * -ERRNO".
+ */
+int errno_of(const std::string &result)
+{
+	std::istringstream lines(result);
+	std::string line;
+	int err = 0, cause = 0;
+
+	while (std::getline(lines, line)) {
+		if (line.starts_with("# ")) {
+			const auto at = line.rfind(' ') + 1;
+
+			if (!cause)
+				cause = std::atoi(line.substr(at).c_str());
+			continue;
+		}
+		if (line.starts_with("not ok")) {
+			if (cause >= 0 || err)
+				throw Failure(result);
+			err = -cause;
+		}
+		cause = 0;
+	}
+	if (result.find("1..") == std::string::npos)
+		throw Failure("not at its end: " + result);
+	return err;
+}
+
+/*
+ * A consumer in the kernel: one of its tests says that there is no memory, or all
+ * do what they always do.
+ */
+int consumer(const Words &w)
+{
+	const Module m(w);
+	const std::string where =
+		"/sys/module/" + m.name + "/parameters/result";
+
+	return to_the_end(
+		kind(w, m.name + " " + w.back()),
+		[&] { return m.init(); },
+		[&](int err) {
+			if (err)
+				return err;
+			std::ifstream in(where);
+			std::ostringstream text;
+
+			text << in.rdbuf();
+			unload_now(m.name);
+			return errno_of(text.str());
 		},
-		[&](long) {
-			if (syscall(SYS_delete_module, name.c_str(),
-				    O_NONBLOCK))
-				throw Failure("cannot unload " + name + ": " +
-					      std::strerror(errno));
-		});
+		[] {});
 }
 
 int unload(const Words &w)
@@ -276,32 +358,50 @@ void link_del(const std::string &dev)
 		throw Failure(cmd + " fails");
 }
 
-bool link_there(const std::string &dev)
+/* How many planes the device has; none where there is no such device. */
+std::size_t planes(const std::string &dev)
 {
-	return std::filesystem::exists("/sys/class/infiniband/" + dev);
+	std::error_code none;
+	const std::filesystem::directory_iterator dir(
+		"/sys/class/infiniband/" + dev + "/ports", none);
+
+	return static_cast<std::size_t>(std::distance(begin(dir), end(dir)));
 }
 
 int link(const Words &w)
 {
 	const std::string &dev = w.at(2), &netdev = w.at(3);
+	const Words has(w.begin() + 4, w.end());
 	Netlink nl;
 
 	return to_the_end(
-		kind(w, "link add"),
-		[&] {
-			const int ret = nl.newlink(dev, netdev);
-			const int err = errno;
+		kind(w, has.empty() ? "link add" : "link add of a plane"),
+		[&] { return nl.newlink(dev, netdev); },
+		[&](int err) {
+			const std::size_t n = planes(dev);
 
 			/* The answer could not be sent. */
-			if (ret && (err == EAGAIN || err == ENOBUFS) &&
-			    link_there(dev))
+			if ((err == EAGAIN || err == ENOBUFS) &&
+			    n == has.size() + 1)
 				return 0;
-			if (ret && link_there(dev))
-				throw Failure("refused, but there is a " + dev);
-			errno = err;
-			return ret;
+			if (n != has.size() + (err ? 0 : 1))
+				throw Failure(dev + " has " +
+					      std::to_string(n) +
+					      " planes after " +
+					      std::strerror(err));
+			return err;
 		},
-		[&](int) { link_del(dev); });
+		[&] {
+			link_del(dev);
+			for (const std::string &had : has)
+				if (nl.newlink(dev, had))
+					throw Failure("link add of " + had +
+						      ": " +
+						      std::strerror(errno));
+		},
+		/* Registering is swept with the first plane; here it takes
+		 * thrice as long. */
+		has.empty() ? 24 : 8);
 }
 
 /* Opened each time: files of sysfs and debugfs make their text when they are
@@ -332,7 +432,7 @@ int file(const Words &w, bool writes)
 			errno = err;
 			return n;
 		},
-		[](ssize_t) {});
+		as_said, [] {});
 }
 
 int command(const Words &w)
@@ -350,6 +450,8 @@ int command(const Words &w)
 		return load(w);
 	if (w[0] == "unload")
 		return unload(w);
+	if (w[0] == "consumer")
+		return consumer(w);
 	if (w[0] == "link")
 		return link(w);
 	if (w[0] == "read" || w[0] == "write")

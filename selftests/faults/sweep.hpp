@@ -65,8 +65,6 @@ public:
 
 	/* Ends it. Did an allocation fail? */
 	bool hit();
-	/* The same, once it has ended. */
-	bool was_hit() const { return hit_; }
 
 private:
 	bool armed_;

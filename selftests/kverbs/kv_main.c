@@ -22,6 +22,10 @@ static bool misuse = true;
 module_param(misuse, bool, 0444);
 MODULE_PARM_DESC(misuse, "also what must be refused; needs a network without loss");
 
+static char *only = "";
+module_param(only, charp, 0444);
+MODULE_PARM_DESC(only, "word that the names of tests must have");
+
 static char kv_result[4000];
 static size_t kv_len;
 static struct ib_device *kv_dev, *kv_peer;
@@ -58,6 +62,8 @@ static int kv_run(const struct kv_test *test, int n)
 		struct kv_pair p;
 		int ret;
 
+		if (!strstr(test->name, only))
+			continue;
 		ret = kv_pair_open(&p, kv_dev, kv_peer) ?: test->run(&p);
 		kv_pair_close(&p);
 		kv_say("%sok %d - %s\n", ret ? "not " : "", ++n, test->name);

@@ -87,7 +87,7 @@ static int kv_large_pages(struct kv_pair *p)
 	u8 *va;
 	int ret;
 
-	KV_TRUE(page);
+	KV_OK(page ? 0 : -ENOMEM);
 	va = page_address(page);
 	p->mr = ib_alloc_mr(p->b.pd, IB_MR_TYPE_MEM_REG, 1);
 	KV_OK(PTR_ERR_OR_ZERO(p->mr));

@@ -80,13 +80,14 @@ static int kv_srq_resize(struct kv_pair *p, struct kv_srq *s, u32 max_wr)
 static int kv_srq_sizes(struct kv_pair *p, struct kv_srq *s)
 {
 	struct ib_srq_attr attr = { .max_wr = 64 };
-	int posted = KV_RECVS / 2;
+	int ret, posted = KV_RECVS / 2;
 
 	KV_OK(kv_srq_post(s, 0, posted));
 	KV_OK(kv_srq_resize(p, s, 2048));
 	KV_OK(kv_srq_resize(p, s, 1024));
 	/* Not all that wait would fit: nothing changes. */
-	KV_TRUE(ib_modify_srq(s->srq, &attr, IB_SRQ_MAX_WR) == -EINVAL);
+	ret = ib_modify_srq(s->srq, &attr, IB_SRQ_MAX_WR);
+	KV_OK(ret == -EINVAL ? 0 : ret ?: -EOVERFLOW);
 	KV_OK(kv_srq_post(s, posted, KV_RECVS));
 	KV_OK(kv_srq_resize(p, s, 4096));
 	KV_OK(kv_srq_resize(p, s, 512));
@@ -107,7 +108,7 @@ static int kv_srq_resized(struct kv_pair *p)
 	struct kv_srq *s = kzalloc(sizeof(*s), GFP_KERNEL);
 	int ret;
 
-	KV_TRUE(s);
+	KV_OK(s ? 0 : -ENOMEM);
 	s->srq = ib_create_srq(p->b.pd, &init);
 	ret = IS_ERR(s->srq) ? kv_failed(__FILE__, __LINE__, "ib_create_srq",
 					 PTR_ERR(s->srq)) :

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
 # No memory for what an administrator asks of the kernel: the module is loaded and
-# unloaded, devices come and go, tools look at it all, a program opens the
-# device; each allocation fails once. Each time it works or says that it does not, and
+# unloaded, the mode of namespaces changes, devices come and go and get another plane,
+# tools look at it all, a program opens the device, a consumer in the kernel uses it;
+# each allocation fails once. Each time it works or says that it does not, and
 # afterwards everything is as if it had not been tried.
 #
 # In the core: a program whose context is refused stays in memory (ib_uverbs forgets
@@ -21,6 +22,7 @@
 # kmsg-ok: workqueue: Failed to (create a rescuer kthread|allocate a rescuer) for wq "(mrc|ib_)
 # kmsg-ok: socket: no more sockets
 # kmsg-ok: execmem: unable to allocate memory
+# kmsg-ok: mrc_kverbs: (Unknown symbol|.[a-z0-9_]+. invalid for parameter)
 # kmsg-ok: mrc: Unknown symbol [a-z0-9_]+ \(err -12\)
 # kmsg-ok: Could not (initialize trace point events/|create tracefs ')mrc_
 # kmsg-ok: (No memory to create event subsystem|Failed to create system directory) mrc$
@@ -34,6 +36,7 @@
 # kmsg-ok: ^( [0-9a-f]{8,9}){4}$
 # and what the driver says:
 # kmsg-ok: mrc: cannot open UDP port [0-9]+ \(-(12|23|105)\)
+# kmsg-ok: mrc: mrca: cannot be registered anew with 2 ports \(-12\), going back to 1
 . "$(dirname "$0")/lib.sh"
 . "$NET_DIR/lib_faults.sh"
 
@@ -71,7 +74,27 @@ device_added() { # PLANE
 	wait_for 10 port_is mrca "$1" ACTIVE
 }
 
-# netlink_swept KIND UNDO COMMAND...: a command in host A, until its request is
+# Another plane for a device that has one: it is registered anew, and where that fails
+# it is what it was.
+plane_swept() { # PLANE
+	rm -f "$SWEEP"
+	in_a mrc_faults link "$SWEEP" mrca "pa$1" pa1
+	swept "link add of a plane"
+	plane_ready 1
+	plane_ready "$1"
+	verify --op mixed --size 1,4097,65536 --iters 50 --qps 4
+}
+
+# What a consumer in the kernel does with both devices, as root of a file system
+# alone: the test that fails says why, and nothing is left of it.
+consumer_swept() { # WORD-OF-ITS-TESTS
+	rm -f "$SWEEP"
+	mrc_faults consumer "$SWEEP" "$(modinfo -F filename mrc_kverbs)" dev=mrca peer=mrcb \
+		misuse=0 "only=$1"
+	swept "mrc_kverbs only=$1"
+}
+
+# netlink_swept KIND UNDO COMMAND...: a command until its request is
 # swept. UNDO puts back what it may have done: where the answer could not be sent it
 # has, and says that it has not.
 netlink_swept() {
@@ -88,6 +111,25 @@ netlink_swept() {
 	mrc_faults report "$SWEEP" | sed 's/^/figure: /'
 	mrc_faults report "$SWEEP" | grep -q "^$kind: swept" || fail "$kind is not swept"
 	[ "$worked" = 1 ] || fail "$*: $(cat "$WORK/command")"
+}
+
+mode_is() { rdma system show netns | grep -q "^netns $1"; }
+shared_again() { mode_is shared || rdma system set netns shared; }
+exclusive_again() { mode_is exclusive || rdma system set netns exclusive; }
+
+# With a device that all other namespaces would see, of which there are none.
+mode_changed() {
+	ip link add name pa1 type veth peer name pb1
+	ip link set pa1 up
+	rdma link add mrca type mrc netdev pa1
+	below_in=()
+	netlink_swept "rdma SYS_SET" shared_again rdma system set netns exclusive
+	exclusive_again
+	netlink_swept "rdma SYS_SET" exclusive_again rdma system set netns shared
+	shared_again
+	below_in=(in_a)
+	rdma link del mrca
+	ip link del pa1
 }
 
 device_back() {
@@ -154,6 +196,7 @@ faults_on all
 subtest "the module is loaded" module_loaded
 subtest "the module is unloaded" module_unloaded
 faults_on all
+subtest "the mode of namespaces" mode_changed
 hosts_up
 plane_add 1 4500
 subtest "a device is added" device_added 1
@@ -163,6 +206,14 @@ subtest "a device is removed" device_removed
 subtest "tools look" looked_at
 subtest "files are read" files_read
 subtest "a program opens the device" context_opened
+for word in SEND READ FETCH_ADD large 300 shared draining gone reset; do
+	subtest "a consumer in the kernel: $word" consumer_swept "$word"
+done
+topo 1
+plane_add 2 4500
+link_add b 2
+faults_on all
+subtest "a device gets another plane" plane_swept 2
 faults_off
 subtest "and all is well" well
 tap_end

@@ -78,8 +78,10 @@ swept() {
 	grep -q -E 'refused [1-9]' "$WORK/report" || fail "nothing was refused"
 }
 
-below() { # LABEL COMMAND...: in host A
-	in_a mrc_faults run "$SWEEP" "$@"
+# Where programs run, as a rule in host A.
+below_in=(in_a)
+below() { # LABEL COMMAND...
+	"${below_in[@]}" mrc_faults run "$SWEEP" "$@"
 }
 
 # sweep LABEL ROUNDS KIND[,KIND...] COMMAND...: a program in host A, again until all
