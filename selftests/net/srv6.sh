@@ -196,14 +196,16 @@ data() { # mrc_verify OPTIONS...
 }
 
 # The wire: srv6_wire.py compares every byte of the outer headers with what it
-# makes itself.
+# makes itself. It wants 40 packets of each direction on one of two planes. Of answers,
+# those to immediates never wait for others to be sent with, and half of the messages
+# have one.
 wire() { # plain|srh [-6]
 	local watch
 	start "$WORK/wire" ip netns exec hosta python3 "$NET_DIR/srv6_wire.py" pa1 \
 		"$1" 40
 	watch=$started
 	wait_for 90 grep -q listening "$WORK/wire"
-	verify "${@:2}" --iters 60 --size 1,100,4097,9000 --op mixed
+	verify "${@:2}" --iters 240 --size 1,100,4097,9000 --op mixed --timeout 18
 	finished "$watch" 20 || {
 		cat "$WORK/wire"
 		fail "packets on the wire are not what they should be"
@@ -219,8 +221,7 @@ codepoints() {
 		plain 40 40 160
 	watch=$started
 	wait_for 90 grep -q listening "$WORK/wire"
-	# Half of them go by plane 1.
-	verify --iters 120 --size 100 --op mixed
+	verify --iters 240 --size 100 --op mixed --timeout 18
 	finished "$watch" 20 || {
 		cat "$WORK/wire"
 		fail "codepoints on the wire are not those of the map"

@@ -29,7 +29,7 @@ class Ring:
     """Packets as they were when they passed. What an ordinary packet socket
     gives out later shares its memory with the packet, and a uSID switch shifts
     the destination in place."""
-    FRAME, BLOCK, BLOCKS = 8192, 131072, 16
+    FRAME, BLOCK, BLOCKS = 8192, 131072, 64
     SOL_PACKET, PACKET_RX_RING, PACKET_VERSION, TPACKET_V2 = 263, 5, 10, 1
 
     def __init__(self, dev):
