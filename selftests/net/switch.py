@@ -157,7 +157,8 @@ def trimmed(packet, length, dscp):
 
 class Port:
     """sa with a qdisc of the kind below a token bucket that lets one packet
-    through and then, for minutes, none: queues are what the test put there."""
+    through and then none: queues are what the test put there. At a byte a second
+    the smallest packet of a test waits for most of a minute."""
 
     def __init__(self, kind='mrcsw', **params):
         self.kind = kind
@@ -186,7 +187,7 @@ class Port:
         self.close()
 
     def block(self):
-        tc('qdisc', 'add', 'dev', 'sa', 'root', 'handle', '1:', 'tbf', 'rate', '100bit',
+        tc('qdisc', 'add', 'dev', 'sa', 'root', 'handle', '1:', 'tbf', 'rate', '8bit',
            'burst', str(FULL + 6), 'limit', '1m')
         tc('qdisc', 'add', 'dev', 'sa', 'parent', '1:1', 'handle', '2:', self.kind)
         self.send(v4(0, FULL - 14, 0, port=9))
