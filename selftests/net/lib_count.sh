@@ -58,6 +58,15 @@ expect() { # DEV[/PORT] NAME OP VALUE
 	check "$value" "$3" "$4" "$1 $2"
 }
 
+# All data packets that FROM has sent arrived at TO. A machine that stops for a moment
+# makes a sender repeat what had arrived; when such a copy is sent its message may be
+# complete, and what it carries the next one, so that its ICRC is wrong.
+expect_all_arrived() { # FROM TO
+	expect "$2" rx_data_pkts == $(($(ctr "$1" tx_data_pkts) - $(ctr "$1" tx_rtx_pkts)))
+	check $(($(ctr "$2" rx_duplicate) + $(ctr "$2" rx_drop_icrc))) == \
+		"$(ctr "$1" tx_rtx_pkts)" "copies that $2 had already"
+}
+
 # Every counter of DEV that grew and is not named must not have grown.
 expect_only() { # DEV NAME...
 	local dev=$1 grown
