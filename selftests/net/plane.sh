@@ -58,18 +58,24 @@ others_carry() {
 	done
 }
 
+# The state of a port is that of its netdev. What happened to it the peer is told
+# later, up to a second where it lost the carrier, and not at all if it is back then.
 admin_down() { # HOST
-	local h=$1 peer=b
+	local h=$1 peer=b downs ups
 	[ "$h" = a ] || peer=a
 	load_start
+	downs=$(ctr_now "mrc$peer/$P" port_down_events)
+	ups=$(ctr_now "mrc$peer/$P" port_up_events)
 	ip -n "host$h" link set "p$h$P" down
 	wait_for 30 port_is "mrc$h" "$P" DOWN
 	wait_for 30 port_is "mrc$peer" "$P" DOWN
+	wait_for 30 ctr_at_least "mrc$peer/$P" port_down_events $((downs + 1))
 	others_carry
 	ip -n "host$h" link set "p$h$P" up
 	plane_routes "$P"
 	wait_for 30 port_is "mrc$h" "$P" ACTIVE
 	wait_for 30 port_is "mrc$peer" "$P" ACTIVE
+	wait_for 30 ctr_at_least "mrc$peer/$P" port_up_events $((ups + 1))
 	receives_on "$P" 100
 	load_stop
 	expect "mrca/$P" port_down_events == 1
