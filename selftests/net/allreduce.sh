@@ -252,9 +252,10 @@ plane_lost_nothing() { # PORT
 }
 
 flapping() { # OPTIONS...
-	local n bad dev dev1 r p lost
+	local n bad good dev dev1 r p lost
 	read -r _ dev1 _ <<<"${RANKS[1]}"
 	ctr_mark
+	good=$(ring_ctr_now ev_to_good $P)
 	ring_start "$@" --rounds 0
 	rounds_more 3
 	plane_used 20
@@ -276,6 +277,8 @@ flapping() { # OPTIONS...
 		rounds_more 2
 	done
 	plane_used 20
+	# By other paths, perhaps: a bad one is probed a retry interval later.
+	wait_for 30 ring_ctr_at_least ev_to_good $P $((good + 2))
 	ring_stop
 	lost=$(ring_ctr tx_rtx_pkts)
 	bad=$(ring_ctr ev_to_assumed_bad $P)
