@@ -476,7 +476,8 @@ new_connections() {
 	wait_for 30 port_is mrcb 2 DOWN
 	netem a 1 delay 10ms
 	ctr_mark
-	verify_start -t 150 --duration 1000 --size 16384 --depth 4 --timeout 17
+	# 2 s, as load_start has it.
+	verify_start -t 150 --duration 1000 --size 16384 --depth 4 --timeout 19
 	falls_silent 2 1
 	ctl b port 2 enable
 	sends_on 2 50
