@@ -551,20 +551,19 @@ gone_while_waiting() { # HOW
 	local since now
 	netem b 1 loss 100%
 	start "$WORK/wait" mrc_ctl mrca ep probe "sgid=$A4" "dgid=$B4" ev=c001@1 timeout=4000
-	wait_for 4 waits
+	wait_for 30 waits
 	now_ms
 	since=$now
 	case $1 in
 	link) in_a rdma link del mrca ;;
 	namespace) ip netns del hosta ;;
 	esac
-	finished "$started" 4 && fail "it succeeded"
+	finished "$started" 30 && fail "it succeeded"
 	wait_for 30 device_gone mrca
 	now_ms
 	echo "figure: gone after $((now - since)) ms"
-	# Not the whole time that the program wanted to wait.
-	check $((now - since)) '<' 3000 "ms until it was gone"
-	grep -q . "$WORK/wait" || fail "the program said nothing"
+	# It was woken up. Had its time run out first, it would say ETIMEDOUT.
+	grep -q -i -E 'EIO|output error' "$WORK/wait" || fail "$(cat "$WORK/wait")"
 }
 
 waits() {
