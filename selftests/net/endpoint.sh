@@ -219,10 +219,11 @@ unanswered() {
 	expect_only mrca tx_endpoint_req rx_endpoint_resp endpoint_timeouts
 }
 
-# Answers that come when nobody waits any more.
+# Answers that come when nobody waits any more: two seconds, so that a machine that
+# stands still does not take them for being in time.
 late_answers() {
 	ctr_mark
-	netem b 1 delay 400ms
+	netem b 1 delay 2s
 	refuse 'ETIMEDOUT|timed out' probe ev=c001@1,c002@1 timeout=50
 	wait_for 30 ctr_at_least mrca rx_drop_endpoint \
 		$(($(awk '$1 == "mrca/1" && $2 == "rx_drop_endpoint" { print $3 }' "$WORK/mark") + 2))

@@ -122,7 +122,7 @@ unimpair a 2
 netem b 1 loss 100%
 ctl probes mrcb dead 1
 unimpair b 1
-netem b 2 delay 300ms
+netem b 2 delay 2s
 ctl probes mrcb late 2
 unimpair b 2
 srv6_up
