@@ -361,7 +361,7 @@ within_a_round_trip() { # OPTIONS of verify
 	ctl b port 2 disable
 	finished "$started" 60 || fail "$(cat "$WORK/silence")"
 	after=$(seen_figure after) last=$(seen_figure last_us) rtt=$(seen_figure rtt_us)
-	check "$(seen_figure before)" '>' 50 "packets through port 2 in the second before the message"
+	check "$(seen_figure before)" '>' 50 "packets through port 2 of the last 200 before the message"
 	check "$(seen_figure other)" '>=' 200 "packets through port 1 after the message"
 	check "$(seen_figure late)" == 0 "packets through port 2 a round trip after the message"
 	# The batch under way at most.

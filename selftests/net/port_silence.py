@@ -5,7 +5,8 @@ them to the netdevs and takes them from them, it sees in one order.
 
 usage: port_silence.py NETDEV-OF-PORT PORT OTHER-NETDEV
 Prints "ready", and later one line of "NAME FIGURE" pairs:
-    before      data packets through the port in the second before the message
+    before      those through the port of the last 200 data packets before the
+                message
     after       data packets through it after the message came
     late        those of them after a SACK says that a packet arrived which was
                 sent after the message: one round trip later
@@ -13,6 +14,7 @@ Prints "ready", and later one line of "NAME FIGURE" pairs:
     rtt_us      from the message to that SACK
     last_us     from the message to the last packet through the port, 0: none
 """
+import collections
 import socket
 import struct
 import sys
@@ -22,7 +24,7 @@ SO_RCVBUFFORCE, SO_TIMESTAMPNS = 33, 35
 OUTGOING = 4
 DATA = range(0xc6, 0xcc)
 SACK, ENDPOINT_REQUEST = 0xdc, 0xd8
-ENOUGH = 200    # packets through the other port
+ENOUGH = 200    # packets before the message, and through the other port after it
 
 
 def parse(frame):
@@ -73,17 +75,17 @@ def main():
     print('ready', flush=True)
 
     told = first = rtt = last = None
-    before, after, late, others = [], 0, 0, 0
+    before = collections.deque(maxlen=ENOUGH)
+    after, late, others = 0, 0, 0
     for now, dev, sent, bth in packets(sock):
         if sent and bth[0] in DATA:
-            if dev == netdev:
-                if told is None:
-                    before.append(now)
-                else:
-                    after += 1
-                    late += rtt is not None
-                    last = now - told
-            elif dev == other and told is not None:
+            if told is None:
+                before.append(dev)
+            elif dev == netdev:
+                after += 1
+                late += rtt is not None
+                last = now - told
+            elif dev == other:
                 others += 1
                 # Of a packet sent again nobody knows which copy is answered.
                 if first is None and not bth[8] & 0x20:
@@ -102,7 +104,7 @@ def main():
     if drops:
         print('the machine was too slow:', drops, 'packets not seen')
         return 1
-    print('before', sum(t > told - 10**9 for t in before), 'after', after,
+    print('before', before.count(netdev), 'after', after,
           'late', late, 'other', others, 'rtt_us', rtt // 1000,
           'last_us', (last or 0) // 1000)
     return 0
