@@ -267,7 +267,7 @@ killed_and_crowded() {
 		kill -9 "$pid"
 	done
 	for pid in "${pids[@]}"; do
-		wait_for 2 process_gone "$pid"
+		wait_for 30 process_gone "$pid"
 	done
 	unimpair b 1
 	unimpair b 2
@@ -542,8 +542,15 @@ hostile_updates() {
 
 # Traffic goes on, so only these counters can come to rest.
 ctr_quiet_endpoint() {
-	wait_for 30 ctr_at_least mrca rx_drop_icrc \
-		$(($(awk '$1 ~ /^mrca/ && $2 == "rx_drop_icrc" { s += $3 } END { print s }' "$WORK/mark") + 20))
+	wait_for 30 ctr_at_least mrca rx_drop_icrc $(($(marked mrca rx_drop_icrc) + 20))
+	# The last one that was sent is of this kind.
+	wait_for 30 ctr_at_least mrca rx_port_status_refused \
+		$(($(marked mrca rx_port_status_refused) + 40))
+}
+
+marked() { # DEV NAME: what ctr_mark found
+	awk -v dev="$1/" -v name="$2" '
+		index($1, dev) == 1 && $2 == name { s += $3 } END { print s }' "$WORK/mark"
 }
 
 # --- going away -------------------------------------------------------------------
