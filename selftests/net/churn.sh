@@ -19,12 +19,12 @@ cycles() { # N OPTIONS...
 }
 
 # But for the kernel's own: a PD, a CQ and QP1 for each port.
-no_objects_left() {
-	local left n=$PLANES
-	left=$(rdma resource show | grep -E 'mrc[ab]:' |
-		grep -v -E "pd $n cq $n qp $n (cm_id 0 )?mr 0" || true)
-	[ -z "$left" ] || fail "$left"
+objects_left() {
+	local n=$PLANES
+	rdma resource show | grep -E 'mrc[ab]:' |
+		grep -v -E "pd $n cq $n qp $n (cm_id 0 )?mr 0" || true
 }
+no_objects_left() { [ -z "$(objects_left)" ]; }
 
 churn() { # CYCLES OPTIONS...
 	local n=$1
@@ -32,7 +32,7 @@ churn() { # CYCLES OPTIONS...
 	cycles 60 "$@"
 	memory_before "$WORK/before"
 	cycles "$n" "$@"
-	no_objects_left
+	no_objects_left || fail "$(objects_left)"
 	expect_memory_back "$WORK/before" $((n / 5)) 2048
 }
 
@@ -45,9 +45,9 @@ killed() {
 		# Both at once: the second would end by itself.
 		# shellcheck disable=SC2046 # two numbers
 		kill -9 $(pgrep -P "$verify_client,$verify_server" -x mrc_verify)
-		finished "$verify_client" 10 || true
-		finished "$verify_server" 10 || true
-		wait_for 30 no_objects_left
+		finished "$verify_client" 30 || true
+		finished "$verify_server" 30 || true
+		wait_for 30 no_objects_left || fail "$(objects_left)"
 	done
 	verify --iters 20
 }
