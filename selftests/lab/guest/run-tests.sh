@@ -82,7 +82,7 @@ clean_up() {
 }
 
 poll() { # SECONDS COMMAND...
-	local end=$((SECONDS + $1))
+	local end=$((SECONDS + $1 * ${LAB_TIME:-1}))
 	shift
 	until "$@"; do
 		[ "$SECONDS" -lt "$end" ] || return 1
@@ -142,11 +142,11 @@ for script in "$@"; do
 	echo
 	[ "$rc" != 124 ] && [ "$rc" != 137 ] || echo "# the script was stopped after $limit s"
 
-	poll 10 nothing_left
+	poll 30 nothing_left
 	left=$(leftovers)
 	report "nothing left behind" "$left"
 	[ -z "$left" ] || clean_up
-	poll 5 unloaded
+	poll 30 unloaded
 	left=$(unloaded || echo "rmmod: $(cat /run/lab-unload)")
 	[ -z "$left" ] || report "the module can be unloaded" "$left"
 
