@@ -343,7 +343,7 @@ moves_alone() {
 	check "$(in_third rdma resource show qp | grep -c 'type GSI')" == 2 "QP1s"
 	wait_for 30 no_rc "$HOST_B"
 }
-no_rc() { ! ip netns exec "$1" rdma resource show qp | grep -q 'type RC'; }
+no_rc() { [[ $(ip netns exec "$1" rdma resource show qp) != *'type RC'* ]]; }
 
 moved_is_used() {
 	home[mrca]=$THIRD
