@@ -131,7 +131,7 @@ survives_program() {
 
 # Killed at any moment, a controller leaves profiles that are whole.
 controller_killed() {
-	local n lines
+	local n lines pid pids
 	profile_up
 	for n in 1 2; do
 		start "$WORK/storm" ip netns exec "$HOST_A" bash -c '
@@ -140,8 +140,13 @@ controller_killed() {
 				echo "ev 3 allow c003@1,c002@2,c001@1"
 			done | mrc_ctl mrca -'
 		wait_for 30 descendants_busy "$started"
-		# shellcheck disable=SC2046 # a list of numbers
-		kill -9 $(descendants "$started") "$started" 2>/dev/null || true
+		# shellcheck disable=SC2207 # a list of numbers
+		pids=($(descendants "$started") "$started")
+		kill -9 "${pids[@]}" 2>/dev/null || true
+		# Only the last is a child of ours; mrc_ctl may be in a call still.
+		for pid in "${pids[@]}"; do
+			wait_for 30 process_gone "$pid"
+		done
 		wait "$started" 2>/dev/null || true
 		lines=$(ctl_a ev 3 list | awk '{ print $2 }' | paste -sd, -)
 		[ "$lines" = "$EVS" ] || fail "after kill $n: $lines"
