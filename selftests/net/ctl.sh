@@ -273,14 +273,19 @@ path_events() {
 		wait_for 30 grep -q "profile 3 ev $p@2 state good drops 0" "$WORK/events"
 	done
 	verify_stop_well
+	# What is counted is queued; mrc_ctl may have to write it yet.
+	wait_for 30 bad_events_are "$(ctr mrca ev_to_assumed_bad)" || true
 	if grep -E '^profile' "$WORK/events" | grep -v -E '^profile 3 ev c00[1-4]@[12] '; then
 		fail "events about something else"
 	fi
-	check "$(grep -c 'state assumed_bad' "$WORK/events")" == \
-		"$(ctr mrca ev_to_assumed_bad)" "events, and what the counter says"
+	check "$(bad_events)" == "$(ctr mrca ev_to_assumed_bad)" \
+		"events, and what the counter says"
 	kill -9 "$started" 2>/dev/null || true
 	profile_down
 }
+
+bad_events() { grep -c 'state assumed_bad' "$WORK/events" || true; }
+bad_events_are() { [ "$(bad_events)" = "$1" ]; }
 
 # Everybody's queue pairs, for who may see them.
 shows_queue_pairs() {
