@@ -114,13 +114,22 @@ ibv_send_wr Pair::write(uint64_t msg, ibv_sge &sge, uint32_t len)
 std::vector<Wc> Pair::wait(Cq &cq, size_t n, double timeout_s)
 {
 	timeout_s *= slowness();
-	double end = now_s() + timeout_s;
+	double last = now_s();
+	double end = last + timeout_s;
 	std::vector<Wc> out;
 
+	held_up_ = 0;
 	while (out.size() < n) {
-		if (cq.poll(out, n - out.size()))
+		bool came = cq.poll(out, n - out.size());
+		double now = now_s();
+
+		/* It sleeps for a millisecond at a time. */
+		if (now - last > 0.1)
+			held_up_ += now - last;
+		last = now;
+		if (came)
 			continue;
-		if (now_s() > end)
+		if (now > end)
 			fail("%zu of %zu completions came within %g s",
 			     out.size(), n, timeout_s);
 		::poll(nullptr, 0, 1);

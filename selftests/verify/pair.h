@@ -69,6 +69,8 @@ public:
 
 	/* The next @n completions, or Failure after @timeout_s. */
 	std::vector<Wc> wait(Cq &cq, size_t n, double timeout_s = 30);
+	/* Seconds of the last wait() in which this process did not run. */
+	double held_up() const { return held_up_; }
 	/* No further completions come within @ms. */
 	void expect_quiet(Cq &cq, const char *what, int ms = 50);
 
@@ -99,6 +101,7 @@ private:
 	std::unique_ptr<Mr> mr_other_;
 	std::unique_ptr<Mr> mr_scratch_;
 	uint32_t rkey_stale_ = 0;
+	double held_up_ = 0;
 	std::unique_ptr<Cq> send_cq_;
 	std::unique_ptr<Cq> recv_cq_;
 	std::unique_ptr<Qp> qp_;
