@@ -89,7 +89,8 @@ Oob Oob::listen_accept(const LocalOptions &l)
 	if (fds.empty())
 		fail("cannot listen on port %u: %s", l.port, why.c_str());
 
-	int n = ::poll(fds.data(), fds.size(), to_ms(l.accept_timeout));
+	int n = ::poll(fds.data(), fds.size(),
+		       to_ms(l.accept_timeout * slowness()));
 
 	for (pollfd &p : fds) {
 		if (n > 0 && conn < 0 && (p.revents & POLLIN))
@@ -104,7 +105,7 @@ Oob Oob::listen_accept(const LocalOptions &l)
 Oob Oob::connect(const LocalOptions &l)
 {
 	AddrList list(l.server, l.port, false);
-	double end = now_s() + l.connect_timeout;
+	double end = now_s() + l.connect_timeout * slowness();
 	std::string why = "no address";
 
 	do {

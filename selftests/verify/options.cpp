@@ -29,7 +29,7 @@ Local options:
   --port P                 TCP port for coordination (18600)
   --bind ADDR              server: address to listen on
   --accept-timeout S       server: wait for a client (30)
-  --connect-timeout S      client: wait for the server (10)
+  --connect-timeout S      client: wait for the server (30)
   --ev-profile ID, --cc-profile ID
                            profiles that the queue pairs of this side name
   --quiet                  no progress lines

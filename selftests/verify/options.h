@@ -65,7 +65,7 @@ struct LocalOptions {
 	std::optional<uint64_t> ev_profile; /* none: the device's default */
 	std::optional<uint64_t> cc_profile;
 	double accept_timeout = 30;
-	double connect_timeout = 10;
+	double connect_timeout = 30;
 	bool quiet = false;
 	std::string server; /* empty: this is the server */
 };
