@@ -378,6 +378,8 @@ void test_ext_rnr(Session &s)
 					.fill(p.own() + w.at, 0, w.len);
 				p.post(w);
 			}
+			if (!never)
+				s.oob.barrier(24);
 			if (never) {
 				p.expect(p.send_cq(), 0,
 					 IBV_WC_RNR_RETRY_EXC_ERR,
@@ -393,6 +395,8 @@ void test_ext_rnr(Session &s)
 					fail("the late receives were early");
 			}
 		} else if (!never) {
+			/* From when the peer looked at the clock and sent. */
+			s.oob.barrier(24);
 			::poll(nullptr, 0, 250);
 			for (unsigned i = 0; i < n; i++) {
 				p.post_recv(i, i * 8192, 8000);
