@@ -303,7 +303,8 @@ void test_no_recv(Session &s, bool late)
 	std::vector<Placed> placed;
 
 	if (!s.client && late) {
-		/* Long enough for the message to come first. */
+		/* It has been sent: long enough for it to come first. */
+		s.oob.barrier(16);
 		::poll(nullptr, 0, 300);
 		p.post_recv(77);
 	}
@@ -318,6 +319,8 @@ void test_no_recv(Session &s, bool late)
 
 		if (ret)
 			fail("ibv_post_send: %s", std::strerror(ret));
+		if (late)
+			s.oob.barrier(16);
 		Wc w = p.wait(p.send_cq(), 1, 60)[0];
 
 		refused = w.status == IBV_WC_REM_INV_REQ_ERR;
