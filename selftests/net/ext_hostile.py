@@ -15,7 +15,6 @@ from pyverbs.pyverbs_error import PyverbsRDMAError
 from pyverbs.wr import SGE, RecvWR
 
 import hostile as h
-import mrc_events as ev
 import mrc_packets as m
 from hostile import N, RQ_PSN, SIZE, SQ_PSN, Mismatch, settle
 
@@ -75,7 +74,7 @@ class Target(h.Target):
         return m.write(opcode, self.qp.qp_num, psn, va, args.pop('rkey', 0),
                        data, **{'a': 1, **args})
 
-    def answers(self, count, seconds=5.0):
+    def answers(self, count, seconds=m.PATIENCE):
         """The next packets of answers."""
         got = []
         while len(got) < count:
@@ -256,7 +255,7 @@ def bad_requests(s):
             v.send(v.request(op, operands=(1, 0) if op != m.READ_REQ else None))
             # Whatever it is, it needs the channel first, and is refused
             # until the host has found a way back.
-            end, again = time.monotonic() + ev.PATIENCE, 0
+            end, again = time.monotonic() + m.PATIENCE, 0
             while v.state() != e.IBV_QPS_ERR and time.monotonic() < end:
                 s.wire.replies(1, 0.05)
                 v.send(v.request(op, psn=RQ_PSN, num=0, operands=(1, 0)

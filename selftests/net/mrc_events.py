@@ -12,7 +12,6 @@ from pyverbs.pyverbs_error import PyverbsRDMAError
 
 import mrc_packets as m
 
-PATIENCE = 5            # seconds that anything awaited may take
 FENCED = 'rx_drop_unknown_qp'
 DESCRIPTION = ('ifindex', 'ifname', 'port')
 
@@ -40,7 +39,7 @@ def growth(before, now):
 def until(ready):
     """Asks again as long as there is patience left; what it asked last. What is
     asked runs a program: that is pause enough."""
-    end = time.monotonic() + PATIENCE
+    end = time.monotonic() + m.PATIENCE
     while True:
         answer = ready()
         if answer or time.monotonic() > end:
@@ -124,7 +123,7 @@ class Completions:
         """Whether there was one in time."""
         before = signal.signal(signal.SIGALRM, lambda *_: None)
         # More than one, should the first come before anything is waited for.
-        signal.setitimer(signal.ITIMER_REAL, PATIENCE, 1)
+        signal.setitimer(signal.ITIMER_REAL, m.PATIENCE, 1)
         try:
             self.channel.get_cq_event(self.cq)
             return True

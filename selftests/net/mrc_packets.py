@@ -7,6 +7,7 @@ import struct
 import zlib
 
 PORT = 4791
+PATIENCE = 30           # seconds that anything awaited may take
 PSN_MASK = 0xFFFFFF
 
 WRITE_FIRST, WRITE_MIDDLE, WRITE_LAST = 0xC6, 0xC7, 0xC8
@@ -261,7 +262,7 @@ class Wire:
         except BlockingIOError:
             pass
 
-    def replies(self, count, seconds=5.0):
+    def replies(self, count, seconds=PATIENCE):
         """The next MRC packets from the peer, fewer when time is over."""
         found = []
         self.sock.settimeout(seconds)

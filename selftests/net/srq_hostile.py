@@ -46,7 +46,7 @@ class Sharer(x.Target):
 
     def completions(self, count):
         """Their statuses; no more may come than these."""
-        got, end = [], time.monotonic() + 5
+        got, end = [], time.monotonic() + m.PATIENCE
         while len(got) < count and time.monotonic() < end:
             got += [w.status for w in self.cq.poll(16)[1]]
         return got + [w.status for w in self.cq.poll(16)[1]]

@@ -206,7 +206,7 @@ def leaves(t):
     wc = t.poll()
     assert wc.status == e.IBV_WC_SUCCESS and wc.opcode == e.IBV_WC_RDMA_WRITE
     t.settle(before, {'tx_uc_pkts': 2})
-    t.wire.sock.settimeout(5)
+    t.wire.sock.settimeout(m.PATIENCE)
     seen = []
     while len(seen) < 2:
         p = t.wire.sock.recv(9000)[14:]

@@ -129,7 +129,7 @@ def leaves(t):
     t.wire.drain()
     t.qp.post_send(wr)
     assert t.poll().status == e.IBV_WC_SUCCESS
-    t.wire.sock.settimeout(5)
+    t.wire.sock.settimeout(m.PATIENCE)
     while True:
         frame = t.wire.sock.recv(9000)
         p = frame[14:]
