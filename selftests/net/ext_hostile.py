@@ -44,7 +44,7 @@ def counters():
 class Target(h.Target):
     access = FULL
     rd_atomic = 16
-    timeout = 20        # 4 s: nothing is sent again meanwhile
+    timeout = 22        # 17 s: nothing is sent again meanwhile
 
     def __init__(self, *args, **kwargs):
         kwargs['access'] = kwargs.get('access') or region_rights
@@ -94,8 +94,10 @@ class Target(h.Target):
     def warm(self, length=8):
         """The first request is refused until there is a way to answer."""
         body = self.request(length=length)
-        for _ in range(100):
-            self.wire.drain()
+        end = time.monotonic() + m.PATIENCE
+        # Once: an answer that comes late does not come again for long.
+        self.wire.drain()
+        while time.monotonic() < end:
             self.send(body)
             if self.answers(1, 0.05):
                 self.confirm()
