@@ -202,8 +202,8 @@ tcp_listens() { at_b ss -Hltn "sport = :$1" | grep -q LISTEN; }
 # other.
 cm_listens() { at_b rdma resource show cm_id link "$DEV_B" | grep -q LISTEN; }
 
-# The netdev of a plane of B takes the group's hardware address.
-group_joined() { at_b ip maddr show | grep -q -i "$1"; }
+# group_joined PATTERN...: lines of what B's netdevs have joined, any of them.
+group_joined() { at_b ip maddr show | grep -q -i -E "$(IFS='|' && echo "$*")"; }
 
 # Runs every case on the device; the verdict is the first word of
 # $WORK/KIND/CASE (pass, fail, skip), a reason follows.

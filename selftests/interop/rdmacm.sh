@@ -56,7 +56,9 @@ case_run() {
 		;;
 	mckey)
 		datagrams
-		PAIR_READY=(group_joined 01:00:5e:01:02:03)
+		# The connection manager joins first, and nothing arrives yet. When the
+		# queue pair is attached mrc joins as well, and rxe by another address.
+		PAIR_READY=(group_joined ' 239\.1\.2\.3 users 2$' 33:33:ef:01:02:03)
 		pair 90 mckey -m 239.1.2.3 -b "$IP_B" -C 20 -- \
 			mckey -m 239.1.2.3 -b "$IP_A" -s -C 20
 		;;
