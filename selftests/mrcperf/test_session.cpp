@@ -409,7 +409,10 @@ TEST(Failure, OfAPong)
 		  std::string::npos);
 }
 
-/* A message that is lost without an error: both sides stop waiting. */
+/*
+ * A message that is lost without an error: both sides stop waiting. Each other's
+ * frames before that they await as patiently, so that this must not be short.
+ */
 TEST(Failure, Stall)
 {
 	Fabric fabric;
@@ -418,11 +421,11 @@ TEST(Failure, Stall)
 		return p.direction == Direction::to_client ? Fate::lost
 							   : Fate::arrives;
 	};
-	const auto r = run_session("-T lat -s 8 --stall 0.2", fabric);
+	const auto r = run_session("-T lat -s 8 --stall 2", fabric);
 
 	EXPECT_EQ(r.client.status, exit_failed);
 	EXPECT_EQ(r.server.status, exit_failed);
-	EXPECT_NE((r.client.err + r.server.err).find("no progress for 0.2 s"),
+	EXPECT_NE((r.client.err + r.server.err).find("no progress for 2 s"),
 		  std::string::npos)
 		<< r.client.err << r.server.err;
 }
