@@ -6,6 +6,7 @@
 #include <thread>
 
 #include <gtest/gtest.h>
+#include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -388,6 +389,24 @@ TEST(Listener, ServesBothFamilies)
 	}
 }
 
+/* Somebody who has it in one family would get half of the clients. */
+TEST(Listener, WantsThePortInBothFamilies)
+{
+	const int other = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	sockaddr_in a{};
+	socklen_t len = sizeof(a);
+
+	a.sin_family = AF_INET;
+	a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	ASSERT_EQ(bind(other, reinterpret_cast<sockaddr *>(&a), sizeof(a)), 0);
+	ASSERT_EQ(listen(other, 1), 0);
+	ASSERT_EQ(getsockname(other, reinterpret_cast<sockaddr *>(&a), &len),
+		  0);
+	EXPECT_THROW(Listener("", ntohs(a.sin_port)), RunError);
+	close(other);
+}
+
+/* Nobody is asked for a name like these, and nothing listens at port 1. */
 TEST(Connect, NobodyThere)
 {
 	try {
@@ -397,6 +416,6 @@ TEST(Connect, NobodyThere)
 		EXPECT_NE(std::string(e.what()).find("127.0.0.1 port 1: "),
 			  std::string::npos);
 	}
-	EXPECT_THROW(connect_to("256.256.256.256", 1, Seconds(0.1)), RunError);
+	EXPECT_THROW(connect_to("::1%nowhere", 1, Seconds(0.1)), RunError);
 }
 } // namespace mrcperf

@@ -290,6 +290,11 @@ Listener::Listener(const std::string &bind, uint16_t port)
 		if (::bind(s.fd(), a->ai_addr, a->ai_addrlen) ||
 		    listen(s.fd(), 8)) {
 			err = errno;
+			/* Half of the clients would get to somebody else. */
+			if (err == EADDRINUSE && bind.empty()) {
+				close_all();
+				break;
+			}
 			continue;
 		}
 		fds_.push_back(s.release());
@@ -300,8 +305,14 @@ Listener::Listener(const std::string &bind, uint16_t port)
 
 Listener::~Listener()
 {
+	close_all();
+}
+
+void Listener::close_all()
+{
 	for (int fd : fds_)
 		close(fd);
+	fds_.clear();
 }
 
 Link Listener::accept(std::string &who)

@@ -72,7 +72,10 @@ private:
 /* Waits for the server to listen, as long as it may take. */
 Link connect_to(const std::string &host, uint16_t port, Seconds timeout);
 
-/* Listens on every address that @bind means, or on all. */
+/*
+ * Listens on every address that @bind means, or on all: then the port must be free
+ * in both families.
+ */
 class Listener
 {
 public:
@@ -85,6 +88,8 @@ public:
 	Link accept(std::string &who);
 
 private:
+	void close_all();
+
 	std::vector<int> fds_;
 };
 } // namespace mrcperf
