@@ -174,7 +174,8 @@ port_returns() {
 	in_b ip link set pb1 down
 	in_b ip link set pb1 up
 	plane_routes 1
-	wait_for 30 port_is mrcb 1 ACTIVE
+	# Of the other host the port was down as well.
+	plane_ready 1
 	kill "$started"
 	finished "$started" 10 || true
 	udaddy_run "$B4"
@@ -201,6 +202,7 @@ rxe_peer() {
 	in_b rdma link add rxeb type rxe netdev pb1 || skip "rxe cannot be made here"
 	wait_for 30 port_is rxeb 1 ACTIVE
 	wait_for 30 gid_index rxeb 1 "$B4"
+	wait_for 30 gid_index rxeb 1 "$B6"
 	in_b ss -lun | grep -q ':4791 ' || {
 		rdma link del rxeb
 		skip "this rxe knows the initial namespace only"
