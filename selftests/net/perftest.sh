@@ -28,7 +28,7 @@ sizes_complete() { # [TOOL]
 lat() { # OPTIONS...
 	local typical
 	ctr_mark
-	perftest ib_write_lat "$@"
+	perftest ib_write_lat "$@" -u 18
 	ctr_take
 	expect mrca qp_errors == 0
 	typical=$(perftest_field 2 5)
