@@ -41,7 +41,7 @@ planes_whole() {
 load_start() {
 	planes_whole
 	ctr_mark
-	verify_start -t 100 "$@" --duration 1000 --size 65536 --op mixed --depth 32
+	verify_start -t 280 "$@" --duration 1000 --size 65536 --op mixed --depth 32
 	for p in $(seq "$PLANES"); do
 		receives_on "$p" 50
 	done
