@@ -522,6 +522,20 @@ TEST_F(ProfileEv, QueryFields)
 	}
 }
 
+// As long as a profile is not ONLINE its format may lose all of its fields; who asks
+// with room for none need not have an array.
+TEST_F(ProfileEv, QueryFieldsOfAFormatWithoutAny)
+{
+	EvProfile e(d, complain);
+	EvCall q;
+
+	make(e, kOffline, kExplicit);
+	d.fmt[kStev].fmt.n = 0;
+	q.query_fields(0).r.field = nullptr;
+	EXPECT_EQ(e.query(q), 0);
+	EXPECT_EQ(q.r.n_fields, 0u);
+}
+
 // Nothing of this is needed for AUTO, and no set is made for it.
 TEST_F(ProfileEv, AutoHasNoEvs)
 {

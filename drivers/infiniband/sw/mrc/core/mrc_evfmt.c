@@ -105,12 +105,12 @@ u32 mrc_ev_fields_identity(const struct mrc_ev_fmt *fmt,
 {
 	u32 i;
 
-	memset(field, 0, fmt->n * sizeof(*field));
-	for (i = 0; i < fmt->n; i++) {
-		field[i].width = fmt->width[i];
-		field[i].mask = low_bits(fmt->width[i]);
-		field[i].max_val = field[i].mask;
-	}
+	for (i = 0; i < fmt->n; i++)
+		field[i] = (struct mrc_ev_field){
+			.width = fmt->width[i],
+			.mask = low_bits(fmt->width[i]),
+			.max_val = low_bits(fmt->width[i]),
+		};
 	return fmt->n;
 }
 
