@@ -22,7 +22,8 @@
 # kmsg-ok: workqueue: Failed to (create a rescuer kthread|allocate a rescuer) for wq "(mrc|ib_)
 # kmsg-ok: socket: no more sockets
 # kmsg-ok: execmem: unable to allocate memory
-# kmsg-ok: mrc_kverbs: (Unknown symbol|.[a-z0-9_]+. invalid for parameter)
+# kmsg-ok: execmem_vmalloc: [0-9]+ callbacks suppressed
+# kmsg-ok: mrc_kverbs: (Unknown symbol|.[A-Za-z0-9_]+. invalid for parameter)
 # kmsg-ok: mrc: Unknown symbol [a-z0-9_]+ \(err -12\)
 # kmsg-ok: Could not (initialize trace point events/|create tracefs ')mrc_
 # kmsg-ok: (No memory to create event subsystem|Failed to create system directory) mrc$
