@@ -9,7 +9,8 @@
 #   # timeout: SECONDS        how long it may take (default 300)
 #   # kmsg-ok: REGEX          kernel messages it provokes on purpose
 #   # kmemleak-ok: REGEX      what somebody else leaks in it: objects of whose
-#                             report a line matches; the reason stands beside it
+#                             report a line matches; the reason stands beside it.
+#                             They may be seen only after later scripts
 #
 # LAB_TIME in the environment: how many times as long they may take.
 #
@@ -101,7 +102,8 @@ report() { # DESCRIPTION TROUBLE
 
 # On a kernel with kmemleak: what was allocated meanwhile and nothing points to.
 # It tells of nothing that is younger than 5 s or was written to since the last
-# scan, and newer ones only of what several scans in a row have found.
+# scan, and newer ones only of what several scans in a row have found. A stale pointer
+# on some stack can hide an object until much later.
 kmemleak=/sys/kernel/debug/kmemleak
 leaks() { # SCRIPT
 	local n
@@ -112,12 +114,7 @@ leaks() { # SCRIPT
 		echo scan >$kmemleak
 		n=$((n - 1))
 	done
-	{
-		header kmemleak-ok "$1"
-		# What the kernel lost while it booted, before its first program. A
-		# stale pointer on some stack can hide it until much later.
-		echo 'comm "swapper/0", pid 1,'
-	} >/run/lab-leaks-ok
+	header kmemleak-ok "$1" >>/run/lab-leaks-ok
 	awk -f "$here/leaks.awk" /run/lab-leaks-ok $kmemleak | head -n 60
 }
 
@@ -126,6 +123,8 @@ leaks() { # SCRIPT
 races() { dmesg --notime | awk -v ours=1 -f "$here/races.awk" | head -n 120; }
 kcsan=/sys/kernel/debug/kcsan
 
+# What the kernel lost while it booted, before its first program.
+echo 'comm "swapper/0", pid 1,' >/run/lab-leaks-ok
 for script in "$@"; do
 	name=$(basename "$script" .sh)
 	limit=$(header timeout "/mrc/$script" | head -n1)
