@@ -118,8 +118,11 @@ mode_is() { rdma system show netns | grep -q "^netns $1"; }
 shared_again() { mode_is shared || rdma system set netns shared; }
 exclusive_again() { mode_is exclusive || rdma system set netns exclusive; }
 
-# With a device that all other namespaces would see, of which there are none.
+# With a device that all other namespaces would see, of which there are none: those of
+# scripts before end a moment after their names.
 mode_changed() {
+	wait_for 30 exclusive_again
+	shared_again
 	ip link add name pa1 type veth peer name pb1
 	ip link set pa1 up
 	rdma link add mrca type mrc netdev pa1
