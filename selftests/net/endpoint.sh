@@ -227,7 +227,7 @@ late_answers() {
 	netem b 1 delay 2s
 	refuse 'ETIMEDOUT|timed out' probe ev=c001@1,c002@1 timeout=50
 	wait_for 30 ctr_at_least mrca rx_drop_endpoint \
-		$(($(awk '$1 == "mrca/1" && $2 == "rx_drop_endpoint" { print $3 }' "$WORK/mark") + 2))
+		$(($(ctr_marked mrca rx_drop_endpoint) + 2))
 	unimpair b 1
 	ctr_take
 	expect mrca endpoint_timeouts == 2
@@ -556,15 +556,10 @@ hostile_updates() {
 
 # Traffic goes on, so only these counters can come to rest.
 ctr_quiet_endpoint() {
-	wait_for 30 ctr_at_least mrca rx_drop_icrc $(($(marked mrca rx_drop_icrc) + 20))
+	wait_for 30 ctr_at_least mrca rx_drop_icrc $(($(ctr_marked mrca rx_drop_icrc) + 20))
 	# The last one that was sent is of this kind.
 	wait_for 30 ctr_at_least mrca rx_port_status_refused \
-		$(($(marked mrca rx_port_status_refused) + 40))
-}
-
-marked() { # DEV NAME: what ctr_mark found
-	awk -v dev="$1/" -v name="$2" '
-		index($1, dev) == 1 && $2 == name { s += $3 } END { print s }' "$WORK/mark"
+		$(($(ctr_marked mrca rx_port_status_refused) + 40))
 }
 
 # --- going away -------------------------------------------------------------------

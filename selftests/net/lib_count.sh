@@ -108,12 +108,15 @@ quiet_now() {
 }
 ctr_quiet() { wait_for "${1:-10}" quiet_now; }
 
-# Value of a counter now, summed over the ports of DEV or of DEV/PORT.
-ctr_now() { # DEV[/PORT] NAME
-	ctr_dump | awk -v dev="$1" -v name="$2" '
+# Value of a counter in a dump, summed over the ports of DEV or of DEV/PORT: now, or
+# when it was marked.
+ctr_sum() { # DEV[/PORT] NAME
+	awk -v dev="$1" -v name="$2" '
 		$2 == name && ($1 == dev || index($1, dev "/") == 1) { s += $3; seen = 1 }
 		END { if (!seen) exit 1; printf "%d\n", s }'
 }
+ctr_now() { ctr_dump | ctr_sum "$@"; }
+ctr_marked() { ctr_sum "$@" <"$WORK/mark"; }
 
 # A counter did not move for so long; while others may, unlike ctr_quiet.
 ctr_still() { # DEV[/PORT] NAME SECONDS

@@ -501,8 +501,7 @@ load_start() {
 	ctr_mark
 	verify_start --watchdog 100 --ev-profile 7 --cc-profile 2 --qps 2 --duration 1000 \
 		--size 65536,777 --op mixed --timeout 18
-	wait_for 40 ctr_at_least mrca tx_data_pkts $(($(awk '
-		$1 ~ /^mrca/ && $2 == "tx_data_pkts" { n += $3 } END { print n }' "$WORK/mark") + 300))
+	wait_for 40 ctr_at_least mrca tx_data_pkts $(($(ctr_marked mrca tx_data_pkts) + 300))
 }
 
 # The process of the client: below ip and timeout.
@@ -527,7 +526,7 @@ counts_agree() {
 	netem a 1 loss 5%
 	load_start
 	wait_for 40 ctr_at_least mrca/1 loss_inferred \
-		$(($(awk '$1 == "mrca/1" && $2 == "loss_inferred" { print $3 }' "$WORK/mark") + 3))
+		$(($(ctr_marked mrca/1 loss_inferred) + 3))
 	unimpair a 1
 	wait_for 40 all_good
 	pid=$(client_pid)
