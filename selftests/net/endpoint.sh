@@ -589,8 +589,6 @@ waits() {
 	grep -q mrc_ep_batch "/proc/$started/stack"
 }
 
-device_gone() { [ ! -e "/sys/class/infiniband/$1" ]; }
-
 cycles() {
 	local n
 	for n in $(seq 15); do

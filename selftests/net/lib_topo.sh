@@ -241,6 +241,8 @@ rdma_devices() {
 	done
 }
 
+device_gone() { [ ! -e "/sys/class/infiniband/$1" ]; }
+
 # Removes all that topo_up or a part of it made; never fails.
 topo_down() {
 	local d ns pid

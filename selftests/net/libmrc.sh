@@ -62,7 +62,7 @@ foreign_device() {
 	grep -q '^ok a device without MRC' "$WORK/theme"
 }
 
-device_gone() {
+device_goes() {
 	local pid
 	start "$WORK/theme" timeout 120 mrc_api gone mrca mrcb
 	pid=$started
@@ -109,7 +109,7 @@ subtest "events of a port, for the library and for verbs" port_events
 subtest "a device without MRC is refused" foreign_device
 subtest "a program that leaves everything behind" abandoned
 subtest "memory is back after 200 connections" no_leak
-subtest "a device that goes away under a program" device_gone
+subtest "a device that goes away under a program" device_goes
 
 topo 4 4500 4
 ctr_mark

@@ -38,8 +38,6 @@ wait_for_links() {
 }
 links_are() { [ "$(links "$1" "$2")" = "$3" ]; }
 
-device_gone() { [ ! -e "/sys/class/infiniband/$1" ]; }
-
 active_mtu() { # DEV PORT
 	ibv_devinfo -d "$1" -i "$2" | sed -n 's/.*active_mtu:[^0-9]*\([0-9]*\) .*/\1/p'
 }
