@@ -378,8 +378,6 @@ void test_ext_rnr(Session &s)
 					.fill(p.own() + w.at, 0, w.len);
 				p.post(w);
 			}
-			if (!never)
-				s.oob.barrier(24);
 			if (never) {
 				p.expect(p.send_cq(), 0,
 					 IBV_WC_RNR_RETRY_EXC_ERR,
@@ -389,6 +387,7 @@ void test_ext_rnr(Session &s)
 						 IBV_WC_WR_FLUSH_ERR,
 						 "no receive");
 			} else {
+				s.oob.barrier(24);
 				for (unsigned i = 0; i < n; i++)
 					p.expect_send(i, IBV_WC_SEND);
 				if (now_s() - start < 0.2)
