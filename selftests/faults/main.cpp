@@ -113,8 +113,9 @@ int report(const Words &w)
  * What can be undone, until nothing of it fails: each allocation in turn. Where
  * many neighbours have the same outcome, it is a loop that allocates the same
  * (512 receives of each management queue pair): of these every 16th, and the
- * last 16. @many is how many that takes. @outcome says, with all allocations at hand, what became of a call that
- * returned an errno or, for success, 0: the same or another.
+ * last 16. @many is how many that takes. @outcome says, with all allocations at
+ * hand, what became of a call that returned an errno or, for success, 0: the
+ * same or another.
  */
 template <typename F, typename O, typename U>
 int to_the_end(faults::Kind *k, F call, O outcome, U undo, uint32_t many = 24)

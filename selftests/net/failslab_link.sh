@@ -86,8 +86,8 @@ plane_swept() { # PLANE
 	verify --op mixed --size 1,4097,65536 --iters 50 --qps 4
 }
 
-# What a consumer in the kernel does with both devices, as root of a file system
-# alone: the test that fails says why, and nothing is left of it.
+# What a consumer in the kernel does with both devices: the test that fails says that
+# there was no memory, and nothing is left of it.
 consumer_swept() { # WORD-OF-ITS-TESTS
 	rm -f "$SWEEP"
 	mrc_faults consumer "$SWEEP" "$(modinfo -F filename mrc_kverbs)" dev=mrca peer=mrcb \
@@ -95,9 +95,9 @@ consumer_swept() { # WORD-OF-ITS-TESTS
 	swept "mrc_kverbs only=$1"
 }
 
-# netlink_swept KIND UNDO COMMAND...: a command until its request is
-# swept. UNDO puts back what it may have done: where the answer could not be sent it
-# has, and says that it has not.
+# netlink_swept KIND UNDO COMMAND...: a command until its request is swept. UNDO puts
+# back what it may have done: where the answer could not be sent it has, and says that
+# it has not.
 netlink_swept() {
 	local kind=$1 undo=$2 n worked=0
 	shift 2
