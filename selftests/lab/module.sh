@@ -41,6 +41,12 @@ dir=$LAB/$name
 mkdir -p "$dir" "$LOGS"
 exec 7>"$dir/.lock"
 flock 7
+# For kbuild the objects of a module outside of the kernel's tree stay good when that
+# kernel is configured otherwise, whatever its structures look like then.
+kernel=$ver
+[ "$MACHINE" = qemu ] || kernel+=" $(cat "$(built_dir "$k")/.stamp")"
+[ "$(cat "$dir/.kernel" 2>/dev/null)" = "$kernel" ] || rm -rf "$dir/src"
+echo "$kernel" >"$dir/.kernel"
 mirror_sources "$dir/src" drivers include selftests/switch selftests/kverbs
 
 args=(KCFLAGS=-Werror W=1 -j2)
