@@ -60,6 +60,33 @@ network_gone() {
 	unimpair_all
 }
 
+# What is longer than a probe does not arrive any more, on any path: probes are answered
+# and tell of each loss long before a timer expires.
+data_gone() {
+	local i
+	ctr_mark
+	verify_start --blackhole --timeout 14 --retry 3
+	wait_for 30 grep -q BLACKHOLE-READY "$WORK/client"
+	{
+		echo "table netdev hole {"
+		for i in $(seq "$PLANES"); do
+			echo "chain in$i {"
+			echo "type filter hook ingress device \"pb$i\" priority 0;"
+			echo "ip length > 300 udp dport 4791 drop"
+			echo "}"
+		done
+		echo "}"
+	} | in_b nft -f -
+	verify_finish
+	ctr_take
+	in_b nft delete table netdev hole
+	expect mrca retry_exceeded == 1
+	check "$(ctr mrca rx_probe_reply)" '>' 1 "probes that were answered"
+	check "$(ctr mrca loss_probe)" '>' 1 "copies that probes told the loss of"
+	echo "figure: $(sed -n 's/.*\(blackhole_ms=[0-9.]*\).*/\1/p' "$WORK/client")," \
+		"$(ctr mrca loss_probe) packets, $(ctr mrca retry_timeouts) expiries"
+}
+
 works() {
 	ctr_mark
 	verify --op mixed --size 0,1,4097,65536 --iters 50
@@ -87,6 +114,7 @@ subtest "send queue drained (SQD) and resumed" local_error_test sq-drain
 subtest "peer gone: RETRY_EXC_ERR in time (timeout 12, retry 3)" peer_gone 12 3 50 2000
 subtest "peer gone: RETRY_EXC_ERR in time (timeout 16, retry 2)" peer_gone 16 2 537 4000
 subtest "network gone: RETRY_EXC_ERR" network_gone
+subtest "data gone, probes pass: RETRY_EXC_ERR" data_gone
 subtest "rings scribbled on by the program" verify -t 60 --hostile
 subtest "the devices still work" works
 tap_end

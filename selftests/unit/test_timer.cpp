@@ -404,6 +404,155 @@ TEST(Stall, LostPacketsWithoutPort)
 	EXPECT_EQ(r.send().size(), 2u);
 }
 
+// Probes and small packets pass, the data of these queue pairs does not:
+// nothing is silent, nothing times out, each copy is known to be lost long
+// before.
+namespace
+{
+
+// Everything up to packet number n arrived, as the reply to the next silence
+// probe tells. Those of EVs that are in doubt are not answered.
+void only(Requester &r, s64 n)
+{
+	r.now = r.req.silence_at;
+	r.send();
+	ASSERT_TRUE(r.req.probe_out);
+	r.now += 50 * kUs;
+	r.sack({.cack = r.psn(n), .probe = r.req.probe_out_id});
+	r.send();
+}
+
+// Sends what waits. Of it packet number n arrives.
+void above(Requester &r, s64 n, u64 after)
+{
+	r.now += after;
+	r.send();
+	s32 base = mrc_psn_diff(r.psn(n), r.req.cack);
+	r.sack({.cack = r.req.cack, .base = base, .map = 1, .probe = 60000});
+}
+
+} // namespace
+
+TEST(BlackHole, CostsOneRetryAnInterval)
+{
+	Requester r;
+	r.cfg.linear_cnt = 2;
+	r.cfg.exp_cnt = 2;
+	r.init();
+	r.send_n(1);
+	r.write(1);
+	const u64 sent = r.now;
+	u64 charged = sent;
+	u32 retries = 0;
+	while (r.req.state == MRC_REQ_READY) {
+		const u64 ivl = mrc_req_interval(&r.cfg, retries + 1);
+		ASSERT_LT(r.now - sent, 100 * kMs);
+		only(r, -1);
+		if (r.req.retries == retries)
+			continue;
+		EXPECT_EQ(r.req.retries, ++retries);
+		EXPECT_GE(r.now - charged, ivl);
+		// A reply comes each half RTO.
+		EXPECT_LE(r.now - charged, ivl + r.cfg.rto);
+		charged = r.now;
+	}
+	EXPECT_EQ(r.req.retries, 5u);
+	EXPECT_GE(r.now - sent, (4 + 4 + 8 + 16 + 16) * kMs);
+	EXPECT_EQ(r.count(MRC_CTR_RETRY_EXC), 1u);
+	EXPECT_EQ(r.count(MRC_CTR_RTO), 0u);
+	EXPECT_EQ(r.count(MRC_CTR_LOSS_TIMEOUT), 0u);
+	EXPECT_EQ(r.reap(), (Done{{0, MRC_WC_RETRY_EXC}, {1, MRC_WC_FLUSH}}));
+}
+
+TEST(BlackHole, OfOnePacketThatOthersPass)
+{
+	Requester r;
+	r.cfg.linear_cnt = 2;
+	r.cfg.exp_cnt = 0;
+	r.pcfg.n_ports = 1;
+	r.init();
+	r.send_n(1);
+	const u64 sent = r.now;
+	// What is sent after each copy arrives, so that SACKs tell of its loss;
+	// until the send queue is full.
+	for (s64 n = 1; r.req.state == MRC_REQ_READY; n++) {
+		ASSERT_LT(r.now - sent, 100 * kMs);
+		if (r.write(256) < 0)
+			only(r, -1);
+		else
+			above(r, n, 300 * kUs);
+	}
+	EXPECT_GE(r.now - sent, 3 * r.cfg.rto);
+	EXPECT_GT(r.count(MRC_CTR_LOSS_SACK), 1u);
+	EXPECT_EQ(r.count(MRC_CTR_RTO), 0u);
+	EXPECT_EQ(r.reap()[0], std::make_pair(0u, MRC_WC_RETRY_EXC));
+}
+
+TEST(BlackHole, ProgressMakesTheBudgetWhole)
+{
+	Requester r;
+	r.cfg.linear_cnt = 2;
+	r.cfg.exp_cnt = 0;
+	r.init();
+	r.send_n(20);
+	for (s64 n = -1; n < 19; n++) {
+		for (int i = 0; i < 10 && r.req.retries < 2; i++)
+			only(r, n);
+		ASSERT_EQ(r.req.retries, 2u);
+		only(r, n + 1);
+		ASSERT_EQ(r.req.state, MRC_REQ_READY) << n;
+		EXPECT_EQ(r.req.retries, 0u) << n;
+	}
+	EXPECT_EQ(r.count(MRC_CTR_RETRY_EXC), 0u);
+}
+
+TEST(BlackHole, IdleTimeIsNotCharged)
+{
+	Requester r;
+	r.cfg.linear_cnt = 0;
+	r.cfg.exp_cnt = 0;
+	r.pcfg.n_ports = 1;
+	r.init();
+	for (int i = 0; i < 3; i++) {
+		r.send_n(1);
+		r.now += 50 * kUs;
+		r.sack_all(r.psn(i));
+		r.ack(r.psn(i));
+		r.now += 1000 * kMs;
+	}
+	// It is lost, and its copies too, but cack does not wait for an
+	// interval yet.
+	r.send_n(1);
+	const u64 sent = r.now;
+	s64 n = 3;
+	while (r.count(MRC_CTR_LOSS_SACK) < 3) {
+		ASSERT_GE(r.write(256), 0);
+		above(r, ++n, 30 * kUs);
+	}
+	ASSERT_LT(r.now - sent, r.cfg.rto);
+	EXPECT_EQ(r.req.state, MRC_REQ_READY);
+	r.sack_all(r.psn(n));
+	EXPECT_EQ(r.req.retries, 0u);
+}
+
+TEST(BlackHole, NothingIsChargedWithoutTimerOrEnd)
+{
+	for (bool timer : {false, true}) {
+		Requester r;
+		r.cfg.rto = timer ? 4 * kMs : 0;
+		r.cfg.linear_cnt = 0;
+		r.cfg.exp_cnt = timer ? MRC_RETRY_EXP_INFINITE : 0;
+		r.init();
+		r.send_n(1);
+		for (int i = 0; i < 1000; i++)
+			only(r, -1);
+		EXPECT_EQ(r.req.state, MRC_REQ_READY);
+		EXPECT_EQ(r.req.retries != 0, timer);
+		only(r, 0);
+		EXPECT_EQ(r.req.retries, 0u);
+	}
+}
+
 TEST(Silence, ProbeOnAnotherEv)
 {
 	Requester r;

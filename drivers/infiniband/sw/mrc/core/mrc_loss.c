@@ -71,6 +71,10 @@ void mrc_req_lose(struct mrc_req *req, u32 psn, u8 cause, u64 hold, u64 now)
 	pkt->guard = MRC_GUARD_NONE;
 	pkt->hold_until = hold;
 	req->held_until = 0;
+	/* NACKs and timeouts are charged for themselves. */
+	if (pkt->rtx_count && psn == mrc_psn_add(req->cack, 1) &&
+	    (cause == MRC_LOSS_SACK || cause == MRC_LOSS_PROBE))
+		req->stuck = true;
 	mrc_ctr_add(req->cfg.ctr, port, (enum mrc_counter)ctr[cause], 1);
 	if (cause != MRC_LOSS_NACK) {
 		/* The port being down explains the loss; §11.6: no state. */

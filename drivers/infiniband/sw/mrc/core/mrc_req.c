@@ -517,8 +517,10 @@ static enum mrc_tx_verdict mrc_req_send_new(struct mrc_req *req, u64 now,
 		return v;
 
 	/* Silence is counted from the moment that something is awaited. */
-	if (req->silence_at == MRC_NEVER)
+	if (req->silence_at == MRC_NEVER) {
 		req->silence_at = now + mrc_req_silence(req);
+		req->moved_at = now;
+	}
 	mrc_bit_clear(req->acked, req->ring_mask, psn);
 	mrc_bit_clear(req->lost, req->ring_mask, psn);
 	mrc_bit_clear(req->fast, req->ring_mask, psn);

@@ -384,7 +384,8 @@ struct mrc_req {
 	u64 held_until;		/* all lost packets are held until then, 0 = look */
 	u64 charged_at;		/* last timer expiry that was charged */
 	u64 reset_at;		/* progress after charges: timers restart */
-	u64 nack_at;		/* last NACK that was charged */
+	u64 cost_at;		/* last retry charged without a timer expiry */
+	u64 moved_at;		/* cack advanced, or nothing was out before */
 	u64 last_tx;		/* last data packet sent */
 	u64 no_ev_at;		/* stalled without a usable EV since */
 	struct mrc_guard guard[MRC_GUARD_KINDS];
@@ -394,6 +395,7 @@ struct mrc_req {
 	u32 held_ports;		/* which planes these are, bit N = port N */
 	u64 ripe_at;		/* when the first of them counts as lost */
 	bool again;		/* copies of what was inferred lost may be out */
+	bool stuck;		/* what cack waits for was sent again and lost again */
 	u32 again_psn;		/* none of them was sent before this PSN */
 	u64 confirm_at;		/* a retransmission should be known by then */
 	struct mrc_probe_rec probe_log[MRC_PROBE_LOG];

@@ -372,6 +372,8 @@ void mrc_req_on_sack(struct mrc_req *req, const struct mrc_hdr *h, u8 port,
 	if (rec)
 		mrc_req_probe_holes(req, s, rec, now);
 	mrc_req_infer(req, now);
+	if (req->stuck && !mrc_req_charge_stuck(req, now))
+		return;
 	mrc_req_rearm(req, now);
 }
 
@@ -403,9 +405,9 @@ static bool mrc_req_nack_charge(struct mrc_req *req, u64 now)
 
 	if (ivl < req->base_rtt)
 		ivl = req->base_rtt;
-	if (req->nack_at && now - req->nack_at < ivl)
+	if (req->cost_at && now - req->cost_at < ivl)
 		return false;
-	req->nack_at = now;
+	req->cost_at = now;
 	return true;
 }
 

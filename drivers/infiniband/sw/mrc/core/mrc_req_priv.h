@@ -225,5 +225,6 @@ void mrc_req_arm(struct mrc_req *req, u64 now);
 void mrc_req_rearm(struct mrc_req *req, u64 now);
 void mrc_req_progress(struct mrc_req *req, u64 now);
 bool mrc_req_charge(struct mrc_req *req);
+bool mrc_req_charge_stuck(struct mrc_req *req, u64 now);
 
 #endif /* MRC_REQ_PRIV_H */

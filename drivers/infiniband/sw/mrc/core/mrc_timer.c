@@ -111,6 +111,7 @@ void mrc_req_progress(struct mrc_req *req, u64 now)
 {
 	u64 at;
 
+	req->moved_at = now;
 	if (!req->retries)
 		return;
 	req->retries = 0;
@@ -144,6 +145,25 @@ bool mrc_req_charge(struct mrc_req *req)
 static u64 mrc_max64(u64 a, u64 b)
 {
 	return a > b ? a : b;
+}
+
+/*
+ * The packet that cack waits for was sent again and is lost again, as a SACK or a
+ * probe told. Each copy starts the timer anew: on a path where probes pass and data
+ * does not, or not all of it, it would never expire. This costs what the expiries
+ * would have, one retry per interval in which cack stands still.
+ * Return: as mrc_req_charge().
+ */
+bool mrc_req_charge_stuck(struct mrc_req *req, u64 now)
+{
+	u64 since = mrc_max64(req->moved_at,
+			      mrc_max64(req->charged_at, req->cost_at));
+
+	req->stuck = false;
+	if (!req->cfg.rto || now < since + mrc_req_current(req))
+		return true;
+	req->cost_at = now;
+	return mrc_req_charge(req);
 }
 
 /* What a scan of the window found. */
