@@ -61,34 +61,52 @@ Oob::~Oob()
 		close(fd_);
 }
 
-/* Binds to every address of the list, so that IPv4 and IPv6 both work. */
-Oob Oob::listen_accept(const LocalOptions &l)
+/*
+ * The sockets of all addresses of the list, so that IPv4 and IPv6 both work;
+ * only a family that is not there is left out. A bind that there is no memory
+ * for, which the kernel makes a port in use of, is asked for again: clients of
+ * that family would be refused.
+ */
+static std::vector<pollfd> listen_all(const LocalOptions &l)
 {
 	AddrList list(l.bind, l.port, true);
+	double end = now_s() + l.accept_timeout * slowness();
 	std::vector<pollfd> fds;
-	std::string why = "no address";
 	int one = 1;
-	int conn = -1;
 
 	for (addrinfo *a = list.head; a; a = a->ai_next) {
 		int fd = socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-		if (fd < 0)
+		if (fd < 0 && errno == EAFNOSUPPORT)
 			continue;
+		if (fd < 0)
+			fail("socket: %s", std::strerror(errno));
+		fds.push_back({fd, POLLIN, 0});
 		setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
 		if (a->ai_family == AF_INET6)
 			setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &one,
 				   sizeof(one));
-		if (bind(fd, a->ai_addr, a->ai_addrlen) || listen(fd, 1)) {
-			why = std::strerror(errno);
-			close(fd);
-			continue;
+		while (bind(fd, a->ai_addr, a->ai_addrlen) || listen(fd, 1)) {
+			if (errno == EADDRNOTAVAIL) {
+				close(fd);
+				fds.pop_back();
+				break;
+			}
+			if (errno != EADDRINUSE || now_s() >= end)
+				fail("cannot listen on port %u: %s", l.port,
+				     std::strerror(errno));
+			::poll(nullptr, 0, 50);
 		}
-		fds.push_back({fd, POLLIN, 0});
 	}
 	if (fds.empty())
-		fail("cannot listen on port %u: %s", l.port, why.c_str());
+		fail("cannot listen on port %u: no address", l.port);
+	return fds;
+}
 
+Oob Oob::listen_accept(const LocalOptions &l)
+{
+	std::vector<pollfd> fds = listen_all(l);
+	int conn = -1;
 	int n = ::poll(fds.data(), fds.size(),
 		       to_ms(l.accept_timeout * slowness()));
 
