@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# Runs TAP scripts in the guest, one after the other, and adds to each two
-# checks of its own: that the kernel log stayed clean, and that the script left
-# nothing behind. Marker lines tell the host which script is speaking.
+# Runs TAP scripts in the guest, one after the other, and adds to each
+# checks of its own: that the kernel log stayed clean, that the script left
+# nothing behind, and what else a kernel for debugging can tell. Marker lines
+# tell the host which script is speaking.
 #
 # A script may say in comment lines near its top:
 #   # timeout: SECONDS        how long it may take (default 300)
@@ -60,6 +61,21 @@ leftovers() {
 }
 
 nothing_left() { [ -z "$(leftovers)" ]; }
+
+# Does a network namespace live on without a name or a process? RDMA devices can be
+# hidden from namespaces only while there is no other. A connection that was closed in
+# one may hold it for a moment. One that stays is of the first script that meets it.
+namespaces_gone() {
+	rdma system set netns exclusive 2>/run/lab-netns && rdma system set netns shared
+}
+
+namespaces_stay() {
+	namespaces_gone || {
+		cat /run/lab-netns
+		rdma resource show
+		grep -E '^(net_namespace|sock_inode_cache|TCP|UDP|RAW|PING)' /proc/slabinfo
+	}
+}
 
 unloaded() {
 	[ ! -d /sys/module/mrc ] || modprobe -r mrc 2>/run/lab-unload
@@ -125,6 +141,7 @@ kcsan=/sys/kernel/debug/kcsan
 
 # What the kernel lost while it booted, before its first program.
 echo 'comm "swapper/0", pid 1,' >/run/lab-leaks-ok
+held=''
 for script in "$@"; do
 	name=$(basename "$script" .sh)
 	limit=$(header timeout "/mrc/$script" | head -n1)
@@ -149,6 +166,11 @@ for script in "$@"; do
 	left=$(unloaded || echo "rmmod: $(cat /run/lab-unload)")
 	[ -z "$left" ] || report "the module can be unloaded" "$left"
 
+	if [ -w $kmemleak ] && [ -d /sys/module/ib_core ] && [ -z "$held" ]; then
+		poll 30 namespaces_gone
+		held=$(namespaces_stay)
+		report "network namespaces are gone" "$held"
+	fi
 	[ ! -w $kmemleak ] || report "kmemleak found nothing" "$(leaks "/mrc/$script")"
 	[ ! -w $kcsan ] || report "KCSAN found nothing" "$(races)"
 	dmesg >"/out/$name.dmesg"
