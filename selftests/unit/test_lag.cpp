@@ -198,6 +198,62 @@ TEST(Lag, RetransmissionsAreConfirmed)
 	EXPECT_EQ(r.count(MRC_CTR_LOSS_PROBE), (u64)kRange - 1);
 }
 
+// Copies of inferred losses that were overtaken in other planes wait for their
+// own one. They are not looked at again until they are ripe, it delivers, or is
+// down.
+TEST(Lag, CopiesWaitForTheirPlane)
+{
+	enum { RIPE, DELIVERS, DOWN, ENDS };
+	for (int end = 0; end < ENDS; end++) {
+		Requester r;
+		r.cfg.rto = 8 * kMs;
+		r.cfg.sq_depth = 128;
+		r.init();
+		spaced(r, 40);
+		show(r, 39);
+		show(r, 4);
+		ASSERT_TRUE(r.lost(r.psn(0)));
+		auto copies = r.send();
+		ASSERT_EQ(copies[0].hdr.psn, r.psn(0));
+		const u8 slow = copies[0].port;
+		const u64 ripe = r.now + r.cfg.rto / 4;
+		r.now += 30 * kUs;
+		auto more = spaced(r, kRange + 4);
+		int late = 0;
+		for (int n = 0; n < kRange + 4; n++) {
+			if (more[n].port != slow)
+				show(r, 40 + n);
+			else
+				late = 40 + n;
+		}
+		ASSERT_FALSE(r.lost(r.psn(0)));
+		EXPECT_FALSE(r.req.again);
+		EXPECT_EQ(r.req.again_ports, 1u << slow);
+		EXPECT_EQ(r.req.again_at, ripe);
+		switch (end) {
+		case RIPE:
+			r.now = ripe - 1;
+			show(r, 39);
+			ASSERT_FALSE(r.lost(r.psn(0)));
+			r.now++;
+			show(r, 39);
+			break;
+		case DELIVERS:
+			ASSERT_NE(late, 0);
+			show(r, late);
+			break;
+		case DOWN:
+			mrc_req_set_ports(&r.req,
+					  r.paths.ports_up & ~(1u << slow),
+					  r.now);
+			show(r, 39);
+			break;
+		}
+		EXPECT_TRUE(r.lost(r.psn(0))) << end;
+		EXPECT_EQ(r.req.again_at, MRC_NEVER);
+	}
+}
+
 // After a timeout the peer may be gone: retries are paced by the timer alone.
 TEST(Lag, TimeoutsAreNotConfirmed)
 {

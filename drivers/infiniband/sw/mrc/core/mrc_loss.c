@@ -289,7 +289,8 @@ static void mrc_req_infer_first(struct mrc_req *req,
  * Copies of what was inferred lost before are judged as the first ones were: by
  * the packets sent after them. Left to the timer or a probe, one that is lost
  * too would hold cack until the window is full and nothing moves. All copies
- * that are out are looked at when it is the turn of the oldest.
+ * that are out are looked at when it is the turn of the oldest that waits for
+ * later packets, or of one that waits for its plane alone.
  */
 static void mrc_req_infer_again(struct mrc_req *req,
 				const struct mrc_evidence *e, u64 now)
@@ -297,10 +298,11 @@ static void mrc_req_infer_again(struct mrc_req *req,
 	u32 n = (u32)mrc_psn_diff(req->high, req->cack);
 	u32 off = 0;
 
-	if (!req->again ||
-	    mrc_psn_diff(req->high, req->again_psn) < (s32)e->range)
+	if (now < req->again_at &&
+	    !(req->again &&
+	      mrc_psn_diff(req->high, req->again_psn) >= (s32)e->range))
 		return;
-	req->again = false;
+	mrc_req_forget_copies(req);
 	for (;;) {
 		struct mrc_tx_pkt *pkt;
 		u32 psn, with;
@@ -316,17 +318,24 @@ static void mrc_req_infer_again(struct mrc_req *req,
 			continue;
 		pkt = mrc_req_pkt(req, psn);
 		with = mrc_req_sent_with(psn, pkt);
-		proof = mrc_req_overtaken(req, pkt, e);
-		if (mrc_psn_diff(req->high, with) >= (s32)e->range &&
-		    pkt->sent_at + e->order <= e->newest &&
-		    (proof || !mrc_req_may_lag(req, pkt) ||
-		     pkt->sent_at + e->lag <= now)) {
-			mrc_req_infer_lost(req, psn, proof, now);
+		if (mrc_psn_diff(req->high, with) < (s32)e->range ||
+		    pkt->sent_at + e->order > e->newest) {
+			if (!req->again ||
+			    mrc_psn_diff(with, req->again_psn) < 0)
+				req->again_psn = with;
+			req->again = true;
 			continue;
 		}
-		if (!req->again || mrc_psn_diff(with, req->again_psn) < 0)
-			req->again_psn = with;
-		req->again = true;
+		proof = mrc_req_overtaken(req, pkt, e);
+		if (!proof && mrc_req_may_lag(req, pkt) &&
+		    pkt->sent_at + e->lag > now) {
+			if (pkt->sent_at + e->lag < req->again_at)
+				req->again_at = pkt->sent_at + e->lag;
+			req->again_ports |=
+				1u << mrc_paths_port(req->paths, pkt->ev);
+			continue;
+		}
+		mrc_req_infer_lost(req, psn, proof, now);
 	}
 }
 
@@ -339,7 +348,7 @@ void mrc_req_infer(struct mrc_req *req, u64 now)
 		mrc_req_unhold(req);
 	if (req->high == req->cack) {
 		/* No copy is out; in half the space of PSNs it would seem so. */
-		req->again = false;
+		mrc_req_forget_copies(req);
 		return;
 	}
 	e.range = mrc_req_loss_range(req);

@@ -92,6 +92,7 @@ int mrc_req_init(struct mrc_req *req, const struct mrc_req_cfg *cfg,
 	req->silence_at = MRC_NEVER;
 	req->confirm_at = MRC_NEVER;
 	mrc_req_unhold(req);
+	mrc_req_forget_copies(req);
 	req->verdict = MRC_TX_IDLE;
 	req->state = MRC_REQ_READY;
 	return 0;
@@ -781,6 +782,8 @@ static bool mrc_req_out_on(const struct mrc_req *req, u32 mask)
 static void mrc_req_ports_gone(struct mrc_req *req, u32 gone)
 {
 	mrc_req_unhold(req);
+	if (req->again_ports)
+		req->again_at = 0;
 	if (req->state == MRC_REQ_READY && gone && mrc_req_out_on(req, gone))
 		req->probe_now = true;
 }

@@ -394,9 +394,11 @@ struct mrc_req {
 	u32 held_to;		/* holes up to here wait for their planes */
 	u32 held_ports;		/* which planes these are, bit N = port N */
 	u64 ripe_at;		/* when the first of them counts as lost */
-	bool again;		/* copies of what was inferred lost may be out */
+	bool again;		/* copies of inferred losses wait for later packets */
 	bool stuck;		/* what cack waits for was sent again and lost again */
 	u32 again_psn;		/* none of them was sent before this PSN */
+	u32 again_ports;	/* planes that other copies wait for, bit N = port N */
+	u64 again_at;		/* when the first of these counts as lost */
 	u64 confirm_at;		/* a retransmission should be known by then */
 	struct mrc_probe_rec probe_log[MRC_PROBE_LOG];
 };

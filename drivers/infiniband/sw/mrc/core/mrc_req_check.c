@@ -25,6 +25,7 @@ static const char *mrc_req_check_ring(const struct mrc_req *req)
 		lost += is_lost;
 		if (pkt->inflight &&
 		    mrc_bit_test(req->fast, req->ring_mask, psn) &&
+		    req->again_at == MRC_NEVER &&
 		    (!req->again ||
 		     mrc_psn_diff(mrc_req_sent_with(psn, pkt),
 				  req->again_psn) < 0))

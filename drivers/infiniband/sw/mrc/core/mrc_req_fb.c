@@ -41,6 +41,8 @@ static u32 mrc_req_receive(struct mrc_req *req, u32 psn)
 			req->arrived[port] = pkt->sent_at;
 			if (req->held_ports >> port & 1)
 				mrc_req_unhold(req);
+			if (req->again_ports >> port & 1)
+				req->again_at = 0;
 		}
 	}
 	if (mrc_req_is_lost(req, psn)) {

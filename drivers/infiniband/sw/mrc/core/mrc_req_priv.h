@@ -166,6 +166,14 @@ static inline void mrc_req_unhold(struct mrc_req *req)
 	req->ripe_at = MRC_NEVER;
 }
 
+/* No copy of an inferred loss is out, or all are looked at anew. */
+static inline void mrc_req_forget_copies(struct mrc_req *req)
+{
+	req->again = false;
+	req->again_ports = 0;
+	req->again_at = MRC_NEVER;
+}
+
 /*
  * Is @psn, sent for the first time, all that is outstanding? The transport ACK of
  * its message then says all that a SACK would, §8.6, but the round trip time, that
