@@ -535,6 +535,98 @@ TEST(BlackHole, IdleTimeIsNotCharged)
 	EXPECT_EQ(r.req.retries, 0u);
 }
 
+// What expires beside them belongs to the attempt that was charged.
+TEST(BlackHole, TogetherWithExpiries)
+{
+	for (u64 stall : {0 * kUs, 500 * kUs, 1000 * kUs, 2000 * kUs}) {
+		Requester r;
+		r.cfg.linear_cnt = 3;
+		r.cfg.exp_cnt = 0;
+		r.cfg.sq_depth = 256;
+		r.init();
+		// More than the map of one reply.
+		for (int i = 0; i < 100; i++)
+			r.write(256);
+		r.send();
+		const u64 sent = r.now;
+		u64 answer_at = 0, idle_until = 0, expiries = 0;
+		u16 id = 0;
+		while (r.req.state == MRC_REQ_READY) {
+			ASSERT_LT(r.now - sent, 100 * kMs);
+			r.now += 10 * kUs;
+			if (answer_at && r.now >= answer_at) {
+				answer_at = 0;
+				r.sack({.cack = r.psn(-1), .probe = id});
+			}
+			r.deadline();
+			// Nobody gets to send for a while after an expiry.
+			if (r.count(MRC_CTR_RTO) != expiries) {
+				expiries = r.count(MRC_CTR_RTO);
+				idle_until = r.now + stall;
+			}
+			if (r.now < idle_until)
+				continue;
+			r.send();
+			if (r.req.probe_out && !answer_at &&
+			    r.req.probe_out_id != id) {
+				id = r.req.probe_out_id;
+				answer_at = r.now + 50 * kUs;
+			}
+		}
+		EXPECT_GE(r.now - sent, 4 * r.cfg.rto) << stall;
+		EXPECT_LE(r.now - sent, 8 * r.cfg.rto) << stall;
+	}
+}
+
+// The time for which a packet is held back is not charged: refused without a
+// receive, or its memory is not there.
+TEST(BlackHole, HeldPacketsAreNotCharged)
+{
+	for (bool refused : {false, true}) {
+		Requester r;
+		r.cfg.linear_cnt = 0;
+		r.cfg.exp_cnt = 0;
+		r.cfg.ext = true;
+		r.cfg.rnr_retry = 7;
+		r.pcfg.n_ports = 1;
+		r.init();
+		ASSERT_GE(r.write(256, true), 0);
+		auto out = r.send();
+		ASSERT_EQ(out.size(), 1u);
+		r.now += 50 * kUs;
+		if (refused) {
+			mrc_hdr h{};
+			h.opcode = MRC_OP_NACK;
+			h.neth.reason = MRC_NACK_NO_RESOURCE;
+			h.neth.nack_psn = r.psn(0);
+			h.neth.entropy = out[0].entropy;
+			h.neth.vendor = MRC_RNR_VALID | 31;
+			h.neth.cc_type = 2;
+			mrc_req_on_nack(&r.req, &h, 1, r.now);
+			r.check();
+		} else {
+			mrc_req_put_back(&r.req, &out[0], r.now + 50 * kMs,
+					 r.now);
+		}
+		const u64 held =
+			r.req.pkt[r.psn(0) & r.req.ring_mask].hold_until;
+		ASSERT_GE(held - r.now, 50 * kMs);
+		ASSERT_TRUE(r.send().empty());
+		r.now = held;
+		r.deadline();
+		ASSERT_EQ(r.send().size(), 1u);
+		// What is sent now is lost twice within an interval.
+		for (s64 n = 1; r.count(MRC_CTR_LOSS_SACK) < 2; n++) {
+			ASSERT_GE(r.write(256), 0);
+			above(r, n, 30 * kUs);
+			r.send();
+		}
+		ASSERT_LT(r.now - held, r.cfg.rto);
+		EXPECT_EQ(r.req.state, MRC_REQ_READY) << refused;
+		EXPECT_EQ(r.req.retries, 0u) << refused;
+	}
+}
+
 TEST(BlackHole, NothingIsChargedWithoutTimerOrEnd)
 {
 	for (bool timer : {false, true}) {

@@ -408,10 +408,14 @@ static enum mrc_tx_verdict mrc_req_send_lost(struct mrc_req *req, u32 psn,
 {
 	struct mrc_tx_pkt *pkt = mrc_req_pkt(req, psn);
 	const bool unsent = pkt->unsent;
+	const bool held = pkt->put_back || pkt->hold_until;
 	enum mrc_tx_verdict v;
 
 	v = mrc_req_emit(req, psn, pkt->slot, pkt->index, true, now, desc);
 	if (v == MRC_TX_PACKET) {
+		/* Whatever it was held for, the network is not to blame. */
+		if (held && psn == mrc_psn_add(req->cack, 1))
+			req->stands_at = now;
 		mrc_bit_clear(req->lost, req->ring_mask, psn);
 		req->n_lost--;
 		mrc_req_arm(req, now);
@@ -520,7 +524,7 @@ static enum mrc_tx_verdict mrc_req_send_new(struct mrc_req *req, u64 now,
 	/* Silence is counted from the moment that something is awaited. */
 	if (req->silence_at == MRC_NEVER) {
 		req->silence_at = now + mrc_req_silence(req);
-		req->moved_at = now;
+		req->stands_at = now;
 	}
 	mrc_bit_clear(req->acked, req->ring_mask, psn);
 	mrc_bit_clear(req->lost, req->ring_mask, psn);

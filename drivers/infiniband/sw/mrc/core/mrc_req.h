@@ -385,7 +385,7 @@ struct mrc_req {
 	u64 charged_at;		/* last timer expiry that was charged */
 	u64 reset_at;		/* progress after charges: timers restart */
 	u64 cost_at;		/* last retry charged without a timer expiry */
-	u64 moved_at;		/* cack advanced, or nothing was out before */
+	u64 stands_at;		/* since then cack waits for a packet to arrive */
 	u64 last_tx;		/* last data packet sent */
 	u64 no_ev_at;		/* stalled without a usable EV since */
 	struct mrc_guard guard[MRC_GUARD_KINDS];

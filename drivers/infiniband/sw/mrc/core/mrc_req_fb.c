@@ -407,7 +407,7 @@ static bool mrc_req_nack_charge(struct mrc_req *req, u64 now)
 
 	if (ivl < req->base_rtt)
 		ivl = req->base_rtt;
-	if (req->cost_at && now - req->cost_at < ivl)
+	if (req->cost_at && now < req->cost_at + ivl)
 		return false;
 	req->cost_at = now;
 	return true;

@@ -111,7 +111,7 @@ void mrc_req_progress(struct mrc_req *req, u64 now)
 {
 	u64 at;
 
-	req->moved_at = now;
+	req->stands_at = now;
 	if (!req->retries)
 		return;
 	req->retries = 0;
@@ -156,12 +156,14 @@ static u64 mrc_max64(u64 a, u64 b)
  */
 bool mrc_req_charge_stuck(struct mrc_req *req, u64 now)
 {
-	u64 since = mrc_max64(req->moved_at,
+	u64 since = mrc_max64(req->stands_at,
 			      mrc_max64(req->charged_at, req->cost_at));
 
 	req->stuck = false;
 	if (!req->cfg.rto || now < since + mrc_req_current(req))
 		return true;
+	/* What is out belongs to this attempt: its expiry costs nothing more. */
+	req->charged_at = now;
 	req->cost_at = now;
 	return mrc_req_charge(req);
 }
