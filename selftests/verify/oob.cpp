@@ -50,9 +50,19 @@ int to_ms(double s)
 
 Oob::Oob(int fd) : fd_(fd)
 {
-	int one = 1;
+	const int one = 1, idle_s = 10, interval_s = 5, probes = 6;
 
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+	/*
+	 * The kernel sends no FIN when it has no memory for it as the socket is
+	 * closed, and then keeps the socket, and its network namespace, until
+	 * it hears from the peer: for good, where nobody asks.
+	 */
+	setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof(one));
+	setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof(idle_s));
+	setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval_s,
+		   sizeof(interval_s));
+	setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof(probes));
 }
 
 Oob::~Oob()
