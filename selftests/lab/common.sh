@@ -67,9 +67,16 @@ machine_dir() { echo "$LAB/$1$(machine_suffix)"; }
 # Where kernel.sh puts kernel $1 for the chosen machine.
 built_dir() { echo "$LAB/kernels/$1-$MACHINE"; }
 
-# Stock kernels need no building.
+# Stock kernels need no building. Others take megabytes: source, objects, result.
+KERNEL_MB=2500
 build_kernel() { # KERNEL
-	[ "$MACHINE" = qemu ] || "$LAB_DIR/kernel.sh" "$MACHINE" "$1"
+	local what="building Linux $1 for $MACHINE"
+	[ "$MACHINE" != qemu ] || return 0
+	[ -f "$(built_dir "$1")/.stamp" ] || need_space "$KERNEL_MB" "$LAB" "$what"
+	"$LAB_DIR/kernel.sh" "$MACHINE" "$1" || {
+		was_full "$KERNEL_MB" "$LAB" "$what" "$LOGS/kernel-$1-$MACHINE.log" || true
+		exit 1
+	}
 }
 
 # Exact version (uname -r) of kernel family $1 on the chosen machine.
@@ -152,6 +159,83 @@ wait_until() {
 		[ "$left" -gt 0 ] || return 1
 		sleep 0.1
 	done
+}
+
+# --- space -------------------------------------------------------------------
+# A full disk shows as anything: an archive that is damaged, an object that the linker
+# cannot read, a log that ends in the middle.
+
+# Free megabytes where DIR is, or will be.
+free_mb() { # DIR
+	local dir=$1
+	while [ ! -d "$dir" ]; do dir=$(dirname "$dir"); done
+	df -Pm "$dir" | awk 'NR == 2 { print $4 }'
+}
+
+# Ends with an error unless DIR has room for MB megabytes, which WHAT takes.
+need_space() { # MB DIR WHAT
+	local free
+	free=$(free_mb "$2")
+	[ "$free" -ge "$1" ] ||
+		lab_die "no space: $3 needs $1 MB in $2, and $free MB are free there"
+}
+
+# Did a command whose output is in LOG fail because DIR is full? Says so, and what
+# WHAT takes. The log may lie there too, and end before it could tell.
+was_full() { # MB DIR WHAT LOG
+	local free
+	free=$(free_mb "$2")
+	[ "$free" -lt 8 ] ||
+		grep -q -a -i -E 'no space left on device|disk quota exceeded|\bENOSPC\b|not enough free (disk )?space|disk( is)? full' "$4" ||
+		return 1
+	lab_note "no space left: $3 needs $1 MB in $2, and $free MB are free there now"
+}
+
+# --- mounts --------------------------------------------------------------------
+
+# Mount points below DIR or at it, in the order they were mounted, in this mount
+# namespace.
+mounts_below() { # DIR
+	local dir line point
+	dir=$(realpath -m "$1")
+	while read -r _ _ _ _ point _; do
+		# As the kernel writes it: blanks and the like in octal.
+		printf -v point '%b' "${point//\\/\\0}"
+		case $point in
+		"$dir" | "$dir"/*) printf '%s\n' "$point" ;;
+		esac
+	done </proc/self/mountinfo
+}
+
+# Processes whose root, directory, program or open file is below DIR: "PID NAME".
+holders_of() { # DIR
+	local dir pid
+	dir=$(realpath -m "$1")
+	find /proc/[0-9]*/root /proc/[0-9]*/cwd /proc/[0-9]*/exe /proc/[0-9]*/fd/ -maxdepth 1 \
+		\( -lname "$dir" -o -lname "$dir/*" \) 2>/dev/null |
+		cut -d/ -f3 | sort -un |
+		while read -r pid; do
+			echo "$pid $(cat "/proc/$pid/comm" 2>/dev/null)"
+		done
+}
+
+# Unmounts what is mounted below DIR. What stays busy for UNMOUNT_WAIT tenths of a
+# second (default: ten seconds) is taken out of the tree at once, and goes when who
+# holds it does. Whoever copies or removes DIR later must not meet another file system
+# there. Return: 1 if something is still mounted.
+unmount_below() { # DIR
+	local dir=$1 point points
+	mapfile -t points < <(mounts_below "$dir" | tac)
+	for point in ${points[@]+"${points[@]}"}; do
+		! wait_until "${UNMOUNT_WAIT:-100}" umount "$point" 2>/dev/null || continue
+		lab_note "$point stays busy, used by: $(holders_of "$dir" | paste -sd,)"
+		umount --lazy "$point" || true
+	done
+	mapfile -t points < <(mounts_below "$dir")
+	[ "${#points[@]}" = 0 ] || {
+		lab_note "still mounted: ${points[*]}"
+		return 1
+	}
 }
 
 # in_tree TREE [HOSTDIR:GUESTDIR]... -- COMMAND...

@@ -50,6 +50,7 @@ case ${1:-} in
 rdma-core)
 	dest=$LAB/rdma-core
 	[ ! -f "$dest/.fetched" ] || exit 0
+	need_space 100 "$LAB" "the source of rdma-core"
 	update_lists
 	rm -rf "$dest"
 	mkdir -p "$dest/dl" "$dest/src"
@@ -64,6 +65,7 @@ rdma-core)
 checkpatch)
 	dest=$LAB/checkpatch
 	[ ! -f "$dest/.fetched" ] || exit 0
+	need_space 300 "$LAB" "fetching checkpatch"
 	update_lists
 	rm -rf "$dest"
 	mkdir -p "$dest/dl"
@@ -85,6 +87,7 @@ linux)
 	known_kernel "$k"
 	dest=$LAB/linux/$k
 	[ ! -f "$dest/.fetched" ] || exit 0
+	need_space 1300 "$LAB" "the source of Linux $k"
 	update_lists linux
 	rm -rf "$dest"
 	mkdir -p "$dest/dl" "$dest/src"

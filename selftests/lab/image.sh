@@ -62,6 +62,15 @@ sources() { # KERNEL
 	esac
 }
 
+# What making it takes, packages that were unpacked included.
+tree_mb() { # KERNEL
+	case $1 in
+	6.12) echo 1400 ;;
+	interop) echo 1800 ;;
+	*) echo 1000 ;;
+	esac
+}
+
 # What decides the content of a tree, apart from the day it is made.
 recipe() { # KERNEL
 	echo "format 1"
@@ -70,9 +79,12 @@ recipe() { # KERNEL
 }
 
 make_tree() { # KERNEL
-	local k=$1 tree stamp new suite pkgs opts=() proxy
+	local k=$1 tree stamp new suite pkgs opts=() proxy failed=''
 	tree=$(kernel_tree "$k")
 	stamp=$(recipe "$k" | sha256sum | cut -c1-16)
+	# Nobody mounts there but while a tree is made: in_tree has a mount namespace.
+	[ ! -d "$tree" ] || unmount_below "$tree" ||
+		lab_die "something is mounted in the tree $(basename "$tree"); unmount it"
 	[ "$(cat "$tree/.lab-stamp" 2>/dev/null)" = "$stamp" ] && return 0
 
 	need_root "making guest images"
@@ -85,7 +97,9 @@ make_tree() { # KERNEL
 	suite=$(tree_suite "$k")
 	pkgs=$(tree_packages "$k" | tr -s ' \n\t' ,)
 	new=$tree.new
+	unmount_below "$new" || lab_die "an unfinished tree cannot be removed: $new"
 	rm -rf --one-file-system "$new"
+	need_space "$(tree_mb "$k")" "$TREES" "the tree $(basename "$tree")"
 	[ "$k" != 7.2 ] || opts+=(--setup-hook='mkdir -p "$1/etc/apt/preferences.d"
 		printf "Package: linux-*\nPin: release n=trixie-backports\nPin-Priority: 990\n" \
 			>"$1/etc/apt/preferences.d/kernel"')
@@ -104,9 +118,15 @@ make_tree() { # KERNEL
 		--dpkgopt=force-confold \
 		"${opts[@]}" "$suite" "$new" - </dev/stdin \
 		>"$LOGS/image-$k.log" 2>&1; then
+		failed=1
 		tail -n 15 "$LOGS/image-$k.log" >&2
-		lab_die "mmdebstrap failed for kernel $k"
+		was_full "$(tree_mb "$k")" "$TREES" "the tree $(basename "$tree")" \
+			"$LOGS/image-$k.log" || true
 	fi
+	# mmdebstrap only warns when something in there still uses the /proc it mounted.
+	unmount_below "$new" ||
+		lab_die "the tree $(basename "$tree") is not finished: see what is mounted in $new"
+	[ -z "$failed" ] || lab_die "mmdebstrap failed for kernel $k"
 	if [ "$k" != interop ]; then
 		# shellcheck disable=SC2012 # version names hold nothing odd
 		ls "$new/usr/lib/modules" | sort -V | tail -n1 >"$new/.lab-kernel-version"

@@ -38,6 +38,7 @@ build_kernel "$k"
 ver=$(kernel_version "$k")
 name=$k$(machine_suffix)${sparse:+-sparse}
 dir=$LAB/$name
+need_space 250 "$LAB" "building the modules for kernel $k"
 mkdir -p "$dir" "$LOGS"
 exec 7>"$dir/.lock"
 flock 7
@@ -70,6 +71,7 @@ build() { # DIRECTORY NAME
 		make -C "/src/$1" "${args[@]}" modules >"$log" 2>&1; then
 		grep -E -A4 'error|warning|\*\*\*' "$log" | head -n 60 >&2 ||
 			tail -n 30 "$log" >&2
+		was_full 250 "$LAB" "building the modules for kernel $k" "$log" || true
 		lab_note "error: $2.ko does not build for kernel $k ($ver); log: ${log#"$TOP"/}"
 		return 1
 	fi

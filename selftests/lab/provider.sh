@@ -40,6 +40,7 @@ else
 	log=$LOGS/provider.log
 fi
 work=$BUILD/rdma-core${host:+-host}
+need_space 200 "$BUILD" "building the provider"
 mkdir -p "$dir" "$LOGS" "$work"
 exec 7>"$work/.lock"
 flock 7
@@ -107,6 +108,7 @@ if ! {
 		run ninja -C "$at/build" -j2 providers/mrc/all
 } >"$log" 2>&1; then
 	grep -E -A6 'error|warning|FAILED' "$log" | head -n 60 >&2 || tail -n 30 "$log" >&2
+	was_full 200 "$BUILD" "building the provider" "$log" || true
 	fail "the provider does not build; log: ${log#"$TOP"/}"
 fi
 if grep -E 'warning:' "$log" >&2; then

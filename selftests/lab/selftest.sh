@@ -180,4 +180,143 @@ host_apt_sources() {
 expect "debian_mirror" http://b.invalid/debian "$(debian_mirror)"
 expect "debian_security_mirror" http://b.invalid/debian-security "$(debian_security_mirror)"
 
+# what a mount namespace is needed for: mounts in trees, disks that are full. As root or
+# in a user namespace, where there are any.
+cat >"$tmp/mounts.sh" <<'END'
+set -euo pipefail
+. "$1/common.sh"
+tmp=$2
+trap 'kill $(jobs -p) $(cat "$tmp/pid") 2>/dev/null || true' EXIT
+mount -t tmpfs -o mode=755 tmpfs "$tmp"
+
+# mounts_below, unmount_below: names with blanks, one mount in another, neighbours
+mkdir -p "$tmp/tree/proc" "$tmp/tree/a b" "$tmp/tree-2"
+mount -t tmpfs x "$tmp/tree-2"
+mount -t tmpfs x "$tmp/tree/proc"
+mkdir "$tmp/tree/proc/in"
+mount -t tmpfs x "$tmp/tree/proc/in"
+mount -t tmpfs x "$tmp/tree/a b"
+echo "below: $(mounts_below "$tmp/tree" | sed "s|^$tmp||" | paste -sd,)"
+unmount_below "$tmp/tree" && echo "none: $(mounts_below "$tmp/tree" | wc -l)"
+echo "neighbour: $(mounts_below "$tmp/tree-2" | wc -l)"
+
+# busy for a moment, and for good
+mount -t tmpfs x "$tmp/tree/proc"
+(cd "$tmp/tree/proc" && exec sleep 1) &
+unmount_below "$tmp/tree" 2>"$tmp/said" && echo "moment: $(mounts_below "$tmp/tree" | wc -l) $(wc -l <"$tmp/said")"
+wait
+mount -t tmpfs x "$tmp/tree/proc"
+(cd "$tmp/tree/proc" && exec sleep 1000) &
+held=$!
+wait_until 100 sh -c "grep -q sleep /proc/$held/comm"
+UNMOUNT_WAIT=3 unmount_below "$tmp/tree" 2>"$tmp/said" &&
+	echo "busy: $(mounts_below "$tmp/tree" | wc -l) $(grep -c "busy, used by:.*$held sleep" "$tmp/said")"
+kill "$held"
+
+# what cannot be unmounted is an error
+mount -t tmpfs x "$tmp/tree/proc"
+umount() { return 1; }
+UNMOUNT_WAIT=1 unmount_below "$tmp/tree" 2>"$tmp/said" || echo "stuck: $(grep -c 'still mounted: .*/tree/proc$' "$tmp/said")"
+unset -f umount
+umount "$tmp/tree/proc"
+
+# image.sh as a whole, in a copy of the lab with tools that do what it takes: a tree
+# whose /proc stays mounted and used; a disk too small; one that fills up
+mkdir -p "$tmp/repo/selftests" "$tmp/bin"
+cp -a "$1" "$tmp/repo/selftests/lab"
+printf '#!/bin/sh\n' >"$tmp/repo/selftests/lab/setup.sh"
+cat >"$tmp/bin/apt-get" <<-'APT'
+	#!/bin/sh
+	echo "'http://a.invalid/debian/dists/stable/InRelease' a 0"
+	echo "'http://a.invalid/debian/dists/stable-updates/InRelease' a 0"
+APT
+cat >"$tmp/bin/mmdebstrap" <<-'MAKE'
+	#!/bin/bash
+	cat >/dev/null
+	for last; do case $last in */trees/*) new=$last ;; esac; done
+	mkdir -p "$new/usr/lib/modules/1.2.3" "$new/proc"
+	case $FAKE in
+	busy)
+		mount -t tmpfs x "$new/proc"
+		(cd "$new/proc" && exec sleep 1000 >/dev/null 2>&1) &
+		echo $! >"$FAKE_PID"
+		until grep -q sleep "/proc/$!/comm"; do :; done
+		echo "W: umount /proc failed: 32"
+		;;
+	full)
+		head -c 100M /dev/zero >"$new/big"
+		exit 1
+		;;
+	told)
+		head -c 100M /dev/zero >"$new/big" 2>"$FAKE_PID" && exit 0
+		rm "$new/big"
+		cat "$FAKE_PID"
+		exit 1
+		;;
+	esac
+MAKE
+chmod 755 "$tmp/bin/"* "$tmp/repo/selftests/lab/setup.sh"
+export PATH=$tmp/bin:$PATH FAKE_PID=$tmp/pid
+image() { # MEGABYTES FAKE
+	rm -rf "$tmp/repo/build"
+	mkdir "$tmp/repo/build"
+	mount -t tmpfs -o "size=$1M" x "$tmp/repo/build"
+	FAKE=$2 UNMOUNT_WAIT=3 "$tmp/repo/selftests/lab/image.sh" 7.2 >"$tmp/said" 2>&1 || echo "failed"
+}
+image 3000 busy
+echo "image: $(mounts_below "$tmp/repo/build/lab" | wc -l) $(cat "$tmp/repo/build/lab/trees/linux-7.2/.lab-kernel-version")" \
+	"$(grep -c 'proc stays busy, used by:.*sleep' "$tmp/said")"
+kill "$(cat "$tmp/pid")"
+wait_until 100 sh -c "! test -d /proc/$(cat "$tmp/pid")"
+# A tree of before: nobody asks for a new one.
+mount -t tmpfs x "$tmp/repo/build/lab/trees/linux-7.2/proc"
+"$tmp/repo/selftests/lab/image.sh" 7.2
+echo "mended: $(mounts_below "$tmp/repo/build/lab" | wc -l)"
+umount "$tmp/repo/build"
+
+image 40 none
+echo "small: $(grep -c -E 'no space: the tree linux-7.2 needs [0-9]+ MB in .*/build/lab/trees, and (39|40) MB are free there$' "$tmp/said")"
+umount "$tmp/repo/build"
+
+# From here on there seems to be room before.
+cat >"$tmp/bin/df" <<-'DF'
+	#!/bin/bash
+	[ ! -e "$FAKE_PID.df" ] || exec /bin/df "$@"
+	>"$FAKE_PID.df"
+	echo && echo "x 0 0 9999 0 x"
+DF
+chmod 755 "$tmp/bin/df"
+for how in full told; do
+	rm -f "$FAKE_PID.df"
+	image 40 $how
+	echo "$how: $(grep -c -E 'no space left: the tree linux-7.2 needs [0-9]+ MB in .*, and [0-9]+ MB are free there now$' "$tmp/said")"
+	umount "$tmp/repo/build"
+done
+END
+in_namespace=(unshare --mount --propagation private)
+[ "$(id -u)" = 0 ] || in_namespace+=(--user --map-root-user)
+mkdir "$tmp/mounts"
+if "${in_namespace[@]}" true 2>/dev/null; then
+	"${in_namespace[@]}" bash "$tmp/mounts.sh" "$LAB_DIR" "$tmp/mounts" >"$tmp/mounts.out" 2>"$tmp/mounts.err" ||
+		{ echo "ended with $?" && cat "$tmp/mounts.err"; } >>"$tmp/mounts.out"
+	while IFS='|' read -r what expected; do
+		expect "$what" "$expected" "$(sed -n "s/^${expected%%:*}: /${expected%%:*}: /p" "$tmp/mounts.out")"
+	done <<-'END'
+		mounts below a directory|below: /tree/proc,/tree/proc/in,/tree/a b
+		all of them are unmounted|none: 0
+		a neighbour's is not|neighbour: 1
+		a mount that is busy for a moment|moment: 0 0
+		a mount that stays busy|busy: 0 1
+		a mount that stays|stuck: 1
+		image.sh: /proc stays mounted and busy|image: 0 1.2.3 1
+		image.sh: /proc in a finished tree|mended: 0
+		image.sh: too little space|small: 1
+		image.sh: the disk is full, and so is the log|full: 1
+		image.sh: the log tells of a full disk|told: 1
+	END
+	expect "the lab's part in a mount namespace" "" "$(grep '^ended' -A20 "$tmp/mounts.out")"
+else
+	echo "ok mounts and full disks # SKIP no mount namespaces for this user"
+fi
+
 [ "$failures" = 0 ]

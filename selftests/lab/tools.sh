@@ -14,6 +14,7 @@ set -euo pipefail
 need_root "building the guest programs"
 "$LAB_DIR/image.sh" "$DEFAULT_KERNEL"
 work=$LAB/tools
+need_space 700 "$LAB" "building the guests' programs"
 mkdir -p "$work/build" "$work/out/bin" "$LAB/guest/bin" "$LOGS"
 exec 7>"$work/.lock"
 flock 7
@@ -56,6 +57,7 @@ for p in "${projects[@]}"; do
 		>"$log" 2>&1; then
 		grep -E -A6 'error|warning|FAILED' "$log" | head -n 60 >&2 ||
 			tail -n 30 "$log" >&2
+		was_full 700 "$LAB" "building the guests' programs" "$log" || true
 		lab_die "$p does not build; log: ${log#"$TOP"/}"
 	fi
 	lab_note "$p: built for the guests, no warnings"
