@@ -61,6 +61,135 @@ shows_resources() {
 	echo "figure: QP details: $(grep -o '"drv_[a-z_]*"' <<<"$qp" | sort -u | wc -l) attributes"
 }
 
+# --- who sees what -----------------------------------------------------------------
+
+as_nobody() { setpriv --reuid=65534 --regid=65534 --clear-groups "$@"; }
+
+# What tells PSNs, and what says as much to everybody. A name in front of which
+# another one may stand ("resp_", "ans_").
+SECRET="next_psn cack tack tx_pkts rtx_pkts tx_bytes_port1 tx_port1 resp_cack \
+	resp_exec resp_max_rcv resp_msn resp_bytes"
+OPEN="cwnd unsacked unacked lost retries ev_good resp_unexec resp_ahead resp_ooo"
+
+# Everything that FILE says of the queue pair of the test program, one name and
+# value a line. Its requester's first.
+details() { # FILE
+	python3 - "$1" <<-'EOF'
+		import json, sys
+		for qp in json.load(open(sys.argv[1])):
+		    if qp.get("type") == "RC":
+		        for name in sorted(qp):
+		            print(name.removeprefix("drv_"), qp[name])
+		        break
+	EOF
+}
+
+value() { sed -n "s/^$2 //p" "$WORK/$1"; } # FILE NAME
+
+has() { # FILE NAMES...
+	local file=$WORK/$1 name
+	shift
+	for name in "$@"; do
+		grep -q "^$name\b" "$file" || fail "no $name: $(cat "$file")"
+	done
+}
+
+has_not() { # FILE NAMES...
+	local file=$WORK/$1 name
+	shift
+	for name in "$@"; do
+		! grep "^$name\b" "$file" || fail "it is shown"
+	done
+}
+
+requester_shown() {
+	in_a rdma -j -dd resource show qp link mrca/1 >"$WORK/json"
+	details "$WORK/json" >"$WORK/root"
+	grep -q '^next_psn ' "$WORK/root" && grep -q '^resp_cack ' "$WORK/root"
+}
+
+# What rdma shows to everybody must not be what it takes to forge packets.
+# shellcheck disable=SC2086 # lists of names
+psns_shown() {
+	local qpn index who
+	verify_start --duration 1000 --size 65536 --depth 32 --bidir
+	wait_for 30 requester_shown
+	has root $SECRET $OPEN
+	check "$(value root unsacked)" == \
+		$(((($(value root next_psn) - $(value root cack)) & 0xffffff) - 1)) \
+		"packets that no SACK covers"
+	check "$(value root unacked)" == \
+		$(((($(value root next_psn) - $(value root tack)) & 0xffffff) - 1)) \
+		"packets that no ACK covers"
+	check "$(value root resp_ahead)" == \
+		$((($(value root resp_max_rcv) - $(value root resp_cack)) & 0xffffff)) \
+		"packets ahead of a gap"
+	check "$(value root resp_unexec)" == \
+		$((($(value root resp_cack) - $(value root resp_exec)) & 0xffffff)) \
+		"packets that are not executed"
+
+	as_nobody rdma -j -dd resource show qp link mrca/1 >"$WORK/json"
+	details "$WORK/json" >"$WORK/nobody"
+	has nobody $OPEN
+	has_not nobody $SECRET
+	# The core's own part, which it shows to everybody alike.
+	for who in nobody root; do
+		check "$(value $who sq-psn)" == 0 "the sq-psn that $who sees"
+		check "$(value $who rq-psn)" == 0 "the rq-psn that $who sees"
+	done
+	# Root of another user namespace.
+	if unshare -U -r true; then
+		unshare -U -r rdma -j -dd resource show qp link mrca/1 >"$WORK/json"
+		details "$WORK/json" >"$WORK/foreign"
+		has foreign $OPEN
+		has_not foreign $SECRET
+	fi
+	# One queue pair: the core does not say who asks for it.
+	qpn=$(value root lqpn)
+	in_a rdma -j -dd resource show qp lqpn "$qpn" >"$WORK/json"
+	details "$WORK/json" >"$WORK/one"
+	has one $OPEN
+	has_not one $SECRET
+
+	# A socket that was handed on counts for what both its users may.
+	index=$(rdma dev show mrca | sed 's/:.*//')
+	python3 "$NET_DIR/res_psn.py" "$index" 0 0 >"$WORK/told"
+	has told $SECRET unsacked
+	for who in "65534 0" "0 65534" "65534 65534"; do
+		python3 "$NET_DIR/res_psn.py" "$index" $who >"$WORK/told"
+		has told cwnd unsacked unacked resp_unexec resp_ahead
+		has_not told $SECRET
+	done
+	stop_all
+}
+
+in_userns() {
+	[ "$(readlink "/proc/$1/ns/net")" != "$(readlink /proc/self/ns/net)" ] &&
+		grep -q . "/proc/$1/uid_map"
+}
+
+# Whose namespace it is may see everything. A device has a completion queue from the
+# beginning, of the datagrams of management.
+owner_sees() {
+	local pid
+	unshare -U -r true || skip "no user namespaces here"
+	start "$WORK/userns" unshare -U -r -n sleep 100
+	pid=$started
+	wait_for 30 in_userns "$pid"
+	ip link add inspx type veth peer name inspy
+	ip link set inspx netns "$pid"
+	nsenter -t "$pid" -n ip link set inspx up
+	nsenter -t "$pid" -n rdma link add mrcx type mrc netdev inspx
+	nsenter -t "$pid" -U -n --preserve-credentials \
+		rdma -j -dd resource show cq dev mrcx >"$WORK/owner"
+	as_nobody rdma -j -dd resource show cq dev mrcx >"$WORK/nobody"
+	rdma link del mrcx
+	ip link del inspy
+	grep -q '"drv_prod"' "$WORK/owner" || fail "$(cat "$WORK/owner")"
+	grep -q '"drv_waiting"' "$WORK/nobody" || fail "$(cat "$WORK/nobody")"
+	! grep '"drv_prod"' "$WORK/nobody" || fail "it is shown to everybody"
+}
+
 traced() { # EVENT: fired at least once
 	grep -q " $1: " "$TRACE/trace" || fail "tracepoint mrc:$1 did not fire"
 }
@@ -112,5 +241,7 @@ subtest "port attributes and GIDs in sysfs" port_attributes
 subtest "rdma statistic has every counter, on every port" shows_counters
 subtest "rdma statistic of a device with a long name" long_name
 subtest "rdma resource -dd shows the driver's part" shows_resources
+subtest "rdma resource -dd shows PSNs to who controls the device only" psns_shown
+subtest "rdma resource -dd shows all to the owner of the namespace" owner_sees
 subtest "tracepoints" tracepoints
 tap_end

@@ -176,15 +176,22 @@ switched_off() {
 }
 
 shown() {
-	local out
+	local out nobody
 	start "$WORK/server" ip netns exec "$HOST_A" timeout 60 ibv_uc_pingpong -d mrca \
 		-g "$(gid_index mrca 1 "$A4")"
 	wait_for 30 tcp "$HOST_A"
 	out=$(rdma -dd resource show qp link mrca type UC)
+	nobody=$(setpriv --reuid=65534 --regid=65534 --clear-groups \
+		rdma -dd resource show qp link mrca type UC)
 	kill "$started"
 	finished "$started" 10 || true
 	grep -q 'next_psn' <<<"$out" || fail "$out"
 	grep -q 'plane' <<<"$out" || fail "$out"
+	# PSNs are for who controls the device.
+	grep -q 'plane' <<<"$nobody" || fail "$nobody"
+	! grep -q 'drv_.*_psn' <<<"$nobody" || fail "$nobody"
+	grep -q 'sq-psn 0 ' <<<"$nobody" || fail "$nobody"
+	grep -q 'rq-psn 0 ' <<<"$nobody" || fail "$nobody"
 }
 
 no_device() { [ ! -e "/sys/class/infiniband/$1" ]; }

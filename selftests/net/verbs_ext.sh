@@ -64,11 +64,23 @@ answers_shown() {
 	local want
 	verify_start --ext-test atomic --iters 100000000
 	wait_for 30 answers_seen
+	setpriv --reuid=65534 --regid=65534 --clear-groups \
+		rdma -j -dd resource show qp link mrcb >"$WORK/qp_nobody"
 	stop_all
-	for want in queued cwnd inflight srtt_ns next_psn cack tack lost retries \
-		rtx_pkts timeouts ev_bad resp_cack resp_exec resp_max_rcv resp_ooo; do
+	for want in queued cwnd inflight srtt_ns unsacked unacked lost retries \
+		timeouts ev_bad resp_unexec resp_ahead resp_ooo; do
 		grep -q "\"drv_ans_$want\":" "$WORK/qp_b" ||
 			fail "no ans_$want: $(cat "$WORK/qp_b")"
+		grep -q "\"drv_ans_$want\":" "$WORK/qp_nobody" ||
+			fail "no ans_$want for nobody: $(cat "$WORK/qp_nobody")"
+	done
+	# PSNs, and what tells them, are not for everybody.
+	for want in next_psn cack tack tx_pkts rtx_pkts resp_cack resp_exec \
+		resp_max_rcv resp_msn resp_bytes; do
+		grep -q "\"drv_ans_$want\":" "$WORK/qp_b" ||
+			fail "no ans_$want: $(cat "$WORK/qp_b")"
+		! grep -q "\"drv_ans_$want\":" "$WORK/qp_nobody" ||
+			fail "ans_$want for nobody: $(cat "$WORK/qp_nobody")"
 	done
 	# Writers have no such channel.
 	verify_start --duration 1000 --size 65536

@@ -542,11 +542,14 @@ void mrc_ud_exit(void);
 /* Ports of @dev changed state or netdev: tell every QP. Process context. */
 void mrc_qps_ports_changed(struct mrc_dev *dev);
 
-/* Fill the driver attributes of "rdma res show qp -dd"; the second for UC. */
-int mrc_qp_fill_res(struct sk_buff *msg, struct ib_qp *ibqp);
-int mrc_uc_fill_res(struct sk_buff *msg, struct ib_qp *ibqp);
-/* The same for its answer channel, if there is one. */
-int mrc_ans_fill_res(struct sk_buff *msg, struct ib_qp *ibqp);
+/*
+ * Fill the driver attributes of "rdma res show qp -dd"; the second for UC, the
+ * third for the answer channel, if there is one. @all: for who may see PSNs, and
+ * what has been counted since the first one (mrc_nldev.c).
+ */
+int mrc_qp_fill_res(struct sk_buff *msg, struct ib_qp *ibqp, bool all);
+int mrc_uc_fill_res(struct sk_buff *msg, struct ib_qp *ibqp, bool all);
+int mrc_ans_fill_res(struct sk_buff *msg, struct ib_qp *ibqp, bool all);
 
 void mrc_burst_init(void);
 void mrc_burst_exit(void);	/* no QP is there any more */

@@ -257,7 +257,8 @@ bool mrc_ans_failed(struct mrc_qp *ans, u32 conn, u16 num)
 /* --- looking inside ------------------------------------------------------------ */
 
 /* The answers that are sent. Under req_lock. */
-static int mrc_ans_fill_tx(struct sk_buff *msg, const struct mrc_qp *ans)
+static int mrc_ans_fill_tx(struct sk_buff *msg, const struct mrc_qp *ans,
+			   bool all)
 {
 	const struct mrc_req *req = &ans->tx->req;
 	u32 i, bad = 0;
@@ -269,35 +270,50 @@ static int mrc_ans_fill_tx(struct sk_buff *msg, const struct mrc_qp *ans)
 	    rdma_nl_put_driver_u32(msg, "ans_cwnd", ans->tx->cc.cwnd) ||
 	    rdma_nl_put_driver_u64(msg, "ans_inflight", req->inflight) ||
 	    rdma_nl_put_driver_u64(msg, "ans_srtt_ns", req->srtt) ||
-	    rdma_nl_put_driver_u32(msg, "ans_next_psn", req->next_psn) ||
-	    rdma_nl_put_driver_u32(msg, "ans_cack", req->cack) ||
-	    rdma_nl_put_driver_u32(msg, "ans_tack", req->tack) ||
+	    rdma_nl_put_driver_u32(msg, "ans_unsacked",
+				   mrc_psn_diff(req->next_psn, req->cack) - 1) ||
+	    rdma_nl_put_driver_u32(msg, "ans_unacked",
+				   mrc_psn_diff(req->next_psn, req->tack) - 1) ||
 	    rdma_nl_put_driver_u32(msg, "ans_lost", req->n_lost) ||
 	    rdma_nl_put_driver_u32(msg, "ans_retries", req->retries) ||
-	    rdma_nl_put_driver_u64(msg, "ans_tx_pkts", req->stat_pkts) ||
-	    rdma_nl_put_driver_u64(msg, "ans_rtx_pkts", req->stat_rtx) ||
 	    rdma_nl_put_driver_u64(msg, "ans_timeouts", req->stat_timeouts) ||
 	    rdma_nl_put_driver_u32(msg, "ans_ev_bad", bad))
+		return -EMSGSIZE;
+	if (!all)
+		return 0;
+	if (rdma_nl_put_driver_u32(msg, "ans_next_psn", req->next_psn) ||
+	    rdma_nl_put_driver_u32(msg, "ans_cack", req->cack) ||
+	    rdma_nl_put_driver_u32(msg, "ans_tack", req->tack) ||
+	    rdma_nl_put_driver_u64(msg, "ans_tx_pkts", req->stat_pkts) ||
+	    rdma_nl_put_driver_u64(msg, "ans_rtx_pkts", req->stat_rtx))
 		return -EMSGSIZE;
 	return 0;
 }
 
 /* Those that come in. Under resp_lock. */
-static int mrc_ans_fill_rx(struct sk_buff *msg, const struct mrc_qp *ans)
+static int mrc_ans_fill_rx(struct sk_buff *msg, const struct mrc_qp *ans,
+			   bool all)
 {
 	const struct mrc_resp *resp = &ans->resp;
 
+	if (rdma_nl_put_driver_u32(msg, "ans_resp_unexec",
+				   mrc_psn_diff(resp->cack, resp->exec)) ||
+	    rdma_nl_put_driver_u32(msg, "ans_resp_ahead",
+				   mrc_psn_diff(resp->max_rcv, resp->cack)) ||
+	    rdma_nl_put_driver_u32(msg, "ans_resp_ooo", resp->ooo))
+		return -EMSGSIZE;
+	if (!all)
+		return 0;
 	if (rdma_nl_put_driver_u32(msg, "ans_resp_cack", resp->cack) ||
 	    rdma_nl_put_driver_u32(msg, "ans_resp_exec", resp->exec) ||
 	    rdma_nl_put_driver_u32(msg, "ans_resp_max_rcv", resp->max_rcv) ||
-	    rdma_nl_put_driver_u32(msg, "ans_resp_ooo", resp->ooo) ||
 	    rdma_nl_put_driver_u32(msg, "ans_resp_msn", resp->msn) ||
 	    rdma_nl_put_driver_u64(msg, "ans_resp_bytes", resp->rcvd_bytes))
 		return -EMSGSIZE;
 	return 0;
 }
 
-int mrc_ans_fill_res(struct sk_buff *msg, struct ib_qp *ibqp)
+int mrc_ans_fill_res(struct sk_buff *msg, struct ib_qp *ibqp, bool all)
 {
 	struct mrc_qp *qp = mrc_qp_of(ibqp);
 	struct mrc_qp *ans = qp ? mrc_ans_get(qp) : NULL;
@@ -306,11 +322,11 @@ int mrc_ans_fill_res(struct sk_buff *msg, struct ib_qp *ibqp)
 	if (ans) {
 		spin_lock_bh(&ans->req_lock);
 		if (ans->req_on)
-			ret = mrc_ans_fill_tx(msg, ans);
+			ret = mrc_ans_fill_tx(msg, ans, all);
 		spin_unlock_bh(&ans->req_lock);
 		spin_lock_bh(&ans->resp_lock);
 		if (!ret && ans->resp_on)
-			ret = mrc_ans_fill_rx(msg, ans);
+			ret = mrc_ans_fill_rx(msg, ans, all);
 		spin_unlock_bh(&ans->resp_lock);
 		mrc_qp_put(ans);
 	}

@@ -1,19 +1,43 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Driver details for "rdma resource show qp|cq|mr -dd". */
+/*
+ * Driver details for "rdma resource show qp|cq|mr -dd".
+ *
+ * Everybody may ask. PSNs let who knows them forge packets of other users' QPs,
+ * and many programs begin at a PSN that is no secret, so that what is counted
+ * since then tells the PSN as well. Everybody sees states and differences; only
+ * who controls the device sees the rest.
+ */
+#include <linux/net.h>
+#include <net/sock.h>
 #include <rdma/rdma_netlink.h>
 #include <rdma/restrack.h>
 
 #include "mrc.h"
 
-typedef int (*mrc_fill_fn)(struct sk_buff *msg, void *obj);
+typedef int (*mrc_fill_fn)(struct sk_buff *msg, void *obj, bool all);
 
-static int mrc_fill(struct sk_buff *msg, mrc_fill_fn fn, void *obj)
+/*
+ * May who asks see all? Who opened the socket and who asks through it both have
+ * to: it may have been handed on, either way. The message of a dump belongs to the
+ * socket. That of a single object does not, and the core does not say who asked:
+ * nobody may.
+ */
+static bool mrc_may_see_all(const struct sk_buff *msg, const struct mrc_dev *dev)
+{
+	const struct sock *sk = msg->sk;
+
+	return sk && sk->sk_socket && sk->sk_socket->file &&
+	       sk_ns_capable(sk, dev->net->user_ns, CAP_NET_ADMIN);
+}
+
+static int mrc_fill(struct sk_buff *msg, struct ib_device *ibdev,
+		    mrc_fill_fn fn, void *obj)
 {
 	struct nlattr *nest = nla_nest_start(msg, RDMA_NLDEV_ATTR_DRIVER);
 
 	if (!nest)
 		return -EMSGSIZE;
-	if (fn(msg, obj)) {
+	if (fn(msg, obj, mrc_may_see_all(msg, to_mdev(ibdev)))) {
 		nla_nest_cancel(msg, nest);
 		return -EMSGSIZE;
 	}
@@ -21,18 +45,18 @@ static int mrc_fill(struct sk_buff *msg, mrc_fill_fn fn, void *obj)
 	return 0;
 }
 
-static int mrc_fill_qp(struct sk_buff *msg, void *obj)
+static int mrc_fill_qp(struct sk_buff *msg, void *obj, bool all)
 {
 	const struct ib_qp *ibqp = obj;
 	int ret;
 
 	if (ibqp->qp_type == IB_QPT_UC)
-		return mrc_uc_fill_res(msg, obj);
-	ret = mrc_qp_fill_res(msg, obj);
-	return ret ? ret : mrc_ans_fill_res(msg, obj);
+		return mrc_uc_fill_res(msg, obj, all);
+	ret = mrc_qp_fill_res(msg, obj, all);
+	return ret ? ret : mrc_ans_fill_res(msg, obj, all);
 }
 
-static int mrc_fill_cq(struct sk_buff *msg, void *obj)
+static int mrc_fill_cq(struct sk_buff *msg, void *obj, bool all)
 {
 	struct mrc_cq *cq = obj;
 	u32 depth, prod, cons;
@@ -52,7 +76,7 @@ static int mrc_fill_cq(struct sk_buff *msg, void *obj)
 	spin_unlock_bh(&cq->lock);
 
 	if (rdma_nl_put_driver_u32(msg, "depth", depth) ||
-	    rdma_nl_put_driver_u32(msg, "prod", prod) ||
+	    (all && rdma_nl_put_driver_u32(msg, "prod", prod)) ||
 	    rdma_nl_put_driver_u32(msg, "waiting", prod - cons) ||
 	    rdma_nl_put_driver_string(msg, "armed",
 				      notify == IB_CQ_NEXT_COMP ? "next" :
@@ -104,7 +128,7 @@ static int mrc_fill_mr_stat(struct sk_buff *msg, void *obj)
 	return 0;
 }
 
-static int mrc_fill_mr(struct sk_buff *msg, void *obj)
+static int mrc_fill_mr(struct sk_buff *msg, void *obj, bool all)
 {
 	const struct mrc_ibmr *ibmr = obj;
 	int ret;
@@ -118,17 +142,17 @@ static int mrc_fill_mr(struct sk_buff *msg, void *obj)
 
 static int mrc_fill_res_qp_entry(struct sk_buff *msg, struct ib_qp *ibqp)
 {
-	return mrc_fill(msg, mrc_fill_qp, ibqp);
+	return mrc_fill(msg, ibqp->device, mrc_fill_qp, ibqp);
 }
 
 static int mrc_fill_res_cq_entry(struct sk_buff *msg, struct ib_cq *ibcq)
 {
-	return mrc_fill(msg, mrc_fill_cq, to_mcq(ibcq));
+	return mrc_fill(msg, ibcq->device, mrc_fill_cq, to_mcq(ibcq));
 }
 
 static int mrc_fill_res_mr_entry(struct sk_buff *msg, struct ib_mr *ibmr)
 {
-	return mrc_fill(msg, mrc_fill_mr, to_mibmr(ibmr));
+	return mrc_fill(msg, ibmr->device, mrc_fill_mr, to_mibmr(ibmr));
 }
 
 static int mrc_fill_stat_mr_entry(struct sk_buff *msg, struct ib_mr *ibmr)

@@ -557,7 +557,29 @@ const struct mrc_qp_kind mrc_qp_kind_rc = {
 	.post_recv = mrc_post_recv,
 };
 
-static int mrc_fill_requester(struct sk_buff *msg, const struct mrc_qp *qp)
+/* PSNs, and what tells them where the first one is known. Under req_lock. */
+static int mrc_fill_requester_psns(struct sk_buff *msg, const struct mrc_qp *qp)
+{
+	const struct mrc_req *req = &qp->tx->req;
+	char name[24];
+	unsigned int i;
+
+	if (rdma_nl_put_driver_u32(msg, "next_psn", req->next_psn) ||
+	    rdma_nl_put_driver_u32(msg, "cack", req->cack) ||
+	    rdma_nl_put_driver_u32(msg, "tack", req->tack) ||
+	    rdma_nl_put_driver_u64(msg, "tx_pkts", req->stat_pkts) ||
+	    rdma_nl_put_driver_u64(msg, "rtx_pkts", req->stat_rtx))
+		return -EMSGSIZE;
+	for (i = 1; i <= qp->dev->n_ports; i++) {
+		snprintf(name, sizeof(name), "tx_bytes_port%u", i);
+		if (rdma_nl_put_driver_u64(msg, name, req->stat_port_bytes[i]))
+			return -EMSGSIZE;
+	}
+	return 0;
+}
+
+static int mrc_fill_requester(struct sk_buff *msg, const struct mrc_qp *qp,
+			      bool all)
 {
 	static const char *const sched[] = {
 		[MRC_SCHED_IDLE] = "idle",
@@ -566,8 +588,6 @@ static int mrc_fill_requester(struct sk_buff *msg, const struct mrc_qp *qp)
 		[MRC_SCHED_PENDING] = "pending",
 	};
 	const struct mrc_req *req = &qp->tx->req;
-	char name[24];
-	unsigned int i;
 
 	if (rdma_nl_put_driver_string(msg, "cc", qp->tx->cc.ops->name) ||
 	    rdma_nl_put_driver_string(msg, "sched",
@@ -577,23 +597,17 @@ static int mrc_fill_requester(struct sk_buff *msg, const struct mrc_qp *qp)
 	    rdma_nl_put_driver_u64(msg, "base_rtt_ns", req->base_rtt) ||
 	    rdma_nl_put_driver_u64(msg, "srtt_ns", req->srtt) ||
 	    rdma_nl_put_driver_u32(msg, "window", req->window) ||
-	    rdma_nl_put_driver_u32(msg, "next_psn", req->next_psn) ||
-	    rdma_nl_put_driver_u32(msg, "cack", req->cack) ||
-	    rdma_nl_put_driver_u32(msg, "tack", req->tack) ||
+	    rdma_nl_put_driver_u32(msg, "unsacked",
+				   mrc_psn_diff(req->next_psn, req->cack) - 1) ||
+	    rdma_nl_put_driver_u32(msg, "unacked",
+				   mrc_psn_diff(req->next_psn, req->tack) - 1) ||
 	    rdma_nl_put_driver_u32(msg, "lost", req->n_lost) ||
 	    rdma_nl_put_driver_u32(msg, "wqe_queued",
 				   req->wq_post - req->wq_done) ||
 	    rdma_nl_put_driver_u32(msg, "retries", req->retries) ||
-	    rdma_nl_put_driver_u64(msg, "tx_pkts", req->stat_pkts) ||
-	    rdma_nl_put_driver_u64(msg, "rtx_pkts", req->stat_rtx) ||
 	    rdma_nl_put_driver_u64(msg, "timeouts", req->stat_timeouts))
 		return -EMSGSIZE;
-	for (i = 1; i <= qp->dev->n_ports; i++) {
-		snprintf(name, sizeof(name), "tx_bytes_port%u", i);
-		if (rdma_nl_put_driver_u64(msg, name, req->stat_port_bytes[i]))
-			return -EMSGSIZE;
-	}
-	return 0;
+	return all ? mrc_fill_requester_psns(msg, qp) : 0;
 }
 
 /* They are settled before the QP has paths. */
@@ -607,7 +621,8 @@ static int mrc_fill_profiles(struct sk_buff *msg, const struct mrc_qp *qp)
 	return 0;
 }
 
-static int mrc_fill_paths(struct sk_buff *msg, const struct mrc_qp *qp)
+static int mrc_fill_paths(struct sk_buff *msg, const struct mrc_qp *qp,
+			  bool all)
 {
 	u32 state[4] = {};
 	const struct mrc_paths *p = &qp->paths;
@@ -623,7 +638,7 @@ static int mrc_fill_paths(struct sk_buff *msg, const struct mrc_qp *qp)
 	    rdma_nl_put_driver_u32_hex(msg, "ports_up", p->ports_up) ||
 	    rdma_nl_put_driver_u32_hex(msg, "peer_ports", p->peer_ports))
 		return -EMSGSIZE;
-	for (i = 1; i <= qp->dev->n_ports; i++) {
+	for (i = 1; all && i <= qp->dev->n_ports; i++) {
 		snprintf(name, sizeof(name), "tx_port%u", i);
 		if (rdma_nl_put_driver_u32(msg, name, mrc_paths_port_tx(p, i)))
 			return -EMSGSIZE;
@@ -631,21 +646,29 @@ static int mrc_fill_paths(struct sk_buff *msg, const struct mrc_qp *qp)
 	return 0;
 }
 
-static int mrc_fill_responder(struct sk_buff *msg, const struct mrc_qp *qp)
+static int mrc_fill_responder(struct sk_buff *msg, const struct mrc_qp *qp,
+			      bool all)
 {
 	const struct mrc_resp *resp = &qp->resp;
 
+	if (rdma_nl_put_driver_u32(msg, "resp_unexec",
+				   mrc_psn_diff(resp->cack, resp->exec)) ||
+	    rdma_nl_put_driver_u32(msg, "resp_ahead",
+				   mrc_psn_diff(resp->max_rcv, resp->cack)) ||
+	    rdma_nl_put_driver_u32(msg, "resp_ooo", resp->ooo))
+		return -EMSGSIZE;
+	if (!all)
+		return 0;
 	if (rdma_nl_put_driver_u32(msg, "resp_cack", resp->cack) ||
 	    rdma_nl_put_driver_u32(msg, "resp_exec", resp->exec) ||
 	    rdma_nl_put_driver_u32(msg, "resp_max_rcv", resp->max_rcv) ||
-	    rdma_nl_put_driver_u32(msg, "resp_ooo", resp->ooo) ||
 	    rdma_nl_put_driver_u32(msg, "resp_msn", resp->msn) ||
 	    rdma_nl_put_driver_u64(msg, "resp_bytes", resp->rcvd_bytes))
 		return -EMSGSIZE;
 	return 0;
 }
 
-int mrc_qp_fill_res(struct sk_buff *msg, struct ib_qp *ibqp)
+int mrc_qp_fill_res(struct sk_buff *msg, struct ib_qp *ibqp, bool all)
 {
 	struct mrc_qp *qp = mrc_qp_of(ibqp);
 	int ret = 0;
@@ -656,14 +679,14 @@ int mrc_qp_fill_res(struct sk_buff *msg, struct ib_qp *ibqp)
 	if (qp->paths_on)
 		ret = mrc_fill_profiles(msg, qp);
 	if (!ret && qp->req_on)
-		ret = mrc_fill_requester(msg, qp);
+		ret = mrc_fill_requester(msg, qp, all);
 	if (!ret && qp->paths_on)
-		ret = mrc_fill_paths(msg, qp);
+		ret = mrc_fill_paths(msg, qp, all);
 	spin_unlock_bh(&qp->req_lock);
 
 	spin_lock_bh(&qp->resp_lock);
 	if (!ret && qp->resp_on)
-		ret = mrc_fill_responder(msg, qp);
+		ret = mrc_fill_responder(msg, qp, all);
 	spin_unlock_bh(&qp->resp_lock);
 	mrc_qp_put(qp);
 	return ret;

@@ -215,6 +215,15 @@ static int mrc_verbs_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr,
 		attr->cur_qp_state = IB_QPS_ERR;
 		return 0;
 	}
+	/*
+	 * "rdma resource show qp" asks for nothing in particular and shows what
+	 * it gets to everybody: PSNs are for who asks for them by name, which
+	 * the owner of the QP can.
+	 */
+	if (!(mask & IB_QP_SQ_PSN))
+		attr->sq_psn = 0;
+	if (!(mask & IB_QP_RQ_PSN))
+		attr->rq_psn = 0;
 	attr->cur_qp_state = attr->qp_state;
 	attr->cap = mib->cap;
 

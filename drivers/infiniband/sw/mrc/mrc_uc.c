@@ -133,7 +133,7 @@ void mrc_uc_query(struct mrc_ud *ud, struct ib_qp_attr *attr)
 	rdma_ah_set_port_num(&attr->ah_attr, ud->port);
 }
 
-int mrc_uc_fill_res(struct sk_buff *msg, struct ib_qp *ibqp)
+int mrc_uc_fill_res(struct sk_buff *msg, struct ib_qp *ibqp, bool all)
 {
 	struct mrc_ud *ud = mrc_ud_of(ibqp);
 	const struct mrc_uc *uc;
@@ -142,9 +142,10 @@ int mrc_uc_fill_res(struct sk_buff *msg, struct ib_qp *ibqp)
 	if (!ud)
 		return 0;
 	uc = ud->uc;
-	if (rdma_nl_put_driver_u32(msg, "next_psn", READ_ONCE(uc->tx.psn)) ||
-	    rdma_nl_put_driver_u32(msg, "resp_psn", READ_ONCE(uc->rx.psn)) ||
-	    rdma_nl_put_driver_u32(msg, "plane", READ_ONCE(uc->av.port)))
+	if (rdma_nl_put_driver_u32(msg, "plane", READ_ONCE(uc->av.port)) ||
+	    (all &&
+	     (rdma_nl_put_driver_u32(msg, "next_psn", READ_ONCE(uc->tx.psn)) ||
+	      rdma_nl_put_driver_u32(msg, "resp_psn", READ_ONCE(uc->rx.psn)))))
 		ret = -EMSGSIZE;
 	mrc_ud_put(ud);
 	return ret;
