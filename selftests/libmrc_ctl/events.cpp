@@ -2,16 +2,22 @@
 /*
  * EV events: which ones are reported, what is dropped, and how they reach a
  * program. An EV that was denied and is allowed again becomes GOOD in the queue
- * pair that uses its profile: that makes one event.
+ * pair that uses its profile: that makes one event. EVs become bad where the
+ * peer does not answer, and what was bad is told to be good when nobody uses
+ * it.
  */
 #include <fcntl.h>
 #include <poll.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstddef>
 #include <cstring>
+#include <functional>
 #include <future>
+#include <map>
 #include <memory>
+#include <thread>
 
 #include "pair.hpp"
 #include "tests.hpp"
@@ -67,7 +73,8 @@ std::vector<Event> take(mrc_cq *cq, int room = 64)
 
 /* A pair of queue pairs whose first end uses a profile of four EVs. */
 struct Users {
-	Users(const Device &d, const Device &peer) : dev(d)
+	Users(const Device &d, const Device &peer, uint8_t timeout = 22)
+		: dev(d)
 	{
 		EvSpec spec;
 		QpSpec qp;
@@ -82,6 +89,7 @@ struct Users {
 			spec.evs.push_back(ev(i));
 		must(evp_make(dev.ctx(), id, spec, ONLINE), "profile");
 		qp.ev = id;
+		qp.timeout = timeout;
 		pair = std::make_unique<Pair>(dev, peer, qp);
 		pair->a.write(pair->b);
 	}
@@ -202,6 +210,139 @@ void strides(Check &c, const Device &dev)
 		mrc_destroy_cq(cq);
 		c.err(failed(mrc_destroy_context(ctx)), 0, what + " ends");
 	}
+}
+
+/* --- what becomes of bad EVs
+ * --------------------------------------------------- */
+
+/* As a program counts that has followed the events from the beginning. */
+class Follower
+{
+public:
+	explicit Follower(mrc_context *ctx) : cq_(queue(ctx, 4096)) {}
+	~Follower() { mrc_destroy_cq(cq_); }
+	Follower(const Follower &) = delete;
+	Follower &operator=(const Follower &) = delete;
+
+	void hear(Check &c)
+	{
+		for (const Event &e : take(cq_, 4096)) {
+			c.eq(e.drop_count, 0, "drops");
+			c.eq(static_cast<int64_t>(e.profile_id), id, "profile");
+			bad_[text(e.ev)] += e.state == BAD ? 1 : -1;
+			told_ += e.state == BAD;
+		}
+	}
+	int told() const { return told_; } /* that something is bad */
+	/* Queue pairs that take @what for bad. */
+	int bad(const std::string &what) const
+	{
+		const auto it = bad_.find(what);
+
+		return it == bad_.end() ? 0 : it->second;
+	}
+	int bad() const
+	{
+		int n = 0;
+
+		for (const auto &[what, count] : bad_)
+			n += count != 0;
+		return n;
+	}
+
+private:
+	mrc_cq *cq_;
+	std::map<std::string, int> bad_;
+	int told_ = 0;
+};
+
+std::vector<mrc_ctl_ev> bad_evs(mrc_context *ctx)
+{
+	std::vector<mrc_ctl_ev> bad;
+
+	for (const Entry &e : ev_array(ctx, id))
+		if (e.state == BAD)
+			bad.push_back(e.ev);
+	return bad;
+}
+
+/* The peer is gone: nothing is answered, and one EV after the other is bad. */
+void lose_peer(Users &users)
+{
+	const auto end =
+		std::chrono::steady_clock::now() + std::chrono::seconds(60);
+
+	must(users.pair->b.state(IBV_QPS_RESET), "RESET of the peer");
+	users.pair->a.post(users.pair->b);
+	while (bad_evs(users.dev.ctx()).size() < 2) {
+		if (std::chrono::steady_clock::now() > end)
+			throw Failure("no EV is bad after 60 s");
+		std::this_thread::sleep_for(std::chrono::milliseconds(5));
+	}
+}
+
+/* @leave: what the queue pair does that used the EVs. */
+void balanced(Check &c, const Device &dev, const Device &peer,
+	      const std::function<void(Users &)> &leave)
+{
+	Users users(dev, peer, 16);
+	Follower f(dev.ctx());
+
+	lose_peer(users);
+	f.hear(c);
+	c.that(f.told() >= 2, "no EV was told to be bad");
+	leave(users);
+	f.hear(c);
+	c.eq(f.bad(), 0, "EVs that are bad for ever, as events say");
+	c.eq(static_cast<int64_t>(bad_evs(dev.ctx()).size()), 0,
+	     "EVs that are bad, as the profile says");
+	/* And nothing is told twice. */
+	users.pair.reset();
+	f.hear(c);
+	c.eq(f.bad(), 0, "EVs that are bad, when the queue pair is gone");
+}
+
+/* EVs that are replaced while they are bad; the queue pair goes on. */
+void replaced(Check &c, const Device &dev, const Device &peer)
+{
+	Users users(dev, peer, 16);
+	Follower f(dev.ctx());
+	std::vector<Entry> e;
+	std::vector<std::string> old;
+
+	lose_peer(users);
+	for (const mrc_ctl_ev &bad : bad_evs(dev.ctx())) {
+		mrc_ctl_ev other = bad;
+
+		other.val[0] = static_cast<uint8_t>(other.val[0] ^ 0x10);
+		e.push_back(replacement(bad, other, GOOD));
+		old.push_back(text(bad));
+	}
+	must(ev_op(dev.ctx(), id, MRC_CTL_EV_OP_REPLACE_EV, e), "replace");
+	f.hear(c);
+	c.that(old.size() >= 2, "nothing was replaced");
+	for (const std::string &what : old)
+		c.eq(f.bad(what), 0, what + ", which is replaced");
+	users.pair.reset();
+	f.hear(c);
+	c.eq(f.bad(), 0, "EVs that are bad, when the queue pair is gone");
+}
+
+/* The mask of a profile holds for the ends of queue pairs as well. */
+void masked(Check &c, const Device &dev, const Device &peer)
+{
+	Users users(dev, peer, 16);
+	mrc_cq *cq = queue(dev.ctx(), 64);
+
+	event_mask(dev.ctx(), BAD);
+	lose_peer(users);
+	users.pair.reset();
+	const std::vector<Event> events = take(cq);
+
+	c.that(!events.empty(), "nothing was told");
+	for (const Event &e : events)
+		c.eq(e.state, BAD, "state");
+	mrc_destroy_cq(cq);
 }
 
 /* --- how it is told
@@ -367,6 +508,33 @@ bool test_events(const Device &dev, const Args &args)
 
 	r.run("event queues: what is refused",
 	      [&](Check &c) { rules(c, dev); });
+	r.run("events: bad EVs of a queue pair that is destroyed",
+	      [&](Check &c) {
+		      balanced(c, dev, peer, [](Users &u) { u.pair.reset(); });
+	      });
+	r.run("events: bad EVs of a queue pair that is reset", [&](Check &c) {
+		balanced(c, dev, peer, [](Users &u) {
+			must(u.pair->a.state(IBV_QPS_RESET), "RESET");
+		});
+	});
+	r.run("events: bad EVs of a queue pair with another profile now",
+	      [&](Check &c) {
+		      balanced(c, dev, peer, [](Users &u) {
+			      Qp &a = u.pair->a, &b = u.pair->b;
+
+			      must(a.state(IBV_QPS_RESET), "RESET");
+			      must(a.init_with(no_profile, no_profile), "INIT");
+			      must(b.init_with(no_profile, no_profile), "INIT");
+			      must(a.rtr(b), "RTR");
+			      must(b.rtr(a), "RTR");
+			      must(a.rts(), "RTS");
+			      a.write(b);
+		      });
+	      });
+	r.run("events: bad EVs that are replaced",
+	      [&](Check &c) { replaced(c, dev, peer); });
+	r.run("events: of ends, those of the mask",
+	      [&](Check &c) { masked(c, dev, peer); });
 	const Users users(dev, peer);
 
 	r.run("events: those of the mask, to every queue",

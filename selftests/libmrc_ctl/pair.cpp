@@ -109,21 +109,27 @@ mrc_qp_attr Qp::query() const
 	return mrc;
 }
 
-void Qp::write(Qp &peer)
+void Qp::post(Qp &peer)
 {
-	const auto end =
-		std::chrono::steady_clock::now() + std::chrono::seconds(60);
 	const uint32_t size = static_cast<uint32_t>(mem_.bytes.size());
 	Write write(mem_, peer.mem_, size);
 	ibv_send_wr *bad = nullptr;
-	ibv_wc wc{};
-	int n = 0;
 
 	round_++;
 	for (std::size_t i = 0; i < size; i++)
 		mem_.bytes[i] =
 			static_cast<uint8_t>(i * 7 + round_ * 13 + i / 251);
 	must(mrc_post_send(qp_, &write.wr, &bad), "post_send");
+}
+
+void Qp::write(Qp &peer)
+{
+	const auto end =
+		std::chrono::steady_clock::now() + std::chrono::seconds(60);
+	ibv_wc wc{};
+	int n = 0;
+
+	post(peer);
 	while (!(n = mrc_poll_cq(cq_, 1, &wc))) {
 		if (std::chrono::steady_clock::now() > end)
 			throw Failure("no completion within 60 s");

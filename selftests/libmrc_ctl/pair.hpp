@@ -43,6 +43,9 @@ public:
 	 */
 	void write(Qp &peer);
 
+	/* Posts such a write and does not wait for anything. */
+	void post(Qp &peer);
+
 private:
 	const Device &dev_;
 	const QpSpec spec_;

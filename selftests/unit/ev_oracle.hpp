@@ -151,7 +151,9 @@ struct Oracle {
 		if (!evs[i].denied)
 			return;
 		evs[i].denied = false;
-		event(D, state(i));
+		// That its copies are bad has been said.
+		if (state(i) != B)
+			event(D, state(i));
 	}
 
 	void drop(std::size_t path)

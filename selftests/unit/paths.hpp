@@ -36,6 +36,7 @@ inline mrc_paths_cfg paths_cfg(unsigned n_evs, unsigned n_ports)
 
 struct StateChange {
 	int ev, from, to;
+	std::uint32_t entropy; // of the set that the change is about
 };
 
 struct Paths {
@@ -209,11 +210,12 @@ struct Paths {
 		EXPECT_EQ(mrc_paths_next_probe(&p), next);
 	}
 
-	static void on_state(void *ctx, const mrc_paths *, std::uint16_t ev,
-			     std::uint8_t from, std::uint8_t to)
+	static void on_state(void *ctx, const mrc_paths *paths,
+			     std::uint16_t ev, std::uint8_t from,
+			     std::uint8_t to)
 	{
 		static_cast<std::vector<StateChange> *>(ctx)->push_back(
-			{ev, from, to});
+			{ev, from, to, mrc_paths_entropy(paths, ev)});
 	}
 
 	mrc_paths p;

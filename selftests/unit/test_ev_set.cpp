@@ -295,12 +295,21 @@ TEST(EvSetUpdate, ByDifference)
 	EXPECT_EQ(p.state(4), G); // another port
 	EXPECT_EQ(p.port(4), 1u);
 	EXPECT_EQ(p.state(5), S);
-	// Only what the controller denied and allowed is reported.
-	ASSERT_EQ(p.changes.size(), 2u);
-	EXPECT_EQ(p.changes[0].ev, 2);
-	EXPECT_EQ(p.changes[0].to, D);
-	EXPECT_EQ(p.changes[1].ev, 3);
-	EXPECT_EQ(p.changes[1].to, G);
+	// What was bad and is gone is reported, then what the controller denied
+	// and allowed.
+	ASSERT_EQ(p.changes.size(), 4u);
+	for (unsigned k : {0u, 1u}) {
+		EXPECT_EQ(p.changes[k].ev, k ? 4 : 1);
+		EXPECT_EQ(p.changes[k].from, B);
+		EXPECT_EQ(p.changes[k].to, G);
+		EXPECT_EQ(p.changes[k].entropy, k ? 5u : 2u);
+	}
+	EXPECT_EQ(p.changes[2].ev, 2);
+	EXPECT_EQ(p.changes[2].to, D);
+	EXPECT_EQ(p.changes[3].ev, 3);
+	EXPECT_EQ(p.changes[3].to, G);
+	// Nothing came back into use.
+	EXPECT_EQ(p.total(MRC_CTR_EV_GOOD), 0u);
 	p.check();
 	EXPECT_EQ(p->walk[1].n, 4);
 	EXPECT_EQ(p->walk[2].n, 2);
@@ -340,6 +349,73 @@ TEST(EvSetUpdate, NewCopyJoins)
 	mrc_paths_verdict(&p.p, 1, MRC_EVV_PROBE_CE, at);
 	EXPECT_EQ(p.state(0), S);
 	p.check();
+}
+
+// An EV that is bad is told to be good when its last entry goes, not before.
+TEST(EvSetUpdate, TellsOfTheLastBadCopy)
+{
+	EvSet was({{1, 1}, {1, 1}, {2, 1}, {1, 1, true}});
+	EvSet one({{1, 1}, {3, 1}, {2, 1}, {1, 1, true}});
+	EvSet none({{4, 1}, {3, 1}, {1, 1}, {1, 1, true}});
+	Paths p(set_cfg(was, 1));
+
+	mrc_paths_verdict(&p.p, 1, MRC_EVV_TIMEOUT, kUnit);
+	EXPECT_EQ(p.count(B), 2u);
+	p.forget();
+	mrc_paths_update(&p.p, one.get(), 2 * kUnit);
+	EXPECT_TRUE(p.changes.empty());
+	EXPECT_EQ(p.count(B), 1u);
+	// The value is there again, in another place: it begins anew.
+	mrc_paths_update(&p.p, none.get(), 3 * kUnit);
+	EXPECT_EQ(p.count(B), 0u);
+	ASSERT_EQ(p.changes.size(), 1u);
+	EXPECT_EQ(p.changes[0].ev, 0);
+	EXPECT_EQ(p.changes[0].to, G);
+	EXPECT_EQ(p.changes[0].entropy, 1u);
+	p.check();
+}
+
+// A QP that ends tells of each path that it took for bad, once.
+TEST(EvRetire, TellsOfWhatWasBad)
+{
+	EvSet set({{7, 1}, {8, 1}, {7, 1}, {9, 2}, {7, 1, true}, {6, 2}});
+	Paths p(set_cfg(set, 2));
+
+	mrc_paths_verdict(&p.p, 2, MRC_EVV_TIMEOUT, kUnit);
+	mrc_paths_verdict(&p.p, 3, MRC_EVV_TIMEOUT, kUnit);
+	mrc_paths_verdict(&p.p, 5, MRC_EVV_CE, kUnit);
+	mrc_paths_verdict(&p.p, 1, MRC_EVV_TIMEOUT, kUnit);
+	mrc_paths_verdict(&p.p, 1, MRC_EVV_DENY, kUnit);
+	p.forget();
+	mrc_paths_retire(&p.p);
+	ASSERT_EQ(p.changes.size(), 2u);
+	for (unsigned k : {0u, 1u}) {
+		EXPECT_EQ(p.changes[k].ev, k ? 3 : 0);
+		EXPECT_EQ(p.changes[k].from, B);
+		EXPECT_EQ(p.changes[k].to, G);
+	}
+	EXPECT_EQ(p.everything(), 0u);
+}
+
+TEST(EvRetire, WithoutASetOrTables)
+{
+	Paths p(paths_cfg(8, 2));
+	mrc_paths_cfg cfg = paths_cfg(8, 2);
+	std::vector<StateChange> changes;
+	mrc_paths prepared;
+
+	mrc_paths_verdict(&p.p, 5, MRC_EVV_TIMEOUT, kUnit);
+	p.forget();
+	mrc_paths_retire(&p.p);
+	ASSERT_EQ(p.changes.size(), 1u);
+	EXPECT_EQ(p.changes[0].ev, 5);
+	cfg.on_state = &Paths::on_state;
+	cfg.ctx = &changes;
+	ASSERT_EQ(mrc_paths_prepare(&prepared, &cfg), 0);
+	mrc_paths_retire(&prepared);
+	EXPECT_TRUE(changes.empty());
+	p->cfg.on_state = nullptr;
+	mrc_paths_retire(&p.p);
 }
 
 TEST(EvSetUpdate, OtherSizesAreIgnored)

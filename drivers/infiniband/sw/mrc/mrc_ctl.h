@@ -64,8 +64,13 @@ void mrc_ctl_unbind_qp(struct mrc_qp *qp);
 /* Newest version of the EVs of @qp with a reference, NULL = AUTO. Sleeps. */
 struct mrc_set *mrc_ctl_qp_set(struct mrc_qp *qp);
 
-/* An EV of @qp changed its visible state: an event, if wanted. Under req_lock. */
-void mrc_ctl_ev_event(struct mrc_qp *qp, u16 ev, u8 to);
+/*
+ * An EV of @qp changed its visible state: an event, if wanted. @paths: its paths, with
+ * the set that @ev belongs to, which a newer one may be about to replace. Under
+ * req_lock.
+ */
+void mrc_ctl_ev_event(struct mrc_qp *qp, const struct mrc_paths *paths, u16 ev,
+		      u8 to);
 
 /* uverbs methods, for ib_device.driver_def */
 extern const struct uapi_definition mrc_uapi_defs[];

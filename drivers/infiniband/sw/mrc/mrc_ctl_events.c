@@ -81,19 +81,22 @@ static bool mrc_ev_is_copy(const struct mrc_evset *set, u16 ev)
 	return false;
 }
 
-void mrc_ctl_ev_event(struct mrc_qp *qp, u16 ev, u8 to)
+void mrc_ctl_ev_event(struct mrc_qp *qp, const struct mrc_paths *paths, u16 ev,
+		      u8 to)
 {
 	struct mrc_ctl *ctl = qp->dev->ctl;
-	struct mrc_set *set = qp->set;
 	struct mrc_abi_ev_event event = {};
+	const struct mrc_set *set;
 	struct mrc_ev_queue *q;
 	u32 state;
 
 	lockdep_assert_held(&qp->req_lock);
 	state = to == MRC_EV_GOOD ? MRC_EVP_GOOD :
 		to == MRC_EV_ASSUMED_BAD ? MRC_EVP_ASSUMED_BAD : 0;
-	if (!set || !(set->event_mask & state) ||
-	    ev >= set->set.n || mrc_ev_is_copy(&set->set, ev))
+	if (!qp->set || !paths->cfg.set || !(qp->set->event_mask & state))
+		return;
+	set = container_of(paths->cfg.set, struct mrc_set, set);
+	if (ev >= set->set.n || mrc_ev_is_copy(&set->set, ev))
 		return;
 	event.profile_id = set->profile_id;
 	memcpy(event.ev.val, set->val[ev].val, sizeof(event.ev.val));

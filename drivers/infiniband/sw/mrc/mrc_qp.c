@@ -321,6 +321,8 @@ void mrc_qp_reset(struct mrc_qp *qp, bool dead)
 	WRITE_ONCE(qp->conn, qp->conn + 1);
 	qp->resp_on = false;
 	WRITE_ONCE(qp->req_on, false);
+	if (qp->paths_on)
+		mrc_paths_retire(&qp->paths);
 	WRITE_ONCE(qp->paths_on, false);
 	qp->sq_pending = false;
 	qp->need_inline = false;

@@ -110,7 +110,7 @@ static void mrc_on_state(void *ctx, const struct mrc_paths *paths, u16 ev,
 
 	trace_mrc_ev_state(qp->qpn, ev, mrc_paths_port(paths, ev),
 			   mrc_paths_entropy(paths, ev), from, to);
-	mrc_ctl_ev_event(qp, ev, to);
+	mrc_ctl_ev_event(qp, paths, ev, to);
 }
 
 static void mrc_on_loss(void *ctx, u32 psn, int ev, u8 cause)

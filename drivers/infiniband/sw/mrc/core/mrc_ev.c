@@ -149,7 +149,8 @@ static void allow(struct mrc_paths *p, u16 i, u64 now)
 	}
 	enter(p, i, p->ev[j].state);
 	mrc_ev_join(p, i, j);
-	mrc_ev_report(p, i, MRC_EV_DENIED, p->ev[i].state);
+	if (p->ev[i].state != MRC_EV_ASSUMED_BAD)
+		mrc_ev_report(p, i, MRC_EV_DENIED, p->ev[i].state);
 }
 
 /* How many entries change state with @i. */

@@ -100,7 +100,8 @@ struct mrc_paths;
  * @seed: unpredictable
  * @ctr: may be NULL
  * @on_state: called at each visible state change; may be NULL. SKIP shows as
- *	GOOD (§11.6), so flips between these two are not reported
+ *	GOOD (§11.6), so flips between these two are not reported. For each path
+ *	changes to ASSUMED_BAD and to GOOD alternate, unless a controller denies it
  * @ctx: for @on_state
  */
 struct mrc_paths_cfg {
@@ -255,13 +256,24 @@ int mrc_paths_init(struct mrc_paths *p, const struct mrc_paths_cfg *cfg,
 const struct mrc_spray_ops *mrc_spray_find(const char *name);
 
 /**
+ * mrc_paths_retire - the QP does not use its EVs any more
+ * @p: state, with or without tables; not used afterwards
+ *
+ * For each EV that is ASSUMED_BAD @on_state hears that it is GOOD: who follows
+ * would take it for bad for ever. Nothing is counted.
+ */
+void mrc_paths_retire(struct mrc_paths *p);
+
+/**
  * mrc_paths_update - another version of the profile's set
  * @p: state; made from a set with as many EVs
  * @set: replaces the former one, which is not used any more on return
  * @now: ns
  *
  * Entries with another value or port start GOOD (or DENIED, or as a copy that was
- * there before), without an event; entries that the controller denies or allows
+ * there before), without an event. Values that were ASSUMED_BAD and of which no
+ * entry remains are reported GOOD, by an index of the former set, which is still
+ * in @p->cfg then; nothing is counted. Entries that the controller denies or allows
  * change state as by a verdict; all others stay as they are. Packets still under
  * way count for the entry that now has their index. The caller keeps readers
  * (mrc_paths_pick_ctrl()) out as well. A set of another size is ignored.
@@ -307,8 +319,9 @@ int mrc_paths_find(const struct mrc_paths *p, u32 entropy);
 /*
  * Feed the state machine of §11.6. @ev out of range is ignored. Copies of an EV
  * within a set share what is learnt about any of them, and that is counted and
- * reported once, with the lowest index; DENY and ALLOW concern the one entry, and an entry allowed
- * again joins its copies in their state.
+ * reported once, with the lowest index; DENY and ALLOW concern the one entry, and an
+ * entry allowed again joins its copies in their state. That they are ASSUMED_BAD is
+ * no news then.
  */
 void mrc_paths_verdict(struct mrc_paths *p, int ev, enum mrc_ev_verdict v,
 		       u64 now);

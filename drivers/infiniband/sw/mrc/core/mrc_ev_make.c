@@ -311,6 +311,42 @@ bool mrc_ev_same(const struct mrc_paths *p, u16 i, int j)
 	return p->cfg.set && same_entry(p->cfg.set, i, p->cfg.set, (u16)j);
 }
 
+/*
+ * Tell of the paths that are ASSUMED_BAD and of which no such entry is left in @next
+ * (NULL: none at all): they are bad no longer. Once for all copies.
+ */
+static void tell_gone(const struct mrc_paths *p, const struct mrc_evset *next)
+{
+	u16 first, i, j;
+	bool stays;
+
+	for (i = 0; p->bad && p->cfg.on_state && i < p->n; i++) {
+		if (p->ev[i].state != MRC_EV_ASSUMED_BAD)
+			continue;
+		first = i;
+		stays = false;
+		j = i;
+		do {
+			/* One before this has been looked at. */
+			if (p->ev[j].state == MRC_EV_ASSUMED_BAD &&
+			    (j < i ||
+			     (next && same_entry(p->cfg.set, j, next, j))))
+				stays = true;
+			first = j < first ? j : first;
+			j = mrc_ev_copy(p, j);
+		} while (j != i);
+		if (!stays)
+			p->cfg.on_state(p->cfg.ctx, p, first,
+					MRC_EV_ASSUMED_BAD, MRC_EV_GOOD);
+	}
+}
+
+void mrc_paths_retire(struct mrc_paths *p)
+{
+	if (p->ev)
+		tell_gone(p, NULL);
+}
+
 /* An entry that came with this set is as good as the copies it now has. */
 static void join_copies(struct mrc_paths *p, u16 i)
 {
@@ -359,6 +395,7 @@ void mrc_paths_update(struct mrc_paths *p, const struct mrc_evset *set,
 		update_prepared(p, was, set);
 		return;
 	}
+	tell_gone(p, set);
 	for (i = 0; i < p->n; i++) {
 		if (same_entry(was, i, set, i))
 			continue;
