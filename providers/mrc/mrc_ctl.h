@@ -390,9 +390,9 @@ struct mrc_ctl_ep_rsp {
 };
 
 /*
- * -1. Sends @num_req requests and waits up to @rsp_timeout nanoseconds for the
- * responses. @rsp has room for @num_req; it and *@num_rsp hold what arrived,
- * when it fails with ETIMEDOUT as well.
+ * -1. Sends @num_req requests and waits for the response to each of them up to
+ * @rsp_timeout nanoseconds from its own sending. @rsp has room for @num_req; it and
+ * *@num_rsp hold what arrived, when it fails with ETIMEDOUT as well.
  */
 int mrc_ctl_ep_batch_send_wait(struct mrc_context *mrc_ctx, uint8_t req_tc,
 			       enum mrc_ctl_ep_op_type op_type,

@@ -244,6 +244,26 @@ void slow(Check &c, const Hosts &h, uint8_t port)
 	}
 }
 
+/*
+ * An answer that comes later than the timeout is none, though the call still
+ * waits for others: it takes some time to send so many.
+ */
+void too_late(Check &c, const Hosts &h, uint8_t port)
+{
+	constexpr uint32_t timeout = 299900000;
+	std::vector<Req> req;
+	std::vector<Rsp> rsp;
+
+	for (uint16_t i = 0; i < 900; i++)
+		req.push_back(request(h, i, port));
+	c.err(batch(h, req, timeout, rsp), ETIMEDOUT, "probes");
+	c.eq(static_cast<int64_t>(rsp.size()), 0, "answers, all too late");
+	/* Those that have the time get theirs, first and last. */
+	req.resize(100);
+	c.err(batch(h, req, 4 * second, rsp), 0, "with more time");
+	c.eq(static_cast<int64_t>(rsp.size()), 100, "answers");
+}
+
 void dead(Check &c, const Hosts &h, uint8_t port)
 {
 	std::vector<Rsp> rsp;
@@ -302,10 +322,12 @@ bool test_probes(const Device &dev, const Args &args)
 	}
 	const auto port = static_cast<uint8_t>(std::stoi(args.at(2)));
 
-	if (what == "slow")
+	if (what == "slow") {
 		r.run("probes: answers in the order in which they come",
 		      [&](Check &c) { slow(c, h, port); });
-	else if (what == "dead")
+		r.run("probes: a timeout counts from each probe's sending",
+		      [&](Check &c) { too_late(c, h, port); });
+	} else if (what == "dead")
 		r.run("probes: a timeout, and the answers that came",
 		      [&](Check &c) { dead(c, h, port); });
 	else if (what == "late")

@@ -145,6 +145,7 @@ protected:
 		}
 		b.ask = asks.data();
 		b.n = n;
+		b.timeout = ~0ull;
 		ASSERT_EQ(mrc_ep_batch_open(&b, &ids, now), 0);
 	}
 
@@ -186,6 +187,51 @@ TEST_F(EndpointBatch, AnswersInAnyOrder)
 	mrc_ep_batch_close(&b, &ids, kStart);
 	EXPECT_TRUE(std::all_of(std::begin(ids.used), std::end(ids.used),
 				[](u16 n) { return n == 0; }));
+}
+
+// A request waits from its own sending on, whenever the others are sent: the
+// last one has its time when the first one's is over.
+TEST_F(EndpointBatch, TimeoutFromTheOwnSending)
+{
+	constexpr u64 timeout = 2000000, apart = 30000;
+	constexpr u32 n = 1000;
+	u32 ok = 0;
+
+	for (const u64 rtt : {timeout - 1, timeout, timeout + 1, 29000000ul}) {
+		open(n);
+		b.timeout = timeout;
+		for (u32 i = 0; i < n; i++)
+			mrc_ep_batch_sent(&b, i, kStart + i * apart);
+		for (u32 i = 0; i < n; i++) {
+			const bool good = answer(i, asks[i].stamp,
+						 kStart + i * apart + rtt);
+
+			ASSERT_EQ(good, rtt <= timeout) << i;
+			if (good)
+				EXPECT_EQ(a.rtt, rtt);
+			ok += good;
+		}
+		// Those that were too late have not been counted, nor are they
+		// taken for others afterwards.
+		EXPECT_EQ(b.done, rtt <= timeout ? n : 0);
+		mrc_ep_batch_close(&b, &ids, kStart);
+		mrc_ep_ids_init(&ids, 65000);
+	}
+	EXPECT_EQ(ok, 2 * n);
+}
+
+// What the peer takes off is no time that the program waited less.
+TEST_F(EndpointBatch, TimeoutIsOfTheWholeRoundTrip)
+{
+	open(2);
+	b.timeout = 1000000;
+	for (u32 i = 0; i < 2; i++)
+		mrc_ep_batch_sent(&b, i, kStart);
+	EXPECT_TRUE(answer(0, static_cast<u16>(asks[0].stamp + 1000),
+			   kStart + 1000000));
+	EXPECT_TRUE(a.adjusted);
+	EXPECT_FALSE(answer(1, static_cast<u16>(asks[1].stamp + 1000),
+			    kStart + 1000001));
 }
 
 // A gap: the span in the middle is not free yet.

@@ -303,7 +303,7 @@ struct mrc_abi_ep_batch {
 	__u32 n_req;
 	__u32 n_rsp;			/* out */
 	__u32 op;			/* 0 EV probe, 1 port status update */
-	__u32 timeout;			/* ns */
+	__u32 timeout;			/* ns, from each one's sending */
 	__u8 tc;			/* traffic class byte */
 	__u8 reserved[7];
 };

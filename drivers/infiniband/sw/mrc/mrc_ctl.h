@@ -140,7 +140,8 @@ struct mrc_ep_rsp {
  * @req: @n requests with distinct ids
  * @n: 1..MRC_EP_BATCH_MAX
  * @tc: traffic class byte of the requests
- * @timeout: ns
+ * @timeout: ns, for each request from its own sending on; the call may take as much
+ *	longer as it takes to send them
  * @rsp: room for @n; filled in order of arrival, also with -ETIMEDOUT
  * @n_rsp: how many
  *

@@ -38,6 +38,7 @@
  * @rsp: responses, in order of arrival
  * @n_rsp: how many
  * @n_sent: requests that left
+ * @last: when the last one left, ns
  * @sending: not all that can leave have left
  * @gone: the device goes away
  * @b: matching
@@ -52,6 +53,7 @@ struct mrc_ep_wait {
 	struct mrc_ep_rsp *rsp;
 	u32 n_rsp;
 	u32 n_sent;
+	u64 last;
 	bool sending;
 	bool gone;
 	struct mrc_ep_batch b;
@@ -542,7 +544,8 @@ static int mrc_ep_ask(struct mrc_dev *dev, struct mrc_ep_wait *w, u32 i, u8 tc)
 	rcu_read_lock();
 	spin_lock(&dev->ep->lock);
 	hdr.psn = w->ask[i].id;
-	hdr.tstamp = mrc_ep_batch_sent(&w->b, i, mrc_now());
+	w->last = mrc_now();
+	hdr.tstamp = mrc_ep_batch_sent(&w->b, i, w->last);
 	w->n_sent++;
 	spin_unlock(&dev->ep->lock);
 	ndev = rcu_dereference(dev->port[r->port].ndev);
@@ -635,12 +638,19 @@ static bool mrc_ep_complete(struct mrc_ep *ep, struct mrc_ep_wait *w)
 	return done;
 }
 
+/* How long may the last request still be answered? */
+static ktime_t mrc_ep_left(const struct mrc_ep_wait *w)
+{
+	u64 gone = mrc_now() - w->last;
+
+	return ns_to_ktime(w->b.timeout > gone ? w->b.timeout - gone : 0);
+}
+
 int mrc_ep_batch(struct mrc_dev *dev, const struct mrc_ep_req *req, u32 n,
 		 u8 tc, u64 timeout, struct mrc_ep_rsp *rsp, u32 *n_rsp)
 {
 	struct mrc_ep *ep = dev->ep;
 	struct mrc_ep_wait *w;
-	ktime_t until;
 	int ret;
 	u32 i;
 
@@ -659,6 +669,7 @@ int mrc_ep_batch(struct mrc_dev *dev, const struct mrc_ep_req *req, u32 n,
 	w->sending = true;
 	w->b.ask = w->ask;
 	w->b.n = n;
+	w->b.timeout = min_t(u64, timeout, KTIME_MAX);
 	for (i = 0; i < n; i++) {
 		memcpy(w->ask[i].peer, &req[i].daddr, MRC_EP_ADDR);
 		memcpy(w->ask[i].self, &req[i].saddr, MRC_EP_ADDR);
@@ -667,12 +678,11 @@ int mrc_ep_batch(struct mrc_dev *dev, const struct mrc_ep_req *req, u32 n,
 	if (ret)
 		goto out;
 
-	until = ns_to_ktime(min_t(u64, timeout, KTIME_MAX));
 	ret = mrc_ep_ask_all(dev, w, tc);
 	if (!ret)
 		ret = wait_event_interruptible_hrtimeout(w->wq,
 							 mrc_ep_complete(ep, w),
-							 until);
+							 mrc_ep_left(w));
 	mrc_ep_delist(ep, w);
 
 	/* Begun anew at each tick of a timer, a batch would never end. */

@@ -109,10 +109,12 @@ bool mrc_ep_batch_answer(struct mrc_ep_batch *b, u16 id, const u8 *peer,
 	    memcmp(ask->peer, peer, MRC_EP_ADDR) ||
 	    memcmp(ask->self, self, MRC_EP_ADDR))
 		return false;
+	gone = now > ask->at ? now - ask->at : 0;
+	if (gone > b->timeout)
+		return false;
 	ask->done = true;
 	b->done++;
 
-	gone = now > ask->at ? now - ask->at : 0;
 	/* 0: the peer echoes nothing (as in §4.6). */
 	own = echo ? (u64)(u16)(echo - ask->stamp) << MRC_TS_SHIFT : 0;
 	a->adjusted = own && own <= gone;

@@ -67,11 +67,13 @@ struct mrc_ep_ask {
  * @ask: array of @n, their ids ascending modulo 2^16 from the first one on
  * @n: 1..65535
  * @done: how many were answered
+ * @timeout: ns, from the sending of each request
  */
 struct mrc_ep_batch {
 	struct mrc_ep_ask *ask;
 	u32 n;
 	u32 done;
+	u64 timeout;
 };
 
 /* What a response says; @rtt in ns, saturating. */
@@ -83,7 +85,7 @@ struct mrc_ep_answer {
 
 /**
  * mrc_ep_batch_open - give every request an id
- * @b: ->ask zeroed but for the addresses, ->n
+ * @b: ->ask zeroed but for the addresses, ->n, ->timeout
  * @ids: of the device
  * @now: ns
  *
@@ -112,7 +114,9 @@ u16 mrc_ep_batch_sent(struct mrc_ep_batch *b, u32 i, u64 now);
  * 128 ns, only says how much of it the peer took off. An echo that cannot be
  * right says nothing (§12.2, §4.10).
  *
- * Return: whether the response belongs to a request of @b that waits for it.
+ * Return: whether the response belongs to a request of @b that waits for it. A
+ * request waits for ->timeout from its own sending on, however long it takes to
+ * send the others.
  */
 bool mrc_ep_batch_answer(struct mrc_ep_batch *b, u16 id, const u8 *peer,
 			 const u8 *self, u16 echo, u64 now,
