@@ -213,24 +213,6 @@ static void values_out(const struct mrc_abi_evp *io,
 		       sizeof(attr->vendor_cfg));
 }
 
-/*
- * The kernel refuses an SRv6 profile whose EVs this host has no address or no
- * route for, and says so in its log. The request is right, it is the device
- * that cannot do it: EIO for programs that know the errors of libMRC.
- */
-static int ev_errno(int err)
-{
-	switch (err) {
-	case EADDRNOTAVAIL:
-	case EOPNOTSUPP:	/* no IPv6, or none on that port */
-	case ENETUNREACH:
-	case EMSGSIZE:
-		return EIO;
-	default:
-		return err;
-	}
-}
-
 static int ev(struct mrc_context *ctx, uint64_t id,
 	      struct mrc_ctl_ev_profile_attr *attr, uint32_t mask, bool modify)
 {
@@ -252,7 +234,6 @@ static int ev(struct mrc_context *ctx, uint64_t id,
 	err = lib_ctl_call(ctx, MRC_ABI_OBJECT_PROFILE,
 			   modify ? MRC_ABI_EVP_MODIFY : MRC_ABI_EVP_QUERY,
 			   &io, sizeof(io));
-	err = ev_errno(err);
 	if (err == E2BIG)
 		counts_out(&a, &io, attr, mask);
 	if (err)

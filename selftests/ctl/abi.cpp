@@ -38,6 +38,10 @@ const char *errno_name(int err)
 		return "EPROTONOSUPPORT";
 	case EADDRNOTAVAIL:
 		return "EADDRNOTAVAIL";
+	case EAFNOSUPPORT:
+		return "EAFNOSUPPORT";
+	case ENETDOWN:
+		return "ENETDOWN";
 	case ENETUNREACH:
 		return "ENETUNREACH";
 	case ETIMEDOUT:

@@ -210,6 +210,32 @@ TEST_F(MrcctlTest, TellsWhatTheKernelRefuses)
 	EXPECT_EQ(run("port").status, exit_device);
 }
 
+/* What this host lacks for an SRv6 profile, each in a sentence of its own. */
+TEST_F(MrcctlTest, TellsWhySrv6IsRefused)
+{
+	static constexpr struct {
+		int err;
+		const char *says;
+	} all[] = {
+		{ENETUNREACH,
+		 "ev 3 online: Network is unreachable (there is no "
+		 "route to the address of an EV through the EV's"},
+		{EADDRNOTAVAIL, "the port of an EV has no IPv6 address"},
+		{EMSGSIZE, "has no room for SRv6"},
+		{EAFNOSUPPORT, "SRv6 needs IPv6, which is missing or disabled"},
+		{ENETDOWN, "none of the ports of the EVs is up"},
+	};
+
+	for (const auto &k : all) {
+		dev().fail["ev 3 online"] = k.err;
+		const Result r = run("ev add 3 mode explicit fmt 1 evs c001@1");
+
+		EXPECT_EQ(r.status, exit_device);
+		EXPECT_NE(r.err.find(k.says), std::string::npos) << r.err;
+		EXPECT_FALSE(dev().evs.contains(3));
+	}
+}
+
 TEST_F(MrcctlTest, TellsWhatIsNotThere)
 {
 	for (const char *line :

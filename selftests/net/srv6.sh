@@ -356,14 +356,15 @@ plain_host() {
 	for u in 0 1; do
 		ip -n hosta -6 route del "$BLOCK:2$u::/48"
 	done
-	refused_online ENETUNREACH 'no route to fcbb:0:20:32:: through port 2'
+	refused_online ENETUNREACH 'no route to fcbb:0:20:32:: through port 2' \
+		'Network is unreachable (there is no route to the address of an EV'
 	outer_routes a 2
 	ctl a ev 1 online
 	ctl a ev 1 offline
 
 	ip -n hosta -6 addr del "$A6/128" dev pa1
 	ip -n hosta -6 addr del "$A6/128" dev pa2
-	refused_online EADDRNOTAVAIL 'no IPv6 address'
+	refused_online EADDRNOTAVAIL 'no IPv6 address' 'the port of an EV has no IPv6 address'
 	for n in 1 2; do
 		ip -n hosta -6 addr add "$A6/128" dev "pa$n" nodad
 	done
@@ -371,13 +372,23 @@ plain_host() {
 	ctl a ev 1 offline
 
 	ip -n hosta -6 route replace "$BLOCK:11::/48" via fe80::1 dev pa1 mtu 300
-	refused_online EMSGSIZE 'towards fcbb:0:11:32:: .port 1. is too small'
+	refused_online EMSGSIZE 'towards fcbb:0:11:32:: .port 1. is too small' \
+		'has no room for SRv6'
 	outer_routes a 1
 
 	in_a sysctl -q -w net.ipv6.conf.pa1.disable_ipv6=1
-	refused_online EOPNOTSUPP 'IPv6, which is disabled'
+	refused_online EAFNOSUPPORT 'IPv6, which is disabled' 'SRv6 needs IPv6'
 	in_a sysctl -q -w net.ipv6.conf.pa1.disable_ipv6=0
 	routes a 1
+
+	for n in 1 2; do
+		in_a mrcctl -d mrca port set $n disable
+	done
+	refused_online ENETDOWN 'no port of the SRv6 EVs is up' 'none of the ports'
+	for n in 1 2; do
+		in_a mrcctl -d mrca port set $n enable
+		wait_for 30 port_is mrca $n ACTIVE
+	done
 	ctl a ev 1 online
 
 	# What is in use stays in use when a host cannot do more.
@@ -387,10 +398,16 @@ plain_host() {
 	ctl a fmt 1 init
 }
 
-refused_online() { # ERRNO MESSAGE
+# By the kernel's interface and, as mrcctl says it, through libMRC.
+refused_online() { # ERRNO MESSAGE-IN-THE-LOG WORDS-OF-MRCCTL
 	dmesg -C
 	refuse "$1" ctl a ev 1 online
 	dmesg | grep -q "mrc: .*$2" || fail "no word in the kernel log: $(dmesg)"
+	if in_a mrcctl -d mrca ev set 1 state online >"$WORK/said" 2>&1; then
+		fail "mrcctl brought it online"
+	fi
+	grep -q -F "mrcctl: ev 1: " "$WORK/said" || fail "mrcctl: $(cat "$WORK/said")"
+	grep -q -F "$3" "$WORK/said" || fail "mrcctl: $(cat "$WORK/said")"
 	[ "$(ctl a ev 1 show | sed -n 's/^state //p')" = offline ] ||
 		fail "the profile is not offline"
 }

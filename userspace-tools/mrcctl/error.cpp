@@ -18,6 +18,21 @@ const char *hint(int err)
 		return " (in use)";
 	case EOPNOTSUPP:
 		return " (the device or its module cannot do that)";
+	/* Of SRv6 profiles. Which one it is, the kernel log alone says. */
+	case ENETUNREACH:
+		return " (there is no route to the address of an EV through "
+		       "the EV's port; the kernel log names both)";
+	case EADDRNOTAVAIL:
+		return " (the port of an EV has no IPv6 address that can be "
+		       "the source of SRv6 packets; the kernel log names both)";
+	case EMSGSIZE:
+		return " (the MTU towards the address of an EV has no room for "
+		       "SRv6; the kernel log names both)";
+	case EAFNOSUPPORT:
+		return " (SRv6 needs IPv6, which is missing or disabled on the "
+		       "port of an EV; the kernel log names it)";
+	case ENETDOWN:
+		return " (none of the ports of the EVs is up)";
 	default:
 		return "";
 	}

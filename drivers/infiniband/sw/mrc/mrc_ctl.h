@@ -85,12 +85,13 @@ extern const struct uapi_definition mrc_uapi_defs[];
  * Every EV needs a port that exists; where that port is up, IPv6, a source
  * address, and a route to the EV's outer destination through the port's netdev
  * with room for the smallest path MTU. Nothing can be said about ports that
- * are down, but one must be up. Says in the kernel log what is missing.
+ * are down, but one must be up. Says in the kernel log what is missing, and where.
  *
  * Process context, takes no lock that sleeps.
  *
- * Return: 0, -EINVAL (no such port), -EADDRNOTAVAIL, -ENETUNREACH, -EMSGSIZE,
- * -EOPNOTSUPP (IPv6 or netfilter is missing).
+ * Return: 0, or what a controller gets, one for each reason: -EINVAL (no such port),
+ * -EADDRNOTAVAIL (source), -ENETUNREACH (route), -EMSGSIZE, -EAFNOSUPPORT (IPv6),
+ * -EOPNOTSUPP (netfilter), -ENETDOWN (no port is up).
  */
 int mrc_srv6_check(struct mrc_dev *dev, const struct mrc_evset *set);
 

@@ -90,7 +90,7 @@ static int mrc_srv6_lookup(struct net *net, const struct net_device *ndev,
 	int ret;
 
 	if (!sk || !ipv6_mod_enabled())
-		return -EOPNOTSUPP;
+		return -EAFNOSUPPORT;
 	dst = mrc_ip6_dst_lookup(net, sk, &fl6);
 	if (IS_ERR(dst))
 		return PTR_ERR(dst) == -EADDRNOTAVAIL ? -EADDRNOTAVAIL :
@@ -120,7 +120,7 @@ static int mrc_srv6_lookup(struct net *net, const struct net_device *ndev,
 			   const struct in6_addr *daddr, u32 mtu,
 			   struct mrc_srv6_out *out, u32 *cookie)
 {
-	return -EOPNOTSUPP;
+	return -EAFNOSUPPORT;
 }
 #endif
 
@@ -375,7 +375,7 @@ static void mrc_srv6_explain(struct mrc_dev *dev, const struct mrc_evset *set,
 		pr_notice_ratelimited("%s: the MTU towards %pI6c (port %u) is too small for SRv6\n",
 				      name, set->addr[ev], port);
 		break;
-	case -EOPNOTSUPP:
+	case -EAFNOSUPPORT:
 		pr_notice_ratelimited("%s: SRv6 needs IPv6, which is disabled (port %u)\n",
 				      name, port);
 		break;
@@ -412,10 +412,15 @@ int mrc_srv6_check(struct mrc_dev *dev, const struct mrc_evset *set)
 
 	if (set->mode != MRC_EV_FMT_SRV6)
 		return 0;
-	if (!IS_ENABLED(CONFIG_NETFILTER) || !mrc_sock_v6(dev->net)) {
-		pr_notice_ratelimited("%s: SRv6 needs IPv6 and netfilter in this kernel and namespace\n",
+	if (!IS_ENABLED(CONFIG_NETFILTER)) {
+		pr_notice_ratelimited("%s: SRv6 needs netfilter in this kernel\n",
 				      dev_name(&dev->ib.dev));
 		return -EOPNOTSUPP;
+	}
+	if (!mrc_sock_v6(dev->net)) {
+		pr_notice_ratelimited("%s: SRv6 needs IPv6 in this kernel and namespace\n",
+				      dev_name(&dev->ib.dev));
+		return -EAFNOSUPPORT;
 	}
 	for (i = 0; i < set->n && !ret; i++) {
 		u8 port = set->ev[i].port;
@@ -427,7 +432,7 @@ int mrc_srv6_check(struct mrc_dev *dev, const struct mrc_evset *set)
 			local_bh_disable();
 			rcu_read_lock();
 			if (mrc_srv6_disabled(dev, port))
-				ret = -EOPNOTSUPP;
+				ret = -EAFNOSUPPORT;
 			else
 				ret = mrc_srv6_route(dev, port, set->addr[i],
 						     MRC_SRV6_MIN_L3 +
@@ -444,7 +449,7 @@ int mrc_srv6_check(struct mrc_dev *dev, const struct mrc_evset *set)
 	if (!ret && !n) {
 		pr_notice_ratelimited("%s: no port of the SRv6 EVs is up\n",
 				      dev_name(&dev->ib.dev));
-		ret = -ENETUNREACH;
+		ret = -ENETDOWN;
 	}
 	return ret;
 }
