@@ -10,6 +10,9 @@
  *   errno     0, or a positive errno value, which is in errno as well
  *   -1        0, or -1 with errno set
  *   pointer   the object, or NULL with errno set
+ *
+ * Names of earlier revisions of the API are there as well, unless a program
+ * defines MRC_API_NO_OLD_NAMES before it includes this header.
  */
 #ifndef _MRC_API_H_
 #define _MRC_API_H_
@@ -22,14 +25,6 @@
 
 #ifdef __cplusplus
 extern "C" {
-#endif
-
-/* Names of earlier revisions of this API, for programs that ask for them. */
-#ifdef MRC_API_OLD_NAMES
-#define mrc_attr mrc_device_attr
-#define mrc_version mrc_protocol_version
-#define MRC_EV_PROFILE_ID MRC_QP_EV_PROFILE_ID
-#define MRC_CC_PROFILE_ID MRC_QP_CC_PROFILE_ID
 #endif
 
 #define MRC_MAX_VENDOR_CFG_SIZE 128
@@ -61,7 +56,15 @@ enum mrc_device_cap {
  * _dest are about the responder, the others about the requester.
  */
 struct mrc_device_attr {
-	uint32_t mrc_protocol_version;	/* set of enum mrc_protocol_version */
+	/* set of enum mrc_protocol_version */
+#ifdef MRC_API_NO_OLD_NAMES
+	uint32_t mrc_protocol_version;
+#else
+	__extension__ union {
+		uint32_t mrc_protocol_version;
+		uint32_t mrc_version;	/* its old name */
+	};
+#endif
 	struct {
 		uint16_t max_wimm;
 		uint16_t max_wimm_dest;
@@ -75,6 +78,27 @@ struct mrc_device_attr {
 	} qp_attr;
 	uint32_t cap;			/* set of enum mrc_device_cap */
 };
+
+/*
+ * The old name of the structure. C has no second name for a structure but a
+ * macro. In C++ a macro would break programs that have a member or a variable of
+ * that name; a derived structure does not. Its constructors are for "= {0}".
+ */
+#if !defined(MRC_API_NO_OLD_NAMES) && !defined(mrc_attr)
+#ifndef __cplusplus
+#define mrc_attr mrc_device_attr
+#else
+struct mrc_attr : mrc_device_attr {
+#if __cplusplus >= 201103L
+	mrc_attr() = default;
+	mrc_attr(uint32_t versions) : mrc_device_attr()
+	{
+		mrc_protocol_version = versions;
+	}
+#endif
+};
+#endif
+#endif
 
 /*
  * -1. *@supported becomes 0 where the device does no MRC, which is no error.
@@ -273,6 +297,16 @@ void mrc_ack_async_event(struct mrc_async_event *event);
 
 #ifdef __cplusplus
 }
+#endif
+
+/* Old names of bits of enum mrc_qp_attr_mask. */
+#ifndef MRC_API_NO_OLD_NAMES
+#ifndef MRC_EV_PROFILE_ID
+#define MRC_EV_PROFILE_ID MRC_QP_EV_PROFILE_ID
+#endif
+#ifndef MRC_CC_PROFILE_ID
+#define MRC_CC_PROFILE_ID MRC_QP_CC_PROFILE_ID
+#endif
 #endif
 
 #endif /* _MRC_API_H_ */

@@ -185,17 +185,130 @@ for f in MRC_API:MRC_API MRC_VENDOR_API:MRC_API MRC_CTL_API:MRC_CTL_API \
 done
 
 # --- names of old ------------------------------------------------------------
-cat >"$tmp/old.c" <<'END'
-#include <mrc.h>
-struct mrc_attr attr;
-int mask = MRC_EV_PROFILE_ID | MRC_CC_PROFILE_ID;
+# Programs that use them, and programs that have these names for something else:
+# members and variables, as the API itself has (mrc_attr is the name of a
+# parameter). Either header may come first.
+both_orders() { # FILE: it is made from standard input, with the headers in front
+	cat >"$tmp/body"
+	{ printf '#include <%s.h>\n' mrc mrc_ctl; cat "$tmp/body"; } >"$tmp/$1.1.c"
+	{ printf '#include <%s.h>\n' mrc_ctl mrc; cat "$tmp/body"; } >"$tmp/$1.2.c"
+}
+both_orders old <<'END'
+#include <string.h>
+#if defined(__cplusplus) && defined(mrc_attr)
+#define ZERO {}
+#else
+#define ZERO {0}
+#endif
+typedef char same_size[sizeof(struct mrc_attr) == 20 ? 1 : -1];
+struct table { int (*query)(struct ibv_context *, struct mrc_attr *, int *); };
+int old(struct ibv_context *context, const struct table *table);
+int old(struct ibv_context *context, const struct table *table)
+{
+	struct mrc_attr attr, zero = ZERO, *pointer = &attr;
+	struct mrc_device_attr *known = pointer;
+	struct mrc_qp_attr qp_attr;
+	int supported = 0;
+	memset(&attr, 0, sizeof(attr));
+	memset(&qp_attr, 0, sizeof(qp_attr));
+	if (mrc_query_device(context, &attr, &supported) ||
+	    mrc_query_device(context, known, &supported) ||
+	    table->query(context, pointer, &supported) || !supported)
+		return 0;
+	if (pointer->mrc_version != zero.mrc_protocol_version ||
+	    attr.mpr_attr.max_mpr > 8)
+		return -1;
+	return mrc_modify_qp(NULL, NULL, 0, &qp_attr,
+			     MRC_EV_PROFILE_ID | MRC_CC_PROFILE_ID);
+}
 END
-compiles "old names asked for" c -std=c11 -DMRC_API_OLD_NAMES "$tmp/old.c"
-says "old names not asked for" mrc_attr c -std=c11 "$tmp/old.c"
-echo '#include <mrc.h>
-struct mrc_attr attr;' >"$tmp/plugin.c"
-compiles "mrc_attr by the compiler's option" c -std=c11 \
-	-Dmrc_attr=mrc_device_attr "$tmp/plugin.c"
+# Where the old names are macros, two spellings meet as one type.
+both_orders mixed <<'END'
+int (*query)(struct ibv_context *, struct mrc_attr *, int *) = mrc_query_device;
+int mixed(struct ibv_context *context);
+int mixed(struct ibv_context *context)
+{
+	struct mrc_device_attr attr;
+	int supported = 0;
+	return query(context, &attr, &supported);
+}
+END
+both_orders own <<'END'
+struct mine { struct mrc_qp_attr mrc_attr; int mrc_version; };
+int own(struct mine *mine, struct mrc_qp *qp);
+int own(struct mine *mine, struct mrc_qp *qp)
+{
+	struct mrc_qp_attr mrc_attr = mine->mrc_attr;
+	int mrc_version = mine->mrc_version;
+	struct mrc_device_attr attr;
+	attr.mrc_protocol_version = 0;
+	return mrc_query_qp(qp, NULL, 0, &mrc_attr, MRC_QP_TIMEOUT, NULL) +
+	       mrc_version + (int)attr.mrc_protocol_version;
+}
+END
+both_orders own++ <<'END'
+struct mine { mrc_device_attr mrc_attr; int mrc_version; };
+int own(mine &m, mrc_qp_attr *mrc_attr)
+{
+	mrc_device_attr attr = m.mrc_attr;
+	mrc_qp_attr copy = *mrc_attr;
+	return copy.timeout + int(attr.mrc_protocol_version) + m.mrc_version;
+}
+END
+both_orders opted_out <<'END'
+struct mrc_attr { int mrc_version; };
+enum { MRC_EV_PROFILE_ID, MRC_CC_PROFILE_ID };
+int opted_out = sizeof(struct mrc_attr) + MRC_EV_PROFILE_ID + MRC_CC_PROFILE_ID;
+END
+# A program's own header may stand in front of ours.
+{ sed -n '/^struct mine/p' "$tmp/own++.1.c" | sed 's/mrc_device_attr/int/'
+	sed '/^struct mine/d' "$tmp/own++.1.c" |
+		sed 's/mrc_device_attr attr = m.mrc_attr/mrc_device_attr attr = {}; attr.cap = unsigned(m.mrc_attr)/'
+} >"$tmp/own++.3.c"
+strict=(-Wshadow -Wmissing-braces -Wno-missing-field-initializers)
+for order in 1 2; do
+	for std in gnu99 c11 gnu17; do
+		[ $std = gnu99 ] && gnu=(-Wno-pedantic) || gnu=()
+		compiles "old names, $std, order $order" c -std=$std "${gnu[@]}" \
+			"${strict[@]}" "$tmp/old.$order.c"
+		compiles "old and new names, $std, order $order" c -std=$std \
+			"${gnu[@]}" "${strict[@]}" "$tmp/mixed.$order.c"
+		compiles "names of one's own, $std, order $order" c -std=$std \
+			"${gnu[@]}" "${strict[@]}" "$tmp/own.$order.c"
+	done
+	for std in c++11 c++14 c++17 c++20 gnu++20; do
+		compiles "old names, $std, order $order" cxx -std=$std "${strict[@]}" \
+			-x c++ "$tmp/old.$order.c"
+		compiles "names of one's own, $std, order $order" cxx -std=$std \
+			"${strict[@]}" -x c++ "$tmp/own++.$order.c"
+	done
+	compiles "opted out, order $order" c -std=c11 -DMRC_API_NO_OLD_NAMES \
+		"$tmp/opted_out.$order.c"
+	compiles "opted out, C++, order $order" cxx -std=c++20 -DMRC_API_NO_OLD_NAMES \
+		-x c++ "$tmp/opted_out.$order.c"
+	says "no old names after opting out, order $order" mrc_attr c -std=c11 \
+		-DMRC_API_NO_OLD_NAMES "$tmp/old.$order.c"
+	says "no old names after opting out, C++, order $order" mrc_attr cxx \
+		-std=c++20 -DMRC_API_NO_OLD_NAMES -x c++ "$tmp/old.$order.c"
+	# What such programs have been given so far.
+	for define in -Dmrc_attr=mrc_device_attr -DMRC_API_OLD_NAMES \
+		-DMRC_EV_PROFILE_ID=MRC_QP_EV_PROFILE_ID; do
+		compiles "$define, order $order" c -std=c11 $define "$tmp/old.$order.c"
+		compiles "$define, C++, order $order" cxx -std=c++20 $define \
+			"${strict[@]}" -x c++ "$tmp/old.$order.c"
+	done
+	compiles "old and new names, C++, order $order" cxx -std=c++20 \
+		-Dmrc_attr=mrc_device_attr -x c++ "$tmp/mixed.$order.c"
+done
+compiles "names of one's own before the headers, C++" cxx -std=c++20 "${strict[@]}" \
+	-x c++ "$tmp/own++.3.c"
+for opt in '' -DMRC_API_NO_OLD_NAMES; do
+	# shellcheck disable=SC2086 # nothing or one word
+	compiles "layout${opt:+ without old names}" c -std=c11 $opt "$here/layout.c"
+	# shellcheck disable=SC2086
+	compiles "layout${opt:+ without old names}, C++" cxx -std=c++11 $opt -x c++ \
+		"$here/layout.c"
+done
 
 # --- manual pages ------------------------------------------------------------
 # Declarations as the headers have them; examples that compile as they stand.
