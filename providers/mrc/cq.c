@@ -44,7 +44,7 @@ static void mrc_cqe_to_wc(const struct mrc_cqe *cqe, struct ibv_wc *wc)
 	wc->wc_flags = cqe->wc_flags;
 	wc->pkey_index = 0;
 	wc->slid = 0;
-	wc->sl = 0;
+	wc->sl = cqe->sl;
 	wc->dlid_path_bits = 0;
 }
 
@@ -176,7 +176,13 @@ static __be32 mrc_read_imm_data(struct ibv_cq_ex *ibcq)
 	return (__force __be32)to_mcq_ex(ibcq)->cur->imm_data;
 }
 
-/* Ethernet has no LIDs and no service level. */
+/* Of datagrams: what the header in the GRH is, see enum mrc_cqe_sl. */
+static uint8_t mrc_read_sl(struct ibv_cq_ex *ibcq)
+{
+	return to_mcq_ex(ibcq)->cur->sl;
+}
+
+/* Ethernet has no LIDs. */
 static uint32_t mrc_read_slid(struct ibv_cq_ex *ibcq)
 {
 	return 0;
@@ -207,7 +213,7 @@ static void mrc_set_poll_ops(struct ibv_cq_ex *cqx, uint64_t wc_flags)
 	if (wc_flags & IBV_WC_EX_WITH_SLID)
 		cqx->read_slid = mrc_read_slid;
 	if (wc_flags & IBV_WC_EX_WITH_SL)
-		cqx->read_sl = mrc_read_zero;
+		cqx->read_sl = mrc_read_sl;
 	if (wc_flags & IBV_WC_EX_WITH_DLID_PATH_BITS)
 		cqx->read_dlid_path_bits = mrc_read_zero;
 	if (wc_flags & IBV_WC_EX_WITH_COMPLETION_TIMESTAMP)

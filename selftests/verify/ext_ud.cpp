@@ -18,7 +18,8 @@ constexpr uint32_t grh = 40;
 constexpr unsigned count = 64;
 
 struct Ud {
-	Ud(Session &s, bool shared) : scq(s.dev, {}), rcq(s.dev, {})
+	Ud(Session &s, bool shared)
+		: scq(s.dev, {}), rcq(s.dev, Cq::Config{.ex = shared})
 	{
 		ibv_srq_init_attr si{};
 		ibv_qp_init_attr a{};
@@ -84,6 +85,28 @@ uint32_t length(Session &s, unsigned i)
 	return i < 2 ? i * most : static_cast<uint32_t>(mix(7, i) % most);
 }
 
+/*
+ * The header before a datagram, as programs read it: sl says which one it is, and its
+ * last 4 or 16 bytes are the address that the datagram was sent to, which is ours.
+ */
+void check_header(Session &s, const Wc &w, const uint8_t *at)
+{
+	const uint8_t *own = s.dev.gid().raw;
+	uint8_t v4[12] = {};
+
+	v4[10] = v4[11] = 0xff;
+	bool mapped = !std::memcmp(own, v4, sizeof(v4));
+	size_t len = mapped ? 4 : 16;
+
+	if (w.sl != (mapped ? 2 : 1))
+		fail("sl %u of a datagram with IPv%c", w.sl,
+		     mapped ? '4' : '6');
+	if (at[mapped ? 20 : 0] >> 4 != (mapped ? 4 : 6) ||
+	    std::memcmp(at + grh - len, own + 16 - len, len))
+		fail("another header, or another address");
+}
+
+/* With an SRQ at one side, and there an extended CQ. */
 void datagrams(Session &s, bool shared)
 {
 	Memory mem(count * room);
@@ -154,23 +177,25 @@ void datagrams(Session &s, bool shared)
 	double last = now_s();
 
 	while (!s.client && got < count - 1 && now_s() - last < 3) {
-		ibv_wc wc;
+		std::vector<Wc> out;
 
-		if (ibv_poll_cq(ud.rcq.get(), 1, &wc) != 1) {
+		if (!ud.rcq.poll(out, 1)) {
 			::poll(nullptr, 0, 1);
 			continue;
 		}
 		last = now_s();
-		unsigned i = ntohl(wc.imm_data);
+		const Wc &wc = out[0];
+		unsigned i = wc.imm;
 		const uint8_t *at = mem.data() + wc.wr_id * room + grh;
 
 		if (wc.status != IBV_WC_SUCCESS || wc.opcode != IBV_WC_RECV ||
 		    wc.wr_id != got || i >= count || i == 3 ||
-		    wc.src_qp != peer.qpn || !(wc.wc_flags & IBV_WC_GRH) ||
-		    !(wc.wc_flags & IBV_WC_WITH_IMM))
+		    wc.src_qp != peer.qpn || !(wc.flags & IBV_WC_GRH) ||
+		    !(wc.flags & IBV_WC_WITH_IMM))
 			fail("datagram %u: %s, from %u, flags %#x", i,
 			     ibv_wc_status_str(wc.status), wc.src_qp,
-			     wc.wc_flags);
+			     wc.flags);
+		check_header(s, wc, at - grh);
 		if (wc.byte_len != length(s, i) + grh ||
 		    Pattern(mix(s.t.seed, i)).check(at, 0, length(s, i)) !=
 			    length(s, i))

@@ -236,6 +236,8 @@ size_t Cq::poll_ex(std::vector<Wc> &out, size_t max)
 			w.imm = ibv_wc_read_invalidated_rkey(cqx_);
 		if (timestamps_)
 			w.timestamp = ibv_wc_read_completion_ts(cqx_);
+		w.src_qp = ibv_wc_read_src_qp(cqx_);
+		w.sl = ibv_wc_read_sl(cqx_);
 		out.push_back(w);
 	} while (++n < max && !(ret = ibv_next_poll(cqx_)));
 	ibv_end_poll(cqx_);
@@ -261,7 +263,8 @@ size_t Cq::poll(std::vector<Wc> &out, size_t max)
 			       wc[i].wc_flags & IBV_WC_WITH_INV
 				       ? wc[i].invalidated_rkey
 				       : ntohl(wc[i].imm_data),
-			       wc[i].wc_flags, wc[i].qp_num, 0});
+			       wc[i].wc_flags, wc[i].qp_num, 0,
+			       wc[i].src_qp, wc[i].sl});
 	return static_cast<size_t>(n);
 }
 

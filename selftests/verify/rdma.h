@@ -64,6 +64,8 @@ struct Wc {
 	unsigned flags;
 	uint32_t qp_num;
 	uint64_t timestamp; /* 0: not asked for */
+	uint32_t src_qp;
+	uint8_t sl;
 };
 
 class Cq

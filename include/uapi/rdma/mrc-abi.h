@@ -142,6 +142,16 @@ enum mrc_vendor_err {
  */
 #define MRC_GRH_BYTES	40
 
+/*
+ * struct mrc_cqe.sl of a datagram that was received: the header that it came
+ * with. Ethernet has no service level, and several other RoCE devices report
+ * this there; programs find the addresses in the GRH by it.
+ */
+enum mrc_cqe_sl {
+	MRC_CQE_SL_IPV6		= 1,
+	MRC_CQE_SL_IPV4		= 2,
+};
+
 struct mrc_cqe {
 	__aligned_u64 wr_id;
 	__u32 status;		/* enum ibv_wc_status */
@@ -153,7 +163,9 @@ struct mrc_cqe {
 	__u32 src_qp;
 	__u32 wc_flags;		/* enum ibv_wc_flags */
 	__aligned_u64 timestamp;	/* ns, ktime_get_raw_ns() */
-	__aligned_u64 reserved[2];
+	__u32 sl;		/* enum mrc_cqe_sl, else 0 */
+	__u32 reserved;
+	__aligned_u64 reserved2;
 };
 
 struct mrc_mmap_info {

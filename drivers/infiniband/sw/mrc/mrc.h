@@ -380,11 +380,9 @@ static inline void *mrc_ring_entry(const struct mrc_ring *ring, u32 idx)
 }
 
 /*
- * struct mrc_cqe.reserved[] in rings that are not mapped: the first is the
- * ib_qp, 0 where that is gone, the second these.
+ * In completion rings that are not mapped struct mrc_cqe.reserved is the port
+ * where a datagram arrived, and reserved2 the ib_qp, or 0 where that is gone.
  */
-#define MRC_CQE_PORT	0xff	/* where a datagram arrived */
-#define MRC_CQE_IPV6	BIT(8)	/* how */
 
 /*
  * Entries that user space has produced and the kernel has not taken yet

@@ -73,9 +73,10 @@ int mrc_cq_post(struct mrc_cq *cq, struct ib_qp *ibqp, struct mrc_cqe *cqe,
 	}
 	cqe->timestamp = ktime_get_raw_ns();
 	if (mrc_cq_in_kernel(cq)) {
-		cqe->reserved[0] = (uintptr_t)ibqp;
+		cqe->reserved2 = (uintptr_t)ibqp;
 	} else {
-		memset(cqe->reserved, 0, sizeof(cqe->reserved));
+		cqe->reserved = 0;
+		cqe->reserved2 = 0;
 		mrc_cqe_to_user(cqe);
 	}
 	*(struct mrc_cqe *)mrc_ring_entry(&cq->ring, cq->ring.idx) = *cqe;
@@ -257,7 +258,7 @@ static void mrc_cqe_to_wc(const struct mrc_cqe *cqe, struct ib_wc *wc)
 		.opcode = cqe->opcode,
 		.vendor_err = cqe->vendor_err,
 		.byte_len = cqe->byte_len,
-		.qp = (struct ib_qp *)(uintptr_t)cqe->reserved[0],
+		.qp = (struct ib_qp *)(uintptr_t)cqe->reserved2,
 		.src_qp = cqe->src_qp,
 		.wc_flags = cqe->wc_flags,
 	};
@@ -265,9 +266,9 @@ static void mrc_cqe_to_wc(const struct mrc_cqe *cqe, struct ib_wc *wc)
 		wc->ex.invalidate_rkey = cqe->imm_data;
 	else
 		wc->ex.imm_data = (__force __be32)cqe->imm_data;
-	wc->port_num = cqe->reserved[1] & MRC_CQE_PORT;
+	wc->port_num = cqe->reserved;
 	if (cqe->wc_flags & IB_WC_WITH_NETWORK_HDR_TYPE)
-		wc->network_hdr_type = cqe->reserved[1] & MRC_CQE_IPV6 ?
+		wc->network_hdr_type = cqe->sl == MRC_CQE_SL_IPV6 ?
 				       RDMA_NETWORK_IPV6 : RDMA_NETWORK_IPV4;
 }
 
@@ -287,7 +288,7 @@ static int mrc_poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc)
 	for (n = 0; n < num && cons != prod; cons++) {
 		const struct mrc_cqe *cqe = mrc_ring_entry(&cq->ring, cons);
 
-		if (cqe->reserved[0]) {	/* its QP is there */
+		if (cqe->reserved2) {	/* its QP is there */
 			mrc_cqe_to_wc(cqe, wc++);
 			n++;
 		}
@@ -313,8 +314,8 @@ void mrc_cq_clean(struct mrc_cq *cq, const struct ib_qp *ibqp)
 		for (n = 0; n < MRC_CQ_BATCH && at != prod; n++, at++) {
 			struct mrc_cqe *cqe = mrc_ring_entry(&cq->ring, at);
 
-			if (cqe->reserved[0] == (uintptr_t)ibqp)
-				cqe->reserved[0] = 0;
+			if (cqe->reserved2 == (uintptr_t)ibqp)
+				cqe->reserved2 = 0;
 		}
 		if (at == prod)
 			break;

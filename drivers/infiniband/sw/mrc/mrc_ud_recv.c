@@ -278,6 +278,7 @@ static enum mrc_ud_verdict mrc_ud_take(struct mrc_ud *ud,
 		.byte_len = MRC_GRH_LEN + dg->len,
 		.qp_num = ud->qpn,
 		.src_qp = dg->sqpn,
+		.sl = dg->ipv6 ? MRC_CQE_SL_IPV6 : MRC_CQE_SL_IPV4,
 	};
 	struct mrc_ud_rx rx;
 	int pending, drop;
@@ -290,7 +291,7 @@ static enum mrc_ud_verdict mrc_ud_take(struct mrc_ud *ud,
 	}
 	if (!ud->user) {
 		cqe.wc_flags |= IB_WC_WITH_NETWORK_HDR_TYPE;
-		cqe.reserved[1] = port | (dg->ipv6 ? MRC_CQE_IPV6 : 0);
+		cqe.reserved = port;
 	}
 	fatal = false;
 	drop = mrc_ud_refuses(ud, dg);
