@@ -24,6 +24,8 @@ kernel_packages="linux-image-amd64 linux-headers-amd64 gcc make kmod
 guest_packages="iproute2 rdma-core ibverbs-utils ibverbs-providers
 	rdmacm-utils perftest python3-pyverbs python3 iperf3 busybox-static
 	ethtool tcpdump iputils-ping procps nftables util-linux"
+# Programs of others that look at devices.
+monitor_packages="prometheus-node-exporter"
 build_packages="g++ cmake ninja-build pkg-config libnl-3-dev
 	libnl-route-3-dev libudev-dev libibverbs-dev librdmacm-dev dpkg-dev
 	sparse perl libcli11-dev nlohmann-json3-dev libfmt-dev"
@@ -42,7 +44,7 @@ tree_suite() { # KERNEL
 
 tree_packages() { # KERNEL
 	case $1 in
-	6.12) echo "$kernel_packages $guest_packages $build_packages" ;;
+	6.12) echo "$kernel_packages $guest_packages $monitor_packages $build_packages" ;;
 	interop) echo "$guest_packages $interop_packages" ;;
 	*) echo "$kernel_packages" ;;
 	esac

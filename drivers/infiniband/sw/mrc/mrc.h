@@ -177,6 +177,24 @@ struct mrc_port {
 #endif
 };
 
+/*
+ * What goes through a port, whole packets: IP header to ICRC, with an outer header
+ * where there is one.
+ */
+enum mrc_io {
+	MRC_IO_TX_PKTS,
+	MRC_IO_TX_OCTETS,
+	MRC_IO_TX_MCAST,
+	MRC_IO_RX_PKTS,
+	MRC_IO_RX_OCTETS,
+	MRC_IO_RX_MCAST,
+	MRC_IO_MAX
+};
+
+struct mrc_port_io {
+	u64 v[MRC_IO_MAX];
+};
+
 /**
  * struct mrc_dev - the RDMA device
  * @ib: ib_core's part
@@ -192,6 +210,7 @@ struct mrc_port {
  * @ep: endpoint operations
  * @peers: hosts that QPs are connected to
  * @ctr: per-port, per-CPU protocol counters
+ * @io: what goes through ports, index 1..n_ports, per CPU
  * @ctl: what a controller configured, see mrc_ctl.h
  * @mrs: memory regions and windows by key >> 8, read under RCU
  * @odp: regions that are paged on demand, mrc_odp.h
@@ -219,6 +238,7 @@ struct mrc_dev {
 	struct mrc_ep *ep;
 	struct mrc_peers *peers;
 	struct mrc_counters ctr;
+	struct mrc_port_io __percpu *io;
 	struct mrc_ctl *ctl;
 	struct xarray mrs;
 	struct mrc_odp_dev odp;
@@ -246,6 +266,37 @@ static inline int mrc_count(atomic_t *n, int max)
 static inline struct mrc_dev *to_mdev(struct ib_device *ib)
 {
 	return container_of(ib, struct mrc_dev, ib);
+}
+
+/*
+ * Count a packet of @octets that went through @port; MRC_IO_TX_PKTS or
+ * MRC_IO_RX_PKTS says which way. Over loopback it goes through none, which is 0.
+ */
+static inline void mrc_io_add(struct mrc_dev *dev, unsigned int port,
+			      enum mrc_io way, u32 octets, bool mcast)
+{
+	struct mrc_port_io __percpu *io;
+
+	if (!port || port > dev->n_ports)
+		return;
+	io = &dev->io[port];
+	this_cpu_inc(io->v[way]);
+	this_cpu_add(io->v[way + 1], octets);
+	if (mcast)
+		this_cpu_inc(io->v[way + 2]);
+}
+
+/* Bytes of IP of a packet that came in and whose data begins at the UDP header. */
+static inline u32 mrc_skb_octets(const struct sk_buff *skb)
+{
+	return skb->len - skb_network_offset(skb);
+}
+
+/* The port that @skb leaves through, which has its route and was made for @port. */
+static inline unsigned int mrc_io_port(const struct sk_buff *skb,
+				       unsigned int port)
+{
+	return skb_dst(skb)->dev->flags & IFF_LOOPBACK ? 0 : port;
 }
 
 /* Lists of devices and their ports; softirq-safe leaf lock. */
@@ -486,6 +537,7 @@ extern const struct ib_device_ops mrc_srq_ops;
 /* mrc_stats.c ---------------------------------------------------------------*/
 
 extern const struct ib_device_ops mrc_stats_ops;	/* hw port stats */
+extern const struct ib_device_ops mrc_sysfs_ops;	/* attributes, counters */
 u64 mrc_ctr_read(struct mrc_dev *dev, unsigned int port, enum mrc_counter id);
 
 /* mrc_nldev.c: rdma res show -dd --------------------------------------------*/
@@ -565,7 +617,7 @@ int mrc_udp_rcv(struct sock *sk, struct sk_buff *skb);
  * header, network and transport header set to those inside. @tos: traffic
  * class byte of the outer header. Softirq, under RCU; consumes @skb.
  */
-void mrc_inner_rcv(struct sk_buff *skb, u8 tos);
+void mrc_inner_rcv(struct sk_buff *skb, u8 tos, u32 outer);
 
 /*
  * The ICRC of a packet with @len bytes behind the UDP header, which skb->data
@@ -576,8 +628,11 @@ bool mrc_skb_icrc_ok(struct sk_buff *skb, u32 len);
 /* Is this partition ours? */
 bool mrc_pkey_ok(u16 pkey);
 
-/* Count @id for a received packet whose QP is not known. Under RCU. */
-void mrc_count_drop(const struct sk_buff *skb, enum mrc_counter id);
+/*
+ * Count @id for a received packet whose QP is not known, and the packet itself if
+ * that has not been done: @octets of IP, else 0. Under RCU.
+ */
+void mrc_count_drop(const struct sk_buff *skb, enum mrc_counter id, u32 octets);
 
 /* mrc_trim.c ----------------------------------------------------------------*/
 

@@ -126,6 +126,8 @@ static int mrc_ep_xmit(struct mrc_dev *dev, struct net_device *ndev, u8 port,
 		       const struct mrc_head *head, struct sk_buff *skb)
 {
 	struct dst_entry *dst;
+	unsigned int out = 0;
+	u32 len = skb->len;
 	u32 cookie;
 	int ret;
 
@@ -136,6 +138,7 @@ static int mrc_ep_xmit(struct mrc_dev *dev, struct net_device *ndev, u8 port,
 		ret = -ENETUNREACH;
 	} else {
 		skb_dst_set(skb, dst);
+		out = mrc_io_port(skb, port);
 		if (head->ipv6)
 			ret = ip6_local_out(dev->net, NULL, skb);
 		else
@@ -145,6 +148,8 @@ static int mrc_ep_xmit(struct mrc_dev *dev, struct net_device *ndev, u8 port,
 	}
 	if (ret)
 		mrc_ctr_add(&dev->ctr, port, MRC_CTR_TX_ERROR, 1);
+	else
+		mrc_io_add(dev, out, MRC_IO_TX_PKTS, len, false);
 	return ret;
 }
 

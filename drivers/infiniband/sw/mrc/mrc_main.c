@@ -129,9 +129,15 @@ static struct mrc_dev *mrc_dev_alloc(struct net *net, u8 n_ports)
 		ret = -ENOMEM;
 		goto err_dev;
 	}
+	dev->io = __alloc_percpu((n_ports + 1) * sizeof(*dev->io),
+				 __alignof__(u64));
+	if (!dev->io) {
+		ret = -ENOMEM;
+		goto err_ctr;
+	}
 	ret = mrc_ctl_create(dev);
 	if (ret)
-		goto err_ctr;
+		goto err_io;
 	ret = mrc_sock_get(net);
 	if (ret)
 		goto err_ctl;
@@ -175,6 +181,7 @@ static struct mrc_dev *mrc_dev_alloc(struct net *net, u8 n_ports)
 	ib_set_device_ops(&dev->ib, &mrc_mr_ops);
 	ib_set_device_ops(&dev->ib, &mrc_qp_ops);
 	ib_set_device_ops(&dev->ib, &mrc_stats_ops);
+	ib_set_device_ops(&dev->ib, &mrc_sysfs_ops);
 	ib_set_device_ops(&dev->ib, &mrc_nldev_ops);
 
 	spin_lock_bh(&mrc_devs_lock);
@@ -190,6 +197,8 @@ err_sock:
 	mrc_sock_put(net);
 err_ctl:
 	mrc_ctl_destroy(dev);
+err_io:
+	free_percpu(dev->io);
 err_ctr:
 	free_percpu(dev->ctr.v);
 err_dev:
@@ -215,6 +224,7 @@ void mrc_dealloc_driver(struct ib_device *ibdev)
 	xa_destroy(&dev->avs);
 	xa_destroy(&dev->mrs);
 	mrc_ctl_destroy(dev);
+	free_percpu(dev->io);
 	free_percpu(dev->ctr.v);
 
 	/* Last: module exit waits for devices as long as they are listed. */

@@ -28,6 +28,7 @@
  * @saddr: source, v4-mapped for IPv4
  * @daddr: destination
  * @qp: the QP that the packet names, a reference; NULL if there is none here
+ * @octets: bytes of IP as it arrived, outer header included
  * @len: UDP payload bytes; of a trimmed packet, what is left of them
  * @tos: DSCP and ECN as the packet arrived, of the outermost header
  * @ipv6: family
@@ -42,6 +43,7 @@ struct mrc_pkt {
 	struct in6_addr saddr;
 	struct in6_addr daddr;
 	struct mrc_qp *qp;
+	u32 octets;
 	u32 len;
 	u8 tos;
 	bool ipv6;
@@ -49,8 +51,9 @@ struct mrc_pkt {
 	struct mrc_mr *mr;
 };
 
-void mrc_count_drop(const struct sk_buff *skb, enum mrc_counter id)
+void mrc_count_drop(const struct sk_buff *skb, enum mrc_counter id, u32 octets)
 {
+	unsigned int port;
 	struct ib_device *ib;
 	struct mrc_dev *dev;
 
@@ -58,7 +61,11 @@ void mrc_count_drop(const struct sk_buff *skb, enum mrc_counter id)
 	if (!ib)	/* loopback */
 		return;
 	dev = to_mdev(ib);
-	mrc_ctr_add(&dev->ctr, mrc_dev_port_of(dev, skb->dev), id, 1);
+	port = mrc_dev_port_of(dev, skb->dev);
+	mrc_ctr_add(&dev->ctr, port, id, 1);
+	if (octets)
+		mrc_io_add(dev, port, MRC_IO_RX_PKTS, octets,
+			   skb->pkt_type == PACKET_MULTICAST);
 	ib_device_put(ib);
 }
 
@@ -616,11 +623,12 @@ static void mrc_rcv_qp(struct mrc_pkt *pkt)
 	struct mrc_qp *qp = pkt->qp, *ans = NULL;
 
 	if (!qp) {
-		mrc_count_drop(pkt->skb, MRC_CTR_DROP_QPN);
+		mrc_count_drop(pkt->skb, MRC_CTR_DROP_QPN, pkt->octets);
 		return;
 	}
 	/* 0 over loopback and from netdevs that are no plane of the device. */
 	pkt->rx.port = mrc_dev_port_of(qp->dev, pkt->skb->dev);
+	mrc_io_add(qp->dev, pkt->rx.port, MRC_IO_RX_PKTS, pkt->octets, false);
 	if (pkt->srv6)
 		mrc_ctr_add(&qp->dev->ctr, pkt->rx.port, MRC_CTR_RX_SRV6, 1);
 	if (!mrc_pkey_ok(pkt->hdr.pkey)) {
@@ -649,26 +657,28 @@ static void mrc_rcv_endpoint(struct mrc_pkt *pkt)
 {
 	struct ib_device *ib;
 	struct mrc_dev *dev;
+	u8 port;
 
 	/* Never answer a broadcast or multicast, nor nobody. */
 	if (pkt->hdr.dqp != MRC_QPN_ENDPOINT || pkt->rx.trim ||
 	    pkt->skb->pkt_type != PACKET_HOST ||
 	    rdma_is_multicast_addr(&pkt->daddr) ||
 	    ipv6_addr_any(&pkt->saddr)) {
-		mrc_count_drop(pkt->skb, MRC_CTR_DROP_ENDPOINT);
+		mrc_count_drop(pkt->skb, MRC_CTR_DROP_ENDPOINT, pkt->octets);
 		return;
 	}
 	if (!mrc_pkey_ok(pkt->hdr.pkey)) {
-		mrc_count_drop(pkt->skb, MRC_CTR_DROP_PKEY);
+		mrc_count_drop(pkt->skb, MRC_CTR_DROP_PKEY, pkt->octets);
 		return;
 	}
 	ib = ib_device_get_by_netdev(pkt->skb->dev, MRC_RDMA_DRIVER_ID);
 	if (!ib)
 		return;
 	dev = to_mdev(ib);
+	port = mrc_dev_port_of(dev, pkt->skb->dev);
+	mrc_io_add(dev, port, MRC_IO_RX_PKTS, pkt->octets, false);
 	if (pkt->srv6)
-		mrc_ctr_add(&dev->ctr, mrc_dev_port_of(dev, pkt->skb->dev),
-			    MRC_CTR_RX_SRV6, 1);
+		mrc_ctr_add(&dev->ctr, port, MRC_CTR_RX_SRV6, 1);
 	mrc_endpoint_rcv(dev, pkt->skb->dev, &pkt->hdr, pkt->ipv6, &pkt->saddr,
 			 &pkt->daddr);
 	ib_device_put(ib);
@@ -691,7 +701,7 @@ static void mrc_rcv(struct mrc_pkt *pkt)
 		drop = mrc_check_packet(pkt);
 	}
 	if (drop >= 0)
-		mrc_count_drop(pkt->skb, drop);
+		mrc_count_drop(pkt->skb, drop, pkt->octets);
 	else if (mrc_op_info(pkt->hdr.opcode)->flags & MRC_OPF_ENDPOINT)
 		mrc_rcv_endpoint(pkt);
 	else
@@ -724,7 +734,7 @@ static bool mrc_rcv_plain(struct sk_buff *skb)
 
 int mrc_udp_rcv(struct sock *sk, struct sk_buff *skb)
 {
-	struct mrc_pkt pkt = { .skb = skb };
+	struct mrc_pkt pkt = { .skb = skb, .octets = mrc_skb_octets(skb) };
 
 	if (mrc_rcv_plain(skb))
 		consume_skb(skb);
@@ -733,9 +743,14 @@ int mrc_udp_rcv(struct sock *sk, struct sk_buff *skb)
 	return 0;
 }
 
-void mrc_inner_rcv(struct sk_buff *skb, u8 tos)
+void mrc_inner_rcv(struct sk_buff *skb, u8 tos, u32 outer)
 {
-	struct mrc_pkt pkt = { .skb = skb, .tos = tos, .srv6 = true };
+	struct mrc_pkt pkt = {
+		.skb = skb,
+		.octets = mrc_skb_octets(skb) + outer,
+		.tos = tos,
+		.srv6 = true,
+	};
 
 	mrc_rcv(&pkt);
 }

@@ -196,6 +196,8 @@ int mrc_srv6_xmit(struct mrc_dev *dev, u8 port, struct sk_buff *skb,
 	const u8 *segment = ev + sizeof(struct in6_addr);
 	bool srh = memchr_inv(segment, 0, sizeof(struct in6_addr));
 	struct mrc_srv6_out out;
+	unsigned int way = 0;
+	u32 len = 0;
 	int ret;
 
 	ret = mrc_srv6_route(dev, port, ev, skb->len + sizeof(struct ipv6hdr) +
@@ -206,12 +208,16 @@ int mrc_srv6_xmit(struct mrc_dev *dev, u8 port, struct sk_buff *skb,
 		mrc_srv6_push(skb, &out.saddr, ev, srh);
 		skb_dst_set(skb, out.dst);
 		memset(skb->cb, 0, sizeof(skb->cb));
+		len = skb->len;
+		way = mrc_io_port(skb, port);
 		/* net_xmit_eval() evaluates its argument twice. */
 		ret = ip6_local_out(dev->net, NULL, skb);
 		ret = net_xmit_eval(ret);
 	}
 	mrc_ctr_add(&dev->ctr, port,
 		    ret ? MRC_CTR_TX_ERROR : MRC_CTR_TX_SRV6, 1);
+	if (!ret)
+		mrc_io_add(dev, way, MRC_IO_TX_PKTS, len, false);
 	return ret;
 }
 

@@ -163,12 +163,12 @@ static unsigned int mrc_srv6_in(void *priv, struct sk_buff *skb,
 	skb_reset_transport_header(skb);
 	/* What NFQUEUE gives back comes in process context. */
 	local_bh_disable();
-	mrc_inner_rcv(skb, tos);
+	mrc_inner_rcv(skb, tos, in.off);
 	local_bh_enable();
 	return NF_STOLEN;
 
 drop:
-	mrc_count_drop(skb, MRC_CTR_DROP_SRV6);
+	mrc_count_drop(skb, MRC_CTR_DROP_SRV6, skb->len);
 	return NF_DROP;
 }
 

@@ -280,13 +280,15 @@ void mrc_uc_rcv(struct sk_buff *skb)
 	if (ib) {
 		dev = to_mdev(ib);
 		pkt.dg.port = mrc_dev_port_of(dev, ndev);
+		mrc_io_add(dev, pkt.dg.port, MRC_IO_RX_PKTS,
+			   mrc_skb_octets(skb), false);
 	}
 	drop = mrc_uc_check(&pkt);
 	if (drop < 0 && ((!dev && !pkt.dg.loop) ||
 			 !mrc_uc_dispatch(dev_net(ndev), dev, &pkt)))
 		drop = MRC_CTR_DROP_QPN;
 	if (drop >= 0)
-		mrc_count_drop(skb, drop);
+		mrc_count_drop(skb, drop, 0);
 	if (ib)
 		ib_device_put(ib);
 }

@@ -11,6 +11,7 @@
 #include <net/ipv6.h>
 
 #include "mrc_uc.h"
+#include "mrc_xmit.h"
 
 #define MRC_UC_FLAGS	(IB_SEND_FENCE | IB_SEND_SIGNALED | \
 			 IB_SEND_SOLICITED | IB_SEND_INLINE)
@@ -253,6 +254,7 @@ static bool mrc_uc_packet(struct mrc_ud *ud, struct sk_buff_head *list,
 		st = mrc_uc_make(ud, &h, off, &skb);
 	if (skb) {
 		mrc_ctr_add(&ud->dev->ctr, uc->av.port, MRC_CTR_TX_UC, 1);
+		mrc_tx_cb(skb)->port = uc->av.port;
 		skb_dst_set(skb, dst_clone(dst));
 		__skb_queue_tail(list, skb);
 	} else if (st == IB_WC_SUCCESS) {
@@ -327,18 +329,16 @@ static bool mrc_uc_send(struct mrc_ud *ud)
 	struct sk_buff_head list;
 	struct dst_entry *dst;
 	bool more, fatal = false;
-	u8 port;
 
 	__skb_queue_head_init(&list);
 	local_bh_disable();
 	rcu_read_lock();
 	dst = mrc_uc_route(ud);
-	port = ud->uc->av.port;
 	spin_lock(&ud->sq_lock);
 	more = mrc_uc_batch(ud, &list, dst, &fatal);
 	spin_unlock(&ud->sq_lock);
 	dst_release(dst);
-	mrc_ud_xmit(ud, port, &list);
+	mrc_ud_xmit(ud, &list);
 	rcu_read_unlock();
 	local_bh_enable();
 	if (fatal)

@@ -255,8 +255,8 @@ int mrc_ud_post_recv(struct mrc_ud *ud);
 void mrc_ud_put_ip(struct sk_buff *skb, const struct mrc_av *av, u32 udp_len);
 void mrc_ud_put_trailer(struct sk_buff *skb, u32 pad);
 
-/* Hand packets that have their route to IP, counting failures for @port. */
-void mrc_ud_xmit(struct mrc_ud *ud, u8 port, struct sk_buff_head *list);
+/* Hand packets that have their route, and in struct mrc_tx_cb their port, to IP. */
+void mrc_ud_xmit(struct mrc_ud *ud, struct sk_buff_head *list);
 
 /**
  * mrc_dgram_ip - check the IP and UDP headers of a packet

@@ -405,6 +405,11 @@ void mrc_ud_rcv(struct sk_buff *skb)
 	if (ib) {
 		dev = to_mdev(ib);
 		dg.port = mrc_dev_port_of(dev, ndev);
+		/* Copies of our own multicast packets have not been outside. */
+		if (skb->pkt_type != PACKET_LOOPBACK)
+			mrc_io_add(dev, dg.port, MRC_IO_RX_PKTS,
+				   mrc_skb_octets(skb),
+				   skb->pkt_type == PACKET_MULTICAST);
 	}
 	drop = mrc_dgram_ip(&dg, MRC_UD_HDR_LEN, &len);
 	if (drop < 0)
@@ -424,7 +429,7 @@ void mrc_ud_rcv(struct sk_buff *skb)
 		}
 	}
 	if (drop >= 0)
-		mrc_count_drop(skb, drop);
+		mrc_count_drop(skb, drop, 0);
 	if (ib)
 		ib_device_put(ib);
 }

@@ -13,6 +13,7 @@
 #include <net/ipv6.h>
 
 #include "mrc_uc.h"
+#include "mrc_xmit.h"
 
 #define MRC_UD_FLAGS	(IB_SEND_FENCE | IB_SEND_SIGNALED | \
 			 IB_SEND_SOLICITED | IB_SEND_INLINE)
@@ -318,6 +319,7 @@ static enum mrc_ud_sent mrc_ud_send_one(struct mrc_ud *ud,
 
 	if (skb) {
 		mrc_ctr_add(&dev->ctr, port, MRC_CTR_TX_UD, 1);
+		mrc_tx_cb(skb)->port = port;
 		__skb_queue_tail(list, skb);
 	} else if (cqe.status == IB_WC_SUCCESS) {
 		mrc_ctr_add(&dev->ctr, port, MRC_CTR_TX_ERROR, 1);
@@ -333,19 +335,31 @@ static enum mrc_ud_sent mrc_ud_send_one(struct mrc_ud *ud,
 	return cqe.status == IB_WC_SUCCESS ? MRC_UD_SENT : MRC_UD_FAILED;
 }
 
-void mrc_ud_xmit(struct mrc_ud *ud, u8 port, struct sk_buff_head *list)
+void mrc_ud_xmit(struct mrc_ud *ud, struct sk_buff_head *list)
 {
 	struct net *net = ud->dev->net;
 	struct sk_buff *skb;
+	unsigned int port, out;
+	bool mcast;
+	u32 len;
 	int ret;
 
 	while ((skb = __skb_dequeue(list))) {
-		if (skb->protocol == htons(ETH_P_IPV6))
+		len = skb->len;
+		port = mrc_tx_cb(skb)->port;
+		out = mrc_io_port(skb, port);
+		memset(skb->cb, 0, sizeof(skb->cb));
+		if (skb->protocol == htons(ETH_P_IPV6)) {
+			mcast = ipv6_addr_is_multicast(&ipv6_hdr(skb)->daddr);
 			ret = ip6_local_out(net, NULL, skb);
-		else
+		} else {
+			mcast = ipv4_is_multicast(ip_hdr(skb)->daddr);
 			ret = ip_local_out(net, NULL, skb);
+		}
 		if (net_xmit_eval(ret))
 			mrc_ctr_add(&ud->dev->ctr, port, MRC_CTR_TX_ERROR, 1);
+		else
+			mrc_io_add(ud->dev, out, MRC_IO_TX_PKTS, len, mcast);
 	}
 }
 
@@ -400,7 +414,7 @@ int mrc_ud_post_send(struct mrc_ud *ud)
 		more = mrc_ud_send_batch(ud, tx, &list, &fatal);
 		spin_unlock_bh(&ud->sq_lock);
 		local_bh_disable();
-		mrc_ud_xmit(ud, ud->port, &list);
+		mrc_ud_xmit(ud, &list);
 		local_bh_enable();
 		if (fatal)
 			mrc_ud_error(ud, IB_EVENT_QP_FATAL);

@@ -203,6 +203,8 @@ void mrc_xmit_list(struct mrc_qp *qp, struct sk_buff_head *list)
 	rcu_read_lock();
 	while ((skb = __skb_dequeue(list))) {
 		struct mrc_hop *hop = NULL;
+		u32 len = skb->len;
+		unsigned int out;
 		int ret;
 
 		port = mrc_tx_cb(skb)->port;
@@ -222,9 +224,12 @@ void mrc_xmit_list(struct mrc_qp *qp, struct sk_buff_head *list)
 			}
 			skb_dst_set_noref(skb, hop->dst);
 		}
+		out = mrc_io_port(skb, port);
 		ret = mrc_hop_xmit(net, hop, skb);
 		if (net_xmit_eval(ret))
 			mrc_ctr_add(&qp->dev->ctr, port, MRC_CTR_TX_ERROR, 1);
+		else
+			mrc_io_add(qp->dev, out, MRC_IO_TX_PKTS, len, false);
 	}
 	for_each_set_bit(port, &known, MRC_MAX_PORTS + 1)
 		if (hops[port].n)
