@@ -25,7 +25,7 @@ guest_packages="iproute2 rdma-core ibverbs-utils ibverbs-providers
 	rdmacm-utils perftest python3-pyverbs python3 iperf3 busybox-static
 	ethtool tcpdump iputils-ping procps nftables util-linux"
 # Programs of others that look at devices.
-monitor_packages="prometheus-node-exporter"
+monitor_packages="hwloc-nox prometheus-node-exporter"
 build_packages="g++ cmake ninja-build pkg-config libnl-3-dev
 	libnl-route-3-dev libudev-dev libibverbs-dev librdmacm-dev dpkg-dev
 	sparse perl libcli11-dev nlohmann-json3-dev libfmt-dev"

@@ -25,6 +25,9 @@ tool_files=(sbin/mrcctl bin/mrcperf bin/mrcbench share/man/man8/mrcctl.8
 	share/man/man1/mrcperf.1 share/man/man1/mrcbench.1
 	share/mrcbench/{goals,quick,sweep}.plan
 	share/bash-completion/completions/mrcctl)
+# rdma-core's rule by which udev names devices, and ours that goes before it.
+udev_rule=udev/rules.d/60-rdma-persistent-naming.rules
+udev_ours=/usr/local/lib/$udev_rule
 
 say() { printf '%s\n' "$*"; }
 stop() {
@@ -189,6 +192,28 @@ install_rest() {
 	done
 }
 
+# Older kernels (6.1) do not tell who has named a device, and older rdma-core (44) does
+# not ask: udev renames those whose parent is a PCI device after its address. Ours have
+# the names that `rdma link add` gave them. A file with this name in another directory
+# replaces that of the package.
+install_udev_rule() {
+	local f
+	for f in "$dest/usr/lib/$udev_rule" "$dest/lib/$udev_rule" "/usr/lib/$udev_rule" \
+		"/lib/$udev_rule"; do
+		[ -f "$f" ] || continue
+		mkdir -p "$(dirname "$dest$udev_ours")"
+		{
+			echo "# Made of $(basename "$f") of rdma-core by soft MRC, whose devices keep their names."
+			sed 's/SUBSYSTEM=="infiniband"/&, KERNEL!="mrc*"/' "$f"
+		} >"$dest$udev_ours"
+		say "installed: $dest$udev_ours"
+		[ -n "$dest" ] || udevadm control --reload 2>/dev/null || true
+		[ ! -e "$dest/etc/$udev_rule" ] ||
+			say "note: /etc/$udev_rule goes before it; it should say KERNEL!=\"mrc*\" too"
+		return
+	done
+}
+
 do_install() {
 	local plugins moddir libs f
 	root_only install
@@ -228,6 +253,7 @@ do_install() {
 	say "installed: $moddir, $dest$plugins/libmrc-$abi.so, $dest/etc/libibverbs.d/mrc.driver," \
 		"$libs/libmrc.so, $dest/usr/include/mrc.h, $dest/usr/share/man/man7/mrc.7"
 	install_rest
+	install_udev_rule
 	if grep -q '\[\(integrity\|confidentiality\)\]' /sys/kernel/security/lockdown 2>/dev/null; then
 		say "note: this kernel is locked down (Secure Boot) and refuses modules that are not" \
 			"signed with a key it knows; sign mrc.ko or switch Secure Boot off"
@@ -262,7 +288,7 @@ do_uninstall() {
 		"$dest$plugins/libmrc-$abi.so" "$libs/"libmrc.so* "$libs"/lib_mrc.so \
 		"$libs"/libnv_mrc.so "$libs/pkgconfig/libmrc.pc" "$libs/cmake/mrc" \
 		"$dest"/usr/include/mrc{,_ctl}{,_api_ver}.h \
-		"$dest/etc/libibverbs.d/mrc.driver" "${rest[@]}"; do
+		"$dest/etc/libibverbs.d/mrc.driver" "$dest$udev_ours" "${rest[@]}"; do
 		if { [ -e "$f" ] || [ -L "$f" ]; } && ! foreign "$f"; then
 			rm -rf "$f"
 			say "removed: $f"
@@ -272,6 +298,7 @@ do_uninstall() {
 	if [ -n "$found" ] && [ -z "$dest" ]; then
 		depmod "$kver"
 		ldconfig
+		udevadm control --reload 2>/dev/null || true
 	fi
 	[ -n "$found" ] || say "nothing of mrc is installed"
 }

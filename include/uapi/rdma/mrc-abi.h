@@ -11,7 +11,12 @@
 
 #include <linux/types.h>
 
-#define MRC_UVERBS_ABI_VERSION	1
+/*
+ * Libraries that no driver id has led to the provider yet take that of the NIC below
+ * the device's parent, by its PCI id, if the version is one that it knows; some
+ * know all up to INT_MAX.
+ */
+#define MRC_UVERBS_ABI_VERSION	0x80000001U
 
 /*
  * Private driver id ("MRC"), far from the ids that the kernel hands out in

@@ -112,6 +112,7 @@
 #include "core/mrc_core.h"
 #include "mrc_mr.h"
 #include "mrc_odp.h"
+#include "mrc_parent.h"
 #include "mrc_tc.h"
 
 /* Limits per device, published by query_device and kept by mrc_count(). */
@@ -206,6 +207,7 @@ struct mrc_port_io {
  *	written once each, without a lock
  * @n_ucontexts: open user contexts
  * @port: index 1..n_ports
+ * @parent: where it is in sysfs, mrc_parent.h
  * @tc: codepoints, see mrc_tc.h
  * @ep: endpoint operations
  * @peers: hosts that QPs are connected to
@@ -234,6 +236,7 @@ struct mrc_dev {
 	bool ext;
 	atomic_t n_ucontexts;
 	struct mrc_port port[MRC_MAX_PORTS + 1];
+	struct mrc_parent parent;
 	struct mrc_tc_map tc;
 	struct mrc_ep *ep;
 	struct mrc_peers *peers;

@@ -135,9 +135,12 @@ static struct mrc_dev *mrc_dev_alloc(struct net *net, u8 n_ports)
 		ret = -ENOMEM;
 		goto err_ctr;
 	}
-	ret = mrc_ctl_create(dev);
+	ret = mrc_parent_create(dev);
 	if (ret)
 		goto err_io;
+	ret = mrc_ctl_create(dev);
+	if (ret)
+		goto err_parent;
 	ret = mrc_sock_get(net);
 	if (ret)
 		goto err_ctl;
@@ -197,6 +200,8 @@ err_sock:
 	mrc_sock_put(net);
 err_ctl:
 	mrc_ctl_destroy(dev);
+err_parent:
+	mrc_parent_destroy(dev);
 err_io:
 	free_percpu(dev->io);
 err_ctr:
@@ -217,6 +222,7 @@ void mrc_dealloc_driver(struct ib_device *ibdev)
 		mrc_port_detach(dev, i);
 	rtnl_unlock();
 
+	mrc_parent_destroy(dev);
 	mrc_peers_destroy(dev);
 	mrc_ep_destroy(dev);
 	mrc_sock_put(dev->net);
@@ -451,8 +457,10 @@ static int mrc_link_extend(struct mrc_dev *dev, const char *name,
 		if (rcu_access_pointer(dev->port[i].ndev))
 			continue;
 		ret = mrc_port_attach(dev, i, ndev);
-		if (!ret)
+		if (!ret) {
 			mrc_port_announce(dev, i);
+			mrc_parent_flush(dev);
+		}
 		ib_device_put(&dev->ib);
 		return ret;
 	}

@@ -135,6 +135,7 @@ int mrc_port_attach(struct mrc_dev *dev, u8 num, struct net_device *ndev)
 		spin_unlock_bh(&mrc_devs_lock);
 		mrc_mcast_port(port, ndev, true);
 		mrc_port_look(port, ndev);
+		mrc_parent_update(dev);
 	}
 	rtnl_unlock();
 	return ret;
@@ -162,6 +163,7 @@ void mrc_port_detach(struct mrc_dev *dev, u8 num)
 	mrc_trim_close(port);
 	mrc_mcast_port(port, ndev, false);
 	mrc_port_look(port, NULL);
+	mrc_parent_update(dev);
 	/*
 	 * Fails only for a port number that is out of range. A netdev leaves
 	 * RTNL and waits for a grace period before it is freed, so that

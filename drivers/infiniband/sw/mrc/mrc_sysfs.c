@@ -32,6 +32,21 @@ static ssize_t hw_rev_show(struct device *d, struct device_attribute *attr,
 }
 static DEVICE_ATTR_RO(hw_rev);
 
+/*
+ * The core asks when it adds the device to sysfs, and for each copy of it in another
+ * network namespace. It tells nobody else of those.
+ */
+static umode_t mrc_attr_visible(struct kobject *kobj, struct attribute *attr,
+				int i)
+{
+	struct device *d = kobj_to_dev(kobj);
+	struct mrc_dev *dev = rdma_device_to_drv_device(d, struct mrc_dev, ib);
+
+	if (!i && d != &dev->ib.dev)
+		mrc_parent_copy_added(dev, d);
+	return attr->mode;
+}
+
 static struct attribute *mrc_attrs[] = {
 	&dev_attr_hw_rev.attr,
 	&dev_attr_hca_type.attr,
@@ -41,6 +56,7 @@ static struct attribute *mrc_attrs[] = {
 
 static const struct attribute_group mrc_attr_group = {
 	.attrs = mrc_attrs,
+	.is_visible = mrc_attr_visible,
 };
 
 static void mrc_fw_str(struct ib_device *ibdev, char *str)

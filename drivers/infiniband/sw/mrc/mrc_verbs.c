@@ -200,6 +200,7 @@ const struct ib_device_ops mrc_dev_ops = {
 	.mmap_free = mrc_mmap_free,
 	.alloc_pd = mrc_alloc_pd,
 	.dealloc_pd = mrc_dealloc_pd,
+	.enable_driver = mrc_enable_driver,
 	.dealloc_driver = mrc_dealloc_driver,
 
 	INIT_RDMA_OBJ_SIZE(ib_pd, mrc_pd, ib),

@@ -17,6 +17,11 @@
 
 #include "mrc_config.h"
 
+#ifdef HAVE_FAUX_DEVICE
+#include <linux/device/faux.h>
+#else
+#include <linux/platform_device.h>
+#endif
 #ifdef HAVE_IPV6_STUB
 #include <net/ipv6_stubs.h>
 #endif
@@ -109,6 +114,48 @@ mrc_ip6_dst_lookup(struct net *net, struct sock *sk, struct flowi6 *fl6)
 	return ip6_dst_lookup_flow(net, sk, fl6, NULL);
 #endif
 }
+
+/*
+ * A device without hardware on a virtual bus, with @groups of attributes; NULL if
+ * that fails. Before there was a bus for such devices they were platform devices.
+ */
+#ifdef HAVE_FAUX_DEVICE
+static inline struct device *
+mrc_virtual_create(const char *name, const struct attribute_group **groups)
+{
+	struct faux_device *faux;
+
+	faux = faux_device_create_with_groups(name, NULL, NULL, groups);
+	return faux ? &faux->dev : NULL;
+}
+
+static inline void mrc_virtual_destroy(struct device *dev)
+{
+	faux_device_destroy(to_faux_device(dev));
+}
+#else
+static inline struct device *
+mrc_virtual_create(const char *name, const struct attribute_group **groups)
+{
+	struct platform_device *plat;
+
+	plat = platform_device_alloc(name, PLATFORM_DEVID_NONE);
+	if (!plat)
+		return NULL;
+	plat->dev.groups = groups;
+	device_set_pm_not_required(&plat->dev);
+	if (platform_device_add(plat)) {
+		platform_device_put(plat);
+		return NULL;
+	}
+	return &plat->dev;
+}
+
+static inline void mrc_virtual_destroy(struct device *dev)
+{
+	platform_device_unregister(to_platform_device(dev));
+}
+#endif
 
 /* Adapters from older ib_device_ops to the driver's functions: mrc_compat.c. */
 #ifndef HAVE_CREATE_USER_CQ
