@@ -387,6 +387,8 @@ static int apply(struct mrc_qp *qp, struct change *c)
 		cmd.drv_payload.attr = c->mrc;
 		err = ibv_cmd_modify_qp(qp->vqp, &c->attr, c->mask,
 					&cmd.ibv_cmd, sizeof(cmd));
+		if (err && c->mask & IBV_QP_AV)
+			mrc_v_explain_av(qp->ctx->vctx, err, &c->attr.ah_attr);
 	} else {
 		err = set_mrc(qp, &c->mrc);
 	}

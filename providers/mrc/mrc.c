@@ -145,6 +145,15 @@ static int mrc_v_dealloc_pd(struct ibv_pd *pd)
 	return ret;
 }
 
+void mrc_v_explain_av(struct ibv_context *context, int err,
+		      const struct ibv_ah_attr *av)
+{
+	if (err == ENODATA)
+		verbs_err(verbs_get_ctx(context),
+			  "entry %u of the GID table of port %u is empty; ibv_devinfo -v lists those in use\n",
+			  av->grh.sgid_index, av->port_num);
+}
+
 static struct ibv_ah *mrc_v_create_ah(struct ibv_pd *pd,
 				      struct ibv_ah_attr *attr)
 {
@@ -158,6 +167,7 @@ static struct ibv_ah *mrc_v_create_ah(struct ibv_pd *pd,
 	ret = ibv_cmd_create_ah(pd, &ah->ah, attr, &resp.ibv_resp,
 				sizeof(resp));
 	if (ret) {
+		mrc_v_explain_av(pd->context, ret, attr);
 		free(ah);
 		errno = ret;
 		return NULL;

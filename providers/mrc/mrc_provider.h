@@ -156,6 +156,14 @@ static inline struct mrc_v_ah *to_mah(struct ibv_ah *ibah)
 bool mrc_v_is_mrc(struct ibv_context *context);
 
 /*
+ * The kernel has refused @av with @err: say what the error number does not, in
+ * the log of libibverbs (VERBS_LOG_LEVEL). A GID index is good for the port
+ * that it was read from only, and the table of each has empty entries.
+ */
+void mrc_v_explain_av(struct ibv_context *context, int err,
+		      const struct ibv_ah_attr *av);
+
+/*
  * The device was removed, and the kernel's object went with it. Verbs programs
  * are told so, unless libibverbs is set up otherwise; for one of the MRC API,
  * @lib, the way must be free to tear down what it belongs to.

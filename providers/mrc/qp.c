@@ -313,10 +313,14 @@ int mrc_v_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr,
 		    int attr_mask)
 {
 	struct ibv_modify_qp cmd = {};
+	int ret;
 
 	if ((attr_mask & IBV_QP_STATE) && attr->qp_state == IBV_QPS_RESET)
 		return mrc_reset_qp(to_mqp(ibqp), attr, attr_mask);
-	return ibv_cmd_modify_qp(ibqp, attr, attr_mask, &cmd, sizeof(cmd));
+	ret = ibv_cmd_modify_qp(ibqp, attr, attr_mask, &cmd, sizeof(cmd));
+	if (ret && attr_mask & IBV_QP_AV)
+		mrc_v_explain_av(ibqp->context, ret, &attr->ah_attr);
+	return ret;
 }
 
 int mrc_v_destroy_qp(struct ibv_qp *ibqp)

@@ -135,6 +135,8 @@ void address(Check &c, const Env &env)
 	bad("DEST_QPN of 25 bits", [](Call &k) { k.v.dest_qp_num = 1 << 24; });
 	bad("no such GID index",
 	    [](Call &k) { k.v.ah_attr.grh.sgid_index = 255; });
+	row(c, env, INIT_RTR, "GID index of an empty entry", ENODATA,
+	    [](Call &k) { k.v.ah_attr.grh.sgid_index = 127; });
 	bad("no such port", [](Call &k) { k.v.ah_attr.port_num = 99; });
 	for (int mtu : {-1, 0, 6, 255})
 		bad("MTU out of range", [&](Call &k) {

@@ -87,6 +87,24 @@ data_gone() {
 		"$(ctr mrca loss_probe) packets, $(ctr mrca retry_timeouts) expiries"
 }
 
+# A program with the index of an empty GID entry, at the end that fails by itself: the
+# other one is told a GID of zeros. The log of libibverbs names the entry.
+empty_gid() { # PROGRAM SAYS
+	local srv rc=0
+	rm -f "$WORK/verbs.log"
+	start "$WORK/server" ip netns exec "$HOST_B" env VERBS_LOG_LEVEL=1 \
+		VERBS_LOG_FILE="$WORK/verbs.log" timeout 60 "$1" -d mrcb -g 100
+	srv=$started
+	wait_for 30 listening "$HOST_B" 18515
+	refuse . in_a timeout 60 "$1" -d mrca -g "$(gid_index mrca 1 "$A4")" "$MGMT_B"
+	finished "$srv" 30 || rc=$?
+	check "$rc" == 1 "exit status"
+	grep -q "$2" "$WORK/server" || fail "$(cat "$WORK/server")"
+	grep -q '^mrcb: .*entry 100 of the GID table of port 1 is empty' "$WORK/verbs.log" ||
+		fail "the log says: $(cat "$WORK/verbs.log")"
+	check "$(wc -l <"$WORK/verbs.log")" == 1 "lines of the log"
+}
+
 works() {
 	ctr_mark
 	verify --op mixed --size 0,1,4097,65536 --iters 50
@@ -115,6 +133,8 @@ subtest "peer gone: RETRY_EXC_ERR in time (timeout 12, retry 3)" peer_gone 12 3 
 subtest "peer gone: RETRY_EXC_ERR in time (timeout 16, retry 2)" peer_gone 16 2 537 4000
 subtest "network gone: RETRY_EXC_ERR" network_gone
 subtest "data gone, probes pass: RETRY_EXC_ERR" data_gone
+subtest "an empty GID entry: no queue pair to RTR" empty_gid ibv_rc_pingpong "modify QP to RTR"
+subtest "an empty GID entry: no address handle" empty_gid ibv_ud_pingpong "create AH"
 subtest "rings scribbled on by the program" verify -t 60 --hostile
 subtest "the devices still work" works
 tap_end
