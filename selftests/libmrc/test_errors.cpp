@@ -3,6 +3,7 @@
  * What fails: at once, with an errno and bad_wr, or later, with a status and
  * everything behind it flushed. And peers that are not there yet.
  */
+#include <chrono>
 #include <cstring>
 
 #include "pair.hpp"
@@ -236,8 +237,9 @@ void retries(Check &c, Node &na, Node &nb)
 	PairOptions o;
 
 	o.masks.mrc_rts = MRC_QP_TIMEOUT | MRC_QP_RETRY_CNT;
-	o.masks.attr.timeout = 10; /* 1 ms */
-	o.masks.attr.retry = {2, 1};
+	o.masks.attr.timeout = 12; /* 4.19 ms: 2 times, doubled 3 times */
+	o.masks.attr.retry = {2, 3};
+	const std::chrono::microseconds least(2 * 4194 + (2 + 4 + 8 + 8) * 4194);
 	Pair p(na, nb, o);
 
 	p.init(p.a);
@@ -247,9 +249,13 @@ void retries(Check &c, Node &na, Node &nb)
 	List l(p, 3);
 
 	l.wr[1].send_flags = 0;
+	const auto start = std::chrono::steady_clock::now();
+
 	must(p.a.post_send(l.wr.data()), "send");
 	const auto wc = wait(p.a.send_cq.get(), 3);
 
+	c.that(std::chrono::steady_clock::now() - start >= least,
+	       "the peer was given up too early");
 	for (unsigned i = 0; i < 3; i++)
 		expect_wc(c, wc[i], i,
 			  i ? IBV_WC_WR_FLUSH_ERR : IBV_WC_RETRY_EXC_ERR,

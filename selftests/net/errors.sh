@@ -45,6 +45,17 @@ peer_gone() { # MODE TIMEOUT RETRY MIN_MS MAX_MS
 		"$(sed -n 's/.*\(peer_gone_ms=[0-9.]*\).*/\1/p' "$WORK/client") (allowed $3..$4)"
 }
 
+# One work request of each kind after the other; the script's limits are those of
+# peer_gone 12 3, a queue pair each.
+others_gone() {
+	ctr_mark
+	verify --ext-test gone --timeout 12 --retry 3 --expect-min-ms 50 --expect-max-ms 2000
+	ctr_take
+	expect mrca retry_exceeded == 3
+	echo "figure: $(grep -c '^gone:' "$WORK/client") kinds:" \
+		"$(sed -n 's/^gone: //p' "$WORK/client" | paste -sd';')"
+}
+
 network_gone() {
 	local i
 	ctr_mark
@@ -131,6 +142,7 @@ subtest "work requests flush in ERROR, in order" local_error_test flush
 subtest "send queue drained (SQD) and resumed" local_error_test sq-drain
 subtest "peer gone: RETRY_EXC_ERR in time (timeout 12, retry 3)" peer_gone 12 3 50 2000
 subtest "peer gone: RETRY_EXC_ERR in time (timeout 16, retry 2)" peer_gone 16 2 537 4000
+subtest "peer gone: RETRY_EXC_ERR in time (SEND, READ, atomic)" others_gone
 subtest "network gone: RETRY_EXC_ERR" network_gone
 subtest "data gone, probes pass: RETRY_EXC_ERR" data_gone
 subtest "an empty GID entry: no queue pair to RTR" empty_gid ibv_rc_pingpong "modify QP to RTR"

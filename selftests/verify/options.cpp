@@ -70,10 +70,10 @@ Other tests than traffic:
                            modify-masks, objects, flush, sq-drain, all
   --ext-test NAME          what there is beyond WRITE: send, read, atomic,
                            fence, mixed, rnr, refused, windows, srq,
-                           datagrams, all; with --iters, --bidir,
-                           --post-list, --ex and --cq-ex; and what there is
-                           not: strict (at neither end), strict-peer (at the
-                           server)
+                           datagrams, gone (as --peer-gone), all; with
+                           --iters, --bidir, --post-list, --ex and --cq-ex;
+                           and what there is not: strict (at neither end),
+                           strict-peer (at the server)
   --hostile                scribble on the own rings for --duration (5)
 Exit status: 0 verified, 1 failed, 2 usage, 77 not applicable here.
 )";

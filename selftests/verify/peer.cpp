@@ -7,6 +7,7 @@
 #include <poll.h>
 
 #include "common.h"
+#include "ext_pair.h"
 #include "pair.h"
 #include "tests.h"
 
@@ -97,6 +98,42 @@ void test_peer_gone(Session &s)
 		check_time(s, ms, posting + p.held_up());
 	}
 	s.oob.barrier(21, longest_wait_s(s) + 30);
+}
+
+/* A peer that is gone, for operations that MRC 1.0 does not have. */
+void test_ext_gone(Session &s)
+{
+	for (ibv_wr_opcode op : {IBV_WR_SEND, IBV_WR_RDMA_READ,
+				 IBV_WR_ATOMIC_FETCH_AND_ADD}) {
+		auto p = std::make_unique<ExtPair>(s);
+
+		s.oob.barrier(44);
+		if (!s.client)
+			p.reset();
+		s.oob.barrier(45);
+		if (s.client) {
+			Work w, after;
+			double start = now_s();
+
+			w.op = op;
+			w.len = 8;
+			after.id = 1;
+			p->post({w, after});
+			double posting = now_s() - start;
+			auto c = p->wait(p->send_cq(), 2, longest_wait_s(s));
+			double ms = (now_s() - start) * 1e3;
+
+			say("gone: opcode %d, %.1f ms", op, ms);
+			if (c[0].wr_id != 0 || c[1].wr_id != 1 ||
+			    c[0].status != IBV_WC_RETRY_EXC_ERR ||
+			    c[1].status != IBV_WC_WR_FLUSH_ERR)
+				fail("%s, %s", ibv_wc_status_str(c[0].status),
+				     ibv_wc_status_str(c[1].status));
+			check_time(s, ms, posting);
+		}
+		s.oob.barrier(46, longest_wait_s(s) + 30);
+		drain_async(s.dev);
+	}
 }
 
 /*

@@ -30,6 +30,7 @@ void test_ext_refused(Session &s);
 void test_ext_windows(Session &s);
 void test_ext_srq(Session &s);
 void test_ext_datagrams(Session &s);
+void test_ext_gone(Session &s);
 void test_ext_strict(Session &s);
 void test_ext_strict_peer(Session &s);
 void test_modify_masks(Session &s);
