@@ -3,7 +3,7 @@
 #
 # What the documents list must be what the sources have: counters, test
 # scripts, module parameters, ABI structures, functions of the library in the
-# manual pages, and links between documents.
+# manual pages, times that follow from others, and links between documents.
 # Run from anywhere; prints what differs and fails. Needs no package: only
 # what is essential in Debian.
 set -euo pipefail
@@ -91,6 +91,45 @@ while read -r ref; do
 	grep -q -x -F "$ref" <<<"$mine" || { echo "no page $ref, referred to"; bad=1; }
 done < <(sed -n 's/\\fB//g; s/\\fP//g; s/^\.BR \(mrc[a-z_]*\) (\([0-9]\)).*/\1(\2)/; p' \
 	"$man"/*.[37] userspace-tools/*/*.[18] | grep -o '\<mrc[a-z_]*([1-8])' | sort -u)
+
+# How long a dead peer is waited for: the times in programs.md are what the rules of
+# mrc_req_interval() make of the numbers beside them.
+awk -F'|' '
+function seconds(cell) { return cell ~ / ms *$/ ? cell / 1000 : cell + 0 }
+function capped(t) { return t < 17.179869184 ? t : 17.179869184 }
+function is(cell, want, got) {
+	got = seconds(cell)
+	if (got < 0.994 * want || got > 1.006 * want) {
+		print FILENAME ":" FNR ":" cell "should be " want " s"
+		bad = 1
+	}
+}
+/^\| timeout \| interval \| 0 retries \|/ { table = 1; next }
+/^\| timeout \| interval \| linear_cnt \|/ { table = 2; next }
+!/^\|/ { table = 0 }
+table && $2 + 0 {
+	rows[table]++
+	t = capped((table == 1 ? 4.096e-6 : 1.024e-6) * 2 ^ $2)
+	is($3, t)
+}
+table == 1 && $2 + 0 {
+	is($4, t)
+	is($5, 4 * t)
+	is($6, 8 * t)
+}
+table == 2 && $2 + 0 {
+	sum = $4 * t
+	for (k = 1; k <= $5; k++)
+		sum += capped(t * 2 ^ k)
+	is($6, sum + capped(t * 2 ^ $5))
+}
+END {
+	if (!rows[1] || !rows[2]) {
+		print FILENAME ": no tables of times found"
+		bad = 1
+	}
+	exit bad
+}' Documentation/programs.md || bad=1
 
 # Relative links lead somewhere.
 while IFS=: read -r f link; do
