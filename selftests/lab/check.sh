@@ -9,21 +9,21 @@
 #           UBSan; that the engine's benchmark runs
 #   fuzz    libFuzzer targets, 60 s each
 #   build   module for every kernel with -Werror, sparse, provider, guest tools
-#   lint    checkpatch, clang-tidy, shellcheck, licence lines, documents against
-#           sources, manual pages, the lab's own test
+#   lint    checkpatch, shellcheck, licence lines, documents against sources, manual
+#           pages, the lab's own test
+#   tidy    clang-tidy
 #   vm      selftests/net in a guest; K=KERNEL and T=PATTERN narrow it
 #   interop selftests/interop in a guest, without and with loss; K and T as above
-#   interop-short   of these about one case of each program, without loss
 #           With M=uml or M=uml-debug vm and interop run in User Mode Linux, with
 #           M=kcsan vm in a kernel that looks for races, and only they can
 #           (common.sh says what these are)
-#   vm-rest what vm and interop-short leave out: benchmarks, every script on the
+#   vm-rest what vm leaves out: benchmarks, every script on the
 #           other kernels, the foreign suites on all of them
 set -euo pipefail
 export LAB_MACHINE=${M:-${LAB_MACHINE:-qemu}}
 . "$(dirname "$0")/common.sh"
 
-[ $# -gt 0 ] || lab_die "usage: check.sh unit|fuzz|build|lint|vm|interop|interop-short|vm-rest ..."
+[ $# -gt 0 ] || lab_die "usage: check.sh unit|fuzz|build|lint|tidy|vm|interop|vm-rest ..."
 wants() {
 	local p
 	for p in "${parts[@]}"; do
@@ -35,11 +35,11 @@ parts=("$@")
 for p in "${parts[@]}"; do
 	case $p in
 	vm) ;;
-	interop | interop-short)
+	interop)
 		# It has neither their file systems nor their time.
 		[ "$MACHINE" != kcsan ] || lab_die "$p does not run on M=kcsan"
 		;;
-	unit | fuzz | build | lint | vm-rest)
+	unit | fuzz | build | lint | tidy | vm-rest)
 		[ "$MACHINE" = qemu ] || lab_die "$p has nothing to do with M=$MACHINE"
 		;;
 	*) lab_die "unknown part '$p'" ;;
@@ -259,11 +259,11 @@ since_all=$SECONDS
 images=()
 if wants build || wants vm-rest; then
 	images=(6.12 7.2 6.1)
-elif wants vm || wants lint || wants interop || wants interop-short; then
+elif wants vm || wants lint || wants tidy || wants interop; then
 	images=(6.12)
 	[ "$k" = 6.12 ] || images+=("$k")
 fi
-if wants interop || wants interop-short || wants vm-rest; then
+if wants interop || wants vm-rest; then
 	images+=(interop)
 fi
 image_job=''
@@ -313,6 +313,8 @@ if wants lint; then
 	stage documents "$TOP/selftests/docs/check.sh"
 	stage manual-pages manual_pages
 	stage lab-selftest "$LAB_DIR/selftest.sh"
+fi
+if wants tidy; then
 	stage clang-tidy clang_tidy
 fi
 if [ -n "$fuzz_job" ]; then
@@ -366,11 +368,8 @@ interop() { # KERNEL [OPTION OF INTEROP]
 if wants vm; then
 	vm "$k"
 fi
-# A name that was asked for is one of vm's, unless interop is what was asked for.
 if wants interop; then
 	interop "$k" -l
-elif wants interop-short && [ -z "${T:-}" ]; then
-	INTEROP_SHORT=1 interop "$k"
 fi
 # What vm-rest does on a kernel.
 rest_on() { # KERNEL
