@@ -165,13 +165,11 @@ memory_settle() {
 	done
 }
 
-# Lines "cache objects size" and "total-kB kB 1" of all kernel memory that
-# objects can leak into: slab, per-CPU and vmalloc.
+# Lines "cache objects size" and "total-kB kB 1" of all kernel memory that objects
+# can leak into, when names and attributes of files that nobody uses are gone.
 memory_take() {
-	memory_settle
-	awk 'NR > 2 { print $1, $2, $4 }' /proc/slabinfo
-	awk '/^(Slab|Percpu|VmallocUsed):/ { kb += $2 } END { print "total-kB", kb, 1 }' \
-		/proc/meminfo
+	echo 2 >/proc/sys/vm/drop_caches
+	python3 "$NET_DIR/slab_objects.py"
 }
 
 # Of several looks in $1, $2, ..., the largest (or smallest) of each line: what
@@ -185,14 +183,31 @@ memory_extreme() { # largest|smallest FILE...
 		END { for (c in v) print c, v[c], size[c] }' "$@"
 }
 
-# memory_before FILE: where memory stands, with its own ups and downs.
+# memory_before FILE: where memory stands, with its own ups and downs, when it has come
+# to rest: namespaces that were deleted give back theirs a while later, and a look
+# before that would hide what is lost afterwards.
 memory_before() {
+	local n=0
+	until memory_looks "$1" && memory_at_rest "$1"; do
+		[ $((n += 1)) -lt $((30 * ${LAB_TIME:-1})) ] ||
+			fail "kernel memory does not come to rest"
+	done
+	memory_extreme largest "$1".[123] >"$1"
+}
+
+memory_looks() { # FILE
 	local n
 	for n in 1 2 3; do
 		memory_take >"$1.$n"
 		sleep 0.3
 	done
-	memory_extreme largest "$1".[123] >"$1"
+}
+
+# Between the first and the last look not even four pages were given back.
+memory_at_rest() { # FILE
+	awk 'FNR == 1 { file++ }
+		$1 == "total-kB" { kb[file] = $2 }
+		END { exit !(kb[1] - kb[file] < 16) }' "$1.1" "$1.3"
 }
 
 # memory_grown BEFORE OBJECTS KB: prints what grew since memory_before BEFORE
