@@ -77,6 +77,28 @@ TEST(Memory, OtherFiles)
 		     std::runtime_error);
 }
 
+/* Growth is what is measured; only memory that is still being given back disturbs. */
+TEST(Memory, AtRest)
+{
+	KernelMemory before, now;
+
+	before.slab = 1000 * 1024;
+	before.percpu = before.vmalloc = 100 * 1024;
+	now = before;
+	EXPECT_TRUE(at_rest(before, now));
+	now.slab += 1024 * 1024;
+	EXPECT_TRUE(at_rest(before, now));
+	now.slab = before.slab - 8192;
+	EXPECT_TRUE(at_rest(before, now));
+	now.percpu--;
+	EXPECT_FALSE(at_rest(before, now));
+	now = before;
+	now.vmalloc -= 64 * 1024;
+	EXPECT_FALSE(at_rest(before, now));
+	now.slab += 64 * 1024;
+	EXPECT_TRUE(at_rest(before, now));
+}
+
 TEST(Memory, MappedRings)
 {
 	EXPECT_EQ(mapped_rings(""), 0u);

@@ -34,6 +34,14 @@ constexpr std::array around_caches{
 /* What was freed under RCU is free after a grace period or two. */
 constexpr auto grace = std::chrono::milliseconds(200);
 
+/*
+ * Memory is at rest when this many looks in a row find no more than so many bytes
+ * given back; it is waited for that long.
+ */
+constexpr int looks_at_rest = 3;
+constexpr uint64_t crumbs = 8192;
+constexpr auto longest = std::chrono::minutes(2);
+
 /* Of all caches together, bytes. */
 struct Caches {
 	uint64_t pages = 0;  /* that they hold */
@@ -91,6 +99,24 @@ void settle()
 		write_file(cache.path() / "shrink", "1");
 }
 
+KernelMemory look()
+{
+	settle();
+	const std::string slabinfo = file_text("/proc/slabinfo");
+
+	if (slabinfo.empty())
+		throw RunError("kernel memory: /proc/slabinfo cannot be read, "
+			       "which takes root");
+	return parse_kernel_memory(
+		file_text("/proc/meminfo"), slabinfo,
+		static_cast<uint64_t>(sysconf(_SC_PAGESIZE)));
+}
+
+uint64_t total(const KernelMemory &m)
+{
+	return m.slab + m.percpu + m.vmalloc;
+}
+
 /* A figure can shrink while others grow. */
 double growth(uint64_t from, uint64_t to)
 {
@@ -131,17 +157,25 @@ KernelMemory parse_kernel_memory(const std::string &meminfo,
 	return m;
 }
 
+bool at_rest(const KernelMemory &before, const KernelMemory &now)
+{
+	return total(before) <= total(now) + crumbs;
+}
+
 KernelMemory kernel_memory()
 {
-	settle();
-	const std::string slabinfo = file_text("/proc/slabinfo");
+	const auto until = std::chrono::steady_clock::now() + longest;
+	KernelMemory last = look();
 
-	if (slabinfo.empty())
-		throw RunError("kernel memory: /proc/slabinfo cannot be read, "
-			       "which takes root");
-	return parse_kernel_memory(
-		file_text("/proc/meminfo"), slabinfo,
-		static_cast<uint64_t>(sysconf(_SC_PAGESIZE)));
+	for (int same = 1; same < looks_at_rest;) {
+		const KernelMemory now = look();
+
+		if (std::chrono::steady_clock::now() > until)
+			throw RunError("kernel memory does not come to rest");
+		same = at_rest(last, now) ? same + 1 : 1;
+		last = now;
+	}
+	return last;
 }
 
 uint64_t mapped_rings(const std::string &maps)

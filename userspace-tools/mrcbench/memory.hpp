@@ -38,9 +38,16 @@ KernelMemory parse_kernel_memory(const std::string &meminfo,
 				 const std::string &slabinfo, uint64_t page);
 
 /*
+ * Whether the kernel has stopped giving back memory between two looks: namespaces that
+ * were deleted are taken down for a while after that.
+ */
+bool at_rest(const KernelMemory &before, const KernelMemory &now);
+
+/*
  * Now, when what can be given back has been: pages of caches without an object,
- * names and attributes of files that nobody uses. Throws RunError without the
- * right to read or to ask for that.
+ * names and attributes of files that nobody uses, what was deleted before. Throws
+ * RunError without the right to read or to ask for that, and when the kernel goes on
+ * giving back memory for two minutes.
  */
 KernelMemory kernel_memory();
 
