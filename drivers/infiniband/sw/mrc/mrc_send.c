@@ -495,9 +495,16 @@ void mrc_req_run(struct mrc_qp *qp, bool sleep)
 		failed = qp->tx->req.state == MRC_REQ_ERROR;
 		/* Feedback goes on if the engine still has work. */
 		more |= take_more && qp->tx->req.wq_send == qp->tx->req.wq_post;
+		/*
+		 * A softirq that runs in between would send what the engine
+		 * chose after these before them: packets of one path would
+		 * be overtaken on it.
+		 */
+		local_bh_disable();
 		spin_unlock_bh(&qp->req_lock);
 
 		mrc_xmit_list(qp, &list);
+		local_bh_enable();
 		if (drained)
 			mrc_qp_report(qp->ibqp, IB_EVENT_SQ_DRAINED);
 		/* Whatever this lets the responder execute is sent by this loop. */
