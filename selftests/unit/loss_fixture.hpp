@@ -4,6 +4,8 @@
 
 #include "engine_fixture.hpp"
 
+#include <algorithm>
+
 namespace mrc_test
 {
 
@@ -35,12 +37,37 @@ inline void show(Requester &r, s64 n)
 	r.sack({.cack = r.req.cack, .base = d, .map = 1, .probe = 60000});
 }
 
-// Waits for silence and sends the probe. Return: its id.
+// As if all round trips had taken @rtt for long.
+inline void known_rtt(Requester &r, u64 rtt)
+{
+	r.req.samples = 255;
+	r.req.srtt = r.req.base_rtt = rtt;
+	r.req.rttvar = 0;
+	for (u8 port = 1; port <= r.paths.n_ports; port++) {
+		r.req.plane[port].srtt = rtt;
+		r.req.plane[port].rttvar = 0;
+	}
+}
+
+// Sends a tail probe now. Return: its id.
+inline u16 probe_at_once(Requester &r)
+{
+	r.probes.clear();
+	r.req.ask_at = r.req.silence_at = r.now;
+	r.send();
+	EXPECT_EQ(r.probes.size(), 1u);
+	return r.probes.empty() ? 0 : r.probes[0].hdr.peth.probe_id;
+}
+
+// Waits until a tail probe is due, and sends it. Return: its id.
 inline u16 silence_probe(Requester &r)
 {
-	r.now = r.req.silence_at;
 	r.probes.clear();
-	r.send();
+	// What was sent or heard meanwhile puts it off.
+	for (int i = 0; i < 4 && r.probes.empty(); i++) {
+		r.now = std::max(r.now, r.req.silence_at);
+		r.send();
+	}
 	EXPECT_EQ(r.probes.size(), 1u);
 	return r.probes.empty() ? 0 : r.probes[0].hdr.peth.probe_id;
 }

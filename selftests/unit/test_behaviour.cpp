@@ -261,6 +261,7 @@ TEST(Blocked, ProbeComesWithTheLagNotTheSilence)
 {
 	Requester r;
 	r.cfg.rto = 400 * kMs;
+	r.cfg.base_rtt = 3 * kMs; // silence is two of them
 	r.init();
 	r.send_n(4);
 	const u64 sent = r.now;
@@ -274,8 +275,8 @@ TEST(Blocked, ProbeComesWithTheLagNotTheSilence)
 	r.deadline();
 	r.send();
 	ASSERT_EQ(r.probes.size(), 1u);
-	// Unanswered, the next one takes twice as long, and so on.
-	EXPECT_EQ(r.req.silence_at, sent + 8 * kMs);
+	// Unanswered, the next one waits for twice the silence, and so on.
+	EXPECT_EQ(r.req.silence_at, sent + (4 + 2 * 6) * kMs);
 	// Nothing is in flight: nothing is asked for.
 	Requester q;
 	q.cfg.rto = 400 * kMs;

@@ -62,7 +62,7 @@ TEST(Lag, RetransmittedArrivalsProveNothing)
 	const u8 port = mrc_paths_port(
 		&r.paths, r.req.pkt[r.psn(18) & r.req.ring_mask].ev);
 	show(r, 18);
-	EXPECT_EQ(r.req.arrived[port], 0u);
+	EXPECT_EQ(r.req.plane[port].arrived_at, 0u);
 	EXPECT_EQ(r.req.n_lost, 0u);
 }
 
@@ -159,6 +159,8 @@ TEST(Lag, OverdueHolesAreAskedFor)
 	Requester r;
 	r.cfg.rto = 100 * kMs;
 	r.init();
+	known_rtt(r, 3 * kMs); // silence is two of them
+	r.req.base_rtt = 100 * kUs;
 	const u64 sent = r.now;
 	auto out = spaced(r, 20);
 	ASSERT_NE(out[0].port, out[19].port);
@@ -168,7 +170,7 @@ TEST(Lag, OverdueHolesAreAskedFor)
 	u16 id = silence_probe(r);
 	EXPECT_EQ(r.now, sent + 4 * kMs);
 	EXPECT_NE(r.probes[0].port, out[0].port);
-	r.now += 50 * kUs;
+	r.now += 3 * kMs;
 	r.sack({.cack = r.psn(-1), .base = 20, .map = 1, .probe = id});
 	EXPECT_TRUE(r.lost(r.psn(0)));
 }
@@ -179,6 +181,8 @@ TEST(Lag, RetransmissionsAreConfirmed)
 	OnePlane r;
 	r.cfg.rto = 100 * kMs;
 	r.init();
+	known_rtt(r, 3 * kMs);
+	r.req.base_rtt = 100 * kUs;
 	spaced(r, kRange + 1);
 	show(r, kRange);
 	ASSERT_EQ(r.send().size(), 1u);
@@ -191,7 +195,7 @@ TEST(Lag, RetransmissionsAreConfirmed)
 	u16 id = silence_probe(r);
 	EXPECT_EQ(r.now, sent + 4 * kMs);
 	// Once: without an answer the next one waits for the silence.
-	EXPECT_GE(r.req.silence_at, r.now + 50 * kMs);
+	EXPECT_GE(r.req.silence_at, r.now + 6 * kMs);
 	r.now += 50 * kUs;
 	r.sack({.cack = r.psn(-1), .base = 1, .map = 2, .probe = id});
 	EXPECT_TRUE(r.lost(r.psn(0)));
@@ -327,34 +331,37 @@ TEST(Lag, ProbesLearnAndObey)
 	Requester r;
 	r.cfg.rto = 100 * kMs;
 	r.init();
+	known_rtt(r, 100 * kUs);
 	auto out = r.send_n(1);
 	const u64 sent = r.now;
 	u16 id = silence_probe(r);
 	ASSERT_NE(r.probes[0].port, out[0].port);
+	r.now += 100 * kUs;
 	r.sack({.cack = r.psn(-1), .base = 1, .probe = id});
 	ASSERT_TRUE(r.lost(r.psn(0)));
 	ASSERT_EQ(r.send().size(), 1u);
 	r.now += 6 * kMs;
 	r.sack({.cack = r.psn(0), .rtx = false});
 	ASSERT_EQ(r.count(MRC_CTR_SPURIOUS_RTX), 1u);
-	const u64 learnt = r.req.guard[MRC_GUARD_LAG].ns;
-	EXPECT_EQ(learnt, 10 * kMs); // 4 ms and the 6 that it was late
+	const u64 learnt = r.req.guard[MRC_GUARD_TAIL].ns;
+	// A quarter of a round trip, and the 6 ms that it was late.
+	EXPECT_EQ(learnt, 6 * kMs + 25 * kUs);
 	EXPECT_GT(r.now, sent);
 
-	for (u64 older : {learnt - 1, learnt}) {
+	// A round trip, what was learnt, and the floor.
+	const u64 least = 100 * kUs + learnt + 100 * kUs;
+	for (u64 older : {least - 1, least}) {
 		Requester q;
 		q.cfg.rto = 100 * kMs;
 		q.init();
-		q.req.guard[MRC_GUARD_LAG] = {learnt, q.now + 100 * kMs};
-		out = q.send_n(1);
-		q.now = q.req.silence_at - older;
-		auto late = q.send_n(2);
-		id = silence_probe(q);
-		const int n = late[0].port == q.probes[0].port ? 2 : 1;
-		ASSERT_NE(late[n - 1].port, q.probes[0].port);
+		known_rtt(q, 100 * kUs);
+		q.req.guard[MRC_GUARD_TAIL] = {learnt, q.now + 100 * kMs};
+		q.send_n(1);
+		q.now += older;
+		id = probe_at_once(q);
+		q.now += 100 * kUs;
 		q.sack({.cack = q.psn(-1), .base = 1, .probe = id});
-		EXPECT_TRUE(q.lost(q.psn(0)));
-		EXPECT_EQ(q.lost(q.psn(n)), older == learnt);
+		EXPECT_EQ(q.lost(q.psn(0)), older == least);
 	}
 }
 

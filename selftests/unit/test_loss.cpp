@@ -4,6 +4,7 @@
 #include "loss_fixture.hpp"
 
 #include <algorithm>
+#include <map>
 
 using namespace mrc_test;
 
@@ -413,88 +414,99 @@ TEST(ProbeLoss, TailLossIsFoundWithoutTheTimer)
 	}
 }
 
+// A round trip, a quarter of one, and the floor of 100 us.
 TEST(ProbeLoss, YoungTransmissionsAreNoEvidence)
 {
+	for (u64 rtt : {100 * kUs, 300 * kUs}) {
+		const u64 least = rtt * 5 / 4 + 100 * kUs;
+		OnePlane r;
+		r.init();
+		known_rtt(r, rtt);
+		r.send_n(1);
+		r.now += 1;
+		r.send_n(1);
+		r.now += least - 1;
+		u16 id = probe_at_once(r);
+		r.now += rtt;
+		r.sack({.cack = r.psn(-1), .probe = id});
+		EXPECT_TRUE(r.lost(r.psn(0)));
+		EXPECT_FALSE(r.lost(r.psn(1)));
+		// Asked for again when it is old enough, which it is by now.
+		EXPECT_LE(mrc_req_deadline(&r.req), r.now + 1);
+		r.send();
+		r.now += 1;
+		id = probe_at_once(r);
+		r.now += rtt;
+		r.sack({.cack = r.psn(-1), .probe = id});
+		EXPECT_TRUE(r.lost(r.psn(1)));
+	}
+}
+
+// That it was old enough when it was asked for counts, whatever was learnt since.
+TEST(ProbeLoss, WhatWasAskedForIsTold)
+{
 	OnePlane r;
 	r.init();
-	r.send_n(1);
-	const u64 at = r.req.silence_at;
-	// The reply takes 100 us: srtt 100, rttvar 50, threshold 300 us. One
-	// packet is just that much older than the probe, one is younger.
-	r.now = at - 300 * kUs;
-	r.send_n(1);
-	r.now += 1;
+	known_rtt(r, 100 * kUs);
 	r.send_n(1);
 	u16 id = silence_probe(r);
-	EXPECT_EQ(r.now, at);
-	r.now += 100 * kUs;
+	r.now += 900 * kUs; // a long round trip
 	r.sack({.cack = r.psn(-1), .probe = id});
 	EXPECT_TRUE(r.lost(r.psn(0)));
-	EXPECT_TRUE(r.lost(r.psn(1)));
-	EXPECT_FALSE(r.lost(r.psn(2)));
 }
 
-TEST(ProbeLoss, ThresholdGrowsWithTheMeasuredRtt)
+// Of a plane without a sample less is expected.
+TEST(ProbeLoss, UnknownPlanesGetEightRoundTrips)
 {
-	OnePlane r;
-	r.init();
-	r.send_n(1);
-	r.now += 300 * kUs;
-	r.sack_all(r.psn(0)); // srtt 300, rttvar 150
-	r.send_n(1);
-	const u64 at = r.req.silence_at;
-	r.now = at - 749 * kUs;
-	r.send_n(1);
-	u16 id = silence_probe(r);
-	r.now += 300 * kUs; // srtt 300, rttvar 112.5: threshold 750 us
-	r.sack({.cack = r.psn(0), .probe = id});
-	EXPECT_TRUE(r.lost(r.psn(1)));
-	EXPECT_FALSE(r.lost(r.psn(2)));
-}
+	const u64 least = 8 * 100 * kUs + 100 * kUs;
 
-TEST(ProbeLoss, BaseRttIsTheLeastThreshold)
-{
-	OnePlane r;
-	r.init();
-	r.send_n(1);
-	const u64 at = r.req.silence_at;
-	r.now = at - 99 * kUs;
-	r.send_n(1);
-	u16 first = silence_probe(r);
-	// A second probe is the newest one, so that the first is no sample.
-	r.now = r.req.silence_at;
-	r.send();
-	r.sack({.cack = r.psn(-1), .probe = first});
-	EXPECT_EQ(r.req.srtt, 0u);
-	EXPECT_TRUE(r.lost(r.psn(0)));
-	EXPECT_FALSE(r.lost(r.psn(1)));
-}
-
-// A probe through another plane may overtake what is only late.
-TEST(ProbeLoss, OtherPlanesMustBeOlder)
-{
-	OnePlane one;
-	Requester two;
-	two.cfg.rto = one.cfg.rto = 16 * kMs; // lag guard 4 ms
-	for (Requester *r : {(Requester *)&one, &two}) {
-		r->init();
-		auto out = r->send_n(1);
-		r->now = r->req.silence_at - 1 * kMs;
-		r->send_n(2);
-		u16 id = silence_probe(*r);
-		r->now += 100 * kUs;
-		r->sack({.cack = r->psn(-1), .probe = id});
-		EXPECT_TRUE(r->lost(r->psn(0)));
-		// The probe avoids the EV of the oldest packet, and so its
-		// port.
-		for (int n : {1, 2}) {
-			const auto &pkt =
-				r->req.pkt[r->psn(n) & r->req.ring_mask];
-			EXPECT_EQ(r->lost(r->psn(n)),
-				  mrc_paths_port(&r->paths, pkt.ev) ==
-					  r->probes[0].port);
-		}
+	for (u64 older : {least - 1, least}) {
+		Requester r;
+		r.cfg.rto = 100 * kMs;
+		r.init();
+		known_rtt(r, 100 * kUs);
+		auto out = r.send_n(1);
+		r.req.plane[out[0].port].srtt = 0;
+		r.now += older;
+		u16 id = probe_at_once(r);
+		r.now += 100 * kUs;
+		r.sack({.cack = r.psn(-1), .probe = id});
+		EXPECT_EQ(r.lost(r.psn(0)), older == least);
 	}
+}
+
+// A plane of which nothing was heard since its last two packets may be behind. A
+// probe through that plane itself cannot overtake them.
+TEST(ProbeLoss, SilentPlanesMayBeBehind)
+{
+	Requester r;
+	r.cfg.rto = 16 * kMs; // lag guard 4 ms
+	r.init();
+	known_rtt(r, 100 * kUs);
+	auto out = r.send_n(6);
+	std::map<u8, int> n;
+	for (const auto &d : out)
+		n[d.port]++;
+	r.now += 1 * kMs;
+	u16 id = probe_at_once(r);
+	const u8 via = r.probes[0].port;
+	r.now += 100 * kUs;
+	r.sack({.cack = r.psn(-1), .probe = id});
+	int behind = 0;
+	for (int i = 0; i < 6; i++) {
+		const bool waits = n[out[i].port] > 1 && out[i].port != via;
+		EXPECT_EQ(r.lost(r.psn(i)), !waits) << i;
+		behind += waits;
+	}
+	EXPECT_GT(behind, 0);
+	r.send();
+	r.now += 4 * kMs;
+	id = probe_at_once(r);
+	r.now += 100 * kUs;
+	r.sack({.cack = r.psn(-1), .probe = id});
+	for (int i = 0; i < 6; i++)
+		EXPECT_TRUE(r.req.pkt[r.psn(i) & r.req.ring_mask].rtx_count ||
+			    r.lost(r.psn(i)));
 }
 
 TEST(ProbeLoss, OnlyWhatTheMapCovers)

@@ -391,6 +391,7 @@ TEST(ExtGate, WhatIsOutIsAskedForSoon)
 	for (bool fence : {false, true}) {
 		ExtRequester r;
 		r.cfg.max_rd_atomic = 1;
+		r.cfg.base_rtt = kMs; // silence is two of them
 		r.init();
 		r.go(MRC_WR_READ);
 		EXPECT_EQ(mrc_req_deadline(&r.req), r.now + r.cfg.rto / 2);

@@ -249,13 +249,14 @@ class ExtSim
 public:
 	ExtSim(const ExtPlan &plan, bool trace);
 
-	void run();
+	void run(const std::function<void()> &look = {});
 	void check_final();
 	void check_error();
 	bool failed() const { return v_.failed(); }
 	const std::string &what() const { return v_.what(); }
 	u64 events() const { return events_; }
 	u64 elapsed() const { return now_ - plan_.net.start; }
+	u64 now() const { return now_; }
 	bool dead(int side) const { return side_[side].dead; }
 	// Operations of one side that the other one saw, forged ones included.
 	const ExtFlow &flow(int side) const { return *flow_[side]; }
@@ -266,6 +267,10 @@ public:
 		return mrc_test::counter(side_[0].half[chan].ctr, id) +
 		       mrc_test::counter(side_[1].half[chan].ctr, id);
 	}
+	void note(const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+	// Tests may look at, delay or drop what is sent.
+	std::function<bool(int from, const Packet &p, u64 &delay)> on_send;
 
 private:
 	struct Half {
@@ -308,7 +313,6 @@ private:
 	bool step();
 	bool finished() const;
 	void fail(const std::string &what);
-	void note(const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 	// Shell
 	void service(int side);

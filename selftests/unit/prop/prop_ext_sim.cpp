@@ -261,10 +261,11 @@ void ExtSim::become_calm()
 	}
 }
 
-void ExtSim::run()
+void ExtSim::run(const std::function<void()> &look)
 {
 	while (!failed() && !finished() && step())
-		;
+		if (look)
+			look();
 	if (!failed() && !finished())
 		fail("nothing is scheduled, but not all is completed");
 }
@@ -288,6 +289,8 @@ void ExtSim::network(int from, Packet p)
 
 	if (n.jitter[p.port] && !calm_)
 		delay += rng_.below(n.jitter[p.port]);
+	if (on_send && !on_send(from, p, delay))
+		return;
 	if (!calm_) {
 		const bool nak =
 			p.opcode() == MRC_OP_ACK && p.bytes[12] != MRC_SYN_ACK;

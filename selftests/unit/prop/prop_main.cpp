@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "prop_options.hpp"
+#include "prop_tail.hpp"
 
 namespace prop
 {
@@ -25,6 +26,8 @@ std::string run_schedule(const std::string &kind, u64 seed, bool trace)
 {
 	if (kind.rfind("ext", 0) == 0)
 		return failure(run_ext(kind, seed, trace), kind, seed);
+	if (kind.rfind("tail", 0) == 0)
+		return failure(run_tail(kind, seed, trace), kind, seed);
 
 	Plan plan = kind == "error"    ? error_plan(seed)
 		    : kind == "attack" ? attack_plan(seed)

@@ -4,7 +4,8 @@
 //   --schedules=N       random schedules in all (also MRC_PROP_SCHEDULES)
 //   --first=SEED        seed of the first one
 //   --replay=KIND:SEED  just this one; KIND is random, error, attack, ext,
-//                       exterror or extattack
+//                       exterror, extattack, tail, tailagain, tailorder,
+//                       tailread, tailsilent or tailgone
 //   --trace             print every event of a replayed schedule
 #pragma once
 

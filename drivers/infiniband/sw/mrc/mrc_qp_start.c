@@ -328,6 +328,7 @@ static int mrc_qp_make_requester(struct mrc_qp *qp)
 		.dynamic_mpr = mrc_qp_cap(qp, MRC_ABI_QP_CAP_DYNAMIC_MPR),
 		.svc_time = mrc_qp_svc_time(qp),
 		.ignore_pen = mrc_qp_cap(qp, MRC_ABI_QP_CAP_NO_RESP_FC),
+		.n_ports = qp->dev->n_ports,
 		.ext = qp->ext,
 		.chan = qp->main,
 		.max_rd_atomic = qp->ext && !qp->main ? MRC_MAX_RD_ATOMIC : 0,

@@ -301,6 +301,13 @@ int mrc_paths_pick(struct mrc_paths *p, u64 now);
 int mrc_paths_pick_other(struct mrc_paths *p, int avoid, u64 now);
 
 /**
+ * mrc_paths_pick_away - EV for data that was lost on EV @from
+ *
+ * As mrc_paths_pick(), but of another port than that of @from if one may be used.
+ */
+int mrc_paths_pick_away(struct mrc_paths *p, int from, u64 now);
+
+/**
  * mrc_paths_pick_ctrl - EV for a control packet, OP-30
  * @p: read only; may run while the requester changes states
  * @cursor: the caller's own walk position

@@ -68,6 +68,7 @@ void mrc_req_lose(struct mrc_req *req, u32 psn, u8 cause, u64 hold, u64 now)
 	}
 	mrc_bit_set(req->lost, req->ring_mask, psn);
 	req->n_lost++;
+	mrc_req_plane_forget(req, psn);
 	pkt->guard = MRC_GUARD_NONE;
 	pkt->hold_until = hold;
 	req->held_until = 0;
@@ -98,7 +99,7 @@ static u64 mrc_req_guard_min(const struct mrc_req *req,
 {
 	u64 rtt, tick = MRC_LAG_NS;
 
-	if (kind == MRC_GUARD_ORDER)
+	if (kind != MRC_GUARD_LAG)
 		return req->base_rtt / 4;
 	rtt = mrc_req_loss_time(req);
 	if (req->cfg.rto && req->cfg.rto / 4 < tick)
@@ -119,10 +120,11 @@ u64 mrc_req_lag(const struct mrc_req *req)
 	return mrc_req_guard(req, MRC_GUARD_LAG);
 }
 
-static u64 mrc_req_since(u64 at, u64 now)
+/* What guards grow to at most. */
+u64 mrc_req_guard_max(const struct mrc_req *req)
 {
-	/* Of two processors, one may have read the clock before the other. */
-	return now > at ? now - at : 0;
+	return req->cfg.rto ? mrc_req_interval(&req->cfg, 0) / 2 :
+			      MRC_GUARD_MAX_NS;
 }
 
 /**
@@ -142,14 +144,12 @@ void mrc_req_unneeded(struct mrc_req *req, u32 psn, u64 now)
 	const struct mrc_tx_pkt *pkt = mrc_req_pkt(req, psn);
 	enum mrc_guard_kind kind = (enum mrc_guard_kind)pkt->guard;
 	struct mrc_guard *g = &req->guard[kind];
-	u64 max = MRC_GUARD_MAX_NS;
+	const u64 max = mrc_req_guard_max(req);
 	u64 was, ns;
 
 	if (kind == MRC_GUARD_NONE ||
 	    (g->ns && mrc_req_since(g->at, now) < mrc_req_loss_time(req)))
 		return;
-	if (req->cfg.rto)
-		max = mrc_req_interval(&req->cfg, 0) / 2;
 	was = mrc_req_guard(req, kind);
 	ns = was + mrc_req_since(pkt->sent_at, now);
 	if (ns < 2 * was)
@@ -196,6 +196,8 @@ void mrc_req_resent(struct mrc_req *req, u32 psn, u64 now)
 	}
 	if (pkt->guard == MRC_GUARD_NONE)
 		return;
+	/* Feedback let it be lost, so the peer is there: silence begins anew. */
+	req->silence_shift = 0;
 	req->confirm_at = now + mrc_req_guard(req, MRC_GUARD_LAG);
 	if (req->confirm_at < req->silence_at)
 		req->silence_at = req->confirm_at;
@@ -222,15 +224,16 @@ static bool mrc_req_overtaken(const struct mrc_req *req,
 			      const struct mrc_evidence *e)
 {
 	return pkt->sent_at + e->order <=
-	       req->arrived[mrc_paths_port(req->paths, pkt->ev)];
+	       req->plane[mrc_paths_port(req->paths, pkt->ev)].arrived_at;
 }
 
-static void mrc_req_infer_lost(struct mrc_req *req, u32 psn, bool proof,
-			       u64 now)
+/* Feedback shows that @psn is lost; @kind: what allowed that. */
+void mrc_req_infer_lost(struct mrc_req *req, u32 psn, enum mrc_guard_kind kind,
+			u64 now)
 {
 	mrc_bit_set(req->fast, req->ring_mask, psn);
 	mrc_req_lose(req, psn, MRC_LOSS_SACK, 0, now);
-	mrc_req_pkt(req, psn)->guard = proof ? MRC_GUARD_ORDER : MRC_GUARD_LAG;
+	mrc_req_pkt(req, psn)->guard = kind;
 }
 
 /*
@@ -281,7 +284,9 @@ static void mrc_req_infer_first(struct mrc_req *req,
 				req->held_to = psn;
 			continue;
 		}
-		mrc_req_infer_lost(req, psn, proof, now);
+		mrc_req_infer_lost(req, psn,
+				   proof ? MRC_GUARD_ORDER : MRC_GUARD_LAG,
+				   now);
 	}
 }
 
@@ -335,7 +340,9 @@ static void mrc_req_infer_again(struct mrc_req *req,
 				1u << mrc_paths_port(req->paths, pkt->ev);
 			continue;
 		}
-		mrc_req_infer_lost(req, psn, proof, now);
+		mrc_req_infer_lost(req, psn,
+				   proof ? MRC_GUARD_ORDER : MRC_GUARD_LAG,
+				   now);
 	}
 }
 
@@ -357,37 +364,37 @@ void mrc_req_infer(struct mrc_req *req, u64 now)
 	e.newest = mrc_req_pkt(req, req->high)->sent_at;
 	mrc_req_infer_first(req, &e, now);
 	mrc_req_infer_again(req, &e, now);
+	mrc_req_tail_look(req, now);
 }
 
 /*
  * A probe reply describes all that had arrived up to its map's end, whether
  * anything above did or not: PSNs of the map that are missing and were sent
- * long enough before the probe are lost, §9.5. How long depends on whether
- * the probe took the same plane.
+ * long enough before the probe are lost, §9.5. What is not old enough is asked for
+ * again when it is.
  */
 void mrc_req_probe_holes(struct mrc_req *req, const struct mrc_seth *s,
 			 const struct mrc_probe_rec *probe, u64 now)
 {
-	const u64 rtt = mrc_req_loss_time(req);
-	const u64 lag = mrc_req_guard(req, MRC_GUARD_LAG);
 	u32 i;
 
 	for (i = 0; i < 64; i++) {
 		u32 psn = mrc_psn_add(s->cack_psn, s->sack_offset + (s32)i);
 		struct mrc_tx_pkt *pkt = mrc_req_pkt(req, psn);
-		bool may_lag;
+		u64 at;
 
 		if (s->bitmap >> i & 1 ||
 		    mrc_psn_diff(psn, s->cack_psn) <= 0 ||
 		    !mrc_req_outstanding(req, psn) ||
 		    mrc_req_is_acked(req, psn) || mrc_req_is_lost(req, psn))
 			continue;
-		may_lag = mrc_paths_port(req->paths, pkt->ev) != probe->port &&
-			  mrc_req_may_lag(req, pkt);
-		if (pkt->sent_at + (may_lag ? lag : rtt) > probe->at)
+		at = mrc_req_overdue(req, psn, probe, now);
+		if (at) {
+			if (at < req->overdue_at)
+				req->overdue_at = at;
 			continue;
+		}
 		mrc_req_lose(req, psn, MRC_LOSS_PROBE, 0, now);
-		if (may_lag)
-			pkt->guard = MRC_GUARD_LAG;
+		pkt->guard = MRC_GUARD_TAIL;
 	}
 }

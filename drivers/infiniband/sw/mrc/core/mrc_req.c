@@ -26,6 +26,8 @@ static bool mrc_req_cfg_ok(const struct mrc_req_cfg *cfg)
 		return false;
 	if (cfg->sq_psn & ~MRC_PSN_MASK)
 		return false;
+	if (cfg->n_ports > MRC_MAX_PORTS)
+		return false;
 	if ((cfg->chan && !cfg->ext) ||
 	    cfg->rnr_retry > MRC_RNR_RETRY_INFINITE)
 		return false;
@@ -39,6 +41,12 @@ static u32 mrc_req_ring(const struct mrc_req_cfg *cfg)
 	return mrc_roundup_pow2(mrc_req_window_max(cfg));
 }
 
+/* Index 0 is nobody's. */
+static size_t mrc_req_planes(const struct mrc_req_cfg *cfg)
+{
+	return (cfg->n_ports ? cfg->n_ports : MRC_MAX_PORTS) + 1;
+}
+
 size_t mrc_req_mem(const struct mrc_req_cfg *cfg)
 {
 	size_t ring;
@@ -47,7 +55,8 @@ size_t mrc_req_mem(const struct mrc_req_cfg *cfg)
 		return 0;
 	/* At most 2^15 of each: far from overflowing. */
 	ring = mrc_req_ring(cfg);
-	return ring * sizeof(struct mrc_tx_pkt) +
+	return mrc_req_planes(cfg) * sizeof(struct mrc_plane) +
+	       ring * sizeof(struct mrc_tx_pkt) +
 	       (size_t)cfg->sq_depth * sizeof(struct mrc_tx_wqe) +
 	       4 * mrc_map_words((u32)ring) * sizeof(unsigned long) +
 	       mrc_req_rd_ring(cfg) * sizeof(u32);
@@ -59,7 +68,8 @@ int mrc_req_init(struct mrc_req *req, const struct mrc_req_cfg *cfg,
 	u32 ring;
 	size_t words;
 
-	if (!mrc_req_cfg_ok(cfg) || !paths || !cc || !mem)
+	if (!mrc_req_cfg_ok(cfg) || !paths || !cc || !mem ||
+	    paths->n_ports >= mrc_req_planes(cfg))
 		return -EINVAL;
 	ring = mrc_req_ring(cfg);
 	words = mrc_map_words(ring);
@@ -68,7 +78,8 @@ int mrc_req_init(struct mrc_req *req, const struct mrc_req_cfg *cfg,
 	req->paths = paths;
 	req->cc = cc;
 	req->ring_mask = ring - 1;
-	req->pkt = (struct mrc_tx_pkt *)mem;
+	req->plane = (struct mrc_plane *)mem;
+	req->pkt = (struct mrc_tx_pkt *)(req->plane + mrc_req_planes(cfg));
 	req->wqe = (struct mrc_tx_wqe *)(req->pkt + ring);
 	req->acked = (unsigned long *)(req->wqe + cfg->sq_depth);
 	req->lost = req->acked + words;
@@ -91,6 +102,9 @@ int mrc_req_init(struct mrc_req *req, const struct mrc_req_cfg *cfg,
 	req->timer_at = MRC_NEVER;
 	req->silence_at = MRC_NEVER;
 	req->confirm_at = MRC_NEVER;
+	req->tail_at = MRC_NEVER;
+	req->ask_at = MRC_NEVER;
+	req->overdue_at = MRC_NEVER;
 	mrc_req_unhold(req);
 	mrc_req_forget_copies(req);
 	req->verdict = MRC_TX_IDLE;
@@ -257,11 +271,16 @@ static void mrc_req_count_tx(struct mrc_req *req,
 	req->no_ev_at = 0;
 }
 
-static bool mrc_req_pick_ev(struct mrc_req *req, u64 now,
-			    struct mrc_tx_desc *desc)
+/* @lost: what is sent again, NULL = nothing; an inferred loss avoids its plane. */
+static bool mrc_req_pick_ev(struct mrc_req *req, const struct mrc_tx_pkt *lost,
+			    u64 now, struct mrc_tx_desc *desc)
 {
-	int ev = mrc_paths_pick(req->paths, now);
+	int ev;
 
+	if (lost && lost->guard != MRC_GUARD_NONE)
+		ev = mrc_paths_pick_away(req->paths, lost->ev, now);
+	else
+		ev = mrc_paths_pick(req->paths, now);
 	if (ev < 0)
 		return false;
 	desc->ev = ev;
@@ -323,7 +342,7 @@ static enum mrc_tx_verdict mrc_req_emit(struct mrc_req *req, u32 psn, u32 slot,
 	/* With nothing in flight no feedback would ever reopen the window. */
 	if (req->n_out && !mrc_req_cc_admits(req, nominal))
 		return MRC_TX_WAIT_CWND;
-	if (!mrc_req_pick_ev(req, now, desc))
+	if (!mrc_req_pick_ev(req, first ? NULL : pkt, now, desc))
 		return mrc_req_no_ev(req, now);
 
 	if (rtx) {
@@ -359,7 +378,9 @@ static enum mrc_tx_verdict mrc_req_emit(struct mrc_req *req, u32 psn, u32 slot,
 	pkt->ev = (u16)desc->ev;
 	pkt->hold_until = 0;
 	pkt->put_back = false;
+	pkt->asked = false;
 	pkt->inflight = true;
+	mrc_req_plane_sent(req, desc->port, psn, now);
 	mrc_req_count_tx(req, desc, now);
 	return MRC_TX_PACKET;
 }
@@ -418,6 +439,7 @@ static enum mrc_tx_verdict mrc_req_send_lost(struct mrc_req *req, u32 psn,
 			req->stands_at = now;
 		mrc_bit_clear(req->lost, req->ring_mask, psn);
 		req->n_lost--;
+		mrc_req_await(req, now);
 		mrc_req_arm(req, now);
 		if (!unsent)
 			mrc_req_resent(req, psn, now);
@@ -522,10 +544,9 @@ static enum mrc_tx_verdict mrc_req_send_new(struct mrc_req *req, u64 now,
 		return v;
 
 	/* Silence is counted from the moment that something is awaited. */
-	if (req->silence_at == MRC_NEVER) {
-		req->silence_at = now + mrc_req_silence(req);
+	if (req->silence_at == MRC_NEVER)
 		req->stands_at = now;
-	}
+	mrc_req_await(req, now);
 	mrc_bit_clear(req->acked, req->ring_mask, psn);
 	mrc_bit_clear(req->lost, req->ring_mask, psn);
 	mrc_bit_clear(req->fast, req->ring_mask, psn);
@@ -554,6 +575,8 @@ static enum mrc_tx_verdict mrc_req_send_new(struct mrc_req *req, u64 now,
 static enum mrc_tx_verdict mrc_req_send_last(struct mrc_req *req, u64 now,
 					     struct mrc_tx_desc *desc)
 {
+	/* The timer counts from what is awaited, not from asking for it. */
+	const u64 last_tx = req->last_tx;
 	u32 psn = mrc_req_newest(req);
 	struct mrc_tx_pkt *pkt;
 	struct mrc_tx_wqe *wqe;
@@ -565,7 +588,7 @@ static enum mrc_tx_verdict mrc_req_send_last(struct mrc_req *req, u64 now,
 	wqe = &req->wqe[pkt->slot];
 	memset(desc, 0, sizeof(*desc));
 	mrc_req_data_hdr(req, wqe, pkt->index, now, desc);
-	if (!mrc_req_pick_ev(req, now, desc))
+	if (!mrc_req_pick_ev(req, NULL, now, desc))
 		return mrc_req_no_ev(req, now);
 	desc->hdr.psn = psn;
 	desc->hdr.rtx = true;
@@ -578,6 +601,7 @@ static enum mrc_tx_verdict mrc_req_send_last(struct mrc_req *req, u64 now,
 	req->rtx_last = false;
 	mrc_ctr_add(req->cfg.ctr, desc->port, MRC_CTR_RTX_LAST_PSN, 1);
 	mrc_req_count_tx(req, desc, now);
+	req->last_tx = last_tx;
 	mrc_req_arm(req, now);
 	return MRC_TX_PACKET;
 }
@@ -611,35 +635,51 @@ static void mrc_req_probe_desc(struct mrc_req *req, int ev, u64 now,
 	mrc_ctr_add(req->cfg.ctr, desc->port, MRC_CTR_TX_PROBE, 1);
 }
 
-/* Silence probe, §9.5 (a): on another EV than that of the oldest packet. */
-static bool mrc_req_silence_probe(struct mrc_req *req, u64 now,
-				  struct mrc_tx_desc *desc)
+/*
+ * Tail probe, §9.5 (a): on another plane than that of the oldest packet. Where all
+ * was received and only the transport ACK is missing, which a probe cannot ask for,
+ * the newest packet goes again in its place. Return: whether a probe goes.
+ */
+static bool mrc_req_tail_probe(struct mrc_req *req, u64 now,
+			       struct mrc_tx_desc *desc)
 {
-	u32 off = mrc_req_first_unacked(req);
+	const u32 off = mrc_req_first_unacked(req);
+	const bool all = off == mrc_req_span(req);
+	const bool due = !all && (req->probe_now || now >= req->ask_at);
 	int ev;
 
 	req->probe_now = false;
-	if (off == mrc_req_span(req)) {
+	if (all && !mrc_req_tack_awaited(req)) {
 		req->silence_at = MRC_NEVER;
+		return false;
+	}
+	if (!due && now < mrc_req_tail_due(req)) {
+		req->silence_at = mrc_req_tail_due(req);
+		if (req->ask_at < req->silence_at)
+			req->silence_at = req->ask_at;
+		return false;
+	}
+	req->ask_at = MRC_NEVER;
+	req->last_probe = now;
+	if (req->silence_shift < MRC_SILENCE_SHIFT_MAX)
+		req->silence_shift++;
+	req->silence_at = mrc_req_tail_due(req);
+	if (all) {
+		req->rtx_last = true;
 		return false;
 	}
 	ev = mrc_req_pkt(req, req->cack + 1 + off)->ev;
 	ev = mrc_paths_pick_other(req->paths, ev, now);
 	if (ev < 0)
 		ev = mrc_paths_pick(req->paths, now);
-	if (ev < 0) {
-		req->silence_at = now + mrc_req_silence(req);
+	if (ev < 0)
 		return false;
-	}
+	mrc_req_tail_ask(req, mrc_paths_port(req->paths, (u16)ev), now);
 	mrc_req_probe_desc(req, ev, now, desc);
 	req->probe_out = true;
 	req->probe_out_id = desc->hdr.peth.probe_id;
 	req->probe_out_ev = (u16)ev;
 	req->probe_out_at = now;
-	req->last_probe = now;
-	if (req->silence_shift < MRC_SILENCE_SHIFT_MAX)
-		req->silence_shift++;
-	req->silence_at = now + mrc_req_silence(req);
 	return true;
 }
 
@@ -669,7 +709,7 @@ static enum mrc_tx_verdict mrc_req_choose(struct mrc_req *req, u64 now,
 	if (now >= req->rnr_until)
 		req->rnr_until = 0;
 	if ((req->probe_now || now >= req->silence_at) &&
-	    mrc_req_silence_probe(req, now, desc))
+	    mrc_req_tail_probe(req, now, desc))
 		return MRC_TX_PACKET;
 	if (mrc_req_ev_probe(req, now, desc))
 		return MRC_TX_PACKET;

@@ -140,6 +140,7 @@ struct mrc_tx_pkt {
 	u16 ev;			/* index of the last EV */
 	u8 rtx_count : 2;	/* 0, 1, 2 = more */
 	u8 guard : 2;		/* which enum mrc_guard_kind let it be lost */
+	u8 asked : 1;		/* a probe asked for it when it was ripe */
 	u8 unsent : 1;		/* put back before it was ever sent */
 	u8 put_back : 1;	/* held by mrc_req_put_back() */
 	bool inflight;		/* counted in mrc_req.inflight */
@@ -168,6 +169,7 @@ struct mrc_tx_pkt {
  * @dynamic_mpr: both ends do Dynamic MPR (§5.2)
  * @svc_time: peer adds its residence time to echoes (§13.2, OP-35); needs @use_ts
  * @ignore_pen: disregard the peer's window penalties (§13.6)
+ * @n_ports: at least as many as the paths have, 0 = MRC_MAX_PORTS; sizes memory
  * @ext: the extension may be used; LOCAL needs none
  * @chan: of an answer channel: posts answers only, marks all packets; needs
  *	@ext
@@ -198,6 +200,7 @@ struct mrc_req_cfg {
 	bool dynamic_mpr;
 	bool svc_time;
 	bool ignore_pen;
+	u8 n_ports;
 	bool ext;
 	bool chan;
 	u8 max_rd_atomic;
@@ -236,6 +239,7 @@ enum mrc_guard_kind {
 	MRC_GUARD_NONE,
 	MRC_GUARD_ORDER,	/* reordering between the paths of a plane */
 	MRC_GUARD_LAG,		/* a plane behind the others */
+	MRC_GUARD_TAIL,		/* lone and last packets, mrc_tail.c */
 	MRC_GUARD_KINDS,
 };
 
@@ -243,6 +247,31 @@ enum mrc_guard_kind {
 struct mrc_guard {
 	u64 ns;
 	u64 at;
+};
+
+/**
+ * struct mrc_plane - what the requester knows of a plane
+ * @srtt: smoothed RTT of packets sent through it, ns, 0 = no sample
+ * @rttvar: smoothed deviation, ns
+ * @late: by how much more than @srtt packets took that others had overtaken
+ * @arrived_at: send time of the newest transmission that is known received, 0 =
+ *	none. Of several copies only one that feedback names counts
+ * @sent_at: time of the newest transmission of data
+ * @before_at: of the one before
+ * @arrived_psn: PSN of the transmission of @arrived_at
+ * @sent_psn: PSN of the transmission of @sent_at
+ * @before_psn: PSN of the transmission of @before_at
+ */
+struct mrc_plane {
+	u64 srtt;
+	u64 rttvar;
+	struct mrc_guard late;
+	u64 arrived_at;
+	u64 sent_at;
+	u64 before_at;
+	u32 arrived_psn;
+	u32 sent_psn;
+	u32 before_psn;
 };
 
 /**
@@ -377,10 +406,10 @@ struct mrc_req {
 	unsigned long *spurious;	/* spurious retransmission counted */
 	u8 pmtu_shift;
 	u8 verdict;		/* last one of mrc_req_next() */
-	u8 silence_shift;	/* unanswered silence probes, saturating */
+	u8 silence_shift;	/* tail probes without news since, saturating */
 	bool rtx_last;		/* resend the newest PSN for its ACK */
 	u8 probe_pos;
-	u64 silence_at;		/* when the next silence probe is due */
+	u64 silence_at;		/* when to look whether a tail probe is due */
 	u64 held_until;		/* all lost packets are held until then, 0 = look */
 	u64 charged_at;		/* last timer expiry that was charged */
 	u64 reset_at;		/* progress after charges: timers restart */
@@ -389,8 +418,16 @@ struct mrc_req {
 	u64 last_tx;		/* last data packet sent */
 	u64 no_ev_at;		/* stalled without a usable EV since */
 	struct mrc_guard guard[MRC_GUARD_KINDS];
-	/* Per port: newest transmission known received, first copies only. */
-	u64 arrived[MRC_MAX_PORTS + 1];
+	struct mrc_plane *plane;	/* by port, cfg.n_ports + 1 */
+	u64 rtt_excess;		/* latest RTT sample beyond srtt of its plane */
+	u32 rcvd_newest;	/* largest rcvd_bytes of any SACK */
+	u64 first_rtt_at;	/* when the first RTT sample came */
+	u8 samples;		/* RTT samples, saturating */
+	u64 news_at;		/* last feedback about what is out */
+	u64 tail_at;		/* when to look for holes to ask for */
+	u64 ask_at;		/* probe by then whatever mrc_req_tail_due() says */
+	u64 asked_at;		/* when the last packet was marked as asked for */
+	u64 overdue_at;		/* what a probe reply missed should be there then */
 	u32 held_to;		/* holes up to here wait for their planes */
 	u32 held_ports;		/* which planes these are, bit N = port N */
 	u64 ripe_at;		/* when the first of them counts as lost */

@@ -188,7 +188,7 @@ void mrc_req_answered(struct mrc_req *req, u64 now)
 	mrc_req_complete(req);
 	mrc_req_progress(req, now);
 	mrc_req_nak_due(req);
-	mrc_req_rearm(req, now);
+	mrc_req_rearm(req, true, now);
 }
 
 /* No receives ------------------------------------------------------------- */

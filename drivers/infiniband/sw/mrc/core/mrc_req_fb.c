@@ -22,7 +22,7 @@ static bool mrc_req_unsent(const struct mrc_req *req, u32 psn)
 }
 
 /* Outstanding @psn is known received. Return: nominal bytes newly known. */
-static u32 mrc_req_receive(struct mrc_req *req, u32 psn)
+static u32 mrc_req_receive(struct mrc_req *req, u32 psn, u64 now)
 {
 	struct mrc_tx_pkt *pkt = mrc_req_pkt(req, psn);
 
@@ -33,18 +33,10 @@ static u32 mrc_req_receive(struct mrc_req *req, u32 psn)
 	if (req->recv_limited)
 		req->held_until = 0;
 	/* Of several copies it is not known which one arrived. */
-	if (!pkt->rtx_count) {
-		u8 port = mrc_paths_port(req->paths, pkt->ev);
-
-		mrc_paths_arrived(req->paths, pkt->ev);
-		if (pkt->sent_at > req->arrived[port]) {
-			req->arrived[port] = pkt->sent_at;
-			if (req->held_ports >> port & 1)
-				mrc_req_unhold(req);
-			if (req->again_ports >> port & 1)
-				req->again_at = 0;
-		}
-	}
+	if (!pkt->rtx_count)
+		mrc_req_arrived(req, psn, now);
+	else
+		mrc_req_plane_forget(req, psn);
 	if (mrc_req_is_lost(req, psn)) {
 		mrc_bit_clear(req->lost, req->ring_mask, psn);
 		req->n_lost--;
@@ -59,7 +51,7 @@ static u32 mrc_req_receive(struct mrc_req *req, u32 psn)
 }
 
 /* All up to @cack, which was sent, is received. Return: as above. */
-static u64 mrc_req_advance(struct mrc_req *req, u32 cack)
+static u64 mrc_req_advance(struct mrc_req *req, u32 cack, u64 now)
 {
 	s32 n = mrc_psn_diff(cack, req->cack);
 	u64 freed = 0;
@@ -73,7 +65,7 @@ static u64 mrc_req_advance(struct mrc_req *req, u32 cack)
 		if (off >= (u32)n)
 			break;
 		freed += mrc_req_receive(req, mrc_psn_add(req->cack,
-							  (s32)off + 1));
+							  (s32)off + 1), now);
 		off++;
 	}
 	req->cack = cack;
@@ -90,23 +82,25 @@ static u64 mrc_req_advance(struct mrc_req *req, u32 cack)
 }
 
 /* Outstanding or older @psn is received. Return: as above. */
-static u64 mrc_req_receive_one(struct mrc_req *req, u32 psn)
+static u64 mrc_req_receive_one(struct mrc_req *req, u32 psn, u64 now)
 {
 	if (mrc_psn_diff(psn, req->cack) <= 0)
 		return 0;
 	if (mrc_psn_diff(psn, req->high) > 0)
 		req->high = psn;
-	return mrc_req_receive(req, psn);
+	return mrc_req_receive(req, psn, now);
 }
 
 /* Smoothing of RFC 6298; the first sample replaces the configured RTT. */
-static void mrc_req_rtt_sample(struct mrc_req *req, u64 rtt)
+static void mrc_req_rtt_sample(struct mrc_req *req, u8 port, u64 rtt, u64 now)
 {
 	u64 base = req->base_rtt;
 	u64 dev;
 
 	if (!rtt)
 		rtt = 1;
+	req->rtt_at = now;
+	mrc_req_plane_rtt(req, port, rtt, now);
 	if (!req->srtt) {
 		req->srtt = rtt;
 		req->rttvar = rtt / 2;
@@ -204,6 +198,12 @@ static u64 mrc_req_rcvd_bytes(struct mrc_req *req, u32 rcvd)
 		return 0;
 	req->rcvd_bytes = rcvd & 0xFFFFFF;
 	return (u64)n << 8;
+}
+
+/* Was @s sent before the newest SACK that was heard? Its map has holes that are none. */
+static bool mrc_req_stale(const struct mrc_req *req, const struct mrc_seth *s)
+{
+	return mrc_psn_diff(s->rcvd_bytes, req->rcvd_newest) < 0;
 }
 
 /* Does any set bit of the map name a PSN that was not sent? */
@@ -314,8 +314,10 @@ void mrc_req_on_sack(struct mrc_req *req, const struct mrc_hdr *h, u8 port,
 	const struct mrc_probe_rec *rec = NULL;
 	const u32 ack_psn = mrc_psn_add(s->cack_psn, s->ack_psn_offset);
 	u64 rtt = MRC_CC_NONE_RTT;
+	bool copy = false;
 	u64 freed, map;
 	u32 i, old;
+	u8 via = 0;
 
 	if (req->state == MRC_REQ_ERROR)
 		return;
@@ -331,26 +333,33 @@ void mrc_req_on_sack(struct mrc_req *req, const struct mrc_hdr *h, u8 port,
 		mrc_ctr_add(req->cfg.ctr, port, MRC_CTR_RX_PROBE_REPLY, 1);
 		rec = mrc_req_probe_find(req, s->probe_id);
 		rtt = mrc_req_probe_reply(req, s, rec, h->tstamp, now);
+		if (rec)
+			via = rec->port;
 	} else {
 		rtt = mrc_req_sack_rtt(req, ack_psn, h->rtx, h->tstamp, now);
+		via = mrc_paths_port(req->paths, mrc_req_pkt(req, ack_psn)->ev);
+		copy = rtt != MRC_CC_NONE_RTT && h->rtx;
 		if (!h->rtx)
 			mrc_req_spurious(req, ack_psn, port, now);
 		mrc_req_sack_verdict(req, s, now);
 	}
-	if (rtt != MRC_CC_NONE_RTT) {
-		mrc_req_rtt_sample(req, rtt);
-		req->rtt_at = now;
-	}
+	if (rtt != MRC_CC_NONE_RTT)
+		mrc_req_rtt_sample(req, via, rtt, now);
 
 	old = req->cack;
-	freed = mrc_req_advance(req, s->cack_psn);
+	freed = mrc_req_advance(req, s->cack_psn, now);
 	for (i = 0, map = s->bitmap; map; i++, map >>= 1)
 		if (map & 1)
 			freed += mrc_req_receive_one(req,
 				mrc_psn_add(s->cack_psn,
-					    s->sack_offset + (s32)i));
+					    s->sack_offset + (s32)i), now);
 	if (!s->pr)
-		freed += mrc_req_receive_one(req, ack_psn);
+		freed += mrc_req_receive_one(req, ack_psn, now);
+	/* Of a copy that is named it is known when it was sent, and where. */
+	if (copy)
+		mrc_req_arrived(req, ack_psn, now);
+	if (!mrc_req_stale(req, s))
+		mrc_req_note_missing(req, s, now);
 	if (req->cack != old)
 		mrc_req_progress(req, now);
 	mrc_req_adopt_mpr(req, s, port);
@@ -371,12 +380,15 @@ void mrc_req_on_sack(struct mrc_req *req, const struct mrc_hdr *h, u8 port,
 		req->cc->ops->on_ack(req->cc, &ack);
 	}
 
+	if (!mrc_req_stale(req, s))
+		req->rcvd_newest = s->rcvd_bytes & 0xFFFFFF;
+	req->overdue_at = MRC_NEVER;
 	if (rec)
 		mrc_req_probe_holes(req, s, rec, now);
 	mrc_req_infer(req, now);
 	if (req->stuck && !mrc_req_charge_stuck(req, now))
 		return;
-	mrc_req_rearm(req, now);
+	mrc_req_rearm(req, !s->pr || freed, now);
 }
 
 /*
@@ -514,7 +526,7 @@ void mrc_req_on_nack(struct mrc_req *req, const struct mrc_hdr *h, u8 port,
 	if (charge && !mrc_req_charge(req))
 		return;
 heard:
-	mrc_req_rearm(req, now);
+	mrc_req_rearm(req, true, now);
 }
 
 /* Complete what the transport ACK finishes; in posting order, §6.2. */
@@ -548,7 +560,7 @@ void mrc_req_transport_ack(struct mrc_req *req, u32 psn, u64 now)
 	 * Executed implies received. Without this a completed work request
 	 * could still have packets queued for retransmission.
 	 */
-	freed = mrc_req_advance(req, psn);
+	freed = mrc_req_advance(req, psn, now);
 	req->peer_ack = psn;
 	req->tack = mrc_req_tack_bound(req);
 	mrc_req_complete(req);
@@ -627,5 +639,5 @@ void mrc_req_on_ack(struct mrc_req *req, const struct mrc_hdr *h, u8 port,
 		mrc_req_transport_ack(req, psn, now);
 	if (!nak)
 		mrc_req_recv_told(req, h);
-	mrc_req_rearm(req, now);
+	mrc_req_rearm(req, true, now);
 }

@@ -34,12 +34,33 @@ enum mrc_wqe_state {
 #define MRC_LAG_NS		4000000ull
 /* What guards grow to at most where there is no RTO. */
 #define MRC_GUARD_MAX_NS	64000000ull
-/* Silence probes of a QP without retransmission timer, §9.5 (a). */
-#define MRC_SILENCE_MIN_NS	1000000ull
-/* Unanswered silence probes double their interval up to this many times. */
-#define MRC_SILENCE_SHIFT_MAX	6
+/* When the first tail probe is due before there is an RTT sample, §9.5 (a). */
+#define MRC_PTO_FIRST_NS	1000000ull
+/* No tail probe, and no loss by time alone, is more punctual than that, §9.5. */
+#define MRC_TAIL_FLOOR_NS	100000ull
+/* Each tail probe without news doubles the interval, up to half an RTO. */
+#define MRC_SILENCE_SHIFT_MAX	24
+/* What bounds the interval where there is no RTO. */
+#define MRC_PTO_MAX_NS		64000000ull
+/*
+ * Before so many samples in so long a time, or four times as many, the usual round
+ * trip is not known: those of slow paths come last.
+ */
+#define MRC_LEARN_NS		32000000ull
+#define MRC_LEARN_SAMPLES	16
 /* A SACK at least that often, ns, if messages go one at a time. */
 #define MRC_ALONE_NS		1000000ull
+
+static inline u64 mrc_max64(u64 a, u64 b)
+{
+	return a > b ? a : b;
+}
+
+/* Of two processors, one may have read the clock before the other. */
+static inline u64 mrc_req_since(u64 at, u64 now)
+{
+	return now > at ? now - at : 0;
+}
 
 static inline struct mrc_tx_pkt *mrc_req_pkt(const struct mrc_req *req, u32 psn)
 {
@@ -134,6 +155,17 @@ static inline bool mrc_req_tack_pending(const struct mrc_req *req)
 	return req->wq_done != req->wq_send || mrc_req_tack_limit(req);
 }
 
+/*
+ * Was everything received, but does the peer owe the transport ACK of it? Requests
+ * are acknowledged by their answers.
+ */
+static inline bool mrc_req_tack_awaited(const struct mrc_req *req)
+{
+	return mrc_req_tack_pending(req) && !req->rd_out &&
+	       mrc_req_all_acked(req) &&
+	       mrc_psn_diff(mrc_req_newest(req), req->peer_ack) > 0;
+}
+
 /* Has anything of @wqe, which is at the head of what is to be sent, begun? */
 static inline bool mrc_req_begun(const struct mrc_tx_wqe *wqe)
 {
@@ -190,7 +222,10 @@ static inline bool mrc_req_alone(const struct mrc_req *req, u32 psn, u64 now)
 u32 mrc_req_loss_range(const struct mrc_req *req);
 u64 mrc_req_loss_time(const struct mrc_req *req);
 u64 mrc_req_lag(const struct mrc_req *req);
+u64 mrc_req_guard_max(const struct mrc_req *req);
 void mrc_req_lose(struct mrc_req *req, u32 psn, u8 cause, u64 hold, u64 now);
+void mrc_req_infer_lost(struct mrc_req *req, u32 psn, enum mrc_guard_kind kind,
+			u64 now);
 void mrc_req_infer(struct mrc_req *req, u64 now);
 void mrc_req_resent(struct mrc_req *req, u32 psn, u64 now);
 void mrc_req_unneeded(struct mrc_req *req, u32 psn, u64 now);
@@ -226,11 +261,26 @@ bool mrc_req_is_rnr(const struct mrc_req *req, const struct mrc_neth *n);
 bool mrc_req_rnr(struct mrc_req *req, const struct mrc_tx_pkt *pkt, u8 code,
 		 u64 *hold, u64 now);
 
+/* mrc_tail.c */
+void mrc_req_plane_rtt(struct mrc_req *req, u8 port, u64 rtt, u64 now);
+void mrc_req_plane_sent(struct mrc_req *req, u8 port, u32 psn, u64 now);
+void mrc_req_plane_forget(struct mrc_req *req, u32 psn);
+void mrc_req_arrived(struct mrc_req *req, u32 psn, u64 now);
+void mrc_req_tail_ask(struct mrc_req *req, u8 via, u64 now);
+u64 mrc_req_overdue(const struct mrc_req *req, u32 psn,
+		    const struct mrc_probe_rec *probe, u64 now);
+u64 mrc_req_tail_time(const struct mrc_req *req, u8 port, u64 now);
+void mrc_req_note_missing(struct mrc_req *req, const struct mrc_seth *s,
+			  u64 now);
+void mrc_req_tail_look(struct mrc_req *req, u64 now);
+u64 mrc_req_pto(const struct mrc_req *req);
+u64 mrc_req_tail_due(const struct mrc_req *req);
+
 /* mrc_timer.c */
-u64 mrc_req_silence(const struct mrc_req *req);
+void mrc_req_await(struct mrc_req *req, u64 now);
 void mrc_req_blocked(struct mrc_req *req, u64 now);
 void mrc_req_arm(struct mrc_req *req, u64 now);
-void mrc_req_rearm(struct mrc_req *req, u64 now);
+void mrc_req_rearm(struct mrc_req *req, bool news, u64 now);
 void mrc_req_progress(struct mrc_req *req, u64 now);
 bool mrc_req_charge(struct mrc_req *req);
 bool mrc_req_charge_stuck(struct mrc_req *req, u64 now);

@@ -217,6 +217,25 @@ int mrc_paths_pick_other(struct mrc_paths *p, int avoid, u64 now)
 	return p->order[pos];
 }
 
+int mrc_paths_pick_away(struct mrc_paths *p, int from, u64 now)
+{
+	bool known = from >= 0 && from < p->n;
+	u8 home = known ? mrc_paths_port(p, (u16)from) : 0;
+	u8 port = (u8)(random_below(p, p->n_ports) + 1);
+	int i;
+	u8 k;
+
+	for (k = 0; k < p->n_ports; k++, port = port_after(p, port)) {
+		if (port == home || !p->walk[port].usable ||
+		    !mrc_paths_port_ok(p, port))
+			continue;
+		i = walk_port(p, port, now);
+		mrc_ev_sent(p, (u16)i);
+		return i;
+	}
+	return mrc_paths_pick(p, now);
+}
+
 #define STATE_BIT(s)		(1u << (s))
 
 /*

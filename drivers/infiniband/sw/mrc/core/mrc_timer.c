@@ -26,22 +26,6 @@ u64 mrc_req_interval(const struct mrc_req_cfg *cfg, u32 k)
 	return t < MRC_RTO_MAX_NS ? t : MRC_RTO_MAX_NS;
 }
 
-/*
- * How long nothing may be heard before a probe goes out: max(2 base RTTs,
- * RTO/2); a millisecond takes the place of RTO/2 when there is no timer.
- * Doubled with each probe that nothing answered.
- */
-u64 mrc_req_silence(const struct mrc_req *req)
-{
-	u64 t = MRC_SILENCE_MIN_NS;
-
-	if (req->cfg.rto)
-		t = mrc_req_interval(&req->cfg, 0) / 2;
-	if (t < 2 * req->base_rtt)
-		t = 2 * req->base_rtt;
-	return t << req->silence_shift;
-}
-
 static u64 mrc_req_current(const struct mrc_req *req)
 {
 	return mrc_req_interval(&req->cfg, req->retries + 1);
@@ -54,13 +38,26 @@ void mrc_req_arm(struct mrc_req *req, u64 now)
 		req->timer_at = now + mrc_req_current(req);
 }
 
+/* Feedback of what was sent at @now is awaited. */
+void mrc_req_await(struct mrc_req *req, u64 now)
+{
+	u64 at = now + mrc_req_pto(req);
+
+	if (at < req->silence_at)
+		req->silence_at = at;
+}
+
 /*
  * Ask by @at what has become of packets that are overdue then: when windows
  * are full of them, no feedback comes by itself before the silence is over.
  */
 static void mrc_req_hasten(struct mrc_req *req, u64 at, u64 now)
 {
-	if (at > now && at < req->silence_at)
+	if (at <= now)
+		return;
+	if (at < req->ask_at)
+		req->ask_at = at;
+	if (at < req->silence_at)
 		req->silence_at = at;
 }
 
@@ -71,29 +68,38 @@ static void mrc_req_hasten(struct mrc_req *req, u64 at, u64 now)
  */
 void mrc_req_blocked(struct mrc_req *req, u64 now)
 {
-	u64 base = req->last_heard > req->last_tx ? req->last_heard :
-						    req->last_tx;
+	u64 base = mrc_max64(req->last_heard, req->last_tx);
 
-	if (req->inflight)
-		mrc_req_hasten(req, base + (mrc_req_lag(req) <<
-					    req->silence_shift), now);
+	if (req->inflight && !req->silence_shift)
+		mrc_req_hasten(req, base + mrc_req_lag(req), now);
 }
 
-/* Valid feedback was consumed at @now: restart silence, stop idle timers. */
-void mrc_req_rearm(struct mrc_req *req, u64 now)
+/*
+ * Valid feedback was consumed at @now: restart silence, stop idle timers. @news:
+ * it told of something else than that the peer lives.
+ */
+void mrc_req_rearm(struct mrc_req *req, bool news, u64 now)
 {
 	if (req->state != MRC_REQ_READY)
 		return;
 	req->last_heard = now;
-	req->silence_shift = 0;
+	if (news) {
+		req->news_at = now;
+		req->silence_shift = 0;
+	}
+	req->ask_at = MRC_NEVER;
 	if (!mrc_req_all_acked(req)) {
-		req->silence_at = now + mrc_req_silence(req);
+		req->silence_at = mrc_req_tail_due(req);
 		mrc_req_hasten(req, req->ripe_at, now);
 		mrc_req_hasten(req, req->confirm_at, now);
+		if (req->overdue_at != MRC_NEVER)
+			mrc_req_hasten(req, mrc_max64(req->overdue_at, now + 1),
+				       now);
 		mrc_req_arm(req, now);
 		return;
 	}
-	req->silence_at = MRC_NEVER;
+	req->silence_at = mrc_req_tack_awaited(req) ? mrc_req_tail_due(req) :
+						      MRC_NEVER;
 	if (mrc_req_awaits_answer(req))
 		mrc_req_progress(req, now);
 	if (mrc_req_tack_pending(req))
@@ -140,11 +146,6 @@ bool mrc_req_charge(struct mrc_req *req)
 	mrc_ctr_add(cfg->ctr, 1, MRC_CTR_RETRY_EXC, 1);
 	mrc_req_fail(req, -1, MRC_WC_RETRY_EXC);
 	return false;
-}
-
-static u64 mrc_max64(u64 a, u64 b)
-{
-	return a > b ? a : b;
 }
 
 /*
@@ -273,6 +274,8 @@ u64 mrc_req_deadline(const struct mrc_req *req)
 		return 0;
 	if (req->silence_at < at)
 		at = req->silence_at;
+	if (req->tail_at < at)
+		at = req->tail_at;
 	if (req->n_lost && req->held_until && req->held_until < at)
 		at = req->held_until;
 	if (req->rnr_until && req->rnr_until < at)
@@ -283,10 +286,13 @@ u64 mrc_req_deadline(const struct mrc_req *req)
 
 void mrc_req_on_deadline(struct mrc_req *req, u64 now)
 {
+	if (req->state != MRC_REQ_READY)
+		return;
+	mrc_req_tail_look(req, now);
 	/*
 	 * Probes and held packets need nothing but mrc_req_next(), which the
 	 * caller runs after this.
 	 */
-	if (req->state == MRC_REQ_READY && now >= req->timer_at)
+	if (now >= req->timer_at)
 		mrc_req_expire(req, now);
 }

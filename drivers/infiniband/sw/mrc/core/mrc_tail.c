@@ -1,0 +1,459 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Requester: losses among packets that few others follow, MRC 1.0 §9.3, §9.5.
+ *
+ * mrc_loss.c tells losses from reordering by distance. Few packets follow those of
+ * a message that travels alone, and those at the end of a burst. There time asks,
+ * measured for each plane: holes that SACKs show, and what nothing is heard of. A
+ * probe tells: what its reply lacks and was old enough is lost.
+ */
+#include "mrc_req_priv.h"
+
+/* What a guard has learnt halves whenever @keep has passed without new evidence. */
+static u64 mrc_guard_now(const struct mrc_guard *g, u64 keep, u64 now)
+{
+	u64 n = mrc_div64(mrc_req_since(g->at, now), keep);
+
+	return n < 63 ? g->ns >> n : 0;
+}
+
+static u64 mrc_req_keep(const struct mrc_req *req)
+{
+	return MRC_GUARD_KEEP * mrc_req_loss_time(req);
+}
+
+/* Smoothing of RFC 6298, for each plane by itself. */
+void mrc_req_plane_rtt(struct mrc_req *req, u8 port, u64 rtt, u64 now)
+{
+	struct mrc_plane *pl = &req->plane[port];
+	u64 dev;
+
+	if (!req->samples)
+		req->first_rtt_at = now;
+	if (req->samples < 0xFF)
+		req->samples++;
+	if (!pl->srtt) {
+		pl->srtt = rtt;
+		pl->rttvar = rtt / 2;
+		return;
+	}
+	req->rtt_excess = rtt > pl->srtt ? rtt - pl->srtt : 0;
+	dev = pl->srtt > rtt ? pl->srtt - rtt : rtt - pl->srtt;
+	pl->rttvar = pl->rttvar - pl->rttvar / 4 + dev / 4;
+	pl->srtt = pl->srtt - pl->srtt / 8 + rtt / 8;
+}
+
+/*
+ * Was transmission @a made after @b? Packets of one batch have the same time; they
+ * are sent in the order of their PSNs.
+ */
+static bool mrc_req_after(u64 a_at, u32 a_psn, u64 b_at, u32 b_psn)
+{
+	return a_at > b_at || (a_at == b_at && mrc_psn_diff(a_psn, b_psn) > 0);
+}
+
+/* A packet that others had overtaken arrived so much later than usual. */
+static void mrc_req_learn_late(struct mrc_req *req, struct mrc_plane *pl,
+			       u64 took, u64 now)
+{
+	u64 over = took > pl->srtt ? took - pl->srtt : 0;
+	u64 was = mrc_guard_now(&pl->late, mrc_req_keep(req), now);
+	u64 max = mrc_req_guard_max(req);
+
+	if (over > max)
+		over = max;
+	if (over <= was / 2)
+		return;
+	pl->late.ns = over > was ? over : was;
+	pl->late.at = now;
+}
+
+/**
+ * mrc_req_arrived - the newest transmission of a packet is known received
+ * @req: requester
+ * @psn: its record is valid
+ * @now: ns
+ */
+void mrc_req_arrived(struct mrc_req *req, u32 psn, u64 now)
+{
+	const struct mrc_tx_pkt *pkt = mrc_req_pkt(req, psn);
+	const u8 port = mrc_paths_port(req->paths, pkt->ev);
+	struct mrc_plane *pl = &req->plane[port];
+
+	mrc_paths_arrived(req->paths, pkt->ev);
+	if (mrc_req_after(pl->arrived_at, pl->arrived_psn, pkt->sent_at, psn)) {
+		mrc_req_learn_late(req, pl, mrc_req_since(pkt->sent_at, now),
+				   now);
+		return;
+	}
+	if (pkt->sent_at > pl->arrived_at) {
+		if (req->held_ports >> port & 1)
+			mrc_req_unhold(req);
+		if (req->again_ports >> port & 1)
+			req->again_at = 0;
+	}
+	pl->arrived_at = pkt->sent_at;
+	pl->arrived_psn = psn;
+}
+
+/*
+ * By how much round trips of a plane vary. A plane has few samples of its own; where all
+ * are alike that is known from the others.
+ */
+static u64 mrc_req_plane_var(const struct mrc_req *req,
+			     const struct mrc_plane *pl)
+{
+	return pl->rttvar < req->rttvar ? pl->rttvar : req->rttvar;
+}
+
+static bool mrc_req_known(const struct mrc_req *req, u64 now)
+{
+	return req->samples >= 4 * MRC_LEARN_SAMPLES ||
+	       (req->samples >= MRC_LEARN_SAMPLES &&
+		mrc_req_since(req->first_rtt_at, now) >= MRC_LEARN_NS);
+}
+
+/*
+ * How long a packet may take of whose plane nothing is known: eight times what is
+ * known of others, so that planes of very different length, and packets that a fast
+ * one has overtaken, are no losses.
+ */
+static u64 mrc_req_unknown_time(const struct mrc_req *req,
+				const struct mrc_plane *pl, u64 now)
+{
+	u64 t = 8 * mrc_max64(pl->srtt, req->srtt) + MRC_TAIL_FLOOR_NS;
+
+	if (!req->srtt)
+		return mrc_req_guard_max(req);
+	if (!mrc_req_known(req, now))
+		t = mrc_max64(t, MRC_LEARN_NS);
+	if (req->cfg.rto && t > req->cfg.rto / 4)
+		t = mrc_max64(req->cfg.rto / 4, mrc_req_loss_time(req));
+	return t;
+}
+
+/* Is the usual round trip of the plane known? */
+static bool mrc_req_plane_known(const struct mrc_req *req,
+				const struct mrc_plane *pl, u64 now)
+{
+	return pl->srtt && mrc_req_known(req, now);
+}
+
+/*
+ * The reorder window of a plane, §9.3. Where its packets overtake each other, what
+ * is usual there counts too: a quarter of the RTT says nothing about that.
+ */
+static u64 mrc_req_window_time(const struct mrc_req *req,
+			       const struct mrc_plane *pl, u64 now)
+{
+	const u64 keep = mrc_req_keep(req);
+	u64 late = mrc_guard_now(&pl->late, keep, now);
+	u64 t = mrc_max64(pl->srtt / 4, req->guard[MRC_GUARD_TAIL].ns);
+
+	return late ? mrc_max64(t, mrc_max64(2 * late, 4 * pl->rttvar)) : t;
+}
+
+/**
+ * mrc_req_tail_time - how long a packet may take before it is asked for
+ * @req: requester
+ * @port: its plane
+ * @now: ns
+ *
+ * The usual bound of a round trip of the plane, and what packets take beyond that
+ * just now. A reply to a probe that was sent later than that and misses the packet
+ * tells that it is lost, §9.5: it has had the probe's own way in addition.
+ *
+ * Return: ns from its transmission on.
+ */
+u64 mrc_req_tail_time(const struct mrc_req *req, u8 port, u64 now)
+{
+	const struct mrc_plane *pl = &req->plane[port];
+
+	if (!mrc_req_plane_known(req, pl, now))
+		return mrc_req_unknown_time(req, pl, now);
+	return pl->srtt + mrc_max64(2 * mrc_req_plane_var(req, pl),
+				    mrc_req_window_time(req, pl, now)) +
+	       req->rtt_excess + MRC_TAIL_FLOOR_NS;
+}
+
+/* @psn goes out through @port. */
+void mrc_req_plane_sent(struct mrc_req *req, u8 port, u32 psn, u64 now)
+{
+	struct mrc_plane *pl = &req->plane[port];
+
+	pl->before_at = pl->sent_at;
+	pl->before_psn = pl->sent_psn;
+	pl->sent_at = now;
+	pl->sent_psn = psn;
+}
+
+/* The newest transmission of @psn, lost or not, will tell nothing about its plane. */
+void mrc_req_plane_forget(struct mrc_req *req, u32 psn)
+{
+	const struct mrc_tx_pkt *pkt = mrc_req_pkt(req, psn);
+	struct mrc_plane *pl =
+		&req->plane[mrc_paths_port(req->paths, pkt->ev)];
+
+	if (pl->sent_psn == psn && pl->sent_at == pkt->sent_at) {
+		pl->sent_at = pl->before_at;
+		pl->sent_psn = pl->before_psn;
+	} else if (pl->before_psn != psn || pl->before_at != pkt->sent_at) {
+		return;
+	}
+	pl->before_at = pl->arrived_at;
+	pl->before_psn = pl->arrived_psn;
+}
+
+/*
+ * Is nothing known of the last two packets that a plane got? Then all of it may be
+ * behind: a processor or a queue that stood still.
+ */
+static bool mrc_req_plane_silent(const struct mrc_req *req, u8 port)
+{
+	const struct mrc_plane *pl = &req->plane[port];
+
+	return mrc_req_after(pl->before_at, pl->before_psn, pl->arrived_at,
+			     pl->arrived_psn);
+}
+
+/*
+ * From when on a probe that goes through plane @via may tell that @psn is lost; @via 0:
+ * through any plane.
+ */
+static u64 mrc_req_ripe(const struct mrc_req *req, u32 psn, u8 via, u64 now)
+{
+	const struct mrc_tx_pkt *pkt = mrc_req_pkt(req, psn);
+	const u8 port = mrc_paths_port(req->paths, pkt->ev);
+	u64 t = mrc_req_tail_time(req, port, now);
+
+	/* That the port is down explains the loss. */
+	if (!mrc_paths_port_ok(req->paths, port))
+		t = mrc_req_loss_time(req);
+	else if (port != via && mrc_req_plane_silent(req, port))
+		t = mrc_max64(t, mrc_req_lag(req));
+	return pkt->sent_at + t;
+}
+
+/*
+ * Does nothing leave any more that could tell of what is out? As long as the
+ * window is what holds packets back, distance will speak.
+ */
+static bool mrc_req_at_tail(const struct mrc_req *req)
+{
+	return req->verdict != MRC_TX_PACKET &&
+	       req->verdict != MRC_TX_WAIT_CWND &&
+	       req->verdict != MRC_TX_WAIT_MPR;
+}
+
+/*
+ * When to ask for @psn: a little later than it is ripe, for those that were sent just
+ * after it.
+ */
+static u64 mrc_req_ask_time(const struct mrc_req *req, u32 psn, u64 now)
+{
+	const struct mrc_tx_pkt *pkt = mrc_req_pkt(req, psn);
+	const u64 ripe = mrc_req_ripe(req, psn, 0, now);
+	const u64 t = ripe - pkt->sent_at;
+
+	/* The reply to a probe tells, if it comes. */
+	if (pkt->asked && req->last_heard <= req->asked_at)
+		return MRC_NEVER;
+	if (pkt->asked)
+		return req->asked_at + 2 * t;
+	/* As long as packets leave, distance speaks, but not where they are few. */
+	return mrc_req_at_tail(req) ? ripe + t / 16 : ripe + t;
+}
+
+/**
+ * mrc_req_note_missing - a SACK was consumed: are there holes to ask for?
+ * @req: requester
+ * @s: valid
+ * @now: ns
+ *
+ * The first one of the map decides when to look at all of them. Above the highest bit
+ * of a map zeroes say nothing.
+ */
+void mrc_req_note_missing(struct mrc_req *req, const struct mrc_seth *s,
+			  u64 now)
+{
+	u32 psn;
+
+	if (req->tail_at != MRC_NEVER || !s->bitmap || !(s->bitmap + 1))
+		return;
+	psn = mrc_psn_add(s->cack_psn,
+			  s->sack_offset + __builtin_ctzll(~s->bitmap));
+	if (mrc_psn_diff(psn, req->high) < 0 && mrc_req_outstanding(req, psn))
+		req->tail_at = mrc_req_ask_time(req, psn, now);
+}
+
+/*
+ * The next outstanding packet from offset *@off on that is neither received nor lost.
+ * *@off is behind it then. Return: whether there is one.
+ */
+static bool mrc_req_next_out(const struct mrc_req *req, u32 *off, u32 *psn)
+{
+	const u32 span = mrc_req_span(req);
+
+	do {
+		*off += mrc_ring_next_clear(req->acked, req->ring_mask,
+					    req->cack + 1 + *off, span - *off);
+		if (*off >= span)
+			return false;
+		*psn = mrc_psn_add(req->cack, (s32)*off + 1);
+		++*off;
+	} while (mrc_req_is_lost(req, *psn));
+	return true;
+}
+
+/* Holes that have had their time are asked for, by one probe. */
+void mrc_req_tail_look(struct mrc_req *req, u64 now)
+{
+	bool ask = false;
+	u32 off = 0, psn;
+
+	if (now < req->tail_at)
+		return;
+	/* Those that are ripe one after the other share a probe. */
+	if (now < req->last_probe + req->srtt / 4) {
+		req->tail_at = req->last_probe + req->srtt / 4;
+		return;
+	}
+	req->tail_at = MRC_NEVER;
+	while (mrc_req_next_out(req, &off, &psn) &&
+	       mrc_psn_diff(psn, req->high) < 0) {
+		u64 at = mrc_req_ask_time(req, psn, now);
+
+		if (at <= now)
+			ask = true;
+		else if (at < req->tail_at)
+			req->tail_at = at;
+	}
+	if (!ask)
+		return;
+	req->ask_at = now;
+	if (now < req->silence_at)
+		req->silence_at = now;
+}
+
+/* A probe goes out now through @via: what is ripe and its reply misses is lost. */
+void mrc_req_tail_ask(struct mrc_req *req, u8 via, u64 now)
+{
+	u32 off = 0, psn;
+
+	while (mrc_req_next_out(req, &off, &psn)) {
+		if (mrc_req_ripe(req, psn, via, now) > now)
+			continue;
+		mrc_req_pkt(req, psn)->asked = true;
+		req->asked_at = now;
+	}
+}
+
+/**
+ * mrc_req_overdue - was a packet old enough when a probe was sent that missed it?
+ * @req: requester
+ * @psn: outstanding
+ * @probe: the probe
+ * @now: ns
+ *
+ * What is usual may have grown since it was asked for.
+ *
+ * Return: 0 if so, else when to ask again.
+ */
+u64 mrc_req_overdue(const struct mrc_req *req, u32 psn,
+		    const struct mrc_probe_rec *probe, u64 now)
+{
+	if (mrc_req_ripe(req, psn, probe->port, now) <= probe->at ||
+	    (mrc_req_pkt(req, psn)->asked && req->asked_at <= probe->at))
+		return 0;
+	return mrc_req_ask_time(req, psn, now);
+}
+
+/* The most that tail probes are apart: half of what the timer waits, §9.5. */
+static u64 mrc_req_pto_max(const struct mrc_req *req)
+{
+	u64 max = MRC_PTO_MAX_NS;
+
+	if (req->cfg.rto)
+		max = mrc_req_interval(&req->cfg, req->retries + 1) / 2;
+	return mrc_max64(max, 2 * req->base_rtt);
+}
+
+/* The usual bound of a round trip of the slowest plane that is in use, ns; 0 = none. */
+static u64 mrc_req_slowest(const struct mrc_req *req)
+{
+	u64 t = 0;
+	u8 i;
+
+	for (i = 1; i <= req->paths->n_ports; i++) {
+		const struct mrc_plane *pl = &req->plane[i];
+		const u64 var = 4 * mrc_req_plane_var(req, pl);
+
+		if (pl->srtt)
+			t = mrc_max64(t, pl->srtt + mrc_max64(pl->srtt, var));
+	}
+	return t;
+}
+
+/*
+ * How long nothing may be heard of what is out before a tail probe asks, §9.5 (a).
+ * When nothing is, what waits has its own time, and the probe only tells that the
+ * peer lives.
+ */
+u64 mrc_req_pto(const struct mrc_req *req)
+{
+	const u64 max = mrc_req_pto_max(req);
+	u64 t = MRC_PTO_FIRST_NS;
+
+	if (!req->n_out && !mrc_req_tack_awaited(req))
+		return max;
+	if (req->srtt)
+		t = mrc_req_slowest(req) + MRC_TAIL_FLOOR_NS;
+	else
+		t = mrc_max64(t, 2 * req->base_rtt);
+	return t < max ? t : max;
+}
+
+/*
+ * How long after the newest packet its transport ACK may come. It leaves when the
+ * slowest packet is there and comes back through any plane; of a plane that was used
+ * nothing may be known yet.
+ */
+static u64 mrc_req_tack_time(const struct mrc_req *req)
+{
+	const u64 known = mrc_req_known(req, req->last_tx) ? 0 : MRC_LEARN_NS;
+	u64 t = mrc_max64(mrc_req_pto(req), known);
+	u8 i;
+
+	for (i = 1; i <= req->paths->n_ports; i++)
+		if (req->plane[i].sent_at && !req->plane[i].srtt)
+			t = mrc_max64(t, 8 * req->srtt);
+	return t + req->guard[MRC_GUARD_TAIL].ns;
+}
+
+/**
+ * mrc_req_tail_due - when the next tail probe is due
+ * @req: requester that awaits feedback
+ *
+ * A PTO after the newest transmission. Feedback that still comes in tells as much as
+ * a probe would: so not before it has ceased for half of that. What is sent in place
+ * of a probe where only the transport ACK is missing waits as long as that may tarry.
+ */
+u64 mrc_req_tail_due(const struct mrc_req *req)
+{
+	const bool tack = mrc_req_tack_awaited(req);
+	const u64 max = mrc_req_pto_max(req);
+	u64 pto = tack ? mrc_req_tack_time(req) : mrc_req_pto(req);
+	u64 rest = pto / 2;
+	u64 at;
+	u8 n;
+
+	/* It comes about when the feedback does that tells of the last packet. */
+	if (tack && mrc_req_known(req, req->last_tx))
+		rest = MRC_TAIL_FLOOR_NS / 2;
+	at = mrc_max64(req->last_tx + pto, req->news_at + rest);
+	if (!req->silence_shift)
+		return at;
+	for (n = 0; n < req->silence_shift && pto < max; n++)
+		pto *= 2;
+	return mrc_max64(at, req->last_probe + (pto < max ? pto : max));
+}

@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+// Requester: lone messages and the ends of bursts. MRC 1.0 §9.3, §9.5.
+#include "loss_fixture.hpp"
+
+#include <map>
+
+using namespace mrc_test;
+
+namespace
+{
+
+constexpr u64 kRtt = 100 * kUs;
+constexpr u64 kFloor = 100 * kUs;
+
+struct Known : Requester {
+	explicit Known(u64 rto = 100 * kMs)
+	{
+		cfg.rto = rto;
+		init();
+		known_rtt(*this, kRtt);
+	}
+	// All packets up to number n arrived, as SACKs of each tell.
+	void heard(s64 n)
+	{
+		now += kRtt;
+		for (s64 i = 0; i <= n; i++)
+			sack_all(psn(i));
+	}
+};
+
+} // namespace
+
+TEST(Tail, ProbeAfterTwoRoundTripsWhateverTheTimeout)
+{
+	for (u64 rto : {10 * kMs, 1000 * kMs, 17000 * kMs, u64{0}}) {
+		Known r(rto);
+		auto out = r.send_n(3);
+		EXPECT_EQ(mrc_req_deadline(&r.req), r.now + 2 * kRtt + kFloor);
+		r.now = mrc_req_deadline(&r.req);
+		r.send();
+		ASSERT_EQ(r.probes.size(), 1u);
+		EXPECT_NE(r.probes[0].port, out[0].port);
+	}
+}
+
+// Round trips that vary need more.
+TEST(Tail, DeviationCounts)
+{
+	Known r;
+	r.req.rttvar = 40 * kUs;
+	for (u8 p = 1; p <= r.paths.n_ports; p++)
+		r.req.plane[p].rttvar = 60 * kUs;
+	r.send_n(1);
+	// The smaller of a plane's own and that of all.
+	EXPECT_EQ(mrc_req_deadline(&r.req),
+		  r.now + kRtt + 4 * 40 * kUs + kFloor);
+}
+
+TEST(Tail, NewPacketsPutItOff)
+{
+	Known r;
+	r.send_n(1);
+	r.now += 150 * kUs;
+	r.send_n(1);
+	const u64 due = r.now + 2 * kRtt + kFloor;
+	r.now = mrc_req_deadline(&r.req);
+	r.deadline();
+	EXPECT_TRUE(r.send().empty());
+	EXPECT_TRUE(r.probes.empty());
+	EXPECT_EQ(mrc_req_deadline(&r.req), due);
+}
+
+// A SACK shows the hole: it is asked for when it has had a round trip and a
+// quarter, and the floor; one probe for all that were sent about then.
+TEST(Tail, HolesAreAskedFor)
+{
+	Known r;
+	const u64 sent = r.now;
+	r.send_n(6);
+	r.now += kRtt;
+	// 1, 2 and 5 arrived.
+	r.sack({.cack = r.psn(-1), .base = 1, .map = 0x26, .probe = 60000});
+	const u64 ripe = kRtt * 5 / 4 + kFloor;
+	EXPECT_EQ(mrc_req_deadline(&r.req), sent + ripe + ripe / 16);
+	r.now = mrc_req_deadline(&r.req);
+	r.deadline();
+	r.send();
+	ASSERT_EQ(r.probes.size(), 1u);
+	r.now += kRtt;
+	r.sack({.cack = r.psn(-1),
+		.base = 1,
+		.map = 0x26,
+		.probe = r.probes[0].hdr.peth.probe_id});
+	for (s64 n : {0, 3, 4})
+		EXPECT_TRUE(r.lost(r.psn(n))) << n;
+	EXPECT_EQ(r.count(MRC_CTR_LOSS_PROBE), 3u);
+	EXPECT_EQ(r.send().size(), 3u);
+	EXPECT_EQ(r.req.retries, 0u);
+}
+
+// What arrives before that is not asked for.
+TEST(Tail, LateIsNotLost)
+{
+	Known r;
+	r.send_n(4);
+	r.now += kRtt;
+	r.sack({.cack = r.psn(-1), .base = 2, .map = 7, .probe = 60000});
+	r.now += 20 * kUs;
+	r.sack_all(r.psn(3));
+	r.ack(r.psn(3));
+	EXPECT_EQ(mrc_req_deadline(&r.req), MRC_NEVER);
+	EXPECT_TRUE(r.probes.empty());
+	EXPECT_EQ(r.req.n_lost, 0u);
+}
+
+// A packet that others overtook teaches how late its plane can be.
+TEST(Tail, OvertakenPacketsWidenTheWindow)
+{
+	OnePlane r;
+	r.cfg.rto = 100 * kMs;
+	r.init();
+	known_rtt(r, kRtt);
+	r.send_n(2);
+	r.now += kRtt;
+	r.sack({.cack = r.psn(-1), .base = 2, .map = 1, .probe = 60000});
+	r.now += 60 * kUs;
+	r.sack_all(r.psn(1));
+	EXPECT_EQ(r.req.plane[1].late.ns, 60 * kUs);
+	r.ack(r.psn(1));
+	const u64 least = kRtt + 2 * 60 * kUs + kFloor;
+	r.send_n(1);
+	r.now += least - 1;
+	u16 id = probe_at_once(r);
+	r.now += kRtt;
+	r.sack({.cack = r.psn(1), .probe = id});
+	EXPECT_FALSE(r.lost(r.psn(2)));
+	r.send();
+	id = probe_at_once(r);
+	r.now += kRtt;
+	r.sack({.cack = r.psn(1), .probe = id});
+	EXPECT_TRUE(r.lost(r.psn(2)));
+}
+
+// Nothing that is asked for and not answered is asked for all the time.
+TEST(Tail, UnansweredQuestionsWaitForSilence)
+{
+	Known r;
+	r.send_n(4);
+	r.now += kRtt;
+	r.sack({.cack = r.psn(-1), .base = 2, .map = 7, .probe = 60000});
+	u64 last = r.now;
+	for (int i = 0; i < 8; i++) {
+		r.now = mrc_req_deadline(&r.req);
+		r.probes.clear();
+		r.deadline();
+		r.send();
+		ASSERT_LE(r.probes.size(), 1u);
+		if (r.probes.empty())
+			continue;
+		if (i > 1) {
+			EXPECT_GE(r.now - last, 2 * kRtt << (i - 1)) << i;
+		}
+		last = r.now;
+	}
+}
+
+// Only the transport ACK is missing: a probe cannot ask for it, the newest
+// packet can. No retry is charged.
+TEST(Tail, MissingTransportAckIsAskedForByTheNewestPacket)
+{
+	Known r;
+	const u64 sent = r.now;
+	r.send_n(2);
+	r.heard(1);
+	EXPECT_EQ(mrc_req_deadline(&r.req), sent + 2 * kRtt + kFloor);
+	r.now = mrc_req_deadline(&r.req);
+	r.deadline();
+	auto out = r.send();
+	ASSERT_EQ(out.size(), 1u);
+	EXPECT_EQ(out[0].hdr.psn, r.psn(1));
+	EXPECT_TRUE(out[0].hdr.a);
+	EXPECT_TRUE(out[0].hdr.rtx);
+	EXPECT_TRUE(r.probes.empty());
+	EXPECT_EQ(r.req.retries, 0u);
+	EXPECT_EQ(r.count(MRC_CTR_RTX_LAST_PSN), 1u);
+	// And again after twice the time.
+	EXPECT_GE(mrc_req_deadline(&r.req), r.now + 2 * (2 * kRtt + kFloor));
+	r.ack(r.psn(1));
+	EXPECT_EQ(mrc_req_deadline(&r.req), MRC_NEVER);
+}
+
+// A peer that is gone is noticed all the same.
+TEST(Tail, AskingForTransportAcksDoesNotPutOffTheTimer)
+{
+	Known r(10 * kMs);
+	r.req.cfg.linear_cnt = 2;
+	r.req.cfg.exp_cnt = 0;
+	const u64 sent = r.now;
+	r.send_n(2);
+	r.heard(1);
+	while (r.req.state == MRC_REQ_READY) {
+		ASSERT_LT(r.now - sent, 100 * kMs);
+		r.now = mrc_req_deadline(&r.req);
+		r.deadline();
+		r.send();
+	}
+	EXPECT_GE(r.now - sent, 3 * 10 * kMs);
+	EXPECT_EQ(r.count(MRC_CTR_RTO), 3u);
+}
+
+// A port that goes down asks for nothing that has arrived.
+TEST(Tail, PortEventsDoNotResendTheNewestPacket)
+{
+	Known r;
+	r.send_n(2);
+	r.heard(1);
+	mrc_req_set_ports(&r.req, 1u << 2, r.now);
+	EXPECT_TRUE(r.send().empty());
+	EXPECT_TRUE(r.probes.empty());
+}
+
+// MRC 1.0 §9.1: the copy goes through another plane.
+TEST(Tail, CopiesAvoidThePlaneOfTheLoss)
+{
+	for (int i = 0; i < 20; i++) {
+		Known r;
+		auto out = r.send_n(i % 2 + 1);
+		u16 id = silence_probe(r);
+		r.now += kRtt;
+		r.sack({.cack = r.psn(-1), .probe = id});
+		auto copies = r.send();
+		ASSERT_EQ(copies.size(), out.size());
+		for (std::size_t k = 0; k < out.size(); k++)
+			EXPECT_NE(copies[k].port, out[k].port);
+	}
+	// Unless there is no other.
+	OnePlane r;
+	r.init();
+	known_rtt(r, kRtt);
+	r.send_n(1);
+	u16 id = silence_probe(r);
+	r.now += kRtt;
+	r.sack({.cack = r.psn(-1), .probe = id});
+	EXPECT_EQ(r.send().size(), 1u);
+}
+
+// The reply that told of the loss ends the silence: the loss of the copy is
+// found as fast.
+TEST(Tail, LostCopiesAreFoundAsFast)
+{
+	Known r;
+	r.send_n(1);
+	for (int i = 0; i < 4; i++) {
+		const u64 sent = r.now;
+		u16 id = silence_probe(r);
+		EXPECT_EQ(r.now - sent, 2 * kRtt + kFloor) << i;
+		r.now += kRtt;
+		r.sack({.cack = r.psn(-1), .probe = id});
+		ASSERT_EQ(r.send().size(), 1u) << i;
+	}
+	EXPECT_EQ(r.count(MRC_CTR_LOSS_PROBE), 4u);
+	EXPECT_EQ(r.count(MRC_CTR_RTO), 0u);
+}
+
+// A SACK that was overtaken by a newer one shows holes that are none.
+TEST(Tail, StaleSacksShowNothing)
+{
+	Known r;
+	r.send_n(4);
+	r.now += kRtt;
+	r.sack({.cack = r.psn(-1), .base = 2, .map = 5, .probe = 60000,
+		.rcvd = 20});
+	EXPECT_NE(r.req.tail_at, MRC_NEVER);
+	Known q;
+	q.send_n(4);
+	q.now += kRtt;
+	q.sack({.cack = q.psn(-1), .probe = 60000, .rcvd = 20});
+	q.sack({.cack = q.psn(-1), .base = 2, .map = 5, .probe = 60000,
+		.rcvd = 10});
+	EXPECT_EQ(q.req.tail_at, MRC_NEVER);
+}
+
+// RTTs are kept by plane, by that of the packet that the SACK names.
+TEST(Tail, PlanesHaveTheirOwnRoundTrips)
+{
+	Requester r;
+	r.cfg.rto = 100 * kMs;
+	r.init();
+	std::map<u8, u64> took;
+	for (int i = 0; i < 40; i++) {
+		auto out = r.send_n(1);
+		r.now += out[0].port * 10 * kUs;
+		took[out[0].port] = out[0].port * 10 * kUs;
+		r.sack_all(r.psn(i));
+		r.ack(r.psn(i));
+		r.reap();
+	}
+	ASSERT_GT(took.size(), 1u);
+	for (auto [port, rtt] : took)
+		EXPECT_EQ(r.req.plane[port].srtt, rtt) << (int)port;
+}
+
+// What is kept for each plane takes memory for the planes that there are.
+TEST(Tail, MemoryIsThatOfThePlanes)
+{
+	Requester r;
+	const size_t most = mrc_req_mem(&r.cfg);
+	r.cfg.n_ports = 2;
+	EXPECT_EQ(mrc_req_mem(&r.cfg),
+		  most - (MRC_MAX_PORTS - 2) * sizeof(mrc_plane));
+	EXPECT_EQ(r.init(), 0);
+	r.cfg.n_ports = 1; // and the paths have two
+	EXPECT_EQ(r.init(), -EINVAL);
+	r.cfg.n_ports = MRC_MAX_PORTS + 1;
+	EXPECT_EQ(mrc_req_mem(&r.cfg), 0u);
+}
