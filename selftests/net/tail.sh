@@ -1,0 +1,102 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# Lone messages of which packets are lost: they are repaired after round trips,
+# whatever the queue pair's timeout is. It is 17 s here (22): a script that waited for
+# it even once in a while would not end in time. What is merely late is not sent
+# again. MRC 1.0 §9.3, §9.5.
+# timeout: 600
+. "$(dirname "$0")/lib.sh"
+
+MESSAGE=262144 # 64 packets
+
+# Each Nth data packet that arrives for the first time is lost, at both hosts. That of
+# N = 65 is another packet of each message of 64.
+lose_each() { # N
+	local h
+	for h in a b; do
+		ip netns exec "host$h" nft -f - <<-END
+			table netdev tail {
+				counter lost { }
+				chain in {
+					type filter hook ingress devices = { p${h}1, p${h}2, p${h}3, p${h}4 } priority 0;
+					udp dport 4791 @th,64,8 0xc0-0xcf @th,128,8 & 0x20 == 0 numgen inc mod $1 == 0 counter name lost drop
+				}
+			}
+		END
+	done
+}
+
+lost_at() { # HOST
+	ip netns exec "host$1" nft list counter netdev tail lost |
+		sed -n 's/.*packets \([0-9]*\) .*/\1/p'
+}
+
+lose_nothing() {
+	in_a nft delete table netdev tail
+	in_b nft delete table netdev tail
+}
+
+# No timer ran out, and each host sent again what the other one lost. On a busy machine
+# some of it may be late by more than what was usual.
+repaired() {
+	local h other lost all=0 again=0
+	for h in a b; do
+		other=b
+		[ $h = a ] || other=a
+		lost=$(lost_at $other)
+		expect mrc$h retry_timeouts == 0
+		expect mrc$h qp_errors == 0
+		check "$(ctr mrc$h tx_rtx_pkts)" '>=' "$lost" "packets of $h sent again against lost ones"
+		all=$((all + lost))
+		again=$((again + $(ctr mrc$h tx_rtx_pkts)))
+	done
+	check "$all" '>' 20 "packets lost"
+	check "$again" '<=' $((all + all / 10 + 5)) "sent again, of $all lost"
+	echo "figure: $all packets lost, $again sent again"
+}
+
+lone() { # TOOL SIZE ITERATIONS LOSE-EACH
+	lose_each "$4"
+	ctr_mark
+	PERFTEST_LIMIT=200 perftest "$1" -s "$2" -n "$3" -u 22
+	ctr_quiet 20
+	ctr_take
+	repaired
+	lose_nothing
+	echo "figure: $1 -s $2, one packet of $4 lost: median and 99 %:" \
+		"$(awk '$1 == "'"$2"'" { print $5, $8 }' "$WORK/client") us"
+}
+
+# Nothing is lost, but late: planes of delays 1:2:3:4, or a quarter of the packets
+# ahead of the others.
+late() { # unequal|reordered
+	local h i c
+	for h in a b; do
+		for i in 1 2 3 4; do
+			case $1 in
+			unequal) netem $h $i delay $((i * 4))ms ;;
+			reordered) netem $h $i delay 8ms reorder 25% 50% ;;
+			esac
+		done
+	done
+	ctr_mark
+	PERFTEST_LIMIT=200 perftest ib_write_lat -s $MESSAGE -n 40 -u 22
+	ctr_quiet 20
+	ctr_take
+	for h in a b; do
+		for c in tx_rtx_pkts loss_inferred loss_probe loss_timeout rtx_last_psn; do
+			expect mrc$h $c == 0
+		done
+	done
+	unimpair_all
+}
+
+topo 4 4500 4
+subtest "a packet of each lone message, at every position" lone ib_write_lat $MESSAGE 130 65
+subtest "the same of READs" lone ib_read_lat $MESSAGE 130 65
+subtest "messages of one packet" lone ib_write_lat 64 400 9
+subtest "SENDs of five packets, each position" lone ib_send_lat 18000 150 6
+subtest "planes of very different length lose nothing" late unequal
+subtest "packets that others overtake are not lost" late reordered
+tap_end
