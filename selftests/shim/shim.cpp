@@ -318,6 +318,7 @@ ibv_cq_ex *create_cq_ex(ibv_context *ctx, ibv_cq_init_attr_ex *attr)
 	ex.read_imm_data = [](ibv_cq_ex *c) { return of(c)->wc.imm_data; };
 	ex.read_qp_num = [](ibv_cq_ex *c) { return of(c)->wc.qp_num; };
 	ex.read_src_qp = [](ibv_cq_ex *c) { return of(c)->wc.src_qp; };
+	ex.read_sl = [](ibv_cq_ex *c) { return of(c)->wc.sl; };
 	ex.read_wc_flags = [](ibv_cq_ex *c) { return of(c)->wc.wc_flags; };
 	ex.read_completion_ts = [](ibv_cq_ex *c) { return of(c)->timestamp; };
 	return &ex;
