@@ -17,7 +17,7 @@
 #           With M=uml or M=uml-debug vm and interop run in User Mode Linux, with
 #           M=kcsan vm in a kernel that looks for races, and only they can
 #           (common.sh says what these are)
-#   vm-rest what vm leaves out: benchmarks, every script on the
+#   vm-rest what vm leaves out: benchmarks, long scripts, every script on the
 #           other kernels, the foreign suites on all of them
 set -euo pipefail
 export LAB_MACHINE=${M:-${LAB_MACHINE:-qemu}}

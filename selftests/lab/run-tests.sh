@@ -8,11 +8,11 @@
 #
 # usage: run-tests.sh [-b] [-i] [-k KERNEL] [-c COUNTSFILE] [PATTERN]
 #   PATTERN  runs the scripts whose name has it, a shell pattern (default: all)
-#   -b       of these, only the benchmarks
+#   -b       of these, only the benchmarks, and the long ones
 #   -i       the foreign suites
 #   -c       writes "passed failed skipped" there
 # Scripts with a line "# benchmark" are left out unless they match a PATTERN or
-# LAB_BENCHMARKS is set. On kcsan, which is slow, without a PATTERN only scripts with
+# LAB_BENCHMARKS is set; in emulated machines those with a line "# long" as well. On kcsan, which is slow, without a PATTERN only scripts with
 # a line "# races" run. A script with a line "# not-on: MACHINE REASON" is skipped on
 # that machine, unless asked for by its name.
 #
@@ -58,11 +58,14 @@ for f in "$TOP/selftests/$set"/*.sh; do
 	esac
 	# shellcheck disable=SC2053 # a pattern is wanted
 	[[ $name == *$pattern* ]] || continue
-	# What it shows are ratios of times, which a busy machine can spoil.
-	if ! grep -q '^# benchmark$' < <(sed -n 1,40p "$f"); then
+	kind=$(sed -n '1,40s/^# \(benchmark\|long\)$/\1/p' "$f" | head -n1)
+	# Under emulation it takes minutes.
+	[ "$kind" != long ] || [ "$MACHINE" = qemu ] || kind=''
+	# What benchmarks show are ratios of times, which a busy machine can spoil.
+	if [ -z "$kind" ]; then
 		[ -z "$only" ] || continue
 	elif [ "$pattern" = '*' ] && [ -z "${LAB_BENCHMARKS:-}$only" ]; then
-		echo "$set/$name is a benchmark: run it with make check-vm T=$name or make check-all"
+		echo "$set/$name is left out ($kind): run it with make check-vm T=$name or make check-all"
 		continue
 	fi
 	if [ "$MACHINE" = kcsan ] && [ "$pattern" = '*' ] &&

@@ -7,6 +7,7 @@
 # computes itself. While rounds go on, a plane goes away and comes back several
 # times, and swallows packets silently; the ranks see nothing of it but port
 # events.
+# long
 # timeout: 600
 . "$(dirname "$0")/lib.sh"
 . "$NET_DIR/lib_fabric.sh"

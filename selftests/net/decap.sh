@@ -5,6 +5,7 @@
 # IPv4 and IPv6 inside, seg6_enabled or not; trimmed packets whatever their
 # lengths say. The whole of hostile.py once more in outer headers, and packets
 # that are bad because of them.
+# long
 # timeout: 900
 . "$(dirname "$0")/lib.sh"
 

@@ -6,6 +6,7 @@
 # one queue pair spread over the spines of both planes; a spine that loses its
 # way to the other leaf is left by the EVs that lead there, and by no others,
 # and probes bring them back.
+# long
 # timeout: 900
 . "$(dirname "$0")/lib.sh"
 . "$NET_DIR/lib_fabric.sh"

@@ -5,6 +5,7 @@
 # send, over planes without a limit, where a processor is what is shared, and
 # over shaped ones; with a fixed window and with NSCC; and none of 16 stands
 # still beside a busier program.
+# long
 # timeout: 900
 . "$(dirname "$0")/lib.sh"
 

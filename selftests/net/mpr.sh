@@ -4,6 +4,7 @@
 # Dynamic MPR (MRC 1.0 §5.2) under load: the receiver shrinks and widens its
 # range while data flows. The sender follows, in flight is what the range allows,
 # nothing is lost by it, nothing is sent that the receiver refuses.
+# long
 # timeout: 900
 . "$(dirname "$0")/lib.sh"
 
