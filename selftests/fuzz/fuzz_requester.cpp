@@ -252,7 +252,7 @@ void Requester::send(u32 limit)
 				mrc_paths_port(&paths_, d.ev) == d.port &&
 				mrc_paths_entropy(&paths_, d.ev) == d.entropy,
 			"packet on an unknown EV");
-		require(mrc_paths_port_ok(&paths_, d.port),
+		require(mrc_paths_port_up(&paths_, d.port),
 			"packet through a port that is down");
 		require(mrc_paths_state(&paths_, d.ev) != MRC_EV_DENIED,
 			"packet on a denied EV");
@@ -491,7 +491,7 @@ void Requester::op()
 		mrc_req_set_ports(&req_, in_.byte(), now_);
 		break;
 	case OpPeerPorts:
-		mrc_req_set_peer_ports(&req_, in_.byte(), now_);
+		mrc_req_peer_said(&req_, in_.byte(), now_);
 		break;
 	case OpVerdict:
 		v = in_.byte();

@@ -220,7 +220,7 @@ void Responder::feedback(const mrc_rx &rx, bool answer_due)
 		require(!d.data && d.tc == MRC_TC_CONTROL, "not a control");
 		require(d.ev < paths_.n, "EV out of range");
 		if (d.ev >= 0)
-			require(mrc_paths_port_ok(&paths_, d.port),
+			require(mrc_paths_port_up(&paths_, d.port),
 				"feedback through a port that is down");
 		fuzz::check_wire(d.hdr);
 		require(d.hdr.chan == rc_.chan, "on the wrong channel");

@@ -8,75 +8,14 @@
 # timeout: 1200
 # kmsg-ok: mrc[ :].*(lost pb2|has a netdev again)
 . "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/lib_bridged.sh"
 
 TOPO_RESOLVE=1
 
-# --- topology -------------------------------------------------------------------
-
-bridged_plane() { # I
-	local i=$1 h
-	for h in a b; do
-		ip -n "host$h" link add name "p$h$i" mtu 4500 \
-			address "02:00:00:00:0$h:0$i" type veth \
-			peer name "s$h$i" mtu 4500 netns middle
-		ip -n middle link set "s$h$i" master "br$i" up
-		plane_commands $h "$i" 4500 46 | grep -v '^link add' |
-			ip -n "host$h" -batch -
-	done
-}
-
-bridged() { # PLANES
-	local i h
-	topo_down
-	ip netns del middle 2>/dev/null || true
-	hosts_up
-	ip netns add middle
-	for i in $(seq "$1"); do
-		ip -n middle link add name "br$i" mtu 4500 type bridge
-		ip -n middle link set "br$i" up
-		bridged_plane "$i"
-	done
-	for i in $(seq "$1"); do
-		link_add a "$i"
-		link_add b "$i"
-	done
-	PLANES=$1
-	for i in $(seq "$1"); do
-		plane_ready "$i"
-	done
-}
-
-bridged_topo() {
-	if ! bridged "$@" >"$WORK/topo.log" 2>&1; then
-		comment <"$WORK/topo.log"
-		echo "Bail out! cannot build the topology"
-		tap_done=1
-		exit 1
-	fi
-}
-
 # --- helpers --------------------------------------------------------------------
-
-ctl() { # a|b WORDS...: mrc_ctl on that host's device
-	local h=$1
-	shift
-	ip netns exec "host$h" mrc_ctl "mrc$h" "$@"
-}
 
 probe() { # WORDS...: from A to B
 	ctl a ep probe "sgid=$A4" "dgid=$B4" "$@"
-}
-
-# A counter's value now, without starting a program for each look at it.
-hw_at_least() { # DEV NAME PORT VALUE
-	hw_now "$1" "$2" "$3"
-	[ "$hw" -ge "$4" ]
-}
-
-# Waits until port PORT of a device has sent N more data packets than now.
-sends_on() { # PORT N [DEV]
-	hw_now "${3:-mrca}" tx_data_pkts "$1"
-	wait_for 60 hw_at_least "${3:-mrca}" tx_data_pkts "$1" $((hw + $2))
 }
 
 # Delays bound the rate of the load, so that the machine has time to spare; the
@@ -96,11 +35,6 @@ load_start() {
 		sends_on 1 20
 		sends_on 2 20
 	fi
-}
-
-# MASK is what the QPs of HOST know of their peer's ports.
-told() { # a|b MASK
-	rdma -dd resource show qp link "mrc$1/1" | grep -q -E "drv_peer_ports[ :]*$2( |\$)"
 }
 
 # From the moment on when A has heard, nothing more than the batch under way
@@ -510,32 +444,31 @@ news_are_over() {
 	ctr_mark
 }
 
-# A controller tells B that A's ports are down: none is used, none of B's work
-# requests fails, and the next update makes it go on.
+# A controller tells B that A's ports are down, which is not true: what still answers
+# is used again, and none of B's work requests fails. A says nothing different by
+# itself: what counts is what B finds out.
 told_by_controller() {
 	news_are_over -r
 	ctl a ep status "sgid=$A4" "dgid=$B4" port_status=2 ev=c001@1 timeout=2000 \
 		>"$WORK/probes"
 	check "$(wc -l <"$WORK/probes")" == 1 "confirmed"
-	b_silent 2 1
+	wait_for 30 overruled mrcb/2 1
+	sends_on 1 50 mrcb
+	sends_on 2 50 mrcb
 	ctl a ep status "sgid=$A4" "dgid=$B4" port_status=0 ev=c001@1 timeout=2000
-	b_silent 1 0
+	wait_for 30 overruled mrcb/1 1
+	sends_on 1 50 mrcb
+	sends_on 2 50 mrcb
 	ctl a ep status "sgid=$A4" "dgid=$B4" port_status=0xffffffff ev=c001@1 \
 		timeout=2000
+	wait_for 30 told b 0x1fffe
 	sends_on 2 50 mrcb
 	verify_stop_well
+	expect mrcb stall_no_ev == 0
 }
 
-b_silent() { # PORT OTHER (0: none)
-	local from
-	from=$(ctr_now "mrcb/$1" tx_data_pkts)
-	if [ "$2" = 0 ]; then
-		wait_for 30 ctr_still mrcb tx_data_pkts 0.3
-	else
-		sends_on "$2" 100 mrcb
-	fi
-	check "$(ctr_now "mrcb/$1" tx_data_pkts)" '<=' $((from + 32)) \
-		"packets through port $1"
+overruled() { # DEV/PORT N, since the mark
+	ctr_at_least "$1" rx_port_status_refused $(($(ctr_marked "$1" rx_port_status_refused) + $2))
 }
 
 # Updates that nobody should believe: no peer, another address, a bad ICRC.

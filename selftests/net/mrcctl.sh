@@ -573,9 +573,9 @@ told_ports() { # MASK: what the QPs of B know of A's ports
 	grep -q -E "drv_peer_ports[ :]*$1( |\$)" "$WORK/told"
 }
 
-# The peer keeps away from a port that it is told is down, until told otherwise.
-# What the device itself tells again for a while is over before. Without queue
-# pairs between the two nobody is listening.
+# What the peer's queue pairs know of the ports. Those that only receive find nothing
+# out about them. What the device itself tells again for a while is over before.
+# Without queue pairs between the two nobody is listening.
 port_status() {
 	local h
 	paths_up

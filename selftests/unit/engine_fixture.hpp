@@ -39,6 +39,7 @@ struct SackSpec {
 	bool restore = false;
 	u8 mpr = 0;
 	u16 tstamp = 0;
+	u8 via = 1; // port of arrival
 };
 
 // Congestion control that records what it was told and can close the window.
@@ -231,7 +232,7 @@ public:
 		h.seth.restore_cwnd = s.restore;
 		h.seth.mpr = s.mpr;
 		h.tstamp = s.tstamp;
-		mrc_req_on_sack(&req, &h, 1, now);
+		mrc_req_on_sack(&req, &h, s.via, now);
 		check();
 	}
 

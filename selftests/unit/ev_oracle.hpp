@@ -245,6 +245,15 @@ struct Oracle {
 				p.out = p.one = false;
 	}
 
+	// What is out on a port that comes up left before that.
+	void ports_came(std::uint32_t ports)
+	{
+		for (const OracleEv &e : evs)
+			if (e.port < 32 && e.port <= n_ports &&
+			    ports >> e.port & 1)
+				paths[e.path].out = false;
+	}
+
 	// All that can be seen of the engine's states.
 	void compare(const Paths &p) const
 	{

@@ -152,6 +152,15 @@ struct Paths {
 		       kUnit;
 	}
 
+	// From when on probes are not too many.
+	std::uint64_t gap_ends() const
+	{
+		const std::uint64_t burst =
+			MRC_EV_PROBE_BURST * MRC_EV_PROBE_GAP_NS;
+
+		return p.pace->tat > burst ? p.pace->tat - burst : 0;
+	}
+
 	// @n packets out on EV @i, which is not ASSUMED_BAD.
 	void send_on(int i, unsigned n)
 	{
@@ -207,7 +216,10 @@ struct Paths {
 		}
 		for (unsigned k = 0; k <= p.n_ports; k++)
 			EXPECT_EQ(p.walk[k].usable, usable[k]);
-		EXPECT_EQ(mrc_paths_next_probe(&p), next);
+		EXPECT_EQ(p.probe_next, next);
+		// Questions about the peer's ports come on top.
+		EXPECT_EQ(mrc_paths_next_probe(&p),
+			  std::min(std::max(next, gap_ends()), p.pace->ask_next));
 	}
 
 	static void on_state(void *ctx, const mrc_paths *paths,

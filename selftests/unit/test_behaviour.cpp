@@ -213,7 +213,7 @@ TEST(WriteImmLimit, RequesterHoldsAndResponderRefuses)
 }
 
 // §12.3: packets under way to a port of the peer that went away are asked for
-// at once, and nothing more goes there.
+// at once, and so is the port itself. Nothing else goes there.
 TEST(PeerPorts, ProbeAtOnceAndNoUse)
 {
 	Requester r;
@@ -223,36 +223,46 @@ TEST(PeerPorts, ProbeAtOnceAndNoUse)
 	for (const auto &d : out)
 		on2 += d.port == 2;
 	ASSERT_GT(on2, 0u);
-	mrc_req_set_peer_ports(&r.req, 1u << 1, r.now);
+	mrc_req_peer_said(&r.req, 1u << 1, r.now);
 	r.check();
 	EXPECT_EQ(mrc_req_deadline(&r.req), 0u);
 	r.probes.clear();
 	r.send();
-	ASSERT_EQ(r.probes.size(), 1u);
+	ASSERT_EQ(r.probes.size(), 2u);
 	EXPECT_EQ(r.probes[0].port, 1);
+	EXPECT_EQ(r.probes[1].port, 2);
 	for (const auto &d : r.send_n(8))
 		EXPECT_EQ(d.port, 1);
 	for (int i = 0; i < 16; i++)
 		EXPECT_EQ(r.ev(i).state, MRC_EV_GOOD);
-	mrc_req_set_peer_ports(&r.req, ~0u, r.now);
+	// Called up again, it is asked first and used with the answer.
+	r.now += kMs;
+	mrc_req_peer_said(&r.req, 3u << 1, r.now);
+	for (const auto &d : r.send_n(8))
+		EXPECT_EQ(d.port, 1);
+	ASSERT_EQ(r.probes.size(), 3u);
+	EXPECT_EQ(r.probes[2].port, 2);
+	r.now += kMs;
+	r.sack({.cack = r.psn(19), .probe = r.probes[2].hdr.peth.probe_id});
 	on2 = 0;
 	for (const auto &d : r.send_n(8))
 		on2 += d.port == 2;
 	EXPECT_EQ(on2, 4u);
 }
 
-TEST(PeerPorts, NothingUnderWayNeedsNoProbe)
+TEST(PeerPorts, NothingUnderWayOnlyThePortIsAsked)
 {
 	Requester r;
 	r.init();
-	mrc_req_set_peer_ports(&r.req, 1u << 1, r.now);
+	mrc_req_peer_said(&r.req, 1u << 1, r.now);
 	r.send();
-	EXPECT_TRUE(r.probes.empty());
-	// The same port again is no news.
+	ASSERT_EQ(r.probes.size(), 1u);
+	EXPECT_EQ(r.probes[0].port, 2);
+	// The same word again is no news.
 	r.send_n(3);
-	mrc_req_set_peer_ports(&r.req, 1u << 1, r.now);
+	mrc_req_peer_said(&r.req, 1u << 1, r.now);
 	r.send();
-	EXPECT_TRUE(r.probes.empty());
+	EXPECT_EQ(r.probes.size(), 1u);
 }
 
 // Full windows draw no feedback by themselves: the probe does not wait for half

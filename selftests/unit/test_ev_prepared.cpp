@@ -61,7 +61,9 @@ void same_answers(const mrc_paths &a, const mrc_paths &b)
 {
 	ASSERT_EQ(a.n, b.n);
 	EXPECT_EQ(a.min_active, b.min_active);
-	EXPECT_EQ(mrc_paths_next_probe(&a), mrc_paths_next_probe(&b));
+	// Only who sends can find out what is true of a peer's word.
+	if (!a.asked && !b.asked)
+		EXPECT_EQ(mrc_paths_next_probe(&a), mrc_paths_next_probe(&b));
 	for (u16 i = 0; i < a.n; i++) {
 		EXPECT_EQ(mrc_paths_state(&a, i), mrc_paths_state(&b, i)) << i;
 		EXPECT_EQ(mrc_paths_port(&a, i), mrc_paths_port(&b, i)) << i;
@@ -98,8 +100,8 @@ TEST(EvPrepared, AnswersAsWithTables)
 		mrc_paths_set_ports(&full.p, 1u << 1);
 		mrc_paths_set_ports(&p.p, 1u << 1);
 		same_answers(p.p, full.p);
-		mrc_paths_set_peer_ports(&full.p, 0);
-		mrc_paths_set_peer_ports(&p.p, 0);
+		mrc_paths_peer_said(&full.p, 0, kUnit);
+		mrc_paths_peer_said(&p.p, 0, kUnit);
 		same_answers(p.p, full.p);
 	}
 }

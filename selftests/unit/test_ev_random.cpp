@@ -82,9 +82,9 @@ public:
 		u16 id = 0;
 
 		p_->min_active = 0;
+		o_.ports_came(~ports_);
 		ports_ = (2u << n_ports_) - 2;
 		mrc_paths_set_ports(&p_.p, ports_);
-		mrc_paths_set_peer_ports(&p_.p, ~0u);
 		for (std::size_t i = 0; i < o_.evs.size(); i++)
 			if (o_.state(i) == B && o_.evs[i].port <= n_ports_)
 				waiting[o_.evs[i].path] = now_;
@@ -171,7 +171,7 @@ private:
 
 	bool up(unsigned port) const
 	{
-		return port <= n_ports_ && (ports_ & peer_) >> port & 1;
+		return port <= n_ports_ && ports_ >> port & 1;
 	}
 
 	bool usable(std::size_t i) const
@@ -253,13 +253,9 @@ private:
 	{
 		auto mask = static_cast<std::uint32_t>(rng_() | rng_());
 
-		if (rng_() & 1) {
-			ports_ = mask & ((2u << n_ports_) - 2);
-			mrc_paths_set_ports(&p_.p, mask);
-		} else {
-			peer_ = mask;
-			mrc_paths_set_peer_ports(&p_.p, mask);
-		}
+		o_.ports_came(mask & ~ports_);
+		ports_ = mask & ((2u << n_ports_) - 2);
+		mrc_paths_set_ports(&p_.p, mask);
 	}
 
 	void pick()
@@ -424,7 +420,7 @@ private:
 	unsigned n_ports_;
 	std::vector<SetEv> entries_;
 	std::unique_ptr<EvSet> set_;
-	std::uint32_t ports_ = 0, peer_ = ~0u;
+	std::uint32_t ports_ = 0;
 	Paths p_;
 	Oracle o_;
 	std::map<unsigned, std::size_t> names_;

@@ -331,17 +331,19 @@ TEST(Spray, PeerPortDown)
 {
 	Paths p(paths_cfg(64, 4));
 
-	mrc_paths_set_peer_ports(&p.p, 0x0A); // ports 1 and 3 (V13)
+	mrc_paths_peer_said(&p.p, 0x0A, kUnit); // ports 1 and 3 (V13)
 	auto load = per_port(p, picks(p, 1000));
 	EXPECT_EQ(load[1], 500);
 	EXPECT_EQ(load[3], 500);
 	// Both ends count.
 	mrc_paths_set_ports(&p.p, 0x1C);
 	EXPECT_EQ(per_port(p, picks(p, 100))[3], 100);
+	// No port is left that both call up: those that are up here are used.
 	mrc_paths_set_ports(&p.p, 0x14);
-	EXPECT_EQ(mrc_paths_pick(&p.p, 1), -1);
-	mrc_paths_set_peer_ports(&p.p, ~0u);
-	EXPECT_EQ(per_port(p, picks(p, 100))[2], 50);
+	load = per_port(p, picks(p, 100));
+	EXPECT_EQ(load[2], 50);
+	EXPECT_EQ(load[4], 50);
+	EXPECT_FALSE(mrc_paths_port_ok(&p.p, 2));
 }
 
 TEST(Spray, PortMaskIsClipped)

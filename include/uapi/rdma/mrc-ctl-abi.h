@@ -415,7 +415,7 @@ struct mrc_abi_qp_info {
 	__u32 window;			/* PSNs */
 	__u32 sched_state;		/* 0 idle, 1 active, 2 ready, 3 pending */
 	__u32 ports_up;			/* bit N = local port N may send */
-	__u32 peer_ports;		/* bit N = peer's port N receives */
+	__u32 peer_ports;		/* bit N = peer's port N is used, §12.3 */
 	__u32 n_ports;
 	__u32 port_tx[MRC_ABI_PORTS];	/* packets through port 1.., modulo 2^32 */
 	__aligned_u64 port_tx_bytes[MRC_ABI_PORTS]; /* their payload */

@@ -259,10 +259,13 @@ void Sim::change(const Change &c)
 void Sim::peer_status(int side)
 {
 	Endpoint &e = ep[side];
+	u32 word;
 
 	if (e.dead)
 		return;
-	mrc_req_set_peer_ports(&e.req, e.told_ports & ~e.peer_denies, now_);
+	word = e.told_ports & ~e.peer_denies;
+	mrc_req_peer_said(&e.req, word == ~0u ? word : word & ~1u,
+			  now_);
 	service(side);
 }
 

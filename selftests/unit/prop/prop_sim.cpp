@@ -486,7 +486,7 @@ void Sim::check_usable(int side, const mrc_tx_desc &d)
 		return;
 	}
 	state = mrc_paths_state(&p, d.ev);
-	if (!mrc_paths_port_ok(&p, d.port) ||
+	if (!mrc_paths_port_up(&p, d.port) ||
 	    !(ep[side].ports_up >> d.port & 1))
 		fail(strf("%c sends through port %u which is down", 'A' + side,
 			  d.port));
@@ -496,14 +496,16 @@ void Sim::check_usable(int side, const mrc_tx_desc &d)
 		return;
 	if (state == MRC_EV_SKIP)
 		fail(strf("%c sends data on an EV in SKIP", 'A' + side));
-	if (state != MRC_EV_ASSUMED_BAD)
+	if (state != MRC_EV_ASSUMED_BAD && mrc_paths_port_ok(&p, d.port))
 		return;
+	// Bad ones, and ports that the peer called down, if there is nothing else.
 	for (u16 i = 0; i < p.n; i++) {
 		if ((mrc_paths_state(&p, i) == MRC_EV_GOOD ||
 		     mrc_paths_state(&p, i) == MRC_EV_SKIP) &&
 		    mrc_paths_port_ok(&p, mrc_paths_port(&p, i))) {
-			fail(strf("%c uses bad EV %d, %u is usable", 'A' + side,
-				  d.ev, i));
+			fail(strf("%c uses EV %d which it should avoid, "
+				  "%u is usable",
+				  'A' + side, d.ev, i));
 			return;
 		}
 	}

@@ -265,23 +265,25 @@ static enum mrc_counter mrc_ep_rcv_req(struct mrc_dev *dev,
 {
 	enum mrc_counter id = MRC_CTR_MAX;
 	struct mrc_ep *ep = dev->ep;
+	u8 op = hdr->epop.op;
 	bool ok;
 
-	if (hdr->epop.op != MRC_EPOP_EV_PROBE &&
-	    hdr->epop.op != MRC_EPOP_PORT_STATUS)
+	if (op != MRC_EPOP_EV_PROBE && op != MRC_EPOP_PORT_STATUS)
 		return MRC_CTR_DROP_ENDPOINT;
-	spin_lock_bh(&ep->lock);
-	ok = mrc_ep_limit_ok(&ep->answers, mrc_ep_hash(peer), mrc_now());
-	spin_unlock_bh(&ep->lock);
-	if (!ok)
-		return MRC_CTR_DROP_ENDPOINT;
-	if (hdr->epop.op == MRC_EPOP_PORT_STATUS) {
-		if (!mrc_peer_update(dev, self, peer, port, hdr->psn & 0xFFFF,
+	if (op == MRC_EPOP_PORT_STATUS) {
+		if (!mrc_peer_update(dev, self, peer, port,
 				     hdr->epop.port_mask))
 			return MRC_CTR_PORT_STATUS_REFUSED;
 		id = MRC_CTR_RX_PORT_STATUS;
 	}
-	mrc_ep_answer(dev, ndev, port, hdr, ipv6, peer, self);
+	/* The limit is on answers; and those to one kind do not use up the other's. */
+	spin_lock_bh(&ep->lock);
+	ok = mrc_ep_limit_ok(&ep->answers, mrc_ep_hash(peer) + op, mrc_now());
+	spin_unlock_bh(&ep->lock);
+	if (ok)
+		mrc_ep_answer(dev, ndev, port, hdr, ipv6, peer, self);
+	else
+		mrc_ctr_add(&dev->ctr, port, MRC_CTR_DROP_ENDPOINT, 1);
 	return id;
 }
 

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Peers of a device: the hosts that its connections lead to. Each is told when
- * local ports go up or down, and what it tells about its own ports holds for
- * all QPs that are connected to it (MRC 1.0 §12.3).
+ * local ports go up or down, and what it tells about its own ports is passed on to
+ * all QPs that are connected to it (MRC 1.0 §12.3). They make of it what they find
+ * out to be true (core/mrc_ev_peer.c): whoever can send from the peer's address can
+ * say it.
  *
  * A peer exists as long as QPs are connected to it, in RTR and beyond, so there
  * are never more of them than QPs. Lists of QPs belong to the mutex. The packet
@@ -10,8 +12,8 @@
  * lock and leaves the rest to work items: a peer that reports changes faster
  * than they can be carried out costs no more than the newest ones.
  *
- * A QP that sends looks at its peer's mask itself (mrc_peer_sync()), so that it
- * obeys from the moment when the update was confirmed.
+ * A QP that sends looks at its peer's word itself (mrc_peer_sync()), so that it
+ * knows from the moment when the update was confirmed.
  */
 #include <linux/random.h>
 #include <linux/rhashtable.h>
@@ -24,6 +26,8 @@
 
 #define MRC_PEER_TRY_QPS	8	/* that may lack a usable path */
 #define MRC_PEER_RETRY		(HZ / 10)	/* when there is no request id */
+/* Words that come within this are one for QPs that do not send. */
+#define MRC_PEER_MERGE		max(HZ / 100, 1)
 
 enum { MRC_PEER_CHANGED };	/* bits of @flags */
 
@@ -45,7 +49,7 @@ struct mrc_peer_key {
  *	mutex, read under RCU
  * @flags: MRC_PEER_CHANGED: its QPs have to look at @view
  * @lock: leaf, for what follows
- * @view: its ports, as it told; ->mask is also read without the lock
+ * @view: its ports, as it told; ->word is also read without the lock
  * @news: our ports, as it is being told
  */
 struct mrc_peer {
@@ -67,7 +71,7 @@ struct mrc_peer {
  * @mutex: see mrc.h
  * @ht: by key
  * @all: list of peers
- * @apply: brings what peers told to their QPs
+ * @apply: brings what peers told to their QPs, and ends what is out of date
  * @tell: tells peers about our ports
  * @told: mask that @id is about
  * @id: request id of the newest update, -1 = none is held
@@ -78,7 +82,7 @@ struct mrc_peers {
 	struct mutex mutex;	/* see mrc.h */
 	struct rhashtable ht;
 	struct list_head all;
-	struct work_struct apply;
+	struct delayed_work apply;
 	struct delayed_work tell;
 	u32 told;
 	int id;
@@ -168,26 +172,33 @@ static bool mrc_peers_id(struct mrc_peers *ps)
 
 static void mrc_peer_set_news(struct mrc_peers *ps, struct mrc_peer *p)
 {
+	bool part = ps->told != mrc_peer_all_ports(ps->dev);
 	u64 rto = mrc_peer_rto(p);
 
 	spin_lock_bh(&p->lock);
-	mrc_news_set(&p->news, ps->told, ps->id, rto, mrc_now());
+	mrc_news_set(&p->news, ps->told, part, ps->id, rto, mrc_now());
 	spin_unlock_bh(&p->lock);
-	if (ps->told != mrc_peer_all_ports(ps->dev))
+	if (part)
 		ps->partial = true;
 }
 
 /*
  * An EV of @qp through a local port that is up; the QP's own idea of that may be
- * older than the change which is to be told. Under req_lock.
+ * older than the change which is to be told. Under req_lock. Another port each
+ * time: of a QP that only receives nobody knows which planes were cut.
  */
 static int mrc_peer_pick(struct mrc_qp *qp, unsigned long up)
 {
-	unsigned int port;
-	u16 cursor = get_random_u32();
+	unsigned int n = qp->dev->n_ports, i, port;
+	u16 cursor = get_random_u32(), first = cursor;
 
-	for_each_set_bit(port, &up, MRC_MAX_PORTS + 1) {
-		int ev = mrc_paths_pick_ctrl(&qp->paths, &cursor, port);
+	for (i = 0; i < n; i++) {
+		int ev;
+
+		port = 1 + (first + i) % n;
+		if (!(up & BIT(port)))
+			continue;
+		ev = mrc_paths_pick_ctrl(&qp->paths, &cursor, port);
 
 		if (ev >= 0 && BIT(mrc_paths_port(&qp->paths, ev)) & up)
 			return ev;
@@ -315,13 +326,21 @@ void mrc_peers_ports_changed(struct mrc_dev *dev)
 
 static void mrc_peers_apply(struct work_struct *work)
 {
-	struct mrc_peers *ps = container_of(work, struct mrc_peers, apply);
+	struct mrc_peers *ps = container_of(to_delayed_work(work),
+					    struct mrc_peers, apply);
+	u64 now = mrc_now(), next = MRC_NEVER;
 	struct mrc_peer *p;
 	struct mrc_qp *qp;
 
 	mutex_lock(&ps->mutex);
 	list_for_each_entry(p, &ps->all, list) {
-		if (!test_and_clear_bit(MRC_PEER_CHANGED, &p->flags))
+		bool changed = test_and_clear_bit(MRC_PEER_CHANGED, &p->flags);
+
+		spin_lock_bh(&p->lock);
+		changed |= mrc_view_expire(&p->view, now);
+		next = min(next, mrc_view_expires(&p->view));
+		spin_unlock_bh(&p->lock);
+		if (!changed)
 			continue;
 		mrc_peer_elect(p);
 		/* Listed QPs have a reference: destroy takes them off first. */
@@ -329,30 +348,35 @@ static void mrc_peers_apply(struct work_struct *work)
 			mrc_qp_queue_work(qp, 0);
 		cond_resched();
 	}
+	/* Unless there is news already. */
+	if (next != MRC_NEVER)
+		queue_delayed_work(mrc_peer_wq, &ps->apply,
+				   nsecs_to_jiffies(next - now) + 1);
 	mutex_unlock(&ps->mutex);
 }
 
 static void mrc_peer_changed(struct mrc_peers *ps, struct mrc_peer *p)
 {
-	set_bit(MRC_PEER_CHANGED, &p->flags);
-	queue_work(mrc_peer_wq, &ps->apply);
+	/* However fast its words come, the work is not put off by them. */
+	if (!test_and_set_bit(MRC_PEER_CHANGED, &p->flags))
+		mod_delayed_work(mrc_peer_wq, &ps->apply, MRC_PEER_MERGE);
 }
 
 bool mrc_peer_update(struct mrc_dev *dev, const struct in6_addr *self,
-		     const struct in6_addr *peer, u8 port, u16 id, u32 mask)
+		     const struct in6_addr *peer, u8 port, u32 mask)
 {
-	enum mrc_view_verdict verdict;
 	struct mrc_peer *p;
+	bool changed;
 
 	p = mrc_peer_find(dev, self, peer, port);
 	if (!p)
 		return false;
 	spin_lock_bh(&p->lock);
-	verdict = mrc_view_update(&p->view, id, mask, mrc_now());
+	changed = mrc_view_update(&p->view, mask, mrc_now());
 	spin_unlock_bh(&p->lock);
-	if (verdict == MRC_VIEW_CHANGED)
+	if (changed)
 		mrc_peer_changed(dev->peers, p);
-	return verdict != MRC_VIEW_STALE;
+	return true;
 }
 
 bool mrc_peer_answered(struct mrc_dev *dev, const struct in6_addr *self,
@@ -391,9 +415,9 @@ struct mrc_qp *mrc_peer_speaker(struct mrc_dev *dev,
 	return refcount_inc_not_zero(&qp->ref) ? qp : NULL;
 }
 
-u32 mrc_peer_mask(const struct mrc_qp *qp)
+u32 mrc_peer_word(const struct mrc_qp *qp)
 {
-	return qp->peer ? READ_ONCE(qp->peer->view.mask) : ~0u;
+	return qp->peer ? READ_ONCE(qp->peer->view.word) : MRC_VIEW_NOTHING;
 }
 
 int mrc_peer_join(struct mrc_qp *qp)
@@ -436,7 +460,8 @@ int mrc_peer_join(struct mrc_qp *qp)
 	 * What the peer remembers of us may be nothing or out of date. When
 	 * all ports have been up all the time, both are right.
 	 */
-	if ((ps->told != mrc_peer_all_ports(ps->dev) && !p->news.on) ||
+	if ((ps->told != mrc_peer_all_ports(ps->dev) &&
+	     (!p->news.on || mrc_news_kept(&p->news))) ||
 	    (fresh && ps->partial)) {
 		if (mrc_peers_id(ps))
 			mrc_peer_set_news(ps, p);
@@ -493,7 +518,7 @@ int mrc_peers_create(struct mrc_dev *dev)
 	ps->id = -1;
 	mutex_init(&ps->mutex);
 	INIT_LIST_HEAD(&ps->all);
-	INIT_WORK(&ps->apply, mrc_peers_apply);
+	INIT_DELAYED_WORK(&ps->apply, mrc_peers_apply);
 	INIT_DELAYED_WORK(&ps->tell, mrc_peers_tell);
 	dev->peers = ps;
 	return 0;
@@ -505,7 +530,7 @@ void mrc_peers_destroy(struct mrc_dev *dev)
 
 	/* No QPs, no packets, no netdevs: nothing queues these any more. */
 	cancel_delayed_work_sync(&ps->tell);
-	cancel_work_sync(&ps->apply);
+	cancel_delayed_work_sync(&ps->apply);
 	rhashtable_destroy(&ps->ht);
 	mutex_destroy(&ps->mutex);
 	dev->peers = NULL;

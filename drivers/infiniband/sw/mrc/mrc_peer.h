@@ -22,8 +22,11 @@ void mrc_peer_up(struct mrc_qp *qp);
 /* The other way round; under qp->mutex, when nothing uses the paths any more. */
 void mrc_peer_leave(struct mrc_qp *qp);
 
-/* Ports of the peer that are up, as far as known. Under req_lock or qp->mutex. */
-u32 mrc_peer_mask(const struct mrc_qp *qp);
+/*
+ * What the peer says of its ports, for mrc_paths_peer_said(). Under req_lock or
+ * qp->mutex.
+ */
+u32 mrc_peer_word(const struct mrc_qp *qp);
 
 /*
  * Let a requester that is about to send know what its peer told meanwhile.
@@ -31,10 +34,10 @@ u32 mrc_peer_mask(const struct mrc_qp *qp);
  */
 static inline void mrc_peer_sync(struct mrc_qp *qp)
 {
-	u32 mask = mrc_peer_mask(qp);
+	u32 word = mrc_peer_word(qp);
 
-	if (unlikely(mask != qp->paths.peer_ports))
-		mrc_req_set_peer_ports(&qp->tx->req, mask, mrc_now());
+	if (unlikely(word != qp->paths.peer_word))
+		mrc_req_peer_said(&qp->tx->req, word, mrc_now());
 }
 
 /**
@@ -43,16 +46,15 @@ static inline void mrc_peer_sync(struct mrc_qp *qp)
  * @self: destination address
  * @peer: source address
  * @port: of arrival
- * @id: request id
  * @mask: bit N = port N of the peer is up
  *
- * Softirq, under RCU. QPs that send obey from here on, all others soon.
+ * Softirq, under RCU. QPs that send hear of it from here on, all others soon. It
+ * costs little however many come: only the newest one is kept.
  *
- * Return: whether it is to be confirmed; false for unknown peers and for updates
- * that a newer one overtook.
+ * Return: whether it is to be confirmed; false for unknown peers.
  */
 bool mrc_peer_update(struct mrc_dev *dev, const struct in6_addr *self,
-		     const struct in6_addr *peer, u8 port, u16 id, u32 mask);
+		     const struct in6_addr *peer, u8 port, u32 mask);
 
 /* A response arrived: did it confirm what the peer is being told? RCU. */
 bool mrc_peer_answered(struct mrc_dev *dev, const struct in6_addr *self,

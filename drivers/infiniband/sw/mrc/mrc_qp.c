@@ -191,7 +191,7 @@ static enum hrtimer_restart mrc_qp_timer(struct hrtimer *timer)
 
 void mrc_qp_update_ports(struct mrc_qp *qp)
 {
-	unsigned long up, mask = 0, missing;
+	unsigned long up, mask = 0, missing, wait;
 	unsigned int port;
 
 	if (!READ_ONCE(qp->paths_on) || READ_ONCE(qp->state) == IB_QPS_ERR)
@@ -215,6 +215,14 @@ void mrc_qp_update_ports(struct mrc_qp *qp)
 	missing = up & ~mask;
 
 	spin_lock_bh(&qp->req_lock);
+	/*
+	 * Whoever sets a link up adds its routes a moment later: looked for soon
+	 * then, and the less often the longer it takes.
+	 */
+	if (missing & ~qp->no_route)
+		qp->no_route_at = jiffies;
+	wait = clamp_t(unsigned long, (jiffies - qp->no_route_at) / 4,
+		       MRC_ROUTE_SOON, MRC_ROUTE_RETRY);
 	WRITE_ONCE(qp->no_route, missing);
 	if (qp->req_on && qp->state == IB_QPS_RTS) {
 		mrc_req_set_ports(&qp->tx->req, mask, mrc_now());
@@ -222,15 +230,15 @@ void mrc_qp_update_ports(struct mrc_qp *qp)
 	} else {
 		if (qp->paths_on) {
 			mrc_paths_set_ports(&qp->paths, mask);
-			mrc_paths_set_peer_ports(&qp->paths,
-						 mrc_peer_mask(qp));
+			mrc_paths_peer_said(&qp->paths, mrc_peer_word(qp),
+					    mrc_now());
 		}
 		spin_unlock_bh(&qp->req_lock);
 	}
 
 	/* Not when destroy would have to wait for it. */
 	if (missing && !READ_ONCE(qp->dead))
-		mrc_qp_queue_work(qp, MRC_ROUTE_RETRY);
+		mrc_qp_queue_work(qp, wait);
 }
 
 void mrc_qps_ports_changed(struct mrc_dev *dev)

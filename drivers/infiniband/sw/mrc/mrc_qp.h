@@ -25,6 +25,7 @@ static inline bool mrc_qpn_ud(u32 qpn)
 
 #define MRC_MAX_RETRY		7
 #define MRC_HOP_LIMIT		64	/* MRC 1.0 §2.3 */
+#define MRC_ROUTE_SOON		max(HZ / 100, 1)
 #define MRC_ROUTE_RETRY		HZ	/* between looks for a lost route */
 #define MRC_NO_EVENT		(-1)
 #define MRC_BY_PROGRAM		(-2)
@@ -228,6 +229,7 @@ struct mrc_requester {
  *	peer is not published
  * @no_route: bit N = port N is up without a route to the peer, see
  *	mrc_qp_update_ports()
+ * @no_route_at: since when one of them is, jiffies; under req_lock
  * @resp_lock: protects the responder part
  * @resp_on: @resp is initialised
  * @resp: engine
@@ -340,6 +342,7 @@ struct mrc_qp {
 	spinlock_t route_lock;	/* leaf */
 	u32 route_gen;
 	unsigned long no_route;
+	unsigned long no_route_at;
 
 	spinlock_t resp_lock ____cacheline_aligned_in_smp;
 	bool resp_on;

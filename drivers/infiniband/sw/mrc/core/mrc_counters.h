@@ -94,7 +94,7 @@
 	/* endpoint operations and reverse paths, §12, §11.8 */		\
 	X(TX_PORT_STATUS, "tx_port_status")	/* updates */		\
 	X(RX_PORT_STATUS, "rx_port_status")	/* acted upon */	\
-	X(PORT_STATUS_REFUSED, "rx_port_status_refused")		\
+	X(PORT_STATUS_REFUSED, "rx_port_status_refused") /* or wrong */	\
 	X(PORT_STATUS_OK, "port_status_ok")				\
 	X(EP_TIMEOUT, "endpoint_timeouts")	/* of batches */	\
 	X(TX_REV_PROBE, "tx_rev_probe")					\

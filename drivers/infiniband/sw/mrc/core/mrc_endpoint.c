@@ -125,13 +125,15 @@ bool mrc_ep_batch_answer(struct mrc_ep_batch *b, u16 id, const u8 *peer,
 	return true;
 }
 
-void mrc_news_set(struct mrc_news *n, u32 mask, u16 id, u64 rto, u64 now)
+void mrc_news_set(struct mrc_news *n, u32 mask, bool keep, u16 id, u64 rto,
+		  u64 now)
 {
 	if (rto < MRC_NEWS_RTO_MIN)
 		rto = MRC_NEWS_RTO_MIN;
 	if (rto > MRC_NEWS_RTO_MAX)
 		rto = MRC_NEWS_RTO_MAX;
 	n->on = true;
+	n->keep = keep;
 	n->answered = false;
 	n->tries = 0;
 	n->ticks = 0;
@@ -162,9 +164,16 @@ bool mrc_news_due(struct mrc_news *n, u64 now)
 	while (n->ticks < MRC_NEWS_TICKS && now >= mrc_news_tick_at(n)) {
 		due = true;
 		n->ticks++;
+		n->keep_at = now + MRC_NEWS_KEEP;
 	}
-	if (n->ticks == MRC_NEWS_TICKS)
+	if (n->ticks < MRC_NEWS_TICKS)
+		return due;
+	if (!n->keep) {
 		n->on = false;
+	} else if (now >= n->keep_at) {
+		due = true;
+		n->keep_at = now + MRC_NEWS_KEEP;
+	}
 	return due;
 }
 
@@ -174,7 +183,7 @@ u64 mrc_news_next(const struct mrc_news *n)
 
 	if (!n->on)
 		return ~0ull;
-	at = mrc_news_tick_at(n);
+	at = n->ticks < MRC_NEWS_TICKS ? mrc_news_tick_at(n) : n->keep_at;
 	if (!n->answered && n->tries < MRC_NEWS_TRIES && n->try_at < at)
 		at = n->try_at;
 	return at;
@@ -190,28 +199,30 @@ bool mrc_news_answer(struct mrc_news *n, u16 id)
 
 void mrc_view_init(struct mrc_view *v)
 {
-	memset(v, 0, sizeof(*v));
-	v->mask = ~0u;
+	v->word = MRC_VIEW_NOTHING;
+	v->at = 0;
 }
 
-enum mrc_view_verdict mrc_view_update(struct mrc_view *v, u16 id, u32 mask,
-				      u64 now)
+bool mrc_view_update(struct mrc_view *v, u32 mask, u64 now)
 {
-	u32 old = v->mask;
+	u32 was = v->word;
 
-	mask &= MRC_VIEW_PORTS;
-	if (v->heard) {
-		u16 behind = v->id - id;
-
-		if (behind && behind <= MRC_VIEW_OLD_IDS &&
-		    now - v->at < MRC_VIEW_OLD_NS)
-			return MRC_VIEW_STALE;
-	}
-	mrc_write_once(v->mask, mask);
-	v->heard = true;
-	v->id = id;
+	mrc_write_once(v->word, mask & MRC_VIEW_PORTS);
 	v->at = now;
-	return mask == old ? MRC_VIEW_SAME : MRC_VIEW_CHANGED;
+	return v->word != was;
+}
+
+u64 mrc_view_expires(const struct mrc_view *v)
+{
+	return v->word == MRC_VIEW_NOTHING ? ~0ull : v->at + MRC_VIEW_HOLD;
+}
+
+bool mrc_view_expire(struct mrc_view *v, u64 now)
+{
+	if (now < mrc_view_expires(v))
+		return false;
+	mrc_write_once(v->word, MRC_VIEW_NOTHING);
+	return true;
 }
 
 bool mrc_ep_limit_ok(struct mrc_ep_limit *l, u32 hash, u64 now)

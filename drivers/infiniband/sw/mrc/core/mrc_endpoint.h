@@ -23,7 +23,8 @@
  * @used: ids taken, per span
  * @free_at: when the span may be used again once @used is 0
  *
- * Ids ascend, so that a peer can tell an old port status from a new one.
+ * Ids ascend, so that peers of a kind that tells an old port status from a new one
+ * by them can.
  */
 struct mrc_ep_ids {
 	u16 next;
@@ -127,12 +128,14 @@ bool mrc_ep_batch_answer(struct mrc_ep_batch *b, u16 id, const u8 *peer,
 #define MRC_NEWS_TRIES		4	/* the first one and three repeats, §12.3 */
 #define MRC_NEWS_TICKS		10	/* then once per second, OP-31 */
 #define MRC_NEWS_TICK		1000000000ull
+#define MRC_NEWS_KEEP		5000000000ull	/* then so often, if at all */
 #define MRC_NEWS_RTO_MIN	1000000ull
 #define MRC_NEWS_RTO_MAX	MRC_NEWS_TICK
 
 /**
  * struct mrc_news - what one peer is being told
  * @on: there is something
+ * @keep: it is told for as long as it holds: words expire, MRC_VIEW_HOLD
  * @answered: the peer confirmed it
  * @tries: sent so far at intervals of an RTO
  * @ticks: seconds that are over
@@ -141,9 +144,11 @@ bool mrc_ep_batch_answer(struct mrc_ep_batch *b, u16 id, const u8 *peer,
  * @rto: ns
  * @since: when the ports changed, ns
  * @try_at: when the next try is due
+ * @keep_at: when it is told again after the last of these seconds
  */
 struct mrc_news {
 	bool on;
+	bool keep;
 	bool answered;
 	u8 tries;
 	u8 ticks;
@@ -152,10 +157,21 @@ struct mrc_news {
 	u64 rto;
 	u64 since;
 	u64 try_at;
+	u64 keep_at;
 };
 
-/* Tell @mask from now on; what was told before is superseded. */
-void mrc_news_set(struct mrc_news *n, u32 mask, u16 id, u64 rto, u64 now);
+/*
+ * Tell @mask from now on, with @keep until it is superseded as what was told before
+ * is: a port that is down, of which a word that expires would be forgotten.
+ */
+void mrc_news_set(struct mrc_news *n, u32 mask, bool keep, u16 id, u64 rto,
+		  u64 now);
+
+/* Is it but kept, all that has to be told at first over? */
+static inline bool mrc_news_kept(const struct mrc_news *n)
+{
+	return n->on && n->ticks == MRC_NEWS_TICKS;
+}
 
 /* Send it now? Counts as sent then. */
 bool mrc_news_due(struct mrc_news *n, u64 now);
@@ -169,38 +185,34 @@ bool mrc_news_answer(struct mrc_news *n, u16 id);
 /* Port status: hearing -------------------------------------------------------- */
 
 #define MRC_VIEW_PORTS		0x1FFFEu	/* bits of MRC_MAX_PORTS ports */
-#define MRC_VIEW_OLD_IDS	1024
-#define MRC_VIEW_OLD_NS		1000000000ull
+#define MRC_VIEW_NOTHING	(~0u)
+#define MRC_VIEW_HOLD		15000000000ull	/* ns, without a repeat, §12.3 */
 
 /**
- * struct mrc_view - what a peer told about its ports
- * @mask: bit N = its port N is up; all ones as long as it told nothing
- * @heard: it told something
- * @id: of the update that @mask is from
- * @at: when that came, ns
+ * struct mrc_view - what a peer tells about its ports
+ * @word: bit N = its port N is up; MRC_VIEW_NOTHING as long as it tells nothing
+ * @at: when it told so last, ns
+ *
+ * A hint for mrc_paths_peer_said(): anybody can send it. So nothing is made of
+ * request ids, and whatever comes last counts: an update that was overtaken by a
+ * newer one does no more harm than a forged one, and the newer one is repeated. To
+ * tell them apart by ids would let a forged one shut genuine ones out.
  */
 struct mrc_view {
-	u32 mask;
-	bool heard;
-	u16 id;
+	u32 word;
 	u64 at;
-};
-
-enum mrc_view_verdict {
-	MRC_VIEW_SAME,		/* nothing new, to be confirmed */
-	MRC_VIEW_CHANGED,	/* to be acted upon and confirmed */
-	MRC_VIEW_STALE,		/* overtaken on the way, to be ignored */
 };
 
 void mrc_view_init(struct mrc_view *v);
 
-/*
- * The newest update wins. One that comes within a second of a newer one and
- * whose id is a little older was overtaken on the way; a peer that does not
- * count its ids upwards loses one update in 64 to this and repeats it.
- */
-enum mrc_view_verdict mrc_view_update(struct mrc_view *v, u16 id, u32 mask,
-				      u64 now);
+/* The peer tells @mask. Return: whether that is another word. */
+bool mrc_view_update(struct mrc_view *v, u32 mask, u64 now);
+
+/* Is the word out of date by @now? Then it is nothing from here on. */
+bool mrc_view_expire(struct mrc_view *v, u64 now);
+
+/* When it will be, ~0 = never. */
+u64 mrc_view_expires(const struct mrc_view *v);
 
 /* Answers ---------------------------------------------------------------------- */
 

@@ -16,25 +16,24 @@ void mrc_paths_set_rtt(struct mrc_paths *p, u64 base_rtt, u64 rto)
 
 bool mrc_paths_port_ok(const struct mrc_paths *p, u8 port)
 {
-	u32 mask = mrc_read_once(p->ports_up) & mrc_read_once(p->peer_ports);
+	return mrc_paths_port_up(p, port) &&
+	       (mrc_read_once(p->peer_ports) >> port & 1);
+}
 
-	return port >= 1 && port <= p->n_ports && (mask >> port & 1);
+bool mrc_paths_port_up(const struct mrc_paths *p, u8 port)
+{
+	return port >= 1 && port <= p->n_ports &&
+	       (mrc_read_once(p->ports_up) >> port & 1);
 }
 
 void mrc_paths_set_ports(struct mrc_paths *p, u32 ports_up)
 {
-	u32 was = p->ports_up & p->peer_ports;
+	u32 was = p->ports_up;
 
-	mrc_write_once(p->ports_up, ports_up & ((2u << p->n_ports) - 2));
-	mrc_ev_probe_ports(p, was);
-}
-
-void mrc_paths_set_peer_ports(struct mrc_paths *p, u32 mask)
-{
-	u32 was = p->ports_up & p->peer_ports;
-
-	mrc_write_once(p->peer_ports, mask);
-	mrc_ev_probe_ports(p, was);
+	ports_up &= (2u << p->n_ports) - 2;
+	mrc_write_once(p->ports_up, ports_up);
+	mrc_ev_probe_ports(p, was & p->peer_ports);
+	mrc_ev_peer_ports(p, ports_up & ~was);
 }
 
 /* What a controller sees: SKIP is not visible, §11.6. */
@@ -145,6 +144,7 @@ static void allow(struct mrc_paths *p, u16 i, u64 now)
 		return;
 	if (j == i) {
 		mrc_ev_set_state(p, i, MRC_EV_GOOD, now);
+		mrc_ev_peer_evs(p);
 		return;
 	}
 	enter(p, i, p->ev[j].state);

@@ -25,7 +25,13 @@
 #define MRC_EV_MAX		1024
 #define MRC_EV_RESHUFFLE	16	/* rotations, §11.5 */
 #define MRC_EV_PROBES_GOOD	2	/* consecutive replies, OP-29 */
-#define MRC_EV_PROBE_MAX_NS	1000000000ull	/* pacing cap, §11.6 */
+#define MRC_EV_PROBE_MIN_NS	1000000ull	/* pacing of probes, §11.6 */
+#define MRC_EV_PROBE_BUSY_NS	100000000ull	/* cap while data flows */
+#define MRC_EV_PROBE_MAX_NS	1000000000ull	/* cap */
+#define MRC_EV_PROBE_FLOOR_NS	4000000ull	/* what a busy host adds to an answer */
+#define MRC_EV_PROBE_GAP_NS	25000000ull	/* per QP, of those not answered */
+#define MRC_EV_PROBE_BURST	8u		/* but so many may come at once */
+#define MRC_EV_DOUBT_NS		15000000000ull	/* a word that was wrong, §12.3 */
 #define MRC_EV_RTO_DEFAULT	4194304ull	/* ns, where a QP has no timer */
 
 /* MRC 1.0 §11.6 */
@@ -95,7 +101,8 @@ struct mrc_paths;
  *	the plane is usable: what is at stake then is all that the plane carries
  * @min_active: GOOD + SKIP EVs that must remain; 0 = a quarter of the set, but
  *	no bound where it comes from @set
- * @rto: ns, first probe interval and reply deadline; 0 = MRC_EV_RTO_DEFAULT
+ * @rto: ns, first probe interval and reply deadline as long as there is no round
+ *	trip time; 0 = MRC_EV_RTO_DEFAULT
  * @base_rtt: ns
  * @seed: unpredictable
  * @ctr: may be NULL
@@ -139,6 +146,26 @@ struct mrc_ev_walk {
 	u16 usable;	/* GOOD + SKIP */
 	u16 bad_cursor;	/* of the ASSUMED_BAD round-robin */
 	u32 tx;		/* packets sent through the port */
+	u8 ask_exp;	/* questions since the pace was set, see mrc_ev_peer.c */
+	u64 ask_at;	/* when the next one is due, ns */
+	u64 asked_at;	/* when the last one left */
+	u64 said_at;	/* when the peer's port was called down */
+	u64 doubt_until; /* its word was wrong: ask before it is believed */
+};
+
+/**
+ * struct mrc_ev_pace - what the pace of probes depends on
+ * @srtt: smoothed round trip time, ns, 0 = unknown
+ * @flow_at: when data last took an EV, 0 = never
+ * @tat: as if all EVs' probes since the last answer had left at intervals of
+ *	MRC_EV_PROBE_GAP_NS: when the next one would
+ * @ask_next: when the first question about a port is due, see mrc_ev_peer.c
+ */
+struct mrc_ev_pace {
+	u64 srtt;
+	u64 flow_at;
+	u64 tat;
+	u64 ask_next;
 };
 
 /*
@@ -171,12 +198,17 @@ struct mrc_ev_auto {
  * @denied: EVs in DENIED
  * @min_active: see struct mrc_paths_cfg
  * @ports_up: bit N = local port N may send (bit 0 unused)
- * @peer_ports: bit N = peer's port N receives, §12.3; all ones initially
+ * @peer_ports: bit N = peer's port N is used, as far as it decides, §12.3; all
+ *	ones initially
+ * @peer_word: what the peer says of its ports; bit 0 is set while it says
+ *	nothing, and all others are then
+ * @asked: ports whose peer's port is being probed because of its word
  * @fallback: port whose turn it is in the ASSUMED_BAD round-robin
- * @probe_next: what mrc_paths_next_probe() returns
+ * @probe_next: when the first EV's probe is due or lost, ns
  * @now: newest time that the state machine saw, ns; says what @at means
  * @rng: state of the shuffle
  * @walk: index 1..@n_ports; 0: of ports that there are not
+ * @pace: of probes
  * @gen: entropies of an AUTO set
  * @cfg: copy
  */
@@ -197,11 +229,14 @@ struct mrc_paths {
 	u16 min_active;
 	u32 ports_up;
 	u32 peer_ports;
+	u32 peer_word;
+	u32 asked;
 	u16 fallback;
 	u64 probe_next;
 	u64 now;
 	u64 rng;
 	struct mrc_ev_walk *walk;
+	struct mrc_ev_pace *pace;
 	struct mrc_ev_auto gen;
 	struct mrc_paths_cfg cfg;
 };
@@ -313,9 +348,16 @@ int mrc_paths_pick_away(struct mrc_paths *p, int from, u64 now);
  * @cursor: the caller's own walk position
  * @port: port on which the answered packet arrived, preferred if up; 0 = any
  *
- * Return: a GOOD EV, else any EV whose port is up, else -1.
+ * Return: a GOOD EV, else any EV whose port may be used, else one whose port is up
+ * here, else -1.
  */
 int mrc_paths_pick_ctrl(const struct mrc_paths *p, u16 *cursor, u8 port);
+
+/*
+ * The same for an answer to what arrived on @port: that shows more than what the
+ * peer says of its port.
+ */
+int mrc_paths_pick_back(const struct mrc_paths *p, u16 *cursor, u8 port);
 
 /*
  * Index of @entropy or -1; the lowest of several copies. On IPv4 only the low
@@ -345,13 +387,44 @@ void mrc_paths_set_rtt(struct mrc_paths *p, u64 base_rtt, u64 rto);
 
 /* Ports on which we may send; no EV changes state (§11.6). */
 void mrc_paths_set_ports(struct mrc_paths *p, u32 ports_up);
-void mrc_paths_set_peer_ports(struct mrc_paths *p, u32 mask);
 
-/* Is @port usable (locally up, peer's up)? */
+/**
+ * mrc_paths_peer_said - the peer told about its ports, or it is out of date
+ * @p: with or without tables
+ * @word: bit N = its port N is up, bit 0 clear; all ones: it says nothing
+ * @now: ns
+ *
+ * No EV changes state. Ports called down are left and probed, see mrc_ev_peer.c.
+ */
+void mrc_paths_peer_said(struct mrc_paths *p, u32 word, u64 now);
+
+void mrc_ev_peer_answered(struct mrc_paths *p, u8 port, u64 sent_at, u8 via,
+			  u64 now);
+
+/**
+ * mrc_paths_answered - the peer answered what was sent to it
+ * @p: with tables
+ * @port: through which it was sent
+ * @sent_at: when, ns
+ * @via: port through which the answer came, 0 = unknown
+ * @now: ns
+ */
+static inline void mrc_paths_answered(struct mrc_paths *p, u8 port,
+				      u64 sent_at, u8 via, u64 now)
+{
+	if (p->asked && port <= MRC_MAX_PORTS && p->asked >> port & 1)
+		mrc_ev_peer_answered(p, port, sent_at, via, now);
+}
+
+/* Is @port usable (locally up, peer's not left)? */
 bool mrc_paths_port_ok(const struct mrc_paths *p, u8 port);
 
+/* Is @port up here, whatever the peer says of its own? */
+bool mrc_paths_port_up(const struct mrc_paths *p, u8 port);
+
 /*
- * Probing of ASSUMED_BAD EVs (§9.5 b, §11.6): at most one outstanding per EV.
+ * Probing of ASSUMED_BAD EVs (§9.5 b, §11.6), at most one outstanding per EV, and of
+ * peer's ports (§12.3).
  * next_probe: earliest time anything is due, ~0 if nothing. probe_due: expire
  * lost probes up to @now, then return an EV to probe now (port ok) or -1.
  * probe_sent: record it. probe_match: EV of outstanding probe @id, or -1.

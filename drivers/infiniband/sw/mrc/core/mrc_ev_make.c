@@ -44,6 +44,7 @@ static u32 map_longs(u16 n)
 static size_t tables_mem(u16 n, u8 n_ports)
 {
 	return 3 * map_longs(n) * sizeof(unsigned long) +
+	       sizeof(struct mrc_ev_pace) +
 	       (n_ports + 1u) * sizeof(struct mrc_ev_walk) +
 	       n * (sizeof(u32) + sizeof(struct mrc_ev) + 2 * sizeof(u16));
 }
@@ -253,6 +254,7 @@ int mrc_paths_prepare(struct mrc_paths *p, const struct mrc_paths_cfg *cfg)
 		p->min_active = cfg->min_active ? cfg->min_active : p->n / 4;
 	p->ports_up = (2u << p->n_ports) - 2;
 	p->peer_ports = ~0u;
+	p->peer_word = ~0u;
 	p->probe_next = MRC_EV_NO_PROBE;
 	p->rng = cfg->seed;
 	mrc_paths_set_rtt(p, cfg->base_rtt, cfg->rto);
@@ -271,7 +273,8 @@ void mrc_paths_equip(struct mrc_paths *p, void *mem)
 	p->good_map = mem;
 	p->skip_map = p->good_map + map_longs(p->n);
 	p->bad_map = p->skip_map + map_longs(p->n);
-	p->walk = (struct mrc_ev_walk *)(p->bad_map + map_longs(p->n));
+	p->pace = (struct mrc_ev_pace *)(p->bad_map + map_longs(p->n));
+	p->walk = (struct mrc_ev_walk *)(p->pace + 1);
 	p->at = (u32 *)(p->walk + p->n_ports + 1);
 	ev = (struct mrc_ev *)(p->at + p->n);
 	p->order = (u16 *)(ev + p->n);
@@ -281,6 +284,7 @@ void mrc_paths_equip(struct mrc_paths *p, void *mem)
 	for (i = 0; i < p->n; i++)
 		fresh_ev(p, i, first_state(p->cfg.set, i));
 	make_walks(p);
+	mrc_ev_peer_equip(p);
 }
 
 int mrc_paths_init(struct mrc_paths *p, const struct mrc_paths_cfg *cfg,
@@ -419,4 +423,5 @@ void mrc_paths_update(struct mrc_paths *p, const struct mrc_evset *set,
 						MRC_EVV_DENY, now);
 	}
 	mrc_ev_probe_rescan(p);
+	mrc_ev_peer_evs(p);
 }

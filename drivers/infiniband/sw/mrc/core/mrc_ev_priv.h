@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
  * Shared by mrc_ev_make.c (what the EVs are), mrc_ev.c (states), mrc_ev_probe.c
- * (probing), mrc_spray.c (choice) and mrc_rev.c (reverse EVs).
+ * (probing), mrc_ev_peer.c (the peer's ports), mrc_spray.c (choice) and mrc_rev.c
+ * (reverse EVs).
  */
 #ifndef MRC_EV_PRIV_H
 #define MRC_EV_PRIV_H
@@ -82,6 +83,31 @@ void mrc_ev_probe_rescan(struct mrc_paths *p);
 
 /* Ports that may be used changed from @was; no EV changes state. */
 void mrc_ev_probe_ports(struct mrc_paths *p, u32 was);
+
+/* Probe the bad EVs of @ports at once, and often again. */
+void mrc_ev_probe_now(struct mrc_paths *p, u32 ports);
+
+/* Pacing: the interval after @exp doublings, and how long a reply may take. */
+u64 mrc_ev_probe_interval(const struct mrc_paths *p, u32 exp);
+u64 mrc_ev_probe_wait(const struct mrc_paths *p, u32 exp);
+
+/* Some EV of @port that is not DENIED, the best state first, or -1. */
+int mrc_spray_any(struct mrc_paths *p, u8 port);
+
+/* The peer's ports, mrc_ev_peer.c: there are tables now. */
+void mrc_ev_peer_equip(struct mrc_paths *p);
+
+/* There may be EVs now with which a port can be asked. */
+void mrc_ev_peer_evs(struct mrc_paths *p);
+
+/* Local ports @up have come up. */
+void mrc_ev_peer_ports(struct mrc_paths *p, u32 up);
+
+/* An EV to probe at @now for what a peer said of its port, or -1. */
+int mrc_ev_peer_due(struct mrc_paths *p, u64 now);
+
+/* A probe left through @port, which is being asked. */
+void mrc_ev_peer_sent(struct mrc_paths *p, u8 port, u64 now);
 
 /* The bitmap that lists the EVs in @state, NULL for DENIED. */
 static inline unsigned long *mrc_ev_map(const struct mrc_paths *p, u8 state)

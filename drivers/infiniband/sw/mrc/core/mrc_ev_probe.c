@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Probing of ASSUMED_BAD EVs, MRC 1.0 §9.5 b and §11.6: the first probe after an
- * RTO, then at doubling intervals up to a second, one outstanding per EV (for
- * all of its copies), lost after an RTO. After one that was answered the next
- * follows at once.
+ * Probing of ASSUMED_BAD EVs, MRC 1.0 §9.5 b and §11.6: the first probe after some
+ * round trips, then at doubling intervals, of at most a tenth of a second while
+ * data flows and a second otherwise; one outstanding per EV (for all of its copies).
+ * After one that was answered the next follows at once. Without a round trip time
+ * the RTO takes its place.
+ *
+ * All EVs of a plane that was cut are probed. Of probes that are not answered a QP
+ * sends one per MRC_EV_PROBE_GAP_NS, after a few at once. An answer lets a few more
+ * go, so that a plane which is there again has all of its EVs back soon.
  */
 #include "mrc_ev_priv.h"
 
@@ -22,14 +27,57 @@ static u64 rto_of(const struct mrc_paths *p)
 
 static u64 cap_of(const struct mrc_paths *p)
 {
+	const struct mrc_ev_pace *pace = p->pace;
+
+	if (pace->srtt)
+		return pace->flow_at &&
+		       p->now < pace->flow_at + MRC_EV_PROBE_MAX_NS ?
+		       MRC_EV_PROBE_BUSY_NS : MRC_EV_PROBE_MAX_NS;
 	return rto_of(p) > MRC_EV_PROBE_MAX_NS ? rto_of(p) : MRC_EV_PROBE_MAX_NS;
+}
+
+u64 mrc_ev_probe_interval(const struct mrc_paths *p, u32 exp)
+{
+	u64 cap = cap_of(p), first = rto_of(p), rtts = 4 * p->pace->srtt;
+
+	if (rtts)
+		first = rtts > MRC_EV_PROBE_MIN_NS ? rtts : MRC_EV_PROBE_MIN_NS;
+	if (cap < first)
+		cap = first;
+	return first > cap >> exp ? cap : first << exp;
+}
+
+u64 mrc_ev_probe_wait(const struct mrc_paths *p, u32 exp)
+{
+	u64 rtts = 4 * p->pace->srtt;
+	u64 wait = rtts + MRC_EV_PROBE_FLOOR_NS;
+
+	if (!rtts)
+		return rto_of(p);
+	/* The way may have become longer than that of the other EVs. */
+	if (wait < mrc_ev_probe_interval(p, exp))
+		wait = mrc_ev_probe_interval(p, exp);
+	if (wait > rto_of(p))
+		wait = rto_of(p) > rtts ? rto_of(p) : rtts;
+	return wait;
 }
 
 static u64 probe_interval(const struct mrc_paths *p, const struct mrc_ev *ev)
 {
-	u32 exp = ev->sub & MRC_EV_PROBE_EXP;
+	return mrc_ev_probe_interval(p, ev->sub & MRC_EV_PROBE_EXP);
+}
 
-	return rto_of(p) > cap_of(p) >> exp ? cap_of(p) : rto_of(p) << exp;
+static u64 probe_wait(const struct mrc_paths *p, const struct mrc_ev *ev)
+{
+	return mrc_ev_probe_wait(p, ev->sub & MRC_EV_PROBE_EXP);
+}
+
+/* From when on an EV's probe may leave again. */
+static u64 gap_ends(const struct mrc_paths *p)
+{
+	const u64 burst = MRC_EV_PROBE_BURST * MRC_EV_PROBE_GAP_NS;
+
+	return p->pace->tat > burst ? p->pace->tat - burst : 0;
 }
 
 /* Rounded up, so that nothing happens before its time. */
@@ -78,16 +126,15 @@ void mrc_ev_probe_start(struct mrc_paths *p, u16 i, u64 now)
 	u64 at;
 
 	p->ev[i].sub = 0;
-	p->at[i] = time_after(now, rto_of(p));
+	p->at[i] = time_after(now, mrc_ev_probe_interval(p, 0));
 	mrc_ev_share_probe(p, i);
 	at = probe_time(p, i);
 	if (at < p->probe_next)
 		p->probe_next = at;
 }
 
-void mrc_ev_probe_ports(struct mrc_paths *p, u32 was)
+void mrc_ev_probe_now(struct mrc_paths *p, u32 ports)
 {
-	u32 is = p->ports_up & p->peer_ports;
 	struct mrc_ev *ev;
 	u32 pos;
 
@@ -95,21 +142,27 @@ void mrc_ev_probe_ports(struct mrc_paths *p, u32 was)
 		return;
 	for (pos = mrc_ev_map_find(p->bad_map, 0, p->n); pos < p->n;
 	     pos = mrc_ev_map_find(p->bad_map, pos + 1, p->n)) {
-		ev = &p->ev[p->order[pos]];
-		if (!((is & ~was) >> mrc_paths_port(p, p->order[pos]) & 1) ||
-		    ev->sub & MRC_EV_PROBE_OUT)
-			continue;
 		/*
 		 * What was learnt about a path before its link came back says
-		 * little now: ask at once, and often again.
+		 * little now: ask at once, and often again. What is still out
+		 * left before that.
 		 */
-		ev->sub = (ev->sub & MRC_EV_PROBE_ONE) | MRC_EV_PROBE_NOW;
+		ev = &p->ev[p->order[pos]];
+		if (ports >> mrc_paths_port(p, p->order[pos]) & 1)
+			ev->sub = (ev->sub & MRC_EV_PROBE_ONE) |
+				  MRC_EV_PROBE_NOW;
 	}
 	mrc_ev_probe_rescan(p);
 }
 
+void mrc_ev_probe_ports(struct mrc_paths *p, u32 was)
+{
+	mrc_ev_probe_now(p, p->ports_up & p->peer_ports & ~was);
+}
+
 void mrc_ev_probe_good(struct mrc_paths *p, u16 i, u64 now)
 {
+	p->pace->tat = 0;
 	/* With this one it is MRC_EV_PROBES_GOOD in a row. */
 	if (p->ev[i].sub & MRC_EV_PROBE_ONE) {
 		mrc_ev_set_state(p, i, MRC_EV_GOOD, now);
@@ -128,14 +181,14 @@ void mrc_ev_probe_good(struct mrc_paths *p, u16 i, u64 now)
 void mrc_ev_probe_bad(struct mrc_paths *p, u16 i, bool lost, u64 now)
 {
 	struct mrc_ev *ev = &p->ev[i];
-	u64 wait = probe_interval(p, ev);
+	u64 gone = probe_wait(p, ev), wait = probe_interval(p, ev);
 	bool out = ev->sub & MRC_EV_PROBE_OUT;
 
 	ev->sub &= 0xFF ^ (MRC_EV_PROBE_ONE | MRC_EV_PROBE_OUT);
 	if (out) {
-		/* The interval runs from the transmission, one RTO ago. */
+		/* The interval runs from the transmission. */
 		if (lost)
-			wait = wait > rto_of(p) ? wait - rto_of(p) : 0;
+			wait = wait > gone ? wait - gone : 0;
 		p->at[i] = time_after(now, wait);
 	}
 	mrc_ev_share_probe(p, i);
@@ -144,7 +197,13 @@ void mrc_ev_probe_bad(struct mrc_paths *p, u16 i, bool lost, u64 now)
 
 u64 mrc_paths_next_probe(const struct mrc_paths *p)
 {
-	return p->probe_next;
+	u64 at = p->probe_next;
+
+	if (!p->ev)
+		return MRC_EV_NO_PROBE;
+	if (at < gap_ends(p))
+		at = gap_ends(p);
+	return at < p->pace->ask_next ? at : p->pace->ask_next;
 }
 
 int mrc_paths_probe_due(struct mrc_paths *p, u64 now)
@@ -155,10 +214,14 @@ int mrc_paths_probe_due(struct mrc_paths *p, u64 now)
 	u64 at;
 	u16 i;
 
-	if (now < p->probe_next)
+	if (now < mrc_paths_next_probe(p))
 		return -1;
 	if (now > p->now)
 		p->now = now;
+	if (now >= p->pace->ask_next)
+		due = mrc_ev_peer_due(p, now);
+	if (due >= 0 || now < p->probe_next || now < gap_ends(p))
+		return due;
 	for (pos = mrc_ev_map_find(p->bad_map, 0, p->n); pos < p->n;
 	     pos = mrc_ev_map_find(p->bad_map, pos + 1, p->n)) {
 		i = p->order[pos];
@@ -179,6 +242,7 @@ int mrc_paths_probe_due(struct mrc_paths *p, u64 now)
 void mrc_paths_probe_sent(struct mrc_paths *p, int i, u16 id, u64 now)
 {
 	struct mrc_ev *ev;
+	u8 port;
 	u32 exp;
 
 	if (i < 0 || i >= p->n)
@@ -186,15 +250,21 @@ void mrc_paths_probe_sent(struct mrc_paths *p, int i, u16 id, u64 now)
 	if (now > p->now)
 		p->now = now;
 	mrc_ev_sent(p, (u16)i);
+	port = mrc_paths_port(p, (u16)i);
+	if (port <= p->n_ports && p->asked >> port & 1)
+		mrc_ev_peer_sent(p, port, now);
 	ev = &p->ev[i];
 	if (ev->state != MRC_EV_ASSUMED_BAD)
 		return;
+	if (p->pace->srtt)
+		p->pace->tat = (p->pace->tat > now ? p->pace->tat : now) +
+			       MRC_EV_PROBE_GAP_NS;
 	exp = ev->sub & MRC_EV_PROBE_EXP;
 	if (probe_interval(p, ev) < cap_of(p) && exp < MRC_EV_PROBE_EXP)
 		exp++;
 	ev->sub = (u8)(MRC_EV_PROBE_OUT | (ev->sub & MRC_EV_PROBE_ONE) | exp);
 	ev->probe_id = id;
-	p->at[i] = time_after(now, rto_of(p));
+	p->at[i] = time_after(now, probe_wait(p, ev));
 	mrc_ev_share_probe(p, (u16)i);
 	mrc_ev_probe_rescan(p);
 }

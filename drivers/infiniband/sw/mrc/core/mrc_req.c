@@ -683,15 +683,56 @@ static bool mrc_req_tail_probe(struct mrc_req *req, u64 now,
 	return true;
 }
 
-/* Probe of an ASSUMED_BAD EV, §9.5 (b). */
+/* Is a packet out on a port of @mask? */
+static bool mrc_req_out_on(const struct mrc_req *req, u32 mask)
+{
+	const u32 span = mrc_req_span(req);
+	u32 off = 0;
+
+	for (;;) {
+		const struct mrc_tx_pkt *pkt;
+
+		off += mrc_ring_next_clear(req->acked, req->ring_mask,
+					   req->cack + 1 + off, span - off);
+		if (off >= span)
+			return false;
+		pkt = mrc_req_pkt(req, req->cack + 1 + off);
+		if (pkt->inflight && mask >> mrc_paths_port(req->paths, pkt->ev) & 1)
+			return true;
+		off++;
+	}
+}
+
+static void mrc_req_ports_gone(struct mrc_req *req, u32 gone)
+{
+	mrc_req_unhold(req);
+	if (req->again_ports)
+		req->again_at = 0;
+	if (req->state == MRC_REQ_READY && gone && mrc_req_out_on(req, gone))
+		req->probe_now = true;
+}
+
+/* Ports of the peer that were used, @was of them, may have been left. */
+static void mrc_req_peer_left(struct mrc_req *req, u32 was)
+{
+	u32 is = req->paths->peer_ports;
+
+	if (is != was)
+		mrc_req_ports_gone(req, was & ~is);
+}
+
+/* Probe of an ASSUMED_BAD EV, §9.5 (b), or of a port that a peer called down. */
 static bool mrc_req_ev_probe(struct mrc_req *req, u64 now,
 			     struct mrc_tx_desc *desc)
 {
+	u32 ports;
 	int ev;
 
 	if (now < mrc_paths_next_probe(req->paths))
 		return false;
+	ports = req->paths->peer_ports;
 	ev = mrc_paths_probe_due(req->paths, now);
+	mrc_req_peer_left(req, ports);
 	if (ev < 0)
 		return false;
 	mrc_req_probe_desc(req, ev, now, desc);
@@ -803,35 +844,6 @@ bool mrc_req_reap(struct mrc_req *req, u32 *slot, enum mrc_wc_status *status)
 	return true;
 }
 
-/* Is a packet out on a port of @mask? */
-static bool mrc_req_out_on(const struct mrc_req *req, u32 mask)
-{
-	const u32 span = mrc_req_span(req);
-	u32 off = 0;
-
-	for (;;) {
-		const struct mrc_tx_pkt *pkt;
-
-		off += mrc_ring_next_clear(req->acked, req->ring_mask,
-					   req->cack + 1 + off, span - off);
-		if (off >= span)
-			return false;
-		pkt = mrc_req_pkt(req, req->cack + 1 + off);
-		if (pkt->inflight && mask >> mrc_paths_port(req->paths, pkt->ev) & 1)
-			return true;
-		off++;
-	}
-}
-
-static void mrc_req_ports_gone(struct mrc_req *req, u32 gone)
-{
-	mrc_req_unhold(req);
-	if (req->again_ports)
-		req->again_at = 0;
-	if (req->state == MRC_REQ_READY && gone && mrc_req_out_on(req, gone))
-		req->probe_now = true;
-}
-
 void mrc_req_set_ports(struct mrc_req *req, u32 ports_up, u64 now)
 {
 	u32 gone = req->paths->ports_up & ~ports_up;
@@ -840,10 +852,10 @@ void mrc_req_set_ports(struct mrc_req *req, u32 ports_up, u64 now)
 	mrc_req_ports_gone(req, gone);
 }
 
-void mrc_req_set_peer_ports(struct mrc_req *req, u32 mask, u64 now)
+void mrc_req_peer_said(struct mrc_req *req, u32 word, u64 now)
 {
-	u32 gone = req->paths->peer_ports & ~mask;
+	u32 was = req->paths->peer_ports;
 
-	mrc_paths_set_peer_ports(req->paths, mask);
-	mrc_req_ports_gone(req, gone);
+	mrc_paths_peer_said(req->paths, word, now);
+	mrc_req_peer_left(req, was);
 }

@@ -616,8 +616,8 @@ void mrc_req_on_deadline(struct mrc_req *req, u64 now);
  */
 void mrc_req_set_ports(struct mrc_req *req, u32 ports_up, u64 now);
 
-/* The same for the peer's ports, bit N = port N (§12.3). */
-void mrc_req_set_peer_ports(struct mrc_req *req, u32 mask, u64 now);
+/* What the peer says of its ports, see mrc_paths_peer_said(). */
+void mrc_req_peer_said(struct mrc_req *req, u32 word, u64 now);
 
 /**
  * mrc_req_fail - enter MRC_REQ_ERROR

@@ -112,6 +112,7 @@ static void mrc_req_rtt_sample(struct mrc_req *req, u8 port, u64 rtt, u64 now)
 		if (rtt < base)
 			base = rtt;
 	}
+	req->paths->pace->srtt = req->srtt;
 	if (base == req->base_rtt)
 		return;
 	req->base_rtt = base;
@@ -257,6 +258,29 @@ static u64 mrc_req_probe_reply(struct mrc_req *req, const struct mrc_seth *s,
 	return rec ? mrc_req_rtt(req, rec->at, echo, now) : MRC_CC_NONE_RTT;
 }
 
+/* What left through @port at @at was answered, and the answer came @via. */
+static void mrc_req_answered_on(struct mrc_req *req, u8 port, u64 at, u8 via,
+				u64 now)
+{
+	u32 was = req->paths->peer_ports;
+
+	mrc_paths_answered(req->paths, port, at, via, now);
+	/* The way of what is out is open again. */
+	if (req->paths->peer_ports != was)
+		mrc_req_unhold(req);
+}
+
+/* The same of a SACK; of several copies it is not known which one arrived. */
+static void mrc_req_sack_heard(struct mrc_req *req, u32 psn, u8 via, u64 now)
+{
+	const struct mrc_tx_pkt *pkt = mrc_req_pkt(req, psn);
+
+	if (mrc_req_outstanding(req, psn) && !mrc_req_is_acked(req, psn) &&
+	    !pkt->rtx_count)
+		mrc_req_answered_on(req, mrc_paths_port(req->paths, pkt->ev),
+				    pkt->sent_at, via, now);
+}
+
 static void mrc_req_sack_verdict(struct mrc_req *req, const struct mrc_seth *s,
 				 u64 now)
 {
@@ -332,10 +356,13 @@ void mrc_req_on_sack(struct mrc_req *req, const struct mrc_hdr *h, u8 port,
 	if (s->pr) {
 		mrc_ctr_add(req->cfg.ctr, port, MRC_CTR_RX_PROBE_REPLY, 1);
 		rec = mrc_req_probe_find(req, s->probe_id);
+		if (rec)
+			mrc_req_answered_on(req, rec->port, rec->at, port, now);
 		rtt = mrc_req_probe_reply(req, s, rec, h->tstamp, now);
 		if (rec)
 			via = rec->port;
 	} else {
+		mrc_req_sack_heard(req, ack_psn, port, now);
 		rtt = mrc_req_sack_rtt(req, ack_psn, h->rtx, h->tstamp, now);
 		via = mrc_paths_port(req->paths, mrc_req_pkt(req, ack_psn)->ev);
 		copy = rtt != MRC_CC_NONE_RTT && h->rtx;

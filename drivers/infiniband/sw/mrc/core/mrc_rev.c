@@ -74,12 +74,12 @@ int mrc_rev_pick(struct mrc_rev *rev, const struct mrc_paths *p, u8 port,
 {
 	int ev;
 
-	if (!mrc_paths_port_ok(p, port))
+	if (!mrc_paths_port_up(p, port))
 		port = 0;
 	/* Nothing is ever confirmed for port 0. */
 	ev = fresh(rev, p, port, now);
 	if (ev < 0)
-		ev = mrc_paths_pick_ctrl(p, &rev->plane[port].cursor, port);
+		ev = mrc_paths_pick_back(p, &rev->plane[port].cursor, port);
 	return ev;
 }
 
@@ -91,7 +91,7 @@ static u8 next_plane(const struct mrc_rev *rev, const struct mrc_paths *p)
 
 	for (k = 0; k < p->n_ports; k++) {
 		port = port < p->n_ports ? (u8)(port + 1) : 1;
-		if (rev->inbound >> port & 1 && mrc_paths_port_ok(p, port))
+		if (rev->inbound >> port & 1 && mrc_paths_port_up(p, port))
 			return port;
 	}
 	return 0;
@@ -114,7 +114,7 @@ int mrc_rev_probe_due(struct mrc_rev *rev, const struct mrc_paths *p, u64 now)
 		return -1;
 	/* Without a known port of arrival any plane will do. */
 	cursor = (u16)mrc_ev_rand(&rev->rng);
-	return mrc_paths_pick_ctrl(p, &cursor, next_plane(rev, p));
+	return mrc_paths_pick_back(p, &cursor, next_plane(rev, p));
 }
 
 void mrc_rev_probe_sent(struct mrc_rev *rev, const struct mrc_paths *p, int ev,

@@ -87,22 +87,26 @@ static int find_round(const unsigned long *map, const struct mrc_ev_walk *w,
 	return pos == end ? -1 : (int)pos;
 }
 
-/* No usable EV on any port: traffic must not stop, so try the bad ones. */
-static int pick_bad(struct mrc_paths *p)
+/*
+ * No usable EV on any port that may be used: traffic must not stop, so try the bad
+ * ones, and in turn with them ports that the peer called down. Its word is no
+ * reason to stop; a port that is there answers.
+ */
+static int pick_bad(struct mrc_paths *p, u64 now)
 {
 	struct mrc_ev_walk *w;
 	int pos;
 	u8 port;
 	u8 k;
 
-	if (!p->bad)
-		return -1;
 	for (k = 0; k < p->n_ports; k++) {
 		port = (u8)p->fallback;
 		p->fallback = port_after(p, port);
-		if (!mrc_paths_port_ok(p, port))
+		if (!mrc_paths_port_up(p, port))
 			continue;
 		w = &p->walk[port];
+		if (w->usable)
+			return walk_port(p, port, now);
 		pos = find_round(p->bad_map, w, w->bad_cursor);
 		if (pos >= 0) {
 			w->bad_cursor = (u16)(pos + 1);
@@ -123,7 +127,7 @@ static int shuffle_pick(struct mrc_paths *p, u64 now)
 		if (p->walk[port].usable && mrc_paths_port_ok(p, port))
 			return walk_port(p, port, now);
 	}
-	return pick_bad(p);
+	return pick_bad(p, now);
 }
 
 const struct mrc_spray_ops mrc_spray_shuffle = {
@@ -157,8 +161,10 @@ int mrc_paths_pick(struct mrc_paths *p, u64 now)
 		i = shuffle_pick(p, now);
 	else
 		i = p->ops->pick(p, now);
-	if (i >= 0)
+	if (i >= 0) {
 		mrc_ev_sent(p, (u16)i);
+		p->pace->flow_at = now;
+	}
 	return i;
 }
 
@@ -236,14 +242,29 @@ int mrc_paths_pick_away(struct mrc_paths *p, int from, u64 now)
 	return mrc_paths_pick(p, now);
 }
 
+int mrc_spray_any(struct mrc_paths *p, u8 port)
+{
+	static const u8 states[] = {
+		MRC_EV_GOOD, MRC_EV_SKIP, MRC_EV_ASSUMED_BAD
+	};
+	int pos = -1;
+	u8 k;
+
+	if (!p->walk[port].n)
+		return -1;
+	for (k = 0; k < ARRAY_SIZE(states) && pos < 0; k++)
+		pos = pick_listed(p, mrc_ev_map(p, states[k]), port, -1);
+	return pos < 0 ? -1 : p->order[pos];
+}
+
 #define STATE_BIT(s)		(1u << (s))
 
 /*
- * First EV from @from on whose state is in @states, on @port (0 = any) if that
- * may be used. Looks at the EVs in their fixed order: the shuffled one belongs
- * to the requester, which may be changing it.
+ * First EV from @from on whose state is in @states and whose port in @ports. Looks
+ * at the EVs in their fixed order: the shuffled one belongs to the requester, which
+ * may be changing it.
  */
-static int ctrl_scan(const struct mrc_paths *p, u32 from, u8 port, u32 states)
+static int ctrl_scan(const struct mrc_paths *p, u32 from, u32 ports, u32 states)
 {
 	u16 i = (u16)(from % p->n);
 	u8 on;
@@ -251,32 +272,50 @@ static int ctrl_scan(const struct mrc_paths *p, u32 from, u8 port, u32 states)
 
 	for (k = 0; k < p->n; k++) {
 		on = mrc_paths_port(p, i);
-		if ((!port || on == port) &&
-		    (states & STATE_BIT(mrc_paths_state(p, i))) &&
-		    mrc_paths_port_ok(p, on))
+		if (on <= MRC_MAX_PORTS && ports >> on & 1 &&
+		    states & STATE_BIT(mrc_paths_state(p, i)))
 			return i;
 		i = i + 1 < p->n ? i + 1 : 0;
 	}
 	return -1;
 }
 
-int mrc_paths_pick_ctrl(const struct mrc_paths *p, u16 *cursor, u8 port)
+static int ctrl_pick(const struct mrc_paths *p, u16 *cursor, u32 prefer)
 {
 	const u32 good = STATE_BIT(MRC_EV_GOOD);
 	const u32 bad = STATE_BIT(MRC_EV_SKIP) | STATE_BIT(MRC_EV_ASSUMED_BAD);
 	const u32 denied = STATE_BIT(MRC_EV_DENIED);
+	u32 up = mrc_read_once(p->ports_up);
+	u32 ok = up & mrc_read_once(p->peer_ports);
 	int i = -1;
 
-	if (port && mrc_paths_port_ok(p, port))
-		i = ctrl_scan(p, *cursor, port, good);
+	/* A peer may call all of its ports down, and answer. */
+	if (!ok)
+		ok = up;
+	if (prefer)
+		i = ctrl_scan(p, *cursor, prefer, good);
 	if (i < 0)
-		i = ctrl_scan(p, *cursor, 0, good);
+		i = ctrl_scan(p, *cursor, ok, good);
 	if (i < 0)
-		i = ctrl_scan(p, *cursor, 0, bad);
+		i = ctrl_scan(p, *cursor, ok, bad);
 	/* Denied for data; feedback is still better sent than not, OP-30. */
 	if (i < 0)
-		i = ctrl_scan(p, *cursor, 0, denied);
+		i = ctrl_scan(p, *cursor, ok, denied);
+	if (i < 0)
+		i = ctrl_scan(p, *cursor, up, good | bad | denied);
 	if (i >= 0)
 		*cursor = (u16)(i + 1);
 	return i;
+}
+
+int mrc_paths_pick_ctrl(const struct mrc_paths *p, u16 *cursor, u8 port)
+{
+	return ctrl_pick(p, cursor,
+			 mrc_paths_port_ok(p, port) ? 1u << port : 0);
+}
+
+int mrc_paths_pick_back(const struct mrc_paths *p, u16 *cursor, u8 port)
+{
+	return ctrl_pick(p, cursor,
+			 mrc_paths_port_up(p, port) ? 1u << port : 0);
 }
