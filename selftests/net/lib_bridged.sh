@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2034,SC2154
 #
 # Two hosts whose planes lead through bridges, so that a port that goes down at one
 # end is up at the other, and what tests of port status ask. Sourced after lib.sh.

@@ -1,0 +1,123 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""Waits until a plane is said to be there again and then until data leaves through it.
+
+usage: plane_back.py NETDEV link|PORT
+    link    said by the netdev's own up event
+    PORT    said by the peer, in a port status update
+Prints "ready", and at the end one line:
+    us      microseconds from the word to the first data packet through NETDEV
+    route   microseconds from the word to the last route through NETDEV that was added
+            before that packet, -1: none
+    probes  probes through it in between
+    first   microseconds from the word to the first of them, -1: none"""
+import select
+import socket
+import struct
+import sys
+import time
+
+ETH_P_ALL = 3
+SO_RCVBUFFORCE, SO_TIMESTAMPNS = 33, 35
+OUTGOING = 4
+DATA = range(0xc6, 0xcc)
+PROBE, ENDPOINT_REQUEST = 0xde, 0xd8
+RTMGRP_LINK, RTMGRP_IPV4_ROUTE, RTMGRP_IPV6_ROUTE = 0x1, 0x40, 0x400
+RTM_NEWLINK, RTM_NEWROUTE = 16, 24
+RTA_OIF = 4
+IFF_UP, IFF_RUNNING = 0x1, 0x40
+
+
+def parse(frame):
+    """BTH and what follows, of a packet of MRC."""
+    if frame[12:14] == b'\x08\x00' and frame[23] == 17:
+        udp = 34
+    elif frame[12:14] == b'\x86\xdd' and frame[20] == 17:
+        udp = 54
+    else:
+        return b''
+    if frame[udp + 2:udp + 4] != struct.pack('>H', 4791):
+        return b''
+    return frame[udp + 8:]
+
+
+def leads_through(route, index):
+    """Is that netdev the next hop of a route? ROUTE: attributes of RTM_NEWROUTE."""
+    while len(route) >= 4:
+        length, kind = struct.unpack_from('=HH', route)
+        if length < 4:
+            break
+        if kind == RTA_OIF and length >= 8:
+            return struct.unpack_from('=i', route, 4)[0] == index
+        route = route[length + 3 & ~3:]
+    return False
+
+
+def events(netlink, index):
+    """What happened to the netdev: "up", "route"."""
+    message = netlink.recv(65536)
+    while len(message) >= 28:
+        length, kind = struct.unpack_from('=IH', message)
+        if kind == RTM_NEWLINK:
+            which, flags = struct.unpack_from('=iI', message, 20)
+            if which == index and flags & IFF_UP and flags & IFF_RUNNING:
+                yield 'up'
+        elif kind == RTM_NEWROUTE and leads_through(message[28:length], index):
+            yield 'route'
+        message = message[length + 3 & ~3:]
+
+
+def word_is_up(bth, port):
+    if bth[:1] != bytes([ENDPOINT_REQUEST]) or len(bth) < 20:
+        return False
+    erth = bth[12:]
+    mask = int.from_bytes(erth[4:8], 'big')
+    return erth[1] & 3 == 0 and mask >> port & 1
+
+
+def main():
+    netdev, by = sys.argv[1:3]
+    index = socket.if_nametoindex(netdev)
+    sock = socket.socket(socket.AF_PACKET, socket.SOCK_RAW,
+                         socket.htons(ETH_P_ALL))
+    sock.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, 64 << 20)
+    sock.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
+    netlink = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0)
+    netlink.bind((0, RTMGRP_LINK | RTMGRP_IPV4_ROUTE | RTMGRP_IPV6_ROUTE))
+    print('ready', flush=True)
+
+    said, routed, probes, first = None, None, 0, -1
+    while True:
+        ready, _, _ = select.select([netlink, sock], [], [], 120)
+        if not ready:
+            sys.exit('nothing was heard')
+        if netlink in ready:
+            for event in events(netlink, index):
+                if event == 'route':
+                    routed = time.time_ns()
+                elif by == 'link' and said is None:
+                    said = time.time_ns()
+        if sock not in ready:
+            continue
+        frame, extra, _, addr = sock.recvmsg(256, 64)
+        bth = parse(frame)
+        if len(bth) < 12:
+            continue
+        seconds, nanos = struct.unpack('=qq', extra[0][2])
+        now = seconds * 10**9 + nanos
+        if by != 'link' and said is None and addr[2] != OUTGOING:
+            if word_is_up(bth, int(by)):
+                said = now
+        if said is None or addr[2] != OUTGOING or addr[0] != netdev:
+            continue
+        gone = max(now - said, 0) // 1000
+        if bth[0] == PROBE:
+            probes += 1
+            first = gone if first < 0 else first
+        elif bth[0] in DATA:
+            route = max(routed - said, 0) // 1000 if routed else -1
+            print('us', gone, 'route', route, 'probes', probes, 'first', first)
+            return
+
+
+main()

@@ -1,0 +1,64 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""What any process of the peer host can say in the host's name: endpoint requests
+from a plain UDP socket of an unprivileged user. Over IPv4 the socket's packets have
+the IP ID 0 (IP_PMTUDISC_DO), over IPv6 there is none, so that the right ICRC can be
+computed.
+
+usage: port_forger.py OWN-ADDRESS PEER-ADDRESS KIND [RATE]
+KIND:
+    MASK[,MASK...]  port status updates that say so in turn; request ids are random
+    probes          EV probes
+RATE: packets a second, 0 = as many as possible (default 1000). Goes on until it is
+killed; prints "ready" before the first packet."""
+import os
+import random
+import socket
+import sys
+import time
+
+import mrc_packets as m
+
+NOBODY = 65534
+IP_MTU_DISCOVER, IP_PMTUDISC_DO = 10, 2
+
+
+def main():
+    own, peer, kind = sys.argv[1:4]
+    rate = int(sys.argv[4]) if len(sys.argv) > 4 else 1000
+    os.setgroups([])
+    os.setresgid(NOBODY, NOBODY, NOBODY)
+    os.setresuid(NOBODY, NOBODY, NOBODY)
+
+    six = ':' in own
+    sock = socket.socket(socket.AF_INET6 if six else socket.AF_INET,
+                         socket.SOCK_DGRAM)
+    if not six:
+        sock.setsockopt(socket.IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_DO)
+    sock.bind((own, 0))
+    sport = sock.getsockname()[1]
+    skip = 48 if six else 28    # IP and UDP: the kernel makes them
+    ids = [random.randrange(65536) for _ in range(256)]
+    if kind == 'probes':
+        bodies = [m.endpoint_request(i, 1) for i in ids]
+    else:
+        masks = [int(x, 0) for x in kind.split(',')]
+        bodies = [m.endpoint_request(i, 0, mask=masks[n % len(masks)])
+                  for n, i in enumerate(ids)]
+    packets = [m.ip_udp(own, peer, b, sport=sport)[skip:] for b in bodies]
+    print('ready', flush=True)
+    sent, since = 0, time.monotonic()
+    while True:
+        try:
+            sock.sendto(packets[sent % len(packets)], (peer, m.PORT))
+        except OSError:
+            pass                # the plane that it takes is gone for now
+        sent += 1
+        if rate and sent % 16 == 0:
+            ahead = sent / rate - (time.monotonic() - since)
+            if ahead > 0:
+                time.sleep(ahead)
+
+
+if __name__ == '__main__':
+    main()
