@@ -267,6 +267,20 @@ static void mrc_peer_send(struct mrc_peer *p, u32 up, u16 id, u32 mask)
 	list_rotate_left(&p->qps);
 }
 
+/*
+ * An answer through a port that was called down tells the peer that the word is wrong.
+ * So QPs leave ports before the word about these does; their work may come later.
+ */
+static void mrc_peer_leave_ports(struct mrc_peer *p, u32 up)
+{
+	struct mrc_qp *qp;
+
+	list_for_each_entry(qp, &p->qps, peer_node) {
+		mrc_qp_leave_ports(qp, up);
+		cond_resched();
+	}
+}
+
 static void mrc_peers_tell(struct work_struct *work)
 {
 	struct mrc_peers *ps = container_of(to_delayed_work(work),
@@ -289,8 +303,10 @@ static void mrc_peers_tell(struct work_struct *work)
 			return;
 		}
 		ps->told = up;
-		list_for_each_entry(p, &ps->all, list)
+		list_for_each_entry(p, &ps->all, list) {
+			mrc_peer_leave_ports(p, up);
 			mrc_peer_set_news(ps, p);
+		}
 	}
 	list_for_each_entry(p, &ps->all, list) {
 		u32 mask;

@@ -241,6 +241,30 @@ void mrc_qp_update_ports(struct mrc_qp *qp)
 		mrc_qp_queue_work(qp, wait);
 }
 
+static void mrc_paths_leave(struct mrc_qp *qp, u32 up)
+{
+	spin_lock_bh(&qp->req_lock);
+	if (qp->paths_on) {
+		up &= qp->paths.ports_up;
+		if (qp->req_on && qp->state == IB_QPS_RTS)
+			mrc_req_set_ports(&qp->tx->req, up, mrc_now());
+		else
+			mrc_paths_set_ports(&qp->paths, up);
+	}
+	spin_unlock_bh(&qp->req_lock);
+}
+
+void mrc_qp_leave_ports(struct mrc_qp *qp, u32 up)
+{
+	struct mrc_qp *ans = mrc_ans_get(qp);
+
+	mrc_paths_leave(qp, up);
+	if (ans) {
+		mrc_paths_leave(ans, up);
+		mrc_qp_put(ans);
+	}
+}
+
 void mrc_qps_ports_changed(struct mrc_dev *dev)
 {
 	struct rhashtable_iter iter;

@@ -489,6 +489,12 @@ void mrc_qp_wait_page(struct mrc_qp *qp, u32 seq);
 /* Learn which ports may send. Process context, under qp->mutex. */
 void mrc_qp_update_ports(struct mrc_qp *qp);
 
+/*
+ * Send nothing through ports outside of @up from here on, without a look at routes.
+ * mrc_qp_update_ports() follows.
+ */
+void mrc_qp_leave_ports(struct mrc_qp *qp, u32 up);
+
 /* Arm the timer for the requester's deadline. Under req_lock. */
 void mrc_qp_arm_timer(struct mrc_qp *qp);
 
