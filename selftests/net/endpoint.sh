@@ -188,25 +188,41 @@ refusals() {
 
 # Killed, or too many at once: nothing is left behind.
 killed_and_crowded() {
-	local n pids=() pid
+	local n waiters=()
 	netem b 1 loss 100%
 	netem b 2 loss 100%
 	for n in 1 2 3 4; do
-		start "$WORK/wait.$n" ip netns exec hosta mrc_ctl mrca ep probe \
-			"sgid=$A4" "dgid=$B4" ev=c001@1,c001@2 timeout=4000 times=1000
-		pids+=("$started")
+		waiter $n
 	done
 	wait_for 40 crowded
-	for pid in "${pids[@]}"; do
-		kill -9 "$pid"
+	for n in "${waiters[@]}"; do
+		kill -9 "$n"
 	done
-	for pid in "${pids[@]}"; do
-		wait_for 30 process_gone "$pid"
+	for n in "${waiters[@]}"; do
+		wait_for 30 process_gone "$n"
 	done
 	unimpair b 1
 	unimpair b 2
 	probe ev=c001@1,c001@2 timeout=2000 >"$WORK/probes"
 	check "$(wc -l <"$WORK/probes")" == 2 "answers afterwards"
+}
+
+waiter() { # N
+	start "$WORK/wait.$1" ip netns exec hosta mrc_ctl mrca ep probe \
+		"sgid=$A4" "dgid=$B4" ev=c001@1,c001@2 timeout=4000 times=1000
+	waiters[$1]=$started
+}
+
+# Is there no room for a batch? One that cannot be sent takes it for no longer than that.
+crowded() {
+	local n
+	[[ $(ctl a ep probe "sgid=$A4" "dgid=10.9.9.9" ev=c001@1 2>&1 || true) != *EAGAIN* ]] ||
+		return 0
+	# A waiter whose next batch met ours was refused, and has ended.
+	for n in "${!waiters[@]}"; do
+		! process_gone "${waiters[n]}" || waiter "$n"
+	done
+	return 1
 }
 
 crowded() {
