@@ -14,7 +14,9 @@
 # Scripts with a line "# benchmark" are left out unless they match a PATTERN or
 # LAB_BENCHMARKS is set; in emulated machines those with a line "# long" as well. On kcsan, which is slow, without a PATTERN only scripts with
 # a line "# races" run. A script with a line "# not-on: MACHINE REASON" is skipped on
-# that machine, unless asked for by its name.
+# that machine, unless asked for by its name. When a script to be run has a line
+# "# nics", the guest has emulated NICs (vm.sh -N), on machines that can have them. The
+# others run in the same guest: nothing shows of NICs whose drivers are not loaded.
 #
 # Everything a script printed is kept in build/lab/logs/net-KERNEL/NAME.tap, or
 # interop-KERNEL/NAME.tap (with loss interop-KERNEL-loss); after KERNEL the machine
@@ -49,7 +51,7 @@ pattern=${1:-*}
 known_kernel "$k"
 
 scripts=()
-limit=120 left_out=0
+limit=120 left_out=0 nics=''
 for f in "$TOP/selftests/$set"/*.sh; do
 	[ -f "$f" ] || continue
 	name=$(basename "$f" .sh)
@@ -80,6 +82,7 @@ for f in "$TOP/selftests/$set"/*.sh; do
 		continue
 	fi
 	scripts+=("selftests/$set/$name.sh")
+	! grep -q '^# nics$' < <(sed -n 1,40p "$f") || nics=1
 	t=$(sed -n '1,40s/^# timeout: *//p' "$f" | head -n1)
 	limit=$((limit + ${t:-300} * slack + 30))
 done
@@ -89,6 +92,7 @@ label=$k$(machine_suffix)
 # KASAN's own memory and the bookkeeping of kmemleak.
 [ "$MACHINE" != uml-debug ] || [ "$set" = interop ] || vm_opts+=(-m 3072)
 vm_opts+=(-e "LAB_TIME=$slack")
+[ -z "$nics" ] || [ "$MACHINE" != qemu ] || vm_opts+=(-N)
 work=$LOGS/$set-$label${INTEROP_LOSS:+-loss}
 mkdir -p "$work" "$LAB/run"
 tmp=$(mktemp -d "$LAB/run/tap.XXXXXX")

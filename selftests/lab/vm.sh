@@ -3,8 +3,8 @@
 #
 # Boots a guest, runs one job in it as root and powers it off.
 #
-# usage: vm.sh [-k KERNEL] [-u TREE] [-t SECONDS] [-m MEGABYTES] [-o DIR] [-e NAME=VALUE]... [-q] [-n] JOB [ARG...]
-#        vm.sh [-k KERNEL] -i            a shell in the guest
+# usage: vm.sh [-k KERNEL] [-u TREE] [-t SECONDS] [-m MEGABYTES] [-o DIR] [-e NAME=VALUE]... [-q] [-n] [-N] JOB [ARG...]
+#        vm.sh [-k KERNEL] [-N] -i       a shell in the guest
 #   JOB  a script of this machine; what it prints is printed here as it comes.
 #        /mrc in the guest holds selftests/ and what the build put in place,
 #        /out is a directory that comes back to the host (-o)
@@ -12,6 +12,8 @@
 #   -e   in the environment of the job
 #   -q   print nothing but errors; the output is in DIR/output
 #   -n   no modules and provider of ours: do not even look for them (lab's own tests)
+#   -N   eight emulated NICs, two of each model, the two connected with each other. Their
+#        drivers are there and not loaded; stock kernels in QEMU only
 # LAB_MACHINE in the environment: uml or uml-debug run the kernel as a program,
 # kcsan a kernel of the lab's own (common.sh); everything else is the same.
 # exit status: the job's; 124 when the time is over; 125 when the guest did
@@ -19,8 +21,8 @@
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 
-k=$DEFAULT_KERNEL user=$DEFAULT_KERNEL seconds=600 memory=2048 out='' quiet='' interactive='' bare='' env=()
-while getopts k:u:t:m:o:e:qni opt; do
+k=$DEFAULT_KERNEL user=$DEFAULT_KERNEL seconds=600 memory=2048 out='' quiet='' interactive='' bare='' env=() nics=()
+while getopts k:u:t:m:o:e:qnNi opt; do
 	case $opt in
 	e) env+=("$OPTARG") ;;
 	k) k=$OPTARG ;;
@@ -30,6 +32,7 @@ while getopts k:u:t:m:o:e:qni opt; do
 	o) out=$OPTARG ;;
 	q) quiet=1 ;;
 	n) bare=1 ;;
+	N) nics=(e1000e igb vmxnet3 virtio-net-pci) ;;
 	i) interactive=1 ;;
 	*) lab_die "see the head of $0 for its use" ;;
 	esac
@@ -37,6 +40,8 @@ done
 shift $((OPTIND - 1))
 known_kernel "$k"
 [ -n "$interactive" ] || [ $# -gt 0 ] || lab_die "no job given; see the head of $0"
+[ "${#nics[@]}" = 0 ] || [ "$MACHINE" = qemu ] ||
+	lab_die "-N: no NICs on $MACHINE (no PCI there, or a kernel without their drivers)"
 need_root "booting a guest"
 "$LAB_DIR/image.sh" "$user" "$k"
 
@@ -85,6 +90,17 @@ qemu) stock_modules=$tree/usr/lib/modules image=$tree/boot/vmlinuz-$ver ;;
 *) stock_modules=$(built_dir "$k")/modules/lib/modules image=$(built_dir "$k")/linux ;;
 esac
 
+# Drivers of the NICs of -N and what they need, with paths below the modules of the
+# kernel. Built in ones have no file.
+nic_drivers() {
+	local m
+	[ "$MACHINE" = qemu ] || return 0
+	for m in e1000e igb vmxnet3 virtio_net; do
+		modprobe -d "$tree" -S "$ver" --show-depends "$m" 2>/dev/null || true
+	done | awk -v top="/modules/$ver/" '
+		$1 == "insmod" && !seen[$2]++ { print substr($2, index($2, top) + length(top)) }'
+}
+
 # --- modules: the distribution's (without the bulk no guest can use), ours among
 # them, depmod done here because it takes minutes inside a guest ---------------
 # Named by content, so that a rebuild never changes what a running guest sees.
@@ -118,6 +134,10 @@ make_modules() {
 		rm -rf "$stage/lib/modules/$ver/kernel/$d"
 	done
 	d=$stage/lib/modules/$ver
+	nic_drivers | while read -r f; do
+		mkdir -p "$d/$(dirname "$f")"
+		[ -e "$d/$f" ] || cp -al "$stock_modules/$ver/$f" "$d/$f"
+	done
 	if [ -z "$bare" ]; then
 		mkdir -p "$d/updates"
 		cp "${ko[@]}" "$d/updates/"
@@ -183,6 +203,25 @@ share() { # TAG PATH [ro]
 	echo "local,path=${2//,/,,},mount_tag=$1,security_model=none,multidevs=remap${3:+,readonly=on}"
 }
 
+# Pair I of -N is connected by hub I of QEMU; the MAC addresses tell side and pair. No
+# boot ROMs: they would look for a network first. The virtual functions of an igb have
+# addresses all over its bus, so each is behind a port of its own.
+nic_args() {
+	local i h n=0 bus
+	nic_args=()
+	for i in "${!nics[@]}"; do
+		for h in a b; do
+			n=$((n + 1)) bus=''
+			if [ "${nics[i]}" = igb ]; then
+				bus=,bus=port$n
+				nic_args+=(-device "pcie-root-port,id=port$n,chassis=$n,hotplug=off")
+			fi
+			nic_args+=(-netdev "hubport,id=p$h$((i + 1)),hubid=$((i + 1))"
+				-device "${nics[i]},netdev=p$h$((i + 1)),mac=02:00:00:00:0$h:0$((i + 1)),romfile=$bus")
+		done
+	done
+}
+
 # slab_nomerge: caches of one size share memory otherwise, and what the memory
 # checks report would bear the name of whichever came first.
 start_qemu() {
@@ -190,6 +229,7 @@ start_qemu() {
 	[ -z "$interactive" ] || serial=(-serial mon:stdio)
 	: >"$run/output"
 	: >"$run/console"
+	nic_args
 	set -- qemu-system-x86_64 "${accel[@]}" -M q35 -smp 2 -m "$memory" \
 		-nodefaults -no-user-config -no-reboot -display none \
 		-kernel "$image" -initrd "$dir/initramfs" \
@@ -197,7 +237,8 @@ start_qemu() {
 net.ifnames=0 watchdog_thresh=30 rcupdate.rcu_cpu_stall_timeout=60 printk.always_kmsg_dump=0 slab_nomerge log_buf_len=4M" \
 		-serial "file:$run/console" "${serial[@]}" \
 		-virtfs "$(share root "$base" ro)" -virtfs "$(share mods "$modules" ro)" \
-		-virtfs "$(share run "$run/share" ro)" -virtfs "$(share out "$run/out")"
+		-virtfs "$(share run "$run/share" ro)" -virtfs "$(share out "$run/out")" \
+		${nic_args[@]+"${nic_args[@]}"}
 	if [ -n "$interactive" ]; then
 		"$@"
 	else

@@ -385,14 +385,6 @@ exporter() {
 
 # --- NICs ---------------------------------------------------------------------------
 
-have_nics() {
-	local f
-	for f in /sys/bus/pci/devices/*/class; do
-		[ ! -e "$f" ] || [[ $(<"$f") != 0x020000 ]] || return 0
-	done
-	return 1
-}
-
 nic_test() { # NAME COMMAND...
 	if have_nics; then
 		subtest "$@"

@@ -13,6 +13,9 @@
 # A host has one address per family, the same on all of its planes, and one
 # route to the peer through each plane. The metric only decides about traffic
 # that is not bound to a plane. Sourced by lib.sh.
+#
+# `topo nics` has emulated NICs (vm.sh -N) in place of veth pairs, one model for each
+# plane: they get the same names and addresses.
 
 HOST_A=hosta
 HOST_B=hostb
@@ -20,6 +23,8 @@ A4=10.1.0.1 B4=10.1.0.2
 A6=fd00:1::1 B6=fd00:1::2
 MGMT_A=192.0.2.1 MGMT_B=192.0.2.2
 PLANES=0
+# By plane.
+NIC_DRIVERS=(e1000e igb vmxnet3 virtio_net)
 
 in_a() { ip netns exec "$HOST_A" "$@"; }
 in_b() { ip netns exec "$HOST_B" "$@"; }
@@ -45,9 +50,11 @@ host_up() { # NETNS
 # one process. The hardware addresses are known, so that neighbours can be
 # entered instead of resolved; scripts that want real resolution say
 # TOPO_RESOLVE=1.
-plane_commands() { # a|b I MTU 4|6|46
+plane_commands() { # a|b I MTU 4|6|46 [nic]
 	local h=$1 i=$2 mtu=$3 families=$4
-	if [ "$h" = a ]; then
+	if [ -n "${5:-}" ]; then
+		echo "link set p$h$i mtu $mtu"
+	elif [ "$h" = a ]; then
 		echo "link add name pa$i mtu $mtu address 02:00:00:00:0a:0$i type veth" \
 			"peer name pb$i mtu $mtu address 02:00:00:00:0b:0$i netns $HOST_B"
 	fi
@@ -214,13 +221,64 @@ link_add() { # a|b PLANE
 	ip netns exec "host$1" rdma link add "mrc$1" type mrc netdev "p$1$2"
 }
 
-# topo_up PLANES [MTU [4|6|46]]: everything, ready for traffic.
+# Has this machine Ethernet controllers? Drivers need not be loaded.
+have_nics() {
+	local f
+	for f in /sys/bus/pci/devices/*/class; do
+		[ ! -e "$f" ] || [[ $(<"$f") != 0x020000 ]] || return 0
+	done
+	return 1
+}
+
+# "NETDEV a|b PLANE" of NICs in the first namespace.
+nic_netdevs() {
+	local d address
+	for d in /sys/class/net/*/device; do
+		[ -e "$d" ] || continue
+		d=${d%/device}
+		address=$(cat "$d/address")
+		[[ ! $address =~ ^02:00:00:00:0([ab]):0([1-9])$ ]] ||
+			echo "${d##*/} ${BASH_REMATCH[1]} ${BASH_REMATCH[2]}"
+	done
+}
+
+nics_there() { # NUMBER
+	[ "$(nic_netdevs | wc -l)" = "$1" ]
+}
+
+# Loads the drivers and moves the NICs to their hosts. What was unplugged comes back.
+nics_up() {
+	local d h i
+	for d in "${NIC_DRIVERS[@]}"; do
+		modprobe "$d"
+	done
+	echo 1 >/sys/bus/pci/rescan
+	wait_for 60 nics_there $((2 * ${#NIC_DRIVERS[@]}))
+	while read -r d h i; do
+		ip link set "$d" netns "host$h" name "p$h$i"
+	done < <(nic_netdevs)
+}
+
+# They come back to the first namespace with the end of their hosts', and go with their
+# drivers. Only modules have a state.
+nics_down() {
+	local d
+	for d in "${NIC_DRIVERS[@]}"; do
+		[ ! -e "/sys/module/$d/initstate" ] || modprobe -r "$d" || true
+	done
+}
+
+# topo_up PLANES|nics [MTU [4|6|46]]: everything, ready for traffic.
 topo_up() {
-	local n=$1 mtu=${2:-4500} families=${3:-46} i h
+	local n=$1 mtu=${2:-4500} families=${3:-46} i h nic=''
 	hosts_up
+	if [ "$n" = nics ]; then
+		n=${#NIC_DRIVERS[@]} nic=1
+		nics_up
+	fi
 	for h in a b; do
 		for ((i = 1; i <= n; i++)); do
-			plane_commands $h "$i" "$mtu" "$families"
+			plane_commands $h "$i" "$mtu" "$families" $nic
 		done | ip -n "host$h" -batch -
 	done
 	for h in a b; do
@@ -258,16 +316,17 @@ topo_down() {
 	for ns in "$HOST_A" "$HOST_B"; do
 		[ ! -e "/run/netns/$ns" ] || ip netns del "$ns" || true
 	done
+	nics_down
 	wait_for 30 no_leftover_netdevs >/dev/null || true
 	PLANES=0
 }
 
 # The netdevs of a removed namespace go away a moment later.
 no_leftover_netdevs() {
-	[ -z "$(rdma_devices)" ] && ! ip -o link show type veth | grep -q .
+	[ -z "$(rdma_devices)" ] && ! ip -o link show type veth | grep -q . && nics_there 0
 }
 
-# topo PLANES [MTU [4|6|46]]: the topology a subtest needs, rebuilt only when
+# topo PLANES|nics [MTU [4|6|46]]: the topology a subtest needs, rebuilt only when
 # it differs from the present one. To be called outside of subtests.
 topo() {
 	topo_down

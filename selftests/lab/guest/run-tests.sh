@@ -93,6 +93,10 @@ clean_up() {
 	ip netns list | awk '{ print $1 }' | while read -r x; do
 		ip netns del "$x"
 	done
+	# NICs go with their drivers.
+	for x in /sys/class/net/*/device/driver/module; do
+		[ ! -e "$x" ] || modprobe -r "$(basename "$(readlink -f "$x")")"
+	done
 	netdevs | while read -r x; do
 		[ ! -e "/sys/class/net/$x" ] || ip link del "$x" 2>/dev/null
 	done
