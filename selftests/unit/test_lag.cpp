@@ -3,6 +3,10 @@
 // MRC 1.0 §9.3, §9.5, OP-22, OP-25.
 #include "loss_fixture.hpp"
 
+extern "C" {
+#include "mrc_req_priv.h"
+}
+
 using namespace mrc_test;
 
 // What arrives through one plane does not show a loss in another that has been
@@ -152,6 +156,100 @@ TEST(Lag, OlderArrivalsTakeNothingBack)
 	EXPECT_FALSE(r.lost(r.psn(10)));
 }
 
+// A plane that takes long, or stood still before, is behind for longer before
+// its holes are losses; others are not.
+TEST(Lag, EachPlaneHasATimeOfItsOwn)
+{
+	auto waits = [](u64 srtt, u64 rttvar, u64 stall) {
+		u64 lo = 0, hi = 1000 * kMs;
+		while (hi - lo > 1) {
+			const u64 mid = lo + (hi - lo) / 2;
+			Requester r;
+			r.cfg.rto = 1000 * kMs;
+			r.init();
+			known_rtt(r, 100 * kUs);
+			const u64 sent = r.now;
+			auto out = spaced(r, 40);
+			int last = 39;
+			while (out[last].port == out[0].port)
+				last--;
+			mrc_plane &pl = r.req.plane[out[0].port];
+			pl.srtt = srtt;
+			pl.rttvar = rttvar;
+			pl.stall = {stall, sent + mid};
+			r.now = sent + mid;
+			show(r, last);
+			(r.lost(r.psn(0)) ? hi : lo) = mid;
+		}
+		return hi;
+	};
+	EXPECT_EQ(waits(100 * kUs, 0, 0), 4 * kMs);
+	EXPECT_EQ(waits(30 * kMs, 5 * kMs, 0), 70 * kMs);
+	EXPECT_EQ(waits(30 * kMs, 5 * kMs, 40 * kMs), 110 * kMs);
+	EXPECT_EQ(waits(1 * kMs, 0, 1 * kMs), 4 * kMs);
+	// Half of an RTO is the most.
+	EXPECT_EQ(waits(30 * kMs, 200 * kMs, 0), 500 * kMs);
+}
+
+// What a plane stood still is learnt from packets that took long, and half of
+// it is forgotten after a second.
+TEST(Lag, StandingStillIsLearntAndForgotten)
+{
+	Requester r;
+	r.cfg.rto = 1000 * kMs;
+	r.init();
+	known_rtt(r, 100 * kUs);
+	auto out = spaced(r, 3);
+	ASSERT_EQ(out[0].port, out[2].port);
+	mrc_plane &pl = r.req.plane[out[0].port];
+	r.now += 10 * kMs;
+	const u64 took = r.now - r.req.pkt[r.psn(0) & r.req.ring_mask].sent_at;
+	show(r, 0);
+	EXPECT_EQ(pl.stall.ns, took - 100 * kUs);
+	EXPECT_EQ(pl.late.ns, 0u);
+	EXPECT_EQ(r.req.plane[out[1].port].stall.ns, 0u);
+	const u64 learnt = pl.stall.ns;
+	EXPECT_EQ(mrc_req_lag_time(&r.req, out[0].port, r.now),
+		  100 * kUs + 2 * learnt);
+	r.now += 1000 * kMs;
+	EXPECT_EQ(mrc_req_lag_time(&r.req, out[0].port, r.now),
+		  100 * kUs + learnt / 2 * 2);
+	r.now += 2000 * kMs;
+	EXPECT_EQ(mrc_req_lag_time(&r.req, out[0].port, r.now), 4 * kMs);
+	// What is within twice the usual deviation says nothing.
+	pl.stall = {};
+	pl.rttvar = 5000 * kMs;
+	show(r, 2);
+	EXPECT_EQ(pl.stall.ns, 0u);
+}
+
+// Queues of a NIC overtake each other: something later of the same plane is no
+// proof before the plane's usual time, and what was late before counts twice.
+TEST(Lag, OvertakenWaitsForTheUsualTimeOfItsPlane)
+{
+	for (u64 late : {0 * kMs, 2 * kMs}) {
+		OnePlane r;
+		r.cfg.rto = 100 * kMs;
+		r.init();
+		known_rtt(r, 1 * kMs);
+		r.req.plane[1].late = {late, r.now};
+		const u64 sent = r.now;
+		const u64 due = sent + 1 * kMs + std::max(250 * kUs, 2 * late);
+		spaced(r, kRange + 1);
+		show(r, kRange);
+		EXPECT_EQ(r.req.ripe_at, due);
+		r.now = due - 1;
+		show(r, kRange);
+		EXPECT_EQ(r.req.n_lost, 0u);
+		r.now = due;
+		show(r, kRange);
+		EXPECT_EQ(r.req.n_lost, 1u);
+		EXPECT_TRUE(r.lost(r.psn(0)));
+		EXPECT_EQ(r.req.pkt[r.psn(0) & r.req.ring_mask].guard,
+			  MRC_GUARD_ORDER);
+	}
+}
+
 // When all windows are full of a silent plane's packets no feedback comes: a
 // probe asks as soon as the oldest is overdue, not after the silence.
 TEST(Lag, OverdueHolesAreAskedFor)
@@ -159,7 +257,7 @@ TEST(Lag, OverdueHolesAreAskedFor)
 	Requester r;
 	r.cfg.rto = 100 * kMs;
 	r.init();
-	known_rtt(r, 3 * kMs); // silence is two of them
+	known_rtt(r, 3300 * kUs); // silence is two of them
 	r.req.base_rtt = 100 * kUs;
 	const u64 sent = r.now;
 	auto out = spaced(r, 20);
@@ -181,12 +279,16 @@ TEST(Lag, RetransmissionsAreConfirmed)
 	OnePlane r;
 	r.cfg.rto = 100 * kMs;
 	r.init();
-	known_rtt(r, 3 * kMs);
+	known_rtt(r, 3100 * kUs);
 	r.req.base_rtt = 100 * kUs;
+	const u64 first = r.now;
 	spaced(r, kRange + 1);
 	show(r, kRange);
+	ASSERT_EQ(r.req.n_lost, 0u);
+	r.now = first + 3875 * kUs; // a round trip and a quarter
+	show(r, kRange);
 	ASSERT_EQ(r.send().size(), 1u);
-	EXPECT_EQ(mrc_req_deadline(&r.req), r.now + 4 * kMs);
+	EXPECT_EQ(r.req.confirm_at, r.now + 4 * kMs);
 	const u64 sent = r.now;
 	// Other feedback does not put it off.
 	r.now += 1 * kMs;
@@ -196,10 +298,43 @@ TEST(Lag, RetransmissionsAreConfirmed)
 	EXPECT_EQ(r.now, sent + 4 * kMs);
 	// Once: without an answer the next one waits for the silence.
 	EXPECT_GE(r.req.silence_at, r.now + 6 * kMs);
-	r.now += 50 * kUs;
-	r.sack({.cack = r.psn(-1), .base = 1, .map = 2, .probe = id});
+	r.now += 3100 * kUs;
+	r.sack({.cack = r.psn(-1), .base = 1, .map = 1 << kRange, .probe = id});
 	EXPECT_TRUE(r.lost(r.psn(0)));
-	EXPECT_EQ(r.count(MRC_CTR_LOSS_PROBE), (u64)kRange - 1);
+	EXPECT_EQ(r.count(MRC_CTR_LOSS_PROBE), (u64)kRange);
+}
+
+// In a stream a probe may overtake what is out, in its own plane, too.
+TEST(Lag, ProbesOfAStreamWaitForThePlane)
+{
+	for (int n : {kRange, kRange + 1}) {
+		OnePlane r;
+		r.cfg.rto = 100 * kMs;
+		r.init();
+		known_rtt(r, 100 * kUs);
+		r.send_n(n);
+		const u64 sent = r.now;
+		r.now += 1 * kMs;
+		const u16 id = probe_at_once(r);
+		r.now += 100 * kUs;
+		r.sack({.cack = r.psn(-1),
+			.base = 1,
+			.map = 1ull << (n - 1),
+			.probe = id});
+		EXPECT_EQ(r.lost(r.psn(0)), n == kRange);
+		if (n == kRange)
+			continue;
+		// A probe that leaves when the plane should have answered
+		// tells.
+		r.now = sent + 4 * kMs;
+		const u16 later = probe_at_once(r);
+		r.now += 100 * kUs;
+		r.sack({.cack = r.psn(-1),
+			.base = 1,
+			.map = 1ull << (n - 1),
+			.probe = later});
+		EXPECT_TRUE(r.lost(r.psn(0)));
+	}
 }
 
 // Copies of inferred losses that were overtaken in other planes wait for their

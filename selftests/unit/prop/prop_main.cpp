@@ -26,6 +26,8 @@ std::string run_schedule(const std::string &kind, u64 seed, bool trace)
 {
 	if (kind.rfind("ext", 0) == 0)
 		return failure(run_ext(kind, seed, trace), kind, seed);
+	if (kind == "nics")
+		return failure(run_nics(seed, trace), kind, seed);
 	if (kind.rfind("tail", 0) == 0)
 		return failure(run_tail(kind, seed, trace), kind, seed);
 

@@ -5,7 +5,7 @@
 //   --first=SEED        seed of the first one
 //   --replay=KIND:SEED  just this one; KIND is random, error, attack, ext,
 //                       exterror, extattack, tail, tailagain, tailorder,
-//                       tailread, tailsilent or tailgone
+//                       tailread, tailsilent, tailgone or nics
 //   --trace             print every event of a replayed schedule
 #pragma once
 
@@ -33,6 +33,9 @@ std::string run_schedule(const std::string &kind, u64 seed, bool trace);
 std::string run_ext(const std::string &kind, u64 seed, bool trace);
 
 std::string run_ext_attack(u64 seed, bool trace);
+
+// A schedule of prop_nics.cpp.
+std::string run_nics(u64 seed, bool trace);
 
 // What the error schedules end with.
 void check_error_outcome(Sim &sim);

@@ -203,19 +203,16 @@ void mrc_req_resent(struct mrc_req *req, u32 psn, u64 now)
 		req->silence_at = req->confirm_at;
 }
 
-/* Is missing feedback of @pkt explained by a plane that is merely behind? */
-static bool mrc_req_may_lag(const struct mrc_req *req,
-			    const struct mrc_tx_pkt *pkt)
-{
-	return mrc_paths_port_ok(req->paths, mrc_paths_port(req->paths, pkt->ev));
-}
-
 /* What the holes of one SACK are measured by. */
 struct mrc_evidence {
 	u32 range;	/* PSNs above a hole, mrc_req_loss_range() */
 	u64 order;	/* time guard within a plane, ns */
-	u64 lag;	/* how long a plane may be silent, ns */
 	u64 newest;	/* when the highest PSN received was sent */
+	/* Times of planes that had a hole; bit N of the first two: that of port N. */
+	u32 order_known;
+	u32 lag_known;
+	u64 order_time[MRC_MAX_PORTS + 1];
+	u64 lag_time[MRC_MAX_PORTS + 1];
 };
 
 /* Did something that was sent later arrive through the plane of @pkt? */
@@ -225,6 +222,68 @@ static bool mrc_req_overtaken(const struct mrc_req *req,
 {
 	return pkt->sent_at + e->order <=
 	       req->plane[mrc_paths_port(req->paths, pkt->ev)].arrived_at;
+}
+
+/*
+ * A hole of plane @port, whose time @t has passed at @at, counts as lost then, or with
+ * the rest of a burst.
+ */
+static u64 mrc_req_with_burst(const struct mrc_req *req, u8 port, u64 at, u64 t,
+			      u64 now)
+{
+	const struct mrc_plane *pl = &req->plane[port];
+
+	if (at > now || pl->burst_n < MRC_BURST || now >= pl->burst_at + t / 2)
+		return at;
+	return pl->burst_at + t / 2;
+}
+
+/* A hole of plane @port, whose time is @t, counts as lost now. */
+static void mrc_req_burst(struct mrc_req *req, u8 port, u64 t, u64 now)
+{
+	struct mrc_plane *pl = &req->plane[port];
+
+	if (now >= pl->burst_at + 2 * t) {
+		pl->burst_at = now;
+		pl->burst_n = 0;
+	}
+	if (pl->burst_n < MRC_BURST)
+		pl->burst_n++;
+}
+
+/*
+ * When a hole that is far enough below the highest PSN received counts as lost, and
+ * what allows that. That something later arrived through the same plane says much, but
+ * queues of a NIC overtake each other: so not before the usual time of the plane. What
+ * arrived through other planes says nothing as long as the hole's own may be behind.
+ * @t: the time of its plane.
+ */
+static u64 mrc_req_lost_at(const struct mrc_req *req,
+			   const struct mrc_tx_pkt *pkt,
+			   struct mrc_evidence *e, enum mrc_guard_kind *kind,
+			   u64 *t, u64 now)
+{
+	const u8 port = mrc_paths_port(req->paths, pkt->ev);
+
+	*kind = MRC_GUARD_LAG;
+	*t = 0;
+	/* The port being down explains it. */
+	if (!mrc_paths_port_ok(req->paths, port))
+		return 0;
+	if (!mrc_req_overtaken(req, pkt, e)) {
+		if (!(e->lag_known >> port & 1))
+			e->lag_time[port] = mrc_req_lag_time(req, port, now);
+		e->lag_known |= 1u << port;
+		*t = e->lag_time[port];
+		return mrc_req_with_burst(req, port, pkt->sent_at + *t, *t,
+					  now);
+	}
+	*kind = MRC_GUARD_ORDER;
+	if (!(e->order_known >> port & 1))
+		e->order_time[port] = mrc_req_order_time(req, port, now);
+	e->order_known |= 1u << port;
+	*t = e->order_time[port];
+	return mrc_req_with_burst(req, port, pkt->sent_at + *t, *t, now);
 }
 
 /* Feedback shows that @psn is lost; @kind: what allowed that. */
@@ -245,8 +304,8 @@ void mrc_req_infer_lost(struct mrc_req *req, u32 psn, enum mrc_guard_kind kind,
  * Holes that wait for their planes are not looked at again before the first
  * of them is ripe, one of these planes delivers, or ports change.
  */
-static void mrc_req_infer_first(struct mrc_req *req,
-				const struct mrc_evidence *e, u64 now)
+static void mrc_req_infer_first(struct mrc_req *req, struct mrc_evidence *e,
+				u64 now)
 {
 	u32 dist = (u32)mrc_psn_diff(req->high, req->cack);
 	bool all_old = true;
@@ -257,9 +316,10 @@ static void mrc_req_infer_first(struct mrc_req *req,
 	n = dist - e->range;
 	off = (u32)mrc_psn_diff(req->held_to, req->cack);
 	while (off < n) {
+		enum mrc_guard_kind kind;
 		struct mrc_tx_pkt *pkt;
-		bool proof;
 		u32 psn;
+		u64 at, t;
 
 		off += mrc_ring_next_clear3(req->acked, req->lost, req->fast,
 					    req->ring_mask, req->cack + 1 + off,
@@ -273,20 +333,21 @@ static void mrc_req_infer_first(struct mrc_req *req,
 			all_old = false;
 			continue;
 		}
-		proof = mrc_req_overtaken(req, pkt, e);
-		if (!proof && mrc_req_may_lag(req, pkt) &&
-		    pkt->sent_at + e->lag > now) {
-			if (pkt->sent_at + e->lag < req->ripe_at)
-				req->ripe_at = pkt->sent_at + e->lag;
-			req->held_ports |=
-				1u << mrc_paths_port(req->paths, pkt->ev);
+		at = mrc_req_lost_at(req, pkt, e, &kind, &t, now);
+		if (at > now) {
+			if (at < req->ripe_at)
+				req->ripe_at = at;
+			/* Arrivals change nothing for what was overtaken. */
+			if (kind == MRC_GUARD_LAG)
+				req->held_ports |=
+					1u << mrc_paths_port(req->paths,
+							     pkt->ev);
 			if (all_old)
 				req->held_to = psn;
 			continue;
 		}
-		mrc_req_infer_lost(req, psn,
-				   proof ? MRC_GUARD_ORDER : MRC_GUARD_LAG,
-				   now);
+		mrc_req_burst(req, mrc_paths_port(req->paths, pkt->ev), t, now);
+		mrc_req_infer_lost(req, psn, kind, now);
 	}
 }
 
@@ -297,8 +358,8 @@ static void mrc_req_infer_first(struct mrc_req *req,
  * that are out are looked at when it is the turn of the oldest that waits for
  * later packets, or of one that waits for its plane alone.
  */
-static void mrc_req_infer_again(struct mrc_req *req,
-				const struct mrc_evidence *e, u64 now)
+static void mrc_req_infer_again(struct mrc_req *req, struct mrc_evidence *e,
+				u64 now)
 {
 	u32 n = (u32)mrc_psn_diff(req->high, req->cack);
 	u32 off = 0;
@@ -309,9 +370,10 @@ static void mrc_req_infer_again(struct mrc_req *req,
 		return;
 	mrc_req_forget_copies(req);
 	for (;;) {
+		enum mrc_guard_kind kind;
 		struct mrc_tx_pkt *pkt;
 		u32 psn, with;
-		bool proof;
+		u64 at, t;
 
 		off += mrc_ring_next_set(req->fast, req->ring_mask,
 					 req->cack + 1 + off, n - off);
@@ -331,18 +393,18 @@ static void mrc_req_infer_again(struct mrc_req *req,
 			req->again = true;
 			continue;
 		}
-		proof = mrc_req_overtaken(req, pkt, e);
-		if (!proof && mrc_req_may_lag(req, pkt) &&
-		    pkt->sent_at + e->lag > now) {
-			if (pkt->sent_at + e->lag < req->again_at)
-				req->again_at = pkt->sent_at + e->lag;
-			req->again_ports |=
-				1u << mrc_paths_port(req->paths, pkt->ev);
+		at = mrc_req_lost_at(req, pkt, e, &kind, &t, now);
+		if (at > now) {
+			if (at < req->again_at)
+				req->again_at = at;
+			if (kind == MRC_GUARD_LAG)
+				req->again_ports |=
+					1u << mrc_paths_port(req->paths,
+							     pkt->ev);
 			continue;
 		}
-		mrc_req_infer_lost(req, psn,
-				   proof ? MRC_GUARD_ORDER : MRC_GUARD_LAG,
-				   now);
+		mrc_req_burst(req, mrc_paths_port(req->paths, pkt->ev), t, now);
+		mrc_req_infer_lost(req, psn, kind, now);
 	}
 }
 
@@ -358,9 +420,10 @@ void mrc_req_infer(struct mrc_req *req, u64 now)
 		mrc_req_forget_copies(req);
 		return;
 	}
+	e.order_known = 0;
+	e.lag_known = 0;
 	e.range = mrc_req_loss_range(req);
 	e.order = mrc_req_guard(req, MRC_GUARD_ORDER);
-	e.lag = mrc_req_guard(req, MRC_GUARD_LAG);
 	e.newest = mrc_req_pkt(req, req->high)->sent_at;
 	mrc_req_infer_first(req, &e, now);
 	mrc_req_infer_again(req, &e, now);

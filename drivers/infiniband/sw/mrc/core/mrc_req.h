@@ -254,6 +254,9 @@ struct mrc_guard {
  * @srtt: smoothed RTT of packets sent through it, ns, 0 = no sample
  * @rttvar: smoothed deviation, ns
  * @late: by how much more than @srtt packets took that others had overtaken
+ * @stall: by how much more than @srtt any packets took
+ * @burst_at: when the latest series of holes began to count as lost
+ * @burst_n: holes of it, saturating
  * @arrived_at: send time of the newest transmission that is known received, 0 =
  *	none. Of several copies only one that feedback names counts
  * @sent_at: time of the newest transmission of data
@@ -266,12 +269,15 @@ struct mrc_plane {
 	u64 srtt;
 	u64 rttvar;
 	struct mrc_guard late;
+	struct mrc_guard stall;
+	u64 burst_at;
 	u64 arrived_at;
 	u64 sent_at;
 	u64 before_at;
 	u32 arrived_psn;
 	u32 sent_psn;
 	u32 before_psn;
+	u8 burst_n;
 };
 
 /**

@@ -32,6 +32,13 @@ enum mrc_wqe_state {
  * taken away for a scheduling tick while the others go on.
  */
 #define MRC_LAG_NS		4000000ull
+/* How long it takes at least until half of what a plane stood still is forgotten. */
+#define MRC_STALL_KEEP_NS	1000000000ull
+/*
+ * So many holes of a plane at most count as lost before half of its time has passed once
+ * more. What stood still only then delivers, and the others are not sent again.
+ */
+#define MRC_BURST		8
 /* What guards grow to at most where there is no RTO. */
 #define MRC_GUARD_MAX_NS	64000000ull
 /* When the first tail probe is due before there is an RTT sample, §9.5 (a). */
@@ -270,6 +277,8 @@ void mrc_req_tail_ask(struct mrc_req *req, u8 via, u64 now);
 u64 mrc_req_overdue(const struct mrc_req *req, u32 psn,
 		    const struct mrc_probe_rec *probe, u64 now);
 u64 mrc_req_tail_time(const struct mrc_req *req, u8 port, u64 now);
+u64 mrc_req_order_time(const struct mrc_req *req, u8 port, u64 now);
+u64 mrc_req_lag_time(const struct mrc_req *req, u8 port, u64 now);
 void mrc_req_note_missing(struct mrc_req *req, const struct mrc_seth *s,
 			  u64 now);
 void mrc_req_tail_look(struct mrc_req *req, u64 now);

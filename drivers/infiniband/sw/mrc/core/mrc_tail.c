@@ -52,20 +52,48 @@ static bool mrc_req_after(u64 a_at, u32 a_psn, u64 b_at, u32 b_psn)
 	return a_at > b_at || (a_at == b_at && mrc_psn_diff(a_psn, b_psn) > 0);
 }
 
-/* A packet that others had overtaken arrived so much later than usual. */
-static void mrc_req_learn_late(struct mrc_req *req, struct mrc_plane *pl,
-			       u64 took, u64 now)
+/* A packet took @over longer than usual; what was learnt before lasts for @keep. */
+static void mrc_req_learn(const struct mrc_req *req, struct mrc_guard *g,
+			  u64 over, u64 keep, u64 now)
 {
-	u64 over = took > pl->srtt ? took - pl->srtt : 0;
-	u64 was = mrc_guard_now(&pl->late, mrc_req_keep(req), now);
+	u64 was = mrc_guard_now(g, keep, now);
 	u64 max = mrc_req_guard_max(req);
 
 	if (over > max)
 		over = max;
 	if (over <= was / 2)
 		return;
-	pl->late.ns = over > was ? over : was;
-	pl->late.at = now;
+	g->ns = over > was ? over : was;
+	g->at = now;
+}
+
+/* A processor or a queue stands still seldom, whatever the round trip. */
+static u64 mrc_req_stall_keep(const struct mrc_req *req)
+{
+	return mrc_max64(MRC_STALL_KEEP_NS, mrc_req_keep(req));
+}
+
+/* How much longer than usual packets of a plane took lately. */
+static u64 mrc_req_stall(const struct mrc_req *req, u8 port, u64 now)
+{
+	return mrc_guard_now(&req->plane[port].stall, mrc_req_stall_keep(req),
+			     now);
+}
+
+/*
+ * A packet took so long. Beyond twice the usual deviation that is kept: of a plane that
+ * stands still now and then the mean says nothing about how long.
+ */
+static void mrc_req_learn_time(struct mrc_req *req, struct mrc_plane *pl,
+			       bool overtaken, u64 took, u64 now)
+{
+	u64 over = took > pl->srtt ? took - pl->srtt : 0;
+
+	if (overtaken)
+		mrc_req_learn(req, &pl->late, over, mrc_req_keep(req), now);
+	if (pl->srtt && over > 2 * pl->rttvar)
+		mrc_req_learn(req, &pl->stall, over, mrc_req_stall_keep(req),
+			      now);
 }
 
 /**
@@ -79,13 +107,14 @@ void mrc_req_arrived(struct mrc_req *req, u32 psn, u64 now)
 	const struct mrc_tx_pkt *pkt = mrc_req_pkt(req, psn);
 	const u8 port = mrc_paths_port(req->paths, pkt->ev);
 	struct mrc_plane *pl = &req->plane[port];
+	const bool overtaken = mrc_req_after(pl->arrived_at, pl->arrived_psn,
+					     pkt->sent_at, psn);
 
 	mrc_paths_arrived(req->paths, pkt->ev);
-	if (mrc_req_after(pl->arrived_at, pl->arrived_psn, pkt->sent_at, psn)) {
-		mrc_req_learn_late(req, pl, mrc_req_since(pkt->sent_at, now),
-				   now);
+	mrc_req_learn_time(req, pl, overtaken, mrc_req_since(pkt->sent_at, now),
+			   now);
+	if (overtaken)
 		return;
-	}
 	if (pkt->sent_at > pl->arrived_at) {
 		if (req->held_ports >> port & 1)
 			mrc_req_unhold(req);
@@ -176,6 +205,51 @@ u64 mrc_req_tail_time(const struct mrc_req *req, u8 port, u64 now)
 	       req->rtt_excess + MRC_TAIL_FLOOR_NS;
 }
 
+/**
+ * mrc_req_order_time - how long a packet may take that others of its plane overtook
+ * @req: requester
+ * @port: the plane
+ * @now: ns
+ *
+ * A NIC has several queues, and several processors send to it, so packets of a plane
+ * overtake each other. Where its usual time is not known, being overtaken is enough.
+ *
+ * Return: ns from its transmission on.
+ */
+u64 mrc_req_order_time(const struct mrc_req *req, u8 port, u64 now)
+{
+	const struct mrc_plane *pl = &req->plane[port];
+	u64 max = mrc_req_guard_max(req);
+	u64 t;
+
+	if (!pl->srtt)
+		return 0;
+	t = pl->srtt + mrc_max64(4 * pl->rttvar,
+				 mrc_req_window_time(req, pl, now));
+	return t < max ? t : max;
+}
+
+/**
+ * mrc_req_lag_time - how long a plane may be silent before its holes are losses
+ * @req: requester
+ * @port: the plane
+ * @now: ns
+ *
+ * No less than any plane may, and more where its packets take long, or took long lately:
+ * what stood still once does so again.
+ *
+ * Return: ns from the transmission of the hole on.
+ */
+u64 mrc_req_lag_time(const struct mrc_req *req, u8 port, u64 now)
+{
+	const struct mrc_plane *pl = &req->plane[port];
+	u64 t = pl->srtt + mrc_max64(8 * pl->rttvar,
+				     2 * mrc_req_stall(req, port, now));
+	u64 max = mrc_req_guard_max(req);
+
+	return mrc_max64(mrc_req_lag(req), t < max ? t : max);
+}
+
 /* @psn goes out through @port. */
 void mrc_req_plane_sent(struct mrc_req *req, u8 port, u32 psn, u64 now)
 {
@@ -217,6 +291,15 @@ static bool mrc_req_plane_silent(const struct mrc_req *req, u8 port)
 }
 
 /*
+ * Are so many packets out that distance speaks of what is lost? A probe that overtakes
+ * them tells nothing then: queues of its own plane let it pass, too.
+ */
+static bool mrc_req_in_stream(const struct mrc_req *req)
+{
+	return mrc_req_span(req) > mrc_req_loss_range(req);
+}
+
+/*
  * From when on a probe that goes through plane @via may tell that @psn is lost; @via 0:
  * through any plane.
  */
@@ -229,8 +312,9 @@ static u64 mrc_req_ripe(const struct mrc_req *req, u32 psn, u8 via, u64 now)
 	/* That the port is down explains the loss. */
 	if (!mrc_paths_port_ok(req->paths, port))
 		t = mrc_req_loss_time(req);
-	else if (port != via && mrc_req_plane_silent(req, port))
-		t = mrc_max64(t, mrc_req_lag(req));
+	else if (mrc_req_in_stream(req) ||
+		 (port != via && mrc_req_plane_silent(req, port)))
+		t = mrc_max64(t, mrc_req_lag_time(req, port, now));
 	return pkt->sent_at + t;
 }
 
@@ -362,8 +446,10 @@ void mrc_req_tail_ask(struct mrc_req *req, u8 via, u64 now)
 u64 mrc_req_overdue(const struct mrc_req *req, u32 psn,
 		    const struct mrc_probe_rec *probe, u64 now)
 {
-	if (mrc_req_ripe(req, psn, probe->port, now) <= probe->at ||
-	    (mrc_req_pkt(req, psn)->asked && req->asked_at <= probe->at))
+	if (mrc_req_ripe(req, psn, probe->port, now) <= probe->at)
+		return 0;
+	if (mrc_req_pkt(req, psn)->asked && req->asked_at <= probe->at &&
+	    !mrc_req_in_stream(req))
 		return 0;
 	return mrc_req_ask_time(req, psn, now);
 }
