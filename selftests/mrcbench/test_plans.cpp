@@ -176,6 +176,7 @@ TEST(Plans, RefuseWhatIsWrong)
 		{"[a]\nsize = 1 2\n[b]\ngoal = goodput mrc@a >= 1",
 		 "has no point []"},
 		{"[a]\ngoal = goodput mrc >= x", "\"x\" is no number"},
+		{"[a]\ntest = lat\nop = read", "a READ has no ping-pong"},
 	};
 
 	for (const Wrong &w : all)

@@ -68,6 +68,8 @@ one_at_a_time() {
 	figures_there lat-write 4 lat_p50
 	bench rtt --set 'columns=mrc tcp' --set test=rtt --set 'op=write send' --set size=64
 	figures_there rtt 4 lat_p50
+	bench read --set columns=mrc --set 'test=rtt bw' --set op=read --set 'size=8 100000'
+	figures_there read 4 rate
 	nothing_left
 }
 

@@ -28,10 +28,11 @@ constexpr std::array<std::pair<const char *, Kind>, 5> tests{{
 	{"rtt", Kind::rtt},
 	{"idle", Kind::idle},
 }};
-constexpr std::array<std::pair<const char *, Op>, 3> ops{{
+constexpr std::array<std::pair<const char *, Op>, 4> ops{{
 	{"write", Op::write},
 	{"write_imm", Op::write_imm},
 	{"send", Op::send},
+	{"read", Op::read},
 }};
 constexpr std::array<std::pair<const char *, Wait>, 3> waits{{
 	{"event", Wait::event},
@@ -281,6 +282,10 @@ void check_shape(const Section &section, const Shape &s)
 		throw UsageError(fmt::format(
 			"section {}: a WRITE wakes nobody at the other end: "
 			"say wait = yield or poll, or op = write_imm or send",
+			section.name));
+	if (s.test == Kind::lat && s.op == Op::read)
+		throw UsageError(fmt::format(
+			"section {}: a READ has no ping-pong: say test = rtt",
 			section.name));
 	if (s.list > s.depth)
 		throw UsageError(fmt::format(

@@ -20,7 +20,7 @@ enum class Kind {
 	idle, /* memory of connected queue pairs that do nothing */
 };
 
-enum class Op { write, write_imm, send };
+enum class Op { write, write_imm, send, read };
 
 enum class Wait {
 	event, /* sleep until there is a completion */

@@ -30,6 +30,7 @@ constexpr uint8_t port_number = 1;
 constexpr uint32_t psn_mask = 0xffffff;
 constexpr uint64_t most_memory = 64u << 20;
 constexpr uint32_t ack_events_after = 64;
+constexpr int most_reads = 16;
 
 template <typename T> T *check(T *object, const std::string &what)
 {
@@ -86,6 +87,21 @@ bool is_four(const union ibv_gid &gid)
 	       gid.raw[11] == 0xff;
 }
 
+ibv_wr_opcode opcode_of(Op op)
+{
+	switch (op) {
+	case Op::write:
+		return IBV_WR_RDMA_WRITE;
+	case Op::write_imm:
+		return IBV_WR_RDMA_WRITE_WITH_IMM;
+	case Op::send:
+		return IBV_WR_SEND;
+	case Op::read:
+		break;
+	}
+	return IBV_WR_RDMA_READ;
+}
+
 uint32_t random_number()
 {
 	static std::random_device device;
@@ -122,7 +138,8 @@ size_t VerbsSide::slots_for(const Shape &shape)
 VerbsSide::VerbsSide(const std::string &device, const std::string &address,
 		     const Shape &shape, bool server)
 	: shape_(shape),
-	  receives_(shape.op != Op::write && shape.test != Kind::idle &&
+	  receives_(shape.op != Op::write && shape.op != Op::read &&
+		    shape.test != Kind::idle &&
 		    (server || shape.test == Kind::lat)),
 	  size_(shape.size), slots_(slots_for(shape)),
 	  memory_(2 * slots_ * shape.size + 4096), verbs_(open_device(device))
@@ -135,8 +152,7 @@ VerbsSide::VerbsSide(const std::string &device, const std::string &address,
 	find_gid(address);
 	pd_.reset(check(ibv_alloc_pd(verbs_.get()), "protection domain"));
 	mr_.reset(check(ibv_reg_mr(pd_.get(), memory_.data(), memory_.size,
-				   IBV_ACCESS_LOCAL_WRITE |
-					   IBV_ACCESS_REMOTE_WRITE),
+				   IBV_ACCESS_LOCAL_WRITE | access()),
 			"memory region"));
 	channel_.reset(
 		check(ibv_create_comp_channel(verbs_.get()), "channel"));
@@ -148,6 +164,11 @@ VerbsSide::VerbsSide(const std::string &device, const std::string &address,
 
 	if (ibv_query_device(verbs_.get(), &limits))
 		fail_errno(device, errno);
+	if (shape.op == Op::read)
+		reads_ = static_cast<uint8_t>(
+			std::clamp(std::min(limits.max_qp_rd_atom,
+					    limits.max_qp_init_rd_atom),
+				   1, most_reads));
 	const uint64_t entries =
 		uint64_t{shape.qps} * shape.depth * (receives_ ? 4 : 2) + 16;
 
@@ -158,7 +179,9 @@ VerbsSide::VerbsSide(const std::string &device, const std::string &address,
 				      static_cast<uint64_t>(limits.max_cqe))),
 			      nullptr, channel_.get(), 0),
 		"completion queue"));
-	inline_ = size_ <= shape.inline_size ? static_cast<uint32_t>(size_) : 0;
+	inline_ = size_ <= shape.inline_size && shape.op != Op::read
+			  ? static_cast<uint32_t>(size_)
+			  : 0;
 	for (uint32_t i = 0; i < shape.qps; i++)
 		make_qp();
 	list_.resize(shape.list);
@@ -170,6 +193,13 @@ VerbsSide::~VerbsSide()
 {
 	if (events_)
 		ibv_ack_cq_events(cq_.get(), events_);
+}
+
+/* What the peer may do with the memory. */
+int VerbsSide::access() const
+{
+	return shape_.op == Op::read ? IBV_ACCESS_REMOTE_READ
+				     : IBV_ACCESS_REMOTE_WRITE;
 }
 
 void VerbsSide::find_gid(const std::string &address)
@@ -219,7 +249,7 @@ void VerbsSide::make_qp()
 	qps_.emplace_back(check(ibv_create_qp(pd_.get(), &init), "queue pair"));
 	attr.qp_state = IBV_QPS_INIT;
 	attr.port_num = port_number;
-	attr.qp_access_flags = IBV_ACCESS_REMOTE_WRITE;
+	attr.qp_access_flags = static_cast<unsigned int>(access());
 	if (const int err = ibv_modify_qp(
 		    qps_.back().get(), &attr,
 		    IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
@@ -282,7 +312,7 @@ void VerbsSide::connect_qp(ibv_qp *qp, const Remote &remote,
 	attr.path_mtu = mtu_value(mtu_);
 	attr.dest_qp_num = remote.qpn;
 	attr.rq_psn = remote.psn;
-	attr.max_dest_rd_atomic = 1;
+	attr.max_dest_rd_atomic = reads_;
 	attr.min_rnr_timer = 1; /* 10 us: a receive is posted soon */
 	attr.ah_attr.is_global = 1;
 	attr.ah_attr.grh.dgid = gid;
@@ -301,7 +331,7 @@ void VerbsSide::connect_qp(ibv_qp *qp, const Remote &remote,
 	attr.timeout = static_cast<uint8_t>(shape_.timeout);
 	attr.retry_cnt = 7;
 	attr.rnr_retry = 7; /* without end */
-	attr.max_rd_atomic = 1;
+	attr.max_rd_atomic = reads_;
 	err = ibv_modify_qp(qp, &attr,
 			    IBV_QP_STATE | IBV_QP_SQ_PSN | IBV_QP_TIMEOUT |
 				    IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
@@ -336,10 +366,7 @@ void VerbsSide::post(uint32_t qp, uint32_t count, bool signal)
 		wr.next = i + 1 < count ? &list_[i + 1] : nullptr;
 		wr.sg_list = &sges_[i];
 		wr.num_sge = 1;
-		wr.opcode = shape_.op == Op::send ? IBV_WR_SEND
-			    : shape_.op == Op::write
-				    ? IBV_WR_RDMA_WRITE
-				    : IBV_WR_RDMA_WRITE_WITH_IMM;
+		wr.opcode = opcode_of(shape_.op);
 		wr.send_flags = inline_ ? IBV_SEND_INLINE : 0;
 		if (signal && i + 1 == count)
 			wr.send_flags |= IBV_SEND_SIGNALED;

@@ -78,6 +78,7 @@ private:
 		uint32_t psn;
 	};
 	static size_t slots_for(const Shape &shape);
+	int access() const;
 	void find_gid(const std::string &address);
 	void make_qp();
 	void connect_qp(ibv_qp *qp, const Remote &remote,
@@ -94,6 +95,7 @@ private:
 	uint8_t gid_index_ = 0;
 	uint32_t mtu_ = 0;
 	uint32_t inline_ = 0;
+	uint8_t reads_ = 1; /* at a time, of a queue pair */
 	Handle<ibv_pd, ibv_dealloc_pd> pd_;
 	Handle<ibv_mr, ibv_dereg_mr> mr_;
 	Handle<ibv_comp_channel, ibv_destroy_comp_channel> channel_;
