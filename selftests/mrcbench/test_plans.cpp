@@ -137,6 +137,48 @@ TEST(Plans, GoalBetweenPointsAndSections)
 	EXPECT_EQ(g[2].base.label, "");
 }
 
+TEST(Plans, GoalWithAMeasuredLimit)
+{
+	const Plan p =
+		parsed("[a]\ntest = rtt\nnetem = loss 0% | loss 1%\n"
+		       "goal = lat_p99 mrc[loss 1%] <= lat_p50 mrc[loss 0%] + "
+		       "4 lat_p90 tcp@b + 1000 + 0.5\n"
+		       "[b]\ntest = rtt\ncolumns = tcp\n");
+	const std::vector<Goal> &g = p.sections[0].goals;
+
+	ASSERT_EQ(g.size(), 1u);
+	EXPECT_EQ(g[0].metric, "lat_p99");
+	EXPECT_EQ(g[0].value.label, "loss 1%");
+	EXPECT_FALSE(g[0].at_least);
+	EXPECT_FALSE(g[0].ratio);
+	EXPECT_EQ(g[0].limit, 1000.5);
+	ASSERT_EQ(g[0].terms.size(), 2u);
+	EXPECT_EQ(g[0].terms[0].factor, 1);
+	EXPECT_EQ(g[0].terms[0].metric, "lat_p50");
+	EXPECT_EQ(g[0].terms[0].of.column, "mrc");
+	EXPECT_EQ(g[0].terms[0].of.section, "a");
+	EXPECT_EQ(g[0].terms[0].of.label, "loss 0%");
+	EXPECT_EQ(g[0].terms[1].factor, 4);
+	EXPECT_EQ(g[0].terms[1].metric, "lat_p90");
+	EXPECT_EQ(g[0].terms[1].of.column, "tcp");
+	EXPECT_EQ(g[0].terms[1].of.section, "b");
+}
+
+/* Without a point it is a goal for each one, on both sides. */
+TEST(Plans, MeasuredLimitOfEachPoint)
+{
+	const Plan p = parsed("[a]\nsize = 8 64\n"
+			      "goal = lat_p99 mrc <= 3 lat_p50 mrc\n");
+	const std::vector<Goal> &g = p.sections[0].goals;
+
+	ASSERT_EQ(g.size(), 2u);
+	EXPECT_EQ(g[1].value.label, "64");
+	ASSERT_EQ(g[1].terms.size(), 1u);
+	EXPECT_EQ(g[1].terms[0].of.label, "64");
+	EXPECT_EQ(g[1].terms[0].factor, 3);
+	EXPECT_EQ(g[1].limit, 0);
+}
+
 TEST(Plans, RefuseWhatIsWrong)
 {
 	struct Wrong {
@@ -176,6 +218,19 @@ TEST(Plans, RefuseWhatIsWrong)
 		{"[a]\nsize = 1 2\n[b]\ngoal = goodput mrc@a >= 1",
 		 "has no point []"},
 		{"[a]\ngoal = goodput mrc >= x", "\"x\" is no number"},
+		{"[a]\ngoal = goodput mrc >=", "\"\" is no number"},
+		{"[a]\ngoal = goodput mrc >= 1 +", "\"\" is no number"},
+		{"[a]\ngoal = goodput mrc >= 1 + + 1", "\"\" is no number"},
+		{"[a]\ngoal = goodput mrc >= x goodput mrc",
+		 "\"x\" is no number"},
+		{"[a]\ngoal = goodput mrc >= 2 foo mrc", "no metric \"foo\""},
+		{"[a]\ngoal = goodput mrc >= 2 goodput", "has no column \"\""},
+		{"[a]\ngoal = goodput mrc >= goodput foo",
+		 "has no column \"foo\""},
+		{"[a]\ngoal = lat_p99 mrc <= goodput mrc",
+		 "lat_p99 and goodput have different units"},
+		{"[a]\ngoal = goodput mrc / rxe >= goodput mrc",
+		 "a ratio is compared with a number"},
 		{"[a]\ntest = lat\nop = read", "a READ has no ping-pong"},
 	};
 

@@ -89,6 +89,59 @@ TEST(Results, RatiosAreOfOneRepetition)
 	EXPECT_TRUE(o[0].met);
 }
 
+/* Of each repetition, too: no median of anything is in the limit. */
+TEST(Results, MeasuredTermsOfALimitAreOfOneRepetition)
+{
+	const Plan p = plan_with("goal = goodput mrc <= 2 goodput rxe + "
+				 "goodput mrc + 5\n");
+	Results r(p);
+
+	r.add(sample("mrc", 0, 10));
+	r.add(sample("mrc", 1, 20));
+	r.add(sample("mrc", 2, 60));
+	r.add(sample("rxe", 2, 1));
+	r.add(sample("rxe", 0, 4));
+	auto o = r.outcomes();
+
+	ASSERT_EQ(o.size(), 1u);
+	ASSERT_TRUE(o[0].value);
+	EXPECT_EQ(o[0].value->min, -8);
+	EXPECT_EQ(o[0].value->max, -2);
+	EXPECT_TRUE(o[0].met);
+
+	/* None of the repetitions has all of them. */
+	Results none(p);
+
+	none.add(sample("mrc", 0, 10));
+	none.add(sample("mrc", 1, 10));
+	none.add(sample("rxe", 1, -1));
+	o = none.outcomes();
+	EXPECT_FALSE(o[0].value);
+	EXPECT_FALSE(o[0].met);
+}
+
+TEST(Results, MeasuredLimits)
+{
+	const Plan p = plan_with("netem = loss 0% | loss 1%\n"
+				 "goal = goodput mrc[loss 1%] <= "
+				 "goodput mrc[loss 0%] + 4.5\n"
+				 "goal = goodput mrc[loss 1%] >= "
+				 "0.5 goodput mrc[loss 0%] + 10\n");
+	Results r(p);
+
+	for (unsigned int i = 0; i < 3; i++) {
+		r.add(sample("mrc", i, 10, "loss 0%"));
+		r.add(sample("mrc", i, 14 + i, "loss 1%"));
+	}
+	const auto o = r.outcomes();
+
+	ASSERT_TRUE(o[0].value && o[1].value);
+	EXPECT_EQ(o[0].value->median, 5);
+	EXPECT_FALSE(o[0].met);
+	EXPECT_EQ(o[1].value->median, 10);
+	EXPECT_TRUE(o[1].met);
+}
+
 TEST(Results, GoalsThatAreNotMet)
 {
 	const Plan p = plan_with("goal = goodput mrc / rxe >= 3\n"

@@ -173,7 +173,56 @@ Operand parse_operand(const Plan &plan, const Section &own, const Point &point,
 	return o;
 }
 
-/* METRIC OPERAND [/ OPERAND] >= NUMBER */
+const Metric &metric_of(const std::string &name)
+{
+	const Metric *m = find_metric(name);
+
+	if (!m)
+		throw UsageError(
+			fmt::format("there is no metric \"{}\"", name));
+	return *m;
+}
+
+/* "mrc@b[8]" of "lat_p50 mrc@b[8]", whose first word goes to @word. */
+std::string after_word(const std::string &text, std::string &word)
+{
+	const size_t space = text.find(' ');
+
+	word = text.substr(0, space);
+	return space == std::string::npos ? "" : trimmed(text.substr(space));
+}
+
+double number_of(const std::string &text)
+{
+	return parse_seconds("goal", text, 0, 1e12);
+}
+
+/* NUMBER | [NUMBER] METRIC OPERAND */
+void add_term(const Plan &plan, const Section &own, const Point &point, Goal &g,
+	      const std::string &text)
+{
+	Term t;
+	std::string rest = after_word(text, t.metric);
+
+	if (rest.empty()) {
+		g.limit += number_of(text);
+		return;
+	}
+	if (!find_metric(t.metric)) {
+		t.factor = number_of(t.metric);
+		rest = after_word(rest, t.metric);
+	}
+	if (std::string(metric_of(t.metric).unit) != metric_of(g.metric).unit)
+		throw UsageError(fmt::format("{} and {} have different units",
+					     g.metric, t.metric));
+	if (g.ratio)
+		throw UsageError(fmt::format(
+			"\"{}\": a ratio is compared with a number", text));
+	t.of = parse_operand(plan, own, point, rest);
+	g.terms.push_back(std::move(t));
+}
+
+/* METRIC OPERAND [/ OPERAND] >= TERM [+ TERM]... */
 Goal parse_goal(const Plan &plan, const Section &own, const Point &point,
 		const std::string &text)
 {
@@ -186,18 +235,13 @@ Goal parse_goal(const Plan &plan, const Section &own, const Point &point,
 	if (sign == std::string::npos)
 		throw UsageError(fmt::format(
 			"goal \"{}\" has neither >= nor <=", text));
-	g.limit = parse_seconds("goal", trimmed(text.substr(sign + 2)), 0, 1e12);
-	const std::string what = trimmed(text.substr(0, sign));
-	const size_t space = what.find(' ');
+	const std::string rest =
+		after_word(trimmed(text.substr(0, sign)), g.metric);
 
-	if (space == std::string::npos)
+	if (rest.empty())
 		throw UsageError(fmt::format("goal \"{}\" names no column",
 					     text));
-	g.metric = what.substr(0, space);
-	if (!find_metric(g.metric))
-		throw UsageError(
-			fmt::format("there is no metric \"{}\"", g.metric));
-	const std::string rest = trimmed(what.substr(space));
+	metric_of(g.metric);
 	const size_t slash = rest.find(" / ");
 
 	g.ratio = slash != std::string::npos;
@@ -206,6 +250,13 @@ Goal parse_goal(const Plan &plan, const Section &own, const Point &point,
 	if (g.ratio)
 		g.base = parse_operand(plan, own, point,
 				       trimmed(rest.substr(slash + 3)));
+	for (size_t at = sign + 1; at != std::string::npos;) {
+		const size_t from = at + 1;
+
+		at = text.find('+', from);
+		add_term(plan, own, point, g,
+			 trimmed(text.substr(from, at - from)));
+	}
 	g.text = fmt::format("{}: {}", own.name, text);
 	if (!own.axes.empty() && text.find('[') == std::string::npos)
 		g.text += fmt::format(" [{}]", point.label());
@@ -314,9 +365,7 @@ Section finish(const Draft &draft)
 			set_key(shape, key, value);
 	}
 	for (const std::string &m : s.metrics)
-		if (!find_metric(m))
-			throw UsageError(
-				fmt::format("there is no metric \"{}\"", m));
+		metric_of(m);
 	if (s.axes.size() > 2)
 		throw UsageError(fmt::format(
 			"section {}: more than two keys have several values",

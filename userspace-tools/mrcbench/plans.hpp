@@ -69,11 +69,18 @@ struct Point {
 	std::string label() const; /* "64K/16"; "" without axes */
 };
 
-/* One side of a goal's comparison. */
+/* Whose figure a goal speaks of. */
 struct Operand {
 	std::string column;
 	std::string section;
 	std::string label; /* of the point */
+};
+
+/* A figure that is a part of a goal's limit. */
+struct Term {
+	double factor = 1;
+	std::string metric;
+	Operand of;
 };
 
 struct Goal {
@@ -83,7 +90,8 @@ struct Goal {
 	bool ratio = false;
 	Operand base; /* of a ratio */
 	bool at_least = true;
-	double limit = 0;
+	std::vector<Term> terms; /* of the limit: what is measured, */
+	double limit = 0;	 /* and the numbers */
 };
 
 struct Section {

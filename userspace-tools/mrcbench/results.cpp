@@ -127,19 +127,43 @@ std::string Results::failures(const std::string &section,
 		      : "";
 }
 
+Results::ByRepetition Results::figures(const Operand &of,
+				       const std::string &metric) const
+{
+	ByRepetition out;
+
+	each(of.section, of.label, of.column, [&](const Sample &s) {
+		const auto v = s.values.find(metric);
+
+		if (s.error.empty() && v != s.values.end())
+			out[s.repetition] = v->second;
+	});
+	return out;
+}
+
 std::vector<double> Results::values(const Goal &goal) const
 {
-	std::map<unsigned int, double> base;
+	const ByRepetition base =
+		goal.ratio ? figures(goal.base, goal.metric) : ByRepetition();
+	std::vector<ByRepetition> terms;
 	std::vector<double> out;
 
-	if (goal.ratio)
-		each(goal.base.section, goal.base.label, goal.base.column,
-		     [&](const Sample &s) {
-			     const auto v = s.values.find(goal.metric);
+	for (const Term &t : goal.terms)
+		terms.push_back(figures(t.of, t.metric));
+	/* What the limit's terms were in a repetition, if all were measured. */
+	const auto sum = [&](unsigned int repetition) -> std::optional<double> {
+		double all = 0;
 
-			     if (s.error.empty() && v != s.values.end())
-				     base[s.repetition] = v->second;
-		     });
+		for (size_t i = 0; i < terms.size(); i++) {
+			const auto v = terms[i].find(repetition);
+
+			if (v == terms[i].end())
+				return std::nullopt;
+			all += goal.terms[i].factor * v->second;
+		}
+		return all;
+	};
+
 	each(goal.value.section, goal.value.label, goal.value.column,
 	     [&](const Sample &s) {
 		     const auto v = s.values.find(goal.metric);
@@ -150,11 +174,13 @@ std::vector<double> Results::values(const Goal &goal) const
 
 		     if (!s.error.empty() && !goal.at_least)
 			     return;
-		     if (!goal.ratio)
-			     out.push_back(value);
-		     else if (const auto b = base.find(s.repetition);
-			      b != base.end() && b->second > 0)
+		     if (!goal.ratio) {
+			     if (const auto less = sum(s.repetition))
+				     out.push_back(value - *less);
+		     } else if (const auto b = base.find(s.repetition);
+				b != base.end() && b->second > 0) {
 			     out.push_back(value / b->second);
+		     }
 	     });
 	return out;
 }

@@ -66,15 +66,19 @@ public:
 			     const std::string &column) const;
 	/*
 	 * A ratio is taken in each repetition, of what was measured next to
-	 * each other, and is then a figure like others.
+	 * each other, and is then a figure like others. So is what a value has
+	 * beyond the measured terms of its limit.
 	 */
 	std::vector<Outcome> outcomes() const;
 
 private:
 	using Each = std::function<void(const Sample &)>;
+	using ByRepetition = std::map<unsigned int, double>;
 
 	void each(const std::string &section, const std::string &label,
 		  const std::string &column, const Each &f) const;
+	ByRepetition figures(const Operand &of,
+			     const std::string &metric) const;
 	std::vector<double> values(const Goal &goal) const;
 
 	const Plan &plan_;
