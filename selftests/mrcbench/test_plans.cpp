@@ -179,6 +179,22 @@ TEST(Plans, MeasuredLimitOfEachPoint)
 	EXPECT_EQ(g[1].limit, 0);
 }
 
+TEST(Plans, TheSameImpairmentBothWays)
+{
+	const Plan p = parsed("[a]\nnetem_back = same\n"
+			      "netem = none | loss 0% | loss 1%\n"
+			      "[b]\nnetem = loss 2%\nnetem_back = same\n"
+			      "[c]\nnetem = loss 2%\n");
+	const std::vector<Point> &a = p.section("a").points;
+
+	ASSERT_EQ(a.size(), 3u);
+	EXPECT_EQ(a[0].shape.netem_back, "");
+	EXPECT_EQ(a[1].shape.netem_back, "loss 0%");
+	EXPECT_EQ(a[2].shape.netem_back, "loss 1%");
+	EXPECT_EQ(p.section("b").points[0].shape.netem_back, "loss 2%");
+	EXPECT_EQ(p.section("c").points[0].shape.netem_back, "");
+}
+
 TEST(Plans, RefuseWhatIsWrong)
 {
 	struct Wrong {

@@ -72,6 +72,9 @@ std::string trimmed(const std::string &text)
 	return text.substr(from, text.find_last_not_of(" \t\r") - from + 1);
 }
 
+/* Where "same" stands in place of netem_back's own. */
+constexpr const char *same_netem = "same";
+
 std::vector<std::string> split(const std::string &text, char at)
 {
 	std::vector<std::string> parts;
@@ -108,6 +111,8 @@ std::string netem_of(const std::string &key, const std::string &text)
 {
 	if (text == "none")
 		return "";
+	if (text == same_netem && key == "netem_back")
+		return same_netem;
 	if (text.empty() ||
 	    text.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789.% ") !=
 		    std::string::npos)
@@ -281,6 +286,10 @@ void add_points(Section &section, const Shape &shape, size_t axis,
 {
 	if (axis == section.axes.size()) {
 		section.points.push_back({at, shape});
+		Shape &s = section.points.back().shape;
+
+		if (s.netem_back == same_netem)
+			s.netem_back = s.netem;
 		return;
 	}
 	for (const std::string &value : section.axes[axis].values) {
