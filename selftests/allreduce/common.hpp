@@ -37,4 +37,5 @@ struct Options {
 	unsigned stall = 60;   /* seconds without progress */
 	uint64_t report = 1;   /* rank 0 tells every so many rounds */
 	uint64_t seed = 0x5eed;
+	bool timed = false; /* rank 0 tells how long each round took */
 };

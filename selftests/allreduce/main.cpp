@@ -28,7 +28,9 @@ const char usage_text[] =
 	"  --timeout T         MRC_QP_TIMEOUT\n"
 	"  --stall SECONDS     without progress: give up\n"
 	"  --report N          a line every N rounds\n"
-	"  --seed S\n";
+	"  --seed S\n"
+	"  --timed             rounds begin and end together; rank 0 says how\n"
+	"                      long each took: 'took N us'\n";
 
 static_assert(std::atomic<bool>::is_always_lock_free);
 std::atomic<bool> interrupted;
@@ -95,6 +97,7 @@ Options parse(int argc, char **argv)
 		stall,
 		report,
 		seed,
+		timed,
 	};
 	static const option longs[] = {
 		{"rank", 1, nullptr, rank},
@@ -113,6 +116,7 @@ Options parse(int argc, char **argv)
 		{"stall", 1, nullptr, stall},
 		{"report", 1, nullptr, report},
 		{"seed", 1, nullptr, seed},
+		{"timed", 0, nullptr, timed},
 		{nullptr, 0, nullptr, 0},
 	};
 	Options o;
@@ -175,6 +179,9 @@ Options parse(int argc, char **argv)
 			break;
 		case seed:
 			o.seed = num(0, UINT64_MAX);
+			break;
+		case timed:
+			o.timed = true;
 			break;
 		default:
 			usage("no such option");

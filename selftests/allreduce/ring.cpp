@@ -130,7 +130,7 @@ uint32_t Ring::tag(const Step &s) const
 
 /* --- set-up --------------------------------------------------------------- */
 
-Ring::Ring(const Options &o, Star &star) : o_(o)
+Ring::Ring(const Options &o, Star &star) : o_(o), star_(star)
 {
 	size_t most = *std::max_element(o.counts.begin(), o.counts.end()) + 1;
 	unsigned half = o.ranks - 1;
@@ -172,10 +172,10 @@ Ring::Ring(const Options &o, Star &star) : o_(o)
 		next_.push_back(std::make_unique<Qp>(*dev_, *cq_, o));
 		prev_.push_back(std::make_unique<Qp>(*dev_, *cq_, o));
 	}
-	connect(star);
+	connect();
 }
 
-void Ring::connect(Star &star)
+void Ring::connect()
 {
 	Card mine{};
 
@@ -187,7 +187,7 @@ void Ring::connect(Star &star)
 		mine.to_next[k] = next_[k]->address();
 		mine.to_prev[k] = prev_[k]->address();
 	}
-	auto all = star.gather(std::string(
+	auto all = star_.gather(std::string(
 		reinterpret_cast<const char *>(&mine), sizeof(mine)));
 	Card next, prev;
 	auto card = [&](unsigned rank, Card &c) {
@@ -527,16 +527,11 @@ template <typename T> bool Ring::verify(uint64_t n)
 	return out[count] == 1;
 }
 
-bool Ring::round(uint64_t n, bool stop)
+/* All steps of a round, until its buffers are this rank's own again. */
+void Ring::exchange(uint64_t n)
 {
 	uint8_t *out = out_[n & 1];
-	bool voted;
 
-	announce_round(n + 1);
-	if (is_float(n))
-		fill<float>(n, stop);
-	else
-		fill<uint32_t>(n, stop);
 	for (unsigned i = 0; i < steps(); i++) {
 		Step s = step_of(n, i);
 
@@ -555,17 +550,50 @@ bool Ring::round(uint64_t n, bool stop)
 		else
 			reduce<uint32_t>(s);
 	}
-	/* A buffer is its own again when what was sent from it is complete. */
+	/* What was sent from a buffer has to be complete. */
 	Step last = step_of(n, steps() - 1);
 
 	for (unsigned k = 0; k < o_.qps; k++)
 		wait(last, "completion",
 		     [&] { return poller_->sent(k) > last.request; });
+}
+
+/*
+ * Numbers are made and compared outside of that time, by all ranks: where they
+ * share a processor, one would wait for the other.
+ */
+void Ring::exchange_timed(uint64_t n)
+{
+	star_.barrier("begin of round " + std::to_string(n));
+	auto begin = Clock::now();
+
+	exchange(n);
+	star_.barrier("end of round " + std::to_string(n));
+	auto took = std::chrono::duration_cast<std::chrono::microseconds>(
+		Clock::now() - begin);
+
+	if (o_.rank == 0)
+		say("took %lld us", static_cast<long long>(took.count()));
+}
+
+bool Ring::round(uint64_t n, bool stop)
+{
+	bool voted;
+
+	announce_round(n + 1);
+	if (is_float(n))
+		fill<float>(n, stop);
+	else
+		fill<uint32_t>(n, stop);
+	if (o_.timed)
+		exchange_timed(n);
+	else
+		exchange(n);
 	voted = is_float(n) ? verify<float>(n) : verify<uint32_t>(n);
 	if (o_.rank == 0 && voted != stop)
 		fail("round %llu: rank 0 sees a vote that it did not cast",
 		     static_cast<unsigned long long>(n));
-	std::memset(out, poison, buffer_);
+	std::memset(out_[n & 1], poison, buffer_);
 	totals_.rounds++;
 	return voted;
 }

@@ -83,7 +83,7 @@ private:
 	const uint8_t *source(const Step &s) const;
 	uint32_t tag(const Step &s) const;
 
-	void connect(Star &star);
+	void connect();
 	void announce_round(uint64_t round);
 	void announce(const Step &s);
 	void send(const Step &s);
@@ -91,6 +91,8 @@ private:
 	void send_flag(const Step &s, const Announcement &a);
 	void receive(const Step &s);
 	void check_arrival(const Step &s, unsigned k) const;
+	void exchange(uint64_t n);
+	void exchange_timed(uint64_t n);
 	bool round(uint64_t n, bool stop);
 
 	template <typename T> void fill(uint64_t n, bool stop);
@@ -101,6 +103,7 @@ private:
 	void post(Qp &qp, ibv_send_wr *wr, const Step &s);
 
 	const Options &o_;
+	Star &star_;
 	std::unique_ptr<Device> dev_;
 	std::unique_ptr<Events> events_;
 	std::unique_ptr<Memory> mem_;
