@@ -98,6 +98,78 @@ TEST(Tail, HolesAreAskedFor)
 	EXPECT_EQ(r.req.retries, 0u);
 }
 
+namespace
+{
+
+// Sends packets through the only plane, and all of them arrive in order.
+void in_order(OnePlane &r, u32 n)
+{
+	for (u32 i = 0; i < n; i += 8) {
+		const u32 from = r.req.next_psn;
+
+		r.send_n(8);
+		r.now += kRtt;
+		for (u32 k = 0; k < 8; k++)
+			r.sack_all(mrc_psn_add(from, (s32)k));
+		r.ack(mrc_psn_add(from, 7));
+		r.reap();
+	}
+}
+
+} // namespace
+
+// Of a plane that keeps the order of packets a later one tells, without a
+// probe.
+TEST(Tail, OvertakenWhereOrderIsKeptIsLost)
+{
+	for (u32 n : {64u, 400u}) {
+		OnePlane r;
+		r.cfg.rto = 100 * kMs;
+		r.init();
+		known_rtt(r, kRtt);
+		in_order(r, n);
+		const u32 first = r.req.next_psn;
+		r.send_n(3);
+		r.now += kRtt + kRtt / 2;
+		r.sack({.cack = mrc_psn_add(first, -1),
+			.base = 1,
+			.map = 6,
+			.probe = 60000});
+		// Too few have shown that the plane keeps order.
+		EXPECT_EQ(r.lost(first), n == 400) << n;
+		EXPECT_EQ(r.count(MRC_CTR_LOSS_SACK), n == 400 ? 1u : 0u);
+		EXPECT_TRUE(r.probes.empty());
+	}
+}
+
+// One packet that others overtook makes a probe necessary again.
+TEST(Tail, OvertakenOnceIsAskedFor)
+{
+	OnePlane r;
+	r.cfg.rto = 100 * kMs;
+	r.init();
+	known_rtt(r, kRtt);
+	in_order(r, 400);
+	u32 first = r.req.next_psn;
+	r.send_n(2);
+	r.now += kRtt;
+	r.sack({.cack = mrc_psn_add(first, -1),
+		.base = 2,
+		.map = 1,
+		.probe = 60000});
+	r.sack_all(first);
+	r.ack(mrc_psn_add(first, 1));
+	r.reap();
+	first = r.req.next_psn;
+	r.send_n(3);
+	r.now += kRtt + kRtt / 2;
+	r.sack({.cack = mrc_psn_add(first, -1),
+		.base = 1,
+		.map = 6,
+		.probe = 60000});
+	EXPECT_FALSE(r.lost(first));
+}
+
 // What arrives before that is not asked for.
 TEST(Tail, LateIsNotLost)
 {

@@ -62,6 +62,7 @@ struct TailPlan {
 	u32 direct_ppm = 0;		      // ... but for these
 	u64 jitter = 0;
 	bool uneven_back = false; // the two also concern feedback
+	u32 loss_ppm = 0;	  // of all packets of both sides
 	std::vector<TailSilence> silences;
 	TailSabotage sabotage = TailSabotage::None;
 
@@ -140,6 +141,7 @@ private:
 	const TailLoss *under_way(std::size_t *msg) const;
 
 	TailNet net_;
+	Rng dice_;
 	std::string what_;
 	std::vector<u32> first_;  // packet index of each message, and the end
 	std::vector<u8> copies_;  // of each packet

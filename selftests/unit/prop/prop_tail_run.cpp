@@ -8,7 +8,7 @@ namespace prop
 {
 
 TailRun::TailRun(const TailPlan &p, bool trace)
-	: plan(p), sim(p.net, trace), net_(plan)
+	: plan(p), sim(p.net, trace), net_(plan), dice_(p.net.seed * 2 + 0xD1CE)
 {
 	u32 index = 0;
 
@@ -123,6 +123,7 @@ bool TailRun::drop(int from, const Packet &p)
 	for (const TailSilence &s : plan.silences)
 		gone |= sim.now() >= s.from && sim.now() < s.to &&
 			s.sides >> from & 1 && (!s.port || s.port == p.port);
+	gone |= plan.loss_ppm && dice_.chance(plan.loss_ppm);
 	if (!gone)
 		gone = from ? drop_feedback(p) : drop_data(p);
 	lost_acks += gone && p.opcode() == MRC_OP_ACK;

@@ -264,6 +264,8 @@ struct mrc_guard {
  * @arrived_psn: PSN of the transmission of @arrived_at
  * @sent_psn: PSN of the transmission of @sent_at
  * @before_psn: PSN of the transmission of @before_at
+ * @in_order: packets in a row that did not overtake what was sent just before
+ *	them, saturating
  */
 struct mrc_plane {
 	u64 srtt;
@@ -278,6 +280,7 @@ struct mrc_plane {
 	u32 sent_psn;
 	u32 before_psn;
 	u8 burst_n;
+	u8 in_order;
 };
 
 /**

@@ -55,6 +55,8 @@ enum mrc_wqe_state {
  */
 #define MRC_LEARN_NS		32000000ull
 #define MRC_LEARN_SAMPLES	16
+/* A plane keeps the order of packets where so many in a row did. */
+#define MRC_IN_ORDER_MIN	255
 /* A SACK at least that often, ns, if messages go one at a time. */
 #define MRC_ALONE_NS		1000000ull
 

@@ -113,8 +113,14 @@ void mrc_req_arrived(struct mrc_req *req, u32 psn, u64 now)
 	mrc_paths_arrived(req->paths, pkt->ev);
 	mrc_req_learn_time(req, pl, overtaken, mrc_req_since(pkt->sent_at, now),
 			   now);
-	if (overtaken)
+	if (overtaken) {
+		pl->in_order = 0;
 		return;
+	}
+	/* Those that are far apart could not overtake each other. */
+	if (pl->in_order < 0xFF &&
+	    mrc_req_since(pl->arrived_at, pkt->sent_at) < pl->srtt)
+		pl->in_order++;
 	if (pkt->sent_at > pl->arrived_at) {
 		if (req->held_ports >> port & 1)
 			mrc_req_unhold(req);
@@ -250,6 +256,18 @@ u64 mrc_req_lag_time(const struct mrc_req *req, u8 port, u64 now)
 	return mrc_max64(mrc_req_lag(req), t < max ? t : max);
 }
 
+/*
+ * How long a packet may take after which others of its plane have arrived. No
+ * timer of a host is in that: packets arrive in order there, or the next one asks.
+ */
+static u64 mrc_req_proof_time(const struct mrc_req *req,
+			      const struct mrc_plane *pl, u64 now)
+{
+	return pl->srtt + mrc_max64(2 * mrc_req_plane_var(req, pl),
+				    mrc_req_window_time(req, pl, now)) +
+	       req->rtt_excess;
+}
+
 /* @psn goes out through @port. */
 void mrc_req_plane_sent(struct mrc_req *req, u8 port, u32 psn, u64 now)
 {
@@ -329,6 +347,35 @@ static bool mrc_req_at_tail(const struct mrc_req *req)
 	       req->verdict != MRC_TX_WAIT_MPR;
 }
 
+/* Is there a plane that is used and has no sample? */
+static bool mrc_req_plane_unknown(const struct mrc_req *req)
+{
+	u8 i;
+
+	for (i = 1; i <= req->paths->n_ports; i++)
+		if (req->plane[i].sent_at && !req->plane[i].srtt)
+			return true;
+	return false;
+}
+
+/*
+ * When @psn is lost without being asked for, §9.3: a packet sent after it arrived
+ * through its plane, which keeps the order of packets. A probe would cost a round
+ * trip; but its reply is a sample, where one is missing.
+ */
+static u64 mrc_req_proven_at(const struct mrc_req *req, u32 psn, u64 now)
+{
+	const struct mrc_tx_pkt *pkt = mrc_req_pkt(req, psn);
+	const struct mrc_plane *pl =
+		&req->plane[mrc_paths_port(req->paths, pkt->ev)];
+
+	if (pl->in_order < MRC_IN_ORDER_MIN || !mrc_req_at_tail(req) ||
+	    !mrc_req_plane_known(req, pl, now) || mrc_req_plane_unknown(req) ||
+	    !mrc_req_after(pl->arrived_at, pl->arrived_psn, pkt->sent_at, psn))
+		return MRC_NEVER;
+	return pkt->sent_at + mrc_req_proof_time(req, pl, now);
+}
+
 /*
  * When to ask for @psn: a little later than it is ripe, for those that were sent just
  * after it.
@@ -354,20 +401,27 @@ static u64 mrc_req_ask_time(const struct mrc_req *req, u32 psn, u64 now)
  * @s: valid
  * @now: ns
  *
- * The first one of the map decides when to look at all of them. Above the highest bit
- * of a map zeroes say nothing.
+ * The first one of the map decides when to look at all of them: it is left when all
+ * others have arrived. Above the highest bit of a map zeroes say nothing.
  */
 void mrc_req_note_missing(struct mrc_req *req, const struct mrc_seth *s,
 			  u64 now)
 {
 	u32 psn;
+	u64 at;
 
-	if (req->tail_at != MRC_NEVER || !s->bitmap || !(s->bitmap + 1))
+	if (!s->bitmap || !(s->bitmap + 1))
 		return;
 	psn = mrc_psn_add(s->cack_psn,
 			  s->sack_offset + __builtin_ctzll(~s->bitmap));
-	if (mrc_psn_diff(psn, req->high) < 0 && mrc_req_outstanding(req, psn))
+	if (mrc_psn_diff(psn, req->high) >= 0 ||
+	    !mrc_req_outstanding(req, psn) || mrc_req_is_lost(req, psn))
+		return;
+	if (req->tail_at == MRC_NEVER)
 		req->tail_at = mrc_req_ask_time(req, psn, now);
+	at = mrc_req_proven_at(req, psn, now);
+	if (at < req->tail_at)
+		req->tail_at = at;
 }
 
 /*
@@ -389,28 +443,33 @@ static bool mrc_req_next_out(const struct mrc_req *req, u32 *off, u32 *psn)
 	return true;
 }
 
-/* Holes that have had their time are asked for, by one probe. */
+/* Holes that have had their time are lost, or asked for, by one probe. */
 void mrc_req_tail_look(struct mrc_req *req, u64 now)
 {
+	/* Those that are ripe one after the other share a probe. */
+	const u64 next_probe = req->last_probe + req->srtt / 4;
 	bool ask = false;
 	u32 off = 0, psn;
 
 	if (now < req->tail_at)
 		return;
-	/* Those that are ripe one after the other share a probe. */
-	if (now < req->last_probe + req->srtt / 4) {
-		req->tail_at = req->last_probe + req->srtt / 4;
-		return;
-	}
 	req->tail_at = MRC_NEVER;
 	while (mrc_req_next_out(req, &off, &psn) &&
 	       mrc_psn_diff(psn, req->high) < 0) {
-		u64 at = mrc_req_ask_time(req, psn, now);
+		const u64 proven = mrc_req_proven_at(req, psn, now);
+		u64 at;
 
+		if (proven <= now) {
+			mrc_req_infer_lost(req, psn, MRC_GUARD_TAIL, now);
+			continue;
+		}
+		at = mrc_max64(mrc_req_ask_time(req, psn, now), next_probe);
 		if (at <= now)
 			ask = true;
 		else if (at < req->tail_at)
 			req->tail_at = at;
+		if (proven < req->tail_at)
+			req->tail_at = proven;
 	}
 	if (!ask)
 		return;
@@ -508,11 +567,9 @@ static u64 mrc_req_tack_time(const struct mrc_req *req)
 {
 	const u64 known = mrc_req_known(req, req->last_tx) ? 0 : MRC_LEARN_NS;
 	u64 t = mrc_max64(mrc_req_pto(req), known);
-	u8 i;
 
-	for (i = 1; i <= req->paths->n_ports; i++)
-		if (req->plane[i].sent_at && !req->plane[i].srtt)
-			t = mrc_max64(t, 8 * req->srtt);
+	if (mrc_req_plane_unknown(req))
+		t = mrc_max64(t, 8 * req->srtt);
 	return t + req->guard[MRC_GUARD_TAIL].ns;
 }
 
