@@ -33,12 +33,13 @@ lost_at() { # HOST
 }
 
 lose_nothing() {
-	in_a nft delete table netdev tail
-	in_b nft delete table netdev tail
+	in_a nft delete table netdev tail 2>/dev/null || true
+	in_b nft delete table netdev tail 2>/dev/null || true
 }
 
 # No timer ran out, and each host sent again what the other one lost. On a busy machine
-# some of it may be late by more than what was usual.
+# some of it may be late by more than what was usual. A responder refuses a first READ
+# until there is a channel for its answer: that is sent again too, and is no loss.
 repaired() {
 	local h other lost all=0 again=0
 	for h in a b; do
@@ -49,7 +50,7 @@ repaired() {
 		expect mrc$h qp_errors == 0
 		check "$(ctr mrc$h tx_rtx_pkts)" '>=' "$lost" "packets of $h sent again against lost ones"
 		all=$((all + lost))
-		again=$((again + $(ctr mrc$h tx_rtx_pkts)))
+		again=$((again + $(ctr mrc$h tx_rtx_pkts) - $(ctr mrc$h rx_nack_shortage)))
 	done
 	check "$all" '>' 20 "packets lost"
 	check "$again" '<=' $((all + all / 10 + 5)) "sent again, of $all lost"
@@ -63,7 +64,6 @@ lone() { # TOOL SIZE ITERATIONS LOSE-EACH
 	ctr_quiet 20
 	ctr_take
 	repaired
-	lose_nothing
 	echo "figure: $1 -s $2, one packet of $4 lost: median and 99 %:" \
 		"$(awk '$1 == "'"$2"'" { print $5, $8 }' "$WORK/client") us"
 }
@@ -92,11 +92,18 @@ late() { # unequal|reordered
 	unimpair_all
 }
 
+# What a failed one left behind must not fail the others.
+sub() {
+	subtest "$@"
+	lose_nothing
+	unimpair_all
+}
+
 topo 4 4500 4
-subtest "a packet of each lone message, at every position" lone ib_write_lat $MESSAGE 130 65
-subtest "the same of READs" lone ib_read_lat $MESSAGE 130 65
-subtest "messages of one packet" lone ib_write_lat 64 400 9
-subtest "SENDs of five packets, each position" lone ib_send_lat 18000 150 6
-subtest "planes of very different length lose nothing" late unequal
-subtest "packets that others overtake are not lost" late reordered
+sub "a packet of each lone message, at every position" lone ib_write_lat $MESSAGE 130 65
+sub "the same of READs" lone ib_read_lat $MESSAGE 130 65
+sub "messages of one packet" lone ib_write_lat 64 400 9
+sub "SENDs of five packets, each position" lone ib_send_lat 18000 150 6
+sub "planes of very different length lose nothing" late unequal
+sub "packets that others overtake are not lost" late reordered
 tap_end
