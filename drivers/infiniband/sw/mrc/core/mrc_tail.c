@@ -256,18 +256,6 @@ u64 mrc_req_lag_time(const struct mrc_req *req, u8 port, u64 now)
 	return mrc_max64(mrc_req_lag(req), t < max ? t : max);
 }
 
-/*
- * How long a packet may take after which others of its plane have arrived. No
- * timer of a host is in that: packets arrive in order there, or the next one asks.
- */
-static u64 mrc_req_proof_time(const struct mrc_req *req,
-			      const struct mrc_plane *pl, u64 now)
-{
-	return pl->srtt + mrc_max64(2 * mrc_req_plane_var(req, pl),
-				    mrc_req_window_time(req, pl, now)) +
-	       req->rtt_excess;
-}
-
 /* @psn goes out through @port. */
 void mrc_req_plane_sent(struct mrc_req *req, u8 port, u32 psn, u64 now)
 {
@@ -373,7 +361,8 @@ static u64 mrc_req_proven_at(const struct mrc_req *req, u32 psn, u64 now)
 	    !mrc_req_plane_known(req, pl, now) || mrc_req_plane_unknown(req) ||
 	    !mrc_req_after(pl->arrived_at, pl->arrived_psn, pkt->sent_at, psn))
 		return MRC_NEVER;
-	return pkt->sent_at + mrc_req_proof_time(req, pl, now);
+	/* Round trips that vary, or grow, are those of the later packet as well. */
+	return pkt->sent_at + pl->srtt + mrc_req_window_time(req, pl, now);
 }
 
 /*
