@@ -7,6 +7,7 @@
 # the quickest of some rounds does not wait for what comes once in a second: looks for
 # a route, probes of an idle queue pair. The figures tell the rest.
 # timeout: 900
+# long
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/lib_bridged.sh"
 
