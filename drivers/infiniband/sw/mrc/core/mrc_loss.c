@@ -208,11 +208,9 @@ struct mrc_evidence {
 	u32 range;	/* PSNs above a hole, mrc_req_loss_range() */
 	u64 order;	/* time guard within a plane, ns */
 	u64 newest;	/* when the highest PSN received was sent */
-	/* Times of planes that had a hole; bit N of the first two: that of port N. */
-	u32 order_known;
-	u32 lag_known;
-	u64 order_time[MRC_MAX_PORTS + 1];
-	u64 lag_time[MRC_MAX_PORTS + 1];
+	/* Times of planes that had a hole, by guard; bit N: that of port N is known. */
+	u32 known[MRC_GUARD_LAG + 1];
+	u64 time[MRC_GUARD_LAG + 1][MRC_MAX_PORTS + 1];
 };
 
 /* Did something that was sent later arrive through the plane of @pkt? */
@@ -270,19 +268,14 @@ static u64 mrc_req_lost_at(const struct mrc_req *req,
 	/* The port being down explains it. */
 	if (!mrc_paths_port_ok(req->paths, port))
 		return 0;
-	if (!mrc_req_overtaken(req, pkt, e)) {
-		if (!(e->lag_known >> port & 1))
-			e->lag_time[port] = mrc_req_lag_time(req, port, now);
-		e->lag_known |= 1u << port;
-		*t = e->lag_time[port];
-		return mrc_req_with_burst(req, port, pkt->sent_at + *t, *t,
-					  now);
-	}
-	*kind = MRC_GUARD_ORDER;
-	if (!(e->order_known >> port & 1))
-		e->order_time[port] = mrc_req_order_time(req, port, now);
-	e->order_known |= 1u << port;
-	*t = e->order_time[port];
+	if (mrc_req_overtaken(req, pkt, e))
+		*kind = MRC_GUARD_ORDER;
+	if (!(e->known[*kind] >> port & 1))
+		e->time[*kind][port] = *kind == MRC_GUARD_ORDER ?
+				       mrc_req_order_time(req, port, now) :
+				       mrc_req_lag_time(req, port, now);
+	e->known[*kind] |= 1u << port;
+	*t = e->time[*kind][port];
 	return mrc_req_with_burst(req, port, pkt->sent_at + *t, *t, now);
 }
 
@@ -420,8 +413,7 @@ void mrc_req_infer(struct mrc_req *req, u64 now)
 		mrc_req_forget_copies(req);
 		return;
 	}
-	e.order_known = 0;
-	e.lag_known = 0;
+	memset(e.known, 0, sizeof(e.known));
 	e.range = mrc_req_loss_range(req);
 	e.order = mrc_req_guard(req, MRC_GUARD_ORDER);
 	e.newest = mrc_req_pkt(req, req->high)->sent_at;
