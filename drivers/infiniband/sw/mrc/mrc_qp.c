@@ -189,6 +189,18 @@ static enum hrtimer_restart mrc_qp_timer(struct hrtimer *timer)
 	return HRTIMER_NORESTART;
 }
 
+/* Send through the ports of @mask only. Under req_lock. Return: the requester may go on. */
+static bool mrc_qp_set_ports(struct mrc_qp *qp, u32 mask)
+{
+	if (qp->req_on && qp->state == IB_QPS_RTS) {
+		mrc_req_set_ports(&qp->tx->req, mask, mrc_now());
+		return true;
+	}
+	if (qp->paths_on)
+		mrc_paths_set_ports(&qp->paths, mask);
+	return false;
+}
+
 void mrc_qp_update_ports(struct mrc_qp *qp)
 {
 	unsigned long up, mask = 0, missing, wait;
@@ -224,15 +236,12 @@ void mrc_qp_update_ports(struct mrc_qp *qp)
 	wait = clamp_t(unsigned long, (jiffies - qp->no_route_at) / 4,
 		       MRC_ROUTE_SOON, MRC_ROUTE_RETRY);
 	WRITE_ONCE(qp->no_route, missing);
-	if (qp->req_on && qp->state == IB_QPS_RTS) {
-		mrc_req_set_ports(&qp->tx->req, mask, mrc_now());
+	if (mrc_qp_set_ports(qp, mask)) {
 		mrc_req_run(qp, false);
 	} else {
-		if (qp->paths_on) {
-			mrc_paths_set_ports(&qp->paths, mask);
+		if (qp->paths_on)
 			mrc_paths_peer_said(&qp->paths, mrc_peer_word(qp),
 					    mrc_now());
-		}
 		spin_unlock_bh(&qp->req_lock);
 	}
 
@@ -244,13 +253,7 @@ void mrc_qp_update_ports(struct mrc_qp *qp)
 static void mrc_paths_leave(struct mrc_qp *qp, u32 up)
 {
 	spin_lock_bh(&qp->req_lock);
-	if (qp->paths_on) {
-		up &= qp->paths.ports_up;
-		if (qp->req_on && qp->state == IB_QPS_RTS)
-			mrc_req_set_ports(&qp->tx->req, up, mrc_now());
-		else
-			mrc_paths_set_ports(&qp->paths, up);
-	}
+	mrc_qp_set_ports(qp, qp->paths.ports_up & up);
 	spin_unlock_bh(&qp->req_lock);
 }
 
