@@ -17,28 +17,13 @@ import struct
 import sys
 import time
 
-ETH_P_ALL = 3
-SO_RCVBUFFORCE, SO_TIMESTAMPNS = 33, 35
-OUTGOING = 4
-DATA = range(0xc6, 0xcc)
-PROBE, ENDPOINT_REQUEST = 0xde, 0xd8
+import mrc_packets as m
+import packet_tap as tap
+
 RTMGRP_LINK, RTMGRP_IPV4_ROUTE, RTMGRP_IPV6_ROUTE = 0x1, 0x40, 0x400
 RTM_NEWLINK, RTM_NEWROUTE = 16, 24
 RTA_OIF = 4
 IFF_UP, IFF_RUNNING = 0x1, 0x40
-
-
-def parse(frame):
-    """BTH and what follows, of a packet of MRC."""
-    if frame[12:14] == b'\x08\x00' and frame[23] == 17:
-        udp = 34
-    elif frame[12:14] == b'\x86\xdd' and frame[20] == 17:
-        udp = 54
-    else:
-        return b''
-    if frame[udp + 2:udp + 4] != struct.pack('>H', 4791):
-        return b''
-    return frame[udp + 8:]
 
 
 def leads_through(route, index):
@@ -67,21 +52,10 @@ def events(netlink, index):
         message = message[length + 3 & ~3:]
 
 
-def word_is_up(bth, port):
-    if bth[:1] != bytes([ENDPOINT_REQUEST]) or len(bth) < 20:
-        return False
-    erth = bth[12:]
-    mask = int.from_bytes(erth[4:8], 'big')
-    return erth[1] & 3 == 0 and mask >> port & 1
-
-
 def main():
     netdev, by = sys.argv[1:3]
     index = socket.if_nametoindex(netdev)
-    sock = socket.socket(socket.AF_PACKET, socket.SOCK_RAW,
-                         socket.htons(ETH_P_ALL))
-    sock.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, 64 << 20)
-    sock.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
+    sock = tap.open_tap()
     netlink = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0)
     netlink.bind((0, RTMGRP_LINK | RTMGRP_IPV4_ROUTE | RTMGRP_IPV6_ROUTE))
     print('ready', flush=True)
@@ -99,22 +73,20 @@ def main():
                     said = time.time_ns()
         if sock not in ready:
             continue
-        frame, extra, _, addr = sock.recvmsg(256, 64)
-        bth = parse(frame)
-        if len(bth) < 12:
+        packet = tap.read(sock)
+        if packet is None:
             continue
-        seconds, nanos = struct.unpack('=qq', extra[0][2])
-        now = seconds * 10**9 + nanos
-        if by != 'link' and said is None and addr[2] != OUTGOING:
-            if word_is_up(bth, int(by)):
+        now, dev, sent, bth = packet
+        if by != 'link' and said is None and not sent:
+            if (tap.told_mask(bth) or 0) >> int(by) & 1:
                 said = now
-        if said is None or addr[2] != OUTGOING or addr[0] != netdev:
+        if said is None or not sent or dev != netdev:
             continue
         gone = max(now - said, 0) // 1000
-        if bth[0] == PROBE:
+        if bth[0] == m.PROBE:
             probes += 1
             first = gone if first < 0 else first
-        elif bth[0] in DATA:
+        elif bth[0] in tap.DATA:
             route = max(routed - said, 0) // 1000 if routed else -1
             print('us', gone, 'route', route, 'probes', probes, 'first', first)
             return

@@ -15,29 +15,13 @@ Prints "ready", and later one line of "NAME FIGURE" pairs:
     last_us     from the message to the last packet through the port, 0: none
 """
 import collections
-import socket
 import struct
 import sys
 
-ETH_P_ALL = 3
-SO_RCVBUFFORCE, SO_TIMESTAMPNS = 33, 35
-OUTGOING = 4
-DATA = range(0xc6, 0xcc)
-SACK, ENDPOINT_REQUEST = 0xdc, 0xd8
+import mrc_packets as m
+import packet_tap as tap
+
 ENOUGH = 200    # packets before the message, and through the other port after it
-
-
-def parse(frame):
-    """BTH and what follows, of a packet of MRC."""
-    if frame[12:14] == b'\x08\x00' and frame[23] == 17:
-        udp = 34
-    elif frame[12:14] == b'\x86\xdd' and frame[20] == 17:
-        udp = 54
-    else:
-        return None
-    if frame[udp + 2:udp + 4] != struct.pack('>H', 4791):
-        return None
-    return frame[udp + 8:]
 
 
 def psn_of(bth):
@@ -54,31 +38,17 @@ def has(bth, psn):
     return 0 <= bit < 64 and int.from_bytes(seth[20:28], 'big') >> bit & 1
 
 
-def packets(sock):
-    """(nanoseconds, netdev, sent by us, BTH...), for ever."""
-    while True:
-        frame, extra, _, addr = sock.recvmsg(256, 64)
-        bth = parse(frame)
-        if bth is None or len(bth) < 12:
-            continue
-        seconds, nanos = struct.unpack('=qq', extra[0][2])
-        yield seconds * 10**9 + nanos, addr[0], addr[2] == OUTGOING, bth
-
-
 def main():
     netdev, port, other = sys.argv[1], int(sys.argv[2]), sys.argv[3]
-    sock = socket.socket(socket.AF_PACKET, socket.SOCK_RAW,
-                         socket.htons(ETH_P_ALL))
-    sock.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, 64 << 20)
-    sock.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
+    sock = tap.open_tap()
     sock.settimeout(30)
     print('ready', flush=True)
 
     told = first = rtt = last = None
     before = collections.deque(maxlen=ENOUGH)
     after, late, others = 0, 0, 0
-    for now, dev, sent, bth in packets(sock):
-        if sent and bth[0] in DATA:
+    for now, dev, sent, bth in tap.packets(sock):
+        if sent and bth[0] in tap.DATA:
             if told is None:
                 before.append(dev)
             elif dev == netdev:
@@ -90,12 +60,11 @@ def main():
                 # Of a packet sent again nobody knows which copy is answered.
                 if first is None and not bth[8] & 0x20:
                     first = psn_of(bth)
-        elif not sent and bth[0] == ENDPOINT_REQUEST and told is None:
-            erth = bth[12:]
-            mask = int.from_bytes(erth[4:8], 'big')
-            if erth[1] & 3 == 0 and not mask >> port & 1:
+        elif not sent and told is None and bth[0] == m.ENDPOINT_REQ:
+            mask = tap.told_mask(bth)
+            if mask is not None and not mask >> port & 1:
                 told = now
-        elif not sent and bth[0] == SACK and rtt is None:
+        elif not sent and bth[0] == m.SACK and rtt is None:
             if first is not None and has(bth, first):
                 rtt = now - told
         if others >= ENOUGH and rtt is not None:
