@@ -18,25 +18,6 @@ probe() { # WORDS...: from A to B
 	ctl a ep probe "sgid=$A4" "dgid=$B4" "$@"
 }
 
-# Delays bound the rate of the load, so that the machine has time to spare; the
-# timeout is 2 s, so that one that stops for a moment makes nothing time out.
-load_start() {
-	local p
-	for p in 1 2; do
-		netem a "$p" delay 10ms
-	done
-	ctr_mark
-	verify_start -t 150 "$@" --duration 1000 --size 16384 --op mixed --depth 4 \
-		--timeout 19
-	if [ "${1:-}" = -r ]; then
-		sends_on 1 20 mrcb
-		sends_on 2 20 mrcb
-	else
-		sends_on 1 20
-		sends_on 2 20
-	fi
-}
-
 # From the moment on when A has heard, nothing more than the batch under way
 # leaves through PORT, while the other port carries on.
 falls_silent() { # PORT OTHER
@@ -252,7 +233,7 @@ signalled() {
 
 disabled_at_the_peer() { # OPTIONS of verify
 	local refused
-	load_start "$@"
+	load_start 10ms "$@"
 	refused=$(ctr_now mrca rx_port_status_refused)
 	start "$WORK/watch" ip netns exec hostb ibv_asyncwatch -d mrcb
 	wait_for 30 grep -q 'async event FD' "$WORK/watch"
@@ -332,7 +313,7 @@ within_a_round_trip() { # OPTIONS of verify
 # At the sender itself: its EVs of that port rest, and the peer is told too.
 disabled_at_the_sender() {
 	local from
-	load_start
+	load_start 10ms
 	ctl a port 1 disable
 	wait_for 30 port_is mrca 1 DOWN
 	from=$(ctr_now mrca/1 tx_data_pkts)
@@ -369,7 +350,7 @@ admin_survives() {
 
 # The peer's netdev goes down behind a bridge: the own one stays up.
 netdev_down_behind_bridge() {
-	load_start "$@"
+	load_start 10ms "$@"
 	ip -n hostb link set pb2 down
 	wait_for 30 port_is mrcb 2 DOWN
 	falls_silent 2 1
@@ -387,7 +368,7 @@ netdev_down_behind_bridge() {
 # Updates that get lost are repeated: three times soon, then every second.
 lost_updates() {
 	local told heard
-	load_start
+	load_start 10ms
 	drop_opcode 0xd8
 	heard=$(ctr_now mrca rx_port_status)
 	told=$(ctr_now mrcb tx_port_status)
@@ -405,7 +386,7 @@ lost_updates() {
 # while the machine stood still; none when the last connection is gone.
 how_often() {
 	local told since watch now
-	load_start
+	load_start 10ms
 	start "$WORK/still" python3 "$NET_DIR/stood_still.py"
 	watch=$started
 	wait_for 30 grep -q ready "$WORK/still"
@@ -451,20 +432,11 @@ new_connections() {
 	expect mrca retry_timeouts == 0
 }
 
-# What is told every second for a while after a change is over: nothing else
-# than what a subtest does is heard.
-news_are_over() {
-	load_start "$@"
-	wait_for 30 ctr_still mrca tx_port_status 1.5
-	wait_for 30 ctr_still mrcb tx_port_status 1.5
-	ctr_mark
-}
-
 # A controller tells B that A's ports are down, which is not true: what still answers
 # is used again, and none of B's work requests fails. A says nothing different by
 # itself: what counts is what B finds out.
 told_by_controller() {
-	news_are_over -r
+	load_start_quiet 10ms -r
 	ctl a ep status "sgid=$A4" "dgid=$B4" port_status=2 ev=c001@1 timeout=2000 \
 		>"$WORK/probes"
 	check "$(wc -l <"$WORK/probes")" == 1 "confirmed"
@@ -489,7 +461,7 @@ overruled() { # DEV/PORT N, since the mark
 
 # Updates that nobody should believe: no peer, another address, a bad ICRC.
 hostile_updates() {
-	news_are_over
+	load_start_quiet 10ms
 	in_b python3 "$NET_DIR/port_status.py" pb1 \
 		"$(mac hosta pa1)" "$A4" "$B4" "$MGMT_A" >"$WORK/sent"
 	ctr_quiet_endpoint
@@ -551,26 +523,12 @@ cycles() {
 	expect_memory_back "$WORK/before" 10 512
 }
 
-# What a subtest leaves when it fails must not fail the next one.
-restore() {
-	local h p
-	unimpair_all
+restore_more() {
+	local h
 	for h in a b; do
-		for p in 1 2; do
-			ip -n "host$h" link set "p$h$p" up
-			ctl $h port $p enable
-		done
-		ip netns exec "host$h" nft flush ruleset
-	done >/dev/null 2>&1
+		ip netns exec "host$h" nft flush ruleset >/dev/null 2>&1 || true
+	done
 	way ''
-	plane_routes 1
-	plane_routes 2
-	wait_for 30 no_qps || true
-}
-
-sub() {
-	subtest "$@"
-	restore
 }
 
 bridged_topo 2

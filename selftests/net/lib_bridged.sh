@@ -68,3 +68,53 @@ sends_on() { # PORT N [DEV]
 told() { # a|b MASK
 	rdma -dd resource show qp link "mrc$1/1" | grep -q -E "drv_peer_ports[ :]*$2( |\$)"
 }
+
+# Traffic from A to B on both planes, with -r from B to A. Delays bound its rate, so
+# that the machine has time to spare; the timeout is 2 s, one that programs set, so that
+# a machine that stops for a moment makes nothing time out.
+load_start() { # DELAY [OPTIONS of verify]
+	local p from=mrca
+	for p in 1 2; do
+		netem a "$p" delay "$1"
+	done
+	shift
+	[ "${1:-}" != -r ] || from=mrcb
+	ctr_mark
+	verify_start -t 200 "$@" --duration 1000 --size 16384 --op mixed --depth 4 \
+		--timeout 19
+	sends_on 1 20 $from
+	sends_on 2 20 $from
+}
+
+# The same, and waits for the end of what hosts tell every second for a while after a
+# change: nothing else than what the subtest does is heard from then on.
+load_start_quiet() { # DELAY [OPTIONS of verify]
+	load_start "$@"
+	wait_for 30 ctr_still mrca tx_port_status 1.5
+	wait_for 30 ctr_still mrcb tx_port_status 1.5
+	ctr_mark
+}
+
+# What a subtest leaves when it fails must not fail the next one. A script may have more
+# to take back: restore_more.
+restore() {
+	local h p
+	unimpair_all
+	for h in a b; do
+		for p in 1 2; do
+			ip -n "host$h" link set "p$h$p" up
+			ctl $h port $p enable
+		done
+	done >/dev/null 2>&1
+	restore_more
+	plane_routes 1
+	plane_routes 2
+	wait_for 30 no_qps || true
+}
+
+restore_more() { :; }
+
+sub() { # NAME COMMAND...
+	subtest "$@"
+	restore
+}

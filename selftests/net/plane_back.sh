@@ -17,20 +17,6 @@ P=2				# the plane that goes away and comes back
 ROUNDS=4
 SECOND=900000			# us, and less than what comes once in a second
 
-# A delay bounds the rate of the load. The timeout is one that programs set, 2 s:
-# nothing about a plane may hang on it.
-load_start() { # OPTIONS of verify
-	local p
-	for p in 1 2; do
-		netem a "$p" delay 2ms
-	done
-	ctr_mark
-	verify_start -t 200 "$@" --duration 1000 --size 16384 --op mixed --depth 4 \
-		--timeout 19
-	sends_on 1 20
-	sends_on 2 20
-}
-
 watch() { # link|PORT
 	start "$WORK/back" ip netns exec hosta python3 "$NET_DIR/plane_back.py" "pa$P" "$1"
 	watcher=$started
@@ -64,7 +50,7 @@ WHAT=word
 # The own netdev. Its routes go with it, who sets it up adds them again.
 own_netdev() { # OPTIONS of verify
 	local n
-	load_start "$@"
+	load_start 2ms "$@"
 	for n in $(seq "$ROUNDS"); do
 		ip -n hosta link set "pa$P" down
 		wait_for 30 port_is mrca "$P" DOWN
@@ -81,7 +67,7 @@ own_netdev() { # OPTIONS of verify
 # The peer's netdev behind a bridge: only its word tells.
 peer_netdev() { # OPTIONS of verify
 	local n
-	load_start "$@"
+	load_start 2ms "$@"
 	for n in $(seq "$ROUNDS"); do
 		ip -n hostb link set "pb$P" down
 		wait_for 30 told a 0x2
@@ -100,7 +86,7 @@ peer_netdev() { # OPTIONS of verify
 # word comes that its port is up.
 condemned_paths() { # OPTIONS of verify
 	local n
-	load_start "$@"
+	load_start 2ms "$@"
 	for n in $(seq "$ROUNDS"); do
 		netem a "$P" loss 100%
 		wait_for 60 data_ceases
@@ -123,7 +109,7 @@ data_ceases() { ctr_still "mrca/$P" tx_data_pkts 1; }
 # queue pairs, and for each one the channel of its answers.
 silent_cut() { # OPTIONS of verify
 	local n from now since probes
-	load_start --qps 2 "$@"
+	load_start 2ms --qps 2 "$@"
 	for n in $(seq "$ROUNDS"); do
 		netem a "$P" loss 100%
 		wait_for 60 data_ceases
@@ -153,21 +139,6 @@ silent_cut() { # OPTIONS of verify
 	expect "mrca/$P" ev_to_good '>' 0
 	echo "figure: best of $ROUNDS rounds: $(($(printf '%s\n' "${figures[@]}" | sort -n |
 		head -n 1) / 1000)) ms without a word"
-}
-
-restore() {
-	unimpair_all
-	ctl b port "$P" enable >/dev/null 2>&1 || true
-	ip -n hosta link set "pa$P" up
-	ip -n hostb link set "pb$P" up
-	plane_routes 1
-	plane_routes 2
-	wait_for 30 no_qps || true
-}
-
-sub() {
-	subtest "$@"
-	restore
 }
 
 bridged_topo 2

@@ -15,22 +15,9 @@ family() { # 4|6: option of verify
 	[ "$1" = 4 ] || echo -6
 }
 
-# A delay bounds the rate of the load, and the timeout is 2 s: a busy machine makes
-# nothing time out.
-load_start() { # 4|6
-	local p
-	for p in 1 2; do
-		netem a "$p" delay 10ms
-	done
+family_load_start() { # 4|6
 	# shellcheck disable=SC2046 # an option or none
-	verify_start -t 150 $(family "$1") --duration 1000 --size 16384 --op mixed \
-		--depth 4 --timeout 19
-	sends_on 1 20
-	sends_on 2 20
-	# What the hosts themselves tell is over, and what follows is forged.
-	wait_for 30 ctr_still mrca tx_port_status 1.5
-	wait_for 30 ctr_still mrcb tx_port_status 1.5
-	ctr_mark
+	load_start_quiet 10ms $(family "$1")
 }
 
 # Returns when what the forger sends arrives. Queue pairs on B probe their paths for
@@ -58,7 +45,7 @@ forge_stop() {
 # All traffic goes on while B's ports are called down, and with all of the planes.
 goes_on() { # 4|6 KIND
 	local p
-	load_start "$1"
+	family_load_start "$1"
 	forge "$1" "$2"
 	for p in 1 2; do
 		sends_on "$p" 200
@@ -77,7 +64,7 @@ goes_on() { # 4|6 KIND
 
 # Connections made meanwhile work, and use both planes before long.
 new_connections() { # 4|6
-	load_start "$1"
+	family_load_start "$1"
 	forge "$1" 0
 	verify_stop
 	# shellcheck disable=SC2046 # an option or none
@@ -95,7 +82,7 @@ new_connections() { # 4|6
 # times as often: no word makes A send into the dead port, and B's own is heard.
 truth_is_found() { # 4|6
 	local from
-	load_start "$1"
+	family_load_start "$1"
 	# The plane that does not go down.
 	ip -n hostb route change "$A4" dev pb1 src "$B4" metric 50 2>/dev/null ||
 		ip -n hostb route add "$A4" dev pb1 src "$B4" metric 50
@@ -120,7 +107,7 @@ truth_is_found() { # 4|6
 # As many probes as the forger can send use up the answers that A gives to B. What B
 # says of its ports is heard all the same.
 limit_is_on_answers() { # 4|6
-	load_start "$1"
+	family_load_start "$1"
 	forge "$1" probes 0
 	sleep 2
 	ctl b port 2 disable
@@ -137,7 +124,7 @@ limit_is_on_answers() { # 4|6
 
 # A genuine update right before does not make forged ones better, nor they it.
 after_a_genuine_update() { # 4|6
-	load_start "$1"
+	family_load_start "$1"
 	ctl b port 2 disable
 	wait_for 30 told a 0x2
 	forge "$1" 0 200
@@ -150,19 +137,8 @@ after_a_genuine_update() { # 4|6
 	expect mrca retry_exceeded == 0
 }
 
-restore() {
-	unimpair_all
-	ctl b port 2 enable >/dev/null 2>&1 || true
-	ip -n hostb link set pb2 up
+restore_more() {
 	ip -n hostb route del "$A4" dev pb1 metric 50 2>/dev/null || true
-	plane_routes 1
-	plane_routes 2
-	wait_for 30 no_qps || true
-}
-
-sub() {
-	subtest "$@"
-	restore
 }
 
 bridged_topo 2
