@@ -311,6 +311,7 @@ if wants lint; then
 	stage shellcheck shell_check
 	stage licences licences
 	stage documents "$TOP/selftests/docs/check.sh"
+	stage choices "$TOP/selftests/docs/choices.sh"
 	stage manual-pages manual_pages
 	stage lab-selftest "$LAB_DIR/selftest.sh"
 fi

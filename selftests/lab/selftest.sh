@@ -180,6 +180,66 @@ host_apt_sources() {
 expect "debian_mirror" http://b.invalid/debian "$(debian_mirror)"
 expect "debian_security_mirror" http://b.invalid/debian-security "$(debian_security_mirror)"
 
+# choices.sh: a page that is right, and one mistake of each kind
+choice_tree() { # makes $tmp/choices anew; its numbers are those of the real page
+	local n=OP-31
+	rm -rf "$tmp/choices"
+	mkdir -p "$tmp/choices"/{Documentation,drivers/infiniband/sw/mrc/core,selftests/unit}
+	echo "int f(void); /* $n */" >"$tmp/choices/drivers/infiniband/sw/mrc/core/a.c"
+	echo 'TEST(Suite, Name)' >"$tmp/choices/selftests/unit/t.cpp"
+	echo 'subtest "says so"' >"$tmp/choices/selftests/s.sh"
+	cat >"$tmp/choices/Documentation/spec-choices.md" <<-PAGE
+		| [$n](#a) | one | t.cpp |
+		| [${n}a](#b) | two | none |
+
+		### $n: One
+
+		- Code: \`core/a.c\`: \`f()\`
+		- Test: \`selftests/unit/t.cpp\`:
+		  \`Suite.Name\`; \`selftests/s.sh\`: \`says so\`
+
+		### ${n}a: Two
+
+		- Code: \`core/a.c\`
+		- Test: none
+
+		| x | \`core/a.c\`: \`f()\` |
+	PAGE
+}
+choices() { # WHAT EXPECTED [SED-SCRIPT FILE]: a line of what is said has EXPECTED in it
+	local out rc=0
+	choice_tree
+	[ $# = 2 ] || sed -i "$3" "$tmp/choices/$4"
+	out=$("$LAB_DIR/../docs/choices.sh" "$tmp/choices") || rc=$?
+	expect "choices: $1" "${2:+1 }$2" "${out:+$rc }$(grep -o -F -e "$2" <<<"$out" | head -n 1)"
+}
+choice_page=Documentation/spec-choices.md
+choice_code=drivers/infiniband/sw/mrc/core/a.c
+choices "a right page" ""
+choices "a number in the code that has no section" "a.c names OP-32, which" \
+	's/OP-31/OP-32/' $choice_code
+choices "a number twice" "OP-31 has two sections" '/^### OP-31a/s/1a/1/' $choice_page
+choices "a number twice in the index" "OP-31 is in the index twice" '1p' $choice_page
+choices "a section that the index lacks" "OP-31 is not in the index" 1d $choice_page
+choices "a row without a section" "OP-31a is in the index and has no section" \
+	'/^### OP-31a/d' $choice_page
+choices "a file that is not there" "core/b.c, which is not there" 's/core.a/core\/b/' $choice_page
+choices "a function that is not there" "g(), which core/a.c does not have" \
+	's/\<f()/g()/' $choice_page
+choices "a function that is renamed" "f(), which core/a.c does not have" 's/ f(/ ff(/' $choice_code
+choices "a function of a table" "names g(), which" '/^| x/s/f()/g()/' $choice_page
+choices "a unit test that is not there" "the test Suite.Name, which" 's/Name/Other/' \
+	selftests/unit/t.cpp
+choices "a subtest that is not there" "'says so', which" 's/says so/is silent/' selftests/s.sh
+choices "a name without a file" "named without a file" 's/`core.a.c`: //' $choice_page
+choices "no code" "OP-31a has no line Code" '/^- Code: `core.a.c`$/d' $choice_page
+choices "no test" "OP-31a has no line Test" '/none$/d' $choice_page
+choices "a test that the index does not know" "index has the test none, its section t.cpp s.sh" \
+	'1s/t.cpp/none/' $choice_page
+choices "a test that only the index knows" "index has the test t.cpp, its section none" \
+	'2s/none/t.cpp/' $choice_page
+choices "no sections at all" "has no sections" '/^### /d' $choice_page
+
 # what a mount namespace is needed for: mounts in trees, disks that are full. As root or
 # in a user namespace, where there are any.
 cat >"$tmp/mounts.sh" <<'END'
