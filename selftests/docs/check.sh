@@ -134,7 +134,7 @@ END {
 # Relative links lead somewhere.
 while IFS=: read -r f link; do
 	[ -e "$(dirname "$f")/$link" ] || { echo "$f links to $link, which is not there"; bad=1; }
-done < <(grep -o -H -E '\]\([A-Za-z_./-]+\)' README.md Documentation/*.md |
+done < <(grep -o -H -E '\]\([A-Za-z_./-]+\)' README.md CONTRIBUTING.md Documentation/*.md |
 	sed 's/:](/:/; s/)$//')
 
 exit $bad
