@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* Adapters from the operations of older kernels to those of the newest. */
-#include "../mrc.h"
+#include "dev/mrc_dev.h"
 
 #ifndef HAVE_CREATE_USER_CQ
 #ifdef HAVE_CREATE_CQ_ATTRS

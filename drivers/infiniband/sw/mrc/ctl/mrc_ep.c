@@ -1,0 +1,794 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Endpoint operations: they belong to the node, not to a QP (MRC 1.0 §12).
+ * Requests that arrive are answered, EV probes for everybody, port status
+ * updates for peers that this node acts upon (mrc_peer.c). Requests that leave
+ * are batches of a controller, which waits for the responses, the news about
+ * ports, and probes of reverse paths.
+ *
+ * A waiting controller holds neither the device nor a lock: a device that goes
+ * away wakes it up.
+ */
+#include <linux/bitmap.h>
+#include <linux/module.h>
+#include <linux/random.h>
+#include <linux/sched/signal.h>
+#include <linux/slab.h>
+#include <linux/wait.h>
+#include <net/inet_ecn.h>
+#include <net/ip.h>
+#include <net/ipv6.h>
+#include <rdma/ib_addr.h>
+#include <rdma/ib_cache.h>
+
+#include "qp/mrc_qp.h"
+#include "mrc_ctl.h"
+#include "qp/mrc_peer.h"
+#include "net/mrc_net.h"
+
+#define MRC_EP_WAITS	4	/* batches at the same time, per device */
+#define MRC_EP_BURST	32	/* requests between looks around */
+#define MRC_EP_REVS	1024	/* reverse probes that can be matched */
+
+/**
+ * struct mrc_ep_wait - a batch that a controller waits for
+ * @list: in ep->waits
+ * @wq: the controller sleeps here
+ * @req: its requests
+ * @rsp: responses, in order of arrival
+ * @n_rsp: how many
+ * @n_sent: requests that left
+ * @last: when the last one left, ns
+ * @sending: not all that can leave have left
+ * @gone: the device goes away
+ * @b: matching
+ * @ask: memory of @b
+ *
+ * Under ep->lock once it is listed.
+ */
+struct mrc_ep_wait {
+	struct list_head list;
+	wait_queue_head_t wq;
+	const struct mrc_ep_req *req;
+	struct mrc_ep_rsp *rsp;
+	u32 n_rsp;
+	u32 n_sent;
+	u64 last;
+	bool sending;
+	bool gone;
+	struct mrc_ep_batch b;
+	struct mrc_ep_ask ask[];
+};
+
+/* An outstanding probe of a reverse path; @qpn 0: none. */
+struct mrc_ep_rev {
+	u32 qpn;
+	u16 id;
+};
+
+/**
+ * struct mrc_ep - endpoint operations of a device
+ * @dev: the device
+ * @lock: leaf, (bh)
+ * @gone: the device goes away
+ * @n_waits: length of @waits
+ * @waits: batches
+ * @ids: request ids of all requests of the device
+ * @answers: limit per source
+ * @probes: limit of reverse probes, one bucket for all
+ * @rev: by request id modulo the size; newer probes push old ones out
+ */
+struct mrc_ep {
+	struct mrc_dev *dev;
+	spinlock_t lock;	/* leaf */
+	bool gone;
+	unsigned int n_waits;
+	struct list_head waits;
+	struct mrc_ep_ids ids;
+	struct mrc_ep_limit answers;
+	struct mrc_ep_limit probes;
+	struct mrc_ep_rev rev[MRC_EP_REVS];
+};
+
+int mrc_ep_id_take(struct mrc_dev *dev)
+{
+	struct mrc_ep *ep = dev->ep;
+	int id;
+
+	spin_lock_bh(&ep->lock);
+	id = mrc_ep_id_get(&ep->ids, mrc_now());
+	spin_unlock_bh(&ep->lock);
+	return id;
+}
+
+void mrc_ep_id_give(struct mrc_dev *dev, u16 id)
+{
+	struct mrc_ep *ep = dev->ep;
+
+	spin_lock_bh(&ep->lock);
+	mrc_ep_id_put(&ep->ids, id, mrc_now());
+	spin_unlock_bh(&ep->lock);
+}
+
+static u32 mrc_ep_hash(const struct in6_addr *addr)
+{
+	static u32 seed __read_mostly;
+
+	net_get_random_once(&seed, sizeof(seed));
+	return __ipv6_addr_jhash(addr, seed);
+}
+
+/*
+ * Send @skb, made from @head, to where @head says through @port, which has
+ * @ndev. Under RCU. A packet that cannot be sent is counted.
+ */
+static int mrc_ep_xmit(struct mrc_dev *dev, struct net_device *ndev, u8 port,
+		       const struct mrc_head *head, struct sk_buff *skb)
+{
+	struct dst_entry *dst;
+	unsigned int out = 0;
+	u32 len = skb->len;
+	u32 cookie;
+	int ret;
+
+	dst = mrc_route_lookup(dev->net, ndev, head->ipv6, head->saddr,
+			       head->daddr, skb->len, &cookie);
+	if (!dst) {
+		kfree_skb(skb);
+		ret = -ENETUNREACH;
+	} else {
+		skb_dst_set(skb, dst);
+		out = mrc_io_port(skb, port);
+		if (head->ipv6)
+			ret = ip6_local_out(dev->net, NULL, skb);
+		else
+			ret = ip_local_out(dev->net, NULL, skb);
+		/* It evaluates its argument twice. */
+		ret = net_xmit_eval(ret);
+	}
+	if (ret)
+		mrc_ctr_add(&dev->ctr, port, MRC_CTR_TX_ERROR, 1);
+	else
+		mrc_io_add(dev, out, MRC_IO_TX_PKTS, len, false);
+	return ret;
+}
+
+/* Answers ------------------------------------------------------------------- */
+
+static void mrc_ep_answer_hdr(const struct mrc_hdr *req, struct mrc_hdr *hdr)
+{
+	*hdr = (struct mrc_hdr) {
+		.opcode = MRC_OP_ENDPOINT_RESP,
+		.pkey = MRC_PKEY_DEFAULT,
+		.dqp = MRC_QPN_ENDPOINT,
+		.psn = req->psn & 0xFFFF,
+		.tstamp = req->tstamp,
+		.epop.op = req->epop.op,
+	};
+}
+
+/*
+ * On the reverse path that a connection to the peer has chosen for @port.
+ * Returns false when there is none, or when it leads through another port while
+ * @port could be used as it is.
+ */
+static bool mrc_ep_answer_qp(struct mrc_dev *dev, u8 port, bool port_up,
+			     const struct mrc_hdr *req,
+			     const struct in6_addr *peer,
+			     const struct in6_addr *self)
+{
+	struct mrc_tx_desc desc = { .tc = MRC_TC_CONTROL, .ev = -1 };
+	struct sk_buff *skb = NULL;
+	struct sk_buff_head list;
+	struct mrc_qp *qp;
+
+	qp = mrc_peer_speaker(dev, self, peer, port);
+	if (!qp)
+		return false;
+	__skb_queue_head_init(&list);
+	mrc_ep_answer_hdr(req, &desc.hdr);
+	spin_lock_bh(&qp->resp_lock);
+	if (qp->resp_on && ipv6_addr_equal(&qp->daddr, peer) &&
+	    ipv6_addr_equal(&qp->saddr, self))
+		desc.ev = mrc_rev_pick(&qp->resp.rev, &qp->paths, port,
+				       mrc_now());
+	if (desc.ev >= 0) {
+		desc.port = mrc_paths_port(&qp->paths, desc.ev);
+		desc.entropy = mrc_paths_entropy(&qp->paths, desc.ev);
+		if (desc.port == port || !port_up || mrc_qp_srv6(qp))
+			skb = mrc_build_skb(qp, &desc);
+	}
+	spin_unlock_bh(&qp->resp_lock);
+	if (IS_ERR(skb)) {
+		mrc_ctr_add(&dev->ctr, desc.port, MRC_CTR_TX_ERROR, 1);
+	} else if (skb) {
+		mrc_ctr_add(&dev->ctr, desc.port, MRC_CTR_TX_ENDPOINT_RESP, 1);
+		__skb_queue_tail(&list, skb);
+		mrc_xmit_list(qp, &list);
+	}
+	mrc_qp_put(qp);
+	return skb;
+}
+
+/* A netdev to answer through when the port of arrival is disabled. */
+static struct net_device *mrc_ep_other(struct mrc_dev *dev, u8 *port)
+{
+	struct net_device *ndev;
+	u8 i;
+
+	for (i = 1; i <= dev->n_ports; i++) {
+		ndev = rcu_dereference(dev->port[i].ndev);
+		if (ndev && READ_ONCE(dev->port[i].up)) {
+			*port = i;
+			return ndev;
+		}
+	}
+	return NULL;
+}
+
+/* Through the port of arrival if it is up, else through another one. */
+static void mrc_ep_answer(struct mrc_dev *dev, struct net_device *ndev, u8 port,
+			  const struct mrc_hdr *req, bool ipv6,
+			  const struct in6_addr *peer,
+			  const struct in6_addr *self)
+{
+	bool up = port && READ_ONCE(dev->port[port].up);
+	struct mrc_hdr hdr;
+	const struct mrc_head head = {
+		.hdr = &hdr,
+		.saddr = self,
+		.daddr = peer,
+		.entropy = get_random_u32() | 0xC000,
+		.ipv6 = ipv6,
+		.tos = mrc_tc_dscp(&dev->tc, MRC_DSCP_CONTROL) << 2 |
+		       INET_ECN_NOT_ECT,
+	};
+	struct sk_buff *skb;
+
+	if (mrc_ep_answer_qp(dev, port, up, req, peer, self))
+		return;
+	if (!up)
+		ndev = mrc_ep_other(dev, &port);
+	mrc_ep_answer_hdr(req, &hdr);
+	skb = ndev ? mrc_build_bare(&head) : NULL;
+	if (!skb)
+		mrc_ctr_add(&dev->ctr, port, MRC_CTR_TX_ERROR, 1);
+	else if (!mrc_ep_xmit(dev, ndev, port, &head, skb))
+		mrc_ctr_add(&dev->ctr, port, MRC_CTR_TX_ENDPOINT_RESP, 1);
+}
+
+static enum mrc_counter mrc_ep_rcv_req(struct mrc_dev *dev,
+				       struct net_device *ndev, u8 port,
+				       const struct mrc_hdr *hdr, bool ipv6,
+				       const struct in6_addr *peer,
+				       const struct in6_addr *self)
+{
+	enum mrc_counter id = MRC_CTR_MAX;
+	struct mrc_ep *ep = dev->ep;
+	u8 op = hdr->epop.op;
+	bool ok;
+
+	if (op != MRC_EPOP_EV_PROBE && op != MRC_EPOP_PORT_STATUS)
+		return MRC_CTR_DROP_ENDPOINT;
+	if (op == MRC_EPOP_PORT_STATUS) {
+		if (!mrc_peer_update(dev, self, peer, port,
+				     hdr->epop.port_mask))
+			return MRC_CTR_PORT_STATUS_REFUSED;
+		id = MRC_CTR_RX_PORT_STATUS;
+	}
+	/* The limit is on answers; and those to one kind do not use up the other's. */
+	spin_lock_bh(&ep->lock);
+	ok = mrc_ep_limit_ok(&ep->answers, mrc_ep_hash(peer) + op, mrc_now());
+	spin_unlock_bh(&ep->lock);
+	if (ok)
+		mrc_ep_answer(dev, ndev, port, hdr, ipv6, peer, self);
+	else
+		mrc_ctr_add(&dev->ctr, port, MRC_CTR_DROP_ENDPOINT, 1);
+	return id;
+}
+
+/* Responses ----------------------------------------------------------------- */
+
+static void mrc_ep_wake(struct mrc_ep_wait *w)
+{
+	if (w->gone || (!w->sending && w->b.done >= w->n_sent))
+		wake_up(&w->wq);
+}
+
+/* A controller waits for it. */
+static bool mrc_ep_rsp_batch(struct mrc_ep *ep, u8 port,
+			     const struct mrc_hdr *hdr,
+			     const struct in6_addr *peer,
+			     const struct in6_addr *self, u64 now)
+{
+	struct mrc_ep_answer a;
+	struct mrc_ep_wait *w;
+	bool found = false;
+
+	spin_lock_bh(&ep->lock);
+	list_for_each_entry(w, &ep->waits, list) {
+		if (!mrc_ep_batch_answer(&w->b, hdr->psn & 0xFFFF,
+					 peer->s6_addr, self->s6_addr,
+					 hdr->tstamp, now, &a))
+			continue;
+		w->rsp[w->n_rsp++] = (struct mrc_ep_rsp) {
+			.id = w->req[a.index].id,
+			.port = port,
+			.adj_svc_time = a.adjusted,
+			.rtt = a.rtt,
+		};
+		mrc_ep_wake(w);
+		found = true;
+		break;
+	}
+	spin_unlock_bh(&ep->lock);
+	return found;
+}
+
+/* It confirms a reverse path of a QP, unless that has gone on meanwhile. */
+static bool mrc_ep_rsp_rev(struct mrc_ep *ep, u8 port,
+			   const struct mrc_hdr *hdr,
+			   const struct in6_addr *peer,
+			   const struct in6_addr *self, u64 now)
+{
+	struct mrc_ep_rev *r = &ep->rev[hdr->psn % MRC_EP_REVS];
+	u16 id = hdr->psn & 0xFFFF;
+	bool mine, ok = false;
+	struct mrc_qp *qp;
+	u32 qpn;
+
+	spin_lock_bh(&ep->lock);
+	qpn = r->id == id ? r->qpn : 0;
+	spin_unlock_bh(&ep->lock);
+	qp = qpn ? mrc_qp_get(qpn) : NULL;
+	if (!qp)
+		return false;
+	spin_lock_bh(&qp->resp_lock);
+	mine = qp->dev == ep->dev && qp->resp_on &&
+	       ipv6_addr_equal(&qp->daddr, peer) &&
+	       ipv6_addr_equal(&qp->saddr, self);
+	if (mine)
+		ok = mrc_rev_answered(&qp->resp.rev, &qp->paths, id, now);
+	spin_unlock_bh(&qp->resp_lock);
+	mrc_qp_put(qp);
+	if (mine) {
+		spin_lock_bh(&ep->lock);
+		if (r->id == id)
+			r->qpn = 0;
+		spin_unlock_bh(&ep->lock);
+		mrc_ctr_add(&ep->dev->ctr, port, ok ? MRC_CTR_REV_CONFIRMED :
+						      MRC_CTR_REV_LATE, 1);
+	}
+	return mine;
+}
+
+static enum mrc_counter mrc_ep_rcv_resp(struct mrc_dev *dev, u8 port,
+					const struct mrc_hdr *hdr,
+					const struct in6_addr *peer,
+					const struct in6_addr *self)
+{
+	u64 now = mrc_now();
+
+	if (mrc_ep_rsp_batch(dev->ep, port, hdr, peer, self, now) ||
+	    mrc_ep_rsp_rev(dev->ep, port, hdr, peer, self, now))
+		return MRC_CTR_MAX;
+	if (mrc_peer_answered(dev, self, peer, port, hdr->psn & 0xFFFF))
+		return MRC_CTR_PORT_STATUS_OK;
+	return MRC_CTR_DROP_ENDPOINT;
+}
+
+void mrc_endpoint_rcv(struct mrc_dev *dev, struct net_device *ndev,
+		      const struct mrc_hdr *hdr, bool ipv6,
+		      const struct in6_addr *peer, const struct in6_addr *self)
+{
+	u8 port = mrc_dev_port_of(dev, ndev);
+	enum mrc_counter id;
+
+	if (hdr->opcode == MRC_OP_ENDPOINT_REQ) {
+		mrc_ctr_add(&dev->ctr, port, MRC_CTR_RX_ENDPOINT_REQ, 1);
+		id = mrc_ep_rcv_req(dev, ndev, port, hdr, ipv6, peer, self);
+	} else {
+		mrc_ctr_add(&dev->ctr, port, MRC_CTR_RX_ENDPOINT_RESP, 1);
+		id = mrc_ep_rcv_resp(dev, port, hdr, peer, self);
+	}
+	if (id != MRC_CTR_MAX)
+		mrc_ctr_add(&dev->ctr, port, id, 1);
+}
+
+/* Reverse paths --------------------------------------------------------------- */
+
+void mrc_ep_rev_probe(struct mrc_qp *qp, struct sk_buff_head *list, u64 now)
+{
+	struct mrc_tx_desc desc = {
+		.hdr = {
+			.opcode = MRC_OP_ENDPOINT_REQ,
+			.pkey = MRC_PKEY_DEFAULT,
+			.dqp = MRC_QPN_ENDPOINT,
+			.tstamp = now >> MRC_TS_SHIFT,
+			.ftype = MRC_TS_FTYPE,
+			.epop.op = MRC_EPOP_EV_PROBE,
+		},
+		.tc = MRC_TC_CONTROL,
+	};
+	struct mrc_ep *ep = qp->dev->ep;
+	struct sk_buff *skb;
+	int id = -EAGAIN;
+
+	desc.ev = mrc_rev_probe_due(&qp->resp.rev, &qp->paths, now);
+	if (desc.ev < 0)
+		return;
+	spin_lock(&ep->lock);
+	/* Peers answer no more either; and controllers want ids, too. */
+	if (mrc_ep_limit_ok(&ep->probes, 0, now))
+		id = mrc_ep_id_get(&ep->ids, now);
+	if (id >= 0) {
+		struct mrc_ep_rev *r = &ep->rev[id % MRC_EP_REVS];
+
+		r->id = id;
+		r->qpn = qp->qpn;
+		/* Held for a second from now on, an answer comes earlier. */
+		mrc_ep_id_put(&ep->ids, id, now);
+	}
+	spin_unlock(&ep->lock);
+	if (id < 0)
+		return;
+	desc.hdr.psn = id;
+	desc.port = mrc_paths_port(&qp->paths, desc.ev);
+	desc.entropy = mrc_paths_entropy(&qp->paths, desc.ev);
+	skb = mrc_build_skb(qp, &desc);
+	if (IS_ERR(skb)) {
+		mrc_ctr_add(&qp->dev->ctr, desc.port, MRC_CTR_TX_ERROR, 1);
+		return;
+	}
+	mrc_rev_probe_sent(&qp->resp.rev, &qp->paths, desc.ev, id, now);
+	mrc_ctr_add(&qp->dev->ctr, desc.port, MRC_CTR_TX_ENDPOINT_REQ, 1);
+	mrc_ctr_add(&qp->dev->ctr, desc.port, MRC_CTR_TX_REV_PROBE, 1);
+	__skb_queue_tail(list, skb);
+}
+
+/* Batches --------------------------------------------------------------------- */
+
+static bool mrc_ep_req_ok(const struct mrc_dev *dev,
+			  const struct mrc_ep_req *r)
+{
+	bool ipv6 = !ipv6_addr_v4mapped(&r->daddr);
+	u32 bytes;
+
+	if (!r->port || r->port > dev->n_ports ||
+	    (r->op != MRC_EPOP_EV_PROBE && r->op != MRC_EPOP_PORT_STATUS))
+		return false;
+	if (ipv6 == ipv6_addr_v4mapped(&r->saddr) ||
+	    rdma_is_multicast_addr((struct in6_addr *)&r->daddr) ||
+	    ipv6_addr_any(&r->daddr))
+		return false;
+	switch (r->fmt_mode) {
+	case MRC_EV_FMT_UDP:
+		bytes = 2;
+		break;
+	case MRC_EV_FMT_STEV:
+		if (!ipv6)
+			return false;
+		bytes = 4;
+		break;
+	case MRC_EV_FMT_SRV6:
+		bytes = MRC_EV_BYTES;
+		break;
+	default:
+		return false;
+	}
+	return !memchr_inv(r->ev + bytes, 0, MRC_EV_BYTES - bytes);
+}
+
+/* An address of the device? An SRv6 packet would leave with any source. */
+static bool mrc_ep_own(struct mrc_dev *dev, const struct in6_addr *addr)
+{
+	const struct ib_gid_attr *attr;
+
+	attr = rdma_find_gid(&dev->ib, (const union ib_gid *)addr,
+			     IB_GID_TYPE_ROCE_UDP_ENCAP, NULL);
+	if (IS_ERR(attr))
+		return false;
+	rdma_put_gid_attr(attr);
+	return true;
+}
+
+static int mrc_ep_check(struct mrc_dev *dev, const struct mrc_ep_req *req,
+			u32 n)
+{
+	unsigned long *seen;
+	int ret = 0;
+	u32 i;
+
+	seen = bitmap_zalloc(U16_MAX + 1, GFP_KERNEL);
+	if (!seen)
+		return -ENOMEM;
+	for (i = 0; i < n && !ret; i++) {
+		if (!mrc_ep_req_ok(dev, &req[i]) ||
+		    __test_and_set_bit(req[i].id, seen) ||
+		    ((!i || !ipv6_addr_equal(&req[i].saddr,
+					     &req[i - 1].saddr)) &&
+		     !mrc_ep_own(dev, &req[i].saddr)))
+			ret = -EINVAL;
+	}
+	bitmap_free(seen);
+	return ret;
+}
+
+/* Send request @i of @w; an errno if it cannot be sent. */
+static int mrc_ep_ask(struct mrc_dev *dev, struct mrc_ep_wait *w, u32 i, u8 tc)
+{
+	const struct mrc_ep_req *r = &w->req[i];
+	struct mrc_hdr hdr = {
+		.opcode = MRC_OP_ENDPOINT_REQ,
+		.pkey = MRC_PKEY_DEFAULT,
+		.dqp = MRC_QPN_ENDPOINT,
+		.ftype = MRC_TS_FTYPE,
+		.epop.op = r->op,
+	};
+	struct mrc_head head = {
+		.hdr = &hdr,
+		.saddr = &r->saddr,
+		.daddr = &r->daddr,
+		.ipv6 = !ipv6_addr_v4mapped(&r->daddr),
+		.tos = tc,
+		.srv6 = r->fmt_mode == MRC_EV_FMT_SRV6,
+	};
+	struct mrc_counters *ctr = &dev->ctr;
+	struct sk_buff *skb = NULL;
+	struct net_device *ndev;
+	int ret = -ENETDOWN;
+
+	if (r->op == MRC_EPOP_PORT_STATUS)
+		hdr.epop.port_mask = r->port_status;
+	if (r->fmt_mode == MRC_EV_FMT_UDP)
+		head.entropy = get_unaligned_be16(r->ev);
+	else if (r->fmt_mode == MRC_EV_FMT_STEV)
+		head.entropy = get_unaligned_be32(r->ev);
+	else
+		head.entropy = get_random_u32() | 0xC000;
+
+	local_bh_disable();
+	rcu_read_lock();
+	spin_lock(&dev->ep->lock);
+	hdr.psn = w->ask[i].id;
+	w->last = mrc_now();
+	hdr.tstamp = mrc_ep_batch_sent(&w->b, i, w->last);
+	w->n_sent++;
+	spin_unlock(&dev->ep->lock);
+	ndev = rcu_dereference(dev->port[r->port].ndev);
+	if (ndev && READ_ONCE(dev->port[r->port].up)) {
+		skb = mrc_build_bare(&head);
+		ret = -ENOMEM;
+	}
+	if (!skb)
+		mrc_ctr_add(ctr, r->port, MRC_CTR_TX_ERROR, 1);
+	else if (head.srv6)
+		ret = mrc_srv6_xmit(dev, r->port, skb, r->ev);
+	else
+		ret = mrc_ep_xmit(dev, ndev, r->port, &head, skb);
+	rcu_read_unlock();
+	if (ret) {
+		spin_lock(&dev->ep->lock);
+		if (!w->ask[i].done)	/* though IP says it was dropped */
+			w->n_sent--;
+		w->ask[i].sent = false;
+		spin_unlock(&dev->ep->lock);
+	}
+	if (!ret)
+		mrc_ctr_add(ctr, r->port, MRC_CTR_TX_ENDPOINT_REQ, 1);
+	if (!ret && r->op == MRC_EPOP_PORT_STATUS)
+		mrc_ctr_add(ctr, r->port, MRC_CTR_TX_PORT_STATUS, 1);
+	local_bh_enable();
+	return ret;
+}
+
+static int mrc_ep_ask_all(struct mrc_dev *dev, struct mrc_ep_wait *w, u8 tc)
+{
+	u32 i, n = w->b.n;
+	int none = -EIO;
+
+	for (i = 0; i < n; i++) {
+		int ret = mrc_ep_ask(dev, w, i, tc);
+
+		/* Nothing is wrong with the device or its ports. */
+		if (ret == -ENOMEM || ret == -ENOBUFS)
+			none = -ENOMEM;
+		if (i % MRC_EP_BURST)
+			continue;
+		if (READ_ONCE(w->gone))
+			return -EIO;
+		if (signal_pending(current))
+			return -EINTR;
+		cond_resched();
+	}
+	spin_lock_bh(&dev->ep->lock);
+	w->sending = false;
+	spin_unlock_bh(&dev->ep->lock);
+	return w->n_sent ? 0 : none;
+}
+
+static int mrc_ep_enlist(struct mrc_ep *ep, struct mrc_ep_wait *w)
+{
+	int ret;
+
+	spin_lock_bh(&ep->lock);
+	if (ep->gone)
+		ret = -EIO;
+	else if (ep->n_waits >= MRC_EP_WAITS)
+		ret = -EAGAIN;
+	else
+		ret = mrc_ep_batch_open(&w->b, &ep->ids, mrc_now());
+	if (!ret) {
+		ep->n_waits++;
+		list_add_tail(&w->list, &ep->waits);
+	}
+	spin_unlock_bh(&ep->lock);
+	return ret;
+}
+
+static void mrc_ep_delist(struct mrc_ep *ep, struct mrc_ep_wait *w)
+{
+	spin_lock_bh(&ep->lock);
+	list_del(&w->list);
+	ep->n_waits--;
+	mrc_ep_batch_close(&w->b, &ep->ids, mrc_now());
+	spin_unlock_bh(&ep->lock);
+}
+
+static bool mrc_ep_complete(struct mrc_ep *ep, struct mrc_ep_wait *w)
+{
+	bool done;
+
+	spin_lock_bh(&ep->lock);
+	done = w->gone || w->b.done >= w->n_sent;
+	spin_unlock_bh(&ep->lock);
+	return done;
+}
+
+/* How long may the last request still be answered? */
+static ktime_t mrc_ep_left(const struct mrc_ep_wait *w)
+{
+	u64 gone = mrc_now() - w->last;
+
+	return ns_to_ktime(w->b.timeout > gone ? w->b.timeout - gone : 0);
+}
+
+int mrc_ep_batch(struct mrc_dev *dev, const struct mrc_ep_req *req, u32 n,
+		 u8 tc, u64 timeout, struct mrc_ep_rsp *rsp, u32 *n_rsp)
+{
+	struct mrc_ep *ep = dev->ep;
+	struct mrc_ep_wait *w;
+	int ret;
+	u32 i;
+
+	*n_rsp = 0;
+	if (!n || n > MRC_EP_BATCH_MAX)
+		return -EINVAL;
+	ret = mrc_ep_check(dev, req, n);
+	if (ret)
+		return ret;
+	w = kvzalloc(struct_size(w, ask, n), GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	if (!w)
+		return -ENOMEM;
+	init_waitqueue_head(&w->wq);
+	w->req = req;
+	w->rsp = rsp;
+	w->sending = true;
+	w->b.ask = w->ask;
+	w->b.n = n;
+	w->b.timeout = min_t(u64, timeout, KTIME_MAX);
+	for (i = 0; i < n; i++) {
+		memcpy(w->ask[i].peer, &req[i].daddr, MRC_EP_ADDR);
+		memcpy(w->ask[i].self, &req[i].saddr, MRC_EP_ADDR);
+	}
+	ret = mrc_ep_enlist(ep, w);
+	if (ret)
+		goto out;
+
+	ret = mrc_ep_ask_all(dev, w, tc);
+	if (!ret)
+		ret = wait_event_interruptible_hrtimeout(w->wq,
+							 mrc_ep_complete(ep, w),
+							 mrc_ep_left(w));
+	mrc_ep_delist(ep, w);
+
+	/* Begun anew at each tick of a timer, a batch would never end. */
+	if (ret == -ERESTARTSYS)
+		ret = -EINTR;
+	*n_rsp = w->n_rsp;
+	if (w->gone)
+		ret = -EIO;
+	else if (ret == -ETIME || (!ret && w->n_rsp < n))
+		ret = -ETIMEDOUT;
+	for (i = 0; i < n && ret == -ETIMEDOUT; i++) {
+		if (!w->ask[i].done)
+			mrc_ctr_add(&dev->ctr, req[i].port, MRC_CTR_EP_TIMEOUT,
+				    1);
+	}
+out:
+	kvfree(w);
+	return ret;
+}
+
+static void mrc_ep_shutdown(struct mrc_dev *dev)
+{
+	struct mrc_ep *ep = dev->ep;
+	struct mrc_ep_wait *w;
+
+	spin_lock_bh(&ep->lock);
+	ep->gone = true;
+	list_for_each_entry(w, &ep->waits, list) {
+		WRITE_ONCE(w->gone, true);
+		mrc_ep_wake(w);
+	}
+	spin_unlock_bh(&ep->lock);
+}
+
+int mrc_ep_create(struct mrc_dev *dev)
+{
+	struct mrc_ep *ep = kvzalloc(sizeof(*ep), GFP_KERNEL);
+
+	if (!ep)
+		return -ENOMEM;
+	ep->dev = dev;
+	spin_lock_init(&ep->lock);
+	INIT_LIST_HEAD(&ep->waits);
+	mrc_ep_ids_init(&ep->ids, get_random_u32());
+	dev->ep = ep;
+	return 0;
+}
+
+void mrc_ep_destroy(struct mrc_dev *dev)
+{
+	kvfree(dev->ep);
+	dev->ep = NULL;
+}
+
+/*
+ * As a client of the core, this module is told before ib_uverbs that a device
+ * goes away, because it was loaded later. ib_uverbs waits for calls to return,
+ * and those that wait for responses should not keep it waiting.
+ */
+static int mrc_ep_client_add(struct ib_device *ibdev)
+{
+	struct mrc_ep *ep;
+
+	if (ibdev->ops.driver_id != (enum rdma_driver_id)MRC_RDMA_DRIVER_ID)
+		return -EOPNOTSUPP;
+	/* A device that changes its namespace is removed and added again. */
+	ep = to_mdev(ibdev)->ep;
+	spin_lock_bh(&ep->lock);
+	ep->gone = false;
+	spin_unlock_bh(&ep->lock);
+	return 0;
+}
+
+static void mrc_ep_client_remove(struct ib_device *ibdev, void *data)
+{
+	mrc_ep_shutdown(to_mdev(ibdev));
+}
+
+/*
+ * The core removes clients in the reverse order of their registration, and
+ * ib_uverbs waits for calls of programs when it is removed from a device. So this
+ * one has to be registered after it, to end the batches that they wait for.
+ */
+MODULE_SOFTDEP("pre: ib_uverbs");
+
+static struct ib_client mrc_ep_client = {
+	.name = "mrc_endpoint",
+	.add = mrc_ep_client_add,
+	.remove = mrc_ep_client_remove,
+	/* Our devices have no kernel verbs: the core would pass them over. */
+	.no_kverbs_req = true,
+};
+
+int mrc_ep_init(void)
+{
+	return ib_register_client(&mrc_ep_client);
+}
+
+void mrc_ep_exit(void)
+{
+	ib_unregister_client(&mrc_ep_client);
+}

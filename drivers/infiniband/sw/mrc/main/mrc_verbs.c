@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Contexts, protection domains, capabilities, and how driver data is copied.
+ */
+#include <linux/module.h>
+#include <linux/mutex.h>
+
+#include "dev/mrc_dev.h"
+
+int mrc_udata_in(struct ib_udata *udata, void *req, size_t size)
+{
+	size_t len;
+
+	if (!udata)	/* called by the core itself */
+		return 0;
+	len = min(size, udata->inlen);
+	if (udata->inlen > size &&
+	    !ib_is_udata_cleared(udata, size, udata->inlen - size))
+		return -EOPNOTSUPP;
+	if (len && ib_copy_from_udata(req, udata, len))
+		return -EFAULT;
+	return 0;
+}
+
+int mrc_udata_out(struct ib_udata *udata, void *resp, size_t size)
+{
+	size_t len = min(size, udata->outlen);
+
+	if (len && ib_copy_to_udata(udata, resp, len))
+		return -EFAULT;
+	return 0;
+}
+
+static int mrc_query_device(struct ib_device *ibdev,
+			    struct ib_device_attr *attr, struct ib_udata *udata)
+{
+	bool ext = READ_ONCE(to_mdev(ibdev)->ext);
+	int ret = mrc_udata_in(udata, NULL, 0);
+
+	if (ret)
+		return ret;
+	memset(attr, 0, sizeof(*attr));
+	attr->sys_image_guid = ibdev->node_guid;
+	attr->vendor_id = 0xffffff;	/* no vendor's OUI */
+	attr->max_qp = MRC_MAX_QP;
+	attr->max_qp_wr = MRC_MAX_QP_WR;
+	attr->atomic_cap = IB_ATOMIC_NONE;
+	attr->device_cap_flags = IB_DEVICE_PORT_ACTIVE_EVENT |
+				 IB_DEVICE_SYS_IMAGE_GUID |
+				 IB_DEVICE_SRQ_RESIZE;
+	attr->kernel_cap_flags = IBK_ALLOW_USER_UNREG;
+	attr->max_send_sge = MRC_MAX_SGE;
+	attr->max_recv_sge = MRC_MAX_SGE;
+	/* Kernel users (rdma_rw) divide by it whatever else is offered. */
+	attr->max_sge_rd = MRC_MAX_SGE;
+	attr->max_cq = MRC_MAX_CQ;
+	attr->max_cqe = MRC_MAX_CQE;
+	attr->max_pd = MRC_MAX_PD;
+	mrc_mr_query(attr, ext);
+	attr->max_ah = MRC_MAX_AH;
+	attr->max_srq = MRC_MAX_SRQ;
+	attr->max_srq_wr = MRC_MAX_SRQ_WR;
+	attr->max_srq_sge = MRC_MAX_SGE;
+	attr->max_mcast_grp = MRC_MAX_MCAST;
+	attr->max_mcast_qp_attach = MRC_MAX_MCAST;
+	attr->max_total_mcast_qp_attach = MRC_MAX_MCAST;
+	attr->max_pkeys = MRC_PKEY_TBL_LEN;
+	if (ext) {
+		attr->max_qp_rd_atom = MRC_MAX_RD_ATOMIC;
+		attr->max_qp_init_rd_atom = MRC_MAX_RD_ATOMIC;
+		attr->max_res_rd_atom = MRC_MAX_RD_ATOMIC * MRC_MAX_QP;
+		/* Instructions of the CPU, where it has them for 64 bits. */
+		attr->atomic_cap = IS_ENABLED(CONFIG_64BIT) ? IB_ATOMIC_GLOB :
+							      IB_ATOMIC_HCA;
+		attr->device_cap_flags |= IB_DEVICE_RC_RNR_NAK_GEN |
+					  MRC_DEVICE_ATOMIC_WRITE;
+	}
+	attr->masked_atomic_cap = IB_ATOMIC_NONE;
+	attr->local_ca_ack_delay = 15;
+	/* ktime_get_raw_ns(): all bits, 10^9 Hz, in kHz. */
+	attr->timestamp_mask = U64_MAX;
+	attr->hca_core_clock = 1000000;
+	return 0;
+}
+
+static void mrc_dealloc_ucontext(struct ib_ucontext *uctx)
+{
+	atomic_dec(&to_mdev(uctx->device)->n_ucontexts);
+	module_put(THIS_MODULE);
+}
+
+static int mrc_alloc_ucontext(struct ib_ucontext *uctx, struct ib_udata *udata)
+{
+	struct mrc_dev *dev = to_mdev(uctx->device);
+	struct mrc_alloc_ucontext_resp resp = {
+		.max_inline = MRC_MAX_INLINE,
+		.max_sge = MRC_MAX_SGE,
+		.max_qp_wr = MRC_MAX_QP_WR,
+		.features = MRC_FEATURE_WRITE | MRC_FEATURE_STRICT_QP |
+			    MRC_FEATURE_UD | MRC_FEATURE_SRQ,
+	};
+	struct mrc_alloc_ucontext_req req = {};
+	int ret;
+
+	ret = mrc_udata_in(udata, &req, sizeof(req));
+	if (ret)
+		return ret;
+	if (req.comp_mask || req.reserved)
+		return -EINVAL;
+
+	/*
+	 * The core takes no reference on the module of a device whose contexts
+	 * can be disassociated. Removing devices is one thing, pulling the
+	 * module away under running programs another.
+	 */
+	if (READ_ONCE(dev->ext))
+		resp.features |= MRC_FEATURE_EXT | MRC_FEATURE_MW |
+				 MRC_FEATURE_UC;
+	if (!try_module_get(THIS_MODULE))
+		return -ENODEV;
+	atomic_inc(&dev->n_ucontexts);
+	smp_mb__after_atomic();	/* pairs with mrc_dev_close() */
+	if (READ_ONCE(dev->closing))
+		ret = -EBUSY;	/* about to come back with another port */
+	else
+		ret = mrc_udata_out(udata, &resp, sizeof(resp));
+	if (ret)
+		mrc_dealloc_ucontext(uctx);
+	return ret;
+}
+
+void mrc_ext_switch(struct mrc_dev *dev, bool on)
+{
+	static DEFINE_MUTEX(lock);
+	struct ib_device_attr attr;
+
+	mutex_lock(&lock);
+	WRITE_ONCE(dev->ext, on);
+	/* The core asks but once, and answers most who ask by what it knows. */
+	if (!mrc_query_device(&dev->ib, &attr, NULL))
+		dev->ib.attrs = attr;
+	mutex_unlock(&lock);
+}
+
+/*
+ * Lets the device go while contexts are open: the core destroys their objects,
+ * and mapped rings are plain memory that outlives them.
+ */
+static void mrc_disassociate_ucontext(struct ib_ucontext *uctx)
+{
+}
+
+/*
+ * struct mrc_pd - a PD is compared, not read; the kernel's own are not counted
+ */
+struct mrc_pd {
+	struct ib_pd ib;
+	bool counted;
+};
+
+static struct mrc_pd *to_mpd(struct ib_pd *ibpd)
+{
+	return container_of(ibpd, struct mrc_pd, ib);
+}
+
+static int mrc_alloc_pd(struct ib_pd *pd, struct ib_udata *udata)
+{
+	int ret = mrc_udata_in(udata, NULL, 0);
+
+	if (ret)
+		return ret;
+	if (!udata)
+		return 0;
+	to_mpd(pd)->counted = true;
+	return mrc_count(&to_mdev(pd->device)->n_pd, MRC_MAX_PD);
+}
+
+static int mrc_dealloc_pd(struct ib_pd *pd, struct ib_udata *udata)
+{
+	if (to_mpd(pd)->counted)
+		atomic_dec(&to_mdev(pd->device)->n_pd);
+	return 0;
+}
+
+/* struct mrc_ucontext - nothing but the core's part either */
+struct mrc_ucontext {
+	struct ib_ucontext ib;
+};
+
+const struct ib_device_ops mrc_dev_ops = {
+	.owner = THIS_MODULE,
+	.driver_id = (enum rdma_driver_id)MRC_RDMA_DRIVER_ID,
+	.uverbs_abi_ver = MRC_UVERBS_ABI_VERSION,
+
+	.query_device = mrc_query_device,
+	.alloc_ucontext = mrc_alloc_ucontext,
+	.dealloc_ucontext = mrc_dealloc_ucontext,
+	.disassociate_ucontext = mrc_disassociate_ucontext,
+	.mmap = mrc_mmap,
+	.mmap_free = mrc_mmap_free,
+	.alloc_pd = mrc_alloc_pd,
+	.dealloc_pd = mrc_dealloc_pd,
+	.enable_driver = mrc_enable_driver,
+	.dealloc_driver = mrc_dealloc_driver,
+
+	INIT_RDMA_OBJ_SIZE(ib_pd, mrc_pd, ib),
+	INIT_RDMA_OBJ_SIZE(ib_ucontext, mrc_ucontext, ib),
+};

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Work requests that send nothing but change what keys mean, and invalidation
+ * by the peer.
+ */
+#include "qp/mrc_qp.h"
+
+int mrc_local_wqe(const struct mrc_send_wqe *h, struct mrc_local *op)
+{
+	memset(op, 0, sizeof(*op));
+	op->op = h->opcode;
+	if (h->num_sge || h->inline_len || h->reserved)
+		return -EINVAL;
+	if (h->opcode == IB_WR_LOCAL_INV) {
+		op->key = h->imm_data;
+		return h->rkey || h->remote_addr || h->compare_add || h->swap ?
+			-EINVAL : 0;
+	}
+	if (h->opcode == IB_WR_REG_MR) {	/* of a consumer in the kernel */
+		op->key = h->rkey;
+		op->access = h->swap;
+		return 0;
+	}
+	/* Two keys of the same window. */
+	if (h->opcode != IB_WR_BIND_MW || (h->imm_data ^ h->rkey) >> 8)
+		return -EINVAL;
+	op->key = h->rkey;
+	op->lkey = (u32)h->swap;
+	op->access = h->swap >> 32;
+	op->addr = h->remote_addr;
+	op->len = h->compare_add;
+	return 0;
+}
+
+int mrc_mr_invalidate(struct mrc_qp *qp, u32 key)
+{
+	struct mrc_mr *mr;
+	bool put = false;
+	int ret = -EINVAL;
+
+	rcu_read_lock();
+	mr = xa_load(&qp->dev->mrs, key >> 8);
+	if (!mr || (mr->kind != MRC_MR_FAST && mr->kind != MRC_MR_WINDOW_2))
+		goto out;
+	spin_lock_bh(&mr->lock);
+	if (!mr->gone && mr->key == key && mr->pd == qp->ibqp->pd &&
+	    (mr->kind == MRC_MR_FAST || !mr->qp_id || mrc_mw_owned(mr, qp))) {
+		put = mrc_mr_end(mr);
+		ret = 0;
+	}
+	spin_unlock_bh(&mr->lock);
+	if (put)
+		mrc_mr_put(mr);
+	if (!ret && READ_ONCE(mr->state) == MRC_MR_REVOKED)
+		ret = -EAGAIN;
+out:
+	rcu_read_unlock();
+	return ret;
+}
+
+int mrc_local_op(struct mrc_qp *qp, const struct mrc_swqe *w)
+{
+	const struct mrc_local *op = &w->local;
+	int ret = -EINVAL;
+	struct mrc_mr *mr;
+
+	lockdep_assert_held(&qp->req_lock);
+	if (op->op == IB_WR_LOCAL_INV)
+		return mrc_mr_invalidate(qp, op->key);
+
+	rcu_read_lock();
+	/* By key also for REG_MR: the region may be gone by now. */
+	mr = xa_load(&qp->dev->mrs, op->key >> 8);
+	if (mr && op->op == IB_WR_REG_MR)
+		ret = mrc_fast_register(qp, mr, op);
+	else if (mr && op->op == IB_WR_BIND_MW)
+		ret = mrc_mw_bind(qp, mr, op);
+	rcu_read_unlock();
+	return ret;
+}

@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Keys: the table, the check that every access goes through, and the lives of
+ * what keys lead to. See mrc_mr.h.
+ */
+#include <linux/mm.h>
+#include <linux/random.h>
+#include <linux/slab.h>
+
+#include "qp/mrc_qp.h"
+
+#define MRC_KEY_TRIES	64
+
+/* What the peer asks for, as opposed to the work requests of this side. */
+#define MRC_ACCESS_REMOTE						\
+	(IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ |		\
+	 IB_ACCESS_REMOTE_ATOMIC | MRC_ACCESS_FLUSH)
+
+/* Whether @va is kernel memory that has a struct page. */
+static bool mrc_kva_ok(u64 va)
+{
+	return va == (unsigned long)va &&
+	       virt_addr_valid((void *)(unsigned long)va);
+}
+
+/* Is [va, va + len) part of it? */
+static int mrc_mr_range(const struct mrc_mr *mr, u64 va, u64 len)
+{
+	if (va < mr->iova || va - mr->iova > mr->length ||
+	    len > mr->length - (va - mr->iova))
+		return -ERANGE;
+	/*
+	 * With the DMA region an address may be anything. The ends of a packet
+	 * are all of its pages; the consumers of this kernel are trusted to
+	 * name memory of theirs.
+	 */
+	if (mr->kind == MRC_MR_DMA && len &&
+	    (!mrc_kva_ok(va) || !mrc_kva_ok(va + len - 1)))
+		return -ERANGE;
+	return 0;
+}
+
+/* Check a life that the caller has a reference to. */
+static int mrc_mr_check(const struct mrc_mr *mr, const struct ib_pd *pd,
+			u32 key, int access)
+{
+	if (mr->key != key || mr->pd != pd ||
+	    READ_ONCE(mr->state) != MRC_MR_VALID)
+		return -EINVAL;
+	if (mr->kind >= MRC_MR_WINDOW_1 && !(access & MRC_ACCESS_REMOTE))
+		return -EINVAL;	/* as good as an lkey that does not exist */
+	return (mr->access & access) == access ? 0 : -EACCES;
+}
+
+/* What lives under @key now, with a reference, or NULL. Under RCU. */
+static struct mrc_mr *mrc_mr_lookup(struct mrc_dev *dev, u32 key)
+{
+	struct mrc_mr *mr = xa_load(&dev->mrs, key >> 8), *dead;
+
+	while (mr && !refcount_inc_not_zero(&mr->ref)) {
+		dead = mr;
+		/* A region that is registered anew: the new one came first. */
+		smp_rmb();
+		mr = xa_load(&dev->mrs, key >> 8);
+		if (mr == dead)
+			return NULL;
+	}
+	return mr;
+}
+
+/* All of what @key leads to, with a reference. */
+static struct mrc_mr *mrc_mr_find(struct mrc_dev *dev, const struct ib_pd *pd,
+				  u32 key, int access)
+{
+	struct mrc_mr *mr;
+	int ret;
+
+	rcu_read_lock();
+	mr = mrc_mr_lookup(dev, key);
+	rcu_read_unlock();
+	if (!mr)
+		return ERR_PTR(-EINVAL);
+	/* Pairs with mrc_mr_begin(): what was set before is seen. */
+	smp_mb__after_atomic();
+
+	ret = mrc_mr_check(mr, pd, key, access);
+	if (!ret)
+		return mr;
+	mrc_mr_put(mr);
+	return ERR_PTR(ret);
+}
+
+/* @mr, which may be an ERR_PTR, if it has [va, va + len). */
+static struct mrc_mr *mrc_mr_within(struct mrc_mr *mr, u64 va, u64 len)
+{
+	int ret = IS_ERR(mr) ? 0 : mrc_mr_range(mr, va, len);
+
+	if (!ret)
+		return mr;
+	mrc_mr_put(mr);
+	return ERR_PTR(ret);
+}
+
+struct mrc_mr *mrc_mr_get_local(struct mrc_dev *dev, const struct ib_pd *pd,
+				u32 key, u64 va, u64 len, int access)
+{
+	return mrc_mr_within(mrc_mr_find(dev, pd, key, access), va, len);
+}
+
+struct mrc_mr *mrc_mr_get_remote(struct mrc_dev *dev, const struct ib_pd *pd,
+				 u32 key, u64 va, u64 len, int access)
+{
+	struct mrc_mr *mr = mrc_mr_find(dev, pd, key, access);
+
+	if (IS_ERR(mr) || mr->kind != MRC_MR_WINDOW_2)
+		return mrc_mr_within(mr, va, len);
+	mrc_mr_put(mr);
+	return ERR_PTR(-EINVAL);
+}
+
+struct mrc_mr *mrc_mr_get_all(struct mrc_qp *qp, u32 key, int access)
+{
+	struct mrc_mr *mr = mrc_mr_find(qp->dev, qp->ibqp->pd, key, access);
+
+	if (IS_ERR(mr) || mr->kind != MRC_MR_WINDOW_2 || mrc_mw_owned(mr, qp))
+		return mr;
+	mrc_mr_put(mr);
+	return ERR_PTR(-EINVAL);
+}
+
+struct mrc_mr *mrc_mr_get(struct mrc_qp *qp, u32 key, u64 va, u64 len,
+			  int access)
+{
+	return mrc_mr_within(mrc_mr_get_all(qp, key, access), va, len);
+}
+
+/* The last reference to a life is gone: the next may begin. */
+static void mrc_mr_over(struct mrc_mr *mr)
+{
+	struct mrc_mr *parent;
+
+	spin_lock_bh(&mr->lock);
+	WRITE_ONCE(mr->state, MRC_MR_FREE);
+	parent = mr->parent;
+	mr->parent = NULL;
+	complete(&mr->released);
+	spin_unlock_bh(&mr->lock);
+	/* Not @mr any more. And the region may be deregistered from now on. */
+	if (parent)
+		atomic_dec(&parent->n_windows);
+}
+
+void mrc_mr_put(struct mrc_mr *mr)
+{
+	if (refcount_dec_and_test(&mr->ref))
+		mrc_mr_over(mr);
+}
+
+static struct page *mrc_kva_page(u64 va)
+{
+	return virt_to_page((void *)(unsigned long)va);
+}
+
+struct page *mrc_mr_page(const struct mrc_mr *mr, u64 va, u32 *off, u32 *room)
+{
+	u64 pos = va - mr->iova + mr->offset;
+	u32 in;
+
+	switch (mr->kind) {
+	case MRC_MR_DMA:
+		*off = offset_in_page(va);
+		*room = PAGE_SIZE - *off;
+		return mrc_kva_page(va);
+	case MRC_MR_FAST:
+		/* Its pages may be smaller and larger than the kernel's. */
+		in = pos & ((1u << mr->page_shift) - 1);
+		pos = mr->kva[pos >> mr->page_shift] + in;
+		*off = offset_in_page(pos);
+		*room = min_t(u32, PAGE_SIZE - *off,
+			      (1u << mr->page_shift) - in);
+		return mrc_kva_page(pos);
+	default:
+		*off = offset_in_page(pos);
+		*room = PAGE_SIZE - *off;
+		return mr->odp ? mrc_odp_page(mr->odp, pos >> PAGE_SHIFT) :
+				 mr->pages[pos >> PAGE_SHIFT];
+	}
+}
+
+struct mrc_mr *mrc_mr_alloc(enum mrc_mr_kind kind, const struct ib_pd *pd)
+{
+	struct mrc_mr *mr = kzalloc(sizeof(*mr), GFP_KERNEL_ACCOUNT);
+
+	if (!mr)
+		return NULL;
+	mr->kind = kind;
+	mr->pd = pd;
+	spin_lock_init(&mr->lock);
+	init_completion(&mr->released);
+	if (mrc_mr_mortal(mr)) {
+		complete(&mr->released);
+	} else {
+		mr->state = MRC_MR_VALID;
+		refcount_set(&mr->ref, 1);
+	}
+	return mr;
+}
+
+int mrc_mr_hash(struct mrc_dev *dev, struct mrc_mr *mr)
+{
+	int tries, ret = -EBUSY;
+
+	for (tries = 0; tries < MRC_KEY_TRIES && ret == -EBUSY; tries++) {
+		u32 key = get_random_u32();
+
+		if (!(key >> 8))
+			continue;
+		mr->key = key;
+		ret = xa_insert(&dev->mrs, key >> 8, mr, GFP_KERNEL_ACCOUNT);
+	}
+	return ret == -EBUSY ? -ENOSPC : ret;
+}
+
+void mrc_mr_begin(struct mrc_mr *mr)
+{
+	lockdep_assert_held(&mr->lock);
+	reinit_completion(&mr->released);
+	WRITE_ONCE(mr->state, MRC_MR_VALID);
+	/* Pairs with mrc_mr_get(). */
+	smp_wmb();
+	refcount_set(&mr->ref, 1);
+}
+
+bool mrc_mr_end(struct mrc_mr *mr)
+{
+	lockdep_assert_held(&mr->lock);
+	if (mr->state != MRC_MR_VALID)
+		return false;
+	/* One that dies of old age may be used by whoever found it before. */
+	if (!mrc_mr_mortal(mr))
+		return true;
+	WRITE_ONCE(mr->state, MRC_MR_REVOKED);
+	return true;
+}
+
+void mrc_mr_unhash(struct mrc_dev *dev, struct mrc_mr *mr)
+{
+	bool put;
+
+	/* Does nothing where another struct has taken its place. */
+	xa_cmpxchg(&dev->mrs, mr->key >> 8, mr, NULL, 0);
+	spin_lock_bh(&mr->lock);
+	mr->gone = true;
+	put = mrc_mr_end(mr);
+	spin_unlock_bh(&mr->lock);
+	if (put)
+		mrc_mr_put(mr);
+	/* Users hold references for the length of one packet only. */
+	wait_for_completion(&mr->released);
+	/* Whoever put the last one has left the lock. */
+	spin_lock_bh(&mr->lock);
+	spin_unlock_bh(&mr->lock);
+}
+
+void mrc_mr_free(struct mrc_mr *mr)
+{
+	kfree_rcu(mr, rcu);
+}
+
+const char *mrc_mr_kind_name(const struct mrc_mr *mr)
+{
+	switch (mr->kind) {
+	case MRC_MR_DMA:
+		return "dma";
+	case MRC_MR_FAST:
+		return "fast";
+	default:
+		return mr->odp ? "paged" : "user";
+	}
+}
+
+void mrc_mr_query(struct ib_device_attr *attr, bool ext)
+{
+	attr->max_mr_size = U64_MAX;
+	attr->page_size_cap = PAGE_SIZE;
+	attr->max_mr = MRC_MAX_MR;
+	/* Not 0 even so: consumers that are there already divide by it. */
+	attr->max_fast_reg_page_list_len = MRC_MAX_FAST_PAGES;
+	mrc_odp_query(attr, ext);
+	/* The rest is made by work requests that MRC 1.0 does not have. */
+	if (!ext)
+		return;
+	attr->max_mw = MRC_MAX_MW;
+	attr->device_cap_flags |= IB_DEVICE_MEM_WINDOW |
+				  IB_DEVICE_MEM_WINDOW_TYPE_2B |
+				  IB_DEVICE_MEM_MGT_EXTENSIONS;
+#ifdef HAVE_IB_ACCESS_FLUSH
+	attr->device_cap_flags |= IB_DEVICE_FLUSH_GLOBAL;
+#endif
+}
+
+const struct ib_device_ops mrc_mr_ops = {
+#ifdef HAVE_REG_USER_MR_DMAH
+	.reg_user_mr = mrc_reg_user_mr,
+#else
+	.reg_user_mr = mrc_compat_reg_user_mr,
+#endif
+	.rereg_user_mr = mrc_rereg_user_mr,
+	.get_dma_mr = mrc_get_dma_mr,
+	.alloc_mr = mrc_alloc_mr,
+	.map_mr_sg = mrc_map_mr_sg,
+	.dereg_mr = mrc_dereg_mr,
+	.alloc_mw = mrc_alloc_mw,
+	.dealloc_mw = mrc_dealloc_mw,
+#ifdef MRC_ODP
+	.advise_mr = mrc_advise_mr,
+#endif
+
+	INIT_RDMA_OBJ_SIZE(ib_mw, mrc_ibmw, ib),
+};

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Memory windows: keys of parts of a region, with remote access of their own.
+ * Type 1 belongs to a PD and is bound again and again; type 2 (2B) belongs to
+ * a PD and the QP that bound it, must be invalidated before it is bound again,
+ * and may be invalidated by the peer of that QP.
+ *
+ * A window that is bound holds its region, which cannot be deregistered until
+ * the window is unbound and nobody copies through it any more.
+ */
+#include <linux/slab.h>
+
+#include "qp/mrc_qp.h"
+
+#define MRC_MW_ACCESS							\
+	(IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ |		\
+	 IB_ACCESS_REMOTE_ATOMIC | MRC_ACCESS_FLUSH)
+
+/*
+ * Names of QPs that bound type 2 windows. QPNs do not serve: a window may
+ * outlive its QP, and the next QP of that number must not inherit it.
+ */
+static atomic64_t mrc_mw_last_id = ATOMIC64_INIT(0);
+
+int mrc_alloc_mw(struct ib_mw *ib, struct ib_udata *udata)
+{
+	struct mrc_ibmw *ibmw = container_of(ib, struct mrc_ibmw, ib);
+	struct mrc_dev *dev = to_mdev(ib->device);
+	struct mrc_mr *mr;
+	int ret;
+
+	ret = mrc_udata_in(udata, NULL, 0);
+	if (ret)
+		return ret;
+	ret = mrc_count(&dev->n_mw, MRC_MAX_MW);
+	if (ret)
+		return ret;
+	ret = -ENOMEM;
+	mr = mrc_mr_alloc(ib->type == IB_MW_TYPE_1 ? MRC_MR_WINDOW_1 :
+						     MRC_MR_WINDOW_2, ib->pd);
+	if (!mr)
+		goto err;
+	ret = mrc_mr_hash(dev, mr);
+	if (ret)
+		goto err;
+	ibmw->mr = mr;
+	ib->rkey = mr->key;
+	return 0;
+err:
+	if (mr)
+		mrc_mr_free(mr);
+	atomic_dec(&dev->n_mw);
+	return ret;
+}
+
+int mrc_dealloc_mw(struct ib_mw *ib)
+{
+	struct mrc_ibmw *ibmw = container_of(ib, struct mrc_ibmw, ib);
+	struct mrc_dev *dev = to_mdev(ib->device);
+
+	mrc_mr_unhash(dev, ibmw->mr);
+	mrc_mr_free(ibmw->mr);
+	atomic_dec(&dev->n_mw);
+	return 0;
+}
+
+bool mrc_mw_owned(const struct mrc_mr *mr, const struct mrc_qp *qp)
+{
+	return mr->qp_id == READ_ONCE(to_mibqp(qp->ibqp)->mw_id);
+}
+
+/* The name of @qp, which gets one if it has none. Under its req_lock. */
+static u64 mrc_mw_qp_id(struct mrc_qp *qp)
+{
+	struct mrc_ibqp *ibqp = to_mibqp(qp->ibqp);
+
+	if (!ibqp->mw_id)
+		WRITE_ONCE(ibqp->mw_id, atomic64_inc_return(&mrc_mw_last_id));
+	return ibqp->mw_id;
+}
+
+/*
+ * The region that a window is to be bound to, with a count that keeps it, or
+ * ERR_PTR. The window must not allow what the region's owner could not do.
+ */
+static struct mrc_mr *mrc_mw_parent(struct mrc_qp *qp,
+				    const struct mrc_local *op)
+{
+	int need = IB_ACCESS_MW_BIND | (op->access & MRC_ACCESS_FLUSH);
+	struct mrc_mr *parent;
+
+	if (op->access & (IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_ATOMIC))
+		need |= IB_ACCESS_LOCAL_WRITE;
+	parent = mrc_mr_get(qp, op->lkey, op->addr, op->len, need);
+	if (IS_ERR(parent))
+		return parent;
+	if (parent->kind != MRC_MR_USER ||
+	    !atomic_inc_unless_negative(&parent->n_windows)) {
+		mrc_mr_put(parent);
+		return ERR_PTR(-EINVAL);
+	}
+	/* The count keeps it as well. */
+	mrc_mr_put(parent);
+	return parent;
+}
+
+/* Whether @op may be done to @mr, whatever the region says. Under its lock. */
+static int mrc_mw_check(const struct mrc_mr *mr, const struct mrc_local *op)
+{
+	/* Local writes go through the region's key: programs ask in vain. */
+	int allowed = MRC_MW_ACCESS | IB_ACCESS_LOCAL_WRITE |
+		      IB_ACCESS_OPTIONAL;
+
+	if (mr->gone)
+		return -EINVAL;
+	/* Else a peer that knows the key of before would get the new binding. */
+	if (op->key == mr->key)
+		return -EINVAL;
+	if (mr->kind == MRC_MR_WINDOW_2) {
+		allowed |= IB_ZERO_BASED;
+		if (!op->len || mr->state == MRC_MR_VALID)
+			return -EINVAL;
+	}
+	return op->access & ~allowed ? -EINVAL : 0;
+}
+
+/* Make @mr show @op's part of @parent. Under its lock, while FREE. */
+static void mrc_mw_show(struct mrc_qp *qp, struct mrc_mr *mr,
+			struct mrc_mr *parent, const struct mrc_local *op)
+{
+	mr->parent = parent;
+	mr->pages = parent->pages;
+	mr->odp = parent->odp;
+	mr->offset = parent->offset + (op->addr - parent->iova);
+	mr->iova = op->access & IB_ZERO_BASED ? 0 : op->addr;
+	mr->length = op->len;
+	mr->access = op->access & ~IB_ACCESS_LOCAL_WRITE;
+	mr->key = op->key;
+	if (mr->kind == MRC_MR_WINDOW_2)
+		mr->qp_id = mrc_mw_qp_id(qp);
+	mrc_mr_begin(mr);
+}
+
+int mrc_mw_bind(struct mrc_qp *qp, struct mrc_mr *mr,
+		const struct mrc_local *op)
+{
+	struct mrc_mr *parent = NULL;
+	int ret;
+
+	if (mr->kind < MRC_MR_WINDOW_1 || mr->pd != qp->ibqp->pd)
+		return -EINVAL;
+	spin_lock_bh(&mr->lock);
+	ret = mrc_mw_check(mr, op);
+	spin_unlock_bh(&mr->lock);
+	if (ret)
+		return ret;
+	if (op->len) {
+		parent = mrc_mw_parent(qp, op);
+		if (IS_ERR(parent))
+			return PTR_ERR(parent);
+	}
+
+	/* Nothing is wrong with it: now the old binding ends. */
+	spin_lock_bh(&mr->lock);
+	if (mrc_mr_end(mr)) {
+		spin_unlock_bh(&mr->lock);
+		mrc_mr_put(mr);
+		spin_lock_bh(&mr->lock);
+	}
+	/* Another QP may have been here meanwhile. */
+	ret = mrc_mw_check(mr, op);
+	if (!ret && mr->state != MRC_MR_FREE)
+		ret = -EAGAIN;
+	if (!ret && parent) {
+		mrc_mw_show(qp, mr, parent, op);
+		parent = NULL;
+	} else if (!ret) {
+		mr->key = op->key;
+	}
+	spin_unlock_bh(&mr->lock);
+	if (parent)
+		atomic_dec(&parent->n_windows);
+	return ret;
+}

@@ -1,0 +1,778 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* On-demand paging, see mrc_odp.h. */
+#include <linux/hmm.h>
+#include <linux/jiffies.h>
+#include <linux/mm.h>
+#include <linux/mmu_notifier.h>
+#include <linux/sched/signal.h>
+#include <linux/slab.h>
+#include <linux/workqueue.h>
+#include <rdma/ib_umem_odp.h>
+
+#include "dev/mrc_dev.h"
+#include "qp/mrc_qp.h"
+
+/* --- waiting ------------------------------------------------------------------ */
+
+void mrc_odp_dev_init(struct mrc_odp_dev *odev)
+{
+	rwlock_init(&odev->lock);
+	spin_lock_init(&odev->wait_lock);
+	INIT_LIST_HEAD(&odev->waiters);
+}
+
+int mrc_odp_wait(struct mrc_odp_dev *odev, struct mrc_odp_waiter *w, u32 seq)
+{
+	int ret = 0;
+
+	spin_lock_bh(&odev->wait_lock);
+	if (!list_empty(&w->node))
+		ret = -EALREADY;
+	else if (odev->seq != seq)
+		ret = -EAGAIN;
+	else
+		list_add_tail(&w->node, &odev->waiters);
+	spin_unlock_bh(&odev->wait_lock);
+	return ret;
+}
+
+bool mrc_odp_unwait(struct mrc_odp_dev *odev, struct mrc_odp_waiter *w)
+{
+	bool was;
+
+	spin_lock_bh(&odev->wait_lock);
+	was = !list_empty(&w->node);
+	list_del_init(&w->node);
+	spin_unlock_bh(&odev->wait_lock);
+	return was;
+}
+
+int mrc_odp_ready(struct mrc_dev *dev, const struct ib_pd *pd,
+		  const struct mrc_sge *sge, u32 n, u64 at, u32 len, bool write,
+		  u32 who, u64 *since)
+{
+	int ret = 0;
+	u32 i;
+
+	for (i = 0; i < n && len; i++) {
+		struct mrc_mr *mr;
+		u32 part;
+
+		if (at >= sge[i].length) {
+			at -= sge[i].length;
+			continue;
+		}
+		part = min_t(u32, len, sge[i].length - at);
+		mr = mrc_mr_get_local(dev, pd, sge[i].lkey, sge[i].addr + at,
+				      part, write ? IB_ACCESS_LOCAL_WRITE : 0);
+		if (IS_ERR(mr))
+			return 0;
+		/* All that is missing is asked for at once. */
+		if (mr->odp && mrc_odp_check(mr, sge[i].addr + at, part,
+					     write, who, since) == -EAGAIN)
+			ret = -EAGAIN;
+		mrc_mr_put(mr);
+		at = 0;
+		len -= part;
+	}
+	return ret;
+}
+
+#ifdef MRC_ODP
+
+/* --- pages ---------------------------------------------------------------------- */
+
+enum {
+	MRC_ODP_WANTS	= 16,	/* ranges that wait to be fetched */
+	MRC_ODP_CHUNK	= 64,	/* pages fetched in one go */
+	MRC_ODP_SWEEP	= 1024,	/* entries cleared per lock hold */
+	MRC_ODP_FAILS	= 16,	/* latest failures that are remembered */
+};
+
+/*
+ * Lower bits of an entry; above them the number of its page. A page that was
+ * written is said to be dirty when it is given up, because no page table says so;
+ * the core does that for devices with DMA only.
+ */
+#define MRC_ODP_VALID	1ul	/* the page is there */
+#define MRC_ODP_WRITE	2ul	/* and may be written */
+#define MRC_ODP_DIRTY	4ul	/* and was, or is about to be */
+#define MRC_ODP_SHIFT	3
+#define MRC_ODP_DIRTY_BIT	2
+
+static unsigned long mrc_odp_need(bool write)
+{
+	return MRC_ODP_VALID | (write ? MRC_ODP_WRITE : 0);
+}
+
+/**
+ * struct mrc_odp_want - pages that somebody asked for, or could not get
+ * @first: page
+ * @last: page, included
+ * @who: number of the QP, 0 = nobody in particular
+ * @write: for writing
+ * @at: jiffies of the failure
+ *
+ * A failure is news for the one who asked, once, and for nobody else: the memory
+ * may be there when others need it.
+ */
+struct mrc_odp_want {
+	unsigned long first;
+	unsigned long last;
+	u32 who;
+	bool write;
+	unsigned long at;
+};
+
+/**
+ * struct mrc_odp - memory of a paged region
+ * @ref: regions have one each, so has the work item while it is queued
+ * @regions: regions alone; at 0 nothing is fetched any more
+ * @dev: the device, a reference to its memory
+ * @umem: the core's part
+ * @entry: pages, @n of them; written under odp_lock
+ * @n: pages
+ * @lock: (bh, leaf) of the following
+ * @want: pages to be fetched, @n_want ranges
+ * @n_want: entries of @want
+ * @fail: pages that could not be had, a ring; @last < @first: none
+ * @fail_next: the oldest one
+ * @n_fail: there may be as many
+ * @since: when a page was asked for, or the latest one has come while others are
+ *	awaited; 0 = nobody waits
+ * @work: fetches
+ * @rcu: delayed free, for those who look at the totals
+ * @faults: pages fetched for an access
+ * @invalidations: pages taken back
+ * @prefetched: pages fetched for a piece of advice
+ */
+struct mrc_odp {
+	refcount_t ref;
+	atomic_t regions;
+	struct mrc_dev *dev;
+	struct ib_umem_odp *umem;
+	unsigned long *entry;
+	unsigned long n;
+	spinlock_t lock;	/* leaf */
+	u32 n_want;
+	struct mrc_odp_want want[MRC_ODP_WANTS];
+	struct mrc_odp_want fail[MRC_ODP_FAILS];
+	u32 fail_next;
+	u32 n_fail;
+	u64 since;
+	struct work_struct work;
+	struct rcu_head rcu;
+	atomic64_t faults;
+	atomic64_t invalidations;
+	atomic64_t prefetched;
+};
+
+/* Not that of QPs: a program may let its page faults wait for ever. */
+static struct workqueue_struct *mrc_odp_wq;
+
+struct page *mrc_odp_page(const struct mrc_odp *odp, unsigned long i)
+{
+	return pfn_to_page(READ_ONCE(odp->entry[i]) >> MRC_ODP_SHIFT);
+}
+
+/*
+ * Give up pages, @end not included, before they become somebody else's. Under
+ * umem_mutex. Return: how many there were.
+ */
+static u64 mrc_odp_clear(struct mrc_odp *odp, unsigned long i, unsigned long end)
+{
+	unsigned long first, stop;
+	u64 n = 0;
+
+	lockdep_assert_held(&odp->umem->umem_mutex);
+	while (i < end) {
+		first = i;
+		stop = min(end, i + MRC_ODP_SWEEP);
+		write_lock_bh(&odp->dev->odp.lock);
+		for (; i < stop; i++) {
+			n += odp->entry[i] & MRC_ODP_VALID;
+			if (odp->entry[i] & MRC_ODP_DIRTY)
+				odp->entry[i] &= ~(MRC_ODP_VALID |
+						   MRC_ODP_WRITE);
+			else
+				odp->entry[i] = 0;
+		}
+		write_unlock_bh(&odp->dev->odp.lock);
+		/* Whose page is not valid, nobody else looks at. */
+		for (i = first; i < stop; i++) {
+			if (!odp->entry[i])
+				continue;
+			set_page_dirty(compound_head(mrc_odp_page(odp, i)));
+			odp->entry[i] = 0;
+		}
+	}
+	return n;
+}
+
+/* --- fetching ------------------------------------------------------------------- */
+
+static void mrc_odp_put(struct mrc_odp *odp)
+{
+	struct mrc_dev *dev = odp->dev;
+
+	if (!refcount_dec_and_test(&odp->ref))
+		return;
+	if (odp->entry) {
+		mutex_lock(&odp->umem->umem_mutex);
+		mrc_odp_clear(odp, 0, odp->n);
+		mutex_unlock(&odp->umem->umem_mutex);
+	}
+	if (odp->umem)
+		ib_umem_odp_release(odp->umem);
+	kvfree(odp->entry);
+	kfree_rcu(odp, rcu);
+	put_device(&dev->ib.dev);
+}
+
+/* Add to what is wanted; false if there is no room for it. Under the lock. */
+static bool mrc_odp_add_want(struct mrc_odp *odp, unsigned long first,
+			     unsigned long last, bool write, u32 who)
+{
+	u32 i;
+
+	lockdep_assert_held(&odp->lock);
+	for (i = 0; i < odp->n_want; i++) {
+		struct mrc_odp_want *w = &odp->want[i];
+
+		/* Those that touch each other become one. */
+		if (w->write != write || w->who != who || first > w->last + 1 ||
+		    last + 1 < w->first)
+			continue;
+		w->first = min(w->first, first);
+		w->last = max(w->last, last);
+		return true;
+	}
+	if (i == MRC_ODP_WANTS)
+		return false;
+	odp->want[i] = (struct mrc_odp_want){
+		.first = first,
+		.last = last,
+		.who = who,
+		.write = write,
+	};
+	odp->n_want++;
+	return true;
+}
+
+/*
+ * Who finds no room asks again. Return: since when, ns, nothing has come for those
+ * who wait.
+ */
+static u64 mrc_odp_ask(struct mrc_odp *odp, unsigned long first,
+		       unsigned long last, bool write, u32 who)
+{
+	u64 since;
+
+	spin_lock_bh(&odp->lock);
+	mrc_odp_add_want(odp, first, last, write, who);
+	if (!odp->since)
+		odp->since = mrc_now();
+	since = odp->since;
+	spin_unlock_bh(&odp->lock);
+	/* With the reference that the region of the caller has. */
+	refcount_inc(&odp->ref);
+	if (!queue_work(mrc_odp_wq, &odp->work))
+		refcount_dec(&odp->ref);
+	return since;
+}
+
+static bool mrc_odp_next_want(struct mrc_odp *odp, struct mrc_odp_want *w)
+{
+	bool any;
+
+	spin_lock_bh(&odp->lock);
+	if (!atomic_read(&odp->regions))
+		odp->n_want = 0;
+	any = odp->n_want;
+	if (any) {
+		*w = odp->want[0];
+		odp->n_want--;
+		memmove(odp->want, odp->want + 1,
+			odp->n_want * sizeof(odp->want[0]));
+	} else {
+		odp->since = 0;
+	}
+	spin_unlock_bh(&odp->lock);
+	return any;
+}
+
+/* What the core has found, for packets to use. Under umem_mutex. */
+static unsigned long mrc_odp_publish(struct mrc_odp *odp, unsigned long first,
+				     unsigned long n)
+{
+	unsigned long i, found = 0;
+
+	lockdep_assert_held(&odp->umem->umem_mutex);
+	write_lock_bh(&odp->dev->odp.lock);
+	for (i = first; i < first + n; i++) {
+		unsigned long pfn = odp->umem->map.pfn_list[i];
+
+		if (!(pfn & HMM_PFN_VALID) || pfn & HMM_PFN_ERROR)
+			continue;
+		/* As long as a page was there it was this one. */
+		odp->entry[i] = page_to_pfn(hmm_pfn_to_page(pfn)) <<
+				MRC_ODP_SHIFT | MRC_ODP_VALID |
+				(odp->entry[i] & MRC_ODP_DIRTY) |
+				(pfn & HMM_PFN_WRITE ? MRC_ODP_WRITE : 0);
+		found++;
+	}
+	write_unlock_bh(&odp->dev->odp.lock);
+	return found;
+}
+
+/* Page @i could not be had. */
+static void mrc_odp_fail(struct mrc_odp *odp, unsigned long i,
+			 const struct mrc_odp_want *w)
+{
+	struct mrc_odp_want *f;
+
+	if (!w->who)
+		return;
+	spin_lock_bh(&odp->lock);
+	f = &odp->fail[(odp->fail_next + MRC_ODP_FAILS - 1) % MRC_ODP_FAILS];
+	/* The page after the latest one: one entry, others keep theirs. */
+	if (!odp->n_fail || f->who != w->who || f->write != w->write ||
+	    f->last + 1 != i) {
+		f = &odp->fail[odp->fail_next];
+		odp->fail_next = (odp->fail_next + 1) % MRC_ODP_FAILS;
+		WRITE_ONCE(odp->n_fail,
+			   min_t(u32, odp->n_fail + 1, MRC_ODP_FAILS));
+		*f = *w;
+		f->first = i;
+	}
+	f->last = i;
+	f->at = jiffies;
+	spin_unlock_bh(&odp->lock);
+}
+
+/* Did @who ask for one of these before, in vain? He is told once. */
+static bool mrc_odp_failed(struct mrc_odp *odp, unsigned long first,
+			   unsigned long last, bool write, u32 who)
+{
+	bool found = false;
+	u32 i;
+
+	if (!READ_ONCE(odp->n_fail))
+		return false;
+	spin_lock_bh(&odp->lock);
+	for (i = 0; i < odp->n_fail; i++) {
+		struct mrc_odp_want *f = &odp->fail[i];
+
+		if (f->who != who || f->first > last || f->last < first ||
+		    (f->write && !write))
+			continue;
+		found |= time_before(jiffies, f->at + HZ);
+		f->who = 0;
+	}
+	spin_unlock_bh(&odp->lock);
+	return found;
+}
+
+/*
+ * Fetch pages, or with @snapshot look which are there. Return: how many, or a
+ * negative errno.
+ */
+static long mrc_odp_map(struct mrc_odp *odp, unsigned long first,
+			unsigned long n, bool write, bool snapshot)
+{
+	u64 va = ib_umem_start(odp->umem) + ((u64)first << PAGE_SHIFT);
+	long ret;
+
+	ret = ib_umem_odp_map_dma_and_lock(odp->umem, va, (u64)n << PAGE_SHIFT,
+					   write ? HMM_PFN_WRITE : 0,
+					   !snapshot);
+	if (ret < 0)
+		return ret;
+	ret = mrc_odp_publish(odp, first, n);
+	mutex_unlock(&odp->umem->umem_mutex);
+	return ret;
+}
+
+/* Who waits longer than that waits for what comes next. */
+static void mrc_odp_came(struct mrc_odp *odp)
+{
+	spin_lock_bh(&odp->lock);
+	if (odp->since)
+		odp->since = mrc_now();
+	spin_unlock_bh(&odp->lock);
+}
+
+static void mrc_odp_wake(struct mrc_odp_dev *odev)
+{
+	struct mrc_odp_waiter *w;
+	LIST_HEAD(list);
+
+	spin_lock_bh(&odev->wait_lock);
+	WRITE_ONCE(odev->seq, odev->seq + 1);
+	list_splice_init(&odev->waiters, &list);
+	/* Each stays on a list, from which it can be taken, until its turn. */
+	while ((w = list_first_entry_or_null(&list, struct mrc_odp_waiter,
+					     node))) {
+		list_del_init(&w->node);
+		spin_unlock_bh(&odev->wait_lock);
+		w->wake(w);
+		spin_lock_bh(&odev->wait_lock);
+	}
+	spin_unlock_bh(&odev->wait_lock);
+}
+
+/*
+ * Fetch a range; a page that cannot be had must not keep others from coming.
+ * Return: 0 or the errno of the last failure.
+ */
+static int mrc_odp_fetch(struct mrc_odp *odp, const struct mrc_odp_want *w,
+			 atomic64_t *count)
+{
+	unsigned long at = w->first, n, single = 0;
+	int err = 0;
+	long ret;
+
+	while (at <= w->last && atomic_read(&odp->regions)) {
+		n = single ? 1 : min(w->last - at + 1,
+				     (unsigned long)MRC_ODP_CHUNK);
+		ret = mrc_odp_map(odp, at, n, w->write, false);
+		if (ret < 0 && n > 1) {
+			single = n;
+			continue;
+		}
+		/* Too busy: whoever needs it asks again. */
+		if (ret < 0 && ret != -EBUSY && ret != -EAGAIN)
+			mrc_odp_fail(odp, at, w);
+		if (ret < 0)
+			err = ret;
+		else
+			atomic64_add(ret, count);
+		/* A program that is killed while it gives advice. */
+		if (fatal_signal_pending(current))
+			break;
+		if (single)
+			single--;
+		at += n;
+		mrc_odp_came(odp);
+		mrc_odp_wake(&odp->dev->odp);
+		cond_resched();
+	}
+	return err;
+}
+
+static void mrc_odp_work(struct work_struct *work)
+{
+	struct mrc_odp *odp = container_of(work, struct mrc_odp, work);
+	struct mrc_odp_want w;
+
+	while (mrc_odp_next_want(odp, &w))
+		mrc_odp_fetch(odp, &w, &odp->faults);
+	mrc_odp_put(odp);
+}
+
+int mrc_odp_check(const struct mrc_mr *mr, u64 va, u64 len, bool write,
+		  u32 who, u64 *since)
+{
+	u64 pos = va - mr->iova + mr->offset, asked;
+	unsigned long last = (pos + len - 1) >> PAGE_SHIFT, i;
+	unsigned long lo = ULONG_MAX, hi = 0;
+	struct mrc_odp *odp = mr->odp;
+	const unsigned long need = mrc_odp_need(write);
+
+	lockdep_assert_held(&odp->dev->odp.lock);
+	for (i = pos >> PAGE_SHIFT; i <= last; i++) {
+		unsigned long e = READ_ONCE(odp->entry[i]);
+
+		if ((e & need) == need) {
+			if (write && !(e & MRC_ODP_DIRTY))
+				set_bit(MRC_ODP_DIRTY_BIT, &odp->entry[i]);
+			continue;
+		}
+		lo = min(lo, i);
+		hi = i;
+	}
+	if (lo > hi)
+		return 0;
+	if (mrc_odp_failed(odp, lo, hi, write, who))
+		return -EFAULT;
+	asked = mrc_odp_ask(odp, lo, hi, write, who);
+	if (since)
+		*since = min(*since, asked);
+	return -EAGAIN;
+}
+
+int mrc_odp_begin(const struct mrc_mr *mr, u64 va, u64 len, bool write,
+		  u32 who)
+{
+	int ret;
+
+	read_lock_bh(&mr->odp->dev->odp.lock);
+	ret = mrc_odp_check(mr, va, len, write, who, NULL);
+	if (ret)
+		read_unlock_bh(&mr->odp->dev->odp.lock);
+	return ret;
+}
+
+void mrc_odp_end(const struct mrc_mr *mr)
+{
+	read_unlock_bh(&mr->odp->dev->odp.lock);
+}
+
+/* --- the kernel takes pages back -------------------------------------------------- */
+
+static bool mrc_odp_invalidate(struct mmu_interval_notifier *mni,
+			       const struct mmu_notifier_range *range,
+			       unsigned long seq)
+{
+	struct ib_umem_odp *umem = container_of(mni, struct ib_umem_odp,
+						notifier);
+	unsigned long start, end, i, last;
+	/* NULL while the region is being made: no page is there. */
+	struct mrc_odp *odp = READ_ONCE(umem->private);
+	u64 n = 0;
+
+	if (!mmu_notifier_range_blockable(range))
+		return false;
+	start = max_t(u64, ib_umem_start(umem), range->start);
+	end = min_t(u64, ib_umem_end(umem), range->end);
+
+	mutex_lock(&umem->umem_mutex);
+	mmu_interval_set_seq(mni, seq);
+	i = (start - ib_umem_start(umem)) >> PAGE_SHIFT;
+	last = (end - ib_umem_start(umem) + PAGE_SIZE - 1) >> PAGE_SHIFT;
+	if (odp)
+		n = mrc_odp_clear(odp, i, last);
+	ib_umem_odp_unmap_dma_pages(umem, start, end);
+	mutex_unlock(&umem->umem_mutex);
+	if (n)
+		atomic64_add(n, &odp->invalidations);
+	return true;
+}
+
+static const struct mmu_interval_notifier_ops mrc_odp_mn_ops = {
+	.invalidate = mrc_odp_invalidate,
+};
+
+/* --- regions ------------------------------------------------------------------------ */
+
+int mrc_odp_open(struct mrc_dev *dev, struct mrc_mr *mr, u64 start)
+{
+	/* Huge pages need not be: they are used where they are. */
+	int access = mr->access & ~IB_ACCESS_HUGETLB;
+	struct ib_umem_odp *umem;
+	struct mrc_odp *odp;
+	unsigned long i;
+	int ret;
+
+	/* All of the address space. */
+	if (!start && mr->length == U64_MAX)
+		return -EOPNOTSUPP;
+	if (mr->length > SIZE_MAX || start != (unsigned long)start)
+		return -EINVAL;
+	odp = kzalloc(sizeof(*odp), GFP_KERNEL_ACCOUNT);
+	if (!odp)
+		return -ENOMEM;
+	refcount_set(&odp->ref, 1);
+	atomic_set(&odp->regions, 1);
+	spin_lock_init(&odp->lock);
+	INIT_WORK(&odp->work, mrc_odp_work);
+	odp->dev = dev;
+	get_device(&dev->ib.dev);
+
+	umem = ib_umem_odp_get(&dev->ib, start, mr->length, access,
+			       &mrc_odp_mn_ops);
+	if (IS_ERR(umem)) {
+		ret = PTR_ERR(umem);
+		goto err;
+	}
+	odp->umem = umem;
+	odp->n = (ib_umem_end(umem) - ib_umem_start(umem)) >> PAGE_SHIFT;
+	/* A length that nobody can serve is no reason for a backtrace. */
+	odp->entry = kvcalloc(odp->n, sizeof(*odp->entry),
+			      GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	ret = -ENOMEM;
+	if (!odp->entry)
+		goto err;
+	mutex_lock(&umem->umem_mutex);
+	WRITE_ONCE(umem->private, odp);
+	mutex_unlock(&umem->umem_mutex);
+
+	for (i = 0; i < odp->n; i += MRC_ODP_SWEEP) {
+		/* A hole is no error before it is used. */
+		mrc_odp_map(odp, i, min(odp->n - i,
+					(unsigned long)MRC_ODP_SWEEP),
+			    false, true);
+		if (fatal_signal_pending(current)) {
+			ret = -EINTR;
+			goto err;
+		}
+		cond_resched();
+	}
+	mr->odp = odp;
+	mr->offset = start & ~PAGE_MASK;
+	mr->n_pages = odp->n;
+	/* Packets that did not look whether there are such regions are over. */
+	if (atomic_inc_return(&dev->odp.n) == 1)
+		synchronize_rcu();
+	return 0;
+err:
+	mrc_odp_put(odp);
+	return ret;
+}
+
+struct mrc_odp *mrc_odp_share(struct mrc_odp *odp)
+{
+	atomic_inc(&odp->regions);
+	refcount_inc(&odp->ref);
+	return odp;
+}
+
+void mrc_odp_close(struct mrc_odp *odp)
+{
+	if (!odp)
+		return;
+	if (atomic_dec_and_test(&odp->regions))
+		atomic_dec(&odp->dev->odp.n);
+	mrc_odp_put(odp);
+}
+
+void mrc_odp_stat(const struct mrc_odp *odp, struct mrc_odp_stat *stat)
+{
+	stat->faults = atomic64_read(&odp->faults);
+	stat->invalidations = atomic64_read(&odp->invalidations);
+	stat->prefetched = atomic64_read(&odp->prefetched);
+}
+
+/* --- advice ------------------------------------------------------------------------- */
+
+/* The pages of @sg and their memory, with a reference, or ERR_PTR. */
+static struct mrc_odp *mrc_advise_range(struct ib_pd *pd,
+					const struct ib_sge *sg,
+					struct mrc_odp_want *w)
+{
+	struct mrc_odp *odp = ERR_PTR(-EINVAL);
+	struct mrc_mr *mr;
+	u64 pos;
+
+	mr = mrc_mr_get_local(to_mdev(pd->device), pd, sg->lkey, sg->addr,
+			      sg->length, 0);
+	if (IS_ERR(mr))
+		return PTR_ERR(mr) == -EINVAL ? ERR_PTR(-ENOENT) :
+						ERR_PTR(-EFAULT);
+	if (w->write && !ib_access_writable(mr->access)) {
+		odp = ERR_PTR(-EPERM);
+	} else if (mr->odp) {
+		pos = sg->addr - mr->iova + mr->offset;
+		w->first = pos >> PAGE_SHIFT;
+		w->last = (pos + sg->length - 1) >> PAGE_SHIFT;
+		odp = mr->odp;
+		/* Not for as long as pages are fetched: deregistration waits. */
+		refcount_inc(&odp->ref);
+	}
+	mrc_mr_put(mr);
+	return odp;
+}
+
+static int mrc_advise(struct ib_pd *pd, enum ib_uverbs_advise_mr_advice advice,
+		      bool now, const struct ib_sge *sg)
+{
+	struct mrc_odp_want w = {
+		.write = advice == IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_WRITE,
+	};
+	struct mrc_odp *odp = mrc_advise_range(pd, sg, &w);
+	unsigned long i, n;
+	int ret = 0;
+	long found;
+
+	if (IS_ERR(odp))
+		return PTR_ERR(odp);
+	if (advice == IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT) {
+		for (i = w.first; i <= w.last; i += n) {
+			n = min(w.last - i + 1, (unsigned long)MRC_ODP_CHUNK);
+			found = mrc_odp_map(odp, i, n, false, true);
+			if (found > 0)
+				atomic64_add(found, &odp->prefetched);
+			cond_resched();
+		}
+		mrc_odp_wake(&odp->dev->odp);
+	} else if (now) {
+		ret = mrc_odp_fetch(odp, &w, &odp->prefetched);
+	} else {
+		mrc_odp_ask(odp, w.first, w.last, w.write, 0);
+	}
+	mrc_odp_put(odp);
+	return ret;
+}
+
+int mrc_advise_mr(struct ib_pd *pd, enum ib_uverbs_advise_mr_advice advice,
+		  u32 flags, struct ib_sge *sg, u32 n,
+		  struct uverbs_attr_bundle *attrs)
+{
+	u32 i;
+	int ret;
+
+	if (advice != IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH &&
+	    advice != IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_WRITE &&
+	    advice != IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT)
+		return -EOPNOTSUPP;
+	if (flags & ~IB_UVERBS_ADVISE_MR_FLAG_FLUSH)
+		return -EOPNOTSUPP;
+	for (i = 0; i < n; i++) {
+		if (!sg[i].length)
+			continue;
+		ret = mrc_advise(pd, advice,
+				 flags & IB_UVERBS_ADVISE_MR_FLAG_FLUSH, &sg[i]);
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+/* --- module ------------------------------------------------------------------------- */
+
+void mrc_odp_query(struct ib_device_attr *attr, bool ext)
+{
+	struct ib_odp_caps *caps = &attr->odp_caps;
+
+	attr->kernel_cap_flags |= IBK_ON_DEMAND_PAGING;
+	caps->general_caps = IB_ODP_SUPPORT;
+	caps->per_transport_caps.rc_odp_caps = IB_ODP_SUPPORT_WRITE;
+	caps->per_transport_caps.ud_odp_caps = IB_ODP_SUPPORT_SEND |
+					       IB_ODP_SUPPORT_RECV |
+					       IB_ODP_SUPPORT_SRQ_RECV;
+	if (ext)
+		caps->per_transport_caps.rc_odp_caps |=
+			IB_ODP_SUPPORT_SEND | IB_ODP_SUPPORT_RECV |
+			IB_ODP_SUPPORT_READ | IB_ODP_SUPPORT_ATOMIC |
+			IB_ODP_SUPPORT_SRQ_RECV | IB_ODP_SUPPORT_FLUSH |
+			IB_ODP_SUPPORT_ATOMIC_WRITE;
+}
+
+bool mrc_odp_queue(struct work_struct *work)
+{
+	return queue_work(mrc_odp_wq, work);
+}
+
+int mrc_odp_init(void)
+{
+	/*
+	 * Before those who ask for the same pages again and again; and as many as
+	 * there may be, because some may wait for programs.
+	 */
+	mrc_odp_wq = alloc_workqueue("mrc_odp", WQ_UNBOUND | WQ_HIGHPRI,
+				     WQ_MAX_ACTIVE);
+	return mrc_odp_wq ? 0 : -ENOMEM;
+}
+
+void mrc_odp_exit(void)
+{
+	destroy_workqueue(mrc_odp_wq);
+}
+
+#else
+
+void mrc_odp_query(struct ib_device_attr *attr, bool ext)
+{
+}
+
+#endif

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Routes: one cached dst per QP and port, always through that port's netdev,
+ * or back to the host itself.
+ */
+#include <net/addrconf.h>
+#include <net/ip_fib.h>
+#include <net/ip6_fib.h>
+#include <net/ip6_route.h>
+#include <net/ipv6.h>
+#include <net/route.h>
+
+#include "qp/mrc_qp.h"
+#include "mrc_net.h"
+
+/* Largest headers of a data packet: BTH, METH, TSETH, RETH, ImmDt (§2.1). */
+#define MRC_DATA_HDR_MAX	40
+
+static bool mrc_dst_ok(const struct dst_entry *dst,
+		       const struct net_device *ndev, u32 mtu)
+{
+	return (dst->dev == ndev || dst->dev->flags & IFF_LOOPBACK) &&
+	       dst_mtu(dst) >= mtu;
+}
+
+static struct dst_entry *mrc_route4(struct net *net, struct net_device *ndev,
+				    __be32 saddr, __be32 daddr, u32 mtu,
+				    u32 *cookie)
+{
+	struct flowi4 fl4 = {
+		.flowi4_oif = ndev->ifindex,
+		.flowi4_proto = IPPROTO_UDP,
+		.saddr = saddr,
+		.daddr = daddr,
+		.fl4_dport = htons(mrc_udp_port),
+	};
+	struct flowi4 probe = fl4;
+	struct fib_result res;
+	struct rtable *rt;
+
+	/*
+	 * With an output device given, the lookup below takes any destination
+	 * for on-link; a plane without a route must not be used.
+	 */
+	if (!ipv4_is_multicast(daddr) && fib_lookup(net, &probe, &res, 0))
+		return NULL;
+	rt = ip_route_output_flow(net, &fl4, NULL);
+	if (IS_ERR(rt))
+		return NULL;
+	if ((rt->rt_type != RTN_UNICAST && rt->rt_type != RTN_LOCAL &&
+	     rt->rt_type != RTN_MULTICAST) ||
+	    !mrc_dst_ok(&rt->dst, ndev, mtu)) {
+		ip_rt_put(rt);
+		return NULL;
+	}
+	*cookie = 0;
+	return &rt->dst;
+}
+
+#if IS_ENABLED(CONFIG_IPV6)
+static struct dst_entry *mrc_route6(struct net *net, struct net_device *ndev,
+				    const struct in6_addr *saddr,
+				    const struct in6_addr *daddr, u32 mtu,
+				    u32 *cookie)
+{
+	struct flowi6 fl6 = {
+		.flowi6_oif = ndev->ifindex,
+		.flowi6_proto = IPPROTO_UDP,
+		.saddr = *saddr,
+		.daddr = *daddr,
+		.fl6_dport = htons(mrc_udp_port),
+	};
+	struct sock *sk = mrc_sock_v6(net);
+	struct dst_entry *dst;
+	int tries;
+
+	/* IPv4 lookups insist on an own source address, these do not. */
+	if (!sk || !ipv6_chk_addr(net, saddr, NULL, 0))
+		return NULL;
+	/*
+	 * With a source address the output device is but a preference; without
+	 * one it is obeyed, though then rules on the source do not match.
+	 */
+	for (tries = 0; tries < 2; tries++) {
+		dst = mrc_ip6_dst_lookup(net, sk, &fl6);
+		if (!IS_ERR(dst)) {
+			if (!dst->error && mrc_dst_ok(dst, ndev, mtu)) {
+				*cookie = rt6_get_cookie(dst_rt6_info(dst));
+				return dst;
+			}
+			dst_release(dst);
+		}
+		fl6.saddr = in6addr_any;
+	}
+	return NULL;
+}
+#else
+static struct dst_entry *mrc_route6(struct net *net, struct net_device *ndev,
+				    const struct in6_addr *saddr,
+				    const struct in6_addr *daddr, u32 mtu,
+				    u32 *cookie)
+{
+	return NULL;
+}
+#endif
+
+struct dst_entry *mrc_route_lookup(struct net *net, struct net_device *ndev,
+				   bool ipv6, const struct in6_addr *saddr,
+				   const struct in6_addr *daddr, u32 mtu,
+				   u32 *cookie)
+{
+	if (ipv6)
+		return mrc_route6(net, ndev, saddr, daddr, mtu, cookie);
+	return mrc_route4(net, ndev, saddr->s6_addr32[3], daddr->s6_addr32[3],
+			  mtu, cookie);
+}
+
+u32 mrc_route_mtu(const struct mrc_qp *qp)
+{
+	return (qp->ipv6 ? sizeof(struct ipv6hdr) : sizeof(struct iphdr)) +
+	       MRC_UDP_HLEN + MRC_DATA_HDR_MAX + qp->pmtu + MRC_ICRC_LEN;
+}
+
+/* Look the route up anew and cache it. */
+static struct dst_entry *mrc_route_refresh(struct mrc_qp *qp, u8 port)
+{
+	struct dst_entry *dst = NULL, *old;
+	struct mrc_route *r = &qp->route[port - 1];
+	struct net_device *ndev;
+	u32 gen, cookie = 0;
+
+	gen = smp_load_acquire(&qp->route_gen);	/* before the addresses */
+	ndev = rcu_dereference(qp->dev->port[port].ndev);
+	if (ndev)
+		dst = mrc_route_lookup(qp->dev->net, ndev, qp->ipv6, &qp->saddr,
+				       &qp->daddr, mrc_route_mtu(qp), &cookie);
+
+	spin_lock(&qp->route_lock);
+	if (gen != qp->route_gen) {	/* not this connection's any more */
+		old = dst;
+		dst = NULL;
+	} else {
+		old = rcu_replace_pointer(r->dst, dst,
+					  lockdep_is_held(&qp->route_lock));
+		WRITE_ONCE(r->cookie, cookie);
+	}
+	spin_unlock(&qp->route_lock);
+	/* Freed after a grace period: readers without reference are safe. */
+	dst_release(old);
+	return dst;
+}
+
+struct dst_entry *mrc_route_get(struct mrc_qp *qp, u8 port)
+{
+	struct mrc_route *r;
+	struct dst_entry *dst;
+
+	if (!port || port > qp->dev->n_ports)
+		return NULL;
+	r = &qp->route[port - 1];
+	dst = rcu_dereference(r->dst);
+	/* IPv6 keeps routes valid when the netdev's MTU shrinks. */
+	if (dst && dst_check(dst, READ_ONCE(r->cookie)) &&
+	    dst_mtu(dst) >= mrc_route_mtu(qp))
+		return dst;
+	return mrc_route_refresh(qp, port);
+}
+
+void mrc_route_drop(struct mrc_qp *qp)
+{
+	struct dst_entry *old[MRC_MAX_PORTS];
+	unsigned int i;
+
+	spin_lock_bh(&qp->route_lock);
+	/* Pairs with the acquire of a refresh: it sees the new addresses. */
+	smp_store_release(&qp->route_gen, qp->route_gen + 1);
+	for (i = 0; i < qp->dev->n_ports; i++)
+		old[i] = rcu_replace_pointer(qp->route[i].dst, NULL,
+					     lockdep_is_held(&qp->route_lock));
+	spin_unlock_bh(&qp->route_lock);
+	for (i = 0; i < qp->dev->n_ports; i++)
+		dst_release(old[i]);
+}

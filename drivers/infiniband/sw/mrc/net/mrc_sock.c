@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * What receives packets: one UDP socket for IPv4 and one for IPv6 in every
+ * network namespace that has devices, and with the latter the hook for SRv6.
+ */
+#include <linux/mutex.h>
+#include <net/gro.h>
+#include <net/net_namespace.h>
+#include <net/netns/generic.h>
+#include <net/udp_tunnel.h>
+
+#include "dev/mrc_dev.h"
+
+/**
+ * struct mrc_net - what a namespace has
+ * @v4: socket, NULL while there is no device
+ * @v6: the same; NULL as well where IPv6 is disabled
+ * @srv6: SRv6 packets are taken as well
+ * @users: devices
+ */
+struct mrc_net {
+	struct socket *v4;
+	struct socket *v6;
+	bool srv6;
+	unsigned int users;
+};
+
+static unsigned int mrc_net_id;
+/* Protects all struct mrc_net; taken with nothing below it. */
+static DEFINE_MUTEX(mrc_sock_mutex);
+
+/* The ICRC covers the IP ID, which re-segmenting rewrites: no GRO. */
+static struct sk_buff *mrc_gro_receive(struct sock *sk, struct list_head *head,
+				       struct sk_buff *skb)
+{
+	NAPI_GRO_CB(skb)->flush |= 1;
+	return NULL;
+}
+
+static int mrc_sock_open(struct net *net, int family, struct socket **sockp)
+{
+	struct udp_tunnel_sock_cfg tunnel = {
+		.encap_type = 1,
+		.encap_rcv = mrc_udp_rcv,
+		.gro_receive = mrc_gro_receive,
+	};
+	struct udp_port_cfg cfg = {
+		.family = family,
+		.local_udp_port = htons(mrc_udp_port),
+		/* Checksums are zero; the ICRC covers more (MRC 1.0 §2.2). */
+		.use_udp6_rx_checksums = 0,
+	};
+	struct socket *sock;
+	int ret;
+
+	if (family == AF_INET6)
+		cfg.ipv6_v6only = 1;
+	ret = udp_sock_create(net, &cfg, &sock);
+	if (ret)
+		return ret;
+	mrc_udp_tunnel_setup(net, sock, &tunnel);
+	*sockp = sock;
+	return 0;
+}
+
+static void mrc_sock_close(struct socket **sockp)
+{
+	struct socket *sock = *sockp;
+
+	if (!sock)
+		return;
+	*sockp = NULL;
+	mrc_udp_tunnel_release(sock);	/* waits for a grace period */
+}
+
+static void mrc_net_close(struct net *net, struct mrc_net *mn)
+{
+	if (mn->srv6)
+		mrc_srv6_close(net);
+	mn->srv6 = false;
+	mrc_sock_close(&mn->v6);
+	mrc_sock_close(&mn->v4);
+}
+
+int mrc_sock_get(struct net *net)
+{
+	struct mrc_net *mn = net_generic(net, mrc_net_id);
+	int ret = 0;
+
+	mutex_lock(&mrc_sock_mutex);
+	if (mn->users)
+		goto out;
+	ret = mrc_sock_open(net, AF_INET, &mn->v4);
+	if (!ret) {
+		ret = mrc_sock_open(net, AF_INET6, &mn->v6);
+		/* No IPv6 in this kernel or this namespace: do without. */
+		if (ret == -EAFNOSUPPORT || ret == -EPFNOSUPPORT ||
+		    ret == -EADDRNOTAVAIL)
+			ret = 0;
+	}
+	if (!ret && mn->v6) {
+		ret = mrc_srv6_open(net);
+		mn->srv6 = !ret;
+	}
+	if (ret) {
+		mrc_net_close(net, mn);
+		if (ret == -EADDRINUSE)
+			pr_notice_ratelimited("UDP port %u is in use in this network namespace (by rdma_rxe?); see the module parameter udp_port\n",
+					      mrc_udp_port);
+		else
+			pr_notice_ratelimited("cannot open UDP port %u (%d)\n",
+					      mrc_udp_port, ret);
+	}
+out:
+	if (!ret)
+		mn->users++;
+	mutex_unlock(&mrc_sock_mutex);
+	return ret;
+}
+
+void mrc_sock_put(struct net *net)
+{
+	struct mrc_net *mn = net_generic(net, mrc_net_id);
+
+	mutex_lock(&mrc_sock_mutex);
+	if (!--mn->users)
+		mrc_net_close(net, mn);
+	mutex_unlock(&mrc_sock_mutex);
+}
+
+struct sock *mrc_sock_v6(struct net *net)
+{
+	struct mrc_net *mn = net_generic(net, mrc_net_id);
+
+	return mn->v6 ? mn->v6->sk : NULL;
+}
+
+static void __net_exit mrc_net_exit(struct net *net)
+{
+	mrc_devs_unregister(net);
+}
+
+static struct pernet_operations mrc_net_ops = {
+	.exit = mrc_net_exit,
+	.id = &mrc_net_id,
+	.size = sizeof(struct mrc_net),
+};
+
+int mrc_sock_init(void)
+{
+	/*
+	 * As a "device", it is torn down before the namespace's netdevs, and
+	 * before the core moves RDMA devices out of the namespace.
+	 */
+	return register_pernet_device(&mrc_net_ops);
+}
+
+void mrc_sock_exit(void)
+{
+	unregister_pernet_device(&mrc_net_ops);
+}

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * SRv6, receiving: the driver takes the outer header off itself, because what
+ * the fabric wrote there (CE, trimmed) counts, and the kernel would throw it
+ * away (MRC 1.0 §2.3).
+ *
+ * One mechanism for all forms: a netfilter hook at the end of the IPv6 input
+ * chain. Packets get there when the kernel's own routing says that the outer
+ * destination is this host ("ip -6 route add local fcbb:0:32::/48 dev lo"), and
+ * after the administrator's filter has let the outer packet pass. Handlers for
+ * the inner protocol (tunnel6) would do for IPv6 in IPv6, but not for an SRH:
+ * with segments_left 0 the kernel strips or drops it before they are asked, by
+ * seg6_enabled. The hook comes before that, so that seg6_enabled is of no
+ * consequence.
+ *
+ * Taken are only packets whose inside is UDP to our port and a local address.
+ * All others, also those that carry what only the kernel can verify (TLVs of
+ * an SRH, extension headers, fragments), go their way untouched.
+ */
+#include <linux/ip.h>
+#include <linux/ipv6.h>
+#include <linux/netfilter.h>
+#include <linux/netfilter_ipv6.h>
+#include <linux/seg6.h>
+#include <linux/udp.h>
+#include <net/addrconf.h>
+#include <net/dsfield.h>
+#include <net/ip.h>
+#include <net/ipv6.h>
+#include <net/route.h>
+#include <net/xfrm.h>
+
+#include "dev/mrc_dev.h"
+
+#if IS_ENABLED(CONFIG_NETFILTER) && IS_ENABLED(CONFIG_IPV6)
+
+/**
+ * struct mrc_inner - where the parts of an encapsulated packet are
+ * @off: the IP header inside
+ * @ip_len: its length
+ * @proto: IPPROTO_IPV6 or IPPROTO_IPIP
+ */
+struct mrc_inner {
+	unsigned int off;
+	unsigned int ip_len;
+	u8 proto;
+};
+
+/* The outer header; false if this is nothing that MRC sends. */
+static bool mrc_srv6_outer(const struct sk_buff *skb, struct mrc_inner *in)
+{
+	const struct ipv6hdr *ip6 = ipv6_hdr(skb);
+
+	in->proto = ip6->nexthdr;
+	in->off = sizeof(*ip6);
+	if (in->proto == IPPROTO_ROUTING) {
+		const struct ipv6_sr_hdr *srh;
+		struct ipv6_sr_hdr buf;
+
+		srh = skb_header_pointer(skb, in->off, sizeof(buf), &buf);
+		if (!srh || srh->type != IPV6_SRCRT_TYPE_4 ||
+		    srh->segments_left ||
+		    srh->hdrlen != (srh->first_segment + 1) * 2)
+			return false;
+		in->proto = srh->nexthdr;
+		in->off += (srh->hdrlen + 1) * 8;
+	}
+	return in->proto == IPPROTO_IPV6 || in->proto == IPPROTO_IPIP;
+}
+
+/* Addressed to this host's MRC. */
+static bool mrc_srv6_ours(struct net *net, const struct sk_buff *skb,
+			  struct mrc_inner *in)
+{
+	const struct udphdr *udp;
+	struct udphdr udp_buf;
+
+	if (in->proto == IPPROTO_IPV6)
+		in->ip_len = sizeof(struct ipv6hdr);
+	else
+		in->ip_len = sizeof(struct iphdr);
+	/* First what costs nothing. */
+	udp = skb_header_pointer(skb, in->off + in->ip_len, sizeof(udp_buf),
+				 &udp_buf);
+	if (!udp || udp->dest != htons(mrc_udp_port))
+		return false;
+
+	if (in->proto == IPPROTO_IPV6) {
+		const struct ipv6hdr *ip6;
+		struct ipv6hdr buf;
+
+		ip6 = skb_header_pointer(skb, in->off, sizeof(buf), &buf);
+		return ip6 && ip6->version == 6 &&
+		       ip6->nexthdr == IPPROTO_UDP &&
+		       ipv6_chk_addr(net, &ip6->daddr, NULL, 0);
+	} else {
+		const struct iphdr *ip;
+		struct iphdr buf;
+
+		ip = skb_header_pointer(skb, in->off, sizeof(buf), &buf);
+		return ip && ip->version == 4 && ip->ihl == 5 &&
+		       ip->protocol == IPPROTO_UDP && !ip_is_fragment(ip) &&
+		       inet_addr_type(net, ip->daddr) == RTN_LOCAL;
+	}
+}
+
+/*
+ * What the kernel checks of packets that come without an outer header. @len:
+ * bytes of the packet inside as its header has them, which says little about a
+ * trimmed one.
+ */
+static bool mrc_inner_ok(const struct sk_buff *skb, const struct mrc_inner *in,
+			 unsigned int *len)
+{
+	if (in->proto == IPPROTO_IPV6) {
+		const struct ipv6hdr *ip6 = (void *)(skb->data + in->off);
+
+		*len = sizeof(*ip6) + ntohs(ip6->payload_len);
+		return !ipv6_addr_is_multicast(&ip6->saddr) &&
+		       !ipv6_addr_loopback(&ip6->saddr) &&
+		       !ipv6_addr_loopback(&ip6->daddr) &&
+		       !ipv6_addr_any(&ip6->saddr) &&
+		       !ipv6_addr_v4mapped(&ip6->saddr);
+	} else {
+		const struct iphdr *ip = (void *)(skb->data + in->off);
+
+		*len = ntohs(ip->tot_len);
+		return !ip_fast_csum(ip, ip->ihl) &&
+		       !ipv4_is_multicast(ip->saddr) &&
+		       !ipv4_is_lbcast(ip->saddr) &&
+		       !ipv4_is_loopback(ip->saddr) &&
+		       !ipv4_is_loopback(ip->daddr) &&
+		       !ipv4_is_zeronet(ip->saddr);
+	}
+}
+
+static unsigned int mrc_srv6_in(void *priv, struct sk_buff *skb,
+				const struct nf_hook_state *state)
+{
+	struct mrc_inner in;
+	unsigned int len;
+	u8 tos;
+
+	/* Segments that somebody put together are packets no longer. */
+	if (skb_network_offset(skb) || skb->pkt_type != PACKET_HOST ||
+	    ipv6_addr_is_multicast(&ipv6_hdr(skb)->daddr) || skb_is_gso(skb) ||
+	    !mrc_srv6_outer(skb, &in) || !mrc_srv6_ours(state->net, skb, &in))
+		return NF_ACCEPT;
+	if (!xfrm6_policy_check(NULL, XFRM_POLICY_IN, skb))
+		return NF_DROP;
+
+	if (!pskb_may_pull(skb, in.off + in.ip_len + MRC_UDP_HLEN))
+		goto drop;
+	tos = ipv6_get_dsfield(ipv6_hdr(skb));
+	if (!mrc_inner_ok(skb, &in, &len) || len < in.ip_len + MRC_UDP_HLEN)
+		goto drop;
+	if (len < skb->len - in.off && pskb_trim_rcsum(skb, in.off + len))
+		goto drop;
+
+	skb_pull_rcsum(skb, in.off);
+	skb_reset_network_header(skb);
+	skb_pull_rcsum(skb, in.ip_len);
+	skb_reset_transport_header(skb);
+	/* What NFQUEUE gives back comes in process context. */
+	local_bh_disable();
+	mrc_inner_rcv(skb, tos, in.off);
+	local_bh_enable();
+	return NF_STOLEN;
+
+drop:
+	mrc_count_drop(skb, MRC_CTR_DROP_SRV6, skb->len);
+	return NF_DROP;
+}
+
+static const struct nf_hook_ops mrc_srv6_hook = {
+	.hook = mrc_srv6_in,
+	.pf = NFPROTO_IPV6,
+	.hooknum = NF_INET_LOCAL_IN,
+	.priority = NF_IP6_PRI_LAST,
+};
+
+int mrc_srv6_open(struct net *net)
+{
+	return nf_register_net_hook(net, &mrc_srv6_hook);
+}
+
+void mrc_srv6_close(struct net *net)
+{
+	nf_unregister_net_hook(net, &mrc_srv6_hook);
+}
+
+#else /* nothing can arrive, and mrc_srv6_check() lets nothing be sent */
+
+int mrc_srv6_open(struct net *net)
+{
+	return 0;
+}
+
+void mrc_srv6_close(struct net *net)
+{
+}
+
+#endif

@@ -1,0 +1,567 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Peers of a device: the hosts that its connections lead to. Each is told when
+ * local ports go up or down, and what it tells about its own ports is passed on to
+ * all QPs that are connected to it (MRC 1.0 §12.3). They make of it what they find
+ * out to be true (core/mrc_ev_peer.c): whoever can send from the peer's address can
+ * say it.
+ *
+ * A peer exists as long as QPs are connected to it, in RTR and beyond, so there
+ * are never more of them than QPs. Lists of QPs belong to the mutex. The packet
+ * path looks peers up under RCU, stores what they told under the peer's own
+ * lock and leaves the rest to work items: a peer that reports changes faster
+ * than they can be carried out costs no more than the newest ones.
+ *
+ * A QP that sends looks at its peer's word itself (mrc_peer_sync()), so that it
+ * knows from the moment when the update was confirmed.
+ */
+#include <linux/random.h>
+#include <linux/rhashtable.h>
+#include <linux/slab.h>
+#include <net/ipv6.h>
+
+#include "mrc_qp.h"
+#include "mrc_peer.h"
+#include "net/mrc_net.h"
+
+#define MRC_PEER_TRY_QPS	8	/* that may lack a usable path */
+#define MRC_PEER_RETRY		(HZ / 10)	/* when there is no request id */
+/* Words that come within this are one for QPs that do not send. */
+#define MRC_PEER_MERGE		max(HZ / 100, 1)
+
+enum { MRC_PEER_CHANGED };	/* bits of @flags */
+
+/* Own and foreign address; the port of link-local ones, else 0. */
+struct mrc_peer_key {
+	struct in6_addr self;
+	struct in6_addr peer;
+	u32 port;
+};
+
+/**
+ * struct mrc_peer - one peer
+ * @node: in the hash table
+ * @key: who
+ * @rcu: lookups may still look at it after the last QP left
+ * @list: all peers, under the mutex
+ * @qps: connected QPs, under the mutex
+ * @speaker: a QP whose paths lead to the peer, for answers; written under the
+ *	mutex, read under RCU
+ * @flags: MRC_PEER_CHANGED: its QPs have to look at @view
+ * @lock: leaf, for what follows
+ * @view: its ports, as it told; ->word is also read without the lock
+ * @news: our ports, as it is being told
+ */
+struct mrc_peer {
+	struct rhash_head node;
+	struct mrc_peer_key key;
+	struct rcu_head rcu;
+	struct list_head list;
+	struct list_head qps;
+	struct mrc_qp __rcu *speaker;
+	unsigned long flags;
+	spinlock_t lock;	/* leaf */
+	struct mrc_view view;
+	struct mrc_news news;
+};
+
+/**
+ * struct mrc_peers - of a device
+ * @dev: the device
+ * @mutex: see mrc.h
+ * @ht: by key
+ * @all: list of peers
+ * @apply: brings what peers told to their QPs, and ends what is out of date
+ * @tell: tells peers about our ports
+ * @told: mask that @id is about
+ * @id: request id of the newest update, -1 = none is held
+ * @partial: somebody was told that not all ports are up
+ */
+struct mrc_peers {
+	struct mrc_dev *dev;
+	struct mutex mutex;	/* see mrc.h */
+	struct rhashtable ht;
+	struct list_head all;
+	struct delayed_work apply;
+	struct delayed_work tell;
+	u32 told;
+	int id;
+	bool partial;
+};
+
+static struct workqueue_struct *mrc_peer_wq;
+
+static const struct rhashtable_params mrc_peer_params = {
+	.key_len = sizeof(struct mrc_peer_key),
+	.key_offset = offsetof(struct mrc_peer, key),
+	.head_offset = offsetof(struct mrc_peer, node),
+	.automatic_shrinking = true,
+};
+
+static void mrc_peer_key(struct mrc_peer_key *key, const struct in6_addr *self,
+			 const struct in6_addr *peer, u8 port)
+{
+	memset(key, 0, sizeof(*key));
+	key->self = *self;
+	key->peer = *peer;
+	if (ipv6_addr_type(peer) & IPV6_ADDR_LINKLOCAL)
+		key->port = port;
+}
+
+/* Under RCU. */
+static struct mrc_peer *mrc_peer_find(struct mrc_dev *dev,
+				      const struct in6_addr *self,
+				      const struct in6_addr *peer, u8 port)
+{
+	struct mrc_peer_key key;
+
+	mrc_peer_key(&key, self, peer, port);
+	return rhashtable_lookup(&dev->peers->ht, &key, mrc_peer_params);
+}
+
+static bool mrc_peer_qp_ok(const struct mrc_qp *qp)
+{
+	u8 state = READ_ONCE(qp->state);
+
+	return state == IB_QPS_RTR || state == IB_QPS_RTS;
+}
+
+/* Who answers for the peer. Under the mutex. */
+static void mrc_peer_elect(struct mrc_peer *p)
+{
+	struct mrc_qp *qp, *found = NULL;
+
+	list_for_each_entry(qp, &p->qps, peer_node) {
+		if (mrc_peer_qp_ok(qp)) {
+			found = qp;
+			break;
+		}
+	}
+	rcu_assign_pointer(p->speaker, found);
+}
+
+static u32 mrc_peer_all_ports(const struct mrc_dev *dev)
+{
+	return (2u << dev->n_ports) - 2;
+}
+
+/* RTO of the connection, for repeats; 0 = unknown. Under the mutex. */
+static u64 mrc_peer_rto(struct mrc_peer *p)
+{
+	struct mrc_qp *qp;
+	u64 rto = 0;
+
+	list_for_each_entry(qp, &p->qps, peer_node) {
+		spin_lock_bh(&qp->req_lock);
+		if (qp->paths_on)
+			rto = qp->paths.cfg.rto;
+		spin_unlock_bh(&qp->req_lock);
+		if (rto)
+			break;
+	}
+	return rto ? rto : MRC_EV_RTO_DEFAULT;
+}
+
+/* The id for what is told now; false if there is none to be had. */
+static bool mrc_peers_id(struct mrc_peers *ps)
+{
+	if (ps->id < 0)
+		ps->id = mrc_ep_id_take(ps->dev);
+	return ps->id >= 0;
+}
+
+static void mrc_peer_set_news(struct mrc_peers *ps, struct mrc_peer *p)
+{
+	bool part = ps->told != mrc_peer_all_ports(ps->dev);
+	u64 rto = mrc_peer_rto(p);
+
+	spin_lock_bh(&p->lock);
+	mrc_news_set(&p->news, ps->told, part, ps->id, rto, mrc_now());
+	spin_unlock_bh(&p->lock);
+	if (part)
+		ps->partial = true;
+}
+
+/*
+ * An EV of @qp through a local port that is up; the QP's own idea of that may be
+ * older than the change which is to be told. Under req_lock. Another port each
+ * time: of a QP that only receives nobody knows which planes were cut.
+ */
+static int mrc_peer_pick(struct mrc_qp *qp, unsigned long up)
+{
+	unsigned int n = qp->dev->n_ports, i, port;
+	u16 cursor = get_random_u32(), first = cursor;
+
+	for (i = 0; i < n; i++) {
+		int ev;
+
+		port = 1 + (first + i) % n;
+		if (!(up & BIT(port)))
+			continue;
+		ev = mrc_paths_pick_ctrl(&qp->paths, &cursor, port);
+
+		if (ev >= 0 && BIT(mrc_paths_port(&qp->paths, ev)) & up)
+			return ev;
+	}
+	return -1;
+}
+
+static bool mrc_peer_send_on(struct mrc_qp *qp, u32 up, u16 id, u32 mask)
+{
+	struct mrc_tx_desc desc = {
+		.hdr = {
+			.opcode = MRC_OP_ENDPOINT_REQ,
+			.pkey = MRC_PKEY_DEFAULT,
+			.dqp = MRC_QPN_ENDPOINT,
+			.psn = id,
+			.tstamp = mrc_now() >> MRC_TS_SHIFT,
+			.ftype = MRC_TS_FTYPE,
+			.epop = {
+				.op = MRC_EPOP_PORT_STATUS,
+				.port_mask = mask,
+			},
+		},
+		.tc = MRC_TC_CONTROL,
+		.ev = -1,
+	};
+	struct mrc_counters *ctr = &qp->dev->ctr;
+	struct sk_buff *skb = NULL;
+	struct sk_buff_head list;
+
+	__skb_queue_head_init(&list);
+	spin_lock_bh(&qp->req_lock);
+	if (qp->paths_on && mrc_peer_qp_ok(qp))
+		desc.ev = mrc_peer_pick(qp, up);
+	if (desc.ev >= 0) {
+		desc.port = mrc_paths_port(&qp->paths, desc.ev);
+		desc.entropy = mrc_paths_entropy(&qp->paths, desc.ev);
+		skb = mrc_build_skb(qp, &desc);
+	}
+	spin_unlock_bh(&qp->req_lock);
+	if (!skb)
+		return false;
+	if (IS_ERR(skb)) {
+		mrc_ctr_add(ctr, desc.port, MRC_CTR_TX_ERROR, 1);
+		return true;
+	}
+	mrc_ctr_add(ctr, desc.port, MRC_CTR_TX_ENDPOINT_REQ, 1);
+	mrc_ctr_add(ctr, desc.port, MRC_CTR_TX_PORT_STATUS, 1);
+	__skb_queue_tail(&list, skb);
+	mrc_xmit_list(qp, &list);
+	return true;
+}
+
+/* Tell @p once. Nobody to tell it through: the next try may find somebody. */
+static void mrc_peer_send(struct mrc_peer *p, u32 up, u16 id, u32 mask)
+{
+	unsigned int tries = 0;
+	struct mrc_qp *qp;
+
+	list_for_each_entry(qp, &p->qps, peer_node) {
+		if (mrc_peer_send_on(qp, up, id, mask))
+			return;
+		if (++tries == MRC_PEER_TRY_QPS)
+			break;
+	}
+	/* Others have their turn next time. */
+	list_rotate_left(&p->qps);
+}
+
+/*
+ * An answer through a port that was called down tells the peer that the word is wrong.
+ * So QPs leave ports before the word about these does; their work may come later.
+ */
+static void mrc_peer_leave_ports(struct mrc_peer *p, u32 up)
+{
+	struct mrc_qp *qp;
+
+	list_for_each_entry(qp, &p->qps, peer_node) {
+		mrc_qp_leave_ports(qp, up);
+		cond_resched();
+	}
+}
+
+static void mrc_peers_tell(struct work_struct *work)
+{
+	struct mrc_peers *ps = container_of(to_delayed_work(work),
+					    struct mrc_peers, tell);
+	u32 up = mrc_dev_ports_up(ps->dev);
+	u64 now, next = MRC_NEVER;
+	struct mrc_peer *p;
+
+	mutex_lock(&ps->mutex);
+	if (list_empty(&ps->all)) {
+		ps->told = up;
+	} else if (up != ps->told) {
+		if (ps->id >= 0)
+			mrc_ep_id_give(ps->dev, ps->id);
+		ps->id = -1;
+		if (!mrc_peers_id(ps)) {
+			queue_delayed_work(mrc_peer_wq, &ps->tell,
+					   MRC_PEER_RETRY);
+			mutex_unlock(&ps->mutex);
+			return;
+		}
+		ps->told = up;
+		list_for_each_entry(p, &ps->all, list) {
+			mrc_peer_leave_ports(p, up);
+			mrc_peer_set_news(ps, p);
+		}
+	}
+	list_for_each_entry(p, &ps->all, list) {
+		u32 mask;
+		bool due;
+		u16 id;
+
+		now = mrc_now();
+		spin_lock_bh(&p->lock);
+		due = mrc_news_due(&p->news, now);
+		next = min(next, mrc_news_next(&p->news));
+		mask = p->news.mask;
+		id = p->news.id;
+		spin_unlock_bh(&p->lock);
+		if (due)
+			mrc_peer_send(p, up, id, mask);
+		cond_resched();
+	}
+	if (next != MRC_NEVER) {
+		now = mrc_now();
+		queue_delayed_work(mrc_peer_wq, &ps->tell, next <= now ? 0 :
+				   nsecs_to_jiffies(next - now) + 1);
+	} else if (ps->id >= 0) {
+		mrc_ep_id_give(ps->dev, ps->id);
+		ps->id = -1;
+	}
+	mutex_unlock(&ps->mutex);
+}
+
+void mrc_peers_ports_changed(struct mrc_dev *dev)
+{
+	mod_delayed_work(mrc_peer_wq, &dev->peers->tell, 0);
+}
+
+static void mrc_peers_apply(struct work_struct *work)
+{
+	struct mrc_peers *ps = container_of(to_delayed_work(work),
+					    struct mrc_peers, apply);
+	u64 now = mrc_now(), next = MRC_NEVER;
+	struct mrc_peer *p;
+	struct mrc_qp *qp;
+
+	mutex_lock(&ps->mutex);
+	list_for_each_entry(p, &ps->all, list) {
+		bool changed = test_and_clear_bit(MRC_PEER_CHANGED, &p->flags);
+
+		spin_lock_bh(&p->lock);
+		changed |= mrc_view_expire(&p->view, now);
+		next = min(next, mrc_view_expires(&p->view));
+		spin_unlock_bh(&p->lock);
+		if (!changed)
+			continue;
+		mrc_peer_elect(p);
+		/* Listed QPs have a reference: destroy takes them off first. */
+		list_for_each_entry(qp, &p->qps, peer_node)
+			mrc_qp_queue_work(qp, 0);
+		cond_resched();
+	}
+	/* Unless there is news already. */
+	if (next != MRC_NEVER)
+		queue_delayed_work(mrc_peer_wq, &ps->apply,
+				   nsecs_to_jiffies(next - now) + 1);
+	mutex_unlock(&ps->mutex);
+}
+
+static void mrc_peer_changed(struct mrc_peers *ps, struct mrc_peer *p)
+{
+	/* However fast its words come, the work is not put off by them. */
+	if (!test_and_set_bit(MRC_PEER_CHANGED, &p->flags))
+		mod_delayed_work(mrc_peer_wq, &ps->apply, MRC_PEER_MERGE);
+}
+
+bool mrc_peer_update(struct mrc_dev *dev, const struct in6_addr *self,
+		     const struct in6_addr *peer, u8 port, u32 mask)
+{
+	struct mrc_peer *p;
+	bool changed;
+
+	p = mrc_peer_find(dev, self, peer, port);
+	if (!p)
+		return false;
+	spin_lock_bh(&p->lock);
+	changed = mrc_view_update(&p->view, mask, mrc_now());
+	spin_unlock_bh(&p->lock);
+	if (changed)
+		mrc_peer_changed(dev->peers, p);
+	return true;
+}
+
+bool mrc_peer_answered(struct mrc_dev *dev, const struct in6_addr *self,
+		       const struct in6_addr *peer, u8 port, u16 id)
+{
+	struct mrc_peer *p;
+	bool ok;
+
+	p = mrc_peer_find(dev, self, peer, port);
+	if (!p)
+		return false;
+	spin_lock_bh(&p->lock);
+	ok = mrc_news_answer(&p->news, id);
+	spin_unlock_bh(&p->lock);
+	return ok;
+}
+
+struct mrc_qp *mrc_peer_speaker(struct mrc_dev *dev,
+				const struct in6_addr *self,
+				const struct in6_addr *peer, u8 port)
+{
+	struct mrc_peer *p;
+	struct mrc_qp *qp;
+
+	p = mrc_peer_find(dev, self, peer, port);
+	if (!p)
+		return NULL;
+	qp = rcu_dereference(p->speaker);
+	/* Nobody was fit at the last election: mrc_peer_up() comes next. */
+	if (!qp)
+		return NULL;
+	if (!mrc_peer_qp_ok(qp)) {
+		mrc_peer_changed(dev->peers, p);
+		return NULL;
+	}
+	return refcount_inc_not_zero(&qp->ref) ? qp : NULL;
+}
+
+u32 mrc_peer_word(const struct mrc_qp *qp)
+{
+	return qp->peer ? READ_ONCE(qp->peer->view.word) : MRC_VIEW_NOTHING;
+}
+
+int mrc_peer_join(struct mrc_qp *qp)
+{
+	struct mrc_peers *ps = qp->dev->peers;
+	struct mrc_peer_key key;
+	struct mrc_peer *p;
+	bool fresh = false;
+	int ret = 0;
+
+	mrc_peer_key(&key, &qp->saddr, &qp->daddr, qp->only_port);
+	mutex_lock(&ps->mutex);
+	rcu_read_lock();
+	p = rhashtable_lookup(&ps->ht, &key, mrc_peer_params);
+	rcu_read_unlock();
+	if (!p) {	/* only added and removed under the mutex */
+		p = kzalloc(sizeof(*p), GFP_KERNEL_ACCOUNT);
+		if (!p) {
+			ret = -ENOMEM;
+			goto out;
+		}
+		p->key = key;
+		INIT_LIST_HEAD(&p->qps);
+		spin_lock_init(&p->lock);
+		mrc_view_init(&p->view);
+		ret = rhashtable_insert_fast(&ps->ht, &p->node,
+					     mrc_peer_params);
+		if (ret) {
+			kfree(p);
+			goto out;
+		}
+		if (list_empty(&ps->all))
+			ps->told = mrc_dev_ports_up(ps->dev);
+		list_add_tail(&p->list, &ps->all);
+		fresh = true;
+	}
+	list_add_tail(&qp->peer_node, &p->qps);
+	qp->peer = p;
+	/*
+	 * What the peer remembers of us may be nothing or out of date. When
+	 * all ports have been up all the time, both are right.
+	 */
+	if ((ps->told != mrc_peer_all_ports(ps->dev) &&
+	     (!p->news.on || mrc_news_kept(&p->news))) ||
+	    (fresh && ps->partial)) {
+		if (mrc_peers_id(ps))
+			mrc_peer_set_news(ps, p);
+		mod_delayed_work(mrc_peer_wq, &ps->tell, 0);
+	}
+out:
+	mutex_unlock(&ps->mutex);
+	return ret;
+}
+
+void mrc_peer_up(struct mrc_qp *qp)
+{
+	struct mrc_peers *ps = qp->dev->peers;
+
+	mutex_lock(&ps->mutex);
+	if (qp->peer && !rcu_access_pointer(qp->peer->speaker))
+		rcu_assign_pointer(qp->peer->speaker, qp);
+	mutex_unlock(&ps->mutex);
+}
+
+void mrc_peer_leave(struct mrc_qp *qp)
+{
+	struct mrc_peers *ps = qp->dev->peers;
+	struct mrc_peer *p = qp->peer;
+
+	if (!p)
+		return;
+	mutex_lock(&ps->mutex);
+	qp->peer = NULL;
+	list_del(&qp->peer_node);
+	if (rcu_access_pointer(p->speaker) == qp)
+		mrc_peer_elect(p);
+	if (list_empty(&p->qps)) {
+		list_del(&p->list);
+		rhashtable_remove_fast(&ps->ht, &p->node, mrc_peer_params);
+		kfree_rcu(p, rcu);
+	}
+	mutex_unlock(&ps->mutex);
+}
+
+int mrc_peers_create(struct mrc_dev *dev)
+{
+	struct mrc_peers *ps = kzalloc(sizeof(*ps), GFP_KERNEL);
+	int ret;
+
+	if (!ps)
+		return -ENOMEM;
+	ret = rhashtable_init(&ps->ht, &mrc_peer_params);
+	if (ret) {
+		kfree(ps);
+		return ret;
+	}
+	ps->dev = dev;
+	ps->id = -1;
+	mutex_init(&ps->mutex);
+	INIT_LIST_HEAD(&ps->all);
+	INIT_DELAYED_WORK(&ps->apply, mrc_peers_apply);
+	INIT_DELAYED_WORK(&ps->tell, mrc_peers_tell);
+	dev->peers = ps;
+	return 0;
+}
+
+void mrc_peers_destroy(struct mrc_dev *dev)
+{
+	struct mrc_peers *ps = dev->peers;
+
+	/* No QPs, no packets, no netdevs: nothing queues these any more. */
+	cancel_delayed_work_sync(&ps->tell);
+	cancel_delayed_work_sync(&ps->apply);
+	rhashtable_destroy(&ps->ht);
+	mutex_destroy(&ps->mutex);
+	dev->peers = NULL;
+	kfree(ps);
+}
+
+int mrc_peer_init(void)
+{
+	/* What a peer must know quickly must not queue behind other work. */
+	mrc_peer_wq = alloc_workqueue("mrc_peer", WQ_UNBOUND | WQ_HIGHPRI |
+				      WQ_MEM_RECLAIM, 0);
+	return mrc_peer_wq ? 0 : -ENOMEM;
+}
+
+void mrc_peer_exit(void)
+{
+	destroy_workqueue(mrc_peer_wq);
+}

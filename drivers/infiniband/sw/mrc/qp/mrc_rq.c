@@ -1,0 +1,387 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Receive queue: WRITE_IMM and SEND consume one entry each, in the order in
+ * which they were sent (MRC 1.0 §7.4, Documentation/extension.md). The memory
+ * that entries name is not used by WRITE_IMM, data went to RETH.va.
+ *
+ * Packets of several SENDs arrive in any order. Each says by its METH.rqmsn
+ * which receive it belongs to, counted from the one that is consumed next, and
+ * where in it. An entry of the ring is read once, when its first packet comes,
+ * and its copy is what counts from then on.
+ *
+ * Where the entries come from is the business of the functions up to
+ * mrc_rq_take().
+ */
+#include <linux/log2.h>
+#include <linux/sched/mm.h>
+#include <linux/slab.h>
+
+#include "mrc_qp.h"
+#include "queue/mrc_qp_verbs.h"
+#include "queue/mrc_srq.h"
+
+/* A table of copies up to this is made by the packet that needs it, bytes. */
+#define MRC_RECV_ATOMIC		8192
+
+/* --- the ring --------------------------------------------------------------- */
+
+/* Entries that wait in the ring, @n if there is any way, or -EINVAL. */
+int mrc_rq_pending(struct mrc_qp *qp, u32 n)
+{
+	int pending;
+
+	lockdep_assert_held(&qp->resp_lock);
+	if (!qp->rq.depth)
+		return 0;
+	pending = mrc_ring_pending(&qp->rq);
+	if (!qp->srq || pending < 0 || (u32)pending >= n)
+		return pending;
+	return mrc_srq_take(qp->srq, &qp->rq, n);
+}
+
+/* Copy entry @n from the head, which is pending, into @r. */
+static void mrc_rq_fetch(struct mrc_qp *qp, u32 n, struct mrc_recv *r)
+{
+	const struct mrc_recv_wqe *e = mrc_ring_entry(&qp->rq,
+						      qp->rq.idx + n);
+	const struct mrc_sge *ring_sge = (const void *)(e + 1);
+	struct mrc_recv_wqe h;
+	u32 i;
+
+	memcpy(&h, e, sizeof(h));
+	barrier();	/* the copy is what counts from here on */
+	r->wr_id = h.wr_id;
+	r->room = 0;
+	r->num_sge = 0;
+	r->status = IB_WC_SUCCESS;
+	if (h.num_sge > qp->max_recv_sge || h.reserved) {
+		r->status = IB_WC_LOC_QP_OP_ERR;
+		return;
+	}
+	for (i = 0; i < h.num_sge; i++) {
+		struct mrc_sge *sge = &r->sge[r->num_sge];
+
+		memcpy(sge, &ring_sge[i], sizeof(*sge));
+		barrier();
+		if (!sge->length)
+			continue;
+		r->room += sge->length;
+		r->num_sge++;
+	}
+}
+
+/* The entry at the head has been used up. */
+static void mrc_rq_take(struct mrc_qp *qp)
+{
+	qp->rq.idx++;
+	mrc_srq_used(qp->srq, &qp->rq);
+	mrc_ring_consumed(&qp->rq);
+}
+
+/* --- copies -------------------------------------------------------------------- */
+
+static struct mrc_recv *mrc_recv_at(const struct mrc_qp *qp, u16 rqmsn)
+{
+	return qp->recv + (size_t)(rqmsn & qp->recv_mask) * qp->recv_size;
+}
+
+/* The copy of the receive of message @rqmsn if there is one. */
+static struct mrc_recv *mrc_recv_find(const struct mrc_qp *qp, u16 rqmsn)
+{
+	struct mrc_recv *r = qp->recv ? mrc_recv_at(qp, rqmsn) : NULL;
+
+	return r && r->used && r->rqmsn == rqmsn ? r : NULL;
+}
+
+/*
+ * One for each message that may be under way. There are no more of them than
+ * entries in the ring: the others are refused.
+ */
+static u32 mrc_recv_count(const struct mrc_qp *qp)
+{
+	return min_t(u32, roundup_pow_of_two(qp->resp.cfg.max_wimm),
+		     qp->rq.depth);
+}
+
+static size_t mrc_recv_size(const struct mrc_qp *qp)
+{
+	return sizeof(struct mrc_recv) +
+	       qp->max_recv_sge * sizeof(struct mrc_sge);
+}
+
+static void mrc_recv_set_table(struct mrc_qp *qp, void *mem, u32 n)
+{
+	qp->recv = mem;
+	qp->recv_mask = n - 1;
+	qp->recv_size = mrc_recv_size(qp);
+	WRITE_ONCE(qp->need_recv, false);
+}
+
+void mrc_rq_make_table(struct mrc_qp *qp)
+{
+	u32 conn = READ_ONCE(qp->conn), n;
+	void *mem;
+
+	/* Under the mutex the connection does not change. */
+	if (!READ_ONCE(qp->resp_on))
+		return;
+	n = mrc_recv_count(qp);
+	mem = kvcalloc(n, mrc_recv_size(qp),
+		       GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	spin_lock_bh(&qp->resp_lock);
+	WRITE_ONCE(qp->need_recv, false);
+	if (mem && !qp->recv && qp->resp_on && qp->conn == conn) {
+		mrc_recv_set_table(qp, mem, n);
+		mem = NULL;
+	}
+	spin_unlock_bh(&qp->resp_lock);
+	kvfree(mem);
+}
+
+/* Make the table now, or let the work item do it. */
+static int mrc_rq_need_table(struct mrc_qp *qp)
+{
+	u32 n = mrc_recv_count(qp);
+	size_t size = n * mrc_recv_size(qp);
+	struct mem_cgroup *old;
+	void *mem = NULL;
+
+	if (size <= MRC_RECV_ATOMIC) {
+		old = set_active_memcg(qp->memcg);
+		mem = kzalloc(size, GFP_ATOMIC | __GFP_ACCOUNT | __GFP_NOWARN);
+		set_active_memcg(old);
+	}
+	if (mem) {
+		mrc_recv_set_table(qp, mem, n);
+		return 0;
+	}
+	if (!qp->need_recv) {
+		WRITE_ONCE(qp->need_recv, true);
+		mrc_qp_queue_work(qp, 0);
+	}
+	return -ENOMEM;
+}
+
+int mrc_rq_reserve(struct mrc_qp *qp, u32 n, bool copy)
+{
+	int pending;
+
+	lockdep_assert_held(&qp->resp_lock);
+	pending = mrc_rq_pending(qp, n);
+	if (pending < 0)
+		return pending;
+	if ((u32)pending < n)
+		return -EAGAIN;
+	return copy && !qp->recv ? mrc_rq_need_table(qp) : 0;
+}
+
+/*
+ * The peer goes by the receives that are here for it alone. What others take from
+ * a shared receive queue nobody can promise.
+ */
+void mrc_rq_tell(struct mrc_qp *qp)
+{
+	int pending;
+
+	lockdep_assert_held(&qp->resp_lock);
+	if (qp->srq)
+		return;
+	pending = mrc_rq_pending(qp, 0);
+	if (pending >= 0)
+		mrc_resp_set_recvs(&qp->resp, pending);
+}
+
+/* The copy of the receive of message @rqmsn, made now if need be. */
+static struct mrc_recv *mrc_rq_get(struct mrc_qp *qp, u16 rqmsn)
+{
+	struct mrc_recv *r = mrc_recv_find(qp, rqmsn);
+	u16 n = rqmsn - qp->resp.rqmsn;
+
+	if (r || !qp->recv)
+		return r;
+	/* A program may have taken back what was pending a moment ago. */
+	if (n > qp->recv_mask || mrc_rq_pending(qp, n + 1) <= n)
+		return NULL;
+	r = mrc_recv_at(qp, rqmsn);
+	mrc_rq_fetch(qp, n, r);
+	r->rqmsn = rqmsn;
+	r->used = true;
+	return r;
+}
+
+/* What a peer is told about a receive that cannot take its message. */
+static u8 mrc_recv_syndrome(u8 status)
+{
+	return status == IB_WC_LOC_LEN_ERR ? MRC_SYN_NAK_INV_REQ :
+					     MRC_SYN_NAK_REM_OP;
+}
+
+int mrc_rq_ready(struct mrc_qp *qp, const struct mrc_hdr *h)
+{
+	struct mrc_recv *r;
+
+	lockdep_assert_held(&qp->resp_lock);
+	r = mrc_rq_get(qp, h->rqmsn);
+	if (!r || r->status != IB_WC_SUCCESS)
+		return 0;
+	return mrc_odp_ready(qp->dev, qp->ibqp->pd, r->sge, r->num_sge,
+			     h->reth.va, h->payload_len, true, qp->qpn,
+			     &qp->page_since);
+}
+
+u8 mrc_rq_place(struct mrc_qp *qp, const struct mrc_hdr *h,
+		const struct sk_buff *skb, int off)
+{
+	struct mrc_recv *r;
+	int ret;
+
+	lockdep_assert_held(&qp->resp_lock);
+	r = mrc_rq_get(qp, h->rqmsn);
+	if (!r)
+		return MRC_SYN_NAK_INV_REQ;
+	if (r->status == IB_WC_SUCCESS && h->reth.dmalen > r->room)
+		r->status = IB_WC_LOC_LEN_ERR;
+	if (r->status == IB_WC_SUCCESS) {
+		ret = mrc_scatter(qp, r->sge, r->num_sge, h->reth.va, skb, off,
+				  h->payload_len);
+		if (ret == -EMSGSIZE)
+			r->status = IB_WC_LOC_LEN_ERR;
+		else if (ret)
+			r->status = IB_WC_LOC_PROT_ERR;
+	}
+	return r->status == IB_WC_SUCCESS ? 0 : mrc_recv_syndrome(r->status);
+}
+
+/* --- completions ------------------------------------------------------------- */
+
+/* What a message is to the program. */
+static void mrc_rq_describe(const struct mrc_imm *imm, struct mrc_cqe *cqe)
+{
+	cqe->byte_len = imm->len;
+	switch (imm->kind) {
+	case MRC_RECV_SEND:
+		cqe->opcode = IB_WC_RECV;
+		break;
+	case MRC_RECV_SEND_INV:
+		cqe->opcode = IB_WC_RECV;
+		cqe->wc_flags = IB_WC_WITH_INVALIDATE;
+		cqe->imm_data = imm->inv_key;
+		break;
+	case MRC_RECV_SEND_IMM:
+		cqe->opcode = IB_WC_RECV;
+		cqe->wc_flags = IB_WC_WITH_IMM;
+		cqe->imm_data = (__force u32)imm->imm;
+		break;
+	default:
+		cqe->opcode = IB_WC_RECV_RDMA_WITH_IMM;
+		cqe->wc_flags = IB_WC_WITH_IMM;
+		cqe->imm_data = (__force u32)imm->imm;
+		break;
+	}
+}
+
+int mrc_rq_deliver(struct mrc_qp *qp, const struct mrc_imm *imm, u8 port,
+		   bool *fatal)
+{
+	struct mrc_recv *r, head = { .status = IB_WC_SUCCESS };
+	struct mrc_cqe cqe = {
+		.status = IB_WC_SUCCESS,
+		.qp_num = qp->qpn,
+		.src_qp = qp->attr.dest_qpn,
+	};
+	u8 syn = 0;
+	int pending;
+
+	lockdep_assert_held(&qp->resp_lock);
+	pending = mrc_rq_pending(qp, 1);
+	if (pending < 0)
+		*fatal = true;
+	if (pending <= 0)
+		return MRC_SYN_NAK_INV_REQ;
+
+	r = mrc_recv_find(qp, imm->rqmsn);
+	if (!r) {	/* its list is not needed */
+		const struct mrc_recv_wqe *e = mrc_ring_entry(&qp->rq,
+							      qp->rq.idx);
+
+		head.wr_id = READ_ONCE(e->wr_id);
+		if (READ_ONCE(e->num_sge) > qp->max_recv_sge ||
+		    READ_ONCE(e->reserved))
+			head.status = IB_WC_LOC_QP_OP_ERR;
+		r = &head;
+	}
+	mrc_rq_describe(imm, &cqe);
+	cqe.wr_id = r->wr_id;
+	if (r->status != IB_WC_SUCCESS) {
+		cqe.status = r->status;
+		syn = mrc_recv_syndrome(r->status);
+		*fatal |= r->status == IB_WC_LOC_QP_OP_ERR;
+	} else if (imm->kind == MRC_RECV_SEND_INV) {
+		int ret = mrc_mr_invalidate(qp, imm->inv_key);
+
+		if (ret == -EAGAIN)
+			return ret;
+		if (ret) {
+			cqe.status = IB_WC_LOC_PROT_ERR;
+			syn = MRC_SYN_NAK_ACCESS;
+		}
+	}
+	r->used = false;
+	/*
+	 * Before the completion: a program that has seen it may post again at
+	 * once and must find the room.
+	 */
+	mrc_rq_take(qp);
+	if (mrc_cq_post(qp->rcq, qp->ibqp, &cqe, imm->se || syn, port))
+		*fatal = true;
+	return syn;
+}
+
+void mrc_rq_flush(struct mrc_qp *qp)
+{
+	u16 rqmsn = qp->resp.rqmsn;
+	int pending;
+
+	lockdep_assert_held(&qp->resp_lock);
+	if (!qp->rq.depth)
+		return;
+	mrc_qp_ask_kick(&qp->rq);
+	pending = mrc_ring_pending(&qp->rq);
+	if (pending <= 0)
+		return;
+	for (; pending--; rqmsn++) {
+		const struct mrc_recv_wqe *e;
+		struct mrc_recv *r = mrc_recv_find(qp, rqmsn);
+		struct mrc_cqe cqe = {
+			.opcode = IB_WC_RECV,
+			.status = IB_WC_WR_FLUSH_ERR,
+			.qp_num = qp->qpn,
+		};
+
+		e = mrc_ring_entry(&qp->rq, qp->rq.idx);
+		cqe.wr_id = r ? r->wr_id : READ_ONCE(e->wr_id);
+		/* The message that made the QP fail is the next in order. */
+		if (r && r->status != IB_WC_SUCCESS &&
+		    rqmsn == qp->resp.rqmsn && mrc_resp_failed(&qp->resp))
+			cqe.status = r->status;
+		if (r)
+			r->used = false;
+		mrc_rq_take(qp);
+		/* An overflowing CQ is reported by the CQ itself. */
+		mrc_cq_post(qp->rcq, qp->ibqp, &cqe, true, qp->attr.port);
+	}
+}
+
+int mrc_post_recv(struct ib_qp *ibqp)
+{
+	struct mrc_qp *qp = to_mibqp(ibqp)->qp;
+	int ret = 0;
+
+	spin_lock_bh(&qp->resp_lock);
+	if (qp->state == IB_QPS_RESET)
+		ret = -EINVAL;
+	else if (qp->state == IB_QPS_ERR)
+		mrc_rq_flush(qp);
+	spin_unlock_bh(&qp->resp_lock);
+	return ret;
+}

@@ -1,0 +1,362 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Completion queues: the kernel produces into a mapped ring, programs poll it
+ * without the kernel. Consumers in the kernel have their own ring.
+ */
+#include "dev/mrc_dev.h"
+
+/* Entries that are moved or looked at with interrupts off. */
+#define MRC_CQ_BATCH	64
+
+static void mrc_cq_publish(struct mrc_cq *cq)
+{
+	/* The entry before the counter: pairs with the program's acquire. */
+	smp_store_release(&cq->ring.hdr->prod, cq->ring.idx);
+}
+
+/* Entries not polled yet; more than depth means a hostile counter. */
+static u32 mrc_cq_used(const struct mrc_cq *cq)
+{
+	/* Room is reused after the program has read it: its release. */
+	return cq->ring.idx - smp_load_acquire(&cq->ring.hdr->cons);
+}
+
+static void mrc_cq_overflow(struct mrc_cq *cq)
+{
+	struct ib_event ev = {
+		.device = cq->ib.device,
+		.element.cq = &cq->ib,
+		.event = IB_EVENT_CQ_ERR,
+	};
+
+	if (cq->ib.event_handler)
+		cq->ib.event_handler(&ev, cq->ib.cq_context);
+}
+
+/* enum ibv_wc_flags, where the kernel has another number. */
+#define MRC_USER_WC_WITH_INV	BIT(3)
+
+/* What programs get in their words; the kernel's consumers in the kernel's. */
+static void mrc_cqe_to_user(struct mrc_cqe *cqe)
+{
+	if (cqe->wc_flags & IB_WC_WITH_INVALIDATE) {
+		cqe->wc_flags &= ~IB_WC_WITH_INVALIDATE;
+		cqe->wc_flags |= MRC_USER_WC_WITH_INV;
+	}
+}
+
+/* Its completions are polled by mrc_poll_cq(). */
+static bool mrc_cq_in_kernel(const struct mrc_cq *cq)
+{
+	return !cq->ring.entry;
+}
+
+int mrc_cq_post(struct mrc_cq *cq, struct ib_qp *ibqp, struct mrc_cqe *cqe,
+		bool solicited, u8 port)
+{
+	struct mrc_dev *dev = to_mdev(cq->ib.device);
+	bool notify = false;
+	unsigned long flags;
+
+	spin_lock_irqsave(&cq->lock, flags);
+	if (unlikely(cq->dead)) {
+		spin_unlock_irqrestore(&cq->lock, flags);
+		mrc_ctr_add(&dev->ctr, port, MRC_CTR_CQ_OVERFLOW, 1);
+		return -ENOSPC;
+	}
+	if (unlikely(mrc_cq_used(cq) >= cq->ring.depth)) {
+		cq->dead = true;
+		spin_unlock_irqrestore(&cq->lock, flags);
+		mrc_ctr_add(&dev->ctr, port, MRC_CTR_CQ_OVERFLOW, 1);
+		mrc_cq_overflow(cq);
+		return -ENOSPC;
+	}
+	cqe->timestamp = ktime_get_raw_ns();
+	if (mrc_cq_in_kernel(cq)) {
+		cqe->reserved2 = (uintptr_t)ibqp;
+	} else {
+		cqe->reserved = 0;
+		cqe->reserved2 = 0;
+		mrc_cqe_to_user(cqe);
+	}
+	*(struct mrc_cqe *)mrc_ring_entry(&cq->ring, cq->ring.idx) = *cqe;
+	cq->ring.idx++;
+	mrc_cq_publish(cq);
+	if (cq->notify == IB_CQ_NEXT_COMP ||
+	    (cq->notify == IB_CQ_SOLICITED && solicited)) {
+		cq->notify = 0;
+		notify = true;
+	}
+	spin_unlock_irqrestore(&cq->lock, flags);
+
+	/* The caller's QP holds the CQ: it cannot go away here. */
+	if (notify)
+		cq->ib.comp_handler(&cq->ib, cq->ib.cq_context);
+	return 0;
+}
+
+static void mrc_cq_init(struct mrc_cq *cq)
+{
+	spin_lock_init(&cq->lock);
+	spin_lock_init(&cq->poll_lock);
+	mutex_init(&cq->resize);
+}
+
+int mrc_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
+		  struct uverbs_attr_bundle *attrs)
+{
+	struct mrc_cq *cq = to_mcq(ibcq);
+	int ret;
+
+	if (attr->flags)
+		return -EOPNOTSUPP;
+	if (!attr->cqe || attr->cqe > MRC_MAX_CQE)
+		return -EINVAL;
+	mrc_cq_init(cq);
+	ret = mrc_ring_alloc(&cq->ring, NULL, attr->cqe,
+			     sizeof(struct mrc_cqe), NULL);
+	if (!ret)
+		ibcq->cqe = cq->ring.depth;
+	return ret;
+}
+
+int mrc_create_user_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
+		       struct uverbs_attr_bundle *attrs)
+{
+	struct ib_udata *udata = &attrs->driver_udata;
+	struct mrc_create_cq_resp resp = {};
+	struct mrc_create_cq_req req = {};
+	struct mrc_dev *dev = to_mdev(ibcq->device);
+	struct mrc_cq *cq = to_mcq(ibcq);
+	int ret;
+
+	/* Every entry carries a timestamp, asked for or not. */
+	if (attr->flags & ~IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION)
+		return -EOPNOTSUPP;
+	if (!attr->cqe || attr->cqe > MRC_MAX_CQE ||
+	    attr->comp_vector >= ibcq->device->num_comp_vectors)
+		return -EINVAL;
+	ret = mrc_udata_in(udata, &req, sizeof(req));
+	if (ret)
+		return ret;
+	if (req.comp_mask || req.reserved || udata->outlen < sizeof(resp))
+		return -EINVAL;
+
+	ret = mrc_count(&dev->n_cq, MRC_MAX_CQ);
+	if (ret)
+		return ret;
+	mrc_cq_init(cq);
+	ret = mrc_ring_alloc(&cq->ring, attrs->context, attr->cqe,
+			     sizeof(struct mrc_cqe), &resp.cq);
+	if (ret)
+		goto err_count;
+	ret = mrc_udata_out(udata, &resp, sizeof(resp));
+	if (ret)
+		goto err_ring;
+	ibcq->cqe = cq->ring.depth;
+	return 0;
+
+err_ring:
+	mrc_ring_free(&cq->ring);
+err_count:
+	atomic_dec(&dev->n_cq);
+	return ret;
+}
+
+/*
+ * Move the waiting entries to the start of @ring and use it from now on. The
+ * lock is held for the last few only; meanwhile completions go on to arrive in
+ * the old ring, which the program does not poll. Should it do so, it gets them
+ * a second time. The core lets any number of callers in: until one has switched,
+ * no other may, because that would free the ring that is copied from.
+ */
+static int mrc_cq_switch(struct mrc_cq *cq, struct mrc_ring *ring)
+{
+	u32 first, n, done = 0;
+	int ret = -EINVAL;
+
+	mutex_lock(&cq->resize);
+	spin_lock_irq(&cq->lock);
+	n = mrc_cq_used(cq);
+	first = cq->ring.idx - n;
+	if (n > cq->ring.depth)
+		goto out;
+	for (;;) {
+		n = cq->ring.idx - first;
+		if (cq->dead || n > ring->depth)
+			goto out;
+		n -= done;
+		if (n <= MRC_CQ_BATCH)
+			break;
+		spin_unlock_irq(&cq->lock);
+		mrc_ring_copy(ring, done, &cq->ring, first + done, n);
+		done += n;
+		spin_lock_irq(&cq->lock);
+	}
+	mrc_ring_copy(ring, done, &cq->ring, first + done, n);
+	ring->idx = done + n;
+	swap(cq->ring, *ring);
+	mrc_cq_publish(cq);
+	cq->ib.cqe = cq->ring.depth;
+	ret = 0;
+out:
+	spin_unlock_irq(&cq->lock);
+	mutex_unlock(&cq->resize);
+	return ret;
+}
+
+int mrc_resize_user_cq(struct ib_cq *ibcq, unsigned int cqe,
+		       struct ib_udata *udata)
+{
+	struct ib_ucontext *uctx =
+		rdma_udata_to_uverbs_attr_bundle(udata)->context;
+	struct mrc_resize_cq_resp resp = {};
+	struct mrc_cq *cq = to_mcq(ibcq);
+	struct mrc_ring ring = {};
+	int ret;
+
+	if (!cqe || cqe > MRC_MAX_CQE || udata->outlen < sizeof(resp))
+		return -EINVAL;
+	ret = mrc_udata_in(udata, NULL, 0);
+	if (ret)
+		return ret;
+	ret = mrc_ring_alloc(&ring, uctx, cqe, sizeof(struct mrc_cqe),
+			     &resp.cq);
+	if (ret)
+		return ret;
+	/* Before the switch: after it nothing may fail. */
+	ret = mrc_udata_out(udata, &resp, sizeof(resp));
+	if (!ret)
+		ret = mrc_cq_switch(cq, &ring);
+	/* The new ring if it failed, else the old one, which may be mapped. */
+	mrc_ring_free(&ring);
+	return ret;
+}
+
+static int mrc_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
+{
+	struct mrc_cq *cq = to_mcq(ibcq);
+	struct mrc_ring ring;
+
+	/* No QP uses it any more, but netlink may still look. */
+	spin_lock_irq(&cq->lock);
+	ring = cq->ring;
+	memset(&cq->ring, 0, sizeof(cq->ring));
+	spin_unlock_irq(&cq->lock);
+	if (ring.entry)		/* the kernel's own are not counted */
+		atomic_dec(&to_mdev(ibcq->device)->n_cq);
+	mrc_ring_free(&ring);
+	mutex_destroy(&cq->resize);
+	return 0;
+}
+
+static void mrc_cqe_to_wc(const struct mrc_cqe *cqe, struct ib_wc *wc)
+{
+	*wc = (struct ib_wc){
+		.wr_id = cqe->wr_id,
+		.status = cqe->status,
+		.opcode = cqe->opcode,
+		.vendor_err = cqe->vendor_err,
+		.byte_len = cqe->byte_len,
+		.qp = (struct ib_qp *)(uintptr_t)cqe->reserved2,
+		.src_qp = cqe->src_qp,
+		.wc_flags = cqe->wc_flags,
+	};
+	if (cqe->wc_flags & IB_WC_WITH_INVALIDATE)
+		wc->ex.invalidate_rkey = cqe->imm_data;
+	else
+		wc->ex.imm_data = (__force __be32)cqe->imm_data;
+	wc->port_num = cqe->reserved;
+	if (cqe->wc_flags & IB_WC_WITH_NETWORK_HDR_TYPE)
+		wc->network_hdr_type = cqe->sl == MRC_CQE_SL_IPV6 ?
+				       RDMA_NETWORK_IPV6 : RDMA_NETWORK_IPV4;
+}
+
+static int mrc_poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc)
+{
+	struct mrc_cq *cq = to_mcq(ibcq);
+	unsigned long flags;
+	u32 prod, cons;
+	int n;
+
+	if (!mrc_cq_in_kernel(cq))
+		return -EINVAL;
+	spin_lock_irqsave(&cq->poll_lock, flags);
+	/* The counter before the entries: pairs with mrc_cq_publish(). */
+	prod = smp_load_acquire(&cq->ring.hdr->prod);
+	cons = cq->ring.hdr->cons;
+	for (n = 0; n < num && cons != prod; cons++) {
+		const struct mrc_cqe *cqe = mrc_ring_entry(&cq->ring, cons);
+
+		if (cqe->reserved2) {	/* its QP is there */
+			mrc_cqe_to_wc(cqe, wc++);
+			n++;
+		}
+	}
+	/* What has been read can be overwritten: pairs with mrc_cq_used(). */
+	smp_store_release(&cq->ring.hdr->cons, cons);
+	spin_unlock_irqrestore(&cq->poll_lock, flags);
+	return n;
+}
+
+void mrc_cq_clean(struct mrc_cq *cq, const struct ib_qp *ibqp)
+{
+	unsigned long flags;
+	u32 prod, at, n;
+
+	if (!mrc_cq_in_kernel(cq))
+		return;
+	spin_lock_irqsave(&cq->poll_lock, flags);
+	/* What comes later is of others. */
+	prod = smp_load_acquire(&cq->ring.hdr->prod);
+	at = cq->ring.hdr->cons;
+	for (;;) {
+		for (n = 0; n < MRC_CQ_BATCH && at != prod; n++, at++) {
+			struct mrc_cqe *cqe = mrc_ring_entry(&cq->ring, at);
+
+			if (cqe->reserved2 == (uintptr_t)ibqp)
+				cqe->reserved2 = 0;
+		}
+		if (at == prod)
+			break;
+		spin_unlock_irqrestore(&cq->poll_lock, flags);
+		spin_lock_irqsave(&cq->poll_lock, flags);
+		/* Somebody may have polled: behind that there are others. */
+		if ((s32)(cq->ring.hdr->cons - prod) >= 0)
+			break;
+		if ((s32)(cq->ring.hdr->cons - at) > 0)
+			at = cq->ring.hdr->cons;
+	}
+	spin_unlock_irqrestore(&cq->poll_lock, flags);
+}
+
+static int mrc_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
+{
+	struct mrc_cq *cq = to_mcq(ibcq);
+	unsigned long irq;
+	int missed = 0;
+
+	spin_lock_irqsave(&cq->lock, irq);
+	/* A request for any completion is not weakened by a later one. */
+	if (cq->notify != IB_CQ_NEXT_COMP)
+		cq->notify = flags & IB_CQ_SOLICITED_MASK;
+	if (flags & IB_CQ_REPORT_MISSED_EVENTS && mrc_cq_used(cq))
+		missed = 1;
+	spin_unlock_irqrestore(&cq->lock, irq);
+	return missed;
+}
+
+const struct ib_device_ops mrc_cq_ops = {
+#ifdef HAVE_CREATE_USER_CQ
+	.create_cq = mrc_create_cq,
+	.create_user_cq = mrc_create_user_cq,
+	.resize_user_cq = mrc_resize_user_cq,
+#else
+	.create_cq = mrc_compat_create_cq,
+	.resize_cq = mrc_compat_resize_cq,
+#endif
+	.destroy_cq = mrc_destroy_cq,
+	.poll_cq = mrc_poll_cq,
+	.req_notify_cq = mrc_req_notify_cq,
+	INIT_RDMA_OBJ_SIZE(ib_cq, mrc_cq, ib),
+};

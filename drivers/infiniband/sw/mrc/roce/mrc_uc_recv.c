@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Receiving on unreliable connections: nothing is believed before lengths and
+ * ICRC have been checked, nothing is answered. What a peer can cause ends the
+ * message and is counted; a QP goes to ERROR for a local reason only.
+ */
+#include <linux/ip.h>
+#include <linux/ipv6.h>
+#include <net/ipv6.h>
+#include <rdma/ib_addr.h>
+
+#include "queue/mrc_qp_verbs.h"
+#include "mrc_uc_qp.h"
+
+/**
+ * struct mrc_uc_pkt - a packet whose lengths and ICRC are right
+ * @dg: where it came from; of it the packet and the addresses
+ * @h: headers
+ */
+struct mrc_uc_pkt {
+	struct mrc_dgram dg;
+	struct mrc_uc_hdr h;
+};
+
+/* Why @ud does not take packets from there, or -1. Under rq_lock. */
+static int mrc_uc_refuses(struct mrc_ud *ud, const struct mrc_dgram *dg)
+{
+	const struct mrc_uc *uc = ud->uc;
+
+	if (ud->state < IB_QPS_RTR || ud->state == IB_QPS_ERR)
+		return MRC_CTR_DROP_STATE;
+	if (!ipv6_addr_equal(&dg->saddr, &uc->av.daddr) ||
+	    !ipv6_addr_equal(&dg->daddr, &uc->av.saddr) ||
+	    (uc->only_port && dg->port && dg->port != uc->only_port))
+		return MRC_CTR_DROP_ADDR;
+	return -1;
+}
+
+/* Is there a receive at the head of the ring? -EINVAL: it says nonsense. */
+static int mrc_uc_have_recv(struct mrc_ud *ud)
+{
+	int pending = ud->rq.depth ? mrc_ring_pending(&ud->rq) : 0;
+
+	if (!pending && ud->srq)
+		pending = mrc_srq_take(ud->srq, &ud->rq, 1);
+	return pending;
+}
+
+/* The payload of a SEND, @off bytes from its start, to where the receive says. */
+static enum ib_wc_status mrc_uc_scatter(struct mrc_ud *ud,
+					const struct mrc_uc_pkt *pkt, u32 off)
+{
+	const struct mrc_ud_rx *rx = &ud->uc->recv;
+	u32 from = pkt->dg.off, left = pkt->h.len, i, n;
+
+	for (i = 0; i < rx->num_sge && left; i++) {
+		const struct mrc_sge *sge = &rx->sge[i];
+		struct mrc_mr *mr;
+		int ret;
+
+		if (off >= sge->length) {
+			off -= sge->length;
+			continue;
+		}
+		n = min(left, sge->length - off);
+		mr = mrc_mr_get_local(ud->dev, ud->ibqp->pd, sge->lkey,
+				      sge->addr + off, n,
+				      IB_ACCESS_LOCAL_WRITE);
+		mr = mrc_mr_pinned(mr);
+		if (IS_ERR(mr))
+			return IB_WC_LOC_PROT_ERR;
+		ret = mrc_mr_copy_from_skb(mr, sge->addr + off, pkt->dg.skb,
+					   from, n);
+		mrc_mr_put(mr);
+		if (ret)
+			return IB_WC_LOC_PROT_ERR;
+		off = 0;
+		from += n;
+		left -= n;
+	}
+	return IB_WC_SUCCESS;
+}
+
+/* A packet of a SEND. A counter, or -1; *@st is that of the receive. */
+static int mrc_uc_take_send(struct mrc_ud *ud, const struct mrc_uc_pkt *pkt,
+			    u32 off, enum ib_wc_status *st)
+{
+	struct mrc_uc *uc = ud->uc;
+
+	/* One that a broken message had is still there, for this one. */
+	if (pkt->h.first) {
+		int have = mrc_uc_have_recv(ud);
+
+		if (have < 0)
+			*st = IB_WC_GENERAL_ERR;
+		if (have <= 0)
+			return MRC_CTR_UC_NO_RECV;
+		*st = mrc_ud_copy_rwqe(ud, &uc->recv, &uc->room);
+		if (*st != IB_WC_SUCCESS)
+			return -1;
+	}
+	if ((u64)off + pkt->h.len > uc->room)
+		return MRC_CTR_DROP_LENGTH;
+	*st = mrc_uc_scatter(ud, pkt, off);
+	return -1;
+}
+
+/* A packet of a WRITE. */
+static int mrc_uc_take_write(struct mrc_ud *ud, const struct mrc_uc_pkt *pkt,
+			     u32 off, enum ib_wc_status *st)
+{
+	struct mrc_uc *uc = ud->uc;
+	const struct mrc_uc_rx *rx = &uc->rx;
+	u32 len = pkt->h.first ? rx->len : pkt->h.len;
+	struct mrc_mr *mr;
+	int ret;
+
+	if (!uc->remote_write)
+		return MRC_CTR_UC_ACCESS;
+	/* All of it before the first byte, and each packet again. */
+	if (len) {
+		mr = mrc_mr_get_remote(ud->dev, ud->ibqp->pd, rx->rkey,
+				       rx->va + off, len,
+				       IB_ACCESS_REMOTE_WRITE);
+		mr = mrc_mr_pinned(mr);
+		if (IS_ERR(mr))
+			return MRC_CTR_UC_ACCESS;
+		ret = mrc_mr_copy_from_skb(mr, rx->va + off, pkt->dg.skb,
+					   pkt->dg.off, pkt->h.len);
+		mrc_mr_put(mr);
+		if (ret)
+			return MRC_CTR_UC_ACCESS;
+	}
+	if (pkt->h.with_imm) {
+		ret = mrc_uc_have_recv(ud);
+		if (ret < 0)
+			*st = IB_WC_GENERAL_ERR;
+		if (ret <= 0)
+			return MRC_CTR_UC_NO_RECV;
+		*st = mrc_ud_copy_rwqe(ud, &uc->recv, &uc->room);
+	}
+	return -1;
+}
+
+/* The receive at the head of the ring is used up. True: the CQ has no room. */
+static bool mrc_uc_complete_recv(struct mrc_ud *ud,
+				 const struct mrc_uc_pkt *pkt,
+				 enum ib_wc_status st)
+{
+	struct mrc_uc *uc = ud->uc;
+	struct mrc_cqe cqe = {
+		.wr_id = uc->recv.wr_id,
+		.status = st,
+		.opcode = pkt->h.write ? IB_WC_RECV_RDMA_WITH_IMM : IB_WC_RECV,
+		.byte_len = uc->rx.off,
+		.qp_num = ud->qpn,
+		.src_qp = uc->attr.dest_qpn,
+	};
+
+	if (pkt->h.with_imm) {
+		cqe.wc_flags = IB_WC_WITH_IMM;
+		memcpy(&cqe.imm_data, pkt->h.imm, sizeof(cqe.imm_data));
+	}
+	/* Room before the completion: a program may post again at once. */
+	ud->rq.idx++;
+	mrc_srq_used(ud->srq, &ud->rq);
+	mrc_ring_consumed(&ud->rq);
+	return mrc_cq_post(ud->rcq, ud->ibqp, &cqe,
+			   pkt->h.se || st != IB_WC_SUCCESS, ud->port);
+}
+
+/* Count a packet, and what it ends: a counter to bump or -1. Under rq_lock. */
+static int mrc_uc_take(struct mrc_ud *ud, const struct mrc_uc_pkt *pkt, u8 port,
+		       bool *fatal)
+{
+	enum ib_wc_status st = IB_WC_SUCCESS;
+	struct mrc_dev *dev = ud->dev;
+	struct mrc_uc *uc = ud->uc;
+	struct mrc_uc_in in;
+	int drop;
+
+	mrc_uc_rx_packet(&uc->rx, &pkt->h, &in);
+	if (in.broken)
+		mrc_ctr_add(&dev->ctr, port, MRC_CTR_UC_BROKEN, 1);
+	if (in.drop >= 0)
+		return in.drop;
+	drop = pkt->h.write ? mrc_uc_take_write(ud, pkt, in.off, &st) :
+			      mrc_uc_take_send(ud, pkt, in.off, &st);
+	*fatal = st != IB_WC_SUCCESS;
+	if (drop >= 0) {
+		mrc_uc_rx_abort(&uc->rx);
+		return drop;
+	}
+	mrc_ctr_add(&dev->ctr, port, MRC_CTR_RX_UC, 1);
+	if (*fatal) {
+		mrc_uc_rx_abort(&uc->rx);
+		mrc_uc_complete_recv(ud, pkt, st);
+		return -1;
+	}
+	if (!pkt->h.last)
+		return -1;
+	mrc_ctr_add(&dev->ctr, port, MRC_CTR_RX_UC_MSG, 1);
+	if (!pkt->h.write || pkt->h.with_imm)
+		*fatal = mrc_uc_complete_recv(ud, pkt, IB_WC_SUCCESS);
+	return -1;
+}
+
+static void mrc_uc_deliver(struct mrc_ud *ud, const struct mrc_uc_pkt *pkt)
+{
+	bool fatal = false, est = false;
+	u8 port = pkt->dg.port;
+	int drop;
+
+	spin_lock_bh(&ud->rq_lock);
+	drop = mrc_uc_refuses(ud, &pkt->dg);
+	if (drop < 0) {
+		drop = mrc_uc_take(ud, pkt, port ?: ud->port, &fatal);
+		est = drop < 0 && !ud->uc->established;
+		ud->uc->established |= est;
+	}
+	spin_unlock_bh(&ud->rq_lock);
+	if (drop >= 0)
+		mrc_ctr_add(&ud->dev->ctr, port ?: ud->port, drop, 1);
+	/* For who waits in RTR until the other side is there. */
+	if (est)
+		mrc_qp_report(ud->ibqp, IB_EVENT_COMM_EST);
+	if (fatal)
+		mrc_ud_error(ud, IB_EVENT_QP_FATAL);
+}
+
+/* Headers and ICRC; a counter to bump or -1. */
+static int mrc_uc_check(struct mrc_uc_pkt *pkt)
+{
+	struct sk_buff *skb = pkt->dg.skb;
+	u32 len, avail;
+	int drop;
+
+	drop = mrc_dgram_ip(&pkt->dg, MRC_UC_BTH_LEN, &len);
+	if (drop >= 0)
+		return drop;
+	avail = min_t(u32, len, MRC_UC_HDR_MAX);
+	/* skb->len covers it, so this fails for want of memory only. */
+	if (!pskb_may_pull(skb, MRC_UDP_HLEN + avail))
+		return MRC_CTR_DROP_SHORT;
+	drop = mrc_uc_parse(skb->data + MRC_UDP_HLEN, avail, len, &pkt->h);
+	if (drop >= 0)
+		return drop;
+	if (!mrc_skb_icrc_ok(skb, len))
+		return MRC_CTR_DROP_ICRC;
+	pkt->dg.off = MRC_UDP_HLEN + pkt->h.hdr_len;
+	return mrc_pkey_ok(pkt->h.pkey) ? -1 : MRC_CTR_DROP_PKEY;
+}
+
+/* To the QP that it names. @dev: of arrival, NULL over loopback. */
+static bool mrc_uc_dispatch(struct net *net, struct mrc_dev *dev,
+			    const struct mrc_uc_pkt *pkt)
+{
+	struct mrc_ud *ud = mrc_ud_get(net, pkt->h.dqp);
+	bool ok;
+
+	if (!ud)
+		return false;
+	ok = ud->uc && (!dev || ud->dev == dev);
+	if (ok)
+		mrc_uc_deliver(ud, pkt);
+	mrc_ud_put(ud);
+	return ok;
+}
+
+void mrc_uc_rcv(struct sk_buff *skb)
+{
+	struct mrc_uc_pkt pkt = { .dg.skb = skb };
+	struct net_device *ndev = skb->dev;
+	struct mrc_dev *dev = NULL;
+	struct ib_device *ib;
+	int drop;
+
+	pkt.dg.loop = ndev->flags & IFF_LOOPBACK;
+	ib = ib_device_get_by_netdev(ndev, MRC_RDMA_DRIVER_ID);
+	if (ib) {
+		dev = to_mdev(ib);
+		pkt.dg.port = mrc_dev_port_of(dev, ndev);
+		mrc_io_add(dev, pkt.dg.port, MRC_IO_RX_PKTS,
+			   mrc_skb_octets(skb), false);
+	}
+	drop = mrc_uc_check(&pkt);
+	if (drop < 0 && ((!dev && !pkt.dg.loop) ||
+			 !mrc_uc_dispatch(dev_net(ndev), dev, &pkt)))
+		drop = MRC_CTR_DROP_QPN;
+	if (drop >= 0)
+		mrc_count_drop(skb, drop, 0);
+	if (ib)
+		ib_device_put(ib);
+}

@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Sending on unreliable connections: a work request is complete when its last
+ * packet has been built. All of them take one plane, because the peer takes one
+ * that overtakes another for a loss.
+ */
+#include <linux/highmem.h>
+#include <linux/jiffies.h>
+#include <linux/sched/signal.h>
+#include <linux/udp.h>
+#include <net/ipv6.h>
+
+#include "mrc_uc_qp.h"
+#include "net/mrc_net.h"
+
+#define MRC_UC_FLAGS	(IB_SEND_FENCE | IB_SEND_SIGNALED | \
+			 IB_SEND_SOLICITED | IB_SEND_INLINE)
+
+/* Take the work request at the head of the ring on and begin its message. */
+static enum ib_wc_status mrc_uc_begin(struct mrc_ud *ud)
+{
+	const struct mrc_send_wqe *e = mrc_ring_entry(&ud->sq, ud->sq.idx);
+	struct mrc_uc_tx *tx = &ud->uc->tx;
+	struct mrc_ud_tx *w = &ud->uc->wqe;
+	enum ib_wc_status st;
+
+	memcpy(&w->h, e, sizeof(w->h));
+	barrier();	/* the copy is what counts from here on */
+	w->num_sge = 0;
+	w->len = 0;
+	if (w->h.send_flags & ~MRC_UC_FLAGS || w->h.reserved)
+		return IB_WC_LOC_QP_OP_ERR;
+	switch (w->h.opcode) {
+	case IB_WR_SEND:
+	case IB_WR_SEND_WITH_IMM:
+		tx->write = false;
+		break;
+	case IB_WR_RDMA_WRITE:
+	case IB_WR_RDMA_WRITE_WITH_IMM:
+		tx->write = true;
+		break;
+	default:
+		return IB_WC_LOC_QP_OP_ERR;
+	}
+	st = mrc_ud_copy_data(ud, e, w, MRC_UC_MAX_MSG);
+	if (st != IB_WC_SUCCESS)
+		return st;
+	tx->with_imm = w->h.opcode == IB_WR_SEND_WITH_IMM ||
+		       w->h.opcode == IB_WR_RDMA_WRITE_WITH_IMM;
+	tx->se = w->h.send_flags & IB_SEND_SOLICITED;
+	tx->len = w->len;
+	tx->va = w->h.remote_addr;
+	tx->rkey = w->h.rkey;
+	memcpy(tx->imm, &w->h.imm_data, sizeof(tx->imm));
+	mrc_uc_tx_begin(tx);
+	return IB_WC_SUCCESS;
+}
+
+/* The work request at the head of the ring is done. */
+static void mrc_uc_complete(struct mrc_ud *ud, enum ib_wc_status status,
+			    bool *fatal)
+{
+	const struct mrc_ud_tx *w = &ud->uc->wqe;
+	struct mrc_cqe cqe = {
+		.wr_id = w->h.wr_id,
+		.status = status,
+		.opcode = ud->uc->tx.write ? IB_WC_RDMA_WRITE : IB_WC_SEND,
+		.byte_len = w->len,
+		.qp_num = ud->qpn,
+	};
+
+	/* Room before the completion: a program may post again at once. */
+	ud->sq.idx++;
+	mrc_ring_consumed(&ud->sq);
+	if ((status != IB_WC_SUCCESS || ud->sig_all ||
+	     w->h.send_flags & IB_SEND_SIGNALED) &&
+	    mrc_cq_post(ud->scq, ud->ibqp, &cqe, status != IB_WC_SUCCESS,
+			ud->port))
+		*fatal = true;
+}
+
+static void mrc_uc_put_part(struct sk_buff *skb, const struct mrc_mr *mr,
+			    u64 va, u32 len)
+{
+	while (len) {
+		u32 poff, n;
+		struct page *page = mrc_mr_page(mr, va, &poff, &n);
+		void *map = kmap_local_page(page);
+
+		n = min(n, len);
+		skb_put_data(skb, map + poff, n);
+		kunmap_local(map);
+		va += n;
+		len -= n;
+	}
+}
+
+/* [off, off + len) of the message behind the headers. */
+static enum ib_wc_status mrc_uc_put_payload(struct mrc_ud *ud,
+					    struct sk_buff *skb, u32 off,
+					    u32 len)
+{
+	const struct mrc_ud_tx *w = &ud->uc->wqe;
+	u32 i, n;
+
+	if (w->h.send_flags & IB_SEND_INLINE) {
+		const struct mrc_send_wqe *e;
+
+		e = mrc_ring_entry(&ud->sq, ud->sq.idx);
+		/* The program may write to it meanwhile: the CRC follows. */
+		skb_put_data(skb, (const u8 *)(e + 1) + off, len);
+		return IB_WC_SUCCESS;
+	}
+	for (i = 0; i < w->num_sge && len; i++) {
+		const struct mrc_sge *sge = &w->sge[i];
+		struct mrc_mr *mr;
+
+		if (off >= sge->length) {
+			off -= sge->length;
+			continue;
+		}
+		n = min(len, sge->length - off);
+		mr = mrc_mr_get_local(ud->dev, ud->ibqp->pd, sge->lkey,
+				      sge->addr + off, n, 0);
+		mr = mrc_mr_pinned(mr);
+		if (IS_ERR(mr))
+			return IB_WC_LOC_PROT_ERR;
+		mrc_uc_put_part(skb, mr, sge->addr + off, n);
+		mrc_mr_put(mr);
+		off = 0;
+		len -= n;
+	}
+	return IB_WC_SUCCESS;
+}
+
+/*
+ * The packet with headers @h in *@skbp, NULL where there is no memory: it is
+ * lost then, and the peer will not take the message.
+ */
+static enum ib_wc_status mrc_uc_make(struct mrc_ud *ud,
+				     const struct mrc_uc_hdr *h, u32 off,
+				     struct sk_buff **skbp)
+{
+	const struct mrc_av *av = &ud->uc->av;
+	u32 pad = -h->len & 3, udp_len, hdr_len;
+	u8 hdr[MRC_UC_HDR_MAX];
+	enum ib_wc_status st;
+	struct sk_buff *skb;
+	struct udphdr *udp;
+
+	hdr_len = mrc_uc_build(h, hdr);
+	udp_len = sizeof(*udp) + hdr_len + h->len + pad + MRC_ICRC_LEN;
+	*skbp = NULL;
+	skb = alloc_skb(LL_MAX_HEADER + sizeof(struct ipv6hdr) + udp_len,
+			GFP_ATOMIC | __GFP_NOWARN);
+	if (!skb)
+		return IB_WC_SUCCESS;
+	skb_reserve(skb, LL_MAX_HEADER);
+	skb_reset_network_header(skb);
+	mrc_ud_put_ip(skb, av, udp_len);
+	skb_set_transport_header(skb, skb->len);
+	udp = skb_put(skb, sizeof(*udp));
+	udp->source = htons(rdma_get_udp_sport(av->flow_label, ud->qpn,
+					       h->dqp));
+	udp->dest = htons(mrc_udp_port);
+	udp->len = htons(udp_len);
+	udp->check = 0;
+	skb_put_data(skb, hdr, hdr_len);
+	st = mrc_uc_put_payload(ud, skb, off, h->len);
+	if (st != IB_WC_SUCCESS) {
+		kfree_skb(skb);
+		return st;
+	}
+	mrc_ud_put_trailer(skb, pad);
+	*skbp = skb;
+	return IB_WC_SUCCESS;
+}
+
+/* Bytes of L3 of a full packet at its longest. */
+static u32 mrc_uc_mtu(const struct mrc_uc *uc)
+{
+	return (uc->av.ipv6 ? sizeof(struct ipv6hdr) : sizeof(struct iphdr)) +
+	       MRC_UDP_HLEN + MRC_UC_HDR_MAX + uc->tx.pmtu + MRC_ICRC_LEN;
+}
+
+/* A referenced route through the plane that @uc takes at present, or NULL. */
+static struct dst_entry *mrc_uc_try(struct mrc_ud *ud)
+{
+	struct dst_entry *dst = mrc_av_route(ud->dev, &ud->uc->av);
+
+	if (dst && dst_mtu(dst) < mrc_uc_mtu(ud->uc)) {
+		dst_release(dst);
+		return NULL;
+	}
+	return dst;
+}
+
+/*
+ * A referenced route: through the QP's own port, or while that is down or leads
+ * nowhere, through another one; NULL if there is none. A QP stays where it is
+ * for a while, because a change of planes may reorder what is under way. Under
+ * RCU with BH disabled.
+ */
+static struct dst_entry *mrc_uc_route(struct mrc_ud *ud)
+{
+	u32 up = mrc_dev_ports_up(ud->dev);
+	struct mrc_uc *uc = ud->uc;
+	struct dst_entry *dst;
+	u8 home = uc->only_port ?: ud->port;
+	unsigned int i;
+
+	lockdep_assert_held(&uc->tx_mutex);
+	if (uc->only_port)
+		up &= BIT(uc->only_port);
+	if (up & BIT(uc->av.port) &&
+	    (uc->av.port == home || time_before(jiffies, uc->back_at))) {
+		dst = mrc_uc_try(ud);
+		if (dst)
+			return dst;
+	}
+	for (i = 0; i < ud->dev->n_ports; i++) {
+		u8 port = (home - 1 + i) % ud->dev->n_ports + 1;
+
+		if (!(up & BIT(port)))
+			continue;
+		if (uc->av.port != port) {
+			mrc_av_forget(&uc->av);
+			WRITE_ONCE(uc->av.port, port);
+		}
+		dst = mrc_uc_try(ud);
+		if (dst) {
+			uc->back_at = jiffies + MRC_ROUTE_RETRY;
+			return dst;
+		}
+	}
+	return NULL;
+}
+
+/*
+ * The next packet of the message under way. False: the work request failed, the
+ * QP goes to SQE.
+ */
+static bool mrc_uc_packet(struct mrc_ud *ud, struct sk_buff_head *list,
+			  struct dst_entry *dst, bool *fatal)
+{
+	struct mrc_uc *uc = ud->uc;
+	enum ib_wc_status st = IB_WC_SUCCESS;
+	struct sk_buff *skb = NULL;
+	struct mrc_uc_hdr h;
+	u32 off;
+
+	mrc_uc_tx_next(&uc->tx, &h, &off);
+	if (dst)
+		st = mrc_uc_make(ud, &h, off, &skb);
+	if (skb) {
+		mrc_ctr_add(&ud->dev->ctr, uc->av.port, MRC_CTR_TX_UC, 1);
+		mrc_tx_cb(skb)->port = uc->av.port;
+		skb_dst_set(skb, dst_clone(dst));
+		__skb_queue_tail(list, skb);
+	} else if (st == IB_WC_SUCCESS) {
+		mrc_ctr_add(&ud->dev->ctr, uc->av.port, MRC_CTR_TX_ERROR, 1);
+		/* What follows in this message would be in vain. */
+		mrc_uc_tx_abort(&uc->tx);
+	} else {
+		mrc_uc_tx_abort(&uc->tx);
+	}
+	if (!uc->tx.active)
+		mrc_uc_complete(ud, st, fatal);
+	return st == IB_WC_SUCCESS;
+}
+
+static void mrc_uc_fail(struct mrc_ud *ud)
+{
+	WRITE_ONCE(ud->state, IB_QPS_SQE);
+	mrc_ud_flush_sq(ud);
+}
+
+/*
+ * Up to MRC_TX_BATCH packets; more to come? A work request that cannot be sent
+ * takes the QP to SQE, from which the program takes it back to RTS.
+ */
+static bool mrc_uc_batch(struct mrc_ud *ud, struct sk_buff_head *list,
+			 struct dst_entry *dst, bool *fatal)
+{
+	struct mrc_uc *uc = ud->uc;
+	int pending, n;
+
+	lockdep_assert_held(&ud->sq_lock);
+	if (ud->state == IB_QPS_SQE || ud->state == IB_QPS_ERR) {
+		mrc_uc_tx_abort(&uc->tx);
+		mrc_ud_flush_sq(ud);
+		return false;
+	}
+	if (ud->state != IB_QPS_RTS && ud->state != IB_QPS_SQD)
+		return false;
+	pending = mrc_ring_pending(&ud->sq);
+	if (pending < 0) {	/* the program wrote nonsense into prod */
+		*fatal = true;
+		return false;
+	}
+	/* The one under way has not been consumed, unless prod went back. */
+	if (uc->tx.active && !pending)
+		mrc_uc_tx_abort(&uc->tx);
+	for (n = 0; n < MRC_TX_BATCH && !*fatal; n++) {
+		if (!uc->tx.active) {
+			enum ib_wc_status st;
+
+			if (!pending || ud->state != IB_QPS_RTS)
+				return false;
+			st = mrc_uc_begin(ud);
+			if (st != IB_WC_SUCCESS) {
+				mrc_uc_complete(ud, st, fatal);
+				mrc_uc_fail(ud);
+				return false;
+			}
+		}
+		if (!mrc_uc_packet(ud, list, dst, fatal)) {
+			mrc_uc_fail(ud);
+			return false;
+		}
+		if (!uc->tx.active)
+			pending--;
+	}
+	return !*fatal;
+}
+
+static bool mrc_uc_send(struct mrc_ud *ud)
+{
+	struct sk_buff_head list;
+	struct dst_entry *dst;
+	bool more, fatal = false;
+
+	__skb_queue_head_init(&list);
+	local_bh_disable();
+	rcu_read_lock();
+	dst = mrc_uc_route(ud);
+	spin_lock(&ud->sq_lock);
+	more = mrc_uc_batch(ud, &list, dst, &fatal);
+	spin_unlock(&ud->sq_lock);
+	dst_release(dst);
+	mrc_ud_xmit(ud, &list);
+	rcu_read_unlock();
+	local_bh_enable();
+	if (fatal)
+		mrc_ud_error(ud, IB_EVENT_QP_FATAL);
+	return more;
+}
+
+int mrc_uc_post_send(struct mrc_ud *ud)
+{
+	bool more;
+
+	if (READ_ONCE(ud->state) < IB_QPS_RTS)
+		return -EINVAL;
+	mutex_lock(&ud->uc->tx_mutex);
+	do {
+		more = mrc_uc_send(ud);
+		cond_resched();
+		/* Another process may go on writing to the ring. */
+	} while (more && !fatal_signal_pending(current));
+	mutex_unlock(&ud->uc->tx_mutex);
+	return 0;
+}

@@ -1,0 +1,469 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Datagram queue pairs: creation, lookup, states, destruction. There is no
+ * engine: a datagram is sent once and arrives or does not.
+ */
+#include <linux/random.h>
+#include <linux/rhashtable.h>
+#include <linux/slab.h>
+#include <net/ipv6.h>
+#include <rdma/ib_cache.h>
+
+#include "queue/mrc_qp_verbs.h"
+#include "mrc_uc_qp.h"
+
+/* By QPN, but for QP1s; entries are read under RCU. */
+static struct rhashtable mrc_uds;
+static const struct rhashtable_params mrc_ud_params = {
+	.key_len = sizeof_field(struct mrc_ud, qpn),
+	.key_offset = offsetof(struct mrc_ud, qpn),
+	.head_offset = offsetof(struct mrc_ud, node),
+	.automatic_shrinking = true,
+};
+
+/* QP1s of all ports; read under RCU. */
+static LIST_HEAD(mrc_gsis);
+static DEFINE_SPINLOCK(mrc_gsi_lock);
+
+bool mrc_ud_tryget(struct mrc_ud *ud)
+{
+	return refcount_inc_not_zero(&ud->ref);
+}
+
+void mrc_ud_put(struct mrc_ud *ud)
+{
+	if (refcount_dec_and_test(&ud->ref))
+		complete(&ud->released);
+}
+
+struct mrc_ud *mrc_ud_get(struct net *net, u32 qpn)
+{
+	struct mrc_ud *ud;
+
+	rcu_read_lock();
+	ud = rhashtable_lookup(&mrc_uds, &qpn, mrc_ud_params);
+	if (ud && (!net_eq(ud->dev->net, net) || !mrc_ud_tryget(ud)))
+		ud = NULL;
+	rcu_read_unlock();
+	return ud;
+}
+
+struct mrc_ud *mrc_ud_of(struct ib_qp *ibqp)
+{
+	struct mrc_ud *ud;
+
+	rcu_read_lock();
+	/* Netlink looks at QPs until after destroy_qp. */
+	ud = READ_ONCE(to_mibqp(ibqp)->ud);
+	if (ud && !mrc_ud_tryget(ud))
+		ud = NULL;
+	rcu_read_unlock();
+	return ud;
+}
+
+/* Has the port of @ud the address that @dg was sent to? */
+static bool mrc_gsi_addr(struct mrc_ud *ud, const struct mrc_dgram *dg)
+{
+	const struct ib_gid_attr *attr;
+
+	attr = rdma_find_gid_by_port(&ud->dev->ib,
+				     (const union ib_gid *)&dg->daddr,
+				     IB_GID_TYPE_ROCE_UDP_ENCAP, ud->port,
+				     NULL);
+	if (IS_ERR(attr))
+		return false;
+	rdma_put_gid_attr(attr);
+	return true;
+}
+
+struct mrc_ud *mrc_gsi_get(struct net *net, struct mrc_dev *dev,
+			   const struct mrc_dgram *dg)
+{
+	struct mrc_ud *ud, *found = NULL;
+
+	rcu_read_lock();
+	list_for_each_entry_rcu(ud, &mrc_gsis, gsi_node) {
+		if (!net_eq(ud->dev->net, net))
+			continue;
+		if (dev && (ud->dev != dev || ud->port != dg->port))
+			continue;
+		if (!mrc_ud_tryget(ud))
+			continue;
+		/* The table of GIDs is there as long as the QP is. */
+		if (dev || mrc_gsi_addr(ud, dg)) {
+			found = ud;
+			break;
+		}
+		mrc_ud_put(ud);
+	}
+	rcu_read_unlock();
+	return found;
+}
+
+void mrc_ud_wait_page(struct mrc_ud *ud, u32 seq)
+{
+	int ret;
+
+	/* Being reset: nobody would take it off the list. */
+	if (ud->state == IB_QPS_RESET)
+		return;
+	refcount_inc(&ud->ref);
+	ret = mrc_odp_wait(&ud->dev->odp, &ud->page_wait, seq);
+	if (ret == -EAGAIN)
+		mrc_ud_wake(&ud->page_wait);
+	else if (ret)
+		mrc_ud_put(ud);
+}
+
+/* The reference goes on with the work, unless that has one. */
+void mrc_ud_wake(struct mrc_odp_waiter *w)
+{
+	struct mrc_ud *ud = container_of(w, struct mrc_ud, page_wait);
+
+	if (!mrc_odp_queue(&ud->work))
+		mrc_ud_put(ud);
+}
+
+void mrc_ud_work(struct work_struct *work)
+{
+	struct mrc_ud *ud = container_of(work, struct mrc_ud, work);
+
+	if (READ_ONCE(ud->tx_late))
+		mrc_ud_post_send(ud);
+	mrc_ud_deliver_late(ud);
+	mrc_ud_put(ud);
+}
+
+void mrc_ud_flush_sq(struct mrc_ud *ud)
+{
+	lockdep_assert_held(&ud->sq_lock);
+	mrc_qp_flush_ring(ud->ibqp, &ud->sq, NULL, ud->scq, IB_WC_SEND,
+			  ud->port);
+}
+
+void mrc_ud_flush_rq(struct mrc_ud *ud)
+{
+	lockdep_assert_held(&ud->rq_lock);
+	if (!ud->rq.depth)
+		return;
+	mrc_qp_ask_kick(&ud->rq);
+	mrc_qp_flush_ring(ud->ibqp, &ud->rq, ud->srq, ud->rcq, IB_WC_RECV,
+			  ud->port);
+}
+
+void mrc_ud_error(struct mrc_ud *ud, int event)
+{
+	bool last = ud->srq;
+
+	spin_lock_bh(&ud->rq_lock);
+	spin_lock(&ud->sq_lock);
+	if (ud->state == IB_QPS_RESET || ud->state == IB_QPS_ERR) {
+		event = MRC_NO_EVENT;
+		last = false;
+	}
+	if (ud->state != IB_QPS_RESET) {
+		WRITE_ONCE(ud->state, IB_QPS_ERR);
+		mrc_ud_flush_sq(ud);
+	}
+	spin_unlock(&ud->sq_lock);
+	mrc_ud_drop_late(ud);
+	if (ud->state == IB_QPS_ERR)
+		mrc_ud_flush_rq(ud);
+	spin_unlock_bh(&ud->rq_lock);
+
+	/* It takes no more entries of the SRQ. */
+	if (last)
+		mrc_qp_report(ud->ibqp, IB_EVENT_QP_LAST_WQE_REACHED);
+	if (event == MRC_NO_EVENT)
+		return;
+	mrc_ctr_add(&ud->dev->ctr, ud->port, MRC_CTR_QP_ERROR, 1);
+	mrc_qp_report(ud->ibqp, event);
+}
+
+static int mrc_ud_check(const struct ib_qp_init_attr *init,
+			const struct mrc_qp_parts *parts)
+{
+	/* MRC 1.0 has no such connections; datagrams are how hosts find it. */
+	if (init->qp_type == IB_QPT_UC && !READ_ONCE(parts->dev->ext))
+		return -EOPNOTSUPP;
+	if (init->qp_type == IB_QPT_GSI &&
+	    (parts->user || init->srq || !init->port_num ||
+	     init->port_num > parts->dev->n_ports))
+		return -EOPNOTSUPP;
+	return parts->req.flags ? -EINVAL : 0;
+}
+
+/* A number that nobody has, of those that are for datagrams. */
+static int mrc_ud_hash(struct mrc_ud *ud)
+{
+	int tries, ret = -EEXIST;
+
+	/* BUSY: the table is growing, which only time ends. */
+	for (tries = 0; tries < 1024 && (ret == -EEXIST || ret == -EBUSY);
+	     tries++) {
+		u32 qpn = MRC_QPN_UD_FIRST |
+			  (get_random_u32() & MRC_QPN_UD_MASK);
+
+		if (qpn == MRC_QPN_MCAST)
+			continue;
+		ud->qpn = qpn;
+		ret = rhashtable_lookup_insert_fast(&mrc_uds, &ud->node,
+						    mrc_ud_params);
+		cond_resched();
+	}
+	return ret == -EEXIST ? -ENOSPC : ret;
+}
+
+static int mrc_ud_publish(struct mrc_ud *ud)
+{
+	if (ud->ibqp->qp_type != IB_QPT_GSI)
+		return mrc_ud_hash(ud);
+	ud->qpn = MRC_QPN_GSI;
+	spin_lock(&mrc_gsi_lock);
+	list_add_tail_rcu(&ud->gsi_node, &mrc_gsis);
+	spin_unlock(&mrc_gsi_lock);
+	return 0;
+}
+
+static int mrc_create_ud(struct ib_qp *ibqp, const struct ib_qp_init_attr *init,
+			 const struct mrc_qp_parts *parts)
+{
+	struct mrc_ud *ud = kzalloc(sizeof(*ud), GFP_KERNEL_ACCOUNT);
+	int ret;
+
+	if (!ud)
+		return -ENOMEM;
+	refcount_set(&ud->ref, 1);
+	init_completion(&ud->released);
+	mutex_init(&ud->mutex);
+	spin_lock_init(&ud->sq_lock);
+	spin_lock_init(&ud->rq_lock);
+	ud->dev = parts->dev;
+	ud->ibqp = ibqp;
+	ud->scq = parts->scq;
+	ud->rcq = parts->rcq;
+	ud->srq = parts->srq;
+	INIT_LIST_HEAD(&ud->late);
+	INIT_LIST_HEAD(&ud->page_wait.node);
+	ud->page_wait.wake = mrc_ud_wake;
+	INIT_WORK(&ud->work, mrc_ud_work);
+	ud->sig_all = parts->sig_all;
+	ud->user = parts->user;
+	ud->state = IB_QPS_RESET;
+	if (init->qp_type == IB_QPT_GSI) {
+		ud->port = init->port_num;
+		ud->qkey = MRC_GSI_QKEY;
+	}
+	ud->sq = parts->sq;
+	ud->rq = parts->rq;
+	ud->max_send_sge = parts->cap.max_send_sge;
+	ud->max_recv_sge = parts->cap.max_recv_sge;
+	ud->max_inline = parts->cap.max_inline_data;
+	if (init->qp_type == IB_QPT_UC) {
+		ud->uc = mrc_uc_alloc();
+		ret = ud->uc ? 0 : -ENOMEM;
+		if (ret)
+			goto err_free;
+	}
+	ret = mrc_ud_publish(ud);
+	if (ret)
+		goto err_free;
+	WRITE_ONCE(to_mibqp(ibqp)->ud, ud);
+	ibqp->qp_num = ud->qpn;
+	return 0;
+
+err_free:
+	mrc_uc_free(ud->uc);
+	mutex_destroy(&ud->mutex);
+	kfree(ud);
+	return ret;
+}
+
+/* Everything that was posted is forgotten. Under the mutex. */
+static void mrc_ud_reset(struct mrc_ud *ud)
+{
+	spin_lock_bh(&ud->rq_lock);
+	spin_lock(&ud->sq_lock);
+	WRITE_ONCE(ud->state, IB_QPS_RESET);
+	WRITE_ONCE(ud->tx_late, false);
+	mrc_ud_drop_late(ud);
+	mrc_ring_rewind(&ud->sq);
+	mrc_srq_forget(ud->srq, &ud->rq);
+	if (ud->uc)
+		mrc_uc_reset(ud);
+	spin_unlock(&ud->sq_lock);
+	spin_unlock_bh(&ud->rq_lock);
+	mrc_cq_clean(ud->scq, ud->ibqp);
+	mrc_cq_clean(ud->rcq, ud->ibqp);
+	if (mrc_odp_unwait(&ud->dev->odp, &ud->page_wait))
+		mrc_ud_put(ud);
+}
+
+static void mrc_destroy_ud(struct ib_qp *ibqp)
+{
+	struct mrc_ud *ud = to_mibqp(ibqp)->ud;
+
+	mutex_lock(&ud->mutex);
+	mrc_ud_reset(ud);
+	mutex_unlock(&ud->mutex);
+	WRITE_ONCE(to_mibqp(ibqp)->ud, NULL);
+	if (ibqp->qp_type == IB_QPT_GSI) {
+		spin_lock(&mrc_gsi_lock);
+		list_del_rcu(&ud->gsi_node);
+		spin_unlock(&mrc_gsi_lock);
+	} else {
+		rhashtable_remove_fast(&mrc_uds, &ud->node, mrc_ud_params);
+		mrc_mcast_detach_all(ud);
+	}
+	mrc_ud_put(ud);
+	/* Packets hold references for their own length only. */
+	wait_for_completion(&ud->released);
+	mrc_ring_free(&ud->sq);
+	mrc_ring_free(&ud->rq);
+	mrc_uc_free(ud->uc);
+	mutex_destroy(&ud->mutex);
+	kfree_rcu(ud, rcu);
+}
+
+/* Under the mutex. */
+static void mrc_ud_set_state(struct mrc_ud *ud, enum ib_qp_state state,
+			     const struct ib_qp_attr *attr, int mask)
+{
+	/* Nobody sends at present: not for long, at least. */
+	bool addr = ud->uc && mask & IB_QP_AV;
+
+	if (addr)
+		mutex_lock(&ud->uc->tx_mutex);
+	spin_lock_bh(&ud->rq_lock);
+	spin_lock(&ud->sq_lock);
+	if (mask & IB_QP_PORT)
+		WRITE_ONCE(ud->port, attr->port_num);
+	if (mask & IB_QP_PKEY_INDEX)
+		ud->pkey_index = attr->pkey_index;
+	if (mask & IB_QP_QKEY && ud->ibqp->qp_type != IB_QPT_GSI)
+		ud->qkey = attr->qkey;
+	if (mask & IB_QP_SQ_PSN)
+		WRITE_ONCE(ud->psn, attr->sq_psn & MRC_PSN_MASK);
+	if (ud->uc)
+		mrc_uc_set_attr(ud, state, attr, mask);
+	WRITE_ONCE(ud->state, state);
+	spin_unlock(&ud->sq_lock);
+	spin_unlock_bh(&ud->rq_lock);
+	if (addr)
+		mutex_unlock(&ud->uc->tx_mutex);
+}
+
+static int mrc_modify_ud_locked(struct mrc_ud *ud, struct ib_qp_attr *attr,
+				int mask)
+{
+	enum ib_qp_state cur = READ_ONCE(ud->state);
+	int new, ret;
+
+	new = mrc_qp_modify_to(ud->ibqp, cur, attr, mask);
+	if (new < 0)
+		return new;
+	if (mask & ~IB_QP_ATTR_STANDARD_BITS)
+		return -EOPNOTSUPP;
+	ret = mrc_qp_check_place(ud->dev, attr, mask);
+	if (!ret && ud->uc)
+		ret = mrc_uc_check_attr(ud, attr, mask);
+	if (ret)
+		return ret;
+	switch (new) {
+	case IB_QPS_RESET:
+		mrc_ud_reset(ud);
+		return 0;
+	case IB_QPS_ERR:
+		mrc_ud_error(ud, MRC_NO_EVENT);
+		return 0;
+	default:
+		mrc_ud_set_state(ud, new, attr, mask);
+	}
+	if (new == IB_QPS_RTS && cur == IB_QPS_SQD)
+		return mrc_ud_post_send(ud);
+	/* What was begun is finished. */
+	if (new == IB_QPS_SQD && cur == IB_QPS_RTS && ud->uc)
+		mrc_uc_post_send(ud);
+	/* There is nothing more to wait for. */
+	if (new == IB_QPS_SQD && cur == IB_QPS_RTS &&
+	    mask & IB_QP_EN_SQD_ASYNC_NOTIFY && attr->en_sqd_async_notify)
+		mrc_qp_report(ud->ibqp, IB_EVENT_SQ_DRAINED);
+	return 0;
+}
+
+static int mrc_modify_ud(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
+			 struct ib_udata *udata)
+{
+	struct mrc_ud *ud = to_mibqp(ibqp)->ud;
+	int ret;
+
+	mutex_lock(&ud->mutex);
+	ret = mrc_modify_ud_locked(ud, attr, mask);
+	mutex_unlock(&ud->mutex);
+	return ret;
+}
+
+static bool mrc_query_ud(struct ib_qp *ibqp, struct ib_qp_attr *attr)
+{
+	struct mrc_ud *ud = mrc_ud_of(ibqp);
+
+	if (!ud)
+		return false;
+	mutex_lock(&ud->mutex);
+	attr->qp_state = READ_ONCE(ud->state);
+	attr->pkey_index = ud->pkey_index;
+	attr->port_num = ud->port;
+	attr->qkey = ud->qkey;
+	attr->sq_psn = READ_ONCE(ud->psn);
+	if (ud->uc)
+		mrc_uc_query(ud, attr);
+	mutex_unlock(&ud->mutex);
+	mrc_ud_put(ud);
+	return true;
+}
+
+static enum ib_qp_state mrc_ud_state(struct ib_qp *ibqp)
+{
+	return READ_ONCE(to_mibqp(ibqp)->ud->state);
+}
+
+static void mrc_ud_rings(struct ib_qp *ibqp, struct mrc_ring **sq,
+			 struct mrc_ring **rq)
+{
+	struct mrc_ud *ud = to_mibqp(ibqp)->ud;
+
+	*sq = &ud->sq;
+	*rq = &ud->rq;
+}
+
+static int mrc_ud_ring_send(struct ib_qp *ibqp)
+{
+	return mrc_ud_post_send(to_mibqp(ibqp)->ud);
+}
+
+static int mrc_ud_ring_recv(struct ib_qp *ibqp)
+{
+	return mrc_ud_post_recv(to_mibqp(ibqp)->ud);
+}
+
+const struct mrc_qp_kind mrc_qp_kind_ud = {
+	.check = mrc_ud_check,
+	.create = mrc_create_ud,
+	.destroy = mrc_destroy_ud,
+	.modify = mrc_modify_ud,
+	.query = mrc_query_ud,
+	.state = mrc_ud_state,
+	.rings = mrc_ud_rings,
+	.post_send = mrc_ud_ring_send,
+	.post_recv = mrc_ud_ring_recv,
+};
+
+int mrc_ud_init(void)
+{
+	return rhashtable_init(&mrc_uds, &mrc_ud_params);
+}
+
+void mrc_ud_exit(void)
+{
+	rhashtable_destroy(&mrc_uds);
+}

@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Datagrams: UD queue pairs and QP1, in plain RoCE v2 packets. Nothing of MRC
+ * is in them; the management datagrams of other RoCE devices are the same.
+ * Unreliable connections have the rest of theirs in mrc_uc.h.
+ */
+#ifndef MRC_UD_H
+#define MRC_UD_H
+
+#include <linux/rhashtable-types.h>
+
+#include "dev/mrc_dev.h"
+#include "qp/mrc_qp.h"
+#include "queue/mrc_srq.h"
+
+struct mrc_uc;
+
+#define MRC_UD_HDR_LEN		20	/* BTH and DETH */
+#define MRC_UD_IMM_LEN		4
+#define MRC_GRH_LEN		40	/* in front of a received datagram */
+#define MRC_QPN_GSI		1
+#define MRC_QPN_MCAST		0xffffff
+#define MRC_GSI_QKEY		0x80010000	/* IB_QP1_QKEY, host order */
+#define MRC_QKEY_OWN		BIT(31)	/* the sender's own Q_Key instead */
+
+enum mrc_ud_opcode {
+	MRC_UD_SEND	= 0x64,
+	MRC_UD_SEND_IMM	= 0x65,
+};
+
+/* Upper three bits: the transport that an opcode belongs to. */
+static inline bool mrc_ud_opcode(u8 opcode)
+{
+	return opcode >> 5 == 3;
+}
+
+/**
+ * struct mrc_av - address vector: an AH for the packet path
+ * @rcu: delayed free
+ * @num: in dev->avs
+ * @pd: of the AH; a work request of another PD cannot use it
+ * @port: 1-based, to leave through
+ * @ipv6: family
+ * @mcast: @daddr is a group
+ * @tos: traffic class byte
+ * @ttl: hop limit
+ * @flow_label: 20 bits, and where the source port comes from
+ * @saddr: own address, v4-mapped for IPv4
+ * @daddr: destination
+ * @lock: (irq) leaf; changes of @route and @dead
+ * @dead: the AH has been destroyed, no route is cached any more
+ * @route: cached
+ */
+struct mrc_av {
+	struct rcu_head rcu;
+	u32 num;
+	const struct ib_pd *pd;
+	u8 port;
+	bool ipv6;
+	bool mcast;
+	u8 tos;
+	u8 ttl;
+	u32 flow_label;
+	struct in6_addr saddr;
+	struct in6_addr daddr;
+	spinlock_t lock;
+	bool dead;
+	struct mrc_route route;
+};
+
+/**
+ * struct mrc_ud_tx - a send work request, copied from the ring
+ * @h: header
+ * @sge: its list; without the empty ones
+ * @num_sge: entries of @sge
+ * @len: payload bytes
+ */
+struct mrc_ud_tx {
+	struct mrc_send_wqe h;
+	struct mrc_sge sge[MRC_MAX_SGE];
+	u32 num_sge;
+	u32 len;
+};
+
+/**
+ * struct mrc_ud_rx - a receive work request, copied from the ring
+ * @wr_id: the program's
+ * @num_sge: entries of @sge
+ * @sge: its list
+ */
+struct mrc_ud_rx {
+	u64 wr_id;
+	u32 num_sge;
+	struct mrc_sge sge[MRC_MAX_SGE];
+};
+
+/**
+ * struct mrc_ud - QP that speaks plain RoCE v2: for datagrams, or UC
+ * @ref: lookups hold one
+ * @released: completed with the last reference
+ * @rcu: delayed free, for lookups that lost the race
+ * @node: in the table of QPNs
+ * @gsi_node: in the list of QP1s
+ * @dev: the device
+ * @ibqp: ib_core's part, alive until destroy returns
+ * @uc: the rest of an unreliable connection, NULL for datagrams; constant
+ * @scq: send completions
+ * @rcq: receive completions
+ * @srq: where receives come from, NULL: @rq is the program's
+ * @qpn: 24 bits, 1 for the QP1 of each port
+ * @sig_all: every send WR is signalled
+ * @user: a program's, counted
+ * @mutex: modify, query
+ * @pkey_index: as given, under @mutex
+ * @port: 1-based, 0 = not set yet; written under @mutex
+ * @qkey: host order; written under @mutex
+ * @state: enum ib_qp_state; written under both locks, but for the step to SQE,
+ *	which is made under @sq_lock alone
+ * @sq_lock: send ring; rq_lock may be held
+ * @sq: send ring
+ * @max_send_sge: granted
+ * @max_inline: granted
+ * @psn: of the next datagram
+ * @rq_lock: receive ring
+ * @rq: receive ring; depth 0 = none. With @srq: entries taken from there
+ * @max_recv_sge: granted
+ * @late: datagrams that wait for memory, struct mrc_ud_late; under @rq_lock
+ * @n_late: how many
+ * @tx_late: the send ring waits for memory; under @sq_lock
+ * @page_wait: in the device's list, with a reference
+ * @work: goes on when memory has come, holds a reference while queued
+ */
+struct mrc_ud {
+	refcount_t ref;
+	struct completion released;
+	struct rcu_head rcu;
+	struct rhash_head node;
+	struct list_head gsi_node;
+	struct mrc_dev *dev;
+	struct ib_qp *ibqp;
+	struct mrc_uc *uc;
+	struct mrc_cq *scq;
+	struct mrc_cq *rcq;
+	struct mrc_srq *srq;
+	u32 qpn;
+	bool sig_all;
+	bool user;
+
+	struct mutex mutex;	/* modify, query */
+	u16 pkey_index;
+	u8 port;
+	u32 qkey;
+	u8 state;
+
+	spinlock_t sq_lock;
+	struct mrc_ring sq;
+	u32 max_send_sge;
+	u32 max_inline;
+	u32 psn;
+
+	spinlock_t rq_lock;
+	struct mrc_ring rq;
+	u32 max_recv_sge;
+	struct list_head late;
+	u32 n_late;
+	bool tx_late;
+	struct mrc_odp_waiter page_wait;
+	struct work_struct work;
+};
+
+/**
+ * struct mrc_dgram - a received datagram whose lengths and ICRC are right
+ * @skb: data points to the UDP header
+ * @saddr: source, v4-mapped for IPv4
+ * @daddr: destination, v4-mapped for IPv4
+ * @ipv6: family
+ * @loop: did not come from a netdev of its device
+ * @solicited: BTH
+ * @with_imm: @imm is there
+ * @imm: network order
+ * @port: of arrival, 0 if @loop
+ * @dqpn: destination QP
+ * @sqpn: source QP
+ * @qkey: DETH
+ * @off: of the payload in @skb
+ * @len: payload bytes
+ */
+struct mrc_dgram {
+	struct sk_buff *skb;
+	struct in6_addr saddr;
+	struct in6_addr daddr;
+	bool ipv6;
+	bool loop;
+	bool solicited;
+	bool with_imm;
+	u32 imm;
+	u8 port;
+	u32 dqpn;
+	u32 sqpn;
+	u32 qkey;
+	u32 off;
+	u32 len;
+};
+
+/* mrc_ah.c ------------------------------------------------------------------*/
+
+/* The AH with number @num, NULL if there is none for @pd. Under RCU. */
+struct mrc_av *mrc_av_find(struct mrc_dev *dev, const struct ib_pd *pd,
+			   u32 num);
+
+/* A referenced route, NULL if there is none. Under RCU with BH disabled. */
+struct dst_entry *mrc_av_route(struct mrc_dev *dev, struct mrc_av *av);
+
+/* Drop the cached route. Any context. */
+void mrc_av_forget(struct mrc_av *av);
+
+/* mrc_ud.c ------------------------------------------------------------------*/
+
+/* With a reference; NULL if there is none. Any context. */
+struct mrc_ud *mrc_ud_get(struct net *net, u32 qpn);
+bool mrc_ud_tryget(struct mrc_ud *ud);
+void mrc_ud_put(struct mrc_ud *ud);
+
+/* The same of a QP, NULL if it is being destroyed. */
+struct mrc_ud *mrc_ud_of(struct ib_qp *ibqp);
+
+/*
+ * The QP1 that a management datagram is for, with a reference. Without a port
+ * of arrival the one of a port that has the address.
+ */
+struct mrc_ud *mrc_gsi_get(struct net *net, struct mrc_dev *dev,
+			   const struct mrc_dgram *dg);
+
+/* Go to ERROR and report @event, unless MRC_NO_EVENT. Any context, no lock. */
+void mrc_ud_error(struct mrc_ud *ud, int event);
+
+/*
+ * Go on when memory has come that was missing after @seq = mrc_odp_seq(). Under
+ * sq_lock or rq_lock. wake: in the list of waiters; work: of the QP.
+ */
+void mrc_ud_wait_page(struct mrc_ud *ud, u32 seq);
+void mrc_ud_wake(struct mrc_odp_waiter *w);
+void mrc_ud_work(struct work_struct *work);
+
+/* Flush a ring: under sq_lock, rq_lock. */
+void mrc_ud_flush_sq(struct mrc_ud *ud);
+void mrc_ud_flush_rq(struct mrc_ud *ud);
+
+/* mrc_ud_send.c, mrc_ud_recv.c: doorbells -----------------------------------*/
+
+int mrc_ud_post_send(struct mrc_ud *ud);
+int mrc_ud_post_recv(struct mrc_ud *ud);
+
+/* Parts of a packet: the IP header for @udp_len bytes; pad and ICRC. */
+void mrc_ud_put_ip(struct sk_buff *skb, const struct mrc_av *av, u32 udp_len);
+void mrc_ud_put_trailer(struct sk_buff *skb, u32 pad);
+
+/* Hand packets that have their route, and in struct mrc_tx_cb their port, to IP. */
+void mrc_ud_xmit(struct mrc_ud *ud, struct sk_buff_head *list);
+
+/**
+ * mrc_dgram_ip - check the IP and UDP headers of a packet
+ * @dg: @dg->skb, with data at the UDP header; its addresses are filled in
+ * @hdr_len: bytes of the smallest transport headers, made linear
+ * @len: result, bytes behind the UDP header, at least @hdr_len and the ICRC
+ *
+ * Return: -1, or the counter of what is wrong.
+ */
+int mrc_dgram_ip(struct mrc_dgram *dg, u32 hdr_len, u32 *len);
+
+/*
+ * Copy what @e names to send, inline data or a list, of up to @max bytes: sets
+ * @tx->sge, @tx->num_sge and @tx->len, which are to be zero before; @tx->h was
+ * copied. The status that it ends with. Under sq_lock.
+ */
+enum ib_wc_status mrc_ud_copy_data(struct mrc_ud *ud,
+				   const struct mrc_send_wqe *e,
+				   struct mrc_ud_tx *tx, u32 max);
+
+/*
+ * Copy the next receive without taking it, @room: bytes in it. The status that
+ * it ends with. Under rq_lock, there must be one.
+ */
+enum ib_wc_status mrc_ud_copy_rwqe(struct mrc_ud *ud, struct mrc_ud_rx *rx,
+				   u64 *room);
+
+/*
+ * A packet of the UD class, data at the UDP header, nothing checked. Softirq,
+ * under RCU; the caller frees @skb.
+ */
+void mrc_ud_rcv(struct sk_buff *skb);
+
+/*
+ * A datagram for @ud, which accepts it, keeps a copy until its memory has come, or
+ * counts why not.
+ */
+void mrc_ud_deliver(struct mrc_ud *ud, const struct mrc_dgram *dg);
+
+/* Those that were kept: try again; forget them (under rq_lock). */
+void mrc_ud_deliver_late(struct mrc_ud *ud);
+void mrc_ud_drop_late(struct mrc_ud *ud);
+
+/* mrc_mcast.c ---------------------------------------------------------------*/
+
+int mrc_mcast_create(struct mrc_dev *dev);
+void mrc_mcast_destroy(struct mrc_dev *dev);
+
+/*
+ * @ud goes away. The core has detached what programs attached, of consumers in
+ * the kernel it expects that. Sleeps, takes RTNL.
+ */
+void mrc_mcast_detach_all(struct mrc_ud *ud);
+
+int mrc_attach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid);
+int mrc_detach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid);
+
+/* Deliver to all QPs of the group. Under RCU. */
+void mrc_mcast_rcv(struct mrc_dev *dev, const struct mrc_dgram *dg);
+
+/* A port got or is about to lose its netdev. Under RTNL. */
+void mrc_mcast_port(struct mrc_port *port, struct net_device *ndev, bool join);
+
+#endif /* MRC_UD_H */

@@ -1,0 +1,426 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Sending datagrams: one packet per work request, copied, and completed as soon
+ * as it has been built.
+ */
+#include <linux/highmem.h>
+#include <linux/ip.h>
+#include <linux/ipv6.h>
+#include <linux/sched/signal.h>
+#include <linux/udp.h>
+#include <net/ip.h>
+#include <net/ip6_route.h>
+#include <net/ipv6.h>
+
+#include "mrc_uc_qp.h"
+#include "net/mrc_net.h"
+
+#define MRC_UD_FLAGS	(IB_SEND_FENCE | IB_SEND_SIGNALED | \
+			 IB_SEND_SOLICITED | IB_SEND_INLINE)
+
+/* BTH byte 1: pad count above; all paths are those that were asked for. */
+#define MRC_BTH_SE	0x80
+#define MRC_BTH_MIG	0x40
+
+/* What became of an entry of the send ring. */
+enum mrc_ud_sent {
+	MRC_UD_SENT,
+	MRC_UD_FAILED,
+	MRC_UD_LATE,	/* its memory is fetched */
+};
+
+/* May UC send what @sge names? It must not find out in the middle of a message. */
+static bool mrc_uc_key_ok(struct mrc_ud *ud, const struct mrc_sge *sge)
+{
+	struct mrc_mr *mr;
+
+	mr = mrc_mr_pinned(mrc_mr_get_local(ud->dev, ud->ibqp->pd, sge->lkey,
+					    sge->addr, sge->length, 0));
+	if (IS_ERR(mr))
+		return false;
+	mrc_mr_put(mr);
+	return true;
+}
+
+/* The list of @e, as far as a message of @max bytes goes. */
+static enum ib_wc_status mrc_ud_copy_sges(struct mrc_ud *ud,
+					  const struct mrc_send_wqe *e,
+					  struct mrc_ud_tx *tx, u32 max)
+{
+	const struct mrc_sge *ring_sge = (const void *)(e + 1);
+	u32 i;
+
+	if (tx->h.num_sge > ud->max_send_sge || tx->h.inline_len)
+		return IB_WC_LOC_QP_OP_ERR;
+	for (i = 0; i < tx->h.num_sge; i++) {
+		struct mrc_sge *sge = &tx->sge[tx->num_sge];
+
+		memcpy(sge, &ring_sge[i], sizeof(*sge));
+		barrier();	/* the copy is what counts */
+		if (!sge->length)
+			continue;
+		if (sge->length > max - tx->len)
+			return IB_WC_LOC_LEN_ERR;
+		if (ud->uc && !mrc_uc_key_ok(ud, sge))
+			return IB_WC_LOC_PROT_ERR;
+		tx->len += sge->length;
+		tx->num_sge++;
+	}
+	return IB_WC_SUCCESS;
+}
+
+enum ib_wc_status mrc_ud_copy_data(struct mrc_ud *ud,
+				   const struct mrc_send_wqe *e,
+				   struct mrc_ud_tx *tx, u32 max)
+{
+	if (!(tx->h.send_flags & IB_SEND_INLINE))
+		return mrc_ud_copy_sges(ud, e, tx, max);
+	if (tx->h.inline_len > ud->max_inline || tx->h.num_sge)
+		return IB_WC_LOC_QP_OP_ERR;
+	if (tx->h.inline_len > max)
+		return IB_WC_LOC_LEN_ERR;
+	tx->len = tx->h.inline_len;
+	return IB_WC_SUCCESS;
+}
+
+static enum ib_wc_status mrc_ud_copy_wqe(struct mrc_ud *ud,
+					 const struct mrc_send_wqe *e,
+					 struct mrc_ud_tx *tx, u32 mtu)
+{
+	if (tx->h.send_flags & ~MRC_UD_FLAGS || tx->h.reserved ||
+	    (tx->h.opcode != IB_WR_SEND && tx->h.opcode != IB_WR_SEND_WITH_IMM))
+		return IB_WC_LOC_QP_OP_ERR;
+	return mrc_ud_copy_data(ud, e, tx, mtu);
+}
+
+void mrc_ud_put_ip(struct sk_buff *skb, const struct mrc_av *av, u32 udp_len)
+{
+	if (av->ipv6) {
+		struct ipv6hdr *ip6 = skb_put(skb, sizeof(*ip6));
+
+		ip6_flow_hdr(ip6, av->tos, htonl(av->flow_label));
+		ip6->payload_len = htons(udp_len);
+		ip6->nexthdr = IPPROTO_UDP;
+		ip6->hop_limit = av->ttl;
+		ip6->saddr = av->saddr;
+		ip6->daddr = av->daddr;
+		skb->protocol = htons(ETH_P_IPV6);
+	} else {
+		struct iphdr *ip = skb_put(skb, sizeof(*ip));
+
+		ip->version = 4;
+		ip->ihl = 5;
+		ip->tos = av->tos;
+		ip->tot_len = htons(sizeof(*ip) + udp_len);
+		ip->id = 0;
+		ip->frag_off = htons(IP_DF);
+		ip->ttl = av->ttl;
+		ip->protocol = IPPROTO_UDP;
+		ip->check = 0;	/* ip_local_out() */
+		ip->saddr = av->saddr.s6_addr32[3];
+		ip->daddr = av->daddr.s6_addr32[3];
+		skb->protocol = htons(ETH_P_IP);
+	}
+}
+
+static void mrc_ud_put_bth(struct sk_buff *skb, struct mrc_ud *ud,
+			   const struct mrc_ud_tx *tx, bool mcast, u32 pad)
+{
+	bool gsi = ud->qpn == MRC_QPN_GSI;
+	u32 qkey = gsi ? MRC_GSI_QKEY : tx->h.rkey;
+	u32 dqpn = tx->h.remote_addr >> 32;
+	u8 *bth = skb_put(skb, MRC_UD_HDR_LEN);
+
+	/* Only who may set such a Q_Key for the QP can send it. */
+	if (!gsi && qkey & MRC_QKEY_OWN)
+		qkey = ud->qkey;
+	bth[0] = tx->h.opcode == IB_WR_SEND ? MRC_UD_SEND : MRC_UD_SEND_IMM;
+	bth[1] = MRC_BTH_MIG | pad << 4 |
+		 (tx->h.send_flags & IB_SEND_SOLICITED ? MRC_BTH_SE : 0);
+	put_unaligned_be16(MRC_PKEY_DEFAULT, bth + 2);
+	put_unaligned_be32(mcast ? MRC_QPN_MCAST : dqpn & MRC_PSN_MASK,
+			   bth + 4);
+	put_unaligned_be32(ud->psn, bth + 8);
+	WRITE_ONCE(ud->psn, (ud->psn + 1) & MRC_PSN_MASK);
+	put_unaligned_be32(qkey, bth + 12);
+	put_unaligned_be32(ud->qpn, bth + 16);
+	if (tx->h.opcode == IB_WR_SEND_WITH_IMM)
+		memcpy(skb_put(skb, MRC_UD_IMM_LEN), &tx->h.imm_data,
+		       MRC_UD_IMM_LEN);
+}
+
+/* The payload behind the headers. */
+static enum ib_wc_status mrc_ud_put_payload(struct mrc_ud *ud,
+					    const struct mrc_ud_tx *tx,
+					    const struct mrc_send_wqe *e,
+					    struct sk_buff *skb)
+{
+	u32 i, len;
+
+	if (tx->h.send_flags & IB_SEND_INLINE) {
+		/* The program may write to it meanwhile: the CRC follows. */
+		skb_put_data(skb, e + 1, tx->len);
+		return IB_WC_SUCCESS;
+	}
+	for (i = 0; i < tx->num_sge; i++) {
+		struct mrc_sge sge = tx->sge[i];
+		struct mrc_mr *mr;
+
+		mr = mrc_mr_get_local(ud->dev, ud->ibqp->pd, sge.lkey, sge.addr,
+				      sge.length, 0);
+		if (IS_ERR(mr))
+			return IB_WC_LOC_PROT_ERR;
+		len = sge.length;
+		if (mrc_mr_open(mr, sge.addr, len, false, 0)) {
+			mrc_mr_put(mr);
+			return IB_WC_LOC_PROT_ERR;
+		}
+		while (sge.length) {
+			u32 off, n;
+			struct page *page = mrc_mr_page(mr, sge.addr, &off, &n);
+			void *map = kmap_local_page(page);
+
+			n = min(n, sge.length);
+			skb_put_data(skb, map + off, n);
+			kunmap_local(map);
+			sge.addr += n;
+			sge.length -= n;
+		}
+		mrc_mr_close(mr, len);
+		mrc_mr_put(mr);
+	}
+	return IB_WC_SUCCESS;
+}
+
+void mrc_ud_put_trailer(struct sk_buff *skb, u32 pad)
+{
+	u8 *bth = skb_transport_header(skb) + MRC_UDP_HLEN;
+	u32 crc;
+
+	skb_put_zero(skb, pad);
+	crc = mrc_icrc_start(skb_network_header(skb));
+	crc = mrc_crc32(crc, bth + MRC_BTH_LEN,
+			skb_tail_pointer(skb) - bth - MRC_BTH_LEN);
+	put_unaligned_le32(mrc_icrc_finish(crc), skb_put(skb, MRC_ICRC_LEN));
+}
+
+/*
+ * The packet for @tx with its route, in *@skbp; NULL where it is lost on the
+ * way out, as datagrams may be.
+ */
+static enum ib_wc_status mrc_ud_build(struct mrc_ud *ud, struct mrc_av *av,
+				      const struct mrc_ud_tx *tx,
+				      const struct mrc_send_wqe *e,
+				      struct sk_buff **skbp)
+{
+	u32 pad = -tx->len & 3, hdr_len = MRC_UD_HDR_LEN, udp_len;
+	enum ib_wc_status st;
+	struct sk_buff *skb;
+	struct udphdr *udp;
+
+	if (tx->h.opcode == IB_WR_SEND_WITH_IMM)
+		hdr_len += MRC_UD_IMM_LEN;
+	udp_len = sizeof(*udp) + hdr_len + tx->len + pad + MRC_ICRC_LEN;
+	skb = alloc_skb(LL_MAX_HEADER + sizeof(struct ipv6hdr) + udp_len,
+			GFP_ATOMIC | __GFP_NOWARN);
+	if (!skb)
+		return IB_WC_SUCCESS;
+	skb_reserve(skb, LL_MAX_HEADER);
+	skb_reset_network_header(skb);
+	mrc_ud_put_ip(skb, av, udp_len);
+	skb_set_transport_header(skb, skb->len);
+	udp = skb_put(skb, sizeof(*udp));
+	udp->source = htons(rdma_get_udp_sport(av->flow_label, ud->qpn,
+					       tx->h.remote_addr >> 32 &
+					       MRC_PSN_MASK));
+	udp->dest = htons(mrc_udp_port);
+	udp->len = htons(udp_len);
+	udp->check = 0;
+	mrc_ud_put_bth(skb, ud, tx, av->mcast, pad);
+	st = mrc_ud_put_payload(ud, tx, e, skb);
+	if (st != IB_WC_SUCCESS) {
+		kfree_skb(skb);
+		return st;
+	}
+	mrc_ud_put_trailer(skb, pad);
+	skb_dst_set(skb, mrc_av_route(ud->dev, av));
+	if (!skb_dst(skb) || skb->len > dst_mtu(skb_dst(skb))) {
+		kfree_skb(skb);
+		return IB_WC_SUCCESS;
+	}
+	*skbp = skb;
+	return IB_WC_SUCCESS;
+}
+
+/* The same where memory may be paged. True: it is fetched, *@st says nothing. */
+static bool mrc_ud_build_paged(struct mrc_ud *ud, struct mrc_av *av,
+			       const struct mrc_ud_tx *tx,
+			       const struct mrc_send_wqe *e,
+			       struct sk_buff **skbp, enum ib_wc_status *st)
+{
+	struct mrc_dev *dev = ud->dev;
+	bool late;
+
+	read_lock_bh(&dev->odp.lock);
+	late = mrc_odp_ready(dev, ud->ibqp->pd, tx->sge, tx->num_sge, 0,
+			     tx->len, false, ud->qpn, NULL) == -EAGAIN;
+	if (!late)
+		*st = mrc_ud_build(ud, av, tx, e, skbp);
+	read_unlock_bh(&dev->odp.lock);
+	return late;
+}
+
+/* Take the next entry of the ring and complete it, unless its memory is fetched. */
+static enum mrc_ud_sent mrc_ud_send_one(struct mrc_ud *ud,
+					struct mrc_ud_tx *tx,
+					struct sk_buff_head *list,
+					bool *fatal)
+{
+	const struct mrc_send_wqe *e = mrc_ring_entry(&ud->sq, ud->sq.idx);
+	struct mrc_dev *dev = ud->dev;
+	struct mrc_cqe cqe = {
+		.opcode = IB_WC_SEND,
+		.qp_num = ud->qpn,
+	};
+	u32 seq = mrc_odp_seq(&dev->odp);
+	struct sk_buff *skb = NULL;
+	bool late = false;
+	u8 port = ud->port;
+	struct mrc_av *av;
+	u32 mtu;
+
+	memcpy(&tx->h, e, sizeof(tx->h));
+	barrier();	/* the copy is what counts from here on */
+	tx->num_sge = 0;
+	tx->len = 0;
+	cqe.wr_id = tx->h.wr_id;
+
+	rcu_read_lock();
+	av = mrc_av_find(dev, ud->ibqp->pd, (u32)tx->h.remote_addr);
+	cqe.status = IB_WC_LOC_QP_OP_ERR;
+	if (av) {
+		port = av->port;
+		mtu = ib_mtu_enum_to_int(READ_ONCE(dev->port[port].mtu));
+		cqe.status = mrc_ud_copy_wqe(ud, e, tx, mtu);
+	}
+	if (cqe.status == IB_WC_SUCCESS) {
+		if (mrc_odp_any(&dev->odp))
+			late = mrc_ud_build_paged(ud, av, tx, e, &skb,
+						  &cqe.status);
+		else
+			cqe.status = mrc_ud_build(ud, av, tx, e, &skb);
+	}
+	rcu_read_unlock();
+	if (late) {
+		WRITE_ONCE(ud->tx_late, true);
+		mrc_ud_wait_page(ud, seq);
+		return MRC_UD_LATE;
+	}
+
+	if (skb) {
+		mrc_ctr_add(&dev->ctr, port, MRC_CTR_TX_UD, 1);
+		mrc_tx_cb(skb)->port = port;
+		__skb_queue_tail(list, skb);
+	} else if (cqe.status == IB_WC_SUCCESS) {
+		mrc_ctr_add(&dev->ctr, port, MRC_CTR_TX_ERROR, 1);
+	}
+	/* Room before the completion: a program may post again at once. */
+	ud->sq.idx++;
+	mrc_ring_consumed(&ud->sq);
+	cqe.byte_len = tx->len;
+	if (cqe.status != IB_WC_SUCCESS || ud->sig_all ||
+	    tx->h.send_flags & IB_SEND_SIGNALED)
+		*fatal = mrc_cq_post(ud->scq, ud->ibqp, &cqe,
+				     cqe.status != IB_WC_SUCCESS, port);
+	return cqe.status == IB_WC_SUCCESS ? MRC_UD_SENT : MRC_UD_FAILED;
+}
+
+void mrc_ud_xmit(struct mrc_ud *ud, struct sk_buff_head *list)
+{
+	struct net *net = ud->dev->net;
+	struct sk_buff *skb;
+	unsigned int port, out;
+	bool mcast;
+	u32 len;
+	int ret;
+
+	while ((skb = __skb_dequeue(list))) {
+		len = skb->len;
+		port = mrc_tx_cb(skb)->port;
+		out = mrc_io_port(skb, port);
+		memset(skb->cb, 0, sizeof(skb->cb));
+		if (skb->protocol == htons(ETH_P_IPV6)) {
+			mcast = ipv6_addr_is_multicast(&ipv6_hdr(skb)->daddr);
+			ret = ip6_local_out(net, NULL, skb);
+		} else {
+			mcast = ipv4_is_multicast(ip_hdr(skb)->daddr);
+			ret = ip_local_out(net, NULL, skb);
+		}
+		if (net_xmit_eval(ret))
+			mrc_ctr_add(&ud->dev->ctr, port, MRC_CTR_TX_ERROR, 1);
+		else
+			mrc_io_add(ud->dev, out, MRC_IO_TX_PKTS, len, mcast);
+	}
+}
+
+/*
+ * Up to MRC_TX_BATCH entries; more to come? An entry that cannot be sent takes
+ * the QP to SQE, from which the program takes it back to RTS.
+ */
+static bool mrc_ud_send_batch(struct mrc_ud *ud, struct mrc_ud_tx *tx,
+			      struct sk_buff_head *list, bool *fatal)
+{
+	enum mrc_ud_sent sent;
+	int pending, n;
+
+	lockdep_assert_held(&ud->sq_lock);
+	WRITE_ONCE(ud->tx_late, false);
+	if (ud->state == IB_QPS_SQE || ud->state == IB_QPS_ERR)
+		mrc_ud_flush_sq(ud);
+	if (ud->state != IB_QPS_RTS)
+		return false;
+	pending = mrc_ring_pending(&ud->sq);
+	*fatal = pending < 0;	/* the program wrote nonsense into prod */
+	for (n = 0; n < pending && n < MRC_TX_BATCH && !*fatal; n++) {
+		sent = mrc_ud_send_one(ud, tx, list, fatal);
+		if (sent == MRC_UD_SENT)
+			continue;
+		if (sent == MRC_UD_LATE)
+			return false;
+		WRITE_ONCE(ud->state, IB_QPS_SQE);
+		mrc_ud_flush_sq(ud);
+		return false;
+	}
+	return n < pending && !*fatal;
+}
+
+int mrc_ud_post_send(struct mrc_ud *ud)
+{
+	struct sk_buff_head list;
+	struct mrc_ud_tx *tx;
+	bool more, fatal;
+
+	if (ud->uc)
+		return mrc_uc_post_send(ud);
+	if (READ_ONCE(ud->state) < IB_QPS_RTS)
+		return -EINVAL;
+	tx = kmalloc(sizeof(*tx), GFP_KERNEL);
+	if (!tx)
+		return -ENOMEM;
+	do {
+		fatal = false;
+		__skb_queue_head_init(&list);
+		spin_lock_bh(&ud->sq_lock);
+		more = mrc_ud_send_batch(ud, tx, &list, &fatal);
+		spin_unlock_bh(&ud->sq_lock);
+		local_bh_disable();
+		mrc_ud_xmit(ud, &list);
+		local_bh_enable();
+		if (fatal)
+			mrc_ud_error(ud, IB_EVENT_QP_FATAL);
+		cond_resched();
+		/* Another process may go on writing to the ring. */
+	} while (more && !fatal_signal_pending(current));
+	kfree(tx);
+	return 0;
+}
