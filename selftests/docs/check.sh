@@ -36,7 +36,7 @@ scripts() { # SET HEADING: those that are there, and those of the table below it
 scripts net 'Scripts of selftests/net'
 scripts interop 'Foreign suites'
 
-params=$(sed -n 's/^module_param[a-z_]*(\([a-z_]*\),.*/\1/p' drivers/infiniband/sw/mrc/*.c)
+params=$(sed -n 's/^module_param[a-z_]*(\([a-z_]*\),.*/\1/p' drivers/infiniband/sw/mrc/*/*.c)
 [ -n "$params" ] || { echo "no module parameters found"; bad=1; }
 for f in README.md Documentation/architecture.md; do
 	for p in $params; do

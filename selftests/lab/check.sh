@@ -9,8 +9,8 @@
 #           UBSan; that the engine's benchmark runs
 #   fuzz    libFuzzer targets, 60 s each
 #   build   module for every kernel with -Werror, sparse, provider, guest tools
-#   lint    checkpatch, shellcheck, licence lines, documents against sources, manual
-#           pages, the lab's own test
+#   lint    checkpatch, shellcheck, licence lines, the driver's layers, documents
+#           against sources, manual pages, the lab's own test
 #   tidy    clang-tidy
 #   vm      selftests/net in a guest; K=KERNEL and T=PATTERN narrow it
 #   interop selftests/interop in a guest, without and with loss; K and T as above
@@ -253,6 +253,17 @@ licences() {
 	}
 }
 
+# The driver's layers, against the objects of the kernel that is the default.
+layers() {
+	local tree
+	"$LAB_DIR/setup.sh" vm
+	"$LAB_DIR/module.sh" "$DEFAULT_KERNEL"
+	tree=$(kernel_tree "$DEFAULT_KERNEL")
+	in_tree "$tree" "$LAB/$DEFAULT_KERNEL/src:/src" -- sh -c \
+		'cd /src/drivers/infiniband/sw/mrc && xargs nm -A <mrc.mod' >"$work/symbols"
+	"$LAB_DIR/layers.py" "$TOP/drivers/infiniband/sw/mrc" "$work/symbols"
+}
+
 # --- order -------------------------------------------------------------------
 export CI=${CI:-}
 since_all=$SECONDS
@@ -310,6 +321,7 @@ if wants lint; then
 	stage checkpatch checkpatch
 	stage shellcheck shell_check
 	stage licences licences
+	stage layers layers
 	stage documents "$TOP/selftests/docs/check.sh"
 	stage choices "$TOP/selftests/docs/choices.sh"
 	stage manual-pages manual_pages

@@ -379,4 +379,6 @@ else
 	echo "ok mounts and full disks # SKIP no mount namespaces for this user"
 fi
 
+"$LAB_DIR/layers_test.py" || failures=$((failures + 1))
+
 [ "$failures" = 0 ]

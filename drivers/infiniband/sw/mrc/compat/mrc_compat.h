@@ -157,23 +157,4 @@ static inline void mrc_virtual_destroy(struct device *dev)
 }
 #endif
 
-/* Adapters from older ib_device_ops to the driver's functions: mrc_compat.c. */
-#ifndef HAVE_CREATE_USER_CQ
-#ifdef HAVE_CREATE_CQ_ATTRS
-int mrc_compat_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
-			 struct uverbs_attr_bundle *attrs);
-#else
-int mrc_compat_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
-			 struct ib_udata *udata);
-#endif
-int mrc_compat_resize_cq(struct ib_cq *ibcq, int cqe, struct ib_udata *udata);
-#endif
-
-#ifndef HAVE_REG_USER_MR_DMAH
-struct ib_dmah;
-struct ib_mr *mrc_compat_reg_user_mr(struct ib_pd *pd, u64 start, u64 length,
-				     u64 virt_addr, int access,
-				     struct ib_udata *udata);
-#endif
-
 #endif /* MRC_COMPAT_H */

@@ -11,20 +11,6 @@
 
 #include "mrc_ctl_priv.h"
 
-static void mrc_set_free(struct rcu_head *rcu)
-{
-	struct mrc_set *set = container_of(rcu, struct mrc_set, rcu);
-
-	mrc_srv6_detach(set);
-	kvfree(set);
-}
-
-void mrc_set_put(struct mrc_set *set)
-{
-	if (set && refcount_dec_and_test(&set->ref))
-		call_rcu(&set->rcu, mrc_set_free);
-}
-
 int mrc_ctl_create(struct mrc_dev *dev)
 {
 	struct mrc_ctl *ctl = kzalloc(sizeof(*ctl), GFP_KERNEL);

@@ -93,7 +93,7 @@ void mrc_ctl_ev_event(struct mrc_qp *qp, const struct mrc_paths *paths, u16 ev,
 	lockdep_assert_held(&qp->req_lock);
 	state = to == MRC_EV_GOOD ? MRC_EVP_GOOD :
 		to == MRC_EV_ASSUMED_BAD ? MRC_EVP_ASSUMED_BAD : 0;
-	if (!qp->set || !paths->cfg.set || !(qp->set->event_mask & state))
+	if (!qp->flow.set || !paths->cfg.set || !(qp->flow.set->event_mask & state))
 		return;
 	set = container_of(paths->cfg.set, struct mrc_set, set);
 	if (ev >= set->set.n || mrc_ev_is_copy(&set->set, ev))

@@ -6,7 +6,6 @@
 #include <rdma/mrc-ctl-abi.h>
 
 #include "mrc_ctl.h"
-#include "qp/mrc_qp.h"
 
 /* Capacities of a device; ids are 0 .. capacity - 1. */
 enum {
@@ -18,7 +17,6 @@ enum {
 	MRC_CTL_BATCH		= 4096,		/* EV operations per call */
 	MRC_CTL_QUEUES		= 64,		/* event queues */
 	MRC_CTL_QUEUE_DEPTH	= 65536,
-	MRC_CTL_MAX_WIMM	= 1024,
 };
 
 /**
@@ -91,7 +89,7 @@ int mrc_ctl_default_set(struct mrc_dev *dev, const struct mrc_abi_default *def);
 /* Copies the table to @def, room for MRC_CTL_DEFAULTS; returns the number. */
 u32 mrc_ctl_defaults_get(struct mrc_dev *dev, struct mrc_abi_default *def);
 
-/* mrc_ctl_qp.c ---------------------------------------------------------------*/
+/* mrc_ctl_qp.c --------------------------------------------------------------*/
 
 /*
  * Hand a new version of @evp's EVs to its users, or new parameters of @ccp.
@@ -100,14 +98,10 @@ u32 mrc_ctl_defaults_get(struct mrc_dev *dev, struct mrc_abi_default *def);
 void mrc_ctl_publish_set(struct mrc_ctl_evp *evp);
 void mrc_ctl_publish_cc(struct mrc_ctl_ccp *ccp);
 
-/* Are the profiles that @in names there and ONLINE? 0 or -EINVAL. */
-int mrc_ctl_check_profiles(struct mrc_dev *dev,
-			   const struct mrc_abi_qp_attr *in);
-
 /* Bit i of @bad: some user takes EV i for ASSUMED_BAD. Under ctl->lock. */
 void mrc_ctl_bad_evs(struct mrc_ctl_evp *evp, unsigned long *bad);
 
-/* mrc_ctl_uapi_qp.c -----------------------------------------------------------*/
+/* mrc_ctl_uapi_qp.c ---------------------------------------------------------*/
 
 extern const struct uapi_definition mrc_uapi_qp_defs[];
 
@@ -118,11 +112,15 @@ extern const struct uapi_definition mrc_uapi_qp_defs[];
 int mrc_ctl_query_qp(struct uverbs_attr_bundle *attrs, struct mrc_qp *qp,
 		     struct mrc_abi_qp_info *io);
 
-/* mrc_ctl_events.c ------------------------------------------------------------*/
+/* mrc_ctl_events.c ----------------------------------------------------------*/
+
+/* See struct mrc_profile_ops. */
+void mrc_ctl_ev_event(struct mrc_qp *qp, const struct mrc_paths *paths, u16 ev,
+		      u8 to);
 
 extern const struct uapi_definition mrc_uapi_events_defs[];
 
-/* mrc_ctl_uapi.c --------------------------------------------------------------*/
+/* mrc_ctl_uapi.c ------------------------------------------------------------*/
 
 /*
  * The device of a method's context; with @admin, the caller must be allowed to
@@ -165,7 +163,7 @@ int mrc_ctl_give(u64 to, const void *from, size_t n, size_t size);
 				    UVERBS_ATTR_STRUCT(_type, _last_out), \
 				    UA_OPTIONAL))
 
-/* mrc_ctl_uapi_profile.c ------------------------------------------------------*/
+/* mrc_ctl_uapi_profile.c ----------------------------------------------------*/
 
 extern const struct uapi_definition mrc_uapi_profile_defs[];
 

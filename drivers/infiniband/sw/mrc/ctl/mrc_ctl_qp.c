@@ -41,8 +41,8 @@ void mrc_ctl_publish_set(struct mrc_ctl_evp *evp)
 	list_for_each_entry(qp, &evp->users, ev_node) {
 		refcount_inc(&set->ref);
 		mrc_ctl_qp_lock(qp);
-		old = qp->set;
-		WRITE_ONCE(qp->set, set);
+		old = qp->flow.set;
+		WRITE_ONCE(qp->flow.set, set);
 		/* A QP on its way to RTR compares when it has made its paths. */
 		if (qp->paths_on)
 			mrc_paths_update(&qp->paths, &set->set, mrc_now());
@@ -131,7 +131,7 @@ static void mrc_ctl_use_evp(struct mrc_qp *qp, struct mrc_ctl_evp *evp, u64 id)
 	qp->ev_id = id;
 	if (evp->set) {
 		refcount_inc(&evp->set->ref);
-		WRITE_ONCE(qp->set, evp->set);
+		WRITE_ONCE(qp->flow.set, evp->set);
 	} else {
 		qp->auto_evs = evp->p.count;
 		qp->auto_min = evp->p.min_active;
@@ -148,8 +148,8 @@ static void mrc_ctl_use_ccp(struct mrc_qp *qp, struct mrc_ctl_ccp *ccp, u64 id)
 	qp->nscc = ccp->p.nscc;
 }
 
-int mrc_ctl_check_profiles(struct mrc_dev *dev,
-			   const struct mrc_abi_qp_attr *in)
+static int mrc_ctl_check_profiles(struct mrc_dev *dev,
+				  const struct mrc_abi_qp_attr *in)
 {
 	struct mrc_ctl *ctl = dev->ctl;
 	bool ok = true;
@@ -166,19 +166,6 @@ int mrc_ctl_check_profiles(struct mrc_dev *dev,
 		ok = mrc_ctl_ccp_for(ctl, in->cc_profile);
 	mutex_unlock(&ctl->lock);
 	return ok ? 0 : -EINVAL;
-}
-
-struct mrc_set *mrc_ctl_qp_set(struct mrc_qp *qp)
-{
-	struct mrc_ctl *ctl = qp->dev->ctl;
-	struct mrc_set *set;
-
-	mutex_lock(&ctl->lock);
-	set = qp->set;
-	if (set)
-		refcount_inc(&set->ref);
-	mutex_unlock(&ctl->lock);
-	return set;
 }
 
 /*
@@ -203,13 +190,13 @@ static void mrc_ctl_bind_ans(struct mrc_qp *ans)
 	ans->ccp = qp->ccp;
 	if (ans->ccp)
 		list_add_tail(&ans->cc_node, &ans->ccp->users);
-	if (qp->set)
-		refcount_inc(&qp->set->ref);
-	WRITE_ONCE(ans->set, qp->set);
+	if (qp->flow.set)
+		refcount_inc(&qp->flow.set->ref);
+	WRITE_ONCE(ans->flow.set, qp->flow.set);
 	mutex_unlock(&ctl->lock);
 }
 
-int mrc_ctl_bind_qp(struct mrc_qp *qp)
+static int mrc_ctl_bind_qp(struct mrc_qp *qp)
 {
 	u64 ev = MRC_ABI_PROFILE_NONE, cc = MRC_ABI_PROFILE_NONE;
 	const struct mrc_abi_qp_attr *attr = &qp->attr.mrc;
@@ -228,14 +215,14 @@ int mrc_ctl_bind_qp(struct mrc_qp *qp)
 		cc = attr->cc_profile;
 
 	mutex_lock(&ctl->lock);
-	def = mrc_ctl_default_for(ctl, &qp->daddr);
+	def = mrc_ctl_default_for(ctl, &qp->flow.daddr);
 	if (def && ev == MRC_ABI_PROFILE_NONE)
 		ev = def->ev_profile;
 	if (def && cc == MRC_ABI_PROFILE_NONE)
 		cc = def->cc_profile;
 
 	if (ev != MRC_ABI_PROFILE_NONE)
-		evp = mrc_ctl_evp_for(ctl, ev, qp->ipv6);
+		evp = mrc_ctl_evp_for(ctl, ev, qp->flow.ipv6);
 	if (cc != MRC_ABI_PROFILE_NONE)
 		ccp = mrc_ctl_ccp_for(ctl, cc);
 	if ((ev != MRC_ABI_PROFILE_NONE && !evp) ||
@@ -246,7 +233,7 @@ int mrc_ctl_bind_qp(struct mrc_qp *qp)
 				      ev != MRC_ABI_PROFILE_NONE && !evp ?
 					      "EV" : "CC",
 				      ev != MRC_ABI_PROFILE_NONE && !evp ?
-					      ev : cc, &qp->daddr);
+					      ev : cc, &qp->flow.daddr);
 		return -EINVAL;
 	}
 
@@ -264,7 +251,7 @@ int mrc_ctl_bind_qp(struct mrc_qp *qp)
 	return 0;
 }
 
-void mrc_ctl_unbind_qp(struct mrc_qp *qp)
+static void mrc_ctl_unbind_qp(struct mrc_qp *qp)
 {
 	struct mrc_ctl *ctl = qp->dev->ctl;
 	struct mrc_set *set;
@@ -281,10 +268,17 @@ void mrc_ctl_unbind_qp(struct mrc_qp *qp)
 		qp->ccp = NULL;
 	}
 	mrc_ctl_qp_lock(qp);
-	set = qp->set;
-	WRITE_ONCE(qp->set, NULL);
+	set = qp->flow.set;
+	WRITE_ONCE(qp->flow.set, NULL);
 	spin_unlock(&qp->req_lock);
 	spin_unlock_bh(&qp->resp_lock);
 	mutex_unlock(&ctl->lock);
 	mrc_set_put(set);
 }
+
+const struct mrc_profile_ops mrc_ctl_profile_ops = {
+	.check = mrc_ctl_check_profiles,
+	.bind = mrc_ctl_bind_qp,
+	.unbind = mrc_ctl_unbind_qp,
+	.event = mrc_ctl_ev_event,
+};

@@ -91,8 +91,8 @@ static int UVERBS_HANDLER(MRC_ABI_DEV_QUERY)(struct uverbs_attr_bundle *attrs)
 	if (IS_ERR(out))
 		return PTR_ERR(out);
 	out->protocol_version = 1;
-	out->max_wimm = MRC_CTL_MAX_WIMM;
-	out->max_wimm_dest = MRC_CTL_MAX_WIMM;
+	out->max_wimm = MRC_QP_MAX_WIMM;
+	out->max_wimm_dest = MRC_QP_MAX_WIMM;
 	out->max_mpr = U8_MAX;
 	out->mpr_resolution = 1;
 	out->max_qp_hint = MRC_MAX_QP;

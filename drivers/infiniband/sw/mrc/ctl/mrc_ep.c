@@ -2,9 +2,9 @@
 /*
  * Endpoint operations: they belong to the node, not to a QP (MRC 1.0 §12).
  * Requests that arrive are answered, EV probes for everybody, port status
- * updates for peers that this node acts upon (mrc_peer.c). Requests that leave
+ * updates for peers that this node acts upon (qp/mrc_peer.c). Requests that leave
  * are batches of a controller, which waits for the responses, the news about
- * ports, and probes of reverse paths.
+ * ports, and probes of reverse paths (qp/mrc_rev_probe.c).
  *
  * A waiting controller holds neither the device nor a lock: a device that goes
  * away wakes it up.
@@ -21,14 +21,10 @@
 #include <rdma/ib_addr.h>
 #include <rdma/ib_cache.h>
 
-#include "qp/mrc_qp.h"
 #include "mrc_ctl.h"
-#include "qp/mrc_peer.h"
-#include "net/mrc_net.h"
 
 #define MRC_EP_WAITS	4	/* batches at the same time, per device */
 #define MRC_EP_BURST	32	/* requests between looks around */
-#define MRC_EP_REVS	1024	/* reverse probes that can be matched */
 
 /**
  * struct mrc_ep_wait - a batch that a controller waits for
@@ -60,12 +56,6 @@ struct mrc_ep_wait {
 	struct mrc_ep_ask ask[];
 };
 
-/* An outstanding probe of a reverse path; @qpn 0: none. */
-struct mrc_ep_rev {
-	u32 qpn;
-	u16 id;
-};
-
 /**
  * struct mrc_ep - endpoint operations of a device
  * @dev: the device
@@ -73,10 +63,7 @@ struct mrc_ep_rev {
  * @gone: the device goes away
  * @n_waits: length of @waits
  * @waits: batches
- * @ids: request ids of all requests of the device
  * @answers: limit per source
- * @probes: limit of reverse probes, one bucket for all
- * @rev: by request id modulo the size; newer probes push old ones out
  */
 struct mrc_ep {
 	struct mrc_dev *dev;
@@ -84,31 +71,8 @@ struct mrc_ep {
 	bool gone;
 	unsigned int n_waits;
 	struct list_head waits;
-	struct mrc_ep_ids ids;
 	struct mrc_ep_limit answers;
-	struct mrc_ep_limit probes;
-	struct mrc_ep_rev rev[MRC_EP_REVS];
 };
-
-int mrc_ep_id_take(struct mrc_dev *dev)
-{
-	struct mrc_ep *ep = dev->ep;
-	int id;
-
-	spin_lock_bh(&ep->lock);
-	id = mrc_ep_id_get(&ep->ids, mrc_now());
-	spin_unlock_bh(&ep->lock);
-	return id;
-}
-
-void mrc_ep_id_give(struct mrc_dev *dev, u16 id)
-{
-	struct mrc_ep *ep = dev->ep;
-
-	spin_lock_bh(&ep->lock);
-	mrc_ep_id_put(&ep->ids, id, mrc_now());
-	spin_unlock_bh(&ep->lock);
-}
 
 static u32 mrc_ep_hash(const struct in6_addr *addr)
 {
@@ -188,14 +152,14 @@ static bool mrc_ep_answer_qp(struct mrc_dev *dev, u8 port, bool port_up,
 	__skb_queue_head_init(&list);
 	mrc_ep_answer_hdr(req, &desc.hdr);
 	spin_lock_bh(&qp->resp_lock);
-	if (qp->resp_on && ipv6_addr_equal(&qp->daddr, peer) &&
-	    ipv6_addr_equal(&qp->saddr, self))
+	if (qp->resp_on && ipv6_addr_equal(&qp->flow.daddr, peer) &&
+	    ipv6_addr_equal(&qp->flow.saddr, self))
 		desc.ev = mrc_rev_pick(&qp->resp.rev, &qp->paths, port,
 				       mrc_now());
 	if (desc.ev >= 0) {
 		desc.port = mrc_paths_port(&qp->paths, desc.ev);
 		desc.entropy = mrc_paths_entropy(&qp->paths, desc.ev);
-		if (desc.port == port || !port_up || mrc_qp_srv6(qp))
+		if (desc.port == port || !port_up || mrc_flow_srv6(&qp->flow))
 			skb = mrc_build_skb(qp, &desc);
 	}
 	spin_unlock_bh(&qp->resp_lock);
@@ -204,7 +168,7 @@ static bool mrc_ep_answer_qp(struct mrc_dev *dev, u8 port, bool port_up,
 	} else if (skb) {
 		mrc_ctr_add(&dev->ctr, desc.port, MRC_CTR_TX_ENDPOINT_RESP, 1);
 		__skb_queue_tail(&list, skb);
-		mrc_xmit_list(qp, &list);
+		mrc_qp_xmit(qp, &list);
 	}
 	mrc_qp_put(qp);
 	return skb;
@@ -325,43 +289,6 @@ static bool mrc_ep_rsp_batch(struct mrc_ep *ep, u8 port,
 	return found;
 }
 
-/* It confirms a reverse path of a QP, unless that has gone on meanwhile. */
-static bool mrc_ep_rsp_rev(struct mrc_ep *ep, u8 port,
-			   const struct mrc_hdr *hdr,
-			   const struct in6_addr *peer,
-			   const struct in6_addr *self, u64 now)
-{
-	struct mrc_ep_rev *r = &ep->rev[hdr->psn % MRC_EP_REVS];
-	u16 id = hdr->psn & 0xFFFF;
-	bool mine, ok = false;
-	struct mrc_qp *qp;
-	u32 qpn;
-
-	spin_lock_bh(&ep->lock);
-	qpn = r->id == id ? r->qpn : 0;
-	spin_unlock_bh(&ep->lock);
-	qp = qpn ? mrc_qp_get(qpn) : NULL;
-	if (!qp)
-		return false;
-	spin_lock_bh(&qp->resp_lock);
-	mine = qp->dev == ep->dev && qp->resp_on &&
-	       ipv6_addr_equal(&qp->daddr, peer) &&
-	       ipv6_addr_equal(&qp->saddr, self);
-	if (mine)
-		ok = mrc_rev_answered(&qp->resp.rev, &qp->paths, id, now);
-	spin_unlock_bh(&qp->resp_lock);
-	mrc_qp_put(qp);
-	if (mine) {
-		spin_lock_bh(&ep->lock);
-		if (r->id == id)
-			r->qpn = 0;
-		spin_unlock_bh(&ep->lock);
-		mrc_ctr_add(&ep->dev->ctr, port, ok ? MRC_CTR_REV_CONFIRMED :
-						      MRC_CTR_REV_LATE, 1);
-	}
-	return mine;
-}
-
 static enum mrc_counter mrc_ep_rcv_resp(struct mrc_dev *dev, u8 port,
 					const struct mrc_hdr *hdr,
 					const struct in6_addr *peer,
@@ -370,80 +297,30 @@ static enum mrc_counter mrc_ep_rcv_resp(struct mrc_dev *dev, u8 port,
 	u64 now = mrc_now();
 
 	if (mrc_ep_rsp_batch(dev->ep, port, hdr, peer, self, now) ||
-	    mrc_ep_rsp_rev(dev->ep, port, hdr, peer, self, now))
+	    mrc_rev_probe_answered(dev, port, hdr, peer, self, now))
 		return MRC_CTR_MAX;
 	if (mrc_peer_answered(dev, self, peer, port, hdr->psn & 0xFFFF))
 		return MRC_CTR_PORT_STATUS_OK;
 	return MRC_CTR_DROP_ENDPOINT;
 }
 
-void mrc_endpoint_rcv(struct mrc_dev *dev, struct net_device *ndev,
-		      const struct mrc_hdr *hdr, bool ipv6,
-		      const struct in6_addr *peer, const struct in6_addr *self)
+void mrc_ep_rcv(struct mrc_pkt *pkt)
 {
-	u8 port = mrc_dev_port_of(dev, ndev);
+	const struct mrc_hdr *hdr = &pkt->hdr;
+	struct mrc_dev *dev = pkt->dev;
+	u8 port = pkt->rx.port;
 	enum mrc_counter id;
 
 	if (hdr->opcode == MRC_OP_ENDPOINT_REQ) {
 		mrc_ctr_add(&dev->ctr, port, MRC_CTR_RX_ENDPOINT_REQ, 1);
-		id = mrc_ep_rcv_req(dev, ndev, port, hdr, ipv6, peer, self);
+		id = mrc_ep_rcv_req(dev, pkt->skb->dev, port, hdr, pkt->ipv6,
+				    &pkt->saddr, &pkt->daddr);
 	} else {
 		mrc_ctr_add(&dev->ctr, port, MRC_CTR_RX_ENDPOINT_RESP, 1);
-		id = mrc_ep_rcv_resp(dev, port, hdr, peer, self);
+		id = mrc_ep_rcv_resp(dev, port, hdr, &pkt->saddr, &pkt->daddr);
 	}
 	if (id != MRC_CTR_MAX)
 		mrc_ctr_add(&dev->ctr, port, id, 1);
-}
-
-/* Reverse paths --------------------------------------------------------------- */
-
-void mrc_ep_rev_probe(struct mrc_qp *qp, struct sk_buff_head *list, u64 now)
-{
-	struct mrc_tx_desc desc = {
-		.hdr = {
-			.opcode = MRC_OP_ENDPOINT_REQ,
-			.pkey = MRC_PKEY_DEFAULT,
-			.dqp = MRC_QPN_ENDPOINT,
-			.tstamp = now >> MRC_TS_SHIFT,
-			.ftype = MRC_TS_FTYPE,
-			.epop.op = MRC_EPOP_EV_PROBE,
-		},
-		.tc = MRC_TC_CONTROL,
-	};
-	struct mrc_ep *ep = qp->dev->ep;
-	struct sk_buff *skb;
-	int id = -EAGAIN;
-
-	desc.ev = mrc_rev_probe_due(&qp->resp.rev, &qp->paths, now);
-	if (desc.ev < 0)
-		return;
-	spin_lock(&ep->lock);
-	/* Peers answer no more either; and controllers want ids, too. */
-	if (mrc_ep_limit_ok(&ep->probes, 0, now))
-		id = mrc_ep_id_get(&ep->ids, now);
-	if (id >= 0) {
-		struct mrc_ep_rev *r = &ep->rev[id % MRC_EP_REVS];
-
-		r->id = id;
-		r->qpn = qp->qpn;
-		/* Held for a second from now on, an answer comes earlier. */
-		mrc_ep_id_put(&ep->ids, id, now);
-	}
-	spin_unlock(&ep->lock);
-	if (id < 0)
-		return;
-	desc.hdr.psn = id;
-	desc.port = mrc_paths_port(&qp->paths, desc.ev);
-	desc.entropy = mrc_paths_entropy(&qp->paths, desc.ev);
-	skb = mrc_build_skb(qp, &desc);
-	if (IS_ERR(skb)) {
-		mrc_ctr_add(&qp->dev->ctr, desc.port, MRC_CTR_TX_ERROR, 1);
-		return;
-	}
-	mrc_rev_probe_sent(&qp->resp.rev, &qp->paths, desc.ev, id, now);
-	mrc_ctr_add(&qp->dev->ctr, desc.port, MRC_CTR_TX_ENDPOINT_REQ, 1);
-	mrc_ctr_add(&qp->dev->ctr, desc.port, MRC_CTR_TX_REV_PROBE, 1);
-	__skb_queue_tail(list, skb);
 }
 
 /* Batches --------------------------------------------------------------------- */
@@ -607,6 +484,27 @@ static int mrc_ep_ask_all(struct mrc_dev *dev, struct mrc_ep_wait *w, u8 tc)
 	return w->n_sent ? 0 : none;
 }
 
+/* Under ep->lock. */
+static int mrc_ep_take_ids(struct mrc_dev *dev, struct mrc_ep_batch *b)
+{
+	struct mrc_req_ids *r = dev->req_ids;
+	int ret;
+
+	spin_lock(&r->lock);
+	ret = mrc_ep_batch_open(b, &r->ids, mrc_now());
+	spin_unlock(&r->lock);
+	return ret;
+}
+
+static void mrc_ep_give_ids(struct mrc_dev *dev, struct mrc_ep_batch *b)
+{
+	struct mrc_req_ids *r = dev->req_ids;
+
+	spin_lock(&r->lock);
+	mrc_ep_batch_close(b, &r->ids, mrc_now());
+	spin_unlock(&r->lock);
+}
+
 static int mrc_ep_enlist(struct mrc_ep *ep, struct mrc_ep_wait *w)
 {
 	int ret;
@@ -617,7 +515,7 @@ static int mrc_ep_enlist(struct mrc_ep *ep, struct mrc_ep_wait *w)
 	else if (ep->n_waits >= MRC_EP_WAITS)
 		ret = -EAGAIN;
 	else
-		ret = mrc_ep_batch_open(&w->b, &ep->ids, mrc_now());
+		ret = mrc_ep_take_ids(ep->dev, &w->b);
 	if (!ret) {
 		ep->n_waits++;
 		list_add_tail(&w->list, &ep->waits);
@@ -631,7 +529,7 @@ static void mrc_ep_delist(struct mrc_ep *ep, struct mrc_ep_wait *w)
 	spin_lock_bh(&ep->lock);
 	list_del(&w->list);
 	ep->n_waits--;
-	mrc_ep_batch_close(&w->b, &ep->ids, mrc_now());
+	mrc_ep_give_ids(ep->dev, &w->b);
 	spin_unlock_bh(&ep->lock);
 }
 
@@ -733,7 +631,6 @@ int mrc_ep_create(struct mrc_dev *dev)
 	ep->dev = dev;
 	spin_lock_init(&ep->lock);
 	INIT_LIST_HEAD(&ep->waits);
-	mrc_ep_ids_init(&ep->ids, get_random_u32());
 	dev->ep = ep;
 	return 0;
 }

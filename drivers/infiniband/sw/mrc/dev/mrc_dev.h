@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Shell of the MRC soft RDMA device: objects and cross-file prototypes.
+ * The device and its ports, and what all other layers stand on.
+ *
+ * The folders are layers: main > ctl > roce, qp > queue > net, mem > dev > core. A file
+ * includes the headers of its own folder and, of those below, the one that is named
+ * after the folder. What a layer has to call above itself it is given in a table
+ * of functions by main.
  *
  * Lock order
  * ----------
@@ -25,8 +30,8 @@
  *			hold it already; the writer takes no other lock. So it
  *			does not matter which of the QPs' locks a reader takes
  *			before it or after it
- *   leaf locks		qp->route_lock, mrc_devs_lock, table locks, peer->lock,
- *			ep->lock, mr->lock, wait_lock of dev->odp, odp->lock (bh);
+ *   leaf locks		flow->route_lock, mrc_devs_lock, table locks, peer->lock,
+ *			mr->lock, wait_lock of dev->odp, odp->lock (bh);
  *			those that consumers in the kernel may
  *			take anywhere (irq): kern->sq_lock, kern->rq_lock,
  *			cq->poll_lock, av->lock, the lock of dev->avs
@@ -56,7 +61,7 @@
  * Completion handlers and those for the events of CQs and SRQs are called with
  * the locks of a QP held, but not with those of the CQ or SRQ; those for the
  * events of QPs with none. So whatever consumers in the kernel call from there,
- * to post, poll or arm, takes none of the locks of QPs: see mrc_kverbs.h.
+ * to post, poll or arm, takes none of the locks of QPs: see queue/mrc_queue.h.
  *
  * Shutdown rule
  * -------------
@@ -75,7 +80,7 @@
  * the lists of peers and profiles have just the companion's. So destroy waits
  * for the companion's last reference, then for the QP's, then frees both.
  * MRs and windows follow the same pattern: unhash, put, wait; and no wait but
- * a later attempt where the packet path invalidates, see mrc_mr.h.
+ * a later attempt where the packet path invalidates, see mem/mrc_mem.h.
  *
  * A peer lives as long as QPs are listed with it. QPs take themselves off that
  * list when they are reset, before their state can go away, so whoever holds
@@ -85,8 +90,8 @@
  * Controllers that wait for responses are woken up when the core tells its
  * clients that the device goes away, before it waits for their calls to end.
  */
-#ifndef MRC_H
-#define MRC_H
+#ifndef MRC_DEV_H
+#define MRC_DEV_H
 
 /* Every message of the module. */
 #undef pr_fmt
@@ -110,8 +115,6 @@
 
 #include "compat/mrc_compat.h"
 #include "core/mrc_core.h"
-#include "mem/mrc_mr.h"
-#include "mem/mrc_odp.h"
 #include "mrc_parent.h"
 #include "mrc_tc.h"
 
@@ -127,7 +130,6 @@ enum {
 	MRC_MAX_MCAST		= 4096,	/* QPs in groups, in all */
 	MRC_GID_TBL_LEN		= 128,
 	MRC_PKEY_TBL_LEN	= 1,
-	MRC_TX_BATCH		= 32,	/* packets built per lock hold */
 	MRC_MAX_RD_ATOMIC	= 16,	/* power of two */
 };
 
@@ -137,13 +139,14 @@ struct mrc_qp_kind;
 struct mrc_ctl;
 struct mrc_cc_ops;
 struct mrc_ep;
-struct mrc_peer;
 struct mrc_peers;
+struct mrc_req_ids;
+struct mrc_rev_probes;
 struct mrc_ud;
 struct mrc_kern;
 struct mrc_mcast;
 
-/* mrc_main.c: parameters ------------------------------------------------- */
+/* mrc_param.c: parameters of the module -------------------------------------*/
 
 extern unsigned int mrc_udp_port;	/* OP-1 */
 extern unsigned int mrc_num_evs;	/* per QP, OP-28 */
@@ -152,7 +155,12 @@ extern unsigned int mrc_cwnd;		/* fixed window, bytes; 0 = default */
 /* Congestion control of QPs without a CC profile. */
 const struct mrc_cc_ops *mrc_cc_default(void);
 
-/* mrc_port.c / mrc_main.c: devices, ports, netdevs ------------------------ */
+static inline u64 mrc_now(void)
+{
+	return ktime_get_ns();
+}
+
+/* Devices and their ports ---------------------------------------------------*/
 
 /**
  * struct mrc_port - one plane
@@ -164,7 +172,7 @@ const struct mrc_cc_ops *mrc_cc_default(void);
  *	consumers; written under RTNL
  * @disabled: by a controller; written under RTNL
  * @mtu: active MTU, enum ib_mtu; written under RTNL
- * @trim: hook at @ndev, mrc_trim.c; changed under RTNL
+ * @trim: hook at @ndev, net/mrc_trim.c; changed under RTNL
  */
 struct mrc_port {
 	struct mrc_dev *dev;
@@ -197,6 +205,23 @@ struct mrc_port_io {
 };
 
 /**
+ * struct mrc_odp_dev - what a device has for paging, see mem/mrc_mem.h
+ * @lock: (bh) read: pages stay; write: pages come and go. Readers may hold it
+ *	twice, because they always have bottom halves disabled
+ * @n: regions that are paged; while it is 0 no packet looks further
+ * @wait_lock: (bh, leaf) of the following
+ * @seq: bumped when pages may have come
+ * @waiters: struct mrc_odp_waiter
+ */
+struct mrc_odp_dev {
+	rwlock_t lock;
+	atomic_t n;
+	spinlock_t wait_lock;	/* leaf */
+	u32 seq;
+	struct list_head waiters;
+};
+
+/**
  * struct mrc_dev - the RDMA device
  * @ib: ib_core's part
  * @list: in mrc_devs, under mrc_devs_lock
@@ -209,16 +234,18 @@ struct mrc_port_io {
  * @port: index 1..n_ports
  * @parent: where it is in sysfs, mrc_parent.h
  * @tc: codepoints, see mrc_tc.h
- * @ep: endpoint operations
- * @peers: hosts that QPs are connected to
+ * @req_ids: ids of endpoint requests
+ * @ep: endpoint operations, ctl/mrc_ep.c
+ * @rev_probes: probes of reverse paths, qp/mrc_rev_probe.c
+ * @peers: hosts that QPs are connected to, qp/mrc_peer.c
  * @ctr: per-port, per-CPU protocol counters
  * @io: what goes through ports, index 1..n_ports, per CPU
- * @ctl: what a controller configured, see mrc_ctl.h
+ * @ctl: what a controller configured, ctl/mrc_ctl.c
  * @mrs: memory regions and windows by key >> 8, read under RCU
- * @odp: regions that are paged on demand, mrc_odp.h
+ * @odp: regions that are paged on demand
  * @avs: address handles by number, read under RCU
  * @av_next: where to look for the next number; under the lock of @avs
- * @mcast: multicast groups, mrc_mcast.c
+ * @mcast: multicast groups, roce/mrc_mcast.c
  * @n_pd: PDs that exist, see mrc_count(); the others likewise
  * @n_ah: AHs
  * @n_cq: CQs
@@ -238,7 +265,9 @@ struct mrc_dev {
 	struct mrc_port port[MRC_MAX_PORTS + 1];
 	struct mrc_parent parent;
 	struct mrc_tc_map tc;
+	struct mrc_req_ids *req_ids;
 	struct mrc_ep *ep;
+	struct mrc_rev_probes *rev_probes;
 	struct mrc_peers *peers;
 	struct mrc_counters ctr;
 	struct mrc_port_io __percpu *io;
@@ -302,8 +331,14 @@ static inline unsigned int mrc_io_port(const struct sk_buff *skb,
 	return skb_dst(skb)->dev->flags & IFF_LOOPBACK ? 0 : port;
 }
 
-/* Lists of devices and their ports; softirq-safe leaf lock. */
+/* mrc_dev.c -----------------------------------------------------------------*/
+
+/* List of devices, and netdevs of their ports; (bh) leaf. */
 extern spinlock_t mrc_devs_lock;
+
+/* From when all is there that a device has until module exit may go on. */
+void mrc_dev_list(struct mrc_dev *dev);
+void mrc_dev_delist(struct mrc_dev *dev);
 
 /*
  * The device that has @ndev as a port, and the port's number. Under RTNL; the
@@ -312,11 +347,72 @@ extern spinlock_t mrc_devs_lock;
  */
 struct mrc_dev *mrc_dev_by_ndev(const struct net_device *ndev, u8 *num);
 
+/*
+ * A registered device by name, of those that are seen in @net: where namespaces
+ * do not share devices, others may use the same name. ib_device_put() gives it
+ * back.
+ */
+struct mrc_dev *mrc_dev_by_name(const char *name, const struct net *net);
+
 /* Unregister the devices of @net, all if NULL. Sleeps, no lock held. */
 void mrc_devs_unregister(struct net *net);
 
-/* ib_device_ops.dealloc_driver */
-void mrc_dealloc_driver(struct ib_device *ibdev);
+/**
+ * mrc_udata_in - copy a driver request
+ * @udata: from the core, NULL when no program is behind it
+ * @req: zero-extended when user space knows a shorter struct
+ * @size: of @req
+ *
+ * Return: 0, -EFAULT, or -EOPNOTSUPP when a longer struct asks for something
+ * that this driver does not know.
+ */
+int mrc_udata_in(struct ib_udata *udata, void *req, size_t size);
+
+/* The other way: copies what fits. 0 or -EFAULT. */
+int mrc_udata_out(struct ib_udata *udata, void *resp, size_t size);
+
+/* Whether queue pairs that are made from now on have the extension. Sleeps. */
+void mrc_ext_switch(struct mrc_dev *dev, bool on);
+
+/* mrc_req_id.c: ids of endpoint requests, MRC 1.0 §12 -----------------------*/
+
+/**
+ * struct mrc_req_ids - ids of a device's requests
+ * @lock: (bh) leaf
+ * @ids: the engine's
+ */
+struct mrc_req_ids {
+	spinlock_t lock;	/* leaf */
+	struct mrc_ep_ids ids;
+};
+
+/* A device's; sleep. 0 or -ENOMEM. */
+int mrc_req_ids_create(struct mrc_dev *dev);
+void mrc_req_ids_destroy(struct mrc_dev *dev);
+
+/* An id that is nobody else's, or -EAGAIN; give it back after use. Any context. */
+int mrc_req_id_take(struct mrc_dev *dev);
+void mrc_req_id_give(struct mrc_dev *dev, u16 id);
+
+/* mrc_port.c ----------------------------------------------------------------*/
+
+/**
+ * struct mrc_port_client - a layer above that has to know about ports
+ * @open: @ndev is about to become the port's. 0 or a negative errno, and then it does
+ *	not
+ * @close: the port lets go of it, or it did not become the port's after all; nothing
+ *	where @open was not called
+ * @moved: @ndev is the port's now (@here), or no longer
+ * @changed: a port of @dev has changed: its state, or only what its netdev can carry
+ *
+ * Each may be NULL. All are called under RTNL, in the order of the table.
+ */
+struct mrc_port_client {
+	int (*open)(struct mrc_port *port, struct net_device *ndev);
+	void (*close)(struct mrc_port *port);
+	void (*moved)(struct mrc_port *port, struct net_device *ndev, bool here);
+	void (*changed)(struct mrc_dev *dev, bool state);
+};
 
 /**
  * mrc_port_attach - give a vacant port a netdev
@@ -339,8 +435,13 @@ int mrc_query_port(struct ib_device *ibdev, u32 num, struct ib_port_attr *attr);
 
 extern const struct ib_device_ops mrc_port_ops;
 
-int mrc_port_init(void);	/* netdev notifier */
+/* Listen to netdevs, for @clients, whose last entry is NULL. 0 or a negative errno. */
+int mrc_port_init(const struct mrc_port_client *const *clients);
 void mrc_port_exit(void);
+
+/* Administrative state; a disabled port is DOWN whatever its netdev does. */
+int mrc_port_set_admin(struct mrc_dev *dev, u8 num, bool enabled);
+bool mrc_port_admin(struct mrc_dev *dev, u8 num);
 
 /* Bit N = port N is up (netdev running with carrier). Any context. */
 u32 mrc_dev_ports_up(struct mrc_dev *dev);
@@ -348,216 +449,35 @@ u32 mrc_dev_ports_up(struct mrc_dev *dev);
 /* Port of @ndev within @dev, 0 if it is none of its ports. RCU. */
 u8 mrc_dev_port_of(struct mrc_dev *dev, const struct net_device *ndev);
 
-/* Ports of @dev changed: tell its peers. Any context. */
-void mrc_peers_ports_changed(struct mrc_dev *dev);
-
-/* mrc_peer.c, mrc_endpoint.c: what a device has of them; sleep */
-int mrc_peers_create(struct mrc_dev *dev);
-void mrc_peers_destroy(struct mrc_dev *dev);
-int mrc_ep_create(struct mrc_dev *dev);
-void mrc_ep_destroy(struct mrc_dev *dev);
-int mrc_peer_init(void);
-void mrc_peer_exit(void);
-int mrc_ep_init(void);
-void mrc_ep_exit(void);
-
-/* mrc_sock.c: UDP sockets of a namespace ---------------------------------- */
-
-/*
- * One pair of sockets (IPv4, IPv6) per namespace, shared by its devices.
- * get: opens them for the first device, -EADDRINUSE with a message naming the
- * port and the usual culprit. put: closes with the last. Both sleep. Received
- * packets go to mrc_udp_rcv(). v4, v6: valid while a device of the namespace
- * exists; v6 is NULL where IPv6 is disabled.
- */
-int mrc_sock_get(struct net *net);
-void mrc_sock_put(struct net *net);
-struct sock *mrc_sock_v6(struct net *net);
-int mrc_sock_init(void);
-void mrc_sock_exit(void);
-
-/* mrc_crc.c: which CRC-32 mrc_crc32() is ----------------------------------- */
-
-/* Both in process context, with no packet under way. */
-int mrc_crc_setup(void);
-void mrc_crc_cleanup(void);
-
-/* mrc_ring.c: rings shared with user space -------------------------------- */
-
-/**
- * struct mrc_ring - kernel side of a shared ring
- * @entry: for rdma_user_mmap; owns the pages through mmap_free. NULL for a
- *	consumer in the kernel
- * @hdr: mapped memory, never trusted
- * @size: bytes mapped
- * @depth: entries, power of two
- * @stride: bytes per entry
- * @idx: the counter that the kernel owns
- */
-struct mrc_ring {
-	struct mrc_user_mmap *entry;
-	struct mrc_ring_hdr *hdr;
-	u32 size;
-	u32 depth;
-	u32 stride;
-	u32 idx;
-};
-
-/*
- * @depth is rounded up to a power of two. @info receives what user space needs
- * for mmap; without @uctx the ring is the kernel's own, @info is not used.
- * Sleeps. Returns 0 or a negative errno; on failure nothing is left
- * behind. free: safe while still mapped, or when there is no ring.
- */
-int mrc_ring_alloc(struct mrc_ring *ring, struct ib_ucontext *uctx, u32 depth,
-		   u32 stride, struct mrc_mmap_info *info);
-void mrc_ring_free(struct mrc_ring *ring);
-/* Copy @n entries from @first on to @at of @to; both have the same stride. */
-void mrc_ring_copy(struct mrc_ring *to, u32 at, const struct mrc_ring *from,
-		   u32 first, u32 n);
-/* Back to the state after mrc_ring_alloc(), but for what a program owns. */
-void mrc_ring_rewind(struct mrc_ring *ring);
-int mrc_mmap(struct ib_ucontext *uctx, struct vm_area_struct *vma);
-void mrc_mmap_free(struct rdma_user_mmap_entry *entry);
-
-/* All of the entries before @ring->idx has been read: they may be reused. */
-static inline void mrc_ring_consumed(struct mrc_ring *ring)
-{
-	/* Pairs with the producer's load of cons. */
-	smp_store_release(&ring->hdr->cons, ring->idx);
-}
-
-static inline void *mrc_ring_entry(const struct mrc_ring *ring, u32 idx)
-{
-	return (void *)ring->hdr + MRC_RING_HDR_SIZE +
-	       (size_t)(idx & (ring->depth - 1)) * ring->stride;
-}
-
-/*
- * In completion rings that are not mapped struct mrc_cqe.reserved is the port
- * where a datagram arrived, and reserved2 the ib_qp, or 0 where that is gone.
- */
-
-/*
- * Entries that user space has produced and the kernel has not taken yet
- * (kernel-consumed rings), clamped to 0..depth whatever the header says:
- * an impossible counter gives -EINVAL.
- */
-int mrc_ring_pending(const struct mrc_ring *ring);
-
-/* mrc_cq.c ----------------------------------------------------------------- */
-
-/**
- * struct mrc_cq - completion queue
- * @ib: ib_core's part
- * @lock: protects everything below, see the lock order
- * @ring: kernel produces; @ring.idx = prod
- * @notify: IB_CQ_SOLICITED / IB_CQ_NEXT_COMP when armed, 0 otherwise
- * @dead: overflowed, IB_EVENT_CQ_ERR was raised, entries are discarded
- * @poll_lock: (irq) consumers in the kernel that poll; not nested with @lock
- * @resize: changes of the size, one at a time; outside @lock, sleeps
- *
- * @ib.cqe equals @ring.depth.
- */
-struct mrc_cq {
-	struct ib_cq ib;
-	spinlock_t lock;
-	struct mrc_ring ring;
-	u8 notify;
-	bool dead;
-	spinlock_t poll_lock;
-	struct mutex resize;	/* see above */
-};
-
-static inline struct mrc_cq *to_mcq(struct ib_cq *ib)
-{
-	return container_of(ib, struct mrc_cq, ib);
-}
-
-/**
- * mrc_cq_post - append a completion
- * @cq: the queue
- * @ibqp: whose completion it is, for consumers in the kernel
- * @cqe: the timestamp is filled in here
- * @solicited: for those that armed the CQ for such only
- * @port: counts an overflow
- *
- * Softirq or process context. Raises the completion event if armed for it.
- *
- * Return: 0, -ENOSPC: the ring overflowed (CQ error event raised once).
- */
-int mrc_cq_post(struct mrc_cq *cq, struct ib_qp *ibqp, struct mrc_cqe *cqe,
-		bool solicited, u8 port);
-
-/*
- * @ibqp is reset or destroyed, and posts nothing any more: what is there of it is
- * not to be polled, because the consumer may free what its entries name. For
- * consumers in the kernel; programs' libraries do it themselves. Any context.
- */
-void mrc_cq_clean(struct mrc_cq *cq, const struct ib_qp *ibqp);
-
-int mrc_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
-		  struct uverbs_attr_bundle *attrs);
-int mrc_create_user_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
-		       struct uverbs_attr_bundle *attrs);
-int mrc_resize_user_cq(struct ib_cq *ibcq, unsigned int cqe,
-		       struct ib_udata *udata);
-
-extern const struct ib_device_ops mrc_cq_ops;
-
-/* mrc_verbs.c: contexts, PDs, AHs, queries --------------------------------- */
-
-extern const struct ib_device_ops mrc_dev_ops;
-
-/**
- * mrc_udata_in - copy a driver request
- * @udata: from the core, NULL when no program is behind it
- * @req: zero-extended when user space knows a shorter struct
- * @size: of @req
- *
- * Return: 0, -EFAULT, or -EOPNOTSUPP when a longer struct asks for something
- * that this driver does not know.
- */
-int mrc_udata_in(struct ib_udata *udata, void *req, size_t size);
-
-/* The other way: copies what fits. 0 or -EFAULT. */
-int mrc_udata_out(struct ib_udata *udata, void *resp, size_t size);
-
-/* Whether queue pairs that are made from now on have the extension. Sleeps. */
-void mrc_ext_switch(struct mrc_dev *dev, bool on);
-
-/* mrc_ah.c ----------------------------------------------------------------- */
-
-extern const struct ib_device_ops mrc_ah_ops;
-
-/* The number by which work requests name an AH. */
-u32 mrc_ah_num(struct ib_ah *ibah);
-
-/* mrc_srq.c -----------------------------------------------------------------*/
-
-extern const struct ib_device_ops mrc_srq_ops;
-
 /* mrc_stats.c ---------------------------------------------------------------*/
 
 extern const struct ib_device_ops mrc_stats_ops;	/* hw port stats */
 extern const struct ib_device_ops mrc_sysfs_ops;	/* attributes, counters */
 u64 mrc_ctr_read(struct mrc_dev *dev, unsigned int port, enum mrc_counter id);
 
-/* mrc_nldev.c: rdma res show -dd --------------------------------------------*/
+/* mrc_nldev.c: rdma resource show -dd ---------------------------------------*/
 
-extern const struct ib_device_ops mrc_nldev_ops;
+/*
+ * What a layer says of an object of its own; @all: to who may see PSNs and all that
+ * has been counted since the first one. 0 or -EMSGSIZE.
+ */
+typedef int (*mrc_fill_fn)(struct sk_buff *msg, void *obj, bool all);
 
-/* mrc_qp_verbs.c, mrc_qp.c --------------------------------------------------*/
+/* Add driver attributes to @msg. 0 or -EMSGSIZE, and then @msg is as before. */
+int mrc_res_fill(struct sk_buff *msg, struct ib_device *ibdev, mrc_fill_fn fn,
+		 void *obj);
+
+/* Objects of the core -------------------------------------------------------*/
 
 /**
  * struct mrc_ibqp - ib_core's part of a QP
  * @ib: ib_core's part
- * @kind: what its verbs do, constant (mrc_qp_verbs.h)
+ * @kind: what its verbs do, constant
  * @cap: granted, constant
  * @sig_all: every send WR is signalled, constant
- * @qp: the rest, if it is connected (mrc_qp.h)
- * @mw_id: name that its memory windows know, see mrc_mw.c
- * @ud: the rest, if it is for datagrams or UC (mrc_ud.h)
+ * @qp: the rest, if it is connected
+ * @mw_id: name that its memory windows know, see mem/mrc_mw.c
+ * @ud: the rest, if it is for datagrams or UC
  * @kern: its consumer is in the kernel
  */
 struct mrc_ibqp {
@@ -576,84 +496,4 @@ static inline struct mrc_ibqp *to_mibqp(struct ib_qp *ib)
 	return container_of(ib, struct mrc_ibqp, ib);
 }
 
-extern const struct ib_device_ops mrc_qp_ops;
-
-/* State of the packet path, as a hint. */
-enum ib_qp_state mrc_qp_state(struct ib_qp *ibqp);
-
-/*
- * There is something in the rings, or, of receives, something to flush. Process
- * context. 0 or a negative errno.
- */
-int mrc_doorbell_send(struct ib_qp *ibqp);
-int mrc_doorbell_recv(struct ib_qp *ibqp);
-
-/* mrc_ud.c: the table of datagram QPs */
-int mrc_ud_init(void);
-void mrc_ud_exit(void);
-
-/* Ports of @dev changed state or netdev: tell every QP. Process context. */
-void mrc_qps_ports_changed(struct mrc_dev *dev);
-
-/*
- * Fill the driver attributes of "rdma res show qp -dd"; the second for UC, the
- * third for the answer channel, if there is one. @all: for who may see PSNs, and
- * what has been counted since the first one (mrc_nldev.c).
- */
-int mrc_qp_fill_res(struct sk_buff *msg, struct ib_qp *ibqp, bool all);
-int mrc_uc_fill_res(struct sk_buff *msg, struct ib_qp *ibqp, bool all);
-int mrc_ans_fill_res(struct sk_buff *msg, struct ib_qp *ibqp, bool all);
-
-void mrc_burst_init(void);
-void mrc_burst_exit(void);	/* no QP is there any more */
-
-int mrc_qp_init(void);	/* module init: table, caches, workqueue */
-void mrc_qp_exit(void);
-
-/* mrc_recv.c ----------------------------------------------------------------*/
-
-/* encap_rcv of the namespace's sockets; always consumes @skb, returns 0. */
-int mrc_udp_rcv(struct sock *sk, struct sk_buff *skb);
-
-/*
- * The same for a packet that came out of an outer IPv6 header: data at the UDP
- * header, network and transport header set to those inside. @tos: traffic
- * class byte of the outer header. Softirq, under RCU; consumes @skb.
- */
-void mrc_inner_rcv(struct sk_buff *skb, u8 tos, u32 outer);
-
-/*
- * The ICRC of a packet with @len bytes behind the UDP header, which skb->data
- * points to; BTH is in the linear part.
- */
-bool mrc_skb_icrc_ok(struct sk_buff *skb, u32 len);
-
-/* Is this partition ours? */
-bool mrc_pkey_ok(u16 pkey);
-
-/*
- * Count @id for a received packet whose QP is not known, and the packet itself if
- * that has not been done: @octets of IP, else 0. Under RCU.
- */
-void mrc_count_drop(const struct sk_buff *skb, enum mrc_counter id, u32 octets);
-
-/* mrc_trim.c ----------------------------------------------------------------*/
-
-/*
- * Watch a netdev that becomes the port's for trimmed packets whose lengths are
- * wrong. Under RTNL. 0 or a negative errno. close: nothing if not open.
- */
-int mrc_trim_open(struct mrc_port *port, struct net_device *ndev);
-void mrc_trim_close(struct mrc_port *port);
-
-/* mrc_srv6_rcv.c ------------------------------------------------------------*/
-
-/*
- * Take SRv6-encapsulated packets in @net. Sleeps. 0 or -ENOMEM; where the
- * kernel has no netfilter, 0 as well, see mrc_srv6_check(). close: a packet
- * may still be under way, the caller waits for a grace period.
- */
-int mrc_srv6_open(struct net *net);
-void mrc_srv6_close(struct net *net);
-
-#endif /* MRC_H */
+#endif /* MRC_DEV_H */

@@ -6,11 +6,54 @@
 #include <rdma/ib_cache.h>
 #include <rdma/ib_mad.h>
 
-#include "ctl/mrc_ctl.h"
-#include "roce/mrc_ud.h"
+#include "mrc_dev.h"
 
 /* IPv6, UDP, BTH, METH, TSETH, RETH, ImmDt, ICRC (MRC 1.0 §2.1) */
 #define MRC_OVERHEAD	92
+
+/* Of layers above, the last one is NULL. */
+static const struct mrc_port_client *const *mrc_port_clients;
+
+static void mrc_port_changed(struct mrc_dev *dev, bool state)
+{
+	const struct mrc_port_client *const *c;
+
+	for (c = mrc_port_clients; *c; c++)
+		if ((*c)->changed)
+			(*c)->changed(dev, state);
+}
+
+static void mrc_port_moved(struct mrc_port *port, struct net_device *ndev,
+			   bool here)
+{
+	const struct mrc_port_client *const *c;
+
+	for (c = mrc_port_clients; *c; c++)
+		if ((*c)->moved)
+			(*c)->moved(port, ndev, here);
+}
+
+static void mrc_port_close(struct mrc_port *port)
+{
+	const struct mrc_port_client *const *c;
+
+	for (c = mrc_port_clients; *c; c++)
+		if ((*c)->close)
+			(*c)->close(port);
+}
+
+static int mrc_port_open(struct mrc_port *port, struct net_device *ndev)
+{
+	const struct mrc_port_client *const *c;
+	int ret = 0;
+
+	for (c = mrc_port_clients; *c && !ret; c++)
+		if ((*c)->open)
+			ret = (*c)->open(port, ndev);
+	if (ret)
+		mrc_port_close(port);
+	return ret;
+}
 
 u32 mrc_dev_ports_up(struct mrc_dev *dev)
 {
@@ -83,8 +126,7 @@ static void mrc_port_look(struct mrc_port *port, const struct net_device *ndev)
 	mrc_ctr_add(&dev->ctr, port->num,
 		    up ? MRC_CTR_PORT_UP : MRC_CTR_PORT_DOWN, 1);
 	mrc_port_event(port, up ? IB_EVENT_PORT_ACTIVE : IB_EVENT_PORT_ERR);
-	mrc_qps_ports_changed(dev);
-	mrc_peers_ports_changed(dev);
+	mrc_port_changed(dev, true);
 }
 
 /*
@@ -106,7 +148,7 @@ static void mrc_port_set_mtu(struct mrc_port *port,
 			mrc_port_event(port, IB_EVENT_PORT_ACTIVE);
 	}
 	/* Routes may have become too narrow, or wide enough. */
-	mrc_qps_ports_changed(port->dev);
+	mrc_port_changed(port->dev, false);
 }
 
 int mrc_port_attach(struct mrc_dev *dev, u8 num, struct net_device *ndev)
@@ -121,11 +163,11 @@ int mrc_port_attach(struct mrc_dev *dev, u8 num, struct net_device *ndev)
 	else if (!net_eq(dev_net(ndev), dev->net))
 		ret = -EXDEV;
 	if (!ret)
-		ret = mrc_trim_open(port, ndev);
+		ret = mrc_port_open(port, ndev);
 	if (!ret) {
 		ret = ib_device_set_netdev(&dev->ib, ndev, num);
 		if (ret)
-			mrc_trim_close(port);
+			mrc_port_close(port);
 	}
 	if (!ret) {
 		dev_hold(ndev);
@@ -133,7 +175,7 @@ int mrc_port_attach(struct mrc_dev *dev, u8 num, struct net_device *ndev)
 		spin_lock_bh(&mrc_devs_lock);
 		rcu_assign_pointer(port->ndev, ndev);
 		spin_unlock_bh(&mrc_devs_lock);
-		mrc_mcast_port(port, ndev, true);
+		mrc_port_moved(port, ndev, true);
 		mrc_port_look(port, ndev);
 		mrc_parent_update(dev);
 	}
@@ -160,8 +202,8 @@ void mrc_port_detach(struct mrc_dev *dev, u8 num)
 	spin_lock_bh(&mrc_devs_lock);
 	RCU_INIT_POINTER(port->ndev, NULL);
 	spin_unlock_bh(&mrc_devs_lock);
-	mrc_trim_close(port);
-	mrc_mcast_port(port, ndev, false);
+	mrc_port_close(port);
+	mrc_port_moved(port, ndev, false);
 	mrc_port_look(port, NULL);
 	mrc_parent_update(dev);
 	/*
@@ -234,8 +276,9 @@ static struct notifier_block mrc_netdev_notifier = {
 	.notifier_call = mrc_netdev_event,
 };
 
-int mrc_port_init(void)
+int mrc_port_init(const struct mrc_port_client *const *clients)
 {
+	mrc_port_clients = clients;
 	return register_netdevice_notifier(&mrc_netdev_notifier);
 }
 

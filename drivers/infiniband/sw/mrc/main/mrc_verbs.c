@@ -1,35 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Contexts, protection domains, capabilities, and how driver data is copied.
+ * Contexts, protection domains, and what the device says it can do.
  */
 #include <linux/module.h>
-#include <linux/mutex.h>
 
-#include "dev/mrc_dev.h"
-
-int mrc_udata_in(struct ib_udata *udata, void *req, size_t size)
-{
-	size_t len;
-
-	if (!udata)	/* called by the core itself */
-		return 0;
-	len = min(size, udata->inlen);
-	if (udata->inlen > size &&
-	    !ib_is_udata_cleared(udata, size, udata->inlen - size))
-		return -EOPNOTSUPP;
-	if (len && ib_copy_from_udata(req, udata, len))
-		return -EFAULT;
-	return 0;
-}
-
-int mrc_udata_out(struct ib_udata *udata, void *resp, size_t size)
-{
-	size_t len = min(size, udata->outlen);
-
-	if (len && ib_copy_to_udata(udata, resp, len))
-		return -EFAULT;
-	return 0;
-}
+#include "mrc_main.h"
+#include "queue/mrc_queue.h"
 
 static int mrc_query_device(struct ib_device *ibdev,
 			    struct ib_device_attr *attr, struct ib_udata *udata)
@@ -127,19 +103,6 @@ static int mrc_alloc_ucontext(struct ib_ucontext *uctx, struct ib_udata *udata)
 	if (ret)
 		mrc_dealloc_ucontext(uctx);
 	return ret;
-}
-
-void mrc_ext_switch(struct mrc_dev *dev, bool on)
-{
-	static DEFINE_MUTEX(lock);
-	struct ib_device_attr attr;
-
-	mutex_lock(&lock);
-	WRITE_ONCE(dev->ext, on);
-	/* The core asks but once, and answers most who ask by what it knows. */
-	if (!mrc_query_device(&dev->ib, &attr, NULL))
-		dev->ib.attrs = attr;
-	mutex_unlock(&lock);
 }
 
 /*

@@ -3,7 +3,7 @@
  * Work requests that send nothing but change what keys mean, and invalidation
  * by the peer.
  */
-#include "qp/mrc_qp.h"
+#include "mrc_mr.h"
 
 int mrc_local_wqe(const struct mrc_send_wqe *h, struct mrc_local *op)
 {
@@ -32,19 +32,19 @@ int mrc_local_wqe(const struct mrc_send_wqe *h, struct mrc_local *op)
 	return 0;
 }
 
-int mrc_mr_invalidate(struct mrc_qp *qp, u32 key)
+int mrc_mr_invalidate(struct ib_qp *ibqp, u32 key)
 {
 	struct mrc_mr *mr;
 	bool put = false;
 	int ret = -EINVAL;
 
 	rcu_read_lock();
-	mr = xa_load(&qp->dev->mrs, key >> 8);
+	mr = xa_load(&to_mdev(ibqp->device)->mrs, key >> 8);
 	if (!mr || (mr->kind != MRC_MR_FAST && mr->kind != MRC_MR_WINDOW_2))
 		goto out;
 	spin_lock_bh(&mr->lock);
-	if (!mr->gone && mr->key == key && mr->pd == qp->ibqp->pd &&
-	    (mr->kind == MRC_MR_FAST || !mr->qp_id || mrc_mw_owned(mr, qp))) {
+	if (!mr->gone && mr->key == key && mr->pd == ibqp->pd &&
+	    (mr->kind == MRC_MR_FAST || !mr->qp_id || mrc_mw_owned(mr, ibqp))) {
 		put = mrc_mr_end(mr);
 		ret = 0;
 	}
@@ -58,23 +58,21 @@ out:
 	return ret;
 }
 
-int mrc_local_op(struct mrc_qp *qp, const struct mrc_swqe *w)
+int mrc_local_op(struct ib_qp *ibqp, const struct mrc_local *op)
 {
-	const struct mrc_local *op = &w->local;
 	int ret = -EINVAL;
 	struct mrc_mr *mr;
 
-	lockdep_assert_held(&qp->req_lock);
 	if (op->op == IB_WR_LOCAL_INV)
-		return mrc_mr_invalidate(qp, op->key);
+		return mrc_mr_invalidate(ibqp, op->key);
 
 	rcu_read_lock();
 	/* By key also for REG_MR: the region may be gone by now. */
-	mr = xa_load(&qp->dev->mrs, op->key >> 8);
+	mr = xa_load(&to_mdev(ibqp->device)->mrs, op->key >> 8);
 	if (mr && op->op == IB_WR_REG_MR)
-		ret = mrc_fast_register(qp, mr, op);
+		ret = mrc_fast_register(ibqp, mr, op);
 	else if (mr && op->op == IB_WR_BIND_MW)
-		ret = mrc_mw_bind(qp, mr, op);
+		ret = mrc_mw_bind(ibqp, mr, op);
 	rcu_read_unlock();
 	return ret;
 }

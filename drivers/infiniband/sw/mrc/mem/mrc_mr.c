@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Keys: the table, the check that every access goes through, and the lives of
- * what keys lead to. See mrc_mr.h.
+ * what keys lead to. See mrc_mem.h.
  */
 #include <linux/mm.h>
 #include <linux/random.h>
 #include <linux/slab.h>
 
-#include "qp/mrc_qp.h"
+#include "mrc_mr.h"
+#include "compat/mrc_compat_mr.h"
 
 #define MRC_KEY_TRIES	64
 
@@ -118,20 +119,20 @@ struct mrc_mr *mrc_mr_get_remote(struct mrc_dev *dev, const struct ib_pd *pd,
 	return ERR_PTR(-EINVAL);
 }
 
-struct mrc_mr *mrc_mr_get_all(struct mrc_qp *qp, u32 key, int access)
+struct mrc_mr *mrc_mr_get_all(struct ib_qp *ibqp, u32 key, int access)
 {
-	struct mrc_mr *mr = mrc_mr_find(qp->dev, qp->ibqp->pd, key, access);
+	struct mrc_mr *mr = mrc_mr_find(to_mdev(ibqp->device), ibqp->pd, key, access);
 
-	if (IS_ERR(mr) || mr->kind != MRC_MR_WINDOW_2 || mrc_mw_owned(mr, qp))
+	if (IS_ERR(mr) || mr->kind != MRC_MR_WINDOW_2 || mrc_mw_owned(mr, ibqp))
 		return mr;
 	mrc_mr_put(mr);
 	return ERR_PTR(-EINVAL);
 }
 
-struct mrc_mr *mrc_mr_get(struct mrc_qp *qp, u32 key, u64 va, u64 len,
+struct mrc_mr *mrc_mr_get(struct ib_qp *ibqp, u32 key, u64 va, u64 len,
 			  int access)
 {
-	return mrc_mr_within(mrc_mr_get_all(qp, key, access), va, len);
+	return mrc_mr_within(mrc_mr_get_all(ibqp, key, access), va, len);
 }
 
 /* The last reference to a life is gone: the next may begin. */
@@ -267,18 +268,6 @@ void mrc_mr_free(struct mrc_mr *mr)
 	kfree_rcu(mr, rcu);
 }
 
-const char *mrc_mr_kind_name(const struct mrc_mr *mr)
-{
-	switch (mr->kind) {
-	case MRC_MR_DMA:
-		return "dma";
-	case MRC_MR_FAST:
-		return "fast";
-	default:
-		return mr->odp ? "paged" : "user";
-	}
-}
-
 void mrc_mr_query(struct ib_device_attr *attr, bool ext)
 {
 	attr->max_mr_size = U64_MAX;
@@ -315,6 +304,8 @@ const struct ib_device_ops mrc_mr_ops = {
 #ifdef MRC_ODP
 	.advise_mr = mrc_advise_mr,
 #endif
+	.fill_res_mr_entry = mrc_fill_res_mr_entry,
+	.fill_stat_mr_entry = mrc_fill_stat_mr_entry,
 
 	INIT_RDMA_OBJ_SIZE(ib_mw, mrc_ibmw, ib),
 };

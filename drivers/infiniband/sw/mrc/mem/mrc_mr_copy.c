@@ -3,7 +3,7 @@
 #include <linux/highmem.h>
 #include <linux/skbuff.h>
 
-#include "dev/mrc_dev.h"
+#include "mrc_mr.h"
 
 /*
  * Programs that use MRC look for small records in memory: as soon as one word

@@ -5,7 +5,7 @@
  * another than that which is being made, because consumers map for the next
  * one while the invalidation of the present one still waits in the send queue.
  */
-#include "qp/mrc_qp.h"
+#include "mrc_mr.h"
 
 /* What a registration may allow. */
 #define MRC_FAST_ACCESS							\
@@ -35,7 +35,7 @@ int mrc_map_mr_sg(struct ib_mr *ib, struct scatterlist *sg, int n,
 	return ib_sg_to_pages(ib, sg, n, off, mrc_stage_page);
 }
 
-int mrc_fast_register(struct mrc_qp *qp, struct mrc_mr *mr,
+int mrc_fast_register(struct ib_qp *ibqp, struct mrc_mr *mr,
 		      const struct mrc_local *op)
 {
 	const struct mrc_ibmr *ibmr = mr->fast;
@@ -43,7 +43,7 @@ int mrc_fast_register(struct mrc_qp *qp, struct mrc_mr *mr,
 	u32 offset, n;
 	int ret = 0;
 
-	if (mr->kind != MRC_MR_FAST || mr->pd != qp->ibqp->pd)
+	if (mr->kind != MRC_MR_FAST || mr->pd != ibqp->pd)
 		return -EINVAL;
 	if (op->access & ~MRC_FAST_ACCESS)
 		return -EINVAL;

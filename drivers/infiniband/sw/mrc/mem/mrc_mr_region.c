@@ -7,7 +7,7 @@
 #include <linux/sched.h>
 #include <linux/slab.h>
 
-#include "dev/mrc_dev.h"
+#include "mrc_mr.h"
 
 #ifdef MRC_ODP
 #define MRC_ACCESS_PAGED	IB_ACCESS_ON_DEMAND

@@ -10,7 +10,7 @@
  */
 #include <linux/slab.h>
 
-#include "qp/mrc_qp.h"
+#include "mrc_mr.h"
 
 #define MRC_MW_ACCESS							\
 	(IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ |		\
@@ -64,26 +64,26 @@ int mrc_dealloc_mw(struct ib_mw *ib)
 	return 0;
 }
 
-bool mrc_mw_owned(const struct mrc_mr *mr, const struct mrc_qp *qp)
+bool mrc_mw_owned(const struct mrc_mr *mr, struct ib_qp *ibqp)
 {
-	return mr->qp_id == READ_ONCE(to_mibqp(qp->ibqp)->mw_id);
+	return mr->qp_id == READ_ONCE(to_mibqp(ibqp)->mw_id);
 }
 
-/* The name of @qp, which gets one if it has none. Under its req_lock. */
-static u64 mrc_mw_qp_id(struct mrc_qp *qp)
+/* The name of @ibqp, which gets one if it has none. Under the lock of its send queue. */
+static u64 mrc_mw_qp_id(struct ib_qp *ibqp)
 {
-	struct mrc_ibqp *ibqp = to_mibqp(qp->ibqp);
+	struct mrc_ibqp *mib = to_mibqp(ibqp);
 
-	if (!ibqp->mw_id)
-		WRITE_ONCE(ibqp->mw_id, atomic64_inc_return(&mrc_mw_last_id));
-	return ibqp->mw_id;
+	if (!mib->mw_id)
+		WRITE_ONCE(mib->mw_id, atomic64_inc_return(&mrc_mw_last_id));
+	return mib->mw_id;
 }
 
 /*
  * The region that a window is to be bound to, with a count that keeps it, or
  * ERR_PTR. The window must not allow what the region's owner could not do.
  */
-static struct mrc_mr *mrc_mw_parent(struct mrc_qp *qp,
+static struct mrc_mr *mrc_mw_parent(struct ib_qp *ibqp,
 				    const struct mrc_local *op)
 {
 	int need = IB_ACCESS_MW_BIND | (op->access & MRC_ACCESS_FLUSH);
@@ -91,7 +91,7 @@ static struct mrc_mr *mrc_mw_parent(struct mrc_qp *qp,
 
 	if (op->access & (IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_ATOMIC))
 		need |= IB_ACCESS_LOCAL_WRITE;
-	parent = mrc_mr_get(qp, op->lkey, op->addr, op->len, need);
+	parent = mrc_mr_get(ibqp, op->lkey, op->addr, op->len, need);
 	if (IS_ERR(parent))
 		return parent;
 	if (parent->kind != MRC_MR_USER ||
@@ -125,7 +125,7 @@ static int mrc_mw_check(const struct mrc_mr *mr, const struct mrc_local *op)
 }
 
 /* Make @mr show @op's part of @parent. Under its lock, while FREE. */
-static void mrc_mw_show(struct mrc_qp *qp, struct mrc_mr *mr,
+static void mrc_mw_show(struct ib_qp *ibqp, struct mrc_mr *mr,
 			struct mrc_mr *parent, const struct mrc_local *op)
 {
 	mr->parent = parent;
@@ -137,17 +137,17 @@ static void mrc_mw_show(struct mrc_qp *qp, struct mrc_mr *mr,
 	mr->access = op->access & ~IB_ACCESS_LOCAL_WRITE;
 	mr->key = op->key;
 	if (mr->kind == MRC_MR_WINDOW_2)
-		mr->qp_id = mrc_mw_qp_id(qp);
+		mr->qp_id = mrc_mw_qp_id(ibqp);
 	mrc_mr_begin(mr);
 }
 
-int mrc_mw_bind(struct mrc_qp *qp, struct mrc_mr *mr,
+int mrc_mw_bind(struct ib_qp *ibqp, struct mrc_mr *mr,
 		const struct mrc_local *op)
 {
 	struct mrc_mr *parent = NULL;
 	int ret;
 
-	if (mr->kind < MRC_MR_WINDOW_1 || mr->pd != qp->ibqp->pd)
+	if (mr->kind < MRC_MR_WINDOW_1 || mr->pd != ibqp->pd)
 		return -EINVAL;
 	spin_lock_bh(&mr->lock);
 	ret = mrc_mw_check(mr, op);
@@ -155,7 +155,7 @@ int mrc_mw_bind(struct mrc_qp *qp, struct mrc_mr *mr,
 	if (ret)
 		return ret;
 	if (op->len) {
-		parent = mrc_mw_parent(qp, op);
+		parent = mrc_mw_parent(ibqp, op);
 		if (IS_ERR(parent))
 			return PTR_ERR(parent);
 	}
@@ -172,7 +172,7 @@ int mrc_mw_bind(struct mrc_qp *qp, struct mrc_mr *mr,
 	if (!ret && mr->state != MRC_MR_FREE)
 		ret = -EAGAIN;
 	if (!ret && parent) {
-		mrc_mw_show(qp, mr, parent, op);
+		mrc_mw_show(ibqp, mr, parent, op);
 		parent = NULL;
 	} else if (!ret) {
 		mr->key = op->key;

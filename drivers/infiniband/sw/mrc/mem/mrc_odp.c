@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* On-demand paging, see mrc_odp.h. */
+/* On-demand paging, see mrc_mem.h. */
 #include <linux/hmm.h>
 #include <linux/jiffies.h>
 #include <linux/mm.h>
@@ -9,8 +9,7 @@
 #include <linux/workqueue.h>
 #include <rdma/ib_umem_odp.h>
 
-#include "dev/mrc_dev.h"
-#include "qp/mrc_qp.h"
+#include "mrc_mr.h"
 
 /* --- waiting ------------------------------------------------------------------ */
 

@@ -8,7 +8,6 @@
 #include <net/ipv6.h>
 #include <rdma/ib_addr.h>
 
-#include "roce/mrc_ud.h"
 #include "mrc_net.h"
 
 /**

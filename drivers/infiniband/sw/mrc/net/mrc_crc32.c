@@ -15,7 +15,7 @@
 #include <linux/static_call.h>
 
 #include "core/mrc_crc.h"
-#include "dev/mrc_dev.h"
+#include "mrc_net.h"
 
 #define MRC_CRC_SHORT	64	/* bytes; below, tables are never slower */
 #define MRC_CRC_TRY	4096	/* bytes of a trial: the largest payload */

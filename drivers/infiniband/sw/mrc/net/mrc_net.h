@@ -1,23 +1,117 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * How packets leave: made from the engine's descriptors (mrc_send.c), in batches
- * (mrc_xmit.c), with a route through a port (mrc_route.c), inside an outer header
- * where the set of EVs is of SRv6 addresses (mrc_srv6.c).
+ * Packets: sockets, routes and neighbours, outer headers (SRv6), building of headers,
+ * sending in batches, and reception up to a packet that has been verified.
  */
-#ifndef MRC_XMIT_H
-#define MRC_XMIT_H
+#ifndef MRC_NET_H
+#define MRC_NET_H
 
 #include <linux/in6.h>
 #include <linux/skbuff.h>
 #include <linux/types.h>
+#include <net/dst.h>
 
-struct dst_entry;
-struct mrc_dev;
-struct mrc_hdr;
+#include "core/mrc_profile.h"
+#include "dev/mrc_dev.h"
+
+struct ib_ah;
+struct mrc_mr;
 struct mrc_qp;
-struct mrc_tx_desc;
 struct net;
 struct net_device;
+
+#define MRC_BTH_LEN		12
+#define MRC_HOP_LIMIT		64	/* MRC 1.0 §2.3 */
+#define MRC_ROUTE_RETRY		HZ	/* between looks for a lost route */
+#define MRC_TX_BATCH		32	/* packets built per lock hold */
+
+/* mrc_sock.c: UDP sockets of a namespace ------------------------------------*/
+
+/*
+ * One pair of sockets (IPv4, IPv6) per namespace, shared by its devices.
+ * get: opens them for the first device, -EADDRINUSE with a message naming the
+ * port and the usual culprit. put: closes with the last. Both sleep. Received
+ * packets go to mrc_udp_rcv(). v4, v6: valid while a device of the namespace
+ * exists; v6 is NULL where IPv6 is disabled.
+ */
+int mrc_sock_get(struct net *net);
+void mrc_sock_put(struct net *net);
+struct sock *mrc_sock_v6(struct net *net);
+int mrc_sock_init(void);
+void mrc_sock_exit(void);
+
+/* mrc_crc32.c: which CRC-32 mrc_crc32() is ----------------------------------*/
+
+/* Both in process context, with no packet under way. */
+int mrc_crc_setup(void);
+void mrc_crc_cleanup(void);
+
+/* mrc_set.c, mrc_srv6.c: EVs and their routes -------------------------------*/
+
+/**
+ * struct mrc_set - a version of a profile's EVs, shared by its connections
+ * @ref: the profile and each connection that uses this version hold one
+ * @rcu: freed after a grace period
+ * @profile_id: whose
+ * @event_mask: which changes of state are events, MRC_EVP_EVENTS
+ * @val: what the controller calls the EVs (packed), by index
+ * @srv6: routes of the outer packets, NULL unless the EVs are SRv6 addresses;
+ *	mrc_srv6_attach()
+ * @set: the EVs
+ */
+struct mrc_set {
+	refcount_t ref;
+	struct rcu_head rcu;
+	u64 profile_id;
+	u32 event_mask;
+	struct mrc_evp_val *val;
+	struct mrc_srv6 *srv6;
+	struct mrc_evset set;
+};
+
+/* One reference less; NULL is fine. Any context. */
+void mrc_set_put(struct mrc_set *set);
+
+/* Connections ---------------------------------------------------------------*/
+
+/**
+ * struct mrc_route - cached route through one port
+ * @dst: changed under a lock of its owner, read under RCU
+ * @cookie: for dst_check(); a value that does not belong to @dst only makes
+ *	the check fail
+ */
+struct mrc_route {
+	struct dst_entry __rcu *dst;
+	u32 cookie;
+};
+
+/**
+ * struct mrc_flow - where the packets of a connection go
+ * @dev: the device
+ * @ipv6: address family
+ * @saddr: own address, v4-mapped for IPv4; constant while there are packets
+ * @daddr: peer's address
+ * @pmtu: payload bytes of a full packet
+ * @set: EVs of the profile, NULL = AUTO; written under the locks of all that make
+ *	packets
+ * @route_lock: publishing of routes
+ * @route_gen: bumped when routes are dropped, so that a lookup for the old peer is
+ *	not published
+ * @route: of port N at N - 1; as many as the device has ports
+ */
+struct mrc_flow {
+	struct mrc_dev *dev;
+	bool ipv6;
+	struct in6_addr saddr;
+	struct in6_addr daddr;
+	u32 pmtu;
+	struct mrc_set *set;
+	spinlock_t route_lock;	/* leaf */
+	u32 route_gen;
+	struct mrc_route route[];
+};
+
+/* mrc_build.c: headers and trailers -----------------------------------------*/
 
 /**
  * struct mrc_tx_cb - in skb->cb until the packet is handed to the network
@@ -34,19 +128,6 @@ static inline struct mrc_tx_cb *mrc_tx_cb(struct sk_buff *skb)
 	BUILD_BUG_ON(sizeof(struct mrc_tx_cb) > sizeof(skb->cb));
 	return (struct mrc_tx_cb *)skb->cb;
 }
-
-/* mrc_send.c ----------------------------------------------------------------*/
-
-/**
- * mrc_build_skb - make the packet that @desc describes
- * @qp: under req_lock (data, probes) or resp_lock (feedback)
- * @desc: from the engine
- *
- * Return: an skb for mrc_xmit_list(), ERR_PTR(-ENOMEM), or ERR_PTR(-EFAULT)
- * when the memory of the work request is not accessible any more.
- */
-struct sk_buff *mrc_build_skb(struct mrc_qp *qp,
-			      const struct mrc_tx_desc *desc);
 
 /**
  * struct mrc_head - what the front of a packet is made from
@@ -68,24 +149,60 @@ struct mrc_head {
 	bool srv6;
 };
 
+/**
+ * mrc_build_head - begin a packet
+ * @head: what its front is made from
+ * @udp_len: as on the wire
+ * @room: bytes that will be put behind the headers
+ * @crc: result, the ICRC so far
+ *
+ * Any context. Return: an skb with all headers, or NULL.
+ */
+struct sk_buff *mrc_build_head(const struct mrc_head *head, u32 udp_len,
+			       u32 room, u32 *crc);
+
+/**
+ * mrc_build_page - put a part of a page behind what there is of the payload
+ * @skb: packet
+ * @page: page
+ * @off: of the part
+ * @len: bytes
+ * @copy: copy it to the linear part, which has the room; else it is attached
+ * @paged: the page may be taken away before the packet is gone: a copy is attached
+ * @crc: continued
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int mrc_build_page(struct sk_buff *skb, struct page *page, u32 off, u32 len,
+		   bool copy, bool paged, u32 *crc);
+
+/*
+ * End a packet: @pad zeros and the ICRC, in the linear part where @copy, else as
+ * another fragment. 0 or -ENOMEM.
+ */
+int mrc_build_tail(struct sk_buff *skb, u32 pad, u32 crc, bool copy);
+
 /* A packet without payload, for ip_local_out(); NULL if no memory. */
 struct sk_buff *mrc_build_bare(const struct mrc_head *head);
 
 /* mrc_xmit.c ----------------------------------------------------------------*/
 
-/* Hand packets to the network. No lock held; consumes the packets. */
-void mrc_xmit_list(struct mrc_qp *qp, struct sk_buff_head *list);
+/*
+ * Hand packets of @flow to the network. No lock held; consumes the packets. Return:
+ * bit N = port N has no route, its packets are lost.
+ */
+u32 mrc_xmit_list(struct mrc_flow *flow, struct sk_buff_head *list);
 
 /* mrc_route.c ---------------------------------------------------------------*/
 
 /*
- * Route of @qp through @port, NULL if there is none. Under RCU with bottom
+ * Route of @flow through @port, NULL if there is none. Under RCU with bottom
  * halves disabled; the result is valid as long as the RCU section.
  */
-struct dst_entry *mrc_route_get(struct mrc_qp *qp, u8 port);
+struct dst_entry *mrc_route_get(struct mrc_flow *flow, u8 port);
 
 /* Forget all routes. */
-void mrc_route_drop(struct mrc_qp *qp);
+void mrc_route_drop(struct mrc_flow *flow);
 
 /**
  * mrc_route_lookup - find a route
@@ -108,7 +225,7 @@ struct dst_entry *mrc_route_lookup(struct net *net, struct net_device *ndev,
 				   u32 *cookie);
 
 /* Bytes of L3 of a full packet at its longest. */
-u32 mrc_route_mtu(const struct mrc_qp *qp);
+u32 mrc_route_mtu(const struct mrc_flow *flow);
 
 /* mrc_srv6.c ----------------------------------------------------------------*/
 
@@ -168,16 +285,205 @@ int mrc_srv6_xmit(struct mrc_dev *dev, u8 port, struct sk_buff *skb,
 		  const u8 *ev);
 
 /*
- * Encapsulate a packet of a QP with such a set for EV @ev and give it its route; it
- * stays without one if there is none. -1 for @ev: any EV of @port. Under
- * resp_lock or req_lock.
+ * Encapsulate a packet of a flow with such a set for EV @ev and give it its route; it
+ * stays without one if there is none. -1 for @ev: any EV of @port. Under a lock that
+ * keeps @flow->set.
  */
-void mrc_srv6_encap(struct mrc_qp *qp, struct sk_buff *skb, int ev, u8 port);
+void mrc_srv6_encap(struct mrc_flow *flow, struct sk_buff *skb, int ev, u8 port);
 
-/* Does any EV of the QP's set have a route through @port? BH off, RCU. */
-bool mrc_srv6_port_ok(struct mrc_qp *qp, u8 port);
+/* Does any EV of the flow's set have a route through @port? BH off, RCU. */
+bool mrc_srv6_port_ok(struct mrc_flow *flow, u8 port);
 
-/* The QP's packets are encapsulated. Under one of its locks or RCU. */
-bool mrc_qp_srv6(const struct mrc_qp *qp);
+/* The flow's packets are encapsulated. Under a lock that keeps its set, or RCU. */
+bool mrc_flow_srv6(const struct mrc_flow *flow);
 
-#endif /* MRC_XMIT_H */
+/**
+ * mrc_srv6_check - can this host send what an SRv6 profile asks for?
+ * @dev: the device
+ * @set: an SRv6 set
+ *
+ * Every EV needs a port that exists; where that port is up, IPv6, a source
+ * address, and a route to the EV's outer destination through the port's netdev
+ * with room for the smallest path MTU. Nothing can be said about ports that
+ * are down, but one must be up. Says in the kernel log what is missing, and where.
+ *
+ * Process context, takes no lock that sleeps.
+ *
+ * Return: 0, or what a controller gets, one for each reason: -EINVAL (no such port),
+ * -EADDRNOTAVAIL (source), -ENETUNREACH (route), -EMSGSIZE, -EAFNOSUPPORT (IPv6),
+ * -EOPNOTSUPP (netfilter), -ENETDOWN (no port is up).
+ */
+int mrc_srv6_check(struct mrc_dev *dev, const struct mrc_evset *set);
+
+/**
+ * mrc_srv6_attach - get a set of EVs ready for sending
+ * @set: before any QP uses it; does nothing unless the EVs are SRv6 addresses
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int mrc_srv6_attach(struct mrc_set *set);
+
+/* The other way: from the RCU callback that frees @set, or never published. */
+void mrc_srv6_detach(struct mrc_set *set);
+
+/**
+ * mrc_srv6_fits - does the path MTU of a flow leave room for the outer header?
+ * @flow: with its path MTU and its set settled
+ * @port: whose netdev counts
+ *
+ * Return: 0 or -EINVAL.
+ */
+int mrc_srv6_fits(const struct mrc_flow *flow, u8 port);
+
+/* mrc_srv6_rcv.c ------------------------------------------------------------*/
+
+/*
+ * Take SRv6-encapsulated packets in @net. Sleeps. 0 or -ENOMEM; where the
+ * kernel has no netfilter, 0 as well, see mrc_srv6_check(). close: a packet
+ * may still be under way, the caller waits for a grace period.
+ */
+int mrc_srv6_open(struct net *net);
+void mrc_srv6_close(struct net *net);
+
+/* mrc_trim.c ----------------------------------------------------------------*/
+
+/*
+ * Watches the netdevs of ports for trimmed packets whose lengths are wrong.
+ */
+extern const struct mrc_port_client mrc_trim_client;
+
+/* mrc_ah.c: address handles -------------------------------------------------*/
+
+/**
+ * struct mrc_av - address vector: an AH for the packet path
+ * @rcu: delayed free
+ * @num: in dev->avs
+ * @pd: of the AH; a work request of another PD cannot use it
+ * @port: 1-based, to leave through
+ * @ipv6: family
+ * @mcast: @daddr is a group
+ * @tos: traffic class byte
+ * @ttl: hop limit
+ * @flow_label: 20 bits, and where the source port comes from
+ * @saddr: own address, v4-mapped for IPv4
+ * @daddr: destination
+ * @lock: (irq) leaf; changes of @route and @dead
+ * @dead: the AH has been destroyed, no route is cached any more
+ * @route: cached
+ */
+struct mrc_av {
+	struct rcu_head rcu;
+	u32 num;
+	const struct ib_pd *pd;
+	u8 port;
+	bool ipv6;
+	bool mcast;
+	u8 tos;
+	u8 ttl;
+	u32 flow_label;
+	struct in6_addr saddr;
+	struct in6_addr daddr;
+	spinlock_t lock;
+	bool dead;
+	struct mrc_route route;
+};
+
+extern const struct ib_device_ops mrc_ah_ops;
+
+/* The number by which work requests name an AH. */
+u32 mrc_ah_num(struct ib_ah *ibah);
+
+/* The AH with number @num, NULL if there is none for @pd. Under RCU. */
+struct mrc_av *mrc_av_find(struct mrc_dev *dev, const struct ib_pd *pd,
+			   u32 num);
+
+/* A referenced route, NULL if there is none. Under RCU with BH disabled. */
+struct dst_entry *mrc_av_route(struct mrc_dev *dev, struct mrc_av *av);
+
+/* Drop the cached route. Any context. */
+void mrc_av_forget(struct mrc_av *av);
+
+/* mrc_rcv.c -----------------------------------------------------------------*/
+
+/**
+ * struct mrc_pkt - what is known about a packet that was received
+ * @skb: data points to the UDP header
+ * @hdr: parsed headers
+ * @rx: what the engine is told
+ * @saddr: source, v4-mapped for IPv4
+ * @daddr: destination
+ * @dev: device that it is for, NULL: none, or not known
+ * @qp: the QP that it names, a reference; NULL if there is none here
+ * @timed: @qp has to know how long packets stay
+ * @octets: bytes of IP as it arrived, outer header included
+ * @len: UDP payload bytes; of a trimmed packet, what is left of them
+ * @tos: DSCP and ECN as the packet arrived, of the outermost header
+ * @ipv6: family
+ * @srv6: came in an outer header
+ * @mr: of whoever takes the packet; NULL before
+ */
+struct mrc_pkt {
+	struct sk_buff *skb;
+	struct mrc_hdr hdr;
+	struct mrc_rx rx;
+	struct in6_addr saddr;
+	struct in6_addr daddr;
+	struct mrc_dev *dev;
+	struct mrc_qp *qp;
+	bool timed;
+	u32 octets;
+	u32 len;
+	u8 tos;
+	bool ipv6;
+	bool srv6;
+	struct mrc_mr *mr;
+};
+
+/**
+ * struct mrc_rcv_ops - who takes packets
+ * @plain: of plain RoCE v2: data at the UDP header, BTH is linear, nothing else was
+ *	checked; false: it is none of these. The caller frees it
+ * @find: set @pkt->qp, @pkt->dev and @pkt->timed by @qpn, if there is such a
+ *	connected QP in the namespace of the packet. Any context
+ * @put: the reference of @find
+ * @rcv: a verified packet for @pkt->qp, counted, from its partition. Softirq, RCU
+ * @endpoint: a verified packet with an endpoint opcode for the device @pkt->dev.
+ *	Softirq, RCU
+ */
+struct mrc_rcv_ops {
+	bool (*plain)(struct sk_buff *skb);
+	void (*find)(struct mrc_pkt *pkt, u32 qpn);
+	void (*put)(struct mrc_qp *qp);
+	void (*rcv)(struct mrc_pkt *pkt);
+	void (*endpoint)(struct mrc_pkt *pkt);
+};
+
+/* Before there is any socket. */
+void mrc_rcv_init(const struct mrc_rcv_ops *ops);
+
+/* encap_rcv of the namespace's sockets; always consumes @skb, returns 0. */
+int mrc_udp_rcv(struct sock *sk, struct sk_buff *skb);
+
+/*
+ * The same for a packet that came out of an outer IPv6 header: data at the UDP
+ * header, network and transport header set to those inside. @tos: traffic
+ * class byte of the outer header. Softirq, under RCU; consumes @skb.
+ */
+void mrc_inner_rcv(struct sk_buff *skb, u8 tos, u32 outer);
+
+/*
+ * The ICRC of a packet with @len bytes behind the UDP header, which skb->data
+ * points to; BTH is in the linear part.
+ */
+bool mrc_skb_icrc_ok(struct sk_buff *skb, u32 len);
+
+/* Is this partition ours? */
+bool mrc_pkey_ok(u16 pkey);
+
+/*
+ * Count @id for a received packet whose QP is not known, and the packet itself if
+ * that has not been done: @octets of IP, else 0. Under RCU.
+ */
+void mrc_count_drop(const struct sk_buff *skb, enum mrc_counter id, u32 octets);
+
+#endif /* MRC_NET_H */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Routes: one cached dst per QP and port, always through that port's netdev,
+ * Routes: one cached dst per connection and port, always through that port's netdev,
  * or back to the host itself.
  */
 #include <net/addrconf.h>
@@ -10,7 +10,6 @@
 #include <net/ipv6.h>
 #include <net/route.h>
 
-#include "qp/mrc_qp.h"
 #include "mrc_net.h"
 
 /* Largest headers of a data packet: BTH, METH, TSETH, RETH, ImmDt (§2.1). */
@@ -115,69 +114,69 @@ struct dst_entry *mrc_route_lookup(struct net *net, struct net_device *ndev,
 			  mtu, cookie);
 }
 
-u32 mrc_route_mtu(const struct mrc_qp *qp)
+u32 mrc_route_mtu(const struct mrc_flow *flow)
 {
-	return (qp->ipv6 ? sizeof(struct ipv6hdr) : sizeof(struct iphdr)) +
-	       MRC_UDP_HLEN + MRC_DATA_HDR_MAX + qp->pmtu + MRC_ICRC_LEN;
+	return (flow->ipv6 ? sizeof(struct ipv6hdr) : sizeof(struct iphdr)) +
+	       MRC_UDP_HLEN + MRC_DATA_HDR_MAX + flow->pmtu + MRC_ICRC_LEN;
 }
 
 /* Look the route up anew and cache it. */
-static struct dst_entry *mrc_route_refresh(struct mrc_qp *qp, u8 port)
+static struct dst_entry *mrc_route_refresh(struct mrc_flow *flow, u8 port)
 {
 	struct dst_entry *dst = NULL, *old;
-	struct mrc_route *r = &qp->route[port - 1];
+	struct mrc_route *r = &flow->route[port - 1];
 	struct net_device *ndev;
 	u32 gen, cookie = 0;
 
-	gen = smp_load_acquire(&qp->route_gen);	/* before the addresses */
-	ndev = rcu_dereference(qp->dev->port[port].ndev);
+	gen = smp_load_acquire(&flow->route_gen);	/* before the addresses */
+	ndev = rcu_dereference(flow->dev->port[port].ndev);
 	if (ndev)
-		dst = mrc_route_lookup(qp->dev->net, ndev, qp->ipv6, &qp->saddr,
-				       &qp->daddr, mrc_route_mtu(qp), &cookie);
+		dst = mrc_route_lookup(flow->dev->net, ndev, flow->ipv6, &flow->saddr,
+				       &flow->daddr, mrc_route_mtu(flow), &cookie);
 
-	spin_lock(&qp->route_lock);
-	if (gen != qp->route_gen) {	/* not this connection's any more */
+	spin_lock(&flow->route_lock);
+	if (gen != flow->route_gen) {	/* not this connection's any more */
 		old = dst;
 		dst = NULL;
 	} else {
 		old = rcu_replace_pointer(r->dst, dst,
-					  lockdep_is_held(&qp->route_lock));
+					  lockdep_is_held(&flow->route_lock));
 		WRITE_ONCE(r->cookie, cookie);
 	}
-	spin_unlock(&qp->route_lock);
+	spin_unlock(&flow->route_lock);
 	/* Freed after a grace period: readers without reference are safe. */
 	dst_release(old);
 	return dst;
 }
 
-struct dst_entry *mrc_route_get(struct mrc_qp *qp, u8 port)
+struct dst_entry *mrc_route_get(struct mrc_flow *flow, u8 port)
 {
 	struct mrc_route *r;
 	struct dst_entry *dst;
 
-	if (!port || port > qp->dev->n_ports)
+	if (!port || port > flow->dev->n_ports)
 		return NULL;
-	r = &qp->route[port - 1];
+	r = &flow->route[port - 1];
 	dst = rcu_dereference(r->dst);
 	/* IPv6 keeps routes valid when the netdev's MTU shrinks. */
 	if (dst && dst_check(dst, READ_ONCE(r->cookie)) &&
-	    dst_mtu(dst) >= mrc_route_mtu(qp))
+	    dst_mtu(dst) >= mrc_route_mtu(flow))
 		return dst;
-	return mrc_route_refresh(qp, port);
+	return mrc_route_refresh(flow, port);
 }
 
-void mrc_route_drop(struct mrc_qp *qp)
+void mrc_route_drop(struct mrc_flow *flow)
 {
 	struct dst_entry *old[MRC_MAX_PORTS];
 	unsigned int i;
 
-	spin_lock_bh(&qp->route_lock);
+	spin_lock_bh(&flow->route_lock);
 	/* Pairs with the acquire of a refresh: it sees the new addresses. */
-	smp_store_release(&qp->route_gen, qp->route_gen + 1);
-	for (i = 0; i < qp->dev->n_ports; i++)
-		old[i] = rcu_replace_pointer(qp->route[i].dst, NULL,
-					     lockdep_is_held(&qp->route_lock));
-	spin_unlock_bh(&qp->route_lock);
-	for (i = 0; i < qp->dev->n_ports; i++)
+	smp_store_release(&flow->route_gen, flow->route_gen + 1);
+	for (i = 0; i < flow->dev->n_ports; i++)
+		old[i] = rcu_replace_pointer(flow->route[i].dst, NULL,
+					     lockdep_is_held(&flow->route_lock));
+	spin_unlock_bh(&flow->route_lock);
+	for (i = 0; i < flow->dev->n_ports; i++)
 		dst_release(old[i]);
 }

@@ -9,7 +9,7 @@
 #include <net/netns/generic.h>
 #include <net/udp_tunnel.h>
 
-#include "dev/mrc_dev.h"
+#include "mrc_net.h"
 
 /**
  * struct mrc_net - what a namespace has

@@ -3,9 +3,9 @@
  * SRv6, sending: an outer IPv6 header per packet, made from the packet's EV
  * (MRC 1.0 §16, §11.1), and the routes of these packets.
  *
- * The route of an outer packet depends on the EV and its port, not on the QP.
+ * The route of an outer packet depends on the EV and its port, not on the connection.
  * So routes are cached with the set of EVs, one for each EV that is in use, and
- * shared by all QPs of the profile. Nothing is assumed about how long the part
+ * shared by all that use the profile. Nothing is assumed about how long the part
  * of the address is that the first hop looks at. What is cached is immutable:
  * readers under RCU see an outer source that belongs to the route.
  */
@@ -21,8 +21,6 @@
 #include <net/ip6_route.h>
 #include <net/ipv6.h>
 
-#include "ctl/mrc_ctl.h"
-#include "qp/mrc_qp.h"
 #include "mrc_net.h"
 
 #define MRC_SRH_LEN	(sizeof(struct ipv6_sr_hdr) + sizeof(struct in6_addr))
@@ -66,9 +64,9 @@ static bool mrc_set_is_srv6(const struct mrc_set *set)
 	return set && set->set.mode == MRC_EV_FMT_SRV6 && set->srv6;
 }
 
-bool mrc_qp_srv6(const struct mrc_qp *qp)
+bool mrc_flow_srv6(const struct mrc_flow *flow)
 {
-	return mrc_set_is_srv6(READ_ONCE(qp->set));
+	return mrc_set_is_srv6(READ_ONCE(flow->set));
 }
 
 #if IS_ENABLED(CONFIG_IPV6)
@@ -275,7 +273,7 @@ mrc_srv6_refresh(struct mrc_dev *dev, const struct mrc_set *set, u16 ev)
 	hop = kmalloc(sizeof(*hop), GFP_ATOMIC | __GFP_NOWARN);
 	if (!hop)
 		return NULL;
-	/* QPs differ in what must fit: that is no property of the route. */
+	/* Flows differ in what must fit: that is no property of the route. */
 	if (mrc_srv6_find(dev, set->set.ev[ev].port, set->set.addr[ev], 0,
 			  &hop->out, &hop->cookie)) {
 		kfree(hop);
@@ -289,14 +287,14 @@ mrc_srv6_refresh(struct mrc_dev *dev, const struct mrc_set *set, u16 ev)
 	return hop;
 }
 
-static struct mrc_srv6_hop *mrc_srv6_get(struct mrc_qp *qp,
+static struct mrc_srv6_hop *mrc_srv6_get(struct mrc_flow *flow,
 					 const struct mrc_set *set, u16 ev)
 {
-	u32 mtu = mrc_route_mtu(qp) + mrc_srv6_overhead(&set->set);
+	u32 mtu = mrc_route_mtu(flow) + mrc_srv6_overhead(&set->set);
 	struct mrc_srv6_hop *hop = rcu_dereference(set->srv6->hop[ev]);
 
 	if (!hop || !dst_check(hop->out.dst, hop->cookie))
-		hop = mrc_srv6_refresh(qp->dev, set, ev);
+		hop = mrc_srv6_refresh(flow->dev, set, ev);
 	return hop && dst_mtu(hop->out.dst) >= mtu ? hop : NULL;
 }
 
@@ -311,16 +309,16 @@ static int mrc_srv6_ev(const struct mrc_evset *set, int ev, u8 port)
 	return -1;
 }
 
-void mrc_srv6_encap(struct mrc_qp *qp, struct sk_buff *skb, int ev, u8 port)
+void mrc_srv6_encap(struct mrc_flow *flow, struct sk_buff *skb, int ev, u8 port)
 {
-	const struct mrc_set *set = READ_ONCE(qp->set);
+	const struct mrc_set *set = READ_ONCE(flow->set);
 	struct mrc_srv6_hop *hop;
 
 	ev = mrc_srv6_ev(&set->set, ev, port);
 	if (ev < 0)
 		return;
 	rcu_read_lock();
-	hop = mrc_srv6_get(qp, set, ev);
+	hop = mrc_srv6_get(flow, set, ev);
 	/* It may be the last reference that is being dropped elsewhere. */
 	if (hop && dst_hold_safe(hop->out.dst)) {
 		mrc_srv6_push(skb, &hop->out.saddr, set->set.addr[ev],
@@ -330,32 +328,32 @@ void mrc_srv6_encap(struct mrc_qp *qp, struct sk_buff *skb, int ev, u8 port)
 	rcu_read_unlock();
 }
 
-bool mrc_srv6_port_ok(struct mrc_qp *qp, u8 port)
+bool mrc_srv6_port_ok(struct mrc_flow *flow, u8 port)
 {
-	const struct mrc_set *set = READ_ONCE(qp->set);
+	const struct mrc_set *set = READ_ONCE(flow->set);
 	unsigned int i;
 
 	if (!mrc_set_is_srv6(set))
 		return false;
 	for (i = 0; i < set->set.n; i++)
-		if (set->set.ev[i].port == port && mrc_srv6_get(qp, set, i))
+		if (set->set.ev[i].port == port && mrc_srv6_get(flow, set, i))
 			return true;
 	return false;
 }
 
 /* --- what a controller is told -------------------------------------------------- */
 
-int mrc_srv6_fits(const struct mrc_qp *qp)
+int mrc_srv6_fits(const struct mrc_flow *flow, u8 port)
 {
 	const struct net_device *ndev;
 	const struct mrc_set *set;
 	int ret = 0;
 
 	rcu_read_lock();
-	set = READ_ONCE(qp->set);
-	ndev = rcu_dereference(qp->dev->port[qp->attr.port].ndev);
+	set = READ_ONCE(flow->set);
+	ndev = rcu_dereference(flow->dev->port[port].ndev);
 	if (ndev && mrc_set_is_srv6(set) &&
-	    mrc_route_mtu(qp) + mrc_srv6_overhead(&set->set) >
+	    mrc_route_mtu(flow) + mrc_srv6_overhead(&set->set) >
 		    READ_ONCE(ndev->mtu))
 		ret = -EINVAL;
 	rcu_read_unlock();

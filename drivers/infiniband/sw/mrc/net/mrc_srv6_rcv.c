@@ -30,7 +30,7 @@
 #include <net/route.h>
 #include <net/xfrm.h>
 
-#include "dev/mrc_dev.h"
+#include "mrc_net.h"
 
 #if IS_ENABLED(CONFIG_NETFILTER) && IS_ENABLED(CONFIG_IPV6)
 

@@ -17,7 +17,7 @@
 #include <net/ip.h>
 #include <net/ipv6.h>
 
-#include "dev/mrc_dev.h"
+#include "mrc_net.h"
 
 #ifdef CONFIG_NETFILTER_INGRESS
 
@@ -162,7 +162,7 @@ static unsigned int mrc_trim_in(void *priv, struct sk_buff *skb,
 	return NF_ACCEPT;
 }
 
-int mrc_trim_open(struct mrc_port *port, struct net_device *ndev)
+static int mrc_trim_open(struct mrc_port *port, struct net_device *ndev)
 {
 	struct nf_hook_ops *ops = &port->trim;
 	int ret;
@@ -181,7 +181,7 @@ int mrc_trim_open(struct mrc_port *port, struct net_device *ndev)
 	return ret;
 }
 
-void mrc_trim_close(struct mrc_port *port)
+static void mrc_trim_close(struct mrc_port *port)
 {
 	if (!port->trim.dev)
 		return;
@@ -189,15 +189,13 @@ void mrc_trim_close(struct mrc_port *port)
 	port->trim.dev = NULL;
 }
 
+const struct mrc_port_client mrc_trim_client = {
+	.open = mrc_trim_open,
+	.close = mrc_trim_close,
+};
+
 #else /* only packets with lengths that are right get as far as here */
 
-int mrc_trim_open(struct mrc_port *port, struct net_device *ndev)
-{
-	return 0;
-}
-
-void mrc_trim_close(struct mrc_port *port)
-{
-}
+const struct mrc_port_client mrc_trim_client = {};
 
 #endif

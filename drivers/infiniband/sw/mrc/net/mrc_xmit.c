@@ -24,7 +24,6 @@
 #include <net/net_namespace.h>
 #include <net/route.h>
 
-#include "qp/mrc_qp.h"
 #include "mrc_net.h"
 
 /**
@@ -118,19 +117,19 @@ static struct neighbour *mrc_hop_neigh(struct net *net,
 }
 
 /* All packets of a batch are of one connection, of which @skb is the first. */
-static void mrc_hop_find(struct mrc_qp *qp, u8 port, const struct sk_buff *skb,
+static void mrc_hop_find(struct mrc_flow *flow, u8 port, const struct sk_buff *skb,
 			 struct mrc_hop *hop)
 {
-	struct dst_entry *dst = mrc_route_get(qp, port);
+	struct dst_entry *dst = mrc_route_get(flow, port);
 
 	memset(hop, 0, sizeof(*hop));
 	hop->ipv6 = skb->protocol == htons(ETH_P_IPV6);
-	/* Meanwhile the QP may have become another connection. */
+	/* Meanwhile the flow may have become that of another connection. */
 	if (!dst || dst->ops->family != (hop->ipv6 ? AF_INET6 : AF_INET))
 		return;
 	hop->dst = dst;
 	hop->mtu = dst_mtu(dst);
-	hop->neigh = mrc_hop_neigh(qp->dev->net, hop, skb);
+	hop->neigh = mrc_hop_neigh(flow->dev->net, hop, skb);
 }
 
 /*
@@ -178,26 +177,26 @@ static int mrc_hop_xmit(struct net *net, struct mrc_hop *hop,
 	return neigh_output(hop->neigh, skb, false);
 }
 
-/* Without a route the port is taken out, unless that has happened. */
-static void mrc_xmit_no_route(struct mrc_qp *qp, struct sk_buff *skb, u8 port)
+static void mrc_xmit_no_route(struct mrc_dev *dev, struct sk_buff *skb, u8 port,
+			      u32 *lost)
 {
-	mrc_ctr_add(&qp->dev->ctr, port, MRC_CTR_TX_ERROR, 1);
+	mrc_ctr_add(&dev->ctr, port, MRC_CTR_TX_ERROR, 1);
 	kfree_skb(skb);
-	if (!(READ_ONCE(qp->no_route) & BIT(port)) && !READ_ONCE(qp->dead))
-		mrc_qp_queue_work(qp, 0);
+	*lost |= BIT(port);
 }
 
-void mrc_xmit_list(struct mrc_qp *qp, struct sk_buff_head *list)
+u32 mrc_xmit_list(struct mrc_flow *flow, struct sk_buff_head *list)
 {
 	struct mrc_hop hops[MRC_MAX_PORTS + 1];
-	struct net *net = qp->dev->net;
+	struct net *net = flow->dev->net;
 	unsigned long known = 0;
 	struct sk_buff *skb;
 	unsigned int port;
+	u32 lost = 0;
 
 	BUILD_BUG_ON(MRC_MAX_PORTS >= BITS_PER_LONG);
 	if (skb_queue_empty(list))
-		return;
+		return 0;
 	/* One pass of the softirq for the whole batch. */
 	local_bh_disable();
 	rcu_read_lock();
@@ -210,16 +209,16 @@ void mrc_xmit_list(struct mrc_qp *qp, struct sk_buff_head *list)
 		port = mrc_tx_cb(skb)->port;
 		if (mrc_tx_cb(skb)->srv6) {
 			if (!skb_dst(skb)) {
-				mrc_xmit_no_route(qp, skb, port);
+				mrc_xmit_no_route(flow->dev, skb, port, &lost);
 				continue;
 			}
-			mrc_ctr_add(&qp->dev->ctr, port, MRC_CTR_TX_SRV6, 1);
+			mrc_ctr_add(&flow->dev->ctr, port, MRC_CTR_TX_SRV6, 1);
 		} else {
 			hop = &hops[port <= MRC_MAX_PORTS ? port : 0];
 			if (!__test_and_set_bit(hop - hops, &known))
-				mrc_hop_find(qp, port, skb, hop);
+				mrc_hop_find(flow, port, skb, hop);
 			if (!hop->dst) {
-				mrc_xmit_no_route(qp, skb, port);
+				mrc_xmit_no_route(flow->dev, skb, port, &lost);
 				continue;
 			}
 			skb_dst_set_noref(skb, hop->dst);
@@ -227,13 +226,14 @@ void mrc_xmit_list(struct mrc_qp *qp, struct sk_buff_head *list)
 		out = mrc_io_port(skb, port);
 		ret = mrc_hop_xmit(net, hop, skb);
 		if (net_xmit_eval(ret))
-			mrc_ctr_add(&qp->dev->ctr, port, MRC_CTR_TX_ERROR, 1);
+			mrc_ctr_add(&flow->dev->ctr, port, MRC_CTR_TX_ERROR, 1);
 		else
-			mrc_io_add(qp->dev, out, MRC_IO_TX_PKTS, len, false);
+			mrc_io_add(flow->dev, out, MRC_IO_TX_PKTS, len, false);
 	}
 	for_each_set_bit(port, &known, MRC_MAX_PORTS + 1)
 		if (hops[port].n)
 			mrc_hop_count(net, &hops[port]);
 	rcu_read_unlock();
 	local_bh_enable();
+	return lost;
 }

@@ -13,9 +13,7 @@
 #include <linux/llist.h>
 #include <linux/percpu.h>
 
-#include "mrc_peer.h"
-#include "mrc_qp.h"
-#include "net/mrc_net.h"
+#include "mrc_qp_priv.h"
 
 /**
  * struct mrc_burst - what a processor has for the end of its burst
@@ -56,10 +54,10 @@ static void mrc_burst_qp_end(struct mrc_qp *qp)
 	if (qp->resp_on) {
 		mrc_resp_feedback(qp, &list, now);
 		if (qp->state != IB_QPS_ERR)
-			mrc_ep_rev_probe(qp, &list, now);
+			mrc_rev_probe(qp, &list, now);
 	}
 	spin_unlock_bh(&qp->resp_lock);
-	mrc_xmit_list(qp, &list);
+	mrc_qp_xmit(qp, &list);
 }
 
 static void mrc_burst_end(struct mrc_burst *b)

@@ -8,7 +8,7 @@
 #include <linux/atomic.h>
 #include <linux/highmem.h>
 
-#include "mrc_qp.h"
+#include "mrc_qp_priv.h"
 
 int mrc_scatter(struct mrc_qp *qp, const struct mrc_sge *sge, u32 n, u64 at,
 		const struct sk_buff *skb, int off, u32 len)
@@ -25,7 +25,7 @@ int mrc_scatter(struct mrc_qp *qp, const struct mrc_sge *sge, u32 n, u64 at,
 			continue;
 		}
 		part = min_t(u32, len, sge[i].length - at);
-		mr = mrc_mr_get(qp, sge[i].lkey, sge[i].addr + at, part,
+		mr = mrc_mr_get(qp->ibqp, sge[i].lkey, sge[i].addr + at, part,
 				IB_ACCESS_LOCAL_WRITE);
 		if (IS_ERR(mr))
 			return -EFAULT;
@@ -114,9 +114,9 @@ static int mrc_rd_touch(struct mrc_qp *qp, const struct mrc_rd *rd, u64 *old)
 	if (rd->op == MRC_OP_READ_REQ && !rd->len)
 		return 0;
 	if (rd->op == MRC_OP_FLUSH && rd->swap & MRC_FLUSH_MR)
-		mr = mrc_mr_get_all(qp, rd->rkey, access);
+		mr = mrc_mr_get_all(qp->ibqp, rd->rkey, access);
 	else
-		mr = mrc_mr_get(qp, rd->rkey, rd->va, rd->len, access);
+		mr = mrc_mr_get(qp->ibqp, rd->rkey, rd->va, rd->len, access);
 	if (IS_ERR(mr))
 		return MRC_SYN_NAK_ACCESS;
 	if (rd->op == MRC_OP_FLUSH)
@@ -195,7 +195,7 @@ static int mrc_put_result(struct mrc_qp *qp, const struct mrc_swqe *w,
 	if (skb_copy_bits(skb, off, buf, sizeof(buf)))
 		return -EFAULT;
 	val = get_unaligned_be64(buf);
-	mr = mrc_mr_get(qp, w->sge[0].lkey, va, sizeof(val),
+	mr = mrc_mr_get(qp->ibqp, w->sge[0].lkey, va, sizeof(val),
 			IB_ACCESS_LOCAL_WRITE);
 	if (IS_ERR(mr))
 		return -EFAULT;

@@ -20,9 +20,7 @@
 #include <linux/slab.h>
 #include <net/ipv6.h>
 
-#include "mrc_qp.h"
-#include "mrc_peer.h"
-#include "net/mrc_net.h"
+#include "mrc_qp_priv.h"
 
 #define MRC_PEER_TRY_QPS	8	/* that may lack a usable path */
 #define MRC_PEER_RETRY		(HZ / 10)	/* when there is no request id */
@@ -31,44 +29,10 @@
 
 enum { MRC_PEER_CHANGED };	/* bits of @flags */
 
-/* Own and foreign address; the port of link-local ones, else 0. */
-struct mrc_peer_key {
-	struct in6_addr self;
-	struct in6_addr peer;
-	u32 port;
-};
-
-/**
- * struct mrc_peer - one peer
- * @node: in the hash table
- * @key: who
- * @rcu: lookups may still look at it after the last QP left
- * @list: all peers, under the mutex
- * @qps: connected QPs, under the mutex
- * @speaker: a QP whose paths lead to the peer, for answers; written under the
- *	mutex, read under RCU
- * @flags: MRC_PEER_CHANGED: its QPs have to look at @view
- * @lock: leaf, for what follows
- * @view: its ports, as it told; ->word is also read without the lock
- * @news: our ports, as it is being told
- */
-struct mrc_peer {
-	struct rhash_head node;
-	struct mrc_peer_key key;
-	struct rcu_head rcu;
-	struct list_head list;
-	struct list_head qps;
-	struct mrc_qp __rcu *speaker;
-	unsigned long flags;
-	spinlock_t lock;	/* leaf */
-	struct mrc_view view;
-	struct mrc_news news;
-};
-
 /**
  * struct mrc_peers - of a device
  * @dev: the device
- * @mutex: see mrc.h
+ * @mutex: see mrc_dev.h
  * @ht: by key
  * @all: list of peers
  * @apply: brings what peers told to their QPs, and ends what is out of date
@@ -79,7 +43,7 @@ struct mrc_peer {
  */
 struct mrc_peers {
 	struct mrc_dev *dev;
-	struct mutex mutex;	/* see mrc.h */
+	struct mutex mutex;	/* see mrc_dev.h */
 	struct rhashtable ht;
 	struct list_head all;
 	struct delayed_work apply;
@@ -166,7 +130,7 @@ static u64 mrc_peer_rto(struct mrc_peer *p)
 static bool mrc_peers_id(struct mrc_peers *ps)
 {
 	if (ps->id < 0)
-		ps->id = mrc_ep_id_take(ps->dev);
+		ps->id = mrc_req_id_take(ps->dev);
 	return ps->id >= 0;
 }
 
@@ -247,7 +211,7 @@ static bool mrc_peer_send_on(struct mrc_qp *qp, u32 up, u16 id, u32 mask)
 	mrc_ctr_add(ctr, desc.port, MRC_CTR_TX_ENDPOINT_REQ, 1);
 	mrc_ctr_add(ctr, desc.port, MRC_CTR_TX_PORT_STATUS, 1);
 	__skb_queue_tail(&list, skb);
-	mrc_xmit_list(qp, &list);
+	mrc_qp_xmit(qp, &list);
 	return true;
 }
 
@@ -294,7 +258,7 @@ static void mrc_peers_tell(struct work_struct *work)
 		ps->told = up;
 	} else if (up != ps->told) {
 		if (ps->id >= 0)
-			mrc_ep_id_give(ps->dev, ps->id);
+			mrc_req_id_give(ps->dev, ps->id);
 		ps->id = -1;
 		if (!mrc_peers_id(ps)) {
 			queue_delayed_work(mrc_peer_wq, &ps->tell,
@@ -329,7 +293,7 @@ static void mrc_peers_tell(struct work_struct *work)
 		queue_delayed_work(mrc_peer_wq, &ps->tell, next <= now ? 0 :
 				   nsecs_to_jiffies(next - now) + 1);
 	} else if (ps->id >= 0) {
-		mrc_ep_id_give(ps->dev, ps->id);
+		mrc_req_id_give(ps->dev, ps->id);
 		ps->id = -1;
 	}
 	mutex_unlock(&ps->mutex);
@@ -431,11 +395,6 @@ struct mrc_qp *mrc_peer_speaker(struct mrc_dev *dev,
 	return refcount_inc_not_zero(&qp->ref) ? qp : NULL;
 }
 
-u32 mrc_peer_word(const struct mrc_qp *qp)
-{
-	return qp->peer ? READ_ONCE(qp->peer->view.word) : MRC_VIEW_NOTHING;
-}
-
 int mrc_peer_join(struct mrc_qp *qp)
 {
 	struct mrc_peers *ps = qp->dev->peers;
@@ -444,7 +403,7 @@ int mrc_peer_join(struct mrc_qp *qp)
 	bool fresh = false;
 	int ret = 0;
 
-	mrc_peer_key(&key, &qp->saddr, &qp->daddr, qp->only_port);
+	mrc_peer_key(&key, &qp->flow.saddr, &qp->flow.daddr, qp->only_port);
 	mutex_lock(&ps->mutex);
 	rcu_read_lock();
 	p = rhashtable_lookup(&ps->ht, &key, mrc_peer_params);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Queue pair state shared by the files of the data path, and what they offer
- * each other; how packets leave: mrc_xmit.h. Lock order and shutdown rule: mrc.h.
+ * Connected queue pairs. Lock order and shutdown rule: dev/mrc_dev.h.
  */
 #ifndef MRC_QP_H
 #define MRC_QP_H
@@ -9,25 +8,12 @@
 #include <linux/rhashtable-types.h>
 #include <rdma/mrc-ctl-abi.h>
 
-#include "dev/mrc_dev.h"
-
-#define MRC_QPN_MIN		16
-#define MRC_BTH_LEN		12
-
-#define MRC_QPN_UD_FIRST	0xf00000
-#define MRC_QPN_UD_MASK		0x0fffff
-
-/* A sixteenth of the numbers is for datagrams: the core wants them unique. */
-static inline bool mrc_qpn_ud(u32 qpn)
-{
-	return qpn >= MRC_QPN_UD_FIRST;
-}
+#include "queue/mrc_queue.h"
+#include "net/mrc_net.h"
 
 #define MRC_MAX_RETRY		7
-#define MRC_HOP_LIMIT		64	/* MRC 1.0 §2.3 */
+#define MRC_QP_MAX_WIMM		1024	/* what a program may ask for */
 #define MRC_ROUTE_SOON		max(HZ / 100, 1)
-#define MRC_ROUTE_RETRY		HZ	/* between looks for a lost route */
-#define MRC_NO_EVENT		(-1)
 #define MRC_BY_PROGRAM		(-2)
 
 struct mem_cgroup;
@@ -103,17 +89,6 @@ struct mrc_recv {
 	bool used;
 	u16 rqmsn;
 	struct mrc_sge sge[];
-};
-
-/**
- * struct mrc_route - cached route through one port
- * @dst: changed under qp->route_lock, read under RCU
- * @cookie: for dst_check(); a value that does not belong to @dst only makes
- *	the check fail
- */
-struct mrc_route {
-	struct dst_entry __rcu *dst;
-	u32 cookie;
 };
 
 /* What programs set and query_qp gives back; under qp->mutex. */
@@ -197,19 +172,13 @@ struct mrc_requester {
  * @main: of a companion: the QP whose answer channel it is, constant
  * @ans: companion, NULL until the first READ or atomic operation; written once
  *	under @mutex, stays until the QP is freed, see mrc_ans_get()
- * @mutex: see mrc.h
+ * @mutex: see mrc_dev.h
  * @attr: under @mutex
  * @state: enum ib_qp_state; written under resp_lock and req_lock, read under
  *	either, or without lock as a hint
  * @dead: destroy has begun, like @state
  * @conn: counts resets, like @state
- * @ipv6: address family of the connection
  * @only_port: link-local addresses bind the QP to this port, 0 = any
- * @saddr: own address, v4-mapped for IPv4; constant in RTR and beyond
- * @daddr: peer's address
- * @pmtu: payload bytes of a full packet
- * @set: EVs of the profile, NULL = AUTO; written under the ctl mutex, resp_lock
- *	and req_lock
  * @evp: EV profile that counts this QP as a user, NULL = none; under the ctl
  *	mutex, like all of the following up to @auto_min
  * @ccp: CC profile likewise
@@ -224,9 +193,6 @@ struct mrc_requester {
  * @peer: the host at the other end; written under peers->mutex, constant while
  *	@paths_on
  * @peer_node: in its list of QPs
- * @route_lock: publishing of routes
- * @route_gen: bumped when routes are dropped, so that a lookup for the old
- *	peer is not published
  * @no_route: bit N = port N is up without a route to the peer, see
  *	mrc_qp_update_ports()
  * @no_route_at: since when one of them is, jiffies; under req_lock
@@ -284,7 +250,8 @@ struct mrc_requester {
  * @timer: requester's deadline
  * @timer_at: when @timer fires, MRC_NEVER = not armed
  * @work: everything that must not run in the packet path
- * @route: of port N at N - 1; as many as the device has ports
+ * @flow: addresses, constant in RTR and beyond, and routes; its set of EVs is
+ *	written under the ctl mutex, @resp_lock and @req_lock
  *
  * @want_ans, @need_recv, @need_ans and @resume are written under their role's lock
  * and read by the work item without one, as hints: who set one queues the item
@@ -311,20 +278,15 @@ struct mrc_qp {
 	struct mrc_qp *main;
 	struct mrc_qp *ans;
 
-	struct mutex mutex;	/* see mrc.h */
+	struct mutex mutex;	/* see mrc_dev.h */
 	struct mrc_qp_attrs attr;
 
 	u8 state;
 	bool dead;
 	u32 conn;
 
-	bool ipv6;
 	u8 only_port;
-	struct in6_addr saddr;
-	struct in6_addr daddr;
-	u32 pmtu;
 
-	struct mrc_set *set;
 	struct mrc_ctl_evp *evp;
 	struct mrc_ctl_ccp *ccp;
 	u64 ev_id;
@@ -339,8 +301,6 @@ struct mrc_qp {
 	struct mrc_peer *peer;
 	struct list_head peer_node;
 
-	spinlock_t route_lock;	/* leaf */
-	u32 route_gen;
 	unsigned long no_route;
 	unsigned long no_route_at;
 
@@ -398,7 +358,7 @@ struct mrc_qp {
 	struct mrc_odp_waiter page_wait;
 	u64 page_since;
 
-	struct mrc_route route[];
+	struct mrc_flow flow;	/* the last one: as many routes as there are ports */
 };
 
 /*
@@ -406,7 +366,7 @@ struct mrc_qp {
  * kmalloc() would round them up to 2 KiB. Those of others do not need much more.
  */
 #define MRC_QP_CACHE_PORTS	4
-#define MRC_QP_CACHE_SIZE	offsetof(struct mrc_qp, route[MRC_QP_CACHE_PORTS])
+#define MRC_QP_CACHE_SIZE	offsetof(struct mrc_qp, flow.route[MRC_QP_CACHE_PORTS])
 
 /*
  * 18 of them in 32 KiB. Where locks are larger (debugging, real time) or cache
@@ -417,11 +377,6 @@ struct mrc_qp {
 	!defined(CONFIG_DEBUG_LOCK_ALLOC) && !defined(CONFIG_PREEMPT_RT)
 static_assert(MRC_QP_CACHE_SIZE <= 1728);
 #endif
-
-static inline u64 mrc_now(void)
-{
-	return ktime_get_ns();
-}
 
 static inline struct mrc_swqe *mrc_swqe_at(const struct mrc_qp *qp, u32 slot)
 {
@@ -439,20 +394,7 @@ static inline struct mutex *mrc_qp_mutex(struct mrc_qp *qp)
 	return qp->main ? &qp->main->mutex : &qp->mutex;
 }
 
-/* mrc_qp.c ---------------------------------------------------------------- */
-
-/*
- * A QP in RESET with no rings, not in the table of numbers, or NULL; discard
- * frees it when nobody has a reference.
- */
-struct mrc_qp *mrc_qp_alloc(struct mrc_dev *dev);
-void mrc_qp_discard(struct mrc_qp *qp);
-
-/*
- * Stop timer and work of a QP that was reset for good, and wait until nobody
- * has a reference any more.
- */
-void mrc_qp_release(struct mrc_qp *qp);
+/* mrc_qp.c ------------------------------------------------------------------*/
 
 /* QP by number with a reference, NULL if there is none. Any context. */
 struct mrc_qp *mrc_qp_get(u32 qpn);
@@ -465,103 +407,40 @@ void mrc_qp_put(struct mrc_qp *qp);
 struct mrc_qp *mrc_qp_of(struct ib_qp *ibqp);
 
 /**
- * mrc_qp_error - move a QP to ERROR
- * @qp: the caller holds a reference and no lock
- * @conn: qp->conn when the verdict fell; one about an earlier life is ignored
- * @event: enum ib_event_type to report, MRC_NO_EVENT for none, MRC_BY_PROGRAM
- *	where it is no error but the program's wish
+ * struct mrc_profile_ops - profiles of controllers, as QPs see them
+ * @check: are the profiles that @in names there and ONLINE? 0 or -EINVAL
+ * @bind: settle the profiles of a QP on its way to RTR: fills @qp->flow.set (NULL:
+ *	AUTO), @qp->cc_ops and @qp->nscc. The QP counts as a user until @unbind. 0,
+ *	-EINVAL (not ONLINE, does not fit the address family), -ENOMEM
+ * @unbind: the reverse
+ * @event: an EV changed its visible state to @to, enum mrc_ev_state. @paths: its
+ *	paths, with the set that @ev belongs to, which a newer one may be about to
+ *	replace. Under req_lock
  *
- * Does nothing in RESET and ERROR. Flushes both queues in order; receives
- * posted later are flushed by mrc_post_recv(), which MRC_RING_F_KICK makes the
- * program call (MRC 1.0 §10). Any context.
+ * All but @event sleep, under qp->mutex.
  */
-void mrc_qp_error(struct mrc_qp *qp, u32 conn, int event);
+struct mrc_profile_ops {
+	int (*check)(struct mrc_dev *dev, const struct mrc_abi_qp_attr *in);
+	int (*bind)(struct mrc_qp *qp);
+	void (*unbind)(struct mrc_qp *qp);
+	void (*event)(struct mrc_qp *qp, const struct mrc_paths *paths, u16 ev,
+		      u8 to);
+};
 
-/* Run the work item after @delay jiffies, at once if 0. Any context. */
-void mrc_qp_queue_work(struct mrc_qp *qp, unsigned long delay);
+/* Module: tables, caches, work queues. 0 or -ENOMEM. */
+int mrc_qp_init(const struct mrc_profile_ops *profiles);
+void mrc_qp_exit(void);
 
-/*
- * Run the work item when memory has come that was missing after @seq =
- * mrc_odp_seq(). Under resp_lock or req_lock.
- */
-void mrc_qp_wait_page(struct mrc_qp *qp, u32 seq);
+extern const struct mrc_qp_kind mrc_qp_kind_rc;
+extern const struct mrc_port_client mrc_qp_port_client;
 
-/* Learn which ports may send. Process context, under qp->mutex. */
-void mrc_qp_update_ports(struct mrc_qp *qp);
-
-/*
- * Send nothing through ports outside of @up from here on, without a look at routes.
- * mrc_qp_update_ports() follows.
- */
-void mrc_qp_leave_ports(struct mrc_qp *qp, u32 up);
-
-/* Arm the timer for the requester's deadline. Under req_lock. */
-void mrc_qp_arm_timer(struct mrc_qp *qp);
-
-/**
- * mrc_qp_part - say the last word of a QP before the program ends it
- *
- * The peer gets the last transport ACK again, see mrc_resp_farewell(), also
- * that of the answer channel. Nothing in RESET and ERROR. Process context,
- * under qp->mutex.
- */
-void mrc_qp_part(struct mrc_qp *qp);
-
-/*
- * Make the responder's WRITE_IMM stash, for the first WRITE_IMM. Under
- * resp_lock. If there is no memory the engine refuses the packet. It is charged
- * to the program, but, as all that interrupts allocate, not refused at the limit
- * of its control group: one of 4 KiB for each QP that the limit allowed.
- */
-void mrc_qp_make_stash(struct mrc_qp *qp);
-
-/* Empty the QP and free its engines; under qp->mutex. */
-void mrc_qp_reset(struct mrc_qp *qp, bool dead);
-
-/* mrc_qp_modify.c --------------------------------------------------------- */
-
-int mrc_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
-		  struct ib_udata *udata);
-bool mrc_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr);
+/* mrc_qp_modify.c, mrc_qp_start.c, mrc_qp_attr.c ----------------------------*/
 
 /* The state as verbs have it. */
 enum ib_qp_state mrc_qp_verbs_state(const struct mrc_qp *qp);
 
-/* mrc_qp_start.c ---------------------------------------------------------- */
-
-/*
- * The steps that make engines and states, under qp->mutex. 0 or a negative
- * errno: no memory, the attributes contradict each other, no route to start
- * with, or a packet was faster and the QP is in ERROR.
- */
-int mrc_qp_to_rtr(struct mrc_qp *qp);
-int mrc_qp_to_rts(struct mrc_qp *qp);
-
-/*
- * Make the requester of a QP in RTS, for the first send: a QP that only
- * receives does without its memory. Process context, no lock held. Returns 0
- * or -ENOMEM; afterwards req_on may still be false if the QP left RTS.
- */
-int mrc_qp_start_requester(struct mrc_qp *qp);
-
-/*
- * Bring a companion up to where it takes and sends packets: @rx as soon as the
- * PSN of what it receives is known. Under the mutex. 0 or a negative errno.
- */
-int mrc_qp_start_ans(struct mrc_qp *ans, bool rx);
-
 /* MRC attributes in force, with @out->mask of those that were set. */
 void mrc_qp_effective(const struct mrc_qp *qp, struct mrc_abi_qp_attr *out);
-
-/*
- * Attributes that a live QP can change take effect: verbs' of @mask; timeout
- * and retries; the responder's range. Under qp->mutex.
- */
-void mrc_qp_apply_live(struct mrc_qp *qp, int mask);
-void mrc_qp_apply_retry(struct mrc_qp *qp);
-int mrc_qp_apply_mpr(struct mrc_qp *qp, u8 mpr);
-
-/* mrc_ctl_uapi_qp.c ---------------------------------------------------------*/
 
 /*
  * Set MRC attributes, all or none (MRC 1.0 §14). Under qp->mutex. 0 or -EINVAL:
@@ -569,162 +448,21 @@ int mrc_qp_apply_mpr(struct mrc_qp *qp, u8 mpr);
  */
 int mrc_qp_set_mrc(struct mrc_qp *qp, const struct mrc_abi_qp_attr *in);
 
-/* mrc_sq.c ------------------------------------------------------------------*/
-
-/* The doorbell of the send ring. Process context. */
-int mrc_post_send(struct ib_qp *ibqp);
-
-/* Turn finished work requests into completions. Under req_lock. */
-void mrc_sq_reap(struct mrc_qp *qp);
-
-/* Flush entries that never reached the engine. Under req_lock, after reap. */
-void mrc_sq_flush(struct mrc_qp *qp);
-
-/*
- * Copy new entries from the ring into the engine. Under req_lock. Returns true
- * if there are more that could be taken at once.
- */
-bool mrc_sq_take(struct mrc_qp *qp);
-
-/* mrc_rq.c ------------------------------------------------------------------*/
-
-/* The doorbell of the receive ring, in ERROR. */
-int mrc_post_recv(struct ib_qp *ibqp);
-
-/*
- * How many receives @qp has at hand; with an SRQ, after taking from there what
- * is missing of @n. -EBUSY and -EINVAL as mrc_srq_take(). Under resp_lock.
- */
-int mrc_rq_pending(struct mrc_qp *qp, u32 n);
+/* mrc_payload.c, mrc_send.c -------------------------------------------------*/
 
 /**
- * mrc_rq_reserve - are there receives for a message?
- * @qp: under resp_lock
- * @n: number of receives that must be there, see mrc_resp_wants_recv()
- * @copy: the message is a SEND, which needs the table of copies
+ * mrc_build_skb - make the packet that @desc describes
+ * @qp: under req_lock (data, probes) or resp_lock (feedback)
+ * @desc: from the engine
  *
- * Return: 0, -EAGAIN too few, -EBUSY those in the SRQ are kept for others,
- * -ENOMEM no table (yet), -EINVAL the program wrote nonsense into the ring.
+ * Return: an skb for mrc_qp_xmit(), ERR_PTR(-ENOMEM), or ERR_PTR(-EFAULT)
+ * when the memory of the work request is not accessible any more.
  */
-int mrc_rq_reserve(struct mrc_qp *qp, u32 n, bool copy);
+struct sk_buff *mrc_build_skb(struct mrc_qp *qp,
+			      const struct mrc_tx_desc *desc);
 
-/* Tell the engine how many receives are posted; under resp_lock. */
-void mrc_rq_tell(struct mrc_qp *qp);
-
-/* Make the table of copies that @need_recv asks for. Process context. */
-void mrc_rq_make_table(struct mrc_qp *qp);
-
-/*
- * Whether the memory that mrc_rq_place() will write is there, as mrc_odp_ready().
- * Then the lock of paged memory is held until that was called.
- */
-int mrc_rq_ready(struct mrc_qp *qp, const struct mrc_hdr *h);
-
-/**
- * mrc_rq_place - put the payload of a SEND into its receive
- * @qp: under resp_lock, mrc_rq_reserve() said 0
- * @h: headers
- * @skb: packet
- * @off: of the payload in @skb
- *
- * Return: 0 or the syndrome; the receive will complete with an error then.
- */
-u8 mrc_rq_place(struct mrc_qp *qp, const struct mrc_hdr *h,
-		const struct sk_buff *skb, int off);
-
-/**
- * mrc_rq_deliver - consume a receive WQE for a WRITE_IMM or SEND
- * @qp: under resp_lock
- * @imm: what the engine stashed
- * @port: port of arrival, for counters
- * @fatal: set when the QP must go to ERROR for a local reason
- *
- * Return: 0 or the syndrome to refuse the request with (MRC 1.0 §7.4); -EAGAIN:
- * the key that it invalidates is in use, the same again later.
- */
-int mrc_rq_deliver(struct mrc_qp *qp, const struct mrc_imm *imm, u8 port,
-		   bool *fatal);
-
-/* Flush the receive ring and ask for kicks. Under resp_lock, in ERROR. */
-void mrc_rq_flush(struct mrc_qp *qp);
-
-/* mrc_ext.c -----------------------------------------------------------------*/
-
-/**
- * mrc_scatter - put payload into memory that a list of SGEs names
- * @qp: whose PD
- * @sge: list
- * @n: its length
- * @at: where in the message the payload starts
- * @skb: packet
- * @off: of the payload in @skb
- * @len: bytes
- *
- * Each key is looked up now; all must allow local writes. Under a lock that
- * keeps @sge as they are. Return: 0, -EMSGSIZE beyond the list's end, -EFAULT.
- * Whether paged memory is there was asked before, see mrc_odp_ready().
- */
-int mrc_scatter(struct mrc_qp *qp, const struct mrc_sge *sge, u32 n, u64 at,
-		const struct sk_buff *skb, int off, u32 len);
-
-/**
- * mrc_ext_execute - execute a request of the peer and queue its answer
- * @qp: under resp_lock
- * @rd: from the engine
- *
- * Return: 0 or the syndrome to refuse it with; -EAGAIN: its memory is fetched, the
- * same again later.
- */
-int mrc_ext_execute(struct mrc_qp *qp, const struct mrc_rd *rd);
-
-/* Likewise of mrc_ext_take_answer(). */
-int mrc_ext_answer_ready(struct mrc_qp *ans, const struct mrc_hdr *h);
-
-/**
- * mrc_ext_take_answer - put a packet of an answer where its request wants it
- * @ans: companion, under resp_lock
- * @h: headers
- * @skb: packet
- * @off: of the payload in @skb
- * @kick: set when mrc_ext_answered() must follow
- *
- * Return: 0 or the syndrome.
- */
-u8 mrc_ext_take_answer(struct mrc_qp *ans, const struct mrc_hdr *h,
-		       const struct sk_buff *skb, int off, bool *kick);
-
-/* mrc_ans.c -----------------------------------------------------------------*/
-
-/* The companion of @qp with a reference, or NULL. @qp is held. */
-struct mrc_qp *mrc_ans_get(struct mrc_qp *qp);
-
-/*
- * Make the companion, as far as the state of @qp allows; from the work item,
- * under the mutex.
- */
-void mrc_ans_make(struct mrc_qp *qp);
-
-/*
- * What happens to a QP happens to its companion: reset (under the mutex),
- * ERROR (no lock).
- */
-void mrc_ans_reset(struct mrc_qp *qp, bool dead);
-void mrc_ans_error(struct mrc_qp *qp, u32 conn);
-
-/* Send what @qp's companion has to send. No lock held. */
-void mrc_ans_run(struct mrc_qp *qp);
-
-/*
- * From a companion to its QP, no lock held, the companion is held: @n requests
- * have got their answers; @n answers were acknowledged by the peer; the answer
- * with number @num cannot be given. The latter two are for mrc_req_run() of the
- * companion. Return: it has more answers to send now.
- */
-void mrc_ans_answered(struct mrc_qp *ans, u32 conn, u32 n);
-bool mrc_ans_acked(struct mrc_qp *ans, u32 conn, u32 n);
-bool mrc_ans_failed(struct mrc_qp *ans, u32 conn, u16 num);
-
-/* mrc_send.c; the rest of it: mrc_xmit.h -----------------------------------*/
+/* Hand packets to the network. No lock held; consumes the packets. */
+void mrc_qp_xmit(struct mrc_qp *qp, struct sk_buff_head *list);
 
 /**
  * mrc_req_run - send what the requester may send, then unlock
@@ -737,64 +475,65 @@ bool mrc_ans_failed(struct mrc_qp *ans, u32 conn, u16 num);
  */
 void mrc_req_run(struct mrc_qp *qp, bool sleep) __releases(&qp->req_lock);
 
-/* mrc_recv.c ----------------------------------------------------------------*/
+/* mrc_recv.c: for struct mrc_rcv_ops ----------------------------------------*/
 
-/**
- * mrc_resp_run - do what the responder has to do, then unlock
- * @qp: under resp_lock, with resp_on and a reference; unlocked on return
- * @port: of the packet that is handled, for counters
- * @now: ns
- * @fatal: the QP must go to ERROR for a local reason
- * @kick: a companion found out that a request cannot be completed
- *
- * Delivers messages, executes requests, sends feedback, carries out a change to
- * ERROR.
- */
-void mrc_resp_run(struct mrc_qp *qp, u8 port, u64 now, bool fatal, bool kick)
-	__releases(&qp->resp_lock);
-
-/*
- * The same, but answers stay queued at the companion. Return: there are some,
- * which mrc_ans_run() or the caller, being the companion's, must send.
- */
-bool mrc_resp_run_once(struct mrc_qp *qp, u8 port, u64 now, bool fatal,
-		       bool kick) __releases(&qp->resp_lock);
-
-/* What the responder owes now, for mrc_xmit_list(). Under resp_lock, resp_on. */
-void mrc_resp_feedback(struct mrc_qp *qp, struct sk_buff_head *list, u64 now);
+void mrc_qp_pkt_find(struct mrc_pkt *pkt, u32 qpn);
+void mrc_qp_pkt_rcv(struct mrc_pkt *pkt);
 
 /* mrc_burst.c ---------------------------------------------------------------*/
 
-/**
- * mrc_burst_wait - answer when all packets that are here have been looked at
- * @qp: under resp_lock, BH off, with a reference; mrc_resp_may_wait()
- */
-void mrc_burst_wait(struct mrc_qp *qp);
+void mrc_burst_init(void);
+void mrc_burst_exit(void);	/* no QP is there any more */
+
+/* mrc_peer.c: hosts that QPs lead to, MRC 1.0 §12.3 -------------------------*/
 
 /**
- * mrc_burst_flush - answer now for all that wait on this processor
- *
- * For whoever knows that softirqs will be left to their thread. Without locks; on
- * another processor by the time it runs, it does that one's work.
- */
-void mrc_burst_flush(void);
-
-/* mrc_endpoint.c ------------------------------------------------------------*/
-
-/**
- * mrc_endpoint_rcv - a packet with an endpoint opcode (MRC 1.0 §12)
+ * mrc_peer_update - a port status update arrived
  * @dev: device of the port of arrival
- * @ndev: where it arrived, and where the answer leaves
- * @hdr: headers; they and the ICRC were checked
- * @ipv6: family
- * @peer: source address, v4-mapped for IPv4
  * @self: destination address
+ * @peer: source address
+ * @port: of arrival
+ * @mask: bit N = port N of the peer is up
  *
- * Softirq, under RCU.
+ * Softirq, under RCU. QPs that send hear of it from here on, all others soon. It
+ * costs little however many come: only the newest one is kept.
+ *
+ * Return: whether it is to be confirmed; false for unknown peers.
  */
-void mrc_endpoint_rcv(struct mrc_dev *dev, struct net_device *ndev,
-		      const struct mrc_hdr *hdr, bool ipv6,
-		      const struct in6_addr *peer,
-		      const struct in6_addr *self);
+bool mrc_peer_update(struct mrc_dev *dev, const struct in6_addr *self,
+		     const struct in6_addr *peer, u8 port, u32 mask);
+
+/* A response arrived: did it confirm what the peer is being told? RCU. */
+bool mrc_peer_answered(struct mrc_dev *dev, const struct in6_addr *self,
+		       const struct in6_addr *peer, u8 port, u16 id);
+
+/*
+ * A connection to the peer whose paths answers can take, with a reference, or
+ * NULL. Softirq, under RCU.
+ */
+struct mrc_qp *mrc_peer_speaker(struct mrc_dev *dev,
+				const struct in6_addr *self,
+				const struct in6_addr *peer, u8 port);
+
+int mrc_peer_init(void);
+void mrc_peer_exit(void);
+
+/* What a device has of them; sleep. 0 or a negative errno. */
+int mrc_peers_create(struct mrc_dev *dev);
+void mrc_peers_destroy(struct mrc_dev *dev);
+
+/* mrc_rev_probe.c: probes of reverse paths, MRC 1.0 §11.8 -------------------*/
+
+int mrc_rev_probes_create(struct mrc_dev *dev);
+void mrc_rev_probes_destroy(struct mrc_dev *dev);
+
+/*
+ * A response arrived: does it confirm a reverse path of a QP? One that comes after the
+ * QP has gone on is counted as late, and true as well. Softirq.
+ */
+bool mrc_rev_probe_answered(struct mrc_dev *dev, u8 port,
+			    const struct mrc_hdr *hdr,
+			    const struct in6_addr *peer,
+			    const struct in6_addr *self, u64 now);
 
 #endif /* MRC_QP_H */

@@ -7,9 +7,8 @@
 #include <rdma/ib_cache.h>
 #include <rdma/ib_mad.h>
 
-#include "mrc_qp.h"
-#include "queue/mrc_qp_verbs.h"
 #include "dev/mrc_trace.h"
+#include "mrc_qp_priv.h"
 
 #define MRC_QP_REFUSED	(IB_QP_ALT_PATH | IB_QP_PATH_MIG_STATE | IB_QP_QKEY)
 
@@ -88,11 +87,11 @@ static void mrc_qp_store_attr(struct mrc_qp *qp, const struct ib_qp_attr *attr,
 		a->sl = rdma_ah_get_sl(&attr->ah_attr);
 		if (qp->state == IB_QPS_RTS)	/* SQD: they are the same */
 			return;
-		memcpy(&qp->daddr, &grh->dgid, sizeof(qp->daddr));
-		memcpy(&qp->saddr, &grh->sgid_attr->gid, sizeof(qp->saddr));
-		qp->ipv6 = !ipv6_addr_v4mapped(&qp->daddr);
+		memcpy(&qp->flow.daddr, &grh->dgid, sizeof(qp->flow.daddr));
+		memcpy(&qp->flow.saddr, &grh->sgid_attr->gid, sizeof(qp->flow.saddr));
+		qp->flow.ipv6 = !ipv6_addr_v4mapped(&qp->flow.daddr);
 		qp->only_port = 0;
-		if (ipv6_addr_type(&qp->daddr) & IPV6_ADDR_LINKLOCAL)
+		if (ipv6_addr_type(&qp->flow.daddr) & IPV6_ADDR_LINKLOCAL)
 			qp->only_port = grh->sgid_attr->port_num;
 	}
 }
@@ -206,8 +205,8 @@ static int mrc_qp_check_sqd(const struct mrc_qp *qp,
 	if (!(mask & IB_QP_AV))
 		return 0;
 	grh = rdma_ah_read_grh(&attr->ah_attr);
-	if (memcmp(&grh->dgid, &qp->daddr, sizeof(qp->daddr)) ||
-	    memcmp(&grh->sgid_attr->gid, &qp->saddr, sizeof(qp->saddr)) ||
+	if (memcmp(&grh->dgid, &qp->flow.daddr, sizeof(qp->flow.daddr)) ||
+	    memcmp(&grh->sgid_attr->gid, &qp->flow.saddr, sizeof(qp->flow.saddr)) ||
 	    (qp->only_port && grh->sgid_attr->port_num != qp->only_port))
 		return -EOPNOTSUPP;
 	return 0;

@@ -9,11 +9,8 @@
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 
-#include "ctl/mrc_ctl.h"
-#include "mrc_peer.h"
-#include "mrc_qp.h"
 #include "dev/mrc_trace.h"
-#include "net/mrc_net.h"
+#include "mrc_qp_priv.h"
 
 /* A stash of up to so many bytes is made when the first WRITE_IMM comes. */
 #define MRC_STASH_LATE		4096
@@ -110,7 +107,7 @@ static void mrc_on_state(void *ctx, const struct mrc_paths *paths, u16 ev,
 
 	trace_mrc_ev_state(qp->qpn, ev, mrc_paths_port(paths, ev),
 			   mrc_paths_entropy(paths, ev), from, to);
-	mrc_ctl_ev_event(qp, paths, ev, to);
+	mrc_profiles->event(qp, paths, ev, to);
 }
 
 static void mrc_on_loss(void *ctx, u32 psn, int ev, u8 cause)
@@ -167,7 +164,7 @@ static int mrc_qp_make_responder(struct mrc_qp *qp, const struct mrc_set *set,
 		.n_evs = clamp_t(unsigned int, qp->auto_evs ?: mrc_num_evs, 1,
 				 MRC_EV_MAX),
 		.n_ports = qp->dev->n_ports,
-		.ipv6 = qp->ipv6,
+		.ipv6 = qp->flow.ipv6,
 		.trim_nack = mrc_qp_trims(qp),
 		.min_active = qp->auto_min,
 		.base_rtt = MRC_BASE_RTT_DEFAULT,
@@ -177,7 +174,7 @@ static int mrc_qp_make_responder(struct mrc_qp *qp, const struct mrc_set *set,
 		.ctx = qp,
 	};
 	struct mrc_resp_cfg rcfg = {
-		.pmtu = qp->pmtu,
+		.pmtu = qp->flow.pmtu,
 		.mpr = mrc_qp_mpr_dest(qp),
 		.mpr_max = mrc_qp_mpr_max(qp, mrc_qp_mpr_dest(qp)),
 		.max_wimm = qp->attr.mrc.max_wimm_dest ?: MRC_WIMM_DEFAULT,
@@ -217,6 +214,19 @@ static int mrc_qp_make_responder(struct mrc_qp *qp, const struct mrc_set *set,
 	return 0;
 }
 
+/* Newest version of its EVs with a reference, NULL = AUTO. */
+static struct mrc_set *mrc_qp_get_set(struct mrc_qp *qp)
+{
+	struct mrc_set *set;
+
+	spin_lock_bh(&qp->req_lock);
+	set = qp->flow.set;
+	if (set)
+		refcount_inc(&set->ref);
+	spin_unlock_bh(&qp->req_lock);
+	return set;
+}
+
 /* The responder starts here, and with it the EVs of its feedback (§11.8). */
 int mrc_qp_to_rtr(struct mrc_qp *qp)
 {
@@ -224,29 +234,29 @@ int mrc_qp_to_rtr(struct mrc_qp *qp)
 	struct mrc_set *set;
 	int ret;
 
-	qp->pmtu = ib_mtu_enum_to_int(qp->attr.path_mtu);
+	qp->flow.pmtu = ib_mtu_enum_to_int(qp->attr.path_mtu);
 	/* Late packets of the last connection may have cached its routes. */
-	mrc_route_drop(qp);
-	ret = mrc_ctl_bind_qp(qp);
+	mrc_route_drop(&qp->flow);
+	ret = mrc_profiles->bind(qp);
 	if (ret)
 		return ret;
-	set = mrc_ctl_qp_set(qp);
-	ret = mrc_srv6_fits(qp);
+	set = mrc_qp_get_set(qp);
+	ret = mrc_srv6_fits(&qp->flow, qp->attr.port);
 	if (!ret)
 		ret = mrc_qp_make_responder(qp, set, &resp_mem);
 	if (!ret)
 		ret = mrc_peer_join(qp);
 	if (ret) {
 		kvfree(resp_mem);
-		mrc_ctl_unbind_qp(qp);
+		mrc_profiles->unbind(qp);
 		mrc_set_put(set);
 		return ret;
 	}
 
 	spin_lock_bh(&qp->resp_lock);
 	spin_lock(&qp->req_lock);
-	if (qp->set != set)	/* the controller changed it since */
-		mrc_paths_update(&qp->paths, &qp->set->set, mrc_now());
+	if (qp->flow.set != set)	/* the controller changed it since */
+		mrc_paths_update(&qp->paths, &qp->flow.set->set, mrc_now());
 	WRITE_ONCE(qp->paths_on, true);
 	qp->resp_mem = resp_mem;
 	qp->resp_on = !qp->main;	/* mrc_qp_start_ans() */
@@ -286,7 +296,7 @@ static void mrc_qp_make_cc(const struct mrc_qp *qp,
 
 	*cc_cfg = (struct mrc_cc_cfg){
 		.window = mrc_cwnd,
-		.mtu = mrc_nominal_size(mrc_hdr_len(&hdr), qp->pmtu),
+		.mtu = mrc_nominal_size(mrc_hdr_len(&hdr), qp->flow.pmtu),
 		.max_pkts = MRC_CC_WINDOW_PKTS(cfg->mpr_max * MRC_MPR_UNIT),
 		.base_rtt = MRC_BASE_RTT_DEFAULT,
 		.line_rate = ops && ops != &mrc_cc_none ?
@@ -312,7 +322,7 @@ static int mrc_qp_make_requester(struct mrc_qp *qp)
 {
 	struct mrc_req_cfg cfg = {
 		.sq_depth = qp->sq.depth,
-		.pmtu = qp->pmtu,
+		.pmtu = qp->flow.pmtu,
 		.mpr = mrc_qp_mpr(qp),
 		.mpr_max = mrc_qp_mpr_max(qp, mrc_qp_mpr(qp)),
 		.max_wimm = qp->attr.mrc.max_wimm ?: MRC_WIMM_DEFAULT,

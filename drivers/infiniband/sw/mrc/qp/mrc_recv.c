@@ -1,228 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Receiving: nothing of a packet is believed before its lengths and its ICRC
- * have been checked; then it goes to the QP's responder or requester. Only the
- * number of the QP is looked at before that, because its device says which
- * codepoints are those of trimmed packets.
+ * Verified packets go to the responder or the requester of their QP.
  */
-#include <linux/ip.h>
-#include <linux/ipv6.h>
-#include <linux/udp.h>
-#include <net/dsfield.h>
-#include <net/inet_ecn.h>
-#include <net/ipv6.h>
-#include <net/udp.h>
-#include <rdma/ib_addr.h>
+#include <linux/sched/mm.h>
+#include <linux/slab.h>
 
-#include "mrc_qp.h"
-#include "mrc_peer.h"
 #include "dev/mrc_trace.h"
-#include "roce/mrc_uc_qp.h"
-#include "net/mrc_net.h"
-
-/**
- * struct mrc_pkt - what is known about a packet on its way to the QP
- * @skb: data points to the UDP header
- * @hdr: parsed headers
- * @rx: what the engine is told
- * @saddr: source, v4-mapped for IPv4
- * @daddr: destination
- * @qp: the QP that the packet names, a reference; NULL if there is none here
- * @octets: bytes of IP as it arrived, outer header included
- * @len: UDP payload bytes; of a trimmed packet, what is left of them
- * @tos: DSCP and ECN as the packet arrived, of the outermost header
- * @ipv6: family
- * @srv6: came in an outer header
- * @mr: memory that a WRITE is for, with a reference or ERR_PTR, if it was looked
- *	up already
- */
-struct mrc_pkt {
-	struct sk_buff *skb;
-	struct mrc_hdr hdr;
-	struct mrc_rx rx;
-	struct in6_addr saddr;
-	struct in6_addr daddr;
-	struct mrc_qp *qp;
-	u32 octets;
-	u32 len;
-	u8 tos;
-	bool ipv6;
-	bool srv6;
-	struct mrc_mr *mr;
-};
-
-void mrc_count_drop(const struct sk_buff *skb, enum mrc_counter id, u32 octets)
-{
-	unsigned int port;
-	struct ib_device *ib;
-	struct mrc_dev *dev;
-
-	ib = ib_device_get_by_netdev(skb->dev, MRC_RDMA_DRIVER_ID);
-	if (!ib)	/* loopback */
-		return;
-	dev = to_mdev(ib);
-	port = mrc_dev_port_of(dev, skb->dev);
-	mrc_ctr_add(&dev->ctr, port, id, 1);
-	if (octets)
-		mrc_io_add(dev, port, MRC_IO_RX_PKTS, octets,
-			   skb->pkt_type == PACKET_MULTICAST);
-	ib_device_put(ib);
-}
-
-/* Continue the CRC over [off, off + len) of @skb. */
-static u32 mrc_skb_crc(struct sk_buff *skb, u32 off, u32 len, u32 crc)
-{
-	struct skb_seq_state st;
-	u32 done = 0, n;
-	const u8 *p;
-
-	if (off + len <= skb_headlen(skb))
-		return mrc_crc32(crc, skb->data + off, len);
-
-	skb_prepare_seq_read(skb, off, off + len, &st);
-	while ((n = skb_seq_read(done, &p, &st))) {
-		n = min(n, len - done);
-		crc = mrc_crc32(crc, p, n);
-		done += n;
-		if (done == len) {
-			skb_abort_seq_read(&st);
-			break;
-		}
-	}
-	return crc;
-}
-
-bool mrc_skb_icrc_ok(struct sk_buff *skb, u32 len)
-{
-	u32 end = MRC_UDP_HLEN + len - MRC_ICRC_LEN;
-	u32 off = MRC_UDP_HLEN + MRC_BTH_LEN;
-	u8 icrc[MRC_ICRC_LEN];
-	u32 crc;
-
-	if (skb_copy_bits(skb, end, icrc, sizeof(icrc)))
-		return false;
-	crc = mrc_icrc_start(skb_network_header(skb));
-	crc = mrc_skb_crc(skb, off, end - off, crc);
-	return mrc_icrc_finish(crc) == get_unaligned_le32(icrc);
-}
-
-/* enum mrc_trim: by the codepoints of the device that the packet is for. */
-static u8 mrc_pkt_trim(const struct mrc_pkt *pkt)
-{
-	u8 dscp = pkt->tos >> 2, trim;
-	struct ib_device *ib;
-
-	if (pkt->qp)
-		return mrc_tc_trim(&pkt->qp->dev->tc, dscp);
-	ib = ib_device_get_by_netdev(pkt->skb->dev, MRC_RDMA_DRIVER_ID);
-	if (!ib)
-		return MRC_TRIM_NONE;
-	trim = mrc_tc_trim(&to_mdev(ib)->tc, dscp);
-	ib_device_put(ib);
-	return trim;
-}
-
-/*
- * IP and UDP headers; returns a counter to bump or -1 if all is well. pkt->tos
- * is there already for packets that came in an outer header.
- */
-static int mrc_check_ip(struct mrc_pkt *pkt)
-{
-	struct sk_buff *skb = pkt->skb;
-	int ip_len = skb_transport_offset(skb) - skb_network_offset(skb);
-	u32 ulen, flow = 0, tail = MRC_ICRC_LEN;
-	const u8 *udp;
-	u8 tos;
-
-	if (!pskb_may_pull(skb, MRC_UDP_HLEN + MRC_BTH_LEN))
-		return MRC_CTR_DROP_SHORT;
-
-	if (ip_hdr(skb)->version == 4) {
-		const struct iphdr *ip = ip_hdr(skb);
-
-		if (ip->ihl != 5 || ip_len != sizeof(*ip))
-			return MRC_CTR_DROP_LENGTH;
-		tos = ip->tos;
-		ipv6_addr_set_v4mapped(ip->saddr, &pkt->saddr);
-		ipv6_addr_set_v4mapped(ip->daddr, &pkt->daddr);
-	} else {
-		const struct ipv6hdr *ip6 = ipv6_hdr(skb);
-
-		if (ip6->nexthdr != IPPROTO_UDP || ip_len != sizeof(*ip6))
-			return MRC_CTR_DROP_LENGTH;
-		pkt->ipv6 = true;
-		tos = ipv6_get_dsfield(ip6);
-		pkt->saddr = ip6->saddr;
-		pkt->daddr = ip6->daddr;
-		flow = ntohl(ip6_flowlabel(ip6));
-	}
-	if (!pkt->srv6)
-		pkt->tos = tos;
-	udp = skb->data;
-	pkt->rx.entropy = mrc_entropy_from_wire(get_unaligned_be16(udp), flow);
-	pkt->rx.ce = INET_ECN_is_ce(pkt->tos);
-
-	pkt->qp = mrc_qp_get(get_unaligned_be32(udp + MRC_UDP_HLEN + 4) &
-			     MRC_PSN_MASK);
-	if (pkt->qp && pkt->qp->dev->net != dev_net(skb->dev)) {
-		mrc_qp_put(pkt->qp);
-		pkt->qp = NULL;
-	}
-	pkt->rx.trim = mrc_pkt_trim(pkt);
-
-	ulen = get_unaligned_be16(udp + 4);
-	if (pkt->rx.trim) {	/* §8.5: no ICRC, and the frame is the length */
-		ulen = min(ulen, skb->len);
-		tail = 0;
-	}
-	if (ulen < MRC_UDP_HLEN + MRC_BTH_LEN + tail || ulen > skb->len)
-		return MRC_CTR_DROP_SHORT;
-	if (pskb_trim_rcsum(skb, ulen) ||
-	    !pskb_may_pull(skb, min_t(u32, ulen, MRC_UDP_HLEN + MRC_HDR_MAX)))
-		return MRC_CTR_DROP_SHORT;
-	pkt->len = ulen - MRC_UDP_HLEN;
-	return -1;
-}
-
-/* Headers and ICRC; returns a counter to bump or -1. */
-static int mrc_check_packet(struct mrc_pkt *pkt)
-{
-	const u8 *bth = pkt->skb->data + MRC_UDP_HLEN;
-	u32 avail = min_t(u32, pkt->len,
-			  skb_headlen(pkt->skb) - MRC_UDP_HLEN);
-
-	if (pkt->rx.trim) {
-		switch (mrc_hdr_parse_trimmed(bth, avail, &pkt->hdr)) {
-		case MRC_DROP_NONE:
-			return -1;
-		case MRC_DROP_TVER:
-			return MRC_CTR_DROP_TVER;
-		case MRC_DROP_OPCODE:
-			return MRC_CTR_DROP_OPCODE;
-		case MRC_DROP_LENGTH:
-			return MRC_CTR_DROP_LENGTH;
-		default:
-			return MRC_CTR_DROP_SHORT;
-		}
-	}
-	switch (mrc_hdr_parse(bth, avail, pkt->len, &pkt->hdr)) {
-	case MRC_DROP_SHORT:
-		return MRC_CTR_DROP_SHORT;
-	case MRC_DROP_TVER:
-		return MRC_CTR_DROP_TVER;
-	case MRC_DROP_LENGTH:
-		return MRC_CTR_DROP_LENGTH;
-	default:	/* undefined opcodes are the responder's business, OP-4 */
-		break;
-	}
-	return mrc_skb_icrc_ok(pkt->skb, pkt->len) ? -1 : MRC_CTR_DROP_ICRC;
-}
-
-bool mrc_pkey_ok(u16 pkey)
-{
-	/* Ours is the full member of the default partition. */
-	return (pkey & 0x7FFF) == (MRC_PKEY_DEFAULT & 0x7FFF);
-}
+#include "mrc_qp_priv.h"
 
 /*
  * Write the payload where RETH says, or where the receive or the request does
@@ -242,7 +26,7 @@ static u8 mrc_place(struct mrc_qp *qp, struct mrc_pkt *pkt, bool *kick)
 	mr = pkt->mr;
 	pkt->mr = NULL;
 	if (!mr)
-		mr = mrc_mr_get(qp, reth->rkey, reth->va, pkt->hdr.payload_len,
+		mr = mrc_mr_get(qp->ibqp, reth->rkey, reth->va, pkt->hdr.payload_len,
 				IB_ACCESS_REMOTE_WRITE);
 	if (IS_ERR(mr))
 		return MRC_SYN_NAK_ACCESS;
@@ -278,8 +62,8 @@ static bool mrc_qp_wants(struct mrc_qp *qp, const struct mrc_pkt *pkt)
 
 	if (qp->state < IB_QPS_RTR) {	/* the addresses are not settled */
 		id = MRC_CTR_DROP_STATE;
-	} else if (!ipv6_addr_equal(&pkt->saddr, &qp->daddr) ||
-		   !ipv6_addr_equal(&pkt->daddr, &qp->saddr) ||
+	} else if (!ipv6_addr_equal(&pkt->saddr, &qp->flow.daddr) ||
+		   !ipv6_addr_equal(&pkt->daddr, &qp->flow.saddr) ||
 		   (qp->only_port && port && port != qp->only_port)) {
 		id = MRC_CTR_DROP_ADDR;
 	} else {
@@ -369,13 +153,13 @@ bool mrc_resp_run_once(struct mrc_qp *qp, u8 port, u64 now, bool fatal,
 		mrc_burst_wait(qp);
 	} else {
 		mrc_resp_feedback(qp, &list, now);
-		mrc_ep_rev_probe(qp, &list, now);
+		mrc_rev_probe(qp, &list, now);
 	}
 	failed = mrc_resp_failed(&qp->resp);
 	conn = qp->conn;
 	spin_unlock_bh(&qp->resp_lock);
 
-	mrc_xmit_list(qp, &list);
+	mrc_qp_xmit(qp, &list);
 	if (answered || kick)
 		mrc_ans_answered(qp, conn, answered);
 	if (fatal || failed)
@@ -416,9 +200,27 @@ void mrc_qp_part(struct mrc_qp *qp)
 		}
 	}
 	spin_unlock_bh(&qp->resp_lock);
-	mrc_xmit_list(qp, &list);
+	mrc_qp_xmit(qp, &list);
 	if (qp->ans)
 		mrc_qp_part(qp->ans);
+}
+
+/*
+ * Make the responder's WRITE_IMM stash, for the first WRITE_IMM. If there is no memory
+ * the engine refuses the packet. It is charged to the program, but, as all that
+ * interrupts allocate, not refused at the limit of its control group: one of 4 KiB for
+ * each QP that the limit allowed.
+ */
+static void mrc_qp_make_stash(struct mrc_qp *qp)
+{
+	struct mem_cgroup *old;
+
+	lockdep_assert_held(&qp->resp_lock);
+	old = set_active_memcg(qp->main ? qp->main->memcg : qp->memcg);
+	qp->stash = kzalloc(mrc_resp_stash_mem(&qp->resp.cfg),
+			    GFP_ATOMIC | __GFP_ACCOUNT | __GFP_NOWARN);
+	set_active_memcg(old);
+	mrc_resp_set_stash(&qp->resp, qp->stash);
 }
 
 /*
@@ -483,7 +285,7 @@ static int mrc_rcv_atomic_ready(struct mrc_qp *qp, const struct mrc_hdr *h)
 
 	if (h->opcode == MRC_OP_READ_REQ || h->opcode == MRC_OP_FLUSH)
 		return 0;
-	mr = mrc_mr_get(qp, h->reth.rkey, h->reth.va, MRC_ATOMIC_LEN,
+	mr = mrc_mr_get(qp->ibqp, h->reth.rkey, h->reth.va, MRC_ATOMIC_LEN,
 			h->opcode == MRC_OP_ATOMIC_WRITE ?
 			IB_ACCESS_REMOTE_WRITE : IB_ACCESS_REMOTE_ATOMIC);
 	if (IS_ERR(mr))
@@ -519,7 +321,7 @@ static bool mrc_rcv_memory(struct mrc_qp *qp, struct mrc_pkt *pkt, u64 now)
 	} else if (flags & MRC_OPF_REQUEST) {
 		ret = mrc_rcv_atomic_ready(qp, &pkt->hdr);
 	} else if (!(flags & MRC_OPF_EXT)) {
-		pkt->mr = mrc_mr_get(qp, reth->rkey, reth->va, len,
+		pkt->mr = mrc_mr_get(qp->ibqp, reth->rkey, reth->va, len,
 				     IB_ACCESS_REMOTE_WRITE);
 		if (!IS_ERR(pkt->mr) && pkt->mr->odp)
 			ret = mrc_odp_check(pkt->mr, reth->va, len, true,
@@ -617,24 +419,30 @@ static void mrc_rcv_requester(struct mrc_qp *qp, struct mrc_pkt *pkt)
 	mrc_req_run(qp, false);
 }
 
-static void mrc_rcv_qp(struct mrc_pkt *pkt)
+void mrc_qp_pkt_find(struct mrc_pkt *pkt, u32 qpn)
+{
+	struct mrc_qp *qp = mrc_qp_get(qpn);
+
+	if (!qp)
+		return;
+	if (qp->dev->net != dev_net(pkt->skb->dev)) {
+		mrc_qp_put(qp);
+		return;
+	}
+	pkt->qp = qp;
+	pkt->dev = qp->dev;
+	/*
+	 * A hint, without the lock under which mrc_resp_init() copies the whole
+	 * configuration: without a time the engine takes the later one.
+	 */
+	pkt->timed = data_race(READ_ONCE(qp->resp.cfg.svc_time));
+}
+
+void mrc_qp_pkt_rcv(struct mrc_pkt *pkt)
 {
 	const struct mrc_op_info *op = mrc_op_info(pkt->hdr.opcode);
 	struct mrc_qp *qp = pkt->qp, *ans = NULL;
 
-	if (!qp) {
-		mrc_count_drop(pkt->skb, MRC_CTR_DROP_QPN, pkt->octets);
-		return;
-	}
-	/* 0 over loopback and from netdevs that are no plane of the device. */
-	pkt->rx.port = mrc_dev_port_of(qp->dev, pkt->skb->dev);
-	mrc_io_add(qp->dev, pkt->rx.port, MRC_IO_RX_PKTS, pkt->octets, false);
-	if (pkt->srv6)
-		mrc_ctr_add(&qp->dev->ctr, pkt->rx.port, MRC_CTR_RX_SRV6, 1);
-	if (!mrc_pkey_ok(pkt->hdr.pkey)) {
-		mrc_ctr_add(&qp->dev->ctr, pkt->rx.port, MRC_CTR_DROP_PKEY, 1);
-		return;
-	}
 	/* The bit is reserved where there is no extension. */
 	if (pkt->hdr.chan && qp->ext) {
 		ans = mrc_ans_get(qp);
@@ -651,106 +459,4 @@ static void mrc_rcv_qp(struct mrc_pkt *pkt)
 		mrc_rcv_responder(qp, pkt);
 	if (ans)
 		mrc_qp_put(ans);
-}
-
-static void mrc_rcv_endpoint(struct mrc_pkt *pkt)
-{
-	struct ib_device *ib;
-	struct mrc_dev *dev;
-	u8 port;
-
-	/* Never answer a broadcast or multicast, nor nobody. */
-	if (pkt->hdr.dqp != MRC_QPN_ENDPOINT || pkt->rx.trim ||
-	    pkt->skb->pkt_type != PACKET_HOST ||
-	    rdma_is_multicast_addr(&pkt->daddr) ||
-	    ipv6_addr_any(&pkt->saddr)) {
-		mrc_count_drop(pkt->skb, MRC_CTR_DROP_ENDPOINT, pkt->octets);
-		return;
-	}
-	if (!mrc_pkey_ok(pkt->hdr.pkey)) {
-		mrc_count_drop(pkt->skb, MRC_CTR_DROP_PKEY, pkt->octets);
-		return;
-	}
-	ib = ib_device_get_by_netdev(pkt->skb->dev, MRC_RDMA_DRIVER_ID);
-	if (!ib)
-		return;
-	dev = to_mdev(ib);
-	port = mrc_dev_port_of(dev, pkt->skb->dev);
-	mrc_io_add(dev, port, MRC_IO_RX_PKTS, pkt->octets, false);
-	if (pkt->srv6)
-		mrc_ctr_add(&dev->ctr, port, MRC_CTR_RX_SRV6, 1);
-	mrc_endpoint_rcv(dev, pkt->skb->dev, &pkt->hdr, pkt->ipv6, &pkt->saddr,
-			 &pkt->daddr);
-	ib_device_put(ib);
-}
-
-static void mrc_rcv(struct mrc_pkt *pkt)
-{
-	int drop;
-
-	pkt->rx.hdr = &pkt->hdr;
-	drop = mrc_check_ip(pkt);
-	if (drop < 0) {
-		/*
-		 * Only for those who are told how long it stayed, OP-35. A hint,
-		 * without the lock under which mrc_resp_init() copies the whole
-		 * configuration: without a time the engine takes the later one.
-		 */
-		if (pkt->qp && data_race(READ_ONCE(pkt->qp->resp.cfg.svc_time)))
-			pkt->rx.at = mrc_now();
-		drop = mrc_check_packet(pkt);
-	}
-	if (drop >= 0)
-		mrc_count_drop(pkt->skb, drop, pkt->octets);
-	else if (mrc_op_info(pkt->hdr.opcode)->flags & MRC_OPF_ENDPOINT)
-		mrc_rcv_endpoint(pkt);
-	else
-		mrc_rcv_qp(pkt);
-	if (pkt->qp)
-		mrc_qp_put(pkt->qp);
-	consume_skb(pkt->skb);
-}
-
-/*
- * Plain RoCE v2: datagrams, and unreliable connections where the number is that
- * of one. A QP that speaks MRC does not define such opcodes, and says so (OP-4).
- */
-static bool mrc_rcv_plain(struct sk_buff *skb)
-{
-	const u8 *bth;
-
-	if (!pskb_may_pull(skb, MRC_UDP_HLEN + MRC_BTH_LEN))
-		return false;
-	bth = skb->data + MRC_UDP_HLEN;
-	if (mrc_ud_opcode(bth[0]))
-		mrc_ud_rcv(skb);
-	else if (mrc_uc_opcode(bth[0]) &&
-		 mrc_qpn_ud(get_unaligned_be32(bth + 4) & MRC_PSN_MASK))
-		mrc_uc_rcv(skb);
-	else
-		return false;
-	return true;
-}
-
-int mrc_udp_rcv(struct sock *sk, struct sk_buff *skb)
-{
-	struct mrc_pkt pkt = { .skb = skb, .octets = mrc_skb_octets(skb) };
-
-	if (mrc_rcv_plain(skb))
-		consume_skb(skb);
-	else
-		mrc_rcv(&pkt);
-	return 0;
-}
-
-void mrc_inner_rcv(struct sk_buff *skb, u8 tos, u32 outer)
-{
-	struct mrc_pkt pkt = {
-		.skb = skb,
-		.octets = mrc_skb_octets(skb) + outer,
-		.tos = tos,
-		.srv6 = true,
-	};
-
-	mrc_rcv(&pkt);
 }

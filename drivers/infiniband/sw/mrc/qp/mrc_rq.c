@@ -16,9 +16,7 @@
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 
-#include "mrc_qp.h"
-#include "queue/mrc_qp_verbs.h"
-#include "queue/mrc_srq.h"
+#include "mrc_qp_priv.h"
 
 /* A table of copies up to this is made by the packet that needs it, bytes. */
 #define MRC_RECV_ATOMIC		8192
@@ -317,7 +315,7 @@ int mrc_rq_deliver(struct mrc_qp *qp, const struct mrc_imm *imm, u8 port,
 		syn = mrc_recv_syndrome(r->status);
 		*fatal |= r->status == IB_WC_LOC_QP_OP_ERR;
 	} else if (imm->kind == MRC_RECV_SEND_INV) {
-		int ret = mrc_mr_invalidate(qp, imm->inv_key);
+		int ret = mrc_mr_invalidate(qp->ibqp, imm->inv_key);
 
 		if (ret == -EAGAIN)
 			return ret;

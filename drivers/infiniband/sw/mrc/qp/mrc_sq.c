@@ -6,7 +6,7 @@
 #include <linux/highmem.h>
 #include <linux/slab.h>
 
-#include "mrc_qp.h"
+#include "mrc_qp_priv.h"
 
 /* Entries copied per lock hold; the rest follows after packets were sent. */
 #define MRC_SQ_TAKE	128
@@ -149,7 +149,7 @@ static enum mrc_wc_status mrc_sq_add_sge(struct mrc_qp *qp, struct mrc_swqe *w,
 		return MRC_WC_SUCCESS;
 	if (sge->length > MRC_MAX_MSG - w->len)
 		return MRC_WC_LOC_QP_OP;
-	mr = mrc_mr_get(qp, sge->lkey, sge->addr, sge->length, access);
+	mr = mrc_mr_get(qp->ibqp, sge->lkey, sge->addr, sge->length, access);
 	if (IS_ERR(mr))
 		return MRC_WC_LOC_PROT;
 	mrc_mr_put(mr);
@@ -226,7 +226,7 @@ static int mrc_sq_read8(struct mrc_qp *qp, const struct mrc_swqe *w, u64 *swap,
 	if (w->num_sge != 1 || w->len != MRC_ATOMIC_LEN)
 		return 0;
 	*st = MRC_WC_LOC_PROT;
-	mr = mrc_mr_get(qp, sge->lkey, sge->addr, sizeof(buf), 0);
+	mr = mrc_mr_get(qp->ibqp, sge->lkey, sge->addr, sizeof(buf), 0);
 	if (IS_ERR(mr))
 		return 0;
 	ret = mrc_mr_open(mr, sge->addr, sizeof(buf), false, qp->qpn);
@@ -448,38 +448,4 @@ bool mrc_sq_take(struct mrc_qp *qp)
 	}
 	qp->sq_pending = false;
 	return false;
-}
-
-int mrc_post_send(struct ib_qp *ibqp)
-{
-	struct mrc_qp *qp = to_mibqp(ibqp)->qp;
-
-	if (READ_ONCE(qp->state) == IB_QPS_RTS && !READ_ONCE(qp->req_on)) {
-		int ret = mrc_qp_start_requester(qp);
-
-		/* For a consumer in the kernel nobody would ring again. */
-		if (ret == -ENOMEM && to_mibqp(ibqp)->kern)
-			mrc_qp_error(qp, READ_ONCE(qp->conn),
-				     IB_EVENT_QP_FATAL);
-		if (ret)
-			return ret;
-	}
-	spin_lock_bh(&qp->req_lock);
-	switch (qp->state) {
-	case IB_QPS_RTS:
-		if (!qp->req_on) {	/* was reset and connected meanwhile */
-			spin_unlock_bh(&qp->req_lock);
-			return -EINVAL;
-		}
-		qp->sq_pending = true;
-		mrc_req_run(qp, true);
-		return 0;
-	case IB_QPS_ERR:
-		mrc_sq_flush(qp);
-		spin_unlock_bh(&qp->req_lock);
-		return 0;
-	default:
-		spin_unlock_bh(&qp->req_lock);
-		return -EINVAL;
-	}
 }

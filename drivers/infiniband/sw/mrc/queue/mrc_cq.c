@@ -3,7 +3,11 @@
  * Completion queues: the kernel produces into a mapped ring, programs poll it
  * without the kernel. Consumers in the kernel have their own ring.
  */
-#include "dev/mrc_dev.h"
+#include <rdma/rdma_netlink.h>
+#include <rdma/restrack.h>
+
+#include "mrc_queue.h"
+#include "compat/mrc_compat_cq.h"
 
 /* Entries that are moved or looked at with interrupts off. */
 #define MRC_CQ_BATCH	64
@@ -346,6 +350,41 @@ static int mrc_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
 	return missed;
 }
 
+static int mrc_fill_cq(struct sk_buff *msg, void *obj, bool all)
+{
+	struct mrc_cq *cq = obj;
+	u32 depth, prod, cons;
+	u8 notify;
+	bool dead;
+
+	spin_lock_bh(&cq->lock);
+	if (!cq->ring.hdr) {	/* being destroyed */
+		spin_unlock_bh(&cq->lock);
+		return 0;
+	}
+	depth = cq->ring.depth;
+	prod = cq->ring.idx;
+	cons = READ_ONCE(cq->ring.hdr->cons);
+	notify = cq->notify;
+	dead = cq->dead;
+	spin_unlock_bh(&cq->lock);
+
+	if (rdma_nl_put_driver_u32(msg, "depth", depth) ||
+	    (all && rdma_nl_put_driver_u32(msg, "prod", prod)) ||
+	    rdma_nl_put_driver_u32(msg, "waiting", prod - cons) ||
+	    rdma_nl_put_driver_string(msg, "armed",
+				      notify == IB_CQ_NEXT_COMP ? "next" :
+				      notify ? "solicited" : "no") ||
+	    rdma_nl_put_driver_u32(msg, "overflowed", dead))
+		return -EMSGSIZE;
+	return 0;
+}
+
+static int mrc_fill_res_cq_entry(struct sk_buff *msg, struct ib_cq *ibcq)
+{
+	return mrc_res_fill(msg, ibcq->device, mrc_fill_cq, to_mcq(ibcq));
+}
+
 const struct ib_device_ops mrc_cq_ops = {
 #ifdef HAVE_CREATE_USER_CQ
 	.create_cq = mrc_create_cq,
@@ -358,5 +397,6 @@ const struct ib_device_ops mrc_cq_ops = {
 	.destroy_cq = mrc_destroy_cq,
 	.poll_cq = mrc_poll_cq,
 	.req_notify_cq = mrc_req_notify_cq,
+	.fill_res_cq_entry = mrc_fill_res_cq_entry,
 	INIT_RDMA_OBJ_SIZE(ib_cq, mrc_cq, ib),
 };

@@ -5,8 +5,8 @@
  */
 #include <linux/slab.h>
 
-#include "mrc_kverbs.h"
-#include "qp/mrc_qp.h"
+#include "mrc_queue.h"
+#include "net/mrc_net.h"
 
 enum {
 	MRC_KICK_SEND,

@@ -1,30 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * The verbs of queue pairs: what is the same for all kinds, around what each
- * kind does: connected ones (mrc_qp.c), datagrams and UC (mrc_ud.c).
+ * kind does, of which the layers above have one each.
  */
 #include <linux/slab.h>
 #include <net/ipv6.h>
 #include <rdma/ib_addr.h>
 #include <rdma/ib_cache.h>
 
-#include "mrc_kverbs.h"
-#include "mrc_qp_verbs.h"
-#include "mrc_srq.h"
-#include "roce/mrc_ud.h"
+#include "mrc_queue.h"
+
+/* By type; NULL: there are none of that type. */
+static const struct mrc_qp_kind *const *mrc_qp_kinds;
+
+void mrc_qp_verbs_init(const struct mrc_qp_kind *const *kinds)
+{
+	mrc_qp_kinds = kinds;
+}
 
 static const struct mrc_qp_kind *mrc_qp_kind_of(enum ib_qp_type type)
 {
-	switch (type) {
-	case IB_QPT_RC:
-		return &mrc_qp_kind_rc;
-	case IB_QPT_UD:
-	case IB_QPT_GSI:
-	case IB_QPT_UC:
-		return &mrc_qp_kind_ud;
-	default:
-		return NULL;
-	}
+	return type < IB_QPT_MAX ? mrc_qp_kinds[type] : NULL;
 }
 
 /* What holds for all kinds; fills in what their own check looks at. */
@@ -380,6 +376,19 @@ static int mrc_verbs_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 	return -EOPNOTSUPP;
 }
 
+static int mrc_fill_qp(struct sk_buff *msg, void *obj, bool all)
+{
+	struct ib_qp *ibqp = obj;
+	const struct mrc_qp_kind *kind = to_mibqp(ibqp)->kind;
+
+	return kind->fill_res ? kind->fill_res(msg, ibqp, all) : 0;
+}
+
+static int mrc_fill_res_qp_entry(struct sk_buff *msg, struct ib_qp *ibqp)
+{
+	return mrc_res_fill(msg, ibqp->device, mrc_fill_qp, ibqp);
+}
+
 const struct ib_device_ops mrc_qp_ops = {
 	.create_qp = mrc_verbs_create_qp,
 	.modify_qp = mrc_verbs_modify_qp,
@@ -387,7 +396,6 @@ const struct ib_device_ops mrc_qp_ops = {
 	.destroy_qp = mrc_verbs_destroy_qp,
 	.post_send = mrc_verbs_post_send,
 	.post_recv = mrc_verbs_post_recv,
-	.attach_mcast = mrc_attach_mcast,
-	.detach_mcast = mrc_detach_mcast,
+	.fill_res_qp_entry = mrc_fill_res_qp_entry,
 	INIT_RDMA_OBJ_SIZE(ib_qp, mrc_ibqp, ib),
 };

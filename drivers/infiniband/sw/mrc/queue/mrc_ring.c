@@ -10,7 +10,7 @@
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 
-#include "dev/mrc_dev.h"
+#include "mrc_queue.h"
 
 /**
  * struct mrc_user_mmap - mmap cookie and memory of a ring

@@ -17,8 +17,7 @@
  */
 #include <linux/slab.h>
 
-#include "qp/mrc_qp.h"
-#include "mrc_srq.h"
+#include "mrc_queue.h"
 
 /* Entries that a QP may have taken and not used, a power of two. */
 #define MRC_SRQ_AHEAD	128

@@ -123,7 +123,7 @@ static int mrc_member_add(struct mrc_ud *ud, struct mrc_member *m)
 	return 0;
 }
 
-int mrc_attach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
+static int mrc_attach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
 {
 	struct mrc_ud *ud = to_mibqp(ibqp)->ud;
 	struct mrc_member *m;
@@ -155,7 +155,7 @@ static void mrc_member_del(struct mrc_member *m)
 	m->ud->dev->mcast->n--;
 }
 
-int mrc_detach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
+static int mrc_detach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
 {
 	struct mrc_ud *ud = to_mibqp(ibqp)->ud;
 	struct mrc_member *m;
@@ -197,7 +197,8 @@ void mrc_mcast_detach_all(struct mrc_ud *ud)
 	rtnl_unlock();
 }
 
-void mrc_mcast_port(struct mrc_port *port, struct net_device *ndev, bool join)
+static void mrc_mcast_moved(struct mrc_port *port, struct net_device *ndev,
+			    bool here)
 {
 	struct mrc_mcast *mc = port->dev->mcast;
 	struct mrc_member *m;
@@ -211,7 +212,7 @@ void mrc_mcast_port(struct mrc_port *port, struct net_device *ndev, bool join)
 			if (m->ndev)
 				mrc_mcast_leave(m->ndev, &m->addr);
 			m->ndev = NULL;
-			if (join && !mrc_mcast_join(ndev, &m->addr))
+			if (here && !mrc_mcast_join(ndev, &m->addr))
 				m->ndev = ndev;
 		}
 	}
@@ -249,3 +250,12 @@ void mrc_mcast_destroy(struct mrc_dev *dev)
 	kfree(dev->mcast);
 	dev->mcast = NULL;
 }
+
+const struct mrc_port_client mrc_mcast_client = {
+	.moved = mrc_mcast_moved,
+};
+
+const struct ib_device_ops mrc_mcast_ops = {
+	.attach_mcast = mrc_attach_mcast,
+	.detach_mcast = mrc_detach_mcast,
+};

@@ -8,7 +8,6 @@
 #include <rdma/ib_cache.h>
 #include <rdma/restrack.h>
 
-#include "queue/mrc_qp_verbs.h"
 #include "mrc_uc_qp.h"
 
 struct mrc_uc *mrc_uc_alloc(void)

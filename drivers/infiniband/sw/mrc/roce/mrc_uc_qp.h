@@ -4,8 +4,8 @@
  * message is in core/mrc_uc.h; numbers, rings and states are those of datagram
  * QPs (mrc_ud.h), of which this is the rest.
  */
-#ifndef MRC_UC_SHELL_H
-#define MRC_UC_SHELL_H
+#ifndef MRC_UC_QP_H
+#define MRC_UC_QP_H
 
 #include "mrc_ud.h"
 
@@ -56,7 +56,7 @@ struct mrc_uc {
 	u64 room;
 };
 
-/* mrc_uc.c ------------------------------------------------------------------*/
+/* mrc_uc_qp.c ---------------------------------------------------------------*/
 
 /* NULL: no memory. Sleeps. */
 struct mrc_uc *mrc_uc_alloc(void);
@@ -79,6 +79,9 @@ void mrc_uc_reset(struct mrc_ud *ud);
 /* Under ud->mutex. */
 void mrc_uc_query(struct mrc_ud *ud, struct ib_qp_attr *attr);
 
+/* Driver details for netlink, see mrc_fill_fn. */
+int mrc_uc_fill_res(struct sk_buff *msg, struct ib_qp *ibqp, bool all);
+
 /* mrc_uc_send.c, mrc_uc_recv.c ----------------------------------------------*/
 
 /*
@@ -93,4 +96,4 @@ int mrc_uc_post_send(struct mrc_ud *ud);
  */
 void mrc_uc_rcv(struct sk_buff *skb);
 
-#endif /* MRC_UC_SHELL_H */
+#endif /* MRC_UC_QP_H */

@@ -9,7 +9,6 @@
 #include <net/ipv6.h>
 #include <rdma/ib_addr.h>
 
-#include "queue/mrc_qp_verbs.h"
 #include "mrc_uc_qp.h"
 
 /**

@@ -1,130 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Datagram queue pairs: creation, lookup, states, destruction. There is no
+ * Datagram queue pairs: creation, states, destruction. There is no
  * engine: a datagram is sent once and arrives or does not.
  */
-#include <linux/random.h>
-#include <linux/rhashtable.h>
 #include <linux/slab.h>
 #include <net/ipv6.h>
 #include <rdma/ib_cache.h>
 
-#include "queue/mrc_qp_verbs.h"
 #include "mrc_uc_qp.h"
 
-/* By QPN, but for QP1s; entries are read under RCU. */
-static struct rhashtable mrc_uds;
-static const struct rhashtable_params mrc_ud_params = {
-	.key_len = sizeof_field(struct mrc_ud, qpn),
-	.key_offset = offsetof(struct mrc_ud, qpn),
-	.head_offset = offsetof(struct mrc_ud, node),
-	.automatic_shrinking = true,
-};
-
-/* QP1s of all ports; read under RCU. */
-static LIST_HEAD(mrc_gsis);
-static DEFINE_SPINLOCK(mrc_gsi_lock);
-
-bool mrc_ud_tryget(struct mrc_ud *ud)
-{
-	return refcount_inc_not_zero(&ud->ref);
-}
-
-void mrc_ud_put(struct mrc_ud *ud)
-{
-	if (refcount_dec_and_test(&ud->ref))
-		complete(&ud->released);
-}
-
-struct mrc_ud *mrc_ud_get(struct net *net, u32 qpn)
-{
-	struct mrc_ud *ud;
-
-	rcu_read_lock();
-	ud = rhashtable_lookup(&mrc_uds, &qpn, mrc_ud_params);
-	if (ud && (!net_eq(ud->dev->net, net) || !mrc_ud_tryget(ud)))
-		ud = NULL;
-	rcu_read_unlock();
-	return ud;
-}
-
-struct mrc_ud *mrc_ud_of(struct ib_qp *ibqp)
-{
-	struct mrc_ud *ud;
-
-	rcu_read_lock();
-	/* Netlink looks at QPs until after destroy_qp. */
-	ud = READ_ONCE(to_mibqp(ibqp)->ud);
-	if (ud && !mrc_ud_tryget(ud))
-		ud = NULL;
-	rcu_read_unlock();
-	return ud;
-}
-
-/* Has the port of @ud the address that @dg was sent to? */
-static bool mrc_gsi_addr(struct mrc_ud *ud, const struct mrc_dgram *dg)
-{
-	const struct ib_gid_attr *attr;
-
-	attr = rdma_find_gid_by_port(&ud->dev->ib,
-				     (const union ib_gid *)&dg->daddr,
-				     IB_GID_TYPE_ROCE_UDP_ENCAP, ud->port,
-				     NULL);
-	if (IS_ERR(attr))
-		return false;
-	rdma_put_gid_attr(attr);
-	return true;
-}
-
-struct mrc_ud *mrc_gsi_get(struct net *net, struct mrc_dev *dev,
-			   const struct mrc_dgram *dg)
-{
-	struct mrc_ud *ud, *found = NULL;
-
-	rcu_read_lock();
-	list_for_each_entry_rcu(ud, &mrc_gsis, gsi_node) {
-		if (!net_eq(ud->dev->net, net))
-			continue;
-		if (dev && (ud->dev != dev || ud->port != dg->port))
-			continue;
-		if (!mrc_ud_tryget(ud))
-			continue;
-		/* The table of GIDs is there as long as the QP is. */
-		if (dev || mrc_gsi_addr(ud, dg)) {
-			found = ud;
-			break;
-		}
-		mrc_ud_put(ud);
-	}
-	rcu_read_unlock();
-	return found;
-}
-
-void mrc_ud_wait_page(struct mrc_ud *ud, u32 seq)
-{
-	int ret;
-
-	/* Being reset: nobody would take it off the list. */
-	if (ud->state == IB_QPS_RESET)
-		return;
-	refcount_inc(&ud->ref);
-	ret = mrc_odp_wait(&ud->dev->odp, &ud->page_wait, seq);
-	if (ret == -EAGAIN)
-		mrc_ud_wake(&ud->page_wait);
-	else if (ret)
-		mrc_ud_put(ud);
-}
-
-/* The reference goes on with the work, unless that has one. */
-void mrc_ud_wake(struct mrc_odp_waiter *w)
-{
-	struct mrc_ud *ud = container_of(w, struct mrc_ud, page_wait);
-
-	if (!mrc_odp_queue(&ud->work))
-		mrc_ud_put(ud);
-}
-
-void mrc_ud_work(struct work_struct *work)
+static void mrc_ud_work(struct work_struct *work)
 {
 	struct mrc_ud *ud = container_of(work, struct mrc_ud, work);
 
@@ -132,52 +17,6 @@ void mrc_ud_work(struct work_struct *work)
 		mrc_ud_post_send(ud);
 	mrc_ud_deliver_late(ud);
 	mrc_ud_put(ud);
-}
-
-void mrc_ud_flush_sq(struct mrc_ud *ud)
-{
-	lockdep_assert_held(&ud->sq_lock);
-	mrc_qp_flush_ring(ud->ibqp, &ud->sq, NULL, ud->scq, IB_WC_SEND,
-			  ud->port);
-}
-
-void mrc_ud_flush_rq(struct mrc_ud *ud)
-{
-	lockdep_assert_held(&ud->rq_lock);
-	if (!ud->rq.depth)
-		return;
-	mrc_qp_ask_kick(&ud->rq);
-	mrc_qp_flush_ring(ud->ibqp, &ud->rq, ud->srq, ud->rcq, IB_WC_RECV,
-			  ud->port);
-}
-
-void mrc_ud_error(struct mrc_ud *ud, int event)
-{
-	bool last = ud->srq;
-
-	spin_lock_bh(&ud->rq_lock);
-	spin_lock(&ud->sq_lock);
-	if (ud->state == IB_QPS_RESET || ud->state == IB_QPS_ERR) {
-		event = MRC_NO_EVENT;
-		last = false;
-	}
-	if (ud->state != IB_QPS_RESET) {
-		WRITE_ONCE(ud->state, IB_QPS_ERR);
-		mrc_ud_flush_sq(ud);
-	}
-	spin_unlock(&ud->sq_lock);
-	mrc_ud_drop_late(ud);
-	if (ud->state == IB_QPS_ERR)
-		mrc_ud_flush_rq(ud);
-	spin_unlock_bh(&ud->rq_lock);
-
-	/* It takes no more entries of the SRQ. */
-	if (last)
-		mrc_qp_report(ud->ibqp, IB_EVENT_QP_LAST_WQE_REACHED);
-	if (event == MRC_NO_EVENT)
-		return;
-	mrc_ctr_add(&ud->dev->ctr, ud->port, MRC_CTR_QP_ERROR, 1);
-	mrc_qp_report(ud->ibqp, event);
 }
 
 static int mrc_ud_check(const struct ib_qp_init_attr *init,
@@ -191,38 +30,6 @@ static int mrc_ud_check(const struct ib_qp_init_attr *init,
 	     init->port_num > parts->dev->n_ports))
 		return -EOPNOTSUPP;
 	return parts->req.flags ? -EINVAL : 0;
-}
-
-/* A number that nobody has, of those that are for datagrams. */
-static int mrc_ud_hash(struct mrc_ud *ud)
-{
-	int tries, ret = -EEXIST;
-
-	/* BUSY: the table is growing, which only time ends. */
-	for (tries = 0; tries < 1024 && (ret == -EEXIST || ret == -EBUSY);
-	     tries++) {
-		u32 qpn = MRC_QPN_UD_FIRST |
-			  (get_random_u32() & MRC_QPN_UD_MASK);
-
-		if (qpn == MRC_QPN_MCAST)
-			continue;
-		ud->qpn = qpn;
-		ret = rhashtable_lookup_insert_fast(&mrc_uds, &ud->node,
-						    mrc_ud_params);
-		cond_resched();
-	}
-	return ret == -EEXIST ? -ENOSPC : ret;
-}
-
-static int mrc_ud_publish(struct mrc_ud *ud)
-{
-	if (ud->ibqp->qp_type != IB_QPT_GSI)
-		return mrc_ud_hash(ud);
-	ud->qpn = MRC_QPN_GSI;
-	spin_lock(&mrc_gsi_lock);
-	list_add_tail_rcu(&ud->gsi_node, &mrc_gsis);
-	spin_unlock(&mrc_gsi_lock);
-	return 0;
 }
 
 static int mrc_create_ud(struct ib_qp *ibqp, const struct ib_qp_init_attr *init,
@@ -307,14 +114,9 @@ static void mrc_destroy_ud(struct ib_qp *ibqp)
 	mrc_ud_reset(ud);
 	mutex_unlock(&ud->mutex);
 	WRITE_ONCE(to_mibqp(ibqp)->ud, NULL);
-	if (ibqp->qp_type == IB_QPT_GSI) {
-		spin_lock(&mrc_gsi_lock);
-		list_del_rcu(&ud->gsi_node);
-		spin_unlock(&mrc_gsi_lock);
-	} else {
-		rhashtable_remove_fast(&mrc_uds, &ud->node, mrc_ud_params);
+	mrc_ud_unpublish(ud);
+	if (ibqp->qp_type != IB_QPT_GSI)
 		mrc_mcast_detach_all(ud);
-	}
 	mrc_ud_put(ud);
 	/* Packets hold references for their own length only. */
 	wait_for_completion(&ud->released);
@@ -446,6 +248,11 @@ static int mrc_ud_ring_recv(struct ib_qp *ibqp)
 	return mrc_ud_post_recv(to_mibqp(ibqp)->ud);
 }
 
+static int mrc_ud_fill_res(struct sk_buff *msg, struct ib_qp *ibqp, bool all)
+{
+	return ibqp->qp_type == IB_QPT_UC ? mrc_uc_fill_res(msg, ibqp, all) : 0;
+}
+
 const struct mrc_qp_kind mrc_qp_kind_ud = {
 	.check = mrc_ud_check,
 	.create = mrc_create_ud,
@@ -456,14 +263,5 @@ const struct mrc_qp_kind mrc_qp_kind_ud = {
 	.rings = mrc_ud_rings,
 	.post_send = mrc_ud_ring_send,
 	.post_recv = mrc_ud_ring_recv,
+	.fill_res = mrc_ud_fill_res,
 };
-
-int mrc_ud_init(void)
-{
-	return rhashtable_init(&mrc_uds, &mrc_ud_params);
-}
-
-void mrc_ud_exit(void)
-{
-	rhashtable_destroy(&mrc_uds);
-}

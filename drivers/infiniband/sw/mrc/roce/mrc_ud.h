@@ -2,16 +2,14 @@
 /*
  * Datagrams: UD queue pairs and QP1, in plain RoCE v2 packets. Nothing of MRC
  * is in them; the management datagrams of other RoCE devices are the same.
- * Unreliable connections have the rest of theirs in mrc_uc.h.
+ * Unreliable connections have the rest of theirs in mrc_uc_qp.h.
  */
 #ifndef MRC_UD_H
 #define MRC_UD_H
 
 #include <linux/rhashtable-types.h>
 
-#include "dev/mrc_dev.h"
-#include "qp/mrc_qp.h"
-#include "queue/mrc_srq.h"
+#include "mrc_roce.h"
 
 struct mrc_uc;
 
@@ -33,40 +31,6 @@ static inline bool mrc_ud_opcode(u8 opcode)
 {
 	return opcode >> 5 == 3;
 }
-
-/**
- * struct mrc_av - address vector: an AH for the packet path
- * @rcu: delayed free
- * @num: in dev->avs
- * @pd: of the AH; a work request of another PD cannot use it
- * @port: 1-based, to leave through
- * @ipv6: family
- * @mcast: @daddr is a group
- * @tos: traffic class byte
- * @ttl: hop limit
- * @flow_label: 20 bits, and where the source port comes from
- * @saddr: own address, v4-mapped for IPv4
- * @daddr: destination
- * @lock: (irq) leaf; changes of @route and @dead
- * @dead: the AH has been destroyed, no route is cached any more
- * @route: cached
- */
-struct mrc_av {
-	struct rcu_head rcu;
-	u32 num;
-	const struct ib_pd *pd;
-	u8 port;
-	bool ipv6;
-	bool mcast;
-	u8 tos;
-	u8 ttl;
-	u32 flow_label;
-	struct in6_addr saddr;
-	struct in6_addr daddr;
-	spinlock_t lock;
-	bool dead;
-	struct mrc_route route;
-};
 
 /**
  * struct mrc_ud_tx - a send work request, copied from the ring
@@ -202,19 +166,17 @@ struct mrc_dgram {
 	u32 len;
 };
 
-/* mrc_ah.c ------------------------------------------------------------------*/
+/**
+ * struct mrc_ud_late - a datagram that waits for memory
+ * @node: in ud->late
+ * @dg: the datagram; its skb is a clone
+ */
+struct mrc_ud_late {
+	struct list_head node;
+	struct mrc_dgram dg;
+};
 
-/* The AH with number @num, NULL if there is none for @pd. Under RCU. */
-struct mrc_av *mrc_av_find(struct mrc_dev *dev, const struct ib_pd *pd,
-			   u32 num);
-
-/* A referenced route, NULL if there is none. Under RCU with BH disabled. */
-struct dst_entry *mrc_av_route(struct mrc_dev *dev, struct mrc_av *av);
-
-/* Drop the cached route. Any context. */
-void mrc_av_forget(struct mrc_av *av);
-
-/* mrc_ud.c ------------------------------------------------------------------*/
+/* mrc_ud_base.c -------------------------------------------------------------*/
 
 /* With a reference; NULL if there is none. Any context. */
 struct mrc_ud *mrc_ud_get(struct net *net, u32 qpn);
@@ -231,16 +193,22 @@ struct mrc_ud *mrc_ud_of(struct ib_qp *ibqp);
 struct mrc_ud *mrc_gsi_get(struct net *net, struct mrc_dev *dev,
 			   const struct mrc_dgram *dg);
 
+/*
+ * Give @ud a number that nobody has, and let packets find it; the reverse. Sleep. 0 or
+ * a negative errno.
+ */
+int mrc_ud_publish(struct mrc_ud *ud);
+void mrc_ud_unpublish(struct mrc_ud *ud);
+
 /* Go to ERROR and report @event, unless MRC_NO_EVENT. Any context, no lock. */
 void mrc_ud_error(struct mrc_ud *ud, int event);
 
 /*
  * Go on when memory has come that was missing after @seq = mrc_odp_seq(). Under
- * sq_lock or rq_lock. wake: in the list of waiters; work: of the QP.
+ * sq_lock or rq_lock. wake: in the list of waiters, queues the QP's work.
  */
 void mrc_ud_wait_page(struct mrc_ud *ud, u32 seq);
 void mrc_ud_wake(struct mrc_odp_waiter *w);
-void mrc_ud_work(struct work_struct *work);
 
 /* Flush a ring: under sq_lock, rq_lock. */
 void mrc_ud_flush_sq(struct mrc_ud *ud);
@@ -302,22 +270,13 @@ void mrc_ud_drop_late(struct mrc_ud *ud);
 
 /* mrc_mcast.c ---------------------------------------------------------------*/
 
-int mrc_mcast_create(struct mrc_dev *dev);
-void mrc_mcast_destroy(struct mrc_dev *dev);
-
 /*
  * @ud goes away. The core has detached what programs attached, of consumers in
  * the kernel it expects that. Sleeps, takes RTNL.
  */
 void mrc_mcast_detach_all(struct mrc_ud *ud);
 
-int mrc_attach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid);
-int mrc_detach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid);
-
 /* Deliver to all QPs of the group. Under RCU. */
 void mrc_mcast_rcv(struct mrc_dev *dev, const struct mrc_dgram *dg);
-
-/* A port got or is about to lose its netdev. Under RTNL. */
-void mrc_mcast_port(struct mrc_port *port, struct net_device *ndev, bool join);
 
 #endif /* MRC_UD_H */

@@ -12,23 +12,13 @@
 #include <net/ipv6.h>
 #include <rdma/ib_addr.h>
 
-#include "mrc_ud.h"
+#include "mrc_uc_qp.h"
 
 #define MRC_BTH_PAD(b)	((b) >> 4 & 3)
 #define MRC_BTH_TVER	0x0f
 #define MRC_BTH_SE	0x80
 
 #define MRC_UD_MAX_LATE	64	/* datagrams that wait for memory, per QP */
-
-/**
- * struct mrc_ud_late - a datagram that waits for memory
- * @node: in ud->late
- * @dg: the datagram; its skb is a clone
- */
-struct mrc_ud_late {
-	struct list_head node;
-	struct mrc_dgram dg;
-};
 
 int mrc_dgram_ip(struct mrc_dgram *dg, u32 hdr_len, u32 *len)
 {
@@ -192,19 +182,6 @@ static enum ib_wc_status mrc_ud_scatter(struct mrc_ud *ud,
 		mrc_mr_put(mr);
 	}
 	return ret ? IB_WC_LOC_PROT_ERR : IB_WC_SUCCESS;
-}
-
-void mrc_ud_drop_late(struct mrc_ud *ud)
-{
-	struct mrc_ud_late *l, *next;
-
-	lockdep_assert_held(&ud->rq_lock);
-	list_for_each_entry_safe(l, next, &ud->late, node) {
-		kfree_skb(l->dg.skb);
-		kfree(l);
-	}
-	INIT_LIST_HEAD(&ud->late);
-	ud->n_late = 0;
 }
 
 /* Keep @dg until memory has come; false: no room. */
@@ -445,4 +422,22 @@ int mrc_ud_post_recv(struct mrc_ud *ud)
 		mrc_ud_flush_rq(ud);
 	spin_unlock_bh(&ud->rq_lock);
 	return ret;
+}
+
+/*
+ * Datagrams, and unreliable connections where the number is that of one. A QP that
+ * speaks MRC does not define such opcodes, and says so (OP-4).
+ */
+bool mrc_roce_rcv(struct sk_buff *skb)
+{
+	const u8 *bth = skb->data + MRC_UDP_HLEN;
+
+	if (mrc_ud_opcode(bth[0]))
+		mrc_ud_rcv(skb);
+	else if (mrc_uc_opcode(bth[0]) &&
+		 mrc_qpn_ud(get_unaligned_be32(bth + 4) & MRC_PSN_MASK))
+		mrc_uc_rcv(skb);
+	else
+		return false;
+	return true;
 }

@@ -13,7 +13,6 @@
 #include <net/ipv6.h>
 
 #include "mrc_uc_qp.h"
-#include "net/mrc_net.h"
 
 #define MRC_UD_FLAGS	(IB_SEND_FENCE | IB_SEND_SIGNALED | \
 			 IB_SEND_SOLICITED | IB_SEND_INLINE)

@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * "rdma link add NAME type mrc netdev DEV": makes a device with one port, gives a
+ * vacant port of an existing device a netdev, or registers an idle device anew
+ * with one port more.
+ */
+#include <linux/if_arp.h>
+#include <linux/rtnetlink.h>
+#include <net/addrconf.h>
+#include <rdma/rdma_netlink.h>
+
+#include "ctl/mrc_ctl.h"
+#include "mrc_main.h"
+
+static DEFINE_MUTEX(mrc_link_mutex);
+/*
+ * Give the ports of a new device their netdevs (NULL: vacant) and register it.
+ * On failure the device is gone.
+ */
+static int mrc_dev_register(struct mrc_dev *dev, const char *name,
+			    struct net_device *const *ndev)
+{
+	unsigned int i;
+	int ret;
+
+	for (i = 1; i <= dev->n_ports; i++) {
+		if (!ndev[i])
+			continue;
+		/* A netdev that went away just now leaves a vacant port. */
+		ret = mrc_port_attach(dev, i, ndev[i]);
+		if (ret && dev->n_ports == 1)
+			goto err;
+		if (!dev->ib.node_guid)
+			addrconf_addr_eui48((u8 *)&dev->ib.node_guid,
+					    ndev[i]->dev_addr);
+	}
+	ib_mark_name_assigned_by_user(&dev->ib);
+	ret = ib_register_device(&dev->ib, name, NULL);
+	if (!ret)
+		return 0;
+err:
+	ib_dealloc_device(&dev->ib);
+	return ret;
+}
+
+static int mrc_link_new(const char *name, struct net_device *ndev,
+			struct net *net)
+{
+	struct net_device *ndevs[] = { NULL, ndev };
+	struct mrc_dev *dev;
+
+	dev = mrc_dev_alloc(net, 1);
+	if (IS_ERR(dev))
+		return PTR_ERR(dev);
+	return mrc_dev_register(dev, name, ndevs);
+}
+
+/* No new contexts from here on if none is open; false if there are some. */
+static bool mrc_dev_close(struct mrc_dev *dev)
+{
+	WRITE_ONCE(dev->closing, true);
+	smp_mb();	/* pairs with mrc_alloc_ucontext() */
+	if (!atomic_read(&dev->n_ucontexts))
+		return true;
+	WRITE_ONCE(dev->closing, false);
+	return false;
+}
+
+/* What a device takes along when it is registered anew. */
+struct mrc_dev_kept {
+	struct net_device *ndev[MRC_MAX_PORTS + 1];
+	bool disabled[MRC_MAX_PORTS + 1];
+	struct mrc_tc_map tc;
+	struct mrc_ctl *ctl;
+	__be64 guid;
+	bool ext;
+	u8 n;
+};
+
+/* Takes references. */
+static void mrc_dev_keep(struct mrc_dev *dev, struct mrc_dev_kept *kept)
+{
+	u8 i;
+
+	rtnl_lock();
+	for (i = 1; i <= dev->n_ports; i++) {
+		kept->ndev[i] = rtnl_dereference(dev->port[i].ndev);
+		dev_hold(kept->ndev[i]);
+		kept->disabled[i] = dev->port[i].disabled;
+	}
+	rtnl_unlock();
+	kept->n = dev->n_ports;
+	kept->guid = dev->ib.node_guid;
+	kept->ext = dev->ext;
+	mrc_tc_get(dev, &kept->tc);
+	kept->ctl = mrc_ctl_get(dev->ctl);
+}
+
+/* Before @dev is registered. */
+static void mrc_dev_inherit(struct mrc_dev *dev,
+			    const struct mrc_dev_kept *kept)
+{
+	u8 i;
+
+	for (i = 1; i <= kept->n; i++)
+		dev->port[i].disabled = kept->disabled[i];
+	dev->ib.node_guid = kept->guid;
+	dev->ext = kept->ext;
+	dev->tc = kept->tc;
+	mrc_ctl_inherit(dev, kept->ctl);
+}
+
+static void mrc_dev_kept_put(struct mrc_dev_kept *kept)
+{
+	u8 i;
+
+	mrc_ctl_put(kept->ctl);
+	for (i = 1; i <= MRC_MAX_PORTS; i++)
+		dev_put(kept->ndev[i]);
+}
+
+/*
+ * Registers @old anew with @n ports, for netdevs in @net, of which @ndev becomes
+ * that of port @num, which has none. Consumes the reference to @old.
+ */
+static int mrc_link_renew(struct mrc_dev *old, const char *name,
+			  struct net *net, u8 n, u8 num,
+			  struct net_device *ndev)
+{
+	struct mrc_dev_kept kept = {};
+	struct net *old_net;
+	struct mrc_dev *dev;
+	int ret;
+
+	if (!mrc_dev_close(old)) {
+		pr_notice_ratelimited("%s: in use by programs (%d contexts), cannot get %s now\n",
+				      name, atomic_read(&old->n_ucontexts),
+				      n > old->n_ports ? "another port" :
+				      "netdevs of another network namespace");
+		ib_device_put(&old->ib);
+		return -EBUSY;
+	}
+	dev = mrc_dev_alloc(net, n);
+	if (IS_ERR(dev)) {
+		WRITE_ONCE(old->closing, false);
+		ib_device_put(&old->ib);
+		return PTR_ERR(dev);
+	}
+	mrc_dev_keep(old, &kept);
+	mrc_dev_inherit(dev, &kept);
+	kept.ndev[num] = ndev;
+	dev_hold(ndev);
+	/* NULL: it is ending, and all of its devices with it. */
+	old_net = maybe_get_net(old->net);
+
+	get_device(&old->ib.dev);
+	ib_device_put(&old->ib);
+	ib_unregister_device(&old->ib);
+	put_device(&old->ib.dev);
+
+	ret = mrc_dev_register(dev, name, kept.ndev);
+	kept.ndev[num] = NULL;
+	dev_put(ndev);
+	if (ret) {
+		int err = -ENODEV;
+
+		pr_err("%s: cannot be registered anew with %u ports (%d), going back to %u\n",
+		       name, n, ret, kept.n);
+		if (old_net) {
+			dev = mrc_dev_alloc(old_net, kept.n);
+			err = PTR_ERR_OR_ZERO(dev);
+		}
+		if (!err) {
+			mrc_dev_inherit(dev, &kept);
+			err = mrc_dev_register(dev, name, kept.ndev);
+		}
+		if (err)
+			pr_err("%s: lost (%d)\n", name, err);
+	}
+	mrc_dev_kept_put(&kept);
+	if (old_net)
+		put_net(old_net);
+	return ret;
+}
+
+static int mrc_link_grow(struct mrc_dev *dev, const char *name,
+			 struct net_device *ndev)
+{
+	u8 n = dev->n_ports + 1;
+
+	if (n > MRC_MAX_PORTS) {
+		pr_notice_ratelimited("%s: has %u ports already, no more are supported\n",
+				      name, dev->n_ports);
+		ib_device_put(&dev->ib);
+		return -ENOSPC;
+	}
+	return mrc_link_renew(dev, name, dev->net, n, n, ndev);
+}
+
+/*
+ * @net is not the namespace of the device's netdevs. If it has none any more, it
+ * may begin anew there: that is how a device moves with its netdevs.
+ */
+static int mrc_link_move(struct mrc_dev *dev, const char *name,
+			 struct net_device *ndev, struct net *net)
+{
+	u8 i;
+
+	/* Nobody else gives it netdevs: mrc_link_mutex. */
+	for (i = 1; i <= dev->n_ports; i++)
+		if (rcu_access_pointer(dev->port[i].ndev))
+			break;
+	if (i <= dev->n_ports) {
+		pr_notice_ratelimited("%s: all ports must be in one network namespace, %s is in another\n",
+				      name, ndev->name);
+		ib_device_put(&dev->ib);
+		return -EXDEV;
+	}
+	return mrc_link_renew(dev, name, net, dev->n_ports, 1, ndev);
+}
+
+static int mrc_link_extend(struct mrc_dev *dev, const char *name,
+			   struct net_device *ndev, struct net *net)
+{
+	int ret;
+	u8 i;
+
+	if (!net_eq(dev->net, net))
+		return mrc_link_move(dev, name, ndev, net);
+	for (i = 1; i <= dev->n_ports; i++) {
+		if (rcu_access_pointer(dev->port[i].ndev))
+			continue;
+		ret = mrc_port_attach(dev, i, ndev);
+		if (!ret) {
+			mrc_port_announce(dev, i);
+			mrc_parent_flush(dev);
+		}
+		ib_device_put(&dev->ib);
+		return ret;
+	}
+	return mrc_link_grow(dev, name, ndev);
+}
+
+static int mrc_newlink(const char *name, struct net_device *ndev)
+{
+	struct mrc_dev *dev;
+	struct net *net;
+	int ret;
+	u8 num;
+
+	if (ndev->type != ARPHRD_ETHER) {
+		pr_notice_ratelimited("%s: %s is not an Ethernet device\n", name,
+				      ndev->name);
+		return -EINVAL;
+	}
+	if (strchr(name, '%'))
+		return -EINVAL;
+
+	mutex_lock(&mrc_link_mutex);
+	rtnl_lock();
+	dev = mrc_dev_by_ndev(ndev, &num);
+	/* The netdev may leave it at any time, and it may end then. */
+	net = maybe_get_net(dev_net(ndev));
+	rtnl_unlock();
+	if (dev) {
+		pr_notice_ratelimited("%s: %s is port %u of %s already\n", name,
+				      ndev->name, num, dev->ib.name);
+		put_device(&dev->ib.dev);
+		ret = -EEXIST;
+		goto out;
+	}
+	if (!net) {
+		ret = -ENODEV;
+		goto out;
+	}
+	dev = mrc_dev_by_name(name, net);
+	if (dev)
+		ret = mrc_link_extend(dev, name, ndev, net);
+	else
+		ret = mrc_link_new(name, ndev, net);
+out:
+	if (net)
+		put_net(net);
+	mutex_unlock(&mrc_link_mutex);
+	return ret;
+}
+
+struct rdma_link_ops mrc_link_ops = {
+	.type = "mrc",
+	.newlink = mrc_newlink,
+};

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* Shared by the files of main. */
+#ifndef MRC_MAIN_H
+#define MRC_MAIN_H
+
+#include <rdma/ib_verbs.h>
+
+struct mrc_dev;
+struct net;
+struct rdma_link_ops;
+
+/* mrc_device.c --------------------------------------------------------------*/
+
+/*
+ * A device whose ports have no netdevs, not registered yet; ib_dealloc_device()
+ * undoes it. Sleeps. ERR_PTR(-ENOMEM), or what opening the sockets of @net says.
+ */
+struct mrc_dev *mrc_dev_alloc(struct net *net, u8 n_ports);
+
+/* ib_device_ops.dealloc_driver */
+void mrc_dealloc_driver(struct ib_device *ibdev);
+
+/* mrc_link.c ----------------------------------------------------------------*/
+
+extern struct rdma_link_ops mrc_link_ops;
+
+/* mrc_verbs.c ---------------------------------------------------------------*/
+
+extern const struct ib_device_ops mrc_dev_ops;
+
+#endif /* MRC_MAIN_H */

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Companions: the answer channel of a QP (Documentation/extension.md). It is an
+ * MRC connection of its own between the same two QPs, so it is a struct mrc_qp
+ * as well, with paths, windows, timers and both engines, but without number,
+ * rings and completion queues. Its requester sends answers, its responder takes
+ * them. Locks and lifetime: dev/mrc_dev.h.
+ *
+ * A QP that neither reads nor is read from has none.
+ */
+#include <linux/log2.h>
+#include <linux/slab.h>
+
+#include "mrc_qp_priv.h"
+
+/* Where the PSNs of answers start, seen from those of the requests' peer. */
+#define MRC_ANS_PSN_FLIP	0x800000
+
+/* IB's timeout code that answers are sent with where the QP has none (yet). */
+#define MRC_ANS_TIMEOUT		14
+
+/*
+ * A companion has the attributes of its QP, but for PSNs, and but for retries: a
+ * responder does not give up on its peer, it is the requester who does that.
+ */
+static void mrc_ans_set_attr(struct mrc_qp *ans, const struct mrc_qp *qp)
+{
+	ans->attr = qp->attr;
+	ans->attr.sq_psn = qp->attr.rq_psn ^ MRC_ANS_PSN_FLIP;
+	ans->attr.rq_psn = qp->attr.sq_psn ^ MRC_ANS_PSN_FLIP;
+	if (!ans->attr.timeout)
+		ans->attr.timeout = MRC_ANS_TIMEOUT;
+	ans->attr.retry_cnt = MRC_MAX_RETRY;
+	ans->attr.mrc.mask |= MRC_ABI_QP_RETRY;
+	ans->attr.mrc.retry_linear = MRC_RETRY_LINEAR_MAX;
+	ans->attr.mrc.retry_exp = MRC_RETRY_EXP_INFINITE;
+	if (ans->attr.mrc.mask & MRC_ABI_QP_TIMEOUT &&
+	    !ans->attr.mrc.timeout)
+		ans->attr.mrc.mask &= ~MRC_ABI_QP_TIMEOUT;
+	if (READ_ONCE(ans->paths_on))
+		return;
+	ans->flow.ipv6 = qp->flow.ipv6;
+	ans->only_port = qp->only_port;
+	ans->flow.saddr = qp->flow.saddr;
+	ans->flow.daddr = qp->flow.daddr;
+}
+
+static struct mrc_qp *mrc_ans_alloc(struct mrc_qp *qp)
+{
+	struct mrc_resp_cfg cfg = qp->resp.cfg;
+	struct mrc_qp *ans = mrc_qp_alloc(qp->dev);
+
+	if (!ans)
+		return NULL;
+	cfg.max_rd = MRC_MAX_RD_ATOMIC;	/* for all connections to come */
+	ans->main = qp;
+	ans->ibqp = qp->ibqp;
+	ans->qpn = qp->qpn;
+	ans->ext = true;
+	/* One answer for each request that may have been executed. */
+	ans->sq.depth = roundup_pow_of_two(mrc_resp_rd_slots(&cfg));
+	ans->swqe_size = mrc_swqe_size(1);
+	ans->max_inline = MRC_ATOMIC_LEN;
+	ans->max_send_sge = 1;
+	return ans;
+}
+
+/* Memory for the list of requests that the responder executes. */
+static int mrc_ans_make_list(struct mrc_qp *qp)
+{
+	struct mrc_resp_cfg cfg = qp->resp.cfg;
+	void *mem;
+
+	if (qp->rd_mem)
+		return 0;
+	cfg.max_rd = MRC_MAX_RD_ATOMIC;
+	mem = kzalloc(mrc_resp_rd_mem(&cfg), GFP_KERNEL_ACCOUNT);
+	if (!mem)
+		return -ENOMEM;
+	spin_lock_bh(&qp->resp_lock);
+	qp->rd_mem = mem;
+	/* Even if none is let in for now: attributes may change. */
+	swap(qp->resp.cfg.max_rd, cfg.max_rd);
+	mrc_resp_set_rd(&qp->resp, mem);
+	swap(qp->resp.cfg.max_rd, cfg.max_rd);
+	spin_unlock_bh(&qp->resp_lock);
+	return 0;
+}
+
+/* What @qp may do now that it has a companion. */
+static void mrc_ans_announce(struct mrc_qp *qp, bool ok, bool rx)
+{
+	spin_lock_bh(&qp->resp_lock);
+	spin_lock(&qp->req_lock);
+	qp->ans_tx = ok;
+	qp->ans_rx = ok && rx;
+	WRITE_ONCE(qp->want_ans, false);
+	if (qp->need_ans) {
+		WRITE_ONCE(qp->need_ans, false);
+		qp->no_ans = !qp->ans_rx;
+	}
+	spin_unlock(&qp->req_lock);
+	spin_unlock_bh(&qp->resp_lock);
+}
+
+void mrc_ans_make(struct mrc_qp *qp)
+{
+	struct mrc_qp *ans = qp->ans;
+	u8 state = READ_ONCE(qp->state);
+	bool rx = state == IB_QPS_RTS;
+	int ret;
+
+	lockdep_assert_held(&qp->mutex);
+	if (!qp->ext || qp->main ||
+	    (state != IB_QPS_RTR && state != IB_QPS_RTS))
+		return;
+	if (READ_ONCE(qp->ans_tx) && (READ_ONCE(qp->ans_rx) || !rx))
+		return;
+	if (!ans) {
+		ans = mrc_ans_alloc(qp);
+		if (!ans) {
+			mrc_ans_announce(qp, false, false);
+			return;
+		}
+		/* Pairs with mrc_ans_get(). */
+		smp_store_release(&qp->ans, ans);
+	}
+	if (!READ_ONCE(ans->paths_on)) {
+		spin_lock_bh(&ans->resp_lock);
+		spin_lock(&ans->req_lock);
+		WRITE_ONCE(ans->conn, qp->conn);
+		spin_unlock(&ans->req_lock);
+		spin_unlock_bh(&ans->resp_lock);
+	}
+	mrc_ans_set_attr(ans, qp);
+	ret = mrc_ans_make_list(qp);
+	if (!ret)
+		ret = mrc_qp_start_ans(ans, rx);
+	mrc_ans_announce(qp, !ret, rx);
+	/* The QP may have failed meanwhile, before it had a companion. */
+	if (READ_ONCE(qp->state) == IB_QPS_ERR)
+		mrc_ans_error(qp, qp->conn);
+}
+
+void mrc_ans_reset(struct mrc_qp *qp, bool dead)
+{
+	if (qp->ans)
+		mrc_qp_reset(qp->ans, dead);
+}

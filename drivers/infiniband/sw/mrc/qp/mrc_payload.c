@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Packets of a QP, made from what its engines decided. Payload is not copied: the
+ * pinned pages become fragments of the skb. Short or scattered payload is copied,
+ * that is cheaper; and so is memory that the kernel may take back before the packet
+ * is gone.
+ */
+#include <linux/pkt_sched.h>
+#include <net/inet_ecn.h>
+
+#include "dev/mrc_trace.h"
+#include "mrc_qp_priv.h"
+
+#define MRC_TX_COPY	256	/* payload up to this is copied */
+#define MRC_TX_MAX_SEGS	4	/* SGEs in one packet before copying */
+
+/* Worst case: each SGE of a packet touches one page more than it fills. */
+static_assert(MRC_TX_MAX_SEGS * 2 + 4096 / PAGE_SIZE + 1 <= MAX_SKB_FRAGS);
+
+static u8 mrc_tos(const struct mrc_dev *dev, const struct mrc_tx_desc *d)
+{
+	return mrc_tc_tx(&dev->tc, d->tc) << 2 |
+	       (d->ect ? INET_ECN_ECT_0 : INET_ECN_NOT_ECT);
+}
+
+/* A stretch of a packet's payload within one SGE. */
+struct mrc_seg {
+	u64 va;
+	u32 len;
+	u32 lkey;
+};
+
+/*
+ * Next stretch of @w from *@off on, at most @len bytes; *@i is the SGE to
+ * start with, *@base the message offset of its first byte.
+ */
+static bool mrc_next_seg(const struct mrc_swqe *w, u32 off, u32 len, u32 *i,
+			 u32 *base, struct mrc_seg *seg)
+{
+	while (*i < w->num_sge) {
+		const struct mrc_sge *sge = &w->sge[*i];
+
+		if (off - *base < sge->length) {
+			seg->va = sge->addr + (off - *base);
+			seg->len = min(len, sge->length - (off - *base));
+			seg->lkey = sge->lkey;
+			return true;
+		}
+		*base += sge->length;
+		(*i)++;
+	}
+	return false;
+}
+
+/* SGEs that [off, off + len) touches, counted up to more than the limit. */
+static unsigned int mrc_count_segs(const struct mrc_swqe *w, u32 off, u32 len)
+{
+	u32 i = 0, base = 0;
+	struct mrc_seg seg;
+	unsigned int n = 0;
+
+	while (len && n <= MRC_TX_MAX_SEGS &&
+	       mrc_next_seg(w, off, len, &i, &base, &seg)) {
+		off += seg.len;
+		len -= seg.len;
+		n++;
+	}
+	return n;
+}
+
+/* Put [off, off + len) of the message of @w behind the headers. */
+static int mrc_put_sges(struct mrc_qp *qp, const struct mrc_swqe *w,
+			struct sk_buff *skb, u32 off, u32 len, bool copy,
+			u32 *crc)
+{
+	u32 i = 0, base = 0, n_open;
+	struct mrc_seg seg;
+	int ret = 0;
+
+	while (len) {
+		struct mrc_mr *mr;
+
+		if (!mrc_next_seg(w, off, len, &i, &base, &seg))
+			return -EFAULT;
+		mr = mrc_mr_get(qp->ibqp, seg.lkey, seg.va, seg.len,
+				w->remote ? IB_ACCESS_REMOTE_READ : 0);
+		if (IS_ERR(mr))
+			return -EFAULT;
+		n_open = seg.len;
+		ret = mrc_mr_open(mr, seg.va, n_open, false, qp->qpn);
+		if (ret) {
+			mrc_mr_put(mr);
+			return ret;
+		}
+		off += seg.len;
+		len -= seg.len;
+		while (seg.len && !ret) {
+			u32 poff, n;
+			struct page *page = mrc_mr_page(mr, seg.va, &poff, &n);
+
+			n = min(n, seg.len);
+			ret = mrc_build_page(skb, page, poff, n, copy, mr->odp,
+					     crc);
+			seg.va += n;
+			seg.len -= n;
+		}
+		mrc_mr_close(mr, n_open);
+		mrc_mr_put(mr);
+		if (ret)
+			return ret;
+	}
+	/* The program may write to its buffer at any time. */
+	if (!copy)
+		skb_shinfo(skb)->flags |= SKBFL_SHARED_FRAG;
+	return 0;
+}
+
+static int mrc_put_payload(struct mrc_qp *qp, const struct mrc_tx_desc *d,
+			   struct sk_buff *skb, bool copy, u32 crc)
+{
+	const struct mrc_swqe *w = mrc_swqe_at(qp, d->slot);
+	void *p;
+	int ret;
+
+	if (w->inl) {
+		p = skb_put_data(skb, mrc_inline_at(qp, d->slot) + d->off,
+				 d->len);
+		crc = mrc_crc32(crc, p, d->len);
+	} else {
+		ret = mrc_put_sges(qp, w, skb, d->off, d->len, copy, &crc);
+		if (ret)
+			return ret;
+	}
+	return mrc_build_tail(skb, d->hdr.pad, crc, copy);
+}
+
+struct sk_buff *mrc_build_skb(struct mrc_qp *qp, const struct mrc_tx_desc *d)
+{
+	const struct mrc_head head = {
+		.hdr = &d->hdr,
+		.saddr = &qp->flow.saddr,
+		.daddr = &qp->flow.daddr,
+		.entropy = d->entropy,
+		.ipv6 = qp->flow.ipv6,
+		.tos = mrc_tos(qp->dev, d),
+		.srv6 = mrc_flow_srv6(&qp->flow),
+	};
+	u32 payload = d->data ? d->len : 0;
+	struct sk_buff *skb;
+	u32 tail, crc;
+	int ret;
+
+	if (payload) {
+		const struct mrc_swqe *w = mrc_swqe_at(qp, d->slot);
+		bool copy = payload <= MRC_TX_COPY || w->inl ||
+			    mrc_count_segs(w, d->off, payload) >
+			    MRC_TX_MAX_SEGS;
+
+		tail = payload + d->hdr.pad + MRC_ICRC_LEN;
+		skb = mrc_build_head(&head, sizeof(struct udphdr) +
+				     mrc_hdr_len(&d->hdr) + tail,
+				     copy ? tail : 0, &crc);
+		if (!skb)
+			return ERR_PTR(-ENOMEM);
+		ret = mrc_put_payload(qp, d, skb, copy, crc);
+		if (ret) {
+			kfree_skb(skb);
+			return ERR_PTR(ret);
+		}
+	} else {
+		skb = mrc_build_bare(&head);
+		if (!skb)
+			return ERR_PTR(-ENOMEM);
+	}
+	skb->priority = d->tc == MRC_TC_CONTROL ? TC_PRIO_INTERACTIVE :
+						  TC_PRIO_BESTEFFORT;
+	mrc_tx_cb(skb)->port = d->port;
+	mrc_tx_cb(skb)->srv6 = head.srv6;
+	if (head.srv6)
+		mrc_srv6_encap(&qp->flow, skb, d->ev, d->port);
+	trace_mrc_send(qp->qpn, &d->hdr, d->port, d->entropy, payload);
+	return skb;
+}

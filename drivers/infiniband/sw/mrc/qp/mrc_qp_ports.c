@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Connected queue pairs: which ports may send.
+ */
+#include "mrc_qp_priv.h"
+
+/* Send through the ports of @mask only. Under req_lock. Return: the requester may go on. */
+static bool mrc_qp_set_ports(struct mrc_qp *qp, u32 mask)
+{
+	if (qp->req_on && qp->state == IB_QPS_RTS) {
+		mrc_req_set_ports(&qp->tx->req, mask, mrc_now());
+		return true;
+	}
+	if (qp->paths_on)
+		mrc_paths_set_ports(&qp->paths, mask);
+	return false;
+}
+
+void mrc_qp_update_ports(struct mrc_qp *qp)
+{
+	unsigned long up, mask = 0, missing, wait;
+	unsigned int port;
+
+	if (!READ_ONCE(qp->paths_on) || READ_ONCE(qp->state) == IB_QPS_ERR)
+		return;
+
+	up = mrc_dev_ports_up(qp->dev);
+	if (qp->only_port)
+		up &= BIT(qp->only_port);
+
+	local_bh_disable();
+	rcu_read_lock();
+	for_each_set_bit(port, &up, MRC_MAX_PORTS + 1) {
+		if (port > qp->dev->n_ports)
+			break;
+		if (mrc_flow_srv6(&qp->flow) ? mrc_srv6_port_ok(&qp->flow, port) :
+				      !!mrc_route_get(&qp->flow, port))
+			mask |= BIT(port);
+	}
+	rcu_read_unlock();
+	local_bh_enable();
+	missing = up & ~mask;
+
+	spin_lock_bh(&qp->req_lock);
+	/*
+	 * Whoever sets a link up adds its routes a moment later: looked for soon
+	 * then, and the less often the longer it takes.
+	 */
+	if (missing & ~qp->no_route)
+		qp->no_route_at = jiffies;
+	wait = clamp_t(unsigned long, (jiffies - qp->no_route_at) / 4,
+		       MRC_ROUTE_SOON, MRC_ROUTE_RETRY);
+	WRITE_ONCE(qp->no_route, missing);
+	if (mrc_qp_set_ports(qp, mask)) {
+		mrc_req_run(qp, false);
+	} else {
+		if (qp->paths_on)
+			mrc_paths_peer_said(&qp->paths, mrc_peer_word(qp),
+					    mrc_now());
+		spin_unlock_bh(&qp->req_lock);
+	}
+
+	/* Not when destroy would have to wait for it. */
+	if (missing && !READ_ONCE(qp->dead))
+		mrc_qp_queue_work(qp, wait);
+}
+
+static void mrc_paths_leave(struct mrc_qp *qp, u32 up)
+{
+	spin_lock_bh(&qp->req_lock);
+	mrc_qp_set_ports(qp, qp->paths.ports_up & up);
+	spin_unlock_bh(&qp->req_lock);
+}
+
+void mrc_qp_leave_ports(struct mrc_qp *qp, u32 up)
+{
+	struct mrc_qp *ans = mrc_ans_get(qp);
+
+	mrc_paths_leave(qp, up);
+	if (ans) {
+		mrc_paths_leave(ans, up);
+		mrc_qp_put(ans);
+	}
+}
+
+static void mrc_qp_ports_changed(struct mrc_qp *qp)
+{
+	struct mrc_qp *ans = mrc_ans_get(qp);
+
+	mrc_qp_queue_work(qp, 0);
+	if (ans) {
+		mrc_qp_queue_work(ans, 0);
+		mrc_qp_put(ans);
+	}
+}
+
+static void mrc_qps_ports_changed(struct mrc_dev *dev, bool state)
+{
+	mrc_qp_for_each(dev, mrc_qp_ports_changed);
+	if (state)
+		mrc_peers_ports_changed(dev);
+}
+
+const struct mrc_port_client mrc_qp_port_client = {
+	.changed = mrc_qps_ports_changed,
+};

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Connected queue pairs in "rdma resource show qp -dd".
+ */
+#include <rdma/rdma_netlink.h>
+#include <rdma/restrack.h>
+
+#include "mrc_qp_priv.h"
+
+/* PSNs, and what tells them where the first one is known. Under req_lock. */
+static int mrc_fill_requester_psns(struct sk_buff *msg, const struct mrc_qp *qp)
+{
+	const struct mrc_req *req = &qp->tx->req;
+	char name[24];
+	unsigned int i;
+
+	if (rdma_nl_put_driver_u32(msg, "next_psn", req->next_psn) ||
+	    rdma_nl_put_driver_u32(msg, "cack", req->cack) ||
+	    rdma_nl_put_driver_u32(msg, "tack", req->tack) ||
+	    rdma_nl_put_driver_u64(msg, "tx_pkts", req->stat_pkts) ||
+	    rdma_nl_put_driver_u64(msg, "rtx_pkts", req->stat_rtx))
+		return -EMSGSIZE;
+	for (i = 1; i <= qp->dev->n_ports; i++) {
+		snprintf(name, sizeof(name), "tx_bytes_port%u", i);
+		if (rdma_nl_put_driver_u64(msg, name, req->stat_port_bytes[i]))
+			return -EMSGSIZE;
+	}
+	return 0;
+}
+
+static int mrc_fill_requester(struct sk_buff *msg, const struct mrc_qp *qp,
+			      bool all)
+{
+	static const char *const sched[] = {
+		[MRC_SCHED_IDLE] = "idle",
+		[MRC_SCHED_ACTIVE] = "active",
+		[MRC_SCHED_READY] = "ready",
+		[MRC_SCHED_PENDING] = "pending",
+	};
+	const struct mrc_req *req = &qp->tx->req;
+
+	if (rdma_nl_put_driver_string(msg, "cc", qp->tx->cc.ops->name) ||
+	    rdma_nl_put_driver_string(msg, "sched",
+				      sched[mrc_req_sched(req)]) ||
+	    rdma_nl_put_driver_u32(msg, "cwnd", qp->tx->cc.cwnd) ||
+	    rdma_nl_put_driver_u64(msg, "inflight", req->inflight) ||
+	    rdma_nl_put_driver_u64(msg, "base_rtt_ns", req->base_rtt) ||
+	    rdma_nl_put_driver_u64(msg, "srtt_ns", req->srtt) ||
+	    rdma_nl_put_driver_u32(msg, "window", req->window) ||
+	    rdma_nl_put_driver_u32(msg, "unsacked",
+				   mrc_psn_diff(req->next_psn, req->cack) - 1) ||
+	    rdma_nl_put_driver_u32(msg, "unacked",
+				   mrc_psn_diff(req->next_psn, req->tack) - 1) ||
+	    rdma_nl_put_driver_u32(msg, "lost", req->n_lost) ||
+	    rdma_nl_put_driver_u32(msg, "wqe_queued",
+				   req->wq_post - req->wq_done) ||
+	    rdma_nl_put_driver_u32(msg, "retries", req->retries) ||
+	    rdma_nl_put_driver_u64(msg, "timeouts", req->stat_timeouts))
+		return -EMSGSIZE;
+	return all ? mrc_fill_requester_psns(msg, qp) : 0;
+}
+
+/* They are settled before the QP has paths. */
+static int mrc_fill_profiles(struct sk_buff *msg, const struct mrc_qp *qp)
+{
+	if ((qp->ev_id != MRC_ABI_PROFILE_NONE &&
+	     rdma_nl_put_driver_u32(msg, "ev_profile", qp->ev_id)) ||
+	    (qp->cc_id != MRC_ABI_PROFILE_NONE &&
+	     rdma_nl_put_driver_u32(msg, "cc_profile", qp->cc_id)))
+		return -EMSGSIZE;
+	return 0;
+}
+
+static int mrc_fill_paths(struct sk_buff *msg, const struct mrc_qp *qp,
+			  bool all)
+{
+	u32 state[4] = {};
+	const struct mrc_paths *p = &qp->paths;
+	char name[24];
+	unsigned int i;
+
+	for (i = 0; i < p->n; i++)
+		state[mrc_paths_state(p, i) & 3]++;
+	if (rdma_nl_put_driver_u32(msg, "ev_good", state[MRC_EV_GOOD]) ||
+	    rdma_nl_put_driver_u32(msg, "ev_skip", state[MRC_EV_SKIP]) ||
+	    rdma_nl_put_driver_u32(msg, "ev_bad", state[MRC_EV_ASSUMED_BAD]) ||
+	    rdma_nl_put_driver_u32(msg, "ev_denied", state[MRC_EV_DENIED]) ||
+	    rdma_nl_put_driver_u32_hex(msg, "ports_up", p->ports_up) ||
+	    rdma_nl_put_driver_u32_hex(msg, "peer_ports", p->peer_ports))
+		return -EMSGSIZE;
+	for (i = 1; all && i <= qp->dev->n_ports; i++) {
+		snprintf(name, sizeof(name), "tx_port%u", i);
+		if (rdma_nl_put_driver_u32(msg, name, mrc_paths_port_tx(p, i)))
+			return -EMSGSIZE;
+	}
+	return 0;
+}
+
+static int mrc_fill_responder(struct sk_buff *msg, const struct mrc_qp *qp,
+			      bool all)
+{
+	const struct mrc_resp *resp = &qp->resp;
+
+	if (rdma_nl_put_driver_u32(msg, "resp_unexec",
+				   mrc_psn_diff(resp->cack, resp->exec)) ||
+	    rdma_nl_put_driver_u32(msg, "resp_ahead",
+				   mrc_psn_diff(resp->max_rcv, resp->cack)) ||
+	    rdma_nl_put_driver_u32(msg, "resp_ooo", resp->ooo))
+		return -EMSGSIZE;
+	if (!all)
+		return 0;
+	if (rdma_nl_put_driver_u32(msg, "resp_cack", resp->cack) ||
+	    rdma_nl_put_driver_u32(msg, "resp_exec", resp->exec) ||
+	    rdma_nl_put_driver_u32(msg, "resp_max_rcv", resp->max_rcv) ||
+	    rdma_nl_put_driver_u32(msg, "resp_msn", resp->msn) ||
+	    rdma_nl_put_driver_u64(msg, "resp_bytes", resp->rcvd_bytes))
+		return -EMSGSIZE;
+	return 0;
+}
+
+static int mrc_conn_fill_res(struct sk_buff *msg, struct ib_qp *ibqp, bool all)
+{
+	struct mrc_qp *qp = mrc_qp_of(ibqp);
+	int ret = 0;
+
+	if (!qp)
+		return 0;
+	spin_lock_bh(&qp->req_lock);
+	if (qp->paths_on)
+		ret = mrc_fill_profiles(msg, qp);
+	if (!ret && qp->req_on)
+		ret = mrc_fill_requester(msg, qp, all);
+	if (!ret && qp->paths_on)
+		ret = mrc_fill_paths(msg, qp, all);
+	spin_unlock_bh(&qp->req_lock);
+
+	spin_lock_bh(&qp->resp_lock);
+	if (!ret && qp->resp_on)
+		ret = mrc_fill_responder(msg, qp, all);
+	spin_unlock_bh(&qp->resp_lock);
+	mrc_qp_put(qp);
+	return ret;
+}
+
+/* --- the answer channel -------------------------------------------------------- */
+
+/* The answers that are sent. Under req_lock. */
+static int mrc_ans_fill_tx(struct sk_buff *msg, const struct mrc_qp *ans,
+			   bool all)
+{
+	const struct mrc_req *req = &ans->tx->req;
+	u32 i, bad = 0;
+
+	for (i = 0; i < ans->paths.n; i++)
+		bad += mrc_paths_state(&ans->paths, i) == MRC_EV_ASSUMED_BAD;
+	if (rdma_nl_put_driver_u32(msg, "ans_queued",
+				   req->wq_post - req->wq_done) ||
+	    rdma_nl_put_driver_u32(msg, "ans_cwnd", ans->tx->cc.cwnd) ||
+	    rdma_nl_put_driver_u64(msg, "ans_inflight", req->inflight) ||
+	    rdma_nl_put_driver_u64(msg, "ans_srtt_ns", req->srtt) ||
+	    rdma_nl_put_driver_u32(msg, "ans_unsacked",
+				   mrc_psn_diff(req->next_psn, req->cack) - 1) ||
+	    rdma_nl_put_driver_u32(msg, "ans_unacked",
+				   mrc_psn_diff(req->next_psn, req->tack) - 1) ||
+	    rdma_nl_put_driver_u32(msg, "ans_lost", req->n_lost) ||
+	    rdma_nl_put_driver_u32(msg, "ans_retries", req->retries) ||
+	    rdma_nl_put_driver_u64(msg, "ans_timeouts", req->stat_timeouts) ||
+	    rdma_nl_put_driver_u32(msg, "ans_ev_bad", bad))
+		return -EMSGSIZE;
+	if (!all)
+		return 0;
+	if (rdma_nl_put_driver_u32(msg, "ans_next_psn", req->next_psn) ||
+	    rdma_nl_put_driver_u32(msg, "ans_cack", req->cack) ||
+	    rdma_nl_put_driver_u32(msg, "ans_tack", req->tack) ||
+	    rdma_nl_put_driver_u64(msg, "ans_tx_pkts", req->stat_pkts) ||
+	    rdma_nl_put_driver_u64(msg, "ans_rtx_pkts", req->stat_rtx))
+		return -EMSGSIZE;
+	return 0;
+}
+
+/* Those that come in. Under resp_lock. */
+static int mrc_ans_fill_rx(struct sk_buff *msg, const struct mrc_qp *ans,
+			   bool all)
+{
+	const struct mrc_resp *resp = &ans->resp;
+
+	if (rdma_nl_put_driver_u32(msg, "ans_resp_unexec",
+				   mrc_psn_diff(resp->cack, resp->exec)) ||
+	    rdma_nl_put_driver_u32(msg, "ans_resp_ahead",
+				   mrc_psn_diff(resp->max_rcv, resp->cack)) ||
+	    rdma_nl_put_driver_u32(msg, "ans_resp_ooo", resp->ooo))
+		return -EMSGSIZE;
+	if (!all)
+		return 0;
+	if (rdma_nl_put_driver_u32(msg, "ans_resp_cack", resp->cack) ||
+	    rdma_nl_put_driver_u32(msg, "ans_resp_exec", resp->exec) ||
+	    rdma_nl_put_driver_u32(msg, "ans_resp_max_rcv", resp->max_rcv) ||
+	    rdma_nl_put_driver_u32(msg, "ans_resp_msn", resp->msn) ||
+	    rdma_nl_put_driver_u64(msg, "ans_resp_bytes", resp->rcvd_bytes))
+		return -EMSGSIZE;
+	return 0;
+}
+
+static int mrc_ans_fill_res(struct sk_buff *msg, struct ib_qp *ibqp, bool all)
+{
+	struct mrc_qp *qp = mrc_qp_of(ibqp);
+	struct mrc_qp *ans = qp ? mrc_ans_get(qp) : NULL;
+	int ret = 0;
+
+	if (ans) {
+		spin_lock_bh(&ans->req_lock);
+		if (ans->req_on)
+			ret = mrc_ans_fill_tx(msg, ans, all);
+		spin_unlock_bh(&ans->req_lock);
+		spin_lock_bh(&ans->resp_lock);
+		if (!ret && ans->resp_on)
+			ret = mrc_ans_fill_rx(msg, ans, all);
+		spin_unlock_bh(&ans->resp_lock);
+		mrc_qp_put(ans);
+	}
+	if (qp)
+		mrc_qp_put(qp);
+	return ret;
+}
+
+int mrc_qp_fill_res(struct sk_buff *msg, struct ib_qp *ibqp, bool all)
+{
+	int ret = mrc_conn_fill_res(msg, ibqp, all);
+
+	return ret ? ret : mrc_ans_fill_res(msg, ibqp, all);
+}

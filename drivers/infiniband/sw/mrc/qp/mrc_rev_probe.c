@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Probes of reverse paths (MRC 1.0 §11.8): whether what a responder sends arrives.
+ */
+#include <linux/mm.h>
+#include <linux/slab.h>
+#include <net/ipv6.h>
+
+#include "mrc_qp_priv.h"
+
+#define MRC_REV_PROBES	1024	/* that can be matched */
+
+/* An outstanding probe; @qpn 0: none. */
+struct mrc_rev_probe {
+	u32 qpn;
+	u16 id;
+};
+
+/**
+ * struct mrc_rev_probes - of a device
+ * @lock: (bh) leaf but for that of request ids
+ * @limit: one bucket for all
+ * @probe: by request id modulo the size; newer probes push old ones out
+ */
+struct mrc_rev_probes {
+	spinlock_t lock;	/* see above */
+	struct mrc_ep_limit limit;
+	struct mrc_rev_probe probe[MRC_REV_PROBES];
+};
+
+int mrc_rev_probes_create(struct mrc_dev *dev)
+{
+	dev->rev_probes = kvzalloc(sizeof(*dev->rev_probes), GFP_KERNEL);
+	if (!dev->rev_probes)
+		return -ENOMEM;
+	spin_lock_init(&dev->rev_probes->lock);
+	return 0;
+}
+
+void mrc_rev_probes_destroy(struct mrc_dev *dev)
+{
+	kvfree(dev->rev_probes);
+	dev->rev_probes = NULL;
+}
+
+void mrc_rev_probe(struct mrc_qp *qp, struct sk_buff_head *list, u64 now)
+{
+	struct mrc_tx_desc desc = {
+		.hdr = {
+			.opcode = MRC_OP_ENDPOINT_REQ,
+			.pkey = MRC_PKEY_DEFAULT,
+			.dqp = MRC_QPN_ENDPOINT,
+			.tstamp = now >> MRC_TS_SHIFT,
+			.ftype = MRC_TS_FTYPE,
+			.epop.op = MRC_EPOP_EV_PROBE,
+		},
+		.tc = MRC_TC_CONTROL,
+	};
+	struct mrc_rev_probes *ps = qp->dev->rev_probes;
+	struct sk_buff *skb;
+	int id = -EAGAIN;
+
+	desc.ev = mrc_rev_probe_due(&qp->resp.rev, &qp->paths, now);
+	if (desc.ev < 0)
+		return;
+	spin_lock(&ps->lock);
+	/* Peers answer no more either; and controllers want ids, too. */
+	if (mrc_ep_limit_ok(&ps->limit, 0, now))
+		id = mrc_req_id_take(qp->dev);
+	if (id >= 0) {
+		struct mrc_rev_probe *r = &ps->probe[id % MRC_REV_PROBES];
+
+		r->id = id;
+		r->qpn = qp->qpn;
+		/* Held for a second from now on, an answer comes earlier. */
+		mrc_req_id_give(qp->dev, id);
+	}
+	spin_unlock(&ps->lock);
+	if (id < 0)
+		return;
+	desc.hdr.psn = id;
+	desc.port = mrc_paths_port(&qp->paths, desc.ev);
+	desc.entropy = mrc_paths_entropy(&qp->paths, desc.ev);
+	skb = mrc_build_skb(qp, &desc);
+	if (IS_ERR(skb)) {
+		mrc_ctr_add(&qp->dev->ctr, desc.port, MRC_CTR_TX_ERROR, 1);
+		return;
+	}
+	mrc_rev_probe_sent(&qp->resp.rev, &qp->paths, desc.ev, id, now);
+	mrc_ctr_add(&qp->dev->ctr, desc.port, MRC_CTR_TX_ENDPOINT_REQ, 1);
+	mrc_ctr_add(&qp->dev->ctr, desc.port, MRC_CTR_TX_REV_PROBE, 1);
+	__skb_queue_tail(list, skb);
+}
+
+bool mrc_rev_probe_answered(struct mrc_dev *dev, u8 port,
+			    const struct mrc_hdr *hdr,
+			    const struct in6_addr *peer,
+			    const struct in6_addr *self, u64 now)
+{
+	struct mrc_rev_probes *ps = dev->rev_probes;
+	struct mrc_rev_probe *r = &ps->probe[hdr->psn % MRC_REV_PROBES];
+	u16 id = hdr->psn & 0xFFFF;
+	bool mine, ok = false;
+	struct mrc_qp *qp;
+	u32 qpn;
+
+	spin_lock_bh(&ps->lock);
+	qpn = r->id == id ? r->qpn : 0;
+	spin_unlock_bh(&ps->lock);
+	qp = qpn ? mrc_qp_get(qpn) : NULL;
+	if (!qp)
+		return false;
+	spin_lock_bh(&qp->resp_lock);
+	mine = qp->dev == dev && qp->resp_on &&
+	       ipv6_addr_equal(&qp->flow.daddr, peer) &&
+	       ipv6_addr_equal(&qp->flow.saddr, self);
+	if (mine)
+		ok = mrc_rev_answered(&qp->resp.rev, &qp->paths, id, now);
+	spin_unlock_bh(&qp->resp_lock);
+	mrc_qp_put(qp);
+	if (mine) {
+		spin_lock_bh(&ps->lock);
+		if (r->id == id)
+			r->qpn = 0;
+		spin_unlock_bh(&ps->lock);
+		mrc_ctr_add(&dev->ctr, port, ok ? MRC_CTR_REV_CONFIRMED :
+						  MRC_CTR_REV_LATE, 1);
+	}
+	return mine;
+}
