@@ -10,13 +10,21 @@
 . "$(dirname "$0")/lib.sh"
 
 QPS=16
-SECONDS_LONG=${FAIR_SECONDS:-6}	# of a measurement
+PACKETS=${FAIR_PACKETS:-32000}	# of a measurement: 125 messages of each QP
 CC=/sys/module/mrc/parameters/cc
 
 # Data packets that each QP of mrca has sent, by number.
 sent() {
 	in_a rdma -j -dd resource show qp link mrca | sed 's/},{/\n/g' | sed -n \
 		's/.*"lqpn":\([0-9]*\),.*"type":"RC".*"drv_tx_pkts":\([0-9]*\).*/\1 \2/p' | sort -u
+}
+
+# Enough of them that it is not what each QP happened to have in its window at the
+# beginning and at the end that decides, however slow the kernel.
+enough() {
+	sleep 1	# looking costs the processor that they share
+	sent >"$WORK/after"
+	[ "$(shares | awk '{ s += $1 } END { print s + 0 }')" -ge "$PACKETS" ]
 }
 
 # Both of them sorted: "QPN sent" before and after -> packets of each QP.
@@ -41,8 +49,7 @@ fair() {
 	perftest_start ib_write_bw -q $QPS -s 65536 -t 32 -D 1000 -u 19
 	wait_for 60 under_way $QPS || fail "not all of $QPS QPs send"
 	sent >"$WORK/before"
-	sleep "$SECONDS_LONG"
-	sent >"$WORK/after"
+	wait_for 240 enough || fail "fewer than $PACKETS packets in 240 s"
 	steady_bw_end
 	ctr_take
 	read -r n index least most <<<"$(shares | jain)"
