@@ -3,7 +3,7 @@
 // memory and its counters.
 #pragma once
 
-// What mrc_port.h pulls in must not end up inside extern "C".
+// What mrc_base.h pulls in must not end up inside extern "C".
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
@@ -15,7 +15,7 @@
 // In order of dependence.
 // clang-format off
 extern "C" {
-#include "mrc_port.h"
+#include "mrc_base.h"
 #include "mrc_counters.h"
 #include "mrc_psn.h"
 #include "mrc_bitmap.h"

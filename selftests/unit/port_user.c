@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The part of mrc_port.h that is not inline, for user space: the CRC-32
+ * The part of mrc_base.h that is not inline, for user space: the CRC-32
  * register update.
  */
 #include "mrc_crc.h"

@@ -8,7 +8,7 @@
 #ifndef MRC_BITMAP_H
 #define MRC_BITMAP_H
 
-#include "mrc_port.h"
+#include "mrc_base.h"
 
 #define MRC_WORD_BITS	((u32)(8 * sizeof(unsigned long)))
 

@@ -10,7 +10,7 @@
 #ifndef MRC_CC_H
 #define MRC_CC_H
 
-#include "mrc_port.h"
+#include "mrc_base.h"
 
 /*
  * Bytes of nominal size in flight per QP under "none", the fixed window.

@@ -3,7 +3,7 @@
 #ifndef MRC_CORE_H
 #define MRC_CORE_H
 
-#include "mrc_port.h"
+#include "mrc_base.h"
 #include "mrc_counters.h"
 #include "mrc_psn.h"
 #include "mrc_bitmap.h"

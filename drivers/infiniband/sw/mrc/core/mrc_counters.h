@@ -137,7 +137,7 @@ enum mrc_counter {
 
 /*
  * The storage belongs to the environment: per-CPU in the kernel, a plain
- * array elsewhere. mrc_port.h provides
+ * array elsewhere. mrc_base.h provides
  *	struct mrc_counters;
  *	void mrc_ctr_add(struct mrc_counters *c, unsigned int port,
  *			 enum mrc_counter id, u64 n);

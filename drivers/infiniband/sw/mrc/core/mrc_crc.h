@@ -6,7 +6,7 @@
 #ifndef MRC_CRC_H
 #define MRC_CRC_H
 
-#include "mrc_port.h"
+#include "mrc_base.h"
 
 /* Once, before the first mrc_crc32_table(). */
 void mrc_crc_init(void);

@@ -9,7 +9,7 @@
 #ifndef MRC_CORE_ENDPOINT_H
 #define MRC_CORE_ENDPOINT_H
 
-#include "mrc_port.h"
+#include "mrc_base.h"
 
 /* Request ids --------------------------------------------------------------- */
 

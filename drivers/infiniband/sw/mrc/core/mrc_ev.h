@@ -16,7 +16,7 @@
 #ifndef MRC_EV_H
 #define MRC_EV_H
 
-#include "mrc_port.h"
+#include "mrc_base.h"
 #include "mrc_counters.h"
 #include "mrc_evset.h"
 

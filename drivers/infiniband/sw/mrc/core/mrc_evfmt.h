@@ -9,7 +9,7 @@
 #ifndef MRC_EVFMT_H
 #define MRC_EVFMT_H
 
-#include "mrc_port.h"
+#include "mrc_base.h"
 
 #define MRC_EV_BYTES		32	/* of an EV, packed or expanded */
 #define MRC_EV_MAX_FIELDS	32	/* per format and per profile */

@@ -10,7 +10,7 @@
 #ifndef MRC_EVSET_H
 #define MRC_EVSET_H
 
-#include "mrc_port.h"
+#include "mrc_base.h"
 #include "mrc_evfmt.h"
 
 /**

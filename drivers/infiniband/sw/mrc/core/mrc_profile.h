@@ -10,7 +10,7 @@
 #ifndef MRC_PROFILE_H
 #define MRC_PROFILE_H
 
-#include "mrc_port.h"
+#include "mrc_base.h"
 #include "mrc_evfmt.h"
 #include "mrc_evset.h"
 #include "mrc_cc.h"

@@ -3,7 +3,7 @@
 #ifndef MRC_PSN_H
 #define MRC_PSN_H
 
-#include "mrc_port.h"
+#include "mrc_base.h"
 
 #define MRC_PSN_MASK		0xFFFFFFu
 #define MRC_MPR_UNIT		128	/* PSNs per unit of MPR, §5.1 */

@@ -10,7 +10,7 @@
 #ifndef MRC_REQ_H
 #define MRC_REQ_H
 
-#include "mrc_port.h"
+#include "mrc_base.h"
 #include "mrc_wire.h"
 #include "mrc_psn.h"
 #include "mrc_ev.h"

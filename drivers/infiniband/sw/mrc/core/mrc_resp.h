@@ -36,7 +36,7 @@
 #ifndef MRC_RESP_H
 #define MRC_RESP_H
 
-#include "mrc_port.h"
+#include "mrc_base.h"
 #include "mrc_wire.h"
 #include "mrc_psn.h"
 #include "mrc_ev.h"

@@ -12,7 +12,7 @@
 #ifndef MRC_UC_H
 #define MRC_UC_H
 
-#include "mrc_port.h"
+#include "mrc_base.h"
 
 #define MRC_UC_BTH_LEN		12
 #define MRC_UC_RETH_LEN		16

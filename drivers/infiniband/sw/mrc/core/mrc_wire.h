@@ -8,7 +8,7 @@
 #ifndef MRC_WIRE_H
 #define MRC_WIRE_H
 
-#include "mrc_port.h"
+#include "mrc_base.h"
 
 #define MRC_UDP_DPORT		4791	/* default, MRC 1.0 §2.2, OP-1 */
 #define MRC_PKEY_DEFAULT	0xFFFF

@@ -4,8 +4,8 @@
  * big-endian access, bit operations, CRC-32, counters and assertions, in the
  * kernel and in user space.
  */
-#ifndef MRC_PORT_H
-#define MRC_PORT_H
+#ifndef MRC_BASE_H
+#define MRC_BASE_H
 
 #include "mrc_counters.h"
 
@@ -195,4 +195,4 @@ extern "C"
 #endif
 u32 mrc_crc32(u32 crc, const void *p, size_t len);
 
-#endif /* MRC_PORT_H */
+#endif /* MRC_BASE_H */
