@@ -3,30 +3,10 @@
 // memory and its counters.
 #pragma once
 
-// What mrc_base.h pulls in must not end up inside extern "C".
-#include <cerrno>
-#include <cstddef>
-#include <cstdint>
-#include <cstdlib>
 #include <cstring>
-#include <linux/types.h>
 #include <memory>
 
-// In order of dependence.
-// clang-format off
-extern "C" {
-#include "mrc_base.h"
-#include "mrc_counters.h"
-#include "mrc_psn.h"
-#include "mrc_bitmap.h"
-#include "mrc_wire.h"
-#include "mrc_evset.h"
-#include "mrc_ev.h"
-#include "mrc_cc.h"
-#include "mrc_req.h"
-#include "mrc_resp.h"
-}
-// clang-format on
+#include "mrc_core.h"
 
 namespace mrc_test
 {

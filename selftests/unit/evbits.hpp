@@ -11,9 +11,7 @@
 
 #include "engine.hpp"
 
-extern "C" {
 #include "mrc_evfmt.h"
-}
 
 namespace mrc_test
 {

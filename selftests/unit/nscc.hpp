@@ -4,9 +4,7 @@
 
 #include "engine.hpp"
 
-extern "C" {
 #include "mrc_nscc.h"
-}
 
 #include <gtest/gtest.h>
 

@@ -9,9 +9,7 @@
 
 #include "evbits.hpp"
 
-extern "C" {
 #include "mrc_profile.h"
-}
 
 namespace mrc_test
 {

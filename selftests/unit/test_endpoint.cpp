@@ -14,9 +14,7 @@
 
 #include "engine.hpp"
 
-extern "C" {
 #include "mrc_endpoint.h"
-}
 
 namespace
 {

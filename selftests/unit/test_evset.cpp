@@ -8,9 +8,7 @@
 
 #include "evbits.hpp"
 
-extern "C" {
 #include "mrc_evset.h"
-}
 
 namespace
 {

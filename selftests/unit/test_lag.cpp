@@ -3,9 +3,7 @@
 // MRC 1.0 §9.3, §9.5, OP-22, OP-25.
 #include "loss_fixture.hpp"
 
-extern "C" {
 #include "mrc_req_priv.h"
-}
 
 using namespace mrc_test;
 

@@ -3,9 +3,7 @@
 // MRC 1.0 §6, §9.3, §13.
 #include "loss_fixture.hpp"
 
-extern "C" {
 #include "mrc_req_priv.h"
-}
 
 using namespace mrc_test;
 

@@ -5,9 +5,7 @@
 #include <algorithm>
 #include <set>
 
-extern "C" {
 #include "mrc_rev.h"
-}
 #include "paths.hpp"
 
 namespace

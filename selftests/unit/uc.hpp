@@ -6,10 +6,8 @@
 #include <optional>
 #include <vector>
 
-extern "C" {
 #include "mrc_uc.h"
 #include "mrc_wire.h"
-}
 
 namespace uc
 {

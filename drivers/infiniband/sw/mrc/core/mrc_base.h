@@ -9,6 +9,18 @@
 
 #include "mrc_counters.h"
 
+/*
+ * Around the declarations of every header of the engine, after its #include
+ * lines: programs in C++ see functions of C. Nothing in C, and so in the kernel.
+ */
+#ifdef __cplusplus
+#define MRC_C_BEGIN		extern "C" {
+#define MRC_C_END		}
+#else
+#define MRC_C_BEGIN
+#define MRC_C_END
+#endif
+
 #ifdef __KERNEL__
 
 #include <linux/types.h>
@@ -189,10 +201,11 @@ static inline void mrc_ctr_add(struct mrc_counters *c, unsigned int port,
 
 #endif /* __KERNEL__ */
 
+MRC_C_BEGIN
+
 /* CRC-32 register update, reflected 0xEDB88320 (no inversion). */
-#ifdef __cplusplus
-extern "C"
-#endif
 u32 mrc_crc32(u32 crc, const void *p, size_t len);
+
+MRC_C_END
 
 #endif /* MRC_BASE_H */

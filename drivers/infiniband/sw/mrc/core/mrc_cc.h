@@ -12,6 +12,8 @@
 
 #include "mrc_base.h"
 
+MRC_C_BEGIN
+
 /*
  * Bytes of nominal size in flight per QP under "none", the fixed window.
  * Keeps a QP from filling a switch queue without any congestion signal.
@@ -220,5 +222,7 @@ struct mrc_nscc_info {
 
 /* False if @cc runs another algorithm. */
 bool mrc_nscc_query(const struct mrc_cc *cc, struct mrc_nscc_info *info);
+
+MRC_C_END
 
 #endif /* MRC_CC_H */

@@ -8,6 +8,8 @@
 
 #include "mrc_base.h"
 
+MRC_C_BEGIN
+
 /* Once, before the first mrc_crc32_table(). */
 void mrc_crc_init(void);
 
@@ -19,5 +21,7 @@ void mrc_crc_init(void);
  * Return: register.
  */
 u32 mrc_crc32_table(u32 crc, const void *p, size_t len);
+
+MRC_C_END
 
 #endif /* MRC_CRC_H */

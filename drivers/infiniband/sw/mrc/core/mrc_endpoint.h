@@ -11,6 +11,8 @@
 
 #include "mrc_base.h"
 
+MRC_C_BEGIN
+
 /* Request ids --------------------------------------------------------------- */
 
 #define MRC_EP_ID_SPAN		1024	/* ids whose end is remembered together */
@@ -233,5 +235,7 @@ struct mrc_ep_limit {
 
 /* May the source that hashes to @hash get another answer? Counts it. */
 bool mrc_ep_limit_ok(struct mrc_ep_limit *l, u32 hash, u64 now);
+
+MRC_C_END
 
 #endif /* MRC_CORE_ENDPOINT_H */

@@ -20,6 +20,8 @@
 #include "mrc_counters.h"
 #include "mrc_evset.h"
 
+MRC_C_BEGIN
+
 #define MRC_MAX_PORTS		16	/* ports are 1-based: 1..16 */
 #define MRC_EV_DEFAULT		64	/* per QP, OP-28 */
 #define MRC_EV_MAX		1024
@@ -433,5 +435,7 @@ u64 mrc_paths_next_probe(const struct mrc_paths *p);
 int mrc_paths_probe_due(struct mrc_paths *p, u64 now);
 void mrc_paths_probe_sent(struct mrc_paths *p, int ev, u16 id, u64 now);
 int mrc_paths_probe_match(const struct mrc_paths *p, u16 id);
+
+MRC_C_END
 
 #endif /* MRC_EV_H */

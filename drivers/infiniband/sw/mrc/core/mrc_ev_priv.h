@@ -9,6 +9,8 @@
 
 #include "mrc_ev.h"
 
+MRC_C_BEGIN
+
 #define MRC_EV_BPL		(8 * (u32)sizeof(unsigned long))
 #define MRC_EV_NO_PROBE		(~0ull)
 
@@ -150,5 +152,7 @@ static inline u32 mrc_ev_map_find(const unsigned long *map, u32 from, u32 end)
 	}
 	return end;
 }
+
+MRC_C_END
 
 #endif /* MRC_EV_PRIV_H */

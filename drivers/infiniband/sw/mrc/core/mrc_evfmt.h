@@ -11,6 +11,8 @@
 
 #include "mrc_base.h"
 
+MRC_C_BEGIN
+
 #define MRC_EV_BYTES		32	/* of an EV, packed or expanded */
 #define MRC_EV_MAX_FIELDS	32	/* per format and per profile */
 
@@ -131,5 +133,7 @@ static inline u64 mrc_ev_mix(u64 x)
  * every seed and 0 < @n. Constant memory, a handful of steps on average.
  */
 u32 mrc_ev_permute(u32 i, u32 n, u64 seed);
+
+MRC_C_END
 
 #endif /* MRC_EVFMT_H */

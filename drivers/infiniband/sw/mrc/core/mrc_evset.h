@@ -13,6 +13,8 @@
 #include "mrc_base.h"
 #include "mrc_evfmt.h"
 
+MRC_C_BEGIN
+
 /**
  * struct mrc_evset_ev - one EV
  * @entropy: what goes on the wire, §11.2. UDP: the value (16 bits), flow label
@@ -99,5 +101,7 @@ int mrc_evset_find(const struct mrc_evset *set, u32 entropy, bool ipv6);
  * either: the address family of its outer header is not the QP's.
  */
 bool mrc_evset_fits(const struct mrc_evset *set, bool ipv6);
+
+MRC_C_END
 
 #endif /* MRC_EVSET_H */

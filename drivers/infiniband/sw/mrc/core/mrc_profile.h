@@ -15,6 +15,8 @@
 #include "mrc_evset.h"
 #include "mrc_cc.h"
 
+MRC_C_BEGIN
+
 #define MRC_VENDOR_CFG		128	/* bytes, opaque */
 
 /* Values as in libMRC's enum mrc_ctl_profile_state. */
@@ -369,5 +371,7 @@ struct mrc_ccp_req {
 int mrc_ccp_modify(struct mrc_cc_profile *p, struct mrc_ccp_req *r,
 		   bool modify_online);
 int mrc_ccp_query(const struct mrc_cc_profile *p, struct mrc_ccp_req *r);
+
+MRC_C_END
 
 #endif /* MRC_PROFILE_H */

@@ -6,6 +6,8 @@
 #include "mrc_profile.h"
 #include "mrc_ev.h"
 
+MRC_C_BEGIN
+
 /**
  * struct mrc_evp_next - an EV profile as it will be after a call
  * @fmt: its format profile in whatever state, NULL if there is none
@@ -83,5 +85,7 @@ int mrc_evp_batch(const struct mrc_evp_next *nx, const struct mrc_evp_env *env,
 /* QUERY_EV_STATE and QUERY_EV_ARRAY: 0, -E2BIG, -ENOENT. */
 int mrc_evp_query_evs(const struct mrc_ev_profile *p,
 		      const struct mrc_evp_env *env, struct mrc_evp_req *r);
+
+MRC_C_END
 
 #endif /* MRC_PROFILE_PRIV_H */

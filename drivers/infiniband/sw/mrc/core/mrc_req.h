@@ -18,6 +18,8 @@
 #include "mrc_cc.h"
 #include "mrc_counters.h"
 
+MRC_C_BEGIN
+
 #define MRC_NEVER		(~0ull)
 #define MRC_WIMM_DEFAULT	128	/* WRITE_IMMs in flight, §14 */
 #define MRC_SACK_THRESHOLD	16384	/* bytes, OP-15 */
@@ -657,5 +659,7 @@ u64 mrc_req_interval(const struct mrc_req_cfg *cfg, u32 k);
 
 /* Consistency check for tests: NULL or what is wrong. */
 const char *mrc_req_check(const struct mrc_req *req);
+
+MRC_C_END
 
 #endif /* MRC_REQ_H */

@@ -6,6 +6,8 @@
 #include "mrc_req.h"
 #include "mrc_bitmap.h"
 
+MRC_C_BEGIN
+
 /* States of struct mrc_tx_wqe. */
 enum mrc_wqe_state {
 	MRC_WQE_FREE = 0,
@@ -295,5 +297,7 @@ void mrc_req_rearm(struct mrc_req *req, bool news, u64 now);
 void mrc_req_progress(struct mrc_req *req, u64 now);
 bool mrc_req_charge(struct mrc_req *req);
 bool mrc_req_charge_stuck(struct mrc_req *req, u64 now);
+
+MRC_C_END
 
 #endif /* MRC_REQ_PRIV_H */

@@ -44,6 +44,8 @@
 #include "mrc_req.h"
 #include "mrc_counters.h"
 
+MRC_C_BEGIN
+
 enum mrc_trim {
 	MRC_TRIM_NONE,
 	MRC_TRIM_TRIMMED,
@@ -524,5 +526,7 @@ u8 mrc_resp_failed(const struct mrc_resp *resp);
 
 /* Consistency check for tests: NULL or what is wrong. */
 const char *mrc_resp_check(const struct mrc_resp *resp);
+
+MRC_C_END
 
 #endif /* MRC_RESP_H */

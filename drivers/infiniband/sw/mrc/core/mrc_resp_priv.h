@@ -5,6 +5,8 @@
 
 #include "mrc_resp.h"
 
+MRC_C_BEGIN
+
 static inline void mrc_resp_count(struct mrc_resp *resp,
 				  const struct mrc_rx *rx, enum mrc_counter id)
 {
@@ -72,5 +74,7 @@ bool mrc_resp_rd_full(const struct mrc_resp *resp, const struct mrc_hdr *h,
 bool mrc_resp_rd_at(const struct mrc_resp *resp, u32 psn);
 void mrc_resp_next_answer(struct mrc_resp *resp);
 const char *mrc_resp_check_rd(const struct mrc_resp *resp);
+
+MRC_C_END
 
 #endif /* MRC_RESP_PRIV_H */

@@ -29,6 +29,8 @@
 
 #include "mrc_ev.h"
 
+MRC_C_BEGIN
+
 /* §12.1 limits replies to 10 000/s for all QPs between two hosts together. */
 #define MRC_REV_MIN_NS		1000000ull
 #define MRC_REV_MAX_NS		1000000000ull
@@ -124,5 +126,7 @@ void mrc_rev_probe_sent(struct mrc_rev *rev, const struct mrc_paths *p, int ev,
  */
 bool mrc_rev_answered(struct mrc_rev *rev, const struct mrc_paths *p, u16 id,
 		      u64 now);
+
+MRC_C_END
 
 #endif /* MRC_REV_H */

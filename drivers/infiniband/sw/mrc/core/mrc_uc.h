@@ -14,6 +14,8 @@
 
 #include "mrc_base.h"
 
+MRC_C_BEGIN
+
 #define MRC_UC_BTH_LEN		12
 #define MRC_UC_RETH_LEN		16
 #define MRC_UC_IMM_LEN		4
@@ -205,5 +207,7 @@ void mrc_uc_rx_packet(struct mrc_uc_rx *rx, const struct mrc_uc_hdr *h,
 		      struct mrc_uc_in *in);
 
 void mrc_uc_rx_abort(struct mrc_uc_rx *rx);
+
+MRC_C_END
 
 #endif /* MRC_UC_H */

@@ -10,6 +10,8 @@
 
 #include "mrc_base.h"
 
+MRC_C_BEGIN
+
 #define MRC_UDP_DPORT		4791	/* default, MRC 1.0 §2.2, OP-1 */
 #define MRC_PKEY_DEFAULT	0xFFFF
 #define MRC_QPN_ENDPOINT	2	/* endpoint operations, §12 */
@@ -357,5 +359,7 @@ static inline u32 mrc_nominal_size(u32 hdr_len, u32 payload)
 	return MRC_UDP_HLEN + hdr_len + ((payload + 3) & ~3u) + MRC_ICRC_LEN +
 	       MRC_NOMINAL_EXTRA;
 }
+
+MRC_C_END
 
 #endif /* MRC_WIRE_H */
