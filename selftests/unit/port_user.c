@@ -5,12 +5,6 @@
  */
 #include "mrc_crc.h"
 
-/* Before main(), so that threads and fuzzers never see half-filled tables. */
-__attribute__((constructor)) static void crc_init(void)
-{
-	mrc_crc_init();
-}
-
 u32 mrc_crc32(u32 crc, const void *p, size_t len)
 {
 	return mrc_crc32_table(crc, p, len);

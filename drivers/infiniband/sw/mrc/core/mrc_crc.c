@@ -9,17 +9,93 @@
  */
 #include "mrc_crc.h"
 
-#define POLY		0xEDB88320u
 #define STEP		8
 #define QUARTERS	4
 
 /* Lengths of a quarter: blocks are the MTUs 4096 and 1024, and 256 bytes. */
 static const u16 quarter[] = { 1024, 256, 64 };
 
-/* Register after a byte that 0..7 zero bytes follow. */
-static u32 step_tab[STEP][256];
-/* Register whose byte 0..3 this was, after a quarter of zeros. */
-static u32 skip_tab[ARRAY_SIZE(quarter)][4][256];
+/*
+ * The register after zeros is a linear function of the register before: that of a
+ * byte is the sum of those of its bits. So eight numbers make a table, and tables
+ * can be constants: they need no initialisation, and nobody can write to them.
+ * Each number is a power of x modulo the polynomial; bit 0 of a byte is the
+ * highest power of the eight.
+ */
+#define CRC_BITS(i, b0, b1, b2, b3, b4, b5, b6, b7)			\
+	(((i) & 1 ? (b0) : 0) ^ ((i) & 2 ? (b1) : 0) ^			\
+	 ((i) & 4 ? (b2) : 0) ^ ((i) & 8 ? (b3) : 0) ^			\
+	 ((i) & 16 ? (b4) : 0) ^ ((i) & 32 ? (b5) : 0) ^		\
+	 ((i) & 64 ? (b6) : 0) ^ ((i) & 128 ? (b7) : 0))
+#define CRC_BYTES_4(i, ...)						\
+	CRC_BITS((i), __VA_ARGS__), CRC_BITS((i) + 1, __VA_ARGS__),	\
+	CRC_BITS((i) + 2, __VA_ARGS__), CRC_BITS((i) + 3, __VA_ARGS__)
+#define CRC_BYTES_16(i, ...)						\
+	CRC_BYTES_4((i), __VA_ARGS__), CRC_BYTES_4((i) + 4, __VA_ARGS__),	\
+	CRC_BYTES_4((i) + 8, __VA_ARGS__), CRC_BYTES_4((i) + 12, __VA_ARGS__)
+#define CRC_BYTES_64(i, ...)						\
+	CRC_BYTES_16((i), __VA_ARGS__), CRC_BYTES_16((i) + 16, __VA_ARGS__),	\
+	CRC_BYTES_16((i) + 32, __VA_ARGS__), CRC_BYTES_16((i) + 48, __VA_ARGS__)
+#define CRC_TABLE(...)							\
+	{ CRC_BYTES_64(0, __VA_ARGS__), CRC_BYTES_64(64, __VA_ARGS__),	\
+	  CRC_BYTES_64(128, __VA_ARGS__), CRC_BYTES_64(192, __VA_ARGS__) }
+
+/* Register after a byte that 0..7 zero bytes follow: x^32..x^39, x^40..x^47 ... */
+static const u32 step_tab[STEP][256] = {
+	CRC_TABLE(0x77073096, 0xEE0E612C, 0x076DC419, 0x0EDB8832,
+		  0x1DB71064, 0x3B6E20C8, 0x76DC4190, 0xEDB88320),
+	CRC_TABLE(0x191B3141, 0x32366282, 0x646CC504, 0xC8D98A08,
+		  0x4AC21251, 0x958424A2, 0xF0794F05, 0x3B83984B),
+	CRC_TABLE(0x01C26A37, 0x0384D46E, 0x0709A8DC, 0x0E1351B8,
+		  0x1C26A370, 0x384D46E0, 0x709A8DC0, 0xE1351B80),
+	CRC_TABLE(0xB8BC6765, 0xAA09C88B, 0x8F629757, 0xC5B428EF,
+		  0x5019579F, 0xA032AF3E, 0x9B14583D, 0xED59B63B),
+	CRC_TABLE(0x3D6029B0, 0x7AC05360, 0xF580A6C0, 0x30704BC1,
+		  0x60E09782, 0xC1C12F04, 0x58F35849, 0xB1E6B092),
+	CRC_TABLE(0xCB5CD3A5, 0x4DC8A10B, 0x9B914216, 0xEC53826D,
+		  0x03D6029B, 0x07AC0536, 0x0F580A6C, 0x1EB014D8),
+	CRC_TABLE(0xA6770BB4, 0x979F1129, 0xF44F2413, 0x33EF4E67,
+		  0x67DE9CCE, 0xCFBD399C, 0x440B7579, 0x8816EAF2),
+	CRC_TABLE(0xCCAA009E, 0x4225077D, 0x844A0EFA, 0xD3E51BB5,
+		  0x7CBB312B, 0xF9766256, 0x299DC2ED, 0x533B85DA),
+};
+
+/*
+ * Register whose byte 0..3 this was, after a quarter of zeros: of q bytes,
+ * x^(8 q + 24)..x^(8 q + 31) for byte 0, eight less for each byte after it.
+ */
+static const u32 skip_tab[ARRAY_SIZE(quarter)][4][256] = {
+	{
+		CRC_TABLE(0xF891F16F, 0x2A52E49F, 0x54A5C93E, 0xA94B927C,
+			  0x89E622B9, 0xC8BD4333, 0x4A0B8027, 0x9417004E),
+		CRC_TABLE(0xF35F06DD, 0x3DCF0BFB, 0x7B9E17F6, 0xF73C2FEC,
+			  0x35095999, 0x6A12B332, 0xD4256664, 0x733BCA89),
+		CRC_TABLE(0xE6779512, 0x179E2C65, 0x2F3C58CA, 0x5E78B194,
+			  0xBCF16328, 0xA293C011, 0x9E568663, 0xE7DC0A87),
+		CRC_TABLE(0x14C9134F, 0x2992269E, 0x53244D3C, 0xA6489A78,
+			  0x97E032B1, 0xF4B16323, 0x3213C007, 0x6427800E),
+	},
+	{
+		CRC_TABLE(0xCE3371CB, 0x4717E5D7, 0x8E2FCBAE, 0xC72E911D,
+			  0x552C247B, 0xAA5848F6, 0x8FC197AD, 0xC4F2291B),
+		CRC_TABLE(0x52955477, 0xA52AA8EE, 0x9124579D, 0xF939A97B,
+			  0x290254B7, 0x5204A96E, 0xA40952DC, 0x9363A3F9),
+		CRC_TABLE(0xFDB641B3, 0x201D8527, 0x403B0A4E, 0x8076149C,
+			  0xDB9D2F79, 0x6C4B58B3, 0xD896B166, 0x6A5C648D),
+		CRC_TABLE(0xD4B8C91A, 0x72009475, 0xE40128EA, 0x13735795,
+			  0x26E6AF2A, 0x4DCD5E54, 0x9B9ABCA8, 0xEC447F11),
+	},
+	{
+		CRC_TABLE(0x8F352D95, 0xC51B5D6B, 0x5147BC97, 0xA28F792E,
+			  0x9E6FF41D, 0xE7AEEE7B, 0x142CDAB7, 0x2859B56E),
+		CRC_TABLE(0x50B36ADC, 0xA166D5B8, 0x99BCAD31, 0xE8085C23,
+			  0x0B61BE07, 0x16C37C0E, 0x2D86F81C, 0x5B0DF038),
+		CRC_TABLE(0xB61BE070, 0xB746C6A1, 0xB5FC8B03, 0xB0881047,
+			  0xBA6126CF, 0xAFB34BDF, 0x841791FF, 0xD35E25BF),
+		CRC_TABLE(0x7DCD4D3F, 0xFB9A9A7E, 0x2C4432BD, 0x5888657A,
+			  0xB110CAF4, 0xB95093A9, 0xA9D02113, 0x88D14467),
+	},
+};
 
 static u32 crc_bytes(u32 crc, const u8 *p, size_t len)
 {
@@ -69,27 +145,4 @@ u32 mrc_crc32_table(u32 crc, const void *data, size_t len)
 	for (; len >= STEP; p += STEP, len -= STEP)
 		crc = crc_step(get_unaligned_le64(p) ^ crc);
 	return crc_bytes(crc, p, len);
-}
-
-void mrc_crc_init(void)
-{
-	u32 i, j, k, n, v;
-
-	for (i = 0; i < 256; i++) {
-		for (v = i, k = 0; k < 8; k++)
-			v = v & 1 ? v >> 1 ^ POLY : v >> 1;
-		step_tab[0][i] = v;
-	}
-	for (k = 1; k < STEP; k++)
-		for (i = 0; i < 256; i++)
-			step_tab[k][i] = step_tab[k - 1][i] >> 8 ^
-				step_tab[0][step_tab[k - 1][i] & 0xFF];
-	for (n = 0; n < ARRAY_SIZE(quarter); n++)
-		for (j = 0; j < 4; j++)
-			for (i = 0; i < 256; i++) {
-				v = i << 8 * j;
-				for (k = 0; k < quarter[n]; k += STEP)
-					v = crc_step(v);
-				skip_tab[n][j][i] = v;
-			}
 }
