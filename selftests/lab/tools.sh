@@ -4,7 +4,8 @@
 # Builds the project's own guest programs with the guests' compiler and
 # libraries: every directory directly under userspace-tools/, selftests/ or
 # selftests/net/ that has a CMakeLists.txt, except the native tests (unit, fuzz,
-# enginebench, mrcctl, mrcperf, mrcbench). Their programs end up in build/lab/guest/bin, which guests have in
+# enginebench, mrcctl, mrcperf, mrcbench) and the engine's library, which has no
+# program. Their programs end up in build/lab/guest/bin, which guests have in
 # their PATH. Those that use libMRC get the provider's build of it.
 #
 # usage: tools.sh
@@ -25,6 +26,7 @@ for f in "$TOP"/userspace-tools/*/CMakeLists.txt "$TOP"/selftests/*/CMakeLists.t
 	[ -f "$f" ] || continue
 	case ${f#"$TOP"/selftests/} in
 	unit/* | fuzz/* | mrcctl/* | mrcperf/* | mrcbench/* | enginebench/*) continue ;;
+	"$TOP"/userspace-tools/engine/*) continue ;;
 	esac
 	f=$(dirname "$f")
 	projects+=("${f#"$TOP"/}")
