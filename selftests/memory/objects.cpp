@@ -122,7 +122,9 @@ void Pair::connect(ibv_qp *qp, ibv_qp *peer)
 		throw Failure("RTR: " + errno_text(errno));
 
 	attr.qp_state = IBV_QPS_RTS;
-	attr.timeout = 14;
+	// 1 s: eight of these without any progress are no busy host. What is lost is
+	// asked for long before, whatever the timeout.
+	attr.timeout = 18;
 	attr.retry_cnt = 7;
 	attr.rnr_retry = 7;
 	attr.max_rd_atomic = 4;
