@@ -261,7 +261,8 @@ layers() {
 	tree=$(kernel_tree "$DEFAULT_KERNEL")
 	in_tree "$tree" "$LAB/$DEFAULT_KERNEL/src:/src" -- sh -c \
 		'cd /src/drivers/infiniband/sw/mrc && xargs nm -A <mrc.mod' >"$work/symbols"
-	"$LAB_DIR/layers.py" "$TOP/drivers/infiniband/sw/mrc" "$work/symbols"
+	cd "$TOP"
+	"$LAB_DIR/layers.py" drivers/infiniband/sw/mrc "$work/symbols" Documentation/seam.md
 }
 
 # --- order -------------------------------------------------------------------

@@ -3,9 +3,11 @@
 """
 Checks that the files of the driver keep to its layers.
 
-usage: layers.py DRIVER SYMBOLS
+usage: layers.py DRIVER SYMBOLS [SEAM]
   DRIVER   folder of the driver's sources, with the table "layers"
   SYMBOLS  what `nm -A` says of its objects, with their paths in that folder
+  SEAM     page that lists what the others use of the lowest layer, and what that one
+           calls above itself
 
 Says what is wrong, a line each, and ends with 1 if anything is:
   a file that calls a function or uses data of a layer that it must not use
@@ -13,6 +15,8 @@ Says what is wrong, a line each, and ends with 1 if anything is:
   more files than the table allows that call each other in a circle
   two files with the same name
   a folder that the table does not have, or one of the table without any file
+  a source above the lowest layer that reads or writes what the table says is closed
+  a function that SEAM lacks, or has too much; a callback that is not there
 """
 import collections
 import fnmatch
@@ -32,6 +36,7 @@ class Table:
         self.everywhere = set()
         self.circle = 0
         self.headers = []
+        self.closed = []
         with open(path, encoding='utf-8') as f:
             for line in f:
                 line = line.split('#')[0].strip()
@@ -47,6 +52,8 @@ class Table:
             self.circle = int(words[0])
         elif name == 'headers':
             self.headers = words
+        elif name == 'closed':
+            self.closed.append(re.compile(rest.strip()))
         elif name == 'everywhere':
             self.everywhere = set(words)
         elif name.endswith(' calls'):
@@ -63,6 +70,10 @@ class Table:
                     seen.add(x)
                     todo.append(x)
         return seen
+
+    def lowest(self):
+        """The layer that may use no other."""
+        return next(x for x in self.may if not self.may[x] and x not in self.everywhere)
 
     def allows(self, layer, other):
         return (layer == other or other in self.may[layer] or
@@ -162,10 +173,13 @@ def check_files(table, driver):
         if layer not in table.may:
             continue
         with open(os.path.join(driver, f), encoding='utf-8') as text:
-            for line in text:
+            for n, line in enumerate(text, 1):
                 m = re.match(r'\s*#\s*include\s+"([^"]+)"', line)
                 if m:
                     bad += check_include(table, driver, f, layer, m[1])
+                elif layer != table.lowest() and not line.startswith((' *', '/*')):
+                    bad += [f'{f}:{n}: "{m[0]}" is closed to {layer}'
+                            for m in (c.search(line) for c in table.closed) if m]
     return bad
 
 
@@ -185,12 +199,45 @@ def check_include(table, driver, f, layer, header):
     return [f'{f}: includes "{header}", which is private to {other}']
 
 
+def check_seam(table, driver, symbols, page):
+    """@page against what is used of the lowest layer, and what that one calls."""
+    _, defined, wanted = read_symbols(symbols)
+    low = table.lowest()
+    used, calls = set(), set()
+    for o, names in wanted.items():
+        for s in names:
+            inside = defined.get(s, '').startswith(low + '/')
+            if o.startswith(low + '/'):
+                calls |= {s} if s in table.calls[low] else set()
+            elif inside:
+                used.add(s)
+    with open(page, encoding='utf-8') as f:
+        down, up = f.read().split('\n## Calls up\n')
+    bad = []
+    for part, there in ((down.split('\n## Calls down\n')[1], used), (up, calls)):
+        said = set()
+        for line in part.splitlines():
+            if line.startswith('|'):
+                said |= set(re.findall(r'`(mrc_\w+)(?:\(\))?`', line.split('|')[1]))
+        bad += [f'{page}: {s} is missing' for s in sorted(there - said)]
+        bad += [f'{page}: {s} is not called' for s in sorted(said - there)]
+    text = ''.join(open(os.path.join(driver, f), encoding='utf-8').read()
+                   for f in sources(driver) if f.startswith(low + '/') and f.endswith('.h'))
+    for struct, member in re.findall(r'`(mrc_\w+)\.(\w+)`', up):
+        m = re.search(r'struct ' + struct + r' \{(.*?)\n\};', text, re.S)
+        if not m or f'(*{member})(' not in m[1]:
+            bad.append(f'{page}: {struct}.{member} is no callback')
+    return bad
+
+
 def main():
-    if len(sys.argv) != 3:
+    if len(sys.argv) not in (3, 4):
         sys.exit(__doc__.strip())
-    driver, symbols = sys.argv[1:]
+    driver, symbols = sys.argv[1:3]
     table = Table(os.path.join(driver, TABLE))
     bad = check_files(table, driver) + check_symbols(table, symbols)
+    if len(sys.argv) == 4:
+        bad += check_seam(table, driver, symbols, sys.argv[3])
     for line in bad:
         print(line)
     return 1 if bad else 0

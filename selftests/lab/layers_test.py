@@ -18,9 +18,10 @@ dev: core
 core:
 compat:
 everywhere: compat
-core calls: crc
+core calls: mrc_crc
 circle: 2
 headers: core/*.h compat/*.h
+closed: ->req\\.\\w+
 """
 
 FILES = {
@@ -31,7 +32,7 @@ FILES = {
     'net/mrc_rcv.c': '#include <linux/skbuff.h>\n#include "mrc_net.h"\n',
     'dev/mrc_dev.h': '#include "core/mrc_core.h"\n',
     'dev/mrc_port.c': '#include "mrc_dev.h"\n',
-    'core/mrc_core.h': '',
+    'core/mrc_core.h': 'struct mrc_cfg {\n\tvoid (*on_loss)(void *ctx);\n};\n',
     'core/mrc_req.c': '#include "mrc_core.h"\n',
     'compat/mrc_compat.h': '#include "mrc_config.h"\n',
 }
@@ -46,15 +47,34 @@ net/mrc_xmit.o:0000000000000020 T xmit
 net/mrc_xmit.o:                 U route
 net/mrc_rcv.o:0000000000000030 T route
 net/mrc_rcv.o:                 U xmit
-net/mrc_rcv.o:0000000000000040 T crc
+net/mrc_rcv.o:0000000000000040 T mrc_crc
 dev/mrc_port.o:0000000000000050 D port_up
-dev/mrc_port.o:                 U req
-core/mrc_req.o:0000000000000060 T req
-core/mrc_req.o:                 U crc
+dev/mrc_port.o:                 U mrc_req
+core/mrc_req.o:0000000000000060 T mrc_req
+core/mrc_req.o:                 U mrc_crc
 """
 
 
-def run(table=TABLE, files=None, symbols=SYMBOLS):
+SEAM = """
+## Calls down
+
+| function | what for |
+|---|---|
+| `mrc_req()` | a request |
+
+## Calls up
+
+| function | what for |
+|---|---|
+| `mrc_crc()` | a CRC |
+
+| callback | what for |
+|---|---|
+| `mrc_cfg.on_loss` | a loss |
+"""
+
+
+def run(table=TABLE, files=None, symbols=SYMBOLS, seam=SEAM):
     with tempfile.TemporaryDirectory() as tmp:
         driver = os.path.join(tmp, 'mrc')
         for name, text in {**FILES, **(files or {})}.items():
@@ -65,10 +85,12 @@ def run(table=TABLE, files=None, symbols=SYMBOLS):
             with open(path, 'w', encoding='utf-8') as f:
                 f.write(text)
         for name, text in ((os.path.join(driver, 'layers'), table),
-                           (os.path.join(tmp, 'symbols'), symbols)):
+                           (os.path.join(tmp, 'symbols'), symbols),
+                           (os.path.join(tmp, 'seam'), seam)):
             with open(name, 'w', encoding='utf-8') as f:
                 f.write(text)
-        done = subprocess.run([LAYERS, driver, os.path.join(tmp, 'symbols')],
+        done = subprocess.run([LAYERS, driver, os.path.join(tmp, 'symbols'),
+                               os.path.join(tmp, 'seam')],
                               capture_output=True, text=True, check=False)
     return done.returncode, done.stdout + done.stderr
 
@@ -104,6 +126,17 @@ CASES = [
     ('a table with a circle', {'table': TABLE.replace('dev: core', 'dev: core main')}, 1,
      'may call itself through others'),
     ('no objects', {'symbols': ''}, 1, 'no objects'),
+    ('state that is closed', {'files': {'dev/mrc_port.c': '\tqp->req.psn++;\n'}}, 1,
+     'dev/mrc_port.c:1: "->req.psn" is closed to dev'),
+    ('a call down that the page lacks', {'seam': SEAM.replace('`mrc_req()`', '')}, 1,
+     'mrc_req is missing'),
+    ('a call down that the page has too much',
+     {'seam': SEAM.replace('`mrc_req()`', '`mrc_req()`, `mrc_more()`')}, 1,
+     'mrc_more is not called'),
+    ('a call up that the page lacks', {'seam': SEAM.replace('`mrc_crc()`', '')}, 1,
+     'mrc_crc is missing'),
+    ('a callback that is not there', {'seam': SEAM.replace('on_loss', 'on_gain')}, 1,
+     'mrc_cfg.on_gain is no callback'),
 ]
 
 

@@ -175,6 +175,23 @@ static inline bool mrc_news_kept(const struct mrc_news *n)
 	return n->on && n->ticks == MRC_NEWS_TICKS;
 }
 
+/* Is there nothing that has to be told before it is repeated? */
+static inline bool mrc_news_settled(const struct mrc_news *n)
+{
+	return !n->on || mrc_news_kept(n);
+}
+
+/* What is told, and the request id that it is told by. */
+static inline u32 mrc_news_mask(const struct mrc_news *n)
+{
+	return n->mask;
+}
+
+static inline u16 mrc_news_id(const struct mrc_news *n)
+{
+	return n->id;
+}
+
 /* Send it now? Counts as sent then. */
 bool mrc_news_due(struct mrc_news *n, u64 now);
 
@@ -206,6 +223,12 @@ struct mrc_view {
 };
 
 void mrc_view_init(struct mrc_view *v);
+
+/* Any context; the word may be changing. */
+static inline u32 mrc_view_word(const struct mrc_view *v)
+{
+	return mrc_read_once(v->word);
+}
 
 /* The peer tells @mask. Return: whether that is another word. */
 bool mrc_view_update(struct mrc_view *v, u32 mask, u64 now);

@@ -42,6 +42,7 @@ enum mrc_ev_state {
 	MRC_EV_DENIED		= 1,
 	MRC_EV_SKIP		= 2,
 	MRC_EV_ASSUMED_BAD	= 3,
+	MRC_EV_STATES
 };
 
 /* Triggers of the state machine, §11.6 */
@@ -327,6 +328,30 @@ u32 mrc_paths_entropy(const struct mrc_paths *p, u16 i);
 u8 mrc_paths_port(const struct mrc_paths *p, u16 i);
 u8 mrc_paths_state(const struct mrc_paths *p, u16 i);
 u16 mrc_paths_drops(const struct mrc_paths *p, u16 i);
+
+/* How many EVs there are. */
+static inline u32 mrc_paths_count(const struct mrc_paths *p)
+{
+	return p->n;
+}
+
+/* Bit N = port N may send. */
+static inline u32 mrc_paths_ports_up(const struct mrc_paths *p)
+{
+	return p->ports_up;
+}
+
+/* The peer's word that mrc_paths_peer_said() was told last. */
+static inline u32 mrc_paths_peer_word(const struct mrc_paths *p)
+{
+	return p->peer_word;
+}
+
+/* RTO of the connection, ns, 0 = not known yet. */
+static inline u64 mrc_paths_rto(const struct mrc_paths *p)
+{
+	return p->cfg.rto;
+}
 
 /* Packets sent through @port: data and probes, modulo 2^32. */
 u32 mrc_paths_port_tx(const struct mrc_paths *p, u8 port);

@@ -644,6 +644,42 @@ void mrc_req_fail(struct mrc_req *req, int slot, enum mrc_wc_status status);
  */
 bool mrc_req_reap(struct mrc_req *req, u32 *slot, enum mrc_wc_status *status);
 
+/* Takes work requests: neither reset nor failed. */
+static inline bool mrc_req_ready(const struct mrc_req *req)
+{
+	return req->state == MRC_REQ_READY;
+}
+
+/* In ERROR: what is posted from now on is flushed. */
+static inline bool mrc_req_failed(const struct mrc_req *req)
+{
+	return req->state == MRC_REQ_ERROR;
+}
+
+/* The first packet of every work request has been sent. */
+static inline bool mrc_req_all_begun(const struct mrc_req *req)
+{
+	return req->wq_send == req->wq_post;
+}
+
+/* Whether there is room for requests (READ and atomic operations). */
+static inline bool mrc_req_may_request(const struct mrc_req *req)
+{
+	return req->cfg.max_rd_atomic;
+}
+
+/* The number of the request in @slot of the send queue. */
+static inline u16 mrc_req_request_num(const struct mrc_req *req, u32 slot)
+{
+	return req->wqe[slot].rqmsn;
+}
+
+/* The number of the request that the answer in @slot is to. */
+static inline u16 mrc_req_answer_num(const struct mrc_req *req, u32 slot)
+{
+	return req->wqe[slot].wr.num;
+}
+
 /* What a scheduler of QPs would have to know, §13.1 (names of UET). */
 enum mrc_req_sched {
 	MRC_SCHED_IDLE,		/* no work, nothing in flight */

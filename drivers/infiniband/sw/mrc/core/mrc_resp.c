@@ -110,6 +110,27 @@ int mrc_resp_init(struct mrc_resp *resp, const struct mrc_resp_cfg *cfg,
 	return 0;
 }
 
+int mrc_resp_restart(struct mrc_resp *resp, u32 rq_psn)
+{
+	struct mrc_resp_cfg cfg = resp->cfg;
+
+	cfg.rq_psn = rq_psn;
+	return mrc_resp_init(resp, &cfg, resp->paths, resp->rx_map);
+}
+
+void mrc_resp_permit(struct mrc_resp *resp, const struct mrc_resp_permit *may)
+{
+	struct mrc_resp_cfg *cfg = &resp->cfg;
+
+	cfg->remote_write = may->remote_write;
+	if (!cfg->ext || cfg->chan)
+		return;
+	cfg->remote_read = may->remote_read;
+	cfg->remote_atomic = may->remote_atomic;
+	cfg->remote_flush = may->remote_flush;
+	cfg->max_rd = may->max_rd;
+}
+
 /* The range reaches up to here now; it never moves back, §5.2. */
 static void mrc_resp_widen(struct mrc_resp *resp)
 {

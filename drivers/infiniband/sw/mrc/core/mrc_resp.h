@@ -308,6 +308,64 @@ size_t mrc_resp_mem(const struct mrc_resp_cfg *cfg);
 int mrc_resp_init(struct mrc_resp *resp, const struct mrc_resp_cfg *cfg,
 		  const struct mrc_paths *paths, void *mem);
 
+/*
+ * Begin at another PSN with the same configuration, paths and memory. Only before any
+ * packet was taken. 0 or -EINVAL.
+ */
+int mrc_resp_restart(struct mrc_resp *resp, u32 rq_psn);
+
+/**
+ * struct mrc_resp_permit - what the peer may do
+ * @remote_write: WRITE
+ * @remote_read: the extension: READ
+ * @remote_atomic: the extension: atomic operations
+ * @remote_flush: the extension: FLUSH
+ * @max_rd: the extension: requests at the same time, 0 = none
+ */
+struct mrc_resp_permit {
+	bool remote_write;
+	bool remote_read;
+	bool remote_atomic;
+	bool remote_flush;
+	u16 max_rd;
+};
+
+/* From the next packet on. What only the extension has counts only with it. */
+void mrc_resp_permit(struct mrc_resp *resp, const struct mrc_resp_permit *may);
+
+/* Reverse paths, for mrc_rev_pick() and its like. */
+static inline struct mrc_rev *mrc_resp_rev(struct mrc_resp *resp)
+{
+	return &resp->rev;
+}
+
+/* The METH.rqmsn of the message that is delivered next. */
+static inline u16 mrc_resp_next_rqmsn(const struct mrc_resp *resp)
+{
+	return resp->rqmsn;
+}
+
+/* Messages that consume a receive and may be under way. */
+static inline u32 mrc_resp_max_wimm(const struct mrc_resp *resp)
+{
+	return resp->cfg.max_wimm;
+}
+
+/* Are requests let in at all? */
+static inline bool mrc_resp_takes_requests(const struct mrc_resp *resp)
+{
+	return resp->cfg.max_rd;
+}
+
+/*
+ * Does it have to know when packets arrived (service time, OP-35)? May be asked while
+ * mrc_resp_init() copies the configuration: then either answer may come.
+ */
+static inline bool mrc_resp_timed(const struct mrc_resp *resp)
+{
+	return mrc_read_once(resp->cfg.svc_time);
+}
+
 /* Memory for the stash of @cfg, 0 if @cfg is invalid. */
 size_t mrc_resp_stash_mem(const struct mrc_resp_cfg *cfg);
 
@@ -321,6 +379,12 @@ size_t mrc_resp_stash_mem(const struct mrc_resp_cfg *cfg);
  */
 bool mrc_resp_wants_stash(const struct mrc_resp *resp, const struct mrc_rx *rx);
 
+/* The same of a responder's own configuration. */
+static inline size_t mrc_resp_stash_size(const struct mrc_resp *resp)
+{
+	return mrc_resp_stash_mem(&resp->cfg);
+}
+
 /* @mem: mrc_resp_stash_mem() zeroed bytes; nothing if there is a stash. */
 void mrc_resp_set_stash(struct mrc_resp *resp, void *mem);
 
@@ -331,6 +395,14 @@ void mrc_resp_set_stash(struct mrc_resp *resp, void *mem);
 size_t mrc_resp_rd_mem(const struct mrc_resp_cfg *cfg);
 bool mrc_resp_wants_rd(const struct mrc_resp *resp, const struct mrc_rx *rx);
 void mrc_resp_set_rd(struct mrc_resp *resp, void *mem);
+
+/*
+ * The same for as many requests as @max_rd, even if none is let in for now; memory for
+ * these, and for how many answers there must be room then, see mrc_resp_rd_slots().
+ */
+void mrc_resp_give_rd(struct mrc_resp *resp, void *mem, u16 max_rd);
+size_t mrc_resp_rd_mem_for(const struct mrc_resp *resp, u16 max_rd);
+u32 mrc_resp_rd_slots_for(const struct mrc_resp *resp, u16 max_rd);
 
 /*
  * How many requests may have been executed without that their answers were

@@ -235,14 +235,35 @@ bool mrc_resp_wants_rd(const struct mrc_resp *resp, const struct mrc_rx *rx)
 	       !mrc_resp_check_req(resp, h, flags);
 }
 
+u32 mrc_resp_rd_slots_for(const struct mrc_resp *resp, u16 max_rd)
+{
+	struct mrc_resp_cfg cfg = resp->cfg;
+
+	cfg.max_rd = max_rd;
+	return mrc_resp_rd_slots(&cfg);
+}
+
+size_t mrc_resp_rd_mem_for(const struct mrc_resp *resp, u16 max_rd)
+{
+	struct mrc_resp_cfg cfg = resp->cfg;
+
+	cfg.max_rd = max_rd;
+	return mrc_resp_rd_mem(&cfg);
+}
+
 void mrc_resp_set_rd(struct mrc_resp *resp, void *mem)
 {
-	const u32 slots = mrc_resp_rd_slots(&resp->cfg);
+	mrc_resp_give_rd(resp, mem, resp->cfg.max_rd);
+}
+
+void mrc_resp_give_rd(struct mrc_resp *resp, void *mem, u16 max_rd)
+{
+	const u32 slots = mrc_resp_rd_slots_for(resp, max_rd);
 
 	if (resp->rd || !slots)
 		return;
 	resp->rd = mem;
-	/* Of the time of @mem: the shell may change max_rd. */
+	/* Of the time of @mem: max_rd may change. */
 	resp->rd_mask = slots - 1;
 }
 

@@ -75,7 +75,7 @@ void mrc_ctl_bad_evs(struct mrc_ctl_evp *evp, unsigned long *bad)
 
 	list_for_each_entry(qp, &evp->users, ev_node) {
 		spin_lock_bh(&qp->req_lock);
-		n = qp->paths_on ? min_t(u32, qp->paths.n, evp->p.n_ev) : 0;
+		n = qp->paths_on ? min(mrc_paths_count(&qp->paths), evp->p.n_ev) : 0;
 		for (i = 0; i < n; i++)
 			if (mrc_paths_state(&qp->paths, i) ==
 			    MRC_EV_ASSUMED_BAD)

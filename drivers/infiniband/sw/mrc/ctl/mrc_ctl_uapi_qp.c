@@ -48,21 +48,22 @@ static int UVERBS_HANDLER(MRC_ABI_QP_SET)(struct uverbs_attr_bundle *attrs)
 static void mrc_qp_fill_requester(const struct mrc_qp *qp,
 				  struct mrc_abi_qp_info *out)
 {
-	const struct mrc_req *req = &qp->tx->req;
+	struct mrc_req_info info, *req = &info;
 	u32 i;
 
-	strscpy(out->cc, qp->tx->cc.ops->name, sizeof(out->cc));
+	mrc_req_info(&qp->tx->req, &info);
+	strscpy(out->cc, req->cc, sizeof(out->cc));
 	out->inflight = req->inflight;
 	out->base_rtt = req->base_rtt;
 	out->srtt = req->srtt;
-	out->tx_pkts = req->stat_pkts;
-	out->rtx_pkts = req->stat_rtx;
-	out->timeouts = req->stat_timeouts;
-	out->cwnd = qp->tx->cc.cwnd;
+	out->tx_pkts = req->pkts;
+	out->rtx_pkts = req->rtx;
+	out->timeouts = req->timeouts;
+	out->cwnd = req->cwnd;
 	out->window = req->window;
-	out->sched_state = mrc_req_sched(req);
+	out->sched_state = req->sched;
 	for (i = 1; i <= min_t(u32, out->n_ports, MRC_ABI_PORTS); i++)
-		out->port_tx_bytes[i - 1] = req->stat_port_bytes[i];
+		out->port_tx_bytes[i - 1] = req->port_bytes[i];
 }
 
 /* Fills at most @room entries of @ev; under req_lock. */
@@ -71,14 +72,16 @@ static void mrc_qp_fill_paths(const struct mrc_qp *qp,
 			      struct mrc_abi_qp_ev *ev, u32 room)
 {
 	const struct mrc_paths *p = &qp->paths;
+	struct mrc_paths_info info;
 	u32 i;
 
-	out->n_evs = p->n;
-	out->ports_up = p->ports_up;
-	out->peer_ports = p->peer_ports;
-	for (i = 1; i <= min_t(u32, p->n_ports, MRC_ABI_PORTS); i++)
+	mrc_paths_info(p, &info);
+	out->n_evs = info.n;
+	out->ports_up = info.ports_up;
+	out->peer_ports = info.peer_ports;
+	for (i = 1; i <= min_t(u32, info.n_ports, MRC_ABI_PORTS); i++)
 		out->port_tx[i - 1] = mrc_paths_port_tx(p, i);
-	for (i = 0; i < min_t(u32, room, p->n); i++) {
+	for (i = 0; i < min(room, info.n); i++) {
 		ev[i].entropy = mrc_paths_entropy(p, i);
 		ev[i].port = mrc_paths_port(p, i);
 		ev[i].state = mrc_paths_state(p, i);

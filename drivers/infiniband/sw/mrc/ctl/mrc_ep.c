@@ -154,7 +154,7 @@ static bool mrc_ep_answer_qp(struct mrc_dev *dev, u8 port, bool port_up,
 	spin_lock_bh(&qp->resp_lock);
 	if (qp->resp_on && ipv6_addr_equal(&qp->flow.daddr, peer) &&
 	    ipv6_addr_equal(&qp->flow.saddr, self))
-		desc.ev = mrc_rev_pick(&qp->resp.rev, &qp->paths, port,
+		desc.ev = mrc_rev_pick(mrc_resp_rev(&qp->resp), &qp->paths, port,
 				       mrc_now());
 	if (desc.ev >= 0) {
 		desc.port = mrc_paths_port(&qp->paths, desc.ev);

@@ -53,7 +53,8 @@ void mrc_ans_answered(struct mrc_qp *ans, u32 conn, u32 n)
 	}
 	now = mrc_now();
 	while (n-- && mrc_req_oldest(&qp->tx->req, &slot)) {
-		u16 num = qp->tx->req.wqe[slot].rqmsn & (MRC_MAX_RD_ATOMIC - 1);
+		u16 num = mrc_req_request_num(&qp->tx->req, slot) &
+			  (MRC_MAX_RD_ATOMIC - 1);
 
 		/* Complete it is not, whatever the peer says. */
 		if (qp->tx->rd[num].left) {

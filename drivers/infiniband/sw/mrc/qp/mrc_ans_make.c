@@ -47,18 +47,21 @@ static void mrc_ans_set_attr(struct mrc_qp *ans, const struct mrc_qp *qp)
 
 static struct mrc_qp *mrc_ans_alloc(struct mrc_qp *qp)
 {
-	struct mrc_resp_cfg cfg = qp->resp.cfg;
 	struct mrc_qp *ans = mrc_qp_alloc(qp->dev);
 
 	if (!ans)
 		return NULL;
-	cfg.max_rd = MRC_MAX_RD_ATOMIC;	/* for all connections to come */
 	ans->main = qp;
 	ans->ibqp = qp->ibqp;
 	ans->qpn = qp->qpn;
 	ans->ext = true;
-	/* One answer for each request that may have been executed. */
-	ans->sq.depth = roundup_pow_of_two(mrc_resp_rd_slots(&cfg));
+	/*
+	 * One answer for each request that may have been executed, on all
+	 * connections to come.
+	 */
+	ans->sq.depth =
+		roundup_pow_of_two(mrc_resp_rd_slots_for(&qp->resp,
+							 MRC_MAX_RD_ATOMIC));
 	ans->swqe_size = mrc_swqe_size(1);
 	ans->max_inline = MRC_ATOMIC_LEN;
 	ans->max_send_sge = 1;
@@ -68,21 +71,18 @@ static struct mrc_qp *mrc_ans_alloc(struct mrc_qp *qp)
 /* Memory for the list of requests that the responder executes. */
 static int mrc_ans_make_list(struct mrc_qp *qp)
 {
-	struct mrc_resp_cfg cfg = qp->resp.cfg;
 	void *mem;
 
 	if (qp->rd_mem)
 		return 0;
-	cfg.max_rd = MRC_MAX_RD_ATOMIC;
-	mem = kzalloc(mrc_resp_rd_mem(&cfg), GFP_KERNEL_ACCOUNT);
+	mem = kzalloc(mrc_resp_rd_mem_for(&qp->resp, MRC_MAX_RD_ATOMIC),
+		      GFP_KERNEL_ACCOUNT);
 	if (!mem)
 		return -ENOMEM;
 	spin_lock_bh(&qp->resp_lock);
 	qp->rd_mem = mem;
 	/* Even if none is let in for now: attributes may change. */
-	swap(qp->resp.cfg.max_rd, cfg.max_rd);
-	mrc_resp_set_rd(&qp->resp, mem);
-	swap(qp->resp.cfg.max_rd, cfg.max_rd);
+	mrc_resp_give_rd(&qp->resp, mem, MRC_MAX_RD_ATOMIC);
 	spin_unlock_bh(&qp->resp_lock);
 	return 0;
 }

@@ -274,7 +274,7 @@ u8 mrc_ext_take_answer(struct mrc_qp *ans, const struct mrc_hdr *h,
 	spin_lock(&qp->req_lock);
 	/* In ERROR requests have been flushed: nobody waits for the data. */
 	if (qp->state != IB_QPS_RTS || qp->conn != ans->conn ||
-	    (qp->req_on && qp->tx->req.state != MRC_REQ_READY))
+	    (qp->req_on && !mrc_req_ready(&qp->tx->req)))
 		goto out;
 	syn = MRC_SYN_NAK_INV_REQ;
 	/* Without a requester nothing was ever asked for. */

@@ -118,7 +118,7 @@ static u64 mrc_peer_rto(struct mrc_peer *p)
 	list_for_each_entry(qp, &p->qps, peer_node) {
 		spin_lock_bh(&qp->req_lock);
 		if (qp->paths_on)
-			rto = qp->paths.cfg.rto;
+			rto = mrc_paths_rto(&qp->paths);
 		spin_unlock_bh(&qp->req_lock);
 		if (rto)
 			break;
@@ -281,8 +281,8 @@ static void mrc_peers_tell(struct work_struct *work)
 		spin_lock_bh(&p->lock);
 		due = mrc_news_due(&p->news, now);
 		next = min(next, mrc_news_next(&p->news));
-		mask = p->news.mask;
-		id = p->news.id;
+		mask = mrc_news_mask(&p->news);
+		id = mrc_news_id(&p->news);
 		spin_unlock_bh(&p->lock);
 		if (due)
 			mrc_peer_send(p, up, id, mask);
@@ -436,7 +436,7 @@ int mrc_peer_join(struct mrc_qp *qp)
 	 * all ports have been up all the time, both are right.
 	 */
 	if ((ps->told != mrc_peer_all_ports(ps->dev) &&
-	     (!p->news.on || mrc_news_kept(&p->news))) ||
+	     mrc_news_settled(&p->news)) ||
 	    (fresh && ps->partial)) {
 		if (mrc_peers_id(ps))
 			mrc_peer_set_news(ps, p);

@@ -68,7 +68,7 @@ void mrc_qp_update_ports(struct mrc_qp *qp)
 static void mrc_paths_leave(struct mrc_qp *qp, u32 up)
 {
 	spin_lock_bh(&qp->req_lock);
-	mrc_qp_set_ports(qp, qp->paths.ports_up & up);
+	mrc_qp_set_ports(qp, mrc_paths_ports_up(&qp->paths) & up);
 	spin_unlock_bh(&qp->req_lock);
 }
 

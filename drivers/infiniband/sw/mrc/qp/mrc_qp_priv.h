@@ -377,7 +377,7 @@ void mrc_peer_leave(struct mrc_qp *qp);
  */
 static inline u32 mrc_peer_word(const struct mrc_qp *qp)
 {
-	return qp->peer ? READ_ONCE(qp->peer->view.word) : MRC_VIEW_NOTHING;
+	return qp->peer ? mrc_view_word(&qp->peer->view) : MRC_VIEW_NOTHING;
 }
 
 /*
@@ -388,7 +388,7 @@ static inline void mrc_peer_sync(struct mrc_qp *qp)
 {
 	u32 word = mrc_peer_word(qp);
 
-	if (unlikely(word != qp->paths.peer_word))
+	if (unlikely(word != mrc_paths_peer_word(&qp->paths)))
 		mrc_req_peer_said(&qp->tx->req, word, mrc_now());
 }
 

@@ -8,21 +8,21 @@
 #include "mrc_qp_priv.h"
 
 /* PSNs, and what tells them where the first one is known. Under req_lock. */
-static int mrc_fill_requester_psns(struct sk_buff *msg, const struct mrc_qp *qp)
+static int mrc_fill_requester_psns(struct sk_buff *msg, const struct mrc_qp *qp,
+				   const struct mrc_req_info *req)
 {
-	const struct mrc_req *req = &qp->tx->req;
 	char name[24];
 	unsigned int i;
 
 	if (rdma_nl_put_driver_u32(msg, "next_psn", req->next_psn) ||
 	    rdma_nl_put_driver_u32(msg, "cack", req->cack) ||
 	    rdma_nl_put_driver_u32(msg, "tack", req->tack) ||
-	    rdma_nl_put_driver_u64(msg, "tx_pkts", req->stat_pkts) ||
-	    rdma_nl_put_driver_u64(msg, "rtx_pkts", req->stat_rtx))
+	    rdma_nl_put_driver_u64(msg, "tx_pkts", req->pkts) ||
+	    rdma_nl_put_driver_u64(msg, "rtx_pkts", req->rtx))
 		return -EMSGSIZE;
 	for (i = 1; i <= qp->dev->n_ports; i++) {
 		snprintf(name, sizeof(name), "tx_bytes_port%u", i);
-		if (rdma_nl_put_driver_u64(msg, name, req->stat_port_bytes[i]))
+		if (rdma_nl_put_driver_u64(msg, name, req->port_bytes[i]))
 			return -EMSGSIZE;
 	}
 	return 0;
@@ -37,27 +37,28 @@ static int mrc_fill_requester(struct sk_buff *msg, const struct mrc_qp *qp,
 		[MRC_SCHED_READY] = "ready",
 		[MRC_SCHED_PENDING] = "pending",
 	};
-	const struct mrc_req *req = &qp->tx->req;
+	struct mrc_req_info info, *req = &info;
 
-	if (rdma_nl_put_driver_string(msg, "cc", qp->tx->cc.ops->name) ||
+	mrc_req_info(&qp->tx->req, &info);
+	if (rdma_nl_put_driver_string(msg, "cc", req->cc) ||
 	    rdma_nl_put_driver_string(msg, "sched",
-				      sched[mrc_req_sched(req)]) ||
-	    rdma_nl_put_driver_u32(msg, "cwnd", qp->tx->cc.cwnd) ||
+				      sched[req->sched]) ||
+	    rdma_nl_put_driver_u32(msg, "cwnd", req->cwnd) ||
 	    rdma_nl_put_driver_u64(msg, "inflight", req->inflight) ||
 	    rdma_nl_put_driver_u64(msg, "base_rtt_ns", req->base_rtt) ||
 	    rdma_nl_put_driver_u64(msg, "srtt_ns", req->srtt) ||
 	    rdma_nl_put_driver_u32(msg, "window", req->window) ||
 	    rdma_nl_put_driver_u32(msg, "unsacked",
-				   mrc_psn_diff(req->next_psn, req->cack) - 1) ||
+				   req->unsacked) ||
 	    rdma_nl_put_driver_u32(msg, "unacked",
-				   mrc_psn_diff(req->next_psn, req->tack) - 1) ||
-	    rdma_nl_put_driver_u32(msg, "lost", req->n_lost) ||
+				   req->unacked) ||
+	    rdma_nl_put_driver_u32(msg, "lost", req->lost) ||
 	    rdma_nl_put_driver_u32(msg, "wqe_queued",
-				   req->wq_post - req->wq_done) ||
+				   req->queued) ||
 	    rdma_nl_put_driver_u32(msg, "retries", req->retries) ||
-	    rdma_nl_put_driver_u64(msg, "timeouts", req->stat_timeouts))
+	    rdma_nl_put_driver_u64(msg, "timeouts", req->timeouts))
 		return -EMSGSIZE;
-	return all ? mrc_fill_requester_psns(msg, qp) : 0;
+	return all ? mrc_fill_requester_psns(msg, qp, req) : 0;
 }
 
 /* They are settled before the QP has paths. */
@@ -74,19 +75,18 @@ static int mrc_fill_profiles(struct sk_buff *msg, const struct mrc_qp *qp)
 static int mrc_fill_paths(struct sk_buff *msg, const struct mrc_qp *qp,
 			  bool all)
 {
-	u32 state[4] = {};
 	const struct mrc_paths *p = &qp->paths;
+	struct mrc_paths_info info;
 	char name[24];
 	unsigned int i;
 
-	for (i = 0; i < p->n; i++)
-		state[mrc_paths_state(p, i) & 3]++;
-	if (rdma_nl_put_driver_u32(msg, "ev_good", state[MRC_EV_GOOD]) ||
-	    rdma_nl_put_driver_u32(msg, "ev_skip", state[MRC_EV_SKIP]) ||
-	    rdma_nl_put_driver_u32(msg, "ev_bad", state[MRC_EV_ASSUMED_BAD]) ||
-	    rdma_nl_put_driver_u32(msg, "ev_denied", state[MRC_EV_DENIED]) ||
-	    rdma_nl_put_driver_u32_hex(msg, "ports_up", p->ports_up) ||
-	    rdma_nl_put_driver_u32_hex(msg, "peer_ports", p->peer_ports))
+	mrc_paths_info(p, &info);
+	if (rdma_nl_put_driver_u32(msg, "ev_good", info.state[MRC_EV_GOOD]) ||
+	    rdma_nl_put_driver_u32(msg, "ev_skip", info.state[MRC_EV_SKIP]) ||
+	    rdma_nl_put_driver_u32(msg, "ev_bad", info.state[MRC_EV_ASSUMED_BAD]) ||
+	    rdma_nl_put_driver_u32(msg, "ev_denied", info.state[MRC_EV_DENIED]) ||
+	    rdma_nl_put_driver_u32_hex(msg, "ports_up", info.ports_up) ||
+	    rdma_nl_put_driver_u32_hex(msg, "peer_ports", info.peer_ports))
 		return -EMSGSIZE;
 	for (i = 1; all && i <= qp->dev->n_ports; i++) {
 		snprintf(name, sizeof(name), "tx_port%u", i);
@@ -99,12 +99,13 @@ static int mrc_fill_paths(struct sk_buff *msg, const struct mrc_qp *qp,
 static int mrc_fill_responder(struct sk_buff *msg, const struct mrc_qp *qp,
 			      bool all)
 {
-	const struct mrc_resp *resp = &qp->resp;
+	struct mrc_resp_info info, *resp = &info;
 
+	mrc_resp_info(&qp->resp, &info);
 	if (rdma_nl_put_driver_u32(msg, "resp_unexec",
-				   mrc_psn_diff(resp->cack, resp->exec)) ||
+				   resp->unexec) ||
 	    rdma_nl_put_driver_u32(msg, "resp_ahead",
-				   mrc_psn_diff(resp->max_rcv, resp->cack)) ||
+				   resp->ahead) ||
 	    rdma_nl_put_driver_u32(msg, "resp_ooo", resp->ooo))
 		return -EMSGSIZE;
 	if (!all)
@@ -113,7 +114,7 @@ static int mrc_fill_responder(struct sk_buff *msg, const struct mrc_qp *qp,
 	    rdma_nl_put_driver_u32(msg, "resp_exec", resp->exec) ||
 	    rdma_nl_put_driver_u32(msg, "resp_max_rcv", resp->max_rcv) ||
 	    rdma_nl_put_driver_u32(msg, "resp_msn", resp->msn) ||
-	    rdma_nl_put_driver_u64(msg, "resp_bytes", resp->rcvd_bytes))
+	    rdma_nl_put_driver_u64(msg, "resp_bytes", resp->bytes))
 		return -EMSGSIZE;
 	return 0;
 }
@@ -148,32 +149,33 @@ static int mrc_conn_fill_res(struct sk_buff *msg, struct ib_qp *ibqp, bool all)
 static int mrc_ans_fill_tx(struct sk_buff *msg, const struct mrc_qp *ans,
 			   bool all)
 {
-	const struct mrc_req *req = &ans->tx->req;
-	u32 i, bad = 0;
+	struct mrc_req_info info, *req = &info;
+	struct mrc_paths_info paths;
 
-	for (i = 0; i < ans->paths.n; i++)
-		bad += mrc_paths_state(&ans->paths, i) == MRC_EV_ASSUMED_BAD;
+	mrc_req_info(&ans->tx->req, &info);
+	mrc_paths_info(&ans->paths, &paths);
 	if (rdma_nl_put_driver_u32(msg, "ans_queued",
-				   req->wq_post - req->wq_done) ||
-	    rdma_nl_put_driver_u32(msg, "ans_cwnd", ans->tx->cc.cwnd) ||
+				   req->queued) ||
+	    rdma_nl_put_driver_u32(msg, "ans_cwnd", req->cwnd) ||
 	    rdma_nl_put_driver_u64(msg, "ans_inflight", req->inflight) ||
 	    rdma_nl_put_driver_u64(msg, "ans_srtt_ns", req->srtt) ||
 	    rdma_nl_put_driver_u32(msg, "ans_unsacked",
-				   mrc_psn_diff(req->next_psn, req->cack) - 1) ||
+				   req->unsacked) ||
 	    rdma_nl_put_driver_u32(msg, "ans_unacked",
-				   mrc_psn_diff(req->next_psn, req->tack) - 1) ||
-	    rdma_nl_put_driver_u32(msg, "ans_lost", req->n_lost) ||
+				   req->unacked) ||
+	    rdma_nl_put_driver_u32(msg, "ans_lost", req->lost) ||
 	    rdma_nl_put_driver_u32(msg, "ans_retries", req->retries) ||
-	    rdma_nl_put_driver_u64(msg, "ans_timeouts", req->stat_timeouts) ||
-	    rdma_nl_put_driver_u32(msg, "ans_ev_bad", bad))
+	    rdma_nl_put_driver_u64(msg, "ans_timeouts", req->timeouts) ||
+	    rdma_nl_put_driver_u32(msg, "ans_ev_bad",
+				   paths.state[MRC_EV_ASSUMED_BAD]))
 		return -EMSGSIZE;
 	if (!all)
 		return 0;
 	if (rdma_nl_put_driver_u32(msg, "ans_next_psn", req->next_psn) ||
 	    rdma_nl_put_driver_u32(msg, "ans_cack", req->cack) ||
 	    rdma_nl_put_driver_u32(msg, "ans_tack", req->tack) ||
-	    rdma_nl_put_driver_u64(msg, "ans_tx_pkts", req->stat_pkts) ||
-	    rdma_nl_put_driver_u64(msg, "ans_rtx_pkts", req->stat_rtx))
+	    rdma_nl_put_driver_u64(msg, "ans_tx_pkts", req->pkts) ||
+	    rdma_nl_put_driver_u64(msg, "ans_rtx_pkts", req->rtx))
 		return -EMSGSIZE;
 	return 0;
 }
@@ -182,12 +184,13 @@ static int mrc_ans_fill_tx(struct sk_buff *msg, const struct mrc_qp *ans,
 static int mrc_ans_fill_rx(struct sk_buff *msg, const struct mrc_qp *ans,
 			   bool all)
 {
-	const struct mrc_resp *resp = &ans->resp;
+	struct mrc_resp_info info, *resp = &info;
 
+	mrc_resp_info(&ans->resp, &info);
 	if (rdma_nl_put_driver_u32(msg, "ans_resp_unexec",
-				   mrc_psn_diff(resp->cack, resp->exec)) ||
+				   resp->unexec) ||
 	    rdma_nl_put_driver_u32(msg, "ans_resp_ahead",
-				   mrc_psn_diff(resp->max_rcv, resp->cack)) ||
+				   resp->ahead) ||
 	    rdma_nl_put_driver_u32(msg, "ans_resp_ooo", resp->ooo))
 		return -EMSGSIZE;
 	if (!all)
@@ -196,7 +199,7 @@ static int mrc_ans_fill_rx(struct sk_buff *msg, const struct mrc_qp *ans,
 	    rdma_nl_put_driver_u32(msg, "ans_resp_exec", resp->exec) ||
 	    rdma_nl_put_driver_u32(msg, "ans_resp_max_rcv", resp->max_rcv) ||
 	    rdma_nl_put_driver_u32(msg, "ans_resp_msn", resp->msn) ||
-	    rdma_nl_put_driver_u64(msg, "ans_resp_bytes", resp->rcvd_bytes))
+	    rdma_nl_put_driver_u64(msg, "ans_resp_bytes", resp->bytes))
 		return -EMSGSIZE;
 	return 0;
 }

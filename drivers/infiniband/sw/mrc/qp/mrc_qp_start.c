@@ -139,17 +139,17 @@ void mrc_qp_effective(const struct mrc_qp *qp, struct mrc_abi_qp_attr *out)
 /* What the peer may do, by the attributes. Under resp_lock or before RTR. */
 static void mrc_qp_permit(struct mrc_qp *qp)
 {
-	struct mrc_resp_cfg *cfg = &qp->resp.cfg;
-	int access = qp->attr.access;
+	const int access = qp->attr.access;
+	const struct mrc_resp_permit may = {
+		.remote_write = access & IB_ACCESS_REMOTE_WRITE,
+		.remote_read = access & IB_ACCESS_REMOTE_READ,
+		.remote_atomic = access & IB_ACCESS_REMOTE_ATOMIC,
+		.remote_flush = access & MRC_ACCESS_FLUSH,
+		.max_rd = qp->attr.max_dest_rd_atomic ? MRC_MAX_RD_ATOMIC : 0,
+	};
 
 	qp->rnr_timer = qp->attr.min_rnr_timer;
-	cfg->remote_write = access & IB_ACCESS_REMOTE_WRITE;
-	if (!qp->ext || qp->main)
-		return;
-	cfg->remote_read = access & IB_ACCESS_REMOTE_READ;
-	cfg->remote_atomic = access & IB_ACCESS_REMOTE_ATOMIC;
-	cfg->remote_flush = access & MRC_ACCESS_FLUSH;
-	cfg->max_rd = qp->attr.max_dest_rd_atomic ? MRC_MAX_RD_ATOMIC : 0;
+	mrc_resp_permit(&qp->resp, &may);
 }
 
 /*
@@ -343,7 +343,7 @@ static int mrc_qp_make_requester(struct mrc_qp *qp)
 		.chan = qp->main,
 		.max_rd_atomic = qp->ext && !qp->main ? MRC_MAX_RD_ATOMIC : 0,
 		.rnr_retry = qp->attr.rnr_retry,
-		.rev = &qp->resp.rev,
+		.rev = mrc_resp_rev(&qp->resp),
 		.ctr = &qp->dev->ctr,
 		.on_loss = mrc_on_loss,
 		.ctx = qp,
@@ -405,15 +405,12 @@ out:
 /* PSNs of answers are known from RTS on. */
 static void mrc_qp_start_ans_rx(struct mrc_qp *ans)
 {
-	struct mrc_resp_cfg cfg = ans->resp.cfg;
-
-	cfg.rq_psn = ans->attr.rq_psn;
 	spin_lock_bh(&ans->resp_lock);
 	/* The requester learns reverse paths for it. */
 	spin_lock(&ans->req_lock);
 	if (ans->state == IB_QPS_RTS && !ans->resp_on)
-		ans->resp_on = !mrc_resp_init(&ans->resp, &cfg, &ans->paths,
-					      ans->resp_mem);
+		ans->resp_on = !mrc_resp_restart(&ans->resp,
+						 ans->attr.rq_psn);
 	spin_unlock(&ans->req_lock);
 	spin_unlock_bh(&ans->resp_lock);
 }

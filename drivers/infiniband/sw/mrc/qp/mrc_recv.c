@@ -121,7 +121,7 @@ void mrc_resp_feedback(struct mrc_qp *qp, struct sk_buff_head *list, u64 now)
 		struct sk_buff *skb;
 
 		/* Placing the payload is part of the service time, OP-35. */
-		if (qp->resp.cfg.svc_time)
+		if (mrc_resp_timed(&qp->resp))
 			now = mrc_now();
 		if (!mrc_resp_next_feedback(&qp->resp, now, &desc))
 			break;
@@ -217,7 +217,7 @@ static void mrc_qp_make_stash(struct mrc_qp *qp)
 
 	lockdep_assert_held(&qp->resp_lock);
 	old = set_active_memcg(qp->main ? qp->main->memcg : qp->memcg);
-	qp->stash = kzalloc(mrc_resp_stash_mem(&qp->resp.cfg),
+	qp->stash = kzalloc(mrc_resp_stash_size(&qp->resp),
 			    GFP_ATOMIC | __GFP_ACCOUNT | __GFP_NOWARN);
 	set_active_memcg(old);
 	mrc_resp_set_stash(&qp->resp, qp->stash);
@@ -236,7 +236,7 @@ static bool mrc_rcv_ready(struct mrc_qp *qp, struct mrc_pkt *pkt, u64 now,
 	if (!qp->ext || qp->main)
 		return true;
 	if (flags & MRC_OPF_REQUEST && !pkt->rx.trim && !qp->ans_tx &&
-	    qp->resp.cfg.max_rd) {
+	    mrc_resp_takes_requests(&qp->resp)) {
 		if (!qp->want_ans) {
 			WRITE_ONCE(qp->want_ans, true);
 			mrc_qp_queue_work(qp, 0);
@@ -435,7 +435,7 @@ void mrc_qp_pkt_find(struct mrc_pkt *pkt, u32 qpn)
 	 * A hint, without the lock under which mrc_resp_init() copies the whole
 	 * configuration: without a time the engine takes the later one.
 	 */
-	pkt->timed = data_race(READ_ONCE(qp->resp.cfg.svc_time));
+	pkt->timed = data_race(mrc_resp_timed(&qp->resp));
 }
 
 void mrc_qp_pkt_rcv(struct mrc_pkt *pkt)

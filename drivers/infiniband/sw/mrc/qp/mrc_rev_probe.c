@@ -60,7 +60,7 @@ void mrc_rev_probe(struct mrc_qp *qp, struct sk_buff_head *list, u64 now)
 	struct sk_buff *skb;
 	int id = -EAGAIN;
 
-	desc.ev = mrc_rev_probe_due(&qp->resp.rev, &qp->paths, now);
+	desc.ev = mrc_rev_probe_due(mrc_resp_rev(&qp->resp), &qp->paths, now);
 	if (desc.ev < 0)
 		return;
 	spin_lock(&ps->lock);
@@ -86,7 +86,7 @@ void mrc_rev_probe(struct mrc_qp *qp, struct sk_buff_head *list, u64 now)
 		mrc_ctr_add(&qp->dev->ctr, desc.port, MRC_CTR_TX_ERROR, 1);
 		return;
 	}
-	mrc_rev_probe_sent(&qp->resp.rev, &qp->paths, desc.ev, id, now);
+	mrc_rev_probe_sent(mrc_resp_rev(&qp->resp), &qp->paths, desc.ev, id, now);
 	mrc_ctr_add(&qp->dev->ctr, desc.port, MRC_CTR_TX_ENDPOINT_REQ, 1);
 	mrc_ctr_add(&qp->dev->ctr, desc.port, MRC_CTR_TX_REV_PROBE, 1);
 	__skb_queue_tail(list, skb);
@@ -115,7 +115,7 @@ bool mrc_rev_probe_answered(struct mrc_dev *dev, u8 port,
 	       ipv6_addr_equal(&qp->flow.daddr, peer) &&
 	       ipv6_addr_equal(&qp->flow.saddr, self);
 	if (mine)
-		ok = mrc_rev_answered(&qp->resp.rev, &qp->paths, id, now);
+		ok = mrc_rev_answered(mrc_resp_rev(&qp->resp), &qp->paths, id, now);
 	spin_unlock_bh(&qp->resp_lock);
 	mrc_qp_put(qp);
 	if (mine) {

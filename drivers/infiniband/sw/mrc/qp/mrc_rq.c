@@ -97,7 +97,7 @@ static struct mrc_recv *mrc_recv_find(const struct mrc_qp *qp, u16 rqmsn)
  */
 static u32 mrc_recv_count(const struct mrc_qp *qp)
 {
-	return min_t(u32, roundup_pow_of_two(qp->resp.cfg.max_wimm),
+	return min_t(u32, roundup_pow_of_two(mrc_resp_max_wimm(&qp->resp)),
 		     qp->rq.depth);
 }
 
@@ -193,7 +193,7 @@ void mrc_rq_tell(struct mrc_qp *qp)
 static struct mrc_recv *mrc_rq_get(struct mrc_qp *qp, u16 rqmsn)
 {
 	struct mrc_recv *r = mrc_recv_find(qp, rqmsn);
-	u16 n = rqmsn - qp->resp.rqmsn;
+	u16 n = rqmsn - mrc_resp_next_rqmsn(&qp->resp);
 
 	if (r || !qp->recv)
 		return r;
@@ -337,7 +337,7 @@ int mrc_rq_deliver(struct mrc_qp *qp, const struct mrc_imm *imm, u8 port,
 
 void mrc_rq_flush(struct mrc_qp *qp)
 {
-	u16 rqmsn = qp->resp.rqmsn;
+	u16 rqmsn = mrc_resp_next_rqmsn(&qp->resp);
 	int pending;
 
 	lockdep_assert_held(&qp->resp_lock);
@@ -360,7 +360,7 @@ void mrc_rq_flush(struct mrc_qp *qp)
 		cqe.wr_id = r ? r->wr_id : READ_ONCE(e->wr_id);
 		/* The message that made the QP fail is the next in order. */
 		if (r && r->status != IB_WC_SUCCESS &&
-		    rqmsn == qp->resp.rqmsn && mrc_resp_failed(&qp->resp))
+		    rqmsn == mrc_resp_next_rqmsn(&qp->resp) && mrc_resp_failed(&qp->resp))
 			cqe.status = r->status;
 		if (r)
 			r->used = false;

@@ -85,7 +85,7 @@ static bool mrc_req_batch(struct mrc_qp *qp, struct sk_buff_head *list,
 				/* Answers before it are to arrive still. */
 				qp->ans_bad = true;
 				qp->ans_bad_num =
-					qp->tx->req.wqe[d.slot].wr.num;
+					mrc_req_answer_num(&qp->tx->req, d.slot);
 				return false;
 			}
 			mrc_req_fail(&qp->tx->req, d.slot, MRC_WC_LOC_PROT);
@@ -142,7 +142,7 @@ void mrc_req_run(struct mrc_qp *qp, bool sleep)
 		__skb_queue_head_init(&list);
 		mrc_peer_sync(qp);
 		mrc_sq_reap(qp);
-		failed = qp->fatal || qp->tx->req.state == MRC_REQ_ERROR;
+		failed = qp->fatal || mrc_req_failed(&qp->tx->req);
 		if (qp->sqd == MRC_SQD_DRAINING && !failed &&
 		    mrc_req_drained(&qp->tx->req)) {
 			WRITE_ONCE(qp->sqd, MRC_SQD_DRAINED);
@@ -172,9 +172,9 @@ void mrc_req_run(struct mrc_qp *qp, bool sleep)
 		bad = qp->ans_bad;
 		bad_num = qp->ans_bad_num;
 		qp->ans_bad = false;
-		failed = qp->tx->req.state == MRC_REQ_ERROR;
+		failed = mrc_req_failed(&qp->tx->req);
 		/* Feedback goes on if the engine still has work. */
-		more |= take_more && qp->tx->req.wq_send == qp->tx->req.wq_post;
+		more |= take_more && mrc_req_all_begun(&qp->tx->req);
 		/*
 		 * A softirq that runs in between would send what the engine
 		 * chose after these before them: packets of one path would

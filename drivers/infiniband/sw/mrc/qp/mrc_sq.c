@@ -255,7 +255,7 @@ static enum mrc_wc_status mrc_sq_copy_ext(struct mrc_qp *qp,
 					  const struct mrc_send_wqe *h,
 					  struct mrc_swqe *w, struct mrc_wr *wr)
 {
-	if (mrc_wr_is_request(wr->op) && !qp->tx->req.cfg.max_rd_atomic)
+	if (mrc_wr_is_request(wr->op) && !mrc_req_may_request(&qp->tx->req))
 		return MRC_WC_LOC_QP_OP;
 	switch (wr->op) {
 	case MRC_WR_SEND:
