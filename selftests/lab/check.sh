@@ -203,14 +203,18 @@ clang_tidy() {
 	done
 	cd "$TOP"
 	for d in unit fuzz mrcctl mrcperf mrcbench enginebench; do
-		repo_files | grep -E "^selftests/$d/.*\.cpp$" >"$list" || true
+		case $d in
+		unit) repo_files | grep -E '^(selftests/unit|userspace-tools/engine)/.*\.cpp$' ;;
+		*) repo_files | grep -E "^selftests/$d/.*\.cpp$" ;;
+		esac >"$list" || true
 		xargs -r -a "$list" -n 1 -P 2 nice clang-tidy --quiet -p "$BUILD/$d" \
 			--extra-arg=-Wno-unknown-warning-option || rc=1
 	done
 	# The guests' programs are compiled in the guests' tree; of its headers
 	# only the verbs ones are foreign to this machine.
 	repo_files | grep -E '^(selftests|userspace-tools)/.*\.cpp$' |
-		grep -v -E '^selftests/(unit|fuzz|mrcctl|mrcperf|mrcbench|enginebench)/' >"$list" || true
+		grep -v -E '^(selftests/(unit|fuzz|mrcctl|mrcperf|mrcbench|enginebench)|userspace-tools/engine)/' \
+			>"$list" || true
 	if [ -s "$list" ]; then
 		"$LAB_DIR/image.sh" "$DEFAULT_KERNEL"
 		ib=$(verbs_headers)

@@ -15,10 +15,10 @@ allowed='^(__odr_asan|__asan_|__gcov|__llvm_|__sancov)'
 # nm -f sysv: name | value | class | type | size | line | section
 found=$("$1" -f sysv "$2" | awk -F '|' -v allowed="$allowed" '
 	NF == 7 {
-		gsub(/ /, "", $1); gsub(/ /, "", $3); gsub(/[ \t]/, "", $7)
+		gsub(/ /, "", $1); gsub(/[ \t]/, "", $7)
 		seen++
-		if ($3 ~ /^[BbDdCGgSs]$/ && $7 !~ /^\.data\.rel\.ro/ &&
-		    $1 !~ allowed)
+		if ($7 ~ /^(\.t?bss|\.t?data|\*COM\*)/ &&
+		    $7 !~ /^\.data\.rel\.ro/ && $1 !~ allowed)
 			print $1, $7
 	}
 	END { if (!seen) print "no symbols at all" }')
