@@ -255,8 +255,8 @@ public:
 	bool failed() const { return v_.failed(); }
 	const std::string &what() const { return v_.what(); }
 	u64 events() const { return events_; }
-	u64 elapsed() const { return now_ - plan_.net.start; }
-	u64 now() const { return now_; }
+	u64 elapsed() const { return now() - plan_.net.start; }
+	u64 now() const { return time_.now(); }
 	bool dead(int side) const { return side_[side].dead; }
 	// Operations of one side that the other one saw, forged ones included.
 	const ExtFlow &flow(int side) const { return *flow_[side]; }
@@ -273,13 +273,8 @@ public:
 	std::function<bool(int from, const Packet &p, u64 &delay)> on_send;
 
 private:
-	struct Half {
+	struct Half : mrc_model::Qp {
 		mrc_counters ctr{};
-		mrc_paths paths{};
-		mrc_cc cc{};
-		mrc_req req{};
-		mrc_resp resp{};
-		mrc_test::EngineMem paths_mem, req_mem, resp_mem, stash, rd;
 	};
 	struct Side {
 		Half half[2]; // [1] is the answer channel
@@ -292,16 +287,10 @@ private:
 	};
 	enum class Type { Arrive, Kick, OutageOn, OutageOff, Calm };
 	struct Event {
-		u64 at;
-		u64 seq;
 		Type type;
 		int side;
 		u32 which;
 		Packet packet;
-		bool operator<(const Event &o) const // for a max-heap
-		{
-			return at != o.at ? at > o.at : seq > o.seq;
-		}
 	};
 
 	void init_half(int side, int chan);
@@ -311,6 +300,8 @@ private:
 	void outage(const Outage &o, bool on);
 	void become_calm();
 	bool step();
+	void expire(int side);
+	void dispatch(Event &e);
 	bool finished() const;
 	void fail(const std::string &what);
 
@@ -348,14 +339,13 @@ private:
 	bool sabotaged_ = false;
 	u64 spared_ = 0;
 	u32 ports_up_[2];
-	u32 blackholed_[2] = {0, 0};
-	u64 now_;
-	u64 seq_ = 0;
+	mrc_model::Time<Event> time_;
+	mrc_model::Way way_[MRC_MAX_PORTS + 1]; // by port, either direction
+	mrc_model::Faults faults_[2];		// of what a side sends
 	u64 events_ = 0;
 	u64 calm_limit_ = MRC_NEVER;
 	std::unique_ptr<ExtFlow> flow_[2]; // index = requesting side
 	Side side_[2];
-	std::vector<Event> queue_;
 	std::vector<Packet> seen_[2]; // by an attacker on the path
 	bool aimed_ = false;	      // it takes the place of the next packet
 };

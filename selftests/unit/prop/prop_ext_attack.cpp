@@ -262,7 +262,7 @@ void ExtSim::forge(int to)
 		p.trim = rng_.chance(500000) ? MRC_TRIM_TRIMMED
 					     : MRC_TRIM_LASTHOP;
 	}
-	schedule(now_ + rng_.below(insider ? 200000 : 50000), Type::Arrive, to,
+	schedule(now() + rng_.below(insider ? 200000 : 50000), Type::Arrive, to,
 		 0, std::move(p));
 }
 

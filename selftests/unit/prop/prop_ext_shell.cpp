@@ -53,10 +53,10 @@ void ExtSim::post(int side)
 	Side &s = side_[side];
 	ExtFlow &f = *flow_[side];
 
-	while (!f.all_posted() && f.next().post_at <= now_ &&
+	while (!f.all_posted() && f.next().post_at <= now() &&
 	       mrc_req_can_post(&s.half[0].req)) {
 		mrc_wr wr = f.make_wr();
-		int slot = mrc_req_post(&s.half[0].req, &wr, now_);
+		int slot = mrc_req_post(&s.half[0].req, &wr, now());
 
 		note("%c post kind %u len %u slot %d%s", 'A' + side, wr.op,
 		     wr.len, slot, wr.fence ? " fence" : "");
@@ -78,7 +78,7 @@ void ExtSim::post_answers(int side)
 		wr.op = a.atomic ? MRC_WR_ANSWER_ATOMIC : MRC_WR_ANSWER;
 		wr.len = a.len;
 		wr.num = a.num;
-		slot = mrc_req_post(&s.half[1].req, &wr, now_);
+		slot = mrc_req_post(&s.half[1].req, &wr, now());
 		if (slot < 0 || (u32)slot >= s.answers.size()) {
 			fail(strf("answer cannot be posted: %d", slot));
 			return;
@@ -96,7 +96,7 @@ bool ExtSim::send(int side, int chan)
 	Side &s = side_[side];
 	mrc_tx_desc d;
 
-	switch (mrc_req_next(&s.half[chan].req, now_, &d)) {
+	switch (mrc_req_next(&s.half[chan].req, now(), &d)) {
 	case MRC_TX_PACKET:
 		transmit(side, chan, d);
 		return true;
@@ -107,7 +107,7 @@ bool ExtSim::send(int side, int chan)
 		}
 		if (!s.local_due && rng_.chance(plan_.late_local_ppm)) {
 			s.local_due = true;
-			schedule(now_ + rng_.below(100000), Type::Kick, side);
+			schedule(now() + rng_.below(100000), Type::Kick, side);
 			return false;
 		}
 		s.local_due = false;
@@ -115,7 +115,7 @@ bool ExtSim::send(int side, int chan)
 		if (!sabotage(ExtSabotage::SkipLocal))
 			flow_[side]->on_local(d.slot);
 		mrc_req_local_done(&s.half[0].req, d.slot, MRC_WC_SUCCESS,
-				   now_);
+				   now());
 		reap(side);
 		post(side);
 		return true;
@@ -136,19 +136,19 @@ void ExtSim::service(int side)
 	reap(side);
 	post(side);
 	post_answers(side);
-	while (!s.dead && !failed() && now_ >= s.tx_free) {
+	while (!s.dead && !failed() && now() >= s.tx_free) {
 		const int first = (int)rng_.below(2);
 
 		if (!send(side, first) && !send(side, 1 - first))
 			break;
 		if (plan_.net.gap)
-			s.tx_free = now_ + plan_.net.gap;
+			s.tx_free = now() + plan_.net.gap;
 		if (++n > 5000) {
 			fail(strf("%c sends without end", 'A' + side));
 			break;
 		}
 	}
-	if (!s.dead && now_ < s.tx_free && !s.kicked) {
+	if (!s.dead && now() < s.tx_free && !s.kicked) {
 		s.kicked = true;
 		schedule(s.tx_free, Type::Kick, side);
 	}
@@ -183,19 +183,15 @@ void ExtSim::check(int side)
 
 void ExtSim::transmit(int side, int chan, const mrc_tx_desc &d)
 {
-	Packet p;
-	u32 n;
+	const u32 n = mrc_hdr_len(&d.hdr);
+	Packet p(d, plan_.net.ipv6);
 
-	p.bytes.assign(mrc_hdr_len(&d.hdr) + d.len + d.hdr.pad + MRC_ICRC_LEN,
-		       0);
-	n = mrc_hdr_build(&d.hdr, p.bytes.data(), (u32)p.bytes.size());
-	if (n != mrc_hdr_len(&d.hdr))
+	if (p.bytes.empty()) {
 		fail("header cannot be built");
+		return;
+	}
 	if (d.hdr.chan != (chan != 0) || d.hdr.dqp != 0x100u + (u32)(1 - side))
 		fail(strf("%c sends on the wrong channel", 'A' + side));
-	p.port = d.port;
-	p.tc = d.tc;
-	p.entropy = plan_.net.ipv6 ? d.entropy : d.entropy & 0xFFFF;
 	note("%c tx %s%s", 'A' + side, describe(p).c_str(),
 	     chan ? " chan" : "");
 	if (d.data && !chan) {
@@ -225,33 +221,28 @@ void ExtSim::receive_data(int to, const Packet &p, const mrc_hdr &h)
 	Half &half = s.half[h.chan];
 	ExtFlow &f = *flow_[1 - to];
 	mrc_resp &resp = half.resp;
-	const u8 *payload =
-		&p.bytes[std::min<std::size_t>(h.hdr_len, p.bytes.size() - 1)];
-	mrc_rx rx{&h, p.entropy, p.port, p.ce, p.trim, now_};
+	const u8 *payload = p.payload(h);
+	mrc_rx rx = p.rx(h, now());
 	u32 n = 0;
 
 	if (!calm_ && rng_.chance(plan_.net.refuse_ppm)) {
-		mrc_resp_refuse(&resp, &rx, MRC_NACK_NO_RESOURCE, now_);
+		mrc_resp_refuse(&resp, &rx, MRC_NACK_NO_RESOURCE, now());
 		feedback(to, h.chan);
 		return;
 	}
-	if (mrc_resp_wants_stash(&resp, &rx)) {
-		half.stash = mrc_test::EngineMem(mrc_resp_stash_mem(&resp.cfg));
-		mrc_resp_set_stash(&resp, half.stash.get());
-	}
-	if (mrc_resp_wants_rd(&resp, &rx)) {
-		half.rd = mrc_test::EngineMem(mrc_resp_rd_mem(&resp.cfg));
-		mrc_resp_set_rd(&resp, half.rd.get());
-	}
-	f.now = now_;
+	if (half.wants_stash(rx))
+		half.give_stash();
+	if (half.wants_requests(rx))
+		half.give_requests();
+	f.now = now();
 	if (mrc_resp_wants_recv(&resp, &rx, &n) && !f.has_receives(n) &&
 	    !sabotage(ExtSabotage::NoReceiveCheck)) {
 		note("%c not ready for %06x", 'A' + to, h.psn);
-		mrc_resp_refuse_rnr(&resp, &rx, plan_.rnr_timer, now_);
+		mrc_resp_refuse_rnr(&resp, &rx, plan_.rnr_timer, now());
 		feedback(to, h.chan);
 		return;
 	}
-	if (mrc_resp_on_data(&resp, &rx, now_) == MRC_RX_PLACE) {
+	if (mrc_resp_on_data(&resp, &rx, now()) == MRC_RX_PLACE) {
 		u8 syn = 0;
 
 		if (!h.chan)
@@ -345,7 +336,7 @@ void ExtSim::take_answers(int to)
 			mrc_req_fail(&req, (int)slot, MRC_WC_REM_OP);
 			return;
 		}
-		mrc_req_answered(&req, now_);
+		mrc_req_answered(&req, now());
 	}
 }
 
@@ -356,21 +347,16 @@ void ExtSim::feedback(int to, int chan)
 	u32 n = 0;
 
 	if (plan_.tells && mrc_resp_tells_recvs(&resp)) {
-		flow_[1 - to]->now = now_;
+		flow_[1 - to]->now = now();
 		mrc_resp_set_recvs(&resp, flow_[1 - to]->receives());
 	}
-	while (!failed() && mrc_resp_next_feedback(&resp, now_, &d)) {
-		Packet p;
+	while (!failed() && mrc_resp_next_feedback(&resp, now(), &d)) {
+		Packet p(d, plan_.net.ipv6);
 
 		if (d.data || d.tc != MRC_TC_CONTROL || d.hdr.chan != chan)
 			fail(strf("%c: wrong feedback descriptor", 'A' + to));
 		if (!chan && d.hdr.opcode == MRC_OP_ACK)
 			flow_[1 - to]->check_ack(d.hdr, flow_[1 - to]->acked);
-		p.bytes.assign(mrc_hdr_len(&d.hdr) + MRC_ICRC_LEN, 0);
-		mrc_hdr_build(&d.hdr, p.bytes.data(), (u32)p.bytes.size());
-		p.port = d.port;
-		p.tc = d.tc;
-		p.entropy = plan_.net.ipv6 ? d.entropy : d.entropy & 0xFFFF;
 		note("%c tx %s%s", 'A' + to, describe(p).c_str(),
 		     chan ? " chan" : "");
 		network(to, std::move(p));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-// Two sides with two pairs of engines each, and the network between them.
+// Two sides with two pairs of engines each, and the network between them: the
+// model's hosts, links and time.
 #include <algorithm>
 
 #include "prop_ext.hpp"
@@ -17,8 +18,12 @@ constexpr u64 kMaxTime = 600ull * 1000000000;
 
 ExtSim::ExtSim(const ExtPlan &plan, bool trace)
 	: plan_(plan), rng_(plan.net.seed * 4 + 1), trace_(trace),
-	  now_(plan.net.start)
+	  time_(plan.net.start, 2)
 {
+	const Plan &p = plan_.net;
+
+	for (u32 port = 0; port <= MRC_MAX_PORTS; port++)
+		way_[port] = {.delay = p.delay[port], .jitter = p.jitter[port]};
 	for (int side = 0; side < 2; side++)
 		flow_[side] = plan_.attacker == ExtAttacker::OnPath
 				      ? std::make_unique<ExtAttacked>(
@@ -30,16 +35,22 @@ ExtSim::ExtSim(const ExtPlan &plan, bool trace)
 			init_half(side, chan);
 		for (const ExtOp &o : plan_.ops[side])
 			schedule(o.post_at, Type::Kick, side);
-		ports_up_[side] = (2u << plan_.net.n_ports) - 2;
+		ports_up_[side] = (2u << p.n_ports) - 2;
+		faults_[side] = mrc_model::Faults({
+			.loss = p.loss_ppm[side],
+			.feedback_loss = p.fb_loss_ppm[side],
+			.dup = p.dup_ppm,
+			.ce = p.ce_ppm,
+			.trim = p.trim_ppm,
+		});
 	}
-	for (u32 i = 0; i < plan_.net.outages.size(); i++) {
-		const Outage &o = plan_.net.outages[i];
+	for (u32 i = 0; i < p.outages.size(); i++) {
+		const Outage &o = p.outages[i];
 
 		schedule(o.from, Type::OutageOn, o.side, i);
 		schedule(o.to, Type::OutageOff, o.side, i);
 	}
-	schedule(plan_.net.calm_at == MRC_NEVER ? now_ + 20000000
-						: plan_.net.calm_at,
+	schedule(p.calm_at == MRC_NEVER ? now() + 20000000 : p.calm_at,
 		 Type::Calm, 0);
 }
 
@@ -54,22 +65,22 @@ void ExtSim::init_half(int side, int chan)
 		plan_.fault < 0 || side == 0 ||
 		plan_.ops[0][(u32)plan_.fault].fault != ExtFault::NotAllowed;
 	Half &e = side_[side].half[chan];
-	mrc_paths_cfg pc = p.paths_cfg(side);
-	mrc_cc_cfg cc = p.cc_cfg(side);
-	mrc_req_cfg qc = p.req_cfg(side);
-	mrc_resp_cfg rc = p.resp_cfg(side);
-	bool ok = true;
+	mrc_model::QpCfg c;
+	mrc_req_cfg &qc = c.req;
+	mrc_resp_cfg &rc = c.resp;
 
 	e.ctr.n_ports = p.n_ports;
-	pc.seed = p.seed * 4 + (u64)side * 2 + (u64)chan;
-	pc.ctr = &e.ctr;
-	e.paths_mem = mrc_test::EngineMem(mrc_paths_mem(&pc));
-	ok &= !mrc_paths_init(&e.paths, &pc, e.paths_mem.get());
+	c.paths = p.paths_cfg(side);
+	c.paths.seed = p.seed * 4 + (u64)side * 2 + (u64)chan;
+	c.paths.ctr = &e.ctr;
 
-	cc.mtu = mrc_nominal_size(56, p.pmtu);
-	mrc_cc_init(&e.cc, mrc_cc_find(p.cc), &cc);
+	c.algorithm = mrc_cc_find(p.cc);
+	c.cc = p.cc_cfg(side);
+	c.cc.mtu = mrc_nominal_size(56, p.pmtu);
 
 	// Room for all answers that the responder may want to give.
+	qc = p.req_cfg(side);
+	rc = p.resp_cfg(side);
 	rc.ext = true;
 	rc.max_rd = plan_.max_dest[1 - side];
 	side_[side].answers.resize(mrc_resp_rd_slots(&rc));
@@ -82,10 +93,7 @@ void ExtSim::init_half(int side, int chan)
 	qc.chan = chan;
 	qc.max_rd_atomic = chan ? 0 : plan_.max_rd[side];
 	qc.rnr_retry = plan_.rnr_retry;
-	qc.rev = &e.resp.rev;
 	qc.ctr = &e.ctr;
-	e.req_mem = mrc_test::EngineMem(mrc_req_mem(&qc));
-	ok &= !mrc_req_init(&e.req, &qc, &e.paths, &e.cc, e.req_mem.get());
 
 	rc.remote_read = true;
 	rc.remote_atomic = atomics;
@@ -96,10 +104,8 @@ void ExtSim::init_half(int side, int chan)
 	rc.late_rd = true;
 	rc.seed = p.seed * 8 + 1 + (u64)side * 2 + (u64)chan;
 	rc.ctr = &e.ctr;
-	e.resp_mem = mrc_test::EngineMem(mrc_resp_mem(&rc));
-	ok &= !mrc_resp_init(&e.resp, &rc, p.resp_paths ? &e.paths : nullptr,
-			     e.resp_mem.get());
-	if (!ok)
+	c.resp_paths = p.resp_paths;
+	if (!e.init(c))
 		fail("init refused a valid configuration");
 }
 
@@ -116,7 +122,7 @@ void ExtSim::note(const char *fmt, ...)
 
 	if (!trace_)
 		return;
-	std::fprintf(stderr, "%14llu ", (unsigned long long)now_);
+	std::fprintf(stderr, "%14llu ", (unsigned long long)now());
 	va_start(ap, fmt);
 	std::vfprintf(stderr, fmt, ap);
 	va_end(ap);
@@ -136,8 +142,7 @@ bool ExtSim::sabotage(ExtSabotage which)
 
 void ExtSim::schedule(u64 at, Type type, int side, u32 which, Packet packet)
 {
-	queue_.push_back({at, seq_++, type, side, which, std::move(packet)});
-	std::push_heap(queue_.begin(), queue_.end());
+	time_.at(at, {type, side, which, std::move(packet)});
 }
 
 u64 ExtSim::deadline(int side) const
@@ -170,39 +175,38 @@ bool ExtSim::finished() const
 
 bool ExtSim::step()
 {
-	u64 at = queue_.empty() ? MRC_NEVER : queue_.front().at;
-	int side = -1;
+	for (int side = 0; side < 2; side++)
+		time_.alarm((u32)side, deadline(side));
 
-	for (int i = 0; i < 2; i++) {
-		if (deadline(i) < at) {
-			at = deadline(i);
-			side = i;
-		}
-	}
+	const u64 at = time_.next();
+
 	if (at == MRC_NEVER)
 		return false;
-	now_ = std::max(now_, at);
-	if (++events_ > kMaxEvents || now_ - plan_.net.start > kMaxTime ||
-	    now_ > calm_limit_) {
+	time_.pass(at);
+	if (++events_ > kMaxEvents || elapsed() > kMaxTime ||
+	    now() > calm_limit_) {
 		fail("a perfect network does not lead to completion");
 		return false;
 	}
-	if (side >= 0) {
-		note("%c deadline", 'A' + side);
-		for (Half &h : side_[side].half)
-			if (mrc_req_deadline(&h.req) <= now_)
-				mrc_req_on_deadline(&h.req, now_);
-		service(side);
-		if (!side_[side].kicked && deadline(side) <= now_)
-			fail(strf("%c deadline does not lie ahead",
-				  'A' + side));
-		return !failed();
-	}
-	std::pop_heap(queue_.begin(), queue_.end());
+	time_.step(
+		at, [this](Event e) { dispatch(e); },
+		[this](u32 side) { expire((int)side); });
+	return !failed();
+}
 
-	Event e = std::move(queue_.back());
+void ExtSim::expire(int side)
+{
+	note("%c deadline", 'A' + side);
+	for (Half &h : side_[side].half)
+		if (mrc_req_deadline(&h.req) <= now())
+			mrc_req_on_deadline(&h.req, now());
+	service(side);
+	if (!side_[side].kicked && deadline(side) <= now())
+		fail(strf("%c deadline does not lie ahead", 'A' + side));
+}
 
-	queue_.pop_back();
+void ExtSim::dispatch(Event &e)
+{
 	switch (e.type) {
 	case Type::Arrive:
 		arrive(e.side, std::move(e.packet));
@@ -221,14 +225,13 @@ bool ExtSim::step()
 		become_calm();
 		break;
 	}
-	return !failed();
 }
 
 // A link that is down, or a plane that swallows what one side sends.
 void ExtSim::outage(const Outage &o, bool on)
 {
 	const u32 bit = 1u << o.port;
-	u32 &map = o.kind == Fault::PortBlackhole ? blackholed_[o.side]
+	u32 &map = o.kind == Fault::PortBlackhole ? faults_[o.side].cut_ports
 						  : ports_up_[o.side];
 
 	if (calm_)
@@ -240,7 +243,7 @@ void ExtSim::outage(const Outage &o, bool on)
 	if (o.kind == Fault::PortBlackhole || side_[o.side].dead)
 		return;
 	for (Half &h : side_[o.side].half)
-		mrc_req_set_ports(&h.req, map, now_);
+		mrc_req_set_ports(&h.req, map, now());
 	service(o.side);
 }
 
@@ -249,14 +252,16 @@ void ExtSim::become_calm()
 {
 	note("calm");
 	calm_ = true;
-	calm_limit_ = now_ + 120ull * 1000000000;
+	for (mrc_model::Way &w : way_)
+		w.jitter = 0;
+	calm_limit_ = now() + 120ull * 1000000000;
 	for (int side = 0; side < 2; side++) {
 		ports_up_[side] = (2u << plan_.net.n_ports) - 2;
-		blackholed_[side] = 0;
+		faults_[side].end();
 		if (side_[side].dead)
 			continue;
 		for (Half &h : side_[side].half)
-			mrc_req_set_ports(&h.req, ports_up_[side], now_);
+			mrc_req_set_ports(&h.req, ports_up_[side], now());
 		service(side);
 	}
 }
@@ -270,57 +275,38 @@ void ExtSim::run(const std::function<void()> &look)
 		fail("nothing is scheduled, but not all is completed");
 }
 
+// A NAK ends a queue pair and is sent once, so it always arrives here.
 bool ExtSim::lost(int from, const Packet &p)
 {
-	const Plan &n = plan_.net;
-
-	if (!(ports_up_[from] >> p.port & 1) ||
-	    !(ports_up_[1 - from] >> p.port & 1) ||
-	    blackholed_[from] >> p.port & 1)
-		return true;
-	return rng_.chance(p.control() ? n.fb_loss_ppm[from]
-				       : n.loss_ppm[from]);
+	if (p.nak())
+		return false;
+	return !(ports_up_[from] >> p.port & 1) ||
+	       !(ports_up_[1 - from] >> p.port & 1) ||
+	       faults_[from].lost(p, rng_);
 }
 
 void ExtSim::network(int from, Packet p)
 {
-	const Plan &n = plan_.net;
-	u64 delay = n.delay[p.port];
+	const mrc_model::Faults &faults = faults_[from];
+	u64 delay = way_[p.port].time(rng_);
+	u64 later;
 
-	if (n.jitter[p.port] && !calm_)
-		delay += rng_.below(n.jitter[p.port]);
 	if (on_send && !on_send(from, p, delay))
 		return;
-	if (!calm_) {
-		const bool nak =
-			p.opcode() == MRC_OP_ACK && p.bytes[12] != MRC_SYN_ACK;
-
-		if (!nak && lost(from, p)) {
-			note("%c lost %s", 'A' + from, describe(p).c_str());
-			return;
-		}
-		if (!p.control() && rng_.chance(n.ce_ppm))
-			p.ce = true;
-		if (p.data() && rng_.chance(n.trim_ppm)) {
-			if (p.tc != MRC_TC_TRIMMABLE &&
-			    p.tc != MRC_TC_TRIMMABLE_RETX)
-				return;
-			p.bytes.resize(std::min<std::size_t>(
-				p.bytes.size(),
-				rng_.pick({12u, 16u, 20u, 24u})));
-			p.trim = rng_.chance(500000) ? MRC_TRIM_TRIMMED
-						     : MRC_TRIM_LASTHOP;
-		}
-		if (rng_.chance(n.dup_ppm))
-			schedule(now_ + delay + rng_.below(200000),
-				 Type::Arrive, 1 - from, 0, p);
+	if (!calm_ && lost(from, p)) {
+		note("%c lost %s", 'A' + from, describe(p).c_str());
+		return;
 	}
-	schedule(now_ + delay, Type::Arrive, 1 - from, 0, std::move(p));
+	faults.mark(p, rng_);
+	if (!faults.trim(p, rng_))
+		return;
+	if (faults.twice(rng_, &later))
+		schedule(now() + delay + later, Type::Arrive, 1 - from, 0, p);
+	schedule(now() + delay, Type::Arrive, 1 - from, 0, std::move(p));
 }
 
 void ExtSim::arrive(int to, Packet p)
 {
-	const u32 size = (u32)p.bytes.size();
 	Side &s = side_[to];
 	enum mrc_drop drop;
 	mrc_hdr h{};
@@ -328,8 +314,7 @@ void ExtSim::arrive(int to, Packet p)
 
 	if (s.dead)
 		return;
-	drop = p.trim ? mrc_hdr_parse_trimmed(p.bytes.data(), size, &h)
-		      : mrc_hdr_parse(p.bytes.data(), size, size, &h);
+	drop = p.parse(h);
 	if (drop) {
 		if (!p.forged)
 			fail(strf("parse dropped a genuine packet: %d", drop));
@@ -338,22 +323,15 @@ void ExtSim::arrive(int to, Packet p)
 	note("%c rx %s%s", 'A' + to, describe(p).c_str(),
 	     h.chan ? " chan" : "");
 
-	mrc_req &req = s.half[h.chan].req;
-
 	flags = mrc_op_info(h.opcode)->flags;
 	if (flags & MRC_OPF_TO_REQ) {
-		if (h.opcode == MRC_OP_SACK)
-			mrc_req_on_sack(&req, &h, p.port, now_);
-		else if (h.opcode == MRC_OP_NACK)
-			mrc_req_on_nack(&req, &h, p.port, now_);
-		else
-			mrc_req_on_ack(&req, &h, p.port, now_);
+		s.half[h.chan].feedback(h, p.port, now());
 	} else if (flags & MRC_OPF_DATA) {
 		receive_data(to, p, h);
 	} else if (flags & MRC_OPF_TO_RESP) {
-		mrc_rx rx{&h, p.entropy, p.port, p.ce, p.trim, now_};
+		mrc_rx rx = p.rx(h, now());
 
-		mrc_resp_on_probe(&s.half[h.chan].resp, &rx, now_);
+		mrc_resp_on_probe(&s.half[h.chan].resp, &rx, now());
 		feedback(to, h.chan);
 	}
 	if (!p.forged && plan_.attacker != ExtAttacker::None) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-// The network: loss, duplication, delay, marks, trims, outages, forgeries.
+// The network, its outages and what is forged in it.
 #include <algorithm>
 
 #include "prop_sim.hpp"
@@ -48,7 +48,7 @@ void Sim::note(const char *fmt, ...)
 
 	if (!trace_)
 		return;
-	std::fprintf(stderr, "%14llu ", (unsigned long long)now_);
+	std::fprintf(stderr, "%14llu ", (unsigned long long)now());
 	va_start(ap, fmt);
 	std::vfprintf(stderr, fmt, ap);
 	va_end(ap);
@@ -71,74 +71,32 @@ bool Sim::sabotage(Sabotage which)
 
 bool Sim::lost(int from, const Packet &p)
 {
-	const auto &evs = blackholed_evs[from];
-
-	if (!(ep[from].ports_up >> p.port & 1) ||
-	    blackholed_ports[from] >> p.port & 1)
-		return true;
-	if (std::find(evs.begin(), evs.end(), p.entropy) != evs.end())
-		return true;
-	if (calm)
-		return false;
-	if (!p.control())
-		return rng_.chance(plan.loss_ppm[from]);
-	if (p.opcode() == MRC_OP_ACK) {
-		u8 syndrome = p.bytes[12];
-
-		if (syndrome == MRC_SYN_ACK ? !plan.lose_acks : !plan.lose_naks)
-			return false;
-	}
-	return rng_.chance(plan.fb_loss_ppm[from]);
-}
-
-// A full queue: what may be trimmed is, the rest is lost (false). Some switches
-// trim what they must not.
-bool Sim::trim(int from, Packet &p)
-{
-	const bool may =
-		p.tc == MRC_TC_TRIMMABLE || p.tc == MRC_TC_TRIMMABLE_RETX;
-	// What survives reaches from the BTH alone to the METH, the TSETH and a
-	// piece of the RETH.
-	const u32 keep = rng_.pick({12u, 16u, 20u, 24u});
-
-	if (rng_.chance(plan.trim_ppm)) {
-		if (!may) {
-			note("%c no room for %s", 'A' + from,
-			     describe(p).c_str());
-			return false;
-		}
-	} else if (!rng_.chance(plan.rogue_trim_ppm)) {
-		return true;
-	}
-	p.bytes.resize(std::min<std::size_t>(p.bytes.size(), keep));
-	p.trim = rng_.chance(500000) ? MRC_TRIM_TRIMMED : MRC_TRIM_LASTHOP;
-	return true;
+	return !(ep[from].ports_up >> p.port & 1) || faults[from].lost(p, rng_);
 }
 
 void Sim::network(int from, Packet p)
 {
 	const int to = 1 - from;
-	u64 delay;
+	u64 delay = way_[p.port].time(rng_);
+	u64 later;
 
-	delay = plan.delay[p.port];
-	if (plan.jitter[p.port] && !calm)
-		delay += rng_.below(plan.jitter[p.port]);
 	if (on_send && !on_send(from, p, delay))
 		return;
 	if (sabotage(Sabotage::NeverDeliver) || lost(from, p)) {
 		note("%c lost %s", 'A' + from, describe(p).c_str());
 		return;
 	}
-	if (!p.control() && !calm && rng_.chance(plan.ce_ppm))
-		p.ce = true;
-	if (p.data() && !calm && !trim(from, p))
+	faults[from].mark(p, rng_);
+	if (!faults[from].trim(p, rng_)) {
+		note("%c no room for %s", 'A' + from, describe(p).c_str());
 		return;
+	}
 	// Every recoverable reason there is, MRC 1.0 §8.4.
 	if (p.opcode() == MRC_OP_NACK && p.bytes[14] >= MRC_NACK_NO_BITMAP &&
 	    rng_.chance(plan.odd_nack_ppm))
 		p.bytes[14] = rng_.pick({(u8)0x03, (u8)0x42, (u8)0xFF,
 					 (u8)MRC_NACK_PSN_OOR_WINDOW});
-	if (!calm && rng_.chance(plan.dup_ppm)) {
+	if (faults[from].twice(rng_, &later)) {
 		Packet copy = p;
 
 		if (copy.data() && !copy.trim &&
@@ -148,10 +106,10 @@ void Sim::network(int from, Packet p)
 				 0xFF000000) |
 					((copy.psn() + 1) & MRC_PSN_MASK),
 				&copy.bytes[8]);
-		schedule(now_ + delay + rng_.below(200000), Type::Arrive, to, 0,
+		schedule(now() + delay + later, Type::Arrive, to, 0,
 			 std::move(copy));
 	}
-	schedule(now_ + delay, Type::Arrive, to, 0, std::move(p));
+	schedule(now() + delay, Type::Arrive, to, 0, std::move(p));
 }
 
 // A packet that the peer never sent, made of one that it did or of nothing.
@@ -234,7 +192,7 @@ void Sim::forge(int to)
 	p.port = (u8)rng_.range(1, plan.n_ports);
 	p.entropy = (u32)rng_.next();
 	p.ce = rng_.chance(200000);
-	schedule(now_ + rng_.below(50000), Type::Arrive, to, 0, std::move(p));
+	schedule(now() + rng_.below(50000), Type::Arrive, to, 0, std::move(p));
 }
 
 // The responder of @c.side changes what its SACKs say.
@@ -265,7 +223,7 @@ void Sim::peer_status(int side)
 		return;
 	word = e.told_ports & ~e.peer_denies;
 	mrc_req_peer_said(&e.req, word == ~0u ? word : word & ~1u,
-			  now_);
+			  now());
 	service(side);
 }
 
@@ -273,7 +231,8 @@ void Sim::outage(const Outage &o, bool on)
 {
 	Endpoint &e = ep[o.side];
 	Endpoint &peer = ep[1 - o.side];
-	auto &evs = blackholed_evs[o.side];
+	u32 &cut = faults[o.side].cut_ports;
+	auto &evs = faults[o.side].cut_paths;
 	u32 entropy;
 
 	if (calm && on)
@@ -298,9 +257,9 @@ void Sim::outage(const Outage &o, bool on)
 		break;
 	case Fault::PortBlackhole:
 		if (on)
-			blackholed_ports[o.side] |= 1u << o.port;
+			cut |= 1u << o.port;
 		else
-			blackholed_ports[o.side] &= ~(1u << o.port);
+			cut &= ~(1u << o.port);
 		break;
 	case Fault::EvBlackhole:
 		entropy = mrc_paths_entropy(&e.paths, o.ev);
@@ -314,7 +273,7 @@ void Sim::outage(const Outage &o, bool on)
 		break;
 	case Fault::EvDenied:
 		mrc_paths_verdict(&e.paths, o.ev,
-				  on ? MRC_EVV_DENY : MRC_EVV_ALLOW, now_);
+				  on ? MRC_EVV_DENY : MRC_EVV_ALLOW, now());
 		if (!e.dead)
 			service(o.side);
 		break;
@@ -330,15 +289,16 @@ void Sim::become_calm()
 		return;
 	note("calm");
 	calm = true;
+	for (mrc_model::Way &w : way_)
+		w.jitter = 0;
 	for (int side = 0; side < 2; side++) {
 		Endpoint &e = ep[side];
-		u64 wait, last = now_;
+		u64 wait, last = now();
 
-		blackholed_ports[side] = 0;
-		blackholed_evs[side].clear();
+		faults[side].end();
 		for (u16 i = 0; i < e.paths.n; i++)
-			mrc_paths_verdict(&e.paths, i, MRC_EVV_ALLOW, now_);
-		change({Change::Penalty, now_, side, 0, true});
+			mrc_paths_verdict(&e.paths, i, MRC_EVV_ALLOW, now());
+		change({Change::Penalty, now(), side, 0, true});
 		e.told_ports = ~0u;
 		e.peer_denies = 0;
 		peer_status(side);

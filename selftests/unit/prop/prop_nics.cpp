@@ -18,7 +18,6 @@ namespace
 
 constexpr u64 kUsec = 1000;
 constexpr u64 kMsec = 1000000;
-constexpr u32 kQueues = 2;
 
 struct NicsPlan {
 	Plan net;
@@ -83,46 +82,53 @@ NicsPlan nics_plan(u64 seed)
 	return t;
 }
 
-// One queue of a NIC, and who serves it.
-struct Queue {
-	u64 free = 0;
-	u64 stands_from = 0;
-	u64 stands_to = 0;
-};
-
+// The queues of the receiving NICs, and who serves each.
 class NicsNet
 {
 public:
 	explicit NicsNet(const NicsPlan &plan)
-		: plan_(plan), rng_(plan.net.seed * 2 + 0xD000001)
+		: serialize_(plan.serialize),
+		  rng_(plan.net.seed * 2 + 0xD000001)
 	{
+		for (int side = 0; side < 2; side++) {
+			for (u32 port = 0; port <= MRC_MAX_PORTS; port++) {
+				Plane &p = plane_[side][port];
+
+				p.way = {.delay = plan.delay[side][port],
+					 .jitter = plan.jitter[port] + 1};
+				for (u32 i = 0; i < plan.queues[port]; i++)
+					p.queues.push_back(
+						{{},
+						 {plan.net.start, plan.runs,
+						  plan.stands}});
+			}
+		}
 	}
 
 	u64 delay(int from, const Packet &p, u64 now)
 	{
-		Queue &q =
-			queue_[from][p.port][p.entropy % plan_.queues[p.port]];
-		u64 at = now + plan_.delay[from][p.port] +
-			 rng_.below(plan_.jitter[p.port] + 1);
+		Plane &plane = plane_[from][p.port];
+		Queue &q = plane.queues[p.entropy % plane.queues.size()];
+		u64 at = now + plane.way.time(rng_);
 
-		at = std::max(at, q.free);
-		while (q.stands_to <= at) {
-			const u64 since =
-				std::max(q.stands_to, plan_.net.start);
-
-			q.stands_from = since + rng_.below(2 * plan_.runs);
-			q.stands_to = q.stands_from + rng_.below(plan_.stands);
-		}
-		if (at >= q.stands_from)
-			at = q.stands_to;
-		q.free = at + plan_.serialize;
+		at = q.pauses.after(std::max(at, q.line.free()), rng_);
+		q.line.take(at, serialize_);
 		return at - now;
 	}
 
 private:
-	const NicsPlan &plan_;
+	struct Queue {
+		mrc_model::Line line;
+		mrc_model::Pauses pauses;
+	};
+	struct Plane {
+		mrc_model::Way way;
+		std::vector<Queue> queues;
+	};
+
+	const u64 serialize_;
 	Rng rng_;
-	Queue queue_[2][MRC_MAX_PORTS + 1][kQueues];
+	Plane plane_[2][MRC_MAX_PORTS + 1];
 };
 
 struct NicsResult {

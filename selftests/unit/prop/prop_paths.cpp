@@ -210,13 +210,13 @@ TEST_P(DeadPath, IsLeftProbedAndUsedAgain)
 	const mrc_paths &paths = sim.ep[0].paths;
 	const u32 entropy = mrc_paths_entropy(&paths, bad);
 
-	sim.blackholed_evs[0].push_back(entropy);
+	sim.faults[0].cut_paths.push_back(entropy);
 	sim.on_desc = [&](int side, const mrc_tx_desc &d) {
 		if (side || d.entropy != entropy)
 			return;
 		if (!d.data) {
 			probes++;
-			answered += sim.blackholed_evs[0].empty() && !back_at;
+			answered += sim.faults[0].cut_paths.empty() && !back_at;
 		}
 		if (d.data &&
 		    mrc_paths_state(&paths, bad) == MRC_EV_ASSUMED_BAD)
@@ -233,7 +233,7 @@ TEST_P(DeadPath, IsLeftProbedAndUsedAgain)
 	ASSERT_FALSE(sim.failed()) << sim.what();
 	EXPECT_EQ(sim.dir[0]->reaped, sim.dir[0]->msgs.size())
 		<< "a dead path held up the traffic";
-	sim.blackholed_evs[0].clear();
+	sim.faults[0].cut_paths.clear();
 	sim.run_until(MRC_NEVER, [&] {
 		if (!back_at && mrc_paths_state(&paths, bad) == MRC_EV_GOOD)
 			back_at = sim.now();
@@ -274,7 +274,7 @@ TEST(DeadPlane, TrafficGoesOnAndReturns)
 
 	Sim sim(p);
 
-	sim.blackholed_ports[0] = sim.blackholed_ports[1] = 1u << 2;
+	sim.faults[0].cut_ports = sim.faults[1].cut_ports = 1u << 2;
 	sim.on_desc = [&](int side, const mrc_tx_desc &d) {
 		if (side || !d.data)
 			return;
@@ -288,7 +288,7 @@ TEST(DeadPlane, TrafficGoesOnAndReturns)
 	EXPECT_FALSE(sim.ep[0].dead);
 	EXPECT_EQ(sim.dir[0]->reaped, sim.dir[0]->msgs.size());
 	EXPECT_GT(tx[1], 1500u * 9 / 10);
-	sim.blackholed_ports[0] = sim.blackholed_ports[1] = 0;
+	sim.faults[0].cut_ports = sim.faults[1].cut_ports = 0;
 	sim.run_until(MRC_NEVER, [&] { return sim.delivered(); });
 	ASSERT_FALSE(sim.failed()) << sim.what();
 	ASSERT_TRUE(sim.delivered());
@@ -329,8 +329,8 @@ u64 longest_pause(u64 seed, u8 planes, bool port_down, bool trim)
 	sim.run_until(MRC_NEVER, [&] {
 		if (!cut && sim.now() >= cut_at) {
 			cut = true;
-			sim.blackholed_ports[0] = 1u << 2;
-			sim.blackholed_ports[1] = 1u << 2;
+			sim.faults[0].cut_ports = 1u << 2;
+			sim.faults[1].cut_ports = 1u << 2;
 		}
 		if (port_down && !down && sim.now() >= cut_at + 60000) {
 			down = true;

@@ -22,7 +22,6 @@ u16 echo_of(const mrc_hdr &h, u64 spent)
 
 void Sim::arrive(int to, Packet p)
 {
-	const u32 size = (u32)p.bytes.size();
 	Endpoint &e = ep[to];
 	mrc_hdr h{};
 	enum mrc_drop drop;
@@ -39,10 +38,7 @@ void Sim::arrive(int to, Packet p)
 		e.tally.rx[p.opcode()]++;
 	if (p.ce && !p.trim)
 		e.tally.rx_ce++;
-	if (p.trim)
-		drop = mrc_hdr_parse_trimmed(p.bytes.data(), size, &h);
-	else
-		drop = mrc_hdr_parse(p.bytes.data(), size, size, &h);
+	drop = p.parse(h);
 	if (drop && !p.forged)
 		fail(strf("parse dropped a genuine packet: %d", drop));
 	if (drop && drop != MRC_DROP_OPCODE)
@@ -77,16 +73,14 @@ void Sim::receive_feedback(int to, const Packet &p, const mrc_hdr &h)
 	case MRC_OP_SACK:
 		ep[to].tally.rx_penalty += h.seth.rcv_cwnd_pen != 0;
 		unsent = mrc_psn_diff(h.seth.cack_psn, req.next_psn) >= 0;
-		mrc_req_on_sack(&req, &h, p.port, now_);
 		break;
 	case MRC_OP_NACK:
-		mrc_req_on_nack(&req, &h, p.port, now_);
 		break;
 	default:
 		unsent = mrc_psn_diff(h.psn, req.next_psn) >= 0;
-		mrc_req_on_ack(&req, &h, p.port, now_);
 		break;
 	}
+	ep[to].feedback(h, p.port, now());
 	// MRC 1.0 §10: feedback about what was never sent changes nothing.
 	if (unsent &&
 	    (req.cack != cack || req.tack != tack || req.inflight != inflight))
@@ -99,7 +93,7 @@ void Sim::receive_probe(int to, const Packet &p, const mrc_hdr &h)
 	const Direction &d = *dir[1 - to];
 	// No packet takes less time than this from its sender to here.
 	const u64 spent = rng_.below(900);
-	mrc_rx rx{&h, p.entropy, p.port, p.ce, p.trim, now_ - spent};
+	mrc_rx rx = p.rx(h, now() - spent);
 	const u16 echo = echo_of(h, plan.svc_time ? spent : 0);
 	Endpoint &e = ep[to];
 	std::vector<mrc_hdr> sent;
@@ -107,7 +101,7 @@ void Sim::receive_probe(int to, const Packet &p, const mrc_hdr &h)
 	const bool waited = e.waits;
 	bool whole = true;
 
-	mrc_resp_on_probe(&e.resp, &rx, now_);
+	mrc_resp_on_probe(&e.resp, &rx, now());
 	drain_feedback(to, sent);
 	if (e.waits)
 		check_progress(to, e.wait_from);
@@ -115,9 +109,9 @@ void Sim::receive_probe(int to, const Packet &p, const mrc_hdr &h)
 		return;
 	if (d.top - d.cum > 64) {
 		// One train per base RTT.
-		whole = !e.train_at || now_ - e.train_at >= plan.base_rtt;
+		whole = !e.train_at || now() - e.train_at >= plan.base_rtt;
 		if (whole)
-			e.train_at = now_;
+			e.train_at = now();
 		else
 			e.tally.trains_cut++;
 	}
@@ -155,10 +149,9 @@ void Sim::receive_data(int to, const Packet &p, const mrc_hdr &h)
 {
 	Endpoint &e = ep[to];
 	Direction &d = *dir[1 - to];
-	const u8 *payload =
-		&p.bytes[std::min<std::size_t>(h.hdr_len, p.bytes.size() - 1)];
+	const u8 *payload = p.payload(h);
 	const u64 spent = rng_.below(900);
-	mrc_rx rx{&h, p.entropy, p.port, p.ce, p.trim, now_ - spent};
+	mrc_rx rx = p.rx(h, now() - spent);
 	Direction::Rx want = Direction::Rx::Unknown;
 	const u32 was = d.cum;
 	bool poor = false;
@@ -173,15 +166,12 @@ void Sim::receive_data(int to, const Packet &p, const mrc_hdr &h)
 		reason = rng_.pick({(u8)MRC_NACK_NO_BITMAP,
 				    (u8)MRC_NACK_NO_PKT_BUFFER,
 				    (u8)MRC_NACK_NO_RESOURCE});
-	if (!reason && mrc_resp_wants_stash(&e.resp, &rx)) {
+	if (!reason && e.wants_stash(rx)) {
 		poor = !calm && rng_.chance(plan.refuse_ppm);
-		if (poor) {
+		if (poor)
 			reason = MRC_NACK_NO_RESOURCE;
-		} else {
-			e.stash = mrc_test::EngineMem(
-				mrc_resp_stash_mem(&e.resp.cfg));
-			mrc_resp_set_stash(&e.resp, e.stash.get());
-		}
+		else
+			e.give_stash();
 	}
 	if (strict_)
 		want = d.on_rx(h, p.trim || reason);
@@ -191,9 +181,9 @@ void Sim::receive_data(int to, const Packet &p, const mrc_hdr &h)
 	    plan.trim_nack[1 - to])
 		e.tally.rx_trimmed_dup++;
 	if (reason && !poor)
-		got = mrc_resp_refuse(&e.resp, &rx, reason, now_);
+		got = mrc_resp_refuse(&e.resp, &rx, reason, now());
 	else
-		got = mrc_resp_on_data(&e.resp, &rx, now_);
+		got = mrc_resp_on_data(&e.resp, &rx, now());
 	if (reason && want == Direction::Rx::Done && !p.trim) {
 		e.tally.refused++;
 		if (sabotage(Sabotage::SilentRefusal))
@@ -270,7 +260,7 @@ bool Sim::wait_for_burst(int to, u32 was)
 	if (!e.waits) {
 		e.waits = true;
 		e.wait_from = was;
-		schedule(now_ + rng_.below(3000), Type::Burst, to);
+		schedule(now() + rng_.below(3000), Type::Burst, to);
 	}
 	return true;
 }
@@ -316,10 +306,7 @@ void Sim::drain_feedback(int to, std::vector<mrc_hdr> &sent)
 	Direction &d = *dir[1 - to];
 	mrc_tx_desc desc;
 
-	while (!failed() && mrc_resp_next_feedback(&e.resp, now_, &desc)) {
-		Packet p;
-		u32 n;
-
+	while (!failed() && mrc_resp_next_feedback(&e.resp, now(), &desc)) {
 		if (desc.hdr.opcode == MRC_OP_SACK && d.top > d.cum &&
 		    sabotage(Sabotage::CorruptSack)) {
 			s16 off = desc.hdr.seth.sack_offset;
@@ -350,15 +337,13 @@ void Sim::drain_feedback(int to, std::vector<mrc_hdr> &sent)
 		if (sent.size() > plan.window_max() / 64 + 8)
 			fail(strf("%c: feedback without end", 'A' + to));
 
-		p.bytes.assign(mrc_hdr_len(&desc.hdr) + MRC_ICRC_LEN, 0);
-		n = mrc_hdr_build(&desc.hdr, p.bytes.data(),
-				  (u32)p.bytes.size());
-		if (n != mrc_hdr_len(&desc.hdr))
+		Packet p(desc, plan.ipv6);
+
+		if (p.bytes.empty()) {
 			fail("feedback cannot be built");
-		p.port = desc.port;
-		p.tc = desc.tc;
+			return;
+		}
 		e.tally.tx[p.opcode()]++;
-		p.entropy = plan.ipv6 ? desc.entropy : desc.entropy & 0xFFFF;
 		note("%c tx %s", 'A' + to, describe(p).c_str());
 		network(to, std::move(p));
 	}

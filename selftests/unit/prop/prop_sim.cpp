@@ -19,12 +19,25 @@ constexpr u64 kMaxTime = 3600ull * 1000000000;
 
 Sim::Sim(const Plan &p, bool trace)
 	: plan(p), rng_(p.seed * 4 + 3), trace_(trace), strict_(!p.attack_ppm),
-	  now_(p.start)
+	  time_(p.start, 2)
 {
+	for (u32 port = 0; port <= MRC_MAX_PORTS; port++)
+		way_[port] = {.delay = p.delay[port], .jitter = p.jitter[port]};
 	for (int side = 0; side < 2; side++)
 		dir[side] = std::make_unique<Direction>(plan, side, v_);
-	for (int side = 0; side < 2; side++)
+	for (int side = 0; side < 2; side++) {
 		init_endpoint(side);
+		faults[side] = mrc_model::Faults({
+			.loss = p.loss_ppm[side],
+			.feedback_loss = p.fb_loss_ppm[side],
+			.lose_acks = p.lose_acks,
+			.lose_naks = p.lose_naks,
+			.dup = p.dup_ppm,
+			.ce = p.ce_ppm,
+			.trim = p.trim_ppm,
+			.rogue_trim = p.rogue_trim_ppm,
+		});
+	}
 	for (u32 i = 0; i < plan.outages.size(); i++) {
 		const Outage &o = plan.outages[i];
 
@@ -41,15 +54,14 @@ Sim::Sim(const Plan &p, bool trace)
 		schedule(plan.calm_at, Type::Calm, 0);
 }
 
-// The EVs of a profile, some of them listed several times, or an AUTO set.
-void Sim::init_paths(int side)
+// The EVs of a profile, some of them listed several times.
+void Sim::make_set(int side)
 {
 	Rng rng(plan.seed * 8 + 5 + (u64)side);
 	std::vector<mrc_evset_src> src(plan.n_evs);
 	Endpoint &e = ep[side];
-	mrc_paths_cfg pc = plan.paths_cfg(side);
 
-	for (u32 i = 0; i < src.size() && plan.set_mode; i++) {
+	for (u32 i = 0; i < src.size(); i++) {
 		mrc_evset_src &s = src[i];
 
 		if (i >= plan.n_ports && rng.chance(150000)) {
@@ -63,52 +75,44 @@ void Sim::init_paths(int side)
 		if (plan.set_mode == MRC_EV_FMT_UDP)
 			s.val[2] = s.val[3] = 0;
 	}
-	if (plan.set_mode) {
-		e.set_mem = mrc_test::EngineMem(
-			mrc_evset_mem(plan.n_evs, plan.set_mode));
-		if (mrc_evset_init(&e.set, plan.n_evs, plan.set_mode, false,
-				   (u16)rng.below(plan.n_evs / 2 + 1),
-				   src.data(), plan.seed, e.set_mem.get()))
-			fail("a valid set was refused");
-		pc.set = &e.set;
-	}
-	pc.seed = plan.seed * 2 + (u64)side;
-	pc.ctr = &e.ctr;
-	e.paths_mem = mrc_test::EngineMem(mrc_paths_mem(&pc));
-	if (mrc_paths_init(&e.paths, &pc, e.paths_mem.get()))
-		fail("paths refused a valid configuration");
+	e.set_mem = mrc_model::Mem(mrc_evset_mem(plan.n_evs, plan.set_mode));
+	if (mrc_evset_init(&e.set, plan.n_evs, plan.set_mode, false,
+			   (u16)rng.below(plan.n_evs / 2 + 1), src.data(),
+			   plan.seed, e.set_mem.get()))
+		fail("a valid set was refused");
 }
 
 void Sim::init_endpoint(int side)
 {
 	Endpoint &e = ep[side];
-	mrc_cc_cfg cc = plan.cc_cfg(side);
-	mrc_req_cfg qc = plan.req_cfg(side);
-	mrc_resp_cfg rc = plan.resp_cfg(side);
-	bool ok = true;
+	mrc_model::QpCfg c;
 
 	e.ctr.n_ports = plan.n_ports;
 	e.ports_up = (2u << plan.n_ports) - 2;
 
-	init_paths(side);
+	c.paths = plan.paths_cfg(side);
+	if (plan.set_mode) {
+		make_set(side);
+		c.paths.set = &e.set;
+	}
+	c.paths.seed = plan.seed * 2 + (u64)side;
+	c.paths.ctr = &e.ctr;
 
-	cc.mtu = mrc_nominal_size(40, plan.pmtu);
+	c.algorithm = mrc_cc_find(plan.cc);
+	c.cc = plan.cc_cfg(side);
+	c.cc.mtu = mrc_nominal_size(40, plan.pmtu);
 	if (plan.bound_pkts)
-		cc.max_pkts = MRC_CC_WINDOW_PKTS(plan.window_max());
-	mrc_cc_init(&e.cc, mrc_cc_find(plan.cc), &cc);
+		c.cc.max_pkts = MRC_CC_WINDOW_PKTS(plan.window_max());
 
-	qc.ignore_pen = plan.ignore_pen;
-	qc.rev = &e.resp.rev;
-	qc.ctr = &e.ctr;
-	e.req_mem = mrc_test::EngineMem(mrc_req_mem(&qc));
-	ok &= !mrc_req_init(&e.req, &qc, &e.paths, &e.cc, e.req_mem.get());
+	c.req = plan.req_cfg(side);
+	c.req.ignore_pen = plan.ignore_pen;
+	c.req.ctr = &e.ctr;
 
-	rc.seed = plan.seed * 2 + 1 + (u64)side;
-	rc.ctr = &e.ctr;
-	e.resp_mem = mrc_test::EngineMem(mrc_resp_mem(&rc));
-	ok &= !mrc_resp_init(&e.resp, &rc, plan.resp_paths ? &e.paths : nullptr,
-			     e.resp_mem.get());
-	if (!ok)
+	c.resp = plan.resp_cfg(side);
+	c.resp.seed = plan.seed * 2 + 1 + (u64)side;
+	c.resp.ctr = &e.ctr;
+	c.resp_paths = plan.resp_paths;
+	if (!e.init(c))
 		fail("init refused a valid configuration");
 }
 
@@ -121,8 +125,7 @@ void Sim::fail(const std::string &what)
 
 void Sim::schedule(u64 at, Type type, int side, u32 which, Packet packet)
 {
-	queue_.push_back({at, seq_++, type, side, which, std::move(packet)});
-	std::push_heap(queue_.begin(), queue_.end());
+	time_.at(at, {type, side, which, std::move(packet)});
 }
 
 u64 Sim::deadline(int side) const
@@ -145,45 +148,38 @@ bool Sim::delivered() const
 
 bool Sim::step(u64 until)
 {
-	u64 at = queue_.empty() ? MRC_NEVER : queue_.front().at;
-	int side = -1;
+	for (int side = 0; side < 2; side++)
+		time_.alarm((u32)side, deadline(side));
 
-	for (int i = 0; i < 2; i++) {
-		if (deadline(i) < at) {
-			at = deadline(i);
-			side = i;
-		}
-	}
+	const u64 at = time_.next();
+
 	if (at == MRC_NEVER || at > until)
 		return false;
-	now_ = std::max(now_, at);
-	if (++events_ > kMaxEvents || now_ - plan.start > kMaxTime) {
+	time_.pass(at);
+	if (++events_ > kMaxEvents || now() - plan.start > kMaxTime) {
 		fail("no end in sight");
 		return false;
 	}
 	// A forger may claim what was lost as received; no retry helps then.
-	if (strict_ && calm && now_ > calm_limit_ && !delivered()) {
+	if (strict_ && calm && now() > calm_limit_ && !delivered()) {
 		fail("a perfect network does not lead to completion");
 		return false;
 	}
-	if (side >= 0) {
-		note("%c deadline", 'A' + side);
-		mrc_req_on_deadline(&ep[side].req, now_);
-		service(side);
-		// Whatever was due has been done, or time would stand still.
-		if (!ep[side].kicked && deadline(side) <= now_)
-			fail(strf("%c deadline %llu does not lie ahead",
-				  'A' + side,
-				  (unsigned long long)deadline(side)));
-		return !failed();
-	}
-	std::pop_heap(queue_.begin(), queue_.end());
-
-	Event e = std::move(queue_.back());
-
-	queue_.pop_back();
-	dispatch(e);
+	time_.step(
+		until, [this](Event e) { dispatch(e); },
+		[this](u32 side) { expire((int)side); });
 	return !failed();
+}
+
+void Sim::expire(int side)
+{
+	note("%c deadline", 'A' + side);
+	mrc_req_on_deadline(&ep[side].req, now());
+	service(side);
+	// Whatever was due has been done, or time would stand still.
+	if (!ep[side].kicked && deadline(side) <= now())
+		fail(strf("%c deadline %llu does not lie ahead", 'A' + side,
+			  (unsigned long long)deadline(side)));
 }
 
 void Sim::dispatch(Event &e)
@@ -241,12 +237,12 @@ void Sim::settle()
 	become_calm();
 	// Condemned EVs are probed at least once in a second (MRC 1.0 §11.6);
 	// two good answers bring each back, after that nothing may be pending.
-	run_until(now_ + 2 * std::max<u64>(rto, MRC_EV_PROBE_MAX_NS) +
+	run_until(now() + 2 * std::max<u64>(rto, MRC_EV_PROBE_MAX_NS) +
 		  10 * rto + 100 * plan.base_rtt);
 	for (int side = 0; side < 2 && !failed(); side++)
 		if (deadline(side) != MRC_NEVER)
 			fail(strf("%c does not become idle", 'A' + side));
-	if (!queue_.empty() && plan.outages.empty() && !failed())
+	if (time_.events() && plan.outages.empty() && !failed())
 		fail("events are left");
 }
 
@@ -348,7 +344,7 @@ void Sim::set_ports(int side, u32 mask)
 	ep[side].ports_up = mask;
 	if (ep[side].dead)
 		return;
-	mrc_req_set_ports(&ep[side].req, mask, now_);
+	mrc_req_set_ports(&ep[side].req, mask, now());
 	service(side);
 }
 
@@ -360,7 +356,7 @@ void Sim::die(int side)
 		return;
 	note("%c QP -> ERROR", 'A' + side);
 	e.dead = true;
-	e.failed_at = now_;
+	e.failed_at = now();
 	if (e.req.state != MRC_REQ_ERROR)
 		mrc_req_fail(&e.req, -1, MRC_WC_FLUSH);
 }
@@ -385,9 +381,9 @@ void Sim::post(int side)
 	Endpoint &e = ep[side];
 	Direction &d = *dir[side];
 
-	while (d.may_post(now_) && mrc_req_can_post(&e.req)) {
+	while (d.may_post(now()) && mrc_req_can_post(&e.req)) {
 		mrc_wr wr = d.make_wr();
-		int slot = mrc_req_post(&e.req, &wr, now_);
+		int slot = mrc_req_post(&e.req, &wr, now());
 
 		note("%c post %s len %u slot %d", 'A' + side,
 		     wr.op == MRC_WR_WRITE ? "WRITE" : "WRITE_IMM", wr.len,
@@ -412,23 +408,23 @@ void Sim::service(int side)
 		die(side);
 	reap(side);
 	post(side);
-	while (!e.dead && !failed() && now_ >= e.tx_free) {
-		verdict = mrc_req_next(&e.req, now_, &desc);
+	while (!e.dead && !failed() && now() >= e.tx_free) {
+		verdict = mrc_req_next(&e.req, now(), &desc);
 		if (verdict != MRC_TX_PACKET)
 			break;
 		transmit(side, desc);
 		if (plan.gap)
-			e.tx_free = now_ + plan.gap;
+			e.tx_free = now() + plan.gap;
 		if (++n > limit) {
 			fail(strf("%c sends without end", 'A' + side));
 			break;
 		}
 	}
-	if (!e.dead && now_ < e.tx_free && !e.kicked) {
+	if (!e.dead && now() < e.tx_free && !e.kicked) {
 		e.kicked = true;
 		schedule(e.tx_free, Type::Kick, side);
 	}
-	check_after(side, now_ >= e.tx_free);
+	check_after(side, now() >= e.tx_free);
 }
 
 void Sim::check_after(int side, bool drained)
@@ -514,28 +510,25 @@ void Sim::check_usable(int side, const mrc_tx_desc &d)
 void Sim::transmit(int side, const mrc_tx_desc &desc)
 {
 	mrc_tx_desc d = desc;
-	Packet p;
-	u32 n;
 
 	if (on_desc)
 		on_desc(side, d);
 	if (d.data && d.hdr.rtx && sabotage(Sabotage::ResendAsNew))
 		d.hdr.rtx = false;
-	p.bytes.assign(mrc_hdr_len(&d.hdr) + d.len + d.hdr.pad + MRC_ICRC_LEN,
-		       0);
-	n = mrc_hdr_build(&d.hdr, p.bytes.data(), (u32)p.bytes.size());
-	if (n != mrc_hdr_len(&d.hdr) || n != d.hdr.hdr_len)
+
+	Packet p(d, plan.ipv6);
+
+	if (p.bytes.empty() || mrc_hdr_len(&d.hdr) != d.hdr.hdr_len) {
 		fail("header length is inconsistent");
-	p.port = d.port;
-	p.tc = d.tc;
-	p.entropy = plan.ipv6 ? d.entropy : d.entropy & 0xFFFF;
+		return;
+	}
 	ep[side].tally.tx[p.opcode()]++;
 	note("%c tx %s", 'A' + side, describe(p).c_str());
 	check_usable(side, d);
 	if (d.data) {
-		if (strict_ && !dir[side]->on_tx(d, now_))
+		if (strict_ && !dir[side]->on_tx(d, now()))
 			return;
-		dir[side]->payload(d, &p.bytes[n]);
+		dir[side]->payload(d, &p.bytes[d.hdr.hdr_len]);
 	} else if (d.hdr.opcode != MRC_OP_PROBE || !d.ect ||
 		   d.tc != (plan.trim_nack[side] ? MRC_TC_TRIMMABLE
 						 : MRC_TC_DATA) ||

@@ -1,36 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 // Two QPs, the shells around them and the network between them, in virtual
-// time.
+// time. Hosts, links and time are the model's; what is here checks each step
+// that they take, or takes a wrong one on purpose.
 #pragma once
 
 #include <functional>
 #include <memory>
 #include <vector>
 
+#include "model/link.hpp"
+#include "model/qp.hpp"
+#include "model/time.hpp"
+
 #include "prop_model.hpp"
 
 namespace prop
 {
 
-struct Packet {
-	std::vector<u8> bytes; // from the BTH to the ICRC
-	u8 port = 1;
-	u32 entropy = 0; // as the receiver sees it
-	bool ce = false;
-	u8 trim = MRC_TRIM_NONE;
-	u8 tc = MRC_TC_DATA;
+struct Packet : mrc_model::Packet {
 	bool forged = false;
 
-	u8 opcode() const { return bytes[0]; }
-	u32 psn() const { return get_unaligned_be32(&bytes[8]) & 0xFFFFFF; }
-	bool data() const
-	{
-		return mrc_op_info(opcode())->flags & MRC_OPF_DATA;
-	}
-	bool control() const
-	{
-		return mrc_op_info(opcode())->flags & MRC_OPF_CONTROL;
-	}
+	using mrc_model::Packet::Packet;
 };
 
 // What was sent and delivered on one side, to compare its counters with.
@@ -45,16 +35,11 @@ struct Tally {
 	u64 trains_cut = 0;
 };
 
-struct Endpoint {
+struct Endpoint : mrc_model::Qp {
 	Tally tally;
 	mrc_counters ctr{};
 	mrc_evset set{};
-	mrc_test::EngineMem set_mem;
-	mrc_paths paths{};
-	mrc_cc cc{};
-	mrc_req req{};
-	mrc_resp resp{};
-	mrc_test::EngineMem paths_mem, req_mem, resp_mem, stash;
+	mrc_model::Mem set_mem;
 	bool dead = false; // the QP is in ERROR
 	u32 ports_up = 0;
 	u64 tx_free = 0;     // the link is busy until then
@@ -85,7 +70,7 @@ public:
 
 	bool failed() const { return v_.failed(); }
 	const std::string &what() const { return v_.what(); }
-	u64 now() const { return now_; }
+	u64 now() const { return time_.now(); }
 	u64 events() const { return events_; }
 	bool delivered() const;
 
@@ -103,8 +88,7 @@ public:
 	Endpoint ep[2];
 	std::unique_ptr<Direction> dir[2]; // index = sending side
 	bool calm = false;
-	u32 blackholed_ports[2] = {0, 0};
-	std::vector<u32> blackholed_evs[2];
+	mrc_model::Faults faults[2]; // of what a side sends
 
 private:
 	enum class Type {
@@ -118,26 +102,21 @@ private:
 		Calm
 	};
 	struct Event {
-		u64 at;
-		u64 seq;
 		Type type;
 		int side;
 		u32 which;
 		Packet packet;
-		bool operator<(const Event &o) const // for a max-heap
-		{
-			return at != o.at ? at > o.at : seq > o.seq;
-		}
 	};
 
 	void init_endpoint(int side);
-	void init_paths(int side);
+	void make_set(int side);
 	void check_counters(int side);
 	void change(const Change &c);
 	void peer_status(int side);
 	void schedule(u64 at, Type type, int side, u32 which = 0,
 		      Packet packet = {});
 	bool step(u64 until);
+	void expire(int side);
 	void dispatch(Event &e);
 	void outage(const Outage &o, bool on);
 	void become_calm();
@@ -166,7 +145,6 @@ private:
 
 	// Network
 	void network(int from, Packet p);
-	bool trim(int from, Packet &p);
 	bool lost(int from, const Packet &p);
 	bool sabotage(Sabotage which);
 	void forge(int to);
@@ -175,13 +153,12 @@ private:
 	Rng rng_;
 	bool trace_;
 	bool strict_; // no forger: everything is checked
-	u64 now_;
-	u64 seq_ = 0;
+	mrc_model::Time<Event> time_;
+	mrc_model::Way way_[MRC_MAX_PORTS + 1]; // by port, either direction
 	u64 events_ = 0;
 	u64 spared_ = 0; // sabotage opportunities let pass
 	bool sabotaged_ = false;
 	u64 calm_limit_ = MRC_NEVER;
-	std::vector<Event> queue_;
 	Packet seen_[2]; // feedback to mutate, index = receiver
 };
 

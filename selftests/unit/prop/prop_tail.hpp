@@ -86,16 +86,14 @@ TailPlan tail_read_plan(u64 seed);   // tailread: messages are READs
 class TailNet
 {
 public:
-	explicit TailNet(const TailPlan &plan)
-		: plan_(plan), rng_(plan.net.seed * 2 + 0xA000001)
-	{
-	}
+	explicit TailNet(const TailPlan &plan);
 	u64 delay(int from, const Packet &p, u64 now);
 
 private:
-	const TailPlan &plan_;
+	const u64 serialize_;
 	Rng rng_;
-	u64 busy_[2][MRC_MAX_PORTS + 1] = {};
+	mrc_model::Line line_[2][MRC_MAX_PORTS + 1];
+	mrc_model::Way way_[2][MRC_MAX_PORTS + 1];
 };
 
 // One run of a plan.

@@ -81,20 +81,28 @@ void TailRun::look(int side, const mrc_tx_desc &d)
 	lost_by_[index] = 0;
 }
 
+TailNet::TailNet(const TailPlan &plan)
+	: serialize_(plan.serialize), rng_(plan.net.seed * 2 + 0xA000001)
+{
+	for (int side = 0; side < 2; side++) {
+		for (u32 port = 0; port <= MRC_MAX_PORTS; port++) {
+			mrc_model::Way &w = way_[side][port];
+
+			w.delay = plan.delay[side][port];
+			if (side && !plan.uneven_back)
+				continue;
+			w.jitter = plan.jitter ? plan.jitter + 1 : 0;
+			w.detour = plan.detour;
+			w.detour_ppm =
+				plan.detour ? 1000000 - plan.direct_ppm : 0;
+		}
+	}
+}
+
 u64 TailNet::delay(int from, const Packet &p, u64 now)
 {
-	u64 &free = busy_[from][p.port];
-	u64 at;
-
-	free = std::max(free, now) + plan_.serialize;
-	at = free + plan_.delay[from][p.port];
-	if (!from || plan_.uneven_back) {
-		if (plan_.detour && !rng_.chance(plan_.direct_ppm))
-			at += plan_.detour;
-		if (plan_.jitter)
-			at += rng_.below(plan_.jitter + 1);
-	}
-	return at - now;
+	return line_[from][p.port].take(now, serialize_) - now +
+	       way_[from][p.port].time(rng_);
 }
 
 bool TailRun::send(int from, Packet &p, u64 &delay)
