@@ -24,20 +24,20 @@ struct Result {
 Result measure(Bottleneck &b, double rate, u64 ns)
 {
 	b.take();
-	b.reset_port();
-	b.run(b.now + ns);
+	b.port().reset(b.now());
+	b.run(b.now() + ns);
 	const auto x = b.take();
 	const double fair = total(x) / (double)x.size();
 	return {total(x) / (rate * (double)ns * kFull), jain(x),
 		*std::min_element(x.begin(), x.end()) / fair,
 		*std::max_element(x.begin(), x.end()) / fair,
-		b.queue_integral / (double)ns};
+		b.port().average(b.now())};
 }
 
 void expect_alive(Bottleneck &b)
 {
 	for (auto &f : b.flow) {
-		EXPECT_EQ(f->req.state, MRC_REQ_READY);
+		EXPECT_EQ(f->tx.req.state, MRC_REQ_READY);
 		EXPECT_EQ(f->failed, 0u);
 	}
 }
@@ -50,11 +50,12 @@ TEST(NsccNet, OneFlowHasTheLink)
 		BottleneckPlan p;
 		p.trim = trim;
 		Bottleneck b(p);
-		b.run(b.now + 2 * kMs);
-		const Result r = measure(b, p.rate, 10 * kMs);
+		b.run(b.now() + 2 * kMs);
+		const Result r = measure(b, p.rate(), 10 * kMs);
 		EXPECT_GT(r.used, 0.98);
 		EXPECT_LT(r.queue, 3 * 4226);
-		EXPECT_EQ(b.marked + b.trimmed + b.dropped, 0u);
+		EXPECT_EQ(b.port().marked + b.port().trimmed + b.port().dropped,
+			  0u);
 		expect_alive(b);
 	}
 }
@@ -68,15 +69,15 @@ TEST(NsccNet, SixteenFlowsAgreeByMarks)
 		p.flows = 16;
 		p.trim = trim;
 		Bottleneck b(p);
-		b.run(b.now + 15 * kMs);
-		const Result r = measure(b, p.rate, 15 * kMs);
+		b.run(b.now() + 15 * kMs);
+		const Result r = measure(b, p.rate(), 15 * kMs);
 		EXPECT_GT(r.used, 0.98);
 		EXPECT_GT(r.jain, 0.99);
 		EXPECT_GT(r.least, 0.9);
 		EXPECT_LT(r.queue, 1.5 * p.mark_to);
-		EXPECT_LT(b.queue_max, 2 * p.mark_to);
-		EXPECT_GT(b.marked, 1000u);
-		EXPECT_EQ(b.trimmed + b.dropped, 0u);
+		EXPECT_LT(b.port().most, 2 * p.mark_to);
+		EXPECT_GT(b.port().marked, 1000u);
+		EXPECT_EQ(b.port().trimmed + b.port().dropped, 0u);
 		EXPECT_EQ(b.count(MRC_CTR_RTO), 0u);
 		expect_alive(b);
 	}
@@ -95,11 +96,11 @@ TEST(NsccNet, SixteenFlowsAgreeByTrims)
 		p.ecn = false;
 		p.ops = nscc ? &mrc_cc_nscc : &mrc_cc_none;
 		Bottleneck b(p);
-		b.run(b.now + (nscc ? 15 : 2) * kMs);
-		const Result r = measure(b, p.rate, (nscc ? 20 : 3) * kMs);
+		b.run(b.now() + (nscc ? 15 : 2) * kMs);
+		const Result r = measure(b, p.rate(), (nscc ? 20 : 3) * kMs);
 		EXPECT_GT(r.used, 0.98);
-		share[nscc] = (double)b.trimmed / (double)b.sent;
-		EXPECT_EQ(b.dropped, 0u);
+		share[nscc] = (double)b.port().trimmed / (double)b.port().sent;
+		EXPECT_EQ(b.port().dropped, 0u);
 		EXPECT_EQ(b.count(MRC_CTR_RTO), 0u);
 		expect_alive(b);
 		if (!nscc)
@@ -119,21 +120,21 @@ TEST(NsccNet, NoSignals)
 	p.flows = 2;
 	p.ecn = false;
 	Bottleneck b(p);
-	b.run(b.now + 5 * kMs);
-	Result r = measure(b, p.rate, 10 * kMs);
+	b.run(b.now() + 5 * kMs);
+	Result r = measure(b, p.rate(), 10 * kMs);
 	EXPECT_GT(r.used, 0.98);
 	EXPECT_GT(r.jain, 0.99);
 	// Two largest windows less what the wires hold.
-	EXPECT_LT(b.queue_max, 2 * 93750u - 62500 + 2 * 4226);
-	EXPECT_EQ(b.dropped, 0u);
+	EXPECT_LT(b.port().most, 2 * 93750u - 62500 + 2 * 4226);
+	EXPECT_EQ(b.port().dropped, 0u);
 	BottleneckPlan q;
 	q.flows = 16;
 	q.ecn = false;
 	Bottleneck c(q);
-	c.run(c.now + 5 * kMs);
-	r = measure(c, q.rate, 20 * kMs);
+	c.run(c.now() + 5 * kMs);
+	r = measure(c, q.rate(), 20 * kMs);
 	EXPECT_GT(r.used, 0.9);
-	EXPECT_GT(c.dropped, 0u);
+	EXPECT_GT(c.port().dropped, 0u);
 	expect_alive(c);
 }
 
@@ -143,7 +144,7 @@ TEST(NsccNet, FlowsComeAndGo)
 	p.flows = 4;
 	p.trim = true;
 	Bottleneck b(p);
-	const u64 t0 = b.now;
+	const u64 t0 = b.now();
 	for (unsigned i = 1; i < 4; i++) {
 		b.flow[i]->start = t0 + i * 5 * kMs;
 		b.flow[i]->stop = t0 + 40 * kMs;
@@ -155,21 +156,21 @@ TEST(NsccNet, FlowsComeAndGo)
 	auto x = b.take();
 	EXPECT_GT(x[1], total(x) / 10);
 	b.run(t0 + 25 * kMs);
-	Result r = measure(b, p.rate, 10 * kMs);
+	Result r = measure(b, p.rate(), 10 * kMs);
 	EXPECT_GT(r.used, 0.98);
 	EXPECT_GT(r.jain, 0.97);
 	// All of the port again for the one that stays, in 20 round trips.
 	b.run(t0 + 40 * kMs);
-	while (b.flow[1]->req.n_out + b.flow[2]->req.n_out +
-	       b.flow[3]->req.n_out) {
-		ASSERT_LT(b.now, t0 + 60 * kMs);
-		b.run(b.now + p.rtt);
+	while (b.flow[1]->tx.req.n_out + b.flow[2]->tx.req.n_out +
+	       b.flow[3]->tx.req.n_out) {
+		ASSERT_LT(b.now(), t0 + 60 * kMs);
+		b.run(b.now() + p.rtt);
 	}
-	b.run(b.now + 20 * p.rtt);
+	b.run(b.now() + 20 * p.rtt);
 	b.take();
-	b.run(b.now + 2 * kMs);
+	b.run(b.now() + 2 * kMs);
 	x = b.take();
-	EXPECT_GT(x[0] / (p.rate * 2 * kMs * kFull), 0.95);
+	EXPECT_GT(x[0] / (p.rate() * 2 * kMs * kFull), 0.95);
 	expect_alive(b);
 }
 
@@ -180,19 +181,19 @@ TEST(NsccNet, ResponderLimitsItsSender)
 	p.flows = 2;
 	p.trim = true;
 	Bottleneck b(p);
-	b.run(b.now + 5 * kMs);
-	mrc_resp_set_penalty(&b.flow[0]->resp, 127, false);
-	b.run(b.now + 2 * kMs);
+	b.run(b.now() + 5 * kMs);
+	mrc_resp_set_penalty(&b.flow[0]->rx.resp, 127, false);
+	b.run(b.now() + 2 * kMs);
 	b.take();
-	b.run(b.now + 2 * kMs);
+	b.run(b.now() + 2 * kMs);
 	auto x = b.take();
 	EXPECT_LT(x[0], total(x) / 8);
 	EXPECT_GT(x[0], 0.0);
-	EXPECT_GT(total(x) / (p.rate * 2 * kMs * kFull), 0.9);
-	mrc_resp_set_penalty(&b.flow[0]->resp, 0, true);
-	b.run(b.now + 5 * kMs);
+	EXPECT_GT(total(x) / (p.rate() * 2 * kMs * kFull), 0.9);
+	mrc_resp_set_penalty(&b.flow[0]->rx.resp, 0, true);
+	b.run(b.now() + 5 * kMs);
 	b.take();
-	b.run(b.now + 5 * kMs);
+	b.run(b.now() + 5 * kMs);
 	EXPECT_GT(jain(b.take()), 0.97);
 	expect_alive(b);
 }
@@ -206,15 +207,15 @@ TEST(NsccNet, SmallMessages)
 		p.msg = 256;
 		p.depth = 1024;
 		p.ops = ops;
-		p.rate = 0.125; // 1 Gbit/s
+		p.ps_per_byte = 8000; // 1 Gbit/s
 		Bottleneck b(p);
-		b.run(b.now + 20 * kMs);
+		b.run(b.now() + 20 * kMs);
 		EXPECT_EQ(b.count(MRC_CTR_TX_RTX), 0u);
-		EXPECT_EQ(b.dropped, 0u);
+		EXPECT_EQ(b.port().dropped, 0u);
 		EXPECT_LE(b.flow[0]->max_out, MRC_CC_WINDOW_PKTS(1024));
 		EXPECT_GT(b.count(MRC_CTR_TX_DATA), 5000u);
 		EXPECT_GT((double)b.flow[0]->delivered,
-			  0.97 * p.rate * 20 * kMs * 256 / 386);
+			  0.97 * p.rate() * 20 * kMs * 256 / 386);
 		expect_alive(b);
 	}
 }
