@@ -8,15 +8,17 @@
 // mille of the data packets, and for other messages than WRITEs of 64 KiB over
 // one QP /operation/bytes/QPs. ns_per_pkt is the time of that side for one data
 // packet sent, feedback included.
-#include "engine.hpp"
+#include "mrc_core.h"
+
+#include "model/link.hpp"
+#include "model/qp.hpp"
+#include "model/time.hpp"
 
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
-#include <array>
 #include <ctime>
 #include <memory>
-#include <random>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -25,7 +27,8 @@
 namespace
 {
 
-using mrc_test::EngineMem;
+using mrc_model::QpCfg;
+using Packet = mrc_model::HeadPacket;
 
 constexpr u32 kPmtu = 4096;
 constexpr u32 kMsg = 65536;
@@ -44,15 +47,6 @@ struct Shape {
 	u32 qps = 1;
 };
 
-// A packet on the wire: its headers as built, and what the lower layers say.
-struct Packet {
-	std::array<u8, MRC_HDR_MAX> hdr;
-	u32 len; // of the headers
-	u32 payload;
-	u32 entropy;
-	u8 port;
-};
-
 void must(bool ok, const char *what)
 {
 	if (!ok)
@@ -69,26 +63,25 @@ double cpu_seconds()
 	       static_cast<double>(t.tv_nsec) * 1e-9;
 }
 
-Packet on_wire(const mrc_tx_desc &d)
-{
-	Packet p;
-
-	p.len = mrc_hdr_build(&d.hdr, p.hdr.data(), p.hdr.size());
-	p.payload = d.data ? d.len + d.hdr.pad : 0;
-	p.entropy = d.entropy;
-	p.port = d.port;
-	return p;
-}
-
 mrc_hdr parse(const Packet &p)
 {
 	mrc_hdr h;
 
-	must(mrc_hdr_parse(p.hdr.data(), p.len,
-			   p.len + p.payload + MRC_ICRC_LEN,
-			   &h) == MRC_DROP_NONE,
-	     "bad packet");
+	must(p.parse(h) == MRC_DROP_NONE, "bad packet");
 	return h;
+}
+
+mrc_paths_cfg paths_cfg(const Shape &s, u64 seed, mrc_counters *ctr)
+{
+	mrc_paths_cfg cfg{};
+
+	cfg.n_evs = s.evs;
+	cfg.n_ports = s.ports;
+	cfg.ipv6 = true;
+	cfg.base_rtt = MRC_BASE_RTT_DEFAULT;
+	cfg.seed = seed;
+	cfg.ctr = ctr;
+	return cfg;
 }
 
 class Requester
@@ -96,118 +89,93 @@ class Requester
 public:
 	explicit Requester(const Shape &s) : shape_(s)
 	{
-		mrc_paths_cfg pcfg{};
-		mrc_cc_cfg ccfg{};
-		mrc_req_cfg cfg{};
 		mrc_hdr hdr{};
+		QpCfg c;
 
 		ctr_.n_ports = s.ports;
-		pcfg.n_evs = s.evs;
-		pcfg.n_ports = s.ports;
-		pcfg.ipv6 = true;
-		pcfg.base_rtt = MRC_BASE_RTT_DEFAULT;
-		pcfg.seed = 1;
-		pcfg.ctr = &ctr_;
-		pmem_ = EngineMem(mrc_paths_mem(&pcfg));
-		must(!mrc_paths_init(&paths_, &pcfg, pmem_.get()), "paths");
-
-		cfg.sq_depth = kDepth;
-		cfg.pmtu = kPmtu;
-		cfg.mpr = 8;
-		cfg.max_wimm = MRC_WIMM_DEFAULT;
-		cfg.qpn = 0x11;
-		cfg.dqpn = 0x22;
-		cfg.pkey = 0xFFFF;
-		cfg.rto = 67000000;
-		cfg.linear_cnt = 7;
-		cfg.exp_cnt = MRC_RETRY_EXP_INFINITE;
-		cfg.use_ts = true;
-		cfg.ext = s.op != MRC_WR_WRITE;
-		cfg.ctr = &ctr_;
+		c.paths = paths_cfg(s, 1, &ctr_);
+		c.req.sq_depth = kDepth;
+		c.req.pmtu = kPmtu;
+		c.req.mpr = 8;
+		c.req.max_wimm = MRC_WIMM_DEFAULT;
+		c.req.qpn = 0x11;
+		c.req.dqpn = 0x22;
+		c.req.pkey = 0xFFFF;
+		c.req.rto = 67000000;
+		c.req.linear_cnt = 7;
+		c.req.exp_cnt = MRC_RETRY_EXP_INFINITE;
+		c.req.use_ts = true;
+		c.req.ext = s.op != MRC_WR_WRITE;
+		c.req.ctr = &ctr_;
 		hdr.opcode = MRC_OP_WRITE_ONLY;
 		hdr.ts = true;
-		ccfg.mtu = mrc_nominal_size(mrc_hdr_len(&hdr), kPmtu);
-		ccfg.max_pkts = MRC_CC_WINDOW_PKTS(cfg.mpr * 128);
-		ccfg.base_rtt = MRC_BASE_RTT_DEFAULT;
-		ccfg.line_rate = s.cc == &mrc_cc_none ? 0 : 12500000000ull;
-		ccfg.now = now;
-		mrc_cc_init(&cc_, s.cc, &ccfg);
-		mem_ = EngineMem(mrc_req_mem(&cfg));
-		must(!mrc_req_init(&req_, &cfg, &paths_, &cc_, mem_.get()),
-		     "requester");
+		c.algorithm = s.cc;
+		c.cc.mtu = mrc_nominal_size(mrc_hdr_len(&hdr), kPmtu);
+		c.cc.max_pkts = MRC_CC_WINDOW_PKTS(c.req.mpr * 128);
+		c.cc.base_rtt = MRC_BASE_RTT_DEFAULT;
+		c.cc.line_rate = s.cc == &mrc_cc_none ? 0 : 12500000000ull;
+		c.cc.now = now;
+		c.responder = false;
+		must(qp_.init(c), "requester");
 	}
 	Requester(const Requester &) = delete;
 
 	// Whatever may be posted and sent now.
 	void run(std::vector<Packet> *wire)
 	{
-		const mrc_wr wr{.op = shape_.op,
-				.se = false,
-				.fence = false,
-				.num = 0,
-				.rkey = 1,
-				.va = 0x1000,
-				.len = shape_.msg,
-				.imm = 0,
-				.swap = 0,
-				.compare = 0};
-		mrc_wc_status status;
-		mrc_tx_desc d;
-		u32 slot;
-
-		while (mrc_req_reap(&req_, &slot, &status)) {
-			must(status == MRC_WC_SUCCESS, "failed");
-			done++;
-		}
-		while (mrc_req_can_post(&req_))
-			must(mrc_req_post(&req_, &wr, now) >= 0, "post");
-		while (mrc_req_next(&req_, now, &d) == MRC_TX_PACKET)
-			wire->push_back(on_wire(d));
-		benchmark::DoNotOptimize(mrc_req_deadline(&req_));
+		qp_.pump(now, User{*this, wire});
+		benchmark::DoNotOptimize(mrc_req_deadline(&qp_.req));
 	}
 
 	void feedback(const Packet &p, std::vector<Packet> *wire)
 	{
-		const mrc_hdr h = parse(p);
-
-		switch (h.opcode) {
-		case MRC_OP_SACK:
-			mrc_req_on_sack(&req_, &h, p.port, now);
-			break;
-		case MRC_OP_NACK:
-			mrc_req_on_nack(&req_, &h, p.port, now);
-			break;
-		default:
-			mrc_req_on_ack(&req_, &h, p.port, now);
-			break;
-		}
+		qp_.feedback(parse(p), p.port, now);
 		run(wire);
 	}
 
 	// Nothing is under way: go to where the engine wants to be called.
 	void expire(std::vector<Packet> *wire)
 	{
-		const u64 at = mrc_req_deadline(&req_);
+		const u64 at = mrc_req_deadline(&qp_.req);
 
 		must(at != MRC_NEVER, "stuck");
 		now = std::max(now, at);
-		mrc_req_on_deadline(&req_, now);
+		mrc_req_on_deadline(&qp_.req, now);
 		run(wire);
 	}
 
-	u64 sent() const { return req_.stat_pkts; }
-	u64 resent() const { return req_.stat_rtx; }
+	u64 sent() const { return qp_.req.stat_pkts; }
+	u64 resent() const { return qp_.req.stat_rtx; }
 
 	u64 now = 1000000;
 	u64 done = 0; // messages
 
 private:
+	struct User {
+		Requester &r;
+		std::vector<Packet> *wire;
+
+		void completed(u32, mrc_wc_status status)
+		{
+			must(status == MRC_WC_SUCCESS, "failed");
+			r.done++;
+		}
+
+		bool next(mrc_wr &wr)
+		{
+			wr.op = r.shape_.op;
+			wr.rkey = 1;
+			wr.va = 0x1000;
+			wr.len = r.shape_.msg;
+			return true;
+		}
+
+		void send(const mrc_tx_desc &d) { wire->emplace_back(d); }
+	};
+
 	mrc_counters ctr_{};
-	mrc_paths paths_{};
-	mrc_cc cc_{};
 	const Shape shape_;
-	mrc_req req_{};
-	EngineMem pmem_, mem_;
+	mrc_model::Qp qp_;
 };
 
 class Responder
@@ -215,105 +183,85 @@ class Responder
 public:
 	explicit Responder(const Shape &s)
 	{
-		mrc_paths_cfg pcfg{};
-		mrc_resp_cfg cfg{};
+		QpCfg c;
 
 		ctr_.n_ports = s.ports;
-		pcfg.n_evs = s.evs;
-		pcfg.n_ports = s.ports;
-		pcfg.ipv6 = true;
-		pcfg.base_rtt = MRC_BASE_RTT_DEFAULT;
-		pcfg.seed = 2;
-		pcfg.ctr = &ctr_;
-		pmem_ = EngineMem(mrc_paths_mem(&pcfg));
-		must(!mrc_paths_init(&paths_, &pcfg, pmem_.get()), "paths");
-
-		cfg.pmtu = kPmtu;
-		cfg.mpr = 8;
-		cfg.max_wimm = MRC_WIMM_DEFAULT;
-		cfg.qpn = 0x22;
-		cfg.dqpn = 0x11;
-		cfg.pkey = 0xFFFF;
-		cfg.remote_write = true;
-		cfg.trim_nack = true;
-		cfg.late_stash = true;
-		cfg.ext = s.op != MRC_WR_WRITE;
-		cfg.base_rtt = MRC_BASE_RTT_DEFAULT;
-		cfg.seed = 3;
-		cfg.ctr = &ctr_;
-		mem_ = EngineMem(mrc_resp_mem(&cfg));
-		must(!mrc_resp_init(&resp_, &cfg, &paths_, mem_.get()),
-		     "responder");
+		c.paths = paths_cfg(s, 2, &ctr_);
+		c.resp.pmtu = kPmtu;
+		c.resp.mpr = 8;
+		c.resp.max_wimm = MRC_WIMM_DEFAULT;
+		c.resp.qpn = 0x22;
+		c.resp.dqpn = 0x11;
+		c.resp.pkey = 0xFFFF;
+		c.resp.remote_write = true;
+		c.resp.trim_nack = true;
+		c.resp.late_stash = true;
+		c.resp.ext = s.op != MRC_WR_WRITE;
+		c.resp.base_rtt = MRC_BASE_RTT_DEFAULT;
+		c.resp.seed = 3;
+		c.resp.ctr = &ctr_;
+		c.requester = false;
+		must(qp_.init(c), "responder");
 	}
 	Responder(const Responder &) = delete;
 
 	void data(const Packet &p, u64 now, std::vector<Packet> *wire)
 	{
 		const mrc_hdr h = parse(p);
-		mrc_rx rx{};
-		mrc_tx_desc d;
-		mrc_imm imm;
-		u32 need;
 
-		rx.hdr = &h;
-		rx.entropy = p.entropy;
-		rx.port = p.port;
-		rx.at = now;
-		if (mrc_resp_wants_stash(&resp_, &rx)) {
-			stash_ = EngineMem(mrc_resp_stash_mem(&resp_.cfg));
-			mrc_resp_set_stash(&resp_, stash_.get());
-		}
-		benchmark::DoNotOptimize(
-			mrc_resp_wants_recv(&resp_, &rx, &need));
-		if (h.opcode == MRC_OP_PROBE)
-			mrc_resp_on_probe(&resp_, &rx, now);
-		else if (mrc_resp_on_data(&resp_, &rx, now) == MRC_RX_PLACE)
-			mrc_resp_placed(&resp_, &rx, 0);
-		while (mrc_resp_next_imm(&resp_, &imm))
-			mrc_resp_imm_done(&resp_, 0);
-		if (mrc_resp_tells_recvs(&resp_))
-			mrc_resp_set_recvs(&resp_, kDepth);
-		while (mrc_resp_next_feedback(&resp_, now, &d))
-			wire->push_back(on_wire(d));
-		must(!mrc_resp_failed(&resp_), "responder failed");
+		qp_.receive(p.rx(h, now), now, User{wire});
+		must(!mrc_resp_failed(&qp_.resp), "responder failed");
 	}
 
 private:
+	struct User {
+		std::vector<Packet> *wire;
+
+		u32 receives() const { return kDepth; }
+		u8 place(const mrc_rx &) { return 0; }
+		u8 deliver(const mrc_imm &) { return 0; }
+		void send(const mrc_tx_desc &d) { wire->emplace_back(d); }
+	};
+
 	mrc_counters ctr_{};
-	mrc_paths paths_{};
-	mrc_resp resp_{};
-	EngineMem pmem_, mem_, stash_;
+	mrc_model::Qp qp_;
 };
 
-// What a link does to a batch of data packets.
+// What a link does to a batch of data packets: some are lost, some fall back
+// behind up to 15 others.
 class Wire
 {
 public:
-	explicit Wire(const Shape &s) : loss_(s.loss), reorder_(s.reorder) {}
+	explicit Wire(const Shape &s)
+		: faults_({.loss = s.loss * 1000}),
+		  way_({.detour_ppm = s.reorder * 1000,
+			.detour = kPktNs,
+			.detour_max = 15 * kPktNs})
+	{
+	}
 
 	void pass(std::vector<Packet> *batch)
 	{
-		if (loss_)
-			std::erase_if(*batch, [this](const Packet &) {
-				return rng_() % 1000 < loss_;
-			});
-		if (!reorder_)
-			return;
-		// Some fall back behind up to 15 others.
-		for (std::size_t i = batch->size(); i-- > 0;) {
-			if (rng_() % 1000 >= reorder_)
-				continue;
-			const std::size_t to = std::min(batch->size() - 1,
-							i + 1 + rng_() % 15);
-			std::rotate(batch->begin() + static_cast<long>(i),
-				    batch->begin() + static_cast<long>(i) + 1,
-				    batch->begin() + static_cast<long>(to) + 1);
+		u64 left = time_.now();
+
+		for (Packet &p : *batch) {
+			left += kPktNs;
+			if (!faults_.lost(p, rng_))
+				time_.at(left + way_.time(rng_), p);
 		}
+		batch->clear();
+		while (time_.step(
+			MRC_NEVER,
+			[batch](const Packet &p) { batch->push_back(p); },
+			[](u32) {}))
+			;
 	}
 
 private:
-	u32 loss_, reorder_;
-	std::minstd_rand rng_{7};
+	mrc_model::Faults faults_;
+	mrc_model::Way way_;
+	mrc_model::Time<Packet> time_{1};
+	mrc_model::Rng rng_{7};
 };
 
 enum class Side { Requester, Responder };
