@@ -5,10 +5,10 @@
 #include "fuzz_evset.hpp"
 #include "fuzz_input.hpp"
 #include "fuzz_requester_seeds.hpp"
+#include "model/qp.hpp"
 
 using fuzz::Input;
 using fuzz::require;
-using mrc_test::EngineMem;
 
 namespace
 {
@@ -48,13 +48,13 @@ private:
 
 	Input &in_;
 	mrc_counters ctr_{};
-	mrc_paths_cfg pc_{};
-	mrc_req_cfg qc_{};
+	mrc_model::QpCfg cfg_;
+	mrc_req_cfg &qc_ = cfg_.req;
 	fuzz::EvSets sets_;
-	mrc_paths paths_{};
-	mrc_cc cc_{};
-	mrc_req req_{};
-	EngineMem paths_mem_, req_mem_;
+	mrc_model::Qp qp_;
+	mrc_paths &paths_ = qp_.paths;
+	mrc_cc &cc_ = qp_.cc;
+	mrc_req &req_ = qp_.req;
 	u64 now_ = 1;
 	u32 posted_ = 0;
 	u32 reaped_ = 0;
@@ -66,15 +66,16 @@ private:
 
 Requester::Requester(Input &in) : in_(in)
 {
-	mrc_cc_cfg cc{};
+	mrc_paths_cfg &pc = cfg_.paths;
+	mrc_cc_cfg &cc = cfg_.cc;
 	u8 v;
 
 	v = in.byte();
-	pc_.n_evs = (u16)(v % 64 + 1);
-	pc_.n_ports = (u8)(v / 64 + 1);
+	pc.n_evs = (u16)(v % 64 + 1);
+	pc.n_ports = (u8)(v / 64 + 1);
 	v = in.byte();
-	pc_.ipv6 = v & 1;
-	pc_.trim_nack = v & 2;
+	pc.ipv6 = v & 1;
+	pc.trim_nack = v & 2;
 	qc_.use_ts = v & 4;
 	qc_.pmtu = 256u << (v >> 3) % 5;
 	v = in.byte();
@@ -97,25 +98,22 @@ Requester::Requester(Input &in) : in_(in)
 	cc.window = (u32)in.byte() * 512;
 	cc.mtu = mrc_nominal_size(40, qc_.pmtu);
 	cc.base_rtt = qc_.base_rtt = 1000ull * in.byte();
-	qc_.trim_nack = pc_.trim_nack;
+	qc_.trim_nack = pc.trim_nack;
 	qc_.qpn = 0x101;
 	qc_.dqpn = 0x202;
 	qc_.pkey = MRC_PKEY_DEFAULT;
-	ctr_.n_ports = pc_.n_ports;
-	qc_.ctr = pc_.ctr = &ctr_;
-	pc_.rto = qc_.rto;
-	pc_.base_rtt = qc_.base_rtt;
-	pc_.seed = qc_.sq_psn;
+	ctr_.n_ports = pc.n_ports;
+	qc_.ctr = pc.ctr = &ctr_;
+	pc.rto = qc_.rto;
+	pc.base_rtt = qc_.base_rtt;
+	pc.seed = qc_.sq_psn;
 	qc_.ctx = this;
 	qc_.on_loss = [](void *ctx, u32, int, u8) {
 		static_cast<Requester *>(ctx)->losses_++;
 	};
 	v = in.byte();
-	sets_.init(in, pc_.n_evs, pc_.n_ports, pc_.ipv6);
-	pc_.set = sets_.get();
-	paths_mem_ = EngineMem(mrc_paths_mem(&pc_));
-	require(!mrc_paths_init(&paths_, &pc_, paths_mem_.get()),
-		"paths refused");
+	sets_.init(in, pc.n_evs, pc.n_ports, pc.ipv6);
+	pc.set = sets_.get();
 	qc_.dynamic_mpr = v & 2;
 	qc_.svc_time = (v & 4) && qc_.use_ts;
 	qc_.ignore_pen = v & 8;
@@ -125,10 +123,9 @@ Requester::Requester(Input &in) : in_(in)
 		cc.max_pkts = MRC_CC_WINDOW_PKTS(window_max());
 	cc.now = now_;
 	cc.trim_nack = qc_.trim_nack;
-	mrc_cc_init(&cc_, v & 1 ? mrc_cc_find(MRC_CC_NSCC_NAME) : nullptr, &cc);
-	req_mem_ = EngineMem(mrc_req_mem(&qc_));
-	require(!mrc_req_init(&req_, &qc_, &paths_, &cc_, req_mem_.get()),
-		"requester refused");
+	cfg_.algorithm = v & 1 ? mrc_cc_find(MRC_CC_NSCC_NAME) : nullptr;
+	cfg_.responder = false;
+	require(qp_.init(cfg_), "requester refused");
 }
 
 u32 Requester::psn()
@@ -284,16 +281,14 @@ void Requester::feedback(mrc_hdr &h)
 	switch (h.opcode) {
 	case MRC_OP_SACK:
 		unsent = mrc_psn_diff(h.seth.cack_psn, req_.next_psn) >= 0;
-		mrc_req_on_sack(&req_, &h, port, now_);
 		break;
 	case MRC_OP_NACK:
-		mrc_req_on_nack(&req_, &h, port, now_);
 		break;
 	default:
 		unsent = mrc_psn_diff(h.psn, req_.next_psn) >= 0;
-		mrc_req_on_ack(&req_, &h, port, now_);
 		break;
 	}
+	qp_.feedback(h, port, now_);
 	require(mrc_psn_diff(req_.cack, cack) >= 0 &&
 			mrc_psn_diff(req_.tack, tack) >= 0,
 		"state moved backwards");

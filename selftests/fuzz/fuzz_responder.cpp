@@ -8,10 +8,10 @@
 #include "fuzz_evset.hpp"
 #include "fuzz_input.hpp"
 #include "fuzz_responder_seeds.hpp"
+#include "model/qp.hpp"
 
 using fuzz::Input;
 using fuzz::require;
-using mrc_test::EngineMem;
 
 namespace
 {
@@ -44,12 +44,12 @@ private:
 
 	Input &in_;
 	mrc_counters ctr_{};
-	mrc_paths_cfg pc_{};
-	mrc_resp_cfg rc_{};
+	mrc_model::QpCfg cfg_;
+	mrc_resp_cfg &rc_ = cfg_.resp;
 	fuzz::EvSets sets_;
-	mrc_paths paths_{};
-	mrc_resp resp_{};
-	EngineMem paths_mem_, resp_mem_, stash_, ring_;
+	mrc_model::Qp qp_;
+	mrc_paths &paths_ = qp_.paths;
+	mrc_resp &resp_ = qp_.resp;
 	u64 now_ = 1;
 	u32 next_ = 0; // of the honest stream
 	u32 receives_ = 0;
@@ -62,13 +62,14 @@ private:
 
 Responder::Responder(Input &in) : in_(in)
 {
+	mrc_paths_cfg &pc = cfg_.paths;
 	u8 v;
 
 	v = in.byte();
-	pc_.n_evs = (u16)(v % 16 + 1);
-	pc_.n_ports = (u8)(v / 64 + 1);
-	pc_.ipv6 = v & 16;
-	pc_.seed = 1;
+	pc.n_evs = (u16)(v % 16 + 1);
+	pc.n_ports = (u8)(v / 64 + 1);
+	pc.ipv6 = v & 16;
+	pc.seed = 1;
 	v = in.byte();
 	rc_.pmtu = 256u << v % 5;
 	rc_.trim_nack = v & 16;
@@ -81,15 +82,12 @@ Responder::Responder(Input &in) : in_(in)
 	rc_.qpn = 0x202;
 	rc_.dqpn = 0x101;
 	rc_.pkey = MRC_PKEY_DEFAULT;
-	ctr_.n_ports = pc_.n_ports;
+	ctr_.n_ports = pc.n_ports;
 	rc_.ctr = &ctr_;
 	receives_ = in.byte();
 	v = in.byte();
-	sets_.init(in, pc_.n_evs, pc_.n_ports, pc_.ipv6);
-	pc_.set = sets_.get();
-	paths_mem_ = EngineMem(mrc_paths_mem(&pc_));
-	require(!mrc_paths_init(&paths_, &pc_, paths_mem_.get()),
-		"paths refused");
+	sets_.init(in, pc.n_evs, pc.n_ports, pc.ipv6);
+	pc.set = sets_.get();
 	rc_.dynamic_mpr = v & 2;
 	rc_.svc_time = v & 4;
 	rc_.late_stash = true;
@@ -98,10 +96,9 @@ Responder::Responder(Input &in) : in_(in)
 	else if (v & 16)
 		extension(v);
 	rc_.seed = v;
-	resp_mem_ = EngineMem(mrc_resp_mem(&rc_));
-	require(!mrc_resp_init(&resp_, &rc_, v & 1 ? &paths_ : nullptr,
-			       resp_mem_.get()),
-		"responder refused");
+	cfg_.requester = false;
+	cfg_.resp_paths = v & 1;
+	require(qp_.init(cfg_), "responder refused");
 }
 
 void Responder::extension(u8 v)
@@ -268,17 +265,13 @@ void Responder::data(mrc_hdr &h, u8 trim, u8 refuse)
 
 	if (!refuse && mrc_resp_wants_stash(&resp_, &rx)) {
 		poor = v % 16 == 15;
-		if (!poor) {
-			stash_ = EngineMem(mrc_resp_stash_mem(&rc_));
-			mrc_resp_set_stash(&resp_, stash_.get());
-		}
+		if (!poor)
+			qp_.give_stash();
 	}
 	if (!refuse && mrc_resp_wants_rd(&resp_, &rx)) {
 		poor = v % 16 == 15;
-		if (!poor) {
-			ring_ = EngineMem(mrc_resp_rd_mem(&rc_));
-			mrc_resp_set_rd(&resp_, ring_.get());
-		}
+		if (!poor)
+			qp_.give_requests();
 	}
 	const bool recv = mrc_resp_wants_recv(&resp_, &rx, &n);
 	if (recv)
