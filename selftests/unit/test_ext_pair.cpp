@@ -2,10 +2,11 @@
 // The extension from end to end: a requester and a responder for the requests,
 // another pair for the answers, and a network between them that loses, doubles
 // and reorders what it carries.
+#include "model/link.hpp"
+#include "model/time.hpp"
 #include "req_ext_fixture.hpp"
 
 #include <map>
-#include <random>
 
 using namespace mrc_test;
 
@@ -21,7 +22,7 @@ class Pair
 public:
 	// @fail_at: so many requests are executed, then one is refused.
 	explicit Pair(u32 seed, u32 fail_at = ~0u)
-		: rnd_(seed), fail_at_(fail_at)
+		: rng_(seed), fail_at_(fail_at)
 	{
 		const u16 wimm = (u16)(1 + pick(8));
 		const u8 rd = (u8)(1 + pick(6));
@@ -94,24 +95,25 @@ public:
 private:
 	ExtRequester a_, b_ans_;
 	Responder b_, a_ans_;
-	std::mt19937 rnd_;
+	mrc_model::Rng rng_;
 	u32 fail_at_;
 	bool failed_ = false;
-	u64 now_ = 10 * kMs;
-	std::multimap<u64, std::function<void()>> events_;
-	u32 loss_;
+	mrc_model::Time<std::function<void()>> time_{10 * kMs, 2};
+	mrc_model::Way way_{.delay = 20 * kUs, .jitter = 200 * kUs};
+	u32 loss_; // per cent
 	u64 starve_;
 	std::vector<mrc_wr> work_;
 	u32 reaped_ = 0, requests_ = 0, receivers_ = 0;
 	u32 receives_ = 0, asked_ = 0, answers_ = 0;
 	std::vector<u32> got_; // bytes of each answer
 
-	u32 pick(u32 n) { return rnd_() % n; }
+	u32 pick(u32 n) { return (u32)rng_.below(n); }
+	u64 now() const { return time_.now(); }
 
 	void deliver(const std::function<void()> &f)
 	{
 		while (pick(100) >= loss_) {
-			events_.emplace(now_ + 20 * kUs + pick(200) * kUs, f);
+			time_.at(now() + way_.time(rng_), f);
 			if (pick(20))
 				return;
 		}
@@ -139,7 +141,7 @@ private:
 		mrc_tx_desc d;
 		mrc_tx_verdict v;
 
-		a_.now = b_.now = a_ans_.now = b_ans_.now = now_;
+		tell_time();
 		while ((v = a_.next(&d)) == MRC_TX_PACKET ||
 		       v == MRC_TX_LOCAL) {
 			if (v == MRC_TX_LOCAL)
@@ -189,33 +191,28 @@ private:
 		}
 	}
 
+	void tell_time() { a_.now = b_.now = a_ans_.now = b_ans_.now = now(); }
+
 	bool advance()
 	{
-		u64 t = std::min(mrc_req_deadline(&a_.req),
-				 mrc_req_deadline(&b_ans_.req));
-		if (!events_.empty() && events_.begin()->first <= t) {
-			auto f = std::move(events_.begin()->second);
-			now_ = std::max(now_, events_.begin()->first);
-			a_.now = b_.now = a_ans_.now = b_ans_.now = now_;
-			events_.erase(events_.begin());
+		const auto event = [this](const std::function<void()> &f) {
+			tell_time();
 			f();
-			return true;
-		}
-		if (t == MRC_NEVER) {
+		};
+		const auto alarm = [this](u32 who) {
+			tell_time();
+			(who ? b_ans_ : a_).deadline();
+		};
+
+		time_.alarm(0, mrc_req_deadline(&a_.req));
+		time_.alarm(1, mrc_req_deadline(&b_ans_.req));
+		if (!time_.step(kEnd, event, alarm)) {
 			if (reaped_ == work_.size())
 				return true;
-			ADD_FAILURE() << "stuck";
+			ADD_FAILURE() << "stuck, or takes for ever";
 			return false;
 		}
-		now_ = std::max(now_, t);
-		a_.now = b_ans_.now = now_;
-		if (mrc_req_deadline(&a_.req) <= now_)
-			a_.deadline();
-		if (mrc_req_deadline(&b_ans_.req) <= now_)
-			b_ans_.deadline();
-		if (now_ > kEnd)
-			ADD_FAILURE() << "takes for ever";
-		return now_ <= kEnd;
+		return true;
 	}
 
 	void post_receive()
@@ -224,9 +221,9 @@ private:
 		b_.recvs += n;
 		receives_ += n;
 		if (receives_ < kWork + 10)
-			events_.emplace(now_ + starve_ / 4 +
-						pick(1000) * starve_ / 1000,
-					[this] { post_receive(); });
+			time_.at(now() + starve_ / 4 +
+					 pick(1000) * starve_ / 1000,
+				 [this] { post_receive(); });
 	}
 
 	static void feed(ExtRequester &r, const mrc_hdr &h)
@@ -261,7 +258,7 @@ private:
 			// would end this, and there is none.
 			if (fb.hdr.opcode == MRC_OP_ACK &&
 			    fb.hdr.aeth.syndrome != MRC_SYN_ACK)
-				events_.emplace(now_ + pick(200) * kUs, f);
+				time_.at(now() + pick(200) * kUs, f);
 			else
 				deliver(f);
 		}

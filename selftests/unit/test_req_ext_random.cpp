@@ -2,10 +2,11 @@
 // Requester of the extension against a small model of a peer that executes in
 // order, answers when it likes and lacks receives, over a network that loses
 // and reorders. Everything must end well, in order, each request by its answer.
+#include "model/link.hpp"
+#include "model/time.hpp"
 #include "req_ext_fixture.hpp"
 
 #include <map>
-#include <random>
 
 using namespace mrc_test;
 
@@ -18,7 +19,7 @@ constexpr u64 kEnd = 600'000 * kMs;
 class World
 {
 public:
-	explicit World(u32 seed) : rnd_(seed)
+	explicit World(u32 seed) : rng_(seed)
 	{
 		r_.cfg.sq_depth = 32;
 		r_.cfg.mpr = 1 + pick(2);
@@ -68,8 +69,9 @@ private:
 	};
 
 	ExtRequester r_;
-	std::mt19937 rnd_;
-	std::multimap<u64, std::function<void()>> events_;
+	mrc_model::Rng rng_;
+	mrc_model::Time<std::function<void()>> time_{10 * kMs, 1};
+	mrc_model::Way way_{.delay = 20 * kUs, .jitter = 200 * kUs};
 	u32 loss_; // per cent
 	u64 slow_, starve_;
 	std::vector<Work> work_;
@@ -86,19 +88,19 @@ private:
 	u32 confirmed_ = 0;	 // answers known to have arrived
 	u64 answer_at_ = 0;
 
-	u32 pick(u32 n) { return rnd_() % n; }
+	u32 pick(u32 n) { return (u32)rng_.below(n); }
 	u32 index(u32 psn) { return (psn - r_.cfg.sq_psn) & kPsnMask; }
 
 	void at(u64 after, std::function<void()> f)
 	{
-		events_.emplace(r_.now + after, std::move(f));
+		time_.at(r_.now + after, std::move(f));
 	}
 
 	// Over the network, either way.
 	void deliver(std::function<void()> f)
 	{
 		if (pick(100) >= loss_)
-			at(20 * kUs + pick(200) * kUs, std::move(f));
+			at(way_.time(rng_), std::move(f));
 	}
 
 	void fill()
@@ -186,26 +188,25 @@ private:
 
 	bool advance()
 	{
-		u64 t = mrc_req_deadline(&r_.req);
-		if (!events_.empty() && events_.begin()->first <= t) {
-			auto f = std::move(events_.begin()->second);
-			r_.now = std::max(r_.now, events_.begin()->first);
-			events_.erase(events_.begin());
+		const auto event = [this](const std::function<void()> &f) {
+			r_.now = time_.now();
 			f();
-		} else if (t == MRC_NEVER) {
+		};
+		const auto alarm = [this](u32) {
+			r_.now = time_.now();
+			r_.deadline();
+		};
+
+		time_.alarm(0, mrc_req_deadline(&r_.req));
+		if (!time_.step(kEnd, event, alarm)) {
 			// Nothing posted: the next fill() goes on.
 			if (begun_ == work_.size() && reaped_ == begun_)
 				return true;
-			ADD_FAILURE() << "stuck";
+			ADD_FAILURE() << "stuck, or takes for ever";
 			return false;
-		} else {
-			r_.now = std::max(r_.now, t);
-			r_.deadline();
 		}
 		reap();
-		if (r_.now > kEnd)
-			ADD_FAILURE() << "takes for ever";
-		return r_.now <= kEnd;
+		return true;
 	}
 
 	// --- the peer ------------------------------------------------------
@@ -290,7 +291,7 @@ private:
 	{
 		const u64 t = r_.now + 30 * kUs + pick(1000) * slow_ / 1000;
 		answer_at_ = std::max(answer_at_ + 1, t);
-		events_.emplace(answer_at_, [this] {
+		time_.at(answer_at_, [this] {
 			u32 slot;
 			ASSERT_TRUE(mrc_req_oldest(&r_.req, &slot));
 			EXPECT_EQ(r_.req.wqe[slot].rqmsn, answered_);
