@@ -32,7 +32,7 @@ public:
 		copies_ = v & 0x10 ? 2 : 1;
 		srh_ = v & 0x20;
 		for (Version &w : version_)
-			w.mem = mrc_test::EngineMem(mrc_evset_mem(n_, mode_));
+			w.mem = mrc_model::Mem(mrc_evset_mem(n_, mode_));
 		build(v);
 	}
 
@@ -52,7 +52,7 @@ public:
 
 private:
 	struct Version {
-		mrc_test::EngineMem mem;
+		mrc_model::Mem mem;
 		mrc_evset set;
 	};
 

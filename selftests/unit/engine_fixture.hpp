@@ -149,13 +149,13 @@ public:
 		pcfg.base_rtt = cfg.base_rtt;
 		ccfg.mtu = mrc_nominal_size(36, cfg.pmtu);
 		ccfg.base_rtt = cfg.base_rtt;
-		pmem = EngineMem(mrc_paths_mem(&pcfg));
+		pmem = Mem(mrc_paths_mem(&pcfg));
 		EXPECT_EQ(mrc_paths_init(&paths, &pcfg, pmem.get()), 0);
 		mrc_cc_init(&cc, ops, &ccfg);
 		size_t size = mrc_req_mem(&cfg);
 		if (!size)
 			return mrc_req_init(&req, &cfg, &paths, &cc, &now);
-		mem = EngineMem(size);
+		mem = Mem(size);
 		int rc = mrc_req_init(&req, &cfg, &paths, &cc, mem.get());
 		check();
 		return rc;
@@ -298,7 +298,7 @@ public:
 	EvView ev(int i) const { return EvView(paths, i); }
 
 private:
-	EngineMem mem, pmem;
+	Mem mem, pmem;
 };
 
 // A data packet as a peer would send it.
@@ -373,7 +373,7 @@ public:
 		size_t size = mrc_resp_mem(&cfg);
 		if (!size)
 			return mrc_resp_init(&resp, &cfg, paths, &now);
-		mem = EngineMem(size);
+		mem = Mem(size);
 		int rc = mrc_resp_init(&resp, &cfg, paths, mem.get());
 		check();
 		return rc;
@@ -431,11 +431,11 @@ public:
 	mrc_rx_action hand_in(const mrc_rx &rx, u8 place, u8 refuse = 0)
 	{
 		if (!refuse && !poor && mrc_resp_wants_stash(&resp, &rx)) {
-			stash = EngineMem(mrc_resp_stash_mem(&cfg));
+			stash = Mem(mrc_resp_stash_mem(&cfg));
 			mrc_resp_set_stash(&resp, stash.get());
 		}
 		if (!refuse && !poor && mrc_resp_wants_rd(&resp, &rx)) {
-			ring = EngineMem(mrc_resp_rd_mem(&cfg));
+			ring = Mem(mrc_resp_rd_mem(&cfg));
 			mrc_resp_set_rd(&resp, ring.get());
 		}
 		u32 need = 0;
@@ -525,7 +525,7 @@ public:
 	}
 
 private:
-	EngineMem mem, stash, ring;
+	Mem mem, stash, ring;
 };
 
 inline const mrc_tx_desc *find(const std::vector<mrc_tx_desc> &v, u8 opcode)

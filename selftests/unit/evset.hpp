@@ -48,7 +48,7 @@ public:
 	const mrc_evset *get() const { return &set_; }
 
 private:
-	EngineMem mem_;
+	Mem mem_;
 	mrc_evset set_{};
 };
 

@@ -232,7 +232,7 @@ struct Paths {
 
 	mrc_paths p;
 	std::unique_ptr<mrc_counters> ctr;
-	EngineMem mem;
+	Mem mem;
 	std::vector<StateChange> changes;
 };
 

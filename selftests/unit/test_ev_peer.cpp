@@ -306,7 +306,7 @@ TEST(EvPeerPrepared, PreferenceOnly)
 		ev = mrc_paths_pick_back(&p, &cursor, 1);
 		EXPECT_EQ(mrc_paths_port(&p, (u16)ev), 1);
 	}
-	mrc_test::EngineMem mem(mrc_paths_tables(&p), 0xA5);
+	mrc_model::Mem mem(mrc_paths_tables(&p), 0xA5);
 	mrc_paths_equip(&p, mem.get());
 	int ev = mrc_paths_probe_due(&p, kStart);
 	ASSERT_GE(ev, 0);

@@ -35,13 +35,13 @@ struct Prepared {
 
 	void equip()
 	{
-		mem = EngineMem(mrc_paths_tables(&p), 0xA5);
+		mem = Mem(mrc_paths_tables(&p), 0xA5);
 		mrc_paths_equip(&p, mem.get());
 	}
 
 	mrc_paths p;
 	std::unique_ptr<mrc_counters> ctr;
-	EngineMem mem;
+	Mem mem;
 	std::vector<StateChange> changes;
 };
 

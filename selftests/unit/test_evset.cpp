@@ -65,7 +65,7 @@ public:
 	mrc_evset set;
 
 private:
-	EngineMem mem_;
+	Mem mem_;
 };
 
 // @n different ones; wide enough for every mode.
