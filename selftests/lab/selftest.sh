@@ -140,6 +140,14 @@ cat >"$tmp/log" <<'END'
 [    3.300000]  schedule_hrtimeout_range_clock+0xfc/0x1a0
 [    3.300000]  kv_do+0xa1/0xf0 [mrc_kverbs]
 [    3.300000] ==================================================================
+[    3.400000] ==================================================================
+[    3.400000] BUG: KCSAN: data-race in ktime_get / timekeeping_update_from_shadow.constprop.0
+[    3.400000] write to 0xffffffff8268ef48 of 320 bytes by interrupt on cpu 1:
+[    3.400000]  timekeeping_update_from_shadow.constprop.0+0x208/0x3f0
+[    3.400000] read to 0xffffffff8268ef68 of 8 bytes by interrupt on cpu 0:
+[    3.400000]  ktime_get+0x109/0x200
+[    3.400000]  mrc_rcv+0xae8/0x18f0 [mrc]
+[    3.400000] ==================================================================
 [    4.000000] ==================================================================
 [    4.000000] BUG: KASAN: slab-use-after-free in mrc_a
 [    4.000000] ==================================================================

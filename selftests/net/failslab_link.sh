@@ -18,7 +18,8 @@
 # kmsg-ok: kobject_add_internal failed for .* \(error: -12
 # kmsg-ok: kobject: (can not set name properly!|kobject_create_and_add: kobject_add error: -12)
 # kmsg-ok: infiniband mrc[ab]: Couldn't
-# kmsg-ok: faux_device_create_with_groups: device_add for faux device 'mrc[0-9:.]*' failed with -12
+# kmsg-ok: faux_device_create_with_groups: device_add for faux device 'mrc[0-9:.]*' failed with -(12|22)
+# kmsg-ok: faux_driver mrc[0-9:.]*: (really_probe: driver_sysfs_add failed|probe with driver faux_driver failed with error -12)
 # kmsg-ok: __ib_cache_gid_add: unable to add gid .* error=-12
 # kmsg-ok: workqueue: Failed to (create a rescuer kthread|allocate a rescuer) for wq "(mrc|ib_)
 # kmsg-ok: socket: no more sockets

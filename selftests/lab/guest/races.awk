@@ -4,8 +4,8 @@
 # Reads a kernel log. With -v ours=1 prints the reports of KCSAN in whose stacks one
 # of our modules is; without it everything but the reports of KCSAN. What an
 # interrupt interrupted is in its stack too, and has no part in what it does; nor
-# has who sleeps in how the kernel wakes up sleepers. A report stands
-# between two lines of "=". What another processor says meanwhile is in it too, so
+# has who sleeps in how the kernel wakes up sleepers, nor who asks for the time in how
+# the clock goes on: readers of it try again. A report stands between two lines of "=". What another processor says meanwhile is in it too, so
 # lines that KCSAN does not write are kept.
 
 function bare(line) {
@@ -14,7 +14,8 @@ function bare(line) {
 	return line
 }
 function report_ends() {
-	if (ours && about_us && title !~ /data-race in hrtimer_wakeup \/ schedule_hrtimeout_range_clock/)
+	if (ours && about_us &&
+	    title !~ /data-race in (hrtimer_wakeup \/ schedule_hrtimeout_range_clock|ktime_get[a-z_]* \/ timekeeping_[a-z_.0-9]+)/)
 		printf "%s", held
 	held = ""
 	inside = about_us = interrupted = 0

@@ -20,7 +20,7 @@ set -uo pipefail
 here=/mrc/selftests/lab/guest
 
 header() { # KEY SCRIPT
-	sed -n "1,40s/^# $1: *//p" "$2"
+	sed -n -e '/^#/!q' -e "s/^# $1: *//p" "$2"
 }
 
 # Tunnel modules make these in every namespace, nobody's test does.
