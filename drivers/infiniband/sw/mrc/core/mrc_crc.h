@@ -10,11 +10,6 @@
 
 MRC_C_BEGIN
 
-/* Nothing to do: the tables are constants. */
-static inline void mrc_crc_init(void)
-{
-}
-
 /**
  * mrc_crc32_table - continue a CRC-32
  * @crc: register

@@ -140,7 +140,6 @@ int mrc_crc_setup(void)
 	unsigned int i;
 	u8 *buf;
 
-	mrc_crc_init();
 	buf = kmalloc(MRC_CRC_TRY, GFP_KERNEL);
 	if (!buf)
 		return -ENOMEM;
