@@ -7,7 +7,8 @@
 # failed and the rest goes on in a fresh guest.
 #
 # usage: run-tests.sh [-b] [-i] [-k KERNEL] [-c COUNTSFILE] [PATTERN]
-#   PATTERN  runs the scripts whose name has it, a shell pattern (default: all)
+#   PATTERN  runs the scripts whose name has it, a shell pattern (default: all);
+#            =NAME runs the one with that name
 #   -b       of these, only the benchmarks, and the long ones
 #   -i       the foreign suites
 #   -c       writes "passed failed skipped" there
@@ -48,6 +49,8 @@ while getopts bik:c: opt; do
 done
 shift $((OPTIND - 1))
 pattern=${1:-*}
+exact=''
+[ "$pattern" = "${pattern#=}" ] || pattern=${pattern#=} exact=1
 known_kernel "$k"
 
 scripts=()
@@ -60,6 +63,7 @@ for f in "$TOP/selftests/$set"/*.sh; do
 	esac
 	# shellcheck disable=SC2053 # a pattern is wanted
 	[[ $name == *$pattern* ]] || continue
+	[ -z "$exact" ] || [ "$name" = "$pattern" ] || continue
 	kind=$(sed -n '1,40s/^# \(benchmark\|long\)$/\1/p' "$f" | head -n1)
 	# Under emulation it takes minutes.
 	[ "$kind" != long ] || [ "$MACHINE" = qemu ] || kind=''
