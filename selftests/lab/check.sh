@@ -263,8 +263,10 @@ layers() {
 	"$LAB_DIR/setup.sh" vm
 	"$LAB_DIR/module.sh" "$DEFAULT_KERNEL"
 	tree=$(kernel_tree "$DEFAULT_KERNEL")
+	# Some kernels list objects by their whole path.
 	in_tree "$tree" "$LAB/$DEFAULT_KERNEL/src:/src" -- sh -c \
-		'cd /src/drivers/infiniband/sw/mrc && xargs nm -A <mrc.mod' >"$work/symbols"
+		'cd /src/drivers/infiniband/sw/mrc && sed "s|^$PWD/||" mrc.mod | xargs nm -A' \
+		>"$work/symbols"
 	cd "$TOP"
 	"$LAB_DIR/layers.py" drivers/infiniband/sw/mrc "$work/symbols" Documentation/seam.md
 }
