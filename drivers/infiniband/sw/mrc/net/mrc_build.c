@@ -12,33 +12,32 @@
 
 #include "mrc_net.h"
 
-static void mrc_put_ip(const struct mrc_head *head, struct sk_buff *skb,
-		       u32 udp_len)
+void mrc_build_ip(struct sk_buff *skb, const struct mrc_ip *ip, u32 udp_len)
 {
-	if (head->ipv6) {
-		struct ipv6hdr *ip6 = skb_put(skb, sizeof(*ip6));
+	if (ip->ipv6) {
+		struct ipv6hdr *h = skb_put(skb, sizeof(*h));
 
-		ip6_flow_hdr(ip6, head->tos, htonl(head->entropy >> 16));
-		ip6->payload_len = htons(udp_len);
-		ip6->nexthdr = IPPROTO_UDP;
-		ip6->hop_limit = MRC_HOP_LIMIT;
-		ip6->saddr = *head->saddr;
-		ip6->daddr = *head->daddr;
+		ip6_flow_hdr(h, ip->tos, htonl(ip->flow_label));
+		h->payload_len = htons(udp_len);
+		h->nexthdr = IPPROTO_UDP;
+		h->hop_limit = ip->ttl;
+		h->saddr = *ip->saddr;
+		h->daddr = *ip->daddr;
 		skb->protocol = htons(ETH_P_IPV6);
 	} else {
-		struct iphdr *ip = skb_put(skb, sizeof(*ip));
+		struct iphdr *h = skb_put(skb, sizeof(*h));
 
-		ip->version = 4;
-		ip->ihl = 5;
-		ip->tos = head->tos;
-		ip->tot_len = htons(sizeof(*ip) + udp_len);
-		ip->id = 0;
-		ip->frag_off = htons(IP_DF);
-		ip->ttl = MRC_HOP_LIMIT;
-		ip->protocol = IPPROTO_UDP;
-		ip->check = 0;	/* ip_local_out() */
-		ip->saddr = head->saddr->s6_addr32[3];
-		ip->daddr = head->daddr->s6_addr32[3];
+		h->version = 4;
+		h->ihl = 5;
+		h->tos = ip->tos;
+		h->tot_len = htons(sizeof(*h) + udp_len);
+		h->id = 0;
+		h->frag_off = htons(IP_DF);
+		h->ttl = ip->ttl;
+		h->protocol = IPPROTO_UDP;
+		h->check = 0;	/* ip_local_out() */
+		h->saddr = ip->saddr->s6_addr32[3];
+		h->daddr = ip->daddr->s6_addr32[3];
 		skb->protocol = htons(ETH_P_IP);
 	}
 }
@@ -46,6 +45,14 @@ static void mrc_put_ip(const struct mrc_head *head, struct sk_buff *skb,
 struct sk_buff *mrc_build_head(const struct mrc_head *head, u32 udp_len,
 			       u32 room, u32 *crc)
 {
+	const struct mrc_ip ip = {
+		.saddr = head->saddr,
+		.daddr = head->daddr,
+		.flow_label = head->entropy >> 16,
+		.ipv6 = head->ipv6,
+		.tos = head->tos,
+		.ttl = MRC_HOP_LIMIT,
+	};
 	u32 ip_len = head->ipv6 ? sizeof(struct ipv6hdr) :
 				  sizeof(struct iphdr);
 	u32 front = LL_MAX_HEADER + (head->srv6 ? MRC_SRV6_ROOM : 0);
@@ -60,7 +67,7 @@ struct sk_buff *mrc_build_head(const struct mrc_head *head, u32 udp_len,
 		return NULL;
 	skb_reserve(skb, front);
 	skb_reset_network_header(skb);
-	mrc_put_ip(head, skb, udp_len);
+	mrc_build_ip(skb, &ip, udp_len);
 	skb_set_transport_header(skb, ip_len);
 	udp = skb_put(skb, sizeof(*udp));
 	udp->source = htons(head->entropy);
@@ -81,15 +88,14 @@ static void mrc_add_frag(struct sk_buff *skb, struct page *page, u32 off,
 	skb_add_rx_frag(skb, skb_shinfo(skb)->nr_frags, page, off, len, len);
 }
 
-/* A copy of @len bytes, at most a page, as another fragment. */
-static void *mrc_copy_frag(struct sk_buff *skb, const void *from, u32 len)
+/* Memory of @len bytes, at most a page, as another fragment. */
+static void *mrc_new_frag(struct sk_buff *skb, u32 len)
 {
 	void *p = netdev_alloc_frag(len);
 	struct page *page;
 
 	if (!p)
 		return NULL;
-	memcpy(p, from, len);
 	page = virt_to_head_page(p);
 	mrc_add_frag(skb, page, p - page_address(page), len);
 	return p;
@@ -99,12 +105,14 @@ int mrc_build_page(struct sk_buff *skb, struct page *page, u32 off, u32 len,
 		   bool copy, bool paged, u32 *crc)
 {
 	void *map = kmap_local_page(page);
-	const void *p = map + off;
+	void *p = map + off;
 
 	if (copy) {
 		p = skb_put_data(skb, p, len);
 	} else if (paged || !sendpage_ok(page)) {	/* slab: of a ULP */
-		p = mrc_copy_frag(skb, p, len);
+		p = mrc_new_frag(skb, len);
+		if (p)
+			memcpy(p, map + off, len);
 	} else {
 		get_page(page);
 		mrc_add_frag(skb, page, off, len);
@@ -127,18 +135,10 @@ static void mrc_put_trailer(void *p, u32 pad, u32 crc)
 int mrc_build_tail(struct sk_buff *skb, u32 pad, u32 crc, bool copy)
 {
 	u32 len = pad + MRC_ICRC_LEN;
-	struct page *page;
-	void *p;
+	void *p = copy ? skb_put(skb, len) : mrc_new_frag(skb, len);
 
-	if (copy) {
-		mrc_put_trailer(skb_put(skb, len), pad, crc);
-		return 0;
-	}
-	p = netdev_alloc_frag(len);
 	if (!p)
 		return -ENOMEM;
-	page = virt_to_head_page(p);
-	mrc_add_frag(skb, page, p - page_address(page), len);
 	mrc_put_trailer(p, pad, crc);
 	return 0;
 }

@@ -130,6 +130,27 @@ static inline struct mrc_tx_cb *mrc_tx_cb(struct sk_buff *skb)
 }
 
 /**
+ * struct mrc_ip - an IP header in front of UDP
+ * @saddr: own address, v4-mapped for IPv4
+ * @daddr: peer
+ * @flow_label: 20 bits, IPv6
+ * @ipv6: family
+ * @tos: DSCP and ECN
+ * @ttl: hop limit
+ */
+struct mrc_ip {
+	const struct in6_addr *saddr;
+	const struct in6_addr *daddr;
+	u32 flow_label;
+	bool ipv6;
+	u8 tos;
+	u8 ttl;
+};
+
+/* Behind what there is in @skb; @udp_len: bytes of UDP that will follow. */
+void mrc_build_ip(struct sk_buff *skb, const struct mrc_ip *ip, u32 udp_len);
+
+/**
  * struct mrc_head - what the front of a packet is made from
  * @hdr: headers
  * @saddr: own address, v4-mapped for IPv4

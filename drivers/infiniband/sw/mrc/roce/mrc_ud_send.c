@@ -94,32 +94,16 @@ static enum ib_wc_status mrc_ud_copy_wqe(struct mrc_ud *ud,
 
 void mrc_ud_put_ip(struct sk_buff *skb, const struct mrc_av *av, u32 udp_len)
 {
-	if (av->ipv6) {
-		struct ipv6hdr *ip6 = skb_put(skb, sizeof(*ip6));
+	const struct mrc_ip ip = {
+		.saddr = &av->saddr,
+		.daddr = &av->daddr,
+		.flow_label = av->flow_label,
+		.ipv6 = av->ipv6,
+		.tos = av->tos,
+		.ttl = av->ttl,
+	};
 
-		ip6_flow_hdr(ip6, av->tos, htonl(av->flow_label));
-		ip6->payload_len = htons(udp_len);
-		ip6->nexthdr = IPPROTO_UDP;
-		ip6->hop_limit = av->ttl;
-		ip6->saddr = av->saddr;
-		ip6->daddr = av->daddr;
-		skb->protocol = htons(ETH_P_IPV6);
-	} else {
-		struct iphdr *ip = skb_put(skb, sizeof(*ip));
-
-		ip->version = 4;
-		ip->ihl = 5;
-		ip->tos = av->tos;
-		ip->tot_len = htons(sizeof(*ip) + udp_len);
-		ip->id = 0;
-		ip->frag_off = htons(IP_DF);
-		ip->ttl = av->ttl;
-		ip->protocol = IPPROTO_UDP;
-		ip->check = 0;	/* ip_local_out() */
-		ip->saddr = av->saddr.s6_addr32[3];
-		ip->daddr = av->daddr.s6_addr32[3];
-		skb->protocol = htons(ETH_P_IP);
-	}
+	mrc_build_ip(skb, &ip, udp_len);
 }
 
 static void mrc_ud_put_bth(struct sk_buff *skb, struct mrc_ud *ud,
