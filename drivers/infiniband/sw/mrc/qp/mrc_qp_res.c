@@ -7,6 +7,37 @@
 
 #include "mrc_qp_priv.h"
 
+/* "rdma resource" shows both connections of a QP: names of one have a prefix. */
+static int mrc_put_u32(struct sk_buff *msg, const char *prefix,
+		       const char *name, u32 value)
+{
+	char full[24];
+
+	snprintf(full, sizeof(full), "%s%s", prefix, name);
+	return rdma_nl_put_driver_u32(msg, full, value);
+}
+
+static int mrc_put_u64(struct sk_buff *msg, const char *prefix,
+		       const char *name, u64 value)
+{
+	char full[24];
+
+	snprintf(full, sizeof(full), "%s%s", prefix, name);
+	return rdma_nl_put_driver_u64(msg, full, value);
+}
+
+static int mrc_put_psns(struct sk_buff *msg, const char *prefix,
+			const struct mrc_req_info *req)
+{
+	if (mrc_put_u32(msg, prefix, "next_psn", req->next_psn) ||
+	    mrc_put_u32(msg, prefix, "cack", req->cack) ||
+	    mrc_put_u32(msg, prefix, "tack", req->tack) ||
+	    mrc_put_u64(msg, prefix, "tx_pkts", req->pkts) ||
+	    mrc_put_u64(msg, prefix, "rtx_pkts", req->rtx))
+		return -EMSGSIZE;
+	return 0;
+}
+
 /* PSNs, and what tells them where the first one is known. Under req_lock. */
 static int mrc_fill_requester_psns(struct sk_buff *msg, const struct mrc_qp *qp,
 				   const struct mrc_req_info *req)
@@ -14,11 +45,7 @@ static int mrc_fill_requester_psns(struct sk_buff *msg, const struct mrc_qp *qp,
 	char name[24];
 	unsigned int i;
 
-	if (rdma_nl_put_driver_u32(msg, "next_psn", req->next_psn) ||
-	    rdma_nl_put_driver_u32(msg, "cack", req->cack) ||
-	    rdma_nl_put_driver_u32(msg, "tack", req->tack) ||
-	    rdma_nl_put_driver_u64(msg, "tx_pkts", req->pkts) ||
-	    rdma_nl_put_driver_u64(msg, "rtx_pkts", req->rtx))
+	if (mrc_put_psns(msg, "", req))
 		return -EMSGSIZE;
 	for (i = 1; i <= qp->dev->n_ports; i++) {
 		snprintf(name, sizeof(name), "tx_bytes_port%u", i);
@@ -96,36 +123,32 @@ static int mrc_fill_paths(struct sk_buff *msg, const struct mrc_qp *qp,
 	return 0;
 }
 
+/* Under resp_lock of @qp, which may be an answer channel. */
 static int mrc_fill_responder(struct sk_buff *msg, const struct mrc_qp *qp,
-			      bool all)
+			      const char *prefix, bool all)
 {
-	struct mrc_resp_info info, *resp = &info;
+	struct mrc_resp_info info;
 
 	mrc_resp_info(&qp->resp, &info);
-	if (rdma_nl_put_driver_u32(msg, "resp_unexec",
-				   resp->unexec) ||
-	    rdma_nl_put_driver_u32(msg, "resp_ahead",
-				   resp->ahead) ||
-	    rdma_nl_put_driver_u32(msg, "resp_ooo", resp->ooo))
+	if (mrc_put_u32(msg, prefix, "resp_unexec", info.unexec) ||
+	    mrc_put_u32(msg, prefix, "resp_ahead", info.ahead) ||
+	    mrc_put_u32(msg, prefix, "resp_ooo", info.ooo))
 		return -EMSGSIZE;
 	if (!all)
 		return 0;
-	if (rdma_nl_put_driver_u32(msg, "resp_cack", resp->cack) ||
-	    rdma_nl_put_driver_u32(msg, "resp_exec", resp->exec) ||
-	    rdma_nl_put_driver_u32(msg, "resp_max_rcv", resp->max_rcv) ||
-	    rdma_nl_put_driver_u32(msg, "resp_msn", resp->msn) ||
-	    rdma_nl_put_driver_u64(msg, "resp_bytes", resp->bytes))
+	if (mrc_put_u32(msg, prefix, "resp_cack", info.cack) ||
+	    mrc_put_u32(msg, prefix, "resp_exec", info.exec) ||
+	    mrc_put_u32(msg, prefix, "resp_max_rcv", info.max_rcv) ||
+	    mrc_put_u32(msg, prefix, "resp_msn", info.msn) ||
+	    mrc_put_u64(msg, prefix, "resp_bytes", info.bytes))
 		return -EMSGSIZE;
 	return 0;
 }
 
-static int mrc_conn_fill_res(struct sk_buff *msg, struct ib_qp *ibqp, bool all)
+static int mrc_conn_fill_res(struct sk_buff *msg, struct mrc_qp *qp, bool all)
 {
-	struct mrc_qp *qp = mrc_qp_of(ibqp);
 	int ret = 0;
 
-	if (!qp)
-		return 0;
 	spin_lock_bh(&qp->req_lock);
 	if (qp->paths_on)
 		ret = mrc_fill_profiles(msg, qp);
@@ -137,9 +160,8 @@ static int mrc_conn_fill_res(struct sk_buff *msg, struct ib_qp *ibqp, bool all)
 
 	spin_lock_bh(&qp->resp_lock);
 	if (!ret && qp->resp_on)
-		ret = mrc_fill_responder(msg, qp, all);
+		ret = mrc_fill_responder(msg, qp, "", all);
 	spin_unlock_bh(&qp->resp_lock);
-	mrc_qp_put(qp);
 	return ret;
 }
 
@@ -169,66 +191,37 @@ static int mrc_ans_fill_tx(struct sk_buff *msg, const struct mrc_qp *ans,
 	    rdma_nl_put_driver_u32(msg, "ans_ev_bad",
 				   paths.state[MRC_EV_ASSUMED_BAD]))
 		return -EMSGSIZE;
-	if (!all)
-		return 0;
-	if (rdma_nl_put_driver_u32(msg, "ans_next_psn", req->next_psn) ||
-	    rdma_nl_put_driver_u32(msg, "ans_cack", req->cack) ||
-	    rdma_nl_put_driver_u32(msg, "ans_tack", req->tack) ||
-	    rdma_nl_put_driver_u64(msg, "ans_tx_pkts", req->pkts) ||
-	    rdma_nl_put_driver_u64(msg, "ans_rtx_pkts", req->rtx))
-		return -EMSGSIZE;
-	return 0;
+	return all ? mrc_put_psns(msg, "ans_", req) : 0;
 }
 
-/* Those that come in. Under resp_lock. */
-static int mrc_ans_fill_rx(struct sk_buff *msg, const struct mrc_qp *ans,
-			   bool all)
+static int mrc_ans_fill_res(struct sk_buff *msg, struct mrc_qp *ans, bool all)
 {
-	struct mrc_resp_info info, *resp = &info;
-
-	mrc_resp_info(&ans->resp, &info);
-	if (rdma_nl_put_driver_u32(msg, "ans_resp_unexec",
-				   resp->unexec) ||
-	    rdma_nl_put_driver_u32(msg, "ans_resp_ahead",
-				   resp->ahead) ||
-	    rdma_nl_put_driver_u32(msg, "ans_resp_ooo", resp->ooo))
-		return -EMSGSIZE;
-	if (!all)
-		return 0;
-	if (rdma_nl_put_driver_u32(msg, "ans_resp_cack", resp->cack) ||
-	    rdma_nl_put_driver_u32(msg, "ans_resp_exec", resp->exec) ||
-	    rdma_nl_put_driver_u32(msg, "ans_resp_max_rcv", resp->max_rcv) ||
-	    rdma_nl_put_driver_u32(msg, "ans_resp_msn", resp->msn) ||
-	    rdma_nl_put_driver_u64(msg, "ans_resp_bytes", resp->bytes))
-		return -EMSGSIZE;
-	return 0;
-}
-
-static int mrc_ans_fill_res(struct sk_buff *msg, struct ib_qp *ibqp, bool all)
-{
-	struct mrc_qp *qp = mrc_qp_of(ibqp);
-	struct mrc_qp *ans = qp ? mrc_ans_get(qp) : NULL;
 	int ret = 0;
 
-	if (ans) {
-		spin_lock_bh(&ans->req_lock);
-		if (ans->req_on)
-			ret = mrc_ans_fill_tx(msg, ans, all);
-		spin_unlock_bh(&ans->req_lock);
-		spin_lock_bh(&ans->resp_lock);
-		if (!ret && ans->resp_on)
-			ret = mrc_ans_fill_rx(msg, ans, all);
-		spin_unlock_bh(&ans->resp_lock);
-		mrc_qp_put(ans);
-	}
-	if (qp)
-		mrc_qp_put(qp);
+	spin_lock_bh(&ans->req_lock);
+	if (ans->req_on)
+		ret = mrc_ans_fill_tx(msg, ans, all);
+	spin_unlock_bh(&ans->req_lock);
+	spin_lock_bh(&ans->resp_lock);
+	if (!ret && ans->resp_on)
+		ret = mrc_fill_responder(msg, ans, "ans_", all);
+	spin_unlock_bh(&ans->resp_lock);
 	return ret;
 }
 
 int mrc_qp_fill_res(struct sk_buff *msg, struct ib_qp *ibqp, bool all)
 {
-	int ret = mrc_conn_fill_res(msg, ibqp, all);
+	struct mrc_qp *qp = mrc_qp_of(ibqp), *ans;
+	int ret;
 
-	return ret ? ret : mrc_ans_fill_res(msg, ibqp, all);
+	if (!qp)
+		return 0;
+	ret = mrc_conn_fill_res(msg, qp, all);
+	ans = ret ? NULL : mrc_ans_get(qp);
+	if (ans) {
+		ret = mrc_ans_fill_res(msg, ans, all);
+		mrc_qp_put(ans);
+	}
+	mrc_qp_put(qp);
+	return ret;
 }
