@@ -125,11 +125,8 @@ def circles(graph):
     return found
 
 
-def check_symbols(table, symbols):
-    objects, defined, wanted = read_symbols(symbols)
-    bad = []
-    if not objects:
-        bad.append(f'{symbols}: no objects')
+def check_symbols(table, objects, defined, wanted):
+    bad = [] if objects else ['no objects']
     graph = collections.defaultdict(set)
     for o in sorted(objects):
         layer = o.split('/')[0]
@@ -199,9 +196,8 @@ def check_include(table, driver, f, layer, header):
     return [f'{f}: includes "{header}", which is private to {other}']
 
 
-def check_seam(table, driver, symbols, page):
+def check_seam(table, driver, defined, wanted, page):
     """@page against what is used of the lowest layer, and what that one calls."""
-    _, defined, wanted = read_symbols(symbols)
     low = table.lowest()
     used, calls = set(), set()
     for o, names in wanted.items():
@@ -235,9 +231,10 @@ def main():
         sys.exit(__doc__.strip())
     driver, symbols = sys.argv[1:3]
     table = Table(os.path.join(driver, TABLE))
-    bad = check_files(table, driver) + check_symbols(table, symbols)
+    objects, defined, wanted = read_symbols(symbols)
+    bad = check_files(table, driver) + check_symbols(table, objects, defined, wanted)
     if len(sys.argv) == 4:
-        bad += check_seam(table, driver, symbols, sys.argv[3])
+        bad += check_seam(table, driver, defined, wanted, sys.argv[3])
     for line in bad:
         print(line)
     return 1 if bad else 0
