@@ -291,7 +291,7 @@ charged_running() { # OPTIONS... -> in $running
 	wait_for 30 uncharged mrca
 }
 
-companions() {
+answer_channels() {
 	local without
 	charged_running --op write
 	without=$running
@@ -389,7 +389,7 @@ if cgroup_up; then
 	adopt "rdma cgroup: " <"$WORK/out"
 	subtest "rdma cgroup: that was all" whole 14
 	allow mrca max max
-	subtest "rdma cgroup: answer channels are the kernel's" companions
+	subtest "rdma cgroup: answer channels are the kernel's" answer_channels
 	subtest "rdma cgroup: a program that is killed" killed
 	subtest "rdma cgroup: QP1 is the kernel's" kernels_own
 	subtest "rdma cgroup: a device that is removed" removed

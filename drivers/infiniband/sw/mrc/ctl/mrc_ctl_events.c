@@ -84,13 +84,13 @@ static bool mrc_ev_is_copy(const struct mrc_evset *set, u16 ev)
 void mrc_ctl_ev_event(struct mrc_qp *qp, const struct mrc_paths *paths, u16 ev,
 		      u8 to)
 {
-	struct mrc_ctl *ctl = qp->dev->ctl;
+	struct mrc_ctl *ctl = qp->base.dev->ctl;
 	struct mrc_abi_ev_event event = {};
 	const struct mrc_set *set;
 	struct mrc_ev_queue *q;
 	u32 state;
 
-	lockdep_assert_held(&qp->req_lock);
+	lockdep_assert_held(&qp->tx.lock);
 	state = to == MRC_EV_GOOD ? MRC_EVP_GOOD :
 		to == MRC_EV_ASSUMED_BAD ? MRC_EVP_ASSUMED_BAD : 0;
 	if (!qp->flow.set || !paths->cfg.set || !(qp->flow.set->event_mask & state))

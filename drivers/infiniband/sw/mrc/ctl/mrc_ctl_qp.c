@@ -13,23 +13,23 @@
  * off until mrc_ctl_qp_run().
  */
 static void mrc_ctl_qp_lock(struct mrc_qp *qp)
-	__acquires(&qp->resp_lock) __acquires(&qp->req_lock)
+	__acquires(&qp->rx.lock) __acquires(&qp->tx.lock)
 {
-	spin_lock_bh(&qp->resp_lock);
-	spin_lock(&qp->req_lock);
+	spin_lock_bh(&qp->rx.lock);
+	spin_lock(&qp->tx.lock);
 }
 
 /* Leaves @qp unlocked, after sending what may be sent now. */
 static void mrc_ctl_qp_run(struct mrc_qp *qp)
-	__releases(&qp->resp_lock) __releases(&qp->req_lock)
+	__releases(&qp->rx.lock) __releases(&qp->tx.lock)
 {
-	spin_unlock(&qp->resp_lock);
-	if (qp->req_on && qp->state == IB_QPS_RTS) {
-		refcount_inc(&qp->ref);
+	spin_unlock(&qp->rx.lock);
+	if (qp->tx.on && qp->base.state == IB_QPS_RTS) {
+		mrc_qp_hold(qp);
 		mrc_req_run(qp, true);
 		mrc_qp_put(qp);
 	} else {
-		spin_unlock_bh(&qp->req_lock);
+		spin_unlock_bh(&qp->tx.lock);
 	}
 }
 
@@ -59,9 +59,9 @@ void mrc_ctl_publish_cc(struct mrc_ctl_ccp *ccp)
 	list_for_each_entry(qp, &ccp->users, cc_node) {
 		mrc_ctl_qp_lock(qp);
 		qp->nscc = ccp->p.nscc;
-		if (qp->req_on) {
-			qp->tx->cc_cfg.now = mrc_now();
-			mrc_cc_reconfigure(&qp->tx->cc, &qp->tx->cc_cfg);
+		if (qp->tx.on) {
+			qp->tx.eng->cc_cfg.now = mrc_now();
+			mrc_cc_reconfigure(&qp->tx.eng->cc, &qp->tx.eng->cc_cfg);
 		}
 		mrc_ctl_qp_run(qp);
 		cond_resched();
@@ -74,13 +74,13 @@ void mrc_ctl_bad_evs(struct mrc_ctl_evp *evp, unsigned long *bad)
 	u32 i, n;
 
 	list_for_each_entry(qp, &evp->users, ev_node) {
-		spin_lock_bh(&qp->req_lock);
+		spin_lock_bh(&qp->tx.lock);
 		n = qp->paths_on ? min(mrc_paths_count(&qp->paths), evp->p.n_ev) : 0;
 		for (i = 0; i < n; i++)
 			if (mrc_paths_state(&qp->paths, i) ==
 			    MRC_EV_ASSUMED_BAD)
 				__set_bit(i, bad);
-		spin_unlock_bh(&qp->req_lock);
+		spin_unlock_bh(&qp->tx.lock);
 		cond_resched();
 	}
 }
@@ -169,13 +169,13 @@ static int mrc_ctl_check_profiles(struct mrc_dev *dev,
 }
 
 /*
- * A companion uses what its QP does, whatever names say by now, and is not
+ * An answer channel uses what its QP does, whatever names say by now, and is not
  * counted: its QP is. Under the mutex of both.
  */
 static void mrc_ctl_bind_ans(struct mrc_qp *ans)
 {
-	const struct mrc_qp *qp = ans->main;
-	struct mrc_ctl *ctl = ans->dev->ctl;
+	const struct mrc_qp *qp = ans->ans_of;
+	struct mrc_ctl *ctl = ans->base.dev->ctl;
 
 	mutex_lock(&ctl->lock);
 	ans->ev_id = qp->ev_id;
@@ -200,12 +200,12 @@ static int mrc_ctl_bind_qp(struct mrc_qp *qp)
 {
 	u64 ev = MRC_ABI_PROFILE_NONE, cc = MRC_ABI_PROFILE_NONE;
 	const struct mrc_abi_qp_attr *attr = &qp->attr.mrc;
-	struct mrc_ctl *ctl = qp->dev->ctl;
+	struct mrc_ctl *ctl = qp->base.dev->ctl;
 	const struct mrc_abi_default *def;
 	struct mrc_ctl_evp *evp = NULL;
 	struct mrc_ctl_ccp *ccp = NULL;
 
-	if (qp->main) {
+	if (qp->ans_of) {
 		mrc_ctl_bind_ans(qp);
 		return 0;
 	}
@@ -229,7 +229,7 @@ static int mrc_ctl_bind_qp(struct mrc_qp *qp)
 	    (cc != MRC_ABI_PROFILE_NONE && !ccp)) {
 		mutex_unlock(&ctl->lock);
 		pr_notice_ratelimited("%s: %s profile %llu of a QP to %pI6c is not online or does not fit\n",
-				      qp->dev->ib.name,
+				      qp->base.dev->ib.name,
 				      ev != MRC_ABI_PROFILE_NONE && !evp ?
 					      "EV" : "CC",
 				      ev != MRC_ABI_PROFILE_NONE && !evp ?
@@ -253,25 +253,25 @@ static int mrc_ctl_bind_qp(struct mrc_qp *qp)
 
 static void mrc_ctl_unbind_qp(struct mrc_qp *qp)
 {
-	struct mrc_ctl *ctl = qp->dev->ctl;
+	struct mrc_ctl *ctl = qp->base.dev->ctl;
 	struct mrc_set *set;
 
 	mutex_lock(&ctl->lock);
 	if (qp->evp) {
 		list_del(&qp->ev_node);
-		qp->evp->p.users -= !qp->main;
+		qp->evp->p.users -= !qp->ans_of;
 		qp->evp = NULL;
 	}
 	if (qp->ccp) {
 		list_del(&qp->cc_node);
-		qp->ccp->p.users -= !qp->main;
+		qp->ccp->p.users -= !qp->ans_of;
 		qp->ccp = NULL;
 	}
 	mrc_ctl_qp_lock(qp);
 	set = qp->flow.set;
 	WRITE_ONCE(qp->flow.set, NULL);
-	spin_unlock(&qp->req_lock);
-	spin_unlock_bh(&qp->resp_lock);
+	spin_unlock(&qp->tx.lock);
+	spin_unlock_bh(&qp->rx.lock);
 	mutex_unlock(&ctl->lock);
 	mrc_set_put(set);
 }

@@ -266,7 +266,7 @@ UVERBS_HANDLER(MRC_ABI_DEV_QP_QUERY)(struct uverbs_attr_bundle *attrs)
 	if (!qp)
 		return -ENOENT;
 	/* Numbers are given by the module, for all of its devices. */
-	if (qp->dev != dev) {
+	if (qp->base.dev != dev) {
 		mrc_qp_put(qp);
 		return -ENOENT;
 	}

@@ -24,7 +24,7 @@ static struct mrc_qp *mrc_ctl_qp(struct uverbs_attr_bundle *attrs)
 	/* Other types' objects are no struct mrc_ibqp. */
 	if (ibqp->qp_type != IB_QPT_RC)
 		return ERR_PTR(-EINVAL);
-	return to_mibqp(ibqp)->qp;
+	return mrc_qp_from(ibqp);
 }
 
 static int UVERBS_HANDLER(MRC_ABI_QP_SET)(struct uverbs_attr_bundle *attrs)
@@ -44,14 +44,14 @@ static int UVERBS_HANDLER(MRC_ABI_QP_SET)(struct uverbs_attr_bundle *attrs)
 	return ret;
 }
 
-/* What the requester has come to; under req_lock. */
+/* What the requester has come to; under tx.lock. */
 static void mrc_qp_fill_requester(const struct mrc_qp *qp,
 				  struct mrc_abi_qp_info *out)
 {
 	struct mrc_req_info info, *req = &info;
 	u32 i;
 
-	mrc_req_info(&qp->tx->req, &info);
+	mrc_req_info(mrc_qp_req(qp), &info);
 	strscpy(out->cc, req->cc, sizeof(out->cc));
 	out->inflight = req->inflight;
 	out->base_rtt = req->base_rtt;
@@ -66,7 +66,7 @@ static void mrc_qp_fill_requester(const struct mrc_qp *qp,
 		out->port_tx_bytes[i - 1] = req->port_bytes[i];
 }
 
-/* Fills at most @room entries of @ev; under req_lock. */
+/* Fills at most @room entries of @ev; under tx.lock. */
 static void mrc_qp_fill_paths(const struct mrc_qp *qp,
 			      struct mrc_abi_qp_info *out,
 			      struct mrc_abi_qp_ev *ev, u32 room)
@@ -93,7 +93,7 @@ static void mrc_qp_fill_info(struct mrc_qp *qp, struct mrc_abi_qp_info *out,
 			     struct mrc_abi_qp_ev *ev, u32 room)
 {
 	mutex_lock(&qp->mutex);
-	out->qpn = qp->qpn;
+	out->qpn = qp->base.qpn;
 	out->dest_qpn = qp->attr.dest_qpn;
 	out->state = mrc_qp_verbs_state(qp);
 	mrc_qp_effective(qp, &out->attr);
@@ -103,13 +103,13 @@ static void mrc_qp_fill_info(struct mrc_qp *qp, struct mrc_abi_qp_info *out,
 		out->ev_profile = qp->ev_id;
 		out->cc_profile = qp->cc_id;
 	}
-	out->n_ports = qp->dev->n_ports;
-	spin_lock_bh(&qp->req_lock);
-	if (qp->req_on)
+	out->n_ports = qp->base.dev->n_ports;
+	spin_lock_bh(&qp->tx.lock);
+	if (qp->tx.on)
 		mrc_qp_fill_requester(qp, out);
 	if (qp->paths_on)
 		mrc_qp_fill_paths(qp, out, ev, room);
-	spin_unlock_bh(&qp->req_lock);
+	spin_unlock_bh(&qp->tx.lock);
 	mutex_unlock(&qp->mutex);
 }
 
@@ -152,7 +152,7 @@ static int UVERBS_HANDLER(MRC_ABI_QP_QUERY)(struct uverbs_attr_bundle *attrs)
 	ret = uverbs_copy_from_or_zero(io, attrs, MRC_ABI_ATTR_IN);
 	if (ret)
 		return ret;
-	refcount_inc(&qp->ref);	/* its handle is held until this returns */
+	mrc_qp_hold(qp);	/* its handle is held until this returns */
 	return mrc_ctl_query_qp(attrs, qp, io);
 }
 

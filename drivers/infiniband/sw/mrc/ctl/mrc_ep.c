@@ -151,10 +151,10 @@ static bool mrc_ep_answer_qp(struct mrc_dev *dev, u8 port, bool port_up,
 		return false;
 	__skb_queue_head_init(&list);
 	mrc_ep_answer_hdr(req, &desc.hdr);
-	spin_lock_bh(&qp->resp_lock);
-	if (qp->resp_on && ipv6_addr_equal(&qp->flow.daddr, peer) &&
+	spin_lock_bh(&qp->rx.lock);
+	if (qp->rx.on && ipv6_addr_equal(&qp->flow.daddr, peer) &&
 	    ipv6_addr_equal(&qp->flow.saddr, self))
-		desc.ev = mrc_rev_pick(mrc_resp_rev(&qp->resp), &qp->paths, port,
+		desc.ev = mrc_rev_pick(mrc_resp_rev(&qp->rx.resp), &qp->paths, port,
 				       mrc_now());
 	if (desc.ev >= 0) {
 		desc.port = mrc_paths_port(&qp->paths, desc.ev);
@@ -162,7 +162,7 @@ static bool mrc_ep_answer_qp(struct mrc_dev *dev, u8 port, bool port_up,
 		if (desc.port == port || !port_up || mrc_flow_srv6(&qp->flow))
 			skb = mrc_build_skb(qp, &desc);
 	}
-	spin_unlock_bh(&qp->resp_lock);
+	spin_unlock_bh(&qp->rx.lock);
 	if (IS_ERR(skb)) {
 		mrc_ctr_add(&dev->ctr, desc.port, MRC_CTR_TX_ERROR, 1);
 	} else if (skb) {

@@ -23,8 +23,8 @@
  *			to register and unregister devices and to query ports
  *   peers->mutex	a device's peers and which QPs are connected to them;
  *			sleeps, taken by QPs that come and go and by work items
- *   qp->resp_lock	(bh) responder engine, receive ring, responder memory
- *   qp->req_lock	(bh) requester engine, paths, cc, send ring, timer
+ *   qp->rx.lock	(bh) receive part: responder, receive ring, their memory
+ *   qp->tx.lock	(bh) transmit part: requester, paths, cc, send ring, timer
  *   cq->lock, srq->lock	(irq) completion ring, shared receive ring; never both
  *   dev->odp.lock	(bh) paged memory: readers are those who access it, and may
  *			hold it already; the writer takes no other lock. So it
@@ -37,7 +37,7 @@
  *			cq->poll_lock, av->lock, the lock of dev->avs
  *
  * QPs for datagrams have ud->mutex, ud->rq_lock and inside it ud->sq_lock in the
- * places of mutex, resp_lock and req_lock; UC QPs uc->tx_mutex besides, inside
+ * places of mutex, rx.lock and tx.lock; UC QPs uc->tx_mutex besides, inside
  * the mutex, which keeps packets in order and is held while they are sent.
  *
  * What one role of a QP learns for the other (QP to ERROR) is carried out after
@@ -45,15 +45,13 @@
  * held.
  *
  * The answer channel of a QP (READ, atomic operations) is a second struct
- * mrc_qp, its companion, with locks of its own but for the mutex: that of its
- * QP governs both. The levels above hold for all four locks: at most one
- * resp_lock and one req_lock are held at the same time, of the same QP or one of
+ * mrc_qp with locks of its own but for the mutex: that of its QP governs both. The levels above hold for all four locks: at most one
+ * rx.lock and one tx.lock are held at the same time, of the same QP or one of
  * each. So no lock is ever taken under another one of its class:
  *
- *   qp->resp_lock, companion->req_lock	a request was executed, its answer is
- *			queued
- *   companion->resp_lock, qp->req_lock	an answer has come, its request's memory
- *			is looked up and written
+ *   qp->rx.lock, ans->tx.lock	a request was executed, its answer is queued
+ *   ans->rx.lock, qp->tx.lock	an answer has come, its request's memory is
+ *			looked up and written
  *
  * Everything else that one learns for the other is carried out after unlock:
  * mrc_ans_answered(), mrc_ans_acked(), mrc_qp_error().
@@ -74,11 +72,11 @@
  * reference and waits for the last one. The wait always ends, because no
  * reference is held across anything that waits for another QP or for user
  * space.
- * A companion is made once, by the work item under the mutex, is reset with its
+ * An answer channel is made once, by the work item under the mutex, is reset with its
  * QP, and lives until that is freed. Those who use it hold a reference to it
  * (mrc_ans_get()) besides one to the QP, but its own timer, its work item and
- * the lists of peers and profiles have just the companion's. So destroy waits
- * for the companion's last reference, then for the QP's, then frees both.
+ * the lists of peers and profiles have just the answer channel's. So destroy waits
+ * for the answer channel's last reference, then for the QP's, then frees both.
  * MRs and windows follow the same pattern: unhash, put, wait; and no wait but
  * a later attempt where the packet path invalidates, see mem/mrc_mem.h.
  *
@@ -475,7 +473,7 @@ int mrc_res_fill(struct sk_buff *msg, struct ib_device *ibdev, mrc_fill_fn fn,
  * @kind: what its verbs do, constant
  * @cap: granted, constant
  * @sig_all: every send WR is signalled, constant
- * @qp: the rest, if it is connected
+ * @base: the rest, if it is connected; NULL while it is created or destroyed
  * @mw_id: name that its memory windows know, see mem/mrc_mw.c
  * @ud: the rest, if it is for datagrams or UC
  * @kern: its consumer is in the kernel
@@ -485,7 +483,7 @@ struct mrc_ibqp {
 	const struct mrc_qp_kind *kind;
 	struct ib_qp_cap cap;
 	bool sig_all;
-	struct mrc_qp *qp;
+	struct mrc_qp_base *base;
 	u64 mw_id;
 	struct mrc_ud *ud;
 	struct mrc_kern *kern;

@@ -49,11 +49,13 @@ static int __init mrc_init(void)
 	if (ret)
 		return ret;
 	mrc_rcv_init(&mrc_rcv_ops);
-	mrc_qp_verbs_init(mrc_qp_kinds);
+	ret = mrc_qp_verbs_init(mrc_qp_kinds);
+	if (ret)
+		goto err_crc;
 	mrc_burst_init();
 	ret = mrc_qp_init(&mrc_ctl_profile_ops);
 	if (ret)
-		goto err_crc;
+		goto err_verbs;
 	ret = mrc_odp_init();
 	if (ret)
 		goto err_qp;
@@ -92,6 +94,8 @@ err_odp:
 	mrc_odp_exit();
 err_qp:
 	mrc_qp_exit();
+err_verbs:
+	mrc_qp_verbs_exit();
 err_crc:
 	mrc_crc_cleanup();
 	return ret;
@@ -114,6 +118,7 @@ static void __exit mrc_exit(void)
 	mrc_ud_exit();
 	mrc_odp_exit();
 	mrc_qp_exit();
+	mrc_qp_verbs_exit();
 	mrc_burst_exit();
 	rcu_barrier();
 	mrc_crc_cleanup();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Companions: the answer channel of a QP (Documentation/extension.md). It is an
+ * The answer channel of a QP (Documentation/extension.md). It is an
  * MRC connection of its own between the same two QPs, so it is a struct mrc_qp
  * as well, with paths, windows, timers and both engines, but without number,
  * rings and completion queues. Its requester sends answers, its responder takes
@@ -20,7 +20,7 @@
 #define MRC_ANS_TIMEOUT		14
 
 /*
- * A companion has the attributes of its QP, but for PSNs, and but for retries: a
+ * An answer channel has the attributes of its QP, but for PSNs, and but for retries: a
  * responder does not give up on its peer, it is the requester who does that.
  */
 static void mrc_ans_set_attr(struct mrc_qp *ans, const struct mrc_qp *qp)
@@ -47,24 +47,24 @@ static void mrc_ans_set_attr(struct mrc_qp *ans, const struct mrc_qp *qp)
 
 static struct mrc_qp *mrc_ans_alloc(struct mrc_qp *qp)
 {
-	struct mrc_qp *ans = mrc_qp_alloc(qp->dev);
+	struct mrc_qp *ans = mrc_qp_alloc(qp->base.dev);
 
 	if (!ans)
 		return NULL;
-	ans->main = qp;
-	ans->ibqp = qp->ibqp;
-	ans->qpn = qp->qpn;
+	ans->ans_of = qp;
+	ans->base.ibqp = qp->base.ibqp;
+	ans->base.qpn = qp->base.qpn;
 	ans->ext = true;
 	/*
 	 * One answer for each request that may have been executed, on all
 	 * connections to come.
 	 */
-	ans->sq.depth =
-		roundup_pow_of_two(mrc_resp_rd_slots_for(&qp->resp,
+	ans->tx.sq.depth =
+		roundup_pow_of_two(mrc_resp_rd_slots_for(&qp->rx.resp,
 							 MRC_MAX_RD_ATOMIC));
-	ans->swqe_size = mrc_swqe_size(1);
-	ans->max_inline = MRC_ATOMIC_LEN;
-	ans->max_send_sge = 1;
+	ans->tx.swqe_size = mrc_swqe_size(1);
+	ans->tx.max_inline = MRC_ATOMIC_LEN;
+	ans->tx.max_send_sge = 1;
 	return ans;
 }
 
@@ -73,48 +73,46 @@ static int mrc_ans_make_list(struct mrc_qp *qp)
 {
 	void *mem;
 
-	if (qp->rd_mem)
+	if (qp->rx.mem.rd)
 		return 0;
-	mem = kzalloc(mrc_resp_rd_mem_for(&qp->resp, MRC_MAX_RD_ATOMIC),
+	mem = kzalloc(mrc_resp_rd_mem_for(&qp->rx.resp, MRC_MAX_RD_ATOMIC),
 		      GFP_KERNEL_ACCOUNT);
 	if (!mem)
 		return -ENOMEM;
-	spin_lock_bh(&qp->resp_lock);
-	qp->rd_mem = mem;
+	spin_lock_bh(&qp->rx.lock);
+	qp->rx.mem.rd = mem;
 	/* Even if none is let in for now: attributes may change. */
-	mrc_resp_give_rd(&qp->resp, mem, MRC_MAX_RD_ATOMIC);
-	spin_unlock_bh(&qp->resp_lock);
+	mrc_resp_give_rd(&qp->rx.resp, mem, MRC_MAX_RD_ATOMIC);
+	spin_unlock_bh(&qp->rx.lock);
 	return 0;
 }
 
-/* What @qp may do now that it has a companion. */
+/* What @qp may do now that it has an answer channel. */
 static void mrc_ans_announce(struct mrc_qp *qp, bool ok, bool rx)
 {
-	spin_lock_bh(&qp->resp_lock);
-	spin_lock(&qp->req_lock);
-	qp->ans_tx = ok;
-	qp->ans_rx = ok && rx;
-	WRITE_ONCE(qp->want_ans, false);
-	if (qp->need_ans) {
-		WRITE_ONCE(qp->need_ans, false);
-		qp->no_ans = !qp->ans_rx;
-	}
-	spin_unlock(&qp->req_lock);
-	spin_unlock_bh(&qp->resp_lock);
+	spin_lock_bh(&qp->rx.lock);
+	spin_lock(&qp->tx.lock);
+	WRITE_ONCE(qp->rx.ans_ready, ok);
+	WRITE_ONCE(qp->tx.ans_ready, ok && rx);
+	mrc_qp_take_todo(qp, MRC_TODO_ANS_TX);
+	if (mrc_qp_take_todo(qp, MRC_TODO_ANS_RX))
+		qp->tx.no_ans = !qp->tx.ans_ready;
+	spin_unlock(&qp->tx.lock);
+	spin_unlock_bh(&qp->rx.lock);
 }
 
 void mrc_ans_make(struct mrc_qp *qp)
 {
 	struct mrc_qp *ans = qp->ans;
-	u8 state = READ_ONCE(qp->state);
+	u8 state = READ_ONCE(qp->base.state);
 	bool rx = state == IB_QPS_RTS;
 	int ret;
 
 	lockdep_assert_held(&qp->mutex);
-	if (!qp->ext || qp->main ||
+	if (!qp->ext || qp->ans_of ||
 	    (state != IB_QPS_RTR && state != IB_QPS_RTS))
 		return;
-	if (READ_ONCE(qp->ans_tx) && (READ_ONCE(qp->ans_rx) || !rx))
+	if (READ_ONCE(qp->rx.ans_ready) && (READ_ONCE(qp->tx.ans_ready) || !rx))
 		return;
 	if (!ans) {
 		ans = mrc_ans_alloc(qp);
@@ -126,19 +124,19 @@ void mrc_ans_make(struct mrc_qp *qp)
 		smp_store_release(&qp->ans, ans);
 	}
 	if (!READ_ONCE(ans->paths_on)) {
-		spin_lock_bh(&ans->resp_lock);
-		spin_lock(&ans->req_lock);
+		spin_lock_bh(&ans->rx.lock);
+		spin_lock(&ans->tx.lock);
 		WRITE_ONCE(ans->conn, qp->conn);
-		spin_unlock(&ans->req_lock);
-		spin_unlock_bh(&ans->resp_lock);
+		spin_unlock(&ans->tx.lock);
+		spin_unlock_bh(&ans->rx.lock);
 	}
 	mrc_ans_set_attr(ans, qp);
 	ret = mrc_ans_make_list(qp);
 	if (!ret)
 		ret = mrc_qp_start_ans(ans, rx);
 	mrc_ans_announce(qp, !ret, rx);
-	/* The QP may have failed meanwhile, before it had a companion. */
-	if (READ_ONCE(qp->state) == IB_QPS_ERR)
+	/* The QP may have failed meanwhile, before it had an answer channel. */
+	if (READ_ONCE(qp->base.state) == IB_QPS_ERR)
 		mrc_ans_error(qp, qp->conn);
 }
 

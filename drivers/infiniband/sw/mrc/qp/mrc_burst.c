@@ -17,7 +17,7 @@
 
 /**
  * struct mrc_burst - what a processor has for the end of its burst
- * @qps: those that owe something, by @burst_node, with a reference to each
+ * @qps: those that owe something, by rx.burst_node, with a reference to each
  * @tasklet: sends it
  */
 struct mrc_burst {
@@ -31,12 +31,12 @@ void mrc_burst_wait(struct mrc_qp *qp)
 {
 	struct mrc_burst *b = this_cpu_ptr(&mrc_bursts);
 
-	lockdep_assert_held(&qp->resp_lock);
-	if (qp->burst)
+	lockdep_assert_held(&qp->rx.lock);
+	if (mrc_qp_has_todo(qp, MRC_TODO_ACK))
 		return;
-	qp->burst = true;
-	refcount_inc(&qp->ref);
-	if (llist_add(&qp->burst_node, &b->qps))
+	mrc_qp_set_todo(qp, MRC_TODO_ACK);
+	mrc_qp_hold(qp);
+	if (llist_add(&qp->rx.burst_node, &b->qps))
 		tasklet_hi_schedule(&b->tasklet);
 }
 
@@ -46,17 +46,17 @@ static void mrc_burst_qp_end(struct mrc_qp *qp)
 	u64 now;
 
 	__skb_queue_head_init(&list);
-	spin_lock_bh(&qp->resp_lock);
+	spin_lock_bh(&qp->rx.lock);
 	now = mrc_now();
 	/* From here on it may be in a list again. */
-	qp->burst = false;
+	mrc_qp_take_todo(qp, MRC_TODO_ACK);
 	/* In ERROR, too: it was executed, and nobody else will say so. */
-	if (qp->resp_on) {
+	if (qp->rx.on) {
 		mrc_resp_feedback(qp, &list, now);
-		if (qp->state != IB_QPS_ERR)
+		if (qp->base.state != IB_QPS_ERR)
 			mrc_rev_probe(qp, &list, now);
 	}
-	spin_unlock_bh(&qp->resp_lock);
+	spin_unlock_bh(&qp->rx.lock);
 	mrc_qp_xmit(qp, &list);
 }
 
@@ -66,7 +66,7 @@ static void mrc_burst_end(struct mrc_burst *b)
 	struct mrc_qp *qp, *next;
 
 	first = llist_reverse_order(first);
-	llist_for_each_entry_safe(qp, next, first, burst_node) {
+	llist_for_each_entry_safe(qp, next, first, rx.burst_node) {
 		mrc_burst_qp_end(qp);
 		mrc_qp_put(qp);
 	}

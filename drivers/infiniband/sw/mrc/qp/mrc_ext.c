@@ -25,7 +25,7 @@ int mrc_scatter(struct mrc_qp *qp, const struct mrc_sge *sge, u32 n, u64 at,
 			continue;
 		}
 		part = min_t(u32, len, sge[i].length - at);
-		mr = mrc_mr_get(qp->ibqp, sge[i].lkey, sge[i].addr + at, part,
+		mr = mrc_mr_get(qp->base.ibqp, sge[i].lkey, sge[i].addr + at, part,
 				IB_ACCESS_LOCAL_WRITE);
 		if (IS_ERR(mr))
 			return -EFAULT;
@@ -114,15 +114,15 @@ static int mrc_rd_touch(struct mrc_qp *qp, const struct mrc_rd *rd, u64 *old)
 	if (rd->op == MRC_OP_READ_REQ && !rd->len)
 		return 0;
 	if (rd->op == MRC_OP_FLUSH && rd->swap & MRC_FLUSH_MR)
-		mr = mrc_mr_get_all(qp->ibqp, rd->rkey, access);
+		mr = mrc_mr_get_all(qp->base.ibqp, rd->rkey, access);
 	else
-		mr = mrc_mr_get(qp->ibqp, rd->rkey, rd->va, rd->len, access);
+		mr = mrc_mr_get(qp->base.ibqp, rd->rkey, rd->va, rd->len, access);
 	if (IS_ERR(mr))
 		return MRC_SYN_NAK_ACCESS;
 	if (rd->op == MRC_OP_FLUSH)
 		smp_mb();	/* stores to memory: others see all of them now */
 	else if (rd->op != MRC_OP_READ_REQ)
-		syn = mrc_atomic(mr, rd, old, qp->qpn);
+		syn = mrc_atomic(mr, rd, old, qp->base.qpn);
 	mrc_mr_put(mr);
 	return syn;
 }
@@ -135,7 +135,7 @@ int mrc_ext_execute(struct mrc_qp *qp, const struct mrc_rd *rd)
 	struct mrc_swqe *w;
 	u64 old = 0;
 
-	lockdep_assert_held(&qp->resp_lock);
+	lockdep_assert_held(&qp->rx.lock);
 	if (!ans)
 		return syn;
 	if (rd->op == MRC_OP_READ_REQ)
@@ -144,15 +144,15 @@ int mrc_ext_execute(struct mrc_qp *qp, const struct mrc_rd *rd)
 		wr.op = MRC_WR_ANSWER_ATOMIC;
 		wr.len = MRC_ATOMIC_LEN;
 	}
-	spin_lock(&ans->req_lock);
+	spin_lock(&ans->tx.lock);
 	/* There is a slot for each request that the engine lets through. */
-	if (!ans->req_on || ans->state != IB_QPS_RTS ||
-	    !mrc_req_can_post(&ans->tx->req))
+	if (!ans->tx.on || ans->base.state != IB_QPS_RTS ||
+	    !mrc_req_can_post(mrc_qp_req(ans)))
 		goto out;
 	syn = mrc_rd_touch(qp, rd, &old);
 	if (syn)
 		goto out;
-	slot = mrc_req_post(&ans->tx->req, &wr, mrc_now());
+	slot = mrc_req_post(mrc_qp_req(ans), &wr, mrc_now());
 	if (slot < 0) {
 		syn = MRC_SYN_NAK_REM_OP;
 		goto out;
@@ -172,9 +172,9 @@ int mrc_ext_execute(struct mrc_qp *qp, const struct mrc_rd *rd)
 			.lkey = rd->rkey,
 		};
 	}
-	ans->sq_taken++;
+	ans->tx.sq_taken++;
 out:
-	spin_unlock(&ans->req_lock);
+	spin_unlock(&ans->tx.lock);
 	mrc_qp_put(ans);
 	return syn;
 }
@@ -195,7 +195,7 @@ static int mrc_put_result(struct mrc_qp *qp, const struct mrc_swqe *w,
 	if (skb_copy_bits(skb, off, buf, sizeof(buf)))
 		return -EFAULT;
 	val = get_unaligned_be64(buf);
-	mr = mrc_mr_get(qp->ibqp, w->sge[0].lkey, va, sizeof(val),
+	mr = mrc_mr_get(qp->base.ibqp, w->sge[0].lkey, va, sizeof(val),
 			IB_ACCESS_LOCAL_WRITE);
 	if (IS_ERR(mr))
 		return -EFAULT;
@@ -239,49 +239,49 @@ static bool mrc_answer_fits(const struct mrc_swqe *w, const struct mrc_hdr *h)
 
 int mrc_ext_answer_ready(struct mrc_qp *ans, const struct mrc_hdr *h)
 {
-	struct mrc_qp *qp = ans->main;
+	struct mrc_qp *qp = ans->ans_of;
 	struct mrc_swqe *w;
 	int ret = 0;
 	u32 slot;
 
-	lockdep_assert_held(&ans->resp_lock);
-	spin_lock(&qp->req_lock);
+	lockdep_assert_held(&ans->rx.lock);
+	spin_lock(&qp->tx.lock);
 	/* What does not fit is refused when it is taken. */
-	if (qp->state == IB_QPS_RTS && qp->conn == ans->conn && qp->req_on &&
-	    mrc_req_find(&qp->tx->req, h->msn, &slot)) {
+	if (qp->base.state == IB_QPS_RTS && qp->conn == ans->conn && qp->tx.on &&
+	    mrc_req_find(mrc_qp_req(qp), h->msn, &slot)) {
 		w = mrc_swqe_at(qp, slot);
 		if (mrc_answer_fits(w, h))
-			ret = mrc_odp_ready(qp->dev, qp->ibqp->pd, w->sge,
+			ret = mrc_odp_ready(qp->base.dev, qp->base.ibqp->pd, w->sge,
 					    w->num_sge, h->reth.va,
-					    h->payload_len, true, qp->qpn,
-					    &ans->page_since);
+					    h->payload_len, true, qp->base.qpn,
+					    &ans->rx.page_since);
 	}
-	spin_unlock(&qp->req_lock);
+	spin_unlock(&qp->tx.lock);
 	return ret;
 }
 
 u8 mrc_ext_take_answer(struct mrc_qp *ans, const struct mrc_hdr *h,
 		       const struct sk_buff *skb, int off, bool *kick)
 {
-	struct mrc_qp *qp = ans->main;
+	struct mrc_qp *qp = ans->ans_of;
 	struct mrc_rd_state *rd;
 	struct mrc_swqe *w;
 	u8 syn = 0;
 	u32 slot;
 	int ret;
 
-	lockdep_assert_held(&ans->resp_lock);
-	spin_lock(&qp->req_lock);
+	lockdep_assert_held(&ans->rx.lock);
+	spin_lock(&qp->tx.lock);
 	/* In ERROR requests have been flushed: nobody waits for the data. */
-	if (qp->state != IB_QPS_RTS || qp->conn != ans->conn ||
-	    (qp->req_on && !mrc_req_ready(&qp->tx->req)))
+	if (qp->base.state != IB_QPS_RTS || qp->conn != ans->conn ||
+	    (qp->tx.on && !mrc_req_ready(mrc_qp_req(qp))))
 		goto out;
 	syn = MRC_SYN_NAK_INV_REQ;
 	/* Without a requester nothing was ever asked for. */
-	if (!qp->req_on || !mrc_req_find(&qp->tx->req, h->msn, &slot))
+	if (!qp->tx.on || !mrc_req_find(mrc_qp_req(qp), h->msn, &slot))
 		goto out;
 	w = mrc_swqe_at(qp, slot);
-	rd = &qp->tx->rd[h->msn & (MRC_MAX_RD_ATOMIC - 1)];
+	rd = &qp->tx.eng->rd[h->msn & (MRC_MAX_RD_ATOMIC - 1)];
 	if (rd->slot != slot || rd->left < h->payload_len ||
 	    !mrc_answer_fits(w, h))
 		goto out;
@@ -294,13 +294,13 @@ u8 mrc_ext_take_answer(struct mrc_qp *ans, const struct mrc_hdr *h,
 		ret = 0;
 	if (ret) {
 		syn = MRC_SYN_NAK_REM_OP;
-		mrc_req_fail(&qp->tx->req, slot, MRC_WC_LOC_PROT);
+		mrc_req_fail(mrc_qp_req(qp), slot, MRC_WC_LOC_PROT);
 		*kick = true;
 		goto out;
 	}
 	rd->left -= h->payload_len;
 	syn = 0;
 out:
-	spin_unlock(&qp->req_lock);
+	spin_unlock(&qp->tx.lock);
 	return syn;
 }

@@ -82,12 +82,12 @@ static int mrc_put_sges(struct mrc_qp *qp, const struct mrc_swqe *w,
 
 		if (!mrc_next_seg(w, off, len, &i, &base, &seg))
 			return -EFAULT;
-		mr = mrc_mr_get(qp->ibqp, seg.lkey, seg.va, seg.len,
+		mr = mrc_mr_get(qp->base.ibqp, seg.lkey, seg.va, seg.len,
 				w->remote ? IB_ACCESS_REMOTE_READ : 0);
 		if (IS_ERR(mr))
 			return -EFAULT;
 		n_open = seg.len;
-		ret = mrc_mr_open(mr, seg.va, n_open, false, qp->qpn);
+		ret = mrc_mr_open(mr, seg.va, n_open, false, qp->base.qpn);
 		if (ret) {
 			mrc_mr_put(mr);
 			return ret;
@@ -142,7 +142,7 @@ struct sk_buff *mrc_build_skb(struct mrc_qp *qp, const struct mrc_tx_desc *d)
 		.daddr = &qp->flow.daddr,
 		.entropy = d->entropy,
 		.ipv6 = qp->flow.ipv6,
-		.tos = mrc_tos(qp->dev, d),
+		.tos = mrc_tos(qp->base.dev, d),
 		.srv6 = mrc_flow_srv6(&qp->flow),
 	};
 	u32 payload = d->data ? d->len : 0;
@@ -178,6 +178,6 @@ struct sk_buff *mrc_build_skb(struct mrc_qp *qp, const struct mrc_tx_desc *d)
 	mrc_tx_cb(skb)->srv6 = head.srv6;
 	if (head.srv6)
 		mrc_srv6_encap(&qp->flow, skb, d->ev, d->port);
-	trace_mrc_send(qp->qpn, &d->hdr, d->port, d->entropy, payload);
+	trace_mrc_send(qp->base.qpn, &d->hdr, d->port, d->entropy, payload);
 	return skb;
 }

@@ -85,7 +85,7 @@ static struct mrc_peer *mrc_peer_find(struct mrc_dev *dev,
 
 static bool mrc_peer_qp_ok(const struct mrc_qp *qp)
 {
-	u8 state = READ_ONCE(qp->state);
+	u8 state = READ_ONCE(qp->base.state);
 
 	return state == IB_QPS_RTR || state == IB_QPS_RTS;
 }
@@ -116,10 +116,10 @@ static u64 mrc_peer_rto(struct mrc_peer *p)
 	u64 rto = 0;
 
 	list_for_each_entry(qp, &p->qps, peer_node) {
-		spin_lock_bh(&qp->req_lock);
+		spin_lock_bh(&qp->tx.lock);
 		if (qp->paths_on)
 			rto = mrc_paths_rto(&qp->paths);
-		spin_unlock_bh(&qp->req_lock);
+		spin_unlock_bh(&qp->tx.lock);
 		if (rto)
 			break;
 	}
@@ -148,12 +148,12 @@ static void mrc_peer_set_news(struct mrc_peers *ps, struct mrc_peer *p)
 
 /*
  * An EV of @qp through a local port that is up; the QP's own idea of that may be
- * older than the change which is to be told. Under req_lock. Another port each
+ * older than the change which is to be told. Under tx.lock. Another port each
  * time: of a QP that only receives nobody knows which planes were cut.
  */
 static int mrc_peer_pick(struct mrc_qp *qp, unsigned long up)
 {
-	unsigned int n = qp->dev->n_ports, i, port;
+	unsigned int n = qp->base.dev->n_ports, i, port;
 	u16 cursor = get_random_u32(), first = cursor;
 
 	for (i = 0; i < n; i++) {
@@ -188,12 +188,12 @@ static bool mrc_peer_send_on(struct mrc_qp *qp, u32 up, u16 id, u32 mask)
 		.tc = MRC_TC_CONTROL,
 		.ev = -1,
 	};
-	struct mrc_counters *ctr = &qp->dev->ctr;
+	struct mrc_counters *ctr = &qp->base.dev->ctr;
 	struct sk_buff *skb = NULL;
 	struct sk_buff_head list;
 
 	__skb_queue_head_init(&list);
-	spin_lock_bh(&qp->req_lock);
+	spin_lock_bh(&qp->tx.lock);
 	if (qp->paths_on && mrc_peer_qp_ok(qp))
 		desc.ev = mrc_peer_pick(qp, up);
 	if (desc.ev >= 0) {
@@ -201,7 +201,7 @@ static bool mrc_peer_send_on(struct mrc_qp *qp, u32 up, u16 id, u32 mask)
 		desc.entropy = mrc_paths_entropy(&qp->paths, desc.ev);
 		skb = mrc_build_skb(qp, &desc);
 	}
-	spin_unlock_bh(&qp->req_lock);
+	spin_unlock_bh(&qp->tx.lock);
 	if (!skb)
 		return false;
 	if (IS_ERR(skb)) {
@@ -392,12 +392,12 @@ struct mrc_qp *mrc_peer_speaker(struct mrc_dev *dev,
 		mrc_peer_changed(dev->peers, p);
 		return NULL;
 	}
-	return refcount_inc_not_zero(&qp->ref) ? qp : NULL;
+	return refcount_inc_not_zero(&qp->base.ref) ? qp : NULL;
 }
 
 int mrc_peer_join(struct mrc_qp *qp)
 {
-	struct mrc_peers *ps = qp->dev->peers;
+	struct mrc_peers *ps = qp->base.dev->peers;
 	struct mrc_peer_key key;
 	struct mrc_peer *p;
 	bool fresh = false;
@@ -449,7 +449,7 @@ out:
 
 void mrc_peer_up(struct mrc_qp *qp)
 {
-	struct mrc_peers *ps = qp->dev->peers;
+	struct mrc_peers *ps = qp->base.dev->peers;
 
 	mutex_lock(&ps->mutex);
 	if (qp->peer && !rcu_access_pointer(qp->peer->speaker))
@@ -459,7 +459,7 @@ void mrc_peer_up(struct mrc_qp *qp)
 
 void mrc_peer_leave(struct mrc_qp *qp)
 {
-	struct mrc_peers *ps = qp->dev->peers;
+	struct mrc_peers *ps = qp->base.dev->peers;
 	struct mrc_peer *p = qp->peer;
 
 	if (!p)

@@ -15,14 +15,22 @@ static struct kmem_cache *mrc_qp_cache;
 /* The responder had to wait for something that packets do not tell. */
 static void mrc_qp_resume_resp(struct mrc_qp *qp)
 {
-	spin_lock_bh(&qp->resp_lock);
-	if (qp->resume && qp->resp_on &&
-	    (qp->state == IB_QPS_RTR || qp->state == IB_QPS_RTS)) {
-		WRITE_ONCE(qp->resume, false);
+	spin_lock_bh(&qp->rx.lock);
+	if (qp->rx.on && (qp->base.state == IB_QPS_RTR ||
+			  qp->base.state == IB_QPS_RTS) &&
+	    mrc_qp_take_todo(qp, MRC_TODO_RESP))
 		mrc_resp_run(qp, qp->attr.port, mrc_now(), false, false);
-	} else {
-		spin_unlock_bh(&qp->resp_lock);
-	}
+	else
+		spin_unlock_bh(&qp->rx.lock);
+}
+
+static void mrc_qp_resume_req(struct mrc_qp *qp)
+{
+	spin_lock_bh(&qp->tx.lock);
+	if (qp->tx.on && qp->base.state == IB_QPS_RTS)
+		mrc_req_run(qp, true);
+	else
+		spin_unlock_bh(&qp->tx.lock);
 }
 
 static void mrc_qp_work(struct work_struct *work)
@@ -35,121 +43,123 @@ static void mrc_qp_work(struct work_struct *work)
 	mutex_lock(mrc_qp_mutex(qp));
 	mrc_qp_update_ports(qp);
 	old = set_active_memcg(qp->memcg);
-	if (READ_ONCE(qp->need_ans) || READ_ONCE(qp->want_ans))
+	if (mrc_qp_has_todo(qp, MRC_TODO_ANS_RX) || mrc_qp_has_todo(qp, MRC_TODO_ANS_TX))
 		mrc_ans_make(qp);
-	if (READ_ONCE(qp->need_recv))
+	if (mrc_qp_has_todo(qp, MRC_TODO_RECVS))
 		mrc_rq_make_table(qp);
 	set_active_memcg(old);
 	mutex_unlock(mrc_qp_mutex(qp));
 
-	spin_lock_bh(&qp->req_lock);
-	if (qp->req_on && qp->state == IB_QPS_RTS)
-		mrc_req_run(qp, true);
-	else
-		spin_unlock_bh(&qp->req_lock);
-	if (READ_ONCE(qp->resume))
+	mrc_qp_resume_req(qp);
+	if (mrc_qp_has_todo(qp, MRC_TODO_RESP))
 		mrc_qp_resume_resp(qp);
 	mrc_qp_put(qp);
 }
 
 static enum hrtimer_restart mrc_qp_timer(struct hrtimer *timer)
 {
-	struct mrc_qp *qp = container_of(timer, struct mrc_qp, timer);
+	struct mrc_qp *qp = container_of(timer, struct mrc_qp, tx.timer);
 	u64 now;
 
-	spin_lock_bh(&qp->req_lock);
+	spin_lock_bh(&qp->tx.lock);
 	now = mrc_now();
 	/*
 	 * Moved forward by someone while this call was waiting for the lock:
 	 * the reference goes on with the newly queued timer.
 	 */
 	if (hrtimer_is_queued(timer)) {
-		spin_unlock_bh(&qp->req_lock);
+		spin_unlock_bh(&qp->tx.lock);
 		return HRTIMER_NORESTART;
 	}
-	qp->timer_at = MRC_NEVER;
-	if (qp->req_on && qp->state == IB_QPS_RTS) {
-		if (mrc_req_deadline(&qp->tx->req) <= now)
-			mrc_req_on_deadline(&qp->tx->req, now);
+	qp->tx.timer_at = MRC_NEVER;
+	if (qp->tx.on && qp->base.state == IB_QPS_RTS) {
+		if (mrc_req_deadline(mrc_qp_req(qp)) <= now)
+			mrc_req_on_deadline(mrc_qp_req(qp), now);
 		mrc_req_run(qp, false);
 	} else {
-		spin_unlock_bh(&qp->req_lock);
+		spin_unlock_bh(&qp->tx.lock);
 	}
 	mrc_qp_put(qp);
 	return HRTIMER_NORESTART;
 }
 
+/*
+ * The parts as they were when the QP was made. What they had for the connection is
+ * returned: it is freed without the locks.
+ */
+static struct mrc_tx_conn mrc_qp_tx_reset(struct mrc_qp_tx *tx)
+{
+	struct mrc_tx_conn old = tx->conn;
+
+	lockdep_assert_held(&tx->lock);
+	WRITE_ONCE(tx->on, false);
+	WRITE_ONCE(tx->sqd, MRC_SQD_OFF);
+	WRITE_ONCE(tx->ans_ready, false);
+	tx->conn = (struct mrc_tx_conn){};
+	mrc_ring_rewind(&tx->sq);
+	return old;
+}
+
+static void mrc_tx_conn_free(struct mrc_tx_conn *conn)
+{
+	kvfree(conn->eng);
+	kvfree(conn->swqe);
+	kvfree(conn->inl_buf);
+}
+
+static void mrc_qp_rx_reset(struct mrc_qp_rx *rx, struct mrc_srq *srq,
+			    struct mrc_rx_mem *old)
+{
+	lockdep_assert_held(&rx->lock);
+	*old = rx->mem;
+	WRITE_ONCE(rx->on, false);
+	WRITE_ONCE(rx->ans_ready, false);
+	memset(&rx->conn, 0, sizeof(rx->conn));
+	mrc_srq_forget(srq, &rx->rq);
+}
+
+static void mrc_rx_mem_free(struct mrc_rx_mem *mem)
+{
+	kvfree(mem->resp);
+	kfree(mem->stash);
+	kfree(mem->rd);
+	kvfree(mem->recv);
+}
+
 void mrc_qp_reset(struct mrc_qp *qp, bool dead)
 {
-	void *tx, *resp_mem, *stash, *recv, *rd_mem, *swqe, *inl;
+	struct mrc_tx_conn tx;
+	struct mrc_rx_mem rx;
 
-	spin_lock_bh(&qp->resp_lock);
-	spin_lock(&qp->req_lock);
-	trace_mrc_qp_state(qp->qpn, qp->state, IB_QPS_RESET);
-	WRITE_ONCE(qp->state, IB_QPS_RESET);
+	spin_lock_bh(&qp->rx.lock);
+	spin_lock(&qp->tx.lock);
+	trace_mrc_qp_state(qp->base.qpn, qp->base.state, IB_QPS_RESET);
+	WRITE_ONCE(qp->base.state, IB_QPS_RESET);
 	WRITE_ONCE(qp->dead, qp->dead || dead);
 	WRITE_ONCE(qp->conn, qp->conn + 1);
-	qp->resp_on = false;
-	WRITE_ONCE(qp->req_on, false);
 	if (qp->paths_on)
 		mrc_paths_retire(&qp->paths);
 	WRITE_ONCE(qp->paths_on, false);
-	qp->sq_pending = false;
-	qp->need_inline = false;
-	qp->no_inline = false;
-	WRITE_ONCE(qp->need_recv, false);
-	WRITE_ONCE(qp->resume, false);
-	qp->again = false;
-	qp->tx_page = false;
-	qp->tx_page_since = 0;
-	WRITE_ONCE(qp->want_ans, false);
-	WRITE_ONCE(qp->need_ans, false);
-	qp->no_ans = false;
-	WRITE_ONCE(qp->ans_tx, false);
-	WRITE_ONCE(qp->ans_rx, false);
-	qp->ans_acked = 0;
-	qp->ans_bad = false;
-	WRITE_ONCE(qp->sqd, MRC_SQD_OFF);
-	qp->sqd_notify = false;
-	qp->fatal = false;
-	tx = qp->tx;
-	resp_mem = qp->resp_mem;
-	stash = qp->stash;
-	rd_mem = qp->rd_mem;
-	recv = qp->recv;
-	swqe = qp->swqe;
-	inl = qp->inl_buf;
-	qp->tx = NULL;
-	qp->resp_mem = NULL;
-	qp->stash = NULL;
-	qp->rd_mem = NULL;
-	qp->recv = NULL;
-	qp->swqe = NULL;
-	qp->inl_buf = NULL;
-	mrc_ring_rewind(&qp->sq);
-	qp->sq_taken = 0;
-	mrc_srq_forget(qp->srq, &qp->rq);
-	spin_unlock(&qp->req_lock);
-	spin_unlock_bh(&qp->resp_lock);
+	/* The list of a processor is left by its own function. */
+	set_mask_bits(&qp->todo, ~BIT(MRC_TODO_ACK), 0);
+	tx = mrc_qp_tx_reset(&qp->tx);
+	mrc_qp_rx_reset(&qp->rx, qp->base.srq, &rx);
+	spin_unlock(&qp->tx.lock);
+	spin_unlock_bh(&qp->rx.lock);
 
-	if (mrc_odp_unwait(&qp->dev->odp, &qp->page_wait))
+	if (mrc_odp_unwait(&qp->base.dev->odp, &qp->page_wait))
 		mrc_qp_put(qp);
-	kvfree(tx);
-	kvfree(resp_mem);
-	kfree(stash);
-	kfree(rd_mem);
-	kvfree(recv);
-	kvfree(swqe);
-	kvfree(inl);
+	mrc_tx_conn_free(&tx);
+	mrc_rx_mem_free(&rx);
 	mrc_ans_reset(qp, dead);
 	mrc_profiles->unbind(qp);
 	mrc_peer_leave(qp);
 	mrc_route_drop(&qp->flow);
 	memset(&qp->attr, 0, sizeof(qp->attr));
-	if (qp->main)
+	if (qp->ans_of)
 		return;
-	mrc_cq_clean(qp->scq, qp->ibqp);
-	mrc_cq_clean(qp->rcq, qp->ibqp);
+	mrc_cq_clean(qp->base.scq, qp->base.ibqp);
+	mrc_cq_clean(qp->base.rcq, qp->base.ibqp);
 }
 
 struct mrc_qp *mrc_qp_alloc(struct mrc_dev *dev)
@@ -165,27 +175,24 @@ struct mrc_qp *mrc_qp_alloc(struct mrc_dev *dev)
 	if (!qp)
 		return NULL;
 	qp->cached = cached;
-	refcount_set(&qp->ref, 1);
-	init_completion(&qp->released);
+	mrc_qp_base_init(&qp->base, dev);
 	mutex_init(&qp->mutex);
 	spin_lock_init(&qp->flow.route_lock);
-	spin_lock_init(&qp->resp_lock);
-	spin_lock_init(&qp->req_lock);
-	mrc_hrtimer_setup(&qp->timer, mrc_qp_timer, CLOCK_MONOTONIC,
+	spin_lock_init(&qp->rx.lock);
+	spin_lock_init(&qp->tx.lock);
+	mrc_hrtimer_setup(&qp->tx.timer, mrc_qp_timer, CLOCK_MONOTONIC,
 			  HRTIMER_MODE_ABS_SOFT);
 	INIT_DELAYED_WORK(&qp->work, mrc_qp_work);
 	INIT_LIST_HEAD(&qp->page_wait.node);
 	qp->page_wait.wake = mrc_qp_wake;
-	qp->timer_at = MRC_NEVER;
-	qp->dev = dev;
+	qp->tx.timer_at = MRC_NEVER;
 	qp->flow.dev = dev;
-	qp->state = IB_QPS_RESET;
 	return qp;
 }
 
 static void mrc_qp_free_rcu(struct rcu_head *rcu)
 {
-	struct mrc_qp *qp = container_of(rcu, struct mrc_qp, rcu);
+	struct mrc_qp *qp = container_of(rcu, struct mrc_qp, base.rcu);
 
 	if (qp->cached)
 		kmem_cache_free(mrc_qp_cache, qp);
@@ -197,12 +204,12 @@ void mrc_qp_discard(struct mrc_qp *qp)
 {
 	mem_cgroup_put(qp->memcg);
 	mutex_destroy(&qp->mutex);
-	call_rcu(&qp->rcu, mrc_qp_free_rcu);
+	call_rcu(&qp->base.rcu, mrc_qp_free_rcu);
 }
 
 void mrc_qp_release(struct mrc_qp *qp)
 {
-	if (hrtimer_cancel(&qp->timer))
+	if (hrtimer_cancel(&qp->tx.timer))
 		mrc_qp_put(qp);
 	/*
 	 * Not _sync: that disables the work meanwhile, and mod_delayed_work()
@@ -211,7 +218,7 @@ void mrc_qp_release(struct mrc_qp *qp)
 	if (cancel_delayed_work(&qp->work))
 		mrc_qp_put(qp);
 	mrc_qp_put(qp);
-	wait_for_completion(&qp->released);
+	wait_for_completion(&qp->base.released);
 
 	/* A packet that was under way may have cached a route since. */
 	mrc_route_drop(&qp->flow);
@@ -220,16 +227,16 @@ void mrc_qp_release(struct mrc_qp *qp)
 /* Unhash, stop timer and work, wait for the last reference, free. */
 static void mrc_qp_free(struct mrc_qp *qp)
 {
-	mrc_qp_unhash(qp);
-	/* Whoever has a reference to a companion may use its QP. */
+	mrc_qp_base_unpublish(&qp->base);
+	/* Whoever has a reference to an answer channel may use its QP. */
 	if (qp->ans)
 		mrc_qp_release(qp->ans);
 	mrc_qp_release(qp);
 	if (qp->ans)
 		mrc_qp_discard(qp->ans);
-	mrc_ring_free(&qp->sq);
-	if (qp->rq.depth)
-		mrc_ring_free(&qp->rq);
+	mrc_ring_free(&qp->tx.sq);
+	if (qp->rx.rq.depth)
+		mrc_ring_free(&qp->rx.rq);
 	mrc_qp_discard(qp);
 }
 
@@ -248,61 +255,57 @@ static int mrc_create_qp(struct ib_qp *ibqp, const struct ib_qp_init_attr *init,
 	if (!qp)
 		return -ENOMEM;
 	qp->memcg = get_mem_cgroup_from_mm(current->mm);
-	qp->ibqp = ibqp;
-	qp->scq = parts->scq;
-	qp->rcq = parts->rcq;
-	qp->srq = parts->srq;
-	qp->sig_all = parts->sig_all;
+	mrc_qp_base_set(&qp->base, ibqp, parts);
 	/* Strict: MRC 1.0 and nothing else. */
 	qp->ext = READ_ONCE(parts->dev->ext) &&
 		  !(parts->req.flags & MRC_QP_F_STRICT);
-	qp->sq = parts->sq;
-	qp->rq = parts->rq;
-	qp->max_send_sge = parts->cap.max_send_sge;
-	qp->max_recv_sge = parts->cap.max_recv_sge;
-	qp->max_inline = parts->cap.max_inline_data;
-	qp->swqe_size = mrc_swqe_size(qp->max_send_sge);
-	ret = mrc_qp_hash(qp);
+	qp->tx.sq = parts->sq;
+	qp->rx.rq = parts->rq;
+	qp->tx.max_send_sge = parts->cap.max_send_sge;
+	qp->rx.max_recv_sge = parts->cap.max_recv_sge;
+	qp->tx.max_inline = parts->cap.max_inline_data;
+	qp->tx.swqe_size = mrc_swqe_size(qp->tx.max_send_sge);
+	ret = mrc_qp_base_publish(&qp->base, false);
 	if (ret) {
 		mrc_qp_discard(qp);
 		return ret;
 	}
-	WRITE_ONCE(to_mibqp(ibqp)->qp, qp);
-	ibqp->qp_num = qp->qpn;
+	WRITE_ONCE(to_mibqp(ibqp)->base, &qp->base);
+	ibqp->qp_num = qp->base.qpn;
 	return 0;
 }
 
 static void mrc_destroy_qp(struct ib_qp *ibqp)
 {
-	struct mrc_qp *qp = to_mibqp(ibqp)->qp;
+	struct mrc_qp *qp = mrc_qp_from(ibqp);
 
 	mutex_lock(&qp->mutex);
 	mrc_qp_part(qp);
 	mrc_qp_reset(qp, true);
 	mutex_unlock(&qp->mutex);
-	WRITE_ONCE(to_mibqp(ibqp)->qp, NULL);
+	WRITE_ONCE(to_mibqp(ibqp)->base, NULL);
 	mrc_qp_free(qp);
 }
 
 static enum ib_qp_state mrc_qp_state_of(struct ib_qp *ibqp)
 {
-	return READ_ONCE(to_mibqp(ibqp)->qp->state);
+	return READ_ONCE(to_mibqp(ibqp)->base->state);
 }
 
 static void mrc_qp_rings(struct ib_qp *ibqp, struct mrc_ring **sq,
 			 struct mrc_ring **rq)
 {
-	struct mrc_qp *qp = to_mibqp(ibqp)->qp;
+	struct mrc_qp *qp = mrc_qp_from(ibqp);
 
-	*sq = &qp->sq;
-	*rq = &qp->rq;
+	*sq = &qp->tx.sq;
+	*rq = &qp->rx.rq;
 }
 
 static int mrc_post_send(struct ib_qp *ibqp)
 {
-	struct mrc_qp *qp = to_mibqp(ibqp)->qp;
+	struct mrc_qp *qp = mrc_qp_from(ibqp);
 
-	if (READ_ONCE(qp->state) == IB_QPS_RTS && !READ_ONCE(qp->req_on)) {
+	if (READ_ONCE(qp->base.state) == IB_QPS_RTS && !READ_ONCE(qp->tx.on)) {
 		int ret = mrc_qp_start_requester(qp);
 
 		/* For a consumer in the kernel nobody would ring again. */
@@ -312,22 +315,22 @@ static int mrc_post_send(struct ib_qp *ibqp)
 		if (ret)
 			return ret;
 	}
-	spin_lock_bh(&qp->req_lock);
-	switch (qp->state) {
+	spin_lock_bh(&qp->tx.lock);
+	switch (qp->base.state) {
 	case IB_QPS_RTS:
-		if (!qp->req_on) {	/* was reset and connected meanwhile */
-			spin_unlock_bh(&qp->req_lock);
+		if (!qp->tx.on) {	/* was reset and connected meanwhile */
+			spin_unlock_bh(&qp->tx.lock);
 			return -EINVAL;
 		}
-		qp->sq_pending = true;
+		mrc_qp_set_todo(qp, MRC_TODO_SQ);
 		mrc_req_run(qp, true);
 		return 0;
 	case IB_QPS_ERR:
 		mrc_sq_flush(qp);
-		spin_unlock_bh(&qp->req_lock);
+		spin_unlock_bh(&qp->tx.lock);
 		return 0;
 	default:
-		spin_unlock_bh(&qp->req_lock);
+		spin_unlock_bh(&qp->tx.lock);
 		return -EINVAL;
 	}
 }

@@ -5,7 +5,6 @@
 #ifndef MRC_QP_H
 #define MRC_QP_H
 
-#include <linux/rhashtable-types.h>
 #include <rdma/mrc-ctl-abi.h>
 
 #include "queue/mrc_queue.h"
@@ -136,7 +135,7 @@ struct mrc_rd_state {
 };
 
 /**
- * struct mrc_requester - what a QP has once it sends
+ * struct mrc_requester - what the transmit part has once the QP sends
  * @req: engine
  * @cc: its congestion control
  * @cc_cfg: what @cc was made from
@@ -152,33 +151,167 @@ struct mrc_requester {
 };
 
 /**
- * struct mrc_qp - packet-path state of a QP
- * @ref: table lookups, armed timer, queued work and a list of mrc_burst.c hold one
- *	each
- * @released: completed with the last reference
- * @rcu: delayed free, for lookups that lost the race
- * @cached: comes from the cache of QPs, constant
- * @node: in the table of QPNs
- * @dev: the device
- * @memcg: charged for what the packet path and the work item allocate, a
- *	reference; a companion has none
- * @ibqp: ib_core's part, alive until destroy returns
- * @scq: send completions
- * @rcq: receive completions
- * @srq: where receives come from, NULL: @rq is the program's
- * @qpn: 24 bits
- * @sig_all: every send WR is signalled
+ * enum mrc_qp_todo - work that is pending on a QP, bits of struct mrc_qp.todo
+ * @MRC_TODO_ANS_TX: make the answer channel: a request has come. For the work item,
+ *	like the next three
+ * @MRC_TODO_ANS_RX: make the answer channel: a WQE waits for it
+ * @MRC_TODO_RECVS: make the table of receives: a SEND waits for it
+ * @MRC_TODO_RESP: run the responder: a message that is due invalidates a key that is
+ *	in use, or the memory of a request is being fetched
+ * @MRC_TODO_SQ: take entries from the send ring. For the send loop, like the next four
+ * @MRC_TODO_INLINE: allocate the inline buffer: a WQE waits for it
+ * @MRC_TODO_PAGES: send again what waits for memory: some has come
+ * @MRC_TODO_FATAL: report IB_EVENT_QP_FATAL and go to ERROR
+ * @MRC_TODO_ANS_BAD: of an answer channel: refuse the request of answer
+ *	@tx.ans_bad_num, whose memory cannot be read any more
+ * @MRC_TODO_ACK: send feedback at the end of the burst: the QP is in the list of a
+ *	processor, with a reference. Outlives a reset
+ *
+ * Set by mrc_qp_set_todo() in any context, and taken by mrc_qp_take_todo().
+ */
+enum mrc_qp_todo {
+	MRC_TODO_ANS_TX,
+	MRC_TODO_ANS_RX,
+	MRC_TODO_RECVS,
+	MRC_TODO_RESP,
+	MRC_TODO_SQ,
+	MRC_TODO_INLINE,
+	MRC_TODO_PAGES,
+	MRC_TODO_FATAL,
+	MRC_TODO_ANS_BAD,
+	MRC_TODO_ACK,
+};
+
+/**
+ * struct mrc_qp_tx - transmit part: the requester and the send queue
+ * @lock: protects this part and the paths
+ * @on: @eng is there; written under @lock, read without it as a hint, like @sqd and
+ *	@ans_ready
+ * @sqd: enum mrc_sqd, with state RTS
+ * @ans_ready: requests can be sent: the answer channel takes answers
+ * @swqe_size: stride of @swqe
+ * @max_send_sge: granted
+ * @max_inline: granted
+ * @sq: send ring; idx = cons
+ * @timer: the requester's deadline
+ * @timer_at: when @timer fires, MRC_NEVER = not armed
+ * @conn: what belongs to the present connection, zero in RESET
+ * @sqd_notify: report IB_EVENT_SQ_DRAINED
+ * @no_inline: allocating @inl_buf failed
+ * @no_ans: making the answer channel failed
+ * @ans_bad_num: see MRC_TODO_ANS_BAD
+ * @ans_acked: of an answer channel: answers acknowledged of which the QP has not been
+ *	told
+ * @sq_taken: entries copied so far, sq_taken - sq.idx are in the engine
+ * @eng: the requester, from the first send on
+ * @swqe: parallel to the engine's slots, @swqe_size bytes each
+ * @inl_buf: inline data, @max_inline bytes per slot, allocated on first use
+ * @page_since: since when packets, or a WQE, wait for memory and nothing that has its
+ *	memory was sent, ns; 0: nothing waits
+ */
+struct mrc_qp_tx {
+	spinlock_t lock;
+	bool on;
+	u8 sqd;
+	bool ans_ready;
+	u32 swqe_size;
+	u32 max_send_sge;
+	u32 max_inline;
+	struct mrc_ring sq;
+	struct hrtimer timer;
+	u64 timer_at;
+	struct_group_tagged(mrc_tx_conn, conn,
+		bool sqd_notify;
+		bool no_inline;
+		bool no_ans;
+		u16 ans_bad_num;
+		u32 ans_acked;
+		u32 sq_taken;
+		struct mrc_requester *eng;
+		void *swqe;
+		void *inl_buf;
+		u64 page_since;
+	);
+};
+
+/**
+ * struct mrc_rx_mem - memory of a receive part
+ * @resp: of the engine
+ * @stash: its WRITE_IMM stash where that came late, see mrc_qp_make_stash()
+ * @rd: its list of requests
+ * @recv: copies of receive WQEs; NULL until the first SEND
+ */
+struct mrc_rx_mem {
+	void *resp;
+	void *stash;
+	void *rd;
+	void *recv;
+};
+
+/**
+ * struct mrc_qp_rx - receive part: the responder and the receive queue
+ * @lock: protects this part; outside of that of the transmit part
+ * @on: @resp is initialised; written under @lock, read without it as a hint, like
+ *	@ans_ready
+ * @ans_ready: requests can be executed: the answer channel sends answers; written under
+ *	both locks like that of the transmit part
+ * @max_recv_sge: bound for what programs write into receive WQEs
+ * @rq: receive ring; depth 0 = none. With an SRQ: entries taken from there, a ring that
+ *	nobody else sees
+ * @burst_node: see MRC_TODO_ACK
+ * @conn: what belongs to the present connection, zero in RESET
+ * @rnr_timer: code of the time to wait where a receive is missing
+ * @recv_mask: entries of @recv less one
+ * @recv_size: bytes of each
+ * @mem: what is to be freed with the connection
+ * @page_since: how long the memory of a packet has been awaited, ns
+ * @resp: engine
+ */
+struct mrc_qp_rx {
+	spinlock_t lock;
+	bool on;
+	bool ans_ready;
+	u32 max_recv_sge;
+	struct mrc_ring rq;
+	struct llist_node burst_node;
+	struct_group_tagged(mrc_rx_conn, conn,
+		u8 rnr_timer;
+		u32 recv_mask;
+		u32 recv_size;
+		struct mrc_rx_mem mem;
+		u64 page_since;
+		struct mrc_resp resp;
+	);
+};
+
+/**
+ * struct mrc_qp - a connected queue pair, or the answer channel of one
+ * @base: what QPs of all kinds have. References: table lookups, an armed timer, queued
+ *	work and a list of mrc_burst.c hold one each
+ * @state: enum ib_qp_state; written under both locks, read under either, or without
+ *	lock as a hint
+ * @dead: destroy has begun, like @state
  * @ext: has the extension, constant
- * @main: of a companion: the QP whose answer channel it is, constant
- * @ans: companion, NULL until the first READ or atomic operation; written once
+ * @paths_on: @paths is initialised, like @state; the responder reads it as well
+ * @only_port: link-local addresses bind the QP to this port, 0 = any
+ * @conn: counts resets, like @state
+ * @todo: enum mrc_qp_todo
+ * @ans: its answer channel, NULL until the first READ or atomic operation; written once
  *	under @mutex, stays until the QP is freed, see mrc_ans_get()
+ * @ans_of: of an answer channel: the QP that it belongs to, constant
+ * @no_route: bit N = port N is up without a route to the peer, see
+ *	mrc_qp_update_ports()
+ * @rx: receive part
+ * @tx: transmit part
+ * @paths: EVs, under the lock of @tx; their tables come with its engine
+ * @work: everything that must not run in the packet path
+ * @page_wait: in the device's list, with a reference
+ * @no_route_at: since when a port of @no_route is there, jiffies; under @tx's lock
+ * @memcg: charged for what the packet path and the work item allocate, a
+ *	reference; an answer channel has none
+ * @cached: comes from the cache of QPs, constant
  * @mutex: see mrc_dev.h
  * @attr: under @mutex
- * @state: enum ib_qp_state; written under resp_lock and req_lock, read under
- *	either, or without lock as a hint
- * @dead: destroy has begun, like @state
- * @conn: counts resets, like @state
- * @only_port: link-local addresses bind the QP to this port, 0 = any
  * @evp: EV profile that counts this QP as a user, NULL = none; under the ctl
  *	mutex, like all of the following up to @auto_min
  * @ccp: CC profile likewise
@@ -189,103 +322,41 @@ struct mrc_requester {
  * @auto_evs: EVs of the QP's own set, 0 = as the module parameter says
  * @auto_min: ev_min_active of that set, 0 = default
  * @cc_ops: algorithm, NULL = "none"
- * @nscc: its parameters; written under the ctl mutex and req_lock
+ * @nscc: its parameters; written under the ctl mutex and @tx's lock
  * @peer: the host at the other end; written under peers->mutex, constant while
  *	@paths_on
  * @peer_node: in its list of QPs
- * @no_route: bit N = port N is up without a route to the peer, see
- *	mrc_qp_update_ports()
- * @no_route_at: since when one of them is, jiffies; under req_lock
- * @resp_lock: protects the responder part
- * @resp_on: @resp is initialised
- * @resp: engine
- * @resp_mem: its memory
- * @stash: its WRITE_IMM stash where that came late, see mrc_qp_make_stash()
- * @rq: receive ring; depth 0 = none. With @srq: entries taken from there, a
- *	ring that nobody else sees
- * @max_recv_sge: bound for what programs write into receive WQEs
- * @rnr_timer: code of the time to wait where a receive is missing
- * @ans_tx: requests can be executed: @ans can send answers; written under both
- *	locks like @ans_rx
- * @want_ans: a request has come, the work item is to make @ans
- * @rd_mem: the responder's list of requests
- * @recv: copies of receive WQEs, @recv_mask + 1 of @recv_size bytes each;
- *	NULL until the first SEND
- * @need_recv: the work item is to make @recv
- * @resume: the work item is to go on with the responder: a message that is due
- *	invalidates a key that is in use, or the memory of a request is fetched
- * @burst: in the list of a processor, by @burst_node and with a reference; see
- *	mrc_burst_wait()
- * @req_lock: protects the requester part
- * @req_on: @tx is there
- * @paths_on: @paths is initialised; the responder reads it as well
- * @sq_pending: entries in the send ring have not been taken yet
- * @need_inline: a WQE waits for @inl_buf
- * @no_inline: allocating @inl_buf failed
- * @need_ans: a WQE waits for @ans
- * @no_ans: making @ans failed
- * @again: a local operation waits for others to be through with a key
- * @tx_page: packets, or a WQE, wait for memory that is fetched
- * @tx_page_since: since when they do, and nothing that has its memory was sent
- * @page_woken: some has come; set without a lock
- * @page_wait: in the device's list, with a reference
- * @page_since: (resp_lock) how long the memory of a packet has been awaited
- * @ans_rx: requests can be sent: @ans can take answers
- * @ans_acked: of a companion: answers acknowledged that @main has not been told
- *	of
- * @ans_bad: of a companion: there is no memory to read any more for the answer
- *	with the number @ans_bad_num
- * @sqd: enum mrc_sqd, with @state RTS
- * @sqd_notify: report IB_EVENT_SQ_DRAINED
- * @fatal: report IB_EVENT_QP_FATAL and go to ERROR after unlock
- * @paths: EVs; their tables come with @tx
- * @tx: the requester, from the first send on; under @req_lock with @req_on
- * @sq: send ring; idx = cons
- * @sq_taken: entries copied so far, sq_taken - sq.idx are in the engine
- * @swqe: parallel to the engine's slots, @swqe_size bytes each
- * @swqe_size: stride of @swqe
- * @max_send_sge: granted
- * @max_inline: granted
- * @inl_buf: inline data, @max_inline bytes per slot, allocated on first use
- * @timer: requester's deadline
- * @timer_at: when @timer fires, MRC_NEVER = not armed
- * @work: everything that must not run in the packet path
  * @flow: addresses, constant in RTR and beyond, and routes; its set of EVs is
- *	written under the ctl mutex, @resp_lock and @req_lock
+ *	written under the ctl mutex and both locks
  *
- * @want_ans, @need_recv, @need_ans and @resume are written under their role's lock
- * and read by the work item without one, as hints: who set one queues the item
- * afterwards.
- *
- * An idle QP, outside its rings, is to take no more than 4 KiB, together with
- * what the core keeps for it; see MRC_QP_CACHE_SIZE.
+ * What the packet path touches comes first. An idle QP, outside its rings, is to take
+ * no more than 4 KiB, together with what the core keeps for it; see MRC_QP_CACHE_SIZE.
  */
 struct mrc_qp {
-	refcount_t ref;
-	struct completion released;
-	struct rcu_head rcu;
-	struct rhash_head node;
-	struct mrc_dev *dev;
-	struct mem_cgroup *memcg;
-	struct ib_qp *ibqp;
-	struct mrc_cq *scq;
-	struct mrc_cq *rcq;
-	struct mrc_srq *srq;
-	u32 qpn;
-	bool sig_all;
+	struct mrc_qp_base base;
+	u8 state;
+	bool dead;
 	bool ext;
-	bool cached;
-	struct mrc_qp *main;
+	bool paths_on;
+	u8 only_port;
+	u32 conn;
+	unsigned long todo;
 	struct mrc_qp *ans;
+	struct mrc_qp *ans_of;
+	unsigned long no_route;
+
+	struct mrc_qp_rx rx ____cacheline_aligned_in_smp;
+	struct mrc_qp_tx tx ____cacheline_aligned_in_smp;
+	struct mrc_paths paths;
+
+	struct delayed_work work;
+	struct mrc_odp_waiter page_wait;
+	unsigned long no_route_at;
+	struct mem_cgroup *memcg;
+	bool cached;
 
 	struct mutex mutex;	/* see mrc_dev.h */
 	struct mrc_qp_attrs attr;
-
-	u8 state;
-	bool dead;
-	u32 conn;
-
-	u8 only_port;
 
 	struct mrc_ctl_evp *evp;
 	struct mrc_ctl_ccp *ccp;
@@ -300,63 +371,6 @@ struct mrc_qp {
 
 	struct mrc_peer *peer;
 	struct list_head peer_node;
-
-	unsigned long no_route;
-	unsigned long no_route_at;
-
-	spinlock_t resp_lock ____cacheline_aligned_in_smp;
-	bool resp_on;
-	struct mrc_resp resp;
-	void *resp_mem;
-	void *stash;
-	struct mrc_ring rq;
-	u32 max_recv_sge;
-	u8 rnr_timer;
-	bool ans_tx;
-	bool want_ans;
-	bool need_recv;
-	bool resume;
-	bool burst;
-	u32 recv_mask;
-	u32 recv_size;
-	void *recv;
-	void *rd_mem;
-	struct llist_node burst_node;
-
-	spinlock_t req_lock ____cacheline_aligned_in_smp;
-	bool req_on;
-	bool paths_on;
-	bool sq_pending;
-	bool need_inline;
-	bool no_inline;
-	bool need_ans;
-	bool no_ans;
-	bool again;
-	bool tx_page;
-	bool page_woken;
-	bool ans_rx;
-	u8 sqd;
-	bool sqd_notify;
-	bool fatal;
-	struct mrc_paths paths;
-	struct mrc_requester *tx;
-	struct mrc_ring sq;
-	u32 sq_taken;
-	void *swqe;
-	u32 swqe_size;
-	u32 max_send_sge;
-	u32 max_inline;
-	u32 ans_acked;
-	bool ans_bad;
-	u16 ans_bad_num;
-	void *inl_buf;
-	struct hrtimer timer;
-	u64 timer_at;
-	u64 tx_page_since;
-
-	struct delayed_work work;
-	struct mrc_odp_waiter page_wait;
-	u64 page_since;
 
 	struct mrc_flow flow;	/* the last one: as many routes as there are ports */
 };
@@ -378,27 +392,63 @@ struct mrc_qp {
 static_assert(MRC_QP_CACHE_SIZE <= 1728);
 #endif
 
+static inline struct mrc_qp *mrc_qp_from(struct ib_qp *ibqp)
+{
+	return container_of(to_mibqp(ibqp)->base, struct mrc_qp, base);
+}
+
+/* The requester's engine. Under tx.lock, with tx.on. */
+static inline struct mrc_req *mrc_qp_req(const struct mrc_qp *qp)
+{
+	return &qp->tx.eng->req;
+}
+
+static inline void mrc_qp_set_todo(struct mrc_qp *qp, enum mrc_qp_todo what)
+{
+	set_bit(what, &qp->todo);
+}
+
+static inline bool mrc_qp_has_todo(const struct mrc_qp *qp, enum mrc_qp_todo what)
+{
+	return test_bit(what, &qp->todo);
+}
+
+/* Was @what pending? It is not any more. */
+static inline bool mrc_qp_take_todo(struct mrc_qp *qp, enum mrc_qp_todo what)
+{
+	return mrc_qp_has_todo(qp, what) && test_and_clear_bit(what, &qp->todo);
+}
+
 static inline struct mrc_swqe *mrc_swqe_at(const struct mrc_qp *qp, u32 slot)
 {
-	return qp->swqe + (size_t)slot * qp->swqe_size;
+	return qp->tx.swqe + (size_t)slot * qp->tx.swqe_size;
 }
 
 static inline void *mrc_inline_at(const struct mrc_qp *qp, u32 slot)
 {
-	return qp->inl_buf + (size_t)slot * qp->max_inline;
+	return qp->tx.inl_buf + (size_t)slot * qp->tx.max_inline;
 }
 
-/* The mutex that QPs are governed by: a companion by that of its QP. */
+/* The mutex that QPs are governed by: an answer channel by that of its QP. */
 static inline struct mutex *mrc_qp_mutex(struct mrc_qp *qp)
 {
-	return qp->main ? &qp->main->mutex : &qp->mutex;
+	return qp->ans_of ? &qp->ans_of->mutex : &qp->mutex;
 }
 
 /* mrc_qp.c ------------------------------------------------------------------*/
 
+static inline void mrc_qp_hold(struct mrc_qp *qp)
+{
+	refcount_inc(&qp->base.ref);
+}
+
+static inline void mrc_qp_put(struct mrc_qp *qp)
+{
+	mrc_qp_base_put(&qp->base);
+}
+
 /* QP by number with a reference, NULL if there is none. Any context. */
 struct mrc_qp *mrc_qp_get(u32 qpn);
-void mrc_qp_put(struct mrc_qp *qp);
 
 /*
  * State of @ibqp with a reference, NULL if it is being destroyed: netlink
@@ -415,7 +465,7 @@ struct mrc_qp *mrc_qp_of(struct ib_qp *ibqp);
  * @unbind: the reverse
  * @event: an EV changed its visible state to @to, enum mrc_ev_state. @paths: its
  *	paths, with the set that @ev belongs to, which a newer one may be about to
- *	replace. Under req_lock
+ *	replace. Under tx.lock
  *
  * All but @event sleep, under qp->mutex.
  */
@@ -452,7 +502,7 @@ int mrc_qp_set_mrc(struct mrc_qp *qp, const struct mrc_abi_qp_attr *in);
 
 /**
  * mrc_build_skb - make the packet that @desc describes
- * @qp: under req_lock (data, probes) or resp_lock (feedback)
+ * @qp: under tx.lock (data, probes) or rx.lock (feedback)
  * @desc: from the engine
  *
  * Return: an skb for mrc_qp_xmit(), ERR_PTR(-ENOMEM), or ERR_PTR(-EFAULT)
@@ -466,14 +516,14 @@ void mrc_qp_xmit(struct mrc_qp *qp, struct sk_buff_head *list);
 
 /**
  * mrc_req_run - send what the requester may send, then unlock
- * @qp: under req_lock, with req_on and a reference; unlocked on return
+ * @qp: under tx.lock, with tx.on and a reference; unlocked on return
  * @sleep: process context: may allocate
  *
  * To be called after anything that changed the requester: reaps completions,
  * takes new send WQEs, sends, re-arms the timer, and carries out a change to
  * ERROR.
  */
-void mrc_req_run(struct mrc_qp *qp, bool sleep) __releases(&qp->req_lock);
+void mrc_req_run(struct mrc_qp *qp, bool sleep) __releases(&qp->tx.lock);
 
 /* mrc_recv.c: for struct mrc_rcv_ops ----------------------------------------*/
 

@@ -45,14 +45,14 @@ static u32 mrc_qp_settable(const struct mrc_qp *qp)
 	/* A responder with Dynamic MPR changes its mind as it likes (§5.2). */
 	if (a->mask & MRC_ABI_QP_CAP && a->cap & MRC_ABI_QP_CAP_DYNAMIC_MPR)
 		dyn = MRC_ABI_QP_MPR_DEST;
-	switch (READ_ONCE(qp->state)) {
+	switch (READ_ONCE(qp->base.state)) {
 	case IB_QPS_RESET:
 	case IB_QPS_INIT:
 		return MRC_QP_ALL;
 	case IB_QPS_RTR:
 		return MRC_QP_UNTIL_RTR | MRC_QP_IN_SQD | dyn;
 	case IB_QPS_RTS:
-		return (READ_ONCE(qp->sqd) == MRC_SQD_DRAINED ? MRC_QP_IN_SQD :
+		return (READ_ONCE(qp->tx.sqd) == MRC_SQD_DRAINED ? MRC_QP_IN_SQD :
 								 0) | dyn;
 	default:
 		return 0;
@@ -95,7 +95,7 @@ int mrc_qp_set_mrc(struct mrc_qp *qp, const struct mrc_abi_qp_attr *in)
 		return ret;
 	if (in->mask & ~mrc_qp_settable(qp))
 		return -EINVAL;
-	ret = mrc_profiles->check(qp->dev, in);
+	ret = mrc_profiles->check(qp->base.dev, in);
 	if (ret)
 		return ret;
 	if (in->mask & MRC_ABI_QP_MPR_DEST) {

@@ -26,7 +26,7 @@ static int mrc_qp_check_attr(struct mrc_qp *qp, const struct ib_qp_attr *attr,
 
 	if (mask & MRC_QP_REFUSED || mask & ~IB_QP_ATTR_STANDARD_BITS)
 		return -EOPNOTSUPP;
-	ret = mrc_qp_check_place(qp->dev, attr, mask);
+	ret = mrc_qp_check_place(qp->base.dev, attr, mask);
 	if (ret)
 		return ret;
 	if (mask & IB_QP_ACCESS_FLAGS && attr->qp_access_flags & ~MRC_QP_ACCESS)
@@ -41,7 +41,7 @@ static int mrc_qp_check_attr(struct mrc_qp *qp, const struct ib_qp_attr *attr,
 	    (mask & IB_QP_MAX_DEST_RD_ATOMIC &&
 	     attr->max_dest_rd_atomic > MRC_MAX_RD_ATOMIC))
 		return -EINVAL;
-	return mrc_qp_check_peer(&qp->dev->port[qp->attr.port], attr, mask);
+	return mrc_qp_check_peer(&qp->base.dev->port[qp->attr.port], attr, mask);
 }
 
 static void mrc_qp_store_attr(struct mrc_qp *qp, const struct ib_qp_attr *attr,
@@ -85,7 +85,7 @@ static void mrc_qp_store_attr(struct mrc_qp *qp, const struct ib_qp_attr *attr,
 		a->hop_limit = grh->hop_limit;
 		a->traffic_class = grh->traffic_class;
 		a->sl = rdma_ah_get_sl(&attr->ah_attr);
-		if (qp->state == IB_QPS_RTS)	/* SQD: they are the same */
+		if (qp->base.state == IB_QPS_RTS)	/* SQD: they are the same */
 			return;
 		memcpy(&qp->flow.daddr, &grh->dgid, sizeof(qp->flow.daddr));
 		memcpy(&qp->flow.saddr, &grh->sgid_attr->gid, sizeof(qp->flow.saddr));
@@ -99,42 +99,42 @@ static void mrc_qp_store_attr(struct mrc_qp *qp, const struct ib_qp_attr *attr,
 /* RTS to SQD: what is begun goes on, the rest waits. */
 static int mrc_qp_drain(struct mrc_qp *qp, bool notify)
 {
-	spin_lock_bh(&qp->req_lock);
-	if (qp->state != IB_QPS_RTS) {	/* a packet was faster: ERROR */
-		spin_unlock_bh(&qp->req_lock);
+	spin_lock_bh(&qp->tx.lock);
+	if (qp->base.state != IB_QPS_RTS) {	/* a packet was faster: ERROR */
+		spin_unlock_bh(&qp->tx.lock);
 		return -EINVAL;
 	}
-	trace_mrc_qp_state(qp->qpn, IB_QPS_RTS, IB_QPS_SQD);
-	qp->sqd_notify = notify;
-	if (qp->req_on) {
-		WRITE_ONCE(qp->sqd, MRC_SQD_DRAINING);
-		mrc_req_set_drain(&qp->tx->req, true);
+	trace_mrc_qp_state(qp->base.qpn, IB_QPS_RTS, IB_QPS_SQD);
+	qp->tx.sqd_notify = notify;
+	if (qp->tx.on) {
+		WRITE_ONCE(qp->tx.sqd, MRC_SQD_DRAINING);
+		mrc_req_set_drain(mrc_qp_req(qp), true);
 		mrc_req_run(qp, true);
 		return 0;
 	}
-	WRITE_ONCE(qp->sqd, MRC_SQD_DRAINED);
-	spin_unlock_bh(&qp->req_lock);
+	WRITE_ONCE(qp->tx.sqd, MRC_SQD_DRAINED);
+	spin_unlock_bh(&qp->tx.lock);
 	if (notify)
-		mrc_qp_report(qp->ibqp, IB_EVENT_SQ_DRAINED);
+		mrc_qp_report(qp->base.ibqp, IB_EVENT_SQ_DRAINED);
 	return 0;
 }
 
 /* SQD to RTS: go on with what was posted meanwhile. */
 static int mrc_qp_resume(struct mrc_qp *qp)
 {
-	spin_lock_bh(&qp->req_lock);
-	if (qp->state != IB_QPS_RTS) {
-		spin_unlock_bh(&qp->req_lock);
+	spin_lock_bh(&qp->tx.lock);
+	if (qp->base.state != IB_QPS_RTS) {
+		spin_unlock_bh(&qp->tx.lock);
 		return -EINVAL;
 	}
-	trace_mrc_qp_state(qp->qpn, IB_QPS_SQD, IB_QPS_RTS);
-	WRITE_ONCE(qp->sqd, MRC_SQD_OFF);
-	if (!qp->req_on) {
-		spin_unlock_bh(&qp->req_lock);
+	trace_mrc_qp_state(qp->base.qpn, IB_QPS_SQD, IB_QPS_RTS);
+	WRITE_ONCE(qp->tx.sqd, MRC_SQD_OFF);
+	if (!qp->tx.on) {
+		spin_unlock_bh(&qp->tx.lock);
 		return 0;
 	}
-	mrc_req_set_drain(&qp->tx->req, false);
-	qp->sq_pending = true;
+	mrc_req_set_drain(mrc_qp_req(qp), false);
+	mrc_qp_set_todo(qp, MRC_TODO_SQ);
 	mrc_req_run(qp, true);
 	return 0;
 }
@@ -152,12 +152,12 @@ static int mrc_qp_transit(struct mrc_qp *qp, enum ib_qp_state cur,
 	case IB_QPS_INIT:
 		if (cur == IB_QPS_INIT)
 			return 0;
-		spin_lock_bh(&qp->resp_lock);
-		spin_lock(&qp->req_lock);
-		trace_mrc_qp_state(qp->qpn, qp->state, IB_QPS_INIT);
-		WRITE_ONCE(qp->state, IB_QPS_INIT);
-		spin_unlock(&qp->req_lock);
-		spin_unlock_bh(&qp->resp_lock);
+		spin_lock_bh(&qp->rx.lock);
+		spin_lock(&qp->tx.lock);
+		trace_mrc_qp_state(qp->base.qpn, qp->base.state, IB_QPS_INIT);
+		WRITE_ONCE(qp->base.state, IB_QPS_INIT);
+		spin_unlock(&qp->tx.lock);
+		spin_unlock_bh(&qp->rx.lock);
 		return 0;
 	case IB_QPS_RTR:
 		return mrc_qp_to_rtr(qp);
@@ -185,9 +185,9 @@ static int mrc_qp_transit(struct mrc_qp *qp, enum ib_qp_state cur,
 
 enum ib_qp_state mrc_qp_verbs_state(const struct mrc_qp *qp)
 {
-	enum ib_qp_state state = READ_ONCE(qp->state);
+	enum ib_qp_state state = READ_ONCE(qp->base.state);
 
-	return state == IB_QPS_RTS && READ_ONCE(qp->sqd) ? IB_QPS_SQD : state;
+	return state == IB_QPS_RTS && READ_ONCE(qp->tx.sqd) ? IB_QPS_SQD : state;
 }
 
 /*
@@ -200,7 +200,7 @@ static int mrc_qp_check_sqd(const struct mrc_qp *qp,
 	const struct ib_global_route *grh;
 
 	if (mask & MRC_QP_WHEN_DRAINED &&
-	    READ_ONCE(qp->sqd) != MRC_SQD_DRAINED)
+	    READ_ONCE(qp->tx.sqd) != MRC_SQD_DRAINED)
 		return -EINVAL;
 	if (!(mask & IB_QP_AV))
 		return 0;
@@ -219,7 +219,7 @@ static int mrc_modify_locked(struct mrc_qp *qp, struct ib_qp_attr *attr,
 	struct mrc_qp_attrs old = qp->attr;
 	int new, ret;
 
-	new = mrc_qp_modify_to(qp->ibqp, cur, attr, mask);
+	new = mrc_qp_modify_to(qp->base.ibqp, cur, attr, mask);
 	if (new < 0)
 		return new;
 	if (new == IB_QPS_RESET || new == IB_QPS_ERR)
@@ -248,7 +248,7 @@ static int mrc_modify_locked(struct mrc_qp *qp, struct ib_qp_attr *attr,
 int mrc_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		  struct ib_udata *udata)
 {
-	struct mrc_qp *qp = to_mibqp(ibqp)->qp;
+	struct mrc_qp *qp = mrc_qp_from(ibqp);
 	struct mrc_abi_modify_qp req = {};
 	int ret = mrc_udata_in(udata, &req, sizeof(req));
 
@@ -272,8 +272,8 @@ bool mrc_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr)
 	mutex_lock(&qp->mutex);
 	a = &qp->attr;
 	attr->qp_state = mrc_qp_verbs_state(qp);
-	attr->sq_draining = READ_ONCE(qp->sqd) == MRC_SQD_DRAINING;
-	attr->en_sqd_async_notify = qp->sqd_notify;
+	attr->sq_draining = READ_ONCE(qp->tx.sqd) == MRC_SQD_DRAINING;
+	attr->en_sqd_async_notify = qp->tx.sqd_notify;
 	attr->path_mtu = a->path_mtu;
 	attr->path_mig_state = IB_MIG_MIGRATED;
 	attr->rq_psn = a->rq_psn;

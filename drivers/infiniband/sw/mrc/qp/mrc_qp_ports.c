@@ -4,11 +4,11 @@
  */
 #include "mrc_qp_priv.h"
 
-/* Send through the ports of @mask only. Under req_lock. Return: the requester may go on. */
+/* Send through the ports of @mask only. Under tx.lock. Return: the requester may go on. */
 static bool mrc_qp_set_ports(struct mrc_qp *qp, u32 mask)
 {
-	if (qp->req_on && qp->state == IB_QPS_RTS) {
-		mrc_req_set_ports(&qp->tx->req, mask, mrc_now());
+	if (qp->tx.on && qp->base.state == IB_QPS_RTS) {
+		mrc_req_set_ports(mrc_qp_req(qp), mask, mrc_now());
 		return true;
 	}
 	if (qp->paths_on)
@@ -21,17 +21,17 @@ void mrc_qp_update_ports(struct mrc_qp *qp)
 	unsigned long up, mask = 0, missing, wait;
 	unsigned int port;
 
-	if (!READ_ONCE(qp->paths_on) || READ_ONCE(qp->state) == IB_QPS_ERR)
+	if (!READ_ONCE(qp->paths_on) || READ_ONCE(qp->base.state) == IB_QPS_ERR)
 		return;
 
-	up = mrc_dev_ports_up(qp->dev);
+	up = mrc_dev_ports_up(qp->base.dev);
 	if (qp->only_port)
 		up &= BIT(qp->only_port);
 
 	local_bh_disable();
 	rcu_read_lock();
 	for_each_set_bit(port, &up, MRC_MAX_PORTS + 1) {
-		if (port > qp->dev->n_ports)
+		if (port > qp->base.dev->n_ports)
 			break;
 		if (mrc_flow_srv6(&qp->flow) ? mrc_srv6_port_ok(&qp->flow, port) :
 				      !!mrc_route_get(&qp->flow, port))
@@ -41,7 +41,7 @@ void mrc_qp_update_ports(struct mrc_qp *qp)
 	local_bh_enable();
 	missing = up & ~mask;
 
-	spin_lock_bh(&qp->req_lock);
+	spin_lock_bh(&qp->tx.lock);
 	/*
 	 * Whoever sets a link up adds its routes a moment later: looked for soon
 	 * then, and the less often the longer it takes.
@@ -57,7 +57,7 @@ void mrc_qp_update_ports(struct mrc_qp *qp)
 		if (qp->paths_on)
 			mrc_paths_peer_said(&qp->paths, mrc_peer_word(qp),
 					    mrc_now());
-		spin_unlock_bh(&qp->req_lock);
+		spin_unlock_bh(&qp->tx.lock);
 	}
 
 	/* Not when destroy would have to wait for it. */
@@ -67,9 +67,9 @@ void mrc_qp_update_ports(struct mrc_qp *qp)
 
 static void mrc_paths_leave(struct mrc_qp *qp, u32 up)
 {
-	spin_lock_bh(&qp->req_lock);
+	spin_lock_bh(&qp->tx.lock);
 	mrc_qp_set_ports(qp, mrc_paths_ports_up(&qp->paths) & up);
-	spin_unlock_bh(&qp->req_lock);
+	spin_unlock_bh(&qp->tx.lock);
 }
 
 void mrc_qp_leave_ports(struct mrc_qp *qp, u32 up)
@@ -83,8 +83,9 @@ void mrc_qp_leave_ports(struct mrc_qp *qp, u32 up)
 	}
 }
 
-static void mrc_qp_ports_changed(struct mrc_qp *qp)
+static void mrc_qp_ports_changed(struct mrc_qp_base *base)
 {
+	struct mrc_qp *qp = container_of(base, struct mrc_qp, base);
 	struct mrc_qp *ans = mrc_ans_get(qp);
 
 	mrc_qp_queue_work(qp, 0);
@@ -96,7 +97,7 @@ static void mrc_qp_ports_changed(struct mrc_qp *qp)
 
 static void mrc_qps_ports_changed(struct mrc_dev *dev, bool state)
 {
-	mrc_qp_for_each(dev, mrc_qp_ports_changed);
+	mrc_qp_base_for_each(dev, false, mrc_qp_ports_changed);
 	if (state)
 		mrc_peers_ports_changed(dev);
 }

@@ -3,23 +3,14 @@
 #ifndef MRC_QP_PRIV_H
 #define MRC_QP_PRIV_H
 
-#include <linux/rhashtable-types.h>
-
 #include "mrc_qp.h"
 
 extern const struct mrc_profile_ops *mrc_profiles;
 
 /* mrc_qp_ref.c --------------------------------------------------------------*/
 
-int mrc_qp_ref_init(void);	/* table of numbers, work queue; 0 or -ENOMEM */
+int mrc_qp_ref_init(void);	/* work queue; 0 or -ENOMEM */
 void mrc_qp_ref_exit(void);
-
-/* Give @qp an unpredictable number that nobody has, and let packets find it. Sleeps. */
-int mrc_qp_hash(struct mrc_qp *qp);
-void mrc_qp_unhash(struct mrc_qp *qp);
-
-/* Call @fn, which does not sleep, for all of @dev that have a number, with a reference. */
-void mrc_qp_for_each(struct mrc_dev *dev, void (*fn)(struct mrc_qp *qp));
 
 /* mrc_qp.c, mrc_qp_ref.c, mrc_qp_err.c, mrc_qp_ports.c ----------------------*/
 
@@ -54,7 +45,7 @@ void mrc_qp_queue_work(struct mrc_qp *qp, unsigned long delay);
 
 /*
  * Run the work item when memory has come that was missing after @seq =
- * mrc_odp_seq(). Under resp_lock or req_lock.
+ * mrc_odp_seq(). Under rx.lock or tx.lock.
  */
 void mrc_qp_wait_page(struct mrc_qp *qp, u32 seq);
 
@@ -70,7 +61,7 @@ void mrc_qp_update_ports(struct mrc_qp *qp);
  */
 void mrc_qp_leave_ports(struct mrc_qp *qp, u32 up);
 
-/* Arm the timer for the requester's deadline. Under req_lock. */
+/* Arm the timer for the requester's deadline. Under tx.lock. */
 void mrc_qp_arm_timer(struct mrc_qp *qp);
 
 /**
@@ -104,12 +95,12 @@ int mrc_qp_to_rts(struct mrc_qp *qp);
 /*
  * Make the requester of a QP in RTS, for the first send: a QP that only
  * receives does without its memory. Process context, no lock held. Returns 0
- * or -ENOMEM; afterwards req_on may still be false if the QP left RTS.
+ * or -ENOMEM; afterwards tx.on may still be false if the QP left RTS.
  */
 int mrc_qp_start_requester(struct mrc_qp *qp);
 
 /*
- * Bring a companion up to where it takes and sends packets: @rx as soon as the
+ * Bring an answer channel up to where it takes and sends packets: @rx as soon as the
  * PSN of what it receives is known. Under the mutex. 0 or a negative errno.
  */
 int mrc_qp_start_ans(struct mrc_qp *ans, bool rx);
@@ -124,17 +115,18 @@ int mrc_qp_apply_mpr(struct mrc_qp *qp, u8 mpr);
 
 /* mrc_sq.c ------------------------------------------------------------------*/
 
-/* Turn finished work requests into completions. Under req_lock. */
+/* Turn finished work requests into completions. Under tx.lock. */
 void mrc_sq_reap(struct mrc_qp *qp);
 
-/* Flush entries that never reached the engine. Under req_lock, after reap. */
+/* Flush entries that never reached the engine. Under tx.lock, after reap. */
 void mrc_sq_flush(struct mrc_qp *qp);
 
 /*
- * Copy new entries from the ring into the engine. Under req_lock. Returns true
- * if there are more that could be taken at once.
+ * Copy new entries from the ring into the engine. Under tx.lock. Returns true
+ * if there are more that could be taken at once. *@page is set when the next one waits
+ * for memory that is fetched.
  */
-bool mrc_sq_take(struct mrc_qp *qp);
+bool mrc_sq_take(struct mrc_qp *qp, bool *page);
 
 /* mrc_rq.c ------------------------------------------------------------------*/
 
@@ -143,13 +135,13 @@ int mrc_post_recv(struct ib_qp *ibqp);
 
 /*
  * How many receives @qp has at hand; with an SRQ, after taking from there what
- * is missing of @n. -EBUSY and -EINVAL as mrc_srq_take(). Under resp_lock.
+ * is missing of @n. -EBUSY and -EINVAL as mrc_srq_take(). Under rx.lock.
  */
 int mrc_rq_pending(struct mrc_qp *qp, u32 n);
 
 /**
  * mrc_rq_reserve - are there receives for a message?
- * @qp: under resp_lock
+ * @qp: under rx.lock
  * @n: number of receives that must be there, see mrc_resp_wants_recv()
  * @copy: the message is a SEND, which needs the table of copies
  *
@@ -158,7 +150,7 @@ int mrc_rq_pending(struct mrc_qp *qp, u32 n);
  */
 int mrc_rq_reserve(struct mrc_qp *qp, u32 n, bool copy);
 
-/* Tell the engine how many receives are posted; under resp_lock. */
+/* Tell the engine how many receives are posted; under rx.lock. */
 void mrc_rq_tell(struct mrc_qp *qp);
 
 /* Make the table of copies that @need_recv asks for. Process context. */
@@ -172,7 +164,7 @@ int mrc_rq_ready(struct mrc_qp *qp, const struct mrc_hdr *h);
 
 /**
  * mrc_rq_place - put the payload of a SEND into its receive
- * @qp: under resp_lock, mrc_rq_reserve() said 0
+ * @qp: under rx.lock, mrc_rq_reserve() said 0
  * @h: headers
  * @skb: packet
  * @off: of the payload in @skb
@@ -184,7 +176,7 @@ u8 mrc_rq_place(struct mrc_qp *qp, const struct mrc_hdr *h,
 
 /**
  * mrc_rq_deliver - consume a receive WQE for a WRITE_IMM or SEND
- * @qp: under resp_lock
+ * @qp: under rx.lock
  * @imm: what the engine stashed
  * @port: port of arrival, for counters
  * @fatal: set when the QP must go to ERROR for a local reason
@@ -195,7 +187,7 @@ u8 mrc_rq_place(struct mrc_qp *qp, const struct mrc_hdr *h,
 int mrc_rq_deliver(struct mrc_qp *qp, const struct mrc_imm *imm, u8 port,
 		   bool *fatal);
 
-/* Flush the receive ring and ask for kicks. Under resp_lock, in ERROR. */
+/* Flush the receive ring and ask for kicks. Under rx.lock, in ERROR. */
 void mrc_rq_flush(struct mrc_qp *qp);
 
 /* mrc_ext.c -----------------------------------------------------------------*/
@@ -219,7 +211,7 @@ int mrc_scatter(struct mrc_qp *qp, const struct mrc_sge *sge, u32 n, u64 at,
 
 /**
  * mrc_ext_execute - execute a request of the peer and queue its answer
- * @qp: under resp_lock
+ * @qp: under rx.lock
  * @rd: from the engine
  *
  * Return: 0 or the syndrome to refuse it with; -EAGAIN: its memory is fetched, the
@@ -232,7 +224,7 @@ int mrc_ext_answer_ready(struct mrc_qp *ans, const struct mrc_hdr *h);
 
 /**
  * mrc_ext_take_answer - put a packet of an answer where its request wants it
- * @ans: companion, under resp_lock
+ * @ans: answer channel, under rx.lock
  * @h: headers
  * @skb: packet
  * @off: of the payload in @skb
@@ -245,30 +237,30 @@ u8 mrc_ext_take_answer(struct mrc_qp *ans, const struct mrc_hdr *h,
 
 /* mrc_ans.c -----------------------------------------------------------------*/
 
-/* The companion of @qp with a reference, or NULL. @qp is held. */
+/* The answer channel of @qp with a reference, or NULL. @qp is held. */
 struct mrc_qp *mrc_ans_get(struct mrc_qp *qp);
 
 /*
- * Make the companion, as far as the state of @qp allows; from the work item,
+ * Make the answer channel, as far as the state of @qp allows; from the work item,
  * under the mutex.
  */
 void mrc_ans_make(struct mrc_qp *qp);
 
 /*
- * What happens to a QP happens to its companion: reset (under the mutex),
+ * What happens to a QP happens to its answer channel: reset (under the mutex),
  * ERROR (no lock).
  */
 void mrc_ans_reset(struct mrc_qp *qp, bool dead);
 void mrc_ans_error(struct mrc_qp *qp, u32 conn);
 
-/* Send what @qp's companion has to send. No lock held. */
+/* Send what @qp's answer channel has to send. No lock held. */
 void mrc_ans_run(struct mrc_qp *qp);
 
 /*
- * From a companion to its QP, no lock held, the companion is held: @n requests
+ * From an answer channel to its QP, no lock held, the answer channel is held: @n requests
  * have got their answers; @n answers were acknowledged by the peer; the answer
  * with number @num cannot be given. The latter two are for mrc_req_run() of the
- * companion. Return: it has more answers to send now.
+ * answer channel. Return: it has more answers to send now.
  */
 void mrc_ans_answered(struct mrc_qp *ans, u32 conn, u32 n);
 bool mrc_ans_acked(struct mrc_qp *ans, u32 conn, u32 n);
@@ -278,33 +270,33 @@ bool mrc_ans_failed(struct mrc_qp *ans, u32 conn, u16 num);
 
 /**
  * mrc_resp_run - do what the responder has to do, then unlock
- * @qp: under resp_lock, with resp_on and a reference; unlocked on return
+ * @qp: under rx.lock, with rx.on and a reference; unlocked on return
  * @port: of the packet that is handled, for counters
  * @now: ns
  * @fatal: the QP must go to ERROR for a local reason
- * @kick: a companion found out that a request cannot be completed
+ * @kick: an answer channel found out that a request cannot be completed
  *
  * Delivers messages, executes requests, sends feedback, carries out a change to
  * ERROR.
  */
 void mrc_resp_run(struct mrc_qp *qp, u8 port, u64 now, bool fatal, bool kick)
-	__releases(&qp->resp_lock);
+	__releases(&qp->rx.lock);
 
 /*
- * The same, but answers stay queued at the companion. Return: there are some,
- * which mrc_ans_run() or the caller, being the companion's, must send.
+ * The same, but answers stay queued at the answer channel. Return: there are some,
+ * which mrc_ans_run() or the caller, being the answer channel's, must send.
  */
 bool mrc_resp_run_once(struct mrc_qp *qp, u8 port, u64 now, bool fatal,
-		       bool kick) __releases(&qp->resp_lock);
+		       bool kick) __releases(&qp->rx.lock);
 
-/* What the responder owes now, for mrc_xmit_list(). Under resp_lock, resp_on. */
+/* What the responder owes now, for mrc_xmit_list(). Under rx.lock, with rx.on. */
 void mrc_resp_feedback(struct mrc_qp *qp, struct sk_buff_head *list, u64 now);
 
 /* mrc_burst.c ---------------------------------------------------------------*/
 
 /**
  * mrc_burst_wait - answer when all packets that are here have been looked at
- * @qp: under resp_lock, BH off, with a reference; mrc_resp_may_wait()
+ * @qp: under rx.lock, BH off, with a reference; mrc_resp_may_wait()
  */
 void mrc_burst_wait(struct mrc_qp *qp);
 
@@ -372,7 +364,7 @@ void mrc_peer_up(struct mrc_qp *qp);
 void mrc_peer_leave(struct mrc_qp *qp);
 
 /*
- * What the peer says of its ports, for mrc_paths_peer_said(). Under req_lock or
+ * What the peer says of its ports, for mrc_paths_peer_said(). Under tx.lock or
  * qp->mutex.
  */
 static inline u32 mrc_peer_word(const struct mrc_qp *qp)
@@ -382,14 +374,14 @@ static inline u32 mrc_peer_word(const struct mrc_qp *qp)
 
 /*
  * Let a requester that is about to send know what its peer told meanwhile.
- * Under req_lock, with req_on.
+ * Under tx.lock, with tx.on.
  */
 static inline void mrc_peer_sync(struct mrc_qp *qp)
 {
 	u32 word = mrc_peer_word(qp);
 
 	if (unlikely(word != mrc_paths_peer_word(&qp->paths)))
-		mrc_req_peer_said(&qp->tx->req, word, mrc_now());
+		mrc_req_peer_said(mrc_qp_req(qp), word, mrc_now());
 }
 
 /* Ports of @dev changed: tell its peers. Any context. */
@@ -399,7 +391,7 @@ void mrc_peers_ports_changed(struct mrc_dev *dev);
 
 /**
  * mrc_rev_probe - test a reverse path if one is due (MRC 1.0 §11.8)
- * @qp: under resp_lock, with resp_on
+ * @qp: under rx.lock, with rx.on
  * @list: where the probe is put
  * @now: ns
  */

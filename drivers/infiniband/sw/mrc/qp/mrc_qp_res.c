@@ -38,7 +38,7 @@ static int mrc_put_psns(struct sk_buff *msg, const char *prefix,
 	return 0;
 }
 
-/* PSNs, and what tells them where the first one is known. Under req_lock. */
+/* PSNs, and what tells them where the first one is known. Under tx.lock. */
 static int mrc_fill_requester_psns(struct sk_buff *msg, const struct mrc_qp *qp,
 				   const struct mrc_req_info *req)
 {
@@ -47,7 +47,7 @@ static int mrc_fill_requester_psns(struct sk_buff *msg, const struct mrc_qp *qp,
 
 	if (mrc_put_psns(msg, "", req))
 		return -EMSGSIZE;
-	for (i = 1; i <= qp->dev->n_ports; i++) {
+	for (i = 1; i <= qp->base.dev->n_ports; i++) {
 		snprintf(name, sizeof(name), "tx_bytes_port%u", i);
 		if (rdma_nl_put_driver_u64(msg, name, req->port_bytes[i]))
 			return -EMSGSIZE;
@@ -66,7 +66,7 @@ static int mrc_fill_requester(struct sk_buff *msg, const struct mrc_qp *qp,
 	};
 	struct mrc_req_info info, *req = &info;
 
-	mrc_req_info(&qp->tx->req, &info);
+	mrc_req_info(mrc_qp_req(qp), &info);
 	if (rdma_nl_put_driver_string(msg, "cc", req->cc) ||
 	    rdma_nl_put_driver_string(msg, "sched",
 				      sched[req->sched]) ||
@@ -115,7 +115,7 @@ static int mrc_fill_paths(struct sk_buff *msg, const struct mrc_qp *qp,
 	    rdma_nl_put_driver_u32_hex(msg, "ports_up", info.ports_up) ||
 	    rdma_nl_put_driver_u32_hex(msg, "peer_ports", info.peer_ports))
 		return -EMSGSIZE;
-	for (i = 1; all && i <= qp->dev->n_ports; i++) {
+	for (i = 1; all && i <= qp->base.dev->n_ports; i++) {
 		snprintf(name, sizeof(name), "tx_port%u", i);
 		if (rdma_nl_put_driver_u32(msg, name, mrc_paths_port_tx(p, i)))
 			return -EMSGSIZE;
@@ -123,13 +123,13 @@ static int mrc_fill_paths(struct sk_buff *msg, const struct mrc_qp *qp,
 	return 0;
 }
 
-/* Under resp_lock of @qp, which may be an answer channel. */
+/* Under rx.lock of @qp, which may be an answer channel. */
 static int mrc_fill_responder(struct sk_buff *msg, const struct mrc_qp *qp,
 			      const char *prefix, bool all)
 {
 	struct mrc_resp_info info;
 
-	mrc_resp_info(&qp->resp, &info);
+	mrc_resp_info(&qp->rx.resp, &info);
 	if (mrc_put_u32(msg, prefix, "resp_unexec", info.unexec) ||
 	    mrc_put_u32(msg, prefix, "resp_ahead", info.ahead) ||
 	    mrc_put_u32(msg, prefix, "resp_ooo", info.ooo))
@@ -149,32 +149,32 @@ static int mrc_conn_fill_res(struct sk_buff *msg, struct mrc_qp *qp, bool all)
 {
 	int ret = 0;
 
-	spin_lock_bh(&qp->req_lock);
+	spin_lock_bh(&qp->tx.lock);
 	if (qp->paths_on)
 		ret = mrc_fill_profiles(msg, qp);
-	if (!ret && qp->req_on)
+	if (!ret && qp->tx.on)
 		ret = mrc_fill_requester(msg, qp, all);
 	if (!ret && qp->paths_on)
 		ret = mrc_fill_paths(msg, qp, all);
-	spin_unlock_bh(&qp->req_lock);
+	spin_unlock_bh(&qp->tx.lock);
 
-	spin_lock_bh(&qp->resp_lock);
-	if (!ret && qp->resp_on)
+	spin_lock_bh(&qp->rx.lock);
+	if (!ret && qp->rx.on)
 		ret = mrc_fill_responder(msg, qp, "", all);
-	spin_unlock_bh(&qp->resp_lock);
+	spin_unlock_bh(&qp->rx.lock);
 	return ret;
 }
 
 /* --- the answer channel -------------------------------------------------------- */
 
-/* The answers that are sent. Under req_lock. */
+/* The answers that are sent. Under tx.lock. */
 static int mrc_ans_fill_tx(struct sk_buff *msg, const struct mrc_qp *ans,
 			   bool all)
 {
 	struct mrc_req_info info, *req = &info;
 	struct mrc_paths_info paths;
 
-	mrc_req_info(&ans->tx->req, &info);
+	mrc_req_info(mrc_qp_req(ans), &info);
 	mrc_paths_info(&ans->paths, &paths);
 	if (rdma_nl_put_driver_u32(msg, "ans_queued",
 				   req->queued) ||
@@ -198,14 +198,14 @@ static int mrc_ans_fill_res(struct sk_buff *msg, struct mrc_qp *ans, bool all)
 {
 	int ret = 0;
 
-	spin_lock_bh(&ans->req_lock);
-	if (ans->req_on)
+	spin_lock_bh(&ans->tx.lock);
+	if (ans->tx.on)
 		ret = mrc_ans_fill_tx(msg, ans, all);
-	spin_unlock_bh(&ans->req_lock);
-	spin_lock_bh(&ans->resp_lock);
-	if (!ret && ans->resp_on)
+	spin_unlock_bh(&ans->tx.lock);
+	spin_lock_bh(&ans->rx.lock);
+	if (!ret && ans->rx.on)
 		ret = mrc_fill_responder(msg, ans, "ans_", all);
-	spin_unlock_bh(&ans->resp_lock);
+	spin_unlock_bh(&ans->rx.lock);
 	return ret;
 }
 

@@ -66,7 +66,7 @@ static bool mrc_qp_trims(const struct mrc_qp *qp)
 {
 	struct mrc_tc_map map;
 
-	mrc_tc_get(qp->dev, &map);
+	mrc_tc_get(qp->base.dev, &map);
 	return map.trimming &&
 	       !mrc_qp_cap(qp, MRC_ABI_QP_CAP_TRIM_NACK_DEST_UNSUPPORTED);
 }
@@ -105,7 +105,7 @@ static void mrc_on_state(void *ctx, const struct mrc_paths *paths, u16 ev,
 {
 	struct mrc_qp *qp = ctx;
 
-	trace_mrc_ev_state(qp->qpn, ev, mrc_paths_port(paths, ev),
+	trace_mrc_ev_state(qp->base.qpn, ev, mrc_paths_port(paths, ev),
 			   mrc_paths_entropy(paths, ev), from, to);
 	mrc_profiles->event(qp, paths, ev, to);
 }
@@ -114,7 +114,7 @@ static void mrc_on_loss(void *ctx, u32 psn, int ev, u8 cause)
 {
 	const struct mrc_qp *qp = ctx;
 
-	trace_mrc_loss(qp->qpn, psn, ev, cause);
+	trace_mrc_loss(qp->base.qpn, psn, ev, cause);
 }
 
 void mrc_qp_effective(const struct mrc_qp *qp, struct mrc_abi_qp_attr *out)
@@ -136,7 +136,7 @@ void mrc_qp_effective(const struct mrc_qp *qp, struct mrc_abi_qp_attr *out)
 		out->cc_profile = MRC_ABI_PROFILE_NONE;
 }
 
-/* What the peer may do, by the attributes. Under resp_lock or before RTR. */
+/* What the peer may do, by the attributes. Under rx.lock or before RTR. */
 static void mrc_qp_permit(struct mrc_qp *qp)
 {
 	const int access = qp->attr.access;
@@ -148,8 +148,8 @@ static void mrc_qp_permit(struct mrc_qp *qp)
 		.max_rd = qp->attr.max_dest_rd_atomic ? MRC_MAX_RD_ATOMIC : 0,
 	};
 
-	qp->rnr_timer = qp->attr.min_rnr_timer;
-	mrc_resp_permit(&qp->resp, &may);
+	qp->rx.rnr_timer = qp->attr.min_rnr_timer;
+	mrc_resp_permit(&qp->rx.resp, &may);
 }
 
 /*
@@ -163,13 +163,13 @@ static int mrc_qp_make_responder(struct mrc_qp *qp, const struct mrc_set *set,
 		.set = set ? &set->set : NULL,
 		.n_evs = clamp_t(unsigned int, qp->auto_evs ?: mrc_num_evs, 1,
 				 MRC_EV_MAX),
-		.n_ports = qp->dev->n_ports,
+		.n_ports = qp->base.dev->n_ports,
 		.ipv6 = qp->flow.ipv6,
 		.trim_nack = mrc_qp_trims(qp),
 		.min_active = qp->auto_min,
 		.base_rtt = MRC_BASE_RTT_DEFAULT,
 		.seed = get_random_u64(),
-		.ctr = &qp->dev->ctr,
+		.ctr = &qp->base.dev->ctr,
 		.on_state = mrc_on_state,
 		.ctx = qp,
 	};
@@ -179,11 +179,11 @@ static int mrc_qp_make_responder(struct mrc_qp *qp, const struct mrc_set *set,
 		.mpr_max = mrc_qp_mpr_max(qp, mrc_qp_mpr_dest(qp)),
 		.max_wimm = qp->attr.mrc.max_wimm_dest ?: MRC_WIMM_DEFAULT,
 		.rq_psn = qp->attr.rq_psn,
-		.qpn = qp->qpn,
+		.qpn = qp->base.qpn,
 		.dqpn = qp->attr.dest_qpn,
 		.pkey = MRC_PKEY_DEFAULT,
 		.ext = qp->ext,
-		.chan = qp->main,
+		.chan = qp->ans_of,
 		/* More than the peer was promised does no harm. */
 		.max_rd = qp->ext ? MRC_MAX_RD_ATOMIC : 0,
 		.trim_nack = true,
@@ -192,7 +192,7 @@ static int mrc_qp_make_responder(struct mrc_qp *qp, const struct mrc_set *set,
 		.late_stash = true,
 		.late_rd = true,
 		.base_rtt = MRC_BASE_RTT_DEFAULT,
-		.ctr = &qp->dev->ctr,
+		.ctr = &qp->base.dev->ctr,
 		.seed = get_random_u64(),
 	};
 
@@ -208,7 +208,7 @@ static int mrc_qp_make_responder(struct mrc_qp *qp, const struct mrc_set *set,
 	if (!*resp_mem)
 		return -ENOMEM;
 	if (mrc_paths_prepare(&qp->paths, &pcfg) ||
-	    mrc_resp_init(&qp->resp, &rcfg, &qp->paths, *resp_mem))
+	    mrc_resp_init(&qp->rx.resp, &rcfg, &qp->paths, *resp_mem))
 		return -EINVAL;
 	mrc_qp_permit(qp);
 	return 0;
@@ -219,11 +219,11 @@ static struct mrc_set *mrc_qp_get_set(struct mrc_qp *qp)
 {
 	struct mrc_set *set;
 
-	spin_lock_bh(&qp->req_lock);
+	spin_lock_bh(&qp->tx.lock);
 	set = qp->flow.set;
 	if (set)
 		refcount_inc(&set->ref);
-	spin_unlock_bh(&qp->req_lock);
+	spin_unlock_bh(&qp->tx.lock);
 	return set;
 }
 
@@ -253,17 +253,17 @@ int mrc_qp_to_rtr(struct mrc_qp *qp)
 		return ret;
 	}
 
-	spin_lock_bh(&qp->resp_lock);
-	spin_lock(&qp->req_lock);
+	spin_lock_bh(&qp->rx.lock);
+	spin_lock(&qp->tx.lock);
 	if (qp->flow.set != set)	/* the controller changed it since */
 		mrc_paths_update(&qp->paths, &qp->flow.set->set, mrc_now());
 	WRITE_ONCE(qp->paths_on, true);
-	qp->resp_mem = resp_mem;
-	qp->resp_on = !qp->main;	/* mrc_qp_start_ans() */
-	trace_mrc_qp_state(qp->qpn, qp->state, IB_QPS_RTR);
-	WRITE_ONCE(qp->state, IB_QPS_RTR);
-	spin_unlock(&qp->req_lock);
-	spin_unlock_bh(&qp->resp_lock);
+	qp->rx.mem.resp = resp_mem;
+	qp->rx.on = !qp->ans_of;	/* mrc_qp_start_ans() */
+	trace_mrc_qp_state(qp->base.qpn, qp->base.state, IB_QPS_RTR);
+	WRITE_ONCE(qp->base.state, IB_QPS_RTR);
+	spin_unlock(&qp->tx.lock);
+	spin_unlock_bh(&qp->rx.lock);
 	mrc_set_put(set);
 
 	mrc_peer_up(qp);
@@ -275,15 +275,15 @@ int mrc_qp_to_rts(struct mrc_qp *qp)
 {
 	int ret = -EINVAL;
 
-	spin_lock_bh(&qp->resp_lock);
-	spin_lock(&qp->req_lock);
-	if (qp->state == IB_QPS_RTR) {	/* a packet was not faster: ERROR */
-		trace_mrc_qp_state(qp->qpn, qp->state, IB_QPS_RTS);
-		WRITE_ONCE(qp->state, IB_QPS_RTS);
+	spin_lock_bh(&qp->rx.lock);
+	spin_lock(&qp->tx.lock);
+	if (qp->base.state == IB_QPS_RTR) {	/* a packet was not faster: ERROR */
+		trace_mrc_qp_state(qp->base.qpn, qp->base.state, IB_QPS_RTS);
+		WRITE_ONCE(qp->base.state, IB_QPS_RTS);
 		ret = 0;
 	}
-	spin_unlock(&qp->req_lock);
-	spin_unlock_bh(&qp->resp_lock);
+	spin_unlock(&qp->tx.lock);
+	spin_unlock_bh(&qp->rx.lock);
 	return ret;
 }
 
@@ -300,7 +300,7 @@ static void mrc_qp_make_cc(const struct mrc_qp *qp,
 		.max_pkts = MRC_CC_WINDOW_PKTS(cfg->mpr_max * MRC_MPR_UNIT),
 		.base_rtt = MRC_BASE_RTT_DEFAULT,
 		.line_rate = ops && ops != &mrc_cc_none ?
-			     mrc_dev_rate(qp->dev) : 0,
+			     mrc_dev_rate(qp->base.dev) : 0,
 		.trim_nack = cfg->trim_nack,
 		.nscc = &qp->nscc,
 	};
@@ -321,13 +321,13 @@ static void *mrc_alloc_table(size_t size)
 static int mrc_qp_make_requester(struct mrc_qp *qp)
 {
 	struct mrc_req_cfg cfg = {
-		.sq_depth = qp->sq.depth,
+		.sq_depth = qp->tx.sq.depth,
 		.pmtu = qp->flow.pmtu,
 		.mpr = mrc_qp_mpr(qp),
 		.mpr_max = mrc_qp_mpr_max(qp, mrc_qp_mpr(qp)),
 		.max_wimm = qp->attr.mrc.max_wimm ?: MRC_WIMM_DEFAULT,
 		.sq_psn = qp->attr.sq_psn,
-		.qpn = qp->qpn,
+		.qpn = qp->base.qpn,
 		.dqpn = qp->attr.dest_qpn,
 		.pkey = MRC_PKEY_DEFAULT,
 		.rto = mrc_qp_rto(&qp->attr),
@@ -338,13 +338,13 @@ static int mrc_qp_make_requester(struct mrc_qp *qp)
 		.dynamic_mpr = mrc_qp_cap(qp, MRC_ABI_QP_CAP_DYNAMIC_MPR),
 		.svc_time = mrc_qp_svc_time(qp),
 		.ignore_pen = mrc_qp_cap(qp, MRC_ABI_QP_CAP_NO_RESP_FC),
-		.n_ports = qp->dev->n_ports,
+		.n_ports = qp->base.dev->n_ports,
 		.ext = qp->ext,
-		.chan = qp->main,
-		.max_rd_atomic = qp->ext && !qp->main ? MRC_MAX_RD_ATOMIC : 0,
+		.chan = qp->ans_of,
+		.max_rd_atomic = qp->ext && !qp->ans_of ? MRC_MAX_RD_ATOMIC : 0,
 		.rnr_retry = qp->attr.rnr_retry,
-		.rev = mrc_resp_rev(&qp->resp),
-		.ctr = &qp->dev->ctr,
+		.rev = mrc_resp_rev(&qp->rx.resp),
+		.ctr = &qp->base.dev->ctr,
 		.on_loss = mrc_on_loss,
 		.ctx = qp,
 	};
@@ -355,46 +355,46 @@ static int mrc_qp_make_requester(struct mrc_qp *qp)
 
 	tx = mrc_alloc_table(sizeof(*tx) + tables +
 			     mrc_paths_tables(&qp->paths));
-	swqe = mrc_alloc_table((size_t)qp->sq.depth * qp->swqe_size);
-	if (qp->main)	/* results of atomic operations */
-		inl = kcalloc(qp->sq.depth, qp->max_inline, GFP_KERNEL_ACCOUNT);
-	if (!tx || !swqe || (qp->main && !inl)) {
+	swqe = mrc_alloc_table((size_t)qp->tx.sq.depth * qp->tx.swqe_size);
+	if (qp->ans_of)	/* results of atomic operations */
+		inl = kcalloc(qp->tx.sq.depth, qp->tx.max_inline, GFP_KERNEL_ACCOUNT);
+	if (!tx || !swqe || (qp->ans_of && !inl)) {
 		ret = -ENOMEM;
 		goto out;
 	}
 	mrc_qp_make_cc(qp, &cfg, &tx->cc_cfg);
 
 	/* The responder looks at EVs under its own lock. */
-	spin_lock_bh(&qp->resp_lock);
-	spin_lock(&qp->req_lock);
-	if (qp->state == IB_QPS_RTS) {	/* a packet was not faster: ERROR */
+	spin_lock_bh(&qp->rx.lock);
+	spin_lock(&qp->tx.lock);
+	if (qp->base.state == IB_QPS_RTS) {	/* a packet was not faster: ERROR */
 		tx->cc_cfg.now = mrc_now();
 		mrc_cc_init(&tx->cc, qp->cc_ops, &tx->cc_cfg);
 		ret = mrc_req_init(&tx->req, &cfg, &qp->paths, &tx->cc,
 				   tx->mem);
 		if (!ret) {
 			/* Memory is for the most that SQD can change it to. */
-			if (qp->ext && !qp->main)
+			if (qp->ext && !qp->ans_of)
 				mrc_req_set_rd_atomic(&tx->req,
 						      qp->attr.max_rd_atomic);
 			mrc_paths_equip(&qp->paths, (void *)tx->mem + tables);
 			mrc_paths_set_rtt(&qp->paths, MRC_BASE_RTT_DEFAULT,
 					  cfg.rto);
-			mrc_req_set_drain(&tx->req, qp->sqd);
-			qp->tx = tx;
-			qp->swqe = swqe;
-			if (qp->main) {
-				qp->inl_buf = inl;
+			mrc_req_set_drain(&tx->req, qp->tx.sqd);
+			qp->tx.eng = tx;
+			qp->tx.swqe = swqe;
+			if (qp->ans_of) {
+				qp->tx.inl_buf = inl;
 				inl = NULL;
 			}
-			qp->sq_taken = qp->sq.idx;
-			WRITE_ONCE(qp->req_on, true);
+			qp->tx.sq_taken = qp->tx.sq.idx;
+			WRITE_ONCE(qp->tx.on, true);
 			tx = NULL;
 			swqe = NULL;
 		}
 	}
-	spin_unlock(&qp->req_lock);
-	spin_unlock_bh(&qp->resp_lock);
+	spin_unlock(&qp->tx.lock);
+	spin_unlock_bh(&qp->rx.lock);
 out:
 	kvfree(tx);
 	kvfree(swqe);
@@ -405,14 +405,14 @@ out:
 /* PSNs of answers are known from RTS on. */
 static void mrc_qp_start_ans_rx(struct mrc_qp *ans)
 {
-	spin_lock_bh(&ans->resp_lock);
+	spin_lock_bh(&ans->rx.lock);
 	/* The requester learns reverse paths for it. */
-	spin_lock(&ans->req_lock);
-	if (ans->state == IB_QPS_RTS && !ans->resp_on)
-		ans->resp_on = !mrc_resp_restart(&ans->resp,
+	spin_lock(&ans->tx.lock);
+	if (ans->base.state == IB_QPS_RTS && !ans->rx.on)
+		ans->rx.on = !mrc_resp_restart(&ans->rx.resp,
 						 ans->attr.rq_psn);
-	spin_unlock(&ans->req_lock);
-	spin_unlock_bh(&ans->resp_lock);
+	spin_unlock(&ans->tx.lock);
+	spin_unlock_bh(&ans->rx.lock);
 }
 
 int mrc_qp_start_ans(struct mrc_qp *ans, bool rx)
@@ -424,9 +424,9 @@ int mrc_qp_start_ans(struct mrc_qp *ans, bool rx)
 		if (!ret)
 			ret = mrc_qp_to_rts(ans);
 	}
-	if (!ret && !ans->req_on)
+	if (!ret && !ans->tx.on)
 		ret = mrc_qp_make_requester(ans);
-	if (!ret && rx && !ans->resp_on)
+	if (!ret && rx && !ans->rx.on)
 		mrc_qp_start_ans_rx(ans);
 	return ret;
 }
@@ -436,7 +436,7 @@ int mrc_qp_start_requester(struct mrc_qp *qp)
 	int ret = 0;
 
 	mutex_lock(&qp->mutex);
-	if (READ_ONCE(qp->state) == IB_QPS_RTS && !qp->req_on)
+	if (READ_ONCE(qp->base.state) == IB_QPS_RTS && !qp->tx.on)
 		ret = mrc_qp_make_requester(qp);
 	mutex_unlock(&qp->mutex);
 	return ret;
@@ -444,23 +444,23 @@ int mrc_qp_start_requester(struct mrc_qp *qp)
 
 void mrc_qp_apply_retry(struct mrc_qp *qp)
 {
-	spin_lock_bh(&qp->req_lock);
-	if (qp->req_on && qp->state == IB_QPS_RTS)
-		mrc_req_set_retry(&qp->tx->req, mrc_qp_rto(&qp->attr),
+	spin_lock_bh(&qp->tx.lock);
+	if (qp->tx.on && qp->base.state == IB_QPS_RTS)
+		mrc_req_set_retry(mrc_qp_req(qp), mrc_qp_rto(&qp->attr),
 				  mrc_qp_linear_cnt(&qp->attr),
 				  mrc_qp_exp_cnt(&qp->attr),
 				  qp->attr.rnr_retry);
-	spin_unlock_bh(&qp->req_lock);
+	spin_unlock_bh(&qp->tx.lock);
 }
 
 int mrc_qp_apply_mpr(struct mrc_qp *qp, u8 mpr)
 {
 	int ret = 0;
 
-	spin_lock_bh(&qp->resp_lock);
-	if (qp->resp_on)
-		ret = mrc_resp_set_mpr(&qp->resp, mpr ?: MRC_MPR_DEFAULT);
-	spin_unlock_bh(&qp->resp_lock);
+	spin_lock_bh(&qp->rx.lock);
+	if (qp->rx.on)
+		ret = mrc_resp_set_mpr(&qp->rx.resp, mpr ?: MRC_MPR_DEFAULT);
+	spin_unlock_bh(&qp->rx.lock);
 	return ret;
 }
 
@@ -469,18 +469,18 @@ void mrc_qp_apply_live(struct mrc_qp *qp, int mask)
 {
 	if (mask & (IB_QP_ACCESS_FLAGS | IB_QP_MIN_RNR_TIMER |
 		    IB_QP_MAX_DEST_RD_ATOMIC)) {
-		spin_lock_bh(&qp->resp_lock);
-		if (qp->resp_on)
+		spin_lock_bh(&qp->rx.lock);
+		if (qp->rx.on)
 			mrc_qp_permit(qp);
-		spin_unlock_bh(&qp->resp_lock);
+		spin_unlock_bh(&qp->rx.lock);
 	}
 	if (mask & (IB_QP_TIMEOUT | IB_QP_RETRY_CNT | IB_QP_RNR_RETRY))
 		mrc_qp_apply_retry(qp);
 	if (mask & IB_QP_MAX_QP_RD_ATOMIC) {
-		spin_lock_bh(&qp->req_lock);
-		if (qp->req_on && qp->state == IB_QPS_RTS)
-			mrc_req_set_rd_atomic(&qp->tx->req,
+		spin_lock_bh(&qp->tx.lock);
+		if (qp->tx.on && qp->base.state == IB_QPS_RTS)
+			mrc_req_set_rd_atomic(mrc_qp_req(qp),
 					      qp->attr.max_rd_atomic);
-		spin_unlock_bh(&qp->req_lock);
+		spin_unlock_bh(&qp->tx.lock);
 	}
 }

@@ -19,14 +19,14 @@ static u8 mrc_place(struct mrc_qp *qp, struct mrc_pkt *pkt, bool *kick)
 	struct mrc_mr *mr;
 	u8 syn = 0;
 
-	if (qp->main)
+	if (qp->ans_of)
 		return mrc_ext_take_answer(qp, &pkt->hdr, pkt->skb, off, kick);
 	if (mrc_op_info(pkt->hdr.opcode)->flags & MRC_OPF_SEND)
 		return mrc_rq_place(qp, &pkt->hdr, pkt->skb, off);
 	mr = pkt->mr;
 	pkt->mr = NULL;
 	if (!mr)
-		mr = mrc_mr_get(qp->ibqp, reth->rkey, reth->va, pkt->hdr.payload_len,
+		mr = mrc_mr_get(qp->base.ibqp, reth->rkey, reth->va, pkt->hdr.payload_len,
 				IB_ACCESS_REMOTE_WRITE);
 	if (IS_ERR(mr))
 		return MRC_SYN_NAK_ACCESS;
@@ -52,7 +52,7 @@ static int mrc_resp_event(u8 syndrome)
 
 /*
  * Whether @pkt belongs to the connection that @qp has now; if not, it is
- * counted. Under resp_lock or req_lock: a QP becomes another connection under
+ * counted. Under rx.lock or tx.lock: a QP becomes another connection under
  * both, so the answer holds until the lock is released.
  */
 static bool mrc_qp_wants(struct mrc_qp *qp, const struct mrc_pkt *pkt)
@@ -60,20 +60,20 @@ static bool mrc_qp_wants(struct mrc_qp *qp, const struct mrc_pkt *pkt)
 	u8 port = pkt->rx.port;
 	enum mrc_counter id;
 
-	if (qp->state < IB_QPS_RTR) {	/* the addresses are not settled */
+	if (qp->base.state < IB_QPS_RTR) {	/* the addresses are not settled */
 		id = MRC_CTR_DROP_STATE;
 	} else if (!ipv6_addr_equal(&pkt->saddr, &qp->flow.daddr) ||
 		   !ipv6_addr_equal(&pkt->daddr, &qp->flow.saddr) ||
 		   (qp->only_port && port && port != qp->only_port)) {
 		id = MRC_CTR_DROP_ADDR;
 	} else {
-		trace_mrc_receive(qp->qpn, &pkt->hdr, port, pkt->rx.entropy,
+		trace_mrc_receive(qp->base.qpn, &pkt->hdr, port, pkt->rx.entropy,
 				  pkt->len);
-		if (qp->state != IB_QPS_ERR)
+		if (qp->base.state != IB_QPS_ERR)
 			return true;
 		id = MRC_CTR_DROP_STATE;
 	}
-	mrc_ctr_add(&qp->dev->ctr, port, id, 1);
+	mrc_ctr_add(&qp->base.dev->ctr, port, id, 1);
 	return false;
 }
 
@@ -81,29 +81,29 @@ static bool mrc_qp_wants(struct mrc_qp *qp, const struct mrc_pkt *pkt)
 static void mrc_resp_execute_all(struct mrc_qp *qp, u8 port, u32 *n,
 				 bool *fatal)
 {
-	u32 seq = mrc_odp_seq(&qp->dev->odp);
+	u32 seq = mrc_odp_seq(&qp->base.dev->odp);
 	struct mrc_imm imm;
 	struct mrc_rd rd;
 
 	for (;;) {
-		if (mrc_resp_next_imm(&qp->resp, &imm)) {
+		if (mrc_resp_next_imm(&qp->rx.resp, &imm)) {
 			int ret = mrc_rq_deliver(qp, &imm, port, fatal);
 
 			if (ret < 0) {
-				WRITE_ONCE(qp->resume, true);
+				mrc_qp_set_todo(qp, MRC_TODO_RESP);
 				mrc_qp_queue_work(qp, 0);
 				return;
 			}
-			mrc_resp_imm_done(&qp->resp, ret);
-		} else if (mrc_resp_next_req(&qp->resp, &rd)) {
+			mrc_resp_imm_done(&qp->rx.resp, ret);
+		} else if (mrc_resp_next_req(&qp->rx.resp, &rd)) {
 			int ret = mrc_ext_execute(qp, &rd);
 
 			if (ret < 0) {
-				WRITE_ONCE(qp->resume, true);
+				mrc_qp_set_todo(qp, MRC_TODO_RESP);
 				mrc_qp_wait_page(qp, seq);
 				return;
 			}
-			mrc_resp_req_done(&qp->resp, ret);
+			mrc_resp_req_done(&qp->rx.resp, ret);
 			(*n)++;
 		} else {
 			return;
@@ -115,19 +115,19 @@ void mrc_resp_feedback(struct mrc_qp *qp, struct sk_buff_head *list, u64 now)
 {
 	struct mrc_tx_desc desc;
 
-	if (mrc_resp_tells_recvs(&qp->resp))
+	if (mrc_resp_tells_recvs(&qp->rx.resp))
 		mrc_rq_tell(qp);
 	for (;;) {
 		struct sk_buff *skb;
 
 		/* Placing the payload is part of the service time, OP-35. */
-		if (mrc_resp_timed(&qp->resp))
+		if (mrc_resp_timed(&qp->rx.resp))
 			now = mrc_now();
-		if (!mrc_resp_next_feedback(&qp->resp, now, &desc))
+		if (!mrc_resp_next_feedback(&qp->rx.resp, now, &desc))
 			break;
 		skb = mrc_build_skb(qp, &desc);
 		if (IS_ERR(skb))
-			mrc_ctr_add(&qp->dev->ctr, desc.port,
+			mrc_ctr_add(&qp->base.dev->ctr, desc.port,
 				    MRC_CTR_TX_ERROR, 1);
 		else
 			__skb_queue_tail(list, skb);
@@ -136,28 +136,28 @@ void mrc_resp_feedback(struct mrc_qp *qp, struct sk_buff_head *list, u64 now)
 
 bool mrc_resp_run_once(struct mrc_qp *qp, u8 port, u64 now, bool fatal,
 		       bool kick)
-	__releases(&qp->resp_lock)
+	__releases(&qp->rx.lock)
 {
 	u32 conn, executed = 0, answered = 0;
 	struct sk_buff_head list;
 	u8 failed;
 
-	lockdep_assert_held(&qp->resp_lock);
+	lockdep_assert_held(&qp->rx.lock);
 	__skb_queue_head_init(&list);
-	if (qp->main)
-		answered = mrc_resp_take_done(&qp->resp);
+	if (qp->ans_of)
+		answered = mrc_resp_take_done(&qp->rx.resp);
 	else
 		mrc_resp_execute_all(qp, port, &executed, &fatal);
 	/* If a task is to run, that may have to wait for the softirq's thread. */
-	if (mrc_resp_may_wait(&qp->resp) && !need_resched()) {
+	if (mrc_resp_may_wait(&qp->rx.resp) && !need_resched()) {
 		mrc_burst_wait(qp);
 	} else {
 		mrc_resp_feedback(qp, &list, now);
 		mrc_rev_probe(qp, &list, now);
 	}
-	failed = mrc_resp_failed(&qp->resp);
+	failed = mrc_resp_failed(&qp->rx.resp);
 	conn = qp->conn;
-	spin_unlock_bh(&qp->resp_lock);
+	spin_unlock_bh(&qp->rx.lock);
 
 	mrc_qp_xmit(qp, &list);
 	if (answered || kick)
@@ -172,7 +172,7 @@ bool mrc_resp_run_once(struct mrc_qp *qp, u8 port, u64 now, bool fatal,
 }
 
 void mrc_resp_run(struct mrc_qp *qp, u8 port, u64 now, bool fatal, bool kick)
-	__releases(&qp->resp_lock)
+	__releases(&qp->rx.lock)
 {
 	if (mrc_resp_run_once(qp, port, now, fatal, kick))
 		mrc_ans_run(qp);
@@ -184,14 +184,15 @@ void mrc_qp_part(struct mrc_qp *qp)
 	struct sk_buff_head list;
 	u64 now = mrc_now();
 
-	if (!qp->main)
+	if (!qp->ans_of)
 		lockdep_assert_held(&qp->mutex);
 	__skb_queue_head_init(&list);
-	spin_lock_bh(&qp->resp_lock);
+	spin_lock_bh(&qp->rx.lock);
 	/* An ACK that waits is due in ERROR, too, mrc_burst_qp_end(). */
-	if (qp->resp_on && (qp->state != IB_QPS_ERR || qp->burst)) {
-		mrc_resp_farewell(&qp->resp);
-		while (mrc_resp_next_feedback(&qp->resp, now, &desc)) {
+	if (qp->rx.on && (qp->base.state != IB_QPS_ERR ||
+			  mrc_qp_has_todo(qp, MRC_TODO_ACK))) {
+		mrc_resp_farewell(&qp->rx.resp);
+		while (mrc_resp_next_feedback(&qp->rx.resp, now, &desc)) {
 			struct sk_buff *skb = mrc_build_skb(qp, &desc);
 
 			/* No more than a courtesy. */
@@ -199,7 +200,7 @@ void mrc_qp_part(struct mrc_qp *qp)
 				__skb_queue_tail(&list, skb);
 		}
 	}
-	spin_unlock_bh(&qp->resp_lock);
+	spin_unlock_bh(&qp->rx.lock);
 	mrc_qp_xmit(qp, &list);
 	if (qp->ans)
 		mrc_qp_part(qp->ans);
@@ -215,12 +216,12 @@ static void mrc_qp_make_stash(struct mrc_qp *qp)
 {
 	struct mem_cgroup *old;
 
-	lockdep_assert_held(&qp->resp_lock);
-	old = set_active_memcg(qp->main ? qp->main->memcg : qp->memcg);
-	qp->stash = kzalloc(mrc_resp_stash_size(&qp->resp),
+	lockdep_assert_held(&qp->rx.lock);
+	old = set_active_memcg(qp->ans_of ? qp->ans_of->memcg : qp->memcg);
+	qp->rx.mem.stash = kzalloc(mrc_resp_stash_size(&qp->rx.resp),
 			    GFP_ATOMIC | __GFP_ACCOUNT | __GFP_NOWARN);
 	set_active_memcg(old);
-	mrc_resp_set_stash(&qp->resp, qp->stash);
+	mrc_resp_set_stash(&qp->rx.resp, qp->rx.mem.stash);
 }
 
 /*
@@ -233,30 +234,30 @@ static bool mrc_rcv_ready(struct mrc_qp *qp, struct mrc_pkt *pkt, u64 now,
 {
 	u32 n, flags = mrc_op_info(pkt->hdr.opcode)->flags;
 
-	if (!qp->ext || qp->main)
+	if (!qp->ext || qp->ans_of)
 		return true;
-	if (flags & MRC_OPF_REQUEST && !pkt->rx.trim && !qp->ans_tx &&
-	    mrc_resp_takes_requests(&qp->resp)) {
-		if (!qp->want_ans) {
-			WRITE_ONCE(qp->want_ans, true);
+	if (flags & MRC_OPF_REQUEST && !pkt->rx.trim && !qp->rx.ans_ready &&
+	    mrc_resp_takes_requests(&qp->rx.resp)) {
+		if (!mrc_qp_has_todo(qp, MRC_TODO_ANS_TX)) {
+			mrc_qp_set_todo(qp, MRC_TODO_ANS_TX);
 			mrc_qp_queue_work(qp, 0);
 		}
-		mrc_resp_refuse(&qp->resp, &pkt->rx, MRC_NACK_NO_RESOURCE, now);
+		mrc_resp_refuse(&qp->rx.resp, &pkt->rx, MRC_NACK_NO_RESOURCE, now);
 		return false;
 	}
-	if (!mrc_resp_wants_recv(&qp->resp, &pkt->rx, &n))
+	if (!mrc_resp_wants_recv(&qp->rx.resp, &pkt->rx, &n))
 		return true;
 	switch (mrc_rq_reserve(qp, n, flags & MRC_OPF_SEND)) {
 	case 0:
 		return true;
 	case -EAGAIN:
-		mrc_resp_refuse_rnr(&qp->resp, &pkt->rx, qp->rnr_timer, now);
+		mrc_resp_refuse_rnr(&qp->rx.resp, &pkt->rx, qp->rx.rnr_timer, now);
 		return false;
 	case -EINVAL:
 		*fatal = true;
 		fallthrough;
 	default:
-		mrc_resp_refuse(&qp->resp, &pkt->rx, MRC_NACK_NO_RESOURCE, now);
+		mrc_resp_refuse(&qp->rx.resp, &pkt->rx, MRC_NACK_NO_RESOURCE, now);
 		return false;
 	}
 }
@@ -285,14 +286,14 @@ static int mrc_rcv_atomic_ready(struct mrc_qp *qp, const struct mrc_hdr *h)
 
 	if (h->opcode == MRC_OP_READ_REQ || h->opcode == MRC_OP_FLUSH)
 		return 0;
-	mr = mrc_mr_get(qp->ibqp, h->reth.rkey, h->reth.va, MRC_ATOMIC_LEN,
+	mr = mrc_mr_get(qp->base.ibqp, h->reth.rkey, h->reth.va, MRC_ATOMIC_LEN,
 			h->opcode == MRC_OP_ATOMIC_WRITE ?
 			IB_ACCESS_REMOTE_WRITE : IB_ACCESS_REMOTE_ATOMIC);
 	if (IS_ERR(mr))
 		return 0;
 	if (mr->odp)
 		ret = mrc_odp_check(mr, h->reth.va, MRC_ATOMIC_LEN, true,
-				    qp->qpn, &qp->page_since);
+				    qp->base.qpn, &qp->rx.page_since);
 	mrc_mr_put(mr);
 	return ret;
 }
@@ -311,26 +312,26 @@ static bool mrc_rcv_memory(struct mrc_qp *qp, struct mrc_pkt *pkt, u64 now)
 	if (pkt->rx.trim || !(flags & MRC_OPF_DATA) ||
 	    (!len && !(flags & MRC_OPF_REQUEST)))
 		return true;
-	qp->page_since = now;
-	if (qp->main) {
+	qp->rx.page_since = now;
+	if (qp->ans_of) {
 		if (flags & MRC_OPF_ANSWER)
 			ret = mrc_ext_answer_ready(qp, &pkt->hdr);
 	} else if (flags & MRC_OPF_SEND) {
-		if (mrc_resp_wants_recv(&qp->resp, &pkt->rx, &n))
+		if (mrc_resp_wants_recv(&qp->rx.resp, &pkt->rx, &n))
 			ret = mrc_rq_ready(qp, &pkt->hdr);
 	} else if (flags & MRC_OPF_REQUEST) {
 		ret = mrc_rcv_atomic_ready(qp, &pkt->hdr);
 	} else if (!(flags & MRC_OPF_EXT)) {
-		pkt->mr = mrc_mr_get(qp->ibqp, reth->rkey, reth->va, len,
+		pkt->mr = mrc_mr_get(qp->base.ibqp, reth->rkey, reth->va, len,
 				     IB_ACCESS_REMOTE_WRITE);
 		if (!IS_ERR(pkt->mr) && pkt->mr->odp)
 			ret = mrc_odp_check(pkt->mr, reth->va, len, true,
-					    qp->qpn, &qp->page_since);
+					    qp->base.qpn, &qp->rx.page_since);
 	}
 	if (ret != -EAGAIN)
 		return true;
-	mrc_resp_refuse_page(&qp->resp, &pkt->rx,
-			     mrc_page_timer(qp->page_since, now), now);
+	mrc_resp_refuse_page(&qp->rx.resp, &pkt->rx,
+			     mrc_page_timer(qp->rx.page_since, now), now);
 	return false;
 }
 
@@ -338,21 +339,21 @@ static bool mrc_rcv_memory(struct mrc_qp *qp, struct mrc_pkt *pkt, u64 now)
 static void mrc_rcv_data(struct mrc_qp *qp, struct mrc_pkt *pkt, u64 now,
 			 bool *kick)
 {
-	if (mrc_resp_on_data(&qp->resp, &pkt->rx, now) == MRC_RX_PLACE)
-		mrc_resp_placed(&qp->resp, &pkt->rx, mrc_place(qp, pkt, kick));
+	if (mrc_resp_on_data(&qp->rx.resp, &pkt->rx, now) == MRC_RX_PLACE)
+		mrc_resp_placed(&qp->rx.resp, &pkt->rx, mrc_place(qp, pkt, kick));
 }
 
 /* The same where memory may be paged: what is there stays until it is written. */
 static void mrc_rcv_paged(struct mrc_qp *qp, struct mrc_pkt *pkt, u64 now,
 			  bool *kick)
 {
-	read_lock_bh(&qp->dev->odp.lock);
+	read_lock_bh(&qp->base.dev->odp.lock);
 	if (mrc_rcv_memory(qp, pkt, now))
 		mrc_rcv_data(qp, pkt, now, kick);
 	if (!IS_ERR_OR_NULL(pkt->mr))
 		mrc_mr_put(pkt->mr);
 	pkt->mr = NULL;
-	read_unlock_bh(&qp->dev->odp.lock);
+	read_unlock_bh(&qp->base.dev->odp.lock);
 }
 
 /* Packets for the responder role: data, probes, undefined opcodes. */
@@ -361,23 +362,23 @@ static void mrc_rcv_responder(struct mrc_qp *qp, struct mrc_pkt *pkt)
 	bool fatal = false, kick = false;
 	u64 now = mrc_now();
 
-	spin_lock_bh(&qp->resp_lock);
+	spin_lock_bh(&qp->rx.lock);
 	if (!mrc_qp_wants(qp, pkt)) {
-		spin_unlock_bh(&qp->resp_lock);
+		spin_unlock_bh(&qp->rx.lock);
 		return;
 	}
-	if (!qp->resp_on) {	/* a companion that expects no answers */
-		mrc_ctr_add(&qp->dev->ctr, pkt->rx.port, MRC_CTR_DROP_STATE, 1);
-		spin_unlock_bh(&qp->resp_lock);
+	if (!qp->rx.on) {	/* an answer channel that expects no answers */
+		mrc_ctr_add(&qp->base.dev->ctr, pkt->rx.port, MRC_CTR_DROP_STATE, 1);
+		spin_unlock_bh(&qp->rx.lock);
 		return;
 	}
-	if (mrc_resp_wants_stash(&qp->resp, &pkt->rx))
+	if (mrc_resp_wants_stash(&qp->rx.resp, &pkt->rx))
 		mrc_qp_make_stash(qp);
 	if (pkt->hdr.opcode == MRC_OP_PROBE && !pkt->rx.trim)
-		mrc_resp_on_probe(&qp->resp, &pkt->rx, now);
+		mrc_resp_on_probe(&qp->rx.resp, &pkt->rx, now);
 	else if (!mrc_rcv_ready(qp, pkt, now, &fatal))
 		;	/* refused */
-	else if (mrc_odp_any(&qp->dev->odp))
+	else if (mrc_odp_any(&qp->base.dev->odp))
 		mrc_rcv_paged(qp, pkt, now, &kick);
 	else
 		mrc_rcv_data(qp, pkt, now, &kick);
@@ -390,30 +391,30 @@ static void mrc_rcv_requester(struct mrc_qp *qp, struct mrc_pkt *pkt)
 	const struct mrc_hdr *h = &pkt->hdr;
 	u64 now;
 
-	spin_lock_bh(&qp->req_lock);
+	spin_lock_bh(&qp->tx.lock);
 	if (!mrc_qp_wants(qp, pkt)) {
-		spin_unlock_bh(&qp->req_lock);
+		spin_unlock_bh(&qp->tx.lock);
 		return;
 	}
-	if (!qp->req_on) {
+	if (!qp->tx.on) {
 		/* Made at the first send: until then no PSN has been sent. */
-		mrc_ctr_add(&qp->dev->ctr, pkt->rx.port,
-			    qp->state == IB_QPS_RTS ? MRC_CTR_DROP_STALE :
+		mrc_ctr_add(&qp->base.dev->ctr, pkt->rx.port,
+			    qp->base.state == IB_QPS_RTS ? MRC_CTR_DROP_STALE :
 						      MRC_CTR_DROP_STATE, 1);
-		spin_unlock_bh(&qp->req_lock);
+		spin_unlock_bh(&qp->tx.lock);
 		return;
 	}
 	now = mrc_now();	/* never older than what the engine has seen */
 	switch (h->opcode) {
 	case MRC_OP_SACK:
-		trace_mrc_sack(qp->qpn, h, pkt->rx.port);
-		mrc_req_on_sack(&qp->tx->req, h, pkt->rx.port, now);
+		trace_mrc_sack(qp->base.qpn, h, pkt->rx.port);
+		mrc_req_on_sack(mrc_qp_req(qp), h, pkt->rx.port, now);
 		break;
 	case MRC_OP_NACK:
-		mrc_req_on_nack(&qp->tx->req, h, pkt->rx.port, now);
+		mrc_req_on_nack(mrc_qp_req(qp), h, pkt->rx.port, now);
 		break;
 	default:
-		mrc_req_on_ack(&qp->tx->req, h, pkt->rx.port, now);
+		mrc_req_on_ack(mrc_qp_req(qp), h, pkt->rx.port, now);
 		break;
 	}
 	mrc_req_run(qp, false);
@@ -425,17 +426,17 @@ void mrc_qp_pkt_find(struct mrc_pkt *pkt, u32 qpn)
 
 	if (!qp)
 		return;
-	if (qp->dev->net != dev_net(pkt->skb->dev)) {
+	if (qp->base.dev->net != dev_net(pkt->skb->dev)) {
 		mrc_qp_put(qp);
 		return;
 	}
 	pkt->qp = qp;
-	pkt->dev = qp->dev;
+	pkt->dev = qp->base.dev;
 	/*
 	 * A hint, without the lock under which mrc_resp_init() copies the whole
 	 * configuration: without a time the engine takes the later one.
 	 */
-	pkt->timed = data_race(mrc_resp_timed(&qp->resp));
+	pkt->timed = data_race(mrc_resp_timed(&qp->rx.resp));
 }
 
 void mrc_qp_pkt_rcv(struct mrc_pkt *pkt)
@@ -447,7 +448,7 @@ void mrc_qp_pkt_rcv(struct mrc_pkt *pkt)
 	if (pkt->hdr.chan && qp->ext) {
 		ans = mrc_ans_get(qp);
 		if (!ans) {
-			mrc_ctr_add(&qp->dev->ctr, pkt->rx.port,
+			mrc_ctr_add(&qp->base.dev->ctr, pkt->rx.port,
 				    MRC_CTR_DROP_STATE, 1);
 			return;
 		}

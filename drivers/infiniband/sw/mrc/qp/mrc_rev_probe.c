@@ -56,24 +56,24 @@ void mrc_rev_probe(struct mrc_qp *qp, struct sk_buff_head *list, u64 now)
 		},
 		.tc = MRC_TC_CONTROL,
 	};
-	struct mrc_rev_probes *ps = qp->dev->rev_probes;
+	struct mrc_rev_probes *ps = qp->base.dev->rev_probes;
 	struct sk_buff *skb;
 	int id = -EAGAIN;
 
-	desc.ev = mrc_rev_probe_due(mrc_resp_rev(&qp->resp), &qp->paths, now);
+	desc.ev = mrc_rev_probe_due(mrc_resp_rev(&qp->rx.resp), &qp->paths, now);
 	if (desc.ev < 0)
 		return;
 	spin_lock(&ps->lock);
 	/* Peers answer no more either; and controllers want ids, too. */
 	if (mrc_ep_limit_ok(&ps->limit, 0, now))
-		id = mrc_req_id_take(qp->dev);
+		id = mrc_req_id_take(qp->base.dev);
 	if (id >= 0) {
 		struct mrc_rev_probe *r = &ps->probe[id % MRC_REV_PROBES];
 
 		r->id = id;
-		r->qpn = qp->qpn;
+		r->qpn = qp->base.qpn;
 		/* Held for a second from now on, an answer comes earlier. */
-		mrc_req_id_give(qp->dev, id);
+		mrc_req_id_give(qp->base.dev, id);
 	}
 	spin_unlock(&ps->lock);
 	if (id < 0)
@@ -83,12 +83,12 @@ void mrc_rev_probe(struct mrc_qp *qp, struct sk_buff_head *list, u64 now)
 	desc.entropy = mrc_paths_entropy(&qp->paths, desc.ev);
 	skb = mrc_build_skb(qp, &desc);
 	if (IS_ERR(skb)) {
-		mrc_ctr_add(&qp->dev->ctr, desc.port, MRC_CTR_TX_ERROR, 1);
+		mrc_ctr_add(&qp->base.dev->ctr, desc.port, MRC_CTR_TX_ERROR, 1);
 		return;
 	}
-	mrc_rev_probe_sent(mrc_resp_rev(&qp->resp), &qp->paths, desc.ev, id, now);
-	mrc_ctr_add(&qp->dev->ctr, desc.port, MRC_CTR_TX_ENDPOINT_REQ, 1);
-	mrc_ctr_add(&qp->dev->ctr, desc.port, MRC_CTR_TX_REV_PROBE, 1);
+	mrc_rev_probe_sent(mrc_resp_rev(&qp->rx.resp), &qp->paths, desc.ev, id, now);
+	mrc_ctr_add(&qp->base.dev->ctr, desc.port, MRC_CTR_TX_ENDPOINT_REQ, 1);
+	mrc_ctr_add(&qp->base.dev->ctr, desc.port, MRC_CTR_TX_REV_PROBE, 1);
 	__skb_queue_tail(list, skb);
 }
 
@@ -110,13 +110,13 @@ bool mrc_rev_probe_answered(struct mrc_dev *dev, u8 port,
 	qp = qpn ? mrc_qp_get(qpn) : NULL;
 	if (!qp)
 		return false;
-	spin_lock_bh(&qp->resp_lock);
-	mine = qp->dev == dev && qp->resp_on &&
+	spin_lock_bh(&qp->rx.lock);
+	mine = qp->base.dev == dev && qp->rx.on &&
 	       ipv6_addr_equal(&qp->flow.daddr, peer) &&
 	       ipv6_addr_equal(&qp->flow.saddr, self);
 	if (mine)
-		ok = mrc_rev_answered(mrc_resp_rev(&qp->resp), &qp->paths, id, now);
-	spin_unlock_bh(&qp->resp_lock);
+		ok = mrc_rev_answered(mrc_resp_rev(&qp->rx.resp), &qp->paths, id, now);
+	spin_unlock_bh(&qp->rx.lock);
 	mrc_qp_put(qp);
 	if (mine) {
 		spin_lock_bh(&ps->lock);

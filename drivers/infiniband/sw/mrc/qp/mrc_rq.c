@@ -28,20 +28,20 @@ int mrc_rq_pending(struct mrc_qp *qp, u32 n)
 {
 	int pending;
 
-	lockdep_assert_held(&qp->resp_lock);
-	if (!qp->rq.depth)
+	lockdep_assert_held(&qp->rx.lock);
+	if (!qp->rx.rq.depth)
 		return 0;
-	pending = mrc_ring_pending(&qp->rq);
-	if (!qp->srq || pending < 0 || (u32)pending >= n)
+	pending = mrc_ring_pending(&qp->rx.rq);
+	if (!qp->base.srq || pending < 0 || (u32)pending >= n)
 		return pending;
-	return mrc_srq_take(qp->srq, &qp->rq, n);
+	return mrc_srq_take(qp->base.srq, &qp->rx.rq, n);
 }
 
 /* Copy entry @n from the head, which is pending, into @r. */
 static void mrc_rq_fetch(struct mrc_qp *qp, u32 n, struct mrc_recv *r)
 {
-	const struct mrc_recv_wqe *e = mrc_ring_entry(&qp->rq,
-						      qp->rq.idx + n);
+	const struct mrc_recv_wqe *e = mrc_ring_entry(&qp->rx.rq,
+						      qp->rx.rq.idx + n);
 	const struct mrc_sge *ring_sge = (const void *)(e + 1);
 	struct mrc_recv_wqe h;
 	u32 i;
@@ -52,7 +52,7 @@ static void mrc_rq_fetch(struct mrc_qp *qp, u32 n, struct mrc_recv *r)
 	r->room = 0;
 	r->num_sge = 0;
 	r->status = IB_WC_SUCCESS;
-	if (h.num_sge > qp->max_recv_sge || h.reserved) {
+	if (h.num_sge > qp->rx.max_recv_sge || h.reserved) {
 		r->status = IB_WC_LOC_QP_OP_ERR;
 		return;
 	}
@@ -71,22 +71,22 @@ static void mrc_rq_fetch(struct mrc_qp *qp, u32 n, struct mrc_recv *r)
 /* The entry at the head has been used up. */
 static void mrc_rq_take(struct mrc_qp *qp)
 {
-	qp->rq.idx++;
-	mrc_srq_used(qp->srq, &qp->rq);
-	mrc_ring_consumed(&qp->rq);
+	qp->rx.rq.idx++;
+	mrc_srq_used(qp->base.srq, &qp->rx.rq);
+	mrc_ring_consumed(&qp->rx.rq);
 }
 
 /* --- copies -------------------------------------------------------------------- */
 
 static struct mrc_recv *mrc_recv_at(const struct mrc_qp *qp, u16 rqmsn)
 {
-	return qp->recv + (size_t)(rqmsn & qp->recv_mask) * qp->recv_size;
+	return qp->rx.mem.recv + (size_t)(rqmsn & qp->rx.recv_mask) * qp->rx.recv_size;
 }
 
 /* The copy of the receive of message @rqmsn if there is one. */
 static struct mrc_recv *mrc_recv_find(const struct mrc_qp *qp, u16 rqmsn)
 {
-	struct mrc_recv *r = qp->recv ? mrc_recv_at(qp, rqmsn) : NULL;
+	struct mrc_recv *r = qp->rx.mem.recv ? mrc_recv_at(qp, rqmsn) : NULL;
 
 	return r && r->used && r->rqmsn == rqmsn ? r : NULL;
 }
@@ -97,22 +97,22 @@ static struct mrc_recv *mrc_recv_find(const struct mrc_qp *qp, u16 rqmsn)
  */
 static u32 mrc_recv_count(const struct mrc_qp *qp)
 {
-	return min_t(u32, roundup_pow_of_two(mrc_resp_max_wimm(&qp->resp)),
-		     qp->rq.depth);
+	return min_t(u32, roundup_pow_of_two(mrc_resp_max_wimm(&qp->rx.resp)),
+		     qp->rx.rq.depth);
 }
 
 static size_t mrc_recv_size(const struct mrc_qp *qp)
 {
 	return sizeof(struct mrc_recv) +
-	       qp->max_recv_sge * sizeof(struct mrc_sge);
+	       qp->rx.max_recv_sge * sizeof(struct mrc_sge);
 }
 
 static void mrc_recv_set_table(struct mrc_qp *qp, void *mem, u32 n)
 {
-	qp->recv = mem;
-	qp->recv_mask = n - 1;
-	qp->recv_size = mrc_recv_size(qp);
-	WRITE_ONCE(qp->need_recv, false);
+	qp->rx.mem.recv = mem;
+	qp->rx.recv_mask = n - 1;
+	qp->rx.recv_size = mrc_recv_size(qp);
+	mrc_qp_take_todo(qp, MRC_TODO_RECVS);
 }
 
 void mrc_rq_make_table(struct mrc_qp *qp)
@@ -121,18 +121,18 @@ void mrc_rq_make_table(struct mrc_qp *qp)
 	void *mem;
 
 	/* Under the mutex the connection does not change. */
-	if (!READ_ONCE(qp->resp_on))
+	if (!READ_ONCE(qp->rx.on))
 		return;
 	n = mrc_recv_count(qp);
 	mem = kvcalloc(n, mrc_recv_size(qp),
 		       GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
-	spin_lock_bh(&qp->resp_lock);
-	WRITE_ONCE(qp->need_recv, false);
-	if (mem && !qp->recv && qp->resp_on && qp->conn == conn) {
+	spin_lock_bh(&qp->rx.lock);
+	mrc_qp_take_todo(qp, MRC_TODO_RECVS);
+	if (mem && !qp->rx.mem.recv && qp->rx.on && qp->conn == conn) {
 		mrc_recv_set_table(qp, mem, n);
 		mem = NULL;
 	}
-	spin_unlock_bh(&qp->resp_lock);
+	spin_unlock_bh(&qp->rx.lock);
 	kvfree(mem);
 }
 
@@ -153,8 +153,8 @@ static int mrc_rq_need_table(struct mrc_qp *qp)
 		mrc_recv_set_table(qp, mem, n);
 		return 0;
 	}
-	if (!qp->need_recv) {
-		WRITE_ONCE(qp->need_recv, true);
+	if (!mrc_qp_has_todo(qp, MRC_TODO_RECVS)) {
+		mrc_qp_set_todo(qp, MRC_TODO_RECVS);
 		mrc_qp_queue_work(qp, 0);
 	}
 	return -ENOMEM;
@@ -164,13 +164,13 @@ int mrc_rq_reserve(struct mrc_qp *qp, u32 n, bool copy)
 {
 	int pending;
 
-	lockdep_assert_held(&qp->resp_lock);
+	lockdep_assert_held(&qp->rx.lock);
 	pending = mrc_rq_pending(qp, n);
 	if (pending < 0)
 		return pending;
 	if ((u32)pending < n)
 		return -EAGAIN;
-	return copy && !qp->recv ? mrc_rq_need_table(qp) : 0;
+	return copy && !qp->rx.mem.recv ? mrc_rq_need_table(qp) : 0;
 }
 
 /*
@@ -181,24 +181,24 @@ void mrc_rq_tell(struct mrc_qp *qp)
 {
 	int pending;
 
-	lockdep_assert_held(&qp->resp_lock);
-	if (qp->srq)
+	lockdep_assert_held(&qp->rx.lock);
+	if (qp->base.srq)
 		return;
 	pending = mrc_rq_pending(qp, 0);
 	if (pending >= 0)
-		mrc_resp_set_recvs(&qp->resp, pending);
+		mrc_resp_set_recvs(&qp->rx.resp, pending);
 }
 
 /* The copy of the receive of message @rqmsn, made now if need be. */
 static struct mrc_recv *mrc_rq_get(struct mrc_qp *qp, u16 rqmsn)
 {
 	struct mrc_recv *r = mrc_recv_find(qp, rqmsn);
-	u16 n = rqmsn - mrc_resp_next_rqmsn(&qp->resp);
+	u16 n = rqmsn - mrc_resp_next_rqmsn(&qp->rx.resp);
 
-	if (r || !qp->recv)
+	if (r || !qp->rx.mem.recv)
 		return r;
 	/* A program may have taken back what was pending a moment ago. */
-	if (n > qp->recv_mask || mrc_rq_pending(qp, n + 1) <= n)
+	if (n > qp->rx.recv_mask || mrc_rq_pending(qp, n + 1) <= n)
 		return NULL;
 	r = mrc_recv_at(qp, rqmsn);
 	mrc_rq_fetch(qp, n, r);
@@ -218,13 +218,13 @@ int mrc_rq_ready(struct mrc_qp *qp, const struct mrc_hdr *h)
 {
 	struct mrc_recv *r;
 
-	lockdep_assert_held(&qp->resp_lock);
+	lockdep_assert_held(&qp->rx.lock);
 	r = mrc_rq_get(qp, h->rqmsn);
 	if (!r || r->status != IB_WC_SUCCESS)
 		return 0;
-	return mrc_odp_ready(qp->dev, qp->ibqp->pd, r->sge, r->num_sge,
-			     h->reth.va, h->payload_len, true, qp->qpn,
-			     &qp->page_since);
+	return mrc_odp_ready(qp->base.dev, qp->base.ibqp->pd, r->sge, r->num_sge,
+			     h->reth.va, h->payload_len, true, qp->base.qpn,
+			     &qp->rx.page_since);
 }
 
 u8 mrc_rq_place(struct mrc_qp *qp, const struct mrc_hdr *h,
@@ -233,7 +233,7 @@ u8 mrc_rq_place(struct mrc_qp *qp, const struct mrc_hdr *h,
 	struct mrc_recv *r;
 	int ret;
 
-	lockdep_assert_held(&qp->resp_lock);
+	lockdep_assert_held(&qp->rx.lock);
 	r = mrc_rq_get(qp, h->rqmsn);
 	if (!r)
 		return MRC_SYN_NAK_INV_REQ;
@@ -284,13 +284,13 @@ int mrc_rq_deliver(struct mrc_qp *qp, const struct mrc_imm *imm, u8 port,
 	struct mrc_recv *r, head = { .status = IB_WC_SUCCESS };
 	struct mrc_cqe cqe = {
 		.status = IB_WC_SUCCESS,
-		.qp_num = qp->qpn,
+		.qp_num = qp->base.qpn,
 		.src_qp = qp->attr.dest_qpn,
 	};
 	u8 syn = 0;
 	int pending;
 
-	lockdep_assert_held(&qp->resp_lock);
+	lockdep_assert_held(&qp->rx.lock);
 	pending = mrc_rq_pending(qp, 1);
 	if (pending < 0)
 		*fatal = true;
@@ -299,11 +299,11 @@ int mrc_rq_deliver(struct mrc_qp *qp, const struct mrc_imm *imm, u8 port,
 
 	r = mrc_recv_find(qp, imm->rqmsn);
 	if (!r) {	/* its list is not needed */
-		const struct mrc_recv_wqe *e = mrc_ring_entry(&qp->rq,
-							      qp->rq.idx);
+		const struct mrc_recv_wqe *e = mrc_ring_entry(&qp->rx.rq,
+							      qp->rx.rq.idx);
 
 		head.wr_id = READ_ONCE(e->wr_id);
-		if (READ_ONCE(e->num_sge) > qp->max_recv_sge ||
+		if (READ_ONCE(e->num_sge) > qp->rx.max_recv_sge ||
 		    READ_ONCE(e->reserved))
 			head.status = IB_WC_LOC_QP_OP_ERR;
 		r = &head;
@@ -315,7 +315,7 @@ int mrc_rq_deliver(struct mrc_qp *qp, const struct mrc_imm *imm, u8 port,
 		syn = mrc_recv_syndrome(r->status);
 		*fatal |= r->status == IB_WC_LOC_QP_OP_ERR;
 	} else if (imm->kind == MRC_RECV_SEND_INV) {
-		int ret = mrc_mr_invalidate(qp->ibqp, imm->inv_key);
+		int ret = mrc_mr_invalidate(qp->base.ibqp, imm->inv_key);
 
 		if (ret == -EAGAIN)
 			return ret;
@@ -330,21 +330,21 @@ int mrc_rq_deliver(struct mrc_qp *qp, const struct mrc_imm *imm, u8 port,
 	 * once and must find the room.
 	 */
 	mrc_rq_take(qp);
-	if (mrc_cq_post(qp->rcq, qp->ibqp, &cqe, imm->se || syn, port))
+	if (mrc_cq_post(qp->base.rcq, qp->base.ibqp, &cqe, imm->se || syn, port))
 		*fatal = true;
 	return syn;
 }
 
 void mrc_rq_flush(struct mrc_qp *qp)
 {
-	u16 rqmsn = mrc_resp_next_rqmsn(&qp->resp);
+	u16 rqmsn = mrc_resp_next_rqmsn(&qp->rx.resp);
 	int pending;
 
-	lockdep_assert_held(&qp->resp_lock);
-	if (!qp->rq.depth)
+	lockdep_assert_held(&qp->rx.lock);
+	if (!qp->rx.rq.depth)
 		return;
-	mrc_qp_ask_kick(&qp->rq);
-	pending = mrc_ring_pending(&qp->rq);
+	mrc_qp_ask_kick(&qp->rx.rq);
+	pending = mrc_ring_pending(&qp->rx.rq);
 	if (pending <= 0)
 		return;
 	for (; pending--; rqmsn++) {
@@ -353,33 +353,33 @@ void mrc_rq_flush(struct mrc_qp *qp)
 		struct mrc_cqe cqe = {
 			.opcode = IB_WC_RECV,
 			.status = IB_WC_WR_FLUSH_ERR,
-			.qp_num = qp->qpn,
+			.qp_num = qp->base.qpn,
 		};
 
-		e = mrc_ring_entry(&qp->rq, qp->rq.idx);
+		e = mrc_ring_entry(&qp->rx.rq, qp->rx.rq.idx);
 		cqe.wr_id = r ? r->wr_id : READ_ONCE(e->wr_id);
 		/* The message that made the QP fail is the next in order. */
 		if (r && r->status != IB_WC_SUCCESS &&
-		    rqmsn == mrc_resp_next_rqmsn(&qp->resp) && mrc_resp_failed(&qp->resp))
+		    rqmsn == mrc_resp_next_rqmsn(&qp->rx.resp) && mrc_resp_failed(&qp->rx.resp))
 			cqe.status = r->status;
 		if (r)
 			r->used = false;
 		mrc_rq_take(qp);
 		/* An overflowing CQ is reported by the CQ itself. */
-		mrc_cq_post(qp->rcq, qp->ibqp, &cqe, true, qp->attr.port);
+		mrc_cq_post(qp->base.rcq, qp->base.ibqp, &cqe, true, qp->attr.port);
 	}
 }
 
 int mrc_post_recv(struct ib_qp *ibqp)
 {
-	struct mrc_qp *qp = to_mibqp(ibqp)->qp;
+	struct mrc_qp *qp = mrc_qp_from(ibqp);
 	int ret = 0;
 
-	spin_lock_bh(&qp->resp_lock);
-	if (qp->state == IB_QPS_RESET)
+	spin_lock_bh(&qp->rx.lock);
+	if (qp->base.state == IB_QPS_RESET)
 		ret = -EINVAL;
-	else if (qp->state == IB_QPS_ERR)
+	else if (qp->base.state == IB_QPS_ERR)
 		mrc_rq_flush(qp);
-	spin_unlock_bh(&qp->resp_lock);
+	spin_unlock_bh(&qp->rx.lock);
 	return ret;
 }

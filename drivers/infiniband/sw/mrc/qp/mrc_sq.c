@@ -81,12 +81,12 @@ static void mrc_sq_complete(struct mrc_qp *qp, u64 wr_id, u8 op, u32 len,
 		.opcode = mrc_sq_wc_opcode(op),
 		.vendor_err = vendor_err,
 		.byte_len = len,
-		.qp_num = qp->qpn,
+		.qp_num = qp->base.qpn,
 	};
 
-	if (mrc_cq_post(qp->scq, qp->ibqp, &cqe, status != IB_WC_SUCCESS,
+	if (mrc_cq_post(qp->base.scq, qp->base.ibqp, &cqe, status != IB_WC_SUCCESS,
 			qp->attr.port))
-		qp->fatal = true;
+		mrc_qp_set_todo(qp, MRC_TODO_FATAL);
 }
 
 void mrc_sq_reap(struct mrc_qp *qp)
@@ -94,21 +94,21 @@ void mrc_sq_reap(struct mrc_qp *qp)
 	enum mrc_wc_status st;
 	u32 slot;
 
-	lockdep_assert_held(&qp->req_lock);
-	while (mrc_req_reap(&qp->tx->req, &slot, &st)) {
+	lockdep_assert_held(&qp->tx.lock);
+	while (mrc_req_reap(mrc_qp_req(qp), &slot, &st)) {
 		const struct mrc_swqe *w = mrc_swqe_at(qp, slot);
 
-		if (qp->main) {	/* an answer */
-			qp->sq.idx++;
-			qp->ans_acked += st == MRC_WC_SUCCESS;
+		if (qp->ans_of) {	/* an answer */
+			qp->tx.sq.idx++;
+			qp->tx.ans_acked += st == MRC_WC_SUCCESS;
 			continue;
 		}
 		/*
 		 * Before the completion: a program that has seen it may post
 		 * again at once and must find the room.
 		 */
-		qp->sq.idx++;
-		mrc_ring_consumed(&qp->sq);
+		qp->tx.sq.idx++;
+		mrc_ring_consumed(&qp->tx.sq);
 		if (w->signaled || st != MRC_WC_SUCCESS)
 			mrc_sq_complete(qp, w->wr_id, w->op, w->len,
 					mrc_wc_to_ib(st), st == MRC_WC_REM_INV_REQ &&
@@ -118,9 +118,9 @@ void mrc_sq_reap(struct mrc_qp *qp)
 
 void mrc_sq_flush(struct mrc_qp *qp)
 {
-	int pending = mrc_ring_pending(&qp->sq);
+	int pending = mrc_ring_pending(&qp->tx.sq);
 
-	lockdep_assert_held(&qp->req_lock);
+	lockdep_assert_held(&qp->tx.lock);
 	/* With an impossible counter there is no telling what was posted. */
 	if (pending <= 0)
 		return;
@@ -129,14 +129,14 @@ void mrc_sq_flush(struct mrc_qp *qp)
 		u64 wr_id;
 		u8 op;
 
-		e = mrc_ring_entry(&qp->sq, qp->sq.idx);
+		e = mrc_ring_entry(&qp->tx.sq, qp->tx.sq.idx);
 		wr_id = READ_ONCE(e->wr_id);
 		op = min_t(u32, READ_ONCE(e->opcode), U8_MAX);
-		qp->sq.idx++;
-		mrc_ring_consumed(&qp->sq);
+		qp->tx.sq.idx++;
+		mrc_ring_consumed(&qp->tx.sq);
 		mrc_sq_complete(qp, wr_id, op, 0, IB_WC_WR_FLUSH_ERR, 0);
 	}
-	qp->sq_taken = qp->sq.idx;
+	qp->tx.sq_taken = qp->tx.sq.idx;
 }
 
 /* Check a copied SGE, and that its key allows @access. */
@@ -149,7 +149,7 @@ static enum mrc_wc_status mrc_sq_add_sge(struct mrc_qp *qp, struct mrc_swqe *w,
 		return MRC_WC_SUCCESS;
 	if (sge->length > MRC_MAX_MSG - w->len)
 		return MRC_WC_LOC_QP_OP;
-	mr = mrc_mr_get(qp->ibqp, sge->lkey, sge->addr, sge->length, access);
+	mr = mrc_mr_get(qp->base.ibqp, sge->lkey, sge->addr, sge->length, access);
 	if (IS_ERR(mr))
 		return MRC_WC_LOC_PROT;
 	mrc_mr_put(mr);
@@ -194,7 +194,7 @@ static enum mrc_wc_status mrc_sq_copy_list(struct mrc_qp *qp,
 	const struct mrc_sge *ring_sge = data;
 	u32 i;
 
-	if (h->num_sge > qp->max_send_sge || h->inline_len)
+	if (h->num_sge > qp->tx.max_send_sge || h->inline_len)
 		return MRC_WC_LOC_QP_OP;
 	for (i = 0; i < h->num_sge; i++) {
 		enum mrc_wc_status st;
@@ -226,10 +226,10 @@ static int mrc_sq_read8(struct mrc_qp *qp, const struct mrc_swqe *w, u64 *swap,
 	if (w->num_sge != 1 || w->len != MRC_ATOMIC_LEN)
 		return 0;
 	*st = MRC_WC_LOC_PROT;
-	mr = mrc_mr_get(qp->ibqp, sge->lkey, sge->addr, sizeof(buf), 0);
+	mr = mrc_mr_get(qp->base.ibqp, sge->lkey, sge->addr, sizeof(buf), 0);
 	if (IS_ERR(mr))
 		return 0;
-	ret = mrc_mr_open(mr, sge->addr, sizeof(buf), false, qp->qpn);
+	ret = mrc_mr_open(mr, sge->addr, sizeof(buf), false, qp->base.qpn);
 	if (ret) {
 		mrc_mr_put(mr);
 		return ret == -EAGAIN ? ret : 0;
@@ -255,7 +255,7 @@ static enum mrc_wc_status mrc_sq_copy_ext(struct mrc_qp *qp,
 					  const struct mrc_send_wqe *h,
 					  struct mrc_swqe *w, struct mrc_wr *wr)
 {
-	if (mrc_wr_is_request(wr->op) && !mrc_req_may_request(&qp->tx->req))
+	if (mrc_wr_is_request(wr->op) && !mrc_req_may_request(mrc_qp_req(qp)))
 		return MRC_WC_LOC_QP_OP;
 	switch (wr->op) {
 	case MRC_WR_SEND:
@@ -316,14 +316,14 @@ static int mrc_sq_copy(struct mrc_qp *qp, const struct mrc_send_wqe *e,
 	memset(w, 0, sizeof(*w));
 	w->wr_id = h.wr_id;
 	w->op = min_t(u32, h.opcode, U8_MAX);
-	w->signaled = qp->sig_all || h.send_flags & IB_SEND_SIGNALED;
+	w->signaled = qp->base.sig_all || h.send_flags & IB_SEND_SIGNALED;
 
 	memset(wr, 0, sizeof(*wr));
 	*st = MRC_WC_LOC_QP_OP;
 	if (h.opcode >= ARRAY_SIZE(mrc_sq_ops))
 		return 0;
 	op = &mrc_sq_ops[h.opcode];
-	if (h.opcode == IB_WR_REG_MR && qp->sq.entry)	/* a program's */
+	if (h.opcode == IB_WR_REG_MR && qp->tx.sq.entry)	/* a program's */
 		return 0;
 	if (!op->ok || (op->ext && !qp->ext) ||
 	    h.send_flags & ~MRC_SEND_FLAGS || h.reserved)
@@ -344,10 +344,10 @@ static int mrc_sq_copy(struct mrc_qp *qp, const struct mrc_send_wqe *e,
 		if (inl)	/* as the bytes are to stand in memory */
 			wr->swap = be64_to_cpu((__force __be64)h.swap);
 	} else if (inl) {
-		if (h.inline_len > qp->max_inline || h.num_sge ||
-		    qp->no_inline || mrc_wr_is_request(wr->op))
+		if (h.inline_len > qp->tx.max_inline || h.num_sge ||
+		    qp->tx.no_inline || mrc_wr_is_request(wr->op))
 			return 0;
-		if (h.inline_len && !qp->inl_buf)
+		if (h.inline_len && !qp->tx.inl_buf)
 			return -ENOBUFS;
 		if (h.inline_len)
 			memcpy(mrc_inline_at(qp, slot), data, h.inline_len);
@@ -380,28 +380,28 @@ static void mrc_sq_refuse(struct mrc_qp *qp, struct mrc_swqe *w,
 	w->len = 0;
 	w->num_sge = 0;
 	w->inl = false;
-	slot = mrc_req_post(&qp->tx->req, &wr, now);
+	slot = mrc_req_post(mrc_qp_req(qp), &wr, now);
 	if (slot < 0) {
-		qp->fatal = true;
+		mrc_qp_set_todo(qp, MRC_TODO_FATAL);
 		return;
 	}
-	qp->sq_taken++;
-	mrc_req_fail(&qp->tx->req, slot, st);
+	qp->tx.sq_taken++;
+	mrc_req_fail(mrc_qp_req(qp), slot, st);
 }
 
-bool mrc_sq_take(struct mrc_qp *qp)
+bool mrc_sq_take(struct mrc_qp *qp, bool *page)
 {
-	u32 n, taken, slot, mask = qp->sq.depth - 1;
+	u32 n, taken, slot, mask = qp->tx.sq.depth - 1;
 	u64 now = mrc_now();
 	int pending, ret;
 
-	lockdep_assert_held(&qp->req_lock);
-	pending = mrc_ring_pending(&qp->sq);
-	taken = qp->sq_taken - qp->sq.idx;
+	lockdep_assert_held(&qp->tx.lock);
+	pending = mrc_ring_pending(&qp->tx.sq);
+	taken = qp->tx.sq_taken - qp->tx.sq.idx;
 	if (pending < 0 || (u32)pending < taken) {
 		/* The program wrote nonsense into prod. */
-		qp->sq_pending = false;
-		qp->fatal = true;
+		mrc_qp_take_todo(qp, MRC_TODO_SQ);
+		mrc_qp_set_todo(qp, MRC_TODO_FATAL);
 		return false;
 	}
 	for (n = pending - taken; n; n--) {
@@ -411,41 +411,41 @@ bool mrc_sq_take(struct mrc_qp *qp)
 
 		if (pending - taken - n >= MRC_SQ_TAKE)
 			return true;
-		slot = qp->sq_taken & mask;
+		slot = qp->tx.sq_taken & mask;
 		w = mrc_swqe_at(qp, slot);
-		ret = mrc_sq_copy(qp, mrc_ring_entry(&qp->sq, qp->sq_taken),
+		ret = mrc_sq_copy(qp, mrc_ring_entry(&qp->tx.sq, qp->tx.sq_taken),
 				  slot, w, &wr, &st);
 		if (ret) {
 			if (ret == -EAGAIN)
-				qp->tx_page = true;
+				*page = true;
 			else
-				qp->need_inline = true;
+				mrc_qp_set_todo(qp, MRC_TODO_INLINE);
 			return false;
 		}
 		if (st == MRC_WC_SUCCESS && mrc_wr_is_request(wr.op) &&
-		    !qp->ans_rx) {
+		    !qp->tx.ans_ready) {
 			/* The work item makes what the answer comes through. */
-			if (!qp->no_ans) {
-				WRITE_ONCE(qp->need_ans, true);
+			if (!qp->tx.no_ans) {
+				mrc_qp_set_todo(qp, MRC_TODO_ANS_RX);
 				return false;
 			}
 			st = MRC_WC_LOC_QP_OP;
 		}
 		if (st != MRC_WC_SUCCESS) {
 			/* In order: what was posted before it ends first. */
-			if (qp->sq_taken != qp->sq.idx)
+			if (qp->tx.sq_taken != qp->tx.sq.idx)
 				return false;
-			qp->sq_pending = false;
+			mrc_qp_take_todo(qp, MRC_TODO_SQ);
 			mrc_sq_refuse(qp, w, st, now);
 			return false;
 		}
-		if (mrc_req_post(&qp->tx->req, &wr, now) < 0) {
-			qp->sq_pending = false;
-			qp->fatal = true;
+		if (mrc_req_post(mrc_qp_req(qp), &wr, now) < 0) {
+			mrc_qp_take_todo(qp, MRC_TODO_SQ);
+			mrc_qp_set_todo(qp, MRC_TODO_FATAL);
 			return false;
 		}
-		qp->sq_taken++;
+		qp->tx.sq_taken++;
 	}
-	qp->sq_pending = false;
+	mrc_qp_take_todo(qp, MRC_TODO_SQ);
 	return false;
 }

@@ -13,9 +13,15 @@
 /* By type; NULL: there are none of that type. */
 static const struct mrc_qp_kind *const *mrc_qp_kinds;
 
-void mrc_qp_verbs_init(const struct mrc_qp_kind *const *kinds)
+int mrc_qp_verbs_init(const struct mrc_qp_kind *const *kinds)
 {
 	mrc_qp_kinds = kinds;
+	return mrc_qp_base_table_init();
+}
+
+void mrc_qp_verbs_exit(void)
+{
+	mrc_qp_base_table_exit();
 }
 
 static const struct mrc_qp_kind *mrc_qp_kind_of(enum ib_qp_type type)

@@ -6,6 +6,8 @@
 #ifndef MRC_QUEUE_H
 #define MRC_QUEUE_H
 
+#include <linux/rhashtable-types.h>
+
 #include "dev/mrc_dev.h"
 #include "mem/mrc_mem.h"
 
@@ -142,7 +144,7 @@ extern const struct ib_device_ops mrc_cq_ops;
 /**
  * struct mrc_srq - shared receive queue
  * @ib: ib_core's part
- * @lock: (irq) protects everything below; inside resp_lock
+ * @lock: (irq) protects everything below; inside rx.lock
  * @ring: program or kernel consumer produces; @ring.idx = cons
  * @max_sge: bound for what programs write into entries
  * @limit: IB_EVENT_SRQ_LIMIT_REACHED when fewer entries remain, 0 = not armed
@@ -246,11 +248,12 @@ int mrc_kern_post_recv(struct mrc_kern *kern, const struct ib_recv_wr *wr,
 int mrc_kern_init(void);
 void mrc_kern_exit(void);
 
-/* mrc_qp_verbs.c: queue pairs of all kinds ----------------------------------*/
+/* mrc_qp_base.c: queue pairs of all kinds ------------------------------------*/
 
 #define MRC_QPN_MIN		16
 #define MRC_QPN_UD_FIRST	0xf00000
 #define MRC_QPN_UD_MASK		0x0fffff
+#define MRC_QPN_MCAST		0xffffff
 
 /* A sixteenth of the numbers is for datagrams: the core wants them unique. */
 static inline bool mrc_qpn_ud(u32 qpn)
@@ -285,6 +288,81 @@ struct mrc_qp_parts {
 	struct mrc_ring sq;
 	struct mrc_ring rq;
 };
+
+/**
+ * struct mrc_qp_base - what queue pairs of all kinds have
+ * @ref: lookups hold one; what else does is each kind's own
+ * @qpn: 24 bits
+ * @state: enum ib_qp_state; written under the locks of both rings, read under either,
+ *	or without lock as a hint
+ * @sig_all: every send WR is signalled
+ * @node: in the table of numbers
+ * @dev: the device
+ * @ibqp: ib_core's part, alive until destroy returns
+ * @scq: send completions
+ * @rcq: receive completions
+ * @srq: where receives come from, NULL: a ring that the consumer fills
+ * @released: completed with the last reference
+ * @rcu: delayed free, for lookups that lost the race
+ *
+ * All but @ref and @state are constant once the QP has its number.
+ */
+struct mrc_qp_base {
+	refcount_t ref;
+	u32 qpn;
+	u8 state;
+	bool sig_all;
+	struct rhash_head node;
+	struct mrc_dev *dev;
+	struct ib_qp *ibqp;
+	struct mrc_cq *scq;
+	struct mrc_cq *rcq;
+	struct mrc_srq *srq;
+	struct completion released;
+	struct rcu_head rcu;
+};
+
+/* @base, which is zero, gets its first reference; then what creation has. */
+void mrc_qp_base_init(struct mrc_qp_base *base, struct mrc_dev *dev);
+void mrc_qp_base_set(struct mrc_qp_base *base, struct ib_qp *ibqp,
+		     const struct mrc_qp_parts *parts);
+
+/* QP by number with a reference, NULL if there is none. Any context. */
+struct mrc_qp_base *mrc_qp_base_get(u32 qpn);
+
+/*
+ * Likewise of @ibqp, NULL if it is being destroyed: netlink looks at QPs until after
+ * destroy_qp.
+ */
+struct mrc_qp_base *mrc_qp_base_of(struct ib_qp *ibqp);
+
+static inline bool mrc_qp_base_tryget(struct mrc_qp_base *base)
+{
+	return refcount_inc_not_zero(&base->ref);
+}
+
+static inline void mrc_qp_base_put(struct mrc_qp_base *base)
+{
+	if (refcount_dec_and_test(&base->ref))
+		complete(&base->released);
+}
+
+/*
+ * Give @base an unpredictable number that nobody has, @ud: one for datagrams, and let
+ * packets find it; the reverse. Sleep. 0, -ENOSPC or another negative errno.
+ */
+int mrc_qp_base_publish(struct mrc_qp_base *base, bool ud);
+void mrc_qp_base_unpublish(struct mrc_qp_base *base);
+
+/* Call @fn, which does not sleep, for those of @dev that have such a number. */
+void mrc_qp_base_for_each(struct mrc_dev *dev, bool ud,
+			  void (*fn)(struct mrc_qp_base *base));
+
+/* The table of numbers. 0 or -ENOMEM. */
+int mrc_qp_base_table_init(void);
+void mrc_qp_base_table_exit(void);
+
+/* mrc_qp_verbs.c ------------------------------------------------------------*/
 
 /**
  * struct mrc_qp_kind - a kind of queue pairs
@@ -324,8 +402,12 @@ struct mrc_qp_kind {
 	int (*fill_res)(struct sk_buff *msg, struct ib_qp *ibqp, bool all);
 };
 
-/* @kinds: by enum ib_qp_type, IB_QPT_MAX entries. Before there is any device. */
-void mrc_qp_verbs_init(const struct mrc_qp_kind *const *kinds);
+/*
+ * @kinds: by enum ib_qp_type, IB_QPT_MAX entries. Before there is any device. 0 or
+ * -ENOMEM.
+ */
+int mrc_qp_verbs_init(const struct mrc_qp_kind *const *kinds);
+void mrc_qp_verbs_exit(void);
 
 /* Asynchronous event of a QP that is not destroyed yet. No lock but a mutex. */
 void mrc_qp_report(struct ib_qp *ibqp, int event);

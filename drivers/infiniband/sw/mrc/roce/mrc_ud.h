@@ -17,7 +17,6 @@ struct mrc_uc;
 #define MRC_UD_IMM_LEN		4
 #define MRC_GRH_LEN		40	/* in front of a received datagram */
 #define MRC_QPN_GSI		1
-#define MRC_QPN_MCAST		0xffffff
 #define MRC_GSI_QKEY		0x80010000	/* IB_QP1_QKEY, host order */
 #define MRC_QKEY_OWN		BIT(31)	/* the sender's own Q_Key instead */
 

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Queue pairs of all kinds: numbers and references.
+ */
+#include <linux/random.h>
+#include <linux/rhashtable.h>
+
+#include "mrc_queue.h"
+
+/*
+ * By QPN; entries are read under RCU. No xarray: numbers are scattered over 24
+ * bits, so that each would have two nodes of it nearly to itself.
+ */
+static struct rhashtable mrc_qpns;
+static const struct rhashtable_params mrc_qpn_params = {
+	.key_len = sizeof_field(struct mrc_qp_base, qpn),
+	.key_offset = offsetof(struct mrc_qp_base, qpn),
+	.head_offset = offsetof(struct mrc_qp_base, node),
+	.automatic_shrinking = true,
+};
+
+void mrc_qp_base_init(struct mrc_qp_base *base, struct mrc_dev *dev)
+{
+	refcount_set(&base->ref, 1);
+	init_completion(&base->released);
+	base->dev = dev;
+	base->state = IB_QPS_RESET;
+}
+
+void mrc_qp_base_set(struct mrc_qp_base *base, struct ib_qp *ibqp,
+		     const struct mrc_qp_parts *parts)
+{
+	base->ibqp = ibqp;
+	base->scq = parts->scq;
+	base->rcq = parts->rcq;
+	base->srq = parts->srq;
+	base->sig_all = parts->sig_all;
+}
+
+struct mrc_qp_base *mrc_qp_base_get(u32 qpn)
+{
+	struct mrc_qp_base *base;
+
+	rcu_read_lock();
+	base = rhashtable_lookup(&mrc_qpns, &qpn, mrc_qpn_params);
+	if (base && !mrc_qp_base_tryget(base))
+		base = NULL;
+	rcu_read_unlock();
+	return base;
+}
+
+struct mrc_qp_base *mrc_qp_base_of(struct ib_qp *ibqp)
+{
+	struct mrc_qp_base *base;
+
+	rcu_read_lock();
+	base = READ_ONCE(to_mibqp(ibqp)->base);
+	if (base && !mrc_qp_base_tryget(base))
+		base = NULL;
+	rcu_read_unlock();
+	return base;
+}
+
+/* An unpredictable number of the datagram QPs or of the others. */
+static u32 mrc_qpn_random(bool ud)
+{
+	u32 qpn = get_random_u32();
+
+	if (ud)
+		return MRC_QPN_UD_FIRST | (qpn & MRC_QPN_UD_MASK);
+	return qpn & MRC_PSN_MASK;
+}
+
+int mrc_qp_base_publish(struct mrc_qp_base *base, bool ud)
+{
+	int tries, ret = -EEXIST;
+
+	/* BUSY: the table is growing, which only time ends. */
+	for (tries = 0; tries < 1024 && (ret == -EEXIST || ret == -EBUSY);
+	     tries++) {
+		u32 qpn = mrc_qpn_random(ud);
+
+		if (qpn < MRC_QPN_MIN || qpn == MRC_QPN_MCAST ||
+		    mrc_qpn_ud(qpn) != ud)
+			continue;
+		base->qpn = qpn;
+		ret = rhashtable_lookup_insert_fast(&mrc_qpns, &base->node,
+						    mrc_qpn_params);
+		cond_resched();
+	}
+	return ret == -EEXIST ? -ENOSPC : ret;
+}
+
+void mrc_qp_base_unpublish(struct mrc_qp_base *base)
+{
+	rhashtable_remove_fast(&mrc_qpns, &base->node, mrc_qpn_params);
+}
+
+void mrc_qp_base_for_each(struct mrc_dev *dev, bool ud,
+			  void (*fn)(struct mrc_qp_base *base))
+{
+	struct rhashtable_iter iter;
+	struct mrc_qp_base *base;
+
+	rhashtable_walk_enter(&mrc_qpns, &iter);
+	rhashtable_walk_start(&iter);
+	while ((base = rhashtable_walk_next(&iter))) {
+		if (IS_ERR(base))	/* resized: it starts again */
+			continue;
+		if (base->dev != dev || mrc_qpn_ud(base->qpn) != ud ||
+		    !mrc_qp_base_tryget(base))
+			continue;
+		fn(base);
+		mrc_qp_base_put(base);
+	}
+	rhashtable_walk_stop(&iter);
+	rhashtable_walk_exit(&iter);
+}
+
+int mrc_qp_base_table_init(void)
+{
+	return rhashtable_init(&mrc_qpns, &mrc_qpn_params);
+}
+
+void mrc_qp_base_table_exit(void)
+{
+	rhashtable_destroy(&mrc_qpns);
+}
