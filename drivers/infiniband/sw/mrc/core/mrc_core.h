@@ -14,6 +14,7 @@
 #include "mrc_resp.h"
 #include "mrc_endpoint.h"
 #include "mrc_uc.h"
+#include "mrc_attr.h"
 #include "mrc_info.h"
 
 #endif /* MRC_CORE_H */

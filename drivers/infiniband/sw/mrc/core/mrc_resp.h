@@ -133,6 +133,7 @@ struct mrc_resp_cfg {
 };
 
 #define MRC_RD_MAX		0x1000	/* struct mrc_resp_cfg, @max_rd */
+#define MRC_MAX_RD_ATOMIC	16	/* of a QP, power of two */
 
 /* Messages that consume a receive. */
 enum mrc_recv_kind {

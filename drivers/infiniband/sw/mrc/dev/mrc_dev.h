@@ -128,7 +128,6 @@ enum {
 	MRC_MAX_MCAST		= 4096,	/* QPs in groups, in all */
 	MRC_GID_TBL_LEN		= 128,
 	MRC_PKEY_TBL_LEN	= 1,
-	MRC_MAX_RD_ATOMIC	= 16,	/* power of two */
 };
 
 struct mrc_dev;

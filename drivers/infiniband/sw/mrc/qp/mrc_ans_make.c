@@ -13,30 +13,10 @@
 
 #include "mrc_qp_priv.h"
 
-/* Where the PSNs of answers start, seen from those of the requests' peer. */
-#define MRC_ANS_PSN_FLIP	0x800000
-
-/* IB's timeout code that answers are sent with where the QP has none (yet). */
-#define MRC_ANS_TIMEOUT		14
-
-/*
- * An answer channel has the attributes of its QP, but for PSNs, and but for retries: a
- * responder does not give up on its peer, it is the requester who does that.
- */
+/* What differs for answers is the engine's business: struct mrc_attr, @ans. */
 static void mrc_ans_set_attr(struct mrc_qp *ans, const struct mrc_qp *qp)
 {
 	ans->attr = qp->attr;
-	ans->attr.sq_psn = qp->attr.rq_psn ^ MRC_ANS_PSN_FLIP;
-	ans->attr.rq_psn = qp->attr.sq_psn ^ MRC_ANS_PSN_FLIP;
-	if (!ans->attr.timeout)
-		ans->attr.timeout = MRC_ANS_TIMEOUT;
-	ans->attr.retry_cnt = MRC_MAX_RETRY;
-	ans->attr.mrc.mask |= MRC_ABI_QP_RETRY;
-	ans->attr.mrc.retry_linear = MRC_RETRY_LINEAR_MAX;
-	ans->attr.mrc.retry_exp = MRC_RETRY_EXP_INFINITE;
-	if (ans->attr.mrc.mask & MRC_ABI_QP_TIMEOUT &&
-	    !ans->attr.mrc.timeout)
-		ans->attr.mrc.mask &= ~MRC_ABI_QP_TIMEOUT;
 	if (READ_ONCE(ans->paths_on))
 		return;
 	ans->flow.ipv6 = qp->flow.ipv6;

@@ -15,70 +15,48 @@
 /* A stash of up to so many bytes is made when the first WRITE_IMM comes. */
 #define MRC_STASH_LATE		4096
 
-/* With Dynamic MPR a range may grow to this, units of 128 PSNs. */
-#define MRC_MPR_DYNAMIC_MAX	32
-
-/* Programs for MRC have their own attributes; they win (MRC 1.0 §14). */
-static u64 mrc_qp_rto(const struct mrc_qp_attrs *a)
+/* The attributes of @qp as the engine has them; of an answer channel those of its QP. */
+static void mrc_qp_to_attr(const struct mrc_qp *qp, struct mrc_attr *out)
 {
-	if (a->mrc.mask & MRC_ABI_QP_TIMEOUT)
-		return a->mrc.timeout ? 1024ull << a->mrc.timeout : 0;
-	if (!a->timeout)
-		return 0;
-	return min_t(u64, 4096ull << a->timeout, MRC_RTO_MAX_NS);
-}
-
-static u8 mrc_qp_linear_cnt(const struct mrc_qp_attrs *a)
-{
-	return a->mrc.mask & MRC_ABI_QP_RETRY ? a->mrc.retry_linear :
-						a->retry_cnt;
-}
-
-static u8 mrc_qp_exp_cnt(const struct mrc_qp_attrs *a)
-{
-	return a->mrc.mask & MRC_ABI_QP_RETRY ? a->mrc.retry_exp : 0;
-}
-
-static bool mrc_qp_cap(const struct mrc_qp *qp, u32 cap)
-{
-	return qp->attr.mrc.mask & MRC_ABI_QP_CAP && qp->attr.mrc.cap & cap;
-}
-
-static u16 mrc_qp_mpr(const struct mrc_qp *qp)
-{
-	return qp->attr.mrc.mpr ?: MRC_MPR_DEFAULT;
-}
-
-static u16 mrc_qp_mpr_dest(const struct mrc_qp *qp)
-{
-	return qp->attr.mrc.mpr_dest ?: MRC_MPR_DEFAULT;
-}
-
-static u16 mrc_qp_mpr_max(const struct mrc_qp *qp, u16 mpr)
-{
-	if (!mrc_qp_cap(qp, MRC_ABI_QP_CAP_DYNAMIC_MPR))
-		return mpr;
-	return max_t(u16, mpr, MRC_MPR_DYNAMIC_MAX);
-}
-
-/* Is data trimmed on its way, and does the peer say so? */
-static bool mrc_qp_trims(const struct mrc_qp *qp)
-{
+	const struct mrc_qp_attrs *a = &qp->attr;
+	const u32 cap = a->mrc.mask & MRC_ABI_QP_CAP ? a->mrc.cap : 0;
 	struct mrc_tc_map map;
 
 	mrc_tc_get(qp->base.dev, &map);
-	return map.trimming &&
-	       !mrc_qp_cap(qp, MRC_ABI_QP_CAP_TRIM_NACK_DEST_UNSUPPORTED);
-}
-
-/*
- * Service time: only where the program has said what the peer can do, because
- * a peer without it echoes timestamps as they came (OP-35).
- */
-static bool mrc_qp_svc_time(const struct mrc_qp *qp)
-{
-	return qp->attr.mrc.mask & MRC_ABI_QP_CAP &&
-	       !(qp->attr.mrc.cap & MRC_ABI_QP_CAP_SVC_TIME_DEST_UNSUPPORTED);
+	*out = (struct mrc_attr){
+		.qpn = qp->base.qpn,
+		.dqpn = a->dest_qpn,
+		.pmtu = qp->flow.pmtu,
+		.sq_psn = a->sq_psn,
+		.rq_psn = a->rq_psn,
+		.n_ports = qp->base.dev->n_ports,
+		.ipv6 = qp->flow.ipv6,
+		.trimming = map.trimming,
+		.ext = qp->ext,
+		.ans = qp->ans_of,
+		.timeout = a->timeout,
+		.retry_cnt = a->retry_cnt,
+		.rnr_retry = a->rnr_retry,
+		.max_rd = a->max_dest_rd_atomic,
+		.remote_write = a->access & IB_ACCESS_REMOTE_WRITE,
+		.remote_read = a->access & IB_ACCESS_REMOTE_READ,
+		.remote_atomic = a->access & IB_ACCESS_REMOTE_ATOMIC,
+		.remote_flush = a->access & MRC_ACCESS_FLUSH,
+		.mrc_timeout_set = a->mrc.mask & MRC_ABI_QP_TIMEOUT,
+		.mrc_timeout = a->mrc.timeout,
+		.mrc_retry_set = a->mrc.mask & MRC_ABI_QP_RETRY,
+		.retry_linear = a->mrc.retry_linear,
+		.retry_exp = a->mrc.retry_exp,
+		.mpr = a->mrc.mpr,
+		.mpr_dest = a->mrc.mpr_dest,
+		.max_wimm = a->mrc.max_wimm,
+		.max_wimm_dest = a->mrc.max_wimm_dest,
+		.caps_set = a->mrc.mask & MRC_ABI_QP_CAP,
+		.no_trim_nack = cap & MRC_ABI_QP_CAP_TRIM_NACK_DEST_UNSUPPORTED,
+		.dynamic_mpr = cap & MRC_ABI_QP_CAP_DYNAMIC_MPR,
+		.no_svc_time = cap & MRC_ABI_QP_CAP_SVC_TIME_DEST_UNSUPPORTED,
+		.no_resp_fc = cap & MRC_ABI_QP_CAP_NO_RESP_FC,
+	};
 }
 
 /* Bytes per second of the device's ports together, 0 = unknown. */
@@ -119,36 +97,34 @@ static void mrc_on_loss(void *ctx, u32 psn, int ev, u8 cause)
 
 void mrc_qp_effective(const struct mrc_qp *qp, struct mrc_abi_qp_attr *out)
 {
-	const struct mrc_abi_qp_attr *a = &qp->attr.mrc;
+	struct mrc_resp_cfg resp;
+	struct mrc_req_cfg req;
+	struct mrc_attr attr;
 
-	*out = *a;
-	out->max_wimm = a->max_wimm ?: MRC_WIMM_DEFAULT;
-	out->max_wimm_dest = a->max_wimm_dest ?: MRC_WIMM_DEFAULT;
-	out->mpr = mrc_qp_mpr(qp);
-	out->mpr_dest = mrc_qp_mpr_dest(qp);
-	if (!(a->mask & MRC_ABI_QP_TIMEOUT) && qp->attr.timeout)
-		out->timeout = min(qp->attr.timeout + 2, 24);
-	out->retry_linear = mrc_qp_linear_cnt(&qp->attr);
-	out->retry_exp = mrc_qp_exp_cnt(&qp->attr);
-	if (!(a->mask & MRC_ABI_QP_EV_PROFILE))
+	mrc_qp_to_attr(qp, &attr);
+	mrc_attr_resp_cfg(&attr, &resp);
+	mrc_attr_req_cfg(&attr, &req);
+	*out = qp->attr.mrc;
+	out->max_wimm = req.max_wimm;
+	out->max_wimm_dest = resp.max_wimm;
+	out->mpr = req.mpr;
+	out->mpr_dest = resp.mpr;
+	out->timeout = mrc_attr_timeout_code(&attr);
+	out->retry_linear = req.linear_cnt;
+	out->retry_exp = req.exp_cnt;
+	if (!(out->mask & MRC_ABI_QP_EV_PROFILE))
 		out->ev_profile = MRC_ABI_PROFILE_NONE;
-	if (!(a->mask & MRC_ABI_QP_CC_PROFILE))
+	if (!(out->mask & MRC_ABI_QP_CC_PROFILE))
 		out->cc_profile = MRC_ABI_PROFILE_NONE;
 }
 
 /* What the peer may do, by the attributes. Under rx.lock or before RTR. */
-static void mrc_qp_permit(struct mrc_qp *qp)
+static void mrc_qp_permit(struct mrc_qp *qp, const struct mrc_attr *attr)
 {
-	const int access = qp->attr.access;
-	const struct mrc_resp_permit may = {
-		.remote_write = access & IB_ACCESS_REMOTE_WRITE,
-		.remote_read = access & IB_ACCESS_REMOTE_READ,
-		.remote_atomic = access & IB_ACCESS_REMOTE_ATOMIC,
-		.remote_flush = access & MRC_ACCESS_FLUSH,
-		.max_rd = qp->attr.max_dest_rd_atomic ? MRC_MAX_RD_ATOMIC : 0,
-	};
+	struct mrc_resp_permit may;
 
 	qp->rx.rnr_timer = qp->attr.min_rnr_timer;
+	mrc_attr_permit(attr, &may);
 	mrc_resp_permit(&qp->rx.resp, &may);
 }
 
@@ -159,50 +135,27 @@ static void mrc_qp_permit(struct mrc_qp *qp)
 static int mrc_qp_make_responder(struct mrc_qp *qp, const struct mrc_set *set,
 				 void **resp_mem)
 {
-	struct mrc_paths_cfg pcfg = {
-		.set = set ? &set->set : NULL,
-		.n_evs = clamp_t(unsigned int, qp->auto_evs ?: mrc_num_evs, 1,
-				 MRC_EV_MAX),
-		.n_ports = qp->base.dev->n_ports,
-		.ipv6 = qp->flow.ipv6,
-		.trim_nack = mrc_qp_trims(qp),
-		.min_active = qp->auto_min,
-		.base_rtt = MRC_BASE_RTT_DEFAULT,
-		.seed = get_random_u64(),
-		.ctr = &qp->base.dev->ctr,
-		.on_state = mrc_on_state,
-		.ctx = qp,
-	};
-	struct mrc_resp_cfg rcfg = {
-		.pmtu = qp->flow.pmtu,
-		.mpr = mrc_qp_mpr_dest(qp),
-		.mpr_max = mrc_qp_mpr_max(qp, mrc_qp_mpr_dest(qp)),
-		.max_wimm = qp->attr.mrc.max_wimm_dest ?: MRC_WIMM_DEFAULT,
-		.rq_psn = qp->attr.rq_psn,
-		.qpn = qp->base.qpn,
-		.dqpn = qp->attr.dest_qpn,
-		.pkey = MRC_PKEY_DEFAULT,
-		.ext = qp->ext,
-		.chan = qp->ans_of,
-		/* More than the peer was promised does no harm. */
-		.max_rd = qp->ext ? MRC_MAX_RD_ATOMIC : 0,
-		.trim_nack = true,
-		.dynamic_mpr = mrc_qp_cap(qp, MRC_ABI_QP_CAP_DYNAMIC_MPR),
-		.svc_time = mrc_qp_svc_time(qp),
-		.late_stash = true,
-		.late_rd = true,
-		.base_rtt = MRC_BASE_RTT_DEFAULT,
-		.ctr = &qp->base.dev->ctr,
-		.seed = get_random_u64(),
-	};
+	struct mrc_paths_cfg pcfg;
+	struct mrc_resp_cfg rcfg;
+	struct mrc_attr attr;
 
+	mrc_qp_to_attr(qp, &attr);
+	mrc_attr_paths_cfg(&attr, qp->auto_evs ?: mrc_num_evs, qp->auto_min,
+			   &pcfg);
+	pcfg.set = set ? &set->set : NULL;
+	pcfg.seed = get_random_u64();
+	pcfg.ctr = &qp->base.dev->ctr;
+	pcfg.on_state = mrc_on_state;
+	pcfg.ctx = qp;
+
+	mrc_attr_resp_cfg(&attr, &rcfg);
+	rcfg.late_stash = true;
+	rcfg.late_rd = true;
+	rcfg.ctr = &qp->base.dev->ctr;
+	rcfg.seed = get_random_u64();
 	/* What the packet path could not be sure to get is made now. */
 	if (mrc_resp_stash_mem(&rcfg) > MRC_STASH_LATE)
 		rcfg.late_stash = false;
-	/* A profile without a count may ask for more than there will be. */
-	pcfg.min_active = min_t(u32, pcfg.min_active,
-				min_t(u32, pcfg.n_evs,
-				      rounddown(MRC_EV_MAX, pcfg.n_ports)));
 	*resp_mem = kvzalloc(mrc_resp_mem(&rcfg),
 			     GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
 	if (!*resp_mem)
@@ -210,7 +163,7 @@ static int mrc_qp_make_responder(struct mrc_qp *qp, const struct mrc_set *set,
 	if (mrc_paths_prepare(&qp->paths, &pcfg) ||
 	    mrc_resp_init(&qp->rx.resp, &rcfg, &qp->paths, *resp_mem))
 		return -EINVAL;
-	mrc_qp_permit(qp);
+	mrc_qp_permit(qp, &attr);
 	return 0;
 }
 
@@ -320,39 +273,21 @@ static void *mrc_alloc_table(size_t size)
 
 static int mrc_qp_make_requester(struct mrc_qp *qp)
 {
-	struct mrc_req_cfg cfg = {
-		.sq_depth = qp->tx.sq.depth,
-		.pmtu = qp->flow.pmtu,
-		.mpr = mrc_qp_mpr(qp),
-		.mpr_max = mrc_qp_mpr_max(qp, mrc_qp_mpr(qp)),
-		.max_wimm = qp->attr.mrc.max_wimm ?: MRC_WIMM_DEFAULT,
-		.sq_psn = qp->attr.sq_psn,
-		.qpn = qp->base.qpn,
-		.dqpn = qp->attr.dest_qpn,
-		.pkey = MRC_PKEY_DEFAULT,
-		.rto = mrc_qp_rto(&qp->attr),
-		.linear_cnt = mrc_qp_linear_cnt(&qp->attr),
-		.exp_cnt = mrc_qp_exp_cnt(&qp->attr),
-		.use_ts = true,
-		.trim_nack = mrc_qp_trims(qp),
-		.dynamic_mpr = mrc_qp_cap(qp, MRC_ABI_QP_CAP_DYNAMIC_MPR),
-		.svc_time = mrc_qp_svc_time(qp),
-		.ignore_pen = mrc_qp_cap(qp, MRC_ABI_QP_CAP_NO_RESP_FC),
-		.n_ports = qp->base.dev->n_ports,
-		.ext = qp->ext,
-		.chan = qp->ans_of,
-		.max_rd_atomic = qp->ext && !qp->ans_of ? MRC_MAX_RD_ATOMIC : 0,
-		.rnr_retry = qp->attr.rnr_retry,
-		.rev = mrc_resp_rev(&qp->rx.resp),
-		.ctr = &qp->base.dev->ctr,
-		.on_loss = mrc_on_loss,
-		.ctx = qp,
-	};
-	size_t tables = ALIGN(mrc_req_mem(&cfg), 8);
 	struct mrc_requester *tx;
+	struct mrc_req_cfg cfg;
+	struct mrc_attr attr;
 	void *swqe, *inl = NULL;
+	size_t tables;
 	int ret = 0;
 
+	mrc_qp_to_attr(qp, &attr);
+	mrc_attr_req_cfg(&attr, &cfg);
+	cfg.sq_depth = qp->tx.sq.depth;
+	cfg.rev = mrc_resp_rev(&qp->rx.resp);
+	cfg.ctr = &qp->base.dev->ctr;
+	cfg.on_loss = mrc_on_loss;
+	cfg.ctx = qp;
+	tables = ALIGN(mrc_req_mem(&cfg), 8);
 	tx = mrc_alloc_table(sizeof(*tx) + tables +
 			     mrc_paths_tables(&qp->paths));
 	swqe = mrc_alloc_table((size_t)qp->tx.sq.depth * qp->tx.swqe_size);
@@ -405,12 +340,15 @@ out:
 /* PSNs of answers are known from RTS on. */
 static void mrc_qp_start_ans_rx(struct mrc_qp *ans)
 {
+	struct mrc_attr attr;
+
+	mrc_qp_to_attr(ans, &attr);
 	spin_lock_bh(&ans->rx.lock);
 	/* The requester learns reverse paths for it. */
 	spin_lock(&ans->tx.lock);
 	if (ans->base.state == IB_QPS_RTS && !ans->rx.on)
-		ans->rx.on = !mrc_resp_restart(&ans->rx.resp,
-						 ans->attr.rq_psn);
+		WRITE_ONCE(ans->rx.on, !mrc_resp_restart(&ans->rx.resp,
+							 mrc_attr_rq_psn(&attr)));
 	spin_unlock(&ans->tx.lock);
 	spin_unlock_bh(&ans->rx.lock);
 }
@@ -444,12 +382,15 @@ int mrc_qp_start_requester(struct mrc_qp *qp)
 
 void mrc_qp_apply_retry(struct mrc_qp *qp)
 {
+	struct mrc_retry retry;
+	struct mrc_attr attr;
+
+	mrc_qp_to_attr(qp, &attr);
+	mrc_attr_retry(&attr, &retry);
 	spin_lock_bh(&qp->tx.lock);
 	if (qp->tx.on && qp->base.state == IB_QPS_RTS)
-		mrc_req_set_retry(mrc_qp_req(qp), mrc_qp_rto(&qp->attr),
-				  mrc_qp_linear_cnt(&qp->attr),
-				  mrc_qp_exp_cnt(&qp->attr),
-				  qp->attr.rnr_retry);
+		mrc_req_set_retry(mrc_qp_req(qp), retry.rto, retry.linear,
+				  retry.exp, retry.rnr);
 	spin_unlock_bh(&qp->tx.lock);
 }
 
@@ -469,9 +410,12 @@ void mrc_qp_apply_live(struct mrc_qp *qp, int mask)
 {
 	if (mask & (IB_QP_ACCESS_FLAGS | IB_QP_MIN_RNR_TIMER |
 		    IB_QP_MAX_DEST_RD_ATOMIC)) {
+		struct mrc_attr attr;
+
+		mrc_qp_to_attr(qp, &attr);
 		spin_lock_bh(&qp->rx.lock);
 		if (qp->rx.on)
-			mrc_qp_permit(qp);
+			mrc_qp_permit(qp, &attr);
 		spin_unlock_bh(&qp->rx.lock);
 	}
 	if (mask & (IB_QP_TIMEOUT | IB_QP_RETRY_CNT | IB_QP_RNR_RETRY))
