@@ -28,6 +28,7 @@
 #define MRC_PEER_MERGE		max(HZ / 100, 1)
 
 enum { MRC_PEER_CHANGED };	/* bits of @flags */
+enum { MRC_PEERS_PORTS };	/* likewise of struct mrc_peers */
 
 /**
  * struct mrc_peers - of a device
@@ -40,6 +41,7 @@ enum { MRC_PEER_CHANGED };	/* bits of @flags */
  * @told: mask that @id is about
  * @id: request id of the newest update, -1 = none is held
  * @partial: somebody was told that not all ports are up
+ * @flags: MRC_PEERS_PORTS: QPs have to look at ports, when peers have been told
  */
 struct mrc_peers {
 	struct mrc_dev *dev;
@@ -51,6 +53,7 @@ struct mrc_peers {
 	u32 told;
 	int id;
 	bool partial;
+	unsigned long flags;
 };
 
 static struct workqueue_struct *mrc_peer_wq;
@@ -245,6 +248,25 @@ static void mrc_peer_leave_ports(struct mrc_peer *p, u32 up)
 	}
 }
 
+/*
+ * A port that has come up is used when the word about it is on its way: an answer that
+ * comes through a port before the peer has called it up says that the word is wrong,
+ * and the peer's next one is doubted.
+ */
+static void mrc_peers_use_ports(struct mrc_peers *ps)
+{
+	struct mrc_peer *p;
+	struct mrc_qp *qp;
+
+	if (!test_and_clear_bit(MRC_PEERS_PORTS, &ps->flags))
+		return;
+	list_for_each_entry(p, &ps->all, list) {
+		list_for_each_entry(qp, &p->qps, peer_node)
+			mrc_qp_queue_work(qp, 0);
+		cond_resched();
+	}
+}
+
 static void mrc_peers_tell(struct work_struct *work)
 {
 	struct mrc_peers *ps = container_of(to_delayed_work(work),
@@ -288,6 +310,7 @@ static void mrc_peers_tell(struct work_struct *work)
 			mrc_peer_send(p, up, id, mask);
 		cond_resched();
 	}
+	mrc_peers_use_ports(ps);
 	if (next != MRC_NEVER) {
 		now = mrc_now();
 		queue_delayed_work(mrc_peer_wq, &ps->tell, next <= now ? 0 :
@@ -301,6 +324,7 @@ static void mrc_peers_tell(struct work_struct *work)
 
 void mrc_peers_ports_changed(struct mrc_dev *dev)
 {
+	set_bit(MRC_PEERS_PORTS, &dev->peers->flags);
 	mod_delayed_work(mrc_peer_wq, &dev->peers->tell, 0);
 }
 

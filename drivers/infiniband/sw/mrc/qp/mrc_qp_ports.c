@@ -97,9 +97,10 @@ static void mrc_qp_ports_changed(struct mrc_qp_base *base)
 
 static void mrc_qps_ports_changed(struct mrc_dev *dev, bool state)
 {
-	mrc_qp_base_for_each(dev, false, mrc_qp_ports_changed);
 	if (state)
 		mrc_peers_ports_changed(dev);
+	else
+		mrc_qp_base_for_each(dev, false, mrc_qp_ports_changed);
 }
 
 const struct mrc_port_client mrc_qp_port_client = {

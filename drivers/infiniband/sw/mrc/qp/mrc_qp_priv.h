@@ -384,7 +384,7 @@ static inline void mrc_peer_sync(struct mrc_qp *qp)
 		mrc_req_peer_said(mrc_qp_req(qp), word, mrc_now());
 }
 
-/* Ports of @dev changed: tell its peers. Any context. */
+/* Ports of @dev changed: tell its peers, then its QPs. Any context. */
 void mrc_peers_ports_changed(struct mrc_dev *dev);
 
 /* mrc_rev_probe.c -----------------------------------------------------------*/
