@@ -61,15 +61,16 @@ private:
 			require(!r_.rx.active, "goes on after a drop");
 			return;
 		}
-		require(p.h.first ||
+		require(p.first() ||
 				(before.active && before.psn == p.h.psn &&
-				 before.write == p.h.write),
+				 before.write == p.write()),
 			"a packet was taken that continues nothing");
-		require(p.h.len <= pmtu_, "more than the path MTU");
-		require(p.h.last || p.h.len == pmtu_, "a hole in a message");
-		require(r_.in.off == (p.h.first ? 0 : before.off), "offset");
-		require(r_.in.broken == (before.active && p.h.first), "broken");
-		require(r_.rx.active != p.h.last, "end of a message");
+		require(p.h.payload_len <= pmtu_, "more than the path MTU");
+		require(p.last() || p.h.payload_len == pmtu_,
+			"a hole in a message");
+		require(r_.in.off == (p.first() ? 0 : before.off), "offset");
+		require(r_.in.broken == (before.active && p.first()), "broken");
+		require(r_.rx.active != p.last(), "end of a message");
 	}
 
 	// Bytes as they come from the network.
@@ -80,24 +81,30 @@ private:
 		u32 len = avail + in_.byte();
 		uc::Packet p;
 
-		if (mrc_uc_parse(b.data(), avail, len, &p.h) >= 0)
+		if (mrc_roce_parse(b.data(), avail, len, &p.h) != MRC_DROP_NONE)
 			return;
 		require(p.h.hdr_len <= avail &&
-				p.h.hdr_len + p.h.len + p.h.pad +
+				p.h.hdr_len + p.h.payload_len + p.h.pad +
 						MRC_ICRC_LEN == len,
 			"lengths do not add up");
-		u8 again[MRC_UC_HDR_MAX];
-		p.h.pad = -p.h.len & 3;
-		require(mrc_uc_build(&p.h, again) == p.h.hdr_len &&
-				again[0] == b[0],
+		u8 again[MRC_HDR_MAX];
+		require(mrc_hdr_build(&p.h, again, sizeof(again)) ==
+					p.h.hdr_len &&
+				again[0] == b[0] && again[1] == (b[1] | 0x40),
 			"another packet than was parsed");
+		// A datagram: the reserved byte of DETH is not kept.
+		if (mrc_ud_opcode(p.h.opcode)) {
+			require(!again[16], "reserved byte of DETH");
+			b[16] = 0;
+		}
 		require(!memcmp(again + 2, b.data() + 2, 2) &&
 				!memcmp(again + 5, b.data() + 5, 3) &&
 				!memcmp(again + 9, b.data() + 9,
 					p.h.hdr_len - 9),
 			"headers change");
-		p.data.resize(p.h.len);
-		deliver(p);
+		p.data.resize(p.h.payload_len);
+		if (mrc_uc_opcode(p.h.opcode))
+			deliver(p);
 	}
 
 	// One that is nearly right.
@@ -106,15 +113,18 @@ private:
 		u8 bits = in_.byte();
 		uc::Packet p{};
 
-		p.h.write = bits & 1;
-		p.h.first = bits & 2;
-		p.h.last = bits & 4;
-		p.h.with_imm = p.h.last && bits & 8;
+		const bool first = bits & 2, last = bits & 4;
+
+		p.h.opcode = static_cast<u8>(
+			(bits & 1 ? MRC_UC_WRITE_FIRST : MRC_UC_SEND_FIRST) +
+			(first ? (last ? 4 : 0) : (last ? 2 : 1)) +
+			(last && bits & 8));
 		p.h.psn = (r_.rx.psn + (bits & 16 ? in_.near() : 0)) & 0xFFFFFF;
-		p.h.len = bits & 32 ? in_.half() % (pmtu_ + 2) : pmtu_;
-		if (p.h.first && p.h.write)
-			p.h.dmalen = bits & 64 ? in_.word() : p.h.len;
-		p.data.resize(p.h.len);
+		p.h.payload_len = bits & 32 ? in_.half() % (pmtu_ + 2) : pmtu_;
+		if (p.first() && p.write())
+			p.h.reth.dmalen =
+				bits & 64 ? in_.word() : p.h.payload_len;
+		p.data.resize(p.h.payload_len);
 		deliver(p);
 	}
 
@@ -133,9 +143,9 @@ private:
 		tx.pmtu = pmtu_;
 		tx.psn = in_.word() & 0xFFFFFF;
 		for (const uc::Packet &p : uc::packets(tx, m)) {
-			mrc_uc_hdr h;
+			mrc_hdr h;
 
-			require(uc::parse(uc::wire(p), h) < 0,
+			require(uc::parse(uc::wire(p), h) == MRC_DROP_NONE,
 				"own packet is refused");
 			require(!got, "complete too early");
 			got = r_.take({h, p.data});
@@ -182,7 +192,7 @@ fuzz::Seed bytes()
 	for (const uc::Packet &p : uc::packets(tx, m)) {
 		uc::Bytes b = uc::wire(p);
 		b.resize(40);
-		s.b(0).b(40).bytes(b).b(p.h.len + MRC_ICRC_LEN);
+		s.b(0).b(40).bytes(b).b(p.h.payload_len + MRC_ICRC_LEN);
 	}
 	return s;
 }

@@ -111,23 +111,25 @@ TEST(Uc, HeadersSurviveTheWire)
 
 			m.se = len & 1;
 			for (const Packet &p : uc::packets(tx, m)) {
-				mrc_uc_hdr h;
+				mrc_hdr h;
 
-				ASSERT_EQ(uc::parse(uc::wire(p), h), -1);
-				EXPECT_EQ(h.write, p.h.write);
-				EXPECT_EQ(h.first, p.h.first);
-				EXPECT_EQ(h.last, p.h.last);
-				EXPECT_EQ(h.with_imm, p.h.with_imm);
+				ASSERT_EQ(uc::parse(uc::wire(p), h),
+					  MRC_DROP_NONE);
+				EXPECT_EQ(h.opcode, p.h.opcode);
+				EXPECT_EQ(p.write(), m.write);
+				EXPECT_EQ(p.with_imm(), p.last() && m.with_imm);
 				EXPECT_EQ(h.se, p.h.se);
 				EXPECT_EQ(h.psn, p.h.psn);
 				EXPECT_EQ(h.dqp, kQpn);
 				EXPECT_EQ(h.pkey, MRC_PKEY_DEFAULT);
-				EXPECT_EQ(h.len, p.h.len);
-				EXPECT_EQ(h.pad, -p.h.len & 3);
-				EXPECT_EQ(h.va, p.h.va);
-				EXPECT_EQ(h.rkey, p.h.rkey);
-				EXPECT_EQ(h.dmalen, p.h.dmalen);
-				EXPECT_EQ(0, memcmp(h.imm, p.h.imm, 4));
+				EXPECT_EQ(h.payload_len, p.data.size());
+				EXPECT_EQ(h.pad, -p.data.size() & 3);
+				EXPECT_EQ(h.hdr_len, mrc_hdr_len(&p.h));
+				EXPECT_EQ(h.reth.va, p.h.reth.va);
+				EXPECT_EQ(h.reth.rkey, p.h.reth.rkey);
+				EXPECT_EQ(h.reth.dmalen, p.h.reth.dmalen);
+				if (p.with_imm())
+					EXPECT_EQ(h.reth.imm, p.h.reth.imm);
 			}
 		}
 }
@@ -136,27 +138,27 @@ TEST(Uc, ParserRefuses)
 {
 	mrc_uc_tx tx = requester();
 	Bytes good = uc::wire(uc::packets(tx, message(3, true, true)).at(0));
-	mrc_uc_hdr h;
+	mrc_hdr h;
 
 	// Every length down to nothing: 3 bytes, their pad, the ICRC.
 	for (std::size_t n = 0; n < good.size(); n++) {
 		Bytes b(good.begin(), good.begin() + static_cast<long>(n));
 
 		if (n >= 32 + 1 + MRC_ICRC_LEN)
-			EXPECT_EQ(uc::parse(b, h), -1) << n;
+			EXPECT_EQ(uc::parse(b, h), MRC_DROP_NONE) << n;
 		else
-			EXPECT_EQ(uc::parse(b, h), MRC_CTR_DROP_SHORT) << n;
+			EXPECT_EQ(uc::parse(b, h), MRC_DROP_SHORT) << n;
 	}
 	// Headers that are not within reach, though the packet is long enough.
-	EXPECT_EQ(mrc_uc_parse(good.data(), 31, 100, &h), MRC_CTR_DROP_SHORT);
+	EXPECT_EQ(mrc_roce_parse(good.data(), 31, 100, &h), MRC_DROP_SHORT);
 	Bytes b = good;
 	b[1] |= 1;
-	EXPECT_EQ(uc::parse(b, h), MRC_CTR_DROP_TVER);
+	EXPECT_EQ(uc::parse(b, h), MRC_DROP_TVER);
 	for (unsigned op = 0; op < 256; op++) {
 		b = good;
 		b[0] = static_cast<u8>(op);
-		EXPECT_EQ(uc::parse(b, h) == MRC_CTR_DROP_OPCODE,
-			  op < 0x20 || op > 0x2B)
+		EXPECT_EQ(uc::parse(b, h) == MRC_DROP_OPCODE,
+			  (op < 0x20 || op > 0x2B) && op != 0x64 && op != 0x65)
 			<< op;
 	}
 }
@@ -274,7 +276,7 @@ TEST(Uc, LengthsOfPackets)
 {
 	auto drop = [](bool write, bool first, bool last, u32 len, u32 dmalen,
 		       u32 before) {
-		mrc_uc_hdr h{};
+		mrc_hdr h{};
 		mrc_uc_in in{};
 		mrc_uc_rx rx{};
 
@@ -283,11 +285,11 @@ TEST(Uc, LengthsOfPackets)
 		rx.write = write;
 		rx.off = before;
 		rx.len = dmalen;
-		h.write = write;
-		h.first = first;
-		h.last = last;
-		h.len = len;
-		h.dmalen = first ? dmalen : 0;
+		h.opcode = static_cast<u8>(
+			(write ? 0x26 : 0x20) +
+			(first ? (last ? 4 : 0) : (last ? 2 : 1)));
+		h.payload_len = len;
+		h.reth.dmalen = first ? dmalen : 0;
 		mrc_uc_rx_packet(&rx, &h, &in);
 		EXPECT_EQ(rx.active, in.drop < 0 && !last);
 		EXPECT_EQ(in.broken, in.drop >= 0 && !first);
@@ -336,7 +338,7 @@ TEST(Uc, AbortDropsTheRest)
 	EXPECT_EQ(r.in.drop, MRC_CTR_UC_SEQ);
 	EXPECT_FALSE(r.in.broken); // the caller knows
 
-	mrc_uc_hdr h;
+	mrc_hdr h;
 	u32 off;
 	tx.len = 600;
 	mrc_uc_tx_begin(&tx);

@@ -186,6 +186,9 @@ TEST(Parse, UndefinedOpcodesKeepTheirBth)
 		// The shortest that has a BTH and an ICRC.
 		p.resize(16);
 		EXPECT_EQ(parse(p, &h), MRC_DROP_OPCODE);
+		// Plain RoCE v2 has rows of its own, test_roce.cpp.
+		if (mrc_roce_op_info(static_cast<std::uint8_t>(o))->name)
+			continue;
 		h = {};
 		h.opcode = static_cast<std::uint8_t>(o);
 		EXPECT_EQ(mrc_hdr_len(&h), 0u);

@@ -27,8 +27,17 @@ struct Message {
 };
 
 struct Packet {
-	mrc_uc_hdr h;
+	mrc_hdr h;
 	Bytes data;
+
+	[[nodiscard]] u32 flags() const
+	{
+		return mrc_roce_op_info(h.opcode)->flags;
+	}
+	[[nodiscard]] bool write() const { return !(flags() & MRC_OPF_SEND); }
+	[[nodiscard]] bool first() const { return flags() & MRC_OPF_FIRST; }
+	[[nodiscard]] bool last() const { return flags() & MRC_OPF_LAST; }
+	[[nodiscard]] bool with_imm() const { return flags() & MRC_OPF_IMM; }
 };
 
 inline std::vector<Packet> packets(mrc_uc_tx &tx, const Message &m)
@@ -43,11 +52,11 @@ inline std::vector<Packet> packets(mrc_uc_tx &tx, const Message &m)
 	tx.va = m.va;
 	tx.rkey = m.rkey;
 	tx.len = static_cast<u32>(m.data.size());
-	put_unaligned_be32(m.imm, tx.imm);
+	put_unaligned_be32(m.imm, &tx.imm);
 	mrc_uc_tx_begin(&tx);
 	while (mrc_uc_tx_next(&tx, &p.h, &off)) {
 		p.data.assign(m.data.begin() + off,
-			      m.data.begin() + off + p.h.len);
+			      m.data.begin() + off + p.h.payload_len);
 		out.push_back(p);
 	}
 	return out;
@@ -58,17 +67,17 @@ inline Bytes wire(const Packet &p)
 {
 	Bytes out(MRC_UC_HDR_MAX);
 
-	out.resize(mrc_uc_build(&p.h, out.data()));
+	out.resize(mrc_hdr_build(&p.h, out.data(), MRC_UC_HDR_MAX));
 	out.insert(out.end(), p.data.begin(), p.data.end());
-	out.resize(out.size() + (-p.data.size() & 3) + MRC_ICRC_LEN);
+	out.resize(out.size() + p.h.pad + MRC_ICRC_LEN);
 	return out;
 }
 
-inline int parse(const Bytes &b, mrc_uc_hdr &h)
+inline mrc_drop parse(const Bytes &b, mrc_hdr &h)
 {
 	auto n = static_cast<u32>(b.size());
 
-	return mrc_uc_parse(b.data(), n, n, &h);
+	return mrc_roce_parse(b.data(), n, n, &h);
 }
 
 struct Receiver {
@@ -90,16 +99,16 @@ struct Receiver {
 		broken += in.broken;
 		if (in.drop >= 0)
 			return std::nullopt;
-		if (p.h.first)
-			m = {.write = p.h.write, .va = rx.va, .rkey = rx.rkey};
+		if (p.first())
+			m = {.write = p.write(), .va = rx.va, .rkey = rx.rkey};
 		if (in.off != m.data.size())
 			std::abort();
 		m.data.insert(m.data.end(), p.data.begin(), p.data.end());
-		if (!p.h.last)
+		if (!p.last())
 			return std::nullopt;
-		m.with_imm = p.h.with_imm;
+		m.with_imm = p.with_imm();
 		m.se = p.h.se;
-		m.imm = get_unaligned_be32(p.h.imm);
+		m.imm = m.with_imm ? get_unaligned_be32(&p.h.reth.imm) : 0;
 		if (m.data.size() != rx.off ||
 		    (m.write && m.data.size() != rx.len))
 			std::abort();

@@ -12,6 +12,7 @@
 #define METH_LEN		4
 #define TSETH_LEN		4
 #define RETH_LEN		16
+#define DETH_LEN		8	/* plain RoCE v2 */
 #define IMM_LEN			4
 #define OPETH_LEN		16	/* extension */
 #define AETH_LEN		4
@@ -23,6 +24,7 @@
 
 /* BTH byte 1 */
 #define BTH_SE			0x80
+#define BTH_MIG			0x40	/* RoCE v2: no other path, as all devices say */
 #define BTH_PAD_SHIFT		4
 #define BTH_PAD_MASK		3
 #define BTH_TVER_MASK		0x0F
@@ -187,13 +189,94 @@ static const struct mrc_op_info mrc_op_table[32] = {
 	},
 };
 
+#define OPF_UC_SEND	(MRC_OPF_ROCE | MRC_OPF_SEND)
+#define OPF_UC_WRITE	MRC_OPF_ROCE
+#define OPF_UD		(MRC_OPF_ROCE | MRC_OPF_DETH | MRC_OPF_SEND | \
+			 MRC_OPF_FIRST | MRC_OPF_LAST)
+
+/* Plain RoCE v2: one table for each class, up to its last defined opcode. */
+static const struct mrc_op_info mrc_uc_op_table[] = {
+	[OP(MRC_UC_SEND_FIRST)] = {
+		"UC_SEND_FIRST", OPF_UC_SEND | MRC_OPF_FIRST, BTH_LEN,
+	},
+	[OP(MRC_UC_SEND_MIDDLE)] = {
+		"UC_SEND_MIDDLE", OPF_UC_SEND, BTH_LEN,
+	},
+	[OP(MRC_UC_SEND_LAST)] = {
+		"UC_SEND_LAST", OPF_UC_SEND | MRC_OPF_LAST, BTH_LEN,
+	},
+	[OP(MRC_UC_SEND_LAST_IMM)] = {
+		"UC_SEND_LAST_IMM", OPF_UC_SEND | MRC_OPF_LAST | MRC_OPF_IMM,
+		BTH_LEN + IMM_LEN,
+	},
+	[OP(MRC_UC_SEND_ONLY)] = {
+		"UC_SEND_ONLY", OPF_UC_SEND | MRC_OPF_FIRST | MRC_OPF_LAST,
+		BTH_LEN,
+	},
+	[OP(MRC_UC_SEND_ONLY_IMM)] = {
+		"UC_SEND_ONLY_IMM", OPF_UC_SEND | MRC_OPF_FIRST | MRC_OPF_LAST |
+		MRC_OPF_IMM, BTH_LEN + IMM_LEN,
+	},
+	[OP(MRC_UC_WRITE_FIRST)] = {
+		"UC_WRITE_FIRST", OPF_UC_WRITE | MRC_OPF_FIRST | MRC_OPF_RETH,
+		BTH_LEN + RETH_LEN,
+	},
+	[OP(MRC_UC_WRITE_MIDDLE)] = {
+		"UC_WRITE_MIDDLE", OPF_UC_WRITE, BTH_LEN,
+	},
+	[OP(MRC_UC_WRITE_LAST)] = {
+		"UC_WRITE_LAST", OPF_UC_WRITE | MRC_OPF_LAST, BTH_LEN,
+	},
+	[OP(MRC_UC_WRITE_LAST_IMM)] = {
+		"UC_WRITE_LAST_IMM", OPF_UC_WRITE | MRC_OPF_LAST | MRC_OPF_IMM,
+		BTH_LEN + IMM_LEN,
+	},
+	[OP(MRC_UC_WRITE_ONLY)] = {
+		"UC_WRITE_ONLY", OPF_UC_WRITE | MRC_OPF_FIRST | MRC_OPF_LAST |
+		MRC_OPF_RETH, BTH_LEN + RETH_LEN,
+	},
+	[OP(MRC_UC_WRITE_ONLY_IMM)] = {
+		"UC_WRITE_ONLY_IMM", OPF_UC_WRITE | MRC_OPF_FIRST | MRC_OPF_LAST |
+		MRC_OPF_RETH | MRC_OPF_IMM, BTH_LEN + RETH_LEN + IMM_LEN,
+	},
+};
+
+static const struct mrc_op_info mrc_ud_op_table[] = {
+	[OP(MRC_UD_SEND)] = {
+		"UD_SEND_ONLY", OPF_UD, BTH_LEN + DETH_LEN,
+	},
+	[OP(MRC_UD_SEND_IMM)] = {
+		"UD_SEND_ONLY_IMM", OPF_UD | MRC_OPF_IMM,
+		BTH_LEN + DETH_LEN + IMM_LEN,
+	},
+};
+
+static const struct mrc_op_info mrc_op_undefined;
+
 const struct mrc_op_info *mrc_op_info(u8 opcode)
 {
-	static const struct mrc_op_info undefined;
-
 	if ((opcode & OP_CLASS_MASK) != OP_CLASS)
-		return &undefined;
+		return &mrc_op_undefined;
 	return &mrc_op_table[OP(opcode)];
+}
+
+const struct mrc_op_info *mrc_roce_op_info(u8 opcode)
+{
+	u8 op = OP(opcode);
+
+	if (mrc_uc_opcode(opcode) && op < ARRAY_SIZE(mrc_uc_op_table))
+		return &mrc_uc_op_table[op];
+	if (mrc_ud_opcode(opcode) && op < ARRAY_SIZE(mrc_ud_op_table))
+		return &mrc_ud_op_table[op];
+	return &mrc_op_undefined;
+}
+
+/* The classes of MRC and of RoCE v2 have no opcode in common. */
+static const struct mrc_op_info *op_any(u8 opcode)
+{
+	const struct mrc_op_info *info = mrc_op_info(opcode);
+
+	return info->name ? info : mrc_roce_op_info(opcode);
 }
 
 static u32 op_hdr_len(const struct mrc_op_info *info, bool ts)
@@ -205,7 +288,7 @@ static u32 op_hdr_len(const struct mrc_op_info *info, bool ts)
 
 u32 mrc_hdr_len(const struct mrc_hdr *h)
 {
-	return op_hdr_len(mrc_op_info(h->opcode), h->ts);
+	return op_hdr_len(op_any(h->opcode), h->ts);
 }
 
 static u32 get_be24(const u8 *p)
@@ -220,7 +303,7 @@ static void put_be24(u32 v, u8 *p)
 	p[2] = (u8)v;
 }
 
-static void get_bth(const u8 *p, struct mrc_hdr *h)
+static void get_bth(const u8 *p, bool roce, struct mrc_hdr *h)
 {
 	h->opcode = p[0];
 	h->se = p[1] & BTH_SE;
@@ -229,17 +312,20 @@ static void get_bth(const u8 *p, struct mrc_hdr *h)
 	h->pkey = get_unaligned_be16(p + 2);
 	h->dqp = get_be24(p + 5);
 	h->a = p[8] & BTH_A;
+	h->psn = get_be24(p + 9);
+	if (roce)
+		return;
 	h->rtx = p[8] & BTH_RTX;
 	h->ts = p[8] & BTH_TS;
 	h->chan = p[8] & BTH_CHAN;
 	h->recvs = h->opcode == MRC_OP_ACK && p[8] & BTH_RECVS;
-	h->psn = get_be24(p + 9);
 }
 
-static void put_bth(const struct mrc_hdr *h, bool ts, u8 *p)
+/* Of MRC's bits none is set in @h where it is a packet of RoCE v2. */
+static void put_bth(const struct mrc_hdr *h, bool roce, bool ts, u8 *p)
 {
 	p[0] = h->opcode;
-	p[1] = (h->se ? BTH_SE : 0) |
+	p[1] = (h->se ? BTH_SE : 0) | (roce ? BTH_MIG : 0) |
 	       (h->pad & BTH_PAD_MASK) << BTH_PAD_SHIFT |
 	       (h->tver & BTH_TVER_MASK);
 	put_unaligned_be16(h->pkey, p + 2);
@@ -291,6 +377,19 @@ static void put_reth(const struct mrc_reth *r, u8 *p)
 	put_unaligned_be64(r->va, p);
 	put_unaligned_be32(r->rkey, p + 8);
 	put_unaligned_be32(r->dmalen, p + 12);
+}
+
+static void get_deth(const u8 *p, struct mrc_deth *d)
+{
+	d->qkey = get_unaligned_be32(p);
+	d->sqpn = get_be24(p + 5);
+}
+
+static void put_deth(const struct mrc_deth *d, u8 *p)
+{
+	put_unaligned_be32(d->qkey, p);
+	p[4] = 0;
+	put_be24(d->sqpn, p + 5);
 }
 
 static void get_opeth(const u8 *p, struct mrc_opeth *o)
@@ -464,6 +563,10 @@ static void get_ext(const u8 *p, u32 flags, struct mrc_hdr *h)
 		get_reth(p, &h->reth);
 		p += RETH_LEN;
 	}
+	if (flags & MRC_OPF_DETH) {
+		get_deth(p, &h->deth);
+		p += DETH_LEN;
+	}
 	if (flags & MRC_OPF_IMM)
 		memcpy(&h->reth.imm, p, IMM_LEN);
 	if (flags & MRC_OPF_OPERAND)
@@ -496,6 +599,10 @@ static void put_ext(const struct mrc_hdr *h, u32 flags, u8 *p)
 		put_reth(&h->reth, p);
 		p += RETH_LEN;
 	}
+	if (flags & MRC_OPF_DETH) {
+		put_deth(&h->deth, p);
+		p += DETH_LEN;
+	}
 	if (flags & MRC_OPF_IMM)
 		memcpy(p, &h->reth.imm, IMM_LEN);
 	if (flags & MRC_OPF_OPERAND)
@@ -514,7 +621,16 @@ static void put_ext(const struct mrc_hdr *h, u32 flags, u8 *p)
 		put_eeth(h, p);
 }
 
-enum mrc_drop mrc_hdr_parse(const u8 *p, u32 avail, u32 len, struct mrc_hdr *h)
+/* May @body bytes stand between the headers and the ICRC? */
+static bool body_ok(u32 flags, u32 body)
+{
+	if (flags & MRC_OPF_ROCE)
+		return true;
+	return !(flags & MRC_OPF_DATA ? body & 3 : body);
+}
+
+static enum mrc_drop hdr_parse(const u8 *p, u32 avail, u32 len, bool roce,
+			       struct mrc_hdr *h)
 {
 	const struct mrc_op_info *info;
 	u32 hlen, body;
@@ -522,10 +638,10 @@ enum mrc_drop mrc_hdr_parse(const u8 *p, u32 avail, u32 len, struct mrc_hdr *h)
 	memset(h, 0, sizeof(*h));
 	if (avail < BTH_LEN || len < BTH_LEN + MRC_ICRC_LEN)
 		return MRC_DROP_SHORT;
-	get_bth(p, h);
+	get_bth(p, roce, h);
 	if (h->tver)
 		return MRC_DROP_TVER;
-	info = mrc_op_info(h->opcode);
+	info = roce ? mrc_roce_op_info(h->opcode) : mrc_op_info(h->opcode);
 	if (!info->name)
 		return MRC_DROP_OPCODE;
 	/* The bit is defined for data packets only. */
@@ -536,12 +652,22 @@ enum mrc_drop mrc_hdr_parse(const u8 *p, u32 avail, u32 len, struct mrc_hdr *h)
 	if (avail < hlen || len < hlen + h->pad + MRC_ICRC_LEN)
 		return MRC_DROP_SHORT;
 	body = len - hlen - MRC_ICRC_LEN;
-	if (info->flags & MRC_OPF_DATA ? body & 3 : body)
+	if (!body_ok(info->flags, body))
 		return MRC_DROP_LENGTH;
 	h->hdr_len = (u16)hlen;
 	h->payload_len = body - h->pad;
 	get_ext(p + BTH_LEN, info->flags, h);
 	return MRC_DROP_NONE;
+}
+
+enum mrc_drop mrc_hdr_parse(const u8 *p, u32 avail, u32 len, struct mrc_hdr *h)
+{
+	return hdr_parse(p, avail, len, false, h);
+}
+
+enum mrc_drop mrc_roce_parse(const u8 *p, u32 avail, u32 len, struct mrc_hdr *h)
+{
+	return hdr_parse(p, avail, len, true, h);
 }
 
 enum mrc_drop mrc_hdr_parse_trimmed(const u8 *p, u32 avail, struct mrc_hdr *h)
@@ -551,7 +677,7 @@ enum mrc_drop mrc_hdr_parse_trimmed(const u8 *p, u32 avail, struct mrc_hdr *h)
 	memset(h, 0, sizeof(*h));
 	if (avail < BTH_LEN)
 		return MRC_DROP_SHORT;
-	get_bth(p, h);
+	get_bth(p, false, h);
 	if (h->tver)
 		return MRC_DROP_TVER;
 	info = mrc_op_info(h->opcode);
@@ -574,13 +700,13 @@ enum mrc_drop mrc_hdr_parse_trimmed(const u8 *p, u32 avail, struct mrc_hdr *h)
 
 u32 mrc_hdr_build(const struct mrc_hdr *h, u8 *p, u32 room)
 {
-	const struct mrc_op_info *info = mrc_op_info(h->opcode);
+	const struct mrc_op_info *info = op_any(h->opcode);
 	bool ts = h->ts && (info->flags & MRC_OPF_METH);
 	u32 hlen = op_hdr_len(info, ts);
 
 	if (!hlen || room < hlen)
 		return 0;
-	put_bth(h, ts, p);
+	put_bth(h, info->flags & MRC_OPF_ROCE, ts, p);
 	put_ext(h, info->flags, p + BTH_LEN);
 	return hlen;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * MRC 1.0 packets: opcodes, parsed headers, parse, build and ICRC.
+ * Packets of MRC 1.0 and of plain RoCE v2: opcodes, parsed headers, parse, build
+ * and ICRC.
  *
  * One table (mrc_opcode.c) says for every opcode which headers follow the
  * BTH; parse and build both walk it, so they cannot disagree.
@@ -62,6 +63,35 @@ enum mrc_opcode {
 	MRC_OP_PROBE		= 0xDE,
 };
 
+/* Plain RoCE v2, InfiniBand volume 1, §9.2: unreliable connections and datagrams. */
+enum mrc_roce_opcode {
+	MRC_UC_SEND_FIRST	= 0x20,
+	MRC_UC_SEND_MIDDLE	= 0x21,
+	MRC_UC_SEND_LAST	= 0x22,
+	MRC_UC_SEND_LAST_IMM	= 0x23,
+	MRC_UC_SEND_ONLY	= 0x24,
+	MRC_UC_SEND_ONLY_IMM	= 0x25,
+	MRC_UC_WRITE_FIRST	= 0x26,
+	MRC_UC_WRITE_MIDDLE	= 0x27,
+	MRC_UC_WRITE_LAST	= 0x28,
+	MRC_UC_WRITE_LAST_IMM	= 0x29,
+	MRC_UC_WRITE_ONLY	= 0x2A,
+	MRC_UC_WRITE_ONLY_IMM	= 0x2B,
+	MRC_UD_SEND		= 0x64,
+	MRC_UD_SEND_IMM		= 0x65,
+};
+
+/* The transport that an opcode belongs to: its upper three bits. */
+static inline bool mrc_uc_opcode(u8 opcode)
+{
+	return opcode >> 5 == 1;
+}
+
+static inline bool mrc_ud_opcode(u8 opcode)
+{
+	return opcode >> 5 == 3;
+}
+
 /* What an opcode is and which headers it carries after the BTH. */
 enum mrc_op_flags {
 	MRC_OPF_METH	= 1 << 0,	/* METH, and TSETH when BTH.ts is set */
@@ -87,11 +117,14 @@ enum mrc_op_flags {
 	MRC_OPF_REQUEST	= 1 << 19,	/* READ and its like: has an answer */
 	MRC_OPF_OPERAND	= 1 << 20,	/* OPETH follows RETH */
 	MRC_OPF_ANSWER	= 1 << 21,	/* on the answer channel */
+	/* plain RoCE v2 */
+	MRC_OPF_ROCE	= 1 << 22,	/* UC or UD */
+	MRC_OPF_DETH	= 1 << 23,	/* UD */
 };
 
 /**
  * struct mrc_op_info - one row of the opcode table
- * @name: spec name, NULL for opcodes that MRC 1.0 does not define
+ * @name: spec name, NULL for opcodes that are not defined
  * @flags: MRC_OPF_*
  * @hdr_len: bytes of BTH and extended headers, without TSETH
  */
@@ -101,8 +134,14 @@ struct mrc_op_info {
 	u8 hdr_len;
 };
 
-/* Row of @opcode; never NULL, .name is NULL for undefined opcodes. */
+/*
+ * Row of @opcode; never NULL. Those of plain RoCE v2 are undefined here: a queue pair
+ * that speaks MRC does not know them.
+ */
 const struct mrc_op_info *mrc_op_info(u8 opcode);
+
+/* The same for opcodes of plain RoCE v2; those of MRC are undefined here. */
+const struct mrc_op_info *mrc_roce_op_info(u8 opcode);
 
 /* AETH syndromes, §4.11 */
 enum mrc_syndrome {
@@ -154,6 +193,12 @@ struct mrc_reth {
 struct mrc_opeth {
 	u64 swap;		/* or the value to write */
 	u64 compare;		/* or the value to add */
+};
+
+/* InfiniBand volume 1, §9.3.2: of a datagram */
+struct mrc_deth {
+	u32 qkey;
+	u32 sqpn;		/* 24 bits */
 };
 
 /* §4.11 */
@@ -210,7 +255,7 @@ struct mrc_ereth {
 
 /**
  * struct mrc_hdr - a packet's headers in host byte order
- * @opcode: enum mrc_opcode
+ * @opcode: enum mrc_opcode or enum mrc_roce_opcode
  * @tver: BTH.tver, 0 on the wire
  * @pad: pad bytes after the payload, 0..3
  * @se: solicited event
@@ -229,8 +274,10 @@ struct mrc_ereth {
  * @tsr: timestamp resolution bit
  * @ftype: timestamp format; MRC_TS_FTYPE when @tstamp is valid (TSETH, PETH,
  *	ERTH only)
- * @reth: data packets
+ * @reth: data packets, and of plain RoCE v2 those with MRC_OPF_RETH; its @imm is that
+ *	of all packets with MRC_OPF_IMM
  * @opeth: data packets with MRC_OPF_OPERAND
+ * @deth: datagrams
  * @aeth: ACKNOWLEDGE
  * @seth: RELIABILITY_SACK
  * @neth: RELIABILITY_NACK
@@ -260,7 +307,10 @@ struct mrc_hdr {
 	union {
 		struct {
 			struct mrc_reth reth;
-			struct mrc_opeth opeth;
+			union {
+				struct mrc_opeth opeth;
+				struct mrc_deth deth;
+			};
 		};
 		struct mrc_aeth aeth;
 		struct mrc_seth seth;
@@ -282,7 +332,7 @@ enum mrc_drop {
 };
 
 /**
- * mrc_hdr_parse - parse BTH and extended headers
+ * mrc_hdr_parse - parse BTH and extended headers of MRC
  * @p: first byte after the UDP header
  * @avail: bytes that may be read at @p
  * @len: UDP payload length, ICRC included; @len >= @avail is allowed (the
@@ -295,6 +345,20 @@ enum mrc_drop {
  * Return: MRC_DROP_NONE or why the packet must be dropped.
  */
 enum mrc_drop mrc_hdr_parse(const u8 *p, u32 avail, u32 len, struct mrc_hdr *h);
+
+/**
+ * mrc_roce_parse - parse BTH and extended headers of plain RoCE v2
+ * @p: first byte after the UDP header
+ * @avail: bytes that may be read at @p
+ * @len: as for mrc_hdr_parse()
+ * @h: result; of BTH byte 8 just ->a, because MRC's bits are reserved ones there
+ *
+ * How long the payload must be is left to the service: see mrc_uc_rx_packet().
+ *
+ * Return: MRC_DROP_NONE or why the packet must be dropped. MRC_DROP_OPCODE: neither
+ * UC nor UD.
+ */
+enum mrc_drop mrc_roce_parse(const u8 *p, u32 avail, u32 len, struct mrc_hdr *h);
 
 /**
  * mrc_hdr_parse_trimmed - parse what is left of a trimmed data packet
@@ -315,7 +379,7 @@ u32 mrc_hdr_len(const struct mrc_hdr *h);
 
 /**
  * mrc_hdr_build - write BTH and extended headers
- * @h: headers; ->opcode must be an MRC 1.0 opcode
+ * @h: headers; ->opcode is one of MRC or of plain RoCE v2
  * @p: destination
  * @room: bytes at @p
  *

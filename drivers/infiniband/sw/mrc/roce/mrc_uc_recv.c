@@ -18,8 +18,14 @@
  */
 struct mrc_uc_pkt {
 	struct mrc_dgram dg;
-	struct mrc_uc_hdr h;
+	struct mrc_hdr h;
 };
+
+/* enum mrc_op_flags */
+static u32 mrc_uc_flags(const struct mrc_uc_pkt *pkt)
+{
+	return mrc_roce_op_info(pkt->h.opcode)->flags;
+}
 
 /* Why @ud does not take packets from there, or -1. Under rq_lock. */
 static int mrc_uc_refuses(struct mrc_ud *ud, const struct mrc_dgram *dg)
@@ -50,7 +56,7 @@ static enum ib_wc_status mrc_uc_scatter(struct mrc_ud *ud,
 					const struct mrc_uc_pkt *pkt, u32 off)
 {
 	const struct mrc_ud_rx *rx = &ud->uc->recv;
-	u32 from = pkt->dg.off, left = pkt->h.len, i, n;
+	u32 from = pkt->dg.off, left = pkt->h.payload_len, i, n;
 
 	for (i = 0; i < rx->num_sge && left; i++) {
 		const struct mrc_sge *sge = &rx->sge[i];
@@ -87,7 +93,7 @@ static int mrc_uc_take_send(struct mrc_ud *ud, const struct mrc_uc_pkt *pkt,
 	struct mrc_uc *uc = ud->uc;
 
 	/* One that a broken message had is still there, for this one. */
-	if (pkt->h.first) {
+	if (mrc_uc_flags(pkt) & MRC_OPF_FIRST) {
 		int have = mrc_uc_have_recv(ud);
 
 		if (have < 0)
@@ -98,7 +104,7 @@ static int mrc_uc_take_send(struct mrc_ud *ud, const struct mrc_uc_pkt *pkt,
 		if (*st != IB_WC_SUCCESS)
 			return -1;
 	}
-	if ((u64)off + pkt->h.len > uc->room)
+	if ((u64)off + pkt->h.payload_len > uc->room)
 		return MRC_CTR_DROP_LENGTH;
 	*st = mrc_uc_scatter(ud, pkt, off);
 	return -1;
@@ -110,7 +116,8 @@ static int mrc_uc_take_write(struct mrc_ud *ud, const struct mrc_uc_pkt *pkt,
 {
 	struct mrc_uc *uc = ud->uc;
 	const struct mrc_uc_rx *rx = &uc->rx;
-	u32 len = pkt->h.first ? rx->len : pkt->h.len;
+	u32 flags = mrc_uc_flags(pkt);
+	u32 len = flags & MRC_OPF_FIRST ? rx->len : pkt->h.payload_len;
 	struct mrc_mr *mr;
 	int ret;
 
@@ -125,12 +132,12 @@ static int mrc_uc_take_write(struct mrc_ud *ud, const struct mrc_uc_pkt *pkt,
 		if (IS_ERR(mr))
 			return MRC_CTR_UC_ACCESS;
 		ret = mrc_mr_copy_from_skb(mr, rx->va + off, pkt->dg.skb,
-					   pkt->dg.off, pkt->h.len);
+					   pkt->dg.off, pkt->h.payload_len);
 		mrc_mr_put(mr);
 		if (ret)
 			return MRC_CTR_UC_ACCESS;
 	}
-	if (pkt->h.with_imm) {
+	if (flags & MRC_OPF_IMM) {
 		ret = mrc_uc_have_recv(ud);
 		if (ret < 0)
 			*st = IB_WC_GENERAL_ERR;
@@ -146,19 +153,21 @@ static bool mrc_uc_complete_recv(struct mrc_ud *ud,
 				 const struct mrc_uc_pkt *pkt,
 				 enum ib_wc_status st)
 {
+	u32 flags = mrc_uc_flags(pkt);
 	struct mrc_uc *uc = ud->uc;
 	struct mrc_cqe cqe = {
 		.wr_id = uc->recv.wr_id,
 		.status = st,
-		.opcode = pkt->h.write ? IB_WC_RECV_RDMA_WITH_IMM : IB_WC_RECV,
+		.opcode = flags & MRC_OPF_SEND ? IB_WC_RECV :
+						 IB_WC_RECV_RDMA_WITH_IMM,
 		.byte_len = uc->rx.off,
 		.qp_num = ud->qpn,
 		.src_qp = uc->attr.dest_qpn,
 	};
 
-	if (pkt->h.with_imm) {
+	if (flags & MRC_OPF_IMM) {
 		cqe.wc_flags = IB_WC_WITH_IMM;
-		memcpy(&cqe.imm_data, pkt->h.imm, sizeof(cqe.imm_data));
+		memcpy(&cqe.imm_data, &pkt->h.reth.imm, sizeof(cqe.imm_data));
 	}
 	/* Room before the completion: a program may post again at once. */
 	ud->rq.idx++;
@@ -173,6 +182,7 @@ static int mrc_uc_take(struct mrc_ud *ud, const struct mrc_uc_pkt *pkt, u8 port,
 		       bool *fatal)
 {
 	enum ib_wc_status st = IB_WC_SUCCESS;
+	u32 flags = mrc_uc_flags(pkt);
 	struct mrc_dev *dev = ud->dev;
 	struct mrc_uc *uc = ud->uc;
 	struct mrc_uc_in in;
@@ -183,8 +193,8 @@ static int mrc_uc_take(struct mrc_ud *ud, const struct mrc_uc_pkt *pkt, u8 port,
 		mrc_ctr_add(&dev->ctr, port, MRC_CTR_UC_BROKEN, 1);
 	if (in.drop >= 0)
 		return in.drop;
-	drop = pkt->h.write ? mrc_uc_take_write(ud, pkt, in.off, &st) :
-			      mrc_uc_take_send(ud, pkt, in.off, &st);
+	drop = flags & MRC_OPF_SEND ? mrc_uc_take_send(ud, pkt, in.off, &st) :
+				      mrc_uc_take_write(ud, pkt, in.off, &st);
 	*fatal = st != IB_WC_SUCCESS;
 	if (drop >= 0) {
 		mrc_uc_rx_abort(&uc->rx);
@@ -196,10 +206,10 @@ static int mrc_uc_take(struct mrc_ud *ud, const struct mrc_uc_pkt *pkt, u8 port,
 		mrc_uc_complete_recv(ud, pkt, st);
 		return -1;
 	}
-	if (!pkt->h.last)
+	if (!(flags & MRC_OPF_LAST))
 		return -1;
 	mrc_ctr_add(&dev->ctr, port, MRC_CTR_RX_UC_MSG, 1);
-	if (!pkt->h.write || pkt->h.with_imm)
+	if (flags & (MRC_OPF_SEND | MRC_OPF_IMM))
 		*fatal = mrc_uc_complete_recv(ud, pkt, IB_WC_SUCCESS);
 	return -1;
 }
@@ -234,16 +244,23 @@ static int mrc_uc_check(struct mrc_uc_pkt *pkt)
 	u32 len, avail;
 	int drop;
 
-	drop = mrc_dgram_ip(&pkt->dg, MRC_UC_BTH_LEN, &len);
+	drop = mrc_dgram_ip(&pkt->dg, MRC_BTH_LEN, &len);
 	if (drop >= 0)
 		return drop;
 	avail = min_t(u32, len, MRC_UC_HDR_MAX);
 	/* skb->len covers it, so this fails for want of memory only. */
 	if (!pskb_may_pull(skb, MRC_UDP_HLEN + avail))
 		return MRC_CTR_DROP_SHORT;
-	drop = mrc_uc_parse(skb->data + MRC_UDP_HLEN, avail, len, &pkt->h);
-	if (drop >= 0)
-		return drop;
+	switch (mrc_roce_parse(skb->data + MRC_UDP_HLEN, avail, len, &pkt->h)) {
+	case MRC_DROP_NONE:
+		break;
+	case MRC_DROP_TVER:
+		return MRC_CTR_DROP_TVER;
+	case MRC_DROP_OPCODE:
+		return MRC_CTR_DROP_OPCODE;
+	default:
+		return MRC_CTR_DROP_SHORT;
+	}
 	if (!mrc_skb_icrc_ok(skb, len))
 		return MRC_CTR_DROP_ICRC;
 	pkt->dg.off = MRC_UDP_HLEN + pkt->h.hdr_len;

@@ -50,7 +50,7 @@ static enum ib_wc_status mrc_uc_begin(struct mrc_ud *ud)
 	tx->len = w->len;
 	tx->va = w->h.remote_addr;
 	tx->rkey = w->h.rkey;
-	memcpy(tx->imm, &w->h.imm_data, sizeof(tx->imm));
+	memcpy(&tx->imm, &w->h.imm_data, sizeof(tx->imm));
 	mrc_uc_tx_begin(tx);
 	return IB_WC_SUCCESS;
 }
@@ -137,18 +137,19 @@ static enum ib_wc_status mrc_uc_put_payload(struct mrc_ud *ud,
  * lost then, and the peer will not take the message.
  */
 static enum ib_wc_status mrc_uc_make(struct mrc_ud *ud,
-				     const struct mrc_uc_hdr *h, u32 off,
+				     const struct mrc_hdr *h, u32 off,
 				     struct sk_buff **skbp)
 {
 	const struct mrc_av *av = &ud->uc->av;
-	u32 pad = -h->len & 3, udp_len, hdr_len;
+	u32 udp_len, hdr_len;
 	u8 hdr[MRC_UC_HDR_MAX];
 	enum ib_wc_status st;
 	struct sk_buff *skb;
 	struct udphdr *udp;
 
-	hdr_len = mrc_uc_build(h, hdr);
-	udp_len = sizeof(*udp) + hdr_len + h->len + pad + MRC_ICRC_LEN;
+	hdr_len = mrc_hdr_build(h, hdr, sizeof(hdr));
+	udp_len = sizeof(*udp) + hdr_len + h->payload_len + h->pad +
+		  MRC_ICRC_LEN;
 	*skbp = NULL;
 	skb = alloc_skb(LL_MAX_HEADER + sizeof(struct ipv6hdr) + udp_len,
 			GFP_ATOMIC | __GFP_NOWARN);
@@ -165,12 +166,12 @@ static enum ib_wc_status mrc_uc_make(struct mrc_ud *ud,
 	udp->len = htons(udp_len);
 	udp->check = 0;
 	skb_put_data(skb, hdr, hdr_len);
-	st = mrc_uc_put_payload(ud, skb, off, h->len);
+	st = mrc_uc_put_payload(ud, skb, off, h->payload_len);
 	if (st != IB_WC_SUCCESS) {
 		kfree_skb(skb);
 		return st;
 	}
-	mrc_ud_put_trailer(skb, pad);
+	mrc_ud_put_trailer(skb, h->pad);
 	*skbp = skb;
 	return IB_WC_SUCCESS;
 }
@@ -245,7 +246,7 @@ static bool mrc_uc_packet(struct mrc_ud *ud, struct sk_buff_head *list,
 	struct mrc_uc *uc = ud->uc;
 	enum ib_wc_status st = IB_WC_SUCCESS;
 	struct sk_buff *skb = NULL;
-	struct mrc_uc_hdr h;
+	struct mrc_hdr h;
 	u32 off;
 
 	mrc_uc_tx_next(&uc->tx, &h, &off);

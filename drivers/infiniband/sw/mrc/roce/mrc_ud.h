@@ -20,17 +20,6 @@ struct mrc_uc;
 #define MRC_GSI_QKEY		0x80010000	/* IB_QP1_QKEY, host order */
 #define MRC_QKEY_OWN		BIT(31)	/* the sender's own Q_Key instead */
 
-enum mrc_ud_opcode {
-	MRC_UD_SEND	= 0x64,
-	MRC_UD_SEND_IMM	= 0x65,
-};
-
-/* Upper three bits: the transport that an opcode belongs to. */
-static inline bool mrc_ud_opcode(u8 opcode)
-{
-	return opcode >> 5 == 3;
-}
-
 /**
  * struct mrc_ud_tx - a send work request, copied from the ring
  * @h: header
