@@ -198,11 +198,10 @@ static void mrc_ep_answer(struct mrc_dev *dev, struct net_device *ndev, u8 port,
 {
 	bool up = port && READ_ONCE(dev->port[port].up);
 	struct mrc_hdr hdr;
-	const struct mrc_head head = {
+	struct mrc_head head = {
 		.hdr = &hdr,
 		.saddr = self,
 		.daddr = peer,
-		.entropy = get_random_u32() | 0xC000,
 		.ipv6 = ipv6,
 		.tos = mrc_tc_dscp(&dev->tc, MRC_DSCP_CONTROL) << 2 |
 		       INET_ECN_NOT_ECT,
@@ -214,6 +213,7 @@ static void mrc_ep_answer(struct mrc_dev *dev, struct net_device *ndev, u8 port,
 	if (!up)
 		ndev = mrc_ep_other(dev, &port);
 	mrc_ep_answer_hdr(req, &hdr);
+	mrc_head_entropy(&head, get_random_u32() | 0xC000);
 	skb = ndev ? mrc_build_bare(&head) : NULL;
 	if (!skb)
 		mrc_ctr_add(&dev->ctr, port, MRC_CTR_TX_ERROR, 1);
@@ -418,11 +418,11 @@ static int mrc_ep_ask(struct mrc_dev *dev, struct mrc_ep_wait *w, u32 i, u8 tc)
 	if (r->op == MRC_EPOP_PORT_STATUS)
 		hdr.epop.port_mask = r->port_status;
 	if (r->fmt_mode == MRC_EV_FMT_UDP)
-		head.entropy = get_unaligned_be16(r->ev);
+		mrc_head_entropy(&head, get_unaligned_be16(r->ev));
 	else if (r->fmt_mode == MRC_EV_FMT_STEV)
-		head.entropy = get_unaligned_be32(r->ev);
+		mrc_head_entropy(&head, get_unaligned_be32(r->ev));
 	else
-		head.entropy = get_random_u32() | 0xC000;
+		mrc_head_entropy(&head, get_random_u32() | 0xC000);
 
 	local_bh_disable();
 	rcu_read_lock();

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Packets: headers in front, payload as fragments or copied, pad and ICRC behind.
+ * Packets of all services: headers in front, payload as fragments or copied, pad and
+ * ICRC behind. The ICRC is computed over what the packet holds: where payload is copied,
+ * over the copy, because a program may write to its buffer meanwhile.
  */
 #include <linux/highmem.h>
 #include <linux/ip.h>
@@ -12,74 +14,77 @@
 
 #include "mrc_net.h"
 
-void mrc_build_ip(struct sk_buff *skb, const struct mrc_ip *ip, u32 udp_len)
+/* @udp_len: bytes of UDP that will follow. */
+static void mrc_build_ip(struct sk_buff *skb, const struct mrc_head *head,
+			 u32 udp_len)
 {
-	if (ip->ipv6) {
+	if (head->ipv6) {
 		struct ipv6hdr *h = skb_put(skb, sizeof(*h));
 
-		ip6_flow_hdr(h, ip->tos, htonl(ip->flow_label));
+		ip6_flow_hdr(h, head->tos, htonl(head->flow_label));
 		h->payload_len = htons(udp_len);
 		h->nexthdr = IPPROTO_UDP;
-		h->hop_limit = ip->ttl;
-		h->saddr = *ip->saddr;
-		h->daddr = *ip->daddr;
+		h->hop_limit = head->ttl;
+		h->saddr = *head->saddr;
+		h->daddr = *head->daddr;
 		skb->protocol = htons(ETH_P_IPV6);
 	} else {
 		struct iphdr *h = skb_put(skb, sizeof(*h));
 
 		h->version = 4;
 		h->ihl = 5;
-		h->tos = ip->tos;
+		h->tos = head->tos;
 		h->tot_len = htons(sizeof(*h) + udp_len);
 		h->id = 0;
 		h->frag_off = htons(IP_DF);
-		h->ttl = ip->ttl;
+		h->ttl = head->ttl;
 		h->protocol = IPPROTO_UDP;
 		h->check = 0;	/* ip_local_out() */
-		h->saddr = ip->saddr->s6_addr32[3];
-		h->daddr = ip->daddr->s6_addr32[3];
+		h->saddr = head->saddr->s6_addr32[3];
+		h->daddr = head->daddr->s6_addr32[3];
 		skb->protocol = htons(ETH_P_IP);
 	}
 }
 
-struct sk_buff *mrc_build_head(const struct mrc_head *head, u32 udp_len,
-			       u32 room, u32 *crc)
+bool mrc_build_begin(struct mrc_build *b, const struct mrc_head *head, u32 payload,
+		     bool copy)
 {
-	const struct mrc_ip ip = {
-		.saddr = head->saddr,
-		.daddr = head->daddr,
-		.flow_label = head->entropy >> 16,
-		.ipv6 = head->ipv6,
-		.tos = head->tos,
-		.ttl = MRC_HOP_LIMIT,
-	};
 	u32 ip_len = head->ipv6 ? sizeof(struct ipv6hdr) :
 				  sizeof(struct iphdr);
 	u32 front = LL_MAX_HEADER + (head->srv6 ? MRC_SRV6_ROOM : 0);
+	u32 tail = payload + head->hdr->pad + MRC_ICRC_LEN;
 	u32 hdr_len = mrc_hdr_len(head->hdr);
 	struct sk_buff *skb;
 	struct udphdr *udp;
 	void *bth;
 
-	skb = alloc_skb(front + ip_len + sizeof(*udp) + hdr_len + room,
-			GFP_ATOMIC | __GFP_NOWARN);
+	skb = alloc_skb(front + ip_len + sizeof(*udp) + hdr_len +
+			(copy ? tail : 0), GFP_ATOMIC | __GFP_NOWARN);
 	if (!skb)
-		return NULL;
+		return false;
 	skb_reserve(skb, front);
 	skb_reset_network_header(skb);
-	mrc_build_ip(skb, &ip, udp_len);
+	mrc_build_ip(skb, head, sizeof(*udp) + hdr_len + tail);
 	skb_set_transport_header(skb, ip_len);
 	udp = skb_put(skb, sizeof(*udp));
-	udp->source = htons(head->entropy);
+	udp->source = htons(head->sport);
 	udp->dest = htons(mrc_udp_port);
-	udp->len = htons(udp_len);
+	udp->len = htons(sizeof(*udp) + hdr_len + tail);
 	udp->check = 0;
 	bth = skb_put(skb, hdr_len);
 	mrc_hdr_build(head->hdr, bth, hdr_len);
 
-	*crc = mrc_icrc_start(skb_network_header(skb));
-	*crc = mrc_crc32(*crc, bth + MRC_BTH_LEN, hdr_len - MRC_BTH_LEN);
-	return skb;
+	b->skb = skb;
+	b->crc = mrc_icrc_start(skb_network_header(skb));
+	b->crc = mrc_crc32(b->crc, bth + MRC_BTH_LEN, hdr_len - MRC_BTH_LEN);
+	b->pad = head->hdr->pad;
+	b->copy = copy;
+	return true;
+}
+
+void mrc_build_bytes(struct mrc_build *b, const void *data, u32 len)
+{
+	b->crc = mrc_crc32(b->crc, skb_put_data(b->skb, data, len), len);
 }
 
 static void mrc_add_frag(struct sk_buff *skb, struct page *page, u32 off,
@@ -101,13 +106,14 @@ static void *mrc_new_frag(struct sk_buff *skb, u32 len)
 	return p;
 }
 
-int mrc_build_page(struct sk_buff *skb, struct page *page, u32 off, u32 len,
-		   bool copy, bool paged, u32 *crc)
+int mrc_build_page(struct mrc_build *b, struct page *page, u32 off, u32 len,
+		   bool paged)
 {
+	struct sk_buff *skb = b->skb;
 	void *map = kmap_local_page(page);
 	void *p = map + off;
 
-	if (copy) {
+	if (b->copy) {
 		p = skb_put_data(skb, p, len);
 	} else if (paged || !sendpage_ok(page)) {	/* slab: of a ULP */
 		p = mrc_new_frag(skb, len);
@@ -116,9 +122,11 @@ int mrc_build_page(struct sk_buff *skb, struct page *page, u32 off, u32 len,
 	} else {
 		get_page(page);
 		mrc_add_frag(skb, page, off, len);
+		/* The program may write to its buffer at any time. */
+		skb_shinfo(skb)->flags |= SKBFL_SHARED_FRAG;
 	}
 	if (p)
-		*crc = mrc_crc32(*crc, p, len);
+		b->crc = mrc_crc32(b->crc, p, len);
 	kunmap_local(map);
 	return p ? 0 : -ENOMEM;
 }
@@ -132,26 +140,27 @@ static void mrc_put_trailer(void *p, u32 pad, u32 crc)
 	put_unaligned_le32(mrc_icrc_finish(crc), p + pad);
 }
 
-int mrc_build_tail(struct sk_buff *skb, u32 pad, u32 crc, bool copy)
+struct sk_buff *mrc_build_end(struct mrc_build *b)
 {
-	u32 len = pad + MRC_ICRC_LEN;
-	void *p = copy ? skb_put(skb, len) : mrc_new_frag(skb, len);
+	u32 len = b->pad + MRC_ICRC_LEN;
+	void *p = b->copy ? skb_put(b->skb, len) : mrc_new_frag(b->skb, len);
 
-	if (!p)
-		return -ENOMEM;
-	mrc_put_trailer(p, pad, crc);
-	return 0;
+	if (!p) {
+		mrc_build_drop(b);
+		return NULL;
+	}
+	mrc_put_trailer(p, b->pad, b->crc);
+	return b->skb;
+}
+
+void mrc_build_drop(struct mrc_build *b)
+{
+	kfree_skb(b->skb);
 }
 
 struct sk_buff *mrc_build_bare(const struct mrc_head *head)
 {
-	u32 trailer = head->hdr->pad + MRC_ICRC_LEN;
-	struct sk_buff *skb;
-	u32 crc;
+	struct mrc_build b;
 
-	skb = mrc_build_head(head, sizeof(struct udphdr) +
-			     mrc_hdr_len(head->hdr) + trailer, trailer, &crc);
-	if (skb)
-		mrc_build_tail(skb, head->hdr->pad, crc, true);
-	return skb;
+	return mrc_build_begin(&b, head, 0, true) ? mrc_build_end(&b) : NULL;
 }

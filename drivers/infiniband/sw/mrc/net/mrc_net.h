@@ -111,7 +111,7 @@ struct mrc_flow {
 	struct mrc_route route[];
 };
 
-/* mrc_build.c: headers and trailers -----------------------------------------*/
+/* mrc_build.c: packets, whatever they carry ---------------------------------*/
 
 /**
  * struct mrc_tx_cb - in skb->cb until the packet is handed to the network
@@ -130,80 +130,91 @@ static inline struct mrc_tx_cb *mrc_tx_cb(struct sk_buff *skb)
 }
 
 /**
- * struct mrc_ip - an IP header in front of UDP
+ * struct mrc_head - what the front of a packet is made from
+ * @hdr: headers; their pad is written behind the payload
  * @saddr: own address, v4-mapped for IPv4
  * @daddr: peer
+ * @sport: UDP source port
  * @flow_label: 20 bits, IPv6
  * @ipv6: family
  * @tos: DSCP and ECN
  * @ttl: hop limit
- */
-struct mrc_ip {
-	const struct in6_addr *saddr;
-	const struct in6_addr *daddr;
-	u32 flow_label;
-	bool ipv6;
-	u8 tos;
-	u8 ttl;
-};
-
-/* Behind what there is in @skb; @udp_len: bytes of UDP that will follow. */
-void mrc_build_ip(struct sk_buff *skb, const struct mrc_ip *ip, u32 udp_len);
-
-/**
- * struct mrc_head - what the front of a packet is made from
- * @hdr: headers
- * @saddr: own address, v4-mapped for IPv4
- * @daddr: peer
- * @entropy: source port and flow label
- * @ipv6: family
- * @tos: DSCP and ECN
- * @srv6: leave room for mrc_srv6_push()
+ * @srv6: leave room for an outer header
  */
 struct mrc_head {
 	const struct mrc_hdr *hdr;
 	const struct in6_addr *saddr;
 	const struct in6_addr *daddr;
-	u32 entropy;
+	u16 sport;
+	u32 flow_label;
 	bool ipv6;
 	u8 tos;
+	u8 ttl;
 	bool srv6;
 };
 
+/* A packet of MRC: the entropy of its EV (§11.2, OP-27), and its hop limit. */
+static inline void mrc_head_entropy(struct mrc_head *head, u32 entropy)
+{
+	head->sport = entropy & 0xFFFF;
+	head->flow_label = entropy >> 16;
+	head->ttl = MRC_HOP_LIMIT;
+}
+
 /**
- * mrc_build_head - begin a packet
- * @head: what its front is made from
- * @udp_len: as on the wire
- * @room: bytes that will be put behind the headers
- * @crc: result, the ICRC so far
- *
- * Any context. Return: an skb with all headers, or NULL.
+ * struct mrc_build - a packet in the making
+ * @skb: what there is of it
+ * @crc: the ICRC so far
+ * @pad: bytes between the payload and the ICRC
+ * @copy: all of the packet is in the linear part; else payload and what follows it are
+ *	fragments
  */
-struct sk_buff *mrc_build_head(const struct mrc_head *head, u32 udp_len,
-			       u32 room, u32 *crc);
+struct mrc_build {
+	struct sk_buff *skb;
+	u32 crc;
+	u8 pad;
+	bool copy;
+};
+
+/**
+ * mrc_build_begin - make all headers of a packet
+ * @b: result
+ * @head: what they are made from
+ * @payload: bytes that will be put behind them
+ * @copy: they will be copied
+ *
+ * Any context; the same holds for the calls that follow. Each packet ends with
+ * mrc_build_end() or mrc_build_drop().
+ *
+ * Return: false if there is no memory; there is nothing to end then.
+ */
+bool mrc_build_begin(struct mrc_build *b, const struct mrc_head *head, u32 payload,
+		     bool copy);
+
+/* Copy @len bytes behind what there is of the payload; @b->copy is set. */
+void mrc_build_bytes(struct mrc_build *b, const void *data, u32 len);
 
 /**
  * mrc_build_page - put a part of a page behind what there is of the payload
- * @skb: packet
+ * @b: packet
  * @page: page
  * @off: of the part
  * @len: bytes
- * @copy: copy it to the linear part, which has the room; else it is attached
- * @paged: the page may be taken away before the packet is gone: a copy is attached
- * @crc: continued
+ * @paged: the page may be taken away before the packet is gone: not @page is attached,
+ *	but a copy
  *
- * Return: 0 or -ENOMEM.
+ * Return: 0 or -ENOMEM; always 0 where @b->copy is set.
  */
-int mrc_build_page(struct sk_buff *skb, struct page *page, u32 off, u32 len,
-		   bool copy, bool paged, u32 *crc);
+int mrc_build_page(struct mrc_build *b, struct page *page, u32 off, u32 len,
+		   bool paged);
 
-/*
- * End a packet: @pad zeros and the ICRC, in the linear part where @copy, else as
- * another fragment. 0 or -ENOMEM.
- */
-int mrc_build_tail(struct sk_buff *skb, u32 pad, u32 crc, bool copy);
+/* Pad and ICRC. The packet, or NULL if there is no memory: it is gone then. */
+struct sk_buff *mrc_build_end(struct mrc_build *b);
 
-/* A packet without payload, for ip_local_out(); NULL if no memory. */
+/* There will be no packet. */
+void mrc_build_drop(struct mrc_build *b);
+
+/* A packet without payload; NULL if there is no memory. Any context. */
 struct sk_buff *mrc_build_bare(const struct mrc_head *head);
 
 /* mrc_xmit.c ----------------------------------------------------------------*/

@@ -70,8 +70,7 @@ static unsigned int mrc_count_segs(const struct mrc_swqe *w, u32 off, u32 len)
 
 /* Put [off, off + len) of the message of @w behind the headers. */
 static int mrc_put_sges(struct mrc_qp *qp, const struct mrc_swqe *w,
-			struct sk_buff *skb, u32 off, u32 len, bool copy,
-			u32 *crc)
+			struct mrc_build *b, u32 off, u32 len)
 {
 	u32 i = 0, base = 0, n_open;
 	struct mrc_seg seg;
@@ -99,8 +98,7 @@ static int mrc_put_sges(struct mrc_qp *qp, const struct mrc_swqe *w,
 			struct page *page = mrc_mr_page(mr, seg.va, &poff, &n);
 
 			n = min(n, seg.len);
-			ret = mrc_build_page(skb, page, poff, n, copy, mr->odp,
-					     crc);
+			ret = mrc_build_page(b, page, poff, n, mr->odp);
 			seg.va += n;
 			seg.len -= n;
 		}
@@ -109,69 +107,54 @@ static int mrc_put_sges(struct mrc_qp *qp, const struct mrc_swqe *w,
 		if (ret)
 			return ret;
 	}
-	/* The program may write to its buffer at any time. */
-	if (!copy)
-		skb_shinfo(skb)->flags |= SKBFL_SHARED_FRAG;
 	return 0;
 }
 
-static int mrc_put_payload(struct mrc_qp *qp, const struct mrc_tx_desc *d,
-			   struct sk_buff *skb, bool copy, u32 crc)
+/* A packet with payload. An ERR_PTR() if it cannot be made. */
+static struct sk_buff *mrc_build_data(struct mrc_qp *qp,
+				      const struct mrc_tx_desc *d,
+				      const struct mrc_head *head)
 {
 	const struct mrc_swqe *w = mrc_swqe_at(qp, d->slot);
-	void *p;
+	bool copy = d->len <= MRC_TX_COPY || w->inl ||
+		    mrc_count_segs(w, d->off, d->len) > MRC_TX_MAX_SEGS;
+	struct mrc_build b;
+	struct sk_buff *skb;
 	int ret;
 
+	if (!mrc_build_begin(&b, head, d->len, copy))
+		return ERR_PTR(-ENOMEM);
 	if (w->inl) {
-		p = skb_put_data(skb, mrc_inline_at(qp, d->slot) + d->off,
-				 d->len);
-		crc = mrc_crc32(crc, p, d->len);
+		mrc_build_bytes(&b, mrc_inline_at(qp, d->slot) + d->off, d->len);
 	} else {
-		ret = mrc_put_sges(qp, w, skb, d->off, d->len, copy, &crc);
-		if (ret)
-			return ret;
+		ret = mrc_put_sges(qp, w, &b, d->off, d->len);
+		if (ret) {
+			mrc_build_drop(&b);
+			return ERR_PTR(ret);
+		}
 	}
-	return mrc_build_tail(skb, d->hdr.pad, crc, copy);
+	skb = mrc_build_end(&b);
+	return skb ?: ERR_PTR(-ENOMEM);
 }
 
 struct sk_buff *mrc_build_skb(struct mrc_qp *qp, const struct mrc_tx_desc *d)
 {
-	const struct mrc_head head = {
+	struct mrc_head head = {
 		.hdr = &d->hdr,
 		.saddr = &qp->flow.saddr,
 		.daddr = &qp->flow.daddr,
-		.entropy = d->entropy,
 		.ipv6 = qp->flow.ipv6,
 		.tos = mrc_tos(qp->base.dev, d),
 		.srv6 = mrc_flow_srv6(&qp->flow),
 	};
 	u32 payload = d->data ? d->len : 0;
 	struct sk_buff *skb;
-	u32 tail, crc;
-	int ret;
 
-	if (payload) {
-		const struct mrc_swqe *w = mrc_swqe_at(qp, d->slot);
-		bool copy = payload <= MRC_TX_COPY || w->inl ||
-			    mrc_count_segs(w, d->off, payload) >
-			    MRC_TX_MAX_SEGS;
-
-		tail = payload + d->hdr.pad + MRC_ICRC_LEN;
-		skb = mrc_build_head(&head, sizeof(struct udphdr) +
-				     mrc_hdr_len(&d->hdr) + tail,
-				     copy ? tail : 0, &crc);
-		if (!skb)
-			return ERR_PTR(-ENOMEM);
-		ret = mrc_put_payload(qp, d, skb, copy, crc);
-		if (ret) {
-			kfree_skb(skb);
-			return ERR_PTR(ret);
-		}
-	} else {
-		skb = mrc_build_bare(&head);
-		if (!skb)
-			return ERR_PTR(-ENOMEM);
-	}
+	mrc_head_entropy(&head, d->entropy);
+	skb = payload ? mrc_build_data(qp, d, &head) :
+			mrc_build_bare(&head) ?: ERR_PTR(-ENOMEM);
+	if (IS_ERR(skb))
+		return skb;
 	skb->priority = d->tc == MRC_TC_CONTROL ? TC_PRIO_INTERACTIVE :
 						  TC_PRIO_BESTEFFORT;
 	mrc_tx_cb(skb)->port = d->port;

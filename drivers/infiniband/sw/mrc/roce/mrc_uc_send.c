@@ -4,10 +4,8 @@
  * packet has been built. All of them take one plane, because the peer takes one
  * that overtakes another for a loss.
  */
-#include <linux/highmem.h>
 #include <linux/jiffies.h>
 #include <linux/sched/signal.h>
-#include <linux/udp.h>
 #include <net/ipv6.h>
 
 #include "mrc_uc_qp.h"
@@ -78,17 +76,15 @@ static void mrc_uc_complete(struct mrc_ud *ud, enum ib_wc_status status,
 		*fatal = true;
 }
 
-static void mrc_uc_put_part(struct sk_buff *skb, const struct mrc_mr *mr,
+static void mrc_uc_put_part(struct mrc_build *b, const struct mrc_mr *mr,
 			    u64 va, u32 len)
 {
 	while (len) {
 		u32 poff, n;
 		struct page *page = mrc_mr_page(mr, va, &poff, &n);
-		void *map = kmap_local_page(page);
 
 		n = min(n, len);
-		skb_put_data(skb, map + poff, n);
-		kunmap_local(map);
+		mrc_build_page(b, page, poff, n, false);
 		va += n;
 		len -= n;
 	}
@@ -96,7 +92,7 @@ static void mrc_uc_put_part(struct sk_buff *skb, const struct mrc_mr *mr,
 
 /* [off, off + len) of the message behind the headers. */
 static enum ib_wc_status mrc_uc_put_payload(struct mrc_ud *ud,
-					    struct sk_buff *skb, u32 off,
+					    struct mrc_build *b, u32 off,
 					    u32 len)
 {
 	const struct mrc_ud_tx *w = &ud->uc->wqe;
@@ -106,8 +102,7 @@ static enum ib_wc_status mrc_uc_put_payload(struct mrc_ud *ud,
 		const struct mrc_send_wqe *e;
 
 		e = mrc_ring_entry(&ud->sq, ud->sq.idx);
-		/* The program may write to it meanwhile: the CRC follows. */
-		skb_put_data(skb, (const u8 *)(e + 1) + off, len);
+		mrc_build_bytes(b, (const u8 *)(e + 1) + off, len);
 		return IB_WC_SUCCESS;
 	}
 	for (i = 0; i < w->num_sge && len; i++) {
@@ -124,7 +119,7 @@ static enum ib_wc_status mrc_uc_put_payload(struct mrc_ud *ud,
 		mr = mrc_mr_pinned(mr);
 		if (IS_ERR(mr))
 			return IB_WC_LOC_PROT_ERR;
-		mrc_uc_put_part(skb, mr, sge->addr + off, n);
+		mrc_uc_put_part(b, mr, sge->addr + off, n);
 		mrc_mr_put(mr);
 		off = 0;
 		len -= n;
@@ -140,39 +135,20 @@ static enum ib_wc_status mrc_uc_make(struct mrc_ud *ud,
 				     const struct mrc_hdr *h, u32 off,
 				     struct sk_buff **skbp)
 {
-	const struct mrc_av *av = &ud->uc->av;
-	u32 udp_len, hdr_len;
-	u8 hdr[MRC_UC_HDR_MAX];
 	enum ib_wc_status st;
-	struct sk_buff *skb;
-	struct udphdr *udp;
+	struct mrc_head head;
+	struct mrc_build b;
 
-	hdr_len = mrc_hdr_build(h, hdr, sizeof(hdr));
-	udp_len = sizeof(*udp) + hdr_len + h->payload_len + h->pad +
-		  MRC_ICRC_LEN;
 	*skbp = NULL;
-	skb = alloc_skb(LL_MAX_HEADER + sizeof(struct ipv6hdr) + udp_len,
-			GFP_ATOMIC | __GFP_NOWARN);
-	if (!skb)
+	mrc_ud_head(ud, &ud->uc->av, h, h->dqp, &head);
+	if (!mrc_build_begin(&b, &head, h->payload_len, true))
 		return IB_WC_SUCCESS;
-	skb_reserve(skb, LL_MAX_HEADER);
-	skb_reset_network_header(skb);
-	mrc_ud_put_ip(skb, av, udp_len);
-	skb_set_transport_header(skb, skb->len);
-	udp = skb_put(skb, sizeof(*udp));
-	udp->source = htons(rdma_get_udp_sport(av->flow_label, ud->qpn,
-					       h->dqp));
-	udp->dest = htons(mrc_udp_port);
-	udp->len = htons(udp_len);
-	udp->check = 0;
-	skb_put_data(skb, hdr, hdr_len);
-	st = mrc_uc_put_payload(ud, skb, off, h->payload_len);
+	st = mrc_uc_put_payload(ud, &b, off, h->payload_len);
 	if (st != IB_WC_SUCCESS) {
-		kfree_skb(skb);
+		mrc_build_drop(&b);
 		return st;
 	}
-	mrc_ud_put_trailer(skb, h->pad);
-	*skbp = skb;
+	*skbp = mrc_build_end(&b);
 	return IB_WC_SUCCESS;
 }
 

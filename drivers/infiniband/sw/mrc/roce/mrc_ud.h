@@ -207,9 +207,9 @@ void mrc_ud_flush_rq(struct mrc_ud *ud);
 int mrc_ud_post_send(struct mrc_ud *ud);
 int mrc_ud_post_recv(struct mrc_ud *ud);
 
-/* Parts of a packet: the IP header for @udp_len bytes; pad and ICRC. */
-void mrc_ud_put_ip(struct sk_buff *skb, const struct mrc_av *av, u32 udp_len);
-void mrc_ud_put_trailer(struct sk_buff *skb, u32 pad);
+/* What the front of a packet with @hdr for @dqpn is made from, in @head. */
+void mrc_ud_head(const struct mrc_ud *ud, const struct mrc_av *av,
+		 const struct mrc_hdr *hdr, u32 dqpn, struct mrc_head *head);
 
 /* Hand packets that have their route, and in struct mrc_tx_cb their port, to IP. */
 void mrc_ud_xmit(struct mrc_ud *ud, struct sk_buff_head *list);

@@ -3,11 +3,9 @@
  * Sending datagrams: one packet per work request, copied, and completed as soon
  * as it has been built.
  */
-#include <linux/highmem.h>
 #include <linux/ip.h>
 #include <linux/ipv6.h>
 #include <linux/sched/signal.h>
-#include <linux/udp.h>
 #include <net/ip.h>
 #include <net/ip6_route.h>
 #include <net/ipv6.h>
@@ -16,10 +14,6 @@
 
 #define MRC_UD_FLAGS	(IB_SEND_FENCE | IB_SEND_SIGNALED | \
 			 IB_SEND_SOLICITED | IB_SEND_INLINE)
-
-/* BTH byte 1: pad count above; all paths are those that were asked for. */
-#define MRC_BTH_SE	0x80
-#define MRC_BTH_MIG	0x40
 
 /* What became of an entry of the send ring. */
 enum mrc_ud_sent {
@@ -92,57 +86,55 @@ static enum ib_wc_status mrc_ud_copy_wqe(struct mrc_ud *ud,
 	return mrc_ud_copy_data(ud, e, tx, mtu);
 }
 
-void mrc_ud_put_ip(struct sk_buff *skb, const struct mrc_av *av, u32 udp_len)
+void mrc_ud_head(const struct mrc_ud *ud, const struct mrc_av *av,
+		 const struct mrc_hdr *hdr, u32 dqpn, struct mrc_head *head)
 {
-	const struct mrc_ip ip = {
+	*head = (struct mrc_head) {
+		.hdr = hdr,
 		.saddr = &av->saddr,
 		.daddr = &av->daddr,
+		.sport = rdma_get_udp_sport(av->flow_label, ud->qpn, dqpn),
 		.flow_label = av->flow_label,
 		.ipv6 = av->ipv6,
 		.tos = av->tos,
 		.ttl = av->ttl,
 	};
-
-	mrc_build_ip(skb, &ip, udp_len);
 }
 
-static void mrc_ud_put_bth(struct sk_buff *skb, struct mrc_ud *ud,
-			   const struct mrc_ud_tx *tx, bool mcast, u32 pad)
+/* All but the destination QP. */
+static void mrc_ud_hdr(const struct mrc_ud *ud, const struct mrc_ud_tx *tx,
+		       struct mrc_hdr *hdr)
 {
 	bool gsi = ud->qpn == MRC_QPN_GSI;
-	u32 qkey = gsi ? MRC_GSI_QKEY : tx->h.rkey;
-	u32 dqpn = tx->h.remote_addr >> 32;
-	u8 *bth = skb_put(skb, MRC_UD_HDR_LEN);
 
+	*hdr = (struct mrc_hdr) {
+		.opcode = MRC_UD_SEND,
+		.pad = -tx->len & 3,
+		.se = tx->h.send_flags & IB_SEND_SOLICITED,
+		.pkey = MRC_PKEY_DEFAULT,
+		.psn = ud->psn,
+		.deth.qkey = gsi ? MRC_GSI_QKEY : tx->h.rkey,
+		.deth.sqpn = ud->qpn,
+	};
 	/* Only who may set such a Q_Key for the QP can send it. */
-	if (!gsi && qkey & MRC_QKEY_OWN)
-		qkey = ud->qkey;
-	bth[0] = tx->h.opcode == IB_WR_SEND ? MRC_UD_SEND : MRC_UD_SEND_IMM;
-	bth[1] = MRC_BTH_MIG | pad << 4 |
-		 (tx->h.send_flags & IB_SEND_SOLICITED ? MRC_BTH_SE : 0);
-	put_unaligned_be16(MRC_PKEY_DEFAULT, bth + 2);
-	put_unaligned_be32(mcast ? MRC_QPN_MCAST : dqpn & MRC_PSN_MASK,
-			   bth + 4);
-	put_unaligned_be32(ud->psn, bth + 8);
-	WRITE_ONCE(ud->psn, (ud->psn + 1) & MRC_PSN_MASK);
-	put_unaligned_be32(qkey, bth + 12);
-	put_unaligned_be32(ud->qpn, bth + 16);
-	if (tx->h.opcode == IB_WR_SEND_WITH_IMM)
-		memcpy(skb_put(skb, MRC_UD_IMM_LEN), &tx->h.imm_data,
-		       MRC_UD_IMM_LEN);
+	if (!gsi && hdr->deth.qkey & MRC_QKEY_OWN)
+		hdr->deth.qkey = ud->qkey;
+	if (tx->h.opcode == IB_WR_SEND_WITH_IMM) {
+		hdr->opcode = MRC_UD_SEND_IMM;
+		memcpy(&hdr->reth.imm, &tx->h.imm_data, sizeof(hdr->reth.imm));
+	}
 }
 
 /* The payload behind the headers. */
 static enum ib_wc_status mrc_ud_put_payload(struct mrc_ud *ud,
 					    const struct mrc_ud_tx *tx,
 					    const struct mrc_send_wqe *e,
-					    struct sk_buff *skb)
+					    struct mrc_build *b)
 {
 	u32 i, len;
 
 	if (tx->h.send_flags & IB_SEND_INLINE) {
-		/* The program may write to it meanwhile: the CRC follows. */
-		skb_put_data(skb, e + 1, tx->len);
+		mrc_build_bytes(b, e + 1, tx->len);
 		return IB_WC_SUCCESS;
 	}
 	for (i = 0; i < tx->num_sge; i++) {
@@ -161,11 +153,9 @@ static enum ib_wc_status mrc_ud_put_payload(struct mrc_ud *ud,
 		while (sge.length) {
 			u32 off, n;
 			struct page *page = mrc_mr_page(mr, sge.addr, &off, &n);
-			void *map = kmap_local_page(page);
 
 			n = min(n, sge.length);
-			skb_put_data(skb, map + off, n);
-			kunmap_local(map);
+			mrc_build_page(b, page, off, n, false);
 			sge.addr += n;
 			sge.length -= n;
 		}
@@ -173,18 +163,6 @@ static enum ib_wc_status mrc_ud_put_payload(struct mrc_ud *ud,
 		mrc_mr_put(mr);
 	}
 	return IB_WC_SUCCESS;
-}
-
-void mrc_ud_put_trailer(struct sk_buff *skb, u32 pad)
-{
-	u8 *bth = skb_transport_header(skb) + MRC_UDP_HLEN;
-	u32 crc;
-
-	skb_put_zero(skb, pad);
-	crc = mrc_icrc_start(skb_network_header(skb));
-	crc = mrc_crc32(crc, bth + MRC_BTH_LEN,
-			skb_tail_pointer(skb) - bth - MRC_BTH_LEN);
-	put_unaligned_le32(mrc_icrc_finish(crc), skb_put(skb, MRC_ICRC_LEN));
 }
 
 /*
@@ -196,36 +174,25 @@ static enum ib_wc_status mrc_ud_build(struct mrc_ud *ud, struct mrc_av *av,
 				      const struct mrc_send_wqe *e,
 				      struct sk_buff **skbp)
 {
-	u32 pad = -tx->len & 3, hdr_len = MRC_UD_HDR_LEN, udp_len;
+	u32 dqpn = tx->h.remote_addr >> 32 & MRC_PSN_MASK;
 	enum ib_wc_status st;
+	struct mrc_head head;
+	struct mrc_build b;
 	struct sk_buff *skb;
-	struct udphdr *udp;
+	struct mrc_hdr hdr;
 
-	if (tx->h.opcode == IB_WR_SEND_WITH_IMM)
-		hdr_len += MRC_UD_IMM_LEN;
-	udp_len = sizeof(*udp) + hdr_len + tx->len + pad + MRC_ICRC_LEN;
-	skb = alloc_skb(LL_MAX_HEADER + sizeof(struct ipv6hdr) + udp_len,
-			GFP_ATOMIC | __GFP_NOWARN);
-	if (!skb)
+	mrc_ud_hdr(ud, tx, &hdr);
+	hdr.dqp = av->mcast ? MRC_QPN_MCAST : dqpn;
+	mrc_ud_head(ud, av, &hdr, dqpn, &head);
+	if (!mrc_build_begin(&b, &head, tx->len, true))
 		return IB_WC_SUCCESS;
-	skb_reserve(skb, LL_MAX_HEADER);
-	skb_reset_network_header(skb);
-	mrc_ud_put_ip(skb, av, udp_len);
-	skb_set_transport_header(skb, skb->len);
-	udp = skb_put(skb, sizeof(*udp));
-	udp->source = htons(rdma_get_udp_sport(av->flow_label, ud->qpn,
-					       tx->h.remote_addr >> 32 &
-					       MRC_PSN_MASK));
-	udp->dest = htons(mrc_udp_port);
-	udp->len = htons(udp_len);
-	udp->check = 0;
-	mrc_ud_put_bth(skb, ud, tx, av->mcast, pad);
-	st = mrc_ud_put_payload(ud, tx, e, skb);
+	WRITE_ONCE(ud->psn, (ud->psn + 1) & MRC_PSN_MASK);
+	st = mrc_ud_put_payload(ud, tx, e, &b);
 	if (st != IB_WC_SUCCESS) {
-		kfree_skb(skb);
+		mrc_build_drop(&b);
 		return st;
 	}
-	mrc_ud_put_trailer(skb, pad);
+	skb = mrc_build_end(&b);
 	skb_dst_set(skb, mrc_av_route(ud->dev, av));
 	if (!skb_dst(skb) || skb->len > dst_mtu(skb_dst(skb))) {
 		kfree_skb(skb);
