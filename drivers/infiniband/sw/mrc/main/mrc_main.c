@@ -30,10 +30,10 @@ static const struct mrc_qp_kind *const mrc_qp_kinds[IB_QPT_MAX] = {
 };
 
 static const struct mrc_rcv_ops mrc_rcv_ops = {
-	.plain = mrc_roce_rcv,
 	.find = mrc_qp_pkt_find,
 	.put = mrc_qp_put,
 	.rcv = mrc_qp_pkt_rcv,
+	.roce = mrc_roce_rcv,
 	.endpoint = mrc_ep_rcv,
 };
 

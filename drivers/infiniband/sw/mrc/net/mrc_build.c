@@ -12,7 +12,7 @@
 #include <net/ip6_route.h>
 #include <net/ipv6.h>
 
-#include "mrc_net.h"
+#include "mrc_net_priv.h"
 
 /* @udp_len: bytes of UDP that will follow. */
 static void mrc_build_ip(struct sk_buff *skb, const struct mrc_head *head,

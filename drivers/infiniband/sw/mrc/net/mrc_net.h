@@ -20,7 +20,6 @@ struct mrc_qp;
 struct net;
 struct net_device;
 
-#define MRC_BTH_LEN		12
 #define MRC_HOP_LIMIT		64	/* MRC 1.0 §2.3 */
 #define MRC_ROUTE_RETRY		HZ	/* between looks for a lost route */
 #define MRC_TX_BATCH		32	/* packets built per lock hold */
@@ -30,13 +29,10 @@ struct net_device;
 /*
  * One pair of sockets (IPv4, IPv6) per namespace, shared by its devices.
  * get: opens them for the first device, -EADDRINUSE with a message naming the
- * port and the usual culprit. put: closes with the last. Both sleep. Received
- * packets go to mrc_udp_rcv(). v4, v6: valid while a device of the namespace
- * exists; v6 is NULL where IPv6 is disabled.
+ * port and the usual culprit. put: closes with the last. Both sleep.
  */
 int mrc_sock_get(struct net *net);
 void mrc_sock_put(struct net *net);
-struct sock *mrc_sock_v6(struct net *net);
 int mrc_sock_init(void);
 void mrc_sock_exit(void);
 
@@ -256,52 +252,7 @@ struct dst_entry *mrc_route_lookup(struct net *net, struct net_device *ndev,
 				   const struct in6_addr *daddr, u32 mtu,
 				   u32 *cookie);
 
-/* Bytes of L3 of a full packet at its longest. */
-u32 mrc_route_mtu(const struct mrc_flow *flow);
-
 /* mrc_srv6.c ----------------------------------------------------------------*/
-
-#define MRC_SRV6_ROOM	64	/* outer header and SRH with one segment */
-
-/**
- * struct mrc_srv6_out - how packets to an SRv6 address leave
- * @dst: route, a reference
- * @saddr: outer source
- */
-struct mrc_srv6_out {
-	struct dst_entry *dst;
-	struct in6_addr saddr;
-};
-
-/**
- * mrc_srv6_route - find the route of an outer packet
- * @dev: the device
- * @port: 1..n_ports, to leave through
- * @ev: EV, MRC_EV_BYTES bytes
- * @mtu: bytes of L3 that must fit, outer header included
- * @out: result; the caller passes @out->dst on or releases it
- *
- * Any context, under RCU. Always a lookup: QPs have their routes cached with
- * the set. The outer source is the one that the kernel chooses for that route:
- * its "src" attribute, or else an address of the port's netdev.
- *
- * Return: 0, -EOPNOTSUPP, -ENETUNREACH, -EADDRNOTAVAIL, -EMSGSIZE.
- */
-int mrc_srv6_route(struct mrc_dev *dev, u8 port, const u8 *ev, u32 mtu,
-		   struct mrc_srv6_out *out);
-
-/**
- * mrc_srv6_push - put the outer header in front of a complete packet
- * @skb: made with room for it, network header at the inner IP header
- * @saddr: outer source
- * @ev: outer destination and, with @srh, the segment
- * @srh: with an SRH of one segment (24 bytes) behind the outer header
- *
- * DSCP, ECN and flow label are those of the packet inside. The result is an
- * IPv6 packet for ip6_local_out().
- */
-void mrc_srv6_push(struct sk_buff *skb, const struct in6_addr *saddr,
-		   const u8 *ev, bool srh);
 
 /**
  * mrc_srv6_xmit - send a packet that belongs to no QP
@@ -367,16 +318,6 @@ void mrc_srv6_detach(struct mrc_set *set);
  */
 int mrc_srv6_fits(const struct mrc_flow *flow, u8 port);
 
-/* mrc_srv6_rcv.c ------------------------------------------------------------*/
-
-/*
- * Take SRv6-encapsulated packets in @net. Sleeps. 0 or -ENOMEM; where the
- * kernel has no netfilter, 0 as well, see mrc_srv6_check(). close: a packet
- * may still be under way, the caller waits for a grace period.
- */
-int mrc_srv6_open(struct net *net);
-void mrc_srv6_close(struct net *net);
-
 /* mrc_trim.c ----------------------------------------------------------------*/
 
 /*
@@ -435,7 +376,16 @@ struct dst_entry *mrc_av_route(struct mrc_dev *dev, struct mrc_av *av);
 /* Drop the cached route. Any context. */
 void mrc_av_forget(struct mrc_av *av);
 
-/* mrc_rcv.c -----------------------------------------------------------------*/
+/* mrc_rcv.c: verified packets -----------------------------------------------*/
+
+#define MRC_QPN_UD_FIRST	0xf00000
+#define MRC_QPN_UD_MASK		0x0fffff
+
+/* A sixteenth of the numbers is for datagrams and UC: the core wants them unique. */
+static inline bool mrc_qpn_ud(u32 qpn)
+{
+	return qpn >= MRC_QPN_UD_FIRST;
+}
 
 /**
  * struct mrc_pkt - what is known about a packet that was received
@@ -452,6 +402,7 @@ void mrc_av_forget(struct mrc_av *av);
  * @tos: DSCP and ECN as the packet arrived, of the outermost header
  * @ipv6: family
  * @srv6: came in an outer header
+ * @roce: of plain RoCE v2 (UD, UC), else of MRC
  * @mr: of whoever takes the packet; NULL before
  */
 struct mrc_pkt {
@@ -468,54 +419,37 @@ struct mrc_pkt {
 	u8 tos;
 	bool ipv6;
 	bool srv6;
+	bool roce;
 	struct mrc_mr *mr;
 };
 
 /**
  * struct mrc_rcv_ops - who takes packets
- * @plain: of plain RoCE v2: data at the UDP header, BTH is linear, nothing else was
- *	checked; false: it is none of these. The caller frees it
  * @find: set @pkt->qp, @pkt->dev and @pkt->timed by @qpn, if there is such a
  *	connected QP in the namespace of the packet. Any context
  * @put: the reference of @find
  * @rcv: a verified packet for @pkt->qp, counted, from its partition. Softirq, RCU
+ * @roce: a verified packet of plain RoCE v2, counted, from its partition; @pkt->dev is
+ *	the device of arrival, NULL over loopback. False: there is nobody who takes it.
+ *	Softirq, RCU
  * @endpoint: a verified packet with an endpoint opcode for the device @pkt->dev.
  *	Softirq, RCU
  */
 struct mrc_rcv_ops {
-	bool (*plain)(struct sk_buff *skb);
 	void (*find)(struct mrc_pkt *pkt, u32 qpn);
 	void (*put)(struct mrc_qp *qp);
 	void (*rcv)(struct mrc_pkt *pkt);
+	bool (*roce)(struct mrc_pkt *pkt);
 	void (*endpoint)(struct mrc_pkt *pkt);
 };
 
+/* Where the payload of a verified packet begins in pkt->skb. */
+static inline u32 mrc_pkt_payload(const struct mrc_pkt *pkt)
+{
+	return MRC_UDP_HLEN + pkt->hdr.hdr_len;
+}
+
 /* Before there is any socket. */
 void mrc_rcv_init(const struct mrc_rcv_ops *ops);
-
-/* encap_rcv of the namespace's sockets; always consumes @skb, returns 0. */
-int mrc_udp_rcv(struct sock *sk, struct sk_buff *skb);
-
-/*
- * The same for a packet that came out of an outer IPv6 header: data at the UDP
- * header, network and transport header set to those inside. @tos: traffic
- * class byte of the outer header. Softirq, under RCU; consumes @skb.
- */
-void mrc_inner_rcv(struct sk_buff *skb, u8 tos, u32 outer);
-
-/*
- * The ICRC of a packet with @len bytes behind the UDP header, which skb->data
- * points to; BTH is in the linear part.
- */
-bool mrc_skb_icrc_ok(struct sk_buff *skb, u32 len);
-
-/* Is this partition ours? */
-bool mrc_pkey_ok(u16 pkey);
-
-/*
- * Count @id for a received packet whose QP is not known, and the packet itself if
- * that has not been done: @octets of IP, else 0. Under RCU.
- */
-void mrc_count_drop(const struct sk_buff *skb, enum mrc_counter id, u32 octets);
 
 #endif /* MRC_NET_H */

@@ -10,7 +10,7 @@
 #include <net/ipv6.h>
 #include <net/route.h>
 
-#include "mrc_net.h"
+#include "mrc_net_priv.h"
 
 /* Largest headers of a data packet: BTH, METH, TSETH, RETH, ImmDt (§2.1). */
 #define MRC_DATA_HDR_MAX	40

@@ -9,7 +9,7 @@
 #include <net/netns/generic.h>
 #include <net/udp_tunnel.h>
 
-#include "mrc_net.h"
+#include "mrc_net_priv.h"
 
 /**
  * struct mrc_net - what a namespace has

@@ -21,7 +21,7 @@
 #include <net/ip6_route.h>
 #include <net/ipv6.h>
 
-#include "mrc_net.h"
+#include "mrc_net_priv.h"
 
 #define MRC_SRH_LEN	(sizeof(struct ipv6_sr_hdr) + sizeof(struct in6_addr))
 
@@ -29,6 +29,16 @@ static_assert(sizeof(struct ipv6hdr) + MRC_SRH_LEN == MRC_SRV6_ROOM);
 
 /* Packets of the smallest path MTU at their longest, IPv6 inside (§2.1). */
 #define MRC_SRV6_MIN_L3	(256 + 92)
+
+/**
+ * struct mrc_srv6_out - how packets to an SRv6 address leave
+ * @dst: route, a reference
+ * @saddr: outer source
+ */
+struct mrc_srv6_out {
+	struct dst_entry *dst;
+	struct in6_addr saddr;
+};
 
 /**
  * struct mrc_srv6_hop - how packets of one EV leave
@@ -137,16 +147,30 @@ static int mrc_srv6_find(struct mrc_dev *dev, u8 port, const u8 *ev, u32 mtu,
 	return mrc_srv6_lookup(dev->net, ndev, &daddr, mtu, out, cookie);
 }
 
-int mrc_srv6_route(struct mrc_dev *dev, u8 port, const u8 *ev, u32 mtu,
-		   struct mrc_srv6_out *out)
+/*
+ * Find the route of an outer packet with @ev, MRC_EV_BYTES bytes, through @port; @mtu:
+ * bytes of L3 that must fit, outer header included. Any context, under RCU. Always a
+ * lookup: QPs have their routes cached with the set. The outer source is the one that
+ * the kernel chooses for that route: its "src" attribute, or else an address of the
+ * port's netdev. The caller passes @out->dst on or releases it. 0, -EAFNOSUPPORT,
+ * -ENETUNREACH, -EADDRNOTAVAIL or -EMSGSIZE.
+ */
+static int mrc_srv6_route(struct mrc_dev *dev, u8 port, const u8 *ev, u32 mtu,
+			  struct mrc_srv6_out *out)
 {
 	u32 cookie;
 
 	return mrc_srv6_find(dev, port, ev, mtu, out, &cookie);
 }
 
-void mrc_srv6_push(struct sk_buff *skb, const struct in6_addr *saddr,
-		   const u8 *ev, bool srh)
+/*
+ * Put the outer header in front of a complete packet that was made with room for it:
+ * outer source @saddr, outer destination @ev, and with @srh an SRH of one segment behind
+ * it. DSCP, ECN and flow label are those of the packet inside. The result is an IPv6
+ * packet for ip6_local_out().
+ */
+static void mrc_srv6_push(struct sk_buff *skb, const struct in6_addr *saddr,
+			  const u8 *ev, bool srh)
 {
 	u8 next = IPPROTO_IPV6;
 	struct ipv6hdr *outer;

@@ -30,7 +30,7 @@
 #include <net/route.h>
 #include <net/xfrm.h>
 
-#include "mrc_net.h"
+#include "mrc_net_priv.h"
 
 #if IS_ENABLED(CONFIG_NETFILTER) && IS_ENABLED(CONFIG_IPV6)
 

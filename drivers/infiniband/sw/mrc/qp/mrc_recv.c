@@ -15,7 +15,7 @@
 static u8 mrc_place(struct mrc_qp *qp, struct mrc_pkt *pkt, bool *kick)
 {
 	const struct mrc_reth *reth = &pkt->hdr.reth;
-	int off = MRC_UDP_HLEN + pkt->hdr.hdr_len;
+	int off = mrc_pkt_payload(pkt);
 	struct mrc_mr *mr;
 	u8 syn = 0;
 

@@ -5,6 +5,7 @@
 #include <linux/random.h>
 #include <linux/rhashtable.h>
 
+#include "net/mrc_net.h"
 #include "mrc_queue.h"
 
 /*

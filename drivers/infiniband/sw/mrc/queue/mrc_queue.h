@@ -251,16 +251,7 @@ void mrc_kern_exit(void);
 /* mrc_qp_base.c: queue pairs of all kinds ------------------------------------*/
 
 #define MRC_QPN_MIN		16
-#define MRC_QPN_UD_FIRST	0xf00000
-#define MRC_QPN_UD_MASK		0x0fffff
 #define MRC_QPN_MCAST		0xffffff
-
-/* A sixteenth of the numbers is for datagrams: the core wants them unique. */
-static inline bool mrc_qpn_ud(u32 qpn)
-{
-	return qpn >= MRC_QPN_UD_FIRST;
-}
-
 #define MRC_NO_EVENT		(-1)
 
 /**

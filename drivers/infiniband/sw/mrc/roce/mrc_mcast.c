@@ -218,25 +218,25 @@ static void mrc_mcast_moved(struct mrc_port *port, struct net_device *ndev,
 	}
 }
 
-void mrc_mcast_rcv(struct mrc_dev *dev, const struct mrc_dgram *dg)
+void mrc_mcast_rcv(struct mrc_dev *dev, const struct mrc_pkt *pkt)
 {
 	struct mrc_member *m;
 	bool any = false;
 
 	rcu_read_lock();
-	hlist_for_each_entry_rcu(m, mrc_mcast_bucket(dev->mcast, &dg->daddr),
+	hlist_for_each_entry_rcu(m, mrc_mcast_bucket(dev->mcast, &pkt->daddr),
 				 node) {
-		if (m->port != dg->port ||
-		    !ipv6_addr_equal(&m->addr, &dg->daddr) ||
+		if (m->port != pkt->rx.port ||
+		    !ipv6_addr_equal(&m->addr, &pkt->daddr) ||
 		    !mrc_ud_tryget(m->ud))
 			continue;
 		any = true;
-		mrc_ud_deliver(m->ud, dg);
+		mrc_ud_deliver(m->ud, pkt);
 		mrc_ud_put(m->ud);
 	}
 	rcu_read_unlock();
 	if (!any)
-		mrc_ctr_add(&dev->ctr, dg->port, MRC_CTR_DROP_QPN, 1);
+		mrc_ctr_add(&dev->ctr, pkt->rx.port, MRC_CTR_DROP_QPN, 1);
 }
 
 int mrc_mcast_create(struct mrc_dev *dev)

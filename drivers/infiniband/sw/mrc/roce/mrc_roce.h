@@ -18,7 +18,7 @@ void mrc_ud_exit(void);
 
 /* mrc_ud_recv.c: for struct mrc_rcv_ops -------------------------------------*/
 
-bool mrc_roce_rcv(struct sk_buff *skb);
+bool mrc_roce_rcv(struct mrc_pkt *pkt);
 
 /* mrc_mcast.c ---------------------------------------------------------------*/
 

@@ -91,9 +91,9 @@ int mrc_uc_fill_res(struct sk_buff *msg, struct ib_qp *ibqp, bool all);
 int mrc_uc_post_send(struct mrc_ud *ud);
 
 /*
- * A packet of the UC class for a number of the datagram QPs, data at the UDP
- * header, nothing else checked. Softirq, under RCU; the caller frees @skb.
+ * A verified packet of UC; see struct mrc_rcv_ops. False: there is no such queue pair.
+ * Softirq, under RCU.
  */
-void mrc_uc_rcv(struct sk_buff *skb);
+bool mrc_uc_rcv(const struct mrc_pkt *pkt);
 
 #endif /* MRC_UC_QP_H */

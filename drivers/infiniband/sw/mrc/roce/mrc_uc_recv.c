@@ -1,42 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Receiving on unreliable connections: nothing is believed before lengths and
- * ICRC have been checked, nothing is answered. What a peer can cause ends the
- * message and is counted; a QP goes to ERROR for a local reason only.
+ * Receiving on unreliable connections packets that net/ has verified: nothing is
+ * answered. What a peer can cause ends the message and is counted; a QP goes to ERROR
+ * for a local reason only.
  */
-#include <linux/ip.h>
-#include <linux/ipv6.h>
 #include <net/ipv6.h>
-#include <rdma/ib_addr.h>
 
 #include "mrc_uc_qp.h"
 
-/**
- * struct mrc_uc_pkt - a packet whose lengths and ICRC are right
- * @dg: where it came from; of it the packet and the addresses
- * @h: headers
- */
-struct mrc_uc_pkt {
-	struct mrc_dgram dg;
-	struct mrc_hdr h;
-};
-
 /* enum mrc_op_flags */
-static u32 mrc_uc_flags(const struct mrc_uc_pkt *pkt)
+static u32 mrc_uc_flags(const struct mrc_pkt *pkt)
 {
-	return mrc_roce_op_info(pkt->h.opcode)->flags;
+	return mrc_roce_op_info(pkt->hdr.opcode)->flags;
 }
 
 /* Why @ud does not take packets from there, or -1. Under rq_lock. */
-static int mrc_uc_refuses(struct mrc_ud *ud, const struct mrc_dgram *dg)
+static int mrc_uc_refuses(struct mrc_ud *ud, const struct mrc_pkt *pkt)
 {
 	const struct mrc_uc *uc = ud->uc;
 
 	if (ud->state < IB_QPS_RTR || ud->state == IB_QPS_ERR)
 		return MRC_CTR_DROP_STATE;
-	if (!ipv6_addr_equal(&dg->saddr, &uc->av.daddr) ||
-	    !ipv6_addr_equal(&dg->daddr, &uc->av.saddr) ||
-	    (uc->only_port && dg->port && dg->port != uc->only_port))
+	if (!ipv6_addr_equal(&pkt->saddr, &uc->av.daddr) ||
+	    !ipv6_addr_equal(&pkt->daddr, &uc->av.saddr) ||
+	    (uc->only_port && pkt->rx.port && pkt->rx.port != uc->only_port))
 		return MRC_CTR_DROP_ADDR;
 	return -1;
 }
@@ -53,10 +40,10 @@ static int mrc_uc_have_recv(struct mrc_ud *ud)
 
 /* The payload of a SEND, @off bytes from its start, to where the receive says. */
 static enum ib_wc_status mrc_uc_scatter(struct mrc_ud *ud,
-					const struct mrc_uc_pkt *pkt, u32 off)
+					const struct mrc_pkt *pkt, u32 off)
 {
 	const struct mrc_ud_rx *rx = &ud->uc->recv;
-	u32 from = pkt->dg.off, left = pkt->h.payload_len, i, n;
+	u32 from = mrc_pkt_payload(pkt), left = pkt->hdr.payload_len, i, n;
 
 	for (i = 0; i < rx->num_sge && left; i++) {
 		const struct mrc_sge *sge = &rx->sge[i];
@@ -74,7 +61,7 @@ static enum ib_wc_status mrc_uc_scatter(struct mrc_ud *ud,
 		mr = mrc_mr_pinned(mr);
 		if (IS_ERR(mr))
 			return IB_WC_LOC_PROT_ERR;
-		ret = mrc_mr_copy_from_skb(mr, sge->addr + off, pkt->dg.skb,
+		ret = mrc_mr_copy_from_skb(mr, sge->addr + off, pkt->skb,
 					   from, n);
 		mrc_mr_put(mr);
 		if (ret)
@@ -87,7 +74,7 @@ static enum ib_wc_status mrc_uc_scatter(struct mrc_ud *ud,
 }
 
 /* A packet of a SEND. A counter, or -1; *@st is that of the receive. */
-static int mrc_uc_take_send(struct mrc_ud *ud, const struct mrc_uc_pkt *pkt,
+static int mrc_uc_take_send(struct mrc_ud *ud, const struct mrc_pkt *pkt,
 			    u32 off, enum ib_wc_status *st)
 {
 	struct mrc_uc *uc = ud->uc;
@@ -104,20 +91,20 @@ static int mrc_uc_take_send(struct mrc_ud *ud, const struct mrc_uc_pkt *pkt,
 		if (*st != IB_WC_SUCCESS)
 			return -1;
 	}
-	if ((u64)off + pkt->h.payload_len > uc->room)
+	if ((u64)off + pkt->hdr.payload_len > uc->room)
 		return MRC_CTR_DROP_LENGTH;
 	*st = mrc_uc_scatter(ud, pkt, off);
 	return -1;
 }
 
 /* A packet of a WRITE. */
-static int mrc_uc_take_write(struct mrc_ud *ud, const struct mrc_uc_pkt *pkt,
+static int mrc_uc_take_write(struct mrc_ud *ud, const struct mrc_pkt *pkt,
 			     u32 off, enum ib_wc_status *st)
 {
 	struct mrc_uc *uc = ud->uc;
 	const struct mrc_uc_rx *rx = &uc->rx;
 	u32 flags = mrc_uc_flags(pkt);
-	u32 len = flags & MRC_OPF_FIRST ? rx->len : pkt->h.payload_len;
+	u32 len = flags & MRC_OPF_FIRST ? rx->len : pkt->hdr.payload_len;
 	struct mrc_mr *mr;
 	int ret;
 
@@ -131,8 +118,8 @@ static int mrc_uc_take_write(struct mrc_ud *ud, const struct mrc_uc_pkt *pkt,
 		mr = mrc_mr_pinned(mr);
 		if (IS_ERR(mr))
 			return MRC_CTR_UC_ACCESS;
-		ret = mrc_mr_copy_from_skb(mr, rx->va + off, pkt->dg.skb,
-					   pkt->dg.off, pkt->h.payload_len);
+		ret = mrc_mr_copy_from_skb(mr, rx->va + off, pkt->skb,
+					   mrc_pkt_payload(pkt), pkt->hdr.payload_len);
 		mrc_mr_put(mr);
 		if (ret)
 			return MRC_CTR_UC_ACCESS;
@@ -150,7 +137,7 @@ static int mrc_uc_take_write(struct mrc_ud *ud, const struct mrc_uc_pkt *pkt,
 
 /* The receive at the head of the ring is used up. True: the CQ has no room. */
 static bool mrc_uc_complete_recv(struct mrc_ud *ud,
-				 const struct mrc_uc_pkt *pkt,
+				 const struct mrc_pkt *pkt,
 				 enum ib_wc_status st)
 {
 	u32 flags = mrc_uc_flags(pkt);
@@ -167,18 +154,18 @@ static bool mrc_uc_complete_recv(struct mrc_ud *ud,
 
 	if (flags & MRC_OPF_IMM) {
 		cqe.wc_flags = IB_WC_WITH_IMM;
-		memcpy(&cqe.imm_data, &pkt->h.reth.imm, sizeof(cqe.imm_data));
+		memcpy(&cqe.imm_data, &pkt->hdr.reth.imm, sizeof(cqe.imm_data));
 	}
 	/* Room before the completion: a program may post again at once. */
 	ud->rq.idx++;
 	mrc_srq_used(ud->srq, &ud->rq);
 	mrc_ring_consumed(&ud->rq);
 	return mrc_cq_post(ud->rcq, ud->ibqp, &cqe,
-			   pkt->h.se || st != IB_WC_SUCCESS, ud->port);
+			   pkt->hdr.se || st != IB_WC_SUCCESS, ud->port);
 }
 
 /* Count a packet, and what it ends: a counter to bump or -1. Under rq_lock. */
-static int mrc_uc_take(struct mrc_ud *ud, const struct mrc_uc_pkt *pkt, u8 port,
+static int mrc_uc_take(struct mrc_ud *ud, const struct mrc_pkt *pkt, u8 port,
 		       bool *fatal)
 {
 	enum ib_wc_status st = IB_WC_SUCCESS;
@@ -188,7 +175,7 @@ static int mrc_uc_take(struct mrc_ud *ud, const struct mrc_uc_pkt *pkt, u8 port,
 	struct mrc_uc_in in;
 	int drop;
 
-	mrc_uc_rx_packet(&uc->rx, &pkt->h, &in);
+	mrc_uc_rx_packet(&uc->rx, &pkt->hdr, &in);
 	if (in.broken)
 		mrc_ctr_add(&dev->ctr, port, MRC_CTR_UC_BROKEN, 1);
 	if (in.drop >= 0)
@@ -214,14 +201,14 @@ static int mrc_uc_take(struct mrc_ud *ud, const struct mrc_uc_pkt *pkt, u8 port,
 	return -1;
 }
 
-static void mrc_uc_deliver(struct mrc_ud *ud, const struct mrc_uc_pkt *pkt)
+static void mrc_uc_deliver(struct mrc_ud *ud, const struct mrc_pkt *pkt)
 {
 	bool fatal = false, est = false;
-	u8 port = pkt->dg.port;
+	u8 port = pkt->rx.port;
 	int drop;
 
 	spin_lock_bh(&ud->rq_lock);
-	drop = mrc_uc_refuses(ud, &pkt->dg);
+	drop = mrc_uc_refuses(ud, pkt);
 	if (drop < 0) {
 		drop = mrc_uc_take(ud, pkt, port ?: ud->port, &fatal);
 		est = drop < 0 && !ud->uc->established;
@@ -237,74 +224,16 @@ static void mrc_uc_deliver(struct mrc_ud *ud, const struct mrc_uc_pkt *pkt)
 		mrc_ud_error(ud, IB_EVENT_QP_FATAL);
 }
 
-/* Headers and ICRC; a counter to bump or -1. */
-static int mrc_uc_check(struct mrc_uc_pkt *pkt)
+bool mrc_uc_rcv(const struct mrc_pkt *pkt)
 {
-	struct sk_buff *skb = pkt->dg.skb;
-	u32 len, avail;
-	int drop;
-
-	drop = mrc_dgram_ip(&pkt->dg, MRC_BTH_LEN, &len);
-	if (drop >= 0)
-		return drop;
-	avail = min_t(u32, len, MRC_UC_HDR_MAX);
-	/* skb->len covers it, so this fails for want of memory only. */
-	if (!pskb_may_pull(skb, MRC_UDP_HLEN + avail))
-		return MRC_CTR_DROP_SHORT;
-	switch (mrc_roce_parse(skb->data + MRC_UDP_HLEN, avail, len, &pkt->h)) {
-	case MRC_DROP_NONE:
-		break;
-	case MRC_DROP_TVER:
-		return MRC_CTR_DROP_TVER;
-	case MRC_DROP_OPCODE:
-		return MRC_CTR_DROP_OPCODE;
-	default:
-		return MRC_CTR_DROP_SHORT;
-	}
-	if (!mrc_skb_icrc_ok(skb, len))
-		return MRC_CTR_DROP_ICRC;
-	pkt->dg.off = MRC_UDP_HLEN + pkt->h.hdr_len;
-	return mrc_pkey_ok(pkt->h.pkey) ? -1 : MRC_CTR_DROP_PKEY;
-}
-
-/* To the QP that it names. @dev: of arrival, NULL over loopback. */
-static bool mrc_uc_dispatch(struct net *net, struct mrc_dev *dev,
-			    const struct mrc_uc_pkt *pkt)
-{
-	struct mrc_ud *ud = mrc_ud_get(net, pkt->h.dqp);
+	struct mrc_ud *ud = mrc_ud_get(dev_net(pkt->skb->dev), pkt->hdr.dqp);
 	bool ok;
 
 	if (!ud)
 		return false;
-	ok = ud->uc && (!dev || ud->dev == dev);
+	ok = ud->uc && (!pkt->dev || ud->dev == pkt->dev);
 	if (ok)
 		mrc_uc_deliver(ud, pkt);
 	mrc_ud_put(ud);
 	return ok;
-}
-
-void mrc_uc_rcv(struct sk_buff *skb)
-{
-	struct mrc_uc_pkt pkt = { .dg.skb = skb };
-	struct net_device *ndev = skb->dev;
-	struct mrc_dev *dev = NULL;
-	struct ib_device *ib;
-	int drop;
-
-	pkt.dg.loop = ndev->flags & IFF_LOOPBACK;
-	ib = ib_device_get_by_netdev(ndev, MRC_RDMA_DRIVER_ID);
-	if (ib) {
-		dev = to_mdev(ib);
-		pkt.dg.port = mrc_dev_port_of(dev, ndev);
-		mrc_io_add(dev, pkt.dg.port, MRC_IO_RX_PKTS,
-			   mrc_skb_octets(skb), false);
-	}
-	drop = mrc_uc_check(&pkt);
-	if (drop < 0 && ((!dev && !pkt.dg.loop) ||
-			 !mrc_uc_dispatch(dev_net(ndev), dev, &pkt)))
-		drop = MRC_CTR_DROP_QPN;
-	if (drop >= 0)
-		mrc_count_drop(skb, drop, 0);
-	if (ib)
-		ib_device_put(ib);
 }

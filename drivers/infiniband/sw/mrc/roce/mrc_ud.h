@@ -13,8 +13,6 @@
 
 struct mrc_uc;
 
-#define MRC_UD_HDR_LEN		20	/* BTH and DETH */
-#define MRC_UD_IMM_LEN		4
 #define MRC_GRH_LEN		40	/* in front of a received datagram */
 #define MRC_QPN_GSI		1
 #define MRC_GSI_QKEY		0x80010000	/* IB_QP1_QKEY, host order */
@@ -121,47 +119,13 @@ struct mrc_ud {
 };
 
 /**
- * struct mrc_dgram - a received datagram whose lengths and ICRC are right
- * @skb: data points to the UDP header
- * @saddr: source, v4-mapped for IPv4
- * @daddr: destination, v4-mapped for IPv4
- * @ipv6: family
- * @loop: did not come from a netdev of its device
- * @solicited: BTH
- * @with_imm: @imm is there
- * @imm: network order
- * @port: of arrival, 0 if @loop
- * @dqpn: destination QP
- * @sqpn: source QP
- * @qkey: DETH
- * @off: of the payload in @skb
- * @len: payload bytes
- */
-struct mrc_dgram {
-	struct sk_buff *skb;
-	struct in6_addr saddr;
-	struct in6_addr daddr;
-	bool ipv6;
-	bool loop;
-	bool solicited;
-	bool with_imm;
-	u32 imm;
-	u8 port;
-	u32 dqpn;
-	u32 sqpn;
-	u32 qkey;
-	u32 off;
-	u32 len;
-};
-
-/**
  * struct mrc_ud_late - a datagram that waits for memory
  * @node: in ud->late
- * @dg: the datagram; its skb is a clone
+ * @pkt: the datagram; its skb is a clone
  */
 struct mrc_ud_late {
 	struct list_head node;
-	struct mrc_dgram dg;
+	struct mrc_pkt pkt;
 };
 
 /* mrc_ud_base.c -------------------------------------------------------------*/
@@ -179,7 +143,7 @@ struct mrc_ud *mrc_ud_of(struct ib_qp *ibqp);
  * of arrival the one of a port that has the address.
  */
 struct mrc_ud *mrc_gsi_get(struct net *net, struct mrc_dev *dev,
-			   const struct mrc_dgram *dg);
+			   const struct mrc_pkt *pkt);
 
 /*
  * Give @ud a number that nobody has, and let packets find it; the reverse. Sleep. 0 or
@@ -214,16 +178,6 @@ void mrc_ud_head(const struct mrc_ud *ud, const struct mrc_av *av,
 /* Hand packets that have their route, and in struct mrc_tx_cb their port, to IP. */
 void mrc_ud_xmit(struct mrc_ud *ud, struct sk_buff_head *list);
 
-/**
- * mrc_dgram_ip - check the IP and UDP headers of a packet
- * @dg: @dg->skb, with data at the UDP header; its addresses are filled in
- * @hdr_len: bytes of the smallest transport headers, made linear
- * @len: result, bytes behind the UDP header, at least @hdr_len and the ICRC
- *
- * Return: -1, or the counter of what is wrong.
- */
-int mrc_dgram_ip(struct mrc_dgram *dg, u32 hdr_len, u32 *len);
-
 /*
  * Copy what @e names to send, inline data or a list, of up to @max bytes: sets
  * @tx->sge, @tx->num_sge and @tx->len, which are to be zero before; @tx->h was
@@ -241,16 +195,10 @@ enum ib_wc_status mrc_ud_copy_rwqe(struct mrc_ud *ud, struct mrc_ud_rx *rx,
 				   u64 *room);
 
 /*
- * A packet of the UD class, data at the UDP header, nothing checked. Softirq,
- * under RCU; the caller frees @skb.
- */
-void mrc_ud_rcv(struct sk_buff *skb);
-
-/*
  * A datagram for @ud, which accepts it, keeps a copy until its memory has come, or
  * counts why not.
  */
-void mrc_ud_deliver(struct mrc_ud *ud, const struct mrc_dgram *dg);
+void mrc_ud_deliver(struct mrc_ud *ud, const struct mrc_pkt *pkt);
 
 /* Those that were kept: try again; forget them (under rq_lock). */
 void mrc_ud_deliver_late(struct mrc_ud *ud);
@@ -265,6 +213,6 @@ void mrc_ud_drop_late(struct mrc_ud *ud);
 void mrc_mcast_detach_all(struct mrc_ud *ud);
 
 /* Deliver to all QPs of the group. Under RCU. */
-void mrc_mcast_rcv(struct mrc_dev *dev, const struct mrc_dgram *dg);
+void mrc_mcast_rcv(struct mrc_dev *dev, const struct mrc_pkt *pkt);
 
 #endif /* MRC_UD_H */

@@ -58,13 +58,13 @@ struct mrc_ud *mrc_ud_of(struct ib_qp *ibqp)
 	return ud;
 }
 
-/* Has the port of @ud the address that @dg was sent to? */
-static bool mrc_gsi_addr(struct mrc_ud *ud, const struct mrc_dgram *dg)
+/* Has the port of @ud the address that @pkt was sent to? */
+static bool mrc_gsi_addr(struct mrc_ud *ud, const struct mrc_pkt *pkt)
 {
 	const struct ib_gid_attr *attr;
 
 	attr = rdma_find_gid_by_port(&ud->dev->ib,
-				     (const union ib_gid *)&dg->daddr,
+				     (const union ib_gid *)&pkt->daddr,
 				     IB_GID_TYPE_ROCE_UDP_ENCAP, ud->port,
 				     NULL);
 	if (IS_ERR(attr))
@@ -74,7 +74,7 @@ static bool mrc_gsi_addr(struct mrc_ud *ud, const struct mrc_dgram *dg)
 }
 
 struct mrc_ud *mrc_gsi_get(struct net *net, struct mrc_dev *dev,
-			   const struct mrc_dgram *dg)
+			   const struct mrc_pkt *pkt)
 {
 	struct mrc_ud *ud, *found = NULL;
 
@@ -82,12 +82,12 @@ struct mrc_ud *mrc_gsi_get(struct net *net, struct mrc_dev *dev,
 	list_for_each_entry_rcu(ud, &mrc_gsis, gsi_node) {
 		if (!net_eq(ud->dev->net, net))
 			continue;
-		if (dev && (ud->dev != dev || ud->port != dg->port))
+		if (dev && (ud->dev != dev || ud->port != pkt->rx.port))
 			continue;
 		if (!mrc_ud_tryget(ud))
 			continue;
 		/* The table of GIDs is there as long as the QP is. */
-		if (dev || mrc_gsi_addr(ud, dg)) {
+		if (dev || mrc_gsi_addr(ud, pkt)) {
 			found = ud;
 			break;
 		}
@@ -170,7 +170,7 @@ void mrc_ud_drop_late(struct mrc_ud *ud)
 
 	lockdep_assert_held(&ud->rq_lock);
 	list_for_each_entry_safe(l, next, &ud->late, node) {
-		kfree_skb(l->dg.skb);
+		kfree_skb(l->pkt.skb);
 		kfree(l);
 	}
 	INIT_LIST_HEAD(&ud->late);

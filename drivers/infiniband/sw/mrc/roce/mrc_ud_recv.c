@@ -1,93 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Receiving datagrams: nothing is believed before lengths and ICRC have been
- * checked, nothing is answered, and what cannot be taken is dropped and
- * counted. A QP goes to ERROR for a local reason only.
+ * Receiving datagrams, which net/ has verified: nothing is answered, and what cannot
+ * be taken is dropped and counted. A QP goes to ERROR for a local reason only.
  */
 #include <linux/highmem.h>
 #include <linux/ip.h>
 #include <linux/ipv6.h>
-#include <linux/netdevice.h>
-#include <linux/udp.h>
 #include <net/ipv6.h>
 #include <rdma/ib_addr.h>
 
 #include "mrc_uc_qp.h"
 
-#define MRC_BTH_PAD(b)	((b) >> 4 & 3)
-#define MRC_BTH_TVER	0x0f
-#define MRC_BTH_SE	0x80
-
 #define MRC_UD_MAX_LATE	64	/* datagrams that wait for memory, per QP */
-
-int mrc_dgram_ip(struct mrc_dgram *dg, u32 hdr_len, u32 *len)
-{
-	struct sk_buff *skb = dg->skb;
-	int ip_len = skb_transport_offset(skb) - skb_network_offset(skb);
-	u32 ulen;
-
-	if (ip_hdr(skb)->version == 4) {
-		const struct iphdr *ip = ip_hdr(skb);
-
-		if (ip->ihl != 5 || ip_len != sizeof(*ip))
-			return MRC_CTR_DROP_LENGTH;
-		ipv6_addr_set_v4mapped(ip->saddr, &dg->saddr);
-		ipv6_addr_set_v4mapped(ip->daddr, &dg->daddr);
-	} else {
-		const struct ipv6hdr *ip6 = ipv6_hdr(skb);
-
-		if (ip6->nexthdr != IPPROTO_UDP || ip_len != sizeof(*ip6))
-			return MRC_CTR_DROP_LENGTH;
-		dg->ipv6 = true;
-		dg->saddr = ip6->saddr;
-		dg->daddr = ip6->daddr;
-	}
-	ulen = get_unaligned_be16(skb->data + 4);
-	if (ulen < MRC_UDP_HLEN + hdr_len + MRC_ICRC_LEN ||
-	    ulen > skb->len || pskb_trim_rcsum(skb, ulen) ||
-	    !pskb_may_pull(skb, MRC_UDP_HLEN + hdr_len))
-		return MRC_CTR_DROP_SHORT;
-	*len = ulen - MRC_UDP_HLEN;
-	return -1;
-}
-
-/* Headers and ICRC, of a packet with @len bytes behind UDP. */
-static int mrc_dgram_parse(struct mrc_dgram *dg, u32 len)
-{
-	u32 hdr_len = MRC_UD_HDR_LEN, pad;
-	struct sk_buff *skb = dg->skb;
-	const u8 *bth;
-
-	bth = skb->data + MRC_UDP_HLEN;
-	if (bth[1] & MRC_BTH_TVER)
-		return MRC_CTR_DROP_TVER;
-	if (bth[0] != MRC_UD_SEND && bth[0] != MRC_UD_SEND_IMM)
-		return MRC_CTR_DROP_OPCODE;
-	dg->with_imm = bth[0] == MRC_UD_SEND_IMM;
-	if (dg->with_imm)
-		hdr_len += MRC_UD_IMM_LEN;
-	pad = MRC_BTH_PAD(bth[1]);
-	if (len < hdr_len + pad + MRC_ICRC_LEN)
-		return MRC_CTR_DROP_SHORT;
-	/* skb->len covers it, so this fails for want of memory only. */
-	if (!pskb_may_pull(skb, MRC_UDP_HLEN + hdr_len))
-		return MRC_CTR_DROP_SHORT;
-	if (!mrc_skb_icrc_ok(skb, len))
-		return MRC_CTR_DROP_ICRC;
-
-	bth = skb->data + MRC_UDP_HLEN;
-	if (!mrc_pkey_ok(get_unaligned_be16(bth + 2)))
-		return MRC_CTR_DROP_PKEY;
-	dg->solicited = bth[1] & MRC_BTH_SE;
-	dg->dqpn = get_unaligned_be32(bth + 4) & MRC_PSN_MASK;
-	dg->qkey = get_unaligned_be32(bth + 12);
-	dg->sqpn = get_unaligned_be32(bth + 16) & MRC_PSN_MASK;
-	if (dg->with_imm)
-		memcpy(&dg->imm, bth + MRC_UD_HDR_LEN, MRC_UD_IMM_LEN);
-	dg->off = MRC_UDP_HLEN + hdr_len;
-	dg->len = len - hdr_len - pad - MRC_ICRC_LEN;
-	return -1;
-}
 
 enum ib_wc_status mrc_ud_copy_rwqe(struct mrc_ud *ud, struct mrc_ud_rx *rx,
 				   u64 *room)
@@ -112,7 +36,7 @@ enum ib_wc_status mrc_ud_copy_rwqe(struct mrc_ud *ud, struct mrc_ud_rx *rx,
 }
 
 /* The bytes from @off on, of the GRH and what follows it, to @to. */
-static int mrc_dgram_copy(const struct mrc_dgram *dg, const u8 *grh, u32 off,
+static int mrc_dgram_copy(const struct mrc_pkt *pkt, const u8 *grh, u32 off,
 			  void *to, u32 len)
 {
 	if (off < MRC_GRH_LEN) {
@@ -123,7 +47,8 @@ static int mrc_dgram_copy(const struct mrc_dgram *dg, const u8 *grh, u32 off,
 		to += n;
 		len -= n;
 	}
-	return len ? skb_copy_bits(dg->skb, dg->off + off - MRC_GRH_LEN, to,
+	return len ? skb_copy_bits(pkt->skb,
+				   mrc_pkt_payload(pkt) + off - MRC_GRH_LEN, to,
 				   len) : 0;
 }
 
@@ -131,23 +56,23 @@ static int mrc_dgram_copy(const struct mrc_dgram *dg, const u8 *grh, u32 off,
  * The IP header stands where a GRH would: an IPv6 header is one, an IPv4
  * header takes the last 20 bytes.
  */
-static void mrc_dgram_grh(const struct mrc_dgram *dg, u8 *grh)
+static void mrc_dgram_grh(const struct mrc_pkt *pkt, u8 *grh)
 {
-	u32 n = dg->ipv6 ? sizeof(struct ipv6hdr) : sizeof(struct iphdr);
+	u32 n = pkt->ipv6 ? sizeof(struct ipv6hdr) : sizeof(struct iphdr);
 
 	memset(grh, 0, MRC_GRH_LEN);
-	memcpy(grh + MRC_GRH_LEN - n, skb_network_header(dg->skb), n);
+	memcpy(grh + MRC_GRH_LEN - n, skb_network_header(pkt->skb), n);
 }
 
 static enum ib_wc_status mrc_ud_scatter(struct mrc_ud *ud,
-					const struct mrc_dgram *dg,
+					const struct mrc_pkt *pkt,
 					const struct mrc_ud_rx *rx)
 {
-	u32 i, len, off = 0, left = MRC_GRH_LEN + dg->len;
+	u32 i, len, off = 0, left = MRC_GRH_LEN + pkt->hdr.payload_len;
 	u8 grh[MRC_GRH_LEN];
 	int ret = 0;
 
-	mrc_dgram_grh(dg, grh);
+	mrc_dgram_grh(pkt, grh);
 	for (i = 0; i < rx->num_sge && left && !ret; i++) {
 		struct mrc_sge sge = rx->sge[i];
 		struct mrc_mr *mr;
@@ -172,7 +97,7 @@ static enum ib_wc_status mrc_ud_scatter(struct mrc_ud *ud,
 			void *map = kmap_local_page(page);
 
 			n = min(n, sge.length);
-			ret = mrc_dgram_copy(dg, grh, off, map + poff, n);
+			ret = mrc_dgram_copy(pkt, grh, off, map + poff, n);
 			kunmap_local(map);
 			off += n;
 			sge.addr += n;
@@ -184,8 +109,8 @@ static enum ib_wc_status mrc_ud_scatter(struct mrc_ud *ud,
 	return ret ? IB_WC_LOC_PROT_ERR : IB_WC_SUCCESS;
 }
 
-/* Keep @dg until memory has come; false: no room. */
-static bool mrc_ud_keep(struct mrc_ud *ud, const struct mrc_dgram *dg)
+/* Keep @pkt until memory has come; false: no room. */
+static bool mrc_ud_keep(struct mrc_ud *ud, const struct mrc_pkt *pkt)
 {
 	struct mrc_ud_late *l;
 
@@ -195,9 +120,11 @@ static bool mrc_ud_keep(struct mrc_ud *ud, const struct mrc_dgram *dg)
 	l = kmalloc(sizeof(*l), GFP_ATOMIC | __GFP_NOWARN);
 	if (!l)
 		return false;
-	l->dg = *dg;
-	l->dg.skb = skb_clone(dg->skb, GFP_ATOMIC | __GFP_NOWARN);
-	if (!l->dg.skb) {
+	l->pkt = *pkt;
+	l->pkt.rx.hdr = &l->pkt.hdr;
+	l->pkt.dev = ud->dev;
+	l->pkt.skb = skb_clone(pkt->skb, GFP_ATOMIC | __GFP_NOWARN);
+	if (!l->pkt.skb) {
 		kfree(l);
 		return false;
 	}
@@ -206,12 +133,12 @@ static bool mrc_ud_keep(struct mrc_ud *ud, const struct mrc_dgram *dg)
 	return true;
 }
 
-/* Why @ud does not take @dg, or -1. Under rq_lock. */
-static int mrc_ud_refuses(struct mrc_ud *ud, const struct mrc_dgram *dg)
+/* Why @ud does not take @pkt, or -1. Under rq_lock. */
+static int mrc_ud_refuses(struct mrc_ud *ud, const struct mrc_pkt *pkt)
 {
 	if (ud->state < IB_QPS_RTR || ud->state == IB_QPS_ERR)
 		return MRC_CTR_DROP_STATE;
-	if (dg->qkey != ud->qkey)
+	if (pkt->hdr.deth.qkey != ud->qkey)
 		return MRC_CTR_DROP_QKEY;
 	return -1;
 }
@@ -223,55 +150,55 @@ enum mrc_ud_verdict {
 	MRC_UD_FATAL,	/* done, and the QP must go to ERROR */
 };
 
-/* Write @dg to @rx. -EAGAIN: the memory is fetched; else 0 and the status. */
-static int mrc_ud_place(struct mrc_ud *ud, const struct mrc_dgram *dg,
+/* Write @pkt to @rx. -EAGAIN: the memory is fetched; else 0 and the status. */
+static int mrc_ud_place(struct mrc_ud *ud, const struct mrc_pkt *pkt,
 			const struct mrc_ud_rx *rx, enum ib_wc_status *st)
 {
 	struct mrc_dev *dev = ud->dev;
 	int ret = 0;
 
 	if (!mrc_odp_any(&dev->odp)) {
-		*st = mrc_ud_scatter(ud, dg, rx);
+		*st = mrc_ud_scatter(ud, pkt, rx);
 		return 0;
 	}
 	read_lock_bh(&dev->odp.lock);
 	ret = mrc_odp_ready(dev, ud->ibqp->pd, rx->sge, rx->num_sge, 0,
-			    MRC_GRH_LEN + dg->len, true, ud->qpn, NULL);
+			    MRC_GRH_LEN + pkt->hdr.payload_len, true, ud->qpn, NULL);
 	if (!ret)
-		*st = mrc_ud_scatter(ud, dg, rx);
+		*st = mrc_ud_scatter(ud, pkt, rx);
 	read_unlock_bh(&dev->odp.lock);
 	return ret;
 }
 
 /* Under rq_lock. */
 static enum mrc_ud_verdict mrc_ud_take(struct mrc_ud *ud,
-				       const struct mrc_dgram *dg)
+				       const struct mrc_pkt *pkt)
 {
 	struct mrc_dev *dev = ud->dev;
-	u8 port = dg->port ?: ud->port;
+	u8 port = pkt->rx.port ?: ud->port;
 	struct mrc_cqe cqe = {
 		.opcode = IB_WC_RECV,
 		.wc_flags = IB_WC_GRH,
-		.byte_len = MRC_GRH_LEN + dg->len,
+		.byte_len = MRC_GRH_LEN + pkt->hdr.payload_len,
 		.qp_num = ud->qpn,
-		.src_qp = dg->sqpn,
-		.sl = dg->ipv6 ? MRC_CQE_SL_IPV6 : MRC_CQE_SL_IPV4,
+		.src_qp = pkt->hdr.deth.sqpn,
+		.sl = pkt->ipv6 ? MRC_CQE_SL_IPV6 : MRC_CQE_SL_IPV4,
 	};
 	struct mrc_ud_rx rx;
 	int pending, drop;
 	bool fatal;
 	u64 room;
 
-	if (dg->with_imm) {
+	if (mrc_roce_op_info(pkt->hdr.opcode)->flags & MRC_OPF_IMM) {
 		cqe.wc_flags |= IB_WC_WITH_IMM;
-		cqe.imm_data = dg->imm;
+		memcpy(&cqe.imm_data, &pkt->hdr.reth.imm, sizeof(cqe.imm_data));
 	}
 	if (!ud->user) {
 		cqe.wc_flags |= IB_WC_WITH_NETWORK_HDR_TYPE;
 		cqe.reserved = port;
 	}
 	fatal = false;
-	drop = mrc_ud_refuses(ud, dg);
+	drop = mrc_ud_refuses(ud, pkt);
 	if (drop >= 0)
 		goto drop;
 	pending = ud->rq.depth ? mrc_ring_pending(&ud->rq) : 0;
@@ -284,10 +211,10 @@ static enum mrc_ud_verdict mrc_ud_take(struct mrc_ud *ud,
 	cqe.status = mrc_ud_copy_rwqe(ud, &rx, &room);
 	/* Whoever knows the Q_Key could end the QP with an error here. */
 	drop = MRC_CTR_DROP_LENGTH;
-	if (cqe.status == IB_WC_SUCCESS && room < MRC_GRH_LEN + dg->len)
+	if (cqe.status == IB_WC_SUCCESS && room < MRC_GRH_LEN + pkt->hdr.payload_len)
 		goto drop;
 	if (cqe.status == IB_WC_SUCCESS &&
-	    mrc_ud_place(ud, dg, &rx, &cqe.status))
+	    mrc_ud_place(ud, pkt, &rx, &cqe.status))
 		return MRC_UD_WAIT;
 	fatal = cqe.status != IB_WC_SUCCESS;
 	cqe.wr_id = rx.wr_id;
@@ -296,7 +223,7 @@ static enum mrc_ud_verdict mrc_ud_take(struct mrc_ud *ud,
 	mrc_srq_used(ud->srq, &ud->rq);
 	mrc_ring_consumed(&ud->rq);
 	mrc_ctr_add(&dev->ctr, port, MRC_CTR_RX_UD, 1);
-	if (mrc_cq_post(ud->rcq, ud->ibqp, &cqe, dg->solicited || fatal, port))
+	if (mrc_cq_post(ud->rcq, ud->ibqp, &cqe, pkt->hdr.se || fatal, port))
 		fatal = true;
 	return fatal ? MRC_UD_FATAL : MRC_UD_DONE;
 
@@ -305,7 +232,7 @@ drop:
 	return fatal ? MRC_UD_FATAL : MRC_UD_DONE;
 }
 
-void mrc_ud_deliver(struct mrc_ud *ud, const struct mrc_dgram *dg)
+void mrc_ud_deliver(struct mrc_ud *ud, const struct mrc_pkt *pkt)
 {
 	u32 seq = mrc_odp_seq(&ud->dev->odp);
 	enum mrc_ud_verdict v = MRC_UD_WAIT;
@@ -313,10 +240,10 @@ void mrc_ud_deliver(struct mrc_ud *ud, const struct mrc_dgram *dg)
 	spin_lock_bh(&ud->rq_lock);
 	/* In order, though nobody asked for it. */
 	if (list_empty(&ud->late))
-		v = mrc_ud_take(ud, dg);
+		v = mrc_ud_take(ud, pkt);
 	if (v == MRC_UD_WAIT) {
-		mrc_ctr_add(&ud->dev->ctr, dg->port ?: ud->port,
-			    mrc_ud_keep(ud, dg) ? MRC_CTR_UD_PAGE :
+		mrc_ctr_add(&ud->dev->ctr, pkt->rx.port ?: ud->port,
+			    mrc_ud_keep(ud, pkt) ? MRC_CTR_UD_PAGE :
 						  MRC_CTR_UD_NO_RECV, 1);
 		mrc_ud_wait_page(ud, seq);
 	}
@@ -335,14 +262,14 @@ void mrc_ud_deliver_late(struct mrc_ud *ud)
 	while (v == MRC_UD_DONE &&
 	       (l = list_first_entry_or_null(&ud->late, struct mrc_ud_late,
 					     node))) {
-		v = mrc_ud_take(ud, &l->dg);
+		v = mrc_ud_take(ud, &l->pkt);
 		if (v == MRC_UD_WAIT) {
 			mrc_ud_wait_page(ud, seq);
 			break;
 		}
 		list_del(&l->node);
 		ud->n_late--;
-		consume_skb(l->dg.skb);
+		consume_skb(l->pkt.skb);
 		kfree(l);
 	}
 	spin_unlock_bh(&ud->rq_lock);
@@ -350,65 +277,35 @@ void mrc_ud_deliver_late(struct mrc_ud *ud)
 		mrc_ud_error(ud, IB_EVENT_QP_FATAL);
 }
 
-/* To the QP that it names. @dev: of arrival, NULL over loopback. */
-static bool mrc_dgram_unicast(struct net *net, struct mrc_dev *dev,
-			      const struct mrc_dgram *dg)
+/* To the QP that it names. */
+static bool mrc_dgram_unicast(struct mrc_pkt *pkt)
 {
+	struct net *net = dev_net(pkt->skb->dev);
+	struct mrc_dev *dev = pkt->dev;
 	struct mrc_ud *ud;
 	bool ok;
 
-	ud = dg->dqpn == MRC_QPN_GSI ? mrc_gsi_get(net, dev, dg) :
-				       mrc_ud_get(net, dg->dqpn);
+	ud = pkt->hdr.dqp == MRC_QPN_GSI ? mrc_gsi_get(net, dev, pkt) :
+					   mrc_ud_get(net, pkt->hdr.dqp);
 	if (!ud)
 		return false;
 	ok = !ud->uc && (!dev || ud->dev == dev);
 	if (ok)
-		mrc_ud_deliver(ud, dg);
+		mrc_ud_deliver(ud, pkt);
 	mrc_ud_put(ud);
 	return ok;
 }
 
-void mrc_ud_rcv(struct sk_buff *skb)
+static bool mrc_ud_rcv(struct mrc_pkt *pkt)
 {
-	struct mrc_dgram dg = { .skb = skb };
-	struct net_device *ndev = skb->dev;
-	struct mrc_dev *dev = NULL;
-	struct ib_device *ib;
-	u32 len;
-	int drop;
+	bool group = pkt->hdr.dqp == MRC_QPN_MCAST;
 
-	dg.loop = ndev->flags & IFF_LOOPBACK;
-	ib = ib_device_get_by_netdev(ndev, MRC_RDMA_DRIVER_ID);
-	if (ib) {
-		dev = to_mdev(ib);
-		dg.port = mrc_dev_port_of(dev, ndev);
-		/* Copies of our own multicast packets have not been outside. */
-		if (skb->pkt_type != PACKET_LOOPBACK)
-			mrc_io_add(dev, dg.port, MRC_IO_RX_PKTS,
-				   mrc_skb_octets(skb),
-				   skb->pkt_type == PACKET_MULTICAST);
-	}
-	drop = mrc_dgram_ip(&dg, MRC_UD_HDR_LEN, &len);
-	if (drop < 0)
-		drop = mrc_dgram_parse(&dg, len);
-	if (drop < 0) {
-		drop = MRC_CTR_DROP_QPN;
-		if (!dev && !dg.loop)
-			;	/* a netdev that is no plane */
-		else if (rdma_is_multicast_addr(&dg.daddr)) {
-			if (dev && dg.dqpn == MRC_QPN_MCAST) {
-				mrc_mcast_rcv(dev, &dg);
-				drop = -1;
-			}
-		} else if (dg.dqpn != MRC_QPN_MCAST &&
-			   mrc_dgram_unicast(dev_net(ndev), dev, &dg)) {
-			drop = -1;
-		}
-	}
-	if (drop >= 0)
-		mrc_count_drop(skb, drop, 0);
-	if (ib)
-		ib_device_put(ib);
+	if (!rdma_is_multicast_addr(&pkt->daddr))
+		return !group && mrc_dgram_unicast(pkt);
+	if (!pkt->dev || !group)
+		return false;
+	mrc_mcast_rcv(pkt->dev, pkt);
+	return true;
 }
 
 int mrc_ud_post_recv(struct mrc_ud *ud)
@@ -424,20 +321,7 @@ int mrc_ud_post_recv(struct mrc_ud *ud)
 	return ret;
 }
 
-/*
- * Datagrams, and unreliable connections where the number is that of one. A QP that
- * speaks MRC does not define such opcodes, and says so (OP-4).
- */
-bool mrc_roce_rcv(struct sk_buff *skb)
+bool mrc_roce_rcv(struct mrc_pkt *pkt)
 {
-	const u8 *bth = skb->data + MRC_UDP_HLEN;
-
-	if (mrc_ud_opcode(bth[0]))
-		mrc_ud_rcv(skb);
-	else if (mrc_uc_opcode(bth[0]) &&
-		 mrc_qpn_ud(get_unaligned_be32(bth + 4) & MRC_PSN_MASK))
-		mrc_uc_rcv(skb);
-	else
-		return false;
-	return true;
+	return mrc_uc_opcode(pkt->hdr.opcode) ? mrc_uc_rcv(pkt) : mrc_ud_rcv(pkt);
 }
