@@ -391,6 +391,9 @@ void mrc_req_ids_destroy(struct mrc_dev *dev);
 int mrc_req_id_take(struct mrc_dev *dev);
 void mrc_req_id_give(struct mrc_dev *dev, u16 id);
 
+/* Both at once: the id is held for MRC_EP_ID_HOLD from now on, which suffices. */
+int mrc_req_id_once(struct mrc_dev *dev);
+
 /* mrc_port.c ----------------------------------------------------------------*/
 
 /**

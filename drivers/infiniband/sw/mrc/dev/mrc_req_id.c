@@ -29,6 +29,20 @@ void mrc_req_id_give(struct mrc_dev *dev, u16 id)
 	spin_unlock_bh(&r->lock);
 }
 
+int mrc_req_id_once(struct mrc_dev *dev)
+{
+	struct mrc_req_ids *r = dev->req_ids;
+	u64 now = mrc_now();
+	int id;
+
+	spin_lock_bh(&r->lock);
+	id = mrc_ep_id_get(&r->ids, now);
+	if (id >= 0)
+		mrc_ep_id_put(&r->ids, id, now);
+	spin_unlock_bh(&r->lock);
+	return id;
+}
+
 int mrc_req_ids_create(struct mrc_dev *dev)
 {
 	struct mrc_req_ids *r = kvzalloc(sizeof(*r), GFP_KERNEL);

@@ -66,14 +66,12 @@ void mrc_rev_probe(struct mrc_qp *qp, struct sk_buff_head *list, u64 now)
 	spin_lock(&ps->lock);
 	/* Peers answer no more either; and controllers want ids, too. */
 	if (mrc_ep_limit_ok(&ps->limit, 0, now))
-		id = mrc_req_id_take(qp->base.dev);
+		id = mrc_req_id_once(qp->base.dev);	/* answers come earlier */
 	if (id >= 0) {
 		struct mrc_rev_probe *r = &ps->probe[id % MRC_REV_PROBES];
 
 		r->id = id;
 		r->qpn = qp->base.qpn;
-		/* Held for a second from now on, an answer comes earlier. */
-		mrc_req_id_give(qp->base.dev, id);
 	}
 	spin_unlock(&ps->lock);
 	if (id < 0)
