@@ -132,6 +132,7 @@ enum {
 
 struct mrc_dev;
 struct mrc_qp;
+struct mrc_qp_base;
 struct mrc_qp_kind;
 struct mrc_ctl;
 struct mrc_cc_ops;
@@ -139,7 +140,6 @@ struct mrc_ep;
 struct mrc_peers;
 struct mrc_req_ids;
 struct mrc_rev_probes;
-struct mrc_ud;
 struct mrc_kern;
 struct mrc_mcast;
 
@@ -475,9 +475,9 @@ int mrc_res_fill(struct sk_buff *msg, struct ib_device *ibdev, mrc_fill_fn fn,
  * @kind: what its verbs do, constant
  * @cap: granted, constant
  * @sig_all: every send WR is signalled, constant
- * @base: the rest, if it is connected; NULL while it is created or destroyed
+ * @base: the rest, which begins each kind's own; NULL before it is created and from its
+ *	destruction on
  * @mw_id: name that its memory windows know, see mem/mrc_mw.c
- * @ud: the rest, if it is for datagrams or UC
  * @kern: its consumer is in the kernel
  */
 struct mrc_ibqp {
@@ -487,7 +487,6 @@ struct mrc_ibqp {
 	bool sig_all;
 	struct mrc_qp_base *base;
 	u64 mw_id;
-	struct mrc_ud *ud;
 	struct mrc_kern *kern;
 };
 

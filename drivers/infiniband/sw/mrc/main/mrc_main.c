@@ -59,12 +59,9 @@ static int __init mrc_init(void)
 	ret = mrc_odp_init();
 	if (ret)
 		goto err_qp;
-	ret = mrc_ud_init();
-	if (ret)
-		goto err_odp;
 	ret = mrc_kern_init();
 	if (ret)
-		goto err_ud;
+		goto err_odp;
 	ret = mrc_sock_init();
 	if (ret)
 		goto err_kern;
@@ -88,8 +85,6 @@ err_sock:
 	mrc_sock_exit();
 err_kern:
 	mrc_kern_exit();
-err_ud:
-	mrc_ud_exit();
 err_odp:
 	mrc_odp_exit();
 err_qp:
@@ -115,7 +110,6 @@ static void __exit mrc_exit(void)
 	synchronize_net();
 	mrc_peer_exit();
 	mrc_kern_exit();
-	mrc_ud_exit();
 	mrc_odp_exit();
 	mrc_qp_exit();
 	mrc_qp_verbs_exit();

@@ -287,11 +287,6 @@ static void mrc_destroy_qp(struct ib_qp *ibqp)
 	mrc_qp_free(qp);
 }
 
-static enum ib_qp_state mrc_qp_state_of(struct ib_qp *ibqp)
-{
-	return READ_ONCE(to_mibqp(ibqp)->base->state);
-}
-
 static void mrc_qp_rings(struct ib_qp *ibqp, struct mrc_ring **sq,
 			 struct mrc_ring **rq)
 {
@@ -341,7 +336,6 @@ const struct mrc_qp_kind mrc_qp_kind_rc = {
 	.destroy = mrc_destroy_qp,
 	.modify = mrc_modify_qp,
 	.query = mrc_query_qp,
-	.state = mrc_qp_state_of,
 	.rings = mrc_qp_rings,
 	.post_send = mrc_post_send,
 	.post_recv = mrc_post_recv,

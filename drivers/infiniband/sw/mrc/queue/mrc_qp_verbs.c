@@ -343,7 +343,7 @@ void mrc_qp_ask_kick(struct mrc_ring *rq)
 
 enum ib_qp_state mrc_qp_state(struct ib_qp *ibqp)
 {
-	return to_mibqp(ibqp)->kind->state(ibqp);
+	return READ_ONCE(to_mibqp(ibqp)->base->state);
 }
 
 int mrc_doorbell_send(struct ib_qp *ibqp)

@@ -366,7 +366,6 @@ void mrc_qp_base_table_exit(void);
  * @modify: as the verb
  * @query: fill in what the kind knows of @attr, which is zero; not the caps.
  *	False if it is being destroyed: netlink looks at QPs until after that
- * @state: enum ib_qp_state of the packet path, as a hint
  * @rings: where the two of a live QP are
  * @post_send: the doorbell of the send ring; process context
  * @post_recv: that of the receive ring
@@ -385,7 +384,6 @@ struct mrc_qp_kind {
 	int (*modify)(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		      struct ib_udata *udata);
 	bool (*query)(struct ib_qp *ibqp, struct ib_qp_attr *attr);
-	enum ib_qp_state (*state)(struct ib_qp *ibqp);
 	void (*rings)(struct ib_qp *ibqp, struct mrc_ring **sq,
 		      struct mrc_ring **rq);
 	int (*post_send)(struct ib_qp *ibqp);

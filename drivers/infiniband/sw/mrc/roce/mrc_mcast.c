@@ -103,7 +103,7 @@ static struct mrc_member *mrc_member_find(struct mrc_mcast *mc,
 
 static int mrc_member_add(struct mrc_ud *ud, struct mrc_member *m)
 {
-	struct mrc_mcast *mc = ud->dev->mcast;
+	struct mrc_mcast *mc = ud->base.dev->mcast;
 	struct net_device *ndev;
 	int ret;
 
@@ -111,7 +111,7 @@ static int mrc_member_add(struct mrc_ud *ud, struct mrc_member *m)
 		return -EEXIST;
 	if (mc->n >= MRC_MAX_MCAST)
 		return -ENOMEM;
-	ndev = rtnl_dereference(ud->dev->port[m->port].ndev);
+	ndev = rtnl_dereference(ud->base.dev->port[m->port].ndev);
 	if (ndev) {
 		ret = mrc_mcast_join(ndev, &m->addr);
 		if (ret)
@@ -125,7 +125,7 @@ static int mrc_member_add(struct mrc_ud *ud, struct mrc_member *m)
 
 static int mrc_attach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
 {
-	struct mrc_ud *ud = to_mibqp(ibqp)->ud;
+	struct mrc_ud *ud = mrc_ud_from(ibqp);
 	struct mrc_member *m;
 	int ret;
 
@@ -152,12 +152,12 @@ static void mrc_member_del(struct mrc_member *m)
 	if (m->ndev)
 		mrc_mcast_leave(m->ndev, &m->addr);
 	hlist_del_rcu(&m->node);
-	m->ud->dev->mcast->n--;
+	m->ud->base.dev->mcast->n--;
 }
 
 static int mrc_detach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
 {
-	struct mrc_ud *ud = to_mibqp(ibqp)->ud;
+	struct mrc_ud *ud = mrc_ud_from(ibqp);
 	struct mrc_member *m;
 	struct in6_addr addr;
 
@@ -165,7 +165,7 @@ static int mrc_detach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
 		return -EINVAL;
 	memcpy(&addr, gid, sizeof(addr));
 	rtnl_lock();
-	m = mrc_member_find(ud->dev->mcast, ud, &addr);
+	m = mrc_member_find(ud->base.dev->mcast, ud, &addr);
 	if (m)
 		mrc_member_del(m);
 	rtnl_unlock();
@@ -177,7 +177,7 @@ static int mrc_detach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
 
 void mrc_mcast_detach_all(struct mrc_ud *ud)
 {
-	struct mrc_mcast *mc = ud->dev->mcast;
+	struct mrc_mcast *mc = ud->base.dev->mcast;
 	struct mrc_member *m;
 	struct hlist_node *n;
 	unsigned int i;

@@ -12,10 +12,6 @@
 
 extern const struct mrc_qp_kind mrc_qp_kind_ud;
 
-/* Module: the table of numbers. 0 or -ENOMEM. */
-int mrc_ud_init(void);
-void mrc_ud_exit(void);
-
 /* mrc_ud_recv.c: for struct mrc_rcv_ops -------------------------------------*/
 
 bool mrc_roce_rcv(struct mrc_pkt *pkt);

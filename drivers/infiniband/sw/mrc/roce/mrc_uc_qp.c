@@ -37,7 +37,7 @@ int mrc_uc_check_attr(struct mrc_ud *ud, const struct ib_qp_attr *attr,
 		return -EOPNOTSUPP;
 	if (mask & IB_QP_ACCESS_FLAGS && attr->qp_access_flags & ~MRC_QP_ACCESS)
 		return -EINVAL;
-	return mrc_qp_check_peer(&ud->dev->port[ud->port], attr, mask);
+	return mrc_qp_check_peer(&ud->base.dev->port[ud->port], attr, mask);
 }
 
 static void mrc_uc_set_av(struct mrc_ud *ud, const struct rdma_ah_attr *ah)

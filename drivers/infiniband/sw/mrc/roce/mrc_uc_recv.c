@@ -19,7 +19,7 @@ static int mrc_uc_refuses(struct mrc_ud *ud, const struct mrc_pkt *pkt)
 {
 	const struct mrc_uc *uc = ud->uc;
 
-	if (ud->state < IB_QPS_RTR || ud->state == IB_QPS_ERR)
+	if (ud->base.state < IB_QPS_RTR || ud->base.state == IB_QPS_ERR)
 		return MRC_CTR_DROP_STATE;
 	if (!ipv6_addr_equal(&pkt->saddr, &uc->av.daddr) ||
 	    !ipv6_addr_equal(&pkt->daddr, &uc->av.saddr) ||
@@ -33,8 +33,8 @@ static int mrc_uc_have_recv(struct mrc_ud *ud)
 {
 	int pending = ud->rq.depth ? mrc_ring_pending(&ud->rq) : 0;
 
-	if (!pending && ud->srq)
-		pending = mrc_srq_take(ud->srq, &ud->rq, 1);
+	if (!pending && ud->base.srq)
+		pending = mrc_srq_take(ud->base.srq, &ud->rq, 1);
 	return pending;
 }
 
@@ -55,7 +55,7 @@ static enum ib_wc_status mrc_uc_scatter(struct mrc_ud *ud,
 			continue;
 		}
 		n = min(left, sge->length - off);
-		mr = mrc_mr_get_local(ud->dev, ud->ibqp->pd, sge->lkey,
+		mr = mrc_mr_get_local(ud->base.dev, ud->base.ibqp->pd, sge->lkey,
 				      sge->addr + off, n,
 				      IB_ACCESS_LOCAL_WRITE);
 		mr = mrc_mr_pinned(mr);
@@ -112,7 +112,7 @@ static int mrc_uc_take_write(struct mrc_ud *ud, const struct mrc_pkt *pkt,
 		return MRC_CTR_UC_ACCESS;
 	/* All of it before the first byte, and each packet again. */
 	if (len) {
-		mr = mrc_mr_get_remote(ud->dev, ud->ibqp->pd, rx->rkey,
+		mr = mrc_mr_get_remote(ud->base.dev, ud->base.ibqp->pd, rx->rkey,
 				       rx->va + off, len,
 				       IB_ACCESS_REMOTE_WRITE);
 		mr = mrc_mr_pinned(mr);
@@ -148,7 +148,7 @@ static bool mrc_uc_complete_recv(struct mrc_ud *ud,
 		.opcode = flags & MRC_OPF_SEND ? IB_WC_RECV :
 						 IB_WC_RECV_RDMA_WITH_IMM,
 		.byte_len = uc->rx.off,
-		.qp_num = ud->qpn,
+		.qp_num = ud->base.qpn,
 		.src_qp = uc->attr.dest_qpn,
 	};
 
@@ -158,9 +158,9 @@ static bool mrc_uc_complete_recv(struct mrc_ud *ud,
 	}
 	/* Room before the completion: a program may post again at once. */
 	ud->rq.idx++;
-	mrc_srq_used(ud->srq, &ud->rq);
+	mrc_srq_used(ud->base.srq, &ud->rq);
 	mrc_ring_consumed(&ud->rq);
-	return mrc_cq_post(ud->rcq, ud->ibqp, &cqe,
+	return mrc_cq_post(ud->base.rcq, ud->base.ibqp, &cqe,
 			   pkt->hdr.se || st != IB_WC_SUCCESS, ud->port);
 }
 
@@ -170,7 +170,7 @@ static int mrc_uc_take(struct mrc_ud *ud, const struct mrc_pkt *pkt, u8 port,
 {
 	enum ib_wc_status st = IB_WC_SUCCESS;
 	u32 flags = mrc_uc_flags(pkt);
-	struct mrc_dev *dev = ud->dev;
+	struct mrc_dev *dev = ud->base.dev;
 	struct mrc_uc *uc = ud->uc;
 	struct mrc_uc_in in;
 	int drop;
@@ -216,10 +216,10 @@ static void mrc_uc_deliver(struct mrc_ud *ud, const struct mrc_pkt *pkt)
 	}
 	spin_unlock_bh(&ud->rq_lock);
 	if (drop >= 0)
-		mrc_ctr_add(&ud->dev->ctr, port ?: ud->port, drop, 1);
+		mrc_ctr_add(&ud->base.dev->ctr, port ?: ud->port, drop, 1);
 	/* For who waits in RTR until the other side is there. */
 	if (est)
-		mrc_qp_report(ud->ibqp, IB_EVENT_COMM_EST);
+		mrc_qp_report(ud->base.ibqp, IB_EVENT_COMM_EST);
 	if (fatal)
 		mrc_ud_error(ud, IB_EVENT_QP_FATAL);
 }
@@ -231,7 +231,7 @@ bool mrc_uc_rcv(const struct mrc_pkt *pkt)
 
 	if (!ud)
 		return false;
-	ok = ud->uc && (!pkt->dev || ud->dev == pkt->dev);
+	ok = ud->uc && (!pkt->dev || ud->base.dev == pkt->dev);
 	if (ok)
 		mrc_uc_deliver(ud, pkt);
 	mrc_ud_put(ud);

@@ -63,15 +63,15 @@ static void mrc_uc_complete(struct mrc_ud *ud, enum ib_wc_status status,
 		.status = status,
 		.opcode = ud->uc->tx.write ? IB_WC_RDMA_WRITE : IB_WC_SEND,
 		.byte_len = w->len,
-		.qp_num = ud->qpn,
+		.qp_num = ud->base.qpn,
 	};
 
 	/* Room before the completion: a program may post again at once. */
 	ud->sq.idx++;
 	mrc_ring_consumed(&ud->sq);
-	if ((status != IB_WC_SUCCESS || ud->sig_all ||
+	if ((status != IB_WC_SUCCESS || ud->base.sig_all ||
 	     w->h.send_flags & IB_SEND_SIGNALED) &&
-	    mrc_cq_post(ud->scq, ud->ibqp, &cqe, status != IB_WC_SUCCESS,
+	    mrc_cq_post(ud->base.scq, ud->base.ibqp, &cqe, status != IB_WC_SUCCESS,
 			ud->port))
 		*fatal = true;
 }
@@ -114,7 +114,7 @@ static enum ib_wc_status mrc_uc_put_payload(struct mrc_ud *ud,
 			continue;
 		}
 		n = min(len, sge->length - off);
-		mr = mrc_mr_get_local(ud->dev, ud->ibqp->pd, sge->lkey,
+		mr = mrc_mr_get_local(ud->base.dev, ud->base.ibqp->pd, sge->lkey,
 				      sge->addr + off, n, 0);
 		mr = mrc_mr_pinned(mr);
 		if (IS_ERR(mr))
@@ -162,7 +162,7 @@ static u32 mrc_uc_mtu(const struct mrc_uc *uc)
 /* A referenced route through the plane that @uc takes at present, or NULL. */
 static struct dst_entry *mrc_uc_try(struct mrc_ud *ud)
 {
-	struct dst_entry *dst = mrc_av_route(ud->dev, &ud->uc->av);
+	struct dst_entry *dst = mrc_av_route(ud->base.dev, &ud->uc->av);
 
 	if (dst && dst_mtu(dst) < mrc_uc_mtu(ud->uc)) {
 		dst_release(dst);
@@ -179,7 +179,7 @@ static struct dst_entry *mrc_uc_try(struct mrc_ud *ud)
  */
 static struct dst_entry *mrc_uc_route(struct mrc_ud *ud)
 {
-	u32 up = mrc_dev_ports_up(ud->dev);
+	u32 up = mrc_dev_ports_up(ud->base.dev);
 	struct mrc_uc *uc = ud->uc;
 	struct dst_entry *dst;
 	u8 home = uc->only_port ?: ud->port;
@@ -194,8 +194,8 @@ static struct dst_entry *mrc_uc_route(struct mrc_ud *ud)
 		if (dst)
 			return dst;
 	}
-	for (i = 0; i < ud->dev->n_ports; i++) {
-		u8 port = (home - 1 + i) % ud->dev->n_ports + 1;
+	for (i = 0; i < ud->base.dev->n_ports; i++) {
+		u8 port = (home - 1 + i) % ud->base.dev->n_ports + 1;
 
 		if (!(up & BIT(port)))
 			continue;
@@ -229,12 +229,12 @@ static bool mrc_uc_packet(struct mrc_ud *ud, struct sk_buff_head *list,
 	if (dst)
 		st = mrc_uc_make(ud, &h, off, &skb);
 	if (skb) {
-		mrc_ctr_add(&ud->dev->ctr, uc->av.port, MRC_CTR_TX_UC, 1);
+		mrc_ctr_add(&ud->base.dev->ctr, uc->av.port, MRC_CTR_TX_UC, 1);
 		mrc_tx_cb(skb)->port = uc->av.port;
 		skb_dst_set(skb, dst_clone(dst));
 		__skb_queue_tail(list, skb);
 	} else if (st == IB_WC_SUCCESS) {
-		mrc_ctr_add(&ud->dev->ctr, uc->av.port, MRC_CTR_TX_ERROR, 1);
+		mrc_ctr_add(&ud->base.dev->ctr, uc->av.port, MRC_CTR_TX_ERROR, 1);
 		/* What follows in this message would be in vain. */
 		mrc_uc_tx_abort(&uc->tx);
 	} else {
@@ -247,7 +247,7 @@ static bool mrc_uc_packet(struct mrc_ud *ud, struct sk_buff_head *list,
 
 static void mrc_uc_fail(struct mrc_ud *ud)
 {
-	WRITE_ONCE(ud->state, IB_QPS_SQE);
+	WRITE_ONCE(ud->base.state, IB_QPS_SQE);
 	mrc_ud_flush_sq(ud);
 }
 
@@ -262,12 +262,12 @@ static bool mrc_uc_batch(struct mrc_ud *ud, struct sk_buff_head *list,
 	int pending, n;
 
 	lockdep_assert_held(&ud->sq_lock);
-	if (ud->state == IB_QPS_SQE || ud->state == IB_QPS_ERR) {
+	if (ud->base.state == IB_QPS_SQE || ud->base.state == IB_QPS_ERR) {
 		mrc_uc_tx_abort(&uc->tx);
 		mrc_ud_flush_sq(ud);
 		return false;
 	}
-	if (ud->state != IB_QPS_RTS && ud->state != IB_QPS_SQD)
+	if (ud->base.state != IB_QPS_RTS && ud->base.state != IB_QPS_SQD)
 		return false;
 	pending = mrc_ring_pending(&ud->sq);
 	if (pending < 0) {	/* the program wrote nonsense into prod */
@@ -281,7 +281,7 @@ static bool mrc_uc_batch(struct mrc_ud *ud, struct sk_buff_head *list,
 		if (!uc->tx.active) {
 			enum ib_wc_status st;
 
-			if (!pending || ud->state != IB_QPS_RTS)
+			if (!pending || ud->base.state != IB_QPS_RTS)
 				return false;
 			st = mrc_uc_begin(ud);
 			if (st != IB_WC_SUCCESS) {
@@ -326,7 +326,7 @@ int mrc_uc_post_send(struct mrc_ud *ud)
 {
 	bool more;
 
-	if (READ_ONCE(ud->state) < IB_QPS_RTS)
+	if (READ_ONCE(ud->base.state) < IB_QPS_RTS)
 		return -EINVAL;
 	mutex_lock(&ud->uc->tx_mutex);
 	do {

@@ -40,23 +40,16 @@ static int mrc_create_ud(struct ib_qp *ibqp, const struct ib_qp_init_attr *init,
 
 	if (!ud)
 		return -ENOMEM;
-	refcount_set(&ud->ref, 1);
-	init_completion(&ud->released);
+	mrc_qp_base_init(&ud->base, parts->dev);
+	mrc_qp_base_set(&ud->base, ibqp, parts);
 	mutex_init(&ud->mutex);
 	spin_lock_init(&ud->sq_lock);
 	spin_lock_init(&ud->rq_lock);
-	ud->dev = parts->dev;
-	ud->ibqp = ibqp;
-	ud->scq = parts->scq;
-	ud->rcq = parts->rcq;
-	ud->srq = parts->srq;
 	INIT_LIST_HEAD(&ud->late);
 	INIT_LIST_HEAD(&ud->page_wait.node);
 	ud->page_wait.wake = mrc_ud_wake;
 	INIT_WORK(&ud->work, mrc_ud_work);
-	ud->sig_all = parts->sig_all;
 	ud->user = parts->user;
-	ud->state = IB_QPS_RESET;
 	if (init->qp_type == IB_QPT_GSI) {
 		ud->port = init->port_num;
 		ud->qkey = MRC_GSI_QKEY;
@@ -75,8 +68,8 @@ static int mrc_create_ud(struct ib_qp *ibqp, const struct ib_qp_init_attr *init,
 	ret = mrc_ud_publish(ud);
 	if (ret)
 		goto err_free;
-	WRITE_ONCE(to_mibqp(ibqp)->ud, ud);
-	ibqp->qp_num = ud->qpn;
+	WRITE_ONCE(to_mibqp(ibqp)->base, &ud->base);
+	ibqp->qp_num = ud->base.qpn;
 	return 0;
 
 err_free:
@@ -91,40 +84,40 @@ static void mrc_ud_reset(struct mrc_ud *ud)
 {
 	spin_lock_bh(&ud->rq_lock);
 	spin_lock(&ud->sq_lock);
-	WRITE_ONCE(ud->state, IB_QPS_RESET);
+	WRITE_ONCE(ud->base.state, IB_QPS_RESET);
 	WRITE_ONCE(ud->tx_late, false);
 	mrc_ud_drop_late(ud);
 	mrc_ring_rewind(&ud->sq);
-	mrc_srq_forget(ud->srq, &ud->rq);
+	mrc_srq_forget(ud->base.srq, &ud->rq);
 	if (ud->uc)
 		mrc_uc_reset(ud);
 	spin_unlock(&ud->sq_lock);
 	spin_unlock_bh(&ud->rq_lock);
-	mrc_cq_clean(ud->scq, ud->ibqp);
-	mrc_cq_clean(ud->rcq, ud->ibqp);
-	if (mrc_odp_unwait(&ud->dev->odp, &ud->page_wait))
+	mrc_cq_clean(ud->base.scq, ud->base.ibqp);
+	mrc_cq_clean(ud->base.rcq, ud->base.ibqp);
+	if (mrc_odp_unwait(&ud->base.dev->odp, &ud->page_wait))
 		mrc_ud_put(ud);
 }
 
 static void mrc_destroy_ud(struct ib_qp *ibqp)
 {
-	struct mrc_ud *ud = to_mibqp(ibqp)->ud;
+	struct mrc_ud *ud = mrc_ud_from(ibqp);
 
 	mutex_lock(&ud->mutex);
 	mrc_ud_reset(ud);
 	mutex_unlock(&ud->mutex);
-	WRITE_ONCE(to_mibqp(ibqp)->ud, NULL);
+	WRITE_ONCE(to_mibqp(ibqp)->base, NULL);
 	mrc_ud_unpublish(ud);
 	if (ibqp->qp_type != IB_QPT_GSI)
 		mrc_mcast_detach_all(ud);
 	mrc_ud_put(ud);
 	/* Packets hold references for their own length only. */
-	wait_for_completion(&ud->released);
+	wait_for_completion(&ud->base.released);
 	mrc_ring_free(&ud->sq);
 	mrc_ring_free(&ud->rq);
 	mrc_uc_free(ud->uc);
 	mutex_destroy(&ud->mutex);
-	kfree_rcu(ud, rcu);
+	kfree_rcu(ud, base.rcu);
 }
 
 /* Under the mutex. */
@@ -142,13 +135,13 @@ static void mrc_ud_set_state(struct mrc_ud *ud, enum ib_qp_state state,
 		WRITE_ONCE(ud->port, attr->port_num);
 	if (mask & IB_QP_PKEY_INDEX)
 		ud->pkey_index = attr->pkey_index;
-	if (mask & IB_QP_QKEY && ud->ibqp->qp_type != IB_QPT_GSI)
+	if (mask & IB_QP_QKEY && ud->base.ibqp->qp_type != IB_QPT_GSI)
 		ud->qkey = attr->qkey;
 	if (mask & IB_QP_SQ_PSN)
 		WRITE_ONCE(ud->psn, attr->sq_psn & MRC_PSN_MASK);
 	if (ud->uc)
 		mrc_uc_set_attr(ud, state, attr, mask);
-	WRITE_ONCE(ud->state, state);
+	WRITE_ONCE(ud->base.state, state);
 	spin_unlock(&ud->sq_lock);
 	spin_unlock_bh(&ud->rq_lock);
 	if (addr)
@@ -158,15 +151,15 @@ static void mrc_ud_set_state(struct mrc_ud *ud, enum ib_qp_state state,
 static int mrc_modify_ud_locked(struct mrc_ud *ud, struct ib_qp_attr *attr,
 				int mask)
 {
-	enum ib_qp_state cur = READ_ONCE(ud->state);
+	enum ib_qp_state cur = READ_ONCE(ud->base.state);
 	int new, ret;
 
-	new = mrc_qp_modify_to(ud->ibqp, cur, attr, mask);
+	new = mrc_qp_modify_to(ud->base.ibqp, cur, attr, mask);
 	if (new < 0)
 		return new;
 	if (mask & ~IB_QP_ATTR_STANDARD_BITS)
 		return -EOPNOTSUPP;
-	ret = mrc_qp_check_place(ud->dev, attr, mask);
+	ret = mrc_qp_check_place(ud->base.dev, attr, mask);
 	if (!ret && ud->uc)
 		ret = mrc_uc_check_attr(ud, attr, mask);
 	if (ret)
@@ -189,14 +182,14 @@ static int mrc_modify_ud_locked(struct mrc_ud *ud, struct ib_qp_attr *attr,
 	/* There is nothing more to wait for. */
 	if (new == IB_QPS_SQD && cur == IB_QPS_RTS &&
 	    mask & IB_QP_EN_SQD_ASYNC_NOTIFY && attr->en_sqd_async_notify)
-		mrc_qp_report(ud->ibqp, IB_EVENT_SQ_DRAINED);
+		mrc_qp_report(ud->base.ibqp, IB_EVENT_SQ_DRAINED);
 	return 0;
 }
 
 static int mrc_modify_ud(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 			 struct ib_udata *udata)
 {
-	struct mrc_ud *ud = to_mibqp(ibqp)->ud;
+	struct mrc_ud *ud = mrc_ud_from(ibqp);
 	int ret;
 
 	mutex_lock(&ud->mutex);
@@ -212,7 +205,7 @@ static bool mrc_query_ud(struct ib_qp *ibqp, struct ib_qp_attr *attr)
 	if (!ud)
 		return false;
 	mutex_lock(&ud->mutex);
-	attr->qp_state = READ_ONCE(ud->state);
+	attr->qp_state = READ_ONCE(ud->base.state);
 	attr->pkey_index = ud->pkey_index;
 	attr->port_num = ud->port;
 	attr->qkey = ud->qkey;
@@ -224,15 +217,10 @@ static bool mrc_query_ud(struct ib_qp *ibqp, struct ib_qp_attr *attr)
 	return true;
 }
 
-static enum ib_qp_state mrc_ud_state(struct ib_qp *ibqp)
-{
-	return READ_ONCE(to_mibqp(ibqp)->ud->state);
-}
-
 static void mrc_ud_rings(struct ib_qp *ibqp, struct mrc_ring **sq,
 			 struct mrc_ring **rq)
 {
-	struct mrc_ud *ud = to_mibqp(ibqp)->ud;
+	struct mrc_ud *ud = mrc_ud_from(ibqp);
 
 	*sq = &ud->sq;
 	*rq = &ud->rq;
@@ -240,12 +228,12 @@ static void mrc_ud_rings(struct ib_qp *ibqp, struct mrc_ring **sq,
 
 static int mrc_ud_ring_send(struct ib_qp *ibqp)
 {
-	return mrc_ud_post_send(to_mibqp(ibqp)->ud);
+	return mrc_ud_post_send(mrc_ud_from(ibqp));
 }
 
 static int mrc_ud_ring_recv(struct ib_qp *ibqp)
 {
-	return mrc_ud_post_recv(to_mibqp(ibqp)->ud);
+	return mrc_ud_post_recv(mrc_ud_from(ibqp));
 }
 
 static int mrc_ud_fill_res(struct sk_buff *msg, struct ib_qp *ibqp, bool all)
@@ -259,7 +247,6 @@ const struct mrc_qp_kind mrc_qp_kind_ud = {
 	.destroy = mrc_destroy_ud,
 	.modify = mrc_modify_ud,
 	.query = mrc_query_ud,
-	.state = mrc_ud_state,
 	.rings = mrc_ud_rings,
 	.post_send = mrc_ud_ring_send,
 	.post_recv = mrc_ud_ring_recv,

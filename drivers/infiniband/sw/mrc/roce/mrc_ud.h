@@ -7,8 +7,6 @@
 #ifndef MRC_UD_H
 #define MRC_UD_H
 
-#include <linux/rhashtable-types.h>
-
 #include "mrc_roce.h"
 
 struct mrc_uc;
@@ -46,26 +44,15 @@ struct mrc_ud_rx {
 
 /**
  * struct mrc_ud - QP that speaks plain RoCE v2: for datagrams, or UC
- * @ref: lookups hold one
- * @released: completed with the last reference
- * @rcu: delayed free, for lookups that lost the race
- * @node: in the table of QPNs
+ * @base: what QPs of all kinds have; its number is 1 for the QP1 of each port. The step
+ *	of its state to SQE is made under @sq_lock alone
  * @gsi_node: in the list of QP1s
- * @dev: the device
- * @ibqp: ib_core's part, alive until destroy returns
  * @uc: the rest of an unreliable connection, NULL for datagrams; constant
- * @scq: send completions
- * @rcq: receive completions
- * @srq: where receives come from, NULL: @rq is the program's
- * @qpn: 24 bits, 1 for the QP1 of each port
- * @sig_all: every send WR is signalled
  * @user: a program's, counted
  * @mutex: modify, query
  * @pkey_index: as given, under @mutex
  * @port: 1-based, 0 = not set yet; written under @mutex
  * @qkey: host order; written under @mutex
- * @state: enum ib_qp_state; written under both locks, but for the step to SQE,
- *	which is made under @sq_lock alone
  * @sq_lock: send ring; rq_lock may be held
  * @sq: send ring
  * @max_send_sge: granted
@@ -81,26 +68,15 @@ struct mrc_ud_rx {
  * @work: goes on when memory has come, holds a reference while queued
  */
 struct mrc_ud {
-	refcount_t ref;
-	struct completion released;
-	struct rcu_head rcu;
-	struct rhash_head node;
+	struct mrc_qp_base base;
 	struct list_head gsi_node;
-	struct mrc_dev *dev;
-	struct ib_qp *ibqp;
 	struct mrc_uc *uc;
-	struct mrc_cq *scq;
-	struct mrc_cq *rcq;
-	struct mrc_srq *srq;
-	u32 qpn;
-	bool sig_all;
 	bool user;
 
 	struct mutex mutex;	/* modify, query */
 	u16 pkey_index;
 	u8 port;
 	u32 qkey;
-	u8 state;
 
 	spinlock_t sq_lock;
 	struct mrc_ring sq;
@@ -132,10 +108,23 @@ struct mrc_ud_late {
 
 /* With a reference; NULL if there is none. Any context. */
 struct mrc_ud *mrc_ud_get(struct net *net, u32 qpn);
-bool mrc_ud_tryget(struct mrc_ud *ud);
-void mrc_ud_put(struct mrc_ud *ud);
 
-/* The same of a QP, NULL if it is being destroyed. */
+static inline bool mrc_ud_tryget(struct mrc_ud *ud)
+{
+	return mrc_qp_base_tryget(&ud->base);
+}
+
+static inline void mrc_ud_put(struct mrc_ud *ud)
+{
+	mrc_qp_base_put(&ud->base);
+}
+
+static inline struct mrc_ud *mrc_ud_from(struct ib_qp *ibqp)
+{
+	return container_of(to_mibqp(ibqp)->base, struct mrc_ud, base);
+}
+
+/* With a reference; NULL if it is being destroyed. */
 struct mrc_ud *mrc_ud_of(struct ib_qp *ibqp);
 
 /*

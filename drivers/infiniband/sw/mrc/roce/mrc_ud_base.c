@@ -2,60 +2,31 @@
 /*
  * Datagram queue pairs: numbers and references, waiting for memory, ERROR.
  */
-#include <linux/random.h>
-#include <linux/rhashtable.h>
 #include <linux/slab.h>
 #include <rdma/ib_cache.h>
 
 #include "mrc_ud.h"
 
-/* By QPN, but for QP1s; entries are read under RCU. */
-static struct rhashtable mrc_uds;
-static const struct rhashtable_params mrc_ud_params = {
-	.key_len = sizeof_field(struct mrc_ud, qpn),
-	.key_offset = offsetof(struct mrc_ud, qpn),
-	.head_offset = offsetof(struct mrc_ud, node),
-	.automatic_shrinking = true,
-};
-
 /* QP1s of all ports; read under RCU. */
 static LIST_HEAD(mrc_gsis);
 static DEFINE_SPINLOCK(mrc_gsi_lock);
 
-bool mrc_ud_tryget(struct mrc_ud *ud)
-{
-	return refcount_inc_not_zero(&ud->ref);
-}
-
-void mrc_ud_put(struct mrc_ud *ud)
-{
-	if (refcount_dec_and_test(&ud->ref))
-		complete(&ud->released);
-}
-
 struct mrc_ud *mrc_ud_get(struct net *net, u32 qpn)
 {
-	struct mrc_ud *ud;
+	struct mrc_qp_base *base = mrc_qpn_ud(qpn) ? mrc_qp_base_get(qpn) : NULL;
 
-	rcu_read_lock();
-	ud = rhashtable_lookup(&mrc_uds, &qpn, mrc_ud_params);
-	if (ud && (!net_eq(ud->dev->net, net) || !mrc_ud_tryget(ud)))
-		ud = NULL;
-	rcu_read_unlock();
-	return ud;
+	if (base && !net_eq(base->dev->net, net)) {
+		mrc_qp_base_put(base);
+		base = NULL;
+	}
+	return base ? container_of(base, struct mrc_ud, base) : NULL;
 }
 
 struct mrc_ud *mrc_ud_of(struct ib_qp *ibqp)
 {
-	struct mrc_ud *ud;
+	struct mrc_qp_base *base = mrc_qp_base_of(ibqp);
 
-	rcu_read_lock();
-	/* Netlink looks at QPs until after destroy_qp. */
-	ud = READ_ONCE(to_mibqp(ibqp)->ud);
-	if (ud && !mrc_ud_tryget(ud))
-		ud = NULL;
-	rcu_read_unlock();
-	return ud;
+	return base ? container_of(base, struct mrc_ud, base) : NULL;
 }
 
 /* Has the port of @ud the address that @pkt was sent to? */
@@ -63,7 +34,7 @@ static bool mrc_gsi_addr(struct mrc_ud *ud, const struct mrc_pkt *pkt)
 {
 	const struct ib_gid_attr *attr;
 
-	attr = rdma_find_gid_by_port(&ud->dev->ib,
+	attr = rdma_find_gid_by_port(&ud->base.dev->ib,
 				     (const union ib_gid *)&pkt->daddr,
 				     IB_GID_TYPE_ROCE_UDP_ENCAP, ud->port,
 				     NULL);
@@ -80,9 +51,9 @@ struct mrc_ud *mrc_gsi_get(struct net *net, struct mrc_dev *dev,
 
 	rcu_read_lock();
 	list_for_each_entry_rcu(ud, &mrc_gsis, gsi_node) {
-		if (!net_eq(ud->dev->net, net))
+		if (!net_eq(ud->base.dev->net, net))
 			continue;
-		if (dev && (ud->dev != dev || ud->port != pkt->rx.port))
+		if (dev && (ud->base.dev != dev || ud->port != pkt->rx.port))
 			continue;
 		if (!mrc_ud_tryget(ud))
 			continue;
@@ -102,10 +73,10 @@ void mrc_ud_wait_page(struct mrc_ud *ud, u32 seq)
 	int ret;
 
 	/* Being reset: nobody would take it off the list. */
-	if (ud->state == IB_QPS_RESET)
+	if (ud->base.state == IB_QPS_RESET)
 		return;
-	refcount_inc(&ud->ref);
-	ret = mrc_odp_wait(&ud->dev->odp, &ud->page_wait, seq);
+	refcount_inc(&ud->base.ref);
+	ret = mrc_odp_wait(&ud->base.dev->odp, &ud->page_wait, seq);
 	if (ret == -EAGAIN)
 		mrc_ud_wake(&ud->page_wait);
 	else if (ret)
@@ -121,32 +92,11 @@ void mrc_ud_wake(struct mrc_odp_waiter *w)
 		mrc_ud_put(ud);
 }
 
-/* A number that nobody has, of those that are for datagrams. */
-static int mrc_ud_hash(struct mrc_ud *ud)
-{
-	int tries, ret = -EEXIST;
-
-	/* BUSY: the table is growing, which only time ends. */
-	for (tries = 0; tries < 1024 && (ret == -EEXIST || ret == -EBUSY);
-	     tries++) {
-		u32 qpn = MRC_QPN_UD_FIRST |
-			  (get_random_u32() & MRC_QPN_UD_MASK);
-
-		if (qpn == MRC_QPN_MCAST)
-			continue;
-		ud->qpn = qpn;
-		ret = rhashtable_lookup_insert_fast(&mrc_uds, &ud->node,
-						    mrc_ud_params);
-		cond_resched();
-	}
-	return ret == -EEXIST ? -ENOSPC : ret;
-}
-
 int mrc_ud_publish(struct mrc_ud *ud)
 {
-	if (ud->ibqp->qp_type != IB_QPT_GSI)
-		return mrc_ud_hash(ud);
-	ud->qpn = MRC_QPN_GSI;
+	if (ud->base.ibqp->qp_type != IB_QPT_GSI)
+		return mrc_qp_base_publish(&ud->base, true);
+	ud->base.qpn = MRC_QPN_GSI;
 	spin_lock(&mrc_gsi_lock);
 	list_add_tail_rcu(&ud->gsi_node, &mrc_gsis);
 	spin_unlock(&mrc_gsi_lock);
@@ -155,12 +105,12 @@ int mrc_ud_publish(struct mrc_ud *ud)
 
 void mrc_ud_unpublish(struct mrc_ud *ud)
 {
-	if (ud->ibqp->qp_type == IB_QPT_GSI) {
+	if (ud->base.ibqp->qp_type == IB_QPT_GSI) {
 		spin_lock(&mrc_gsi_lock);
 		list_del_rcu(&ud->gsi_node);
 		spin_unlock(&mrc_gsi_lock);
 	} else {
-		rhashtable_remove_fast(&mrc_uds, &ud->node, mrc_ud_params);
+		mrc_qp_base_unpublish(&ud->base);
 	}
 }
 
@@ -180,7 +130,7 @@ void mrc_ud_drop_late(struct mrc_ud *ud)
 void mrc_ud_flush_sq(struct mrc_ud *ud)
 {
 	lockdep_assert_held(&ud->sq_lock);
-	mrc_qp_flush_ring(ud->ibqp, &ud->sq, NULL, ud->scq, IB_WC_SEND,
+	mrc_qp_flush_ring(ud->base.ibqp, &ud->sq, NULL, ud->base.scq, IB_WC_SEND,
 			  ud->port);
 }
 
@@ -190,45 +140,35 @@ void mrc_ud_flush_rq(struct mrc_ud *ud)
 	if (!ud->rq.depth)
 		return;
 	mrc_qp_ask_kick(&ud->rq);
-	mrc_qp_flush_ring(ud->ibqp, &ud->rq, ud->srq, ud->rcq, IB_WC_RECV,
+	mrc_qp_flush_ring(ud->base.ibqp, &ud->rq, ud->base.srq, ud->base.rcq, IB_WC_RECV,
 			  ud->port);
 }
 
 void mrc_ud_error(struct mrc_ud *ud, int event)
 {
-	bool last = ud->srq;
+	bool last = ud->base.srq;
 
 	spin_lock_bh(&ud->rq_lock);
 	spin_lock(&ud->sq_lock);
-	if (ud->state == IB_QPS_RESET || ud->state == IB_QPS_ERR) {
+	if (ud->base.state == IB_QPS_RESET || ud->base.state == IB_QPS_ERR) {
 		event = MRC_NO_EVENT;
 		last = false;
 	}
-	if (ud->state != IB_QPS_RESET) {
-		WRITE_ONCE(ud->state, IB_QPS_ERR);
+	if (ud->base.state != IB_QPS_RESET) {
+		WRITE_ONCE(ud->base.state, IB_QPS_ERR);
 		mrc_ud_flush_sq(ud);
 	}
 	spin_unlock(&ud->sq_lock);
 	mrc_ud_drop_late(ud);
-	if (ud->state == IB_QPS_ERR)
+	if (ud->base.state == IB_QPS_ERR)
 		mrc_ud_flush_rq(ud);
 	spin_unlock_bh(&ud->rq_lock);
 
 	/* It takes no more entries of the SRQ. */
 	if (last)
-		mrc_qp_report(ud->ibqp, IB_EVENT_QP_LAST_WQE_REACHED);
+		mrc_qp_report(ud->base.ibqp, IB_EVENT_QP_LAST_WQE_REACHED);
 	if (event == MRC_NO_EVENT)
 		return;
-	mrc_ctr_add(&ud->dev->ctr, ud->port, MRC_CTR_QP_ERROR, 1);
-	mrc_qp_report(ud->ibqp, event);
-}
-
-int mrc_ud_init(void)
-{
-	return rhashtable_init(&mrc_uds, &mrc_ud_params);
-}
-
-void mrc_ud_exit(void)
-{
-	rhashtable_destroy(&mrc_uds);
+	mrc_ctr_add(&ud->base.dev->ctr, ud->port, MRC_CTR_QP_ERROR, 1);
+	mrc_qp_report(ud->base.ibqp, event);
 }

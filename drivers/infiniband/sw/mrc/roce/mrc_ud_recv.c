@@ -80,7 +80,7 @@ static enum ib_wc_status mrc_ud_scatter(struct mrc_ud *ud,
 		sge.length = min(sge.length, left);
 		if (!sge.length)
 			continue;
-		mr = mrc_mr_get_local(ud->dev, ud->ibqp->pd, sge.lkey, sge.addr,
+		mr = mrc_mr_get_local(ud->base.dev, ud->base.ibqp->pd, sge.lkey, sge.addr,
 				      sge.length, IB_ACCESS_LOCAL_WRITE);
 		if (IS_ERR(mr))
 			return IB_WC_LOC_PROT_ERR;
@@ -122,7 +122,7 @@ static bool mrc_ud_keep(struct mrc_ud *ud, const struct mrc_pkt *pkt)
 		return false;
 	l->pkt = *pkt;
 	l->pkt.rx.hdr = &l->pkt.hdr;
-	l->pkt.dev = ud->dev;
+	l->pkt.dev = ud->base.dev;
 	l->pkt.skb = skb_clone(pkt->skb, GFP_ATOMIC | __GFP_NOWARN);
 	if (!l->pkt.skb) {
 		kfree(l);
@@ -136,7 +136,7 @@ static bool mrc_ud_keep(struct mrc_ud *ud, const struct mrc_pkt *pkt)
 /* Why @ud does not take @pkt, or -1. Under rq_lock. */
 static int mrc_ud_refuses(struct mrc_ud *ud, const struct mrc_pkt *pkt)
 {
-	if (ud->state < IB_QPS_RTR || ud->state == IB_QPS_ERR)
+	if (ud->base.state < IB_QPS_RTR || ud->base.state == IB_QPS_ERR)
 		return MRC_CTR_DROP_STATE;
 	if (pkt->hdr.deth.qkey != ud->qkey)
 		return MRC_CTR_DROP_QKEY;
@@ -154,7 +154,7 @@ enum mrc_ud_verdict {
 static int mrc_ud_place(struct mrc_ud *ud, const struct mrc_pkt *pkt,
 			const struct mrc_ud_rx *rx, enum ib_wc_status *st)
 {
-	struct mrc_dev *dev = ud->dev;
+	struct mrc_dev *dev = ud->base.dev;
 	int ret = 0;
 
 	if (!mrc_odp_any(&dev->odp)) {
@@ -162,8 +162,8 @@ static int mrc_ud_place(struct mrc_ud *ud, const struct mrc_pkt *pkt,
 		return 0;
 	}
 	read_lock_bh(&dev->odp.lock);
-	ret = mrc_odp_ready(dev, ud->ibqp->pd, rx->sge, rx->num_sge, 0,
-			    MRC_GRH_LEN + pkt->hdr.payload_len, true, ud->qpn, NULL);
+	ret = mrc_odp_ready(dev, ud->base.ibqp->pd, rx->sge, rx->num_sge, 0,
+			    MRC_GRH_LEN + pkt->hdr.payload_len, true, ud->base.qpn, NULL);
 	if (!ret)
 		*st = mrc_ud_scatter(ud, pkt, rx);
 	read_unlock_bh(&dev->odp.lock);
@@ -174,13 +174,13 @@ static int mrc_ud_place(struct mrc_ud *ud, const struct mrc_pkt *pkt,
 static enum mrc_ud_verdict mrc_ud_take(struct mrc_ud *ud,
 				       const struct mrc_pkt *pkt)
 {
-	struct mrc_dev *dev = ud->dev;
+	struct mrc_dev *dev = ud->base.dev;
 	u8 port = pkt->rx.port ?: ud->port;
 	struct mrc_cqe cqe = {
 		.opcode = IB_WC_RECV,
 		.wc_flags = IB_WC_GRH,
 		.byte_len = MRC_GRH_LEN + pkt->hdr.payload_len,
-		.qp_num = ud->qpn,
+		.qp_num = ud->base.qpn,
 		.src_qp = pkt->hdr.deth.sqpn,
 		.sl = pkt->ipv6 ? MRC_CQE_SL_IPV6 : MRC_CQE_SL_IPV4,
 	};
@@ -202,8 +202,8 @@ static enum mrc_ud_verdict mrc_ud_take(struct mrc_ud *ud,
 	if (drop >= 0)
 		goto drop;
 	pending = ud->rq.depth ? mrc_ring_pending(&ud->rq) : 0;
-	if (!pending && ud->srq)
-		pending = mrc_srq_take(ud->srq, &ud->rq, 1);
+	if (!pending && ud->base.srq)
+		pending = mrc_srq_take(ud->base.srq, &ud->rq, 1);
 	fatal = pending < 0;
 	drop = MRC_CTR_UD_NO_RECV;
 	if (pending <= 0)
@@ -220,10 +220,10 @@ static enum mrc_ud_verdict mrc_ud_take(struct mrc_ud *ud,
 	cqe.wr_id = rx.wr_id;
 	/* Room before the completion: a program may post again at once. */
 	ud->rq.idx++;
-	mrc_srq_used(ud->srq, &ud->rq);
+	mrc_srq_used(ud->base.srq, &ud->rq);
 	mrc_ring_consumed(&ud->rq);
 	mrc_ctr_add(&dev->ctr, port, MRC_CTR_RX_UD, 1);
-	if (mrc_cq_post(ud->rcq, ud->ibqp, &cqe, pkt->hdr.se || fatal, port))
+	if (mrc_cq_post(ud->base.rcq, ud->base.ibqp, &cqe, pkt->hdr.se || fatal, port))
 		fatal = true;
 	return fatal ? MRC_UD_FATAL : MRC_UD_DONE;
 
@@ -234,7 +234,7 @@ drop:
 
 void mrc_ud_deliver(struct mrc_ud *ud, const struct mrc_pkt *pkt)
 {
-	u32 seq = mrc_odp_seq(&ud->dev->odp);
+	u32 seq = mrc_odp_seq(&ud->base.dev->odp);
 	enum mrc_ud_verdict v = MRC_UD_WAIT;
 
 	spin_lock_bh(&ud->rq_lock);
@@ -242,7 +242,7 @@ void mrc_ud_deliver(struct mrc_ud *ud, const struct mrc_pkt *pkt)
 	if (list_empty(&ud->late))
 		v = mrc_ud_take(ud, pkt);
 	if (v == MRC_UD_WAIT) {
-		mrc_ctr_add(&ud->dev->ctr, pkt->rx.port ?: ud->port,
+		mrc_ctr_add(&ud->base.dev->ctr, pkt->rx.port ?: ud->port,
 			    mrc_ud_keep(ud, pkt) ? MRC_CTR_UD_PAGE :
 						  MRC_CTR_UD_NO_RECV, 1);
 		mrc_ud_wait_page(ud, seq);
@@ -254,7 +254,7 @@ void mrc_ud_deliver(struct mrc_ud *ud, const struct mrc_pkt *pkt)
 
 void mrc_ud_deliver_late(struct mrc_ud *ud)
 {
-	u32 seq = mrc_odp_seq(&ud->dev->odp);
+	u32 seq = mrc_odp_seq(&ud->base.dev->odp);
 	enum mrc_ud_verdict v = MRC_UD_DONE;
 	struct mrc_ud_late *l;
 
@@ -289,7 +289,7 @@ static bool mrc_dgram_unicast(struct mrc_pkt *pkt)
 					   mrc_ud_get(net, pkt->hdr.dqp);
 	if (!ud)
 		return false;
-	ok = !ud->uc && (!dev || ud->dev == dev);
+	ok = !ud->uc && (!dev || ud->base.dev == dev);
 	if (ok)
 		mrc_ud_deliver(ud, pkt);
 	mrc_ud_put(ud);
@@ -313,9 +313,9 @@ int mrc_ud_post_recv(struct mrc_ud *ud)
 	int ret = 0;
 
 	spin_lock_bh(&ud->rq_lock);
-	if (ud->state == IB_QPS_RESET)
+	if (ud->base.state == IB_QPS_RESET)
 		ret = -EINVAL;
-	else if (ud->state == IB_QPS_ERR)
+	else if (ud->base.state == IB_QPS_ERR)
 		mrc_ud_flush_rq(ud);
 	spin_unlock_bh(&ud->rq_lock);
 	return ret;

@@ -27,7 +27,7 @@ static bool mrc_uc_key_ok(struct mrc_ud *ud, const struct mrc_sge *sge)
 {
 	struct mrc_mr *mr;
 
-	mr = mrc_mr_pinned(mrc_mr_get_local(ud->dev, ud->ibqp->pd, sge->lkey,
+	mr = mrc_mr_pinned(mrc_mr_get_local(ud->base.dev, ud->base.ibqp->pd, sge->lkey,
 					    sge->addr, sge->length, 0));
 	if (IS_ERR(mr))
 		return false;
@@ -93,7 +93,7 @@ void mrc_ud_head(const struct mrc_ud *ud, const struct mrc_av *av,
 		.hdr = hdr,
 		.saddr = &av->saddr,
 		.daddr = &av->daddr,
-		.sport = rdma_get_udp_sport(av->flow_label, ud->qpn, dqpn),
+		.sport = rdma_get_udp_sport(av->flow_label, ud->base.qpn, dqpn),
 		.flow_label = av->flow_label,
 		.ipv6 = av->ipv6,
 		.tos = av->tos,
@@ -105,7 +105,7 @@ void mrc_ud_head(const struct mrc_ud *ud, const struct mrc_av *av,
 static void mrc_ud_hdr(const struct mrc_ud *ud, const struct mrc_ud_tx *tx,
 		       struct mrc_hdr *hdr)
 {
-	bool gsi = ud->qpn == MRC_QPN_GSI;
+	bool gsi = ud->base.qpn == MRC_QPN_GSI;
 
 	*hdr = (struct mrc_hdr) {
 		.opcode = MRC_UD_SEND,
@@ -114,7 +114,7 @@ static void mrc_ud_hdr(const struct mrc_ud *ud, const struct mrc_ud_tx *tx,
 		.pkey = MRC_PKEY_DEFAULT,
 		.psn = ud->psn,
 		.deth.qkey = gsi ? MRC_GSI_QKEY : tx->h.rkey,
-		.deth.sqpn = ud->qpn,
+		.deth.sqpn = ud->base.qpn,
 	};
 	/* Only who may set such a Q_Key for the QP can send it. */
 	if (!gsi && hdr->deth.qkey & MRC_QKEY_OWN)
@@ -141,7 +141,7 @@ static enum ib_wc_status mrc_ud_put_payload(struct mrc_ud *ud,
 		struct mrc_sge sge = tx->sge[i];
 		struct mrc_mr *mr;
 
-		mr = mrc_mr_get_local(ud->dev, ud->ibqp->pd, sge.lkey, sge.addr,
+		mr = mrc_mr_get_local(ud->base.dev, ud->base.ibqp->pd, sge.lkey, sge.addr,
 				      sge.length, 0);
 		if (IS_ERR(mr))
 			return IB_WC_LOC_PROT_ERR;
@@ -193,7 +193,7 @@ static enum ib_wc_status mrc_ud_build(struct mrc_ud *ud, struct mrc_av *av,
 		return st;
 	}
 	skb = mrc_build_end(&b);
-	skb_dst_set(skb, mrc_av_route(ud->dev, av));
+	skb_dst_set(skb, mrc_av_route(ud->base.dev, av));
 	if (!skb_dst(skb) || skb->len > dst_mtu(skb_dst(skb))) {
 		kfree_skb(skb);
 		return IB_WC_SUCCESS;
@@ -208,12 +208,12 @@ static bool mrc_ud_build_paged(struct mrc_ud *ud, struct mrc_av *av,
 			       const struct mrc_send_wqe *e,
 			       struct sk_buff **skbp, enum ib_wc_status *st)
 {
-	struct mrc_dev *dev = ud->dev;
+	struct mrc_dev *dev = ud->base.dev;
 	bool late;
 
 	read_lock_bh(&dev->odp.lock);
-	late = mrc_odp_ready(dev, ud->ibqp->pd, tx->sge, tx->num_sge, 0,
-			     tx->len, false, ud->qpn, NULL) == -EAGAIN;
+	late = mrc_odp_ready(dev, ud->base.ibqp->pd, tx->sge, tx->num_sge, 0,
+			     tx->len, false, ud->base.qpn, NULL) == -EAGAIN;
 	if (!late)
 		*st = mrc_ud_build(ud, av, tx, e, skbp);
 	read_unlock_bh(&dev->odp.lock);
@@ -227,10 +227,10 @@ static enum mrc_ud_sent mrc_ud_send_one(struct mrc_ud *ud,
 					bool *fatal)
 {
 	const struct mrc_send_wqe *e = mrc_ring_entry(&ud->sq, ud->sq.idx);
-	struct mrc_dev *dev = ud->dev;
+	struct mrc_dev *dev = ud->base.dev;
 	struct mrc_cqe cqe = {
 		.opcode = IB_WC_SEND,
-		.qp_num = ud->qpn,
+		.qp_num = ud->base.qpn,
 	};
 	u32 seq = mrc_odp_seq(&dev->odp);
 	struct sk_buff *skb = NULL;
@@ -246,7 +246,7 @@ static enum mrc_ud_sent mrc_ud_send_one(struct mrc_ud *ud,
 	cqe.wr_id = tx->h.wr_id;
 
 	rcu_read_lock();
-	av = mrc_av_find(dev, ud->ibqp->pd, (u32)tx->h.remote_addr);
+	av = mrc_av_find(dev, ud->base.ibqp->pd, (u32)tx->h.remote_addr);
 	cqe.status = IB_WC_LOC_QP_OP_ERR;
 	if (av) {
 		port = av->port;
@@ -278,16 +278,16 @@ static enum mrc_ud_sent mrc_ud_send_one(struct mrc_ud *ud,
 	ud->sq.idx++;
 	mrc_ring_consumed(&ud->sq);
 	cqe.byte_len = tx->len;
-	if (cqe.status != IB_WC_SUCCESS || ud->sig_all ||
+	if (cqe.status != IB_WC_SUCCESS || ud->base.sig_all ||
 	    tx->h.send_flags & IB_SEND_SIGNALED)
-		*fatal = mrc_cq_post(ud->scq, ud->ibqp, &cqe,
+		*fatal = mrc_cq_post(ud->base.scq, ud->base.ibqp, &cqe,
 				     cqe.status != IB_WC_SUCCESS, port);
 	return cqe.status == IB_WC_SUCCESS ? MRC_UD_SENT : MRC_UD_FAILED;
 }
 
 void mrc_ud_xmit(struct mrc_ud *ud, struct sk_buff_head *list)
 {
-	struct net *net = ud->dev->net;
+	struct net *net = ud->base.dev->net;
 	struct sk_buff *skb;
 	unsigned int port, out;
 	bool mcast;
@@ -307,9 +307,9 @@ void mrc_ud_xmit(struct mrc_ud *ud, struct sk_buff_head *list)
 			ret = ip_local_out(net, NULL, skb);
 		}
 		if (net_xmit_eval(ret))
-			mrc_ctr_add(&ud->dev->ctr, port, MRC_CTR_TX_ERROR, 1);
+			mrc_ctr_add(&ud->base.dev->ctr, port, MRC_CTR_TX_ERROR, 1);
 		else
-			mrc_io_add(ud->dev, out, MRC_IO_TX_PKTS, len, mcast);
+			mrc_io_add(ud->base.dev, out, MRC_IO_TX_PKTS, len, mcast);
 	}
 }
 
@@ -325,9 +325,9 @@ static bool mrc_ud_send_batch(struct mrc_ud *ud, struct mrc_ud_tx *tx,
 
 	lockdep_assert_held(&ud->sq_lock);
 	WRITE_ONCE(ud->tx_late, false);
-	if (ud->state == IB_QPS_SQE || ud->state == IB_QPS_ERR)
+	if (ud->base.state == IB_QPS_SQE || ud->base.state == IB_QPS_ERR)
 		mrc_ud_flush_sq(ud);
-	if (ud->state != IB_QPS_RTS)
+	if (ud->base.state != IB_QPS_RTS)
 		return false;
 	pending = mrc_ring_pending(&ud->sq);
 	*fatal = pending < 0;	/* the program wrote nonsense into prod */
@@ -337,7 +337,7 @@ static bool mrc_ud_send_batch(struct mrc_ud *ud, struct mrc_ud_tx *tx,
 			continue;
 		if (sent == MRC_UD_LATE)
 			return false;
-		WRITE_ONCE(ud->state, IB_QPS_SQE);
+		WRITE_ONCE(ud->base.state, IB_QPS_SQE);
 		mrc_ud_flush_sq(ud);
 		return false;
 	}
@@ -352,7 +352,7 @@ int mrc_ud_post_send(struct mrc_ud *ud)
 
 	if (ud->uc)
 		return mrc_uc_post_send(ud);
-	if (READ_ONCE(ud->state) < IB_QPS_RTS)
+	if (READ_ONCE(ud->base.state) < IB_QPS_RTS)
 		return -EINVAL;
 	tx = kmalloc(sizeof(*tx), GFP_KERNEL);
 	if (!tx)
