@@ -246,8 +246,9 @@ u64 mrc_view_expires(const struct mrc_view *v);
 
 /**
  * struct mrc_ep_limit - answers given
- * @since: when the bucket's current second began, ns
- * @n: answers since then
+ * @bucket: by the hash of the source
+ * @bucket.since: when the bucket's current second began, ns
+ * @bucket.n: answers since then
  */
 struct mrc_ep_limit {
 	struct {

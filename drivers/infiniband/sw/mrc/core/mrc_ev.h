@@ -364,8 +364,13 @@ int mrc_paths_pick_other(struct mrc_paths *p, int avoid, u64 now);
 
 /**
  * mrc_paths_pick_away - EV for data that was lost on EV @from
+ * @p: EVs of the QP
+ * @from: EV of the loss
+ * @now: ns
  *
  * As mrc_paths_pick(), but of another port than that of @from if one may be used.
+ *
+ * Return: the EV, or -1.
  */
 int mrc_paths_pick_away(struct mrc_paths *p, int from, u64 now);
 

@@ -199,10 +199,20 @@ struct mrc_ev_profile {
 /**
  * struct mrc_evp_req - a modify or query call
  * @mask: enum mrc_evp_attr; the attributes follow in its order
+ * @state: as in struct mrc_ev_profile, as all that says no more
+ * @cur_state: modify asserts it, query returns it
+ * @mode: see there
+ * @fmt_id: see there
+ * @count: see there
+ * @min_active: see there
+ * @event_mask: see there
+ * @ev_op: enum mrc_evp_ev_op
  * @n_entries: entries in @entry; on return what there is (array query)
  * @entry: of the EV operation
+ * @fields_op: enum mrc_evp_fields_op
  * @n_fields: fields in @field; on return what there is
  * @field: of the field operation
+ * @vendor: MRC_VENDOR_CFG opaque bytes
  */
 struct mrc_evp_req {
 	u32 mask;
@@ -329,11 +339,13 @@ enum mrc_ccp_attr {
 
 /**
  * struct mrc_cc_profile - all zero is INIT
+ * @state: enum mrc_profile_state
  * @ops: algorithm; NULL = congestion control is off (the fixed window)
  * @has_algorithm: @ops was set
  * @has_config: @nscc was set
  * @nscc: parameters
  * @users: QPs that refer to this profile while it is ONLINE
+ * @vendor: opaque
  */
 struct mrc_cc_profile {
 	u8 state;

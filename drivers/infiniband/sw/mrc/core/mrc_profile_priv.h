@@ -10,6 +10,16 @@ MRC_C_BEGIN
 
 /**
  * struct mrc_evp_next - an EV profile as it will be after a call
+ * @state: as in struct mrc_ev_profile, as all that says no more
+ * @set: see there
+ * @mode: see there
+ * @fmt_id: see there
+ * @count: see there
+ * @count_req: see there
+ * @min_active: see there
+ * @event_mask: see there
+ * @n_fields: see there
+ * @n_ev: see there
  * @fmt: its format profile in whatever state, NULL if there is none
  * @field: of the profile or of the request
  * @other: the mode is another one
@@ -17,8 +27,6 @@ MRC_C_BEGIN
  * @up: it goes ONLINE
  * @live: it is ONLINE now; each entry of a batch leaves it fit for use, as the
  *	batch may fail before the state changes
- *
- * The rest as in struct mrc_ev_profile.
  */
 struct mrc_evp_next {
 	u8 state;

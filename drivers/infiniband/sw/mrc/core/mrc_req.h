@@ -289,11 +289,15 @@ struct mrc_plane {
  * struct mrc_req - requester of one QP (fields are read by the shell for
  * "rdma res show qp -dd", written by the engine only)
  * @state: enum mrc_req_state
+ * @cfg: attributes of the role
+ * @paths: EVs of the QP
+ * @cc: its congestion control
  * @wqe: @cfg.sq_depth send queue entries; slot = sequence number & mask
  * @pkt: ring of @ring_mask + 1 records
  * @acked: bitmap, bit psn & ring_mask
  * @lost: bitmap, to be retransmitted
  * @fast: bitmap, inferred lost before
+ * @ring_mask: records in @pkt - 1, 2^n - 1
  * @wq_post: sequence number of the next WR to post
  * @wq_send: first WR with unsent packets
  * @wq_done: first WR without transport ACK
@@ -343,7 +347,15 @@ struct mrc_plane {
  * @msn: next METH.msn
  * @rqmsn: next METH.rqmsn
  * @probe_id: next probe id
- * @stat_*: totals of this QP
+ * @probe_out: a silence probe awaits its reply
+ * @probe_now: a probe is to be sent without waiting for silence
+ * @probe_out_id: id of the probe of @probe_out
+ * @probe_out_ev: its EV
+ * @probe_out_at: when it was sent, ns
+ * @stat_pkts: data packets sent, retransmissions included
+ * @stat_rtx: retransmissions sent
+ * @stat_timeouts: timer expiries that were charged
+ * @stat_port_bytes: payload sent through each port, retransmissions included
  */
 struct mrc_req {
 	u8 state;
@@ -399,7 +411,6 @@ struct mrc_req {
 	u16 msn;
 	u16 rqmsn;
 	u16 probe_id;
-	/* Silence probe outstanding: id, EV and send time. */
 	bool probe_out;
 	bool probe_now;
 	u16 probe_out_id;
@@ -408,9 +419,8 @@ struct mrc_req {
 	u64 stat_pkts;
 	u64 stat_rtx;
 	u64 stat_timeouts;
-	/* Payload sent through each port, retransmissions included. */
 	u64 stat_port_bytes[MRC_MAX_PORTS + 1];
-	/* Engine private. */
+	/* private: of the engine */
 	u32 peak;		/* most packets out in the period since ... */
 	u32 peak_before;	/* ... and in the one before it */
 	u64 peak_at;
@@ -507,9 +517,12 @@ size_t mrc_req_mem(const struct mrc_req_cfg *cfg);
 
 /**
  * mrc_req_init - initialise
+ * @req: the requester
+ * @cfg: copied
  * @mem: mrc_req_mem(@cfg) zeroed bytes, 8-aligned, owned by the caller
  * @paths: the QP's EV set, initialised
  * @cc: the QP's congestion control, initialised
+ *
  * Return: 0 or -EINVAL.
  */
 int mrc_req_init(struct mrc_req *req, const struct mrc_req_cfg *cfg,
@@ -520,6 +533,9 @@ bool mrc_req_can_post(const struct mrc_req *req);
 
 /**
  * mrc_req_post - append a work request
+ * @req: the requester
+ * @wr: copied
+ * @now: ns
  *
  * In MRC_REQ_ERROR the request is accepted and will be reaped with
  * MRC_WC_FLUSH. The slot stays occupied until it is reaped; the shell may keep
@@ -532,20 +548,26 @@ int mrc_req_post(struct mrc_req *req, const struct mrc_wr *wr, u64 now);
 
 /**
  * mrc_req_next - next packet to send (data, retransmission or probe)
+ * @req: the requester
+ * @now: ns
  * @desc: valid with MRC_TX_PACKET; the packet counts as sent at @now. With
  *	MRC_TX_LOCAL just ->slot is: a local operation whose turn it is. It is
  *	yielded again until mrc_req_local_done(), nothing new goes before it
  *
  * Order: due probes, oldest lost packet, next new packet. A stall counter is
  * bumped when the verdict is a stall and differs from the previous one.
+ *
+ * Return: whether there is a packet, or why not.
  */
 enum mrc_tx_verdict mrc_req_next(struct mrc_req *req, u64 now,
 				 struct mrc_tx_desc *desc);
 
 /**
  * mrc_req_put_back - what was yielded last cannot be sent now
+ * @req: the requester
  * @desc: as yielded, MRC_TX_PACKET
  * @hold: when it is to be yielded again, unless mrc_req_release() comes first
+ * @now: ns
  *
  * As if it had not been sent: no loss, no retry. Other packets go before it.
  */
@@ -570,8 +592,10 @@ void mrc_req_on_ack(struct mrc_req *req, const struct mrc_hdr *h, u8 port,
 
 /**
  * mrc_req_local_done - the local operation that MRC_TX_LOCAL named was executed
+ * @req: the requester
  * @slot: as yielded; anything else, and all in MRC_REQ_ERROR, is ignored
  * @status: MRC_WC_SUCCESS, or why the QP fails, as by mrc_req_fail()
+ * @now: ns
  */
 void mrc_req_local_done(struct mrc_req *req, u32 slot,
 			enum mrc_wc_status status, u64 now);
@@ -587,6 +611,8 @@ bool mrc_req_find(const struct mrc_req *req, u16 num, u32 *slot);
 
 /**
  * mrc_req_answered - the oldest request has its complete answer
+ * @req: the requester
+ * @now: ns
  *
  * That also acknowledges all before it. Nothing happens when no request awaits
  * an answer. Afterwards as after feedback.
@@ -632,6 +658,7 @@ void mrc_req_peer_said(struct mrc_req *req, u32 word, u64 now);
 
 /**
  * mrc_req_fail - enter MRC_REQ_ERROR
+ * @req: the requester
  * @slot: the WR that gets @status; earlier unfinished ones and all later ones
  *	get MRC_WC_FLUSH; -1 = the oldest unfinished one
  * @status: MRC_WC_FLUSH when the QP is moved to ERROR for another reason
@@ -640,6 +667,10 @@ void mrc_req_fail(struct mrc_req *req, int slot, enum mrc_wc_status status);
 
 /**
  * mrc_req_reap - take the oldest finished work request, in posting order
+ * @req: the requester
+ * @slot: its slot
+ * @status: how it ended
+ *
  * Return: false when none.
  */
 bool mrc_req_reap(struct mrc_req *req, u32 *slot, enum mrc_wc_status *status);

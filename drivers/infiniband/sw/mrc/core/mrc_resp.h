@@ -201,6 +201,8 @@ struct mrc_rd {
 
 /**
  * struct mrc_resp - responder of one QP
+ * @cfg: attributes of the role
+ * @paths: EVs of the QP, read only; may be NULL
  * @rx_map: received bitmap, bit psn & ring_mask
  * @last_map: LAST/ONLY bitmap, same index
  * @stash: @stash_mask + 1 entries, slot rqmsn & @stash_mask; a power of two, so
@@ -210,14 +212,18 @@ struct mrc_rd {
  * @rd: requests, @rd_mask + 1 entries, slot num & @rd_mask; a power of two.
  *	NULL: none was accepted yet (@cfg.late_rd), or none ever is
  * @rev: reverse EVs
+ * @ring_mask: bits in each bitmap - 1, 2^n - 1
  * @window: PSNs in the range that SACKs advertise
  * @edge: highest PSN that was ever advertised; accepted up to here
- * @penalty, @restore: what SACKs say about flow control, §13.6
+ * @penalty: what SACKs say about flow control, §13.6; 0 = none
+ * @restore: SACKs say with @penalty 0: back to the window before it
  * @cack: highest PSN with no gap at or below it
  * @exec: highest PSN executed without error, cumulative (transport ACK)
  * @max_rcv: highest PSN received
  * @lowest_unsacked: §8.3
- * @err_psn, @err_syn: first (lowest PSN) semantic error, err_syn 0 = none
+ * @err_psn: PSN of the first (lowest PSN) semantic error
+ * @err_syn: its syndrome, 0 = none
+ * @nak_sent: the NAK for it was sent: the QP has failed
  * @rqmsn: rqmsn of the next message to deliver that consumes a receive; of the
  *	answer channel: number of the next answer
  * @rd_next: number of the next request to execute
@@ -228,9 +234,13 @@ struct mrc_rd {
  * @rcvd_bytes: cumulative nominal bytes
  * @recv_limit: rqmsn of the first message without a receive, for the next ACK
  *	if @recv_known
+ * @recv_known: @recv_limit is valid
  * @peer_sends: the peer has the extension, it sent a SEND
  * @sack_cnt: bytes since the last SACK
  * @ooo: PSNs held above cack
+ * @oor_nack_at: when the latest PSN_OOR_WINDOW NACK was sent, ns
+ * @unexp_nack_at: when the latest UNEXP_EVENT NACK was sent, ns
+ * @train_at: when a probe was last answered with several SACKs, ns
  */
 struct mrc_resp {
 	struct mrc_resp_cfg cfg;
@@ -265,8 +275,8 @@ struct mrc_resp {
 	u32 ooo;
 	u64 oor_nack_at;
 	u64 unexp_nack_at;
-	u64 train_at;		/* last probe answered with several SACKs */
-	/* Feedback owed for the packet being handled; engine private. */
+	u64 train_at;
+	/* private: of the engine. Feedback owed for the packet being handled: */
 	struct {
 		bool sack;
 		bool sack_more;
@@ -289,7 +299,6 @@ struct mrc_resp {
 	bool imm_due;
 	bool rd_due;
 	bool reverted;		/* exec went back, mrc_resp_req_failed() */
-	/* Engine private. */
 	bool placing;		/* MRC_RX_PLACE was returned, not yet placed */
 	unsigned long *ack_map;	/* BTH.a bitmap, same index as @rx_map */
 	unsigned long *imm_map;	/* where exec stops, same index */
@@ -372,11 +381,14 @@ size_t mrc_resp_stash_mem(const struct mrc_resp_cfg *cfg);
 
 /**
  * mrc_resp_wants_stash - can this packet be taken only with a stash?
+ * @resp: the responder
+ * @rx: the packet
  *
- * To be asked before mrc_resp_on_data() where the stash comes late; true for
- * packets only that are new and within the window. Without a
+ * To be asked before mrc_resp_on_data() where the stash comes late. Without a
  * mrc_resp_set_stash() in between the packet is refused with NO_RESOURCE, as by
  * mrc_resp_refuse().
+ *
+ * Return: true only for packets that are new and within the window.
  */
 bool mrc_resp_wants_stash(const struct mrc_resp *resp, const struct mrc_rx *rx);
 
@@ -414,12 +426,16 @@ u32 mrc_resp_rd_slots(const struct mrc_resp_cfg *cfg);
 
 /**
  * mrc_resp_wants_recv - does this packet need a receive that was posted?
+ * @resp: the responder
+ * @rx: the packet
  * @n: how many receives beyond those of the messages delivered must be there:
  *	the packet belongs to the last of them
  *
- * With the extension, to be asked before mrc_resp_on_data(); true for packets
- * only that will be accepted: of a SEND, or the last one of a WRITE_IMM. If
- * the receives are not there: mrc_resp_refuse_rnr().
+ * With the extension, to be asked before mrc_resp_on_data(). If the receives are
+ * not there: mrc_resp_refuse_rnr().
+ *
+ * Return: true only for packets that will be accepted: of a SEND, or the last one
+ * of a WRITE_IMM.
  */
 bool mrc_resp_wants_recv(const struct mrc_resp *resp, const struct mrc_rx *rx,
 			 u32 *n);
@@ -432,6 +448,9 @@ enum mrc_rx_action {
 
 /**
  * mrc_resp_on_data - a data packet (or an undefined opcode) arrived
+ * @resp: the responder
+ * @rx: the packet
+ * @now: ns
  *
  * Window, duplicate and semantic checks of §7.1-§7.3 and §7.5(1). A zero
  * length packet needs no placement. Undefined opcodes: OP-4.
@@ -443,14 +462,19 @@ enum mrc_rx_action {
  * every good packet is placed, even without payload: the caller must find the
  * request by METH.msn and check the opcode, RETH.dmalen and what RETH.va and
  * the length say against it.
+ *
+ * Return: what the caller has to do with the packet.
  */
 enum mrc_rx_action mrc_resp_on_data(struct mrc_resp *resp,
 				    const struct mrc_rx *rx, u64 now);
 
 /**
  * mrc_resp_refuse - a data packet arrived, but the shell cannot take it now
+ * @resp: the responder
+ * @rx: the packet
  * @reason: MRC_NACK_NO_BITMAP, _NO_PKT_BUFFER or _NO_RESOURCE; anything else
  *	counts as the last one
+ * @now: ns
  *
  * Instead of mrc_resp_on_data(): a packet that would be accepted is NACKed and
  * leaves no trace (§8.4), every other one is treated as there.
@@ -462,9 +486,14 @@ enum mrc_rx_action mrc_resp_refuse(struct mrc_resp *resp,
 
 /**
  * mrc_resp_refuse_rnr - no receive is posted for a packet that needs one
+ * @resp: the responder
+ * @rx: the packet
  * @timer: how long the peer is to wait, IB's code of the RNR timer, 5 bits
+ * @now: ns
  *
  * As mrc_resp_refuse() with MRC_NACK_NO_RESOURCE; NETH.vendor_info says why.
+ *
+ * Return: MRC_RX_DONE or MRC_RX_DROP.
  */
 enum mrc_rx_action mrc_resp_refuse_rnr(struct mrc_resp *resp,
 				       const struct mrc_rx *rx, u8 timer,
@@ -472,10 +501,15 @@ enum mrc_rx_action mrc_resp_refuse_rnr(struct mrc_resp *resp,
 
 /**
  * mrc_resp_refuse_page - the memory that a packet is for is being fetched
+ * @resp: the responder
+ * @rx: the packet
  * @timer: how long the peer is to wait, as above
+ * @now: ns
  *
  * As mrc_resp_refuse() with MRC_NACK_NO_RESOURCE; with the extension
  * NETH.vendor_info says why, and the peer does not take it for a loss.
+ *
+ * Return: MRC_RX_DONE or MRC_RX_DROP.
  */
 enum mrc_rx_action mrc_resp_refuse_page(struct mrc_resp *resp,
 					const struct mrc_rx *rx, u8 timer,
@@ -483,6 +517,7 @@ enum mrc_rx_action mrc_resp_refuse_page(struct mrc_resp *resp,
 
 /**
  * mrc_resp_set_mpr - Dynamic MPR: another range from the next SACK on
+ * @resp: the responder
  * @mpr: units of 128 PSNs, 1..@mpr_max
  *
  * PSNs that were advertised before stay acceptable (§5.2).
@@ -499,6 +534,8 @@ void mrc_resp_set_penalty(struct mrc_resp *resp, u8 pen, bool restore);
 
 /**
  * mrc_resp_placed - the shell finished what MRC_RX_PLACE asked for
+ * @resp: the responder
+ * @rx: the packet
  * @syndrome: 0 or MRC_SYN_NAK_*; the PSN counts as received either way (§8.6)
  */
 void mrc_resp_placed(struct mrc_resp *resp, const struct mrc_rx *rx,
@@ -510,7 +547,10 @@ void mrc_resp_on_probe(struct mrc_resp *resp, const struct mrc_rx *rx,
 
 /**
  * mrc_resp_next_imm - next message whose receive completion is due, in order
+ * @resp: the responder
  * @imm: valid when true is returned; then mrc_resp_imm_done() must follow
+ *
+ * Return: false when none is due.
  */
 bool mrc_resp_next_imm(struct mrc_resp *resp, struct mrc_imm *imm);
 
@@ -519,20 +559,26 @@ void mrc_resp_imm_done(struct mrc_resp *resp, u8 syndrome);
 
 /**
  * mrc_resp_tells_recvs - is an ACK due that says how far the receives reach?
+ * @resp: the responder
  *
  * To be asked before mrc_resp_next_feedback(). Then mrc_resp_set_recvs() may
  * follow: @n receives are posted beyond those of the messages delivered. Without
  * it the ACK says nothing of them.
+ *
+ * Return: true if such an ACK is due.
  */
 bool mrc_resp_tells_recvs(const struct mrc_resp *resp);
 void mrc_resp_set_recvs(struct mrc_resp *resp, u32 n);
 
 /**
  * mrc_resp_next_req - next request to execute; all before it has been
+ * @resp: the responder
  * @rd: valid when true is returned; then mrc_resp_req_done() must follow. Of
  *	the key nothing was checked, of the rest what the opcode and the QP's
  *	permissions say: @len <= 2^31 for READ; flags of FLUSH; 8 bytes,
  *	aligned, for the others
+ *
+ * Return: false when there is none.
  */
 bool mrc_resp_next_req(struct mrc_resp *resp, struct mrc_rd *rd);
 
@@ -541,6 +587,7 @@ void mrc_resp_req_done(struct mrc_resp *resp, u8 syndrome);
 
 /**
  * mrc_resp_req_failed - no answer can be sent to a request that was executed
+ * @resp: the responder
  * @num: struct mrc_rd
  * @syndrome: the NAK to send
  *
@@ -566,8 +613,10 @@ u32 mrc_resp_take_done(struct mrc_resp *resp);
 
 /**
  * mrc_resp_next_feedback - next control packet owed
+ * @resp: the responder
  * @now: when it leaves; with service time a fresh reading of the clock
  * @desc: ->data is false, ->tc is MRC_TC_CONTROL
+ *
  * Return: false when nothing (more) is owed.
  */
 bool mrc_resp_next_feedback(struct mrc_resp *resp, u64 now,
@@ -575,18 +624,22 @@ bool mrc_resp_next_feedback(struct mrc_resp *resp, u64 now,
 
 /**
  * mrc_resp_may_wait - can what is owed wait for packets that are here already?
+ * @resp: the responder
  *
- * True where it is one transport ACK that says how far messages were executed, and
+ * It can where it is one transport ACK that says how far messages were executed, and
  * nobody asked for it: ACKs are cumulative, so of those for a burst only the newest
  * is needed (MRC 1.0 §8.6). Then mrc_resp_next_feedback() may be left out before the
  * next packet, and must be called after the last one that can be had without
  * waiting. What is said of single packets, in SACKs and NACKs, and answers to
  * packets with BTH.a (§8.2) never waits; an ACK that waited goes with it.
+ *
+ * Return: true if it can.
  */
 bool mrc_resp_may_wait(const struct mrc_resp *resp);
 
 /**
  * mrc_resp_farewell - the QP is about to be silent for good
+ * @resp: the responder
  *
  * Owes the last transport ACK once more (MRC 1.0 §8.6), unless there was none
  * or a NAK ended the QP. The peer may have missed it, and nobody will answer

@@ -569,6 +569,8 @@ static u64 mrc_req_tack_time(const struct mrc_req *req)
  * A PTO after the newest transmission. Feedback that still comes in tells as much as
  * a probe would: so not before it has ceased for half of that. What is sent in place
  * of a probe where only the transport ACK is missing waits as long as that may tarry.
+ *
+ * Return: absolute time, ns.
  */
 u64 mrc_req_tail_due(const struct mrc_req *req)
 {

@@ -374,6 +374,8 @@ enum mrc_drop mrc_hdr_parse_trimmed(const u8 *p, u32 avail, struct mrc_hdr *h);
 /**
  * mrc_hdr_len - bytes that mrc_hdr_build() will write
  * @h: needs ->opcode and ->ts only
+ *
+ * Return: bytes.
  */
 u32 mrc_hdr_len(const struct mrc_hdr *h);
 
@@ -392,9 +394,10 @@ u32 mrc_hdr_build(const struct mrc_hdr *h, u8 *p, u32 room);
  * @ip: inner IP header, IPv4 (20 bytes, no options) or IPv6 (40 bytes),
  *	immediately followed in memory by UDP (8) and BTH (12)
  *
- * The version is read from the first nibble. The result is a running CRC
- * register; continue with mrc_crc32() over everything from after the BTH to
- * the end of the pad, then mrc_icrc_finish() (MRC 1.0 §2.4).
+ * The version is read from the first nibble.
+ *
+ * Return: a running CRC register; continue with mrc_crc32() over everything from
+ * after the BTH to the end of the pad, then mrc_icrc_finish() (MRC 1.0 §2.4).
  */
 u32 mrc_icrc_start(const u8 *ip);
 
@@ -411,6 +414,8 @@ static inline u32 mrc_icrc_finish(u32 crc)
  * mrc_entropy_from_wire - 32-bit entropy of a received packet, §11.2
  * @sport: UDP source port, host order
  * @flow_label: IPv6 flow label (20 bits), 0 for IPv4
+ *
+ * Return: the entropy.
  */
 static inline u32 mrc_entropy_from_wire(u16 sport, u32 flow_label)
 {

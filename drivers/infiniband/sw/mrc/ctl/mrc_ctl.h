@@ -73,7 +73,9 @@ struct mrc_ep_rsp {
  * @rsp: room for @n; filled in order of arrival, also with -ETIMEDOUT
  * @n_rsp: how many
  *
- * Interruptible. Return: 0, -ETIMEDOUT, -EINVAL, -ENOMEM, -EAGAIN, -EIO,
+ * Interruptible.
+ *
+ * Return: 0, -ETIMEDOUT, -EINVAL, -ENOMEM, -EAGAIN, -EIO,
  * -EINTR.
  */
 int mrc_ep_batch(struct mrc_dev *dev, const struct mrc_ep_req *req, u32 n,

@@ -420,8 +420,10 @@ struct mrc_port_client {
  * @num: port
  * @ndev: netdev that is no port of any device; under mrc_link_mutex
  *
- * Sleeps, takes RTNL. Return: 0, -EXDEV when @ndev is not in the device's
- * namespace, -ENODEV when it is being unregistered.
+ * Sleeps, takes RTNL.
+ *
+ * Return: 0, -EXDEV when @ndev is not in the device's namespace, -ENODEV when it is
+ * being unregistered.
  */
 int mrc_port_attach(struct mrc_dev *dev, u8 num, struct net_device *ndev);
 

@@ -87,8 +87,9 @@ struct mrc_odp_stat {
  * @mr: with length (not 0) and access; gets @mr->odp, offset and n_pages
  * @start: address in the calling process
  *
- * Sleeps. What is mapped already is used at once, nothing is fetched. Return: 0
- * or a negative errno; -EOPNOTSUPP for all of the address space.
+ * Sleeps. What is mapped already is used at once, nothing is fetched.
+ *
+ * Return: 0 or a negative errno; -EOPNOTSUPP for all of the address space.
  */
 int mrc_odp_open(struct mrc_dev *dev, struct mrc_mr *mr, u64 start);
 
@@ -111,9 +112,11 @@ void mrc_odp_close(struct mrc_odp *odp);
  * @since: lowered, with -EAGAIN, to when a page has last come for those who wait
  *	for this memory, ns; or NULL
  *
- * Under dev->odp.lock. Return: 0; -EAGAIN: they are fetched; -EFAULT: the program has
- * no such memory, or none that may be accessed so. What failed longer ago than a
- * second, or for another QP, is tried anew.
+ * Under dev->odp.lock. What failed longer ago than a second, or for another QP, is
+ * tried anew.
+ *
+ * Return: 0; -EAGAIN: they are fetched; -EFAULT: the program has no such memory, or
+ * none that may be accessed so.
  */
 int mrc_odp_check(const struct mrc_mr *mr, u64 va, u64 len, bool write,
 		  u32 who, u64 *since);
@@ -242,7 +245,9 @@ static inline u32 mrc_odp_seq(const struct mrc_odp_dev *odev)
  * @w: the caller took a reference for it
  * @seq: mrc_odp_seq() of before the question
  *
- * Any context. Return: 0; -EALREADY: it waits already, the reference is too much;
+ * Any context.
+ *
+ * Return: 0; -EALREADY: it waits already, the reference is too much;
  * -EAGAIN: something has come meanwhile, the caller calls @w->wake.
  */
 int mrc_odp_wait(struct mrc_odp_dev *odev, struct mrc_odp_waiter *w, u32 seq);
@@ -430,9 +435,10 @@ struct mrc_mr *mrc_mr_get_remote(struct mrc_dev *dev, const struct ib_pd *pd,
  * @write: they are to be written
  * @who: number of the QP that asks, 0 where the question was asked before
  *
- * Any context. Return: 0: the memory is there until mrc_mr_close(), no sleep in
- * between; -EAGAIN: its pages are fetched; -EFAULT: the program has no such
- * memory. Only memory that is paged can say something else than 0.
+ * Any context. Only memory that is paged can say something else than 0.
+ *
+ * Return: 0: the memory is there until mrc_mr_close(), no sleep in between;
+ * -EAGAIN: its pages are fetched; -EFAULT: the program has no such memory.
  */
 static inline int mrc_mr_open(const struct mrc_mr *mr, u64 va, u64 len,
 			      bool write, u32 who)

@@ -262,7 +262,9 @@ struct dst_entry *mrc_route_lookup(struct net *net, struct net_device *ndev,
  * @ev: EV, MRC_EV_BYTES bytes; with an SRH if the segment is not zero
  *
  * Under RCU with bottom halves disabled, no lock held. A packet that cannot be
- * sent is counted (tx_errors). Return: 0 or a negative errno.
+ * sent is counted (tx_errors).
+ *
+ * Return: 0 or a negative errno.
  */
 int mrc_srv6_xmit(struct mrc_dev *dev, u8 port, struct sk_buff *skb,
 		  const u8 *ev);

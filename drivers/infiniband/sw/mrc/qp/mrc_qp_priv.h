@@ -66,6 +66,7 @@ void mrc_qp_arm_timer(struct mrc_qp *qp);
 
 /**
  * mrc_qp_part - say the last word of a QP before the program ends it
+ * @qp: the QP
  *
  * The peer gets the last transport ACK again, see mrc_resp_farewell(), also
  * that of the answer channel. Nothing in RESET and ERROR. Process context,
@@ -203,8 +204,10 @@ void mrc_rq_flush(struct mrc_qp *qp);
  * @len: bytes
  *
  * Each key is looked up now; all must allow local writes. Under a lock that
- * keeps @sge as they are. Return: 0, -EMSGSIZE beyond the list's end, -EFAULT.
- * Whether paged memory is there was asked before, see mrc_odp_ready().
+ * keeps @sge as they are. Whether paged memory is there was asked before, see
+ * mrc_odp_ready().
+ *
+ * Return: 0, -EMSGSIZE beyond the list's end, -EFAULT.
  */
 int mrc_scatter(struct mrc_qp *qp, const struct mrc_sge *sge, u32 n, u64 at,
 		const struct sk_buff *skb, int off, u32 len);
@@ -353,7 +356,9 @@ struct mrc_peer {
  * mrc_peer_join - @qp becomes a connection to its peer
  * @qp: under qp->mutex, its addresses are settled and its paths not in use yet
  *
- * When ports are down here, the peer is told. Return: 0, -ENOMEM, -E2BIG.
+ * When ports are down here, the peer is told.
+ *
+ * Return: 0, -ENOMEM, -E2BIG.
  */
 int mrc_peer_join(struct mrc_qp *qp);
 
