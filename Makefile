@@ -83,7 +83,7 @@ help:
 	@echo '  make check-unit    engine: unit and property tests (native)'
 	@echo '  make check-fuzz    engine: libFuzzer targets, 60 s each (native)'
 	@echo '  make check-build   module for Linux 6.1, 6.12, 7.2; sparse; provider, ABI'
-	@echo '  make check-lint    checkpatch, clang-tidy, shellcheck, licences, docs'
+	@echo '  make check-lint    checkpatch, kernel-doc, clang-tidy, shellcheck, docs'
 	@echo '  make check-vm K=6.12 T=PATTERN   test scripts in a guest'
 	@echo '  make check-interop K=6.12 T=PATTERN   foreign suites in a guest, all cases'
 	@echo '  make check-vm K=7.2 M=uml T=PATTERN   the same in a kernel that runs as a'

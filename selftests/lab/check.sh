@@ -9,8 +9,8 @@
 #           UBSan; that the engine's benchmark runs
 #   fuzz    libFuzzer targets, 60 s each
 #   build   module for every kernel with -Werror, sparse, provider, guest tools
-#   lint    checkpatch, shellcheck, licence lines, the driver's layers, documents
-#           against sources, manual pages, the lab's own test
+#   lint    checkpatch, kernel-doc, shellcheck, licence lines, the driver's layers,
+#           documents against sources, manual pages, the lab's own test
 #   tidy    clang-tidy
 #   vm      selftests/net in a guest; K=KERNEL and T=PATTERN narrow it
 #   interop selftests/interop in a guest, without and with loss; K and T as above
@@ -175,6 +175,31 @@ judge_checkpatch() {
 	return $rc
 }
 
+# Comments in the format of kernel-doc say of every argument, member and result what
+# it is. The program comes with the headers of the kernel that is the default.
+kernel_doc() {
+	local -a program
+	local bad=$work/kernel-doc.h
+	"$LAB_DIR/setup.sh" vm
+	"$LAB_DIR/image.sh" "$DEFAULT_KERNEL"
+	program=("$(kernel_tree "$DEFAULT_KERNEL")"/usr/lib/linux-kbuild-*/scripts/kernel-doc)
+	[ -f "${program[0]}" ] || {
+		echo "no kernel-doc among the headers of Linux $DEFAULT_KERNEL"
+		return 1
+	}
+	program=("${program[0]}" -none -Wall -Werror)
+	# One that accepts everything would not be noticed otherwise.
+	printf '/**\n * f - one\n * @b: no argument\n *\n * Return: 0.\n */\nint f(int a);\n' >"$bad"
+	! "${program[@]}" "$bad" >"$bad.out" 2>&1 && grep -q "'a' not described" "$bad.out" || {
+		echo "kernel-doc accepts a wrong comment:"
+		cat "$bad.out"
+		return 1
+	}
+	cd "$TOP"
+	repo_files | grep -E '^(drivers/infiniband/sw/mrc|include/uapi/rdma)/.*\.[ch]$' |
+		xargs "${program[@]}"
+}
+
 # A directory with the guests' verbs headers and no others of theirs, so that
 # this machine's compilers can use them.
 verbs_headers() {
@@ -326,6 +351,7 @@ if wants build; then
 fi
 if wants lint; then
 	stage checkpatch checkpatch
+	stage kernel-doc kernel_doc
 	stage shellcheck shell_check
 	stage licences licences
 	stage layers layers
