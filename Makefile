@@ -79,7 +79,7 @@ help:
 	@echo 'In an emulated machine; Debian 12 or 13, root; the rest is set up:'
 	@echo '  make demo          two hosts, four planes, ib_write_bw, a plane cut'
 	@echo '  make bench P=goals mrc beside rxe and TCP, at native speed: build/bench/'
-	@echo '  make check         the checks that end within 70 minutes on two cores'
+	@echo '  make check         what a change must pass: 45 to 80 minutes, two cores'
 	@echo '  make check-unit    engine: unit and property tests (native)'
 	@echo '  make check-fuzz    engine: libFuzzer targets, 60 s each (native)'
 	@echo '  make check-build   module for Linux 6.1, 6.12, 7.2; sparse; provider, ABI'
