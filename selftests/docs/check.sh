@@ -3,7 +3,8 @@
 #
 # What the documents list must be what the sources have: counters, test
 # scripts, module parameters, ABI structures, functions of the library in the
-# manual pages, times that follow from others, and links between documents.
+# manual pages, functions that packets go through, times that follow from others, and
+# links between documents.
 # Run from anywhere; prints what differs and fails. Needs no package: only
 # what is essential in Debian.
 set -euo pipefail
@@ -91,6 +92,38 @@ while read -r ref; do
 	grep -q -x -F "$ref" <<<"$mine" || { echo "no page $ref, referred to"; bad=1; }
 done < <(sed -n 's/\\fB//g; s/\\fP//g; s/^\.BR \(mrc[a-z_]*\) (\([0-9]\)).*/\1(\2)/; p' \
 	"$man"/*.[37] userspace-tools/*/*.[18] | grep -o '\<mrc[a-z_]*([1-8])' | sort -u)
+
+# Functions of trip.md are defined in the file of their row, and a file has one row in each
+# table. Rows: | NUMBER | `FILE` | `FUNCTION()`, ... | what they do |
+trip=Documentation/trip.md
+mapfile -t rows < <(awk -F'|' -v OFS='\t' '
+	/^## / { table = substr($0, 4) }
+	table != "" && $2 ~ /^ [0-9]+ $/ {
+		gsub(/[ `]/, "", $3)
+		gsub(/[ `]/, "", $4)
+		n = split($4, f, ",")
+		for (i = 1; i <= n; i++)
+			print table, $3, f[i]
+		if (seen[table, $3]++)
+			print table, $3, "-"
+	}' "$trip")
+[ "${#rows[@]}" -ge 60 ] || { echo "$trip: only ${#rows[@]} functions found in tables"; bad=1; }
+for row in "${rows[@]}"; do
+	IFS=$'\t' read -r table file name <<<"$row"
+	path=$file
+	[ -f "$path" ] || path=drivers/infiniband/sw/mrc/$file
+	if [ ! -f "$path" ]; then
+		echo "$trip names $file, which is not there"
+		bad=1
+	elif [ "$name" = - ]; then
+		echo "$trip, '$table': $file has two rows"
+		bad=1
+	elif [[ $name != *'()' ]] ||
+		! grep -q -E "^[a-z].*[ *]${name%??}\([^;]*\$" "$path"; then
+		echo "$trip: $file does not define $name"
+		bad=1
+	fi
+done
 
 # How long a dead peer is waited for: the times in programs.md are what the rules of
 # mrc_req_interval() make of the numbers beside them.
