@@ -33,6 +33,33 @@ Addr addr(u8 last)
 	return a;
 }
 
+// --- headers
+// ----------------------------------------------------------------------
+
+TEST(EndpointHeaders, ResponseMirrorsTheRequest)
+{
+	struct mrc_hdr req, resp;
+
+	mrc_ep_request(&req, MRC_EPOP_PORT_STATUS, 0xABCD, 0x1234);
+	req.epop.port_mask = 0x1E;
+	EXPECT_EQ(req.opcode, MRC_OP_ENDPOINT_REQ);
+	EXPECT_EQ(req.dqp, MRC_QPN_ENDPOINT);
+	EXPECT_EQ(req.pkey, MRC_PKEY_DEFAULT);
+	EXPECT_EQ(req.psn, 0xABCDu);
+	EXPECT_EQ(req.tstamp, 0x1234);
+	EXPECT_EQ(req.ftype, MRC_TS_FTYPE);
+
+	/* The upper bits of a PSN are not part of the id. */
+	req.psn |= 0xFF0000;
+	mrc_ep_response(&resp, &req);
+	EXPECT_EQ(resp.opcode, MRC_OP_ENDPOINT_RESP);
+	EXPECT_EQ(resp.dqp, MRC_QPN_ENDPOINT);
+	EXPECT_EQ(resp.psn, 0xABCDu);
+	EXPECT_EQ(resp.tstamp, 0x1234);
+	EXPECT_EQ(resp.epop.op, MRC_EPOP_PORT_STATUS);
+	EXPECT_EQ(resp.epop.port_mask, 0u);
+}
+
 // --- ids
 // ----------------------------------------------------------------------
 
@@ -407,6 +434,23 @@ TEST(EndpointNews, ScheduleWithoutAnswer)
 }
 
 // What holds on is told often enough that no peer forgets it.
+TEST(EndpointNews, WhomAConnectionGreets)
+{
+	struct mrc_news n = {};
+
+	/* All ports have been up all the time. */
+	EXPECT_FALSE(mrc_news_greets(&n, false, false, false));
+	EXPECT_FALSE(mrc_news_greets(&n, true, false, false));
+	/* A new peer may remember what is over. */
+	EXPECT_TRUE(mrc_news_greets(&n, true, false, true));
+	EXPECT_FALSE(mrc_news_greets(&n, false, false, true));
+	/* A port is down and nobody is being told. */
+	EXPECT_TRUE(mrc_news_greets(&n, false, true, false));
+	/* It is being told already. */
+	mrc_news_set(&n, 2, true, 7, kRto, kStart);
+	EXPECT_FALSE(mrc_news_greets(&n, false, true, true));
+}
+
 TEST(EndpointNews, KeptWhileItHolds)
 {
 	mrc_news n{};

@@ -17,9 +17,7 @@
 #include "mrc_req.h"
 #include "mrc_resp.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+MRC_C_BEGIN
 
 /* With Dynamic MPR a range may grow to this, units of 128 PSNs. */
 #define MRC_MPR_DYNAMIC_MAX	32
@@ -142,8 +140,6 @@ void mrc_attr_req_cfg(const struct mrc_attr *a, struct mrc_req_cfg *out);
 /* The first PSN that the responder expects, of the answer channel with @a->ans. */
 u32 mrc_attr_rq_psn(const struct mrc_attr *a);
 
-#ifdef __cplusplus
-}
-#endif
+MRC_C_END
 
 #endif /* MRC_ATTR_H */

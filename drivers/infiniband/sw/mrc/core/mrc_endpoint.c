@@ -1,7 +1,31 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* Endpoint operations, MRC 1.0 §12. */
 #include "mrc_endpoint.h"
-#include "mrc_wire.h"
+
+void mrc_ep_request(struct mrc_hdr *hdr, u8 op, u16 id, u16 stamp)
+{
+	*hdr = (struct mrc_hdr){
+		.opcode = MRC_OP_ENDPOINT_REQ,
+		.pkey = MRC_PKEY_DEFAULT,
+		.dqp = MRC_QPN_ENDPOINT,
+		.psn = id,
+		.tstamp = stamp,
+		.ftype = MRC_TS_FTYPE,
+		.epop.op = op,
+	};
+}
+
+void mrc_ep_response(struct mrc_hdr *hdr, const struct mrc_hdr *req)
+{
+	*hdr = (struct mrc_hdr){
+		.opcode = MRC_OP_ENDPOINT_RESP,
+		.pkey = MRC_PKEY_DEFAULT,
+		.dqp = MRC_QPN_ENDPOINT,
+		.psn = req->psn & 0xFFFF,
+		.tstamp = req->tstamp,
+		.epop.op = req->epop.op,
+	};
+}
 
 void mrc_ep_ids_init(struct mrc_ep_ids *ids, u16 seed)
 {
@@ -147,6 +171,11 @@ void mrc_news_set(struct mrc_news *n, u32 mask, bool keep, u16 id, u64 rto,
 static u64 mrc_news_tick_at(const struct mrc_news *n)
 {
 	return n->since + (n->ticks + 1) * MRC_NEWS_TICK;
+}
+
+bool mrc_news_greets(const struct mrc_news *n, bool fresh, bool part, bool told_part)
+{
+	return (part && mrc_news_settled(n)) || (fresh && told_part);
 }
 
 bool mrc_news_due(struct mrc_news *n, u64 now)

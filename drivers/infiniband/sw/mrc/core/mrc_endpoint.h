@@ -10,8 +10,23 @@
 #define MRC_CORE_ENDPOINT_H
 
 #include "mrc_base.h"
+#include "mrc_wire.h"
 
 MRC_C_BEGIN
+
+/* Headers ------------------------------------------------------------------- */
+
+/**
+ * mrc_ep_request - the header of a request (§12.1)
+ * @hdr: result; what @op has besides is zero
+ * @op: enum mrc_epop
+ * @id: request id
+ * @stamp: when it is sent, units of 128 ns, see MRC_TS_SHIFT
+ */
+void mrc_ep_request(struct mrc_hdr *hdr, u8 op, u16 id, u16 stamp);
+
+/* The header of the response to @req: id and timestamp come back (§12.2). */
+void mrc_ep_response(struct mrc_hdr *hdr, const struct mrc_hdr *req);
 
 /* Request ids --------------------------------------------------------------- */
 
@@ -191,6 +206,18 @@ static inline u16 mrc_news_id(const struct mrc_news *n)
 {
 	return n->id;
 }
+
+/**
+ * mrc_news_greets - has a connection begun whose peer must be told?
+ * @n: what the peer is being told
+ * @fresh: the peer was not known before
+ * @part: not all of our ports are up
+ * @told_part: some peer has been told so at some time
+ *
+ * What the peer remembers of us may be nothing, or out of date. When all ports have
+ * been up all the time both are right.
+ */
+bool mrc_news_greets(const struct mrc_news *n, bool fresh, bool part, bool told_part);
 
 /* Send it now? Counts as sent then. */
 bool mrc_news_due(struct mrc_news *n, u64 now);

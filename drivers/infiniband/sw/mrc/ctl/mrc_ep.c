@@ -119,18 +119,6 @@ static int mrc_ep_xmit(struct mrc_dev *dev, struct net_device *ndev, u8 port,
 
 /* Answers ------------------------------------------------------------------- */
 
-static void mrc_ep_answer_hdr(const struct mrc_hdr *req, struct mrc_hdr *hdr)
-{
-	*hdr = (struct mrc_hdr) {
-		.opcode = MRC_OP_ENDPOINT_RESP,
-		.pkey = MRC_PKEY_DEFAULT,
-		.dqp = MRC_QPN_ENDPOINT,
-		.psn = req->psn & 0xFFFF,
-		.tstamp = req->tstamp,
-		.epop.op = req->epop.op,
-	};
-}
-
 /*
  * On the reverse path that a connection to the peer has chosen for @port.
  * Returns false when there is none, or when it leads through another port while
@@ -150,7 +138,7 @@ static bool mrc_ep_answer_qp(struct mrc_dev *dev, u8 port, bool port_up,
 	if (!qp)
 		return false;
 	__skb_queue_head_init(&list);
-	mrc_ep_answer_hdr(req, &desc.hdr);
+	mrc_ep_response(&desc.hdr, req);
 	spin_lock_bh(&qp->rx.lock);
 	if (qp->rx.on && ipv6_addr_equal(&qp->flow.daddr, peer) &&
 	    ipv6_addr_equal(&qp->flow.saddr, self))
@@ -212,7 +200,7 @@ static void mrc_ep_answer(struct mrc_dev *dev, struct net_device *ndev, u8 port,
 		return;
 	if (!up)
 		ndev = mrc_ep_other(dev, &port);
-	mrc_ep_answer_hdr(req, &hdr);
+	mrc_ep_response(&hdr, req);
 	mrc_head_entropy(&head, get_random_u32() | 0xC000);
 	skb = ndev ? mrc_build_bare(&head) : NULL;
 	if (!skb)
@@ -395,13 +383,7 @@ static int mrc_ep_check(struct mrc_dev *dev, const struct mrc_ep_req *req,
 static int mrc_ep_ask(struct mrc_dev *dev, struct mrc_ep_wait *w, u32 i, u8 tc)
 {
 	const struct mrc_ep_req *r = &w->req[i];
-	struct mrc_hdr hdr = {
-		.opcode = MRC_OP_ENDPOINT_REQ,
-		.pkey = MRC_PKEY_DEFAULT,
-		.dqp = MRC_QPN_ENDPOINT,
-		.ftype = MRC_TS_FTYPE,
-		.epop.op = r->op,
-	};
+	struct mrc_hdr hdr;
 	struct mrc_head head = {
 		.hdr = &hdr,
 		.saddr = &r->saddr,
@@ -415,6 +397,8 @@ static int mrc_ep_ask(struct mrc_dev *dev, struct mrc_ep_wait *w, u32 i, u8 tc)
 	struct net_device *ndev;
 	int ret = -ENETDOWN;
 
+	/* Id and time are set when the packet is built. */
+	mrc_ep_request(&hdr, r->op, 0, 0);
 	if (r->op == MRC_EPOP_PORT_STATUS)
 		hdr.epop.port_mask = r->port_status;
 	if (r->fmt_mode == MRC_EV_FMT_UDP)

@@ -175,27 +175,15 @@ static int mrc_peer_pick(struct mrc_qp *qp, unsigned long up)
 
 static bool mrc_peer_send_on(struct mrc_qp *qp, u32 up, u16 id, u32 mask)
 {
-	struct mrc_tx_desc desc = {
-		.hdr = {
-			.opcode = MRC_OP_ENDPOINT_REQ,
-			.pkey = MRC_PKEY_DEFAULT,
-			.dqp = MRC_QPN_ENDPOINT,
-			.psn = id,
-			.tstamp = mrc_now() >> MRC_TS_SHIFT,
-			.ftype = MRC_TS_FTYPE,
-			.epop = {
-				.op = MRC_EPOP_PORT_STATUS,
-				.port_mask = mask,
-			},
-		},
-		.tc = MRC_TC_CONTROL,
-		.ev = -1,
-	};
+	struct mrc_tx_desc desc = { .tc = MRC_TC_CONTROL, .ev = -1 };
 	struct mrc_counters *ctr = &qp->base.dev->ctr;
 	struct sk_buff *skb = NULL;
 	struct sk_buff_head list;
 
 	__skb_queue_head_init(&list);
+	mrc_ep_request(&desc.hdr, MRC_EPOP_PORT_STATUS, id,
+		       mrc_now() >> MRC_TS_SHIFT);
+	desc.hdr.epop.port_mask = mask;
 	spin_lock_bh(&qp->tx.lock);
 	if (qp->paths_on && mrc_peer_qp_ok(qp))
 		desc.ev = mrc_peer_pick(qp, up);
@@ -455,13 +443,9 @@ int mrc_peer_join(struct mrc_qp *qp)
 	}
 	list_add_tail(&qp->peer_node, &p->qps);
 	qp->peer = p;
-	/*
-	 * What the peer remembers of us may be nothing or out of date. When
-	 * all ports have been up all the time, both are right.
-	 */
-	if ((ps->told != mrc_peer_all_ports(ps->dev) &&
-	     mrc_news_settled(&p->news)) ||
-	    (fresh && ps->partial)) {
+	if (mrc_news_greets(&p->news, fresh,
+			    ps->told != mrc_peer_all_ports(ps->dev),
+			    ps->partial)) {
 		if (mrc_peers_id(ps))
 			mrc_peer_set_news(ps, p);
 		mod_delayed_work(mrc_peer_wq, &ps->tell, 0);

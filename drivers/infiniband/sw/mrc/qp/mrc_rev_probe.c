@@ -45,17 +45,7 @@ void mrc_rev_probes_destroy(struct mrc_dev *dev)
 
 void mrc_rev_probe(struct mrc_qp *qp, struct sk_buff_head *list, u64 now)
 {
-	struct mrc_tx_desc desc = {
-		.hdr = {
-			.opcode = MRC_OP_ENDPOINT_REQ,
-			.pkey = MRC_PKEY_DEFAULT,
-			.dqp = MRC_QPN_ENDPOINT,
-			.tstamp = now >> MRC_TS_SHIFT,
-			.ftype = MRC_TS_FTYPE,
-			.epop.op = MRC_EPOP_EV_PROBE,
-		},
-		.tc = MRC_TC_CONTROL,
-	};
+	struct mrc_tx_desc desc = { .tc = MRC_TC_CONTROL };
 	struct mrc_rev_probes *ps = qp->base.dev->rev_probes;
 	struct sk_buff *skb;
 	int id = -EAGAIN;
@@ -76,7 +66,7 @@ void mrc_rev_probe(struct mrc_qp *qp, struct sk_buff_head *list, u64 now)
 	spin_unlock(&ps->lock);
 	if (id < 0)
 		return;
-	desc.hdr.psn = id;
+	mrc_ep_request(&desc.hdr, MRC_EPOP_EV_PROBE, id, now >> MRC_TS_SHIFT);
 	desc.port = mrc_paths_port(&qp->paths, desc.ev);
 	desc.entropy = mrc_paths_entropy(&qp->paths, desc.ev);
 	skb = mrc_build_skb(qp, &desc);
