@@ -16,13 +16,31 @@
 #include "lib_mrc.h"
 #include "mrc_ctl.h"
 
+/**
+ * struct lib_ctl_array - an array of a call
+ * @attr: enum mrc_abi_attrs
+ * @in: what the kernel takes, or NULL
+ * @out: what it fills, where @in is NULL
+ * @size: bytes, at most UINT16_MAX; the call goes without it if 0
+ */
+struct lib_ctl_array {
+	uint16_t attr;
+	const void *in;
+	void *out;
+	size_t size;
+};
+
+/* Elements of @size bytes that an array has at most. */
+#define LIB_CTL_ARRAY_MAX(size)	(UINT16_MAX / (size))
+
 /*
- * A method that takes a struct and gives it back, @io of @size bytes. Returns 0
- * or an errno value that controllers expect. The kernel fills @io also where it
- * fails with E2BIG or ETIMEDOUT.
+ * A method that takes a struct and gives it back, @io of @size bytes, with @n
+ * arrays. Returns 0 or an errno value that controllers expect. The kernel fills @io
+ * also where it fails with E2BIG or ETIMEDOUT.
  */
 int lib_ctl_call(struct mrc_context *ctx, uint16_t object, uint16_t method,
-		 void *io, size_t size);
+		 void *io, size_t size, const struct lib_ctl_array *array,
+		 unsigned int n);
 
 /* Limits and capabilities of a device; 0 or an errno value. */
 int lib_ctl_device(struct ibv_context *vctx, struct mrc_abi_device *dev);

@@ -154,8 +154,8 @@ static void nscc_out(struct mrc_ctl_cc_nscc_cfg *to,
 static int call(struct mrc_context *ctx, uint16_t method,
 		struct mrc_abi_ccp *io)
 {
-	return lib_ctl_call(ctx, MRC_ABI_OBJECT_PROFILE, method, io,
-			    sizeof(*io));
+	return lib_ctl_call(ctx, MRC_ABI_OBJECT_CC_PROFILE, method, io,
+			    sizeof(*io), NULL, 0);
 }
 
 static int algorithm_in(struct mrc_abi_ccp *io, const char *algorithm)

@@ -29,12 +29,23 @@ int lib_ctl_errno(int err)
 }
 
 int lib_ctl_call(struct mrc_context *ctx, uint16_t object, uint16_t method,
-		 void *io, size_t size)
+		 void *io, size_t size, const struct lib_ctl_array *array,
+		 unsigned int n)
 {
-	DECLARE_COMMAND_BUFFER(cmd, object, method, 2);
+	DECLARE_COMMAND_BUFFER(cmd, object, method, 8);
+	const struct lib_ctl_array *end = array + n;
 
 	fill_attr_in(cmd, MRC_ABI_ATTR_IN, io, size);
 	fill_attr_out(cmd, MRC_ABI_ATTR_OUT, io, size);
+	for (; array < end; array++) {
+		if (!array->size)
+			continue;
+		if (array->in)
+			fill_attr_in(cmd, array->attr, array->in, array->size);
+		else
+			fill_attr_out(cmd, array->attr, array->out,
+				      array->size);
+	}
 	return lib_ctl_errno(execute_ioctl(ctx->vctx, cmd));
 }
 
@@ -233,7 +244,7 @@ static int port(struct mrc_context *ctx, uint8_t num,
 		io.admin_state = attr->port_admin_state;
 	}
 	err = lib_ctl_call(ctx, MRC_ABI_OBJECT_DEV, MRC_ABI_DEV_PORT, &io,
-			   sizeof(io));
+			   sizeof(io), NULL, 0);
 	if (!err && !modify && mask & MRC_CTL_PORT_ADMIN_STATE)
 		attr->port_admin_state = io.admin_state;
 	return err;

@@ -16,11 +16,12 @@ enum {
 	EP_PORT_STATUS,
 };
 
-static void req_in(struct mrc_abi_ep_req *to, const struct mrc_ctl_ep_req *from,
+static void req_in(struct mrc_abi_ep_req *to, struct mrc_abi_ep_addr *addr,
+		   const struct mrc_ctl_ep_req *from,
 		   enum mrc_ctl_ep_op_type op)
 {
-	memcpy(to->sgid, &from->sgid, sizeof(to->sgid));
-	memcpy(to->dgid, &from->dgid, sizeof(to->dgid));
+	memcpy(addr->sgid, &from->sgid, sizeof(addr->sgid));
+	memcpy(addr->dgid, &from->dgid, sizeof(addr->dgid));
 	to->id = from->req_id;
 	to->fmt_mode = from->ev_fmt_mode;
 	memcpy(to->ev.val, from->req_ev.val, sizeof(to->ev.val));
@@ -49,25 +50,34 @@ static int batch(struct mrc_context *ctx, uint8_t tc,
 		 int *n_rsp)
 {
 	struct mrc_abi_ep_batch io = {
-		.n_req = n,
 		.op = op == MRC_CTL_EP_OP_EV_PROBE ? EP_EV_PROBE :
 						     EP_PORT_STATUS,
 		.timeout = timeout,
 		.tc = tc,
 	};
 	struct mrc_abi_ep_req *in = calloc(n, sizeof(*in));
+	struct mrc_abi_ep_addr *addr = calloc(n, sizeof(*addr));
 	struct mrc_abi_ep_rsp *out = calloc(n, sizeof(*out));
+	const struct lib_ctl_array array[] = {
+		{ .attr = MRC_ABI_ATTR_ARRAY_IN,
+		  .in = in,
+		  .size = n * sizeof(*in) },
+		{ .attr = MRC_ABI_ATTR_SECOND_IN,
+		  .in = addr,
+		  .size = n * sizeof(*addr) },
+		{ .attr = MRC_ABI_ATTR_ARRAY_OUT,
+		  .out = out,
+		  .size = n * sizeof(*out) },
+	};
 	int err = ENOMEM;
 	uint32_t i;
 
-	if (!in || !out)
+	if (!in || !addr || !out)
 		goto free;
 	for (i = 0; i < n; i++)
-		req_in(&in[i], &req[i], op);
-	io.req = (uintptr_t)in;
-	io.rsp = (uintptr_t)out;
+		req_in(&in[i], &addr[i], &req[i], op);
 	err = lib_ctl_call(ctx, MRC_ABI_OBJECT_DEV, MRC_ABI_DEV_EP_BATCH, &io,
-			   sizeof(io));
+			   sizeof(io), array, 3);
 	for (i = 0; i < n && i < io.n_rsp; i++) {
 		rsp[i].req_id = out[i].id;
 		rsp[i].port = out[i].port;
@@ -77,6 +87,7 @@ static int batch(struct mrc_context *ctx, uint8_t tc,
 	*n_rsp = i;
 free:
 	free(in);
+	free(addr);
 	free(out);
 	return err;
 }

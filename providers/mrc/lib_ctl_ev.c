@@ -12,23 +12,21 @@
 #include "lib_ctl.h"
 
 enum {
-	/*
-	 * Entries and fields that are copied at most. The kernel's limits are
-	 * lower; the first is there so that nobody's counter is taken for a
-	 * reason to get gigabytes, the second as an EV has no more bits.
-	 */
-	MAX_ENTRIES = 1 << 16,
+	/* The kernel's limits are lower; an EV has no more bits than that. */
+	MAX_ENTRIES = LIB_CTL_ARRAY_MAX(sizeof(struct mrc_abi_ev_entry)),
 	MAX_FIELDS = 8 * MRC_ABI_EV_BYTES,
 };
 
 /**
  * struct ev_arrays - the arrays of a call as the kernel takes them
  * @entry: for EV operations, else NULL
- * @n_entry: room in @entry that the kernel was told
+ * @ev_new: for those that replace EVs, else NULL
+ * @n_entry: how many there are of each, or room for
  * @n_field: the same of @field
  */
 struct ev_arrays {
 	struct mrc_abi_ev_entry *entry;
+	struct mrc_abi_ev *ev_new;
 	uint32_t n_entry;
 	uint32_t n_field;
 	struct mrc_abi_ev_field field[MAX_FIELDS];
@@ -57,8 +55,6 @@ static void entry_in(struct mrc_abi_ev_entry *to,
 	ev_in(&to->ev, &from->ev);
 	if (op == MRC_CTL_EV_OP_QUERY_EV_STATE)
 		return;
-	if (op == MRC_CTL_EV_OP_REPLACE_EV)
-		ev_in(&to->ev_new, &from->ev_new);
 	to->state = from->state;
 	to->flags = from->flags;
 }
@@ -82,8 +78,13 @@ static int entries_in(struct ev_arrays *a, struct mrc_abi_evp *io,
 	for (i = 0; !queries_array(attr) && i < n; i++)
 		entry_in(&a->entry[i], &attr->ev_op.entries[i], attr->ev_op.op);
 	io->ev_op = attr->ev_op.op;
-	io->entries = (uintptr_t)a->entry;
-	io->n_entries = n;
+	if (attr->ev_op.op != MRC_CTL_EV_OP_REPLACE_EV)
+		return 0;
+	a->ev_new = calloc(n + 1, sizeof(*a->ev_new));
+	if (!a->ev_new)
+		return ENOMEM;
+	for (i = 0; i < n; i++)
+		ev_in(&a->ev_new[i], &attr->ev_op.entries[i].ev_new);
 	return 0;
 }
 
@@ -110,8 +111,6 @@ static int fields_in(struct ev_arrays *a, struct mrc_abi_evp *io,
 			.mask = f[i].mask,
 		};
 	io->fields_op = attr->ev_fields_op.op;
-	io->fields = (uintptr_t)a->field;
-	io->n_fields = n;
 	return 0;
 }
 
@@ -213,6 +212,40 @@ static void values_out(const struct mrc_abi_evp *io,
 		       sizeof(attr->vendor_cfg));
 }
 
+/* The call, with the arrays that its operations take and fill. */
+static int call(struct mrc_context *ctx, bool modify, struct mrc_abi_evp *io,
+		struct ev_arrays *a, const struct mrc_ctl_ev_profile_attr *attr)
+{
+	struct lib_ctl_array array[4] = {
+		{ .attr = MRC_ABI_ATTR_ARRAY_IN, .in = a->entry },
+		{ .attr = MRC_ABI_ATTR_ARRAY_OUT, .out = a->entry },
+		{ .attr = MRC_ABI_ATTR_SECOND_IN, .in = a->ev_new },
+	};
+
+	if (a->entry) {
+		size_t size = a->n_entry * sizeof(*a->entry);
+
+		if (!queries_array(attr))
+			array[0].size = size;
+		if (queries_array(attr) ||
+		    attr->ev_op.op == MRC_CTL_EV_OP_QUERY_EV_STATE)
+			array[1].size = size;
+		if (a->ev_new)
+			array[2].size = a->n_entry * sizeof(*a->ev_new);
+	}
+	array[3].size = a->n_field * sizeof(a->field[0]);
+	if (array[3].size && queries_fields(attr)) {
+		array[3].attr = MRC_ABI_ATTR_FIELDS_OUT;
+		array[3].out = a->field;
+	} else {
+		array[3].attr = MRC_ABI_ATTR_FIELDS_IN;
+		array[3].in = a->field;
+	}
+	return lib_ctl_call(ctx, MRC_ABI_OBJECT_EV_PROFILE,
+			    modify ? MRC_ABI_EVP_MODIFY : MRC_ABI_EVP_QUERY,
+			    io, sizeof(*io), array, 4);
+}
+
 static int ev(struct mrc_context *ctx, uint64_t id,
 	      struct mrc_ctl_ev_profile_attr *attr, uint32_t mask, bool modify)
 {
@@ -231,9 +264,7 @@ static int ev(struct mrc_context *ctx, uint64_t id,
 	if (err)
 		goto out;
 
-	err = lib_ctl_call(ctx, MRC_ABI_OBJECT_PROFILE,
-			   modify ? MRC_ABI_EVP_MODIFY : MRC_ABI_EVP_QUERY,
-			   &io, sizeof(io));
+	err = call(ctx, modify, &io, &a, attr);
 	if (err == E2BIG)
 		counts_out(&a, &io, attr, mask);
 	if (err)
@@ -246,6 +277,7 @@ static int ev(struct mrc_context *ctx, uint64_t id,
 		values_out(&io, attr, mask);
 out:
 	free(a.entry);
+	free(a.ev_new);
 	return err;
 }
 

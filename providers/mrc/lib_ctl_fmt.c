@@ -20,8 +20,8 @@ static int fmt(struct mrc_context *ctx, uint64_t id,
 	       bool modify)
 {
 	struct mrc_abi_fmt io = { .id = id, .mask = mask };
-	bool queries;
-	uint32_t room;
+	struct lib_ctl_array widths = {};
+	bool queries = false;
 	int err;
 
 	if (!ctx || (mask && !attr))
@@ -37,20 +37,29 @@ static int fmt(struct mrc_context *ctx, uint64_t id,
 				      attr->ev_fmt_op.fmt_field_count))
 			return EINVAL;
 		io.op = attr->ev_fmt_op.op;
-		io.fields = (uintptr_t)attr->ev_fmt_op.fmt_fields;
-		io.n_fields = attr->ev_fmt_op.fmt_field_count;
+		queries = io.op == MRC_CTL_EV_FMT_OP_QUERY_FIELDS;
+		widths.size = attr->ev_fmt_op.fmt_field_count;
+		if (widths.size > LIB_CTL_ARRAY_MAX(1)) {
+			if (!queries)
+				return E2BIG;
+			widths.size = LIB_CTL_ARRAY_MAX(1);
+		}
+		widths.attr = MRC_ABI_ATTR_ARRAY_IN;
+		widths.in = attr->ev_fmt_op.fmt_fields;
+		if (queries) {
+			widths.attr = MRC_ABI_ATTR_ARRAY_OUT;
+			widths.in = NULL;
+			widths.out = attr->ev_fmt_op.fmt_fields;
+		}
 	}
 	if (modify && mask & (uint32_t)MRC_CTL_EV_FMT_VENDOR_CFG)
 		memcpy(io.vendor_cfg, attr->vendor_cfg, sizeof(io.vendor_cfg));
-	queries = mask & MRC_CTL_EV_FMT_PROFILE_OP &&
-		  io.op == MRC_CTL_EV_FMT_OP_QUERY_FIELDS;
-	room = io.n_fields;
 
-	err = lib_ctl_call(ctx, MRC_ABI_OBJECT_PROFILE,
+	err = lib_ctl_call(ctx, MRC_ABI_OBJECT_EV_FMT,
 			   modify ? MRC_ABI_FMT_MODIFY : MRC_ABI_FMT_QUERY,
-			   &io, sizeof(io));
+			   &io, sizeof(io), &widths, 1);
 	/* Other things are too big, too; then the number is what it was. */
-	if (queries && (!err || (err == E2BIG && io.n_fields > room)))
+	if (queries && (!err || (err == E2BIG && io.n_fields > widths.size)))
 		attr->ev_fmt_op.fmt_field_count = io.n_fields;
 	if (err || modify)
 		return err;

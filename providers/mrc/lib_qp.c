@@ -157,11 +157,10 @@ int mrc_get_qpn(struct mrc_qp *qp, uint32_t *qpn)
 
 static int query_kernel(const struct mrc_qp *qp, struct mrc_abi_qp_info *info)
 {
-	DECLARE_COMMAND_BUFFER(cmd, MRC_ABI_OBJECT_QP, MRC_ABI_QP_QUERY, 3);
+	DECLARE_COMMAND_BUFFER(cmd, MRC_ABI_OBJECT_QP, MRC_ABI_QP_QUERY, 2);
 
 	memset(info, 0, sizeof(*info));
 	fill_attr_in_obj(cmd, MRC_ABI_ATTR_HANDLE, qp->vqp->handle);
-	fill_attr_in_ptr(cmd, MRC_ABI_ATTR_IN, info);
 	fill_attr_out_ptr(cmd, MRC_ABI_ATTR_OUT, info);
 	return execute_ioctl(qp->ctx->vctx, cmd);
 }

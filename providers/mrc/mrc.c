@@ -296,7 +296,7 @@ static void mrc_uninit_device(struct verbs_device *vdev)
 
 static const struct verbs_device_ops mrc_dev_ops = {
 	.name = "mrc",
-	.match_min_abi_version = 1,	/* modules before the top bit was set */
+	.match_min_abi_version = MRC_UVERBS_ABI_VERSION,
 	.match_max_abi_version = MRC_UVERBS_ABI_VERSION,
 	.match_table = mrc_match,
 	.alloc_device = mrc_device_alloc,

@@ -85,7 +85,8 @@ Dev::~Dev()
 }
 
 int Dev::raw(uint16_t object, uint16_t method, std::span<const std::byte> in,
-	     std::span<std::byte> out, std::optional<Handle> handle) const
+	     std::span<std::byte> out, std::optional<Handle> handle,
+	     const Arrays &arrays) const
 {
 	uverbs::Command cmd(object, method);
 
@@ -93,6 +94,10 @@ int Dev::raw(uint16_t object, uint16_t method, std::span<const std::byte> in,
 		cmd.add(MRC_ABI_ATTR_HANDLE, 0, handle->id);
 	cmd.add_in(MRC_ABI_ATTR_IN, in);
 	cmd.add_out(MRC_ABI_ATTR_OUT, out);
+	for (const Array &a : arrays) {
+		cmd.add_in(a.attr, a.in);
+		cmd.add_out(a.attr, a.out);
+	}
 	return cmd.run(ctx_->cmd_fd);
 }
 

@@ -10,6 +10,7 @@
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include <infiniband/verbs.h>
 #include <rdma/ib_user_verbs.h>
@@ -79,6 +80,31 @@ struct Handle {
 	uint32_t id;
 };
 
+/* An array of a call: one of @in and @out. */
+struct Array {
+	uint16_t attr;
+	std::span<const std::byte> in;
+	std::span<std::byte> out;
+};
+using Arrays = std::vector<Array>;
+
+template <typename T, std::size_t N>
+Array array_in(uint16_t attr, std::span<T, N> a)
+{
+	return {.attr = attr, .in = std::as_bytes(a), .out = {}};
+}
+
+template <typename T, std::size_t N>
+Array array_out(uint16_t attr, std::span<T, N> a)
+{
+	return {.attr = attr, .in = {}, .out = std::as_writable_bytes(a)};
+}
+
+/* The struct of a call, and the arrays that go with it. */
+template <typename T> struct With : T {
+	Arrays arrays;
+};
+
 /* An open device. Calls return 0 or the errno. */
 class Dev
 {
@@ -93,7 +119,8 @@ public:
 	/* No input, no output: empty spans. */
 	int raw(uint16_t object, uint16_t method, std::span<const std::byte> in,
 		std::span<std::byte> out,
-		std::optional<Handle> handle = {}) const;
+		std::optional<Handle> handle = {},
+		const Arrays &arrays = {}) const;
 
 	template <typename T>
 	int set(uint16_t object, uint16_t method, const T &in) const
@@ -109,10 +136,16 @@ public:
 
 	template <typename T>
 	int call(uint16_t object, uint16_t method, T &io,
-		 std::optional<Handle> handle = {}) const
+		 const Arrays &arrays = {}) const
 	{
 		return raw(object, method, uverbs::bytes_in(io),
-			   uverbs::bytes_out(io), handle);
+			   uverbs::bytes_out(io), {}, arrays);
+	}
+
+	template <typename T>
+	int call(uint16_t object, uint16_t method, With<T> &io) const
+	{
+		return call(object, method, static_cast<T &>(io), io.arrays);
 	}
 
 	/*

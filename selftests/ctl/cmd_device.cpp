@@ -92,9 +92,9 @@ static void show_defaults(Dev &dev)
 	mrc_abi_defaults d{};
 	char addr[INET6_ADDRSTRLEN];
 
-	d.entries = reinterpret_cast<uintptr_t>(def.data());
-	d.n = static_cast<uint32_t>(def.size());
-	must(dev.call(MRC_ABI_OBJECT_DEV, MRC_ABI_DEV_DEFAULTS_GET, d),
+	must(dev.raw(MRC_ABI_OBJECT_DEFAULT, MRC_ABI_DEFAULT_GET, {},
+		     uverbs::bytes_out(d), {},
+		     {array_out(MRC_ABI_ATTR_ARRAY_OUT, std::span(def))}),
 	     "defaults");
 	for (uint32_t i = 0; i < d.n; i++)
 		std::printf(
@@ -125,14 +125,12 @@ void cmd_default(Dev &dev, const Words &w)
 	d.ev_profile = parse_profile(keys.str("ev", "none"));
 	d.cc_profile = parse_profile(keys.str("cc", "none"));
 	keys.done();
-	must(dev.set(MRC_ABI_OBJECT_DEV, MRC_ABI_DEV_DEFAULT_SET, d),
+	must(dev.set(MRC_ABI_OBJECT_DEFAULT, MRC_ABI_DEFAULT_SET, d),
 	     "default " + w[1]);
 }
 
 static std::vector<mrc_abi_ep_req> ep_requests(const Keys &keys)
 {
-	const auto sgid = parse_gid(keys.need("sgid"));
-	const auto dgid = parse_gid(keys.need("dgid"));
 	const uint32_t mode = parse_fmt_mode(keys.str("fmt", "udp"));
 	const auto status =
 		static_cast<uint32_t>(keys.num("port_status", 0, UINT32_MAX));
@@ -142,8 +140,6 @@ static std::vector<mrc_abi_ep_req> ep_requests(const Keys &keys)
 	for (const std::string &ev : split(keys.need("ev"), ',')) {
 		mrc_abi_ep_req r{};
 
-		std::copy(sgid.begin(), sgid.end(), r.sgid);
-		std::copy(dgid.begin(), dgid.end(), r.dgid);
 		r.id = id++;
 		r.fmt_mode = mode;
 		r.ev = parse_ev(ev);
@@ -163,13 +159,20 @@ void cmd_ep(Dev &dev, const Words &w)
 	if (w.size() < 2 || (w[1] != "probe" && w[1] != "status"))
 		throw Failure("ep probe|status ...");
 	const Keys keys(w, 2);
+	const auto sgid = parse_gid(keys.need("sgid"));
+	const auto dgid = parse_gid(keys.need("dgid"));
 	const auto req = ep_requests(keys);
+	std::vector<mrc_abi_ep_addr> addr(req.size());
 	std::vector<mrc_abi_ep_rsp> rsp(req.size());
-	mrc_abi_ep_batch b{};
+	With<mrc_abi_ep_batch> b{};
 
-	b.req = reinterpret_cast<uintptr_t>(req.data());
-	b.rsp = reinterpret_cast<uintptr_t>(rsp.data());
-	b.n_req = static_cast<uint32_t>(req.size());
+	for (mrc_abi_ep_addr &a : addr) {
+		std::copy(sgid.begin(), sgid.end(), a.sgid);
+		std::copy(dgid.begin(), dgid.end(), a.dgid);
+	}
+	b.arrays = {array_in(MRC_ABI_ATTR_ARRAY_IN, std::span(req)),
+		    array_in(MRC_ABI_ATTR_SECOND_IN, std::span(addr)),
+		    array_out(MRC_ABI_ATTR_ARRAY_OUT, std::span(rsp))};
 	b.op = w[1] == "status";
 	b.timeout =
 		static_cast<uint32_t>(keys.num("timeout", 100, 4000) * 1000000);
@@ -242,13 +245,12 @@ void cmd_qp(Dev &dev, const Words &w)
 	static const char *const sched[] = {"idle", "active", "ready",
 					    "pending"};
 	std::vector<mrc_abi_qp_ev> ev(1024);
-	mrc_abi_qp_info q{};
+	With<mrc_abi_qp_info> q{};
 
 	if (w.size() != 2)
 		throw Failure("qp QPN");
 	q.qpn = static_cast<uint32_t>(number(w[1], UINT32_MAX));
-	q.evs = reinterpret_cast<uintptr_t>(ev.data());
-	q.n_evs = static_cast<uint32_t>(ev.size());
+	q.arrays = {array_out(MRC_ABI_ATTR_ARRAY_OUT, std::span(ev))};
 	must(dev.call(MRC_ABI_OBJECT_DEV, MRC_ABI_DEV_QP_QUERY, q),
 	     "qp " + w[1]);
 	const auto u64 = [](const char *name, uint64_t v) {

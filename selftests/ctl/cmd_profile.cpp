@@ -7,8 +7,6 @@
 
 namespace
 {
-constexpr uint16_t obj = MRC_ABI_OBJECT_PROFILE;
-
 uint64_t id_of(const Words &w, const char *usage)
 {
 	if (w.size() < 3)
@@ -25,7 +23,7 @@ uint32_t fmt_state(Dev &dev, uint64_t id)
 
 	f.id = id;
 	f.mask = mrc::FMT_CUR_STATE;
-	must(dev.call(obj, MRC_ABI_FMT_QUERY, f), "fmt");
+	must(dev.call(MRC_ABI_OBJECT_EV_FMT, MRC_ABI_FMT_QUERY, f), "fmt");
 	return f.cur_state;
 }
 
@@ -36,14 +34,14 @@ void fmt_to(Dev &dev, uint64_t id, uint32_t state)
 	f.id = id;
 	f.mask = mrc::FMT_STATE;
 	f.state = state;
-	must(dev.call(obj, MRC_ABI_FMT_MODIFY, f),
+	must(dev.call(MRC_ABI_OBJECT_EV_FMT, MRC_ABI_FMT_MODIFY, f),
 	     "fmt " + std::to_string(id) + " " + show_state(state));
 }
 
 void fmt_online(Dev &dev, uint64_t id, const Keys &keys)
 {
 	std::vector<uint8_t> width;
-	mrc_abi_fmt f{};
+	With<mrc_abi_fmt> f{};
 
 	f.id = id;
 	if (keys.has("mode")) {
@@ -53,10 +51,9 @@ void fmt_online(Dev &dev, uint64_t id, const Keys &keys)
 		f.op = mrc::FMT_MODIFY_FIELDS;
 		for (const std::string &s : split(keys.need("fields"), ','))
 			width.push_back(static_cast<uint8_t>(number(s, 255)));
-		f.fields = reinterpret_cast<uintptr_t>(width.data());
-		f.n_fields = static_cast<uint32_t>(width.size());
+		f.arrays = {array_in(MRC_ABI_ATTR_ARRAY_IN, std::span(width))};
 		keys.done();
-		must(dev.call(obj, MRC_ABI_FMT_MODIFY, f),
+		must(dev.call(MRC_ABI_OBJECT_EV_FMT, MRC_ABI_FMT_MODIFY, f),
 		     "fmt " + std::to_string(id));
 	}
 	keys.done();
@@ -66,7 +63,7 @@ void fmt_online(Dev &dev, uint64_t id, const Keys &keys)
 void fmt_show(Dev &dev, uint64_t id)
 {
 	uint8_t width[32];
-	mrc_abi_fmt f{};
+	With<mrc_abi_fmt> f{};
 
 	const uint32_t state = fmt_state(dev, id);
 
@@ -76,9 +73,8 @@ void fmt_show(Dev &dev, uint64_t id)
 	f.id = id;
 	f.mask = mrc::FMT_MODE | mrc::FMT_OP;
 	f.op = mrc::FMT_QUERY_FIELDS;
-	f.fields = reinterpret_cast<uintptr_t>(width);
-	f.n_fields = sizeof(width);
-	must(dev.call(obj, MRC_ABI_FMT_QUERY, f), "fmt " + std::to_string(id));
+	f.arrays = {array_out(MRC_ABI_ATTR_ARRAY_OUT, std::span(width))};
+	must(dev.call(MRC_ABI_OBJECT_EV_FMT, MRC_ABI_FMT_QUERY, f), "fmt " + std::to_string(id));
 	std::printf("mode %s\nfields", show_fmt_mode(f.mode));
 	for (uint32_t i = 0; i < f.n_fields; i++)
 		std::printf("%c%u", i ? ',' : ' ', width[i]);
@@ -94,7 +90,7 @@ uint32_t evp_state(Dev &dev, uint64_t id)
 
 	p.id = id;
 	p.mask = mrc::EVP_CUR_STATE;
-	must(dev.call(obj, MRC_ABI_EVP_QUERY, p), "ev");
+	must(dev.call(MRC_ABI_OBJECT_EV_PROFILE, MRC_ABI_EVP_QUERY, p), "ev");
 	return p.cur_state;
 }
 
@@ -105,21 +101,27 @@ void evp_to(Dev &dev, uint64_t id, uint32_t state)
 	p.id = id;
 	p.mask = mrc::EVP_STATE;
 	p.state = state;
-	must(dev.call(obj, MRC_ABI_EVP_MODIFY, p),
+	must(dev.call(MRC_ABI_OBJECT_EV_PROFILE, MRC_ABI_EVP_MODIFY, p),
 	     "ev " + std::to_string(id) + " " + show_state(state));
 }
 
 void evp_batch(Dev &dev, uint64_t id, uint32_t op,
-	       std::vector<mrc_abi_ev_entry> &entry)
+	       std::vector<mrc_abi_ev_entry> &entry,
+	       const std::vector<mrc_abi_ev> &with = {})
 {
-	mrc_abi_evp p{};
+	With<mrc_abi_evp> p{};
 
 	p.id = id;
 	p.mask = mrc::EVP_EV_OP;
 	p.ev_op = op;
-	p.entries = reinterpret_cast<uintptr_t>(entry.data());
-	p.n_entries = static_cast<uint32_t>(entry.size());
-	must(dev.call(obj,
+	if (op != mrc::QUERY_EV_ARRAY)
+		p.arrays.push_back(
+			array_in(MRC_ABI_ATTR_ARRAY_IN, std::span(entry)));
+	if (op == mrc::QUERY_EV_STATE || op == mrc::QUERY_EV_ARRAY)
+		p.arrays.push_back(
+			array_out(MRC_ABI_ATTR_ARRAY_OUT, std::span(entry)));
+	p.arrays.push_back(array_in(MRC_ABI_ATTR_SECOND_IN, std::span(with)));
+	must(dev.call(MRC_ABI_OBJECT_EV_PROFILE,
 		      op == mrc::QUERY_EV_STATE || op == mrc::QUERY_EV_ARRAY
 			      ? MRC_ABI_EVP_QUERY
 			      : MRC_ABI_EVP_MODIFY,
@@ -167,7 +169,7 @@ void evp_online(Dev &dev, uint64_t id, const Keys &keys)
 	std::vector<mrc_abi_ev_field> field;
 	std::vector<mrc_abi_ev_entry> entry;
 	std::vector<mrc_abi_ev> evs;
-	mrc_abi_evp p{};
+	With<mrc_abi_evp> p{};
 
 	if (!keys.has("mode")) {
 		keys.done();
@@ -202,18 +204,13 @@ void evp_online(Dev &dev, uint64_t id, const Keys &keys)
 			field.push_back(parse_field(s));
 		p.mask |= mrc::EVP_FIELDS_OP;
 		p.fields_op = mrc::MODIFY_FIELDS;
-		p.fields = reinterpret_cast<uintptr_t>(field.data());
-		p.n_fields = static_cast<uint32_t>(field.size());
+		p.arrays = {array_in(MRC_ABI_ATTR_FIELDS_IN, std::span(field))};
 	}
 	keys.done();
-	must(dev.call(obj, MRC_ABI_EVP_MODIFY, p), "ev " + std::to_string(id));
-	for (const mrc_abi_ev &ev : evs)
-		entry.push_back({.ev = {},
-				 .ev_new = ev,
-				 .state = mrc::GOOD,
-				 .flags = 0});
+	must(dev.call(MRC_ABI_OBJECT_EV_PROFILE, MRC_ABI_EVP_MODIFY, p), "ev " + std::to_string(id));
+	entry.assign(evs.size(), {.ev = {}, .state = mrc::GOOD, .flags = 0});
 	if (!entry.empty())
-		evp_batch(dev, id, mrc::REPLACE_EV, entry);
+		evp_batch(dev, id, mrc::REPLACE_EV, entry, evs);
 	evp_to(dev, id, mrc::ONLINE);
 }
 
@@ -230,7 +227,7 @@ void evp_list(Dev &dev, uint64_t id)
 void evp_show(Dev &dev, uint64_t id)
 {
 	mrc_abi_ev_field field[32];
-	mrc_abi_evp p{};
+	With<mrc_abi_evp> p{};
 	const uint32_t state = evp_state(dev, id);
 
 	std::printf("state %s\n", show_state(state));
@@ -238,16 +235,15 @@ void evp_show(Dev &dev, uint64_t id)
 		return;
 	p.id = id;
 	p.mask = mrc::EVP_MODE | mrc::EVP_MIN_ACTIVE | mrc::EVP_EVENT_MASK;
-	must(dev.call(obj, MRC_ABI_EVP_QUERY, p), "ev " + std::to_string(id));
+	must(dev.call(MRC_ABI_OBJECT_EV_PROFILE, MRC_ABI_EVP_QUERY, p), "ev " + std::to_string(id));
 	std::printf("mode %s\nmin_active %u\nevent_mask 0x%x\n",
 		    show_ev_mode(p.mode), p.min_active, p.event_mask);
 	if (p.mode == mrc::AUTO)
 		return;
 	p.mask = mrc::EVP_FMT_ID | mrc::EVP_COUNT | mrc::EVP_FIELDS_OP;
 	p.fields_op = mrc::QUERY_FIELDS;
-	p.fields = reinterpret_cast<uintptr_t>(field);
-	p.n_fields = 32;
-	must(dev.call(obj, MRC_ABI_EVP_QUERY, p), "ev " + std::to_string(id));
+	p.arrays = {array_out(MRC_ABI_ATTR_FIELDS_OUT, std::span(field))};
+	must(dev.call(MRC_ABI_OBJECT_EV_PROFILE, MRC_ABI_EVP_QUERY, p), "ev " + std::to_string(id));
 	std::printf("fmt %llu\ncount %u\n",
 		    static_cast<unsigned long long>(p.fmt_id), p.count);
 	for (uint32_t i = 0; i < p.n_fields; i++)
@@ -264,10 +260,8 @@ void evp_set_state(Dev &dev, uint64_t id, const Words &w, uint32_t state)
 	if (w.size() != 4)
 		throw Failure("ev ID deny|allow HEX@PORT[,HEX@PORT...]|-");
 	for (const mrc_abi_ev &ev : evs_of(w[3]))
-		entry.push_back({.ev = ev,
-				 .ev_new = {},
-				 .state = state,
-				 .flags = mrc::ALL_COPIES});
+		entry.push_back(
+			{.ev = ev, .state = state, .flags = mrc::ALL_COPIES});
 	evp_batch(dev, id, mrc::MODIFY_EV_STATE, entry);
 }
 
@@ -275,15 +269,17 @@ void evp_set_state(Dev &dev, uint64_t id, const Words &w, uint32_t state)
 void evp_replace(Dev &dev, uint64_t id, const Words &w)
 {
 	std::vector<mrc_abi_ev_entry> entry;
+	std::vector<mrc_abi_ev> with;
 
 	if (w.size() < 5 || w.size() % 2 == 0)
 		throw Failure("ev ID replace OLD NEW [OLD NEW]...");
-	for (std::size_t i = 3; i < w.size(); i += 2)
+	for (std::size_t i = 3; i < w.size(); i += 2) {
 		entry.push_back({.ev = parse_ev(w[i]),
-				 .ev_new = parse_ev(w[i + 1]),
 				 .state = mrc::GOOD,
 				 .flags = 0});
-	evp_batch(dev, id, mrc::REPLACE_EV, entry);
+		with.push_back(parse_ev(w[i + 1]));
+	}
+	evp_batch(dev, id, mrc::REPLACE_EV, entry, with);
 }
 
 void evp_events(Dev &dev, uint64_t id, const Words &w)
@@ -293,7 +289,7 @@ void evp_events(Dev &dev, uint64_t id, const Words &w)
 	p.id = id;
 	p.mask = mrc::EVP_EVENT_MASK;
 	p.event_mask = w.size() > 3 ? events_of(w[3]) : 0;
-	must(dev.call(obj, MRC_ABI_EVP_MODIFY, p), "ev " + std::to_string(id));
+	must(dev.call(MRC_ABI_OBJECT_EV_PROFILE, MRC_ABI_EVP_MODIFY, p), "ev " + std::to_string(id));
 }
 
 /* --- CC profiles
@@ -324,7 +320,7 @@ uint32_t ccp_state(Dev &dev, uint64_t id)
 
 	p.id = id;
 	p.mask = mrc::CCP_CUR_STATE;
-	must(dev.call(obj, MRC_ABI_CCP_QUERY, p), "cc");
+	must(dev.call(MRC_ABI_OBJECT_CC_PROFILE, MRC_ABI_CCP_QUERY, p), "cc");
 	return p.cur_state;
 }
 
@@ -335,7 +331,7 @@ void ccp_to(Dev &dev, uint64_t id, uint32_t state)
 	p.id = id;
 	p.mask = mrc::CCP_STATE;
 	p.state = state;
-	must(dev.call(obj, MRC_ABI_CCP_MODIFY, p),
+	must(dev.call(MRC_ABI_OBJECT_CC_PROFILE, MRC_ABI_CCP_MODIFY, p),
 	     "cc " + std::to_string(id) + " " + show_state(state));
 }
 
@@ -367,7 +363,7 @@ void ccp_online(Dev &dev, uint64_t id, const Keys &keys)
 			throw Failure("name too long: " + name);
 		ccp_config(keys, p.nscc);
 		keys.done();
-		must(dev.call(obj, MRC_ABI_CCP_MODIFY, p),
+		must(dev.call(MRC_ABI_OBJECT_CC_PROFILE, MRC_ABI_CCP_MODIFY, p),
 		     "cc " + std::to_string(id));
 	}
 	keys.done();
@@ -384,7 +380,7 @@ void ccp_show(Dev &dev, uint64_t id)
 		return;
 	p.id = id;
 	p.mask = mrc::CCP_ALGORITHM | mrc::CCP_CONFIG;
-	must(dev.call(obj, MRC_ABI_CCP_QUERY, p), "cc " + std::to_string(id));
+	must(dev.call(MRC_ABI_OBJECT_CC_PROFILE, MRC_ABI_CCP_QUERY, p), "cc " + std::to_string(id));
 	std::printf("algorithm %s\n", p.algorithm[0] ? p.algorithm : "off");
 	for (const Param &param : params)
 		std::printf("%s %u\n", param.name, p.nscc.*param.field);
@@ -458,7 +454,7 @@ void cmd_cc(Dev &dev, const Words &w)
 		p.mask = mrc::CCP_CONFIG;
 		ccp_config(keys, p.nscc);
 		keys.done();
-		must(dev.call(obj, MRC_ABI_CCP_MODIFY, p), "cc " + w[1]);
+		must(dev.call(MRC_ABI_OBJECT_CC_PROFILE, MRC_ABI_CCP_MODIFY, p), "cc " + w[1]);
 	} else if (w[2] == "show") {
 		ccp_show(dev, id);
 	} else {

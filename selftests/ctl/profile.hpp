@@ -32,11 +32,11 @@ struct Profile {
 	int entry(uint32_t op, std::size_t i, uint32_t state,
 		  const mrc_abi_ev &with = {})
 	{
-		std::vector<mrc_abi_ev_entry> e = {{.ev = evs[i],
-						    .ev_new = with,
-						    .state = state,
-						    .flags = 0}};
+		std::vector<mrc_abi_ev_entry> e = {
+			{.ev = evs[i], .state = state, .flags = 0}};
 
+		if (op == mrc::REPLACE_EV)
+			return evp_op(dev, EVP, op, e, nullptr, {with});
 		return evp_op(dev, EVP, op, e);
 	}
 

@@ -114,10 +114,9 @@ mrc_abi_qp_info Qp::query(std::span<mrc_abi_qp_ev> evs)
 {
 	mrc_abi_qp_info info{};
 
-	info.evs = reinterpret_cast<uintptr_t>(evs.data());
-	info.n_evs = static_cast<uint32_t>(evs.size());
-	must(dev_.call(MRC_ABI_OBJECT_QP, MRC_ABI_QP_QUERY, info,
-		       Handle{qp_->handle}),
+	must(dev_.raw(MRC_ABI_OBJECT_QP, MRC_ABI_QP_QUERY, {},
+		      uverbs::bytes_out(info), Handle{qp_->handle},
+		      {array_out(MRC_ABI_ATTR_ARRAY_OUT, evs)}),
 	     "query QP");
 	return info;
 }

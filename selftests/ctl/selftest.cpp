@@ -3,11 +3,6 @@
 
 #include <cstring>
 
-namespace
-{
-constexpr uint16_t obj = MRC_ABI_OBJECT_PROFILE;
-} // namespace
-
 int fmt_state(Dev &dev, uint64_t id, uint32_t state)
 {
 	mrc_abi_fmt f{};
@@ -15,21 +10,20 @@ int fmt_state(Dev &dev, uint64_t id, uint32_t state)
 	f.id = id;
 	f.mask = mrc::FMT_STATE;
 	f.state = state;
-	return dev.call(obj, MRC_ABI_FMT_MODIFY, f);
+	return dev.call(MRC_ABI_OBJECT_EV_FMT, MRC_ABI_FMT_MODIFY, f);
 }
 
 int fmt_make(Dev &dev, uint64_t id, uint32_t mode, std::vector<uint8_t> width,
 	     uint32_t to)
 {
-	mrc_abi_fmt f{};
+	With<mrc_abi_fmt> f{};
 
 	f.id = id;
 	f.mask = mrc::FMT_STATE | mrc::FMT_MODE | mrc::FMT_OP;
 	f.state = mrc::OFFLINE;
 	f.mode = mode;
-	f.fields = reinterpret_cast<uintptr_t>(width.data());
-	f.n_fields = static_cast<uint32_t>(width.size());
-	const int err = dev.call(obj, MRC_ABI_FMT_MODIFY, f);
+	f.arrays = {array_in(MRC_ABI_ATTR_ARRAY_IN, std::span(width))};
+	const int err = dev.call(MRC_ABI_OBJECT_EV_FMT, MRC_ABI_FMT_MODIFY, f);
 
 	return err || to != mrc::ONLINE ? err : fmt_state(dev, id, to);
 }
@@ -40,7 +34,7 @@ uint32_t fmt_now(Dev &dev, uint64_t id)
 
 	f.id = id;
 	f.mask = mrc::FMT_CUR_STATE;
-	must(dev.call(obj, MRC_ABI_FMT_QUERY, f), "state of a format");
+	must(dev.call(MRC_ABI_OBJECT_EV_FMT, MRC_ABI_FMT_QUERY, f), "state of a format");
 	return f.cur_state;
 }
 
@@ -57,23 +51,30 @@ int evp_state(Dev &dev, uint64_t id, uint32_t state)
 	p.id = id;
 	p.mask = mrc::EVP_STATE;
 	p.state = state;
-	return dev.call(obj, MRC_ABI_EVP_MODIFY, p);
+	return dev.call(MRC_ABI_OBJECT_EV_PROFILE, MRC_ABI_EVP_MODIFY, p);
 }
 
 int evp_op(Dev &dev, uint64_t id, uint32_t op,
-	   std::vector<mrc_abi_ev_entry> &entry, uint32_t *n)
+	   std::vector<mrc_abi_ev_entry> &entry, uint32_t *n,
+	   const std::vector<mrc_abi_ev> &with)
 {
 	const bool query =
 		op == mrc::QUERY_EV_STATE || op == mrc::QUERY_EV_ARRAY;
-	mrc_abi_evp p{};
+	With<mrc_abi_evp> p{};
 
 	p.id = id;
 	p.mask = mrc::EVP_EV_OP;
 	p.ev_op = op;
-	p.entries = reinterpret_cast<uintptr_t>(entry.data());
-	p.n_entries = static_cast<uint32_t>(entry.size());
-	const int err = dev.call(
-		obj, query ? MRC_ABI_EVP_QUERY : MRC_ABI_EVP_MODIFY, p);
+	if (op != mrc::QUERY_EV_ARRAY)
+		p.arrays.push_back(
+			array_in(MRC_ABI_ATTR_ARRAY_IN, std::span(entry)));
+	if (query)
+		p.arrays.push_back(
+			array_out(MRC_ABI_ATTR_ARRAY_OUT, std::span(entry)));
+	p.arrays.push_back(array_in(MRC_ABI_ATTR_SECOND_IN, std::span(with)));
+	const int err =
+		dev.call(MRC_ABI_OBJECT_EV_PROFILE,
+			 query ? MRC_ABI_EVP_QUERY : MRC_ABI_EVP_MODIFY, p);
 
 	if (n)
 		*n = p.n_entries;
@@ -95,16 +96,12 @@ int evp_make(Dev &dev, uint64_t id, uint64_t fmt,
 	p.fmt_id = fmt;
 	p.count = static_cast<uint32_t>(evs.size());
 	p.event_mask = event_mask;
-	int err = dev.call(obj, MRC_ABI_EVP_MODIFY, p);
+	int err = dev.call(MRC_ABI_OBJECT_EV_PROFILE, MRC_ABI_EVP_MODIFY, p);
 
 	if (err || to == mrc::INIT)
 		return err;
-	for (const mrc_abi_ev &ev : evs)
-		entry.push_back({.ev = {},
-				 .ev_new = ev,
-				 .state = mrc::GOOD,
-				 .flags = 0});
-	err = evp_op(dev, id, mrc::REPLACE_EV, entry);
+	entry.assign(evs.size(), {.ev = {}, .state = mrc::GOOD, .flags = 0});
+	err = evp_op(dev, id, mrc::REPLACE_EV, entry, nullptr, evs);
 	return err || to != mrc::ONLINE ? err : evp_state(dev, id, to);
 }
 
@@ -114,7 +111,7 @@ uint32_t evp_now(Dev &dev, uint64_t id)
 
 	p.id = id;
 	p.mask = mrc::EVP_CUR_STATE;
-	must(dev.call(obj, MRC_ABI_EVP_QUERY, p), "state of an EV profile");
+	must(dev.call(MRC_ABI_OBJECT_EV_PROFILE, MRC_ABI_EVP_QUERY, p), "state of an EV profile");
 	return p.cur_state;
 }
 
@@ -131,7 +128,7 @@ int ccp_state(Dev &dev, uint64_t id, uint32_t state)
 	p.id = id;
 	p.mask = mrc::CCP_STATE;
 	p.state = state;
-	return dev.call(obj, MRC_ABI_CCP_MODIFY, p);
+	return dev.call(MRC_ABI_OBJECT_CC_PROFILE, MRC_ABI_CCP_MODIFY, p);
 }
 
 int ccp_make(Dev &dev, uint64_t id, const char *algorithm, uint32_t to)
@@ -143,7 +140,7 @@ int ccp_make(Dev &dev, uint64_t id, const char *algorithm, uint32_t to)
 		 (*algorithm ? mrc::CCP_CONFIG : 0u);
 	p.state = mrc::OFFLINE;
 	std::strncpy(p.algorithm, algorithm, sizeof(p.algorithm) - 1);
-	const int err = dev.call(obj, MRC_ABI_CCP_MODIFY, p);
+	const int err = dev.call(MRC_ABI_OBJECT_CC_PROFILE, MRC_ABI_CCP_MODIFY, p);
 
 	return err || to != mrc::ONLINE ? err : ccp_state(dev, id, to);
 }
@@ -155,7 +152,7 @@ int ccp_config(Dev &dev, uint64_t id, const mrc_abi_nscc &nscc)
 	p.id = id;
 	p.mask = mrc::CCP_CONFIG;
 	p.nscc = nscc;
-	return dev.call(obj, MRC_ABI_CCP_MODIFY, p);
+	return dev.call(MRC_ABI_OBJECT_CC_PROFILE, MRC_ABI_CCP_MODIFY, p);
 }
 
 uint32_t ccp_now(Dev &dev, uint64_t id)
@@ -164,7 +161,7 @@ uint32_t ccp_now(Dev &dev, uint64_t id)
 
 	p.id = id;
 	p.mask = mrc::CCP_CUR_STATE;
-	must(dev.call(obj, MRC_ABI_CCP_QUERY, p), "state of a CC profile");
+	must(dev.call(MRC_ABI_OBJECT_CC_PROFILE, MRC_ABI_CCP_QUERY, p), "state of a CC profile");
 	return p.cur_state;
 }
 

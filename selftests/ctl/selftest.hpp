@@ -26,7 +26,8 @@ int evp_make(Dev &dev, uint64_t id, uint64_t fmt,
 	     const std::vector<mrc_abi_ev> &evs, uint32_t event_mask,
 	     uint32_t to);
 int evp_op(Dev &dev, uint64_t id, uint32_t op,
-	   std::vector<mrc_abi_ev_entry> &entry, uint32_t *n = nullptr);
+	   std::vector<mrc_abi_ev_entry> &entry, uint32_t *n = nullptr,
+	   const std::vector<mrc_abi_ev> &with = {});
 uint32_t evp_now(Dev &dev, uint64_t id);
 void evp_drop(Dev &dev, uint64_t id);
 

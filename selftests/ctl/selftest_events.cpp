@@ -82,7 +82,7 @@ void event_counts(Dev &dev, Check &c)
 	e.id = EVP;
 	e.mask = mrc::EVP_EVENT_MASK;
 	e.event_mask = mrc::BAD;
-	must(dev.call(MRC_ABI_OBJECT_PROFILE, MRC_ABI_EVP_MODIFY, e),
+	must(dev.call(MRC_ABI_OBJECT_EV_PROFILE, MRC_ABI_EVP_MODIFY, e),
 	     "event mask");
 	flip(prof, 2);
 	c.eq(read_all(large).size(), 0, "events that nobody asked for");

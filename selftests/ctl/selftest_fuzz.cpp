@@ -11,6 +11,8 @@
 #include <cstring>
 #include <random>
 
+#include <sys/mman.h>
+
 #include "qp.hpp"
 
 namespace
@@ -26,28 +28,55 @@ constexpr std::array<Target, 16> targets = {{
 	{MRC_ABI_OBJECT_DEV, MRC_ABI_DEV_PORT, sizeof(mrc_abi_port)},
 	{MRC_ABI_OBJECT_DEV, MRC_ABI_DEV_TC_GET, sizeof(mrc_abi_tc)},
 	{MRC_ABI_OBJECT_DEV, MRC_ABI_DEV_TC_SET, sizeof(mrc_abi_tc)},
-	{MRC_ABI_OBJECT_DEV, MRC_ABI_DEV_DEFAULTS_GET,
-	 sizeof(mrc_abi_defaults)},
-	{MRC_ABI_OBJECT_DEV, MRC_ABI_DEV_DEFAULT_SET, sizeof(mrc_abi_default)},
+	{MRC_ABI_OBJECT_DEFAULT, MRC_ABI_DEFAULT_GET, sizeof(mrc_abi_defaults)},
+	{MRC_ABI_OBJECT_DEFAULT, MRC_ABI_DEFAULT_SET, sizeof(mrc_abi_default)},
 	{MRC_ABI_OBJECT_DEV, MRC_ABI_DEV_EP_BATCH, sizeof(mrc_abi_ep_batch)},
 	{MRC_ABI_OBJECT_DEV, MRC_ABI_DEV_QP_QUERY, sizeof(mrc_abi_qp_info)},
-	{MRC_ABI_OBJECT_PROFILE, MRC_ABI_FMT_MODIFY, sizeof(mrc_abi_fmt)},
-	{MRC_ABI_OBJECT_PROFILE, MRC_ABI_FMT_QUERY, sizeof(mrc_abi_fmt)},
-	{MRC_ABI_OBJECT_PROFILE, MRC_ABI_EVP_MODIFY, sizeof(mrc_abi_evp)},
-	{MRC_ABI_OBJECT_PROFILE, MRC_ABI_EVP_QUERY, sizeof(mrc_abi_evp)},
-	{MRC_ABI_OBJECT_PROFILE, MRC_ABI_CCP_MODIFY, sizeof(mrc_abi_ccp)},
-	{MRC_ABI_OBJECT_PROFILE, MRC_ABI_CCP_QUERY, sizeof(mrc_abi_ccp)},
+	{MRC_ABI_OBJECT_EV_FMT, MRC_ABI_FMT_MODIFY, sizeof(mrc_abi_fmt)},
+	{MRC_ABI_OBJECT_EV_FMT, MRC_ABI_FMT_QUERY, sizeof(mrc_abi_fmt)},
+	{MRC_ABI_OBJECT_EV_PROFILE, MRC_ABI_EVP_MODIFY, sizeof(mrc_abi_evp)},
+	{MRC_ABI_OBJECT_EV_PROFILE, MRC_ABI_EVP_QUERY, sizeof(mrc_abi_evp)},
+	{MRC_ABI_OBJECT_CC_PROFILE, MRC_ABI_CCP_MODIFY, sizeof(mrc_abi_ccp)},
+	{MRC_ABI_OBJECT_CC_PROFILE, MRC_ABI_CCP_QUERY, sizeof(mrc_abi_ccp)},
 	{MRC_ABI_OBJECT_QP, MRC_ABI_QP_SET, sizeof(mrc_abi_qp_attr)},
 	{MRC_ABI_OBJECT_QP, MRC_ABI_QP_QUERY, sizeof(mrc_abi_qp_info)},
 }};
 
+/*
+ * What pointers point to: room for the longest array, and behind it nothing, so that one
+ * that begins near the end is cut short instead of overwriting something.
+ */
+class Memory
+{
+public:
+	Memory()
+	{
+		void *p = mmap(nullptr, size_ + guard_, PROT_READ | PROT_WRITE,
+			       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+		if (p == MAP_FAILED)
+			throw Failure("no memory");
+		mem_ = static_cast<std::byte *>(p);
+		if (mprotect(mem_ + size_, guard_, PROT_NONE))
+			throw Failure("no guard behind the memory");
+	}
+	Memory(const Memory &) = delete;
+	Memory &operator=(const Memory &) = delete;
+	~Memory() { munmap(mem_, size_ + guard_); }
+
+	std::byte *data() const { return mem_; }
+	std::size_t size() const { return size_; }
+
+private:
+	static constexpr std::size_t size_ = 1 << 17, guard_ = 1 << 16;
+
+	std::byte *mem_;
+};
+
 class Fuzz
 {
 public:
-	Fuzz(Dev &dev, uint64_t seed)
-		: dev_(dev), rng_(seed), mem_(1 << 16), qp_(dev)
-	{
-	}
+	Fuzz(Dev &dev, uint64_t seed) : dev_(dev), rng_(seed), qp_(dev) {}
 
 	void step();
 	uint64_t accepted() const { return accepted_; }
@@ -69,11 +98,13 @@ private:
 		return static_cast<uint32_t>(rng_()) &
 		       (chance(90) ? known : ~0u);
 	}
-	uint64_t pointer();
+	std::byte *pointer();
+	static std::size_t element(const Target &t, uint16_t id);
+	Arrays arrays(const Target &t);
 
 	Dev &dev_;
 	std::mt19937_64 rng_;
-	std::vector<uint8_t> mem_; /* what pointers point to */
+	Memory mem_;
 	Qp qp_;
 	uint64_t accepted_ = 0;
 };
@@ -95,17 +126,76 @@ uint64_t Fuzz::value()
 	}
 }
 
-uint64_t Fuzz::pointer()
+std::byte *Fuzz::pointer()
 {
+	std::byte *mem = mem_.data();
+
 	if (chance(80)) {
 		for (int i = 0; i < 16; i++)
-			mem_[any(mem_.size())] = static_cast<uint8_t>(value());
-		return reinterpret_cast<uintptr_t>(mem_.data()) +
-		       (chance(50) ? 0 : any(64));
+			mem[any(4096)] = static_cast<std::byte>(value());
+		return mem + (chance(50) ? 0 : any(64));
 	}
-	return chance(50) ? value()
-			  : reinterpret_cast<uintptr_t>(mem_.data()) +
-				    mem_.size() - 8;
+	return chance(50) ? reinterpret_cast<std::byte *>(value())
+			  : mem + mem_.size() - 8;
+}
+
+/* Bytes of an element of an array that a method takes, 0: it does not. */
+std::size_t Fuzz::element(const Target &t, uint16_t id)
+{
+	const bool in = id == MRC_ABI_ATTR_ARRAY_IN;
+	const bool out = id == MRC_ABI_ATTR_ARRAY_OUT;
+	const bool second = id == MRC_ABI_ATTR_SECOND_IN;
+
+	if (t.object == MRC_ABI_OBJECT_EV_PROFILE)
+		return in || out ? sizeof(mrc_abi_ev_entry)
+		       : second	 ? sizeof(mrc_abi_ev)
+				 : sizeof(mrc_abi_ev_field);
+	if (t.object == MRC_ABI_OBJECT_EV_FMT)
+		return in || out;
+	if (t.object == MRC_ABI_OBJECT_DEV && t.method == MRC_ABI_DEV_EP_BATCH)
+		return in	? sizeof(mrc_abi_ep_req)
+		       : second ? sizeof(mrc_abi_ep_addr)
+		       : out	? sizeof(mrc_abi_ep_rsp)
+				: 0;
+	if (t.object == MRC_ABI_OBJECT_DEFAULT &&
+	    t.method == MRC_ABI_DEFAULT_GET)
+		return out ? sizeof(mrc_abi_default) : 0;
+	if ((t.object == MRC_ABI_OBJECT_DEV &&
+	     t.method == MRC_ABI_DEV_QP_QUERY) ||
+	    (t.object == MRC_ABI_OBJECT_QP && t.method == MRC_ABI_QP_QUERY))
+		return out ? sizeof(mrc_abi_qp_ev) : 0;
+	return 0;
+}
+
+/* Most of them some elements long, and seldom one that the method does not know. */
+Arrays Fuzz::arrays(const Target &t)
+{
+	const uint64_t n = chance(80) ? any(20) : value();
+	Arrays out;
+
+	for (const uint16_t id :
+	     {MRC_ABI_ATTR_ARRAY_IN, MRC_ABI_ATTR_ARRAY_OUT,
+	      MRC_ABI_ATTR_FIELDS_IN, MRC_ABI_ATTR_FIELDS_OUT,
+	      MRC_ABI_ATTR_SECOND_IN}) {
+		const std::size_t size = element(t, id);
+		std::size_t len = (n * (size ? size : 8)) & 0xffff;
+
+		if (!chance(size ? 70 : 1))
+			continue;
+		if (chance(5))
+			len = any(65536);
+		Array a{.attr = id, .in = {}, .out = {}};
+
+		if (id == MRC_ABI_ATTR_ARRAY_OUT ||
+		    id == MRC_ABI_ATTR_FIELDS_OUT)
+			a.out = {pointer(), len};
+		else if (len > 8)
+			a.in = {pointer(), len};
+		else /* so short that it travels in the call itself */
+			a.in = {mem_.data(), len};
+		out.push_back(a);
+	}
+	return out;
 }
 
 void Fuzz::fill_fmt(mrc_abi_fmt &f)
@@ -117,7 +207,6 @@ void Fuzz::fill_fmt(mrc_abi_fmt &f)
 	f.mode = 1u << any(3);
 	f.op = u32(2);
 	f.n_fields = static_cast<uint32_t>(value());
-	f.fields = pointer();
 }
 
 void Fuzz::fill_evp(mrc_abi_evp &p)
@@ -133,10 +222,8 @@ void Fuzz::fill_evp(mrc_abi_evp &p)
 	p.event_mask = u32(4);
 	p.ev_op = u32(5);
 	p.n_entries = chance(80) ? u32(20) : static_cast<uint32_t>(value());
-	p.entries = pointer();
 	p.fields_op = u32(3);
 	p.n_fields = static_cast<uint32_t>(value());
-	p.fields = pointer();
 }
 
 void Fuzz::fill_ccp(mrc_abi_ccp &p)
@@ -162,23 +249,16 @@ void Fuzz::fill(const Target &t, std::vector<std::byte> &in)
 	mrc_abi_ccp ccp{};
 
 	in.assign(t.size, {});
-	if (t.object == MRC_ABI_OBJECT_PROFILE)
-		switch (t.method) {
-		case MRC_ABI_FMT_MODIFY:
-		case MRC_ABI_FMT_QUERY:
-			fill_fmt(fmt);
-			as(fmt);
-			break;
-		case MRC_ABI_EVP_MODIFY:
-		case MRC_ABI_EVP_QUERY:
-			fill_evp(evp);
-			as(evp);
-			break;
-		default:
-			fill_ccp(ccp);
-			as(ccp);
-			break;
-		}
+	if (t.object == MRC_ABI_OBJECT_EV_FMT) {
+		fill_fmt(fmt);
+		as(fmt);
+	} else if (t.object == MRC_ABI_OBJECT_EV_PROFILE) {
+		fill_evp(evp);
+		as(evp);
+	} else if (t.object == MRC_ABI_OBJECT_CC_PROFILE) {
+		fill_ccp(ccp);
+		as(ccp);
+	}
 	for (uint64_t n = chance(50) ? 0 : any(6); n; n--)
 		in[any(in.size())] = static_cast<std::byte>(value());
 }
@@ -203,7 +283,8 @@ void Fuzz::step()
 					   : static_cast<uint32_t>(value())};
 	accepted_ +=
 		!dev_.raw(t.object, t.method, in,
-			  chance(90) ? out : std::span<std::byte>{}, handle);
+			  chance(90) ? out : std::span<std::byte>{}, handle,
+			  arrays(t));
 }
 
 /* Everything back to INIT, ports and classes as they were. */
@@ -218,13 +299,13 @@ void restore(Dev &dev, const mrc_abi_tc &tc)
 		fmt_drop(dev, id);
 	for (uint64_t id = 0; id < dev.query().cc_max_profiles; id++)
 		ccp_drop(dev, id);
-	d.entries = reinterpret_cast<uintptr_t>(def.data());
-	d.n = static_cast<uint32_t>(def.size());
-	must(dev.call(MRC_ABI_OBJECT_DEV, MRC_ABI_DEV_DEFAULTS_GET, d),
+	must(dev.raw(MRC_ABI_OBJECT_DEFAULT, MRC_ABI_DEFAULT_GET, {},
+		     uverbs::bytes_out(d), {},
+		     {array_out(MRC_ABI_ATTR_ARRAY_OUT, std::span(def))}),
 	     "defaults");
 	for (uint32_t i = 0; i < d.n; i++) {
 		def[i].ev_profile = def[i].cc_profile = MRC_ABI_PROFILE_NONE;
-		must(dev.set(MRC_ABI_OBJECT_DEV, MRC_ABI_DEV_DEFAULT_SET,
+		must(dev.set(MRC_ABI_OBJECT_DEFAULT, MRC_ABI_DEFAULT_SET,
 			     def[i]),
 		     "default");
 	}

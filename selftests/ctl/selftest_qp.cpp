@@ -173,8 +173,7 @@ void port_bytes(Dev &dev, Check &c)
 	std::fill(std::begin(brief.port_tx_bytes),
 		  std::end(brief.port_tx_bytes), untouched);
 	c.err(dev.raw(MRC_ABI_OBJECT_QP, MRC_ABI_QP_QUERY,
-		      uverbs::bytes_in(brief).first(before),
-		      uverbs::bytes_out(brief).first(before),
+		      {}, uverbs::bytes_out(brief).first(before),
 		      Handle{p.a.get()->handle}),
 	      0, "a shorter struct");
 	c.eq(brief.qpn, p.a.num(), "QP number in a shorter struct");
@@ -288,7 +287,7 @@ void default_profile(Dev &dev, Check &c)
 	must(ccp_make(dev, CCP, "uet-1.0-nscc", mrc::ONLINE), "CC profile");
 	d.ev_profile = EVP;
 	d.cc_profile = CCP;
-	must(dev.set(MRC_ABI_OBJECT_DEV, MRC_ABI_DEV_DEFAULT_SET, d), "::/0");
+	must(dev.set(MRC_ABI_OBJECT_DEFAULT, MRC_ABI_DEFAULT_SET, d), "::/0");
 	{
 		Pair p(dev);
 
@@ -318,7 +317,7 @@ void default_profile(Dev &dev, Check &c)
 	own.prefix_len = 128;
 	own.ev_profile = MRC_ABI_PROFILE_NONE;
 	own.cc_profile = CCP;
-	must(dev.set(MRC_ABI_OBJECT_DEV, MRC_ABI_DEV_DEFAULT_SET, own),
+	must(dev.set(MRC_ABI_OBJECT_DEFAULT, MRC_ABI_DEFAULT_SET, own),
 	     "host prefix");
 	{
 		Pair p(dev);
@@ -329,9 +328,9 @@ void default_profile(Dev &dev, Check &c)
 	}
 	own.cc_profile = MRC_ABI_PROFILE_NONE;
 	d.ev_profile = d.cc_profile = MRC_ABI_PROFILE_NONE;
-	must(dev.set(MRC_ABI_OBJECT_DEV, MRC_ABI_DEV_DEFAULT_SET, own),
+	must(dev.set(MRC_ABI_OBJECT_DEFAULT, MRC_ABI_DEFAULT_SET, own),
 	     "removal");
-	must(dev.set(MRC_ABI_OBJECT_DEV, MRC_ABI_DEV_DEFAULT_SET, d),
+	must(dev.set(MRC_ABI_OBJECT_DEFAULT, MRC_ABI_DEFAULT_SET, d),
 	     "removal");
 	ccp_drop(dev, CCP);
 }

@@ -10,14 +10,13 @@
 
 namespace
 {
-constexpr uint16_t obj = MRC_ABI_OBJECT_PROFILE;
 constexpr uint64_t FMT = 5, EVP = 9, CCP = 3, OTHER_FMT = 6;
 constexpr std::array states = {"INIT", "OFFLINE", "ONLINE"};
 
 template <typename T> struct Row {
 	const char *what;
 	bool modify;
-	std::function<void(T &)> fill;
+	std::function<void(With<T> &)> fill;
 	std::array<int, 3> want; /* errno in INIT, OFFLINE, ONLINE */
 };
 
@@ -29,13 +28,15 @@ constexpr int I = EINVAL;
 uint8_t width16[] = {16};
 uint8_t room[32];
 
-void fmt_fields(mrc_abi_fmt &f, uint32_t op)
+void fmt_fields(With<mrc_abi_fmt> &f, uint32_t op)
 {
 	f.mask |= mrc::FMT_OP;
 	f.op = op;
-	f.fields = reinterpret_cast<uintptr_t>(
-		op == mrc::FMT_MODIFY_FIELDS ? width16 : room);
-	f.n_fields = op == mrc::FMT_MODIFY_FIELDS ? 1 : 32;
+	f.arrays = {op == mrc::FMT_MODIFY_FIELDS
+			    ? array_in(MRC_ABI_ATTR_ARRAY_IN,
+				       std::span(width16))
+			    : array_out(MRC_ABI_ATTR_ARRAY_OUT,
+					std::span(room))};
 }
 
 const std::vector<Row<mrc_abi_fmt>> fmt_rows = {
@@ -133,7 +134,7 @@ void fmt_table(Dev &dev, Check &c)
 {
 	for (const auto &row : fmt_rows)
 		for (uint32_t s = 0; s < 3; s++) {
-			mrc_abi_fmt f{};
+			With<mrc_abi_fmt> f{};
 
 			fmt_drop(dev, FMT);
 			if (s)
@@ -143,7 +144,7 @@ void fmt_table(Dev &dev, Check &c)
 			row.fill(f);
 			const std::string what =
 				std::string(row.what) + " in " + states[s];
-			const int err = dev.call(obj,
+			const int err = dev.call(MRC_ABI_OBJECT_EV_FMT,
 						 row.modify ? MRC_ABI_FMT_MODIFY
 							    : MRC_ABI_FMT_QUERY,
 						 f);
@@ -159,7 +160,7 @@ void fmt_table(Dev &dev, Check &c)
 void fmt_limits(Dev &dev, Check &c)
 {
 	const uint64_t beyond = dev.query().ev_max_fmt_profiles;
-	mrc_abi_fmt f{};
+	With<mrc_abi_fmt> f{};
 
 	c.err(fmt_make(dev, beyond, mrc::UDP, {16}, mrc::OFFLINE), EINVAL,
 	      "id beyond capacity");
@@ -179,12 +180,12 @@ void fmt_limits(Dev &dev, Check &c)
 	must(fmt_make(dev, FMT, mrc::STEV, {8, 8, 16}, mrc::ONLINE), "format");
 	f.id = FMT;
 	fmt_fields(f, mrc::FMT_QUERY_FIELDS);
-	f.n_fields = 2;
-	c.err(dev.call(obj, MRC_ABI_FMT_QUERY, f), E2BIG,
+	f.arrays[0].out = f.arrays[0].out.first(2);
+	c.err(dev.call(MRC_ABI_OBJECT_EV_FMT, MRC_ABI_FMT_QUERY, f), E2BIG,
 	      "room for two of three");
 	c.eq(f.n_fields, 3, "needed count");
-	f.fields = 8;
-	c.err(dev.call(obj, MRC_ABI_FMT_QUERY, f), EFAULT,
+	f.arrays[0].out = {reinterpret_cast<std::byte *>(8), 9};
+	c.err(dev.call(MRC_ABI_OBJECT_EV_FMT, MRC_ABI_FMT_QUERY, f), EFAULT,
 	      "fields at address 8");
 	fmt_drop(dev, FMT);
 }
@@ -202,28 +203,41 @@ mrc_abi_ev_field fields_room[32];
 mrc_abi_ev_entry one_entry;
 mrc_abi_ev_entry entries_room[64];
 
-void evp_entry(mrc_abi_evp &p, uint32_t op, uint32_t state,
+mrc_abi_ev one_new;
+
+void evp_entry(With<mrc_abi_evp> &p, uint32_t op, uint32_t state,
 	       uint16_t new_port = 0)
 {
 	const auto evs = udp_evs(1, 1);
 
 	p.mask |= mrc::EVP_EV_OP;
 	p.ev_op = op;
-	one_entry = {.ev = evs[0], .ev_new = {}, .state = state, .flags = 0};
-	if (new_port)
-		one_entry.ev_new = udp_evs(1, 1, new_port)[0];
-	p.entries = reinterpret_cast<uintptr_t>(
-		op == mrc::QUERY_EV_ARRAY ? entries_room : &one_entry);
-	p.n_entries = op == mrc::QUERY_EV_ARRAY ? 64 : 1;
+	one_entry = {.ev = evs[0], .state = state, .flags = 0};
+	one_new = new_port ? udp_evs(1, 1, new_port)[0] : mrc_abi_ev{};
+	if (op == mrc::QUERY_EV_ARRAY) {
+		p.arrays.push_back(array_out(MRC_ABI_ATTR_ARRAY_OUT,
+					     std::span(entries_room)));
+		return;
+	}
+	p.arrays.push_back(
+		array_in(MRC_ABI_ATTR_ARRAY_IN, std::span(&one_entry, 1)));
+	if (op == mrc::QUERY_EV_STATE)
+		p.arrays.push_back(array_out(MRC_ABI_ATTR_ARRAY_OUT,
+					     std::span(entries_room, 1)));
+	if (op == mrc::REPLACE_EV)
+		p.arrays.push_back(array_in(MRC_ABI_ATTR_SECOND_IN,
+					    std::span(&one_new, 1)));
 }
 
-void evp_fields(mrc_abi_evp &p, uint32_t op)
+void evp_fields(With<mrc_abi_evp> &p, uint32_t op)
 {
 	p.mask |= mrc::EVP_FIELDS_OP;
 	p.fields_op = op;
-	p.fields = reinterpret_cast<uintptr_t>(
-		op == mrc::MODIFY_FIELDS ? &field16 : fields_room);
-	p.n_fields = op == mrc::MODIFY_FIELDS ? 1 : 32;
+	p.arrays.push_back(op == mrc::MODIFY_FIELDS
+				   ? array_in(MRC_ABI_ATTR_FIELDS_IN,
+					      std::span(&field16, 1))
+				   : array_out(MRC_ABI_ATTR_FIELDS_OUT,
+					       std::span(fields_room)));
 }
 
 void evp_offline(mrc_abi_evp &p)
@@ -401,7 +415,7 @@ void evp_table(Dev &dev, Check &c)
 	must(fmt_make(dev, FMT, mrc::UDP, {16}, mrc::ONLINE), "format");
 	for (const auto &row : evp_rows)
 		for (uint32_t s = 0; s < 3; s++) {
-			mrc_abi_evp p{};
+			With<mrc_abi_evp> p{};
 
 			evp_drop(dev, EVP);
 			if (s)
@@ -412,7 +426,7 @@ void evp_table(Dev &dev, Check &c)
 			row.fill(p);
 			const std::string what =
 				std::string(row.what) + " in " + states[s];
-			const int err = dev.call(obj,
+			const int err = dev.call(MRC_ABI_OBJECT_EV_PROFILE,
 						 row.modify ? MRC_ABI_EVP_MODIFY
 							    : MRC_ABI_EVP_QUERY,
 						 p);
@@ -432,7 +446,7 @@ uint32_t evp_count(Dev &dev, uint64_t id)
 
 	p.id = id;
 	p.mask = mrc::EVP_COUNT;
-	must(dev.call(obj, MRC_ABI_EVP_QUERY, p), "count");
+	must(dev.call(MRC_ABI_OBJECT_EV_PROFILE, MRC_ABI_EVP_QUERY, p), "count");
 	return p.count;
 }
 
@@ -461,15 +475,12 @@ void evp_limits(Dev &dev, Check &c)
 	/* A batch stops where it fails, and what came before is done. */
 	e.assign(3, {});
 	e[0] = {.ev = udp_evs(4, 1)[0],
-		.ev_new = {},
 		.state = mrc::DENIED,
 		.flags = 0};
 	e[1] = {.ev = udp_evs(1, 1, 0x1234)[0],
-		.ev_new = {},
 		.state = mrc::DENIED,
 		.flags = 0};
 	e[2] = {.ev = udp_evs(4, 1)[2],
-		.ev_new = {},
 		.state = mrc::DENIED,
 		.flags = 0};
 	c.err(evp_op(dev, EVP, mrc::MODIFY_EV_STATE, e), ENOENT,
@@ -484,6 +495,35 @@ void evp_limits(Dev &dev, Check &c)
 	c.eq(e[0].state, mrc::DENIED, "entry before the failing one");
 	c.eq(e[2].state, mrc::GOOD, "entry after the failing one");
 	c.eq(evp_count(dev, EVP), 4, "count");
+
+	/* Arrays: parts of an element, one that is missing, too little room. */
+	With<mrc_abi_evp> p{};
+	const auto evs = udp_evs(4, 1);
+	const auto call = [&](Arrays arrays, uint32_t op, bool modify) {
+		p.id = EVP;
+		p.mask = mrc::EVP_EV_OP;
+		p.ev_op = op;
+		p.n_entries = 0;
+		p.arrays = std::move(arrays);
+		return dev.call(MRC_ABI_OBJECT_EV_PROFILE,
+				modify ? MRC_ABI_EVP_MODIFY : MRC_ABI_EVP_QUERY,
+				p);
+	};
+	const Array in = array_in(MRC_ABI_ATTR_ARRAY_IN, std::span(e).first(2));
+	Array part = in;
+
+	part.in = part.in.first(part.in.size() - 1);
+	c.err(call({part}, mrc::MODIFY_EV_STATE, true), EINVAL,
+	      "an entry and a part of one");
+	c.err(call({in}, mrc::REPLACE_EV, true), EINVAL,
+	      "nothing to replace EVs with");
+	c.err(call({in, array_in(MRC_ABI_ATTR_SECOND_IN, std::span(evs))},
+		   mrc::REPLACE_EV, true),
+	      EINVAL, "two EVs, four to replace them with");
+	c.err(call({in, array_out(MRC_ABI_ATTR_ARRAY_OUT, std::span(e).first(1))},
+		   mrc::QUERY_EV_STATE, false),
+	      E2BIG, "room for the state of one of two");
+	c.eq(p.n_entries, 2, "needed room");
 
 	/* BUSY: the format of an ONLINE profile stays as it is. */
 	must(evp_state(dev, EVP, mrc::ONLINE), "ONLINE");
@@ -572,7 +612,7 @@ void ccp_table(Dev &dev, Check &c)
 {
 	for (const auto &row : ccp_rows)
 		for (uint32_t s = 0; s < 3; s++) {
-			mrc_abi_ccp p{};
+			With<mrc_abi_ccp> p{};
 
 			ccp_drop(dev, CCP);
 			if (s)
@@ -582,7 +622,7 @@ void ccp_table(Dev &dev, Check &c)
 			row.fill(p);
 			const std::string what =
 				std::string(row.what) + " in " + states[s];
-			const int err = dev.call(obj,
+			const int err = dev.call(MRC_ABI_OBJECT_CC_PROFILE,
 						 row.modify ? MRC_ABI_CCP_MODIFY
 							    : MRC_ABI_CCP_QUERY,
 						 p);
@@ -648,7 +688,7 @@ int default_set(Dev &dev, uint8_t last, uint32_t len, uint64_t ev, uint64_t cc)
 	d.prefix_len = len;
 	d.ev_profile = ev;
 	d.cc_profile = cc;
-	return dev.set(MRC_ABI_OBJECT_DEV, MRC_ABI_DEV_DEFAULT_SET, d);
+	return dev.set(MRC_ABI_OBJECT_DEFAULT, MRC_ABI_DEFAULT_SET, d);
 }
 
 void defaults_table(Dev &dev, Check &c)
@@ -671,14 +711,14 @@ void defaults_table(Dev &dev, Check &c)
 	c.err(default_set(dev, static_cast<uint8_t>(max), 128, 0, none), ENOSPC,
 	      "one too many");
 	c.err(default_set(dev, 0, 128, 1, 2), 0, "replace");
-	c.err(dev.call(MRC_ABI_OBJECT_DEV, MRC_ABI_DEV_DEFAULTS_GET, d), E2BIG,
+	c.err(dev.get(MRC_ABI_OBJECT_DEFAULT, MRC_ABI_DEFAULT_GET, d), E2BIG,
 	      "no room");
 	c.eq(d.n, max, "entries");
 	for (uint32_t i = 0; i < max; i++)
 		c.err(default_set(dev, static_cast<uint8_t>(i), 128, none,
 				  none),
 		      0, "removal");
-	c.err(dev.call(MRC_ABI_OBJECT_DEV, MRC_ABI_DEV_DEFAULTS_GET, d), 0,
+	c.err(dev.get(MRC_ABI_OBJECT_DEFAULT, MRC_ABI_DEFAULT_GET, d), 0,
 	      "empty table");
 	c.eq(d.n, 0, "entries at the end");
 }

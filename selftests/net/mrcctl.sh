@@ -149,7 +149,7 @@ two_devices() {
 			    max_wimm 1024 max_wimm_dest 1024 max_mpr 255 mpr_resolution 1 max_qp_hint 65536
 			    fmt max_profiles 64 modes udp,stev,srv6
 			    ev max_profiles 256 modes auto,explicit,generated max_count 65536 free_count 65536
-			       max_count_profile 1024 count_align 1 max_width 256 op_max_entries 4096
+			       max_count_profile 1024 count_align 1 max_width 256 op_max_entries 1024
 			    cc max_profiles 64 algorithms uet-1.0-nscc,none
 		END
 	done >"$WORK/devices"
@@ -218,7 +218,7 @@ device_json() {
 		            "max_count_profile": 1024,
 		            "count_align": 1,
 		            "max_width": 256,
-		            "op_max_entries": 4096
+		            "op_max_entries": 1024
 		        },
 		        "cc": {
 		            "max_profiles": 64,

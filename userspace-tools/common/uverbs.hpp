@@ -45,7 +45,7 @@ public:
 	int run(int fd);
 
 private:
-	static constexpr std::size_t max_attrs = 3;
+	static constexpr std::size_t max_attrs = 8;
 
 	ib_uverbs_ioctl_hdr &hdr();
 

@@ -75,7 +75,7 @@ void must_lib(int ret, const std::string &what)
 /* Changes what @io names, then fills it; 0 or the errno. */
 int dev_attr(const ibv_context *ctx, mrc_abi_dev_attr &io)
 {
-	uverbs::Command cmd(MRC_ABI_OBJECT_DEV_ATTR, MRC_ABI_DEV_ATTR);
+	uverbs::Command cmd(MRC_ABI_OBJECT_DEV, MRC_ABI_DEV_ATTR);
 
 	cmd.add_in(MRC_ABI_ATTR_IN, uverbs::bytes_in(io));
 	cmd.add_out(MRC_ABI_ATTR_OUT, uverbs::bytes_out(io));
@@ -356,10 +356,14 @@ std::vector<Default> KernelDevice::defaults()
 
 	/* Too little room: the kernel says how much it takes. */
 	do {
+		uverbs::Command cmd(MRC_ABI_OBJECT_DEFAULT,
+				    MRC_ABI_DEFAULT_GET);
+
 		abi.resize(d.n);
-		d.entries = reinterpret_cast<uintptr_t>(abi.data());
-		err = dev_call(ctx_, MRC_ABI_DEV_DEFAULTS_GET,
-			       uverbs::bytes_in(d), uverbs::bytes_out(d));
+		cmd.add_out(MRC_ABI_ATTR_OUT, uverbs::bytes_out(d));
+		cmd.add_out(MRC_ABI_ATTR_ARRAY_OUT,
+			    std::as_writable_bytes(std::span(abi)));
+		err = cmd.run(ctx_->cmd_fd);
 	} while (err == E2BIG && d.n > abi.size());
 	must(err, "defaults");
 	std::vector<Default> out(std::min<std::size_t>(d.n, abi.size()));
@@ -382,8 +386,10 @@ void KernelDevice::set_default(const Default &d)
 	abi.prefix_len = d.prefix.len;
 	abi.ev_profile = d.ev_profile;
 	abi.cc_profile = d.cc_profile;
-	must(dev_call(ctx_, MRC_ABI_DEV_DEFAULT_SET, uverbs::bytes_in(abi), {}),
-	     "default " + show_prefix(d.prefix));
+	uverbs::Command cmd(MRC_ABI_OBJECT_DEFAULT, MRC_ABI_DEFAULT_SET);
+
+	cmd.add_in(MRC_ABI_ATTR_IN, uverbs::bytes_in(abi));
+	must(cmd.run(ctx_->cmd_fd), "default " + show_prefix(d.prefix));
 }
 
 std::vector<QpName> KernelDevice::qps()
@@ -397,11 +403,14 @@ std::optional<Qp> KernelDevice::qp(const QpName &name)
 	mrc_abi_qp_info i{};
 	Qp q;
 
+	uverbs::Command cmd(MRC_ABI_OBJECT_DEV, MRC_ABI_DEV_QP_QUERY);
+
 	i.qpn = name.qpn;
-	i.evs = reinterpret_cast<uintptr_t>(evs.data());
-	i.n_evs = static_cast<uint32_t>(evs.size());
-	const int err = dev_call(ctx_, MRC_ABI_DEV_QP_QUERY,
-				 uverbs::bytes_in(i), uverbs::bytes_out(i));
+	cmd.add_in(MRC_ABI_ATTR_IN, uverbs::bytes_in(i));
+	cmd.add_out(MRC_ABI_ATTR_OUT, uverbs::bytes_out(i));
+	cmd.add_out(MRC_ABI_ATTR_ARRAY_OUT,
+		    std::as_writable_bytes(std::span(evs)));
+	const int err = cmd.run(ctx_->cmd_fd);
 
 	if (err == ENOENT)
 		return {};

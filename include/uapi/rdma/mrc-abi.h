@@ -14,9 +14,11 @@
 /*
  * Libraries that no driver id has led to the provider yet take that of the NIC below
  * the device's parent, by its PCI id, if the version is one that it knows; some
- * know all up to INT_MAX.
+ * know all up to INT_MAX. A library whose version differs is refused when it opens
+ * the device: the first one passed arrays of the control interface by pointers in its
+ * structs.
  */
-#define MRC_UVERBS_ABI_VERSION	0x80000001U
+#define MRC_UVERBS_ABI_VERSION	0x80000002U
 
 /*
  * Private driver id ("MRC"), far from the ids that the kernel hands out in

@@ -12,6 +12,11 @@
  * MRC_ABI_ATTR_OUT where that is present. Structs are padded to 8 bytes,
  * reserved fields must be zero, each side accepts shorter and longer ones of
  * the other. Values of bits, states and operations are those of libMRC.
+ *
+ * An array is an attribute of its own. Its length, a multiple of the element,
+ * says how many elements there are, or is there room for; an empty one is left
+ * out. The struct says how many there are. Where that is more than there is room
+ * for, the call fails with -E2BIG and fills the struct.
  */
 #ifndef MRC_CTL_ABI_USER_H
 #define MRC_CTL_ABI_USER_H
@@ -21,34 +26,46 @@
 
 enum mrc_abi_objects {
 	MRC_ABI_OBJECT_DEV = (1U << UVERBS_ID_NS_SHIFT),
-	MRC_ABI_OBJECT_PROFILE,
+	MRC_ABI_OBJECT_DEFAULT,		/* profiles of QPs that name none */
+	MRC_ABI_OBJECT_EV_FMT,		/* EV format profiles */
+	MRC_ABI_OBJECT_EV_PROFILE,
+	MRC_ABI_OBJECT_CC_PROFILE,
 	MRC_ABI_OBJECT_QP,
 	MRC_ABI_OBJECT_EV_EVENTS,
-	MRC_ABI_OBJECT_DEV_ATTR,
 };
 
 enum mrc_abi_dev_methods {
 	MRC_ABI_DEV_QUERY = (1U << UVERBS_ID_NS_SHIFT),	/* mrc_abi_device */
+	MRC_ABI_DEV_ATTR,		/* mrc_abi_dev_attr */
 	MRC_ABI_DEV_PORT,		/* mrc_abi_port */
 	MRC_ABI_DEV_TC_GET,		/* mrc_abi_tc */
 	MRC_ABI_DEV_TC_SET,
-	MRC_ABI_DEV_DEFAULTS_GET,	/* mrc_abi_defaults */
-	MRC_ABI_DEV_DEFAULT_SET,	/* mrc_abi_default */
 	MRC_ABI_DEV_EP_BATCH,		/* mrc_abi_ep_batch */
 	MRC_ABI_DEV_QP_QUERY,		/* mrc_abi_qp_info of anybody's QP */
 };
 
-/* An object of its own: a driver may give an object eight methods. */
-enum mrc_abi_dev_attr_methods {
-	MRC_ABI_DEV_ATTR = (1U << UVERBS_ID_NS_SHIFT),	/* mrc_abi_dev_attr */
+enum mrc_abi_default_methods {
+	MRC_ABI_DEFAULT_GET = (1U << UVERBS_ID_NS_SHIFT), /* mrc_abi_defaults */
+	MRC_ABI_DEFAULT_SET,		/* mrc_abi_default */
 };
 
-enum mrc_abi_profile_methods {
-	MRC_ABI_FMT_MODIFY = (1U << UVERBS_ID_NS_SHIFT), /* mrc_abi_fmt */
+/*
+ * The same for each kind of profile: struct mrc_abi_fmt, mrc_abi_evp or
+ * mrc_abi_ccp. A profile is named by a number of the controller's choice and
+ * belongs to the device, so it is no handle of a context, which would end with it.
+ */
+enum mrc_abi_ev_fmt_methods {
+	MRC_ABI_FMT_MODIFY = (1U << UVERBS_ID_NS_SHIFT),
 	MRC_ABI_FMT_QUERY,
-	MRC_ABI_EVP_MODIFY,		/* mrc_abi_evp */
+};
+
+enum mrc_abi_ev_profile_methods {
+	MRC_ABI_EVP_MODIFY = (1U << UVERBS_ID_NS_SHIFT),
 	MRC_ABI_EVP_QUERY,
-	MRC_ABI_CCP_MODIFY,		/* mrc_abi_ccp */
+};
+
+enum mrc_abi_cc_profile_methods {
+	MRC_ABI_CCP_MODIFY = (1U << UVERBS_ID_NS_SHIFT),
 	MRC_ABI_CCP_QUERY,
 };
 
@@ -61,11 +78,16 @@ enum mrc_abi_ev_events_methods {
 	MRC_ABI_EV_EVENTS_CREATE = (1U << UVERBS_ID_NS_SHIFT),
 };
 
-/* The same for all methods. */
+/* The same for all methods; which take which array is said at their structs. */
 enum mrc_abi_attrs {
 	MRC_ABI_ATTR_IN = (1U << UVERBS_ID_NS_SHIFT),
 	MRC_ABI_ATTR_OUT,
 	MRC_ABI_ATTR_HANDLE,		/* QP, or new file descriptor */
+	MRC_ABI_ATTR_ARRAY_IN,		/* what the method is about */
+	MRC_ABI_ATTR_ARRAY_OUT,
+	MRC_ABI_ATTR_FIELDS_IN,		/* of EVs: struct mrc_abi_ev_field */
+	MRC_ABI_ATTR_FIELDS_OUT,
+	MRC_ABI_ATTR_SECOND_IN,		/* as many as in ARRAY_IN */
 };
 
 enum {
@@ -184,15 +206,15 @@ struct mrc_abi_default {
 	__aligned_u64 cc_profile;
 };
 
-/* -E2BIG with the number there is when @n is too small. */
+/* ARRAY_OUT: struct mrc_abi_default */
 struct mrc_abi_defaults {
-	__aligned_u64 entries;		/* struct mrc_abi_default */
-	__u32 n;
+	__u32 n;			/* out */
 	__u32 reserved;
 };
 
-/* --- profiles, MRC_ABI_OBJECT_PROFILE ---------------------------------------- */
+/* --- profiles ------------------------------------------------------------------ */
 
+/* ARRAY_IN, ARRAY_OUT: widths of the fields, a byte each */
 struct mrc_abi_fmt {
 	__aligned_u64 id;
 	__u32 mask;			/* enum mrc_ctl_ev_fmt_profile_attr_mask */
@@ -200,8 +222,7 @@ struct mrc_abi_fmt {
 	__u32 cur_state;
 	__u32 mode;
 	__u32 op;
-	__u32 n_fields;			/* out: how many there are */
-	__aligned_u64 fields;		/* widths, a byte each */
+	__u32 n_fields;			/* out */
 	__u8 vendor_cfg[MRC_ABI_VENDOR_CFG];
 };
 
@@ -213,7 +234,6 @@ struct mrc_abi_ev {
 
 struct mrc_abi_ev_entry {
 	struct mrc_abi_ev ev;
-	struct mrc_abi_ev ev_new;
 	__u32 state;			/* enum mrc_ctl_ev_state */
 	__u32 flags;			/* enum mrc_ctl_ev_op_flags */
 };
@@ -227,6 +247,10 @@ struct mrc_abi_ev_field {
 	__u32 reserved;
 };
 
+/*
+ * ARRAY_IN, ARRAY_OUT: struct mrc_abi_ev_entry. SECOND_IN: struct mrc_abi_ev, with
+ * which an operation replaces those of ARRAY_IN. FIELDS_IN, FIELDS_OUT.
+ */
 struct mrc_abi_evp {
 	__aligned_u64 id;
 	__u32 mask;			/* enum mrc_ctl_ev_profile_attr_mask */
@@ -238,11 +262,9 @@ struct mrc_abi_evp {
 	__u32 min_active;
 	__u32 event_mask;
 	__u32 ev_op;
-	__aligned_u64 entries;		/* struct mrc_abi_ev_entry */
-	__u32 n_entries;		/* out: how many there are */
+	__u32 n_entries;		/* out */
 	__u32 fields_op;
-	__aligned_u64 fields;		/* struct mrc_abi_ev_field */
-	__u32 n_fields;			/* out: how many there are */
+	__u32 n_fields;			/* out */
 	__u32 reserved;
 	__u8 vendor_cfg[MRC_ABI_VENDOR_CFG];
 };
@@ -278,9 +300,12 @@ struct mrc_abi_ccp {
 
 /* --- endpoint operations ------------------------------------------------------ */
 
-struct mrc_abi_ep_req {
+struct mrc_abi_ep_addr {
 	__u8 sgid[16];
 	__u8 dgid[16];
+};
+
+struct mrc_abi_ep_req {
 	__u16 id;
 	__u16 reserved0;
 	__u32 fmt_mode;			/* enum mrc_ctl_ev_fmt_mode */
@@ -296,16 +321,17 @@ struct mrc_abi_ep_rsp {
 	__u32 rtt;			/* ns */
 };
 
-/* With -ETIMEDOUT the responses that arrived are there as well. */
+/*
+ * ARRAY_IN: struct mrc_abi_ep_req. SECOND_IN: struct mrc_abi_ep_addr of each.
+ * ARRAY_OUT: struct mrc_abi_ep_rsp, room for as many. With -ETIMEDOUT the responses
+ * that arrived are there as well.
+ */
 struct mrc_abi_ep_batch {
-	__aligned_u64 req;		/* struct mrc_abi_ep_req */
-	__aligned_u64 rsp;		/* struct mrc_abi_ep_rsp, room for n_req */
-	__u32 n_req;
 	__u32 n_rsp;			/* out */
 	__u32 op;			/* 0 EV probe, 1 port status update */
 	__u32 timeout;			/* ns, from each one's sending */
 	__u8 tc;			/* traffic class byte */
-	__u8 reserved[7];
+	__u8 reserved[3];
 };
 
 /* --- EV events ---------------------------------------------------------------- */
@@ -391,6 +417,7 @@ struct mrc_abi_modify_qp {
 };
 
 /*
+ * ARRAY_OUT: struct mrc_abi_qp_ev; there may be more of them than it has room for.
  * @attr has every attribute with the value in force, mask says which were set.
  * A QP without requester (nothing was posted yet) has zeros from cwnd to
  * timeouts, one without paths (before RTR) no EVs.
@@ -398,8 +425,7 @@ struct mrc_abi_modify_qp {
 struct mrc_abi_qp_info {
 	__u32 qpn;			/* in for MRC_ABI_DEV_QP_QUERY; out */
 	__u32 dest_qpn;
-	__aligned_u64 evs;		/* in: struct mrc_abi_qp_ev */
-	__u32 n_evs;			/* in: room; out: how many there are */
+	__u32 n_evs;			/* out */
 	__u32 state;			/* enum ibv_qp_state */
 	struct mrc_abi_qp_attr attr;
 	__aligned_u64 ev_profile;	/* in use, MRC_ABI_PROFILE_NONE = AUTO */

@@ -81,6 +81,6 @@ struct mrc_ep_rsp {
 int mrc_ep_batch(struct mrc_dev *dev, const struct mrc_ep_req *req, u32 n,
 		 u8 tc, u64 timeout, struct mrc_ep_rsp *rsp, u32 *n_rsp);
 
-#define MRC_EP_BATCH_MAX	4096
+#define MRC_EP_BATCH_MAX	1024
 
 #endif /* MRC_CTL_H */

@@ -190,27 +190,20 @@ static void mrc_ev_queue_destroy(struct ib_uobject *uobj,
 	mrc_ctl_put(q->ctl);
 }
 
-static int
-UVERBS_HANDLER(MRC_ABI_EV_EVENTS_CREATE)(struct uverbs_attr_bundle *attrs)
+static int mrc_ctl_events_create(struct mrc_dev *dev, void *io,
+				 struct uverbs_attr_bundle *attrs)
 {
 	struct ib_uobject *uobj = uverbs_attr_get_uobject(attrs,
 							  MRC_ABI_ATTR_HANDLE);
 	struct mrc_ev_queue *q = container_of(uobj, struct mrc_ev_queue, uobj);
-	struct mrc_dev *dev = mrc_ctl_dev(attrs, true);
-	struct mrc_abi_ev_events req;
-	struct mrc_ctl *ctl;
-	int ret;
+	const struct mrc_abi_ev_events *req = io;
+	struct mrc_ctl *ctl = dev->ctl;
+	int ret = 0;
 
-	if (IS_ERR(dev))
-		return PTR_ERR(dev);
-	ctl = dev->ctl;
-	ret = uverbs_copy_from_or_zero(&req, attrs, MRC_ABI_ATTR_IN);
-	if (ret)
-		return ret;
-	if (!req.depth || req.depth > MRC_CTL_QUEUE_DEPTH || req.reserved)
+	if (!req->depth || req->depth > MRC_CTL_QUEUE_DEPTH || req->reserved)
 		return -EINVAL;
 
-	q->depth = roundup_pow_of_two(req.depth);
+	q->depth = roundup_pow_of_two(req->depth);
 	q->ring = kvcalloc(q->depth, sizeof(*q->ring),
 			   GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
 	if (!q->ring)
@@ -233,12 +226,11 @@ UVERBS_HANDLER(MRC_ABI_EV_EVENTS_CREATE)(struct uverbs_attr_bundle *attrs)
 	return ret;
 }
 
-DECLARE_UVERBS_NAMED_METHOD(MRC_ABI_EV_EVENTS_CREATE,
-			    UVERBS_ATTR_FD(MRC_ABI_ATTR_HANDLE,
-					   MRC_ABI_OBJECT_EV_EVENTS,
-					   UVERBS_ACCESS_NEW, UA_MANDATORY),
-			    MRC_CTL_ATTR_IN(struct mrc_abi_ev_events,
-					    reserved));
+MRC_CTL_METHOD(MRC_ABI_EV_EVENTS_CREATE, MRC_CTL_ADMIN, struct mrc_abi_ev_events,
+	       mrc_ctl_events_create,
+	       UVERBS_ATTR_FD(MRC_ABI_ATTR_HANDLE, MRC_ABI_OBJECT_EV_EVENTS,
+			      UVERBS_ACCESS_NEW, UA_MANDATORY),
+	       MRC_CTL_IN(struct mrc_abi_ev_events, reserved));
 
 DECLARE_UVERBS_NAMED_OBJECT(MRC_ABI_OBJECT_EV_EVENTS,
 			    UVERBS_TYPE_ALLOC_FD(sizeof(struct mrc_ev_queue),

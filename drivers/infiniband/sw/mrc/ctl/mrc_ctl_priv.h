@@ -14,7 +14,7 @@ enum {
 	MRC_CTL_CCPS		= 64,
 	MRC_CTL_EVS		= 65536,	/* over all profiles */
 	MRC_CTL_DEFAULTS	= 64,
-	MRC_CTL_BATCH		= 4096,		/* EV operations per call */
+	MRC_CTL_BATCH		= 1024,		/* EV operations per call */
 	MRC_CTL_QUEUES		= 64,		/* event queues */
 	MRC_CTL_QUEUE_DEPTH	= 65536,
 };
@@ -107,7 +107,7 @@ extern const struct uapi_definition mrc_uapi_qp_defs[];
 
 /*
  * Answer a query about @qp; consumes the caller's reference to it, also on
- * failure. @io as the program passed it. Sleeps.
+ * failure. @io is what the program is given. Sleeps.
  */
 int mrc_ctl_query_qp(struct uverbs_attr_bundle *attrs, struct mrc_qp *qp,
 		     struct mrc_abi_qp_info *io);
@@ -122,46 +122,77 @@ extern const struct uapi_definition mrc_uapi_events_defs[];
 
 /* mrc_ctl_uapi.c ------------------------------------------------------------*/
 
-/*
- * The device of a method's context; with @admin, the caller must be allowed to
- * configure it: CAP_NET_ADMIN where the device's network namespace is owned.
- * ERR_PTR(-EPERM), or that of a context that is gone.
+/* May this program configure @dev: CAP_NET_ADMIN where its namespace is owned. */
+bool mrc_ctl_admin(const struct mrc_dev *dev);
+
+enum mrc_ctl_who {
+	MRC_CTL_ANYBODY,
+	MRC_CTL_ADMIN,
+};
+
+/**
+ * typedef mrc_ctl_fn - what a method does
+ * @dev: device of the program's context
+ * @io: the method's struct as the program passed it, zeros where it passed less or
+ *	nothing; goes back to the program with 0, and with -E2BIG and -ETIMEDOUT,
+ *	where it says how much there is
+ * @attrs: for arrays and handles
+ *
+ * Return: 0 or a negative errno.
  */
-struct mrc_dev *mrc_ctl_dev(struct uverbs_attr_bundle *attrs, bool admin);
+typedef int (*mrc_ctl_fn)(struct mrc_dev *dev, void *io,
+			  struct uverbs_attr_bundle *attrs);
+
+/* What all methods do around @fn; @size of the struct. */
+int mrc_ctl_call(struct uverbs_attr_bundle *attrs, enum mrc_ctl_who who,
+		 size_t size, mrc_ctl_fn fn);
+
+/**
+ * mrc_ctl_array_in - an array of a program
+ * @attrs: of the call
+ * @id: attribute, declared by MRC_CTL_ARRAY_IN()
+ * @size: of an element
+ * @max: elements
+ * @n: how many there are
+ *
+ * Return: a copy that lives as long as the call, NULL if the program left it out;
+ * ERR_PTR of -EINVAL for parts of an element, or -E2BIG.
+ */
+void *mrc_ctl_array_in(const struct uverbs_attr_bundle *attrs, u16 id,
+		       size_t size, u32 max, u32 *n);
+
+/* Elements that fit into an array of a program, 0 if it left it out. */
+u32 mrc_ctl_array_room(const struct uverbs_attr_bundle *attrs, u16 id,
+		       size_t size);
+
+/* Give it @n elements of them. 0 or -EFAULT. */
+int mrc_ctl_array_out(const struct uverbs_attr_bundle *attrs, u16 id,
+		      const void *from, u32 n, size_t size);
 
 /*
- * Copy a struct back to a program, unless it left the attribute out. done: also
- * after a call that failed with @ret, where it says how much there is; returns
- * @ret or what came of copying.
+ * Attributes of methods. @_last: last member of the first version of the
+ * struct; shorter ones are refused, longer ones must end in zeros. @_size: bytes of
+ * an element.
  */
-int mrc_ctl_out(struct uverbs_attr_bundle *attrs, const void *out, size_t size);
-int mrc_ctl_done(struct uverbs_attr_bundle *attrs, const void *out, size_t size,
-		 int ret);
-
-/* Arrays of programs, @n entries of @size bytes; 0 or -EFAULT. */
-int mrc_ctl_take(void *to, u64 from, size_t n, size_t size);
-int mrc_ctl_give(u64 to, const void *from, size_t n, size_t size);
-
-/*
- * Methods without a handle. @last: last member of the first version of the
- * struct; shorter ones are refused, longer ones must end in zeros.
- */
-#define MRC_CTL_ATTR_IN(_type, _last)					\
+#define MRC_CTL_IN(_type, _last)					\
 	UVERBS_ATTR_PTR_IN(MRC_ABI_ATTR_IN,				\
 			   UVERBS_ATTR_STRUCT(_type, _last), UA_MANDATORY)
-#define MRC_CTL_METHOD_IN(_id, _type, _last)				\
-	DECLARE_UVERBS_NAMED_METHOD(_id, MRC_CTL_ATTR_IN(_type, _last))
-#define MRC_CTL_METHOD_OUT(_id, _type, _last)				\
-	DECLARE_UVERBS_NAMED_METHOD(_id,				\
-		UVERBS_ATTR_PTR_OUT(MRC_ABI_ATTR_OUT,			\
-				    UVERBS_ATTR_STRUCT(_type, _last),	\
-				    UA_MANDATORY))
-#define MRC_CTL_METHOD_IO(_id, _type, _last_in, _last_out)		\
-	DECLARE_UVERBS_NAMED_METHOD(_id,				\
-		MRC_CTL_ATTR_IN(_type, _last_in),			\
-		UVERBS_ATTR_PTR_OUT(MRC_ABI_ATTR_OUT,			\
-				    UVERBS_ATTR_STRUCT(_type, _last_out), \
-				    UA_OPTIONAL))
+#define MRC_CTL_OUT(_type, _last, _flag)				\
+	UVERBS_ATTR_PTR_OUT(MRC_ABI_ATTR_OUT,				\
+			    UVERBS_ATTR_STRUCT(_type, _last), _flag)
+#define MRC_CTL_ARRAY_IN(_id, _size)					\
+	UVERBS_ATTR_PTR_IN(_id, UVERBS_ATTR_MIN_SIZE(_size),		\
+			   UA_OPTIONAL, UA_ALLOC_AND_COPY)
+#define MRC_CTL_ARRAY_OUT(_id, _size)					\
+	UVERBS_ATTR_PTR_OUT(_id, UVERBS_ATTR_MIN_SIZE(_size), UA_OPTIONAL)
+
+/* A method: who may call it, its struct, what it does, its attributes. */
+#define MRC_CTL_METHOD(_id, _who, _type, _fn, ...)			\
+	static int UVERBS_HANDLER(_id)(struct uverbs_attr_bundle *attrs) \
+	{								\
+		return mrc_ctl_call(attrs, _who, sizeof(_type), _fn);	\
+	}								\
+	DECLARE_UVERBS_NAMED_METHOD(_id, __VA_ARGS__)
 
 /* mrc_ctl_uapi_profile.c ----------------------------------------------------*/
 

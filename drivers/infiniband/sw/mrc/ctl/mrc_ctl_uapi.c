@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * uverbs methods on the device: limits, ports, traffic classes, defaults,
- * endpoint operations. No QP lock is held here.
+ * uverbs methods: what all share; those on the device: limits, attributes, ports,
+ * traffic classes, endpoint operations; defaults. No QP lock is held here.
  */
 #include <linux/capability.h>
-#include <linux/mm.h>
-#include <linux/slab.h>
+#include <linux/string.h>
 #include <net/net_namespace.h>
 
 #define UVERBS_MODULE_NAME mrc
@@ -18,49 +17,79 @@ static_assert(sizeof(struct mrc_abi_port) % 8 == 0);
 static_assert(sizeof(struct mrc_abi_dev_attr) == 8);
 static_assert(sizeof(struct mrc_abi_tc) == 8);
 static_assert(sizeof(struct mrc_abi_default) == 40);
-static_assert(sizeof(struct mrc_abi_ep_req) == 88);
-static_assert(sizeof(struct mrc_abi_ep_batch) == 40);
+static_assert(sizeof(struct mrc_abi_defaults) == 8);
+static_assert(sizeof(struct mrc_abi_ep_req) == 56);
+static_assert(sizeof(struct mrc_abi_ep_addr) == 32);
+static_assert(sizeof(struct mrc_abi_ep_batch) == 16);
+/* An attribute has at most U16_MAX bytes. */
+static_assert(MRC_EP_BATCH_MAX * sizeof(struct mrc_abi_ep_req) <= U16_MAX);
 static_assert(sizeof(struct mrc_abi_ev_event) == 56);
 static_assert((int)MRC_ABI_DSCP_NAMES == (int)MRC_DSCP_NAMES);
 
-struct mrc_dev *mrc_ctl_dev(struct uverbs_attr_bundle *attrs, bool admin)
+bool mrc_ctl_admin(const struct mrc_dev *dev)
+{
+	return ns_capable(dev->net->user_ns, CAP_NET_ADMIN);
+}
+
+int mrc_ctl_call(struct uverbs_attr_bundle *attrs, enum mrc_ctl_who who,
+		 size_t size, mrc_ctl_fn fn)
 {
 	struct ib_ucontext *uctx = ib_uverbs_get_ucontext(attrs);
 	struct mrc_dev *dev;
+	int ret, err;
+	void *io;
 
 	if (IS_ERR(uctx))
-		return ERR_CAST(uctx);
+		return PTR_ERR(uctx);
 	dev = to_mdev(uctx->device);
-	if (admin && !ns_capable(dev->net->user_ns, CAP_NET_ADMIN))
-		return ERR_PTR(-EPERM);
-	return dev;
-}
-
-int mrc_ctl_out(struct uverbs_attr_bundle *attrs, const void *out, size_t size)
-{
-	if (!uverbs_attr_is_valid(attrs, MRC_ABI_ATTR_OUT))
-		return 0;
-	return uverbs_copy_to_struct_or_zero(attrs, MRC_ABI_ATTR_OUT, out,
-					     size);
-}
-
-int mrc_ctl_done(struct uverbs_attr_bundle *attrs, const void *out, size_t size,
-		 int ret)
-{
-	int err = mrc_ctl_out(attrs, out, size);
-
+	if (who == MRC_CTL_ADMIN && !mrc_ctl_admin(dev))
+		return -EPERM;
+	io = uverbs_zalloc(attrs, size);
+	if (IS_ERR(io))
+		return PTR_ERR(io);
+	if (uverbs_attr_is_valid(attrs, MRC_ABI_ATTR_IN)) {
+		ret = _uverbs_copy_from_or_zero(io, attrs, MRC_ABI_ATTR_IN,
+						size);
+		if (ret)
+			return ret;
+	}
+	ret = fn(dev, io, attrs);
+	if ((ret && ret != -E2BIG && ret != -ETIMEDOUT) ||
+	    !uverbs_attr_is_valid(attrs, MRC_ABI_ATTR_OUT))
+		return ret;
+	err = uverbs_copy_to_struct_or_zero(attrs, MRC_ABI_ATTR_OUT, io, size);
 	return ret ?: err;
 }
 
-int mrc_ctl_take(void *to, u64 from, size_t n, size_t size)
+void *mrc_ctl_array_in(const struct uverbs_attr_bundle *attrs, u16 id,
+		       size_t size, u32 max, u32 *n)
 {
-	return copy_from_user(to, u64_to_user_ptr(from), n * size) ? -EFAULT :
-								      0;
+	int len;
+
+	*n = 0;
+	if (!uverbs_attr_is_valid(attrs, id))
+		return NULL;
+	len = uverbs_attr_get_len(attrs, id);
+	if (len % size)
+		return ERR_PTR(-EINVAL);
+	if (len / size > max)
+		return ERR_PTR(-E2BIG);
+	*n = len / size;
+	return uverbs_attr_get_alloced_ptr(attrs, id);
 }
 
-int mrc_ctl_give(u64 to, const void *from, size_t n, size_t size)
+u32 mrc_ctl_array_room(const struct uverbs_attr_bundle *attrs, u16 id,
+		       size_t size)
 {
-	return copy_to_user(u64_to_user_ptr(to), from, n * size) ? -EFAULT : 0;
+	if (!uverbs_attr_is_valid(attrs, id))
+		return 0;
+	return uverbs_attr_get_len(attrs, id) / size;
+}
+
+int mrc_ctl_array_out(const struct uverbs_attr_bundle *attrs, u16 id,
+		      const void *from, u32 n, size_t size)
+{
+	return n ? uverbs_copy_to(attrs, id, from, n * size) : 0;
 }
 
 /* --- device ------------------------------------------------------------------ */
@@ -80,16 +109,11 @@ static void mrc_ctl_fill_algorithms(struct mrc_abi_device *out)
 	out->n_algorithms = ARRAY_SIZE(ops);
 }
 
-static int UVERBS_HANDLER(MRC_ABI_DEV_QUERY)(struct uverbs_attr_bundle *attrs)
+static int mrc_ctl_dev_query(struct mrc_dev *dev, void *io,
+			     struct uverbs_attr_bundle *attrs)
 {
-	struct mrc_dev *dev = mrc_ctl_dev(attrs, false);
-	struct mrc_abi_device *out;
+	struct mrc_abi_device *out = io;
 
-	if (IS_ERR(dev))
-		return PTR_ERR(dev);
-	out = uverbs_zalloc(attrs, sizeof(*out));
-	if (IS_ERR(out))
-		return PTR_ERR(out);
 	out->protocol_version = 1;
 	out->max_wimm = MRC_QP_MAX_WIMM;
 	out->max_wimm_dest = MRC_QP_MAX_WIMM;
@@ -119,150 +143,78 @@ static int UVERBS_HANDLER(MRC_ABI_DEV_QUERY)(struct uverbs_attr_bundle *attrs)
 	out->max_defaults = MRC_CTL_DEFAULTS;
 	out->max_event_depth = MRC_CTL_QUEUE_DEPTH;
 	mrc_ctl_fill_algorithms(out);
-	return mrc_ctl_out(attrs, out, sizeof(*out));
+	return 0;
 }
 
-static int UVERBS_HANDLER(MRC_ABI_DEV_ATTR)(struct uverbs_attr_bundle *attrs)
+static int mrc_ctl_dev_attr(struct mrc_dev *dev, void *io,
+			    struct uverbs_attr_bundle *attrs)
 {
-	struct mrc_abi_dev_attr io;
-	struct mrc_dev *dev;
-	int ret;
+	struct mrc_abi_dev_attr *attr = io;
 
-	ret = uverbs_copy_from_or_zero(&io, attrs, MRC_ABI_ATTR_IN);
-	if (ret)
-		return ret;
-	dev = mrc_ctl_dev(attrs, io.mask);
-	if (IS_ERR(dev))
-		return PTR_ERR(dev);
-	if (io.mask & ~MRC_ABI_DEV_ATTR_EXTENSION)
+	if (attr->mask && !mrc_ctl_admin(dev))
+		return -EPERM;
+	if (attr->mask & ~MRC_ABI_DEV_ATTR_EXTENSION)
 		return -EINVAL;
-	if (io.mask & MRC_ABI_DEV_ATTR_EXTENSION) {
-		if (io.extension > 1)
+	if (attr->mask & MRC_ABI_DEV_ATTR_EXTENSION) {
+		if (attr->extension > 1)
 			return -EINVAL;
-		mrc_ext_switch(dev, io.extension);
+		mrc_ext_switch(dev, attr->extension);
 	}
-	io.extension = READ_ONCE(dev->ext);
-	return mrc_ctl_out(attrs, &io, sizeof(io));
+	attr->extension = READ_ONCE(dev->ext);
+	return 0;
 }
 
-static int UVERBS_HANDLER(MRC_ABI_DEV_PORT)(struct uverbs_attr_bundle *attrs)
+static int mrc_ctl_dev_port(struct mrc_dev *dev, void *io,
+			    struct uverbs_attr_bundle *attrs)
 {
-	struct mrc_dev *dev = mrc_ctl_dev(attrs, true);
-	struct mrc_abi_port io;
+	struct mrc_abi_port *p = io;
 	int ret;
 
-	if (IS_ERR(dev))
-		return PTR_ERR(dev);
-	ret = uverbs_copy_from_or_zero(&io, attrs, MRC_ABI_ATTR_IN);
-	if (ret)
-		return ret;
-	if (!io.port || io.port > dev->n_ports || io.reserved ||
-	    io.mask & ~MRC_ABI_PORT_ADMIN_STATE)
+	if (!p->port || p->port > dev->n_ports || p->reserved ||
+	    p->mask & ~MRC_ABI_PORT_ADMIN_STATE)
 		return -EINVAL;
-	if (io.mask & MRC_ABI_PORT_ADMIN_STATE) {
-		if (io.admin_state > 1)
+	if (p->mask & MRC_ABI_PORT_ADMIN_STATE) {
+		if (p->admin_state > 1)
 			return -EINVAL;
-		ret = mrc_port_set_admin(dev, io.port, io.admin_state);
+		ret = mrc_port_set_admin(dev, p->port, p->admin_state);
 		if (ret)
 			return ret;
 	}
-	io.admin_state = mrc_port_admin(dev, io.port);
-	return mrc_ctl_out(attrs, &io, sizeof(io));
+	p->admin_state = mrc_port_admin(dev, p->port);
+	return 0;
 }
 
-static int UVERBS_HANDLER(MRC_ABI_DEV_TC_GET)(struct uverbs_attr_bundle *attrs)
+static int mrc_ctl_tc_get(struct mrc_dev *dev, void *io,
+			  struct uverbs_attr_bundle *attrs)
 {
-	struct mrc_dev *dev = mrc_ctl_dev(attrs, true);
-	struct mrc_abi_tc out = {};
+	struct mrc_abi_tc *out = io;
 	struct mrc_tc_map map;
 
-	if (IS_ERR(dev))
-		return PTR_ERR(dev);
 	mrc_tc_get(dev, &map);
-	memcpy(out.dscp, map.dscp, sizeof(out.dscp));
-	out.trimming = map.trimming;
-	return mrc_ctl_out(attrs, &out, sizeof(out));
+	memcpy(out->dscp, map.dscp, sizeof(out->dscp));
+	out->trimming = map.trimming;
+	return 0;
 }
 
-static int UVERBS_HANDLER(MRC_ABI_DEV_TC_SET)(struct uverbs_attr_bundle *attrs)
+static int mrc_ctl_tc_set(struct mrc_dev *dev, void *io,
+			  struct uverbs_attr_bundle *attrs)
 {
-	struct mrc_dev *dev = mrc_ctl_dev(attrs, true);
+	const struct mrc_abi_tc *in = io;
 	struct mrc_tc_map map = {};
-	struct mrc_abi_tc in;
-	int ret;
 
-	if (IS_ERR(dev))
-		return PTR_ERR(dev);
-	ret = uverbs_copy_from_or_zero(&in, attrs, MRC_ABI_ATTR_IN);
-	if (ret)
-		return ret;
-	if (in.reserved || in.trimming > 1)
+	if (in->reserved || in->trimming > 1)
 		return -EINVAL;
-	memcpy(map.dscp, in.dscp, sizeof(map.dscp));
-	map.trimming = in.trimming;
+	memcpy(map.dscp, in->dscp, sizeof(map.dscp));
+	map.trimming = in->trimming;
 	return mrc_tc_set(dev, &map);
 }
 
-static int
-UVERBS_HANDLER(MRC_ABI_DEV_DEFAULTS_GET)(struct uverbs_attr_bundle *attrs)
+static int mrc_ctl_dev_qp_query(struct mrc_dev *dev, void *io,
+				struct uverbs_attr_bundle *attrs)
 {
-	struct mrc_dev *dev = mrc_ctl_dev(attrs, true);
-	struct mrc_abi_defaults io;
-	struct mrc_abi_default *def;
-	u32 room;
-	int ret;
+	struct mrc_abi_qp_info *info = io;
+	struct mrc_qp *qp = mrc_qp_get(info->qpn);
 
-	if (IS_ERR(dev))
-		return PTR_ERR(dev);
-	ret = uverbs_copy_from_or_zero(&io, attrs, MRC_ABI_ATTR_IN);
-	if (ret)
-		return ret;
-	if (io.reserved)
-		return -EINVAL;
-	def = uverbs_kcalloc(attrs, MRC_CTL_DEFAULTS, sizeof(*def));
-	if (IS_ERR(def))
-		return PTR_ERR(def);
-	room = io.n;
-	io.n = mrc_ctl_defaults_get(dev, def);
-	if (io.n > room)
-		ret = -E2BIG;
-	else
-		ret = mrc_ctl_give(io.entries, def, io.n, sizeof(*def));
-	return mrc_ctl_done(attrs, &io, sizeof(io), ret);
-}
-
-static int
-UVERBS_HANDLER(MRC_ABI_DEV_DEFAULT_SET)(struct uverbs_attr_bundle *attrs)
-{
-	struct mrc_dev *dev = mrc_ctl_dev(attrs, true);
-	struct mrc_abi_default in;
-	int ret;
-
-	if (IS_ERR(dev))
-		return PTR_ERR(dev);
-	ret = uverbs_copy_from_or_zero(&in, attrs, MRC_ABI_ATTR_IN);
-	if (ret)
-		return ret;
-	return in.reserved ? -EINVAL : mrc_ctl_default_set(dev, &in);
-}
-
-static int
-UVERBS_HANDLER(MRC_ABI_DEV_QP_QUERY)(struct uverbs_attr_bundle *attrs)
-{
-	struct mrc_dev *dev = mrc_ctl_dev(attrs, true);
-	struct mrc_abi_qp_info *io;
-	struct mrc_qp *qp;
-	int ret;
-
-	if (IS_ERR(dev))
-		return PTR_ERR(dev);
-	io = uverbs_zalloc(attrs, sizeof(*io));
-	if (IS_ERR(io))
-		return PTR_ERR(io);
-	ret = uverbs_copy_from_or_zero(io, attrs, MRC_ABI_ATTR_IN);
-	if (ret)
-		return ret;
-	qp = mrc_qp_get(io->qpn);
 	if (!qp)
 		return -ENOENT;
 	/* Numbers are given by the module, for all of its devices. */
@@ -270,129 +222,180 @@ UVERBS_HANDLER(MRC_ABI_DEV_QP_QUERY)(struct uverbs_attr_bundle *attrs)
 		mrc_qp_put(qp);
 		return -ENOENT;
 	}
-	return mrc_ctl_query_qp(attrs, qp, io);
+	return mrc_ctl_query_qp(attrs, qp, info);
+}
+
+/* --- defaults ---------------------------------------------------------------- */
+
+static int mrc_ctl_do_defaults_get(struct mrc_dev *dev, void *io,
+				   struct uverbs_attr_bundle *attrs)
+{
+	struct mrc_abi_defaults *d = io;
+	struct mrc_abi_default *def;
+
+	if (d->reserved)
+		return -EINVAL;
+	def = uverbs_kcalloc(attrs, MRC_CTL_DEFAULTS, sizeof(*def));
+	if (IS_ERR(def))
+		return PTR_ERR(def);
+	d->n = mrc_ctl_defaults_get(dev, def);
+	if (d->n > mrc_ctl_array_room(attrs, MRC_ABI_ATTR_ARRAY_OUT,
+				      sizeof(*def)))
+		return -E2BIG;
+	return mrc_ctl_array_out(attrs, MRC_ABI_ATTR_ARRAY_OUT, def, d->n,
+				 sizeof(*def));
+}
+
+static int mrc_ctl_do_default_set(struct mrc_dev *dev, void *io,
+				  struct uverbs_attr_bundle *attrs)
+{
+	const struct mrc_abi_default *in = io;
+
+	return in->reserved ? -EINVAL : mrc_ctl_default_set(dev, in);
 }
 
 /* --- endpoint operations ------------------------------------------------------ */
 
 static int mrc_ctl_ep_req(struct mrc_ep_req *req,
-			  const struct mrc_abi_ep_req *in, u32 op)
+			  const struct mrc_abi_ep_req *in,
+			  const struct mrc_abi_ep_addr *addr, u32 op)
 {
-	static const u8 zero[sizeof(in->ev.reserved)];
-
 	if (in->reserved0 || in->reserved1 || in->fmt_mode > U8_MAX ||
-	    memcmp(in->ev.reserved, zero, sizeof(zero)))
+	    memchr_inv(in->ev.reserved, 0, sizeof(in->ev.reserved)))
 		return -EINVAL;
 	req->id = in->id;
 	req->op = op ? MRC_EPOP_PORT_STATUS : MRC_EPOP_EV_PROBE;
 	req->port = in->ev.port;
 	req->fmt_mode = in->fmt_mode;
 	memcpy(req->ev, in->ev.val, sizeof(req->ev));
-	memcpy(&req->saddr, in->sgid, sizeof(req->saddr));
-	memcpy(&req->daddr, in->dgid, sizeof(req->daddr));
+	memcpy(&req->saddr, addr->sgid, sizeof(req->saddr));
+	memcpy(&req->daddr, addr->dgid, sizeof(req->daddr));
 	req->port_status = in->port_status;
 	return 0;
 }
 
-static int mrc_ctl_ep_run(struct mrc_dev *dev, struct mrc_abi_ep_batch *io,
-			  struct mrc_abi_ep_req *in, struct mrc_ep_req *req,
-			  struct mrc_ep_rsp *rsp)
+static int mrc_ctl_ep_rsp(struct uverbs_attr_bundle *attrs,
+			  const struct mrc_ep_rsp *rsp, u32 n)
 {
-	struct mrc_abi_ep_rsp out;
-	u32 i, n = 0;
-	int ret, err;
+	struct mrc_abi_ep_rsp *out = uverbs_kcalloc(attrs, n, sizeof(*out));
+	u32 i;
 
-	ret = mrc_ctl_take(in, io->req, io->n_req, sizeof(*in));
-	for (i = 0; !ret && i < io->n_req; i++)
-		ret = mrc_ctl_ep_req(&req[i], &in[i], io->op);
-	if (ret)
-		return ret;
-	ret = mrc_ep_batch(dev, req, io->n_req, io->tc, io->timeout, rsp, &n);
-	if (ret && ret != -ETIMEDOUT)
-		return ret;
+	if (IS_ERR(out))
+		return PTR_ERR(out);
 	for (i = 0; i < n; i++) {
-		out = (struct mrc_abi_ep_rsp){
-			.id = rsp[i].id,
-			.port = rsp[i].port,
-			.adj_svc_time = rsp[i].adj_svc_time,
-			.rtt = rsp[i].rtt,
-		};
-		err = mrc_ctl_give(io->rsp + i * sizeof(out), &out, 1,
-				   sizeof(out));
-		if (err)
-			return err;
+		out[i].id = rsp[i].id;
+		out[i].port = rsp[i].port;
+		out[i].adj_svc_time = rsp[i].adj_svc_time;
+		out[i].rtt = rsp[i].rtt;
 	}
-	io->n_rsp = n;
-	return ret;
+	return mrc_ctl_array_out(attrs, MRC_ABI_ATTR_ARRAY_OUT, out, n,
+				 sizeof(*out));
 }
 
-static int
-UVERBS_HANDLER(MRC_ABI_DEV_EP_BATCH)(struct uverbs_attr_bundle *attrs)
+static int mrc_ctl_ep_batch(struct mrc_dev *dev, void *io,
+			    struct uverbs_attr_bundle *attrs)
 {
-	static const u8 zero[sizeof_field(struct mrc_abi_ep_batch, reserved)];
-	struct mrc_dev *dev = mrc_ctl_dev(attrs, true);
-	struct mrc_abi_ep_req *in;
-	struct mrc_abi_ep_batch io;
+	const struct mrc_abi_ep_addr *addr;
+	const struct mrc_abi_ep_req *in;
+	struct mrc_abi_ep_batch *b = io;
+	u32 i, n, n_addr, n_rsp = 0;
 	struct mrc_ep_req *req;
 	struct mrc_ep_rsp *rsp;
-	int ret;
+	int ret, err;
 
-	if (IS_ERR(dev))
-		return PTR_ERR(dev);
-	ret = uverbs_copy_from_or_zero(&io, attrs, MRC_ABI_ATTR_IN);
-	if (ret)
-		return ret;
-	if (!io.n_req || io.n_req > MRC_EP_BATCH_MAX || io.op > 1 ||
-	    memcmp(io.reserved, zero, sizeof(zero)))
+	in = mrc_ctl_array_in(attrs, MRC_ABI_ATTR_ARRAY_IN, sizeof(*in),
+			      MRC_EP_BATCH_MAX, &n);
+	if (IS_ERR(in))
+		return PTR_ERR(in);
+	addr = mrc_ctl_array_in(attrs, MRC_ABI_ATTR_SECOND_IN, sizeof(*addr),
+				MRC_EP_BATCH_MAX, &n_addr);
+	if (IS_ERR(addr))
+		return PTR_ERR(addr);
+	if (!n || n_addr != n || b->op > 1 ||
+	    mrc_ctl_array_room(attrs, MRC_ABI_ATTR_ARRAY_OUT,
+			       sizeof(struct mrc_abi_ep_rsp)) < n ||
+	    memchr_inv(b->reserved, 0, sizeof(b->reserved)))
 		return -EINVAL;
-	io.n_rsp = 0;
-	in = kvcalloc(io.n_req, sizeof(*in),
-		      GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
-	req = kvcalloc(io.n_req, sizeof(*req),
-		       GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
-	rsp = kvcalloc(io.n_req, sizeof(*rsp),
-		       GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
-	if (in && req && rsp)
-		ret = mrc_ctl_ep_run(dev, &io, in, req, rsp);
-	else
-		ret = -ENOMEM;
-	kvfree(in);
-	kvfree(req);
-	kvfree(rsp);
-	return mrc_ctl_done(attrs, &io, sizeof(io), ret);
+	req = uverbs_kcalloc(attrs, n, sizeof(*req));
+	if (IS_ERR(req))
+		return PTR_ERR(req);
+	rsp = uverbs_kcalloc(attrs, n, sizeof(*rsp));
+	if (IS_ERR(rsp))
+		return PTR_ERR(rsp);
+	for (i = 0; i < n; i++) {
+		ret = mrc_ctl_ep_req(&req[i], &in[i], &addr[i], b->op);
+		if (ret)
+			return ret;
+	}
+	ret = mrc_ep_batch(dev, req, n, b->tc, b->timeout, rsp, &n_rsp);
+	if (ret && ret != -ETIMEDOUT)
+		return ret;
+	b->n_rsp = n_rsp;
+	err = mrc_ctl_ep_rsp(attrs, rsp, n_rsp);
+	return err ?: ret;
 }
 
 /* --- what the core parses -------------------------------------------------------- */
 
-MRC_CTL_METHOD_OUT(MRC_ABI_DEV_QUERY, struct mrc_abi_device, algorithm);
-MRC_CTL_METHOD_IO(MRC_ABI_DEV_ATTR, struct mrc_abi_dev_attr, extension,
-		  extension);
-MRC_CTL_METHOD_IO(MRC_ABI_DEV_PORT, struct mrc_abi_port, reserved, reserved);
-MRC_CTL_METHOD_OUT(MRC_ABI_DEV_TC_GET, struct mrc_abi_tc, reserved);
-MRC_CTL_METHOD_IN(MRC_ABI_DEV_TC_SET, struct mrc_abi_tc, reserved);
-MRC_CTL_METHOD_IO(MRC_ABI_DEV_DEFAULTS_GET, struct mrc_abi_defaults, reserved,
-		  reserved);
-MRC_CTL_METHOD_IN(MRC_ABI_DEV_DEFAULT_SET, struct mrc_abi_default, cc_profile);
-MRC_CTL_METHOD_IO(MRC_ABI_DEV_EP_BATCH, struct mrc_abi_ep_batch, reserved,
-		  reserved);
-MRC_CTL_METHOD_IO(MRC_ABI_DEV_QP_QUERY, struct mrc_abi_qp_info, n_evs, port_tx);
+MRC_CTL_METHOD(MRC_ABI_DEV_QUERY, MRC_CTL_ANYBODY, struct mrc_abi_device,
+	       mrc_ctl_dev_query,
+	       MRC_CTL_OUT(struct mrc_abi_device, algorithm, UA_MANDATORY));
+/* Everybody may read it. */
+MRC_CTL_METHOD(MRC_ABI_DEV_ATTR, MRC_CTL_ANYBODY, struct mrc_abi_dev_attr,
+	       mrc_ctl_dev_attr,
+	       MRC_CTL_IN(struct mrc_abi_dev_attr, extension),
+	       MRC_CTL_OUT(struct mrc_abi_dev_attr, extension, UA_OPTIONAL));
+MRC_CTL_METHOD(MRC_ABI_DEV_PORT, MRC_CTL_ADMIN, struct mrc_abi_port,
+	       mrc_ctl_dev_port,
+	       MRC_CTL_IN(struct mrc_abi_port, reserved),
+	       MRC_CTL_OUT(struct mrc_abi_port, reserved, UA_OPTIONAL));
+MRC_CTL_METHOD(MRC_ABI_DEV_TC_GET, MRC_CTL_ADMIN, struct mrc_abi_tc,
+	       mrc_ctl_tc_get,
+	       MRC_CTL_OUT(struct mrc_abi_tc, reserved, UA_MANDATORY));
+MRC_CTL_METHOD(MRC_ABI_DEV_TC_SET, MRC_CTL_ADMIN, struct mrc_abi_tc,
+	       mrc_ctl_tc_set,
+	       MRC_CTL_IN(struct mrc_abi_tc, reserved));
+MRC_CTL_METHOD(MRC_ABI_DEV_EP_BATCH, MRC_CTL_ADMIN, struct mrc_abi_ep_batch,
+	       mrc_ctl_ep_batch,
+	       MRC_CTL_IN(struct mrc_abi_ep_batch, reserved),
+	       MRC_CTL_OUT(struct mrc_abi_ep_batch, reserved, UA_OPTIONAL),
+	       MRC_CTL_ARRAY_IN(MRC_ABI_ATTR_ARRAY_IN,
+				sizeof(struct mrc_abi_ep_req)),
+	       MRC_CTL_ARRAY_IN(MRC_ABI_ATTR_SECOND_IN,
+				sizeof(struct mrc_abi_ep_addr)),
+	       MRC_CTL_ARRAY_OUT(MRC_ABI_ATTR_ARRAY_OUT,
+				 sizeof(struct mrc_abi_ep_rsp)));
+MRC_CTL_METHOD(MRC_ABI_DEV_QP_QUERY, MRC_CTL_ADMIN, struct mrc_abi_qp_info,
+	       mrc_ctl_dev_qp_query,
+	       MRC_CTL_IN(struct mrc_abi_qp_info, state),
+	       MRC_CTL_OUT(struct mrc_abi_qp_info, port_tx, UA_OPTIONAL),
+	       MRC_CTL_ARRAY_OUT(MRC_ABI_ATTR_ARRAY_OUT,
+				 sizeof(struct mrc_abi_qp_ev)));
+MRC_CTL_METHOD(MRC_ABI_DEFAULT_GET, MRC_CTL_ADMIN, struct mrc_abi_defaults,
+	       mrc_ctl_do_defaults_get,
+	       MRC_CTL_OUT(struct mrc_abi_defaults, reserved, UA_MANDATORY),
+	       MRC_CTL_ARRAY_OUT(MRC_ABI_ATTR_ARRAY_OUT,
+				 sizeof(struct mrc_abi_default)));
+MRC_CTL_METHOD(MRC_ABI_DEFAULT_SET, MRC_CTL_ADMIN, struct mrc_abi_default,
+	       mrc_ctl_do_default_set,
+	       MRC_CTL_IN(struct mrc_abi_default, cc_profile));
 
 DECLARE_UVERBS_GLOBAL_METHODS(MRC_ABI_OBJECT_DEV,
 			      &UVERBS_METHOD(MRC_ABI_DEV_QUERY),
+			      &UVERBS_METHOD(MRC_ABI_DEV_ATTR),
 			      &UVERBS_METHOD(MRC_ABI_DEV_PORT),
 			      &UVERBS_METHOD(MRC_ABI_DEV_TC_GET),
 			      &UVERBS_METHOD(MRC_ABI_DEV_TC_SET),
-			      &UVERBS_METHOD(MRC_ABI_DEV_DEFAULTS_GET),
-			      &UVERBS_METHOD(MRC_ABI_DEV_DEFAULT_SET),
 			      &UVERBS_METHOD(MRC_ABI_DEV_EP_BATCH),
 			      &UVERBS_METHOD(MRC_ABI_DEV_QP_QUERY));
 
-DECLARE_UVERBS_GLOBAL_METHODS(MRC_ABI_OBJECT_DEV_ATTR,
-			      &UVERBS_METHOD(MRC_ABI_DEV_ATTR));
+DECLARE_UVERBS_GLOBAL_METHODS(MRC_ABI_OBJECT_DEFAULT,
+			      &UVERBS_METHOD(MRC_ABI_DEFAULT_GET),
+			      &UVERBS_METHOD(MRC_ABI_DEFAULT_SET));
 
 const struct uapi_definition mrc_uapi_defs[] = {
 	UAPI_DEF_CHAIN_OBJ_TREE_NAMED(MRC_ABI_OBJECT_DEV),
-	UAPI_DEF_CHAIN_OBJ_TREE_NAMED(MRC_ABI_OBJECT_DEV_ATTR),
+	UAPI_DEF_CHAIN_OBJ_TREE_NAMED(MRC_ABI_OBJECT_DEFAULT),
 	UAPI_DEF_CHAIN(mrc_uapi_profile_defs),
 	UAPI_DEF_CHAIN(mrc_uapi_qp_defs),
 	UAPI_DEF_CHAIN(mrc_uapi_events_defs),

@@ -3,86 +3,81 @@
  * uverbs methods on profiles: what programs pass, checked and turned into calls
  * of mrc_ctl.c. No QP lock is held here.
  */
-#include <linux/mm.h>
-#include <linux/slab.h>
+#include <linux/string.h>
 
 #define UVERBS_MODULE_NAME mrc
 #include <rdma/uverbs_named_ioctl.h>
 
 #include "mrc_ctl_priv.h"
 
-static_assert(sizeof(struct mrc_abi_fmt) == 168);
-static_assert(sizeof(struct mrc_abi_ev_entry) == 88);
-static_assert(sizeof(struct mrc_abi_evp) == 208);
+static_assert(sizeof(struct mrc_abi_fmt) == 160);
+static_assert(sizeof(struct mrc_abi_ev_entry) == 48);
+static_assert(sizeof(struct mrc_abi_evp) == 192);
 static_assert(sizeof(struct mrc_abi_nscc) == 48);
 static_assert(sizeof(struct mrc_abi_ccp) == 232);
 static_assert((int)MRC_ABI_EV_BYTES == (int)MRC_EV_BYTES);
 static_assert((int)MRC_ABI_VENDOR_CFG == (int)MRC_VENDOR_CFG);
 static_assert((int)MRC_CTL_BATCH >= (int)MRC_EV_MAX);
+/* An attribute has at most U16_MAX bytes. */
+static_assert(MRC_CTL_BATCH * sizeof(struct mrc_abi_ev_entry) <= U16_MAX);
 
 /* --- EV formats ---------------------------------------------------------------- */
 
-static int mrc_ctl_do_fmt(struct uverbs_attr_bundle *attrs, bool modify)
+static int mrc_ctl_do_fmt(struct mrc_dev *dev, struct mrc_abi_fmt *io,
+			  struct uverbs_attr_bundle *attrs, bool modify)
 {
-	struct mrc_dev *dev = mrc_ctl_dev(attrs, true);
 	u8 width[MRC_EV_MAX_FIELDS] = {};
-	struct mrc_fmt_req r = {};
-	struct mrc_abi_fmt io;
-	u32 room = 0;
+	bool query = io->mask & MRC_FMT_OP && io->op == MRC_FMT_OP_QUERY_FIELDS;
+	struct mrc_fmt_req r = {
+		.mask = io->mask,
+		.state = io->state,
+		.cur_state = io->cur_state,
+		.mode = io->mode,
+		.op = io->op,
+		.width = width,
+		.vendor = io->vendor_cfg,
+	};
+	const u8 *in;
 	int ret;
 
-	if (IS_ERR(dev))
-		return PTR_ERR(dev);
-	ret = uverbs_copy_from_or_zero(&io, attrs, MRC_ABI_ATTR_IN);
-	if (ret)
-		return ret;
-	if (io.mask & MRC_FMT_OP) {
-		if (io.op == MRC_FMT_OP_MODIFY_FIELDS && modify) {
-			if (io.n_fields > MRC_EV_MAX_FIELDS)
-				return -E2BIG;
-			ret = mrc_ctl_take(width, io.fields, io.n_fields, 1);
-			if (ret)
-				return ret;
-		}
-		room = min_t(u32, io.n_fields, MRC_EV_MAX_FIELDS);
+	if (query) {
+		r.n = min_t(u32, MRC_EV_MAX_FIELDS,
+			    mrc_ctl_array_room(attrs, MRC_ABI_ATTR_ARRAY_OUT, 1));
+	} else if (io->mask & MRC_FMT_OP) {
+		in = mrc_ctl_array_in(attrs, MRC_ABI_ATTR_ARRAY_IN, 1,
+				      MRC_EV_MAX_FIELDS, &r.n);
+		if (IS_ERR(in))
+			return PTR_ERR(in);
+		memcpy(width, in ?: width, r.n);
 	}
-	r.mask = io.mask;
-	r.state = io.state;
-	r.cur_state = io.cur_state;
-	r.mode = io.mode;
-	r.op = io.op;
-	r.n = room;
-	r.width = width;
-	r.vendor = io.vendor_cfg;
-	ret = mrc_ctl_fmt(dev, io.id, &r, modify);
-	if (ret && ret != -E2BIG)
-		return ret;
-	if (!ret && io.mask & MRC_FMT_OP && io.op == MRC_FMT_OP_QUERY_FIELDS)
-		ret = mrc_ctl_give(io.fields, width, min(r.n, room), 1);
-	io.state = r.state;
-	io.cur_state = r.cur_state;
-	io.mode = r.mode;
-	io.n_fields = r.n;
-	return mrc_ctl_done(attrs, &io, sizeof(io), ret);
+	ret = mrc_ctl_fmt(dev, io->id, &r, modify);
+	if (!ret && query)
+		ret = mrc_ctl_array_out(attrs, MRC_ABI_ATTR_ARRAY_OUT, width,
+					r.n, 1);
+	io->state = r.state;
+	io->cur_state = r.cur_state;
+	io->mode = r.mode;
+	io->n_fields = r.n;
+	return ret;
 }
 
-static int UVERBS_HANDLER(MRC_ABI_FMT_MODIFY)(struct uverbs_attr_bundle *attrs)
+static int mrc_ctl_fmt_modify(struct mrc_dev *dev, void *io,
+			      struct uverbs_attr_bundle *attrs)
 {
-	return mrc_ctl_do_fmt(attrs, true);
+	return mrc_ctl_do_fmt(dev, io, attrs, true);
 }
 
-static int UVERBS_HANDLER(MRC_ABI_FMT_QUERY)(struct uverbs_attr_bundle *attrs)
+static int mrc_ctl_fmt_query(struct mrc_dev *dev, void *io,
+			     struct uverbs_attr_bundle *attrs)
 {
-	return mrc_ctl_do_fmt(attrs, false);
+	return mrc_ctl_do_fmt(dev, io, attrs, false);
 }
 
 /* --- EV profiles ---------------------------------------------------------------- */
 
 static int mrc_ctl_ev_in(struct mrc_evp_val *val, const struct mrc_abi_ev *in)
 {
-	static const u8 zero[sizeof(in->reserved)];
-
-	if (memcmp(in->reserved, zero, sizeof(zero)))
+	if (memchr_inv(in->reserved, 0, sizeof(in->reserved)))
 		return -EINVAL;
 	memcpy(val->val, in->val, sizeof(val->val));
 	val->port = in->port;
@@ -101,145 +96,154 @@ static void mrc_ctl_ev_out(struct mrc_abi_ev *out,
 struct mrc_ctl_evp_arrays {
 	struct mrc_evp_entry *entry;
 	u32 n_entry;
+	u32 entry_room;
 	struct mrc_ev_field field[MRC_EV_MAX_FIELDS];
 	u32 n_field;
 };
 
 static int mrc_ctl_entries_in(struct mrc_ctl_evp_arrays *a,
-			      const struct mrc_abi_evp *io)
+			      struct mrc_abi_evp *io,
+			      struct uverbs_attr_bundle *attrs)
 {
-	struct mrc_abi_ev_entry e;
-	u32 i;
-	int ret;
+	bool whole = io->ev_op == MRC_EVP_OP_QUERY_EV_ARRAY;
+	bool replace = io->ev_op == MRC_EVP_OP_REPLACE_EV;
+	const struct mrc_abi_ev_entry *in;
+	const struct mrc_abi_ev *new;
+	u32 i, n, n_new;
+	int ret = 0;
 
-	if (io->ev_op != MRC_EVP_OP_QUERY_EV_ARRAY &&
-	    io->n_entries > MRC_CTL_BATCH)
-		return -E2BIG;
+	in = mrc_ctl_array_in(attrs, MRC_ABI_ATTR_ARRAY_IN, sizeof(*in),
+			      MRC_CTL_BATCH, &n);
+	if (IS_ERR(in))
+		return PTR_ERR(in);
+	new = mrc_ctl_array_in(attrs, MRC_ABI_ATTR_SECOND_IN, sizeof(*new),
+			       MRC_CTL_BATCH, &n_new);
+	if (IS_ERR(new))
+		return PTR_ERR(new);
+	if ((whole && n) || n_new != (replace ? n : 0))
+		return -EINVAL;
 	/* No profile has more than a batch may. */
-	a->n_entry = min_t(u32, io->n_entries, MRC_CTL_BATCH);
-	/* One more, so that an empty batch is not a missing one. */
-	a->entry = kvcalloc(a->n_entry + 1, sizeof(*a->entry),
-			    GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
-	if (!a->entry)
-		return -ENOMEM;
-	if (io->ev_op == MRC_EVP_OP_QUERY_EV_ARRAY)
-		return 0;
-	for (i = 0; i < a->n_entry; i++) {
-		ret = mrc_ctl_take(&e, io->entries + i * sizeof(e), 1,
-				   sizeof(e));
-		if (!ret)
-			ret = mrc_ctl_ev_in(&a->entry[i].ev, &e.ev);
-		if (!ret)
-			ret = mrc_ctl_ev_in(&a->entry[i].ev_new, &e.ev_new);
-		if (ret)
-			return ret;
-		a->entry[i].state = e.state;
-		a->entry[i].flags = e.flags;
+	a->entry_room = min_t(u32, MRC_CTL_BATCH,
+			      mrc_ctl_array_room(attrs, MRC_ABI_ATTR_ARRAY_OUT,
+						 sizeof(*in)));
+	if (io->ev_op == MRC_EVP_OP_QUERY_EV_STATE && a->entry_room < n) {
+		io->n_entries = n;
+		return -E2BIG;
 	}
-	return 0;
+	a->n_entry = whole ? a->entry_room : n;
+	/* One more, so that an empty batch is not a missing one. */
+	a->entry = uverbs_kcalloc(attrs, a->n_entry + 1, sizeof(*a->entry));
+	if (IS_ERR(a->entry))
+		return PTR_ERR(a->entry);
+	for (i = 0; !ret && i < n; i++) {
+		ret = mrc_ctl_ev_in(&a->entry[i].ev, &in[i].ev);
+		if (!ret && replace)
+			ret = mrc_ctl_ev_in(&a->entry[i].ev_new, &new[i]);
+		a->entry[i].state = in[i].state;
+		a->entry[i].flags = in[i].flags;
+	}
+	return ret;
 }
 
-static int mrc_ctl_entries_out(const struct mrc_ctl_evp_arrays *a,
-			       const struct mrc_abi_evp *io, u32 n)
+static int mrc_ctl_entries_out(const struct mrc_ctl_evp_arrays *a, u32 n,
+			       struct uverbs_attr_bundle *attrs)
 {
-	struct mrc_abi_ev_entry e;
+	struct mrc_abi_ev_entry *out;
 	u32 i;
-	int ret;
 
-	for (i = 0; i < min(n, a->n_entry); i++) {
-		mrc_ctl_ev_out(&e.ev, &a->entry[i].ev);
-		mrc_ctl_ev_out(&e.ev_new, &a->entry[i].ev_new);
-		e.state = a->entry[i].state;
-		e.flags = a->entry[i].flags;
-		ret = mrc_ctl_give(io->entries + i * sizeof(e), &e, 1,
-				   sizeof(e));
-		if (ret)
-			return ret;
+	n = min(n, a->entry_room);
+	out = uverbs_kcalloc(attrs, n, sizeof(*out));
+	if (IS_ERR(out))
+		return PTR_ERR(out);
+	for (i = 0; i < n; i++) {
+		mrc_ctl_ev_out(&out[i].ev, &a->entry[i].ev);
+		out[i].state = a->entry[i].state;
+		out[i].flags = a->entry[i].flags;
 	}
-	return 0;
+	return mrc_ctl_array_out(attrs, MRC_ABI_ATTR_ARRAY_OUT, out, n,
+				 sizeof(*out));
 }
 
 static int mrc_ctl_fields_in(struct mrc_ctl_evp_arrays *a,
-			     const struct mrc_abi_evp *io)
+			     const struct mrc_abi_evp *io,
+			     struct uverbs_attr_bundle *attrs)
 {
-	struct mrc_abi_ev_field f;
+	const struct mrc_abi_ev_field *in;
 	u32 i;
-	int ret;
 
-	a->n_field = min_t(u32, io->n_fields, MRC_EV_MAX_FIELDS);
-	if (io->fields_op != MRC_EVP_OP_MODIFY_FIELDS)
+	if (io->fields_op == MRC_EVP_OP_QUERY_FIELDS) {
+		a->n_field = min_t(u32, MRC_EV_MAX_FIELDS,
+				   mrc_ctl_array_room(attrs,
+						      MRC_ABI_ATTR_FIELDS_OUT,
+						      sizeof(*in)));
 		return 0;
-	if (io->n_fields > MRC_EV_MAX_FIELDS)
-		return -E2BIG;
+	}
+	in = mrc_ctl_array_in(attrs, MRC_ABI_ATTR_FIELDS_IN, sizeof(*in),
+			      MRC_EV_MAX_FIELDS, &a->n_field);
+	if (IS_ERR(in))
+		return PTR_ERR(in);
 	for (i = 0; i < a->n_field; i++) {
-		ret = mrc_ctl_take(&f, io->fields + i * sizeof(f), 1, sizeof(f));
-		if (ret)
-			return ret;
-		if (f.reserved)
+		if (in[i].reserved)
 			return -EINVAL;
-		a->field[i].width = f.width;
-		a->field[i].init_val = f.init_val;
-		a->field[i].min_val = f.min_val;
-		a->field[i].max_val = f.max_val;
-		a->field[i].mask = f.mask;
+		a->field[i].width = in[i].width;
+		a->field[i].init_val = in[i].init_val;
+		a->field[i].min_val = in[i].min_val;
+		a->field[i].max_val = in[i].max_val;
+		a->field[i].mask = in[i].mask;
 	}
 	return 0;
 }
 
-static int mrc_ctl_fields_out(const struct mrc_ctl_evp_arrays *a,
-			      const struct mrc_abi_evp *io, u32 n)
+static int mrc_ctl_fields_out(const struct mrc_ctl_evp_arrays *a, u32 n,
+			      struct uverbs_attr_bundle *attrs)
 {
+	struct mrc_abi_ev_field out[MRC_EV_MAX_FIELDS] = {};
 	u32 i;
-	int ret;
 
-	for (i = 0; i < min(n, a->n_field); i++) {
-		struct mrc_abi_ev_field f = {
-			.width = a->field[i].width,
-			.init_val = a->field[i].init_val,
-			.min_val = a->field[i].min_val,
-			.max_val = a->field[i].max_val,
-			.mask = a->field[i].mask,
-		};
-
-		ret = mrc_ctl_give(io->fields + i * sizeof(f), &f, 1,
-				   sizeof(f));
-		if (ret)
-			return ret;
+	n = min(n, a->n_field);
+	for (i = 0; i < n; i++) {
+		out[i].width = a->field[i].width;
+		out[i].init_val = a->field[i].init_val;
+		out[i].min_val = a->field[i].min_val;
+		out[i].max_val = a->field[i].max_val;
+		out[i].mask = a->field[i].mask;
 	}
-	return 0;
+	return mrc_ctl_array_out(attrs, MRC_ABI_ATTR_FIELDS_OUT, out, n,
+				 sizeof(out[0]));
 }
 
 static int mrc_ctl_evp_arrays_in(struct mrc_ctl_evp_arrays *a,
-				 const struct mrc_abi_evp *io)
+				 struct mrc_abi_evp *io,
+				 struct uverbs_attr_bundle *attrs)
 {
 	int ret = 0;
 
 	if (io->mask & MRC_EVP_EV_OP)
-		ret = mrc_ctl_entries_in(a, io);
+		ret = mrc_ctl_entries_in(a, io, attrs);
 	if (!ret && io->mask & MRC_EVP_FIELDS_OP)
-		ret = mrc_ctl_fields_in(a, io);
+		ret = mrc_ctl_fields_in(a, io, attrs);
 	return ret;
 }
 
 static int mrc_ctl_evp_arrays_out(const struct mrc_ctl_evp_arrays *a,
 				  const struct mrc_abi_evp *io,
-				  const struct mrc_evp_req *r)
+				  const struct mrc_evp_req *r,
+				  struct uverbs_attr_bundle *attrs)
 {
 	int ret = 0;
 
 	if (io->mask & MRC_EVP_EV_OP &&
 	    (io->ev_op == MRC_EVP_OP_QUERY_EV_STATE ||
 	     io->ev_op == MRC_EVP_OP_QUERY_EV_ARRAY))
-		ret = mrc_ctl_entries_out(a, io, r->n_entries);
+		ret = mrc_ctl_entries_out(a, r->n_entries, attrs);
 	if (!ret && io->mask & MRC_EVP_FIELDS_OP &&
 	    io->fields_op == MRC_EVP_OP_QUERY_FIELDS)
-		ret = mrc_ctl_fields_out(a, io, r->n_fields);
+		ret = mrc_ctl_fields_out(a, r->n_fields, attrs);
 	return ret;
 }
 
-static int mrc_ctl_run_evp(struct uverbs_attr_bundle *attrs,
-			   struct mrc_dev *dev, struct mrc_abi_evp *io,
-			   struct mrc_ctl_evp_arrays *a, bool modify)
+static int mrc_ctl_do_evp(struct mrc_dev *dev, struct mrc_abi_evp *io,
+			  struct uverbs_attr_bundle *attrs, bool modify)
 {
 	struct mrc_evp_req r = {
 		.mask = io->mask,
@@ -254,8 +258,15 @@ static int mrc_ctl_run_evp(struct uverbs_attr_bundle *attrs,
 		.fields_op = io->fields_op,
 		.vendor = io->vendor_cfg,
 	};
-	int ret = mrc_ctl_evp_arrays_in(a, io);
+	struct mrc_ctl_evp_arrays *a;
+	int ret;
 
+	if (io->reserved)
+		return -EINVAL;
+	a = uverbs_zalloc(attrs, sizeof(*a));
+	if (IS_ERR(a))
+		return PTR_ERR(a);
+	ret = mrc_ctl_evp_arrays_in(a, io, attrs);
 	if (ret)
 		return ret;
 	r.n_entries = a->n_entry;
@@ -263,10 +274,8 @@ static int mrc_ctl_run_evp(struct uverbs_attr_bundle *attrs,
 	r.n_fields = a->n_field;
 	r.field = a->field;
 	ret = mrc_ctl_evp(dev, io->id, &r, modify);
-	if (ret && ret != -E2BIG)
-		return ret;
 	if (!ret)
-		ret = mrc_ctl_evp_arrays_out(a, io, &r);
+		ret = mrc_ctl_evp_arrays_out(a, io, &r, attrs);
 	io->state = r.state;
 	io->cur_state = r.cur_state;
 	io->mode = r.mode;
@@ -276,40 +285,19 @@ static int mrc_ctl_run_evp(struct uverbs_attr_bundle *attrs,
 	io->event_mask = r.event_mask;
 	io->n_entries = r.n_entries;
 	io->n_fields = r.n_fields;
-	return mrc_ctl_done(attrs, io, sizeof(*io), ret);
-}
-
-static int mrc_ctl_do_evp(struct uverbs_attr_bundle *attrs, bool modify)
-{
-	struct mrc_dev *dev = mrc_ctl_dev(attrs, true);
-	struct mrc_ctl_evp_arrays *a;
-	struct mrc_abi_evp io;
-	int ret;
-
-	if (IS_ERR(dev))
-		return PTR_ERR(dev);
-	ret = uverbs_copy_from_or_zero(&io, attrs, MRC_ABI_ATTR_IN);
-	if (ret)
-		return ret;
-	if (io.reserved)
-		return -EINVAL;
-	a = kzalloc(sizeof(*a), GFP_KERNEL);
-	if (!a)
-		return -ENOMEM;
-	ret = mrc_ctl_run_evp(attrs, dev, &io, a, modify);
-	kvfree(a->entry);
-	kfree(a);
 	return ret;
 }
 
-static int UVERBS_HANDLER(MRC_ABI_EVP_MODIFY)(struct uverbs_attr_bundle *attrs)
+static int mrc_ctl_evp_modify(struct mrc_dev *dev, void *io,
+			      struct uverbs_attr_bundle *attrs)
 {
-	return mrc_ctl_do_evp(attrs, true);
+	return mrc_ctl_do_evp(dev, io, attrs, true);
 }
 
-static int UVERBS_HANDLER(MRC_ABI_EVP_QUERY)(struct uverbs_attr_bundle *attrs)
+static int mrc_ctl_evp_query(struct mrc_dev *dev, void *io,
+			     struct uverbs_attr_bundle *attrs)
 {
-	return mrc_ctl_do_evp(attrs, false);
+	return mrc_ctl_do_evp(dev, io, attrs, false);
 }
 
 /* --- CC profiles ----------------------------------------------------------------- */
@@ -357,78 +345,104 @@ static void mrc_ctl_nscc_out(struct mrc_abi_nscc *out,
 	};
 }
 
-static int mrc_ctl_do_ccp(struct uverbs_attr_bundle *attrs, bool modify)
+static int mrc_ctl_do_ccp(struct mrc_dev *dev, struct mrc_abi_ccp *io,
+			  bool modify)
 {
-	struct mrc_dev *dev = mrc_ctl_dev(attrs, true);
-	struct mrc_ccp_req r = {};
 	struct mrc_nscc_cfg nscc;
-	struct mrc_abi_ccp io;
+	struct mrc_ccp_req r = {
+		.mask = io->mask,
+		.state = io->state,
+		.cur_state = io->cur_state,
+		.name = io->algorithm,
+		.nscc = &nscc,
+		.vendor = io->vendor_cfg,
+	};
 	int ret;
 
-	if (IS_ERR(dev))
-		return PTR_ERR(dev);
-	ret = uverbs_copy_from_or_zero(&io, attrs, MRC_ABI_ATTR_IN);
-	if (ret)
-		return ret;
-	if (io.reserved || !memchr(io.algorithm, 0, sizeof(io.algorithm)))
+	if (io->reserved || !memchr(io->algorithm, 0, sizeof(io->algorithm)))
 		return -EINVAL;
-	ret = mrc_ctl_nscc_in(&nscc, &io.nscc);
+	ret = mrc_ctl_nscc_in(&nscc, &io->nscc);
 	if (ret)
 		return ret;
-	r.mask = io.mask;
-	r.state = io.state;
-	r.cur_state = io.cur_state;
-	r.name = io.algorithm;
-	r.nscc = &nscc;
-	r.vendor = io.vendor_cfg;
-	ret = mrc_ctl_ccp(dev, io.id, &r, modify);
+	ret = mrc_ctl_ccp(dev, io->id, &r, modify);
 	if (ret)
 		return ret;
-	io.state = r.state;
-	io.cur_state = r.cur_state;
-	if (!modify && io.mask & MRC_CCP_ALGORITHM) {
-		memset(io.algorithm, 0, sizeof(io.algorithm));
-		strscpy(io.algorithm, r.name ?: "", sizeof(io.algorithm));
+	io->state = r.state;
+	io->cur_state = r.cur_state;
+	if (!modify && io->mask & MRC_CCP_ALGORITHM) {
+		memset(io->algorithm, 0, sizeof(io->algorithm));
+		strscpy(io->algorithm, r.name ?: "", sizeof(io->algorithm));
 	}
-	if (!modify && io.mask & MRC_CCP_CONFIG)
-		mrc_ctl_nscc_out(&io.nscc, &nscc);
-	return mrc_ctl_out(attrs, &io, sizeof(io));
+	if (!modify && io->mask & MRC_CCP_CONFIG)
+		mrc_ctl_nscc_out(&io->nscc, &nscc);
+	return 0;
 }
 
-static int UVERBS_HANDLER(MRC_ABI_CCP_MODIFY)(struct uverbs_attr_bundle *attrs)
+static int mrc_ctl_ccp_modify(struct mrc_dev *dev, void *io,
+			      struct uverbs_attr_bundle *attrs)
 {
-	return mrc_ctl_do_ccp(attrs, true);
+	return mrc_ctl_do_ccp(dev, io, true);
 }
 
-static int UVERBS_HANDLER(MRC_ABI_CCP_QUERY)(struct uverbs_attr_bundle *attrs)
+static int mrc_ctl_ccp_query(struct mrc_dev *dev, void *io,
+			     struct uverbs_attr_bundle *attrs)
 {
-	return mrc_ctl_do_ccp(attrs, false);
+	return mrc_ctl_do_ccp(dev, io, false);
 }
 
 /* --- what the core parses -------------------------------------------------------- */
 
-MRC_CTL_METHOD_IO(MRC_ABI_FMT_MODIFY, struct mrc_abi_fmt, vendor_cfg,
-		  vendor_cfg);
-MRC_CTL_METHOD_IO(MRC_ABI_FMT_QUERY, struct mrc_abi_fmt, vendor_cfg,
-		  vendor_cfg);
-MRC_CTL_METHOD_IO(MRC_ABI_EVP_MODIFY, struct mrc_abi_evp, vendor_cfg,
-		  vendor_cfg);
-MRC_CTL_METHOD_IO(MRC_ABI_EVP_QUERY, struct mrc_abi_evp, vendor_cfg,
-		  vendor_cfg);
-MRC_CTL_METHOD_IO(MRC_ABI_CCP_MODIFY, struct mrc_abi_ccp, vendor_cfg,
-		  vendor_cfg);
-MRC_CTL_METHOD_IO(MRC_ABI_CCP_QUERY, struct mrc_abi_ccp, vendor_cfg,
-		  vendor_cfg);
+/* A method on a kind of profile whose struct ends in vendor_cfg. */
+#define MRC_CTL_PROFILE_METHOD(_id, _type, _fn, ...)			\
+	MRC_CTL_METHOD(_id, MRC_CTL_ADMIN, _type, _fn,			\
+		       MRC_CTL_IN(_type, vendor_cfg),			\
+		       MRC_CTL_OUT(_type, vendor_cfg, UA_OPTIONAL),	\
+		       ##__VA_ARGS__)
 
-DECLARE_UVERBS_GLOBAL_METHODS(MRC_ABI_OBJECT_PROFILE,
+#define MRC_CTL_FMT_ARRAYS						\
+	MRC_CTL_ARRAY_IN(MRC_ABI_ATTR_ARRAY_IN, 1),			\
+	MRC_CTL_ARRAY_OUT(MRC_ABI_ATTR_ARRAY_OUT, 1)
+
+#define MRC_CTL_EVP_ARRAYS						\
+	MRC_CTL_ARRAY_IN(MRC_ABI_ATTR_ARRAY_IN,				\
+			 sizeof(struct mrc_abi_ev_entry)),		\
+	MRC_CTL_ARRAY_OUT(MRC_ABI_ATTR_ARRAY_OUT,			\
+			  sizeof(struct mrc_abi_ev_entry)),		\
+	MRC_CTL_ARRAY_IN(MRC_ABI_ATTR_SECOND_IN,			\
+			 sizeof(struct mrc_abi_ev)),			\
+	MRC_CTL_ARRAY_IN(MRC_ABI_ATTR_FIELDS_IN,			\
+			 sizeof(struct mrc_abi_ev_field)),		\
+	MRC_CTL_ARRAY_OUT(MRC_ABI_ATTR_FIELDS_OUT,			\
+			  sizeof(struct mrc_abi_ev_field))
+
+MRC_CTL_PROFILE_METHOD(MRC_ABI_FMT_MODIFY, struct mrc_abi_fmt,
+		       mrc_ctl_fmt_modify, MRC_CTL_FMT_ARRAYS);
+MRC_CTL_PROFILE_METHOD(MRC_ABI_FMT_QUERY, struct mrc_abi_fmt,
+		       mrc_ctl_fmt_query, MRC_CTL_FMT_ARRAYS);
+MRC_CTL_PROFILE_METHOD(MRC_ABI_EVP_MODIFY, struct mrc_abi_evp,
+		       mrc_ctl_evp_modify, MRC_CTL_EVP_ARRAYS);
+MRC_CTL_PROFILE_METHOD(MRC_ABI_EVP_QUERY, struct mrc_abi_evp,
+		       mrc_ctl_evp_query, MRC_CTL_EVP_ARRAYS);
+MRC_CTL_PROFILE_METHOD(MRC_ABI_CCP_MODIFY, struct mrc_abi_ccp,
+		       mrc_ctl_ccp_modify);
+MRC_CTL_PROFILE_METHOD(MRC_ABI_CCP_QUERY, struct mrc_abi_ccp,
+		       mrc_ctl_ccp_query);
+
+DECLARE_UVERBS_GLOBAL_METHODS(MRC_ABI_OBJECT_EV_FMT,
 			      &UVERBS_METHOD(MRC_ABI_FMT_MODIFY),
-			      &UVERBS_METHOD(MRC_ABI_FMT_QUERY),
+			      &UVERBS_METHOD(MRC_ABI_FMT_QUERY));
+
+DECLARE_UVERBS_GLOBAL_METHODS(MRC_ABI_OBJECT_EV_PROFILE,
 			      &UVERBS_METHOD(MRC_ABI_EVP_MODIFY),
-			      &UVERBS_METHOD(MRC_ABI_EVP_QUERY),
+			      &UVERBS_METHOD(MRC_ABI_EVP_QUERY));
+
+DECLARE_UVERBS_GLOBAL_METHODS(MRC_ABI_OBJECT_CC_PROFILE,
 			      &UVERBS_METHOD(MRC_ABI_CCP_MODIFY),
 			      &UVERBS_METHOD(MRC_ABI_CCP_QUERY));
 
 const struct uapi_definition mrc_uapi_profile_defs[] = {
-	UAPI_DEF_CHAIN_OBJ_TREE_NAMED(MRC_ABI_OBJECT_PROFILE),
+	UAPI_DEF_CHAIN_OBJ_TREE_NAMED(MRC_ABI_OBJECT_EV_FMT),
+	UAPI_DEF_CHAIN_OBJ_TREE_NAMED(MRC_ABI_OBJECT_EV_PROFILE),
+	UAPI_DEF_CHAIN_OBJ_TREE_NAMED(MRC_ABI_OBJECT_CC_PROFILE),
 	{},
 };

@@ -3,8 +3,6 @@
  * uverbs methods on queue pairs: MRC attributes and what a QP has come to (MRC
  * 1.0 §14). A program's own QPs only, so no privilege is needed.
  */
-#include <linux/mm.h>
-#include <linux/slab.h>
 
 #define UVERBS_MODULE_NAME mrc
 #include <rdma/uverbs_named_ioctl.h>
@@ -27,19 +25,16 @@ static struct mrc_qp *mrc_ctl_qp(struct uverbs_attr_bundle *attrs)
 	return mrc_qp_from(ibqp);
 }
 
-static int UVERBS_HANDLER(MRC_ABI_QP_SET)(struct uverbs_attr_bundle *attrs)
+static int mrc_ctl_qp_set(struct mrc_dev *dev, void *io,
+			  struct uverbs_attr_bundle *attrs)
 {
 	struct mrc_qp *qp = mrc_ctl_qp(attrs);
-	struct mrc_abi_qp_attr in;
 	int ret;
 
 	if (IS_ERR(qp))
 		return PTR_ERR(qp);
-	ret = uverbs_copy_from_or_zero(&in, attrs, MRC_ABI_ATTR_IN);
-	if (ret)
-		return ret;
 	mutex_lock(&qp->mutex);
-	ret = mrc_qp_set_mrc(qp, &in);
+	ret = mrc_qp_set_mrc(qp, io);
 	mutex_unlock(&qp->mutex);
 	return ret;
 }
@@ -116,58 +111,47 @@ static void mrc_qp_fill_info(struct mrc_qp *qp, struct mrc_abi_qp_info *out,
 int mrc_ctl_query_qp(struct uverbs_attr_bundle *attrs, struct mrc_qp *qp,
 		     struct mrc_abi_qp_info *io)
 {
-	u32 room = min_t(u32, io->n_evs, MRC_EV_MAX);
 	struct mrc_abi_qp_ev *ev;
-	u64 evs = io->evs;
-	int ret = 0;
+	u32 room;
 
+	room = min_t(u32, MRC_EV_MAX,
+		     mrc_ctl_array_room(attrs, MRC_ABI_ATTR_ARRAY_OUT,
+					sizeof(*ev)));
+	ev = uverbs_kcalloc(attrs, room, sizeof(*ev));
 	memset(io, 0, sizeof(*io));
-	io->evs = evs;
-	/* One more, so that no room is not a failure. */
-	ev = kvcalloc(room + 1, sizeof(*ev), GFP_KERNEL_ACCOUNT);
-	if (ev)
+	if (!IS_ERR(ev))
 		mrc_qp_fill_info(qp, io, ev, room);
 	/* Destroy waits for it, and must not wait for a program's memory. */
 	mrc_qp_put(qp);
-	if (!ev)
-		return -ENOMEM;
-	if (copy_to_user(u64_to_user_ptr(evs), ev,
-			 min(room, io->n_evs) * sizeof(*ev)))
-		ret = -EFAULT;
-	kvfree(ev);
-	return ret ?: mrc_ctl_out(attrs, io, sizeof(*io));
+	if (IS_ERR(ev))
+		return PTR_ERR(ev);
+	return mrc_ctl_array_out(attrs, MRC_ABI_ATTR_ARRAY_OUT, ev,
+				 min(room, io->n_evs), sizeof(*ev));
 }
 
-static int UVERBS_HANDLER(MRC_ABI_QP_QUERY)(struct uverbs_attr_bundle *attrs)
+static int mrc_ctl_qp_query(struct mrc_dev *dev, void *io,
+			    struct uverbs_attr_bundle *attrs)
 {
 	struct mrc_qp *qp = mrc_ctl_qp(attrs);
-	struct mrc_abi_qp_info *io;
-	int ret;
 
 	if (IS_ERR(qp))
 		return PTR_ERR(qp);
-	io = uverbs_zalloc(attrs, sizeof(*io));
-	if (IS_ERR(io))
-		return PTR_ERR(io);
-	ret = uverbs_copy_from_or_zero(io, attrs, MRC_ABI_ATTR_IN);
-	if (ret)
-		return ret;
 	mrc_qp_hold(qp);	/* its handle is held until this returns */
 	return mrc_ctl_query_qp(attrs, qp, io);
 }
 
-#define MRC_CTL_ATTR_QP \
+#define MRC_CTL_QP \
 	UVERBS_ATTR_IDR(MRC_ABI_ATTR_HANDLE, UVERBS_OBJECT_QP, \
 			UVERBS_ACCESS_READ, UA_MANDATORY)
 
-DECLARE_UVERBS_NAMED_METHOD(MRC_ABI_QP_SET, MRC_CTL_ATTR_QP,
-			    MRC_CTL_ATTR_IN(struct mrc_abi_qp_attr, reserved));
-DECLARE_UVERBS_NAMED_METHOD(MRC_ABI_QP_QUERY, MRC_CTL_ATTR_QP,
-			    MRC_CTL_ATTR_IN(struct mrc_abi_qp_info, n_evs),
-			    UVERBS_ATTR_PTR_OUT(MRC_ABI_ATTR_OUT,
-						UVERBS_ATTR_STRUCT(struct mrc_abi_qp_info,
-								   port_tx),
-						UA_MANDATORY));
+MRC_CTL_METHOD(MRC_ABI_QP_SET, MRC_CTL_ANYBODY, struct mrc_abi_qp_attr,
+	       mrc_ctl_qp_set, MRC_CTL_QP,
+	       MRC_CTL_IN(struct mrc_abi_qp_attr, reserved));
+MRC_CTL_METHOD(MRC_ABI_QP_QUERY, MRC_CTL_ANYBODY, struct mrc_abi_qp_info,
+	       mrc_ctl_qp_query, MRC_CTL_QP,
+	       MRC_CTL_OUT(struct mrc_abi_qp_info, port_tx, UA_MANDATORY),
+	       MRC_CTL_ARRAY_OUT(MRC_ABI_ATTR_ARRAY_OUT,
+				 sizeof(struct mrc_abi_qp_ev)));
 
 DECLARE_UVERBS_GLOBAL_METHODS(MRC_ABI_OBJECT_QP,
 			      &UVERBS_METHOD(MRC_ABI_QP_SET),
