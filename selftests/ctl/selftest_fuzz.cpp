@@ -23,8 +23,9 @@ struct Target {
 	std::size_t size; /* of its struct */
 };
 
-constexpr std::array<Target, 16> targets = {{
+constexpr std::array<Target, 17> targets = {{
 	{MRC_ABI_OBJECT_DEV, MRC_ABI_DEV_QUERY, sizeof(mrc_abi_device)},
+	{MRC_ABI_OBJECT_DEV, MRC_ABI_DEV_ATTR, sizeof(mrc_abi_dev_attr)},
 	{MRC_ABI_OBJECT_DEV, MRC_ABI_DEV_PORT, sizeof(mrc_abi_port)},
 	{MRC_ABI_OBJECT_DEV, MRC_ABI_DEV_TC_GET, sizeof(mrc_abi_tc)},
 	{MRC_ABI_OBJECT_DEV, MRC_ABI_DEV_TC_SET, sizeof(mrc_abi_tc)},
@@ -287,8 +288,8 @@ void Fuzz::step()
 			  arrays(t));
 }
 
-/* Everything back to INIT, ports and classes as they were. */
-void restore(Dev &dev, const mrc_abi_tc &tc)
+/* Everything back to INIT, ports, classes and attributes as they were. */
+void restore(Dev &dev, const mrc_abi_tc &tc, mrc_abi_dev_attr attr)
 {
 	std::vector<mrc_abi_default> def(dev.query().max_defaults);
 	mrc_abi_defaults d{};
@@ -310,6 +311,10 @@ void restore(Dev &dev, const mrc_abi_tc &tc)
 		     "default");
 	}
 	must(dev.set(MRC_ABI_OBJECT_DEV, MRC_ABI_DEV_TC_SET, tc), "tc");
+	attr.mask = MRC_ABI_DEV_ATTR_EXTENSION | MRC_ABI_DEV_ATTR_NUM_EVS |
+		    MRC_ABI_DEV_ATTR_CWND | MRC_ABI_DEV_ATTR_CC;
+	must(dev.call(MRC_ABI_OBJECT_DEV, MRC_ABI_DEV_ATTR, attr),
+	     "attributes");
 	for (uint32_t i = 1; dev.query().phy_port_mask >> i; i++) {
 		mrc_abi_port p = {.port = i,
 				  .mask = MRC_ABI_PORT_ADMIN_STATE,
@@ -327,8 +332,11 @@ bool selftest_fuzz(Dev &dev, uint64_t seed, uint64_t rounds)
 
 	r.run("hostile calls, seed " + std::to_string(seed), [&](Check &c) {
 		const uint32_t free_evs = dev.query().ev_free_count;
+		mrc_abi_dev_attr attr{};
 		mrc_abi_tc tc{};
 
+		must(dev.call(MRC_ABI_OBJECT_DEV, MRC_ABI_DEV_ATTR, attr),
+		     "attributes");
 		must(dev.get(MRC_ABI_OBJECT_DEV, MRC_ABI_DEV_TC_GET, tc), "tc");
 		{
 			Fuzz fuzz(dev, seed);
@@ -339,7 +347,7 @@ bool selftest_fuzz(Dev &dev, uint64_t seed, uint64_t rounds)
 			       "hardly a call was accepted: " +
 				       std::to_string(fuzz.accepted()));
 		}
-		restore(dev, tc);
+		restore(dev, tc, attr);
 		c.eq(dev.query().ev_free_count, free_evs,
 		     "free EVs at the end");
 	});

@@ -6,6 +6,8 @@
 #include "selftest.hpp"
 
 #include <array>
+#include <initializer_list>
+#include <utility>
 #include <cstring>
 
 namespace
@@ -679,6 +681,59 @@ void ports_and_classes(Dev &dev, Check &c)
 	c.that(!std::memcmp(&tc, &now, sizeof(tc)), "the map changed");
 }
 
+/* All or none, by bits; a device keeps what was refused as it was. */
+void device_attributes(Dev &dev, Check &c)
+{
+	const auto call = [&](mrc_abi_dev_attr &a) {
+		return dev.call(MRC_ABI_OBJECT_DEV, MRC_ABI_DEV_ATTR, a);
+	};
+	constexpr uint32_t all =
+		MRC_ABI_DEV_ATTR_EXTENSION | MRC_ABI_DEV_ATTR_NUM_EVS |
+		MRC_ABI_DEV_ATTR_CWND | MRC_ABI_DEV_ATTR_CC;
+	mrc_abi_dev_attr was{}, a{};
+
+	c.err(call(was), 0, "query");
+	c.eq(was.num_evs, 64, "num_evs at first");
+	c.eq(was.cwnd, 0, "cwnd at first");
+	c.that(!std::strcmp(was.cc, "none"), "cc at first");
+	a = {.mask = all, .extension = 0, .num_evs = 17, .cwnd = 1 << 20, .cc = {}};
+	std::strcpy(a.cc, "uet-1.0-nscc");
+	const mrc_abi_dev_attr good = a;
+
+	for (const auto &[what, spoil] :
+	     std::initializer_list<
+		     std::pair<const char *, void (*)(mrc_abi_dev_attr &)>>{
+		     {"unknown bit", [](auto &x) { x.mask |= 1u << 20; }},
+		     {"extension 2", [](auto &x) { x.extension = 2; }},
+		     {"no EVs", [](auto &x) { x.num_evs = 0; }},
+		     {"1025 EVs", [](auto &x) { x.num_evs = 1025; }},
+		     {"no algorithm", [](auto &x) { x.cc[0] = 0; }},
+		     {"unknown algorithm", [](auto &x) { x.cc[0] = 'x'; }},
+		     {"name without end",
+		      [](auto &x) { std::memset(x.cc, 'x', sizeof(x.cc)); }},
+	     }) {
+		a = good;
+		spoil(a);
+		c.err(call(a), EINVAL, what);
+		a = {};
+		must(call(a), "query");
+		c.that(!std::memcmp(&a, &was, sizeof(a)),
+		       std::string("changed by ") + what);
+	}
+	a = good;
+	c.err(call(a), 0, "all at once");
+	a = {};
+	a.mask = MRC_ABI_DEV_ATTR_NUM_EVS;
+	a.num_evs = 5;
+	c.err(call(a), 0, "one");
+	c.eq(a.num_evs, 5, "num_evs");
+	c.eq(a.cwnd, 1 << 20, "cwnd, which was not named");
+	c.eq(a.extension, 0, "extension, which was not named");
+	c.that(!std::strcmp(a.cc, "uet-1.0-nscc"), "cc, which was not named");
+	was.mask = all;
+	must(call(was), "back");
+}
+
 int default_set(Dev &dev, uint8_t last, uint32_t len, uint64_t ev, uint64_t cc)
 {
 	mrc_abi_default d{};
@@ -739,6 +794,8 @@ bool selftest_rules(Dev &dev)
 	      [&](Check &c) { ccp_table(dev, c); });
 	r.run("ports and traffic classes",
 	      [&](Check &c) { ports_and_classes(dev, c); });
+	r.run("attributes of the device",
+	      [&](Check &c) { device_attributes(dev, c); });
 	r.run("defaults: bounded, replaced, removed",
 	      [&](Check &c) { defaults_table(dev, c); });
 	return r.good();

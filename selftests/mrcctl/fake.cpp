@@ -84,12 +84,18 @@ public:
 		return dev_.device;
 	}
 
-	void set_extension(bool on) override
+	void change(const DeviceChange &c) override
 	{
-		dev_.call("set_extension");
-		dev_.device.extension = on;
+		dev_.call("set_attr");
+		if (c.extension)
+			dev_.device.extension = c.extension;
+		if (c.num_evs)
+			dev_.device.qp->num_evs = *c.num_evs;
+		if (c.cwnd)
+			dev_.device.qp->cwnd = *c.cwnd;
+		if (c.cc)
+			dev_.device.qp->cc = *c.cc;
 	}
-
 	std::vector<Port> ports() override
 	{
 		dev_.call("ports");
@@ -300,6 +306,7 @@ FakeDevice two_ports()
 	d.device.mpr_resolution = 1;
 	d.device.max_qp_hint = 1024;
 	d.device.extension = true;
+	d.device.qp = QpDefaults{.num_evs = 64, .cwnd = 0, .cc = "none"};
 	d.device.cap = 7;
 	d.device.opt = 1 | 2 | 4 | 16 | 32;
 	d.device.max_fmt_profiles = 64;

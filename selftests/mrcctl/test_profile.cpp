@@ -25,8 +25,20 @@ TEST_F(MrcctlTest, SwitchesTheExtension)
 		  std::string::npos);
 	EXPECT_EQ(run("dev set extension on").status, 0);
 	EXPECT_TRUE(*dev().device.extension);
-	dev().fail["set_extension"] = EPERM;
+	dev().fail["set_attr"] = EPERM;
 	EXPECT_EQ(run("dev set extension off").status, exit_device);
+	EXPECT_TRUE(*dev().device.extension);
+}
+
+TEST_F(MrcctlTest, DeviceAttributes)
+{
+	EXPECT_EQ(run("dev set num_evs 17").status, 0);
+	EXPECT_EQ(run("dev set cwnd 1048576").status, 0);
+	EXPECT_EQ(run("dev set cc uet-1.0-nscc").status, 0);
+	EXPECT_EQ(dev().device.qp->num_evs, 17);
+	EXPECT_NE(run("dev").out.find(
+			  "\n    attr num_evs 17 cwnd 1048576 cc uet-1.0-nscc\n"),
+		  std::string::npos);
 	EXPECT_TRUE(*dev().device.extension);
 }
 
@@ -34,6 +46,7 @@ TEST_F(MrcctlTest, SwitchesTheExtension)
 TEST_F(MrcctlTest, ShowsNoExtensionOfOlderModules)
 {
 	dev().device.extension.reset();
+	dev().device.qp.reset();
 	EXPECT_EQ(run("dev").out.find("extension"), std::string::npos);
 	EXPECT_NE(run("-j dev").out.find("\"extension\":null"),
 		  std::string::npos);

@@ -11,7 +11,6 @@
 
 QPS=16
 PACKETS=${FAIR_PACKETS:-32000}	# of a measurement: 125 messages of each QP
-CC=/sys/module/mrc/parameters/cc
 
 # Data packets that each QP of mrca has sent, by number.
 sent() {
@@ -102,7 +101,8 @@ steer() { # MASK-OF-PROCESSORS|0 QUEUE-LENGTH
 topo 2
 backlog=$(sysctl -n net.core.netdev_max_backlog)
 for cc in none uet-1.0-nscc; do
-	echo $cc >$CC
+	in_a mrcctl -d mrca dev set cc $cc
+	in_b mrcctl -d mrcb dev set cc $cc
 	steer 1 10000
 	subtest "$cc: $QPS QPs share a processor" fair "$cc, unshaped" 95
 	steer 0 "$backlog"
@@ -112,5 +112,4 @@ for cc in none uet-1.0-nscc; do
 	done
 	subtest "$cc: a small program beside $QPS busy QPs" small_beside_many
 done
-echo none >$CC
 tap_end

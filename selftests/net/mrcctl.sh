@@ -144,6 +144,7 @@ two_devices() {
 		sed "s/^DEVICE:/$d:/" <<-'END'
 			DEVICE: protocol 1 ctl_protocol 1 ports 1,2
 			    extension on
+			    attr num_evs 64 cwnd 0 cc none
 			    cap trim_nack,dynamic_mpr,service_time
 			    opt ev_modify_online,cc_modify_online,ev_event,ev_event_precise,ep_ev_probe
 			    max_wimm 1024 max_wimm_dest 1024 max_mpr 255 mpr_resolution 1 max_qp_hint 65536
@@ -198,6 +199,11 @@ device_json() {
 		        "mpr_resolution": 1,
 		        "max_qp_hint": 65536,
 		        "extension": true,
+		        "attr": {
+		            "num_evs": 64,
+		            "cwnd": 0,
+		            "cc": "none"
+		        },
 		        "fmt": {
 		            "max_profiles": 64,
 		            "modes": [
@@ -974,6 +980,9 @@ unprivileged() {
 		tc|tc show
 		tc|tc set control 1
 		extension|dev set extension off
+		num_evs|dev set num_evs 8
+		cwnd|dev set cwnd 65536
+		cc|dev set cc uet-1.0-nscc
 		probe|probe ev src $A4 dst $B4 evs c001@1
 		EV events|monitor ev
 		fmt 0|monitor state
@@ -1033,7 +1042,7 @@ device_goes() {
 	[ "$(cat "$WORK/ev")" = "mrcctl: EV events: Input/output error" ]
 	tail -n 1 "$WORK/monitor" | grep -q '^mrcctl: '
 	run_as "" dev
-	[ "$(wc -l <"$WORK/out")" = 9 ] || fail "$(cat "$WORK/out")"
+	[ "$(wc -l <"$WORK/out")" = 10 ] || fail "$(cat "$WORK/out")"
 	run_as "" -d mrca dev
 	denied 2 "no MRC device mrca" "-d mrca dev"
 	# The only one need not be named.

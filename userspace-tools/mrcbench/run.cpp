@@ -20,6 +20,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "device_attr.hpp"
 #include "error.hpp"
 #include "hosts.hpp"
 #include "link.hpp"
@@ -37,36 +38,6 @@ volatile std::sig_atomic_t interrupted;
 /* What a measurement may take beyond its seconds before it is killed. */
 constexpr double patience = 60;
 constexpr double background_seconds = 1;
-constexpr const char *parameters = "/sys/module/mrc/parameters/";
-
-/* A parameter of the module, put back as it was. */
-class Parameter
-{
-public:
-	Parameter(const char *name, const std::string &value)
-		: path_(std::string(parameters) + name), was_(file_text(path_))
-	{
-		put(value);
-	}
-	Parameter(const Parameter &) = delete;
-	Parameter &operator=(const Parameter &) = delete;
-	~Parameter()
-	{
-		std::ofstream(path_) << was_;
-	}
-
-private:
-	void put(const std::string &value) const
-	{
-		std::ofstream out(path_);
-
-		out << value << std::flush;
-		if (!out)
-			throw RunError(fmt::format("{} cannot be set to {}",
-						   path_, value));
-	}
-	std::string path_, was_;
-};
 
 class Child
 {
@@ -316,20 +287,18 @@ private:
 		log_ << line << '\n' << std::flush;
 	}
 
+	static bool changes_device(const std::string &column,
+				   const Shape &shape)
+	{
+		return column == "mrc" && (shape.evs || !shape.cc.empty());
+	}
+
 	Values one(const std::string &column, const Shape &shape)
 	{
 		if (interrupted)
 			throw RunError("interrupted");
 		if (const auto m = missing_.find(column); m != missing_.end())
 			throw RunError(m->second);
-		const bool mrc = column == "mrc";
-		std::unique_ptr<Parameter> evs, cc;
-
-		if (mrc && shape.evs)
-			evs = std::make_unique<Parameter>(
-				"num_evs", std::to_string(shape.evs));
-		if (mrc && !shape.cc.empty())
-			cc = std::make_unique<Parameter>("cc", shape.cc);
 		return cli_.to.empty() ? between_hosts(column, shape)
 				       : to_server(column, shape);
 	}
@@ -340,6 +309,16 @@ private:
 
 		if (!hosts)
 			throw RunError("its hosts were not made");
+		std::unique_ptr<DeviceAttr> attr[2];
+
+		if (changes_device(column, shape))
+			for (const bool server : {false, true})
+				attr[server] = std::make_unique<DeviceAttr>(
+					(server ? hosts->server()
+						: hosts->client())
+						.device,
+					shape,
+					[=] { hosts->enter(server); });
 		hosts->impair(shape.netem, shape.netem_back);
 		Pair talk(true), figures(false);
 		const Child server([&] {
@@ -385,6 +364,11 @@ private:
 		if (!shape.netem.empty() || !shape.netem_back.empty())
 			throw RunError("netem is set up between hosts of its "
 				       "own only, not with --to");
+		std::unique_ptr<DeviceAttr> attr;
+
+		if (changes_device(column, shape))
+			attr = std::make_unique<DeviceAttr>(place->device,
+							    shape, [] {});
 		Pair figures(false);
 		const Child client([&] {
 			figures.shut(0);

@@ -39,17 +39,6 @@ template <typename T> T *check(T *object, const std::string &what)
 	return object;
 }
 
-ibv_context *open_device(const std::string &name)
-{
-	const Handle<ibv_device *, ibv_free_device_list> list(
-		check(ibv_get_device_list(nullptr), "RDMA devices"));
-
-	for (ibv_device **d = list.get(); *d; d++)
-		if (name == ibv_get_device_name(*d))
-			return check(ibv_open_device(*d), name);
-	throw RunError(fmt::format("there is no RDMA device {}", name));
-}
-
 ibv_mtu mtu_value(uint32_t bytes)
 {
 	ibv_mtu mtu = IBV_MTU_256;
@@ -109,6 +98,17 @@ uint32_t random_number()
 	return device();
 }
 } // namespace
+
+ibv_context *open_device(const std::string &name)
+{
+	const Handle<ibv_device *, ibv_free_device_list> list(
+		check(ibv_get_device_list(nullptr), "RDMA devices"));
+
+	for (ibv_device **d = list.get(); *d; d++)
+		if (name == ibv_get_device_name(*d))
+			return check(ibv_open_device(*d), name);
+	throw RunError(fmt::format("there is no RDMA device {}", name));
+}
 
 VerbsSide::Pages::Pages(size_t bytes) : size(bytes)
 {

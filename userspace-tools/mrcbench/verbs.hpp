@@ -28,6 +28,9 @@ template <auto destroy> struct Destroy {
 template <typename T, auto destroy>
 using Handle = std::unique_ptr<T, Destroy<destroy>>;
 
+/* Throws RunError. */
+ibv_context *open_device(const std::string &name);
+
 class VerbsSide
 {
 public:

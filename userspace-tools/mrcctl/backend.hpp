@@ -30,7 +30,7 @@ public:
 
 	virtual Device device() = 0;
 	/* For queue pairs that are made from now on. */
-	virtual void set_extension(bool on) = 0;
+	virtual void change(const DeviceChange &c) = 0;
 
 	/* Ports with their state; counters are asked for apart. */
 	virtual std::vector<Port> ports() = 0;

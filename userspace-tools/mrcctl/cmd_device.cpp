@@ -38,14 +38,24 @@ void dev_show(Context &c, Words &w)
 
 void dev_set(Context &c, Words &w)
 {
-	const std::string &name = w.next("extension");
+	const std::string &name = w.next("attribute");
+	DeviceChange change;
 
-	if (name != "extension")
-		throw UsageError(fmt::format("\"{}\" is not extension", name));
-	const bool on = parse_switch(w.next("on or off"));
-
+	if (name == "extension")
+		change.extension = parse_switch(w.next("on or off"));
+	else if (name == "num_evs")
+		change.num_evs = static_cast<uint32_t>(
+			parse_number(w.next("N"), UINT32_MAX));
+	else if (name == "cwnd")
+		change.cwnd = static_cast<uint32_t>(
+			parse_number(w.next("BYTES"), UINT32_MAX));
+	else if (name == "cc")
+		change.cc = w.next("ALGORITHM");
+	else
+		throw UsageError(fmt::format(
+			"\"{}\" is not extension, num_evs, cwnd or cc", name));
 	w.done();
-	c.dev.set_extension(on);
+	c.dev.change(change);
 }
 
 void port_show(Context &c, Words &w)

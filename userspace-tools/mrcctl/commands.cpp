@@ -11,8 +11,8 @@ namespace
 {
 constexpr Command table[] = {
 	{"dev", "show", "", "limits and capabilities", dev_show},
-	{"dev", "set", "extension on|off",
-	 "operations beyond MRC 1.0, for new queue pairs", dev_set},
+	{"dev", "set", "extension on|off | num_evs N | cwnd BYTES | cc NAME",
+	 "attributes of new queue pairs", dev_set},
 	{"port", "show", "[PORT]", "ports, with counters if one is named",
 	 port_show},
 	{"port", "set", "PORT enable|disable", "administrative state",

@@ -61,8 +61,11 @@ _mrcctl() {
 		;;
 	dev:set)
 		case $last in
-		'') words=extension ;;
-		*) words='on off' ;;
+		'') words='extension num_evs cwnd cc' ;;
+		*) case $prev in
+			extension) words='on off' ;;
+			cc) words='none uet-1.0-nscc' ;;
+		esac ;;
 		esac
 		;;
 	tc:set) words='no_trim trimmable trimmable_retx trimmed trimmed_lasthop

@@ -50,6 +50,10 @@ Json json_of(const Device &d)
 		{"mpr_resolution", d.mpr_resolution},
 		{"max_qp_hint", d.max_qp_hint},
 		{"extension", d.extension ? Json(*d.extension) : Json(nullptr)},
+		{"attr", d.qp ? Json({{"num_evs", d.qp->num_evs},
+				      {"cwnd", d.qp->cwnd},
+				      {"cc", d.qp->cc}})
+			      : Json(nullptr)},
 		{"fmt",
 		 {{"max_profiles", d.max_fmt_profiles},
 		  {"modes", fmt_modes(d.fmt_modes)}}},

@@ -249,19 +249,44 @@ Device KernelDevice::device()
 		d.algorithms.emplace_back(*a);
 	mrc_abi_dev_attr abi{};
 
-	/* Modules without the extension have no such method either. */
-	if (!dev_attr(ctx_, abi))
-		d.extension = abi.extension != 0;
+	/* Modules without these have no such method either. */
+	if (dev_attr(ctx_, abi))
+		return d;
+	d.extension = abi.extension != 0;
+	d.qp = QpDefaults{
+		.num_evs = abi.num_evs,
+		.cwnd = abi.cwnd,
+		.cc = {abi.cc, strnlen(abi.cc, sizeof(abi.cc))},
+	};
 	return d;
 }
 
-void KernelDevice::set_extension(bool on)
+void KernelDevice::change(const DeviceChange &c)
 {
 	mrc_abi_dev_attr abi{};
 
-	abi.mask = MRC_ABI_DEV_ATTR_EXTENSION;
-	abi.extension = on;
-	must(dev_attr(ctx_, abi), "extension");
+	if (c.extension) {
+		abi.mask |= MRC_ABI_DEV_ATTR_EXTENSION;
+		abi.extension = *c.extension;
+	}
+	if (c.num_evs) {
+		abi.mask |= MRC_ABI_DEV_ATTR_NUM_EVS;
+		abi.num_evs = *c.num_evs;
+	}
+	if (c.cwnd) {
+		abi.mask |= MRC_ABI_DEV_ATTR_CWND;
+		abi.cwnd = *c.cwnd;
+	}
+	if (c.cc) {
+		abi.mask |= MRC_ABI_DEV_ATTR_CC;
+		if (c.cc->size() >= sizeof(abi.cc))
+			throw DeviceError("cc " + *c.cc, EINVAL);
+		c.cc->copy(abi.cc, sizeof(abi.cc) - 1);
+	}
+	must(dev_attr(ctx_, abi), c.extension ? "extension"
+				  : c.num_evs ? "num_evs"
+				  : c.cwnd    ? "cwnd"
+					      : "cc");
 }
 
 std::vector<Port> KernelDevice::ports()

@@ -28,7 +28,7 @@ public:
 	~KernelDevice() override;
 
 	Device device() override;
-	void set_extension(bool on) override;
+	void change(const DeviceChange &c) override;
 	std::vector<Port> ports() override;
 	std::vector<Counter> counters(uint32_t port) override;
 	void enable_port(uint32_t port, bool enabled) override;

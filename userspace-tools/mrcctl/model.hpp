@@ -30,6 +30,21 @@ enum class EvState : uint32_t {
 	unknown = 1u << 31,
 };
 
+/* Of QPs to come that no profile tells. */
+struct QpDefaults {
+	uint32_t num_evs = 0;
+	uint32_t cwnd = 0; /* bytes, 0: that of the module */
+	std::string cc;
+};
+
+/* What is to change about a device. */
+struct DeviceChange {
+	std::optional<bool> extension;
+	std::optional<uint32_t> num_evs;
+	std::optional<uint32_t> cwnd;
+	std::optional<std::string> cc;
+};
+
 struct Device {
 	std::string name;
 	uint32_t protocol_version = 0; /* set of versions, as bits */
@@ -54,7 +69,9 @@ struct Device {
 	uint32_t ev_modes = 0;
 	uint32_t port_mask = 0; /* bit N = port N */
 	std::vector<std::string> algorithms;
-	std::optional<bool> extension; /* not of a module before it */
+	/* Not of a module before them. */
+	std::optional<bool> extension;
+	std::optional<QpDefaults> qp;
 };
 
 struct Counter {

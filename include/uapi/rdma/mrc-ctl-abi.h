@@ -153,15 +153,22 @@ struct mrc_abi_device {
 
 enum mrc_abi_dev_attr_mask {
 	MRC_ABI_DEV_ATTR_EXTENSION	= 1 << 0,
+	MRC_ABI_DEV_ATTR_NUM_EVS	= 1 << 1,
+	MRC_ABI_DEV_ATTR_CWND		= 1 << 2,
+	MRC_ABI_DEV_ATTR_CC		= 1 << 3,
 };
 
 /*
- * Attributes in @mask are changed first, which takes CAP_NET_ADMIN; all are
- * returned. Queue pairs keep what the device had when they were made.
+ * Attributes in @mask are changed first, all or none, which takes CAP_NET_ADMIN; all
+ * are returned. Queue pairs keep what the device had when they were made (extension) or
+ * went to RTR or RTS (the others).
  */
 struct mrc_abi_dev_attr {
 	__u32 mask;			/* enum mrc_abi_dev_attr_mask */
 	__u32 extension;		/* 0 MRC 1.0 alone, 1 extension on */
+	__u32 num_evs;			/* of QPs without EV profile, 1..1024 */
+	__u32 cwnd;			/* their fixed window, bytes; 0 = 256 KiB */
+	char cc[MRC_ABI_CC_NAME];	/* algorithm without CC profile */
 };
 
 enum mrc_abi_port_mask {

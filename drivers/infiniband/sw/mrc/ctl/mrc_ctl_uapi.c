@@ -14,7 +14,7 @@
 
 static_assert(sizeof(struct mrc_abi_device) % 8 == 0);
 static_assert(sizeof(struct mrc_abi_port) % 8 == 0);
-static_assert(sizeof(struct mrc_abi_dev_attr) == 8);
+static_assert(sizeof(struct mrc_abi_dev_attr) == 48);
 static_assert(sizeof(struct mrc_abi_tc) == 8);
 static_assert(sizeof(struct mrc_abi_default) == 40);
 static_assert(sizeof(struct mrc_abi_defaults) == 8);
@@ -146,21 +146,53 @@ static int mrc_ctl_dev_query(struct mrc_dev *dev, void *io,
 	return 0;
 }
 
+static int mrc_ctl_dev_attr_set(struct mrc_dev *dev,
+				const struct mrc_abi_dev_attr *in)
+{
+	const struct mrc_cc_ops *cc = NULL;
+
+	if (!mrc_ctl_admin(dev))
+		return -EPERM;
+	if (in->mask & ~(MRC_ABI_DEV_ATTR_EXTENSION | MRC_ABI_DEV_ATTR_NUM_EVS |
+			 MRC_ABI_DEV_ATTR_CWND | MRC_ABI_DEV_ATTR_CC))
+		return -EINVAL;
+	if (in->mask & MRC_ABI_DEV_ATTR_EXTENSION && in->extension > 1)
+		return -EINVAL;
+	if (in->mask & MRC_ABI_DEV_ATTR_NUM_EVS &&
+	    (!in->num_evs || in->num_evs > MRC_EV_MAX))
+		return -EINVAL;
+	if (in->mask & MRC_ABI_DEV_ATTR_CC) {
+		if (memchr(in->cc, 0, sizeof(in->cc)))
+			cc = mrc_cc_find(in->cc);
+		if (!cc)
+			return -EINVAL;
+	}
+	if (in->mask & MRC_ABI_DEV_ATTR_EXTENSION)
+		mrc_ext_switch(dev, in->extension);
+	if (in->mask & MRC_ABI_DEV_ATTR_NUM_EVS)
+		WRITE_ONCE(dev->attr.num_evs, in->num_evs);
+	if (in->mask & MRC_ABI_DEV_ATTR_CWND)
+		WRITE_ONCE(dev->attr.cwnd, in->cwnd);
+	if (cc)
+		WRITE_ONCE(dev->attr.cc, cc);
+	return 0;
+}
+
 static int mrc_ctl_dev_attr(struct mrc_dev *dev, void *io,
 			    struct uverbs_attr_bundle *attrs)
 {
 	struct mrc_abi_dev_attr *attr = io;
+	int ret = 0;
 
-	if (attr->mask && !mrc_ctl_admin(dev))
-		return -EPERM;
-	if (attr->mask & ~MRC_ABI_DEV_ATTR_EXTENSION)
-		return -EINVAL;
-	if (attr->mask & MRC_ABI_DEV_ATTR_EXTENSION) {
-		if (attr->extension > 1)
-			return -EINVAL;
-		mrc_ext_switch(dev, attr->extension);
-	}
+	if (attr->mask)
+		ret = mrc_ctl_dev_attr_set(dev, attr);
+	if (ret)
+		return ret;
 	attr->extension = READ_ONCE(dev->ext);
+	attr->num_evs = READ_ONCE(dev->attr.num_evs);
+	attr->cwnd = READ_ONCE(dev->attr.cwnd);
+	memset(attr->cc, 0, sizeof(attr->cc));
+	strscpy(attr->cc, READ_ONCE(dev->attr.cc)->name, sizeof(attr->cc));
 	return 0;
 }
 
@@ -343,8 +375,8 @@ MRC_CTL_METHOD(MRC_ABI_DEV_QUERY, MRC_CTL_ANYBODY, struct mrc_abi_device,
 /* Everybody may read it. */
 MRC_CTL_METHOD(MRC_ABI_DEV_ATTR, MRC_CTL_ANYBODY, struct mrc_abi_dev_attr,
 	       mrc_ctl_dev_attr,
-	       MRC_CTL_IN(struct mrc_abi_dev_attr, extension),
-	       MRC_CTL_OUT(struct mrc_abi_dev_attr, extension, UA_OPTIONAL));
+	       MRC_CTL_IN(struct mrc_abi_dev_attr, cc),
+	       MRC_CTL_OUT(struct mrc_abi_dev_attr, cc, UA_OPTIONAL));
 MRC_CTL_METHOD(MRC_ABI_DEV_PORT, MRC_CTL_ADMIN, struct mrc_abi_port,
 	       mrc_ctl_dev_port,
 	       MRC_CTL_IN(struct mrc_abi_port, reserved),

@@ -146,11 +146,6 @@ struct mrc_mcast;
 /* mrc_param.c: parameters of the module -------------------------------------*/
 
 extern unsigned int mrc_udp_port;	/* OP-1 */
-extern unsigned int mrc_num_evs;	/* per QP, OP-28 */
-extern unsigned int mrc_cwnd;		/* fixed window, bytes; 0 = default */
-
-/* Congestion control of QPs without a CC profile. */
-const struct mrc_cc_ops *mrc_cc_default(void);
 
 static inline u64 mrc_now(void)
 {
@@ -219,6 +214,20 @@ struct mrc_odp_dev {
 };
 
 /**
+ * struct mrc_dev_attr - what a controller says of queue pairs to come
+ * @num_evs: entropy values without an EV profile, 1..MRC_EV_MAX, OP-28
+ * @cwnd: fixed window in bytes, 0 = default
+ * @cc: congestion control without a CC profile, not NULL
+ *
+ * Each is read and written once, without a lock.
+ */
+struct mrc_dev_attr {
+	u32 num_evs;
+	u32 cwnd;
+	const struct mrc_cc_ops *cc;
+};
+
+/**
  * struct mrc_dev - the RDMA device
  * @ib: ib_core's part
  * @list: in mrc_devs, under mrc_devs_lock
@@ -227,6 +236,7 @@ struct mrc_odp_dev {
  * @closing: no new user contexts (a port is being added or device removed)
  * @ext: new QPs have the extension (Documentation/extension.md); read and
  *	written once each, without a lock
+ * @attr: attributes that a controller may change
  * @n_ucontexts: open user contexts
  * @port: index 1..n_ports
  * @parent: where it is in sysfs, mrc_parent.h
@@ -258,6 +268,7 @@ struct mrc_dev {
 	u8 n_ports;
 	bool closing;
 	bool ext;
+	struct mrc_dev_attr attr;
 	atomic_t n_ucontexts;
 	struct mrc_port port[MRC_MAX_PORTS + 1];
 	struct mrc_parent parent;

@@ -43,6 +43,8 @@ struct mrc_dev *mrc_dev_alloc(struct net *net, u8 n_ports)
 	dev->net = net;
 	dev->n_ports = n_ports;
 	dev->ext = true;
+	dev->attr.num_evs = MRC_EV_DEFAULT;
+	dev->attr.cc = &mrc_cc_none;
 	for (i = 1; i <= n_ports; i++) {
 		dev->port[i].dev = dev;
 		dev->port[i].num = i;

@@ -73,6 +73,7 @@ struct mrc_dev_kept {
 	struct mrc_tc_map tc;
 	struct mrc_ctl *ctl;
 	__be64 guid;
+	struct mrc_dev_attr attr;
 	bool ext;
 	u8 n;
 };
@@ -92,6 +93,7 @@ static void mrc_dev_keep(struct mrc_dev *dev, struct mrc_dev_kept *kept)
 	kept->n = dev->n_ports;
 	kept->guid = dev->ib.node_guid;
 	kept->ext = dev->ext;
+	kept->attr = dev->attr;
 	mrc_tc_get(dev, &kept->tc);
 	kept->ctl = mrc_ctl_get(dev->ctl);
 }
@@ -106,6 +108,7 @@ static void mrc_dev_inherit(struct mrc_dev *dev,
 		dev->port[i].disabled = kept->disabled[i];
 	dev->ib.node_guid = kept->guid;
 	dev->ext = kept->ext;
+	dev->attr = kept->attr;
 	dev->tc = kept->tc;
 	mrc_ctl_inherit(dev, kept->ctl);
 }

@@ -140,7 +140,8 @@ static int mrc_qp_make_responder(struct mrc_qp *qp, const struct mrc_set *set,
 	struct mrc_attr attr;
 
 	mrc_qp_to_attr(qp, &attr);
-	mrc_attr_paths_cfg(&attr, qp->auto_evs ?: mrc_num_evs, qp->auto_min,
+	mrc_attr_paths_cfg(&attr, qp->auto_evs ?:
+			   READ_ONCE(qp->base.dev->attr.num_evs), qp->auto_min,
 			   &pcfg);
 	pcfg.set = set ? &set->set : NULL;
 	pcfg.seed = get_random_u64();
@@ -248,7 +249,7 @@ static void mrc_qp_make_cc(const struct mrc_qp *qp,
 	const struct mrc_cc_ops *ops = qp->cc_ops;
 
 	*cc_cfg = (struct mrc_cc_cfg){
-		.window = mrc_cwnd,
+		.window = READ_ONCE(qp->dev->attr.cwnd),
 		.mtu = mrc_nominal_size(mrc_hdr_len(&hdr), qp->flow.pmtu),
 		.max_pkts = MRC_CC_WINDOW_PKTS(cfg->mpr_max * MRC_MPR_UNIT),
 		.base_rtt = MRC_BASE_RTT_DEFAULT,
