@@ -241,7 +241,7 @@ static int mrc_ctl_bind_qp(struct mrc_qp *qp)
 	qp->cc_id = MRC_ABI_PROFILE_NONE;
 	qp->auto_evs = 0;
 	qp->auto_min = 0;
-	qp->cc_ops = READ_ONCE(qp->dev->attr.cc);
+	qp->cc_ops = READ_ONCE(qp->base.dev->attr.cc);
 	memset(&qp->nscc, 0, sizeof(qp->nscc));
 	if (evp)
 		mrc_ctl_use_evp(qp, evp, ev);

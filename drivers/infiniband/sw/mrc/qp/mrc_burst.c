@@ -3,26 +3,26 @@
  * Transport ACKs that wait for the end of a burst.
  *
  * Packets come to the UDP socket one by one, and nobody says which is the last that
- * is there. But a tasklet runs when the receive softirq has handed over all that it
+ * is there. But work in a bottom half runs when the receive softirq has handed over all that it
  * was going to, ahead of the next round of receiving, and sends what responders
  * still owe: of the ACKs for a burst of small messages the newest, which is all that
  * a peer needs (MRC 1.0 §8.6). What else they owe is sent at once, by
  * mrc_resp_run().
  */
-#include <linux/interrupt.h>
 #include <linux/llist.h>
 #include <linux/percpu.h>
 
+#include "compat/mrc_compat_bh.h"
 #include "mrc_qp_priv.h"
 
 /**
  * struct mrc_burst - what a processor has for the end of its burst
  * @qps: those that owe something, by rx.burst_node, with a reference to each
- * @tasklet: sends it
+ * @work: sends it
  */
 struct mrc_burst {
 	struct llist_head qps;
-	struct tasklet_struct tasklet;
+	struct mrc_bh_work work;
 };
 
 static DEFINE_PER_CPU(struct mrc_burst, mrc_bursts);
@@ -37,7 +37,7 @@ void mrc_burst_wait(struct mrc_qp *qp)
 	mrc_qp_set_todo(qp, MRC_TODO_ACK);
 	mrc_qp_hold(qp);
 	if (llist_add(&qp->rx.burst_node, &b->qps))
-		tasklet_hi_schedule(&b->tasklet);
+		mrc_bh_queue(&b->work);
 }
 
 static void mrc_burst_qp_end(struct mrc_qp *qp)
@@ -72,9 +72,9 @@ static void mrc_burst_end(struct mrc_burst *b)
 	}
 }
 
-static void mrc_burst_run(struct tasklet_struct *t)
+static void mrc_burst_run(struct mrc_bh_work *work)
 {
-	mrc_burst_end(container_of(t, struct mrc_burst, tasklet));
+	mrc_burst_end(container_of(work, struct mrc_burst, work));
 }
 
 void mrc_burst_flush(void)
@@ -93,7 +93,7 @@ void mrc_burst_init(void)
 		struct mrc_burst *b = per_cpu_ptr(&mrc_bursts, cpu);
 
 		init_llist_head(&b->qps);
-		tasklet_setup(&b->tasklet, mrc_burst_run);
+		mrc_bh_init(&b->work, mrc_burst_run);
 	}
 }
 
@@ -101,7 +101,7 @@ void mrc_burst_exit(void)
 {
 	int cpu;
 
-	/* QPs had to wait for it; this is for the last steps of the tasklet. */
+	/* QPs had to wait for it; this is for the last steps of the work. */
 	for_each_possible_cpu(cpu)
-		tasklet_kill(&per_cpu_ptr(&mrc_bursts, cpu)->tasklet);
+		mrc_bh_end(&per_cpu_ptr(&mrc_bursts, cpu)->work);
 }

@@ -249,7 +249,7 @@ static void mrc_qp_make_cc(const struct mrc_qp *qp,
 	const struct mrc_cc_ops *ops = qp->cc_ops;
 
 	*cc_cfg = (struct mrc_cc_cfg){
-		.window = READ_ONCE(qp->dev->attr.cwnd),
+		.window = READ_ONCE(qp->base.dev->attr.cwnd),
 		.mtu = mrc_nominal_size(mrc_hdr_len(&hdr), qp->flow.pmtu),
 		.max_pkts = MRC_CC_WINDOW_PKTS(cfg->mpr_max * MRC_MPR_UNIT),
 		.base_rtt = MRC_BASE_RTT_DEFAULT,
