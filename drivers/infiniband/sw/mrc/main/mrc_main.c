@@ -6,6 +6,7 @@
 #include <linux/module.h>
 #include <rdma/rdma_netlink.h>
 
+#include "compat/mrc_compat_crc.h"
 #include "ctl/mrc_ctl.h"
 #include "mrc_main.h"
 #include "roce/mrc_roce.h"
@@ -45,7 +46,7 @@ static int __init mrc_init(void)
 		pr_err("udp_port must be 1..65535\n");
 		return -EINVAL;
 	}
-	ret = mrc_crc_setup();
+	ret = mrc_compat_crc_setup();
 	if (ret)
 		return ret;
 	mrc_rcv_init(&mrc_rcv_ops);
@@ -92,7 +93,7 @@ err_qp:
 err_verbs:
 	mrc_qp_verbs_exit();
 err_crc:
-	mrc_crc_cleanup();
+	mrc_compat_crc_cleanup();
 	return ret;
 }
 
@@ -115,7 +116,7 @@ static void __exit mrc_exit(void)
 	mrc_qp_verbs_exit();
 	mrc_burst_exit();
 	rcu_barrier();
-	mrc_crc_cleanup();
+	mrc_compat_crc_cleanup();
 }
 
 module_init(mrc_init);

@@ -36,12 +36,6 @@ void mrc_sock_put(struct net *net);
 int mrc_sock_init(void);
 void mrc_sock_exit(void);
 
-/* mrc_crc32.c: which CRC-32 mrc_crc32() is ----------------------------------*/
-
-/* Both in process context, with no packet under way. */
-int mrc_crc_setup(void);
-void mrc_crc_cleanup(void);
-
 /* mrc_set.c, mrc_srv6.c: EVs and their routes -------------------------------*/
 
 /**
