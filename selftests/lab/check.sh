@@ -345,6 +345,7 @@ if wants build; then
 		stage "build-$i" "$LAB_DIR/module.sh" "$i"
 	done
 	stage sparse "$LAB_DIR/module.sh" 6.12 --sparse
+	stage without "$LAB_DIR/module.sh" 6.12 --without
 	stage provider "$LAB_DIR/provider.sh"
 	stage abi abi
 	stage tools "$LAB_DIR/tools.sh"

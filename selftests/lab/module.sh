@@ -7,20 +7,22 @@
 # sources: several kernels can be built side by side and nothing is ever written
 # beside the sources.
 #
-# usage: module.sh KERNEL [--sparse]
+# usage: module.sh KERNEL [--sparse|--without]
 #   result: build/lab/KERNEL/*.ko, with LAB_MACHINE=uml, uml-debug or kcsan
 #   build/lab/KERNEL-MACHINE/*.ko; compiler warnings are errors
 #   --sparse: check with sparse (kernel 6.12 only); its reports are errors
+#   --without: build mrc.ko once for each part that can be left out, without it
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 
 k=${1:-}
 known_kernel "$k"
-sparse=
+sparse='' without=''
 case ${2:-} in
 '') ;;
 --sparse) sparse=1 ;;
-*) lab_die "usage: module.sh KERNEL [--sparse]" ;;
+--without) without=1 ;;
+*) lab_die "usage: module.sh KERNEL [--sparse|--without]" ;;
 esac
 [ -z "$sparse" ] || [ "$k" = 6.12 ] || lab_die "sparse is only set up for kernel 6.12"
 
@@ -36,7 +38,7 @@ need_root "building the module in the lab"
 tree=$(kernel_tree "$k")
 build_kernel "$k"
 ver=$(kernel_version "$k")
-name=$k$(machine_suffix)${sparse:+-sparse}
+name=$k$(machine_suffix)${sparse:+-sparse}${without:+-without}
 dir=$LAB/$name
 need_space 250 "$LAB" "building the modules for kernel $k"
 mkdir -p "$dir" "$LOGS"
@@ -81,10 +83,22 @@ build() { # DIRECTORY NAME
 		lab_note "error: $2.ko for kernel $k has warnings; log: ${log#"$TOP"/}"
 		return 1
 	fi
-	[ -n "$sparse" ] || cmp -s "$dir/src/$1/$2.ko" "$dir/$2.ko" ||
+	[ -n "$sparse$without" ] || cmp -s "$dir/src/$1/$2.ko" "$dir/$2.ko" ||
 		cp "$dir/src/$1/$2.ko" "$dir/$2.ko"
 	lab_note "$2.ko for $ver${sparse:+ (sparse)}: no warnings"
 }
+
+if [ -n "$without" ]; then
+	options=$(sed -n 's/^\(CONFIG_MRC_[A-Z0-9_]*\) ?= y$/\1/p' "$TOP/${dirs[0]}/Kbuild")
+	[ -n "$options" ] || lab_die "nothing found that can be left out"
+	all=("${args[@]}")
+	for o in $options; do
+		args=("${all[@]}" "$o=n")
+		lab_note "without $o:"
+		build "${dirs[0]}" "${names[0]}"
+	done
+	exit 0
+fi
 
 failed=''
 for i in "${!dirs[@]}"; do

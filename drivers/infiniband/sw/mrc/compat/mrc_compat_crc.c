@@ -12,6 +12,7 @@
 #define pr_fmt(fmt) "mrc: " fmt
 
 #include <crypto/hash.h>
+#include <linux/bottom_half.h>
 #include <linux/ktime.h>
 #include <linux/slab.h>
 #include <linux/string.h>

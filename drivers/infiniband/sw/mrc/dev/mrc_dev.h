@@ -173,7 +173,7 @@ struct mrc_port {
 	bool up;
 	bool disabled;
 	enum ib_mtu mtu;
-#ifdef CONFIG_NETFILTER_INGRESS
+#if IS_ENABLED(CONFIG_MRC_TRIM_HOOK)
 	struct nf_hook_ops trim;
 #endif
 };

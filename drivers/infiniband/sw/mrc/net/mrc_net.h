@@ -319,7 +319,11 @@ int mrc_srv6_fits(const struct mrc_flow *flow, u8 port);
 /*
  * Watches the netdevs of ports for trimmed packets whose lengths are wrong.
  */
+#if IS_ENABLED(CONFIG_MRC_TRIM_HOOK)
 extern const struct mrc_port_client mrc_trim_client;
+#else
+static const struct mrc_port_client mrc_trim_client __maybe_unused;
+#endif
 
 /* mrc_ah.c: address handles -------------------------------------------------*/
 

@@ -65,11 +65,22 @@ void mrc_count_drop(const struct sk_buff *skb, enum mrc_counter id, u32 octets);
 /* mrc_srv6_rcv.c ------------------------------------------------------------*/
 
 /*
- * Take SRv6-encapsulated packets in @net. Sleeps. 0 or -ENOMEM; where the
- * kernel has no netfilter, 0 as well, see mrc_srv6_check(). close: a packet
+ * Take SRv6-encapsulated packets in @net. Sleeps. 0 or -ENOMEM; without
+ * CONFIG_MRC_SRV6_HOOK 0 as well, see mrc_srv6_check(). close: a packet
  * may still be under way, the caller waits for a grace period.
  */
+#if IS_ENABLED(CONFIG_MRC_SRV6_HOOK)
 int mrc_srv6_open(struct net *net);
 void mrc_srv6_close(struct net *net);
+#else
+static inline int mrc_srv6_open(struct net *net)
+{
+	return 0;
+}
+
+static inline void mrc_srv6_close(struct net *net)
+{
+}
+#endif
 
 #endif /* MRC_NET_PRIV_H */

@@ -16,6 +16,8 @@
  * Taken are only packets whose inside is UDP to our port and a local address.
  * All others, also those that carry what only the kernel can verify (TLVs of
  * an SRH, extension headers, fragments), go their way untouched.
+ *
+ * Without this file nothing can arrive, and mrc_srv6_check() lets nothing be sent.
  */
 #include <linux/ip.h>
 #include <linux/ipv6.h>
@@ -31,8 +33,6 @@
 #include <net/xfrm.h>
 
 #include "mrc_net_priv.h"
-
-#if IS_ENABLED(CONFIG_NETFILTER) && IS_ENABLED(CONFIG_IPV6)
 
 /**
  * struct mrc_inner - where the parts of an encapsulated packet are
@@ -188,16 +188,3 @@ void mrc_srv6_close(struct net *net)
 {
 	nf_unregister_net_hook(net, &mrc_srv6_hook);
 }
-
-#else /* nothing can arrive, and mrc_srv6_check() lets nothing be sent */
-
-int mrc_srv6_open(struct net *net)
-{
-	return 0;
-}
-
-void mrc_srv6_close(struct net *net)
-{
-}
-
-#endif

@@ -6,6 +6,8 @@
  * netdev has an ingress hook that corrects the outermost lengths of packets
  * with a codepoint of trimmed ones. All others are let go after a look at the
  * codepoint: it may mean something else to those that are not for our UDP port.
+ *
+ * Without this file only packets with lengths that are right get as far as here.
  */
 #include <linux/ip.h>
 #include <linux/ipv6.h>
@@ -18,8 +20,6 @@
 #include <net/ipv6.h>
 
 #include "mrc_net.h"
-
-#ifdef CONFIG_NETFILTER_INGRESS
 
 static bool mrc_trim_coded(const struct mrc_port *port, u8 tos)
 {
@@ -193,9 +193,3 @@ const struct mrc_port_client mrc_trim_client = {
 	.open = mrc_trim_open,
 	.close = mrc_trim_close,
 };
-
-#else /* only packets with lengths that are right get as far as here */
-
-const struct mrc_port_client mrc_trim_client = {};
-
-#endif
