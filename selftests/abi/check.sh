@@ -4,7 +4,8 @@
 # The ABI of the MRC library against what programs have built in: sizes, offsets,
 # types and values of the headers, their functions, what the version macros
 # do, the declarations and examples in the manual pages, and the names that the
-# library exports. Compiles, runs nothing.
+# library exports; and the sizes of the kernel's control interface. Compiles, runs
+# nothing.
 #
 # usage: check.sh [-i DIR] [RESULT]
 #   DIR      has infiniband/verbs.h, where the compiler does not find it itself
@@ -91,6 +92,19 @@ done
 printf '#include <%s.h>\n' mrc_ctl_api_ver mrc_ctl mrc_api_ver mrc >"$tmp/order.c"
 echo 'int unused;' >>"$tmp/order.c"
 compiles "all headers" c -std=c11 "$tmp/order.c"
+
+# --- the kernel's control interface --------------------------------------------
+uapi() { # OPTION...
+	"$CC" "${warn[@]}" -std=c11 -Wpadded -I"$here/../../include/uapi" \
+		-isystem "/usr/include/$("$CC" -print-multiarch)" "$@" "$here/uapi.c"
+}
+compiles "structures of the control interface" uapi
+# The same sizes for programs of 32 bits, where the compiler can make them.
+if echo 'int unused;' | "$CC" -m32 -fsyntax-only -x c - 2>/dev/null; then
+	compiles "structures of the control interface, 32 bits" uapi -m32
+else
+	echo "skipped: this compiler has no -m32"
+fi
 
 # --- versions ----------------------------------------------------------------
 cat >"$tmp/encoding.c" <<'END'
