@@ -1,139 +1,24 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""As hostile.py, with what the extension adds: SENDs, requests and answers that
-no proper peer sends. Each has the error that Documentation/extension.md says,
-moves exactly its counters, brings no data that its sender may not see and
-leaves memory alone. Run by hostile.sh, in the namespace of host A."""
+"""What the extension adds: SENDs, requests and answers that no proper peer sends.
+Each has the error that Documentation/extension.md says, moves exactly its counters,
+brings no data that its sender may not see and leaves memory alone."""
 import random
 import sys
 import time
 
 import pyverbs.enums as e
-from pyverbs.device import Context
-from pyverbs.pd import PD
-from pyverbs.pyverbs_error import PyverbsRDMAError
-from pyverbs.wr import SGE, RecvWR
+from pyverbs.mr import MR
 
-import hostile as h
+import ext_target as x
 import mrc_packets as m
-from hostile import N, RQ_PSN, SIZE, SQ_PSN, Mismatch, settle
+import mrc_target
+from mrc_target import N, RQ_PSN, SIZE, SQ_PSN, Mismatch, counters, grown, settle
 
-FLIP = 0x800000         # first PSN of answers, against that of the requests
-ANSWERS = SQ_PSN ^ FLIP  # where answers to the QP would begin
+ANSWERS = SQ_PSN ^ x.FLIP   # where answers to the QP would begin
 RD_SLOTS = 32           # requests that the driver holds: twice max_rd_atomic
-TIMER = 12              # min_rnr_timer of hostile.Target
-FULL = (e.IBV_ACCESS_LOCAL_WRITE | e.IBV_ACCESS_REMOTE_WRITE |
-        e.IBV_ACCESS_REMOTE_READ | e.IBV_ACCESS_REMOTE_ATOMIC |
-        e.IBV_ACCESS_FLUSH_GLOBAL)
-# Regions of kernels before 6.2 cannot have the right to FLUSH.
-region_rights = FULL
 READ_DONE = {'rx_data_pkts': 1, 'tx_sack': 1, 'rx_requests': 1,
              'tx_data_pkts': 1, 'rx_sack': 1, 'rx_ack': 1}
-
-
-ALL_COUNTERS = h.counters
-
-
-def counters():
-    """A host whose answers are acknowledged late asks when it likes."""
-    total = ALL_COUNTERS()
-    del total['tx_probe']
-    return total
-
-
-class Target(h.Target):
-    access = FULL
-    rd_atomic = 16
-    timeout = 22        # 17 s: nothing is sent again meanwhile
-
-    def __init__(self, *args, **kwargs):
-        kwargs['access'] = kwargs.get('access') or region_rights
-        super().__init__(*args, **kwargs)
-        self.num = 0
-        self.answer = RQ_PSN ^ FLIP     # of the next answer
-
-    def request(self, opcode=m.READ_REQ, off=0, length=8, **args):
-        """A request whose number and PSN are those whose turn it is."""
-        num = args.pop('num', self.num)
-        if num == self.num:
-            self.num += 1
-        if opcode != m.READ_REQ:
-            args.setdefault('operands', (0, 0))
-        psn = args.pop('psn', None)
-        body = m.request(opcode, self.qp.qp_num,
-                         self.take_psn() if psn is None else psn,
-                         args.pop('va', self.mr.buf + off),
-                         args.pop('rkey', self.mr.rkey), length,
-                         num=num & 0xFFFF, msn=self.msn, **args)
-        self.msn += 1
-        return body
-
-    def message(self, opcode, data=b'', va=0, **args):
-        """A packet of a SEND; by default with the PSN whose turn it is."""
-        psn = args.pop('psn', self.psn)
-        return m.write(opcode, self.qp.qp_num, psn, va, args.pop('rkey', 0),
-                       data, **{'a': 1, **args})
-
-    def answers(self, count, seconds=m.PATIENCE):
-        """The next packets of answers."""
-        got = []
-        while len(got) < count:
-            seen = self.wire.replies(1, seconds)
-            if not seen:
-                break
-            got += [r for r in seen if r.chan and r.opcode < m.SACK]
-        return got
-
-    def confirm(self, count=1):
-        """The next answers have arrived."""
-        self.answer = self.answer + count & m.PSN_MASK
-        last = self.answer - 1 & m.PSN_MASK
-        self.send(m.sack(self.qp.qp_num, last, reserved=m.CHAN))
-        self.send(m.ack(self.qp.qp_num, last, reserved=m.CHAN))
-
-    def warm(self, length=8):
-        """The first request is refused until there is a way to answer."""
-        body = self.request(length=length)
-        end = time.monotonic() + m.PATIENCE
-        # Once: an answer that comes late does not come again for long.
-        self.wire.drain()
-        while time.monotonic() < end:
-            self.send(body)
-            if self.answers(1, 0.05):
-                self.confirm()
-                return self
-        raise Mismatch('no answer to the first request')
-
-    def recv(self, length=SIZE):
-        self.qp.post_recv(RecvWR(num_sge=1, sg=[SGE(self.mr.buf, length,
-                                                    self.mr.lkey)]))
-
-
-class Suite(h.Suite):
-    target = Target
-
-    def warm(self, **args):
-        t = self.fresh(**args).warm()
-        # The acknowledgement has been worked off.
-        t.check_alive()
-        return t
-
-    def ends(self, name, make, want, warm=True, **args):
-        """A packet that ends a QP of its own without an answer."""
-        def test():
-            victim = self.warm(**args) if warm else self.fresh(**args)
-            before = counters()
-            victim.send(make(victim))
-            settle(before, {'rx_data_pkts': 1, 'tx_sack': 1, 'tx_nak': 1,
-                            'qp_errors': 1, want: 1})
-            victim.check_memory()
-            if victim.state() != e.IBV_QPS_ERR:
-                raise Mismatch('QP state %d' % victim.state())
-            before = counters()
-            victim.send(victim.request())
-            settle(before, {'rx_drop_qp_state': 1})
-            self.t.check_alive()
-        self.run(name, test)
 
 
 def proper(s):
@@ -188,7 +73,7 @@ def proper(s):
         t.confirm()
         settle(before, READ_DONE)
         t.check_alive()
-    if region_rights & e.IBV_ACCESS_FLUSH_GLOBAL:
+    if s.rights & e.IBV_ACCESS_FLUSH_GLOBAL:
         s.run('FLUSH of a region with a range that makes no sense',
               whole_region)
     else:
@@ -231,27 +116,24 @@ def bad_requests(s):
     writable = e.IBV_ACCESS_LOCAL_WRITE | e.IBV_ACCESS_REMOTE_WRITE
 
     def secret(v):
-        v.hidden = h.MR(v.pd, SIZE, writable)
+        v.hidden = MR(v.pd, SIZE, writable)
         return v.request(va=v.hidden.buf, rkey=v.hidden.rkey)
     s.ends('READ of a region without remote read', secret, acc)
 
     def no_atomics(v):
-        v.hidden = h.MR(v.pd, SIZE, writable | e.IBV_ACCESS_REMOTE_READ)
+        v.hidden = MR(v.pd, SIZE, writable | e.IBV_ACCESS_REMOTE_READ)
         return v.request(m.FETCH_ADD, va=v.hidden.buf, rkey=v.hidden.rkey,
                          operands=(0, 1))
     s.ends('atomic operation on a region without them', no_atomics, acc)
 
     def read_only(v):
-        v.hidden = h.MR(v.pd, SIZE, e.IBV_ACCESS_REMOTE_READ)
+        v.hidden = MR(v.pd, SIZE, e.IBV_ACCESS_REMOTE_READ)
         return v.request(m.ATOMIC_WRITE, va=v.hidden.buf, rkey=v.hidden.rkey)
     s.ends('ATOMIC_WRITE to a region that is only read', read_only, acc)
 
-    class Closed(Target):
-        access = e.IBV_ACCESS_REMOTE_WRITE
-
     def closed(op):
         def test():
-            v = Closed(s.ctx, s.wire, s.local, s.remote).init().rtr().rts()
+            v = s.fresh(qp_access_flags=e.IBV_ACCESS_REMOTE_WRITE)
             before = counters()
             s.wire.drain()
             v.send(v.request(op, operands=(1, 0) if op != m.READ_REQ else None))
@@ -275,13 +157,9 @@ def bad_requests(s):
 
 def region_that_ends(s):
     """Rights are looked at for every packet of an answer."""
-    class Impatient(Target):
-        timeout = 14    # 67 ms
-
     def test():
-        v = Impatient(s.ctx, s.wire, s.local, s.remote).init().rtr().rts()
-        v.warm().check_alive()
-        region = h.MR(v.pd, SIZE, region_rights)
+        v = s.warm(timeout=14)      # 67 ms
+        region = MR(v.pd, SIZE, s.rights)
         s.wire.drain()
         v.send(v.request(va=region.buf, rkey=region.rkey))
         if not v.answers(1):
@@ -296,8 +174,7 @@ def region_that_ends(s):
                             'retry_timeouts', 'loss_timeout', 'tx_data_pkts',
                             'tx_data_bytes', 'tx_rtx_pkts', 'ev_to_skip',
                             'ev_to_assumed_bad')}})
-        if v.state() != e.IBV_QPS_ERR:
-            raise Mismatch('QP state %d' % v.state())
+        v.check_state(e.IBV_QPS_ERR)
         if v.answers(1, 0.2):
             raise Mismatch('an answer from memory that is not there')
     s.run('a region that ends before its answer has arrived', test)
@@ -412,7 +289,7 @@ def bad_sends(s):
         for _ in range(N):
             t.send(body)
         got = [r for r in s.wire.replies(N) if r.opcode == m.NACK]
-        if [(r.reason, r.vendor) for r in got] != [(0x0A, 0x80 | TIMER)] * N:
+        if [(r.reason, r.vendor) for r in got] != [(0x0A, 0x80 | x.TIMER)] * N:
             raise Mismatch('not receiver not ready')
         settle(before, {'resp_rnr': N, 'tx_nack': N})
         t.check_memory()
@@ -443,9 +320,9 @@ def channel(s):
     for name, body in (
             ('an answer', m.write(m.READ_RESP_ONLY, n, ANSWERS, 0, 0, b'x' * 8,
                                   **bits)),
-            ('a SACK', m.sack(n, RQ_PSN ^ FLIP, **bits)),
-            ('an ACK', m.ack(n, RQ_PSN ^ FLIP, **bits)),
-            ('a NACK', m.nack(n, RQ_PSN ^ FLIP, 0x0A, **bits)),
+            ('a SACK', m.sack(n, RQ_PSN ^ x.FLIP, **bits)),
+            ('an ACK', m.ack(n, RQ_PSN ^ x.FLIP, **bits)),
+            ('a NACK', m.nack(n, RQ_PSN ^ x.FLIP, 0x0A, **bits)),
             ('a probe', m.probe(n, 7, **bits))):
         s.refused('%s at a QP without a channel' % name, body,
                   {'rx_drop_qp_state': N})
@@ -509,42 +386,22 @@ def noise(s, count):
                     body[at] = rng.getrandbits(8)
             v.send(bytes(body))
         v.check_memory()
-        if h.grown(before).get('tx_data_bytes', 0):
+        if grown(before).get('tx_data_bytes', 0):
             raise Mismatch('somebody was answered with data')
         s.t = s.fresh()
         s.t.check_alive()
     s.run('%d packets of random content with a valid ICRC' % count, test)
 
 
-def rights_of_regions(ctx):
-    try:
-        h.MR(PD(ctx), 4096, FULL)
-    except PyverbsRDMAError:
-        return FULL & ~e.IBV_ACCESS_FLUSH_GLOBAL
-    return FULL
-
-
-def main():
-    global region_rights
-    peer_mac, local4, remote4, local6, remote6 = sys.argv[1:6]
-    random.seed(3)
-    h.counters = counters
-    wire = m.Wire('pa1', peer_mac)
-    ctx = Context(name=h.DEV)
-    region_rights = rights_of_regions(ctx)
-    bad = 0
-    for local, remote in ((local4, remote4), (local6, remote6)):
-        s = Suite(ctx, wire, local, remote)
-        proper(s)
-        bad_requests(s)
-        region_that_ends(s)
-        request_numbers(s)
-        bad_sends(s)
-        channel(s)
-        noise(s, 2000)
-        bad += s.bad
-    return 1 if bad else 0
+def cases(s):
+    proper(s)
+    bad_requests(s)
+    region_that_ends(s)
+    request_numbers(s)
+    bad_sends(s)
+    channel(s)
+    noise(s, 2000)
 
 
 if __name__ == '__main__':
-    sys.exit(main())
+    mrc_target.main(cases, seed=3, suite=x.Suite)

@@ -1,214 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""Packets made by hand against a QP of the device mrcb. Every one moves
-exactly the counters that are its own, leaves memory alone unless it is a
-proper write, and the QP goes on working. Run by hostile.sh, in the
-namespace of host A; prints lines "ok NAME", "not ok NAME" and comments.
-With MRC_SRV6=ADDRESS in the environment, every packet is sent in an outer
-IPv6 header to that address, and nothing else may be different."""
-import os
+"""Packets of MRC 1.0. Every one moves exactly the counters that are its own, leaves
+memory alone unless it is a proper write, and the QP goes on working. In outer headers
+(mrc_target.py) nothing is different."""
 import random
-import sys
-import traceback
 
 import pyverbs.enums as e
-from pyverbs.addr import GID, AHAttr, GlobalRoute
-from pyverbs.cq import CQ
-from pyverbs.device import Context
-from pyverbs.mr import MR
-from pyverbs.pd import PD
-from pyverbs.qp import QP, QPAttr, QPCap, QPInitAttr
 
-import mrc_events as ev
 import mrc_packets as m
-from mrc_events import Mismatch
-
-DEV = 'mrcb'
-SIZE = 65536
-SQ_PSN = 0x000100
-RQ_PSN = 0xFFFFF0       # wraps on the way
-PEER_QPN = 0x123456
-N = 5                   # how often each bad packet is sent
-SRV6 = os.environ.get('MRC_SRV6')
-
-
-def counters():
-    total = ev.counters(DEV, lambda name: name != 'rx_srv6')
-    # A host that only receives asks now and then for a way back.
-    total['tx_endpoint_req'] -= total.pop('tx_rev_probe')
-    total['rx_endpoint_resp'] -= (total.pop('rev_path_ok') +
-                                  total.pop('rev_probe_late'))
-    return total
-
-
-def grown(before):
-    return ev.growth(before, counters())
-
-
-def settle(before, want):
-    """Waits for the counters in want (name: value or (low, high)); then
-    nothing else may have moved."""
-    ev.settle(lambda: grown(before), Suite.fence, want)
-
-
-def around(packet, tos=0x12):
-    """The packet as it is sent."""
-    return m.encap(packet, 'fd00:1::1', SRV6, tos=tos) if SRV6 else packet
-
-
-class Target:
-    """A QP of mrcb whose peer is this program."""
-
-    access = e.IBV_ACCESS_REMOTE_WRITE  # of the QP
-    rd_atomic = 0
-    timeout = 14
-
-    def __init__(self, ctx, wire, local, remote, port=1, access=None):
-        self.wire, self.local, self.remote = wire, local, remote
-        self.pd = PD(ctx)
-        self.cq = CQ(ctx, 64)
-        full = e.IBV_ACCESS_LOCAL_WRITE | e.IBV_ACCESS_REMOTE_WRITE
-        self.mr = MR(self.pd, SIZE, full if access is None else access)
-        self.image = bytearray(random.randbytes(SIZE))
-        self.mr.write(bytes(self.image), SIZE)
-        self.port, self.ctx = port, ctx
-        self.qp = QP(self.pd, QPInitAttr(
-            qp_type=e.IBV_QPT_RC, scq=self.cq, rcq=self.cq,
-            cap=QPCap(max_send_wr=8, max_recv_wr=8)))
-        self.psn, self.msn, self.rqmsn = RQ_PSN, 0, 0
-
-    def init(self):
-        attr = QPAttr(port_num=self.port)
-        attr.qp_state = e.IBV_QPS_INIT
-        attr.qp_access_flags = self.access
-        self.qp.modify(attr, e.IBV_QP_STATE | e.IBV_QP_PKEY_INDEX |
-                       e.IBV_QP_PORT | e.IBV_QP_ACCESS_FLAGS)
-        return self
-
-    def rtr(self):
-        gr = GlobalRoute(dgid=GID(m.gid_text(self.remote)),
-                         sgid_index=ev.gid_index(DEV, self.local, self.port),
-                         hop_limit=64)
-        attr = QPAttr(port_num=self.port)
-        attr.qp_state = e.IBV_QPS_RTR
-        attr.path_mtu = e.IBV_MTU_4096
-        attr.dest_qp_num = PEER_QPN
-        attr.rq_psn = RQ_PSN
-        attr.max_dest_rd_atomic = self.rd_atomic
-        attr.min_rnr_timer = 12
-        attr.ah_attr = AHAttr(port_num=self.port, is_global=1, gr=gr)
-        self.qp.modify(attr, e.IBV_QP_STATE | e.IBV_QP_AV |
-                       e.IBV_QP_PATH_MTU | e.IBV_QP_DEST_QPN | e.IBV_QP_RQ_PSN |
-                       e.IBV_QP_MAX_DEST_RD_ATOMIC | e.IBV_QP_MIN_RNR_TIMER)
-        return self
-
-    def rts(self):
-        attr = QPAttr()
-        attr.qp_state = e.IBV_QPS_RTS
-        attr.timeout, attr.retry_cnt, attr.rnr_retry = self.timeout, 7, 7
-        attr.sq_psn = SQ_PSN
-        attr.max_rd_atomic = self.rd_atomic
-        self.qp.modify(attr, e.IBV_QP_STATE | e.IBV_QP_TIMEOUT |
-                       e.IBV_QP_RETRY_CNT | e.IBV_QP_RNR_RETRY |
-                       e.IBV_QP_SQ_PSN | e.IBV_QP_MAX_QP_RD_ATOMIC)
-        return self
-
-    def state(self):
-        return self.qp.query(e.IBV_QP_STATE)[0].qp_state
-
-    def send(self, body, **ip):
-        packet = m.ip_udp(ip.pop('src', self.remote), self.local, body, **ip)
-        self.wire.send(around(packet, ip.get('tos', 0x12)))
-
-    def take_psn(self):
-        psn = self.psn
-        self.psn = self.psn + 1 & m.PSN_MASK
-        return psn
-
-    def only(self, data, off=0, **args):
-        """A proper WRITE_ONLY with the next PSN; the image follows."""
-        body = m.write(m.WRITE_ONLY, self.qp.qp_num, self.take_psn(),
-                       self.mr.buf + off, self.mr.rkey, data, msn=self.msn,
-                       **{'a': 1, **args})
-        self.msn += 1
-        self.image[off:off + len(data)] = data
-        return body
-
-    def write_at(self, psn, data=b'x' * 8, off=0, opcode=m.WRITE_ONLY, **args):
-        """A write that is not meant to be placed."""
-        args.setdefault('rkey', self.mr.rkey)
-        args.setdefault('va', self.mr.buf + off)
-        return m.write(opcode, self.qp.qp_num, psn, args.pop('va'),
-                       args.pop('rkey'), data, **{'a': 1, **args})
-
-    def check_memory(self):
-        if self.mr.read(SIZE, 0) != bytes(self.image):
-            raise Mismatch('memory is not what it should be')
-
-    def check_alive(self):
-        before = counters()
-        data = random.randbytes(100)
-        self.send(self.only(data, random.randrange(SIZE - 100)))
-        settle(before, {'rx_data_pkts': 1, 'rx_data_bytes': 100, 'tx_sack': 1,
-                        'tx_ack': 1})
-        self.check_memory()
-
-
-class Suite:
-    target = Target
-    fence = None            # of the suite that runs
-
-    def __init__(self, ctx, wire, local, remote):
-        self.ctx, self.wire = ctx, wire
-        Suite.fence = ev.Fence(wire, local, remote, around)
-        self.local, self.remote = local, remote
-        self.family = 'IPv6' if ':' in local else 'IPv4'
-        self.bad = 0
-        self.t = self.fresh()
-
-    def fresh(self, **args):
-        return self.target(self.ctx, self.wire, self.local, self.remote,
-                           **args).init().rtr().rts()
-
-    def run(self, name, func):
-        try:
-            func()
-            print('ok %s: %s' % (self.family, name), flush=True)
-        except Exception as err:  # pylint: disable=broad-except
-            self.bad += 1
-            if not isinstance(err, Mismatch):
-                print('# ' + traceback.format_exc().replace('\n', '\n# '))
-            print('# %s' % err)
-            print('not ok %s: %s' % (self.family, name), flush=True)
-            self.t = self.fresh()
-
-    def refused(self, name, body, want, **ip):
-        """body (bytes, or a function of the attempt) sent N times moves the
-        counters in want and nothing else."""
-        def test():
-            before = counters()
-            for i in range(N):
-                self.t.send(body(i) if callable(body) else body, **ip)
-            settle(before, want)
-            self.t.check_memory()
-            self.t.check_alive()
-        self.run(name, test)
-
-    def fatal(self, name, make, want, async_state=e.IBV_QPS_ERR):
-        """A write that ends a QP of its own; a neighbour lives on."""
-        def test():
-            victim = self.fresh()
-            before = counters()
-            victim.send(make(victim))
-            settle(before, want)
-            victim.check_memory()
-            if victim.state() != async_state:
-                raise Mismatch('QP state %d' % victim.state())
-            before = counters()
-            victim.send(victim.write_at(RQ_PSN + 1 & m.PSN_MASK))
-            settle(before, {'rx_drop_qp_state': 1})
-            self.t.check_alive()
-        self.run(name, test)
+import mrc_target
+from mrc_target import (N, PEER_QPN, RQ_PSN, SIZE, SQ_PSN, SRV6, Mismatch,
+                        counters, settle)
 
 
 def malformed(s):
@@ -247,7 +49,7 @@ def malformed(s):
         s.refused('QP number %d' % qpn,
                   m.write(m.WRITE_ONLY, qpn, ahead, t.mr.buf, t.mr.rkey,
                           b'x' * 8), {'rx_drop_unknown_qp': N})
-    other = 'fd00:1::99' if ':' in s.remote else '10.1.0.99'
+    other = 'fd00:1::99' if s.v6 else '10.1.0.99'
     s.refused('wrong source address', good, {'rx_drop_address': N}, src=other)
 
 
@@ -277,7 +79,7 @@ def opcodes(s):
               lambda i: m.endpoint_request(100 - i % 2, 0, mask=2 - i % 2 * 2),
               {'rx_endpoint_req': N, 'rx_port_status': N,
                'tx_endpoint_resp': N})
-    other = 'fd00:1::99' if ':' in s.remote else '10.1.0.99'
+    other = 'fd00:1::99' if s.v6 else '10.1.0.99'
     s.refused('port status update of somebody else',
               m.endpoint_request(4, 0, mask=0),
               {'rx_endpoint_req': N, 'rx_port_status_refused': N},
@@ -357,7 +159,7 @@ def answers(s):
             raise Mismatch('replies: %s' % [hex(r.opcode) for r in got])
         k, a = sacks[0], acks[0]
         last = t.psn - 1 & m.PSN_MASK
-        entropy = 0xD00D | (0x12340000 if s.family == 'IPv6' else 0)
+        entropy = 0xD00D | (0x12340000 if s.v6 else 0)
         for what, value, want in (
                 ('SACK ICRC', k.ok_icrc, True), ('ACK ICRC', a.ok_icrc, True),
                 ('DSCP', k.tos >> 2, 46), ('ECN', k.tos & 3, 0),
@@ -379,8 +181,8 @@ def answers(s):
         for i in (0, 1, 3):
             t.send(bodies[i])
         k = [r for r in s.wire.replies(5) if r.opcode == m.SACK][-1]
-        shown = k.bitmap >> ((first + 3 - (k.cack + k.base)) & m.PSN_MASK) & 1
-        if k.cack != first + 1 & m.PSN_MASK or not shown or k.ooo != 1:
+        if (k.cack != first + 1 & m.PSN_MASK or k.ooo != 1 or
+                not k.received(first + 3)):
             raise Mismatch('cack %x base %d map %x ooo %d' %
                            (k.cack, k.base, k.bitmap, k.ooo))
         t.send(bodies[2])
@@ -436,37 +238,42 @@ def fatal_errors(s):
     base = {'rx_data_pkts': 1, 'tx_sack': 1, 'tx_nak': 1, 'qp_errors': 1}
     access = {**base, 'resp_access_error': 1}
     invalid = {**base, 'resp_invalid_request': 1}
-    s.fatal('unknown rkey', lambda v: v.write_at(first, rkey=v.mr.rkey ^ 0x100),
-            access)
-    s.fatal('address below the MR', lambda v: v.write_at(first, va=v.mr.buf - 4),
-            access)
-    s.fatal('end beyond the MR', lambda v: v.write_at(first, off=SIZE - 4),
-            access)
-    s.fatal('address that overflows', lambda v: v.write_at(first, va=2**64 - 4),
-            access)
-    s.fatal('ONLY larger than the path MTU',
-            lambda v: v.write_at(first, bytes(4200)), invalid)
-    s.fatal('ONLY whose RETH has another length',
-            lambda v: v.write_at(first, total=100), invalid)
-    s.fatal('FIRST that is not full',
-            lambda v: v.write_at(first, bytes(100), opcode=m.WRITE_FIRST,
-                                 total=8192), invalid)
-    s.fatal('MIDDLE of a message that fits one packet',
-            lambda v: v.write_at(first, bytes(4096), opcode=m.WRITE_MIDDLE,
-                                 total=64), invalid)
-    s.fatal('message longer than 2 GiB',
-            lambda v: v.write_at(first, bytes(4096), opcode=m.WRITE_FIRST,
-                                 total=0x80000001), invalid)
-    s.fatal('immediate without a receive',
-            lambda v: v.write_at(first, b'', opcode=m.WRITE_ONLY_IMM, imm=1),
-            {**base, 'resp_no_receive': 1})
-    s.fatal('immediate with a message number far ahead',
-            lambda v: v.write_at(first, b'', opcode=m.WRITE_ONLY_IMM, imm=1,
-                                 rqmsn=0x7000),
-            {**base, 'resp_imm_limit': 1})
+
+    def fatal(name, make, want):
+        s.fatal(name, make, want,
+                lambda v: v.write_at(RQ_PSN + 1 & m.PSN_MASK))
+
+    fatal('unknown rkey', lambda v: v.write_at(first, rkey=v.mr.rkey ^ 0x100),
+          access)
+    fatal('address below the MR', lambda v: v.write_at(first, va=v.mr.buf - 4),
+          access)
+    fatal('end beyond the MR', lambda v: v.write_at(first, off=SIZE - 4),
+          access)
+    fatal('address that overflows', lambda v: v.write_at(first, va=2**64 - 4),
+          access)
+    fatal('ONLY larger than the path MTU',
+          lambda v: v.write_at(first, bytes(4200)), invalid)
+    fatal('ONLY whose RETH has another length',
+          lambda v: v.write_at(first, total=100), invalid)
+    fatal('FIRST that is not full',
+          lambda v: v.write_at(first, bytes(100), opcode=m.WRITE_FIRST,
+                               total=8192), invalid)
+    fatal('MIDDLE of a message that fits one packet',
+          lambda v: v.write_at(first, bytes(4096), opcode=m.WRITE_MIDDLE,
+                               total=64), invalid)
+    fatal('message longer than 2 GiB',
+          lambda v: v.write_at(first, bytes(4096), opcode=m.WRITE_FIRST,
+                               total=0x80000001), invalid)
+    fatal('immediate without a receive',
+          lambda v: v.write_at(first, b'', opcode=m.WRITE_ONLY_IMM, imm=1),
+          {**base, 'resp_no_receive': 1})
+    fatal('immediate with a message number far ahead',
+          lambda v: v.write_at(first, b'', opcode=m.WRITE_ONLY_IMM, imm=1,
+                               rqmsn=0x7000),
+          {**base, 'resp_imm_limit': 1})
 
     def not_connected():
-        idle = Target(s.ctx, s.wire, s.local, s.remote)
+        idle = s.idle()
         for step in (None, idle.init):
             if step:
                 step()
@@ -541,25 +348,16 @@ def noise(s, count):
     s.run('%d packets of random content with a valid ICRC' % count, test)
 
 
-def main():
-    peer_mac, local4, remote4, local6, remote6 = sys.argv[1:6]
-    random.seed(2)
-    wire = m.Wire('pa1', peer_mac)
-    ctx = Context(name=DEV)
-    bad = 0
-    for local, remote in ((local4, remote4), (local6, remote6)):
-        s = Suite(ctx, wire, local, remote)
-        s.run('the QP works', s.t.check_alive)
-        malformed(s)
-        opcodes(s)
-        window(s)
-        feedback(s)
-        answers(s)
-        fatal_errors(s)
-        noise(s, 3000)
-        bad += s.bad
-    return 1 if bad else 0
+def cases(s):
+    s.run('the QP works', s.t.check_alive)
+    malformed(s)
+    opcodes(s)
+    window(s)
+    feedback(s)
+    answers(s)
+    fatal_errors(s)
+    noise(s, 3000)
 
 
 if __name__ == '__main__':
-    sys.exit(main())
+    mrc_target.main(cases, seed=2)

@@ -157,6 +157,24 @@ adopt() { # [PREFIX]
 	done
 }
 
+# by_hand WHAT PREFIX LEAST PROGRAM [ARG...]: host A sends packets made by hand to B
+# (mrc_target.py). The program's results become ours, with PREFIX before their names; one
+# more says that WHAT, LEAST of them, were tried.
+by_hand() {
+	local what=$1 prefix=$2 least=$3 rc=0
+	shift 3
+	in_a timeout $((600 * ${LAB_TIME:-1})) python3 "$NET_DIR/$1" "$(mac hostb pb1)" "$B4" "$A4" "$B6" "$A6" \
+		"${@:2}" >"$WORK/by_hand" 2>&1 || rc=$?
+	adopt "$prefix" <"$WORK/by_hand"
+	subtest "all $what were tried" tried "$least" "$rc"
+}
+
+# A program that stops early has tried less than it should.
+tried() { # LEAST STATUS
+	check "$(grep -c -E '^(not )?ok ' "$WORK/by_hand")" '>=' "$1" "packets made by hand"
+	check "$2" == 0 "status of the program"
+}
+
 mac() { # NETNS DEV
 	ip -n "$1" -j link show dev "$2" | sed -n 's/.*"address":"\([0-9a-f:]*\)".*/\1/p'
 }

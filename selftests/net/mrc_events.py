@@ -99,15 +99,6 @@ def settle(read, fence, want):
                 name, delta.get(name, 0), want.get(name, 0), delta))
 
 
-def gid_index(dev, address, port=1):
-    name = '/sys/class/infiniband/%s/ports/%d/gids/%d'
-    for i in range(128):
-        with open(name % (dev, port, i), encoding='ascii') as f:
-            if f.read().strip() == m.gid_text(address):
-                return i
-    raise Mismatch('no GID ' + address)
-
-
 class Completions:
     """A CQ whose completions can be waited for."""
 

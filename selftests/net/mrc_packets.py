@@ -1,17 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""MRC 1.0 packets made and read by hand, for tests that send what no driver
-would send. Independent of the driver's own code on purpose."""
+"""Packets of MRC 1.0, of its extension and of RoCE v2, made and read by hand, for
+tests that send what no driver would send. Independent of the driver's own code on
+purpose. Needs nothing of RDMA; mrc_wire.py has the sockets."""
 import ipaddress
-import socket
 import struct
 import zlib
 
 PORT = 4791
+ROCE = PORT.to_bytes(2, 'big')
 PATIENCE = 30           # seconds that anything awaited may take
 PSN_MASK = 0xFFFFFF
+IPIP, TCP, UDP, IPV6, ROUTING, FRAGMENT, OPTIONS = 4, 6, 17, 41, 43, 44, 60
 
 WRITE_FIRST, WRITE_MIDDLE, WRITE_LAST = 0xC6, 0xC7, 0xC8
 WRITE_LAST_IMM, WRITE_ONLY, WRITE_ONLY_IMM = 0xC9, 0xCA, 0xCB
+DATA = range(WRITE_FIRST, WRITE_ONLY_IMM + 1)
 ACK, ENDPOINT_REQ, ENDPOINT_RESP = 0xD1, 0xD8, 0xD9
 SACK, NACK, PROBE = 0xDC, 0xDD, 0xDE
 # The extension, Documentation/extension.md
@@ -22,13 +25,20 @@ READ_REQ, CMP_SWAP, FETCH_ADD, FLUSH, ATOMIC_WRITE = (0xCC, 0xD3, 0xD4, 0xD5,
 READ_RESP_FIRST, READ_RESP_LAST, READ_RESP_ONLY = 0xCD, 0xCF, 0xD0
 ATOMIC_RESP = 0xD2
 CHAN = 1                # BTH byte 8: of the answer channel
+# RoCE v2
+(UC_SEND_FIRST, UC_SEND_MIDDLE, UC_SEND_LAST, UC_SEND_LAST_IMM, UC_SEND_ONLY,
+ UC_SEND_ONLY_IMM, UC_WRITE_FIRST, UC_WRITE_MIDDLE, UC_WRITE_LAST,
+ UC_WRITE_LAST_IMM, UC_WRITE_ONLY, UC_WRITE_ONLY_IMM) = range(0x20, 0x2C)
+UD_SEND, UD_SEND_IMM = 0x64, 0x65
 
 
-def bth(opcode, dqp, psn, *, se=0, pad=0, tver=0, pkey=0xFFFF, a=0, rtx=0,
-        ts=0, reserved=0):
+# --- headers and what they carry ---------------------------------------------------
+
+def bth(opcode, dqp, psn, *, se=0, mig=0, pad=0, tver=0, pkey=0xFFFF, a=0,
+        rtx=0, ts=0, reserved=0):
     flags = a << 7 | rtx << 5 | ts << 4 | reserved
-    return struct.pack('>BBHII', opcode, se << 7 | pad << 4 | tver, pkey,
-                       dqp & PSN_MASK, flags << 24 | psn & PSN_MASK)
+    return struct.pack('>BBHII', opcode, se << 7 | mig << 6 | pad << 4 | tver,
+                       pkey, dqp & PSN_MASK, flags << 24 | psn & PSN_MASK)
 
 
 def meth(msn=0, rqmsn=0):
@@ -43,30 +53,36 @@ def reth(va, rkey, length):
     return struct.pack('>QII', va, rkey, length)
 
 
-def write(opcode, dqp, psn, va, rkey, data, *, total=None, imm=None, msn=0,
-          rqmsn=0, stamp=None, **bits):
-    """One data packet, without IP, UDP and ICRC."""
+def deth(qkey, sqp):
+    return struct.pack('>II', qkey, sqp)
+
+
+def body(opcode, dqp, psn, headers=b'', data=b'', **bits):
+    """BTH, other headers, payload and pad: a packet without IP, UDP and ICRC."""
     pad = -len(data) % 4
     bits.setdefault('pad', pad)
-    out = bth(opcode, dqp, psn, ts=stamp is not None, **bits)
-    out += meth(msn, rqmsn)
+    return bth(opcode, dqp, psn, **bits) + headers + data + bytes(pad)
+
+
+def write(opcode, dqp, psn, va, rkey, data, *, total=None, imm=None, msn=0,
+          rqmsn=0, stamp=None, **bits):
+    """One data packet."""
+    headers = meth(msn, rqmsn)
     if stamp is not None:
-        out += tseth(stamp)
-    out += reth(va, rkey, len(data) if total is None else total)
+        headers += tseth(stamp)
+    headers += reth(va, rkey, len(data) if total is None else total)
     if imm is not None:
-        out += struct.pack('>I', imm)
-    return out + data + bytes(pad)
+        headers += struct.pack('>I', imm)
+    return body(opcode, dqp, psn, headers, data, ts=stamp is not None, **bits)
 
 
 def request(opcode, dqp, psn, va, rkey, length, *, num=0, msn=0, operands=None,
             data=b'', **bits):
     """READ and its like. operands: swap and compare."""
-    bits.setdefault('pad', -len(data) % 4)
-    out = bth(opcode, dqp, psn, **{'a': 1, **bits}) + meth(msn, num)
-    out += reth(va, rkey, length)
+    headers = meth(msn, num) + reth(va, rkey, length)
     if operands is not None:
-        out += struct.pack('>QQ', *operands)
-    return out + data + bytes(-len(data) % 4)
+        headers += struct.pack('>QQ', *operands)
+    return body(opcode, dqp, psn, headers, data, **{'a': 1, **bits})
 
 
 def ack(dqp, psn, syndrome=0x1F, msn=0, **bits):
@@ -116,72 +132,145 @@ def icrc(ip_packet):
     return struct.pack('<I', zlib.crc32(b'\xff' * 8 + bytes(p)))
 
 
+# --- around them -------------------------------------------------------------------
+
+def packed(address):
+    return ipaddress.ip_address(address).packed
+
+
 def gid_text(address):
     """Eight groups of four digits, also for IPv4."""
-    ip = ipaddress.ip_address(address)
-    raw = ip.packed if ip.version == 6 else bytes(10) + b'\xff\xff' + ip.packed
+    raw = packed(address)
+    raw = raw if len(raw) == 16 else bytes(10) + b'\xff\xff' + raw
     return ':'.join(raw[i:i + 2].hex() for i in range(0, 16, 2))
 
 
 def checksum(data):
+    data += bytes(len(data) % 2)
     total = sum(struct.unpack('>%dH' % (len(data) // 2), data))
     while total >> 16:
         total = (total & 0xFFFF) + (total >> 16)
     return ~total & 0xFFFF
 
 
-def ip_udp(src, dst, body, *, tos=0x12, sport=0xC0DE, dport=PORT, udp_len=None,
-           with_icrc=True, spoil=0, flow=0, udp_sum=None):
-    """An IP packet around body. spoil: bits to flip in the ICRC; udp_sum: bits
-    to flip in a UDP checksum, None for the checksum 0."""
-    src, dst = ipaddress.ip_address(src), ipaddress.ip_address(dst)
-    tail = bytes(4) if with_icrc else b''
-    length = 8 + len(body) + len(tail)
-    udp = struct.pack('>HHHH', sport, dport,
-                      length if udp_len is None else udp_len, 0)
-    if src.version == 4:
-        head = struct.pack('>BBHHHBBH4s4s', 0x45, tos, 20 + length, 0, 0x4000,
-                           64, 17, 0, src.packed, dst.packed)
-        head = head[:10] + struct.pack('>H', checksum(head)) + head[12:]
-    else:
-        head = struct.pack('>IHBB16s16s', 6 << 28 | tos << 20 | flow, length,
-                           17, 64, src.packed, dst.packed)
-    packet = head + udp + body
-    if with_icrc:
-        value, = struct.unpack('<I', icrc(packet))
-        packet += struct.pack('<I', value ^ spoil)
-    if udp_sum is not None:
-        udp = len(head)
-        pseudo = src.packed + dst.packed + struct.pack('>HH', 17, length)
-        data = packet[udp:] + bytes(-length % 2)
-        value = checksum(pseudo + data) ^ udp_sum or 0xFFFF
-        packet = packet[:udp + 6] + struct.pack('>H', value) + packet[udp + 8:]
-    return packet
+def put(packet, at, new):
+    """The packet with these bytes in it."""
+    return packet[:at] + new + packet[at + len(new):]
 
+
+def put_sum(packet):
+    """With the right checksum in the IPv4 header."""
+    end = (packet[0] & 15) * 4
+    packet = put(packet, 10, bytes(2))
+    return put(packet, 10, struct.pack('>H', checksum(packet[:end])))
+
+
+def ip(src, dst, payload, *, kind=UDP, tos=0x12, flow=0, hops=64, length=None,
+       frag=0x4000, options=b''):
+    """A packet of the family of src. length: what its header says of the payload,
+    and of options; flow is of IPv6, frag and options are of IPv4."""
+    src, dst = packed(src), packed(dst)
+    if length is None:
+        length = len(options) + len(payload)
+    if len(src) == 16:
+        return struct.pack('>IHBB16s16s', 6 << 28 | tos << 20 | flow, length,
+                           kind, hops, src, dst) + payload
+    return put_sum(struct.pack('>BBHHHBBH4s4s', 0x45 + len(options) // 4, tos,
+                               20 + length, 0, frag, hops, kind, 0, src,
+                               dst) + options) + payload
+
+
+def udp(payload, *, sport=0xC0DE, dport=PORT, length=None):
+    """Without a checksum."""
+    return struct.pack('>HHHH', sport, dport, 8 + len(payload) if length is None
+                       else length, 0) + payload
+
+
+def put_udp_sum(packet, spoil=0):
+    """An IP packet with a UDP checksum. spoil: bits to flip in it."""
+    at, addresses = (20, 12) if packet[0] >> 4 == 4 else (40, 8)
+    pseudo = packet[addresses:at] + struct.pack('>HH', UDP, len(packet) - at)
+    value = checksum(pseudo + packet[at:]) ^ spoil
+    return put(packet, at + 6, struct.pack('>H', value or 0xFFFF))
+
+
+def ip_udp(src, dst, payload, *, sport=0xC0DE, dport=PORT, udp_len=None,
+           with_icrc=True, spoil=0, udp_sum=None, **fields):
+    """An IP packet around BTH and what follows. spoil: bits to flip in the ICRC;
+    udp_sum: bits to flip in a UDP checksum, None for the checksum 0."""
+    tail = bytes(4) if with_icrc else b''
+    packet = ip(src, dst, udp(payload + tail, sport=sport, dport=dport,
+                              length=udp_len), **fields)
+    if with_icrc:
+        value, = struct.unpack('<I', icrc(packet[:-4]))
+        packet = packet[:-4] + struct.pack('<I', value ^ spoil)
+    return packet if udp_sum is None else put_udp_sum(packet, udp_sum)
+
+
+# --- SRv6 and trimming -------------------------------------------------------------
 
 def srh(next_header, segments, left=0, *, kind=4, tlv=b'', **fields):
     """A segment routing header around the given segments."""
-    segments = [ipaddress.ip_address(s).packed for s in segments]
-    body = b''.join(segments) + tlv
+    content = b''.join(packed(s) for s in segments) + tlv
     return struct.pack('>BBBBBBH', next_header,
-                       fields.get('hdrlen', len(body) // 8), kind, left,
-                       fields.get('last', len(segments) - 1), 0, 0) + body
+                       fields.get('hdrlen', len(content) // 8), kind, left,
+                       fields.get('last', len(segments) - 1), 0, 0) + content
 
 
-def encap(inner, src, dst, *, tos=0x12, flow=0, segments=None, left=0,
-          next_header=None, between=b'', hops=64, length=None):
+def options_header(next_header):
+    """An empty header of options of IPv6."""
+    return struct.pack('>BB6x', next_header, 0)
+
+
+def fragment_header(next_header):
+    """Of a first fragment that others follow."""
+    return struct.pack('>BBHI', next_header, 0, 1, 7)
+
+
+def encap(inner, src, dst, *, segments=None, left=0, next_header=None,
+          between=b'', **fields):
     """SRv6: an IP packet in an outer IPv6 header. segments: with an SRH;
     between: bytes behind the outer header, next_header: what they are."""
-    kind = 41 if inner[:1] >= b'\x60' else 4
+    kind = IPV6 if inner[:1] >= b'\x60' else IPIP
     if segments is not None:
-        between, kind = srh(kind, segments, left), 43
-    if next_header is not None:
-        kind = next_header
-    payload = between + inner
-    return struct.pack('>IHBB16s16s', 6 << 28 | tos << 20 | flow,
-                       len(payload) if length is None else length, kind, hops,
-                       ipaddress.ip_address(src).packed,
-                       ipaddress.ip_address(dst).packed) + payload
+        between, kind = srh(kind, segments, left), ROUTING
+    return ip(src, dst, between + inner,
+              kind=kind if next_header is None else next_header, **fields)
+
+
+def trim(packet, length, tos):
+    """What a switch makes of a packet without a UDP checksum."""
+    cut, at, kind = packet[:length], 0, None
+    while kind != UDP:
+        if kind == ROUTING:
+            kind, at = cut[at], at + 8 + cut[at + 1] * 8
+        elif cut[at] >> 4 == 4:
+            cut = put(cut, at + 2, struct.pack('>H', length - at))
+            cut = cut[:at] + put_sum(cut[at:])
+            kind, at = cut[at + 9], at + 20
+        else:
+            cut = put(cut, at + 4, struct.pack('>H', length - at - 40))
+            kind, at = cut[at + 6], at + 40
+    return put_tos(put(cut, at + 4, struct.pack('>H', length - at)), tos)
+
+
+# --- reading -----------------------------------------------------------------------
+
+def tos_of(packet):
+    return packet[1] if packet[0] >> 4 == 4 else (
+        int.from_bytes(packet[:2], 'big') >> 4 & 0xFF)
+
+
+def put_tos(packet, tos):
+    if packet[0] >> 4 == 4:
+        return put_sum(put(packet, 1, bytes([tos])))
+    return put(packet, 0, struct.pack('>H', 6 << 12 | tos << 4 |
+                                      packet[1] & 15))
+
+
+def flow_of(packet):
+    return 0 if packet[0] >> 4 == 4 else (
+        int.from_bytes(packet[:4], 'big') & 0xFFFFF)
 
 
 class Outer:
@@ -189,31 +278,35 @@ class Outer:
 
     def __init__(self, packet):
         self.raw, self.inner = b'', packet
-        if packet[0] >> 4 != 6 or packet[6] not in (4, 41, 43):
+        if packet[0] >> 4 != 6 or packet[6] not in (IPIP, IPV6, ROUTING):
             return
-        first, self.length, self.next_header, self.hops = struct.unpack(
-            '>IHBB', packet[:8])
-        self.tos, self.flow = first >> 20 & 0xFF, first & 0xFFFFF
-        self.src = ipaddress.ip_address(packet[8:24])
+        self.tos, self.flow = tos_of(packet), flow_of(packet)
         self.dst = ipaddress.ip_address(packet[24:40])
-        off, self.srh, self.inner_kind = 40, b'', self.next_header
-        if self.next_header == 43:
-            off += 8 + packet[41] * 8
-            self.srh, self.inner_kind = packet[40:off], packet[40]
-        self.raw, self.inner = packet[:off], packet[off:40 + self.length]
+        end = 40 + int.from_bytes(packet[4:6], 'big')
+        start = 48 + packet[41] * 8 if packet[6] == ROUTING else 40
+        self.raw, self.inner = packet[:start], packet[start:end]
 
 
-class Reply:
-    """An MRC packet seen on the wire."""
+class Packet:
+    """A packet of RoCE v2 seen on the wire, from its IP header on. Its headers are read
+    when they are asked for: most packets only pass by."""
 
-    def __init__(self, packet):
-        self.ok_icrc = icrc(packet[:-4]) == packet[-4:]
-        v4 = packet[0] >> 4 == 4
-        self.tos = packet[1] if v4 else (packet[0] << 4 | packet[1] >> 4) & 0xFF
-        udp = packet[20 if v4 else 40:]
-        self.sport, self.dport = struct.unpack('>HH', udp[:4])
-        b = udp[8:]
-        self.opcode = b[0]
+    def __init__(self, raw, udp_at):
+        self.raw, self.udp_at = raw, udp_at
+        self.opcode = raw[udp_at + 8]
+
+    def __getattr__(self, name):
+        if 'body' in self.__dict__:
+            raise AttributeError(name)
+        self.read()
+        return getattr(self, name)
+
+    def read(self):
+        self.tos, self.flow = tos_of(self.raw), flow_of(self.raw)
+        self.sport, self.dport = struct.unpack_from('>HH', self.raw,
+                                                    self.udp_at)
+        self.body = b = self.raw[self.udp_at + 8:-4]    # as body() makes it
+        self.ok_icrc = icrc(self.raw[:-4]) == self.raw[-4:]
         self.dqp = int.from_bytes(b[5:8], 'big')
         self.rtx, self.chan = b[8] >> 5 & 1, b[8] & CHAN
         self.psn = int.from_bytes(b[9:12], 'big')
@@ -232,58 +325,34 @@ class Reply:
             self.syndrome = h[0]
             self.msn = int.from_bytes(h[1:4], 'big')
         elif READ_RESP_FIRST <= self.opcode <= ATOMIC_RESP:
-            # Without a timestamp; pad and ICRC end it.
+            # Without a timestamp.
             self.rqmsn, self.msn = struct.unpack('>HH', h[:4])
             h = h[4 + 4 * (b[8] >> 4 & 1):]
             self.va, self.rkey, self.length = struct.unpack('>QII', h[:16])
-            self.data = h[16:len(h) - 4 - (b[1] >> 4 & 3)]
+            self.data = h[16:len(h) - (b[1] >> 4 & 3)]
+
+    @property
+    def port_mask(self):
+        """The ports that a port status update says are up, None for others."""
+        if self.opcode != ENDPOINT_REQ or self.body[13] & 3:
+            return None
+        return int.from_bytes(self.body[16:20], 'big')
+
+    def received(self, psn):
+        """Does a SACK say that this one was?"""
+        above = psn - self.cack & PSN_MASK
+        bit = above - self.base
+        return (above == 0 or above > PSN_MASK >> 1 or
+                0 <= bit < 64 and self.bitmap >> bit & 1)
 
 
-class Wire:
-    """Raw access to one plane: whole IP packets out, MRC packets in."""
-
-    def __init__(self, dev, peer_mac):
-        self.sock = socket.socket(socket.AF_PACKET, socket.SOCK_RAW,
-                                  socket.htons(3))
-        self.sock.bind((dev, 0))
-        with open('/sys/class/net/%s/address' % dev, encoding='ascii') as f:
-            self.mac = bytes.fromhex(f.read().strip().replace(':', ''))
-        self.peer_mac = bytes.fromhex(peer_mac.replace(':', ''))
-
-    def send(self, packet):
-        kind = b'\x08\x00' if packet[0] >> 4 == 4 else b'\x86\xdd'
-        self.sock.send(self.peer_mac + self.mac + kind + packet)
-
-    def drain(self):
-        self.sock.setblocking(False)
-        try:
-            while True:
-                self.sock.recv(65536)
-        except BlockingIOError:
-            pass
-
-    def replies(self, count, seconds=PATIENCE):
-        """The next MRC packets from the peer, fewer when time is over."""
-        found = []
-        self.sock.settimeout(seconds)
-        try:
-            while len(found) < count:
-                frame, addr = self.sock.recvfrom(65536)
-                if addr[2] == socket.PACKET_OUTGOING:
-                    continue
-                packet = frame[14:]
-                if packet[0] >> 4 == 4:
-                    total = struct.unpack('>H', packet[2:4])[0]
-                    if packet[9] != 17 or packet[22:24] != b'\x12\xb7':
-                        continue
-                else:
-                    total = 40 + struct.unpack('>H', packet[4:6])[0]
-                    if packet[6] != 17 or packet[42:44] != b'\x12\xb7':
-                        continue
-                reply = Reply(packet[:total])
-                # The host asks by itself for a way back, when it likes.
-                if reply.opcode != ENDPOINT_REQ:
-                    found.append(reply)
-        except TimeoutError:
-            pass
-        return found
+def seen(packet):
+    """The packet of RoCE v2 that this is, None if it is none."""
+    if packet[0] >> 4 == 4:
+        kind, at, end = packet[9], 20, packet[2] << 8 | packet[3]
+    else:
+        kind, at, end = packet[6], 40, 40 + (packet[4] << 8 | packet[5])
+    if (kind != UDP or packet[at + 2:at + 4] != ROCE or
+            min(end, len(packet)) < at + 8 + 12 + 4):
+        return None
+    return Packet(packet[:end], at)

@@ -18,7 +18,7 @@ import sys
 import time
 
 import mrc_packets as m
-import packet_tap as tap
+import mrc_wire
 
 RTMGRP_LINK, RTMGRP_IPV4_ROUTE, RTMGRP_IPV6_ROUTE = 0x1, 0x40, 0x400
 RTM_NEWLINK, RTM_NEWROUTE = 16, 24
@@ -55,14 +55,14 @@ def events(netlink, index):
 def main():
     netdev, by = sys.argv[1:3]
     index = socket.if_nametoindex(netdev)
-    sock = tap.open_tap()
+    tap = mrc_wire.Tap()
     netlink = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0)
     netlink.bind((0, RTMGRP_LINK | RTMGRP_IPV4_ROUTE | RTMGRP_IPV6_ROUTE))
     print('ready', flush=True)
 
     said, routed, probes, first = None, None, 0, -1
     while True:
-        ready, _, _ = select.select([netlink, sock], [], [], 120)
+        ready, _, _ = select.select([netlink, tap.sock], [], [], 120)
         if not ready:
             sys.exit('nothing was heard')
         if netlink in ready:
@@ -71,22 +71,20 @@ def main():
                     routed = time.time_ns()
                 elif by == 'link' and said is None:
                     said = time.time_ns()
-        if sock not in ready:
+        got = tap.read() if tap.sock in ready else None
+        if not got:
             continue
-        packet = tap.read(sock)
-        if packet is None:
-            continue
-        now, dev, sent, bth = packet
+        now, dev, sent, packet = got
         if by != 'link' and said is None and not sent:
-            if (tap.told_mask(bth) or 0) >> int(by) & 1:
+            if (packet.port_mask or 0) >> int(by) & 1:
                 said = now
         if said is None or not sent or dev != netdev:
             continue
         gone = max(now - said, 0) // 1000
-        if bth[0] == m.PROBE:
+        if packet.opcode == m.PROBE:
             probes += 1
             first = gone if first < 0 else first
-        elif bth[0] in tap.DATA:
+        elif packet.opcode in m.DATA:
             route = max(routed - said, 0) // 1000 if routed else -1
             print('us', gone, 'route', route, 'probes', probes, 'first', first)
             return

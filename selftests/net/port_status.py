@@ -6,11 +6,12 @@ Usage: port_status.py NETDEV MAC-OF-PEER PEER OWN OTHER-ADDRESS-OF-PEER"""
 import sys
 
 import mrc_packets as m
+import mrc_wire
 
 
 def main():
     dev, mac, peer, own, other = sys.argv[1:6]
-    wire = m.Wire(dev, mac)
+    wire = mrc_wire.Wire(dev, mac)
     for i in range(20):
         update = m.endpoint_request(0x4000 + i, 0, mask=0)
         wire.send(m.ip_udp('10.1.0.%d' % (70 + i), peer, update))

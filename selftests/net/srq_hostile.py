@@ -2,24 +2,19 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """Peers that begin what they never finish, at queue pairs that share receives:
 none of them gets more than its share, others get on, and what they had comes
-back when they fail (Documentation/extension.md, receiver not ready). Run by
-hostile.sh, in the namespace of host A."""
-import random
-import sys
+back when they fail (Documentation/extension.md, receiver not ready)."""
 import time
 
 import pyverbs.enums as e
-from pyverbs.cq import CQ
-from pyverbs.device import Context
+from pyverbs.mr import MR
 from pyverbs.pd import PD
-from pyverbs.qp import QP, QPCap, QPInitAttr
 from pyverbs.srq import SRQ, SrqAttr, SrqInitAttr
 from pyverbs.wr import SGE, RecvWR
 
-import ext_hostile as x
-import hostile as h
+import ext_target as x
 import mrc_packets as m
-from hostile import RQ_PSN, SIZE, Mismatch, settle
+import mrc_target
+from mrc_target import RQ_PSN, SIZE, Mismatch, counters, settle
 
 ENTRIES = 32
 ROOM = 64
@@ -30,14 +25,13 @@ KEPT = {'rx_refused': 1, 'tx_nack': 1}
 class Sharer(x.Target):
     """A queue pair with receives of an SRQ."""
 
-    def __init__(self, ctx, wire, local, remote, share):
-        super().__init__(ctx, wire, local, remote)
-        self.qp.close()
-        self.pd, self.share = share.pd, share
-        self.cq = CQ(ctx, 64)
-        self.qp = QP(self.pd, QPInitAttr(
-            qp_type=e.IBV_QPT_RC, scq=self.cq, rcq=self.cq, srq=share.srq,
-            cap=QPCap(max_send_wr=8, max_recv_wr=0)))
+    def __init__(self, *args, share):
+        self.share = share
+        super().__init__(*args)
+
+    def create(self, max_recv_wr):
+        self.pd = self.share.pd
+        return super().create(0, srq=self.share.srq)
 
     def number(self, num):
         """The message with this number, of one packet."""
@@ -58,7 +52,7 @@ class Share:
     def __init__(self, s):
         self.s, self.pd = s, PD(s.ctx)
         self.srq = SRQ(self.pd, SrqInitAttr(SrqAttr(max_wr=ENTRIES)))
-        self.mr = h.MR(self.pd, SIZE, e.IBV_ACCESS_LOCAL_WRITE)
+        self.mr = MR(self.pd, SIZE, e.IBV_ACCESS_LOCAL_WRITE)
         self.post(ENTRIES)
 
     def post(self, count):
@@ -67,9 +61,7 @@ class Share:
                 SGE(self.mr.buf, ROOM, self.mr.lkey)]))
 
     def member(self):
-        s = self.s
-        return Sharer(s.ctx, s.wire, s.local, s.remote,
-                      self).init().rtr().rts()
+        return self.s.fresh(Sharer, share=self)
 
     def close(self, *members):
         for q in members:
@@ -78,7 +70,7 @@ class Share:
 
 
 def step(member, num, want):
-    before = x.counters()
+    before = counters()
     member.send(member.number(num))
     settle(before, want)
 
@@ -142,7 +134,7 @@ def shares(s):
         share = Share(s)
         a, b = share.member(), share.member()
         ahead(a, 15)
-        before = x.counters()
+        before = counters()
         a.send(a.message(m.SEND_ONLY, b'x' * 8, va=8, psn=RQ_PSN))
         settle(before, {'rx_data_pkts': 1, 'tx_sack': 1, 'tx_nak': 1,
                         'qp_errors': 1, 'resp_invalid_request': 1})
@@ -167,20 +159,5 @@ def shares(s):
     s.run('a queue pair that is gone holds none', reset)
 
 
-def main():
-    peer_mac, local4, remote4, local6, remote6 = sys.argv[1:6]
-    random.seed(4)
-    h.counters = x.counters
-    wire = m.Wire('pa1', peer_mac)
-    ctx = Context(name=h.DEV)
-    x.region_rights = x.rights_of_regions(ctx)
-    bad = 0
-    for local, remote in ((local4, remote4), (local6, remote6)):
-        s = x.Suite(ctx, wire, local, remote)
-        shares(s)
-        bad += s.bad
-    return 1 if bad else 0
-
-
 if __name__ == '__main__':
-    sys.exit(main())
+    mrc_target.main(shares, seed=4, suite=x.Suite)

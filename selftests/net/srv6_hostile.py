@@ -1,23 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""Packets in an outer IPv6 header, made by hand against a QP of the device
-mrcb: what counts of which header, which are the driver's, which are none of
-its business, which are bad. Run by decap.sh, in the namespace of host A, where
-the uSID of host B is a local route of B. Prints lines "ok NAME", "not ok
-NAME" and comments.
+"""Packets in an outer IPv6 header: what counts of which header, which are the
+driver's, which are none of its business, which are bad. Run by decap.sh; the uSID of
+host B is a local route of B.
 
-usage: srv6_hostile.py MAC-OF-B B4 A4 B6 A6 uSID-OF-B all|proper
+usage: srv6_hostile.py ... uSID-OF-B all|proper     (mrc_target.py has the rest)
 MRC_TRIMMED="12 16" in the environment: codepoints of trimmed packets."""
 import os
 import random
-import struct
 import sys
 
-from pyverbs.device import Context
-
-import hostile as h
-import mrc_events as ev
 import mrc_packets as m
+import mrc_target
+from mrc_target import N, RQ_PSN, Mismatch, counters, settle
 
 TRIMMED, LASTHOP = (int(dscp) << 2 for dscp in
                     os.environ.get('MRC_TRIMMED', '12 16').split())
@@ -25,22 +20,12 @@ CONTROL = 46 << 2
 PLACED = {'rx_data_pkts': 1, 'tx_sack': 1, 'tx_ack': 1, 'rx_srv6': 1}
 
 
-OTHER_COUNTERS = h.counters
-
-
-def counters():
-    """hostile.counters() leaves rx_srv6 out; here it is what matters."""
-    total = OTHER_COUNTERS()
-    total.update(ev.counters(h.DEV, lambda name: name == 'rx_srv6'))
-    return total
-
-
 class Outside:
     """Sends packets of one family to a fresh QP, in all sorts of wrapping."""
 
     def __init__(self, suite, outer_src, usid):
         self.s, self.src, self.usid = suite, outer_src, usid
-        self.v6 = suite.family == 'IPv6'
+        self.v6 = suite.v6
 
     def inner(self, body, **ip):
         ip.setdefault('src', self.s.remote)
@@ -50,13 +35,6 @@ class Outside:
         self.s.wire.send(m.encap(inner, outer.pop('src', self.src),
                                  outer.pop('dst', self.usid), **outer))
 
-    def settle(self, before, want):
-        h.counters = counters
-        try:
-            h.settle(before, want)
-        finally:
-            h.counters = OTHER_COUNTERS
-
     def taken(self, name, inner_args, outer_args, want):
         """A proper write in this wrapping is placed; want moves besides."""
         def test():
@@ -64,7 +42,7 @@ class Outside:
             before = counters()
             data = random.randbytes(24)
             self.send(self.inner(t.only(data), **inner_args), **outer_args)
-            self.settle(before, {**PLACED, 'rx_data_bytes': 24, **want})
+            settle(before, {**PLACED, 'rx_data_bytes': 24, **want})
             t.check_memory()
         self.s.run(name, test)
 
@@ -74,9 +52,9 @@ class Outside:
         def test():
             t = self.s.t
             before = counters()
-            for i in range(h.N):
+            for i in range(N):
                 self.s.wire.send(packet(i))
-            self.settle(before, want or {})
+            settle(before, want or {})
             t.check_memory()
             t.check_alive()
         self.s.run(name, test)
@@ -100,13 +78,14 @@ def proper(o):
         o.taken('a codepoint that was trimmed once', {'tos': 12 << 2 | 2},
                 {'tos': 12 << 2 | 2}, {})
 
+    nacked = {'rx_trimmed': N, 'tx_nack': N}
+
     def trimmed(name, tos, keep, **outer):
         def packet(i):
             body = o.s.t.write_at(o.s.t.psn, stamp=i)
             whole = o.inner(body + bytes(400))
             return m.encap(whole[:keep], o.src, o.usid, tos=tos, **outer)
-        o.other(name, packet, {'rx_trimmed': h.N, 'tx_nack': h.N,
-                               'rx_srv6': h.N})
+        o.other(name, packet, {**nacked, 'rx_srv6': N})
 
     ip = 40 if o.v6 else 20
     # Lengths inside are those of the whole packet; they do not matter.
@@ -124,7 +103,6 @@ def proper(o):
             return make(whole, ip + 8 + 12 + 8)
         o.other(name, packet, want)
 
-    nacked = {'rx_trimmed': h.N, 'tx_nack': h.N}
     cut('trimmed, all lengths as they were', TRIMMED,
         lambda whole, keep: whole[:keep], nacked)
     cut('trimmed on the last hop, all lengths as they were', LASTHOP,
@@ -132,11 +110,11 @@ def proper(o):
     cut('trimmed outside, all lengths as they were', 2,
         lambda whole, keep: m.encap(whole, o.src, o.usid,
                                     tos=TRIMMED)[:40 + keep],
-        {**nacked, 'rx_srv6': h.N})
+        {**nacked, 'rx_srv6': N})
     cut('trimmed outside with an SRH, all lengths as they were', 2,
         lambda whole, keep: m.encap(whole, o.src, o.usid, tos=LASTHOP,
                                     segments=[o.usid])[:64 + keep],
-        {**nacked, 'rx_srv6': h.N})
+        {**nacked, 'rx_srv6': N})
     # Not trimmed, just broken: not repaired.
     cut('cut without a codepoint that says so', 2,
         lambda whole, keep: whole[:keep], {})
@@ -149,18 +127,18 @@ def proper(o):
         o.send(o.inner(m.endpoint_request(0x66, 1, stamp=0x99)))
         got = [r for r in o.s.wire.replies(1) if r.opcode == m.ENDPOINT_RESP]
         if len(got) != 1 or got[0].psn != 0x66:
-            raise h.Mismatch('the EV probe was not answered')
-        o.settle(before, {'rx_endpoint_req': 1, 'tx_endpoint_resp': 1,
-                          'rx_srv6': 1})
+            raise Mismatch('the EV probe was not answered')
+        settle(before, {'rx_endpoint_req': 1, 'tx_endpoint_resp': 1,
+                        'rx_srv6': 1})
     o.s.run('an EV probe is answered', probe)
 
 
 def foreign(o):
     """Packets that the driver must not take."""
     t, s = o.s.t, o.s
-    ahead = h.RQ_PSN + 500 & m.PSN_MASK
+    ahead = RQ_PSN + 500 & m.PSN_MASK
     good = o.inner(t.write_at(ahead))
-    kind = 41 if o.v6 else 4
+    kind = m.IPV6 if o.v6 else m.IPIP
 
     def wrap(inner=good, dst=o.usid, **outer):
         return lambda i: m.encap(inner, o.src, dst, **outer)
@@ -173,58 +151,55 @@ def foreign(o):
     o.other('multicast inside',
             wrap(o.inner(t.write_at(ahead),
                          dst='ff02::1' if o.v6 else '224.0.0.1')))
-    o.other('TCP inside', wrap(good[:6] + b'\x06' + good[7:] if o.v6 else
-                               good[:9] + b'\x06' + good[10:]))
+    o.other('TCP inside', wrap(m.put(good, 6 if o.v6 else 9, bytes([m.TCP]))))
     o.other('family that the outer header contradicts',
-            wrap(next_header=4 if o.v6 else 41))
+            wrap(next_header=m.IPIP if o.v6 else m.IPV6))
     o.other('segments left', wrap(segments=['fcbb:0:77::'], left=1))
     o.other('routing header of another type',
-            wrap(between=m.srh(kind, [o.usid], kind=2), next_header=43))
+            wrap(between=m.srh(kind, [o.usid], kind=2), next_header=m.ROUTING))
     o.other('SRH with a TLV',
             wrap(between=m.srh(kind, [o.usid], tlv=bytes([4, 6]) + bytes(6)),
-                 next_header=43))
+                 next_header=m.ROUTING))
     o.other('SRH longer than the packet',
             wrap(between=m.srh(kind, [o.usid], hdrlen=254, last=126),
-                 next_header=43))
+                 next_header=m.ROUTING))
     o.other('SRH of length 0',
-            wrap(between=m.srh(kind, [o.usid], hdrlen=0), next_header=43))
+            wrap(between=m.srh(kind, [o.usid], hdrlen=0), next_header=m.ROUTING))
     o.other('SRH whose last entry is beyond its end',
-            wrap(between=m.srh(kind, [o.usid], last=9), next_header=43))
+            wrap(between=m.srh(kind, [o.usid], last=9), next_header=m.ROUTING))
     o.other('SRH in an SRH',
-            wrap(between=m.srh(43, [o.usid]) + m.srh(kind, [o.usid]),
-                 next_header=43))
+            wrap(between=m.srh(m.ROUTING, [o.usid]) + m.srh(kind, [o.usid]),
+                 next_header=m.ROUTING))
     o.other('destination options before it',
-            wrap(between=struct.pack('>BB6x', kind, 0), next_header=60))
+            wrap(between=m.options_header(kind), next_header=m.OPTIONS))
     o.other('a fragment outside',
-            wrap(between=struct.pack('>BBHI', kind, 0, 1, 7), next_header=44))
+            wrap(between=m.fragment_header(kind), next_header=m.FRAGMENT))
     o.other('in two outer headers',
-            wrap(m.encap(good, o.src, o.usid), next_header=41))
+            wrap(m.encap(good, o.src, o.usid), next_header=m.IPV6))
     for cut in (0, 1, 19, 20, 27, 39, 47):
         if cut < (48 if o.v6 else 28):
             o.other('only %d bytes inside' % cut,
                     wrap(good[:cut], next_header=kind))
+
+    def again(before=b'', at=40 if o.v6 else 20, **ip):
+        """The same packet with another IP header."""
+        return wrap(m.ip(s.remote, s.local, before + good[at:], **ip))
+
     if o.v6:
         o.other('extension header inside',
-                wrap(good[:4] + struct.pack('>H', len(good) - 32) + b'\x3c' +
-                     good[7:40] + struct.pack('>BB6x', 17, 0) + good[40:]))
+                again(m.options_header(m.UDP), kind=m.OPTIONS))
     else:
-        def header(first, frag=0x4000, extra=b''):
-            head = bytes([first]) + good[1:2] + struct.pack(
-                '>HHH', len(good) + len(extra), 0, frag) + good[8:10] + \
-                bytes(2) + good[12:20] + extra
-            return head[:10] + struct.pack('>H', m.checksum(head)) + head[12:] \
-                + good[20:]
-        o.other('IPv4 options inside', wrap(header(0x46, extra=b'\x01' * 4)))
-        o.other('first fragment inside', wrap(header(0x45, 0x2000)))
-        o.other('last fragment inside', wrap(header(0x45, 0x0010)))
+        o.other('IPv4 options inside', again(options=b'\x01' * 4))
+        o.other('first fragment inside', again(frag=0x2000))
+        o.other('last fragment inside', again(frag=0x0010))
 
 
 def bad(o):
     """The driver's packets, but they cannot be good."""
     t = o.s.t
-    ahead = h.RQ_PSN + 500 & m.PSN_MASK
+    ahead = RQ_PSN + 500 & m.PSN_MASK
     good = o.inner(t.write_at(ahead))
-    drop = {'rx_drop_srv6': h.N}
+    drop = {'rx_drop_srv6': N}
 
     def wrap(inner, **outer):
         return lambda i: m.encap(inner, o.src, o.usid, **outer)
@@ -244,28 +219,23 @@ def bad(o):
         o.other('destination %s inside, trimmed' % dst,
                 wrap(o.inner(t.write_at(ahead), dst=dst), tos=TRIMMED), drop)
     if o.v6:
-        o.other('payload length 0 inside', wrap(good[:4] + bytes(2) + good[6:]),
-                drop)
-        o.other('payload length too small inside',
-                wrap(good[:4] + b'\x00\x07' + good[6:]), drop)
-        o.other('payload length cut inside',
-                wrap(good[:4] + b'\x00\x20' + good[6:]),
-                {'rx_drop_short': h.N})
-        o.other('payload length too large inside',
-                wrap(good[:4] + b'\xff\xff' + good[6:]),
-                {'rx_drop_icrc': h.N})
+        for name, length, want in (
+                ('0', 0, drop), ('too small', 7, drop),
+                ('cut', 0x20, {'rx_drop_short': N}),
+                ('too large', 0xFFFF, {'rx_drop_icrc': N})):
+            o.other('payload length %s inside' % name,
+                    wrap(m.put(good, 4, length.to_bytes(2, 'big'))), want)
     else:
         o.other('IPv4 checksum wrong inside',
-                wrap(good[:10] + bytes([good[10] ^ 1]) + good[11:]), drop)
-        o.other('total length 0 inside',
-                wrap(good[:2] + bytes(2) + good[4:]), drop)
+                wrap(m.put(good, 10, bytes([good[10] ^ 1]))), drop)
+        o.other('total length 0 inside', wrap(m.put(good, 2, bytes(2))), drop)
     o.other('ICRC one bit off', wrap(o.inner(t.write_at(ahead), spoil=4)),
-            {'rx_drop_icrc': h.N})
+            {'rx_drop_icrc': N})
 
     def trailing():
         before = counters()
         o.send(o.inner(o.s.t.only(b'T' * 16)) + bytes(33))
-        o.settle(before, {**PLACED, 'rx_data_bytes': 16})
+        settle(before, {**PLACED, 'rx_data_bytes': 16})
         o.s.t.check_memory()
     o.s.run('bytes behind the packet inside do not matter', trailing)
 
@@ -290,7 +260,7 @@ def noise(o, count):
             if rng.randrange(3) == 0:
                 cut = rng.randrange(41, len(packet) + 1)
                 del packet[cut:]
-                packet[4:6] = struct.pack('>H', len(packet) - 40)
+                packet[4:6] = (len(packet) - 40).to_bytes(2, 'big')
             o.s.wire.send(bytes(packet))
         t.check_memory()
         o.s.t = o.s.fresh()
@@ -298,23 +268,16 @@ def noise(o, count):
     o.s.run('%d packets with random bytes in random headers' % count, test)
 
 
-def main():
-    peer_mac, local4, remote4, local6, remote6, usid, which = sys.argv[1:8]
-    random.seed(3)
-    wire = m.Wire('pa1', peer_mac)
-    ctx = Context(name=h.DEV)
-    failures = 0
-    for local, remote in ((local4, remote4), (local6, remote6)):
-        s = h.Suite(ctx, wire, local, remote)
-        o = Outside(s, remote6, usid)
-        proper(o)
-        if which == 'all':
-            foreign(o)
-            bad(o)
-            noise(o, 2000)
-        failures += s.bad
-    return 1 if failures else 0
+def cases(s):
+    remote6, usid, which = sys.argv[5:8]
+    o = Outside(s, remote6, usid)
+    proper(o)
+    if which == 'all':
+        foreign(o)
+        bad(o)
+        noise(o, 2000)
 
 
 if __name__ == '__main__':
-    sys.exit(main())
+    mrc_target.Watch.counts = lambda name: True
+    mrc_target.main(cases, seed=3)

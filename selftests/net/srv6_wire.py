@@ -7,14 +7,11 @@ from one switch away. Run by srv6.sh in the host's namespace.
 usage: srv6_wire.py NETDEV plain|srh COUNT [DATA-TOS CONTROL-TOS]
 Ends when COUNT packets of each direction were right; status 1 if one is not,
 or if too few come."""
-import mmap
-import select
-import socket
-import struct
 import sys
 import time
 
 import mrc_packets as m
+import mrc_wire
 
 # MRC 1.0, 18.1: V14 from the outer header on. Of the packet inside only what
 # the outer header is made from matters here.
@@ -25,51 +22,12 @@ V14 = bytes.fromhex(
     '000a0310000100007f1200001000a1b2c3d400000008101112131415161767872251')
 
 
-class Ring:
-    """Packets as they were when they passed. What an ordinary packet socket
-    gives out later shares its memory with the packet, and a uSID switch shifts
-    the destination in place."""
-    FRAME, BLOCK, BLOCKS = 8192, 131072, 64
-    SOL_PACKET, PACKET_RX_RING, PACKET_VERSION, TPACKET_V2 = 263, 5, 10, 1
-
-    def __init__(self, dev):
-        self.sock = socket.socket(socket.AF_PACKET, socket.SOCK_RAW,
-                                  socket.htons(3))
-        self.sock.setsockopt(self.SOL_PACKET, self.PACKET_VERSION,
-                             struct.pack('I', self.TPACKET_V2))
-        self.frames = self.BLOCK // self.FRAME * self.BLOCKS
-        self.sock.setsockopt(self.SOL_PACKET, self.PACKET_RX_RING, struct.pack(
-            'IIII', self.BLOCK, self.BLOCKS, self.FRAME, self.frames))
-        self.map = mmap.mmap(self.sock.fileno(), self.BLOCK * self.BLOCKS)
-        self.sock.bind((dev, 0))
-        self.at = 0
-
-    def get(self, seconds):
-        """The next frame and whether it was sent from here, or None."""
-        base = self.at * self.FRAME
-        head = struct.Struct('IIIHH')
-        if not head.unpack_from(self.map, base)[0] & 1:
-            select.select([self.sock], [], [], seconds)
-        status, _, length, mac, _ = head.unpack_from(self.map, base)
-        if not status & 1:
-            return None
-        frame = self.map[base + mac:base + mac + length]
-        # struct sockaddr_ll is behind the header of 32 bytes.
-        kind = self.map[base + 32 + 10]
-        struct.pack_into('I', self.map, base, 0)
-        self.at = (self.at + 1) % self.frames
-        return frame, kind == socket.PACKET_OUTGOING
-
-
 def expected(packet, srh, outgoing):
     """The packet as it must be, made around its inside."""
     o = m.Outer(packet)
     if not o.raw:
         raise AssertionError('not encapsulated: ' + packet[:60].hex())
     inner = o.inner
-    v6 = inner[0] >> 4 == 6
-    tos = (inner[0] << 4 | inner[1] >> 4) & 0xFF if v6 else inner[1]
-    flow = int.from_bytes(inner[1:4], 'big') & 0xFFFFF if v6 else 0
     peer = '32' if outgoing else '31'
     switch = o.dst.exploded.split(':')[2].lstrip('0')
     if outgoing and switch not in ('10', '11'):
@@ -84,7 +42,8 @@ def expected(packet, srh, outgoing):
     if srh:
         args = {'segments': [end], 'left': 1 if outgoing else 0}
     return m.encap(inner, 'fd00:1::1' if outgoing else 'fd00:1::2', dst,
-                   tos=tos, flow=flow, hops=64 if outgoing else 63, **args)
+                   tos=m.tos_of(inner), flow=m.flow_of(inner),
+                   hops=64 if outgoing else 63, **args)
 
 
 def main():
@@ -94,7 +53,7 @@ def main():
                flow=0x01239) != V14:
         print('V14 cannot be made')
         return 1
-    ring = Ring(dev)
+    ring = mrc_wire.Ring(dev)
     print('listening', flush=True)
     seen = {True: 0, False: 0}
     end = time.monotonic() + 120
@@ -105,10 +64,10 @@ def main():
                   flush=True)
             continue
         frame, outgoing = got
-        packet = frame[14:]
+        packet = frame[mrc_wire.ETHERNET:]
         if frame[12:14] == b'\x86\xdd' and packet[6] == 58:
             continue        # neighbour discovery
-        if frame[12:14] not in (b'\x86\xdd', b'\x08\x00'):
+        if not mrc_wire.is_ip(frame):
             continue
         want = expected(packet, kind == 'srh', outgoing)
         if packet != want:
@@ -117,7 +76,7 @@ def main():
                 want[:120].hex()))
             return 1
         o = m.Outer(packet)
-        r = m.Reply(o.inner)
+        r = m.seen(o.inner)
         if not r.ok_icrc:
             print('ICRC of the packet inside: ' + packet.hex())
             return 1

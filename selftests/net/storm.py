@@ -6,11 +6,12 @@ import random
 import sys
 
 import mrc_packets as m
+import mrc_wire
 
 
 def main():
     mac, src, dst, count = sys.argv[1:5]
-    wire = m.Wire('pa1', mac)
+    wire = mrc_wire.Wire('pa1', mac)
     rng = random.Random(1)
     for i in range(int(count)):
         kind = i % 4

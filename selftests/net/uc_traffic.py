@@ -18,22 +18,21 @@ import sys
 import time
 
 import pyverbs.enums as e
-from pyverbs.addr import GID, AHAttr, GlobalRoute
 from pyverbs.device import Context
 from pyverbs.mr import MR
 from pyverbs.pd import PD
-from pyverbs.qp import QP, QPAttr, QPCap, QPInitAttr
+from pyverbs.qp import QP, QPCap, QPInitAttr
 from pyverbs.srq import SRQ, SrqAttr, SrqInitAttr
 from pyverbs.wr import SGE, RecvWR, SendWR
 
 import mrc_events as ev
-import mrc_packets as m
+import mrc_qp
+import mrc_wire
 
 MTU = 1024
 SLOT = 8 * MTU
 DEPTH = 64
 NETDEV = 'pa1'          # of the port that A sends from
-SOL_PACKET, PACKET_QDISC_BYPASS = 263, 20     # of linux/if_packet.h
 
 
 class End:
@@ -54,25 +53,9 @@ class End:
                       max_recv_sge=1, max_inline_data=200)))
 
     def connect(self, peer, psn):
-        attr = QPAttr(port_num=1)
-        attr.qp_state = e.IBV_QPS_INIT
-        attr.qp_access_flags = e.IBV_ACCESS_REMOTE_WRITE
-        self.qp.modify(attr, e.IBV_QP_STATE | e.IBV_QP_PKEY_INDEX |
-                       e.IBV_QP_PORT | e.IBV_QP_ACCESS_FLAGS)
-        gr = GlobalRoute(dgid=GID(m.gid_text(peer.address)),
-                         sgid_index=ev.gid_index(self.dev, self.address),
-                         hop_limit=64)
-        attr.ah_attr = AHAttr(port_num=1, is_global=1, gr=gr)
-        attr.qp_state = e.IBV_QPS_RTR
-        attr.path_mtu = e.IBV_MTU_1024
-        attr.dest_qp_num = peer.qp.qp_num
-        attr.rq_psn = psn
-        self.qp.modify(attr, e.IBV_QP_STATE | e.IBV_QP_AV |
-                       e.IBV_QP_PATH_MTU | e.IBV_QP_DEST_QPN |
-                       e.IBV_QP_RQ_PSN)
-        attr.qp_state = e.IBV_QPS_RTS
-        attr.sq_psn = psn
-        self.qp.modify(attr, e.IBV_QP_STATE | e.IBV_QP_SQ_PSN)
+        self.qp.to_rts(mrc_qp.qp_attr(
+            self.dev, self.address, peer.address, path_mtu=e.IBV_MTU_1024,
+            dest_qp_num=peer.qp.qp_num, rq_psn=psn, sq_psn=psn))
 
     def completions(self):
         while True:
@@ -119,9 +102,8 @@ def nothing_on_its_way(a, b, mac):
     """Returns when all that A has sent has arrived or is lost."""
     if not ev.until(lambda: not queued(NETDEV)):
         raise ev.Mismatch('%s keeps packets' % NETDEV)
-    wire = m.Wire(NETDEV, mac)
-    # Whatever those queues do to packets, they do it not to this one.
-    wire.sock.setsockopt(SOL_PACKET, PACKET_QDISC_BYPASS, 1)
+    wire = mrc_wire.Wire(NETDEV, mac)
+    wire.bypass_queues()
     before = ev.counters(b.dev)
     ev.Fence(wire, b.address, a.address).wait(
         lambda: ev.growth(before, ev.counters(b.dev)))
@@ -198,7 +180,7 @@ def main():
         nothing_on_its_way(a, b, mac)
         take()
     for end in (a, b):
-        state = end.qp.query(e.IBV_QP_STATE)[0].qp_state
+        state = mrc_qp.state(end.qp)
         assert state == e.IBV_QPS_RTS, 'state %d' % state
     packets = sum(max(1, -(-n // MTU)) for n in lengths)
     print('%d messages, %d packets, %d arrived' % (total, packets, got))
