@@ -46,10 +46,19 @@ bridged_topo() {
 	fi
 }
 
+bridged_down() {
+	topo_down
+	ip netns del middle
+}
+
 ctl() { # a|b WORDS...: mrc_ctl on that host's device
 	local h=$1
 	shift
 	ip netns exec "host$h" mrc_ctl "mrc$h" "$@"
+}
+
+probe() { # WORDS...: of EVs from A to B
+	ctl a ep probe "sgid=$A4" "dgid=$B4" "$@"
 }
 
 # A counter's value now, without starting a program for each look at it.
@@ -101,6 +110,7 @@ restore() {
 	local h p
 	unimpair_all
 	for h in a b; do
+		ip netns exec "host$h" nft flush ruleset || true
 		for p in 1 2; do
 			ip -n "host$h" link set "p$h$p" up
 			ctl $h port $p enable

@@ -148,6 +148,5 @@ sub "the peer's word: its netdev is up" peer_netdev
 sub "the peer's word: its netdev is up, IPv6" peer_netdev -6
 sub "the peer's word: paths that were condemned" condemned_paths
 sub "no word: a silent cut is healed" silent_cut
-topo_down
-ip netns del middle
+bridged_down
 tap_end

@@ -153,6 +153,5 @@ sub "forged: ports that are not there" goes_on 4 0x1fff8
 sub "forged: one port is up" goes_on 6 2
 sub "forged: this and that" goes_on 4 0,2,6,4,0xffffffff,0x1fff8
 sub "connections made meanwhile" new_connections 6
-topo_down
-ip netns del middle
+bridged_down
 tap_end

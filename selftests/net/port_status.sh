@@ -1,22 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# Endpoint operations (MRC 1.0 §12): probes of explicit entropy values, port
-# status told to peers and heard from them, ports that a controller disables.
-# The planes lead through bridges, so that a port that goes down at one end is
+# Port status told to peers and heard from them (MRC 1.0 §12), and ports that a controller
+# disables. The planes lead through bridges, so that a port that goes down at one end is
 # up at the other: all it can know, it knows from the message.
-# timeout: 1200
+# timeout: 900
 # kmsg-ok: mrc[ :].*(lost pb2|has a netdev again)
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/lib_bridged.sh"
 
 TOPO_RESOLVE=1
-
-# --- helpers --------------------------------------------------------------------
-
-probe() { # WORDS...: from A to B
-	ctl a ep probe "sgid=$A4" "dgid=$B4" "$@"
-}
 
 # From the moment on when A has heard, nothing more than the batch under way
 # leaves through PORT, while the other port carries on.
@@ -33,203 +26,7 @@ falls_silent() { # PORT OTHER
 		"packets through port $1 a while later"
 }
 
-# --- probes ---------------------------------------------------------------------
-
-# Smallest RTT of ping through PORT in microseconds, there and back.
-ping_rtt() { # PORT
-	local out
-	ip -n hosta route add "$B4" dev "pa$1" src "$A4" metric 50
-	ip -n hostb route add "$A4" dev "pb$1" src "$B4" metric 50
-	out=$(in_a ping -q -n -i 0.2 -c 5 -I "$A4" "$B4")
-	ip -n hosta route del "$B4" dev "pa$1" metric 50
-	ip -n hostb route del "$A4" dev "pb$1" metric 50
-	awk -F'[=/ ]+' '/^rtt/ { printf "%d\n", $6 * 1000 }' <<<"$out"
-}
-
-# The smallest is what the network needs; a busy machine adds to the rest.
-probe_rtt() { # PORT
-	awk -v p="$1" '$4 == p { r = $6 / 1000; if (!n++ || r < min) min = r }
-		END { if (!n) exit 1; printf "%d\n", min }' "$WORK/probes"
-}
-
-probes_agree() { # netem's delay gives the RTTs a size
-	local n p want got
-	# What a machine adds that is held up is little beside them.
-	netem a 1 delay 200ms
-	netem a 2 delay 400ms
-	ctr_mark
-	# Several batches: what holds up one of a batch holds up all of it.
-	for n in 1 2 3; do
-		probe ev=c001@1,d002@1,e003@1,c001@2,d002@2,e003@2 timeout=2000
-	done >"$WORK/probes"
-	ctr_take
-	expect mrca/1 tx_endpoint_req == 9
-	expect mrca/2 tx_endpoint_req == 9
-	expect mrca/1 rx_endpoint_resp == 9
-	expect mrca/2 rx_endpoint_resp == 9
-	expect mrcb/1 tx_endpoint_resp == 9
-	expect mrcb/2 tx_endpoint_resp == 9
-	expect mrca endpoint_timeouts == 0
-	expect_only mrca tx_endpoint_req rx_endpoint_resp
-	[ "$(wc -l <"$WORK/probes")" = 18 ] || fail "not 18 lines: $(cat "$WORK/probes")"
-	for p in 1 2; do
-		want=$(ping_rtt "$p")
-		got=$(probe_rtt "$p")
-		echo "figure: port $p: ping $want us, smallest probe $got us"
-		check "$got" '>' $((want * 2 / 3)) "probe of port $p, ping $want us"
-		check "$got" '<' $((want * 3 / 2)) "probe of port $p, ping $want us"
-	done
-	check "$(probe_rtt 2)" '>' "$(probe_rtt 1)" "port 2 has the longer way"
-	unimpair a 1
-	unimpair a 2
-}
-
-probes_ipv6() {
-	ctl a ep probe "sgid=$A6" "dgid=$B6" fmt=stev ev=0001c001@1,00ffd002@2 \
-		timeout=2000 >"$WORK/probes"
-	grep -q '^id 0 port 1 ' "$WORK/probes" || fail "$(cat "$WORK/probes")"
-	grep -q '^id 1 port 2 ' "$WORK/probes" || fail "$(cat "$WORK/probes")"
-}
-
-# What a probe looks like on the wire: the value asked for, and nothing else.
-probes_carry_the_value() {
-	in_b nft -f - <<-NFT
-		table inet seen {
-			counter c1 {}
-			counter c2 {}
-			chain in {
-				type filter hook prerouting priority -300;
-				iifname pb1 udp dport 4791 udp sport 0xc0a1 ip dscp 5 counter name c1
-				iifname pb2 udp dport 4791 udp sport 0xc0a2 ip dscp 5 counter name c2
-			}
-		}
-	NFT
-	probe tc=20 ev=c0a1@1,c0a2@2,c0a2@2 timeout=2000 >"$WORK/probes"
-	[ "$(seen c1) $(seen c2)" = "1 2" ] || fail "seen $(seen c1) and $(seen c2)"
-	in_b nft delete table inet seen
-}
-
-seen() {
-	in_b nft list counter inet seen "$1" | sed -n 's/.*packets \([0-9]*\) .*/\1/p'
-}
-
-many_probes() {
-	local n evs
-	evs=$(seq 49152 50151 | awk '{ printf "%s%04x@%d", (NR > 1 ? "," : ""), $1, NR % 2 + 1 }')
-	probe "ev=$evs" timeout=4000 >"$WORK/probes"
-	n=$(awk '{ print $2 }' "$WORK/probes" | sort -u | wc -l)
-	check "$n" == 1000 "different ids answered"
-}
-
-unanswered() {
-	ctr_mark
-	netem b 2 loss 100%
-	refuse 'ETIMEDOUT|timed out' probe ev=c001@1,c002@2,c003@1,c004@2 timeout=300
-	probe ev=c001@1,c002@2,c003@1,c004@2 timeout=300 >"$WORK/probes" 2>/dev/null || true
-	unimpair b 2
-	ctr_take
-	[ "$(awk '{ print $2 }' "$WORK/probes" | sort | paste -sd' ')" = "0 2" ] ||
-		fail "answers: $(cat "$WORK/probes")"
-	expect mrca/1 endpoint_timeouts == 0
-	expect mrca/2 endpoint_timeouts == 4
-	expect_only mrca tx_endpoint_req rx_endpoint_resp endpoint_timeouts
-}
-
-# Answers that come when nobody waits any more: two seconds, so that a machine that
-# stands still does not take them for being in time.
-late_answers() {
-	ctr_mark
-	netem b 1 delay 2s
-	refuse 'ETIMEDOUT|timed out' probe ev=c001@1,c002@1 timeout=50
-	wait_for 30 ctr_at_least mrca rx_drop_endpoint \
-		$(($(ctr_marked mrca rx_drop_endpoint) + 2))
-	unimpair b 1
-	ctr_take
-	expect mrca endpoint_timeouts == 2
-	expect mrca rx_endpoint_resp == 2
-	expect mrca rx_drop_endpoint == 2
-}
-
-refusals() {
-	refuse 'EINVAL|Invalid' probe ev=c001@3
-	refuse 'EINVAL|Invalid' probe ev=c001@0
-	refuse 'EINVAL|Invalid' probe ev=c00101@1
-	refuse 'EINVAL|Invalid' probe fmt=stev ev=0000c001@1
-	refuse 'EINVAL|Invalid' ctl a ep probe "sgid=10.9.9.9" "dgid=$B4" ev=c001@1
-	refuse 'EINVAL|Invalid' ctl a ep probe "sgid=$A4" "dgid=$B6" ev=c001@1
-	refuse 'EINVAL|Invalid' ctl a ep probe "sgid=$A4" "dgid=224.0.0.1" ev=c001@1
-	# Nothing can be sent: no route, or all ports of the batch are down.
-	refuse 'EIO|output error' ctl a ep probe "sgid=$A4" "dgid=10.9.9.9" ev=c001@1
-	ctl a port 2 disable >/dev/null
-	refuse 'EIO|output error' probe ev=c001@2
-	refuse 'ETIMEDOUT|timed out' probe ev=c001@2,c001@1 timeout=200
-	ctl a port 2 enable >/dev/null
-	wait_for 30 port_is mrca 2 ACTIVE
-}
-
-# Killed, or too many at once: nothing is left behind.
-killed_and_crowded() {
-	local n waiters=()
-	netem b 1 loss 100%
-	netem b 2 loss 100%
-	for n in 1 2 3 4; do
-		waiter $n
-	done
-	wait_for 40 crowded
-	for n in "${waiters[@]}"; do
-		kill -9 "$n"
-	done
-	for n in "${waiters[@]}"; do
-		wait_for 30 process_gone "$n"
-	done
-	unimpair b 1
-	unimpair b 2
-	probe ev=c001@1,c001@2 timeout=2000 >"$WORK/probes"
-	check "$(wc -l <"$WORK/probes")" == 2 "answers afterwards"
-}
-
-waiter() { # N
-	start "$WORK/wait.$1" ip netns exec hosta mrc_ctl mrca ep probe \
-		"sgid=$A4" "dgid=$B4" ev=c001@1,c001@2 timeout=4000 times=1000
-	waiters[$1]=$started
-}
-
-# Is there no room for a batch? One that cannot be sent takes it for no longer than that.
-crowded() {
-	local n
-	[[ $(ctl a ep probe "sgid=$A4" "dgid=10.9.9.9" ev=c001@1 2>&1 || true) != *EAGAIN* ]] ||
-		return 0
-	# A waiter whose next batch met ours was refused, and has ended.
-	for n in "${!waiters[@]}"; do
-		! process_gone "${waiters[n]}" || waiter "$n"
-	done
-	return 1
-}
-
-crowded() {
-	[[ $(probe ev=c001@1 timeout=1 2>&1 || true) == *EAGAIN* ]]
-}
-
-# A program with a timer would else wait for ever, in batches that begin anew.
-signalled() {
-	local pid from
-	netem b 1 loss 100%
-	hw_now mrca tx_endpoint_req
-	from=$hw
-	start "$WORK/wait" ip netns exec hosta mrc_ctl mrca ep probe \
-		"sgid=$A4" "dgid=$B4" ev=c001@1 timeout=4000 times=1000
-	pid=$started
-	wait_for 30 hw_at_least mrca tx_endpoint_req '*' $((from + 1))
-	kill -STOP "$pid"
-	kill -CONT "$pid"
-	if finished "$pid" 30; then
-		fail "the batch went on"
-	fi
-	grep -q -i -E 'EINTR|interrupted' "$WORK/wait" || fail "$(cat "$WORK/wait")"
-	unimpair b 1
-}
-
-# --- port status ------------------------------------------------------------------
+# --- ports that a controller disables ----------------------------------------------
 
 disabled_at_the_peer() { # OPTIONS of verify
 	local refused
@@ -348,6 +145,8 @@ admin_survives() {
 	plane_ready 2
 }
 
+# --- ports that go down ------------------------------------------------------------
+
 # The peer's netdev goes down behind a bridge: the own one stays up.
 netdev_down_behind_bridge() {
 	load_start 10ms "$@"
@@ -432,6 +231,8 @@ new_connections() {
 	expect mrca retry_timeouts == 0
 }
 
+# --- who is believed ---------------------------------------------------------------
+
 # A controller tells B that A's ports are down, which is not true: what still answers
 # is used again, and none of B's work requests fails. A says nothing different by
 # itself: what counts is what B finds out.
@@ -462,7 +263,7 @@ overruled() { # DEV/PORT N, since the mark
 # Updates that nobody should believe: no peer, another address, a bad ICRC.
 hostile_updates() {
 	load_start_quiet 10ms
-	in_b python3 "$NET_DIR/port_status.py" pb1 \
+	in_b python3 "$NET_DIR/port_status_refused.py" pb1 \
 		"$(mac hosta pa1)" "$A4" "$B4" "$MGMT_A" >"$WORK/sent"
 	ctr_quiet_endpoint
 	ctr_take
@@ -483,32 +284,7 @@ ctr_quiet_endpoint() {
 		$(($(ctr_marked mrca rx_port_status_refused) + 40))
 }
 
-# --- going away -------------------------------------------------------------------
-
-# The program is not in the namespace, so that it does not hold it.
-gone_while_waiting() { # HOW
-	local since now
-	netem b 1 loss 100%
-	start "$WORK/wait" mrc_ctl mrca ep probe "sgid=$A4" "dgid=$B4" ev=c001@1 timeout=4000
-	wait_for 30 waits
-	now_ms
-	since=$now
-	case $1 in
-	link) in_a rdma link del mrca ;;
-	namespace) ip netns del hosta ;;
-	esac
-	finished "$started" 30 && fail "it succeeded"
-	wait_for 30 device_gone mrca
-	now_ms
-	echo "figure: gone after $((now - since)) ms"
-	# It was woken up. Had its time run out first, it would say ETIMEDOUT.
-	grep -q -i -E 'EIO|output error' "$WORK/wait" || fail "$(cat "$WORK/wait")"
-}
-
-waits() {
-	# In the kernel, in the wait for responses.
-	grep -q mrc_ep_batch "/proc/$started/stack"
-}
+# --- the end -----------------------------------------------------------------------
 
 cycles() {
 	local n
@@ -523,24 +299,9 @@ cycles() {
 	expect_memory_back "$WORK/before" 10 512
 }
 
-restore_more() {
-	local h
-	for h in a b; do
-		ip netns exec "host$h" nft flush ruleset >/dev/null 2>&1 || true
-	done
-	way ''
-}
+restore_more() { way ''; }
 
 bridged_topo 2
-sub "probes agree with ping" probes_agree
-sub "probes over IPv6" probes_ipv6
-sub "probes carry the value and the traffic class" probes_carry_the_value
-sub "1000 probes in a batch" many_probes
-sub "unanswered probes: timeout and the answers there are" unanswered
-sub "answers that come too late" late_answers
-sub "refusals" refusals
-sub "killed batches, too many batches" killed_and_crowded
-sub "a batch ends with the first signal" signalled
 sub "a port disabled at the peer is left alone" disabled_at_the_peer
 sub "a port disabled at the peer is left alone, IPv6" disabled_at_the_peer -6
 sub "a port is left within a round trip of the message" within_a_round_trip
@@ -555,9 +316,5 @@ sub "connections made while a port is down" new_connections
 sub "updates sent by a controller" told_by_controller
 sub "updates that nobody should believe" hostile_updates
 sub "15 cycles leave no memory behind" cycles
-subtest "rdma link del while a batch waits" gone_while_waiting link
-bridged_topo 2
-subtest "a namespace goes away while a batch waits" gone_while_waiting namespace
-topo_down
-ip netns del middle
+bridged_down
 tap_end

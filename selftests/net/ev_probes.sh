@@ -1,0 +1,249 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# Probes of explicit entropy values (MRC 1.0 §12): their round trips against ping, what
+# they look like on the wire, timeouts, late answers, refusals; batches that are killed,
+# interrupted, and whose device goes.
+# timeout: 600
+# kmsg-ok: mrc[ :].*(lost pb2|has a netdev again)
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/lib_bridged.sh"
+
+TOPO_RESOLVE=1
+
+# --- what they find ----------------------------------------------------------------
+
+# Smallest RTT of ping through PORT in microseconds, there and back.
+ping_rtt() { # PORT
+	local out
+	ip -n hosta route add "$B4" dev "pa$1" src "$A4" metric 50
+	ip -n hostb route add "$A4" dev "pb$1" src "$B4" metric 50
+	out=$(in_a ping -q -n -i 0.2 -c 5 -I "$A4" "$B4")
+	ip -n hosta route del "$B4" dev "pa$1" metric 50
+	ip -n hostb route del "$A4" dev "pb$1" metric 50
+	awk -F'[=/ ]+' '/^rtt/ { printf "%d\n", $6 * 1000 }' <<<"$out"
+}
+
+# The smallest is what the network needs; a busy machine adds to the rest.
+probe_rtt() { # PORT
+	awk -v p="$1" '$4 == p { r = $6 / 1000; if (!n++ || r < min) min = r }
+		END { if (!n) exit 1; printf "%d\n", min }' "$WORK/probes"
+}
+
+probes_agree() { # netem's delay gives the RTTs a size
+	local n p want got
+	# What a machine adds that is held up is little beside them.
+	netem a 1 delay 200ms
+	netem a 2 delay 400ms
+	ctr_mark
+	# Several batches: what holds up one of a batch holds up all of it.
+	for n in 1 2 3; do
+		probe ev=c001@1,d002@1,e003@1,c001@2,d002@2,e003@2 timeout=2000
+	done >"$WORK/probes"
+	ctr_take
+	expect mrca/1 tx_endpoint_req == 9
+	expect mrca/2 tx_endpoint_req == 9
+	expect mrca/1 rx_endpoint_resp == 9
+	expect mrca/2 rx_endpoint_resp == 9
+	expect mrcb/1 tx_endpoint_resp == 9
+	expect mrcb/2 tx_endpoint_resp == 9
+	expect mrca endpoint_timeouts == 0
+	expect_only mrca tx_endpoint_req rx_endpoint_resp
+	[ "$(wc -l <"$WORK/probes")" = 18 ] || fail "not 18 lines: $(cat "$WORK/probes")"
+	for p in 1 2; do
+		want=$(ping_rtt "$p")
+		got=$(probe_rtt "$p")
+		echo "figure: port $p: ping $want us, smallest probe $got us"
+		check "$got" '>' $((want * 2 / 3)) "probe of port $p, ping $want us"
+		check "$got" '<' $((want * 3 / 2)) "probe of port $p, ping $want us"
+	done
+	check "$(probe_rtt 2)" '>' "$(probe_rtt 1)" "port 2 has the longer way"
+	unimpair a 1
+	unimpair a 2
+}
+
+probes_ipv6() {
+	ctl a ep probe "sgid=$A6" "dgid=$B6" fmt=stev ev=0001c001@1,00ffd002@2 \
+		timeout=2000 >"$WORK/probes"
+	grep -q '^id 0 port 1 ' "$WORK/probes" || fail "$(cat "$WORK/probes")"
+	grep -q '^id 1 port 2 ' "$WORK/probes" || fail "$(cat "$WORK/probes")"
+}
+
+# What a probe looks like on the wire: the value asked for, and nothing else.
+probes_carry_the_value() {
+	in_b nft -f - <<-NFT
+		table inet seen {
+			counter c1 {}
+			counter c2 {}
+			chain in {
+				type filter hook prerouting priority -300;
+				iifname pb1 udp dport 4791 udp sport 0xc0a1 ip dscp 5 counter name c1
+				iifname pb2 udp dport 4791 udp sport 0xc0a2 ip dscp 5 counter name c2
+			}
+		}
+	NFT
+	probe tc=20 ev=c0a1@1,c0a2@2,c0a2@2 timeout=2000 >"$WORK/probes"
+	[ "$(seen c1) $(seen c2)" = "1 2" ] || fail "seen $(seen c1) and $(seen c2)"
+	in_b nft delete table inet seen
+}
+
+seen() {
+	in_b nft list counter inet seen "$1" | sed -n 's/.*packets \([0-9]*\) .*/\1/p'
+}
+
+many_probes() {
+	local n evs
+	evs=$(seq 49152 50151 | awk '{ printf "%s%04x@%d", (NR > 1 ? "," : ""), $1, NR % 2 + 1 }')
+	probe "ev=$evs" timeout=4000 >"$WORK/probes"
+	n=$(awk '{ print $2 }' "$WORK/probes" | sort -u | wc -l)
+	check "$n" == 1000 "different ids answered"
+}
+
+unanswered() {
+	ctr_mark
+	netem b 2 loss 100%
+	refuse 'ETIMEDOUT|timed out' probe ev=c001@1,c002@2,c003@1,c004@2 timeout=300
+	probe ev=c001@1,c002@2,c003@1,c004@2 timeout=300 >"$WORK/probes" 2>/dev/null || true
+	unimpair b 2
+	ctr_take
+	[ "$(awk '{ print $2 }' "$WORK/probes" | sort | paste -sd' ')" = "0 2" ] ||
+		fail "answers: $(cat "$WORK/probes")"
+	expect mrca/1 endpoint_timeouts == 0
+	expect mrca/2 endpoint_timeouts == 4
+	expect_only mrca tx_endpoint_req rx_endpoint_resp endpoint_timeouts
+}
+
+# Answers that come when nobody waits any more: two seconds, so that a machine that
+# stands still does not take them for being in time.
+late_answers() {
+	ctr_mark
+	netem b 1 delay 2s
+	refuse 'ETIMEDOUT|timed out' probe ev=c001@1,c002@1 timeout=50
+	wait_for 30 ctr_at_least mrca rx_drop_endpoint \
+		$(($(ctr_marked mrca rx_drop_endpoint) + 2))
+	unimpair b 1
+	ctr_take
+	expect mrca endpoint_timeouts == 2
+	expect mrca rx_endpoint_resp == 2
+	expect mrca rx_drop_endpoint == 2
+}
+
+# --- what they are refused ---------------------------------------------------------
+
+refusals() {
+	refuse 'EINVAL|Invalid' probe ev=c001@3
+	refuse 'EINVAL|Invalid' probe ev=c001@0
+	refuse 'EINVAL|Invalid' probe ev=c00101@1
+	refuse 'EINVAL|Invalid' probe fmt=stev ev=0000c001@1
+	refuse 'EINVAL|Invalid' ctl a ep probe "sgid=10.9.9.9" "dgid=$B4" ev=c001@1
+	refuse 'EINVAL|Invalid' ctl a ep probe "sgid=$A4" "dgid=$B6" ev=c001@1
+	refuse 'EINVAL|Invalid' ctl a ep probe "sgid=$A4" "dgid=224.0.0.1" ev=c001@1
+	# Nothing can be sent: no route, or all ports of the batch are down.
+	refuse 'EIO|output error' ctl a ep probe "sgid=$A4" "dgid=10.9.9.9" ev=c001@1
+	ctl a port 2 disable >/dev/null
+	refuse 'EIO|output error' probe ev=c001@2
+	refuse 'ETIMEDOUT|timed out' probe ev=c001@2,c001@1 timeout=200
+	ctl a port 2 enable >/dev/null
+	wait_for 30 port_is mrca 2 ACTIVE
+}
+
+# Killed, or too many at once: nothing is left behind.
+killed_and_crowded() {
+	local n waiters=()
+	netem b 1 loss 100%
+	netem b 2 loss 100%
+	for n in 1 2 3 4; do
+		waiter $n
+	done
+	wait_for 40 crowded
+	for n in "${waiters[@]}"; do
+		kill -9 "$n"
+	done
+	for n in "${waiters[@]}"; do
+		wait_for 30 process_gone "$n"
+	done
+	unimpair b 1
+	unimpair b 2
+	probe ev=c001@1,c001@2 timeout=2000 >"$WORK/probes"
+	check "$(wc -l <"$WORK/probes")" == 2 "answers afterwards"
+}
+
+waiter() { # N
+	start "$WORK/wait.$1" ip netns exec hosta mrc_ctl mrca ep probe \
+		"sgid=$A4" "dgid=$B4" ev=c001@1,c001@2 timeout=4000 times=1000
+	waiters[$1]=$started
+}
+
+# Is there no room for a batch? One that cannot be sent takes it for no longer than that.
+crowded() {
+	local n
+	[[ $(ctl a ep probe "sgid=$A4" "dgid=10.9.9.9" ev=c001@1 2>&1 || true) != *EAGAIN* ]] ||
+		return 0
+	# A waiter whose next batch met ours was refused, and has ended.
+	for n in "${!waiters[@]}"; do
+		! process_gone "${waiters[n]}" || waiter "$n"
+	done
+	return 1
+}
+
+# A program with a timer would else wait for ever, in batches that begin anew.
+signalled() {
+	local pid from
+	netem b 1 loss 100%
+	hw_now mrca tx_endpoint_req
+	from=$hw
+	start "$WORK/wait" ip netns exec hosta mrc_ctl mrca ep probe \
+		"sgid=$A4" "dgid=$B4" ev=c001@1 timeout=4000 times=1000
+	pid=$started
+	wait_for 30 hw_at_least mrca tx_endpoint_req '*' $((from + 1))
+	kill -STOP "$pid"
+	kill -CONT "$pid"
+	if finished "$pid" 30; then
+		fail "the batch went on"
+	fi
+	grep -q -i -E 'EINTR|interrupted' "$WORK/wait" || fail "$(cat "$WORK/wait")"
+	unimpair b 1
+}
+
+# --- going away --------------------------------------------------------------------
+
+# The program is not in the namespace, so that it does not hold it.
+gone_while_waiting() { # HOW
+	local since now
+	netem b 1 loss 100%
+	start "$WORK/wait" mrc_ctl mrca ep probe "sgid=$A4" "dgid=$B4" ev=c001@1 timeout=4000
+	wait_for 30 waits
+	now_ms
+	since=$now
+	case $1 in
+	link) in_a rdma link del mrca ;;
+	namespace) ip netns del hosta ;;
+	esac
+	finished "$started" 30 && fail "it succeeded"
+	wait_for 30 device_gone mrca
+	now_ms
+	echo "figure: gone after $((now - since)) ms"
+	# It was woken up. Had its time run out first, it would say ETIMEDOUT.
+	grep -q -i -E 'EIO|output error' "$WORK/wait" || fail "$(cat "$WORK/wait")"
+}
+
+waits() {
+	# In the kernel, in the wait for responses.
+	grep -q mrc_ep_batch "/proc/$started/stack"
+}
+
+bridged_topo 2
+sub "probes agree with ping" probes_agree
+sub "probes over IPv6" probes_ipv6
+sub "probes carry the value and the traffic class" probes_carry_the_value
+sub "1000 probes in a batch" many_probes
+sub "unanswered probes: timeout and the answers there are" unanswered
+sub "answers that come too late" late_answers
+sub "refusals" refusals
+sub "killed batches, too many batches" killed_and_crowded
+sub "a batch ends with the first signal" signalled
+subtest "rdma link del while a batch waits" gone_while_waiting link
+bridged_topo 2
+subtest "a namespace goes away while a batch waits" gone_while_waiting namespace
+bridged_down
+tap_end
