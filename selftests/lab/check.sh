@@ -9,8 +9,9 @@
 #           UBSan; that the engine's benchmark runs
 #   fuzz    libFuzzer targets, 60 s each
 #   build   module for every kernel with -Werror, sparse, provider, guest tools
-#   lint    checkpatch, kernel-doc, shellcheck, licence lines, the driver's layers,
-#           documents against sources, manual pages, the lab's own test
+#   lint    checkpatch, kernel-doc, shellcheck, lengths of the tests' scripts, licence
+#           lines, the driver's layers, documents against sources, manual pages, the
+#           lab's own test
 #   tidy    clang-tidy
 #   vm      selftests/net in a guest; K=KERNEL and T=PATTERN narrow it
 #   interop selftests/interop in a guest, without and with loss; K and T as above
@@ -260,6 +261,13 @@ shell_check() {
 		shellcheck -s sh -S warning selftests/lab/guest/initramfs-init
 }
 
+script_sizes() {
+	cd "$TOP"
+	repo_files | grep -E '^selftests/.*\.(sh|py)$' | while read -r f; do
+		[ ! -f "$f" ] || echo "$f"
+	done | xargs -r "$LAB_DIR/script-sizes.sh"
+}
+
 # Pages that every formatter of manual pages shows as they are meant.
 manual_pages() {
 	"$LAB_DIR/setup.sh" lint
@@ -354,6 +362,7 @@ if wants lint; then
 	stage checkpatch checkpatch
 	stage kernel-doc kernel_doc
 	stage shellcheck shell_check
+	stage script-sizes script_sizes
 	stage licences licences
 	stage layers layers
 	stage documents "$TOP/selftests/docs/check.sh"

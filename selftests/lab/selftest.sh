@@ -387,6 +387,19 @@ else
 	echo "ok mounts and full disks # SKIP no mount namespaces for this user"
 fi
 
+size() { # WHAT EXPECTED FILE...
+	local what=$1 want=$2 got=refused
+	shift 2
+	"$LAB_DIR/script-sizes.sh" "$@" >/dev/null && got=taken
+	expect "script sizes: $what" "$want" "$got"
+}
+
+seq 500 >"$tmp/long.sh"
+seq 501 >"$tmp/longer.py"
+size "500 lines" taken "$tmp/long.sh" "$tmp/long.sh"
+size "501 lines" refused "$tmp/longer.py"
+size "501 lines beside others" refused "$tmp/long.sh" "$tmp/longer.py" "$tmp/long.sh"
+
 "$LAB_DIR/layers_test.py" || failures=$((failures + 1))
 
 [ "$failures" = 0 ]
