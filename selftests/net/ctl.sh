@@ -13,16 +13,9 @@
 . "$(dirname "$0")/lib.sh"
 . "$NET_DIR/lib_paths.sh"
 
-ctl_a() { in_a mrc_ctl mrca "$@"; }
-ctl_b() { in_b mrc_ctl mrcb "$@"; }
-
 by=() # what starts them
 selftest() { # NAME [ARGS]
-	in_a "${by[@]}" mrc_ctl mrca selftest "$@" >"$WORK/selftest" 2>&1 || true
-	if ! grep -q -E '^(not )?ok ' "$WORK/selftest"; then
-		echo "not ok selftest $1 ended without a result" >>"$WORK/selftest"
-	fi
-	adopt "ioctl: " <"$WORK/selftest"
+	adopt_run "ioctl: " in_a "${by[@]}" mrc_ctl mrca selftest "$@"
 }
 
 EVS=c001@1,c002@2,c003@1,c004@2
@@ -31,8 +24,8 @@ EVS=c001@1,c002@2,c003@1,c004@2
 clean_slate() {
 	uncount_ports 2>/dev/null || true
 	unimpair a 2
-	ctl_a default "$B4/32" 2>/dev/null || true
-	ctl_a - <<-END
+	ctl a default "$B4/32" 2>/dev/null || true
+	ctl a - <<-END
 		ev 3 init
 		fmt 1 init
 		cc 2 init
@@ -43,48 +36,46 @@ clean_slate() {
 # everything that goes to B.
 profile_up() { # [EVENTS]
 	clean_slate
-	ctl_a fmt 1 online mode=udp fields=16
-	ctl_a ev 3 online mode=explicit fmt=1 evs=$EVS events="${1:-}"
-	ctl_a default "$B4/32" ev=3
+	ctl a fmt 1 online mode=udp fields=16
+	ctl a ev 3 online mode=explicit fmt=1 evs=$EVS events="${1:-}"
+	ctl a default "$B4/32" ev=3
 }
 
 profile_down() {
-	ctl_a default "$B4/32"
-	wait_for 30 ctl_a ev 3 init
-	ctl_a fmt 1 init
+	ctl a default "$B4/32"
+	wait_for 30 ctl a ev 3 init
+	ctl a fmt 1 init
 }
 
 state_is() { # fmt|ev|cc ID STATE
 	local now
-	now=$(ctl_a "$1" "$2" show | sed -n 's/^state //p')
+	now=$(ctl a "$1" "$2" show | sed -n 's/^state //p')
 	[ "$now" = "$3" ] || fail "$1 $2 is $now, expected $3"
 }
 
 # --- who may ask ------------------------------------------------------------------
 
-as_nobody() { setpriv --reuid=65534 --regid=65534 --clear-groups "$@"; }
-
 # A program without privileges may ask for the device, and for nothing else.
 unprivileged() {
 	local cmd
-	as_nobody mrc_ctl mrca dev | grep -q '^ev_max_profiles [1-9]'
+	"${as_nobody[@]}" mrc_ctl mrca dev | grep -q '^ev_max_profiles [1-9]'
 	for cmd in "fmt 1 online mode=udp fields=16" "fmt 1 show" "ev 3 show" \
 		"cc 0 show" "port 1" "tc" "default" "default ::/0 ev=3" "events" \
 		"qp 17" "ep probe sgid=$A4 dgid=$B4 ev=c001@1"; do
 		# shellcheck disable=SC2086 # words
-		refuse EPERM as_nobody mrc_ctl mrca $cmd
+		refuse EPERM "${as_nobody[@]}" mrc_ctl mrca $cmd
 	done
 	state_is fmt 1 init
 }
 
 # CAP_NET_ADMIN is all it takes, and it must be that of the namespace's owner.
 net_admin_only() {
-	as_nobody --inh-caps=+net_admin --ambient-caps=+net_admin \
+	"${as_nobody[@]}" --inh-caps=+net_admin --ambient-caps=+net_admin \
 		mrc_ctl mrca fmt 1 online mode=udp fields=16
 	state_is fmt 1 online
 	refuse EPERM setpriv --bounding-set=-net_admin --inh-caps=-net_admin \
 		mrc_ctl mrca fmt 1 offline
-	ctl_a fmt 1 init
+	ctl a fmt 1 init
 }
 
 foreign_user_namespace() {
@@ -106,7 +97,7 @@ owning_user_namespace() {
 	nsenter -t "$pid" -n rdma link add mrcx type mrc netdev ctlx
 	nsenter -t "$pid" -U -n --preserve-credentials \
 		mrc_ctl mrcx fmt 1 online mode=udp fields=16
-	refuse EPERM as_nobody mrc_ctl mrcx fmt 1 show
+	refuse EPERM "${as_nobody[@]}" mrc_ctl mrcx fmt 1 show
 	rdma link del mrcx
 	ip link del ctly
 }
@@ -121,8 +112,8 @@ userns_ready() {
 survives_program() {
 	local lines
 	profile_up
-	ctl_a ev 3 deny c002@2
-	lines=$(ctl_a ev 3 list | cut -d' ' -f2- | paste -sd, -)
+	ctl a ev 3 deny c002@2
+	lines=$(ctl a ev 3 list | cut -d' ' -f2- | paste -sd, -)
 	[ "$lines" = "c001@1 good,c002@2 denied,c003@1 good,c004@2 good" ] ||
 		fail "another process sees: $lines"
 	profile_down
@@ -148,11 +139,11 @@ controller_killed() {
 			wait_for 30 process_gone "$pid"
 		done
 		wait "$started" 2>/dev/null || true
-		lines=$(ctl_a ev 3 list | awk '{ print $2 }' | paste -sd, -)
+		lines=$(ctl a ev 3 list | awk '{ print $2 }' | paste -sd, -)
 		[ "$lines" = "$EVS" ] || fail "after kill $n: $lines"
 		state_is ev 3 online
-		ctl_a ev 3 allow $EVS
-		check "$(ctl_a ev 3 list | grep -c ' good$')" == 4 "EVs that are good"
+		ctl a ev 3 allow $EVS
+		check "$(ctl a ev 3 list | grep -c ' good$')" == 4 "EVs that are good"
 	done
 	profile_down
 }
@@ -169,22 +160,22 @@ descendants_busy() {
 survives_growth() {
 	local map
 	profile_up
-	ctl_a tc trimming=1 no_trim=1
-	ctl_a cc 2 online algorithm=uet-1.0-nscc max_cwnd=100000
+	ctl a tc trimming=1 no_trim=1
+	ctl a cc 2 online algorithm=uet-1.0-nscc max_cwnd=100000
 	plane_add 3 4500 4
 	link_add a 3
 	wait_for 30 port_is mrca 3 ACTIVE
 	state_is ev 3 online
 	state_is cc 2 online
-	check "$(ctl_a ev 3 list | wc -l)" == 4 "EVs"
-	ctl_a default | grep -q "ev 3 cc none"
-	map=$(ctl_a tc | paste -sd' ')
+	check "$(ctl a ev 3 list | wc -l)" == 4 "EVs"
+	ctl a default | grep -q "ev 3 cc none"
+	map=$(ctl a tc | paste -sd' ')
 	[[ $map == "no_trim 1 "*"trimming 1" ]] || fail "traffic classes: $map"
-	ctl_a ev 3 replace c004@2 c005@3
-	ctl_a ev 3 list | grep -q 'c005@3 good'
+	ctl a ev 3 replace c004@2 c005@3
+	ctl a ev 3 list | grep -q 'c005@3 good'
 	profile_down
-	ctl_a cc 2 init
-	ctl_a tc trimming=0 no_trim=0
+	ctl a cc 2 init
+	ctl a tc trimming=0 no_trim=0
 }
 
 # --- profiles under traffic ----------------------------------------------------------
@@ -225,26 +216,26 @@ changes_under_traffic() {
 	verify_start --duration 1000 --size 65536 --op mixed
 	grows 2 c002 100
 
-	ctl_a ev 3 deny c002@2
+	ctl a ev 3 deny c002@2
 	# What was handed to the netdev before is on a veth: it has arrived.
 	wait_for 30 stands_still 2 c002
 	was=$(seen 2 c002)
 	grows 2 c004 300
 	check "$(seen 2 c002)" == "$was" "packets on the denied path"
-	ctl_a ev 3 list | grep -q 'c002@2 denied'
+	ctl a ev 3 list | grep -q 'c002@2 denied'
 
-	ctl_a ev 3 allow c002@2
+	ctl a ev 3 allow c002@2
 	grows 2 c002 100
 
-	ctl_a ev 3 replace c003@1 d003@1
+	ctl a ev 3 replace c003@1 d003@1
 	wait_for 30 stands_still 1 c003
 	was=$(seen 1 c003)
 	grows 1 d003 300
 	check "$(seen 1 c003)" == "$was" "packets on the replaced path"
 
-	refuse EBUSY ctl_a ev 3 offline
+	refuse EBUSY ctl a ev 3 offline
 	state_is ev 3 online
-	refuse EBUSY ctl_a fmt 1 offline
+	refuse EBUSY ctl a fmt 1 offline
 	grows 1 d003 100
 	verify_stop_well
 	check "$(seen 1 other)" == 0 "packets of plane 1 on other paths"
@@ -267,7 +258,7 @@ path_events() {
 	for p in c002 c004; do
 		wait_for 30 grep -q "profile 3 ev $p@2 state assumed_bad drops 0" "$WORK/events"
 	done
-	ctl_a ev 3 list | grep -q 'c002@2 assumed_bad'
+	ctl a ev 3 list | grep -q 'c002@2 assumed_bad'
 	unimpair a 2
 	for p in c002 c004; do
 		wait_for 30 grep -q "profile 3 ev $p@2 state good drops 0" "$WORK/events"
@@ -296,15 +287,15 @@ shows_queue_pairs() {
 	rdma -j resource show qp link mrca >"$WORK/qps"
 	qpn=$(sed 's/},{/\n/g' "$WORK/qps" |
 		sed -n 's/.*"lqpn":\([0-9]*\),.*"type":"RC".*/\1/p' | sort -u | sed -n 1p)
-	ctl_a qp "$qpn" >"$WORK/qp"
+	ctl a qp "$qpn" >"$WORK/qp"
 	grep -q '^ev_profile 3$' "$WORK/qp"
 	grep -q '^cc none$' "$WORK/qp"
 	check "$(grep -c '^ev 0x0000c00[1-4] port [12] good' "$WORK/qp")" == 4 "EVs"
 	in_a rdma -j -dd resource show qp link mrca >"$WORK/qps"
 	grep -q '"drv_ev_profile":3' "$WORK/qps"
-	refuse ENOENT ctl_b qp "$qpn"
+	refuse ENOENT ctl b qp "$qpn"
 	# The management datagrams' is no connection.
-	refuse ENOENT ctl_a qp 1
+	refuse ENOENT ctl a qp 1
 	steady_bw_end
 	profile_down
 }
@@ -333,7 +324,7 @@ no_leak() {
 		cycle
 	done | in_a mrc_ctl mrca - >/dev/null
 	expect_memory_back "$WORK/before" 160 1024
-	ctl_a dev | grep -q '^ev_free_count 65536$'
+	ctl a dev | grep -q '^ev_free_count 65536$'
 }
 
 topo 2 4500 4

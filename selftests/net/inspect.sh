@@ -63,8 +63,6 @@ shows_resources() {
 
 # --- who sees what -----------------------------------------------------------------
 
-as_nobody() { setpriv --reuid=65534 --regid=65534 --clear-groups "$@"; }
-
 # What tells PSNs, and what says as much to everybody. A name in front of which
 # another one may stand ("resp_", "ans_").
 SECRET="next_psn cack tack tx_pkts rtx_pkts tx_bytes_port1 tx_port1 resp_cack \
@@ -128,7 +126,7 @@ psns_shown() {
 		$((($(value root resp_cack) - $(value root resp_exec)) & 0xffffff)) \
 		"packets that are not executed"
 
-	as_nobody rdma -j -dd resource show qp link mrca/1 >"$WORK/json"
+	"${as_nobody[@]}" rdma -j -dd resource show qp link mrca/1 >"$WORK/json"
 	details "$WORK/json" >"$WORK/nobody"
 	has nobody $OPEN
 	has_not nobody $SECRET
@@ -182,7 +180,7 @@ owner_sees() {
 	nsenter -t "$pid" -n rdma link add mrcx type mrc netdev inspx
 	nsenter -t "$pid" -U -n --preserve-credentials \
 		rdma -j -dd resource show cq dev mrcx >"$WORK/owner"
-	as_nobody rdma -j -dd resource show cq dev mrcx >"$WORK/nobody"
+	"${as_nobody[@]}" rdma -j -dd resource show cq dev mrcx >"$WORK/nobody"
 	rdma link del mrcx
 	ip link del inspy
 	grep -q '"drv_prod"' "$WORK/owner" || fail "$(cat "$WORK/owner")"

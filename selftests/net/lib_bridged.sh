@@ -51,12 +51,6 @@ bridged_down() {
 	ip netns del middle
 }
 
-ctl() { # a|b WORDS...: mrc_ctl on that host's device
-	local h=$1
-	shift
-	ip netns exec "host$h" mrc_ctl "mrc$h" "$@"
-}
-
 probe() { # WORDS...: of EVs from A to B
 	ctl a ep probe "sgid=$A4" "dgid=$B4" "$@"
 }

@@ -79,8 +79,6 @@ for line in open(sys.argv[1], encoding="utf-8"):
 	json.loads(line)' "$1" || fail "no JSON: $(cat "$1")"
 }
 
-as_nobody() { in_a setpriv --reuid=65534 --regid=65534 --clear-groups "$@"; }
-
 gone() { # fmt|ev|cc ID: nobody uses it any more, and it is forgotten
 	wait_for 30 in_a mrcctl -d mrca "$1" del "$2"
 }

@@ -157,6 +157,18 @@ adopt() { # [PREFIX]
 	done
 }
 
+# Runs a program that prints results, as adopt() takes them. One that prints none, or
+# says why it stopped, has failed.
+adopt_run() { # PREFIX COMMAND...
+	local prefix=$1
+	shift
+	"$@" >"$WORK/adopted" 2>&1 || true
+	grep -q -E '^(not )?ok ' "$WORK/adopted" || echo "not ok $*: no result" >>"$WORK/adopted"
+	! grep -q -E '^(lib)?mrc_ctl: ' "$WORK/adopted" ||
+		echo "not ok $*: stopped" >>"$WORK/adopted"
+	adopt "$prefix" <"$WORK/adopted"
+}
+
 # by_hand WHAT PREFIX LEAST PROGRAM [ARG...]: host A sends packets made by hand to B
 # (mrc_target.py). The program's results become ours, with PREFIX before their names; one
 # more says that WHAT, LEAST of them, were tried.
@@ -174,6 +186,14 @@ tried() { # LEAST STATUS
 	check "$(grep -c -E '^(not )?ok ' "$WORK/by_hand")" '>=' "$1" "packets made by hand"
 	check "$2" == 0 "status of the program"
 }
+
+# A controller: mrc_ctl on that host's device.
+ctl() { # a|b WORDS...
+	ip netns exec "host$1" mrc_ctl "mrc$1" "${@:2}"
+}
+
+# What goes before a program that has no rights.
+as_nobody=(setpriv --reuid=65534 --regid=65534 --clear-groups)
 
 mac() { # NETNS DEV
 	ip -n "$1" -j link show dev "$2" | sed -n 's/.*"address":"\([0-9a-f:]*\)".*/\1/p'

@@ -9,16 +9,8 @@
 # timeout: 900
 . "$(dirname "$0")/lib.sh"
 
-# One command of libmrc_ctl; its results become those of this script.
-ctl() { # COMMAND [ARGS]
-	in_a timeout 400 libmrc_ctl mrca "$@" >"$WORK/ctl.out" 2>&1 || true
-	grep -q -E '^(not )?ok ' "$WORK/ctl.out" ||
-		echo "not ok $1 ended without a result" >>"$WORK/ctl.out"
-	# A program that stops in the middle says why on its last line.
-	! grep -q '^libmrc_ctl: ' "$WORK/ctl.out" ||
-		echo "not ok $1 came to its end" >>"$WORK/ctl.out"
-	adopt <"$WORK/ctl.out"
-}
+# One command of libmrc_ctl.
+lib() { adopt_run "" in_a timeout 400 libmrc_ctl mrca "$@"; } # COMMAND [ARGS]
 
 # A device that has verbs and no MRC, in the initial namespace, where nobody
 # else has its UDP port.
@@ -79,9 +71,9 @@ srv6_up() {
 # --- nothing stays behind --------------------------------------------------------
 
 no_evs_left() {
-	in_a mrc_ctl mrca dev >"$WORK/dev"
+	ctl a dev >"$WORK/dev"
 	grep -q '^ev_free_count 65536$' "$WORK/dev"
-	in_a mrc_ctl mrca fmt 5 show >"$WORK/fmt"
+	ctl a fmt 5 show >"$WORK/fmt"
 	grep -q '^state init$' "$WORK/fmt"
 }
 
@@ -100,33 +92,32 @@ no_leak() {
 topo 2
 other=$(other_device)
 # shellcheck disable=SC2086 # none, or one word
-ctl device $other
+lib device $other
 if [ -z "$other" ]; then
 	comment <"$WORK/other"
-	echo "ok - a device without MRC # SKIP no rxe in this kernel" >"$WORK/ctl.out"
-	adopt <"$WORK/ctl.out"
+	adopt <<<"ok - a device without MRC # SKIP no rxe in this kernel"
 fi
 other_gone >"$WORK/other" 2>&1
-ctl ports
-ctl formats
-ctl profiles
-ctl batches
-ctl fields
-ctl cc
-ctl busy mrcb
-ctl events mrcb
-ctl probes mrcb rules
+lib ports
+lib formats
+lib profiles
+lib batches
+lib fields
+lib cc
+lib busy mrcb
+lib events mrcb
+lib probes mrcb rules
 netem a 2 delay 300ms
-ctl probes mrcb slow 2
+lib probes mrcb slow 2
 unimpair a 2
 netem b 1 loss 100%
-ctl probes mrcb dead 1
+lib probes mrcb dead 1
 unimpair b 1
 netem b 2 delay 2s
-ctl probes mrcb late 2
+lib probes mrcb late 2
 unimpair b 2
 srv6_up
-ctl vectors mrcb pa1 pa2
+lib vectors mrcb pa1 pa2
 subtest "no profile and no EV is left" no_evs_left
 subtest "memory is back after batches and profiles" no_leak
 tap_end

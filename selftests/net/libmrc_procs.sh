@@ -9,9 +9,8 @@
 . "$(dirname "$0")/lib.sh"
 . "$NET_DIR/lib_paths.sh"
 
-ctl() { in_a timeout 200 libmrc_ctl mrca "$@"; }
-controller() { ctl controller "$@"; }
-NOBODY="setpriv --reuid=65534 --regid=65534 --clear-groups"
+lib() { in_a timeout 200 libmrc_ctl mrca "$@"; }
+controller() { lib controller "$@"; }
 
 # Results of a command with tests of its own, as part of a subtest.
 results() {
@@ -131,7 +130,7 @@ two_profiles() {
 
 # What the kernel says of a program's queue pair.
 ctl_qp() { # PROGRAM EV CC
-	in_a mrc_ctl mrca qp "$(qpn "$1")" >"$WORK/qp"
+	ctl a qp "$(qpn "$1")" >"$WORK/qp"
 	grep -q -x "ev_profile $2" "$WORK/qp" || fail "$(cat "$WORK/qp")"
 	grep -q -x "cc_profile $3" "$WORK/qp" || fail "$(cat "$WORK/qp")"
 }
@@ -260,7 +259,7 @@ killed_probing() {
 	expect mrca rx_endpoint_resp == 0
 	# Killed is not timed out: only whole batches are.
 	check $(($(ctr mrca endpoint_timeouts) % 64)) == 0 "part of a batch that timed out"
-	results ctl probes mrcb answered
+	results lib probes mrcb answered
 	controller show 11 11 >"$WORK/show"
 	grep -q -x "ev ONLINE 4 first" "$WORK/show"
 	grep -q -x "cc ONLINE uet-1.0-nscc 200000" "$WORK/show"
@@ -297,8 +296,8 @@ many_programs() {
 unprivileged() {
 	clean_slate
 	controller make 11 11 11 c001 4 0 200000
-	results in_a $NOBODY libmrc_ctl mrca refused mrcb
-	results in_a $NOBODY libmrc_ctl mrca allowed mrcb 11 11
+	results in_a "${as_nobody[@]}" libmrc_ctl mrca refused mrcb
+	results in_a "${as_nobody[@]}" libmrc_ctl mrca allowed mrcb 11 11
 	controller show 11 11 >"$WORK/show"
 	grep -q -x "ev ONLINE 4 first" "$WORK/show"
 	controller drop 11 11 11
@@ -307,7 +306,7 @@ unprivileged() {
 # Root of a namespace of its own, with all capabilities there.
 own_namespace() {
 	results in_a unshare -U -r libmrc_ctl mrca refused mrcb
-	results in_a $NOBODY unshare -U -r libmrc_ctl mrca refused mrcb
+	results in_a "${as_nobody[@]}" unshare -U -r libmrc_ctl mrca refused mrcb
 }
 
 # Root, but for the one capability that counts.

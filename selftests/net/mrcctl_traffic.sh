@@ -229,9 +229,9 @@ unprivileged() {
 	local words
 	paths_up
 	quiet cc add 2 algorithm none
-	run_as as_nobody -d mrca dev
+	run_as "in_a ${as_nobody[*]}" -d mrca dev
 	check "$rc" == 0 "status of dev"
-	run_as as_nobody -d mrca port
+	run_as "in_a ${as_nobody[*]}" -d mrca port
 	check "$rc" == 0 "status of port"
 	cat >"$WORK/want" <<-'END'
 		port 1 state ACTIVE admin ? netdev pa1
@@ -240,7 +240,7 @@ unprivileged() {
 	same "$WORK/want" "$WORK/out" "the ports"
 	while IFS='|' read -r what words; do
 		# shellcheck disable=SC2086 # words
-		run_as as_nobody -d mrca $words
+		run_as "in_a ${as_nobody[*]}" -d mrca $words
 		denied 2 "$what: Operation not permitted (CAP_NET_ADMIN is needed)" "$words"
 	done <<-END
 		port 1|port set 1 disable
@@ -271,7 +271,7 @@ unprivileged() {
 	qpn=$(json '[d[0]["qpn"]]')
 	for words in "qp show" "qp show $qpn" "top -n 1"; do
 		# shellcheck disable=SC2086 # words
-		run_as as_nobody -d mrca $words
+		run_as "in_a ${as_nobody[*]}" -d mrca $words
 		check "$rc" == 2 "status of $words"
 		grep -q -E '^mrcctl: qp [0-9]+: Operation not permitted \(CAP_NET_ADMIN is needed\)$' \
 			"$WORK/err" || fail "$words: $(cat "$WORK/err")"
@@ -289,8 +289,7 @@ unprivileged() {
 	quiet default
 
 	# The capability is all it takes, in the namespace's user namespace.
-	run_as "in_a setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=+net_admin
-		--ambient-caps=+net_admin" -d mrca cc set 2 state offline
+	run_as "in_a ${as_nobody[*]} --inh-caps=+net_admin --ambient-caps=+net_admin" -d mrca cc set 2 state offline
 	check "$rc" == 0 "status with CAP_NET_ADMIN: $(cat "$WORK/err")"
 	run_as "in_a unshare -U -r" -d mrca cc del 2
 	denied 2 "cc 2: Operation not permitted (CAP_NET_ADMIN is needed)" "cc del 2"

@@ -122,10 +122,6 @@ evs() { # a|b plain|srh
 	echo "$list"
 }
 
-ctl() { # a|b COMMAND...
-	ip netns exec "host$1" mrc_ctl "mrc$1" "${@:2}"
-}
-
 # Every QP of both hosts uses SRv6 from now on.
 profile() { # plain|srh
 	local h peer fields=32,32,32,32

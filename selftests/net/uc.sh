@@ -181,7 +181,7 @@ shown() {
 		-g "$(gid_index mrca 1 "$A4")"
 	wait_for 30 tcp "$HOST_A"
 	out=$(rdma -dd resource show qp link mrca type UC)
-	nobody=$(setpriv --reuid=65534 --regid=65534 --clear-groups \
+	nobody=$("${as_nobody[@]}" \
 		rdma -dd resource show qp link mrca type UC)
 	kill "$started"
 	finished "$started" 10 || true
