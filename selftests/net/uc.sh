@@ -146,7 +146,8 @@ damaged() {
 }
 
 # A connection stays on the plane of its port; when that is down it takes
-# another one, and comes back with it. Nothing is under way meanwhile.
+# another one, and comes back with it: a second later, when the driver looks for the way
+# again (MRC_ROUTE_RETRY). Nothing is under way meanwhile.
 plane_down() { # 4|6
 	local down up n=100
 	route_commands a 1 46 >"$WORK/routes"
