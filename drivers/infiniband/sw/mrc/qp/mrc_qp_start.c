@@ -213,7 +213,7 @@ int mrc_qp_to_rtr(struct mrc_qp *qp)
 		mrc_paths_update(&qp->paths, &qp->flow.set->set, mrc_now());
 	WRITE_ONCE(qp->paths_on, true);
 	qp->rx.mem.resp = resp_mem;
-	qp->rx.on = !qp->ans_of;	/* mrc_qp_start_ans() */
+	WRITE_ONCE(qp->rx.on, !qp->ans_of);	/* mrc_qp_start_ans() */
 	trace_mrc_qp_state(qp->base.qpn, qp->base.state, IB_QPS_RTR);
 	WRITE_ONCE(qp->base.state, IB_QPS_RTR);
 	spin_unlock(&qp->tx.lock);
