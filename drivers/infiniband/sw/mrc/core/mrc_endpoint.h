@@ -216,6 +216,8 @@ static inline u16 mrc_news_id(const struct mrc_news *n)
  *
  * What the peer remembers of us may be nothing, or out of date. When all ports have
  * been up all the time both are right.
+ *
+ * Return: whether it must be told.
  */
 bool mrc_news_greets(const struct mrc_news *n, bool fresh, bool part, bool told_part);
 

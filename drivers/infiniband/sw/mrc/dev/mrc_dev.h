@@ -44,10 +44,11 @@
  * unlock by mrc_qp_error(). Packets are handed to the network stack with no lock
  * held.
  *
- * The answer channel of a QP (READ, atomic operations) is a second struct
- * mrc_qp with locks of its own but for the mutex: that of its QP governs both. The levels above hold for all four locks: at most one
- * rx.lock and one tx.lock are held at the same time, of the same QP or one of
- * each. So no lock is ever taken under another one of its class:
+ * The answer channel of a QP (READ, atomic operations) is a second struct mrc_qp
+ * with locks of its own but for the mutex: that of its QP governs both. The levels
+ * above hold for all four locks: at most one rx.lock and one tx.lock are held at the
+ * same time, of the same QP or one of each. So no lock is ever taken under another
+ * one of its class:
  *
  *   qp->rx.lock, ans->tx.lock	a request was executed, its answer is queued
  *   ans->rx.lock, qp->tx.lock	an answer has come, its request's memory is

@@ -210,7 +210,7 @@ enum mrc_qp_todo {
  *	memory was sent, ns; 0: nothing waits
  */
 struct mrc_qp_tx {
-	spinlock_t lock;
+	spinlock_t lock;	/* see above */
 	bool on;
 	u8 sqd;
 	bool ans_ready;
@@ -268,7 +268,7 @@ struct mrc_rx_mem {
  * @resp: engine
  */
 struct mrc_qp_rx {
-	spinlock_t lock;
+	spinlock_t lock;	/* see above */
 	bool on;
 	bool ans_ready;
 	u32 max_recv_sge;

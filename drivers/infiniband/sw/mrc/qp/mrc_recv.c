@@ -219,7 +219,7 @@ static void mrc_qp_make_stash(struct mrc_qp *qp)
 	lockdep_assert_held(&qp->rx.lock);
 	old = set_active_memcg(qp->ans_of ? qp->ans_of->memcg : qp->memcg);
 	qp->rx.mem.stash = kzalloc(mrc_resp_stash_size(&qp->rx.resp),
-			    GFP_ATOMIC | __GFP_ACCOUNT | __GFP_NOWARN);
+				   GFP_ATOMIC | __GFP_ACCOUNT | __GFP_NOWARN);
 	set_active_memcg(old);
 	mrc_resp_set_stash(&qp->rx.resp, qp->rx.mem.stash);
 }
