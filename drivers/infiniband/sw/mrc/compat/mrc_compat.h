@@ -17,9 +17,7 @@
 
 #include "mrc_config.h"
 
-#ifdef HAVE_FAUX_DEVICE
-#include <linux/device/faux.h>
-#else
+#ifndef HAVE_FAUX_DEVICE
 #include <linux/platform_device.h>
 #endif
 #ifdef HAVE_IPV6_STUB
@@ -66,94 +64,68 @@ static inline void *mrc_compat_dev_net(void *mem, struct net *net)
 	mrc_compat_dev_net(ib_alloc_device(drv_struct, member), net)
 #endif
 
-#ifdef HAVE_IB_DEVICE_ATOMIC_WRITE
-#define MRC_DEVICE_ATOMIC_WRITE	IB_DEVICE_ATOMIC_WRITE
-#else
-#define MRC_DEVICE_ATOMIC_WRITE	0
+#ifndef HAVE_IB_DEVICE_ATOMIC_WRITE
+#define IB_DEVICE_ATOMIC_WRITE	0
 #endif
 
-static inline void mrc_udp_tunnel_setup(struct net *net, struct socket *sock,
-					struct udp_tunnel_sock_cfg *cfg)
-{
-#ifdef HAVE_UDP_TUNNEL_SK
-	setup_udp_tunnel_sock(net, sock->sk, cfg);
-#else
-	setup_udp_tunnel_sock(net, sock, cfg);
+/* Kernels that do not know it let nobody register memory with it. */
+#ifndef HAVE_IB_ACCESS_FLUSH
+#define IB_ACCESS_FLUSH_GLOBAL	BIT(8)
+#define IB_DEVICE_FLUSH_GLOBAL	0
 #endif
-}
 
-static inline void mrc_udp_tunnel_release(struct socket *sock)
-{
-#ifdef HAVE_UDP_TUNNEL_SK
-	udp_tunnel_sock_release(sock->sk);
-#else
-	udp_tunnel_sock_release(sock);
+/* They had the struct socket. */
+#ifndef HAVE_UDP_TUNNEL_SK
+#define setup_udp_tunnel_sock(net, sk, cfg) \
+	setup_udp_tunnel_sock(net, (sk)->sk_socket, cfg)
+#define udp_tunnel_sock_release(sk) \
+	udp_tunnel_sock_release((sk)->sk_socket)
 #endif
-}
 
-static inline void
-mrc_hrtimer_setup(struct hrtimer *timer,
-		  enum hrtimer_restart (*fn)(struct hrtimer *),
-		  clockid_t clock, enum hrtimer_mode mode)
+#ifndef HAVE_HRTIMER_SETUP
+static inline void hrtimer_setup(struct hrtimer *timer,
+				 enum hrtimer_restart (*fn)(struct hrtimer *),
+				 clockid_t clock, enum hrtimer_mode mode)
 {
-#ifdef HAVE_HRTIMER_SETUP
-	hrtimer_setup(timer, fn, clock, mode);
-#else
 	hrtimer_init(timer, clock, mode);
 	timer->function = fn;
-#endif
 }
+#endif
 
-/* A referenced dst or ERR_PTR. */
-static inline struct dst_entry *
-mrc_ip6_dst_lookup(struct net *net, struct sock *sk, struct flowi6 *fl6)
-{
+/* IPv6 was a module, which others reach through this table. */
 #ifdef HAVE_IPV6_STUB
-	return ipv6_stub->ipv6_dst_lookup_flow(net, sk, fl6, NULL);
-#else
-	return ip6_dst_lookup_flow(net, sk, fl6, NULL);
+#define ip6_dst_lookup_flow(net, sk, fl6, dst) \
+	ipv6_stub->ipv6_dst_lookup_flow(net, sk, fl6, dst)
 #endif
-}
 
-/*
- * A device without hardware on a virtual bus, with @groups of attributes; NULL if
- * that fails. Before there was a bus for such devices they were platform devices.
- */
-#ifdef HAVE_FAUX_DEVICE
-static inline struct device *
-mrc_virtual_create(const char *name, const struct attribute_group **groups)
-{
-	struct faux_device *faux;
+/* Before there was a bus for devices without hardware, they were platform devices. */
+#ifndef HAVE_FAUX_DEVICE
+#define faux_device platform_device
+#define to_faux_device to_platform_device
 
-	faux = faux_device_create_with_groups(name, NULL, NULL, groups);
-	return faux ? &faux->dev : NULL;
-}
-
-static inline void mrc_virtual_destroy(struct device *dev)
-{
-	faux_device_destroy(to_faux_device(dev));
-}
-#else
-static inline struct device *
-mrc_virtual_create(const char *name, const struct attribute_group **groups)
+static inline struct platform_device *
+faux_device_create_with_groups(const char *name, struct device *parent,
+			       const void *ops,
+			       const struct attribute_group **groups)
 {
 	struct platform_device *plat;
 
 	plat = platform_device_alloc(name, PLATFORM_DEVID_NONE);
 	if (!plat)
 		return NULL;
+	plat->dev.parent = parent;
 	plat->dev.groups = groups;
 	device_set_pm_not_required(&plat->dev);
 	if (platform_device_add(plat)) {
 		platform_device_put(plat);
 		return NULL;
 	}
-	return &plat->dev;
+	return plat;
 }
 
-static inline void mrc_virtual_destroy(struct device *dev)
+static inline void faux_device_destroy(struct platform_device *plat)
 {
-	platform_device_unregister(to_platform_device(dev));
+	platform_device_unregister(plat);
 }
 #endif
 

@@ -7,6 +7,9 @@
 #include <linux/idr.h>
 #include <linux/rtnetlink.h>
 #include <linux/topology.h>
+#ifdef HAVE_FAUX_DEVICE
+#include <linux/device/faux.h>
+#endif
 
 #include "mrc_dev.h"
 
@@ -164,6 +167,7 @@ void mrc_parent_flush(struct mrc_dev *dev)
 int mrc_parent_create(struct mrc_dev *dev)
 {
 	struct mrc_parent *p = &dev->parent;
+	struct faux_device *faux;
 	char name[32];
 
 	p->id = ida_alloc(&mrc_parent_ida, GFP_KERNEL);
@@ -175,11 +179,13 @@ int mrc_parent_create(struct mrc_dev *dev)
 	 * of a NIC for one, do not change it.
 	 */
 	snprintf(name, sizeof(name), "mrc%d:00.0", p->id);
-	p->ours = mrc_virtual_create(name, mrc_parent_groups);
-	if (!p->ours) {
+	faux = faux_device_create_with_groups(name, NULL, NULL,
+					      mrc_parent_groups);
+	if (!faux) {
 		ida_free(&mrc_parent_ida, p->id);
 		return -ENOMEM;
 	}
+	p->ours = &faux->dev;
 	p->root = p->ours->parent;
 	INIT_WORK(&p->links, mrc_parent_links);
 	dev->ib.dev.parent = p->ours;
@@ -202,6 +208,6 @@ void mrc_parent_destroy(struct mrc_dev *dev)
 			break;
 	}
 	dev->ib.dev.parent = NULL;
-	mrc_virtual_destroy(p->ours);
+	faux_device_destroy(to_faux_device(p->ours));
 	ida_free(&mrc_parent_ida, p->id);
 }

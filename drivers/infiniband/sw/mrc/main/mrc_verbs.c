@@ -49,7 +49,7 @@ static int mrc_query_device(struct ib_device *ibdev,
 		attr->atomic_cap = IS_ENABLED(CONFIG_64BIT) ? IB_ATOMIC_GLOB :
 							      IB_ATOMIC_HCA;
 		attr->device_cap_flags |= IB_DEVICE_RC_RNR_NAK_GEN |
-					  MRC_DEVICE_ATOMIC_WRITE;
+					  IB_DEVICE_ATOMIC_WRITE;
 	}
 	attr->masked_atomic_cap = IB_ATOMIC_NONE;
 	attr->local_ca_ack_delay = 15;

@@ -262,13 +262,6 @@ enum {
 	MRC_FAST_PAGE_SHIFT	= 12,	/* smallest page of one */
 };
 
-/* Kernels that do not know it let nobody register memory with it. */
-#ifdef HAVE_IB_ACCESS_FLUSH
-#define MRC_ACCESS_FLUSH	IB_ACCESS_FLUSH_GLOBAL
-#else
-#define MRC_ACCESS_FLUSH	BIT(8)
-#endif
-
 /*
  * Programs give it to queue pairs, whatever the device has. No memory can be
  * registered with it, and no flush of that kind succeeds.

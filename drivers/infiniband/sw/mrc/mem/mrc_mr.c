@@ -15,7 +15,7 @@
 /* What the peer asks for, as opposed to the work requests of this side. */
 #define MRC_ACCESS_REMOTE						\
 	(IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ |		\
-	 IB_ACCESS_REMOTE_ATOMIC | MRC_ACCESS_FLUSH)
+	 IB_ACCESS_REMOTE_ATOMIC | IB_ACCESS_FLUSH_GLOBAL)
 
 /* Whether @va is kernel memory that has a struct page. */
 static bool mrc_kva_ok(u64 va)
@@ -282,10 +282,8 @@ void mrc_mr_query(struct ib_device_attr *attr, bool ext)
 	attr->max_mw = MRC_MAX_MW;
 	attr->device_cap_flags |= IB_DEVICE_MEM_WINDOW |
 				  IB_DEVICE_MEM_WINDOW_TYPE_2B |
-				  IB_DEVICE_MEM_MGT_EXTENSIONS;
-#ifdef HAVE_IB_ACCESS_FLUSH
-	attr->device_cap_flags |= IB_DEVICE_FLUSH_GLOBAL;
-#endif
+				  IB_DEVICE_MEM_MGT_EXTENSIONS |
+				  IB_DEVICE_FLUSH_GLOBAL;
 }
 
 const struct ib_device_ops mrc_mr_ops = {

@@ -14,7 +14,7 @@
 
 #define MRC_MW_ACCESS							\
 	(IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ |		\
-	 IB_ACCESS_REMOTE_ATOMIC | MRC_ACCESS_FLUSH)
+	 IB_ACCESS_REMOTE_ATOMIC | IB_ACCESS_FLUSH_GLOBAL)
 
 /*
  * Names of QPs that bound type 2 windows. QPNs do not serve: a window may
@@ -86,7 +86,7 @@ static u64 mrc_mw_qp_id(struct ib_qp *ibqp)
 static struct mrc_mr *mrc_mw_parent(struct ib_qp *ibqp,
 				    const struct mrc_local *op)
 {
-	int need = IB_ACCESS_MW_BIND | (op->access & MRC_ACCESS_FLUSH);
+	int need = IB_ACCESS_MW_BIND | (op->access & IB_ACCESS_FLUSH_GLOBAL);
 	struct mrc_mr *parent;
 
 	if (op->access & (IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_ATOMIC))

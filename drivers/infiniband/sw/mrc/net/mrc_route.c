@@ -81,7 +81,7 @@ static struct dst_entry *mrc_route6(struct net *net, struct net_device *ndev,
 	 * one it is obeyed, though then rules on the source do not match.
 	 */
 	for (tries = 0; tries < 2; tries++) {
-		dst = mrc_ip6_dst_lookup(net, sk, &fl6);
+		dst = ip6_dst_lookup_flow(net, sk, &fl6, NULL);
 		if (!IS_ERR(dst)) {
 			if (!dst->error && mrc_dst_ok(dst, ndev, mtu)) {
 				*cookie = rt6_get_cookie(dst_rt6_info(dst));

@@ -58,7 +58,7 @@ static int mrc_sock_open(struct net *net, int family, struct socket **sockp)
 	ret = udp_sock_create(net, &cfg, &sock);
 	if (ret)
 		return ret;
-	mrc_udp_tunnel_setup(net, sock, &tunnel);
+	setup_udp_tunnel_sock(net, sock->sk, &tunnel);
 	*sockp = sock;
 	return 0;
 }
@@ -70,7 +70,7 @@ static void mrc_sock_close(struct socket **sockp)
 	if (!sock)
 		return;
 	*sockp = NULL;
-	mrc_udp_tunnel_release(sock);	/* waits for a grace period */
+	udp_tunnel_sock_release(sock->sk);	/* waits for a grace period */
 }
 
 static void mrc_net_close(struct net *net, struct mrc_net *mn)

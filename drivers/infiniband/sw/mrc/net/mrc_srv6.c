@@ -99,7 +99,7 @@ static int mrc_srv6_lookup(struct net *net, const struct net_device *ndev,
 
 	if (!sk || !ipv6_mod_enabled())
 		return -EAFNOSUPPORT;
-	dst = mrc_ip6_dst_lookup(net, sk, &fl6);
+	dst = ip6_dst_lookup_flow(net, sk, &fl6, NULL);
 	if (IS_ERR(dst))
 		return PTR_ERR(dst) == -EADDRNOTAVAIL ? -EADDRNOTAVAIL :
 							-ENETUNREACH;

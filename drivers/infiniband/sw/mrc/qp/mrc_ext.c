@@ -54,7 +54,7 @@ static int mrc_rd_access(u8 op)
 	case MRC_OP_ATOMIC_WRITE:
 		return IB_ACCESS_REMOTE_WRITE;
 	default:	/* FLUSH */
-		return MRC_ACCESS_FLUSH;
+		return IB_ACCESS_FLUSH_GLOBAL;
 	}
 }
 

@@ -180,8 +180,8 @@ struct mrc_qp *mrc_qp_alloc(struct mrc_dev *dev)
 	spin_lock_init(&qp->flow.route_lock);
 	spin_lock_init(&qp->rx.lock);
 	spin_lock_init(&qp->tx.lock);
-	mrc_hrtimer_setup(&qp->tx.timer, mrc_qp_timer, CLOCK_MONOTONIC,
-			  HRTIMER_MODE_ABS_SOFT);
+	hrtimer_setup(&qp->tx.timer, mrc_qp_timer, CLOCK_MONOTONIC,
+		      HRTIMER_MODE_ABS_SOFT);
 	INIT_DELAYED_WORK(&qp->work, mrc_qp_work);
 	INIT_LIST_HEAD(&qp->page_wait.node);
 	qp->page_wait.wake = mrc_qp_wake;

@@ -41,7 +41,7 @@ static void mrc_qp_to_attr(const struct mrc_qp *qp, struct mrc_attr *out)
 		.remote_write = a->access & IB_ACCESS_REMOTE_WRITE,
 		.remote_read = a->access & IB_ACCESS_REMOTE_READ,
 		.remote_atomic = a->access & IB_ACCESS_REMOTE_ATOMIC,
-		.remote_flush = a->access & MRC_ACCESS_FLUSH,
+		.remote_flush = a->access & IB_ACCESS_FLUSH_GLOBAL,
 		.mrc_timeout_set = a->mrc.mask & MRC_ABI_QP_TIMEOUT,
 		.mrc_timeout = a->mrc.timeout,
 		.mrc_retry_set = a->mrc.mask & MRC_ABI_QP_RETRY,

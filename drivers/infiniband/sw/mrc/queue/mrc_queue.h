@@ -417,7 +417,7 @@ int mrc_qp_check_place(const struct mrc_dev *dev,
  */
 #define MRC_QP_ACCESS	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
 			 IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC | \
-			 MRC_ACCESS_FLUSH | MRC_ACCESS_PERSIST | \
+			 IB_ACCESS_FLUSH_GLOBAL | MRC_ACCESS_PERSIST | \
 			 IB_ACCESS_ON_DEMAND)
 
 /* What a modify says of the peer of a QP at @port: 0 or -EINVAL. */
