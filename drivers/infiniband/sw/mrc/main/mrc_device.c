@@ -8,6 +8,58 @@
 #include "mrc_main.h"
 #include "roce/mrc_roce.h"
 
+static int mrc_dev_open_sock(struct mrc_dev *dev)
+{
+	return mrc_sock_get(dev->net);
+}
+
+static void mrc_dev_close_sock(struct mrc_dev *dev)
+{
+	mrc_sock_put(dev->net);
+}
+
+/**
+ * struct mrc_dev_part - what a layer keeps for a device
+ * @create: sleeps. 0 or a negative errno
+ * @destroy: the reverse; ports have no netdevs any more
+ */
+struct mrc_dev_part {
+	int (*create)(struct mrc_dev *dev);
+	void (*destroy)(struct mrc_dev *dev);
+};
+
+/* They are destroyed in the reverse order. */
+static const struct mrc_dev_part mrc_dev_parts[] = {
+	{ mrc_ctl_create, mrc_ctl_destroy },
+	{ mrc_mcast_create, mrc_mcast_destroy },
+	{ mrc_dev_open_sock, mrc_dev_close_sock },
+	{ mrc_req_ids_create, mrc_req_ids_destroy },
+	{ mrc_ep_create, mrc_ep_destroy },
+	{ mrc_rev_probes_create, mrc_rev_probes_destroy },
+	{ mrc_peers_create, mrc_peers_destroy },
+	{ mrc_parent_create, mrc_parent_destroy },
+};
+
+static const struct ib_device_ops *const mrc_ops[] = {
+	&mrc_dev_ops,
+	&mrc_port_ops,
+	&mrc_ah_ops,
+	&mrc_cq_ops,
+	&mrc_srq_ops,
+	&mrc_mr_ops,
+	&mrc_qp_ops,
+	&mrc_stats_ops,
+	&mrc_sysfs_ops,
+	&mrc_mcast_ops,
+};
+
+/* The first @n of them. */
+static void mrc_dev_destroy_parts(struct mrc_dev *dev, unsigned int n)
+{
+	while (n--)
+		mrc_dev_parts[n].destroy(dev);
+}
+
 struct mrc_dev *mrc_dev_alloc(struct net *net, u8 n_ports)
 {
 	struct mrc_dev *dev;
@@ -30,15 +82,6 @@ struct mrc_dev *mrc_dev_alloc(struct net *net, u8 n_ports)
 		ret = -ENOMEM;
 		goto err_ctr;
 	}
-	ret = mrc_parent_create(dev);
-	if (ret)
-		goto err_io;
-	ret = mrc_ctl_create(dev);
-	if (ret)
-		goto err_parent;
-	ret = mrc_sock_get(net);
-	if (ret)
-		goto err_ctl;
 
 	dev->net = net;
 	dev->n_ports = n_ports;
@@ -55,21 +98,11 @@ struct mrc_dev *mrc_dev_alloc(struct net *net, u8 n_ports)
 	/* Consumers in the kernel make AHs in any context. */
 	xa_init_flags(&dev->avs, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_IRQ);
 	mrc_tc_init(dev);
-	ret = mrc_req_ids_create(dev);
-	if (ret)
-		goto err_sock;
-	ret = mrc_ep_create(dev);
-	if (ret)
-		goto err_ids;
-	ret = mrc_rev_probes_create(dev);
-	if (ret)
-		goto err_ep;
-	ret = mrc_peers_create(dev);
-	if (ret)
-		goto err_rev;
-	ret = mrc_mcast_create(dev);
-	if (ret)
-		goto err_peers;
+	for (i = 0; i < ARRAY_SIZE(mrc_dev_parts); i++) {
+		ret = mrc_dev_parts[i].create(dev);
+		if (ret)
+			goto err_parts;
+	}
 
 	dev->ib.node_type = RDMA_NODE_IB_CA;
 	dev->ib.phys_port_cnt = n_ports;
@@ -79,35 +112,14 @@ struct mrc_dev *mrc_dev_alloc(struct net *net, u8 n_ports)
 				   BIT_ULL(IB_USER_VERBS_CMD_REQ_NOTIFY_CQ);
 	dev->ib.driver_def = mrc_uapi_defs;
 	strscpy(dev->ib.node_desc, "mrc", sizeof(dev->ib.node_desc));
-	ib_set_device_ops(&dev->ib, &mrc_dev_ops);
-	ib_set_device_ops(&dev->ib, &mrc_port_ops);
-	ib_set_device_ops(&dev->ib, &mrc_ah_ops);
-	ib_set_device_ops(&dev->ib, &mrc_cq_ops);
-	ib_set_device_ops(&dev->ib, &mrc_srq_ops);
-	ib_set_device_ops(&dev->ib, &mrc_mr_ops);
-	ib_set_device_ops(&dev->ib, &mrc_qp_ops);
-	ib_set_device_ops(&dev->ib, &mrc_stats_ops);
-	ib_set_device_ops(&dev->ib, &mrc_sysfs_ops);
-	ib_set_device_ops(&dev->ib, &mrc_mcast_ops);
+	for (i = 0; i < ARRAY_SIZE(mrc_ops); i++)
+		ib_set_device_ops(&dev->ib, mrc_ops[i]);
 
 	mrc_dev_list(dev);
 	return dev;
 
-err_peers:
-	mrc_peers_destroy(dev);
-err_rev:
-	mrc_rev_probes_destroy(dev);
-err_ep:
-	mrc_ep_destroy(dev);
-err_ids:
-	mrc_req_ids_destroy(dev);
-err_sock:
-	mrc_sock_put(net);
-err_ctl:
-	mrc_ctl_destroy(dev);
-err_parent:
-	mrc_parent_destroy(dev);
-err_io:
+err_parts:
+	mrc_dev_destroy_parts(dev, i);
 	free_percpu(dev->io);
 err_ctr:
 	free_percpu(dev->ctr.v);
@@ -127,16 +139,9 @@ void mrc_dealloc_driver(struct ib_device *ibdev)
 		mrc_port_detach(dev, i);
 	rtnl_unlock();
 
-	mrc_parent_destroy(dev);
-	mrc_peers_destroy(dev);
-	mrc_rev_probes_destroy(dev);
-	mrc_ep_destroy(dev);
-	mrc_req_ids_destroy(dev);
-	mrc_sock_put(dev->net);
-	mrc_mcast_destroy(dev);
+	mrc_dev_destroy_parts(dev, ARRAY_SIZE(mrc_dev_parts));
 	xa_destroy(&dev->avs);
 	xa_destroy(&dev->mrs);
-	mrc_ctl_destroy(dev);
 	free_percpu(dev->io);
 	free_percpu(dev->ctr.v);
 

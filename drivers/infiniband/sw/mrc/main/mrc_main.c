@@ -25,9 +25,9 @@ static const struct mrc_port_client *const mrc_port_clients[] = {
 
 static const struct mrc_qp_kind *const mrc_qp_kinds[IB_QPT_MAX] = {
 	[IB_QPT_RC] = &mrc_qp_kind_rc,
-	[IB_QPT_UC] = &mrc_qp_kind_ud,
 	[IB_QPT_UD] = &mrc_qp_kind_ud,
 	[IB_QPT_GSI] = &mrc_qp_kind_ud,
+	[IB_QPT_UC] = &mrc_qp_kind_ud,
 };
 
 static const struct mrc_rcv_ops mrc_rcv_ops = {
@@ -38,63 +38,91 @@ static const struct mrc_rcv_ops mrc_rcv_ops = {
 	.endpoint = mrc_ep_rcv,
 };
 
+static int mrc_begin_verbs(void)
+{
+	return mrc_qp_verbs_init(mrc_qp_kinds);
+}
+
+static int mrc_begin_burst(void)
+{
+	mrc_burst_init();
+	return 0;
+}
+
+static void mrc_end_burst(void)
+{
+	mrc_burst_exit();
+	/* What QPs left to RCU. */
+	rcu_barrier();
+}
+
+static int mrc_begin_qp(void)
+{
+	return mrc_qp_init(&mrc_ctl_profile_ops);
+}
+
+static void mrc_end_sock(void)
+{
+	mrc_sock_exit();
+	/* A packet that found its socket before it was closed. */
+	synchronize_net();
+}
+
+static int mrc_begin_port(void)
+{
+	return mrc_port_init(mrc_port_clients);
+}
+
+/**
+ * struct mrc_part - what a part of the module does when it is loaded and unloaded
+ * @init: 0 or a negative errno
+ * @exit: the reverse
+ */
+struct mrc_part {
+	int (*init)(void);
+	void (*exit)(void);
+};
+
+/* They end in the reverse order. */
+static const struct mrc_part mrc_parts[] = {
+	{ mrc_compat_crc_setup, mrc_compat_crc_cleanup },
+	{ mrc_begin_burst, mrc_end_burst },
+	{ mrc_begin_verbs, mrc_qp_verbs_exit },
+	{ mrc_begin_qp, mrc_qp_exit },
+	{ mrc_odp_init, mrc_odp_exit },
+	{ mrc_kern_init, mrc_kern_exit },
+	{ mrc_peer_init, mrc_peer_exit },
+	{ mrc_sock_init, mrc_end_sock },
+	{ mrc_ep_init, mrc_ep_exit },
+	{ mrc_begin_port, mrc_port_exit },
+};
+
+/* The first @n of them. */
+static void mrc_end_parts(unsigned int n)
+{
+	while (n--)
+		mrc_parts[n].exit();
+}
+
 static int __init mrc_init(void)
 {
+	unsigned int i;
 	int ret;
 
 	if (!mrc_udp_port || mrc_udp_port > U16_MAX) {
 		pr_err("udp_port must be 1..65535\n");
 		return -EINVAL;
 	}
-	ret = mrc_compat_crc_setup();
-	if (ret)
-		return ret;
 	mrc_rcv_init(&mrc_rcv_ops);
-	ret = mrc_qp_verbs_init(mrc_qp_kinds);
-	if (ret)
-		goto err_crc;
-	mrc_burst_init();
-	ret = mrc_qp_init(&mrc_ctl_profile_ops);
-	if (ret)
-		goto err_verbs;
-	ret = mrc_odp_init();
-	if (ret)
-		goto err_qp;
-	ret = mrc_kern_init();
-	if (ret)
-		goto err_odp;
-	ret = mrc_sock_init();
-	if (ret)
-		goto err_kern;
-	ret = mrc_peer_init();
-	if (ret)
-		goto err_sock;
-	ret = mrc_ep_init();
-	if (ret)
-		goto err_peer;
-	ret = mrc_port_init(mrc_port_clients);
-	if (ret)
-		goto err_ep;
+	for (i = 0; i < ARRAY_SIZE(mrc_parts); i++) {
+		ret = mrc_parts[i].init();
+		if (ret) {
+			mrc_end_parts(i);
+			return ret;
+		}
+	}
 	rdma_link_register(&mrc_link_ops);
 	return 0;
-
-err_ep:
-	mrc_ep_exit();
-err_peer:
-	mrc_peer_exit();
-err_sock:
-	mrc_sock_exit();
-err_kern:
-	mrc_kern_exit();
-err_odp:
-	mrc_odp_exit();
-err_qp:
-	mrc_qp_exit();
-err_verbs:
-	mrc_qp_verbs_exit();
-err_crc:
-	mrc_compat_crc_cleanup();
-	return ret;
 }
 
 static void __exit mrc_exit(void)
@@ -104,19 +132,7 @@ static void __exit mrc_exit(void)
 	mrc_devs_unregister(NULL);
 	/* Waits for a dealloc_driver that somebody else runs to return. */
 	ib_unregister_driver((enum rdma_driver_id)MRC_RDMA_DRIVER_ID);
-	mrc_port_exit();
-	mrc_ep_exit();
-	mrc_sock_exit();
-	/* A packet that found its socket before it was closed. */
-	synchronize_net();
-	mrc_peer_exit();
-	mrc_kern_exit();
-	mrc_odp_exit();
-	mrc_qp_exit();
-	mrc_qp_verbs_exit();
-	mrc_burst_exit();
-	rcu_barrier();
-	mrc_compat_crc_cleanup();
+	mrc_end_parts(ARRAY_SIZE(mrc_parts));
 }
 
 module_init(mrc_init);
