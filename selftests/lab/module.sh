@@ -7,11 +7,12 @@
 # sources: several kernels can be built side by side and nothing is ever written
 # beside the sources.
 #
-# usage: module.sh KERNEL [--sparse|--without]
+# usage: module.sh KERNEL [--sparse|--without [PART...]]
 #   result: build/lab/KERNEL/*.ko, with LAB_MACHINE=uml, uml-debug or kcsan
 #   build/lab/KERNEL-MACHINE/*.ko; compiler warnings are errors
 #   --sparse: check with sparse (kernel 6.12 only); its reports are errors
-#   --without: build mrc.ko once for each part that can be left out, without it
+#   --without: build mrc.ko without each part that can be left out, and without all;
+#   with PART only without that one
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 
@@ -22,7 +23,7 @@ case ${2:-} in
 '') ;;
 --sparse) sparse=1 ;;
 --without) without=1 ;;
-*) lab_die "usage: module.sh KERNEL [--sparse|--without]" ;;
+*) lab_die "usage: module.sh KERNEL [--sparse|--without [PART...]]" ;;
 esac
 [ -z "$sparse" ] || [ "$k" = 6.12 ] || lab_die "sparse is only set up for kernel 6.12"
 
@@ -89,12 +90,17 @@ build() { # DIRECTORY NAME
 }
 
 if [ -n "$without" ]; then
-	options=$(sed -n 's/^\(CONFIG_MRC_[A-Z0-9_]*\) ?= y$/\1/p' "$TOP/${dirs[0]}/Kbuild")
-	[ -n "$options" ] || lab_die "nothing found that can be left out"
+	read -ra parts < <(sed -n 's/^mrc-parts := //p' "$TOP/${dirs[0]}/Kbuild") || true
+	[ "${#parts[@]}" -gt 0 ] || lab_die "nothing found that can be left out"
+	parts+=("${parts[*]}")
+	[ $# -le 2 ] || parts=("${@:3}")
 	all=("${args[@]}")
-	for o in $options; do
-		args=("${all[@]}" "$o=n")
-		lab_note "without $o:"
+	for p in "${parts[@]}"; do
+		args=("${all[@]}")
+		for o in $p; do
+			args+=("CONFIG_INFINIBAND_MRC_$o=n")
+		done
+		lab_note "without $p:"
 		build "${dirs[0]}" "${names[0]}"
 	done
 	exit 0

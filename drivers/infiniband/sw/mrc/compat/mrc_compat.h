@@ -98,6 +98,12 @@ static inline void hrtimer_setup(struct hrtimer *timer,
 	ipv6_stub->ipv6_dst_lookup_flow(net, sk, fl6, dst)
 #endif
 
+/* On-demand paging as the driver does it takes headers that fit. */
+#if !defined(HAVE_UMEM_ODP_MAP) || \
+	!IS_ENABLED(CONFIG_INFINIBAND_ON_DEMAND_PAGING)
+#undef CONFIG_INFINIBAND_MRC_ODP
+#endif
+
 /* Before there was a bus for devices without hardware, they were platform devices. */
 #ifndef HAVE_FAUX_DEVICE
 #define faux_device platform_device

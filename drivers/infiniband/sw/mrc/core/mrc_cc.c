@@ -64,7 +64,9 @@ const struct mrc_cc_ops mrc_cc_none = {
 
 static const struct mrc_cc_ops *const mrc_cc_all[] = {
 	&mrc_cc_none,
+#ifdef CONFIG_INFINIBAND_MRC_NSCC
 	&mrc_cc_nscc,
+#endif
 };
 
 const struct mrc_cc_ops *mrc_cc_find(const char *name)

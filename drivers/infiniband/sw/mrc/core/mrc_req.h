@@ -590,38 +590,6 @@ void mrc_req_on_nack(struct mrc_req *req, const struct mrc_hdr *h, u8 port,
 void mrc_req_on_ack(struct mrc_req *req, const struct mrc_hdr *h, u8 port,
 		    u64 now);
 
-/**
- * mrc_req_local_done - the local operation that MRC_TX_LOCAL named was executed
- * @req: the requester
- * @slot: as yielded; anything else, and all in MRC_REQ_ERROR, is ignored
- * @status: MRC_WC_SUCCESS, or why the QP fails, as by mrc_req_fail()
- * @now: ns
- */
-void mrc_req_local_done(struct mrc_req *req, u32 slot,
-			enum mrc_wc_status status, u64 now);
-
-/*
- * Answers. They come in the order of the requests, on another connection that
- * tells which request number they have. oldest: the slot of the first request
- * that awaits its answer; find: that of request @num. False when there is none:
- * only requests that were sent count.
- */
-bool mrc_req_oldest(const struct mrc_req *req, u32 *slot);
-bool mrc_req_find(const struct mrc_req *req, u16 num, u32 *slot);
-
-/**
- * mrc_req_answered - the oldest request has its complete answer
- * @req: the requester
- * @now: ns
- *
- * That also acknowledges all before it. Nothing happens when no request awaits
- * an answer. Afterwards as after feedback.
- */
-void mrc_req_answered(struct mrc_req *req, u64 now);
-
-/* How long a peer asks to wait by its RNR timer code, 0..31 (IB spec), ns. */
-u64 mrc_rnr_time(u8 code);
-
 /*
  * Send queue drain (IB spec, SQD): while @on, work requests that are begun go
  * on to their end and no other one begins. A request ends with its answer.
@@ -636,12 +604,6 @@ bool mrc_req_drained(const struct mrc_req *req);
  */
 void mrc_req_set_retry(struct mrc_req *req, u64 rto, u8 linear_cnt,
 		       u8 exp_cnt, u8 rnr_retry);
-
-/*
- * Another number of requests that may await answers, likewise. Return: -EINVAL
- * for more than there is memory for, which is that of the configuration.
- */
-int mrc_req_set_rd_atomic(struct mrc_req *req, u8 max);
 
 /* Absolute time at which mrc_req_on_deadline() wants to be called. */
 u64 mrc_req_deadline(const struct mrc_req *req);
@@ -728,5 +690,7 @@ u64 mrc_req_interval(const struct mrc_req_cfg *cfg, u32 k);
 const char *mrc_req_check(const struct mrc_req *req);
 
 MRC_C_END
+
+#include "mrc_req_ext.h"
 
 #endif /* MRC_REQ_H */

@@ -66,9 +66,12 @@ bool mrc_req_wr_ok(const struct mrc_req_cfg *cfg, const struct mrc_wr *wr)
 	if (wr->op >= MRC_WR_MAX || !mrc_req_len_ok(wr) ||
 	    mrc_wr_is_answer(wr->op) != cfg->chan)
 		return false;
-	if (wr->op == MRC_WR_WRITE || wr->op == MRC_WR_WRITE_IMM ||
-	    wr->op == MRC_WR_LOCAL)
+	if (wr->op == MRC_WR_WRITE || wr->op == MRC_WR_WRITE_IMM)
 		return true;
+#ifdef CONFIG_INFINIBAND_MRC_EXT
+	if (wr->op == MRC_WR_LOCAL)
+		return true;
+#endif
 	return cfg->ext && (!mrc_wr_is_request(wr->op) || cfg->max_rd_atomic);
 }
 

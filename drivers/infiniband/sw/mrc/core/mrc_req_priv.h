@@ -254,6 +254,8 @@ u32 mrc_req_payload(const struct mrc_wr *wr);
 void mrc_req_data_hdr(const struct mrc_req *req, const struct mrc_tx_wqe *wqe,
 		      u32 index, u64 now, struct mrc_tx_desc *desc);
 
+#ifdef CONFIG_INFINIBAND_MRC_EXT
+
 /* mrc_req_ext.c */
 u32 mrc_req_rd_ring(const struct mrc_req_cfg *cfg);
 enum mrc_tx_verdict mrc_req_ext_gate(const struct mrc_req *req,
@@ -271,6 +273,73 @@ bool mrc_req_awaits_answer(const struct mrc_req *req);
 bool mrc_req_is_rnr(const struct mrc_req *req, const struct mrc_neth *n);
 bool mrc_req_rnr(struct mrc_req *req, const struct mrc_tx_pkt *pkt, u8 code,
 		 u64 *hold, u64 now);
+
+#else /* CONFIG_INFINIBAND_MRC_EXT */
+
+static inline u32 mrc_req_rd_ring(const struct mrc_req_cfg *cfg)
+{
+	return 0;
+}
+
+static inline enum mrc_tx_verdict
+mrc_req_ext_gate(const struct mrc_req *req, const struct mrc_tx_wqe *wqe,
+		 u32 psn)
+{
+	return MRC_TX_PACKET;
+}
+
+static inline bool mrc_req_may_resend(const struct mrc_req *req,
+				      const struct mrc_tx_pkt *pkt)
+{
+	return true;
+}
+
+static inline void mrc_req_recv_done(struct mrc_req *req,
+				     const struct mrc_tx_wqe *wqe)
+{
+}
+
+static inline void mrc_req_recv_told(struct mrc_req *req,
+				     const struct mrc_hdr *h)
+{
+}
+
+/* Never due: mrc_req_wr_ok() lets no local operation in. */
+static inline enum mrc_tx_verdict mrc_req_local(struct mrc_req *req,
+						struct mrc_tx_desc *desc)
+{
+	return MRC_TX_IDLE;
+}
+
+static inline void mrc_req_rd_started(struct mrc_req *req,
+				      struct mrc_tx_wqe *wqe, u32 slot, u8 port)
+{
+}
+
+static inline u32 mrc_req_tack_bound(const struct mrc_req *req)
+{
+	return req->peer_ack;
+}
+
+static inline bool mrc_req_awaits_answer(const struct mrc_req *req)
+{
+	return false;
+}
+
+static inline bool mrc_req_is_rnr(const struct mrc_req *req,
+				  const struct mrc_neth *n)
+{
+	return false;
+}
+
+static inline bool mrc_req_rnr(struct mrc_req *req,
+			       const struct mrc_tx_pkt *pkt, u8 code,
+			       u64 *hold, u64 now)
+{
+	return true;
+}
+
+#endif /* CONFIG_INFINIBAND_MRC_EXT */
 
 /* mrc_tail.c */
 void mrc_req_plane_rtt(struct mrc_req *req, u8 port, u64 rtt, u64 now);

@@ -64,6 +64,8 @@ void mrc_resp_pass(struct mrc_resp *resp, u32 psn);
 void mrc_resp_unmark(struct mrc_resp *resp, u32 psn);
 void mrc_resp_execute(struct mrc_resp *resp);
 
+#ifdef CONFIG_INFINIBAND_MRC_EXT
+
 /* mrc_resp_ext.c */
 u8 mrc_resp_check_ext(const struct mrc_resp *resp, const struct mrc_hdr *h,
 		      u32 flags);
@@ -74,6 +76,44 @@ bool mrc_resp_rd_full(const struct mrc_resp *resp, const struct mrc_hdr *h,
 bool mrc_resp_rd_at(const struct mrc_resp *resp, u32 psn);
 void mrc_resp_next_answer(struct mrc_resp *resp);
 const char *mrc_resp_check_rd(const struct mrc_resp *resp);
+
+#else /* CONFIG_INFINIBAND_MRC_EXT */
+
+static inline u8 mrc_resp_check_ext(const struct mrc_resp *resp,
+				    const struct mrc_hdr *h, u32 flags)
+{
+	return MRC_SYN_NAK_INV_REQ;
+}
+
+static inline u8 mrc_resp_take_ext(struct mrc_resp *resp,
+				   const struct mrc_rx *rx, u32 flags,
+				   bool *place)
+{
+	*place = false;
+	return MRC_SYN_NAK_INV_REQ;
+}
+
+static inline bool mrc_resp_rd_full(const struct mrc_resp *resp,
+				    const struct mrc_hdr *h, u32 flags)
+{
+	return false;
+}
+
+static inline bool mrc_resp_rd_at(const struct mrc_resp *resp, u32 psn)
+{
+	return false;
+}
+
+static inline void mrc_resp_next_answer(struct mrc_resp *resp)
+{
+}
+
+static inline const char *mrc_resp_check_rd(const struct mrc_resp *resp)
+{
+	return NULL;
+}
+
+#endif /* CONFIG_INFINIBAND_MRC_EXT */
 
 MRC_C_END
 

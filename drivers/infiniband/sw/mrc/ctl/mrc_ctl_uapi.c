@@ -97,7 +97,9 @@ int mrc_ctl_array_out(const struct uverbs_attr_bundle *attrs, u16 id,
 static void mrc_ctl_fill_algorithms(struct mrc_abi_device *out)
 {
 	static const struct mrc_cc_ops *const ops[] = {
+#ifdef CONFIG_INFINIBAND_MRC_NSCC
 		&mrc_cc_nscc,
+#endif
 		&mrc_cc_none,
 	};
 	u32 i;
@@ -167,6 +169,9 @@ static int mrc_ctl_dev_attr_set(struct mrc_dev *dev,
 		if (!cc)
 			return -EINVAL;
 	}
+	if (in->mask & MRC_ABI_DEV_ATTR_EXTENSION && in->extension &&
+	    !IS_ENABLED(CONFIG_INFINIBAND_MRC_EXT))
+		return -EOPNOTSUPP;
 	if (in->mask & MRC_ABI_DEV_ATTR_EXTENSION)
 		mrc_ext_switch(dev, in->extension);
 	if (in->mask & MRC_ABI_DEV_ATTR_NUM_EVS)

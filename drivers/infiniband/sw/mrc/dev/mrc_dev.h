@@ -165,7 +165,6 @@ static inline u64 mrc_now(void)
  *	consumers; written under RTNL
  * @disabled: by a controller; written under RTNL
  * @mtu: active MTU, enum ib_mtu; written under RTNL
- * @trim: hook at @ndev, net/mrc_trim.c; changed under RTNL
  */
 struct mrc_port {
 	struct mrc_dev *dev;
@@ -174,7 +173,8 @@ struct mrc_port {
 	bool up;
 	bool disabled;
 	enum ib_mtu mtu;
-#if IS_ENABLED(CONFIG_MRC_TRIM_HOOK)
+#ifdef CONFIG_INFINIBAND_MRC_TRIM
+	/** @trim: hook at @ndev, net/mrc_trim.c; changed under RTNL */
 	struct nf_hook_ops trim;
 #endif
 };

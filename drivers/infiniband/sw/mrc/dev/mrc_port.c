@@ -350,11 +350,18 @@ static enum rdma_link_layer mrc_get_link_layer(struct ib_device *ibdev,
 static int mrc_port_immutable(struct ib_device *ibdev, u32 num,
 			      struct ib_port_immutable *immutable)
 {
-	/* RoCEv2 GIDs, and management datagrams over QP1. */
-	immutable->core_cap_flags = RDMA_CORE_PORT_IBA_ROCE_UDP_ENCAP;
+	/* RoCEv2 GIDs. */
+	immutable->core_cap_flags = RDMA_CORE_CAP_PROT_ROCE_UDP_ENCAP |
+				    RDMA_CORE_CAP_AF_IB |
+				    RDMA_CORE_CAP_ETH_AH;
 	immutable->gid_tbl_len = MRC_GID_TBL_LEN;
 	immutable->pkey_tbl_len = MRC_PKEY_TBL_LEN;
+#ifdef CONFIG_INFINIBAND_MRC_UD
+	/* Management datagrams over QP1. */
+	immutable->core_cap_flags |= RDMA_CORE_CAP_IB_MAD |
+				     RDMA_CORE_CAP_IB_CM;
 	immutable->max_mad_size = IB_MGMT_MAD_SIZE;
+#endif
 	return 0;
 }
 

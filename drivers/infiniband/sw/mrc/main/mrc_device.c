@@ -4,9 +4,7 @@
  */
 #include <linux/rtnetlink.h>
 
-#include "ctl/mrc_ctl.h"
 #include "mrc_main.h"
-#include "roce/mrc_roce.h"
 
 static int mrc_dev_open_sock(struct mrc_dev *dev)
 {
@@ -30,11 +28,17 @@ struct mrc_dev_part {
 
 /* They are destroyed in the reverse order. */
 static const struct mrc_dev_part mrc_dev_parts[] = {
+#ifdef CONFIG_INFINIBAND_MRC_CTL
 	{ mrc_ctl_create, mrc_ctl_destroy },
+#endif
+#ifdef CONFIG_INFINIBAND_MRC_UD
 	{ mrc_mcast_create, mrc_mcast_destroy },
+#endif
 	{ mrc_dev_open_sock, mrc_dev_close_sock },
 	{ mrc_req_ids_create, mrc_req_ids_destroy },
+#ifdef CONFIG_INFINIBAND_MRC_CTL
 	{ mrc_ep_create, mrc_ep_destroy },
+#endif
 	{ mrc_rev_probes_create, mrc_rev_probes_destroy },
 	{ mrc_peers_create, mrc_peers_destroy },
 	{ mrc_parent_create, mrc_parent_destroy },
@@ -50,7 +54,9 @@ static const struct ib_device_ops *const mrc_ops[] = {
 	&mrc_qp_ops,
 	&mrc_stats_ops,
 	&mrc_sysfs_ops,
+#ifdef CONFIG_INFINIBAND_MRC_UD
 	&mrc_mcast_ops,
+#endif
 };
 
 /* The first @n of them. */
@@ -85,7 +91,7 @@ struct mrc_dev *mrc_dev_alloc(struct net *net, u8 n_ports)
 
 	dev->net = net;
 	dev->n_ports = n_ports;
-	dev->ext = true;
+	dev->ext = IS_ENABLED(CONFIG_INFINIBAND_MRC_EXT);
 	dev->attr.num_evs = MRC_EV_DEFAULT;
 	dev->attr.cc = &mrc_cc_none;
 	for (i = 1; i <= n_ports; i++) {
@@ -110,7 +116,9 @@ struct mrc_dev *mrc_dev_alloc(struct net *net, u8 n_ports)
 	dev->ib.uverbs_cmd_mask |= BIT_ULL(IB_USER_VERBS_CMD_POST_SEND) |
 				   BIT_ULL(IB_USER_VERBS_CMD_POST_RECV) |
 				   BIT_ULL(IB_USER_VERBS_CMD_REQ_NOTIFY_CQ);
+#ifdef CONFIG_INFINIBAND_MRC_CTL
 	dev->ib.driver_def = mrc_uapi_defs;
+#endif
 	strscpy(dev->ib.node_desc, "mrc", sizeof(dev->ib.node_desc));
 	for (i = 0; i < ARRAY_SIZE(mrc_ops); i++)
 		ib_set_device_ops(&dev->ib, mrc_ops[i]);

@@ -9,7 +9,6 @@
 #include <net/addrconf.h>
 #include <rdma/rdma_netlink.h>
 
-#include "ctl/mrc_ctl.h"
 #include "mrc_main.h"
 
 static DEFINE_MUTEX(mrc_link_mutex);

@@ -7,9 +7,7 @@
 #include <rdma/rdma_netlink.h>
 
 #include "compat/mrc_compat_crc.h"
-#include "ctl/mrc_ctl.h"
 #include "mrc_main.h"
-#include "roce/mrc_roce.h"
 
 MODULE_AUTHOR("soft MRC authors");
 MODULE_DESCRIPTION("Soft RDMA over Multipath Reliable Connection (MRC 1.0)");
@@ -17,25 +15,37 @@ MODULE_LICENSE("Dual BSD/GPL");
 
 /* Who has to know about ports, in this order. */
 static const struct mrc_port_client *const mrc_port_clients[] = {
+#ifdef CONFIG_INFINIBAND_MRC_TRIM
 	&mrc_trim_client,
+#endif
+#ifdef CONFIG_INFINIBAND_MRC_UD
 	&mrc_mcast_client,
+#endif
 	&mrc_qp_port_client,
 	NULL
 };
 
 static const struct mrc_qp_kind *const mrc_qp_kinds[IB_QPT_MAX] = {
 	[IB_QPT_RC] = &mrc_qp_kind_rc,
+#ifdef CONFIG_INFINIBAND_MRC_UD
 	[IB_QPT_UD] = &mrc_qp_kind_ud,
 	[IB_QPT_GSI] = &mrc_qp_kind_ud,
+#endif
+#ifdef CONFIG_INFINIBAND_MRC_UC
 	[IB_QPT_UC] = &mrc_qp_kind_ud,
+#endif
 };
 
 static const struct mrc_rcv_ops mrc_rcv_ops = {
 	.find = mrc_qp_pkt_find,
 	.put = mrc_qp_put,
 	.rcv = mrc_qp_pkt_rcv,
+#ifdef CONFIG_INFINIBAND_MRC_UD
 	.roce = mrc_roce_rcv,
+#endif
+#ifdef CONFIG_INFINIBAND_MRC_CTL
 	.endpoint = mrc_ep_rcv,
+#endif
 };
 
 static int mrc_begin_verbs(void)
@@ -58,7 +68,11 @@ static void mrc_end_burst(void)
 
 static int mrc_begin_qp(void)
 {
+#ifdef CONFIG_INFINIBAND_MRC_CTL
 	return mrc_qp_init(&mrc_ctl_profile_ops);
+#else
+	return mrc_qp_init(&mrc_auto_profile_ops);
+#endif
 }
 
 static void mrc_end_sock(void)
@@ -89,11 +103,15 @@ static const struct mrc_part mrc_parts[] = {
 	{ mrc_begin_burst, mrc_end_burst },
 	{ mrc_begin_verbs, mrc_qp_verbs_exit },
 	{ mrc_begin_qp, mrc_qp_exit },
+#ifdef CONFIG_INFINIBAND_MRC_ODP
 	{ mrc_odp_init, mrc_odp_exit },
+#endif
 	{ mrc_kern_init, mrc_kern_exit },
 	{ mrc_peer_init, mrc_peer_exit },
 	{ mrc_sock_init, mrc_end_sock },
+#ifdef CONFIG_INFINIBAND_MRC_CTL
 	{ mrc_ep_init, mrc_ep_exit },
+#endif
 	{ mrc_begin_port, mrc_port_exit },
 };
 

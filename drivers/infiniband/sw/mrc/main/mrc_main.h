@@ -5,9 +5,32 @@
 
 #include <rdma/ib_verbs.h>
 
-struct mrc_dev;
+#ifdef CONFIG_INFINIBAND_MRC_CTL
+#include "ctl/mrc_ctl.h"
+#endif
+#include "qp/mrc_qp.h"
+#ifdef CONFIG_INFINIBAND_MRC_UD
+#include "roce/mrc_roce.h"
+#endif
+
 struct net;
 struct rdma_link_ops;
+
+#ifndef CONFIG_INFINIBAND_MRC_CTL
+/* Nothing is configured that a device could take along. */
+static inline struct mrc_ctl *mrc_ctl_get(struct mrc_ctl *ctl)
+{
+	return NULL;
+}
+
+static inline void mrc_ctl_put(struct mrc_ctl *ctl)
+{
+}
+
+static inline void mrc_ctl_inherit(struct mrc_dev *dev, struct mrc_ctl *ctl)
+{
+}
+#endif
 
 /* mrc_device.c --------------------------------------------------------------*/
 

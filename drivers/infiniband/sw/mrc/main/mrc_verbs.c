@@ -37,9 +37,11 @@ static int mrc_query_device(struct ib_device *ibdev,
 	attr->max_srq = MRC_MAX_SRQ;
 	attr->max_srq_wr = MRC_MAX_SRQ_WR;
 	attr->max_srq_sge = MRC_MAX_SGE;
+#ifdef CONFIG_INFINIBAND_MRC_UD
 	attr->max_mcast_grp = MRC_MAX_MCAST;
 	attr->max_mcast_qp_attach = MRC_MAX_MCAST;
 	attr->max_total_mcast_qp_attach = MRC_MAX_MCAST;
+#endif
 	attr->max_pkeys = MRC_PKEY_TBL_LEN;
 	if (ext) {
 		attr->max_qp_rd_atom = MRC_MAX_RD_ATOMIC;
@@ -73,7 +75,7 @@ static int mrc_alloc_ucontext(struct ib_ucontext *uctx, struct ib_udata *udata)
 		.max_sge = MRC_MAX_SGE,
 		.max_qp_wr = MRC_MAX_QP_WR,
 		.features = MRC_FEATURE_WRITE | MRC_FEATURE_STRICT_QP |
-			    MRC_FEATURE_UD | MRC_FEATURE_SRQ,
+			    MRC_FEATURE_SRQ,
 	};
 	struct mrc_alloc_ucontext_req req = {};
 	int ret;
@@ -90,8 +92,14 @@ static int mrc_alloc_ucontext(struct ib_ucontext *uctx, struct ib_udata *udata)
 	 * module away under running programs another.
 	 */
 	if (READ_ONCE(dev->ext))
-		resp.features |= MRC_FEATURE_EXT | MRC_FEATURE_MW |
-				 MRC_FEATURE_UC;
+		resp.features |= MRC_FEATURE_EXT | MRC_FEATURE_MW;
+#ifdef CONFIG_INFINIBAND_MRC_UD
+	resp.features |= MRC_FEATURE_UD;
+#endif
+#ifdef CONFIG_INFINIBAND_MRC_UC
+	if (READ_ONCE(dev->ext))
+		resp.features |= MRC_FEATURE_UC;
+#endif
 	if (!try_module_get(THIS_MODULE))
 		return -ENODEV;
 	atomic_inc(&dev->n_ucontexts);

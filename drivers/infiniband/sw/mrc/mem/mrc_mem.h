@@ -66,12 +66,6 @@ struct mrc_odp_waiter {
 	void (*wake)(struct mrc_odp_waiter *w);
 };
 
-/* What the kernel offers: headers that fit, and the option. */
-#if defined(HAVE_UMEM_ODP_MAP) && \
-	IS_ENABLED(CONFIG_INFINIBAND_ON_DEMAND_PAGING)
-#define MRC_ODP
-#endif
-
 /* struct mrc_odp_stat - totals of one region, pages */
 struct mrc_odp_stat {
 	u64 faults;
@@ -79,7 +73,7 @@ struct mrc_odp_stat {
 	u64 prefetched;
 };
 
-#ifdef MRC_ODP
+#ifdef CONFIG_INFINIBAND_MRC_ODP
 
 /**
  * mrc_odp_open - give a new region the memory at @start
@@ -143,7 +137,47 @@ bool mrc_odp_queue(struct work_struct *work);
 int mrc_odp_init(void);		/* module: work queue */
 void mrc_odp_exit(void);	/* waits for the pages that are being fetched */
 
-#else
+/* What query_device says of it. @ext: with the extension. */
+void mrc_odp_query(struct ib_device_attr *attr, bool ext);
+
+void mrc_odp_dev_init(struct mrc_odp_dev *odev);
+
+/**
+ * mrc_odp_ready - may memory that a list names be accessed now?
+ * @dev: the device, under dev->odp.lock
+ * @pd: of the keys
+ * @sge: list
+ * @n: its length
+ * @at: where in the message the access starts
+ * @len: bytes; what is beyond the list's end does not count
+ * @write: to be written
+ * @who: number of the QP that asks
+ * @since: as mrc_odp_check()
+ *
+ * Return: 0: yes, or it is an error that shows when it is tried; -EAGAIN: pages
+ * are fetched.
+ */
+int mrc_odp_ready(struct mrc_dev *dev, const struct ib_pd *pd,
+		  const struct mrc_sge *sge, u32 n, u64 at, u32 len,
+		  bool write, u32 who, u64 *since);
+
+/**
+ * mrc_odp_wait - have @w woken up when pages have come
+ * @odev: of the device
+ * @w: the caller took a reference for it
+ * @seq: mrc_odp_seq() of before the question
+ *
+ * Any context.
+ *
+ * Return: 0; -EALREADY: it waits already, the reference is too much;
+ * -EAGAIN: something has come meanwhile, the caller calls @w->wake.
+ */
+int mrc_odp_wait(struct mrc_odp_dev *odev, struct mrc_odp_waiter *w, u32 seq);
+
+/* Wait no more. Return: whether it did; then the reference is the caller's. */
+bool mrc_odp_unwait(struct mrc_odp_dev *odev, struct mrc_odp_waiter *w);
+
+#else /* CONFIG_INFINIBAND_MRC_ODP */
 
 static inline int mrc_odp_open(struct mrc_dev *dev, struct mrc_mr *mr,
 			       u64 start)
@@ -201,12 +235,35 @@ static inline void mrc_odp_exit(void)
 {
 }
 
-#endif
+static inline void mrc_odp_query(struct ib_device_attr *attr, bool ext)
+{
+}
 
-/* What query_device says of it. @ext: with the extension. */
-void mrc_odp_query(struct ib_device_attr *attr, bool ext);
+static inline void mrc_odp_dev_init(struct mrc_odp_dev *odev)
+{
+	rwlock_init(&odev->lock);
+}
 
-void mrc_odp_dev_init(struct mrc_odp_dev *odev);
+static inline int mrc_odp_ready(struct mrc_dev *dev, const struct ib_pd *pd,
+				const struct mrc_sge *sge, u32 n, u64 at,
+				u32 len, bool write, u32 who, u64 *since)
+{
+	return 0;
+}
+
+static inline int mrc_odp_wait(struct mrc_odp_dev *odev,
+			       struct mrc_odp_waiter *w, u32 seq)
+{
+	return -EAGAIN;
+}
+
+static inline bool mrc_odp_unwait(struct mrc_odp_dev *odev,
+				  struct mrc_odp_waiter *w)
+{
+	return false;
+}
+
+#endif /* CONFIG_INFINIBAND_MRC_ODP */
 
 /* Is there any paged region? A change is seen by packets that arrive later. */
 static inline bool mrc_odp_any(const struct mrc_odp_dev *odev)
@@ -214,46 +271,11 @@ static inline bool mrc_odp_any(const struct mrc_odp_dev *odev)
 	return atomic_read(&odev->n);
 }
 
-/**
- * mrc_odp_ready - may memory that a list names be accessed now?
- * @dev: the device, under dev->odp.lock
- * @pd: of the keys
- * @sge: list
- * @n: its length
- * @at: where in the message the access starts
- * @len: bytes; what is beyond the list's end does not count
- * @write: to be written
- * @who: number of the QP that asks
- * @since: as mrc_odp_check()
- *
- * Return: 0: yes, or it is an error that shows when it is tried; -EAGAIN: pages
- * are fetched.
- */
-int mrc_odp_ready(struct mrc_dev *dev, const struct ib_pd *pd,
-		  const struct mrc_sge *sge, u32 n, u64 at, u32 len,
-		  bool write, u32 who, u64 *since);
-
 /* To be read before the question whose answer may be -EAGAIN. */
 static inline u32 mrc_odp_seq(const struct mrc_odp_dev *odev)
 {
 	return READ_ONCE(odev->seq);
 }
-
-/**
- * mrc_odp_wait - have @w woken up when pages have come
- * @odev: of the device
- * @w: the caller took a reference for it
- * @seq: mrc_odp_seq() of before the question
- *
- * Any context.
- *
- * Return: 0; -EALREADY: it waits already, the reference is too much;
- * -EAGAIN: something has come meanwhile, the caller calls @w->wake.
- */
-int mrc_odp_wait(struct mrc_odp_dev *odev, struct mrc_odp_waiter *w, u32 seq);
-
-/* Wait no more. Return: whether it did; then the reference is the caller's. */
-bool mrc_odp_unwait(struct mrc_odp_dev *odev, struct mrc_odp_waiter *w);
 
 /* Keys ----------------------------------------------------------------------*/
 

@@ -299,7 +299,7 @@ const struct ib_device_ops mrc_mr_ops = {
 	.dereg_mr = mrc_dereg_mr,
 	.alloc_mw = mrc_alloc_mw,
 	.dealloc_mw = mrc_dealloc_mw,
-#ifdef MRC_ODP
+#ifdef CONFIG_INFINIBAND_MRC_ODP
 	.advise_mr = mrc_advise_mr,
 #endif
 	.fill_res_mr_entry = mrc_fill_res_mr_entry,

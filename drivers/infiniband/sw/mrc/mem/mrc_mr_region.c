@@ -9,7 +9,7 @@
 
 #include "mrc_mr.h"
 
-#ifdef MRC_ODP
+#ifdef CONFIG_INFINIBAND_MRC_ODP
 #define MRC_ACCESS_PAGED	IB_ACCESS_ON_DEMAND
 #else
 #define MRC_ACCESS_PAGED	0

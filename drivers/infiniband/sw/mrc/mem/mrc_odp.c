@@ -11,6 +11,8 @@
 
 #include "mrc_mr.h"
 
+#ifdef CONFIG_INFINIBAND_MRC_ODP	/* what it takes is not in every kernel */
+
 /* --- waiting ------------------------------------------------------------------ */
 
 void mrc_odp_dev_init(struct mrc_odp_dev *odev)
@@ -76,8 +78,6 @@ int mrc_odp_ready(struct mrc_dev *dev, const struct ib_pd *pd,
 	}
 	return ret;
 }
-
-#ifdef MRC_ODP
 
 /* --- pages ---------------------------------------------------------------------- */
 
@@ -766,12 +766,6 @@ int mrc_odp_init(void)
 void mrc_odp_exit(void)
 {
 	destroy_workqueue(mrc_odp_wq);
-}
-
-#else
-
-void mrc_odp_query(struct ib_device_attr *attr, bool ext)
-{
 }
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The direct path to the neighbour, which can be left out: CONFIG_MRC_NEIGH. Used by
- * mrc_xmit.c.
+ * The direct path to the neighbour, which can be left out:
+ * CONFIG_INFINIBAND_MRC_NEIGH. Used by mrc_xmit.c.
  */
 #ifndef MRC_NEIGH_H
 #define MRC_NEIGH_H
@@ -28,7 +28,7 @@ struct mrc_hop {
 	u32 bytes;
 };
 
-#if IS_ENABLED(CONFIG_MRC_NEIGH)
+#ifdef CONFIG_INFINIBAND_MRC_NEIGH
 
 /* Look the next hop of @hop->dst up, for packets like @skb. RCU, BH off. */
 void mrc_neigh_find(struct net *net, struct mrc_hop *hop,

@@ -248,6 +248,8 @@ struct dst_entry *mrc_route_lookup(struct net *net, struct net_device *ndev,
 
 /* mrc_srv6.c ----------------------------------------------------------------*/
 
+#ifdef CONFIG_INFINIBAND_MRC_SRV6
+
 /**
  * mrc_srv6_xmit - send a packet that belongs to no QP
  * @dev: the device
@@ -290,7 +292,7 @@ bool mrc_flow_srv6(const struct mrc_flow *flow);
  *
  * Return: 0, or what a controller gets, one for each reason: -EINVAL (no such port),
  * -EADDRNOTAVAIL (source), -ENETUNREACH (route), -EMSGSIZE, -EAFNOSUPPORT (IPv6),
- * -EOPNOTSUPP (netfilter), -ENETDOWN (no port is up).
+ * -EOPNOTSUPP (built without SRv6), -ENETDOWN (no port is up).
  */
 int mrc_srv6_check(struct mrc_dev *dev, const struct mrc_evset *set);
 
@@ -314,16 +316,63 @@ void mrc_srv6_detach(struct mrc_set *set);
  */
 int mrc_srv6_fits(const struct mrc_flow *flow, u8 port);
 
+#else /* CONFIG_INFINIBAND_MRC_SRV6 */
+
+static inline int mrc_srv6_xmit(struct mrc_dev *dev, u8 port,
+				struct sk_buff *skb, const u8 *ev)
+{
+	kfree_skb(skb);
+	return -EOPNOTSUPP;
+}
+
+static inline void mrc_srv6_encap(struct mrc_flow *flow, struct sk_buff *skb,
+				  int ev, u8 port)
+{
+}
+
+static inline bool mrc_srv6_port_ok(struct mrc_flow *flow, u8 port)
+{
+	return false;
+}
+
+static inline bool mrc_flow_srv6(const struct mrc_flow *flow)
+{
+	return false;
+}
+
+static inline int mrc_srv6_check(struct mrc_dev *dev,
+				 const struct mrc_evset *set)
+{
+	if (set->mode != MRC_EV_FMT_SRV6)
+		return 0;
+	pr_notice_ratelimited("%s: mrc was built without SRv6\n",
+			      dev_name(&dev->ib.dev));
+	return -EOPNOTSUPP;
+}
+
+static inline int mrc_srv6_attach(struct mrc_set *set)
+{
+	return 0;
+}
+
+static inline void mrc_srv6_detach(struct mrc_set *set)
+{
+}
+
+static inline int mrc_srv6_fits(const struct mrc_flow *flow, u8 port)
+{
+	return 0;
+}
+
+#endif /* CONFIG_INFINIBAND_MRC_SRV6 */
+
 /* mrc_trim.c ----------------------------------------------------------------*/
 
 /*
- * Watches the netdevs of ports for trimmed packets whose lengths are wrong.
+ * Watches the netdevs of ports for trimmed packets whose lengths are wrong. Without
+ * CONFIG_INFINIBAND_MRC_TRIM the kernel drops these.
  */
-#if IS_ENABLED(CONFIG_MRC_TRIM_HOOK)
 extern const struct mrc_port_client mrc_trim_client;
-#else
-static const struct mrc_port_client mrc_trim_client __maybe_unused;
-#endif
 
 /* mrc_ah.c: address handles -------------------------------------------------*/
 
@@ -431,9 +480,9 @@ struct mrc_pkt {
  * @rcv: a verified packet for @pkt->qp, counted, from its partition. Softirq, RCU
  * @roce: a verified packet of plain RoCE v2, counted, from its partition; @pkt->dev is
  *	the device of arrival, NULL over loopback. False: there is nobody who takes it.
- *	Softirq, RCU
+ *	Softirq, RCU. NULL: nobody takes any
  * @endpoint: a verified packet with an endpoint opcode for the device @pkt->dev.
- *	Softirq, RCU
+ *	Softirq, RCU. NULL: they are dropped
  */
 struct mrc_rcv_ops {
 	void (*find)(struct mrc_pkt *pkt, u32 qpn);

@@ -66,10 +66,10 @@ void mrc_count_drop(const struct sk_buff *skb, enum mrc_counter id, u32 octets);
 
 /*
  * Take SRv6-encapsulated packets in @net. Sleeps. 0 or -ENOMEM; without
- * CONFIG_MRC_SRV6_HOOK 0 as well, see mrc_srv6_check(). close: a packet
- * may still be under way, the caller waits for a grace period.
+ * CONFIG_INFINIBAND_MRC_SRV6 0 as well. close: a packet may still be under way, the
+ * caller waits for a grace period.
  */
-#if IS_ENABLED(CONFIG_MRC_SRV6_HOOK)
+#ifdef CONFIG_INFINIBAND_MRC_SRV6
 int mrc_srv6_open(struct net *net);
 void mrc_srv6_close(struct net *net);
 #else

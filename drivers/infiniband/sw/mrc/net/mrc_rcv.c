@@ -77,7 +77,7 @@ static void mrc_rcv_endpoint(struct mrc_pkt *pkt)
 	struct mrc_dev *dev;
 
 	/* Never answer a broadcast or multicast, nor nobody. */
-	if (pkt->hdr.dqp != MRC_QPN_ENDPOINT || pkt->rx.trim ||
+	if (!mrc_rcv_to->endpoint || pkt->hdr.dqp != MRC_QPN_ENDPOINT || pkt->rx.trim ||
 	    pkt->skb->pkt_type != PACKET_HOST ||
 	    rdma_is_multicast_addr(&pkt->daddr) ||
 	    ipv6_addr_any(&pkt->saddr)) {
@@ -114,7 +114,7 @@ static void mrc_rcv_roce(struct mrc_pkt *pkt)
 	}
 	if (!mrc_pkey_ok(pkt->hdr.pkey))
 		drop = MRC_CTR_DROP_PKEY;
-	else if (!mrc_rcv_to->roce(pkt))
+	else if (!mrc_rcv_to->roce || !mrc_rcv_to->roce(pkt))
 		drop = MRC_CTR_DROP_QPN;
 	if (drop >= 0 && ib)
 		mrc_ctr_add(&pkt->dev->ctr, pkt->rx.port, drop, 1);

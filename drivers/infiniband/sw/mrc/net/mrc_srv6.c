@@ -440,11 +440,6 @@ int mrc_srv6_check(struct mrc_dev *dev, const struct mrc_evset *set)
 
 	if (set->mode != MRC_EV_FMT_SRV6)
 		return 0;
-	if (!IS_ENABLED(CONFIG_MRC_SRV6_HOOK)) {
-		pr_notice_ratelimited("%s: SRv6 needs netfilter in this kernel\n",
-				      dev_name(&dev->ib.dev));
-		return -EOPNOTSUPP;
-	}
 	if (!mrc_sock_v6(dev->net)) {
 		pr_notice_ratelimited("%s: SRv6 needs IPv6 in this kernel and namespace\n",
 				      dev_name(&dev->ib.dev));

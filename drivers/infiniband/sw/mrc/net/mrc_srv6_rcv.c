@@ -16,8 +16,6 @@
  * Taken are only packets whose inside is UDP to our port and a local address.
  * All others, also those that carry what only the kernel can verify (TLVs of
  * an SRH, extension headers, fragments), go their way untouched.
- *
- * Without this file nothing can arrive, and mrc_srv6_check() lets nothing be sent.
  */
 #include <linux/ip.h>
 #include <linux/ipv6.h>

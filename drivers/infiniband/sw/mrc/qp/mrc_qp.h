@@ -477,6 +477,9 @@ struct mrc_profile_ops {
 		      u8 to);
 };
 
+/* Those of a device that has no controller: there are none, all QPs are AUTO. */
+extern const struct mrc_profile_ops mrc_auto_profile_ops;
+
 /* Module: tables, caches, work queues. 0 or -ENOMEM. */
 int mrc_qp_init(const struct mrc_profile_ops *profiles);
 void mrc_qp_exit(void);

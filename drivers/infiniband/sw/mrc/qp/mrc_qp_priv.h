@@ -191,6 +191,11 @@ int mrc_rq_deliver(struct mrc_qp *qp, const struct mrc_imm *imm, u8 port,
 /* Flush the receive ring and ask for kicks. Under rx.lock, in ERROR. */
 void mrc_rq_flush(struct mrc_qp *qp);
 
+/* The answer channel of @qp with a reference, or NULL. @qp is held. */
+struct mrc_qp *mrc_ans_get(struct mrc_qp *qp);
+
+#ifdef CONFIG_INFINIBAND_MRC_EXT
+
 /* mrc_ext.c -----------------------------------------------------------------*/
 
 /**
@@ -240,9 +245,6 @@ u8 mrc_ext_take_answer(struct mrc_qp *ans, const struct mrc_hdr *h,
 
 /* mrc_ans.c -----------------------------------------------------------------*/
 
-/* The answer channel of @qp with a reference, or NULL. @qp is held. */
-struct mrc_qp *mrc_ans_get(struct mrc_qp *qp);
-
 /*
  * Make the answer channel, as far as the state of @qp allows; from the work item,
  * under the mutex.
@@ -268,6 +270,66 @@ void mrc_ans_run(struct mrc_qp *qp);
 void mrc_ans_answered(struct mrc_qp *ans, u32 conn, u32 n);
 bool mrc_ans_acked(struct mrc_qp *ans, u32 conn, u32 n);
 bool mrc_ans_failed(struct mrc_qp *ans, u32 conn, u16 num);
+
+#else /* CONFIG_INFINIBAND_MRC_EXT */
+
+static inline int mrc_scatter(struct mrc_qp *qp, const struct mrc_sge *sge,
+			      u32 n, u64 at, const struct sk_buff *skb, int off,
+			      u32 len)
+{
+	return -EFAULT;
+}
+
+static inline int mrc_ext_execute(struct mrc_qp *qp, const struct mrc_rd *rd)
+{
+	return MRC_SYN_NAK_INV_REQ;
+}
+
+static inline int mrc_ext_answer_ready(struct mrc_qp *ans,
+				       const struct mrc_hdr *h)
+{
+	return 0;
+}
+
+static inline u8 mrc_ext_take_answer(struct mrc_qp *ans,
+				     const struct mrc_hdr *h,
+				     const struct sk_buff *skb, int off,
+				     bool *kick)
+{
+	return MRC_SYN_NAK_INV_REQ;
+}
+
+static inline void mrc_ans_make(struct mrc_qp *qp)
+{
+}
+
+static inline void mrc_ans_reset(struct mrc_qp *qp, bool dead)
+{
+}
+
+static inline void mrc_ans_error(struct mrc_qp *qp, u32 conn)
+{
+}
+
+static inline void mrc_ans_run(struct mrc_qp *qp)
+{
+}
+
+static inline void mrc_ans_answered(struct mrc_qp *ans, u32 conn, u32 n)
+{
+}
+
+static inline bool mrc_ans_acked(struct mrc_qp *ans, u32 conn, u32 n)
+{
+	return false;
+}
+
+static inline bool mrc_ans_failed(struct mrc_qp *ans, u32 conn, u16 num)
+{
+	return false;
+}
+
+#endif /* CONFIG_INFINIBAND_MRC_EXT */
 
 /* mrc_recv.c ----------------------------------------------------------------*/
 

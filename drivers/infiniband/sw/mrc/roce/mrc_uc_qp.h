@@ -9,6 +9,8 @@
 
 #include "mrc_ud.h"
 
+#ifdef CONFIG_INFINIBAND_MRC_UC
+
 /* What programs set and query_qp gives back; under ud->mutex. */
 struct mrc_uc_attrs {
 	int access;
@@ -95,5 +97,53 @@ int mrc_uc_post_send(struct mrc_ud *ud);
  * Softirq, under RCU.
  */
 bool mrc_uc_rcv(const struct mrc_pkt *pkt);
+
+#else /* CONFIG_INFINIBAND_MRC_UC */
+
+static inline struct mrc_uc *mrc_uc_alloc(void)
+{
+	return NULL;
+}
+
+static inline void mrc_uc_free(struct mrc_uc *uc)
+{
+}
+
+static inline int mrc_uc_check_attr(struct mrc_ud *ud,
+				    const struct ib_qp_attr *attr, int mask)
+{
+	return 0;
+}
+
+static inline void mrc_uc_set_attr(struct mrc_ud *ud, enum ib_qp_state state,
+				   const struct ib_qp_attr *attr, int mask)
+{
+}
+
+static inline void mrc_uc_reset(struct mrc_ud *ud)
+{
+}
+
+static inline void mrc_uc_query(struct mrc_ud *ud, struct ib_qp_attr *attr)
+{
+}
+
+static inline int mrc_uc_fill_res(struct sk_buff *msg, struct ib_qp *ibqp,
+				  bool all)
+{
+	return 0;
+}
+
+static inline int mrc_uc_post_send(struct mrc_ud *ud)
+{
+	return -EINVAL;
+}
+
+static inline bool mrc_uc_rcv(const struct mrc_pkt *pkt)
+{
+	return false;
+}
+
+#endif /* CONFIG_INFINIBAND_MRC_UC */
 
 #endif /* MRC_UC_QP_H */
