@@ -11,8 +11,8 @@ M ?=
 export K T M KVER KDIR DESTDIR RDMA_CORE
 
 .PHONY: all install uninstall demo bench check check-all check-unit check-fuzz \
-	check-build check-lint check-vm check-debug check-races check-interop clean \
-	distclean help
+	check-build check-lint check-vm check-debug check-races check-interop \
+	check-series series clean distclean help
 
 all:
 	@$(LAB)/install.sh build
@@ -37,6 +37,7 @@ check:
 check-all:
 	@rc=0; $(MAKE) --no-print-directory check || rc=1; \
 	$(LAB)/check.sh tidy || rc=1; \
+	$(LAB)/check.sh series || rc=1; \
 	$(LAB)/check.sh vm-rest || rc=1; \
 	$(MAKE) --no-print-directory check-debug || rc=1; exit $$rc
 
@@ -63,6 +64,12 @@ check-races:
 
 check-interop:
 	@$(LAB)/check.sh interop
+
+series:
+	@$(LAB)/series.sh write
+
+check-series:
+	@$(LAB)/check.sh series
 
 # Everything but the guest images and fetched sources, which take minutes.
 clean:
@@ -93,7 +100,11 @@ help:
 	@echo '                     KASAN, lockdep, kmemleak, UBSAN and fault injection'
 	@echo '  make check-races K=7.2 T=PATTERN   scripts that keep two processors busy, in'
 	@echo '                     a kernel with KCSAN, emulated; hours, and not in check-all'
-	@echo '  make check-all     make check, then clang-tidy, benchmarks, the other kernels,'
-	@echo '                     the foreign suites on each kernel, and check-debug'
+	@echo '  make series        the driver as patches for the kernel tree: build/series/'
+	@echo '  make check-series  applies them to the newest kernel, one by one; each compiles,'
+	@echo '                     without complaints of sparse, checkpatch, kernel-doc; then'
+	@echo '                     scripts run with the module of the last one'
+	@echo '  make check-all     make check, then clang-tidy, the series, benchmarks, the other'
+	@echo '                     kernels, the foreign suites on each kernel, and check-debug'
 	@echo '  make clean         remove what was built, keep the guest images'
 	@echo '  make distclean     remove these as well'

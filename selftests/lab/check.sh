@@ -13,6 +13,7 @@
 #           lines, the driver's layers, documents against sources, manual pages, the
 #           lab's own test
 #   tidy    clang-tidy
+#   series  the driver as patches for the kernel tree, each on the newest kernel (series.sh)
 #   vm      selftests/net in a guest; K=KERNEL and T=PATTERN narrow it
 #   interop selftests/interop in a guest, without and with loss; K and T as above
 #           With M=uml or M=uml-debug vm and interop run in User Mode Linux, with
@@ -24,7 +25,7 @@ set -euo pipefail
 export LAB_MACHINE=${M:-${LAB_MACHINE:-qemu}}
 . "$(dirname "$0")/common.sh"
 
-[ $# -gt 0 ] || lab_die "usage: check.sh unit|fuzz|build|lint|tidy|vm|interop|vm-rest ..."
+[ $# -gt 0 ] || lab_die "usage: check.sh unit|fuzz|build|lint|tidy|series|vm|interop|vm-rest ..."
 wants() {
 	local p
 	for p in "${parts[@]}"; do
@@ -40,7 +41,7 @@ for p in "${parts[@]}"; do
 		# It has neither their file systems nor their time.
 		[ "$MACHINE" != kcsan ] || lab_die "$p does not run on M=kcsan"
 		;;
-	unit | fuzz | build | lint | tidy | vm-rest)
+	unit | fuzz | build | lint | tidy | series | vm-rest)
 		[ "$MACHINE" = qemu ] || lab_die "$p has nothing to do with M=$MACHINE"
 		;;
 	*) lab_die "unknown part '$p'" ;;
@@ -369,6 +370,7 @@ if wants lint; then
 	stage choices "$TOP/selftests/docs/choices.sh"
 	stage manual-pages manual_pages
 	stage lab-selftest "$LAB_DIR/selftest.sh"
+	stage series-selftest python3 -B "$LAB_DIR/series/resolve_test.py"
 fi
 if wants tidy; then
 	stage clang-tidy clang_tidy
@@ -376,6 +378,16 @@ fi
 if [ -n "$fuzz_job" ]; then
 	wait "$fuzz_job" || true
 	cat "$work/fuzz.out"
+fi
+if wants series; then
+	# It takes long, and says how far it is.
+	"$LAB_DIR/series.sh" check -c "$work/series-counts" </dev/null || true
+	if [ -s "$work/series-counts" ]; then
+		cp "$work/series-counts" "$work/counts/series"
+	else
+		count series 0 1 0
+		echo "FAIL series: no result"
+	fi
 fi
 
 # Is what guests load and run built? Without the results there is no run.

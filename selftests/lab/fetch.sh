@@ -6,8 +6,10 @@
 #   rdma-core      build/lab/rdma-core/src    unpacked, not patched by us
 #   checkpatch     build/lab/checkpatch/      scripts/checkpatch.pl and its lists
 #   linux KERNEL   build/lab/linux/KERNEL/src the kernel with Debian's patches
+#   linux-rest KERNEL  build/lab/linux-rest/KERNEL  of what the former leaves out,
+#                  what a series of patches changes
 #
-# usage: fetch.sh rdma-core|checkpatch|linux KERNEL
+# usage: fetch.sh rdma-core|checkpatch|linux KERNEL|linux-rest KERNEL
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 
@@ -45,6 +47,20 @@ update_lists() {
 mkdir -p "$LAB"
 exec 6>"$LAB/.fetch-lock"
 flock 6
+
+# Fetches the package with the source of kernel $k, $package, into $dest/dl. The newest
+# kernel is named by what the newest package of no version depends on.
+linux_package() {
+	local opts=()
+	package=linux-source-$k
+	if [ "$k" = 7.2 ]; then
+		opts=(-t trixie-backports)
+		package=$(apt-cache "${apt_opts[@]}" "${opts[@]}" depends linux-source |
+			awk '$1 == "Depends:" && $2 ~ /^linux-source-/ { print $2; exit }')
+	fi
+	(cd "$dest/dl" && apt-get "${apt_opts[@]}" ${opts[@]+"${opts[@]}"} -qq download "$package") ||
+		lab_die "the source of Linux $k cannot be fetched"
+}
 
 case ${1:-} in
 rdma-core)
@@ -91,17 +107,7 @@ linux)
 	update_lists linux
 	rm -rf "$dest"
 	mkdir -p "$dest/dl" "$dest/src"
-	# The newest kernel is named by what the newest package of no version
-	# depends on.
-	package=linux-source-$k
-	opts=()
-	if [ "$k" = 7.2 ]; then
-		opts=(-t trixie-backports)
-		package=$(apt-cache "${apt_opts[@]}" "${opts[@]}" depends linux-source |
-			awk '$1 == "Depends:" && $2 ~ /^linux-source-/ { print $2; exit }')
-	fi
-	(cd "$dest/dl" && apt-get "${apt_opts[@]}" ${opts[@]+"${opts[@]}"} -qq download "$package") ||
-		lab_die "the source of Linux $k cannot be fetched"
+	linux_package
 	# Without what no guest has hardware for: two thirds of it.
 	dpkg-deb --fsys-tarfile "$dest/dl/$package"_*.deb |
 		tar -xO --wildcards "./usr/src/$package.tar.xz" | xz -dc -T0 |
@@ -117,5 +123,26 @@ linux)
 	touch "$dest/.fetched"
 	lab_note "Linux source: $package ($(make -s -C "$dest/src" kernelversion))"
 	;;
-*) lab_die "usage: fetch.sh rdma-core|checkpatch|linux KERNEL" ;;
+linux-rest)
+	k=${2:-}
+	known_kernel "$k"
+	dest=$LAB/linux-rest/$k
+	[ ! -f "$dest/.fetched" ] || exit 0
+	need_space 300 "$LAB" "the documentation of Linux $k"
+	update_lists linux
+	rm -rf "$dest"
+	mkdir -p "$dest/dl"
+	linux_package
+	dpkg-deb --fsys-tarfile "$dest/dl/$package"_*.deb |
+		tar -xO --wildcards "./usr/src/$package.tar.xz" | xz -dc -T0 |
+		low tar -x -C "$dest" --strip-components=1 --wildcards \
+			'*/Documentation/infiniband/*.rst' \
+			'*/tools/testing/selftests/Makefile' \
+			'*/tools/testing/selftests/rdma/*' ||
+		lab_die "the source of Linux $k cannot be unpacked"
+	rm -rf "$dest/dl"
+	touch "$dest/.fetched"
+	lab_note "documentation of Linux $k: $package"
+	;;
+*) lab_die "usage: fetch.sh rdma-core|checkpatch|linux KERNEL|linux-rest KERNEL" ;;
 esac

@@ -14,6 +14,7 @@
 #   -n   no modules and provider of ours: do not even look for them (lab's own tests)
 #   -N   eight emulated NICs, two of each model, the two connected with each other. Their
 #        drivers are there and not loaded; stock kernels in QEMU only
+# LAB_MRC_KO in the environment: the module, if it is not the one of module.sh.
 # LAB_MACHINE in the environment: uml or uml-debug run the kernel as a program,
 # kcsan a kernel of the lab's own (common.sh); everything else is the same.
 # exit status: the job's; 124 when the time is over; 125 when the guest did
@@ -107,7 +108,7 @@ nic_drivers() {
 make_modules() {
 	local ko=() id d stage
 	[ -n "$bare" ] ||
-		ko=("$dir/mrc.ko" "$dir/sch_mrcsw.ko" "$dir/mrc_kverbs.ko")
+		ko=("${LAB_MRC_KO:-$dir/mrc.ko}" "$dir/sch_mrcsw.ko" "$dir/mrc_kverbs.ko")
 	for d in ${ko[@]+"${ko[@]}"}; do
 		[ -e "$d" ] || lab_die "$d is missing: run selftests/lab/module.sh $k"
 	done
