@@ -64,6 +64,17 @@ struct mrc_uc {
 struct mrc_uc *mrc_uc_alloc(void);
 void mrc_uc_free(struct mrc_uc *uc);
 
+/* Nobody sends in between. Under ud->mutex. */
+static inline void mrc_uc_tx_lock(struct mrc_uc *uc)
+{
+	mutex_lock(&uc->tx_mutex);
+}
+
+static inline void mrc_uc_tx_unlock(struct mrc_uc *uc)
+{
+	mutex_unlock(&uc->tx_mutex);
+}
+
 /* Are the attributes good? Under ud->mutex. 0 or a negative errno. */
 int mrc_uc_check_attr(struct mrc_ud *ud, const struct ib_qp_attr *attr,
 		      int mask);
@@ -106,6 +117,14 @@ static inline struct mrc_uc *mrc_uc_alloc(void)
 }
 
 static inline void mrc_uc_free(struct mrc_uc *uc)
+{
+}
+
+static inline void mrc_uc_tx_lock(struct mrc_uc *uc)
+{
+}
+
+static inline void mrc_uc_tx_unlock(struct mrc_uc *uc)
 {
 }
 

@@ -128,7 +128,7 @@ static void mrc_ud_set_state(struct mrc_ud *ud, enum ib_qp_state state,
 	bool addr = ud->uc && mask & IB_QP_AV;
 
 	if (addr)
-		mutex_lock(&ud->uc->tx_mutex);
+		mrc_uc_tx_lock(ud->uc);
 	spin_lock_bh(&ud->rq_lock);
 	spin_lock(&ud->sq_lock);
 	if (mask & IB_QP_PORT)
@@ -145,7 +145,7 @@ static void mrc_ud_set_state(struct mrc_ud *ud, enum ib_qp_state state,
 	spin_unlock(&ud->sq_lock);
 	spin_unlock_bh(&ud->rq_lock);
 	if (addr)
-		mutex_unlock(&ud->uc->tx_mutex);
+		mrc_uc_tx_unlock(ud->uc);
 }
 
 static int mrc_modify_ud_locked(struct mrc_ud *ud, struct ib_qp_attr *attr,
