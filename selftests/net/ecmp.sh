@@ -50,10 +50,7 @@ data_to() { # PLANE SPINE
 }
 
 data_stopped() { # PLANE SPINE
-	local from
-	from=$(data_to "$1" "$2")
-	sleep 0.3
-	[ "$(data_to "$1" "$2")" = "$from" ]
+	same_after 0.3 data_to "$1" "$2"
 }
 
 watch_over() {

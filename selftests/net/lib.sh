@@ -59,6 +59,15 @@ wait_for() {
 	done
 }
 
+# Does COMMAND print the same before and after so long a time?
+same_after() { # SECONDS COMMAND...
+	local was seconds=$1
+	shift
+	was=$("$@")
+	sleep "$seconds"
+	[ "$("$@")" = "$was" ]
+}
+
 # --- results ------------------------------------------------------------------
 
 fail() {

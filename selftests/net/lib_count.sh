@@ -99,14 +99,7 @@ ctr_report() {
 }
 
 # Waits until nothing is counted any more: all packets have arrived.
-quiet_now() {
-	local a b
-	a=$(ctr_dump)
-	sleep 0.15
-	b=$(ctr_dump)
-	[ "$a" = "$b" ]
-}
-ctr_quiet() { wait_for "${1:-10}" quiet_now; }
+ctr_quiet() { wait_for "${1:-10}" same_after 0.15 ctr_dump; }
 
 # Value of a counter in a dump, summed over the ports of DEV or of DEV/PORT: now, or
 # when it was marked.
@@ -120,10 +113,7 @@ ctr_marked() { ctr_sum "$@" <"$WORK/mark"; }
 
 # A counter did not move for so long; while others may, unlike ctr_quiet.
 ctr_still() { # DEV[/PORT] NAME SECONDS
-	local was
-	was=$(ctr_now "$1" "$2")
-	sleep "$3"
-	[ "$(ctr_now "$1" "$2")" = "$was" ]
+	same_after "$3" ctr_now "$1" "$2"
 }
 
 ctr_at_least() { # DEV[/PORT] NAME VALUE

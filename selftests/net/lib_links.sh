@@ -156,13 +156,7 @@ links_up() {
 
 # Nothing was sent for a moment. MLD, which the kernel sends when a netdev comes
 # up, has no other end to wait for.
-links_quiet() {
-	local a b
-	a=$(links_dump)
-	sleep 0.3
-	b=$(links_dump)
-	[ "$a" = "$b" ]
-}
+links_quiet() { same_after 0.3 links_dump; }
 
 # What the switch port of a direction counted since it was made: its line of
 # /proc/net/mrcsw, or one figure of it.

@@ -56,8 +56,5 @@ seen_at_least() { [ "$(seen "$1" "$2")" -ge "$3" ]; }
 uncount_ports() { in_b nft delete table netdev paths; }
 
 stands_still() { # PLANE PORT
-	local a
-	a=$(seen "$1" "$2")
-	sleep 0.1
-	[ "$(seen "$1" "$2")" = "$a" ]
+	same_after 0.1 seen "$1" "$2"
 }
