@@ -24,7 +24,7 @@ static void mrc_ctl_qp_run(struct mrc_qp *qp)
 	__releases(&qp->rx.lock) __releases(&qp->tx.lock)
 {
 	spin_unlock(&qp->rx.lock);
-	if (qp->tx.on && qp->base.state == IB_QPS_RTS) {
+	if (mrc_qp_sends(qp)) {
 		mrc_qp_hold(qp);
 		mrc_req_run(qp, true);
 		mrc_qp_put(qp);

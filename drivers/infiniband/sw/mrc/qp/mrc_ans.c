@@ -32,11 +32,7 @@ void mrc_ans_run(struct mrc_qp *qp)
 
 	if (!ans)
 		return;
-	spin_lock_bh(&ans->tx.lock);
-	if (ans->tx.on && ans->base.state == IB_QPS_RTS)
-		mrc_req_run(ans, false);
-	else
-		spin_unlock_bh(&ans->tx.lock);
+	mrc_req_go_on(ans, false);
 	mrc_qp_put(ans);
 }
 
@@ -47,7 +43,7 @@ void mrc_ans_answered(struct mrc_qp *ans, u32 conn, u32 n)
 	u32 slot;
 
 	spin_lock_bh(&qp->tx.lock);
-	if (!qp->tx.on || qp->base.state != IB_QPS_RTS || qp->conn != conn) {
+	if (!mrc_qp_sends(qp) || qp->conn != conn) {
 		spin_unlock_bh(&qp->tx.lock);
 		return;
 	}

@@ -3,10 +3,10 @@
  * Transport ACKs that wait for the end of a burst.
  *
  * Packets come to the UDP socket one by one, and nobody says which is the last that
- * is there. But work in a bottom half runs when the receive softirq has handed over all that it
- * was going to, ahead of the next round of receiving, and sends what responders
- * still owe: of the ACKs for a burst of small messages the newest, which is all that
- * a peer needs (MRC 1.0 §8.6). What else they owe is sent at once, by
+ * is there. But work in a bottom half runs when the receive softirq has handed over
+ * all that it was going to, ahead of the next round of receiving, and sends what
+ * responders still owe: of the ACKs for a burst of small messages the newest, which
+ * is all that a peer needs (MRC 1.0 §8.6). What else they owe is sent at once, by
  * mrc_resp_run().
  */
 #include <linux/llist.h>

@@ -146,8 +146,7 @@ int mrc_ext_execute(struct mrc_qp *qp, const struct mrc_rd *rd)
 	}
 	spin_lock(&ans->tx.lock);
 	/* There is a slot for each request that the engine lets through. */
-	if (!ans->tx.on || ans->base.state != IB_QPS_RTS ||
-	    !mrc_req_can_post(mrc_qp_req(ans)))
+	if (!mrc_qp_sends(ans) || !mrc_req_can_post(mrc_qp_req(ans)))
 		goto out;
 	syn = mrc_rd_touch(qp, rd, &old);
 	if (syn)
@@ -247,7 +246,7 @@ int mrc_ext_answer_ready(struct mrc_qp *ans, const struct mrc_hdr *h)
 	lockdep_assert_held(&ans->rx.lock);
 	spin_lock(&qp->tx.lock);
 	/* What does not fit is refused when it is taken. */
-	if (qp->base.state == IB_QPS_RTS && qp->conn == ans->conn && qp->tx.on &&
+	if (mrc_qp_sends(qp) && qp->conn == ans->conn &&
 	    mrc_req_find(mrc_qp_req(qp), h->msn, &slot)) {
 		w = mrc_swqe_at(qp, slot);
 		if (mrc_answer_fits(w, h))

@@ -404,7 +404,7 @@ struct mrc_qp *mrc_peer_speaker(struct mrc_dev *dev,
 		mrc_peer_changed(dev->peers, p);
 		return NULL;
 	}
-	return refcount_inc_not_zero(&qp->base.ref) ? qp : NULL;
+	return mrc_qp_base_tryget(&qp->base) ? qp : NULL;
 }
 
 int mrc_peer_join(struct mrc_qp *qp)

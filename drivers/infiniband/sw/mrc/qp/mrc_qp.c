@@ -24,15 +24,6 @@ static void mrc_qp_resume_resp(struct mrc_qp *qp)
 		spin_unlock_bh(&qp->rx.lock);
 }
 
-static void mrc_qp_resume_req(struct mrc_qp *qp)
-{
-	spin_lock_bh(&qp->tx.lock);
-	if (qp->tx.on && qp->base.state == IB_QPS_RTS)
-		mrc_req_run(qp, true);
-	else
-		spin_unlock_bh(&qp->tx.lock);
-}
-
 static void mrc_qp_work(struct work_struct *work)
 {
 	struct mrc_qp *qp = container_of(to_delayed_work(work), struct mrc_qp,
@@ -50,7 +41,7 @@ static void mrc_qp_work(struct work_struct *work)
 	set_active_memcg(old);
 	mutex_unlock(mrc_qp_mutex(qp));
 
-	mrc_qp_resume_req(qp);
+	mrc_req_go_on(qp, true);
 	if (mrc_qp_has_todo(qp, MRC_TODO_RESP))
 		mrc_qp_resume_resp(qp);
 	mrc_qp_put(qp);
@@ -72,7 +63,7 @@ static enum hrtimer_restart mrc_qp_timer(struct hrtimer *timer)
 		return HRTIMER_NORESTART;
 	}
 	qp->tx.timer_at = MRC_NEVER;
-	if (qp->tx.on && qp->base.state == IB_QPS_RTS) {
+	if (mrc_qp_sends(qp)) {
 		if (mrc_req_deadline(mrc_qp_req(qp)) <= now)
 			mrc_req_on_deadline(mrc_qp_req(qp), now);
 		mrc_req_run(qp, false);

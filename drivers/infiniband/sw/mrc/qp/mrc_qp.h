@@ -403,6 +403,12 @@ static inline struct mrc_req *mrc_qp_req(const struct mrc_qp *qp)
 	return &qp->tx.eng->req;
 }
 
+/* Is there a requester that may send? Under tx.lock. */
+static inline bool mrc_qp_sends(const struct mrc_qp *qp)
+{
+	return qp->tx.on && qp->base.state == IB_QPS_RTS;
+}
+
 static inline void mrc_qp_set_todo(struct mrc_qp *qp, enum mrc_qp_todo what)
 {
 	set_bit(what, &qp->todo);
@@ -439,7 +445,7 @@ static inline struct mutex *mrc_qp_mutex(struct mrc_qp *qp)
 
 static inline void mrc_qp_hold(struct mrc_qp *qp)
 {
-	refcount_inc(&qp->base.ref);
+	mrc_qp_base_hold(&qp->base);
 }
 
 static inline void mrc_qp_put(struct mrc_qp *qp)

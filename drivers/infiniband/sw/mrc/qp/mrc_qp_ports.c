@@ -7,7 +7,7 @@
 /* Send through the ports of @mask only. Under tx.lock. Return: the requester may go on. */
 static bool mrc_qp_set_ports(struct mrc_qp *qp, u32 mask)
 {
-	if (qp->tx.on && qp->base.state == IB_QPS_RTS) {
+	if (mrc_qp_sends(qp)) {
 		mrc_req_set_ports(mrc_qp_req(qp), mask, mrc_now());
 		return true;
 	}

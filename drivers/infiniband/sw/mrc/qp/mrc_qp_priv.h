@@ -114,6 +114,11 @@ void mrc_qp_apply_live(struct mrc_qp *qp, int mask);
 void mrc_qp_apply_retry(struct mrc_qp *qp);
 int mrc_qp_apply_mpr(struct mrc_qp *qp, u8 mpr);
 
+/* mrc_send.c ----------------------------------------------------------------*/
+
+/* mrc_req_run() if the QP sends. No lock held. */
+void mrc_req_go_on(struct mrc_qp *qp, bool sleep);
+
 /* mrc_sq.c ------------------------------------------------------------------*/
 
 /* Turn finished work requests into completions. Under tx.lock. */
@@ -236,7 +241,7 @@ int mrc_ext_answer_ready(struct mrc_qp *ans, const struct mrc_hdr *h);
  * @h: headers
  * @skb: packet
  * @off: of the payload in @skb
- * @kick: set when mrc_ext_answered() must follow
+ * @kick: set when mrc_ans_answered() must follow
  *
  * Return: 0 or the syndrome.
  */

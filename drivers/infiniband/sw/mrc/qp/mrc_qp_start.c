@@ -389,7 +389,7 @@ void mrc_qp_apply_retry(struct mrc_qp *qp)
 	mrc_qp_to_attr(qp, &attr);
 	mrc_attr_retry(&attr, &retry);
 	spin_lock_bh(&qp->tx.lock);
-	if (qp->tx.on && qp->base.state == IB_QPS_RTS)
+	if (mrc_qp_sends(qp))
 		mrc_req_set_retry(mrc_qp_req(qp), retry.rto, retry.linear,
 				  retry.exp, retry.rnr);
 	spin_unlock_bh(&qp->tx.lock);
@@ -423,7 +423,7 @@ void mrc_qp_apply_live(struct mrc_qp *qp, int mask)
 		mrc_qp_apply_retry(qp);
 	if (mask & IB_QP_MAX_QP_RD_ATOMIC) {
 		spin_lock_bh(&qp->tx.lock);
-		if (qp->tx.on && qp->base.state == IB_QPS_RTS)
+		if (mrc_qp_sends(qp))
 			mrc_req_set_rd_atomic(mrc_qp_req(qp),
 					      qp->attr.max_rd_atomic);
 		spin_unlock_bh(&qp->tx.lock);

@@ -294,9 +294,18 @@ void mrc_req_run(struct mrc_qp *qp, bool sleep)
 			return;
 		}
 		spin_lock_bh(&qp->tx.lock);
-		if (!qp->tx.on || qp->base.state != IB_QPS_RTS) {
+		if (!mrc_qp_sends(qp)) {
 			spin_unlock_bh(&qp->tx.lock);
 			return;
 		}
 	}
+}
+
+void mrc_req_go_on(struct mrc_qp *qp, bool sleep)
+{
+	spin_lock_bh(&qp->tx.lock);
+	if (mrc_qp_sends(qp))
+		mrc_req_run(qp, sleep);
+	else
+		spin_unlock_bh(&qp->tx.lock);
 }

@@ -332,6 +332,12 @@ static inline bool mrc_qp_base_tryget(struct mrc_qp_base *base)
 	return refcount_inc_not_zero(&base->ref);
 }
 
+/* Another reference for whoever has one. */
+static inline void mrc_qp_base_hold(struct mrc_qp_base *base)
+{
+	refcount_inc(&base->ref);
+}
+
 static inline void mrc_qp_base_put(struct mrc_qp_base *base)
 {
 	if (refcount_dec_and_test(&base->ref))

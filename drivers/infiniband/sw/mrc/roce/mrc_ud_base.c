@@ -75,7 +75,7 @@ void mrc_ud_wait_page(struct mrc_ud *ud, u32 seq)
 	/* Being reset: nobody would take it off the list. */
 	if (ud->base.state == IB_QPS_RESET)
 		return;
-	refcount_inc(&ud->base.ref);
+	mrc_qp_base_hold(&ud->base);
 	ret = mrc_odp_wait(&ud->base.dev->odp, &ud->page_wait, seq);
 	if (ret == -EAGAIN)
 		mrc_ud_wake(&ud->page_wait);
