@@ -43,7 +43,9 @@ disabled_at_the_peer() { # OPTIONS of verify
 	wait_for 30 port_is mrcb 2 ACTIVE
 	sends_on 2 50
 	wait_for 30 grep -q -i -E 'port.*active.*2' "$WORK/watch"
-	# At the end one side forgets its peer a moment before the other.
+	# A QP waits so long at most before it calls a word wrong (MRC_EV_PROBE_MAX_NS);
+	# at the end of the load one side forgets its peer a moment before the other.
+	sleep 1.1
 	check "$(ctr_now mrca rx_port_status_refused)" == "$refused" "updates refused"
 	verify_stop_well
 	# It was told, not found out: what was under way arrived, so that there

@@ -65,6 +65,16 @@ protected:
 		return 0;
 	}
 
+	// The peer's time to agree with an answer passes.
+	void judge()
+	{
+		now = mrc_paths_next_probe(&p.p);
+		ASSERT_LE(now, kStart + kSecond);
+		EXPECT_EQ(probe(), 0u);
+	}
+
+	u64 refused() { return p.total(MRC_CTR_PORT_STATUS_REFUSED); }
+
 	void answered(u8 port, u64 sent_at, u8 via)
 	{
 		mrc_paths_answered(&p.p, port, sent_at, via, now);
@@ -125,6 +135,7 @@ TEST_F(EvPeer, OnlyAnAnswerThroughItOverrules)
 	answered(2, now, 2);
 	EXPECT_TRUE(used(2));
 	EXPECT_EQ(p->asked, 0u);
+	judge();
 	EXPECT_EQ(mrc_paths_next_probe(&p.p), ~0ull);
 	// Repeated, the word is no news.
 	said(mask({1}));
@@ -226,6 +237,41 @@ TEST_F(EvPeer, BadEvsAndPortsCalledDownTakeTurns)
 	EXPECT_EQ(picks(20), (std::set<unsigned>{1, 2}));
 }
 
+// Planes differ in length: an answer through a port that has just come up may
+// be faster than the word about it, which is repeated when it is lost.
+TEST_F(EvPeer, AnswerMayBeFasterThanTheWord)
+{
+	for (u64 late : {u64{1}, 100 * kUs, p->cfg.rto + kMs}) {
+		said(mask({1}));
+		EXPECT_FALSE(used(2));
+		ASSERT_EQ(next_probe(), 2u);
+		now++;
+		answered(2, now, 2);
+		EXPECT_TRUE(used(2));
+		now += late;
+		EXPECT_EQ(probe(), 0u);
+		EXPECT_EQ(refused(), 0u);
+		said(mask({1, 2}));
+		EXPECT_EQ(mrc_paths_next_probe(&p.p), ~0ull);
+		EXPECT_EQ(p->walk[2].doubt_until, 0u) << "nobody lied";
+		now += kMs;
+	}
+	EXPECT_EQ(refused(), 0u);
+}
+
+// What is out of date does not call the port up.
+TEST_F(EvPeer, SilenceIsNotTheWordThatIsMissing)
+{
+	said(mask({1}));
+	ASSERT_EQ(probe(), 2u);
+	now++;
+	answered(2, now, 2);
+	said(kNothing);
+	said(mask({1}));
+	EXPECT_EQ(refused(), 1u);
+	EXPECT_TRUE(used(2)) << "not left before it is asked";
+}
+
 // Whose word was wrong is asked before it is believed again, for a while.
 TEST_F(EvPeer, WrongWordCostsCredit)
 {
@@ -233,6 +279,9 @@ TEST_F(EvPeer, WrongWordCostsCredit)
 	ASSERT_EQ(probe(), 2u);
 	now++;
 	answered(2, now, 2);
+	EXPECT_EQ(refused(), 0u);
+	judge();
+	EXPECT_EQ(refused(), 1u);
 	for (int i = 0; i < 50; i++) {
 		now += 10 * kMs;
 		said(mask({1, 2}));

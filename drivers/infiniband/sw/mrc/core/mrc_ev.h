@@ -150,7 +150,7 @@ struct mrc_ev_walk {
 	u16 bad_cursor;	/* of the ASSUMED_BAD round-robin */
 	u32 tx;		/* packets sent through the port */
 	u8 ask_exp;	/* questions since the pace was set, see mrc_ev_peer.c */
-	u64 ask_at;	/* when the next one is due, ns */
+	u64 ask_at;	/* when the next one, or the verdict, is due, ns */
 	u64 asked_at;	/* when the last one left */
 	u64 said_at;	/* when the peer's port was called down */
 	u64 doubt_until; /* its word was wrong: ask before it is believed */
@@ -162,7 +162,8 @@ struct mrc_ev_walk {
  * @flow_at: when data last took an EV, 0 = never
  * @tat: as if all EVs' probes since the last answer had left at intervals of
  *	MRC_EV_PROBE_GAP_NS: when the next one would
- * @ask_next: when the first question about a port is due, see mrc_ev_peer.c
+ * @ask_next: when the first question or verdict about a port is due, see
+ *	mrc_ev_peer.c
  */
 struct mrc_ev_pace {
 	u64 srtt;
@@ -200,13 +201,15 @@ struct mrc_ev_auto {
  * @bad: EVs in ASSUMED_BAD
  * @denied: EVs in DENIED
  * @min_active: see struct mrc_paths_cfg
+ * @fallback: port whose turn it is in the ASSUMED_BAD round-robin
  * @ports_up: bit N = local port N may send (bit 0 unused)
  * @peer_ports: bit N = peer's port N is used, as far as it decides, §12.3; all
  *	ones initially
  * @peer_word: what the peer says of its ports; bit 0 is set while it says
  *	nothing, and all others are then
  * @asked: ports whose peer's port is being probed because of its word
- * @fallback: port whose turn it is in the ASSUMED_BAD round-robin
+ * @overruled: ports that answered although the peer calls them down; not in @asked.
+ *	The peer has until the walk's ask_at to call them up
  * @probe_next: when the first EV's probe is due or lost, ns
  * @now: newest time that the state machine saw, ns; says what @at means
  * @rng: state of the shuffle
@@ -230,11 +233,12 @@ struct mrc_paths {
 	u16 bad;
 	u16 denied;
 	u16 min_active;
+	u16 fallback;
 	u32 ports_up;
 	u32 peer_ports;
 	u32 peer_word;
 	u32 asked;
-	u16 fallback;
+	u32 overruled;
 	u64 probe_next;
 	u64 now;
 	u64 rng;

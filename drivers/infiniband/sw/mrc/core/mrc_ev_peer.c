@@ -8,9 +8,10 @@
  * A port called down is left at once and asked, by a probe, then at the
  * intervals of a bad EV's probes. It is used again when a packet sent through it
  * after the word was answered through it: what a peer without that port cannot
- * do, although a port that its controller disabled still receives. A word that was
- * overruled so costs the peer its credit: for a while a port that it calls down
- * goes on being used until a probe was not answered.
+ * do, although a port that its controller disabled still receives. So the word was
+ * wrong, or the one that calls the port up is still on its way, through another
+ * plane. If that does not come soon, the peer loses its credit: for a while a port
+ * that it calls down goes on being used until a probe was not answered.
  *
  * A port called up, after it was called down, is asked at once and used with the
  * first answer, whichever way that comes: the word and the answer agree. So it is
@@ -29,6 +30,19 @@ static bool said_nothing(u32 word)
 	return word & 1;	/* there is no port 0 */
 }
 
+/*
+ * How long the word that calls a port up may come after an answer through that port:
+ * twice the interval at which a peer repeats a word that was lost.
+ */
+static u64 word_wait(const struct mrc_paths *p)
+{
+	u64 t = 2 * (p->cfg.rto ? p->cfg.rto : MRC_EV_RTO_DEFAULT);
+
+	if (t < MRC_EV_PROBE_FLOOR_NS)
+		return MRC_EV_PROBE_FLOOR_NS;
+	return t < MRC_EV_PROBE_MAX_NS ? t : MRC_EV_PROBE_MAX_NS;
+}
+
 static u64 ask_interval(const struct mrc_paths *p, u8 exp)
 {
 	u64 t = p->cfg.rto < MRC_EV_RTO_DEFAULT ? p->cfg.rto :
@@ -39,10 +53,10 @@ static u64 ask_interval(const struct mrc_paths *p, u8 exp)
 	return t > MRC_EV_PROBE_MAX_NS >> exp ? MRC_EV_PROBE_MAX_NS : t << exp;
 }
 
-/* Compute anew when the first question is due. */
+/* Compute anew when the first question or verdict is due. */
 static void ask_rescan(struct mrc_paths *p)
 {
-	u32 ports = p->asked & p->ports_up;
+	u32 ports = (p->asked & p->ports_up) | p->overruled;
 	u64 min = MRC_EV_NO_PROBE;
 	u8 port;
 
@@ -51,6 +65,14 @@ static void ask_rescan(struct mrc_paths *p)
 			min = p->walk[port].ask_at;
 	}
 	p->pace->ask_next = min;
+}
+
+/* No word came that agrees with the answer. */
+static void disbelieve(struct mrc_paths *p, u8 port, u64 now)
+{
+	p->overruled &= ~(1u << port);
+	p->walk[port].doubt_until = now + MRC_EV_DOUBT_NS;
+	mrc_ctr_add(p->cfg.ctr, port, MRC_CTR_PORT_STATUS_REFUSED, 1);
 }
 
 /* The next question as soon as may be, and the ones after it soon. */
@@ -69,6 +91,8 @@ static void ask(struct mrc_paths *p, u8 port, u64 now)
 	/* A port that is being asked stays so, or repeating would help. */
 	if (p->asked >> port & 1)
 		return;
+	if (p->overruled >> port & 1)
+		disbelieve(p, port, now);
 	p->asked |= 1u << port;
 	w->said_at = now;
 	ask_soon(p, port);
@@ -99,6 +123,7 @@ void mrc_paths_peer_said(struct mrc_paths *p, u32 word, u64 now)
 		return;
 	}
 	up = said_nothing(word) ? 0 : word & (said_nothing(was) ? ~0u : ~was);
+	p->overruled &= ~up;
 	for (port = 1; port <= p->n_ports; port++) {
 		const u32 bit = 1u << port;
 
@@ -155,11 +180,11 @@ void mrc_ev_peer_answered(struct mrc_paths *p, u8 port, u64 sent_at, u8 via,
 	/* Of no port at all, any answer shows that the word is wrong. */
 	if (via != port && !(p->peer_word & bit) && p->ports_up & p->peer_ports)
 		return;
-	if (!(p->peer_word & bit)) {
-		w->doubt_until = now + MRC_EV_DOUBT_NS;
-		mrc_ctr_add(p->cfg.ctr, port, MRC_CTR_PORT_STATUS_REFUSED, 1);
-	}
 	p->asked &= ~bit;
+	if (!(p->peer_word & bit)) {
+		p->overruled |= bit;
+		w->ask_at = now + word_wait(p);
+	}
 	use(p, p->peer_ports | bit);
 	ask_rescan(p);
 }
@@ -198,7 +223,11 @@ int mrc_ev_peer_due(struct mrc_paths *p, u64 now)
 	for (port = 1; port <= p->n_ports; port++) {
 		struct mrc_ev_walk *w = &p->walk[port];
 
-		if (!(p->asked & p->ports_up & 1u << port) || w->ask_at > now)
+		if (w->ask_at > now)
+			continue;
+		if (p->overruled >> port & 1)
+			disbelieve(p, port, now);
+		if (!(p->asked & p->ports_up & 1u << port))
 			continue;
 		/* It was given the benefit of the doubt, and does not answer. */
 		if (w->ask_exp)
