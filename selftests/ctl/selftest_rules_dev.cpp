@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * What belongs to the device and to no profile: ports, traffic classes, attributes,
+ * default profiles.
+ */
+#include "selftest_rules.hpp"
+
+#include <cstring>
+#include <initializer_list>
+#include <utility>
+
+namespace
+{
+void ports_and_classes(Dev &dev, Check &c)
+{
+	mrc_abi_port p{};
+	mrc_abi_tc tc{}, now{};
+
+	c.err(dev.call(MRC_ABI_OBJECT_DEV, MRC_ABI_DEV_PORT, p), EINVAL,
+	      "port 0");
+	p.port = 200;
+	c.err(dev.call(MRC_ABI_OBJECT_DEV, MRC_ABI_DEV_PORT, p), EINVAL,
+	      "port 200");
+	p = {.port = 1, .mask = 1, .admin_state = 2, .reserved = 0};
+	c.err(dev.call(MRC_ABI_OBJECT_DEV, MRC_ABI_DEV_PORT, p), EINVAL,
+	      "admin state 2");
+	p = {.port = 1, .mask = 0, .admin_state = 0, .reserved = 1};
+	c.err(dev.call(MRC_ABI_OBJECT_DEV, MRC_ABI_DEV_PORT, p), EINVAL,
+	      "reserved");
+	p = {.port = 1, .mask = 0, .admin_state = 0, .reserved = 0};
+	c.err(dev.call(MRC_ABI_OBJECT_DEV, MRC_ABI_DEV_PORT, p), 0,
+	      "query port");
+	c.eq(p.admin_state, 1, "admin state");
+
+	must(dev.get(MRC_ABI_OBJECT_DEV, MRC_ABI_DEV_TC_GET, tc), "tc");
+	now = tc;
+	now.dscp[0] = 64;
+	c.err(dev.set(MRC_ABI_OBJECT_DEV, MRC_ABI_DEV_TC_SET, now), EINVAL,
+	      "DSCP 64");
+	now = tc;
+	now.dscp[0] = now.dscp[1];
+	c.err(dev.set(MRC_ABI_OBJECT_DEV, MRC_ABI_DEV_TC_SET, now), EINVAL,
+	      "two equal DSCPs");
+	now = tc;
+	now.trimming = 2;
+	c.err(dev.set(MRC_ABI_OBJECT_DEV, MRC_ABI_DEV_TC_SET, now), EINVAL,
+	      "trimming 2");
+	must(dev.get(MRC_ABI_OBJECT_DEV, MRC_ABI_DEV_TC_GET, now), "tc");
+	c.that(!std::memcmp(&tc, &now, sizeof(tc)), "the map changed");
+}
+
+/* All or none, by bits; a device keeps what was refused as it was. */
+void device_attributes(Dev &dev, Check &c)
+{
+	const auto call = [&](mrc_abi_dev_attr &a) {
+		return dev.call(MRC_ABI_OBJECT_DEV, MRC_ABI_DEV_ATTR, a);
+	};
+	constexpr uint32_t all =
+		MRC_ABI_DEV_ATTR_EXTENSION | MRC_ABI_DEV_ATTR_NUM_EVS |
+		MRC_ABI_DEV_ATTR_CWND | MRC_ABI_DEV_ATTR_CC;
+	mrc_abi_dev_attr was{}, a{};
+
+	c.err(call(was), 0, "query");
+	c.eq(was.num_evs, 64, "num_evs at first");
+	c.eq(was.cwnd, 0, "cwnd at first");
+	c.that(!std::strcmp(was.cc, "none"), "cc at first");
+	a = {.mask = all, .extension = 0, .num_evs = 17, .cwnd = 1 << 20, .cc = {}};
+	std::strcpy(a.cc, "uet-1.0-nscc");
+	const mrc_abi_dev_attr good = a;
+
+	for (const auto &[what, spoil] :
+	     std::initializer_list<
+		     std::pair<const char *, void (*)(mrc_abi_dev_attr &)>>{
+		     {"unknown bit", [](auto &x) { x.mask |= 1u << 20; }},
+		     {"extension 2", [](auto &x) { x.extension = 2; }},
+		     {"no EVs", [](auto &x) { x.num_evs = 0; }},
+		     {"1025 EVs", [](auto &x) { x.num_evs = 1025; }},
+		     {"no algorithm", [](auto &x) { x.cc[0] = 0; }},
+		     {"unknown algorithm", [](auto &x) { x.cc[0] = 'x'; }},
+		     {"name without end",
+		      [](auto &x) { std::memset(x.cc, 'x', sizeof(x.cc)); }},
+	     }) {
+		a = good;
+		spoil(a);
+		c.err(call(a), EINVAL, what);
+		a = {};
+		must(call(a), "query");
+		c.that(!std::memcmp(&a, &was, sizeof(a)),
+		       std::string("changed by ") + what);
+	}
+	a = good;
+	c.err(call(a), 0, "all at once");
+	a = {};
+	a.mask = MRC_ABI_DEV_ATTR_NUM_EVS;
+	a.num_evs = 5;
+	c.err(call(a), 0, "one");
+	c.eq(a.num_evs, 5, "num_evs");
+	c.eq(a.cwnd, 1 << 20, "cwnd, which was not named");
+	c.eq(a.extension, 0, "extension, which was not named");
+	c.that(!std::strcmp(a.cc, "uet-1.0-nscc"), "cc, which was not named");
+	was.mask = all;
+	must(call(was), "back");
+}
+
+int default_set(Dev &dev, uint8_t last, uint32_t len, uint64_t ev, uint64_t cc)
+{
+	mrc_abi_default d{};
+
+	d.prefix[0] = 0xfd;
+	d.prefix[15] = last;
+	d.prefix_len = len;
+	d.ev_profile = ev;
+	d.cc_profile = cc;
+	return dev.set(MRC_ABI_OBJECT_DEFAULT, MRC_ABI_DEFAULT_SET, d);
+}
+
+void defaults_table(Dev &dev, Check &c)
+{
+	constexpr uint64_t none = MRC_ABI_PROFILE_NONE;
+	const uint32_t max = dev.query().max_defaults;
+	mrc_abi_defaults d{};
+
+	c.err(default_set(dev, 0, 129, 0, 0), EINVAL, "length 129");
+	c.err(default_set(dev, 1, 64, 0, 0), EINVAL, "bits beyond the prefix");
+	c.err(default_set(dev, 1, 128, 1000, none), EINVAL,
+	      "EV profile beyond capacity");
+	c.err(default_set(dev, 1, 128, none, 1000), EINVAL,
+	      "CC profile beyond capacity");
+	c.err(default_set(dev, 1, 128, none, none), ENOENT,
+	      "removal of what is not there");
+	for (uint32_t i = 0; i < max; i++)
+		c.err(default_set(dev, static_cast<uint8_t>(i), 128, 0, none),
+		      0, "entry");
+	c.err(default_set(dev, static_cast<uint8_t>(max), 128, 0, none), ENOSPC,
+	      "one too many");
+	c.err(default_set(dev, 0, 128, 1, 2), 0, "replace");
+	c.err(dev.get(MRC_ABI_OBJECT_DEFAULT, MRC_ABI_DEFAULT_GET, d), E2BIG,
+	      "no room");
+	c.eq(d.n, max, "entries");
+	for (uint32_t i = 0; i < max; i++)
+		c.err(default_set(dev, static_cast<uint8_t>(i), 128, none,
+				  none),
+		      0, "removal");
+	c.err(dev.get(MRC_ABI_OBJECT_DEFAULT, MRC_ABI_DEFAULT_GET, d), 0,
+	      "empty table");
+	c.eq(d.n, 0, "entries at the end");
+}
+} // namespace
+
+void rules_dev(Dev &dev, Report &r)
+{
+	r.run("ports and traffic classes",
+	      [&](Check &c) { ports_and_classes(dev, c); });
+	r.run("attributes of the device",
+	      [&](Check &c) { device_attributes(dev, c); });
+	r.run("defaults: bounded, replaced, removed",
+	      [&](Check &c) { defaults_table(dev, c); });
+}
