@@ -314,6 +314,7 @@ struct DataSpec {
 	bool se = false;
 	bool ce = false;
 	bool ts = false;
+	bool tsr = false;
 	u16 tstamp = 0;
 	u8 ftype = MRC_TS_FTYPE;
 	u8 trim = MRC_TRIM_NONE;
@@ -475,6 +476,7 @@ public:
 		h.ts = s.ts;
 		h.tstamp = s.tstamp;
 		h.ftype = s.ts ? s.ftype : 0;
+		h.tsr = s.tsr;
 		h.rqmsn = s.rqmsn;
 		h.pad = s.pad >= 0 ? (u8)s.pad : (u8)(-s.len & 3);
 		h.payload_len = s.len;

@@ -367,6 +367,36 @@ TEST(RespCheck, LengthsByOpcode)
 	}
 }
 
+// OP-14: each packet of a WRITE is checked by itself. Its length must fit its opcode;
+// the opcodes need not follow each other.
+TEST(RespCheck, OpcodesOfAWriteInAnyOrder)
+{
+	const std::vector<std::vector<u8>> orders = {
+		{MRC_OP_WRITE_MIDDLE, MRC_OP_WRITE_FIRST, MRC_OP_WRITE_LAST},
+		{MRC_OP_WRITE_LAST, MRC_OP_WRITE_MIDDLE, MRC_OP_WRITE_FIRST},
+		{MRC_OP_WRITE_FIRST, MRC_OP_WRITE_FIRST, MRC_OP_WRITE_ONLY},
+		{MRC_OP_WRITE_MIDDLE, MRC_OP_WRITE_ONLY, MRC_OP_WRITE_MIDDLE},
+	};
+	for (const auto &order : orders) {
+		Responder r;
+		u32 ends = 0;
+		r.init();
+		for (u32 n = 0; n < order.size(); n++) {
+			r.data({.psn = r.psn(n), .opcode = order[n]});
+			ends += order[n] == MRC_OP_WRITE_LAST ||
+				order[n] == MRC_OP_WRITE_ONLY;
+		}
+		EXPECT_EQ(r.placed, order.size());
+		// MSN counts the packets that end a message.
+		const auto fb = r.data({.psn = r.psn(order.size()), .a = true});
+		ASSERT_EQ(fb.size(), 2u);
+		EXPECT_EQ(fb[1].hdr.opcode, MRC_OP_ACK);
+		EXPECT_EQ(fb[1].hdr.aeth.syndrome, MRC_SYN_ACK);
+		EXPECT_EQ(fb[1].hdr.aeth.msn, ends + 1);
+		EXPECT_EQ(r.count(MRC_CTR_ERR_INV_REQ), 0u);
+	}
+}
+
 TEST(RespCheck, PadMustFitTheLength)
 {
 	for (u32 len : {0u, 1u, 2u, 3u, 4u}) {

@@ -162,6 +162,45 @@ TEST(ServiceTime, ResponderAddsItToEveryEcho)
 	}
 }
 
+// OP-36: a receiver does not look at the resolution. It echoes the timestamp, and adds
+// its own time in units of 128 ns.
+TEST(Resolution, IsNotLookedAt)
+{
+	for (bool svc : {false, true})
+		for (bool tsr : {false, true}) {
+			Responder r;
+			r.cfg.svc_time = svc;
+			r.init();
+			const auto fb = r.data({.psn = r.psn(0),
+						.a = true,
+						.ts = true,
+						.tsr = tsr,
+						.tstamp = 0x700,
+						.at = r.now - 9 * kUnit});
+			ASSERT_EQ(fb.size(), 2u);
+			EXPECT_EQ(fb[0].hdr.tstamp, 0x700 + (svc ? 9 : 0));
+			EXPECT_FALSE(fb[0].hdr.tsr);
+		}
+}
+
+// OP-36: tsr is 0 in whatever a requester sends, and its unit is 128 ns.
+TEST(Resolution, IsAlways128Nanoseconds)
+{
+	Requester r;
+	r.init();
+	for (int i = 0; i < 3; i++) {
+		r.now += 1000 * kUnit + 3;
+		const auto out = r.send_n(1);
+		ASSERT_EQ(out.size(), 1u);
+		EXPECT_TRUE(out[0].hdr.ts);
+		EXPECT_FALSE(out[0].hdr.tsr);
+		EXPECT_EQ(out[0].hdr.tstamp, (u16)(r.now / 128));
+	}
+	silence_probe(r);
+	ASSERT_EQ(r.probes.size(), 1u);
+	EXPECT_FALSE(r.probes[0].hdr.tsr);
+}
+
 // The time between the packet and its feedback counts, too.
 TEST(ServiceTime, UntilTheFeedbackIsBuilt)
 {
