@@ -156,12 +156,21 @@ descendants_busy() {
 	return 1
 }
 
+attributes() { in_a mrcctl -d mrca dev show | grep -E '^ *(extension|attr) ' | paste -sd' '; }
+
 # Another port, and everything that was configured is still there.
 survives_growth() {
-	local map
+	local attrs map
 	profile_up
 	ctl a tc trimming=1 no_trim=1
 	ctl a cc 2 online algorithm=uet-1.0-nscc max_cwnd=100000
+	in_a mrcctl -d mrca dev set num_evs 48
+	in_a mrcctl -d mrca dev set cwnd 131072
+	in_a mrcctl -d mrca dev set cc uet-1.0-nscc
+	in_a mrcctl -d mrca dev set extension off
+	attrs=$(attributes)
+	[[ $attrs == *"extension off"*"num_evs 48 cwnd 131072 cc uet-1.0-nscc" ]] ||
+		fail "attributes: $attrs"
 	plane_add 3 4500 4
 	link_add a 3
 	wait_for 30 port_is mrca 3 ACTIVE
@@ -171,11 +180,16 @@ survives_growth() {
 	ctl a default | grep -q "ev 3 cc none"
 	map=$(ctl a tc | paste -sd' ')
 	[[ $map == "no_trim 1 "*"trimming 1" ]] || fail "traffic classes: $map"
+	[ "$(attributes)" = "$attrs" ] || fail "attributes: $(attributes)"
 	ctl a ev 3 replace c004@2 c005@3
 	ctl a ev 3 list | grep -q 'c005@3 good'
 	profile_down
 	ctl a cc 2 init
 	ctl a tc trimming=0 no_trim=0
+	in_a mrcctl -d mrca dev set num_evs 64
+	in_a mrcctl -d mrca dev set cwnd 0
+	in_a mrcctl -d mrca dev set cc none
+	in_a mrcctl -d mrca dev set extension on
 }
 
 # --- profiles under traffic ----------------------------------------------------------

@@ -62,6 +62,32 @@ foreign_device() {
 	grep -q '^ok a device without MRC' "$WORK/theme"
 }
 
+# A copy of the provider that says that it knows another version of the driver's ABI.
+# It says so in two adjacent words, the oldest version that it knows and the newest.
+other_abi() {
+	local library rc=0
+	library=$(realpath /usr/lib/*/libibverbs/libmrc-rdmav*.so)
+	python3 - "$library" "$WORK/other.so" <<-'END'
+		import struct
+		import sys
+
+		with open(sys.argv[1], 'rb') as f:
+		    library = f.read()
+		mine, other = (struct.pack('<II', v, v) for v in (0x80000002, 0x80000003))
+		if library.count(mine) != 1:
+		    sys.exit(f'{library.count(mine)} pairs of versions in the provider')
+		with open(sys.argv[2], 'wb') as f:
+		    f.write(library.replace(mine, other))
+	END
+	# shellcheck disable=SC2016 # expanded there
+	in_a unshare -m bash -c 'mount --bind "$1" "$2" && exec ibv_devinfo -d mrca' - \
+		"$WORK/other.so" "$library" >"$WORK/out" 2>&1 || rc=$?
+	[ "$rc" != 0 ] || fail "the device is used all the same: $(cat "$WORK/out")"
+	grep -q 'does not support the kernel ABI of 2147483650 (supports 2147483651 to 2147483651)' \
+		"$WORK/out" || fail "$(cat "$WORK/out")"
+	in_a ibv_devinfo -d mrca | grep -q 'hca_id:.*mrca' || fail "with the provider as it is"
+}
+
 device_goes() {
 	local pid
 	start "$WORK/theme" timeout 120 mrc_api gone mrca mrcb
@@ -107,6 +133,7 @@ subtest "the devices have counted what the program did" data_totals
 theme large
 subtest "events of a port, for the library and for verbs" port_events
 subtest "a device without MRC is refused" foreign_device
+subtest "a provider of another ABI version finds no device, and says why" other_abi
 subtest "a program that leaves everything behind" abandoned
 subtest "memory is back after 200 connections" no_leak
 subtest "a device that goes away under a program" device_goes
