@@ -244,7 +244,9 @@ TailPlan tail_plan(u64 seed)
 
 	Schedule s(rng, p);
 
-	random_timeout(rng, p.net, 3 * (s.lone(n) + p.rtt) / 2);
+	// The timeout must not end what the repair does in time.
+	random_timeout(rng, p.net,
+		       s.lone(n) + 3 * p.rtt + p.rtt / 50 + kTailFloor);
 	for (u32 i = 0; i < n; i++)
 		all.push_back(packets(i, i));
 	if (n > 1)
