@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Configuration of engines from the attributes of a connection (MRC 1.0 §14).
+ * Configuration of requester, responder and paths from the attributes of a connection
+ * (MRC 1.0 §14).
  */
 #include "mrc_attr.h"
 
-/* Where the PSNs of answers start, seen from those of the requests' peer. */
+/* The first PSN of answers is that of the requests, with this bit inverted. */
 #define MRC_ANS_PSN_FLIP	0x800000
 
-/* Programs for MRC have attributes of their own; they win over those of verbs. */
+/* RTO in ns, 0 = no timer. Attributes of MRC have priority over those of verbs. */
 static u64 mrc_attr_rto(const struct mrc_attr *a)
 {
 	u64 rto;
@@ -15,7 +16,7 @@ static u64 mrc_attr_rto(const struct mrc_attr *a)
 	if (a->mrc_timeout_set) {
 		if (a->mrc_timeout)
 			return 1024ull << a->mrc_timeout;
-		/* Answers are sent with a timer in any case. */
+		/* The answer channel always has a timer. */
 		if (!a->ans)
 			return 0;
 	}
@@ -30,7 +31,7 @@ void mrc_attr_retry(const struct mrc_attr *a, struct mrc_retry *out)
 	out->rto = mrc_attr_rto(a);
 	out->rnr = a->rnr_retry;
 	if (a->ans) {
-		/* A responder does not give up on its peer: the requester does. */
+		/* Answers are retried for ever: the peer's requester gives up. */
 		out->linear = MRC_RETRY_LINEAR_MAX;
 		out->exp = MRC_RETRY_EXP_INFINITE;
 	} else if (a->mrc_retry_set) {
@@ -68,13 +69,16 @@ static u16 mrc_attr_wimm(u16 wimm)
 	return wimm ? wimm : MRC_WIMM_DEFAULT;
 }
 
-/* Is data trimmed on its way, and does the peer say so? */
+/* Is data trimmed by the fabric, and does the peer answer trims by NACKs? */
 static bool mrc_attr_trims(const struct mrc_attr *a)
 {
 	return a->trimming && !a->no_trim_nack;
 }
 
-/* Only where the program has said so: a peer without it echoes timestamps as they came. */
+/*
+ * Use service time only if the program has declared it. A peer without it echoes
+ * timestamps unchanged.
+ */
 static bool mrc_attr_svc_time(const struct mrc_attr *a)
 {
 	return a->caps_set && !a->no_svc_time;
@@ -94,7 +98,7 @@ void mrc_attr_permit(const struct mrc_attr *a, struct mrc_resp_permit *out)
 void mrc_attr_paths_cfg(const struct mrc_attr *a, u32 n_evs, u32 min_active,
 			struct mrc_paths_cfg *out)
 {
-	/* A profile without a count may ask for more than there will be. */
+	/* A profile without a number of EVs may demand more than will be made. */
 	const u32 room = MRC_EV_MAX - MRC_EV_MAX % a->n_ports;
 
 	if (!n_evs)
@@ -130,7 +134,7 @@ void mrc_attr_resp_cfg(const struct mrc_attr *a, struct mrc_resp_cfg *out)
 		.pkey = MRC_PKEY_DEFAULT,
 		.ext = a->ext,
 		.chan = a->ans,
-		/* More than the peer was promised does no harm. */
+		/* A limit above the one that the peer was promised does no harm. */
 		.max_rd = a->ext ? MRC_MAX_RD_ATOMIC : 0,
 		.trim_nack = true,
 		.dynamic_mpr = a->dynamic_mpr,

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Attributes of a connection (MRC 1.0 §14), and the configuration of its engines that
- * follows from them.
+ * Attributes of a connection (MRC 1.0 §14), and the configuration of requester,
+ * responder and paths that follows from them.
  *
  *	struct mrc_attr attr = { .pmtu = 4096, .qpn = qpn, ... };
  *
- *	mrc_attr_resp_cfg(&attr, &resp_cfg);	what follows from attributes is set
- *	resp_cfg.seed = ...;			the rest is the caller's
+ *	mrc_attr_resp_cfg(&attr, &resp_cfg);	sets what follows from attributes
+ *	resp_cfg.seed = ...;			the caller sets the rest
  *
  * Pure functions: any thread, no allocation.
  */
@@ -22,7 +22,7 @@ MRC_C_BEGIN
 /* With Dynamic MPR a range may grow to this, units of 128 PSNs. */
 #define MRC_MPR_DYNAMIC_MAX	32
 
-/* IB's timeout code that answers are sent with where the QP has none. */
+/* Timeout code of verbs for the answer channel of a QP that has no timer. */
 #define MRC_ANS_TIMEOUT		14
 
 /* The largest timeout code of MRC 1.0. */
@@ -38,30 +38,29 @@ MRC_C_BEGIN
  * @n_ports: ports of the device, 1..MRC_MAX_PORTS
  * @ipv6: family of the connection
  * @trimming: the fabric trims, as far as the device knows
- * @ext: has the extension
- * @ans: these are the attributes of the QP whose answer channel is configured, which
- *	needs @ext
- * @timeout: verbs' code, 4.096 us * 2^timeout, 0..31; 0 = no timer
+ * @ext: the QP has the extension
+ * @ans: configure the answer channel of this QP, not the QP itself; needs @ext
+ * @timeout: timeout code of verbs, 4.096 us * 2^timeout, 0..31; 0 = no timer
  * @retry_cnt: 0..7
  * @rnr_retry: 0..7, MRC_RNR_RETRY_INFINITE = for ever
- * @max_rd: the peer may have requests under way
+ * @max_rd: the peer may have requests (READ, atomics, FLUSH) outstanding
  * @remote_write: the peer may write
- * @remote_read: and read
- * @remote_atomic: and execute atomic operations
- * @remote_flush: and flush
- * @mrc_timeout_set: @mrc_timeout counts instead of @timeout
+ * @remote_read: the peer may read
+ * @remote_atomic: the peer may execute atomic operations
+ * @remote_flush: the peer may flush
+ * @mrc_timeout_set: use @mrc_timeout, not @timeout
  * @mrc_timeout: MRC's code, 1.024 us * 2^timeout, 0..MRC_TIMEOUT_MAX; 0 = no timer
- * @mrc_retry_set: @retry_linear and @retry_exp count instead of @retry_cnt
+ * @mrc_retry_set: use @retry_linear and @retry_exp, not @retry_cnt
  * @retry_linear: 0..MRC_RETRY_LINEAR_MAX
  * @retry_exp: 0..MRC_RETRY_EXP_INFINITE
- * @mpr: the peer's range, units of 128 PSNs; 0 = MRC_MPR_DEFAULT
- * @mpr_dest: own range likewise
+ * @mpr: the peer's maximum PSN range, units of 128 PSNs; 0 = MRC_MPR_DEFAULT
+ * @mpr_dest: own maximum PSN range, likewise
  * @max_wimm: WRITE_IMMs in flight; 0 = MRC_WIMM_DEFAULT
- * @max_wimm_dest: those that the peer may have in flight, likewise
- * @caps_set: the program has said what the peer can do
+ * @max_wimm_dest: WRITE_IMMs that the peer may have in flight, likewise
+ * @caps_set: the program has declared the capabilities of the peer
  * @no_trim_nack: the peer does not answer trims
  * @dynamic_mpr: both ends do Dynamic MPR (§5.2)
- * @no_svc_time: the peer does not add its residence time to echoes (OP-35)
+ * @no_svc_time: the peer does not add its service time to echoes (OP-35)
  * @no_resp_fc: ignore the peer's window penalty (§13.6)
  */
 struct mrc_attr {
@@ -100,11 +99,11 @@ struct mrc_attr {
 };
 
 /**
- * struct mrc_retry - how long a requester tries
+ * struct mrc_retry - timer and retry budget of a requester
  * @rto: ns, 0 = no timer (§9.4)
  * @linear: retries at constant RTO
  * @exp: doubling retries, MRC_RETRY_EXP_INFINITE = for ever
- * @rnr: how often a message may find no receive
+ * @rnr: RNR retries of a message, MRC_RNR_RETRY_INFINITE = for ever
  */
 struct mrc_retry {
 	u64 rto;
@@ -115,29 +114,38 @@ struct mrc_retry {
 
 void mrc_attr_retry(const struct mrc_attr *a, struct mrc_retry *out);
 
-/* The timeout in force as MRC's code, 0..MRC_TIMEOUT_MAX, rounded down where verbs' is longer. */
+/*
+ * The timeout in effect as MRC's code, 0..MRC_TIMEOUT_MAX. A longer timeout of verbs
+ * gives MRC_TIMEOUT_MAX.
+ */
 u8 mrc_attr_timeout_code(const struct mrc_attr *a);
 
-/* What the peer may do. */
+/* The operations that the peer may use. */
 void mrc_attr_permit(const struct mrc_attr *a, struct mrc_resp_permit *out);
 
 /**
- * mrc_attr_paths_cfg - how to make the EVs
+ * mrc_attr_paths_cfg - configuration of the EVs
  * @a: attributes
- * @n_evs: EVs of AUTO mode as far as somebody asked for a number; clamped
- * @min_active: GOOD and SKIP EVs that must remain, clamped; 0 = default
- * @out: all is set but set, seed, ctr, on_state and ctx, which become 0
+ * @n_evs: number of EVs in AUTO mode, clamped to 1..MRC_EV_MAX
+ * @min_active: number of EVs that must stay GOOD or SKIP, clamped; 0 = default
+ * @out: result; set, rto, seed, ctr, on_state and ctx become 0
  */
 void mrc_attr_paths_cfg(const struct mrc_attr *a, u32 n_evs, u32 min_active,
 			struct mrc_paths_cfg *out);
 
-/* Sets all of @out but late_stash, late_rd, sack_threshold, seed and ctr: these are 0. */
+/*
+ * Sets all members of @out except the remote_ ones, late_stash, late_rd, sack_threshold,
+ * seed and ctr, which become 0.
+ */
 void mrc_attr_resp_cfg(const struct mrc_attr *a, struct mrc_resp_cfg *out);
 
-/* Sets all of @out but sq_depth, rev, ctr, on_loss and ctx: these are 0. */
+/*
+ * Sets all members of @out except sq_depth, base_rtt, rev, ctr, on_loss and ctx, which
+ * become 0.
+ */
 void mrc_attr_req_cfg(const struct mrc_attr *a, struct mrc_req_cfg *out);
 
-/* The first PSN that the responder expects, of the answer channel with @a->ans. */
+/* The first PSN that the responder expects; with @a->ans, that of the answer channel. */
 u32 mrc_attr_rq_psn(const struct mrc_attr *a);
 
 MRC_C_END

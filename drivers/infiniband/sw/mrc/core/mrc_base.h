@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The engine's only window on its environment: fixed-width types, unaligned
+ * The engine's only interface to its environment: fixed-width types, unaligned
  * big-endian access, bit operations, CRC-32, counters and assertions, in the
  * kernel and in user space.
  */
@@ -10,8 +10,8 @@
 #include "mrc_counters.h"
 
 /*
- * Around the declarations of every header of the engine, after its #include
- * lines: programs in C++ see functions of C. Nothing in C, and so in the kernel.
+ * Every header of the engine puts its declarations between these two, after its #include
+ * lines, so that C++ programs use C linkage. Both are empty in C, and so in the kernel.
  */
 #ifdef __cplusplus
 #define MRC_C_BEGIN		extern "C" {
@@ -39,10 +39,10 @@
 #include <asm/unaligned.h>
 #endif
 
-/* Unreachable from the wire and from user space; a bug in the engine. */
+/* Fails only by a bug in the engine, not by packets or by user space. */
 #define mrc_assert(c)		do { (void)(c); } while (0)
 
-/* Read a byte that another context may be writing. */
+/* Access to a variable that another context may access at the same time. */
 #define mrc_read_once(x)	READ_ONCE(x)
 #define mrc_write_once(x, v)	WRITE_ONCE(x, v)
 
@@ -57,10 +57,10 @@ struct mrc_counters {
 };
 
 /*
- * Processes and soft interrupts count, hard interrupts never do. So with bottom
- * halves off, as all of the packet path has them, nothing can come between: a
- * plain addition does, which on most architectures is cheaper by far. With
- * PREEMPT_RT such sections can be preempted.
+ * Processes and soft interrupts change counters, hard interrupts never do. With bottom
+ * halves off, as in all of the packet path, nothing can interrupt the update, so a plain
+ * addition is enough. On most architectures it is much cheaper. With PREEMPT_RT such
+ * sections can be preempted, so it is not used there.
  */
 static inline void mrc_ctr_add(struct mrc_counters *c, unsigned int port,
 			       enum mrc_counter id, u64 n)
@@ -80,7 +80,7 @@ static inline void mrc_ctr_add(struct mrc_counters *c, unsigned int port,
 
 #else /* user space */
 
-/* Nothing is left out there. */
+/* In user space all optional parts are built. */
 #define CONFIG_INFINIBAND_MRC_NSCC	1
 #define CONFIG_INFINIBAND_MRC_EXT	1
 

@@ -2,8 +2,8 @@
 /*
  * Bitmaps over a ring of sequence numbers. A map has mask + 1 bits, a power of
  * two and a multiple of 64; the bit of sequence number s is s & mask. Searches
- * go by words and return distances, so that wrapping is the caller's least
- * worry: 24-bit PSNs may be passed unreduced.
+ * work on whole words and return distances, so the caller need not care about
+ * wrapping: 24-bit PSNs may be passed without reducing them.
  */
 #ifndef MRC_BITMAP_H
 #define MRC_BITMAP_H

@@ -6,7 +6,7 @@
 #include "mrc_cc.h"
 #include "mrc_req.h"
 
-/* Also for another window while the QP runs. */
+/* Also ->reconfigure: a new window for a running QP. */
 static void none_init(struct mrc_cc *cc, const struct mrc_cc_cfg *cfg)
 {
 	cc->cwnd = cfg->window ? cfg->window : MRC_CC_FIXED_WINDOW;
@@ -16,7 +16,7 @@ static void none_init(struct mrc_cc *cc, const struct mrc_cc_cfg *cfg)
 		cc->cwnd = cfg->mtu;
 }
 
-/* One packet may always be out, or a small window could stop a QP for good. */
+/* One packet is always allowed. Otherwise a small window could stop a QP for good. */
 static bool none_can_send(const struct mrc_cc *cc, u64 inflight, u32 size)
 {
 	return !inflight || inflight + size <= cc->cwnd;

@@ -3,7 +3,7 @@
  * Congestion control behind a small ops struct, selected by name.
  *
  * The requester keeps the exact sum of nominal sizes in flight
- * (struct mrc_req.inflight) and asks ->can_send() before every data packet,
+ * (struct mrc_req.inflight) and calls ->can_send() before every data packet,
  * retransmissions included. All calls are made under the requester's
  * serialisation.
  */
@@ -22,17 +22,17 @@ MRC_C_BEGIN
 
 #define MRC_CC_NONE_RTT		(~0ull)
 
-/* As struct mrc_cc_ack.out: not a SACK, only @freed means something. */
+/* Value of struct mrc_cc_ack.out: not a SACK, only @freed is meaningful. */
 #define MRC_CC_NO_SACK		(~0ull)
 
-/* The name that libMRC programs know NSCC by. */
+/* The name of NSCC in libMRC. */
 #define MRC_CC_NSCC_NAME	"uet-1.0-nscc"
 
 struct mrc_cc;
 
 /*
- * Of a window of PSNs, the full packets that may be in flight: loss inference
- * waits for 1.5 times as many, but for half of the PSNs at most (OP-22).
+ * Full packets that may be in flight in a window of @psns PSNs. Loss inference waits for
+ * 1.5 times as many, but for half of the PSNs at most (OP-22).
  */
 #define MRC_CC_WINDOW_PKTS(psns)	((psns) / 3)
 
@@ -70,13 +70,12 @@ struct mrc_nscc_cfg {
 };
 
 /**
- * struct mrc_cc_cfg - what every algorithm is told at QP creation
+ * struct mrc_cc_cfg - parameters of every algorithm at QP creation
  * @window: initial (and for "none" fixed) window in bytes of nominal size;
  *	0 = MRC_CC_FIXED_WINDOW; never below one @mtu
  * @mtu: nominal size of a full packet, bytes
- * @max_pkts: the window is no more than so many full packets, and no more than so
- *	many packets of any size are in flight; 0 = no bound; see
- *	MRC_CC_WINDOW_PKTS()
+ * @max_pkts: bound of the window in full packets, and of the packets of any size in
+ *	flight; 0 = no bound; see MRC_CC_WINDOW_PKTS()
  * @base_rtt: nanoseconds
  * @line_rate: bytes per second that the QP's ports carry together, 0 = unknown
  * @now: ns
@@ -103,9 +102,9 @@ struct mrc_cc_cfg {
  * @pen: rcv_cwnd_pen
  * @restore: restore_cwnd
  * @out: nominal bytes in flight by the requester's records, after this SACK;
- *	MRC_CC_NO_SACK for a transport ACK, which says nothing but what arrived
- * @waiting: nominal bytes, at most, of packets taken for lost that wait to be
- *	sent again
+ *	MRC_CC_NO_SACK for a transport ACK, which only tells what arrived
+ * @waiting: upper bound of the nominal bytes of packets that are taken for lost and
+ *	wait to be sent again
  * @now: ns
  */
 struct mrc_cc_ack {
@@ -122,20 +121,20 @@ struct mrc_cc_ack {
 
 /**
  * struct mrc_cc_ops - a congestion control algorithm
- * @name: what users select it by
+ * @name: users select the algorithm by this name
  * @init: @cfg is valid during the call only
- * @can_send: may a packet of nominal @size go with @inflight already out?
- * @on_send: a packet left (first transmission or not)
+ * @can_send: may a packet of nominal @size be sent with @inflight bytes in flight?
+ * @on_send: a packet was sent (first transmission or not)
  * @on_ack: a SACK was consumed
  * @on_loss: a transmission is taken for lost (inferred, probe or timeout)
  * @on_nack: a transmission was refused; @reason is enum mrc_nack_reason
- * @ack_request: should the packet that brought the window to @inflight, and that
- *	@on_send has seen, ask for an immediate SACK (MRC 1.0 §6.1)?
+ * @ack_request: should the newest packet ask for an immediate SACK (MRC 1.0 §6.1)?
+ *	@on_send was called for this packet, and @inflight includes it
  * @on_late: a packet taken for lost is known received and was not sent again
- * @reconfigure: other parameters for a QP that is running; @cfg->mtu is as
- *	before, @cfg->window may be ignored
+ * @reconfigure: new parameters for a running QP; @cfg->mtu is as before,
+ *	@cfg->window may be ignored
  *
- * An algorithm has all of them.
+ * All members are mandatory.
  */
 struct mrc_cc_ops {
 	const char *name;
@@ -157,8 +156,8 @@ struct mrc_cc_ops {
  * @cwnd: current window, bytes of nominal size, at least @mtu
  * @mtu: nominal size of a full packet
  * @sack_threshold: responder's SACK byte threshold, for @ops->ack_request
- * @max_pkts: packets in flight, of whatever size, 0 = no bound; the requester
- *	lowers it where the window of PSNs is smaller
+ * @max_pkts: bound of the packets in flight, of any size, 0 = no bound; the requester
+ *	lowers it if the MPR window is smaller
  * @priv: the algorithm's own state
  */
 struct mrc_cc {
@@ -181,29 +180,28 @@ void mrc_cc_init(struct mrc_cc *cc, const struct mrc_cc_ops *ops,
 		 const struct mrc_cc_cfg *cfg);
 
 /*
- * Other parameters for a running QP, as @ops->reconfigure; a controller may
- * modify profiles that are ONLINE.
+ * New parameters for a running QP, see @ops->reconfigure. They change because a
+ * controller may modify profiles that are ONLINE.
  */
 void mrc_cc_reconfigure(struct mrc_cc *cc, const struct mrc_cc_cfg *cfg);
 
 /**
  * mrc_nscc_resolve - parameters as they take effect, MRC 1.0 §13.3
  * @cfg: @cfg->nscc may be NULL
- * @out: without zeros (but for @disable_qa), each within its range
+ * @out: without zeros (except for @disable_qa), each within its range
  *
- * An unknown line rate counts as MRC_NSCC_RATE_DEFAULT. Shares that rounding
- * would make zero are kept from it by a (BDP / 150000 bytes) being 1/16 at
- * least.
+ * An unknown line rate counts as MRC_NSCC_RATE_DEFAULT. The scale a (BDP / 150000 bytes)
+ * is at least 1/16, so that no parameter is rounded to zero.
  */
 void mrc_nscc_resolve(const struct mrc_cc_cfg *cfg, struct mrc_nscc_cfg *out);
 
 /* Bytes per second: 10 Gbit/s. */
 #define MRC_NSCC_RATE_DEFAULT	1250000000ull
-/* As @qa_threshold: quick adapt does not look at the delay. */
+/* Value of @qa_threshold: quick adapt ignores the delay. */
 #define MRC_NSCC_QA_OFF		0xFFFFFFFFu
 
 /**
- * struct mrc_nscc_info - what NSCC of a QP has come to
+ * struct mrc_nscc_info - present state of NSCC of a QP
  * @cfg: parameters in effect
  * @cwnd: bytes
  * @max_cwnd: bytes; less than @cfg.max_cwnd once a smaller RTT was measured

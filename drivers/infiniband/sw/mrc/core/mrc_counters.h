@@ -2,7 +2,8 @@
 /*
  * One counter for each protocol event, per port. The list is the single
  * source of the enum, of the names in "rdma statistic" and of the tests.
- * Append only. Names are short: mrc_stats.c knows how much room there is.
+ * Append only. Names must be short, because all of them must fit in one netlink
+ * message: mrc_stats.c checks this.
  */
 #ifndef MRC_COUNTERS_H
 #define MRC_COUNTERS_H
@@ -47,7 +48,7 @@
 	X(DROP_QPN, "rx_drop_unknown_qp")				\
 	X(DROP_ADDR, "rx_drop_address")		/* not the QP's peer */	\
 	X(DROP_STATE, "rx_drop_qp_state")				\
-	X(DROP_STALE, "rx_drop_unsent_psn")	/* acks unsent, §10 */	\
+	X(DROP_STALE, "rx_drop_unsent_psn")	/* ack of unsent, §10 */ \
 	X(DROP_ENDPOINT, "rx_drop_endpoint")	/* rate limit, bad op */ \
 	/* recovery */							\
 	X(LOSS_SACK, "loss_inferred")		/* §9.3 */		\
@@ -83,7 +84,7 @@
 	X(NACK_SHORTAGE, "rx_nack_shortage")	/* NO_*, reserved */	\
 	X(NACK_WINDOW, "rx_nack_window")				\
 	X(NACK_FATAL, "rx_nack_fatal")					\
-	X(RX_REFUSED, "rx_refused")		/* answered by NO_* */	\
+	X(RX_REFUSED, "rx_refused")		/* by a NACK NO_* */	\
 	X(RX_PENALTY, "rx_penalty")	/* SACKs, §13.6 */		\
 	X(MPR_CHANGE, "mpr_changes")		/* adopted, §5.2 */	\
 	X(TRAIN_LIMIT, "probe_sack_limited")	/* §9.5, one map only */	\
@@ -94,23 +95,23 @@
 	/* endpoint operations and reverse paths, §12, §11.8 */		\
 	X(TX_PORT_STATUS, "tx_port_status")	/* updates */		\
 	X(RX_PORT_STATUS, "rx_port_status")	/* acted upon */	\
-	X(PORT_STATUS_REFUSED, "rx_port_status_refused") /* or wrong */	\
+	X(PORT_STATUS_REFUSED, "rx_port_status_refused") /* or disproved */ \
 	X(PORT_STATUS_OK, "port_status_ok")				\
 	X(EP_TIMEOUT, "endpoint_timeouts")	/* of batches */	\
 	X(TX_REV_PROBE, "tx_rev_probe")					\
 	X(REV_CONFIRMED, "rev_path_ok")					\
 	X(REV_LATE, "rev_probe_late")					\
 	/* the extension, requester */					\
-	X(TX_REQUEST, "tx_requests")	/* READ and its like */		\
+	X(TX_REQUEST, "tx_requests")	/* READ, atomics, FLUSH */	\
 	X(STALL_RD, "stall_rd_atomic")					\
 	X(STALL_FENCE, "stall_fence")					\
 	X(NACK_RNR, "rx_nack_rnr")	/* no receive posted */		\
 	X(RNR_EXC, "rnr_exceeded")					\
-	X(NACK_PAGE, "rx_nack_page")	/* its memory is fetched */	\
-	X(TX_PAGE, "tx_page_wait")	/* packets whose memory is */	\
+	X(NACK_PAGE, "rx_nack_page")	/* peer fetches memory */	\
+	X(TX_PAGE, "tx_page_wait")	/* put back for memory */	\
 	/* the extension, responder */					\
 	X(RX_SEND, "rx_send")		/* delivered to a CQ */		\
-	X(RX_REQUEST, "rx_requests")	/* READ and its like, executed */ \
+	X(RX_REQUEST, "rx_requests")	/* of the peer, executed */	\
 	X(RESP_RNR, "resp_rnr")		/* refused: no receive posted */ \
 	X(RESP_PAGE, "resp_page")	/* refused: memory is fetched */ \
 	/* datagrams, in packets of RoCE v2 */				\
@@ -118,13 +119,13 @@
 	X(RX_UD, "rx_ud_pkts")		/* each QP of a group */	\
 	X(DROP_QKEY, "rx_drop_qkey")					\
 	X(UD_NO_RECV, "rx_ud_no_receive")				\
-	X(UD_PAGE, "rx_ud_page_wait")	/* datagrams kept meanwhile */	\
+	X(UD_PAGE, "rx_ud_page_wait")	/* kept until fetched */	\
 	/* unreliable connections, in packets of RoCE v2 */		\
 	X(TX_UC, "tx_uc_pkts")						\
 	X(RX_UC, "rx_uc_pkts")		/* accepted */			\
 	X(RX_UC_MSG, "rx_uc_msgs")	/* complete */			\
 	X(UC_BROKEN, "rx_uc_broken")	/* messages ended by a gap */	\
-	X(UC_SEQ, "rx_drop_uc_sequence")	/* continue nothing */	\
+	X(UC_SEQ, "rx_drop_uc_sequence")	/* continue no message */	\
 	X(UC_NO_RECV, "rx_uc_no_receive")				\
 	X(UC_ACCESS, "rx_uc_access")	/* writes not allowed */
 

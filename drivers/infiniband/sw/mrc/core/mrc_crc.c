@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * CRC-32 by tables, eight bytes a step. A step must wait for the look-ups of
- * the one before, so a processor is idle most of the time with one stream of
- * them. Blocks are therefore cut into four quarters whose registers advance side
- * by side; then the first register is moved over the zeros that the second
- * quarter would be without data, and so on. That again is a look-up per byte of
- * the register, in tables for the few lengths a quarter may have.
+ * CRC-32 by tables, eight bytes per step. Each step waits for the look-ups of the step
+ * before, so with a single stream of steps the processor is idle most of the time.
+ * Blocks are therefore cut into four quarters whose registers advance side by side.
+ * Then the register of the first quarter is advanced over as many zero bytes as the
+ * second quarter has, and the two registers are added, and so on. Advancing takes one
+ * look-up per byte of the register, in tables for the few lengths of a quarter.
  */
 #include "mrc_crc.h"
 
 #define STEP		8
 #define QUARTERS	4
 
-/* Lengths of a quarter: blocks are the MTUs 4096 and 1024, and 256 bytes. */
+/* Bytes of a quarter: blocks have 4096 or 1024 bytes, which are MTUs, or 256 bytes. */
 static const u16 quarter[] = { 1024, 256, 64 };
 
 /*
- * The register after zeros is a linear function of the register before: that of a
- * byte is the sum of those of its bits. So eight numbers make a table, and tables
- * can be constants: they need no initialisation, and nobody can write to them.
- * Each number is a power of x modulo the polynomial; bit 0 of a byte is the
- * highest power of the eight.
+ * The register after zeros is a linear function of the register before. So the entry of
+ * a byte is the sum of the entries of its bits, and eight numbers define a table. This
+ * way tables can be constants, which need no initialisation and cannot be overwritten.
+ * Each number is a power of x modulo the polynomial; bit 0 of a byte is the highest
+ * power of the eight.
  */
 #define CRC_BITS(i, b0, b1, b2, b3, b4, b5, b6, b7)			\
 	(((i) & 1 ? (b0) : 0) ^ ((i) & 2 ? (b1) : 0) ^			\
@@ -40,7 +40,7 @@ static const u16 quarter[] = { 1024, 256, 64 };
 	{ CRC_BYTES_64(0, __VA_ARGS__), CRC_BYTES_64(64, __VA_ARGS__),	\
 	  CRC_BYTES_64(128, __VA_ARGS__), CRC_BYTES_64(192, __VA_ARGS__) }
 
-/* Register after a byte that 0..7 zero bytes follow: x^32..x^39, x^40..x^47 ... */
+/* Register after a byte and 0..7 zero bytes: x^32..x^39, x^40..x^47 ... */
 static const u32 step_tab[STEP][256] = {
 	CRC_TABLE(0x77073096, 0xEE0E612C, 0x076DC419, 0x0EDB8832,
 		  0x1DB71064, 0x3B6E20C8, 0x76DC4190, 0xEDB88320),
@@ -61,8 +61,8 @@ static const u32 step_tab[STEP][256] = {
 };
 
 /*
- * Register whose byte 0..3 this was, after a quarter of zeros: of q bytes,
- * x^(8 q + 24)..x^(8 q + 31) for byte 0, eight less for each byte after it.
+ * Share of byte 0..3 of the register after a quarter of zeros. With q bytes in a quarter
+ * this is x^(8 q + 24)..x^(8 q + 31) for byte 0, and 8 less for each byte after it.
  */
 static const u32 skip_tab[ARRAY_SIZE(quarter)][4][256] = {
 	{

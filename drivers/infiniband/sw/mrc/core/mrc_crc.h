@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
  * CRC-32 (reflected 0xEDB88320, the register without inversion) by tables, for
- * wherever nothing faster is at hand.
+ * environments without a faster implementation.
  */
 #ifndef MRC_CRC_H
 #define MRC_CRC_H

@@ -71,7 +71,7 @@ int mrc_ep_batch_open(struct mrc_ep_batch *b, struct mrc_ep_ids *ids, u64 now)
 		int id = mrc_ep_id_get(ids, now);
 
 		if (id < 0) {
-			/* Never sent: what they held before still counts. */
+			/* Not sent, but earlier requests with ids of these spans were. */
 			while (i--)
 				mrc_ep_id_put(ids, b->ask[i].id, now);
 			return id;
@@ -101,7 +101,7 @@ u16 mrc_ep_batch_sent(struct mrc_ep_batch *b, u32 i, u64 now)
 	return ask->stamp;
 }
 
-/* The request with @id; their distances from the first one ascend. */
+/* The request with @id. Binary search: distances from the first id ascend. */
 static struct mrc_ep_ask *mrc_ep_batch_find(struct mrc_ep_batch *b, u16 id)
 {
 	u32 lo = 0, hi = b->n;
@@ -139,7 +139,7 @@ bool mrc_ep_batch_answer(struct mrc_ep_batch *b, u16 id, const u8 *peer,
 	ask->done = true;
 	b->done++;
 
-	/* 0: the peer echoes nothing (as in §4.6). */
+	/* 0: the peer does not echo timestamps (as in §4.6). */
 	own = echo ? (u64)(u16)(echo - ask->stamp) << MRC_TS_SHIFT : 0;
 	a->adjusted = own && own <= gone;
 	if (a->adjusted)
@@ -189,7 +189,7 @@ bool mrc_news_due(struct mrc_news *n, u64 now)
 		n->tries++;
 		n->try_at = now + n->rto;
 	}
-	/* Who comes late does not make up for what was missed. */
+	/* A late call sends the update once, however many ticks it missed. */
 	while (n->ticks < MRC_NEWS_TICKS && now >= mrc_news_tick_at(n)) {
 		due = true;
 		n->ticks++;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Endpoint operations (MRC 1.0 §12) without storage and sockets: request ids,
- * batches of requests and their responses, news of port states and how often
- * they are told, what a peer told, and the limit on answers.
+ * Endpoint operations (MRC 1.0 §12) without storage and sockets: request ids, batches of
+ * requests and their responses, the schedule of port status updates to a peer, the port
+ * status received from a peer, and the rate limit of responses.
  *
  * The caller serialises calls on one object.
  */
@@ -18,30 +18,30 @@ MRC_C_BEGIN
 
 /**
  * mrc_ep_request - the header of a request (§12.1)
- * @hdr: result; what @op has besides is zero
+ * @hdr: result; the fields that only @op has are zero
  * @op: enum mrc_epop
  * @id: request id
  * @stamp: when it is sent, units of 128 ns, see MRC_TS_SHIFT
  */
 void mrc_ep_request(struct mrc_hdr *hdr, u8 op, u16 id, u16 stamp);
 
-/* The header of the response to @req: id and timestamp come back (§12.2). */
+/* The header of the response to @req: it echoes id and timestamp (§12.2). */
 void mrc_ep_response(struct mrc_hdr *hdr, const struct mrc_hdr *req);
 
 /* Request ids --------------------------------------------------------------- */
 
-#define MRC_EP_ID_SPAN		1024	/* ids whose end is remembered together */
+#define MRC_EP_ID_SPAN		1024	/* ids that share one release time */
 #define MRC_EP_ID_SPANS		(65536 / MRC_EP_ID_SPAN)
 #define MRC_EP_ID_HOLD		1000000000ull	/* ns, §12.2 */
 
 /**
  * struct mrc_ep_ids - which request ids may be used
- * @next: taken next unless it opens a span that is not free
+ * @next: next id; if it is the first of a span that is not free, a free span is taken
  * @used: ids taken, per span
- * @free_at: when the span may be used again once @used is 0
+ * @free_at: when the span may be used again once @used is 0, ns
  *
- * Ids ascend, so that peers of a kind that tells an old port status from a new one
- * by them can.
+ * Ids ascend, because some peers tell an old port status update from a new one by the
+ * request id.
  */
 struct mrc_ep_ids {
 	u16 next;
@@ -52,7 +52,7 @@ struct mrc_ep_ids {
 /* @seed: unpredictable, so that responses are hard to forge. */
 void mrc_ep_ids_init(struct mrc_ep_ids *ids, u16 seed);
 
-/* An id that nobody used for MRC_EP_ID_HOLD, or -EAGAIN. */
+/* An id that was not used for MRC_EP_ID_HOLD, or -EAGAIN. */
 int mrc_ep_id_get(struct mrc_ep_ids *ids, u64 now);
 void mrc_ep_id_put(struct mrc_ep_ids *ids, u16 id, u64 now);
 
@@ -62,13 +62,13 @@ void mrc_ep_id_put(struct mrc_ep_ids *ids, u16 id, u64 now);
 
 /**
  * struct mrc_ep_ask - a request that waits for its response
- * @id: on the wire
+ * @id: request id on the wire
  * @stamp: tx_timestamp that was sent
- * @sent: it is on its way
- * @done: answered
- * @at: ns, when it was sent
- * @peer: who may answer
- * @self: who asked
+ * @sent: the request was sent
+ * @done: the request was answered
+ * @at: ns, when the request was sent
+ * @peer: address that may answer
+ * @self: own address that the request was sent from
  */
 struct mrc_ep_ask {
 	u16 id;
@@ -85,7 +85,7 @@ struct mrc_ep_ask {
  * @ask: array of @n, their ids ascending modulo 2^16 from the first one on
  * @n: 1..65535
  * @done: how many were answered
- * @timeout: ns, from the sending of each request
+ * @timeout: ns, from the transmission of each request
  */
 struct mrc_ep_batch {
 	struct mrc_ep_ask *ask;
@@ -94,16 +94,16 @@ struct mrc_ep_batch {
 	u64 timeout;
 };
 
-/* What a response says; @rtt in ns, saturating. */
+/* The result of a response; @rtt in ns, saturating. */
 struct mrc_ep_answer {
 	u32 index;
 	u32 rtt;
-	bool adjusted;	/* the peer took its own time off */
+	bool adjusted;	/* @rtt is without the peer's service time */
 };
 
 /**
  * mrc_ep_batch_open - give every request an id
- * @b: ->ask zeroed but for the addresses, ->n, ->timeout
+ * @b: the caller has set ->ask (zero except for the addresses), ->n and ->timeout
  * @ids: of the device
  * @now: ns
  *
@@ -111,11 +111,11 @@ struct mrc_ep_answer {
  */
 int mrc_ep_batch_open(struct mrc_ep_batch *b, struct mrc_ep_ids *ids, u64 now);
 
-/* Give the ids back; responses that come later match nothing. */
+/* Give the ids back; later responses match no request. */
 void mrc_ep_batch_close(struct mrc_ep_batch *b, struct mrc_ep_ids *ids,
 			u64 now);
 
-/* Request @i is about to leave; returns its tx_timestamp (§4.9). */
+/* Request @i is about to be sent; returns its tx_timestamp (§4.9). */
 u16 mrc_ep_batch_sent(struct mrc_ep_batch *b, u32 i, u64 now);
 
 /**
@@ -128,40 +128,41 @@ u16 mrc_ep_batch_sent(struct mrc_ep_batch *b, u32 i, u64 now);
  * @now: ns, when it arrived
  * @a: filled in on a match
  *
- * The time between is taken from this host's clock; the echo, 16 bits of
- * 128 ns, only says how much of it the peer took off. An echo that cannot be
- * right says nothing (§12.2, §4.10).
+ * The RTT is measured by this host's clock. The echo, 16 bits in units of 128 ns, only
+ * tells how much service time the peer added to the timestamp; this is subtracted. An
+ * echo that would give more service time than RTT is ignored (§12.2, §4.10).
  *
- * Return: whether the response belongs to a request of @b that waits for it. A
- * request waits for ->timeout from its own sending on, however long it takes to
- * send the others.
+ * Return: whether the response belongs to a request of @b that waits for it. Each
+ * request waits for ->timeout from its own transmission, regardless of how long it
+ * takes to send the others.
  */
 bool mrc_ep_batch_answer(struct mrc_ep_batch *b, u16 id, const u8 *peer,
 			 const u8 *self, u16 echo, u64 now,
 			 struct mrc_ep_answer *a);
 
-/* Port status: telling ------------------------------------------------------- */
+/* Port status: sending ------------------------------------------------------- */
 
 #define MRC_NEWS_TRIES		4	/* the first one and three repeats, §12.3 */
-#define MRC_NEWS_TICKS		10	/* then once per second, OP-31 */
+#define MRC_NEWS_TICKS		10	/* and once per second for so long, OP-31 */
 #define MRC_NEWS_TICK		1000000000ull
-#define MRC_NEWS_KEEP		5000000000ull	/* then so often, if at all */
+#define MRC_NEWS_KEEP		5000000000ull	/* ns, interval after that with @keep */
 #define MRC_NEWS_RTO_MIN	1000000ull
 #define MRC_NEWS_RTO_MAX	MRC_NEWS_TICK
 
 /**
- * struct mrc_news - what one peer is being told
- * @on: there is something
- * @keep: it is told for as long as it holds: words expire, MRC_VIEW_HOLD
- * @answered: the peer confirmed it
- * @tries: sent so far at intervals of an RTO
- * @ticks: seconds that are over
- * @id: request id, the same each time: a repeat is no other update
- * @mask: ports that are up
+ * struct mrc_news - the port status update that is sent to one peer
+ * @on: there is an update to send
+ * @keep: repeat the update as long as it is true, because the peer lets it expire after
+ *	MRC_VIEW_HOLD
+ * @answered: the peer confirmed the update
+ * @tries: transmissions so far at intervals of an RTO
+ * @ticks: seconds since @since that are over, up to MRC_NEWS_TICKS
+ * @id: request id; all repeats have the same one, because they are the same update
+ * @mask: bit N = port N is up
  * @rto: ns
  * @since: when the ports changed, ns
- * @try_at: when the next try is due
- * @keep_at: when it is told again after the last of these seconds
+ * @try_at: when the next try is due, ns
+ * @keep_at: after MRC_NEWS_TICKS seconds: when the next repeat is due, ns
  */
 struct mrc_news {
 	bool on;
@@ -178,25 +179,26 @@ struct mrc_news {
 };
 
 /*
- * Tell @mask from now on, with @keep until it is superseded as what was told before
- * is: a port that is down, of which a word that expires would be forgotten.
+ * Send @mask from now on; it supersedes the former mask. With @keep it is repeated until
+ * it is superseded itself. This is needed if a port is down: the peer would forget this
+ * when the update expires.
  */
 void mrc_news_set(struct mrc_news *n, u32 mask, bool keep, u16 id, u64 rto,
 		  u64 now);
 
-/* Is it but kept, all that has to be told at first over? */
+/* Is the initial schedule over, and only the repetition of @keep left? */
 static inline bool mrc_news_kept(const struct mrc_news *n)
 {
 	return n->on && n->ticks == MRC_NEWS_TICKS;
 }
 
-/* Is there nothing that has to be told before it is repeated? */
+/* Is no transmission of an initial schedule left? */
 static inline bool mrc_news_settled(const struct mrc_news *n)
 {
 	return !n->on || mrc_news_kept(n);
 }
 
-/* What is told, and the request id that it is told by. */
+/* The mask of the update, and its request id. */
 static inline u32 mrc_news_mask(const struct mrc_news *n)
 {
 	return n->mask;
@@ -208,43 +210,44 @@ static inline u16 mrc_news_id(const struct mrc_news *n)
 }
 
 /**
- * mrc_news_greets - has a connection begun whose peer must be told?
- * @n: what the peer is being told
+ * mrc_news_greets - does the peer of a new connection need an update?
+ * @n: the update that is sent to the peer
  * @fresh: the peer was not known before
  * @part: not all of our ports are up
- * @told_part: some peer has been told so at some time
+ * @told_part: an update with a port down has been sent to some peer at some time
  *
- * What the peer remembers of us may be nothing, or out of date. When all ports have
- * been up all the time both are right.
+ * The peer may have no status of our ports, or an old one. If all our ports have been
+ * up all the time, both are right.
  *
- * Return: whether it must be told.
+ * Return: whether the update must be sent.
  */
 bool mrc_news_greets(const struct mrc_news *n, bool fresh, bool part, bool told_part);
 
-/* Send it now? Counts as sent then. */
+/* Is a transmission due? If so, it counts as sent. */
 bool mrc_news_due(struct mrc_news *n, u64 now);
 
-/* When to ask mrc_news_due() again, ~0 = never. */
+/* When to call mrc_news_due() again, ns, ~0 = never. */
 u64 mrc_news_next(const struct mrc_news *n);
 
-/* A response of the peer; was it to this? */
+/* A response of the peer came. Return: whether it is to this update. */
 bool mrc_news_answer(struct mrc_news *n, u16 id);
 
-/* Port status: hearing -------------------------------------------------------- */
+/* Port status: receiving ----------------------------------------------------- */
 
 #define MRC_VIEW_PORTS		0x1FFFEu	/* bits of MRC_MAX_PORTS ports */
 #define MRC_VIEW_NOTHING	(~0u)
-#define MRC_VIEW_HOLD		15000000000ull	/* ns, without a repeat, §12.3 */
+#define MRC_VIEW_HOLD		15000000000ull	/* ns without a repeat, §12.3 */
 
 /**
- * struct mrc_view - what a peer tells about its ports
- * @word: bit N = its port N is up; MRC_VIEW_NOTHING as long as it tells nothing
- * @at: when it told so last, ns
+ * struct mrc_view - the port status that a peer reports
+ * @word: bit N = the peer's port N is up; MRC_VIEW_NOTHING while the peer reports nothing
+ * @at: when the last update came, ns
  *
- * A hint for mrc_paths_peer_said(): anybody can send it. So nothing is made of
- * request ids, and whatever comes last counts: an update that was overtaken by a
- * newer one does no more harm than a forged one, and the newer one is repeated. To
- * tell them apart by ids would let a forged one shut genuine ones out.
+ * The status is only a hint for mrc_paths_peer_said(), because anybody can send an
+ * update. So request ids are not compared, and the update that arrives last counts. An
+ * update that was overtaken by a newer one does no more harm than a forged one, and the
+ * newer one is repeated. If ids were compared, a forged update could shut genuine ones
+ * out.
  */
 struct mrc_view {
 	u32 word;
@@ -253,31 +256,31 @@ struct mrc_view {
 
 void mrc_view_init(struct mrc_view *v);
 
-/* Any context; the word may be changing. */
+/* The current status. Any context, also while it changes. */
 static inline u32 mrc_view_word(const struct mrc_view *v)
 {
 	return mrc_read_once(v->word);
 }
 
-/* The peer tells @mask. Return: whether that is another word. */
+/* An update with @mask came. Return: whether the status changed. */
 bool mrc_view_update(struct mrc_view *v, u32 mask, u64 now);
 
-/* Is the word out of date by @now? Then it is nothing from here on. */
+/* Let the status expire if it is too old at @now. Return: whether it did. */
 bool mrc_view_expire(struct mrc_view *v, u64 now);
 
-/* When it will be, ~0 = never. */
+/* When the status expires, ns, ~0 = never. */
 u64 mrc_view_expires(const struct mrc_view *v);
 
-/* Answers ---------------------------------------------------------------------- */
+/* Responses -------------------------------------------------------------------- */
 
 #define MRC_EP_RATE		10000	/* per second and source, §12.1 */
-#define MRC_EP_BUCKETS		256	/* sources that share one share the rate */
+#define MRC_EP_BUCKETS		256	/* sources of one bucket share the rate */
 
 /**
- * struct mrc_ep_limit - answers given
+ * struct mrc_ep_limit - rate limit of responses
  * @bucket: by the hash of the source
  * @bucket.since: when the bucket's current second began, ns
- * @bucket.n: answers since then
+ * @bucket.n: responses since then
  */
 struct mrc_ep_limit {
 	struct {
@@ -286,7 +289,7 @@ struct mrc_ep_limit {
 	} bucket[MRC_EP_BUCKETS];
 };
 
-/* May the source that hashes to @hash get another answer? Counts it. */
+/* May the source that hashes to @hash get another response? If so, it is counted. */
 bool mrc_ep_limit_ok(struct mrc_ep_limit *l, u32 hash, u64 now);
 
 MRC_C_END

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The state machine of EVs, MRC 1.0 §11.6. mrc_ev_make.c makes them,
- * mrc_ev_probe.c probes those condemned, mrc_spray.c chooses among them.
+ * The state machine of EVs, MRC 1.0 §11.6. mrc_ev_make.c creates the EVs,
+ * mrc_ev_probe.c probes condemned ones, mrc_spray.c picks the EV of each packet.
  *
  * Copies of an EV that are not DENIED are always in the same state.
  */
@@ -36,7 +36,7 @@ void mrc_paths_set_ports(struct mrc_paths *p, u32 ports_up)
 	mrc_ev_peer_ports(p, ports_up & ~was);
 }
 
-/* What a controller sees: SKIP is not visible, §11.6. */
+/* The state as a controller sees it: SKIP is shown as GOOD, §11.6. */
 static u8 visible(u8 state)
 {
 	return state == MRC_EV_SKIP ? (u8)MRC_EV_GOOD : state;
@@ -63,7 +63,7 @@ void mrc_ev_report(struct mrc_paths *p, u16 i, u8 from, u8 to)
 		p->cfg.on_state(p->cfg.ctx, p, i, from, to);
 }
 
-/* Entry @i alone: its state and what is counted by states. */
+/* Change the state of entry @i alone, with the maps and counts that depend on it. */
 static void enter(struct mrc_paths *p, u16 i, u8 to)
 {
 	struct mrc_ev_walk *w = mrc_ev_walk_of(p, i);
@@ -77,7 +77,7 @@ static void enter(struct mrc_paths *p, u16 i, u8 to)
 	p->denied = (u16)(p->denied + (to == MRC_EV_DENIED) -
 			  (from == MRC_EV_DENIED));
 	mrc_write_once(p->ev[i].state, to);
-	/* One word serves probes of bad EVs and losses of others. */
+	/* @sub has another meaning in ASSUMED_BAD than in the other states. */
 	if (from == MRC_EV_ASSUMED_BAD || to == MRC_EV_DENIED ||
 	    to == MRC_EV_ASSUMED_BAD)
 		p->ev[i].sub = 0;
@@ -128,14 +128,14 @@ void mrc_ev_set_state(struct mrc_paths *p, u16 i, u8 to, u64 now)
 		mrc_ev_probe_start(p, i, now);
 	else if (from == MRC_EV_ASSUMED_BAD)
 		mrc_ev_probe_rescan(p);
-	/* The lowest of the copies speaks for all of them. */
+	/* One report, with the lowest index, for all copies. */
 	for (j = mrc_ev_copy(p, i); j != i && to != MRC_EV_DENIED;
 	     j = mrc_ev_copy(p, j))
 		first = j < first ? j : first;
 	mrc_ev_report(p, first, from, to);
 }
 
-/* DENIED -> GOOD, or what the copies are in meanwhile. */
+/* DENIED -> GOOD, or to the present state of the copies. */
 static void allow(struct mrc_paths *p, u16 i, u64 now)
 {
 	u16 j = live_copy(p, i);
@@ -153,7 +153,7 @@ static void allow(struct mrc_paths *p, u16 i, u64 now)
 		mrc_ev_report(p, i, MRC_EV_DENIED, p->ev[i].state);
 }
 
-/* How many entries change state with @i. */
+/* How many entries change state together, @i included. */
 static u32 weight(const struct mrc_paths *p, u16 i)
 {
 	u32 n = 1;
@@ -193,8 +193,8 @@ static void count_drop(struct mrc_paths *p, u16 i)
 }
 
 /*
- * What tells a dead path from a lossy one, at any rate, is whether anything got
- * through between two losses. Of the copies, which are one path, all know.
+ * Store the number of losses in a row. A path that delivers packets between losses is
+ * lossy, not dead, whatever its loss rate. All copies share it, as they are one path.
  */
 static void note(struct mrc_paths *p, u16 i, u8 losses)
 {
@@ -213,12 +213,12 @@ static void note_arrival(struct mrc_paths *p, u16 i)
 		note(p, i, 0);
 }
 
-/* How many losses in a row make EV @i a bad one? */
+/* How many losses in a row condemn EV @i? */
 static u32 losses_bad(const struct mrc_paths *p, u16 i)
 {
 	if (mrc_ev_walk_of(p, i)->usable <= weight(p, i))
 		return MRC_EV_LOSSES_LAST;
-	/* Where trims are not answered, congestion looks just like a loss. */
+	/* If trims are not answered, congestion looks like a loss on the path. */
 	return p->cfg.trim_nack ? 1 : MRC_EV_LOSSES;
 }
 
@@ -247,7 +247,7 @@ void mrc_paths_verdict(struct mrc_paths *p, int ev, enum mrc_ev_verdict v,
 		return;
 	if (now > p->now)
 		p->now = now;
-	/* What befell a DENIED copy befell the path of the others. */
+	/* Apply the verdict on a DENIED entry to its copies, which are the same path. */
 	if (p->ev[i].state == MRC_EV_DENIED && v != MRC_EVV_DENY &&
 	    v != MRC_EVV_ALLOW)
 		i = live_copy(p, i);

@@ -2,16 +2,16 @@
 /*
  * Entropy values: the paths of one QP, their states and the spray policy.
  *
- * EVs are divided equally between ports. A walk first takes the next eligible
- * port in turn and then the next usable EV of that port's own shuffled array,
- * so a bad EV is always replaced by one of the same plane and load moves to
- * another plane only when the port is down (MRC 1.0 §11.5) or when every EV of
- * the port is ASSUMED_BAD or DENIED while another port has usable ones (a
- * plane cut somewhere beyond the local link).
+ * EVs are divided equally between ports. The spray policy takes the eligible ports in
+ * turn, and on each port the next usable EV of that port's own shuffled array. So a bad
+ * EV is always replaced by an EV of the same plane. Load moves to another plane only if
+ * the port is down (MRC 1.0 §11.5), or if every EV of the port is ASSUMED_BAD or DENIED
+ * while another port has usable EVs (the plane is cut beyond the local link).
  *
- * States change only by what a requester sends and learns. Until there is one,
- * paths have no tables: every EV is as it was at the beginning, feedback has EVs
- * to go on, and a QP that is idle or only receives keeps nothing for each EV.
+ * States change only by what a requester sends and by the feedback that it gets. A QP
+ * without a requester therefore has no tables. Each of its EVs is in the initial state,
+ * which is enough to send feedback. So a QP that is idle or only receives needs no
+ * memory per EV.
  */
 #ifndef MRC_EV_H
 #define MRC_EV_H
@@ -30,11 +30,11 @@ MRC_C_BEGIN
 #define MRC_EV_PROBE_MIN_NS	1000000ull	/* pacing of probes, §11.6 */
 #define MRC_EV_PROBE_BUSY_NS	100000000ull	/* cap while data flows */
 #define MRC_EV_PROBE_MAX_NS	1000000000ull	/* cap */
-#define MRC_EV_PROBE_FLOOR_NS	4000000ull	/* what a busy host adds to an answer */
-#define MRC_EV_PROBE_GAP_NS	25000000ull	/* per QP, of those not answered */
-#define MRC_EV_PROBE_BURST	8u		/* but so many may come at once */
-#define MRC_EV_DOUBT_NS		15000000000ull	/* a word that was wrong, §12.3 */
-#define MRC_EV_RTO_DEFAULT	4194304ull	/* ns, where a QP has no timer */
+#define MRC_EV_PROBE_FLOOR_NS	4000000ull	/* delay of a busy host's reply */
+#define MRC_EV_PROBE_GAP_NS	25000000ull	/* per QP, between unanswered probes */
+#define MRC_EV_PROBE_BURST	8u		/* unanswered probes sent at once */
+#define MRC_EV_DOUBT_NS		15000000000ull	/* after a wrong update, §12.3 */
+#define MRC_EV_RTO_DEFAULT	4194304ull	/* ns, for a QP without a timer */
 
 /* MRC 1.0 §11.6 */
 enum mrc_ev_state {
@@ -63,12 +63,12 @@ enum mrc_ev_verdict {
 };
 
 /**
- * struct mrc_ev - one entropy value; what it looks like is in the set
+ * struct mrc_ev - state of one entropy value; its value is in the set, or computed
  * @probe_id: id of the outstanding probe
  * @drops: losses and timeouts seen on this EV, saturating
  * @state: enum mrc_ev_state
- * @sub: ASSUMED_BAD: MRC_EV_PROBE_*; other states: losses inferred since
- *	anything was heard of the EV, up to MRC_EV_LOSSES_LAST
+ * @sub: ASSUMED_BAD: MRC_EV_PROBE_*; other states: losses inferred since the EV
+ *	last delivered a packet, up to MRC_EV_LOSSES_LAST
  */
 struct mrc_ev {
 	u16 probe_id;
@@ -78,11 +78,11 @@ struct mrc_ev {
 };
 
 #define MRC_EV_PROBE_OUT	0x80u	/* a probe is outstanding */
-#define MRC_EV_PROBE_ONE	0x40u	/* the last one was answered well */
-#define MRC_EV_PROBE_NOW	0x20u	/* due at once, whatever at[] says */
-#define MRC_EV_PROBE_EXP	0x1Fu	/* interval is the RTO, doubled so often */
+#define MRC_EV_PROBE_ONE	0x40u	/* the last probe had a good reply */
+#define MRC_EV_PROBE_NOW	0x20u	/* a probe is due at once, at[] is ignored */
+#define MRC_EV_PROBE_EXP	0x1Fu	/* how often the interval was doubled */
 
-/* Losses in a row that condemn an EV, and the last usable one of a plane. */
+/* Losses in a row that condemn an EV; LAST: the last usable EV of a plane. */
 #define MRC_EV_LOSSES		2u	/* OP-41 */
 #define MRC_EV_LOSSES_LAST	4u
 
@@ -90,28 +90,28 @@ struct mrc_paths;
 
 /**
  * struct mrc_paths_cfg - how to make the EVs of a QP
- * @set: of its profile, NULL = AUTO: made here; owned by the caller, in use until
- *	mrc_paths_update() or the end of the paths. With a set, @n_evs and
- *	@min_active are the set's
+ * @set: EV set of its profile; NULL = AUTO, the EVs are generated. The caller owns the
+ *	set, which is in use until mrc_paths_update() or the end of the paths. The set
+ *	then defines the number of EVs and min_active, not @n_evs and @min_active
  * @n_evs: EVs wanted, 1..MRC_EV_MAX; rounded up to a multiple of @n_ports (down
  *	where that would exceed MRC_EV_MAX)
  * @n_ports: ports of the device, 1..MRC_MAX_PORTS
  * @ipv6: the flow label carries entropy[31:16]
  * @trim_nack: the peer answers trims, so an untrimmed loss condemns the EV at
- *	once; otherwise the first loss is SKIP, a second without a packet of
- *	the same EV acknowledged or trimmed in between ASSUMED_BAD (OP-41).
- *	Either way it takes MRC_EV_LOSSES_LAST in a row where no other EV of
- *	the plane is usable: what is at stake then is all that the plane carries
- * @min_active: GOOD + SKIP EVs that must remain; 0 = a quarter of the set, but
- *	no bound where it comes from @set
- * @rto: ns, first probe interval and reply deadline as long as there is no round
- *	trip time; 0 = MRC_EV_RTO_DEFAULT
+ *	once. Otherwise the first loss makes the EV SKIP. A second loss makes it
+ *	ASSUMED_BAD if no packet of this EV was acknowledged or trimmed in between
+ *	(OP-41). In both cases the last usable EV of a plane is condemned only after
+ *	MRC_EV_LOSSES_LAST losses in a row, because it carries all traffic of the plane
+ * @min_active: number of EVs that must stay GOOD or SKIP; 0 = a quarter of the EVs.
+ *	In @set 0 means no bound
+ * @rto: ns, first probe interval and reply deadline while no round trip time is
+ *	known; 0 = MRC_EV_RTO_DEFAULT
  * @base_rtt: ns
  * @seed: unpredictable
  * @ctr: may be NULL
- * @on_state: called at each visible state change; may be NULL. SKIP shows as
- *	GOOD (§11.6), so flips between these two are not reported. For each path
- *	changes to ASSUMED_BAD and to GOOD alternate, unless a controller denies it
+ * @on_state: called at each visible state change; may be NULL. SKIP counts as
+ *	GOOD (§11.6), so changes between these two are not reported. For each path,
+ *	reports of ASSUMED_BAD and GOOD alternate, unless a controller denies the path
  * @ctx: for @on_state
  */
 struct mrc_paths_cfg {
@@ -140,29 +140,29 @@ struct mrc_spray_ops {
 	int (*pick)(struct mrc_paths *p, u64 now);
 };
 
-/* One port's walk; the EVs of ports that the device does not have share one. */
+/* Walk over the EVs of one port. All EVs on ports that do not exist share one walk. */
 struct mrc_ev_walk {
 	u16 first;	/* index of the port's first slot in order[] */
 	u16 n;		/* its EVs */
 	u16 cursor;
 	u16 rotations;
 	u16 usable;	/* GOOD + SKIP */
-	u16 bad_cursor;	/* of the ASSUMED_BAD round-robin */
+	u16 bad_cursor;	/* cursor of the ASSUMED_BAD round-robin */
 	u32 tx;		/* packets sent through the port */
-	u8 ask_exp;	/* questions since the pace was set, see mrc_ev_peer.c */
-	u64 ask_at;	/* when the next one, or the verdict, is due, ns */
-	u64 asked_at;	/* when the last one left */
-	u64 said_at;	/* when the peer's port was called down */
-	u64 doubt_until; /* its word was wrong: ask before it is believed */
+	u8 ask_exp;	/* port probes since ask_soon(), see mrc_ev_peer.c */
+	u64 ask_at;	/* when the next port probe or the decision is due, ns */
+	u64 asked_at;	/* when the last port probe was sent, ns */
+	u64 said_at;	/* when the peer reported its port down, ns */
+	u64 doubt_until; /* until then a "down" update alone is not believed, ns */
 };
 
 /**
- * struct mrc_ev_pace - what the pace of probes depends on
+ * struct mrc_ev_pace - state that determines the pace of probes
  * @srtt: smoothed round trip time, ns, 0 = unknown
- * @flow_at: when data last took an EV, 0 = never
- * @tat: as if all EVs' probes since the last answer had left at intervals of
- *	MRC_EV_PROBE_GAP_NS: when the next one would
- * @ask_next: when the first question or verdict about a port is due, see
+ * @flow_at: when an EV was last picked for data, ns, 0 = never
+ * @tat: rate limit of EV probes, ns: when the next probe would be sent if all probes
+ *	since the last good reply had been sent MRC_EV_PROBE_GAP_NS apart
+ * @ask_next: when the first port probe or decision about a port is due, ns, see
  *	mrc_ev_peer.c
  */
 struct mrc_ev_pace {
@@ -173,8 +173,8 @@ struct mrc_ev_pace {
 };
 
 /*
- * AUTO: what makes entropies out of indices, see mrc_ev_make.c. Two rounds of
- * x * mul + add; inv undoes mul.
+ * AUTO: parameters that map an index to an entropy, see mrc_ev_make.c. Two rounds of
+ * x * mul + add; inv is the inverse of mul.
  */
 struct mrc_ev_auto {
 	u16 mul[2];
@@ -186,10 +186,10 @@ struct mrc_ev_auto {
 /**
  * struct mrc_paths - the EVs of one QP
  * @ops: spray policy
- * @ev: array of @n, in caller memory, as all arrays here; NULL: no tables yet, and
- *	none of the other arrays
- * @at: of each EV, in units of 1.024 us that wrap: ASSUMED_BAD: when the next
- *	probe is due or the outstanding one lost
+ * @ev: array of @n, in memory of the caller, like all arrays here; NULL: there are no
+ *	tables yet, so none of the other arrays exists either
+ * @at: for each EV that is ASSUMED_BAD: when the next probe is due or the outstanding
+ *	one counts as lost, in units of 1.024 us that wrap
  * @order: shuffled indices, grouped by port
  * @pos: inverse of @order
  * @good_map: bitmap over positions in @order, EVs in GOOD
@@ -197,26 +197,25 @@ struct mrc_ev_auto {
  * @bad_map: same, ASSUMED_BAD
  * @n: EVs
  * @n_ports: ports
- * @next_port: whose turn it is
+ * @next_port: port that the next data packet takes
  * @bad: EVs in ASSUMED_BAD
  * @denied: EVs in DENIED
  * @min_active: see struct mrc_paths_cfg
- * @fallback: port whose turn it is in the ASSUMED_BAD round-robin
+ * @fallback: next port of the ASSUMED_BAD round-robin
  * @ports_up: bit N = local port N may send (bit 0 unused)
- * @peer_ports: bit N = peer's port N is used, as far as it decides, §12.3; all
- *	ones initially
- * @peer_word: what the peer says of its ports; bit 0 is set while it says
- *	nothing, and all others are then
- * @asked: ports whose peer's port is being probed because of its word
- * @overruled: ports that answered although the peer calls them down; not in @asked.
- *	The peer has until the walk's ask_at to call them up
- * @probe_next: when the first EV's probe is due or lost, ns
- * @now: newest time that the state machine saw, ns; says what @at means
- * @rng: state of the shuffle
- * @walk: index 1..@n_ports; 0: of ports that there are not
- * @pace: of probes
- * @gen: entropies of an AUTO set
- * @cfg: copy
+ * @peer_ports: bit N = the peer's port N is treated as up, §12.3; all ones initially
+ * @peer_word: port status that the peer reports, bit N = its port N is up; all ones,
+ *	including bit 0, while it reports nothing
+ * @asked: bit N = port N is being probed because the peer reported it down
+ * @overruled: bit N = port N answered although the peer reports it down; not in @asked.
+ *	The peer has until the walk's ask_at to report it up
+ * @probe_next: when the first EV probe is due or counts as lost, ns
+ * @now: newest time that the state machine saw, ns; the reference for the times in @at
+ * @rng: state of the random number generator
+ * @walk: by port, 1..@n_ports; 0: EVs on ports that do not exist
+ * @pace: pace of probes
+ * @gen: parameters of the entropies of AUTO
+ * @cfg: copy of the configuration
  */
 struct mrc_paths {
 	const struct mrc_spray_ops *ops;
@@ -256,11 +255,10 @@ size_t mrc_paths_mem(const struct mrc_paths_cfg *cfg);
  * @p: state
  * @cfg: copied
  *
- * All EVs start GOOD, or DENIED where the set says so, and all ports up. What a
- * requester needs is missing: there must be none, and until mrc_paths_equip()
- * nothing may be called that picks an EV for data, gives a verdict or probes.
- * Control packets, ports, times, updates of the set and questions about EVs are
- * fine.
+ * All EVs start GOOD, or DENIED where the set says so, and all ports up. The tables that
+ * a requester needs are missing, so there must be no requester. Until mrc_paths_equip()
+ * the caller must not pick an EV for data, give a verdict or probe. The functions for
+ * control packets, ports, times, updates of the set and queries of EVs may be called.
  *
  * Return: 0 or -EINVAL, as mrc_paths_init().
  */
@@ -270,11 +268,11 @@ int mrc_paths_prepare(struct mrc_paths *p, const struct mrc_paths_cfg *cfg);
 size_t mrc_paths_tables(const struct mrc_paths *p);
 
 /**
- * mrc_paths_equip - what data packets need
+ * mrc_paths_equip - add the tables that data packets need
  * @p: prepared, with no tables yet
  * @mem: mrc_paths_tables() bytes, 8-aligned, owned by the caller
  *
- * The caller keeps readers (mrc_paths_pick_ctrl()) out. EVs stay as they are.
+ * The caller excludes concurrent readers (mrc_paths_pick_ctrl()). EVs keep their states.
  */
 void mrc_paths_equip(struct mrc_paths *p, void *mem);
 
@@ -285,7 +283,7 @@ void mrc_paths_equip(struct mrc_paths *p, void *mem);
  * @mem: mrc_paths_mem(@cfg) bytes, 8-aligned, owned by the caller
  *
  * All EVs start GOOD, or DENIED where the set says so, and all ports up. AUTO:
- * EVs are dealt to the ports in turn, entropies are unique within the QP and
+ * EVs are assigned to the ports in turn, entropies are unique within the QP and UDP
  * source ports lie in 0xC000..0xFFFF. EVs of a set on ports that the device does
  * not have are never used.
  *
@@ -301,8 +299,8 @@ const struct mrc_spray_ops *mrc_spray_find(const char *name);
  * mrc_paths_retire - the QP does not use its EVs any more
  * @p: state, with or without tables; not used afterwards
  *
- * For each EV that is ASSUMED_BAD @on_state hears that it is GOOD: who follows
- * would take it for bad for ever. Nothing is counted.
+ * Calls @on_state with GOOD for each EV that is ASSUMED_BAD. Otherwise a listener would
+ * regard the path as bad for ever. Nothing is counted.
  */
 void mrc_paths_retire(struct mrc_paths *p);
 
@@ -312,21 +310,22 @@ void mrc_paths_retire(struct mrc_paths *p);
  * @set: replaces the former one, which is not used any more on return
  * @now: ns
  *
- * Entries with another value or port start GOOD (or DENIED, or as a copy that was
- * there before), without an event. Values that were ASSUMED_BAD and of which no
- * entry remains are reported GOOD, by an index of the former set, which is still
- * in @p->cfg then; nothing is counted. Entries that the controller denies or allows
- * change state as by a verdict; all others stay as they are. Packets still under
- * way count for the entry that now has their index. The caller keeps readers
- * (mrc_paths_pick_ctrl()) out as well. A set of another size is ignored.
+ * Entries with another value or port start GOOD, or DENIED, or in the state of a copy
+ * that was there before; no event is reported for them. Values that were ASSUMED_BAD
+ * and have no entry left are reported GOOD with their index in the former set, which
+ * is still in @p->cfg at that time; nothing is counted. Entries that the controller
+ * denies or allows change state as by a verdict. All other entries keep their state.
+ * Feedback for packets in flight applies to the entry that now has their index. The
+ * caller excludes concurrent readers (mrc_paths_pick_ctrl()). A set of another size is
+ * ignored.
  */
 void mrc_paths_update(struct mrc_paths *p, const struct mrc_evset *set,
 		      u64 now);
 
 /*
- * Of EV @i: what it looks like on the wire, its local port, enum mrc_ev_state,
- * losses and timeouts seen on it. The first three may be read while the
- * requester changes states.
+ * Of EV @i: its entropy on the wire, its local port, its enum mrc_ev_state, and the
+ * losses and timeouts seen on it. The first three may be read while the requester
+ * changes states.
  */
 u32 mrc_paths_entropy(const struct mrc_paths *p, u16 i);
 u8 mrc_paths_port(const struct mrc_paths *p, u16 i);
@@ -345,7 +344,7 @@ static inline u32 mrc_paths_ports_up(const struct mrc_paths *p)
 	return p->ports_up;
 }
 
-/* The peer's word that mrc_paths_peer_said() was told last. */
+/* The port status last passed to mrc_paths_peer_said(). */
 static inline u32 mrc_paths_peer_word(const struct mrc_paths *p)
 {
 	return p->peer_word;
@@ -360,7 +359,7 @@ static inline u64 mrc_paths_rto(const struct mrc_paths *p)
 /* Packets sent through @port: data and probes, modulo 2^32. */
 u32 mrc_paths_port_tx(const struct mrc_paths *p, u8 port);
 
-/* Next EV for a data packet or -1 (counts and SKIP handling included). */
+/* Next EV for a data packet or -1. Counts the packet and handles SKIP. */
 int mrc_paths_pick(struct mrc_paths *p, u64 now);
 
 /* A usable EV other than @avoid (and if possible on another port), or -1. */
@@ -390,8 +389,8 @@ int mrc_paths_pick_away(struct mrc_paths *p, int from, u64 now);
 int mrc_paths_pick_ctrl(const struct mrc_paths *p, u16 *cursor, u8 port);
 
 /*
- * The same for an answer to what arrived on @port: that shows more than what the
- * peer says of its port.
+ * The same for a reply to a packet that arrived on @port. The arrival is better
+ * evidence than the peer's port status, so @port needs to be up only here.
  */
 int mrc_paths_pick_back(const struct mrc_paths *p, u16 *cursor, u8 port);
 
@@ -402,16 +401,15 @@ int mrc_paths_pick_back(const struct mrc_paths *p, u16 *cursor, u8 port);
 int mrc_paths_find(const struct mrc_paths *p, u32 entropy);
 
 /*
- * Feed the state machine of §11.6. @ev out of range is ignored. Copies of an EV
- * within a set share what is learnt about any of them, and that is counted and
- * reported once, with the lowest index; DENY and ALLOW concern the one entry, and an
- * entry allowed again joins its copies in their state. That they are ASSUMED_BAD is
- * no news then.
+ * Feed the state machine of §11.6. @ev out of range is ignored. Copies of an EV within
+ * a set change state together; the change is counted and reported once, with the lowest
+ * index. DENY and ALLOW apply to the one entry only. An entry that is allowed again
+ * takes the state of its copies; if they are ASSUMED_BAD this is not reported again.
  */
 void mrc_paths_verdict(struct mrc_paths *p, int ev, enum mrc_ev_verdict v,
 		       u64 now);
 
-/* A packet that went out on EV @ev, and on no other, has arrived. */
+/* A packet that was sent on EV @ev, and on no other EV, has arrived. */
 static inline void mrc_paths_arrived(struct mrc_paths *p, u16 ev)
 {
 	if (p->ev[ev].sub || p->ev[ev].state == MRC_EV_DENIED)
@@ -425,12 +423,13 @@ void mrc_paths_set_rtt(struct mrc_paths *p, u64 base_rtt, u64 rto);
 void mrc_paths_set_ports(struct mrc_paths *p, u32 ports_up);
 
 /**
- * mrc_paths_peer_said - the peer told about its ports, or it is out of date
+ * mrc_paths_peer_said - the peer's port status changed or expired
  * @p: with or without tables
- * @word: bit N = its port N is up, bit 0 clear; all ones: it says nothing
+ * @word: bit N = the peer's port N is up, bit 0 clear; all ones: no valid status
  * @now: ns
  *
- * No EV changes state. Ports called down are left and probed, see mrc_ev_peer.c.
+ * No EV changes state. Ports reported down are no longer used and are probed, see
+ * mrc_ev_peer.c.
  */
 void mrc_paths_peer_said(struct mrc_paths *p, u32 word, u64 now);
 
@@ -438,10 +437,10 @@ void mrc_ev_peer_answered(struct mrc_paths *p, u8 port, u64 sent_at, u8 via,
 			  u64 now);
 
 /**
- * mrc_paths_answered - the peer answered what was sent to it
+ * mrc_paths_answered - the peer answered a packet
  * @p: with tables
- * @port: through which it was sent
- * @sent_at: when, ns
+ * @port: port through which the packet was sent
+ * @sent_at: when the packet was sent, ns
  * @via: port through which the answer came, 0 = unknown
  * @now: ns
  */
@@ -452,18 +451,20 @@ static inline void mrc_paths_answered(struct mrc_paths *p, u8 port,
 		mrc_ev_peer_answered(p, port, sent_at, via, now);
 }
 
-/* Is @port usable (locally up, peer's not left)? */
+/* Is @port usable: up here, and the peer's port treated as up? */
 bool mrc_paths_port_ok(const struct mrc_paths *p, u8 port);
 
-/* Is @port up here, whatever the peer says of its own? */
+/* Is @port up here, regardless of the peer's port status? */
 bool mrc_paths_port_up(const struct mrc_paths *p, u8 port);
 
 /*
- * Probing of ASSUMED_BAD EVs (§9.5 b, §11.6), at most one outstanding per EV, and of
- * peer's ports (§12.3).
- * next_probe: earliest time anything is due, ~0 if nothing. probe_due: expire
- * lost probes up to @now, then return an EV to probe now (port ok) or -1.
- * probe_sent: record it. probe_match: EV of outstanding probe @id, or -1.
+ * Probes of ASSUMED_BAD EVs (§9.5 b, §11.6), at most one outstanding per EV, and of
+ * the peer's ports (§12.3).
+ * next_probe: earliest time at which anything is due, ~0 if nothing is.
+ * probe_due: expire lost probes up to @now, then return an EV whose port may send and
+ *	which must be probed now, or -1.
+ * probe_sent: record the probe.
+ * probe_match: EV of outstanding probe @id, or -1.
  */
 u64 mrc_paths_next_probe(const struct mrc_paths *p);
 int mrc_paths_probe_due(struct mrc_paths *p, u64 now);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * EVs of a QP: where they come from and what they look like. Nothing of that is
- * stored per QP: a profile's set is shared, and AUTO entropies are computed. The
- * tables of their states come with the requester.
+ * Creation of the EVs of a QP, and their values. No values are stored per QP: the set
+ * of a profile is shared, and AUTO entropies are computed. The tables of EV states are
+ * added when the QP gets a requester.
  */
 #include "mrc_ev_priv.h"
 #include "mrc_req.h"
@@ -10,7 +10,7 @@
 #define SPORT_FIRST		0xC000u
 #define SPORT_BITS		14
 #define SPORT_MASK		((1u << SPORT_BITS) - 1)
-/* In @sub, while mrc_paths_update() runs, of GOOD and DENIED: just arrived. */
+/* Value of @sub, while mrc_paths_update() runs, of a new entry, GOOD or DENIED. */
 #define SUB_ARRIVED		0xFFu
 
 static u16 set_size(const struct mrc_paths_cfg *cfg)
@@ -71,10 +71,10 @@ u32 mrc_ev_rand(u64 *state)
 	return (u32)(z >> 32 ^ z);
 }
 
-/* What has odd * inverse = 1 modulo 2^16, by Newton's method. */
+/* The inverse of @odd modulo 2^16, by Newton's method. */
 static u16 inverse(u16 odd)
 {
-	u32 inv = odd;	/* right in the lowest 3 bits; doubles each time */
+	u32 inv = odd;	/* correct in the lowest 3 bits; each step doubles them */
 	int k;
 
 	for (k = 0; k < 3; k++)
@@ -98,9 +98,9 @@ static void gen_init(struct mrc_paths *p)
 }
 
 /*
- * A bijection of the numbers below 2^14, which scatters neighbours: source
- * ports are unique within a QP, and the index is found again without a table.
- * x ^= x >> 7 undoes itself, as the upper half stays.
+ * The UDP source port of index @x: a bijection on the numbers below 2^14 that scatters
+ * neighbours. So UDP source ports are unique within a QP, and gen_index() finds the
+ * index without a table. x ^= x >> 7 is its own inverse, as it keeps the upper half.
  */
 static u32 gen_sport(const struct mrc_ev_auto *gen, u32 x)
 {
@@ -154,7 +154,7 @@ u8 mrc_paths_port(const struct mrc_paths *p, u16 i)
 	return (u8)(i % p->n_ports + 1);
 }
 
-/* The state of EV @i when nothing has happened to it. */
+/* The initial state of EV @i. */
 static u8 first_state(const struct mrc_evset *set, u16 i)
 {
 	return set && set->ev[i].denied ? MRC_EV_DENIED : MRC_EV_GOOD;
@@ -191,7 +191,7 @@ int mrc_paths_find(const struct mrc_paths *p, u32 entropy)
 	return mrc_paths_entropy(p, (u16)i) == entropy ? (int)i : -1;
 }
 
-/* Group the EVs by port, shuffle each group, count what is in which state. */
+/* Group the EVs by port, shuffle each group, count the EVs in each state. */
 static void make_walks(struct mrc_paths *p)
 {
 	u16 fill[MRC_MAX_PORTS + 1];
@@ -297,7 +297,10 @@ int mrc_paths_init(struct mrc_paths *p, const struct mrc_paths_cfg *cfg,
 	return ret;
 }
 
-/* The entropy of an SRv6 EV says nothing about its value. */
+/*
+ * Are the entries the same path? For SRv6 this compares values, because the entropy of
+ * an SRv6 EV does not depend on its value.
+ */
 static bool same_entry(const struct mrc_evset *a, u16 i,
 		       const struct mrc_evset *b, u16 j)
 {
@@ -316,8 +319,8 @@ bool mrc_ev_same(const struct mrc_paths *p, u16 i, int j)
 }
 
 /*
- * Tell of the paths that are ASSUMED_BAD and of which no such entry is left in @next
- * (NULL: none at all): they are bad no longer. Once for all copies.
+ * Report GOOD for each path that is ASSUMED_BAD and has no such entry left in @next
+ * (NULL: there are no entries any more). One report for all copies.
  */
 static void tell_gone(const struct mrc_paths *p, const struct mrc_evset *next)
 {
@@ -331,7 +334,7 @@ static void tell_gone(const struct mrc_paths *p, const struct mrc_evset *next)
 		stays = false;
 		j = i;
 		do {
-			/* One before this has been looked at. */
+			/* With j < i the path was handled at j. */
 			if (p->ev[j].state == MRC_EV_ASSUMED_BAD &&
 			    (j < i ||
 			     (next && same_entry(p->cfg.set, j, next, j))))
@@ -351,7 +354,7 @@ void mrc_paths_retire(struct mrc_paths *p)
 		tell_gone(p, NULL);
 }
 
-/* An entry that came with this set is as good as the copies it now has. */
+/* Give an entry that is new in this set the state of the copies that it has now. */
 static void join_copies(struct mrc_paths *p, u16 i)
 {
 	u16 j;
@@ -369,7 +372,10 @@ static void join_copies(struct mrc_paths *p, u16 i)
 	}
 }
 
-/* Entries that moved are new; what is denied or allowed is told of. */
+/*
+ * Update without tables: report entries that were denied or allowed. Entries with
+ * another value or port are new and are not reported.
+ */
 static void update_prepared(struct mrc_paths *p, const struct mrc_evset *was,
 			    const struct mrc_evset *set)
 {

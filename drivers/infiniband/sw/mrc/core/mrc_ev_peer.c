@@ -1,28 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What the peer says about its ports, MRC 1.0 §12.3. The update carries no
- * secret, anybody who can send from the peer's address can say it. So its word
- * is kept apart from what was found out: it begins questions, and answers to
- * them decide.
+ * Port status updates of the peer, MRC 1.0 §12.3. An update carries no secret: anybody
+ * who can send from the peer's address can forge one. So the reported status is kept
+ * apart from what was verified. An update is a hint: it starts probes, and the answers
+ * to these decide.
  *
- * A port called down is left at once and asked, by a probe, then at the
- * intervals of a bad EV's probes. It is used again when a packet sent through it
- * after the word was answered through it: what a peer without that port cannot
- * do, although a port that its controller disabled still receives. So the word was
- * wrong, or the one that calls the port up is still on its way, through another
- * plane. If that does not come soon, the peer loses its credit: for a while a port
- * that it calls down goes on being used until a probe was not answered.
+ * A port that is reported down is no longer used. It is probed at once, then at the
+ * intervals of a bad EV's probes. It is used again when a packet that was sent through
+ * it after the update is answered through it. A peer without that port cannot do this.
+ * An answer through another port is no proof, because a port that the peer's controller
+ * disabled still receives. If the answer comes through the port itself, the update was
+ * wrong, or a newer update that reports the port up is still on its way through another
+ * plane. If no such update arrives soon, the peer loses its credit: for MRC_EV_DOUBT_NS,
+ * a port that it reports down stays in use until a probe is not answered.
  *
- * A port called up, after it was called down, is asked at once and used with the
- * first answer, whichever way that comes: the word and the answer agree. So it is
- * when the word is out of date: a peer repeats one that holds.
+ * A port that is reported up again is probed at once. It is used with the first answer,
+ * whichever port that comes through, because update and answer agree. Any answer is
+ * also enough when the status has expired: a peer repeats a status that is still valid.
  *
- * Ports that were left are used all the same when no other one has a usable EV
- * (mrc_spray.c): a word never stops a QP.
+ * Ports that are reported down are used all the same when no other port has a usable
+ * EV (mrc_spray.c). So an update never stops a QP.
  */
 #include "mrc_ev_priv.h"
 
-/* In the past of every clock: due at once. */
+/* Earlier than any clock value: due at once. */
 #define AT_ONCE			1ull
 
 static bool said_nothing(u32 word)
@@ -31,8 +32,8 @@ static bool said_nothing(u32 word)
 }
 
 /*
- * How long the word that calls a port up may come after an answer through that port:
- * twice the interval at which a peer repeats a word that was lost.
+ * How long after an answer through a port the update that reports this port up may
+ * come, ns: twice the interval at which a peer repeats a lost update.
  */
 static u64 word_wait(const struct mrc_paths *p)
 {
@@ -53,7 +54,7 @@ static u64 ask_interval(const struct mrc_paths *p, u8 exp)
 	return t > MRC_EV_PROBE_MAX_NS >> exp ? MRC_EV_PROBE_MAX_NS : t << exp;
 }
 
-/* Compute anew when the first question or verdict is due. */
+/* Recompute when the first port probe or decision is due. */
 static void ask_rescan(struct mrc_paths *p)
 {
 	u32 ports = (p->asked & p->ports_up) | p->overruled;
@@ -67,7 +68,7 @@ static void ask_rescan(struct mrc_paths *p)
 	p->pace->ask_next = min;
 }
 
-/* No word came that agrees with the answer. */
+/* No update agreed with the answer in time: distrust the peer's updates for a while. */
 static void disbelieve(struct mrc_paths *p, u8 port, u64 now)
 {
 	p->overruled &= ~(1u << port);
@@ -75,7 +76,7 @@ static void disbelieve(struct mrc_paths *p, u8 port, u64 now)
 	mrc_ctr_add(p->cfg.ctr, port, MRC_CTR_PORT_STATUS_REFUSED, 1);
 }
 
-/* The next question as soon as may be, and the ones after it soon. */
+/* Probe as soon as the minimum interval allows, and restart the doubling. */
 static void ask_soon(struct mrc_paths *p, u8 port)
 {
 	struct mrc_ev_walk *w = &p->walk[port];
@@ -88,7 +89,10 @@ static void ask(struct mrc_paths *p, u8 port, u64 now)
 {
 	struct mrc_ev_walk *w = &p->walk[port];
 
-	/* A port that is being asked stays so, or repeating would help. */
+	/*
+	 * Already being probed: keep @said_at. Otherwise an attacker who repeats updates
+	 * could make every answer look older than the update.
+	 */
 	if (p->asked >> port & 1)
 		return;
 	if (p->overruled >> port & 1)
@@ -118,7 +122,7 @@ void mrc_paths_peer_said(struct mrc_paths *p, u32 word, u64 now)
 	if (now > p->now)
 		p->now = now;
 	p->peer_word = word;
-	if (!p->ev) {	/* nobody who could find out */
+	if (!p->ev) {	/* no requester yet, so no probes */
 		mrc_write_once(p->peer_ports, word);
 		return;
 	}
@@ -140,7 +144,7 @@ void mrc_paths_peer_said(struct mrc_paths *p, u32 word, u64 now)
 	}
 	ports = (ports & mine) | (word & ~mine);
 	use(p, ports);
-	/* Whatever EVs were condemned for may be over with this. */
+	/* The fault for which EVs of these ports were condemned may be over. */
 	mrc_ev_probe_now(p, up & ports & p->ports_up);
 	ask_rescan(p);
 }
@@ -174,10 +178,13 @@ void mrc_ev_peer_answered(struct mrc_paths *p, u8 port, u64 sent_at, u8 via,
 {
 	struct mrc_ev_walk *w = &p->walk[port];
 	const u32 bit = 1u << port;
-	/* What left before the word may have arrived before the port went. */
+	/* A packet sent before the update may have arrived before the port went down. */
 	if (sent_at <= w->said_at)
 		return;
-	/* Of no port at all, any answer shows that the word is wrong. */
+	/*
+	 * An answer through another port is no proof. But if no port may be used at all,
+	 * any answer shows that the update is wrong.
+	 */
 	if (via != port && !(p->peer_word & bit) && p->ports_up & p->peer_ports)
 		return;
 	p->asked &= ~bit;
@@ -189,12 +196,12 @@ void mrc_ev_peer_answered(struct mrc_paths *p, u8 port, u64 sent_at, u8 via,
 	ask_rescan(p);
 }
 
-/* An EV to ask @port with: any one but those denied, another each time. */
+/* The EV for a probe of @port: a random one that is not DENIED, or -1. */
 static int ask_ev(struct mrc_paths *p, u8 port)
 {
 	int i = mrc_spray_any(p, port);
 
-	/* Until there is one, mrc_ev_peer_evs(). */
+	/* No probe is due until mrc_ev_peer_evs() finds an EV. */
 	if (i < 0)
 		p->walk[port].ask_at = MRC_EV_NO_PROBE;
 	return i;
@@ -229,7 +236,7 @@ int mrc_ev_peer_due(struct mrc_paths *p, u64 now)
 			disbelieve(p, port, now);
 		if (!(p->asked & p->ports_up & 1u << port))
 			continue;
-		/* It was given the benefit of the doubt, and does not answer. */
+		/* The port was kept in use, but a probe was not answered. */
 		if (w->ask_exp)
 			ports &= ~(1u << port);
 		if (due < 0)
@@ -247,10 +254,10 @@ void mrc_ev_peer_sent(struct mrc_paths *p, u8 port, u64 now)
 	struct mrc_ev_walk *w = &p->walk[port];
 	u64 wait = ask_interval(p, w->ask_exp);
 
-	/* A probe for another reason; what was asked has its time. */
+	/* The probe was sent for another reason; the port probe is not due yet. */
 	if (now < w->ask_at)
 		return;
-	/* Whoever is doubted gets the time that any answer gets. */
+	/* The port is in use: its answer gets as much time as that of an EV probe. */
 	if (p->peer_ports >> port & 1 && wait < mrc_ev_probe_wait(p, 0))
 		wait = mrc_ev_probe_wait(p, 0);
 	w->asked_at = now;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Shared by mrc_ev_make.c (what the EVs are), mrc_ev.c (states), mrc_ev_probe.c
- * (probing), mrc_ev_peer.c (the peer's ports), mrc_spray.c (choice) and mrc_rev.c
- * (reverse EVs).
+ * Shared by mrc_ev_make.c (creation of EVs), mrc_ev.c (states), mrc_ev_probe.c
+ * (probes of EVs), mrc_ev_peer.c (the peer's ports), mrc_spray.c (choice) and
+ * mrc_rev.c (reverse EVs).
  */
 #ifndef MRC_EV_PRIV_H
 #define MRC_EV_PRIV_H
@@ -36,7 +36,7 @@ static inline bool mrc_ev_usable(u8 state)
 	return state == MRC_EV_GOOD || state == MRC_EV_SKIP;
 }
 
-/* The next copy of EV @i, going round: @i itself if there is no other. */
+/* The next copy of EV @i in the ring of its copies; @i itself if there is no other. */
 static inline u16 mrc_ev_copy(const struct mrc_paths *p, u16 i)
 {
 	return p->cfg.set ? p->cfg.set->ev[i].next : i;
@@ -48,10 +48,10 @@ bool mrc_ev_same(const struct mrc_paths *p, u16 i, int j);
 /* Put the EVs of @port into a new random order. */
 void mrc_spray_reorder(struct mrc_paths *p, u8 port);
 
-/* Move EV @i and its copies to @to with all that hangs on it. */
+/* Move EV @i and its copies to state @to, with all counts, probes and reports. */
 void mrc_ev_set_state(struct mrc_paths *p, u16 i, u8 to, u64 now);
 
-/* EV @i, now in the same state as its copy @as, takes over what hangs on it. */
+/* EV @i, now in the same state as its copy @as, takes over losses or probe state. */
 void mrc_ev_join(struct mrc_paths *p, u16 i, u16 as);
 
 /* The copies of ASSUMED_BAD EV @i take over its probe state. */
@@ -66,49 +66,49 @@ static inline struct mrc_ev_walk *mrc_ev_walk_of(const struct mrc_paths *p,
 	return &p->walk[port <= p->n_ports ? port : 0];
 }
 
-/* Count and tell of a change of EV @i. */
+/* Count and report a state change of EV @i. */
 void mrc_ev_report(struct mrc_paths *p, u16 i, u8 from, u8 to);
 
-/* A packet went out on EV @i. */
+/* Count a packet that was sent on EV @i. */
 static inline void mrc_ev_sent(struct mrc_paths *p, u16 i)
 {
 	mrc_ev_walk_of(p, i)->tx++;
 }
 
-/* Probing, mrc_ev_probe.c: EV @i has been condemned, got a reply, none. */
+/* Probing, mrc_ev_probe.c: EV @i was condemned; a good reply; a bad reply or none. */
 void mrc_ev_probe_start(struct mrc_paths *p, u16 i, u64 now);
 void mrc_ev_probe_good(struct mrc_paths *p, u16 i, u64 now);
 void mrc_ev_probe_bad(struct mrc_paths *p, u16 i, bool lost, u64 now);
 
-/* Compute anew when the first probe is due. */
+/* Recompute when the first probe is due. */
 void mrc_ev_probe_rescan(struct mrc_paths *p);
 
-/* Ports that may be used changed from @was; no EV changes state. */
+/* The ports that may be used changed from @was; no EV changes state. */
 void mrc_ev_probe_ports(struct mrc_paths *p, u32 was);
 
-/* Probe the bad EVs of @ports at once, and often again. */
+/* Probe the bad EVs of @ports at once and restart their intervals. */
 void mrc_ev_probe_now(struct mrc_paths *p, u32 ports);
 
-/* Pacing: the interval after @exp doublings, and how long a reply may take. */
+/* Pacing, ns: the interval after @exp doublings, and how long a reply may take. */
 u64 mrc_ev_probe_interval(const struct mrc_paths *p, u32 exp);
 u64 mrc_ev_probe_wait(const struct mrc_paths *p, u32 exp);
 
-/* Some EV of @port that is not DENIED, the best state first, or -1. */
+/* A random EV of @port that is not DENIED, of the best state there is, or -1. */
 int mrc_spray_any(struct mrc_paths *p, u8 port);
 
-/* The peer's ports, mrc_ev_peer.c: there are tables now. */
+/* The peer's ports, mrc_ev_peer.c: tables were added. */
 void mrc_ev_peer_equip(struct mrc_paths *p);
 
-/* There may be EVs now with which a port can be asked. */
+/* There may be EVs now for port probes that had none. */
 void mrc_ev_peer_evs(struct mrc_paths *p);
 
 /* Local ports @up have come up. */
 void mrc_ev_peer_ports(struct mrc_paths *p, u32 up);
 
-/* An EV to probe at @now for what a peer said of its port, or -1. */
+/* The EV for a port probe that is due at @now, or -1. */
 int mrc_ev_peer_due(struct mrc_paths *p, u64 now);
 
-/* A probe left through @port, which is being asked. */
+/* A probe was sent through @port, which is in @asked. */
 void mrc_ev_peer_sent(struct mrc_paths *p, u8 port, u64 now);
 
 /* The bitmap that lists the EVs in @state, NULL for DENIED. */

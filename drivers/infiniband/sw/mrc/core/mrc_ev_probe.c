@@ -1,22 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Probing of ASSUMED_BAD EVs, MRC 1.0 §9.5 b and §11.6: the first probe after some
- * round trips, then at doubling intervals, of at most a tenth of a second while
- * data flows and a second otherwise; one outstanding per EV (for all of its copies).
- * After one that was answered the next follows at once. Without a round trip time
- * the RTO takes its place.
+ * Probes of ASSUMED_BAD EVs, MRC 1.0 §9.5 b and §11.6. The first probe is sent after
+ * some round trips, the next ones at doubling intervals of at most a tenth of a second
+ * while data flows, and a second otherwise. At most one probe is outstanding per EV,
+ * including all of its copies. After the first good reply the next probe follows at
+ * once. While no round trip time is known the RTO takes its place.
  *
- * All EVs of a plane that was cut are probed. Of probes that are not answered a QP
- * sends one per MRC_EV_PROBE_GAP_NS, after a few at once. An answer lets a few more
- * go, so that a plane which is there again has all of its EVs back soon.
+ * If a plane is cut, all of its EVs are probed. To limit this, a QP sends at most
+ * MRC_EV_PROBE_BURST unanswered probes at once and then one per MRC_EV_PROBE_GAP_NS.
+ * A good reply lifts the limit for as many probes again, so that a plane that works
+ * again has all of its EVs back soon.
  */
 #include "mrc_ev_priv.h"
 
-/* Due since ever. */
+/* Earlier than any clock value: due at once. */
 #define AT_ONCE			1ull
 /*
- * Nothing is planned further ahead (34 s; an RTO is at most 17.2 s): what looks
- * so is a time from long ago, of an EV whose port was down, as times wrap.
+ * No probe is planned further ahead than this (34 s, in units of 1.024 us; an RTO is at
+ * most 17.2 s). As times wrap, a larger distance is a time long past, of an EV whose
+ * port was down.
  */
 #define AHEAD_MAX		0x2000000
 
@@ -54,7 +56,7 @@ u64 mrc_ev_probe_wait(const struct mrc_paths *p, u32 exp)
 
 	if (!rtts)
 		return rto_of(p);
-	/* The way may have become longer than that of the other EVs. */
+	/* The path may have become longer than those of the other EVs. */
 	if (wait < mrc_ev_probe_interval(p, exp))
 		wait = mrc_ev_probe_interval(p, exp);
 	if (wait > rto_of(p))
@@ -72,7 +74,7 @@ static u64 probe_wait(const struct mrc_paths *p, const struct mrc_ev *ev)
 	return mrc_ev_probe_wait(p, ev->sub & MRC_EV_PROBE_EXP);
 }
 
-/* From when on an EV's probe may leave again. */
+/* When the rate limit allows the next EV probe, ns. */
 static u64 gap_ends(const struct mrc_paths *p)
 {
 	const u64 burst = MRC_EV_PROBE_BURST * MRC_EV_PROBE_GAP_NS;
@@ -80,13 +82,13 @@ static u64 gap_ends(const struct mrc_paths *p)
 	return p->pace->tat > burst ? p->pace->tat - burst : 0;
 }
 
-/* Rounded up, so that nothing happens before its time. */
+/* @now + @wait in units of 1.024 us, rounded up so that nothing is due too early. */
 static u32 time_after(u64 now, u64 wait)
 {
 	return mrc_ev_time(now + wait + 1023);
 }
 
-/* When the next probe of EV @i is due or the outstanding one lost, ns. */
+/* When the next probe of EV @i is due or the outstanding one counts as lost, ns. */
 static u64 due_at(const struct mrc_paths *p, u16 i)
 {
 	s64 unit = (s64)(p->now >> 10);
@@ -98,7 +100,7 @@ static u64 due_at(const struct mrc_paths *p, u16 i)
 	return unit > 0 ? (u64)unit << 10 : AT_ONCE;
 }
 
-/* When something is to be done about a condemned EV. */
+/* When condemned EV @i must be probed or its probe counts as lost, ns. */
 static u64 probe_time(const struct mrc_paths *p, u16 i)
 {
 	if (p->ev[i].sub & MRC_EV_PROBE_OUT ||
@@ -138,14 +140,14 @@ void mrc_ev_probe_now(struct mrc_paths *p, u32 ports)
 	struct mrc_ev *ev;
 	u32 pos;
 
-	if (!p->ev)	/* none has been condemned */
+	if (!p->ev)	/* no tables, so no EV is condemned */
 		return;
 	for (pos = mrc_ev_map_find(p->bad_map, 0, p->n); pos < p->n;
 	     pos = mrc_ev_map_find(p->bad_map, pos + 1, p->n)) {
 		/*
-		 * What was learnt about a path before its link came back says
-		 * little now: ask at once, and often again. What is still out
-		 * left before that.
+		 * The failures of a path before its link came back say little about it
+		 * now: probe at once, and start again with the shortest interval. Forget
+		 * an outstanding probe, because it was sent before that.
 		 */
 		ev = &p->ev[p->order[pos]];
 		if (ports >> mrc_paths_port(p, p->order[pos]) & 1)
@@ -163,14 +165,15 @@ void mrc_ev_probe_ports(struct mrc_paths *p, u32 was)
 void mrc_ev_probe_good(struct mrc_paths *p, u16 i, u64 now)
 {
 	p->pace->tat = 0;
-	/* With this one it is MRC_EV_PROBES_GOOD in a row. */
+	/* The second good reply: MRC_EV_PROBES_GOOD in a row. */
 	if (p->ev[i].sub & MRC_EV_PROBE_ONE) {
 		mrc_ev_set_state(p, i, MRC_EV_GOOD, now);
 		return;
 	}
 	/*
-	 * A sign of life. A round trip lies between the two probes in any
-	 * case, and a path that lost a packet by chance is missed meanwhile.
+	 * The first good reply: send the second probe at once. The two probes are
+	 * a round trip apart in any case, and if the path only lost a packet by
+	 * chance, its capacity is missing until it is GOOD again.
 	 */
 	p->ev[i].sub = MRC_EV_PROBE_ONE;
 	p->at[i] = time_after(now, 0);
@@ -186,7 +189,7 @@ void mrc_ev_probe_bad(struct mrc_paths *p, u16 i, bool lost, u64 now)
 
 	ev->sub &= 0xFF ^ (MRC_EV_PROBE_ONE | MRC_EV_PROBE_OUT);
 	if (out) {
-		/* The interval runs from the transmission. */
+		/* The interval counts from the transmission of the probe. */
 		if (lost)
 			wait = wait > gone ? wait - gone : 0;
 		p->at[i] = time_after(now, wait);

@@ -47,7 +47,7 @@ int mrc_ev_fmt_check(const struct mrc_ev_fmt *fmt)
 	for (i = 0; i < fmt->n; i++) {
 		if (!fmt->width[i])
 			return -EINVAL;
-		/* Fields of profiles are u32, nothing could fill a wider one. */
+		/* Fields of profiles are u32 and cannot fill a wider field. */
 		if (fmt->width[i] > FIELD_BITS)
 			return -E2BIG;
 		if (sum == ADDR_BITS)
@@ -75,7 +75,7 @@ static u32 low_bits(u32 n)
 
 static bool field_ok(const struct mrc_ev_field *f, u32 room)
 {
-	/* No field wider than its own place: so the sum cannot be, either. */
+	/* No field is wider than that of the format, so neither is the sum. */
 	if (!f->width || f->width > FIELD_BITS || f->width > room)
 		return false;
 	if ((f->init_val | f->mask) & ~low_bits(f->width))
@@ -119,7 +119,7 @@ static u32 take_bit(const u8 *bits, u32 pos)
 	return bits[pos / 8] >> (7 - pos % 8) & 1;
 }
 
-/* The low @n bits of @v, most significant first; bits at @pos are zero. */
+/* Store the low @n bits of @v, most significant first; the bits at @pos must be zero. */
 static void put_bits(u8 *bits, u32 pos, u32 n, u32 v)
 {
 	u32 i;
@@ -129,7 +129,7 @@ static void put_bits(u8 *bits, u32 pos, u32 n, u32 v)
 			bits[(pos + i) / 8] |= (u8)(0x80 >> (pos + i) % 8);
 }
 
-/* @field with the next bits of the EV laid over its initial value. */
+/* The value of @field: the next bits of the EV in @mask, @init_val elsewhere. */
 static u32 overlay(const struct mrc_ev_field *field, const u8 *packed, u32 *src)
 {
 	u32 v = field->init_val & ~field->mask;
@@ -163,7 +163,7 @@ int mrc_ev_expand(const struct mrc_ev_fmt *fmt,
 	return 0;
 }
 
-/* Values that may be generated: how many, and the lowest. */
+/* The number of values that may be generated; @lo: the lowest of them. */
 static u64 field_range(const struct mrc_ev_field *f, u32 *lo)
 {
 	*lo = 0;
@@ -209,10 +209,10 @@ void mrc_ev_generate(const struct mrc_ev_field *field, u32 n, u32 index,
 	u64 count, scale = 1;
 
 	/*
-	 * @index is a number with one digit per field, the last counting least.
-	 * Each digit is shifted by an amount that follows from those below: that
-	 * can be undone, and high fields vary although the index, with only 32
-	 * bits, has nothing left for them.
+	 * @index is a number with one digit per field; the last field is the least
+	 * significant digit. An offset that depends on the lower digits is added to each
+	 * digit. This is reversible, so EVs stay distinct. It makes the high fields vary
+	 * even if the index, with only 32 bits, has no digits left for them.
 	 */
 	for (i = n; i-- > 0;) {
 		count = field_range(&field[i], &lo);
@@ -244,7 +244,7 @@ u32 mrc_ev_permute(u32 i, u32 n, u64 seed)
 	while (half < 16 && (1ull << 2 * half) < n)
 		half++;
 	mask = (1u << half) - 1;
-	/* A Feistel network over a range of up to 4n, again until within n. */
+	/* A Feistel network over a range of up to 4n, repeated until within n. */
 	do {
 		l = i >> half;
 		r = i & mask;

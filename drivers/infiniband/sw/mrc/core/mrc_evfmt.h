@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * EV formats and fields: what an entropy value looks like on the wire, how a
- * packed EV is expanded, how EVs are generated (MRC 1.0 §11.1-§11.3; the
- * expansion is that of libMRC's sample program, bit for bit).
+ * EV formats and fields: the layout of an entropy value on the wire, the expansion of
+ * packed EVs and the generation of EVs (MRC 1.0 §11.1-§11.3). The expansion gives
+ * exactly the same bits as libMRC's sample program.
  *
  * An EV is a bit string; bit 0 is the most significant bit of byte 0.
  */
@@ -41,10 +41,10 @@ struct mrc_ev_fmt {
  * struct mrc_ev_field - one field of a profile, paired with the format's field
  *	of the same index
  * @width: bits, 1..32
- * @init_val: value before the EV's bits are laid over it
+ * @init_val: value of the bits that are not in @mask
  * @min_val: lower bound of the masked value when EVs are generated
  * @max_val: upper bound; with @mask != 0, min = max = 0 means unrestricted
- * @mask: where bits of the EV go; 0 = fixed field
+ * @mask: bits that are taken from the packed EV; 0 = fixed field
  */
 struct mrc_ev_field {
 	u32 width;
@@ -87,14 +87,14 @@ u32 mrc_ev_fields_identity(const struct mrc_ev_fmt *fmt,
 			   struct mrc_ev_field *field);
 
 /**
- * mrc_ev_expand - packed EV to what goes on the wire
+ * mrc_ev_expand - expand a packed EV to its value on the wire
  * @fmt: checked
  * @field: checked
  * @n: fields
  * @packed: MRC_EV_BYTES bytes
  * @out: MRC_EV_BYTES bytes
  *
- * Return: 0, or -EINVAL when bits beyond those that the fields take are set.
+ * Return: 0, or -EINVAL if @packed has bits set beyond those that the fields take.
  */
 int mrc_ev_expand(const struct mrc_ev_fmt *fmt,
 		  const struct mrc_ev_field *field, u32 n, const u8 *packed,
@@ -113,13 +113,13 @@ u32 mrc_ev_combinations(const struct mrc_ev_field *field, u32 n);
  * @index: 0 .. mrc_ev_combinations() - 1; distinct indices give distinct EVs
  * @packed: result, MRC_EV_BYTES bytes
  *
- * In no particular order. Where there are more EVs than indices, those that
- * come out differ in all fields nevertheless.
+ * The EVs come in no particular order. If there are more EVs than indices, the
+ * generated ones still vary in all fields.
  */
 void mrc_ev_generate(const struct mrc_ev_field *field, u32 n, u32 index,
 		     u8 *packed);
 
-/* A number that looks random but follows from @x (splitmix64's finalizer). */
+/* A pseudo-random number that depends only on @x (splitmix64's finalizer). */
 static inline u64 mrc_ev_mix(u64 x)
 {
 	x += 0x9E3779B97F4A7C15ull;

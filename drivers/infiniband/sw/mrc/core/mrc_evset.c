@@ -37,8 +37,8 @@ static u32 slot_of(const struct mrc_evset *set, u32 key)
 }
 
 /*
- * Source ports alone are unique in UDP and SRv6 sets, and all that an IPv4
- * packet has. In STEV sets they are not.
+ * In UDP and SRv6 sets the UDP source port alone is unique, and an IPv4 packet carries
+ * nothing else. In STEV sets it is not unique, so the key is the whole entropy.
  */
 static u32 entropy_slot(const struct mrc_evset *set, u32 entropy)
 {
@@ -85,7 +85,7 @@ static int init_plain(struct mrc_evset *set, const struct mrc_evset_src *src)
 
 		ev = &set->ev[i];
 		ev->entropy = get_unaligned_be32(src[i].val) >> shift;
-		/* All of the hash is STEV's key or has 0 for a flow label. */
+		/* true compares the whole entropy; in UDP sets the flow label is 0. */
 		first = mrc_evset_find(set, ev->entropy, true);
 		if (first >= 0) {
 			if (set->ev[first].port != ev->port)
@@ -111,7 +111,7 @@ static u32 addr_key(const struct mrc_evset_src *src)
 	return (u32)h;
 }
 
-/* Find copies, with the hash table lent for a moment. */
+/* Find copies. The hash table serves as scratch memory for this. */
 static void link_addrs(struct mrc_evset *set, const struct mrc_evset_src *src)
 {
 	u32 i, slot, head;
@@ -133,8 +133,8 @@ static void link_addrs(struct mrc_evset *set, const struct mrc_evset_src *src)
 }
 
 /*
- * SRv6: an id of the index for the entropy. It depends on nothing else, so that
- * it survives changes of other entries.
+ * SRv6: the entropy is an id of the index. It depends on nothing else but the seed, so
+ * it does not change when other entries change.
  */
 static void init_srv6(struct mrc_evset *set, const struct mrc_evset_src *src,
 		      u64 seed)

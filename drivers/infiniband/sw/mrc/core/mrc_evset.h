@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
  * The EVs of a profile as QPs use them: immutable once built, shared by all QPs
- * of the profile. Another version is built when a controller changes the
- * profile, and mrc_paths_update() brings a QP from one to the next.
+ * of the profile. When a controller changes the profile, a new version is built, and
+ * mrc_paths_update() moves each QP to the new version.
  *
- * What is kept per QP (states, probes) lives in struct mrc_paths under the
- * same index.
+ * Data per QP (states, probes) is in struct mrc_paths under the same index.
  */
 #ifndef MRC_EVSET_H
 #define MRC_EVSET_H
@@ -17,15 +16,15 @@ MRC_C_BEGIN
 
 /**
  * struct mrc_evset_ev - one EV
- * @entropy: what goes on the wire, §11.2. UDP: the value (16 bits), flow label
- *	0; STEV: the value, upper half in the flow label; SRv6: made by the set
- *	from the index alone, so that copies have different ones; the source port
- *	is unique within the set and in 0xC000..0xFFFF, the flow label is not 0
+ * @entropy: entropy on the wire, §11.2. UDP: the value (16 bits), flow label 0. STEV:
+ *	the value, upper half in the flow label. SRv6: made from the index alone, so
+ *	that copies have different entropies; the UDP source port is unique within the
+ *	set and in 0xC000..0xFFFF, the flow label is not 0
  * @port: 1-based local port
  * @denied: by the controller, §11.6
- * @next: index of the next entry with the same value and port, circular; a
- *	controller lists an EV several times to give it more weight, and copies
- *	share their fate. Its own index if there is none
+ * @next: index of the next entry with the same value and port, circular; its own index
+ *	if there is none. A controller lists an EV several times to give it more
+ *	weight; such copies change state together
  */
 struct mrc_evset_ev {
 	u32 entropy;
@@ -64,7 +63,7 @@ struct mrc_evset_src {
 	bool denied;
 };
 
-/* Bytes for a set of @n EVs, 1..MRC_EV_MAX, of @mode; 0 if that cannot be. */
+/* Bytes for a set of @n EVs of @mode; 0 if @mode is unknown or @n not 1..MRC_EV_MAX. */
 size_t mrc_evset_mem(u32 n, u8 mode);
 
 /**
@@ -76,15 +75,15 @@ size_t mrc_evset_mem(u32 n, u8 mode);
  * @min_active: see struct mrc_evset
  * @src: the entries
  * @seed: unpredictable; the same for all versions of one profile, so that the
- *	entropy of an unchanged entry stays what it was
+ *	entropy of an unchanged entry stays the same
  * @mem: mrc_evset_mem() bytes, 8-aligned, owned by the caller
  *
- * An EV is a value and a port. With UDP and STEV the value is all that feedback
- * names, so each value may be used on one port only; with SRv6 the same value
- * may be used on several ports.
+ * An EV is a value and a port. With UDP and STEV, feedback names only the value, so each
+ * value may be used on one port only. With SRv6 the same value may be used on several
+ * ports.
  *
- * Return: 0 or -EINVAL: @n, @mode or @min_active out of range, a port out of
- * range (0 is unpopulated), or two different EVs that look the same on the wire.
+ * Return: 0 or -EINVAL: @n, @mode or @min_active out of range, a port out of range (0 is
+ * an unpopulated entry), or two different EVs that look the same on the wire.
  */
 int mrc_evset_init(struct mrc_evset *set, u32 n, u8 mode, bool srh,
 		   u16 min_active, const struct mrc_evset_src *src, u64 seed,
@@ -97,8 +96,8 @@ int mrc_evset_init(struct mrc_evset *set, u32 n, u8 mode, bool srh,
 int mrc_evset_find(const struct mrc_evset *set, u32 entropy, bool ipv6);
 
 /*
- * Can a QP of this address family use the set? STEV needs IPv6. SRv6 carries
- * either: the address family of its outer header is not the QP's.
+ * Can a QP of this address family use the set? STEV needs IPv6. SRv6 carries both
+ * families, because its outer header has an address family of its own.
  */
 bool mrc_evset_fits(const struct mrc_evset *set, bool ipv6);
 

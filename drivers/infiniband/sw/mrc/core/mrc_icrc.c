@@ -12,7 +12,7 @@
 #define UDP_CHECK		6	/* offset of the checksum, 2 bytes */
 #define BTH_VAR_RES		4	/* offset of the variant byte */
 
-/* Ones over what routers rewrite. */
+/* Set all bits of the fields that routers rewrite. */
 static void mask_ip(u8 *ip)
 {
 	if (ip[0] >> 4 == 6) {

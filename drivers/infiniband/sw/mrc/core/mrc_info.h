@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What a requester, a responder and the paths of a QP have come to: snapshots for those
- * who show it. The caller holds what serialises the calls on the object, copies what it
- * wants and lets go. Nothing is changed.
+ * Snapshots of the state of a requester, a responder and the paths of a QP, for display.
+ * The caller holds the lock that serialises the calls on the object. The functions only
+ * read the object, so the caller may release the lock right after the call.
  */
 #ifndef MRC_INFO_H
 #define MRC_INFO_H
@@ -18,23 +18,23 @@ MRC_C_BEGIN
  * struct mrc_req_info - a requester
  * @cc: name of its congestion control, constant
  * @cwnd: congestion window, bytes
- * @inflight: bytes under way
+ * @inflight: bytes in flight
  * @base_rtt: ns
  * @srtt: smoothed round trip, ns
  * @next_psn: of the next new packet
  * @cack: last PSN that the peer has received with all before it
  * @tack: last PSN that the peer has executed with all before it
- * @window: PSNs that may be under way (MPR, MRC 1.0 §5)
- * @unsacked: PSNs sent and not below @cack
- * @unacked: PSNs sent and not below @tack
+ * @window: PSNs above @cack that may be sent (MPR, MRC 1.0 §5)
+ * @unsacked: PSNs sent above @cack
+ * @unacked: PSNs sent above @tack
  * @lost: packets that wait to be sent again
  * @queued: work requests that are not complete
- * @retries: of the oldest packet
+ * @retries: retry counter, MRC 1.0 §9.4
  * @sched: enum mrc_sched
- * @failed: in ERROR
- * @pkts: data packets sent
- * @rtx: of these sent again
- * @timeouts: retry timers that fired
+ * @failed: the requester is in ERROR
+ * @pkts: data packets sent, retransmissions included
+ * @rtx: retransmissions sent
+ * @timeouts: expiries of the retry timer that were charged
  * @port_bytes: payload sent through port N
  */
 struct mrc_req_info {

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Requester: what counts as lost, MRC 1.0 §9.2, §9.3, §9.5. */
+/* Requester: which packets count as lost, MRC 1.0 §9.2, §9.3, §9.5. */
 #include "mrc_req_priv.h"
 
 /*
- * How many PSNs above a hole must have been received (OP-22): one and a half
- * windows of full packets, so that reordering between paths, which cannot
- * exceed what is in flight, never looks like a loss. One window where packets
- * are trimmed, §9.3: congestion leaves no holes there. Half a window would be
- * allowed, but there an inferred loss condemns its EV at once. Of small packets
- * a window holds more, as many as were out lately.
+ * How far above a hole a PSN must have been received, so that the hole counts as lost
+ * (OP-22). The range is 1.5 windows of full packets. Reordering between paths cannot
+ * exceed what is in flight, so it never looks like a loss. Where packets are trimmed the
+ * range is one window, §9.3, because congestion leaves no holes there. Half a window
+ * would be allowed, but in this case an inferred loss condemns its EV at once. A window
+ * holds more packets if they are small, so the range also covers as many packets as
+ * were out lately.
  */
 u32 mrc_req_loss_range(const struct mrc_req *req)
 {
@@ -16,7 +17,7 @@ u32 mrc_req_loss_range(const struct mrc_req *req)
 	u64 r = (u64)req->cc->cwnd * halves >> (req->pmtu_shift + 1);
 	u32 peak = req->peak > req->peak_before ? req->peak : req->peak_before;
 
-	/* Without a bound of packets a window may be all of the range. */
+	/* Without a bound on packets, those out could fill all of the MPR window. */
 	if (req->cc->max_pkts && r < (u64)peak * halves / 2)
 		r = (u64)peak * halves / 2;
 	if (r < 5)
@@ -27,9 +28,9 @@ u32 mrc_req_loss_range(const struct mrc_req *req)
 }
 
 /*
- * How much older than a probe a transmission must be to be missed by the
- * probe's reply: the usual bound of a round trip, since both took paths of
- * different length.
+ * How much older than a probe a transmission must be, ns, to be lost if the probe's
+ * reply does not show it: the usual bound of a round trip, since packet and probe took
+ * paths of different length.
  */
 u64 mrc_req_loss_time(const struct mrc_req *req)
 {
@@ -46,8 +47,8 @@ u64 mrc_req_loss_time(const struct mrc_req *req)
  * @hold: earliest time of the retransmission, 0 = at once
  * @now: ns
  *
- * A NACK's caller tells the path state and congestion control itself, because
- * the reaction depends on the reason (MRC 1.0 §8.4, §9.2).
+ * For a NACK the caller informs path state and congestion control, because the
+ * reaction depends on the reason (MRC 1.0 §8.4, §9.2).
  */
 void mrc_req_lose(struct mrc_req *req, u32 psn, u8 cause, u64 hold, u64 now)
 {
@@ -72,13 +73,13 @@ void mrc_req_lose(struct mrc_req *req, u32 psn, u8 cause, u64 hold, u64 now)
 	pkt->guard = MRC_GUARD_NONE;
 	pkt->hold_until = hold;
 	req->held_until = 0;
-	/* NACKs and timeouts are charged for themselves. */
+	/* Retries are charged elsewhere for NACKs and timeouts. */
 	if (pkt->rtx_count && psn == mrc_psn_add(req->cack, 1) &&
 	    (cause == MRC_LOSS_SACK || cause == MRC_LOSS_PROBE))
 		req->stuck = true;
 	mrc_ctr_add(req->cfg.ctr, port, (enum mrc_counter)ctr[cause], 1);
 	if (cause != MRC_LOSS_NACK) {
-		/* The port being down explains the loss; §11.6: no state. */
+		/* A port that is down explains the loss; no EV changes state, §11.6. */
 		if (mrc_paths_port_ok(req->paths, port))
 			mrc_paths_verdict(req->paths, pkt->ev,
 					  cause == MRC_LOSS_TIMEOUT ?
@@ -90,9 +91,9 @@ void mrc_req_lose(struct mrc_req *req, u32 psn, u8 cause, u64 hold, u64 now)
 }
 
 /*
- * Least time guards. Within a plane a quarter of a round trip keeps local
- * scheduling from looking like a loss (OP-22); planes are independent of each
- * other and may drift apart by much more.
+ * The minimum of a time guard, ns. Within a plane, a quarter of a round trip keeps local
+ * scheduling from looking like a loss (OP-22). Planes are independent of each other and
+ * may drift apart by much more.
  */
 static u64 mrc_req_guard_min(const struct mrc_req *req,
 			     enum mrc_guard_kind kind)
@@ -114,13 +115,13 @@ static u64 mrc_req_guard(const struct mrc_req *req, enum mrc_guard_kind kind)
 	return req->guard[kind].ns > min ? req->guard[kind].ns : min;
 }
 
-/* How long a plane may be silent before its holes are losses. */
+/* How long a plane may be silent before its holes count as lost, ns. */
 u64 mrc_req_lag(const struct mrc_req *req)
 {
 	return mrc_req_guard(req, MRC_GUARD_LAG);
 }
 
-/* What guards grow to at most. */
+/* The maximum of a time guard, ns. */
 u64 mrc_req_guard_max(const struct mrc_req *req)
 {
 	return req->cfg.rto ? mrc_req_interval(&req->cfg, 0) / 2 :
@@ -133,11 +134,11 @@ u64 mrc_req_guard_max(const struct mrc_req *req)
  * @psn: its record is valid
  * @now: ns
  *
- * The time guard that let the packet be lost was too short: the count of PSNs
- * alone bounds reordering only while nothing is taken for lost, because each
- * needless retransmission leaves the window while its first copy is still
- * queued. The guard grows by how late the copy was and at least doubles, at
- * most once per round trip, up to half an RTO.
+ * The time guard by which the packet counted as lost was too short. The distance in PSNs
+ * alone bounds reordering only while nothing is taken for lost: a packet that is taken
+ * for lost leaves the window although its first copy is still queued. The guard grows by
+ * the time since the retransmission, and at least doubles. It grows at most once per
+ * round trip, up to half an RTO.
  */
 void mrc_req_unneeded(struct mrc_req *req, u32 psn, u64 now)
 {
@@ -159,8 +160,8 @@ void mrc_req_unneeded(struct mrc_req *req, u32 psn, u64 now)
 }
 
 /*
- * Without new evidence a guard halves every so many round trips, or so many
- * of its least times if these are longer.
+ * Without new evidence a guard halves after MRC_GUARD_KEEP round trips, or after
+ * MRC_GUARD_KEEP times its minimum if that is longer.
  */
 static void mrc_req_forget(struct mrc_req *req, u64 now)
 {
@@ -183,8 +184,9 @@ static void mrc_req_forget(struct mrc_req *req, u64 now)
 }
 
 /*
- * An inferred loss was sent again. If this copy goes the same way, later packets
- * tell; when the window is full and there are none, only a probe does.
+ * An inferred loss was sent again. If this copy is lost too, packets that are sent after
+ * it show this. When the window is full there are no such packets, and only a probe
+ * shows it.
  */
 void mrc_req_resent(struct mrc_req *req, u32 psn, u64 now)
 {
@@ -196,24 +198,24 @@ void mrc_req_resent(struct mrc_req *req, u32 psn, u64 now)
 	}
 	if (pkt->guard == MRC_GUARD_NONE)
 		return;
-	/* Feedback let it be lost, so the peer is there: silence begins anew. */
+	/* Feedback showed the loss, so the peer is alive: silence begins anew. */
 	req->silence_shift = 0;
 	req->confirm_at = now + mrc_req_guard(req, MRC_GUARD_LAG);
 	if (req->confirm_at < req->silence_at)
 		req->silence_at = req->confirm_at;
 }
 
-/* What the holes of one SACK are measured by. */
+/* The criteria for the holes of one SACK. */
 struct mrc_evidence {
-	u32 range;	/* PSNs above a hole, mrc_req_loss_range() */
+	u32 range;	/* distance in PSNs, mrc_req_loss_range() */
 	u64 order;	/* time guard within a plane, ns */
 	u64 newest;	/* when the highest PSN received was sent */
-	/* Times of planes that had a hole, by guard; bit N: that of port N is known. */
+	/* Times of planes that had a hole, by guard; bit N: that of port N is valid. */
 	u32 known[MRC_GUARD_LAG + 1];
 	u64 time[MRC_GUARD_LAG + 1][MRC_MAX_PORTS + 1];
 };
 
-/* Did something that was sent later arrive through the plane of @pkt? */
+/* Did a packet arrive that was sent later through the plane of @pkt? */
 static bool mrc_req_overtaken(const struct mrc_req *req,
 			      const struct mrc_tx_pkt *pkt,
 			      const struct mrc_evidence *e)
@@ -223,8 +225,9 @@ static bool mrc_req_overtaken(const struct mrc_req *req,
 }
 
 /*
- * A hole of plane @port, whose time @t has passed at @at, counts as lost then, or with
- * the rest of a burst.
+ * When a hole of plane @port, whose time @t passes at @at, counts as lost, ns. If
+ * MRC_BURST holes of the plane already count as lost, the next ones wait until t / 2
+ * after the first of them.
  */
 static u64 mrc_req_with_burst(const struct mrc_req *req, u8 port, u64 at, u64 t,
 			      u64 now)
@@ -236,7 +239,7 @@ static u64 mrc_req_with_burst(const struct mrc_req *req, u8 port, u64 at, u64 t,
 	return pl->burst_at + t / 2;
 }
 
-/* A hole of plane @port, whose time is @t, counts as lost now. */
+/* Record that a hole of plane @port, whose time is @t, counts as lost now. */
 static void mrc_req_burst(struct mrc_req *req, u8 port, u64 t, u64 now)
 {
 	struct mrc_plane *pl = &req->plane[port];
@@ -250,11 +253,13 @@ static void mrc_req_burst(struct mrc_req *req, u8 port, u64 t, u64 now)
 }
 
 /*
- * When a hole that is far enough below the highest PSN received counts as lost, and
- * what allows that. That something later arrived through the same plane says much, but
- * queues of a NIC overtake each other: so not before the usual time of the plane. What
- * arrived through other planes says nothing as long as the hole's own may be behind.
- * @t: the time of its plane.
+ * When a hole that is far enough below the highest PSN received counts as lost, ns.
+ * @kind: the guard that decides; @t: the time of the hole's plane.
+ *
+ * The arrival of a later packet through the same plane is strong evidence of a loss. But
+ * queues of a NIC overtake each other, so the hole also waits for the usual time of the
+ * plane. Arrivals through other planes are no evidence as long as the hole's own plane
+ * may be behind.
  */
 static u64 mrc_req_lost_at(const struct mrc_req *req,
 			   const struct mrc_tx_pkt *pkt,
@@ -265,7 +270,7 @@ static u64 mrc_req_lost_at(const struct mrc_req *req,
 
 	*kind = MRC_GUARD_LAG;
 	*t = 0;
-	/* The port being down explains it. */
+	/* A port that is down explains the hole. */
 	if (!mrc_paths_port_ok(req->paths, port))
 		return 0;
 	if (mrc_req_overtaken(req, pkt, e))
@@ -279,7 +284,7 @@ static u64 mrc_req_lost_at(const struct mrc_req *req,
 	return mrc_req_with_burst(req, port, pkt->sent_at + *t, *t, now);
 }
 
-/* Feedback shows that @psn is lost; @kind: what allowed that. */
+/* Feedback shows that @psn is lost; @kind: the guard that decided. */
 void mrc_req_infer_lost(struct mrc_req *req, u32 psn, enum mrc_guard_kind kind,
 			u64 now)
 {
@@ -289,13 +294,12 @@ void mrc_req_infer_lost(struct mrc_req *req, u32 psn, enum mrc_guard_kind kind,
 }
 
 /*
- * Holes far enough below the highest PSN received, §9.3. That something later
- * arrived through the same plane is proof; through other planes it is none,
- * as long as the hole's own may just be behind. Each PSN is looked at until it
- * is inferred lost (the bitmap "fast").
+ * Infer the loss of holes that are far enough below the highest PSN received, §9.3, at
+ * the time that mrc_req_lost_at() gives. Each PSN is examined here until its loss is
+ * inferred for the first time (the bitmap "fast").
  *
- * Holes that wait for their planes are not looked at again before the first
- * of them is ripe, one of these planes delivers, or ports change.
+ * Holes that wait for their planes are not examined again before the first of them is
+ * due, one of these planes delivers, or ports change.
  */
 static void mrc_req_infer_first(struct mrc_req *req, struct mrc_evidence *e,
 				u64 now)
@@ -330,7 +334,7 @@ static void mrc_req_infer_first(struct mrc_req *req, struct mrc_evidence *e,
 		if (at > now) {
 			if (at < req->ripe_at)
 				req->ripe_at = at;
-			/* Arrivals change nothing for what was overtaken. */
+			/* Arrivals change nothing for a hole that was overtaken. */
 			if (kind == MRC_GUARD_LAG)
 				req->held_ports |=
 					1u << mrc_paths_port(req->paths,
@@ -345,11 +349,11 @@ static void mrc_req_infer_first(struct mrc_req *req, struct mrc_evidence *e,
 }
 
 /*
- * Copies of what was inferred lost before are judged as the first ones were: by
- * the packets sent after them. Left to the timer or a probe, one that is lost
- * too would hold cack until the window is full and nothing moves. All copies
- * that are out are looked at when it is the turn of the oldest that waits for
- * later packets, or of one that waits for its plane alone.
+ * Retransmissions of inferred losses are judged as the first copies were: by the packets
+ * sent after them. If this were left to the timer or a probe, a retransmission that is
+ * lost too would hold cack until the window is full and nothing moves. All these copies
+ * that are out are examined when the oldest one that waits for later packets may be
+ * judged, or when the first one that only waits for its plane is due.
  */
 static void mrc_req_infer_again(struct mrc_req *req, struct mrc_evidence *e,
 				u64 now)
@@ -409,7 +413,10 @@ void mrc_req_infer(struct mrc_req *req, u64 now)
 	if (now >= req->ripe_at || mrc_psn_diff(req->held_to, req->cack) <= 0)
 		mrc_req_unhold(req);
 	if (req->high == req->cack) {
-		/* No copy is out; in half the space of PSNs it would seem so. */
+		/*
+		 * No copy is out. Forget again_psn, which would seem to be ahead after
+		 * half of the PSN space.
+		 */
 		mrc_req_forget_copies(req);
 		return;
 	}
@@ -423,10 +430,10 @@ void mrc_req_infer(struct mrc_req *req, u64 now)
 }
 
 /*
- * A probe reply describes all that had arrived up to its map's end, whether
- * anything above did or not: PSNs of the map that are missing and were sent
- * long enough before the probe are lost, §9.5. What is not old enough is asked for
- * again when it is.
+ * A probe reply describes everything that had arrived up to the end of its map, even if
+ * nothing above that arrived. PSNs of the map that are missing and were sent long enough
+ * before the probe are lost, §9.5. For a PSN that was not old enough, another probe is
+ * due when it is (@overdue_at).
  */
 void mrc_req_probe_holes(struct mrc_req *req, const struct mrc_seth *s,
 			 const struct mrc_probe_rec *probe, u64 now)

@@ -3,9 +3,9 @@
  * NSCC, the congestion control of MRC 1.0 §13: a window of bytes, moved by
  * queueing delay, congestion marks, trims and losses.
  *
- * RTTs and delays are nanoseconds below 2^32, ratios Q16. What a peer can
- * choose are the bytes it says it received (below 2^31 at a time), marks, its
- * penalty and, by answering early or late, RTTs; sums of these saturate.
+ * RTTs and delays are nanoseconds below 2^32, ratios Q16. A peer controls the bytes that
+ * it reports as received (below 2^31 at a time), marks, its penalty and, by answering
+ * early or late, RTTs. Sums of these values saturate.
  */
 #include "mrc_nscc.h"
 #include "mrc_req.h"
@@ -13,13 +13,13 @@
 
 #define NSCC_ONE		65536u		/* 1.0 */
 #define NSCC_NS			1000000000u
-/* What §13.3 scales by: 100 Gbit/s times 12 us, in bytes; and the 12 us. */
+/* The reference of the scale in §13.3: 100 Gbit/s times 12 us, in bytes; and 12 us. */
 #define NSCC_REF_BDP		150000u
 #define NSCC_REF_DELAY		12000u
-/* "delay ~ 0" of fast increase. */
+/* A delay below this is "delay ~ 0" of fast increase. */
 #define NSCC_IDLE_NS		1000u
 
-/* Ranges of what parameters are made from; they keep products in 64 bits. */
+/* Ranges of the inputs of parameters, which keep products within 64 bits. */
 #define NSCC_RATE_MAX		(1ull << 40)
 #define NSCC_RTT_MAX		NSCC_NS
 #define NSCC_MTU_MAX		65535u
@@ -30,7 +30,7 @@
 #define NSCC_BYTES_MAX		0x7FFFFFFFu
 #define NSCC_INFLIGHT_MAX	(1ll << 40)
 #define NSCC_PEN_MAX		127u
-/* rcvd_bytes counts in units of so many bytes, rounding up. */
+/* rcvd_bytes counts in units of this many bytes, rounded up. */
 #define NSCC_UNIT		256u
 
 static u64 nscc_min(u64 a, u64 b)
@@ -61,7 +61,7 @@ static u64 nscc_mul_div(u64 a, u32 b, u32 c)
 	return q * b + mrc_div64((a - q * c) * b, c);
 }
 
-/* Of two processors, one may have read the clock before the other. */
+/* 0 if @at is later: another processor may have read the clock after this one. */
 static u64 nscc_since(u64 at, u64 now)
 {
 	return now > at ? now - at : 0;
@@ -100,11 +100,11 @@ static u64 nscc_a(u64 rate, u32 base_rtt)
 }
 
 /*
- * 4 MTU a b of §13.3. A profile has no parameter for it, but one for 5 MTU a:
- * whoever scales that for other rates than the ports' means both. It grows with
- * the square of the RTT, the window with the RTT alone, so that beyond about
- * 40 us a single SACK would open the window as far as it goes; a quarter of the
- * configured largest window in each is what leaves the delay a say.
+ * The proportional increase, 4 MTU a b of §13.3. A profile has no parameter for it, but
+ * @fi is 5 MTU a, so a profile that scales @fi for another line rate scales both. The
+ * increase grows with the square of the RTT, but the window only with the RTT. Beyond
+ * about 40 us a single SACK would therefore open the window completely. A bound of a
+ * quarter of the configured largest window keeps the influence of the delay.
  */
 static u32 nscc_pi(const struct mrc_nscc_cfg *p)
 {
@@ -206,8 +206,8 @@ static void nscc_init(struct mrc_cc *cc, const struct mrc_cc_cfg *cfg)
 }
 
 /*
- * What was measured stays: window, delay, a base RTT below the configured one.
- * The increase collected so far was weighed with the former parameters.
+ * Measured values stay: window, delay, a base RTT below the configured one. The increase
+ * collected so far is dropped, because it was weighted with the former parameters.
  */
 static void nscc_reconfigure(struct mrc_cc *cc, const struct mrc_cc_cfg *cfg)
 {
@@ -253,11 +253,12 @@ static void nscc_out(struct mrc_nscc *s, s64 bytes)
 }
 
 /*
- * The responder counts a packet before it says so, and everything it counts
- * was sent: what is out by its count is never more than by the requester's, and
- * below zero only by rounding and by packets that were wrongly taken for lost.
- * This keeps a peer that counts otherwise from closing the window, or opening
- * it, for good. With nothing outstanding nothing is in flight.
+ * Keep @inflight consistent with the requester's records. The responder counts a packet
+ * before it reports it, and all packets that it counts were sent. So the bytes in flight
+ * by its count are never more than by the requester's records. They are below zero only
+ * by rounding and by packets that were wrongly taken for lost. These limits prevent a
+ * peer that counts otherwise from closing or opening the window for good. With nothing
+ * outstanding nothing is in flight.
  */
 static void nscc_resync(struct mrc_nscc *s, const struct mrc_cc_ack *ack)
 {
@@ -487,7 +488,7 @@ static void nscc_on_nack(struct mrc_cc *cc, u32 size, u8 reason, u64 rtt,
 		nscc_shrink(cc, size);
 }
 
-/* Both the loss and the responder's count took it off. */
+/* The bytes were subtracted twice, by the loss and by the responder's count. */
 static void nscc_on_late(struct mrc_cc *cc, u32 size)
 {
 	nscc_out(mrc_nscc_of(cc), size);

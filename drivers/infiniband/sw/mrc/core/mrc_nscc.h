@@ -13,15 +13,15 @@
  *	mrc_cc.cwnd
  * @p: parameters, all filled in
  * @rate: bytes per second
- * @inflight: bytes sent less bytes that the responder counted or that were lost;
- *	its counting in units of 256 bytes and losses that were none make it
- *	slightly negative at times
+ * @inflight: bytes sent less bytes that the responder counted or that were lost; at
+ *	times slightly negative, because the responder counts in units of 256 bytes and
+ *	packets are sometimes taken for lost wrongly
  * @inc: increase due at the next adjustment, bytes times bytes of window
- * @rcvd: bytes since the last adjustment
- * @achieved: bytes in this period of quick adapt
- * @fi_count: bytes since the path has been idle
- * @ignore: bytes that are still to leave the network (bytes_to_ignore less
- *	bytes_ignored) before marks tell something new
+ * @rcvd: bytes received since the last adjustment
+ * @achieved: bytes received in this period of quick adapt
+ * @fi_count: bytes received since the delay has been about zero
+ * @ignore: bytes that must still leave the network before marks count again
+ *	(bytes_to_ignore less bytes_ignored)
  * @avg: average delay, ns << MRC_NSCC_AVG_SHIFT
  * @last_adjust: ns
  * @last_dec: ns

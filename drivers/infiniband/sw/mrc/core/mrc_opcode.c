@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The opcode table, and the parser and builder that walk it.
+ * The opcode table, and the parser and builder that use it.
  *
- * Each extended header has one get_ and one put_ function side by side; both
- * are reached only through the flags of the table, so a header that is parsed
- * at an offset is built at the same one.
+ * Each extended header has one get_ and one put_ function side by side. Both are called
+ * according to the flags of the table only, so each header is parsed and built at the
+ * same offset.
  */
 #include "mrc_wire.h"
 
@@ -24,7 +24,7 @@
 
 /* BTH byte 1 */
 #define BTH_SE			0x80
-#define BTH_MIG			0x40	/* RoCE v2: no other path, as all devices say */
+#define BTH_MIG			0x40	/* RoCE v2: MigReq, set by all devices */
 #define BTH_PAD_SHIFT		4
 #define BTH_PAD_MASK		3
 #define BTH_TVER_MASK		0x0F
@@ -321,7 +321,7 @@ static void get_bth(const u8 *p, bool roce, struct mrc_hdr *h)
 	h->recvs = h->opcode == MRC_OP_ACK && p[8] & BTH_RECVS;
 }
 
-/* Of MRC's bits none is set in @h where it is a packet of RoCE v2. */
+/* In a packet of RoCE v2 the caller has set none of the bits of MRC in @h. */
 static void put_bth(const struct mrc_hdr *h, bool roce, bool ts, u8 *p)
 {
 	p[0] = h->opcode;
@@ -548,7 +548,7 @@ static void put_eeth(const struct mrc_hdr *h, u8 *p)
 	put_unaligned_be16(h->tstamp, p + 28);
 }
 
-/* Everything after the BTH; the caller made sure that it is there. */
+/* Parse everything after the BTH. The caller has checked that it is present. */
 static void get_ext(const u8 *p, u32 flags, struct mrc_hdr *h)
 {
 	if (flags & MRC_OPF_METH) {
@@ -621,7 +621,7 @@ static void put_ext(const struct mrc_hdr *h, u32 flags, u8 *p)
 		put_eeth(h, p);
 }
 
-/* May @body bytes stand between the headers and the ICRC? */
+/* Are @body bytes allowed between the headers and the ICRC? */
 static bool body_ok(u32 flags, u32 body)
 {
 	if (flags & MRC_OPF_ROCE)
@@ -644,7 +644,7 @@ static enum mrc_drop hdr_parse(const u8 *p, u32 avail, u32 len, bool roce,
 	info = roce ? mrc_roce_op_info(h->opcode) : mrc_op_info(h->opcode);
 	if (!info->name)
 		return MRC_DROP_OPCODE;
-	/* The bit is defined for data packets only. */
+	/* BTH.ts is defined for data packets only. */
 	if (!(info->flags & MRC_OPF_METH))
 		h->ts = false;
 

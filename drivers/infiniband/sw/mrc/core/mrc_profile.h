@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Profiles that a controller makes: EV formats, EVs, congestion control
- * (MRC 1.0 §11.3, §14; libMRC's mrc_ctl.h). States and rules, no storage and
- * no locks: the caller serialises calls on one device and owns the memory.
+ * Profiles that a controller makes: EV formats, EVs, congestion control (MRC 1.0 §11.3,
+ * §14; libMRC's mrc_ctl.h). This file has states and rules, no storage and no locks:
+ * the caller serialises calls on one device and owns the memory.
  *
- * A call is checked in full before anything changes; only batches of EV
- * operations stop where they fail.
+ * A call is checked completely before anything changes. Only a batch of EV operations
+ * stops at the entry that fails and keeps the entries before it.
  */
 #ifndef MRC_PROFILE_H
 #define MRC_PROFILE_H
@@ -26,7 +26,7 @@ enum mrc_profile_state {
 	MRC_PROFILE_ONLINE,
 };
 
-/* INIT -> OFFLINE -> ONLINE -> OFFLINE -> INIT, and nothing else. */
+/* Is the step one of INIT -> OFFLINE -> ONLINE -> OFFLINE -> INIT? */
 bool mrc_profile_step_ok(u8 from, u32 to);
 
 /* Format profiles ---------------------------------------------------------- */
@@ -68,8 +68,9 @@ struct mrc_fmt_profile {
  * @cur_state: MRC_FMT_CUR_STATE: modify asserts it, query returns it
  * @mode: MRC_FMT_MODE
  * @op: MRC_FMT_OP
- * @n: fields in @width; on return what there is, also with -E2BIG of a query
- * @width: of the fields, room for @n
+ * @n: fields in @width; on return the number of fields that the profile has, also with
+ *	-E2BIG of a query
+ * @width: widths of the fields, room for @n
  * @vendor: MRC_VENDOR_CFG bytes
  */
 struct mrc_fmt_req {
@@ -84,10 +85,10 @@ struct mrc_fmt_req {
 };
 
 /*
- * 0, -EINVAL, -EBUSY, -E2BIG; libMRC, EV format profile. A profile with @users
- * neither leaves ONLINE nor is changed (-EBUSY, where an unused one in ONLINE
- * refuses changes with -EINVAL). @n of the request is written with 0 and, by
- * queries of fields that have no room, with -E2BIG.
+ * Return: 0, -EINVAL, -EBUSY, -E2BIG; see libMRC, EV format profile. A profile with
+ * @users neither leaves ONLINE nor is changed (-EBUSY). An ONLINE profile without users
+ * refuses changes with -EINVAL. Queries of fields set @n of the request, with 0 and
+ * with -E2BIG (not enough room).
  */
 int mrc_fmt_modify(struct mrc_fmt_profile *p, struct mrc_fmt_req *r);
 int mrc_fmt_query(const struct mrc_fmt_profile *p, struct mrc_fmt_req *r);
@@ -155,7 +156,7 @@ struct mrc_evp_entry {
 	u32 flags;
 };
 
-/* One EV of a profile; what devices found out about paths is kept by QPs. */
+/* One EV of a profile. What devices found out about the path is kept by the QPs. */
 struct mrc_evp_ev {
 	struct mrc_evp_val ev;
 	bool denied;
@@ -167,16 +168,16 @@ struct mrc_evp_ev {
  * @set: enum mrc_evp_attr of attributes that have a value
  * @mode: enum mrc_evp_mode
  * @fmt_id: format profile
- * @count: EVs as granted; 0 = not set, possible in AUTO mode only, where the
- *	number is no more than advice for the sets that QPs make themselves
- * @count_req: EVs as last asked for
+ * @count: number of EVs granted; 0 = not set, only in AUTO mode. There the number is
+ *	only a hint for the sets that QPs make themselves
+ * @count_req: number of EVs last requested
  * @min_active: ev_min_active
  * @event_mask: MRC_EVP_EVENTS
  * @n_fields: fields set, 0 = identity (explicit mode)
- * @field: see there
- * @n_ev: entries of @ev: @count, in AUTO mode 0
+ * @field: see struct mrc_ev_field
+ * @n_ev: entries of @ev: @count, or 0 in AUTO mode
  * @ev: made by mrc_evp_modify() in the caller's memory
- * @users: QPs that refer to this profile while it is ONLINE; the caller's
+ * @users: QPs that refer to this profile while it is ONLINE; maintained by the caller
  * @vendor: opaque
  */
 struct mrc_ev_profile {
@@ -198,8 +199,8 @@ struct mrc_ev_profile {
 
 /**
  * struct mrc_evp_req - a modify or query call
- * @mask: enum mrc_evp_attr; the attributes follow in its order
- * @state: as in struct mrc_ev_profile, as all that says no more
+ * @mask: enum mrc_evp_attr; the members below follow its order
+ * @state: as in struct mrc_ev_profile, like all members without an own description
  * @cur_state: modify asserts it, query returns it
  * @mode: see there
  * @fmt_id: see there
@@ -207,11 +208,12 @@ struct mrc_ev_profile {
  * @min_active: see there
  * @event_mask: see there
  * @ev_op: enum mrc_evp_ev_op
- * @n_entries: entries in @entry; on return what there is (array query)
- * @entry: of the EV operation
+ * @n_entries: entries in @entry; on return the number of EVs of the profile (array
+ *	query)
+ * @entry: entries of the EV operation
  * @fields_op: enum mrc_evp_fields_op
- * @n_fields: fields in @field; on return what there is
- * @field: of the field operation
+ * @n_fields: fields in @field; on return the number of fields of the profile
+ * @field: fields of the field operation
  * @vendor: MRC_VENDOR_CFG opaque bytes
  */
 struct mrc_evp_req {
@@ -233,18 +235,18 @@ struct mrc_evp_req {
 };
 
 /**
- * struct mrc_evp_env - what the rules depend on
- * @fmt: looks a format profile up, NULL if there is none
+ * struct mrc_evp_env - environment of a call on an EV profile
+ * @fmt: looks up a format profile, returns NULL if there is none
  * @ctx: for @fmt
  * @ports: bit N = port N exists, N = 1..MRC_MAX_PORTS (bit 0 unused)
  * @max_count: EVs per profile, at most MRC_EV_MAX
  * @free_count: EVs not yet allocated to profiles of the device
- * @max_entries: batch limit, 0 = none; queries of the array are no batch
+ * @max_entries: largest batch, 0 = no limit; array queries are not limited
  * @modify_online: MRC_CTL_OPT_CAP_EV_PROFILE_MODIFY_ONLINE
- * @seed: unpredictable, the same for all calls on one profile: the order in
+ * @seed: unpredictable, the same for all calls on one profile; determines the order in
  *	which generated EVs are drawn
- * @bad: bit i = some QP takes EV i for ASSUMED_BAD, may be NULL; of as many bits
- *	as the profile has EVs before the call
+ * @bad: bit i = some QP has EV i in state ASSUMED_BAD; as many bits as the profile has
+ *	EVs before the call; may be NULL
  */
 struct mrc_evp_env {
 	struct mrc_fmt_profile *(*fmt)(void *ctx, u64 id);
@@ -259,23 +261,23 @@ struct mrc_evp_env {
 };
 
 /*
- * Entries of the new array (struct mrc_evp_ev) that the caller brings to
+ * Number of entries (struct mrc_evp_ev) of the new array that the caller must pass to
  * mrc_evp_modify(), 0 = none.
  */
 u32 mrc_evp_array_after(const struct mrc_ev_profile *p,
 			const struct mrc_evp_req *r,
 			const struct mrc_evp_env *env);
 
-/* EVs (@n_ev) that the profile will have after @r if that succeeds. */
+/* Number of EVs (@n_ev) that the profile will have after @r if @r succeeds. */
 u32 mrc_evp_count_after(const struct mrc_ev_profile *p,
 			const struct mrc_evp_req *r,
 			const struct mrc_evp_env *env);
 
 /*
- * Bytes of the set to build after @r if that succeeds, 0 where none is needed
- * (not ONLINE then, AUTO, neither EVs nor the event mask change). With this memory and
- * room for mrc_evp_count_after() struct mrc_evset_src at hand before the call,
- * nothing can fail after it.
+ * Bytes of the EV set to build after @r if @r succeeds, 0 if none is needed (the
+ * profile is not ONLINE then, or is AUTO, or neither EVs nor the event mask change). If
+ * the caller allocates this memory and mrc_evp_count_after() struct mrc_evset_src
+ * before the call, nothing can fail after the call.
  */
 size_t mrc_evp_set_mem_after(const struct mrc_ev_profile *p,
 			     const struct mrc_evp_req *r,
@@ -286,29 +288,29 @@ size_t mrc_evp_set_mem_after(const struct mrc_ev_profile *p,
  * @p: the profile
  * @r: the call
  * @env: see there
- * @mem: *@mem: new array where mrc_evp_array_after() asks for one, else NULL; on
- *	return what is not needed (any more), to be freed by the caller
+ * @mem: *@mem: new array if mrc_evp_array_after() is not 0, else NULL; on return the
+ *	array that is not needed (any more), to be freed by the caller
  *
- * Return: 0, -EINVAL, -E2BIG, -EBUSY, -ENOENT (an EV is not in the profile),
- * -ENOMEM (no array was brought); libMRC, EV profile.
+ * Return: 0, -EINVAL, -E2BIG, -EBUSY, -ENOENT (an EV is not in the profile), -ENOMEM
+ * (the new array is missing); see libMRC, EV profile.
  *
- * In generated mode EVs are drawn when what defines them changes and on going
- * ONLINE; those that come out as before stay DENIED if they were. @users of
- * format profiles are counted here.
+ * In generated mode, EVs are drawn when something that defines them changes and when
+ * the profile goes ONLINE. An EV that is drawn again at its place stays DENIED if it
+ * was. This function maintains @users of format profiles.
  *
- * The caller builds a new set with mrc_evp_build() when mrc_evp_set_mem_after()
- * said so before the call and the profile is ONLINE after it, whether it
- * succeeded or not: when a batch of EV operations fails, the entries before the
- * failing one are done, all else of the call is not. Where the call needs a new
- * array, a failing batch leaves nothing behind.
+ * The caller builds a new set with mrc_evp_build() if mrc_evp_set_mem_after() was not 0
+ * before the call and the profile is ONLINE after it. This holds for a failed call as
+ * well: when a batch of EV operations fails, the entries before the failing entry are
+ * done, but nothing else of the call is. If the call needs a new array, a failing batch
+ * changes nothing.
  */
 int mrc_evp_modify(struct mrc_ev_profile *p, struct mrc_evp_req *r,
 		   const struct mrc_evp_env *env, struct mrc_evp_ev **mem);
 
 /*
- * Query: 0, -EINVAL, -E2BIG (with the count that is needed), -ENOENT. States of
- * EVs: DENIED, else ASSUMED_BAD as @env->bad says, else GOOD; UNKNOWN for an
- * unpopulated entry.
+ * Query a profile. Return: 0, -EINVAL, -E2BIG (with the required count), -ENOENT. State
+ * of an EV: UNKNOWN for an unpopulated entry, else DENIED, else ASSUMED_BAD as in
+ * @env->bad, else GOOD.
  */
 int mrc_evp_query(const struct mrc_ev_profile *p, struct mrc_evp_req *r,
 		  const struct mrc_evp_env *env);
@@ -318,9 +320,9 @@ size_t mrc_evp_set_mem(const struct mrc_ev_profile *p,
 		       const struct mrc_fmt_profile *fmt);
 
 /*
- * Build the set of an ONLINE profile with EVs (@p->n_ev > 0). @tmp: @p->n_ev
- * struct mrc_evset_src of scratch memory; @seed: see mrc_evset_init(). What
- * mrc_evp_modify() lets go ONLINE can be built; -EINVAL otherwise.
+ * Build the set of an ONLINE profile with EVs (@p->n_ev > 0). @tmp: scratch memory of
+ * @p->n_ev struct mrc_evset_src; @seed: see mrc_evset_init(). Succeeds for every
+ * profile that mrc_evp_modify() let go ONLINE, else -EINVAL.
  */
 int mrc_evp_build(const struct mrc_ev_profile *p,
 		  const struct mrc_fmt_profile *fmt, u64 seed,
@@ -358,8 +360,8 @@ struct mrc_cc_profile {
 };
 
 /*
- * @name: algorithm, "" or NULL to disable; @nscc: MRC_CCP_CONFIG. A query of
- * the algorithm sets @name to a constant string ("" = off).
+ * @name: algorithm, "" or NULL = off; @nscc: for MRC_CCP_CONFIG. A query of the
+ * algorithm sets @name to a constant string ("" = off).
  */
 struct mrc_ccp_req {
 	u32 mask;
@@ -370,15 +372,15 @@ struct mrc_ccp_req {
 	u8 *vendor;
 };
 
-/* Bounds of parameters; 0 is "derived" for all of them. */
+/* Upper limits of parameters; 0 means "derived" for all parameters. */
 #define MRC_CCP_MAX_TIME	1000000000u	/* ns */
 #define MRC_CCP_MAX_BYTES	(1u << 30)
 #define MRC_CCP_MAX_RATIO	(1024u << 16)	/* Q16, of fi_scale */
 
 /*
- * 0, -EINVAL, -EBUSY (users, leaving ONLINE); libMRC, CC profile.
- * @modify_online: MRC_CTL_OPT_CAP_CC_PROFILE_MODIFY_ONLINE. Another algorithm
- * forgets the parameters of the former one. @users are the caller's.
+ * Return: 0, -EINVAL, -EBUSY (leaving ONLINE with users); see libMRC, CC profile.
+ * @modify_online: MRC_CTL_OPT_CAP_CC_PROFILE_MODIFY_ONLINE. Changing the algorithm
+ * discards the parameters of the former one. The caller maintains @users.
  */
 int mrc_ccp_modify(struct mrc_cc_profile *p, struct mrc_ccp_req *r,
 		   bool modify_online);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * EV profiles: states and rules. A call is planned first, as a struct
- * mrc_evp_next that says what the profile will be, and carried out if the plan
- * holds.
+ * EV profiles: states and rules. A call is planned first: struct mrc_evp_next describes
+ * the profile after the call. The call is carried out only if the plan is valid.
  */
 #include "mrc_profile_priv.h"
 
@@ -34,7 +33,7 @@ static bool has_fields_op(const struct mrc_evp_req *r, u32 op)
 	return r->mask & MRC_EVP_FIELDS_OP && r->fields_op == op;
 }
 
-/* What is wrong with a request whatever the profile is. */
+/* Checks of a request that do not depend on the profile. */
 static int check_request(const struct mrc_evp_req *r,
 			 const struct mrc_evp_env *env)
 {
@@ -53,7 +52,7 @@ static int check_request(const struct mrc_evp_req *r,
 	return 0;
 }
 
-/* What the state of @p leaves open. */
+/* Does the state of @p allow @r? */
 static bool allowed(const struct mrc_ev_profile *p, const struct mrc_evp_req *r,
 		    const struct mrc_evp_env *env)
 {
@@ -97,7 +96,7 @@ static int check_state(const struct mrc_ev_profile *p,
 	return p->users && r->mask & MRC_EVP_STATE ? -EBUSY : 0;
 }
 
-/* EVs that the profile may have without exceeding the device's. */
+/* Number of EVs that the profile may have within the limit of the device. */
 static u32 count_limit(const struct mrc_ev_profile *p,
 		       const struct mrc_evp_env *env)
 {
@@ -166,7 +165,7 @@ static u32 per_port(const struct mrc_evp_next *nx,
 	return mrc_evp_plain(nx->fmt) ? n / mrc_evp_n_ports(env) : n;
 }
 
-/* Generated mode: what is granted of @nx->count_req. */
+/* Generated mode: number of EVs granted for @nx->count_req. */
 static int grant(const struct mrc_evp_next *nx, const struct mrc_evp_env *env,
 		 u32 limit, u32 *count)
 {
@@ -175,7 +174,7 @@ static int grant(const struct mrc_evp_next *nx, const struct mrc_evp_env *env,
 
 	if (!ports)
 		return -EINVAL;
-	/* Online, the number of EVs is not negotiable any more. */
+	/* The number of EVs of an ONLINE profile cannot change. */
 	if (nx->live && nx->state == MRC_PROFILE_ONLINE)
 		return nx->count % ports || nx->count / ports > per_port(nx, env) ?
 		       -EINVAL : 0;
@@ -206,7 +205,7 @@ static int take_count(const struct mrc_ev_profile *p,
 		count = r->count;
 		nx->count_req = count;
 	}
-	/* Becoming something else than AUTO takes EVs as COUNT does. */
+	/* A change from AUTO to another mode allocates EVs as COUNT does. */
 	if ((r->mask & MRC_EVP_COUNT || nx->other) &&
 	    count > (automatic ? env->max_count : limit))
 		return -E2BIG;
@@ -231,7 +230,7 @@ static bool is_complete(const struct mrc_evp_next *nx)
 	       (nx->mode != MRC_EVP_GENERATED || nx->n_fields);
 }
 
-/* Do its parts go together, for the state that it will be in? */
+/* Are the parts of the profile consistent for its state after the call? */
 static int check_whole(const struct mrc_evp_next *nx,
 		       const struct mrc_evp_env *env)
 {
@@ -239,7 +238,7 @@ static int check_whole(const struct mrc_evp_next *nx,
 		return -EINVAL;
 	if (!nx->up || nx->mode == MRC_EVP_AUTO)
 		return 0;
-	/* The format may have been away since it was named. */
+	/* The format profile may have left ONLINE since the EV profile named it. */
 	if (!mrc_evp_fmt_online(nx->fmt))
 		return -EINVAL;
 	return nx->n_fields ? mrc_ev_fields_check(&nx->fmt->fmt, nx->field,
@@ -282,9 +281,9 @@ static int plan(const struct mrc_ev_profile *p, const struct mrc_evp_req *r,
 	if (!rc)
 		rc = check_whole(nx, env);
 	/*
-	 * Entries are replaced in the array of the new mode, which nothing
-	 * goes to on the way to INIT: there the old one would be left changed
-	 * by a batch that fails.
+	 * REPLACE_EV changes entries in the array of the new mode. A profile that goes
+	 * to INIT gets no array: the old array would be left changed by a batch that
+	 * fails.
 	 */
 	if (!rc && has_ev_op(r, MRC_EVP_OP_REPLACE_EV) &&
 	    (nx->mode != MRC_EVP_EXPLICIT ||
@@ -333,7 +332,7 @@ size_t mrc_evp_set_mem_after(const struct mrc_ev_profile *p,
 
 	if (plan(p, r, env, &nx) || !nx.n_ev || !nx.fmt)
 		return 0;
-	/* On its way OFFLINE it stays where it is if the batch fails. */
+	/* If the batch fails, a profile that was to go OFFLINE stays ONLINE. */
 	if (nx.state != MRC_PROFILE_ONLINE && !(nx.live && changes_evs(r)))
 		return 0;
 	if (!nx.up && !changes_evs(r) && !(r->mask & MRC_EVP_EVENT_MASK) &&
@@ -368,7 +367,7 @@ static void start_array(const struct mrc_ev_profile *p,
 		memcpy(ev, p->ev, keep * sizeof(*ev));
 }
 
-/* Make the EVs what @nx and the batch of @r say; in @ev, may be @p->ev. */
+/* Make the EVs according to @nx and the batch of @r, in @ev, which may be @p->ev. */
 static int make_evs(const struct mrc_ev_profile *p,
 		    const struct mrc_evp_next *nx, const struct mrc_evp_req *r,
 		    const struct mrc_evp_env *env, struct mrc_evp_ev *ev)
@@ -379,7 +378,7 @@ static int make_evs(const struct mrc_ev_profile *p,
 	if (nx->state == MRC_PROFILE_INIT)
 		return changes_evs(r) ? mrc_evp_batch(nx, env, p->ev, p->n_ev, r) :
 					0;
-	/* Nothing to undo in a new array, whatever the batch does. */
+	/* A new array needs no undo if the batch fails. */
 	if (draw && ev != p->ev)
 		mrc_evp_draw(nx, env, ev);
 	if (changes_evs(r))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The EVs of a profile: drawing, operations of a controller, the set that QPs
- * use.
+ * EVs of a profile: drawing EVs, EV operations of a controller, building the EV set
+ * that QPs use.
  */
 #include "mrc_profile_priv.h"
 
@@ -26,7 +26,7 @@ static u32 find(const struct mrc_evp_ev *ev, u32 n, u32 from,
 	return from;
 }
 
-/* Is the packed value no wider than what the fields take? */
+/* Does the packed value fit into the fields? */
 static bool value_fits(const struct mrc_evp_next *nx, const u8 *packed)
 {
 	u8 out[MRC_EV_BYTES];
@@ -53,7 +53,7 @@ static bool entry_ok(const struct mrc_evp_next *nx,
 	return !mrc_evp_fmt_online(nx->fmt) || value_fits(nx, v->val);
 }
 
-/* Is @v on the wire already, on another port, in entries other than @but? */
+/* Is the value of @v used on another port by an entry other than @but? */
 static bool on_other_port(const struct mrc_evp_ev *ev, u32 n,
 			  const struct mrc_evp_val *v,
 			  const struct mrc_evp_val *but)
@@ -128,7 +128,10 @@ static int replace(const struct mrc_evp_next *nx, const struct mrc_evp_env *env,
 
 	former = ev[i].ev;
 	if (nx->live && mrc_evp_plain(nx->fmt)) {
-		/* One of several copies: the others stay, on their port. */
+		/*
+		 * If only one of several equal entries is replaced, the others stay on
+		 * their port.
+		 */
 		bool stays = !all && e->ev_new.port != former.port &&
 			     find(ev, n, i + 1, &former) < n;
 

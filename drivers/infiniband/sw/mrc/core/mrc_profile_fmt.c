@@ -44,7 +44,7 @@ static int check_state(const struct mrc_fmt_profile *p,
 	return 0;
 }
 
-/* What the state of @p leaves open. */
+/* Does the state of @p allow @r? */
 static int check_allowed(const struct mrc_fmt_profile *p,
 			 const struct mrc_fmt_req *r)
 {
@@ -63,7 +63,7 @@ static int check_allowed(const struct mrc_fmt_profile *p,
 	}
 }
 
-/* The format as it will be. */
+/* Compute the format after the call. */
 static int next_fmt(const struct mrc_fmt_profile *p,
 		    const struct mrc_fmt_req *r, struct mrc_ev_fmt *fmt,
 		    bool *has_fields)

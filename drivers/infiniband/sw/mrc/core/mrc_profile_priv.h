@@ -10,7 +10,7 @@ MRC_C_BEGIN
 
 /**
  * struct mrc_evp_next - an EV profile as it will be after a call
- * @state: as in struct mrc_ev_profile, as all that says no more
+ * @state: as in struct mrc_ev_profile, like all members with "see there"
  * @set: see there
  * @mode: see there
  * @fmt_id: see there
@@ -20,13 +20,13 @@ MRC_C_BEGIN
  * @event_mask: see there
  * @n_fields: see there
  * @n_ev: see there
- * @fmt: its format profile in whatever state, NULL if there is none
- * @field: of the profile or of the request
- * @other: the mode is another one
- * @redefine: something that generated EVs depend on was given
- * @up: it goes ONLINE
- * @live: it is ONLINE now; each entry of a batch leaves it fit for use, as the
- *	batch may fail before the state changes
+ * @fmt: its format profile in any state, NULL if there is none
+ * @field: fields of the profile or of the request
+ * @other: the mode changes
+ * @redefine: the call sets something that generated EVs depend on
+ * @up: the profile goes ONLINE
+ * @live: the profile is ONLINE now. Each entry of a batch must leave it usable, because
+ *	the batch may fail before the state changes
  */
 struct mrc_evp_next {
 	u8 state;
@@ -68,21 +68,21 @@ static inline bool mrc_evp_fmt_online(const struct mrc_fmt_profile *fmt)
 	return fmt && fmt->state == MRC_PROFILE_ONLINE;
 }
 
-/* Is the value alone what tells EVs apart on the wire? */
+/* Are EVs distinguished on the wire by their value alone? */
 static inline bool mrc_evp_plain(const struct mrc_fmt_profile *fmt)
 {
 	return !fmt || fmt->fmt.mode != MRC_EV_FMT_SRV6;
 }
 
 /*
- * Can the @n entries of an explicit profile be used: populated, as wide as the
- * format, different on the wire? 0 or -EINVAL.
+ * Are all @nx->n_ev entries of an explicit profile usable: populated, no wider than the
+ * format, distinct on the wire? Return: 0 or -EINVAL.
  */
 int mrc_evp_check_entries(const struct mrc_evp_next *nx,
 			  const struct mrc_evp_env *env,
 			  const struct mrc_evp_ev *ev);
 
-/* Draw the EVs of a generated profile; entries that stay keep @denied. */
+/* Draw the EVs of a generated profile. Entries that do not change keep @denied. */
 void mrc_evp_draw(const struct mrc_evp_next *nx, const struct mrc_evp_env *env,
 		  struct mrc_evp_ev *ev);
 

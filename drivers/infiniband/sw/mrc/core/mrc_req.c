@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Requester: send queue, choice of the next packet, window, completions.
- * MRC 1.0 §5, §6. Headers are in mrc_req_hdr.c, feedback in mrc_req_fb.c, what
- * only the extension has in mrc_req_ext.c, losses in mrc_loss.c, time in
- * mrc_timer.c.
+ * Requester: send queue, choice of the next packet, window, completions. MRC 1.0 §5,
+ * §6. The headers are in mrc_req_hdr.c, feedback in mrc_req_fb.c, the extension in
+ * mrc_req_ext.c, loss inference in mrc_loss.c and mrc_tail.c, timers in mrc_timer.c.
  */
 #include "mrc_req_priv.h"
 
@@ -35,13 +34,16 @@ static bool mrc_req_cfg_ok(const struct mrc_req_cfg *cfg)
 	       cfg->exp_cnt <= MRC_RETRY_EXP_INFINITE;
 }
 
-/* One record for each PSN of the window; the newest one outlives its SACK. */
+/*
+ * One record for each PSN of the window. The record of the newest PSN stays valid after
+ * its SACK.
+ */
 static u32 mrc_req_ring(const struct mrc_req_cfg *cfg)
 {
 	return mrc_roundup_pow2(mrc_req_window_max(cfg));
 }
 
-/* Index 0 is nobody's. */
+/* Entries of @plane. Index 0 belongs to no port. */
 static size_t mrc_req_planes(const struct mrc_req_cfg *cfg)
 {
 	return (cfg->n_ports ? cfg->n_ports : MRC_MAX_PORTS) + 1;
@@ -152,10 +154,9 @@ int mrc_req_post(struct mrc_req *req, const struct mrc_wr *wr, u64 now)
 }
 
 /*
- * Packets of any size that may be out. A window of bytes says nothing about
- * them, but loss inference tells losses from reordering by counting PSNs, and
- * beyond half of the range it cannot count. When the range shrinks, so does
- * this.
+ * How many packets of any size may be in flight. The congestion window counts bytes.
+ * But loss inference tells losses from reordering by counting PSNs, and it cannot count
+ * beyond half of the range. When the range shrinks, this limit shrinks.
  */
 static u32 mrc_req_max_pkts(const struct mrc_req *req)
 {
@@ -166,7 +167,7 @@ static u32 mrc_req_max_pkts(const struct mrc_req *req)
 	return req->cc->max_pkts || req->cfg.dynamic_mpr ? max : req->window;
 }
 
-/* Would congestion control send a packet of @size? */
+/* Does congestion control allow a packet of @size bytes? */
 static bool mrc_req_cc_admits(const struct mrc_req *req, u32 size)
 {
 	return req->n_out < mrc_req_max_pkts(req) &&
@@ -187,17 +188,17 @@ enum mrc_req_sched mrc_req_sched(const struct mrc_req *req)
 }
 
 /*
- * MRC 1.0 §6.1: should this packet, which counts as out already, ask for a SACK
- * at once? @alone says that its ACK is enough, @more that other packets are ready
- * to follow it, @room that the windows of sequence numbers admit another new one.
- * Each WRITE_IMM asks; SENDs, which MRC 1.0 does not have, only as WRITEs do.
+ * MRC 1.0 §6.1: shall this packet ask for a SACK at once? The packet counts as in
+ * flight already. @alone: its transport ACK is enough. @more: other packets are ready
+ * to follow. @room: the PSN windows admit another new packet. Each WRITE_IMM asks for a
+ * SACK. SENDs, which MRC 1.0 does not have, ask in the same cases as WRITEs.
  */
 static bool mrc_req_want_ack(const struct mrc_req *req,
 			     const struct mrc_tx_wqe *wqe, u32 index,
 			     bool alone, bool more, bool room)
 {
 	if (index + 1 == wqe->npkts) {
-		/* They are not acknowledged before they are answered. */
+		/* Requests get no transport ACK before they are answered. */
 		if (mrc_wr_is_request(wqe->wr.op))
 			return true;
 		if (!alone && (!more || wqe->wr.op == MRC_WR_WRITE_IMM))
@@ -235,8 +236,8 @@ void mrc_req_set_retry(struct mrc_req *req, u64 rto, u8 linear_cnt,
 }
 
 /*
- * Is there a work request after the first @n, 0 or 1, whose packets may follow at
- * once? That first one is on its way out, but not counted as begun yet.
+ * Is there a work request after the first @n (0 or 1) whose packets may follow at once?
+ * With @n = 1 the first one is being sent but does not count as begun yet.
  */
 static bool mrc_req_more(const struct mrc_req *req, u32 n)
 {
@@ -253,7 +254,7 @@ static bool mrc_req_more(const struct mrc_req *req, u32 n)
 	       MRC_TX_PACKET;
 }
 
-/* Common end of everything that hands out a data packet. */
+/* Count a data packet that is yielded. */
 static void mrc_req_count_tx(struct mrc_req *req,
 			     const struct mrc_tx_desc *desc, u64 now)
 {
@@ -271,7 +272,10 @@ static void mrc_req_count_tx(struct mrc_req *req,
 	req->no_ev_at = 0;
 }
 
-/* @lost: what is sent again, NULL = nothing; an inferred loss avoids its plane. */
+/*
+ * Choose the EV of a data packet. @lost: record of the packet if it is sent again, else
+ * NULL. After an inferred loss another plane is preferred.
+ */
 static bool mrc_req_pick_ev(struct mrc_req *req, const struct mrc_tx_pkt *lost,
 			    u64 now, struct mrc_tx_desc *desc)
 {
@@ -289,7 +293,7 @@ static bool mrc_req_pick_ev(struct mrc_req *req, const struct mrc_tx_pkt *lost,
 	return true;
 }
 
-/* MRC 1.0 §15: what may be trimmed must be answered by a NACK. */
+/* MRC 1.0 §15: a packet may be trimmable only if the peer answers trims by NACKs. */
 static u8 mrc_req_tc(const struct mrc_req *req, bool rtx)
 {
 	if (!req->cfg.trim_nack)
@@ -297,7 +301,7 @@ static u8 mrc_req_tc(const struct mrc_req *req, bool rtx)
 	return rtx ? MRC_TC_TRIMMABLE_RETX : MRC_TC_TRIMMABLE;
 }
 
-/* A stall that only a port or the controller can end, §11.5. */
+/* Stall because no EV is usable. Only a port or the controller can end it, §11.5. */
 static enum mrc_tx_verdict mrc_req_no_ev(struct mrc_req *req, u64 now)
 {
 	if (!req->no_ev_at)
@@ -306,7 +310,10 @@ static enum mrc_tx_verdict mrc_req_no_ev(struct mrc_req *req, u64 now)
 	return MRC_TX_WAIT_EV;
 }
 
-/* A packet goes out. Its peaks tell how much reordering is to be expected. */
+/*
+ * Count a packet that is sent. The peaks of packets in flight tell how much reordering
+ * to expect.
+ */
 static void mrc_req_out(struct mrc_req *req, u32 nominal, u64 now)
 {
 	const u64 age = now - req->peak_at;
@@ -324,14 +331,20 @@ static void mrc_req_out(struct mrc_req *req, u32 nominal, u64 now)
 	req->cc->ops->on_send(req->cc, nominal, now);
 }
 
-/* Gates and transmission of outstanding or new packet @psn, MRC 1.0 §6. */
+/*
+ * Check whether outstanding or new packet @psn may be sent, and send it, MRC 1.0 §6.
+ * @rtx: the packet is outstanding.
+ */
 static enum mrc_tx_verdict mrc_req_emit(struct mrc_req *req, u32 psn, u32 slot,
 					u32 index, bool rtx, u64 now,
 					struct mrc_tx_desc *desc)
 {
 	struct mrc_tx_wqe *wqe = &req->wqe[slot];
 	struct mrc_tx_pkt *pkt = mrc_req_pkt(req, psn);
-	/* Waiting for retransmission, but it was not sent yet. */
+	/*
+	 * A packet that was put back before its first transmission is not a
+	 * retransmission.
+	 */
 	const bool first = !rtx || pkt->unsent;
 	bool more, room = true;
 	u32 nominal;
@@ -339,14 +352,17 @@ static enum mrc_tx_verdict mrc_req_emit(struct mrc_req *req, u32 psn, u32 slot,
 	memset(desc, 0, sizeof(*desc));
 	mrc_req_data_hdr(req, wqe, index, now, desc);
 	nominal = mrc_nominal_size(desc->hdr.hdr_len, desc->len);
-	/* With nothing in flight no feedback would ever reopen the window. */
+	/*
+	 * With nothing in flight a packet may always go: no feedback would open the
+	 * window.
+	 */
 	if (req->n_out && !mrc_req_cc_admits(req, nominal))
 		return MRC_TX_WAIT_CWND;
 	if (!mrc_req_pick_ev(req, first ? NULL : pkt, now, desc))
 		return mrc_req_no_ev(req, now);
 
 	if (rtx) {
-		/* Those without rtx are not answered unless they ask. */
+		/* Without BTH.rtx the packet gets a SACK for sure only if it asks. */
 		more = !first && (mrc_req_more(req, 0) || req->n_lost > 1);
 	} else {
 		more = mrc_req_more(req, 1);
@@ -403,12 +419,15 @@ static bool mrc_req_next_lost(struct mrc_req *req, u64 now, u32 *psn)
 		if (off >= span)
 			break;
 		*psn = mrc_psn_add(req->cack, (s32)off + 1);
-		/* Behind a shrunk window, §5.2; feedback brings it closer. */
+		/*
+		 * Beyond a window that shrank, §5.2; feedback moves the window towards
+		 * it.
+		 */
 		if (!mrc_req_admits(req, *psn))
 			break;
 		pkt = mrc_req_pkt(req, *psn);
 		off++;
-		/* Not for a time, but for what comes before it. */
+		/* It waits for the messages before it, not for a time. */
 		if (!mrc_req_may_resend(req, pkt)) {
 			waits = true;
 			continue;
@@ -434,7 +453,10 @@ static enum mrc_tx_verdict mrc_req_send_lost(struct mrc_req *req, u32 psn,
 
 	v = mrc_req_emit(req, psn, pkt->slot, pkt->index, true, now, desc);
 	if (v == MRC_TX_PACKET) {
-		/* Whatever it was held for, the network is not to blame. */
+		/*
+		 * The network did not cause the hold: cack counts as stuck only from
+		 * now on.
+		 */
 		if (held && psn == mrc_psn_add(req->cack, 1))
 			req->stands_at = now;
 		mrc_bit_clear(req->lost, req->ring_mask, psn);
@@ -455,7 +477,10 @@ void mrc_req_put_back(struct mrc_req *req, const struct mrc_tx_desc *desc,
 	struct mrc_counters *ctr = req->cfg.ctr;
 
 	mrc_ctr_add(ctr, desc->port, MRC_CTR_TX_PAGE, 1);
-	/* The newest once more for its ACK: time brings it again. */
+	/*
+	 * The newest packet, sent again for its transport ACK: a timer sends it once
+	 * more.
+	 */
 	if (req->state == MRC_REQ_ERROR || !mrc_req_outstanding(req, psn) ||
 	    mrc_req_is_acked(req, psn) || mrc_req_is_lost(req, psn))
 		return;
@@ -463,7 +488,7 @@ void mrc_req_put_back(struct mrc_req *req, const struct mrc_tx_desc *desc,
 		pkt->inflight = false;
 		req->inflight -= pkt->nominal;
 		req->n_out--;
-		/* What congestion control learns of that: it is not out. */
+		/* Tell congestion control that the packet is not in flight. */
 		req->cc->ops->on_nack(req->cc, pkt->nominal,
 				      MRC_NACK_NO_RESOURCE, MRC_CC_NONE_RTT,
 				      now);
@@ -543,7 +568,7 @@ static enum mrc_tx_verdict mrc_req_send_new(struct mrc_req *req, u64 now,
 	if (v != MRC_TX_PACKET)
 		return v;
 
-	/* Silence is counted from the moment that something is awaited. */
+	/* Nothing was awaited before: cack counts as stuck only from now on. */
 	if (req->silence_at == MRC_NEVER)
 		req->stands_at = now;
 	mrc_req_await(req, now);
@@ -567,21 +592,26 @@ static enum mrc_tx_verdict mrc_req_send_new(struct mrc_req *req, u64 now,
 }
 
 /*
- * Everything is SACKed but the transport ACK is missing: the newest PSN goes
- * again; as a duplicate it makes the responder repeat the ACK (MRC 1.0 §7.3,
- * §9.4). It is known received, so it counts neither as in flight nor as a
- * retransmission that recovers a loss.
+ * Everything is SACKed but the transport ACK is missing. Send the newest PSN again: the
+ * responder answers this duplicate with the ACK (MRC 1.0 §7.3, §9.4). The packet is
+ * known received. So it counts neither as in flight nor as a retransmission after a
+ * loss.
  */
 static enum mrc_tx_verdict mrc_req_send_last(struct mrc_req *req, u64 now,
 					     struct mrc_tx_desc *desc)
 {
-	/* The timer counts from what is awaited, not from asking for it. */
+	/*
+	 * The retry timer counts from the awaited packet, not from this request for an
+	 * ACK.
+	 */
 	const u64 last_tx = req->last_tx;
 	u32 psn = mrc_req_newest(req);
 	struct mrc_tx_pkt *pkt;
 	struct mrc_tx_wqe *wqe;
 
-	/* Any that was received will do, the window may have shrunk. */
+	/*
+	 * Any PSN that was received will do. The newest may lie beyond a shrunk window.
+	 */
 	if (!mrc_req_admits(req, psn))
 		psn = mrc_psn_add(req->cack, 1);
 	pkt = mrc_req_pkt(req, psn);
@@ -636,9 +666,9 @@ static void mrc_req_probe_desc(struct mrc_req *req, int ev, u64 now,
 }
 
 /*
- * Tail probe, §9.5 (a): on another plane than that of the oldest packet. Where all
- * was received and only the transport ACK is missing, which a probe cannot ask for,
- * the newest packet goes again in its place. Return: whether a probe goes.
+ * Tail probe, §9.5 (a), on another plane than that of the oldest packet. If everything
+ * was received and only the transport ACK is missing, which a probe cannot ask for, the
+ * newest packet is sent again instead. Return: true if a probe is sent.
  */
 static bool mrc_req_tail_probe(struct mrc_req *req, u64 now,
 			       struct mrc_tx_desc *desc)
@@ -683,7 +713,7 @@ static bool mrc_req_tail_probe(struct mrc_req *req, u64 now,
 	return true;
 }
 
-/* Is a packet out on a port of @mask? */
+/* Is a packet in flight on a port of @mask? */
 static bool mrc_req_out_on(const struct mrc_req *req, u32 mask)
 {
 	const u32 span = mrc_req_span(req);
@@ -712,7 +742,7 @@ static void mrc_req_ports_gone(struct mrc_req *req, u32 gone)
 		req->probe_now = true;
 }
 
-/* Ports of the peer that were used, @was of them, may have been left. */
+/* The set of the peer's ports may have changed from @was. */
 static void mrc_req_peer_left(struct mrc_req *req, u32 was)
 {
 	u32 is = req->paths->peer_ports;
@@ -721,7 +751,7 @@ static void mrc_req_peer_left(struct mrc_req *req, u32 was)
 		mrc_req_ports_gone(req, was & ~is);
 }
 
-/* Probe of an ASSUMED_BAD EV, §9.5 (b), or of a port that a peer called down. */
+/* Probe of an ASSUMED_BAD EV, §9.5 (b), or of a port that the peer reported as down. */
 static bool mrc_req_ev_probe(struct mrc_req *req, u64 now,
 			     struct mrc_tx_desc *desc)
 {
@@ -769,7 +799,7 @@ enum mrc_tx_verdict mrc_req_next(struct mrc_req *req, u64 now,
 {
 	enum mrc_tx_verdict v = mrc_req_choose(req, now, desc);
 
-	/* What waited for an EV was acknowledged or may not begin any more. */
+	/* No packet waits for an EV any more: it was acknowledged or may not begin. */
 	if (v == MRC_TX_IDLE || v == MRC_TX_WAIT_RD ||
 	    v == MRC_TX_WAIT_FENCE || v == MRC_TX_LOCAL)
 		req->no_ev_at = 0;

@@ -29,9 +29,9 @@ MRC_C_BEGIN
 #define MRC_BASE_RTT_DEFAULT	100000ull	/* ns, until measured */
 #define MRC_RNR_RETRY_INFINITE	7	/* IB spec */
 #define MRC_ATOMIC_LEN		8	/* bytes of an atomic's operands */
-/* Waiting times for receives are not doubled beyond that, ns. */
+/* The RNR back-off is not doubled beyond this time, ns. */
 #define MRC_RNR_BACKOFF_NS	640000ull
-/* Messages received one after the other that make a refusal forgotten. */
+/* After this many messages received in a row an RNR refusal is forgotten. */
 #define MRC_RECV_FORGET		1024
 
 /* Final status of a work request; the shell maps it to an IB status. */
@@ -52,31 +52,31 @@ enum mrc_wc_status {
 enum mrc_wr_op {
 	MRC_WR_WRITE,
 	MRC_WR_WRITE_IMM,
-	/* the extension: messages into the peer's receives, */
+	/* The extension: messages that take a receive of the peer. */
 	MRC_WR_SEND,
 	MRC_WR_SEND_IMM,
 	MRC_WR_SEND_INV,
-	/* requests, which the peer answers, */
+	/* Requests: the peer answers them. */
 	MRC_WR_READ,
 	MRC_WR_CMP_SWAP,
 	MRC_WR_FETCH_ADD,
 	MRC_WR_ATOMIC_WRITE,
 	MRC_WR_FLUSH,
-	/* what never leaves the host, */
+	/* Local operation: it sends no packet. */
 	MRC_WR_LOCAL,
-	/* and answers: of READ, ATOMIC_WRITE and FLUSH, of the other two */
+	/* Answers: to READ, ATOMIC_WRITE and FLUSH; to CMP_SWAP and FETCH_ADD. */
 	MRC_WR_ANSWER,
 	MRC_WR_ANSWER_ATOMIC,
 	MRC_WR_MAX
 };
 
-/* Does the peer answer it? Then only the answer completes it. */
+/* Does the peer answer @op? Then only the answer completes the work request. */
 static inline bool mrc_wr_is_request(u8 op)
 {
 	return op >= MRC_WR_READ && op <= MRC_WR_FLUSH;
 }
 
-/* Does it take a receive at the peer? Such messages are counted by rqmsn. */
+/* Does @op take a receive of the peer? METH.rqmsn counts these messages. */
 static inline bool mrc_wr_consumes_recv(u8 op)
 {
 	return op >= MRC_WR_WRITE_IMM && op <= MRC_WR_SEND_INV;
@@ -90,12 +90,12 @@ static inline bool mrc_wr_is_answer(u8 op)
 /**
  * struct mrc_wr - a work request as the engine needs it
  * @op: enum mrc_wr_op
- * @se: solicited event (what takes a receive)
+ * @se: solicited event; only for messages that take a receive
  * @fence: start when all earlier requests are answered
- * @num: number of the request that is answered (answers)
+ * @num: answers: number of the request
  * @rkey: remote key; SEND_INV: the key to invalidate
- * @va: remote address (not SEND, answers)
- * @len: message bytes, 0..MRC_MAX_MSG; of READ and FLUSH the remote range;
+ * @va: remote address; unused by SENDs and answers
+ * @len: message bytes, 0..MRC_MAX_MSG; READ and FLUSH: bytes of the remote range;
  *	atomics and ANSWER_ATOMIC: MRC_ATOMIC_LEN
  * @imm: immediate, network order
  * @swap: CMP_SWAP: what to store; ATOMIC_WRITE: the bytes as a big-endian
@@ -120,12 +120,12 @@ struct mrc_tx_wqe {
 	struct mrc_wr wr;
 	u32 first_psn;		/* valid once started */
 	u32 npkts;
-	u32 sent;		/* packets handed out for the first time */
+	u32 sent;		/* packets yielded, without retransmissions */
 	u16 msn;
-	u16 rqmsn;		/* of a request: its number */
+	u16 rqmsn;		/* METH.rqmsn; of a request: its number */
 	u8 state;		/* engine private */
 	u8 status;		/* enum mrc_wc_status */
-	u8 rnr;			/* times that it found no receive */
+	u8 rnr;			/* RNR refusals that were counted */
 };
 
 /*
@@ -138,15 +138,15 @@ struct mrc_tx_pkt {
 	u32 slot;		/* send queue slot */
 	u32 index;		/* packet number within the message */
 	u16 nominal;		/* bytes */
-	u16 ahead;		/* PSNs that had been sent beyond it by then */
+	u16 ahead;		/* PSNs sent beyond it at that time */
 	u16 ev;			/* index of the last EV */
 	u8 rtx_count : 2;	/* 0, 1, 2 = more */
-	u8 guard : 2;		/* which enum mrc_guard_kind let it be lost */
-	u8 asked : 1;		/* a probe asked for it when it was ripe */
-	u8 unsent : 1;		/* put back before it was ever sent */
+	u8 guard : 2;		/* enum mrc_guard_kind that made it lost */
+	u8 asked : 1;		/* a probe was sent when it was overdue */
+	u8 unsent : 1;		/* put back before its first transmission */
 	u8 put_back : 1;	/* held by mrc_req_put_back() */
 	bool inflight;		/* counted in mrc_req.inflight */
-	u64 hold_until;		/* ns; NO_* NACK back-off, 0 = none */
+	u64 hold_until;		/* ns; not sent again before; 0 = at once */
 };
 
 /**
@@ -155,9 +155,9 @@ struct mrc_tx_pkt {
  * @pmtu: path MTU, 256..4096, power of two
  * @mpr: peer's maximum PSN range in units of 128, 1..255
  * @mpr_max: Dynamic MPR: largest range to adopt, @mpr..255; 0 = @mpr. Memory is
- *	for this one
- * @max_wimm: WRITE_IMMs, and whatever else takes a receive, that may be in
- *	flight, >= 1, no more than the peer's MAX_WIMM_DEST (§6, §14)
+ *	allocated for this range
+ * @max_wimm: messages that take a receive (WRITE_IMMs, SENDs) that may be in flight, >=
+ *	1, at most the peer's MAX_WIMM_DEST (§6, §14)
  * @sq_psn: first PSN
  * @qpn: own QPN (spdcid)
  * @dqpn: peer's QPN
@@ -172,13 +172,13 @@ struct mrc_tx_pkt {
  * @svc_time: peer adds its residence time to echoes (§13.2, OP-35); needs @use_ts
  * @ignore_pen: disregard the peer's window penalties (§13.6)
  * @n_ports: at least as many as the paths have, 0 = MRC_MAX_PORTS; sizes memory
- * @ext: the extension may be used; LOCAL needs none
- * @chan: of an answer channel: posts answers only, marks all packets; needs
- *	@ext
+ * @ext: the extension may be used; local operations do not need it
+ * @chan: requester of an answer channel: sends answers only, marks all packets with
+ *	BTH.chan; needs @ext
  * @max_rd_atomic: requests that may await their answers; 0 = none may be posted
- * @rnr_retry: how often a message may find no receive, 0..7,
+ * @rnr_retry: how often the peer may refuse a message for lack of a receive, 0..7,
  *	MRC_RNR_RETRY_INFINITE = for ever (@ext)
- * @rev: of the QP's responder, learns from SACKs; may be NULL (§11.8)
+ * @rev: reverse EVs of the QP's responder, updated from SACKs; may be NULL (§11.8)
  * @ctr: may be NULL
  * @on_loss: called for each loss, @cause is enum mrc_loss_cause; may be NULL
  * @ctx: for @on_loss
@@ -245,7 +245,7 @@ enum mrc_guard_kind {
 	MRC_GUARD_KINDS,
 };
 
-/* What a guard has learnt: @ns, 0 = nothing, since @at. */
+/* A learnt time guard: @ns, 0 = nothing learnt; @at: time of the last change. */
 struct mrc_guard {
 	u64 ns;
 	u64 at;
@@ -255,19 +255,18 @@ struct mrc_guard {
  * struct mrc_plane - what the requester knows of a plane
  * @srtt: smoothed RTT of packets sent through it, ns, 0 = no sample
  * @rttvar: smoothed deviation, ns
- * @late: by how much more than @srtt packets took that others had overtaken
- * @stall: by how much more than @srtt any packets took
- * @burst_at: when the latest series of holes began to count as lost
- * @burst_n: holes of it, saturating
- * @arrived_at: send time of the newest transmission that is known received, 0 =
- *	none. Of several copies only one that feedback names counts
- * @sent_at: time of the newest transmission of data
- * @before_at: of the one before
+ * @late: how much longer than @srtt overtaken packets took
+ * @stall: how much longer than @srtt any packets took
+ * @burst_at: start of the latest burst of holes that were taken for lost
+ * @burst_n: holes in that burst, saturating
+ * @arrived_at: send time of the newest transmission that is known received, 0 = none. A
+ *	retransmitted packet counts only if feedback identifies the copy
+ * @sent_at: send time of the newest data packet
+ * @before_at: send time of the data packet before @sent_at
  * @arrived_psn: PSN of the transmission of @arrived_at
  * @sent_psn: PSN of the transmission of @sent_at
  * @before_psn: PSN of the transmission of @before_at
- * @in_order: packets in a row that did not overtake what was sent just before
- *	them, saturating
+ * @in_order: packets received in a row that no later packet overtook, saturating
  */
 struct mrc_plane {
 	u64 srtt;
@@ -309,52 +308,54 @@ struct mrc_plane {
  * @tack: newest transport-acknowledged PSN: @peer_ack, but not past the oldest
  *	request that awaits its answer
  * @window: PSNs beyond @cack that may be sent, 128 * MPR
- * @mpr_psn: cack_psn of the SACK that @window was learnt from (Dynamic MPR), or
- *	where that is long ago, a PSN in between that is out of reach as well
- * @inflight: nominal bytes out
- * @n_out: packets out
+ * @mpr_psn: cack_psn of the SACK that set @window (Dynamic MPR). It is moved up so that
+ *	it never lies more than MRC_MPR_LAG (mrc_req_fb.c) behind @cack
+ * @inflight: nominal bytes in flight
+ * @n_out: packets in flight
  * @n_lost: bits set in @lost
  * @drain: start no further work request, see mrc_req_set_drain()
  * @wimm_out: messages that take a receive, started and not
  *	transport-acknowledged
  * @rd_slot: slots of the requests that await their answers, by number
  * @rd_mask: entries of @rd_slot - 1
- * @rd_out: how many they are
- * @rd_first: number of the oldest of them
+ * @rd_out: number of requests that await their answers
+ * @rd_first: number of the oldest of these requests
  * @rd_next: number of the next request to be posted
- * @nak_syn: syndrome of a NAK that waits for the answers before @nak_psn, 0 =
- *	none
- * @nak_psn: what it refuses
- * @rnr_until: no receives: messages that need one begin not before, 0 = any time
- * @rnr_at: end of the latest such hold that was charged
+ * @nak_syn: syndrome of a NAK that takes effect once all requests before @nak_psn are
+ *	answered, 0 = none
+ * @nak_psn: PSN that this NAK refuses
+ * @rnr_until: RNR back-off: messages that take a receive do not begin before this time,
+ *	0 = none
+ * @rnr_at: end of the latest RNR back-off that the oldest message without a receive was
+ *	given
  * @recv_done: rqmsn of the oldest message that takes a receive and is not
  *	transport-acknowledged
- * @recv_limit: rqmsn of the first message that is not sent ahead of its turn,
- *	where @recv_limited
- * @recv_from: messages from here on were sent after the last refusal
- * @recv_good: messages received since then
+ * @recv_limit: with @recv_limited: rqmsn of the first message for which the peer may
+ *	have no receive. It is sent only as the oldest message
+ * @recv_from: rqmsn of the first message sent after the last RNR refusal
+ * @recv_good: messages acknowledged since the last RNR refusal
  * @recv_limited: the peer has run out of receives lately
- * @recv_told: its ACKs say how far its receives reach
+ * @recv_told: the peer's latest ACK said for how many messages it has receives
  * @retries: retry counter, §9.4
  * @timer_at: next retransmission timer expiry, MRC_NEVER = off
  * @last_heard: time of the last valid feedback
- * @last_probe: time of the last silence probe
+ * @last_probe: time of the last tail probe
  * @base_rtt: smallest RTT seen, ns
  * @srtt: smoothed RTT, ns, 0 = no sample
- * @rtt_at: when the latest sample came
+ * @rtt_at: time of the latest RTT sample
  * @rttvar: smoothed deviation, ns
  * @rcvd_bytes: last rcvd_bytes of SETH
  * @msn: next METH.msn
  * @rqmsn: next METH.rqmsn
  * @probe_id: next probe id
- * @probe_out: a silence probe awaits its reply
- * @probe_now: a probe is to be sent without waiting for silence
+ * @probe_out: a tail probe awaits its reply
+ * @probe_now: send a tail probe at once
  * @probe_out_id: id of the probe of @probe_out
- * @probe_out_ev: its EV
+ * @probe_out_ev: EV of that probe
  * @probe_out_at: when it was sent, ns
  * @stat_pkts: data packets sent, retransmissions included
  * @stat_rtx: retransmissions sent
- * @stat_timeouts: timer expiries that were charged
+ * @stat_timeouts: expiries of the retry timer that were charged to the retry budget
  * @stat_port_bytes: payload sent through each port, retransmissions included
  */
 struct mrc_req {
@@ -421,43 +422,43 @@ struct mrc_req {
 	u64 stat_timeouts;
 	u64 stat_port_bytes[MRC_MAX_PORTS + 1];
 	/* private: of the engine */
-	u32 peak;		/* most packets out in the period since ... */
-	u32 peak_before;	/* ... and in the one before it */
+	u32 peak;		/* most packets in flight since peak_at */
+	u32 peak_before;	/* the same for the period before */
 	u64 peak_at;
 	unsigned long *spurious;	/* spurious retransmission counted */
 	u8 pmtu_shift;
-	u8 verdict;		/* last one of mrc_req_next() */
-	u8 silence_shift;	/* tail probes without news since, saturating */
-	bool rtx_last;		/* resend the newest PSN for its ACK */
+	u8 verdict;		/* last result of mrc_req_next() */
+	u8 silence_shift;	/* tail probes since the last feedback, saturating */
+	bool rtx_last;		/* send the newest PSN again to get its ACK */
 	u8 probe_pos;
-	u64 silence_at;		/* when to look whether a tail probe is due */
-	u64 held_until;		/* all lost packets are held until then, 0 = look */
-	u64 charged_at;		/* last timer expiry that was charged */
-	u64 reset_at;		/* progress after charges: timers restart */
+	u64 silence_at;		/* when to check whether a tail probe is due */
+	u64 held_until;		/* no lost packet may be sent before; 0 = search */
+	u64 charged_at;		/* last expiry of the retry timer that was charged */
+	u64 reset_at;		/* time of progress after a charge: intervals restart */
 	u64 cost_at;		/* last retry charged without a timer expiry */
-	u64 stands_at;		/* since then cack waits for a packet to arrive */
+	u64 stands_at;		/* since then cack has not advanced */
 	u64 last_tx;		/* last data packet sent */
-	u64 no_ev_at;		/* stalled without a usable EV since */
+	u64 no_ev_at;		/* since then no EV is usable; 0 = not stalled */
 	struct mrc_guard guard[MRC_GUARD_KINDS];
 	struct mrc_plane *plane;	/* by port, cfg.n_ports + 1 */
 	u64 rtt_excess;		/* latest RTT sample beyond srtt of its plane */
 	u32 rcvd_newest;	/* largest rcvd_bytes of any SACK */
 	u64 first_rtt_at;	/* when the first RTT sample came */
 	u8 samples;		/* RTT samples, saturating */
-	u64 news_at;		/* last feedback about what is out */
-	u64 tail_at;		/* when to look for holes to ask for */
-	u64 ask_at;		/* probe by then whatever mrc_req_tail_due() says */
-	u64 asked_at;		/* when the last packet was marked as asked for */
-	u64 overdue_at;		/* what a probe reply missed should be there then */
-	u32 held_to;		/* holes up to here wait for their planes */
-	u32 held_ports;		/* which planes these are, bit N = port N */
+	u64 news_at;		/* last feedback that was not just a sign of life */
+	u64 tail_at;		/* when to check for holes to probe for */
+	u64 ask_at;		/* probe then even if mrc_req_tail_due() is later */
+	u64 asked_at;		/* when a packet was last marked as asked */
+	u64 overdue_at;		/* when packets missing in a probe reply are overdue */
+	u32 held_to;		/* holes up to this PSN wait for their planes */
+	u32 held_ports;		/* these planes, bit N = port N */
 	u64 ripe_at;		/* when the first of them counts as lost */
-	bool again;		/* copies of inferred losses wait for later packets */
-	bool stuck;		/* what cack waits for was sent again and lost again */
-	u32 again_psn;		/* none of them was sent before this PSN */
-	u32 again_ports;	/* planes that other copies wait for, bit N = port N */
-	u64 again_at;		/* when the first of these counts as lost */
-	u64 confirm_at;		/* a retransmission should be known by then */
+	bool again;		/* resent inferred losses await later packets */
+	bool stuck;		/* the packet after cack was resent and lost again */
+	u32 again_psn;		/* newest PSN when the first of these was resent */
+	u32 again_ports;	/* planes that resent losses wait for, bit N = port N */
+	u64 again_at;		/* when the first of those counts as lost */
+	u64 confirm_at;		/* feedback on a retransmission is expected by then */
 	struct mrc_probe_rec probe_log[MRC_PROBE_LOG];
 };
 
@@ -472,13 +473,13 @@ enum mrc_tc {
 
 /**
  * struct mrc_tx_desc - a packet to send
- * @hdr: complete; ->pad is set; build with mrc_hdr_build()
+ * @hdr: complete, with ->pad; to be written by mrc_hdr_build()
  * @tc: enum mrc_tc
  * @ect: send ECT(0), else Not-ECT
  * @ev: EV index, -1 for control packets without an EV set
  * @port: local port to send through
  * @entropy: UDP source port and flow label, §11.2
- * @data: has payload; then:
+ * @data: data packet; the members below are valid
  * @slot: send queue slot
  * @off: payload offset in the message
  * @len: payload bytes (hdr.pad zero bytes follow)
@@ -503,13 +504,13 @@ enum mrc_tx_verdict {
 	MRC_TX_WAIT_MPR,
 	MRC_TX_WAIT_CWND,
 	MRC_TX_WAIT_WIMM,
-	MRC_TX_WAIT_EV,		/* no usable EV: ports down or all denied */
+	MRC_TX_WAIT_EV,		/* no usable EV: all ports down or all EVs DENIED */
 	MRC_TX_WAIT_HOLD,	/* NACK back-off, see mrc_req_deadline() */
 	MRC_TX_ERROR,
 	MRC_TX_WAIT_RD,		/* max_rd_atomic requests await answers */
 	MRC_TX_WAIT_FENCE,	/* earlier requests await answers */
 	MRC_TX_LOCAL,		/* desc->slot: mrc_req_local_done() is due */
-	MRC_TX_WAIT_RECV,	/* the peer's receives are used up */
+	MRC_TX_WAIT_RECV,	/* the peer has no receive as far as is known */
 };
 
 /* Memory for @cfg, 0 if @cfg is invalid. */
@@ -528,7 +529,7 @@ size_t mrc_req_mem(const struct mrc_req_cfg *cfg);
 int mrc_req_init(struct mrc_req *req, const struct mrc_req_cfg *cfg,
 		 struct mrc_paths *paths, struct mrc_cc *cc, void *mem);
 
-/* May another WR be posted (sq_depth slots not all occupied)? */
+/* May another work request be posted? False if all sq_depth slots are occupied. */
 bool mrc_req_can_post(const struct mrc_req *req);
 
 /**
@@ -550,12 +551,12 @@ int mrc_req_post(struct mrc_req *req, const struct mrc_wr *wr, u64 now);
  * mrc_req_next - next packet to send (data, retransmission or probe)
  * @req: the requester
  * @now: ns
- * @desc: valid with MRC_TX_PACKET; the packet counts as sent at @now. With
- *	MRC_TX_LOCAL just ->slot is: a local operation whose turn it is. It is
- *	yielded again until mrc_req_local_done(), nothing new goes before it
+ * @desc: valid with MRC_TX_PACKET; the packet counts as sent at @now. With MRC_TX_LOCAL
+ *	only ->slot is valid: it names the local operation to execute now. The operation
+ *	is yielded again until mrc_req_local_done(); no new packet goes before it
  *
- * Order: due probes, oldest lost packet, next new packet. A stall counter is
- * bumped when the verdict is a stall and differs from the previous one.
+ * Order: due probes, oldest lost packet, next new packet. A stall is counted when the
+ * verdict is a stall and differs from the previous verdict.
  *
  * Return: whether there is a packet, or why not.
  */
@@ -563,25 +564,24 @@ enum mrc_tx_verdict mrc_req_next(struct mrc_req *req, u64 now,
 				 struct mrc_tx_desc *desc);
 
 /**
- * mrc_req_put_back - what was yielded last cannot be sent now
+ * mrc_req_put_back - take back the packet yielded last, which cannot be sent now
  * @req: the requester
  * @desc: as yielded, MRC_TX_PACKET
- * @hold: when it is to be yielded again, unless mrc_req_release() comes first
+ * @hold: when to yield the packet again, unless mrc_req_release() comes first
  * @now: ns
  *
- * As if it had not been sent: no loss, no retry. Other packets go before it.
+ * The requester treats the packet as if it had not been sent: neither a loss nor a
+ * retry is counted. Other packets may go before it.
  */
 void mrc_req_put_back(struct mrc_req *req, const struct mrc_tx_desc *desc,
 		      u64 hold, u64 now);
 
-/* What was put back may go now. */
+/* Packets that were put back may be sent now. */
 void mrc_req_release(struct mrc_req *req);
 
 /*
- * Feedback. @port is the port of arrival (for counters). Invalid feedback
- * (unsent PSNs, MRC 1.0 §10) changes nothing and is counted.
- * After each: call mrc_req_reap() until empty, mrc_req_next() until no packet,
- * re-arm the timer from mrc_req_deadline().
+ * After each call: call mrc_req_reap() until it is empty and mrc_req_next() until there
+ * is no packet; re-arm the timer from mrc_req_deadline().
  */
 void mrc_req_on_sack(struct mrc_req *req, const struct mrc_hdr *h, u8 port,
 		     u64 now);
@@ -591,31 +591,31 @@ void mrc_req_on_ack(struct mrc_req *req, const struct mrc_hdr *h, u8 port,
 		    u64 now);
 
 /*
- * Send queue drain (IB spec, SQD): while @on, work requests that are begun go
- * on to their end and no other one begins. A request ends with its answer.
- * drained: nothing begun is left.
+ * Send queue drain (IB spec, SQD). While @on, work requests that have begun are
+ * finished and no other one begins. A request is finished by its answer.
+ * mrc_req_drained(): no work request that has begun is unfinished.
  */
 void mrc_req_set_drain(struct mrc_req *req, bool on);
 bool mrc_req_drained(const struct mrc_req *req);
 
 /*
- * Other retransmission attributes, ranges as in struct mrc_req_cfg; only with
- * nothing outstanding, which mrc_req_drained() tells.
+ * Change retransmission attributes; ranges as in struct mrc_req_cfg. Only when nothing
+ * is outstanding, see mrc_req_drained().
  */
 void mrc_req_set_retry(struct mrc_req *req, u64 rto, u8 linear_cnt,
 		       u8 exp_cnt, u8 rnr_retry);
 
-/* Absolute time at which mrc_req_on_deadline() wants to be called. */
+/* Absolute time at which mrc_req_on_deadline() must be called. */
 u64 mrc_req_deadline(const struct mrc_req *req);
 void mrc_req_on_deadline(struct mrc_req *req, u64 now);
 
 /*
- * Local ports that may send. When a port goes away with packets in flight on
- * it, a probe through another port is sent at once to learn what was lost.
+ * Set the local ports that may send. If a port goes down with packets in flight on it,
+ * a probe is sent at once through another port to learn which packets were lost.
  */
 void mrc_req_set_ports(struct mrc_req *req, u32 ports_up, u64 now);
 
-/* What the peer says of its ports, see mrc_paths_peer_said(). */
+/* Apply a port status update of the peer, see mrc_paths_peer_said(). */
 void mrc_req_peer_said(struct mrc_req *req, u32 word, u64 now);
 
 /**
@@ -637,25 +637,25 @@ void mrc_req_fail(struct mrc_req *req, int slot, enum mrc_wc_status status);
  */
 bool mrc_req_reap(struct mrc_req *req, u32 *slot, enum mrc_wc_status *status);
 
-/* Takes work requests: neither reset nor failed. */
+/* Does the requester take work requests, i.e. is it neither reset nor failed? */
 static inline bool mrc_req_ready(const struct mrc_req *req)
 {
 	return req->state == MRC_REQ_READY;
 }
 
-/* In ERROR: what is posted from now on is flushed. */
+/* Is the QP in ERROR? Work requests posted from now on are flushed. */
 static inline bool mrc_req_failed(const struct mrc_req *req)
 {
 	return req->state == MRC_REQ_ERROR;
 }
 
-/* The first packet of every work request has been sent. */
+/* Has the last packet of every posted work request been sent? */
 static inline bool mrc_req_all_begun(const struct mrc_req *req)
 {
 	return req->wq_send == req->wq_post;
 }
 
-/* Whether there is room for requests (READ and atomic operations). */
+/* May requests (READ and atomic operations) be posted at all? */
 static inline bool mrc_req_may_request(const struct mrc_req *req)
 {
 	return req->cfg.max_rd_atomic;
@@ -667,13 +667,13 @@ static inline u16 mrc_req_request_num(const struct mrc_req *req, u32 slot)
 	return req->wqe[slot].rqmsn;
 }
 
-/* The number of the request that the answer in @slot is to. */
+/* The number of the request that the answer in @slot belongs to. */
 static inline u16 mrc_req_answer_num(const struct mrc_req *req, u32 slot)
 {
 	return req->wqe[slot].wr.num;
 }
 
-/* What a scheduler of QPs would have to know, §13.1 (names of UET). */
+/* State of the QP for a scheduler of QPs, §13.1 (names of UET). */
 enum mrc_req_sched {
 	MRC_SCHED_IDLE,		/* no work, nothing in flight */
 	MRC_SCHED_ACTIVE,	/* work, the congestion window is closed */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Requester: is its state consistent? For tests and fuzzers. */
+/* Requester: consistency check for tests and fuzzers. */
 #include "mrc_req_priv.h"
 
 static const char *mrc_req_check_ring(const struct mrc_req *req)
@@ -90,7 +90,7 @@ static const char *mrc_req_check_queue(const struct mrc_req *req)
 			return "a request cannot be found by its number";
 		rd++;
 	}
-	/* What was posted before none were allowed any more goes one by one. */
+	/* With max_rd_atomic 0, requests that were posted before go one at a time. */
 	if (rd != req->rd_out || rd > (req->cfg.max_rd_atomic ?: 1u))
 		return "rd_out is wrong";
 	if (wimm != req->wimm_out || wimm > req->cfg.max_wimm)

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Requester, the extension: requests and their answers, fences, local
- * operations, messages that find no receive (Documentation/extension.md).
+ * Requester, the extension: requests and their answers, fences, local operations, RNR
+ * back-off (Documentation/extension.md).
  *
- * An answer is what completes a request. The peer withholds its transport ACK
- * until the answer is acknowledged, but on this side both go their own ways: an
- * ACK or NAK that is ahead of an answer is kept (peer_ack, nak_psn) and takes
- * effect when the answer is there.
+ * A request is completed by its answer. The peer withholds its transport ACK until the
+ * answer is acknowledged. But ACKs and answers arrive independently here. An ACK or NAK
+ * that arrives before an answer is kept (peer_ack, nak_psn) and takes effect when the
+ * answer arrives.
  */
 #include "mrc_req_priv.h"
 
-/* The slots of requests that await answers; none where there cannot be any. */
+/* Number of slots for requests that await answers; 0 if requests are not possible. */
 u32 mrc_req_rd_ring(const struct mrc_req_cfg *cfg)
 {
 	if (!cfg->ext || cfg->chan || !cfg->max_rd_atomic)
@@ -29,9 +29,9 @@ int mrc_req_set_rd_atomic(struct mrc_req *req, u8 max)
 
 /*
  * May @wqe, whose first packet is @psn, be sent although the peer has run out of
- * receives lately? Yes, if the peer has one as far as is known, and if it is the
- * first in line: only by trying does one learn that receives were posted, and
- * its budget says how often.
+ * receives lately? Yes, if the peer has a receive as far as is known, or if @wqe is the
+ * oldest message. Only an attempt shows whether receives were posted, and the RNR retry
+ * budget limits the attempts.
  */
 static bool mrc_req_has_recv(const struct mrc_req *req,
 			     const struct mrc_tx_wqe *wqe, u32 psn)
@@ -42,9 +42,12 @@ static bool mrc_req_has_recv(const struct mrc_req *req,
 	    (s16)(wqe->rqmsn - req->recv_limit) < 0 ||
 	    wqe->rqmsn == req->recv_done)
 		return true;
-	/* Its predecessors' ACK may be lost, or wait for answers. */
+	/*
+	 * The ACK of the messages before it may be lost or wait for answers: SACKs
+	 * count.
+	 */
 	before = mrc_psn_diff(psn, req->cack) - 1;
-	/* Behind one that is on its way out. */
+	/* The message before it is just being sent. */
 	if (before > (s32)mrc_req_span(req))
 		return false;
 	return before <= 0 ||
@@ -65,15 +68,15 @@ bool mrc_req_may_resend(const struct mrc_req *req, const struct mrc_tx_pkt *pkt)
 }
 
 /**
- * mrc_req_ext_gate - may the next work request begin, or the one go on?
+ * mrc_req_ext_gate - may the next work request begin or go on?
  * @req: requester
- * @wqe: it is at the head of what is to be sent
- * @psn: what its first packet gets, unless it has begun
+ * @wqe: the first work request with unsent packets
+ * @psn: PSN of its first packet, unless it has begun
  *
- * Messages that take a receive stop as a whole while the peer has none, as on
- * other transports: what would be sent now would be refused.
+ * While the peer has no receive, no message that takes one is sent, as on other
+ * transports: it would be refused.
  *
- * Return: MRC_TX_PACKET or what it waits for.
+ * Return: MRC_TX_PACKET or the reason to wait.
  */
 enum mrc_tx_verdict mrc_req_ext_gate(const struct mrc_req *req,
 				     const struct mrc_tx_wqe *wqe, u32 psn)
@@ -95,7 +98,7 @@ enum mrc_tx_verdict mrc_req_ext_gate(const struct mrc_req *req,
 	return MRC_TX_PACKET;
 }
 
-/* It is the turn of the local operation at the head. */
+/* Yield the local operation at the head of the send queue. */
 enum mrc_tx_verdict mrc_req_local(struct mrc_req *req, struct mrc_tx_desc *desc)
 {
 	memset(desc, 0, sizeof(*desc));
@@ -150,7 +153,10 @@ bool mrc_req_find(const struct mrc_req *req, u16 num, u32 *slot)
 	return true;
 }
 
-/* How far the peer's ACK counts: not past what it has not answered. */
+/*
+ * How far the transport ACK of the peer counts: not beyond the oldest request without
+ * an answer.
+ */
 u32 mrc_req_tack_bound(const struct mrc_req *req)
 {
 	u32 first;
@@ -164,8 +170,8 @@ u32 mrc_req_tack_bound(const struct mrc_req *req)
 }
 
 /*
- * Is an answer all that is awaited, once every packet is known received? It may
- * take any time, so a peer that is heard meanwhile costs no retries.
+ * Is only an answer awaited, provided that all packets are known received? It may take
+ * any time. So a peer that gives feedback meanwhile costs no retries.
  */
 bool mrc_req_awaits_answer(const struct mrc_req *req)
 {
@@ -182,7 +188,7 @@ void mrc_req_answered(struct mrc_req *req, u64 now)
 	psn = req->wqe[mrc_req_rd_oldest(req)].first_psn;
 	req->rd_out--;
 	req->rd_first++;
-	/* Nothing new when the ACK came before the answer. */
+	/* Does nothing if the ACK came before the answer. */
 	mrc_req_transport_ack(req, psn, now);
 	req->tack = mrc_req_tack_bound(req);
 	mrc_req_complete(req);
@@ -196,7 +202,7 @@ void mrc_req_answered(struct mrc_req *req, u64 now)
 #define MRC_RNR_UNIT_NS		10000ull
 #define MRC_RNR_CODE_0		65536u	/* units */
 
-/* Units double with every second code; the odd ones lie in the middle. */
+/* Every second code doubles the time; an odd code lies in the middle. */
 u64 mrc_rnr_time(u8 code)
 {
 	code &= MRC_RNR_CODE;
@@ -211,11 +217,12 @@ u64 mrc_rnr_time(u8 code)
 /* The peer's receives ------------------------------------------------------ */
 
 /*
- * They limit nothing as long as none was missing: programs post receives in time, or
- * agree on when to send. After a refusal messages go no further than the peer's ACKs
- * say; if they say nothing, two more for each that is received, starting with the
- * refused one alone. So what is refused in vain is one message for each waiting
- * time. MRC_RECV_FORGET messages received without a refusal end that.
+ * Receives limit nothing until one is missing: programs usually post receives in time
+ * or agree on when to send. After an RNR refusal, messages go only as far as the ACKs
+ * of the peer allow. If the ACKs say nothing about receives, the limit grows by two for
+ * each message received, beginning with the refused message alone. So at most one
+ * message per waiting time is refused in vain. After MRC_RECV_FORGET messages received
+ * without a refusal the limit ends.
  */
 
 /* Message @wqe, which takes a receive, is transport-acknowledged. */
@@ -229,13 +236,16 @@ void mrc_req_recv_done(struct mrc_req *req, const struct mrc_tx_wqe *wqe)
 		req->recv_limited = false;
 		return;
 	}
-	/* What was on its way before the refusal says nothing new. */
+	/* A message sent before the refusal tells nothing new. */
 	if (!req->recv_told && (s16)(wqe->rqmsn - req->recv_from) >= 0 &&
 	    (s16)(req->recv_limit - req->recv_done) < MRC_RECV_FORGET)
 		req->recv_limit += 2;
 }
 
-/* A valid ACK arrived. Receives do not vanish, so of several the most counts. */
+/*
+ * A valid ACK arrived. Posted receives stay, so of several ACKs the highest limit
+ * counts.
+ */
 void mrc_req_recv_told(struct mrc_req *req, const struct mrc_hdr *h)
 {
 	const u16 limit = (u16)h->aeth.msn;
@@ -248,7 +258,7 @@ void mrc_req_recv_told(struct mrc_req *req, const struct mrc_hdr *h)
 	req->held_until = 0;
 }
 
-/* There was no receive for message @rqmsn. */
+/* The peer refused message @rqmsn for lack of a receive. */
 static void mrc_req_recv_none(struct mrc_req *req, u16 rqmsn)
 {
 	if (!req->recv_limited || (s16)(rqmsn - req->recv_limit) < 0)
@@ -266,10 +276,10 @@ bool mrc_req_is_rnr(const struct mrc_req *req, const struct mrc_neth *n)
 }
 
 /*
- * How long the first in line waits that asks without end. The peer's shortest
- * times are shorter than asking takes: its program, which is to post receives,
- * would have no processor left. So the longer it took so far the longer the next
- * time, at most twice what was waited for in vain.
+ * RNR back-off of the oldest message if RNR retries are infinite, ns. The shortest
+ * times that a peer can ask for are shorter than an attempt takes. The peer's program,
+ * which must post receives, would get no processor time. So each refusal doubles the
+ * time, up to MRC_RNR_BACKOFF_NS.
  */
 static u64 mrc_req_rnr_wait(struct mrc_tx_wqe *wqe, u8 code)
 {
@@ -287,17 +297,16 @@ static u64 mrc_req_rnr_wait(struct mrc_tx_wqe *wqe, u8 code)
  * mrc_req_rnr - a packet was refused because its message found no receive
  * @req: requester
  * @pkt: record of the packet
- * @code: how long to wait
- * @hold: set to when it may go again
+ * @code: RNR timer code of the peer
+ * @hold: set to the time when the packet may be sent again
  * @now: ns
  *
- * Of several messages that are refused together, only the first would have got
- * the receive that is missing: the others may wait for as many waiting times as
- * there are messages before them, so the budget is charged for the first alone.
- * Its packets that were sent before its waiting time was over belong to what
- * was charged already.
+ * If several messages are refused together, only the first would have got the missing
+ * receive. The others may have to wait once for each message before them. So only the
+ * first message is charged to the retry budget. A packet of it that was sent before the
+ * end of its back-off belongs to the attempt that was charged.
  *
- * Return: false if that exceeded the budget; the QP failed.
+ * Return: false if the budget is exceeded and the QP failed.
  */
 bool mrc_req_rnr(struct mrc_req *req, const struct mrc_tx_pkt *pkt, u8 code,
 		 u64 *hold, u64 now)
@@ -305,7 +314,7 @@ bool mrc_req_rnr(struct mrc_req *req, const struct mrc_tx_pkt *pkt, u8 code,
 	struct mrc_tx_wqe *wqe = &req->wqe[pkt->slot];
 	const u8 retry = req->cfg.rnr_retry;
 
-	/* The peer is there, whatever it took to ask it. */
+	/* The peer is alive, however many retries that took. */
 	mrc_req_progress(req, now);
 	mrc_req_recv_none(req, wqe->rqmsn);
 	*hold = now + mrc_rnr_time(code);

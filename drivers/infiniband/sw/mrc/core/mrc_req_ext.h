@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Requester: what only the extension has (Documentation/extension.md).
- * The engine can be built without it: then every QP is one of MRC 1.0, and
- * nothing of this happens.
+ * Requester: the part of the extension (Documentation/extension.md). The engine can be
+ * built without it. Then every QP has MRC 1.0 only, and the functions below do nothing.
  */
 #ifndef MRC_REQ_EXT_H
 #define MRC_REQ_EXT_H
@@ -16,18 +15,19 @@ MRC_C_BEGIN
 /**
  * mrc_req_local_done - the local operation that MRC_TX_LOCAL named was executed
  * @req: the requester
- * @slot: as yielded; anything else, and all in MRC_REQ_ERROR, is ignored
- * @status: MRC_WC_SUCCESS, or why the QP fails, as by mrc_req_fail()
+ * @slot: as yielded by mrc_req_next(). Any other slot is ignored, and so is every call
+ *	in MRC_REQ_ERROR
+ * @status: MRC_WC_SUCCESS, or the status with which the QP fails, as in mrc_req_fail()
  * @now: ns
  */
 void mrc_req_local_done(struct mrc_req *req, u32 slot,
 			enum mrc_wc_status status, u64 now);
 
 /*
- * Answers. They come in the order of the requests, on another connection that
- * tells which request number they have. oldest: the slot of the first request
- * that awaits its answer; find: that of request @num. False when there is none:
- * only requests that were sent count.
+ * Answers come in the order of the requests, on another connection, and carry the
+ * number of their request. mrc_req_oldest(): the slot of the oldest request that awaits
+ * its answer. mrc_req_find(): the slot of request @num. Both return false if there is
+ * none; only requests that were sent count.
  */
 bool mrc_req_oldest(const struct mrc_req *req, u32 *slot);
 bool mrc_req_find(const struct mrc_req *req, u16 num, u32 *slot);
@@ -37,17 +37,17 @@ bool mrc_req_find(const struct mrc_req *req, u16 num, u32 *slot);
  * @req: the requester
  * @now: ns
  *
- * That also acknowledges all before it. Nothing happens when no request awaits
- * an answer. Afterwards as after feedback.
+ * The answer also acknowledges everything sent before the request. Nothing happens if
+ * no request awaits an answer. The caller continues as after feedback.
  */
 void mrc_req_answered(struct mrc_req *req, u64 now);
 
-/* How long a peer asks to wait by its RNR timer code, 0..31 (IB spec), ns. */
+/* RNR back-off in ns that a peer asks for by its RNR timer code, 0..31 (IB spec). */
 u64 mrc_rnr_time(u8 code);
 
 /*
- * Another number of requests that may await answers, likewise. Return: -EINVAL
- * for more than there is memory for, which is that of the configuration.
+ * Change the number of requests that may await answers. Only when nothing is
+ * outstanding. Return: 0, or -EINVAL if @max exceeds the memory of the configuration.
  */
 int mrc_req_set_rd_atomic(struct mrc_req *req, u8 max);
 

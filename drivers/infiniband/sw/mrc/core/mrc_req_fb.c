@@ -3,12 +3,12 @@
  * Requester: consumption of SACK, NACK and transport ACK/NAK.
  * MRC 1.0 §6.2, §8, §10, §13.2.
  *
- * Everything in a feedback packet is hostile. It is checked against what was
+ * The contents of feedback packets are not trusted. They are checked against what was
  * sent before any state changes, and no loop is longer than the window.
  */
 #include "mrc_req_priv.h"
 
-/* mrc_req.mpr_psn is never farther behind; no window reaches over this. */
+/* Limit of how far mrc_req.mpr_psn is behind cack; wider than any window. */
 #define MRC_MPR_LAG	0x400000
 
 static void mrc_req_drop(struct mrc_req *req, u8 port)
@@ -29,10 +29,10 @@ static u32 mrc_req_receive(struct mrc_req *req, u32 psn, u64 now)
 	if (mrc_req_is_acked(req, psn))
 		return 0;
 	mrc_bit_set(req->acked, req->ring_mask, psn);
-	/* The turn of what waits for those before it may have come. */
+	/* Packets that wait for the messages before them may be allowed now. */
 	if (req->recv_limited)
 		req->held_until = 0;
-	/* Of several copies it is not known which one arrived. */
+	/* If there are several copies, it is not known which one arrived. */
 	if (!pkt->rtx_count)
 		mrc_req_arrived(req, psn, now);
 	else
@@ -50,7 +50,10 @@ static u32 mrc_req_receive(struct mrc_req *req, u32 psn, u64 now)
 	return pkt->nominal;
 }
 
-/* All up to @cack, which was sent, is received. Return: as above. */
+/*
+ * All PSNs up to @cack, which was sent, are received. Return: nominal bytes newly
+ * known.
+ */
 static u64 mrc_req_advance(struct mrc_req *req, u32 cack, u64 now)
 {
 	s32 n = mrc_psn_diff(cack, req->cack);
@@ -72,16 +75,16 @@ static u64 mrc_req_advance(struct mrc_req *req, u32 cack, u64 now)
 	if (mrc_psn_diff(cack, req->high) > 0)
 		req->high = cack;
 	/*
-	 * A peer may send transport ACKs alone for as long as it likes. Half of
-	 * the PSN space after its last SACK that would seem to lie ahead, and
-	 * its range to admit whatever is next, beyond the ring.
+	 * A peer may send only transport ACKs for any time. After half of the PSN
+	 * space, its last SACK would seem to lie ahead, and the range of that SACK
+	 * would admit PSNs beyond the ring.
 	 */
 	if (mrc_psn_diff(cack, req->mpr_psn) > MRC_MPR_LAG)
 		req->mpr_psn = mrc_psn_add(cack, -MRC_MPR_LAG);
 	return freed;
 }
 
-/* Outstanding or older @psn is received. Return: as above. */
+/* Outstanding or older @psn is received. Return: nominal bytes newly known. */
 static u64 mrc_req_receive_one(struct mrc_req *req, u32 psn, u64 now)
 {
 	if (mrc_psn_diff(psn, req->cack) <= 0)
@@ -119,17 +122,17 @@ static void mrc_req_rtt_sample(struct mrc_req *req, u8 port, u64 rtt, u64 now)
 	mrc_paths_set_rtt(req->paths, base, req->cfg.rto);
 }
 
-/* What the echo of a packet sent at @at is without service time. */
+/* The echo, without service time, of a packet sent at @at. */
 static u16 mrc_req_echo(u64 at)
 {
 	return (u16)(at >> MRC_TS_SHIFT);
 }
 
 /*
- * Round trip of a transmission at @at that feedback with the echo @echo
- * answers, 0 = none. The time of the record is exact and does not wrap; the
- * echo tells whether it is this copy that is answered, or carries the
- * residence time that is to be left out (MRC 1.0 §13.2, OP-35).
+ * RTT of a transmission at @at that is answered by feedback with the echo @echo (0 = no
+ * echo), or MRC_CC_NONE_RTT. The time of the record is exact and does not wrap. The
+ * echo tells whether this copy is answered. With service time it includes the residence
+ * time, which must be left out (MRC 1.0 §13.2, OP-35).
  */
 static u64 mrc_req_rtt(const struct mrc_req *req, u64 at, u16 echo, u64 now)
 {
@@ -143,9 +146,9 @@ static u64 mrc_req_rtt(const struct mrc_req *req, u64 at, u16 echo, u64 now)
 	if (!req->cfg.svc_time)
 		return echo == mrc_req_echo(at) ? age : MRC_CC_NONE_RTT;
 	/*
-	 * Nobody knows the residence when the echo may have wrapped. Without
-	 * these samples srtt would be that of the shortest round trips alone,
-	 * and whatever takes longer would count as overdue.
+	 * The residence time is unknown if the echo may have wrapped. The sample is
+	 * used nevertheless: without such samples srtt would be that of short round
+	 * trips only, and all longer ones would count as overdue.
 	 */
 	if (age >= MRC_ECHO_MAX_NS)
 		return age;
@@ -156,9 +159,9 @@ static u64 mrc_req_rtt(const struct mrc_req *req, u64 at, u16 echo, u64 now)
 }
 
 /*
- * RTT of the packet that triggered this SACK. Valid when it is clear which
- * transmission is answered (§13.2) and the PSN was not known received before;
- * call this before the SACK is consumed.
+ * RTT of the packet that triggered this SACK. Valid if it is clear which transmission
+ * is answered (§13.2) and if the PSN was not known received before. So this must be
+ * called before the SACK is consumed.
  */
 static u64 mrc_req_sack_rtt(const struct mrc_req *req, u32 psn, bool rtx,
 			    u16 echo, u64 now)
@@ -173,9 +176,9 @@ static u64 mrc_req_sack_rtt(const struct mrc_req *req, u32 psn, bool rtx,
 }
 
 /*
- * A SACK that names a retransmitted PSN but was triggered by a packet without
- * rtx: the first copy arrived. Counted once per PSN; only such exact evidence
- * counts, a lower bound of the retransmissions that were not needed.
+ * A SACK that names a retransmitted PSN but was triggered by a packet without BTH.rtx:
+ * the first copy arrived. Counted once per PSN. Only this exact evidence counts, so the
+ * counter is a lower bound of the spurious retransmissions.
  */
 static void mrc_req_spurious(struct mrc_req *req, u32 psn, u8 port, u64 now)
 {
@@ -190,7 +193,7 @@ static void mrc_req_spurious(struct mrc_req *req, u32 psn, u8 port, u64 now)
 	mrc_req_unneeded(req, psn, now);
 }
 
-/* Newly received bytes by the responder's count, §13.2; never backwards. */
+/* Bytes newly received as counted by the responder, §13.2; never negative. */
 static u64 mrc_req_rcvd_bytes(struct mrc_req *req, u32 rcvd)
 {
 	u32 n = (rcvd - req->rcvd_bytes) & 0xFFFFFF;
@@ -201,7 +204,7 @@ static u64 mrc_req_rcvd_bytes(struct mrc_req *req, u32 rcvd)
 	return (u64)n << 8;
 }
 
-/* Was @s sent before the newest SACK that was heard? Its map has holes that are none. */
+/* Was @s sent before the newest SACK received? Then holes of its map may be filled. */
 static bool mrc_req_stale(const struct mrc_req *req, const struct mrc_seth *s)
 {
 	return mrc_psn_diff(s->rcvd_bytes, req->rcvd_newest) < 0;
@@ -234,8 +237,8 @@ static const struct mrc_probe_rec *mrc_req_probe_find(const struct mrc_req *req,
 }
 
 /*
- * Verdict of a probe reply on the probe's EV; a train of replies gives one.
- * Return: RTT sample or MRC_CC_NONE_RTT.
+ * Verdict of a probe reply on the EV of the probe. A train of replies gives one
+ * verdict. Return: RTT sample or MRC_CC_NONE_RTT.
  */
 static u64 mrc_req_probe_reply(struct mrc_req *req, const struct mrc_seth *s,
 			       const struct mrc_probe_rec *rec, u16 echo,
@@ -258,19 +261,21 @@ static u64 mrc_req_probe_reply(struct mrc_req *req, const struct mrc_seth *s,
 	return rec ? mrc_req_rtt(req, rec->at, echo, now) : MRC_CC_NONE_RTT;
 }
 
-/* What left through @port at @at was answered, and the answer came @via. */
+/* A packet sent through @port at @at was answered, and the answer arrived on @via. */
 static void mrc_req_answered_on(struct mrc_req *req, u8 port, u64 at, u8 via,
 				u64 now)
 {
 	u32 was = req->paths->peer_ports;
 
 	mrc_paths_answered(req->paths, port, at, via, now);
-	/* The way of what is out is open again. */
+	/* The peer's port is in use again: check all holes anew. */
 	if (req->paths->peer_ports != was)
 		mrc_req_unhold(req);
 }
 
-/* The same of a SACK; of several copies it is not known which one arrived. */
+/*
+ * The same for a SACK. If there are several copies, it is not known which one arrived.
+ */
 static void mrc_req_sack_heard(struct mrc_req *req, u32 psn, u8 via, u64 now)
 {
 	const struct mrc_tx_pkt *pkt = mrc_req_pkt(req, psn);
@@ -296,8 +301,8 @@ static void mrc_req_sack_verdict(struct mrc_req *req, const struct mrc_seth *s,
 }
 
 /*
- * Dynamic MPR, §5.2: the range of the newest SACK counts, of several with the
- * same cack_psn the last one. No valid SACK carries 0; it changes nothing.
+ * Dynamic MPR, §5.2: the range of the newest SACK counts, or of the last of several
+ * SACKs with the same cack_psn. A range of 0, which no valid SACK has, is ignored.
  */
 static void mrc_req_adopt_mpr(struct mrc_req *req, const struct mrc_seth *s,
 			      u8 port)
@@ -319,7 +324,7 @@ static void mrc_req_adopt_mpr(struct mrc_req *req, const struct mrc_seth *s,
 	mrc_ctr_add(req->cfg.ctr, port, MRC_CTR_MPR_CHANGE, 1);
 }
 
-/* §13.6; the field may be disregarded. */
+/* Window penalty of the peer, §13.6; cfg.ignore_pen disregards it. */
 static void mrc_req_penalty(const struct mrc_req *req, const struct mrc_seth *s,
 			    u8 port, struct mrc_cc_ack *ack)
 {
@@ -382,7 +387,7 @@ void mrc_req_on_sack(struct mrc_req *req, const struct mrc_hdr *h, u8 port,
 					    s->sack_offset + (s32)i), now);
 	if (!s->pr)
 		freed += mrc_req_receive_one(req, ack_psn, now);
-	/* Of a copy that is named it is known when it was sent, and where. */
+	/* The send time and plane of a copy that the SACK identifies are known. */
 	if (copy)
 		mrc_req_arrived(req, ack_psn, now);
 	if (!mrc_req_stale(req, s))
@@ -419,9 +424,9 @@ void mrc_req_on_sack(struct mrc_req *req, const struct mrc_hdr *h, u8 port,
 }
 
 /*
- * Does the NACK answer the newest transmission of its PSN? After a
- * retransmission the echo tells the copies apart, without one the reflected
- * entropy, where they took different paths.
+ * Does the NACK answer the newest transmission of its PSN? After a retransmission the
+ * echo tells the copies apart. Without an echo the reflected entropy does, if the
+ * copies took different paths.
  */
 static bool mrc_req_nack_current(const struct mrc_req *req,
 				 const struct mrc_tx_pkt *pkt, int ev, u16 echo)
@@ -434,11 +439,11 @@ static bool mrc_req_nack_current(const struct mrc_req *req,
 }
 
 /*
- * Does a NACK cost a retry (§9.4)? Neither incast nor a peer that is short of
- * memory for some round trips may use up the budget. OP-19 allows trims to cost
- * one per base RTT at most; all reasons together cost no more than timeouts
- * would, one per interval of the current attempt, because in a crowded queue
- * the packet that cack waits for may be refused ten times in as many RTTs.
+ * Does a NACK cost a retry (§9.4)? Neither incast nor a peer that is short of memory
+ * for a few RTTs may use up the retry budget. OP-19 allows at most one retry per base
+ * RTT for trims. All reasons together cost at most as much as timeouts would: one retry
+ * per interval of the current attempt. In a crowded queue the packet after cack may be
+ * refused ten times in ten RTTs.
  */
 static bool mrc_req_nack_charge(struct mrc_req *req, u64 now)
 {
@@ -453,9 +458,9 @@ static bool mrc_req_nack_charge(struct mrc_req *req, u64 now)
 }
 
 /*
- * How long a packet waits that the peer has no room for: a base RTT, and twice
- * as long with each retry that it has cost so far. Else a slow peer is so busy
- * refusing that it never gets to make room.
+ * How long a packet waits if the peer has no room for it, ns: one base RTT, doubled for
+ * each retry charged so far. Otherwise a slow peer would be too busy refusing packets
+ * to make room.
  */
 static u64 mrc_req_shortage(const struct mrc_req *req)
 {
@@ -518,7 +523,7 @@ void mrc_req_on_nack(struct mrc_req *req, const struct mrc_hdr *h, u8 port,
 	ev = mrc_paths_find(req->paths, n->entropy);
 	if (n->reason == MRC_NACK_TRIMMED)
 		mrc_paths_verdict(req->paths, ev, MRC_EVV_TRIM, now);
-	/* Waiting for retransmission already, or an older copy was refused. */
+	/* The packet waits for retransmission already, or an older copy was refused. */
 	if (mrc_req_is_lost(req, psn) ||
 	    !mrc_req_nack_current(req, pkt, ev, h->tstamp))
 		goto heard;
@@ -528,9 +533,11 @@ void mrc_req_on_nack(struct mrc_req *req, const struct mrc_hdr *h, u8 port,
 	page = mrc_req_is_rnr(req, n) && n->vendor & MRC_RNR_PAGE;
 	rnr = page || (mrc_req_is_rnr(req, n) &&
 		       mrc_wr_consumes_recv(req->wqe[pkt->slot].wr.op));
-	/* What is outside of the peer's window waits for it, not for a time. */
+	/*
+	 * A packet outside of the peer's window waits for the window, not for a time.
+	 */
 	if (page) {
-		/* The peer is there, however long its memory takes. */
+		/* The peer is alive, however long it takes to fetch its memory. */
 		mrc_req_progress(req, now);
 		hold = now + mrc_rnr_time(n->vendor);
 	} else if (rnr && !mrc_req_rnr(req, pkt, n->vendor, &hold, now)) {
@@ -538,7 +545,9 @@ void mrc_req_on_nack(struct mrc_req *req, const struct mrc_hdr *h, u8 port,
 	}
 	if (!rnr && !trim && n->reason != MRC_NACK_PSN_OOR_WINDOW)
 		hold = now + mrc_req_shortage(req);
-	/* Of several copies an echo that may have wrapped names none. */
+	/*
+	 * If there are several copies, an echo that may have wrapped identifies none.
+	 */
 	if (!pkt->rtx_count ||
 	    (req->cfg.use_ts && h->tstamp &&
 	     (!req->cfg.svc_time || now - pkt->sent_at < MRC_ECHO_MAX_NS)))
@@ -556,7 +565,7 @@ heard:
 	mrc_req_rearm(req, true, now);
 }
 
-/* Complete what the transport ACK finishes; in posting order, §6.2. */
+/* Complete the work requests that the transport ACK covers, in posting order, §6.2. */
 void mrc_req_complete(struct mrc_req *req)
 {
 	while (req->wq_done != req->wq_send) {
@@ -617,17 +626,17 @@ static enum mrc_wc_status mrc_req_nak_status(u8 syndrome)
 	}
 }
 
-/* The NAK takes effect when all requests before it are answered. */
+/* Apply a pending NAK if all requests before it are answered. */
 void mrc_req_nak_due(struct mrc_req *req)
 {
 	if (!req->nak_syn ||
 	    mrc_psn_diff(mrc_psn_add(req->nak_psn, -1), req->tack) > 0)
 		return;
-	/* The first unfinished message is the one that contains its PSN. */
+	/* The PSN of the NAK is in the first unfinished message. */
 	mrc_req_fail(req, -1, mrc_req_nak_status(req->nak_syn));
 }
 
-/* §8.6: everything before @psn was executed, its message failed. */
+/* §8.6: everything before @psn was executed, the message of @psn failed. */
 static void mrc_req_transport_nak(struct mrc_req *req, u32 psn, u8 syndrome,
 				  u64 now)
 {
@@ -637,7 +646,7 @@ static void mrc_req_transport_nak(struct mrc_req *req, u32 psn, u8 syndrome,
 	mrc_req_nak_due(req);
 }
 
-/* Does an ACK of @psn, or a NAK that implies one, contradict a kept NAK? */
+/* Does an ACK of @psn, or the ACK that a NAK implies, contradict a pending NAK? */
 static bool mrc_req_past_nak(const struct mrc_req *req, u32 psn)
 {
 	return req->nak_syn && mrc_psn_diff(psn, req->nak_psn) >= 0;

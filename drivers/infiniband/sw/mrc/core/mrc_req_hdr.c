@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Requester: which work requests there are, and the headers of their packets.
- * MRC 1.0 §3, §4, and the extension (Documentation/extension.md).
+ * Requester: valid work requests, and the headers of their packets. MRC 1.0 §3, §4, and
+ * the extension (Documentation/extension.md).
  */
 #include "mrc_req_priv.h"
 
-/* Opcodes of a message's packets; one of a single packet has @only. */
+/* Opcodes of the packets of a message; a message of one packet uses @only. */
 struct mrc_msg_ops {
 	u8 first;
 	u8 middle;
@@ -46,7 +46,7 @@ static const struct mrc_msg_ops mrc_msg_ops[MRC_WR_MAX] = {
 	[MRC_WR_ANSWER_ATOMIC] = { .only = MRC_OP_ATOMIC_RESP },
 };
 
-/* Lengths that only one value is right for. */
+/* Is the length valid for the operation? */
 static bool mrc_req_len_ok(const struct mrc_wr *wr)
 {
 	switch (wr->op) {
@@ -75,7 +75,10 @@ bool mrc_req_wr_ok(const struct mrc_req_cfg *cfg, const struct mrc_wr *wr)
 	return cfg->ext && (!mrc_wr_is_request(wr->op) || cfg->max_rd_atomic);
 }
 
-/* Bytes that the packets of @wr carry; the length of a request is another's. */
+/*
+ * Payload bytes in the packets of @wr. The length of a request is that of its answer or
+ * of a remote range.
+ */
 u32 mrc_req_payload(const struct mrc_wr *wr)
 {
 	return mrc_wr_is_request(wr->op) || wr->op == MRC_WR_LOCAL ? 0 :
@@ -101,7 +104,10 @@ static void mrc_req_reth(const struct mrc_wr *wr, u32 off, u32 flags,
 		r->rkey = wr->rkey;
 		r->dmalen = wr->len;
 	} else if (flags & MRC_OPF_EXT) {
-		/* Where it goes is the receiver's choice. */
+		/*
+		 * The responder chooses the memory: RETH.va is the offset in the
+		 * message.
+		 */
 		r->va = off;
 		r->rkey = flags & MRC_OPF_INV ? wr->rkey : 0;
 		r->dmalen = wr->len;
@@ -114,7 +120,7 @@ static void mrc_req_reth(const struct mrc_wr *wr, u32 off, u32 flags,
 		r->imm = wr->imm;
 }
 
-/* Only what the operation uses; the rest of the header is zero. */
+/* Set only the operands that the operation uses; the header is zeroed. */
 static void mrc_req_opeth(const struct mrc_wr *wr, struct mrc_opeth *o)
 {
 	if (wr->op != MRC_WR_FETCH_ADD)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* What the parts of the requester share; nothing for the shell in here. */
+/* Declarations shared by the files of the requester; not for the shell. */
 #ifndef MRC_REQ_PRIV_H
 #define MRC_REQ_PRIV_H
 
@@ -17,49 +17,50 @@ enum mrc_wqe_state {
 };
 
 /*
- * New PSNs stop this far ahead of the transport ACK. SACKs alone open the
- * window, so without a bound a peer that never acknowledges execution could
- * drive the sequence space past the 2^23 within which PSNs can be compared.
+ * Limit of the distance between new PSNs and the transport ACK. SACKs alone move the
+ * window. Without this limit a peer that never acknowledges execution could drive the
+ * PSN space beyond the 2^23 within which PSNs can be compared.
  */
 #define MRC_TACK_RANGE		0x400000
 
-/* An echo tells apart what is younger than 2^16 units of 128 ns, §13.2. */
+/* An echoed timestamp is unambiguous up to 2^16 units of 128 ns, §13.2. */
 #define MRC_ECHO_MAX_NS		8000000ull
 
-/* How often its time must pass before a learnt guard halves. */
+/* A learnt guard is halved after this many round trips or least guard times. */
 #define MRC_GUARD_KEEP		64
 /*
- * A plane may be silent this long, or a quarter of the RTO if that is less,
- * before its holes are losses. The processor that serves one plane is easily
- * taken away for a scheduling tick while the others go on.
+ * A plane may be silent for this time, or for a quarter of the RTO if that is less,
+ * before its holes count as losses. The processor that serves one plane may be taken
+ * away for a scheduling tick while the other planes go on.
  */
 #define MRC_LAG_NS		4000000ull
-/* How long it takes at least until half of what a plane stood still is forgotten. */
+/* Least time after which the learnt stall time of a plane is halved. */
 #define MRC_STALL_KEEP_NS	1000000000ull
 /*
- * So many holes of a plane at most count as lost before half of its time has passed once
- * more. What stood still only then delivers, and the others are not sent again.
+ * At most this many holes of a plane count as lost before half of the plane's time has
+ * passed once more. A plane that only stood still delivers in that time, and its other
+ * packets need not be sent again.
  */
 #define MRC_BURST		8
-/* What guards grow to at most where there is no RTO. */
+/* Upper limit of the guards if there is no RTO. */
 #define MRC_GUARD_MAX_NS	64000000ull
-/* When the first tail probe is due before there is an RTT sample, §9.5 (a). */
+/* Delay of the first tail probe before there is an RTT sample, §9.5 (a). */
 #define MRC_PTO_FIRST_NS	1000000ull
-/* No tail probe, and no loss by time alone, is more punctual than that, §9.5. */
+/* Added to the time of tail probes and of losses inferred from time alone, §9.5. */
 #define MRC_TAIL_FLOOR_NS	100000ull
-/* Each tail probe without news doubles the interval, up to half an RTO. */
+/* Each tail probe without feedback doubles the interval, up to half an RTO. */
 #define MRC_SILENCE_SHIFT_MAX	24
-/* What bounds the interval where there is no RTO. */
+/* Upper limit of that interval if there is no RTO. */
 #define MRC_PTO_MAX_NS		64000000ull
 /*
- * Before so many samples in so long a time, or four times as many, the usual round
- * trip is not known: those of slow paths come last.
+ * The usual round trip is known after this many samples over this time, or after four
+ * times as many samples. The samples of slow paths come last.
  */
 #define MRC_LEARN_NS		32000000ull
 #define MRC_LEARN_SAMPLES	16
-/* A plane keeps the order of packets where so many in a row did. */
+/* A plane counts as keeping order after this many packets in order. */
 #define MRC_IN_ORDER_MIN	255
-/* A SACK at least that often, ns, if messages go one at a time. */
+/* Longest time without an RTT sample, ns, if messages go one at a time. */
 #define MRC_ALONE_NS		1000000ull
 
 static inline u64 mrc_max64(u64 a, u64 b)
@@ -67,7 +68,7 @@ static inline u64 mrc_max64(u64 a, u64 b)
 	return a > b ? a : b;
 }
 
-/* Of two processors, one may have read the clock before the other. */
+/* @at may lie after @now: two processors may read the clock in another order. */
 static inline u64 mrc_req_since(u64 at, u64 now)
 {
 	return now > at ? now - at : 0;
@@ -101,7 +102,7 @@ static inline bool mrc_req_outstanding(const struct mrc_req *req, u32 psn)
 	       mrc_psn_diff(req->next_psn, psn) > 0;
 }
 
-/* The newest PSN when @psn, whose record is @pkt, was last sent. */
+/* The newest PSN that had been sent when @psn, whose record is @pkt, was last sent. */
 static inline u32 mrc_req_sent_with(u32 psn, const struct mrc_tx_pkt *pkt)
 {
 	return mrc_psn_add(psn, pkt->ahead);
@@ -141,10 +142,10 @@ static inline u32 mrc_req_window_max(const struct mrc_req_cfg *cfg)
 }
 
 /*
- * MRC 1.0 §5.1, §5.2: does the peer track @psn? With Dynamic MPR each SACK
- * makes an offer, its cack_psn and its range together. A range that is applied
- * to a newer cack_psn, known from a transport ACK, may be one that the peer has
- * taken back meanwhile; only the least range of all is certain then.
+ * MRC 1.0 §5.1, §5.2: is @psn within the range of the peer? With Dynamic MPR each SACK
+ * offers a range, which counts from the cack_psn of this SACK. A transport ACK may have
+ * moved cack since. The same range counted from the newer cack may be one that the peer
+ * has reduced meanwhile. Only the smallest possible range is certain there.
  */
 static inline bool mrc_req_admits(const struct mrc_req *req, u32 psn)
 {
@@ -160,15 +161,18 @@ static inline bool mrc_req_tack_limit(const struct mrc_req *req)
 	return mrc_psn_diff(req->next_psn, req->tack) > MRC_TACK_RANGE;
 }
 
-/* Does anything that was sent completely wait for its transport ACK? */
+/*
+ * Is a transport ACK needed by a message that was sent completely, or by the next new
+ * PSN (mrc_req_tack_limit())?
+ */
 static inline bool mrc_req_tack_pending(const struct mrc_req *req)
 {
 	return req->wq_done != req->wq_send || mrc_req_tack_limit(req);
 }
 
 /*
- * Was everything received, but does the peer owe the transport ACK of it? Requests
- * are acknowledged by their answers.
+ * Are all packets received while the peer still owes the transport ACK? Requests are
+ * acknowledged by their answers.
  */
 static inline bool mrc_req_tack_awaited(const struct mrc_req *req)
 {
@@ -177,31 +181,34 @@ static inline bool mrc_req_tack_awaited(const struct mrc_req *req)
 	       mrc_psn_diff(mrc_req_newest(req), req->peer_ack) > 0;
 }
 
-/* Has anything of @wqe, which is at the head of what is to be sent, begun? */
+/* Has @wqe, the head of the unsent work requests, begun? */
 static inline bool mrc_req_begun(const struct mrc_tx_wqe *wqe)
 {
 	return wqe->state == MRC_WQE_STARTED;
 }
 
-/* Will @wqe, whose first packet has not been sent, take one of the peer's receives? */
+/* Will @wqe take a receive of the peer, its first packet being unsent? */
 static inline bool mrc_req_takes_recv(const struct mrc_tx_wqe *wqe)
 {
 	return !wqe->sent && mrc_wr_consumes_recv(wqe->wr.op);
 }
 
-/* With @more, are as many such messages out as the peer keeps apart (OP-12)? */
+/*
+ * With @more in addition, are as many messages that take a receive in flight as the
+ * peer can keep apart (OP-12)?
+ */
 static inline bool mrc_req_wimm_full(const struct mrc_req *req, u32 more)
 {
 	return req->wimm_out + more >= req->cfg.max_wimm;
 }
 
-/* The oldest request that awaits its answer; there is one. */
+/* The slot of the oldest request that awaits its answer; there must be one. */
 static inline u32 mrc_req_rd_oldest(const struct mrc_req *req)
 {
 	return req->rd_slot[req->rd_first & req->rd_mask];
 }
 
-/* Forget which holes wait for their planes: look at all of them again. */
+/* Forget which holes wait for their planes: check all holes again. */
 static inline void mrc_req_unhold(struct mrc_req *req)
 {
 	req->held_to = req->cack;
@@ -209,7 +216,7 @@ static inline void mrc_req_unhold(struct mrc_req *req)
 	req->ripe_at = MRC_NEVER;
 }
 
-/* No copy of an inferred loss is out, or all are looked at anew. */
+/* Forget the resent inferred losses: none is in flight, or all are checked again. */
 static inline void mrc_req_forget_copies(struct mrc_req *req)
 {
 	req->again = false;
@@ -218,10 +225,11 @@ static inline void mrc_req_forget_copies(struct mrc_req *req)
 }
 
 /*
- * Is @psn, sent for the first time, all that is outstanding? The transport ACK of
- * its message then says all that a SACK would, §8.6, but the round trip time, that
- * the path is good, and what the peer's window is. One in a while tells that.
- * Congestion it tells of unasked, and after as many bytes as in a stream, §8.2.
+ * Is @psn, sent for the first time, the only outstanding packet? Then the transport ACK
+ * of its message makes a SACK unnecessary (§8.6), except that it does not tell the RTT,
+ * that the path is good, or the peer's window. A SACK from time to time (MRC_ALONE_NS)
+ * tells these. The responder reports congestion unasked and sends a SACK after as many
+ * bytes as in a stream, §8.2.
  */
 static inline bool mrc_req_alone(const struct mrc_req *req, u32 psn, u64 now)
 {
@@ -304,7 +312,7 @@ static inline void mrc_req_recv_told(struct mrc_req *req,
 {
 }
 
-/* Never due: mrc_req_wr_ok() lets no local operation in. */
+/* Never called: mrc_req_wr_ok() refuses local operations. */
 static inline enum mrc_tx_verdict mrc_req_local(struct mrc_req *req,
 						struct mrc_tx_desc *desc)
 {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Responder: receive window, duplicates, semantic checks, execution order and
- * WRITE_IMM delivery. MRC 1.0 §5.1, §7, §8.2, §8.5, §8.6, §10. What feedback
- * packets contain is in mrc_sack.c.
+ * Responder: receive window, duplicates, semantic checks, execution order and WRITE_IMM
+ * delivery. MRC 1.0 §5.1, §7, §8.2, §8.5, §8.6, §10. The contents of feedback packets
+ * are in mrc_sack.c, the extension is in mrc_resp_ext.c.
  *
- * Two cursors move up the PSN space: cack, all received (reliability), and
- * exec, all executed (transport). exec stops at each WRITE_IMM until its
- * completion was delivered, and for ever before the first semantic error. What
- * the extension adds is in mrc_resp_ext.c.
+ * Two cursors move up the PSN space. cack: everything up to it is received
+ * (reliability). exec: everything up to it is executed (transport). exec stops at each
+ * WRITE_IMM until its completion is delivered. It stops for good before the first
+ * semantic error.
  */
 #include "mrc_resp_priv.h"
 #include "mrc_bitmap.h"
@@ -37,7 +37,7 @@ static u32 mrc_resp_ring(const struct mrc_resp_cfg *cfg)
 	return mrc_roundup_pow2((u32)mrc_resp_mpr_max(cfg) * MRC_MPR_UNIT);
 }
 
-/* How many messages may be stashed. */
+/* Number of messages that may be stashed. */
 static u16 mrc_resp_depth(const struct mrc_resp_cfg *cfg)
 {
 	return cfg->chan ? cfg->max_rd : cfg->max_wimm;
@@ -131,7 +131,7 @@ void mrc_resp_permit(struct mrc_resp *resp, const struct mrc_resp_permit *may)
 	cfg->max_rd = may->max_rd;
 }
 
-/* The range reaches up to here now; it never moves back, §5.2. */
+/* Advance the edge of the range that SACKs advertise; it never moves back, §5.2. */
 static void mrc_resp_widen(struct mrc_resp *resp)
 {
 	u32 edge = mrc_psn_add(resp->cack, (s32)resp->window);
@@ -140,7 +140,7 @@ static void mrc_resp_widen(struct mrc_resp *resp)
 		resp->edge = edge;
 }
 
-/* How far above cack a PSN may be; no more than the ring holds. */
+/* How far above cack a PSN may be; at most the size of the ring. */
 static s32 mrc_resp_room(const struct mrc_resp *resp)
 {
 	return mrc_psn_diff(resp->edge, resp->cack);
@@ -167,7 +167,7 @@ u8 mrc_resp_failed(const struct mrc_resp *resp)
 	return resp->nak_sent ? resp->err_syn : 0;
 }
 
-/* Remember the error of the lowest PSN; it is the one that executes first. */
+/* Remember the error with the lowest PSN, because it executes first. */
 void mrc_resp_error(struct mrc_resp *resp, u32 psn, u8 syndrome)
 {
 	if (resp->err_syn && mrc_psn_diff(psn, resp->err_psn) >= 0)
@@ -176,7 +176,10 @@ void mrc_resp_error(struct mrc_resp *resp, u32 psn, u8 syndrome)
 	resp->err_syn = syndrome;
 }
 
-/* One NACK per base RTT, OP-4 and OP-13; @last is when the last one was due. */
+/*
+ * May another NACK or train be sent? One per base RTT, OP-4 and OP-13. @last: time of
+ * the last one, updated.
+ */
 static bool mrc_resp_rate(struct mrc_resp *resp, u64 *last, u64 now)
 {
 	if (*last && now - *last < resp->cfg.base_rtt)
@@ -192,8 +195,8 @@ static void mrc_resp_owe_nack(struct mrc_resp *resp, u8 reason)
 }
 
 /*
- * Start of every packet: the feedback owed is about this one, but for an ACK
- * that waits, mrc_resp_may_wait(). That is about all before it as well.
+ * Start handling a packet: the feedback owed is now about this packet. Only an ACK that
+ * waits (mrc_resp_may_wait()) is kept, because it is about all packets before as well.
  */
 static void mrc_resp_begin(struct mrc_resp *resp, const struct mrc_rx *rx,
 			   u64 now)
@@ -207,7 +210,7 @@ static void mrc_resp_begin(struct mrc_resp *resp, const struct mrc_rx *rx,
 	resp->fb.port = rx->port;
 	resp->fb.entropy = rx->entropy;
 	resp->fb.ce = rx->ce;
-	/* Other formats than ours are no timestamps, §4.3. */
+	/* Other formats are not used as timestamps, §4.3. */
 	if (h->ftype == MRC_TS_FTYPE && (h->ts || h->opcode == MRC_OP_PROBE)) {
 		resp->fb.stamped = true;
 		resp->fb.tstamp = h->tstamp;
@@ -216,8 +219,8 @@ static void mrc_resp_begin(struct mrc_resp *resp, const struct mrc_rx *rx,
 }
 
 /*
- * Failed, or the caller still owes mrc_resp_placed(), mrc_resp_imm_done() or
- * mrc_resp_req_done(): nothing may be accepted.
+ * Must the responder accept nothing? It has failed, or the caller still owes
+ * mrc_resp_placed(), mrc_resp_imm_done() or mrc_resp_req_done().
  */
 static bool mrc_resp_closed(const struct mrc_resp *resp)
 {
@@ -237,7 +240,7 @@ bool mrc_resp_is_new(const struct mrc_resp *resp, const struct mrc_rx *rx)
 	       !mrc_bit_test(resp->rx_map, resp->ring_mask, rx->hdr->psn);
 }
 
-/* Already received: report it, write nothing, §7.3. */
+/* The packet was received before: report it, place nothing, §7.3. */
 static enum mrc_rx_action mrc_resp_duplicate(struct mrc_resp *resp,
 					     const struct mrc_rx *rx, s32 d)
 {
@@ -292,7 +295,7 @@ u8 mrc_resp_check_req(const struct mrc_resp *resp, const struct mrc_hdr *h,
 	if (!resp->cfg.remote_write)
 		return MRC_SYN_NAK_INV_REQ;
 	if (first && last) {
-		/* The RETH of a zero-length write means nothing, §4.4. */
+		/* The RETH of a zero-length write is ignored, §4.4. */
 		if (!len)
 			return 0;
 		return len <= pmtu && msg == len ? 0 : MRC_SYN_NAK_INV_REQ;
@@ -304,7 +307,7 @@ u8 mrc_resp_check_req(const struct mrc_resp *resp, const struct mrc_hdr *h,
 	return 0;
 }
 
-/* Keep the immediate until all before it was executed, §7.4. */
+/* Keep the immediate until everything before it is executed, §7.4. */
 static u8 mrc_resp_stash(struct mrc_resp *resp, const struct mrc_rx *rx)
 {
 	const struct mrc_hdr *h = rx->hdr;
@@ -326,7 +329,7 @@ static u8 mrc_resp_stash(struct mrc_resp *resp, const struct mrc_rx *rx)
 	return 0;
 }
 
-/* exec reached a packet at which it must stop: what is there to do? */
+/* exec reached a packet at which it must stop: set what is due there. */
 static void mrc_resp_stop(struct mrc_resp *resp, u32 psn)
 {
 	const struct mrc_imm *imm;
@@ -342,12 +345,12 @@ static void mrc_resp_stop(struct mrc_resp *resp, u32 psn)
 		resp->rd_due = true;
 		return;
 	}
-	/* RQMSN does not count up by one, OP-11, or packets are missing. */
+	/* METH.rqmsn does not increase by one, OP-11, or packets are missing. */
 	mrc_ctr_add(resp->cfg.ctr, resp->fb.port, MRC_CTR_ERR_INV_REQ, 1);
 	mrc_resp_error(resp, psn, MRC_SYN_NAK_INV_REQ);
 }
 
-/* The message that ends at @psn, where exec stood still, was executed. */
+/* The message that ends at @psn, where exec had stopped, was executed. */
 void mrc_resp_pass(struct mrc_resp *resp, u32 psn)
 {
 	resp->exec = psn;
@@ -362,8 +365,8 @@ void mrc_resp_unmark(struct mrc_resp *resp, u32 psn)
 }
 
 /*
- * Move exec towards cack: over plain packets at once, up to a WRITE_IMM that
- * must be delivered first or up to the first error.
+ * Move exec towards cack, over plain packets at once, up to a packet that must be
+ * delivered or executed first, or up to the first error.
  */
 void mrc_resp_execute(struct mrc_resp *resp)
 {
@@ -393,7 +396,7 @@ void mrc_resp_execute(struct mrc_resp *resp)
 		if (k == n)
 			continue;
 		mrc_resp_stop(resp, mrc_psn_add(from, (s32)k));
-		/* Answers need nothing but their turn. */
+		/* A complete answer needs no action of the caller. */
 		if (resp->imm_due && resp->cfg.chan) {
 			mrc_resp_next_answer(resp);
 			mrc_resp_owe_ack(resp);
@@ -401,7 +404,7 @@ void mrc_resp_execute(struct mrc_resp *resp)
 	}
 }
 
-/* Move cack over all that is contiguous. */
+/* Move cack over all contiguous PSNs received. */
 static void mrc_resp_advance(struct mrc_resp *resp)
 {
 	u32 from = mrc_psn_add(resp->cack, 1);
@@ -453,8 +456,8 @@ static enum mrc_rx_action mrc_resp_decline(struct mrc_resp *resp,
 }
 
 /*
- * What comes before a packet may be recorded; @d is its distance from cack.
- * Return: MRC_RX_PLACE if it is new and acceptable, else what has become of it.
+ * Checks before a packet may be recorded. @dist: set to its distance from cack. Return:
+ * MRC_RX_PLACE if the packet is new and acceptable, else the final result.
  */
 static enum mrc_rx_action mrc_resp_screen(struct mrc_resp *resp,
 					  const struct mrc_rx *rx, u64 now,
@@ -471,7 +474,7 @@ static enum mrc_rx_action mrc_resp_screen(struct mrc_resp *resp,
 	mrc_resp_begin(resp, rx, now);
 	d = mrc_psn_diff(h->psn, resp->cack);
 	*dist = d;
-	/* Nor are they defined for those who do not have the extension. */
+	/* Without the extension its opcodes are undefined. */
 	if (flags & MRC_OPF_EXT && !resp->cfg.ext) {
 		if (rx->trim == MRC_TRIM_NONE)
 			return mrc_resp_unknown(resp, rx, d, now);
@@ -494,7 +497,7 @@ static enum mrc_rx_action mrc_resp_screen(struct mrc_resp *resp,
 	}
 	if (d <= 0 || mrc_bit_test(resp->rx_map, resp->ring_mask, h->psn))
 		return mrc_resp_duplicate(resp, rx, d);
-	/* Nothing follows an error but the answers that come before it. */
+	/* While a NAK waits for answers, new packets after the error are refused. */
 	if (mrc_resp_nak_held(resp))
 		return mrc_resp_decline(resp, rx, MRC_NACK_NO_RESOURCE);
 	return MRC_RX_PLACE;
@@ -542,14 +545,14 @@ enum mrc_rx_action mrc_resp_refuse_page(struct mrc_resp *resp,
 		return act;
 	mrc_resp_count(resp, rx, MRC_CTR_RESP_PAGE);
 	mrc_resp_owe_nack(resp, MRC_NACK_NO_RESOURCE);
-	/* MRC 1.0 does not define the byte. */
+	/* MRC 1.0 does not define NETH.vendor_info. */
 	if (resp->cfg.ext)
 		resp->fb.nack_vendor = MRC_RNR_VALID | MRC_RNR_PAGE |
 				       (timer & MRC_RNR_CODE);
 	return MRC_RX_DONE;
 }
 
-/* Packets that have, or complete, an entry in the stash. */
+/* Does a packet create or complete an entry of the stash? */
 static bool mrc_resp_stashes(const struct mrc_resp *resp, u32 flags)
 {
 	if (!(flags & MRC_OPF_EXT))
@@ -644,9 +647,9 @@ void mrc_resp_on_probe(struct mrc_resp *resp, const struct mrc_rx *rx, u64 now)
 	resp->fb.probe = true;
 	resp->fb.probe_id = rx->hdr->peth.probe_id;
 	/*
-	 * The reply describes the whole window, §8.3. Where that takes a train
-	 * of SACKs, one probe per base RTT gets it and others the newest map;
-	 * small packets must not be answered by hundreds each.
+	 * The reply describes the whole window, §8.3. If that takes a train of SACKs,
+	 * only one probe per base RTT gets a train. Other probes get only the newest
+	 * map, so that small packets do not cause hundreds of replies each.
 	 */
 	if (mrc_psn_diff(resp->max_rcv, resp->cack) > 64) {
 		if (!mrc_resp_rate(resp, &resp->train_at, now)) {
@@ -714,7 +717,7 @@ static const char *mrc_resp_check_maps(const struct mrc_resp *resp)
 		return "max_rcv was not received";
 	if (!resp->placing && n && mrc_bit_test(resp->rx_map, mask, first))
 		return "cack did not advance";
-	/* Nothing will be executed any more where exec went back. */
+	/* If exec went back, nothing is executed any more. */
 	if (resp->reverted)
 		return NULL;
 	if (live > ring ||

@@ -23,9 +23,9 @@
  *	if (mrc_resp_failed(resp))
  *		QP -> ERROR;
  *
- * The extension (Documentation/extension.md) has a second responder in each
- * QP, that of the answer channel. There mrc_resp_take_done() takes the place of
- * the loop. Each time that an answer has been acknowledged:
+ * The extension (Documentation/extension.md) has a second responder in each QP, for the
+ * answer channel. Its caller uses mrc_resp_take_done() instead of the loop. Each time
+ * that the peer has acknowledged an answer:
  *
  *	mrc_resp_answered(resp);
  *	while (mrc_resp_next_feedback(resp, now, &desc))
@@ -54,13 +54,13 @@ enum mrc_trim {
 
 /**
  * struct mrc_rx - a received packet addressed to this QP
- * @hdr: parsed headers; ICRC already verified (unless trimmed)
+ * @hdr: parsed headers; the ICRC is verified (unless the packet is trimmed)
  * @entropy: mrc_entropy_from_wire()
  * @port: local port of arrival, 1-based
  * @ce: ECN CE on the outermost IP header
  * @trim: enum mrc_trim, by DSCP
- * @at: when it arrived, ns, the clock of the calls' @now; 0 = unknown, the time
- *	of the call counts (service time, OP-35)
+ * @at: arrival time, ns, same clock as @now of the calls; 0 = unknown: the time of the
+ *	call is used (service time, OP-35)
  */
 struct mrc_rx {
 	const struct mrc_hdr *hdr;
@@ -75,34 +75,33 @@ struct mrc_rx {
  * struct mrc_resp_cfg - attributes of the responder role
  * @pmtu: path MTU, 256..4096, power of two
  * @mpr: own window in units of 128 PSNs, 1..255
- * @mpr_max: Dynamic MPR: the widest that mrc_resp_set_mpr() may choose,
- *	@mpr..255; 0 = @mpr. Memory is for this one
+ * @mpr_max: Dynamic MPR: the widest range that mrc_resp_set_mpr() may set, @mpr..255; 0
+ *	= @mpr. Memory is allocated for this range
  * @max_wimm: own MAX_WIMM_DEST, the depth of the WRITE_IMM stash, >= 1 (§14)
  * @rq_psn: first expected PSN
  * @qpn: own QPN
  * @dqpn: peer's QPN
  * @pkey: partition key for feedback
- * @max_rd: the extension: of the answer channel, how many own requests may wait
- *	for their answers (>= 1); else the peer's requests that may, own
- *	max_dest_rd_atomic, 0 = requests are refused as errors. At most
- *	MRC_RD_MAX
+ * @max_rd: the extension. Answer channel: how many own requests may wait for their
+ *	answers (>= 1). Otherwise: how many requests of the peer may wait (own
+ *	max_dest_rd_atomic), 0 = requests are refused as errors. At most MRC_RD_MAX
  * @remote_write: the QP allows remote writes
  * @remote_read: the extension: it allows remote reads
  * @remote_atomic: the extension: it allows remote atomic operations
  * @remote_flush: the extension: it allows remote flushes
- * @ext: has the extension
- * @chan: of the answer channel; @ext must be set
+ * @ext: the QP has the extension
+ * @chan: responder of the answer channel; needs @ext
  * @trim_nack: answer trimmed packets
  * @dynamic_mpr: both ends do Dynamic MPR: SACKs carry the range (§5.2)
  * @svc_time: add the residence time to echoed timestamps (OP-35)
- * @late_stash: the stash is not part of mrc_resp_mem(), but comes with
- *	mrc_resp_set_stash() when the first message does that needs it
- * @late_rd: the ring of requests is not part of mrc_resp_mem(), but comes with
- *	mrc_resp_set_rd() when the first request does
+ * @late_stash: mrc_resp_mem() does not include the stash; mrc_resp_set_stash() brings
+ *	it when the first message needs it
+ * @late_rd: mrc_resp_mem() does not include the ring of requests; mrc_resp_set_rd()
+ *	brings it when the first request needs it
  * @base_rtt: ns, rate limit of PSN_OOR_WINDOW and UNEXP_EVENT NACKs and of
  *	trains of probe replies
  * @sack_threshold: bytes, 0 = MRC_SACK_THRESHOLD
- * @seed: unpredictable; choice of reverse EVs
+ * @seed: unpredictable; for the choice of reverse EVs
  * @ctr: may be NULL
  */
 struct mrc_resp_cfg {
@@ -132,8 +131,8 @@ struct mrc_resp_cfg {
 	struct mrc_counters *ctr;
 };
 
-#define MRC_RD_MAX		0x1000	/* struct mrc_resp_cfg, @max_rd */
-#define MRC_MAX_RD_ATOMIC	16	/* of a QP, power of two */
+#define MRC_RD_MAX		0x1000	/* limit of struct mrc_resp_cfg, @max_rd */
+#define MRC_MAX_RD_ATOMIC	16	/* limit of a QP, power of two */
 
 /* Messages that consume a receive. */
 enum mrc_recv_kind {
@@ -145,20 +144,20 @@ enum mrc_recv_kind {
 
 /**
  * struct mrc_imm - a message that consumes a receive and waits for its turn
- * @psn: of its last packet
+ * @psn: PSN of its last packet
  * @len: dmalen, byte_len of the completion
  * @imm: immediate data, as on the wire
  * @inv_key: MRC_RECV_SEND_INV: the key to invalidate
- * @left: engine private; packets of a SEND that are still to come
- * @rqmsn: which receive, §7.4
+ * @left: engine private; packets of a SEND that have not arrived yet
+ * @rqmsn: number of its receive, §7.4
  * @kind: enum mrc_recv_kind
  * @se: solicited event
  * @used: engine private
- * @last: engine private; the packet at @psn is there
+ * @last: engine private; the packet at @psn has arrived
  *
- * A WRITE_IMM is stashed when its LAST or ONLY arrives (§7.4), a SEND of the
- * extension with the first of its packets that does: it has all of them or
- * none. The answer channel keeps its answers in the same way.
+ * A WRITE_IMM is stashed when its LAST or ONLY packet arrives (§7.4). A SEND of the
+ * extension is stashed when the first of its packets arrives, whichever it is; all its
+ * packets share the entry. The answer channel stashes answers in the same way.
  */
 struct mrc_imm {
 	u32 psn;
@@ -176,7 +175,7 @@ struct mrc_imm {
 };
 
 /**
- * struct mrc_rd - a request of the extension, READ and its like
+ * struct mrc_rd - a request of the extension (READ, atomic, ATOMIC_WRITE, FLUSH)
  * @va: address
  * @swap: operand, struct mrc_opeth
  * @compare: operand, struct mrc_opeth
@@ -205,42 +204,42 @@ struct mrc_rd {
  * @paths: EVs of the QP, read only; may be NULL
  * @rx_map: received bitmap, bit psn & ring_mask
  * @last_map: LAST/ONLY bitmap, same index
- * @stash: @stash_mask + 1 entries, slot rqmsn & @stash_mask; a power of two, so
- *	that consecutive 16-bit rqmsn never share a slot where they wrap. NULL:
- *	no WRITE_IMM was accepted yet (@cfg.late_stash). Of the answer channel:
- *	answers, by METH.msn
- * @rd: requests, @rd_mask + 1 entries, slot num & @rd_mask; a power of two.
- *	NULL: none was accepted yet (@cfg.late_rd), or none ever is
+ * @stash: @stash_mask + 1 entries, slot rqmsn & @stash_mask. The number is a power of
+ *	two, so that consecutive 16-bit rqmsn never share a slot where they wrap. NULL:
+ *	no WRITE_IMM was accepted yet (@cfg.late_stash). Answer channel: answers, slot
+ *	METH.msn & @stash_mask
+ * @rd: requests, @rd_mask + 1 entries, a power of two; slot num & @rd_mask. NULL: no
+ *	request was accepted yet (@cfg.late_rd), or none is ever accepted
  * @rev: reverse EVs
  * @ring_mask: bits in each bitmap - 1, 2^n - 1
  * @window: PSNs in the range that SACKs advertise
- * @edge: highest PSN that was ever advertised; accepted up to here
- * @penalty: what SACKs say about flow control, §13.6; 0 = none
- * @restore: SACKs say with @penalty 0: back to the window before it
+ * @edge: highest PSN ever advertised; PSNs up to here are accepted
+ * @penalty: flow control penalty in SACKs, §13.6; 0 = none
+ * @restore: SACKs with @penalty 0 ask the peer to go back to the window before it
  * @cack: highest PSN with no gap at or below it
  * @exec: highest PSN executed without error, cumulative (transport ACK)
  * @max_rcv: highest PSN received
  * @lowest_unsacked: §8.3
- * @err_psn: PSN of the first (lowest PSN) semantic error
- * @err_syn: its syndrome, 0 = none
- * @nak_sent: the NAK for it was sent: the QP has failed
- * @rqmsn: rqmsn of the next message to deliver that consumes a receive; of the
- *	answer channel: number of the next answer
+ * @err_psn: lowest PSN with a semantic error
+ * @err_syn: syndrome of that error, 0 = none
+ * @nak_sent: the NAK for that error was sent: the QP has failed
+ * @rqmsn: rqmsn of the next message to deliver that takes a receive; answer channel:
+ *	number of the next answer
  * @rd_next: number of the next request to execute
- * @rd_oldest: number of the oldest request whose answer is not acknowledged;
- *	@rd_next if there is none. Transport ACKs stop before its PSN
- * @done: answers that are complete and were not taken yet
+ * @rd_oldest: number of the oldest request with an unacknowledged answer; @rd_next if
+ *	there is none. Transport ACKs stop before its PSN
+ * @done: answers that are complete and were not taken by mrc_resp_take_done() yet
  * @msn: messages completed (AETH.msn, 24 bits)
  * @rcvd_bytes: cumulative nominal bytes
- * @recv_limit: rqmsn of the first message without a receive, for the next ACK
- *	if @recv_known
+ * @recv_limit: for the next ACK: rqmsn of the first message without a receive; valid if
+ *	@recv_known
  * @recv_known: @recv_limit is valid
- * @peer_sends: the peer has the extension, it sent a SEND
+ * @peer_sends: the peer has sent a SEND, so it has the extension
  * @sack_cnt: bytes since the last SACK
- * @ooo: PSNs held above cack
+ * @ooo: PSNs received above @cack
  * @oor_nack_at: when the latest PSN_OOR_WINDOW NACK was sent, ns
  * @unexp_nack_at: when the latest UNEXP_EVENT NACK was sent, ns
- * @train_at: when a probe was last answered with several SACKs, ns
+ * @train_at: when the latest train of SACKs answered a probe, ns
  */
 struct mrc_resp {
 	struct mrc_resp_cfg cfg;
@@ -276,7 +275,7 @@ struct mrc_resp {
 	u64 oor_nack_at;
 	u64 unexp_nack_at;
 	u64 train_at;
-	/* private: of the engine. Feedback owed for the packet being handled: */
+	/* private: feedback owed for the packet being handled: */
 	struct {
 		bool sack;
 		bool sack_more;
@@ -286,7 +285,7 @@ struct mrc_resp {
 		bool rtx;
 		bool ce;
 		bool dup_base;
-		bool stamped;	/* @tstamp is one, taken at @at */
+		bool stamped;	/* @tstamp is valid; its packet arrived at @at */
 		u8 nack_reason;
 		u8 nack_vendor;
 		u8 port;
@@ -299,7 +298,7 @@ struct mrc_resp {
 	bool imm_due;
 	bool rd_due;
 	bool reverted;		/* exec went back, mrc_resp_req_failed() */
-	bool placing;		/* MRC_RX_PLACE was returned, not yet placed */
+	bool placing;		/* MRC_RX_PLACE was returned, mrc_resp_placed() is due */
 	unsigned long *ack_map;	/* BTH.a bitmap, same index as @rx_map */
 	unsigned long *imm_map;	/* where exec stops, same index */
 	u32 stash_mask;		/* stash entries - 1 */
@@ -319,8 +318,8 @@ int mrc_resp_init(struct mrc_resp *resp, const struct mrc_resp_cfg *cfg,
 		  const struct mrc_paths *paths, void *mem);
 
 /*
- * Begin at another PSN with the same configuration, paths and memory. Only before any
- * packet was taken. 0 or -EINVAL.
+ * Begin at another PSN with the same configuration, paths and memory. Only before the
+ * first packet. Return: 0 or -EINVAL.
  */
 int mrc_resp_restart(struct mrc_resp *resp, u32 rq_psn);
 
@@ -330,7 +329,7 @@ int mrc_resp_restart(struct mrc_resp *resp, u32 rq_psn);
  * @remote_read: the extension: READ
  * @remote_atomic: the extension: atomic operations
  * @remote_flush: the extension: FLUSH
- * @max_rd: the extension: requests at the same time, 0 = none
+ * @max_rd: the extension: requests that may wait for their answers, 0 = none
  */
 struct mrc_resp_permit {
 	bool remote_write;
@@ -340,36 +339,39 @@ struct mrc_resp_permit {
 	u16 max_rd;
 };
 
-/* From the next packet on. What only the extension has counts only with it. */
+/*
+ * Change the permissions, from the next packet on. Without the extension only
+ * @remote_write counts.
+ */
 void mrc_resp_permit(struct mrc_resp *resp, const struct mrc_resp_permit *may);
 
-/* Reverse paths, for mrc_rev_pick() and its like. */
+/* Reverse EVs, for mrc_rev_pick() and the other functions of mrc_rev.h. */
 static inline struct mrc_rev *mrc_resp_rev(struct mrc_resp *resp)
 {
 	return &resp->rev;
 }
 
-/* The METH.rqmsn of the message that is delivered next. */
+/* METH.rqmsn of the next message to deliver. */
 static inline u16 mrc_resp_next_rqmsn(const struct mrc_resp *resp)
 {
 	return resp->rqmsn;
 }
 
-/* Messages that consume a receive and may be under way. */
+/* How many messages that take a receive may be in flight. */
 static inline u32 mrc_resp_max_wimm(const struct mrc_resp *resp)
 {
 	return resp->cfg.max_wimm;
 }
 
-/* Are requests let in at all? */
+/* Are requests accepted at all? */
 static inline bool mrc_resp_takes_requests(const struct mrc_resp *resp)
 {
 	return resp->cfg.max_rd;
 }
 
 /*
- * Does it have to know when packets arrived (service time, OP-35)? May be asked while
- * mrc_resp_init() copies the configuration: then either answer may come.
+ * Does the responder need the arrival time of packets (service time, OP-35)? May run
+ * concurrently with mrc_resp_init(); then either answer is possible.
  */
 static inline bool mrc_resp_timed(const struct mrc_resp *resp)
 {
@@ -384,26 +386,26 @@ size_t mrc_resp_stash_mem(const struct mrc_resp_cfg *cfg);
  * @resp: the responder
  * @rx: the packet
  *
- * To be asked before mrc_resp_on_data() where the stash comes late. Without a
- * mrc_resp_set_stash() in between the packet is refused with NO_RESOURCE, as by
+ * With @late_stash, call this before mrc_resp_on_data(). If it returns true and
+ * mrc_resp_set_stash() is not called, the packet is refused with NO_RESOURCE, as by
  * mrc_resp_refuse().
  *
  * Return: true only for packets that are new and within the window.
  */
 bool mrc_resp_wants_stash(const struct mrc_resp *resp, const struct mrc_rx *rx);
 
-/* The same of a responder's own configuration. */
+/* Memory for the stash of @resp. */
 static inline size_t mrc_resp_stash_size(const struct mrc_resp *resp)
 {
 	return mrc_resp_stash_mem(&resp->cfg);
 }
 
-/* @mem: mrc_resp_stash_mem() zeroed bytes; nothing if there is a stash. */
+/* @mem: mrc_resp_stash_mem() zeroed bytes. Does nothing if there is a stash. */
 void mrc_resp_set_stash(struct mrc_resp *resp, void *mem);
 
 /*
- * The same for the ring of requests, 0 where none is accepted. Without one they are
- * refused with NO_RESOURCE.
+ * Memory for the ring of requests of @cfg, 0 if no request is accepted. Without the
+ * ring requests are refused with NO_RESOURCE.
  */
 size_t mrc_resp_rd_mem(const struct mrc_resp_cfg *cfg);
 
@@ -419,16 +421,15 @@ enum mrc_rx_action {
  * @rx: the packet
  * @now: ns
  *
- * Window, duplicate and semantic checks of §7.1-§7.3 and §7.5(1). A zero
- * length packet needs no placement. Undefined opcodes: OP-4.
+ * Checks window, duplicates and semantics, §7.1-§7.3 and §7.5(1). A zero length packet
+ * needs no placement. Undefined opcodes: OP-4.
  *
- * MRC_RX_PLACE with the extension: the payload of SENDs belongs to receive
- * number (u16)(METH.rqmsn - @resp->rqmsn) after those of the messages
- * delivered, at offset RETH.va; RETH.va + length <= RETH.dmalen <= 2^31 holds,
- * but the receive may be shorter (MRC_SYN_NAK_INV_REQ). On the answer channel
- * every good packet is placed, even without payload: the caller must find the
- * request by METH.msn and check the opcode, RETH.dmalen and what RETH.va and
- * the length say against it.
+ * MRC_RX_PLACE with the extension: the payload of a SEND belongs to receive number
+ * (u16)(METH.rqmsn - @resp->rqmsn) after those of the messages delivered, at offset
+ * RETH.va. RETH.va + length <= RETH.dmalen <= 2^31 holds, but the receive may be
+ * shorter (MRC_SYN_NAK_INV_REQ). On the answer channel every good packet is placed,
+ * even without payload: the caller must find the request by METH.msn and check the
+ * opcode, RETH.dmalen, RETH.va and the length against it.
  *
  * Return: what the caller has to do with the packet.
  */
@@ -436,15 +437,15 @@ enum mrc_rx_action mrc_resp_on_data(struct mrc_resp *resp,
 				    const struct mrc_rx *rx, u64 now);
 
 /**
- * mrc_resp_refuse - a data packet arrived, but the shell cannot take it now
+ * mrc_resp_refuse - refuse a data packet that the shell cannot take now
  * @resp: the responder
  * @rx: the packet
  * @reason: MRC_NACK_NO_BITMAP, _NO_PKT_BUFFER or _NO_RESOURCE; anything else
  *	counts as the last one
  * @now: ns
  *
- * Instead of mrc_resp_on_data(): a packet that would be accepted is NACKed and
- * leaves no trace (§8.4), every other one is treated as there.
+ * Called instead of mrc_resp_on_data(). A packet that would be accepted is NACKed and
+ * changes no state (§8.4). Every other packet is handled as in mrc_resp_on_data().
  *
  * Return: MRC_RX_DONE or MRC_RX_DROP.
  */
@@ -452,13 +453,14 @@ enum mrc_rx_action mrc_resp_refuse(struct mrc_resp *resp,
 				   const struct mrc_rx *rx, u8 reason, u64 now);
 
 /**
- * mrc_resp_refuse_rnr - no receive is posted for a packet that needs one
+ * mrc_resp_refuse_rnr - refuse a packet for which no receive is posted
  * @resp: the responder
  * @rx: the packet
- * @timer: how long the peer is to wait, IB's code of the RNR timer, 5 bits
+ * @timer: RNR timer code of the IB spec (5 bits): how long the peer shall wait
  * @now: ns
  *
- * As mrc_resp_refuse() with MRC_NACK_NO_RESOURCE; NETH.vendor_info says why.
+ * As mrc_resp_refuse() with MRC_NACK_NO_RESOURCE; NETH.vendor_info gives the reason and
+ * @timer.
  *
  * Return: MRC_RX_DONE or MRC_RX_DROP.
  */
@@ -467,14 +469,14 @@ enum mrc_rx_action mrc_resp_refuse_rnr(struct mrc_resp *resp,
 				       u64 now);
 
 /**
- * mrc_resp_refuse_page - the memory that a packet is for is being fetched
+ * mrc_resp_refuse_page - refuse a packet whose memory is being fetched
  * @resp: the responder
  * @rx: the packet
- * @timer: how long the peer is to wait, as above
+ * @timer: RNR timer code, as above
  * @now: ns
  *
- * As mrc_resp_refuse() with MRC_NACK_NO_RESOURCE; with the extension
- * NETH.vendor_info says why, and the peer does not take it for a loss.
+ * As mrc_resp_refuse() with MRC_NACK_NO_RESOURCE. With the extension, NETH.vendor_info
+ * gives the reason and @timer, and the peer does not count this as a loss.
  *
  * Return: MRC_RX_DONE or MRC_RX_DROP.
  */
@@ -483,7 +485,7 @@ enum mrc_rx_action mrc_resp_refuse_page(struct mrc_resp *resp,
 					u64 now);
 
 /**
- * mrc_resp_set_mpr - Dynamic MPR: another range from the next SACK on
+ * mrc_resp_set_mpr - Dynamic MPR: set the range, from the next SACK on
  * @resp: the responder
  * @mpr: units of 128 PSNs, 1..@mpr_max
  *
@@ -494,8 +496,9 @@ enum mrc_rx_action mrc_resp_refuse_page(struct mrc_resp *resp,
 int mrc_resp_set_mpr(struct mrc_resp *resp, u16 mpr);
 
 /*
- * What SACKs say from now on about flow control, §13.6: @pen 0..127 (more counts
- * as 127), 0 = none; @restore with 0 = back to the window before the penalty.
+ * Set the flow control penalty of the following SACKs, §13.6: @pen 0..127 (more counts
+ * as 127), 0 = none. @restore with @pen 0: the peer shall go back to the window before
+ * the penalty.
  */
 void mrc_resp_set_penalty(struct mrc_resp *resp, u8 pen, bool restore);
 
@@ -527,7 +530,7 @@ void mrc_resp_imm_done(struct mrc_resp *resp, u8 syndrome);
 /**
  * mrc_resp_next_feedback - next control packet owed
  * @resp: the responder
- * @now: when it leaves; with service time a fresh reading of the clock
+ * @now: when the packet leaves; with service time read the clock for each call
  * @desc: ->data is false, ->tc is MRC_TC_CONTROL
  *
  * Return: false when nothing (more) is owed.
@@ -536,27 +539,27 @@ bool mrc_resp_next_feedback(struct mrc_resp *resp, u64 now,
 			    struct mrc_tx_desc *desc);
 
 /**
- * mrc_resp_may_wait - can what is owed wait for packets that are here already?
+ * mrc_resp_may_wait - may the feedback owed wait for packets that are already here?
  * @resp: the responder
  *
- * It can where it is one transport ACK that says how far messages were executed, and
- * nobody asked for it: ACKs are cumulative, so of those for a burst only the newest
- * is needed (MRC 1.0 §8.6). Then mrc_resp_next_feedback() may be left out before the
- * next packet, and must be called after the last one that can be had without
- * waiting. What is said of single packets, in SACKs and NACKs, and answers to
- * packets with BTH.a (§8.2) never waits; an ACK that waited goes with it.
+ * It may if only a transport ACK for executed messages is owed and no packet has asked
+ * for feedback. ACKs are cumulative, so of the ACKs for a burst only the newest is
+ * needed (MRC 1.0 §8.6). The caller may then skip mrc_resp_next_feedback() before the
+ * next packet. It must call it after the last packet that is available without waiting.
+ * SACKs and NACKs, which tell about single packets, and replies to packets with BTH.a
+ * (§8.2) never wait. An ACK that waited goes with them.
  *
- * Return: true if it can.
+ * Return: true if it may.
  */
 bool mrc_resp_may_wait(const struct mrc_resp *resp);
 
 /**
- * mrc_resp_farewell - the QP is about to be silent for good
+ * mrc_resp_farewell - prepare the last feedback of a QP that will not answer any more
  * @resp: the responder
  *
- * Owes the last transport ACK once more (MRC 1.0 §8.6), unless there was none
- * or a NAK ended the QP. The peer may have missed it, and nobody will answer
- * when it asks: its work requests would fail although they were executed.
+ * Makes the last transport ACK due once more (MRC 1.0 §8.6), unless there was none or a
+ * NAK ended the QP. The peer may have missed that ACK. Nobody will answer when the peer
+ * asks for it, and its work requests would fail although they were executed.
  */
 void mrc_resp_farewell(struct mrc_resp *resp);
 

@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Responder of the extension: SENDs, requests (READ and its like) and, on the
- * answer channel, answers.
+ * Responder of the extension: SENDs, requests (READ, atomics, FLUSH) and, on the answer
+ * channel, answers.
  *
- * Each of them has a number that counts up by one, so that a packet finds its
- * entry whatever has arrived before it: SENDs and answers in the stash, which
- * they share with WRITE_IMMs, requests in a ring of their own. What a number
- * or a length says is believed only as far as the packets of a message agree
- * with each other and with their PSNs; when exec arrives at the last packet of
- * a message, the entry must be the one whose turn it is, and complete.
+ * Each of these messages has a number that increases by one. So a packet finds its
+ * entry in any order of arrival: SENDs and answers in the stash, which they share with
+ * WRITE_IMMs, requests in a ring of their own. Numbers and lengths in packets are not
+ * trusted: the packets of a message must agree with each other and with their PSNs.
+ * When exec reaches the last packet of a message, the entry must be the next in order
+ * and complete.
  */
 #include "mrc_resp_priv.h"
 #include "mrc_bitmap.h"
 
-/* FLUSH: what RETH.va and dmalen cover, and where it must have gone to. */
+/* Operand of FLUSH: the placement type, and the range that the flush covers. */
 #define FLUSH_PLACE_MASK	0x03ull	/* global, persistent */
 #define FLUSH_LEVEL_SHIFT	4	/* 0 = range, 1 = MR */
 #define FLUSH_LEVEL_MR		1
 
 #define ATOMIC_LEN		8
 
-/* More receives than that are of no use to a peer: numbers are compared. */
+/* Limit of the receives told to the peer: 16-bit numbers must stay comparable. */
 #define RECVS_TOLD		0x4000
 
 u32 mrc_resp_rd_slots(const struct mrc_resp_cfg *cfg)
@@ -61,7 +61,9 @@ static bool mrc_resp_request_ok(const struct mrc_resp *resp,
 	return r->dmalen == ATOMIC_LEN && !(r->va & (ATOMIC_LEN - 1));
 }
 
-/* Packets of SENDs and answers: lengths as of a WRITE, and RETH.va agrees. */
+/*
+ * Check a packet of a SEND or an answer: lengths as in a WRITE, RETH.va is the offset.
+ */
 static bool mrc_resp_part_ok(const struct mrc_resp *resp,
 			     const struct mrc_hdr *h, u32 flags)
 {
@@ -92,7 +94,7 @@ u8 mrc_resp_check_ext(const struct mrc_resp *resp, const struct mrc_hdr *h,
 {
 	bool ok;
 
-	/* Answers on their channel and nothing else there. */
+	/* The answer channel carries answers and nothing else. */
 	if (resp->cfg.chan != !!(flags & MRC_OPF_ANSWER))
 		return MRC_SYN_NAK_INV_REQ;
 	if (flags & MRC_OPF_REQUEST)
@@ -102,13 +104,13 @@ u8 mrc_resp_check_ext(const struct mrc_resp *resp, const struct mrc_hdr *h,
 	return ok ? 0 : MRC_SYN_NAK_INV_REQ;
 }
 
-/* It will never be executed. */
+/* Is @psn after the first error, so that it will never be executed? */
 static bool mrc_resp_past_error(const struct mrc_resp *resp, u32 psn)
 {
 	return resp->err_syn && mrc_psn_diff(psn, resp->err_psn) > 0;
 }
 
-/* Which message of those that are stashed. */
+/* Number of the message in the stash. */
 static u16 mrc_resp_number(const struct mrc_resp *resp, const struct mrc_hdr *h)
 {
 	return resp->cfg.chan ? h->msn : h->rqmsn;
@@ -125,7 +127,7 @@ static u8 mrc_resp_part(struct mrc_resp *resp, const struct mrc_rx *rx,
 	const u16 num = mrc_resp_number(resp, h);
 	const u32 msg = h->reth.dmalen;
 	struct mrc_imm *imm = &resp->stash[num & resp->stash_mask];
-	/* Packets of the message, and how many of them come after this one. */
+	/* n: packets of the message; after: packets of it that follow this one. */
 	const u32 n = msg ? (msg - 1) / pmtu + 1 : 1;
 	const u32 after = n - 1 - (u32)h->reth.va / pmtu;
 	const u32 psn = mrc_psn_add(h->psn, (s32)after);
@@ -145,8 +147,8 @@ static u8 mrc_resp_part(struct mrc_resp *resp, const struct mrc_rx *rx,
 		imm->kind = MRC_RECV_SEND;
 	} else if (imm->psn != psn || imm->len != msg || !imm->left) {
 		/*
-		 * Of another message, or of one that changed its mind. The
-		 * message of a WRITE_IMM has nothing left.
+		 * The packet belongs to another message, or contradicts earlier packets
+		 * of its message. A WRITE_IMM in the stash has no packets left.
 		 */
 		mrc_resp_count(resp, rx, MRC_CTR_ERR_INV_REQ);
 		return MRC_SYN_NAK_INV_REQ;
@@ -174,7 +176,7 @@ static u8 mrc_resp_request(struct mrc_resp *resp, const struct mrc_rx *rx)
 	const struct mrc_hdr *h = rx->hdr;
 	struct mrc_rd *rd = &resp->rd[h->rqmsn & resp->rd_mask];
 
-	/* A number that was there before, or will be twice. */
+	/* The number is out of range or already in use. */
 	if ((u16)(h->rqmsn - resp->rd_oldest) > resp->rd_mask || rd->used) {
 		mrc_resp_count(resp, rx, MRC_CTR_ERR_INV_REQ);
 		return MRC_SYN_NAK_INV_REQ;
@@ -196,14 +198,14 @@ static u8 mrc_resp_request(struct mrc_resp *resp, const struct mrc_rx *rx)
 }
 
 /*
- * Record a packet that passed mrc_resp_check_ext(). @place: whether it has
- * something to place. Return: 0 or the syndrome.
+ * Record a packet that passed mrc_resp_check_ext(). @place: set if the packet has
+ * payload to place. Return: 0 or the syndrome.
  */
 u8 mrc_resp_take_ext(struct mrc_resp *resp, const struct mrc_rx *rx, u32 flags,
 		     bool *place)
 {
 	*place = false;
-	/* No receive was asked for, and no request will be answered. */
+	/* After an error no receive was requested and no request will be answered. */
 	if (mrc_resp_past_error(resp, rx->hdr->psn))
 		return 0;
 	if (flags & MRC_OPF_REQUEST)
@@ -212,7 +214,7 @@ u8 mrc_resp_take_ext(struct mrc_resp *resp, const struct mrc_rx *rx, u32 flags,
 	return mrc_resp_part(resp, rx, flags);
 }
 
-/* A good request that comes before the ring has room for it, or exists. */
+/* A valid request for which the ring has no room, or for which there is no ring yet. */
 bool mrc_resp_rd_full(const struct mrc_resp *resp, const struct mrc_hdr *h,
 		      u32 flags)
 {
@@ -263,7 +265,7 @@ void mrc_resp_give_rd(struct mrc_resp *resp, void *mem, u16 max_rd)
 	if (resp->rd || !slots)
 		return;
 	resp->rd = mem;
-	/* Of the time of @mem: max_rd may change. */
+	/* Belongs to @mem: cfg.max_rd may change later. */
 	resp->rd_mask = slots - 1;
 }
 
@@ -279,7 +281,7 @@ bool mrc_resp_wants_recv(const struct mrc_resp *resp, const struct mrc_rx *rx,
 	if (!(flags & MRC_OPF_SEND) &&
 	    (flags & MRC_OPF_EXT || !(flags & MRC_OPF_IMM)))
 		return false;
-	/* Errors are for mrc_resp_on_data(). */
+	/* mrc_resp_on_data() handles errors. */
 	if (ahead >= resp->cfg.max_wimm || !mrc_resp_is_new(resp, rx) ||
 	    mrc_resp_past_error(resp, h->psn) ||
 	    mrc_resp_check_req(resp, h, flags))
@@ -308,7 +310,10 @@ bool mrc_resp_rd_at(const struct mrc_resp *resp, u32 psn)
 	if (!resp->rd)
 		return false;
 	rd = &resp->rd[resp->rd_next & resp->rd_mask];
-	/* With a full ring it is the oldest one, executed long ago. */
+	/*
+	 * With a full ring the slot holds the oldest request, which was executed
+	 * before.
+	 */
 	return mrc_resp_unanswered(resp) <= resp->rd_mask && rd->used &&
 	       rd->psn == psn;
 }
@@ -359,8 +364,8 @@ void mrc_resp_answered(struct mrc_resp *resp)
 	rd->used = false;
 	resp->rd_oldest++;
 	/*
-	 * To the peer the answer acknowledges all up to the request. What was
-	 * executed behind it has waited for this ACK.
+	 * The answer acknowledges to the peer everything up to the request. Messages
+	 * executed after the request have waited for this ACK.
 	 */
 	if (mrc_resp_ackable(resp) != rd->psn)
 		resp->fb.ack = true;
@@ -374,7 +379,9 @@ void mrc_resp_req_failed(struct mrc_resp *resp, u16 num, u8 syndrome)
 	    (u16)(num - resp->rd_oldest) >= mrc_resp_unanswered(resp))
 		return;
 	psn = resp->rd[num & resp->rd_mask].psn;
-	/* As if it had failed when it was executed; none behind it counts. */
+	/*
+	 * Handle it as if it had failed when it was executed; nothing after it counts.
+	 */
 	while (resp->rd_next != num) {
 		resp->rd_next--;
 		resp->rd[resp->rd_next & resp->rd_mask].used = false;
@@ -386,7 +393,7 @@ void mrc_resp_req_failed(struct mrc_resp *resp, u16 num, u8 syndrome)
 	mrc_resp_req_error(resp, psn, syndrome);
 }
 
-/* The answer whose turn it is has arrived completely. */
+/* The next answer in order has arrived completely. */
 void mrc_resp_next_answer(struct mrc_resp *resp)
 {
 	const u32 psn = mrc_psn_add(resp->exec, 1);
@@ -407,7 +414,7 @@ u32 mrc_resp_take_done(struct mrc_resp *resp)
 	return n;
 }
 
-/* Of mrc_resp_check(): requests that were executed. */
+/* Part of mrc_resp_check(): requests that were executed. */
 const char *mrc_resp_check_rd(const struct mrc_resp *resp)
 {
 	const u32 n = mrc_resp_unanswered(resp);

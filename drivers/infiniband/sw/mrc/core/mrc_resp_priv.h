@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* What the files of the responder share. */
+/* Declarations shared by the files of the responder. */
 #ifndef MRC_RESP_PRIV_H
 #define MRC_RESP_PRIV_H
 
@@ -13,15 +13,16 @@ static inline void mrc_resp_count(struct mrc_resp *resp,
 	mrc_ctr_add(resp->cfg.ctr, rx->port, id, 1);
 }
 
-/* Requests executed whose answers were not acknowledged; bounded by the ring. */
+/* Number of executed requests with unacknowledged answers; limited by the ring. */
 static inline u16 mrc_resp_unanswered(const struct mrc_resp *resp)
 {
 	return (u16)(resp->rd_next - resp->rd_oldest);
 }
 
 /*
- * Highest PSN that a transport ACK may cover: the peer completes a request by
- * its answer, and in order, so nothing from the oldest one on that lacks it.
+ * Highest PSN that a transport ACK may cover. The peer completes a request by its
+ * answer, and in order. So the ACK stops before the oldest request whose answer is not
+ * acknowledged.
  */
 static inline u32 mrc_resp_ackable(const struct mrc_resp *resp)
 {
@@ -30,14 +31,20 @@ static inline u32 mrc_resp_ackable(const struct mrc_resp *resp)
 	return mrc_psn_add(resp->rd[resp->rd_oldest & resp->rd_mask].psn, -1);
 }
 
-/* Something was executed that is worth an ACK; see mrc_resp_answered(). */
+/*
+ * A message that deserves an ACK was executed. If answers are outstanding,
+ * mrc_resp_answered() makes the ACK due.
+ */
 static inline void mrc_resp_owe_ack(struct mrc_resp *resp)
 {
 	if (!mrc_resp_unanswered(resp))
 		resp->fb.ack = true;
 }
 
-/* exec stands before the first error for good, with all before it received. */
+/*
+ * Has exec stopped for good before the first error, with all PSNs up to the error
+ * received?
+ */
 static inline bool mrc_resp_at_error(const struct mrc_resp *resp)
 {
 	return resp->err_syn && !resp->nak_sent && !resp->imm_due &&
@@ -47,8 +54,8 @@ static inline bool mrc_resp_at_error(const struct mrc_resp *resp)
 }
 
 /*
- * The NAK waits for answers. That may take long, and the peer must not take
- * this side for dead meanwhile: duplicates and probes are dealt with as ever.
+ * Does the NAK wait for answers? This may take long. Meanwhile duplicates and probes
+ * are handled as usual, so that the peer does not take this side for dead.
  */
 static inline bool mrc_resp_nak_held(const struct mrc_resp *resp)
 {

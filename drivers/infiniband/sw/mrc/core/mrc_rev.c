@@ -20,7 +20,7 @@ static u64 interval(const struct mrc_rev *rev, const struct mrc_paths *p)
 	return rtt > MRC_REV_MIN_NS ? rtt : MRC_REV_MIN_NS;
 }
 
-/* How long the answer to a probe is waited for. */
+/* How long to wait for the answer to a probe. */
 static u64 patience(const struct mrc_rev *rev, const struct mrc_paths *p)
 {
 	u64 wait = interval(rev, p);
@@ -54,7 +54,7 @@ void mrc_rev_inbound(struct mrc_rev *rev, u8 port)
 		rev->inbound |= 1u << port;
 }
 
-/* The reverse EV of @port if it is still fit for use, else -1. */
+/* The reverse EV of @port if it is still usable, else -1. */
 static int fresh(const struct mrc_rev *rev, const struct mrc_paths *p, u8 port,
 		 u64 now)
 {
@@ -76,14 +76,17 @@ int mrc_rev_pick(struct mrc_rev *rev, const struct mrc_paths *p, u8 port,
 
 	if (!mrc_paths_port_up(p, port))
 		port = 0;
-	/* Nothing is ever confirmed for port 0. */
+	/* No EV is ever confirmed for port 0. */
 	ev = fresh(rev, p, port, now);
 	if (ev < 0)
 		ev = mrc_paths_pick_back(p, &rev->plane[port].cursor, port);
 	return ev;
 }
 
-/* The next plane in turn, after the one probed last, on which data came in. */
+/*
+ * The next plane in turn, after that of the last probe, on which data came in; 0 if
+ * none.
+ */
 static u8 next_plane(const struct mrc_rev *rev, const struct mrc_paths *p)
 {
 	u8 port = rev->probe_port;
@@ -112,7 +115,7 @@ int mrc_rev_probe_due(struct mrc_rev *rev, const struct mrc_paths *p, u64 now)
 		wait = patience(rev, p);
 	if (rev->probe_at && now - rev->probe_at < wait)
 		return -1;
-	/* Without a known port of arrival any plane will do. */
+	/* If no port of arrival is known, next_plane() is 0 and any plane is used. */
 	cursor = (u16)mrc_ev_rand(&rev->rng);
 	return mrc_paths_pick_back(p, &cursor, next_plane(rev, p));
 }
@@ -122,7 +125,7 @@ void mrc_rev_probe_sent(struct mrc_rev *rev, const struct mrc_paths *p, int ev,
 {
 	if (ev < 0 || ev >= p->n)
 		return;
-	if (rev->probe_out) {	/* the one before was not answered */
+	if (rev->probe_out) {	/* the previous probe was not answered */
 		rev->rtt = 2 * patience(rev, p);
 		if (rev->rtt > MRC_REV_MAX_NS)
 			rev->rtt = MRC_REV_MAX_NS;

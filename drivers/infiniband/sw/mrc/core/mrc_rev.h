@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Reverse EVs: which path feedback takes, MRC 1.0 §11.8.
+ * Reverse EVs: the path that feedback takes, MRC 1.0 §11.8.
  *
- * Forward EVs are not reversible, so SACKs, NACKs and ACKs go on EVs of the
- * QP's own set towards the peer, one plane each. The rules:
+ * Forward EVs are not reversible. So SACKs, NACKs and ACKs use EVs of the QP's own set
+ * towards the peer, one EV for each plane. The rules:
  *
- *  - An EV that a data SACK confirmed (no CE) is its plane's reverse EV, the
- *    newest one wins. With data flowing both ways nothing else is needed.
- *  - While data comes in and none of ours was confirmed for an interval (one
- *    base RTT, at least MRC_REV_MIN_NS), one endpoint EV probe is asked for, on
- *    a random EV of a plane on which data came in; planes take turns. Answered,
- *    it is the plane's reverse EV. Without an answer within the RTO the next
- *    probe takes another EV. One probe is outstanding at a time.
- *  - A host that only receives has no other samples of the RTT. So an answer
- *    sets the interval to the time it took, and a probe without one doubles it
- *    (up to MRC_REV_MAX_NS), or answers that stand in a queue for longer than
- *    the RTO would never be waited for.
- *  - A reverse EV is used for MRC_REV_FRESH intervals after its confirmation, as
- *    long as it is GOOD and its port up. Without one feedback rotates over the
- *    plane's GOOD EVs (OP-30), so that no dead path swallows all of it.
+ *  - An EV that a data SACK without CE confirmed becomes the reverse EV of its plane;
+ *    the newest one wins. With data in both directions nothing else is needed.
+ *  - If data comes in and no EV was confirmed by a SACK for an interval (one base RTT, at
+ *    least MRC_REV_MIN_NS), one endpoint EV probe is due, on a random EV of a plane on
+ *    which data came in. The planes take turns. If the probe is answered, its EV becomes
+ *    the reverse EV of the plane. If no answer comes within the RTO, the next probe tests
+ *    another EV. Only one probe is outstanding at a time.
+ *  - A host that only receives has no other RTT samples. So an answer sets the interval
+ *    to the RTT of the probe. A probe without an answer doubles the interval, up to
+ *    MRC_REV_MAX_NS. Otherwise, answers that are queued for longer than the RTO would
+ *    always come too late.
+ *  - A reverse EV is used for MRC_REV_FRESH intervals after its confirmation, as long as
+ *    it is GOOD and its port is up. Without a reverse EV, feedback rotates over the GOOD
+ *    EVs of the plane (OP-30), so that no dead path swallows all feedback.
  *
- * The state belongs to the responder and its lock. Only mrc_rev_confirm() runs
- * under the requester's: it stores single words, and a reader that sees the EV
- * of one call with the time of another is not worse off.
+ * The state belongs to the responder and its lock. Only mrc_rev_confirm() runs under
+ * the lock of the requester. It stores single words; if a reader sees the EV of one
+ * call with the time of another call, it does no harm.
  */
 #ifndef MRC_REV_H
 #define MRC_REV_H
@@ -40,7 +40,7 @@ MRC_C_BEGIN
  * struct mrc_rev_plane - reverse EV of one port
  * @at: when it was confirmed, in units of 1.024 us
  * @ev: index, MRC_REV_NONE if there is none
- * @cursor: of the rotation
+ * @cursor: position of the rotation
  */
 struct mrc_rev_plane {
 	u32 at;
@@ -54,15 +54,15 @@ struct mrc_rev_plane {
  * struct mrc_rev - reverse EVs of a QP
  * @rng: picks EVs to probe
  * @probe_at: when the newest probe was sent, ns; 0 = never
- * @rtt: what probes have shown, ns; 0 = nothing
+ * @rtt: RTT found by probes, ns; 0 = none
  * @inbound: bit N = data came in on port N since the last probe
- * @sacked_at: when a data SACK last confirmed an EV, units of 1.024 us
+ * @sacked_at: when a data SACK last confirmed an EV, in units of 1.024 us
  * @probe_ev: EV that the outstanding probe tests
  * @probe_id: its request id
  * @probe_out: a probe is outstanding
  * @probe_port: plane of the newest probe
  * @sacked: @sacked_at is valid
- * @plane: index 0: of packets without a port
+ * @plane: by port; index 0: packets without a port
  */
 struct mrc_rev {
 	u64 rng;
@@ -78,12 +78,12 @@ struct mrc_rev {
 	struct mrc_rev_plane plane[MRC_MAX_PORTS + 1];
 };
 
-/* No reverse EV known. @seed: unpredictable. */
+/* Initialise without any reverse EV. @seed: unpredictable. */
 void mrc_rev_init(struct mrc_rev *rev, u64 seed);
 
 /*
- * Requester: a SACK with m = 0 answered data that went out on @ev (out of range:
- * ignored).
+ * Requester: a SACK with m = 0 confirmed data sent on @ev. An @ev out of range is
+ * ignored.
  */
 void mrc_rev_confirm(struct mrc_rev *rev, const struct mrc_paths *p, int ev,
 		     u64 now);
@@ -95,10 +95,11 @@ void mrc_rev_inbound(struct mrc_rev *rev, u8 port);
  * mrc_rev_pick - EV for a control packet
  * @rev: state
  * @p: read only; may run while the requester changes states
- * @port: port on which the answered packet arrived, preferred if up; 0 = any
+ * @port: port on which the packet arrived that feedback answers; preferred if up; 0 =
+ *	any
  * @now: ns
  *
- * Return: the plane's reverse EV, else what mrc_paths_pick_ctrl() gives; -1 if
+ * Return: the reverse EV of the plane, else the result of mrc_paths_pick_back(); -1 if
  * no port is up.
  */
 int mrc_rev_pick(struct mrc_rev *rev, const struct mrc_paths *p, u8 port,
@@ -110,8 +111,8 @@ int mrc_rev_pick(struct mrc_rev *rev, const struct mrc_paths *p, u8 port,
  * @p: read only
  * @now: ns
  *
- * To be asked when data has come in, for instance with each SACK; no timer is
- * needed, since silence asks for no probes.
+ * Call this when data has come in, for instance with each SACK. No timer is needed,
+ * because probes are due only while data comes in.
  *
  * Return: EV to probe, followed by mrc_rev_probe_sent(), or -1.
  */
@@ -122,7 +123,8 @@ void mrc_rev_probe_sent(struct mrc_rev *rev, const struct mrc_paths *p, int ev,
 			u16 id, u64 now);
 
 /*
- * A response with request id @id came. Return: was it the outstanding one?
+ * A response with request id @id arrived. Return: true if it answers the outstanding
+ * probe.
  */
 bool mrc_rev_answered(struct mrc_rev *rev, const struct mrc_paths *p, u16 id,
 		      u64 now);

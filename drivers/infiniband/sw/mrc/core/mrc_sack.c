@@ -3,7 +3,7 @@
 #include "mrc_resp_priv.h"
 #include "mrc_bitmap.h"
 
-/* Addressing common to all control packets: reverse EV, §11.8, OP-30. */
+/* Header and path of all control packets; they take the reverse EV, §11.8, OP-30. */
 static void mrc_resp_desc(struct mrc_resp *resp, u8 opcode, u64 now,
 			  struct mrc_tx_desc *desc)
 {
@@ -30,8 +30,9 @@ static void mrc_resp_desc(struct mrc_resp *resp, u8 opcode, u64 now,
 }
 
 /*
- * First PSN of the map, §8.3. The standard map is the lowest PSN that no SACK
- * covered yet (always above cack), slid down when everything above fits.
+ * First PSN of the map, §8.3. The standard map starts at the lowest PSN that no SACK
+ * has covered yet (always above cack). It is moved down if that covers everything
+ * above.
  */
 static u32 mrc_sack_base(const struct mrc_resp *resp)
 {
@@ -46,7 +47,7 @@ static u32 mrc_sack_base(const struct mrc_resp *resp)
 	return base;
 }
 
-/* The timestamp to return; OP-35: with the time spent here on top. */
+/* Timestamp to echo; with service time (OP-35) plus the time spent here. */
 static u16 mrc_resp_echo(const struct mrc_resp *resp, u64 now)
 {
 	if (!resp->cfg.svc_time || !resp->fb.stamped || now < resp->fb.at)
@@ -67,7 +68,7 @@ static void mrc_resp_sack(struct mrc_resp *resp, u64 now,
 	off = mrc_psn_diff(resp->fb.psn, base);
 	if (resp->fb.dup_base && (off < 0 || off > 63) &&
 	    mrc_psn_diff(resp->fb.psn, resp->cack) > 0) {
-		/* The map must show the packet that it answers, OP-17. */
+		/* The map must show the packet that caused the SACK, OP-17. */
 		special = true;
 		base = mrc_psn_add(resp->fb.psn, -31);
 		if (mrc_psn_diff(base, first) < 0)
@@ -109,7 +110,7 @@ static void mrc_resp_sack(struct mrc_resp *resp, u64 now,
 	mrc_ctr_add(resp->cfg.ctr, desc->port, MRC_CTR_TX_SACK, 1);
 	if (special)
 		return;
-	/* A train of SACKs covers what one map cannot, OP-17. */
+	/* One map does not cover everything: more SACKs follow as a train, OP-17. */
 	resp->fb.sack = mrc_psn_diff(resp->max_rcv, base) > 63;
 	base = mrc_psn_add(base, 64);
 	if (mrc_psn_diff(base, resp->max_rcv) > 1)
@@ -137,8 +138,8 @@ static void mrc_resp_nack(struct mrc_resp *resp, u64 now,
 }
 
 /*
- * The NAK is due when all before the failing PSN was executed, OP-21, and the
- * answers to the requests among it have arrived.
+ * The NAK is due when everything before the failing PSN was executed, OP-21, and the
+ * answers to all requests before it were acknowledged.
  */
 static bool mrc_resp_nak_due(const struct mrc_resp *resp)
 {
@@ -168,7 +169,7 @@ void mrc_resp_farewell(struct mrc_resp *resp)
 {
 	const u32 none = mrc_psn_add(resp->cfg.rq_psn, -1);
 
-	/* An ACK says all that a SACK would: executed implies received. */
+	/* An ACK makes a SACK unnecessary: executed implies received. */
 	resp->fb.nack = false;
 	resp->fb.sack = false;
 	resp->fb.ack = mrc_resp_ackable(resp) != none;
@@ -196,7 +197,7 @@ bool mrc_resp_next_feedback(struct mrc_resp *resp, u64 now,
 		mrc_resp_sack(resp, now, desc);
 		return true;
 	}
-	/* A NAK acknowledges implicitly what is before it. */
+	/* A NAK implicitly acknowledges everything before its PSN. */
 	nak = mrc_resp_nak_due(resp);
 	if (!nak && !resp->fb.ack)
 		return false;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Which EV the next packet takes, MRC 1.0 §11.5. Bitmaps over the shuffled
- * order make every choice a search for a set bit, however many EVs are
- * skipped or condemned.
+ * Choice of the EV for the next packet, MRC 1.0 §11.5. Bitmaps over the shuffled order
+ * turn every choice into a search for a set bit, however many EVs are in state SKIP or
+ * ASSUMED_BAD.
  */
 #include "mrc_ev_priv.h"
 
@@ -35,10 +35,10 @@ void mrc_spray_reorder(struct mrc_paths *p, u8 port)
 }
 
 /*
- * One step of the walk of a port with usable EVs. The SKIP met first goes back
- * to GOOD and is passed over, with its copies; further ones are passed over as
- * they are. If there is no GOOD one the walk comes round to the EV that it has
- * just reset, one rotation later.
+ * One step of the rotation over the EVs of a port with usable EVs. The first SKIP EV on
+ * the way goes back to GOOD and is passed over, as are its copies. Further SKIP EVs are
+ * passed over without a change. If no EV is GOOD, the rotation returns to the EV that
+ * was just reset, one rotation later.
  */
 static int walk_port(struct mrc_paths *p, u8 port, u64 now)
 {
@@ -75,7 +75,7 @@ static u8 port_after(const struct mrc_paths *p, u8 port)
 	return port < p->n_ports ? (u8)(port + 1) : 1;
 }
 
-/* First set bit among the EVs of @w from @from on, going round; -1 if none. */
+/* First set bit among the EVs of @w from @from on, wrapping around; -1 if none. */
 static int find_round(const unsigned long *map, const struct mrc_ev_walk *w,
 		      u32 from)
 {
@@ -88,9 +88,9 @@ static int find_round(const unsigned long *map, const struct mrc_ev_walk *w,
 }
 
 /*
- * No usable EV on any port that may be used: traffic must not stop, so try the bad
- * ones, and in turn with them ports that the peer called down. Its word is no
- * reason to stop; a port that is there answers.
+ * No usable EV on any port that may be used. Traffic must not stop, so try the
+ * ASSUMED_BAD EVs and, in turn with them, ports that the peer reported as down. Such a
+ * report is no reason to stop: a port that works will answer.
  */
 static int pick_bad(struct mrc_paths *p, u64 now)
 {
@@ -156,7 +156,7 @@ int mrc_paths_pick(struct mrc_paths *p, u64 now)
 {
 	int i;
 
-	/* The default without an indirect call. */
+	/* Call the default method directly, not through a pointer. */
 	if (p->ops == &mrc_spray_shuffle)
 		i = shuffle_pick(p, now);
 	else
@@ -169,8 +169,8 @@ int mrc_paths_pick(struct mrc_paths *p, u64 now)
 }
 
 /*
- * Position of an EV of @port listed in @map, but not @avoid nor a copy of it; -1
- * if there is none.
+ * Position of an EV of @port set in @map, but not of @avoid or a copy of it; -1 if
+ * there is none.
  */
 static int pick_listed(struct mrc_paths *p, const unsigned long *map, u8 port,
 		       int avoid)
@@ -178,7 +178,7 @@ static int pick_listed(struct mrc_paths *p, const unsigned long *map, u8 port,
 	const struct mrc_ev_walk *w = &p->walk[port];
 	int first, pos;
 
-	/* Off the walk, so that probes do not disturb the order of data. */
+	/* Outside of the rotation, so that probes do not disturb the order of data. */
 	first = find_round(map, w, w->first + random_below(p, w->n));
 	pos = first;
 	while (pos >= 0 && mrc_ev_same(p, p->order[pos], avoid)) {
@@ -193,7 +193,7 @@ static int pick_usable(struct mrc_paths *p, u8 port, int avoid)
 {
 	int pos;
 
-	/* A set may name ports that there are not. */
+	/* An EV set may name ports that do not exist. */
 	if (!mrc_paths_port_ok(p, port) || !p->walk[port].usable)
 		return -1;
 	pos = pick_listed(p, p->good_map, port, avoid);
@@ -260,9 +260,9 @@ int mrc_spray_any(struct mrc_paths *p, u8 port)
 #define STATE_BIT(s)		(1u << (s))
 
 /*
- * First EV from @from on whose state is in @states and whose port in @ports. Looks
- * at the EVs in their fixed order: the shuffled one belongs to the requester, which
- * may be changing it.
+ * First EV from @from on with a state in @states and a port in @ports. Uses the fixed
+ * order of the EVs, because the requester owns the shuffled order and may be changing
+ * it.
  */
 static int ctrl_scan(const struct mrc_paths *p, u32 from, u32 ports, u32 states)
 {
@@ -289,7 +289,7 @@ static int ctrl_pick(const struct mrc_paths *p, u16 *cursor, u32 prefer)
 	u32 ok = up & mrc_read_once(p->peer_ports);
 	int i = -1;
 
-	/* A peer may call all of its ports down, and answer. */
+	/* A peer may report all of its ports as down and still answer. */
 	if (!ok)
 		ok = up;
 	if (prefer)
@@ -298,7 +298,9 @@ static int ctrl_pick(const struct mrc_paths *p, u16 *cursor, u32 prefer)
 		i = ctrl_scan(p, *cursor, ok, good);
 	if (i < 0)
 		i = ctrl_scan(p, *cursor, ok, bad);
-	/* Denied for data; feedback is still better sent than not, OP-30. */
+	/*
+	 * Denied for data, but sending feedback is better than not sending it, OP-30.
+	 */
 	if (i < 0)
 		i = ctrl_scan(p, *cursor, ok, denied);
 	if (i < 0)

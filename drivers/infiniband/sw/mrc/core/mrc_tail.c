@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Requester: losses among packets that few others follow, MRC 1.0 §9.3, §9.5.
+ * Requester: loss inference for packets that few others follow, MRC 1.0 §9.3, §9.5.
  *
- * mrc_loss.c tells losses from reordering by distance. Few packets follow those of
- * a message that travels alone, and those at the end of a burst. There time asks,
- * measured for each plane: holes that SACKs show, and what nothing is heard of. A
- * probe tells: what its reply lacks and was old enough is lost.
+ * mrc_loss.c tells losses from reordering by the distance in PSNs. Few packets follow
+ * the packets of a single message and those at the end of a burst. For these packets
+ * the requester compares the time since transmission with the usual RTT of the plane.
+ * If a hole that SACKs show, or a packet without any feedback, takes longer than usual,
+ * the requester sends a probe. A packet that is missing in the reply is lost if it was
+ * old enough when the probe was sent.
  */
 #include "mrc_req_priv.h"
 
-/* What a guard has learnt halves whenever @keep has passed without new evidence. */
+/* Current value of a guard: halved for each @keep that passed without new evidence. */
 static u64 mrc_guard_now(const struct mrc_guard *g, u64 keep, u64 now)
 {
 	u64 n = mrc_div64(mrc_req_since(g->at, now), keep);
@@ -52,7 +54,7 @@ static bool mrc_req_after(u64 a_at, u32 a_psn, u64 b_at, u32 b_psn)
 	return a_at > b_at || (a_at == b_at && mrc_psn_diff(a_psn, b_psn) > 0);
 }
 
-/* A packet took @over longer than usual; what was learnt before lasts for @keep. */
+/* A packet took @over longer than usual: update @g, which is halved every @keep. */
 static void mrc_req_learn(const struct mrc_req *req, struct mrc_guard *g,
 			  u64 over, u64 keep, u64 now)
 {
@@ -67,13 +69,16 @@ static void mrc_req_learn(const struct mrc_req *req, struct mrc_guard *g,
 	g->at = now;
 }
 
-/* A processor or a queue stands still seldom, whatever the round trip. */
+/*
+ * Stalls of a processor or a queue are rare and do not depend on the RTT. So a stall
+ * time is kept for at least MRC_STALL_KEEP_NS.
+ */
 static u64 mrc_req_stall_keep(const struct mrc_req *req)
 {
 	return mrc_max64(MRC_STALL_KEEP_NS, mrc_req_keep(req));
 }
 
-/* How much longer than usual packets of a plane took lately. */
+/* How much longer than usual packets of a plane took recently, ns. */
 static u64 mrc_req_stall(const struct mrc_req *req, u8 port, u64 now)
 {
 	return mrc_guard_now(&req->plane[port].stall, mrc_req_stall_keep(req),
@@ -81,8 +86,9 @@ static u64 mrc_req_stall(const struct mrc_req *req, u8 port, u64 now)
 }
 
 /*
- * A packet took so long. Beyond twice the usual deviation that is kept: of a plane that
- * stands still now and then the mean says nothing about how long.
+ * A packet took @took ns. A delay beyond twice the usual deviation is remembered by
+ * itself: the mean RTT of a plane that stalls now and then does not tell how long a
+ * stall lasts.
  */
 static void mrc_req_learn_time(struct mrc_req *req, struct mrc_plane *pl,
 			       bool overtaken, u64 took, u64 now)
@@ -117,7 +123,9 @@ void mrc_req_arrived(struct mrc_req *req, u32 psn, u64 now)
 		pl->in_order = 0;
 		return;
 	}
-	/* Those that are far apart could not overtake each other. */
+	/*
+	 * Packets sent further apart could not have overtaken each other: no evidence.
+	 */
 	if (pl->in_order < 0xFF &&
 	    mrc_req_since(pl->arrived_at, pkt->sent_at) < pl->srtt)
 		pl->in_order++;
@@ -132,8 +140,8 @@ void mrc_req_arrived(struct mrc_req *req, u32 psn, u64 now)
 }
 
 /*
- * By how much round trips of a plane vary. A plane has few samples of its own; where all
- * are alike that is known from the others.
+ * Variation of the RTT of a plane, ns: its own or that of the QP, whichever is less. A
+ * plane has few samples of its own. If all RTTs are alike, the other planes show it.
  */
 static u64 mrc_req_plane_var(const struct mrc_req *req,
 			     const struct mrc_plane *pl)
@@ -149,9 +157,9 @@ static bool mrc_req_known(const struct mrc_req *req, u64 now)
 }
 
 /*
- * How long a packet may take of whose plane nothing is known: eight times what is
- * known of others, so that planes of very different length, and packets that a fast
- * one has overtaken, are no losses.
+ * How long a packet may take if the usual RTT of its plane is not known: eight times
+ * the known RTT. So neither packets on a much longer plane nor packets that a fast one
+ * has overtaken count as losses.
  */
 static u64 mrc_req_unknown_time(const struct mrc_req *req,
 				const struct mrc_plane *pl, u64 now)
@@ -167,7 +175,7 @@ static u64 mrc_req_unknown_time(const struct mrc_req *req,
 	return t;
 }
 
-/* Is the usual round trip of the plane known? */
+/* Is the usual RTT of the plane known? */
 static bool mrc_req_plane_known(const struct mrc_req *req,
 				const struct mrc_plane *pl, u64 now)
 {
@@ -175,8 +183,9 @@ static bool mrc_req_plane_known(const struct mrc_req *req,
 }
 
 /*
- * The reorder window of a plane, §9.3. Where its packets overtake each other, what
- * is usual there counts too: a quarter of the RTT says nothing about that.
+ * The reorder window of a plane, §9.3, ns: a quarter of the RTT. If packets of the
+ * plane overtake each other, the usual delay of overtaken packets counts too, because
+ * the RTT says nothing about it.
  */
 static u64 mrc_req_window_time(const struct mrc_req *req,
 			       const struct mrc_plane *pl, u64 now)
@@ -189,16 +198,16 @@ static u64 mrc_req_window_time(const struct mrc_req *req,
 }
 
 /**
- * mrc_req_tail_time - how long a packet may take before it is asked for
+ * mrc_req_tail_time - how long a packet may take before a probe can show its loss
  * @req: requester
  * @port: its plane
  * @now: ns
  *
- * The usual bound of a round trip of the plane, and what packets take beyond that
- * just now. A reply to a probe that was sent later than that and misses the packet
- * tells that it is lost, §9.5: it has had the probe's own way in addition.
+ * The usual upper bound of the RTT of the plane, and by how much packets exceed it at
+ * present. If the reply to a probe that was sent after this time lacks the packet, the
+ * packet is lost, §9.5: it has had the travel time of the probe in addition.
  *
- * Return: ns from its transmission on.
+ * Return: ns since its transmission.
  */
 u64 mrc_req_tail_time(const struct mrc_req *req, u8 port, u64 now)
 {
@@ -212,15 +221,16 @@ u64 mrc_req_tail_time(const struct mrc_req *req, u8 port, u64 now)
 }
 
 /**
- * mrc_req_order_time - how long a packet may take that others of its plane overtook
+ * mrc_req_order_time - how long a packet that was overtaken in its plane may take
  * @req: requester
  * @port: the plane
  * @now: ns
  *
- * A NIC has several queues, and several processors send to it, so packets of a plane
- * overtake each other. Where its usual time is not known, being overtaken is enough.
+ * A NIC has several queues, and several processors send to it. So packets of a plane
+ * may overtake each other. If the RTT of the plane is not known, a packet that was
+ * overtaken is lost at once.
  *
- * Return: ns from its transmission on.
+ * Return: ns since its transmission.
  */
 u64 mrc_req_order_time(const struct mrc_req *req, u8 port, u64 now)
 {
@@ -241,10 +251,10 @@ u64 mrc_req_order_time(const struct mrc_req *req, u8 port, u64 now)
  * @port: the plane
  * @now: ns
  *
- * No less than any plane may, and more where its packets take long, or took long lately:
- * what stood still once does so again.
+ * At least mrc_req_lag(). More if packets of the plane take long or recently took long:
+ * a plane that stalled once may stall again.
  *
- * Return: ns from the transmission of the hole on.
+ * Return: ns since the transmission of the hole.
  */
 u64 mrc_req_lag_time(const struct mrc_req *req, u8 port, u64 now)
 {
@@ -256,7 +266,7 @@ u64 mrc_req_lag_time(const struct mrc_req *req, u8 port, u64 now)
 	return mrc_max64(mrc_req_lag(req), t < max ? t : max);
 }
 
-/* @psn goes out through @port. */
+/* @psn is sent through @port. */
 void mrc_req_plane_sent(struct mrc_req *req, u8 port, u32 psn, u64 now)
 {
 	struct mrc_plane *pl = &req->plane[port];
@@ -267,7 +277,10 @@ void mrc_req_plane_sent(struct mrc_req *req, u8 port, u32 psn, u64 now)
 	pl->sent_psn = psn;
 }
 
-/* The newest transmission of @psn, lost or not, will tell nothing about its plane. */
+/*
+ * The newest transmission of @psn will tell nothing about its plane: remove it from the
+ * last two transmissions of the plane.
+ */
 void mrc_req_plane_forget(struct mrc_req *req, u32 psn)
 {
 	const struct mrc_tx_pkt *pkt = mrc_req_pkt(req, psn);
@@ -285,8 +298,8 @@ void mrc_req_plane_forget(struct mrc_req *req, u32 psn)
 }
 
 /*
- * Is nothing known of the last two packets that a plane got? Then all of it may be
- * behind: a processor or a queue that stood still.
+ * Are the last two packets of a plane both without feedback? Then the whole plane may
+ * be late, because a processor or a queue stalled.
  */
 static bool mrc_req_plane_silent(const struct mrc_req *req, u8 port)
 {
@@ -297,8 +310,9 @@ static bool mrc_req_plane_silent(const struct mrc_req *req, u8 port)
 }
 
 /*
- * Are so many packets out that distance speaks of what is lost? A probe that overtakes
- * them tells nothing then: queues of its own plane let it pass, too.
+ * Are so many packets outstanding that the distance in PSNs tells losses? Then a probe
+ * that overtakes them tells nothing, because even queues of its own plane may let it
+ * pass.
  */
 static bool mrc_req_in_stream(const struct mrc_req *req)
 {
@@ -306,8 +320,8 @@ static bool mrc_req_in_stream(const struct mrc_req *req)
 }
 
 /*
- * From when on a probe that goes through plane @via may tell that @psn is lost; @via 0:
- * through any plane.
+ * Earliest send time of a probe through plane @via whose reply can show that @psn is
+ * lost. @via 0: the plane is not known.
  */
 static u64 mrc_req_ripe(const struct mrc_req *req, u32 psn, u8 via, u64 now)
 {
@@ -315,7 +329,7 @@ static u64 mrc_req_ripe(const struct mrc_req *req, u32 psn, u8 via, u64 now)
 	const u8 port = mrc_paths_port(req->paths, pkt->ev);
 	u64 t = mrc_req_tail_time(req, port, now);
 
-	/* That the port is down explains the loss. */
+	/* A port that is down explains the loss: no need to wait for longer. */
 	if (!mrc_paths_port_ok(req->paths, port))
 		t = mrc_req_loss_time(req);
 	else if (mrc_req_in_stream(req) ||
@@ -325,8 +339,8 @@ static u64 mrc_req_ripe(const struct mrc_req *req, u32 psn, u8 via, u64 now)
 }
 
 /*
- * Does nothing leave any more that could tell of what is out? As long as the
- * window is what holds packets back, distance will speak.
+ * Will no further packet be sent whose arrival could show losses? If only a window
+ * holds packets back, more of them follow, and the distance in PSNs will tell losses.
  */
 static bool mrc_req_at_tail(const struct mrc_req *req)
 {
@@ -335,7 +349,7 @@ static bool mrc_req_at_tail(const struct mrc_req *req)
 	       req->verdict != MRC_TX_WAIT_MPR;
 }
 
-/* Is there a plane that is used and has no sample? */
+/* Is there a plane in use without an RTT sample? */
 static bool mrc_req_plane_unknown(const struct mrc_req *req)
 {
 	u8 i;
@@ -347,9 +361,10 @@ static bool mrc_req_plane_unknown(const struct mrc_req *req)
 }
 
 /*
- * When @psn is lost without being asked for, §9.3: a packet sent after it arrived
- * through its plane, which keeps the order of packets. A probe would cost a round
- * trip; but its reply is a sample, where one is missing.
+ * When @psn is lost without a probe, §9.3: a packet sent after it arrived through the
+ * same plane, and the plane keeps the order of packets. A probe would cost a round
+ * trip. It is preferred only if a plane has no RTT sample, because its reply is one.
+ * Return: absolute time in ns, MRC_NEVER = only a probe can tell.
  */
 static u64 mrc_req_proven_at(const struct mrc_req *req, u32 psn, u64 now)
 {
@@ -361,13 +376,14 @@ static u64 mrc_req_proven_at(const struct mrc_req *req, u32 psn, u64 now)
 	    !mrc_req_plane_known(req, pl, now) || mrc_req_plane_unknown(req) ||
 	    !mrc_req_after(pl->arrived_at, pl->arrived_psn, pkt->sent_at, psn))
 		return MRC_NEVER;
-	/* Round trips that vary, or grow, are those of the later packet as well. */
+	/* The later packet has seen the same variation and growth of the RTT. */
 	return pkt->sent_at + pl->srtt + mrc_req_window_time(req, pl, now);
 }
 
 /*
- * When to ask for @psn: a little later than it is ripe, for those that were sent just
- * after it.
+ * When to send a probe for @psn: a little after mrc_req_ripe(), so that the probe
+ * covers packets sent just after @psn as well. Return: absolute time in ns or
+ * MRC_NEVER.
  */
 static u64 mrc_req_ask_time(const struct mrc_req *req, u32 psn, u64 now)
 {
@@ -375,23 +391,27 @@ static u64 mrc_req_ask_time(const struct mrc_req *req, u32 psn, u64 now)
 	const u64 ripe = mrc_req_ripe(req, psn, 0, now);
 	const u64 t = ripe - pkt->sent_at;
 
-	/* The reply to a probe tells, if it comes. */
+	/* A probe was sent and there was no feedback since: wait for its reply. */
 	if (pkt->asked && req->last_heard <= req->asked_at)
 		return MRC_NEVER;
 	if (pkt->asked)
 		return req->asked_at + 2 * t;
-	/* As long as packets leave, distance speaks, but not where they are few. */
+	/*
+	 * While packets are being sent, the distance in PSNs usually tells losses. If
+	 * the packets are few it does not, so a probe is still sent, but later.
+	 */
 	return mrc_req_at_tail(req) ? ripe + t / 16 : ripe + t;
 }
 
 /**
- * mrc_req_note_missing - a SACK was consumed: are there holes to ask for?
+ * mrc_req_note_missing - schedule the check of holes that a SACK shows
  * @req: requester
  * @s: valid
  * @now: ns
  *
- * The first one of the map decides when to look at all of them: it is left when all
- * others have arrived. Above the highest bit of a map zeroes say nothing.
+ * Called after the SACK was consumed. The first hole of the map decides when all holes
+ * are checked, because it is the hole that remains when all others are filled. Zeroes
+ * above the highest set bit of a map mean nothing.
  */
 void mrc_req_note_missing(struct mrc_req *req, const struct mrc_seth *s,
 			  u64 now)
@@ -414,8 +434,8 @@ void mrc_req_note_missing(struct mrc_req *req, const struct mrc_seth *s,
 }
 
 /*
- * The next outstanding packet from offset *@off on that is neither received nor lost.
- * *@off is behind it then. Return: whether there is one.
+ * Find the next packet at or after offset *@off that is neither received nor lost. Then
+ * *@off is the offset after it. Return: true if there is one.
  */
 static bool mrc_req_next_out(const struct mrc_req *req, u32 *off, u32 *psn)
 {
@@ -432,10 +452,13 @@ static bool mrc_req_next_out(const struct mrc_req *req, u32 *off, u32 *psn)
 	return true;
 }
 
-/* Holes that have had their time are lost, or asked for, by one probe. */
+/*
+ * Check all holes: a hole that is proven lost is lost; one probe is sent for all holes
+ * that are overdue.
+ */
 void mrc_req_tail_look(struct mrc_req *req, u64 now)
 {
-	/* Those that are ripe one after the other share a probe. */
+	/* Holes that become overdue one after the other share a probe. */
 	const u64 next_probe = req->last_probe + req->srtt / 4;
 	bool ask = false;
 	u32 off = 0, psn;
@@ -467,7 +490,10 @@ void mrc_req_tail_look(struct mrc_req *req, u64 now)
 		req->silence_at = now;
 }
 
-/* A probe goes out now through @via: what is ripe and its reply misses is lost. */
+/*
+ * A probe is sent now through @via. Mark the packets that are lost if its reply lacks
+ * them.
+ */
 void mrc_req_tail_ask(struct mrc_req *req, u8 via, u64 now)
 {
 	u32 off = 0, psn;
@@ -481,15 +507,17 @@ void mrc_req_tail_ask(struct mrc_req *req, u8 via, u64 now)
 }
 
 /**
- * mrc_req_overdue - was a packet old enough when a probe was sent that missed it?
+ * mrc_req_overdue - was a packet old enough for a probe whose reply lacks it?
  * @req: requester
  * @psn: outstanding
  * @probe: the probe
  * @now: ns
  *
- * What is usual may have grown since it was asked for.
+ * The usual RTT may have grown since the packet was marked for the probe. Unless many
+ * packets are outstanding, the mark decides.
  *
- * Return: 0 if so, else when to ask again.
+ * Return: 0 if the packet is lost, else when to send the next probe, absolute time in
+ * ns.
  */
 u64 mrc_req_overdue(const struct mrc_req *req, u32 psn,
 		    const struct mrc_probe_rec *probe, u64 now)
@@ -502,7 +530,7 @@ u64 mrc_req_overdue(const struct mrc_req *req, u32 psn,
 	return mrc_req_ask_time(req, psn, now);
 }
 
-/* The most that tail probes are apart: half of what the timer waits, §9.5. */
+/* Longest interval between tail probes, ns: half of the retry interval, §9.5. */
 static u64 mrc_req_pto_max(const struct mrc_req *req)
 {
 	u64 max = MRC_PTO_MAX_NS;
@@ -512,7 +540,7 @@ static u64 mrc_req_pto_max(const struct mrc_req *req)
 	return mrc_max64(max, 2 * req->base_rtt);
 }
 
-/* The usual bound of a round trip of the slowest plane that is in use, ns; 0 = none. */
+/* Usual upper bound of the RTT of the slowest plane in use, ns; 0 = no sample. */
 static u64 mrc_req_slowest(const struct mrc_req *req)
 {
 	u64 t = 0;
@@ -529,9 +557,9 @@ static u64 mrc_req_slowest(const struct mrc_req *req)
 }
 
 /*
- * How long nothing may be heard of what is out before a tail probe asks, §9.5 (a).
- * When nothing is, what waits has its own time, and the probe only tells that the
- * peer lives.
+ * The interval without feedback on packets in flight after which a tail probe is sent,
+ * ns, §9.5 (a). If no packet is in flight, the waiting packets have times of their own,
+ * and the probe only checks that the peer is alive.
  */
 u64 mrc_req_pto(const struct mrc_req *req)
 {
@@ -548,9 +576,9 @@ u64 mrc_req_pto(const struct mrc_req *req)
 }
 
 /*
- * How long after the newest packet its transport ACK may come. It leaves when the
- * slowest packet is there and comes back through any plane; of a plane that was used
- * nothing may be known yet.
+ * How long after the newest packet its transport ACK may arrive, ns. The peer sends it
+ * when the slowest packet has arrived, and it comes back through any plane. The RTT of
+ * a plane in use may not be known yet.
  */
 static u64 mrc_req_tack_time(const struct mrc_req *req)
 {
@@ -566,9 +594,10 @@ static u64 mrc_req_tack_time(const struct mrc_req *req)
  * mrc_req_tail_due - when the next tail probe is due
  * @req: requester that awaits feedback
  *
- * A PTO after the newest transmission. Feedback that still comes in tells as much as
- * a probe would: so not before it has ceased for half of that. What is sent in place
- * of a probe where only the transport ACK is missing waits as long as that may tarry.
+ * One PTO after the newest transmission. Feedback that still arrives tells as much as a
+ * probe would, so the probe also waits until none has come for half a PTO. If only the
+ * transport ACK is missing, the newest packet is sent instead of a probe; it waits for
+ * as long as the transport ACK may take.
  *
  * Return: absolute time, ns.
  */
@@ -581,7 +610,10 @@ u64 mrc_req_tail_due(const struct mrc_req *req)
 	u64 at;
 	u8 n;
 
-	/* It comes about when the feedback does that tells of the last packet. */
+	/*
+	 * The transport ACK arrives at about the same time as feedback on the last
+	 * packet.
+	 */
 	if (tack && mrc_req_known(req, req->last_tx))
 		rest = MRC_TAIL_FLOOR_NS / 2;
 	at = mrc_max64(req->last_tx + pto, req->news_at + rest);

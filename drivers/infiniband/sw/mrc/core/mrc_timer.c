@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Requester: retransmission timer and retry budget, silence, deadlines.
- * MRC 1.0 §9.4, §9.5.
+ * Requester: retry timer and retry budget, tail probes, deadlines. MRC 1.0 §9.4, §9.5.
  *
- * Each transmission has its own send time; timer_at is only a lower bound of
- * the first expiry. When it passes, the window is scanned and timer_at moves
- * to the real next expiry, so acknowledgments need not touch the timer.
+ * Each transmission has its own send time; timer_at is only a lower bound of the first
+ * expiry. When timer_at passes, the window is scanned and timer_at moves to the real
+ * next expiry. So acknowledgments need not touch the timer.
  */
 #include "mrc_req_priv.h"
 
@@ -31,14 +30,14 @@ static u64 mrc_req_current(const struct mrc_req *req)
 	return mrc_req_interval(&req->cfg, req->retries + 1);
 }
 
-/* Something is awaited from @now on: start the timer if it is off. */
+/* Feedback is awaited from @now on: start the retry timer if it is off. */
 void mrc_req_arm(struct mrc_req *req, u64 now)
 {
 	if (req->cfg.rto && req->timer_at == MRC_NEVER)
 		req->timer_at = now + mrc_req_current(req);
 }
 
-/* Feedback of what was sent at @now is awaited. */
+/* Feedback on a packet sent at @now is awaited: set the time of the tail probe. */
 void mrc_req_await(struct mrc_req *req, u64 now)
 {
 	u64 at = now + mrc_req_pto(req);
@@ -48,8 +47,8 @@ void mrc_req_await(struct mrc_req *req, u64 now)
 }
 
 /*
- * Ask by @at what has become of packets that are overdue then: when windows
- * are full of them, no feedback comes by itself before the silence is over.
+ * Send a probe at @at for packets that are overdue then. When such packets fill the
+ * windows, no feedback comes by itself before the tail probe is due.
  */
 static void mrc_req_hasten(struct mrc_req *req, u64 at, u64 now)
 {
@@ -62,9 +61,8 @@ static void mrc_req_hasten(struct mrc_req *req, u64 at, u64 now)
 }
 
 /*
- * Windows are full, or answers are awaited: nothing new leaves that could draw
- * feedback, so what is out is asked for as soon as the slowest plane should
- * have answered.
+ * Windows are full, or answers are awaited. No new packet is sent that could cause
+ * feedback. So a probe is sent as soon as the slowest plane should have answered.
  */
 void mrc_req_blocked(struct mrc_req *req, u64 now)
 {
@@ -75,8 +73,8 @@ void mrc_req_blocked(struct mrc_req *req, u64 now)
 }
 
 /*
- * Valid feedback was consumed at @now: restart silence, stop idle timers. @news:
- * it told of something else than that the peer lives.
+ * Valid feedback was consumed at @now: restart the time of the tail probe, stop timers
+ * that are not needed. @news: the feedback told more than that the peer is alive.
  */
 void mrc_req_rearm(struct mrc_req *req, bool news, u64 now)
 {
@@ -109,9 +107,9 @@ void mrc_req_rearm(struct mrc_req *req, bool news, u64 now)
 }
 
 /*
- * cack or the transport ACK advanced: the budget is whole again. Packets sent
- * during a long back-off interval get one RTO from here, since their
- * acknowledgments may be in the same burst.
+ * cack or the transport ACK advanced: restore the retry budget. Packets sent during a
+ * long retry interval get one RTO from now on, because their acknowledgments may arrive
+ * in the same burst.
  */
 void mrc_req_progress(struct mrc_req *req, u64 now)
 {
@@ -130,9 +128,7 @@ void mrc_req_progress(struct mrc_req *req, u64 now)
 		req->timer_at = at;
 }
 
-/*
- * One more retry. Return: false if that exceeded the budget; the QP failed.
- */
+/* Charge one retry. Return: false if the budget is exceeded and the QP failed. */
 bool mrc_req_charge(struct mrc_req *req)
 {
 	const struct mrc_req_cfg *cfg = &req->cfg;
@@ -149,11 +145,11 @@ bool mrc_req_charge(struct mrc_req *req)
 }
 
 /*
- * The packet that cack waits for was sent again and is lost again, as a SACK or a
- * probe told. Each copy starts the timer anew: on a path where probes pass and data
- * does not, or not all of it, it would never expire. This costs what the expiries
- * would have, one retry per interval in which cack stands still.
- * Return: as mrc_req_charge().
+ * The packet after cack was sent again and is lost again, as shown by a SACK or a
+ * probe. Each copy starts its timer anew. On a path that delivers probes but not data,
+ * or not all data, the timer would never expire. So this costs as much as expiries
+ * would: one retry per interval in which cack does not advance. Return: as
+ * mrc_req_charge().
  */
 bool mrc_req_charge_stuck(struct mrc_req *req, u64 now)
 {
@@ -163,25 +159,26 @@ bool mrc_req_charge_stuck(struct mrc_req *req, u64 now)
 	req->stuck = false;
 	if (!req->cfg.rto || now < since + mrc_req_current(req))
 		return true;
-	/* What is out belongs to this attempt: its expiry costs nothing more. */
+	/*
+	 * Packets in flight belong to this attempt: their expiry costs no more retries.
+	 */
 	req->charged_at = now;
 	req->cost_at = now;
 	return mrc_req_charge(req);
 }
 
-/* What a scan of the window found. */
+/* Result of a scan of the window. */
 struct mrc_expiry {
 	u64 next;	/* earliest expiry that is still to come */
-	bool charge;	/* a transmission of this attempt expired */
+	bool charge;	/* a transmission of the current attempt expired */
 	bool out;	/* packets are in flight, or were until now */
 	bool waiting;	/* lost packets wait to be sent */
 };
 
 /*
- * Packets sent before the last charged expiry belong to the attempt that was
- * charged: they expire after its interval and cost nothing more. Otherwise a
- * burst that is lost as a whole would use up the budget within its own
- * duration.
+ * Packets sent before the last charged expiry belong to the attempt that was charged.
+ * They expire after the interval of that attempt and cost no more retries. Otherwise a
+ * burst that is lost as a whole would use up the budget within its own duration.
  */
 static void mrc_req_scan(struct mrc_req *req, u64 now, struct mrc_expiry *x)
 {
@@ -232,7 +229,7 @@ static void mrc_req_expire(struct mrc_req *req, u64 now)
 	mrc_req_scan(req, now, &x);
 	if (!x.out) {
 		if (x.waiting || req->no_ev_at) {
-			/* No way to send what is due: that costs retries. */
+			/* Due packets cannot be sent: this costs retries. */
 			base = mrc_max64(base, req->no_ev_at ? req->no_ev_at :
 					 req->last_tx);
 			if (req->n_lost && req->held_until != MRC_NEVER)
@@ -290,8 +287,8 @@ void mrc_req_on_deadline(struct mrc_req *req, u64 now)
 		return;
 	mrc_req_tail_look(req, now);
 	/*
-	 * Probes and held packets need nothing but mrc_req_next(), which the
-	 * caller runs after this.
+	 * Probes and held packets need only mrc_req_next(), which the caller runs after
+	 * this.
 	 */
 	if (now >= req->timer_at)
 		mrc_req_expire(req, now);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Unreliable connections: which packets make a message. */
+/* Unreliable connections: how packets form messages. */
 #include "mrc_psn.h"
 #include "mrc_uc.h"
 
@@ -63,7 +63,7 @@ void mrc_uc_rx_abort(struct mrc_uc_rx *rx)
 	rx->active = false;
 }
 
-/* Is it as long as a packet at this place in the message at @rx has to be? */
+/* Is @len valid for a packet at the current offset of the message? */
 static bool uc_len_ok(const struct mrc_uc_rx *rx, u32 len, bool first, bool last)
 {
 	if (last ? len > rx->pmtu : len != rx->pmtu)

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Unreliable connections: which packets of RoCE v2 make a message. Their headers are
- * in the table of mrc_wire.h.
- * MRC 1.0 has nothing of the kind; the rules are those of the InfiniBand
- * specification (volume 1, §9.7 for packets and §9.8.2 for the service), so that
- * other RoCE devices can be at the other end.
+ * Unreliable connections: how packets of RoCE v2 form messages. Their headers are in
+ * the table of mrc_wire.h. MRC 1.0 has no unreliable connections. The rules are those
+ * of the InfiniBand specification (volume 1, §9.7 for packets and §9.8.2 for the
+ * service), so that other RoCE devices can be the peer.
  *
- * Nothing is acknowledged and nothing is sent again. A message arrives whole or
- * it does not exist: one packet that is missing ends it, and what follows is
+ * Nothing is acknowledged and nothing is retransmitted. A message arrives whole or not
+ * at all: if one packet is missing, the message ends, and the packets that follow are
  * dropped until another message begins.
  */
 #ifndef MRC_UC_H
@@ -23,17 +22,17 @@ MRC_C_BEGIN
 /**
  * struct mrc_uc_tx - requester
  * @pmtu: payload bytes of a full packet
- * @psn: of the next packet
+ * @psn: PSN of the next packet
  * @dqp: the peer's QP
- * @pkey: of all packets
+ * @pkey: partition key of all packets
  * @active: a message is under way
  * @write: it is a write
  * @with_imm: it has an immediate
- * @se: it is solicited
- * @len: its bytes
- * @off: of them that have been sent
- * @va: where a write goes
- * @rkey: its key
+ * @se: solicited event
+ * @len: bytes of the message
+ * @off: bytes sent so far
+ * @va: remote address of a write
+ * @rkey: remote key of a write
  * @imm: immediate
  */
 struct mrc_uc_tx {
@@ -54,34 +53,34 @@ struct mrc_uc_tx {
 
 /**
  * mrc_uc_tx_begin - begin a message
- * @tx: with @pmtu, @psn, @dqp and @pkey; @write to @se and @len to @imm say
- *	what is to be sent, @len at most MRC_UC_MAX_MSG
+ * @tx: requester with @pmtu, @psn, @dqp and @pkey set. The members @write to @se and
+ *	@len to @imm describe the message; @len is at most MRC_UC_MAX_MSG
  */
 void mrc_uc_tx_begin(struct mrc_uc_tx *tx);
 
 /**
  * mrc_uc_tx_next - the next packet of the message under way
  * @tx: requester
- * @h: its headers, with the pad and, in ->payload_len, the bytes of its payload
- * @off: where in the message its payload starts
+ * @h: headers of the packet with the pad; ->payload_len is the number of payload bytes
+ * @off: offset of the payload in the message
  *
  * Return: false if no message is under way.
  */
 bool mrc_uc_tx_next(struct mrc_uc_tx *tx, struct mrc_hdr *h, u32 *off);
 
-/* The message under way cannot be continued; its PSNs are not used again. */
+/* Abort the message under way; its PSNs are not used again. */
 void mrc_uc_tx_abort(struct mrc_uc_tx *tx);
 
 /**
  * struct mrc_uc_rx - responder
  * @pmtu: payload bytes of a full packet
- * @psn: expected next
+ * @psn: PSN expected next
  * @active: a message is under way
  * @write: it is a write
- * @off: bytes of it that have come
- * @len: of a write: bytes it will have
- * @va: likewise: where it goes
- * @rkey: likewise: its key
+ * @off: bytes of the message received so far
+ * @len: write: bytes of the message
+ * @va: write: remote address
+ * @rkey: write: remote key
  */
 struct mrc_uc_rx {
 	u32 pmtu;
@@ -95,10 +94,10 @@ struct mrc_uc_rx {
 };
 
 /**
- * struct mrc_uc_in - what a packet is
- * @broken: a message that was under way has ended without being complete
- * @drop: do not take the packet: enum mrc_counter, -1 = take it
- * @off: where in the message its payload goes
+ * struct mrc_uc_in - what to do with a received packet
+ * @broken: the message under way has ended without being complete
+ * @drop: enum mrc_counter if the packet must be dropped, -1 = take it
+ * @off: offset of the payload in the message
  */
 struct mrc_uc_in {
 	bool broken;
@@ -107,20 +106,20 @@ struct mrc_uc_in {
 };
 
 /**
- * mrc_uc_rx_packet - a packet has come
- * @rx: responder; @rx->va, @rx->rkey and @rx->len are those of a write whose
- *	packet is taken
- * @h: its headers, of UC
- * @in: what to do with it
+ * mrc_uc_rx_packet - handle a received packet
+ * @rx: responder; @rx->va, @rx->rkey and @rx->len describe the write if a packet of a
+ *	write is taken
+ * @h: headers of the packet, UC opcode
+ * @in: what to do with the packet
  *
- * A packet that begins a message is taken whatever its PSN: after a loss nobody
- * knows how many there were. One that continues a message is taken if it has the
- * PSN that is expected and the message is of its kind. Lengths: full packets but
- * for the last, which is not empty unless it is the first as well; a write has
- * the bytes that it said.
+ * A packet that begins a message is taken with any PSN, because after a loss the number
+ * of lost packets is unknown. A packet that continues a message is taken if it has the
+ * expected PSN and the message is of the same kind. All packets but the last are full.
+ * The last packet is not empty unless it is also the first. The packets of a write must
+ * have as many bytes as its RETH says.
  *
- * If the caller cannot place the payload, it says mrc_uc_rx_abort() and the rest
- * of the message is dropped.
+ * If the caller cannot place the payload, it calls mrc_uc_rx_abort(). Then the rest of
+ * the message is dropped.
  */
 void mrc_uc_rx_packet(struct mrc_uc_rx *rx, const struct mrc_hdr *h,
 		      struct mrc_uc_in *in);

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Packets of MRC 1.0 and of plain RoCE v2: opcodes, parsed headers, parse, build
- * and ICRC.
+ * Packets of MRC 1.0 and of plain RoCE v2: opcodes, parsed headers, parse, build, ICRC.
  *
- * One table (mrc_opcode.c) says for every opcode which headers follow the
- * BTH; parse and build both walk it, so they cannot disagree.
+ * One table (mrc_opcode.c) lists for every opcode the headers that follow the BTH.
+ * Parser and builder both walk this table, so they cannot disagree.
  */
 #ifndef MRC_WIRE_H
 #define MRC_WIRE_H
@@ -27,8 +26,8 @@ MRC_C_BEGIN
 #define MRC_EXT_VERSION		1	/* Documentation/extension.md */
 
 /*
- * MRC 1.0 §3, and the extension (Documentation/extension.md) in the codes that
- * it leaves free: 0xC0 | the RC opcode where that is one of them.
+ * MRC 1.0 §3. The extension (Documentation/extension.md) uses codes that MRC 1.0 leaves
+ * free: 0xC0 | the RC opcode if that code is free.
  */
 enum mrc_opcode {
 	MRC_OP_SEND_FIRST	= 0xC0,
@@ -92,7 +91,7 @@ static inline bool mrc_ud_opcode(u8 opcode)
 	return opcode >> 5 == 3;
 }
 
-/* What an opcode is and which headers it carries after the BTH. */
+/* Properties of an opcode and the headers it carries after the BTH. */
 enum mrc_op_flags {
 	MRC_OPF_METH	= 1 << 0,	/* METH, and TSETH when BTH.ts is set */
 	MRC_OPF_RETH	= 1 << 1,
@@ -114,7 +113,7 @@ enum mrc_op_flags {
 	MRC_OPF_EXT	= 1 << 16,	/* not MRC 1.0 */
 	MRC_OPF_SEND	= 1 << 17,	/* payload goes to a receive WQE */
 	MRC_OPF_INV	= 1 << 18,	/* RETH.rkey is to be invalidated */
-	MRC_OPF_REQUEST	= 1 << 19,	/* READ and its like: has an answer */
+	MRC_OPF_REQUEST	= 1 << 19,	/* READ, atomics, FLUSH: has an answer */
 	MRC_OPF_OPERAND	= 1 << 20,	/* OPETH follows RETH */
 	MRC_OPF_ANSWER	= 1 << 21,	/* on the answer channel */
 	/* plain RoCE v2 */
@@ -135,8 +134,8 @@ struct mrc_op_info {
 };
 
 /*
- * Row of @opcode; never NULL. Those of plain RoCE v2 are undefined here: a queue pair
- * that speaks MRC does not know them.
+ * Row of @opcode; never NULL. Opcodes of plain RoCE v2 are undefined here, because an
+ * MRC queue pair does not know them.
  */
 const struct mrc_op_info *mrc_op_info(u8 opcode);
 
@@ -163,9 +162,9 @@ enum mrc_nack_reason {
 	MRC_NACK_UNEXP_EVENT	= 0x19,
 };
 
-/* Extension: NETH.vendor of a NO_RESOURCE for lack of a receive. */
+/* Extension: NETH.vendor_info of a NO_RESOURCE NACK for lack of a receive. */
 #define MRC_RNR_VALID		0x80
-#define MRC_RNR_PAGE		0x40	/* memory is fetched, not a receive missing */
+#define MRC_RNR_PAGE		0x40	/* reason: memory is being fetched */
 #define MRC_RNR_CODE		0x1F	/* RNR timer code of the IB spec */
 
 /* SETH.m, §4.6 */
@@ -195,7 +194,7 @@ struct mrc_opeth {
 	u64 compare;		/* or the value to add */
 };
 
-/* InfiniBand volume 1, §9.3.2: of a datagram */
+/* Header of a datagram, InfiniBand volume 1, §9.3.2 */
 struct mrc_deth {
 	u32 qkey;
 	u32 sqpn;		/* 24 bits */
@@ -262,7 +261,7 @@ struct mrc_ereth {
  * @a: acknowledge request
  * @rtx: retransmission, or its echo in a SACK
  * @ts: TSETH present (data packets only)
- * @chan: of the answer channel (extension); reserved in MRC 1.0
+ * @chan: packet of the answer channel (extension); reserved in MRC 1.0
  * @recvs: ACKNOWLEDGE: ->aeth.msn is the rqmsn of the first message for which no
  *	receive is posted (extension); reserved in MRC 1.0
  * @pkey: partition key
@@ -274,8 +273,8 @@ struct mrc_ereth {
  * @tsr: timestamp resolution bit
  * @ftype: timestamp format; MRC_TS_FTYPE when @tstamp is valid (TSETH, PETH,
  *	ERTH only)
- * @reth: data packets, and of plain RoCE v2 those with MRC_OPF_RETH; its @imm is that
- *	of all packets with MRC_OPF_IMM
+ * @reth: data packets, and packets of plain RoCE v2 with MRC_OPF_RETH; @reth.imm is
+ *	valid in all packets with MRC_OPF_IMM
  * @opeth: data packets with MRC_OPF_OPERAND
  * @deth: datagrams
  * @aeth: ACKNOWLEDGE
@@ -351,12 +350,12 @@ enum mrc_drop mrc_hdr_parse(const u8 *p, u32 avail, u32 len, struct mrc_hdr *h);
  * @p: first byte after the UDP header
  * @avail: bytes that may be read at @p
  * @len: as for mrc_hdr_parse()
- * @h: result; of BTH byte 8 just ->a, because MRC's bits are reserved ones there
+ * @h: result; of BTH byte 8 only ->a, because the bits of MRC are reserved in RoCE v2
  *
- * How long the payload must be is left to the service: see mrc_uc_rx_packet().
+ * The length of the payload is checked by the service, see mrc_uc_rx_packet().
  *
- * Return: MRC_DROP_NONE or why the packet must be dropped. MRC_DROP_OPCODE: neither
- * UC nor UD.
+ * Return: MRC_DROP_NONE or why the packet must be dropped. MRC_DROP_OPCODE: neither UC
+ * nor UD.
  */
 enum mrc_drop mrc_roce_parse(const u8 *p, u32 avail, u32 len, struct mrc_hdr *h);
 
