@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The answer channel of a QP (Documentation/extension.md): what one
- * learns for the other while packets flow. Their making: mrc_ans_make.c.
+ * The answer channel of a QP (Documentation/extension.md): notifications between the QP
+ * and its answer channel while they run. Creation: mrc_ans_make.c.
  */
 #include "mrc_qp_priv.h"
 
@@ -52,7 +52,7 @@ void mrc_ans_answered(struct mrc_qp *ans, u32 conn, u32 n)
 		u16 num = mrc_req_request_num(mrc_qp_req(qp), slot) &
 			  (MRC_MAX_RD_ATOMIC - 1);
 
-		/* Complete it is not, whatever the peer says. */
+		/* The peer declared the answer complete, but bytes are missing. */
 		if (qp->tx.eng->rd[num].left) {
 			mrc_req_fail(mrc_qp_req(qp), slot, MRC_WC_REM_OP);
 			break;
@@ -62,7 +62,7 @@ void mrc_ans_answered(struct mrc_qp *ans, u32 conn, u32 n)
 	mrc_req_run(qp, false);
 }
 
-/* Is the answer channel's QP still the connection that it was at @conn? */
+/* Is @qp still the same connection (@conn), and does its responder run? */
 static bool mrc_ans_resp_live(const struct mrc_qp *qp, u32 conn)
 {
 	lockdep_assert_held(&qp->rx.lock);
@@ -93,7 +93,10 @@ bool mrc_ans_failed(struct mrc_qp *ans, u32 conn, u16 num)
 		spin_unlock_bh(&qp->rx.lock);
 		return false;
 	}
-	/* In the middle of a delivery it has to wait for the next try. */
+	/*
+	 * While a delivery waits for its retry, the engine cannot take the failure. The
+	 * answer channel fails again when it tries to send the answer again.
+	 */
 	if (!mrc_qp_has_todo(qp, MRC_TODO_RESP))
 		mrc_resp_req_failed(&qp->rx.resp, num, MRC_SYN_NAK_ACCESS);
 	return mrc_resp_run_once(qp, qp->attr.port, mrc_now(), false, false);

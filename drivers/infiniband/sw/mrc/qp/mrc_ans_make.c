@@ -1,19 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The answer channel of a QP (Documentation/extension.md). It is an
- * MRC connection of its own between the same two QPs, so it is a struct mrc_qp
- * as well, with paths, windows, timers and both engines, but without number,
- * rings and completion queues. Its requester sends answers, its responder takes
- * them. Locks and lifetime: dev/mrc_dev.h.
+ * The answer channel of a QP (Documentation/extension.md): creation. The answer channel
+ * is a second MRC connection between the same two QPs. It is a struct mrc_qp with its
+ * own paths, windows, timers and both engines, but without an entry in the table of QPNs,
+ * rings and completion queues. Its requester sends answers; its responder receives them.
+ * Locks and lifetime: dev/mrc_dev.h.
  *
- * A QP that neither reads nor is read from has none.
+ * A QP that neither sends nor receives requests (READ, atomic operations) has none.
  */
 #include <linux/log2.h>
 #include <linux/slab.h>
 
 #include "mrc_qp_priv.h"
 
-/* What differs for answers is the engine's business: struct mrc_attr, @ans. */
+/*
+ * Copy the attributes of @qp. The engine derives those that differ for an answer channel,
+ * see @ans in struct mrc_attr.
+ */
 static void mrc_ans_set_attr(struct mrc_qp *ans, const struct mrc_qp *qp)
 {
 	ans->attr = qp->attr;
@@ -36,8 +39,8 @@ static struct mrc_qp *mrc_ans_alloc(struct mrc_qp *qp)
 	ans->base.qpn = qp->base.qpn;
 	ans->ext = true;
 	/*
-	 * One answer for each request that may have been executed, on all
-	 * connections to come.
+	 * Room for one answer to each request that may have been executed. The answer
+	 * channel is not made anew for later connections, so use the maximum.
 	 */
 	ans->tx.sq.depth =
 		roundup_pow_of_two(mrc_resp_rd_slots_for(&qp->rx.resp,
@@ -48,7 +51,7 @@ static struct mrc_qp *mrc_ans_alloc(struct mrc_qp *qp)
 	return ans;
 }
 
-/* Memory for the list of requests that the responder executes. */
+/* Allocate memory for the responder's list of requests. */
 static int mrc_ans_make_list(struct mrc_qp *qp)
 {
 	void *mem;
@@ -61,13 +64,15 @@ static int mrc_ans_make_list(struct mrc_qp *qp)
 		return -ENOMEM;
 	spin_lock_bh(&qp->rx.lock);
 	qp->rx.mem.rd = mem;
-	/* Even if none is let in for now: attributes may change. */
+	/* Use the maximum even if no request is allowed now: attributes may change. */
 	mrc_resp_give_rd(&qp->rx.resp, mem, MRC_MAX_RD_ATOMIC);
 	spin_unlock_bh(&qp->rx.lock);
 	return 0;
 }
 
-/* What @qp may do now that it has an answer channel. */
+/*
+ * Let @qp use its answer channel: execute requests (@ok), send requests (@ok and @rx).
+ */
 static void mrc_ans_announce(struct mrc_qp *qp, bool ok, bool rx)
 {
 	spin_lock_bh(&qp->rx.lock);
@@ -115,7 +120,7 @@ void mrc_ans_make(struct mrc_qp *qp)
 	if (!ret)
 		ret = mrc_qp_start_ans(ans, rx);
 	mrc_ans_announce(qp, !ret, rx);
-	/* The QP may have failed meanwhile, before it had an answer channel. */
+	/* The QP may have gone to ERROR before it had an answer channel. */
 	if (READ_ONCE(qp->base.state) == IB_QPS_ERR)
 		mrc_ans_error(qp, qp->conn);
 }

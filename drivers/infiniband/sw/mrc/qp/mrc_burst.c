@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Transport ACKs that wait for the end of a burst.
+ * Transport ACKs are delayed until the end of a burst.
  *
- * Packets come to the UDP socket one by one, and nobody says which is the last that
- * is there. But work in a bottom half runs when the receive softirq has handed over
- * all that it was going to, ahead of the next round of receiving, and sends what
- * responders still owe: of the ACKs for a burst of small messages the newest, which
- * is all that a peer needs (MRC 1.0 §8.6). What else they owe is sent at once, by
+ * The UDP socket gets packets one by one and does not know which packet is the last of
+ * a receive round. BH work that is queued meanwhile runs after the receive softirq has
+ * delivered all packets of the round and before the next round. This work sends the
+ * pending transport ACKs. For a burst of small messages only the newest ACK is sent; the
+ * peer needs no other (MRC 1.0 §8.6). All other feedback is sent immediately by
  * mrc_resp_run().
  */
 #include <linux/llist.h>
@@ -16,9 +16,9 @@
 #include "mrc_qp_priv.h"
 
 /**
- * struct mrc_burst - what a processor has for the end of its burst
- * @qps: those that owe something, by rx.burst_node, with a reference to each
- * @work: sends it
+ * struct mrc_burst - delayed transport ACKs of a CPU
+ * @qps: QPs with a pending ACK, linked by rx.burst_node, with a reference to each
+ * @work: sends the ACKs
  */
 struct mrc_burst {
 	struct llist_head qps;
@@ -48,9 +48,9 @@ static void mrc_burst_qp_end(struct mrc_qp *qp)
 	__skb_queue_head_init(&list);
 	spin_lock_bh(&qp->rx.lock);
 	now = mrc_now();
-	/* From here on it may be in a list again. */
+	/* From here on the QP may be added to a list again. */
 	mrc_qp_take_todo(qp, MRC_TODO_ACK);
-	/* In ERROR, too: it was executed, and nobody else will say so. */
+	/* Also in ERROR: the messages were executed, and no later ACK will follow. */
 	if (qp->rx.on) {
 		mrc_resp_feedback(qp, &list, now);
 		if (qp->base.state != IB_QPS_ERR)
@@ -101,7 +101,10 @@ void mrc_burst_exit(void)
 {
 	int cpu;
 
-	/* QPs had to wait for it; this is for the last steps of the work. */
+	/*
+	 * The QPs were freed after the work dropped its references. The work itself may
+	 * still be finishing.
+	 */
 	for_each_possible_cpu(cpu)
 		mrc_bh_end(&per_cpu_ptr(&mrc_bursts, cpu)->work);
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The extension's requests (Documentation/extension.md): executing READ, atomic
- * operations and FLUSH for the peer, and taking the answers to our own. Keys,
- * permissions and bounds are looked up whenever memory is touched: once when a
- * request is executed, and again for each packet that carries its data.
+ * Requests of the extension (Documentation/extension.md): execution of READ, atomic
+ * operations and FLUSH of the peer, and reception of the answers to own requests. Keys,
+ * permissions and bounds are checked each time memory is accessed: when a request is
+ * executed, and again for each packet with its data.
  */
 #include <linux/atomic.h>
 #include <linux/highmem.h>
@@ -31,7 +31,7 @@ int mrc_scatter(struct mrc_qp *qp, const struct mrc_sge *sge, u32 n, u64 at,
 			return -EFAULT;
 		ret = mrc_mr_copy_from_skb(mr, sge[i].addr + at, skb, off, part);
 		mrc_mr_put(mr);
-		/* No such memory, or registered anew since it was there. */
+		/* ODP: no such memory, or the key was re-registered after the check. */
 		if (ret)
 			return -EFAULT;
 		at = 0;
@@ -59,9 +59,9 @@ static int mrc_rd_access(u8 op)
 }
 
 /*
- * Execute @rd on the eight bytes at its address. Programs and other devices see
- * it as one instruction. *@old: the number that was there. 0, the syndrome, or
- * -EAGAIN as mrc_mr_open().
+ * Execute @rd on the eight bytes at its address. The operation is atomic with respect to
+ * programs and other devices. *@old: previous value. @who: QPN for mrc_mr_open().
+ * Return: 0, the syndrome of the NAK, or -EAGAIN as mrc_mr_open().
  */
 static int mrc_atomic(struct mrc_mr *mr, const struct mrc_rd *rd, u64 *old,
 		      u32 who)
@@ -76,7 +76,7 @@ static int mrc_atomic(struct mrc_mr *mr, const struct mrc_rd *rd, u64 *old,
 	if (ret)
 		return ret == -EAGAIN ? ret : MRC_SYN_NAK_ACCESS;
 	page = mrc_mr_page(mr, rd->va, &off, &room);
-	/* The region may begin at any address of its pages. */
+	/* The offset of the region in its first page may be unaligned. */
 	if (!IS_ALIGNED(off, sizeof(*p))) {
 		mrc_mr_close(mr, sizeof(*p));
 		return MRC_SYN_NAK_INV_REQ;
@@ -90,7 +90,7 @@ static int mrc_atomic(struct mrc_mr *mr, const struct mrc_rd *rd, u64 *old,
 	case MRC_OP_FETCH_ADD:
 		*old = atomic64_fetch_add(rd->compare, (atomic64_t *)p);
 		break;
-	default:	/* ATOMIC_WRITE: what was written before it comes first */
+	default:	/* ATOMIC_WRITE: order after all earlier writes */
 		smp_wmb();
 		WRITE_ONCE(*p, (__force u64)cpu_to_be64(rd->swap));
 		break;
@@ -100,17 +100,20 @@ static int mrc_atomic(struct mrc_mr *mr, const struct mrc_rd *rd, u64 *old,
 	return 0;
 }
 
-/* The memory of @rd is there and what has no data in its answer is done. */
+/*
+ * Check the memory of @rd, and execute operations other than READ. READ accesses the
+ * memory when the answer is sent.
+ */
 static int mrc_rd_touch(struct mrc_qp *qp, const struct mrc_rd *rd, u64 *old)
 {
 	int access = mrc_rd_access(rd->op);
 	struct mrc_mr *mr;
 	int syn = 0;
 
-	/* There is no memory that this driver could make persistent. */
+	/* This driver supports no persistent memory. */
 	if (rd->op == MRC_OP_FLUSH && rd->swap & MRC_FLUSH_PERSISTENT)
 		return MRC_SYN_NAK_ACCESS;
-	/* The address and the key of a READ of nothing mean nothing. */
+	/* The address and the key of a READ of zero bytes are ignored. */
 	if (rd->op == MRC_OP_READ_REQ && !rd->len)
 		return 0;
 	if (rd->op == MRC_OP_FLUSH && rd->swap & MRC_FLUSH_MR)
@@ -120,7 +123,7 @@ static int mrc_rd_touch(struct mrc_qp *qp, const struct mrc_rd *rd, u64 *old)
 	if (IS_ERR(mr))
 		return MRC_SYN_NAK_ACCESS;
 	if (rd->op == MRC_OP_FLUSH)
-		smp_mb();	/* stores to memory: others see all of them now */
+		smp_mb();	/* make earlier stores visible to all */
 	else if (rd->op != MRC_OP_READ_REQ)
 		syn = mrc_atomic(mr, rd, old, qp->base.qpn);
 	mrc_mr_put(mr);
@@ -145,7 +148,7 @@ int mrc_ext_execute(struct mrc_qp *qp, const struct mrc_rd *rd)
 		wr.len = MRC_ATOMIC_LEN;
 	}
 	spin_lock(&ans->tx.lock);
-	/* There is a slot for each request that the engine lets through. */
+	/* The send queue has a slot for each request that the engine accepts. */
 	if (!mrc_qp_sends(ans) || !mrc_req_can_post(mrc_qp_req(ans)))
 		goto out;
 	syn = mrc_rd_touch(qp, rd, &old);
@@ -180,7 +183,7 @@ out:
 
 /* --- answers to our own requests ---------------------------------------------- */
 
-/* An atomic operation's result goes to memory as this host has numbers. */
+/* Store the result of an atomic operation in host byte order. */
 static int mrc_put_result(struct mrc_qp *qp, const struct mrc_swqe *w,
 			  const struct sk_buff *skb, int off)
 {
@@ -231,7 +234,7 @@ static bool mrc_answer_fits(const struct mrc_swqe *w, const struct mrc_hdr *h)
 	case IB_WR_ATOMIC_FETCH_AND_ADD:
 		return atomic && !h->reth.va &&
 		       h->payload_len == MRC_ATOMIC_LEN;
-	default:	/* nothing but the word that it is done */
+	default:	/* FLUSH, ATOMIC_WRITE: the answer has no data */
 		return h->opcode == MRC_OP_READ_RESP_ONLY && !h->payload_len;
 	}
 }
@@ -245,7 +248,7 @@ int mrc_ext_answer_ready(struct mrc_qp *ans, const struct mrc_hdr *h)
 
 	lockdep_assert_held(&ans->rx.lock);
 	spin_lock(&qp->tx.lock);
-	/* What does not fit is refused when it is taken. */
+	/* An answer that does not fit is refused by mrc_ext_take_answer(). */
 	if (mrc_qp_sends(qp) && qp->conn == ans->conn &&
 	    mrc_req_find(mrc_qp_req(qp), h->msn, &slot)) {
 		w = mrc_swqe_at(qp, slot);
@@ -271,12 +274,12 @@ u8 mrc_ext_take_answer(struct mrc_qp *ans, const struct mrc_hdr *h,
 
 	lockdep_assert_held(&ans->rx.lock);
 	spin_lock(&qp->tx.lock);
-	/* In ERROR requests have been flushed: nobody waits for the data. */
+	/* In ERROR all requests have been flushed: drop the data. */
 	if (qp->base.state != IB_QPS_RTS || qp->conn != ans->conn ||
 	    (qp->tx.on && !mrc_req_ready(mrc_qp_req(qp))))
 		goto out;
 	syn = MRC_SYN_NAK_INV_REQ;
-	/* Without a requester nothing was ever asked for. */
+	/* Without a requester no request was ever sent. */
 	if (!qp->tx.on || !mrc_req_find(mrc_qp_req(qp), h->msn, &slot))
 		goto out;
 	w = mrc_swqe_at(qp, slot);

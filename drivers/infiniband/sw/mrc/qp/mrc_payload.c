@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Packets of a QP, made from what its engines decided. Payload is not copied: the
- * pinned pages become fragments of the skb. Short or scattered payload is copied,
- * that is cheaper; and so is memory that the kernel may take back before the packet
- * is gone.
+ * Build packets from the descriptors of the engines. Payload is normally not copied: the
+ * pinned pages become fragments of the skb. Payload that is short or scattered over many
+ * SGEs is copied, because this is cheaper. Pages of paged memory (ODP) are copied too,
+ * because the kernel may reclaim them before the packet has been sent.
  */
 #include <linux/pkt_sched.h>
 #include <net/inet_ecn.h>
@@ -11,8 +11,8 @@
 #include "dev/mrc_trace.h"
 #include "mrc_qp_priv.h"
 
-#define MRC_TX_COPY	256	/* payload up to this is copied */
-#define MRC_TX_MAX_SEGS	4	/* SGEs in one packet before copying */
+#define MRC_TX_COPY	256	/* payload up to this size is copied, bytes */
+#define MRC_TX_MAX_SEGS	4	/* payload from more SGEs than this is copied */
 
 /* Worst case: each SGE of a packet touches one page more than it fills. */
 static_assert(MRC_TX_MAX_SEGS * 2 + 4096 / PAGE_SIZE + 1 <= MAX_SKB_FRAGS);
@@ -23,7 +23,7 @@ static u8 mrc_tos(const struct mrc_dev *dev, const struct mrc_tx_desc *d)
 	       (d->ect ? INET_ECN_ECT_0 : INET_ECN_NOT_ECT);
 }
 
-/* A stretch of a packet's payload within one SGE. */
+/* A part of a packet's payload within one SGE. */
 struct mrc_seg {
 	u64 va;
 	u32 len;
@@ -31,8 +31,8 @@ struct mrc_seg {
 };
 
 /*
- * Next stretch of @w from *@off on, at most @len bytes; *@i is the SGE to
- * start with, *@base the message offset of its first byte.
+ * Get the part of the message of @w that starts at @off, at most @len bytes. *@i: SGE at
+ * which the search starts; *@base: offset of this SGE in the message. Both are updated.
  */
 static bool mrc_next_seg(const struct mrc_swqe *w, u32 off, u32 len, u32 *i,
 			 u32 *base, struct mrc_seg *seg)
@@ -52,7 +52,7 @@ static bool mrc_next_seg(const struct mrc_swqe *w, u32 off, u32 len, u32 *i,
 	return false;
 }
 
-/* SGEs that [off, off + len) touches, counted up to more than the limit. */
+/* Number of SGEs in [off, off + len). Counting stops above MRC_TX_MAX_SEGS. */
 static unsigned int mrc_count_segs(const struct mrc_swqe *w, u32 off, u32 len)
 {
 	u32 i = 0, base = 0;
@@ -68,7 +68,7 @@ static unsigned int mrc_count_segs(const struct mrc_swqe *w, u32 off, u32 len)
 	return n;
 }
 
-/* Put [off, off + len) of the message of @w behind the headers. */
+/* Append [off, off + len) of the message of @w to the packet. */
 static int mrc_put_sges(struct mrc_qp *qp, const struct mrc_swqe *w,
 			struct mrc_build *b, u32 off, u32 len)
 {
@@ -110,7 +110,7 @@ static int mrc_put_sges(struct mrc_qp *qp, const struct mrc_swqe *w,
 	return 0;
 }
 
-/* A packet with payload. An ERR_PTR() if it cannot be made. */
+/* Build a packet with payload. Return: the skb or an ERR_PTR(). */
 static struct sk_buff *mrc_build_data(struct mrc_qp *qp,
 				      const struct mrc_tx_desc *d,
 				      const struct mrc_head *head)

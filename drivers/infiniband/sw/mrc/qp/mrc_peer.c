@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Peers of a device: the hosts that its connections lead to. Each is told when
- * local ports go up or down, and what it tells about its own ports is passed on to
- * all QPs that are connected to it (MRC 1.0 §12.3). They make of it what they find
- * out to be true (core/mrc_ev_peer.c): whoever can send from the peer's address can
- * say it.
+ * Peers of a device: the hosts to which its connections lead. Each peer gets a port
+ * status update when local ports go up or down. The port status that a peer reports is
+ * passed on to all QPs connected to it (MRC 1.0 §12.3). An update can be forged by any
+ * host that can send from the address of the peer, so QPs verify it with probes
+ * (core/mrc_ev_peer.c).
  *
- * A peer exists as long as QPs are connected to it, in RTR and beyond, so there
- * are never more of them than QPs. Lists of QPs belong to the mutex. The packet
- * path looks peers up under RCU, stores what they told under the peer's own
- * lock and leaves the rest to work items: a peer that reports changes faster
- * than they can be carried out costs no more than the newest ones.
+ * A peer exists as long as QPs in RTR or a later state are connected to it, so there are
+ * never more peers than QPs. The lists of QPs are protected by the mutex. The packet path
+ * looks up peers under RCU and stores their port status under the lock of the peer. Work
+ * items do the rest. If a peer reports changes faster than they can be applied, only the
+ * newest status is applied.
  *
- * A QP that sends looks at its peer's word itself (mrc_peer_sync()), so that it
- * knows from the moment when the update was confirmed.
+ * A QP that sends reads the port status of its peer itself (mrc_peer_sync()), so that the
+ * status takes effect from the moment when the update was confirmed.
  */
 #include <linux/random.h>
 #include <linux/rhashtable.h>
@@ -22,26 +22,26 @@
 
 #include "mrc_qp_priv.h"
 
-#define MRC_PEER_TRY_QPS	8	/* that may lack a usable path */
-#define MRC_PEER_RETRY		(HZ / 10)	/* when there is no request id */
-/* Words that come within this are one for QPs that do not send. */
+#define MRC_PEER_TRY_QPS	8	/* QPs to try for sending one update */
+#define MRC_PEER_RETRY		(HZ / 10)	/* delay if no request id is available */
+/* Port status updates within this time are merged for QPs that do not send, jiffies. */
 #define MRC_PEER_MERGE		max(HZ / 100, 1)
 
-enum { MRC_PEER_CHANGED };	/* bits of @flags */
-enum { MRC_PEERS_PORTS };	/* likewise of struct mrc_peers */
+enum { MRC_PEER_CHANGED };	/* bits of @flags of struct mrc_peer */
+enum { MRC_PEERS_PORTS };	/* bits of @flags of struct mrc_peers */
 
 /**
- * struct mrc_peers - of a device
+ * struct mrc_peers - all peers of a device
  * @dev: the device
  * @mutex: see mrc_dev.h
- * @ht: by key
+ * @ht: peers by struct mrc_peer_key
  * @all: list of peers
- * @apply: brings what peers told to their QPs, and ends what is out of date
- * @tell: tells peers about our ports
- * @told: mask that @id is about
- * @id: request id of the newest update, -1 = none is held
- * @partial: somebody was told that not all ports are up
- * @flags: MRC_PEERS_PORTS: QPs have to look at ports, when peers have been told
+ * @apply: passes the port status of peers to their QPs; expires outdated status
+ * @tell: sends port status updates to the peers
+ * @told: port mask of the newest update
+ * @id: request id of the newest update, -1 = no id is held
+ * @partial: an update has reported that not all ports are up
+ * @flags: MRC_PEERS_PORTS: QPs have to update their ports after the peers were notified
  */
 struct mrc_peers {
 	struct mrc_dev *dev;
@@ -75,7 +75,7 @@ static void mrc_peer_key(struct mrc_peer_key *key, const struct in6_addr *self,
 		key->port = port;
 }
 
-/* Under RCU. */
+/* Find a peer by addresses. @port matters for link-local addresses only. Under RCU. */
 static struct mrc_peer *mrc_peer_find(struct mrc_dev *dev,
 				      const struct in6_addr *self,
 				      const struct in6_addr *peer, u8 port)
@@ -93,7 +93,7 @@ static bool mrc_peer_qp_ok(const struct mrc_qp *qp)
 	return state == IB_QPS_RTR || state == IB_QPS_RTS;
 }
 
-/* Who answers for the peer. Under the mutex. */
+/* Choose the QP that sends endpoint responses to the peer. Under peers->mutex. */
 static void mrc_peer_elect(struct mrc_peer *p)
 {
 	struct mrc_qp *qp, *found = NULL;
@@ -112,7 +112,10 @@ static u32 mrc_peer_all_ports(const struct mrc_dev *dev)
 	return (2u << dev->n_ports) - 2;
 }
 
-/* RTO of the connection, for repeats; 0 = unknown. Under the mutex. */
+/*
+ * RTO of a connection to the peer, ns: the interval at which updates are repeated.
+ * MRC_EV_RTO_DEFAULT if it is unknown. Under peers->mutex.
+ */
 static u64 mrc_peer_rto(struct mrc_peer *p)
 {
 	struct mrc_qp *qp;
@@ -129,7 +132,7 @@ static u64 mrc_peer_rto(struct mrc_peer *p)
 	return rto ? rto : MRC_EV_RTO_DEFAULT;
 }
 
-/* The id for what is told now; false if there is none to be had. */
+/* Get the request id of the current update. Return: false if no id is available. */
 static bool mrc_peers_id(struct mrc_peers *ps)
 {
 	if (ps->id < 0)
@@ -150,9 +153,10 @@ static void mrc_peer_set_news(struct mrc_peers *ps, struct mrc_peer *p)
 }
 
 /*
- * An EV of @qp through a local port that is up; the QP's own idea of that may be
- * older than the change which is to be told. Under tx.lock. Another port each
- * time: of a QP that only receives nobody knows which planes were cut.
+ * Pick an EV of @qp whose local port is in @up. The paths of the QP may not have seen the
+ * latest change of ports yet, so they alone do not decide. The search starts at a random
+ * port, because a QP that only receives does not know which planes are interrupted.
+ * Under tx.lock. Return: the EV or -1.
  */
 static int mrc_peer_pick(struct mrc_qp *qp, unsigned long up)
 {
@@ -206,7 +210,7 @@ static bool mrc_peer_send_on(struct mrc_qp *qp, u32 up, u16 id, u32 mask)
 	return true;
 }
 
-/* Tell @p once. Nobody to tell it through: the next try may find somebody. */
+/* Send one update to @p. If no QP can send it, the next try uses other QPs. */
 static void mrc_peer_send(struct mrc_peer *p, u32 up, u16 id, u32 mask)
 {
 	unsigned int tries = 0;
@@ -218,13 +222,14 @@ static void mrc_peer_send(struct mrc_peer *p, u32 up, u16 id, u32 mask)
 		if (++tries == MRC_PEER_TRY_QPS)
 			break;
 	}
-	/* Others have their turn next time. */
+	/* The next try begins with another QP. */
 	list_rotate_left(&p->qps);
 }
 
 /*
- * An answer through a port that was called down tells the peer that the word is wrong.
- * So QPs leave ports before the word about these does; their work may come later.
+ * If a reply arrives through a port that was reported down, the peer concludes that the
+ * report is wrong. So QPs stop using a port before the update about it is sent. The work
+ * items of the QPs may run later.
  */
 static void mrc_peer_leave_ports(struct mrc_peer *p, u32 up)
 {
@@ -237,9 +242,9 @@ static void mrc_peer_leave_ports(struct mrc_peer *p, u32 up)
 }
 
 /*
- * A port that has come up is used when the word about it is on its way: an answer that
- * comes through a port before the peer has called it up says that the word is wrong,
- * and the peer's next one is doubted.
+ * Let QPs use ports that have come up, after the updates about them were sent. If a reply
+ * arrived through a port that is still reported down, the peer would conclude that the
+ * report is wrong, and would doubt our next update.
  */
 static void mrc_peers_use_ports(struct mrc_peers *ps)
 {
@@ -335,12 +340,12 @@ static void mrc_peers_apply(struct work_struct *work)
 		if (!changed)
 			continue;
 		mrc_peer_elect(p);
-		/* Listed QPs have a reference: destroy takes them off first. */
+		/* Listed QPs are valid: destroy removes them from the list first. */
 		list_for_each_entry(qp, &p->qps, peer_node)
 			mrc_qp_queue_work(qp, 0);
 		cond_resched();
 	}
-	/* Unless there is news already. */
+	/* Does nothing if a new update has queued the work already. */
 	if (next != MRC_NEVER)
 		queue_delayed_work(mrc_peer_wq, &ps->apply,
 				   nsecs_to_jiffies(next - now) + 1);
@@ -349,7 +354,7 @@ static void mrc_peers_apply(struct work_struct *work)
 
 static void mrc_peer_changed(struct mrc_peers *ps, struct mrc_peer *p)
 {
-	/* However fast its words come, the work is not put off by them. */
+	/* Further updates do not postpone the work, however fast they arrive. */
 	if (!test_and_set_bit(MRC_PEER_CHANGED, &p->flags))
 		mod_delayed_work(mrc_peer_wq, &ps->apply, MRC_PEER_MERGE);
 }
@@ -397,7 +402,7 @@ struct mrc_qp *mrc_peer_speaker(struct mrc_dev *dev,
 	if (!p)
 		return NULL;
 	qp = rcu_dereference(p->speaker);
-	/* Nobody was fit at the last election: mrc_peer_up() comes next. */
+	/* The last election found no QP in RTR or RTS; mrc_peer_up() sets the next. */
 	if (!qp)
 		return NULL;
 	if (!mrc_peer_qp_ok(qp)) {
@@ -420,7 +425,7 @@ int mrc_peer_join(struct mrc_qp *qp)
 	rcu_read_lock();
 	p = rhashtable_lookup(&ps->ht, &key, mrc_peer_params);
 	rcu_read_unlock();
-	if (!p) {	/* only added and removed under the mutex */
+	if (!p) {	/* peers are added and removed only under the mutex */
 		p = kzalloc(sizeof(*p), GFP_KERNEL_ACCOUNT);
 		if (!p) {
 			ret = -ENOMEM;
@@ -511,7 +516,7 @@ void mrc_peers_destroy(struct mrc_dev *dev)
 {
 	struct mrc_peers *ps = dev->peers;
 
-	/* No QPs, no packets, no netdevs: nothing queues these any more. */
+	/* QPs, packets and netdevs are gone: nothing queues these any more. */
 	cancel_delayed_work_sync(&ps->tell);
 	cancel_delayed_work_sync(&ps->apply);
 	rhashtable_destroy(&ps->ht);
@@ -522,7 +527,7 @@ void mrc_peers_destroy(struct mrc_dev *dev)
 
 int mrc_peer_init(void)
 {
-	/* What a peer must know quickly must not queue behind other work. */
+	/* Port status updates are urgent and must not queue behind other work. */
 	mrc_peer_wq = alloc_workqueue("mrc_peer", WQ_UNBOUND | WQ_HIGHPRI |
 				      WQ_MEM_RECLAIM, 0);
 	return mrc_peer_wq ? 0 : -ENOMEM;

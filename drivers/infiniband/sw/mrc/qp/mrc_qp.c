@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Connected queue pairs: creation, timer and work, doorbell, reset, destruction.
+ * Connected queue pairs: creation, timer, work item, doorbell, reset, destruction.
  */
 #include <linux/memcontrol.h>
 #include <linux/sched/mm.h>
@@ -12,7 +12,10 @@
 
 static struct kmem_cache *mrc_qp_cache;
 
-/* The responder had to wait for something that packets do not tell. */
+/*
+ * Run the responder again. It had to wait for a key in use or for memory, and no packet
+ * announces the end of this wait.
+ */
 static void mrc_qp_resume_resp(struct mrc_qp *qp)
 {
 	spin_lock_bh(&qp->rx.lock);
@@ -30,7 +33,7 @@ static void mrc_qp_work(struct work_struct *work)
 					 work);
 	struct mem_cgroup *old;
 
-	/* Serialised, so that an older view is never applied last. */
+	/* Serialised, so that an outdated port status is never applied last. */
 	mutex_lock(mrc_qp_mutex(qp));
 	mrc_qp_update_ports(qp);
 	old = set_active_memcg(qp->memcg);
@@ -55,8 +58,8 @@ static enum hrtimer_restart mrc_qp_timer(struct hrtimer *timer)
 	spin_lock_bh(&qp->tx.lock);
 	now = mrc_now();
 	/*
-	 * Moved forward by someone while this call was waiting for the lock:
-	 * the reference goes on with the newly queued timer.
+	 * The timer was re-armed while this call waited for the lock. The queued timer
+	 * keeps the reference.
 	 */
 	if (hrtimer_is_queued(timer)) {
 		spin_unlock_bh(&qp->tx.lock);
@@ -75,8 +78,8 @@ static enum hrtimer_restart mrc_qp_timer(struct hrtimer *timer)
 }
 
 /*
- * The parts as they were when the QP was made. What they had for the connection is
- * returned: it is freed without the locks.
+ * Restore the state of each part after creation. The old state of the connection is
+ * returned, so that the caller can free it without the locks.
  */
 static struct mrc_tx_conn mrc_qp_tx_reset(struct mrc_qp_tx *tx)
 {
@@ -131,7 +134,7 @@ void mrc_qp_reset(struct mrc_qp *qp, bool dead)
 	if (qp->paths_on)
 		mrc_paths_retire(&qp->paths);
 	WRITE_ONCE(qp->paths_on, false);
-	/* The list of a processor is left by its own function. */
+	/* Only mrc_burst_qp_end() removes the QP from the list of a CPU. */
 	set_mask_bits(&qp->todo, ~BIT(MRC_TODO_ACK), 0);
 	tx = mrc_qp_tx_reset(&qp->tx);
 	mrc_qp_rx_reset(&qp->rx, qp->base.srq, &rx);
@@ -203,23 +206,24 @@ void mrc_qp_release(struct mrc_qp *qp)
 	if (hrtimer_cancel(&qp->tx.timer))
 		mrc_qp_put(qp);
 	/*
-	 * Not _sync: that disables the work meanwhile, and mod_delayed_work()
-	 * then says "queued" when it is not. Running work has a reference.
+	 * Not cancel_delayed_work_sync(): it disables the work temporarily, and
+	 * mod_delayed_work() then returns as if the work was queued. Running work has a
+	 * reference.
 	 */
 	if (cancel_delayed_work(&qp->work))
 		mrc_qp_put(qp);
 	mrc_qp_put(qp);
 	wait_for_completion(&qp->base.released);
 
-	/* A packet that was under way may have cached a route since. */
+	/* A packet that was being sent may have cached a route in the meantime. */
 	mrc_route_drop(&qp->flow);
 }
 
-/* Unhash, stop timer and work, wait for the last reference, free. */
+/* Unhash the QP, stop timer and work, wait for the last reference, free. */
 static void mrc_qp_free(struct mrc_qp *qp)
 {
 	mrc_qp_base_unpublish(&qp->base);
-	/* Whoever has a reference to an answer channel may use its QP. */
+	/* Those who hold the answer channel may use the QP: release it first. */
 	if (qp->ans)
 		mrc_qp_release(qp->ans);
 	mrc_qp_release(qp);
@@ -247,7 +251,7 @@ static int mrc_create_qp(struct ib_qp *ibqp, const struct ib_qp_init_attr *init,
 		return -ENOMEM;
 	qp->memcg = get_mem_cgroup_from_mm(current->mm);
 	mrc_qp_base_set(&qp->base, ibqp, parts);
-	/* Strict: MRC 1.0 and nothing else. */
+	/* A strict QP uses MRC 1.0 without the extension. */
 	qp->ext = READ_ONCE(parts->dev->ext) &&
 		  !(parts->req.flags & MRC_QP_F_STRICT);
 	qp->tx.sq = parts->sq;
@@ -294,7 +298,7 @@ static int mrc_post_send(struct ib_qp *ibqp)
 	if (READ_ONCE(qp->base.state) == IB_QPS_RTS && !READ_ONCE(qp->tx.on)) {
 		int ret = mrc_qp_start_requester(qp);
 
-		/* For a consumer in the kernel nobody would ring again. */
+		/* The doorbell of a consumer in the kernel is not rung again. */
 		if (ret == -ENOMEM && to_mibqp(ibqp)->kern)
 			mrc_qp_error(qp, READ_ONCE(qp->conn),
 				     IB_EVENT_QP_FATAL);
@@ -304,7 +308,7 @@ static int mrc_post_send(struct ib_qp *ibqp)
 	spin_lock_bh(&qp->tx.lock);
 	switch (qp->base.state) {
 	case IB_QPS_RTS:
-		if (!qp->tx.on) {	/* was reset and connected meanwhile */
+		if (!qp->tx.on) {	/* reset and connected again meanwhile */
 			spin_unlock_bh(&qp->tx.lock);
 			return -EINVAL;
 		}

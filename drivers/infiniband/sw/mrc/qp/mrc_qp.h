@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Connected queue pairs. Lock order and shutdown rule: dev/mrc_dev.h.
+ * Connected queue pairs. The lock order and the shutdown rule are in dev/mrc_dev.h.
  */
 #ifndef MRC_QP_H
 #define MRC_QP_H
@@ -11,7 +11,7 @@
 #include "net/mrc_net.h"
 
 #define MRC_MAX_RETRY		7
-#define MRC_QP_MAX_WIMM		1024	/* what a program may ask for */
+#define MRC_QP_MAX_WIMM		1024	/* largest value that a program may set */
 #define MRC_ROUTE_SOON		max(HZ / 100, 1)
 #define MRC_BY_PROGRAM		(-2)
 
@@ -21,13 +21,13 @@ struct mrc_srq;
 struct mrc_ctl_evp;
 struct mrc_ctl_ccp;
 
-/* Numbers that enum ib_wr_opcode of older kernels lacks. */
+/* Values that enum ib_wr_opcode lacks in older kernels. */
 enum mrc_wr_opcode {
 	MRC_IB_WR_FLUSH		= 14,
 	MRC_IB_WR_ATOMIC_WRITE	= 15,
 };
 
-/* Likewise of enum ib_wc_opcode. */
+/* Values that enum ib_wc_opcode lacks in older kernels. */
 enum mrc_wc_opcode {
 	MRC_IB_WC_FLUSH		= 8,
 	MRC_IB_WC_ATOMIC_WRITE	= 9,
@@ -35,18 +35,19 @@ enum mrc_wc_opcode {
 
 /**
  * struct mrc_swqe - the kernel's copy of a send WQE
- * @wr_id: the program's
- * @len: bytes of the message, or of what is read
+ * @wr_id: wr_id of the consumer
+ * @len: length of the message in bytes; READ: bytes to read
  * @op: enum ib_wr_opcode or enum mrc_wr_opcode
- * @num_sge: entries of @sge
- * @signaled: wants a completion
- * @inl: data is in the QP's inline buffer
+ * @num_sge: number of entries in @sge
+ * @signaled: the consumer wants a completion
+ * @inl: the data is in the QP's inline buffer
  * @imm: WRITE_IMM
- * @remote: @sge are remote keys of this QP that must allow reading (answers)
- * @sge: only the non-empty ones
- * @local: of MRC_WR_LOCAL, which has no @sge
+ * @remote: an answer to READ: the keys in @sge are remote keys of this QP and must
+ *	allow remote read
+ * @sge: the SGEs that are not empty
+ * @local: the operation of MRC_WR_LOCAL, which has no @sge
  *
- * Parallel to the engine's slots.
+ * The array of struct mrc_swqe is parallel to the engine's slots.
  */
 struct mrc_swqe {
 	u64 wr_id;
@@ -72,13 +73,13 @@ static inline u32 mrc_swqe_size(u32 max_sge)
 
 /**
  * struct mrc_recv - the kernel's copy of a receive WQE that a SEND fills
- * @wr_id: the program's
- * @room: bytes of all @sge together
- * @num_sge: entries of @sge
- * @status: what it completes with instead of success, enum ib_wc_status
- * @used: belongs to the receive with number @rqmsn
+ * @wr_id: wr_id of the consumer
+ * @room: sum of the lengths in @sge, bytes
+ * @num_sge: number of entries in @sge
+ * @status: status of the completion, enum ib_wc_status
+ * @used: the entry is in use, for the message with number @rqmsn
  * @rqmsn: METH.rqmsn of the message
- * @sge: as the program wrote them when the first packet came
+ * @sge: the SGEs as they were in the ring when the first packet arrived
  */
 struct mrc_recv {
 	u64 wr_id;
@@ -90,7 +91,7 @@ struct mrc_recv {
 	struct mrc_sge sge[];
 };
 
-/* What programs set and query_qp gives back; under qp->mutex. */
+/* Attributes that modify_qp sets and query_qp returns. Under qp->mutex. */
 struct mrc_qp_attrs {
 	u8 port;
 	u16 pkey_index;
@@ -111,12 +112,13 @@ struct mrc_qp_attrs {
 	u8 hop_limit;
 	u8 traffic_class;
 	u8 sl;
-	struct mrc_abi_qp_attr mrc;	/* mask: which were set */
+	struct mrc_abi_qp_attr mrc;	/* @mask: attributes that were set */
 };
 
 /*
- * SQD is RTS for packets: the responder goes on, and so does what the send
- * queue has begun. Only taking and beginning work requests stops.
+ * The packet path treats SQD as RTS. The responder continues, and work requests that
+ * have been started are finished. No further work request is taken from the ring or
+ * started.
  */
 enum mrc_sqd {
 	MRC_SQD_OFF,
@@ -125,9 +127,9 @@ enum mrc_sqd {
 };
 
 /**
- * struct mrc_rd_state - a request (READ and its like) under way
- * @slot: of the send queue
- * @left: bytes of its answer that have not been placed yet
+ * struct mrc_rd_state - a request (READ, atomic, FLUSH) that awaits its answer
+ * @slot: slot of the request in the send queue
+ * @left: bytes of the answer that have not been placed yet
  */
 struct mrc_rd_state {
 	u32 slot;
@@ -135,11 +137,12 @@ struct mrc_rd_state {
 };
 
 /**
- * struct mrc_requester - what the transmit part has once the QP sends
+ * struct mrc_requester - requester of a QP, allocated for the first send
  * @req: engine
- * @cc: its congestion control
- * @cc_cfg: what @cc was made from
- * @rd: by request number
+ * @cc: congestion control of @req
+ * @cc_cfg: configuration of @cc
+ * @rd: requests that await their answers, indexed by request number modulo
+ *	MRC_MAX_RD_ATOMIC
  * @mem: memory of @req, then the tables of the paths
  */
 struct mrc_requester {
@@ -152,22 +155,24 @@ struct mrc_requester {
 
 /**
  * enum mrc_qp_todo - work that is pending on a QP, bits of struct mrc_qp.todo
- * @MRC_TODO_ANS_TX: make the answer channel: a request has come. For the work item,
- *	like the next three
- * @MRC_TODO_ANS_RX: make the answer channel: a WQE waits for it
- * @MRC_TODO_RECVS: make the table of receives: a SEND waits for it
- * @MRC_TODO_RESP: run the responder: a message that is due invalidates a key that is
- *	in use, or the memory of a request is being fetched
- * @MRC_TODO_SQ: take entries from the send ring. For the send loop, like the next four
- * @MRC_TODO_INLINE: allocate the inline buffer: a WQE waits for it
- * @MRC_TODO_PAGES: send again what waits for memory: some has come
+ * @MRC_TODO_ANS_TX: make the answer channel because a request has arrived. The work
+ *	item handles this bit and the next three
+ * @MRC_TODO_ANS_RX: make the answer channel because a WQE waits for it
+ * @MRC_TODO_RECVS: allocate the table of receives because a SEND waits for it
+ * @MRC_TODO_RESP: run the responder again. Either the next message to deliver
+ *	invalidates a key that is in use, or the memory of a request is being fetched
+ * @MRC_TODO_SQ: take entries from the send ring. The send loop handles this bit and
+ *	the next four
+ * @MRC_TODO_INLINE: allocate the inline buffer because a WQE waits for it. The send
+ *	loop allocates it only in process context
+ * @MRC_TODO_PAGES: pages have been fetched; retry packets that wait for memory
  * @MRC_TODO_FATAL: report IB_EVENT_QP_FATAL and go to ERROR
- * @MRC_TODO_ANS_BAD: of an answer channel: refuse the request of answer
- *	@tx.ans_bad_num, whose memory cannot be read any more
- * @MRC_TODO_ACK: send feedback at the end of the burst: the QP is in the list of a
- *	processor, with a reference. Outlives a reset
+ * @MRC_TODO_ANS_BAD: answer channel only: the memory of answer @tx.ans_bad_num cannot
+ *	be read any more; refuse its request
+ * @MRC_TODO_ACK: send feedback at the end of the burst. The QP is in a list of
+ *	mrc_burst.c, which holds a reference. A reset does not clear this bit
  *
- * Set by mrc_qp_set_todo() in any context, and taken by mrc_qp_take_todo().
+ * mrc_qp_set_todo() sets a bit in any context. mrc_qp_take_todo() clears it.
  */
 enum mrc_qp_todo {
 	MRC_TODO_ANS_TX,
@@ -185,29 +190,30 @@ enum mrc_qp_todo {
 /**
  * struct mrc_qp_tx - transmit part: the requester and the send queue
  * @lock: protects this part and the paths
- * @on: @eng is there; written under @lock, read without it as a hint, like @sqd and
- *	@ans_ready
- * @sqd: enum mrc_sqd, with state RTS
- * @ans_ready: requests can be sent: the answer channel takes answers
- * @swqe_size: stride of @swqe
- * @max_send_sge: granted
- * @max_inline: granted
+ * @on: @eng is valid. @on, @sqd and @ans_ready are written under @lock and read
+ *	without it as hints
+ * @sqd: enum mrc_sqd; not MRC_SQD_OFF only in state RTS
+ * @ans_ready: the answer channel can receive answers, so requests can be sent
+ * @swqe_size: size of an entry of @swqe, bytes
+ * @max_send_sge: limit granted at creation
+ * @max_inline: limit granted at creation, bytes
  * @sq: send ring; idx = cons
- * @timer: the requester's deadline
- * @timer_at: when @timer fires, MRC_NEVER = not armed
- * @conn: what belongs to the present connection, zero in RESET
+ * @timer: timer for the requester's deadline
+ * @timer_at: expiry of @timer, ns; MRC_NEVER = not armed
+ * @conn: state of the current connection, zero in RESET
  * @sqd_notify: report IB_EVENT_SQ_DRAINED
- * @no_inline: allocating @inl_buf failed
- * @no_ans: making the answer channel failed
+ * @no_inline: allocation of @inl_buf failed
+ * @no_ans: creation of the answer channel failed
  * @ans_bad_num: see MRC_TODO_ANS_BAD
- * @ans_acked: of an answer channel: answers acknowledged of which the QP has not been
- *	told
- * @sq_taken: entries copied so far, sq_taken - sq.idx are in the engine
- * @eng: the requester, from the first send on
- * @swqe: parallel to the engine's slots, @swqe_size bytes each
+ * @ans_acked: answer channel only: number of acknowledged answers that have not been
+ *	reported to the QP yet
+ * @sq_taken: number of entries copied from the ring; sq_taken - sq.idx of them are in
+ *	the engine
+ * @eng: the requester; NULL before the first send
+ * @swqe: copies of send WQEs, parallel to the engine's slots
  * @inl_buf: inline data, @max_inline bytes per slot, allocated on first use
- * @page_since: since when packets, or a WQE, wait for memory and nothing that has its
- *	memory was sent, ns; 0: nothing waits
+ * @page_since: time when packets began to wait for memory, ns; 0 = none waits. Sending
+ *	a packet with payload sets it to 0
  */
 struct mrc_qp_tx {
 	spinlock_t lock;	/* see above */
@@ -236,9 +242,10 @@ struct mrc_qp_tx {
 
 /**
  * struct mrc_rx_mem - memory of a receive part
- * @resp: of the engine
- * @stash: its WRITE_IMM stash where that came late, see mrc_qp_make_stash()
- * @rd: its list of requests
+ * @resp: memory of the engine
+ * @stash: WRITE_IMM stash of the engine if it was allocated late, see
+ *	mrc_qp_make_stash()
+ * @rd: the engine's list of requests
  * @recv: copies of receive WQEs; NULL until the first SEND
  */
 struct mrc_rx_mem {
@@ -250,21 +257,22 @@ struct mrc_rx_mem {
 
 /**
  * struct mrc_qp_rx - receive part: the responder and the receive queue
- * @lock: protects this part; outside of that of the transmit part
- * @on: @resp is initialised; written under @lock, read without it as a hint, like
- *	@ans_ready
- * @ans_ready: requests can be executed: the answer channel sends answers; written under
- *	both locks like that of the transmit part
- * @max_recv_sge: bound for what programs write into receive WQEs
- * @rq: receive ring; depth 0 = none. With an SRQ: entries taken from there, a ring that
- *	nobody else sees
+ * @lock: protects this part; taken before the lock of the transmit part
+ * @on: @resp is initialised. @on and @ans_ready are written under @lock and read
+ *	without it as hints
+ * @ans_ready: the answer channel can send answers, so requests can be executed. Written
+ *	under both locks, like @ans_ready of the transmit part
+ * @max_recv_sge: maximum num_sge of a receive WQE
+ * @rq: receive ring; depth 0 = none. With an SRQ: the entries taken from the SRQ, in a
+ *	ring that is not mapped
  * @burst_node: see MRC_TODO_ACK
- * @conn: what belongs to the present connection, zero in RESET
- * @rnr_timer: code of the time to wait where a receive is missing
- * @recv_mask: entries of @recv less one
- * @recv_size: bytes of each
- * @mem: what is to be freed with the connection
- * @page_since: how long the memory of a packet has been awaited, ns
+ * @conn: state of the current connection, zero in RESET
+ * @rnr_timer: RNR timer code that is sent when no receive is posted
+ * @recv_mask: number of entries in @mem.recv - 1
+ * @recv_size: size of an entry of @mem.recv, bytes
+ * @mem: memory that is freed with the connection
+ * @page_since: for the packet in progress: time when a page of its memory was last
+ *	fetched for a waiter, ns; see mrc_odp_check()
  * @resp: engine
  */
 struct mrc_qp_rx {
@@ -286,51 +294,53 @@ struct mrc_qp_rx {
 
 /**
  * struct mrc_qp - a connected queue pair, or the answer channel of one
- * @base: what QPs of all kinds have. References: table lookups, an armed timer, queued
- *	work and a list of mrc_burst.c hold one each
- * @state: enum ib_qp_state; written under both locks, read under either, or without
- *	lock as a hint
- * @dead: destroy has begun, like @state
- * @ext: has the extension, constant
- * @paths_on: @paths is initialised, like @state; the responder reads it as well
- * @only_port: link-local addresses bind the QP to this port, 0 = any
- * @conn: counts resets, like @state
- * @todo: enum mrc_qp_todo
- * @ans: its answer channel, NULL until the first READ or atomic operation; written once
- *	under @mutex, stays until the QP is freed, see mrc_ans_get()
- * @ans_of: of an answer channel: the QP that it belongs to, constant
- * @no_route: bit N = port N is up without a route to the peer, see
+ * @base: common part of all kinds of QPs. Each table lookup, the armed timer, queued
+ *	work and the list of mrc_burst.c hold one reference
+ * @state: unused; the state of the QP is @base.state, which is written under both locks,
+ *	read under either, or without lock as a hint
+ * @dead: destroy has begun; locking as for @base.state
+ * @ext: the QP has the extension, constant
+ * @paths_on: @paths is initialised; locking as for @base.state. The responder reads it
+ *	too
+ * @only_port: port to which a link-local address binds the QP, 0 = any
+ * @conn: number of resets; locking as for @base.state
+ * @todo: bits of enum mrc_qp_todo
+ * @ans: answer channel of this QP, NULL until the first READ or atomic operation.
+ *	Written once under @mutex; valid until the QP is freed, see mrc_ans_get()
+ * @ans_of: in an answer channel: the QP that it belongs to, constant
+ * @no_route: bit N = port N is up but has no route to the peer, see
  *	mrc_qp_update_ports()
  * @rx: receive part
  * @tx: transmit part
- * @paths: EVs, under the lock of @tx; their tables come with its engine
- * @work: everything that must not run in the packet path
- * @page_wait: in the device's list, with a reference
- * @no_route_at: since when a port of @no_route is there, jiffies; under @tx's lock
- * @memcg: charged for what the packet path and the work item allocate, a
- *	reference; an answer channel has none
- * @cached: comes from the cache of QPs, constant
+ * @paths: EVs, under tx.lock; their tables are in @tx.eng->mem
+ * @work: work that cannot run in the packet path
+ * @page_wait: node in the device's list of ODP waiters; holds a reference while listed
+ * @no_route_at: time when a port was last added to @no_route, jiffies; under tx.lock
+ * @memcg: memory cgroup that is charged for allocations of the packet path and the work
+ *	item, with a reference; NULL in an answer channel
+ * @cached: allocated from the kmem_cache of QPs, constant
  * @mutex: see mrc_dev.h
  * @attr: under @mutex
- * @evp: EV profile that counts this QP as a user, NULL = none; under the ctl
- *	mutex, like all of the following up to @auto_min
- * @ccp: CC profile likewise
+ * @evp: EV profile that counts this QP as a user, NULL = none. The ctl mutex protects
+ *	this member and the following ones up to @auto_min
+ * @ccp: CC profile that counts this QP as a user, NULL = none
  * @ev_id: number of @evp
  * @cc_id: number of @ccp
  * @ev_node: in the list of users of @evp
  * @cc_node: in the list of users of @ccp
- * @auto_evs: EVs of the QP's own set, 0 = as the module parameter says
- * @auto_min: ev_min_active of that set, 0 = default
- * @cc_ops: algorithm, NULL = "none"
- * @nscc: its parameters; written under the ctl mutex and @tx's lock
+ * @auto_evs: number of EVs in AUTO mode, 0 = @num_evs of struct mrc_dev_attr
+ * @auto_min: ev_min_active in AUTO mode, 0 = default
+ * @cc_ops: congestion control algorithm, NULL = "none"
+ * @nscc: parameters of NSCC; written under the ctl mutex and tx.lock
  * @peer: the host at the other end; written under peers->mutex, constant while
  *	@paths_on
- * @peer_node: in its list of QPs
- * @flow: addresses, constant in RTR and beyond, and routes; its set of EVs is
+ * @peer_node: in the list of QPs of @peer
+ * @flow: addresses, constant in RTR and later states, and routes. The set of EVs is
  *	written under the ctl mutex and both locks
  *
- * What the packet path touches comes first. An idle QP, outside its rings, is to take
- * no more than 4 KiB, together with what the core keeps for it; see MRC_QP_CACHE_SIZE.
+ * Members that the packet path uses come first. An idle QP must not take more than
+ * 4 KiB without its rings, including the memory that ib_core keeps for it. See
+ * MRC_QP_CACHE_SIZE.
  */
 struct mrc_qp {
 	struct mrc_qp_base base;
@@ -372,19 +382,20 @@ struct mrc_qp {
 	struct mrc_peer *peer;
 	struct list_head peer_node;
 
-	struct mrc_flow flow;	/* the last one: as many routes as there are ports */
+	struct mrc_flow flow;	/* last: ends with one route per port */
 };
 
 /*
- * QPs of devices with up to so many ports come from a cache of their own, because
- * kmalloc() would round them up to 2 KiB. Those of others do not need much more.
+ * QPs of devices with at most this many ports are allocated from a kmem_cache, because
+ * kmalloc() would round their size up to 2 KiB. QPs of devices with more ports are
+ * larger, so that kmalloc() wastes less.
  */
 #define MRC_QP_CACHE_PORTS	4
 #define MRC_QP_CACHE_SIZE	offsetof(struct mrc_qp, flow.route[MRC_QP_CACHE_PORTS])
 
 /*
- * 18 of them in 32 KiB. Where locks are larger (debugging, real time) or cache
- * lines are longer, idle QPs may take more.
+ * 18 QPs must fit into a slab of 32 KiB. The limit does not apply where locks are larger
+ * (debugging, real time) or cache lines are longer.
  */
 #if defined(CONFIG_64BIT) && SMP_CACHE_BYTES <= 64 && \
 	!defined(CONFIG_DEBUG_SPINLOCK) && !defined(CONFIG_DEBUG_MUTEXES) && \
@@ -397,13 +408,13 @@ static inline struct mrc_qp *mrc_qp_from(struct ib_qp *ibqp)
 	return container_of(to_mibqp(ibqp)->base, struct mrc_qp, base);
 }
 
-/* The requester's engine. Under tx.lock, with tx.on. */
+/* The engine of the requester. Under tx.lock, with tx.on set. */
 static inline struct mrc_req *mrc_qp_req(const struct mrc_qp *qp)
 {
 	return &qp->tx.eng->req;
 }
 
-/* Is there a requester that may send? Under tx.lock. */
+/* Does @qp have a requester, and may it send (RTS)? Under tx.lock. */
 static inline bool mrc_qp_sends(const struct mrc_qp *qp)
 {
 	return qp->tx.on && qp->base.state == IB_QPS_RTS;
@@ -419,7 +430,7 @@ static inline bool mrc_qp_has_todo(const struct mrc_qp *qp, enum mrc_qp_todo wha
 	return test_bit(what, &qp->todo);
 }
 
-/* Was @what pending? It is not any more. */
+/* Clear @what. Return: whether it was set. */
 static inline bool mrc_qp_take_todo(struct mrc_qp *qp, enum mrc_qp_todo what)
 {
 	return mrc_qp_has_todo(qp, what) && test_and_clear_bit(what, &qp->todo);
@@ -435,7 +446,7 @@ static inline void *mrc_inline_at(const struct mrc_qp *qp, u32 slot)
 	return qp->tx.inl_buf + (size_t)slot * qp->tx.max_inline;
 }
 
-/* The mutex that QPs are governed by: an answer channel by that of its QP. */
+/* The mutex of @qp. An answer channel uses the mutex of the QP it belongs to. */
 static inline struct mutex *mrc_qp_mutex(struct mrc_qp *qp)
 {
 	return qp->ans_of ? &qp->ans_of->mutex : &qp->mutex;
@@ -453,27 +464,27 @@ static inline void mrc_qp_put(struct mrc_qp *qp)
 	mrc_qp_base_put(&qp->base);
 }
 
-/* QP by number with a reference, NULL if there is none. Any context. */
+/* Find a connected QP by number. Takes a reference; NULL if not found. Any context. */
 struct mrc_qp *mrc_qp_get(u32 qpn);
 
 /*
- * State of @ibqp with a reference, NULL if it is being destroyed: netlink
- * looks at QPs until after destroy_qp.
+ * The struct mrc_qp of @ibqp, with a reference. NULL if it is being destroyed: netlink
+ * may access a QP until after destroy_qp has returned.
  */
 struct mrc_qp *mrc_qp_of(struct ib_qp *ibqp);
 
 /**
- * struct mrc_profile_ops - profiles of controllers, as QPs see them
- * @check: are the profiles that @in names there and ONLINE? 0 or -EINVAL
- * @bind: settle the profiles of a QP on its way to RTR: fills @qp->flow.set (NULL:
+ * struct mrc_profile_ops - interface of QPs to the profiles of controllers
+ * @check: check that the profiles named in @in exist and are ONLINE. 0 or -EINVAL
+ * @bind: choose the profiles of a QP on its way to RTR. Sets @qp->flow.set (NULL:
  *	AUTO), @qp->cc_ops and @qp->nscc. The QP counts as a user until @unbind. 0,
- *	-EINVAL (not ONLINE, does not fit the address family), -ENOMEM
- * @unbind: the reverse
- * @event: an EV changed its visible state to @to, enum mrc_ev_state. @paths: its
- *	paths, with the set that @ev belongs to, which a newer one may be about to
- *	replace. Under tx.lock
+ *	-EINVAL (not ONLINE, or wrong address family) or -ENOMEM
+ * @unbind: undo @bind
+ * @event: EV @ev of @paths changed its visible state to @to, enum mrc_ev_state. The
+ *	EV set of @paths contains @ev, but may be about to be replaced by a newer one.
+ *	Under tx.lock
  *
- * All but @event sleep, under qp->mutex.
+ * All callbacks but @event may sleep and are called under qp->mutex.
  */
 struct mrc_profile_ops {
 	int (*check)(struct mrc_dev *dev, const struct mrc_abi_qp_attr *in);
@@ -483,10 +494,10 @@ struct mrc_profile_ops {
 		      u8 to);
 };
 
-/* Those of a device that has no controller: there are none, all QPs are AUTO. */
+/* For devices without a controller: no profile exists, and all QPs are AUTO. */
 extern const struct mrc_profile_ops mrc_auto_profile_ops;
 
-/* Module: tables, caches, work queues. 0 or -ENOMEM. */
+/* Module init: cache and work queue. 0 or -ENOMEM. */
 int mrc_qp_init(const struct mrc_profile_ops *profiles);
 void mrc_qp_exit(void);
 
@@ -495,27 +506,29 @@ extern const struct mrc_port_client mrc_qp_port_client;
 
 /* mrc_qp_modify.c, mrc_qp_start.c, mrc_qp_attr.c ----------------------------*/
 
-/* The state as verbs have it. */
+/* The state as verbs report it: RTS while draining or drained is SQD. */
 enum ib_qp_state mrc_qp_verbs_state(const struct mrc_qp *qp);
 
-/* MRC attributes in force, with @out->mask of those that were set. */
+/* MRC attributes in force. @out->mask tells which of them were set by the program. */
 void mrc_qp_effective(const struct mrc_qp *qp, struct mrc_abi_qp_attr *out);
 
 /*
- * Set MRC attributes, all or none (MRC 1.0 §14). Under qp->mutex. 0 or -EINVAL:
- * out of range, too late for the QP's state, a profile that is not ONLINE.
+ * Set MRC attributes, all or none (MRC 1.0 §14). Under qp->mutex. Return: 0 or -EINVAL:
+ * a value is out of range, the state of the QP does not allow the change any more, or a
+ * profile is not ONLINE.
  */
 int mrc_qp_set_mrc(struct mrc_qp *qp, const struct mrc_abi_qp_attr *in);
 
 /* mrc_payload.c, mrc_send.c -------------------------------------------------*/
 
 /**
- * mrc_build_skb - make the packet that @desc describes
+ * mrc_build_skb - build the packet that @desc describes
  * @qp: under tx.lock (data, probes) or rx.lock (feedback)
  * @desc: from the engine
  *
- * Return: an skb for mrc_qp_xmit(), ERR_PTR(-ENOMEM), or ERR_PTR(-EFAULT)
- * when the memory of the work request is not accessible any more.
+ * Return: an skb for mrc_qp_xmit(), ERR_PTR(-ENOMEM), ERR_PTR(-EFAULT) when the memory
+ * of the work request is not accessible any more, or ERR_PTR(-EAGAIN) while the memory
+ * is being fetched (ODP).
  */
 struct sk_buff *mrc_build_skb(struct mrc_qp *qp,
 			      const struct mrc_tx_desc *desc);
@@ -524,13 +537,12 @@ struct sk_buff *mrc_build_skb(struct mrc_qp *qp,
 void mrc_qp_xmit(struct mrc_qp *qp, struct sk_buff_head *list);
 
 /**
- * mrc_req_run - send what the requester may send, then unlock
+ * mrc_req_run - send all packets that the requester may send, then unlock
  * @qp: under tx.lock, with tx.on and a reference; unlocked on return
- * @sleep: process context: may allocate
+ * @sleep: called in process context, may sleep for memory
  *
- * To be called after anything that changed the requester: reaps completions,
- * takes new send WQEs, sends, re-arms the timer, and carries out a change to
- * ERROR.
+ * Must be called after every change of the requester. Reaps completions, takes new send
+ * WQEs, sends packets, re-arms the timer, and moves the QP to ERROR if it has failed.
  */
 void mrc_req_run(struct mrc_qp *qp, bool sleep) __releases(&qp->tx.lock);
 
@@ -542,33 +554,37 @@ void mrc_qp_pkt_rcv(struct mrc_pkt *pkt);
 /* mrc_burst.c ---------------------------------------------------------------*/
 
 void mrc_burst_init(void);
-void mrc_burst_exit(void);	/* no QP is there any more */
+void mrc_burst_exit(void);	/* after the last QP has been freed */
 
-/* mrc_peer.c: hosts that QPs lead to, MRC 1.0 §12.3 -------------------------*/
+/* mrc_peer.c: peers and port status, MRC 1.0 §12.3 --------------------------*/
 
 /**
  * mrc_peer_update - a port status update arrived
  * @dev: device of the port of arrival
- * @self: destination address
- * @peer: source address
- * @port: of arrival
+ * @self: destination address of the update
+ * @peer: source address of the update
+ * @port: port of arrival
  * @mask: bit N = port N of the peer is up
  *
- * Softirq, under RCU. QPs that send hear of it from here on, all others soon. It
- * costs little however many come: only the newest one is kept.
+ * Softirq, under RCU. A QP applies the update before it sends the next packet. QPs that
+ * do not send apply it in their work item. The cost of a flood of updates is bounded,
+ * because only the newest update is kept.
  *
- * Return: whether it is to be confirmed; false for unknown peers.
+ * Return: whether to confirm the update; false for unknown peers.
  */
 bool mrc_peer_update(struct mrc_dev *dev, const struct in6_addr *self,
 		     const struct in6_addr *peer, u8 port, u32 mask);
 
-/* A response arrived: did it confirm what the peer is being told? RCU. */
+/*
+ * An endpoint response arrived. Return: whether it confirms our current port status
+ * update to this peer. Under RCU.
+ */
 bool mrc_peer_answered(struct mrc_dev *dev, const struct in6_addr *self,
 		       const struct in6_addr *peer, u8 port, u16 id);
 
 /*
- * A connection to the peer whose paths answers can take, with a reference, or
- * NULL. Softirq, under RCU.
+ * A QP connected to the peer, whose paths endpoint responses can use, with a reference.
+ * NULL if there is none. Softirq, under RCU.
  */
 struct mrc_qp *mrc_peer_speaker(struct mrc_dev *dev,
 				const struct in6_addr *self,
@@ -577,7 +593,7 @@ struct mrc_qp *mrc_peer_speaker(struct mrc_dev *dev,
 int mrc_peer_init(void);
 void mrc_peer_exit(void);
 
-/* What a device has of them; sleep. 0 or a negative errno. */
+/* The peers of a device. Both may sleep. Return: 0 or a negative errno. */
 int mrc_peers_create(struct mrc_dev *dev);
 void mrc_peers_destroy(struct mrc_dev *dev);
 
@@ -587,8 +603,9 @@ int mrc_rev_probes_create(struct mrc_dev *dev);
 void mrc_rev_probes_destroy(struct mrc_dev *dev);
 
 /*
- * A response arrived: does it confirm a reverse path of a QP? One that comes after the
- * QP has gone on is counted as late, and true as well. Softirq.
+ * An endpoint response arrived. Return: whether it answers a reverse probe of a QP. A
+ * reply that arrives when the QP no longer waits for it is counted as late; the return
+ * value is true in this case as well. Softirq.
  */
 bool mrc_rev_probe_answered(struct mrc_dev *dev, u8 port,
 			    const struct mrc_hdr *hdr,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Connected queue pairs: the attributes that MRC adds to those of verbs (MRC 1.0
- * §14), and until when each can be set.
+ * Connected queue pairs: the attributes that MRC adds to those of verbs (MRC 1.0 §14),
+ * and the states in which each can be set.
  */
 #include "mrc_qp_priv.h"
 
@@ -36,13 +36,13 @@ static int mrc_qp_check_mrc(const struct mrc_abi_qp_attr *in)
 	return 0;
 }
 
-/* Which attributes can still take effect? */
+/* The attributes that can be set in the current state, bits MRC_ABI_QP_*. */
 static u32 mrc_qp_settable(const struct mrc_qp *qp)
 {
 	const struct mrc_abi_qp_attr *a = &qp->attr.mrc;
 	u32 dyn = 0;
 
-	/* A responder with Dynamic MPR changes its mind as it likes (§5.2). */
+	/* With Dynamic MPR the responder may change its MPR at any time (§5.2). */
 	if (a->mask & MRC_ABI_QP_CAP && a->cap & MRC_ABI_QP_CAP_DYNAMIC_MPR)
 		dyn = MRC_ABI_QP_MPR_DEST;
 	switch (READ_ONCE(qp->base.state)) {

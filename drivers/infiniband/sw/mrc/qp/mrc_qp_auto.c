@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Queue pairs of devices without a controller, whose profiles they could have.
+ * Profile operations for devices without a controller: no profile exists, and all queue
+ * pairs are AUTO.
  */
 #include "mrc_qp_priv.h"
 
@@ -18,7 +19,7 @@ static int mrc_auto_bind(struct mrc_qp *qp)
 {
 	qp->ev_id = MRC_ABI_PROFILE_NONE;
 	qp->cc_id = MRC_ABI_PROFILE_NONE;
-	/* Both directions of a connection by one algorithm. */
+	/* The answer channel uses the same algorithm as its QP. */
 	qp->cc_ops = qp->ans_of ? qp->ans_of->cc_ops :
 				  READ_ONCE(qp->base.dev->attr.cc);
 	return 0;
@@ -28,7 +29,7 @@ static void mrc_auto_unbind(struct mrc_qp *qp)
 {
 }
 
-/* Nobody asked to be told. */
+/* EV events are reported only to controllers. */
 static void mrc_auto_event(struct mrc_qp *qp, const struct mrc_paths *paths,
 			   u16 ev, u8 to)
 {

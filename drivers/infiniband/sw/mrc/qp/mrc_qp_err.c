@@ -9,7 +9,8 @@ void mrc_qp_error(struct mrc_qp *qp, u32 conn, int event)
 {
 	u8 port;
 
-	if (qp->ans_of) {	/* they fail together; both count the same resets */
+	/* A QP and its answer channel fail together. Both have the same value of conn. */
+	if (qp->ans_of) {
 		mrc_qp_error(qp->ans_of, conn, event);
 		return;
 	}
@@ -35,7 +36,7 @@ void mrc_qp_error(struct mrc_qp *qp, u32 conn, int event)
 	spin_unlock_bh(&qp->rx.lock);
 	mrc_ans_error(qp, conn);
 
-	/* It takes no more entries of the SRQ. */
+	/* The QP takes no more entries from the SRQ. */
 	if (qp->base.srq)
 		mrc_qp_report(qp->base.ibqp, IB_EVENT_QP_LAST_WQE_REACHED);
 	if (event == MRC_BY_PROGRAM)

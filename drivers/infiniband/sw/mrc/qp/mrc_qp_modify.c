@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Connected queue pairs: attributes and states as programs set them, query
- * (MRC 1.0 §14). What they do to the engines: mrc_qp_start.c.
+ * Connected queue pairs: modify_qp (attributes and state) and query_qp (MRC 1.0 §14). The
+ * effect on the engines is in mrc_qp_start.c.
  */
 #include <net/ipv6.h>
 #include <rdma/ib_cache.h>
@@ -12,13 +12,13 @@
 
 #define MRC_QP_REFUSED	(IB_QP_ALT_PATH | IB_QP_PATH_MIG_STATE | IB_QP_QKEY)
 
-/* What SQD can change when nothing is under way any more. */
+/* Attributes that can be changed in SQD only after the send queue has drained. */
 #define MRC_QP_WHEN_DRAINED \
 	(IB_QP_PORT | IB_QP_PKEY_INDEX | IB_QP_AV | IB_QP_TIMEOUT | \
 	 IB_QP_RETRY_CNT | IB_QP_RNR_RETRY | IB_QP_MAX_QP_RD_ATOMIC | \
 	 IB_QP_MAX_DEST_RD_ATOMIC)
 
-/* Nothing is changed before everything has been found good. */
+/* Check all attributes before any of them is changed. */
 static int mrc_qp_check_attr(struct mrc_qp *qp, const struct ib_qp_attr *attr,
 			     int mask)
 {
@@ -85,7 +85,7 @@ static void mrc_qp_store_attr(struct mrc_qp *qp, const struct ib_qp_attr *attr,
 		a->hop_limit = grh->hop_limit;
 		a->traffic_class = grh->traffic_class;
 		a->sl = rdma_ah_get_sl(&attr->ah_attr);
-		if (qp->base.state == IB_QPS_RTS)	/* SQD: they are the same */
+		if (qp->base.state == IB_QPS_RTS)	/* SQD: same addresses */
 			return;
 		memcpy(&qp->flow.daddr, &grh->dgid, sizeof(qp->flow.daddr));
 		memcpy(&qp->flow.saddr, &grh->sgid_attr->gid, sizeof(qp->flow.saddr));
@@ -96,11 +96,11 @@ static void mrc_qp_store_attr(struct mrc_qp *qp, const struct ib_qp_attr *attr,
 	}
 }
 
-/* RTS to SQD: what is begun goes on, the rest waits. */
+/* RTS to SQD: started work requests are finished, the others wait. */
 static int mrc_qp_drain(struct mrc_qp *qp, bool notify)
 {
 	spin_lock_bh(&qp->tx.lock);
-	if (qp->base.state != IB_QPS_RTS) {	/* a packet was faster: ERROR */
+	if (qp->base.state != IB_QPS_RTS) {	/* went to ERROR meanwhile */
 		spin_unlock_bh(&qp->tx.lock);
 		return -EINVAL;
 	}
@@ -119,7 +119,7 @@ static int mrc_qp_drain(struct mrc_qp *qp, bool notify)
 	return 0;
 }
 
-/* SQD to RTS: go on with what was posted meanwhile. */
+/* SQD to RTS: process the work requests that were posted meanwhile. */
 static int mrc_qp_resume(struct mrc_qp *qp)
 {
 	spin_lock_bh(&qp->tx.lock);
@@ -191,8 +191,8 @@ enum ib_qp_state mrc_qp_verbs_state(const struct mrc_qp *qp)
 }
 
 /*
- * Packets on their way keep the attributes that they were sent with, so most
- * changes wait for the drain. The peer's address belongs to the connection.
+ * Packets in flight depend on the attributes with which they were sent, so most changes
+ * are only allowed after the drain. The addresses of a connection cannot be changed.
  */
 static int mrc_qp_check_sqd(const struct mrc_qp *qp,
 			    const struct ib_qp_attr *attr, int mask)
@@ -288,7 +288,7 @@ bool mrc_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr)
 	attr->timeout = a->timeout;
 	attr->retry_cnt = a->retry_cnt;
 	attr->rnr_retry = a->rnr_retry;
-	if (a->path_mtu) {	/* the AV came with the path MTU, at RTR */
+	if (a->path_mtu) {	/* the AV is set together with the path MTU, at RTR */
 		attr->ah_attr.type = RDMA_AH_ATTR_TYPE_ROCE;
 		rdma_ah_set_grh(&attr->ah_attr, (union ib_gid *)&a->dgid,
 				a->flow_label, a->sgid_index, a->hop_limit,

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Connected queue pairs: which ports may send.
+ * Connected queue pairs: which ports a QP may send through.
  */
 #include "mrc_qp_priv.h"
 
-/* Send through the ports of @mask only. Under tx.lock. Return: the requester may go on. */
+/*
+ * Send only through the ports in @mask. Under tx.lock. Return: true if the QP may send,
+ * so that the caller can call mrc_req_run().
+ */
 static bool mrc_qp_set_ports(struct mrc_qp *qp, u32 mask)
 {
 	if (mrc_qp_sends(qp)) {
@@ -43,8 +46,8 @@ void mrc_qp_update_ports(struct mrc_qp *qp)
 
 	spin_lock_bh(&qp->tx.lock);
 	/*
-	 * Whoever sets a link up adds its routes a moment later: looked for soon
-	 * then, and the less often the longer it takes.
+	 * Routes are usually added a moment after the link comes up. Retry soon at first,
+	 * then less and less often.
 	 */
 	if (missing & ~qp->no_route)
 		qp->no_route_at = jiffies;
@@ -60,7 +63,7 @@ void mrc_qp_update_ports(struct mrc_qp *qp)
 		spin_unlock_bh(&qp->tx.lock);
 	}
 
-	/* Not when destroy would have to wait for it. */
+	/* Do not queue the work again during destroy, which would have to wait for it. */
 	if (missing && !READ_ONCE(qp->dead))
 		mrc_qp_queue_work(qp, wait);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* What the files of connected queue pairs offer each other. */
+/* Internal interfaces between the files of connected queue pairs. */
 #ifndef MRC_QP_PRIV_H
 #define MRC_QP_PRIV_H
 
@@ -15,49 +15,50 @@ void mrc_qp_ref_exit(void);
 /* mrc_qp.c, mrc_qp_ref.c, mrc_qp_err.c, mrc_qp_ports.c ----------------------*/
 
 /*
- * A QP in RESET with no rings, not in the table of numbers, or NULL; discard
- * frees it when nobody has a reference.
+ * mrc_qp_alloc() returns a QP in RESET without rings that is not in the table of QPNs,
+ * or NULL. mrc_qp_discard() frees a QP that has no references left.
  */
 struct mrc_qp *mrc_qp_alloc(struct mrc_dev *dev);
 void mrc_qp_discard(struct mrc_qp *qp);
 
 /*
- * Stop timer and work of a QP that was reset for good, and wait until nobody
- * has a reference any more.
+ * Cancel the timer and the work of a QP that was reset with @dead set, and wait until
+ * the last reference is dropped.
  */
 void mrc_qp_release(struct mrc_qp *qp);
 
 /**
  * mrc_qp_error - move a QP to ERROR
  * @qp: the caller holds a reference and no lock
- * @conn: qp->conn when the verdict fell; one about an earlier life is ignored
+ * @conn: qp->conn when the error was detected; the call is ignored if the QP has been
+ *	reset since
  * @event: enum ib_event_type to report, MRC_NO_EVENT for none, MRC_BY_PROGRAM
- *	where it is no error but the program's wish
+ *	when a program requested ERROR by modify_qp
  *
- * Does nothing in RESET and ERROR. Flushes both queues in order; receives
- * posted later are flushed by mrc_post_recv(), which MRC_RING_F_KICK makes the
- * program call (MRC 1.0 §10). Any context.
+ * Does nothing in RESET and ERROR. Flushes both queues in order. Receives that are
+ * posted later are flushed by mrc_post_recv(). MRC_RING_F_KICK tells the program to
+ * call it (MRC 1.0 §10). Any context.
  */
 void mrc_qp_error(struct mrc_qp *qp, u32 conn, int event);
 
-/* Run the work item after @delay jiffies, at once if 0. Any context. */
+/* Queue the work item to run after @delay jiffies, 0 = at once. Any context. */
 void mrc_qp_queue_work(struct mrc_qp *qp, unsigned long delay);
 
 /*
- * Run the work item when memory has come that was missing after @seq =
- * mrc_odp_seq(). Under rx.lock or tx.lock.
+ * Queue the work item when missing pages have been fetched. @seq: mrc_odp_seq() as read
+ * before the pages were found missing. Under rx.lock or tx.lock.
  */
 void mrc_qp_wait_page(struct mrc_qp *qp, u32 seq);
 
-/* struct mrc_odp_waiter.wake of a QP. */
+/* The callback struct mrc_odp_waiter.wake of a QP. */
 void mrc_qp_wake(struct mrc_odp_waiter *w);
 
-/* Learn which ports may send. Process context, under qp->mutex. */
+/* Determine which ports can send. Process context, under qp->mutex. */
 void mrc_qp_update_ports(struct mrc_qp *qp);
 
 /*
- * Send nothing through ports outside of @up from here on, without a look at routes.
- * mrc_qp_update_ports() follows.
+ * Stop sending through ports that are not in @up. Routes are not looked up here;
+ * mrc_qp_update_ports() must follow.
  */
 void mrc_qp_leave_ports(struct mrc_qp *qp, u32 up);
 
@@ -65,16 +66,16 @@ void mrc_qp_leave_ports(struct mrc_qp *qp, u32 up);
 void mrc_qp_arm_timer(struct mrc_qp *qp);
 
 /**
- * mrc_qp_part - say the last word of a QP before the program ends it
+ * mrc_qp_part - send the final feedback before a program ends the connection
  * @qp: the QP
  *
- * The peer gets the last transport ACK again, see mrc_resp_farewell(), also
- * that of the answer channel. Nothing in RESET and ERROR. Process context,
- * under qp->mutex.
+ * Sends the last transport ACK again, see mrc_resp_farewell(), and that of the answer
+ * channel. Does nothing in RESET, and in ERROR only if an ACK is pending
+ * (MRC_TODO_ACK). Process context, under qp->mutex.
  */
 void mrc_qp_part(struct mrc_qp *qp);
 
-/* Empty the QP and free its engines; under qp->mutex. */
+/* Move the QP to RESET and free its engines. @dead: for good. Under qp->mutex. */
 void mrc_qp_reset(struct mrc_qp *qp, bool dead);
 
 /* mrc_qp_modify.c -----------------------------------------------------------*/
@@ -86,29 +87,29 @@ bool mrc_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr);
 /* mrc_qp_start.c ------------------------------------------------------------*/
 
 /*
- * The steps that make engines and states, under qp->mutex. 0 or a negative
- * errno: no memory, the attributes contradict each other, no route to start
- * with, or a packet was faster and the QP is in ERROR.
+ * Create the engines and change the state. Under qp->mutex. Return: 0 or a negative
+ * errno: no memory, contradictory attributes, no room for the outer header (SRv6), or a
+ * packet has moved the QP to ERROR in the meantime.
  */
 int mrc_qp_to_rtr(struct mrc_qp *qp);
 int mrc_qp_to_rts(struct mrc_qp *qp);
 
 /*
- * Make the requester of a QP in RTS, for the first send: a QP that only
- * receives does without its memory. Process context, no lock held. Returns 0
- * or -ENOMEM; afterwards tx.on may still be false if the QP left RTS.
+ * Create the requester of a QP in RTS, for the first send. A QP that only receives needs
+ * no memory for it. Process context, no lock held. Return: 0 or -ENOMEM. tx.on may be
+ * false afterwards if the QP has left RTS.
  */
 int mrc_qp_start_requester(struct mrc_qp *qp);
 
 /*
- * Bring an answer channel up to where it takes and sends packets: @rx as soon as the
- * PSN of what it receives is known. Under the mutex. 0 or a negative errno.
+ * Start an answer channel, so that it sends answers. @rx: the first PSN of incoming
+ * answers is known; start the responder as well. Under qp->mutex. 0 or a negative errno.
  */
 int mrc_qp_start_ans(struct mrc_qp *ans, bool rx);
 
 /*
- * Attributes that a live QP can change take effect: verbs' of @mask; timeout
- * and retries; the responder's range. Under qp->mutex.
+ * Apply attributes that can change while a QP is connected: the verbs attributes in
+ * @mask, the timeout and retry counts, the MPR of the responder. Under qp->mutex.
  */
 void mrc_qp_apply_live(struct mrc_qp *qp, int mask);
 void mrc_qp_apply_retry(struct mrc_qp *qp);
@@ -116,66 +117,68 @@ int mrc_qp_apply_mpr(struct mrc_qp *qp, u8 mpr);
 
 /* mrc_send.c ----------------------------------------------------------------*/
 
-/* mrc_req_run() if the QP sends. No lock held. */
+/* Call mrc_req_run() if the QP may send. No lock held. */
 void mrc_req_go_on(struct mrc_qp *qp, bool sleep);
 
 /* mrc_sq.c ------------------------------------------------------------------*/
 
-/* Turn finished work requests into completions. Under tx.lock. */
+/* Write completions for finished work requests. Under tx.lock. */
 void mrc_sq_reap(struct mrc_qp *qp);
 
-/* Flush entries that never reached the engine. Under tx.lock, after reap. */
+/* Flush ring entries that the engine has not got. Under tx.lock, after reap. */
 void mrc_sq_flush(struct mrc_qp *qp);
 
 /*
- * Copy new entries from the ring into the engine. Under tx.lock. Returns true
- * if there are more that could be taken at once. *@page is set when the next one waits
- * for memory that is fetched.
+ * Copy new entries from the ring into the engine. Under tx.lock. *@page is set when the
+ * next entry waits for memory that is being fetched. Return: true if further entries can
+ * be taken immediately.
  */
 bool mrc_sq_take(struct mrc_qp *qp, bool *page);
 
 /* mrc_rq.c ------------------------------------------------------------------*/
 
-/* The doorbell of the receive ring, in ERROR. */
+/* Doorbell of the receive ring. Has an effect only in ERROR: flushes the ring. */
 int mrc_post_recv(struct ib_qp *ibqp);
 
 /*
- * How many receives @qp has at hand; with an SRQ, after taking from there what
- * is missing of @n. -EBUSY and -EINVAL as mrc_srq_take(). Under rx.lock.
+ * Number of receives in the ring of @qp. With an SRQ, the receives that are missing to
+ * @n are taken from the SRQ first. Returns -EBUSY or -EINVAL as mrc_srq_take(). Under
+ * rx.lock.
  */
 int mrc_rq_pending(struct mrc_qp *qp, u32 n);
 
 /**
- * mrc_rq_reserve - are there receives for a message?
+ * mrc_rq_reserve - check that enough receives are posted for a message
  * @qp: under rx.lock
- * @n: number of receives that must be there, see mrc_resp_wants_recv()
+ * @n: number of receives that are needed, see mrc_resp_wants_recv()
  * @copy: the message is a SEND, which needs the table of copies
  *
- * Return: 0, -EAGAIN too few, -EBUSY those in the SRQ are kept for others,
- * -ENOMEM no table (yet), -EINVAL the program wrote nonsense into the ring.
+ * Return: 0; -EAGAIN: too few receives; -EBUSY: the receives in the SRQ are kept for
+ * other QPs; -ENOMEM: the table of copies has not been allocated (yet); -EINVAL: invalid
+ * producer counter in the ring.
  */
 int mrc_rq_reserve(struct mrc_qp *qp, u32 n, bool copy);
 
 /* Tell the engine how many receives are posted; under rx.lock. */
 void mrc_rq_tell(struct mrc_qp *qp);
 
-/* Make the table of copies that @need_recv asks for. Process context. */
+/* Allocate the table of copies, for MRC_TODO_RECVS. Process context. */
 void mrc_rq_make_table(struct mrc_qp *qp);
 
 /*
- * Whether the memory that mrc_rq_place() will write is there, as mrc_odp_ready().
- * Then the lock of paged memory is held until that was called.
+ * Check that the memory that mrc_rq_place() will write is present. Returns the same
+ * values as mrc_odp_ready(). The caller holds dev->odp.lock until mrc_rq_place().
  */
 int mrc_rq_ready(struct mrc_qp *qp, const struct mrc_hdr *h);
 
 /**
- * mrc_rq_place - put the payload of a SEND into its receive
- * @qp: under rx.lock, mrc_rq_reserve() said 0
+ * mrc_rq_place - copy the payload of a SEND packet into its receive
+ * @qp: under rx.lock, after mrc_rq_reserve() returned 0
  * @h: headers
  * @skb: packet
- * @off: of the payload in @skb
+ * @off: offset of the payload in @skb
  *
- * Return: 0 or the syndrome; the receive will complete with an error then.
+ * Return: 0 or the syndrome of the NAK; then the receive completes with an error.
  */
 u8 mrc_rq_place(struct mrc_qp *qp, const struct mrc_hdr *h,
 		const struct sk_buff *skb, int off);
@@ -183,20 +186,23 @@ u8 mrc_rq_place(struct mrc_qp *qp, const struct mrc_hdr *h,
 /**
  * mrc_rq_deliver - consume a receive WQE for a WRITE_IMM or SEND
  * @qp: under rx.lock
- * @imm: what the engine stashed
+ * @imm: the message, from the engine's stash
  * @port: port of arrival, for counters
  * @fatal: set when the QP must go to ERROR for a local reason
  *
- * Return: 0 or the syndrome to refuse the request with (MRC 1.0 §7.4); -EAGAIN:
- * the key that it invalidates is in use, the same again later.
+ * Return: 0 or the syndrome of the NAK that refuses the message (MRC 1.0 §7.4).
+ * -EAGAIN: the key that the message invalidates is in use; call again later.
  */
 int mrc_rq_deliver(struct mrc_qp *qp, const struct mrc_imm *imm, u8 port,
 		   bool *fatal);
 
-/* Flush the receive ring and ask for kicks. Under rx.lock, in ERROR. */
+/*
+ * Flush the receive ring, and request doorbells for receives posted later. Under
+ * rx.lock, in ERROR.
+ */
 void mrc_rq_flush(struct mrc_qp *qp);
 
-/* The answer channel of @qp with a reference, or NULL. @qp is held. */
+/* Get the answer channel of @qp with a reference, or NULL. The caller holds @qp. */
 struct mrc_qp *mrc_ans_get(struct mrc_qp *qp);
 
 #ifdef CONFIG_INFINIBAND_MRC_EXT
@@ -204,20 +210,19 @@ struct mrc_qp *mrc_ans_get(struct mrc_qp *qp);
 /* mrc_ext.c -----------------------------------------------------------------*/
 
 /**
- * mrc_scatter - put payload into memory that a list of SGEs names
- * @qp: whose PD
- * @sge: list
- * @n: its length
- * @at: where in the message the payload starts
+ * mrc_scatter - copy payload into the memory of a list of SGEs
+ * @qp: QP whose PD is used
+ * @sge: SGEs
+ * @n: number of SGEs
+ * @at: offset of the payload in the message
  * @skb: packet
- * @off: of the payload in @skb
- * @len: bytes
+ * @off: offset of the payload in @skb
+ * @len: length of the payload, bytes
  *
- * Each key is looked up now; all must allow local writes. Under a lock that
- * keeps @sge as they are. Whether paged memory is there was asked before, see
- * mrc_odp_ready().
+ * Looks up each key again; all keys must allow local writes. The caller holds a lock
+ * that keeps @sge constant. For paged memory the caller has called mrc_odp_ready().
  *
- * Return: 0, -EMSGSIZE beyond the list's end, -EFAULT.
+ * Return: 0, -EMSGSIZE beyond the end of the list, -EFAULT.
  */
 int mrc_scatter(struct mrc_qp *qp, const struct mrc_sge *sge, u32 n, u64 at,
 		const struct sk_buff *skb, int off, u32 len);
@@ -225,25 +230,28 @@ int mrc_scatter(struct mrc_qp *qp, const struct mrc_sge *sge, u32 n, u64 at,
 /**
  * mrc_ext_execute - execute a request of the peer and queue its answer
  * @qp: under rx.lock
- * @rd: from the engine
+ * @rd: the request, from the engine
  *
- * Return: 0 or the syndrome to refuse it with; -EAGAIN: its memory is fetched, the
- * same again later.
+ * Return: 0 or the syndrome of the NAK that refuses the request. -EAGAIN: the memory of
+ * the request is being fetched; call again later.
  */
 int mrc_ext_execute(struct mrc_qp *qp, const struct mrc_rd *rd);
 
-/* Likewise of mrc_ext_take_answer(). */
+/*
+ * Check that the memory that mrc_ext_take_answer() will write is present. Returns the
+ * same values as mrc_odp_ready(). Under ans->rx.lock.
+ */
 int mrc_ext_answer_ready(struct mrc_qp *ans, const struct mrc_hdr *h);
 
 /**
- * mrc_ext_take_answer - put a packet of an answer where its request wants it
+ * mrc_ext_take_answer - copy the payload of an answer into the memory of its request
  * @ans: answer channel, under rx.lock
  * @h: headers
  * @skb: packet
- * @off: of the payload in @skb
- * @kick: set when mrc_ans_answered() must follow
+ * @off: offset of the payload in @skb
+ * @kick: set when the caller must call mrc_ans_answered()
  *
- * Return: 0 or the syndrome.
+ * Return: 0 or the syndrome of the NAK.
  */
 u8 mrc_ext_take_answer(struct mrc_qp *ans, const struct mrc_hdr *h,
 		       const struct sk_buff *skb, int off, bool *kick);
@@ -251,26 +259,31 @@ u8 mrc_ext_take_answer(struct mrc_qp *ans, const struct mrc_hdr *h,
 /* mrc_ans.c -----------------------------------------------------------------*/
 
 /*
- * Make the answer channel, as far as the state of @qp allows; from the work item,
- * under the mutex.
+ * Create and start the answer channel as far as the state of @qp allows. Called from
+ * the work item, under qp->mutex.
  */
 void mrc_ans_make(struct mrc_qp *qp);
 
 /*
- * What happens to a QP happens to its answer channel: reset (under the mutex),
- * ERROR (no lock).
+ * A reset or error of a QP also applies to its answer channel. mrc_ans_reset() is called
+ * under qp->mutex, mrc_ans_error() without a lock.
  */
 void mrc_ans_reset(struct mrc_qp *qp, bool dead);
 void mrc_ans_error(struct mrc_qp *qp, u32 conn);
 
-/* Send what @qp's answer channel has to send. No lock held. */
+/* Send the answers that are queued in the answer channel of @qp. No lock held. */
 void mrc_ans_run(struct mrc_qp *qp);
 
 /*
- * From an answer channel to its QP, no lock held, the answer channel is held: @n requests
- * have got their answers; @n answers were acknowledged by the peer; the answer
- * with number @num cannot be given. The latter two are for mrc_req_run() of the
- * answer channel. Return: it has more answers to send now.
+ * Notifications from an answer channel to its QP. No lock is held; the caller has a
+ * reference to the answer channel.
+ *
+ * mrc_ans_answered(): @n requests have received their complete answers.
+ * mrc_ans_acked(): the peer has acknowledged @n answers.
+ * mrc_ans_failed(): the answer with number @num cannot be sent.
+ *
+ * mrc_req_run() of the answer channel calls the latter two. They return true if more
+ * answers are queued now.
  */
 void mrc_ans_answered(struct mrc_qp *ans, u32 conn, u32 n);
 bool mrc_ans_acked(struct mrc_qp *ans, u32 conn, u32 n);
@@ -339,42 +352,47 @@ static inline bool mrc_ans_failed(struct mrc_qp *ans, u32 conn, u16 num)
 /* mrc_recv.c ----------------------------------------------------------------*/
 
 /**
- * mrc_resp_run - do what the responder has to do, then unlock
+ * mrc_resp_run - run the responder after a packet or another event, then unlock
  * @qp: under rx.lock, with rx.on and a reference; unlocked on return
- * @port: of the packet that is handled, for counters
+ * @port: port of arrival of the packet, for counters
  * @now: ns
  * @fatal: the QP must go to ERROR for a local reason
- * @kick: an answer channel found out that a request cannot be completed
+ * @kick: answer channel only: a request cannot be completed
  *
- * Delivers messages, executes requests, sends feedback, carries out a change to
- * ERROR.
+ * Delivers messages, executes requests, sends feedback, and moves the QP to ERROR if it
+ * has failed.
  */
 void mrc_resp_run(struct mrc_qp *qp, u8 port, u64 now, bool fatal, bool kick)
 	__releases(&qp->rx.lock);
 
 /*
- * The same, but answers stay queued at the answer channel. Return: there are some,
- * which mrc_ans_run() or the caller, being the answer channel's, must send.
+ * The same, but answers stay queued in the answer channel. Return: whether answers were
+ * queued. The caller then calls mrc_ans_run(), or sends them itself if it is the send
+ * loop of the answer channel.
  */
 bool mrc_resp_run_once(struct mrc_qp *qp, u8 port, u64 now, bool fatal,
 		       bool kick) __releases(&qp->rx.lock);
 
-/* What the responder owes now, for mrc_xmit_list(). Under rx.lock, with rx.on. */
+/*
+ * Append the feedback that is due to @list, for mrc_xmit_list(). Under rx.lock, with
+ * rx.on.
+ */
 void mrc_resp_feedback(struct mrc_qp *qp, struct sk_buff_head *list, u64 now);
 
 /* mrc_burst.c ---------------------------------------------------------------*/
 
 /**
- * mrc_burst_wait - answer when all packets that are here have been looked at
- * @qp: under rx.lock, BH off, with a reference; mrc_resp_may_wait()
+ * mrc_burst_wait - delay the transport ACK until the current burst has been processed
+ * @qp: under rx.lock, BH off, with a reference; mrc_resp_may_wait() returned true
  */
 void mrc_burst_wait(struct mrc_qp *qp);
 
 /**
- * mrc_burst_flush - answer now for all that wait on this processor
+ * mrc_burst_flush - send the delayed transport ACKs of this CPU now
  *
- * For whoever knows that softirqs will be left to their thread. Without locks; on
- * another processor by the time it runs, it does that one's work.
+ * Called when a task is about to run and the remaining softirq work would be left to
+ * ksoftirqd. No lock held. If the caller migrates, the function flushes the list of
+ * another CPU, which is harmless.
  */
 void mrc_burst_flush(void);
 
@@ -385,7 +403,7 @@ int mrc_qp_fill_res(struct sk_buff *msg, struct ib_qp *ibqp, bool all);
 
 /* mrc_peer.c ----------------------------------------------------------------*/
 
-/* Own and foreign address; the port of link-local ones, else 0. */
+/* Own address, address of the peer, and the port for link-local addresses, else 0. */
 struct mrc_peer_key {
 	struct in6_addr self;
 	struct in6_addr peer;
@@ -395,16 +413,17 @@ struct mrc_peer_key {
 /**
  * struct mrc_peer - one peer
  * @node: in the hash table
- * @key: who
- * @rcu: lookups may still look at it after the last QP left
- * @list: all peers, under the mutex
- * @qps: connected QPs, under the mutex
- * @speaker: a QP whose paths lead to the peer, for answers; written under the
- *	mutex, read under RCU
- * @flags: MRC_PEER_CHANGED: its QPs have to look at @view
- * @lock: leaf, for what follows
- * @view: its ports, as it told; ->word is also read without the lock
- * @news: our ports, as it is being told
+ * @key: addresses
+ * @rcu: delayed free; lookups may still use the peer after the last QP has left
+ * @list: in the list of all peers, under peers->mutex
+ * @qps: connected QPs, under peers->mutex
+ * @speaker: a QP whose paths lead to the peer, for endpoint responses; written under
+ *	peers->mutex, read under RCU
+ * @flags: MRC_PEER_CHANGED: the QPs have to apply @view
+ * @lock: leaf, protects the following members
+ * @view: port status of the peer as reported by the peer; ->word is also read without
+ *	the lock
+ * @news: our port status, as it is being reported to the peer
  */
 struct mrc_peer {
 	struct rhash_head node;
@@ -420,24 +439,25 @@ struct mrc_peer {
 };
 
 /**
- * mrc_peer_join - @qp becomes a connection to its peer
- * @qp: under qp->mutex, its addresses are settled and its paths not in use yet
+ * mrc_peer_join - add @qp to its peer
+ * @qp: under qp->mutex; its addresses are final, its paths are not in use yet
  *
- * When ports are down here, the peer is told.
+ * Sends a port status update to the peer if a local port is down, or if the peer may
+ * have an outdated port status of this host.
  *
  * Return: 0, -ENOMEM, -E2BIG.
  */
 int mrc_peer_join(struct mrc_qp *qp);
 
-/* @qp may speak for its connection from now on. Under qp->mutex. */
+/* @qp has reached RTR and may send endpoint responses to its peer. Under qp->mutex. */
 void mrc_peer_up(struct mrc_qp *qp);
 
-/* The other way round; under qp->mutex, when nothing uses the paths any more. */
+/* Undo mrc_peer_join(). Under qp->mutex, when the paths are not in use any more. */
 void mrc_peer_leave(struct mrc_qp *qp);
 
 /*
- * What the peer says of its ports, for mrc_paths_peer_said(). Under tx.lock or
- * qp->mutex.
+ * The port status that the peer reported last, for mrc_paths_peer_said(). Under tx.lock
+ * or qp->mutex.
  */
 static inline u32 mrc_peer_word(const struct mrc_qp *qp)
 {
@@ -445,8 +465,8 @@ static inline u32 mrc_peer_word(const struct mrc_qp *qp)
 }
 
 /*
- * Let a requester that is about to send know what its peer told meanwhile.
- * Under tx.lock, with tx.on.
+ * Pass a new port status of the peer to a requester that is about to send. Under
+ * tx.lock, with tx.on.
  */
 static inline void mrc_peer_sync(struct mrc_qp *qp)
 {
@@ -456,15 +476,15 @@ static inline void mrc_peer_sync(struct mrc_qp *qp)
 		mrc_req_peer_said(mrc_qp_req(qp), word, mrc_now());
 }
 
-/* Ports of @dev changed: tell its peers, then its QPs. Any context. */
+/* Ports of @dev changed: notify the peers, then the QPs. Any context. */
 void mrc_peers_ports_changed(struct mrc_dev *dev);
 
 /* mrc_rev_probe.c -----------------------------------------------------------*/
 
 /**
- * mrc_rev_probe - test a reverse path if one is due (MRC 1.0 §11.8)
+ * mrc_rev_probe - send a probe of a reverse path if one is due (MRC 1.0 §11.8)
  * @qp: under rx.lock, with rx.on
- * @list: where the probe is put
+ * @list: the probe is appended here
  * @now: ns
  */
 void mrc_rev_probe(struct mrc_qp *qp, struct sk_buff_head *list, u64 now);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Connected queue pairs: references, what is queued with one.
+ * Connected queue pairs: references, and the work, waiters and timer that hold one.
  */
 #include "mrc_qp_priv.h"
 
@@ -61,7 +61,8 @@ void mrc_qp_wake(struct mrc_odp_waiter *w)
 
 struct mrc_qp *mrc_ans_get(struct mrc_qp *qp)
 {
-	struct mrc_qp *ans = smp_load_acquire(&qp->ans);	/* all of it */
+	/* Pairs with smp_store_release() in mrc_ans_make(). */
+	struct mrc_qp *ans = smp_load_acquire(&qp->ans);
 
 	return ans && mrc_qp_base_tryget(&ans->base) ? ans : NULL;
 }
@@ -75,8 +76,8 @@ void mrc_qp_arm_timer(struct mrc_qp *qp)
 		return;
 	at = mrc_req_deadline(mrc_qp_req(qp));
 	/*
-	 * A deadline that moved away is left alone: firing too early costs one
-	 * look, and saves reprogramming the clock for every SACK.
+	 * Do not re-arm the timer for a later deadline. An early expiry is cheap, and
+	 * reprogramming the timer for every SACK is not.
 	 */
 	if (at >= qp->tx.timer_at)
 		return;
@@ -89,7 +90,7 @@ void mrc_qp_arm_timer(struct mrc_qp *qp)
 
 int mrc_qp_ref_init(void)
 {
-	/* Peers are refused until an answer channel is made: soon. */
+	/* WQ_HIGHPRI: requests of peers are refused until the answer channel is made. */
 	mrc_wq = alloc_workqueue("mrc", WQ_UNBOUND | WQ_HIGHPRI |
 				 WQ_MEM_RECLAIM, 0);
 	return mrc_wq ? 0 : -ENOMEM;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Connected queue pairs in "rdma resource show qp -dd".
+ * Driver details of connected queue pairs, for "rdma resource show qp -dd".
  */
 #include <rdma/rdma_netlink.h>
 #include <rdma/restrack.h>
 
 #include "mrc_qp_priv.h"
 
-/* "rdma resource" shows both connections of a QP: names of one have a prefix. */
+/* Attributes of the answer channel have the names of the QP's with the prefix "ans_". */
 static int mrc_put_u32(struct sk_buff *msg, const char *prefix,
 		       const char *name, u32 value)
 {
@@ -38,7 +38,7 @@ static int mrc_put_psns(struct sk_buff *msg, const char *prefix,
 	return 0;
 }
 
-/* PSNs, and what tells them where the first one is known. Under tx.lock. */
+/* PSNs, and counters that reveal the PSN if the first PSN is known. Under tx.lock. */
 static int mrc_fill_requester_psns(struct sk_buff *msg, const struct mrc_qp *qp,
 				   const struct mrc_req_info *req)
 {
@@ -88,7 +88,7 @@ static int mrc_fill_requester(struct sk_buff *msg, const struct mrc_qp *qp,
 	return all ? mrc_fill_requester_psns(msg, qp, req) : 0;
 }
 
-/* They are settled before the QP has paths. */
+/* The profiles are constant while the QP has paths. Under tx.lock, with paths_on. */
 static int mrc_fill_profiles(struct sk_buff *msg, const struct mrc_qp *qp)
 {
 	if ((qp->ev_id != MRC_ABI_PROFILE_NONE &&
@@ -123,7 +123,7 @@ static int mrc_fill_paths(struct sk_buff *msg, const struct mrc_qp *qp,
 	return 0;
 }
 
-/* Under rx.lock of @qp, which may be an answer channel. */
+/* The responder of @qp, which may be an answer channel. Under rx.lock. */
 static int mrc_fill_responder(struct sk_buff *msg, const struct mrc_qp *qp,
 			      const char *prefix, bool all)
 {
@@ -167,7 +167,7 @@ static int mrc_conn_fill_res(struct sk_buff *msg, struct mrc_qp *qp, bool all)
 
 /* --- the answer channel -------------------------------------------------------- */
 
-/* The answers that are sent. Under tx.lock. */
+/* The requester of an answer channel, which sends answers. Under tx.lock. */
 static int mrc_ans_fill_tx(struct sk_buff *msg, const struct mrc_qp *ans,
 			   bool all)
 {

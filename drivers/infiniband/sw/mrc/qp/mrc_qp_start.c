@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Queue pairs: their engines, made from the attributes when a state needs them
- * and told when attributes change (MRC 1.0 §14).
+ * Connected queue pairs: creation of the engines from the attributes of the QP, and
+ * changes of attributes while the engines run (MRC 1.0 §14).
  */
 #include <linux/ethtool.h>
 #include <linux/random.h>
@@ -12,10 +12,13 @@
 #include "dev/mrc_trace.h"
 #include "mrc_qp_priv.h"
 
-/* A stash of up to so many bytes is made when the first WRITE_IMM comes. */
+/* A stash of at most this size, bytes, is allocated when the first WRITE_IMM arrives. */
 #define MRC_STASH_LATE		4096
 
-/* The attributes of @qp as the engine has them; of an answer channel those of its QP. */
+/*
+ * Convert the attributes of @qp to those of the engine. An answer channel has the
+ * attributes of its QP.
+ */
 static void mrc_qp_to_attr(const struct mrc_qp *qp, struct mrc_attr *out)
 {
 	const struct mrc_qp_attrs *a = &qp->attr;
@@ -59,7 +62,7 @@ static void mrc_qp_to_attr(const struct mrc_qp *qp, struct mrc_attr *out)
 	};
 }
 
-/* Bytes per second of the device's ports together, 0 = unknown. */
+/* Sum of the line rates of all ports of the device, bytes per second. 0 = unknown. */
 static u64 mrc_dev_rate(struct mrc_dev *dev)
 {
 	struct ethtool_link_ksettings ks;
@@ -118,7 +121,7 @@ void mrc_qp_effective(const struct mrc_qp *qp, struct mrc_abi_qp_attr *out)
 		out->cc_profile = MRC_ABI_PROFILE_NONE;
 }
 
-/* What the peer may do, by the attributes. Under rx.lock or before RTR. */
+/* Set the permissions of the peer from the attributes. Under rx.lock or before RTR. */
 static void mrc_qp_permit(struct mrc_qp *qp, const struct mrc_attr *attr)
 {
 	struct mrc_resp_permit may;
@@ -129,8 +132,9 @@ static void mrc_qp_permit(struct mrc_qp *qp, const struct mrc_attr *attr)
 }
 
 /*
- * Make @resp_mem and what lives in it, and paths without tables, from @set, which
- * may be replaced meanwhile.
+ * Allocate *@resp_mem, the memory of the responder. Initialise the responder and the
+ * paths, without their tables. The EVs come from @set; a controller may replace the set
+ * of the QP in the meantime.
  */
 static int mrc_qp_make_responder(struct mrc_qp *qp, const struct mrc_set *set,
 				 void **resp_mem)
@@ -154,7 +158,7 @@ static int mrc_qp_make_responder(struct mrc_qp *qp, const struct mrc_set *set,
 	rcfg.late_rd = true;
 	rcfg.ctr = &qp->base.dev->ctr;
 	rcfg.seed = get_random_u64();
-	/* What the packet path could not be sure to get is made now. */
+	/* An atomic allocation of a large stash would be unreliable: allocate it now. */
 	if (mrc_resp_stash_mem(&rcfg) > MRC_STASH_LATE)
 		rcfg.late_stash = false;
 	*resp_mem = kvzalloc(mrc_resp_mem(&rcfg),
@@ -168,7 +172,7 @@ static int mrc_qp_make_responder(struct mrc_qp *qp, const struct mrc_set *set,
 	return 0;
 }
 
-/* Newest version of its EVs with a reference, NULL = AUTO. */
+/* Get the current EV set of @qp with a reference, NULL = AUTO. */
 static struct mrc_set *mrc_qp_get_set(struct mrc_qp *qp)
 {
 	struct mrc_set *set;
@@ -181,7 +185,7 @@ static struct mrc_set *mrc_qp_get_set(struct mrc_qp *qp)
 	return set;
 }
 
-/* The responder starts here, and with it the EVs of its feedback (§11.8). */
+/* Start the responder, and the paths that its feedback uses (§11.8). */
 int mrc_qp_to_rtr(struct mrc_qp *qp)
 {
 	void *resp_mem = NULL;
@@ -189,7 +193,7 @@ int mrc_qp_to_rtr(struct mrc_qp *qp)
 	int ret;
 
 	qp->flow.pmtu = ib_mtu_enum_to_int(qp->attr.path_mtu);
-	/* Late packets of the last connection may have cached its routes. */
+	/* Late packets of the previous connection may have cached old routes. */
 	mrc_route_drop(&qp->flow);
 	ret = mrc_profiles->bind(qp);
 	if (ret)
@@ -209,7 +213,7 @@ int mrc_qp_to_rtr(struct mrc_qp *qp)
 
 	spin_lock_bh(&qp->rx.lock);
 	spin_lock(&qp->tx.lock);
-	if (qp->flow.set != set)	/* the controller changed it since */
+	if (qp->flow.set != set)	/* a controller has replaced the set */
 		mrc_paths_update(&qp->paths, &qp->flow.set->set, mrc_now());
 	WRITE_ONCE(qp->paths_on, true);
 	qp->rx.mem.resp = resp_mem;
@@ -231,7 +235,7 @@ int mrc_qp_to_rts(struct mrc_qp *qp)
 
 	spin_lock_bh(&qp->rx.lock);
 	spin_lock(&qp->tx.lock);
-	if (qp->base.state == IB_QPS_RTR) {	/* a packet was not faster: ERROR */
+	if (qp->base.state == IB_QPS_RTR) {	/* no packet has moved it to ERROR */
 		trace_mrc_qp_state(qp->base.qpn, qp->base.state, IB_QPS_RTS);
 		WRITE_ONCE(qp->base.state, IB_QPS_RTS);
 		ret = 0;
@@ -261,14 +265,14 @@ static void mrc_qp_make_cc(const struct mrc_qp *qp,
 }
 
 /*
- * For what has exactly the size that a window or a queue gives it: kmalloc()
- * would round more than a few pages up to a power of two. kvfree() frees it.
+ * Allocate a table whose size depends on a window or a queue. kmalloc() would round sizes
+ * of more than a few pages up to a power of two. Free with kvfree().
  */
 static void *mrc_alloc_table(size_t size)
 {
 	if (size <= 2 * PAGE_SIZE)
 		return kzalloc(size, GFP_KERNEL_ACCOUNT);
-	/* The size is a program's choice: its errno is enough said. */
+	/* A program chooses the size: an errno suffices, without a warning. */
 	return __vmalloc(size, GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_NOWARN);
 }
 
@@ -300,16 +304,16 @@ static int mrc_qp_make_requester(struct mrc_qp *qp)
 	}
 	mrc_qp_make_cc(qp, &cfg, &tx->cc_cfg);
 
-	/* The responder looks at EVs under its own lock. */
+	/* The responder reads the EVs under rx.lock. */
 	spin_lock_bh(&qp->rx.lock);
 	spin_lock(&qp->tx.lock);
-	if (qp->base.state == IB_QPS_RTS) {	/* a packet was not faster: ERROR */
+	if (qp->base.state == IB_QPS_RTS) {	/* no packet has moved it to ERROR */
 		tx->cc_cfg.now = mrc_now();
 		mrc_cc_init(&tx->cc, qp->cc_ops, &tx->cc_cfg);
 		ret = mrc_req_init(&tx->req, &cfg, &qp->paths, &tx->cc,
 				   tx->mem);
 		if (!ret) {
-			/* Memory is for the most that SQD can change it to. */
+			/* The memory suffices for the maximum, which SQD may set. */
 			if (qp->ext && !qp->ans_of)
 				mrc_req_set_rd_atomic(&tx->req,
 						      qp->attr.max_rd_atomic);
@@ -338,14 +342,14 @@ out:
 	return ret;
 }
 
-/* PSNs of answers are known from RTS on. */
+/* Start the responder of an answer channel. Its first PSN is known from RTS on. */
 static void mrc_qp_start_ans_rx(struct mrc_qp *ans)
 {
 	struct mrc_attr attr;
 
 	mrc_qp_to_attr(ans, &attr);
 	spin_lock_bh(&ans->rx.lock);
-	/* The requester learns reverse paths for it. */
+	/* The requester writes the reverse paths of the responder, under tx.lock. */
 	spin_lock(&ans->tx.lock);
 	if (ans->base.state == IB_QPS_RTS && !ans->rx.on)
 		WRITE_ONCE(ans->rx.on, !mrc_resp_restart(&ans->rx.resp,
@@ -406,7 +410,6 @@ int mrc_qp_apply_mpr(struct mrc_qp *qp, u8 mpr)
 	return ret;
 }
 
-/* Attributes that a live QP can change take effect. */
 void mrc_qp_apply_live(struct mrc_qp *qp, int mask)
 {
 	if (mask & (IB_QP_ACCESS_FLAGS | IB_QP_MIN_RNR_TIMER |

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Verified packets go to the responder or the requester of their QP.
+ * Pass verified packets to the responder or the requester of their QP.
  */
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
@@ -9,8 +9,8 @@
 #include "mrc_qp_priv.h"
 
 /*
- * Write the payload where RETH says, or where the receive or the request does
- * that it belongs to; 0 or the syndrome (MRC 1.0 §7.5).
+ * Place the payload: a WRITE at the address in RETH, a SEND into its receive, an answer
+ * into the memory of its request. Return: 0 or the syndrome of the NAK (MRC 1.0 §7.5).
  */
 static u8 mrc_place(struct mrc_qp *qp, struct mrc_pkt *pkt, bool *kick)
 {
@@ -30,7 +30,7 @@ static u8 mrc_place(struct mrc_qp *qp, struct mrc_pkt *pkt, bool *kick)
 				IB_ACCESS_REMOTE_WRITE);
 	if (IS_ERR(mr))
 		return MRC_SYN_NAK_ACCESS;
-	/* The program has no such memory, if it is paged. */
+	/* Paged memory: the program has no such memory. */
 	if (mrc_mr_copy_from_skb(mr, reth->va, pkt->skb, off,
 				 pkt->hdr.payload_len))
 		syn = mr->odp ? MRC_SYN_NAK_ACCESS : MRC_SYN_NAK_REM_OP;
@@ -51,16 +51,16 @@ static int mrc_resp_event(u8 syndrome)
 }
 
 /*
- * Whether @pkt belongs to the connection that @qp has now; if not, it is
- * counted. Under rx.lock or tx.lock: a QP becomes another connection under
- * both, so the answer holds until the lock is released.
+ * Does @pkt belong to the current connection of @qp? If not, it is counted as dropped.
+ * Under rx.lock or tx.lock. A new connection requires both locks, so the result stays
+ * valid until the lock is released.
  */
 static bool mrc_qp_wants(struct mrc_qp *qp, const struct mrc_pkt *pkt)
 {
 	u8 port = pkt->rx.port;
 	enum mrc_counter id;
 
-	if (qp->base.state < IB_QPS_RTR) {	/* the addresses are not settled */
+	if (qp->base.state < IB_QPS_RTR) {	/* the addresses are not final */
 		id = MRC_CTR_DROP_STATE;
 	} else if (!ipv6_addr_equal(&pkt->saddr, &qp->flow.daddr) ||
 		   !ipv6_addr_equal(&pkt->daddr, &qp->flow.saddr) ||
@@ -77,7 +77,7 @@ static bool mrc_qp_wants(struct mrc_qp *qp, const struct mrc_pkt *pkt)
 	return false;
 }
 
-/* Deliver messages and execute requests, in order; @n: how many requests. */
+/* Deliver messages and execute requests, in order. *@n counts the requests. */
 static void mrc_resp_execute_all(struct mrc_qp *qp, u8 port, u32 *n,
 				 bool *fatal)
 {
@@ -120,7 +120,7 @@ void mrc_resp_feedback(struct mrc_qp *qp, struct sk_buff_head *list, u64 now)
 	for (;;) {
 		struct sk_buff *skb;
 
-		/* Placing the payload is part of the service time, OP-35. */
+		/* The service time includes the placement of payload, OP-35. */
 		if (mrc_resp_timed(&qp->rx.resp))
 			now = mrc_now();
 		if (!mrc_resp_next_feedback(&qp->rx.resp, now, &desc))
@@ -148,7 +148,10 @@ bool mrc_resp_run_once(struct mrc_qp *qp, u8 port, u64 now, bool fatal,
 		answered = mrc_resp_take_done(&qp->rx.resp);
 	else
 		mrc_resp_execute_all(qp, port, &executed, &fatal);
-	/* If a task is to run, that may have to wait for the softirq's thread. */
+	/*
+	 * If a task needs the CPU, the remaining softirq work may be left to ksoftirqd.
+	 * Then a delayed ACK would wait too long.
+	 */
 	if (mrc_resp_may_wait(&qp->rx.resp) && !need_resched()) {
 		mrc_burst_wait(qp);
 	} else {
@@ -165,7 +168,7 @@ bool mrc_resp_run_once(struct mrc_qp *qp, u8 port, u64 now, bool fatal,
 	if (fatal || failed)
 		mrc_qp_error(qp, conn, fatal ? IB_EVENT_QP_FATAL :
 					       mrc_resp_event(failed));
-	/* Whom this woke is not to come before the ACKs of others. */
+	/* Send the delayed ACKs of other QPs before the woken task gets the CPU. */
 	if (need_resched())
 		mrc_burst_flush();
 	return executed;
@@ -188,14 +191,14 @@ void mrc_qp_part(struct mrc_qp *qp)
 		lockdep_assert_held(&qp->mutex);
 	__skb_queue_head_init(&list);
 	spin_lock_bh(&qp->rx.lock);
-	/* An ACK that waits is due in ERROR, too, mrc_burst_qp_end(). */
+	/* A delayed ACK is also sent in ERROR, see mrc_burst_qp_end(). */
 	if (qp->rx.on && (qp->base.state != IB_QPS_ERR ||
 			  mrc_qp_has_todo(qp, MRC_TODO_ACK))) {
 		mrc_resp_farewell(&qp->rx.resp);
 		while (mrc_resp_next_feedback(&qp->rx.resp, now, &desc)) {
 			struct sk_buff *skb = mrc_build_skb(qp, &desc);
 
-			/* No more than a courtesy. */
+			/* Best effort: ignore errors. */
 			if (!IS_ERR(skb))
 				__skb_queue_tail(&list, skb);
 		}
@@ -207,10 +210,10 @@ void mrc_qp_part(struct mrc_qp *qp)
 }
 
 /*
- * Make the responder's WRITE_IMM stash, for the first WRITE_IMM. If there is no memory
- * the engine refuses the packet. It is charged to the program, but, as all that
- * interrupts allocate, not refused at the limit of its control group: one of 4 KiB for
- * each QP that the limit allowed.
+ * Allocate the WRITE_IMM stash of the responder, for the first WRITE_IMM. Without memory
+ * the engine refuses the packet. The stash is charged to the memory cgroup of the
+ * program. Like every allocation in interrupt context, it is not refused at the limit of
+ * the cgroup. The excess is at most 4 KiB for each QP that the limit allowed.
  */
 static void mrc_qp_make_stash(struct mrc_qp *qp)
 {
@@ -225,9 +228,9 @@ static void mrc_qp_make_stash(struct mrc_qp *qp)
 }
 
 /*
- * What a packet of the extension needs before it can be accepted: something to
- * answer with, or a receive. Return: whether it is there; if not, the packet
- * was refused.
+ * Check the resources that a packet needs before it can be accepted (extension): a
+ * request needs the answer channel, a SEND or WRITE_IMM needs a receive. Return: false if
+ * they are missing; then the packet has been refused.
  */
 static bool mrc_rcv_ready(struct mrc_qp *qp, struct mrc_pkt *pkt, u64 now,
 			  bool *fatal)
@@ -263,10 +266,11 @@ static bool mrc_rcv_ready(struct mrc_qp *qp, struct mrc_pkt *pkt, u64 now,
 }
 
 /*
- * IB's code for how long a peer waits for memory for which nothing has come since
- * then: half as long again. So who waits for long asks rarely, 20 times in the
- * first 300 ms and 13 times a second from then on, and waits no more than half as
- * long as it had to, 82 ms at most.
+ * RNR timer code of IB for a packet whose memory is being fetched, when the last page
+ * arrived at @since. The peer waits half of the time that has passed since then. So a
+ * packet that waits long is sent again rarely: 20 times in the first 300 ms and 13 times
+ * a second from then on. The additional delay is at most half of the time that the fetch
+ * takes, and at most 82 ms.
  */
 static u8 mrc_page_timer(u64 since, u64 now)
 {
@@ -278,7 +282,10 @@ static u8 mrc_page_timer(u64 since, u64 now)
 	return code;
 }
 
-/* The memory of an atomic operation: executed it is when its turn has come. */
+/*
+ * Check that the memory of an atomic operation is present. The operation is executed
+ * later, in PSN order.
+ */
 static int mrc_rcv_atomic_ready(struct mrc_qp *qp, const struct mrc_hdr *h)
 {
 	struct mrc_mr *mr;
@@ -299,8 +306,8 @@ static int mrc_rcv_atomic_ready(struct mrc_qp *qp, const struct mrc_hdr *h)
 }
 
 /*
- * Is the memory there that the payload is for? If not, the packet was refused.
- * Under the lock of paged memory, until the payload is placed.
+ * Check that the memory for the payload is present. Return: false if not; then the packet
+ * has been refused. The caller holds dev->odp.lock until the payload is placed.
  */
 static bool mrc_rcv_memory(struct mrc_qp *qp, struct mrc_pkt *pkt, u64 now)
 {
@@ -335,7 +342,7 @@ static bool mrc_rcv_memory(struct mrc_qp *qp, struct mrc_pkt *pkt, u64 now)
 	return false;
 }
 
-/* Hand a packet to the responder, and its payload to where it belongs. */
+/* Pass a packet to the responder and place its payload. */
 static void mrc_rcv_data(struct mrc_qp *qp, struct mrc_pkt *pkt, u64 now,
 			 bool *kick)
 {
@@ -343,7 +350,7 @@ static void mrc_rcv_data(struct mrc_qp *qp, struct mrc_pkt *pkt, u64 now,
 		mrc_resp_placed(&qp->rx.resp, &pkt->rx, mrc_place(qp, pkt, kick));
 }
 
-/* The same where memory may be paged: what is there stays until it is written. */
+/* The same if memory may be paged. Present pages stay until the lock is released. */
 static void mrc_rcv_paged(struct mrc_qp *qp, struct mrc_pkt *pkt, u64 now,
 			  bool *kick)
 {
@@ -356,7 +363,7 @@ static void mrc_rcv_paged(struct mrc_qp *qp, struct mrc_pkt *pkt, u64 now,
 	read_unlock_bh(&qp->base.dev->odp.lock);
 }
 
-/* Packets for the responder role: data, probes, undefined opcodes. */
+/* Packets for the responder: data, reliability probes, undefined opcodes. */
 static void mrc_rcv_responder(struct mrc_qp *qp, struct mrc_pkt *pkt)
 {
 	bool fatal = false, kick = false;
@@ -367,7 +374,7 @@ static void mrc_rcv_responder(struct mrc_qp *qp, struct mrc_pkt *pkt)
 		spin_unlock_bh(&qp->rx.lock);
 		return;
 	}
-	if (!qp->rx.on) {	/* an answer channel that expects no answers */
+	if (!qp->rx.on) {	/* an answer channel whose responder has not started */
 		mrc_ctr_add(&qp->base.dev->ctr, pkt->rx.port, MRC_CTR_DROP_STATE, 1);
 		spin_unlock_bh(&qp->rx.lock);
 		return;
@@ -385,7 +392,7 @@ static void mrc_rcv_responder(struct mrc_qp *qp, struct mrc_pkt *pkt)
 	mrc_resp_run(qp, pkt->rx.port, now, fatal, kick);
 }
 
-/* Packets for the requester role: feedback. */
+/* Packets for the requester: feedback. */
 static void mrc_rcv_requester(struct mrc_qp *qp, struct mrc_pkt *pkt)
 {
 	const struct mrc_hdr *h = &pkt->hdr;
@@ -397,14 +404,14 @@ static void mrc_rcv_requester(struct mrc_qp *qp, struct mrc_pkt *pkt)
 		return;
 	}
 	if (!qp->tx.on) {
-		/* Made at the first send: until then no PSN has been sent. */
+		/* The requester is created at the first send: no PSN has been sent. */
 		mrc_ctr_add(&qp->base.dev->ctr, pkt->rx.port,
 			    qp->base.state == IB_QPS_RTS ? MRC_CTR_DROP_STALE :
 						      MRC_CTR_DROP_STATE, 1);
 		spin_unlock_bh(&qp->tx.lock);
 		return;
 	}
-	now = mrc_now();	/* never older than what the engine has seen */
+	now = mrc_now();	/* under the lock: time of the engine must not go back */
 	switch (h->opcode) {
 	case MRC_OP_SACK:
 		trace_mrc_sack(qp->base.qpn, h, pkt->rx.port);
@@ -433,8 +440,9 @@ void mrc_qp_pkt_find(struct mrc_pkt *pkt, u32 qpn)
 	pkt->qp = qp;
 	pkt->dev = qp->base.dev;
 	/*
-	 * A hint, without the lock under which mrc_resp_init() copies the whole
-	 * configuration: without a time the engine takes the later one.
+	 * A hint, read without the lock under which mrc_resp_init() copies the
+	 * configuration. If the arrival time is missing, the engine uses the time of the
+	 * call.
 	 */
 	pkt->timed = data_race(mrc_resp_timed(&qp->rx.resp));
 }
@@ -444,7 +452,7 @@ void mrc_qp_pkt_rcv(struct mrc_pkt *pkt)
 	const struct mrc_op_info *op = mrc_op_info(pkt->hdr.opcode);
 	struct mrc_qp *qp = pkt->qp, *ans = NULL;
 
-	/* The bit is reserved where there is no extension. */
+	/* Without the extension the bit is reserved and ignored. */
 	if (pkt->hdr.chan && qp->ext) {
 		ans = mrc_ans_get(qp);
 		if (!ans) {

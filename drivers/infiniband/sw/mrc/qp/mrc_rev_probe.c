@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Probes of reverse paths (MRC 1.0 §11.8): whether what a responder sends arrives.
+ * Probes of reverse paths (MRC 1.0 §11.8). They test whether the feedback of a responder
+ * reaches the peer.
  */
 #include <linux/mm.h>
 #include <linux/slab.h>
@@ -8,19 +9,19 @@
 
 #include "mrc_qp_priv.h"
 
-#define MRC_REV_PROBES	1024	/* that can be matched */
+#define MRC_REV_PROBES	1024	/* outstanding probes whose responses can be matched */
 
-/* An outstanding probe; @qpn 0: none. */
+/* An outstanding probe. @qpn: the QP that sent it, 0 = the entry is unused. */
 struct mrc_rev_probe {
 	u32 qpn;
 	u16 id;
 };
 
 /**
- * struct mrc_rev_probes - of a device
- * @lock: (bh) leaf but for that of request ids
- * @limit: one bucket for all
- * @probe: by request id modulo the size; newer probes push old ones out
+ * struct mrc_rev_probes - outstanding probes of reverse paths of a device
+ * @lock: (bh) leaf, except that the lock of request ids is taken inside
+ * @limit: rate limit of the device; only one bucket is used
+ * @probe: indexed by request id modulo MRC_REV_PROBES; a new probe replaces an old one
  */
 struct mrc_rev_probes {
 	spinlock_t lock;	/* see above */
@@ -54,9 +55,12 @@ void mrc_rev_probe(struct mrc_qp *qp, struct sk_buff_head *list, u64 now)
 	if (desc.ev < 0)
 		return;
 	spin_lock(&ps->lock);
-	/* Peers answer no more either; and controllers want ids, too. */
+	/*
+	 * Peers limit their responses to the same rate. The limit also leaves request
+	 * ids for controllers. The response arrives before the id can be used again.
+	 */
 	if (mrc_ep_limit_ok(&ps->limit, 0, now))
-		id = mrc_req_id_once(qp->base.dev);	/* answers come earlier */
+		id = mrc_req_id_once(qp->base.dev);
 	if (id >= 0) {
 		struct mrc_rev_probe *r = &ps->probe[id % MRC_REV_PROBES];
 

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Receive queue: WRITE_IMM and SEND consume one entry each, in the order in
- * which they were sent (MRC 1.0 §7.4, Documentation/extension.md). The memory
- * that entries name is not used by WRITE_IMM, data went to RETH.va.
+ * Receive queue. Each WRITE_IMM or SEND consumes one entry, in the order in which the
+ * messages were sent (MRC 1.0 §7.4, Documentation/extension.md). WRITE_IMM does not use
+ * the SGEs of the entry: its data goes to RETH.va.
  *
- * Packets of several SENDs arrive in any order. Each says by its METH.rqmsn
- * which receive it belongs to, counted from the one that is consumed next, and
- * where in it. An entry of the ring is read once, when its first packet comes,
- * and its copy is what counts from then on.
+ * Packets of several SENDs may arrive in any order. METH.rqmsn of a packet, relative to
+ * the number of the next message to deliver, selects the receive. RETH.va is the offset
+ * in it. An entry of the ring is read once, when the first packet for it arrives. From
+ * then on only the copy is used.
  *
- * Where the entries come from is the business of the functions up to
- * mrc_rq_take().
+ * The functions up to mrc_rq_take() get the entries from the ring or from an SRQ.
  */
 #include <linux/log2.h>
 #include <linux/sched/mm.h>
@@ -18,12 +17,12 @@
 
 #include "mrc_qp_priv.h"
 
-/* A table of copies up to this is made by the packet that needs it, bytes. */
+/* A table of copies of at most this size, bytes, is allocated in the packet path. */
 #define MRC_RECV_ATOMIC		8192
 
 /* --- the ring --------------------------------------------------------------- */
 
-/* Entries that wait in the ring, @n if there is any way, or -EINVAL. */
+/* With an SRQ, entries are taken from the SRQ until the ring has @n. */
 int mrc_rq_pending(struct mrc_qp *qp, u32 n)
 {
 	int pending;
@@ -37,7 +36,7 @@ int mrc_rq_pending(struct mrc_qp *qp, u32 n)
 	return mrc_srq_take(qp->base.srq, &qp->rx.rq, n);
 }
 
-/* Copy entry @n from the head, which is pending, into @r. */
+/* Copy the pending entry at position @n after the head into @r. */
 static void mrc_rq_fetch(struct mrc_qp *qp, u32 n, struct mrc_recv *r)
 {
 	const struct mrc_recv_wqe *e = mrc_ring_entry(&qp->rx.rq,
@@ -47,7 +46,7 @@ static void mrc_rq_fetch(struct mrc_qp *qp, u32 n, struct mrc_recv *r)
 	u32 i;
 
 	memcpy(&h, e, sizeof(h));
-	barrier();	/* the copy is what counts from here on */
+	barrier();	/* use only the copy from here on */
 	r->wr_id = h.wr_id;
 	r->room = 0;
 	r->num_sge = 0;
@@ -68,7 +67,7 @@ static void mrc_rq_fetch(struct mrc_qp *qp, u32 n, struct mrc_recv *r)
 	}
 }
 
-/* The entry at the head has been used up. */
+/* Consume the entry at the head of the ring. */
 static void mrc_rq_take(struct mrc_qp *qp)
 {
 	qp->rx.rq.idx++;
@@ -83,7 +82,7 @@ static struct mrc_recv *mrc_recv_at(const struct mrc_qp *qp, u16 rqmsn)
 	return qp->rx.mem.recv + (size_t)(rqmsn & qp->rx.recv_mask) * qp->rx.recv_size;
 }
 
-/* The copy of the receive of message @rqmsn if there is one. */
+/* Find the copy of the receive of message @rqmsn, NULL if it has not been copied. */
 static struct mrc_recv *mrc_recv_find(const struct mrc_qp *qp, u16 rqmsn)
 {
 	struct mrc_recv *r = qp->rx.mem.recv ? mrc_recv_at(qp, rqmsn) : NULL;
@@ -92,8 +91,8 @@ static struct mrc_recv *mrc_recv_find(const struct mrc_qp *qp, u16 rqmsn)
 }
 
 /*
- * One for each message that may be under way. There are no more of them than
- * entries in the ring: the others are refused.
+ * Number of copies: one for each message that may be in progress. There cannot be more
+ * such messages than entries in the ring, because others are refused.
  */
 static u32 mrc_recv_count(const struct mrc_qp *qp)
 {
@@ -136,7 +135,7 @@ void mrc_rq_make_table(struct mrc_qp *qp)
 	kvfree(mem);
 }
 
-/* Make the table now, or let the work item do it. */
+/* Allocate the table of copies now, or let the work item do it (-ENOMEM). */
 static int mrc_rq_need_table(struct mrc_qp *qp)
 {
 	u32 n = mrc_recv_count(qp);
@@ -174,8 +173,8 @@ int mrc_rq_reserve(struct mrc_qp *qp, u32 n, bool copy)
 }
 
 /*
- * The peer goes by the receives that are here for it alone. What others take from
- * a shared receive queue nobody can promise.
+ * Only receives that belong to this QP can be reported to the peer. Entries of a shared
+ * receive queue may be taken by other QPs.
  */
 void mrc_rq_tell(struct mrc_qp *qp)
 {
@@ -189,7 +188,7 @@ void mrc_rq_tell(struct mrc_qp *qp)
 		mrc_resp_set_recvs(&qp->rx.resp, pending);
 }
 
-/* The copy of the receive of message @rqmsn, made now if need be. */
+/* Get the copy of the receive of message @rqmsn. It is made now if necessary. */
 static struct mrc_recv *mrc_rq_get(struct mrc_qp *qp, u16 rqmsn)
 {
 	struct mrc_recv *r = mrc_recv_find(qp, rqmsn);
@@ -197,7 +196,7 @@ static struct mrc_recv *mrc_rq_get(struct mrc_qp *qp, u16 rqmsn)
 
 	if (r || !qp->rx.mem.recv)
 		return r;
-	/* A program may have taken back what was pending a moment ago. */
+	/* A program may have decremented its producer counter. */
 	if (n > qp->rx.recv_mask || mrc_rq_pending(qp, n + 1) <= n)
 		return NULL;
 	r = mrc_recv_at(qp, rqmsn);
@@ -207,7 +206,7 @@ static struct mrc_recv *mrc_rq_get(struct mrc_qp *qp, u16 rqmsn)
 	return r;
 }
 
-/* What a peer is told about a receive that cannot take its message. */
+/* The syndrome of the NAK for a message whose receive fails with @status. */
 static u8 mrc_recv_syndrome(u8 status)
 {
 	return status == IB_WC_LOC_LEN_ERR ? MRC_SYN_NAK_INV_REQ :
@@ -252,7 +251,7 @@ u8 mrc_rq_place(struct mrc_qp *qp, const struct mrc_hdr *h,
 
 /* --- completions ------------------------------------------------------------- */
 
-/* What a message is to the program. */
+/* Fill in the members of the completion that depend on the kind of message. */
 static void mrc_rq_describe(const struct mrc_imm *imm, struct mrc_cqe *cqe)
 {
 	cqe->byte_len = imm->len;
@@ -298,7 +297,7 @@ int mrc_rq_deliver(struct mrc_qp *qp, const struct mrc_imm *imm, u8 port,
 		return MRC_SYN_NAK_INV_REQ;
 
 	r = mrc_recv_find(qp, imm->rqmsn);
-	if (!r) {	/* its list is not needed */
+	if (!r) {	/* no copy: the SGEs are not needed */
 		const struct mrc_recv_wqe *e = mrc_ring_entry(&qp->rx.rq,
 							      qp->rx.rq.idx);
 
@@ -326,8 +325,8 @@ int mrc_rq_deliver(struct mrc_qp *qp, const struct mrc_imm *imm, u8 port,
 	}
 	r->used = false;
 	/*
-	 * Before the completion: a program that has seen it may post again at
-	 * once and must find the room.
+	 * Consume the entry before the completion is visible: the program may post again
+	 * as soon as it has seen the completion, and the ring must then have room.
 	 */
 	mrc_rq_take(qp);
 	if (mrc_cq_post(qp->base.rcq, qp->base.ibqp, &cqe, imm->se || syn, port))
@@ -358,14 +357,14 @@ void mrc_rq_flush(struct mrc_qp *qp)
 
 		e = mrc_ring_entry(&qp->rx.rq, qp->rx.rq.idx);
 		cqe.wr_id = r ? r->wr_id : READ_ONCE(e->wr_id);
-		/* The message that made the QP fail is the next in order. */
+		/* The next message in order is the one that made the QP fail. */
 		if (r && r->status != IB_WC_SUCCESS &&
 		    rqmsn == mrc_resp_next_rqmsn(&qp->rx.resp) && mrc_resp_failed(&qp->rx.resp))
 			cqe.status = r->status;
 		if (r)
 			r->used = false;
 		mrc_rq_take(qp);
-		/* An overflowing CQ is reported by the CQ itself. */
+		/* mrc_cq_post() itself reports an overflow of the CQ. */
 		mrc_cq_post(qp->base.rcq, qp->base.ibqp, &cqe, true, qp->attr.port);
 	}
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The send loop: what the requester may send is built and handed to the network, in
- * batches, until there is nothing more.
+ * The send loop. It builds the packets that the requester may send, and passes them to
+ * the network in batches, until the requester has nothing more to send.
  */
 #include <linux/mm.h>
 #include <linux/sched/mm.h>
@@ -9,26 +9,26 @@
 
 #include "mrc_qp_priv.h"
 
-#define MRC_TX_ROUNDS	16	/* batches before the work item goes on */
-#define MRC_TX_PAGE_NS	(32 * NSEC_PER_MSEC)	/* no word of missing pages */
+#define MRC_TX_ROUNDS	16	/* batches before the work item continues */
+#define MRC_TX_PAGE_NS	(32 * NSEC_PER_MSEC)	/* limits of mrc_tx_page_wait() */
 #define MRC_TX_PAGE_MAX_NS	(4ull * NSEC_PER_SEC)
 
 /**
  * struct mrc_tx_round - one round of the send loop
- * @list: packets that leave
+ * @list: packets to send
  * @conn: qp->conn
- * @odp_seq: mrc_odp_seq() before memory was looked for
- * @acked: of an answer channel: answers acknowledged
- * @bad_num: likewise, the number of the answer that cannot be given
- * @bad: there is one
+ * @odp_seq: mrc_odp_seq() before memory was accessed
+ * @acked: answer channel only: number of answers acknowledged
+ * @bad_num: answer channel only: number of the answer that cannot be sent
+ * @bad: @bad_num is valid
  * @drained: report IB_EVENT_SQ_DRAINED
- * @take_more: more could be taken from the send ring at once
- * @more: there is more to do at once
- * @wait: something waits for the work item
- * @need_inline: it is the inline buffer
- * @page: packets, or a WQE, wait for memory that is fetched
+ * @take_more: further entries can be taken from the send ring immediately
+ * @more: run another round immediately
+ * @wait: the work item has something to do
+ * @need_inline: the inline buffer must be allocated
+ * @page: packets, or a WQE, wait for memory that is being fetched
  * @fatal: go to ERROR with IB_EVENT_QP_FATAL
- * @failed: go to ERROR; a completion says why
+ * @failed: go to ERROR; a completion reports the reason
  */
 struct mrc_tx_round {
 	struct sk_buff_head list;
@@ -47,7 +47,7 @@ struct mrc_tx_round {
 	bool failed;
 };
 
-/* Remember how much data the answer to the request in @d has to bring. */
+/* Record the number of bytes that the answer to the request in @d must carry. */
 static void mrc_req_begin(struct mrc_qp *qp, const struct mrc_tx_desc *d)
 {
 	struct mrc_rd_state *rd;
@@ -61,10 +61,11 @@ static void mrc_req_begin(struct mrc_qp *qp, const struct mrc_tx_desc *d)
 }
 
 /*
- * How long a packet waits without word of its memory: half as long again as memory
- * has been missing. Making all the packets that wait, for nothing, can take longer
- * than they wait; the timer would come again at once, and no task would run that
- * could bring the memory.
+ * Time that a packet waits before it is built again, if no notification comes that its
+ * memory has been fetched. It is half of the time for which memory has been missing, in
+ * the limits of MRC_TX_PAGE_NS and MRC_TX_PAGE_MAX_NS. With a short constant time,
+ * building all waiting packets in vain could take longer than the wait. The timer would
+ * then fire again immediately, and the task that fetches the memory could not run.
  */
 static u64 mrc_tx_page_wait(struct mrc_qp *qp, u64 now)
 {
@@ -74,7 +75,7 @@ static u64 mrc_tx_page_wait(struct mrc_qp *qp, u64 now)
 		       MRC_TX_PAGE_MAX_NS);
 }
 
-/* A local operation, whose turn in the send queue has come. Return: it is done. */
+/* Execute a local operation when it is first in the send queue. Return: it is done. */
 static bool mrc_tx_local(struct mrc_qp *qp, u32 slot, u64 now)
 {
 	int ret = mrc_local_op(qp->base.ibqp, &mrc_swqe_at(qp, slot)->local);
@@ -87,11 +88,11 @@ static bool mrc_tx_local(struct mrc_qp *qp, u32 slot, u64 now)
 	return true;
 }
 
-/* The memory of what @d describes cannot be read. */
+/* The memory of the packet @d cannot be read. */
 static void mrc_tx_bad_memory(struct mrc_qp *qp, const struct mrc_tx_desc *d)
 {
 	if (qp->ans_of) {
-		/* Answers before it are to arrive still. */
+		/* Earlier answers must still arrive. */
 		qp->tx.ans_bad_num = mrc_req_answer_num(mrc_qp_req(qp), d->slot);
 		mrc_qp_set_todo(qp, MRC_TODO_ANS_BAD);
 		return;
@@ -100,7 +101,7 @@ static void mrc_tx_bad_memory(struct mrc_qp *qp, const struct mrc_tx_desc *d)
 	mrc_sq_reap(qp);
 }
 
-/* Build the packet that the engine chose. Return: go on with the next one. */
+/* Build the packet that the engine chose. Return: continue with the next packet. */
 static bool mrc_tx_build(struct mrc_qp *qp, const struct mrc_tx_desc *d,
 			 struct mrc_tx_round *r)
 {
@@ -125,13 +126,13 @@ static bool mrc_tx_build(struct mrc_qp *qp, const struct mrc_tx_desc *d,
 	mrc_ctr_add(&qp->base.dev->ctr, d->port, MRC_CTR_TX_ERROR, 1);
 	if (PTR_ERR(skb) == -EFAULT)
 		mrc_tx_bad_memory(qp, d);
-	/* For want of memory: it is sent again later. */
+	/* If there was no memory for the skb, the packet is sent again later. */
 	return false;
 }
 
 /* --- the steps of a round ------------------------------------------------------ */
 
-/* 1. What has happened since the last round. */
+/* 1. Process events since the last round. */
 static void mrc_tx_catch_up(struct mrc_qp *qp, struct mrc_tx_round *r)
 {
 	struct mrc_req *req = mrc_qp_req(qp);
@@ -152,7 +153,7 @@ static void mrc_tx_catch_up(struct mrc_qp *qp, struct mrc_tx_round *r)
 		mrc_req_release(req);
 }
 
-/* 2. New work requests, unless the one at the head waits for something. */
+/* 2. Take new work requests, unless the next one waits for an allocation. */
 static void mrc_tx_take(struct mrc_qp *qp, struct mrc_tx_round *r)
 {
 	if (!mrc_qp_has_todo(qp, MRC_TODO_SQ) || qp->tx.sqd ||
@@ -163,7 +164,7 @@ static void mrc_tx_take(struct mrc_qp *qp, struct mrc_tx_round *r)
 	mrc_sq_reap(qp);
 }
 
-/* 3. Up to MRC_TX_BATCH packets. */
+/* 3. Build up to MRC_TX_BATCH packets. */
 static void mrc_tx_batch(struct mrc_qp *qp, struct mrc_tx_round *r)
 {
 	const u64 now = mrc_now();
@@ -189,7 +190,7 @@ static void mrc_tx_batch(struct mrc_qp *qp, struct mrc_tx_round *r)
 	r->more = true;
 }
 
-/* 4. What others have to be told, and what the QP waits for from here on. */
+/* 4. Collect the notifications to send after unlock, and arm timer and ODP wait. */
 static void mrc_tx_settle(struct mrc_qp *qp, struct mrc_tx_round *r)
 {
 	struct mrc_req *req = mrc_qp_req(qp);
@@ -205,17 +206,17 @@ static void mrc_tx_settle(struct mrc_qp *qp, struct mrc_tx_round *r)
 	qp->tx.ans_acked = 0;
 	r->bad = mrc_qp_take_todo(qp, MRC_TODO_ANS_BAD);
 	r->bad_num = qp->tx.ans_bad_num;
-	/* Feedback goes on if the engine still has work. */
+	/* If the engine still has unsent work requests, feedback continues the loop. */
 	r->more |= r->take_more && mrc_req_all_begun(req);
 }
 
-/* 5. Packets leave; the lock does, too. */
+/* 5. Unlock and send the packets. */
 static void mrc_tx_send(struct mrc_qp *qp, struct mrc_tx_round *r)
 	__releases(&qp->tx.lock)
 {
 	/*
-	 * A softirq that runs in between would send what the engine chose after
-	 * these before them: packets of one path would be overtaken on it.
+	 * Keep BH disabled: a softirq that runs between unlock and transmission could
+	 * send later packets of the engine first, and reorder the packets of a path.
 	 */
 	local_bh_disable();
 	spin_unlock_bh(&qp->tx.lock);
@@ -224,19 +225,19 @@ static void mrc_tx_send(struct mrc_qp *qp, struct mrc_tx_round *r)
 	local_bh_enable();
 }
 
-/* 6. Others are told. Return: the QP is alive. */
+/* 6. Send the notifications. Return: false if the QP went to ERROR. */
 static bool mrc_tx_tell(struct mrc_qp *qp, struct mrc_tx_round *r)
 {
 	if (r->drained)
 		mrc_qp_report(qp->base.ibqp, IB_EVENT_SQ_DRAINED);
-	/* Whatever this lets the responder execute is sent by this loop. */
+	/* This loop sends the answers to requests that can be executed now. */
 	if (r->acked)
 		r->more |= mrc_ans_acked(qp, r->conn, r->acked);
 	if (r->bad)
 		r->more |= mrc_ans_failed(qp, r->conn, r->bad_num);
 	if (!r->fatal && !r->failed)
 		return true;
-	/* No completion tells of an answer that failed. */
+	/* A failed answer has no completion that could report the error. */
 	mrc_qp_error(qp, r->conn, r->fatal || qp->ans_of ? IB_EVENT_QP_FATAL :
 							   MRC_NO_EVENT);
 	return false;
@@ -246,12 +247,12 @@ void mrc_qp_xmit(struct mrc_qp *qp, struct sk_buff_head *list)
 {
 	u32 lost = mrc_xmit_list(&qp->flow, list);
 
-	/* Those ports are taken out, unless that has happened. */
+	/* Let the work item disable ports that have lost their route. */
 	if (lost & ~READ_ONCE(qp->no_route) && !READ_ONCE(qp->dead))
 		mrc_qp_queue_work(qp, 0);
 }
 
-/* Memory for inline data, on first use. Process context, no lock held. */
+/* Allocate the buffer for inline data on first use. Process context, no lock held. */
 static void mrc_alloc_inline(struct mrc_qp *qp)
 {
 	struct mem_cgroup *old = set_active_memcg(qp->memcg);

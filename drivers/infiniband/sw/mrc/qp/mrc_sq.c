@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Send queue: doorbell, copying and checking of work queue entries, send
- * completions.
+ * Send queue: copying and checking of work queue entries, send completions.
  */
 #include <linux/highmem.h>
 #include <linux/slab.h>
 
 #include "mrc_qp_priv.h"
 
-/* Entries copied per lock hold; the rest follows after packets were sent. */
+/* Entries copied per lock hold. The others are copied after packets were sent. */
 #define MRC_SQ_TAKE	128
 
 #define MRC_SEND_FLAGS	(IB_SEND_FENCE | IB_SEND_SIGNALED | \
@@ -43,7 +42,7 @@ static enum ib_wc_status mrc_wc_to_ib(enum mrc_wc_status st)
 	return IB_WC_FATAL_ERR;
 }
 
-/* enum ibv_wc_opcode of a work request, by enum ib_wr_opcode. */
+/* Map enum ib_wr_opcode to enum ibv_wc_opcode, which has the values of ib_wc_opcode. */
 static u32 mrc_sq_wc_opcode(u8 op)
 {
 	switch (op) {
@@ -104,8 +103,8 @@ void mrc_sq_reap(struct mrc_qp *qp)
 			continue;
 		}
 		/*
-		 * Before the completion: a program that has seen it may post
-		 * again at once and must find the room.
+		 * Consume the entry before the completion is visible: the program may
+		 * post again as soon as it has seen the completion.
 		 */
 		qp->tx.sq.idx++;
 		mrc_ring_consumed(&qp->tx.sq);
@@ -121,7 +120,7 @@ void mrc_sq_flush(struct mrc_qp *qp)
 	int pending = mrc_ring_pending(&qp->tx.sq);
 
 	lockdep_assert_held(&qp->tx.lock);
-	/* With an impossible counter there is no telling what was posted. */
+	/* With an invalid producer counter the posted entries are unknown. */
 	if (pending <= 0)
 		return;
 	while (pending--) {
@@ -139,7 +138,7 @@ void mrc_sq_flush(struct mrc_qp *qp)
 	qp->tx.sq_taken = qp->tx.sq.idx;
 }
 
-/* Check a copied SGE, and that its key allows @access. */
+/* Check a copied SGE and that its key allows @access, and append it to @w. */
 static enum mrc_wc_status mrc_sq_add_sge(struct mrc_qp *qp, struct mrc_swqe *w,
 					 const struct mrc_sge *sge, int access)
 {
@@ -158,12 +157,12 @@ static enum mrc_wc_status mrc_sq_add_sge(struct mrc_qp *qp, struct mrc_swqe *w,
 	return MRC_WC_SUCCESS;
 }
 
-/* What each operation is to the engine; no entry: refused. */
+/* The engine's operation for each enum ib_wr_opcode. Others are refused. */
 static const struct mrc_sq_op {
 	u8 op;			/* enum mrc_wr_op */
 	bool ok;
-	bool ext;		/* not MRC 1.0 */
-	bool list;		/* has a list or inline data */
+	bool ext;		/* needs the extension */
+	bool list;		/* has SGEs or inline data */
 } mrc_sq_ops[] = {
 	[IB_WR_RDMA_WRITE] = { MRC_WR_WRITE, true, false, true },
 	[IB_WR_RDMA_WRITE_WITH_IMM] = { MRC_WR_WRITE_IMM, true, false, true },
@@ -185,7 +184,7 @@ static bool mrc_sq_is_atomic(u8 op)
 	return op == MRC_WR_CMP_SWAP || op == MRC_WR_FETCH_ADD;
 }
 
-/* The list of entry @e, whose header is @h. */
+/* Copy the SGEs at @data of the entry with header @h. */
 static enum mrc_wc_status mrc_sq_copy_list(struct mrc_qp *qp,
 					   const struct mrc_send_wqe *h,
 					   const void *data, struct mrc_swqe *w,
@@ -210,8 +209,8 @@ static enum mrc_wc_status mrc_sq_copy_list(struct mrc_qp *qp,
 }
 
 /*
- * ATOMIC_WRITE: the 8 bytes that @w names, as they stand in memory. -EAGAIN: the
- * memory is fetched; else 0 and the status.
+ * ATOMIC_WRITE: read the 8 bytes of the SGE of @w, in memory order. Return: -EAGAIN if
+ * the memory is being fetched; else 0, and *@st is the status.
  */
 static int mrc_sq_read8(struct mrc_qp *qp, const struct mrc_swqe *w, u64 *swap,
 			enum mrc_wc_status *st)
@@ -250,7 +249,7 @@ static int mrc_sq_read8(struct mrc_qp *qp, const struct mrc_swqe *w, u64 *swap,
 	return 0;
 }
 
-/* What an operation of the extension has besides its list, from header @h. */
+/* Copy the operands of an operation of the extension from header @h. */
 static enum mrc_wc_status mrc_sq_copy_ext(struct mrc_qp *qp,
 					  const struct mrc_send_wqe *h,
 					  struct mrc_swqe *w, struct mrc_wr *wr)
@@ -277,7 +276,7 @@ static enum mrc_wc_status mrc_sq_copy_ext(struct mrc_qp *qp,
 		wr->compare = h->compare_add;
 		break;
 	case MRC_WR_ATOMIC_WRITE:
-		w->len = 0;	/* of the answer */
+		w->len = 0;	/* length of the answer */
 		break;
 	case MRC_WR_FLUSH:
 		if (h->compare_add > MRC_MAX_MSG ||
@@ -296,8 +295,9 @@ static enum mrc_wc_status mrc_sq_copy_ext(struct mrc_qp *qp,
 }
 
 /*
- * Copy ring entry @e into @w and @wr. Every field of the ring is read once.
- * -ENOBUFS: inline data with no buffer for it yet; -EAGAIN: memory is fetched.
+ * Copy ring entry @e into @w and @wr. Each field of the ring is read only once. Return: 0
+ * and the status in *@st; -ENOBUFS: the buffer for inline data has not been allocated;
+ * -EAGAIN: memory is being fetched.
  */
 static int mrc_sq_copy(struct mrc_qp *qp, const struct mrc_send_wqe *e,
 		       u32 slot, struct mrc_swqe *w, struct mrc_wr *wr,
@@ -310,7 +310,7 @@ static int mrc_sq_copy(struct mrc_qp *qp, const struct mrc_send_wqe *e,
 	bool inl;
 
 	memcpy(&h, e, sizeof(h));
-	barrier();	/* the copy is what counts from here on */
+	barrier();	/* use only the copy from here on */
 	data = e + 1;
 
 	memset(w, 0, sizeof(*w));
@@ -323,7 +323,7 @@ static int mrc_sq_copy(struct mrc_qp *qp, const struct mrc_send_wqe *e,
 	if (h.opcode >= ARRAY_SIZE(mrc_sq_ops))
 		return 0;
 	op = &mrc_sq_ops[h.opcode];
-	if (h.opcode == IB_WR_REG_MR && qp->tx.sq.entry)	/* a program's */
+	if (h.opcode == IB_WR_REG_MR && qp->tx.sq.entry)	/* from a program */
 		return 0;
 	if (!op->ok || (op->ext && !qp->ext) ||
 	    h.send_flags & ~MRC_SEND_FLAGS || h.reserved)
@@ -341,7 +341,7 @@ static int mrc_sq_copy(struct mrc_qp *qp, const struct mrc_send_wqe *e,
 	if (!op->list || (inl && wr->op == MRC_WR_ATOMIC_WRITE)) {
 		if (h.num_sge || h.inline_len || (inl && !op->list))
 			return 0;
-		if (inl)	/* as the bytes are to stand in memory */
+		if (inl)	/* the bytes in memory order */
 			wr->swap = be64_to_cpu((__force __be64)h.swap);
 	} else if (inl) {
 		if (h.inline_len > qp->tx.max_inline || h.num_sge ||
@@ -370,7 +370,7 @@ static int mrc_sq_copy(struct mrc_qp *qp, const struct mrc_send_wqe *e,
 	return 0;
 }
 
-/* An entry that cannot be executed: it completes with @st, the QP fails. */
+/* Complete an entry that cannot be executed with @st. The QP fails. */
 static void mrc_sq_refuse(struct mrc_qp *qp, struct mrc_swqe *w,
 			  enum mrc_wc_status st, u64 now)
 {
@@ -399,7 +399,7 @@ bool mrc_sq_take(struct mrc_qp *qp, bool *page)
 	pending = mrc_ring_pending(&qp->tx.sq);
 	taken = qp->tx.sq_taken - qp->tx.sq.idx;
 	if (pending < 0 || (u32)pending < taken) {
-		/* The program wrote nonsense into prod. */
+		/* The producer counter of the program is invalid. */
 		mrc_qp_take_todo(qp, MRC_TODO_SQ);
 		mrc_qp_set_todo(qp, MRC_TODO_FATAL);
 		return false;
@@ -424,7 +424,7 @@ bool mrc_sq_take(struct mrc_qp *qp, bool *page)
 		}
 		if (st == MRC_WC_SUCCESS && mrc_wr_is_request(wr.op) &&
 		    !qp->tx.ans_ready) {
-			/* The work item makes what the answer comes through. */
+			/* The work item creates the answer channel. */
 			if (!qp->tx.no_ans) {
 				mrc_qp_set_todo(qp, MRC_TODO_ANS_RX);
 				return false;
@@ -432,7 +432,7 @@ bool mrc_sq_take(struct mrc_qp *qp, bool *page)
 			st = MRC_WC_LOC_QP_OP;
 		}
 		if (st != MRC_WC_SUCCESS) {
-			/* In order: what was posted before it ends first. */
+			/* Completions are in order: earlier entries must end first. */
 			if (qp->tx.sq_taken != qp->tx.sq.idx)
 				return false;
 			mrc_qp_take_todo(qp, MRC_TODO_SQ);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Completion queues: the kernel produces into a mapped ring, programs poll it
- * without the kernel. Consumers in the kernel have their own ring.
+ * Completion queues. The kernel writes entries to a ring, which programs map and poll
+ * without system calls. For consumers in the kernel the ring is not mapped.
  */
 #include <rdma/rdma_netlink.h>
 #include <rdma/restrack.h>
@@ -9,19 +9,19 @@
 #include "mrc_queue.h"
 #include "compat/mrc_compat_cq.h"
 
-/* Entries that are moved or looked at with interrupts off. */
+/* Maximum number of entries processed with interrupts disabled. */
 #define MRC_CQ_BATCH	64
 
 static void mrc_cq_publish(struct mrc_cq *cq)
 {
-	/* The entry before the counter: pairs with the program's acquire. */
+	/* Write the entry before the counter. Pairs with the acquire of the program. */
 	smp_store_release(&cq->ring.hdr->prod, cq->ring.idx);
 }
 
-/* Entries not polled yet; more than depth means a hostile counter. */
+/* Number of entries not polled yet. A value above depth means an invalid counter. */
 static u32 mrc_cq_used(const struct mrc_cq *cq)
 {
-	/* Room is reused after the program has read it: its release. */
+	/* Pairs with the release of the program after it has read an entry. */
 	return cq->ring.idx - smp_load_acquire(&cq->ring.hdr->cons);
 }
 
@@ -37,10 +37,10 @@ static void mrc_cq_overflow(struct mrc_cq *cq)
 		cq->ib.event_handler(&ev, cq->ib.cq_context);
 }
 
-/* enum ibv_wc_flags, where the kernel has another number. */
+/* IBV_WC_WITH_INV of enum ibv_wc_flags, which differs from the kernel's value. */
 #define MRC_USER_WC_WITH_INV	BIT(3)
 
-/* What programs get in their words; the kernel's consumers in the kernel's. */
+/* Convert the flags to those of libibverbs. Not for consumers in the kernel. */
 static void mrc_cqe_to_user(struct mrc_cqe *cqe)
 {
 	if (cqe->wc_flags & IB_WC_WITH_INVALIDATE) {
@@ -49,7 +49,7 @@ static void mrc_cqe_to_user(struct mrc_cqe *cqe)
 	}
 }
 
-/* Its completions are polled by mrc_poll_cq(). */
+/* Does the CQ belong to a consumer in the kernel, which polls by mrc_poll_cq()? */
 static bool mrc_cq_in_kernel(const struct mrc_cq *cq)
 {
 	return !cq->ring.entry;
@@ -93,7 +93,7 @@ int mrc_cq_post(struct mrc_cq *cq, struct ib_qp *ibqp, struct mrc_cqe *cqe,
 	}
 	spin_unlock_irqrestore(&cq->lock, flags);
 
-	/* The caller's QP holds the CQ: it cannot go away here. */
+	/* The QP of the caller has a reference to the CQ, so the CQ stays valid. */
 	if (notify)
 		cq->ib.comp_handler(&cq->ib, cq->ib.cq_context);
 	return 0;
@@ -134,7 +134,7 @@ int mrc_create_user_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	struct mrc_cq *cq = to_mcq(ibcq);
 	int ret;
 
-	/* Every entry carries a timestamp, asked for or not. */
+	/* Every entry has a timestamp, whether requested or not. */
 	if (attr->flags & ~IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION)
 		return -EOPNOTSUPP;
 	if (!attr->cqe || attr->cqe > MRC_MAX_CQE ||
@@ -168,11 +168,11 @@ err_count:
 }
 
 /*
- * Move the waiting entries to the start of @ring and use it from now on. The
- * lock is held for the last few only; meanwhile completions go on to arrive in
- * the old ring, which the program does not poll. Should it do so, it gets them
- * a second time. The core lets any number of callers in: until one has switched,
- * no other may, because that would free the ring that is copied from.
+ * Move the waiting entries to the start of @ring, and use @ring from now on. The lock is
+ * held only while the last few entries are copied. Until then new completions are still
+ * written to the old ring. The program must not poll the old ring during the resize;
+ * otherwise it gets entries twice. ib_core allows concurrent calls. The mutex serialises
+ * them, because a second caller would free the ring that the first one copies from.
  */
 static int mrc_cq_switch(struct mrc_cq *cq, struct mrc_ring *ring)
 {
@@ -228,11 +228,11 @@ int mrc_resize_user_cq(struct ib_cq *ibcq, unsigned int cqe,
 			     &resp.cq);
 	if (ret)
 		return ret;
-	/* Before the switch: after it nothing may fail. */
+	/* Before the switch, because nothing may fail after it. */
 	ret = mrc_udata_out(udata, &resp, sizeof(resp));
 	if (!ret)
 		ret = mrc_cq_switch(cq, &ring);
-	/* The new ring if it failed, else the old one, which may be mapped. */
+	/* Free the new ring on failure, else the old one, which may still be mapped. */
 	mrc_ring_free(&ring);
 	return ret;
 }
@@ -242,12 +242,12 @@ static int mrc_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 	struct mrc_cq *cq = to_mcq(ibcq);
 	struct mrc_ring ring;
 
-	/* No QP uses it any more, but netlink may still look. */
+	/* No QP uses the CQ any more, but netlink may still query it. */
 	spin_lock_irq(&cq->lock);
 	ring = cq->ring;
 	memset(&cq->ring, 0, sizeof(cq->ring));
 	spin_unlock_irq(&cq->lock);
-	if (ring.entry)		/* the kernel's own are not counted */
+	if (ring.entry)		/* CQs of consumers in the kernel are not counted */
 		atomic_dec(&to_mdev(ibcq->device)->n_cq);
 	mrc_ring_free(&ring);
 	mutex_destroy(&cq->resize);
@@ -286,18 +286,18 @@ static int mrc_poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc)
 	if (!mrc_cq_in_kernel(cq))
 		return -EINVAL;
 	spin_lock_irqsave(&cq->poll_lock, flags);
-	/* The counter before the entries: pairs with mrc_cq_publish(). */
+	/* Read the counter before the entries. Pairs with mrc_cq_publish(). */
 	prod = smp_load_acquire(&cq->ring.hdr->prod);
 	cons = cq->ring.hdr->cons;
 	for (n = 0; n < num && cons != prod; cons++) {
 		const struct mrc_cqe *cqe = mrc_ring_entry(&cq->ring, cons);
 
-		if (cqe->reserved2) {	/* its QP is there */
+		if (cqe->reserved2) {	/* not removed by mrc_cq_clean() */
 			mrc_cqe_to_wc(cqe, wc++);
 			n++;
 		}
 	}
-	/* What has been read can be overwritten: pairs with mrc_cq_used(). */
+	/* Entries that were read may be overwritten. Pairs with mrc_cq_used(). */
 	smp_store_release(&cq->ring.hdr->cons, cons);
 	spin_unlock_irqrestore(&cq->poll_lock, flags);
 	return n;
@@ -311,7 +311,7 @@ void mrc_cq_clean(struct mrc_cq *cq, const struct ib_qp *ibqp)
 	if (!mrc_cq_in_kernel(cq))
 		return;
 	spin_lock_irqsave(&cq->poll_lock, flags);
-	/* What comes later is of others. */
+	/* Later entries belong to other QPs. */
 	prod = smp_load_acquire(&cq->ring.hdr->prod);
 	at = cq->ring.hdr->cons;
 	for (;;) {
@@ -325,7 +325,7 @@ void mrc_cq_clean(struct mrc_cq *cq, const struct ib_qp *ibqp)
 			break;
 		spin_unlock_irqrestore(&cq->poll_lock, flags);
 		spin_lock_irqsave(&cq->poll_lock, flags);
-		/* Somebody may have polled: behind that there are others. */
+		/* The consumer may have polled meanwhile: do not touch polled entries. */
 		if ((s32)(cq->ring.hdr->cons - prod) >= 0)
 			break;
 		if ((s32)(cq->ring.hdr->cons - at) > 0)
@@ -341,7 +341,7 @@ static int mrc_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
 	int missed = 0;
 
 	spin_lock_irqsave(&cq->lock, irq);
-	/* A request for any completion is not weakened by a later one. */
+	/* A request for any completion stays in force if one for solicited follows. */
 	if (cq->notify != IB_CQ_NEXT_COMP)
 		cq->notify = flags & IB_CQ_SOLICITED_MASK;
 	if (flags & IB_CQ_REPORT_MISSED_EVENTS && mrc_cq_used(cq))

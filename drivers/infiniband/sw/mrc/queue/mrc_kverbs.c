@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Consumers in the kernel: their work requests become ring entries like those
- * that programs write, so that one data path serves both.
+ * Consumers in the kernel. Their work requests are converted to ring entries like those
+ * of programs, so that both use the same data path.
  */
 #include <linux/slab.h>
 
@@ -50,10 +50,10 @@ void mrc_kern_stop(struct mrc_kern *kern)
 		cancel_work_sync(&kern->work);
 }
 
-/* Room for one entry more? The consumer of the ring stores cons. */
+/* Is the ring full? The kernel, which consumes the ring, stores cons. */
 static bool mrc_kern_full(const struct mrc_ring *ring)
 {
-	/* Pairs with the release of the entry by the consumer. */
+	/* Pairs with mrc_ring_consumed(). */
 	u32 cons = smp_load_acquire(&ring->hdr->cons);
 
 	return ring->hdr->prod - cons >= ring->depth;
@@ -61,7 +61,7 @@ static bool mrc_kern_full(const struct mrc_ring *ring)
 
 static void mrc_kern_publish(struct mrc_ring *ring)
 {
-	/* The entry before the counter: pairs with mrc_ring_pending(). */
+	/* Write the entry before the counter. Pairs with mrc_ring_pending(). */
 	smp_store_release(&ring->hdr->prod, ring->hdr->prod + 1);
 }
 
@@ -78,7 +78,7 @@ static void mrc_kern_put_sges(void *to, const struct ib_sge *sge, int n)
 		};
 }
 
-/* Inline data: the addresses are virtual ones, keys do not matter. */
+/* Copy inline data. The addresses are kernel virtual addresses; keys are ignored. */
 static int mrc_kern_put_inline(void *to, u32 room, const struct ib_sge *sge,
 			       int n)
 {
@@ -94,7 +94,7 @@ static int mrc_kern_put_inline(void *to, u32 room, const struct ib_sge *sge,
 	return len;
 }
 
-/* The part that depends on the operation; 0 or -EINVAL. */
+/* Fill in the members that depend on the operation. 0 or -EINVAL. */
 static int mrc_kern_put_op(struct mrc_send_wqe *e, const struct ib_send_wr *wr,
 			   enum ib_qp_type type)
 {
@@ -124,7 +124,10 @@ static int mrc_kern_put_op(struct mrc_send_wqe *e, const struct ib_send_wr *wr,
 		e->swap = atomic_wr(wr)->swap;
 		return 0;
 	case IB_WR_REG_MR:
-		/* The region by its key: it need not live until then. */
+		/*
+		 * Identify the region by its key, not by a pointer: the region may be
+		 * freed before the work request is executed.
+		 */
 		if ((reg_wr(wr)->mr->lkey ^ reg_wr(wr)->key) >> 8)
 			return -EINVAL;
 		e->rkey = reg_wr(wr)->key;
@@ -240,7 +243,7 @@ int mrc_kern_post_recv(struct mrc_kern *kern, const struct ib_recv_wr *wr,
 	spin_unlock_irqrestore(&kern->rq_lock, flags);
 	if (ret)
 		*bad = wr;
-	/* Pairs with the barrier of the flush, as in a program. */
+	/* Pairs with the barrier in mrc_qp_ask_kick(). Programs do the same. */
 	smp_mb();
 	if (READ_ONCE(ring->hdr->flags) & MRC_RING_F_KICK)
 		mrc_kern_kick(kern, MRC_KICK_RECV);

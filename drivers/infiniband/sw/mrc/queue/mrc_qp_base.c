@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Queue pairs of all kinds: numbers and references.
+ * Common part of all kinds of queue pairs: QPNs and references.
  */
 #include <linux/random.h>
 #include <linux/rhashtable.h>
@@ -9,8 +9,8 @@
 #include "mrc_queue.h"
 
 /*
- * By QPN; entries are read under RCU. No xarray: numbers are scattered over 24
- * bits, so that each would have two nodes of it nearly to itself.
+ * QPs by QPN, read under RCU. An xarray would waste memory: QPNs are scattered over 24
+ * bits, so each QP would need almost two nodes of its own.
  */
 static struct rhashtable mrc_qpns;
 static const struct rhashtable_params mrc_qpn_params = {
@@ -62,7 +62,7 @@ struct mrc_qp_base *mrc_qp_base_of(struct ib_qp *ibqp)
 	return base;
 }
 
-/* An unpredictable number of the datagram QPs or of the others. */
+/* An unpredictable QPN in the range of UD and UC (@ud) or of connected QPs. */
 static u32 mrc_qpn_random(bool ud)
 {
 	u32 qpn = get_random_u32();
@@ -76,7 +76,7 @@ int mrc_qp_base_publish(struct mrc_qp_base *base, bool ud)
 {
 	int tries, ret = -EEXIST;
 
-	/* BUSY: the table is growing, which only time ends. */
+	/* -EBUSY: the table is growing. Retry until it has grown. */
 	for (tries = 0; tries < 1024 && (ret == -EEXIST || ret == -EBUSY);
 	     tries++) {
 		u32 qpn = mrc_qpn_random(ud);
@@ -106,7 +106,7 @@ void mrc_qp_base_for_each(struct mrc_dev *dev, bool ud,
 	rhashtable_walk_enter(&mrc_qpns, &iter);
 	rhashtable_walk_start(&iter);
 	while ((base = rhashtable_walk_next(&iter))) {
-		if (IS_ERR(base))	/* resized: it starts again */
+		if (IS_ERR(base))	/* table resized: the walk starts again */
 			continue;
 		if (base->dev != dev || mrc_qpn_ud(base->qpn) != ud ||
 		    !mrc_qp_base_tryget(base))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The verbs of queue pairs: what is the same for all kinds, around what each
- * kind does, of which the layers above have one each.
+ * The verbs of queue pairs: the part common to all kinds. It calls the operations of the
+ * kind (struct mrc_qp_kind), which the layers qp and roce implement.
  */
 #include <linux/slab.h>
 #include <net/ipv6.h>
@@ -10,7 +10,7 @@
 
 #include "mrc_queue.h"
 
-/* By type; NULL: there are none of that type. */
+/* Indexed by enum ib_qp_type. NULL: the type is not supported. */
 static const struct mrc_qp_kind *const *mrc_qp_kinds;
 
 int mrc_qp_verbs_init(const struct mrc_qp_kind *const *kinds)
@@ -29,7 +29,7 @@ static const struct mrc_qp_kind *mrc_qp_kind_of(enum ib_qp_type type)
 	return type < IB_QPT_MAX ? mrc_qp_kinds[type] : NULL;
 }
 
-/* What holds for all kinds; fills in what their own check looks at. */
+/* The checks common to all kinds. Fills in @parts->req for the check of the kind. */
 static int mrc_qp_check_init(const struct ib_qp_init_attr *init,
 			     struct ib_udata *udata,
 			     struct mrc_qp_parts *parts)
@@ -57,7 +57,10 @@ static int mrc_qp_check_init(const struct ib_qp_init_attr *init,
 	return 0;
 }
 
-/* Make the rings; @cap becomes what there is. Leaves nothing on failure. */
+/*
+ * Allocate the rings. @cap is updated to the granted capabilities. Nothing is allocated
+ * on failure.
+ */
 static int mrc_qp_make_rings(struct mrc_qp_parts *parts, struct ib_qp_cap *cap,
 			     struct ib_ucontext *uctx,
 			     struct mrc_create_qp_resp *resp)
@@ -69,8 +72,9 @@ static int mrc_qp_make_rings(struct mrc_qp_parts *parts, struct ib_qp_cap *cap,
 	cap->max_send_wr = max(cap->max_send_wr, 1u);
 	cap->max_send_sge = max(cap->max_send_sge, 1u);
 	/*
-	 * An entry has room for its gather list or for data: as much is
-	 * allowed, as with other devices, to programs that do not ask.
+	 * An entry has room for either SGEs or inline data. So the room of the SGEs is
+	 * granted for inline data even if the program did not request any, as other
+	 * devices do.
 	 */
 	cap->max_inline_data = max_t(u32, ALIGN(cap->max_inline_data, 16),
 				     cap->max_send_sge * sizeof(struct mrc_sge));
@@ -107,7 +111,7 @@ static int mrc_qp_make_rings(struct mrc_qp_parts *parts, struct ib_qp_cap *cap,
 	return 0;
 }
 
-/* Make the QP's parts, tell the program of them, make the QP of them. */
+/* Create the rings, copy the response to the program, and create the QP. */
 static int mrc_qp_make(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 		       struct ib_udata *udata, struct mrc_qp_parts *parts)
 {
@@ -125,7 +129,7 @@ static int mrc_qp_make(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 	ret = mrc_qp_make_rings(parts, &init->cap, uctx, &resp);
 	if (ret)
 		return ret;
-	/* Before others can find the QP: afterwards nothing may fail. */
+	/* Before the QP can be found by others, because nothing may fail after that. */
 	if (udata)
 		ret = mrc_udata_out(udata, &resp, sizeof(resp));
 	mib->cap = parts->cap;
@@ -192,7 +196,7 @@ static int mrc_verbs_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 
 	mrc_kern_stop(mib->kern);
 	mib->kind->destroy(ibqp);
-	if (!mib->kern)	/* the kernel's own are not counted */
+	if (!mib->kern)	/* QPs of consumers in the kernel are not counted */
 		atomic_dec(&to_mdev(ibqp->device)->n_qp);
 	kfree(mib->kern);
 	mib->kern = NULL;
@@ -218,9 +222,9 @@ static int mrc_verbs_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr,
 		return 0;
 	}
 	/*
-	 * "rdma resource show qp" asks for nothing in particular and shows what
-	 * it gets to everybody: PSNs are for who asks for them by name, which
-	 * the owner of the QP can.
+	 * "rdma resource show qp" passes no mask and shows the result to every user.
+	 * PSNs are only returned if the mask requests them, which only the owner of the
+	 * QP can do.
 	 */
 	if (!(mask & IB_QP_SQ_PSN))
 		attr->sq_psn = 0;
@@ -311,10 +315,10 @@ void mrc_qp_flush_ring(struct ib_qp *ibqp, struct mrc_ring *ring,
 {
 	int pending = mrc_ring_pending(ring);
 
-	/* In the entries of both rings the number comes first. */
+	/* wr_id is the first member of the entries of both rings. */
 	BUILD_BUG_ON(offsetof(struct mrc_send_wqe, wr_id) ||
 		     offsetof(struct mrc_recv_wqe, wr_id));
-	/* With an impossible counter there is no telling what was posted. */
+	/* With an invalid producer counter the posted entries are unknown. */
 	while (pending-- > 0) {
 		const u64 *wr_id = mrc_ring_entry(ring, ring->idx);
 		struct mrc_cqe cqe = {
@@ -335,8 +339,8 @@ void mrc_qp_ask_kick(struct mrc_ring *rq)
 {
 	WRITE_ONCE(rq->hdr->flags, MRC_RING_F_KICK);
 	/*
-	 * The program looks at flags after its store to prod and a barrier, so
-	 * either it sees the flag or this sees the entry.
+	 * The program reads the flags after its store to prod and a barrier. So either
+	 * the program sees the flag, or the caller sees the new entry.
 	 */
 	smp_mb();
 }
@@ -365,7 +369,7 @@ static int mrc_verbs_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 		return kern ? 0 : mrc_doorbell_send(ibqp);
 	if (kern)
 		return mrc_kern_post_send(kern, wr, bad_wr);
-	*bad_wr = wr;	/* programs' work requests come through the ring */
+	*bad_wr = wr;	/* programs must post through the ring */
 	return -EOPNOTSUPP;
 }
 

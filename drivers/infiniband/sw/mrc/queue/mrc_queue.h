@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
  * Queues: rings shared with programs, completion queues, shared receive queues,
- * consumers in the kernel, and what queue pairs of all kinds have in common.
+ * consumers in the kernel, and the common part of all kinds of queue pairs.
  */
 #ifndef MRC_QUEUE_H
 #define MRC_QUEUE_H
@@ -15,13 +15,13 @@
 
 /**
  * struct mrc_ring - kernel side of a shared ring
- * @entry: for rdma_user_mmap; owns the pages through mmap_free. NULL for a
- *	consumer in the kernel
- * @hdr: mapped memory, never trusted
- * @size: bytes mapped
- * @depth: entries, power of two
- * @stride: bytes per entry
- * @idx: the counter that the kernel owns
+ * @entry: mmap entry, owns the pages through mmap_free. NULL for a ring that is not
+ *	mapped, such as the rings of consumers in the kernel
+ * @hdr: header, mapped by the program; its content is never trusted
+ * @size: size of the mapping, bytes
+ * @depth: number of entries, power of two
+ * @stride: size of an entry, bytes
+ * @idx: private copy of the counter that the kernel advances
  */
 struct mrc_ring {
 	struct mrc_user_mmap *entry;
@@ -33,23 +33,24 @@ struct mrc_ring {
 };
 
 /*
- * @depth is rounded up to a power of two. @info receives what user space needs
- * for mmap; without @uctx the ring is the kernel's own, @info is not used.
- * Sleeps. Returns 0 or a negative errno; on failure nothing is left
- * behind. free: safe while still mapped, or when there is no ring.
+ * mrc_ring_alloc() rounds @depth up to a power of two and fills in @info for mmap by
+ * user space. Without @uctx the ring is not mapped, and @info is not used. Sleeps.
+ * Return: 0 or a negative errno; nothing is allocated on failure.
+ *
+ * mrc_ring_free() may be called while the ring is mapped, or without a ring.
  */
 int mrc_ring_alloc(struct mrc_ring *ring, struct ib_ucontext *uctx, u32 depth,
 		   u32 stride, struct mrc_mmap_info *info);
 void mrc_ring_free(struct mrc_ring *ring);
-/* Copy @n entries from @first on to @at of @to; both have the same stride. */
+/* Copy @n entries starting at @first to index @at of @to. Both have the same stride. */
 void mrc_ring_copy(struct mrc_ring *to, u32 at, const struct mrc_ring *from,
 		   u32 first, u32 n);
-/* Back to the state after mrc_ring_alloc(), but for what a program owns. */
+/* Restore the state after mrc_ring_alloc(), except for the counter of the program. */
 void mrc_ring_rewind(struct mrc_ring *ring);
 int mrc_mmap(struct ib_ucontext *uctx, struct vm_area_struct *vma);
 void mrc_mmap_free(struct rdma_user_mmap_entry *entry);
 
-/* All of the entries before @ring->idx has been read: they may be reused. */
+/* All entries before @ring->idx have been read and may be reused by the producer. */
 static inline void mrc_ring_consumed(struct mrc_ring *ring)
 {
 	/* Pairs with the producer's load of cons. */
@@ -63,14 +64,14 @@ static inline void *mrc_ring_entry(const struct mrc_ring *ring, u32 idx)
 }
 
 /*
- * In completion rings that are not mapped struct mrc_cqe.reserved is the port
- * where a datagram arrived, and reserved2 the ib_qp, or 0 where that is gone.
+ * In completion rings that are not mapped, struct mrc_cqe.reserved is the port of
+ * arrival of a datagram, and reserved2 is the ib_qp, or 0 if the QP has been destroyed
+ * or reset.
  */
 
 /*
- * Entries that user space has produced and the kernel has not taken yet
- * (kernel-consumed rings), clamped to 0..depth whatever the header says:
- * an impossible counter gives -EINVAL.
+ * For rings that the kernel consumes: number of entries that have been produced and not
+ * consumed yet, 0..depth. -EINVAL if the producer counter in the header is invalid.
  */
 int mrc_ring_pending(const struct mrc_ring *ring);
 
@@ -79,12 +80,12 @@ int mrc_ring_pending(const struct mrc_ring *ring);
 /**
  * struct mrc_cq - completion queue
  * @ib: ib_core's part
- * @lock: protects everything below, see the lock order
- * @ring: kernel produces; @ring.idx = prod
+ * @lock: protects @ring, @notify and @dead, see the lock order
+ * @ring: produced by the kernel; @ring.idx = prod
  * @notify: IB_CQ_SOLICITED / IB_CQ_NEXT_COMP when armed, 0 otherwise
- * @dead: overflowed, IB_EVENT_CQ_ERR was raised, entries are discarded
- * @poll_lock: (irq) consumers in the kernel that poll; not nested with @lock
- * @resize: changes of the size, one at a time; outside @lock, sleeps
+ * @dead: the CQ has overflowed and IB_EVENT_CQ_ERR was raised; entries are discarded
+ * @poll_lock: (irq) serialises polling by consumers in the kernel; not nested with @lock
+ * @resize: serialises resizing; a mutex, taken before @lock
  *
  * @ib.cqe equals @ring.depth.
  */
@@ -106,22 +107,23 @@ static inline struct mrc_cq *to_mcq(struct ib_cq *ib)
 /**
  * mrc_cq_post - append a completion
  * @cq: the queue
- * @ibqp: whose completion it is, for consumers in the kernel
- * @cqe: the timestamp is filled in here
- * @solicited: for those that armed the CQ for such only
- * @port: counts an overflow
+ * @ibqp: QP of the completion, for consumers in the kernel
+ * @cqe: the completion; this function fills in the timestamp
+ * @solicited: wake up consumers that armed the CQ for solicited completions
+ * @port: port to which an overflow is counted
  *
- * Softirq or process context. Raises the completion event if armed for it.
+ * Softirq or process context. Calls the completion handler if the CQ is armed.
  *
- * Return: 0, -ENOSPC: the ring overflowed (CQ error event raised once).
+ * Return: 0, or -ENOSPC if the ring has overflowed (the CQ error event is raised once).
  */
 int mrc_cq_post(struct mrc_cq *cq, struct ib_qp *ibqp, struct mrc_cqe *cqe,
 		bool solicited, u8 port);
 
 /*
- * @ibqp is reset or destroyed, and posts nothing any more: what is there of it is
- * not to be polled, because the consumer may free what its entries name. For
- * consumers in the kernel; programs' libraries do it themselves. Any context.
+ * Hide the completions of @ibqp, which has been reset or destroyed and produces no more
+ * of them. They must not be polled any more, because the consumer may free the objects
+ * that their wr_id refers to. Only for consumers in the kernel; for programs the
+ * provider library does this. Any context.
  */
 void mrc_cq_clean(struct mrc_cq *cq, const struct ib_qp *ibqp);
 
@@ -137,20 +139,20 @@ extern const struct ib_device_ops mrc_cq_ops;
 /* mrc_srq.c -----------------------------------------------------------------*/
 
 /*
- * A QP takes entries of a shared receive queue into a ring of its own as its
- * messages need them; from there on they are receives like others.
+ * When a message of a QP needs a receive, the QP moves entries from the shared receive
+ * queue into its own receive ring. From then on they are ordinary receives.
  */
 
 /**
  * struct mrc_srq - shared receive queue
  * @ib: ib_core's part
- * @lock: (irq) protects everything below; inside rx.lock
- * @ring: program or kernel consumer produces; @ring.idx = cons
- * @max_sge: bound for what programs write into entries
- * @limit: IB_EVENT_SRQ_LIMIT_REACHED when fewer entries remain, 0 = not armed
- * @holders: QPs that have taken entries and not used all of them
- * @dead: the program wrote nonsense, IB_EVENT_SRQ_ERR was raised
- * @resize: changes of the size, one at a time; outside @lock, sleeps
+ * @lock: (irq) protects @ring, @limit and @dead; taken inside rx.lock
+ * @ring: produced by the program or the consumer in the kernel; @ring.idx = cons
+ * @max_sge: maximum num_sge of an entry
+ * @limit: IB_EVENT_SRQ_LIMIT_REACHED is raised when fewer entries remain, 0 = not armed
+ * @holders: number of QPs that have taken entries and not used all of them
+ * @dead: the producer counter was invalid and IB_EVENT_SRQ_ERR was raised
+ * @resize: serialises resizing; a mutex, taken before @lock
  */
 struct mrc_srq {
 	struct ib_srq ib;
@@ -169,7 +171,7 @@ static inline struct mrc_srq *to_msrq(struct ib_srq *ib)
 }
 
 /*
- * Make @ring, which a QP takes entries of its SRQ into. Sleeps. 0 or a negative
+ * Allocate @ring, the receive ring of a QP with an SRQ. Sleeps. Return: 0 or a negative
  * errno.
  */
 int mrc_srq_attach(struct mrc_srq *srq, struct mrc_ring *ring);
@@ -177,26 +179,27 @@ int mrc_srq_attach(struct mrc_srq *srq, struct mrc_ring *ring);
 /**
  * mrc_srq_take - take entries for a QP
  * @srq: the queue
- * @to: from mrc_srq_attach(); under the lock of the QP's receives
- * @n: how many are to be in @to, more than there are
+ * @to: ring from mrc_srq_attach(); under the lock of the QP's receives
+ * @n: number of entries that @to must contain, more than it contains now
  *
- * Takes all that is missing or nothing. Entries belong to the QP from then on;
- * mrc_srq_used() tells when it has used them. Raises the events of the SRQ.
+ * Takes either all missing entries or none. The entries then belong to the QP. The QP
+ * calls mrc_srq_used() for each entry that it uses. Raises the events of the SRQ.
  *
- * Return: how many there are, fewer than @n where the queue has too few; -EBUSY:
- * they are kept for others, but there will be one for the oldest message;
- * -EINVAL: the program wrote nonsense into the ring.
+ * Return: number of entries in @to, less than @n if the SRQ has too few; -EBUSY: the
+ * entries are kept for other QPs (never for @n = 1); -EINVAL: the producer counter of the
+ * SRQ is invalid.
  */
 int mrc_srq_take(struct mrc_srq *srq, struct mrc_ring *to, u32 n);
 
 /**
  * mrc_srq_used - a QP has used an entry that it took
- * @srq: the queue, or NULL: @ring is not from mrc_srq_attach()
- * @ring: its ring, @ring->idx has moved; under the lock of the QP's receives
+ * @srq: the queue; NULL if the QP has no SRQ
+ * @ring: receive ring of the QP, after @ring->idx was advanced; under the lock of the
+ *	QP's receives
  */
 void mrc_srq_used(struct mrc_srq *srq, const struct mrc_ring *ring);
 
-/* Likewise: a QP is reset. Its ring is rewound, what it has taken is lost. */
+/* A QP is reset: rewind its ring. The entries that it has taken are lost. */
 void mrc_srq_forget(struct mrc_srq *srq, struct mrc_ring *ring);
 
 extern const struct ib_device_ops mrc_srq_ops;
@@ -204,21 +207,21 @@ extern const struct ib_device_ops mrc_srq_ops;
 /* mrc_kverbs.c: consumers in the kernel -------------------------------------*/
 
 /**
- * struct mrc_kern - what a QP has whose consumer is in the kernel
+ * struct mrc_kern - additional state of a QP whose consumer is in the kernel
  * @ibqp: the QP
- * @work: rings the doorbells of @kick
+ * @work: rings the doorbells that are pending in @kick
  * @kick: MRC_KICK_* bits
- * @sq_lock: (irq) producers of the send ring
- * @rq_lock: (irq) producers of the receive ring
+ * @sq_lock: (irq) serialises producers of the send ring
+ * @rq_lock: (irq) serialises producers of the receive ring
  * @sq: send ring
  * @rq: receive ring; depth 0 = none
- * @max_send_sge: granted
- * @max_recv_sge: granted
- * @max_inline: granted
+ * @max_send_sge: limit granted at creation
+ * @max_recv_sge: limit granted at creation
+ * @max_inline: limit granted at creation, bytes
  *
- * Work requests are written into the rings that programs would have mapped. The
- * doorbell is rung by a work item: consumers post with interrupts disabled or
- * with locks held that their completion handlers take.
+ * Work requests are written into the same kind of rings that programs map. A work item
+ * rings the doorbell, because consumers may post with interrupts disabled, or while they
+ * hold locks that their completion handlers take.
  */
 struct mrc_kern {
 	struct ib_qp *ibqp;
@@ -233,13 +236,13 @@ struct mrc_kern {
 	u32 max_inline;
 };
 
-/* Sleeps. NULL: no memory. @kern gets its rings when the QP has them. */
+/* Sleeps. NULL: no memory. The caller sets the rings after it has created the QP. */
 struct mrc_kern *mrc_kern_alloc(struct ib_qp *ibqp);
 
-/* No work request is posted any more. Sleeps; NULL is fine. */
+/* Cancel the work item; no work request is posted any more. Sleeps. @kern may be NULL. */
 void mrc_kern_stop(struct mrc_kern *kern);
 
-/* Any context. 0 or a negative errno, with *@bad the first that was refused. */
+/* Any context. 0 or a negative errno; *@bad is the first work request refused. */
 int mrc_kern_post_send(struct mrc_kern *kern, const struct ib_send_wr *wr,
 		       const struct ib_send_wr **bad);
 int mrc_kern_post_recv(struct mrc_kern *kern, const struct ib_recv_wr *wr,
@@ -255,17 +258,17 @@ void mrc_kern_exit(void);
 #define MRC_NO_EVENT		(-1)
 
 /**
- * struct mrc_qp_parts - what a queue pair is made with
- * @req: what the program asks of the driver; zero without one
- * @user: a program's, not of a consumer in the kernel
+ * struct mrc_qp_parts - parameters for the creation of a queue pair
+ * @req: driver-specific request of the program; zero for a consumer in the kernel
+ * @user: the consumer is a program
  * @dev: the device
- * @scq: send completions
- * @rcq: receive completions
- * @srq: where receives come from, NULL: @rq
+ * @scq: CQ for send completions
+ * @rcq: CQ for receive completions
+ * @srq: SRQ, or NULL
  * @sig_all: every send WR is signalled
- * @cap: what there is; max_recv_sge is that of @srq where there is one
+ * @cap: granted capabilities; with @srq, max_recv_sge is that of @srq
  * @sq: send ring
- * @rq: receive ring; depth 0 = none. With @srq: for entries taken from there
+ * @rq: receive ring; depth 0 = none. With @srq: ring for entries taken from it
  */
 struct mrc_qp_parts {
 	struct mrc_create_qp_req req;
@@ -281,22 +284,22 @@ struct mrc_qp_parts {
 };
 
 /**
- * struct mrc_qp_base - what queue pairs of all kinds have
- * @ref: lookups hold one; what else does is each kind's own
- * @qpn: 24 bits
+ * struct mrc_qp_base - common part of all kinds of queue pairs
+ * @ref: lookups hold a reference; other holders depend on the kind
+ * @qpn: QPN, 24 bits
  * @state: enum ib_qp_state; written under the locks of both rings, read under either,
  *	or without lock as a hint
  * @sig_all: every send WR is signalled
- * @node: in the table of numbers
+ * @node: in the table of QPNs
  * @dev: the device
- * @ibqp: ib_core's part, alive until destroy returns
- * @scq: send completions
- * @rcq: receive completions
- * @srq: where receives come from, NULL: a ring that the consumer fills
- * @released: completed with the last reference
- * @rcu: delayed free, for lookups that lost the race
+ * @ibqp: ib_core's part, valid until destroy returns
+ * @scq: CQ for send completions
+ * @rcq: CQ for receive completions
+ * @srq: SRQ, or NULL
+ * @released: completed when the last reference is dropped
+ * @rcu: delayed free, because concurrent lookups may still read this struct
  *
- * All but @ref and @state are constant once the QP has its number.
+ * All members but @ref and @state are constant once the QP has its number.
  */
 struct mrc_qp_base {
 	refcount_t ref;
@@ -313,17 +316,20 @@ struct mrc_qp_base {
 	struct rcu_head rcu;
 };
 
-/* @base, which is zero, gets its first reference; then what creation has. */
+/*
+ * mrc_qp_base_init() initialises @base, which must be zeroed, with one reference.
+ * mrc_qp_base_set() sets the members that come from the creation parameters.
+ */
 void mrc_qp_base_init(struct mrc_qp_base *base, struct mrc_dev *dev);
 void mrc_qp_base_set(struct mrc_qp_base *base, struct ib_qp *ibqp,
 		     const struct mrc_qp_parts *parts);
 
-/* QP by number with a reference, NULL if there is none. Any context. */
+/* Find a QP by number. Takes a reference; NULL if not found. Any context. */
 struct mrc_qp_base *mrc_qp_base_get(u32 qpn);
 
 /*
- * Likewise of @ibqp, NULL if it is being destroyed: netlink looks at QPs until after
- * destroy_qp.
+ * The struct mrc_qp_base of @ibqp, with a reference. NULL if it is being destroyed:
+ * netlink may access a QP until after destroy_qp has returned.
  */
 struct mrc_qp_base *mrc_qp_base_of(struct ib_qp *ibqp);
 
@@ -332,7 +338,7 @@ static inline bool mrc_qp_base_tryget(struct mrc_qp_base *base)
 	return refcount_inc_not_zero(&base->ref);
 }
 
-/* Another reference for whoever has one. */
+/* Take another reference. The caller must already have one. */
 static inline void mrc_qp_base_hold(struct mrc_qp_base *base)
 {
 	refcount_inc(&base->ref);
@@ -345,41 +351,45 @@ static inline void mrc_qp_base_put(struct mrc_qp_base *base)
 }
 
 /*
- * Give @base an unpredictable number that nobody has, @ud: one for datagrams, and let
- * packets find it; the reverse. Sleep. 0, -ENOSPC or another negative errno.
+ * mrc_qp_base_publish() gives @base an unpredictable unused number and adds it to the
+ * table, so that packets find it. @ud: choose from the numbers of UD and UC.
+ * mrc_qp_base_unpublish() removes it. Both may sleep. Return: 0, -ENOSPC or another
+ * negative errno.
  */
 int mrc_qp_base_publish(struct mrc_qp_base *base, bool ud);
 void mrc_qp_base_unpublish(struct mrc_qp_base *base);
 
-/* Call @fn, which does not sleep, for those of @dev that have such a number. */
+/*
+ * Call @fn for all QPs of @dev in the table; @ud: for those with numbers of UD and UC,
+ * else for the others. @fn must not sleep.
+ */
 void mrc_qp_base_for_each(struct mrc_dev *dev, bool ud,
 			  void (*fn)(struct mrc_qp_base *base));
 
-/* The table of numbers. 0 or -ENOMEM. */
+/* The table of QPNs. 0 or -ENOMEM. */
 int mrc_qp_base_table_init(void);
 void mrc_qp_base_table_exit(void);
 
 /* mrc_qp_verbs.c ------------------------------------------------------------*/
 
 /**
- * struct mrc_qp_kind - a kind of queue pairs
- * @check: whether there can be one with these attributes and @req, @user, @dev
- *	of @parts, which are all that is set yet. What holds for every kind has
- *	been checked
- * @create: make it of @parts, publish it, and set the QP's number. The rings are
- *	its own if it returns 0. The last thing that can fail
- * @destroy: the reverse, rings included
+ * struct mrc_qp_kind - operations of a kind of queue pairs
+ * @check: check the creation attributes. Of @parts only @req, @user and @dev are set.
+ *	The checks common to all kinds have been done
+ * @create: create the QP from @parts, publish it, and set its number. If it returns 0,
+ *	the QP owns the rings. No later step of the creation can fail
+ * @destroy: undo @create and free the rings
  * @modify: as the verb
- * @query: fill in what the kind knows of @attr, which is zero; not the caps.
- *	False if it is being destroyed: netlink looks at QPs until after that
- * @rings: where the two of a live QP are
- * @post_send: the doorbell of the send ring; process context
- * @post_recv: that of the receive ring
- * @fill_res: fill in driver details for netlink, see mrc_fill_fn; may be NULL, and may
- *	be called until after @destroy
+ * @query: fill in @attr, which is zeroed, except for the caps. Returns false if the QP
+ *	is being destroyed: netlink may query a QP until after that
+ * @rings: get the rings of a live QP
+ * @post_send: doorbell of the send ring; process context
+ * @post_recv: doorbell of the receive ring; process context
+ * @fill_res: fill in driver details for netlink, see mrc_fill_fn; may be NULL. May be
+ *	called until after @destroy
  *
- * All but @check and @query are called between @create and the end of @destroy;
- * all may sleep, and return 0 or a negative errno where they return an int.
+ * All callbacks except @check, @query and @fill_res are called between @create and the
+ * end of @destroy. All may sleep. Those that return an int return 0 or a negative errno.
  */
 struct mrc_qp_kind {
 	int (*check)(const struct ib_qp_init_attr *init,
@@ -398,18 +408,22 @@ struct mrc_qp_kind {
 };
 
 /*
- * @kinds: by enum ib_qp_type, IB_QPT_MAX entries. Before there is any device. 0 or
- * -ENOMEM.
+ * @kinds: indexed by enum ib_qp_type, IB_QPT_MAX entries. Called before any device is
+ * created. 0 or -ENOMEM.
  */
 int mrc_qp_verbs_init(const struct mrc_qp_kind *const *kinds);
 void mrc_qp_verbs_exit(void);
 
-/* Asynchronous event of a QP that is not destroyed yet. No lock but a mutex. */
+/*
+ * Report an asynchronous event of a QP that has not been destroyed. No lock may be held
+ * except a mutex.
+ */
 void mrc_qp_report(struct ib_qp *ibqp, int event);
 
 /*
- * The enum ib_qp_state that a modify in state @cur leads to, or -EINVAL. Then:
- * are port and partition there, in what a modify sets? 0 or -EINVAL.
+ * mrc_qp_modify_to() returns the enum ib_qp_state to which a modify_qp in state @cur
+ * leads, or -EINVAL. mrc_qp_check_place() checks the port number and the P_Key index of
+ * a modify_qp: 0 or -EINVAL.
  */
 int mrc_qp_modify_to(const struct ib_qp *ibqp, enum ib_qp_state cur,
 		     const struct ib_qp_attr *attr, int mask);
@@ -417,39 +431,45 @@ int mrc_qp_check_place(const struct mrc_dev *dev,
 		       const struct ib_qp_attr *attr, int mask);
 
 /*
- * What the peers of connected QPs may be allowed. On-demand paging means nothing
- * here, but programs give what their regions have; UC has but writes, and the
- * connection manager asks for all.
+ * Access flags that connected QPs accept. IB_ACCESS_ON_DEMAND has no effect here, but
+ * programs pass the flags of their regions. UC supports only writes, but the connection
+ * manager sets all flags.
  */
 #define MRC_QP_ACCESS	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
 			 IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC | \
 			 IB_ACCESS_FLUSH_GLOBAL | MRC_ACCESS_PERSIST | \
 			 IB_ACCESS_ON_DEMAND)
 
-/* What a modify says of the peer of a QP at @port: 0 or -EINVAL. */
+/*
+ * Check the attributes of a modify_qp that describe the peer: QPN, path MTU, address.
+ * @port: port of the QP. 0 or -EINVAL.
+ */
 int mrc_qp_check_peer(const struct mrc_port *port,
 		      const struct ib_qp_attr *attr, int mask);
 
 /*
- * Complete all entries of a send or receive ring as flushed, where nothing else
- * is known of them. @srq: that they were taken from, or NULL. Under the lock of
- * the ring.
+ * Complete all entries of a send or receive ring as flushed. @srq: SRQ from which the
+ * entries were taken, or NULL. @opcode: opcode of all completions. Under the lock of the
+ * ring.
  */
 void mrc_qp_flush_ring(struct ib_qp *ibqp, struct mrc_ring *ring,
 		       struct mrc_srq *srq, struct mrc_cq *cq,
 		       enum ib_wc_opcode opcode, u8 port);
 
-/* Have the program ring the doorbell of @rq from now on. Likewise. */
+/*
+ * Request that the consumer rings the doorbell of @rq when it posts. Under the lock of
+ * the ring.
+ */
 void mrc_qp_ask_kick(struct mrc_ring *rq);
 
 extern const struct ib_device_ops mrc_qp_ops;
 
-/* State of the packet path, as a hint. */
+/* Current state of the QP, read without a lock as a hint. */
 enum ib_qp_state mrc_qp_state(struct ib_qp *ibqp);
 
 /*
- * There is something in the rings, or, of receives, something to flush. Process
- * context. 0 or a negative errno.
+ * Doorbells: the send ring has new entries; the receive ring has entries to flush.
+ * Process context. 0 or a negative errno.
  */
 int mrc_doorbell_send(struct ib_qp *ibqp);
 int mrc_doorbell_recv(struct ib_qp *ibqp);

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Rings shared with user space: memory, mapping, and the one place that turns
- * a counter written by a program into a number that can be trusted. Consumers
- * in the kernel have the same rings, not mapped, so that there is one data
- * path.
+ * Rings shared with user space: memory, mapping, and the validation of counters that
+ * programs write (only here). Consumers in the kernel use the same rings without a
+ * mapping, so that there is one data path.
  */
 #include <linux/log2.h>
 #include <linux/mm.h>
@@ -13,9 +12,9 @@
 #include "mrc_queue.h"
 
 /**
- * struct mrc_user_mmap - mmap cookie and memory of a ring
- * @rdma: the core's part; its last reference frees this
- * @mem: its pages outlast this while they are mapped
+ * struct mrc_user_mmap - mmap entry and memory of a ring
+ * @rdma: ib_core's part; the last reference to it frees this struct
+ * @mem: memory of the ring; pages that are mapped stay until they are unmapped
  */
 struct mrc_user_mmap {
 	struct rdma_user_mmap_entry rdma;
@@ -35,8 +34,8 @@ static void mrc_ring_setup(struct mrc_ring *ring, void *mem, u32 size,
 }
 
 /*
- * Charged to the program's memory cgroup, unlike vmalloc_user(). A size that
- * nobody can serve is an error for who asked for it, and no reason for a backtrace.
+ * Unlike vmalloc_user(), charges the memory cgroup of the program. A program chooses the
+ * size, so a failed allocation returns an error without a backtrace.
  */
 static void *mrc_ring_memory(u64 size)
 {
@@ -44,8 +43,8 @@ static void *mrc_ring_memory(u64 size)
 }
 
 /*
- * For consumers in the kernel, and for what a program's QP takes from an SRQ:
- * the same ring, mapped by nobody.
+ * Allocate a ring that is not mapped. For consumers in the kernel, and for the entries
+ * that the QP of a program takes from an SRQ.
  */
 static int mrc_ring_alloc_kernel(struct mrc_ring *ring, u32 size, u32 depth,
 				 u32 stride)
@@ -131,7 +130,7 @@ void mrc_ring_rewind(struct mrc_ring *ring)
 		return;
 	WRITE_ONCE(ring->hdr->cons, 0);
 	WRITE_ONCE(ring->hdr->flags, 0);
-	/* A program does that itself. */
+	/* Programs reset prod of their rings themselves. */
 	if (!ring->entry)
 		WRITE_ONCE(ring->hdr->prod, 0);
 }
@@ -155,7 +154,7 @@ int mrc_mmap(struct ib_ucontext *uctx, struct vm_area_struct *vma)
 
 	if (!(vma->vm_flags & VM_SHARED) || vma->vm_flags & VM_EXEC)
 		return -EINVAL;
-	/* Also checks that exactly the whole ring is asked for. */
+	/* Also checks that the mapping covers exactly the ring. */
 	rdma = rdma_user_mmap_entry_get(uctx, vma);
 	if (!rdma)
 		return -EINVAL;
@@ -172,7 +171,7 @@ int mrc_ring_pending(const struct mrc_ring *ring)
 {
 	u32 n;
 
-	/* The counter before the entries: pairs with the program's release. */
+	/* Read the counter before the entries. Pairs with the release of the producer. */
 	n = smp_load_acquire(&ring->hdr->prod) - ring->idx;
 	return n <= ring->depth ? n : -EINVAL;
 }

@@ -1,28 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Shared receive queues: the ring is one that the program or a consumer in the
- * kernel produces, and that all its QPs consume.
+ * Shared receive queues. The program or a consumer in the kernel writes entries to the
+ * ring, and all QPs of the SRQ consume them.
  *
- * Messages of one QP need their receives in order (METH.rqmsn), but packets of a
- * later message may come before those of an earlier one. A QP then takes the
- * entries of both, so that the earlier message cannot find the queue empty when
- * the later one waits for it.
+ * The messages of one QP need their receives in order (METH.rqmsn), but packets of a
+ * later message may arrive before those of an earlier one. Then the QP takes entries for
+ * both messages. Otherwise the earlier message could find the queue empty while the later
+ * one waits for it.
  *
- * Peers decide how far ahead a message is and when those before it come, if they
- * ever do. So a QP gets an entry for its oldest message as long as there is one,
- * and more only while there remain as many for everybody who comes as it has
- * itself, once for each QP that has any: N QPs whose peers never finish what they
- * begin, however far ahead, leave one part in N + 1. Beyond that, and
- * beyond MRC_SRQ_AHEAD, a message has to come again when it is the oldest.
+ * Peers decide how far ahead a message is, and when the messages before it arrive, if
+ * ever. So entries are shared by these rules. A QP always gets an entry for its oldest
+ * message if the queue has one. It may hold n > 1 entries only if at least n entries
+ * remain in the queue for each QP that holds any, itself included. With N QPs whose peers
+ * never finish their messages, at least one part in N + 1 of the entries stays available.
+ * A message that would need more entries, or more than MRC_SRQ_AHEAD, is refused and must
+ * be sent again when it is the oldest.
  */
 #include <linux/slab.h>
 
 #include "mrc_queue.h"
 
-/* Entries that a QP may have taken and not used, a power of two. */
+/* Maximum number of entries that a QP has taken and not used, a power of two. */
 #define MRC_SRQ_AHEAD	128
 
-/* Entries that are moved with interrupts off when the size changes. */
+/* Maximum number of entries moved with interrupts disabled when the size changes. */
 #define MRC_SRQ_BATCH	64
 
 static void mrc_srq_report(struct mrc_srq *srq, enum ib_event_type event)
@@ -39,12 +40,12 @@ static void mrc_srq_report(struct mrc_srq *srq, enum ib_event_type event)
 
 int mrc_srq_attach(struct mrc_srq *srq, struct mrc_ring *ring)
 {
-	/* A resized SRQ has entries of the same size. */
+	/* The size of an entry does not change when the SRQ is resized. */
 	return mrc_ring_alloc(ring, NULL, MRC_SRQ_AHEAD, srq->ring.stride,
 			      NULL);
 }
 
-/* May a QP that has @have entries get @n, so that @left remain for others? */
+/* May a QP that holds @have entries hold @n, if @left then remain in the queue? */
 static bool mrc_srq_fair(const struct mrc_srq *srq, u32 have, u32 n, u32 left)
 {
 	u32 holders = atomic_read(&srq->holders) + !have;
@@ -82,7 +83,7 @@ int mrc_srq_take(struct mrc_srq *srq, struct mrc_ring *to, u32 n)
 	}
 	if (!have)
 		atomic_inc(&srq->holders);
-	/* The only look at what a program wrote: all others are at the copy. */
+	/* Entries of the program are read only here; later accesses use the copy. */
 	mrc_ring_copy(to, prod, &srq->ring, srq->ring.idx, want);
 	srq->ring.idx += want;
 	mrc_ring_consumed(&srq->ring);
@@ -187,9 +188,9 @@ err_count:
 }
 
 /*
- * How many entries there are still to move to @ring, the first @done of those
- * from @base on having been moved or, meanwhile, taken. -EINVAL: there is no
- * room, or the program wrote nonsense.
+ * Number of entries that must still be moved to @ring. *@done entries, starting at @base,
+ * have been moved; it is increased if QPs have taken entries in the meantime. -EINVAL if
+ * @ring has no room or a producer counter is invalid.
  */
 static int mrc_srq_to_move(const struct mrc_srq *srq,
 			   const struct mrc_ring *ring, u32 base, u32 *done)
@@ -207,11 +208,12 @@ static int mrc_srq_to_move(const struct mrc_srq *srq,
 }
 
 /*
- * Move the waiting entries to @ring and use it from now on. With @limit, arm
- * for that as well. The lock is held for the last few only; meanwhile QPs go on
- * to take from the old ring, so that what they took counts as consumed in the
- * new one. A producer that goes on as well gets -EBUSY sooner or later. Callers
- * take turns: another one that switched would free the ring that is copied from.
+ * Move the waiting entries to @ring, and use @ring from now on. With @limit, also arm the
+ * limit event. The lock is held only while the last few entries are copied. Until then
+ * QPs take entries from the old ring; these count as consumed in the new ring. If the
+ * producer keeps posting during the resize, the call finally fails with -EBUSY. The mutex
+ * serialises callers, because a second caller would free the ring that the first one
+ * copies from.
  */
 static int mrc_srq_switch(struct mrc_srq *srq, struct mrc_ring *ring,
 			  const u32 *limit)
@@ -266,13 +268,13 @@ static int mrc_resize_srq(struct mrc_srq *srq, u32 max_wr, const u32 *limit,
 			     srq->ring.stride, &resp.srq);
 	if (ret)
 		return ret;
-	/* Before the switch: after it nothing may fail. */
+	/* Before the switch, because nothing may fail after it. */
 	if (udata && copy_to_user(u64_to_user_ptr(req.resp_addr), &resp,
 				  sizeof(resp)))
 		ret = -EFAULT;
 	if (!ret)
 		ret = mrc_srq_switch(srq, &ring, limit);
-	/* The new ring if it failed, else the old one, which may be mapped. */
+	/* Free the new ring on failure, else the old one, which may still be mapped. */
 	mrc_ring_free(&ring);
 	return ret;
 }
@@ -318,14 +320,14 @@ static int mrc_query_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr)
 
 static int mrc_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata)
 {
-	/* Its QPs are gone: the core counts them. */
+	/* The SRQ has no QPs any more: ib_core counts them. */
 	mrc_ring_free(&to_msrq(ibsrq)->ring);
 	mutex_destroy(&to_msrq(ibsrq)->resize);
 	atomic_dec(&to_mdev(ibsrq->device)->n_srq);
 	return 0;
 }
 
-/* For consumers in the kernel; programs produce into their ring. */
+/* For consumers in the kernel; programs write to their ring. */
 static int mrc_post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
 			     const struct ib_recv_wr **bad_wr)
 {
@@ -335,7 +337,7 @@ static int mrc_post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
 	u32 prod;
 
 	if (srq->ring.entry) {
-		if (!wr)	/* a doorbell, which is not needed */
+		if (!wr)	/* a doorbell, which an SRQ does not need */
 			return 0;
 		*bad_wr = wr;
 		return -EOPNOTSUPP;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Multicast: which QPs are attached to which groups. Each of them makes its
- * port's netdev a member of the IP group, which the kernel counts.
+ * Multicast groups and the QPs attached to them. For each attached QP the netdev of its
+ * port joins the IP group once; the kernel counts these memberships.
  */
 #include <linux/igmp.h>
 #include <linux/inetdevice.h>
@@ -21,11 +21,11 @@
  * struct mrc_member - a QP in a group
  * @rcu: delayed free
  * @node: in the bucket of the group
- * @addr: group, v4-mapped for IPv4
- * @ud: the QP; it is detached before it goes away
- * @port: whose netdev is a member
- * @ndev: that netdev, NULL while the port has none; under RTNL, no reference:
- *	the port leaves groups before it lets go of the netdev
+ * @addr: address of the group, v4-mapped for IPv4
+ * @ud: the QP, which is detached before it is freed
+ * @port: port whose netdev is a member of the IP group
+ * @ndev: netdev of @port, NULL if the port is vacant or joining failed; under RTNL.
+ *	Without a reference: the port leaves its groups before it releases the netdev
  */
 struct mrc_member {
 	struct rcu_head rcu;
@@ -37,9 +37,9 @@ struct mrc_member {
 };
 
 /**
- * struct mrc_mcast - groups of a device
- * @n: members
- * @bucket: by address; changed under RTNL, read under RCU
+ * struct mrc_mcast - multicast groups of a device
+ * @n: number of members
+ * @bucket: members by hash of the address; changed under RTNL, read under RCU
  */
 struct mrc_mcast {
 	unsigned int n;
@@ -142,11 +142,11 @@ static int mrc_attach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
 	rtnl_unlock();
 	if (ret)
 		kfree(m);
-	/* Twice is once. */
+	/* Attaching a QP again succeeds without effect. */
 	return ret == -EEXIST ? 0 : ret;
 }
 
-/* The caller frees @m after a grace period. Under RTNL. */
+/* Remove @m from its group. The caller frees it after a grace period. Under RTNL. */
 static void mrc_member_del(struct mrc_member *m)
 {
 	if (m->ndev)
@@ -182,7 +182,7 @@ void mrc_mcast_detach_all(struct mrc_ud *ud)
 	struct hlist_node *n;
 	unsigned int i;
 
-	/* Nobody attaches @ud any more; others may come and go. */
+	/* @ud cannot be attached any more. Other QPs may still come and go. */
 	if (!READ_ONCE(mc->n))
 		return;
 	rtnl_lock();

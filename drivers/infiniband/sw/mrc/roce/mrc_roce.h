@@ -18,7 +18,7 @@ bool mrc_roce_rcv(struct mrc_pkt *pkt);
 
 /* mrc_mcast.c ---------------------------------------------------------------*/
 
-/* A device's groups; sleep. 0 or -ENOMEM. */
+/* The multicast groups of a device. Both may sleep. 0 or -ENOMEM. */
 int mrc_mcast_create(struct mrc_dev *dev);
 void mrc_mcast_destroy(struct mrc_dev *dev);
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Unreliable connections: attributes, what changes of state mean, looking
- * inside.
+ * Unreliable connections: attributes, changes of state, driver details for netlink.
  */
 #include <linux/slab.h>
 #include <net/ipv6.h>
@@ -123,7 +122,7 @@ void mrc_uc_query(struct mrc_ud *ud, struct ib_qp_attr *attr)
 	attr->qp_access_flags = a->access;
 	attr->sq_psn = READ_ONCE(uc->tx.psn);
 	attr->rq_psn = READ_ONCE(uc->rx.psn);
-	if (!a->path_mtu)	/* the AV came with it, at RTR */
+	if (!a->path_mtu)	/* the AV is set together with the path MTU, at RTR */
 		return;
 	attr->ah_attr.type = RDMA_AH_ATTR_TYPE_ROCE;
 	rdma_ah_set_grh(&attr->ah_attr, (union ib_gid *)&a->dgid, a->flow_label,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Unreliable connections: UC queue pairs, in plain RoCE v2 packets. What makes a
- * message is in core/mrc_uc.h; numbers, rings and states are those of datagram
- * QPs (mrc_ud.h), of which this is the rest.
+ * Unreliable connections: UC queue pairs, which use plain RoCE v2 packets. The protocol
+ * is in core/mrc_uc.h. A UC QP is a struct mrc_ud (mrc_ud.h), which has its QPN, rings
+ * and state, with the additional state that is declared here.
  */
 #ifndef MRC_UC_QP_H
 #define MRC_UC_QP_H
@@ -11,7 +11,7 @@
 
 #ifdef CONFIG_INFINIBAND_MRC_UC
 
-/* What programs set and query_qp gives back; under ud->mutex. */
+/* Attributes that modify_qp sets and query_qp returns. Under ud->mutex. */
 struct mrc_uc_attrs {
 	int access;
 	enum ib_mtu path_mtu;
@@ -25,21 +25,22 @@ struct mrc_uc_attrs {
 };
 
 /**
- * struct mrc_uc - what a connected QP has besides struct mrc_ud
+ * struct mrc_uc - additional state of a UC QP
  * @attr: under ud->mutex
- * @tx_mutex: whoever sends; packets leave in the order of their PSNs. Inside
- *	ud->mutex, outside ud->rq_lock
- * @av: addresses, written under @tx_mutex and both locks; its port, the plane
- *	that packets take, and its route under @tx_mutex
- * @only_port: link-local addresses bind the QP to this port, 0 = any
- * @back_at: jiffies, when to look whether the QP's own port can be used again
- * @tx: engine, under ud->sq_lock
- * @wqe: the work request that @tx sends, under ud->sq_lock
- * @rx: engine, under ud->rq_lock like all of the following
+ * @tx_mutex: held while sending, so that packets leave in the order of their PSNs.
+ *	Taken inside ud->mutex and outside ud->rq_lock
+ * @av: addresses, written under @tx_mutex and both locks. @av.port is the plane in use;
+ *	it and the cached route are changed under @tx_mutex
+ * @only_port: port to which a link-local address binds the QP, 0 = any
+ * @back_at: time at which to check whether the QP's own port is usable again, jiffies
+ * @tx: requester, under ud->sq_lock
+ * @wqe: the work request that @tx is sending, under ud->sq_lock
+ * @rx: responder. This member and the following ones are under ud->rq_lock
  * @remote_write: the peer may write
- * @established: the event has been reported, or the program knows already
- * @recv: the receive that the SEND under way goes to
- * @room: bytes there
+ * @established: IB_EVENT_COMM_EST is not needed any more: it has been reported, or the
+ *	program has moved the QP to RTS
+ * @recv: the receive for the SEND in progress
+ * @room: sum of the lengths of the SGEs of @recv, bytes
  */
 struct mrc_uc {
 	struct mrc_uc_attrs attr;
@@ -60,11 +61,11 @@ struct mrc_uc {
 
 /* mrc_uc_qp.c ---------------------------------------------------------------*/
 
-/* NULL: no memory. Sleeps. */
+/* Return: NULL if there is no memory. Sleeps. */
 struct mrc_uc *mrc_uc_alloc(void);
 void mrc_uc_free(struct mrc_uc *uc);
 
-/* Nobody sends in between. Under ud->mutex. */
+/* Exclude senders. Under ud->mutex. */
 static inline void mrc_uc_tx_lock(struct mrc_uc *uc)
 {
 	mutex_lock(&uc->tx_mutex);
@@ -75,21 +76,21 @@ static inline void mrc_uc_tx_unlock(struct mrc_uc *uc)
 	mutex_unlock(&uc->tx_mutex);
 }
 
-/* Are the attributes good? Under ud->mutex. 0 or a negative errno. */
+/* Check the attributes of a modify_qp. Under ud->mutex. 0 or a negative errno. */
 int mrc_uc_check_attr(struct mrc_ud *ud, const struct ib_qp_attr *attr,
 		      int mask);
 
 /*
- * They take effect, on the way to @state. Under ud->mutex, ud->rq_lock and
- * ud->sq_lock, and with IB_QP_AV under tx_mutex.
+ * Apply the attributes of a modify_qp that leads to @state. Under ud->mutex, ud->rq_lock
+ * and ud->sq_lock; with IB_QP_AV also under tx_mutex.
  */
 void mrc_uc_set_attr(struct mrc_ud *ud, enum ib_qp_state state,
 		     const struct ib_qp_attr *attr, int mask);
 
-/* Forget the connection. The same locks but for tx_mutex. */
+/* Forget the connection. Under ud->mutex, ud->rq_lock and ud->sq_lock. */
 void mrc_uc_reset(struct mrc_ud *ud);
 
-/* Under ud->mutex. */
+/* Fill in the attributes that only UC has. Under ud->mutex. */
 void mrc_uc_query(struct mrc_ud *ud, struct ib_qp_attr *attr);
 
 /* Driver details for netlink, see mrc_fill_fn. */
@@ -98,14 +99,14 @@ int mrc_uc_fill_res(struct sk_buff *msg, struct ib_qp *ibqp, bool all);
 /* mrc_uc_send.c, mrc_uc_recv.c ----------------------------------------------*/
 
 /*
- * The doorbell; in SQD what has been begun is finished. Process context. 0 or a
- * negative errno.
+ * Doorbell of the send ring. In SQD a message in progress is finished. Process context.
+ * 0 or a negative errno.
  */
 int mrc_uc_post_send(struct mrc_ud *ud);
 
 /*
- * A verified packet of UC; see struct mrc_rcv_ops. False: there is no such queue pair.
- * Softirq, under RCU.
+ * Receive a verified UC packet; see struct mrc_rcv_ops. Return: false if there is no
+ * such queue pair. Softirq, under RCU.
  */
 bool mrc_uc_rcv(const struct mrc_pkt *pkt);
 

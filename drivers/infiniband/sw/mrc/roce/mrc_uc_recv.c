@@ -1,20 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Receiving on unreliable connections packets that net/ has verified: nothing is
- * answered. What a peer can cause ends the message and is counted; a QP goes to ERROR
- * for a local reason only.
+ * Unreliable connections: reception of packets that net/ has verified. No packet is
+ * answered. An error that a peer can cause ends the message and is counted. A QP goes to
+ * ERROR only for a local reason.
  */
 #include <net/ipv6.h>
 
 #include "mrc_uc_qp.h"
 
-/* enum mrc_op_flags */
+/* Flags of the opcode of @pkt, enum mrc_op_flags. */
 static u32 mrc_uc_flags(const struct mrc_pkt *pkt)
 {
 	return mrc_roce_op_info(pkt->hdr.opcode)->flags;
 }
 
-/* Why @ud does not take packets from there, or -1. Under rq_lock. */
+/*
+ * Check that @ud accepts @pkt, by its state and addresses. Return: the drop counter, or
+ * -1 to accept. Under rq_lock.
+ */
 static int mrc_uc_refuses(struct mrc_ud *ud, const struct mrc_pkt *pkt)
 {
 	const struct mrc_uc *uc = ud->uc;
@@ -28,7 +31,7 @@ static int mrc_uc_refuses(struct mrc_ud *ud, const struct mrc_pkt *pkt)
 	return -1;
 }
 
-/* Is there a receive at the head of the ring? -EINVAL: it says nonsense. */
+/* Number of receives in the ring, > 0 if there is one. -EINVAL: invalid counter. */
 static int mrc_uc_have_recv(struct mrc_ud *ud)
 {
 	int pending = ud->rq.depth ? mrc_ring_pending(&ud->rq) : 0;
@@ -38,7 +41,7 @@ static int mrc_uc_have_recv(struct mrc_ud *ud)
 	return pending;
 }
 
-/* The payload of a SEND, @off bytes from its start, to where the receive says. */
+/* Copy payload at offset @off of a SEND into the memory of the receive. */
 static enum ib_wc_status mrc_uc_scatter(struct mrc_ud *ud,
 					const struct mrc_pkt *pkt, u32 off)
 {
@@ -73,13 +76,16 @@ static enum ib_wc_status mrc_uc_scatter(struct mrc_ud *ud,
 	return IB_WC_SUCCESS;
 }
 
-/* A packet of a SEND. A counter, or -1; *@st is that of the receive. */
+/*
+ * Take a packet of a SEND. Return: the drop counter, or -1; *@st is the status of the
+ * receive.
+ */
 static int mrc_uc_take_send(struct mrc_ud *ud, const struct mrc_pkt *pkt,
 			    u32 off, enum ib_wc_status *st)
 {
 	struct mrc_uc *uc = ud->uc;
 
-	/* One that a broken message had is still there, for this one. */
+	/* A receive of a broken message was not consumed; this message uses it. */
 	if (mrc_uc_flags(pkt) & MRC_OPF_FIRST) {
 		int have = mrc_uc_have_recv(ud);
 
@@ -97,7 +103,7 @@ static int mrc_uc_take_send(struct mrc_ud *ud, const struct mrc_pkt *pkt,
 	return -1;
 }
 
-/* A packet of a WRITE. */
+/* Take a packet of a WRITE. Returns the same values as mrc_uc_take_send(). */
 static int mrc_uc_take_write(struct mrc_ud *ud, const struct mrc_pkt *pkt,
 			     u32 off, enum ib_wc_status *st)
 {
@@ -110,7 +116,7 @@ static int mrc_uc_take_write(struct mrc_ud *ud, const struct mrc_pkt *pkt,
 
 	if (!uc->remote_write)
 		return MRC_CTR_UC_ACCESS;
-	/* All of it before the first byte, and each packet again. */
+	/* The first packet checks the range of the whole message, others their own. */
 	if (len) {
 		mr = mrc_mr_get_remote(ud->base.dev, ud->base.ibqp->pd, rx->rkey,
 				       rx->va + off, len,
@@ -135,7 +141,7 @@ static int mrc_uc_take_write(struct mrc_ud *ud, const struct mrc_pkt *pkt,
 	return -1;
 }
 
-/* The receive at the head of the ring is used up. True: the CQ has no room. */
+/* Consume and complete the receive at the head. Return: true if the CQ has overflowed. */
 static bool mrc_uc_complete_recv(struct mrc_ud *ud,
 				 const struct mrc_pkt *pkt,
 				 enum ib_wc_status st)
@@ -156,7 +162,7 @@ static bool mrc_uc_complete_recv(struct mrc_ud *ud,
 		cqe.wc_flags = IB_WC_WITH_IMM;
 		memcpy(&cqe.imm_data, &pkt->hdr.reth.imm, sizeof(cqe.imm_data));
 	}
-	/* Room before the completion: a program may post again at once. */
+	/* Consume the entry before the completion: the program may post again at once. */
 	ud->rq.idx++;
 	mrc_srq_used(ud->base.srq, &ud->rq);
 	mrc_ring_consumed(&ud->rq);
@@ -164,7 +170,10 @@ static bool mrc_uc_complete_recv(struct mrc_ud *ud,
 			   pkt->hdr.se || st != IB_WC_SUCCESS, ud->port);
 }
 
-/* Count a packet, and what it ends: a counter to bump or -1. Under rq_lock. */
+/*
+ * Take a packet and count it. *@fatal is set if the QP must go to ERROR. Return: the
+ * drop counter, or -1 if the packet was taken. Under rq_lock.
+ */
 static int mrc_uc_take(struct mrc_ud *ud, const struct mrc_pkt *pkt, u8 port,
 		       bool *fatal)
 {
@@ -217,7 +226,7 @@ static void mrc_uc_deliver(struct mrc_ud *ud, const struct mrc_pkt *pkt)
 	spin_unlock_bh(&ud->rq_lock);
 	if (drop >= 0)
 		mrc_ctr_add(&ud->base.dev->ctr, port ?: ud->port, drop, 1);
-	/* For who waits in RTR until the other side is there. */
+	/* A consumer may wait in RTR until the peer sends. */
 	if (est)
 		mrc_qp_report(ud->base.ibqp, IB_EVENT_COMM_EST);
 	if (fatal)

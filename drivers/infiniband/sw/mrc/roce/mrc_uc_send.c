@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Sending on unreliable connections: a work request is complete when its last
- * packet has been built. All of them take one plane, because the peer takes one
- * that overtakes another for a loss.
+ * Unreliable connections: sending. A work request completes when its last packet has been
+ * built. All packets use the same plane, because the peer treats a packet out of order as
+ * a loss.
  */
 #include <linux/jiffies.h>
 #include <linux/sched/signal.h>
@@ -13,7 +13,7 @@
 #define MRC_UC_FLAGS	(IB_SEND_FENCE | IB_SEND_SIGNALED | \
 			 IB_SEND_SOLICITED | IB_SEND_INLINE)
 
-/* Take the work request at the head of the ring on and begin its message. */
+/* Copy the work request at the head of the ring and begin its message. */
 static enum ib_wc_status mrc_uc_begin(struct mrc_ud *ud)
 {
 	const struct mrc_send_wqe *e = mrc_ring_entry(&ud->sq, ud->sq.idx);
@@ -22,7 +22,7 @@ static enum ib_wc_status mrc_uc_begin(struct mrc_ud *ud)
 	enum ib_wc_status st;
 
 	memcpy(&w->h, e, sizeof(w->h));
-	barrier();	/* the copy is what counts from here on */
+	barrier();	/* use only the copy from here on */
 	w->num_sge = 0;
 	w->len = 0;
 	if (w->h.send_flags & ~MRC_UC_FLAGS || w->h.reserved)
@@ -53,7 +53,7 @@ static enum ib_wc_status mrc_uc_begin(struct mrc_ud *ud)
 	return IB_WC_SUCCESS;
 }
 
-/* The work request at the head of the ring is done. */
+/* Consume and complete the work request at the head of the ring. */
 static void mrc_uc_complete(struct mrc_ud *ud, enum ib_wc_status status,
 			    bool *fatal)
 {
@@ -66,7 +66,7 @@ static void mrc_uc_complete(struct mrc_ud *ud, enum ib_wc_status status,
 		.qp_num = ud->base.qpn,
 	};
 
-	/* Room before the completion: a program may post again at once. */
+	/* Consume the entry before the completion: the program may post again at once. */
 	ud->sq.idx++;
 	mrc_ring_consumed(&ud->sq);
 	if ((status != IB_WC_SUCCESS || ud->base.sig_all ||
@@ -90,7 +90,7 @@ static void mrc_uc_put_part(struct mrc_build *b, const struct mrc_mr *mr,
 	}
 }
 
-/* [off, off + len) of the message behind the headers. */
+/* Append [off, off + len) of the message to the packet. */
 static enum ib_wc_status mrc_uc_put_payload(struct mrc_ud *ud,
 					    struct mrc_build *b, u32 off,
 					    u32 len)
@@ -128,8 +128,8 @@ static enum ib_wc_status mrc_uc_put_payload(struct mrc_ud *ud,
 }
 
 /*
- * The packet with headers @h in *@skbp, NULL where there is no memory: it is
- * lost then, and the peer will not take the message.
+ * Build the packet with the headers @h in *@skbp. NULL if there is no memory: then the
+ * packet is lost, and the peer drops the message.
  */
 static enum ib_wc_status mrc_uc_make(struct mrc_ud *ud,
 				     const struct mrc_hdr *h, u32 off,
@@ -152,14 +152,14 @@ static enum ib_wc_status mrc_uc_make(struct mrc_ud *ud,
 	return IB_WC_SUCCESS;
 }
 
-/* Bytes of L3 of a full packet at its longest. */
+/* Largest L3 length of a packet with full payload, bytes. */
 static u32 mrc_uc_mtu(const struct mrc_uc *uc)
 {
 	return (uc->av.ipv6 ? sizeof(struct ipv6hdr) : sizeof(struct iphdr)) +
 	       MRC_UDP_HLEN + MRC_UC_HDR_MAX + uc->tx.pmtu + MRC_ICRC_LEN;
 }
 
-/* A referenced route through the plane that @uc takes at present, or NULL. */
+/* Get a referenced route through the current plane of @ud, or NULL. */
 static struct dst_entry *mrc_uc_try(struct mrc_ud *ud)
 {
 	struct dst_entry *dst = mrc_av_route(ud->base.dev, &ud->uc->av);
@@ -172,10 +172,10 @@ static struct dst_entry *mrc_uc_try(struct mrc_ud *ud)
 }
 
 /*
- * A referenced route: through the QP's own port, or while that is down or leads
- * nowhere, through another one; NULL if there is none. A QP stays where it is
- * for a while, because a change of planes may reorder what is under way. Under
- * RCU with BH disabled.
+ * Get a referenced route through the QP's own port, or through another port while the own
+ * port is down or has no route. NULL if there is none. After a change of planes the QP
+ * uses the new plane for a while, because each change may reorder packets in flight.
+ * Under RCU with BH disabled.
  */
 static struct dst_entry *mrc_uc_route(struct mrc_ud *ud)
 {
@@ -213,8 +213,8 @@ static struct dst_entry *mrc_uc_route(struct mrc_ud *ud)
 }
 
 /*
- * The next packet of the message under way. False: the work request failed, the
- * QP goes to SQE.
+ * Build the next packet of the message in progress and append it to @list. Return: false
+ * if the work request has failed; the QP then goes to SQE.
  */
 static bool mrc_uc_packet(struct mrc_ud *ud, struct sk_buff_head *list,
 			  struct dst_entry *dst, bool *fatal)
@@ -235,7 +235,7 @@ static bool mrc_uc_packet(struct mrc_ud *ud, struct sk_buff_head *list,
 		__skb_queue_tail(list, skb);
 	} else if (st == IB_WC_SUCCESS) {
 		mrc_ctr_add(&ud->base.dev->ctr, uc->av.port, MRC_CTR_TX_ERROR, 1);
-		/* What follows in this message would be in vain. */
+		/* The peer would drop the rest of the message. */
 		mrc_uc_tx_abort(&uc->tx);
 	} else {
 		mrc_uc_tx_abort(&uc->tx);
@@ -252,8 +252,8 @@ static void mrc_uc_fail(struct mrc_ud *ud)
 }
 
 /*
- * Up to MRC_TX_BATCH packets; more to come? A work request that cannot be sent
- * takes the QP to SQE, from which the program takes it back to RTS.
+ * Build up to MRC_TX_BATCH packets. Return: true if there is more to send. A work request
+ * that cannot be sent moves the QP to SQE; the program can move it back to RTS.
  */
 static bool mrc_uc_batch(struct mrc_ud *ud, struct sk_buff_head *list,
 			 struct dst_entry *dst, bool *fatal)
@@ -270,11 +270,11 @@ static bool mrc_uc_batch(struct mrc_ud *ud, struct sk_buff_head *list,
 	if (ud->base.state != IB_QPS_RTS && ud->base.state != IB_QPS_SQD)
 		return false;
 	pending = mrc_ring_pending(&ud->sq);
-	if (pending < 0) {	/* the program wrote nonsense into prod */
+	if (pending < 0) {	/* invalid producer counter */
 		*fatal = true;
 		return false;
 	}
-	/* The one under way has not been consumed, unless prod went back. */
+	/* The entry in progress is in the ring, unless the program decremented prod. */
 	if (uc->tx.active && !pending)
 		mrc_uc_tx_abort(&uc->tx);
 	for (n = 0; n < MRC_TX_BATCH && !*fatal; n++) {
@@ -332,7 +332,7 @@ int mrc_uc_post_send(struct mrc_ud *ud)
 	do {
 		more = mrc_uc_send(ud);
 		cond_resched();
-		/* Another process may go on writing to the ring. */
+		/* Another thread may keep posting, so the loop may not end by itself. */
 	} while (more && !fatal_signal_pending(current));
 	mutex_unlock(&ud->uc->tx_mutex);
 	return 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Datagram queue pairs: creation, states, destruction. There is no
- * engine: a datagram is sent once and arrives or does not.
+ * Datagram queue pairs, and UC queue pairs, which use the same code: creation, states,
+ * destruction. UD needs no engine: a datagram is sent once and may be lost.
  */
 #include <linux/slab.h>
 #include <net/ipv6.h>
@@ -22,7 +22,7 @@ static void mrc_ud_work(struct work_struct *work)
 static int mrc_ud_check(const struct ib_qp_init_attr *init,
 			const struct mrc_qp_parts *parts)
 {
-	/* MRC 1.0 has no such connections; datagrams are how hosts find it. */
+	/* MRC 1.0 has no UC. UD and QP1 are always needed to set up connections. */
 	if (init->qp_type == IB_QPT_UC && !READ_ONCE(parts->dev->ext))
 		return -EOPNOTSUPP;
 	if (init->qp_type == IB_QPT_GSI &&
@@ -79,7 +79,7 @@ err_free:
 	return ret;
 }
 
-/* Everything that was posted is forgotten. Under the mutex. */
+/* Move the QP to RESET and forget all posted work requests. Under the mutex. */
 static void mrc_ud_reset(struct mrc_ud *ud)
 {
 	spin_lock_bh(&ud->rq_lock);
@@ -111,7 +111,7 @@ static void mrc_destroy_ud(struct ib_qp *ibqp)
 	if (ibqp->qp_type != IB_QPT_GSI)
 		mrc_mcast_detach_all(ud);
 	mrc_ud_put(ud);
-	/* Packets hold references for their own length only. */
+	/* Packets hold references only while they are processed, so the wait ends. */
 	wait_for_completion(&ud->base.released);
 	mrc_ring_free(&ud->sq);
 	mrc_ring_free(&ud->rq);
@@ -124,7 +124,7 @@ static void mrc_destroy_ud(struct ib_qp *ibqp)
 static void mrc_ud_set_state(struct mrc_ud *ud, enum ib_qp_state state,
 			     const struct ib_qp_attr *attr, int mask)
 {
-	/* Nobody sends at present: not for long, at least. */
+	/* The addresses change only while no packet is being sent. */
 	bool addr = ud->uc && mask & IB_QP_AV;
 
 	if (addr)
@@ -176,10 +176,10 @@ static int mrc_modify_ud_locked(struct mrc_ud *ud, struct ib_qp_attr *attr,
 	}
 	if (new == IB_QPS_RTS && cur == IB_QPS_SQD)
 		return mrc_ud_post_send(ud);
-	/* What was begun is finished. */
+	/* Finish the message in progress. */
 	if (new == IB_QPS_SQD && cur == IB_QPS_RTS && ud->uc)
 		mrc_uc_post_send(ud);
-	/* There is nothing more to wait for. */
+	/* The send queue is drained now. */
 	if (new == IB_QPS_SQD && cur == IB_QPS_RTS &&
 	    mask & IB_QP_EN_SQD_ASYNC_NOTIFY && attr->en_sqd_async_notify)
 		mrc_qp_report(ud->base.ibqp, IB_EVENT_SQ_DRAINED);

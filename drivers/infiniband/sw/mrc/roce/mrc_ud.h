@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Datagrams: UD queue pairs and QP1, in plain RoCE v2 packets. Nothing of MRC
- * is in them; the management datagrams of other RoCE devices are the same.
- * Unreliable connections have the rest of theirs in mrc_uc_qp.h.
+ * Datagrams: UD queue pairs and QP1. They use plain RoCE v2 packets without any part of
+ * MRC, so the management datagrams are those of other RoCE devices. Unreliable
+ * connections use these structures too; their additional state is in mrc_uc_qp.h.
  */
 #ifndef MRC_UD_H
 #define MRC_UD_H
@@ -11,17 +11,17 @@
 
 struct mrc_uc;
 
-#define MRC_GRH_LEN		40	/* in front of a received datagram */
+#define MRC_GRH_LEN		40	/* bytes of GRH before the payload in a receive */
 #define MRC_QPN_GSI		1
 #define MRC_GSI_QKEY		0x80010000	/* IB_QP1_QKEY, host order */
-#define MRC_QKEY_OWN		BIT(31)	/* the sender's own Q_Key instead */
+#define MRC_QKEY_OWN		BIT(31)	/* in a WR: send the Q_Key of the QP instead */
 
 /**
  * struct mrc_ud_tx - a send work request, copied from the ring
- * @h: header
- * @sge: its list; without the empty ones
- * @num_sge: entries of @sge
- * @len: payload bytes
+ * @h: header of the WQE
+ * @sge: the SGEs that are not empty
+ * @num_sge: number of entries in @sge
+ * @len: length of the payload, bytes
  */
 struct mrc_ud_tx {
 	struct mrc_send_wqe h;
@@ -32,9 +32,9 @@ struct mrc_ud_tx {
 
 /**
  * struct mrc_ud_rx - a receive work request, copied from the ring
- * @wr_id: the program's
- * @num_sge: entries of @sge
- * @sge: its list
+ * @wr_id: wr_id of the consumer
+ * @num_sge: number of entries in @sge
+ * @sge: the SGEs
  */
 struct mrc_ud_rx {
 	u64 wr_id;
@@ -43,29 +43,30 @@ struct mrc_ud_rx {
 };
 
 /**
- * struct mrc_ud - QP that speaks plain RoCE v2: for datagrams, or UC
- * @base: what QPs of all kinds have; its number is 1 for the QP1 of each port. The step
- *	of its state to SQE is made under @sq_lock alone
+ * struct mrc_ud - QP that uses plain RoCE v2: UD, QP1 or UC
+ * @base: common part of all kinds of QPs. The QPN is 1 for the QP1 of each port. The
+ *	change of the state to SQE is made under @sq_lock alone
  * @gsi_node: in the list of QP1s
- * @uc: the rest of an unreliable connection, NULL for datagrams; constant
- * @user: a program's, counted
- * @mutex: modify, query
- * @pkey_index: as given, under @mutex
+ * @uc: additional state of a UC QP, NULL for datagrams; constant
+ * @user: the consumer is a program
+ * @mutex: serialises modify, query and destroy
+ * @pkey_index: as set by modify_qp, under @mutex
  * @port: 1-based, 0 = not set yet; written under @mutex
  * @qkey: host order; written under @mutex
- * @sq_lock: send ring; rq_lock may be held
+ * @sq_lock: protects the send ring; may be taken inside @rq_lock
  * @sq: send ring
- * @max_send_sge: granted
- * @max_inline: granted
- * @psn: of the next datagram
- * @rq_lock: receive ring
- * @rq: receive ring; depth 0 = none. With @srq: entries taken from there
- * @max_recv_sge: granted
+ * @max_send_sge: limit granted at creation
+ * @max_inline: limit granted at creation, bytes
+ * @psn: PSN of the next datagram
+ * @rq_lock: protects the receive ring
+ * @rq: receive ring; depth 0 = none. With an SRQ: the entries taken from the SRQ
+ * @max_recv_sge: limit granted at creation
  * @late: datagrams that wait for memory, struct mrc_ud_late; under @rq_lock
- * @n_late: how many
+ * @n_late: length of @late
  * @tx_late: the send ring waits for memory; under @sq_lock
- * @page_wait: in the device's list, with a reference
- * @work: goes on when memory has come, holds a reference while queued
+ * @page_wait: node in the device's list of ODP waiters; holds a reference while listed
+ * @work: retries @late and the send ring when pages have been fetched; holds a
+ *	reference while queued
  */
 struct mrc_ud {
 	struct mrc_qp_base base;
@@ -106,7 +107,10 @@ struct mrc_ud_late {
 
 /* mrc_ud_base.c -------------------------------------------------------------*/
 
-/* With a reference; NULL if there is none. Any context. */
+/*
+ * Find a UD or UC QP of @net by number. Takes a reference; NULL if not found. Any
+ * context.
+ */
 struct mrc_ud *mrc_ud_get(struct net *net, u32 qpn);
 
 static inline bool mrc_ud_tryget(struct mrc_ud *ud)
@@ -124,34 +128,39 @@ static inline struct mrc_ud *mrc_ud_from(struct ib_qp *ibqp)
 	return container_of(to_mibqp(ibqp)->base, struct mrc_ud, base);
 }
 
-/* With a reference; NULL if it is being destroyed. */
+/* The struct mrc_ud of @ibqp, with a reference. NULL if it is being destroyed. */
 struct mrc_ud *mrc_ud_of(struct ib_qp *ibqp);
 
 /*
- * The QP1 that a management datagram is for, with a reference. Without a port
- * of arrival the one of a port that has the address.
+ * Find the QP1 for a management datagram. Takes a reference; NULL if not found. @dev:
+ * device of arrival; the QP1 of the port of arrival is used. With @dev NULL (loopback),
+ * the QP1 of a port that has the destination address is used.
  */
 struct mrc_ud *mrc_gsi_get(struct net *net, struct mrc_dev *dev,
 			   const struct mrc_pkt *pkt);
 
 /*
- * Give @ud a number that nobody has, and let packets find it; the reverse. Sleep. 0 or
- * a negative errno.
+ * mrc_ud_publish() gives @ud an unused number and makes it visible to packets.
+ * mrc_ud_unpublish() undoes this. Both may sleep. Return: 0 or a negative errno.
  */
 int mrc_ud_publish(struct mrc_ud *ud);
 void mrc_ud_unpublish(struct mrc_ud *ud);
 
-/* Go to ERROR and report @event, unless MRC_NO_EVENT. Any context, no lock. */
+/*
+ * Move the QP to ERROR and report @event unless it is MRC_NO_EVENT. Any context, no lock
+ * held.
+ */
 void mrc_ud_error(struct mrc_ud *ud, int event);
 
 /*
- * Go on when memory has come that was missing after @seq = mrc_odp_seq(). Under
- * sq_lock or rq_lock. wake: in the list of waiters, queues the QP's work.
+ * mrc_ud_wait_page() queues the work item when missing pages have been fetched. @seq:
+ * mrc_odp_seq() as read before the pages were found missing. Under sq_lock or rq_lock.
+ * mrc_ud_wake() is the callback of struct mrc_odp_waiter.
  */
 void mrc_ud_wait_page(struct mrc_ud *ud, u32 seq);
 void mrc_ud_wake(struct mrc_odp_waiter *w);
 
-/* Flush a ring: under sq_lock, rq_lock. */
+/* Flush the send ring (under sq_lock) or the receive ring (under rq_lock). */
 void mrc_ud_flush_sq(struct mrc_ud *ud);
 void mrc_ud_flush_rq(struct mrc_ud *ud);
 
@@ -160,48 +169,51 @@ void mrc_ud_flush_rq(struct mrc_ud *ud);
 int mrc_ud_post_send(struct mrc_ud *ud);
 int mrc_ud_post_recv(struct mrc_ud *ud);
 
-/* What the front of a packet with @hdr for @dqpn is made from, in @head. */
+/* Fill in @head for a packet with the headers @hdr to @dqpn. */
 void mrc_ud_head(const struct mrc_ud *ud, const struct mrc_av *av,
 		 const struct mrc_hdr *hdr, u32 dqpn, struct mrc_head *head);
 
-/* Hand packets that have their route, and in struct mrc_tx_cb their port, to IP. */
+/* Pass packets to IP. Each packet has its route and, in struct mrc_tx_cb, its port. */
 void mrc_ud_xmit(struct mrc_ud *ud, struct sk_buff_head *list);
 
 /*
- * Copy what @e names to send, inline data or a list, of up to @max bytes: sets
- * @tx->sge, @tx->num_sge and @tx->len, which are to be zero before; @tx->h was
- * copied. The status that it ends with. Under sq_lock.
+ * Copy the SGEs of send WQE @e, or check its inline data. The message may have up to
+ * @max bytes. @tx->h has been copied, @tx->num_sge and @tx->len must be 0. Sets @tx->sge,
+ * @tx->num_sge and @tx->len. Return: IB_WC_SUCCESS or the status of the failed work
+ * request. Under sq_lock.
  */
 enum ib_wc_status mrc_ud_copy_data(struct mrc_ud *ud,
 				   const struct mrc_send_wqe *e,
 				   struct mrc_ud_tx *tx, u32 max);
 
 /*
- * Copy the next receive without taking it, @room: bytes in it. The status that
- * it ends with. Under rq_lock, there must be one.
+ * Copy the next receive without consuming it. *@room: sum of the lengths of its SGEs.
+ * Return: IB_WC_SUCCESS or the status of the failed receive. Under rq_lock; the ring must
+ * not be empty.
  */
 enum ib_wc_status mrc_ud_copy_rwqe(struct mrc_ud *ud, struct mrc_ud_rx *rx,
 				   u64 *room);
 
 /*
- * A datagram for @ud, which accepts it, keeps a copy until its memory has come, or
- * counts why not.
+ * Deliver a datagram to @ud. The datagram is received, or kept as a clone until the
+ * memory of the receive has been fetched, or dropped and counted.
  */
 void mrc_ud_deliver(struct mrc_ud *ud, const struct mrc_pkt *pkt);
 
-/* Those that were kept: try again; forget them (under rq_lock). */
+/* Retry the datagrams that were kept, or drop them (under rq_lock). */
 void mrc_ud_deliver_late(struct mrc_ud *ud);
 void mrc_ud_drop_late(struct mrc_ud *ud);
 
 /* mrc_mcast.c ---------------------------------------------------------------*/
 
 /*
- * @ud goes away. The core has detached what programs attached, of consumers in
- * the kernel it expects that. Sleeps, takes RTNL.
+ * Detach @ud from all groups before it is destroyed. ib_core has already detached the
+ * QPs of programs, and expects consumers in the kernel to detach theirs. Sleeps, takes
+ * RTNL.
  */
 void mrc_mcast_detach_all(struct mrc_ud *ud);
 
-/* Deliver to all QPs of the group. Under RCU. */
+/* Deliver a packet to all QPs of its group. Takes the RCU read lock. */
 void mrc_mcast_rcv(struct mrc_dev *dev, const struct mrc_pkt *pkt);
 
 #endif /* MRC_UD_H */

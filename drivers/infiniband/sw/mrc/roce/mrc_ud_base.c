@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Datagram queue pairs: numbers and references, waiting for memory, ERROR.
+ * Datagram queue pairs: QPNs and references, waiting for memory, ERROR.
  */
 #include <linux/slab.h>
 #include <rdma/ib_cache.h>
@@ -29,7 +29,7 @@ struct mrc_ud *mrc_ud_of(struct ib_qp *ibqp)
 	return base ? container_of(base, struct mrc_ud, base) : NULL;
 }
 
-/* Has the port of @ud the address that @pkt was sent to? */
+/* Does the port of @ud have the destination address of @pkt? */
 static bool mrc_gsi_addr(struct mrc_ud *ud, const struct mrc_pkt *pkt)
 {
 	const struct ib_gid_attr *attr;
@@ -57,7 +57,7 @@ struct mrc_ud *mrc_gsi_get(struct net *net, struct mrc_dev *dev,
 			continue;
 		if (!mrc_ud_tryget(ud))
 			continue;
-		/* The table of GIDs is there as long as the QP is. */
+		/* The GID table is valid as long as the QP exists. */
 		if (dev || mrc_gsi_addr(ud, pkt)) {
 			found = ud;
 			break;
@@ -72,7 +72,7 @@ void mrc_ud_wait_page(struct mrc_ud *ud, u32 seq)
 {
 	int ret;
 
-	/* Being reset: nobody would take it off the list. */
+	/* During a reset the waiter would not be removed from the list. */
 	if (ud->base.state == IB_QPS_RESET)
 		return;
 	mrc_qp_base_hold(&ud->base);
@@ -83,7 +83,7 @@ void mrc_ud_wait_page(struct mrc_ud *ud, u32 seq)
 		mrc_ud_put(ud);
 }
 
-/* The reference goes on with the work, unless that has one. */
+/* The work takes over the reference of the waiter, unless it is queued already. */
 void mrc_ud_wake(struct mrc_odp_waiter *w)
 {
 	struct mrc_ud *ud = container_of(w, struct mrc_ud, page_wait);
@@ -164,7 +164,7 @@ void mrc_ud_error(struct mrc_ud *ud, int event)
 		mrc_ud_flush_rq(ud);
 	spin_unlock_bh(&ud->rq_lock);
 
-	/* It takes no more entries of the SRQ. */
+	/* The QP takes no more entries from the SRQ. */
 	if (last)
 		mrc_qp_report(ud->base.ibqp, IB_EVENT_QP_LAST_WQE_REACHED);
 	if (event == MRC_NO_EVENT)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Receiving datagrams, which net/ has verified: nothing is answered, and what cannot
- * be taken is dropped and counted. A QP goes to ERROR for a local reason only.
+ * Reception of datagrams that net/ has verified. No datagram is answered. Datagrams that
+ * cannot be received are dropped and counted. A QP goes to ERROR only for a local reason.
  */
 #include <linux/highmem.h>
 #include <linux/ip.h>
@@ -22,7 +22,7 @@ enum ib_wc_status mrc_ud_copy_rwqe(struct mrc_ud *ud, struct mrc_ud_rx *rx,
 	u32 i;
 
 	memcpy(&h, e, sizeof(h));
-	barrier();	/* the copy is what counts from here on */
+	barrier();	/* use only the copy from here on */
 	rx->wr_id = h.wr_id;
 	*room = 0;
 	if (h.num_sge > ud->max_recv_sge || h.reserved)
@@ -35,7 +35,7 @@ enum ib_wc_status mrc_ud_copy_rwqe(struct mrc_ud *ud, struct mrc_ud_rx *rx,
 	return IB_WC_SUCCESS;
 }
 
-/* The bytes from @off on, of the GRH and what follows it, to @to. */
+/* Copy @len bytes at offset @off of the GRH followed by the payload to @to. */
 static int mrc_dgram_copy(const struct mrc_pkt *pkt, const u8 *grh, u32 off,
 			  void *to, u32 len)
 {
@@ -53,8 +53,8 @@ static int mrc_dgram_copy(const struct mrc_pkt *pkt, const u8 *grh, u32 off,
 }
 
 /*
- * The IP header stands where a GRH would: an IPv6 header is one, an IPv4
- * header takes the last 20 bytes.
+ * Make the GRH from the IP header. An IPv6 header has the format of a GRH. An IPv4
+ * header is stored in the last 20 bytes.
  */
 static void mrc_dgram_grh(const struct mrc_pkt *pkt, u8 *grh)
 {
@@ -109,7 +109,7 @@ static enum ib_wc_status mrc_ud_scatter(struct mrc_ud *ud,
 	return ret ? IB_WC_LOC_PROT_ERR : IB_WC_SUCCESS;
 }
 
-/* Keep @pkt until memory has come; false: no room. */
+/* Keep @pkt until the memory of the receive has been fetched. False: no room. */
 static bool mrc_ud_keep(struct mrc_ud *ud, const struct mrc_pkt *pkt)
 {
 	struct mrc_ud_late *l;
@@ -133,7 +133,7 @@ static bool mrc_ud_keep(struct mrc_ud *ud, const struct mrc_pkt *pkt)
 	return true;
 }
 
-/* Why @ud does not take @pkt, or -1. Under rq_lock. */
+/* Check that @ud accepts @pkt. Return: the drop counter, or -1. Under rq_lock. */
 static int mrc_ud_refuses(struct mrc_ud *ud, const struct mrc_pkt *pkt)
 {
 	if (ud->base.state < IB_QPS_RTR || ud->base.state == IB_QPS_ERR)
@@ -143,14 +143,14 @@ static int mrc_ud_refuses(struct mrc_ud *ud, const struct mrc_pkt *pkt)
 	return -1;
 }
 
-/* What became of a datagram. */
+/* Result for a datagram. */
 enum mrc_ud_verdict {
-	MRC_UD_DONE,
-	MRC_UD_WAIT,	/* for memory */
-	MRC_UD_FATAL,	/* done, and the QP must go to ERROR */
+	MRC_UD_DONE,	/* received, or dropped and counted */
+	MRC_UD_WAIT,	/* the memory of the receive is being fetched */
+	MRC_UD_FATAL,	/* as DONE, and the QP must go to ERROR */
 };
 
-/* Write @pkt to @rx. -EAGAIN: the memory is fetched; else 0 and the status. */
+/* Write @pkt to @rx. -EAGAIN: the memory is being fetched; else 0, and *@st is set. */
 static int mrc_ud_place(struct mrc_ud *ud, const struct mrc_pkt *pkt,
 			const struct mrc_ud_rx *rx, enum ib_wc_status *st)
 {
@@ -170,7 +170,7 @@ static int mrc_ud_place(struct mrc_ud *ud, const struct mrc_pkt *pkt,
 	return ret;
 }
 
-/* Under rq_lock. */
+/* Receive or drop a datagram. Under rq_lock. */
 static enum mrc_ud_verdict mrc_ud_take(struct mrc_ud *ud,
 				       const struct mrc_pkt *pkt)
 {
@@ -209,7 +209,7 @@ static enum mrc_ud_verdict mrc_ud_take(struct mrc_ud *ud,
 	if (pending <= 0)
 		goto drop;
 	cqe.status = mrc_ud_copy_rwqe(ud, &rx, &room);
-	/* Whoever knows the Q_Key could end the QP with an error here. */
+	/* Drop without an error: any sender that knows the Q_Key could end the QP. */
 	drop = MRC_CTR_DROP_LENGTH;
 	if (cqe.status == IB_WC_SUCCESS && room < MRC_GRH_LEN + pkt->hdr.payload_len)
 		goto drop;
@@ -218,7 +218,7 @@ static enum mrc_ud_verdict mrc_ud_take(struct mrc_ud *ud,
 		return MRC_UD_WAIT;
 	fatal = cqe.status != IB_WC_SUCCESS;
 	cqe.wr_id = rx.wr_id;
-	/* Room before the completion: a program may post again at once. */
+	/* Consume the entry before the completion: the program may post again at once. */
 	ud->rq.idx++;
 	mrc_srq_used(ud->base.srq, &ud->rq);
 	mrc_ring_consumed(&ud->rq);
@@ -238,7 +238,7 @@ void mrc_ud_deliver(struct mrc_ud *ud, const struct mrc_pkt *pkt)
 	enum mrc_ud_verdict v = MRC_UD_WAIT;
 
 	spin_lock_bh(&ud->rq_lock);
-	/* In order, though nobody asked for it. */
+	/* Keep the order of datagrams, although UD does not require it. */
 	if (list_empty(&ud->late))
 		v = mrc_ud_take(ud, pkt);
 	if (v == MRC_UD_WAIT) {
@@ -277,7 +277,7 @@ void mrc_ud_deliver_late(struct mrc_ud *ud)
 		mrc_ud_error(ud, IB_EVENT_QP_FATAL);
 }
 
-/* To the QP that it names. */
+/* Deliver a unicast datagram to its destination QP. */
 static bool mrc_dgram_unicast(struct mrc_pkt *pkt)
 {
 	struct net *net = dev_net(pkt->skb->dev);

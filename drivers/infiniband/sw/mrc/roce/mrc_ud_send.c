@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Sending datagrams: one packet per work request, copied, and completed as soon
- * as it has been built.
+ * Sending of datagrams. Each work request is one packet. The payload is copied, and the
+ * work request completes as soon as the packet has been built.
  */
 #include <linux/ip.h>
 #include <linux/ipv6.h>
@@ -15,14 +15,14 @@
 #define MRC_UD_FLAGS	(IB_SEND_FENCE | IB_SEND_SIGNALED | \
 			 IB_SEND_SOLICITED | IB_SEND_INLINE)
 
-/* What became of an entry of the send ring. */
+/* Result for an entry of the send ring. */
 enum mrc_ud_sent {
 	MRC_UD_SENT,
 	MRC_UD_FAILED,
-	MRC_UD_LATE,	/* its memory is fetched */
+	MRC_UD_LATE,	/* the memory is being fetched */
 };
 
-/* May UC send what @sge names? It must not find out in the middle of a message. */
+/* May UC send @sge? Checked first, so that a message does not fail halfway. */
 static bool mrc_uc_key_ok(struct mrc_ud *ud, const struct mrc_sge *sge)
 {
 	struct mrc_mr *mr;
@@ -35,7 +35,7 @@ static bool mrc_uc_key_ok(struct mrc_ud *ud, const struct mrc_sge *sge)
 	return true;
 }
 
-/* The list of @e, as far as a message of @max bytes goes. */
+/* Copy the SGEs of @e. The message may have up to @max bytes. */
 static enum ib_wc_status mrc_ud_copy_sges(struct mrc_ud *ud,
 					  const struct mrc_send_wqe *e,
 					  struct mrc_ud_tx *tx, u32 max)
@@ -49,7 +49,7 @@ static enum ib_wc_status mrc_ud_copy_sges(struct mrc_ud *ud,
 		struct mrc_sge *sge = &tx->sge[tx->num_sge];
 
 		memcpy(sge, &ring_sge[i], sizeof(*sge));
-		barrier();	/* the copy is what counts */
+		barrier();	/* use only the copy from here on */
 		if (!sge->length)
 			continue;
 		if (sge->length > max - tx->len)
@@ -101,7 +101,7 @@ void mrc_ud_head(const struct mrc_ud *ud, const struct mrc_av *av,
 	};
 }
 
-/* All but the destination QP. */
+/* Fill in the headers except the destination QPN. */
 static void mrc_ud_hdr(const struct mrc_ud *ud, const struct mrc_ud_tx *tx,
 		       struct mrc_hdr *hdr)
 {
@@ -116,7 +116,7 @@ static void mrc_ud_hdr(const struct mrc_ud *ud, const struct mrc_ud_tx *tx,
 		.deth.qkey = gsi ? MRC_GSI_QKEY : tx->h.rkey,
 		.deth.sqpn = ud->base.qpn,
 	};
-	/* Only who may set such a Q_Key for the QP can send it. */
+	/* A controlled Q_Key can be sent only if it was set for the QP (privileged). */
 	if (!gsi && hdr->deth.qkey & MRC_QKEY_OWN)
 		hdr->deth.qkey = ud->qkey;
 	if (tx->h.opcode == IB_WR_SEND_WITH_IMM) {
@@ -125,7 +125,7 @@ static void mrc_ud_hdr(const struct mrc_ud *ud, const struct mrc_ud_tx *tx,
 	}
 }
 
-/* The payload behind the headers. */
+/* Append the payload to the packet. */
 static enum ib_wc_status mrc_ud_put_payload(struct mrc_ud *ud,
 					    const struct mrc_ud_tx *tx,
 					    const struct mrc_send_wqe *e,
@@ -166,8 +166,8 @@ static enum ib_wc_status mrc_ud_put_payload(struct mrc_ud *ud,
 }
 
 /*
- * The packet for @tx with its route, in *@skbp; NULL where it is lost on the
- * way out, as datagrams may be.
+ * Build the packet for @tx with its route in *@skbp. If there is no memory or route,
+ * *@skbp stays NULL and the datagram is lost, which is allowed for datagrams.
  */
 static enum ib_wc_status mrc_ud_build(struct mrc_ud *ud, struct mrc_av *av,
 				      const struct mrc_ud_tx *tx,
@@ -202,7 +202,7 @@ static enum ib_wc_status mrc_ud_build(struct mrc_ud *ud, struct mrc_av *av,
 	return IB_WC_SUCCESS;
 }
 
-/* The same where memory may be paged. True: it is fetched, *@st says nothing. */
+/* The same if memory may be paged. True: it is being fetched, and *@st is not set. */
 static bool mrc_ud_build_paged(struct mrc_ud *ud, struct mrc_av *av,
 			       const struct mrc_ud_tx *tx,
 			       const struct mrc_send_wqe *e,
@@ -220,7 +220,7 @@ static bool mrc_ud_build_paged(struct mrc_ud *ud, struct mrc_av *av,
 	return late;
 }
 
-/* Take the next entry of the ring and complete it, unless its memory is fetched. */
+/* Send and complete the next entry of the ring, unless its memory must be fetched. */
 static enum mrc_ud_sent mrc_ud_send_one(struct mrc_ud *ud,
 					struct mrc_ud_tx *tx,
 					struct sk_buff_head *list,
@@ -240,7 +240,7 @@ static enum mrc_ud_sent mrc_ud_send_one(struct mrc_ud *ud,
 	u32 mtu;
 
 	memcpy(&tx->h, e, sizeof(tx->h));
-	barrier();	/* the copy is what counts from here on */
+	barrier();	/* use only the copy from here on */
 	tx->num_sge = 0;
 	tx->len = 0;
 	cqe.wr_id = tx->h.wr_id;
@@ -274,7 +274,7 @@ static enum mrc_ud_sent mrc_ud_send_one(struct mrc_ud *ud,
 	} else if (cqe.status == IB_WC_SUCCESS) {
 		mrc_ctr_add(&dev->ctr, port, MRC_CTR_TX_ERROR, 1);
 	}
-	/* Room before the completion: a program may post again at once. */
+	/* Consume the entry before the completion: the program may post again at once. */
 	ud->sq.idx++;
 	mrc_ring_consumed(&ud->sq);
 	cqe.byte_len = tx->len;
@@ -314,8 +314,8 @@ void mrc_ud_xmit(struct mrc_ud *ud, struct sk_buff_head *list)
 }
 
 /*
- * Up to MRC_TX_BATCH entries; more to come? An entry that cannot be sent takes
- * the QP to SQE, from which the program takes it back to RTS.
+ * Send up to MRC_TX_BATCH entries. Return: true if there is more to send. An entry that
+ * cannot be sent moves the QP to SQE; the program can move it back to RTS.
  */
 static bool mrc_ud_send_batch(struct mrc_ud *ud, struct mrc_ud_tx *tx,
 			      struct sk_buff_head *list, bool *fatal)
@@ -330,7 +330,7 @@ static bool mrc_ud_send_batch(struct mrc_ud *ud, struct mrc_ud_tx *tx,
 	if (ud->base.state != IB_QPS_RTS)
 		return false;
 	pending = mrc_ring_pending(&ud->sq);
-	*fatal = pending < 0;	/* the program wrote nonsense into prod */
+	*fatal = pending < 0;	/* invalid producer counter */
 	for (n = 0; n < pending && n < MRC_TX_BATCH && !*fatal; n++) {
 		sent = mrc_ud_send_one(ud, tx, list, fatal);
 		if (sent == MRC_UD_SENT)
@@ -369,7 +369,7 @@ int mrc_ud_post_send(struct mrc_ud *ud)
 		if (fatal)
 			mrc_ud_error(ud, IB_EVENT_QP_FATAL);
 		cond_resched();
-		/* Another process may go on writing to the ring. */
+		/* Another thread may keep posting, so the loop may not end by itself. */
 	} while (more && !fatal_signal_pending(current));
 	kfree(tx);
 	return 0;
