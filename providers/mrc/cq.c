@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Completion queues. Entries carry all that a completion says, so polling
- * needs neither the QP nor the kernel; entries of a destroyed QP stay until
- * they are polled.
+ * Completion queues. An entry contains everything that a completion reports, so polling
+ * needs neither the QP nor the kernel. mrc_v_clean_cq() drops the entries of a QP that
+ * is reset or destroyed.
  */
 #include <config.h>
 
@@ -70,8 +70,8 @@ int mrc_v_poll_cq(struct ibv_cq *ibcq, int n, struct ibv_wc *wc)
 }
 
 /*
- * Entries between the counters belong to this side until it gives them back.
- * What stays moves up to the youngest, and the room at the other end is free.
+ * The provider owns the entries from cons to prod until it advances cons. The entries
+ * that stay are moved towards prod, which frees room at the cons end.
  */
 void mrc_v_clean_cq(struct ibv_cq *ibcq, uint32_t qpn)
 {
@@ -84,7 +84,7 @@ void mrc_v_clean_cq(struct ibv_cq *ibcq, uint32_t qpn)
 	if (!ring->hdr)
 		goto out;
 	idx = mrc_load_acquire(&ring->hdr->prod);
-	/* More than there is room for: the program wrote to the mapping. */
+	/* Impossible, unless the program has overwritten the mapping. */
 	if (idx - ring->idx > ring->depth)
 		goto out;
 	while (idx != ring->idx) {
@@ -137,8 +137,8 @@ static int mrc_next_poll(struct ibv_cq_ex *ibcq)
 	struct mrc_v_cq *cq = to_mcq_ex(ibcq);
 
 	/*
-	 * The entry taken before may be overwritten from here on: a program
-	 * that polls a full queue in one long batch makes room as it goes.
+	 * The previous entry may be overwritten from here on: a program that polls a
+	 * full queue in one long batch makes room meanwhile.
 	 */
 	mrc_ring_consume(&cq->ring);
 	if (mrc_ring_empty(&cq->ring, cq->ring.idx))
@@ -176,7 +176,7 @@ static __be32 mrc_read_imm_data(struct ibv_cq_ex *ibcq)
 	return (__force __be32)to_mcq_ex(ibcq)->cur->imm_data;
 }
 
-/* Of datagrams: what the header in the GRH is, see enum mrc_cqe_sl. */
+/* Datagrams: IP version of the header in the GRH, see enum mrc_cqe_sl. */
 static uint8_t mrc_read_sl(struct ibv_cq_ex *ibcq)
 {
 	return to_mcq_ex(ibcq)->cur->sl;
@@ -221,9 +221,9 @@ static void mrc_set_poll_ops(struct ibv_cq_ex *cqx, uint64_t wc_flags)
 }
 
 /*
- * ibv_cmd_destroy_cq() waits on these for events; libibverbs sets them up
- * only after the provider has returned the queue, which is too late for a
- * creation that fails half way.
+ * ibv_cmd_destroy_cq() uses these to wait for events. libibverbs initializes them only
+ * after the provider has returned the queue, which is too late if creation fails half
+ * way.
  */
 static struct mrc_v_cq *mrc_cq_calloc(void)
 {
@@ -237,8 +237,8 @@ static struct mrc_v_cq *mrc_cq_calloc(void)
 }
 
 /*
- * The kernel has answered the creation with @ret: map the ring of the queue
- * that it made, or undo everything. Returns the queue, or NULL with errno.
+ * Finish creation after the kernel's response, with result @ret: map the ring, or undo
+ * everything. Returns the queue, or NULL with errno.
  */
 static struct mrc_v_cq *mrc_cq_finish(struct mrc_v_cq *cq,
 				      struct ibv_context *context, int ret,
@@ -303,7 +303,7 @@ struct ibv_cq_ex *mrc_v_create_cq_ex(struct ibv_context *context,
 		cq->single_threaded = attr->flags &
 				      IBV_CREATE_CQ_ATTR_SINGLE_THREADED;
 
-	/* Every entry has a timestamp: the kernel need not be asked for it. */
+	/* Every entry has a timestamp: do not request it from the kernel. */
 	kattr.wc_flags &= ~(uint64_t)IBV_WC_EX_WITH_COMPLETION_TIMESTAMP;
 	ret = ibv_cmd_create_cq_ex(context, &kattr, &cq->vcq, &cmd.ibv_cmd,
 				   sizeof(cmd), &resp.ibv_resp, sizeof(resp),
@@ -316,8 +316,8 @@ struct ibv_cq_ex *mrc_v_create_cq_ex(struct ibv_context *context,
 }
 
 /*
- * The lock is held over the command: a poll in between would take entries
- * from the old ring that the kernel has copied to the new one already.
+ * The lock is held during the command. Otherwise a concurrent poll could take entries
+ * from the old ring that the kernel has already copied to the new one.
  */
 int mrc_v_resize_cq(struct ibv_cq *ibcq, int cqe)
 {
@@ -332,8 +332,8 @@ int mrc_v_resize_cq(struct ibv_cq *ibcq, int cqe)
 				sizeof(resp));
 	if (!ret) {
 		/*
-		 * The kernel has left the old ring. Should the new one not
-		 * map, the queue has none, and polling it says EIO.
+		 * The kernel no longer uses the old ring. If the new ring cannot be
+		 * mapped, the queue has none and polling returns EIO.
 		 */
 		old = cq->ring;
 		memset(&cq->ring, 0, sizeof(cq->ring));

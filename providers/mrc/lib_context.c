@@ -35,8 +35,8 @@ void mrc_lib_child_del(struct mrc_context *ctx)
 /* --- device --------------------------------------------------------------- */
 
 /*
- * The attributes as of versions 1.0.0 and 1.0.1, which are the same: what a
- * later one appends goes to callers of that version only.
+ * The attributes of versions 1.0.0 and 1.0.1, which are the same. Attributes that a
+ * later version appends must go only to callers of that version.
  */
 static void fill_device_attr(const struct mrc_abi_device *dev,
 			     struct mrc_device_attr *attr)
@@ -71,7 +71,7 @@ static int query_device(struct ibv_context *context,
 	if (!mrc_lib_is_mrc(context))
 		return 0;
 	err = lib_ctl_device(context, &dev);
-	/* A kernel module that knows verbs only: no MRC, no error. */
+	/* A kernel module without the control interface: no MRC, which is no error. */
 	if (err == EOPNOTSUPP)
 		return 0;
 	if (err)
@@ -88,7 +88,7 @@ int mrc_query_device_ex(struct ibv_context *context,
 	return query_device(context, mcontext, attr, supported);
 }
 
-/* Not by way of the other: a program may have put its own in that one's place. */
+/* Does not call mrc_query_device_ex(), because a program may have replaced it. */
 int mrc_query_device(struct ibv_context *context, struct mrc_device_attr *attr,
 		     int *supported)
 {
@@ -98,10 +98,10 @@ int mrc_query_device(struct ibv_context *context, struct mrc_device_attr *attr,
 /* --- contexts ------------------------------------------------------------- */
 
 /*
- * What a program says that it was written for. Every version up to the current
- * one is accepted, also those that there never were: a program that passes the
- * number of something else is no worse off for it. Its vendor version says
- * nothing that matters here, and was not there before 1.0.1.
+ * The API version that a program was written for. Every version up to the current one
+ * is accepted, even if it never existed: a program that passes an unrelated number
+ * works too. The vendor version is not read: it does not matter here, and the member
+ * does not exist before 1.0.1.
  */
 static int context_version(const struct mrc_context_attr *attr,
 			   uint32_t *version)
@@ -164,7 +164,7 @@ struct mrc_context *mrc_create_context(struct ibv_context *vcontext,
 	return ctx;
 }
 
-/* Touches nothing of the verbs context, which may be closed already. */
+/* Does not use the verbs context, which may be closed already. */
 int mrc_destroy_context(struct mrc_context *mrc_ctx)
 {
 	unsigned int children;
@@ -184,8 +184,8 @@ int mrc_destroy_context(struct mrc_context *mrc_ctx)
 }
 
 /*
- * Commands take descriptors and private data from the context that they are
- * given, and write nothing to it. The mutex that comes along is not used.
+ * Commands read descriptors and private data from the context and write nothing to it.
+ * The mutex in the copy is not used.
  */
 void mrc_lib_event_context(struct mrc_context *ctx, struct mrc_v_context *copy)
 {

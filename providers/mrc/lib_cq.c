@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * libMRC: completion queues, and what they have in common with the queues of
- * EV events, which are the same type to programs.
+ * libMRC: completion queues, and the part that they share with event queues of EVs.
+ * Programs see both as the same type.
  */
 #include <config.h>
 
@@ -80,16 +80,15 @@ struct mrc_cq *mrc_create_cq(struct mrc_context *mrc_ctx, int cqe,
 		errno = err;
 		return NULL;
 	}
-	/* The channel counts its users itself. */
+	/* verbs_init_cq() gets no channel: the channel counts its users itself. */
 	verbs_init_cq(cq->vcq, mrc_ctx->vctx, NULL, cq_context);
 	to_mcq(cq->vcq)->lib = cq;
 	return cq;
 }
 
 /*
- * A peer that has no receive for an immediate could not do what was asked: so
- * the MRC API sees it. Verbs, and what goes over the wire, call it an invalid
- * request.
+ * If the peer refuses an immediate, for example for lack of a receive, the MRC API
+ * reports a remote operation error. Verbs and the protocol report an invalid request.
  */
 static void fix_status(struct ibv_wc *wc, int n)
 {
@@ -116,9 +115,10 @@ int mrc_poll_cq(struct mrc_cq *cq, int num_entries, struct ibv_wc *wc)
 }
 
 /*
- * Off the channel first: whoever got an event from there before has counted
- * it, and nobody gets one afterwards. Then wait for those to come back; who
- * holds one may still poll and arm the queue, so its descriptor is closed last.
+ * Remove the queue from the channel first. Events returned before that have been
+ * counted, and none is returned afterwards. Then wait until all are acknowledged. A
+ * thread that has not acknowledged its event may still poll and arm the queue, so close
+ * its descriptor last.
  */
 static void destroy_ev_cq(struct mrc_cq *cq)
 {

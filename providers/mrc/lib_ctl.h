@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Controller functions of libMRC: what their files share. They translate
- * between the structs of mrc_ctl.h and those of the kernel's control interface;
- * states, rules and permissions are the kernel's business, so that controllers
- * with and without this library see the same.
+ * Controller functions of libMRC: shared declarations. The functions translate between
+ * the structs of mrc_ctl.h and those of the kernel's control interface. The kernel
+ * implements states, rules and permissions, so that controllers with and without this
+ * library see the same behaviour.
  */
 #ifndef LIB_CTL_H
 #define LIB_CTL_H
@@ -19,9 +19,9 @@
 /**
  * struct lib_ctl_array - an array of a call
  * @attr: enum mrc_abi_attrs
- * @in: what the kernel takes, or NULL
- * @out: what it fills, where @in is NULL
- * @size: bytes, at most UINT16_MAX; the call goes without it if 0
+ * @in: input for the kernel, or NULL
+ * @out: output of the kernel, if @in is NULL
+ * @size: bytes, at most UINT16_MAX; if 0 the array is left out of the call
  */
 struct lib_ctl_array {
 	uint16_t attr;
@@ -30,13 +30,13 @@ struct lib_ctl_array {
 	size_t size;
 };
 
-/* Elements of @size bytes that an array has at most. */
+/* Maximum number of elements of @size bytes in an array. */
 #define LIB_CTL_ARRAY_MAX(size)	(UINT16_MAX / (size))
 
 /*
- * A method that takes a struct and gives it back, @io of @size bytes, with @n
- * arrays. Returns 0 or an errno value that controllers expect. The kernel fills @io
- * also where it fails with E2BIG or ETIMEDOUT.
+ * Call a method that takes a struct and returns it, @io of @size bytes, with @n arrays.
+ * Returns 0 or an errno value of the controller API. The kernel fills @io also if it
+ * fails with E2BIG or ETIMEDOUT.
  */
 int lib_ctl_call(struct mrc_context *ctx, uint16_t object, uint16_t method,
 		 void *io, size_t size, const struct lib_ctl_array *array,
@@ -45,19 +45,20 @@ int lib_ctl_call(struct mrc_context *ctx, uint16_t object, uint16_t method,
 /* Limits and capabilities of a device; 0 or an errno value. */
 int lib_ctl_device(struct ibv_context *vctx, struct mrc_abi_device *dev);
 
-/* What errno the kernel's @err is in libMRC. */
+/* Translate an errno value of the kernel to one of the controller API. */
 int lib_ctl_errno(int err);
 
 /*
- * The name of an algorithm that the device has, in memory that stays; NULL for
- * "", which is no congestion control. Returns 0 or an errno value.
+ * Find the name of an algorithm among those of the device. The memory of the result is
+ * never freed. "" means no congestion control and gives NULL. Returns 0 or an errno
+ * value.
  */
 int lib_ctl_algorithm(struct mrc_context *ctx, const char *name,
 		      const char **algorithm);
 
 /*
- * Is an array that a program passes one? @n: entries it says there are. The
- * kernel has no idea of negative numbers.
+ * Is a program's array valid? @n: number of entries that the program gives. Negative
+ * numbers must be checked here, because the kernel's sizes are unsigned.
  */
 static inline int lib_ctl_array_ok(const void *array, int n)
 {

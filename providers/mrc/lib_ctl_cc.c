@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * libMRC for controllers: congestion control profiles. The kernel has no
- * floating point: ratios become units of 2^-16 here, and back.
+ * libMRC for controllers: congestion control profiles. The kernel has no floating
+ * point: ratios are converted to and from units of 2^-16 here.
  */
 #include <config.h>
 
@@ -17,12 +17,12 @@ static const char nscc_name[] = "uet-1.0-nscc";
 
 /**
  * struct mrc_ctl_store - configuration of a profile as a query returned it
- * @next: that of another profile, of the same context
- * @id: which profile
- * @nscc: what programs have a pointer to
+ * @next: store of another profile of the same context
+ * @id: ID of the profile
+ * @nscc: programs have a pointer to it
  *
- * A program may look at it until the profile is modified, so it is not touched
- * by a query that finds what it found before.
+ * A program may read @nscc until the profile is modified. So a query that returns the
+ * same values does not write to it.
  */
 struct mrc_ctl_store {
 	struct mrc_ctl_store *next;
@@ -30,7 +30,7 @@ struct mrc_ctl_store {
 	struct mrc_ctl_cc_nscc_cfg nscc;
 };
 
-/* Of the lists in all contexts: queries are rare. */
+/* Protects the lists of all contexts: queries are rare. */
 static pthread_mutex_t cc_lock = PTHREAD_MUTEX_INITIALIZER;
 
 void mrc_lib_ctl_free(struct mrc_ctl_store *ctl)
@@ -43,7 +43,7 @@ void mrc_lib_ctl_free(struct mrc_ctl_store *ctl)
 	}
 }
 
-/* No padding is compared: whoever fills @nscc clears it first. */
+/* memcmp() also compares padding, so the caller must clear @nscc first. */
 static const struct mrc_ctl_cc_nscc_cfg *
 keep_config(struct mrc_context *ctx, uint64_t id,
 	    const struct mrc_ctl_cc_nscc_cfg *nscc)
@@ -74,9 +74,9 @@ keep_config(struct mrc_context *ctx, uint64_t id,
 #define RATIO	65536.0
 
 /*
- * @v in units of 1/@scale, rounded. 0 tells the kernel to derive the parameter:
- * what is more than that stays more. Returns 0 or EINVAL; the kernel knows the
- * bounds, but cannot be told numbers below 0, of more than 32 bits, or NaN.
+ * Convert @v to units of 1/@scale, rounded. 0 tells the kernel to derive the parameter,
+ * so a small positive @v gives 1. Returns 0 or EINVAL. The kernel checks the bounds,
+ * but negative numbers, NaN and numbers of more than 32 bits cannot be passed to it.
  */
 static int to_fixed(float v, double scale, uint32_t *fixed)
 {
@@ -91,9 +91,9 @@ static int to_fixed(float v, double scale, uint32_t *fixed)
 }
 
 /*
- * The way back: of all numbers that @fixed may come from, the one with the
- * fewest decimals, which a person may have written. So 0.8 reads back as 0.8
- * and not as 0.80000305. Units of 2^-16 are told apart by five decimals.
+ * The reverse: of all numbers that convert to @fixed, return the one with the fewest
+ * decimals, as a person may have written it. So 0.8 is returned as 0.8 and not as
+ * 0.80000305. Five decimals distinguish all units of 2^-16.
  */
 static float to_float(uint32_t fixed, double scale)
 {
@@ -162,7 +162,10 @@ static int algorithm_in(struct mrc_abi_ccp *io, const char *algorithm)
 {
 	size_t len = algorithm ? strlen(algorithm) : 0;
 
-	/* A name that has no room is no device's; "" is a name, not "off". */
+	/*
+	 * A name that does not fit is not known to any device; "" does not mean "off"
+	 * here.
+	 */
 	if (len >= sizeof(io->algorithm) || (algorithm && !len))
 		return EINVAL;
 	memcpy(io->algorithm, algorithm ? algorithm : "", len);
@@ -170,10 +173,10 @@ static int algorithm_in(struct mrc_abi_ccp *io, const char *algorithm)
 }
 
 /*
- * What a configuration looks like depends on the algorithm, of this call or of
- * the profile. Algorithms without parameters ignore the pointer; the kernel
- * still has to know that there is a configuration, as the profile's state may
- * forbid that.
+ * The format of a configuration depends on the algorithm, given in this call or by the
+ * profile. Algorithms without parameters ignore the pointer. The kernel still has to
+ * know that a configuration was passed, because the state of the profile may forbid
+ * that.
  */
 static int config_in(struct mrc_context *ctx, struct mrc_abi_ccp *io,
 		     const struct mrc_ctl_cc_profile_attr *attr, uint32_t mask)
@@ -188,7 +191,10 @@ static int config_in(struct mrc_context *ctx, struct mrc_abi_ccp *io,
 	if (!(mask & MRC_CTL_CC_PROFILE_ALGORITHM)) {
 		algorithm = now.algorithm;
 		err = call(ctx, MRC_ABI_CCP_QUERY, &now);
-		/* In INIT there is none; a configuration is wrong then. */
+		/*
+		 * Fails in INIT, where there is no algorithm; a configuration is
+		 * invalid then.
+		 */
 		if (err)
 			return err;
 	}
@@ -231,7 +237,7 @@ static int query(struct mrc_context *ctx, uint64_t id,
 
 	if (!ctx || (mask && !attr))
 		return EINVAL;
-	/* Which parameters are there? */
+	/* The algorithm decides which parameters there are. */
 	if (mask & MRC_CTL_CC_PROFILE_CONFIG)
 		io.mask |= MRC_CTL_CC_PROFILE_ALGORITHM;
 	err = call(ctx, MRC_ABI_CCP_QUERY, &io);

@@ -19,7 +19,7 @@ int lib_ctl_errno(int err)
 	case EPROTONOSUPPORT:	/* a kernel without the method */
 	case ENOTTY:
 		return EOPNOTSUPP;
-	case EFAULT:		/* an array that is not where it should be */
+	case EFAULT:		/* an invalid array pointer */
 		return EINVAL;
 	case ENODEV:
 		return EIO;
@@ -61,15 +61,15 @@ int lib_ctl_device(struct ibv_context *vctx, struct mrc_abi_device *dev)
 /* --- names of algorithms -------------------------------------------------- */
 
 /**
- * struct algorithm_list - what a device answered to "which algorithms?"
- * @next: another answer
- * @n: how many there are
- * @name: in the device's order
- * @list: the same as programs get it, NULL behind the last
+ * struct algorithm_list - names of the algorithms of a device
+ * @next: another list
+ * @n: number of algorithms
+ * @name: in the order of the device
+ * @list: pointers to the names, as returned to programs; NULL at the end
  *
- * Programs keep pointers to names without saying for how long, and the query
- * needs no MRC context that they could go with. So they stay as long as the
- * library. There are not many: devices of one kernel module answer the same.
+ * Programs keep pointers to names for an unknown time, and the query needs no MRC
+ * context with which the names could be freed. So the lists are never freed. There are
+ * few of them: devices of one kernel module have equal lists.
  */
 struct algorithm_list {
 	struct algorithm_list *next;
@@ -175,8 +175,8 @@ static int query_device(struct ibv_context *context,
 }
 
 /*
- * A device without MRC is an answer, not an error. @mcontext would tell the
- * size of the caller's struct, which has been the same so far.
+ * A device without MRC is no error. @mcontext would give the size of the caller's
+ * struct, but all versions so far have the same struct.
  */
 int mrc_ctl_query_device_ex(struct ibv_context *context,
 			    struct mrc_context *mcontext,
@@ -192,7 +192,7 @@ int mrc_ctl_query_device_ex(struct ibv_context *context,
 	if (!mrc_lib_is_mrc(context))
 		return 0;
 	err = query_device(context, ctl_attr);
-	/* A kernel module that knows verbs only: no MRC, no error. */
+	/* A kernel module without the control interface: no MRC, which is no error. */
 	if (err == EOPNOTSUPP)
 		return 0;
 	if (err)
@@ -229,7 +229,7 @@ void mrc_ctl_query_version(uint32_t *current_version,
 
 /* --- ports ---------------------------------------------------------------- */
 
-/* The kernel's call changes what its mask says and returns everything. */
+/* The kernel's call changes the attributes in its mask and returns all of them. */
 static int port(struct mrc_context *ctx, uint8_t num,
 		struct mrc_ctl_port_attr *attr, uint32_t mask, bool modify)
 {

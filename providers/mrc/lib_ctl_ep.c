@@ -10,7 +10,7 @@
 
 #include "lib_ctl.h"
 
-/* What the kernel calls an operation. */
+/* The kernel's numbers of the operations. */
 enum {
 	EP_EV_PROBE,
 	EP_PORT_STATUS,
@@ -30,7 +30,7 @@ static void req_in(struct mrc_abi_ep_req *to, struct mrc_abi_ep_addr *addr,
 		to->port_status = from->op.port_status_update.port_status;
 }
 
-/* Can the device do what is asked for? Then the kernel does the rest. */
+/* Does the device support the operation? The kernel checks the rest. */
 static int check(const struct mrc_abi_device *dev, enum mrc_ctl_ep_op_type op,
 		 uint32_t n)
 {
@@ -41,8 +41,8 @@ static int check(const struct mrc_abi_device *dev, enum mrc_ctl_ep_op_type op,
 }
 
 /*
- * Sends @n requests and waits. 0 or an errno value; the responses that arrived
- * are in @rsp in any case, *@n_rsp of them.
+ * Send @n requests and wait. 0 or an errno value; in both cases *@n_rsp responses that
+ * arrived are in @rsp.
  */
 static int batch(struct mrc_context *ctx, uint8_t tc,
 		 enum mrc_ctl_ep_op_type op, const struct mrc_ctl_ep_req *req,
@@ -92,7 +92,7 @@ free:
 	return err;
 }
 
-/* A signal ended the wait: nothing was found out, and nothing is wrong. */
+/* A signal ended the wait: no result, but no error either. */
 static int ep_errno(int err)
 {
 	return err == EINTR ? EAGAIN : err;

@@ -12,17 +12,17 @@
 #include "lib_ctl.h"
 
 enum {
-	/* The kernel's limits are lower; an EV has no more bits than that. */
+	/* The kernel's limits are lower; an EV has at most that many bits. */
 	MAX_ENTRIES = LIB_CTL_ARRAY_MAX(sizeof(struct mrc_abi_ev_entry)),
 	MAX_FIELDS = 8 * MRC_ABI_EV_BYTES,
 };
 
 /**
- * struct ev_arrays - the arrays of a call as the kernel takes them
+ * struct ev_arrays - the arrays of a call in the kernel's format
  * @entry: for EV operations, else NULL
- * @ev_new: for those that replace EVs, else NULL
- * @n_entry: how many there are of each, or room for
- * @n_field: the same of @field
+ * @ev_new: for operations that replace EVs, else NULL
+ * @n_entry: elements of @entry and of @ev_new
+ * @n_field: elements of @field
  */
 struct ev_arrays {
 	struct mrc_abi_ev_entry *entry;
@@ -48,7 +48,7 @@ static void ev_in(struct mrc_abi_ev *to, const struct mrc_ctl_ev *from)
 	to->port = from->port;
 }
 
-/* What an operation does not use is not read: it need not have a value. */
+/* Members that the operation does not use are not read: they may be uninitialized. */
 static void entry_in(struct mrc_abi_ev_entry *to,
 		     const struct mrc_ctl_ev_op_entry *from, uint32_t op)
 {
@@ -154,8 +154,8 @@ static void fields_out(const struct ev_arrays *a, const struct mrc_abi_evp *io,
 }
 
 /*
- * E2BIG: of a query that has not enough room, the kernel says how much it
- * takes. What else can be too big leaves the number as it was.
+ * On E2BIG, return the number of elements that a query needs, as told by the kernel. If
+ * E2BIG has another cause, leave the counts unchanged.
  */
 static void counts_out(const struct ev_arrays *a, const struct mrc_abi_evp *io,
 		       struct mrc_ctl_ev_profile_attr *attr, uint32_t mask)
@@ -212,7 +212,7 @@ static void values_out(const struct mrc_abi_evp *io,
 		       sizeof(attr->vendor_cfg));
 }
 
-/* The call, with the arrays that its operations take and fill. */
+/* Make the call with the input and output arrays of its operations. */
 static int call(struct mrc_context *ctx, bool modify, struct mrc_abi_evp *io,
 		struct ev_arrays *a, const struct mrc_ctl_ev_profile_attr *attr)
 {

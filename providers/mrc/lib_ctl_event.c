@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * libMRC for controllers: EV events. The kernel's queue is a file descriptor of
- * its own, which a completion channel watches beside that of its verbs CQs.
+ * libMRC for controllers: EV events. The kernel's queue has its own file descriptor,
+ * which a completion channel watches in addition to that of its verbs CQs.
  */
 #include <config.h>
 
@@ -16,13 +16,10 @@
 
 #include "lib_ctl.h"
 
-/* Events that are fetched at a time. */
+/* Events fetched per read. */
 #define BATCH	32
 
-/*
- * Events of a program that has never heard of the member "state" end where it
- * begins.
- */
+/* For programs that do not know the member "state", an event ends where it begins. */
 static_assert(offsetof(struct mrc_ctl_ev_event, state) == 48 &&
 		      sizeof(struct mrc_ctl_ev_event) == 56,
 	      "elements of event arrays");
@@ -50,8 +47,8 @@ static void event_out(uint8_t *to, size_t size,
 }
 
 /*
- * Up to BATCH events that are there: how many, or -errno. The file does not
- * block, so that being interrupted is the only reason to try again.
+ * Fetch up to BATCH pending events: their number, or -errno. The file does not block,
+ * so EINTR is the only reason to try again.
  */
 static int fetch(int fd, struct mrc_abi_ev_event *event, int room)
 {
@@ -102,12 +99,12 @@ int mrc_lib_ev_cq_arm(struct mrc_cq *cq)
 	};
 	int fd;
 
-	/* Verbs have nothing against arming a queue that nobody hears. */
+	/* As with verbs, arming a queue without a channel is no error. */
 	if (!cq->channel)
 		return 0;
 	/*
-	 * The channel has not heard of the file before it is armed for the
-	 * first time. Two threads may try to be first.
+	 * The queue is added to the channel when it is armed for the first time. Two
+	 * threads may do that at the same time.
 	 */
 	fd = cq->channel->epfd;
 	for (;;) {
@@ -127,7 +124,7 @@ void mrc_lib_ev_cq_stop(struct mrc_cq *cq)
 	struct mrc_comp_channel *channel = cq->channel;
 
 	if (channel) {
-		/* Never armed, it is not there, and that is fine. */
+		/* Fails if the queue was never armed, which is no error. */
 		epoll_ctl(channel->epfd, EPOLL_CTL_DEL, cq->ev_fd, NULL);
 		pthread_mutex_lock(&channel->lock);
 		list_del(&cq->ev_node);
@@ -137,7 +134,7 @@ void mrc_lib_ev_cq_stop(struct mrc_cq *cq)
 
 /* --- creation ------------------------------------------------------------- */
 
-/* The kernel's queue: a file descriptor, or -errno. */
+/* Create the kernel's queue: a file descriptor, or -errno. */
 static int open_queue(struct mrc_context *ctx, uint32_t depth)
 {
 	DECLARE_COMMAND_BUFFER(cmd, MRC_ABI_OBJECT_EV_EVENTS,
@@ -149,7 +146,10 @@ static int open_queue(struct mrc_context *ctx, uint32_t depth)
 	handle = fill_attr_out_fd(cmd, MRC_ABI_ATTR_HANDLE, 0);
 	fill_attr_in_ptr(cmd, MRC_ABI_ATTR_IN, &in);
 	err = lib_ctl_errno(execute_ioctl(ctx->vctx, cmd));
-	/* The device has no more queues: creating CQs knows that as ENOMEM. */
+	/*
+	 * ENOSPC: the device has no more queues. Creation of CQs reports that as
+	 * ENOMEM.
+	 */
 	if (err)
 		return err == ENOSPC ? -ENOMEM : -err;
 	fd = read_attr_fd(MRC_ABI_ATTR_HANDLE, handle);

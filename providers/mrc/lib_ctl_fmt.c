@@ -12,7 +12,7 @@
 
 #include "lib_ctl.h"
 
-/* Widths go to the kernel where they are. */
+/* The array of widths is passed to the kernel without conversion. */
 static_assert(sizeof(struct mrc_ctl_ev_fmt_field) == 1, "a width is a byte");
 
 static int fmt(struct mrc_context *ctx, uint64_t id,
@@ -58,7 +58,7 @@ static int fmt(struct mrc_context *ctx, uint64_t id,
 	err = lib_ctl_call(ctx, MRC_ABI_OBJECT_EV_FMT,
 			   modify ? MRC_ABI_FMT_MODIFY : MRC_ABI_FMT_QUERY,
 			   &io, sizeof(io), &widths, 1);
-	/* Other things are too big, too; then the number is what it was. */
+	/* E2BIG may have another cause; then do not change the count. */
 	if (queries && (!err || (err == E2BIG && io.n_fields > widths.size)))
 		attr->ev_fmt_op.fmt_field_count = io.n_fields;
 	if (err || modify)

@@ -2,9 +2,9 @@
 /*
  * libMRC: completion channels, asynchronous events.
  *
- * A channel collects events of the kernel's completion channel and of queues of
- * EV events, which the kernel knows as files of their own. What programs poll
- * is an epoll descriptor over all of them.
+ * A channel collects events from two sources: the kernel's completion channel and
+ * queues of EV events, which have their own file descriptors. Programs poll an epoll
+ * descriptor over all of them.
  */
 #include <config.h>
 
@@ -40,8 +40,8 @@ static int open_verbs_channel(struct mrc_context *ctx,
 	vch->context = ctx->vctx;
 	vch->fd = resp.fd;
 	/*
-	 * Whether to wait is decided at the epoll descriptor; reading must not
-	 * when another thread was faster.
+	 * Blocking is decided at the epoll descriptor. Reading must not block if
+	 * another thread has taken the event first.
 	 */
 	if (fcntl(vch->fd, F_SETFL, fcntl(vch->fd, F_GETFL) | O_NONBLOCK)) {
 		err = errno;
@@ -138,7 +138,7 @@ int mrc_req_notify_cq(struct mrc_cq *cq, int solicited_only)
 	return mrc_lib_errno(ibv_cmd_req_notify_cq(cq->vcq, solicited_only));
 }
 
-/* An event of a completion queue; NULL with errno where there is none. */
+/* Read an event of a completion queue; NULL with errno if there is none. */
 static struct mrc_cq *read_verbs_channel(struct mrc_comp_channel *channel)
 {
 	struct ib_uverbs_comp_event_desc desc;
@@ -151,15 +151,12 @@ static struct mrc_cq *read_verbs_channel(struct mrc_comp_channel *channel)
 			errno = EIO;
 		return NULL;
 	}
-	/* It cannot go away: the kernel has counted this event. */
+	/* The queue cannot be destroyed: the kernel has counted this event. */
 	vcq = (struct ibv_cq *)(uintptr_t)desc.cq_handle;
 	return to_mcq(vcq)->lib;
 }
 
-/*
- * The queue of EV events that epoll named, unless it has left the channel
- * since.
- */
+/* The event queue that epoll reported, or NULL if it has left the channel since. */
 static struct mrc_cq *take_ev_cq(struct mrc_comp_channel *channel,
 				 const struct mrc_cq *which)
 {
@@ -179,7 +176,7 @@ static struct mrc_cq *take_ev_cq(struct mrc_comp_channel *channel,
 	return found;
 }
 
-/* Does the program want to wait? It may say so at any time. */
+/* Does the program want to block? It may change O_NONBLOCK at any time. */
 static bool blocking(const struct mrc_comp_channel *channel)
 {
 	int flags = fcntl(channel->epfd, F_GETFL);
@@ -188,10 +185,9 @@ static bool blocking(const struct mrc_comp_channel *channel)
 }
 
 /*
- * The next thing that the channel has to say: 1, or 0 where there is none and
- * the program does not wait, or -1. Waits with poll(), which goes on after the
- * process was stopped and continued, as reading a verbs channel does;
- * epoll_wait() would not.
+ * Get the next event of the channel. Returns 1, 0 if there is none and the program does
+ * not block, or -1. Waits with poll(), because poll() is restarted after the process
+ * was stopped and continued, like reading a verbs channel; epoll_wait() is not.
  */
 static int wait_channel(const struct mrc_comp_channel *channel,
 			struct epoll_event *ev)
@@ -227,7 +223,7 @@ int mrc_get_cq_event(struct mrc_comp_channel *channel, struct mrc_cq **cq,
 			found = take_ev_cq(channel, ev.data.ptr);
 		} else {
 			found = read_verbs_channel(channel);
-			/* Or another thread was faster: there may be more. */
+			/* EAGAIN: another thread has taken the event; try again. */
 			if (!found && errno != EAGAIN)
 				return -1;
 		}
@@ -261,7 +257,7 @@ void mrc_ack_cq_events(struct mrc_cq *cq, unsigned int nevents)
 
 enum element { ELEMENT_CQ, ELEMENT_QP, ELEMENT_PORT };
 
-/* Objects without an MRC counterpart are not made on this descriptor. */
+/* No other objects are created with this descriptor. */
 static enum element element_of(enum ibv_event_type type)
 {
 	switch (type) {
@@ -295,7 +291,7 @@ int mrc_get_async_event(struct mrc_context *mrc_ctx,
 	if (n != sizeof(desc))
 		return n < 0 ? -1 : mrc_lib_err(EIO);
 
-	/* Objects cannot go away: the kernel has counted this event. */
+	/* The object cannot be destroyed: the kernel has counted this event. */
 	event->event_type = desc.event_type;
 	switch (element_of(event->event_type)) {
 	case ELEMENT_CQ:
@@ -322,7 +318,7 @@ void mrc_ack_async_event(struct mrc_async_event *event)
 		return;
 	switch (element_of(event->event_type)) {
 	case ELEMENT_CQ:
-		/* As in an event that was never filled. */
+		/* NULL in an event that was never filled in. */
 		if (!event->element.cq)
 			return;
 		vcq = event->element.cq->vcq;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * libMRC: hints about the use of queue pairs. This device has no use for them;
- * they are kept, checked and read back, so that programs find what they expect.
+ * libMRC: hints about the use of queue pairs. This device does not use them. They are
+ * checked, stored and returned, so that programs get the values that they set.
  */
 #include <config.h>
 
@@ -17,7 +17,7 @@
 	 (uint32_t)MRC_QP_HINT_NUM_REMOTE_RECV_PEERS | \
 	 (uint32_t)MRC_QP_HINT_VENDOR_CFG)
 
-/* There is no format of vendor_cfg: any bytes are as good as any others. */
+/* vendor_cfg has no format: any bytes are valid. */
 static bool hint_ok(const struct mrc_qp_hint_attr *attr, uint32_t mask)
 {
 	return !(mask & ~HINT_ALL) &&

@@ -2,11 +2,11 @@
 /*
  * libMRC: modifying queue pairs.
  *
- * A program names verbs attributes and MRC attributes; the kernel takes both in
- * one command, so that either all of them take effect or none. That command
- * also has the rules of verbs about which attributes a transition needs, among
- * them some that mean nothing to MRC: these are accepted from programs,
- * whatever they say, and the kernel gets its own.
+ * A program sets verbs attributes and MRC attributes together. The kernel takes both in
+ * one command, so that either all of them take effect or none. That command also
+ * applies the rules of verbs about the attributes that a transition needs. Some of
+ * these attributes have no meaning for MRC. Their values from programs are accepted and
+ * ignored; the kernel is given values chosen here.
  */
 #include <config.h>
 
@@ -18,9 +18,10 @@
 #include "mrc_uabi.h"
 
 /*
- * Some 26 seconds before a silent peer is given up: 67 ms, 7 times, then
- * doubled 7 times, and the longest once more. Peers get ready independently of
- * each other, and the first packets may come long before anybody is there.
+ * Timeouts of about 26 seconds in total before a silent peer is given up: 67 ms, 7
+ * times, then doubled 7 times, and the longest one once more. Peers become ready
+ * independently of each other, and the first packets may be sent long before the peer
+ * is there.
  */
 enum {
 	DEFAULT_TIMEOUT	= 16,
@@ -40,13 +41,13 @@ enum {
 	 (uint32_t)MRC_QP_CAP_DYNAMIC_MPR |                \
 	 (uint32_t)MRC_QP_CAP_SVC_TIME_DEST_UNSUPPORTED)
 
-/* Verbs attributes that say nothing here. */
+/* Verbs attributes that are ignored. */
 #define IGNORED                                                          \
 	(IBV_QP_PKEY_INDEX | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |         \
 	 IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC |                    \
 	 IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER | IBV_QP_PORT)
 
-/* Those that mean something, each in some transitions. */
+/* Verbs attributes that take effect, each in some transitions. */
 #define HONOURED                                             \
 	(IBV_QP_ACCESS_FLAGS | IBV_QP_AV | IBV_QP_PATH_MTU | \
 	 IBV_QP_RQ_PSN | IBV_QP_SQ_PSN | IBV_QP_DEST_QPN)
@@ -66,7 +67,7 @@ static_assert((int)MRC_QP_MAX_WIMM == MRC_ABI_QP_MAX_WIMM &&
 
 /* --- MRC attributes ------------------------------------------------------- */
 
-/* No more immediates than the queue has room for and the device allows. */
+/* Default: the number of entries of the queue, up to the limit of the device. */
 static uint16_t default_wimm(const struct mrc_wq *wq, uint16_t limit)
 {
 	return wq->ring.depth < limit ? wq->ring.depth : limit;
@@ -79,7 +80,7 @@ void mrc_lib_qp_defaults(const struct mrc_qp *qp, struct mrc_abi_qp_attr *attr,
 	const struct mrc_abi_device *dev = &qp->ctx->dev;
 	const struct mrc_v_qp *vqp = to_mqp(qp->vqp);
 
-	/* Without a queue nobody cares, and 0 would be no number of them. */
+	/* Without a queue the attribute has no effect, and 0 is not a valid number. */
 	if (vqp->sq.ring.depth)
 		own |= MRC_ABI_QP_MAX_WIMM;
 	if (vqp->rq.ring.depth)
@@ -98,8 +99,9 @@ void mrc_lib_qp_defaults(const struct mrc_qp *qp, struct mrc_abi_qp_attr *attr,
 		attr->retry_exp = DEFAULT_EXP;
 	}
 	/*
-	 * A verbs program cannot say that its peer has no service time, so that
-	 * its queue pairs do without. This one can, and did not.
+	 * A verbs program cannot tell that its peer does not report the service time,
+	 * so its queue pairs work without it. An MRC program can tell, and this one did
+	 * not.
 	 */
 	if (!(set & MRC_ABI_QP_CAP))
 		attr->cap = 0;
@@ -129,7 +131,7 @@ static bool mrc_attr_ok(const struct mrc_qp *qp, enum ibv_qp_state cur,
 	     (attr->cap & MRC_QP_CAP_DYNAMIC_MPR &&
 	      !(dev->cap & MRC_ABI_CAP_DYNAMIC_MPR))))
 		return false;
-	/* As a profile, a hint is about the connection to come. */
+	/* Like a profile, a hint must be set before the connection is established. */
 	if (mask & MRC_QP_HINT &&
 	    ((attr->qp_hint && attr->qp_hint->ctx != qp->ctx) ||
 	     (cur != IBV_QPS_RESET && cur != IBV_QPS_INIT)))
@@ -137,7 +139,7 @@ static bool mrc_attr_ok(const struct mrc_qp *qp, enum ibv_qp_state cur,
 	return true;
 }
 
-/* Whether attributes come in time is for the kernel to say. */
+/* The kernel checks whether the attributes may be set in the current state. */
 static void mrc_attr_to_kernel(const struct mrc_qp_attr *attr, uint32_t mask,
 			       struct mrc_abi_qp_attr *k)
 {
@@ -165,7 +167,9 @@ static void mrc_attr_to_kernel(const struct mrc_qp_attr *attr, uint32_t mask,
 		k->cap = attr->cap;
 }
 
-/* The kernel has agreed to the rest: take over what only the library keeps. */
+/*
+ * The kernel has accepted the change: store the attributes that only the library keeps.
+ */
 static void mrc_attr_keep(struct mrc_qp *qp, const struct mrc_qp_attr *attr,
 			  uint32_t mask)
 {
@@ -179,11 +183,11 @@ static void mrc_attr_keep(struct mrc_qp *qp, const struct mrc_qp_attr *attr,
 /* --- verbs attributes ----------------------------------------------------- */
 
 /**
- * struct change - what goes to the kernel
+ * struct change - a change for the kernel
  * @attr: verbs attributes
- * @mask: which of them
+ * @mask: which of them are used
  * @mrc: MRC attributes
- * @port: the port to remember for the queue pair
+ * @port: port to store in the queue pair after the change
  */
 struct change {
 	struct ibv_qp_attr attr;
@@ -192,7 +196,7 @@ struct change {
 	uint8_t port;
 };
 
-/* A port is only a hint as well; one that is not there is none. */
+/* The port is only a hint too; a port that does not exist is ignored. */
 static void set_port(const struct mrc_qp *qp, struct change *c,
 		     const struct ibv_qp_attr *vattr, int vmask)
 {
@@ -204,7 +208,7 @@ static void set_port(const struct mrc_qp *qp, struct change *c,
 	c->mask |= IBV_QP_PORT;
 }
 
-/* MRC writes; other rights do no harm and mean nothing. */
+/* MRC only writes; other access flags are accepted and ignored. */
 static void set_access(struct change *c, const struct ibv_qp_attr *vattr,
 		       int vmask)
 {
@@ -222,7 +226,7 @@ static int to_init(const struct mrc_qp *qp, enum ibv_qp_state cur,
 	    vmask & HONOURED & ~IBV_QP_ACCESS_FLAGS)
 		return EINVAL;
 	if (cur == IBV_QPS_RESET) {
-		/* Who does not speak of rights wants to be written to. */
+		/* Default if the program sets no access flags: the peer may write. */
 		c->attr.qp_access_flags = ACCESS;
 		c->attr.port_num = c->port;
 		c->mask |= IBV_QP_PKEY_INDEX | IBV_QP_PORT |
@@ -234,7 +238,7 @@ static int to_init(const struct mrc_qp *qp, enum ibv_qp_state cur,
 	return 0;
 }
 
-/* The largest MTU of the port, where a program leaves the choice. */
+/* The active MTU of the port, as default of the path MTU. */
 static int port_mtu(const struct mrc_qp *qp, uint8_t port, enum ibv_mtu *mtu)
 {
 	struct ibv_port_attr attr = {};
@@ -253,7 +257,7 @@ static int to_rtr(const struct mrc_qp *qp, enum ibv_qp_state cur,
 {
 	int err;
 
-	/* Nobody else can know where the peer is. */
+	/* The program must specify the peer's address and QPN. */
 	if (cur != IBV_QPS_INIT || !(vmask & IBV_QP_AV) ||
 	    !(vmask & IBV_QP_DEST_QPN) || vmask & IBV_QP_SQ_PSN ||
 	    !vattr->ah_attr.is_global || vattr->dest_qp_num > QPN_MAX)
@@ -342,8 +346,8 @@ static int fill_change(const struct mrc_qp *qp, enum ibv_qp_state cur,
 /* --- modify --------------------------------------------------------------- */
 
 /*
- * MRC attributes alone: verbs do not allow an empty change in every state, nor
- * does there have to be one.
+ * Set MRC attributes only. Verbs do not allow an empty modify command in every state,
+ * and none is needed.
  */
 static int set_mrc(const struct mrc_qp *qp, const struct mrc_abi_qp_attr *mrc)
 {
@@ -357,8 +361,8 @@ static int set_mrc(const struct mrc_qp *qp, const struct mrc_abi_qp_attr *mrc)
 }
 
 /*
- * Verbs want the port of the address to be the one that was named on the way to
- * INIT, which is ignored here: put it right first.
+ * Verbs require that the port of the address is the one set in the transition to INIT.
+ * That port is only a hint here, so correct it first.
  */
 static int move_port(struct mrc_qp *qp, uint8_t port)
 {
@@ -413,7 +417,7 @@ static int check_cur_state(const struct mrc_qp *qp, enum ibv_qp_state state)
 	return attr.qp_state == state ? 0 : EINVAL;
 }
 
-/* The kernel's verbs know no way from RESET to ERR, but one by INIT. */
+/* In the kernel's verbs the only way from RESET to ERR is through INIT. */
 static int leave_reset(struct mrc_qp *qp)
 {
 	struct ibv_qp_attr attr = {
@@ -457,8 +461,8 @@ static int modify(struct mrc_qp *qp, const struct ibv_qp_attr *vattr, int vmask,
 	if (vmask & IBV_QP_STATE && (vattr->qp_state == IBV_QPS_RESET ||
 				     vattr->qp_state == IBV_QPS_ERR)) {
 		/*
-		 * There are programs that pass a mask of MRC attributes here
-		 * that they never set: it is not looked at.
+		 * Some programs pass a mask of MRC attributes here without attributes:
+		 * ignore it.
 		 */
 		if (vmask & HONOURED)
 			return EINVAL;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What the files of libMRC share: its objects, which wrap verbs objects of the
- * provider, and what each of them may assume.
+ * Declarations shared by the files of libMRC: its objects, which wrap verbs objects of
+ * the provider, and the rules for their use.
  *
- * Verbs objects are made by the provider's own functions and by the commands
- * that libibverbs offers to providers, never by its functions for programs: a
- * program may have replaced those by functions that end up here.
+ * Verbs objects are created with the provider's own functions and with the commands
+ * that libibverbs offers to providers. The public functions of libibverbs are never
+ * used: a program may have replaced them by functions that call this library.
  *
  * Locks: mrc_qp.lock before mrc_context.lock; mrc_comp_channel.lock before
- * mrc_cq.ev_lock; mrc_qp_hint.lock alone. None is held while posting, polling
- * or waiting for events.
+ * mrc_cq.ev_lock; no other lock with mrc_qp_hint.lock. No lock is held while posting,
+ * polling or waiting for events.
  */
 #ifndef LIB_MRC_H
 #define LIB_MRC_H
@@ -31,16 +31,16 @@ struct mrc_v_context;
 /**
  * struct mrc_context - a program's use of a device
  * @vctx: the verbs context that it was made for
- * @api_version: what the program was written for; where it did not say,
- *	MRC_API_CURRENT_VERSION
- * @async_fd: asynchronous events of the objects made here. A descriptor of its
- *	own, so that programs may read the events of their verbs objects too,
- *	and never meet objects there that they did not make.
- * @dev: limits and capabilities, as they do not change
- * @ctl: what the controller functions keep, NULL if nothing
- * @lock: protects everything below, and the counters of users in all objects
- * @children: channels, queues, queue pairs and hints that there are
- * @hints: how many of them are hints
+ * @api_version: API version that the program was written for; MRC_API_CURRENT_VERSION
+ *	if it did not specify one
+ * @async_fd: asynchronous events of the objects created here. It is a separate
+ *	descriptor: programs may also read the events of their verbs objects, and must
+ *	not get events of objects that they did not create.
+ * @dev: limits and capabilities, which do not change
+ * @ctl: data of the controller functions, may be NULL
+ * @lock: protects everything below, and the user counters of all objects
+ * @children: number of channels, queues, queue pairs and hints
+ * @hints: number of hints among them
  */
 struct mrc_context {
 	struct ibv_context *vctx;
@@ -54,15 +54,15 @@ struct mrc_context {
 };
 
 /**
- * struct mrc_comp_channel - where completion queues report
+ * struct mrc_comp_channel - channel for events of completion queues
  * @ctx: its context
- * @vch: what the commands of libibverbs take for the kernel's channel, of which
- *	only the descriptor counts; it does not block
- * @epfd: what programs poll: an epoll descriptor over the kernel's channel
+ * @vch: represents the kernel's channel in commands of libibverbs; only the descriptor
+ *	is used; non-blocking
+ * @epfd: descriptor that programs poll: an epoll descriptor over the kernel's channel
  *	(data.ptr NULL) and the armed event queues (data.ptr: struct mrc_cq)
- * @cqs: completion and event queues that report here, under ctx->lock
+ * @cqs: number of completion and event queues that use it, under ctx->lock
  * @lock: protects @ev_cqs
- * @ev_cqs: event queues (struct mrc_cq.ev_node)
+ * @ev_cqs: list of event queues (struct mrc_cq.ev_node)
  */
 struct mrc_comp_channel {
 	struct mrc_context *ctx;
@@ -77,19 +77,19 @@ struct mrc_comp_channel {
  * struct mrc_cq - completion queue, or queue of EV events
  * @ctx: its context
  * @channel: may be NULL
- * @cq_context: the program's
- * @vcq: the completion queue; NULL for an event queue
- * @ev_fd: descriptor of an event queue, which becomes readable with an event;
- *	-1 for a completion queue
- * @qps: queue pairs that complete here, one that uses it twice counts twice;
- *	under ctx->lock
+ * @cq_context: of the program
+ * @vcq: the verbs completion queue; NULL for an event queue
+ * @ev_fd: descriptor of an event queue, readable while there are events; -1 for a
+ *	completion queue
+ * @qps: queue pairs that use it; a queue pair that uses it for sends and receives
+ *	counts twice; under ctx->lock
  * @ev_node: in channel->ev_cqs
  * @ev_lock: protects the two counters
- * @ev_reported: events that mrc_get_cq_event() gave out
- * @ev_acked: how many of these came back
- * @ev_cond: signals that some did
+ * @ev_reported: events returned by mrc_get_cq_event()
+ * @ev_acked: events acknowledged since then
+ * @ev_cond: signalled when events are acknowledged
  *
- * Members ev_* are unused in a completion queue: its verbs object has them.
+ * A completion queue does not use the members ev_*: its verbs object has its own.
  */
 struct mrc_cq {
 	struct mrc_context *ctx;
@@ -106,11 +106,11 @@ struct mrc_cq {
 };
 
 /**
- * struct mrc_qp_hint - what a program expects to do with queue pairs
+ * struct mrc_qp_hint - the expected use of queue pairs
  * @ctx: its context
  * @qps: queue pairs that refer to it, under ctx->lock
  * @lock: protects @attr
- * @attr: what was said
+ * @attr: the hints that the program gave
  */
 struct mrc_qp_hint {
 	struct mrc_context *ctx;
@@ -121,17 +121,17 @@ struct mrc_qp_hint {
 
 /**
  * struct mrc_qp - queue pair
- * @vqp: the verbs queue pair. Programs for some devices take it from here, so
- *	it is the first member for ever.
+ * @vqp: the verbs queue pair. Must stay the first member: programs written for other
+ *	devices read it from here.
  * @ctx: its context
  * @send_cq: completions of sends
- * @recv_cq: completions of receives, maybe the same
+ * @recv_cq: completions of receives, may be the same
  * @send_ops_flags: as at creation
- * @lock: one modify or query at a time; protects everything below
- * @set: MRC attributes that the kernel was told, since RESET
- * @port: of the program's choice, where it made one; 1-based
+ * @lock: serializes modify and query; protects everything below
+ * @set: MRC attributes that were passed to the kernel since RESET
+ * @port: port that the program chose, 1-based; default 1
  * @hint: NULL if none
- * @vendor_cfg: what was set last; it means nothing to this device
+ * @vendor_cfg: last value set; this device ignores it
  */
 struct mrc_qp {
 	struct ibv_qp *vqp;
@@ -146,14 +146,17 @@ struct mrc_qp {
 	uint8_t vendor_cfg[MRC_MAX_VENDOR_CFG_SIZE];
 };
 
-/* Functions that return -1 end with this, those that return an errno with */
+/* Set errno and return -1. */
 static inline int mrc_lib_err(int err)
 {
 	errno = err;
 	return -1;
 }
 
-/* this. 0 leaves errno alone. */
+/*
+ * Set errno and return @err, for functions that return an errno value. 0 does not
+ * change errno.
+ */
 static inline int mrc_lib_errno(int err)
 {
 	if (err)
@@ -161,7 +164,7 @@ static inline int mrc_lib_errno(int err)
 	return err;
 }
 
-/* For results that the caller need not want. */
+/* Store a result; @out may be NULL. */
 static inline void mrc_lib_tell(uint32_t *out, uint32_t value)
 {
 	if (out)
@@ -173,40 +176,40 @@ static inline void mrc_lib_tell(uint32_t *out, uint32_t value)
 /* Is @vctx a context of a device of this library? It may be NULL. */
 bool mrc_lib_is_mrc(struct ibv_context *vctx);
 
-/* Count one more object of @ctx, or one less. */
+/* Increment or decrement the number of objects of @ctx. */
 void mrc_lib_child_add(struct mrc_context *ctx);
 void mrc_lib_child_del(struct mrc_context *ctx);
 
 /*
- * Make @copy a verbs context that commands which create objects can take for
- * @ctx->vctx, so that the objects' asynchronous events go to @ctx.
+ * Make @copy a copy of the verbs context of @ctx, for commands that create objects. The
+ * asynchronous events of these objects go to @ctx.
  */
 void mrc_lib_event_context(struct mrc_context *ctx, struct mrc_v_context *copy);
 
 /* lib_cq.c */
 
 /*
- * What completion queues and event queues have in common: the queue is a child
- * of @ctx and a user of @channel. NULL with errno: EINVAL for a channel of
- * another context, ENOMEM.
+ * Create the common part of completion queues and event queues: the queue is an object
+ * of @ctx and a user of @channel. NULL with errno: EINVAL for a channel of another
+ * context, ENOMEM.
  */
 struct mrc_cq *mrc_lib_cq_alloc(struct mrc_context *ctx,
 				struct mrc_comp_channel *channel,
 				void *cq_context);
-/* The way back, without waiting for anything. */
+/* Undo mrc_lib_cq_alloc(), without waiting for anything. */
 void mrc_lib_cq_free(struct mrc_cq *cq);
 
 /* lib_ctl_event.c: event queues */
 
-/* Report to the channel once, as soon as there is an event; 0 or an errno. */
+/* Report the next event to the channel, once; 0 or an errno. */
 int mrc_lib_ev_cq_arm(struct mrc_cq *cq);
 /*
- * The channel no longer watches the queue, which leaves channel->ev_cqs, where
- * mrc_ctl_create_ev_event_cq() had put it. Its descriptor stays open.
+ * Stop the channel from watching the queue. The queue is removed from channel->ev_cqs,
+ * to which mrc_ctl_create_ev_event_cq() added it. Its descriptor stays open.
  */
 void mrc_lib_ev_cq_stop(struct mrc_cq *cq);
 
-/* lib_ctl_*.c: frees what the controller functions keep; @ctl may be NULL */
+/* lib_ctl_*.c: frees the data of the controller functions; @ctl may be NULL */
 void mrc_lib_ctl_free(struct mrc_ctl_store *ctl);
 
 #endif /* LIB_MRC_H */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * libMRC: posting. The provider does the work and refuses what it must; here
- * its errors become those that the MRC API names.
+ * libMRC: posting. The provider posts and checks work requests; its errors are
+ * translated here to those of the MRC API.
  */
 #include <config.h>
 
@@ -22,7 +22,7 @@ int mrc_post_send(struct mrc_qp *qp, struct ibv_send_wr *wr,
 		err = mrc_v_post_send(qp->vqp, wr, &bad);
 		if (likely(!err))
 			return 0;
-		/* Operations that verbs have and MRC has not. */
+		/* An operation that verbs have and MRC does not. */
 		if (err == EOPNOTSUPP)
 			err = EINVAL;
 	}

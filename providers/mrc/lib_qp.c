@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * libMRC: queue pairs, their creation, query and end. Modifying them is in
- * lib_modify.c.
+ * libMRC: creation, query and destruction of queue pairs. For modify see lib_modify.c.
  */
 #include <config.h>
 
@@ -13,8 +12,8 @@
 #include "mrc_provider.h"
 
 /*
- * Who asks for inline data gets at least this much: there are programs that
- * post more than they asked for.
+ * A program that asks for inline data gets at least this many bytes, because some
+ * programs post more than they asked for.
  */
 #define INLINE_MIN	512
 
@@ -33,7 +32,7 @@ static bool init_attr_ok(const struct mrc_context *ctx,
 	       !(init->send_ops_flags & ~SEND_OPS);
 }
 
-/* The queue pair refers to its queues, or not any more. */
+/* Add @n (1 or -1) to the user counters of the context and the queues. */
 static void count_users(const struct mrc_qp *qp, int n)
 {
 	struct mrc_context *ctx = qp->ctx;
@@ -127,9 +126,9 @@ int mrc_destroy_qp(struct mrc_qp *qp)
 	if (!qp)
 		return mrc_lib_errno(EINVAL);
 	/*
-	 * Reset makes it silent while its number is still its own, so that the
-	 * completions that go are not somebody else's. It fails only where the
-	 * device is gone, and then destroying says so.
+	 * Reset stops the queue pair while it still owns its QPN. So the completions
+	 * that are dropped cannot be those of another queue pair. Reset fails only if
+	 * the device is gone; mrc_v_destroy_qp() handles that.
 	 */
 	pthread_mutex_lock(&qp->lock);
 	mrc_lib_qp_reset(qp);
@@ -165,7 +164,7 @@ static int query_kernel(const struct mrc_qp *qp, struct mrc_abi_qp_info *info)
 	return execute_ioctl(qp->ctx->vctx, cmd);
 }
 
-/* A profile that the device chose is one as well, once it has. */
+/* If the program set no profile, return the one that the device chose, if any. */
 static uint64_t profile_in_force(uint64_t set, uint64_t used)
 {
 	return set != MRC_ABI_PROFILE_NONE ? set : used;
@@ -182,7 +181,7 @@ static int query_mrc(const struct mrc_qp *qp, struct mrc_qp_attr *attr,
 		err = query_kernel(qp, &info);
 		if (err)
 			return err;
-		/* In RESET it has not been told yet what it will be. */
+		/* In RESET the kernel has not been given the defaults yet. */
 		mrc_lib_qp_defaults(qp, k, k->mask);
 	}
 	if (mask & MRC_QP_MAX_WIMM)
@@ -245,7 +244,7 @@ static int query(struct mrc_qp *qp, struct ibv_qp_attr *vattr, int vattr_mask,
 	err = query_mrc(qp, mrc_attr, mrc_attr_mask);
 	if (err)
 		return err;
-	/* Packets may have changed it. */
+	/* Received packets may have changed the state. */
 	mrc_v_set_state(qp->vqp, attr.qp_state);
 	if (vattr)
 		*vattr = attr;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * libMRC: what the files about queue pairs share.
+ * libMRC: declarations shared by the files about queue pairs.
  */
 #ifndef LIB_QP_H
 #define LIB_QP_H
 
 #include "lib_mrc.h"
 
-/* Attributes that the kernel keeps; bits and values are the same there. */
+/* Attributes that the kernel stores; the kernel's bits and values are the same. */
 #define MRC_LIB_QP_KERNEL                                              \
 	((uint32_t)MRC_QP_MAX_WIMM | (uint32_t)MRC_QP_MAX_WIMM_DEST |  \
 	 (uint32_t)MRC_QP_MPR | (uint32_t)MRC_QP_MPR_DEST |            \
@@ -19,19 +19,18 @@
 	 (uint32_t)MRC_QP_VENDOR_CFG)
 
 /*
- * Give attributes that are not in @set the values of a queue pair whose program
- * does not care, as far as they differ from those of a verbs queue pair, and
- * add them to @attr->mask.
+ * Fill in the defaults of the MRC API for attributes that are not in @set, if they
+ * differ from those of a verbs queue pair, and add them to @attr->mask.
  */
 void mrc_lib_qp_defaults(const struct mrc_qp *qp, struct mrc_abi_qp_attr *attr,
 			 uint32_t set);
 
-/* Refer to @hint, NULL: to none. Under @qp->lock, or when nobody has @qp. */
+/* Set the hint of @qp, NULL: none. Under @qp->lock, or if no other thread uses @qp. */
 void mrc_lib_qp_set_hint(struct mrc_qp *qp, struct mrc_qp_hint *hint);
 
 /*
- * To RESET, which forgets all attributes and the completions that were not
- * polled. Under @qp->lock. 0 or an errno.
+ * Move to RESET. This resets all attributes and drops unpolled completions. Under
+ * @qp->lock. 0 or an errno.
  */
 int mrc_lib_qp_reset(struct mrc_qp *qp);
 

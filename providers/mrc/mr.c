@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Memory regions and windows. Binding a window is work, which post.c posts.
+ * Memory regions and windows. Binding a window is a work request: see post.c.
  */
 #include <config.h>
 
@@ -30,7 +30,7 @@ struct ibv_mr *mrc_v_reg_mr(struct ibv_pd *pd, void *addr, size_t length,
 	return &vmr->ibv_mr;
 }
 
-/* A kernel without it refuses the command itself. */
+/* A kernel that does not support it refuses the command. */
 int mrc_v_rereg_mr(struct verbs_mr *vmr, int flags, struct ibv_pd *pd,
 		   void *addr, size_t length, int access)
 {

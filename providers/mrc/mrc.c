@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Device, context, queries, protection domains, address handles, and the
- * mapping of rings.
+ * Devices, contexts, queries, protection domains, address handles, and mapping of
+ * rings.
  */
 #include <config.h>
 
@@ -73,8 +73,8 @@ static int mrc_v_query_device_ex(struct ibv_context *context,
 		 (fw_ver >> 16) & 0xffff, fw_ver & 0xffff);
 
 	/*
-	 * The clock is fixed by the interface, whether or not the kernel's
-	 * core passes the two fields on.
+	 * The interface defines the clock, even if the RDMA core of this kernel does
+	 * not return the two attributes.
 	 */
 	if (attr_size >= offsetofend(struct ibv_device_attr_ex,
 				     completion_timestamp_mask))
@@ -93,8 +93,8 @@ static int mrc_v_query_port(struct ibv_context *context, uint8_t port,
 }
 
 /*
- * The clock of completion timestamps. Other providers hand out clock ticks in
- * tv_nsec alone, and programs read them from there; a tick is a nanosecond.
+ * The clock of completion timestamps. Other providers return clock ticks in tv_nsec
+ * only, and programs read them from there. A tick is a nanosecond here.
  */
 static int mrc_v_query_rt_values(struct ibv_context *context,
 				 struct ibv_values_ex *values)
@@ -221,7 +221,10 @@ static const struct verbs_context_ops mrc_ctx_ops = {
 	.resize_cq = mrc_v_resize_cq,
 };
 
-/* What the kernel has may not be there: libibverbs refuses it then. */
+/*
+ * Operations that depend on features of the kernel; without them libibverbs refuses the
+ * calls.
+ */
 static const struct verbs_context_ops mrc_mw_ops = {
 	.alloc_mw = mrc_v_alloc_mw,
 	.bind_mw = mrc_v_bind_mw,
@@ -265,8 +268,7 @@ static struct verbs_context *mrc_v_alloc_context(struct ibv_device *ibdev,
 		return NULL;
 	}
 	/*
-	 * The buffer was cleared: what a kernel of another age did not answer
-	 * reads as a feature that it does not have.
+	 * The buffer was cleared: features that an older kernel did not report are off.
 	 */
 	ctx->features = resp.features;
 	verbs_set_ops(&ctx->vctx, &mrc_ctx_ops);

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * libMRC: Multipath Reliable Connection, the side of applications.
+ * libMRC: Multipath Reliable Connection, the API for applications.
  *
- * A program opens a device, registers memory and allocates protection domains
- * through libibverbs, and makes completion queues and queue pairs here. Queue
- * pairs do RDMA WRITE and RDMA WRITE WITH IMMEDIATE, over many paths at once.
+ * A program uses libibverbs to open a device, register memory and allocate protection
+ * domains. It creates completion queues and queue pairs with this library. Queue pairs
+ * do RDMA WRITE and RDMA WRITE WITH IMMEDIATE, over many paths at once.
  *
- * Functions return what the comment above them says, in one of these ways:
- *   errno     0, or a positive errno value, which is in errno as well
+ * The comment above a function tells how it returns its result:
+ *   errno     0, or a positive errno value; errno is set to it as well
  *   -1        0, or -1 with errno set
  *   pointer   the object, or NULL with errno set
  *
- * Names of earlier revisions of the API are there as well, unless a program
- * defines MRC_API_NO_OLD_NAMES before it includes this header.
+ * Names of earlier revisions of the API are also defined, unless a program defines
+ * MRC_API_NO_OLD_NAMES before it includes this header.
  */
 #ifndef _MRC_API_H_
 #define _MRC_API_H_
@@ -51,9 +51,9 @@ enum mrc_device_cap {
 };
 
 /*
- * What a device can do. WIMM are the WRITE WITH IMMEDIATE in flight on a queue
- * pair, MPR is the range of packet sequence numbers in flight; the names with
- * _dest are about the responder, the others about the requester.
+ * Capabilities of a device. WIMM: WRITE WITH IMMEDIATE operations in flight on a queue
+ * pair. MPR: range of packet sequence numbers in flight. Names with _dest are about the
+ * responder, the others about the requester.
  */
 struct mrc_device_attr {
 	/* set of enum mrc_protocol_version */
@@ -62,7 +62,7 @@ struct mrc_device_attr {
 #else
 	__extension__ union {
 		uint32_t mrc_protocol_version;
-		uint32_t mrc_version;	/* its old name */
+		uint32_t mrc_version;	/* old name */
 	};
 #endif
 	struct {
@@ -80,9 +80,9 @@ struct mrc_device_attr {
 };
 
 /*
- * The old name of the structure. C has no second name for a structure but a
- * macro. In C++ a macro would break programs that have a member or a variable of
- * that name; a derived structure does not. Its constructors are for "= {0}".
+ * The old name of the structure. In C a second name for a structure needs a macro. In
+ * C++ a macro would break programs that have a member or variable of that name, but a
+ * derived structure does not. Its constructors are for "= {0}".
  */
 #if !defined(MRC_API_NO_OLD_NAMES) && !defined(mrc_attr)
 #ifndef __cplusplus
@@ -101,9 +101,10 @@ struct mrc_attr : mrc_device_attr {
 #endif
 
 /*
- * -1. *@supported becomes 0 where the device does no MRC, which is no error.
- * The first fills in @attr as of version 1.0.1 for the version that @mcontext
- * was made with (NULL: 1.0.0), the second always as of 1.0.0.
+ * -1. *@supported is set to 0 if the device does not support MRC, which is no error.
+ * mrc_query_device_ex() exists since version 1.0.1 and fills in @attr for the version
+ * that @mcontext was created with (NULL: 1.0.0). mrc_query_device() always fills it in
+ * for 1.0.0.
  */
 #if MRC_API_VER_USED >= MRC_API_VER(1, 0, 1)
 int mrc_query_device_ex(struct ibv_context *context,
@@ -113,7 +114,7 @@ int mrc_query_device_ex(struct ibv_context *context,
 int mrc_query_device(struct ibv_context *context, struct mrc_device_attr *attr,
 		     int *supported);
 
-/* Versions of the library itself, encoded as MRC_API_VER() does. */
+/* Versions of the library, encoded as by MRC_API_VER(). */
 void mrc_query_version(uint32_t *current_version,
 		       uint32_t *last_supported_version,
 		       uint32_t *vendor_version,
@@ -121,7 +122,7 @@ void mrc_query_version(uint32_t *current_version,
 
 /* --- context -------------------------------------------------------------- */
 
-/* The versions that the program was written for; 0: not said. */
+/* The versions that the program was written for; 0: not specified. */
 struct mrc_context_attr {
 	uint32_t mrc_api_version_used;
 	uint32_t mrc_vendor_api_version_used;
@@ -152,7 +153,7 @@ int mrc_poll_cq(struct mrc_cq *cq, int num_entries, struct ibv_wc *wc);
 /* errno. Waits until all events of the queue are acknowledged. */
 int mrc_destroy_cq(struct mrc_cq *cq);
 
-/* errno. Asks for one event. */
+/* errno. Requests one event. */
 int mrc_req_notify_cq(struct mrc_cq *cq, int solicited_only);
 /* -1. Waits for an event; every event must be acknowledged. */
 int mrc_get_cq_event(struct mrc_comp_channel *channel, struct mrc_cq **cq,
@@ -161,7 +162,7 @@ void mrc_ack_cq_events(struct mrc_cq *cq, unsigned int nevents);
 
 /* --- hints ---------------------------------------------------------------- */
 
-/* Which members of struct mrc_qp_hint_attr are meant. */
+/* Members of struct mrc_qp_hint_attr that are used. */
 enum mrc_qp_hint_attr_mask {
 	MRC_QP_HINT_NUM_QPS_PER_PEER = 1 << 0,
 	MRC_QP_HINT_NUM_SEND_PEERS = 1 << 1,
@@ -170,9 +171,9 @@ enum mrc_qp_hint_attr_mask {
 };
 
 /*
- * The traffic that a program expects of the queue pairs that refer to a hint:
- * how many of them send to one peer at a time, to how many peers they send at
- * a time, and how many queue pairs elsewhere send to the same destination.
+ * The traffic that a program expects on the queue pairs with this hint: how many of
+ * them send to one peer at a time, how many peers they send to at a time, and how many
+ * queue pairs elsewhere send to the same destination.
  */
 struct mrc_qp_hint_attr {
 	int num_qps_per_peer;
@@ -189,7 +190,7 @@ struct mrc_qp_hint_init_attr {
 struct mrc_qp_hint *
 mrc_create_qp_hint(struct mrc_context *mrc_ctx,
 		   struct mrc_qp_hint_init_attr *init_attr);
-/* -1, these three */
+/* -1 (all three) */
 int mrc_destroy_qp_hint(struct mrc_qp_hint *qp_hint);
 int mrc_query_qp_hint(struct mrc_qp_hint *qp_hint,
 		      struct mrc_qp_hint_attr *qp_hint_attr,
@@ -204,14 +205,14 @@ struct mrc_qp_init_attr {
 	void *qp_context;
 	struct mrc_cq *send_cq;
 	struct mrc_cq *recv_cq;
-	struct ibv_qp_cap cap;		/* on return what the queue pair has */
+	struct ibv_qp_cap cap;		/* on return the actual capabilities */
 	int sq_sig_all;
 	struct ibv_pd *pd;
 	uint64_t send_ops_flags; /* set of enum ibv_qp_create_send_ops_flags */
-	enum mrc_protocol_version protocol_version; /* 0: library's choice */
+	enum mrc_protocol_version protocol_version; /* 0: chosen by the library */
 };
 
-/* Which members of struct mrc_qp_attr are meant. */
+/* Members of struct mrc_qp_attr that are used. */
 enum mrc_qp_attr_mask {
 	MRC_QP_MAX_WIMM = 1 << 0,
 	MRC_QP_MAX_WIMM_DEST = 1 << 1,
@@ -251,8 +252,8 @@ struct mrc_qp_attr {
 		uint64_t cc_profile_id;
 	} profile;
 	struct {
-		uint8_t linear_cnt;	/* at equal intervals, up to 7 */
-		uint8_t exp_cnt;	/* then at doubled ones, 25: no end */
+		uint8_t linear_cnt;	/* retries at equal intervals, up to 7 */
+		uint8_t exp_cnt;	/* then at doubled intervals, 25: no limit */
 	} retry;
 	struct mrc_qp_hint *qp_hint;	/* NULL: none */
 	uint32_t cap;			/* set of enum mrc_qp_cap */
@@ -262,7 +263,7 @@ struct mrc_qp_attr {
 /* pointer. The queue pair is in RESET. */
 struct mrc_qp *mrc_create_qp(struct mrc_context *mrc_ctx,
 			     struct mrc_qp_init_attr *mrc_qp_attr);
-/* errno, these three. @vattr_mask is a set of enum ibv_qp_attr_mask. */
+/* errno (all three). @vattr_mask is a set of enum ibv_qp_attr_mask. */
 int mrc_destroy_qp(struct mrc_qp *qp);
 int mrc_query_qp(struct mrc_qp *qp, struct ibv_qp_attr *vattr, int vattr_mask,
 		 struct mrc_qp_attr *mrc_attr, int mrc_attr_mask,
@@ -275,7 +276,7 @@ int mrc_get_qpn(struct mrc_qp *qp, uint32_t *qpn);
 /* -1. *@bad_wr is the first request that was not posted. */
 int mrc_post_recv(struct mrc_qp *qp, struct ibv_recv_wr *wr,
 		  struct ibv_recv_wr **bad_wr);
-/* errno. *@bad_wr likewise. */
+/* errno. *@bad_wr is the first request that was not posted. */
 int mrc_post_send(struct mrc_qp *qp, struct ibv_send_wr *wr,
 		  struct ibv_send_wr **bad_wr);
 

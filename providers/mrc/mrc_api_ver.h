@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Versions of the application API (mrc.h). A program may define the selector
- * MRC_API_VER_USED before it includes mrc.h, to the version that it is written
- * for or to MRC_API_VER_LATEST; without it, it gets this header's version.
- * MRC_VENDOR_API_VER_USED selects that of vendor specific parts likewise.
+ * Versions of the application API (mrc.h). A program may define MRC_API_VER_USED before
+ * it includes mrc.h: to the version that it is written for, or to MRC_API_VER_LATEST.
+ * The default is the version of this header. MRC_VENDOR_API_VER_USED likewise selects
+ * the version of vendor specific parts.
  */
 #ifndef _MRC_API_VER_H_
 #define _MRC_API_VER_H_

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Versions of the controller API (mrc_ctl.h), which is numbered apart from the
- * application API. A program may define the selector MRC_CTL_API_VER_USED before
- * it includes mrc_ctl.h, to the version that it is written for or to
- * MRC_CTL_API_VER_LATEST; without it, it gets this header's version.
- * MRC_CTL_VENDOR_API_VER_USED selects that of vendor specific parts likewise.
+ * Versions of the controller API (mrc_ctl.h), which are independent of those of the
+ * application API. A program may define MRC_CTL_API_VER_USED before it includes
+ * mrc_ctl.h: to the version that it is written for, or to MRC_CTL_API_VER_LATEST. The
+ * default is the version of this header. MRC_CTL_VENDOR_API_VER_USED likewise selects
+ * the version of vendor specific parts.
  */
 #ifndef _MRC_CTL_API_VER_H_
 #define _MRC_CTL_API_VER_H_

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Objects of the MRC provider and the functions that its files share. What
- * libibverbs calls or sees has the prefix mrc_v_, as the plain names are those
- * of the MRC API, which the same library implements (mrc.h).
+ * Objects of the MRC provider and the functions that its files share. Names that
+ * libibverbs calls or sees have the prefix mrc_v_, because the plain names belong to
+ * the MRC API, which the same library implements (mrc.h).
  *
- * Locks: one spinlock per completion queue, send queue and (shared) receive
- * queue. A thread holds at most one of them, except where the state of a queue
- * pair changes, which takes the send queue's and then the receive queue's.
- * Doorbells are rung with none held.
+ * Locks: one spinlock per completion queue, send queue and (shared) receive queue. A
+ * thread holds at most one of them. Exception: a change of the state of a queue pair
+ * takes the lock of its send queue, then that of its receive queue. No lock is held
+ * while a doorbell is rung, except the first doorbell of a send queue.
  */
 #ifndef MRC_PROVIDER_H
 #define MRC_PROVIDER_H
@@ -22,7 +22,7 @@
 #include "mrc_uabi.h"
 #include "ring.h"
 
-/* of the MRC API, lib_mrc.h */
+/* of the MRC API, see lib_mrc.h */
 struct mrc_cq;
 struct mrc_qp;
 
@@ -44,10 +44,10 @@ struct mrc_v_context {
  * struct mrc_v_cq - completion queue
  * @vcq: libibverbs' part
  * @lock: protects everything below; held from start_poll to end_poll
- * @single_threaded: the program promised not to need @lock
+ * @single_threaded: the program promised single threaded use; @lock is not taken
  * @ring: @ring.idx = cons
  * @cur: entry between start_poll and end_poll
- * @lib: the MRC API's queue around it, NULL for one of a verbs program
+ * @lib: MRC API object that wraps it, NULL if a verbs program created it
  */
 struct mrc_v_cq {
 	struct verbs_cq vcq;
@@ -61,7 +61,7 @@ struct mrc_v_cq {
 /**
  * struct mrc_wq - send or receive queue
  * @lock: protects everything below
- * @ring: @ring.idx = prod; no ring where the QP has no such queue
+ * @ring: @ring.idx = prod; no ring if the QP has no such queue
  * @max_sge: scatter/gather entries per work request
  * @max_inline: bytes of inline data per work request
  */
@@ -85,7 +85,7 @@ struct mrc_v_srq {
 /**
  * struct mrc_v_ah - address handle
  * @ah: libibverbs' part
- * @num: what work requests name it by; 0: the kernel has no datagrams
+ * @num: number by which work requests name it; 0: the kernel has no UD
  */
 struct mrc_v_ah {
 	struct ibv_ah ah;
@@ -98,11 +98,11 @@ struct mrc_v_ah {
  * @ops: bit N: enum ibv_wr_opcode N can be posted
  * @sq: send queue
  * @rq: receive queue; none with an SRQ
- * @sq_started: a doorbell of @sq was heard since RESET; under its lock
+ * @sq_started: a doorbell of @sq has succeeded since RESET; under its lock
  * @batch_idx: prod of the batch being built between wr_start and wr_complete
  * @batch_wqe: its latest entry, NULL before the first and after an error
  * @batch_err: first error of the batch, an errno
- * @lib: the MRC API's queue pair around it, NULL for one of a verbs program
+ * @lib: MRC API object that wraps it, NULL if a verbs program created it
  */
 struct mrc_v_qp {
 	struct verbs_qp vqp;
@@ -152,21 +152,21 @@ static inline struct mrc_v_ah *to_mah(struct ibv_ah *ibah)
 }
 
 /* mrc.c */
-/* Is @context one of this provider? It may be NULL. */
+/* Is @context a context of this provider? It may be NULL. */
 bool mrc_v_is_mrc(struct ibv_context *context);
 
 /*
- * The kernel has refused @av with @err: say what the error number does not, in
- * the log of libibverbs (VERBS_LOG_LEVEL). A GID index is good for the port
- * that it was read from only, and the table of each has empty entries.
+ * The kernel has refused @av with @err: write an explanation to the log of libibverbs
+ * (VERBS_LOG_LEVEL). A GID index is valid only for the port that it was read from, and
+ * the GID table of each port has empty entries.
  */
 void mrc_v_explain_av(struct ibv_context *context, int err,
 		      const struct ibv_ah_attr *av);
 
 /*
- * The device was removed, and the kernel's object went with it. Verbs programs
- * are told so, unless libibverbs is set up otherwise; for one of the MRC API,
- * @lib, the way must be free to tear down what it belongs to.
+ * The device was removed, and the kernel's object with it. A verbs program gets that
+ * error, unless libibverbs is configured to hide it. An object of the MRC API (@lib) is
+ * freed nevertheless, so that the objects that it uses can be destroyed.
  */
 static inline bool mrc_v_gone(int err, const void *lib)
 {
@@ -182,8 +182,8 @@ int mrc_v_resize_cq(struct ibv_cq *ibcq, int cqe);
 int mrc_v_destroy_cq(struct ibv_cq *ibcq);
 int mrc_v_poll_cq(struct ibv_cq *ibcq, int n, struct ibv_wc *wc);
 /*
- * Drop the unpolled entries of queue pair @qpn, which makes no more of them and
- * whose number is not in use again.
+ * Drop the unpolled entries of queue pair @qpn. It must produce no more entries, and
+ * its QPN must not be in use again.
  */
 void mrc_v_clean_cq(struct ibv_cq *ibcq, uint32_t qpn);
 
@@ -192,7 +192,7 @@ struct ibv_qp *mrc_v_create_qp(struct ibv_pd *pd,
 			       struct ibv_qp_init_attr *attr);
 struct ibv_qp *mrc_v_create_qp_ex(struct ibv_context *context,
 				  struct ibv_qp_init_attr_ex *attr);
-/* The same for one that has MRC 1.0's operations only. */
+/* The same for a queue pair with the operations of MRC 1.0 only. */
 struct ibv_qp *mrc_v_create_qp_strict(struct ibv_context *context,
 				      struct ibv_qp_init_attr_ex *attr);
 int mrc_v_query_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int attr_mask,
@@ -200,7 +200,7 @@ int mrc_v_query_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int attr_mask,
 int mrc_v_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr,
 		    int attr_mask);
 int mrc_v_destroy_qp(struct ibv_qp *ibqp);
-/* What libibverbs does after a query or modify, while others may be posting. */
+/* Set the state, as libibverbs does after query and modify; safe while others post. */
 void mrc_v_set_state(struct ibv_qp *ibqp, enum ibv_qp_state state);
 
 /* post.c */

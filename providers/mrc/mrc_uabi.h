@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The commands of the kernel interface that carry driver data.
+ * Commands of the kernel interface that carry driver data.
  */
 #ifndef MRC_UABI_H
 #define MRC_UABI_H

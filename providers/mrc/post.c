@@ -9,7 +9,7 @@
 
 #include "post.h"
 
-/* The operations that libibverbs knows of. */
+/* All operations of libibverbs. */
 #define MRC_WR(op) (1U << IBV_WR_##op)
 #define MRC_KNOWN_OPS                                                          \
 	(MRC_WR(RDMA_WRITE) | MRC_WR(RDMA_WRITE_WITH_IMM) | MRC_WR(SEND) |     \
@@ -18,7 +18,7 @@
 	 MRC_WR(LOCAL_INV) | MRC_WR(BIND_MW) | MRC_WR(SEND_WITH_INV) |         \
 	 MRC_WR(TSO) | MRC_WR(DRIVER1) | MRC_WR(FLUSH) | MRC_WR(ATOMIC_WRITE))
 
-/* Those that take their data from the program's memory when they are posted. */
+/* Operations that can have inline data. */
 #define MRC_INLINE_OPS                                                         \
 	(MRC_WR(RDMA_WRITE) | MRC_WR(RDMA_WRITE_WITH_IMM) | MRC_WR(SEND) |     \
 	 MRC_WR(SEND_WITH_IMM) | MRC_WR(SEND_WITH_INV))
@@ -36,9 +36,9 @@ int mrc_send_state(const struct mrc_v_qp *qp)
 }
 
 /*
- * The doorbell: an empty post command. The entries are in the ring and the
- * QP's state was good when they were put there, so that a failure means a
- * device that is gone or, at the first one of a send queue, no memory.
+ * Ring the doorbell: an empty post command. The entries are in the ring already, and
+ * the QP's state was valid when they were written. So a failure means that the device
+ * is gone or, at the first doorbell of a send queue, lack of memory.
  */
 static int mrc_ring_sq(struct mrc_v_qp *qp)
 {
@@ -88,8 +88,8 @@ int mrc_wqe_set_sges(struct mrc_v_qp *qp, struct mrc_send_wqe *wqe,
 }
 
 /*
- * Compares what is left, never a sum. Too much is ENOMEM, as with hardware:
- * there is no room for it in the queue.
+ * Compares with the remaining room, so there is no overflow. Too much data is ENOMEM,
+ * as with hardware: the queue has no room for it.
  */
 int mrc_wqe_add_inline(struct mrc_v_qp *qp, struct mrc_send_wqe *wqe,
 		       const void *addr, size_t len)
@@ -105,8 +105,8 @@ int mrc_wqe_add_inline(struct mrc_v_qp *qp, struct mrc_send_wqe *wqe,
 }
 
 /*
- * The kernel says whether it can be bound so; here only what would not survive
- * in the entry. A window of type 2 takes the key that the program chose.
+ * The kernel checks whether the bind is valid. Only errors that the entry cannot
+ * express are checked here. A type 2 window gets the key that the program chose.
  */
 int mrc_wqe_set_bind(struct mrc_send_wqe *wqe, const struct ibv_mw *mw,
 		     uint32_t rkey, const struct ibv_mw_bind_info *info)
@@ -151,7 +151,7 @@ static int mrc_wqe_gather(struct mrc_v_qp *qp, struct mrc_send_wqe *wqe,
 	return 0;
 }
 
-/* One entry of 8 bytes, which an inline ATOMIC_WRITE has in the header. */
+/* One entry of 8 bytes. An inline ATOMIC_WRITE has the data in the header instead. */
 static int mrc_build_atomic(struct mrc_v_qp *qp, struct mrc_send_wqe *wqe,
 			    const struct ibv_send_wr *wr)
 {
@@ -230,14 +230,14 @@ static int mrc_build_send(struct mrc_v_qp *qp, struct mrc_send_wqe *wqe,
 		wqe->send_flags &= ~IBV_SEND_INLINE;
 		return 0;
 	case IBV_WR_BIND_MW:
-		/* One of type 1 is bound by ibv_bind_mw(). */
+		/* Type 1 windows are bound with ibv_bind_mw(). */
 		if (wr->bind_mw.mw && wr->bind_mw.mw->type != IBV_MW_TYPE_2)
 			return EINVAL;
 		wqe->send_flags &= ~IBV_SEND_INLINE;
 		return mrc_wqe_set_bind(wqe, wr->bind_mw.mw, wr->bind_mw.rkey,
 					&wr->bind_mw.bind_info);
 	default:
-		/* FLUSH: a work request has no room for what it needs. */
+		/* FLUSH: struct ibv_send_wr has no fields for its parameters. */
 		return EOPNOTSUPP;
 	}
 	if (wr->send_flags & IBV_SEND_INLINE)
@@ -246,9 +246,9 @@ static int mrc_build_send(struct mrc_v_qp *qp, struct mrc_send_wqe *wqe,
 }
 
 /*
- * The first doorbell may find no memory for what sending takes. Nobody has seen
- * the entries then: they are taken back, and the lock is kept until that is
- * known, so that no other thread's come behind them.
+ * The first doorbell may fail for lack of memory for the requester. The kernel has not
+ * read the entries then, so they are taken back. The lock is held until the result is
+ * known, so that no other thread can post entries behind them.
  */
 int mrc_submit_sq(struct mrc_v_qp *qp, uint32_t idx)
 {
@@ -307,8 +307,8 @@ int mrc_v_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 }
 
 /*
- * A window of type 1 gets its next key from here. The program sees it as soon
- * as the bind is posted; until it is executed the old one holds.
+ * Choose the next key of a type 1 window. The program sees the new key when the bind is
+ * posted. The old key is valid until the bind is executed.
  */
 int mrc_v_bind_mw(struct ibv_qp *ibqp, struct ibv_mw *mw,
 		  struct ibv_mw_bind *bind)
@@ -398,8 +398,8 @@ int mrc_v_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
 	pthread_spin_lock(&qp->rq.lock);
 	idx = ring->idx;
 	/*
-	 * InfiniBand C10-97.2.1: no receive is posted in RESET. With an SRQ
-	 * there is no ring.
+	 * InfiniBand C10-97.2.1: no receive can be posted in RESET. With an SRQ there
+	 * is no ring.
 	 */
 	if (!ring->hdr || ibqp->state == IBV_QPS_RESET)
 		ret = EINVAL;
@@ -407,8 +407,9 @@ int mrc_v_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
 		ret = mrc_fill_rq(&qp->rq, &wr);
 	if (idx != ring->idx) {
 		/*
-		 * Pairs with the kernel, which sets the flag before it looks
-		 * at prod for the last time: one of the two sees the other.
+		 * Pairs with the kernel, which sets the flag before it reads prod for
+		 * the last time: either the kernel sees the new prod or this thread
+		 * sees the flag.
 		 */
 		atomic_thread_fence(memory_order_seq_cst);
 		kick = mrc_load_acquire(&ring->hdr->flags) & MRC_RING_F_KICK;

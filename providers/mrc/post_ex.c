@@ -10,8 +10,8 @@
 #include "post.h"
 
 /*
- * ibv_wr_*(): the batch is built in the ring behind prod, which moves only
- * when it is complete. After an error nothing more is built and completing it
+ * ibv_wr_*(): a batch is built in the ring after prod, which is advanced only when the
+ * batch is complete. After an error nothing more is built, and completing the batch
  * posts nothing.
  */
 static void mrc_wr_start(struct ibv_qp_ex *qpx)
@@ -71,7 +71,7 @@ static struct mrc_send_wqe *mrc_wr_build(struct ibv_qp_ex *qpx,
 	*wqe = (struct mrc_send_wqe){
 		.wr_id = qpx->wr_id,
 		.opcode = opcode,
-		/* What carries the data is decided by the setter. */
+		/* The setter of the data decides whether it is inline. */
 		.send_flags = qpx->wr_flags & ~IBV_SEND_INLINE,
 		.rkey = rkey,
 		.remote_addr = remote_addr,
@@ -201,7 +201,7 @@ static void mrc_wr_bind_mw(struct ibv_qp_ex *qpx, struct ibv_mw *mw,
 	wqe = mrc_wr_build(qpx, IBV_WR_BIND_MW, 0, 0);
 	if (!wqe)
 		return;
-	/* One of type 1 is bound by ibv_bind_mw(). */
+	/* Type 1 windows are bound with ibv_bind_mw(). */
 	if (mw && mw->type != IBV_MW_TYPE_2)
 		ret = EINVAL;
 	else
@@ -223,7 +223,7 @@ static void mrc_wr_set_ud_addr(struct ibv_qp_ex *qpx, struct ibv_ah *ah,
 		mrc_batch_fail(qp, ret);
 }
 
-/* Operations that name all they need. */
+/* Operations without a scatter/gather list. */
 static bool mrc_no_list(const struct mrc_send_wqe *wqe)
 {
 	switch (wqe->opcode) {

@@ -18,7 +18,7 @@ enum {
 			       IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
 };
 
-/* The operations of libibverbs, and what it calls them when QPs are made. */
+/* Opcodes of libibverbs and the corresponding flags for QP creation. */
 #define MRC_OP(op) { 1U << IBV_WR_##op, IBV_QP_EX_WITH_##op }
 
 static const struct {
@@ -39,7 +39,7 @@ static const struct {
 	MRC_OP(BIND_MW),
 };
 
-/* What can be posted to such a queue pair: bit N = enum ibv_wr_opcode N. */
+/* Operations that can be posted to a queue pair: bit N = enum ibv_wr_opcode N. */
 static uint32_t mrc_qp_ops(uint64_t features, enum ibv_qp_type type,
 			   bool strict)
 {
@@ -98,7 +98,10 @@ static int mrc_check_qp_attr(struct mrc_v_context *ctx,
 	if (attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS &&
 	    !check_comp_mask(attr->send_ops_flags, mrc_send_ops(ops)))
 		return EOPNOTSUPP;
-	/* Work requests are read from rings: it must be one of ours. */
+	/*
+	 * The kernel reads receives from rings, so the SRQ must be one of this
+	 * provider.
+	 */
 	if (attr->srq && !(ctx->features & MRC_FEATURE_SRQ))
 		return EOPNOTSUPP;
 	return 0;
@@ -110,8 +113,8 @@ static size_t mrc_sge_size(uint32_t n)
 }
 
 /*
- * Maps the rings. The limits are those that the kernel answered; an entry
- * must have room for what they allow.
+ * Map the rings. @cap has the limits from the kernel's response. An entry must have
+ * room for them.
  */
 static int mrc_map_queues(struct mrc_v_qp *qp, int cmd_fd,
 			  const struct ibv_qp_cap *cap,
@@ -159,9 +162,11 @@ static struct mrc_v_qp *mrc_do_create_qp(struct ibv_context *context,
 	ret = mrc_check_qp_attr(to_mctx(context), attr, ops);
 	if (ret)
 		goto err;
-	/* There are no flags; the command refuses even the mention of them. */
+	/*
+	 * No flags are supported; the command refuses the bit even if the flags are 0.
+	 */
 	kattr.comp_mask &= ~IBV_QP_INIT_ATTR_CREATE_FLAGS;
-	/* A kernel without the feature has no other queue pairs. */
+	/* Without the feature the kernel has only strict queue pairs. */
 	if (strict && features & MRC_FEATURE_STRICT_QP)
 		cmd.flags = MRC_QP_F_STRICT;
 	qp = calloc(1, sizeof(*qp));
@@ -252,7 +257,7 @@ int mrc_v_query_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int attr_mask,
 				sizeof(cmd));
 }
 
-/* Posting looks at the state, under one of the locks. */
+/* Posting reads the state under one of these locks. */
 void mrc_v_set_state(struct ibv_qp *ibqp, enum ibv_qp_state state)
 {
 	struct mrc_v_qp *qp = to_mqp(ibqp);
@@ -265,9 +270,8 @@ void mrc_v_set_state(struct ibv_qp *ibqp, enum ibv_qp_state state)
 }
 
 /*
- * Completions of a life that has ended would be taken for those of the next
- * one, or lead to what the program has freed with the queue pair: programs
- * count on their being gone.
+ * Drop completions from before a reset or destroy. The program could mistake them for
+ * new ones, or access memory that it freed with the queue pair. Programs rely on this.
  */
 static void mrc_forget_completions(struct ibv_qp *ibqp)
 {
@@ -277,9 +281,8 @@ static void mrc_forget_completions(struct ibv_qp *ibqp)
 }
 
 /*
- * In RESET both sides start from zero: the kernel its counters, the provider
- * the ones it owns. Posting waits meanwhile, so that no entry gets in between
- * the two.
+ * In RESET both sides reset the counters that they own: the kernel and the provider.
+ * Posting waits meanwhile, so that no entry is posted between the two.
  */
 static int mrc_reset_qp(struct mrc_v_qp *qp, struct ibv_qp_attr *attr,
 			int attr_mask)
@@ -292,7 +295,7 @@ static int mrc_reset_qp(struct mrc_v_qp *qp, struct ibv_qp_attr *attr,
 	ret = ibv_cmd_modify_qp(&qp->vqp.qp, attr, attr_mask, &cmd,
 				sizeof(cmd));
 	if (!ret) {
-		/* libibverbs does so too, but only after the locks are free. */
+		/* libibverbs sets it too, but only after the locks are released. */
 		qp->vqp.qp.state = IBV_QPS_RESET;
 		if (qp->sq.ring.hdr)
 			mrc_ring_produce(&qp->sq.ring, 0);

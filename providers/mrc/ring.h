@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Rings shared with the kernel. The layout and the memory order are those of
- * rdma/mrc-abi.h.
+ * Rings shared with the kernel. rdma/mrc-abi.h defines their layout and memory order.
  */
 #ifndef MRC_RING_H
 #define MRC_RING_H
@@ -15,13 +14,13 @@
 
 /**
  * struct mrc_ring - user side of a shared ring
- * @hdr: mapped header, the entries follow it; NULL: there is no ring
+ * @hdr: mapped header, followed by the entries; NULL: there is no ring
  * @size: bytes mapped
  * @depth: entries, a power of two
  * @stride: bytes per entry
- * @idx: own copy of the counter that this side advances (prod of a work
- *	queue, cons of a completion queue), so that a stray write to the
- *	mapping cannot confuse the provider
+ * @idx: private copy of the counter that this side advances (prod of a work queue, cons
+ *	of a completion queue), so that a stray write to the mapping cannot confuse the
+ *	provider
  */
 struct mrc_ring {
 	struct mrc_ring_hdr *hdr;
@@ -32,9 +31,9 @@ struct mrc_ring {
 };
 
 /*
- * Map the ring that @info describes. @stride: least size of an entry, bytes.
- * Returns 0 or an errno; EPROTO where the kernel's answer makes no ring (which
- * includes an answer that was not filled in).
+ * Map the ring that @info describes. @stride: minimum size of an entry, bytes. Returns
+ * 0 or an errno; EPROTO if the kernel's response does not describe a valid ring, for
+ * example because it was not filled in.
  */
 int mrc_ring_map(struct mrc_ring *ring, int cmd_fd,
 		 const struct mrc_mmap_info *info, size_t stride);
@@ -58,28 +57,28 @@ static inline void mrc_store_release(uint32_t *p, uint32_t v)
 }
 
 /*
- * Work queues: no room at @idx. The kernel's counter is read with acquire
- * order, so that the entry is written only after the kernel is done with it.
+ * Work queues: is there no room at @idx? The kernel's counter is read with acquire
+ * order, so that an entry is written only after the kernel has finished reading it.
  */
 static inline bool mrc_ring_full(const struct mrc_ring *ring, uint32_t idx)
 {
 	return idx - mrc_load_acquire(&ring->hdr->cons) >= ring->depth;
 }
 
-/* Completion queues: nothing at @idx. */
+/* Completion queues: is there no entry at @idx? */
 static inline bool mrc_ring_empty(const struct mrc_ring *ring, uint32_t idx)
 {
 	return idx == mrc_load_acquire(&ring->hdr->prod);
 }
 
-/* Hand everything before @idx to the kernel: produced work. */
+/* Work queues: hand everything before @idx to the kernel. */
 static inline void mrc_ring_produce(struct mrc_ring *ring, uint32_t idx)
 {
 	ring->idx = idx;
 	mrc_store_release(&ring->hdr->prod, idx);
 }
 
-/* Give the entries before the ring's index back to the kernel. */
+/* Completion queues: return the entries before the ring's index to the kernel. */
 static inline void mrc_ring_consume(struct mrc_ring *ring)
 {
 	mrc_store_release(&ring->hdr->cons, ring->idx);

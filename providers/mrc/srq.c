@@ -16,7 +16,7 @@ static size_t mrc_srq_stride(uint32_t max_sge)
 	       (size_t)max_sge * sizeof(struct mrc_sge);
 }
 
-/* The kernel has answered: map the ring, or undo everything. */
+/* Finish creation after the kernel's response: map the ring, or undo everything. */
 static struct ibv_srq *mrc_srq_finish(struct mrc_v_srq *srq,
 				      struct ibv_context *context, int ret,
 				      uint32_t max_sge,
@@ -42,7 +42,7 @@ err:
 }
 
 /*
- * ibv_cmd_destroy_srq() waits on these for events; libibverbs sets them up only
+ * ibv_cmd_destroy_srq() uses these to wait for events. libibverbs initializes them only
  * after the provider has returned the queue.
  */
 static struct mrc_v_srq *mrc_srq_calloc(void)
@@ -98,8 +98,8 @@ struct ibv_srq *mrc_v_create_srq_ex(struct ibv_context *context,
 }
 
 /*
- * Posting waits meanwhile: an entry put into the old ring after the kernel has
- * copied it would be lost.
+ * Posting waits meanwhile: an entry written to the old ring after the kernel has copied
+ * it would be lost.
  */
 static int mrc_resize_srq(struct mrc_v_srq *srq, struct ibv_srq_attr *attr,
 			  int attr_mask)
@@ -118,8 +118,8 @@ static int mrc_resize_srq(struct mrc_v_srq *srq, struct ibv_srq_attr *attr,
 				 sizeof(cmd));
 	if (!ret) {
 		/*
-		 * The kernel has left the old ring. Should the new one not
-		 * map, the queue has none, and posting says EINVAL.
+		 * The kernel no longer uses the old ring. If the new ring cannot be
+		 * mapped, the queue has none and posting returns EINVAL.
 		 */
 		old = srq->rq.ring;
 		memset(&srq->rq.ring, 0, sizeof(srq->rq.ring));

@@ -2,9 +2,9 @@
 /*
  * User/kernel ABI of the MRC soft RDMA device.
  *
- * Rules: every struct is padded to 8 bytes with named reserved fields that
- * must be zero on input; new fields are appended and announced in comp_mask;
- * each side accepts shorter and longer structs of the other.
+ * Rules: every struct is padded to 8 bytes with named reserved fields, which must be
+ * zero on input. New fields are appended and announced in comp_mask. Each side accepts
+ * shorter and longer structs of the other.
  */
 #ifndef MRC_ABI_USER_H
 #define MRC_ABI_USER_H
@@ -12,18 +12,17 @@
 #include <linux/types.h>
 
 /*
- * Libraries that no driver id has led to the provider yet take that of the NIC below
- * the device's parent, by its PCI id, if the version is one that it knows; some
- * know all up to INT_MAX. A library whose version differs is refused when it opens
- * the device: the first one passed arrays of the control interface by pointers in its
- * structs.
+ * Greater than INT_MAX on purpose. A libibverbs that knows no provider for the driver
+ * ID looks at the PCI ID of the device's parent, which is a NIC. It would use the NIC's
+ * provider if that supports this ABI version, and some support all versions up to
+ * INT_MAX.
+ *
+ * A library with another version is refused when it opens the device. The first version
+ * passed arrays of the control interface by pointers in its structs.
  */
 #define MRC_UVERBS_ABI_VERSION	0x80000002U
 
-/*
- * Private driver id ("MRC"), far from the ids that the kernel hands out in
- * enum rdma_driver_id.
- */
+/* Private driver ID ("MRC"), far from the IDs in the kernel's enum rdma_driver_id. */
 #define MRC_RDMA_DRIVER_ID	0x4d5243
 
 enum {
@@ -41,18 +40,18 @@ enum {
  * prod - cons <= depth. The producer writes the entry, then stores prod with
  * release order; the consumer loads prod with acquire order.
  *
- * Send queue: the program produces; the kernel copies entries at the doorbell
- * (an empty ibv post_send command) and advances cons when the work request has
- * completed. Receive queue: the program produces, the kernel consumes; an
- * empty post_recv command is the doorbell, needed only while MRC_RING_F_KICK
- * is set in flags. Shared receive queue: as a receive queue; no doorbell.
- * Completion queue: the kernel produces, the program consumes.
+ * Send queue: the program produces. The kernel copies entries at the doorbell (an empty
+ * ibv post_send command) and advances cons when the work request has completed. Receive
+ * queue: the program produces, the kernel consumes. The doorbell is an empty post_recv
+ * command, needed only while MRC_RING_F_KICK is set in flags. Shared receive queue:
+ * like a receive queue, without a doorbell. Completion queue: the kernel produces, the
+ * program consumes.
  *
- * The kernel never trusts anything in a ring: it keeps its own copy of the
- * counter it owns, and bounds what it reads.
+ * The kernel trusts no value in a ring: it keeps its own copy of the counter that it
+ * owns, and checks everything that it reads.
  */
 struct mrc_ring_hdr {
-	__u32 depth;		/* information, written by the kernel once */
+	__u32 depth;		/* informative, written once by the kernel */
 	__u32 stride;
 	__u32 flags;		/* MRC_RING_F_*, written by the kernel */
 	__u32 reserved0[13];
@@ -66,9 +65,9 @@ struct mrc_ring_hdr {
 
 enum mrc_ring_flags {
 	/*
-	 * The kernel wants a doorbell after each post (the QP is in ERROR and
-	 * flushes). The program checks it after its store to prod and a full
-	 * barrier.
+	 * The kernel wants a doorbell after each post (the QP is in ERROR and is being
+	 * flushed). The program checks this flag after it has stored prod and executed
+	 * a full barrier.
 	 */
 	MRC_RING_F_KICK		= 1 << 0,
 };
@@ -83,24 +82,24 @@ struct mrc_sge {
  * Send work queue entry: this header, then num_sge struct mrc_sge or, with
  * IBV_SEND_INLINE, inline_len bytes. The stride is fixed per QP.
  *
- * What an operation does not use is zero:
+ * Fields that an operation uses; unused fields must be zero:
  *
  * WRITE, WRITE_WITH_IMM: rkey, remote_addr; imm_data
  * SEND, SEND_WITH_IMM, SEND_WITH_INV: imm_data
- * READ: rkey, remote_addr; the entries of the list are where data goes to
- * CMP_AND_SWP: rkey, remote_addr, compare_add, swap; one entry of 8 bytes for
- *	the value that was there
+ * READ: rkey, remote_addr; the SGEs are the destination of the data
+ * CMP_AND_SWP: rkey, remote_addr, compare_add, swap; one SGE of 8 bytes for
+ *	the old value
  * FETCH_AND_ADD: the same without swap; compare_add is added
- * ATOMIC_WRITE: rkey, remote_addr; one entry of 8 bytes or, with
- *	IBV_SEND_INLINE, the 8 bytes in swap as they are to stand there,
- *	whatever inline data the QP has (inline_len is 0)
- * FLUSH: rkey, remote_addr, compare_add = length, swap = MRC_FLUSH_*; no entry
- * LOCAL_INV: imm_data = key; no entry
- * BIND_MW: imm_data = a key that the window has or had (its upper 24 bits
- *	say which one it is), rkey = the key that it will have,
- *	remote_addr = address, compare_add = length (0: invalid from then on),
- *	swap = lkey of the region | (u64)access << 32, enum ibv_access_flags;
- *	no entry
+ * ATOMIC_WRITE: rkey, remote_addr; one SGE of 8 bytes. With IBV_SEND_INLINE
+ *	instead the 8 bytes in swap, in memory order; this does not need
+ *	inline data of the QP, and inline_len is 0
+ * FLUSH: rkey, remote_addr, compare_add = length, swap = MRC_FLUSH_*; no SGE
+ * LOCAL_INV: imm_data = key; no SGE
+ * BIND_MW: imm_data = any present or past key of the window (the upper 24 bits
+ *	identify the window), rkey = the new key,
+ *	remote_addr = address, compare_add = length (0: the window becomes
+ *	invalid), swap = lkey of the region | (u64)access << 32, enum
+ *	ibv_access_flags; no SGE
  *
  * Unreliable connections have WRITE, WRITE_WITH_IMM, SEND and SEND_WITH_IMM.
  * Datagram QPs have SEND and SEND_WITH_IMM: remote_addr = number of the AH
@@ -124,7 +123,7 @@ struct mrc_send_wqe {
 enum mrc_flush {
 	MRC_FLUSH_GLOBAL	= 1 << 0,	/* IBV_FLUSH_GLOBAL */
 	MRC_FLUSH_PERSISTENT	= 1 << 1,	/* IBV_FLUSH_PERSISTENT */
-	MRC_FLUSH_MR		= 1 << 4,	/* all of the region */
+	MRC_FLUSH_MR		= 1 << 4,	/* the whole region, any range */
 };
 
 struct mrc_recv_wqe {
@@ -137,22 +136,22 @@ struct mrc_recv_wqe {
 /* struct mrc_cqe.vendor_err */
 enum mrc_vendor_err {
 	/*
-	 * With REM_INV_REQ_ERR: the peer refused an immediate. It lacked a
-	 * receive, or had as many immediates outstanding as it takes.
+	 * With REM_INV_REQ_ERR: the peer refused an immediate. It had no receive, or as
+	 * many immediates outstanding as it accepts.
 	 */
 	MRC_VENDOR_ERR_IMM	= 1,
 };
 
 /*
- * Datagrams: the first MRC_GRH_BYTES of the receive's memory are left for the
- * GRH, or the IPv4 header in its last 20 bytes, and count in byte_len.
+ * Datagrams: the first MRC_GRH_BYTES of a receive's memory are reserved for the GRH, or
+ * for the IPv4 header in the last 20 of these bytes. They count in byte_len.
  */
 #define MRC_GRH_BYTES	40
 
 /*
- * struct mrc_cqe.sl of a datagram that was received: the header that it came
- * with. Ethernet has no service level, and several other RoCE devices report
- * this there; programs find the addresses in the GRH by it.
+ * struct mrc_cqe.sl of a received datagram: the IP version of its header. Ethernet has
+ * no service level, and several other RoCE devices report the version here. Programs
+ * use it to find the addresses in the GRH.
  */
 enum mrc_cqe_sl {
 	MRC_CQE_SL_IPV6		= 1,
@@ -163,7 +162,7 @@ struct mrc_cqe {
 	__aligned_u64 wr_id;
 	__u32 status;		/* enum ibv_wc_status */
 	__u32 opcode;		/* enum ibv_wc_opcode */
-	__u32 vendor_err;	/* enum mrc_vendor_err, 0 = nothing to add */
+	__u32 vendor_err;	/* enum mrc_vendor_err, 0 = none */
 	__u32 byte_len;
 	__u32 imm_data;		/* network order, or key with IBV_WC_WITH_INV */
 	__u32 qp_num;
@@ -219,8 +218,8 @@ struct mrc_create_cq_resp {
 };
 
 /*
- * After a resize the unpolled entries stand, oldest first, at the start of the
- * new ring, with cons = 0.
+ * After a resize the unpolled entries are at the start of the new ring, oldest first,
+ * with cons = 0.
  */
 struct mrc_resize_cq_resp {
 	__u32 comp_mask;
@@ -231,8 +230,8 @@ struct mrc_resize_cq_resp {
 /* struct mrc_create_qp_req.flags; others must be 0 */
 enum mrc_qp_flags {
 	/*
-	 * MRC 1.0 and nothing else: a QP that posts and takes WRITE and
-	 * WRITE_IMM only. With MRC_FEATURE_STRICT_QP.
+	 * MRC 1.0 only: the QP posts and accepts only WRITE and WRITE_IMM. Needs
+	 * MRC_FEATURE_STRICT_QP.
 	 */
 	MRC_QP_F_STRICT		= 1 << 0,
 };
@@ -261,14 +260,14 @@ struct mrc_create_srq_resp {
 };
 
 /*
- * The command that modifies an SRQ has no answer. With IBV_SRQ_MAX_WR the
- * kernel writes a struct mrc_modify_srq_resp to resp_addr. The entries that are
- * not consumed stand in the new ring, oldest first, from cons to prod; the program
- * posts none meanwhile.
+ * The command that modifies an SRQ has no response. With IBV_SRQ_MAX_WR the kernel
+ * writes a struct mrc_modify_srq_resp to resp_addr. The unconsumed entries are in the
+ * new ring, oldest first, from cons to prod. The program must not post entries
+ * meanwhile.
  */
 struct mrc_modify_srq_req {
 	__u32 comp_mask;
-	__u32 resp_size;	/* bytes there, at least the struct's */
+	__u32 resp_size;	/* bytes at resp_addr, at least the size of the struct */
 	__aligned_u64 resp_addr;
 };
 
@@ -280,7 +279,7 @@ struct mrc_modify_srq_resp {
 
 struct mrc_create_ah_resp {
 	__u32 comp_mask;
-	__u32 ah_num;		/* of the device; 0: none, no UD here */
+	__u32 ah_num;		/* number in the device; 0: none, the kernel has no UD */
 };
 
 #endif /* MRC_ABI_USER_H */

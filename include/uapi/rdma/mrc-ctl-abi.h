@@ -3,20 +3,20 @@
  * Control interface of the MRC soft RDMA device: profiles, ports, traffic
  * classes, endpoint operations, EV events and MRC attributes of queue pairs.
  *
- * Methods of the uverbs ioctl (RDMA_VERBS_IOCTL) on a context of the device.
- * Everything needs CAP_NET_ADMIN in the user namespace that owns the device's
- * network namespace, except device queries, reading device attributes and the
+ * The interface consists of methods of the uverbs ioctl (RDMA_VERBS_IOCTL) on a context
+ * of the device. All methods need CAP_NET_ADMIN in the user namespace that owns the
+ * device's network namespace, except device queries, reading device attributes and the
  * QP object.
  *
  * A method takes one struct as MRC_ABI_ATTR_IN and fills the same struct as
- * MRC_ABI_ATTR_OUT where that is present. Structs are padded to 8 bytes,
- * reserved fields must be zero, each side accepts shorter and longer ones of
- * the other. Values of bits, states and operations are those of libMRC.
+ * MRC_ABI_ATTR_OUT if that is present. Structs are padded to 8 bytes and reserved
+ * fields must be zero. Each side accepts shorter and longer structs of the other. The
+ * values of bits, states and operations are those of libMRC.
  *
- * An array is an attribute of its own. Its length, a multiple of the element,
- * says how many elements there are, or is there room for; an empty one is left
- * out. The struct says how many there are. Where that is more than there is room
- * for, the call fails with -E2BIG and fills the struct.
+ * An array is an attribute of its own. Its length is a multiple of the element size. It
+ * gives the number of elements of an input array, or the room of an output array. An
+ * empty array is left out. The struct returns the number of elements. If the room is
+ * too small, the call fails with -E2BIG, and the struct is filled nevertheless.
  */
 #ifndef MRC_CTL_ABI_USER_H
 #define MRC_CTL_ABI_USER_H
@@ -26,7 +26,7 @@
 
 enum mrc_abi_objects {
 	MRC_ABI_OBJECT_DEV = (1U << UVERBS_ID_NS_SHIFT),
-	MRC_ABI_OBJECT_DEFAULT,		/* profiles of QPs that name none */
+	MRC_ABI_OBJECT_DEFAULT,		/* default profiles, for QPs that name none */
 	MRC_ABI_OBJECT_EV_FMT,		/* EV format profiles */
 	MRC_ABI_OBJECT_EV_PROFILE,
 	MRC_ABI_OBJECT_CC_PROFILE,
@@ -41,7 +41,7 @@ enum mrc_abi_dev_methods {
 	MRC_ABI_DEV_TC_GET,		/* mrc_abi_tc */
 	MRC_ABI_DEV_TC_SET,
 	MRC_ABI_DEV_EP_BATCH,		/* mrc_abi_ep_batch */
-	MRC_ABI_DEV_QP_QUERY,		/* mrc_abi_qp_info of anybody's QP */
+	MRC_ABI_DEV_QP_QUERY,		/* mrc_abi_qp_info, of any QP */
 };
 
 enum mrc_abi_default_methods {
@@ -50,9 +50,9 @@ enum mrc_abi_default_methods {
 };
 
 /*
- * The same for each kind of profile: struct mrc_abi_fmt, mrc_abi_evp or
- * mrc_abi_ccp. A profile is named by a number of the controller's choice and
- * belongs to the device, so it is no handle of a context, which would end with it.
+ * The methods of each kind of profile take struct mrc_abi_fmt, mrc_abi_evp or
+ * mrc_abi_ccp. The controller chooses the ID of a profile. A profile belongs to the
+ * device. It has no handle in a context, because a handle ends with its context.
  */
 enum mrc_abi_ev_fmt_methods {
 	MRC_ABI_FMT_MODIFY = (1U << UVERBS_ID_NS_SHIFT),
@@ -78,16 +78,16 @@ enum mrc_abi_ev_events_methods {
 	MRC_ABI_EV_EVENTS_CREATE = (1U << UVERBS_ID_NS_SHIFT),
 };
 
-/* The same for all methods; which take which array is said at their structs. */
+/* Attributes of all methods. The comment of each struct lists its arrays. */
 enum mrc_abi_attrs {
 	MRC_ABI_ATTR_IN = (1U << UVERBS_ID_NS_SHIFT),
 	MRC_ABI_ATTR_OUT,
 	MRC_ABI_ATTR_HANDLE,		/* QP, or new file descriptor */
-	MRC_ABI_ATTR_ARRAY_IN,		/* what the method is about */
+	MRC_ABI_ATTR_ARRAY_IN,		/* input array of the method */
 	MRC_ABI_ATTR_ARRAY_OUT,
 	MRC_ABI_ATTR_FIELDS_IN,		/* of EVs: struct mrc_abi_ev_field */
 	MRC_ABI_ATTR_FIELDS_OUT,
-	MRC_ABI_ATTR_SECOND_IN,		/* as many as in ARRAY_IN */
+	MRC_ABI_ATTR_SECOND_IN,		/* as many elements as ARRAY_IN */
 };
 
 enum {
@@ -98,7 +98,7 @@ enum {
 	MRC_ABI_PORTS		= 16,
 };
 
-/* No profile: the device's default applies. */
+/* No profile: the default of the device applies. */
 #define MRC_ABI_PROFILE_NONE	(~0ULL)
 
 /* --- device, MRC_ABI_DEV_* -------------------------------------------------- */
@@ -159,15 +159,16 @@ enum mrc_abi_dev_attr_mask {
 };
 
 /*
- * Attributes in @mask are changed first, all or none, which takes CAP_NET_ADMIN; all
- * are returned. Queue pairs keep what the device had when they were made (extension) or
- * went to RTR or RTS (the others).
+ * If @mask is not 0, the attributes in @mask are changed first, all or none; this needs
+ * CAP_NET_ADMIN. All attributes are returned. A queue pair keeps the values that the
+ * device had when the queue pair was created (extension) or went to RTR or RTS (the
+ * others).
  */
 struct mrc_abi_dev_attr {
 	__u32 mask;			/* enum mrc_abi_dev_attr_mask */
-	__u32 extension;		/* 0 MRC 1.0 alone, 1 extension on */
+	__u32 extension;		/* 0 MRC 1.0 only, 1 extension on */
 	__u32 num_evs;			/* of QPs without EV profile, 1..1024 */
-	__u32 cwnd;			/* their fixed window, bytes; 0 = 256 KiB */
+	__u32 cwnd;			/* their fixed cwnd, bytes; 0 = 256 KiB */
 	char cc[MRC_ABI_CC_NAME];	/* algorithm without CC profile */
 };
 
@@ -183,7 +184,7 @@ struct mrc_abi_port {
 	__u32 reserved;
 };
 
-/* Order of the codepoints in struct mrc_abi_tc (MRC 1.0, traffic classes). */
+/* Order of the codepoints in struct mrc_abi_tc (MRC 1.0 §15). */
 enum mrc_abi_dscp {
 	MRC_ABI_DSCP_NO_TRIM,
 	MRC_ABI_DSCP_TRIMMABLE,
@@ -201,8 +202,8 @@ struct mrc_abi_tc {
 };
 
 /*
- * Profiles for QPs that name none, by the peer's address; the longest prefix
- * wins. Setting replaces the entry with the same prefix, and with both ids
+ * Default profiles for QPs that name none, by the peer's address; the longest prefix
+ * wins. Setting an entry replaces the entry with the same prefix. Setting both IDs to
  * MRC_ABI_PROFILE_NONE removes it.
  */
 struct mrc_abi_default {
@@ -221,7 +222,7 @@ struct mrc_abi_defaults {
 
 /* --- profiles ------------------------------------------------------------------ */
 
-/* ARRAY_IN, ARRAY_OUT: widths of the fields, a byte each */
+/* ARRAY_IN, ARRAY_OUT: widths of the fields in bits, one byte each */
 struct mrc_abi_fmt {
 	__aligned_u64 id;
 	__u32 mask;			/* enum mrc_ctl_ev_fmt_profile_attr_mask */
@@ -255,8 +256,9 @@ struct mrc_abi_ev_field {
 };
 
 /*
- * ARRAY_IN, ARRAY_OUT: struct mrc_abi_ev_entry. SECOND_IN: struct mrc_abi_ev, with
- * which an operation replaces those of ARRAY_IN. FIELDS_IN, FIELDS_OUT.
+ * ARRAY_IN, ARRAY_OUT: struct mrc_abi_ev_entry. SECOND_IN: struct mrc_abi_ev, the new
+ * values if an operation replaces the EVs of ARRAY_IN. FIELDS_IN, FIELDS_OUT: struct
+ * mrc_abi_ev_field.
  */
 struct mrc_abi_evp {
 	__aligned_u64 id;
@@ -276,7 +278,7 @@ struct mrc_abi_evp {
 	__u8 vendor_cfg[MRC_ABI_VENDOR_CFG];
 };
 
-/* Ratios in units of 2^-16; 0 lets the device derive a parameter. */
+/* Ratios are in units of 2^-16. With 0 the device derives the parameter. */
 struct mrc_abi_nscc {
 	__u8 disable_qa;
 	__u8 qa_gate;
@@ -329,14 +331,14 @@ struct mrc_abi_ep_rsp {
 };
 
 /*
- * ARRAY_IN: struct mrc_abi_ep_req. SECOND_IN: struct mrc_abi_ep_addr of each.
- * ARRAY_OUT: struct mrc_abi_ep_rsp, room for as many. With -ETIMEDOUT the responses
- * that arrived are there as well.
+ * ARRAY_IN: struct mrc_abi_ep_req. SECOND_IN: struct mrc_abi_ep_addr for each request.
+ * ARRAY_OUT: struct mrc_abi_ep_rsp, with room for as many. With -ETIMEDOUT it holds the
+ * responses that arrived in time.
  */
 struct mrc_abi_ep_batch {
 	__u32 n_rsp;			/* out */
 	__u32 op;			/* 0 EV probe, 1 port status update */
-	__u32 timeout;			/* ns, from each one's sending */
+	__u32 timeout;			/* ns, from the sending of each request */
 	__u8 tc;			/* traffic class byte */
 	__u8 reserved[3];
 };
@@ -344,8 +346,8 @@ struct mrc_abi_ep_batch {
 /* --- EV events ---------------------------------------------------------------- */
 
 /*
- * A file descriptor from which struct mrc_abi_ev_event are read; it polls
- * readable while there are some. A full queue drops the newest event and
+ * Creates a file descriptor from which struct mrc_abi_ev_event can be read. poll()
+ * reports it readable while there are events. A full queue drops the newest event and
  * counts it.
  */
 struct mrc_abi_ev_events {
@@ -356,7 +358,7 @@ struct mrc_abi_ev_events {
 struct mrc_abi_ev_event {
 	__aligned_u64 profile_id;
 	struct mrc_abi_ev ev;		/* packed, as in the profile */
-	__u32 drop_count;		/* lost since the event before */
+	__u32 drop_count;		/* events lost since the previous event */
 	__u32 state;			/* enum mrc_ctl_ev_state, the new one */
 };
 
@@ -385,10 +387,10 @@ enum mrc_abi_qp_cap {
 };
 
 /*
- * Set: profiles, responder's attributes and capabilities until INIT; requester's
- * attributes until RTR; timeout and retries also in SQD when drained; mpr_dest
- * with Dynamic MPR in RTR and RTS as well, to shrink or widen the range. Zero
- * means the default for WIMM and MPR.
+ * When attributes can be set: profiles, the responder's attributes and capabilities in
+ * RESET and INIT; the requester's attributes also in RTR; timeout and retries also in
+ * RTR and in SQD when drained; mpr_dest with Dynamic MPR also in RTR and RTS, to shrink
+ * or widen the range. For WIMM and MPR 0 means the default.
  */
 struct mrc_abi_qp_attr {
 	__u32 mask;			/* enum mrc_abi_qp_mask */
@@ -406,15 +408,15 @@ struct mrc_abi_qp_attr {
 };
 
 struct mrc_abi_qp_ev {
-	__u32 entropy;			/* port in the low, label in the high half */
+	__u32 entropy;			/* UDP source port low, flow label high */
 	__u8 port;
 	__u8 state;			/* 0 good, 1 denied, 2 skip, 3 assumed bad */
 	__u16 drops;			/* losses and timeouts, saturating */
 };
 
 /*
- * Driver data of the verbs command that modifies a QP: MRC attributes that take
- * effect with the transition, or not at all. Ignored on the way to RESET and
+ * Driver data of the verbs command that modifies a QP: MRC attributes that take effect
+ * with the transition, or not at all if it fails. Ignored in transitions to RESET and
  * ERR.
  */
 struct mrc_abi_modify_qp {
@@ -424,10 +426,10 @@ struct mrc_abi_modify_qp {
 };
 
 /*
- * ARRAY_OUT: struct mrc_abi_qp_ev; there may be more of them than it has room for.
- * @attr has every attribute with the value in force, mask says which were set.
- * A QP without requester (nothing was posted yet) has zeros from cwnd to
- * timeouts, one without paths (before RTR) no EVs.
+ * ARRAY_OUT: struct mrc_abi_qp_ev; the QP may have more EVs than there is room for.
+ * @attr holds the effective values of all attributes; its mask tells which of them were
+ * set. A QP without a requester (nothing was posted yet) has zeros from cwnd to
+ * timeouts. A QP without paths (before RTR) has no EVs.
  */
 struct mrc_abi_qp_info {
 	__u32 qpn;			/* in for MRC_ABI_DEV_QP_QUERY; out */
@@ -435,8 +437,8 @@ struct mrc_abi_qp_info {
 	__u32 n_evs;			/* out */
 	__u32 state;			/* enum ibv_qp_state */
 	struct mrc_abi_qp_attr attr;
-	__aligned_u64 ev_profile;	/* in use, MRC_ABI_PROFILE_NONE = AUTO */
-	__aligned_u64 cc_profile;	/* in use */
+	__aligned_u64 ev_profile;	/* effective, MRC_ABI_PROFILE_NONE = AUTO */
+	__aligned_u64 cc_profile;	/* effective */
 	char cc[MRC_ABI_CC_NAME];	/* algorithm, "" before the first send */
 	__aligned_u64 inflight;		/* bytes */
 	__aligned_u64 base_rtt;		/* ns */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What the newest supported kernel has and older ones lack. The driver is
- * written for the newest; compat/probe.sh finds out what there is (HAVE_*).
+ * Features of the newest supported kernel that older kernels lack. The driver is
+ * written for the newest one; compat/probe.sh detects the features (HAVE_*).
  */
 #ifndef MRC_COMPAT_H
 #define MRC_COMPAT_H
@@ -24,7 +24,7 @@
 #include <net/ipv6_stubs.h>
 #endif
 
-/* Before 6.5 caches of the same size may become one, with one of their names. */
+/* Before 6.5 caches of the same size may be merged and share one name. */
 #ifndef SLAB_NO_MERGE
 #define SLAB_NO_MERGE 0
 #endif
@@ -46,10 +46,10 @@ static inline void ib_mark_name_assigned_by_user(struct ib_device *ib)
 
 #ifndef HAVE_IB_ALLOC_DEVICE_WITH_NET
 /*
- * Where namespaces do not share devices, one begins where its netdevs are, as
- * on newer kernels: these leave all of them in the initial namespace. That is
- * where they are made, so one that is not seen from @net is not shared.
- * @mem begins with the ib_device, which ib_alloc_device() sees to.
+ * If namespaces do not share devices, a device must start in the namespace of its
+ * netdevs. Newer kernels do that; these kernels create all devices in the initial
+ * namespace. So a device that is not visible from @net is not shared and is moved to
+ * @net. ib_alloc_device() ensures that @mem begins with the ib_device.
  */
 static inline void *mrc_compat_dev_net(void *mem, struct net *net)
 {
@@ -68,13 +68,13 @@ static inline void *mrc_compat_dev_net(void *mem, struct net *net)
 #define IB_DEVICE_ATOMIC_WRITE	0
 #endif
 
-/* Kernels that do not know it let nobody register memory with it. */
+/* Kernels without these flags do not register memory with them. */
 #ifndef HAVE_IB_ACCESS_FLUSH
 #define IB_ACCESS_FLUSH_GLOBAL	BIT(8)
 #define IB_DEVICE_FLUSH_GLOBAL	0
 #endif
 
-/* They had the struct socket. */
+/* Older kernels take struct socket instead of struct sock. */
 #ifndef HAVE_UDP_TUNNEL_SK
 #define setup_udp_tunnel_sock(net, sk, cfg) \
 	setup_udp_tunnel_sock(net, (sk)->sk_socket, cfg)
@@ -92,19 +92,19 @@ static inline void hrtimer_setup(struct hrtimer *timer,
 }
 #endif
 
-/* IPv6 was a module, which others reach through this table. */
+/* IPv6 could be a module in these kernels; others call it through this table. */
 #ifdef HAVE_IPV6_STUB
 #define ip6_dst_lookup_flow(net, sk, fl6, dst) \
 	ipv6_stub->ipv6_dst_lookup_flow(net, sk, fl6, dst)
 #endif
 
-/* On-demand paging as the driver does it takes headers that fit. */
+/* The driver's on-demand paging needs headers with this interface. */
 #if !defined(HAVE_UMEM_ODP_MAP) || \
 	!IS_ENABLED(CONFIG_INFINIBAND_ON_DEMAND_PAGING)
 #undef CONFIG_INFINIBAND_MRC_ODP
 #endif
 
-/* Before there was a bus for devices without hardware, they were platform devices. */
+/* Older kernels have no faux bus for devices without hardware; use platform devices. */
 #ifndef HAVE_FAUX_DEVICE
 #define faux_device platform_device
 #define to_faux_device to_platform_device

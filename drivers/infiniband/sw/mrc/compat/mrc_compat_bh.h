@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Work in a bottom half: on the processor that queues it, when the softirq that is
- * running there has come to its end. Before there were work items for that, a tasklet.
+ * Work in a bottom half. It runs on the processor that queues it, after the current
+ * softirq has finished. Kernels without BH work items use a tasklet.
  */
 #ifndef MRC_COMPAT_BH_H
 #define MRC_COMPAT_BH_H
@@ -13,7 +13,7 @@
 
 #define mrc_bh_work	work_struct
 
-/* A macro: each work item has a lock class of its own. */
+/* A macro, so that each work item has its own lock class. */
 #define mrc_bh_init(work, fn)	INIT_WORK(work, fn)
 
 static inline void mrc_bh_queue(struct mrc_bh_work *work)
@@ -21,7 +21,7 @@ static inline void mrc_bh_queue(struct mrc_bh_work *work)
 	queue_work(system_bh_highpri_wq, work);
 }
 
-/* Waits until it does not run. Sleeps. */
+/* Cancel the work and wait until it is not running. Sleeps. */
 static inline void mrc_bh_end(struct mrc_bh_work *work)
 {
 	cancel_work_sync(work);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* Completion queues: from the operations of older kernels to those of the newest. */
+/* Completion queues: adapt the operations of older kernels to those of the newest. */
 #ifndef MRC_COMPAT_CQ_H
 #define MRC_COMPAT_CQ_H
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * CRC-32 where crc32_le() of the kernel does without the machine's instructions. It
- * takes a byte per look-up then on the newest kernels, which is several times slower
- * than tables, and older kernels have the instructions as a hash of the crypto API
- * only. Which is best cannot be read from the configuration (an emulated carry-less
- * multiplication is slower than tables), so they are tried when the module is loaded,
- * as RAID does with its parity functions.
+ * CRC-32 for kernels whose crc32_le() does not use CPU instructions. On the newest
+ * kernels it then takes one byte per look-up, which is several times slower than
+ * tables. Older kernels use the instructions only for a hash of the crypto API. The
+ * configuration does not tell which is fastest: an emulated carry-less multiplication
+ * is slower than tables. So the implementations are timed when the module is loaded, as
+ * RAID does with its parity functions.
  */
-/* Every message of the module. */
+/* Prefix of every message of the module. */
 #undef pr_fmt
 #define pr_fmt(fmt) "mrc: " fmt
 
@@ -21,14 +21,14 @@
 #include "mrc_compat_crc.h"
 #include "mrc_config.h"
 
-#define MRC_CRC_SHORT	64	/* bytes; below, tables are never slower */
-#define MRC_CRC_TRY	4096	/* bytes of a trial: the largest payload */
-#define MRC_CRC_TRIALS	16	/* of which the fastest counts */
+#define MRC_CRC_SHORT	64	/* bytes; tables are never slower for shorter input */
+#define MRC_CRC_TRY	4096	/* bytes per trial: the largest payload */
+#define MRC_CRC_TRIALS	16	/* the fastest one counts */
 
 DEFINE_STATIC_KEY_FALSE(mrc_compat_crc_other);
 DEFINE_STATIC_CALL(mrc_compat_crc, mrc_crc32_table);
 
-/* Later kernels have the same code in the library; some have no crypto API. */
+/* Newer kernels have this code in the CRC library; some kernels have no crypto API. */
 #if !defined(HAVE_CRC32_OPTIMIZATIONS) && IS_ENABLED(CONFIG_CRYPTO_HASH)
 static struct crypto_shash *mrc_compat_crc_shash;
 
@@ -45,7 +45,7 @@ static u32 mrc_compat_crc_by_shash(u32 crc, const void *p, size_t len)
 	return *(u32 *)shash_desc_ctx(desc);
 }
 
-/* The hash is usable if its state is the register. */
+/* The hash is usable if its state is the bare CRC register. */
 static bool mrc_compat_crc_find_shash(void)
 {
 	struct crypto_shash *tfm = crypto_alloc_shash("crc32", 0, 0);
@@ -88,7 +88,7 @@ static u32 mrc_compat_crc_by_kernel(u32 crc, const void *p, size_t len)
 	return crc32_le(crc, p, len);
 }
 
-/* The kernel says itself that it uses the machine's instructions. */
+/* Does the kernel report that crc32_le() uses CPU instructions? */
 static bool mrc_compat_crc_kernel_fast(void)
 {
 #ifdef HAVE_CRC32_OPTIMIZATIONS
@@ -103,14 +103,14 @@ struct mrc_compat_crc {
 	u32 (*update)(u32 crc, const void *p, size_t len);
 };
 
-/* The kernel's own first: it is taken if no other one is faster. */
+/* The kernel's own function is first: it is chosen unless another one is faster. */
 static const struct mrc_compat_crc mrc_compat_crcs[] = {
 	{ "crc32_le", mrc_compat_crc_by_kernel },
 	{ "hash", mrc_compat_crc_by_shash },
 	{ "tables", mrc_crc32_table },
 };
 
-/* Nanoseconds of the fastest trial, U64_MAX where the result is wrong. */
+/* Nanoseconds of the fastest trial, U64_MAX if the result is wrong. */
 static u64 mrc_compat_crc_try(const struct mrc_compat_crc *c, const void *buf)
 {
 	u32 want = mrc_crc32_table(MRC_ICRC_SEED, buf, MRC_CRC_TRY);
@@ -121,7 +121,7 @@ static u64 mrc_compat_crc_try(const struct mrc_compat_crc *c, const void *buf)
 		u64 from, ns;
 		u32 got;
 
-		/* As in the packet path. */
+		/* Same context as in the packet path. */
 		local_bh_disable();
 		from = ktime_get_ns();
 		got = c->update(MRC_ICRC_SEED, buf, MRC_CRC_TRY);

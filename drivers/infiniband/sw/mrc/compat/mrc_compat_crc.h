@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * crc32_le() where the kernel has instructions of the machine for it, and what is
- * fastest otherwise.
+ * CRC-32: crc32_le() if the kernel uses CPU instructions for it, else the fastest
+ * implementation available.
  */
 #ifndef MRC_COMPAT_CRC_H
 #define MRC_COMPAT_CRC_H
@@ -16,7 +16,10 @@
 DECLARE_STATIC_KEY_FALSE(mrc_compat_crc_other);
 DECLARE_STATIC_CALL(mrc_compat_crc, mrc_crc32_table);
 
-/* Choose. In process context, with no packet under way. 0 or -ENOMEM. */
+/*
+ * Select the implementation. Process context; no packets are processed yet. 0 or
+ * -ENOMEM.
+ */
 int mrc_compat_crc_setup(void);
 void mrc_compat_crc_cleanup(void);
 

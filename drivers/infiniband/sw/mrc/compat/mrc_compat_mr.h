@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* Memory regions: from the operations of older kernels to those of the newest. */
+/* Memory regions: adapt the operations of older kernels to those of the newest. */
 #ifndef MRC_COMPAT_MR_H
 #define MRC_COMPAT_MR_H
 

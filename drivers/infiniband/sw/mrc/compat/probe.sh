@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# Asks the kernel headers what they offer: every probes/NAME.c that compiles
-# becomes "#define HAVE_NAME 1" in the config header. Probing beats comparing
-# versions, because stable kernels carry backports.
+# Finds out which features the kernel headers have: every probes/NAME.c that compiles
+# becomes "#define HAVE_NAME 1" in the config header. Versions are not compared, because
+# stable kernels contain backports.
 #
 # usage: probe.sh OBJTREE CONFIG-HEADER
 #   OBJTREE: directory of the kernel build (.config, Module.symvers)
 #   Environment: ARCH, CC, LLVM, CROSS_COMPILE as for the kernel.
-# Does nothing when the header is up to date for this tree and these probes.
+# Does nothing if the header is up to date for this tree and these probes.
 set -euo pipefail
 
 objtree=$1
@@ -17,8 +17,8 @@ here=$(cd "$(dirname "$0")" && pwd)
 dir=$(cd "$(dirname "$config")" && pwd)/.probe.$$
 config=$(cd "$(dirname "$config")" && pwd)/$(basename "$config")
 
-# An ib_core from elsewhere does not fit these headers: the module would load
-# and crash.
+# The module would be built for headers that do not match the installed ib_core: it
+# would load and crash.
 if [ -e /usr/src/ofa_kernel ] && [ -z "${MRC_IGNORE_OFED:-}" ]; then
 	echo "mrc: /usr/src/ofa_kernel replaces the kernel's RDMA stack; mrc" \
 		"builds against the kernel's own. MRC_IGNORE_OFED=1 overrides." >&2
@@ -45,8 +45,8 @@ for f in "$dir"/*.c; do
 done
 echo "obj-m := ${objs[*]}" >"$dir/Kbuild"
 
-# A fresh environment: the variables of the kbuild that runs this must not
-# leak, warnings that it makes errors would turn into wrong answers.
+# Clean environment: the variables of the calling kbuild must not leak in. Otherwise
+# warnings could become errors and give wrong results.
 vars=()
 for v in ARCH CC LLVM CROSS_COMPILE; do
 	[ -z "${!v:-}" ] || vars+=("$v=${!v}")

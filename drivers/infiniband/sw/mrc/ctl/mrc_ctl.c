@@ -123,15 +123,15 @@ u32 mrc_ctl_free_evs(struct mrc_dev *dev)
 }
 
 /**
- * struct mrc_ctl_change - memory of a change to an EV profile, brought before
- *	the change so that nothing can fail after it
- * @ev: new array of EVs; afterwards what is to be freed
+ * struct mrc_ctl_change - memory for a change to an EV profile, allocated before the
+ * change so that it cannot fail afterwards
+ * @ev: new array of EVs; after the change the old array, to be freed
  * @set: new version, or NULL
  * @set_mem: bytes of @set's own memory, 0 = no new version
- * @tmp: scratch for building it
- * @old_ev: copy of the EVs, for the way back where the host cannot do what an
- *	SRv6 profile asks for
- * @old_n: of these
+ * @tmp: scratch memory for building it
+ * @old_ev: copy of the EVs, to undo the change if this host cannot use the EVs of an
+ *	SRv6 profile
+ * @old_n: entries of @old_ev
  */
 struct mrc_ctl_change {
 	struct mrc_evp_ev *ev;
@@ -188,7 +188,7 @@ static int mrc_ctl_change_begin(struct mrc_ctl_change *c,
 	return 0;
 }
 
-/* Build the new version in the memory that was brought for it. */
+/* Build the new version in the memory allocated for it. */
 static int mrc_ctl_build(struct mrc_ctl *ctl, u64 id,
 			 const struct mrc_ctl_evp *evp,
 			 struct mrc_ctl_change *c)
@@ -211,13 +211,13 @@ static int mrc_ctl_build(struct mrc_ctl *ctl, u64 id,
 	return 0;
 }
 
-/* Undo a change to @evp whose EVs this host cannot use. */
+/* Undo a change to @evp that this host cannot use. */
 static void mrc_ctl_undo(struct mrc_ctl_evp *evp, struct mrc_ctl_change *c,
 			 const struct mrc_ev_profile *old,
 			 struct mrc_fmt_profile *fmt, u32 fmt_users)
 {
 	if (evp->p.ev != old->ev)
-		swap(evp->p.ev, c->ev);	/* the old one was handed back */
+		swap(evp->p.ev, c->ev);	/* take back the old array */
 	evp->p = *old;
 	if (c->old_n)
 		memcpy(evp->p.ev, c->old_ev, c->old_n * sizeof(*c->old_ev));
@@ -247,7 +247,7 @@ static int mrc_ctl_evp_change(struct mrc_dev *dev, u64 id,
 		fmt_users = fmt->users;
 
 	ret = mrc_evp_modify(&evp->p, r, env, &c.ev);
-	/* What a failing batch has done before it failed is done. */
+	/* If a batch fails, the operations before the failing one stay in effect. */
 	if (evp->p.state == MRC_PROFILE_ONLINE && c.set_mem &&
 	    (!ret || old->state == MRC_PROFILE_ONLINE)) {
 		err = mrc_ctl_build(ctl, id, evp, &c);

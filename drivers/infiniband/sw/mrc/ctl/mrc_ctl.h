@@ -3,8 +3,8 @@
  * Controller side of a device: profiles and their users, defaults, traffic
  * classes, endpoint operations, port administration.
  *
- * Locking: dev->ctl mutex, below qp->mutex and above RTNL (see mrc_dev.h). It
- * protects profiles, their lists of users and the event queues' list.
+ * Locking: dev->ctl->lock, inside qp->mutex and outside RTNL (see mrc_dev.h). It
+ * protects profiles and their lists of users.
  */
 #ifndef MRC_CTL_H
 #define MRC_CTL_H
@@ -12,19 +12,22 @@
 #include "core/mrc_profile.h"
 #include "qp/mrc_qp.h"
 
-/* Per device; NULL is never seen by users of a live device. Sleeps. */
+/*
+ * Create and destroy the controller state of a device. dev->ctl is never NULL while the
+ * device is in use. Sleep. 0 or -ENOMEM.
+ */
 int mrc_ctl_create(struct mrc_dev *dev);
 void mrc_ctl_destroy(struct mrc_dev *dev);
 
 /*
- * Let @dev, which has nothing configured, use what @ctl holds: the device is
- * about to take the place of another one. get: for the time between.
+ * inherit: @dev, which has no configuration yet, takes over @ctl from the device that
+ * it replaces. get and put: hold @ctl while the devices are exchanged.
  */
 struct mrc_ctl *mrc_ctl_get(struct mrc_ctl *ctl);
 void mrc_ctl_put(struct mrc_ctl *ctl);
 void mrc_ctl_inherit(struct mrc_dev *dev, struct mrc_ctl *ctl);
 
-/* Profiles of this device's controller for its QPs: mrc_ctl_qp.c. */
+/* Profile operations for QPs of devices with a controller interface: mrc_ctl_qp.c. */
 extern const struct mrc_profile_ops mrc_ctl_profile_ops;
 
 /* uverbs methods, for ib_device.driver_def */
@@ -32,15 +35,15 @@ extern const struct uapi_definition mrc_uapi_defs[];
 
 /* mrc_ep.c: endpoint operations, MRC 1.0 §12 --------------------------------*/
 
-/* Module: told when devices go away. 0 or a negative errno. */
+/* Module init and exit: register for the removal of devices. 0 or a negative errno. */
 int mrc_ep_init(void);
 void mrc_ep_exit(void);
 
-/* A device's; sleep. 0 or -ENOMEM. */
+/* Create and destroy the endpoint state of a device; sleep. 0 or -ENOMEM. */
 int mrc_ep_create(struct mrc_dev *dev);
 void mrc_ep_destroy(struct mrc_dev *dev);
 
-/* A packet with an endpoint opcode, for struct mrc_rcv_ops. */
+/* Receive a packet with an endpoint opcode, for struct mrc_rcv_ops. */
 void mrc_ep_rcv(struct mrc_pkt *pkt);
 
 /* A request of a batch. Addresses are GIDs (v4-mapped for IPv4). */
@@ -57,7 +60,7 @@ struct mrc_ep_req {
 
 struct mrc_ep_rsp {
 	u16 id;
-	u8 port;		/* where the response came in */
+	u8 port;		/* port where the response arrived */
 	bool adj_svc_time;
 	u32 rtt;		/* ns */
 };
@@ -68,10 +71,10 @@ struct mrc_ep_rsp {
  * @req: @n requests with distinct ids
  * @n: 1..MRC_EP_BATCH_MAX
  * @tc: traffic class byte of the requests
- * @timeout: ns, for each request from its own sending on; the call may take as much
- *	longer as it takes to send them
- * @rsp: room for @n; filled in order of arrival, also with -ETIMEDOUT
- * @n_rsp: how many
+ * @timeout: ns, for each request from the time it is sent; the call takes longer by the
+ *	time needed to send the requests
+ * @rsp: room for @n responses; filled in order of arrival, also with -ETIMEDOUT
+ * @n_rsp: number of responses
  *
  * Interruptible.
  *

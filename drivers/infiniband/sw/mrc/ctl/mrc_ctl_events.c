@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * EV events (MRC 1.0 §11.7): file descriptors from which a controller reads
- * what became of the EVs of profiles.
+ * EV events (MRC 1.0 §11.7): file descriptors from which a controller reads state
+ * changes of the EVs of profiles.
  *
- * A queue is a ring with one consumer (readers take turns) and producers that
- * ctl->queue_lock serialises. When it is full, events are dropped and counted.
+ * A queue is a ring with one consumer at a time (readers take turns). Producers are
+ * serialized by ctl->queue_lock. When the ring is full, events are dropped and counted.
  */
 #include <linux/mm.h>
 #include <linux/poll.h>
@@ -18,17 +18,17 @@
 
 /**
  * struct mrc_ev_queue - an event queue
- * @uobj: the core's part, first
+ * @uobj: the RDMA core's part, must be first
  * @list: in ctl->queues, under ctl->queue_lock
  * @ctl: with a reference
  * @ring: of @depth entries
  * @depth: power of two
- * @head: next to be written, by producers
- * @drops: events lost since the last one in @ring; producers'
- * @tail: next to be read, under @reader
- * @reader: one reader at a time, and none while the queue goes away
+ * @head: next entry to be written; of the producers
+ * @drops: events lost since the last one in @ring; of the producers
+ * @tail: next entry to be read, under @reader
+ * @reader: serializes readers, and excludes them while the queue is destroyed
  * @wait: readers and pollers
- * @dead: the device is gone, like @ring under @reader
+ * @dead: the device is gone; under @reader, like @ring
  */
 struct mrc_ev_queue {
 	struct ib_uobject uobj;
@@ -46,7 +46,7 @@ struct mrc_ev_queue {
 
 static u32 mrc_ev_queue_ready(const struct mrc_ev_queue *q)
 {
-	/* Entries before the counter: pairs with mrc_ev_queue_put(). */
+	/* Loads head before the entries: pairs with mrc_ev_queue_put(). */
 	return smp_load_acquire(&q->head) - READ_ONCE(q->tail);
 }
 
@@ -55,7 +55,7 @@ static void mrc_ev_queue_put(struct mrc_ev_queue *q,
 {
 	struct mrc_abi_ev_event *entry;
 
-	/* Entries have been copied: pairs with mrc_ev_queue_read(). */
+	/* The reader has copied the entries: pairs with mrc_ev_queue_copy(). */
 	if (q->head - smp_load_acquire(&q->tail) >= q->depth) {
 		if (q->drops != U32_MAX)
 			q->drops++;
@@ -65,12 +65,12 @@ static void mrc_ev_queue_put(struct mrc_ev_queue *q,
 	*entry = *ev;
 	entry->drop_count = q->drops;
 	q->drops = 0;
-	/* The entry first: pairs with mrc_ev_queue_ready(). */
+	/* Stores the entry before head: pairs with mrc_ev_queue_ready(). */
 	smp_store_release(&q->head, q->head + 1);
 	wake_up_interruptible_poll(&q->wait, EPOLLIN | EPOLLRDNORM);
 }
 
-/* Copies of one EV share their fate; one of them speaks for all. */
+/* Copies of one EV change state together; only the first one reports the event. */
 static bool mrc_ev_is_copy(const struct mrc_evset *set, u16 ev)
 {
 	u16 i;
@@ -122,7 +122,7 @@ static ssize_t mrc_ev_queue_copy(struct mrc_ev_queue *q, char __user *buf,
 			break;
 	if (n && !done)
 		return -EFAULT;
-	/* The entries are copied: pairs with mrc_ev_queue_put(). */
+	/* The entries have been copied: pairs with mrc_ev_queue_put(). */
 	smp_store_release(&q->tail, tail);
 	return done * size;
 }
@@ -170,7 +170,7 @@ static const struct file_operations mrc_ev_queue_fops = {
 	.release = uverbs_uobject_fd_release,
 };
 
-/* The file was closed, or the device goes away. The file may stay. */
+/* The file was closed, or the device goes away; then the file may stay open. */
 static void mrc_ev_queue_destroy(struct ib_uobject *uobj,
 				 enum rdma_remove_reason why)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* Shared by mrc_ctl.c, mrc_ctl_qp.c, mrc_ctl_events.c and mrc_ctl_uapi.c. */
+/* Declarations shared by the files of this folder. */
 #ifndef MRC_CTL_PRIV_H
 #define MRC_CTL_PRIV_H
 
@@ -12,7 +12,7 @@ enum {
 	MRC_CTL_FMTS		= 64,
 	MRC_CTL_EVPS		= 256,
 	MRC_CTL_CCPS		= 64,
-	MRC_CTL_EVS		= 65536,	/* over all profiles */
+	MRC_CTL_EVS		= 65536,	/* EVs of all profiles together */
 	MRC_CTL_DEFAULTS	= 64,
 	MRC_CTL_BATCH		= 1024,		/* EV operations per call */
 	MRC_CTL_QUEUES		= 64,		/* event queues */
@@ -22,9 +22,9 @@ enum {
 /**
  * struct mrc_ctl_evp - an EV profile that is not in INIT
  * @p: the engine's part
- * @seed: of everything random about it, constant
- * @set: newest version of its EVs; NULL unless ONLINE, and in AUTO mode
- * @users: QPs, by ev_node; @p.users of them
+ * @seed: for all random choices of the profile, constant
+ * @set: newest version of its EVs; NULL in AUTO mode, and unless ONLINE
+ * @users: QPs that use it, linked by ev_node; @p.users counts them
  */
 struct mrc_ctl_evp {
 	struct mrc_ev_profile p;
@@ -33,7 +33,7 @@ struct mrc_ctl_evp {
 	struct list_head users;
 };
 
-/* The same for congestion control; QPs by cc_node. */
+/* A CC profile that is not in INIT; QPs are linked by cc_node. */
 struct mrc_ctl_ccp {
 	struct mrc_cc_profile p;
 	struct list_head users;
@@ -41,17 +41,17 @@ struct mrc_ctl_ccp {
 
 /**
  * struct mrc_ctl - what a controller has configured on a device
- * @ref: the device, and every event queue
- * @lock: protects everything up to @def
+ * @ref: held by the device and by every event queue
+ * @lock: protects all members from @fmt to @def
  * @fmt: EV formats, NULL = INIT
  * @evp: EV profiles, likewise
  * @ccp: CC profiles, likewise
- * @n_ev: EVs of all profiles
+ * @n_ev: EVs of all profiles together
  * @n_def: entries in @def
- * @def: profiles of QPs that name none
- * @queue_lock: (bh) leaf; list of queues, and their producers
- * @queues: struct mrc_ev_queue
- * @n_queues: how many there are
+ * @def: default profiles, for QPs that name none
+ * @queue_lock: (bh) leaf; protects @queues and serializes producers
+ * @queues: list of struct mrc_ev_queue
+ * @n_queues: length of @queues
  */
 struct mrc_ctl {
 	refcount_t ref;
@@ -69,9 +69,9 @@ struct mrc_ctl {
 };
 
 /*
- * Calls of a controller; @r as the engine takes it, checked for what the engine
- * does not check. They sleep. -EINVAL for an id beyond the capacity, else what
- * the engine returns, or -ENOMEM.
+ * Query or modify a profile. @r is a request for the engine; the caller has checked
+ * everything that the engine does not check. Sleep. -EINVAL for an ID beyond the
+ * capacity, else the result of the engine, or -ENOMEM.
  */
 int mrc_ctl_fmt(struct mrc_dev *dev, u64 id, struct mrc_fmt_req *r,
 		bool modify);
@@ -80,25 +80,27 @@ int mrc_ctl_evp(struct mrc_dev *dev, u64 id, struct mrc_evp_req *r,
 int mrc_ctl_ccp(struct mrc_dev *dev, u64 id, struct mrc_ccp_req *r,
 		bool modify);
 
-/* EVs that profiles of @dev may still take. */
+/* Number of EVs that can still be added to profiles of @dev. */
 u32 mrc_ctl_free_evs(struct mrc_dev *dev);
 
-/* 0, -EINVAL (prefix, unknown ids), -ENOSPC, -ENOENT (removal). */
+/* 0, -EINVAL (bad prefix or IDs), -ENOSPC, -ENOENT (removal). */
 int mrc_ctl_default_set(struct mrc_dev *dev, const struct mrc_abi_default *def);
 
-/* Copies the table to @def, room for MRC_CTL_DEFAULTS; returns the number. */
+/* Copy the table to @def, which has room for MRC_CTL_DEFAULTS; returns the number. */
 u32 mrc_ctl_defaults_get(struct mrc_dev *dev, struct mrc_abi_default *def);
 
 /* mrc_ctl_qp.c --------------------------------------------------------------*/
 
 /*
- * Hand a new version of @evp's EVs to its users, or new parameters of @ccp.
- * Under ctl->lock.
+ * Apply a new version of @evp's EVs, or new parameters of @ccp, to all QPs that use
+ * them. Under ctl->lock.
  */
 void mrc_ctl_publish_set(struct mrc_ctl_evp *evp);
 void mrc_ctl_publish_cc(struct mrc_ctl_ccp *ccp);
 
-/* Bit i of @bad: some user takes EV i for ASSUMED_BAD. Under ctl->lock. */
+/*
+ * Set bit i of @bad if EV i is ASSUMED_BAD for any QP that uses @evp. Under ctl->lock.
+ */
 void mrc_ctl_bad_evs(struct mrc_ctl_evp *evp, unsigned long *bad);
 
 /* mrc_ctl_uapi_qp.c ---------------------------------------------------------*/
@@ -106,8 +108,8 @@ void mrc_ctl_bad_evs(struct mrc_ctl_evp *evp, unsigned long *bad);
 extern const struct uapi_definition mrc_uapi_qp_defs[];
 
 /*
- * Answer a query about @qp; consumes the caller's reference to it, also on
- * failure. @io is what the program is given. Sleeps.
+ * Answer a query about @qp. Consumes the caller's reference to it, also on failure. @io
+ * is returned to the program. Sleeps.
  */
 int mrc_ctl_query_qp(struct uverbs_attr_bundle *attrs, struct mrc_qp *qp,
 		     struct mrc_abi_qp_info *io);
@@ -122,7 +124,10 @@ extern const struct uapi_definition mrc_uapi_events_defs[];
 
 /* mrc_ctl_uapi.c ------------------------------------------------------------*/
 
-/* May this program configure @dev: CAP_NET_ADMIN where its namespace is owned. */
+/*
+ * May this program configure @dev? Needs CAP_NET_ADMIN in the user namespace that owns
+ * the device's network namespace.
+ */
 bool mrc_ctl_admin(const struct mrc_dev *dev);
 
 enum mrc_ctl_who {
@@ -131,11 +136,11 @@ enum mrc_ctl_who {
 };
 
 /**
- * typedef mrc_ctl_fn - what a method does
+ * typedef mrc_ctl_fn - implementation of a method
  * @dev: device of the program's context
- * @io: the method's struct as the program passed it, zeros where it passed less or
- *	nothing; goes back to the program with 0, and with -E2BIG and -ETIMEDOUT,
- *	where it says how much there is
+ * @io: the method's struct as the program passed it; members that it did not pass are
+ *	zero. It is returned to the program with 0, and also with -E2BIG and -ETIMEDOUT,
+ *	as it then holds the number of elements
  * @attrs: for arrays and handles
  *
  * Return: 0 or a negative errno.
@@ -143,36 +148,37 @@ enum mrc_ctl_who {
 typedef int (*mrc_ctl_fn)(struct mrc_dev *dev, void *io,
 			  struct uverbs_attr_bundle *attrs);
 
-/* What all methods do around @fn; @size of the struct. */
+/* Common part of all methods: calls @fn. @size of the method's struct. */
 int mrc_ctl_call(struct uverbs_attr_bundle *attrs, enum mrc_ctl_who who,
 		 size_t size, mrc_ctl_fn fn);
 
 /**
- * mrc_ctl_array_in - an array of a program
+ * mrc_ctl_array_in - get an array that a program passed
  * @attrs: of the call
  * @id: attribute, declared by MRC_CTL_ARRAY_IN()
  * @size: of an element
- * @max: elements
- * @n: how many there are
+ * @max: maximum number of elements
+ * @n: result: number of elements
  *
- * Return: a copy that lives as long as the call, NULL if the program left it out;
- * ERR_PTR of -EINVAL for parts of an element, or -E2BIG.
+ * Return: a copy that lives as long as the call, NULL if the program passed no array;
+ * ERR_PTR(-EINVAL) if the length is not a multiple of @size, ERR_PTR(-E2BIG) if there
+ * are more than @max elements.
  */
 void *mrc_ctl_array_in(const struct uverbs_attr_bundle *attrs, u16 id,
 		       size_t size, u32 max, u32 *n);
 
-/* Elements that fit into an array of a program, 0 if it left it out. */
+/* Number of elements that fit into a program's output array; 0 if it passed none. */
 u32 mrc_ctl_array_room(const struct uverbs_attr_bundle *attrs, u16 id,
 		       size_t size);
 
-/* Give it @n elements of them. 0 or -EFAULT. */
+/* Copy @n elements to a program's output array. 0 or -EFAULT. */
 int mrc_ctl_array_out(const struct uverbs_attr_bundle *attrs, u16 id,
 		      const void *from, u32 n, size_t size);
 
 /*
- * Attributes of methods. @_last: last member of the first version of the
- * struct; shorter ones are refused, longer ones must end in zeros. @_size: bytes of
- * an element.
+ * Attributes of methods. @_last: last member of the first version of the struct.
+ * Shorter structs are refused; of longer ones the end must be zero. @_size: bytes of an
+ * element.
  */
 #define MRC_CTL_IN(_type, _last)					\
 	UVERBS_ATTR_PTR_IN(MRC_ABI_ATTR_IN,				\
@@ -186,7 +192,7 @@ int mrc_ctl_array_out(const struct uverbs_attr_bundle *attrs, u16 id,
 #define MRC_CTL_ARRAY_OUT(_id, _size)					\
 	UVERBS_ATTR_PTR_OUT(_id, UVERBS_ATTR_MIN_SIZE(_size), UA_OPTIONAL)
 
-/* A method: who may call it, its struct, what it does, its attributes. */
+/* A method: who may call it, its struct, its function, its attributes. */
 #define MRC_CTL_METHOD(_id, _who, _type, _fn, ...)			\
 	static int UVERBS_HANDLER(_id)(struct uverbs_attr_bundle *attrs) \
 	{								\

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Queue pairs as users of profiles: which ones apply, and what happens to QPs
- * when a controller changes a profile that they use (MRC 1.0 §11.6, §14).
+ * Queue pairs as users of profiles: which profiles apply, and how a change of a profile
+ * reaches the QPs that use it (MRC 1.0 §11.6, §14).
  */
 #include <linux/sched.h>
 #include <net/ipv6.h>
@@ -9,8 +9,8 @@
 #include "mrc_ctl_priv.h"
 
 /*
- * Both locks, because the responder picks EVs for its feedback. Bottom halves
- * off until mrc_ctl_qp_run().
+ * Take both locks, because the responder picks EVs for its feedback. Bottom halves stay
+ * disabled until mrc_ctl_qp_run().
  */
 static void mrc_ctl_qp_lock(struct mrc_qp *qp)
 	__acquires(&qp->rx.lock) __acquires(&qp->tx.lock)
@@ -19,7 +19,7 @@ static void mrc_ctl_qp_lock(struct mrc_qp *qp)
 	spin_lock(&qp->tx.lock);
 }
 
-/* Leaves @qp unlocked, after sending what may be sent now. */
+/* Send all packets that may be sent now and unlock @qp. */
 static void mrc_ctl_qp_run(struct mrc_qp *qp)
 	__releases(&qp->rx.lock) __releases(&qp->tx.lock)
 {
@@ -43,7 +43,10 @@ void mrc_ctl_publish_set(struct mrc_ctl_evp *evp)
 		mrc_ctl_qp_lock(qp);
 		old = qp->flow.set;
 		WRITE_ONCE(qp->flow.set, set);
-		/* A QP on its way to RTR compares when it has made its paths. */
+		/*
+		 * A QP on its way to RTR compares its set after it has created its
+		 * paths.
+		 */
 		if (qp->paths_on)
 			mrc_paths_update(&qp->paths, &set->set, mrc_now());
 		mrc_ctl_qp_run(qp);
@@ -85,7 +88,7 @@ void mrc_ctl_bad_evs(struct mrc_ctl_evp *evp, unsigned long *bad)
 	}
 }
 
-/* The default with the longest prefix of @addr, NULL if there is none. */
+/* The default with the longest prefix that matches @addr, NULL if there is none. */
 static const struct mrc_abi_default *
 mrc_ctl_default_for(const struct mrc_ctl *ctl, const struct in6_addr *addr)
 {
@@ -104,7 +107,7 @@ mrc_ctl_default_for(const struct mrc_ctl *ctl, const struct in6_addr *addr)
 	return best;
 }
 
-/* Is there an ONLINE EV profile @id that fits? */
+/* EV profile @id if it is ONLINE and fits the IP version, else NULL. */
 static struct mrc_ctl_evp *mrc_ctl_evp_for(const struct mrc_ctl *ctl, u64 id,
 					   bool ipv6)
 {
@@ -154,7 +157,7 @@ static int mrc_ctl_check_profiles(struct mrc_dev *dev,
 	struct mrc_ctl *ctl = dev->ctl;
 	bool ok = true;
 
-	/* A controller at work keeps nobody waiting who names no profile. */
+	/* Do not wait for the lock of a controller if no profile is named. */
 	if (!(in->mask & (MRC_ABI_QP_EV_PROFILE | MRC_ABI_QP_CC_PROFILE)))
 		return 0;
 	mutex_lock(&ctl->lock);
@@ -169,8 +172,9 @@ static int mrc_ctl_check_profiles(struct mrc_dev *dev,
 }
 
 /*
- * An answer channel uses what its QP does, whatever names say by now, and is not
- * counted: its QP is. Under the mutex of both.
+ * An answer channel uses the same profiles as its QP, even if the IDs name other
+ * profiles by now. It is not counted as a user, because its QP is. Under the mutex of
+ * both.
  */
 static void mrc_ctl_bind_ans(struct mrc_qp *ans)
 {

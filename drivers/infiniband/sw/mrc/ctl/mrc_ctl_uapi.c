@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * uverbs methods: what all share; those on the device: limits, attributes, ports,
+ * uverbs methods: the common part; methods on the device: limits, attributes, ports,
  * traffic classes, endpoint operations; defaults. No QP lock is held here.
  */
 #include <linux/capability.h>
@@ -254,7 +254,7 @@ static int mrc_ctl_dev_qp_query(struct mrc_dev *dev, void *io,
 
 	if (!qp)
 		return -ENOENT;
-	/* Numbers are given by the module, for all of its devices. */
+	/* QPNs are unique in the module, so this one may be of another device. */
 	if (qp->base.dev != dev) {
 		mrc_qp_put(qp);
 		return -ENOENT;
@@ -372,12 +372,14 @@ static int mrc_ctl_ep_batch(struct mrc_dev *dev, void *io,
 	return err ?: ret;
 }
 
-/* --- what the core parses -------------------------------------------------------- */
+/*
+ * --- method definitions for the RDMA core ------------------------------------------
+ */
 
 MRC_CTL_METHOD(MRC_ABI_DEV_QUERY, MRC_CTL_ANYBODY, struct mrc_abi_device,
 	       mrc_ctl_dev_query,
 	       MRC_CTL_OUT(struct mrc_abi_device, algorithm, UA_MANDATORY));
-/* Everybody may read it. */
+/* Every program may read the attributes; changes need CAP_NET_ADMIN. */
 MRC_CTL_METHOD(MRC_ABI_DEV_ATTR, MRC_CTL_ANYBODY, struct mrc_abi_dev_attr,
 	       mrc_ctl_dev_attr,
 	       MRC_CTL_IN(struct mrc_abi_dev_attr, cc),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * uverbs methods on profiles: what programs pass, checked and turned into calls
- * of mrc_ctl.c. No QP lock is held here.
+ * uverbs methods on profiles: check the program's input and call mrc_ctl.c. No QP lock
+ * is held here.
  */
 #include <linux/string.h>
 
@@ -92,7 +92,7 @@ static void mrc_ctl_ev_out(struct mrc_abi_ev *out,
 	out->port = val->port;
 }
 
-/* Arrays of a call, in the form of the engine. */
+/* Arrays of a call, converted for the engine. */
 struct mrc_ctl_evp_arrays {
 	struct mrc_evp_entry *entry;
 	u32 n_entry;
@@ -122,7 +122,7 @@ static int mrc_ctl_entries_in(struct mrc_ctl_evp_arrays *a,
 		return PTR_ERR(new);
 	if ((whole && n) || n_new != (replace ? n : 0))
 		return -EINVAL;
-	/* No profile has more than a batch may. */
+	/* MRC_CTL_BATCH is enough: no profile has more EVs. */
 	a->entry_room = min_t(u32, MRC_CTL_BATCH,
 			      mrc_ctl_array_room(attrs, MRC_ABI_ATTR_ARRAY_OUT,
 						 sizeof(*in)));
@@ -131,7 +131,7 @@ static int mrc_ctl_entries_in(struct mrc_ctl_evp_arrays *a,
 		return -E2BIG;
 	}
 	a->n_entry = whole ? a->entry_room : n;
-	/* One more, so that an empty batch is not a missing one. */
+	/* One element more, so that an empty batch is not NULL. */
 	a->entry = uverbs_kcalloc(attrs, a->n_entry + 1, sizeof(*a->entry));
 	if (IS_ERR(a->entry))
 		return PTR_ERR(a->entry);
@@ -390,7 +390,9 @@ static int mrc_ctl_ccp_query(struct mrc_dev *dev, void *io,
 	return mrc_ctl_do_ccp(dev, io, false);
 }
 
-/* --- what the core parses -------------------------------------------------------- */
+/*
+ * --- method definitions for the RDMA core ------------------------------------------
+ */
 
 /* A method on a kind of profile whose struct ends in vendor_cfg. */
 #define MRC_CTL_PROFILE_METHOD(_id, _type, _fn, ...)			\

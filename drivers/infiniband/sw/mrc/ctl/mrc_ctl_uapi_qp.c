@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * uverbs methods on queue pairs: MRC attributes and what a QP has come to (MRC
- * 1.0 §14). A program's own QPs only, so no privilege is needed.
+ * uverbs methods on queue pairs: MRC attributes, and a query of the state of a QP (MRC
+ * 1.0 §14). Only for the program's own QPs, so no privilege is needed.
  */
 
 #define UVERBS_MODULE_NAME mrc
@@ -19,7 +19,7 @@ static struct mrc_qp *mrc_ctl_qp(struct uverbs_attr_bundle *attrs)
 							  MRC_ABI_ATTR_HANDLE);
 	struct ib_qp *ibqp = uobj->object;
 
-	/* Other types' objects are no struct mrc_ibqp. */
+	/* QPs of other types have no struct mrc_qp. */
 	if (ibqp->qp_type != IB_QPT_RC)
 		return ERR_PTR(-EINVAL);
 	return mrc_qp_from(ibqp);
@@ -39,7 +39,7 @@ static int mrc_ctl_qp_set(struct mrc_dev *dev, void *io,
 	return ret;
 }
 
-/* What the requester has come to; under tx.lock. */
+/* Fill in the state of the requester; under tx.lock. */
 static void mrc_qp_fill_requester(const struct mrc_qp *qp,
 				  struct mrc_abi_qp_info *out)
 {
@@ -61,7 +61,7 @@ static void mrc_qp_fill_requester(const struct mrc_qp *qp,
 		out->port_tx_bytes[i - 1] = req->port_bytes[i];
 }
 
-/* Fills at most @room entries of @ev; under tx.lock. */
+/* Fill in the paths, and at most @room entries of @ev; under tx.lock. */
 static void mrc_qp_fill_paths(const struct mrc_qp *qp,
 			      struct mrc_abi_qp_info *out,
 			      struct mrc_abi_qp_ev *ev, u32 room)
@@ -121,7 +121,10 @@ int mrc_ctl_query_qp(struct uverbs_attr_bundle *attrs, struct mrc_qp *qp,
 	memset(io, 0, sizeof(*io));
 	if (!IS_ERR(ev))
 		mrc_qp_fill_info(qp, io, ev, room);
-	/* Destroy waits for it, and must not wait for a program's memory. */
+	/*
+	 * Destroy waits for this reference, so drop it before access to the program's
+	 * memory, which may block.
+	 */
 	mrc_qp_put(qp);
 	if (IS_ERR(ev))
 		return PTR_ERR(ev);
@@ -136,7 +139,7 @@ static int mrc_ctl_qp_query(struct mrc_dev *dev, void *io,
 
 	if (IS_ERR(qp))
 		return PTR_ERR(qp);
-	mrc_qp_hold(qp);	/* its handle is held until this returns */
+	mrc_qp_hold(qp);	/* the handle is held until this returns */
 	return mrc_ctl_query_qp(attrs, qp, io);
 }
 

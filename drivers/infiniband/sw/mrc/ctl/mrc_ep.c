@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Endpoint operations: they belong to the node, not to a QP (MRC 1.0 §12).
- * Requests that arrive are answered, EV probes for everybody, port status
- * updates for peers that this node acts upon (qp/mrc_peer.c). Requests that leave
- * are batches of a controller, which waits for the responses, the news about
- * ports, and probes of reverse paths (qp/mrc_rev_probe.c).
+ * Endpoint operations: they belong to the node, not to a QP (MRC 1.0 §12). This node
+ * answers EV probes from every node, and port status updates from peers whose updates
+ * it applies (qp/mrc_peer.c). It sends requests for three purposes: batches of a
+ * controller, which waits for the responses; port status updates; and probes of reverse
+ * paths (qp/mrc_rev_probe.c).
  *
- * A waiting controller holds neither the device nor a lock: a device that goes
- * away wakes it up.
+ * A waiting controller holds no lock and no reference to the device. If the device goes
+ * away, the controller is woken up.
  */
 #include <linux/bitmap.h>
 #include <linux/module.h>
@@ -23,24 +23,24 @@
 
 #include "mrc_ctl.h"
 
-#define MRC_EP_WAITS	4	/* batches at the same time, per device */
-#define MRC_EP_BURST	32	/* requests between looks around */
+#define MRC_EP_WAITS	4	/* concurrent batches per device */
+#define MRC_EP_BURST	32	/* requests sent between checks for removal and signals */
 
 /**
- * struct mrc_ep_wait - a batch that a controller waits for
+ * struct mrc_ep_wait - a batch of requests and the controller that waits for it
  * @list: in ep->waits
  * @wq: the controller sleeps here
  * @req: its requests
  * @rsp: responses, in order of arrival
- * @n_rsp: how many
- * @n_sent: requests that left
- * @last: when the last one left, ns
- * @sending: not all that can leave have left
+ * @n_rsp: number of responses
+ * @n_sent: number of requests sent
+ * @last: time at which the last request was sent, ns
+ * @sending: requests are still being sent
  * @gone: the device goes away
- * @b: matching
+ * @b: matches responses to requests
  * @ask: memory of @b
  *
- * Under ep->lock once it is listed.
+ * Under ep->lock once it is in the list.
  */
 struct mrc_ep_wait {
 	struct list_head list;
@@ -62,8 +62,8 @@ struct mrc_ep_wait {
  * @lock: leaf, (bh)
  * @gone: the device goes away
  * @n_waits: length of @waits
- * @waits: batches
- * @answers: limit per source
+ * @waits: batches that are waiting
+ * @answers: rate limit of responses, per source
  */
 struct mrc_ep {
 	struct mrc_dev *dev;
@@ -83,8 +83,8 @@ static u32 mrc_ep_hash(const struct in6_addr *addr)
 }
 
 /*
- * Send @skb, made from @head, to where @head says through @port, which has
- * @ndev. Under RCU. A packet that cannot be sent is counted.
+ * Send @skb, built from @head, through @port, whose netdev is @ndev. Under RCU. A
+ * packet that cannot be sent is counted.
  */
 static int mrc_ep_xmit(struct mrc_dev *dev, struct net_device *ndev, u8 port,
 		       const struct mrc_head *head, struct sk_buff *skb)
@@ -107,7 +107,7 @@ static int mrc_ep_xmit(struct mrc_dev *dev, struct net_device *ndev, u8 port,
 			ret = ip6_local_out(dev->net, NULL, skb);
 		else
 			ret = ip_local_out(dev->net, NULL, skb);
-		/* It evaluates its argument twice. */
+		/* net_xmit_eval() evaluates its argument twice. */
 		ret = net_xmit_eval(ret);
 	}
 	if (ret)
@@ -117,12 +117,12 @@ static int mrc_ep_xmit(struct mrc_dev *dev, struct net_device *ndev, u8 port,
 	return ret;
 }
 
-/* Answers ------------------------------------------------------------------- */
+/* Answering requests ------------------------------------------------------------- */
 
 /*
- * On the reverse path that a connection to the peer has chosen for @port.
- * Returns false when there is none, or when it leads through another port while
- * @port could be used as it is.
+ * Answer on the reverse path that a connection to the peer has chosen for @port.
+ * Returns false if there is none, or if that path uses another port although @port is
+ * up and the path is not SRv6.
  */
 static bool mrc_ep_answer_qp(struct mrc_dev *dev, u8 port, bool port_up,
 			     const struct mrc_hdr *req,
@@ -162,7 +162,7 @@ static bool mrc_ep_answer_qp(struct mrc_dev *dev, u8 port, bool port_up,
 	return skb;
 }
 
-/* A netdev to answer through when the port of arrival is disabled. */
+/* Another netdev for the answer, if the port of arrival is down. */
 static struct net_device *mrc_ep_other(struct mrc_dev *dev, u8 *port)
 {
 	struct net_device *ndev;
@@ -178,7 +178,7 @@ static struct net_device *mrc_ep_other(struct mrc_dev *dev, u8 *port)
 	return NULL;
 }
 
-/* Through the port of arrival if it is up, else through another one. */
+/* Answer through the port of arrival if it is up, else through another one. */
 static void mrc_ep_answer(struct mrc_dev *dev, struct net_device *ndev, u8 port,
 			  const struct mrc_hdr *req, bool ipv6,
 			  const struct in6_addr *peer,
@@ -228,7 +228,7 @@ static enum mrc_counter mrc_ep_rcv_req(struct mrc_dev *dev,
 			return MRC_CTR_PORT_STATUS_REFUSED;
 		id = MRC_CTR_RX_PORT_STATUS;
 	}
-	/* The limit is on answers; and those to one kind do not use up the other's. */
+	/* Limit the rate of answers, separately for each operation. */
 	spin_lock_bh(&ep->lock);
 	ok = mrc_ep_limit_ok(&ep->answers, mrc_ep_hash(peer) + op, mrc_now());
 	spin_unlock_bh(&ep->lock);
@@ -239,7 +239,7 @@ static enum mrc_counter mrc_ep_rcv_req(struct mrc_dev *dev,
 	return id;
 }
 
-/* Responses ----------------------------------------------------------------- */
+/* Receiving responses ------------------------------------------------------------- */
 
 static void mrc_ep_wake(struct mrc_ep_wait *w)
 {
@@ -247,7 +247,7 @@ static void mrc_ep_wake(struct mrc_ep_wait *w)
 		wake_up(&w->wq);
 }
 
-/* A controller waits for it. */
+/* Is it a response that a controller waits for? */
 static bool mrc_ep_rsp_batch(struct mrc_ep *ep, u8 port,
 			     const struct mrc_hdr *hdr,
 			     const struct in6_addr *peer,
@@ -344,7 +344,7 @@ static bool mrc_ep_req_ok(const struct mrc_dev *dev,
 	return !memchr_inv(r->ev + bytes, 0, MRC_EV_BYTES - bytes);
 }
 
-/* An address of the device? An SRv6 packet would leave with any source. */
+/* Is @addr an address of the device? Checked because SRv6 would send any source. */
 static bool mrc_ep_own(struct mrc_dev *dev, const struct in6_addr *addr)
 {
 	const struct ib_gid_attr *attr;
@@ -379,7 +379,7 @@ static int mrc_ep_check(struct mrc_dev *dev, const struct mrc_ep_req *req,
 	return ret;
 }
 
-/* Send request @i of @w; an errno if it cannot be sent. */
+/* Send request @i of @w; returns an errno if it cannot be sent. */
 static int mrc_ep_ask(struct mrc_dev *dev, struct mrc_ep_wait *w, u32 i, u8 tc)
 {
 	const struct mrc_ep_req *r = &w->req[i];
@@ -397,7 +397,7 @@ static int mrc_ep_ask(struct mrc_dev *dev, struct mrc_ep_wait *w, u32 i, u8 tc)
 	struct net_device *ndev;
 	int ret = -ENETDOWN;
 
-	/* Id and time are set when the packet is built. */
+	/* ID and time are set below, before the packet is built. */
 	mrc_ep_request(&hdr, r->op, 0, 0);
 	if (r->op == MRC_EPOP_PORT_STATUS)
 		hdr.epop.port_mask = r->port_status;
@@ -430,7 +430,7 @@ static int mrc_ep_ask(struct mrc_dev *dev, struct mrc_ep_wait *w, u32 i, u8 tc)
 	rcu_read_unlock();
 	if (ret) {
 		spin_lock(&dev->ep->lock);
-		if (!w->ask[i].done)	/* though IP says it was dropped */
+		if (!w->ask[i].done)	/* else answered, although IP reported a drop */
 			w->n_sent--;
 		w->ask[i].sent = false;
 		spin_unlock(&dev->ep->lock);
@@ -451,7 +451,7 @@ static int mrc_ep_ask_all(struct mrc_dev *dev, struct mrc_ep_wait *w, u8 tc)
 	for (i = 0; i < n; i++) {
 		int ret = mrc_ep_ask(dev, w, i, tc);
 
-		/* Nothing is wrong with the device or its ports. */
+		/* Report lack of memory as such: the device and its ports are fine. */
 		if (ret == -ENOMEM || ret == -ENOBUFS)
 			none = -ENOMEM;
 		if (i % MRC_EP_BURST)
@@ -468,7 +468,7 @@ static int mrc_ep_ask_all(struct mrc_dev *dev, struct mrc_ep_wait *w, u8 tc)
 	return w->n_sent ? 0 : none;
 }
 
-/* Under ep->lock. */
+/* Take the IDs of a batch. Under ep->lock. */
 static int mrc_ep_take_ids(struct mrc_dev *dev, struct mrc_ep_batch *b)
 {
 	struct mrc_req_ids *r = dev->req_ids;
@@ -527,7 +527,7 @@ static bool mrc_ep_complete(struct mrc_ep *ep, struct mrc_ep_wait *w)
 	return done;
 }
 
-/* How long may the last request still be answered? */
+/* Remaining time for a response to the last request. */
 static ktime_t mrc_ep_left(const struct mrc_ep_wait *w)
 {
 	u64 gone = mrc_now() - w->last;
@@ -574,7 +574,10 @@ int mrc_ep_batch(struct mrc_dev *dev, const struct mrc_ep_req *req, u32 n,
 							 mrc_ep_left(w));
 	mrc_ep_delist(ep, w);
 
-	/* Begun anew at each tick of a timer, a batch would never end. */
+	/*
+	 * Do not restart: with a periodic timer signal a restarted batch would never
+	 * end.
+	 */
 	if (ret == -ERESTARTSYS)
 		ret = -EINTR;
 	*n_rsp = w->n_rsp;
@@ -626,9 +629,9 @@ void mrc_ep_destroy(struct mrc_dev *dev)
 }
 
 /*
- * As a client of the core, this module is told before ib_uverbs that a device
- * goes away, because it was loaded later. ib_uverbs waits for calls to return,
- * and those that wait for responses should not keep it waiting.
+ * The RDMA core notifies this client before ib_uverbs when a device goes away, because
+ * it was registered later. ib_uverbs waits for all calls to return, so end the calls
+ * that wait for responses first.
  */
 static int mrc_ep_client_add(struct ib_device *ibdev)
 {
@@ -650,9 +653,9 @@ static void mrc_ep_client_remove(struct ib_device *ibdev, void *data)
 }
 
 /*
- * The core removes clients in the reverse order of their registration, and
- * ib_uverbs waits for calls of programs when it is removed from a device. So this
- * one has to be registered after it, to end the batches that they wait for.
+ * The core removes clients in the reverse order of their registration. When ib_uverbs
+ * is removed from a device, it waits for the calls of programs. So this client must be
+ * registered after ib_uverbs, to end the batches of those calls first.
  */
 MODULE_SOFTDEP("pre: ib_uverbs");
 
@@ -660,7 +663,7 @@ static struct ib_client mrc_ep_client = {
 	.name = "mrc_endpoint",
 	.add = mrc_ep_client_add,
 	.remove = mrc_ep_client_remove,
-	/* Our devices have no kernel verbs: the core would pass them over. */
+	/* This client uses no kernel verbs. */
 	.no_kverbs_req = true,
 };
 

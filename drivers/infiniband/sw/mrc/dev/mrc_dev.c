@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The list of devices, and what all layers need of a device.
+ * The list of devices, and helpers that all layers need.
  */
 #include <linux/mutex.h>
 #include <linux/rtnetlink.h>
@@ -77,7 +77,7 @@ void mrc_devs_unregister(struct net *net)
 		}
 		spin_unlock_bh(&mrc_devs_lock);
 		if (found) {
-			/* Waits if somebody else is doing it. */
+			/* Waits if another thread is unregistering it. */
 			ib_unregister_device(&found->ib);
 			put_device(&found->ib.dev);
 		}
@@ -91,7 +91,10 @@ void mrc_ext_switch(struct mrc_dev *dev, bool on)
 
 	mutex_lock(&lock);
 	WRITE_ONCE(dev->ext, on);
-	/* The core asks but once, and answers most who ask by what it knows. */
+	/*
+	 * The core queries the device once and answers most later queries from its
+	 * copy.
+	 */
 	if (!dev->ib.ops.query_device(&dev->ib, &attr, NULL))
 		dev->ib.attrs = attr;
 	mutex_unlock(&lock);

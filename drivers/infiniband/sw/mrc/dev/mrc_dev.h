@@ -1,98 +1,100 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The device and its ports, and what all other layers stand on.
+ * The device and its ports: the foundation of all other layers.
  *
  * The folders are layers: main > ctl > roce, qp > queue > net, mem > dev > core. A file
- * includes the headers of its own folder and, of those below, the one that is named
- * after the folder. What a layer has to call above itself it is given in a table
- * of functions by main.
+ * includes the headers of its own folder. Of each lower folder it includes only the
+ * header that is named after the folder. If a layer has to call a higher layer, main
+ * passes it a table of functions.
  *
  * Lock order
  * ----------
  *
- * Outermost first; a context that holds one may take only those below it.
+ * Outermost first. A context that holds one of these may take only those below it.
  *
- *   mrc_link_mutex	link add; sleeps, never taken from verbs and never by
- *			netdev events, because RTNL is taken inside it
+ *   mrc_link_mutex	link add; sleeps. Never taken from verbs or netdev events,
+ *			because RTNL is taken inside it
  *   qp->mutex		modify, query and destroy of one QP; sleeps
- *   cq->resize, srq->resize	changes of the size of a queue; sleep, nothing but
- *			the queue's own lock is taken inside them
+ *   cq->resize, srq->resize	resizing of a queue; sleep. Only the queue's own
+ *			lock is taken inside them
  *   ctl->lock		profiles of a device and the QPs that use them; sleeps.
- *			What a controller changes is carried into QPs under it
- *   RTNL		netdevs of ports, their state and MTU; the core takes it
- *			to register and unregister devices and to query ports
- *   peers->mutex	a device's peers and which QPs are connected to them;
- *			sleeps, taken by QPs that come and go and by work items
+ *			Changes by a controller are applied to QPs under it
+ *   RTNL		netdevs of ports, their state and MTU. The RDMA core takes
+ *			it to register and unregister devices and to query ports
+ *   peers->mutex	a device's peers and the QPs connected to them; sleeps.
+ *			Taken by QPs that are added or removed, and by work items
  *   qp->rx.lock	(bh) receive part: responder, receive ring, their memory
  *   qp->tx.lock	(bh) transmit part: requester, paths, cc, send ring, timer
  *   cq->lock, srq->lock	(irq) completion ring, shared receive ring; never both
- *   dev->odp.lock	(bh) paged memory: readers are those who access it, and may
- *			hold it already; the writer takes no other lock. So it
- *			does not matter which of the QPs' locks a reader takes
- *			before it or after it
+ *   dev->odp.lock	(bh) paged memory. Readers access the memory and may hold
+ *			the lock already; the writer takes no other lock. So a
+ *			reader may take it before or after any lock of a QP
  *   leaf locks		flow->route_lock, mrc_devs_lock, table locks, peer->lock,
- *			mr->lock, wait_lock of dev->odp, odp->lock (bh);
- *			those that consumers in the kernel may
- *			take anywhere (irq): kern->sq_lock, kern->rq_lock,
+ *			mr->lock, wait_lock of dev->odp, odp->lock (bh).
+ *			Leaf locks that consumers in the kernel may take in any
+ *			context (irq): kern->sq_lock, kern->rq_lock,
  *			cq->poll_lock, av->lock, the lock of dev->avs
  *
- * QPs for datagrams have ud->mutex, ud->rq_lock and inside it ud->sq_lock in the
- * places of mutex, rx.lock and tx.lock; UC QPs uc->tx_mutex besides, inside
- * the mutex, which keeps packets in order and is held while they are sent.
+ * Datagram QPs have ud->mutex, ud->rq_lock and, inside it, ud->sq_lock in the places of
+ * mutex, rx.lock and tx.lock. UC QPs also have uc->tx_mutex, inside the mutex. It keeps
+ * packets in order and is held while they are sent.
  *
- * What one role of a QP learns for the other (QP to ERROR) is carried out after
- * unlock by mrc_qp_error(). Packets are handed to the network stack with no lock
- * held.
+ * If one role of a QP finds out that the other role must change (QP to ERROR),
+ * mrc_qp_error() makes the change after unlock. Packets are handed to the network stack
+ * with no lock held.
  *
- * The answer channel of a QP (READ, atomic operations) is a second struct mrc_qp
- * with locks of its own but for the mutex: that of its QP governs both. The levels
+ * The answer channel of a QP (READ, atomic operations) is a second struct mrc_qp. It
+ * has locks of its own, except the mutex: the mutex of its QP covers both. The levels
  * above hold for all four locks: at most one rx.lock and one tx.lock are held at the
- * same time, of the same QP or one of each. So no lock is ever taken under another
- * one of its class:
+ * same time, either of the same QP or one of each. So no lock is ever taken under
+ * another lock of its class:
  *
  *   qp->rx.lock, ans->tx.lock	a request was executed, its answer is queued
- *   ans->rx.lock, qp->tx.lock	an answer has come, its request's memory is
- *			looked up and written
+ *   ans->rx.lock, qp->tx.lock	an answer has arrived; the memory of its request
+ *			is looked up and written
  *
- * Everything else that one learns for the other is carried out after unlock:
- * mrc_ans_answered(), mrc_ans_acked(), mrc_qp_error().
+ * All other effects of one QP on the other are carried out after unlock, by
+ * mrc_ans_answered(), mrc_ans_acked() and mrc_qp_error().
  *
- * Completion handlers and those for the events of CQs and SRQs are called with
- * the locks of a QP held, but not with those of the CQ or SRQ; those for the
- * events of QPs with none. So whatever consumers in the kernel call from there,
- * to post, poll or arm, takes none of the locks of QPs: see queue/mrc_queue.h.
+ * Completion handlers and the event handlers of CQs and SRQs are called with the locks
+ * of a QP held, but without those of the CQ or SRQ. The event handlers of QPs are
+ * called with no lock held. So the functions that consumers in the kernel call from
+ * these handlers, to post, poll or arm, take no lock of a QP: see queue/mrc_queue.h.
  *
  * Shutdown rule
  * -------------
  *
- * A QP's packet-path state (struct mrc_qp) is reference counted and freed by
- * RCU. Table lookups run under RCU and take a reference; the timer, the work
- * item and the list of ACKs that wait each hold one while armed or queued.
- * Destroy first makes the state RESET under both locks (nothing is sent, armed
- * or queued afterwards), then unhashes, cancels timer and work, drops its
- * reference and waits for the last one. The wait always ends, because no
- * reference is held across anything that waits for another QP or for user
- * space.
- * An answer channel is made once, by the work item under the mutex, is reset with its
- * QP, and lives until that is freed. Those who use it hold a reference to it
- * (mrc_ans_get()) besides one to the QP, but its own timer, its work item and
- * the lists of peers and profiles have just the answer channel's. So destroy waits
- * for the answer channel's last reference, then for the QP's, then frees both.
- * MRs and windows follow the same pattern: unhash, put, wait; and no wait but
- * a later attempt where the packet path invalidates, see mem/mrc_mem.h.
+ * A QP's packet-path state (struct mrc_qp) is reference counted and freed by RCU. Table
+ * lookups run under RCU and take a reference. The timer, the work item and the list of
+ * pending ACKs each hold a reference while armed or queued. Destroy first sets the
+ * state to RESET under both locks; nothing is sent, armed or queued afterwards. Then it
+ * unhashes the QP, cancels timer and work, drops its own reference and waits for the
+ * last one. The wait always ends, because no reference is held across anything that
+ * waits for another QP or for user space.
  *
- * A peer lives as long as QPs are listed with it. QPs take themselves off that
- * list when they are reset, before their state can go away, so whoever holds
- * peers->mutex may use those that it finds; the packet path finds a peer under
- * RCU. The work items of a device's peers are cancelled when neither QPs nor
- * packets nor netdevs can queue them any more (dealloc_driver).
- * Controllers that wait for responses are woken up when the core tells its
- * clients that the device goes away, before it waits for their calls to end.
+ * An answer channel is created once, by the work item under the mutex. It is reset with
+ * its QP and lives until the QP is freed. Its users hold a reference to it
+ * (mrc_ans_get()) and another one to the QP. Its own timer, its work item and the lists
+ * of peers and profiles hold only a reference to the answer channel. So destroy waits
+ * for the last reference to the answer channel, then for the last one to the QP, then
+ * frees both.
+ *
+ * MRs and windows follow the same pattern: unhash, put, wait. The packet path does not
+ * wait when it invalidates; it tries again later, see mem/mrc_mem.h.
+ *
+ * A peer lives as long as QPs are on its list. A QP leaves the list when it is reset,
+ * before its state can be freed. So a holder of peers->mutex may use the QPs that it
+ * finds there. The packet path finds a peer under RCU. The work items of a device's
+ * peers are cancelled when QPs, packets and netdevs can no longer queue them
+ * (dealloc_driver).
+ *
+ * Controllers that wait for responses are woken when the RDMA core tells its clients
+ * that the device goes away. This is before the core waits for their calls to end.
  */
 #ifndef MRC_DEV_H
 #define MRC_DEV_H
 
-/* Every message of the module. */
+/* Prefix of every message of the module. */
 #undef pr_fmt
 #define pr_fmt(fmt) "mrc: " fmt
 
@@ -126,7 +128,7 @@ enum {
 	MRC_MAX_PD		= 65536,
 	MRC_MAX_SRQ		= 65536,
 	MRC_MAX_AH		= 65536,
-	MRC_MAX_MCAST		= 4096,	/* QPs in groups, in all */
+	MRC_MAX_MCAST		= 4096,	/* QPs in multicast groups, in total */
 	MRC_GID_TBL_LEN		= 128,
 	MRC_PKEY_TBL_LEN	= 1,
 };
@@ -161,9 +163,9 @@ static inline u64 mrc_now(void)
  * @num: 1-based
  * @ndev: NULL while vacant; changed under RTNL and mrc_devs_lock, read under
  *	RCU; the port holds a reference
- * @up: netdev running with carrier and not @disabled; last state reported to
+ * @up: netdev running with carrier and not @disabled; the state last reported to
  *	consumers; written under RTNL
- * @disabled: by a controller; written under RTNL
+ * @disabled: switched off by a controller; written under RTNL
  * @mtu: active MTU, enum ib_mtu; written under RTNL
  */
 struct mrc_port {
@@ -180,8 +182,8 @@ struct mrc_port {
 };
 
 /*
- * What goes through a port, whole packets: IP header to ICRC, with an outer header
- * where there is one.
+ * Traffic of a port, in whole packets: IP header to ICRC, including an outer header if
+ * there is one.
  */
 enum mrc_io {
 	MRC_IO_TX_PKTS,
@@ -198,13 +200,13 @@ struct mrc_port_io {
 };
 
 /**
- * struct mrc_odp_dev - what a device has for paging, see mem/mrc_mem.h
- * @lock: (bh) read: pages stay; write: pages come and go. Readers may hold it
- *	twice, because they always have bottom halves disabled
- * @n: regions that are paged; while it is 0 no packet looks further
- * @wait_lock: (bh, leaf) of the following
- * @seq: bumped when pages may have come
- * @waiters: struct mrc_odp_waiter
+ * struct mrc_odp_dev - paging state of a device, see mem/mrc_mem.h
+ * @lock: (bh) read: pages stay in place; write: pages are added or removed. Readers may
+ *	take it recursively, because they always run with bottom halves disabled
+ * @n: number of paged regions; while it is 0 the packet path does no further checks
+ * @wait_lock: (bh, leaf) protects the members below
+ * @seq: incremented when pages may have arrived
+ * @waiters: list of struct mrc_odp_waiter
  */
 struct mrc_odp_dev {
 	rwlock_t lock;
@@ -215,12 +217,12 @@ struct mrc_odp_dev {
 };
 
 /**
- * struct mrc_dev_attr - what a controller says of queue pairs to come
- * @num_evs: entropy values without an EV profile, 1..MRC_EV_MAX, OP-28
- * @cwnd: fixed window in bytes, 0 = default
- * @cc: congestion control without a CC profile, not NULL
+ * struct mrc_dev_attr - what a controller has set for future queue pairs
+ * @num_evs: entropy values of a QP without an EV profile, 1..MRC_EV_MAX, OP-28
+ * @cwnd: fixed congestion window in bytes, 0 = default
+ * @cc: congestion control of a QP without a CC profile, not NULL
  *
- * Each is read and written once, without a lock.
+ * Each member is read and written once, without a lock.
  */
 struct mrc_dev_attr {
 	u32 num_evs;
@@ -232,29 +234,29 @@ struct mrc_dev_attr {
  * struct mrc_dev - the RDMA device
  * @ib: ib_core's part
  * @list: in mrc_devs, under mrc_devs_lock
- * @net: network namespace of all ports; devices go away before it does
- * @n_ports: fixed for the life of the registration
- * @closing: no new user contexts (a port is being added or device removed)
- * @ext: new QPs have the extension (Documentation/extension.md); read and
- *	written once each, without a lock
+ * @net: network namespace of all ports; devices are removed before it is
+ * @n_ports: constant while the device is registered
+ * @closing: no new user contexts (a port is being added or the device removed)
+ * @ext: new QPs have the extension (Documentation/extension.md); read and written once
+ *	each, without a lock
  * @attr: attributes that a controller may change
  * @n_ucontexts: open user contexts
- * @port: index 1..n_ports
- * @parent: where it is in sysfs, mrc_parent.h
- * @tc: codepoints, see mrc_tc.h
- * @req_ids: ids of endpoint requests
+ * @port: ports, index 1..n_ports
+ * @parent: its place in sysfs, mrc_parent.h
+ * @tc: DSCP codepoints, see mrc_tc.h
+ * @req_ids: IDs of endpoint requests
  * @ep: endpoint operations, ctl/mrc_ep.c
  * @rev_probes: probes of reverse paths, qp/mrc_rev_probe.c
  * @peers: hosts that QPs are connected to, qp/mrc_peer.c
  * @ctr: per-port, per-CPU protocol counters
- * @io: what goes through ports, index 1..n_ports, per CPU
+ * @io: traffic of the ports, index 1..n_ports, per CPU
  * @ctl: what a controller configured, ctl/mrc_ctl.c
  * @mrs: memory regions and windows by key >> 8, read under RCU
  * @odp: regions that are paged on demand
  * @avs: address handles by number, read under RCU
- * @av_next: where to look for the next number; under the lock of @avs
+ * @av_next: where the search for a free number starts; under the lock of @avs
  * @mcast: multicast groups, roce/mrc_mcast.c
- * @n_pd: PDs that exist, see mrc_count(); the others likewise
+ * @n_pd: number of PDs, see mrc_count(); the members below likewise
  * @n_ah: AHs
  * @n_cq: CQs
  * @n_mr: MRs of programs
@@ -296,8 +298,8 @@ struct mrc_dev {
 };
 
 /*
- * One object more of a kind that @n counts, unless there are @max of them:
- * then -ENOMEM. atomic_dec(@n) when the object is gone or was not made.
+ * Count one more object in @n. Returns -ENOMEM if there are @max already. Call
+ * atomic_dec(@n) when the object is destroyed or its creation failed.
  */
 static inline int mrc_count(atomic_t *n, int max)
 {
@@ -310,8 +312,8 @@ static inline struct mrc_dev *to_mdev(struct ib_device *ib)
 }
 
 /*
- * Count a packet of @octets that went through @port; MRC_IO_TX_PKTS or
- * MRC_IO_RX_PKTS says which way. Over loopback it goes through none, which is 0.
+ * Count a packet of @octets bytes on @port. MRC_IO_TX_PKTS or MRC_IO_RX_PKTS gives the
+ * direction. A packet over loopback uses no port; @port is 0 then.
  */
 static inline void mrc_io_add(struct mrc_dev *dev, unsigned int port,
 			      enum mrc_io way, u32 octets, bool mcast)
@@ -327,13 +329,13 @@ static inline void mrc_io_add(struct mrc_dev *dev, unsigned int port,
 		this_cpu_inc(io->v[way + 2]);
 }
 
-/* Bytes of IP of a packet that came in and whose data begins at the UDP header. */
+/* IP bytes of a received packet whose skb data begins at the UDP header. */
 static inline u32 mrc_skb_octets(const struct sk_buff *skb)
 {
 	return skb->len - skb_network_offset(skb);
 }
 
-/* The port that @skb leaves through, which has its route and was made for @port. */
+/* The port that @skb leaves through: @port, or 0 over loopback. @skb has its route. */
 static inline unsigned int mrc_io_port(const struct sk_buff *skb,
 				       unsigned int port)
 {
@@ -342,82 +344,85 @@ static inline unsigned int mrc_io_port(const struct sk_buff *skb,
 
 /* mrc_dev.c -----------------------------------------------------------------*/
 
-/* List of devices, and netdevs of their ports; (bh) leaf. */
+/* Protects the list of devices and the netdevs of their ports; (bh) leaf. */
 extern spinlock_t mrc_devs_lock;
 
-/* From when all is there that a device has until module exit may go on. */
+/* A device is listed when it is complete. Module exit waits until it is delisted. */
 void mrc_dev_list(struct mrc_dev *dev);
 void mrc_dev_delist(struct mrc_dev *dev);
 
 /*
- * The device that has @ndev as a port, and the port's number. Under RTNL; the
- * device is not torn down before RTNL is released, and the reference
- * (get_device) keeps its memory. NULL if there is none.
+ * The device that has @ndev as a port, and the port's number; NULL if there is none.
+ * Under RTNL. The device is not torn down before RTNL is released. The reference
+ * (get_device) keeps its memory.
  */
 struct mrc_dev *mrc_dev_by_ndev(const struct net_device *ndev, u8 *num);
 
 /*
- * A registered device by name, of those that are seen in @net: where namespaces
- * do not share devices, others may use the same name. ib_device_put() gives it
- * back.
+ * A registered device by name, among those visible in @net: if namespaces do not share
+ * devices, several devices may have the same name. Release it with ib_device_put().
  */
 struct mrc_dev *mrc_dev_by_name(const char *name, const struct net *net);
 
-/* Unregister the devices of @net, all if NULL. Sleeps, no lock held. */
+/* Unregister the devices of @net, or all devices if NULL. Sleeps, no lock held. */
 void mrc_devs_unregister(struct net *net);
 
 /**
  * mrc_udata_in - copy a driver request
- * @udata: from the core, NULL when no program is behind it
- * @req: zero-extended when user space knows a shorter struct
+ * @udata: from the RDMA core, NULL if the consumer is not a program
+ * @req: zero-extended if user space passed a shorter struct
  * @size: of @req
  *
- * Return: 0, -EFAULT, or -EOPNOTSUPP when a longer struct asks for something
- * that this driver does not know.
+ * Return: 0, -EFAULT, or -EOPNOTSUPP if user space passed a longer struct whose extra
+ * bytes are not zero.
  */
 int mrc_udata_in(struct ib_udata *udata, void *req, size_t size);
 
-/* The other way: copies what fits. 0 or -EFAULT. */
+/* Copy a driver response to user space, as much as fits. 0 or -EFAULT. */
 int mrc_udata_out(struct ib_udata *udata, void *resp, size_t size);
 
-/* Whether queue pairs that are made from now on have the extension. Sleeps. */
+/* Switch the extension on or off for new queue pairs. Sleeps. */
 void mrc_ext_switch(struct mrc_dev *dev, bool on);
 
-/* mrc_req_id.c: ids of endpoint requests, MRC 1.0 §12 -----------------------*/
+/* mrc_req_id.c: IDs of endpoint requests, MRC 1.0 §12 ----------------------- */
 
 /**
- * struct mrc_req_ids - ids of a device's requests
+ * struct mrc_req_ids - IDs of a device's endpoint requests
  * @lock: (bh) leaf
- * @ids: the engine's
+ * @ids: the engine's part
  */
 struct mrc_req_ids {
 	spinlock_t lock;	/* leaf */
 	struct mrc_ep_ids ids;
 };
 
-/* A device's; sleep. 0 or -ENOMEM. */
+/* Create and destroy the IDs of a device. Both sleep. 0 or -ENOMEM. */
 int mrc_req_ids_create(struct mrc_dev *dev);
 void mrc_req_ids_destroy(struct mrc_dev *dev);
 
-/* An id that is nobody else's, or -EAGAIN; give it back after use. Any context. */
+/* Take an ID that nobody else uses, or -EAGAIN. Give it back after use. Any context. */
 int mrc_req_id_take(struct mrc_dev *dev);
 void mrc_req_id_give(struct mrc_dev *dev, u16 id);
 
-/* Both at once: the id is held for MRC_EP_ID_HOLD from now on, which suffices. */
+/*
+ * Take and give back at once: the ID stays reserved for MRC_EP_ID_HOLD, which is
+ * enough.
+ */
 int mrc_req_id_once(struct mrc_dev *dev);
 
 /* mrc_port.c ----------------------------------------------------------------*/
 
 /**
- * struct mrc_port_client - a layer above that has to know about ports
- * @open: @ndev is about to become the port's. 0 or a negative errno, and then it does
- *	not
- * @close: the port lets go of it, or it did not become the port's after all; nothing
- *	where @open was not called
- * @moved: @ndev is the port's now (@here), or no longer
- * @changed: a port of @dev has changed: its state, or only what its netdev can carry
+ * struct mrc_port_client - callbacks of a higher layer about ports
+ * @open: @ndev is about to become the port's netdev. 0 or a negative errno, which
+ *	prevents that
+ * @close: the port releases its netdev, or the netdev did not become the port's after
+ *	@open. Must do nothing if @open was not called
+ * @moved: @ndev is now the port's netdev (@here), or no longer is
+ * @changed: a port of @dev has changed: its state (@state), or only the MTU of its
+ *	netdev
  *
- * Each may be NULL. All are called under RTNL, in the order of the table.
+ * Each may be NULL. All are called under RTNL, in the order of the table of clients.
  */
 struct mrc_port_client {
 	int (*open)(struct mrc_port *port, struct net_device *ndev);
@@ -430,7 +435,7 @@ struct mrc_port_client {
  * mrc_port_attach - give a vacant port a netdev
  * @dev: the device, registered or about to be
  * @num: port
- * @ndev: netdev that is no port of any device; under mrc_link_mutex
+ * @ndev: netdev that is not a port of any device; under mrc_link_mutex
  *
  * Sleeps, takes RTNL.
  *
@@ -439,7 +444,7 @@ struct mrc_port_client {
  */
 int mrc_port_attach(struct mrc_dev *dev, u8 num, struct net_device *ndev);
 
-/* Tell the core and consumers about a port attached to a live device. */
+/* Report a port that was attached to a registered device to the core and consumers. */
 void mrc_port_announce(struct mrc_dev *dev, u8 num);
 
 /* Make the port vacant and DOWN. Under RTNL. */
@@ -449,11 +454,11 @@ int mrc_query_port(struct ib_device *ibdev, u32 num, struct ib_port_attr *attr);
 
 extern const struct ib_device_ops mrc_port_ops;
 
-/* Listen to netdevs, for @clients, whose last entry is NULL. 0 or a negative errno. */
+/* Watch netdevs for @clients, whose last entry is NULL. 0 or a negative errno. */
 int mrc_port_init(const struct mrc_port_client *const *clients);
 void mrc_port_exit(void);
 
-/* Administrative state; a disabled port is DOWN whatever its netdev does. */
+/* Administrative state. A disabled port is DOWN whatever the state of its netdev. */
 int mrc_port_set_admin(struct mrc_dev *dev, u8 num, bool enabled);
 bool mrc_port_admin(struct mrc_dev *dev, u8 num);
 
@@ -472,12 +477,13 @@ u64 mrc_ctr_read(struct mrc_dev *dev, unsigned int port, enum mrc_counter id);
 /* mrc_nldev.c: rdma resource show -dd ---------------------------------------*/
 
 /*
- * What a layer says of an object of its own; @all: to who may see PSNs and all that
- * has been counted since the first one. 0 or -EMSGSIZE.
+ * Callback of a layer that adds attributes of its object @obj to @msg. @all: include
+ * PSNs and totals since the first one, which only a privileged reader may see. 0 or
+ * -EMSGSIZE.
  */
 typedef int (*mrc_fill_fn)(struct sk_buff *msg, void *obj, bool all);
 
-/* Add driver attributes to @msg. 0 or -EMSGSIZE, and then @msg is as before. */
+/* Add driver attributes to @msg. 0, or -EMSGSIZE with @msg unchanged. */
 int mrc_res_fill(struct sk_buff *msg, struct ib_device *ibdev, mrc_fill_fn fn,
 		 void *obj);
 
@@ -486,13 +492,13 @@ int mrc_res_fill(struct sk_buff *msg, struct ib_device *ibdev, mrc_fill_fn fn,
 /**
  * struct mrc_ibqp - ib_core's part of a QP
  * @ib: ib_core's part
- * @kind: what its verbs do, constant
- * @cap: granted, constant
+ * @kind: its verbs, constant
+ * @cap: capabilities granted, constant
  * @sig_all: every send WR is signalled, constant
- * @base: the rest, which begins each kind's own; NULL before it is created and from its
- *	destruction on
- * @mw_id: name that its memory windows know, see mem/mrc_mw.c
- * @kern: its consumer is in the kernel
+ * @base: the common part, the first member of each kind's own struct; NULL before
+ *	creation and after the start of destruction
+ * @mw_id: ID by which its memory windows name it, see mem/mrc_mw.c
+ * @kern: state of a consumer in the kernel
  */
 struct mrc_ibqp {
 	struct ib_qp ib;

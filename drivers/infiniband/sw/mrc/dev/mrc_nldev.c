@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Driver details for "rdma resource show ... -dd": who may see what. What there is to
- * see of an object, the layer says that has it.
+ * Driver details for "rdma resource show ... -dd", and who may see which. The layer
+ * that owns an object provides its details.
  *
- * Everybody may ask. PSNs let who knows them forge packets of other users' QPs,
- * and many programs begin at a PSN that is no secret, so that what is counted
- * since then tells the PSN as well. Everybody sees states and differences; only
- * who controls the device sees the rest.
+ * Every user may send the query. A user who knows the PSNs of other users' QPs can
+ * forge packets for them. Many programs start at a PSN that is no secret, so packet
+ * totals since the start also reveal the PSN. Every user sees states and differences;
+ * only a user who may control the device sees the rest.
  */
 #include <linux/net.h>
 #include <net/sock.h>
@@ -16,10 +16,11 @@
 #include "mrc_dev.h"
 
 /*
- * May who asks see all? Who opened the socket and who asks through it both have
- * to: it may have been handed on, either way. The message of a dump belongs to the
- * socket. That of a single object does not, and the core does not say who asked:
- * nobody may.
+ * May the reader see all details? The process that opened the socket and the process
+ * that queries through it must both be privileged, because the socket may have been
+ * passed on in either direction. The message of a dump belongs to the socket. The
+ * message of a single object does not, and the core does not tell who sent the query:
+ * then nobody may see all.
  */
 static bool mrc_may_see_all(const struct sk_buff *msg, const struct mrc_dev *dev)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Parameters of the module: what has to be known before there is a device. All else is
+ * Module parameters: only what must be known before a device exists. Everything else is
  * an attribute of a device (struct mrc_dev_attr).
  */
 #include <linux/module.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Where the RDMA device is in sysfs: mrc_parent.h.
+ * The place of the RDMA device in sysfs: see mrc_parent.h.
  */
 #include <linux/cpumask.h>
 #include <linux/delay.h>
@@ -15,7 +15,7 @@
 
 static DEFINE_IDA(mrc_parent_ida);
 
-/* What is known of a NIC's place is known of ours below it. */
+/* Our device inherits the NUMA node of the NIC's device, its parent. */
 static ssize_t numa_node_show(struct device *d, struct device_attribute *attr,
 			      char *buf)
 {
@@ -54,8 +54,8 @@ static struct attribute *mrc_parent_attrs[] = {
 ATTRIBUTE_GROUPS(mrc_parent);
 
 /*
- * Tries again while there is no memory: what must leave a NIC's device cannot be
- * refused, and a link that was taken away has to come back.
+ * Retry while memory is short: a device must leave a NIC's device in any case, and a
+ * link that was removed must be restored.
  */
 #define MRC_PARENT_TRIES	500
 #define mrc_parent_insist(call) ({					\
@@ -67,8 +67,8 @@ ATTRIBUTE_GROUPS(mrc_parent);
 })
 
 /*
- * Let the "device" of @d, which is the RDMA device or a copy of it, show what the
- * ports say. The core takes the link away when @d goes. Under RTNL.
+ * Point the "device" link of @d, the RDMA device or a copy of it, to the current
+ * parent. The core removes the link when @d is removed. Under RTNL.
  */
 static int mrc_parent_link(struct mrc_dev *dev, struct device *d)
 {
@@ -85,7 +85,7 @@ static int mrc_parent_link(struct mrc_dev *dev, struct device *d)
 	return ret;
 }
 
-/* The core has made the links, and does not know of ours. */
+/* The core has made the links, but to its own parent; replace the target. */
 int mrc_enable_driver(struct ib_device *ibdev)
 {
 	struct mrc_dev *dev = to_mdev(ibdev);
@@ -105,8 +105,8 @@ void mrc_parent_copy_added(struct mrc_dev *dev, struct device *copy)
 }
 
 /*
- * The core holds the mutex when it adds and removes copies, and takes RTNL below
- * it. So this cannot be done where netdevs come and go.
+ * The core holds compat_devs_mutex while it adds and removes copies, and takes RTNL
+ * inside it. So this cannot be done under RTNL, where netdevs are added and removed.
  */
 static void mrc_parent_links(struct work_struct *work)
 {
@@ -151,7 +151,9 @@ void mrc_parent_update(struct mrc_dev *dev)
 		pr_err("%s: cannot be moved below %s in sysfs (%d)\n",
 		       dev_name(p->ours), dev_name(nic ?: p->root), ret);
 	p->nic = nic;
-	/* A device that is being registered gets its links in the end. */
+	/*
+	 * A device that is being registered gets its links at the end of registration.
+	 */
 	if (!ib_device_try_get(&dev->ib))
 		return;
 	mrc_parent_link(dev, &dev->ib.dev);
@@ -174,9 +176,9 @@ int mrc_parent_create(struct mrc_dev *dev)
 	if (p->id < 0)
 		return p->id;
 	/*
-	 * Where the name of a PCI device has its slot and function there are zeros:
-	 * programs that put zeros there, to take the ports and the virtual functions
-	 * of a NIC for one, do not change it.
+	 * The name has zeros in the place where the name of a PCI device has its slot
+	 * and function. Some programs put zeros there to treat the ports and virtual
+	 * functions of a NIC as one; they leave this name unchanged.
 	 */
 	snprintf(name, sizeof(name), "mrc%d:00.0", p->id);
 	faux = faux_device_create_with_groups(name, NULL, NULL,
@@ -198,7 +200,9 @@ void mrc_parent_destroy(struct mrc_dev *dev)
 	struct device *child;
 
 	cancel_work_sync(&p->links);
-	/* Hosts of iSER, for one, live until somebody logs out. */
+	/*
+	 * Some children, such as SCSI hosts of iSER, live until the session logs out.
+	 */
 	while ((child = device_find_any_child(p->ours))) {
 		int ret = mrc_parent_insist(device_move(child, p->root,
 							DPM_ORDER_NONE));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Ports: their netdevs, state, MTU and the events about them.
+ * Ports: their netdevs, state, MTU and events.
  */
 #include <linux/rtnetlink.h>
 #include <rdma/ib_cache.h>
@@ -11,7 +11,7 @@
 /* IPv6, UDP, BTH, METH, TSETH, RETH, ImmDt, ICRC (MRC 1.0 §2.1) */
 #define MRC_OVERHEAD	92
 
-/* Of layers above, the last one is NULL. */
+/* Table of higher layers; the last entry is NULL. */
 static const struct mrc_port_client *const *mrc_port_clients;
 
 static void mrc_port_changed(struct mrc_dev *dev, bool state)
@@ -81,7 +81,7 @@ static bool mrc_ndev_up(const struct net_device *ndev)
 	return netif_running(ndev) && netif_carrier_ok(ndev);
 }
 
-/* The largest path MTU whose packets fit; 256 if none does. */
+/* The largest path MTU whose packets fit; 256 if none fits. */
 static enum ib_mtu mrc_ndev_mtu(const struct net_device *ndev)
 {
 	enum ib_mtu mtu = IB_MTU_4096;
@@ -93,8 +93,8 @@ static enum ib_mtu mrc_ndev_mtu(const struct net_device *ndev)
 }
 
 /*
- * Events of a registered device only: the core's event work is gone when a
- * device has been unregistered.
+ * Dispatch an event of a registered device only: once a device is unregistered, the
+ * core's event work may be gone.
  */
 static void mrc_port_event(struct mrc_port *port, enum ib_event_type event)
 {
@@ -112,8 +112,8 @@ static void mrc_port_event(struct mrc_port *port, enum ib_event_type event)
 }
 
 /*
- * Looks at @ndev, the port's netdev or NULL, and reports a change of state, if
- * there is one. Under RTNL.
+ * Update the port's state from @ndev, its netdev or NULL. Report the state if it
+ * changed. Under RTNL.
  */
 static void mrc_port_look(struct mrc_port *port, const struct net_device *ndev)
 {
@@ -130,8 +130,8 @@ static void mrc_port_look(struct mrc_port *port, const struct net_device *ndev)
 }
 
 /*
- * IB has no event for a new MTU. Programs that watch ports look at them anew
- * when they become active, so this is what they get. Under RTNL.
+ * InfiniBand has no event for a changed MTU. Programs that watch ports query a port
+ * again when it becomes active, so send them that event. Under RTNL.
  */
 static void mrc_port_set_mtu(struct mrc_port *port,
 			     const struct net_device *ndev)
@@ -147,7 +147,7 @@ static void mrc_port_set_mtu(struct mrc_port *port,
 		if (port->up)
 			mrc_port_event(port, IB_EVENT_PORT_ACTIVE);
 	}
-	/* Routes may have become too narrow, or wide enough. */
+	/* Routes may have become too narrow for the path MTU, or wide enough. */
 	mrc_port_changed(port->dev, false);
 }
 
@@ -157,7 +157,7 @@ int mrc_port_attach(struct mrc_dev *dev, u8 num, struct net_device *ndev)
 	int ret = 0;
 
 	rtnl_lock();
-	/* From here on the notifier sees what happens to the netdev. */
+	/* From here on the notifier reports the events of the netdev. */
 	if (ndev->reg_state != NETREG_REGISTERED)
 		ret = -ENODEV;
 	else if (!net_eq(dev_net(ndev), dev->net))
@@ -207,9 +207,9 @@ void mrc_port_detach(struct mrc_dev *dev, u8 num)
 	mrc_port_look(port, NULL);
 	mrc_parent_update(dev);
 	/*
-	 * Fails only for a port number that is out of range. A netdev leaves
-	 * RTNL and waits for a grace period before it is freed, so that
-	 * readers of port->ndev are safe.
+	 * This fails only for a port number out of range. A netdev waits for a grace
+	 * period after RTNL is released before it is freed, so readers of port->ndev
+	 * are safe.
 	 */
 	ib_device_set_netdev(&dev->ib, NULL, num);
 	dev_put(ndev);
@@ -260,7 +260,7 @@ static int mrc_netdev_event(struct notifier_block *nb, unsigned long event,
 	case NETDEV_CHANGEMTU:
 		mrc_port_set_mtu(&dev->port[num], ndev);
 		break;
-	case NETDEV_UNREGISTER:	/* or on the way to another namespace */
+	case NETDEV_UNREGISTER:	/* also when it moves to another namespace */
 		pr_info_ratelimited("%s: port %u lost %s\n", dev->ib.name, num, ndev->name);
 		mrc_port_detach(dev, num);
 		break;
@@ -309,7 +309,9 @@ int mrc_query_port(struct ib_device *ibdev, u32 num, struct ib_port_attr *attr)
 	attr->qkey_viol_cntr = min_t(u64, U16_MAX,
 				     mrc_ctr_read(dev, num, MRC_CTR_DROP_QKEY));
 
-	/* The netdev itself, so that no late event makes this wrong. */
+	/*
+	 * Look at the netdev itself, so that a late event cannot make the state wrong.
+	 */
 	attr->state = IB_PORT_DOWN;
 	attr->phys_state = IB_PORT_PHYS_STATE_DISABLED;
 	rcu_read_lock();
@@ -367,8 +369,8 @@ static int mrc_port_immutable(struct ib_device *ibdev, u32 num,
 
 #ifdef HAVE_REPORT_PORT_EVENT
 /*
- * The core would report the state of ports by itself, for one device per
- * netdev only: mrc_netdev_event() does it for ours.
+ * The core would report port states itself, but for one device per netdev only.
+ * mrc_netdev_event() reports them for our devices.
  */
 static void mrc_report_port_event(struct ib_device *ibdev,
 				  struct net_device *ndev, unsigned long event)

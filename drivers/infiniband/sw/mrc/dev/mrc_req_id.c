@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Ids of endpoint requests (MRC 1.0 §12): batches of a controller, news about ports
- * and probes of reverse paths share those of the device.
+ * IDs of endpoint requests (MRC 1.0 §12). Batches of a controller, port status updates
+ * and probes of reverse paths share the IDs of the device.
  */
 #include <linux/mm.h>
 #include <linux/random.h>

@@ -3,11 +3,11 @@
 #include "mrc_dev.h"
 
 /*
- * "rdma statistic" gets all counters of a port in one netlink message, which the
- * RDMA core makes of a fixed size: a page less what a socket buffer needs at
- * its end, 3776 bytes where pages are smallest. What does not fit is no shorter
- * list but EMSGSIZE. Before the list stand the header, the device's index, its
- * name, which "rdma dev set" may make as long as the core allows, and the port.
+ * "rdma statistic" returns all counters of a port in one netlink message. The RDMA core
+ * allocates it with a fixed size: a page less the overhead of a socket buffer at its
+ * end, 3776 bytes with the smallest pages. If the counters do not fit, the result is
+ * EMSGSIZE, not a shorter list. The list is preceded by the header, the device's index,
+ * its name, which "rdma dev set" may make as long as the core allows, and the port.
  */
 #define MRC_STAT_MSG_MAX 3776
 #define MRC_STAT_ATTR(len) (NLA_HDRLEN + NLA_ALIGN(len))
@@ -43,7 +43,7 @@ u64 mrc_ctr_read(struct mrc_dev *dev, unsigned int port, enum mrc_counter id)
 static struct rdma_hw_stats *mrc_alloc_hw_port_stats(struct ib_device *ibdev,
 						     u32 port)
 {
-	/* Tests assert exact numbers: nothing is cached. */
+	/* Lifespan 0: nothing is cached, because tests check exact numbers. */
 	return rdma_alloc_hw_stats_struct(mrc_stat_descs, MRC_CTR_MAX, 0);
 }
 

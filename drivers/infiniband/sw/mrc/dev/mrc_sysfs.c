@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Files of sysfs that monitoring reads of every RDMA device: what kind it is, and
- * the counters of ports that InfiniBand defines for all of them. The protocol's own
- * are in mrc_stats.c.
+ * sysfs files that monitoring reads of every RDMA device: the type of the device, and
+ * the port counters that InfiniBand defines for all devices. The counters of the
+ * protocol are in mrc_stats.c.
  */
 #include <rdma/ib_sysfs.h>
 
@@ -22,7 +22,7 @@ static ssize_t board_id_show(struct device *d, struct device_attribute *attr,
 }
 static DEVICE_ATTR_RO(board_id);
 
-/* That of the user/kernel interface is elsewhere; there is no other revision. */
+/* The revision of the uAPI is reported elsewhere; there is no other revision. */
 static ssize_t hw_rev_show(struct device *d, struct device_attribute *attr,
 			   char *buf)
 {
@@ -33,8 +33,8 @@ static ssize_t hw_rev_show(struct device *d, struct device_attribute *attr,
 static DEVICE_ATTR_RO(hw_rev);
 
 /*
- * The core asks when it adds the device to sysfs, and for each copy of it in another
- * network namespace. It tells nobody else of those.
+ * The core calls this when it adds the device to sysfs, and for each copy of it in
+ * another network namespace. There is no other notification of the copies.
  */
 static umode_t mrc_attr_visible(struct kobject *kobj, struct attribute *attr,
 				int i)
@@ -116,7 +116,7 @@ MRC_PORT_CTR(unicast_xmit_packets, IO(TX_PKTS) - IO(TX_MCAST));
 MRC_PORT_CTR(unicast_rcv_packets, IO(RX_PKTS) - IO(RX_MCAST));
 MRC_PORT_CTR(multicast_xmit_packets, IO(TX_MCAST));
 MRC_PORT_CTR(multicast_rcv_packets, IO(RX_MCAST));
-/* Damaged or malformed, whoever sent them. */
+/* Damaged or malformed packets, from any sender. */
 MRC_PORT_CTR(port_rcv_errors, EVENTS(DROP_SHORT) + EVENTS(DROP_LENGTH) +
 			      EVENTS(DROP_TVER) + EVENTS(DROP_ICRC) +
 			      EVENTS(DROP_SRV6));

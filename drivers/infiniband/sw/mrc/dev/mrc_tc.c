@@ -13,7 +13,7 @@ static const struct mrc_tc_map mrc_tc_default = {	/* OP-33 */
 	},
 };
 
-/* Writers of all maps: two of them must not make one that neither asked for. */
+/* Serializes writers of all maps, so that two of them cannot mix their values. */
 static DEFINE_MUTEX(mrc_tc_mutex);
 
 void mrc_tc_init(struct mrc_dev *dev)

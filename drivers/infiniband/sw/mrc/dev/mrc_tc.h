@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Traffic classes: codepoints of a device, MRC 1.0 §15. Values belong to the
- * deployment and must be the same everywhere in it.
+ * Traffic classes: DSCP codepoints of a device, MRC 1.0 §15. The values depend on the
+ * deployment and must be the same on all its hosts.
  */
 #ifndef MRC_TC_H
 #define MRC_TC_H
@@ -23,13 +23,12 @@ enum mrc_dscp_name {
 
 /**
  * struct mrc_tc_map - codepoints of a device
- * @dscp: 0..63 by enum mrc_dscp_name, all different
- * @trimming: the fabric trims: data is sent TRIMMABLE where the peer answers
- *	trims, else NO_TRIM
+ * @dscp: 0..63, indexed by enum mrc_dscp_name, all different
+ * @trimming: the fabric trims: data is sent TRIMMABLE if the peer answers trimmed
+ *	packets, else NO_TRIM
  *
- * The packet path reads the fields of a device's map without a lock, each for
- * itself: while a controller changes the map, a packet may be sent or
- * recognised by either version.
+ * The packet path reads each field of a device's map without a lock. While a controller
+ * changes the map, a packet may be sent or classified by the old or the new version.
  */
 struct mrc_tc_map {
 	u8 dscp[MRC_DSCP_NAMES];
@@ -37,7 +36,7 @@ struct mrc_tc_map {
 };
 
 void mrc_tc_init(struct mrc_dev *dev);		/* OP-33, trimming off */
-/* 0 or -EINVAL: out of range or not distinct. Any context that sleeps. */
+/* 0 or -EINVAL: out of range or not distinct. May sleep. */
 int mrc_tc_set(struct mrc_dev *dev, const struct mrc_tc_map *map);
 void mrc_tc_get(struct mrc_dev *dev, struct mrc_tc_map *map);
 

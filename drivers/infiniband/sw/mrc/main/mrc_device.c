@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * A device: what each layer keeps for it, made and freed.
+ * Creation and destruction of a device, with the state that each layer keeps for it.
  */
 #include <linux/rtnetlink.h>
 
@@ -17,16 +17,16 @@ static void mrc_dev_close_sock(struct mrc_dev *dev)
 }
 
 /**
- * struct mrc_dev_part - what a layer keeps for a device
+ * struct mrc_dev_part - state that a layer keeps for a device
  * @create: sleeps. 0 or a negative errno
- * @destroy: the reverse; ports have no netdevs any more
+ * @destroy: undoes @create; called when the ports have no netdevs any more
  */
 struct mrc_dev_part {
 	int (*create)(struct mrc_dev *dev);
 	void (*destroy)(struct mrc_dev *dev);
 };
 
-/* They are destroyed in the reverse order. */
+/* They are destroyed in reverse order. */
 static const struct mrc_dev_part mrc_dev_parts[] = {
 #ifdef CONFIG_INFINIBAND_MRC_CTL
 	{ mrc_ctl_create, mrc_ctl_destroy },
@@ -59,7 +59,7 @@ static const struct ib_device_ops *const mrc_ops[] = {
 #endif
 };
 
-/* The first @n of them. */
+/* Destroy the first @n parts, in reverse order. */
 static void mrc_dev_destroy_parts(struct mrc_dev *dev, unsigned int n)
 {
 	while (n--)
@@ -101,7 +101,7 @@ struct mrc_dev *mrc_dev_alloc(struct net *net, u8 n_ports)
 	}
 	xa_init(&dev->mrs);
 	mrc_odp_dev_init(&dev->odp);
-	/* Consumers in the kernel make AHs in any context. */
+	/* IRQ-safe lock: consumers in the kernel create AHs in any context. */
 	xa_init_flags(&dev->avs, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_IRQ);
 	mrc_tc_init(dev);
 	for (i = 0; i < ARRAY_SIZE(mrc_dev_parts); i++) {
@@ -141,7 +141,7 @@ void mrc_dealloc_driver(struct ib_device *ibdev)
 	struct mrc_dev *dev = to_mdev(ibdev);
 	unsigned int i;
 
-	/* Netdev events that found the device before have ended after this. */
+	/* After this, netdev events that found the device earlier have been handled. */
 	rtnl_lock();
 	for (i = 1; i <= dev->n_ports; i++)
 		mrc_port_detach(dev, i);
@@ -153,6 +153,6 @@ void mrc_dealloc_driver(struct ib_device *ibdev)
 	free_percpu(dev->io);
 	free_percpu(dev->ctr.v);
 
-	/* Last: module exit waits for devices as long as they are listed. */
+	/* Must be last: module exit waits until all devices are delisted. */
 	mrc_dev_delist(dev);
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * "rdma link add NAME type mrc netdev DEV": makes a device with one port, gives a
- * vacant port of an existing device a netdev, or registers an idle device anew
- * with one port more.
+ * "rdma link add NAME type mrc netdev DEV": creates a device with one port, attaches
+ * the netdev to a vacant port of an existing device, or re-registers an idle device
+ * with one more port.
  */
 #include <linux/if_arp.h>
 #include <linux/rtnetlink.h>
@@ -13,8 +13,8 @@
 
 static DEFINE_MUTEX(mrc_link_mutex);
 /*
- * Give the ports of a new device their netdevs (NULL: vacant) and register it.
- * On failure the device is gone.
+ * Attach netdevs to the ports of a new device (NULL: vacant) and register it. On
+ * failure the device is deallocated.
  */
 static int mrc_dev_register(struct mrc_dev *dev, const char *name,
 			    struct net_device *const *ndev)
@@ -25,7 +25,7 @@ static int mrc_dev_register(struct mrc_dev *dev, const char *name,
 	for (i = 1; i <= dev->n_ports; i++) {
 		if (!ndev[i])
 			continue;
-		/* A netdev that went away just now leaves a vacant port. */
+		/* If a netdev was unregistered meanwhile, its port stays vacant. */
 		ret = mrc_port_attach(dev, i, ndev[i]);
 		if (ret && dev->n_ports == 1)
 			goto err;
@@ -54,7 +54,7 @@ static int mrc_link_new(const char *name, struct net_device *ndev,
 	return mrc_dev_register(dev, name, ndevs);
 }
 
-/* No new contexts from here on if none is open; false if there are some. */
+/* Refuse new contexts from now on, unless one is open; then return false. */
 static bool mrc_dev_close(struct mrc_dev *dev)
 {
 	WRITE_ONCE(dev->closing, true);
@@ -65,7 +65,7 @@ static bool mrc_dev_close(struct mrc_dev *dev)
 	return false;
 }
 
-/* What a device takes along when it is registered anew. */
+/* State of a device that is kept when it is registered again. */
 struct mrc_dev_kept {
 	struct net_device *ndev[MRC_MAX_PORTS + 1];
 	bool disabled[MRC_MAX_PORTS + 1];
@@ -77,7 +77,7 @@ struct mrc_dev_kept {
 	u8 n;
 };
 
-/* Takes references. */
+/* Save the state of @dev; takes references. */
 static void mrc_dev_keep(struct mrc_dev *dev, struct mrc_dev_kept *kept)
 {
 	u8 i;
@@ -97,7 +97,7 @@ static void mrc_dev_keep(struct mrc_dev *dev, struct mrc_dev_kept *kept)
 	kept->ctl = mrc_ctl_get(dev->ctl);
 }
 
-/* Before @dev is registered. */
+/* Apply the saved state to @dev, which is not registered yet. */
 static void mrc_dev_inherit(struct mrc_dev *dev,
 			    const struct mrc_dev_kept *kept)
 {
@@ -122,8 +122,8 @@ static void mrc_dev_kept_put(struct mrc_dev_kept *kept)
 }
 
 /*
- * Registers @old anew with @n ports, for netdevs in @net, of which @ndev becomes
- * that of port @num, which has none. Consumes the reference to @old.
+ * Register @old again, with @n ports in @net. @ndev becomes the netdev of port @num,
+ * which is vacant. Consumes the reference to @old.
  */
 static int mrc_link_renew(struct mrc_dev *old, const char *name,
 			  struct net *net, u8 n, u8 num,
@@ -152,7 +152,7 @@ static int mrc_link_renew(struct mrc_dev *old, const char *name,
 	mrc_dev_inherit(dev, &kept);
 	kept.ndev[num] = ndev;
 	dev_hold(ndev);
-	/* NULL: it is ending, and all of its devices with it. */
+	/* NULL: the namespace is being destroyed, with all its devices. */
 	old_net = maybe_get_net(old->net);
 
 	get_device(&old->ib.dev);
@@ -200,15 +200,15 @@ static int mrc_link_grow(struct mrc_dev *dev, const char *name,
 }
 
 /*
- * @net is not the namespace of the device's netdevs. If it has none any more, it
- * may begin anew there: that is how a device moves with its netdevs.
+ * @net is not the namespace of @dev. If @dev has no netdevs left, register it again in
+ * @net: that is how a device moves with its netdevs.
  */
 static int mrc_link_move(struct mrc_dev *dev, const char *name,
 			 struct net_device *ndev, struct net *net)
 {
 	u8 i;
 
-	/* Nobody else gives it netdevs: mrc_link_mutex. */
+	/* mrc_link_mutex prevents that a port gets a netdev meanwhile. */
 	for (i = 1; i <= dev->n_ports; i++)
 		if (rcu_access_pointer(dev->port[i].ndev))
 			break;
@@ -261,7 +261,9 @@ static int mrc_newlink(const char *name, struct net_device *ndev)
 	mutex_lock(&mrc_link_mutex);
 	rtnl_lock();
 	dev = mrc_dev_by_ndev(ndev, &num);
-	/* The netdev may leave it at any time, and it may end then. */
+	/*
+	 * The netdev may leave the namespace at any time, which may then be destroyed.
+	 */
 	net = maybe_get_net(dev_net(ndev));
 	rtnl_unlock();
 	if (dev) {

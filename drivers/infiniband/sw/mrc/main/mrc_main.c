@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The module: its layers are put together here, from the bottom to the top. What a
- * layer calls above itself it is given in a table.
+ * The module: initializes the layers from bottom to top. A layer that has to call a
+ * higher layer is given a table of functions.
  */
 #include <linux/module.h>
 #include <rdma/rdma_netlink.h>
@@ -13,7 +13,7 @@ MODULE_AUTHOR("soft MRC authors");
 MODULE_DESCRIPTION("Soft RDMA over Multipath Reliable Connection (MRC 1.0)");
 MODULE_LICENSE("Dual BSD/GPL");
 
-/* Who has to know about ports, in this order. */
+/* Layers that are notified about ports, in this order. */
 static const struct mrc_port_client *const mrc_port_clients[] = {
 #ifdef CONFIG_INFINIBAND_MRC_TRIM
 	&mrc_trim_client,
@@ -62,7 +62,7 @@ static int mrc_begin_burst(void)
 static void mrc_end_burst(void)
 {
 	mrc_burst_exit();
-	/* What QPs left to RCU. */
+	/* Wait for RCU callbacks of QPs. */
 	rcu_barrier();
 }
 
@@ -78,7 +78,7 @@ static int mrc_begin_qp(void)
 static void mrc_end_sock(void)
 {
 	mrc_sock_exit();
-	/* A packet that found its socket before it was closed. */
+	/* Wait for packets that found their socket before it was closed. */
 	synchronize_net();
 }
 
@@ -88,16 +88,16 @@ static int mrc_begin_port(void)
 }
 
 /**
- * struct mrc_part - what a part of the module does when it is loaded and unloaded
+ * struct mrc_part - a part of the module, initialized at load
  * @init: 0 or a negative errno
- * @exit: the reverse
+ * @exit: undoes @init
  */
 struct mrc_part {
 	int (*init)(void);
 	void (*exit)(void);
 };
 
-/* They end in the reverse order. */
+/* They are exited in reverse order. */
 static const struct mrc_part mrc_parts[] = {
 	{ mrc_compat_crc_setup, mrc_compat_crc_cleanup },
 	{ mrc_begin_burst, mrc_end_burst },
@@ -115,7 +115,7 @@ static const struct mrc_part mrc_parts[] = {
 	{ mrc_begin_port, mrc_port_exit },
 };
 
-/* The first @n of them. */
+/* Exit the first @n parts, in reverse order. */
 static void mrc_end_parts(unsigned int n)
 {
 	while (n--)
@@ -148,7 +148,7 @@ static void __exit mrc_exit(void)
 	/* Waits for a running newlink; none can start afterwards. */
 	rdma_link_unregister(&mrc_link_ops);
 	mrc_devs_unregister(NULL);
-	/* Waits for a dealloc_driver that somebody else runs to return. */
+	/* Waits for a concurrent dealloc_driver to return. */
 	ib_unregister_driver((enum rdma_driver_id)MRC_RDMA_DRIVER_ID);
 	mrc_end_parts(ARRAY_SIZE(mrc_parts));
 }

@@ -17,7 +17,7 @@ struct net;
 struct rdma_link_ops;
 
 #ifndef CONFIG_INFINIBAND_MRC_CTL
-/* Nothing is configured that a device could take along. */
+/* Without a controller interface there is no configuration to keep. */
 static inline struct mrc_ctl *mrc_ctl_get(struct mrc_ctl *ctl)
 {
 	return NULL;
@@ -35,8 +35,9 @@ static inline void mrc_ctl_inherit(struct mrc_dev *dev, struct mrc_ctl *ctl)
 /* mrc_device.c --------------------------------------------------------------*/
 
 /*
- * A device whose ports have no netdevs, not registered yet; ib_dealloc_device()
- * undoes it. Sleeps. ERR_PTR(-ENOMEM), or what opening the sockets of @net says.
+ * Allocate a device whose ports have no netdevs; it is not registered yet.
+ * ib_dealloc_device() undoes it. Sleeps. ERR_PTR(-ENOMEM), or the error of opening the
+ * sockets of @net.
  */
 struct mrc_dev *mrc_dev_alloc(struct net *net, u8 n_ports);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Contexts, protection domains, and what the device says it can do.
+ * Contexts, protection domains, and the capabilities of the device.
  */
 #include <linux/module.h>
 
@@ -17,7 +17,7 @@ static int mrc_query_device(struct ib_device *ibdev,
 		return ret;
 	memset(attr, 0, sizeof(*attr));
 	attr->sys_image_guid = ibdev->node_guid;
-	attr->vendor_id = 0xffffff;	/* no vendor's OUI */
+	attr->vendor_id = 0xffffff;	/* no OUI of a vendor */
 	attr->max_qp = MRC_MAX_QP;
 	attr->max_qp_wr = MRC_MAX_QP_WR;
 	attr->atomic_cap = IB_ATOMIC_NONE;
@@ -27,7 +27,7 @@ static int mrc_query_device(struct ib_device *ibdev,
 	attr->kernel_cap_flags = IBK_ALLOW_USER_UNREG;
 	attr->max_send_sge = MRC_MAX_SGE;
 	attr->max_recv_sge = MRC_MAX_SGE;
-	/* Kernel users (rdma_rw) divide by it whatever else is offered. */
+	/* Not 0 even without READ: consumers in the kernel (rdma_rw) divide by it. */
 	attr->max_sge_rd = MRC_MAX_SGE;
 	attr->max_cq = MRC_MAX_CQ;
 	attr->max_cqe = MRC_MAX_CQE;
@@ -47,7 +47,7 @@ static int mrc_query_device(struct ib_device *ibdev,
 		attr->max_qp_rd_atom = MRC_MAX_RD_ATOMIC;
 		attr->max_qp_init_rd_atom = MRC_MAX_RD_ATOMIC;
 		attr->max_res_rd_atom = MRC_MAX_RD_ATOMIC * MRC_MAX_QP;
-		/* Instructions of the CPU, where it has them for 64 bits. */
+		/* CPU instructions do the atomics, if the CPU has them for 64 bits. */
 		attr->atomic_cap = IS_ENABLED(CONFIG_64BIT) ? IB_ATOMIC_GLOB :
 							      IB_ATOMIC_HCA;
 		attr->device_cap_flags |= IB_DEVICE_RC_RNR_NAK_GEN |
@@ -55,7 +55,7 @@ static int mrc_query_device(struct ib_device *ibdev,
 	}
 	attr->masked_atomic_cap = IB_ATOMIC_NONE;
 	attr->local_ca_ack_delay = 15;
-	/* ktime_get_raw_ns(): all bits, 10^9 Hz, in kHz. */
+	/* ktime_get_raw_ns(): all bits are valid; 10^9 Hz, here in kHz. */
 	attr->timestamp_mask = U64_MAX;
 	attr->hca_core_clock = 1000000;
 	return 0;
@@ -86,11 +86,6 @@ static int mrc_alloc_ucontext(struct ib_ucontext *uctx, struct ib_udata *udata)
 	if (req.comp_mask || req.reserved)
 		return -EINVAL;
 
-	/*
-	 * The core takes no reference on the module of a device whose contexts
-	 * can be disassociated. Removing devices is one thing, pulling the
-	 * module away under running programs another.
-	 */
 	if (READ_ONCE(dev->ext))
 		resp.features |= MRC_FEATURE_EXT | MRC_FEATURE_MW;
 #ifdef CONFIG_INFINIBAND_MRC_UD
@@ -100,12 +95,17 @@ static int mrc_alloc_ucontext(struct ib_ucontext *uctx, struct ib_udata *udata)
 	if (READ_ONCE(dev->ext))
 		resp.features |= MRC_FEATURE_UC;
 #endif
+	/*
+	 * The RDMA core takes no reference to the module of a device whose contexts can
+	 * be disassociated. A device may be removed while programs use it, but the
+	 * module must stay loaded.
+	 */
 	if (!try_module_get(THIS_MODULE))
 		return -ENODEV;
 	atomic_inc(&dev->n_ucontexts);
 	smp_mb__after_atomic();	/* pairs with mrc_dev_close() */
 	if (READ_ONCE(dev->closing))
-		ret = -EBUSY;	/* about to come back with another port */
+		ret = -EBUSY;	/* it is about to be registered again */
 	else
 		ret = mrc_udata_out(udata, &resp, sizeof(resp));
 	if (ret)
@@ -114,15 +114,16 @@ static int mrc_alloc_ucontext(struct ib_ucontext *uctx, struct ib_udata *udata)
 }
 
 /*
- * Lets the device go while contexts are open: the core destroys their objects,
- * and mapped rings are plain memory that outlives them.
+ * Allow removal of the device while contexts are open. The core destroys their objects.
+ * Mapped rings are ordinary memory that stays until it is unmapped.
  */
 static void mrc_disassociate_ucontext(struct ib_ucontext *uctx)
 {
 }
 
 /*
- * struct mrc_pd - a PD is compared, not read; the kernel's own are not counted
+ * struct mrc_pd - PD; only its address matters. PDs of consumers in the kernel are not
+ * counted
  */
 struct mrc_pd {
 	struct ib_pd ib;
@@ -153,7 +154,7 @@ static int mrc_dealloc_pd(struct ib_pd *pd, struct ib_udata *udata)
 	return 0;
 }
 
-/* struct mrc_ucontext - nothing but the core's part either */
+/* struct mrc_ucontext - context; has only the RDMA core's part */
 struct mrc_ucontext {
 	struct ib_ucontext ib;
 };

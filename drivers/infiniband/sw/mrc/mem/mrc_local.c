@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Work requests that send nothing but change what keys mean, and invalidation
- * by the peer.
+ * Work requests that change keys and send nothing, and invalidation by the peer.
  */
 #include "mrc_mr.h"
 
@@ -21,7 +20,7 @@ int mrc_local_wqe(const struct mrc_send_wqe *h, struct mrc_local *op)
 		op->access = h->swap;
 		return 0;
 	}
-	/* Two keys of the same window. */
+	/* Both keys must name the same window. */
 	if (h->opcode != IB_WR_BIND_MW || (h->imm_data ^ h->rkey) >> 8)
 		return -EINVAL;
 	op->key = h->rkey;
@@ -67,7 +66,7 @@ int mrc_local_op(struct ib_qp *ibqp, const struct mrc_local *op)
 		return mrc_mr_invalidate(ibqp, op->key);
 
 	rcu_read_lock();
-	/* By key also for REG_MR: the region may be gone by now. */
+	/* REG_MR is looked up by key as well: the region may have been deregistered. */
 	mr = xa_load(&to_mdev(ibqp->device)->mrs, op->key >> 8);
 	if (mr && op->op == IB_WR_REG_MR)
 		ret = mrc_fast_register(ibqp, mr, op);

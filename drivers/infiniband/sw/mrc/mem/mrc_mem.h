@@ -2,24 +2,23 @@
 /*
  * Memory that keys give access to: regions and windows, pinned or paged on demand.
  *
- * Every key leads to a struct mrc_mr, found under RCU in the device's table by
- * the upper 24 bits of the key. What it says (protection domain, range, pages,
- * permissions) does not change as long as anybody holds a reference:
+ * Every key leads to a struct mrc_mr. It is looked up under RCU in the device's table,
+ * by the upper 24 bits of the key. Its protection domain, range, pages and permissions
+ * do not change while a reference is held:
  *
- * - Regions of programs and the DMA region live from registration to
- *   deregistration. Re-registration puts another struct in the place of the
- *   first one: a packet sees either all of the old or all of the new region.
- * - Windows and regions for fast registration live many times. Each life, from
- *   bind or registration to invalidation, has its own reference, which
- *   invalidation drops. From then on nobody gets another one, but the life
- *   ends with the last, and not before that can the next one begin.
+ * - Regions of programs and the DMA region have one life, from registration to
+ *   deregistration. Re-registration replaces the struct by a new one: a packet sees
+ *   either all of the old region or all of the new one.
+ * - Windows and regions for fast registration have many lives. Each life lasts from
+ *   bind or registration to invalidation and has its own reference, which invalidation
+ *   drops. After that no new reference can be taken. The life ends when the last
+ *   reference is dropped; only then can the next life begin.
  *
- * Revocation is complete when the life has ended. Whoever invalidates is told
- * to come back (-EAGAIN) until then, and reports its own completion only
- * afterwards, because the owner of the memory may take that for the permission
- * to use it for something else. References are held for the copying of one
- * packet, so this is a matter of microseconds, but nobody spins: on PREEMPT_RT
- * the holder may be preempted.
+ * Revocation is complete when the life has ended. Until then the caller that
+ * invalidates gets -EAGAIN and has to try again. It reports its own completion only
+ * after the end, because the owner of the memory may then use the memory for something
+ * else. References are held while one packet is copied, so this takes microseconds.
+ * Nevertheless nobody spins: on PREEMPT_RT the holder may be preempted.
  */
 #ifndef MRC_MEM_H
 #define MRC_MEM_H
@@ -43,23 +42,22 @@ struct sk_buff;
 /* mrc_odp.c: on-demand paging -----------------------------------------------*/
 
 /*
- * Regions whose pages are fetched when they are needed (on-demand paging).
+ * Regions whose pages are fetched when a packet needs them (on-demand paging).
  *
- * The packet path cannot sleep, so it never fetches a page: it finds out whether
- * all pages of an access are there, and if not, a work item fetches them and
- * whoever waits comes back. Who cannot wait (a packet that arrives) is refused
- * as if it had not arrived.
+ * The packet path cannot sleep, so it never fetches a page. It checks whether all pages
+ * of an access are present. If not, a work item fetches them, and the waiter tries
+ * again later. An arriving packet cannot wait; it is refused as if it had not arrived.
  *
- * A page that is there stays there as long as dev->odp.lock is held for reading:
- * the kernel takes pages back under the same lock, held for writing. So the
- * question and the access go under one hold, and nobody sleeps in between.
+ * A present page stays as long as dev->odp.lock is held for reading: the kernel takes
+ * pages back under the same lock, held for writing. So the check and the access are
+ * made under one hold of the lock, without sleeping in between.
  */
 
 /**
- * struct mrc_odp_waiter - somebody who goes on when pages have come
+ * struct mrc_odp_waiter - waits for pages to arrive
  * @node: in the device's list
- * @wake: called once for each wait, with no lock held; owns the reference that
- *	the waiter took for it
+ * @wake: called once for each wait, with no lock held; consumes the reference that was
+ *	taken for the wait
  */
 struct mrc_odp_waiter {
 	struct list_head node;
@@ -76,53 +74,55 @@ struct mrc_odp_stat {
 #ifdef CONFIG_INFINIBAND_MRC_ODP
 
 /**
- * mrc_odp_open - give a new region the memory at @start
+ * mrc_odp_open - attach the memory at @start to a new region
  * @dev: the device
- * @mr: with length (not 0) and access; gets @mr->odp, offset and n_pages
+ * @mr: with length (not 0) and access set; gets @mr->odp, offset and n_pages
  * @start: address in the calling process
  *
- * Sleeps. What is mapped already is used at once, nothing is fetched.
+ * Sleeps. Uses pages that are mapped already; fetches none.
  *
- * Return: 0 or a negative errno; -EOPNOTSUPP for all of the address space.
+ * Return: 0 or a negative errno; -EOPNOTSUPP for the whole address space (implicit
+ * ODP).
  */
 int mrc_odp_open(struct mrc_dev *dev, struct mrc_mr *mr, u64 start);
 
 /*
- * A second region with the same memory; the end of a region that nobody accesses
- * any more. A page that is just being fetched may make the rest of the end come
- * later, so that nobody waits for a program that serves its own page faults.
- * close: sleeps, @odp may be NULL.
+ * share: take references for a second region with the same memory. close: release the
+ * memory of a region that nobody accesses any more. Cleanup may be deferred while a
+ * page is being fetched, so that close does not wait for a program that serves its own
+ * page faults. close sleeps; @odp may be NULL.
  */
 struct mrc_odp *mrc_odp_share(struct mrc_odp *odp);
 void mrc_odp_close(struct mrc_odp *odp);
 
 /**
- * mrc_odp_check - are the pages of an access there?
+ * mrc_odp_check - are the pages of an access present?
  * @mr: paged, with a reference
  * @va: first byte, bounds were checked
  * @len: bytes, not 0
- * @write: they are to be written
- * @who: number of the QP that asks, to be told when it was in vain
- * @since: lowered, with -EAGAIN, to when a page has last come for those who wait
- *	for this memory, ns; or NULL
+ * @write: the access writes
+ * @who: QPN of the caller, which will be told if the fetch fails
+ * @since: with -EAGAIN, lowered to the time (ns) of the last page that arrived for this
+ *	memory, or of the first request if none has arrived since; may be NULL
  *
- * Under dev->odp.lock. What failed longer ago than a second, or for another QP, is
- * tried anew.
+ * Under dev->odp.lock. A failure that is older than a second, or was recorded for
+ * another QP, does not count: the pages are fetched again.
  *
- * Return: 0; -EAGAIN: they are fetched; -EFAULT: the program has no such memory, or
- * none that may be accessed so.
+ * Return: 0; -EAGAIN: the pages are being fetched; -EFAULT: the program has no such
+ * memory, or the memory does not permit this access.
  */
 int mrc_odp_check(const struct mrc_mr *mr, u64 va, u64 len, bool write,
 		  u32 who, u64 *since);
 
 /*
- * The same for one access: with 0 the pages stay until end. Waits for nothing.
+ * The same for one access. If it returns 0, the pages stay until mrc_odp_end(). Does
+ * not wait.
  */
 int mrc_odp_begin(const struct mrc_mr *mr, u64 va, u64 len, bool write,
 		  u32 who);
 void mrc_odp_end(const struct mrc_mr *mr);
 
-/* The page with index @i, which mrc_odp_check() found. */
+/* The page with index @i, which mrc_odp_check() found present. */
 struct page *mrc_odp_page(const struct mrc_odp *odp, unsigned long i);
 
 void mrc_odp_stat(const struct mrc_odp *odp, struct mrc_odp_stat *stat);
@@ -131,50 +131,53 @@ int mrc_advise_mr(struct ib_pd *pd, enum ib_uverbs_advise_mr_advice advice,
 		  u32 flags, struct ib_sge *sg, u32 n,
 		  struct uverbs_attr_bundle *attrs);
 
-/* Have @work run among those that fetch pages; false: it is queued already. */
+/*
+ * Queue @work on the work queue that fetches pages. Returns false if it is queued
+ * already.
+ */
 bool mrc_odp_queue(struct work_struct *work);
 
-int mrc_odp_init(void);		/* module: work queue */
+int mrc_odp_init(void);		/* at module load: creates the work queue */
 void mrc_odp_exit(void);	/* waits for the pages that are being fetched */
 
-/* What query_device says of it. @ext: with the extension. */
+/* Report ODP capabilities in query_device. @ext: with the extension. */
 void mrc_odp_query(struct ib_device_attr *attr, bool ext);
 
 void mrc_odp_dev_init(struct mrc_odp_dev *odev);
 
 /**
- * mrc_odp_ready - may memory that a list names be accessed now?
+ * mrc_odp_ready - can the memory of a scatter/gather list be accessed now?
  * @dev: the device, under dev->odp.lock
- * @pd: of the keys
+ * @pd: protection domain of the keys
  * @sge: list
  * @n: its length
- * @at: where in the message the access starts
- * @len: bytes; what is beyond the list's end does not count
- * @write: to be written
- * @who: number of the QP that asks
- * @since: as mrc_odp_check()
+ * @at: offset in the message where the access starts
+ * @len: bytes; bytes beyond the end of the list are ignored
+ * @write: the access writes
+ * @who: QPN of the caller
+ * @since: as in mrc_odp_check()
  *
- * Return: 0: yes, or it is an error that shows when it is tried; -EAGAIN: pages
- * are fetched.
+ * Return: 0: yes, or there is an error that the access itself will report; -EAGAIN:
+ * pages are being fetched.
  */
 int mrc_odp_ready(struct mrc_dev *dev, const struct ib_pd *pd,
 		  const struct mrc_sge *sge, u32 n, u64 at, u32 len,
 		  bool write, u32 who, u64 *since);
 
 /**
- * mrc_odp_wait - have @w woken up when pages have come
+ * mrc_odp_wait - wake @w when pages have arrived
  * @odev: of the device
- * @w: the caller took a reference for it
- * @seq: mrc_odp_seq() of before the question
+ * @w: the caller has taken a reference for the wait
+ * @seq: mrc_odp_seq() before the check
  *
  * Any context.
  *
- * Return: 0; -EALREADY: it waits already, the reference is too much;
- * -EAGAIN: something has come meanwhile, the caller calls @w->wake.
+ * Return: 0; -EALREADY: @w is waiting already, the caller drops its reference; -EAGAIN:
+ * a page has arrived meanwhile, the caller calls @w->wake.
  */
 int mrc_odp_wait(struct mrc_odp_dev *odev, struct mrc_odp_waiter *w, u32 seq);
 
-/* Wait no more. Return: whether it did; then the reference is the caller's. */
+/* Stop waiting. Return: true if @w was waiting; the caller then owns its reference. */
 bool mrc_odp_unwait(struct mrc_odp_dev *odev, struct mrc_odp_waiter *w);
 
 #else /* CONFIG_INFINIBAND_MRC_ODP */
@@ -271,7 +274,7 @@ static inline bool mrc_odp_any(const struct mrc_odp_dev *odev)
 	return atomic_read(&odev->n);
 }
 
-/* To be read before the question whose answer may be -EAGAIN. */
+/* Read this before a check that may return -EAGAIN. */
 static inline u32 mrc_odp_seq(const struct mrc_odp_dev *odev)
 {
 	return READ_ONCE(odev->seq);
@@ -281,57 +284,57 @@ static inline u32 mrc_odp_seq(const struct mrc_odp_dev *odev)
 
 enum {
 	MRC_MAX_FAST_PAGES	= 512,	/* per fast registration */
-	MRC_FAST_PAGE_SHIFT	= 12,	/* smallest page of one */
+	MRC_FAST_PAGE_SHIFT	= 12,	/* smallest page size of a fast registration */
 };
 
 /*
- * Programs give it to queue pairs, whatever the device has. No memory can be
- * registered with it, and no flush of that kind succeeds.
+ * IBV_ACCESS_FLUSH_PERSISTENT. Programs set it on QPs regardless of the device's
+ * capabilities. No memory can be registered with it, and no persistent flush succeeds.
  */
 #define MRC_ACCESS_PERSIST	BIT(9)
 
 enum mrc_mr_kind {
-	MRC_MR_USER,		/* of a program */
+	MRC_MR_USER,		/* memory of a program */
 	MRC_MR_DMA,		/* all kernel memory, by kernel address */
 	MRC_MR_FAST,		/* IB_MR_TYPE_MEM_REG */
 	MRC_MR_WINDOW_1,
 	MRC_MR_WINDOW_2,	/* 2B: belongs to a PD and a QP */
 };
 
-/* Of kinds that live many times. */
+/* State of the kinds with many lives. */
 enum mrc_mr_state {
 	MRC_MR_FREE,
 	MRC_MR_VALID,
-	MRC_MR_REVOKED,		/* somebody still copies */
+	MRC_MR_REVOKED,		/* references are still held */
 };
 
 /**
- * struct mrc_mr - what a key gives access to
+ * struct mrc_mr - memory that a key gives access to
  * @kind: enum mrc_mr_kind
- * @state: enum mrc_mr_state, of kinds with many lives; written under @lock, read
- *	with a reference as a hint (a revocation that comes later is as good)
- * @gone: deregistered, no life begins any more; under @lock
- * @lock: (bh, leaf) change of @state, and what goes with it
- * @ref: the life itself and lookups hold one each; 0 while FREE
- * @released: completed with the last reference, pending while there is none
- * @rcu: readers may still look at it after the last put
+ * @state: enum mrc_mr_state, for kinds with many lives; written under @lock. Readers
+ *	that hold a reference take it as a hint: a later revocation is as good
+ * @gone: deregistered, no new life begins; under @lock
+ * @lock: (bh, leaf) protects changes of @state and related members
+ * @ref: one for the life itself and one for each lookup; 0 while FREE
+ * @released: completed when the last reference is dropped; pending while any is held
+ * @rcu: readers may still look at the struct after the last put
  * @pd: protection domain
- * @key: local and remote; its index is constant. Of the last life where there
- *	is none now
+ * @key: local and remote; its index is constant. While FREE, the key of the last life
  * @access: IB_ACCESS_*
- * @iova: address of the first byte as those who use the key say it
+ * @iova: address of the first byte as users of the key give it
  * @length: bytes
- * @offset: of @iova behind the start of the first page
- * @page_shift: size of a page of @kva
+ * @offset: of @iova from the start of the first page
+ * @page_shift: page size of @kva
  * @n_pages: entries of @pages or @kva
- * @pages: programs' memory, also that below a window; owned by the region
+ * @pages: memory of a program; a window points to the pages of its region. The region
+ *	owns them
  * @kva: kernel addresses of the pages of a fast registration
- * @odp: instead of @pages where they come on demand; of a window that of its
+ * @odp: used instead of @pages if the memory is paged; a window points to that of its
  *	region
- * @n_windows: bound to this region; negative: it takes none any more
+ * @n_windows: windows bound to this region; negative: no more windows can be bound
  * @parent: region that the window is bound to
  * @qp_id: QP that the type 2 window belongs to, see mrc_mw.c
- * @fast: region for fast registration that this is the state of
+ * @fast: the fast registration region that this struct belongs to
  */
 struct mrc_mr {
 	u8 kind;
@@ -365,12 +368,12 @@ struct mrc_mr {
 /**
  * struct mrc_ibmr - ib_core's part of a region
  * @ib: lkey == rkey, unpredictable
- * @mr: the rest; changed by re-registration, so read under RCU by those who
- *	do not hold the region
- * @umem: pinned memory of a program, NULL for the zero-length MR
- * @max_pages: bound of @n_staged
- * @n_staged: pages of @staged
- * @staged: what map_mr_sg mapped, for the registration to come
+ * @mr: the state; replaced by re-registration, so readers that do not hold the region
+ *	read it under RCU
+ * @umem: pinned memory of a program, NULL for a zero-length or paged MR
+ * @max_pages: maximum of @n_staged
+ * @n_staged: pages in @staged
+ * @staged: pages from map_mr_sg, for the next registration
  */
 struct mrc_ibmr {
 	struct ib_mr ib;
@@ -393,9 +396,9 @@ struct mrc_ibmw {
 };
 
 /**
- * struct mrc_local - a work request that changes what keys mean
+ * struct mrc_local - a work request that changes a key or its memory
  * @op: IB_WR_LOCAL_INV, IB_WR_REG_MR or IB_WR_BIND_MW
- * @key: to invalidate, or that there will be
+ * @key: the key to invalidate, or the new key
  * @lkey: region that the window is bound to
  * @access: IB_ACCESS_*
  * @addr: first byte of the window
@@ -414,31 +417,31 @@ struct mrc_local {
 
 /**
  * mrc_mr_get - find memory by key
- * @ibqp: on whose behalf; its PD and, for type 2 windows, the QP itself must be
- *	the memory's
+ * @ibqp: QP that accesses the memory. Its PD must be the memory's PD; a type 2 window
+ *	must belong to the QP itself
  * @key: local or remote
  * @va: first byte
- * @len: bytes; at most a packet's with the DMA region and remote access
- * @access: IB_ACCESS_*, all needed. Windows are open to remote access only
+ * @len: bytes; at most one packet with the DMA region and remote access
+ * @access: IB_ACCESS_*, all needed. Windows permit remote access only
  *
- * Any context, waits for nothing. Overflow-safe.
+ * Any context, does not wait. Overflow-safe.
  *
- * Return: the memory with a reference, for the length of a packet;
- * ERR_PTR(-EINVAL) unknown key, or not that of @ibqp, -EACCES no permission,
- * -ERANGE out of bounds.
+ * Return: the memory with a reference, to be held for one packet at most;
+ * ERR_PTR(-EINVAL) unknown key, or not a key for @ibqp, -EACCES no permission, -ERANGE
+ * out of bounds.
  */
 struct mrc_mr *mrc_mr_get(struct ib_qp *ibqp, u32 key, u64 va, u64 len,
 			  int access);
 void mrc_mr_put(struct mrc_mr *mr);
 
-/* The same for what concerns all of the memory, whatever its range. */
+/* The same for an operation on all of the memory; no range is checked. */
 struct mrc_mr *mrc_mr_get_all(struct ib_qp *ibqp, u32 key, int access);
 
 /* The same without a QP, for local access only. */
 struct mrc_mr *mrc_mr_get_local(struct mrc_dev *dev, const struct ib_pd *pd,
 				u32 key, u64 va, u64 len, int access);
 
-/* For a peer of a QP that cannot have windows of type 2. */
+/* The same for a peer of a QP that cannot own type 2 windows. */
 struct mrc_mr *mrc_mr_get_remote(struct mrc_dev *dev, const struct ib_pd *pd,
 				 u32 key, u64 va, u64 len, int access);
 
@@ -447,13 +450,14 @@ struct mrc_mr *mrc_mr_get_remote(struct mrc_dev *dev, const struct ib_pd *pd,
  * @mr: with a reference
  * @va: first byte, bounds were checked
  * @len: bytes
- * @write: they are to be written
- * @who: number of the QP that asks, 0 where the question was asked before
+ * @write: the access writes
+ * @who: QPN of the caller, 0 if the pages were checked before
  *
- * Any context. Only memory that is paged can say something else than 0.
+ * Any context. Only paged memory can return a value other than 0.
  *
- * Return: 0: the memory is there until mrc_mr_close(), no sleep in between;
- * -EAGAIN: its pages are fetched; -EFAULT: the program has no such memory.
+ * Return: 0: the memory is present until mrc_mr_close(), the caller must not sleep in
+ * between; -EAGAIN: its pages are being fetched; -EFAULT: the program has no such
+ * memory.
  */
 static inline int mrc_mr_open(const struct mrc_mr *mr, u64 va, u64 len,
 			      bool write, u32 who)
@@ -468,8 +472,8 @@ static inline void mrc_mr_close(const struct mrc_mr *mr, u64 len)
 }
 
 /*
- * For what cannot wait until memory is fetched, UC: paged memory is refused, and
- * the reference dropped. @mr: what a lookup returned, as is the result.
+ * For accesses that cannot wait for pages (UC): refuse paged memory and drop its
+ * reference. @mr: result of a lookup. Returns @mr or an ERR_PTR.
  */
 static inline struct mrc_mr *mrc_mr_pinned(struct mrc_mr *mr)
 {
@@ -480,12 +484,12 @@ static inline struct mrc_mr *mrc_mr_pinned(struct mrc_mr *mr)
 }
 
 /*
- * Page and offset of @va, and how many bytes follow in that page; between open
- * and close.
+ * Page and offset of @va, and the number of bytes that follow in that page. Call it
+ * between open and close.
  */
 struct page *mrc_mr_page(const struct mrc_mr *mr, u64 va, u32 *off, u32 *room);
 
-/* What query_device says of memory. */
+/* Report memory limits and capabilities in query_device. */
 void mrc_mr_query(struct ib_device_attr *attr, bool ext);
 
 extern const struct ib_device_ops mrc_mr_ops;
@@ -493,8 +497,8 @@ extern const struct ib_device_ops mrc_mr_ops;
 /* mrc_mr_copy.c -------------------------------------------------------------*/
 
 /*
- * Copy @len bytes at @off of @skb to @va, computing nothing else. Bounds were
- * checked by mrc_mr_get(). 0, -EFAULT, or -EAGAIN as mrc_mr_open().
+ * Copy @len bytes at @off of @skb to @va, without computing a checksum. mrc_mr_get()
+ * has checked the bounds. 0, -EFAULT, or -EAGAIN as mrc_mr_open().
  */
 int mrc_mr_copy_from_skb(struct mrc_mr *mr, u64 va, const struct sk_buff *skb,
 			 int off, u32 len);
@@ -502,41 +506,40 @@ int mrc_mr_copy_from_skb(struct mrc_mr *mr, u64 va, const struct sk_buff *skb,
 /* mrc_local.c ---------------------------------------------------------------*/
 
 /**
- * mrc_local_wqe - what an entry of a send ring asks for
- * @h: copy of the entry, whose opcode is LOCAL_INV, BIND_MW or, of a consumer in
- *	the kernel, REG_MR (rkey = key, swap = access)
+ * mrc_local_wqe - parse a local operation from a send ring entry
+ * @h: copy of the entry, whose opcode is LOCAL_INV, BIND_MW or, from a consumer in the
+ *	kernel, REG_MR (rkey = key, swap = access)
  * @op: result
  *
- * Return: 0, -EINVAL for an entry that makes no sense (LOC_QP_OP_ERR).
+ * Return: 0, -EINVAL for an invalid entry (LOC_QP_OP_ERR).
  */
 int mrc_local_wqe(const struct mrc_send_wqe *h, struct mrc_local *op);
 
 /**
  * mrc_local_op - execute a local operation
- * @ibqp: whose; under the lock of its send queue
- * @op: what it asks for
+ * @ibqp: QP that posted it; under the lock of its send queue
+ * @op: the operation
  *
- * Return: 0; -EAGAIN: the key that is to end is revoked, but accesses that
- * began before are not through: call again from the work item, the work request
- * is not done; any other errno: the work request fails with IB_WC_MW_BIND_ERR,
- * which is the "memory management operation error" of the IB specification, and
- * changed nothing.
+ * Return: 0; -EAGAIN: the old key is revoked, but earlier accesses have not ended: the
+ * work request is not done, call again from the work item; any other errno: the work
+ * request fails with IB_WC_MW_BIND_ERR, the "memory management operation error" of the
+ * IB specification, and has changed nothing.
  */
 int mrc_local_op(struct ib_qp *ibqp, const struct mrc_local *op);
 
 /**
- * mrc_mr_invalidate - end what a key gives access to
- * @ibqp: whose; under the lock of its send queue (LOCAL_INV) or of its receives
- *	(SEND with invalidate)
- * @key: of a fast registration, or of a type 2 window that belongs to @ibqp.
- *	Neither programs' regions nor type 1 windows can be invalidated
+ * mrc_mr_invalidate - invalidate a key
+ * @ibqp: QP that invalidates; under the lock of its send queue (LOCAL_INV) or of its
+ *	receive queue (SEND with invalidate)
+ * @key: of a fast registration, or of a type 2 window that belongs to @ibqp. Regions of
+ *	programs and type 1 windows cannot be invalidated
  *
- * When this returns, no access begins any more. Does nothing with a key that
- * is invalid already.
+ * When this returns, no new access can begin. Does nothing with a key that is invalid
+ * already.
  *
- * Return: 0: nobody accesses it any more either; -EAGAIN: accesses that began
- * before are not through: call again, and tell nobody that it is invalid before
- * that returned 0; -EINVAL: no such key, or not for @ibqp to invalidate.
+ * Return: 0: no access is left; -EAGAIN: earlier accesses have not ended: call again,
+ * and report the invalidation only when this has returned 0; -EINVAL: no such key, or
+ * @ibqp may not invalidate it.
  */
 int mrc_mr_invalidate(struct ib_qp *ibqp, u32 key);
 

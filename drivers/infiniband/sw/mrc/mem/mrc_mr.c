@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Keys: the table, the check that every access goes through, and the lives of
- * what keys lead to. See mrc_mem.h.
+ * Keys: the table, the check of every access, and the lives of the memory. See
+ * mrc_mem.h.
  */
 #include <linux/mm.h>
 #include <linux/random.h>
@@ -12,28 +12,28 @@
 
 #define MRC_KEY_TRIES	64
 
-/* What the peer asks for, as opposed to the work requests of this side. */
+/* Rights that only the peer needs, not the work requests of this side. */
 #define MRC_ACCESS_REMOTE						\
 	(IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ |		\
 	 IB_ACCESS_REMOTE_ATOMIC | IB_ACCESS_FLUSH_GLOBAL)
 
-/* Whether @va is kernel memory that has a struct page. */
+/* Is @va kernel memory that has a struct page? */
 static bool mrc_kva_ok(u64 va)
 {
 	return va == (unsigned long)va &&
 	       virt_addr_valid((void *)(unsigned long)va);
 }
 
-/* Is [va, va + len) part of it? */
+/* Is [va, va + len) within @mr? */
 static int mrc_mr_range(const struct mrc_mr *mr, u64 va, u64 len)
 {
 	if (va < mr->iova || va - mr->iova > mr->length ||
 	    len > mr->length - (va - mr->iova))
 		return -ERANGE;
 	/*
-	 * With the DMA region an address may be anything. The ends of a packet
-	 * are all of its pages; the consumers of this kernel are trusted to
-	 * name memory of theirs.
+	 * With the DMA region an address may be anything. A packet's range has at most
+	 * two pages, so checking both ends covers it. Consumers in the kernel are
+	 * trusted to name memory of their own.
 	 */
 	if (mr->kind == MRC_MR_DMA && len &&
 	    (!mrc_kva_ok(va) || !mrc_kva_ok(va + len - 1)))
@@ -41,7 +41,7 @@ static int mrc_mr_range(const struct mrc_mr *mr, u64 va, u64 len)
 	return 0;
 }
 
-/* Check a life that the caller has a reference to. */
+/* Check a life to which the caller holds a reference. */
 static int mrc_mr_check(const struct mrc_mr *mr, const struct ib_pd *pd,
 			u32 key, int access)
 {
@@ -49,18 +49,21 @@ static int mrc_mr_check(const struct mrc_mr *mr, const struct ib_pd *pd,
 	    READ_ONCE(mr->state) != MRC_MR_VALID)
 		return -EINVAL;
 	if (mr->kind >= MRC_MR_WINDOW_1 && !(access & MRC_ACCESS_REMOTE))
-		return -EINVAL;	/* as good as an lkey that does not exist */
+		return -EINVAL;	/* treated like an lkey that does not exist */
 	return (mr->access & access) == access ? 0 : -EACCES;
 }
 
-/* What lives under @key now, with a reference, or NULL. Under RCU. */
+/* The current memory of @key, with a reference, or NULL. Under RCU. */
 static struct mrc_mr *mrc_mr_lookup(struct mrc_dev *dev, u32 key)
 {
 	struct mrc_mr *mr = xa_load(&dev->mrs, key >> 8), *dead;
 
 	while (mr && !refcount_inc_not_zero(&mr->ref)) {
 		dead = mr;
-		/* A region that is registered anew: the new one came first. */
+		/*
+		 * On re-registration the new struct was stored before the old one
+		 * ended.
+		 */
 		smp_rmb();
 		mr = xa_load(&dev->mrs, key >> 8);
 		if (mr == dead)
@@ -69,7 +72,7 @@ static struct mrc_mr *mrc_mr_lookup(struct mrc_dev *dev, u32 key)
 	return mr;
 }
 
-/* All of what @key leads to, with a reference. */
+/* The memory of @key with a reference, without a check of the range. */
 static struct mrc_mr *mrc_mr_find(struct mrc_dev *dev, const struct ib_pd *pd,
 				  u32 key, int access)
 {
@@ -81,7 +84,7 @@ static struct mrc_mr *mrc_mr_find(struct mrc_dev *dev, const struct ib_pd *pd,
 	rcu_read_unlock();
 	if (!mr)
 		return ERR_PTR(-EINVAL);
-	/* Pairs with mrc_mr_begin(): what was set before is seen. */
+	/* Pairs with mrc_mr_begin(): values set before it are visible. */
 	smp_mb__after_atomic();
 
 	ret = mrc_mr_check(mr, pd, key, access);
@@ -91,7 +94,7 @@ static struct mrc_mr *mrc_mr_find(struct mrc_dev *dev, const struct ib_pd *pd,
 	return ERR_PTR(ret);
 }
 
-/* @mr, which may be an ERR_PTR, if it has [va, va + len). */
+/* @mr, or an ERR_PTR if [va, va + len) is not within it. @mr may be an ERR_PTR. */
 static struct mrc_mr *mrc_mr_within(struct mrc_mr *mr, u64 va, u64 len)
 {
 	int ret = IS_ERR(mr) ? 0 : mrc_mr_range(mr, va, len);
@@ -135,7 +138,7 @@ struct mrc_mr *mrc_mr_get(struct ib_qp *ibqp, u32 key, u64 va, u64 len,
 	return mrc_mr_within(mrc_mr_get_all(ibqp, key, access), va, len);
 }
 
-/* The last reference to a life is gone: the next may begin. */
+/* The last reference to a life is gone: the next life may begin. */
 static void mrc_mr_over(struct mrc_mr *mr)
 {
 	struct mrc_mr *parent;
@@ -146,7 +149,7 @@ static void mrc_mr_over(struct mrc_mr *mr)
 	mr->parent = NULL;
 	complete(&mr->released);
 	spin_unlock_bh(&mr->lock);
-	/* Not @mr any more. And the region may be deregistered from now on. */
+	/* @mr must not be used any more. From now on the region may be deregistered. */
 	if (parent)
 		atomic_dec(&parent->n_windows);
 }
@@ -173,7 +176,7 @@ struct page *mrc_mr_page(const struct mrc_mr *mr, u64 va, u32 *off, u32 *room)
 		*room = PAGE_SIZE - *off;
 		return mrc_kva_page(va);
 	case MRC_MR_FAST:
-		/* Its pages may be smaller and larger than the kernel's. */
+		/* Its pages may be smaller or larger than the kernel's pages. */
 		in = pos & ((1u << mr->page_shift) - 1);
 		pos = mr->kva[pos >> mr->page_shift] + in;
 		*off = offset_in_page(pos);
@@ -227,7 +230,7 @@ void mrc_mr_begin(struct mrc_mr *mr)
 	lockdep_assert_held(&mr->lock);
 	reinit_completion(&mr->released);
 	WRITE_ONCE(mr->state, MRC_MR_VALID);
-	/* Pairs with mrc_mr_get(). */
+	/* Pairs with mrc_mr_find(). */
 	smp_wmb();
 	refcount_set(&mr->ref, 1);
 }
@@ -237,7 +240,10 @@ bool mrc_mr_end(struct mrc_mr *mr)
 	lockdep_assert_held(&mr->lock);
 	if (mr->state != MRC_MR_VALID)
 		return false;
-	/* One that dies of old age may be used by whoever found it before. */
+	/*
+	 * Kinds with one life are not revoked: users that found the struct before may
+	 * go on using it.
+	 */
 	if (!mrc_mr_mortal(mr))
 		return true;
 	WRITE_ONCE(mr->state, MRC_MR_REVOKED);
@@ -248,7 +254,7 @@ void mrc_mr_unhash(struct mrc_dev *dev, struct mrc_mr *mr)
 {
 	bool put;
 
-	/* Does nothing where another struct has taken its place. */
+	/* Does nothing if re-registration has put another struct in its place. */
 	xa_cmpxchg(&dev->mrs, mr->key >> 8, mr, NULL, 0);
 	spin_lock_bh(&mr->lock);
 	mr->gone = true;
@@ -256,9 +262,9 @@ void mrc_mr_unhash(struct mrc_dev *dev, struct mrc_mr *mr)
 	spin_unlock_bh(&mr->lock);
 	if (put)
 		mrc_mr_put(mr);
-	/* Users hold references for the length of one packet only. */
+	/* Users hold references for one packet at most. */
 	wait_for_completion(&mr->released);
-	/* Whoever put the last one has left the lock. */
+	/* Wait until the user that dropped the last reference has released the lock. */
 	spin_lock_bh(&mr->lock);
 	spin_unlock_bh(&mr->lock);
 }
@@ -273,10 +279,10 @@ void mrc_mr_query(struct ib_device_attr *attr, bool ext)
 	attr->max_mr_size = U64_MAX;
 	attr->page_size_cap = PAGE_SIZE;
 	attr->max_mr = MRC_MAX_MR;
-	/* Not 0 even so: consumers that are there already divide by it. */
+	/* Not 0 even without the extension: existing consumers divide by it. */
 	attr->max_fast_reg_page_list_len = MRC_MAX_FAST_PAGES;
 	mrc_odp_query(attr, ext);
-	/* The rest is made by work requests that MRC 1.0 does not have. */
+	/* The rest needs work requests that MRC 1.0 does not have. */
 	if (!ext)
 		return;
 	attr->max_mw = MRC_MAX_MW;

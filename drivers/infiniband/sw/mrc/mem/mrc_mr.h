@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* Lives of memory, for those who make, bind and end them. */
+/* Lives of memory: for files that make, bind and invalidate it. */
 #ifndef MRC_MR_H
 #define MRC_MR_H
 
@@ -9,30 +9,30 @@ struct ib_dmah;
 
 /* mrc_mr.c ------------------------------------------------------------------*/
 
-/* A new struct: alive, or FREE where many lives are to come. Sleeps. */
+/* A new struct: alive, or FREE for kinds with many lives. Sleeps. */
 struct mrc_mr *mrc_mr_alloc(enum mrc_mr_kind kind, const struct ib_pd *pd);
 
-/* Give it an unpredictable key that nobody has. Sleeps. 0 or -errno. */
+/* Assign an unpredictable unused key and add it to the table. Sleeps. 0 or -errno. */
 int mrc_mr_hash(struct mrc_dev *dev, struct mrc_mr *mr);
 
 /*
- * The end of a struct that may be in the table: take it out, end its life, wait
- * for the last reference. Sleeps for as long as packets are copied. free: after
- * that, or for one that never was in the table.
+ * unhash: remove a struct that may be in the table, end its life, wait for the last
+ * reference. Sleeps while packets are copied. free: after unhash, or for a struct that
+ * never was in the table.
  */
 void mrc_mr_unhash(struct mrc_dev *dev, struct mrc_mr *mr);
 void mrc_mr_free(struct mrc_mr *mr);
 
-/* Whether it lives many times. */
+/* Does the kind have many lives? */
 static inline bool mrc_mr_mortal(const struct mrc_mr *mr)
 {
 	return mr->kind >= MRC_MR_FAST;
 }
 
 /*
- * Begin a life with what the caller has set, end it. Under @mr->lock; after
- * end the caller drops the reference with mrc_mr_put() when it has unlocked, if
- * it was told so.
+ * begin: start a life with the values that the caller has set. end: revoke it. Both
+ * under @mr->lock. If end returns true, the caller unlocks and then drops the life's
+ * reference with mrc_mr_put().
  */
 void mrc_mr_begin(struct mrc_mr *mr);
 bool mrc_mr_end(struct mrc_mr *mr);
@@ -55,7 +55,7 @@ int mrc_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata);
 int mrc_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int n,
 		  unsigned int *off);
 
-/* Register what was mapped, see mrc_local_op(). Under RCU. */
+/* Register the pages from map_mr_sg, see mrc_local_op(). Under RCU. */
 int mrc_fast_register(struct ib_qp *ibqp, struct mrc_mr *mr,
 		      const struct mrc_local *op);
 
@@ -64,7 +64,7 @@ int mrc_fast_register(struct ib_qp *ibqp, struct mrc_mr *mr,
 int mrc_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata);
 int mrc_dealloc_mw(struct ib_mw *ibmw);
 
-/* Whether a type 2 window is that of @ibqp. */
+/* Does a type 2 window belong to @ibqp? */
 bool mrc_mw_owned(const struct mrc_mr *mr, struct ib_qp *ibqp);
 
 /* Bind or unbind @mr, a window, see mrc_local_op(). Under RCU. */

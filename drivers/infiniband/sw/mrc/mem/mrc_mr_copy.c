@@ -6,25 +6,25 @@
 #include "mrc_mr.h"
 
 /*
- * Programs that use MRC look for small records in memory: as soon as one word
- * has changed, they take those before it for new. So up to this many bytes are
- * stored in ascending order, and of more than that the last ones.
+ * Programs that use MRC poll memory for small records. When one word has changed, they
+ * assume that the words before it are new too. So up to MRC_ORDERED bytes are stored in
+ * ascending order; of a longer copy, only the last MRC_ORDERED_END bytes.
  */
 enum {
 	MRC_ORDERED	= 512,
 	MRC_ORDERED_END	= 64,
 };
 
-/* How the stores of a copy become visible. */
+/* The order in which the stores of a copy become visible. */
 enum mrc_copy {
 	MRC_COPY_ANY,
 	MRC_COPY_ASCENDING,
 };
 
-/* One store of @n bytes, a power of two up to 8 to which @to is aligned. */
+/* One store of @n bytes: a power of two up to 8, @to is aligned to it. */
 static void mrc_store(void *to, const u8 *from, u32 n)
 {
-	/* Pairs with the program's reads, in whatever way it orders them. */
+	/* Pairs with the read barriers or ordered loads of the program. */
 	smp_wmb();
 	switch (n) {
 	case 1:
@@ -42,7 +42,7 @@ static void mrc_store(void *to, const u8 *from, u32 n)
 	}
 }
 
-/* Units of 8 bytes where addresses allow, and smaller ones at the ends. */
+/* Stores of 8 bytes where the alignment permits, smaller ones at the ends. */
 static void mrc_store_ascending(u8 *to, const u8 *from, u32 len)
 {
 	while (len) {

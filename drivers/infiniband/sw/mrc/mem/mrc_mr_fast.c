@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Fast registration: kernel consumers list pages when they like, and a work
- * request makes a region of them. The list of the present registration is
- * another than that which is being made, because consumers map for the next
- * one while the invalidation of the present one still waits in the send queue.
+ * Fast registration: a kernel consumer maps a list of pages at any time, and a work
+ * request registers them. The list of the current registration and the list being
+ * mapped are separate: consumers map the next list while the invalidation of the
+ * current registration is still in the send queue.
  */
 #include "mrc_mr.h"
 
-/* What a registration may allow. */
+/* Rights that a registration may have. */
 #define MRC_FAST_ACCESS							\
 	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE |		\
 	 IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC |		\
@@ -51,7 +51,7 @@ int mrc_fast_register(struct ib_qp *ibqp, struct mrc_mr *mr,
 	    !(op->access & IB_ACCESS_LOCAL_WRITE))
 		return -EINVAL;
 
-	/* With the lock @ibmr is there as long as @mr is not gone. */
+	/* Under the lock, @ibmr exists as long as @mr is not gone. */
 	spin_lock_bh(&mr->lock);
 	if (mr->gone || mr->state == MRC_MR_VALID) {
 		ret = -EINVAL;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Regions as ib_core sees them: pinned memory of programs, the region that is
- * all kernel memory, and how those for fast registration (mrc_mr_fast.c) come
- * and go.
+ * Regions as ib_core sees them: pinned memory of programs, the DMA region (all kernel
+ * memory), and allocation of regions for fast registration (mrc_mr_fast.c).
  */
 #include <linux/sched.h>
 #include <linux/slab.h>
@@ -16,8 +15,7 @@
 #endif
 
 /*
- * What is accepted. Relaxed ordering, as all that is optional, means nothing
- * here.
+ * Access flags accepted. Relaxed ordering and all other optional flags have no effect.
  */
 #define MRC_MR_ACCESS							\
 	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE |		\
@@ -25,20 +23,20 @@
 	 IB_ACCESS_MW_BIND | IB_ZERO_BASED | IB_ACCESS_HUGETLB |	\
 	 IB_ACCESS_FLUSH_GLOBAL | IB_ACCESS_OPTIONAL | MRC_ACCESS_PAGED)
 
-/* What the DMA region may be used for. */
+/* Access flags of the DMA region. */
 #define MRC_DMA_ACCESS							\
 	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE |		\
 	 IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC)
 
-/* The last byte may be the last of the address space. */
+/* The last byte may be the last one of the address space. */
 static bool mrc_range_ok(u64 va, u64 length)
 {
 	return !length || va + length - 1 >= va;
 }
 
 /*
- * Pin memory and list its pages in @mr, unless it is to be paged: then it has
- * no umem. The umem, NULL or an ERR_PTR.
+ * Pin memory and list its pages in @mr, or set up paging if requested. Returns the
+ * umem, NULL if paged, or an ERR_PTR.
  */
 static struct ib_umem *mrc_mr_pin(struct ib_device *ib, struct mrc_mr *mr,
 				  u64 start)
@@ -57,7 +55,9 @@ static struct ib_umem *mrc_mr_pin(struct ib_device *ib, struct mrc_mr *mr,
 		return umem;
 	mr->offset = ib_umem_offset(umem);
 	mr->n_pages = ib_umem_num_pages(umem);
-	/* A length that nobody can serve is no reason for a backtrace. */
+	/*
+	 * The length may be too large to allocate; do not print a backtrace for that.
+	 */
 	mr->pages = kvmalloc_array(mr->n_pages, sizeof(*mr->pages),
 				   GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
 	if (!mr->pages)
@@ -78,8 +78,8 @@ err:
 }
 
 /*
- * A region with no memory yet. Those of programs are counted: the kernel's own
- * consumers are not to suffer from what programs have.
+ * A region with no memory yet. Regions of programs are counted against the limit; those
+ * of consumers in the kernel are not, so that programs cannot exhaust them.
  */
 static struct mrc_ibmr *mrc_ibmr_alloc(struct ib_pd *pd, enum mrc_mr_kind kind)
 {
@@ -108,7 +108,7 @@ err:
 	return ERR_PTR(-ENOMEM);
 }
 
-/* Also of one that is not all there; its key leads nowhere. */
+/* Free a region, also a partly initialized one. Its key is not in the table. */
 static void mrc_ibmr_free(struct mrc_ibmr *ibmr)
 {
 	if (ibmr->mr->kind == MRC_MR_USER)
@@ -124,7 +124,7 @@ static void mrc_ibmr_free(struct mrc_ibmr *ibmr)
 	kfree(ibmr);
 }
 
-/* Make it reachable, or else free it. */
+/* Give it a key and add it to the table; on failure free it. */
 static struct ib_mr *mrc_ibmr_hash(struct mrc_ibmr *ibmr)
 {
 	int ret = mrc_mr_hash(to_mdev(ibmr->ib.device), ibmr->mr);
@@ -176,9 +176,9 @@ struct ib_mr *mrc_reg_user_mr(struct ib_pd *pd, u64 start, u64 length,
 }
 
 /*
- * The memory of a region that is registered anew: that at @start if it is to
- * be another, or else the same. Returns the umem if it was pinned for @mr, NULL
- * if it is the old one's, or an ERR_PTR.
+ * Get the memory of a re-registered region: new memory at @start with @trans, else the
+ * old memory. Returns the umem if memory was pinned for @mr, NULL if the old memory is
+ * used or the new memory is paged or empty, or an ERR_PTR.
  */
 static struct ib_umem *mrc_rereg_memory(struct mrc_ibmr *ibmr,
 					struct mrc_mr *mr, bool trans,
@@ -190,7 +190,7 @@ static struct ib_umem *mrc_rereg_memory(struct mrc_ibmr *ibmr,
 		return mr->length ? mrc_mr_pin(ibmr->ib.device, mr, start) :
 				    NULL;
 	if (umem && ib_access_writable(mr->access) && !umem->writable) {
-		/* Copies on write have to be made: they are those of today. */
+		/* The pages may be shared copy-on-write: pin again, for writing. */
 		if (umem->owning_mm != current->mm)
 			return ERR_PTR(-EINVAL);
 		return mrc_mr_pin(ibmr->ib.device, mr, umem->address);
@@ -204,8 +204,8 @@ static struct ib_umem *mrc_rereg_memory(struct mrc_ibmr *ibmr,
 }
 
 /*
- * In place for programs: the keys stay, and a packet finds either the old
- * region or the new one. The core keeps others from using @ib meanwhile.
+ * Re-register in place: the keys stay, and a packet finds either the old region or the
+ * new one. The RDMA core prevents concurrent use of @ib.
  */
 struct ib_mr *mrc_rereg_user_mr(struct ib_mr *ib, int flags, u64 start,
 				u64 length, u64 virt_addr, int access,
@@ -227,7 +227,7 @@ struct ib_mr *mrc_rereg_user_mr(struct ib_mr *ib, int flags, u64 start,
 		access = old->access;
 	if (access & ~MRC_MR_ACCESS)
 		return ERR_PTR(-EOPNOTSUPP);
-	/* The memory of today is pinned, or it is paged. */
+	/* Memory that is kept stays pinned or paged as it is. */
 	if (!trans && (access ^ old->access) & IB_ACCESS_ON_DEMAND)
 		return ERR_PTR(-EOPNOTSUPP);
 
@@ -250,11 +250,11 @@ struct ib_mr *mrc_rereg_user_mr(struct ib_mr *ib, int flags, u64 start,
 	}
 	keep = !umem && !trans;
 
-	/* A window would go on showing what was. */
+	/* Refuse while windows are bound: they would keep showing the old region. */
 	ret = -EBUSY;
 	if (atomic_cmpxchg(&old->n_windows, 0, -1))
 		goto err_memory;
-	/* Takes no memory: the place is there. */
+	/* Allocates nothing: the entry exists. */
 	ret = xa_err(xa_store(&to_mdev(ib->device)->mrs, mr->key >> 8, mr,
 			      GFP_KERNEL_ACCOUNT));
 	if (ret) {
@@ -287,13 +287,13 @@ struct ib_mr *mrc_get_dma_mr(struct ib_pd *pd, int access)
 {
 	struct mrc_ibmr *ibmr;
 
-	/* Else addresses for devices are no addresses for this one. */
+	/* Without virtual DMA, DMA addresses are not kernel addresses. */
 	if (access & ~MRC_DMA_ACCESS || !ib_uses_virt_dma(pd->device))
 		return ERR_PTR(-EOPNOTSUPP);
 	ibmr = mrc_ibmr_alloc(pd, MRC_MR_DMA);
 	if (IS_ERR(ibmr))
 		return ERR_CAST(ibmr);
-	/* All but the last byte of the address space, which is no memory. */
+	/* All but the last byte of the address space, which is never memory. */
 	ibmr->mr->length = U64_MAX;
 	ibmr->mr->access = access;
 	return mrc_ibmr_hash(ibmr);
@@ -328,7 +328,7 @@ int mrc_dereg_mr(struct ib_mr *ib, struct ib_udata *udata)
 {
 	struct mrc_ibmr *ibmr = to_mibmr(ib);
 
-	/* The windows first, as the IB specification has it. */
+	/* The IB specification requires that windows are unbound first. */
 	if (atomic_cmpxchg(&ibmr->mr->n_windows, 0, -1))
 		return -EBUSY;
 	mrc_mr_unhash(to_mdev(ib->device), ibmr->mr);

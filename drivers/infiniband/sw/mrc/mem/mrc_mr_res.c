@@ -21,12 +21,12 @@ static const char *mrc_mr_kind_name(const struct mrc_mr *mr)
 
 static int mrc_put_mr(struct sk_buff *msg, const struct mrc_mr *mr)
 {
-	/* The one kind whose state says something: it may not be registered. */
+	/* The only kind whose state is of interest: it may be unregistered. */
 	if (mr->kind == MRC_MR_FAST &&
 	    rdma_nl_put_driver_u32(msg, "valid",
 				   READ_ONCE(mr->state) == MRC_MR_VALID))
 		return -EMSGSIZE;
-	/* Not iova: an address of the program, and everybody may ask. */
+	/* Not iova: it is an address in the program, and every user may query. */
 	if (rdma_nl_put_driver_string(msg, "kind", mrc_mr_kind_name(mr)) ||
 	    rdma_nl_put_driver_u64(msg, "length", mr->length) ||
 	    rdma_nl_put_driver_u64(msg, "pages", mr->n_pages) ||
@@ -37,7 +37,7 @@ static int mrc_put_mr(struct sk_buff *msg, const struct mrc_mr *mr)
 	return 0;
 }
 
-/* Pages fetched and taken back, as other drivers name them. */
+/* Pages fetched and taken back; names as in other drivers. */
 static int mrc_fill_mr_stat(struct sk_buff *msg, void *obj)
 {
 	const struct mrc_ibmr *ibmr = obj;
@@ -66,7 +66,7 @@ static int mrc_fill_mr(struct sk_buff *msg, void *obj, bool all)
 	const struct mrc_ibmr *ibmr = obj;
 	int ret;
 
-	/* It may be registered anew at any time. */
+	/* The region may be re-registered at any time. */
 	rcu_read_lock();
 	ret = mrc_put_mr(msg, READ_ONCE(ibmr->mr));
 	rcu_read_unlock();

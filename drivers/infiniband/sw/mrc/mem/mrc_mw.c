@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Memory windows: keys of parts of a region, with remote access of their own.
- * Type 1 belongs to a PD and is bound again and again; type 2 (2B) belongs to
- * a PD and the QP that bound it, must be invalidated before it is bound again,
- * and may be invalidated by the peer of that QP.
+ * Memory windows: keys for parts of a region, with their own remote access rights. A
+ * type 1 window belongs to a PD and can be bound again at any time. A type 2 window
+ * (2B) belongs to a PD and the QP that bound it. It must be invalidated before it is
+ * bound again; the peer of that QP may invalidate it too.
  *
- * A window that is bound holds its region, which cannot be deregistered until
- * the window is unbound and nobody copies through it any more.
+ * A bound window holds its region. The region cannot be deregistered until the window
+ * is unbound and nobody copies through it any more.
  */
 #include <linux/slab.h>
 
@@ -17,8 +17,8 @@
 	 IB_ACCESS_REMOTE_ATOMIC | IB_ACCESS_FLUSH_GLOBAL)
 
 /*
- * Names of QPs that bound type 2 windows. QPNs do not serve: a window may
- * outlive its QP, and the next QP of that number must not inherit it.
+ * Last ID given to a QP that bound type 2 windows. QPNs cannot be used: a window may
+ * outlive its QP, and the next QP with that number must not inherit the window.
  */
 static atomic64_t mrc_mw_last_id = ATOMIC64_INIT(0);
 
@@ -69,7 +69,7 @@ bool mrc_mw_owned(const struct mrc_mr *mr, struct ib_qp *ibqp)
 	return mr->qp_id == READ_ONCE(to_mibqp(ibqp)->mw_id);
 }
 
-/* The name of @ibqp, which gets one if it has none. Under the lock of its send queue. */
+/* The ID of @ibqp; assigned at the first call. Under the lock of its send queue. */
 static u64 mrc_mw_qp_id(struct ib_qp *ibqp)
 {
 	struct mrc_ibqp *mib = to_mibqp(ibqp);
@@ -80,8 +80,8 @@ static u64 mrc_mw_qp_id(struct ib_qp *ibqp)
 }
 
 /*
- * The region that a window is to be bound to, with a count that keeps it, or
- * ERR_PTR. The window must not allow what the region's owner could not do.
+ * The region that a window is to be bound to, with @n_windows incremented, which keeps
+ * the region; or ERR_PTR. A window must not permit more than the region does.
  */
 static struct mrc_mr *mrc_mw_parent(struct ib_qp *ibqp,
 				    const struct mrc_local *op)
@@ -99,21 +99,23 @@ static struct mrc_mr *mrc_mw_parent(struct ib_qp *ibqp,
 		mrc_mr_put(parent);
 		return ERR_PTR(-EINVAL);
 	}
-	/* The count keeps it as well. */
+	/* @n_windows keeps the region as well as the reference. */
 	mrc_mr_put(parent);
 	return parent;
 }
 
-/* Whether @op may be done to @mr, whatever the region says. Under its lock. */
+/* Is @op permitted for @mr, regardless of the region? Under @mr's lock. */
 static int mrc_mw_check(const struct mrc_mr *mr, const struct mrc_local *op)
 {
-	/* Local writes go through the region's key: programs ask in vain. */
+	/*
+	 * Programs may set LOCAL_WRITE, but a window's key never permits local access.
+	 */
 	int allowed = MRC_MW_ACCESS | IB_ACCESS_LOCAL_WRITE |
 		      IB_ACCESS_OPTIONAL;
 
 	if (mr->gone)
 		return -EINVAL;
-	/* Else a peer that knows the key of before would get the new binding. */
+	/* Otherwise a peer that knows the old key could access the new binding. */
 	if (op->key == mr->key)
 		return -EINVAL;
 	if (mr->kind == MRC_MR_WINDOW_2) {
@@ -124,7 +126,7 @@ static int mrc_mw_check(const struct mrc_mr *mr, const struct mrc_local *op)
 	return op->access & ~allowed ? -EINVAL : 0;
 }
 
-/* Make @mr show @op's part of @parent. Under its lock, while FREE. */
+/* Set @mr to the part of @parent that @op names. Under @mr's lock, while FREE. */
 static void mrc_mw_show(struct ib_qp *ibqp, struct mrc_mr *mr,
 			struct mrc_mr *parent, const struct mrc_local *op)
 {
@@ -160,14 +162,14 @@ int mrc_mw_bind(struct ib_qp *ibqp, struct mrc_mr *mr,
 			return PTR_ERR(parent);
 	}
 
-	/* Nothing is wrong with it: now the old binding ends. */
+	/* All checks have passed: end the old binding. */
 	spin_lock_bh(&mr->lock);
 	if (mrc_mr_end(mr)) {
 		spin_unlock_bh(&mr->lock);
 		mrc_mr_put(mr);
 		spin_lock_bh(&mr->lock);
 	}
-	/* Another QP may have been here meanwhile. */
+	/* Another QP may have changed the window meanwhile. */
 	ret = mrc_mw_check(mr, op);
 	if (!ret && mr->state != MRC_MR_FREE)
 		ret = -EAGAIN;

@@ -11,7 +11,7 @@
 
 #include "mrc_mr.h"
 
-#ifdef CONFIG_INFINIBAND_MRC_ODP	/* what it takes is not in every kernel */
+#ifdef CONFIG_INFINIBAND_MRC_ODP	/* older kernels lack what paging needs */
 
 /* --- waiting ------------------------------------------------------------------ */
 
@@ -68,7 +68,7 @@ int mrc_odp_ready(struct mrc_dev *dev, const struct ib_pd *pd,
 				      part, write ? IB_ACCESS_LOCAL_WRITE : 0);
 		if (IS_ERR(mr))
 			return 0;
-		/* All that is missing is asked for at once. */
+		/* Request all missing pages at once, also those of later entries. */
 		if (mr->odp && mrc_odp_check(mr, sge[i].addr + at, part,
 					     write, who, since) == -EAGAIN)
 			ret = -EAGAIN;
@@ -82,20 +82,20 @@ int mrc_odp_ready(struct mrc_dev *dev, const struct ib_pd *pd,
 /* --- pages ---------------------------------------------------------------------- */
 
 enum {
-	MRC_ODP_WANTS	= 16,	/* ranges that wait to be fetched */
+	MRC_ODP_WANTS	= 16,	/* requested ranges that wait to be fetched */
 	MRC_ODP_CHUNK	= 64,	/* pages fetched in one go */
 	MRC_ODP_SWEEP	= 1024,	/* entries cleared per lock hold */
 	MRC_ODP_FAILS	= 16,	/* latest failures that are remembered */
 };
 
 /*
- * Lower bits of an entry; above them the number of its page. A page that was
- * written is said to be dirty when it is given up, because no page table says so;
- * the core does that for devices with DMA only.
+ * Lower bits of an entry; the bits above hold the page frame number. A page that was
+ * written is marked dirty when it is released, because no page table records the write.
+ * The RDMA core does that only for devices with DMA.
  */
-#define MRC_ODP_VALID	1ul	/* the page is there */
+#define MRC_ODP_VALID	1ul	/* the page is present */
 #define MRC_ODP_WRITE	2ul	/* and may be written */
-#define MRC_ODP_DIRTY	4ul	/* and was, or is about to be */
+#define MRC_ODP_DIRTY	4ul	/* and was written, or is about to be */
 #define MRC_ODP_SHIFT	3
 #define MRC_ODP_DIRTY_BIT	2
 
@@ -105,15 +105,15 @@ static unsigned long mrc_odp_need(bool write)
 }
 
 /**
- * struct mrc_odp_want - pages that somebody asked for, or could not get
- * @first: page
- * @last: page, included
- * @who: number of the QP, 0 = nobody in particular
+ * struct mrc_odp_want - a range of pages that was requested, or that failed
+ * @first: first page
+ * @last: last page, included
+ * @who: QPN of the requesting QP, 0 = no QP
  * @write: for writing
- * @at: jiffies of the failure
+ * @at: time of the failure, jiffies
  *
- * A failure is news for the one who asked, once, and for nobody else: the memory
- * may be there when others need it.
+ * A failure is reported once, to the QP that made the request, and to no other: the
+ * memory may exist when another QP needs it.
  */
 struct mrc_odp_want {
 	unsigned long first;
@@ -125,25 +125,25 @@ struct mrc_odp_want {
 
 /**
  * struct mrc_odp - memory of a paged region
- * @ref: regions have one each, so has the work item while it is queued
- * @regions: regions alone; at 0 nothing is fetched any more
- * @dev: the device, a reference to its memory
- * @umem: the core's part
- * @entry: pages, @n of them; written under odp_lock
+ * @ref: one for each region, and one for the work item while it is queued
+ * @regions: regions only; when it is 0 no more pages are fetched
+ * @dev: the device, with a reference to its memory
+ * @umem: the RDMA core's part
+ * @entry: pages, @n of them; written under dev->odp.lock
  * @n: pages
- * @lock: (bh, leaf) of the following
- * @want: pages to be fetched, @n_want ranges
+ * @lock: (bh, leaf) protects the members below
+ * @want: requested pages, @n_want ranges
  * @n_want: entries of @want
- * @fail: pages that could not be had, a ring; @last < @first: none
- * @fail_next: the oldest one
- * @n_fail: there may be as many
- * @since: when a page was asked for, or the latest one has come while others are
- *	awaited; 0 = nobody waits
- * @work: fetches
- * @rcu: delayed free, for those who look at the totals
+ * @fail: pages that could not be fetched, a ring of @n_fail entries
+ * @fail_next: index of the next entry to write, the oldest one when the ring is full
+ * @n_fail: valid entries of @fail
+ * @since: time (ns) of the last page arrival while requests are pending, or of the
+ *	first request; 0 = no request is pending
+ * @work: fetches the pages
+ * @rcu: delayed free, for readers of the totals
  * @faults: pages fetched for an access
  * @invalidations: pages taken back
- * @prefetched: pages fetched for a piece of advice
+ * @prefetched: pages fetched because a program called advise_mr
  */
 struct mrc_odp {
 	refcount_t ref;
@@ -166,7 +166,7 @@ struct mrc_odp {
 	atomic64_t prefetched;
 };
 
-/* Not that of QPs: a program may let its page faults wait for ever. */
+/* Not the work queue of QPs: a program may delay its own page faults for ever. */
 static struct workqueue_struct *mrc_odp_wq;
 
 struct page *mrc_odp_page(const struct mrc_odp *odp, unsigned long i)
@@ -175,8 +175,8 @@ struct page *mrc_odp_page(const struct mrc_odp *odp, unsigned long i)
 }
 
 /*
- * Give up pages, @end not included, before they become somebody else's. Under
- * umem_mutex. Return: how many there were.
+ * Release pages from @i up to but not including @end, before they get another owner.
+ * Under umem_mutex. Returns the number of pages released.
  */
 static u64 mrc_odp_clear(struct mrc_odp *odp, unsigned long i, unsigned long end)
 {
@@ -197,7 +197,7 @@ static u64 mrc_odp_clear(struct mrc_odp *odp, unsigned long i, unsigned long end
 				odp->entry[i] = 0;
 		}
 		write_unlock_bh(&odp->dev->odp.lock);
-		/* Whose page is not valid, nobody else looks at. */
+		/* Nobody else looks at entries whose page is not valid. */
 		for (i = first; i < stop; i++) {
 			if (!odp->entry[i])
 				continue;
@@ -228,7 +228,7 @@ static void mrc_odp_put(struct mrc_odp *odp)
 	put_device(&dev->ib.dev);
 }
 
-/* Add to what is wanted; false if there is no room for it. Under the lock. */
+/* Add a range to the requests; false if there is no room. Under the lock. */
 static bool mrc_odp_add_want(struct mrc_odp *odp, unsigned long first,
 			     unsigned long last, bool write, u32 who)
 {
@@ -238,7 +238,7 @@ static bool mrc_odp_add_want(struct mrc_odp *odp, unsigned long first,
 	for (i = 0; i < odp->n_want; i++) {
 		struct mrc_odp_want *w = &odp->want[i];
 
-		/* Those that touch each other become one. */
+		/* Ranges that overlap or touch are merged. */
 		if (w->write != write || w->who != who || first > w->last + 1 ||
 		    last + 1 < w->first)
 			continue;
@@ -259,8 +259,8 @@ static bool mrc_odp_add_want(struct mrc_odp *odp, unsigned long first,
 }
 
 /*
- * Who finds no room asks again. Return: since when, ns, nothing has come for those
- * who wait.
+ * Request pages. If there is no room, the caller asks again later. Returns the time
+ * (ns) since which no page has arrived for the waiters.
  */
 static u64 mrc_odp_ask(struct mrc_odp *odp, unsigned long first,
 		       unsigned long last, bool write, u32 who)
@@ -273,7 +273,7 @@ static u64 mrc_odp_ask(struct mrc_odp *odp, unsigned long first,
 		odp->since = mrc_now();
 	since = odp->since;
 	spin_unlock_bh(&odp->lock);
-	/* With the reference that the region of the caller has. */
+	/* Safe: the caller's region holds a reference. */
 	refcount_inc(&odp->ref);
 	if (!queue_work(mrc_odp_wq, &odp->work))
 		refcount_dec(&odp->ref);
@@ -300,7 +300,10 @@ static bool mrc_odp_next_want(struct mrc_odp *odp, struct mrc_odp_want *w)
 	return any;
 }
 
-/* What the core has found, for packets to use. Under umem_mutex. */
+/*
+ * Make the pages that the RDMA core has found available to packets. Under umem_mutex.
+ * Returns their number.
+ */
 static unsigned long mrc_odp_publish(struct mrc_odp *odp, unsigned long first,
 				     unsigned long n)
 {
@@ -313,7 +316,10 @@ static unsigned long mrc_odp_publish(struct mrc_odp *odp, unsigned long first,
 
 		if (!(pfn & HMM_PFN_VALID) || pfn & HMM_PFN_ERROR)
 			continue;
-		/* As long as a page was there it was this one. */
+		/*
+		 * DIRTY stays valid: an entry's page cannot change before it is
+		 * cleared.
+		 */
 		odp->entry[i] = page_to_pfn(hmm_pfn_to_page(pfn)) <<
 				MRC_ODP_SHIFT | MRC_ODP_VALID |
 				(odp->entry[i] & MRC_ODP_DIRTY) |
@@ -324,7 +330,7 @@ static unsigned long mrc_odp_publish(struct mrc_odp *odp, unsigned long first,
 	return found;
 }
 
-/* Page @i could not be had. */
+/* Record that page @i could not be fetched. */
 static void mrc_odp_fail(struct mrc_odp *odp, unsigned long i,
 			 const struct mrc_odp_want *w)
 {
@@ -334,7 +340,7 @@ static void mrc_odp_fail(struct mrc_odp *odp, unsigned long i,
 		return;
 	spin_lock_bh(&odp->lock);
 	f = &odp->fail[(odp->fail_next + MRC_ODP_FAILS - 1) % MRC_ODP_FAILS];
-	/* The page after the latest one: one entry, others keep theirs. */
+	/* If this page follows the latest failure, extend that entry to save room. */
 	if (!odp->n_fail || f->who != w->who || f->write != w->write ||
 	    f->last + 1 != i) {
 		f = &odp->fail[odp->fail_next];
@@ -349,7 +355,7 @@ static void mrc_odp_fail(struct mrc_odp *odp, unsigned long i,
 	spin_unlock_bh(&odp->lock);
 }
 
-/* Did @who ask for one of these before, in vain? He is told once. */
+/* Did a request by @who for one of these pages fail? Each failure is reported once. */
 static bool mrc_odp_failed(struct mrc_odp *odp, unsigned long first,
 			   unsigned long last, bool write, u32 who)
 {
@@ -373,8 +379,8 @@ static bool mrc_odp_failed(struct mrc_odp *odp, unsigned long first,
 }
 
 /*
- * Fetch pages, or with @snapshot look which are there. Return: how many, or a
- * negative errno.
+ * Fetch pages; with @snapshot only find those that are present. Returns the number of
+ * pages or a negative errno.
  */
 static long mrc_odp_map(struct mrc_odp *odp, unsigned long first,
 			unsigned long n, bool write, bool snapshot)
@@ -392,7 +398,7 @@ static long mrc_odp_map(struct mrc_odp *odp, unsigned long first,
 	return ret;
 }
 
-/* Who waits longer than that waits for what comes next. */
+/* A page has arrived: restart the time that waiters measure from. */
 static void mrc_odp_came(struct mrc_odp *odp)
 {
 	spin_lock_bh(&odp->lock);
@@ -409,7 +415,9 @@ static void mrc_odp_wake(struct mrc_odp_dev *odev)
 	spin_lock_bh(&odev->wait_lock);
 	WRITE_ONCE(odev->seq, odev->seq + 1);
 	list_splice_init(&odev->waiters, &list);
-	/* Each stays on a list, from which it can be taken, until its turn. */
+	/*
+	 * Each waiter stays on a list until its turn, so that mrc_odp_unwait() works.
+	 */
 	while ((w = list_first_entry_or_null(&list, struct mrc_odp_waiter,
 					     node))) {
 		list_del_init(&w->node);
@@ -421,8 +429,8 @@ static void mrc_odp_wake(struct mrc_odp_dev *odev)
 }
 
 /*
- * Fetch a range; a page that cannot be had must not keep others from coming.
- * Return: 0 or the errno of the last failure.
+ * Fetch a range. A page that cannot be fetched must not prevent others from arriving.
+ * Returns 0 or the errno of the last failure.
  */
 static int mrc_odp_fetch(struct mrc_odp *odp, const struct mrc_odp_want *w,
 			 atomic64_t *count)
@@ -439,14 +447,17 @@ static int mrc_odp_fetch(struct mrc_odp *odp, const struct mrc_odp_want *w,
 			single = n;
 			continue;
 		}
-		/* Too busy: whoever needs it asks again. */
+		/*
+		 * -EBUSY and -EAGAIN are temporary: the QP that needs the page asks
+		 * again.
+		 */
 		if (ret < 0 && ret != -EBUSY && ret != -EAGAIN)
 			mrc_odp_fail(odp, at, w);
 		if (ret < 0)
 			err = ret;
 		else
 			atomic64_add(ret, count);
-		/* A program that is killed while it gives advice. */
+		/* The program was killed during advise_mr. */
 		if (fatal_signal_pending(current))
 			break;
 		if (single)
@@ -526,7 +537,7 @@ static bool mrc_odp_invalidate(struct mmu_interval_notifier *mni,
 	struct ib_umem_odp *umem = container_of(mni, struct ib_umem_odp,
 						notifier);
 	unsigned long start, end, i, last;
-	/* NULL while the region is being made: no page is there. */
+	/* NULL while the region is being created: no page is present. */
 	struct mrc_odp *odp = READ_ONCE(umem->private);
 	u64 n = 0;
 
@@ -556,14 +567,14 @@ static const struct mmu_interval_notifier_ops mrc_odp_mn_ops = {
 
 int mrc_odp_open(struct mrc_dev *dev, struct mrc_mr *mr, u64 start)
 {
-	/* Huge pages need not be: they are used where they are. */
+	/* Huge pages are not required, but are used if present. */
 	int access = mr->access & ~IB_ACCESS_HUGETLB;
 	struct ib_umem_odp *umem;
 	struct mrc_odp *odp;
 	unsigned long i;
 	int ret;
 
-	/* All of the address space. */
+	/* The whole address space (implicit ODP). */
 	if (!start && mr->length == U64_MAX)
 		return -EOPNOTSUPP;
 	if (mr->length > SIZE_MAX || start != (unsigned long)start)
@@ -586,7 +597,9 @@ int mrc_odp_open(struct mrc_dev *dev, struct mrc_mr *mr, u64 start)
 	}
 	odp->umem = umem;
 	odp->n = (ib_umem_end(umem) - ib_umem_start(umem)) >> PAGE_SHIFT;
-	/* A length that nobody can serve is no reason for a backtrace. */
+	/*
+	 * The length may be too large to allocate; do not print a backtrace for that.
+	 */
 	odp->entry = kvcalloc(odp->n, sizeof(*odp->entry),
 			      GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
 	ret = -ENOMEM;
@@ -597,7 +610,7 @@ int mrc_odp_open(struct mrc_dev *dev, struct mrc_mr *mr, u64 start)
 	mutex_unlock(&umem->umem_mutex);
 
 	for (i = 0; i < odp->n; i += MRC_ODP_SWEEP) {
-		/* A hole is no error before it is used. */
+		/* An unmapped page is no error until it is accessed. */
 		mrc_odp_map(odp, i, min(odp->n - i,
 					(unsigned long)MRC_ODP_SWEEP),
 			    false, true);
@@ -610,7 +623,10 @@ int mrc_odp_open(struct mrc_dev *dev, struct mrc_mr *mr, u64 start)
 	mr->odp = odp;
 	mr->offset = start & ~PAGE_MASK;
 	mr->n_pages = odp->n;
-	/* Packets that did not look whether there are such regions are over. */
+	/*
+	 * Wait for packets that did not check for paged regions because there were
+	 * none.
+	 */
 	if (atomic_inc_return(&dev->odp.n) == 1)
 		synchronize_rcu();
 	return 0;
@@ -644,7 +660,7 @@ void mrc_odp_stat(const struct mrc_odp *odp, struct mrc_odp_stat *stat)
 
 /* --- advice ------------------------------------------------------------------------- */
 
-/* The pages of @sg and their memory, with a reference, or ERR_PTR. */
+/* Find the pages of @sg. Returns their memory with a reference, or ERR_PTR. */
 static struct mrc_odp *mrc_advise_range(struct ib_pd *pd,
 					const struct ib_sge *sg,
 					struct mrc_odp_want *w)
@@ -665,7 +681,9 @@ static struct mrc_odp *mrc_advise_range(struct ib_pd *pd,
 		w->first = pos >> PAGE_SHIFT;
 		w->last = (pos + sg->length - 1) >> PAGE_SHIFT;
 		odp = mr->odp;
-		/* Not for as long as pages are fetched: deregistration waits. */
+		/*
+		 * Do not hold @mr while pages are fetched: deregistration waits for it.
+		 */
 		refcount_inc(&odp->ref);
 	}
 	mrc_mr_put(mr);
@@ -755,8 +773,8 @@ bool mrc_odp_queue(struct work_struct *work)
 int mrc_odp_init(void)
 {
 	/*
-	 * Before those who ask for the same pages again and again; and as many as
-	 * there may be, because some may wait for programs.
+	 * High priority, to run before QPs that ask for the same pages again and again.
+	 * As many work items as possible, because some may have to wait for programs.
 	 */
 	mrc_odp_wq = alloc_workqueue("mrc_odp", WQ_UNBOUND | WQ_HIGHPRI,
 				     WQ_MAX_ACTIVE);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Address handles: where a datagram goes. Work requests name them by number,
- * because programs write work requests that the kernel cannot trust.
+ * Address handles: the destinations of datagrams. Work requests name an AH by number,
+ * because programs write work requests and the kernel cannot trust a pointer in them.
  */
 #include <linux/etherdevice.h>
 #include <linux/slab.h>
@@ -13,13 +13,13 @@
 /**
  * struct mrc_ah - address handle
  * @ib: ib_core's part
- * @av: what the packet path needs
- * @grh: as given; without the GID entry, which the core holds
- * @dmac: resolved by the core
+ * @av: the part that the packet path uses
+ * @grh: as given; without the GID entry, which the RDMA core holds
+ * @dmac: resolved by the RDMA core
  * @sl: service level
  * @static_rate: as given
  * @port: 1-based
- * @counted: made by a program
+ * @counted: counted in dev->n_ah, because a program created it
  */
 struct mrc_ah {
 	struct ib_ah ib;
@@ -49,7 +49,7 @@ struct mrc_av *mrc_av_find(struct mrc_dev *dev, const struct ib_pd *pd, u32 num)
 	return av && av->pd == pd ? av : NULL;
 }
 
-/* The route is not there or not good any more. A referenced dst or NULL. */
+/* Replace a route that is missing or no longer valid. A referenced dst or NULL. */
 static struct dst_entry *mrc_av_refresh(struct mrc_dev *dev, struct mrc_av *av)
 {
 	struct dst_entry *dst = NULL, *old = NULL;
@@ -62,7 +62,7 @@ static struct dst_entry *mrc_av_refresh(struct mrc_dev *dev, struct mrc_av *av)
 		dst = mrc_route_lookup(dev->net, ndev, av->ipv6, &av->saddr,
 				       &av->daddr, 0, &cookie);
 	spin_lock_irqsave(&av->lock, flags);
-	if (!av->dead) {	/* if it is, only for this packet */
+	if (!av->dead) {	/* else use the route for this packet only */
 		old = rcu_replace_pointer(av->route.dst, dst,
 					  lockdep_is_held(&av->lock));
 		WRITE_ONCE(av->route.cookie, cookie);
@@ -111,15 +111,15 @@ static void mrc_av_fill(struct mrc_av *av, const struct mrc_ah *ah,
 	av->flow_label = grh->flow_label & 0xfffff;
 }
 
-/* A number that has not been used for long. Any context. */
+/* Assign a number that was not in use recently. Any context. */
 static int mrc_av_insert(struct mrc_dev *dev, struct mrc_av *av, gfp_t gfp)
 {
 	unsigned long flags;
 	int ret;
 
 	/*
-	 * A caller that sleeps: __xa_alloc_cyclic() drops the lock to allocate
-	 * and then enables interrupts, as they were.
+	 * With a sleeping caller __xa_alloc_cyclic() drops the lock to allocate and
+	 * enables interrupts meanwhile. They were enabled before, so that is correct.
 	 */
 	xa_lock_irqsave(&dev->avs, flags);
 	ret = __xa_alloc_cyclic(&dev->avs, &av->num, av, xa_limit_31b,
@@ -218,7 +218,7 @@ static int mrc_destroy_ah(struct ib_ah *ibah, u32 flags)
 	xa_lock_irqsave(&dev->avs, irq);
 	__xa_erase(&dev->avs, av->num);
 	xa_unlock_irqrestore(&dev->avs, irq);
-	/* Packets that found it before may still be looking for a route. */
+	/* Packets that found the AH before may still be looking up a route. */
 	spin_lock_irqsave(&av->lock, irq);
 	av->dead = true;
 	spin_unlock_irqrestore(&av->lock, irq);

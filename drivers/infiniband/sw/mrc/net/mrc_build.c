@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Packets of all services: headers in front, payload as fragments or copied, pad and
- * ICRC behind. The ICRC is computed over what the packet holds: where payload is copied,
+ * Building packets of all services: headers, payload as fragments or copied, pad and
+ * ICRC. The ICRC is computed over the bytes of the packet: if the payload is copied,
  * over the copy, because a program may write to its buffer meanwhile.
  */
 #include <linux/highmem.h>
@@ -14,7 +14,7 @@
 
 #include "mrc_net_priv.h"
 
-/* @udp_len: bytes of UDP that will follow. */
+/* @udp_len: UDP length, header included. */
 static void mrc_build_ip(struct sk_buff *skb, const struct mrc_head *head,
 			 u32 udp_len)
 {
@@ -39,7 +39,7 @@ static void mrc_build_ip(struct sk_buff *skb, const struct mrc_head *head,
 		h->frag_off = htons(IP_DF);
 		h->ttl = head->ttl;
 		h->protocol = IPPROTO_UDP;
-		h->check = 0;	/* ip_local_out() */
+		h->check = 0;	/* set by ip_local_out() */
 		h->saddr = head->saddr->s6_addr32[3];
 		h->daddr = head->daddr->s6_addr32[3];
 		skb->protocol = htons(ETH_P_IP);
@@ -93,7 +93,7 @@ static void mrc_add_frag(struct sk_buff *skb, struct page *page, u32 off,
 	skb_add_rx_frag(skb, skb_shinfo(skb)->nr_frags, page, off, len, len);
 }
 
-/* Memory of @len bytes, at most a page, as another fragment. */
+/* Append a new fragment of @len bytes, at most a page. Returns its memory. */
 static void *mrc_new_frag(struct sk_buff *skb, u32 len)
 {
 	void *p = netdev_alloc_frag(len);
@@ -115,7 +115,7 @@ int mrc_build_page(struct mrc_build *b, struct page *page, u32 off, u32 len,
 
 	if (b->copy) {
 		p = skb_put_data(skb, p, len);
-	} else if (paged || !sendpage_ok(page)) {	/* slab: of a ULP */
+	} else if (paged || !sendpage_ok(page)) {	/* slab memory of a ULP */
 		p = mrc_new_frag(skb, len);
 		if (p)
 			memcpy(p, map + off, len);

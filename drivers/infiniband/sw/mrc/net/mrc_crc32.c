@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The CRC-32 that the ICRC is made with: the kernel's.
+ * The CRC-32 of the ICRC: uses the kernel's implementation.
  */
 #include "compat/mrc_compat_crc.h"
 #include "mrc_net.h"

@@ -2,16 +2,16 @@
 /*
  * The direct path to the neighbour.
  *
- * The packets of a port all go to the same next hop. Where nothing on the IP
- * output path could do anything to them but count them and look that up, it is
- * looked up once per batch, they are counted once per batch, and each goes
- * straight to the neighbour, as ip_finish_output2() would hand it over. All that
- * is below that, neighbour states, taps, qdiscs and what they report, is the same.
+ * All packets of a port go to the same next hop. If the IP output path would only look
+ * up the next hop and count the packets, both are done once per batch here. Each packet
+ * then goes straight to the neighbour, as ip_finish_output2() would pass it on.
+ * Everything below, such as neighbour states, taps, qdiscs and their return values, is
+ * the same.
  *
- * What makes them take the long way is in mrc_neigh_find(), and is looked at anew
- * for each batch: a rule of netfilter takes effect with the next one.
+ * mrc_neigh_find() decides which packets have to use the IP output path. It is called
+ * for each batch, so a new netfilter rule takes effect with the next batch.
  *
- * Without this file all packets take the long way.
+ * Without this file all packets use the IP output path.
  */
 #include <linux/netfilter.h>
 #include <linux/preempt.h>
@@ -29,7 +29,7 @@
 #include "compat/mrc_compat.h"
 #include "mrc_neigh.h"
 
-/* Somebody wants to see what the host sends. RCU. */
+/* Does a netfilter hook see the packets that the host sends? RCU. */
 static bool mrc_neigh_hooked(const struct net *net, bool ipv6)
 {
 #ifdef CONFIG_NETFILTER
@@ -43,7 +43,7 @@ static bool mrc_neigh_hooked(const struct net *net, bool ipv6)
 #endif
 }
 
-/* The neighbour that the IP output path would find, if it is there already. */
+/* The neighbour that the IP output path would use, if it exists already. */
 static struct neighbour *mrc_neigh_find4(const struct dst_entry *dst,
 					 const struct sk_buff *skb)
 {
@@ -81,9 +81,9 @@ static struct neighbour *mrc_neigh_find6(const struct dst_entry *dst,
 #endif
 
 /*
- * Only if the IP output path would do no more than to find it: no hook of netfilter, no
- * IPsec, no encapsulation, no VRF; packets of no socket pass no program of a control
- * group.
+ * Only if the IP output path would do nothing but find the neighbour: no netfilter
+ * hook, no IPsec, no encapsulation, no VRF. Cgroup programs do not matter: they do not
+ * run for packets without a socket.
  */
 void mrc_neigh_find(struct net *net, struct mrc_hop *hop,
 		    const struct sk_buff *skb)
@@ -111,14 +111,17 @@ int mrc_neigh_xmit(struct mrc_hop *hop, struct sk_buff *skb)
 	hop->bytes += skb->len;
 	if (!hop->ipv6)
 		ip_send_check(ip_hdr(skb));
-	/* The route's own device may be exchanged under us, the neighbour's not. */
+	/*
+	 * The device of the route may be replaced meanwhile; that of the neighbour may
+	 * not.
+	 */
 	skb->dev = hop->neigh->dev;
 	return neigh_output(hop->neigh, skb, false);
 }
 
 /*
- * What the IP output path would have counted: where requests and packets are one
- * counter, that of IPv6 counts nothing below ip6_xmit(). BH off.
+ * Add the statistics of the IP output path. On kernels with one counter for requests
+ * and packets, IPv6 counts nothing below ip6_xmit(). BH off.
  */
 void mrc_neigh_count(struct net *net, const struct mrc_hop *hop)
 {

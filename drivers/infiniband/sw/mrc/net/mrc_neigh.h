@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The direct path to the neighbour, which can be left out:
- * CONFIG_INFINIBAND_MRC_NEIGH. Used by mrc_xmit.c.
+ * The direct path to the neighbour, used by mrc_xmit.c. It can be left out:
+ * CONFIG_INFINIBAND_MRC_NEIGH.
  */
 #ifndef MRC_NEIGH_H
 #define MRC_NEIGH_H
@@ -9,15 +9,15 @@
 #include <linux/skbuff.h>
 
 /**
- * struct mrc_hop - how packets of one port leave, for the length of a batch
+ * struct mrc_hop - how packets of one port leave, during one batch
  * @dst: route, NULL: there is none
- * @neigh: next hop, NULL: by the IP output path
- * @ipv6: family
- * @mtu: bytes of L3 that the route takes
- * @n: packets that went to @neigh
- * @bytes: of L3, of these
+ * @neigh: next hop, NULL: use the IP output path
+ * @ipv6: IP version
+ * @mtu: MTU of the route, bytes of L3
+ * @n: packets sent to @neigh
+ * @bytes: bytes of L3 of these packets
  *
- * Valid as long as the RCU section in which it was found.
+ * Valid until the end of the RCU section in which it was found.
  */
 struct mrc_hop {
 	struct dst_entry *dst;
@@ -30,17 +30,17 @@ struct mrc_hop {
 
 #ifdef CONFIG_INFINIBAND_MRC_NEIGH
 
-/* Look the next hop of @hop->dst up, for packets like @skb. RCU, BH off. */
+/* Find the next hop of @hop->dst for packets like @skb. RCU, BH off. */
 void mrc_neigh_find(struct net *net, struct mrc_hop *hop,
 		    const struct sk_buff *skb);
 
 /* May @skb go to @hop->neigh? */
 bool mrc_neigh_takes(const struct mrc_hop *hop, const struct sk_buff *skb);
 
-/* Send it there; consumes it. What dev_queue_xmit() says. */
+/* Send @skb to @hop->neigh; consumes @skb. Returns the result of dev_queue_xmit(). */
 int mrc_neigh_xmit(struct mrc_hop *hop, struct sk_buff *skb);
 
-/* Add all that went to @hop->neigh to IP's statistics. BH off. */
+/* Add all packets sent to @hop->neigh to the IP statistics. BH off. */
 void mrc_neigh_count(struct net *net, const struct mrc_hop *hop);
 
 #else

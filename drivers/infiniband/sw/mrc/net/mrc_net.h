@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Packets: sockets, routes and neighbours, outer headers (SRv6), building of headers,
- * sending in batches, and reception up to a packet that has been verified.
+ * Packets: sockets, routes and neighbours, outer headers (SRv6), building of packets,
+ * sending in batches, and reception up to a verified packet.
  */
 #ifndef MRC_NET_H
 #define MRC_NET_H
@@ -21,15 +21,15 @@ struct net;
 struct net_device;
 
 #define MRC_HOP_LIMIT		64	/* MRC 1.0 §2.3 */
-#define MRC_ROUTE_RETRY		HZ	/* between looks for a lost route */
+#define MRC_ROUTE_RETRY		HZ	/* between attempts to find a lost route */
 #define MRC_TX_BATCH		32	/* packets built per lock hold */
 
 /* mrc_sock.c: UDP sockets of a namespace ------------------------------------*/
 
 /*
- * One pair of sockets (IPv4, IPv6) per namespace, shared by its devices.
- * get: opens them for the first device, -EADDRINUSE with a message naming the
- * port and the usual culprit. put: closes with the last. Both sleep.
+ * One pair of sockets (IPv4, IPv6) per namespace, shared by its devices. get: opens
+ * them for the first device; on -EADDRINUSE a message names the port and the usual
+ * cause. put: closes them with the last device. Both sleep.
  */
 int mrc_sock_get(struct net *net);
 void mrc_sock_put(struct net *net);
@@ -42,9 +42,9 @@ void mrc_sock_exit(void);
  * struct mrc_set - a version of a profile's EVs, shared by its connections
  * @ref: the profile and each connection that uses this version hold one
  * @rcu: freed after a grace period
- * @profile_id: whose
- * @event_mask: which changes of state are events, MRC_EVP_EVENTS
- * @val: what the controller calls the EVs (packed), by index
+ * @profile_id: ID of the profile
+ * @event_mask: state changes that are reported as EV events, MRC_EVP_EVENTS
+ * @val: packed EVs as the controller names them, by index
  * @srv6: routes of the outer packets, NULL unless the EVs are SRv6 addresses;
  *	mrc_srv6_attach()
  * @set: the EVs
@@ -59,7 +59,7 @@ struct mrc_set {
 	struct mrc_evset set;
 };
 
-/* One reference less; NULL is fine. Any context. */
+/* Drop a reference; @set may be NULL. Any context. */
 void mrc_set_put(struct mrc_set *set);
 
 /* Connections ---------------------------------------------------------------*/
@@ -67,8 +67,8 @@ void mrc_set_put(struct mrc_set *set);
 /**
  * struct mrc_route - cached route through one port
  * @dst: changed under a lock of its owner, read under RCU
- * @cookie: for dst_check(); a value that does not belong to @dst only makes
- *	the check fail
+ * @cookie: for dst_check(); a cookie that does not belong to @dst only makes the check
+ *	fail
  */
 struct mrc_route {
 	struct dst_entry __rcu *dst;
@@ -76,18 +76,18 @@ struct mrc_route {
 };
 
 /**
- * struct mrc_flow - where the packets of a connection go
+ * struct mrc_flow - addresses and routes of a connection
  * @dev: the device
  * @ipv6: address family
- * @saddr: own address, v4-mapped for IPv4; constant while there are packets
+ * @saddr: own address, v4-mapped for IPv4; constant while packets may be sent
  * @daddr: peer's address
  * @pmtu: payload bytes of a full packet
- * @set: EVs of the profile, NULL = AUTO; written under the locks of all that make
- *	packets
- * @route_lock: publishing of routes
- * @route_gen: bumped when routes are dropped, so that a lookup for the old peer is
+ * @set: EVs of the profile, NULL = AUTO; written under the locks of all users that
+ *	build packets
+ * @route_lock: protects publishing of routes
+ * @route_gen: incremented when routes are dropped, so that a lookup for the old peer is
  *	not published
- * @route: of port N at N - 1; as many as the device has ports
+ * @route: route of port N at index N - 1; one for each port of the device
  */
 struct mrc_flow {
 	struct mrc_dev *dev;
@@ -101,12 +101,13 @@ struct mrc_flow {
 	struct mrc_route route[];
 };
 
-/* mrc_build.c: packets, whatever they carry ---------------------------------*/
+/* mrc_build.c: building packets of all services ----------------------------- */
 
 /**
  * struct mrc_tx_cb - in skb->cb until the packet is handed to the network
- * @port: to leave through
- * @srv6: has its route already, or else there is none
+ * @port: port to leave through
+ * @srv6: the flow is SRv6: the packet has its outer header and route already, or there
+ *	is no route
  */
 struct mrc_tx_cb {
 	u8 port;
@@ -120,13 +121,13 @@ static inline struct mrc_tx_cb *mrc_tx_cb(struct sk_buff *skb)
 }
 
 /**
- * struct mrc_head - what the front of a packet is made from
- * @hdr: headers; their pad is written behind the payload
+ * struct mrc_head - parameters of a packet's headers
+ * @hdr: transport headers; the pad that they announce follows the payload
  * @saddr: own address, v4-mapped for IPv4
- * @daddr: peer
+ * @daddr: peer's address
  * @sport: UDP source port
  * @flow_label: 20 bits, IPv6
- * @ipv6: family
+ * @ipv6: IP version
  * @tos: DSCP and ECN
  * @ttl: hop limit
  * @srv6: leave room for an outer header
@@ -143,7 +144,7 @@ struct mrc_head {
 	bool srv6;
 };
 
-/* A packet of MRC: the entropy of its EV (§11.2, OP-27), and its hop limit. */
+/* Set the fields of an MRC packet: the entropy of its EV (§11.2, OP-27), hop limit. */
 static inline void mrc_head_entropy(struct mrc_head *head, u32 entropy)
 {
 	head->sport = entropy & 0xFFFF;
@@ -152,11 +153,11 @@ static inline void mrc_head_entropy(struct mrc_head *head, u32 entropy)
 }
 
 /**
- * struct mrc_build - a packet in the making
- * @skb: what there is of it
+ * struct mrc_build - a packet under construction
+ * @skb: the packet so far
  * @crc: the ICRC so far
  * @pad: bytes between the payload and the ICRC
- * @copy: all of the packet is in the linear part; else payload and what follows it are
+ * @copy: the whole packet is in the linear part; else the payload, pad and ICRC are
  *	fragments
  */
 struct mrc_build {
@@ -167,77 +168,79 @@ struct mrc_build {
 };
 
 /**
- * mrc_build_begin - make all headers of a packet
+ * mrc_build_begin - create a packet with all its headers
  * @b: result
- * @head: what they are made from
- * @payload: bytes that will be put behind them
- * @copy: they will be copied
+ * @head: parameters of the headers
+ * @payload: bytes of payload that will be added
+ * @copy: the payload will be copied
  *
  * Any context; the same holds for the calls that follow. Each packet ends with
  * mrc_build_end() or mrc_build_drop().
  *
- * Return: false if there is no memory; there is nothing to end then.
+ * Return: false if there is no memory; then neither may be called.
  */
 bool mrc_build_begin(struct mrc_build *b, const struct mrc_head *head, u32 payload,
 		     bool copy);
 
-/* Copy @len bytes behind what there is of the payload; @b->copy is set. */
+/* Append a copy of @len bytes to the payload; @b->copy must be set. */
 void mrc_build_bytes(struct mrc_build *b, const void *data, u32 len);
 
 /**
- * mrc_build_page - put a part of a page behind what there is of the payload
+ * mrc_build_page - append part of a page to the payload
  * @b: packet
  * @page: page
- * @off: of the part
+ * @off: offset of the part
  * @len: bytes
- * @paged: the page may be taken away before the packet is gone: not @page is attached,
- *	but a copy
+ * @paged: the page may be taken away before the packet is freed: attach a copy instead
+ *	of @page
  *
- * Return: 0 or -ENOMEM; always 0 where @b->copy is set.
+ * Return: 0 or -ENOMEM; always 0 if @b->copy is set.
  */
 int mrc_build_page(struct mrc_build *b, struct page *page, u32 off, u32 len,
 		   bool paged);
 
-/* Pad and ICRC. The packet, or NULL if there is no memory: it is gone then. */
+/*
+ * Append pad and ICRC. Returns the packet, or NULL if there is no memory; the packet is
+ * freed then.
+ */
 struct sk_buff *mrc_build_end(struct mrc_build *b);
 
-/* There will be no packet. */
+/* Free an unfinished packet. */
 void mrc_build_drop(struct mrc_build *b);
 
-/* A packet without payload; NULL if there is no memory. Any context. */
+/* Build a packet without payload; NULL if there is no memory. Any context. */
 struct sk_buff *mrc_build_bare(const struct mrc_head *head);
 
 /* mrc_xmit.c ----------------------------------------------------------------*/
 
 /*
- * Hand packets of @flow to the network. No lock held; consumes the packets. Return:
- * bit N = port N has no route, its packets are lost.
+ * Hand packets of @flow to the network. No lock held; consumes the packets. Returns bit
+ * N if port N has no route; its packets are lost.
  */
 u32 mrc_xmit_list(struct mrc_flow *flow, struct sk_buff_head *list);
 
 /* mrc_route.c ---------------------------------------------------------------*/
 
 /*
- * Route of @flow through @port, NULL if there is none. Under RCU with bottom
- * halves disabled; the result is valid as long as the RCU section.
+ * Route of @flow through @port, NULL if there is none. Under RCU with bottom halves
+ * disabled. The result is valid until the end of the RCU section.
  */
 struct dst_entry *mrc_route_get(struct mrc_flow *flow, u8 port);
 
-/* Forget all routes. */
+/* Drop all cached routes of a flow. */
 void mrc_route_drop(struct mrc_flow *flow);
 
 /**
  * mrc_route_lookup - find a route
  * @net: namespace
- * @ndev: netdev to go through
- * @ipv6: family
+ * @ndev: netdev that the route must use
+ * @ipv6: IP version
  * @saddr: own address, v4-mapped for IPv4
- * @daddr: peer
+ * @daddr: peer's address
  * @mtu: bytes of L3 that must fit
  * @cookie: for dst_check()
  *
- * A route that leads to the host itself (loopback) is fine as well. Any
- * context, under RCU.
+ * A route to the host itself (loopback) is accepted too. Any context, under RCU.
  *
  * Return: a referenced dst or NULL.
  */
@@ -253,9 +256,9 @@ struct dst_entry *mrc_route_lookup(struct net *net, struct net_device *ndev,
 /**
  * mrc_srv6_xmit - send a packet that belongs to no QP
  * @dev: the device
- * @port: to leave through
+ * @port: port to leave through
  * @skb: from mrc_build_bare(), with @srv6 of its head set; consumed
- * @ev: EV, MRC_EV_BYTES bytes; with an SRH if the segment is not zero
+ * @ev: EV, MRC_EV_BYTES bytes; an SRH is added if the segment is not zero
  *
  * Under RCU with bottom halves disabled, no lock held. A packet that cannot be
  * sent is counted (tx_errors).
@@ -266,51 +269,54 @@ int mrc_srv6_xmit(struct mrc_dev *dev, u8 port, struct sk_buff *skb,
 		  const u8 *ev);
 
 /*
- * Encapsulate a packet of a flow with such a set for EV @ev and give it its route; it
- * stays without one if there is none. -1 for @ev: any EV of @port. Under a lock that
+ * Encapsulate a packet of a flow whose set is SRv6, for EV @ev, and set its route.
+ * Without a route the packet stays as it is. @ev -1: any EV of @port. Under a lock that
  * keeps @flow->set.
  */
 void mrc_srv6_encap(struct mrc_flow *flow, struct sk_buff *skb, int ev, u8 port);
 
-/* Does any EV of the flow's set have a route through @port? BH off, RCU. */
+/* Has any EV of the flow's set a route through @port? BH off, RCU. */
 bool mrc_srv6_port_ok(struct mrc_flow *flow, u8 port);
 
-/* The flow's packets are encapsulated. Under a lock that keeps its set, or RCU. */
+/* Are the flow's packets encapsulated? Under a lock that keeps its set, or RCU. */
 bool mrc_flow_srv6(const struct mrc_flow *flow);
 
 /**
- * mrc_srv6_check - can this host send what an SRv6 profile asks for?
+ * mrc_srv6_check - can this host send with the EVs of an SRv6 profile?
  * @dev: the device
  * @set: an SRv6 set
  *
- * Every EV needs a port that exists; where that port is up, IPv6, a source
- * address, and a route to the EV's outer destination through the port's netdev
- * with room for the smallest path MTU. Nothing can be said about ports that
- * are down, but one must be up. Says in the kernel log what is missing, and where.
+ * Every EV needs an existing port. If the port is up, the EV also needs IPv6, a source
+ * address, and a route to its outer destination through the port's netdev, with room
+ * for the smallest path MTU. EVs of ports that are down are not checked, but at least
+ * one port must be up. Logs what is missing and for which EV.
  *
- * Process context, takes no lock that sleeps.
+ * Process context; takes no sleeping lock.
  *
- * Return: 0, or what a controller gets, one for each reason: -EINVAL (no such port),
- * -EADDRNOTAVAIL (source), -ENETUNREACH (route), -EMSGSIZE, -EAFNOSUPPORT (IPv6),
- * -EOPNOTSUPP (built without SRv6), -ENETDOWN (no port is up).
+ * Return: 0, or the error for the controller, one for each reason: -EINVAL (no such
+ * port), -EADDRNOTAVAIL (source), -ENETUNREACH (route), -EMSGSIZE, -EAFNOSUPPORT
+ * (IPv6), -EOPNOTSUPP (built without SRv6), -ENETDOWN (no port is up).
  */
 int mrc_srv6_check(struct mrc_dev *dev, const struct mrc_evset *set);
 
 /**
- * mrc_srv6_attach - get a set of EVs ready for sending
- * @set: before any QP uses it; does nothing unless the EVs are SRv6 addresses
+ * mrc_srv6_attach - prepare a set of EVs for sending
+ * @set: not used by any QP yet; does nothing unless the EVs are SRv6 addresses
  *
  * Return: 0 or -ENOMEM.
  */
 int mrc_srv6_attach(struct mrc_set *set);
 
-/* The other way: from the RCU callback that frees @set, or never published. */
+/*
+ * Undo mrc_srv6_attach(), in the RCU callback that frees @set or before @set is
+ * published.
+ */
 void mrc_srv6_detach(struct mrc_set *set);
 
 /**
  * mrc_srv6_fits - does the path MTU of a flow leave room for the outer header?
- * @flow: with its path MTU and its set settled
- * @port: whose netdev counts
+ * @flow: with final path MTU and set
+ * @port: port whose netdev is checked
  *
  * Return: 0 or -EINVAL.
  */
@@ -369,8 +375,8 @@ static inline int mrc_srv6_fits(const struct mrc_flow *flow, u8 port)
 /* mrc_trim.c ----------------------------------------------------------------*/
 
 /*
- * Watches the netdevs of ports for trimmed packets whose lengths are wrong. Without
- * CONFIG_INFINIBAND_MRC_TRIM the kernel drops these.
+ * Hooks the netdevs of ports for trimmed packets with wrong lengths. Without
+ * CONFIG_INFINIBAND_MRC_TRIM the kernel drops these packets.
  */
 extern const struct mrc_port_client mrc_trim_client;
 
@@ -379,19 +385,19 @@ extern const struct mrc_port_client mrc_trim_client;
 /**
  * struct mrc_av - address vector: an AH for the packet path
  * @rcu: delayed free
- * @num: in dev->avs
- * @pd: of the AH; a work request of another PD cannot use it
- * @port: 1-based, to leave through
- * @ipv6: family
- * @mcast: @daddr is a group
+ * @num: index in dev->avs
+ * @pd: PD of the AH; a work request of another PD cannot use it
+ * @port: port to leave through, 1-based
+ * @ipv6: IP version
+ * @mcast: @daddr is a multicast address
  * @tos: traffic class byte
  * @ttl: hop limit
- * @flow_label: 20 bits, and where the source port comes from
+ * @flow_label: 20 bits; the UDP source port is derived from it
  * @saddr: own address, v4-mapped for IPv4
  * @daddr: destination
- * @lock: (irq) leaf; changes of @route and @dead
- * @dead: the AH has been destroyed, no route is cached any more
- * @route: cached
+ * @lock: (irq) leaf; protects changes of @route and @dead
+ * @dead: the AH has been destroyed; routes are no longer cached
+ * @route: cached route
  */
 struct mrc_av {
 	struct rcu_head rcu;
@@ -430,29 +436,32 @@ void mrc_av_forget(struct mrc_av *av);
 #define MRC_QPN_UD_FIRST	0xf00000
 #define MRC_QPN_UD_MASK		0x0fffff
 
-/* A sixteenth of the numbers is for datagrams and UC: the core wants them unique. */
+/*
+ * A sixteenth of the QPNs is reserved for UD and UC, because the RDMA core requires
+ * unique QPNs.
+ */
 static inline bool mrc_qpn_ud(u32 qpn)
 {
 	return qpn >= MRC_QPN_UD_FIRST;
 }
 
 /**
- * struct mrc_pkt - what is known about a packet that was received
+ * struct mrc_pkt - state of a received packet
  * @skb: data points to the UDP header
  * @hdr: parsed headers
- * @rx: what the engine is told
+ * @rx: input for the engine
  * @saddr: source, v4-mapped for IPv4
  * @daddr: destination
- * @dev: device that it is for, NULL: none, or not known
- * @qp: the QP that it names, a reference; NULL if there is none here
- * @timed: @qp has to know how long packets stay
- * @octets: bytes of IP as it arrived, outer header included
- * @len: UDP payload bytes; of a trimmed packet, what is left of them
- * @tos: DSCP and ECN as the packet arrived, of the outermost header
- * @ipv6: family
- * @srv6: came in an outer header
- * @roce: of plain RoCE v2 (UD, UC), else of MRC
- * @mr: of whoever takes the packet; NULL before
+ * @dev: device that the packet is for; NULL: none, or not known
+ * @qp: QP that the packet names, with a reference; NULL if there is none here
+ * @timed: @qp needs the time of arrival
+ * @octets: bytes of IP as received, including an outer header
+ * @len: UDP payload bytes; of a trimmed packet, those that remain
+ * @tos: DSCP and ECN of the outermost header, as received
+ * @ipv6: IP version
+ * @srv6: received with an outer header
+ * @roce: plain RoCE v2 (UD, UC), else MRC
+ * @mr: for the consumer of the packet; NULL at first
  */
 struct mrc_pkt {
 	struct sk_buff *skb;
@@ -473,16 +482,16 @@ struct mrc_pkt {
 };
 
 /**
- * struct mrc_rcv_ops - who takes packets
- * @find: set @pkt->qp, @pkt->dev and @pkt->timed by @qpn, if there is such a
- *	connected QP in the namespace of the packet. Any context
- * @put: the reference of @find
- * @rcv: a verified packet for @pkt->qp, counted, from its partition. Softirq, RCU
- * @roce: a verified packet of plain RoCE v2, counted, from its partition; @pkt->dev is
- *	the device of arrival, NULL over loopback. False: there is nobody who takes it.
- *	Softirq, RCU. NULL: nobody takes any
+ * struct mrc_rcv_ops - handlers of received packets
+ * @find: set @pkt->qp, @pkt->dev and @pkt->timed for @qpn, if the packet's namespace
+ *	has such a connected QP. Any context
+ * @put: drop the reference that @find took
+ * @rcv: a verified packet for @pkt->qp, counted, P_Key checked. Softirq, RCU
+ * @roce: a verified packet of plain RoCE v2, counted, P_Key checked. @pkt->dev is the
+ *	device of arrival, NULL over loopback. Returns false if no QP takes the packet.
+ *	Softirq, RCU. May be NULL: such packets are dropped
  * @endpoint: a verified packet with an endpoint opcode for the device @pkt->dev.
- *	Softirq, RCU. NULL: they are dropped
+ *	Softirq, RCU. May be NULL: such packets are dropped
  */
 struct mrc_rcv_ops {
 	void (*find)(struct mrc_pkt *pkt, u32 qpn);
@@ -492,13 +501,13 @@ struct mrc_rcv_ops {
 	void (*endpoint)(struct mrc_pkt *pkt);
 };
 
-/* Where the payload of a verified packet begins in pkt->skb. */
+/* Offset of the payload of a verified packet in pkt->skb. */
 static inline u32 mrc_pkt_payload(const struct mrc_pkt *pkt)
 {
 	return MRC_UDP_HLEN + pkt->hdr.hdr_len;
 }
 
-/* Before there is any socket. */
+/* Set the handlers. Called before any socket exists. */
 void mrc_rcv_init(const struct mrc_rcv_ops *ops);
 
 #endif /* MRC_NET_H */

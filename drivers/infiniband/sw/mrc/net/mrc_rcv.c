@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Receiving: a packet that has been verified (mrc_verify.c) goes to whoever takes such
- * packets, and one that has not is counted.
+ * Receiving: a verified packet (mrc_verify.c) goes to its handler; a packet that fails
+ * the checks is counted.
  */
 #include <linux/netdevice.h>
 #include <net/ipv6.h>
@@ -16,7 +16,9 @@ void mrc_rcv_init(const struct mrc_rcv_ops *ops)
 	mrc_rcv_to = ops;
 }
 
-/* Copies of our own multicast packets have not been outside. */
+/*
+ * Local copies of our own multicast packets did not arrive from outside: not counted.
+ */
 static void mrc_rcv_io(struct mrc_dev *dev, unsigned int port,
 		       const struct sk_buff *skb, u32 octets)
 {
@@ -44,14 +46,17 @@ void mrc_count_drop(const struct sk_buff *skb, enum mrc_counter id, u32 octets)
 
 static bool mrc_pkey_ok(u16 pkey)
 {
-	/* Ours is the full member of the default partition. */
+	/*
+	 * Our P_Key is the default one with full membership: it matches full and
+	 * limited.
+	 */
 	return (pkey & 0x7FFF) == (MRC_PKEY_DEFAULT & 0x7FFF);
 }
 
-/* A packet for @dev whose headers are right. */
+/* Count a packet for @dev whose headers are valid. */
 static void mrc_rcv_count(struct mrc_dev *dev, struct mrc_pkt *pkt)
 {
-	/* 0 over loopback and from netdevs that are no plane of the device. */
+	/* 0 over loopback and for netdevs that are not a port of the device. */
 	pkt->rx.port = mrc_dev_port_of(dev, pkt->skb->dev);
 	mrc_rcv_io(dev, pkt->rx.port, pkt->skb, pkt->octets);
 	if (pkt->srv6)
@@ -76,7 +81,7 @@ static void mrc_rcv_endpoint(struct mrc_pkt *pkt)
 	struct ib_device *ib;
 	struct mrc_dev *dev;
 
-	/* Never answer a broadcast or multicast, nor nobody. */
+	/* Never answer a broadcast or multicast packet, or an unspecified source. */
 	if (!mrc_rcv_to->endpoint || pkt->hdr.dqp != MRC_QPN_ENDPOINT || pkt->rx.trim ||
 	    pkt->skb->pkt_type != PACKET_HOST ||
 	    rdma_is_multicast_addr(&pkt->daddr) ||
@@ -98,7 +103,7 @@ static void mrc_rcv_endpoint(struct mrc_pkt *pkt)
 	ib_device_put(ib);
 }
 
-/* pkt->dev is the device of arrival. Over loopback there is none. */
+/* pkt->dev is the device of arrival; NULL over loopback. */
 static void mrc_rcv_roce(struct mrc_pkt *pkt)
 {
 	struct net_device *ndev = pkt->skb->dev;
@@ -110,7 +115,7 @@ static void mrc_rcv_roce(struct mrc_pkt *pkt)
 		pkt->dev = to_mdev(ib);
 		mrc_rcv_count(pkt->dev, pkt);
 	} else if (!(ndev->flags & IFF_LOOPBACK)) {
-		return;		/* a netdev that is no plane */
+		return;		/* the netdev is not a port */
 	}
 	if (!mrc_pkey_ok(pkt->hdr.pkey))
 		drop = MRC_CTR_DROP_PKEY;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Routes: one cached dst per connection and port, always through that port's netdev,
- * or back to the host itself.
+ * Routes: one cached dst per connection and port. It always uses that port's netdev, or
+ * leads to the host itself.
  */
 #include <net/addrconf.h>
 #include <net/ip_fib.h>
@@ -12,7 +12,7 @@
 
 #include "mrc_net_priv.h"
 
-/* Largest headers of a data packet: BTH, METH, TSETH, RETH, ImmDt (§2.1). */
+/* Largest transport headers of a data packet: BTH, METH, TSETH, RETH, ImmDt (§2.1). */
 #define MRC_DATA_HDR_MAX	40
 
 static bool mrc_dst_ok(const struct dst_entry *dst,
@@ -38,8 +38,9 @@ static struct dst_entry *mrc_route4(struct net *net, struct net_device *ndev,
 	struct rtable *rt;
 
 	/*
-	 * With an output device given, the lookup below takes any destination
-	 * for on-link; a plane without a route must not be used.
+	 * With an output device given, the lookup below treats any destination as
+	 * on-link. A plane without a route must not be used, so check for a route
+	 * first.
 	 */
 	if (!ipv4_is_multicast(daddr) && fib_lookup(net, &probe, &res, 0))
 		return NULL;
@@ -73,12 +74,12 @@ static struct dst_entry *mrc_route6(struct net *net, struct net_device *ndev,
 	struct dst_entry *dst;
 	int tries;
 
-	/* IPv4 lookups insist on an own source address, these do not. */
+	/* IPv4 lookups require that the source address is a local one; these do not. */
 	if (!sk || !ipv6_chk_addr(net, saddr, NULL, 0))
 		return NULL;
 	/*
-	 * With a source address the output device is but a preference; without
-	 * one it is obeyed, though then rules on the source do not match.
+	 * With a source address, the output device is only a preference. Without one it
+	 * is mandatory, but then rules on the source address do not match. Try both.
 	 */
 	for (tries = 0; tries < 2; tries++) {
 		dst = ip6_dst_lookup_flow(net, sk, &fl6, NULL);
@@ -120,7 +121,7 @@ u32 mrc_route_mtu(const struct mrc_flow *flow)
 	       MRC_UDP_HLEN + MRC_DATA_HDR_MAX + flow->pmtu + MRC_ICRC_LEN;
 }
 
-/* Look the route up anew and cache it. */
+/* Look up the route again and cache it. */
 static struct dst_entry *mrc_route_refresh(struct mrc_flow *flow, u8 port)
 {
 	struct dst_entry *dst = NULL, *old;
@@ -135,7 +136,7 @@ static struct dst_entry *mrc_route_refresh(struct mrc_flow *flow, u8 port)
 				       &flow->daddr, mrc_route_mtu(flow), &cookie);
 
 	spin_lock(&flow->route_lock);
-	if (gen != flow->route_gen) {	/* not this connection's any more */
+	if (gen != flow->route_gen) {	/* the flow has another connection now */
 		old = dst;
 		dst = NULL;
 	} else {
@@ -144,7 +145,9 @@ static struct dst_entry *mrc_route_refresh(struct mrc_flow *flow, u8 port)
 		WRITE_ONCE(r->cookie, cookie);
 	}
 	spin_unlock(&flow->route_lock);
-	/* Freed after a grace period: readers without reference are safe. */
+	/*
+	 * A dst is freed after a grace period, so readers without a reference are safe.
+	 */
 	dst_release(old);
 	return dst;
 }
@@ -158,7 +161,7 @@ struct dst_entry *mrc_route_get(struct mrc_flow *flow, u8 port)
 		return NULL;
 	r = &flow->route[port - 1];
 	dst = rcu_dereference(r->dst);
-	/* IPv6 keeps routes valid when the netdev's MTU shrinks. */
+	/* dst_check() keeps IPv6 routes valid when the netdev's MTU shrinks. */
 	if (dst && dst_check(dst, READ_ONCE(r->cookie)) &&
 	    dst_mtu(dst) >= mrc_route_mtu(flow))
 		return dst;
@@ -171,7 +174,10 @@ void mrc_route_drop(struct mrc_flow *flow)
 	unsigned int i;
 
 	spin_lock_bh(&flow->route_lock);
-	/* Pairs with the acquire of a refresh: it sees the new addresses. */
+	/*
+	 * Pairs with the acquire in mrc_route_refresh(), which then sees the new
+	 * addresses.
+	 */
 	smp_store_release(&flow->route_gen, flow->route_gen + 1);
 	for (i = 0; i < flow->dev->n_ports; i++)
 		old[i] = rcu_replace_pointer(flow->route[i].dst, NULL,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Sets of EVs: their end. */
+/* Sets of EVs: releasing them. */
 #include <linux/mm.h>
 #include <linux/rcupdate.h>
 #include <linux/slab.h>

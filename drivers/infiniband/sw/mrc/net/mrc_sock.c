@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What receives packets: one UDP socket for IPv4 and one for IPv6 in every
- * network namespace that has devices, and with the latter the hook for SRv6.
+ * Reception of packets: one UDP socket for IPv4 and one for IPv6 in every network
+ * namespace that has devices, and the hook for SRv6 if there is a socket for IPv6.
  */
 #include <linux/mutex.h>
 #include <net/gro.h>
@@ -12,11 +12,11 @@
 #include "mrc_net_priv.h"
 
 /**
- * struct mrc_net - what a namespace has
+ * struct mrc_net - state of a network namespace
  * @v4: socket, NULL while there is no device
- * @v6: the same; NULL as well where IPv6 is disabled
- * @srv6: SRv6 packets are taken as well
- * @users: devices
+ * @v6: the same; also NULL if IPv6 is disabled
+ * @srv6: SRv6 packets are received as well
+ * @users: number of devices
  */
 struct mrc_net {
 	struct socket *v4;
@@ -26,7 +26,7 @@ struct mrc_net {
 };
 
 static unsigned int mrc_net_id;
-/* Protects all struct mrc_net; taken with nothing below it. */
+/* Protects all struct mrc_net; no lock is taken inside it. */
 static DEFINE_MUTEX(mrc_sock_mutex);
 
 /* The ICRC covers the IP ID, which re-segmenting rewrites: no GRO. */
@@ -93,7 +93,7 @@ int mrc_sock_get(struct net *net)
 	ret = mrc_sock_open(net, AF_INET, &mn->v4);
 	if (!ret) {
 		ret = mrc_sock_open(net, AF_INET6, &mn->v6);
-		/* No IPv6 in this kernel or this namespace: do without. */
+		/* This kernel or namespace has no IPv6: work without it. */
 		if (ret == -EAFNOSUPPORT || ret == -EPFNOSUPPORT ||
 		    ret == -EADDRNOTAVAIL)
 			ret = 0;
@@ -149,8 +149,8 @@ static struct pernet_operations mrc_net_ops = {
 int mrc_sock_init(void)
 {
 	/*
-	 * As a "device", it is torn down before the namespace's netdevs, and
-	 * before the core moves RDMA devices out of the namespace.
+	 * Registered as a "device", it is torn down before the namespace's netdevs, and
+	 * before the RDMA core moves RDMA devices out of the namespace.
 	 */
 	return register_pernet_device(&mrc_net_ops);
 }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * SRv6, sending: an outer IPv6 header per packet, made from the packet's EV
- * (MRC 1.0 §16, §11.1), and the routes of these packets.
+ * SRv6, sending: an outer IPv6 header for each packet, made from the packet's EV (MRC
+ * 1.0 §16, §11.1), and the routes of these packets.
  *
  * The route of an outer packet depends on the EV and its port, not on the connection.
- * So routes are cached with the set of EVs, one for each EV that is in use, and
- * shared by all that use the profile. Nothing is assumed about how long the part
- * of the address is that the first hop looks at. What is cached is immutable:
- * readers under RCU see an outer source that belongs to the route.
+ * So routes are cached with the set of EVs, one for each EV in use, and shared by all
+ * QPs of the profile. No assumption is made about the prefix length that the first hop
+ * uses. Cache entries are immutable: a reader under RCU always sees the outer source
+ * that belongs to the route.
  */
 #include <linux/rcupdate.h>
 #include <linux/seg6.h>
@@ -27,12 +27,12 @@
 
 static_assert(sizeof(struct ipv6hdr) + MRC_SRH_LEN == MRC_SRV6_ROOM);
 
-/* Packets of the smallest path MTU at their longest, IPv6 inside (§2.1). */
+/* Largest packet with the smallest path MTU, IPv6 inside (§2.1), bytes. */
 #define MRC_SRV6_MIN_L3	(256 + 92)
 
 /**
- * struct mrc_srv6_out - how packets to an SRv6 address leave
- * @dst: route, a reference
+ * struct mrc_srv6_out - route of packets to an SRv6 address
+ * @dst: route, with a reference
  * @saddr: outer source
  */
 struct mrc_srv6_out {
@@ -41,8 +41,8 @@ struct mrc_srv6_out {
 };
 
 /**
- * struct mrc_srv6_hop - how packets of one EV leave
- * @rcu: readers use it without a reference
+ * struct mrc_srv6_hop - cached route of one EV
+ * @rcu: delayed free, as readers hold no reference
  * @out: route and outer source
  * @cookie: for dst_check()
  */
@@ -54,9 +54,9 @@ struct mrc_srv6_hop {
 
 /**
  * struct mrc_srv6 - routes of a set
- * @lock: replacing of entries; leaf
+ * @lock: protects replacement of entries; leaf
  * @n: entries
- * @hop: by EV index, NULL = not looked up
+ * @hop: by EV index, NULL = no route cached
  */
 struct mrc_srv6 {
 	spinlock_t lock;
@@ -85,8 +85,8 @@ static int mrc_srv6_lookup(struct net *net, const struct net_device *ndev,
 			   struct mrc_srv6_out *out, u32 *cookie)
 {
 	/*
-	 * No source address: then the output device is obeyed, and a source is
-	 * chosen that goes with the route.
+	 * No source address is given: then the output device is mandatory, and the
+	 * kernel chooses a source that goes with the route.
 	 */
 	struct flowi6 fl6 = {
 		.flowi6_oif = ndev->ifindex,
@@ -106,7 +106,7 @@ static int mrc_srv6_lookup(struct net *net, const struct net_device *ndev,
 	ret = -ENETUNREACH;
 	if (dst->error || dst->dev != ndev)
 		goto err;
-	/* A link-local source does not get past the first hop. */
+	/* Packets with a link-local source do not get past the first hop. */
 	ret = -EADDRNOTAVAIL;
 	if (ipv6_addr_any(&fl6.saddr) || ipv6_addr_loopback(&fl6.saddr) ||
 	    (ipv6_addr_type(&fl6.saddr) & IPV6_ADDR_LINKLOCAL &&
@@ -148,12 +148,12 @@ static int mrc_srv6_find(struct mrc_dev *dev, u8 port, const u8 *ev, u32 mtu,
 }
 
 /*
- * Find the route of an outer packet with @ev, MRC_EV_BYTES bytes, through @port; @mtu:
- * bytes of L3 that must fit, outer header included. Any context, under RCU. Always a
- * lookup: QPs have their routes cached with the set. The outer source is the one that
- * the kernel chooses for that route: its "src" attribute, or else an address of the
- * port's netdev. The caller passes @out->dst on or releases it. 0, -EAFNOSUPPORT,
- * -ENETUNREACH, -EADDRNOTAVAIL or -EMSGSIZE.
+ * Find the route of an outer packet with @ev, MRC_EV_BYTES bytes, through @port. @mtu:
+ * bytes of L3 that must fit, outer header included. Any context, under RCU. Always does
+ * a lookup; QPs have their routes cached with the set. The outer source is chosen by
+ * the kernel for that route: its "src" attribute, or else an address of the port's
+ * netdev. The caller passes on or releases @out->dst. 0, -EAFNOSUPPORT, -ENETUNREACH,
+ * -EADDRNOTAVAIL or -EMSGSIZE.
  */
 static int mrc_srv6_route(struct mrc_dev *dev, u8 port, const u8 *ev, u32 mtu,
 			  struct mrc_srv6_out *out)
@@ -164,10 +164,10 @@ static int mrc_srv6_route(struct mrc_dev *dev, u8 port, const u8 *ev, u32 mtu,
 }
 
 /*
- * Put the outer header in front of a complete packet that was made with room for it:
- * outer source @saddr, outer destination @ev, and with @srh an SRH of one segment behind
- * it. DSCP, ECN and flow label are those of the packet inside. The result is an IPv6
- * packet for ip6_local_out().
+ * Prepend the outer header to a complete packet that was built with room for it: outer
+ * source @saddr, outer destination @ev, and with @srh an SRH of one segment. DSCP, ECN
+ * and flow label are copied from the inner packet. The result is an IPv6 packet for
+ * ip6_local_out().
  */
 static void mrc_srv6_push(struct sk_buff *skb, const struct in6_addr *saddr,
 			  const u8 *ev, bool srh)
@@ -179,7 +179,7 @@ static void mrc_srv6_push(struct sk_buff *skb, const struct in6_addr *saddr,
 	if (skb->protocol == htons(ETH_P_IPV6)) {
 		flow = *(__be32 *)ipv6_hdr(skb);
 	} else {
-		/* Nobody else completes the header inside. */
+		/* The IP output path completes only the outer header. */
 		ip_send_check(ip_hdr(skb));
 		flow = htonl(6 << 28 | ip_hdr(skb)->tos << 20);
 		next = IPPROTO_IPIP;
@@ -187,7 +187,7 @@ static void mrc_srv6_push(struct sk_buff *skb, const struct in6_addr *saddr,
 	if (srh) {
 		struct ipv6_sr_hdr *h = skb_push(skb, MRC_SRH_LEN);
 
-		/* Reduced: the first segment is the outer destination only. */
+		/* Reduced SRH: the first segment is only in the outer destination. */
 		h->nexthdr = next;
 		h->hdrlen = MRC_SRH_LEN / 8 - 1;
 		h->type = IPV6_SRCRT_TYPE_4;
@@ -287,7 +287,7 @@ void mrc_srv6_detach(struct mrc_set *set)
 	kvfree(s);
 }
 
-/* Look up anew how packets of @ev leave, and remember it. RCU, BH off. */
+/* Look up the route of @ev again and cache it. RCU, BH off. */
 static struct mrc_srv6_hop *
 mrc_srv6_refresh(struct mrc_dev *dev, const struct mrc_set *set, u16 ev)
 {
@@ -297,7 +297,7 @@ mrc_srv6_refresh(struct mrc_dev *dev, const struct mrc_set *set, u16 ev)
 	hop = kmalloc(sizeof(*hop), GFP_ATOMIC | __GFP_NOWARN);
 	if (!hop)
 		return NULL;
-	/* Flows differ in what must fit: that is no property of the route. */
+	/* No minimum MTU: it depends on the flow, and the route is shared. */
 	if (mrc_srv6_find(dev, set->set.ev[ev].port, set->set.addr[ev], 0,
 			  &hop->out, &hop->cookie)) {
 		kfree(hop);
@@ -322,7 +322,7 @@ static struct mrc_srv6_hop *mrc_srv6_get(struct mrc_flow *flow,
 	return hop && dst_mtu(hop->out.dst) >= mtu ? hop : NULL;
 }
 
-/* The EV of a packet: @ev, or any that leaves through @port; -1 = none. */
+/* The EV of a packet: @ev, or the first one of @port if @ev < 0; -1 = none. */
 static int mrc_srv6_ev(const struct mrc_evset *set, int ev, u8 port)
 {
 	if (ev >= 0)
@@ -343,7 +343,7 @@ void mrc_srv6_encap(struct mrc_flow *flow, struct sk_buff *skb, int ev, u8 port)
 		return;
 	rcu_read_lock();
 	hop = mrc_srv6_get(flow, set, ev);
-	/* It may be the last reference that is being dropped elsewhere. */
+	/* The last reference to the dst may be dropped concurrently. */
 	if (hop && dst_hold_safe(hop->out.dst)) {
 		mrc_srv6_push(skb, &hop->out.saddr, set->set.addr[ev],
 			      set->set.srh);
@@ -365,7 +365,9 @@ bool mrc_srv6_port_ok(struct mrc_flow *flow, u8 port)
 	return false;
 }
 
-/* --- what a controller is told -------------------------------------------------- */
+/*
+ * --- checks for a controller -------------------------------------------------------
+ */
 
 int mrc_srv6_fits(const struct mrc_flow *flow, u8 port)
 {

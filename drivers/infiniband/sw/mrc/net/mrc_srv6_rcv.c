@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * SRv6, receiving: the driver takes the outer header off itself, because what
- * the fabric wrote there (CE, trimmed) counts, and the kernel would throw it
- * away (MRC 1.0 §2.3).
+ * SRv6, receiving: the driver removes the outer header itself. The fabric's marks in
+ * that header (CE, trimmed) are needed, and the kernel would discard them (MRC 1.0
+ * §2.3).
  *
- * One mechanism for all forms: a netfilter hook at the end of the IPv6 input
- * chain. Packets get there when the kernel's own routing says that the outer
- * destination is this host ("ip -6 route add local fcbb:0:32::/48 dev lo"), and
- * after the administrator's filter has let the outer packet pass. Handlers for
- * the inner protocol (tunnel6) would do for IPv6 in IPv6, but not for an SRH:
- * with segments_left 0 the kernel strips or drops it before they are asked, by
- * seg6_enabled. The hook comes before that, so that seg6_enabled is of no
- * consequence.
+ * One mechanism serves all forms: a netfilter hook at the end of the IPv6 input chain.
+ * A packet reaches it if the kernel's routing says that the outer destination is this
+ * host ("ip -6 route add local fcbb:0:32::/48 dev lo") and the administrator's filter
+ * has accepted the outer packet. Handlers for the inner protocol (tunnel6) would work
+ * for IPv6 in IPv6, but not with an SRH: with segments_left 0 the kernel strips or
+ * drops it, depending on seg6_enabled, before it calls them. The hook runs before that,
+ * so seg6_enabled has no effect.
  *
- * Taken are only packets whose inside is UDP to our port and a local address.
- * All others, also those that carry what only the kernel can verify (TLVs of
- * an SRH, extension headers, fragments), go their way untouched.
+ * The hook takes only packets with UDP inside, to our port and a local address. All
+ * other packets are left untouched, including those that only the kernel can verify
+ * (TLVs of an SRH, extension headers, fragments).
  */
 #include <linux/ip.h>
 #include <linux/ipv6.h>
@@ -33,8 +32,8 @@
 #include "mrc_net_priv.h"
 
 /**
- * struct mrc_inner - where the parts of an encapsulated packet are
- * @off: the IP header inside
+ * struct mrc_inner - layout of an encapsulated packet
+ * @off: offset of the inner IP header
  * @ip_len: its length
  * @proto: IPPROTO_IPV6 or IPPROTO_IPIP
  */
@@ -44,7 +43,7 @@ struct mrc_inner {
 	u8 proto;
 };
 
-/* The outer header; false if this is nothing that MRC sends. */
+/* Parse the outer header; false if MRC does not send such packets. */
 static bool mrc_srv6_outer(const struct sk_buff *skb, struct mrc_inner *in)
 {
 	const struct ipv6hdr *ip6 = ipv6_hdr(skb);
@@ -66,7 +65,7 @@ static bool mrc_srv6_outer(const struct sk_buff *skb, struct mrc_inner *in)
 	return in->proto == IPPROTO_IPV6 || in->proto == IPPROTO_IPIP;
 }
 
-/* Addressed to this host's MRC. */
+/* Is the packet for MRC on this host? */
 static bool mrc_srv6_ours(struct net *net, const struct sk_buff *skb,
 			  struct mrc_inner *in)
 {
@@ -77,7 +76,7 @@ static bool mrc_srv6_ours(struct net *net, const struct sk_buff *skb,
 		in->ip_len = sizeof(struct ipv6hdr);
 	else
 		in->ip_len = sizeof(struct iphdr);
-	/* First what costs nothing. */
+	/* The cheapest check first. */
 	udp = skb_header_pointer(skb, in->off + in->ip_len, sizeof(udp_buf),
 				 &udp_buf);
 	if (!udp || udp->dest != htons(mrc_udp_port))
@@ -103,9 +102,8 @@ static bool mrc_srv6_ours(struct net *net, const struct sk_buff *skb,
 }
 
 /*
- * What the kernel checks of packets that come without an outer header. @len:
- * bytes of the packet inside as its header has them, which says little about a
- * trimmed one.
+ * The kernel's checks of packets that come without an outer header. @len: length of the
+ * inner packet by its header, which does not hold for a trimmed packet.
  */
 static bool mrc_inner_ok(const struct sk_buff *skb, const struct mrc_inner *in,
 			 unsigned int *len)
@@ -139,7 +137,7 @@ static unsigned int mrc_srv6_in(void *priv, struct sk_buff *skb,
 	unsigned int len;
 	u8 tos;
 
-	/* Segments that somebody put together are packets no longer. */
+	/* GSO packets are merged from several packets and cannot be handled here. */
 	if (skb_network_offset(skb) || skb->pkt_type != PACKET_HOST ||
 	    ipv6_addr_is_multicast(&ipv6_hdr(skb)->daddr) || skb_is_gso(skb) ||
 	    !mrc_srv6_outer(skb, &in) || !mrc_srv6_ours(state->net, skb, &in))
@@ -159,7 +157,7 @@ static unsigned int mrc_srv6_in(void *priv, struct sk_buff *skb,
 	skb_reset_network_header(skb);
 	skb_pull_rcsum(skb, in.ip_len);
 	skb_reset_transport_header(skb);
-	/* What NFQUEUE gives back comes in process context. */
+	/* Packets that NFQUEUE reinjects arrive in process context. */
 	local_bh_disable();
 	mrc_inner_rcv(skb, tos, in.off);
 	local_bh_enable();

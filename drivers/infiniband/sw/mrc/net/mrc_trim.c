@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Trimmed packets that claim to be whole. A switch that cuts a packet need not
- * correct its length fields (MRC 1.0 §8.5), but the kernel drops packets that
- * are longer than their frame before any protocol sees them. So each port's
- * netdev has an ingress hook that corrects the outermost lengths of packets
- * with a codepoint of trimmed ones. All others are let go after a look at the
- * codepoint: it may mean something else to those that are not for our UDP port.
+ * Trimmed packets with the length fields of the whole packet. A switch that trims a
+ * packet need not correct its length fields (MRC 1.0 §8.5), but the kernel drops
+ * packets whose length exceeds the frame before any protocol sees them. So each port's
+ * netdev has an ingress hook. It corrects the outermost lengths of packets that have
+ * the codepoint of a trimmed packet and are for our UDP port. Other packets may use the
+ * same codepoint for another purpose and are not changed; most pass after a check of
+ * the codepoint.
  *
- * Without this file only packets with lengths that are right get as far as here.
+ * Without this file only trimmed packets with correct lengths are received.
  */
 #include <linux/ip.h>
 #include <linux/ipv6.h>
@@ -26,14 +27,14 @@ static bool mrc_trim_coded(const struct mrc_port *port, u8 tos)
 	return mrc_tc_trim(&port->dev->tc, tos >> 2) != MRC_TRIM_NONE;
 }
 
-/* A sum that hardware made over the whole packet does not fit any more. */
+/* A checksum that hardware computed over the whole packet is no longer valid. */
 static void mrc_trim_changed(struct sk_buff *skb)
 {
 	if (skb->ip_summed == CHECKSUM_COMPLETE)
 		skb->ip_summed = CHECKSUM_NONE;
 }
 
-/* Is there UDP to our port behind @off bytes of headers? */
+/* Does a UDP header for our port follow after @off bytes of headers? */
 static bool mrc_trim_ours(const struct sk_buff *skb, unsigned int off)
 {
 	const struct udphdr *udp;
@@ -49,13 +50,13 @@ static bool mrc_trim_ours4(const struct sk_buff *skb, unsigned int off)
 	struct iphdr buf;
 
 	ip = skb_header_pointer(skb, off, sizeof(buf), &buf);
-	/* Only a whole packet's payload starts with a UDP header. */
+	/* Only an unfragmented packet has a UDP header at the start of its payload. */
 	return ip && ip->version == 4 && ip->ihl == 5 &&
 	       ip->protocol == IPPROTO_UDP && !ip_is_fragment(ip) &&
 	       mrc_trim_ours(skb, off + sizeof(*ip));
 }
 
-/* What an outer header holds whose next header is @proto (SRv6). */
+/* The same for the packet inside an outer header whose next header is @proto (SRv6). */
 static bool mrc_trim_ours_inside(const struct sk_buff *skb, u8 proto)
 {
 	unsigned int off = sizeof(struct ipv6hdr);
@@ -81,7 +82,7 @@ static bool mrc_trim_ours_inside(const struct sk_buff *skb, u8 proto)
 	       mrc_trim_ours(skb, off + sizeof(*ip6));
 }
 
-/* UDP right behind an IP header of @ip_len bytes; others have no length. */
+/* Correct the UDP length. The UDP header follows an IP header of @ip_len bytes. */
 static void mrc_trim_udp(struct sk_buff *skb, unsigned int ip_len)
 {
 	struct udphdr *udp;
@@ -128,7 +129,7 @@ static void mrc_trim_ip6(const struct mrc_port *port, struct sk_buff *skb)
 		if (!mrc_trim_ours(skb, sizeof(*ip6)))
 			return;
 		break;
-	case IPPROTO_IPV6:	/* SRv6: lengths inside are not looked at */
+	case IPPROTO_IPV6:	/* SRv6: the inner lengths are not checked */
 	case IPPROTO_IPIP:
 	case IPPROTO_ROUTING:
 		if (!mrc_trim_ours_inside(skb, ip6->nexthdr))
@@ -151,7 +152,7 @@ static unsigned int mrc_trim_in(void *priv, struct sk_buff *skb,
 {
 	const struct mrc_port *port = priv;
 
-	/* Segments that somebody put together were not trimmed. */
+	/* GSO packets were merged from whole segments: they were not trimmed. */
 	if (skb_network_offset(skb) || skb_shared(skb) || skb_is_gso(skb) ||
 	    skb->len > U16_MAX)
 		return NF_ACCEPT;
@@ -173,7 +174,7 @@ static int mrc_trim_open(struct mrc_port *port, struct net_device *ndev)
 		.priv = port,
 		.pf = NFPROTO_NETDEV,
 		.hooknum = NF_NETDEV_INGRESS,
-		.priority = INT_MIN,	/* whatever filters there are */
+		.priority = INT_MIN,	/* before all filters */
 	};
 	ret = nf_register_net_hook(port->dev->net, ops);
 	if (ret)

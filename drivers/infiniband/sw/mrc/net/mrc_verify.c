@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Verification of all packets that arrive, of MRC and of plain RoCE v2, trimmed ones
- * and those that came in an outer header: nothing is believed before its lengths and
- * its ICRC have been checked. Before that, two fields are looked at. The opcode says
- * which rules hold. The number of the QP says whose codepoints are those of trimmed
- * packets.
+ * Verification of all received packets: MRC and plain RoCE v2, trimmed packets, and
+ * packets that came in an outer header. A packet is not trusted before its lengths and
+ * ICRC have been checked. Only two fields are read earlier: the opcode, which decides
+ * which rules apply, and the QPN, which decides which device's codepoints mark a
+ * trimmed packet.
  */
 #include <linux/ip.h>
 #include <linux/ipv6.h>
@@ -39,7 +39,7 @@ static u32 mrc_skb_crc(struct sk_buff *skb, u32 off, u32 len, u32 crc)
 	return crc;
 }
 
-/* Of a packet with pkt->len bytes behind the UDP header; BTH is in the linear part. */
+/* @pkt->len bytes follow the UDP header; the BTH is in the linear part. */
 static bool mrc_icrc_ok(const struct mrc_pkt *pkt)
 {
 	u32 end = MRC_UDP_HLEN + pkt->len - MRC_ICRC_LEN;
@@ -55,7 +55,7 @@ static bool mrc_icrc_ok(const struct mrc_pkt *pkt)
 	return mrc_icrc_finish(crc) == get_unaligned_le32(icrc);
 }
 
-/* enum mrc_trim: by the codepoints of the device that the packet is for. */
+/* enum mrc_trim of the packet, by the codepoints of the device that it is for. */
 static u8 mrc_pkt_trim(const struct mrc_pkt *pkt)
 {
 	u8 dscp = pkt->tos >> 2, trim;
@@ -71,7 +71,7 @@ static u8 mrc_pkt_trim(const struct mrc_pkt *pkt)
 	return trim;
 }
 
-/* The IP header; a counter or -1. */
+/* Check the IP header. Returns a counter or -1. */
 static int mrc_verify_ip(struct mrc_pkt *pkt)
 {
 	struct sk_buff *skb = pkt->skb;
@@ -106,9 +106,9 @@ static int mrc_verify_ip(struct mrc_pkt *pkt)
 }
 
 /*
- * Which rules hold. Packets of plain RoCE v2 are none in an outer header, and none of
- * UC goes to a number of connected queue pairs: there, such opcodes are undefined
- * (OP-4). Trimming is MRC's.
+ * Decide which rules apply. A packet of plain RoCE v2 has no outer header, and a packet
+ * of UC never names the QPN of a connected queue pair: in these cases the opcodes are
+ * undefined (OP-4). Only MRC has trimming.
  */
 static void mrc_verify_kind(struct mrc_pkt *pkt, const struct mrc_rcv_ops *ops)
 {
@@ -123,14 +123,14 @@ static void mrc_verify_kind(struct mrc_pkt *pkt, const struct mrc_rcv_ops *ops)
 	pkt->rx.trim = mrc_pkt_trim(pkt);
 }
 
-/* What UDP says of the length; a counter or -1. */
+/* Check the UDP length. Returns a counter or -1. */
 static int mrc_verify_length(struct mrc_pkt *pkt)
 {
 	u32 ulen, tail = MRC_ICRC_LEN;
 	struct sk_buff *skb = pkt->skb;
 
 	ulen = get_unaligned_be16(skb->data + 4);
-	if (pkt->rx.trim) {	/* §8.5: no ICRC, and the frame is the length */
+	if (pkt->rx.trim) {	/* §8.5: no ICRC, and the frame gives the length */
 		ulen = min(ulen, skb->len);
 		tail = 0;
 	}
@@ -159,7 +159,9 @@ static int mrc_drop_counter(enum mrc_drop drop)
 	}
 }
 
-/* Headers by the table of opcodes, then the ICRC; a counter or -1. */
+/*
+ * Parse the headers by the opcode table, then check the ICRC. Returns a counter or -1.
+ */
 static int mrc_verify_headers(struct mrc_pkt *pkt)
 {
 	const u8 *bth = pkt->skb->data + MRC_UDP_HLEN;
@@ -172,7 +174,7 @@ static int mrc_verify_headers(struct mrc_pkt *pkt)
 							      &pkt->hdr));
 	drop = pkt->roce ? mrc_roce_parse(bth, avail, pkt->len, &pkt->hdr) :
 			   mrc_hdr_parse(bth, avail, pkt->len, &pkt->hdr);
-	/* Opcodes that MRC does not define are the responder's business, OP-4. */
+	/* The responder handles opcodes that MRC does not define, OP-4. */
 	if (drop && (pkt->roce || drop != MRC_DROP_OPCODE))
 		return mrc_drop_counter(drop);
 	return mrc_icrc_ok(pkt) ? -1 : MRC_CTR_DROP_ICRC;
@@ -192,7 +194,7 @@ int mrc_verify(struct mrc_pkt *pkt, const struct mrc_rcv_ops *ops)
 	drop = mrc_verify_length(pkt);
 	if (drop >= 0)
 		return drop;
-	/* Only for those who are told how long it stayed, OP-35. */
+	/* Only a QP that reports the service time needs it, OP-35. */
 	if (pkt->timed)
 		pkt->rx.at = mrc_now();
 	return mrc_verify_headers(pkt);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Handing packets to the network, a batch at a time: by the direct path to the
- * neighbour (mrc_neigh.c) or by the IP output path.
+ * Handing packets to the network in batches: by the direct path to the neighbour
+ * (mrc_neigh.c) or by the IP output path.
  */
 #include <net/dst.h>
 #include <net/ip.h>
@@ -12,7 +12,9 @@
 #include "mrc_neigh.h"
 #include "mrc_net.h"
 
-/* All packets of a batch are of one connection, of which @skb is the first. */
+/*
+ * All packets of a batch belong to one connection. @skb is the first one of this port.
+ */
 static void mrc_hop_find(struct mrc_flow *flow, u8 port, const struct sk_buff *skb,
 			 struct mrc_hop *hop)
 {
@@ -20,7 +22,7 @@ static void mrc_hop_find(struct mrc_flow *flow, u8 port, const struct sk_buff *s
 
 	memset(hop, 0, sizeof(*hop));
 	hop->ipv6 = skb->protocol == htons(ETH_P_IPV6);
-	/* Meanwhile the flow may have become that of another connection. */
+	/* The flow may have been reused for another connection meanwhile. */
 	if (!dst || dst->ops->family != (hop->ipv6 ? AF_INET6 : AF_INET))
 		return;
 	hop->dst = dst;
@@ -28,13 +30,13 @@ static void mrc_hop_find(struct mrc_flow *flow, u8 port, const struct sk_buff *s
 	mrc_neigh_find(flow->dev->net, hop, skb);
 }
 
-/* Consumes @skb; what dev_queue_xmit() or ip_local_out() says. */
+/* Consumes @skb. Returns the result of dev_queue_xmit() or ip_local_out(). */
 static int mrc_hop_xmit(struct net *net, struct mrc_hop *hop,
 			struct sk_buff *skb)
 {
 	bool ipv6 = skb->protocol == htons(ETH_P_IPV6);
 
-	/* IPCB of the output path. */
+	/* The output path uses this as IPCB. */
 	memset(skb->cb, 0, sizeof(skb->cb));
 	if (hop && mrc_neigh_takes(hop, skb))
 		return mrc_neigh_xmit(hop, skb);
@@ -62,7 +64,7 @@ u32 mrc_xmit_list(struct mrc_flow *flow, struct sk_buff_head *list)
 	BUILD_BUG_ON(MRC_MAX_PORTS >= BITS_PER_LONG);
 	if (skb_queue_empty(list))
 		return 0;
-	/* One pass of the softirq for the whole batch. */
+	/* One softirq run for the whole batch. */
 	local_bh_disable();
 	rcu_read_lock();
 	while ((skb = __skb_dequeue(list))) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* crc32_le() uses the machine's instructions itself since 6.14. */
+/* Since 6.14 crc32_le() uses CPU instructions itself. */
 #include <linux/crc32.h>
 #include <linux/module.h>
 
