@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# Runs benchmark plans in a guest, or on any machine with the module and
-# mrcbench. Results go to OUT/PLAN, OUT being /out where a guest has that.
+# Runs benchmark plans in a guest, or on any machine with the module and mrcbench. Results
+# go to OUT/PLAN. OUT is /out in a guest that has this directory.
 #
 # usage: bench.sh [-o OUT] [PLAN [OPTION OF mrcbench...]]
 #   PLAN is a file, or the name of one beside this script; default: goals
-# exit status: mrcbench's, which is 3 where a goal is not met
+# exit status: that of mrcbench, which is 3 if a goal is not met
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)

@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# What a packet costs the engine alone, against engine.goals: medians of five
-# repetitions of the benchmark of selftests/enginebench, on this machine and with
-# no kernel in it.
+# Compares the cost of a packet in the engine alone with engine.goals: medians of five
+# repetitions of the benchmark of selftests/enginebench, on this machine and without a
+# kernel.
 #
 # usage: engine.sh BENCH_ENGINE OUT
-#   BENCH_ENGINE  the program; OUT  a directory that gets engine.csv
-# exit status: 0 all met, 1 nothing measured, 3 a goal is not met
+#   BENCH_ENGINE  the program; OUT  the directory for engine.csv
+# exit status: 0 all goals met, 1 nothing measured, 3 a goal is not met
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)

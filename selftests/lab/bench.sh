@@ -1,21 +1,21 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# Measures mrc beside rxe and TCP in a guest: builds what is needed, runs a plan
-# of selftests/bench, leaves the results in build/bench/PLAN.
+# Compares the speed of mrc with rxe and TCP in a guest: builds what is needed, runs a plan
+# of selftests/bench, writes the results to build/bench/PLAN.
 #
 # usage: bench.sh [PLAN [OPTION OF mrcbench...]]     default: goals
-#   K=KERNEL (7.2: rxe of older ones cannot live in namespaces), and M=MACHINE
-#   (uml: native speed; see vm.sh) in the environment
-# With the goals the engine alone is measured first, without a guest.
+#   K=KERNEL (7.2: older ones have no rxe in namespaces), and M=MACHINE (uml: native
+#   speed; see vm.sh) in the environment
+# With the plan "goals" the engine alone is measured first, without a guest.
 # exit status: 0 measured, and all goals are met if the plan has any; 3 measured, but
-# a goal is not met (of make: 2, as of any failure); another: not measured
-# Documentation/performance.md says how to read the results.
+# a goal is not met (make ends with 2, as with any failure); another: not measured
+# Documentation/performance.md explains how to read the results.
 set -euo pipefail
 export LAB_MACHINE=${M:-${LAB_MACHINE:-uml}}
 . "$(dirname "$0")/common.sh"
 
-# What the engine costs, on this machine; engine.sh says what it returns.
+# Measures the cost of the engine on this machine. The status is that of engine.sh.
 engine_goals() {
 	local dir=$BUILD/enginebench log=$LOGS/bench-engine.log
 	mkdir -p "$LOGS"

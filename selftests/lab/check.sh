@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# The project's checks. Every stage runs whatever became of the others; the
-# last line sums up all they counted.
+# The project's checks. Every stage runs, also after failures of others. The last line
+# has the total counts.
 #
 # usage: check.sh PART...
 #   unit    engine: unit and property tests; mrcctl; mrcperf; mrcbench; ASan and
@@ -17,8 +17,8 @@
 #   vm      selftests/net in a guest; K=KERNEL and T=PATTERN narrow it
 #   interop selftests/interop in a guest, without and with loss; K and T as above
 #           With M=uml or M=uml-debug vm and interop run in User Mode Linux, with
-#           M=kcsan vm in a kernel that looks for races, and only they can
-#           (common.sh says what these are)
+#           M=kcsan vm runs in a kernel that detects races, and only scripts marked "races"
+#           (common.sh explains the machines)
 #   vm-rest what vm leaves out: benchmarks, long scripts, every script on the
 #           other kernels, the foreign suites on all of them
 set -euo pipefail
@@ -38,7 +38,8 @@ for p in "${parts[@]}"; do
 	case $p in
 	vm) ;;
 	interop)
-		# It has neither their file systems nor their time.
+		# The kcsan kernel lacks the suites' file systems and is too slow for
+		# them.
 		[ "$MACHINE" != kcsan ] || lab_die "$p does not run on M=kcsan"
 		;;
 	unit | fuzz | build | lint | tidy | series | vm-rest)
@@ -84,7 +85,7 @@ stage() { # NAME COMMAND...
 }
 
 # --- native ------------------------------------------------------------------
-# Runs a CMake project's tests and takes the figures from CTest's own report.
+# Runs a CMake project's tests and reads the counts from CTest's own report.
 native() { # NAME SOURCEDIR PARALLEL
 	local name=$1 source=$2 dir=$BUILD/$1 since=$SECONDS log=$log_dir/$1.log
 	local tests failures skipped attrs status=0
@@ -113,7 +114,7 @@ native() { # NAME SOURCEDIR PARALLEL
 		echo "FAIL $name: ran no test; log: ${log#"$TOP"/}"
 		return
 	fi
-	# A status that says failure with no failure counted is one of its own.
+	# A failing exit status without a counted failure counts as one failure.
 	[ "$status" = 0 ] || [ "$failures" != 0 ] || failures=1 tests=$((tests + 1))
 	count "$name" $((tests - failures - skipped)) "$failures" "$skipped"
 	echo "$([ "$failures" = 0 ] && echo PASS || echo FAIL) $name:" \
@@ -144,7 +145,7 @@ checkpatch() {
 	judge_checkpatch <"$work/checkpatch.out"
 }
 
-# Passes what checkpatch says through the list of what it says wrongly here.
+# Filters the output of checkpatch by the list of its known wrong complaints.
 judge_checkpatch() {
 	local line path type t pattern rc=0 i
 	local -a types=() patterns=() used=()
@@ -177,8 +178,8 @@ judge_checkpatch() {
 	return $rc
 }
 
-# Comments in the format of kernel-doc say of every argument, member and result what
-# it is. The program comes with the headers of the kernel that is the default.
+# Comments in kernel-doc format must describe every argument, member and result. The
+# program comes with the headers of the default kernel.
 kernel_doc() {
 	local -a program
 	local bad=$work/kernel-doc.h
@@ -190,7 +191,7 @@ kernel_doc() {
 		return 1
 	}
 	program=("${program[0]}" -none -Wall -Werror)
-	# One that accepts everything would not be noticed otherwise.
+	# Detects a kernel-doc program that accepts everything.
 	printf '/**\n * f - one\n * @b: no argument\n *\n * Return: 0.\n */\nint f(int a);\n' >"$bad"
 	! "${program[@]}" "$bad" >"$bad.out" 2>&1 && grep -q "'a' not described" "$bad.out" || {
 		echo "kernel-doc accepts a wrong comment:"
@@ -202,7 +203,7 @@ kernel_doc() {
 		xargs "${program[@]}"
 }
 
-# A directory with the guests' verbs headers and no others of theirs, so that
+# A directory with the guests' verbs headers and none of their other headers, so that
 # this machine's compilers can use them.
 verbs_headers() {
 	local tree
@@ -237,8 +238,8 @@ clang_tidy() {
 		xargs -r -a "$list" -n 1 -P 2 nice clang-tidy --quiet -p "$BUILD/$d" \
 			--extra-arg=-Wno-unknown-warning-option || rc=1
 	done
-	# The guests' programs are compiled in the guests' tree; of its headers
-	# only the verbs ones are foreign to this machine.
+	# The guests' programs are compiled in the guests' tree. Of its headers, only
+	# the verbs headers are missing on this machine.
 	repo_files | grep -E '^(selftests|userspace-tools)/.*\.cpp$' |
 		grep -v -E '^(selftests/(unit|fuzz|mrcctl|mrcperf|mrcbench|enginebench)|userspace-tools/engine)/' \
 			>"$list" || true
@@ -269,14 +270,14 @@ script_sizes() {
 	done | xargs -r "$LAB_DIR/script-sizes.sh"
 }
 
-# Pages that every formatter of manual pages shows as they are meant.
+# Manual pages that every formatter displays correctly.
 manual_pages() {
 	"$LAB_DIR/setup.sh" lint
 	cd "$TOP"
 	repo_files | grep -E '\.[1-9]$' | xargs -r mandoc -T lint -W warning
 }
 
-# Every file says its licence; the licences themselves and test data cannot.
+# Every file must state its licence, except the licences themselves and test data.
 licences() {
 	local bad
 	cd "$TOP"
@@ -291,13 +292,13 @@ licences() {
 	}
 }
 
-# The driver's layers, against the objects of the kernel that is the default.
+# Checks the driver's layers with the objects of the default kernel.
 layers() {
 	local tree
 	"$LAB_DIR/setup.sh" vm
 	"$LAB_DIR/module.sh" "$DEFAULT_KERNEL"
 	tree=$(kernel_tree "$DEFAULT_KERNEL")
-	# Some kernels list objects by their whole path.
+	# Some kernels list objects by their full path.
 	in_tree "$tree" "$LAB/$DEFAULT_KERNEL/src:/src" -- sh -c \
 		'cd /src/drivers/infiniband/sw/mrc && sed "s|^$PWD/||" mrc.mod | xargs nm -A' \
 		>"$work/symbols"
@@ -320,7 +321,7 @@ if wants interop || wants vm-rest; then
 fi
 image_job=''
 if [ "${#images[@]}" -gt 0 ]; then
-	# The download and unpacking of the images leaves the processor for the
+	# Downloading and unpacking the images leaves the processor free for the
 	# native tests.
 	"$LAB_DIR/setup.sh" vm || true
 	for i in "${images[@]}"; do
@@ -344,8 +345,8 @@ fi
 
 fuzz_job=''
 if wants fuzz; then
-	# Fuzzers count seconds, not work: let them run beside the compilers,
-	# but not beside guests, whose time-outs are real.
+	# Fuzzers run for a fixed time: they may run beside the compilers, but not
+	# beside guests, which have real timeouts.
 	native fuzz "$TOP/selftests/fuzz" 2 >"$work/fuzz.out" 2>&1 &
 	fuzz_job=$!
 fi
@@ -380,7 +381,7 @@ if [ -n "$fuzz_job" ]; then
 	cat "$work/fuzz.out"
 fi
 if wants series; then
-	# It takes long, and says how far it is.
+	# It takes long and prints its progress.
 	"$LAB_DIR/series.sh" check -c "$work/series-counts" </dev/null || true
 	if [ -s "$work/series-counts" ]; then
 		cp "$work/series-counts" "$work/counts/series"
@@ -390,7 +391,8 @@ if wants series; then
 	fi
 fi
 
-# Is what guests load and run built? Without the results there is no run.
+# Whether the files that guests load and run are built. Without them guests cannot
+# run.
 guest_ready() { # KERNEL
 	local m
 	if wants build; then
@@ -403,7 +405,7 @@ guest_ready() { # KERNEL
 	fi
 }
 
-# Runs scripts in guests, and counts what they say.
+# Runs scripts in guests and counts their results.
 in_guest() { # SET KERNEL COMMAND...
 	local set=$1 k=$2 counts p f s
 	shift 2
@@ -439,15 +441,15 @@ fi
 if wants interop; then
 	interop "$k" -l
 fi
-# What vm-rest does on a kernel.
+# The part of vm-rest for one kernel.
 rest_on() { # KERNEL
 	[ "$1" = "$DEFAULT_KERNEL" ] || LAB_BENCHMARKS=1 vm "$1"
-	# Asked for by name, the scripts of vm are meant.
+	# With a pattern (T) only the scripts of vm run.
 	[ -n "${T:-}" ] || interop "$1" -l
 }
 
-# Kernels side by side, where there are processors for more than one guest of two;
-# what they say is shown kernel by kernel.
+# Runs kernels in parallel, if there are processors for more than one guest of two.
+# Output is shown kernel by kernel.
 rest_beside() { # HOW-MANY
 	local i n=0
 	for i in "${KERNELS[@]}"; do
@@ -465,7 +467,7 @@ rest_beside() { # HOW-MANY
 
 if wants vm-rest; then
 	[ -n "${T:-}" ] || vm "$DEFAULT_KERNEL" -b
-	# What they share is built before.
+	# Build what the kernels share before.
 	for i in "${KERNELS[@]}"; do
 		guest_ready "$i" || true
 	done

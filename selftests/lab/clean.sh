@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# Removes what was built; with "all" also guest images and fetched sources.
+# Removes the results of builds; with "all" also guest images and fetched sources.
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 
 [ -d "$BUILD" ] || exit 0
-# A mount below would be followed by rm: there is none outside of our own mount
-# namespaces, and --one-file-system keeps it harmless if there ever is.
+# rm would follow a mount below this directory. Mounts exist only in the lab's own
+# mount namespaces, and --one-file-system makes them harmless in any case.
 if [ "${1:-}" = all ]; then
 	rm -rf --one-file-system "$BUILD"
 else

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# Names, paths and small helpers that every lab script shares. Sourced, never
-# run. Nothing here has a side effect beyond setting variables.
+# Names, paths and small helpers that all lab scripts share. To be sourced only.
+# Sourcing it has no side effect except setting variables.
 # shellcheck disable=SC2034 # the variables are for the scripts that source us
 
 LAB_DIR=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -12,15 +12,14 @@ LAB=$BUILD/lab
 TREES=$LAB/trees
 LOGS=$LAB/logs
 
-# The kernels the project keeps building and testing, oldest first. The names
-# are families; the exact version is whatever Debian serves.
+# The kernels that the project builds and tests, oldest first. The names are families;
+# the exact version is the one that Debian has.
 KERNELS=(6.1 6.12 7.2)
 DEFAULT_KERNEL=6.12
 
-# What a guest is: qemu, a stock kernel in an emulated machine; uml, the same
-# kernel built to run as a program, at native speed; uml-debug, that with
-# everything that finds mistakes; kcsan, an emulated machine whose kernel watches
-# for races between its processors.
+# The kind of guest: qemu, a stock kernel in an emulated machine; uml, the same kernel
+# built as a program, at native speed; uml-debug, the same with all error detection;
+# kcsan, an emulated machine whose kernel detects data races between its processors.
 MACHINE=${LAB_MACHINE:-qemu}
 
 lab_note() { printf '[lab] %s\n' "$*" >&2; }
@@ -41,8 +40,8 @@ known_kernel() {
 	lab_die "unknown kernel '$1' (known: ${KERNELS[*]})"
 }
 
-# Directory of the tree that holds the image, headers and compiler of kernel
-# $1. The 6.12 one is also the user land of every guest, "interop" that of the
+# Directory of the tree that holds the image, headers and compiler of kernel $1. The
+# 6.12 tree is also the user land of every guest. "interop" is the user land of the
 # guests for foreign suites; it has no kernel.
 kernel_tree() {
 	case $1 in
@@ -52,7 +51,7 @@ kernel_tree() {
 	esac
 }
 
-# Suffix of what differs by machine: modules, logs, names in reports.
+# Suffix of everything that differs by machine: modules, logs, names in reports.
 machine_suffix() {
 	case $MACHINE in
 	qemu) ;;
@@ -61,13 +60,14 @@ machine_suffix() {
 	esac
 }
 
-# Where the modules of kernel $1 for the chosen machine are.
+# The directory of the modules of kernel $1 for the chosen machine.
 machine_dir() { echo "$LAB/$1$(machine_suffix)"; }
 
-# Where kernel.sh puts kernel $1 for the chosen machine.
+# The directory in which kernel.sh puts kernel $1 for the chosen machine.
 built_dir() { echo "$LAB/kernels/$1-$MACHINE"; }
 
-# Stock kernels need no building. Others take megabytes: source, objects, result.
+# Stock kernels need not be built. The size in megabytes of the others: source,
+# objects, result.
 KERNEL_MB=2500
 build_kernel() { # KERNEL
 	local what="building Linux $1 for $MACHINE"
@@ -87,9 +87,9 @@ kernel_version() {
 	esac
 }
 
-# config_missed WANTED CONFIG SOURCE: prints the lines of the fragment WANTED that
-# do not hold in the finished CONFIG, but for options that the kernel in SOURCE
-# does not have.
+# config_missed WANTED CONFIG SOURCE: prints the lines of the fragment WANTED that do
+# not hold in the finished CONFIG, except for options that the kernel in SOURCE does
+# not have.
 config_missed() {
 	local name value have
 	awk -F= '
@@ -105,8 +105,8 @@ config_missed() {
 		done
 }
 
-# Runs its arguments at low priority: a build must not starve a guest that is
-# being timed on the same two cores.
+# Runs its arguments at low priority: a build must not slow down a guest that is
+# measured on the same two cores.
 low() { nice -n 10 "$@"; }
 
 # Debian code name of this machine (bookworm, trixie, ...).
@@ -117,16 +117,16 @@ host_codename() (
 	echo "${VERSION_CODENAME:-}"
 )
 
-# "URI SUITE" of every package source in this machine's own apt configuration.
-# Works before the first `apt-get update`, and asks no network.
+# "URI SUITE" of every package source in this machine's apt configuration. Works
+# before the first `apt-get update`, and uses no network.
 host_apt_sources() {
 	apt-get --print-uris update 2>/dev/null |
 		sed -n "s|^'\(.*\)/dists/\([^/']*\)/InRelease'.*|\1 \2|p"
 }
 
-# The Debian mirror this machine uses. Other archives may use Debian's suite
-# names: Debian's own is the one that has the -updates suite too, or whose path
-# says so.
+# The Debian mirror that this machine uses. Other archives may use Debian's suite
+# names. Debian's own archive also has the -updates suite, or its path contains
+# "debian".
 debian_mirror() {
 	local codename found
 	codename=$(host_codename) || codename=stable
@@ -162,17 +162,17 @@ wait_until() {
 }
 
 # --- space -------------------------------------------------------------------
-# A full disk shows as anything: an archive that is damaged, an object that the linker
-# cannot read, a log that ends in the middle.
+# A full disk can cause any error: a damaged archive, an object that the linker cannot
+# read, an incomplete log.
 
-# Free megabytes where DIR is, or will be.
+# Free megabytes in the file system of DIR, which need not exist yet.
 free_mb() { # DIR
 	local dir=$1
 	while [ ! -d "$dir" ]; do dir=$(dirname "$dir"); done
 	df -Pm "$dir" | awk 'NR == 2 { print $4 }'
 }
 
-# Ends with an error unless DIR has room for MB megabytes, which WHAT takes.
+# Ends with an error unless DIR has room for MB megabytes, which WHAT needs.
 need_space() { # MB DIR WHAT
 	local free
 	free=$(free_mb "$2")
@@ -180,8 +180,9 @@ need_space() { # MB DIR WHAT
 		lab_die "no space: $3 needs $1 MB in $2, and $free MB are free there"
 }
 
-# Did a command whose output is in LOG fail because DIR is full? Says so, and what
-# WHAT takes. The log may lie there too, and end before it could tell.
+# Whether a command whose output is in LOG failed because DIR is full. If so, prints
+# this and the space that WHAT needs. The log may be in DIR too, and end before the
+# error.
 was_full() { # MB DIR WHAT LOG
 	local free
 	free=$(free_mb "$2")
@@ -193,13 +194,13 @@ was_full() { # MB DIR WHAT LOG
 
 # --- mounts --------------------------------------------------------------------
 
-# Mount points below DIR or at it, in the order they were mounted, in this mount
+# Mount points at DIR or below it, in the order they were mounted, in this mount
 # namespace.
 mounts_below() { # DIR
 	local dir line point
 	dir=$(realpath -m "$1")
 	while read -r _ _ _ _ point _; do
-		# As the kernel writes it: blanks and the like in octal.
+		# The kernel escapes blanks and other characters in octal.
 		printf -v point '%b' "${point//\\/\\0}"
 		case $point in
 		"$dir" | "$dir"/*) printf '%s\n' "$point" ;;
@@ -219,10 +220,10 @@ holders_of() { # DIR
 		done
 }
 
-# Unmounts what is mounted below DIR. What stays busy for UNMOUNT_WAIT tenths of a
-# second (default: ten seconds) is taken out of the tree at once, and goes when who
-# holds it does. Whoever copies or removes DIR later must not meet another file system
-# there. Return: 1 if something is still mounted.
+# Unmounts everything that is mounted below DIR. A mount that stays busy for
+# UNMOUNT_WAIT tenths of a second (default: ten seconds) is detached at once and
+# disappears when its users end. A later copy or removal of DIR must not meet another
+# file system there. Return: 1 if something is still mounted.
 unmount_below() { # DIR
 	local dir=$1 point points
 	mapfile -t points < <(mounts_below "$dir" | tac)
@@ -239,9 +240,9 @@ unmount_below() { # DIR
 }
 
 # in_tree TREE [HOSTDIR:GUESTDIR]... -- COMMAND...
-# Runs COMMAND inside the Debian tree with /proc and /dev mounted (objtool of
-# 7.x reads /proc) and the named host directories bound. All mounts live in a
-# mount namespace of their own and vanish with it.
+# Runs COMMAND inside the Debian tree with /proc and /dev mounted (objtool of 7.x reads
+# /proc) and the named host directories bound. All mounts are in a separate mount namespace
+# and disappear with it.
 in_tree() {
 	local tree=$1 binds=()
 	shift
@@ -268,17 +269,17 @@ in_tree() {
 		"$tree" "${#binds[@]}" "${binds[@]}" "$@"
 }
 
-# The library's manual pages, a line for each: "PAGE", or "PAGE NAME" where it is
-# found under one more name.
+# The library's manual pages, one line each: "PAGE", or "PAGE NAME" if it has another
+# name too.
 library_pages() {
 	sed -n '/^rdma_\(alias_\)\?man_pages(/,/^)/{ s/^  //p; }' \
 		"$TOP/providers/mrc/man/CMakeLists.txt"
 }
 
 # mirror_sources DEST PATH...
-# Keeps DEST a copy of the named paths of the repository: changed files are
-# copied (with their times, so that make sees what is new), files that are
-# gone from the repository are removed, build products in DEST are left alone.
+# Keeps DEST a copy of the named paths of the repository. Changed files are copied (with
+# their times, so that make sees the changes), files that were removed from the repository
+# are removed, build products in DEST are left alone.
 mirror_sources() {
 	local dest=$1 f list
 	shift
@@ -297,7 +298,8 @@ mirror_sources() {
 			mkdir -p "$dest/$(dirname "$f")"
 			cp -p "$TOP/$f" "$dest/$f.lab-new"
 			mv "$dest/$f.lab-new" "$dest/$f"
-			# A restored older file must still look changed to make.
+			# If the file is older now, it must still look changed to
+			# make.
 			touch "$dest/$f"
 		}
 	done <<<"$list"

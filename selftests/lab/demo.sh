@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# Sets up what is missing, builds, boots the guest and shows the job live.
-# The show itself is selftests/demo/demo.sh, which runs inside.
+# Installs missing packages, builds, boots the guest and shows the job live. The
+# demonstration itself is selftests/demo/demo.sh, which runs in the guest.
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 

@@ -3,17 +3,17 @@
 #
 # Fetches sources from Debian's archive into build/lab, once:
 #
-#   rdma-core      build/lab/rdma-core/src    unpacked, not patched by us
+#   rdma-core      build/lab/rdma-core/src    unpacked, without patches of this project
 #   checkpatch     build/lab/checkpatch/      scripts/checkpatch.pl and its lists
 #   linux KERNEL   build/lab/linux/KERNEL/src the kernel with Debian's patches
-#   linux-rest KERNEL  build/lab/linux-rest/KERNEL  of what the former leaves out,
-#                  what a series of patches changes
+#   linux-rest KERNEL  build/lab/linux-rest/KERNEL  files that the former leaves out and
+#                  that a series of patches changes
 #
 # usage: fetch.sh rdma-core|checkpatch|linux KERNEL|linux-rest KERNEL
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 
-# Debian 13 but for the oldest kernel.
+# Debian 13, except for the oldest kernel.
 suite=trixie
 [ "${1:-} ${2:-}" != 'linux 6.1' ] || suite=bookworm
 apt_dir=$LAB/apt-$suite
@@ -48,8 +48,9 @@ mkdir -p "$LAB"
 exec 6>"$LAB/.fetch-lock"
 flock 6
 
-# Fetches the package with the source of kernel $k, $package, into $dest/dl. The newest
-# kernel is named by what the newest package of no version depends on.
+# Fetches the package with the source of kernel $k, $package, into $dest/dl. The name
+# of the newest kernel's package is found as a dependency of the package without a
+# version.
 linux_package() {
 	local opts=()
 	package=linux-source-$k
@@ -70,8 +71,8 @@ rdma-core)
 	update_lists
 	rm -rf "$dest"
 	mkdir -p "$dest/dl" "$dest/src"
-	# The upstream tarball is all it takes: Debian's own patches do not touch
-	# what a provider is built from.
+	# The upstream tarball is sufficient: Debian's patches do not touch files that
+	# a provider is built from.
 	(cd "$dest/dl" && apt-get "${apt_opts[@]}" -qq source --download-only \
 		--tar-only rdma-core) || lab_die "rdma-core's source cannot be fetched"
 	tar -x -f "$dest"/dl/rdma-core_*.orig.tar.* -C "$dest/src" --strip-components=1
@@ -86,8 +87,8 @@ checkpatch)
 	rm -rf "$dest"
 	mkdir -p "$dest/dl"
 	(cd "$dest/dl" && apt-get "${apt_opts[@]}" -qq download linux-source-6.12)
-	# Three small files of a large archive: tar stops after them, and what
-	# feeds it complains about the closed pipe.
+	# Three small files of a large archive. tar stops after them, and the commands
+	# before it complain about the closed pipe.
 	dpkg-deb --fsys-tarfile "$dest"/dl/linux-source-6.12_*.deb 2>/dev/null |
 		tar -xO --wildcards './usr/src/linux-source-6.12.tar.xz' |
 		xz -dc | tar -x -C "$dest" --strip-components=1 \
@@ -108,7 +109,7 @@ linux)
 	rm -rf "$dest"
 	mkdir -p "$dest/dl" "$dest/src"
 	linux_package
-	# Without what no guest has hardware for: two thirds of it.
+	# Without drivers for hardware that no guest has: two thirds of the source.
 	dpkg-deb --fsys-tarfile "$dest/dl/$package"_*.deb |
 		tar -xO --wildcards "./usr/src/$package.tar.xz" | xz -dc -T0 |
 		low tar -x -C "$dest/src" --strip-components=1 --wildcards \

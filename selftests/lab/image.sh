@@ -4,13 +4,13 @@
 # Makes the Debian trees under build/lab/trees:
 #
 #   trixie      kernel 6.12, its headers and compiler, the user land of every
-#               guest, and what rdma-core and the C++ tools are built with
+#               guest, and the build tools for rdma-core and the C++ tools
 #   linux-6.1   kernel, headers and compiler of Debian 12
 #   linux-7.2   the same of the newest kernel in trixie-backports
 #   interop     no kernel: the guests' user land with the foreign suites
 #
-# A tree is rebuilt when what it is made from (this file's lists) changes;
-# otherwise this returns at once. Needs root.
+# A tree is rebuilt when its recipe (this file's lists) changes; otherwise this script
+# returns at once. Needs root.
 #
 # usage: image.sh KERNEL|interop...
 set -euo pipefail
@@ -18,19 +18,19 @@ set -euo pipefail
 
 [ $# -gt 0 ] || lab_die "usage: image.sh KERNEL... (${KERNELS[*]})"
 
-# flex, bison, bc, libelf-dev: for kernels of the lab's own from the same source.
+# flex, bison, bc, libelf-dev: for kernels that the lab builds from the same source.
 kernel_packages="linux-image-amd64 linux-headers-amd64 gcc make kmod
 	libc6-dev flex bison bc libelf-dev"
 guest_packages="iproute2 rdma-core ibverbs-utils ibverbs-providers
 	rdmacm-utils perftest python3-pyverbs python3 iperf3 busybox-static
 	ethtool tcpdump iputils-ping procps nftables util-linux"
-# Programs of others that look at devices.
+# Foreign programs that examine devices.
 monitor_packages="hwloc-nox prometheus-node-exporter"
 build_packages="g++ cmake ninja-build pkg-config libnl-3-dev
 	libnl-route-3-dev libudev-dev libibverbs-dev librdmacm-dev dpkg-dev
 	sparse perl libcli11-dev nlohmann-json3-dev libfmt-dev"
 
-# What the suites of selftests/interop are, and what their kernel parts need.
+# The suites of selftests/interop, and packages that their kernel parts need.
 interop_packages="fio qperf libfabric-bin ucx-utils python3-mpi4py openmpi-bin
 	nvme-cli nfs-kernel-server nfs-common open-iscsi targetcli-fb e2fsprogs
 	kmod python3"
@@ -64,7 +64,7 @@ sources() { # KERNEL
 	esac
 }
 
-# What making it takes, packages that were unpacked included.
+# The space that making a tree needs, unpacked packages included.
 tree_mb() { # KERNEL
 	case $1 in
 	6.12) echo 1400 ;;
@@ -73,7 +73,7 @@ tree_mb() { # KERNEL
 	esac
 }
 
-# What decides the content of a tree, apart from the day it is made.
+# Everything that determines the contents of a tree, apart from the day it is made.
 recipe() { # KERNEL
 	echo "format 1"
 	tree_suite "$1"
@@ -84,7 +84,8 @@ make_tree() { # KERNEL
 	local k=$1 tree stamp new suite pkgs opts=() proxy failed=''
 	tree=$(kernel_tree "$k")
 	stamp=$(recipe "$k" | sha256sum | cut -c1-16)
-	# Nobody mounts there but while a tree is made: in_tree has a mount namespace.
+	# Mounts exist there only while a tree is made: in_tree has its own mount
+	# namespace.
 	[ ! -d "$tree" ] || unmount_below "$tree" ||
 		lab_die "something is mounted in the tree $(basename "$tree"); unmount it"
 	[ "$(cat "$tree/.lab-stamp" 2>/dev/null)" = "$stamp" ] && return 0
@@ -93,7 +94,7 @@ make_tree() { # KERNEL
 	mkdir -p "$TREES" "$LOGS"
 	exec 8>"$TREES/.$(basename "$tree").lock"
 	flock 8
-	# Somebody else may have made it while we waited.
+	# Another process may have made the tree meanwhile.
 	[ "$(cat "$tree/.lab-stamp" 2>/dev/null)" = "$stamp" ] && return 0
 
 	suite=$(tree_suite "$k")
@@ -125,7 +126,8 @@ make_tree() { # KERNEL
 		was_full "$(tree_mb "$k")" "$TREES" "the tree $(basename "$tree")" \
 			"$LOGS/image-$k.log" || true
 	fi
-	# mmdebstrap only warns when something in there still uses the /proc it mounted.
+	# mmdebstrap only warns if a process in the tree still uses the /proc that it
+	# mounted.
 	unmount_below "$new" ||
 		lab_die "the tree $(basename "$tree") is not finished: see what is mounted in $new"
 	[ -z "$failed" ] || lab_die "mmdebstrap failed for kernel $k"

@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# Builds, installs and removes the module, the provider with its manual pages, and
-# the tools (mrcctl, mrcperf, mrcbench) on this machine, for the kernel it runs
-# (KVER=VERSION for another one). What is missing is named; without the tools'
-# libraries everything else is built.
+# Builds, installs and removes the module, the provider with its manual pages, and the tools
+# (mrcctl, mrcperf, mrcbench) on this machine, for the running kernel (KVER=VERSION for
+# another one). Missing packages are named. Without the tools' libraries everything else is
+# built.
 #
 # usage: install.sh build|install|uninstall
 #   DESTDIR=DIR     installs below DIR instead of /
@@ -18,14 +18,15 @@ kdir=${KDIR:-/lib/modules/$kver/build}
 dest=${DESTDIR:-}
 host=$BUILD/host
 drv=drivers/infiniband/sw/mrc
-abi=rdmav34 # rdma-core's private interface, unchanged from 39 on
+abi=rdmav34 # rdma-core's private interface, unchanged since 39
 tools=$host/tools
-# What the tools install, below /usr.
+# The files that the tools install, below /usr.
 tool_files=(sbin/mrcctl bin/mrcperf bin/mrcbench share/man/man8/mrcctl.8
 	share/man/man1/mrcperf.1 share/man/man1/mrcbench.1
 	share/mrcbench/{goals,quick,sweep}.plan
 	share/bash-completion/completions/mrcctl)
-# rdma-core's rule by which udev names devices, and ours that goes before it.
+# rdma-core's udev rule that names devices, and this project's rule, which takes
+# precedence.
 udev_rule=udev/rules.d/60-rdma-persistent-naming.rules
 udev_ours=/usr/local/lib/$udev_rule
 
@@ -37,7 +38,8 @@ stop() {
 	exit 1
 }
 
-# How this machine installs packages; the names differ, the need does not.
+# How to install packages on this machine. The package names differ between
+# distributions.
 package_hint() { # DEBIAN-PACKAGES
 	if command -v apt-get >/dev/null; then
 		echo "on Debian and Ubuntu: apt-get install $*"
@@ -86,8 +88,7 @@ check_tools() {
 			"$(package_hint "${missing[*]}")"
 }
 
-# Packages of headers that the tools need and this machine's compiler does not
-# find, and of the compiler.
+# The compiler and header packages that the tools need and that this machine lacks.
 tools_missing() {
 	local t missing=()
 	command -v g++ >/dev/null || missing+=(g++)
@@ -100,7 +101,7 @@ tools_missing() {
 	echo "${missing[*]}"
 }
 
-# Builds the tools with the library as it was built before, for $tools/stage.
+# Builds the tools with the library that was built before, for $tools/stage.
 build_tools() {
 	local f name missing
 	rm -rf "${tools:?}/stage"
@@ -166,7 +167,8 @@ root_only() {
 	[ -n "$dest" ] || [ "$(id -u)" = 0 ] || stop "make $1 must be run as root"
 }
 
-# Is there a lib_mrc.so or libnv_mrc.so that is no link to this library?
+# Whether there is a lib_mrc.so or libnv_mrc.so that is no link to this project's
+# library.
 foreign() { # PATH
 	case $(basename "$1") in
 	lib_mrc.so | libnv_mrc.so) ;;
@@ -176,7 +178,7 @@ foreign() { # PATH
 	[ "$(readlink "$1")" != libmrc.so.1 ]
 }
 
-# Manual pages of the library, and the tools that were built.
+# Installs manual pages of the library, and the tools that were built.
 install_rest() {
 	local f
 	for f in "$host"/man/*; do
@@ -193,10 +195,10 @@ install_rest() {
 	done
 }
 
-# Older kernels (6.1) do not tell who has named a device, and older rdma-core (44) does
-# not ask: udev renames those whose parent is a PCI device after its address. Ours have
-# the names that `rdma link add` gave them. A file with this name in another directory
-# replaces that of the package.
+# Older kernels (6.1) do not report who has named a device, and older rdma-core (44)
+# does not ask. Then udev renames devices whose parent is a PCI device after its
+# address. Devices of this driver must keep the names from `rdma link add`. A file
+# with this name in another directory replaces that of the package.
 install_udev_rule() {
 	local f
 	for f in "$dest/usr/lib/$udev_rule" "$dest/lib/$udev_rule" "/usr/lib/$udev_rule" \
@@ -220,7 +222,7 @@ do_install() {
 	root_only install
 	[ -f "$host/mrc.ko" ] && [ -d "$host/dev" ] && [ -d "$host/man" ] || build
 	[ "$(modinfo -F vermagic "$host/mrc.ko" | cut -d' ' -f1)" = "$kver" ] || build
-	# What the tools need may have come since.
+	# Packages that the tools need may have been installed since the build.
 	[ -d "$tools/stage" ] || build_tools
 	plugins=$(plugin_dir)
 	compgen -G "$dest$plugins/*-$abi.so" >/dev/null || compgen -G "$plugins/*-$abi.so" >/dev/null ||
@@ -237,7 +239,7 @@ do_install() {
 	fi
 	libs=$dest$(dirname "$plugins")
 	for f in "$host"/lib/*; do
-		# Names that a device maker's library may have as well.
+		# The library of a device vendor may have these names as well.
 		if foreign "$libs/$(basename "$f")"; then
 			say "left alone: $libs/$(basename "$f") is not this project's"
 		else
@@ -262,7 +264,7 @@ do_install() {
 	say "next: modprobe mrc && rdma link add mrc0 type mrc netdev NIC   (see README.md)"
 }
 
-# Manual pages and tools, also where pages were compressed since.
+# The installed manual pages and tools, also pages that were compressed later.
 rest_files() {
 	local page alias f
 	while read -r page alias; do

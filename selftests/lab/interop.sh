@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# Runs the foreign suites (selftests/interop) in guests whose user land has them.
+# Runs the foreign suites (selftests/interop) in guests whose user land contains them.
 #
 # usage: interop.sh [-k KERNEL] [-l] [-c COUNTSFILE] [PATTERN]
-#   -c   writes "passed failed skipped" there, a line for each run
-#   -l   once more with planes that lose 1 % and reorder 10 % of the packets
+#   -c   writes "passed failed skipped" to COUNTSFILE, one line for each run
+#   -l   runs them again with planes that lose 1 % and reorder 10 % of the packets
 # INTEROP_SHORT=1: about one case of each program.
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
@@ -25,7 +25,7 @@ known_kernel "$k"
 "$LAB_DIR/image.sh" interop
 "$LAB_DIR/fetch.sh" rdma-core
 mkdir -p "$LAB/guest"
-# Guests of other kernels may be about to copy it.
+# Guests of other kernels may be copying it.
 (
 	flock 7
 	diff -qr "$LAB/rdma-core/src/tests" "$LAB/guest/rdma-core-tests" >/dev/null 2>&1 || {

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# Builds a kernel of the lab's own from Debian's source of one of the lab's
-# kernels, inside that kernel's tree, so that the compiler matches. Done once:
-# again when the source, the compiler, the configuration or this script changed.
+# Builds a kernel for the lab from Debian's source of one of the lab's kernels, inside
+# that kernel's tree, so that the compiler matches. Builds again only if the source,
+# the compiler, the configuration or this script changed.
 #
 # usage: kernel.sh MACHINE KERNEL
 #   MACHINE: uml        User Mode Linux, the kernel as a program
@@ -11,9 +11,9 @@
 #                       UBSAN, fault injection
 #            kcsan      for an emulated machine of two processors, with KCSAN
 #   result, below build/lab/kernels/KERNEL-MACHINE:
-#     linux      the program or the boot image; modules/  what INSTALL_MOD_PATH got
+#     linux      the program or the boot image; modules/  the INSTALL_MOD_PATH directory
 #     build/     its build directory, for modules outside of the source
-#     release    what uname -r says in it
+#     release    the output of uname -r in it
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 
@@ -42,7 +42,8 @@ mkdir -p "$dir/build" "$LOGS"
 exec 7>"$dir/.lock"
 flock 7
 
-# A file that is named after the kernel too says what is different there.
+# A fragment whose name also contains the kernel holds the differences for that
+# kernel.
 fragments=()
 for part in "${parts[@]}"; do
 	for f in "$LAB_DIR/config/$part.config" "$LAB_DIR/config/$part-$k.config"; do
@@ -57,8 +58,8 @@ stamp=$({
 [ "$(cat "$dir/.stamp" 2>/dev/null)" != "$stamp" ] || exit 0
 rm -f "$dir/.stamp"
 
-# User Mode Linux has a fixed clock rate of 100, with which a program that polls
-# keeps the processor for 10 ms; two kernels are built from one source.
+# User Mode Linux has a fixed clock rate of 100, at which a program that polls keeps
+# the processor for 10 ms. Two kernels are built from one source.
 if [ "$arch" = um ]; then
 	exec 8>"$LAB/linux/$k/.lock"
 	flock 8
@@ -70,10 +71,10 @@ if [ "$arch" = um ]; then
 			lab_die "Linux $k: no HZ in arch/um/Kconfig"
 		mv "$dir/Kconfig.new" "$src/arch/um/Kconfig"
 	fi
-	# What finds mistakes keeps the stack of each allocation. This architecture
-	# asks of each word there whether it is text of the kernel, which costs more
-	# than everything else, with locks that are watched: most words are in no
-	# place where text can be.
+	# The debugging options save a stack trace of each allocation. On this
+	# architecture the stack walk checks for each word on the stack whether it
+	# points into kernel text. With lock debugging this check costs more than
+	# everything else. Most words cannot point into text; the patch skips them.
 	trace=$src/arch/um/kernel/stacktrace.c
 	if ! grep -q '_sinittext' "$trace"; then
 		awk '/^#include <asm\/stacktrace.h>$/ {
@@ -97,7 +98,7 @@ if [ "$arch" = um ]; then
 	flock -u 8
 fi
 
-# Fragments under the last word: what a later line says holds.
+# The fragments, in order: a later line overrides an earlier one.
 cat "${fragments[@]}" >"$dir/build/lab.config"
 if [ "$arch" = um ]; then
 	echo "CONFIG_HZ=$hz" >>"$dir/build/lab.config"
@@ -121,8 +122,8 @@ if ! in_source sh -ec '
 	lab_die "Linux $k for $MACHINE: the configuration fails; log: ${log#"$TOP"/}"
 fi
 
-# A line that did not hold is a test that would fail for no visible reason; one
-# that this kernel has no option for (any more, or yet) needs none.
+# A line that does not hold would make a test fail for no visible reason. A line for
+# an option that this kernel does not have (any more, or yet) is no error.
 missed=$(config_missed "$dir/build/lab.config" "$dir/build/.config" "$src")
 [ -z "$missed" ] || {
 	printf '%s\n' "$missed" >&2

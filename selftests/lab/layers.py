@@ -5,18 +5,18 @@ Checks that the files of the driver keep to its layers.
 
 usage: layers.py DRIVER SYMBOLS [SEAM]
   DRIVER   folder of the driver's sources, with the table "layers"
-  SYMBOLS  what `nm -A` says of its objects, with their paths in that folder
-  SEAM     page that lists what the others use of the lowest layer, and what that one
-           calls above itself
+  SYMBOLS  output of `nm -A` for its objects, with their paths in that folder
+  SEAM     page that lists the functions of the lowest layer that the others use, and
+           the functions above it that the lowest layer calls
 
-Says what is wrong, a line each, and ends with 1 if anything is:
+Prints each error as one line, and ends with status 1 if there is any:
   a file that calls a function or uses data of a layer that it must not use
   a file that includes a header of such a layer, or a private one of another layer
   more files than the table allows that call each other in a circle
   two files with the same name
   a folder that the table does not have, or one of the table without any file
-  a source above the lowest layer that reads or writes what the table says is closed
-  a function that SEAM lacks, or has too much; a callback that is not there
+  a source above the lowest layer that accesses what the table lists as closed
+  a function that SEAM lacks or should not list; a callback that does not exist
 """
 import collections
 import fnmatch
@@ -28,7 +28,7 @@ TABLE = 'layers'
 
 
 class Table:
-    """The table of layers: what each may use, and the exceptions."""
+    """The table of layers: the layers that each may use, and the exceptions."""
 
     def __init__(self, path):
         self.may = {}
@@ -62,7 +62,7 @@ class Table:
             self.may[name] = set(words)
 
     def below(self, layer):
-        """All that @layer can reach."""
+        """All layers that @layer can reach."""
         seen, todo = set(), [layer]
         while todo:
             for x in self.may[todo.pop()]:
@@ -81,7 +81,7 @@ class Table:
 
 
 def read_symbols(path):
-    """Per object, without its suffix: what it defines, and what it wants."""
+    """For each object, without its suffix: the symbols it defines, and those it needs."""
     defined, wanted = {}, collections.defaultdict(set)
     objects = set()
     with open(path, encoding='utf-8') as f:
@@ -182,7 +182,7 @@ def check_files(table, driver):
 
 def check_include(table, driver, f, layer, header):
     if '/' not in header:
-        # Made by the build where it is not there.
+        # The build makes the file if it is not there.
         beside = os.path.join(driver, os.path.dirname(f), header)
         if os.path.exists(beside) or layer in table.everywhere:
             return []
@@ -197,7 +197,8 @@ def check_include(table, driver, f, layer, header):
 
 
 def check_seam(table, driver, defined, wanted, page):
-    """@page against what is used of the lowest layer, and what that one calls."""
+    """Compares @page with the uses of the lowest layer and with the calls of that layer.
+    """
     low = table.lowest()
     used, calls = set(), set()
     for o, names in wanted.items():

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """
-Tests layers.py with a small driver that is right, and with mistakes in it. Says one
-line a case, as the rest of the lab's own test does.
+Tests layers.py with a small correct driver, and with errors in it. Prints one line
+per case, like the rest of the lab's own test.
 """
 import os
 import subprocess

@@ -1,18 +1,17 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# Builds the modules that guests load, mrc.ko, the lab's switch port
-# sch_mrcsw.ko and the kernel consumer mrc_kverbs.ko, for one kernel inside that
-# kernel's tree, so that headers and compiler match. Works on a copy of the
-# sources: several kernels can be built side by side and nothing is ever written
-# beside the sources.
+# Builds the modules that guests load, mrc.ko, the lab's switch port sch_mrcsw.ko and the
+# kernel consumer mrc_kverbs.ko, for one kernel inside that kernel's tree, so that headers
+# and compiler match. Works on a copy of the sources: several kernels can be built in
+# parallel, and nothing is written to the source directories.
 #
 # usage: module.sh KERNEL [--sparse|--without [PART...]]
 #   result: build/lab/KERNEL/*.ko, with LAB_MACHINE=uml, uml-debug or kcsan
 #   build/lab/KERNEL-MACHINE/*.ko; compiler warnings are errors
-#   --sparse: check with sparse (kernel 6.12 only); its reports are errors
-#   --without: build mrc.ko without each part that can be left out, and without all;
-#   with PART only without that one
+#   --sparse: checks with sparse (kernel 6.12 only); its reports are errors
+#   --without: builds mrc.ko without each optional part in turn, and without all;
+#   with PART only without that part
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 
@@ -27,7 +26,7 @@ case ${2:-} in
 esac
 [ -z "$sparse" ] || [ "$k" = 6.12 ] || lab_die "sparse is only set up for kernel 6.12"
 
-# Directories of the sources; each makes a module.
+# Source directories; each makes one module.
 dirs=(drivers/infiniband/sw/mrc selftests/switch selftests/kverbs)
 names=(mrc sch_mrcsw mrc_kverbs)
 for d in "${dirs[@]}"; do
@@ -45,8 +44,8 @@ need_space 250 "$LAB" "building the modules for kernel $k"
 mkdir -p "$dir" "$LOGS"
 exec 7>"$dir/.lock"
 flock 7
-# For kbuild the objects of a module outside of the kernel's tree stay good when that
-# kernel is configured otherwise, whatever its structures look like then.
+# kbuild does not rebuild an external module's objects when the kernel is configured
+# differently, although the kernel's structures may then differ.
 kernel=$ver
 [ "$MACHINE" = qemu ] || kernel+=" $(cat "$(built_dir "$k")/.stamp")"
 [ "$(cat "$dir/.kernel" 2>/dev/null)" = "$kernel" ] || rm -rf "$dir/src"
@@ -78,7 +77,7 @@ build() { # DIRECTORY NAME
 		lab_note "error: $2.ko does not build for kernel $k ($ver); log: ${log#"$TOP"/}"
 		return 1
 	fi
-	# modpost and sparse only warn: no build may leave any.
+	# modpost and sparse only warn, so check that no warnings are left.
 	if grep -E '(warning|WARNING|error):?' "$log" |
 		grep -v -E 'Skipping BTF|compiler differs|\.config' >&2; then
 		lab_note "error: $2.ko for kernel $k has warnings; log: ${log#"$TOP"/}"
@@ -110,7 +109,7 @@ failed=''
 for i in "${!dirs[@]}"; do
 	build "${dirs[i]}" "${names[i]}" || {
 		failed=1
-		# Whatever goes wrong must not leave an older module to be tested.
+		# After any error no older module may remain that could be tested.
 		[ -n "$sparse" ] || rm -f "$dir/${names[i]}.ko"
 	}
 done

@@ -1,15 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# Builds the rdma-core provider inside the source tree of Debian 13's
-# rdma-core, the way a provider that is part of rdma-core is built.
+# Builds the rdma-core provider inside the source tree of Debian 13's rdma-core, like
+# a provider that is part of rdma-core.
 #
 # usage: provider.sh          in the guests' tree; result in build/lab/guest
 #        provider.sh --host   with this machine's compiler; result in build/host
-# Result: DIR/lib/ (the library under all its names), DIR/libibverbs/*.so (the
-# plug-in, a link to it), DIR/libibverbs.d/*.driver, and for those who compile
-# programs DIR/include/, DIR/dev/ (pkg-config and CMake files) and DIR/man/
-# (manual pages under all their names). Warnings are errors.
+# Result: DIR/lib/ (the library under all its names), DIR/libibverbs/*.so (the plug-in, a
+# link to the library), DIR/libibverbs.d/*.driver, and for compiling programs DIR/include/,
+# DIR/dev/ (pkg-config and CMake files) and DIR/man/ (manual pages under all their names).
+# Warnings are errors.
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 
@@ -45,7 +45,7 @@ mkdir -p "$dir" "$LOGS" "$work"
 exec 7>"$work/.lock"
 flock 7
 
-# --- graft: a copy of rdma-core with one provider more ------------------------
+# --- graft: a copy of rdma-core with one more provider ------------------------
 src=$work/src
 if [ "$(cat "$work/.copied" 2>/dev/null)" != "$pristine" ] ||
 	[ "$LAB/rdma-core/.fetched" -nt "$work/.copied" ]; then
@@ -53,8 +53,8 @@ if [ "$(cat "$work/.copied" 2>/dev/null)" != "$pristine" ] ||
 	cp -a "$pristine" "$src"
 	echo "$pristine" >"$work/.copied"
 fi
-# mirror_sources leaves untouched what is not ours and did not change, so an
-# incremental build stays one.
+# mirror_sources does not touch files of others nor unchanged files, so an incremental
+# build stays incremental.
 mirror_sources "$src" providers/mrc
 headers=()
 for h in "$TOP"/include/uapi/rdma/mrc*.h; do
@@ -81,7 +81,7 @@ cmp -s "$work/top.new" "$src/CMakeLists.txt" || cp "$work/top.new" "$src/CMakeLi
 cmp -s "$work/headers.new" "$src/kernel-headers/CMakeLists.txt" ||
 	cp "$work/headers.new" "$src/kernel-headers/CMakeLists.txt"
 
-# Whatever goes wrong must not leave an older provider to be tested.
+# After any error no older provider may remain that could be tested.
 fail() {
 	rm -rf "${dir:?}/libibverbs" "$dir/libibverbs.d" "${dir:?}/lib" \
 		"${dir:?}/include" "${dir:?}/dev" "${dir:?}/man"
@@ -115,7 +115,7 @@ if grep -E 'warning:' "$log" >&2; then
 	fail "the provider's build has warnings; log: ${log#"$TOP"/}"
 fi
 
-# What installing this provider alone would put below /usr and /etc.
+# The files that installing only this provider would put below /usr and /etc.
 stage=$work/stage
 rm -rf "$stage"
 run env "DESTDIR=$at/stage" cmake -P "$at/build/providers/mrc/cmake_install.cmake" \
@@ -134,11 +134,12 @@ rm -rf "${dir:?}/libibverbs" "$dir/libibverbs.d" "${dir:?}/lib" "${dir:?}/includ
 mkdir -p "$dir/libibverbs" "$dir/libibverbs.d" "$dir/lib" "$dir/dev"
 echo "driver mrc" >"$dir/libibverbs.d/mrc.driver"
 cp -P "$(dirname "$library")"/lib*mrc.so* "$dir/lib/"
-# As it is where these files go, with libibverbs/ below what is lib/ here.
+# A link as in the final place of these files, where libibverbs/ is below the
+# directory that is lib/ here.
 ln -s "../$(basename "$library")" "$dir/libibverbs/$(basename "$plugin")"
 cp -R "$stage/usr/include" "$dir/include"
 cp -R "$(dirname "$library")/pkgconfig" "$(dirname "$library")/cmake" "$dir/dev/"
-# rdma-core makes its own pages with pandoc, and is built without them here.
+# rdma-core makes its own manual pages with pandoc, and is built without them here.
 while read -r page alias; do
 	section=$dir/man/man${page##*.}
 	mkdir -p "$section"

@@ -1,28 +1,28 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# Runs the TAP scripts of selftests/net (or, with -i, of selftests/interop) in a
-# guest and sums up what they say.
-# All scripts share one boot; when the kernel dies under one, that one has
-# failed and the rest goes on in a fresh guest.
+# Runs the TAP scripts of selftests/net (or, with -i, of selftests/interop) in a guest and
+# sums up their results. All scripts share one boot. If the kernel dies under a script, that
+# script has failed and the others run in a fresh guest.
 #
 # usage: run-tests.sh [-b] [-i] [-k KERNEL] [-c COUNTSFILE] [PATTERN]
-#   PATTERN  runs the scripts whose name has it, a shell pattern (default: all);
+#   PATTERN  runs the scripts whose name contains it, a shell pattern (default: all);
 #            =NAME runs the one with that name
-#   -b       of these, only the benchmarks, and the long ones
+#   -b       of these, only the benchmarks and the long ones
 #   -i       the foreign suites
-#   -c       writes "passed failed skipped" there
+#   -c       writes "passed failed skipped" to COUNTSFILE
 # Scripts with a line "# benchmark" are left out unless they match a PATTERN or
-# LAB_BENCHMARKS is set; in emulated machines those with a line "# long" as well. On kcsan, which is slow, without a PATTERN only scripts with
-# a line "# races" run. A script with a line "# not-on: MACHINE REASON" is skipped on
-# that machine, unless asked for by its name. When a script to be run has a line
-# "# nics", the guest has emulated NICs (vm.sh -N), on machines that can have them. The
-# others run in the same guest: nothing shows of NICs whose drivers are not loaded.
+# LAB_BENCHMARKS is set; in emulated machines also those with a line "# long". On kcsan,
+# which is slow, only scripts with a line "# races" run unless there is a PATTERN. A script
+# with a line "# not-on: MACHINE REASON" is skipped on that machine, unless it is named
+# exactly. If a script to be run has a line "# nics", the guest has emulated NICs (vm.sh -N),
+# on machines that can have them. The other scripts run in the same guest: NICs whose
+# drivers are not loaded are invisible.
 #
-# Everything a script printed is kept in build/lab/logs/net-KERNEL/NAME.tap, or
-# interop-KERNEL/NAME.tap (with loss interop-KERNEL-loss); after KERNEL the machine
-# where that is not QEMU (LAB_MACHINE: 6.12-uml). LAB_TIME: how many times as long
-# as they say may scripts take (default 1, on uml-debug 4, on kcsan 8).
+# The output of each script is kept in build/lab/logs/net-KERNEL/NAME.tap, or
+# interop-KERNEL/NAME.tap (with loss interop-KERNEL-loss). If the machine is not QEMU, its
+# name follows KERNEL (LAB_MACHINE: 6.12-uml). LAB_TIME is the factor by which the time
+# limits of scripts are longer (default 1, on uml-debug 4, on kcsan 8).
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 
@@ -65,9 +65,9 @@ for f in "$TOP/selftests/$set"/*.sh; do
 	[[ $name == *$pattern* ]] || continue
 	[ -z "$exact" ] || [ "$name" = "$pattern" ] || continue
 	kind=$(sed -n '1,40s/^# \(benchmark\|long\)$/\1/p' "$f" | head -n1)
-	# Under emulation it takes minutes.
+	# Scripts marked "long" take minutes under emulation only.
 	[ "$kind" != long ] || [ "$MACHINE" = qemu ] || kind=''
-	# What benchmarks show are ratios of times, which a busy machine can spoil.
+	# Benchmarks check ratios of times, which a busy machine can spoil.
 	if [ -z "$kind" ]; then
 		[ -z "$only" ] || continue
 	elif [ "$pattern" = '*' ] && [ -z "${LAB_BENCHMARKS:-}$only" ]; then
@@ -93,7 +93,7 @@ done
 [ "${#scripts[@]}" -gt 0 ] || lab_die "no script in selftests/$set matches '$pattern'"
 
 label=$k$(machine_suffix)
-# KASAN's own memory and the bookkeeping of kmemleak.
+# Memory for KASAN itself and for the records of kmemleak.
 [ "$MACHINE" != uml-debug ] || [ "$set" = interop ] || vm_opts+=(-m 3072)
 vm_opts+=(-e "LAB_TIME=$slack")
 [ -z "$nics" ] || [ "$MACHINE" != qemu ] || vm_opts+=(-N)
@@ -153,7 +153,7 @@ while [ "${#scripts[@]}" -gt 0 ]; do
 		[[ $done_names == *" $name "* ]] || rest+=("$f")
 	done
 	if [ -n "$current" ]; then
-		# The guest ended under this one.
+		# The guest ended while this script ran.
 		account "$current" 126 $((SECONDS - since))
 		echo "    the guest ended while $current ran (status $vm_rc)"
 		again=()

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# Refuses scripts that are too long to be read in one go.
+# Refuses scripts that are too long to read in one go.
 #
 # usage: script-sizes.sh FILE...
 set -euo pipefail

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# Tests the lab's own judgement: a runner that calls a failure a success would
-# make every other test worthless. Needs no guest.
+# Tests the lab's own judgement: if a runner reported failures as successes, all other
+# tests would be worthless. Needs no guest.
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 
@@ -59,7 +59,7 @@ trouble refcount yes 'refcount_t: underflow; use-after-free.'
 trouble taint no 'mrc: loading out-of-tree module taints kernel.'
 trouble notice no 'mrc: mrc0: port 2 down'
 
-# mirror_sources: copies, notices changes, removes what is gone, keeps products
+# mirror_sources: copies, notices changes, removes deleted files, keeps build products
 (
 	TOP=$tmp/repo
 	mkdir -p "$TOP/drivers/x"
@@ -74,7 +74,7 @@ trouble notice no 'mrc: mrc0: port 2 down'
 ) >"$tmp/mirror"
 expect "mirror_sources" "2 a.c a.o" "$(xargs <"$tmp/mirror")"
 
-# machines: names of their own, and none that nobody knows
+# machines: each has its own suffix, and unknown machines are refused
 suffixes() {
 	local m
 	for m in qemu uml uml-debug kcsan nonsense; do
@@ -85,8 +85,8 @@ expect "machines" "-uml -uml-debug -kcsan refused" "$(suffixes)"
 expect "modules by machine" "6.1 6.1-uml" \
 	"$(for m in qemu uml; do basename "$(MACHINE=$m machine_dir 6.1)"; done | xargs)"
 
-# config_missed: what a kernel has no option for is not missed, the last line of
-# two holds
+# config_missed: an option that a kernel does not have is not missed; the last of two
+# lines holds
 mkdir "$tmp/linux"
 printf 'config %s\n' A B C D >"$tmp/linux/Kconfig"
 printf '\tmenuconfig E\n' >>"$tmp/linux/Kconfig"
@@ -96,7 +96,8 @@ printf '%s\n' CONFIG_A=y CONFIG_B=y CONFIG_D=y >"$tmp/config"
 expect "config_missed" "CONFIG_B is y, not m CONFIG_D is y, not n CONFIG_E is n, not y" \
 	"$(config_missed "$tmp/wanted" "$tmp/config" "$tmp/linux" | xargs)"
 
-# races.awk: reports with our modules in them, and everything that is no report
+# races.awk: reports that contain modules of this project, and everything that is no
+# report
 cat >"$tmp/log" <<'END'
 [    1.000000] mrc: before
 [    2.000000] ==================================================================
@@ -162,7 +163,7 @@ expect "races: the rest of the log" "before WARNING: KASAN: after" \
 expect "races: from a serial line" "$(races | sed 's/$/ /')" \
 	"$(sed 's/$/\r/' "$tmp/log" | awk -f "$LAB_DIR/guest/races.awk" | tr '\r' ' ')"
 
-# leaks.awk: objects that somebody else leaks, by any line of their report
+# leaks.awk: tolerates leaks of other code, by any line of the report
 cat >"$tmp/leaks" <<'END'
 unreferenced object 0x1 (size 7552):
   comm "uctx-refused", pid 1, jiffies 1
@@ -178,7 +179,7 @@ expect "leaks: all" "2 1" "$(leaks '' | grep -c unreferenced) $(leaks '' | grep 
 expect "leaks: but one" "unreferenced object 0x2 (size 64):" \
 	"$(leaks 'comm "uctx-refused"' | head -n 1)"
 
-# the Debian mirror is found among others that use Debian's suite names
+# the Debian mirror is found among archives that also use Debian's suite names
 host_codename() { echo bookworm; }
 host_apt_sources() {
 	printf '%s\n' 'http://a.invalid/linux/tool bookworm' \
@@ -188,8 +189,8 @@ host_apt_sources() {
 expect "debian_mirror" http://b.invalid/debian "$(debian_mirror)"
 expect "debian_security_mirror" http://b.invalid/debian-security "$(debian_security_mirror)"
 
-# choices.sh: a page that is right, and one mistake of each kind
-choice_tree() { # makes $tmp/choices anew; its numbers are those of the real page
+# choices.sh: a correct page, and one error of each kind
+choice_tree() { # makes a new $tmp/choices with numbers from the real page
 	local n=OP-31
 	rm -rf "$tmp/choices"
 	mkdir -p "$tmp/choices"/{Documentation,drivers/infiniband/sw/mrc/core,selftests/unit}
@@ -214,7 +215,7 @@ choice_tree() { # makes $tmp/choices anew; its numbers are those of the real pag
 		| x | \`core/a.c\`: \`f()\` |
 	PAGE
 }
-choices() { # WHAT EXPECTED [SED-SCRIPT FILE]: a line of what is said has EXPECTED in it
+choices() { # WHAT EXPECTED [SED-SCRIPT FILE]: a line of the output must contain EXPECTED
 	local out rc=0
 	choice_tree
 	[ $# = 2 ] || sed -i "$3" "$tmp/choices/$4"
@@ -248,8 +249,8 @@ choices "a test that only the index knows" "index has the test t.cpp, its sectio
 	'2s/none/t.cpp/' $choice_page
 choices "no sections at all" "has no sections" '/^### /d' $choice_page
 
-# what a mount namespace is needed for: mounts in trees, disks that are full. As root or
-# in a user namespace, where there are any.
+# Tests that need a mount namespace: mounts in trees, full disks. They run as root or
+# in a user namespace, if possible.
 cat >"$tmp/mounts.sh" <<'END'
 set -euo pipefail
 . "$1/common.sh"
@@ -257,7 +258,7 @@ tmp=$2
 trap 'kill $(jobs -p) $(cat "$tmp/pid") 2>/dev/null || true' EXIT
 mount -t tmpfs -o mode=755 tmpfs "$tmp"
 
-# mounts_below, unmount_below: names with blanks, one mount in another, neighbours
+# mounts_below, unmount_below: names with blanks, nested mounts, neighbours
 mkdir -p "$tmp/tree/proc" "$tmp/tree/a b" "$tmp/tree-2"
 mount -t tmpfs x "$tmp/tree-2"
 mount -t tmpfs x "$tmp/tree/proc"
@@ -268,7 +269,7 @@ echo "below: $(mounts_below "$tmp/tree" | sed "s|^$tmp||" | paste -sd,)"
 unmount_below "$tmp/tree" && echo "none: $(mounts_below "$tmp/tree" | wc -l)"
 echo "neighbour: $(mounts_below "$tmp/tree-2" | wc -l)"
 
-# busy for a moment, and for good
+# busy for a moment, and busy forever
 mount -t tmpfs x "$tmp/tree/proc"
 (cd "$tmp/tree/proc" && exec sleep 1) &
 unmount_below "$tmp/tree" 2>"$tmp/said" && echo "moment: $(mounts_below "$tmp/tree" | wc -l) $(wc -l <"$tmp/said")"
@@ -281,15 +282,15 @@ UNMOUNT_WAIT=3 unmount_below "$tmp/tree" 2>"$tmp/said" &&
 	echo "busy: $(mounts_below "$tmp/tree" | wc -l) $(grep -c "busy, used by:.*$held sleep" "$tmp/said")"
 kill "$held"
 
-# what cannot be unmounted is an error
+# a mount that cannot be unmounted is an error
 mount -t tmpfs x "$tmp/tree/proc"
 umount() { return 1; }
 UNMOUNT_WAIT=1 unmount_below "$tmp/tree" 2>"$tmp/said" || echo "stuck: $(grep -c 'still mounted: .*/tree/proc$' "$tmp/said")"
 unset -f umount
 umount "$tmp/tree/proc"
 
-# image.sh as a whole, in a copy of the lab with tools that do what it takes: a tree
-# whose /proc stays mounted and used; a disk too small; one that fills up
+# image.sh as a whole, in a copy of the lab with substitutes for its tools: a tree
+# whose /proc stays mounted and in use; a disk that is too small; one that fills up
 mkdir -p "$tmp/repo/selftests" "$tmp/bin"
 cp -a "$1" "$tmp/repo/selftests/lab"
 printf '#!/bin/sh\n' >"$tmp/repo/selftests/lab/setup.sh"
@@ -336,7 +337,7 @@ echo "image: $(mounts_below "$tmp/repo/build/lab" | wc -l) $(cat "$tmp/repo/buil
 	"$(grep -c 'proc stays busy, used by:.*sleep' "$tmp/said")"
 kill "$(cat "$tmp/pid")"
 wait_until 100 sh -c "! test -d /proc/$(cat "$tmp/pid")"
-# A tree of before: nobody asks for a new one.
+# An existing tree: its mount is removed, and the tree is not made again.
 mount -t tmpfs x "$tmp/repo/build/lab/trees/linux-7.2/proc"
 "$tmp/repo/selftests/lab/image.sh" 7.2
 echo "mended: $(mounts_below "$tmp/repo/build/lab" | wc -l)"
@@ -346,7 +347,7 @@ image 40 none
 echo "small: $(grep -c -E 'no space: the tree linux-7.2 needs [0-9]+ MB in .*/build/lab/trees, and (39|40) MB are free there$' "$tmp/said")"
 umount "$tmp/repo/build"
 
-# From here on there seems to be room before.
+# From here on df first reports enough room.
 cat >"$tmp/bin/df" <<-'DF'
 	#!/bin/bash
 	[ ! -e "$FAKE_PID.df" ] || exec /bin/df "$@"

@@ -1,21 +1,21 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# The driver as patches for the kernel tree. What is in which patch:
+# Writes and checks the driver as patches for the kernel tree. The contents of each patch:
 # selftests/lab/series/table.toml.
 #
 # usage: series.sh write
-#            writes them to build/series
+#            writes the patches to build/series
 #        series.sh check [-c COUNTSFILE] [-f N]
-#            applies them one by one to the newest kernel's source, and looks at each:
-#            it compiles without warnings (W=1) and without complaints of sparse,
-#            checkpatch --strict and kernel-doc have none either. In the end scripts of
-#            selftests/net run in User Mode Linux with the module of the last one, and
-#            each part is left out once.
-#            -c writes "passed failed skipped" there
-#            -f looks at patch N and those after it; the others are only applied
-# The kernel's source and objects are not copied: what changes lies above them in
-# build/lab/series. A build that is broken there: build/lab/logs/series-*.log.
+#            applies them one by one to the newest kernel's source, and checks each: it
+#            compiles without warnings (W=1), and sparse, checkpatch --strict and
+#            kernel-doc have no complaints. At the end scripts of selftests/net run in User
+#            Mode Linux with the module of the last patch, and each optional part is left
+#            out once.
+#            -c writes "passed failed skipped" to COUNTSFILE
+#            -f checks patch N and those after it; the others are only applied
+# The kernel's source and objects are not copied: changes are in an overlay in
+# build/lab/series. Log of a failed build: build/lab/logs/series-*.log.
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 
@@ -33,7 +33,7 @@ write() {
 	echo "[series] ${OUT#"$TOP"/}: $(find "$OUT" -name '0*.patch' | wc -l) files"
 }
 
-# Two trees of which only the changes are ours. Their mounts are in a mount namespace
+# Two overlay trees that hold only the changes. Their mounts are in a mount namespace
 # that ends with this script.
 mount_trees() {
 	local kernel t
@@ -44,9 +44,10 @@ mount_trees() {
 		"lowerdir=$(realpath "$LAB/linux-rest/$KERNEL"):$(realpath "$LAB/linux/$KERNEL/src"),upperdir=$DIR/changes/src,workdir=$DIR/changes/src.work"
 	mount -t overlay overlay "$DIR/build" -o \
 		"lowerdir=$(realpath "$kernel/build"),upperdir=$DIR/changes/build,workdir=$DIR/changes/build.work"
-	# The kernel's own tree has no sparse. Debian's does not know __typeof_unqual__ yet,
-	# nor that the length of a literal is a constant. What takes the place of the former
-	# is what the kernel has for compilers that lack it.
+	# The newest kernel's tree has no sparse. Debian's sparse does not yet know
+	# __typeof_unqual__, nor that the length of a literal is constant.
+	# __typeof_unqual__ is replaced by the kernel's own substitute for compilers
+	# that lack it.
 	mkdir -p "$DIR/bin"
 	cp "$(kernel_tree "$DEFAULT_KERNEL")/usr/bin/sparse" "$DIR/bin/sparse.real"
 	{
@@ -66,7 +67,8 @@ in_kernel() {
 		"$DIR/bin:/lab-bin" -- "$@"
 }
 
-# The options that are there now; "$1": PART=n leaves one out, defaults=y takes Kconfig's.
+# Configures the options that exist so far. "$1": PART=n leaves a part out, defaults=y
+# uses Kconfig's defaults.
 configure() {
 	local p
 	[ -f "$DIR/src/$DRIVER/Kconfig" ] || return 0
@@ -95,9 +97,9 @@ configure() {
 	return 0
 }
 
-# Compiles what has changed since the last time, each file with sparse as well. kernel-doc,
-# which the build would run too, takes a Python that the kernel's tree has not: see
-# comments().
+# Compiles what has changed since the last time, each file with sparse as well. The
+# build would also run kernel-doc, which needs a Python that the kernel's tree lacks:
+# see comments().
 compile() { # TARGET...
 	local log=$LOGS/series-build.log
 	in_kernel make -C /linux ARCH=um O=/linux-build CONFIG_INFINIBAND_MRC=m \
@@ -110,15 +112,15 @@ compile() { # TARGET...
 	! grep -E '(warning|WARNING|error):|not available or not up to date' "$log"
 }
 
-# What checkpatch says of a patch, but for what is said wrongly of the driver anyway,
-# and for what is up to whoever sends it.
+# Runs checkpatch on a patch. Leaves out wrong complaints that are known for the
+# driver, and complaints that only concern the sender of the patch.
 style() { # PATCH
 	local line path type t pattern rc=0
 	while IFS= read -r line; do
 		[ -n "$line" ] || continue
 		if [[ $line =~ ^([^:]+):[0-9]+:\ (ERROR|WARNING|CHECK):([A-Z0-9_]+): ]]; then
 			path=${BASH_REMATCH[1]} type=${BASH_REMATCH[3]}
-			[[ $path != *.sh ]] || continue # make check-lint has seen those
+			[[ $path != *.sh ]] || continue # make check-lint has checked those
 			while read -r t pattern _; do
 				# shellcheck disable=SC2053 # a pattern is wanted
 				[ "$type" = "$t" ] && [[ $path == $pattern ]] && continue 2
@@ -140,7 +142,8 @@ comments() { # PATCH
 	(cd "$DIR/src" && /usr/bin/python3 -B scripts/kernel-doc -none -Werror "${files[@]}" 2>&1)
 }
 
-# The pages that a patch changes can be read by docutils, but for what Sphinx adds.
+# The pages that a patch changes must be valid for docutils, apart from Sphinx's
+# additions.
 pages() { # PATCH
 	local files
 	mapfile -t files < <(sed -n 's|^+++ b/\(Documentation/.*/mrc/.*\.rst\)$|\1|p' "$1")
@@ -218,8 +221,8 @@ check() {
 	[ "$failed" = 0 ]
 }
 
-# All modules of the kernel, of which ours is the only one that has to be compiled: one
-# alone would not know which others it needs. The flags are those of kernel.sh.
+# Builds all modules of the kernel, of which only this one has to be compiled:
+# building it alone would not find its dependencies. The flags are those of kernel.sh.
 link_module() {
 	local log=$LOGS/series-modules.log
 	in_kernel make -C /linux-build ARCH=um -j"${LAB_JOBS:-2}" modules >"$log" 2>&1 || {
@@ -228,7 +231,7 @@ link_module() {
 	}
 }
 
-# The module with everything, and scripts of selftests/net with it.
+# The module with all parts, and scripts of selftests/net with it.
 load() {
 	local bad='' s p f k since=$SECONDS
 	judge configuration configure ''
@@ -260,7 +263,7 @@ load() {
 case ${1:-} in
 write) write ;;
 check)
-	# In a mount namespace of its own.
+	# Run again in a separate mount namespace.
 	if [ -z "${SERIES_MOUNTS:-}" ]; then
 		SERIES_MOUNTS=1 exec unshare --mount --propagation private "$0" "$@"
 	fi

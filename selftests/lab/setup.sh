@@ -1,22 +1,22 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# Installs, by package name, what the lab needs on a Debian 12 or 13 machine.
-# Does nothing (and asks no network) when all is there. Uses a package list of
-# its own with Debian's suites only, so that the machine's apt configuration
-# is neither changed nor, where other sources in it are broken, in the way.
+# Installs, by package name, the packages that the lab needs on a Debian 12 or 13
+# machine. If all are present, it does nothing and uses no network. It uses its own
+# package list with Debian's suites only: the machine's apt configuration is not
+# changed, and broken sources in it do not matter.
 #
 # usage: setup.sh [vm|native|lint|all]...   (default: all)
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 
-# What guests and their images need. QEMU is apart: see below.
+# Packages for guests and their images. QEMU is separate, see below.
 vm_packages=(mmdebstrap debian-archive-keyring busybox-static cpio kmod
 	util-linux mount make xz-utils)
-# What the tests of the engine and of mrcctl need.
+# Packages for the tests of the engine and of mrcctl.
 native_packages=(g++ clang llvm cmake ninja-build libgtest-dev
 	libbenchmark-dev make python3 libcli11-dev nlohmann-json3-dev libfmt-dev)
-# What the style checks need.
+# Packages for the style checks.
 lint_packages=(clang-tidy clang-format shellcheck mandoc python3-docutils)
 
 # QEMU before 8 crashes now and then while a 6.12 guest patches its kernel

@@ -1,15 +1,14 @@
 #!/usr/bin/awk -f
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# Judges what one TAP script printed. Prints "passed failed skipped"; on the
-# error output goes every failed line with the comments around it, and every
-# skip with its reason.
+# Judges the output of one TAP script. Prints "passed failed skipped". Standard error
+# gets every failed line with the comments around it, and every skip with its reason.
 #
 # -v rc=N   the script's exit status; 4 is kselftest's "skipped", 124 and 137
 #           mean the time limit, 126 that the guest died under it
 #
-# What counts as failed beside "not ok": no plan, a plan that does not match,
-# a skip without a reason, TODO, a failing exit status without a failed test.
+# Besides "not ok", these count as failed: no plan, a plan that does not match, a skip
+# without a reason, TODO, a failing exit status without a failed test.
 
 function bad(text) { f++; print "    " text > "/dev/stderr" }
 function comments() {

@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# Builds the project's own guest programs with the guests' compiler and
-# libraries: every directory directly under userspace-tools/, selftests/ or
-# selftests/net/ that has a CMakeLists.txt, except the native tests (unit, fuzz,
-# enginebench, mrcctl, mrcperf, mrcbench) and the engine's library, which has no
-# program. Their programs end up in build/lab/guest/bin, which guests have in
-# their PATH. Those that use libMRC get the provider's build of it.
+# Builds the project's own guest programs with the guests' compiler and libraries: every
+# directory directly under userspace-tools/, selftests/ or selftests/net/ that has a
+# CMakeLists.txt, except the native tests (unit, fuzz, enginebench, mrcctl, mrcperf,
+# mrcbench) and the engine's library, which has no program. The programs are put into
+# build/lab/guest/bin, which is in the PATH of guests. Programs that use libMRC are linked
+# with the provider's build of it.
 #
 # usage: tools.sh
 set -euo pipefail
@@ -34,8 +34,8 @@ done
 [ "${#projects[@]}" -gt 0 ] || exit 0
 mirror_sources "$work/src" include drivers selftests userspace-tools
 
-# The library as it is now; its header files keep their times if they are the
-# same, so that nothing is compiled again for them.
+# A fresh copy of the library. Header files keep their times if they are unchanged, so
+# that nothing is compiled again for them.
 [ -e "$LAB/guest/lib/libmrc.so" ] || "$LAB_DIR/provider.sh"
 mkdir -p "$work/mrc/include"
 rm -rf "$work/mrc/lib"

@@ -5,19 +5,21 @@
 #
 # usage: vm.sh [-k KERNEL] [-u TREE] [-t SECONDS] [-m MEGABYTES] [-o DIR] [-e NAME=VALUE]... [-q] [-n] [-N] JOB [ARG...]
 #        vm.sh [-k KERNEL] [-N] -i       a shell in the guest
-#   JOB  a script of this machine; what it prints is printed here as it comes.
-#        /mrc in the guest holds selftests/ and what the build put in place,
-#        /out is a directory that comes back to the host (-o)
+#   JOB  a script of this machine; its output is printed here as it comes.
+#        /mrc in the guest holds selftests/ and the results of the build,
+#        /out is a directory that is copied back to the host (-o)
 #   -u   user land: a tree of image.sh (default 6.12)
 #   -e   in the environment of the job
-#   -q   print nothing but errors; the output is in DIR/output
-#   -n   no modules and provider of ours: do not even look for them (lab's own tests)
-#   -N   eight emulated NICs, two of each model, the two connected with each other. Their
-#        drivers are there and not loaded; stock kernels in QEMU only
+#   -q   prints nothing but errors; the output is in DIR/output
+#   -n   without this project's modules and provider; they need not exist (for the lab's
+#        own tests)
+#   -N   eight emulated NICs, two of each model, which are connected with each other. Their
+#        drivers are installed and not loaded; stock kernels in QEMU only
 # LAB_MRC_KO in the environment: the module, if it is not the one of module.sh.
 # LAB_MACHINE in the environment: uml or uml-debug run the kernel as a program,
-# kcsan a kernel of the lab's own (common.sh); everything else is the same.
-# exit status: the job's; 124 when the time is over; 125 when the guest did
+# kcsan runs a kernel built by the lab (common.sh); everything else is the same.
+# exit status: that of the job; 124 after the time limit; 125 if the guest did
+# not boot (tried three times); 126 if the kernel crashed or warned.
 # not boot (tried three times); 126 when the kernel crashed or warned.
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
@@ -53,7 +55,7 @@ ver=$(kernel_version "$k")
 dir=$(machine_dir "$k")
 mkdir -p "$dir" "$LAB/run"
 
-# --- initramfs: busybox and the few modules it takes to mount the root -------
+# --- initramfs: busybox and the few modules that are needed to mount the root -
 make_initramfs() {
 	local stamp want work m n=10 f
 	stamp=$dir/initramfs.stamp
@@ -65,7 +67,7 @@ make_initramfs() {
 	cp "$(command -v busybox)" "$work/bin/busybox"
 	cp "$LAB_DIR/guest/initramfs-init" "$work/init"
 	chmod 755 "$work/init"
-	# Modules a kernel has built in have no file, and need none.
+	# Modules that are built into the kernel have no file and need none.
 	for m in virtio_pci 9pnet_virtio 9p overlay; do
 		modprobe -d "$tree" -S "$ver" --show-depends "$m" 2>/dev/null || true
 	done | awk '$1 == "insmod" && !seen[$2]++ { print $2 }' >"$work/list"
@@ -91,8 +93,8 @@ qemu) stock_modules=$tree/usr/lib/modules image=$tree/boot/vmlinuz-$ver ;;
 *) stock_modules=$(built_dir "$k")/modules/lib/modules image=$(built_dir "$k")/linux ;;
 esac
 
-# Drivers of the NICs of -N and what they need, with paths below the modules of the
-# kernel. Built in ones have no file.
+# Drivers of the NICs of -N and their dependencies, with paths below the modules of
+# the kernel. Built-in ones have no file.
 nic_drivers() {
 	local m
 	[ "$MACHINE" = qemu ] || return 0
@@ -102,9 +104,10 @@ nic_drivers() {
 		$1 == "insmod" && !seen[$2]++ { print substr($2, index($2, top) + length(top)) }'
 }
 
-# --- modules: the distribution's (without the bulk no guest can use), ours among
-# them, depmod done here because it takes minutes inside a guest ---------------
-# Named by content, so that a rebuild never changes what a running guest sees.
+# --- modules: the distribution's (without the many that no guest can use) and this
+# project's; depmod runs here because it takes minutes inside a guest -----------
+# The directory is named by content, so that a rebuild never changes the files of a running
+# guest.
 make_modules() {
 	local ko=() id d stage
 	[ -n "$bare" ] ||
@@ -143,7 +146,7 @@ make_modules() {
 		mkdir -p "$d/updates"
 		cp "${ko[@]}" "$d/updates/"
 	fi
-	# The index files are hard links into the tree: depmod must write new ones.
+	# The index files are hard links into the tree: depmod must write new files.
 	for f in alias dep softdep symbols devname weakdep builtin.alias; do
 		rm -f "$d/modules.$f" "$d/modules.$f.bin"
 	done
@@ -151,7 +154,7 @@ make_modules() {
 	depmod -b "$stage" "$ver" 2>/dev/null || lab_die "depmod failed for $ver"
 	mv "$stage/lib/modules" "$modules"
 	rm -rf "$stage"
-	# Keep a few: other guests may still be using theirs.
+	# Keep the recent ones: other guests may still use theirs.
 	find "$dir" -maxdepth 1 -name 'modules-*' -type d -mmin +180 ! -path "$modules" \
 		-exec rm -rf {} +
 }
@@ -162,7 +165,7 @@ make_initramfs
 make_modules
 flock -u 7
 
-# --- what this run shows the guest -------------------------------------------
+# --- the files that the guest sees -------------------------------------------
 run=$(mktemp -d "$LAB/run/$k$(machine_suffix).XXXXXX")
 mkdir -p "$run/share" "$run/out"
 (cd "$TOP" && find selftests -maxdepth 1 -mindepth 1 -type d ! -name fuzz ! -name unit \
@@ -173,7 +176,8 @@ fi
 if [ -n "$interactive" ]; then
 	touch "$run/share/interactive"
 else
-	# A script of selftests/ runs where it lies, so that it finds its neighbours.
+	# A script of selftests/ runs in its own directory, so that it finds its
+	# neighbours.
 	job=$(realpath "$1")
 	case $job in
 	"$TOP"/selftests/*) job=/mrc/${job#"$TOP"/} ;;
@@ -204,9 +208,9 @@ share() { # TAG PATH [ro]
 	echo "local,path=${2//,/,,},mount_tag=$1,security_model=none,multidevs=remap${3:+,readonly=on}"
 }
 
-# Pair I of -N is connected by hub I of QEMU; the MAC addresses tell side and pair. No
-# boot ROMs: they would look for a network first. The virtual functions of an igb have
-# addresses all over its bus, so each is behind a port of its own.
+# QEMU's hub I connects pair I of -N. The MAC addresses contain the side and the pair.
+# There are no boot ROMs: they would search for a network first. The virtual functions
+# of an igb use addresses all over its bus, so each igb is behind its own port.
 nic_args() {
 	local i h n=0 bus
 	nic_args=()
@@ -223,8 +227,8 @@ nic_args() {
 	done
 }
 
-# slab_nomerge: caches of one size share memory otherwise, and what the memory
-# checks report would bear the name of whichever came first.
+# slab_nomerge: otherwise caches of one size share memory, and the memory checks would
+# report growth under the name of the first of them.
 start_qemu() {
 	local serial=(-serial "file:$run/output")
 	[ -z "$interactive" ] || serial=(-serial mon:stdio)
@@ -248,9 +252,9 @@ net.ifnames=0 watchdog_thresh=30 rcupdate.rcu_cpu_stall_timeout=60 printk.always
 	fi
 }
 
-# The kernel as a program, in namespaces of its own: it sees a root made for it
-# of what it needs, the libraries it was linked with among that, and nothing it
-# starts survives it. The memory of the guest is a file in a tmpfs.
+# The kernel as a program, in its own namespaces. It sees a root directory with only
+# the files that it needs, among them the libraries it was linked with. No process
+# that it starts survives it. The memory of the guest is a file in a tmpfs.
 start_uml() {
 	local con=fd:1,fd:1
 	[ -z "$interactive" ] || con=fd:0,fd:1
@@ -282,8 +286,9 @@ start_uml() {
 			env -i PATH=/usr/bin:/usr/sbin HOME=/tmp TMPDIR=/tmp \
 				chroot . /lab/linux "$@"
 		}
-		# Consoles must be something to wait on, which files are not. This shell
-		# stays process 1: that would survive its own abort().
+		# Consoles must be files that can be polled; regular files cannot.
+		# This shell stays process 1: as process 1 the kernel would survive
+		# its own abort().
 		if [ -t 0 ]; then
 			linux "$@" 3>&1 1>&6 6>&- | cat >&4
 		else
@@ -370,8 +375,9 @@ if [ -z "$rc" ]; then
 		keep_log "the job did not end within $seconds s"
 	fi
 	machine=''
-	# Of KCSAN's reports only those with our modules in them count. What a script of
-	# run-tests.sh provokes on purpose has been judged by that, script by script.
+	# Of KCSAN's reports only those with modules of this project count. Messages
+	# that a script of run-tests.sh provokes on purpose were judged there, script
+	# by script.
 	provoked=$run/out/kmsg-ok
 	[ -f "$provoked" ] || provoked=/dev/null
 	{

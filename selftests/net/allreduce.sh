@@ -1,19 +1,18 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# Ring all-reduce over the MRC API, as collective libraries do it, on two and on
-# four ranks and four planes: announcements polled in memory, WRITEs that end
-# with an immediate or with a flag, every sum compared with one that each rank
-# computes itself. While rounds go on, a plane goes away and comes back several
-# times, and swallows packets silently; the ranks see nothing of it but port
-# events.
+# Ring all-reduce with the MRC API, as collective libraries do it, on two and on four
+# ranks with four planes. Ranks poll memory for announcements. WRITEs end with an
+# immediate or with a flag. Each rank computes every sum itself and compares. While
+# the rounds run, a plane fails and recovers several times, and it drops packets
+# silently. The ranks must notice only port events.
 # long
 # timeout: 600
 . "$(dirname "$0")/lib.sh"
 . "$NET_DIR/lib_fabric.sh"
 . "$NET_DIR/lib_ring.sh"
 
-P=3				# the plane that suffers, at rank 1
+P=3				# the plane that fails, at rank 1
 FLAPS=4
 
 plane_cut() {
@@ -67,13 +66,13 @@ rounds_now() {
 
 rounds_at_least() { [ "$(rounds_now)" -ge "$1" ]; }
 
-# N more rounds are done than now.
+# Waits until N more rounds are done than now.
 rounds_more() { # N
 	wait_for 60 rounds_at_least $(($(rounds_now) + $1))
 }
 
-# Each rank's device sends N more data packets on the plane than now, as all of
-# them send to their neighbour and announce to the other.
+# Waits until each rank's device has sent N more data packets on the plane than now.
+# All ranks send data to one neighbour and announcements to the other.
 plane_used() { # N
 	local r dev from
 	for r in "${RANKS[@]}"; do
@@ -85,7 +84,8 @@ plane_used() { # N
 
 # --- what must hold -----------------------------------------------------------------
 
-# Six rounds for each size and type, and exact numbers of all that was sent.
+# Six rounds for each size and type, with an exact check of the number of all packets
+# sent.
 plain() { # OP OPTIONS...
 	local op=$1 n=${#RANKS[@]} r p dev qps=1 steps rounds elements
 	shift
@@ -115,7 +115,7 @@ plain() { # OP OPTIONS...
 			;;
 		esac
 		expect "$dev" rx_write_imm == $(($(ring_field "$r" imm) * qps))
-		# One round is announced that does not take place.
+		# The ranks announce one round more than they run.
 		check "$(ring_field "$r" announced)" == $((steps + 2 * (n - 1))) "announcements"
 		check "$(ring_field "$r" port_err)" == 0 "events that a port is lost"
 		expect "$dev" port_down_events == 0
@@ -156,9 +156,10 @@ ring_port() { # PORT NAME...
 	echo $sum
 }
 
-# Every data packet that any rank has sent on the plane has arrived: accepted, as a
-# copy of one that was, as a copy that left when its message was complete, or before
-# the queue pair was connected or after it was gone.
+# Every data packet that any rank has sent on the plane has arrived. It was accepted,
+# or it was a duplicate, or it was a retransmission sent after its message was
+# complete, or it arrived before the queue pair was connected or after it was
+# destroyed.
 plane_lost_nothing() { # PORT
 	check "$(ring_port "$1" rx_data_pkts rx_duplicate rx_drop_icrc \
 		rx_drop_qp_state rx_drop_unknown_qp)" '>=' \
@@ -191,7 +192,8 @@ flapping() { # OPTIONS...
 		rounds_more 2
 	done
 	plane_used 20
-	# By other paths, perhaps: a bad one is probed a retry interval later.
+	# Wait for both EVs: traffic may use other paths, and a bad path is probed a
+	# retry interval later.
 	wait_for 30 ring_ctr_at_least ev_to_good $P $((good + 2))
 	ring_stop
 	lost=$(ring_ctr tx_rtx_pkts)
@@ -203,10 +205,10 @@ flapping() { # OPTIONS...
 	expect "$dev1/$P" port_up_events == $FLAPS
 	check "$(ring_field 1 port_err)" == $FLAPS "events that the port is lost"
 	check "$(ring_field 1 port_active)" == $FLAPS "events that the port is back"
-	# The other planes lose no data. A path is doubted there where what
-	# acknowledges it comes back through the plane that swallows packets, or
-	# where the machine stands still for longer than a retry interval; so it
-	# takes a packet that was taken for lost and was not.
+	# The other planes lose no data. A path there may be suspected when its
+	# feedback comes back through the plane that drops packets, or when the
+	# machine pauses for longer than a retry interval. So a data packet must have
+	# been taken for lost without being lost.
 	for p in 1 2 4; do
 		plane_lost_nothing $p
 		for r in "${!RANKS[@]}"; do
@@ -220,7 +222,7 @@ flapping() { # OPTIONS...
 		"$lost of $(ring_ctr tx_data_pkts) packets sent again, $bad times a path was bad"
 }
 
-# A rank that dies: the others end with an error, and do not wait for ever.
+# A rank dies. The others must end with an error and must not wait forever.
 rank_dies() {
 	local r rc pid ns
 	read -r ns _ <<<"${RANKS[1]}"

@@ -1,10 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# How fast a ring all-reduce of 8 MiB over four ranks is when packets are lost on all
-# four planes, data and feedback alike, beside the same without loss. Each step waits for
-# the one before, so what is lost at the end of a message holds up all ranks. Kinds of loss take turns
-# within each repetition; what is asserted is the median of the repetitions' ratios.
+# How fast a ring all-reduce of 8 MiB over four ranks is when all four planes lose
+# packets, data and feedback alike, compared with the same run without loss. Each step
+# waits for the step before, so a loss at the end of a message delays all ranks. Each
+# repetition measures all kinds of loss in turn. The script checks the median of the
+# repetitions' ratios.
 # timeout: 900
 # benchmark
 . "$(dirname "$0")/lib.sh"
@@ -12,13 +13,14 @@
 . "$NET_DIR/lib_ring.sh"
 
 REPEAT=${REPEAT:-5}
-ROUNDS=${ROUNDS:-14}		# of a ring; the first two do not count
+ROUNDS=${ROUNDS:-14}		# of a ring; the first two are not counted
 TIMEOUT=${TIMEOUT:-20}		# MRC_QP_TIMEOUT: 1.07 s
-COUNT=2097151			# and the vote: 8 MiB
-LOSSES=${LOSSES:-0 0.1 1}	# percent of what each host sends by each plane
+COUNT=2097151			# the program adds the vote: 8 MiB in total
+LOSSES=${LOSSES:-0 0.1 1}	# percent of the packets that each host sends on each plane
 declare -A WANTED=([0.1]=97 [1]=80)	# percent of the speed without loss
 
-# The same qdisc without loss: what it takes itself is not for losses.
+# Without loss the same qdisc is used, so that its own cost does not count as a cost
+# of losses.
 lose() { # PERCENT
 	local h p
 	for h in 1 2 3 4; do
@@ -28,9 +30,9 @@ lose() { # PERCENT
 	done
 }
 
-# The median of the rounds that count, in microseconds: $took. Of a hundred packets that a
-# round loses at 1 %, and of ten at 0.1 %, each round has its share; where the machine is
-# held up it has not.
+# Sets $took to the median of the counted rounds, in microseconds. A round loses about
+# a hundred packets at 1 % and ten at 0.1 %, so losses affect every round alike.
+# Pauses of the machine affect only some rounds.
 one_speed() { # LOSS
 	lose "$1"
 	ctr_mark
@@ -42,7 +44,8 @@ one_speed() { # LOSS
 	check "$(ring_ctr retry_timeouts)" == 0 "timers that ran out"
 }
 
-# Ratios are of one repetition; each begins with another kind of loss.
+# Each ratio compares runs of one repetition. Each repetition begins with another kind
+# of loss.
 speeds() {
 	local n loss order share line
 	read -r -a order <<<"$LOSSES"

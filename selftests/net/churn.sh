@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# 1 000 cycles of create, connect, transfer, destroy leave no memory behind.
+# 1 000 cycles of create, connect, transfer and destroy leave no memory behind.
 #
-# Tolerance: no slab cache may have grown by 200 objects or more (a leak of one
-# object in five cycles), nor slab, per-CPU and vmalloc memory together by more
-# than 2 MB (2 kB for each cycle; a QP has more than that). Caches are shrunk before each
-# look, because SLUB counts free objects of per-CPU slabs as used. The first
-# cycles, which fill caches, come before the first look.
+# Tolerance: no slab cache may have grown by 200 objects or more (a leak of one object
+# in five cycles). Slab, per-CPU and vmalloc memory together may not have grown by
+# more than 2 MB (2 kB for each cycle; a QP needs more than that). Caches are shrunk
+# before each measurement, because SLUB counts the free objects of per-CPU slabs as
+# used. The first cycles fill the caches. They run before the first measurement.
 # timeout: 400
 # races
 . "$(dirname "$0")/lib.sh"
@@ -18,7 +18,7 @@ cycles() { # N OPTIONS...
 	verify -t 300 --churn "$n" --size 1,5000 --iters 4 --op mixed "$@"
 }
 
-# But for the kernel's own: a PD, a CQ and QP1 for each port.
+# Whether objects are left, except the kernel's own: a PD, a CQ and QP1 for each port.
 objects_left() {
 	local n=$PLANES
 	rdma resource show | grep -E 'mrc[ab]:' |
@@ -36,13 +36,13 @@ churn() { # CYCLES OPTIONS...
 	expect_memory_back "$WORK/before" $((n / 5)) 2048
 }
 
-# Programs that are killed in the middle of it all.
+# Programs that are killed at a random moment of the cycles.
 killed() {
 	local n
 	for n in 1 2 3; do
 		verify_start --duration 100 --qps 4 --bidir --size 65536
 		wait_for 30 verify_running
-		# Both at once: the second would end by itself.
+		# Kill both at once: the second one would end by itself.
 		# shellcheck disable=SC2046 # two numbers
 		kill -9 $(pgrep -P "$verify_client,$verify_server" -x mrc_verify)
 		finished "$verify_client" 30 || true

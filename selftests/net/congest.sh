@@ -1,26 +1,26 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# Congestion on the SRv6 fabric with NSCC, all links shaped: an uplink at a
-# tenth of the rate is left by the load, a path that is marked is skipped and
-# the total rate kept, four senders to one receiver with trimming share it
-# without timeouts while a flow to another host keeps its rate. What is asserted
-# are ratios within one run.
+# Congestion on the SRv6 fabric with NSCC. All links are shaped. The load moves away
+# from an uplink that has a tenth of the rate. A path with CE marks is skipped and the
+# total rate stays. Four senders share one receiver with trimming, without timeouts,
+# while a flow to another host keeps its rate. The script checks ratios within one
+# run.
 # timeout: 900
 # benchmark
 . "$(dirname "$0")/lib.sh"
 . "$NET_DIR/lib_fabric.sh"
 
-# A link's rate, so low that links and not processors are the bottleneck, and
-# the round trip of a busy path without congestion, some packets and the
-# guest's scheduling. Everything else is derived as MRC 1.0 §13.3 and §15 say.
+# RATE is the rate of a link, so low that links and not processors are the bottleneck.
+# RTT is the round trip time of a busy path without congestion: some packets and the
+# guest's scheduling. All other values are derived as in MRC 1.0 §13.3 and §15.
 RATE=${RATE:-3000}		# kbit/s
 RTT=${RTT:-40}			# ms
 BDP=$((RATE * RTT / 8))		# bytes, of one plane
 MTU=1500
 
-# 5 MTU a and 0.15 MTU a: the ports' own rate, which these are derived from
-# otherwise, is a thousand times that of the links.
+# fi is 5 MTU a and eta 0.15 MTU a. By default both are derived from the ports' own
+# rate, which is a thousand times that of the links.
 nscc() { # PLANES
 	local mtu=1150 bdp=$(($1 * BDP))
 	echo "uet-1.0-nscc base_rtt=$((RTT * 1000000)) max_cwnd=$((bdp * 3 / 2))" \
@@ -39,7 +39,7 @@ shape_fabric() {
 
 rx_bytes() { ctr_now "mrc$1" rx_data_bytes; } # HOST
 
-# Bytes that hosts get within SECONDS, in the caller's got[HOST].
+# Bytes that hosts receive within SECONDS, in the caller's got[HOST].
 measure_hosts() { # SECONDS HOST...
 	local seconds=$1 h
 	shift
@@ -55,8 +55,8 @@ busy() { # HOST SINCE
 	[ "$(rx_bytes "$1")" -ge $(($2 + RATE * 125 * FAB_PLANES)) ]
 }
 
-# A second's worth of bytes has come to HOST: what changed before has had time
-# to tell.
+# Waits until HOST has received as many bytes as fit into a second, so that an earlier
+# change has had time to take effect.
 settled() { # HOST
 	wait_for 120 busy "$1" "$(rx_bytes "$1")"
 }
@@ -101,10 +101,10 @@ marked_path() {
 	check $((got[3] * 100)) '>=' $((total * 80)) "goodput, of that before"
 }
 
-# Hosts 3, 4, 5, 7 send to host 1, which is behind another leaf, and meanwhile
-# host 6, on the leaf of 5, to host 8, on that of 7. What is wanted of a quiet
-# machine is an index of 0.9 and 90 % for the victim; processors that are short
-# of time are a congestion of their own.
+# Hosts 3, 4, 5 and 7 send to host 1, which is behind another leaf. At the same time
+# host 6, on the leaf of host 5, sends to host 8, on the leaf of host 7. The goals on
+# a quiet machine are an index of 0.9 for the senders and 90 % of its rate for the
+# victim flow. A lack of processor time is congestion of another kind.
 incast() {
 	local got=() alone n h trims sum=0 squares=0 t shares=''
 	steady 9 6 8

@@ -1,26 +1,26 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# The control interface: what each request gives in each state, who may ask,
-# profiles under running queue pairs, events, defaults for programs that know
-# nothing of MRC, and that profiles belong to the device, not to the program
-# that made them.
+# The control interface: the result of each request in each state, permissions,
+# profiles of queue pairs in use, events, and defaults for programs that do not know
+# MRC. Profiles belong to the device and outlive the program that made them.
 #
-# In the core: a second context for one file is refused, and the program stays in
-# memory (refused_by_core() in lib_run.sh). Random calls ask for that too.
+# A bug of the RDMA core: it refuses a second context for one file, and then the
+# program's memory is not freed (refused_by_core() in lib_run.sh). The random calls hit
+# this bug too.
 # timeout: 900
 # kmemleak-ok: comm "uctx-refused"
 . "$(dirname "$0")/lib.sh"
 . "$NET_DIR/lib_paths.sh"
 
-by=() # what starts them
+by=() # prefix of the commands
 selftest() { # NAME [ARGS]
 	adopt_run "ioctl: " in_a "${by[@]}" mrc_ctl mrca selftest "$@"
 }
 
 EVS=c001@1,c002@2,c003@1,c004@2
 
-# Whatever a subtest that failed has left.
+# Removes whatever a failed subtest has left.
 clean_slate() {
 	uncount_ports 2>/dev/null || true
 	unimpair a 2
@@ -32,8 +32,8 @@ clean_slate() {
 	END
 }
 
-# Format 1 and EV profile 3, explicit, four UDP paths on two planes; for
-# everything that goes to B.
+# Format 1 and EV profile 3, explicit, four UDP paths on two planes. The profile is
+# the default for all traffic to B.
 profile_up() { # [EVENTS]
 	clean_slate
 	ctl a fmt 1 online mode=udp fields=16
@@ -55,7 +55,7 @@ state_is() { # fmt|ev|cc ID STATE
 
 # --- who may ask ------------------------------------------------------------------
 
-# A program without privileges may ask for the device, and for nothing else.
+# A program without privileges may query the device, and nothing else.
 unprivileged() {
 	local cmd
 	"${as_nobody[@]}" mrc_ctl mrca dev | grep -q '^ev_max_profiles [1-9]'
@@ -68,7 +68,7 @@ unprivileged() {
 	state_is fmt 1 init
 }
 
-# CAP_NET_ADMIN is all it takes, and it must be that of the namespace's owner.
+# CAP_NET_ADMIN is sufficient. It must be the capability of the namespace's owner.
 net_admin_only() {
 	"${as_nobody[@]}" --inh-caps=+net_admin --ambient-caps=+net_admin \
 		mrc_ctl mrca fmt 1 online mode=udp fields=16
@@ -84,8 +84,7 @@ foreign_user_namespace() {
 	unshare -U -r mrc_ctl mrca dev | grep -q '^ev_max_profiles'
 }
 
-# A device in a network namespace that a user namespace owns is configured by
-# that user namespace's root.
+# If a user namespace owns a network namespace, its root configures the devices there.
 owning_user_namespace() {
 	local pid
 	start "$WORK/userns" unshare -U -r -n sleep 100
@@ -120,7 +119,7 @@ survives_program() {
 	state_is ev 3 init
 }
 
-# Killed at any moment, a controller leaves profiles that are whole.
+# A controller that is killed at any moment leaves complete profiles.
 controller_killed() {
 	local n lines pid pids
 	profile_up
@@ -134,7 +133,8 @@ controller_killed() {
 		# shellcheck disable=SC2207 # a list of numbers
 		pids=($(descendants "$started") "$started")
 		kill -9 "${pids[@]}" 2>/dev/null || true
-		# Only the last is a child of ours; mrc_ctl may be in a call still.
+		# Only the last process is a child of this shell; mrc_ctl may still be
+		# in a call.
 		for pid in "${pids[@]}"; do
 			wait_for 30 process_gone "$pid"
 		done
@@ -158,7 +158,7 @@ descendants_busy() {
 
 attributes() { in_a mrcctl -d mrca dev show | grep -E '^ *(extension|attr) ' | paste -sd' '; }
 
-# Another port, and everything that was configured is still there.
+# After a port is added, all of the configuration is still there.
 survives_growth() {
 	local attrs map
 	profile_up
@@ -194,8 +194,8 @@ survives_growth() {
 
 # --- profiles under traffic ----------------------------------------------------------
 
-# Stock perftest over a fabric that was configured for it: each of its packets
-# takes one of the four paths, on the plane that the profile says.
+# Stock perftest over a fabric that was configured for it. Each of its packets takes
+# one of the four paths, on the plane that the profile names.
 unmodified_program() {
 	local p
 	profile_up
@@ -220,8 +220,8 @@ unmodified_program() {
 	profile_down
 }
 
-# From the moment a deny returns, not one packet takes that path; nor does one
-# take the old path after a replacement.
+# After a deny returns, no packet takes the denied path. After a replacement returns,
+# no packet takes an old path.
 changes_under_traffic() {
 	local was
 	profile_up
@@ -231,7 +231,7 @@ changes_under_traffic() {
 	grows 2 c002 100
 
 	ctl a ev 3 deny c002@2
-	# What was handed to the netdev before is on a veth: it has arrived.
+	# Packets handed to the netdev before are on a veth, so they have arrived.
 	wait_for 30 stands_still 2 c002
 	was=$(seen 2 c002)
 	grows 2 c004 300
@@ -258,8 +258,8 @@ changes_under_traffic() {
 	profile_down
 }
 
-# A path that swallows packets is reported, and so is its recovery, by the
-# names that the controller gave.
+# A path that drops packets silently is reported, and so is its recovery. The event
+# names the path as the controller did.
 path_events() {
 	local p
 	profile_up good,bad
@@ -278,7 +278,7 @@ path_events() {
 		wait_for 30 grep -q "profile 3 ev $p@2 state good drops 0" "$WORK/events"
 	done
 	verify_stop_well
-	# What is counted is queued; mrc_ctl may have to write it yet.
+	# Counted events are queued, but mrc_ctl may not have printed them yet.
 	wait_for 30 bad_events_are "$(ctr mrca ev_to_assumed_bad)" || true
 	if grep -E '^profile' "$WORK/events" | grep -v -E '^profile 3 ev c00[1-4]@[12] '; then
 		fail "events about something else"
@@ -292,12 +292,13 @@ path_events() {
 bad_events() { grep -c 'state assumed_bad' "$WORK/events" || true; }
 bad_events_are() { [ "$(bad_events)" = "$1" ]; }
 
-# Everybody's queue pairs, for who may see them.
+# The queue pairs of all programs, shown to callers with permission.
 shows_queue_pairs() {
 	local qpn
 	profile_up
 	steady_bw -q 1
-	# One line for each port; no pipe may end before its reader has all.
+	# One line for each port. No pipe here: a reader that ends early would make
+	# the command fail.
 	rdma -j resource show qp link mrca >"$WORK/qps"
 	qpn=$(sed 's/},{/\n/g' "$WORK/qps" |
 		sed -n 's/.*"lqpn":\([0-9]*\),.*"type":"RC".*/\1/p' | sort -u | sed -n 1p)
@@ -308,7 +309,7 @@ shows_queue_pairs() {
 	in_a rdma -j -dd resource show qp link mrca >"$WORK/qps"
 	grep -q '"drv_ev_profile":3' "$WORK/qps"
 	refuse ENOENT ctl b qp "$qpn"
-	# The management datagrams' is no connection.
+	# The queue pair of management datagrams is no connection.
 	refuse ENOENT ctl a qp 1
 	steady_bw_end
 	profile_down

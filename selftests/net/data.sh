@@ -1,24 +1,24 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# Data arrives whole, for all message sizes that are special, over 1, 2 and 4
-# planes, IPv4 and IPv6, at both path MTUs that stand for small and large
-# netdev MTUs; on a lossless network nothing is sent twice and every plane
-# carries the same share.
+# Data arrives complete, for all special message sizes, over 1, 2 and 4 planes, with
+# IPv4 and IPv6, at two path MTUs that stand for small and large netdev MTUs. On a
+# lossless network no packet is sent twice, and every plane carries the same share.
 # timeout: 900
 # races
 . "$(dirname "$0")/lib.sh"
 
 SIZES=0,1,4095,4096,4097,65536,8388605
 
-# With a retry timer of 17 s a guest that is held up by its host for a while
-# does not time out, so the lossless counters can be exact.
+# With a retry timer of 17 s nothing times out when the host pauses the guest, so the
+# counters of the lossless tests can be checked exactly.
 EXACT=(--timeout 22)
 
-# strict: nothing was taken for lost. Without it (long messages) a processor of the
-# guest that its host holds up may let packets overtake by more than the loss
-# threshold: then what was sent again arrived twice, as nothing is ever lost. The last
-# packet of a message is sent again in any case when its ACK is late.
+# strict: no packet was taken for lost. Without strict (long messages), a processor of
+# the guest that is held up by its host may reorder packets by more than the loss
+# threshold. Then every retransmission arrives twice, because no packet is really
+# lost. The last packet of a message is retransmitted in any case when its ACK is
+# late.
 lossless_counters() { # [strict]
 	local c again
 	ctr_quiet
@@ -39,7 +39,8 @@ lossless_counters() { # [strict]
 	expect mrcb rx_psn_out_of_window == 0
 	expect mrcb rx_data_pkts == $(($(ctr mrca tx_data_pkts) - again))
 	expect mrca rx_sack == "$(ctr mrcb tx_sack)"
-	# Of a QP that ends the last one comes again, perhaps when its peer has ended.
+	# The last ACK of a QP that ends is repeated, perhaps after its peer has
+	# ended.
 	check $(($(ctr mrca rx_ack) + $(ctr mrca rx_drop_unknown_qp) +
 		$(ctr mrca rx_drop_qp_state))) '==' "$(ctr mrcb tx_ack)" \
 		"ACKs of B that reached A"
@@ -64,7 +65,7 @@ one_size() { # SIZE ITERS
 
 packets_exact() {
 	local npkt
-	# 40 messages of one size of which the packet count is known: ceil(size/4096).
+	# 40 messages of one size with a known packet count: ceil(size/4096).
 	ctr_mark
 	verify "${EXACT[@]}" --size 20481 --iters 40
 	ctr_quiet

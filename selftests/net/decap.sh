@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# SRv6, receiving: what comes in an outer IPv6 header, with and without an SRH,
-# IPv4 and IPv6 inside, seg6_enabled or not; trimmed packets whatever their
-# lengths say. The whole of hostile.py once more in outer headers, and packets
-# that are bad because of them.
+# Reception of SRv6 packets: an outer IPv6 header with and without an SRH, IPv4 and
+# IPv6 inside, with seg6_enabled on and off, and trimmed packets whatever their length
+# fields say. All packets of hostile.py are sent again in outer headers, and then
+# packets with bad outer headers.
 # long
 # timeout: 900
 . "$(dirname "$0")/lib.sh"
@@ -17,7 +17,7 @@ seg6_enabled() { # 0|1: on host B
 }
 
 topo 1
-# What these programs make are the packets of MRC 1.0.
+# These programs send packets of MRC 1.0, without the extension.
 extension off
 ip -n hostb -6 route add local "$USID_B/48" dev lo
 

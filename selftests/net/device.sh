@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# What others find in sysfs about a device: which NIC it uses and near which processors
-# that is, and what kind of device it is. hwloc and a program that looks as libraries for
-# collectives do, see what is there; with netdevs that have no hardware, with NICs, and
-# with NICs that are unplugged while the device is in use.
+# What sysfs shows about a device: the NIC that it uses, the processors near that NIC,
+# and the kind of device. hwloc and a program that searches like collective libraries
+# must find this. Tested with netdevs without hardware, with NICs, and with NICs that
+# are unplugged while the device is in use.
 # timeout: 600
 # nics
 . "$(dirname "$0")/lib.sh"
@@ -13,7 +13,7 @@ IB=/sys/class/infiniband
 
 # --- the parent --------------------------------------------------------------------
 
-# The device of ours that DEV is below, wherever that is.
+# The device of this driver that is the parent of DEV, wherever it is in sysfs.
 ours() { # DEV
 	dirname "$(dirname "$(readlink -f $IB/"$1")")"
 }
@@ -22,11 +22,11 @@ nic() { # a|b PLANE: the device of that NIC
 	ip netns exec "host$1" readlink -f "/sys/class/net/p$1$2/device"
 }
 
-pci_name() { # a|b PLANE: of the PCI device that is the NIC, or that it is behind
+pci_name() { # a|b PLANE: name of the PCI device of the NIC, or of the one above it
 	nic "$1" "$2" | grep -o '[0-9a-f]\{4\}:[0-9a-f]\{2\}:[0-9a-f]\{2\}\.[0-7]' | tail -n1
 }
 
-# The link leads to PATH, in every namespace that sees the device.
+# The link points to PATH, in every namespace that sees the device.
 parent_is() { # DEV PATH
 	local ns got
 	for ns in '' hosta hostb; do
@@ -38,14 +38,15 @@ parent_is() { # DEV PATH
 	done
 }
 
-# As its NIC has it.
+# DEV has the attribute with the value that its NIC has.
 reads() { # DEV FILE VALUE
 	local value
 	value=$(cat "$IB/$1/device/$2")
 	[ "$value" = "$3" ] || fail "$1/device/$2 is '$value', not '$3'"
 }
 
-# Others' devices that belong to DEV are below the same parent and can be read.
+# Class devices of other modules that belong to DEV have the same parent and can be
+# read.
 belongs() { # DEV
 	local class f n=0 want=1
 	for class in infiniband_verbs infiniband_mad; do
@@ -56,7 +57,7 @@ belongs() { # DEV
 			n=$((n + 1))
 		done
 	done
-	# One for verbs, and one of each port for management.
+	# One for verbs, and one for management for each port.
 	[ ! -d /sys/module/ib_umad ] ||
 		want=$((want + $(find $IB/"$1"/ports/ -mindepth 1 -maxdepth 1 | wc -l)))
 	check "$n" == "$want" "devices that belong to $1"
@@ -76,7 +77,8 @@ virtual() {
 	[ "$(ours mrca)" != "$(ours mrcb)" ] || fail "both have the same parent"
 }
 
-# Ports come and go, and the namespaces that see the device.
+# The link stays while ports, and namespaces that see the device, are added and
+# removed.
 always_there() {
 	local n
 	ip netns add late
@@ -93,7 +95,7 @@ always_there() {
 	belongs mrca
 }
 
-# What a library for collectives needs: a path, and the GID of an address.
+# Checks what a collective library needs: a path in sysfs, and the GID of an address.
 nearby() { # DEV PORT ADDRESS PATH SUBSYSTEM VENDOR
 	local line want
 	mrc_nearby "$1" >"$WORK/nearby" || fail "$(cat "$WORK/nearby")"
@@ -109,7 +111,8 @@ virtual_nearby() {
 	local bus
 	bus=$(basename "$(readlink -f "$(ours mrca)/subsystem")")
 	nearby mrca 1 "$A4" "$(ours mrca)" "$bus" -
-	# The name stays as it is when ports and virtual functions are taken for one NIC.
+	# The name of the NIC does not change when a library counts ports and virtual
+	# functions as one NIC.
 	grep -q "^mrca 1 .* nic=$(ours mrca) " "$WORK/nearby" || fail "$(cat "$WORK/nearby")"
 }
 
@@ -150,7 +153,7 @@ below_nic() {
 	nearby mrca 1 "$A4" "$(nic a 1)" pci "$(cat "$(nic a 1)/vendor")"
 }
 
-# hwloc has the devices as OpenFabrics, below the PCI device of the NIC.
+# hwloc shows the devices as OpenFabrics devices, below the PCI device of the NIC.
 hwloc_sees() {
 	local h want
 	lstopo --of xml "$WORK/topology.xml"
@@ -174,7 +177,7 @@ hwloc_sees() {
 	lstopo --of console | grep -A3 -E 'PCI .*Ethernet' | head -n 8 | sed 's/^/figure: /'
 }
 
-# What udev calls for each new device leaves names alone that a user has given.
+# The programs that udev runs for each new device do not change names given by a user.
 not_renamed() {
 	case $(uname -r) in
 	6.1.*) skip "this kernel does not tell who named a device; make install has a rule for it" ;;
@@ -191,7 +194,7 @@ no_netdev() { # DEV PORT
 	! rdma link show "$1/$2" | grep -q netdev
 }
 
-# In the middle of traffic; the others go on.
+# A NIC is unplugged during traffic. The other NICs go on.
 unplugged() {
 	local next
 	next=$(nic a 2)
@@ -219,12 +222,12 @@ all_unplugged() {
 	wait_for 30 parent_is mrca "$(ours mrca)"
 	belongs mrca
 	[[ $(ours mrca) != */pci* ]] || fail "mrca is at $(ours mrca)"
-	# It can be opened as before, and has no port.
+	# The device can be opened as before, and has no active port.
 	ibv_devinfo -d mrca >"$WORK/info"
 	[ "$(grep -c PORT_DOWN "$WORK/info")" = 4 ] || fail "$(cat "$WORK/info")"
 }
 
-new_nics() { # the netdevs of the NICs that are in the first namespace
+new_nics() { # netdevs of the NICs in the first namespace
 	local d
 	for d in /sys/class/net/*/device; do
 		[ ! -e "$d" ] || basename "${d%/device}"
@@ -233,7 +236,7 @@ new_nics() { # the netdevs of the NICs that are in the first namespace
 
 four_there() { [ "$(new_nics | wc -l)" = 4 ]; }
 
-# Another one takes the place, and the link shows it.
+# Another NIC takes the place, and the link points to it.
 replaced() {
 	local n path
 	echo 1 >/sys/bus/pci/rescan
@@ -244,7 +247,8 @@ replaced() {
 	in_a rdma link add mrca type mrc netdev "$n"
 	parent_is mrca "$path" || fail "the link is not that of $n"
 	belongs mrca
-	# With the NIC it leaves: to another namespace, and for good.
+	# When the NIC moves to another namespace, the link points to this driver's
+	# device again. Deleting the device does not remove the NIC.
 	ip -n hosta link set "$n" netns hostb
 	wait_for 30 parent_is mrca "$(ours mrca)"
 	ip -n hostb link set "$n" netns hosta
@@ -254,7 +258,7 @@ replaced() {
 	[ -e "$path/vendor" ] || fail "the NIC is gone"
 }
 
-# Devices below NICs hold nothing when the module goes.
+# Devices below NICs keep no reference when the module is unloaded.
 unloaded() {
 	local n
 	n=$(nic b 1)
@@ -263,7 +267,8 @@ unloaded() {
 	modprobe mrc
 }
 
-# Its devices are below the parent too, where the kernel has it.
+# The class devices of ib_umad are below the parent too, if the kernel has that
+# module.
 modprobe ib_umad 2>/dev/null || true
 topo 2
 subtest "netdevs without hardware: the link leads to a device of ours" virtual

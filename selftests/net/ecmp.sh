@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# mrc over switches that know nothing of it: the ECMP fabric hashes addresses,
-# ports and flow label, so an EV is a path, though nobody chose which. The EVs of
-# one queue pair spread over the spines of both planes; a spine that loses its
-# way to the other leaf is left by the EVs that lead there, and by no others,
-# and probes bring them back.
+# mrc over switches without any support for MRC. The ECMP fabric hashes addresses,
+# ports and flow label, so an EV is a path, but nobody chose which one. The EVs of one
+# queue pair spread over the spines of both planes. When a spine loses its route to
+# the other leaf, exactly the EVs that lead there are condemned. Probes make them GOOD
+# again.
 # long
 # timeout: 900
 . "$(dirname "$0")/lib.sh"
@@ -15,8 +15,8 @@ EVS=48	# of the profiles, half of them on each plane
 
 # --- which EV takes which way -------------------------------------------------------
 
-# The first leaf of each plane notes every data packet's EV and its way out, and
-# counts them. Nothing but data is that long.
+# The first leaf of each plane records the EV and the spine of every data packet, and
+# counts them. Only data packets are that long.
 watch_ways() { # 4|6
 	local p s label=''
 	[ "$1" = 4 ] || label='ip6 flowlabel . '
@@ -60,7 +60,7 @@ watch_over() {
 	done
 }
 
-# Lines "PLANE ENTROPY SPINE", as far as EVs were used: in $WORK/ways.
+# Writes lines "PLANE ENTROPY SPINE" for the EVs used so far to $WORK/ways.
 ways_take() {
 	local p
 	for ((p = 1; p <= FAB_PLANES; p++)); do
@@ -74,7 +74,7 @@ ways_take() {
 	done | sort >"$WORK/ways"
 }
 
-# Lines "PLANE ENTROPY STATE" of the running queue pair: in $WORK/evs.
+# Writes lines "PLANE ENTROPY STATE" of the running queue pair to $WORK/evs.
 evs_take() {
 	mrc_ctl mrc1 qp "$(sending_qp 1)" | awk '/^ev / { print $4, $2, $5 }' |
 		sort >"$WORK/evs"
@@ -89,8 +89,8 @@ all_ways_known() {
 
 # --- spreading ----------------------------------------------------------------------
 
-# Every EV keeps to one way, every spine has its share of the EVs, and links
-# carry what those EVs carry; all of it arrives.
+# Every EV keeps to one path, every spine gets its share of the EVs, and links carry
+# the packets of those EVs. All data arrives.
 spreads() { # 4|6
 	local p s n of share sum sent
 	watch_ways "$1"
@@ -128,9 +128,9 @@ spreads() { # 4|6
 		done
 		check $sum == "$sent" "packets over all spines of plane $p"
 	done
-	# A machine that stops for a moment makes holes look old. What is sent
-	# again for that has arrived before, and is little beside what a fabric
-	# that reorders would cost; nothing that is sent is lost.
+	# When the machine pauses for a moment, holes look old and packets are
+	# retransmitted that had arrived. These are few compared with the cost of a
+	# fabric that reorders. No packet is lost.
 	check "$(ctr mrc1 tx_rtx_pkts)" '<=' $(($(ctr mrc1 tx_data_pkts) / 100)) \
 		"packets sent again"
 	expect_all_arrived mrc1 mrc3
@@ -140,7 +140,8 @@ spreads() { # 4|6
 	expect_equal_share mrc1 tx_data_pkts 10
 }
 
-# With the UDP format the flow label says nothing; all EVs are the profile's.
+# In the UDP format the flow label carries no entropy. All EVs are those of the
+# profile.
 profile_spreads() { # 4|6
 	profile 3 mode=udp fields=16 "$(udp_evs)"
 	spreads "$1"
@@ -148,8 +149,8 @@ profile_spreads() { # 4|6
 	check "$(wc -l <"$WORK/evs")" == "$EVS" "EVs"
 }
 
-# And with structured EVs the flow label is enough: the source port is the same for
-# all of a plane.
+# With structured EVs the flow label is sufficient: the source port is the same for
+# all EVs of a plane.
 labels_spread() {
 	profile 3 mode=stev fields=16,16 "$(stev_evs)"
 	spreads 6
@@ -160,7 +161,7 @@ labels_spread() {
 
 # --- one spine ----------------------------------------------------------------------
 
-# EVs of PLANE whose way is SPINE are STATE, all others are used.
+# The EVs of PLANE that lead to SPINE are in STATE; all others are in use.
 evs_of_way_are() { # PLANE SPINE STATE
 	evs_take
 	awk -v p="$1" -v s="$2" -v want="$3" '
@@ -170,8 +171,8 @@ evs_of_way_are() { # PLANE SPINE STATE
 		END { exit bad || !n }' "$WORK/ways" "$WORK/evs"
 }
 
-# Spine 1 of plane 1 is there, but has lost its link to the receiver's leaf: the
-# first leaf goes on hashing packets to it.
+# Spine 1 of plane 1 is up but has lost its link to the receiver's leaf. The first
+# leaf still hashes packets to it.
 spine_link_cut() { # 4|6 BREAK MEND
 	local n bad other
 	profile 3 mode=udp fields=16 "$(udp_evs)"
@@ -186,7 +187,7 @@ spine_link_cut() { # 4|6 BREAK MEND
 		cat "$WORK/evs"
 		fail "not just the $n EVs by way of spine 1 are assumed bad"
 	}
-	# What waits at the host's shaped port has chosen its way already.
+	# Packets that wait at the host's shaped port already have their path.
 	wait_for 30 data_stopped 1 1
 	bad=$(data_to 1 1) other=$(data_to 1 2)
 	wait_for 60 flowing "$(ctr_now mrc3 rx_data_pkts)" 600
@@ -245,7 +246,7 @@ profile() { # ID FORMAT-WORDS... EVS
 	mrc_ctl mrc1 - <"$WORK/ctl"
 }
 
-# What a subtest leaves, also when it fails.
+# Removes what a subtest leaves, also when it fails.
 clean_slate() {
 	{
 		watch_over
@@ -266,7 +267,7 @@ sub() {
 
 fabric ecmp
 fabric_rdma 1 3
-# Slow enough to leave the machine time for the commands of the tests.
+# So slow that the machine has time for the commands of the tests.
 link_rate h1:p1 8000
 link_rate h1:p2 8000
 for family in 4 6; do

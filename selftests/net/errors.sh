@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# What must fail does, with the status that programs know, in the time that
-# was configured, and without touching memory. Afterwards the device works.
+# Operations that must fail do fail, with the status that programs expect, within the
+# configured time, and without touching memory. The device works afterwards.
 # timeout: 240
 . "$(dirname "$0")/lib.sh"
 
-# NAME [COUNTER...]: these grow on the responder by as much as it refuses (a
-# test may have several cases), and each refusal ends one QP at each end.
+# error_test NAME [COUNTER...]: each refusal of the responder increments these counters
+# and ends one QP at each end. A test may have several cases.
 error_test() {
 	local name=$1 c n
 	shift
@@ -26,7 +26,7 @@ error_test() {
 	expect mrca qp_errors == "$n"
 }
 
-local_error_test() { # NAME: nothing of it reaches the peer as an error
+local_error_test() { # NAME: the peer must not see an error
 	error_test "$1"
 	expect mrcb tx_nak == 0
 	expect mrcb resp_access_error == 0
@@ -45,8 +45,8 @@ peer_gone() { # MODE TIMEOUT RETRY MIN_MS MAX_MS
 		"$(sed -n 's/.*\(peer_gone_ms=[0-9.]*\).*/\1/p' "$WORK/client") (allowed $3..$4)"
 }
 
-# One work request of each kind after the other; the script's limits are those of
-# peer_gone 12 3, a queue pair each.
+# One work request of each kind after the other. The time limits are those of
+# peer_gone 12 3, for each queue pair.
 others_gone() {
 	ctr_mark
 	verify --ext-test gone --timeout 12 --retry 3 --expect-min-ms 50 --expect-max-ms 2000
@@ -71,8 +71,8 @@ network_gone() {
 	unimpair_all
 }
 
-# What is longer than a probe does not arrive any more, on any path: probes are answered
-# and tell of each loss long before a timer expires.
+# Packets longer than a probe no longer arrive, on any path. Probes are answered, so
+# each loss is known long before a timer expires.
 data_gone() {
 	local i
 	ctr_mark
@@ -98,8 +98,8 @@ data_gone() {
 		"$(ctr mrca loss_probe) packets, $(ctr mrca retry_timeouts) expiries"
 }
 
-# A program with the index of an empty GID entry, at the end that fails by itself: the
-# other one is told a GID of zeros. The log of libibverbs names the entry.
+# A program uses the index of an empty GID entry, at the end that fails locally; the
+# other end receives a GID of zeros. The log of libibverbs names the entry.
 empty_gid() { # PROGRAM SAYS
 	local srv rc=0
 	rm -f "$WORK/verbs.log"

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# Probes of explicit entropy values (MRC 1.0 §12): their round trips against ping, what
-# they look like on the wire, timeouts, late answers, refusals; batches that are killed,
-# interrupted, and whose device goes.
+# Probes of explicit entropy values (MRC 1.0 §12): their round trip times compared
+# with ping, their format on the wire, timeouts, late replies and refusals; batches of
+# probes that are killed or interrupted, or whose device is removed.
 # timeout: 600
 # kmsg-ok: mrc[ :].*(lost pb2|has a netdev again)
 . "$(dirname "$0")/lib.sh"
@@ -24,19 +24,19 @@ ping_rtt() { # PORT
 	awk -F'[=/ ]+' '/^rtt/ { printf "%d\n", $6 * 1000 }' <<<"$out"
 }
 
-# The smallest is what the network needs; a busy machine adds to the rest.
+# The smallest RTT is that of the network; a busy machine makes the others longer.
 probe_rtt() { # PORT
 	awk -v p="$1" '$4 == p { r = $6 / 1000; if (!n++ || r < min) min = r }
 		END { if (!n) exit 1; printf "%d\n", min }' "$WORK/probes"
 }
 
-probes_agree() { # netem's delay gives the RTTs a size
+probes_agree() { # delays of netem determine the RTTs
 	local n p want got
-	# What a machine adds that is held up is little beside them.
+	# The delays are long compared with a pause of the machine.
 	netem a 1 delay 200ms
 	netem a 2 delay 400ms
 	ctr_mark
-	# Several batches: what holds up one of a batch holds up all of it.
+	# Several batches: a pause delays all probes of a batch.
 	for n in 1 2 3; do
 		probe ev=c001@1,d002@1,e003@1,c001@2,d002@2,e003@2 timeout=2000
 	done >"$WORK/probes"
@@ -69,7 +69,7 @@ probes_ipv6() {
 	grep -q '^id 1 port 2 ' "$WORK/probes" || fail "$(cat "$WORK/probes")"
 }
 
-# What a probe looks like on the wire: the value asked for, and nothing else.
+# A probe on the wire carries exactly the requested value.
 probes_carry_the_value() {
 	in_b nft -f - <<-NFT
 		table inet seen {
@@ -113,8 +113,8 @@ unanswered() {
 	expect_only mrca tx_endpoint_req rx_endpoint_resp endpoint_timeouts
 }
 
-# Answers that come when nobody waits any more: two seconds, so that a machine that
-# stands still does not take them for being in time.
+# Replies that arrive after nobody waits for them. They are late by two seconds, so
+# that a pause of the machine does not make them look in time.
 late_answers() {
 	ctr_mark
 	netem b 1 delay 2s
@@ -147,7 +147,7 @@ refusals() {
 	wait_for 30 port_is mrca 2 ACTIVE
 }
 
-# Killed, or too many at once: nothing is left behind.
+# Batches that are killed, and too many batches at once, leave nothing behind.
 killed_and_crowded() {
 	local n waiters=()
 	netem b 1 loss 100%
@@ -174,19 +174,21 @@ waiter() { # N
 	waiters[$1]=$started
 }
 
-# Is there no room for a batch? One that cannot be sent takes it for no longer than that.
+# Whether there is no room for another batch. The batch used to try takes its room
+# only for a moment, because it cannot be sent.
 crowded() {
 	local n
 	[[ $(ctl a ep probe "sgid=$A4" "dgid=10.9.9.9" ev=c001@1 2>&1 || true) != *EAGAIN* ]] ||
 		return 0
-	# A waiter whose next batch met ours was refused, and has ended.
+	# A waiter whose next batch came at the same time was refused and has ended.
 	for n in "${!waiters[@]}"; do
 		! process_gone "${waiters[n]}" || waiter "$n"
 	done
 	return 1
 }
 
-# A program with a timer would else wait for ever, in batches that begin anew.
+# Otherwise a program with a timer would wait forever, because its batches would start
+# again.
 signalled() {
 	local pid from
 	netem b 1 loss 100%
@@ -207,7 +209,8 @@ signalled() {
 
 # --- going away --------------------------------------------------------------------
 
-# The program is not in the namespace, so that it does not hold it.
+# The program runs outside the namespace, so that it does not keep the namespace
+# alive.
 gone_while_waiting() { # HOW
 	local since now
 	netem b 1 loss 100%
@@ -223,12 +226,12 @@ gone_while_waiting() { # HOW
 	wait_for 30 device_gone mrca
 	now_ms
 	echo "figure: gone after $((now - since)) ms"
-	# It was woken up. Had its time run out first, it would say ETIMEDOUT.
+	# The program was woken up. After a timeout it would print ETIMEDOUT.
 	grep -q -i -E 'EIO|output error' "$WORK/wait" || fail "$(cat "$WORK/wait")"
 }
 
 waits() {
-	# In the kernel, in the wait for responses.
+	# Whether the program waits in the kernel for responses.
 	grep -q mrc_ep_batch "/proc/$started/stack"
 }
 

@@ -1,16 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# EVs are paths: on the SRv6 fabric every EV of a generated profile takes
-# exactly the links that it names. A path that swallows packets, a spine that
-# goes away and comes back: the EVs that lead there, and no others, are assumed
-# bad, traffic continues on the rest, and probes bring them back.
+# EVs are paths: on the SRv6 fabric every EV of a generated profile takes exactly the
+# links that it names. A path drops packets silently; a spine goes down and comes
+# back. In both cases exactly the EVs that lead there become ASSUMED_BAD, traffic
+# continues on the others, and probes make them GOOD again.
 # timeout: 900
 . "$(dirname "$0")/lib.sh"
 . "$NET_DIR/lib_fabric.sh"
 
-# Directions by which packets leave the side of host 1 for host 3, but for its
-# own netdevs.
+# The directions of links between switches on the paths from host 1 to host 3.
 forward_links() {
 	local p s
 	for ((p = 1; p <= FAB_PLANES; p++)); do
@@ -41,7 +40,7 @@ every_pair_once() {
 	}
 }
 
-# Only the EV with INDEX may be used: everything goes by its path.
+# Only the EV with INDEX may be used: all packets take its path.
 one_ev() { # INDEX
 	local value others path link sent links
 	value=$(awk -v i="$1" '$1 == i { print $2 }' "$WORK/evs")
@@ -77,8 +76,9 @@ each_ev_alone() {
 	done
 }
 
-# All EVs: each path carries its share, and what enters a path leaves it. A time-out
-# would condemn paths for a while: it is longer than a busy machine stops.
+# All EVs: each path carries its share, and every packet that enters a path leaves it.
+# A timeout would condemn paths for a while, so the timeout is longer than a busy
+# machine pauses.
 all_evs() {
 	local p s n=$((FAB_PLANES * FAB_SPINES)) share sent
 	links_mark
@@ -99,7 +99,7 @@ all_evs() {
 	done
 }
 
-# State of the EV of the running QP that goes by PLANE and SPINE.
+# State of the EV of the running QP that leads through PLANE and SPINE.
 qp_ev_state() { # PLANE SPINE
 	local index
 	index=$(awk -v p="$1 $2" '$0 == p { print NR }' "$WORK/paths")
@@ -110,7 +110,8 @@ qp_ev_is() { # PLANE SPINE STATE
 	[ "$(qp_ev_state "$1" "$2")" = "$3" ]
 }
 
-# Those of the paths in $1 ("PLANE SPINE" lines) are STATE, the others are used.
+# The EVs of the paths in $1 ("PLANE SPINE" lines) are in STATE; the others are in
+# use.
 evs_are() { # PATHS STATE
 	local p s state
 	for ((p = 1; p <= FAB_PLANES; p++)); do
@@ -131,8 +132,8 @@ flowing() { # SINCE
 	[ "$(ctr_now mrc3 rx_data_pkts)" -ge $(($1 + 300)) ]
 }
 
-# Traffic runs while BREAK is done; the EVs of PATHS become bad, those of no
-# other path; traffic goes on without them; MEND brings them back.
+# BREAK is run during traffic. Exactly the EVs of PATHS become bad, and traffic
+# continues without them. MEND makes them GOOD again.
 broken_and_mended() { # PATHS BREAK MEND
 	local from p s
 	all_paths >"$WORK/paths"
@@ -141,7 +142,7 @@ broken_and_mended() { # PATHS BREAK MEND
 	wait_for 30 flowing "$(ctr_now mrc3 rx_data_pkts)"
 	$2
 	wait_for 60 evs_are "$1" assumed_bad
-	# Data avoids the paths: what they still carry are probes.
+	# Data avoids the paths. They still carry probes.
 	links_mark
 	from=$(ctr_now mrc3 rx_data_pkts)
 	wait_for 60 flowing "$from"
@@ -168,7 +169,7 @@ broken_and_mended() { # PATHS BREAK MEND
 
 # --- probes -------------------------------------------------------------------------
 
-# An SRv6 EV from host A to host B by spine S in plane P, as probes take it.
+# An SRv6 EV from host A to host B by spine S in plane P, in the syntax for probes.
 srv6_ev() { # A P S B
 	local path group hex='' groups
 	path=$(usid_path "$1" "$3" "$4")
@@ -181,7 +182,7 @@ srv6_ev() { # A P S B
 	echo "${hex}${group:${#hex}}@$2"
 }
 
-# The smallest is what the network needs; a busy machine adds to the rest.
+# The smallest RTT is that of the network; a busy machine makes the others longer.
 ping_us() { # PLANE
 	local back
 	back="$(host6 1)/128 via fe80::1:$(leaf_of 3) dev p$1 metric 50"
@@ -193,8 +194,8 @@ ping_us() { # PLANE
 	awk -F'[=/ ]+' '/^rtt/ { printf "%d\n", $6 * 1000 }' "$WORK/ping"
 }
 
-# What a probe of an SRv6 EV takes is what ping takes the same way: of several
-# delays on links of the fabric, those on the way.
+# A probe of an SRv6 EV takes as long as a ping on the same path. Several links of the
+# fabric have different delays; only those on the path may count.
 probes_agree_with_ping() {
 	local p want got evs='' times=7
 	for ((p = 1; p <= FAB_PLANES; p++)); do
@@ -204,8 +205,8 @@ probes_agree_with_ping() {
 	link_delay p2l1:s1 50
 	link_delay p2s1:l2 100
 	ctr_mark
-	# One after the other, as ping does: a machine that stops for a moment
-	# holds up all that are on the way together.
+	# One after the other, as ping does: a pause of the machine would delay all
+	# probes in flight together.
 	for ((p = 1; p <= times; p++)); do
 		mrc_ctl mrc1 ep probe "sgid=$(host6 1)" "dgid=$(host6 3)" fmt=srv6 \
 			"ev=$evs" timeout=4000
@@ -231,14 +232,14 @@ fabric_profiles 1 3
 subtest "a generated profile names every path once" every_pair_once
 subtest "every EV takes exactly the path that it names" each_ev_alone
 subtest "all EVs together share the load" all_evs
-# Slow enough to leave the machine time for the commands of the tests.
+# So slow that the machine has time for the commands of the tests.
 link_rate h1:p1 8000
 link_rate h1:p2 8000
 subtest "a path that swallows packets: its EV is bad until it heals" \
 	broken_and_mended "1 1" "link_loss p1l1:s1 100" "link_clear p1l1:s1"
 subtest "a spine goes down and comes back" \
 	broken_and_mended "2 2" "spine_down 2 2" "spine_up 2 2"
-# One spine, so that the way of ping, which has no EV, is known.
+# One spine, so that the path of ping, which has no EV, is known.
 fabric srv6+ecmp 2 2 1
 fabric_rdma 1 3
 subtest "probes of SRv6 EVs agree with ping" probes_agree_with_ping

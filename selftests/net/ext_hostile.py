@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""What the extension adds: SENDs, requests and answers that no proper peer sends.
-Each has the error that Documentation/extension.md says, moves exactly its counters,
-brings no data that its sender may not see and leaves memory alone."""
+"""Packets of the extension that no correct peer sends: SENDs, requests and answers. Each
+packet must cause the error in Documentation/extension.md and increment exactly its
+counters. It must bring no data that its sender may not see, and it must not change
+memory."""
 import random
 import sys
 import time
@@ -15,8 +16,8 @@ import mrc_packets as m
 import mrc_target
 from mrc_target import N, RQ_PSN, SIZE, SQ_PSN, Mismatch, counters, grown, settle
 
-ANSWERS = SQ_PSN ^ x.FLIP   # where answers to the QP would begin
-RD_SLOTS = 32           # requests that the driver holds: twice max_rd_atomic
+ANSWERS = SQ_PSN ^ x.FLIP   # the first PSN of answers to the QP
+RD_SLOTS = 32           # requests that the driver keeps: twice max_rd_atomic
 READ_DONE = {'rx_data_pkts': 1, 'tx_sack': 1, 'rx_requests': 1,
              'tx_data_pkts': 1, 'rx_sack': 1, 'rx_ack': 1}
 
@@ -54,7 +55,7 @@ def proper(s):
         t.confirm()
         for _ in range(N):
             t.send(body)
-        # The answer is what acknowledges it: each copy asks for that.
+        # The answer acknowledges the request: each duplicate asks for that.
         settle(before, {**READ_DONE, 'tx_data_bytes': 8, 'tx_sack': 1 + N,
                         'rx_duplicate': N, 'tx_ack': N})
         t.image[64:72] = (value + 5 & 2**64 - 1).to_bytes(8, sys.byteorder)
@@ -137,8 +138,8 @@ def bad_requests(s):
             before = counters()
             s.wire.drain()
             v.send(v.request(op, operands=(1, 0) if op != m.READ_REQ else None))
-            # Whatever it is, it needs the channel first, and is refused
-            # until the host has found a way back.
+            # Any request needs the answer channel first. It is refused until the host
+            # has found a reverse path.
             end, again = time.monotonic() + m.PATIENCE, 0
             while v.state() != e.IBV_QPS_ERR and time.monotonic() < end:
                 s.wire.replies(1, 0.05)
@@ -156,7 +157,7 @@ def bad_requests(s):
 
 
 def region_that_ends(s):
-    """Rights are looked at for every packet of an answer."""
+    """Permissions are checked for every packet of an answer."""
     def test():
         v = s.warm(timeout=14)      # 67 ms
         region = MR(v.pd, SIZE, s.rights)
@@ -167,7 +168,7 @@ def region_that_ends(s):
         before = counters()
         region.close()
         s.wire.drain()
-        # The answer was not acknowledged. It is due again, and cannot come.
+        # The answer was not acknowledged. It must be sent again, and cannot be.
         settle(before, {'tx_errors': (1, 4), 'resp_access_error': 1,
                         'tx_nak': 1, 'qp_errors': 1,
                         **{k: (0, 99) for k in (
@@ -193,7 +194,7 @@ def request_numbers(s):
         first = v.request(psn=v.psn + 1 & m.PSN_MASK)
         v.send(first)
         v.send(v.request(num=v.num - 1, psn=v.psn + 2 & m.PSN_MASK))
-        v.send(v.only(b'before'))       # what they waited for
+        v.send(v.only(b'before'))       # the message that they waited for
         if not v.answers(1):
             raise Mismatch('the first one was not answered')
         v.confirm()
@@ -359,7 +360,7 @@ def channel(s):
 
 
 def noise(s, count):
-    """Nothing may be read and written, so nothing is."""
+    """Access is not permitted, so nothing may be read or written."""
     def test():
         rng = random.Random(47910)
         v, before = None, counters()
@@ -382,7 +383,7 @@ def noise(s, count):
                                bitmap=rng.getrandbits(64), reserved=1)))())
             for _ in range(rng.randrange(4)):
                 at = rng.randrange(len(body))
-                if at not in (5, 6, 7):         # the QP number stays
+                if at not in (5, 6, 7):         # the QPN stays
                     body[at] = rng.getrandbits(8)
             v.send(bytes(body))
         v.check_memory()

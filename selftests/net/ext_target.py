@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""As mrc_target.py, with what the extension adds: a QP that is asked for data, and the
-channel of its answers."""
+"""Like mrc_target.py, for the extension: a QP that receives requests, and its answer
+channel."""
 import time
 
 import pyverbs.enums as e
@@ -12,7 +12,7 @@ import mrc_packets as m
 import mrc_target
 from mrc_target import RQ_PSN, Mismatch
 
-FLIP = 0x800000         # first PSN of answers, against that of the requests
+FLIP = 0x800000         # XOR of the first PSN of answers and that of requests
 TIMER = 12              # min_rnr_timer of mrc_qp.qp_attr()
 FULL = (e.IBV_ACCESS_LOCAL_WRITE | e.IBV_ACCESS_REMOTE_WRITE |
         e.IBV_ACCESS_REMOTE_READ | e.IBV_ACCESS_REMOTE_ATOMIC |
@@ -22,7 +22,7 @@ FULL = (e.IBV_ACCESS_LOCAL_WRITE | e.IBV_ACCESS_REMOTE_WRITE |
 class Target(mrc_target.MrcTarget):
     values = {'qp_access_flags': FULL, 'max_rd_atomic': 16,
               'max_dest_rd_atomic': 16,
-              'timeout': 22}    # 17 s: nothing is sent again meanwhile
+              'timeout': 22}    # 17 s: no retransmission during the test
 
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
@@ -30,7 +30,7 @@ class Target(mrc_target.MrcTarget):
         self.answer = RQ_PSN ^ FLIP     # of the next answer
 
     def request(self, opcode=m.READ_REQ, off=0, length=8, **args):
-        """A request whose number and PSN are those whose turn it is."""
+        """A request; by default with the next number and the next PSN."""
         num = args.pop('num', self.num)
         if num == self.num:
             self.num += 1
@@ -46,28 +46,28 @@ class Target(mrc_target.MrcTarget):
         return body
 
     def message(self, opcode, data=b'', va=0, **args):
-        """A packet of a SEND; by default with the PSN whose turn it is."""
+        """A packet of a SEND; by default with the next PSN."""
         psn = args.pop('psn', self.psn)
         return m.write(opcode, self.qp.qp_num, psn, va, args.pop('rkey', 0),
                        data, **{'a': 1, **args})
 
     def answers(self, count, seconds=m.PATIENCE):
-        """The next packets of answers."""
+        """The next @count packets of the answer channel."""
         return self.wire.replies(
             count, seconds, lambda p: p.chan and p.opcode < m.SACK)
 
     def confirm(self, count=1):
-        """The next answers have arrived."""
+        """Acknowledges the next @count answers."""
         self.answer = self.answer + count & m.PSN_MASK
         last = self.answer - 1 & m.PSN_MASK
         self.send(m.sack(self.qp.qp_num, last, reserved=m.CHAN))
         self.send(m.ack(self.qp.qp_num, last, reserved=m.CHAN))
 
     def warm(self, length=8):
-        """The first request is refused until there is a way to answer."""
+        """Repeats the first request, which is refused until the answer channel exists."""
         body = self.request(length=length)
         end = time.monotonic() + m.PATIENCE
-        # Once: an answer that comes late does not come again for long.
+        # Drain only once: a late answer is not sent again for a long time.
         self.wire.drain()
         while time.monotonic() < end:
             self.send(body)
@@ -81,7 +81,7 @@ class Suite(mrc_target.Suite):
     target = Target
 
     def __init__(self, ctx, *args):
-        # A host whose answers are acknowledged late asks when it likes.
+        # A host whose answers are acknowledged late sends probes at any time.
         mrc_target.Watch.counts = lambda name: name not in ('rx_srv6',
                                                             'tx_probe')
         self.rights = Target.access = self.rights_of_regions(ctx)
@@ -89,7 +89,7 @@ class Suite(mrc_target.Suite):
 
     @staticmethod
     def rights_of_regions(ctx):
-        """Of kernels before 6.2 they cannot have the right to FLUSH."""
+        """All rights. Before 6.2 a region cannot have the right to FLUSH."""
         try:
             MR(PD(ctx), 4096, FULL)
         except PyverbsRDMAError:
@@ -98,12 +98,12 @@ class Suite(mrc_target.Suite):
 
     def warm(self, **args):
         t = self.fresh(**args).warm()
-        # The acknowledgement has been worked off.
+        # The acknowledgment has been processed after this.
         t.check_alive()
         return t
 
     def ends(self, name, make, want, warm=True):
-        """A packet that ends a QP of its own without an answer."""
+        """A packet that ends a QP (one of its own) without an answer."""
         self.fatal(name, make, {'rx_data_pkts': 1, 'tx_sack': 1, 'tx_nak': 1,
                                 'qp_errors': 1, want: 1},
                    lambda v: v.request(), self.warm if warm else self.fresh)

@@ -1,14 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# The extension switched off (mrcctl dev set extension off): a program is told
-# so and refused what there is not, nothing of it is on the wire, and a peer that
-# has it learns that this one does not. Connections that exist keep it.
+# The extension switched off (mrcctl dev set extension off). A program sees that the
+# extension is off, and its operations are refused. No packet of the extension is
+# sent. A peer with the extension learns that this host has none. Existing connections
+# keep the extension.
 # timeout: 200
 # races
 . "$(dirname "$0")/lib.sh"
 
-# switch off|on [HOST]: one host or both
+# switch off|on [HOST]: on one host or on both
 switch() {
 	if [ "${2:-a}" = a ]; then
 		in_a mrcctl -d mrca dev set extension "$1"
@@ -18,7 +19,7 @@ switch() {
 	fi
 }
 
-# Nothing was sent that MRC 1.0 does not have.
+# No packet was sent that MRC 1.0 does not have.
 no_trace() {
 	local d
 	for d in mrca mrcb; do
@@ -34,7 +35,8 @@ no_trace() {
 
 off_at_both() {
 	ctr_mark
-	# One packet, also on a machine that stands still for a moment.
+	# The timeout is long, so that exactly one packet is sent even if the machine
+	# pauses.
 	verify --ext-test strict --timeout 18
 	ctr_quiet
 	ctr_take
@@ -44,7 +46,7 @@ off_at_both() {
 	expect mrcb tx_data_pkts == 0
 }
 
-# Writes are what both have: as if there were no extension.
+# Both sides have WRITEs: they work as if there were no extension.
 writes() {
 	ctr_mark
 	verify --op mixed --size 0,1,4097,65536 --iters 50 --bidir
@@ -54,8 +56,8 @@ writes() {
 	check "$(ctr mrcb rx_write_imm)" '>' 0 "immediates"
 }
 
-# Each of them: one packet, one NACK, one queue pair of the sender. The
-# responder's has done nothing wrong and goes on.
+# Each operation costs one packet, one NACK and one queue pair of the sender. The
+# responder's queue pair made no error and goes on.
 off_at_peer() {
 	local n requests
 	ctr_mark
@@ -74,7 +76,7 @@ off_at_peer() {
 	expect mrca retry_timeouts == 0
 	expect mrca qp_errors == "$n"
 	expect mrcb qp_errors == 0
-	# What was written before each of them.
+	# The WRITEs that were posted before each of the operations.
 	expect mrcb rx_data_pkts == "$n"
 	expect mrcb rx_data_bytes == $((n * 3000))
 	expect mrcb rx_send == 0
@@ -94,9 +96,9 @@ on_again() {
 	expect mrcb rx_drop_opcode == 0
 }
 
-# Switched off at both ends while messages of all kinds are on their way: a
-# round trip for every few of them makes them last, however long a look at a
-# counter takes here.
+# The extension is switched off at both ends while messages of all kinds are in
+# flight. Every few messages take a round trip, so that the traffic lasts long enough,
+# even if reading a counter is slow here.
 under_way() {
 	local at p
 	for p in 1 2; do

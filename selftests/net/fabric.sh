@@ -1,14 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# The fabrics of lib_fabric.sh themselves, without mrc: every path between every
-# two hosts is taken exactly as named, links fail and heal by name, and the
-# counters of links are exact.
+# The fabrics of lib_fabric.sh themselves, without mrc. Packets between any two hosts
+# take exactly the named path. Links fail and recover by name. The counters of links
+# are exact.
 # timeout: 900
 . "$(dirname "$0")/lib.sh"
 . "$NET_DIR/lib_fabric.sh"
 
-# A line for fabric_udp.py and, in $WORK/expected, what its links shall carry.
+# Prints a line for fabric_udp.py and appends the expected packets of each link to
+# $WORK/expected.
 path_flow() { # A PLANE S B COUNT
 	echo "h$1 p$2 $(port6 "$1" "$2") 4000 $(usid_path "$1" "$3" "$4") h$4 $5"
 	path_links "$1" "$2" "$3" "$4" | sed "s/$/ $5/" >>"$WORK/expected"
@@ -16,7 +17,8 @@ path_flow() { # A PLANE S B COUNT
 
 send_flows() { python3 "$NET_DIR/fabric_udp.py" <"$WORK/flows"; }
 
-# All links carried what $WORK/expected sums up to, and no other carried any.
+# The links in $WORK/expected carried the sums given there, and no other link carried
+# any packet.
 expect_links() {
 	links_grown 4 | awk '
 		FNR == NR { want[$1] += $2; next }
@@ -33,7 +35,8 @@ expect_links() {
 		}' "$WORK/expected" - || fail "links carried something else"
 }
 
-# Every path a different number of packets, so that no two can be mixed up.
+# Every path carries a different number of packets, so that no two paths can be
+# confused.
 every_path() {
 	local a b p s n=0
 	: >"$WORK/expected"
@@ -66,7 +69,7 @@ bytes_exact() {
 	check "$(link_rx p1s1:l1)" == 10 "packets received"
 }
 
-# A path through $1 from host 1 to host 3 works, or not; the others work.
+# The path through $1 from host 1 to host 3 works or fails; the other paths work.
 only_path_lost() { # PLANE SPINE
 	local p s
 	: >"$WORK/expected"
@@ -101,7 +104,7 @@ host_port() {
 	wait_for 30 no_carrier p2l1:h1
 	link_heal h1:p2
 	only_path_lost
-	# From the switch's side the host's netdev stays up, without carrier.
+	# Cut at the switch: the host's netdev stays up, without carrier.
 	link_cut p1l1:h1
 	wait_for 30 no_carrier h1:p1
 	link_heal p1l1:h1
@@ -115,7 +118,7 @@ impaired() {
 	only_path_lost 1 2
 	link_clear p1l1:s2
 	only_path_lost
-	# A combination, in both directions: nothing is lost in any of its queues.
+	# A combination, in both directions: no queue drops a packet.
 	link_set p1l1:s1 rate 20000 delay 2 mark 20000 trim 60000
 	link_set p1s1:l1 rate 20000 delay 2.5
 	only_path_lost
@@ -127,9 +130,9 @@ impaired() {
 	[ -z "$(cat /proc/"$(cat "$FAB/pid.p1l1")"/net/mrcsw)" ]
 }
 
-# By several source ports from host 1 to one of the last leaf: spread, none lost. The
-# key of the hash is another one with each boot; of so many flows no spine gets less
-# than a third of its share by chance.
+# Flows with many source ports from host 1 to a host of the last leaf spread over the
+# spines, and no packet is lost. The key of the hash is random at each boot. With so
+# many flows, chance gives no spine less than a third of its share.
 ecmp_spreads() { # 4|6
 	local flows=192 n sent=0 to from s share leaf=$FAB_LEAVES host=$FAB_HOSTS
 	to=$(host"$1" "$host") from=$(host"$1" 1)

@@ -1,12 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# Figures of the SRv6 fabric, all links shaped, one QP between hosts on
-# different leaves: goodput, the longest time without delivery when a link of a
-# spine is cut, goodput by random loss with TCP and rxe beside it. Under
-# emulation absolute figures mean nothing, so the rate is chosen to fit the
-# machine, and what is asserted are ratios within the run, with room for a
-# machine that is busy with other things.
+# Figures of the SRv6 fabric. All links are shaped; one QP runs between hosts on
+# different leaves. Measured are the goodput, the longest time without delivery when a
+# link of a spine is cut, and the goodput with random loss, compared with TCP and rxe.
+# Absolute figures mean nothing under emulation. The script chooses a rate that fits
+# the machine and checks ratios within the run, with a margin for a busy machine.
 # timeout: 1500
 # benchmark
 # kmsg-ok: rdma_rxe|rxe
@@ -15,7 +14,7 @@
 . "$NET_DIR/lib_rxe.sh"
 
 RATE=${RATE:-12000}		# kbit/s of a link
-LOSSES=${LOSSES:-0 0.1 0.5 1 2 5}	# percent, both ways
+LOSSES=${LOSSES:-0 0.1 0.5 1 2 5}	# percent, in both directions
 declare -A WANTED=([0]=100 [0.1]=98 [0.5]=97 [1]=95 [2]=92 [5]=85)
 
 shape_fabric() {
@@ -25,7 +24,7 @@ shape_fabric() {
 	done
 }
 
-# A second's worth of bytes of both planes has come to host 3.
+# Host 3 has received as many bytes as both planes carry in a second.
 under_way() { # SINCE
 	[ "$(ctr_now mrc3 rx_data_bytes)" -ge $(($1 + RATE * 125 * FAB_PLANES)) ]
 }
@@ -34,7 +33,7 @@ settled() {
 	wait_for 60 under_way "$(ctr_now mrc3 rx_data_bytes)"
 }
 
-# ib_write_bw from host 1 to host 3, until steady_bw_end.
+# Starts ib_write_bw from host 1 to host 3. steady_bw_end stops it.
 bulk() {
 	perftest_between h1 mrc1 "$(host6 1)" h3 mrc3 "$(host6 3)" "$(mgmt4 3)" \
 		ib_write_bw -s 65536 -t 64 -D 1000 -u 17
@@ -56,8 +55,8 @@ srtt_ns() {
 	rdma -dd resource show qp link mrc1 | sed -n 's/.*drv_srtt_ns \([0-9]*\).*/\1/p' | head -n 1
 }
 
-# The longest time between two data packets in a capture, in microseconds, and
-# how many there were.
+# The longest time between two data packets in a capture, in microseconds, and the
+# number of data packets.
 longest_silence() { # PCAP...
 	for f in "$@"; do
 		tcpdump -n -tt -r "$f" 2>/dev/null
@@ -67,7 +66,7 @@ longest_silence() { # PCAP...
 		END { printf "%d %d\n", gap * 1000000, NR }'
 }
 
-# What host 3 gets: data packets are the long ones.
+# Captures what host 3 receives. Data packets are the long ones.
 capture_start() {
 	local p
 	capture_pids=()
@@ -86,11 +85,11 @@ capture_stop() {
 	wait "${capture_pids[@]}" || true
 }
 
-# While traffic runs: BREAK, and what it does to deliveries.
+# Runs BREAK during traffic and measures the interruption of deliveries.
 gap() { # WHAT COMMAND...
 	local what=$1 rtt silence packets program
 	shift
-	# A message is a packet: what the program sees is seen at once.
+	# A message is one packet, so that the program sees each packet at once.
 	flow 1 1 3 --duration 1000 --size 4096 --depth 128 --timeout 17
 	settled
 	rtt=$(srtt_ns)

@@ -3,11 +3,11 @@
 
 Each line of the standard input is one flow:
     NODE NETDEV SOURCE SPORT DESTINATION RECEIVER COUNT [expect-none]
-RECEIVER is the node where DESTINATION leads, the rest is about the sender. An
-outer destination of uSIDs shrinks on the way, so checksums are off.
-Prints "RECEIVER COUNT" for each receiver and "lost" if anything expected did
-not arrive within ten seconds. One process for all hosts: a Python that starts
-is slow in an emulated guest."""
+RECEIVER is the node where DESTINATION leads; the other words describe the sender. Outer
+destinations of uSIDs are shifted on the way, so the packets have no checksums.
+Prints "RECEIVER COUNT" for each receiver, and "lost" if an expected packet did not
+arrive within ten seconds. One process serves all hosts, because Python starts slowly in
+an emulated guest."""
 import os
 import select
 import socket

@@ -1,31 +1,34 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# No memory for what programs ask of the kernel: each allocation of each call fails
-# once, and the call is repeated until none does. The call must say so or do without,
-# nothing of it may be left behind, and the program, which notices nothing, must get
-# what it always gets, every byte. Queue pairs of all kinds, regions, windows, queues,
-# the connection manager, groups, profiles and events, programs of the MRC API.
+# Memory shortage in calls of programs: each allocation of each call fails once, and
+# the call is repeated until no allocation fails. The call must return an error or
+# work without that memory. It must leave nothing behind. The program does not notice
+# the failures and must get its usual result, every byte. Covers queue pairs of all
+# kinds, regions, windows, queues, the connection manager, groups, profiles and
+# events, and programs of the MRC API.
 # timeout: 1500
 . "$(dirname "$0")/lib.sh"
 . "$NET_DIR/lib_faults.sh"
 
-# An open context whose program is refused is the core's own leak, and nobody's test
-# here: see failslab_link.sh.
+# If a program's open context is refused, the RDMA core leaks it. That leak is not
+# tested here: see failslab_link.sh.
 export MRC_FAULTS_SPARE='DEVICE method 3,GET_CONTEXT'
 
-# Posting has no answer that says no memory: packets are lost instead, which this
-# repairs. Where a program counts packets or paths, posting always works.
+# Posting cannot return "no memory". Instead packets are lost, and retransmission
+# repairs that. Where a program counts packets or paths, posting must always work.
 spare_posts() { MRC_FAULTS_SPARE+=,POST_SEND "$@"; }
 
-# An event for which the core has no memory is lost, and this waits for one.
+# The core drops an event when it has no memory for it. This command waits for an
+# event.
 spare_errors() { MRC_FAULTS_SPARE+=',QP to ERR' "$@"; }
 
 queue_pair="QP created,QP to INIT,QP to RTR,QP to RTS"
 
-# together LABEL READY SERVER... -- CLIENT...: a program in host B and one in host A,
-# both below it, that must end well; or one that says EXCUSED, which is another round.
-# SPARED, with a comma before each, are calls of host B that always work.
+# together LABEL READY SERVER... -- CLIENT...: runs a program in host B and one in
+# host A, both with failing allocations. Both must succeed, or print EXCUSED, which
+# means another round. SPARED are calls of host B that always work, with a comma
+# before each.
 EXCUSED='' SPARED=''
 excused() { [ -n "$EXCUSED" ] && grep -q -E "$EXCUSED" "$@"; }
 together() {
@@ -41,7 +44,7 @@ together() {
 	pid=$started
 	wait_for 30 ready_or_gone "$ready" "$pid"
 	in_a timeout $((60 * ${LAB_TIME:-1})) mrc_faults run "$SWEEP" "$label" "$@" >"$WORK/client" 2>&1 || rc=$?
-	# It may wait for what does not come then.
+	# The other program may wait for something that will not come.
 	[ "$rc" = 0 ] || ! excused "$WORK/client" || kill "$pid" || true
 	finished "$pid" 30 || rc=$?
 	[ "$rc" != 0 ] || return 0
@@ -54,7 +57,8 @@ together() {
 	fail "$*"
 }
 
-# Round after round until all is swept, and the last one must be without an excuse.
+# Repeats the rounds until all calls are swept. The last round must succeed without an
+# excuse.
 sweep_together() { # KINDS LABEL...: as for together()
 	local n before kinds excuses=0 last
 	IFS=, read -r -a kinds <<<"$1"
@@ -78,9 +82,10 @@ cm_listens() { in_b rdma resource show cm_id | grep -q LISTEN; }
 joined() { in_b ip maddr show | grep -q ' 239.1.2.3 '; }
 pingpong_listens() { listening "$HOST_B" 18515; }
 
-# A connection that cannot be accepted is refused by the connection manager itself;
-# so is one that who asked for it cannot confirm, by the same command. For one that is
-# taken down it tells the peer or, without memory, does not.
+# If a connection cannot be accepted, the connection manager itself refuses it. The
+# same command is used when the active side cannot confirm the connection. When a
+# connection is taken down, the connection manager tells the peer, or without memory
+# it does not.
 connection_manager() {
 	EXCUSED='failure accepting: Cannot allocate memory|CONNECT_ERROR, error: -1$'
 	MRC_FAULTS_SPARE+=',rdma_cm DISCONNECT' MRC_FAULTS_ONCE='rdma_cm ACCEPT' sweep_together \
@@ -88,8 +93,8 @@ connection_manager() {
 		QP cm_listens ucmatose -C 2 -c 2 -b "$B4" -- ucmatose -C 2 -c 2 -s "$B4"
 }
 
-# What became of joining comes as an event; but IP says that it has joined also where it
-# could not, and then nothing arrives. Who only sends does not need that.
+# The result of joining comes as an event. But IP reports success also when it could
+# not join, and then nothing arrives. A program that only sends does not need to join.
 groups() {
 	SPARED=',rdma_cm JOIN_MCAST'
 	EXCUSED='MULTICAST_ERROR, error: -12'
@@ -104,7 +109,8 @@ unreliable() {
 		ibv_uc_pingpong -d mrca -g "$(gid_index mrca 1 "$A4")" -n 20 -e "$MGMT_B"
 }
 
-# What no other program here asks for: ports, classes, defaults, probes of a path.
+# Requests that no other program here makes: ports, traffic classes, defaults, probes
+# of a path.
 controller() {
 	cat <<-END >"$WORK/commands"
 		dev
@@ -115,13 +121,13 @@ controller() {
 		default
 		ep probe sgid=$A4 dgid=$B4 ev=c001@1 timeout=4000
 	END
-	# A route that cannot be had for lack of memory is none, to the driver.
+	# If memory for a route is lacking, the driver sees "no route".
 	ODD=("MRC object 0 method 6=EIO")
 	sweep QP 24 "MRC object 0 method 0,MRC object 0 method 1,MRC object 0 method 3,MRC object 0 method 6" \
 		bash -c "mrc_ctl mrca - <'$WORK/commands'"
 }
 
-# The program says itself what went wrong; it ends with 1 where tests are skipped.
+# The program prints its own failures. It ends with 1 if tests were skipped.
 api_round() { # THEME
 	MRC_FAULTS_SPARE+=,POST_SEND mrc_faults run "$SWEEP" QP timeout $((300 * ${LAB_TIME:-1})) \
 		mrc_api "$1" mrca mrcb >"$WORK/api" 2>&1 || true
@@ -146,7 +152,8 @@ faults_needed
 topo 2
 faults_on all
 
-# Round after round, because a call that does without an allocation has no second try.
+# Several rounds, because a call that works without an allocation is not tried a
+# second time.
 subtest "regions and windows" sweep QP 24 \
 	"$queue_pair,ALLOC_PD,REG_MR,REREG_MR,ALLOC_MW,CQ method 0" mrc_memory mrca
 subtest "regions that are paged" sweep QP 24 "REG_MR,REREG_MR" mrc_memory mrca paging "registered anew"

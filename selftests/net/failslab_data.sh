@@ -1,10 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# No memory in the packet path: of all allocations that may not wait, in programs and
-# in interrupts, a part fails while data is sent. Packets are lost by it wherever they
-# are, what a QP makes at its first use is made later, and all of it is repaired: every
-# byte, completion and answer is checked as ever, nothing fails.
+# Memory shortage in the packet path: while data is sent, a part of the allocations
+# that may not wait fails, in programs and in interrupts. Packets are lost at any
+# place, and objects that a QP makes at its first use are made later. All losses are
+# repaired: every byte, completion and answer is checked as usual, and no operation
+# fails.
 # timeout: 900
 . "$(dirname "$0")/lib.sh"
 . "$NET_DIR/lib_faults.sh"
@@ -15,7 +16,7 @@ unlucky() { # PERCENT OPTIONS...
 	ctr_mark
 	echo -1 >"$FAILSLAB/times"
 	echo "$percent" >"$FAILSLAB/probability"
-	# A peer with little memory takes long to answer, programs take long to start.
+	# A peer that lacks memory is slow to answer, and programs are slow to start.
 	verify -t 200 --connect-timeout 60 --timeout 16 "$@"
 	echo 0 >"$FAILSLAB/probability"
 	repaired
@@ -30,8 +31,8 @@ repaired() {
 	check "$(($(ctr mrca tx_rtx_pkts) + $(ctr mrcb tx_rtx_pkts)))" '>' 0 "packets sent again"
 }
 
-# Not from the start: of ten handshakes of TCP, which the programs find each other by,
-# four would fail, and each further try waits twice as long.
+# Failures start after the programs are connected: of ten TCP handshakes, four would
+# fail, and each further attempt waits twice as long.
 unluckier() {
 	ctr_mark
 	echo -1 >"$FAILSLAB/times"

@@ -1,20 +1,21 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# No memory for what an administrator asks of the kernel: the module is loaded and
-# unloaded, the mode of namespaces changes, devices come and go and get another plane,
-# tools look at it all, a program opens the device, a consumer in the kernel uses it;
-# each allocation fails once. Each time it works or says that it does not, and
-# afterwards everything is as if it had not been tried.
+# Memory shortage in operations of an administrator: the module is loaded and
+# unloaded, the mode of namespaces changes, devices are added and removed and get
+# another plane, tools read all objects, a program opens the device, a consumer in the
+# kernel uses it. Each allocation fails once. Each time the operation must succeed or
+# return an error. After an error everything must be as before.
 #
-# In the core: a program whose context is refused stays in memory (ib_uverbs forgets
-# the reference to it that an RDMA object has). That program is uctx-refused here. And
-# nodes of the radix tree of ib_uverbs' methods stay when it cannot grow by as many
-# levels as it must; nothing else here has such a tree.
+# Bugs of the RDMA core: it refuses a program's context, and the program's memory is
+# not freed (ib_uverbs leaks the reference of an RDMA object to the program). The
+# program is named uctx-refused here. Nodes of the radix tree of ib_uverbs' methods
+# are not freed when the tree cannot grow by as many levels as it must; no other code
+# under test has such a tree.
 # timeout: 1800
 # kmemleak-ok: comm "uctx-refused"
 # kmemleak-ok: radix_tree_insert
-# What the kernel says of it itself:
+# Messages of the kernel about the failed allocations:
 # kmsg-ok: kobject_add_internal failed for .* \(error: -12
 # kmsg-ok: kobject: (can not set name properly!|kobject_create_and_add: kobject_add error: -12)
 # kmsg-ok: infiniband mrc[ab]: Couldn't
@@ -30,14 +31,14 @@
 # kmsg-ok: Could not (initialize trace point events/|create tracefs ')mrc_
 # kmsg-ok: (No memory to create event subsystem|Failed to create system directory) mrc$
 # kmsg-ok: ^error code is -12$
-# A cache that cannot be made comes with a stack, here that of User Mode Linux. A
-# warning or an oops has lines of other kinds as well.
+# A cache that cannot be made causes a stack trace; the lines below match that of User
+# Mode Linux. A warning or an oops has further lines, which no line below matches.
 # kmsg-ok: __kmem_cache_create_args\(mrc_qp\) failed with error -(12|22)
 # kmsg-ok: SLUB: Unable to add cache mrc_qp to sysfs
 # kmsg-ok: ^(CPU: [0-9]+ .* Comm: (mrc_faults|modprobe)|Tainted:|Stack:|Call Trace:)
 # kmsg-ok: ^ \[<[0-9a-f]+>\] (\? )?[a-zA-Z_][a-zA-Z0-9_.]*\+0x
 # kmsg-ok: ^( [0-9a-f]{8,9}){4}$
-# and what the driver says:
+# Messages of the driver:
 # kmsg-ok: mrc: cannot open UDP port [0-9]+ \(-(12|23|105)\)
 # kmsg-ok: mrc: mrca: cannot be registered anew with 2 ports \(-12\), going back to 1
 . "$(dirname "$0")/lib.sh"
@@ -45,7 +46,7 @@
 
 loaded() { [ -d /sys/module/mrc ]; }
 
-# Anew, with a file of the module that no tool has looked at.
+# Loads the module again, from a file that no tool has read before.
 module_loaded() {
 	topo_down
 	wait_for 10 rmmod mrc
@@ -67,18 +68,19 @@ module_unloaded() {
 	mrc_faults report "$SWEEP" || fail "not swept"
 }
 
-# A device of one plane: what fails after that takes all of it away again.
+# A device of one plane: a later failure removes the whole device again.
 device_added() { # PLANE
 	rm -f "$SWEEP"
 	in_a mrc_faults link "$SWEEP" mrca "pa$1"
-	# ENFILE: what the kernel makes of it when it cannot have a socket.
+	# ENFILE: the error that the kernel returns when it has no memory for a
+	# socket.
 	ODD=("link add=ENFILE")
 	swept "link add"
 	wait_for 10 port_is mrca "$1" ACTIVE
 }
 
-# Another plane for a device that has one: it is registered anew, and where that fails
-# it is what it was.
+# Another plane for a device that has one. The device is registered again. If that
+# fails, the device must be as before.
 plane_swept() { # PLANE
 	rm -f "$SWEEP"
 	in_a mrc_faults link "$SWEEP" mrca "pa$1" pa1
@@ -88,8 +90,8 @@ plane_swept() { # PLANE
 	verify --op mixed --size 1,4097,65536 --iters 50 --qps 4
 }
 
-# What a consumer in the kernel does with both devices: the test that fails says that
-# there was no memory, and nothing is left of it.
+# What a consumer in the kernel does with both devices. The failing test must report a
+# lack of memory, and nothing of it may be left.
 consumer_swept() { # WORD-OF-ITS-TESTS
 	rm -f "$SWEEP"
 	mrc_faults consumer "$SWEEP" "$(modinfo -F filename mrc_kverbs)" dev=mrca peer=mrcb \
@@ -97,9 +99,9 @@ consumer_swept() { # WORD-OF-ITS-TESTS
 	swept "mrc_kverbs only=$1"
 }
 
-# netlink_swept KIND UNDO COMMAND...: a command until its request is swept. UNDO puts
-# back what it may have done: where the answer could not be sent it has, and says that
-# it has not.
+# netlink_swept KIND UNDO COMMAND...: repeats a command until its request is swept.
+# UNDO reverts the command's effect. If the reply could not be sent, the command took
+# effect although it reports a failure.
 netlink_swept() {
 	local kind=$1 undo=$2 n worked=0
 	shift 2
@@ -120,8 +122,8 @@ mode_is() { rdma system show netns | grep -q "^netns $1"; }
 shared_again() { mode_is shared || rdma system set netns shared; }
 exclusive_again() { mode_is exclusive || rdma system set netns exclusive; }
 
-# With a device that all other namespaces would see, of which there are none: those of
-# scripts before end a moment after their names.
+# Needs a device that all other namespaces would see, and no other namespaces: the
+# namespaces of earlier scripts end a moment after their names are removed.
 mode_changed() {
 	wait_for 30 exclusive_again
 	shared_again
@@ -148,7 +150,7 @@ device_removed() {
 	device_back
 }
 
-# Nothing is changed, so each command is run until it is swept.
+# These commands change nothing, so each one runs until it is swept.
 looked_at() {
 	local what
 	for what in "link show" "resource show" "resource show qp" "resource show cq" \
@@ -176,7 +178,8 @@ files_read() {
 	swept "read state" "read tx_data_pkts"
 }
 
-# By a shell of its own name: what the core leaks is the program that it started.
+# Started by a shell with its own name, because the memory that the core leaks bears
+# the name of the program that started it.
 context_opened() {
 	local n
 	refused_by_core

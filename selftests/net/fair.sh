@@ -1,36 +1,37 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# Many QPs of one device share it evenly: Jain's index of what 16 equal QPs
-# send, over planes without a limit, where a processor is what is shared, and
-# over shaped ones; with a fixed window and with NSCC; and none of 16 stands
-# still beside a busier program.
+# Many QPs of one device share it evenly. The script computes Jain's index of the
+# bytes that 16 equal QPs send, over planes without a limit, where the QPs share a
+# processor, and over shaped planes; with a fixed window and with NSCC. None of 16 QPs
+# stalls beside a busier program.
 # long
 # timeout: 900
 . "$(dirname "$0")/lib.sh"
 
 QPS=16
-PACKETS=${FAIR_PACKETS:-32000}	# of a measurement: 125 messages of each QP
+PACKETS=${FAIR_PACKETS:-32000}	# per measurement: 125 messages of each QP
 
-# Data packets that each QP of mrca has sent, by number.
+# Data packets that each QP of mrca has sent, by QPN.
 sent() {
 	in_a rdma -j -dd resource show qp link mrca | sed 's/},{/\n/g' | sed -n \
 		's/.*"lqpn":\([0-9]*\),.*"type":"RC".*"drv_tx_pkts":\([0-9]*\).*/\1 \2/p' | sort -u
 }
 
-# Enough of them that it is not what each QP happened to have in its window at the
-# beginning and at the end that decides, however slow the kernel.
+# Whether the QPs have sent enough packets, so that the windows at the beginning and
+# at the end do not affect the result, however slow the kernel is.
 enough() {
-	sleep 1	# looking costs the processor that they share
+	sleep 1	# reading uses the processor that the QPs share
 	sent >"$WORK/after"
 	[ "$(shares | awk '{ s += $1 } END { print s + 0 }')" -ge "$PACKETS" ]
 }
 
-# Both of them sorted: "QPN sent" before and after -> packets of each QP.
+# Both files are sorted lines "QPN sent", before and after. Prints the packets of each
+# QP.
 shares() { join "$WORK/before" "$WORK/after" | awk '{ print $3 - $2 }'; }
 
-# Jain's index in percent of packets, one number a line; then the least and the
-# most share in percent of the average.
+# Jain's index of the packets, one number a line, in percent; then the smallest and
+# the largest share in percent of the average.
 jain() {
 	awk '{ n++; s += $1; q += $1 * $1; if (n == 1 || $1 < lo) lo = $1; if ($1 > hi) hi = $1 }
 	END { if (s == 0) exit 1
@@ -41,7 +42,8 @@ under_way() { # N
 	[ "$(sent | awk '$2 >= 20' | wc -l)" = "$1" ]
 }
 
-# fair WHAT INDEX: 16 QPs of one program, at least INDEX percent.
+# fair WHAT INDEX: 16 QPs of one program must reach an index of at least INDEX
+# percent.
 fair() {
 	local n index least most
 	ctr_mark
@@ -81,14 +83,15 @@ small_beside_many() {
 	steady_bw_end
 }
 
-# veth delivers on the processor that sends: a queue pair would stay for ever on
-# the one where it began, and share that with those that began there too. Receive
-# packet steering to one processor makes all of them meet in one queue, so that
-# it is the device that shares. The queue must hold the windows of all queue
-# pairs, or what is measured is who loses.
+# veth delivers on the processor that sends. A queue pair would stay on the processor
+# where it began and share it with the queue pairs that began there too. Receive
+# packet steering to one processor makes all of them meet in one queue, so that the
+# device shares the processor among them. The queue must hold the windows of all queue
+# pairs; otherwise the test would measure which of them lose packets.
 steer() { # MASK-OF-PROCESSORS|0 QUEUE-LENGTH
 	local h i
-	# With one processor there is one queue; kernels for one have no steering.
+	# With one processor there is one queue; kernels without SMP have no packet
+	# steering.
 	[ "$(nproc)" = 1 ] || for h in a b; do
 		for i in 1 2; do
 			ip netns exec "host$h" sh -c \

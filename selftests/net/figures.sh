@@ -1,11 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# The figures that are worth knowing, all from one run: goodput over shaped
-# planes, with a plane cut and restored, with loss; rxe beside it; memory.
-# Under emulation absolute figures mean nothing, so rates are chosen to fit the
-# machine, and what is asserted are ratios within the run, with room for a
-# machine that is busy with other things.
+# The main figures, all from one run: goodput over shaped planes, with a plane cut and
+# restored, with loss, compared with rxe; memory. Absolute figures mean nothing under
+# emulation. The script chooses rates that fit the machine and checks ratios within
+# the run, with a margin for a busy machine.
 # timeout: 900
 # benchmark
 # kmsg-ok: rdma_rxe|rxe
@@ -47,7 +46,8 @@ four_planes() {
 		"= $(percent "$measured" $sum) % of their sum, $(ctr mrca tx_rtx_pkts) sent again"
 	at_least "$measured" 50 $sum "four planes"
 
-	# One plane cut; the second after the cut belongs to the recovery.
+	# One plane is cut. The second after the cut is left out, because recovery
+	# runs then.
 	ip -n hosta link set pa3 down
 	sleep 1
 	measure 5
@@ -129,7 +129,7 @@ rxe_beside() {
 	local lossless lossy
 	rxe_up
 	lossless=$(rxe_bw 4)
-	# The yardstick is no part of what is tested here.
+	# rxe is only the reference for comparison; it is not tested here.
 	[ "$lossless" != 0 ] || skip "rxe itself fails: $(head -n 1 "$WORK/rxe.error")"
 	tc qdisc replace dev ra root netem loss 1%
 	lossy=$(rxe_bw 5)
@@ -144,12 +144,12 @@ memory_kb() { # KEY of /proc/meminfo
 	awk -v k="$1:" '$1 == k { print $2 }' /proc/meminfo
 }
 
-# Bytes in the caches that hold what is charged to programs, and in the driver's
-# own; of a QP, that is what the driver allocates, apart from the rings.
+# Bytes in the caches that hold memory charged to programs, and in the driver's
+# caches. For a QP this is the driver's memory without the rings.
 charged() { awk '/^(kmalloc-cg-|mrc_)/ { sum += $2 * $4 } END { print sum + 0 }' /proc/slabinfo; }
 
-# idle_memory DEPTH: what an idle QP with such queues takes, in idle_own (the
-# driver's state), idle_slab (all of the slab) and idle_rings, bytes.
+# idle_memory DEPTH: the memory of an idle QP with queues of that depth, in bytes, in
+# idle_own (the driver's state), idle_slab (all of the slab) and idle_rings.
 idle_memory() {
 	local n=400 depth=$1 go="$WORK/go.$1" said="$WORK/idle.$1" own slab vmalloc
 	mkfifo "$go"
@@ -171,13 +171,13 @@ idle_memory() {
 		"management keep for it, $idle_slab bytes of slab"
 }
 
-# The rings are as deep as the program wants; all else that is there for a QP is to
-# fit 4 KiB, except the trees and mappings that the kernel has for any object and
-# any ring. So the driver's own state has 3 KiB, including 96 bytes for each of the
-# two rings; the core's object and handle and what the kernel notes about the rings
-# take 900 bytes. In all of the slab there are besides the core's table by QP number
-# (two nodes of 600 bytes for each number), mappings of the rings here and in the
-# program (500 bytes), and what else happens meanwhile.
+# The program chooses the depth of the rings. All other memory for a QP must fit into
+# 4 KiB, except the trees and mappings that the kernel has for any object and any
+# ring. The driver's own state may take 3 KiB, including 96 bytes for each of the two
+# rings. The core's object and handle and the kernel's records of the rings take 900
+# bytes. The whole slab also contains the core's table by QPN (two nodes of 600 bytes
+# for each number), mappings of the rings in the kernel and in the program (500
+# bytes), and unrelated allocations.
 idle_qps() {
 	local depth
 	grep -q '^kmalloc-cg-' /proc/slabinfo ||
@@ -189,18 +189,19 @@ idle_qps() {
 		check "$idle_own" '>' 2048 "bytes of state per idle QP, depth $depth"
 		check "$idle_own" '<=' 3072 "bytes of state per idle QP, depth $depth"
 		check "$idle_slab" '<=' 6656 "bytes of slab per idle QP, depth $depth"
-		# One page each and all of the entries: 80 and 32 bytes.
+		# One page each and all entries: 80 and 32 bytes.
 		check "$idle_rings" '<=' $((2 * 4096 + depth * 112 + 512)) \
 			"bytes of rings per idle QP, depth $depth"
 	done
 }
 
-# Windows of packets parked in a plane that delays them by a minute; what the
-# slab loses when the plane drops them all is theirs.
+# A plane delays packets by a minute, so that it holds full windows of packets. When
+# the plane drops them all, the memory that the slab frees is the memory of these
+# packets.
 in_flight() {
 	local full packets qps=16
-	ctr_mark			# while nothing is on its way
-	STEADY_TIMEOUT=22 steady_bw -q "$qps"	# 17 s: no timeout meanwhile
+	ctr_mark			# while nothing is in flight
+	STEADY_TIMEOUT=22 steady_bw -q "$qps"	# 17 s: no timeout during the test
 	netem a 1 delay 60s limit 4000
 	wait_for 30 ctr_still mrca tx_data_pkts 0.3	# windows are full
 	ctr_take

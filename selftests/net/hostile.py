@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""Packets of MRC 1.0. Every one moves exactly the counters that are its own, leaves
-memory alone unless it is a proper write, and the QP goes on working. In outer headers
-(mrc_target.py) nothing is different."""
+"""Bad and good packets of MRC 1.0. Each packet must increment exactly its own counters and
+must not change memory unless it is a correct WRITE. The QP must keep working. In outer
+headers (mrc_target.py) the results are the same."""
 import random
 
 import pyverbs.enums as e
@@ -37,8 +37,8 @@ def malformed(s):
     s.refused('ICRC in the wrong byte order', good +
               m.icrc(m.ip_udp(s.remote, s.local, good)[:-4])[::-1],
               {'rx_drop_icrc': N}, with_icrc=False)
-    # Linux drops it before the module sees it, but not inside another packet,
-    # where the ICRC is what counts (OP-2).
+    # Linux drops such a packet before the module sees it. Inside an outer packet the
+    # UDP checksum is ignored, and only the ICRC counts (OP-2).
     if not SRV6:
         s.refused('wrong UDP checksum', good, {}, udp_sum=0x0101)
     s.refused('foreign partition', w(ahead, pkey=0x1234), {'rx_drop_pkey': N})
@@ -130,7 +130,7 @@ def window(s):
 
 def feedback(s):
     n = s.t.qp.qp_num
-    # This QP never sent anything: whatever is acknowledged is unsent.
+    # This QP never sent a packet, so every acknowledged PSN is unsent.
     for name, body in (
             ('ACK', m.ack(n, SQ_PSN + 3)),
             ('NAK', m.ack(n, SQ_PSN + 3, 0x62)),
@@ -334,7 +334,7 @@ def noise(s, count):
             body = bytearray(rng.choice(safe)())
             for _ in range(rng.randrange(6)):
                 i = rng.randrange(len(body))
-                # The QP number stays, so that the packets get far.
+                # The QPN stays, so that the packets pass the first checks.
                 if i not in (5, 6, 7):
                     body[i] = rng.getrandbits(8)
             if rng.randrange(3) == 0:

@@ -1,15 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# Packets that no proper peer sends, made by hostile.py, ext_hostile.py and
-# srq_hostile.py: each moves exactly its counters, none touches memory, the
-# connections go on, the kernel stays calm.
-# Traffic between proper peers runs undisturbed beside a storm of them.
+# Packets that no correct peer sends, made by hostile.py, ext_hostile.py and
+# srq_hostile.py. Each packet increments exactly its counters and changes no memory.
+# The connections go on, and the kernel logs no trouble. Traffic between correct peers
+# runs undisturbed beside a storm of such packets.
 # timeout: 900
 # races
 . "$(dirname "$0")/lib.sh"
 
-# Random packets to the port from the peer's address while both talk.
+# Random packets from the peer's address to the UDP port, during traffic of both hosts.
 beside_traffic() {
 	ctr_mark
 	verify_start --iters 400 --size 1,4097,65536 --op mixed --timeout 18
@@ -23,7 +23,7 @@ beside_traffic() {
 }
 
 topo 1
-# What hostile.py makes are the packets of MRC 1.0.
+# hostile.py sends packets of MRC 1.0, without the extension.
 extension off
 by_hand "hand-made packets" "" 138 hostile.py
 extension on

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""Connects N QPs to PEER, which need not know of it, and keeps them idle until it
-is killed. Usage: idle_qps.py DEV ADDRESS PEER N DEPTH FIFO; says READY before it
-makes the QPs, goes on when something is written to FIFO, and says CONNECTED
-afterwards. DEPTH is that of both queues of each QP."""
+"""Connects N QPs to PEER, which need not know about them, and keeps them idle until the
+program is killed. Usage: idle_qps.py DEV ADDRESS PEER N DEPTH FIFO. The program prints
+READY before it makes the QPs, continues when FIFO is written to, and prints CONNECTED
+afterwards. DEPTH is the depth of both queues of each QP."""
 import sys
 import time
 

@@ -1,10 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# WRITE with immediate: every immediate once and in posting order whatever the
-# network does to the packets, solicited events, and what happens when there
-# is no receive to take one: an error as MRC 1.0 has it, or with the extension,
-# another try later.
+# WRITE with immediate: every immediate arrives once and in posting order, whatever
+# the network does to the packets. Also solicited events, and a message that finds no
+# receive: an error as in MRC 1.0, or with the extension another attempt later.
 # timeout: 200
 . "$(dirname "$0")/lib.sh"
 
@@ -21,7 +20,8 @@ in_order() { # OPTIONS...
 	expect mrcb resp_imm_limit == 0
 }
 
-# Nothing is lost: what a guest that its host holds up sends late is not sent again.
+# Nothing is lost. The long timeout prevents retransmissions when the host pauses the
+# guest.
 lossless() { in_order --timeout 18 "$@"; }
 
 reordered() {
@@ -57,7 +57,7 @@ missing_receive() {
 	extension on
 }
 
-# The responder's queue pair is none the worse for it.
+# The error does not affect the responder's queue pair.
 rnr() {
 	ctr_mark
 	verify --error-test no-recv --timeout 18

@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# Loss, reordering and duplication made by netem: every byte verified, and the
-# counters tell what happened. Reordering alone, as long as it stays below the
-# loss threshold (1.5 windows of packets; a window is 64 packets of 4096 bytes
-# here), must not cause a single retransmission.
+# Loss, reordering and duplication made by netem: every byte is verified, and the
+# counters show what happened. Reordering alone must not cause a single retransmission
+# as long as it stays below the loss threshold (1.5 windows of packets; a window is 64
+# packets of 4096 bytes here).
 # timeout: 900
 # races
 . "$(dirname "$0")/lib.sh"
@@ -12,8 +12,8 @@
 SIZES=1,4097,65536,1048577
 
 # At most 80 packets of 4096 bytes between the oldest unfinished message and the
-# newest one: whatever the network, or a busy machine, does to their order, no
-# packet can be overtaken by as many as the loss threshold (96).
+# newest one. So no packet can be overtaken by as many packets as the loss threshold
+# (96), whatever the network or a busy machine does to the order.
 # shellcheck disable=SC2054 # the commas belong to the option
 BELOW_THRESHOLD=(--size 1,4097,65536 --depth 5 --iters 240 --timeout 18)
 
@@ -36,7 +36,7 @@ traffic() { # mrc_verify OPTIONS...
 	expect mrcb rx_data_pkts '>' 0
 }
 
-packets_new() { # what was sent for the first time
+packets_new() { # packets sent for the first time
 	echo $(($(ctr mrca tx_data_pkts) - $(ctr mrca tx_rtx_pkts)))
 }
 
@@ -46,9 +46,9 @@ loss() { # [-6] PERCENT HOSTS
 	impair_all "$2" loss "$1%"
 	traffic ${family[@]+"${family[@]}"} --size "$SIZES" --iters 80
 	expect mrca tx_rtx_pkts '>' 0
-	# Each packet is accepted once, whatever was sent again.
+	# Each packet is accepted once, however often it was retransmitted.
 	expect mrcb rx_data_pkts == "$(packets_new)"
-	# What was declared lost was sent again, and not much else.
+	# Packets declared lost were retransmitted, and few others.
 	check "$(ctr mrca tx_rtx_pkts)" '<=' \
 		$(($(ctr mrca loss_inferred) + $(ctr mrca loss_probe) +
 			$(ctr mrca loss_timeout) + $(ctr mrca loss_nack) +
@@ -106,7 +106,8 @@ duplicated_feedback() {
 corruption() {
 	impair_all a corrupt 2%
 	traffic --size "$SIZES" --iters 60
-	# A flipped bit in the IP or UDP header never gets as far as the ICRC.
+	# A packet with a flipped bit in the IP or UDP header is dropped before the
+	# ICRC check.
 	expect mrcb rx_drop_icrc '>' 0
 	expect mrca tx_rtx_pkts '>' 0
 }
@@ -117,8 +118,8 @@ everything() {
 	expect mrca tx_rtx_pkts '>' 0
 }
 
-# Queues that several queue pairs fill delay every packet by many times the
-# unloaded round trip, and each plane by another time; nothing is lost.
+# Queues that several queue pairs fill delay every packet by many times the base RTT,
+# and by a different time on each plane. No packet is lost.
 shared_queues() {
 	local i
 	for i in $(seq "$PLANES"); do

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# Looking inside with what people already have: rdma link, rdma resource with
-# driver details, rdma statistic, tracepoints.
+# Inspection of the driver with standard tools: rdma link, rdma resource with driver
+# details, rdma statistic, tracepoints.
 # timeout: 120
 . "$(dirname "$0")/lib.sh"
 
@@ -17,8 +17,8 @@ shows_links() {
 	done
 }
 
-# All that Documentation/counters.md names, which a check of its own compares
-# with the source.
+# All counters of Documentation/counters.md must be shown. Another check compares the
+# document with the source.
 shows_counters() {
 	local missing
 	ctr_dump >"$WORK/all"
@@ -32,7 +32,7 @@ shows_counters() {
 		fail "not the same on both ports of both devices"
 }
 
-# All counters are one message, and the device's name is part of it.
+# All counters are in one netlink message, and the device's name is part of it.
 long_name() {
 	local long
 	printf -v long '%063d' 0
@@ -44,7 +44,7 @@ long_name() {
 		fail "counters of a device with a long name: $(head -n 3 "$WORK/long")"
 }
 
-# While traffic runs: the driver's part of a QP, MR and CQ.
+# During traffic: the driver details of a QP, an MR and a CQ.
 shows_resources() {
 	local qp mr cq want
 	verify_start --duration 1000 --size 65536 --depth 32
@@ -63,14 +63,14 @@ shows_resources() {
 
 # --- who sees what -----------------------------------------------------------------
 
-# What tells PSNs, and what says as much to everybody. A name in front of which
-# another one may stand ("resp_", "ans_").
+# Details that reveal PSNs, and details that anybody may see. A name may have a prefix
+# ("resp_", "ans_").
 SECRET="next_psn cack tack tx_pkts rtx_pkts tx_bytes_port1 tx_port1 resp_cack \
 	resp_exec resp_max_rcv resp_msn resp_bytes"
 OPEN="cwnd unsacked unacked lost retries ev_good resp_unexec resp_ahead resp_ooo"
 
-# Everything that FILE says of the queue pair of the test program, one name and
-# value a line. Its requester's first.
+# All details in FILE of the queue pair of the test program, one name and value a
+# line. Those of its requester come first.
 details() { # FILE
 	python3 - "$1" <<-'EOF'
 		import json, sys
@@ -106,7 +106,7 @@ requester_shown() {
 	grep -q '^next_psn ' "$WORK/root" && grep -q '^resp_cack ' "$WORK/root"
 }
 
-# What rdma shows to everybody must not be what it takes to forge packets.
+# rdma must not show to everybody the values that are needed to forge packets.
 # shellcheck disable=SC2086 # lists of names
 psns_shown() {
 	local qpn index who
@@ -130,7 +130,7 @@ psns_shown() {
 	details "$WORK/json" >"$WORK/nobody"
 	has nobody $OPEN
 	has_not nobody $SECRET
-	# The core's own part, which it shows to everybody alike.
+	# The core's own details are the same for everybody.
 	for who in nobody root; do
 		check "$(value $who sq-psn)" == 0 "the sq-psn that $who sees"
 		check "$(value $who rq-psn)" == 0 "the rq-psn that $who sees"
@@ -142,14 +142,14 @@ psns_shown() {
 		has foreign $OPEN
 		has_not foreign $SECRET
 	fi
-	# One queue pair: the core does not say who asks for it.
+	# A request for one queue pair: the core does not pass on who asks.
 	qpn=$(value root lqpn)
 	in_a rdma -j -dd resource show qp lqpn "$qpn" >"$WORK/json"
 	details "$WORK/json" >"$WORK/one"
 	has one $OPEN
 	has_not one $SECRET
 
-	# A socket that was handed on counts for what both its users may.
+	# For a socket that was passed on, both users need the permission.
 	index=$(rdma dev show mrca | sed 's/:.*//')
 	python3 "$NET_DIR/res_psn.py" "$index" 0 0 >"$WORK/told"
 	has told $SECRET unsacked
@@ -166,8 +166,8 @@ in_userns() {
 		grep -q . "/proc/$1/uid_map"
 }
 
-# Whose namespace it is may see everything. A device has a completion queue from the
-# beginning, of the datagrams of management.
+# The owner of the namespace may see all details. A new device already has a
+# completion queue, for management datagrams.
 owner_sees() {
 	local pid
 	unshare -U -r true || skip "no user namespaces here"
@@ -201,7 +201,8 @@ tracepoints() {
 	echo 16384 >"$TRACE/buffer_size_kb"
 	echo >"$TRACE/trace"
 	echo 1 >"$TRACE/events/mrc/enable"
-	# Enough loss to condemn paths; then they are probed and used again.
+	# The loss is high enough to condemn paths. Then they are probed and used
+	# again.
 	netem a 1 loss 60%
 	verify --size 4096,65536 --iters 60
 	unimpair a 1

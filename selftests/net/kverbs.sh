@@ -2,14 +2,13 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
 # A consumer in the kernel, the module mrc_kverbs: the local DMA key, fast
-# registration, invalidation from this side and from the other, and what it
-# must not get away with. Over two planes, over a lossy network, and with both
-# ends on one device.
+# registration, local and remote invalidation, and operations that must be refused.
+# Tested over two planes, over a lossy network, and with both ends on one device.
 # timeout: 300
 # races
 . "$(dirname "$0")/lib.sh"
 
-# run DEVICE PEER [PARAMETERS]: every test of the module passed.
+# run DEVICE PEER [PARAMETERS]: every test of the module must pass.
 run() {
 	local result
 	ctr_mark
@@ -28,15 +27,16 @@ lossy() {
 		netem a "$i" loss 3%
 		netem b "$i" loss 3%
 	done
-	# Who refuses fails and repeats nothing: its word may be lost.
+	# Leave out the tests of misuse: a side that refuses an operation fails and
+	# does not retransmit, so its NAK may be lost.
 	run mrca mrcb misuse=0
 	unimpair_all
 }
 
 holds_qp() { in_a rdma resource show qp link mrca | grep -q 'mrc_kverbs'; }
 
-# A device that is removed waits for its consumer in the kernel. That has one
-# connection for 300 messages, of which each takes a round trip: long enough to be seen.
+# Removing a device waits for its consumer in the kernel. The consumer has one
+# connection for 300 messages, each with a round trip, so that the wait is visible.
 removed() {
 	local i
 	for i in 1 2; do
@@ -51,7 +51,7 @@ removed() {
 	modprobe -r mrc_kverbs
 }
 
-# What a failed run leaves is found here: devices that cannot be removed.
+# Detects what a failed run leaves: devices that cannot be removed.
 nothing_held() {
 	topo_down
 	wait_for 30 rmmod mrc

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # shellcheck shell=bash
 #
-# What every script of this directory starts with: TAP output, bounded
-# waiting, background processes that never outlive their subtest, and
-# clean-up. Sourced. The topology is in lib_topo.sh, counters and memory in
-# lib_count.sh, running the traffic programs in lib_run.sh. Scripts that need a
-# fabric of switches source lib_fabric.sh too.
+# Sourced by every script of this directory: TAP output, bounded waiting, background
+# processes that never outlive their subtest, and clean-up. The topology is in
+# lib_topo.sh, counters and memory in lib_count.sh, running the traffic programs in
+# lib_run.sh. Scripts that need a fabric of switches also source lib_fabric.sh.
 #
 # Use:
 #	. "$(dirname "$0")/lib.sh"
@@ -13,9 +12,9 @@
 #	subtest "what must hold" some_test ARGS...
 #	tap_end
 #
-# A subtest runs in a subshell under `set -e`; what it prints becomes TAP
-# comments. Its variables are its own; the topology, being in the kernel, is
-# shared. skip() ends a subtest with a reason.
+# A subtest runs in a subshell under `set -e`. Its output becomes TAP comments. Its
+# variables are local to it. The topology is in the kernel, so all subtests share it. A
+# call of skip() ends a subtest with a reason.
 set -euo pipefail
 shopt -s inherit_errexit
 
@@ -34,16 +33,16 @@ bg_pids=()
 
 # --- time ---------------------------------------------------------------------
 
-# Milliseconds, in $now. Forks nothing: under emulation a fork takes longer
-# than what is to be timed.
+# Milliseconds, in $now. Starts no process: under emulation a fork takes longer than
+# the intervals to be measured.
 now_ms() {
 	now=$((${EPOCHREALTIME/[.,]/} / 1000))
 }
 
-# wait_for SECONDS COMMAND...: polls until COMMAND succeeds. On failure says
-# what it waited for. The limit is there to end what stands still, not to judge
-# how long something takes: half a minute is a short one on a shared machine. On
-# a kernel that is slow on purpose LAB_TIME says how many times as long.
+# wait_for SECONDS COMMAND...: polls until COMMAND succeeds. On failure it prints what
+# it waited for. The limit ends a test that hangs; it does not judge how long an
+# operation takes. Half a minute is a short limit on a shared machine. On a kernel
+# that is slow by design, LAB_TIME is the factor by which limits are longer.
 wait_for() {
 	local limit=$1 end now
 	shift
@@ -59,7 +58,7 @@ wait_for() {
 	done
 }
 
-# Does COMMAND print the same before and after so long a time?
+# Whether COMMAND prints the same output again after that many seconds.
 same_after() { # SECONDS COMMAND...
 	local was seconds=$1
 	shift
@@ -96,8 +95,7 @@ check() {
 	[ -n "$ok" ] || fail "$*: $a, expected $op $b"
 }
 
-# A command that must fail; its output must have the words given first.
-# refuse REGEX COMMAND...
+# refuse REGEX COMMAND...: COMMAND must fail, and its output must match REGEX.
 refuse() {
 	local regex=$1 out
 	shift
@@ -130,7 +128,7 @@ subtest() { # NAME COMMAND...
 	echo "# $name: $(((now - since + 500) / 1000)) s"
 	case $rc in
 	0)
-		# What a passing subtest measured is worth keeping.
+		# Keep the figures that a passing subtest measured.
 		grep '^figure:' "$log" | comment || true
 		echo "ok $tap_count - $name"
 		;;
@@ -162,7 +160,7 @@ tap_end() {
 	[ "$tap_bad" = 0 ]
 }
 
-# A whole script that cannot run here: reason.
+# Skips a whole script that cannot run here, with a reason.
 tap_skip_all() {
 	tap_done=1
 	echo "1..0 # SKIP $*"
@@ -171,21 +169,22 @@ tap_skip_all() {
 
 # --- background processes -----------------------------------------------------
 
-# start LOGFILE COMMAND...: runs in the background until the subtest ends; the
-# process id is in $started. COMMAND must be a program: of a shell function it
-# would be the id of a shell around the program.
+# start LOGFILE COMMAND...: runs COMMAND in the background until the subtest ends.
+# Sets $started to the process id. COMMAND must be a program: for a shell function the
+# id would be that of a shell around the program.
 start() {
 	local log=$1
 	shift
-	# Now, not when it gets to run: nobody may take what is in there for its own.
+	# Empty the log now and not in the child: its old contents must not be read as
+	# output of COMMAND.
 	: >"$log"
 	"$@" >"$log" 2>&1 </dev/null &
 	started=$!
 	bg_pids+=("$started")
 }
 
-# finished PID SECONDS: waits for a started process and returns its status; one
-# that does not end in time is killed and counts as 124.
+# finished PID SECONDS: waits for a started process and returns its status. A process
+# that does not end in time is killed and counts as status 124.
 finished() {
 	local pid=$1 limit=$2
 	if ! wait_for "$limit" process_gone "$pid"; then

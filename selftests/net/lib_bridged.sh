@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # shellcheck shell=bash disable=SC2034,SC2154
 #
-# Two hosts whose planes lead through bridges, so that a port that goes down at one
-# end is up at the other, and what tests of port status ask. Sourced after lib.sh.
+# Two hosts whose planes run through bridges, so that a port that goes down at one end
+# stays up at the other; and helpers for tests of port status. Sourced after lib.sh.
 
 bridged_plane() { # I
 	local i=$1 h
@@ -55,7 +55,7 @@ probe() { # WORDS...: of EVs from A to B
 	ctl a ep probe "sgid=$A4" "dgid=$B4" "$@"
 }
 
-# A counter's value now, without starting a program for each look at it.
+# Whether a counter has reached VALUE, without starting a program for each read.
 hw_at_least() { # DEV NAME PORT VALUE
 	hw_now "$1" "$2" "$3"
 	[ "$hw" -ge "$4" ]
@@ -67,14 +67,14 @@ sends_on() { # PORT N [DEV]
 	wait_for 60 hw_at_least "${3:-mrca}" tx_data_pkts "$1" $((hw + $2))
 }
 
-# MASK is which ports of their peer the QPs of HOST use.
+# Whether the QPs of HOST use the ports of their peer that are in MASK.
 told() { # a|b MASK
 	rdma -dd resource show qp link "mrc$1/1" | grep -q -E "drv_peer_ports[ :]*$2( |\$)"
 }
 
-# Traffic from A to B on both planes, with -r from B to A. Delays bound its rate, so
-# that the machine has time to spare; the timeout is 2 s, one that programs set, so that
-# a machine that stops for a moment makes nothing time out.
+# Traffic from A to B on both planes, with -r from B to A. Delays limit its rate, so
+# that the machine is not busy. The timeout is 2 s, a value that programs use, so that
+# nothing times out when the machine pauses for a moment.
 load_start() { # DELAY [OPTIONS of verify]
 	local p from=mrca
 	for p in 1 2; do
@@ -89,8 +89,9 @@ load_start() { # DELAY [OPTIONS of verify]
 	sends_on 2 20 $from
 }
 
-# The same, and waits for the end of what hosts tell every second for a while after a
-# change: nothing else than what the subtest does is heard from then on.
+# The same, and waits until the hosts have stopped to repeat port status updates,
+# which they send every second for a while after a change. From then on the subtest
+# alone causes updates.
 load_start_quiet() { # DELAY [OPTIONS of verify]
 	load_start "$@"
 	wait_for 30 ctr_still mrca tx_port_status 1.5
@@ -98,8 +99,8 @@ load_start_quiet() { # DELAY [OPTIONS of verify]
 	ctr_mark
 }
 
-# What a subtest leaves when it fails must not fail the next one. A script may have more
-# to take back: restore_more.
+# A failed subtest must not make the next one fail: undo all its changes. A script
+# that has more to undo defines restore_more.
 restore() {
 	local h p
 	unimpair_all

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # shellcheck shell=bash disable=SC2034,SC2154
 #
-# Counters as `rdma statistic` gives them, and kernel memory. Sourced by
-# lib.sh.
+# Counters as `rdma statistic` prints them, and kernel memory. Sourced by lib.sh.
 #
-#	ctr_mark                 remember the values of all devices
+#	ctr_mark                 save the values of all devices
 #	...
-#	ctr_take                 remember them again; what follows compares
+#	ctr_take                 save them again; the checks below compare both
 #	expect mrca tx_rtx_pkts == 0        sum over the ports
 #	expect mrca/2 tx_data_pkts '>' 100  one port
 
@@ -36,8 +35,8 @@ ctr_lines() {
 ctr_mark() { ctr_dump >"$WORK/mark"; }
 ctr_take() { ctr_dump >"$WORK/take"; }
 
-# ctr DEV[/PORT] NAME: how much it grew between mark and take. An unknown name
-# is an error, not a zero.
+# ctr DEV[/PORT] NAME: by how much the counter grew between ctr_mark and ctr_take. An
+# unknown name is an error, not a zero.
 ctr() {
 	awk -v dev="$1" -v name="$2" '
 		function mine(d) { return d == dev || index(d, dev "/") == 1 }
@@ -58,16 +57,17 @@ expect() { # DEV[/PORT] NAME OP VALUE
 	check "$value" "$3" "$4" "$1 $2"
 }
 
-# All data packets that FROM has sent arrived at TO. A machine that stops for a moment
-# makes a sender repeat what had arrived; when such a copy is sent its message may be
-# complete, and what it carries the next one, so that its ICRC is wrong.
+# All data packets that FROM has sent arrived at TO. When the machine pauses for a
+# moment, a sender retransmits packets that had arrived. The message may be complete
+# by the time such a retransmission is sent, and the memory may hold the next message,
+# so the ICRC of the retransmission is wrong.
 expect_all_arrived() { # FROM TO
 	expect "$2" rx_data_pkts == $(($(ctr "$1" tx_data_pkts) - $(ctr "$1" tx_rtx_pkts)))
 	check $(($(ctr "$2" rx_duplicate) + $(ctr "$2" rx_drop_icrc))) == \
 		"$(ctr "$1" tx_rtx_pkts)" "copies that $2 had already"
 }
 
-# Every counter of DEV that grew and is not named must not have grown.
+# No counter of DEV may have grown except the named ones.
 expect_only() { # DEV NAME...
 	local dev=$1 grown
 	shift
@@ -87,7 +87,7 @@ ctr_grown() { # DEV
 		"$WORK/mark" "$WORK/take" | sort
 }
 
-# For the output of a failed subtest.
+# Prints the counters that changed, for the output of a failed subtest.
 ctr_report() {
 	[ -s "$WORK/mark" ] || return 0
 	ctr_take
@@ -98,11 +98,11 @@ ctr_report() {
 	done
 }
 
-# Waits until nothing is counted any more: all packets have arrived.
+# Waits until no counter changes any more: all packets have arrived.
 ctr_quiet() { wait_for "${1:-10}" same_after 0.15 ctr_dump; }
 
-# Value of a counter in a dump, summed over the ports of DEV or of DEV/PORT: now, or
-# when it was marked.
+# The value of a counter in a dump on standard input, summed over the ports of DEV or
+# of DEV/PORT: the present value, or that at ctr_mark.
 ctr_sum() { # DEV[/PORT] NAME
 	awk -v dev="$1" -v name="$2" '
 		$2 == name && ($1 == dev || index($1, dev "/") == 1) { s += $3; seen = 1 }
@@ -111,7 +111,8 @@ ctr_sum() { # DEV[/PORT] NAME
 ctr_now() { ctr_dump | ctr_sum "$@"; }
 ctr_marked() { ctr_sum "$@" <"$WORK/mark"; }
 
-# A counter did not move for so long; while others may, unlike ctr_quiet.
+# Whether one counter stays the same for SECONDS. Others may change, unlike in
+# ctr_quiet.
 ctr_still() { # DEV[/PORT] NAME SECONDS
 	same_after "$3" ctr_now "$1" "$2"
 }
@@ -120,8 +121,8 @@ ctr_at_least() { # DEV[/PORT] NAME VALUE
 	[ "$(ctr_now "$1" "$2")" -ge "$3" ]
 }
 
-# The same sum without starting a program, for figures: in $hw. These files may
-# be 10 ms old.
+# Sets $hw to the same sum without starting a program, for figures. The values in
+# these files may be 10 ms old.
 hw_now() { # DEV NAME [PORT]
 	local f value
 	hw=0
@@ -131,7 +132,7 @@ hw_now() { # DEV NAME [PORT]
 	done
 }
 
-# Shares of NAME between the ports of DEV, which must be equal within PERCENT.
+# The shares of the ports of DEV in counter NAME must be equal within PERCENT.
 expect_equal_share() { # DEV NAME PERCENT
 	local dev=$1 name=$2 percent=$3 p total mean value
 	total=$(ctr "$dev" "$name")
@@ -146,7 +147,7 @@ expect_equal_share() { # DEV NAME PERCENT
 
 # --- kernel memory -----------------------------------------------------------------
 
-# Lets what is waiting for a grace period or sits in per-CPU caches go.
+# Lets the kernel free objects that wait for a grace period or are in per-CPU caches.
 memory_settle() {
 	local s
 	echo 2 >/proc/sys/vm/drop_caches
@@ -155,15 +156,15 @@ memory_settle() {
 	done
 }
 
-# Lines "cache objects size" and "total-kB kB 1" of all kernel memory that objects
-# can leak into, when names and attributes of files that nobody uses are gone.
+# Prints lines "cache objects size" and "total-kB kB 1" of all kernel memory that can
+# leak, after the kernel freed unused names and attributes of files.
 memory_take() {
 	echo 2 >/proc/sys/vm/drop_caches
 	python3 "$NET_DIR/slab_objects.py"
 }
 
-# Of several looks in $1, $2, ..., the largest (or smallest) of each line: what
-# comes and goes by itself is not what is looked for.
+# Of several measurements in FILEs, the largest (or smallest) value of each line. This
+# leaves out objects that come and go by themselves.
 memory_extreme() { # largest|smallest FILE...
 	local which=$1
 	shift
@@ -173,9 +174,9 @@ memory_extreme() { # largest|smallest FILE...
 		END { for (c in v) print c, v[c], size[c] }' "$@"
 }
 
-# memory_before FILE: where memory stands, with its own ups and downs, when it has come
-# to rest: namespaces that were deleted give back theirs a while later, and a look
-# before that would hide what is lost afterwards.
+# memory_before FILE: saves several measurements of memory, once memory use is stable.
+# Deleted namespaces give back their memory a while later; a measurement before that
+# would hide a later leak.
 memory_before() {
 	local n=0
 	until memory_looks "$1" && memory_at_rest "$1"; do
@@ -193,23 +194,24 @@ memory_looks() { # FILE
 	done
 }
 
-# Between the first and the last look not even four pages were given back.
+# Whether less than four pages were freed between the first and the last measurement.
 memory_at_rest() { # FILE
 	awk 'FNR == 1 { file++ }
 		$1 == "total-kB" { kb[file] = $2 }
 		END { exit !(kb[1] - kb[file] < 16) }' "$1.1" "$1.3"
 }
 
-# memory_grown BEFORE OBJECTS KB: prints what grew since memory_before BEFORE
-# by OBJECTS or more in one cache, or by more than KB in total. Left out is what
-# goes up and down by itself: caches of the file system, of the guest's 9p root
-# and of processes; vmap_area, which holds the stacks of processes that have
-# ended until the kernel gets round to unmapping them (/proc/vmallocinfo:
-# "unpurged", a few for every program started); what kmemleak notes of objects,
-# which are counted in their own caches, not least of each vmap_area;
-# damon_region, in which 7.x keeps its own statistics of memory accesses; what a TCP connection leaves for
-# the minute of its TIME_WAIT, as those of the test's programs do. The lab's kernels do not merge
-# caches, so that a name is the name of what grew.
+# memory_grown BEFORE OBJECTS KB: prints what grew since memory_before BEFORE by
+# OBJECTS or more in one cache, or by more than KB in total. It ignores caches that
+# grow and shrink by themselves:
+#  - caches of the file system, of the guest's 9p root and of processes;
+#  - vmap_area, which holds the stacks of ended processes until the kernel unmaps them
+#    (/proc/vmallocinfo: "unpurged", a few for every program started);
+#  - the records of kmemleak about objects (the objects, among them each vmap_area, are
+#    counted in their own caches);
+#  - damon_region, where 7.x keeps its own statistics of memory accesses;
+#  - TCP connections of the test's programs, for the minute of their TIME_WAIT.
+# The lab's kernels do not merge caches, so the name of a cache tells what grew.
 memory_grown() {
 	memory_take >"$WORK/memory.new"
 	if [ -f "$WORK/memory.now" ]; then

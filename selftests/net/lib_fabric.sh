@@ -1,24 +1,24 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # shellcheck shell=bash disable=SC2034,SC2154
 #
-# Fabrics of two tiers in one guest: hosts and switches are network namespaces,
-# links are veth pairs. Sourced after lib.sh. What links do and have carried is in
-# lib_links.sh, traffic in lib_flows.sh.
+# Fabrics of two tiers in one guest. Hosts and switches are network namespaces, links
+# are veth pairs. Sourced after lib.sh. Settings and counters of links are in
+# lib_links.sh, traffic is in lib_flows.sh.
 #
 #	fabric KIND [PLANES [LEAVES [SPINES [HOSTS [MTU]]]]]     2 2 2 2 4500
 #
-# KIND: srv6 (static uSID routes only, MRC 1.0 §16), ecmp (hash on addresses,
-# ports and flow label, IPv4 and IPv6) or srv6+ecmp. Every plane is a fabric of
-# its own with LEAVES leaves, each of which has HOSTS hosts and a link to each
-# of the SPINES spines; a host has one netdev in each plane.
+# KIND: srv6 (static uSID routes only, MRC 1.0 §16), ecmp (hash of addresses, ports
+# and flow label, IPv4 and IPv6) or srv6+ecmp. Every plane is a separate fabric with
+# LEAVES leaves. Each leaf has HOSTS hosts and a link to each of the SPINES spines. A
+# host has one netdev in each plane.
 #
 #	node		is namespace	with netdevs
 #	host H		hH		pP in plane P, mgmt
 #	leaf L		pPlL		hH to host H, sS to spine S
 #	spine S		pPsS		lL to leaf L
 #
-# A direction of a link is called NODE:NETDEV after its sending end, h1:p2 or
-# p1l2:s1 or p2l1:h1. Everything done to links is done to directions.
+# A direction of a link is named NODE:NETDEV after its sending end: h1:p2, p1l2:s1 or
+# p2l1:h1. All functions for links take one direction.
 #
 # All addresses come from one prefix of 16 bits (two of IPv4):
 #	fcbb:0::/32		uSIDs: leaf 01LL, spine 02SS, host 03HH, the same
@@ -27,7 +27,7 @@
 #	fcbb:2:P:L::H		its netdev of plane P: source of outer headers
 #	10.1.L.H		host H in IPv4
 #	192.0.2.H		management, a network of its own
-# Numbers stand in them as they are written in decimal, and go to 99.
+# The digits of a number in an address are the decimal ones. The highest number is 99.
 
 FABRIC_PREFIX=${FABRIC_PREFIX:-fcbb}
 FABRIC_PREFIX4=${FABRIC_PREFIX4:-10.1}
@@ -37,7 +37,7 @@ FAB_NODES=()
 fab_params() { # KIND PLANES LEAVES SPINES HOSTS MTU
 	FAB_KIND=$1 FAB_PLANES=$2 FAB_LEAVES=$3 FAB_SPINES=$4 FAB_PER_LEAF=$5 FAB_MTU=$6
 	FAB_HOSTS=$((FAB_LEAVES * FAB_PER_LEAF))
-	# libs that sum over ports ask for it
+	# functions of other libraries that sum over ports use PLANES
 	PLANES=$FAB_PLANES
 	local p n
 	FAB_NODES=()
@@ -53,7 +53,7 @@ fab_params() { # KIND PLANES LEAVES SPINES HOSTS MTU
 
 # --- names and addresses ----------------------------------------------------------
 
-FAB_2=()	# numbers with two digits: a fork costs more than a lookup
+FAB_2=()	# numbers with two digits: a table is faster than a fork
 
 leaf_of() { echo $((($1 - 1) / FAB_PER_LEAF + 1)); } # HOST
 host6() { echo "$FABRIC_PREFIX:1:$(leaf_of "$1")::$1"; }
@@ -71,7 +71,7 @@ usid_path() { # A S B
 	fi
 }
 
-# The directions that a packet takes on that path in plane P.
+# The directions of links that a packet takes from A to B in plane P.
 path_links() { # A P S B
 	local from to
 	from=$(leaf_of "$1") to=$(leaf_of "$4")
@@ -116,9 +116,9 @@ on() { ip netns exec "$@"; } # NODE COMMAND...
 
 # --- building ---------------------------------------------------------------------
 # Hardware addresses (02:f0:PLANE:TYPE:NUMBER:PORT) and link-local addresses
-# (fe80::TYPE:NUMBER; leaf 1, spine 2, host 3) are known, so nothing is resolved
-# and nothing but the test's traffic is counted. No command substitution here:
-# forks are what takes time under emulation.
+# (fe80::TYPE:NUMBER; leaf 1, spine 2, host 3) are fixed, so no address is resolved
+# and only the test's traffic is counted. There is no command substitution here: forks
+# are slow under emulation.
 
 FAB_GW4=169.254.0.1	# every leaf, towards its hosts
 FAB_END="encap seg6local action End flavors next-csid lblen 32 nflen 16 dev usid"
@@ -145,8 +145,8 @@ fab_link_commands() {
 	done
 }
 
-# The commands that bring a node's netdevs up and give it addresses, neighbours
-# and routes. They can be repeated: after a netdev was down, some must be.
+# The commands that bring up a node's netdevs and set addresses, neighbours and
+# routes. They can be repeated. Some must be, after a netdev was down.
 fab_host_commands() { # HOST
 	local h=$1 p l x=$FABRIC_PREFIX gw mac me6 me4
 	l=$(((h - 1) / FAB_PER_LEAF + 1)) gw=fe80::1:$l
@@ -172,7 +172,7 @@ fab_host_commands() { # HOST
 	echo "link set mgmt up"
 }
 
-# A port to a neighbour, and the way to the neighbour's uSID.
+# A port to a neighbour, and the route to the neighbour's uSID.
 fab_port() { # NETDEV OWN-LINK-LOCAL NEIGHBOUR-LINK-LOCAL MAC USID
 	echo "link set $1 up"
 	echo "addr replace $2/64 dev $1 scope link nodad"
@@ -181,7 +181,7 @@ fab_port() { # NETDEV OWN-LINK-LOCAL NEIGHBOUR-LINK-LOCAL MAC USID
 		echo "route replace $FABRIC_PREFIX:0:$5::/48 via $3 dev $1"
 }
 
-# Its own uSID. The netdev only has to be one that is never cut.
+# The node's own uSID. Its netdev can be any one that is never cut.
 fab_usid() { # USID
 	echo "link set lo up"
 	[[ $FAB_KIND != *srv6* ]] || {
@@ -228,9 +228,9 @@ fab_spine_commands() { # PLANE SPINE
 	done
 }
 
-# What must be set in a namespace before it has netdevs; then stays, so that
-# the namespace's files below /proc can be read without starting a program.
-# The hash: addresses, protocol and ports, of IPv6 the flow label too.
+# Sets what a namespace needs before it has netdevs. Then it stays, so that the files
+# below the namespace's /proc can be read without starting a program. The hash uses
+# addresses, protocol, ports and, for IPv6, the flow label.
 fab_node_program() {
 	cat <<-'END'
 		put() { echo "$2" >/proc/sys/net/$1; }
@@ -313,7 +313,7 @@ fabric_up() { # KIND PLANES LEAVES SPINES HOSTS MTU
 	done
 }
 
-# The devices mrcH of hosts, a port for each plane; all hosts, or those named.
+# Makes the devices mrcH of all hosts, or of those named, with a port for each plane.
 fabric_rdma() { # [HOST...]
 	local h p
 	[ $# -gt 0 ] || set -- $(seq "$FAB_HOSTS")
@@ -359,7 +359,7 @@ fabric_down() {
 	PLANES=0
 }
 
-# The fabric of the subtests that follow; not to be called inside of one.
+# Builds the fabric for the subtests that follow. Do not call it inside a subtest.
 fabric() { # KIND [PLANES [LEAVES [SPINES [HOSTS [MTU]]]]]
 	local now since
 	fabric_down

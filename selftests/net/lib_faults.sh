@@ -1,28 +1,29 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # shellcheck shell=bash disable=SC2034,SC2154
 #
-# Allocations that fail (selftests/faults): one after the other in the calls of a
-# program, or some of all in interrupts. Sourced by the scripts failslab*.sh, after
+# Failing allocations (selftests/faults): one after the other in the calls of a
+# program, or a part of all in interrupts. Sourced by the scripts failslab*.sh, after
 # lib.sh.
 
 FAILSLAB=/sys/kernel/debug/failslab
 PAGEFAIL=/sys/kernel/debug/fail_page_alloc
 SWEEP=$WORK/sweep
 
-# Says why, where the kernel cannot. Sourced before any subtest.
+# Skips the script, with a reason, if the kernel has no fault injection. Sourced
+# before any subtest.
 faults_needed() {
 	if [ ! -d "$FAILSLAB" ] || [ ! -w /proc/self/fail-nth ]; then
 		tap_skip_all "this kernel has no fault injection (CONFIG_FAILSLAB; make check-debug has it)"
 	fi
 }
 
-# Caches in which what watches the kernel keeps its notes: without those it stops
-# watching, or makes do, and either hides what comes after. Tracing complains by a
-# WARN() when it cannot note the fields of a module's tracepoints.
+# Caches of the kernel's own checkers. Without memory for its records a checker stops,
+# or continues with less, and then it hides later errors. Tracing complains by a
+# WARN() when it has no memory for the fields of a module's tracepoints.
 watchers='kmemleak_object|kmemleak_scan_area|debug_objects_cache|ftrace_event_field'
 
-# Which allocations count: all of the slab, or with "atomic" those that may not wait.
-# Every call looks again, because modules bring caches of their own.
+# Selects the allocations that may fail: all of the slab, or with "atomic" those that
+# may not wait. Every call lists the caches again, because modules add caches.
 faults_on() { # all|atomic
 	local f name
 	for f in /sys/kernel/slab/*/failslab; do
@@ -38,7 +39,7 @@ faults_on() { # all|atomic
 	esac
 }
 
-# Pages as well; those of programs are left out.
+# The same for pages, except for pages of programs.
 faults_pages_on() {
 	echo 0 >"$PAGEFAIL/verbose"
 	echo 0 >"$PAGEFAIL/min-order"
@@ -53,13 +54,14 @@ faults_off() {
 	[ ! -d "$PAGEFAIL" ] || echo Y >"$PAGEFAIL/ignore-gfp-wait"
 }
 
-# What programs have of every device; what the kernel itself has does not change.
+# The objects that programs have of every device. Objects of the kernel itself do not
+# change.
 objects() { rdma resource show; }
 objects_are() { [ "$(objects)" = "$1" ]; }
 
-# swept NAME KIND...: kinds of calls that must be among those that the report says
-# are swept, and which nothing else may be missing from. In ODD stands KIND=ERRNO of
-# what others than the driver make of a lack of memory.
+# swept KIND...: all calls in the report must be swept, and these kinds must be among
+# them. ODD holds KIND=ERRNO entries: errors other than ENOMEM that code outside the
+# driver returns for a lack of memory.
 ODD=()
 swept() {
 	local kind line odd all=''
@@ -78,14 +80,14 @@ swept() {
 	grep -q -E 'refused [1-9]' "$WORK/report" || fail "nothing was refused"
 }
 
-# Where programs run, as a rule in host A.
+# The prefix that runs programs, usually in host A.
 below_in=(in_a)
 below() { # LABEL COMMAND...
 	"${below_in[@]}" mrc_faults run "$SWEEP" "$@"
 }
 
-# sweep LABEL ROUNDS KIND[,KIND...] COMMAND...: a program in host A, again until all
-# of its calls are swept; each time it must do what it always does.
+# sweep LABEL ROUNDS KIND[,KIND...] COMMAND...: runs a program in host A again and
+# again until all of its calls are swept. Its result must be the usual one each time.
 sweep() {
 	local label=$1 rounds=$2 before rc kinds n
 	IFS=, read -r -a kinds <<<"$3"
@@ -106,7 +108,7 @@ sweep() {
 	wait_for 10 objects_are "$before"
 }
 
-# The same for a session of mrc_verify, both ends below it.
+# The same for a session of mrc_verify; both ends run with failing allocations.
 sweep_verify() { # LABEL ROUNDS KINDS OPTIONS...
 	local label=$1 rounds=$2 before kinds n
 	IFS=, read -r -a kinds <<<"$3"

@@ -4,10 +4,10 @@
 # MRC on a fabric: profiles for its paths, and traffic between its hosts. Sourced by
 # lib_fabric.sh.
 
-# Generated profiles for the paths from each of the hosts to each other: profile
-# N of mrcH leads from host H to host N by all spines in all planes, and is what
-# QPs to that host use. CC is a congestion control profile's algorithm and, in
-# the same word, its parameters: "uet-1.0-nscc base_rtt=20000000".
+# Generated profiles for the paths between all pairs of the hosts. Profile N of mrcH
+# leads from host H to host N by all spines in all planes. QPs to host N use it. CC is
+# the algorithm of a congestion control profile and, in the same argument, its
+# parameters: "uet-1.0-nscc base_rtt=20000000".
 fabric_profiles() { # [cc="ALGORITHM [NAME=N...]"] HOST...
 	local h to from there fields cc='' algorithm=''
 	if [[ $1 == cc=* ]]; then
@@ -27,7 +27,7 @@ fabric_profiles() { # [cc="ALGORITHM [NAME=N...]"] HOST...
 					echo "ev $to online mode=generated fmt=1 count=$FAB_PLANES" \
 						"fields=$fields,16/03${FAB_2[to]}/0,16/0/0,16/0/0,16/0/0,16/0/0"
 				else
-					# spines 1 to 9: there decimal digits are hexadecimal ones
+					# spines 1 to 9: one digit, decimal or hexadecimal
 					echo "ev $to online mode=generated fmt=1 count=$((FAB_PLANES * FAB_SPINES))" \
 						"fields=$fields,16/0200/f/1/$FAB_SPINES,16/01${FAB_2[there]}/0,16/03${FAB_2[to]}/0,16/0/0,16/0/0"
 				fi
@@ -39,20 +39,20 @@ fabric_profiles() { # [cc="ALGORITHM [NAME=N...]"] HOST...
 	done
 }
 
-# The EVs from host A to host B, a line "INDEX VALUE@PORT STATE" each; the value
-# is that of the one field that differs, the spine: 10@2 is spine 1 in plane 2.
+# The EVs from host A to host B, one line "INDEX VALUE@PORT STATE" each. VALUE is that
+# of the only field that differs, the spine: 10@2 is spine 1 in plane 2.
 profile_list() { # A B
 	mrc_ctl "mrc$1" ev "$2" list
 }
 
-# Plane and spine that such an EV names.
+# The plane and the spine of such an EV.
 ev_path() { # VALUE@PORT
 	echo "${1#*@} $((0x${1:0:1}))"
 }
 
-# flow NAME A B [-4] OPTIONS...: an mrc_verify session from host A to host B; it
-# runs until flow_end, or flow_stop where it has --duration 1000. The sessions
-# of one server host differ in the port of NAME's number, which is a digit.
+# flow NAME A B [-4] OPTIONS...: an mrc_verify session from host A to host B. flow_end
+# waits for its end; flow_stop ends it if it has --duration 1000. NAME is a digit. The
+# sessions of one server host need different ones, because NAME selects the TCP port.
 flow() {
 	local name=$1 a=$2 b=$3 gid=host6
 	shift 3
@@ -92,7 +92,7 @@ flow_stop() { # NAME
 	flow_end "$1"
 }
 
-# The QP that sends, of host A, while one flow runs there.
+# The QPN of the sending QP of host A while one flow runs there.
 sending_qp() { # A
 	rdma resource show qp | sed -n "s/.*link mrc$1\/[0-9]* lqpn \([0-9]*\) .*type RC.*/\1/p" | head -n 1
 }

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # shellcheck shell=bash disable=SC2034,SC2154
 #
-# Both hosts of lib_topo.sh in the initial namespace, for kernel drivers that
-# know no other one: mrca and mrcb with the same planes, names and IPv4
-# addresses. There is no IPv6 and no management link. Sourced after lib.sh.
+# Both hosts of lib_topo.sh in the initial namespace, for kernel drivers that work
+# only there: mrca and mrcb with the same planes, names and IPv4 addresses. There is
+# no IPv6 and no management link. Sourced after lib.sh.
 #
-# Own addresses would be reached through lo; rules send what is meant for one of
+# Linux reaches its own addresses through lo. Rules therefore send packets for one of
 # the two hosts out through the planes of the other one, as between namespaces.
-# What comes in from a plane is local.
+# Packets that come in from a plane are local.
 init_up() { # PLANES [MTU]
 	local n=$1 mtu=${2:-4500} i h
 	sysctl -q -w net.ipv4.conf.all.rp_filter=0 net.ipv4.conf.all.arp_ignore=1 \
@@ -43,7 +43,7 @@ init_up() { # PLANES [MTU]
 	done
 }
 
-# Never fails, nor does it mind another topology.
+# Never fails, also when another topology exists.
 init_down() {
 	local d
 	for d in mrca mrcb; do

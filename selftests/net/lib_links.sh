@@ -1,22 +1,22 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # shellcheck shell=bash disable=SC2034,SC2154
 #
-# Links of a fabric: what is done to them and what they have carried. Sourced by
+# Links of a fabric: their settings and their packet counters. Sourced by
 # lib_fabric.sh.
 
 # --- what links do ------------------------------------------------------------------
 
-# link_set NODE:NETDEV KEY VALUE ...: adds to what the direction has.
-#	rate KBIT	token bucket of 64 ms, so that late timers cost no rate
+# link_set NODE:NETDEV KEY VALUE ...: adds to the settings of the direction.
+#	rate KBIT	token bucket of 64 ms, so that late timers do not reduce the rate
 #	burst BYTES	another bucket
 #	delay MS	(fractions allowed)
 #	loss PERCENT
 #	mark BYTES | MIN:MAX | all	ECN: data queue length, a step or a slope
 #	trim BYTES	data queue length from which trimmable packets are trimmed
 #	trim_len BYTES	length of a trimmed IP packet
-#	limit BYTES	where the queue drops
-#	off		(no value) forgets everything set before
-# mark and trim put sch_mrcsw below the rate; without a rate no queue builds up.
+#	limit BYTES	queue length from which packets are dropped
+#	off		(no value) removes all earlier settings
+# mark and trim put sch_mrcsw below the rate. Without a rate no queue builds up.
 link_set() {
 	local link=$1 node=${1%%:*} dev=${1#*:} file=$FAB/set.$1
 	local rate='' burst='' delay='' loss='' mark='' trim='' trim_len='' limit=''
@@ -87,7 +87,7 @@ link_heal() { # NODE:NETDEV
 	node_heal "${1%%:*}"
 }
 
-# Brings up all netdevs of a node, with what the kernel forgot about them.
+# Brings up all netdevs of a node and restores what the kernel forgot about them.
 node_heal() { # NODE
 	ip -n "$1" -batch "$FAB/ip.$1"
 }
@@ -105,8 +105,8 @@ spine_up() { # PLANE SPINE
 
 # --- what links have carried ----------------------------------------------------------
 
-# Lines "NODE:NETDEV rx_packets rx_bytes tx_packets tx_bytes" of all links, of
-# frames: as the netdev counts, after queues.
+# Lines "NODE:NETDEV rx_packets rx_bytes tx_packets tx_bytes" of all links. Frames are
+# counted by the netdev, after its queues.
 links_dump() {
 	local n pid args=()
 	for n in "${FAB_NODES[@]}"; do
@@ -123,7 +123,7 @@ links_dump() {
 links_mark() { links_dump >"$WORK/links.mark"; }
 links_take() { links_dump >"$WORK/links.take"; }
 
-# How much a direction sent between mark and take.
+# How much a direction sent between links_mark and links_take.
 links_grown() { # FIELD [NODE:NETDEV]
 	awk -v f="$1" -v link="${2:-}" '
 		FNR == NR { old[$1] = $f; next }
@@ -141,8 +141,8 @@ link_tx_now() { # NODE:NETDEV
 	links_dump | awk -v link="$1" '$1 == link { print $4 }'
 }
 
-# The kernel has noticed that its netdevs have a carrier, which it may do a
-# second later. A process in each namespace shows its own /sys.
+# Whether the kernel has noticed that all netdevs have a carrier, which can take a
+# second. A process in each namespace shows its own /sys.
 links_up() {
 	local n pid dev state
 	for n in "${FAB_NODES[@]}"; do
@@ -154,12 +154,12 @@ links_up() {
 	done
 }
 
-# Nothing was sent for a moment. MLD, which the kernel sends when a netdev comes
-# up, has no other end to wait for.
+# Whether nothing was sent for a moment. The MLD packets that the kernel sends when a
+# netdev comes up can be awaited in no other way.
 links_quiet() { same_after 0.3 links_dump; }
 
-# What the switch port of a direction counted since it was made: its line of
-# /proc/net/mrcsw, or one figure of it.
+# What the switch port of a direction has counted since it was made: its line of
+# /proc/net/mrcsw, or one figure of that line.
 switch_stat() { # NODE:NETDEV [NAME]
 	local pid line
 	read -r pid <"$FAB/pid.${1%%:*}"

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # shellcheck shell=bash disable=SC2034,SC2154
 #
-# Running mrcctl, and comparing what it prints to the letter. Sourced after lib.sh.
+# Runs mrcctl and compares its exact output. Sourced after lib.sh.
 
 EVS=c001@1,c002@2,c003@1,c004@2
 
-# run a|b WORDS...: mrcctl on that host's device; status in $rc, output in
-# $WORK/out and $WORK/err.
+# run a|b WORDS...: runs mrcctl on that host's device. The status is in $rc, the
+# output in $WORK/out and $WORK/err.
 run() {
 	local h=$1
 	shift
@@ -20,7 +20,7 @@ run_as() { # PREFIX WORDS...
 	$prefix mrcctl "$@" >"$WORK/out" 2>"$WORK/err" || rc=$?
 }
 
-# do_on a|b WORDS...: must succeed and say nothing on standard error.
+# do_on a|b WORDS...: must succeed and print nothing on standard error.
 do_on() { # a|b WORDS...
 	run "$@"
 	[ "$rc" = 0 ] || fail "mrcctl $* ended with $rc: $(cat "$WORK/err")"
@@ -38,18 +38,18 @@ same() { # WANTED GOT WHAT...
 	}
 }
 
-# shows WORDS...: prints exactly what is on standard input.
+# shows WORDS...: must print exactly what is on standard input.
 shows() {
 	cat >"$WORK/want"
 	do_a "$@"
 	same "$WORK/want" "$WORK/out" "the output of mrcctl $*"
 }
 
-# quiet WORDS...: does it, prints nothing.
+# quiet WORDS...: must succeed and print nothing.
 quiet() { shows "$@" </dev/null; }
 
-# denies STATUS MESSAGE WORDS...: fails with exactly this after "mrcctl: ", and
-# prints nothing else.
+# denies STATUS MESSAGE WORDS...: must fail, print exactly MESSAGE after "mrcctl: ",
+# and print nothing else.
 denies() {
 	local status=$1 message=$2
 	shift 2
@@ -64,26 +64,26 @@ denied() { # STATUS MESSAGE WHAT
 	[ ! -s "$WORK/out" ] || fail "mrcctl $3 printed: $(cat "$WORK/out")"
 }
 
-# json EXPRESSION: of the last output, parsed as d; the values that the list
-# has, in one line.
+# json EXPRESSION: parses the last output as d and prints the values of the list
+# EXPRESSION in one line.
 json() {
 	python3 -c 'import json, sys
 d = json.load(open(sys.argv[1], encoding="utf-8"))
 print(*eval(sys.argv[2]))' "$WORK/out" "$1"
 }
 
-# Each line of FILE is a JSON document.
+# Each line of FILE must be a JSON document.
 json_lines() { # FILE
 	python3 -c 'import json, sys
 for line in open(sys.argv[1], encoding="utf-8"):
 	json.loads(line)' "$1" || fail "no JSON: $(cat "$1")"
 }
 
-gone() { # fmt|ev|cc ID: nobody uses it any more, and it is forgotten
+gone() { # fmt|ev|cc ID: deletes the object as soon as nobody uses it
 	wait_for 30 in_a mrcctl -d mrca "$1" del "$2"
 }
 
-# Whatever a subtest that failed has left.
+# Removes whatever a failed subtest has left.
 clean_slate() {
 	local id
 	uncount_ports 2>/dev/null || true
@@ -112,7 +112,7 @@ paths_down() {
 	quiet fmt del 1
 }
 
-# A session of two queue pairs over the profiles that its program names.
+# A session of two queue pairs with the profiles that the program names.
 load_start() {
 	ctr_mark
 	verify_start --watchdog 100 --ev-profile 7 --cc-profile 2 --qps 2 --duration 1000 \

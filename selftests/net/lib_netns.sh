@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # shellcheck shell=bash disable=SC2034,SC2154
 #
-# A third namespace beside the two hosts, devices that not every namespace sees, and
+# A third namespace beside the two hosts, devices that only some namespaces see, and
 # programs that find each other by rdma_cm. Sourced after lib.sh.
 
 THIRD=third
@@ -9,10 +9,10 @@ in_third() { ip netns exec "$THIRD" "$@"; }
 
 # --- devices that only their own namespace sees ------------------------------------
 
-# Where each device is to be seen; without an entry: here.
+# The namespace that sees each device. No entry means the current namespace.
 declare -A home=()
 
-# The functions of lib_topo.sh that read sysfs, where the device is.
+# The functions of lib_topo.sh that read sysfs, run in the namespace of the device.
 for f in gid_index port_state; do
 	eval "$(declare -f $f | sed "1s/$f/here_$f/")"
 done
@@ -32,7 +32,7 @@ gid_index() { seen_from "$1" here_gid_index "$@"; }
 
 port_state() { seen_from "$1" here_port_state "$@"; }
 
-# A device appears in one of them, or in all.
+# A device appears in one of the namespaces, or in all.
 ctr_dump() {
 	local ns
 	if [ ${#home[@]} = 0 ]; then
@@ -75,7 +75,7 @@ links_are() { [ "$(links "$1" "$2")" = "$3" ]; }
 
 third_up() {
 	host_up "$THIRD"
-	# Programs that talk to each other in there do it over lo.
+	# Programs in this namespace talk to each other over lo.
 	ip -n "$THIRD" addr add 192.0.2.3/32 dev lo
 }
 
@@ -91,15 +91,15 @@ all_gone() {
 
 # --- traffic -----------------------------------------------------------------------
 
-# Everything came, once, and nothing on the way was lost: what was sent again,
-# because a busy machine was late, is what came twice.
+# All data arrived exactly once and no packet was lost on the way. Packets that were
+# retransmitted because a busy machine was late equal the packets that arrived twice.
 expect_whole() {
 	expect mrcb rx_data_bytes == $((64 * 65536))
 	expect mrcb rx_drop_icrc == 0
 	expect mrcb rx_duplicate == "$(ctr mrca tx_rtx_pkts)"
 }
 
-# All of it over the planes given.
+# All traffic used exactly the planes given.
 traffic() {
 	local p
 	ctr_mark
@@ -145,8 +145,8 @@ meet() { # SERVER... -- CLIENT...
 	finished "$pid" 30 || fail "${server[*]} ended with $?: $(tail -n 5 "$WORK/server")"
 }
 
-# FIRST is the plane that the host's routes prefer: the connection manager's
-# messages take it. Data take all that are up.
+# FIRST is the plane that the host's routes prefer. Messages of the connection manager
+# take it. Data takes all planes that are up.
 cm_rping() { # 4|6 FIRST ALL...
 	local b first=$2 p
 	b=$(own b "$1")
@@ -175,7 +175,7 @@ cm_client_server() { # 4|6
 	meet rdma_server -s "$b" -- rdma_client -s "$b"
 }
 
-# Bound to an address that all planes have: the kernel takes one of these.
+# Bound to an address that all planes have. The kernel chooses one of the planes.
 cm_ucmatose() { # 4|6
 	local a b f=ip
 	[ "$1" = 4 ] || f=ip6

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # shellcheck shell=bash
 #
-# Which paths data takes from A to B, for profiles of UDP source ports on two
-# planes. Sourced after lib.sh.
+# Which paths data takes from A to B, with profiles of UDP source ports on two planes.
+# Sourced after lib.sh.
 
-# The source ports that are counted apart; scripts may name others.
+# The source ports with a counter of their own. Scripts may set others.
 PATH_PORTS="c001 c002 c003 c004 d003"
 
-# Data packets that arrive at B, by plane and source port. All of them are
-# longer than what is sent to probe and to answer, which is not bound to EVs of
-# the profile where it belongs to no queue pair.
+# Counts data packets that arrive at B, by plane and source port. The length tells
+# them from probes and replies, which are shorter. Those that belong to no queue pair
+# are not bound to the EVs of the profile.
 count_ports() {
 	local i p
 	{

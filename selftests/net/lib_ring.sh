@@ -17,7 +17,7 @@ four_ranks() {
 	ROOT=$(mgmt4 1) NET=fabric
 }
 
-# ring_start [-6] OPTIONS...: all ranks; what they say is in $WORK/rank.R.
+# ring_start [-6] OPTIONS...: starts all ranks. Their output is in $WORK/rank.R.
 ring_start() {
 	local r ns dev v4 v6 gid family=4
 	[ "$1" != -6 ] || {
@@ -37,7 +37,7 @@ ring_start() {
 	done
 }
 
-# Every rank ended well, all after the same round; nothing was an error.
+# Every rank must have ended with success, all after the same round, without errors.
 ring_end() {
 	local r rc dev c bad=''
 	for r in "${!RANKS[@]}"; do

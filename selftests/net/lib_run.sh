@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # shellcheck shell=bash disable=SC2034,SC2154
 #
-# Running the traffic programs on the two hosts: mrc_verify, which checks every
-# byte, and stock perftest. Sourced by lib.sh. The programs talk to each other
-# over the management link, so that nothing a test does to the planes reaches
-# that conversation.
+# Runs the traffic programs on the two hosts: mrc_verify, which checks every byte, and
+# stock perftest. Sourced by lib.sh. The two ends talk to each other over the
+# management link, so impairments of the planes do not affect their control
+# connection.
 
-# What goes before the programs on host A and on host B, env NAME=VALUE for one.
+# Prefixes of the programs on host A and on host B, for example env NAME=VALUE.
 with_a=() with_b=()
 
-# What the two sides said before they ended, for the report of a failure.
+# The last output of the two sides, for the report of a failure.
 last_words() { # CLIENT-STATUS SERVER-STATUS COMMAND
 	echo "--- client (status $1): $3"
 	tail -n 25 "$WORK/client"
@@ -17,15 +17,15 @@ last_words() { # CLIENT-STATUS SERVER-STATUS COMMAND
 	tail -n 25 "$WORK/server"
 }
 
-# verify [-6] [-r] [-t SECONDS] OPTIONS...: one mrc_verify session, verified on
-# both sides. -6 uses the IPv6 addresses; -r sends from B to A; -t bounds the
-# whole (default 120). Output of the two sides: $WORK/client and $WORK/server.
+# verify [-6] [-r] [-t SECONDS] OPTIONS...: one mrc_verify session, verified on both
+# sides. -6 uses the IPv6 addresses; -r sends from B to A; -t limits the total time
+# (default 120). The output of the two sides is in $WORK/client and $WORK/server.
 verify() {
 	verify_start "$@"
 	verify_finish
 }
 
-# The same in two steps, for tests that do something meanwhile.
+# The same in two steps, for tests that act in between.
 verify_start() {
 	local gid_a=$A4 gid_b=$B4 client=a server=b to=$MGMT_B
 	verify_limit=120
@@ -64,14 +64,14 @@ verify_finish() {
 	grep -q '^mrc_verify: OK' "$WORK/server" || fail "no OK from the server"
 }
 
-# Ends a session of --duration 1000 as if its time were over: what is on its
-# way completes and is verified.
+# Ends a session of --duration 1000 as if its time were over. Messages in flight
+# complete and are verified.
 verify_stop() {
 	kill -INT "$verify_client"
 	verify_finish
 }
 
-# The same, and when all has been counted (ctr_take) no queue pair had an error.
+# The same. After ctr_take, no queue pair may have had an error.
 verify_stop_well() {
 	verify_stop
 	ctr_quiet 20
@@ -80,12 +80,12 @@ verify_stop_well() {
 	expect mrcb qp_errors == 0
 }
 
-# A figure of the last line: verified client msgs
+# A figure of the last output line, for example: verified client msgs
 verified() { # client|server NAME
 	sed -n "s/^mrc_verify: OK.* $2=\([0-9.]*\).*/\1/p" "$WORK/$1"
 }
 
-# Both ends of a time-limited session are moving data.
+# Whether both ends of a time-limited session are moving data.
 verify_running() {
 	grep -q '^t=[0-9]' "$WORK/client"
 }
@@ -114,8 +114,8 @@ perftest_start() { # TOOL OPTIONS...
 	perftest_between "$HOST_A" mrca "$A4" "$HOST_B" mrcb "$B4" "$MGMT_B" "$@"
 }
 
-# The same between any two hosts: from (NETNS DEV ADDRESS) to (NETNS DEV ADDRESS
-# MANAGEMENT-ADDRESS).
+# The same between any two hosts:
+# FROM is NETNS DEV ADDRESS, TO is NETNS DEV ADDRESS MANAGEMENT-ADDRESS.
 perftest_between() { # FROM... TO... TOOL OPTIONS...
 	local from=$1 fdev=$2 to=$4 tdev=$5 mgmt=$7 tool=$8 ga gb
 	ga=$(gid_index "$2" 1 "$3")
@@ -137,8 +137,8 @@ perftest_field() { # SIZE N
 	awk -v size="$1" -v n="$2" '$1 == size { v = $n } END { print v }' "$WORK/client"
 }
 
-# Numbers the results that a Python program printed (standard input); PREFIX
-# goes before their names.
+# Numbers the results that a Python program printed (standard input). PREFIX goes
+# before their names.
 adopt() { # [PREFIX]
 	local line prefix=${1:-}
 	while IFS= read -r line; do
@@ -157,8 +157,8 @@ adopt() { # [PREFIX]
 	done
 }
 
-# Runs a program that prints results, as adopt() takes them. One that prints none, or
-# says why it stopped, has failed.
+# Runs a program that prints results, as adopt() takes them. A program that prints no
+# result, or the reason why it stopped, has failed.
 adopt_run() { # PREFIX COMMAND...
 	local prefix=$1
 	shift
@@ -169,9 +169,9 @@ adopt_run() { # PREFIX COMMAND...
 	adopt "$prefix" <"$WORK/adopted"
 }
 
-# by_hand WHAT PREFIX LEAST PROGRAM [ARG...]: host A sends packets made by hand to B
-# (mrc_target.py). The program's results become ours, with PREFIX before their names; one
-# more says that WHAT, LEAST of them, were tried.
+# by_hand WHAT PREFIX LEAST PROGRAM [ARG...]: host A sends hand-made packets to B
+# (mrc_target.py). The results of PROGRAM become results of this script, with PREFIX
+# before their names. One more result says that at least LEAST of WHAT were tried.
 by_hand() {
 	local what=$1 prefix=$2 least=$3 rc=0
 	shift 3
@@ -181,28 +181,28 @@ by_hand() {
 	subtest "all $what were tried" tried "$least" "$rc"
 }
 
-# A program that stops early has tried less than it should.
+# A program that stops early has tried fewer packets than it should.
 tried() { # LEAST STATUS
 	check "$(grep -c -E '^(not )?ok ' "$WORK/by_hand")" '>=' "$1" "packets made by hand"
 	check "$2" == 0 "status of the program"
 }
 
-# A controller: mrc_ctl on that host's device.
+# A controller: runs mrc_ctl on that host's device.
 ctl() { # a|b WORDS...
 	ip netns exec "host$1" mrc_ctl "mrc$1" "${@:2}"
 }
 
-# What goes before a program that has no rights.
+# The prefix that runs a program without privileges.
 as_nobody=(setpriv --reuid=65534 --regid=65534 --clear-groups)
 
 mac() { # NETNS DEV
 	ip -n "$1" -j link show dev "$2" | sed -n 's/.*"address":"\([0-9a-f:]*\)".*/\1/p'
 }
 
-# Sets $uctx_refused, which goes before a program whose context is refused by a call of the
-# ioctl kind. ib_uverbs forgets the reference to the program that an RDMA object has;
-# what stays in memory bears the name of the program that started it, this one's, so
-# that a script can have "# kmemleak-ok: comm "uctx-refused"" and nothing more.
+# Sets $uctx_refused, the prefix for a program whose context an ioctl call is going to
+# refuse. ib_uverbs then leaks the reference of an RDMA object to the program. The
+# leaked memory bears the name of the program that started it, here uctx-refused, so
+# that "# kmemleak-ok: comm "uctx-refused"" in a script tolerates this leak alone.
 refused_by_core() {
 	cp "$(command -v bash)" "$WORK/uctx-refused"
 	# shellcheck disable=SC2016,SC2034 # expanded there, used by scripts
@@ -211,13 +211,14 @@ refused_by_core() {
 
 # --- figures ------------------------------------------------------------------
 
-# Subtests are processes of their own: what one measures for another is kept.
+# Subtests are separate processes. keep saves a figure for other subtests.
 keep() { echo "$1 $2" >>"$WORK/results"; } # NAME VALUE
 result() { awk -v n="$1" '$1 == n { v = $2 } END { print v }' "$WORK/results"; }
 
-# measure SECONDS [DEV]: goodput of what DEV (mrcb) gets, in kbit/s, in $measured:
-# the median of windows of one second, so that a machine that is held up for a
-# moment does not spoil it. Counters can be compared over all of it afterwards.
+# measure SECONDS [DEV]: sets $measured to the goodput in kbit/s that DEV (default
+# mrcb) receives. It is the median of intervals of one second, so that a short pause
+# of the machine does not spoil it. Afterwards counters can be compared over the whole
+# time.
 measure() {
 	local from now bytes windows=() n hw dev=${2:-mrcb}
 	ctr_mark
@@ -238,7 +239,7 @@ median() { # NUMBER...
 	printf '%s\n' "$@" | sort -n | sed -n "$((($# + 1) / 2))p"
 }
 
-# steady_bw OPTIONS...: starts a long ib_write_bw, waits until it flows. perftest
+# steady_bw OPTIONS...: starts a long ib_write_bw and waits until data flows. perftest
 # takes each option only once, so the timeout (-u) is a variable.
 STEADY_TIMEOUT=17		# 537 ms
 steady_bw() {
@@ -248,20 +249,21 @@ steady_bw() {
 	wait_for 30 ctr_at_least mrcb rx_data_pkts $((from + 200))
 }
 
-# The bandwidth test runs until it is told to stop.
+# The bandwidth test runs until it is killed.
 steady_bw_end() {
 	kill -9 "$perftest_client" "$perftest_server" 2>/dev/null || true
 	wait "$perftest_client" "$perftest_server" 2>/dev/null || true
 	wait_for 30 no_qps
 }
 
-# No pipe: one that its reader leaves early has failed, which is no "none".
+# No pipe here: if the reader of a pipe ends early, the pipe fails, which would read
+# as "no QPs".
 no_qps() {
 	[[ $(rdma resource show qp) != *'type RC'* ]]
 }
 
-# Rate for a shaped plane in kbit/s, such that N planes together need less
-# than half of what this machine can move, and no more than is needed.
+# A rate for a shaped plane in kbit/s. N planes together need less than half of what
+# this machine can move, and the rate is no higher than needed.
 pick_rate() { # CAPACITY_KBIT N
 	local rate=$(($1 * 45 / 100 / $2))
 	[ "$rate" -le 24000 ] || rate=24000

@@ -4,9 +4,9 @@
 # Two rxe devices joined by a cable, ra and rb, for benchmarks that compare.
 # Sourced after lib.sh.
 
-# rxe of kernels before 7.x lives in the initial namespace only, and a VRF hides
-# the netdev from it. So both of its ends are there, and policy routing sends
-# what is meant for the own other address out through the cable.
+# rxe of kernels before 7.x works in the initial namespace only, and a VRF would hide
+# the netdev from it. So both ends are in the initial namespace, and policy routing
+# sends packets for the own other address out through the cable.
 rxe_up() {
 	local d
 	modprobe crc32_generic 2>/dev/null || true
@@ -50,8 +50,8 @@ rxe_down() {
 	wait_for 30 rmmod rdma_rxe >/dev/null 2>&1 || true
 }
 
-# Prints kbit/s of payload; 0 where rxe gave the transfer up, and then why, in
-# $WORK/rxe.error.
+# Prints kbit/s of payload, or 0 if rxe gave up the transfer. Then $WORK/rxe.error has
+# the reason.
 rxe_bw() { # SECONDS
 	rm -f "$WORK/rxe.error"
 	start "$WORK/server" ib_write_bw -F -d rxeb -x "$(gid_index rxeb 1 198.51.100.2)" \

@@ -2,7 +2,7 @@
 # shellcheck shell=bash disable=SC2034,SC2154
 #
 # Two hosts as network namespaces, connected by N planes (veth pairs) and one
-# management link that carries the programs' own TCP conversation:
+# management link for the TCP connections of the programs themselves:
 #
 #	hosta                                  hostb
 #	  mrca/1  pa1 ---------------- pb1  mrcb/1
@@ -10,12 +10,12 @@
 #	  ...
 #	       mgmta ---------------- mgmtb
 #
-# A host has one address per family, the same on all of its planes, and one
-# route to the peer through each plane. The metric only decides about traffic
-# that is not bound to a plane. Sourced by lib.sh.
+# A host has one address per family, the same on all of its planes, and one route to
+# the peer through each plane. The metric only matters for traffic that is not bound
+# to a plane. Sourced by lib.sh.
 #
-# `topo nics` has emulated NICs (vm.sh -N) in place of veth pairs, one model for each
-# plane: they get the same names and addresses.
+# `topo nics` uses emulated NICs (vm.sh -N) in place of veth pairs, one model for each
+# plane. They get the same names and addresses.
 
 HOST_A=hosta
 HOST_B=hostb
@@ -29,9 +29,9 @@ NIC_DRIVERS=(e1000e igb vmxnet3 virtio_net)
 in_a() { ip netns exec "$HOST_A" "$@"; }
 in_b() { ip netns exec "$HOST_B" "$@"; }
 
-# Own sysctls of a host: the same address on several netdevs needs answers
-# from the netdev that was asked, and no reverse path filter. Netdevs keep
-# their link-local address: the kernel confirms IPv6 neighbours from it.
+# Sysctls of a host. With the same address on several netdevs, the netdev that was
+# asked must answer, and there must be no reverse path filter. Netdevs keep their
+# link-local address: the kernel confirms IPv6 neighbours from it.
 host_sysctls() { # NETNS
 	ip netns exec "$1" sysctl -q -w \
 		net.ipv4.conf.all.rp_filter=0 net.ipv4.conf.default.rp_filter=0 \
@@ -46,10 +46,9 @@ host_up() { # NETNS
 	host_sysctls "$1"
 }
 
-# Commands for `ip -batch` that make plane I; all planes of a host go through
-# one process. The hardware addresses are known, so that neighbours can be
-# entered instead of resolved; scripts that want real resolution say
-# TOPO_RESOLVE=1.
+# Commands for `ip -batch` that make plane I. One process makes all planes of a host.
+# The hardware addresses are known, so neighbours are entered and not resolved.
+# Scripts that need real resolution set TOPO_RESOLVE=1.
 plane_commands() { # a|b I MTU 4|6|46 [nic]
 	local h=$1 i=$2 mtu=$3 families=$4
 	if [ -n "${5:-}" ]; then
@@ -97,13 +96,13 @@ own() { # a|b 4|6
 	esac
 }
 
-# The kernel drops routes with the link; who brings it up adds them again.
+# The kernel drops routes with the link. Call this after bringing a link up again.
 plane_routes() { # I [4|6|46]
 	route_commands a "$1" "${2:-46}" | ip -n "$HOST_A" -batch -
 	route_commands b "$1" "${2:-46}" | ip -n "$HOST_B" -batch -
 }
 
-# plane_add I MTU [4|6|46]: the veth pair with addresses, no RDMA port yet.
+# plane_add I MTU [4|6|46]: makes the veth pair with addresses, without an RDMA port.
 plane_add() {
 	plane_commands a "$1" "$2" "${3:-46}" | ip -n "$HOST_A" -batch -
 	plane_commands b "$1" "$2" "${3:-46}" | ip -n "$HOST_B" -batch -
@@ -135,7 +134,7 @@ gid_index() { # DEV PORT ADDRESS
 	return 1
 }
 
-# GID as sysfs prints it: eight groups of four digits.
+# A GID as sysfs prints it: eight groups of four digits.
 gid_text() { # ADDRESS
 	local left right groups g out=() fill
 	case $1 in
@@ -169,10 +168,9 @@ resolved() { # NETNS DEV ADDRESS
 	ip -n "$1" neigh show to "$3" dev "$2" | grep -q lladdr
 }
 
-# Lets both ends learn each other's MAC address on plane I, so that the first
-# burst of a test is not dropped while the resolution is under way. The answer
-# to a ping may come back through another plane; it is the resolution that
-# counts.
+# Lets both ends learn each other's MAC address on plane I, so that the first packets
+# of a test are not dropped during the resolution. The reply to a ping may come back
+# through another plane; only the resolution matters.
 plane_resolve() { # I [4|6|46]
 	local i=$1 families=${2:-46} a
 	for a in 4 6; do
@@ -189,7 +187,8 @@ plane_resolve() { # I [4|6|46]
 	done
 }
 
-# Both ends of the RDMA port on plane I: usable, with the addresses as GIDs.
+# Waits until both ends of the RDMA port on plane I are usable and have the addresses
+# as GIDs.
 plane_ready() { # I [4|6|46]
 	local i=$1 families=${2:-46} h f
 	for h in a b; do
@@ -202,7 +201,7 @@ plane_ready() { # I [4|6|46]
 	[ -z "${TOPO_RESOLVE:-}" ] || plane_resolve "$i" "$families"
 }
 
-# hosts_up: the two hosts with their management link, no planes.
+# hosts_up: makes the two hosts with their management link, without planes.
 hosts_up() {
 	host_up "$HOST_A"
 	host_up "$HOST_B"
@@ -221,7 +220,7 @@ link_add() { # a|b PLANE
 	ip netns exec "host$1" rdma link add "mrc$1" type mrc netdev "p$1$2"
 }
 
-# Has this machine Ethernet controllers? Drivers need not be loaded.
+# Whether this machine has Ethernet controllers. Their drivers need not be loaded.
 have_nics() {
 	local f
 	for f in /sys/bus/pci/devices/*/class; do
@@ -246,7 +245,8 @@ nics_there() { # NUMBER
 	[ "$(nic_netdevs | wc -l)" = "$1" ]
 }
 
-# Loads the drivers and moves the NICs to their hosts. What was unplugged comes back.
+# Loads the drivers and moves the NICs to their hosts. Plugs in NICs that were
+# unplugged.
 nics_up() {
 	local d h i
 	for d in "${NIC_DRIVERS[@]}"; do
@@ -259,8 +259,8 @@ nics_up() {
 	done < <(nic_netdevs)
 }
 
-# They come back to the first namespace with the end of their hosts', and go with their
-# drivers. Only modules have a state.
+# The NICs return to the first namespace when their hosts end, and they disappear with
+# their drivers. Only drivers that are modules have an initstate file.
 nics_down() {
 	local d
 	for d in "${NIC_DRIVERS[@]}"; do
@@ -268,7 +268,7 @@ nics_down() {
 	done
 }
 
-# topo_up PLANES|nics [MTU [4|6|46]]: everything, ready for traffic.
+# topo_up PLANES|nics [MTU [4|6|46]]: makes all of the topology, ready for traffic.
 topo_up() {
 	local n=$1 mtu=${2:-4500} families=${3:-46} i h nic=''
 	hosts_up
@@ -301,7 +301,7 @@ rdma_devices() {
 
 device_gone() { [ ! -e "/sys/class/infiniband/$1" ]; }
 
-# Removes all that topo_up or a part of it made; never fails.
+# Removes everything that topo_up made, wholly or in part. Never fails.
 topo_down() {
 	local d ns pid
 	for ns in "$HOST_A" "$HOST_B"; do
@@ -321,13 +321,13 @@ topo_down() {
 	PLANES=0
 }
 
-# The netdevs of a removed namespace go away a moment later.
+# The netdevs of a removed namespace disappear a moment later.
 no_leftover_netdevs() {
 	[ -z "$(rdma_devices)" ] && ! ip -o link show type veth | grep -q . && nics_there 0
 }
 
-# topo PLANES|nics [MTU [4|6|46]]: the topology a subtest needs, rebuilt only when
-# it differs from the present one. To be called outside of subtests.
+# topo PLANES|nics [MTU [4|6|46]]: makes the topology that the next subtests need, new
+# each time. Do not call it inside a subtest.
 topo() {
 	topo_down
 	if ! topo_up "$@" >"$WORK/topo.log" 2>&1; then
@@ -341,7 +341,7 @@ topo() {
 
 # --- impairments on the planes --------------------------------------------------
 
-# netem a|b PLANE ARGS...: on what that host sends.
+# netem a|b PLANE ARGS...: impairs packets that this host sends.
 netem() {
 	local h=$1 i=$2
 	shift 2
@@ -352,7 +352,7 @@ unimpair() { # a|b PLANE
 	ip netns exec "host$1" tc qdisc del dev "p$1$2" root 2>/dev/null || true
 }
 
-# drop_opcode OPCODE: what arrives at A with it, over two planes, is lost there.
+# drop_opcode OPCODE: drops packets with this opcode that arrive at A over two planes.
 drop_opcode() {
 	in_a nft -f - <<-END
 		table netdev drop_opcode {
@@ -374,17 +374,17 @@ unimpair_all() { # every plane, both ways
 	done
 }
 
-# shape a|b PLANE KBIT: what that host sends. The bucket covers 64 ms, so that
-# late timers of a busy machine cost no rate (it fills only while the queue is
-# empty); the queue never drops, because it holds more than the documented
-# window of a queue pair.
+# shape a|b PLANE KBIT: limits the rate at which this host sends. The bucket covers 64
+# ms, so that late timers of a busy machine do not reduce the rate (the bucket fills
+# only while the queue is empty). The queue never drops: it holds more than the
+# documented window of a queue pair.
 shape() {
 	ip netns exec "host$1" tc qdisc replace dev "p$1$2" root \
 		tbf rate "$3kbit" burst $(($3 * 8 + 10000)) limit 4m
 }
 
-# The extension (SEND, READ, ...) of queue pairs that are made from now on, at
-# both hosts.
+# Switches the extension (SEND, READ, ...) for queue pairs made from now on, at both
+# hosts.
 extension() { # on|off
 	in_a mrcctl -d mrca dev set extension "$1"
 	in_b mrcctl -d mrcb dev set extension "$1"

@@ -1,16 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# libMRC's functions for programs through the kernel: contexts, queues, hints,
-# events, every row of the queue pair's states by transition, attribute and
-# errno, data of all sizes, and every way to fail.
+# The functions of libMRC for programs, through the kernel: contexts, queues, hints,
+# events, every row of the queue pair state table by transition, attribute and errno,
+# data of all sizes, and all kinds of failures.
 # timeout: 900
 # kmsg-ok: rdma_rxe|rxe
 . "$(dirname "$0")/lib.sh"
 . "$NET_DIR/lib_rxe.sh"
 
-# Runs a theme of mrc_api on both devices and takes over its results. A program
-# that ends before its last line has failed.
+# Runs a theme of mrc_api on both devices and adopts its results. A program that ends
+# before it prints its last line has failed.
 theme() { # NAME [DEVICE-A DEVICE-B]
 	timeout 400 mrc_api "$1" "${2:-mrca}" "${3:-mrcb}" >"$WORK/theme" 2>&1 || true
 	theme_result "$1"
@@ -22,8 +22,8 @@ theme_result() { # NAME
 	adopt "$1: " <"$WORK/theme"
 }
 
-# Bytes and immediates that the program counted are those that the receiver's
-# device did, and none of them came twice.
+# The bytes and immediates that the program counted are those that the receiver's
+# device counted, and none arrived twice.
 data_totals() {
 	ctr_quiet
 	ctr_take
@@ -98,7 +98,7 @@ device_goes() {
 	grep -q '^ok the device goes away' "$WORK/theme" || fail "$(cat "$WORK/theme")"
 }
 
-# Of a program that is gone, nothing is left.
+# A program that has ended leaves nothing behind.
 abandoned() {
 	mrc_api abandon mrca mrcb >"$WORK/theme" 2>&1 || true
 	grep -q '^ok ' "$WORK/theme" || fail "$(cat "$WORK/theme")"

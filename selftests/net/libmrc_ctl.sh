@@ -1,19 +1,19 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# The controller functions of libMRC through the real kernel: the state tables
-# of formats, EV profiles and CC profiles cell by cell with errnos, batches that
-# fail in the middle, who uses what, events, probes with answers that are late,
-# lost or in another order, ports; and packed EVs that go in and expanded ones
-# that come out on the wire, compared with vectors.
+# The controller functions of libMRC through the real kernel: the state tables of
+# formats, EV profiles and CC profiles cell by cell with errnos; batches that fail in
+# the middle; which programs use which profile; events; probes with replies that are
+# late, lost or reordered; ports; and packed EVs whose expanded form on the wire is
+# compared with vectors.
 # timeout: 900
 . "$(dirname "$0")/lib.sh"
 
 # One command of libmrc_ctl.
 lib() { adopt_run "" in_a timeout 400 libmrc_ctl mrca "$@"; } # COMMAND [ARGS]
 
-# A device that has verbs and no MRC, in the initial namespace, where nobody
-# else has its UDP port.
+# A device with verbs but without MRC, in the initial namespace, where no other driver
+# uses its UDP port.
 other_device() {
 	{
 		modprobe crc32_generic || true
@@ -33,9 +33,9 @@ other_gone() {
 
 # --- the network ---------------------------------------------------------------
 
-# Addresses that the vectors' SRv6 EVs lead to: host B takes all of them as its
-# own. The first of two segments ends at a node before it: the rules do what that
-# does, go on with the second segment and count it as used.
+# Addresses that the vectors' SRv6 EVs lead to: host B takes all of them as its own.
+# The first of two segments ends at a node before host B. The rules act as that node:
+# they continue with the second segment and mark the first as used.
 BLOCKS="cafe:cafe::/32 dead:dead::/32 4242:4242::/32 1313:1313::/32 deca:fbad::/32"
 SEGMENTS="cafe:cafe:b8a7:310e:14c8:962:ae4b:9dd6=deca:fbad:587a:4c16::
 	cafe:cafe:c496:626f:a3b0:d560:27fa:9733=deca:fbad:c0ca:89da::
@@ -58,7 +58,7 @@ srv6_up() {
 			echo "chain in$i {"
 			echo "type filter hook ingress device \"pb$i\" priority 0;"
 			for block in $SEGMENTS; do
-				# the byte of the SRH that says how many are left
+				# the Segments Left byte of the SRH
 				echo "ip6 nexthdr 43 ip6 daddr ${block%=*} @nh,344,8 set 0" \
 					"ip6 daddr set ${block#*=}"
 			done
@@ -77,7 +77,7 @@ no_evs_left() {
 	grep -q '^state init$' "$WORK/fmt"
 }
 
-# What a controller does leaves nothing in the kernel.
+# The operations of a controller leak nothing in the kernel.
 no_leak() {
 	in_a libmrc_ctl mrca batches >/dev/null
 	in_a libmrc_ctl mrca cc >/dev/null

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# Several processes on one device, by way of libMRC: programs with different
-# profiles side by side, a controller at work beside many of them, controllers
-# killed in the middle of a batch and others that go on, and who is refused what.
+# Several processes on one device, through libMRC: programs with different profiles at
+# the same time, a controller that works beside many programs, controllers killed in
+# the middle of a batch while others continue, and permissions.
 # timeout: 900
 # shellcheck disable=SC2154 # variables of lib_count.sh
 . "$(dirname "$0")/lib.sh"
@@ -12,7 +12,7 @@
 lib() { in_a timeout 200 libmrc_ctl mrca "$@"; }
 controller() { lib controller "$@"; }
 
-# Results of a command with tests of its own, as part of a subtest.
+# Runs a command that prints test results, as part of a subtest.
 results() {
 	"$@" >"$WORK/out" 2>&1 || true
 	cat "$WORK/out"
@@ -20,7 +20,7 @@ results() {
 	! grep -q -E '^not ok |^libmrc_ctl: ' "$WORK/out" || fail "$*"
 }
 
-# Whatever a subtest that failed has left.
+# Removes whatever a failed subtest has left.
 clean_slate() {
 	local n
 	uncount_ports 2>/dev/null || true
@@ -35,7 +35,7 @@ clean_slate() {
 
 programs=()
 
-# One more program, with EV and CC profiles; a "-" is for none.
+# Starts another program with EV and CC profiles; "-" means none.
 program() { # EV CC
 	local n=${#programs[@]}
 	start "$WORK/program.$n" ip netns exec "$HOST_A" \
@@ -43,14 +43,14 @@ program() { # EV CC
 	programs+=("$started")
 }
 
-# Program N has written and verified so much.
+# The number of WRITEs that program N has done and verified.
 writes() { # N
 	sed -n 's/^writes //p' "$WORK/program.$1" | tail -n 1
 }
 
 writes_at_least() { [ "$(writes "$1")" -ge "$2" ]; }
 
-# All programs get on by COUNT from where they are.
+# Waits until every program has done COUNT more WRITEs than now.
 all_get_on() { # COUNT
 	local n
 	for ((n = 0; n < ${#programs[@]}; n++)); do
@@ -88,8 +88,8 @@ qpn() { sed -n 's/^qpn //p' "$WORK/program.$1"; }
 
 PATH_PORTS="c001 c002 c003 c004 c101 c102 c103 c104"
 
-# The first has port 1 and congestion control, the second port 2 and none. Each
-# packet takes a path of its program's profile.
+# The first program has port 1 and congestion control, the second has port 2 and none.
+# Each packet takes a path of its program's profile.
 two_profiles() {
 	local p sum=0
 	clean_slate
@@ -128,7 +128,7 @@ two_profiles() {
 	controller drop 12 12 12
 }
 
-# What the kernel says of a program's queue pair.
+# Checks the kernel's details of a program's queue pair.
 ctl_qp() { # PROGRAM EV CC
 	ctl a qp "$(qpn "$1")" >"$WORK/qp"
 	grep -q -x "ev_profile $2" "$WORK/qp" || fail "$(cat "$WORK/qp")"
@@ -141,8 +141,8 @@ event_came() { grep -q -x "$1 drops 0" "$WORK/controller"; }
 bad_events() { grep -c ' bad ' "$WORK/controller" || true; }
 bad_events_are() { [ "$(bad_events)" = "$1" ]; }
 
-# A path that swallows packets is reported, and so is its recovery: the EVs that
-# lead there, by the names that the controller gave them.
+# A path that drops packets silently is reported, and so is its recovery: the events
+# name the EVs that lead there as the controller did.
 path_events() {
 	local p
 	clean_slate
@@ -164,7 +164,7 @@ path_events() {
 	all_get_on 4
 	programs_end
 	ctr_take
-	# What is counted is queued; the controller may have to write it yet.
+	# Counted events are queued, but the controller may not have printed them yet.
 	wait_for 30 bad_events_are "$(ctr mrca ev_to_assumed_bad)" || true
 	if grep -v -E '^(listening|c00[1-4]@[12] (bad|good) drops 0)$' "$WORK/controller"; then
 		fail "events about something else"
@@ -181,8 +181,8 @@ batches_begun() { # COUNT
 	[ "$(grep -c '^batch ' "$WORK/controller")" -ge "$1" ]
 }
 
-# A controller that repeats a batch until it is killed, in the middle of one: it
-# says when one begins, and most of its time goes by in there.
+# Kills a controller that repeats a batch, in the middle of a batch. The controller
+# prints when a batch begins, and it spends most of its time in batches.
 kill_in_batch() { # BATCHES COMMAND...
 	local count=$1
 	shift
@@ -193,7 +193,7 @@ kill_in_batch() { # BATCHES COMMAND...
 	wait "$started" 2>/dev/null || true
 }
 
-# All of a batch was sent, and its controller waits.
+# Kills the controller after all of a batch was sent, while it waits for replies.
 kill_while_asking() {
 	hw_now mrca tx_endpoint_req
 	local from=$hw
@@ -210,8 +210,8 @@ hw_at_least() {
 	[ "$hw" -ge "$1" ]
 }
 
-# Each batch was done or not; the programs notice nothing of it. Another
-# controller finds what there is, and goes on.
+# Each batch was done completely or not at all, and the programs notice nothing.
+# Another controller finds the resulting state and continues.
 killed_replacing() {
 	local n set sets=''
 	clean_slate
@@ -239,8 +239,8 @@ killed_replacing() {
 	controller drop 11 11 11
 }
 
-# Answers to probes are swallowed, so that each batch takes its 4 seconds. More of them are
-# killed than there may be at a time; none stays behind.
+# Replies to probes are dropped, so that each batch takes its 4 seconds. More batches
+# are killed than may exist at a time; none of them stays in the kernel.
 killed_probing() {
 	local n
 	clean_slate
@@ -252,12 +252,12 @@ killed_probing() {
 	for n in 1 2 3 4 5 6; do
 		kill_while_asking
 	done
-	# Before answers to the last of them can come through.
+	# Take the counters before replies to the last batch can arrive.
 	ctr_take
 	drop_nothing
 	expect mrca tx_endpoint_req '>=' $((6 * 64))
 	expect mrca rx_endpoint_resp == 0
-	# Killed is not timed out: only whole batches are.
+	# A killed batch does not count as timed out. Only whole batches time out.
 	check $(($(ctr mrca endpoint_timeouts) % 64)) == 0 "part of a batch that timed out"
 	results lib probes mrcb answered
 	controller show 11 11 >"$WORK/show"
@@ -303,13 +303,13 @@ unprivileged() {
 	controller drop 11 11 11
 }
 
-# Root of a namespace of its own, with all capabilities there.
+# Root of its own namespace, with all capabilities there.
 own_namespace() {
 	results in_a unshare -U -r libmrc_ctl mrca refused mrcb
 	results in_a "${as_nobody[@]}" unshare -U -r libmrc_ctl mrca refused mrcb
 }
 
-# Root, but for the one capability that counts.
+# Root without the one capability that is needed.
 without_capability() {
 	results in_a setpriv --bounding-set=-net_admin --inh-caps=-net_admin \
 		libmrc_ctl mrca refused mrcb

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""What a program without privileges is charged for, and where it is stopped.
+"""Resources that a program without privileges is charged for, and the limits on them.
 
-limits.py memlock DEV         pinned memory against RLIMIT_MEMLOCK, TAP
+limits.py memlock DEV         pinned memory and RLIMIT_MEMLOCK, TAP
 limits.py memlock-none DEV    the same with a limit of 0, TAP
-limits.py objects DEV FILE    creates an object of each kind; for each a line
-                              "KIND HANDLES OBJECTS" of what it changed in FILE,
-                              the rdma.current of the own cgroup
+limits.py objects DEV FILE    creates an object of each kind and prints for each a line
+                              "KIND HANDLES OBJECTS": the change in FILE, which is
+                              rdma.current of the program's cgroup
 limits.py stopped DEV FILE    in a cgroup that allows one handle and three
                               objects, TAP
 """
@@ -43,7 +43,7 @@ def check(what, got, want):
 
 
 def number(call, *args, **kwargs):
-    """errno of a call that fails, 0 of one that does not."""
+    """The errno of a call that fails, or 0."""
     try:
         call(*args, **kwargs)
     except PyverbsRDMAError as err:
@@ -60,8 +60,8 @@ def pinned():
 
 
 class Memory:
-    """Pages of anonymous memory that are never moved nor given back. Private:
-    older kernels register what can only be read if it can be copied."""
+    """Pages of anonymous memory that are never moved nor given back. The mapping is
+    private: older kernels register read-only memory only if it can be copied."""
 
     def __init__(self, pages):
         self.map = mmap.mmap(-1, pages * PAGE,
@@ -70,7 +70,7 @@ class Memory:
         self.size = pages * PAGE
 
     def forbid(self, page, prot=0):
-        """Pages from number @page on: no access, or only @prot."""
+        """Removes access to the pages from number @page on, or allows only @prot."""
         if libc.mprotect(ctypes.c_void_p(self.address + page * PAGE),
                          ctypes.c_size_t(self.size - page * PAGE), prot):
             raise OSError(ctypes.get_errno(), 'mprotect')
@@ -129,7 +129,7 @@ def memlock(dev):
     check('anew beyond the limit',
           number(a.rereg, trans, pd, mem.address, 257 * PAGE), errno.ENOMEM)
     check('leaves what it had', pinned(), 64)
-    # For a moment both are there: a peer finds the one or the other.
+    # For a moment both registrations exist: a peer finds one or the other.
     check('anew, with the old one above the limit',
           number(a.rereg, trans, pd, mem.address, 193 * PAGE), errno.ENOMEM)
     check('leaves it, too', pinned(), 64)
@@ -152,7 +152,7 @@ def memlock(dev):
 
     keep = [reg(16, 16 * i) for i in range(4)]
     check('four regions', pinned(), 64)
-    # The file goes before they do, as when a program ends.
+    # The file is closed before the regions, as when a program ends.
     null = os.open('/dev/null', os.O_RDWR)
     os.dup2(null, ctx.cmd_fd)
     check('a context that is closed with regions', pinned(), 0)
@@ -160,7 +160,7 @@ def memlock(dev):
 
 
 def finish(*_):
-    """Ends without destructors: what they would destroy is gone."""
+    """Ends without destructors: the objects that they would destroy are gone."""
     print('1..%d' % 0 if bad else '# all as expected', flush=True)
     os._exit(1 if bad else 0)
 
@@ -187,7 +187,7 @@ def current(dev, path):
 
 
 def gid_index(dev):
-    """The first IPv4 address of the first port."""
+    """The GID index of the first IPv4 address of the first port."""
     for i in range(128):
         with open('/sys/class/infiniband/%s/ports/1/gids/%d' % (dev, i),
                   encoding='ascii') as f:

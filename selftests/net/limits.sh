@@ -1,28 +1,30 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# Programs that may little: in containers (user, mount and network namespaces of
-# their own, no capability, two character devices), within a locked memory limit
-# and in an rdma cgroup. They can do what verbs programs do, nothing of what
-# controllers do, and no more than they are allowed.
+# Programs with few rights: in containers (own user, mount and network namespaces, no
+# capability, two character devices), within a locked memory limit and in an rdma
+# cgroup. They can do everything that verbs programs do and nothing that controllers
+# do, and they cannot exceed their limits.
 #
-# In the core: a program whose context is refused stays in memory (ib_uverbs forgets
-# the reference to it that an RDMA object has). Those are started by uctx-refused.
+# A bug of the RDMA core: it refuses a program's context, and the program's memory is
+# not freed (ib_uverbs leaks the reference of an RDMA object to the program). Such
+# programs are started by uctx-refused here.
 # timeout: 900
 # kmemleak-ok: comm "uctx-refused"
 . "$(dirname "$0")/lib.sh"
 
-# Programs of somebody else have to get there.
+# Programs of another user must have access to this directory.
 chmod 755 "$WORK"
 SOMEBODY=65534
 CG=$WORK/cgroup
-# perftest and pyverbs write no files; a home that cannot be read bothers them.
+# perftest and pyverbs write no files, but they fail if they cannot read the home
+# directory.
 export HOME=/
 
 # --- containers ------------------------------------------------------------------
 
-# What runs as the container's root: devices, a loopback, and then nothing is
-# left of its rights. Arguments: "own" or "host" network, a command.
+# The part that runs as the container's root: it makes devices and a loopback netdev
+# and then drops all privileges. Arguments: "own" or "host" network, a command.
 cat >"$WORK/container" <<'END'
 set -euo pipefail
 net=$1
@@ -45,14 +47,15 @@ as_somebody() {
 	setpriv --reuid $SOMEBODY --regid $SOMEBODY --clear-groups -- "$@"
 }
 
-# The command in a container with a network of its own, with loopback only.
+# Runs the command in a container that has its own network with only a loopback
+# netdev.
 contained() {
 	prlimit --memlock=$((8 << 20)):$((8 << 20)) -- \
 		setpriv --reuid $SOMEBODY --regid $SOMEBODY --clear-groups -- \
 		unshare -U -r -m -n -- bash "$WORK/container" own "$@"
 }
 
-# The same in the network of a host: for rdma_cm, which looks there.
+# The same in the network of a host, because rdma_cm searches there.
 contained_in() { # NETNS COMMAND...
 	local ns=$1
 	shift
@@ -74,7 +77,7 @@ is_contained() {
 	! grep -q -E '^(tty|kmsg|mem|umad)' <<<"$said" || fail "more devices than there should be"
 }
 
-# Both ends are in one container; the packets are those of the hosts.
+# Both ends are in one container; the packets go between the hosts.
 data() { # OPTIONS...
 	cat >"$WORK/pair" <<-'END'
 		mrc_verify -d mrcb --gid "$1" & pid=$!
@@ -90,7 +93,7 @@ data() { # OPTIONS...
 	ctr_quiet && ctr_take
 	expect mrca/1 tx_data_pkts '>' 0
 	expect mrca/2 tx_data_pkts '>' 0
-	# Nothing was lost: what a machine that stood still has sent again came twice.
+	# Nothing was lost: packets that a paused machine retransmitted arrived twice.
 	expect mrcb rx_duplicate == "$(ctr mrca tx_rtx_pkts)"
 	expect mrcb rx_refused == 0
 }
@@ -127,7 +130,7 @@ meets() { # 4|6
 	expect mrca tx_data_pkts '>' 0
 }
 
-# Everybody may ask what there is; the rest is a controller's.
+# Everybody may query the device. All other requests need a controller's privileges.
 no_controller() {
 	contained mrcctl -d mrca dev show >"$WORK/out" || fail "dev show: $(cat "$WORK/out")"
 	refuse 'CAP_NET_ADMIN' contained mrcctl -d mrca dev set extension off
@@ -142,8 +145,8 @@ no_controller() {
 	port_is mrca 2 ACTIVE
 }
 
-# Root of the container that the netdevs are in controls the device that is made
-# of them, and no other one.
+# Root of the container that owns the netdevs controls the device made of them, and no
+# other device.
 own_controller() {
 	local pid
 	start "$WORK/box" setpriv --reuid $SOMEBODY --regid $SOMEBODY --clear-groups -- \
@@ -160,7 +163,7 @@ own_controller() {
 	nsenter -t "$pid" -U -n -- mrcctl -d mrcbox dev set extension off
 	mrcctl -d mrcbox dev show | grep -q -E 'extension +off' || fail "$(mrcctl -d mrcbox dev show)"
 	refuse 'CAP_NET_ADMIN' nsenter -t "$pid" -U -n -- mrcctl -d mrca dev set extension off
-	# It goes with the container.
+	# The device disappears with the container.
 	ip netns del box
 	kill -9 "$pid"
 	wait "$pid" || true
@@ -181,7 +184,7 @@ limited() { # BYTES ARGS...
 		--clear-groups -- timeout 60 python3 "$NET_DIR/limits.py" "$@"
 }
 
-# N is how many results there have to be.
+# N is the number of results that are required.
 whole() { # N
 	check "$(grep -c -E '^(not )?ok ' "$WORK/out")" == "$1" "results"
 	tail -n 1 "$WORK/out"
@@ -190,7 +193,7 @@ whole() { # N
 
 no_mr() { ! rdma resource show mr | grep -q 'dev mrca'; }
 
-# A program that is killed with regions: they go, and so does what is theirs.
+# A program is killed while it has regions: they are freed, with all their memory.
 killed_with_regions() {
 	memory_before "$WORK/memory"
 	for _ in 1 2 3 4; do
@@ -223,7 +226,7 @@ cgroup_down() {
 	umount "$CG"
 }
 
-# Runs in the cgroup.
+# Runs a command in the cgroup.
 grouped() {
 	# shellcheck disable=SC2016 # expanded there
 	bash -c 'echo $$ >"$1/cgroup.procs"; shift; exec "$@"' - "$CG/mrc" "$@"
@@ -242,8 +245,8 @@ charged() { # DEV -> "HANDLES OBJECTS"
 
 uncharged() { [ "$(charged "$1")" = "0 0" ]; }
 
-# One object each, as the core counts; what the core counts for another driver
-# is the measure.
+# One object of each kind, as the core counts them. The reference is what the core
+# counts for another driver.
 every_object() {
 	local kind want ref=''
 	grouped timeout 60 python3 "$NET_DIR/limits.py" objects mrca "$CG/mrc/rdma.current" \
@@ -273,8 +276,8 @@ every_object() {
 	diff "$WORK/objects.rxe" "$WORK/objects" || fail "mrc is charged otherwise than rxe"
 }
 
-# The answer channels that READ and atomics need are the kernel's own: what is
-# charged is what tools see, with them and without.
+# The answer channels that READ and atomics need belong to the kernel. The number of
+# charged objects is the number that tools show, with answer channels and without.
 charged_running() { # OPTIONS... -> in $running
 	local seen
 	allow mrca max max
@@ -300,7 +303,7 @@ answer_channels() {
 	[ "$without" = "$running" ] || fail "charged $without with writes, $running with everything"
 }
 
-# A program that is killed.
+# A program is killed: its charges are returned.
 killed() {
 	with_a=(bash -c "echo \$\$ >$CG/mrc/cgroup.procs; exec \"\$@\"" -)
 	verify_start --duration 1000 --op mixed
@@ -311,7 +314,7 @@ killed() {
 	wait_for 30 uncharged mrca
 }
 
-# What the kernel makes for itself is charged to nobody, QP1 for one.
+# Objects that the kernel makes for itself, such as QP1, are charged to nobody.
 kernels_own() {
 	ip -n "$HOST_A" link add kn0 type veth peer name kn1
 	ip -n "$HOST_A" link set kn0 up
@@ -321,7 +324,8 @@ kernels_own() {
 	uncharged mrck || fail "$(cat "$CG/mrc/rdma.current")"
 	allow mrck 0 0
 	refuse 'again|temporarily|unavailable|fail' grouped "${uctx_refused[@]}" ibv_devinfo -d mrck
-	# Another port: the device is another one, for the controller too.
+	# After another port is added, the device is registered again, also for the
+	# cgroup controller.
 	grouped ip netns exec "$HOST_A" rdma link add mrck type mrc netdev kn1
 	uncharged mrck || fail "$(cat "$CG/mrc/rdma.current")"
 	grouped ibv_devinfo -d mrck >/dev/null
@@ -331,7 +335,7 @@ kernels_own() {
 	allow mrca max max
 }
 
-# A device that is removed below a program gives back what was charged.
+# When a device is removed under a running program, the charges are returned.
 removed() {
 	with_a=(bash -c "echo \$\$ >$CG/mrc/cgroup.procs; exec \"\$@\"" -)
 	verify_start --duration 1000 --op mixed

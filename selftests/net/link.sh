@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# Life of a device: planes added one by one, refusals, addresses, MTU, link
-# events, netdevs and namespaces that disappear, removal, fifty times over.
+# The life of a device: planes added one by one, refused requests, addresses, MTU,
+# link events, netdevs and namespaces that disappear, removal, fifty times over.
 # timeout: 480
 # kmsg-ok: mrc[ :].*(in use|busy|EADDRINUSE|already|port 4791|user context|no such|not an Ethernet)
 . "$(dirname "$0")/lib.sh"
 
-links() { # of DEV, as "port state netdev" lines
+links() { # NETNS DEV: the ports of DEV as lines "port state netdev"
 	ip netns exec "$1" rdma link show | awk -v d="$2" '
 		$1 == "link" {
 			split($2, dp, "/")
@@ -29,7 +29,7 @@ expect_links() { # NETNS DEV "port state netdev"...
 	[ "$got" = "$want" ] || fail "links of $dev are [$got], expected [$want]"
 }
 
-# expect_links ends the process, which is no condition to wait for.
+# expect_links ends the process on failure, so it cannot be the condition of a wait.
 wait_for_links() {
 	local ns=$1 dev=$2
 	shift 2
@@ -51,7 +51,7 @@ traffic() {
 	verify --op mixed --size 1,4097,65536 --iters 20
 }
 
-# Ports 1 to 4 by repeating the same command; each with all addresses.
+# Ports 1 to 4 are added by repeating the same command. Each gets all addresses.
 grows() {
 	local i want=()
 	hosts_up
@@ -102,7 +102,7 @@ refusals() {
 	ip -n hosta link del spare0
 }
 
-# A program that has the device open keeps its number of ports.
+# While a program has the device open, the number of ports cannot change.
 busy_while_open() {
 	ip -n hosta link add name spare0 type veth peer name spare1
 	ip -n hosta link set spare0 up
@@ -149,7 +149,7 @@ mtu_follows() {
 	wait_for 30 mtu_becomes mrca 1 4096
 }
 
-# The port stays, vacant, and takes the next netdev.
+# The port stays, vacant, and takes the next netdev that is added.
 netdev_removed() {
 	ip -n hosta link del pa2
 	wait_for 30 port_is mrca 2 DOWN
@@ -202,7 +202,7 @@ removed_while_open() {
 	wait_for 30 verify_running
 	timeout 20 ip netns exec hosta rdma link del mrca || fail "rdma link del does not end"
 	wait_for 30 device_gone mrca
-	# The program gets an error or stalls; either way it can be ended.
+	# The program gets an error or hangs. In both cases it can be ended.
 	stop_all
 	topo_down
 }
@@ -212,7 +212,7 @@ namespace_removed() {
 	ip netns del hosta
 	wait_for 30 device_gone mrca
 	device_gone mrcb && fail "the other host lost its device"
-	# Its planes were veth pairs, so they are gone too.
+	# Its planes were veth pairs, so they disappeared too.
 	wait_for 30 port_is mrcb 1 DOWN
 	topo_down
 }
@@ -221,14 +221,15 @@ namespace_removed_under_load() {
 	topo_up 2
 	verify_start --duration 1000 --size 65536
 	wait_for 30 verify_running
-	# The name goes at once, the namespace with its last process.
+	# The name is removed at once, the namespace with its last process.
 	ip netns del hosta
 	stop_all
 	wait_for 30 device_gone mrca
 	topo_down
 }
 
-# Another driver has the UDP port: a clear refusal, and success once it is free.
+# Another driver has the UDP port: adding a link fails with a clear error, and
+# succeeds once the port is free.
 port_conflict() {
 	modprobe crc32_generic 2>/dev/null || true
 	modprobe rdma_rxe || skip "no rdma_rxe in this kernel"
@@ -253,13 +254,13 @@ cycles() {
 	plane_add 1 4500
 	plane_add 2 4500
 	for n in $(seq 55); do
-		# The first ones fill caches.
+		# The first cycles fill caches.
 		[ "$n" != 6 ] || memory_before "$WORK/before"
 		in_a rdma link add mrca type mrc netdev pa1
 		in_a rdma link add mrca type mrc netdev pa2
 		in_a rdma link del mrca
 	done
-	# Ten objects in fifty cycles are not a leak of the cycle.
+	# Fewer than 40 objects in fifty cycles are no leak in the cycle.
 	expect_memory_back "$WORK/before" 40 512
 	topo_down
 }

@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# The measure of kernel memory, by which other scripts say that nothing leaked, is
-# right: it counts objects one by one, finds the few that somebody holds, and takes
-# no cache for grown because a processor began a slab of it.
+# The measurement of kernel memory, by which other scripts prove that nothing leaked,
+# is correct: it counts single objects, finds a few objects that are held, and does
+# not report growth because a processor began a new slab.
 # timeout: 300
 
 . "$(dirname "$0")/lib.sh"
 
-# Holds N watches of an epoll, an object of eventpoll_epi each.
+# Holds N watches of an epoll instance. Each is an object of eventpoll_epi.
 hold() { # N
 	start "$WORK/held" python3 -c '
 import os, select, signal, sys
@@ -33,7 +33,8 @@ objects() { # CACHE
 
 epoll_objects_are() { [ "$(objects eventpoll_epi)" = "$1" ]; }
 
-# A slab of theirs has 32: neither a part of one nor more than one may matter.
+# A slab of these objects has 32. The measure must be exact within a slab and across
+# slabs.
 one_by_one() {
 	local n before
 	[ -d /sys/kernel/slab/eventpoll_epi ] && [ ! -L /sys/kernel/slab/eventpoll_epi ] ||
@@ -60,8 +61,9 @@ found() {
 	expect_memory_back "$WORK/before" 10 512
 }
 
-# Looks at caches that everybody uses must not differ by whole slabs while nothing
-# runs. The looks themselves open files, of 192 bytes each, and start programs.
+# While nothing runs, measurements of caches that everybody uses must not differ by
+# whole slabs. The measurements themselves open files, of 192 bytes each, and start
+# programs.
 no_whole_slabs() {
 	local n
 	for n in $(seq 8); do

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# Loading and unloading: refused while in use, clean afterwards, again and
-# again; with devices present; parameters.
+# Loading and unloading the module: refused while it is in use, clean afterwards,
+# repeated, and with devices present. Also module parameters.
 # timeout: 200
 . "$(dirname "$0")/lib.sh"
 
@@ -16,13 +16,13 @@ refused_in_use() {
 	loaded || fail "the module is gone"
 	verify_running || fail "the traffic is gone"
 	stop_all
-	# The last context closes a moment after its process ends.
+	# The last context is closed a moment after its process ends.
 	topo_down
 	wait_for 30 rmmod mrc
 	not_loaded || fail "still loaded"
 }
 
-# No program has a device open: devices do not hold the module.
+# Devices alone do not hold the module; only an open device does.
 unload_with_devices() {
 	modprobe mrc
 	topo_up 2
@@ -64,8 +64,8 @@ other_port() {
 	modprobe mrc
 }
 
-# Which CRC-32 was chosen, and what each takes, where the kernel can say it; and packets
-# that hosts make with it.
+# Which CRC-32 function was chosen, and how long each takes, if the kernel can print
+# it. Then hosts exchange packets with it.
 crc() {
 	local says=()
 	[ ! -e /proc/dynamic_debug/control ] || says=(dyndbg='file mrc_compat_crc.c +p')

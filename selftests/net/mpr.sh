@@ -1,16 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# Dynamic MPR (MRC 1.0 §5.2) under load: the receiver shrinks and widens its
-# range while data flows. The sender follows, in flight is what the range allows,
-# nothing is lost by it, nothing is sent that the receiver refuses.
+# Dynamic MPR (MRC 1.0 §5.2) under load: the responder shrinks and widens its range
+# while data flows. The requester follows: the bytes in flight fit the range, the
+# changes cause no loss, and no packet is sent that the responder refuses.
 # long
 # timeout: 900
 . "$(dirname "$0")/lib.sh"
 
-# Slow enough to leave the machine time: what limits a sender is its range.
+# So slow that the machine is not busy and only the range limits a requester.
 RATE=2500	# kbit/s of each plane
-MTU=1024	# small, so that the window of bytes is no limit
+MTU=1024	# small, so that the congestion window is no limit
 
 # --- helpers ------------------------------------------------------------------------
 
@@ -54,7 +54,7 @@ window_is() { # a|b RANGE
 	[ "$(qp_now "$1" window)" = $(($2 * 128)) ]
 }
 
-# What may be in flight within a range, as the engine has it: a third of it.
+# The limit that the engine sets for the bytes in flight: a third of the range.
 inflight_max() { # RANGE
 	echo $((($1 * 128 / 3 + 1) * (MTU + 200)))
 }
@@ -65,7 +65,7 @@ inflight_fits() { # a|b RANGE
 	[ "$bytes" -le "$(inflight_max "$2")" ]
 }
 
-# More than RANGE would allow.
+# Whether more bytes are in flight than RANGE would allow.
 inflight_above() { # a|b RANGE
 	local bytes
 	bytes=$(qp_now "$1" inflight)
@@ -77,13 +77,13 @@ hw_at_least() { # DEV NAME VALUE
 	[ "$hw" -ge "$3" ]
 }
 
-# Waits for so many data packets.
+# Waits until DEV has received so many more data packets.
 moves() { # DEV PACKETS
 	hw_now "$1" rx_data_pkts
 	wait_for 60 hw_at_least "$1" rx_data_pkts $((hw + $2))
 }
 
-# All that was sent arrived, all of it inside of what the receiver accepts.
+# All packets arrived, and all were inside the range that the responder accepts.
 nothing_lost() { # FROM TO
 	expect_all_arrived "$1" "$2"
 	never_outside "$1" "$2"
@@ -101,7 +101,7 @@ never_outside() { # FROM TO
 
 # --- tests --------------------------------------------------------------------------
 
-# Each range for a while.
+# Each range is in effect for a while.
 every_step() { # OPTIONS of verify: -6, -r
 	local ranges=(4 1 2 1 4 2) from=a to=b i r before
 	[[ " $* " != *" -r "* ]] || from=b to=a
@@ -119,7 +119,7 @@ every_step() { # OPTIONS of verify: -6, -r
 		if [ "$r" -gt "$before" ]; then
 			wait_for 30 inflight_above $from "$before"
 		fi
-		# After a shrink, when what was under way is in.
+		# After a shrink, wait until packets sent before have arrived.
 		wait_for 30 inflight_fits $from "$r"
 		moves mrc$to 200
 		inflight_fits $from "$r" || {
@@ -133,14 +133,14 @@ every_step() { # OPTIONS of verify: -6, -r
 	ctr_quiet 20
 	ctr_take
 	nothing_lost mrc$from mrc$to
-	# Of two SACKs with one cack_psn the last to arrive counts, and planes may
-	# bring them in either order.
+	# Of two SACKs with the same cack_psn the last to arrive counts, and planes
+	# may deliver them in either order.
 	expect mrc$from mpr_changes '>=' $((${#ranges[@]} - 1))
 	expect mrc$to mpr_changes == 0
 }
 
-# Ranges that change all the time, in both directions: what was offered is
-# accepted, whatever came after it.
+# Ranges that change all the time, in both directions. A PSN that was once offered is
+# accepted, whatever offer followed.
 restless() { # OPTIONS of verify
 	local i
 	shaped
@@ -166,8 +166,8 @@ restless() { # OPTIONS of verify
 		"changes adopted, $(ctr mrca tx_data_pkts) packets"
 }
 
-# The same over a network that loses and reorders: what is lost is repeated,
-# and still nothing is sent beyond what was offered.
+# The same over a network that loses and reorders packets. Lost packets are
+# retransmitted, and still no packet is sent beyond the offered range.
 restless_and_lossy() {
 	local i p
 	for p in 1 2; do
@@ -193,7 +193,7 @@ restless_and_lossy() {
 		"$(ctr mrca tx_rtx_pkts) of $(ctr mrca tx_data_pkts) packets sent again"
 }
 
-# What a subtest leaves when it fails.
+# Waits until the queue pairs of a failed subtest are gone.
 sub() {
 	subtest "$@"
 	wait_for 30 no_qps >/dev/null || true

@@ -1,10 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# Memory of programs: windows of both types, what they show, to whom and for how
-# long; regions that are registered anew, also while peers write to them; what
-# is seen of them from outside; and what a program leaves behind that ends in
-# the middle.
+# Memory of programs: memory windows of both types, what they expose, to whom and for
+# how long; regions that are registered again, also while peers write to them; the
+# view of tools; and programs that end in the middle.
 # timeout: 300
 # races
 . "$(dirname "$0")/lib.sh"
@@ -18,8 +17,8 @@ memory() {
 	adopt <"$WORK/memory.out"
 }
 
-# A program that is killed with windows bound: the core frees the region before
-# or after them, in an order of its own.
+# A program is killed while windows are bound. The core frees the region before or
+# after the windows, in its own order.
 killed() {
 	local i
 	for i in 1 2 3 4 5; do

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""What tests that send packets by hand wait for: counters of a device, completions,
-and the fence, behind which nothing that was sent before is still on its way."""
+"""Events that tests with hand-made packets wait for: counters of a device, completions,
+and the fence, which shows that all packets sent before have been processed."""
 import json
 import os
 import signal
@@ -17,7 +17,7 @@ DESCRIPTION = ('ifindex', 'ifname', 'port')
 
 
 class Mismatch(Exception):
-    """What happened is not what should have."""
+    """The result differs from the expected one."""
 
 
 def counters(dev, wanted=lambda name: True):
@@ -37,8 +37,8 @@ def growth(before, now):
 
 
 def until(ready):
-    """Asks again as long as there is patience left; what it asked last. What is
-    asked runs a program: that is pause enough."""
+    """Calls @ready until it returns true or PATIENCE is over. Returns its last result.
+    @ready runs a program, so no pause is needed."""
     end = time.monotonic() + m.PATIENCE
     while True:
         answer = ready()
@@ -47,10 +47,10 @@ def until(ready):
 
 
 class Fence:
-    """Packets for a QP that is none: the device counts them and does nothing
-    else. Processors deliver what each of them sent in turn, but side by side;
-    so one goes from every processor, and when all are counted, all that this
-    program sent earlier the same way has been worked off."""
+    """Packets for a QP that does not exist: the device counts them and does nothing else.
+    Each processor delivers its packets in order, but processors work in parallel. So
+    one packet is sent from every processor. When all of them are counted, all packets
+    that this program sent earlier by the same path have been processed."""
 
     def __init__(self, wire, local, remote, wrap=None):
         packet = m.ip_udp(remote, local, m.write(
@@ -58,7 +58,7 @@ class Fence:
         self.wire, self.packet = wire, wrap(packet) if wrap else packet
 
     def send(self):
-        """How many were sent."""
+        """Sends a packet from every processor. Returns the number of packets."""
         cpus = os.sched_getaffinity(0)
         try:
             for cpu in cpus:
@@ -69,8 +69,8 @@ class Fence:
         return len(cpus)
 
     def wait(self, read, already=0):
-        """read: the counters' growth, in which already are FENCED for another
-        reason. Returns the growth without the fence."""
+        """read: returns the counters' growth, which includes @already FENCED packets for
+        another reason. Returns the growth without the fence."""
         sent = self.send()
         if not until(lambda: read().get(FENCED, 0) >= already + sent):
             raise Mismatch('the fence is not counted: %s' % read())
@@ -80,9 +80,9 @@ class Fence:
 
 
 def settle(read, fence, want):
-    """Waits until the counters in want (name: value or (low, high)) have grown
-    that far, and for what should not happen up to the fence. read: the counters'
-    growth. Then nothing else may have moved."""
+    """Waits until the counters in @want (name: value or (low, high)) have grown that far,
+    and then for the fence, so that unexpected packets are counted too. @read returns
+    the counters' growth. No other counter may have grown."""
     def bounds(name):
         w = want.get(name, 0)
         return w if isinstance(w, tuple) else (w, w)
@@ -107,13 +107,13 @@ class Completions:
         self.cq = CQ(ctx, cqe, None, self.channel)
 
     def arm(self):
-        """From now on a completion makes an event; an earlier one does not."""
+        """From now on a completion causes an event. Earlier completions do not."""
         self.cq.req_notify()
 
     def event(self):
-        """Whether there was one in time."""
+        """Whether an event came in time."""
         before = signal.signal(signal.SIGALRM, lambda *_: None)
-        # More than one, should the first come before anything is waited for.
+        # A repeated timer, in case its first signal comes before the wait begins.
         signal.setitimer(signal.ITIMER_REAL, m.PATIENCE, 1)
         try:
             self.channel.get_cq_event(self.cq)

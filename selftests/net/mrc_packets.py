@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""Packets of MRC 1.0, of its extension and of RoCE v2, made and read by hand, for
-tests that send what no driver would send. Independent of the driver's own code on
-purpose. Needs nothing of RDMA; mrc_wire.py has the sockets."""
+"""Packets of MRC 1.0, of its extension and of RoCE v2, made and parsed by hand, for tests
+that send packets that no driver would send. It shares no code with the driver on
+purpose. It needs no RDMA; the sockets are in mrc_wire.py."""
 import ipaddress
 import struct
 import zlib
 
 PORT = 4791
 ROCE = PORT.to_bytes(2, 'big')
-PATIENCE = 30           # seconds that anything awaited may take
+PATIENCE = 30           # limit of any wait, in seconds
 PSN_MASK = 0xFFFFFF
 IPIP, TCP, UDP, IPV6, ROUTING, FRAGMENT, OPTIONS = 4, 6, 17, 41, 43, 44, 60
 
@@ -24,7 +24,7 @@ READ_REQ, CMP_SWAP, FETCH_ADD, FLUSH, ATOMIC_WRITE = (0xCC, 0xD3, 0xD4, 0xD5,
                                                       0xDA)
 READ_RESP_FIRST, READ_RESP_LAST, READ_RESP_ONLY = 0xCD, 0xCF, 0xD0
 ATOMIC_RESP = 0xD2
-CHAN = 1                # BTH byte 8: of the answer channel
+CHAN = 1                # BTH byte 8: packet of the answer channel
 # RoCE v2
 (UC_SEND_FIRST, UC_SEND_MIDDLE, UC_SEND_LAST, UC_SEND_LAST_IMM, UC_SEND_ONLY,
  UC_SEND_ONLY_IMM, UC_WRITE_FIRST, UC_WRITE_MIDDLE, UC_WRITE_LAST,
@@ -58,7 +58,7 @@ def deth(qkey, sqp):
 
 
 def body(opcode, dqp, psn, headers=b'', data=b'', **bits):
-    """BTH, other headers, payload and pad: a packet without IP, UDP and ICRC."""
+    """BTH, other headers, payload and padding: a packet without IP, UDP and ICRC."""
     pad = -len(data) % 4
     bits.setdefault('pad', pad)
     return bth(opcode, dqp, psn, **bits) + headers + data + bytes(pad)
@@ -78,7 +78,7 @@ def write(opcode, dqp, psn, va, rkey, data, *, total=None, imm=None, msn=0,
 
 def request(opcode, dqp, psn, va, rkey, length, *, num=0, msn=0, operands=None,
             data=b'', **bits):
-    """READ and its like. operands: swap and compare."""
+    """A READ or another request. operands: swap and compare."""
     headers = meth(msn, num) + reth(va, rkey, length)
     if operands is not None:
         headers += struct.pack('>QQ', *operands)
@@ -154,12 +154,12 @@ def checksum(data):
 
 
 def put(packet, at, new):
-    """The packet with these bytes in it."""
+    """Returns the packet with the bytes at offset @at replaced by @new."""
     return packet[:at] + new + packet[at + len(new):]
 
 
 def put_sum(packet):
-    """With the right checksum in the IPv4 header."""
+    """Returns the packet with the correct checksum in the IPv4 header."""
     end = (packet[0] & 15) * 4
     packet = put(packet, 10, bytes(2))
     return put(packet, 10, struct.pack('>H', checksum(packet[:end])))
@@ -167,8 +167,8 @@ def put_sum(packet):
 
 def ip(src, dst, payload, *, kind=UDP, tos=0x12, flow=0, hops=64, length=None,
        frag=0x4000, options=b''):
-    """A packet of the family of src. length: what its header says of the payload,
-    and of options; flow is of IPv6, frag and options are of IPv4."""
+    """An IP packet of the address family of src. length: the length that its header states
+    for payload and options; flow is for IPv6, frag and options are for IPv4."""
     src, dst = packed(src), packed(dst)
     if length is None:
         length = len(options) + len(payload)
@@ -181,7 +181,7 @@ def ip(src, dst, payload, *, kind=UDP, tos=0x12, flow=0, hops=64, length=None,
 
 
 def udp(payload, *, sport=0xC0DE, dport=PORT, length=None):
-    """Without a checksum."""
+    """A UDP datagram without a checksum."""
     return struct.pack('>HHHH', sport, dport, 8 + len(payload) if length is None
                        else length, 0) + payload
 
@@ -196,7 +196,7 @@ def put_udp_sum(packet, spoil=0):
 
 def ip_udp(src, dst, payload, *, sport=0xC0DE, dport=PORT, udp_len=None,
            with_icrc=True, spoil=0, udp_sum=None, **fields):
-    """An IP packet around BTH and what follows. spoil: bits to flip in the ICRC;
+    """An IP packet around BTH and the data after it. spoil: bits to flip in the ICRC;
     udp_sum: bits to flip in a UDP checksum, None for the checksum 0."""
     tail = bytes(4) if with_icrc else b''
     packet = ip(src, dst, udp(payload + tail, sport=sport, dport=dport,
@@ -218,19 +218,19 @@ def srh(next_header, segments, left=0, *, kind=4, tlv=b'', **fields):
 
 
 def options_header(next_header):
-    """An empty header of options of IPv6."""
+    """An empty IPv6 options header."""
     return struct.pack('>BB6x', next_header, 0)
 
 
 def fragment_header(next_header):
-    """Of a first fragment that others follow."""
+    """The header of a first fragment with further fragments to follow."""
     return struct.pack('>BBHI', next_header, 0, 1, 7)
 
 
 def encap(inner, src, dst, *, segments=None, left=0, next_header=None,
           between=b'', **fields):
-    """SRv6: an IP packet in an outer IPv6 header. segments: with an SRH;
-    between: bytes behind the outer header, next_header: what they are."""
+    """SRv6: an IP packet in an outer IPv6 header. segments: with an SRH; between: bytes
+    after the outer header, next_header: their type."""
     kind = IPV6 if inner[:1] >= b'\x60' else IPIP
     if segments is not None:
         between, kind = srh(kind, segments, left), ROUTING
@@ -239,7 +239,7 @@ def encap(inner, src, dst, *, segments=None, left=0, next_header=None,
 
 
 def trim(packet, length, tos):
-    """What a switch makes of a packet without a UDP checksum."""
+    """The packet as a switch trims it. The packet has no UDP checksum."""
     cut, at, kind = packet[:length], 0, None
     while kind != UDP:
         if kind == ROUTING:
@@ -274,7 +274,7 @@ def flow_of(packet):
 
 
 class Outer:
-    """What was around an MRC packet on the wire; inner is that packet."""
+    """The headers around an MRC packet on the wire; inner is that packet."""
 
     def __init__(self, packet):
         self.raw, self.inner = b'', packet
@@ -288,8 +288,8 @@ class Outer:
 
 
 class Packet:
-    """A packet of RoCE v2 seen on the wire, from its IP header on. Its headers are read
-    when they are asked for: most packets only pass by."""
+    """A packet of RoCE v2 on the wire, from its IP header on. Its headers are parsed on
+    demand, because most packets are ignored."""
 
     def __init__(self, raw, udp_at):
         self.raw, self.udp_at = raw, udp_at
@@ -325,7 +325,7 @@ class Packet:
             self.syndrome = h[0]
             self.msn = int.from_bytes(h[1:4], 'big')
         elif READ_RESP_FIRST <= self.opcode <= ATOMIC_RESP:
-            # Without a timestamp.
+            # These packets have no timestamp.
             self.rqmsn, self.msn = struct.unpack('>HH', h[:4])
             h = h[4 + 4 * (b[8] >> 4 & 1):]
             self.va, self.rkey, self.length = struct.unpack('>QII', h[:16])
@@ -333,13 +333,13 @@ class Packet:
 
     @property
     def port_mask(self):
-        """The ports that a port status update says are up, None for others."""
+        """The ports that a port status update reports as up; None for other packets."""
         if self.opcode != ENDPOINT_REQ or self.body[13] & 3:
             return None
         return int.from_bytes(self.body[16:20], 'big')
 
     def received(self, psn):
-        """Does a SACK say that this one was?"""
+        """Whether a SACK says that this PSN was received."""
         above = psn - self.cack & PSN_MASK
         bit = above - self.base
         return (above == 0 or above > PSN_MASK >> 1 or
@@ -347,7 +347,7 @@ class Packet:
 
 
 def seen(packet):
-    """The packet of RoCE v2 that this is, None if it is none."""
+    """The packet of RoCE v2 in @packet, or None."""
     if packet[0] >> 4 == 4:
         kind, at, end = packet[9], 20, packet[2] << 8 | packet[3]
     else:

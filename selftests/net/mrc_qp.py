@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""What it takes to connect a queue pair in Python."""
+"""Helpers to connect a queue pair in Python."""
 import pyverbs.enums as e
 from pyverbs.addr import GID, AHAttr, GlobalRoute
 from pyverbs.qp import QPAttr
@@ -23,7 +23,7 @@ def ah_attr(dev, own, peer, *, port=1, traffic_class=0):
 
 
 def qp_attr(dev, own, peer, *, port=1, traffic_class=0, **values):
-    """For QP.to_init(), to_rtr() and to_rts(), which take what they need."""
+    """Attributes for QP.to_init(), to_rtr() and to_rts(), which use those they need."""
     attr = QPAttr(port_num=port)
     attr.ah_attr = ah_attr(dev, own, peer, port=port,
                            traffic_class=traffic_class)

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""What programs have in common that send packets by hand to a queue pair of the
-device mrcb. They run in the namespace of host A and print lines "ok NAME", "not ok
-NAME" and comments. lib_run.sh starts them (by_hand).
+"""Common code of programs that send hand-made packets to a queue pair of the device mrcb.
+The programs run in the namespace of host A and print lines "ok NAME", "not ok NAME" and
+comments. lib_run.sh starts them (by_hand).
 
 usage of each: PROGRAM MAC-OF-B IPv4-OF-B IPv4-OF-A IPv6-OF-B IPv6-OF-A [ARG...]
 
-With MRC_SRV6=ADDRESS in the environment, every packet is sent in an outer IPv6
-header to that address."""
+With MRC_SRV6=ADDRESS in the environment, every packet is sent in an outer IPv6 header
+to that address."""
 import os
 import random
 import sys
@@ -28,14 +28,14 @@ from mrc_events import Mismatch
 DEV = 'mrcb'
 PEER_QPN = 0x123456
 SQ_PSN = 0x000100
-RQ_PSN = 0xFFFFF0       # wraps on the way
+RQ_PSN = 0xFFFFF0       # wraps during the test
 SIZE = 65536
 N = 5                   # how often each bad packet is sent
 SRV6 = os.environ.get('MRC_SRV6')
 
 
 class Watch:
-    """What the programs compare: counters of the device, and the fence."""
+    """The counters of the device that the programs compare, and the fence."""
     fence = None
 
     @staticmethod
@@ -45,7 +45,7 @@ class Watch:
 
 def counters():
     total = ev.counters(DEV, Watch.counts)
-    # A host that only receives asks now and then for a way back.
+    # A host that only receives sometimes probes for a reverse path.
     if 'tx_rev_probe' in total:
         total['tx_endpoint_req'] -= total.pop('tx_rev_probe')
         total['rx_endpoint_resp'] -= (total.pop('rev_path_ok') +
@@ -58,8 +58,8 @@ def grown(before):
 
 
 def settle(before, want):
-    """Waits for the counters in want (name: value or (low, high)); then
-    nothing else may have moved."""
+    """Waits for the counters in want (name: value or (low, high)). No other counter may
+    grow."""
     ev.settle(lambda: grown(before), Watch.fence, want)
 
 
@@ -72,10 +72,10 @@ class Target:
     """A QP of mrcb whose peer is this program."""
     kind, size = e.IBV_QPT_RC, SIZE
     access = e.IBV_ACCESS_LOCAL_WRITE | e.IBV_ACCESS_REMOTE_WRITE
-    values = {}             # of the connection, other than the usual ones
+    values = {}             # attributes of the connection that differ from the defaults
 
     def __init__(self, ctx, wire, local, remote, *, access=None, **values):
-        """access: of the memory; values: as those of the class."""
+        """access: rights of the memory; values: like those of the class."""
         self.wire, self.local, self.remote = wire, local, remote
         self.pd = PD(ctx)
         self.done = ev.Completions(ctx, 64)
@@ -132,7 +132,7 @@ class Target:
 
 
 class MrcTarget(Target):
-    """The same for MRC. What its memory should be is in image."""
+    """The same for MRC. The expected contents of its memory are in image."""
 
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
@@ -141,7 +141,7 @@ class MrcTarget(Target):
         self.msn = 0
 
     def only(self, data, off=0, **args):
-        """A proper WRITE_ONLY with the next PSN; the image follows."""
+        """A correct WRITE_ONLY with the next PSN. Updates the image."""
         body = m.write(m.WRITE_ONLY, self.qp.qp_num, self.take_psn(),
                        self.mr.buf + off, self.mr.rkey, data, msn=self.msn,
                        **{'a': 1, **args})
@@ -150,7 +150,7 @@ class MrcTarget(Target):
         return body
 
     def write_at(self, psn, data=b'x' * 8, off=0, opcode=m.WRITE_ONLY, **args):
-        """A write that is not meant to be placed."""
+        """A WRITE that must not be placed."""
         args.setdefault('rkey', self.mr.rkey)
         args.setdefault('va', self.mr.buf + off)
         return m.write(opcode, self.qp.qp_num, psn, args.pop('va'),
@@ -170,8 +170,8 @@ class MrcTarget(Target):
 
 
 class Suite:
-    """The cases of one family of addresses, with a target for those that need
-    none of their own."""
+    """The test cases of one address family, with a target for those that need none of
+    their own."""
     target = MrcTarget
 
     def __init__(self, ctx, wire, local, remote):
@@ -183,7 +183,7 @@ class Suite:
         self.t = self.fresh()
 
     def idle(self, target=None, **args):
-        """In RESET."""
+        """A target in RESET."""
         return (target or self.target)(self.ctx, self.wire, self.local,
                                        self.remote, **args)
 
@@ -204,8 +204,8 @@ class Suite:
             self.t = self.fresh()
 
     def refused(self, name, body, want, **ip):
-        """body (bytes, or a function of the attempt) sent N times moves the
-        counters in want and nothing else."""
+        """Sends body (bytes, or a function of the attempt) N times. Exactly the counters
+        in want must grow."""
         def test():
             before = counters()
             for i in range(N):
@@ -216,8 +216,8 @@ class Suite:
         self.run(name, test)
 
     def fatal(self, name, make, want, again, fresh=None):
-        """A packet that ends a QP of its own, made by fresh(); a neighbour lives
-        on. again: what that QP takes no more."""
+        """A packet that ends a QP, which fresh() makes for it; another QP stays usable.
+        again: a packet that the ended QP must not accept."""
         def test():
             victim = (fresh or self.fresh)()
             before = counters()
@@ -233,7 +233,7 @@ class Suite:
 
 
 def main(cases, seed, suite=Suite):
-    """Runs cases(SUITE) for both families of addresses."""
+    """Runs cases(SUITE) for both address families."""
     mac, local4, remote4, local6, remote6 = sys.argv[1:6]
     random.seed(seed)
     wire, ctx, bad = mrc_wire.Wire('pa1', mac), Context(name=DEV), 0

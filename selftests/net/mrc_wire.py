@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""Netdevs as those see them who send and read packets by hand: one netdev whose
-packets are sent and read, all netdevs of a host at once, and one netdev whose packets
-nothing may change any more."""
+"""Raw packet sockets on netdevs: Wire sends and receives packets of one netdev, Tap sees
+all netdevs of a host in one order, and Ring keeps packets of one netdev as they were
+when they passed."""
 import mmap
 import select
 import socket
@@ -38,8 +38,7 @@ class Wire:
         self.peer_mac = bytes.fromhex(peer_mac.replace(':', ''))
 
     def bypass_queues(self):
-        """Whatever the netdev's queues do to packets, they do it not to those that
-        are sent from here."""
+        """Packets sent from here bypass the netdev's queues, which might change them."""
         self.sock.setsockopt(SOL_PACKET, PACKET_QDISC_BYPASS, 1)
 
     def send(self, packet):
@@ -54,10 +53,10 @@ class Wire:
         except BlockingIOError:
             pass
 
-    # The host asks by itself for a way back, when it likes.
+    # Endpoint requests are left out: the host probes for a reverse path at any time.
     def replies(self, count, seconds=m.PATIENCE,
                 wanted=lambda packet: packet.opcode != m.ENDPOINT_REQ):
-        """The next packets from the peer, fewer when time is over."""
+        """The next packets from the peer, or fewer if the time is over."""
         found = []
         self.sock.settimeout(seconds)
         try:
@@ -74,8 +73,8 @@ class Wire:
 
 
 class Tap:
-    """RoCE packets of all netdevs of a host, as they go to the driver and come from
-    it, in one order. Data may be cut short."""
+    """RoCE packets of all netdevs of a host, in the order in which the driver sends and
+    receives them. Data may be truncated."""
 
     def __init__(self):
         self.sock = packet_socket()
@@ -83,8 +82,8 @@ class Tap:
         self.sock.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
 
     def read(self):
-        """The next frame: (nanoseconds, netdev, sent by us, packet), None if it is
-        not one of RoCE."""
+        """The next frame: (nanoseconds, netdev, whether this host sent it, packet), or
+        None if it is not RoCE."""
         frame, extra, _, addr = self.sock.recvmsg(256, 64)
         packet = m.seen(frame[ETHERNET:]) if is_ip(frame) else None
         if not packet:
@@ -94,21 +93,21 @@ class Tap:
                 addr[2] == socket.PACKET_OUTGOING, packet)
 
     def packets(self):
-        """Those of RoCE, for ever."""
+        """All RoCE packets, without end."""
         while True:
             got = self.read()
             if got:
                 yield got
 
     def missed(self):
-        """Frames that the machine was too slow for."""
+        """The number of frames lost because the machine was too slow."""
         return struct.unpack('II', self.sock.getsockopt(
             SOL_PACKET, PACKET_STATISTICS, 8))[1]
 
 
 class Ring:
-    """Frames of one netdev as they were when they passed. What an ordinary packet
-    socket gives out later shares its memory with the packet, and a uSID switch shifts
+    """Frames of one netdev as they were when they passed. An ordinary packet socket
+    delivers a frame that shares its memory with the packet, and a uSID switch shifts
     the destination in place."""
     FRAME, BLOCK, BLOCKS, TPACKET_V2 = 8192, 131072, 64, 1
 
@@ -124,7 +123,7 @@ class Ring:
         self.at = 0
 
     def get(self, seconds):
-        """The next frame and whether it was sent from here, or None."""
+        """The next frame and whether this host sent it, or None."""
         base = self.at * self.FRAME
         head = struct.Struct('IIIHH')
         if not head.unpack_from(self.map, base)[0] & 1:

@@ -1,15 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# mrcbench, the comparison of mrc with rxe and TCP: every test and operation
-# gives the figures it must give, in hosts that it makes and to a server; files,
-# goals and exit statuses; nothing is left behind, whatever becomes of it. No
-# figure is judged here. rxe is left to the benchmark: kernels before 7.x keep it
+# mrcbench, which compares mrc with rxe and TCP: every test and operation gives its
+# figures, between hosts that mrcbench makes and with a remote server. Also output
+# files, goals and exit statuses. Nothing is left behind, however a run ends. The
+# script judges no figure. It does not run rxe, because kernels before 7.x keep rxe
 # out of namespaces.
 # timeout: 400
 . "$(dirname "$0")/lib.sh"
 
-bench() { # NAME OPTIONS...: a run of its own, results in $WORK/NAME
+bench() { # NAME OPTIONS...: a separate run, results in $WORK/NAME
 	local name=$1
 	shift
 	(cd "$WORK" && mrcbench run -o "$WORK/$name" --set repeat=1 --set seconds=0.2 "$@") \
@@ -82,10 +82,10 @@ many() {
 	nothing_left
 }
 
-# Loss loses and is repaired.
+# netem loses packets, and the loss is repaired.
 impaired() {
-	# For longer than TCP's timer, and than a guest stands still: something must
-	# arrive, and something must be lost.
+	# The run lasts longer than TCP's timer and than a pause of the guest, so that
+	# some packets arrive and some are lost.
 	bench lossy --set 'columns=mrc tcp' --set 'netem=loss 5%' --set evs=8 --set seconds=2
 	figures_there lossy 2 goodput resent
 	nothing_left
@@ -117,7 +117,7 @@ goals() {
 	check $rc == 2 "exit status with a wrong plan"
 }
 
-# A column that cannot be had leaves the other.
+# If one column cannot run, the other one still does.
 missing() {
 	ip netns add mrcbench1a
 	bench missing --set 'columns=mrc tcp' --set size=4K || true
@@ -139,12 +139,13 @@ to_server() {
 	awk -F, 'NR > 1 && $4 != "rxe" { n++; if ($NF != "" || $16 <= 0) exit 1 }
 		NR > 1 && $4 == "rxe" && $NF !~ /--column rxe is not given/ { exit 1 }
 		END { exit n != 4 }' "$WORK/to/results.csv" || fail "$(cat "$WORK/to/results.csv")"
-	# Who is no client is told off, and the next one is served.
+	# A client that does not speak the protocol gets an error, and the next client
+	# is served.
 	echo 'GET / HTTP/1.0' | in_a timeout 30 bash -c "cat >/dev/tcp/$MGMT_B/18710" || true
 	in_a mrcbench run --to "$MGMT_B" -c "mrc=mrca/$A4" -o "$WORK/to2" --set columns=mrc \
 		--set repeat=1 --set seconds=0.2 >"$WORK/out" 2>&1 || fail "$(cat "$WORK/out")"
 	figures_there to2 1 goodput
-	# What a plan says of a device is put back.
+	# Device settings that a plan makes are restored.
 	in_a mrcctl -d mrca dev set num_evs 24
 	in_a mrcbench run --to "$MGMT_B" -c "mrc=mrca/$A4" -o "$WORK/to3" --set columns=mrc \
 		--set evs=8 --set cc=uet-1.0-nscc --set repeat=1 --set seconds=0.2 \

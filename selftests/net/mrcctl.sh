@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# mrcctl on real devices: the commands that show and set, as text and as JSON, and their
-# errors to the letter; load and save. What it prints of a made-up device is compared in
-# selftests/mrcctl.
+# mrcctl on real devices: the commands that show and set, as text and as JSON, with
+# their exact error messages; load and save. selftests/mrcctl compares the output for
+# a simulated device.
 # timeout: 900
 . "$(dirname "$0")/lib.sh"
 . "$NET_DIR/lib_mrcctl.sh"
@@ -238,7 +238,7 @@ ev_profiles() {
 	do_a ev
 	grep -q ' min_active 2 events' "$WORK/out" || fail "$(cat "$WORK/out")"
 
-	# A batch stops at what is not there; what came before it is done.
+	# A batch stops at an EV that does not exist. EVs before it are changed.
 	denies 2 "ev 7: No such file or directory" ev allow 7 c001@1,c00f@1,d004@2
 	do_a ev
 	grep -q '^    evs good 2 denied 2$' "$WORK/out" || fail "$(cat "$WORK/out")"
@@ -289,7 +289,7 @@ cc_profiles() {
 		    disable_qa 0
 		cc 5 state offline algorithm off
 	END
-	# Those that are not named stay.
+	# Parameters that are not named keep their values.
 	quiet cc set 2 gamma 0.5 qa_gate 3
 	shows -j cc show 2 <<-'END'
 		[{"id":2,"state":"online","algorithm":"uet-1.0-nscc","parameters":{"adjust_bytes_threshold":0,"adjust_period_threshold":0,"base_rtt":12000,"eta":0.0,"fi":0.0,"fi_scale":0.0,"gamma":0.5,"max_md_jump":0.0,"max_cwnd":262144,"qa_gate":3,"qa_threshold":0,"target_delay":0,"disable_qa":0}}]
@@ -382,14 +382,16 @@ definitions() {
 	END
 	shows default <<<'10.1.0.0/16 ev 7 cc 2'
 
-	# What was saved makes the same on another device, and again on this one.
+	# A saved file makes the same configuration on another device, and again on
+	# this one.
 	in_b mrcctl -d mrcb load - <"$WORK/saved"
 	do_on b save
 	same "$WORK/saved" "$WORK/out" "what B saves"
 	quiet load "$WORK/saved"
 	shows save <"$WORK/saved"
 
-	# Nothing of a file that is wrong; what the device refuses ends it.
+	# A file with an error is not applied at all. An error from the device ends
+	# the load.
 	echo '{"formats":[{"id":3,"mode":"udp","fields":[16]},{"id":4,"mode":"tcp","fields":[]}]}' \
 		>"$WORK/bad.json"
 	denies 1 "$WORK/bad.json: formats[1].mode: \"tcp\" is no mode of an EV format: udp, stev, srv6

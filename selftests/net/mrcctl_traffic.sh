@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# mrcctl beside traffic: probes; queue pairs, of which it shows what the ports count, to
-# the byte; a profile that a program names, and what deny, allow and replace do to its
-# packets; what a program without rights is refused.
+# mrcctl during traffic: probes; details of queue pairs, which agree with the port
+# counters to the byte; a profile that a program names, and the effect of deny, allow
+# and replace on its packets; requests that a program without privileges is refused.
 # timeout: 900
 . "$(dirname "$0")/lib.sh"
 . "$NET_DIR/lib_mrcctl.sh"
@@ -48,14 +48,14 @@ probes() {
 	denies 2 "probe: Input/output error" probe ev src "$A4" dst 10.9.9.9 evs c001@1
 }
 
-told_ports() { # MASK: what the QPs of B know of A's ports
+told_ports() { # MASK: the ports of A that the QPs of B use
 	rdma -dd resource show qp link mrcb/1 >"$WORK/told"
 	grep -q -E "drv_peer_ports[ :]*$1( |\$)" "$WORK/told"
 }
 
-# What the peer's queue pairs know of the ports. Those that only receive find nothing
-# out about them. What the device itself tells again for a while is over before.
-# Without queue pairs between the two nobody is listening.
+# What the peer's queue pairs know about the ports. Queue pairs that only receive find
+# out nothing by themselves. The device's own repeated updates have ended before.
+# Without queue pairs between the two hosts no update is accepted.
 port_status() {
 	local h
 	paths_up
@@ -89,7 +89,7 @@ port_status() {
 
 # --- queue pairs -------------------------------------------------------------------
 
-# The process of the client: below ip and timeout.
+# The process id of the client, which runs below ip and timeout.
 client_pid() {
 	local pid
 	for pid in $(descendants "$verify_client") "$verify_client"; do
@@ -102,8 +102,8 @@ all_good() {
 	[ "$rc" = 0 ] && ! grep -q -E ' (skip|assumed_bad) ' "$WORK/out"
 }
 
-# While the program is stopped nothing is posted: what the queue pairs say must be
-# what the ports have counted, to the byte, what went again included.
+# While the program is stopped, it posts nothing. The figures of the queue pairs must
+# then equal the port counters to the byte, retransmissions included.
 counts_agree() {
 	local pid qpn bytes pkts sums drv
 	paths_up
@@ -134,7 +134,7 @@ counts_agree() {
 		0 < q["base_rtt_ns"], 0 < q["srtt_ns"], q["window"] > 0) for q in d]')" = \
 		"$(printf "(4, 'RTS', 'uet-1.0-nscc', 7, 2, 'mrc_verify', $pid, 'idle', True, True, True, True, True) %.0s" 1 2 |
 			sed 's/ $//')" ] || fail "$(cat "$WORK/out")"
-	# rdma has the same of them.
+	# rdma shows the same figures.
 	in_a rdma -j -dd resource show qp link mrca/1 >"$WORK/rdma"
 	for p in 1 2; do
 		drv=$(grep -o "\"drv_tx_bytes_port$p\":[0-9]*" "$WORK/rdma" |
@@ -153,7 +153,7 @@ counts_agree() {
 	paths_down
 }
 
-# The text of one, with what differs from run to run left out.
+# The text for one queue pair, without values that differ from run to run.
 one_queue_pair() { # QPN
 	do_a qp show "$1"
 	sed -E -e 's/(qp|dest|pid|cwnd|window|tx_pkts|rtx_pkts|tx_bytes|timeouts|drops) [0-9]+/\1 N/g' \
@@ -172,8 +172,8 @@ one_queue_pair() { # QPN
 	same "$WORK/want" "$WORK/got" "queue pair $1"
 }
 
-# The profile that a program names by number, made by another one: each packet
-# takes one of its paths; deny, allow and replace while data moves.
+# One program makes a profile, another one names it by number. Each packet takes one
+# of its paths, also during deny, allow and replace.
 paths_obeyed() {
 	local was
 	paths_up
@@ -278,7 +278,7 @@ unprivileged() {
 		[ ! -s "$WORK/out" ] || fail "$words: $(cat "$WORK/out")"
 	done
 	verify_stop_well
-	# Nothing of it happened.
+	# None of the refused requests had an effect.
 	shows port <<-'END'
 		port 1 state ACTIVE admin enabled netdev pa1
 		port 2 state ACTIVE admin enabled netdev pa2
@@ -288,7 +288,7 @@ unprivileged() {
 	grep -q '^    evs good 4$' "$WORK/out" || fail "$(cat "$WORK/out")"
 	quiet default
 
-	# The capability is all it takes, in the namespace's user namespace.
+	# The capability in the user namespace of the network namespace is sufficient.
 	run_as "in_a ${as_nobody[*]} --inh-caps=+net_admin --ambient-caps=+net_admin" -d mrca cc set 2 state offline
 	check "$rc" == 0 "status with CAP_NET_ADMIN: $(cat "$WORK/err")"
 	run_as "in_a unshare -U -r" -d mrca cc del 2

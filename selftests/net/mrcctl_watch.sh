@@ -1,15 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# mrcctl as it watches: changes of state and EV events as they come, beside a path that
-# fails and heals; the live view; a device that goes.
+# The watching commands of mrcctl: changes of state and EV events as they happen,
+# while a path fails and recovers; the live view; a device that is removed.
 # timeout: 900
 . "$(dirname "$0")/lib.sh"
 . "$NET_DIR/lib_mrcctl.sh"
 
 STAMP='[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}Z'
 
-# Times of FILE are between SINCE and now, and do not go back.
+# Time stamps in FILE are between SINCE and now, and do not go back.
 stamps_fit() { # FILE SINCE
 	local first last
 	grep -o -E "$STAMP" "$1" >"$WORK/stamps"
@@ -20,7 +20,8 @@ stamps_fit() { # FILE SINCE
 	[[ ! $(date -u +%Y-%m-%dT%H:%M:%S.%NZ) < $last ]] || fail "$last has not come yet"
 }
 
-# Format 60 comes or goes until the monitor tells of it: it is looking.
+# Adds or deletes format 60 until the monitor reports it. Then the monitor is
+# watching.
 nudge() {
 	in_a mrcctl -d mrca fmt add 60 mode udp fields 16 2>/dev/null ||
 		in_a mrcctl -d mrca fmt del 60
@@ -72,7 +73,7 @@ state_changes() {
 	in_a mrcctl -d mrca fmt del 60 2>/dev/null || true
 	paths_down
 
-	# So many lines, and the end.
+	# It prints so many lines and ends.
 	start "$WORK/monitor" ip netns exec "$HOST_A" mrcctl -d mrca -j monitor state -n 1 -i 100ms
 	wait_for 30 nudge
 	finished "$started" 20 || fail "the monitor ended with $?"
@@ -86,7 +87,7 @@ state_changes() {
 	quiet monitor ev -t 200ms
 }
 
-# The monitor has its queue of events open: a file of the device.
+# Whether the monitor has its event queue open, which is a file of the device.
 listens() { # PID
 	local fd
 	for fd in $(descendants "$1") "$1"; do
@@ -99,8 +100,8 @@ monitor_even() {
 	[ "$(wc -l <"$WORK/monitor")" = "$(wc -l <"$WORK/monitor.json")" ]
 }
 
-# EV events of a path that swallows packets and heals, text and JSON at the same
-# time, as many as the kernel counts.
+# EV events of a path that drops packets and recovers, as text and as JSON at the same
+# time. Their number must equal the kernel's counter.
 ev_events() {
 	local since p text json_pid
 	paths_up good,assumed_bad
@@ -133,7 +134,7 @@ ev_events() {
 	stamps_fit "$WORK/monitor" "$since"
 	stamps_fit "$WORK/monitor.json" "$since"
 	json_lines "$WORK/monitor.json"
-	# One and the same, in two forms.
+	# Both monitors report the same events, in two formats.
 	sed -E "s/^$STAMP ev profile ([0-9]+) ([^ ]*) state ([a-z_]*)/\1 \2 \3 0/" "$WORK/monitor" \
 		>"$WORK/want"
 	sed -E 's/.*"event":"ev","ev_profile":([0-9]+),"ev":"([^"]*)","state":"([a-z_]*)","dropped":([0-9]+)\}/\1 \2 \3 \4/' \
@@ -162,7 +163,7 @@ live_view() {
 		    assert qps[0]["tx_pkts_per_s"] >= qps[1]["tx_pkts_per_s"], line
 		    bytes_qps = sum(q["tx_bytes_per_s"] for q in qps)
 		    bytes_ports = sum(p["tx_bytes_per_s"] for p in d["ports"])
-		    # Looked at one after the other.
+		    # The two rates are measured one after the other.
 		    assert bytes_qps < 3 * bytes_ports and bytes_ports < 3 * bytes_qps, line
 		print("good")
 	PY
@@ -216,7 +217,7 @@ device_goes() {
 	[ "$(wc -l <"$WORK/out")" = 10 ] || fail "$(cat "$WORK/out")"
 	run_as "" -d mrca dev
 	denied 2 "no MRC device mrca" "-d mrca dev"
-	# The only one need not be named.
+	# A command need not name the only device.
 	run_as "ip netns exec $HOST_B" -j fmt
 	[ "$rc $(cat "$WORK/out")" = "0 []" ] || fail "$rc $(cat "$WORK/out" "$WORK/err")"
 }

@@ -1,18 +1,19 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# The benchmark: every test and both operations with every byte checked, over
-# two planes, IPv4 and IPv6, with loss as well; its text, CSV and JSON say what
-# was done, to the message; what it cannot do it says, with the status that the
-# manual promises. No figure is asserted.
+# The benchmark mrcperf: every test and both operations with every byte checked, over
+# two planes, with IPv4 and IPv6, also with loss. Its text, CSV and JSON reports state
+# exactly how many messages were sent. For runs that it cannot do it prints an error
+# and has the exit status that the manual documents. The script checks no performance
+# figure.
 # timeout: 600
 . "$(dirname "$0")/lib.sh"
 
 PORT=18700
 LIMIT=100
 
-# perf_start [-6] SERVER-OPTIONS -- CLIENT-OPTIONS: server on B, client on A.
-# The client waits for the server to listen.
+# perf_start [-6] SERVER-OPTIONS -- CLIENT-OPTIONS: server on B, client on A. The
+# client starts when the server listens.
 perf_start() {
 	local server=() gid_a=$A4 gid_b=$B4
 	if [ "$1" = -6 ]; then
@@ -60,7 +61,7 @@ perf() { # [-6] CLIENT-OPTIONS
 	[ ! -s "$WORK/err" ] || fail "the client complains: $(cat "$WORK/err")"
 }
 
-# Nothing went wrong below, and nothing was sent that the report does not know.
+# The device counted no errors, and all traffic is in the report.
 no_errors() {
 	ctr_quiet 20
 	ctr_take
@@ -68,7 +69,7 @@ no_errors() {
 	expect mrcb qp_errors == 0
 }
 
-# failed_with STATUS REGEX COMMAND...; what it printed: in $WORK/out
+# failed_with STATUS REGEX COMMAND...: the output is in $WORK/out
 failed_with() {
 	local want=$1 regex=$2 rc=0
 	shift 2
@@ -78,13 +79,13 @@ failed_with() {
 		fail "'$*' says: $(cat "$WORK/err")"
 }
 
-# Before there is anything to report.
+# The command fails before there is anything to report.
 refused() { # STATUS REGEX COMMAND...
 	failed_with "$@"
 	[ ! -s "$WORK/out" ] || fail "'${*:3}' prints: $(cat "$WORK/out")"
 }
 
-# The report is of no run, and says why.
+# The report contains no run and gives the reason.
 no_run() { # REGEX COMMAND...
 	failed_with 1 "$@"
 	check "$(grep -c . "$WORK/out")" == 1 "lines '${*:2}' prints"
@@ -94,12 +95,12 @@ no_run() { # REGEX COMMAND...
 
 # --- reports ----------------------------------------------------------------------
 
-# Every point of a sweep, in every format. Each is parsed by rules of its own.
+# Every point of a sweep, in every format. Each format has its own parser.
 SWEEP=(-T all --op "write,write_imm" -s "8,1500,65536" -n 12 -w 2 -q 2 -t 8 --verify)
 POINTS=18
 
-# Messages and bytes of data that 12 + 2 messages on each of 2 queue pairs are;
-# of ping-pong both ways, so that the two sides' counts together are known.
+# Messages and bytes of data of 12 + 2 messages on each of 2 queue pairs. Ping-pong
+# counts both ways, so that the sum of both sides' counts is known.
 expected_bytes() { # TESTS-ONE-WAY TESTS-BOTH-WAYS
 	echo $(((8 + 1500 + 65536) * 2 * 14 * 2 * ($1 + 2 * $2)))
 }
@@ -111,8 +112,8 @@ json_report() {
 	python3 "$NET_DIR/mrcperf_json.py" "$WORK/client" 8,1500,65536 12 2 2 2
 }
 
-# What arrived below is what the benchmark says: messages of both directions
-# with the warm-up, and 8 bytes for every time that immediates were told.
+# The bytes that arrived agree with the report: messages of both directions including
+# the warm-up, and 8 bytes for every report of immediates.
 bytes_agree() {
 	local sent told
 	sent=$(($(ctr mrcb rx_data_bytes) + $(ctr mrca rx_data_bytes)))
@@ -124,7 +125,7 @@ bytes_agree() {
 
 json_lossless() {
 	json_report "$@"
-	# Two repetitions of two tests one way, and one both ways.
+	# Two repetitions of two tests one way, and of one test both ways.
 	bytes_agree $((2 * $(expected_bytes 2 1))) 2
 }
 
@@ -172,7 +173,7 @@ text_report() {
 	END { exit bad }' "$WORK/client" || fail "the text is wrong"
 	grep -q "^# 432 messages, $((67044 * 24 * 6)) bytes, 672 checked, 0 bad\$" \
 		"$WORK/client" || fail "sums: $(tail -n 1 "$WORK/client")"
-	# The server has checked what it got, of ping-pong one way.
+	# The server has checked the messages it received; of ping-pong, one way.
 	grep -q '^18 runs, 504 messages checked$' "$WORK/server" ||
 		fail "the server says: $(tail -n 1 "$WORK/server")"
 }
@@ -196,7 +197,7 @@ queues() { # OPTIONS
 	check "$(json 'j["totals"]["bad"]')" == 0 "bad messages"
 }
 
-# Unverified runs move what they say, packet by packet.
+# Runs without verification send exactly the reported data, packet by packet.
 exact_packets() {
 	ctr_mark
 	perf -T bw -s 9000 -n 100 -w 10 -t 16 -l 4 -m 1024 -j
@@ -215,7 +216,7 @@ for_a_time() {
 		'>' 0 "messages of a run"
 	check "$(json 'j["totals"]["bytes"]')" == \
 		$((512 * $(json 'j["totals"]["messages"]'))) bytes
-	# A pong for each ping; what tells of immediates taken comes on top.
+	# A pong for each ping. Reports of consumed immediates come in addition.
 	expect mrcb rx_data_bytes == "$(json 'j["totals"]["bytes"]')"
 }
 
@@ -227,12 +228,12 @@ profiles() {
 	perf -T bw -s 4096 -n 100 --verify -j --ev-profile 3 --cc-profile 2 \
 		--tclass 104 -u 18 --retry 7,3
 	no_errors
-	# All its EVs are of plane 1.
+	# All EVs of the profile are in plane 1.
 	expect mrcb/1 rx_data_pkts == 116
 	expect mrcb/2 rx_data_pkts == 0
 	check "$(json 'j["parameters"]["ev_profile"]')" == 3 "EV profile"
 	check "$(json 'j["parameters"]["retry"]["exponential"]')" == 3 retries
-	# Before the server is asked: there is none.
+	# The client fails before it connects to the server: there is no server.
 	no_run 'mrc_modify_qp to INIT .*: Invalid argument' in_a mrcperf -d mrca \
 		-s 8 --ev-profile 99 "$MGMT_B"
 	wait_for 30 in_a mrc_ctl mrca ev 3 init
@@ -276,7 +277,7 @@ no_device() {
 		-o /nowhere/out "$MGMT_B"
 }
 
-# Whoever does not speak the protocol is told, and the server goes on.
+# A client that does not speak the protocol gets an error, and the server goes on.
 strangers() {
 	start "$WORK/server" ip netns exec "$HOST_B" timeout $LIMIT \
 		mrcperf -d mrcb --sessions 2
@@ -288,7 +289,7 @@ strangers() {
 	in_a bash -c "exec 3<>/dev/tcp/$MGMT_B/$PORT
 		printf 'MRCP\0\7\0\1\0\0\0\0' >&3; cat <&3" >"$WORK/answer"
 	grep -q -a 'has version 7, this one 1' "$WORK/answer" || fail "no answer"
-	# Two at least that do.
+	# Then at least two clients that speak the protocol.
 	in_a mrcperf -d mrca -s 64 -n 20 --verify "$MGMT_B" >"$WORK/client"
 	in_a mrcperf -d mrca -T lat -s 64 -n 20 --verify "$MGMT_B" >"$WORK/client"
 	finished "$perf_server" 20 || fail "the server fails: $(cat "$WORK/server")"
@@ -296,8 +297,8 @@ strangers() {
 	check "$(grep -c '^1 runs, ' "$WORK/server")" == 2 "served"
 }
 
-# The planes are cut: the client says which error it got, the server that the
-# client said so, and nobody hangs.
+# The planes are cut. The client reports its error, the server reports what the client
+# reported, and neither hangs.
 cut() {
 	local i
 	perf_start -- -D 600 -s 65536 -u 16 --retry 3,2 -j
@@ -321,7 +322,7 @@ ctr_grows() { # DEV NAME
 	[ "$(ctr_now "$1" "$2")" -gt "$was" ]
 }
 
-# The other program is killed in the middle.
+# One program is killed in the middle of a run.
 killed() { # client|server
 	local victim other pid
 	perf_start -- -D 600 -T "$2" -s 64 -u 14

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# A JSON report of mrcperf against what was asked for: every test and operation
-# with SIZES, ITERS messages after WARMUP on each of QPS queue pairs, verified,
-# REPEAT times. Prints what is wrong.
+# Checks a JSON report of mrcperf against the requested run: every test and operation
+# with SIZES, ITERS messages after WARMUP on each of QPS queue pairs, verified, REPEAT
+# times. Prints the errors.
 #
 # usage: mrcperf_json.py FILE SIZES ITERS WARMUP QPS REPEAT
 import json

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# Network namespaces that share all devices: seen and used from everywhere, planes that
-# move away from a device and come back, rdma_cm over several planes.
-# netns_exclusive.sh is about devices that belong to one namespace.
+# Network namespaces that share all devices: every namespace sees and uses them,
+# planes leave a device and come back, rdma_cm works over several planes. Devices that
+# belong to one namespace are tested by netns_exclusive.sh.
 # timeout: 900
 . "$(dirname "$0")/lib.sh"
 . "$NET_DIR/lib_netns.sh"
@@ -17,14 +17,14 @@ shared_seen() {
 	expect_devices "$HOST_A" "mrca mrcb"
 	expect_devices "$HOST_B" "mrca mrcb"
 	expect_devices "$THIRD" "mrca mrcb"
-	# A port names its netdev where that is.
+	# A port shows its netdev only in the netdev's namespace.
 	links_are "$HOST_A" mrca "1 ACTIVE pa1,2 ACTIVE pa2,3 ACTIVE pa3,4 ACTIVE pa4" ||
 		fail "in $HOST_A: $(links "$HOST_A" mrca)"
 	links_are "$THIRD" mrca "1 ACTIVE -,2 ACTIVE -,3 ACTIVE -,4 ACTIVE -" ||
 		fail "in $THIRD: $(links "$THIRD" mrca)"
 }
 
-# A program anywhere; packets where the netdevs are.
+# The program may run anywhere; packets are in the namespace of the netdevs.
 shared_used() {
 	local before
 	before=$(bytes_sent "$HOST_A" pa1)
@@ -42,7 +42,7 @@ stays_in_shared_mode() {
 	traffic 1 2 3 4
 }
 
-# Only netdevs of the own namespace, and only as the host's administrator.
+# Only netdevs of the caller's namespace can be added, and only by its administrator.
 link_add_elsewhere() {
 	refuse 'no such device|invalid|not found' in_third rdma link add mrcz type mrc netdev pa1
 	refuse 'not permitted' unshare -U -r -n bash -ec \
@@ -50,8 +50,8 @@ link_add_elsewhere() {
 	expect_devices '' "mrca mrcb"
 }
 
-# A plane leaves while there is traffic: the port is vacant, the others go on.
-# It comes back and takes the vacant port.
+# A plane leaves during traffic: its port becomes vacant, the other ports go on. The
+# plane comes back and takes the vacant port.
 plane_moves_away() {
 	local n
 	verify_start --duration 1000 --size 65536
@@ -62,7 +62,7 @@ plane_moves_away() {
 	wait_for 30 ctr_at_least mrca tx_data_pkts $((n + 200))
 	links_are "$HOST_A" mrca "1 ACTIVE pa1,2 DOWN -,3 ACTIVE pa3,4 ACTIVE pa4" ||
 		fail "$(links "$HOST_A" mrca)"
-	# It may become somebody else's there, but not a port of this device.
+	# There the netdev may become a port of another device, but not of this one.
 	refuse 'cross-device' in_third rdma link add mrca type mrc netdev pa2
 	verify_stop
 	ip -n "$THIRD" link set pa2 netns "$HOST_A"

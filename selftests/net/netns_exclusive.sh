@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# Devices that belong to one network namespace ("rdma system set netns exclusive"): who
-# sees and opens them, rdma_cm; devices that move, with their netdevs and without, while
-# programs have them open; namespaces that end with a device inside; beside it, what rxe
-# does.
+# Devices that belong to one network namespace ("rdma system set netns exclusive"):
+# who sees and opens them; rdma_cm; devices that move while programs have them open,
+# with their netdevs and without; namespaces that end with a device inside; comparison
+# with rxe.
 # timeout: 900
 # kmsg-ok: rxe(t|_create_qp)
 . "$(dirname "$0")/lib.sh"
@@ -19,7 +19,7 @@ exclusive_seen() {
 	traffic 1 2
 }
 
-# The character device may be there: opening it is refused.
+# The character device may exist, but opening it is refused.
 exclusive_not_opened() {
 	local dev
 	dev=/dev/infiniband/$(in_a ls /sys/class/infiniband_verbs | grep uverbs | head -n 1)
@@ -30,7 +30,7 @@ exclusive_not_opened() {
 	in_a bash -c 'exec 3<>"$1"' - "$dev"
 }
 
-# The same name in two namespaces, where the kernel keeps names apart.
+# The same device name in two namespaces, if the kernel allows that.
 same_name() {
 	local refused=''
 	ip -n "$HOST_A" link add spare0 type veth peer name spare1 netns "$HOST_B"
@@ -43,7 +43,8 @@ same_name() {
 		expect_devices "$HOST_B" "mrcb mrcx"
 		links_are "$HOST_A" mrcx "1 ACTIVE spare0" || fail "$(links "$HOST_A" mrcx)"
 		links_are "$HOST_B" mrcx "1 ACTIVE spare1" || fail "$(links "$HOST_B" mrcx)"
-		# It is the own one that gets another port, and that goes.
+		# Commands affect the device of the caller's namespace: it gets
+		# another port and is removed.
 		ip -n "$HOST_B" link add spare2 type veth peer name spare3
 		ip -n "$HOST_B" link set spare2 up
 		ip -n "$HOST_B" link set spare3 up
@@ -63,8 +64,8 @@ same_name() {
 		skip "this kernel has one name space for all: $(cat "$WORK/refused")"
 }
 
-# Only the device goes; its netdevs stay and carry its traffic. Programs lose
-# it at once, whatever they were doing.
+# Only the device moves. Its netdevs stay and carry its traffic. Programs lose the
+# device at once, whatever they were doing.
 moves_alone() {
 	local watch rc=0
 	rm -f "$WORK/watch"
@@ -84,7 +85,7 @@ moves_alone() {
 	process_gone "$watch" || kill "$watch"
 	stop_all
 	no_rc "$THIRD" || fail "queue pairs are left: $(in_third rdma resource show qp)"
-	# The connection manager has come along.
+	# The connection manager's queue pairs moved with the device.
 	check "$(in_third rdma resource show qp | grep -c 'type GSI')" == 2 "QP1s"
 	wait_for 30 no_rc "$HOST_B"
 }
@@ -96,7 +97,8 @@ moved_is_used() {
 	wait_for 30 port_is mrca 1 ACTIVE
 	wait_for 30 gid_index mrca 1 "$A4"
 	ctr_mark
-	# They talk over the management link, which the client has not got.
+	# The programs talk over the management link, which the client's namespace
+	# lacks.
 	ip -n "$HOST_B" link add mgmtc type veth peer name mgmtd netns "$THIRD"
 	ip -n "$HOST_B" addr add 192.0.2.17/30 dev mgmtc
 	ip -n "$HOST_B" link set mgmtc up
@@ -108,12 +110,12 @@ moved_is_used() {
 	expect_whole
 	expect mrca/1 tx_data_pkts '>' 0
 	expect mrca/2 tx_data_pkts '>' 0
-	# Of another namespace's netdevs nothing is to be seen, nor added.
+	# Netdevs of another namespace are not shown and cannot be added.
 	links_are "$THIRD" mrca "1 ACTIVE -,2 ACTIVE -" || fail "$(links "$THIRD" mrca)"
 }
 
-# rdma_cm needs device and netdevs in one namespace, of any driver. Here are
-# the netdevs.
+# With any driver, rdma_cm needs the device and its netdevs in one namespace. Only the
+# netdevs are here.
 moved_has_no_cm() {
 	refuse 'no rdma devices|no such device' in_a timeout 20 rping -c -a "$B4" -I "$A4" -C 1
 }
@@ -128,18 +130,19 @@ moves_back() {
 	cm_rping 4 1 1 2
 }
 
-# The device goes, its netdevs follow: it begins anew and remembers what it was.
+# The device moves and its netdevs follow. The device is registered again and keeps
+# its configuration.
 moves_with_netdevs() {
 	local i open
 	in_a mrcctl -d mrca dev set extension off
 	in_a rdma dev set mrca netns "$THIRD"
 	home[mrca]=$THIRD
 	ip -n "$HOST_A" link set pa1 netns "$THIRD"
-	# One of them is still where it was.
+	# One netdev is still in the old namespace.
 	refuse 'cross-device' in_third rdma link add mrca type mrc netdev pa1
 	ip -n "$HOST_A" link set pa2 netns "$THIRD"
 	links_are "$THIRD" mrca "1 DOWN -,2 DOWN -" || fail "$(links "$THIRD" mrca)"
-	# Not below programs that have it open.
+	# Not while programs have the device open.
 	rm -f "$WORK/watch"
 	start "$WORK/watch" ip netns exec "$THIRD" ibv_asyncwatch -d mrca
 	open=$started
@@ -149,7 +152,7 @@ moves_with_netdevs() {
 	finished "$open" 10 || true
 	for i in 1 2; do
 		in_third rdma link add mrca type mrc netdev "pa$i"
-		# Of plane_commands what is host A's, for the new host.
+		# The commands of plane_commands for host A, for the new host.
 		plane_commands a $i 4500 46 | grep -v 'type veth' | ip -n "$THIRD" -batch -
 		plane_ready $i
 	done
@@ -160,7 +163,7 @@ moves_with_netdevs() {
 	in_third ss -Hlun 'sport = :4791' | grep -q . || fail "no socket"
 }
 
-# A namespace ends, and with it its netdevs (veth pairs) and the device.
+# A namespace ends. Its netdevs (veth pairs) and the device end with it.
 ends_with_all() {
 	ip netns del "$THIRD"
 	wait_for 30 devices_are "$HOST_A" ""
@@ -169,8 +172,8 @@ ends_with_all() {
 	wait_for 30 port_is mrcb 1 DOWN
 }
 
-# Only the device was there: it comes to the initial namespace, and can be
-# given back.
+# Only the device was in the namespace. It moves to the initial namespace and can be
+# moved back.
 ends_with_device() {
 	third_up
 	in_a rdma dev set mrca netns "$THIRD"
@@ -185,7 +188,7 @@ ends_with_device() {
 	traffic 1 2
 }
 
-# The netdevs' namespace ends; the device is in another one, and goes.
+# The namespace of the netdevs ends; the device is in another one and is removed.
 ends_with_netdevs() {
 	third_up
 	in_a rdma dev set mrca netns "$THIRD"
@@ -196,8 +199,8 @@ ends_with_netdevs() {
 	third_down
 }
 
-# What the other software RoCE driver does in the same steps. Its device may
-# begin elsewhere; from there on both have to move alike.
+# What rxe, the other software RoCE driver, does in the same steps. Its device may
+# start in another namespace; after that both must move alike.
 rxe_beside() {
 	local begins='' ns said
 	modprobe crc32_generic 2>/dev/null || true
@@ -228,7 +231,7 @@ rxe_beside() {
 		return
 	fi
 	devices "$HOST_B" | grep -q -w rxet || fail "rxe's device did not move"
-	# Its netdev goes.
+	# Its netdev leaves the namespace.
 	ip -n "$THIRD" link set rx0 netns "$HOST_A"
 	if wait_for 3 rxe_gone; then
 		said="goes too"
@@ -245,12 +248,12 @@ rxe_gone() { ! devices "$HOST_B" | grep -q -w rxet; }
 
 # --- the mode ----------------------------------------------------------------------
 
-# Namespaces end a moment after their names.
+# Namespaces end a moment after their names are removed.
 exclusive_now() { rdma system set netns exclusive; }
 
 shared_now() { rdma system set netns shared; }
 
-# The script's own clean-up comes first.
+# The script's own clean-up runs first.
 leave_exclusive() {
 	local rc=$?
 	set +e

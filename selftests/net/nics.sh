@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# Four planes of four models of NICs: times of different length that vary, and queues of
-# one NIC that overtake each other, served by processors that have other work too. Nothing
-# is lost there but what a NIC says it dropped, so what is sent again is not needed.
+# Four planes with four models of NICs. Their delays differ and vary, queues of one
+# NIC reorder packets, and the processors are busy with other work. The only losses
+# are packets that a NIC reports as dropped, so all other retransmissions are
+# spurious.
 # timeout: 900
 # nics
 . "$(dirname "$0")/lib.sh"
@@ -12,7 +13,7 @@ have_nics ||
 	tap_skip_all "this machine has no NICs (no PCI, or vm.sh without -N)"
 
 TRAFFIC=(--size 65536 --op write --timeout 18)
-# Of 1000 data packets so many may be sent again in vain.
+# The limit for spurious retransmissions per 1000 data packets.
 MOST=5
 
 driver() { # a|b PLANE
@@ -29,7 +30,7 @@ models() {
 	done
 }
 
-# Packets that NICs, their drivers and qdiscs say they have dropped, both hosts.
+# Packets that NICs, their drivers and qdiscs report as dropped, on both hosts.
 dropped() {
 	local h
 	for h in a b; do
@@ -44,7 +45,7 @@ print(sum(d["stats64"][way][what]
 	done | awk '{ n += $1 } END { print n + 0 }'
 }
 
-# Both processors have work of ordinary priority that never ends.
+# Endless work of normal priority on all processors.
 busy() {
 	local i
 	for i in $(seq "$(nproc)"); do
@@ -52,7 +53,8 @@ busy() {
 	done
 }
 
-# needless NAME FROM TO OPTIONS...: what goes from host FROM to TO.
+# needless NAME FROM TO OPTIONS...: counts spurious retransmissions from host FROM to
+# host TO.
 needless() {
 	local name=$1 from=mrc$2 to=mrc$3 drops again sent late
 	shift 3

@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# Regions that are paged on demand: data are right whatever the kernel does to the
-# pages, also with packet loss; memory that is not there is the error that the IB
-# specification has for it; late pages are no silence of the peer; what is seen of
-# it from outside; programs killed in the middle. Where the kernel cannot page,
-# that such regions are refused.
+# Regions with on-demand paging: data is correct whatever the kernel does to the
+# pages, also with packet loss. Access to missing memory is the error of the
+# InfiniBand specification. A page wait does not count as silence of the peer. Also
+# the view of tools, and programs killed in the middle. If the kernel has no on-demand
+# paging, such regions must be refused.
 # timeout: 280
 # races
 . "$(dirname "$0")/lib.sh"
@@ -14,7 +14,7 @@ memory() { # PREFIX LIMIT [PART]
 	local rc=0
 	in_a timeout -s KILL "$(($2 * ${LAB_TIME:-1}))" mrc_memory mrca paging ${3:+"$3"} \
 		>"$WORK/paging.out" 2>&1 || rc=$?
-	# 1: it said itself what failed.
+	# Status 1: the program printed what failed.
 	if [ "$rc" -gt 1 ] || ! grep -q -E '^(not )?ok ' "$WORK/paging.out" ||
 		grep -q '^mrc_memory: ' "$WORK/paging.out"; then
 		echo "not ok mrc_memory came to its end ($rc)" >>"$WORK/paging.out"
@@ -22,7 +22,7 @@ memory() { # PREFIX LIMIT [PART]
 	adopt "$1" <"$WORK/paging.out"
 }
 
-# Both ends are this host, so what is lost is lost here.
+# Both ends are on this host, so packets are lost here.
 lossy() {
 	in_a tc qdisc add dev lo root netem loss 2% delay 100us 50us
 }
@@ -32,7 +32,8 @@ no_objects() {
 		[ "$(in_a rdma resource show qp | grep mrca | grep -c -v GSI)" = 0 ]
 }
 
-# While packets come and go, and while pages are being fetched that never come.
+# A program is killed while its packets are in flight, and while it waits for pages
+# that never come.
 killed() {
 	local i part
 	for part in "taken away" "never come" "come late"; do
@@ -61,7 +62,7 @@ if grep -q 'refused where the kernel cannot' "$WORK/paging.out"; then
 fi
 ctr_take
 subtest "what was waited for is counted" counted
-# A NAK that is lost ends in RETRY_EXC (MRC 1.0 §10): no errors here.
+# A lost NAK ends in RETRY_EXC (MRC 1.0 §10), so these parts cause no errors.
 lossy
 for part in "thrown away" "copies on write" "come late"; do
 	memory "lossy: " 40 "$part"

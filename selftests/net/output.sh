@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# What leaves a host is its output to everybody who looks at it: IP's statistics,
+# Packets of the driver count as output of the host everywhere: IP's statistics,
 # netfilter, the neighbour tables and qdiscs see every packet, whether or not the
-# driver takes the short way to the neighbour.
+# driver uses its shortcut to the neighbour.
 # timeout: 900
 . "$(dirname "$0")/lib.sh"
 
@@ -28,7 +28,7 @@ ip_counters() { # a|b
 ip_mark() { ip_counters a >"$WORK/a.mark" && ip_counters b >"$WORK/b.mark"; }
 ip_take() { ip_counters a >"$WORK/a.take" && ip_counters b >"$WORK/b.take"; }
 
-# How much a counter grew. An unknown one is an error.
+# How much a counter grew. An unknown name is an error.
 ip_grew() { # a|b NAME
 	awk -v name="$2" '
 		$1 == name && FNR == NR { from = $2; next }
@@ -42,7 +42,7 @@ ip_grew() { # a|b NAME
 		}' "$WORK/$1.mark" "$WORK/$1.take"
 }
 
-# Of all that one host sends, the other has received each packet and byte.
+# Each host has received every packet and byte that the other one sent.
 ip_conserved() { # OUT IN
 	local h peer
 	for h in a b; do
@@ -108,8 +108,8 @@ counted4() {
 	fi
 }
 
-# Kernels without OutTransmits count what is sent at IPv6's sockets only, whatever
-# the way; what arrives is counted by all.
+# Kernels without OutTransmits count sent packets only at IPv6's sockets, whether or
+# not the shortcut is used. All kernels count received packets.
 counted6() {
 	traffic -6
 	if ! grep -q '^Ip6OutTransmits ' "$WORK/a.take"; then
@@ -123,7 +123,7 @@ counted6() {
 	ip_conserved Ip6OutTransmits Ip6InReceives
 }
 
-# Both hooks see each packet of both hosts, and the peer's input hook as well.
+# Both output hooks see each packet of both hosts, and so does the peer's input hook.
 hooked() { # OPTIONS...
 	unwatch
 	ctr_quiet 20
@@ -148,7 +148,7 @@ hooked_is_counted() { # 4|6
 	unwatch
 }
 
-# N more data packets have arrived at PORT of host B than now.
+# Waits until N more data packets have arrived at PORT of host B.
 arrives() { # PORT N
 	wait_for 60 ctr_at_least "mrcb/$1" rx_data_pkts \
 		$(($(ctr_now "mrcb/$1" rx_data_pkts) + $2))
@@ -161,7 +161,7 @@ load_start() { # OPTIONS...
 	arrives 2 50
 }
 
-# A rule that comes in the middle takes effect, and so does its end.
+# A rule that is added during traffic takes effect, and so does its removal.
 dropped() { # OPTIONS...
 	in_a nft delete table inet cut 2>/dev/null || true
 	load_start "$@"
@@ -188,7 +188,7 @@ cut_bites() {
 	[ "${n:-0}" -gt 0 ]
 }
 
-# A policy of IPsec that lets nothing out holds from when it is there.
+# An IPsec policy that blocks output takes effect as soon as it exists.
 blocked() { # ADDRESS OPTIONS...
 	local to=$1 before
 	shift
@@ -202,8 +202,8 @@ blocked() { # ADDRESS OPTIONS...
 	verify_stop_well
 }
 
-# The peer gets another hardware address: packets follow what the neighbour
-# table says from then on. The other plane bridges the time between.
+# The peer gets another hardware address: packets follow the neighbour table from then
+# on. Meanwhile the other plane carries the traffic.
 moved() { # ADDRESS OPTIONS...
 	local to=$1 mac
 	shift
@@ -216,7 +216,7 @@ moved() { # ADDRESS OPTIONS...
 	verify_stop_well
 }
 
-# Neighbours that are forgotten are asked for again.
+# Neighbours that the kernel forgets are resolved again.
 forgotten() { # OPTIONS...
 	load_start "$@"
 	for _ in 1 2; do
@@ -227,7 +227,7 @@ forgotten() { # OPTIONS...
 	verify_stop_well
 }
 
-# A tap and a qdisc are below the short way.
+# A tap and a qdisc are below the shortcut, so both see every packet.
 shaped() {
 	local before after
 	in_a tc qdisc replace dev pa1 root handle 1: pfifo limit 5000

@@ -7,7 +7,7 @@
 
 bw() { # OPTIONS...
 	ctr_mark
-	# Patience of seconds: a guest may well stand still for half of one.
+	# A timeout of seconds: a guest may pause for half a second.
 	perftest "$@" -u 18
 	ctr_take
 	expect mrca qp_errors == 0
@@ -36,7 +36,7 @@ lat() { # OPTIONS...
 	echo "figure: ib_write_lat $*: typical $typical us"
 }
 
-# Any tool on a device that is MRC 1.0 and nothing else.
+# Any tool on a device that has only MRC 1.0.
 unsupported() { # TOOL
 	extension off
 	perftest_start "$1" -n 10

@@ -1,20 +1,20 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# A plane goes away and comes back under load, in every way it can: own netdev
-# set down, carrier lost because the peer's end went down, packets swallowed
-# somewhere on the way in one or both directions. The program sees no error,
-# its data is whole, the other planes carry the traffic meanwhile, and the
-# plane is used again afterwards.
+# A plane fails and recovers under load, in every possible way: the host's own netdev
+# is set down, the carrier is lost because the peer's end went down, or packets are
+# dropped on the way in one or both directions. The program sees no error and its data
+# is complete. Meanwhile the other planes carry the traffic. Afterwards the plane is
+# used again.
 # timeout: 900
 # races
 . "$(dirname "$0")/lib.sh"
 
 TOPO_RESOLVE=1			# real ARP and neighbour discovery
 
-P=2				# the plane that suffers
+P=2				# the plane that fails
 
-steady() { # DEV PORT COUNT: this many more data packets than at the mark
+steady() { # DEV PORT COUNTER VALUE: whether the counter has reached VALUE
 	ctr_at_least "$1/$2" "$3" "$4"
 }
 
@@ -31,7 +31,7 @@ receives_on() { # PORT N
 	wait_for 30 steady mrcb "$1" rx_data_pkts $((from + $2))
 }
 
-# What a subtest that failed may have left in the way of the next one.
+# Removes what a failed subtest may have left.
 planes_whole() {
 	unimpair_all
 	in_a nft delete table netdev cut 2>/dev/null || true
@@ -59,8 +59,9 @@ others_carry() {
 	done
 }
 
-# The state of a port is that of its netdev. What happened to it the peer is told
-# later, up to a second where it lost the carrier, and not at all if it is back then.
+# The state of a port is that of its netdev. The peer learns about changes later:
+# after up to a second if its own port lost the carrier, and not at all if the carrier
+# is back by then.
 admin_down() { # HOST
 	local h=$1 peer=b downs ups
 	[ "$h" = a ] || peer=a
@@ -85,7 +86,7 @@ admin_down() { # HOST
 	expect "mrcb/$P" port_up_events == 1
 }
 
-swallow() { # HOSTS that lose all they send on the plane
+swallow() { # HOSTS: all that they send on the plane is dropped
 	local h bad good
 	load_start "${@:2}"
 	bad=$(ctr_now "mrca/$P" ev_to_assumed_bad)
@@ -106,11 +107,11 @@ swallow() { # HOSTS that lose all they send on the plane
 	expect "mrca/$P" ev_to_good '>' 0
 }
 
-# The data arrives, and what it was answered is learnt from the SACKs of the
-# other planes: no path is bad, and the plane goes on carrying data. A time-out
-# would condemn all paths, and those of this plane for good: it is longer than a
-# busy machine stops. Answers to ARP come through: without them the kernel would
-# forget the neighbour in between, and the data with it.
+# The data arrives. The SACKs of the other planes acknowledge it, so no path is
+# condemned and the plane continues to carry data. A timeout would condemn all paths,
+# and those of this plane forever. So the timeout is longer than a busy machine
+# pauses. ARP replies pass: without them the kernel would lose the neighbour, and the
+# data would stop.
 feedback_swallowed() {
 	load_start --timeout 19
 	in_a nft -f - <<-NFT
@@ -129,7 +130,7 @@ feedback_swallowed() {
 	expect "mrcb/$P" rx_data_pkts '>' 200
 }
 
-# nftables drops what arrives, which is how a switch with a broken table looks.
+# nftables drops incoming packets, as a switch with a broken table would.
 filtered() {
 	local bad
 	load_start
@@ -163,7 +164,7 @@ flapping() {
 	expect "mrca/$P" port_down_events == 8
 }
 
-# Three of four planes go away one after the other and come back.
+# Three of four planes fail one after the other and recover.
 one_after_the_other() {
 	local p
 	load_start
@@ -181,8 +182,8 @@ one_after_the_other() {
 	load_stop
 }
 
-# All planes at once, for less than the retry budget, which is 34 s: long enough for a
-# kernel that takes seconds to set four links down and up.
+# All planes fail at once, for less than the retry budget of 34 s. The budget is long
+# enough for a kernel that takes seconds to set four links down and up.
 all_at_once() {
 	local p
 	load_start --timeout 20 --retry 7

@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""Waits until a plane is said to be there again and then until data leaves through it.
+"""Waits for the notice that a plane is up again, and then until data leaves through it.
 
 usage: plane_back.py NETDEV link|PORT
-    link    said by the netdev's own up event
-    PORT    said by the peer, in a port status update
+    link    the notice is the up event of the netdev itself
+    PORT    the notice is a port status update of the peer
 Prints "ready", and at the end one line:
-    us      microseconds from the word to the first data packet through NETDEV
-    route   microseconds from the word to the last route through NETDEV that was added
-            before that packet, -1: none
-    probes  probes through it in between
-    first   microseconds from the word to the first of them, -1: none"""
+    us      microseconds from the notice to the first data packet through NETDEV
+    route   microseconds from the notice to the last route through NETDEV that was
+            added before that packet, -1: none
+    probes  probes through NETDEV in between
+    first   microseconds from the notice to the first probe, -1: none"""
 import select
 import socket
 import struct
@@ -27,7 +27,7 @@ IFF_UP, IFF_RUNNING = 0x1, 0x40
 
 
 def leads_through(route, index):
-    """Is that netdev the next hop of a route? ROUTE: attributes of RTM_NEWROUTE."""
+    """Whether a route leads through that netdev. ROUTE: attributes of RTM_NEWROUTE."""
     while len(route) >= 4:
         length, kind = struct.unpack_from('=HH', route)
         if length < 4:
@@ -39,7 +39,7 @@ def leads_through(route, index):
 
 
 def events(netlink, index):
-    """What happened to the netdev: "up", "route"."""
+    """The events of the netdev: "up", "route"."""
     message = netlink.recv(65536)
     while len(message) >= 28:
         length, kind = struct.unpack_from('=IH', message)

@@ -1,11 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# How soon a plane that comes back is used (MRC 1.0 §11.6): after the netdev's own up
-# event, after the peer's word, and without any word, when only probes tell. The goal
-# is 200 ms with a word; a shared machine may take longer, so what is judged is that
-# the quickest of some rounds does not wait for what comes once in a second: looks for
-# a route, probes of an idle queue pair. The figures tell the rest.
+# How soon a plane that recovers is used (MRC 1.0 §11.6): after the netdev's own up
+# event, after a port status update of the peer, and without any notice, when only
+# probes find out. The goal is 200 ms after a notice. A shared machine may take
+# longer. So the check is only that the fastest of some rounds does not wait for an
+# action that happens once a second: the search for a route, or a probe of an idle
+# queue pair. The figures show the rest.
 # timeout: 900
 # long
 . "$(dirname "$0")/lib.sh"
@@ -13,9 +14,9 @@
 
 TOPO_RESOLVE=1
 
-P=2				# the plane that goes away and comes back
+P=2				# the plane that fails and recovers
 ROUNDS=4
-SECOND=900000			# us, and less than what comes once in a second
+SECOND=900000			# us, and less than the period of actions that happen once a second
 
 watch() { # link|PORT
 	start "$WORK/back" ip netns exec hosta python3 "$NET_DIR/plane_back.py" "pa$P" "$1"
@@ -27,8 +28,8 @@ back() { # NAME
 	sed -n "s/^.*\<$1 \(-\?[0-9]*\).*/\1/p" "$WORK/back"
 }
 
-# The plane is back in the round that goes on: what it took, from the word or, where
-# the route was added after that, from the route on.
+# Records how long the plane took to carry data in this round: from the notice, or
+# from the route if the route was added later.
 took() {
 	finished "$watcher" 60 || fail "$(cat "$WORK/back")"
 	[ "$(back route)" -le 0 ] || WHAT=route
@@ -47,7 +48,8 @@ judge() {
 figures=()
 WHAT=word
 
-# The own netdev. Its routes go with it, who sets it up adds them again.
+# The host's own netdev. Its routes are removed with it, and the script adds them
+# again.
 own_netdev() { # OPTIONS of verify
 	local n
 	load_start 2ms "$@"
@@ -64,7 +66,7 @@ own_netdev() { # OPTIONS of verify
 	judge
 }
 
-# The peer's netdev behind a bridge: only its word tells.
+# The peer's netdev behind a bridge: only its port status update tells.
 peer_netdev() { # OPTIONS of verify
 	local n
 	load_start 2ms "$@"
@@ -83,7 +85,7 @@ peer_netdev() { # OPTIONS of verify
 }
 
 # All paths of the plane are condemned, and probes have become rare, when the peer's
-# word comes that its port is up.
+# update says that its port is up.
 condemned_paths() { # OPTIONS of verify
 	local n
 	load_start 2ms "$@"
@@ -105,8 +107,8 @@ condemned_paths() { # OPTIONS of verify
 
 data_ceases() { ctr_still "mrca/$P" tx_data_pkts 1; }
 
-# Nobody tells: probes do, and their number is bounded while nothing answers. Two
-# queue pairs, and for each one the channel of its answers.
+# Without any notice: probes find out, and their number is limited while no reply
+# comes. There are two queue pairs, each with an answer channel.
 silent_cut() { # OPTIONS of verify
 	local n from now since probes
 	load_start 2ms --qps 2 "$@"

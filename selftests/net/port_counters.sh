@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# Counters of ports as sysfs has them for everybody: packets and data as netfilter counts
-# them on the way, damaged packets, multicast, links that go down, packets that a netdev
-# refuses; and the node exporter of Prometheus, which reads them.
+# The standard port counters in sysfs: packets and data compared with netfilter's
+# counts on the way, damaged packets, multicast, link-down events, packets that a
+# netdev refuses; and the Prometheus node exporter, which reads them.
 # timeout: 600
 . "$(dirname "$0")/lib.sh"
 
@@ -20,7 +20,7 @@ values_mark() {
 	done >"$WORK/values"
 }
 
-# How much it grew since.
+# How much the counter has grown since values_mark.
 grown() { # DEV PORT COUNTER
 	local before
 	before=$(sed -n "s|^$IB/$1/ports/$2/counters/$3 ||p" "$WORK/values")
@@ -35,7 +35,7 @@ grown_all() { # DEV COUNTER
 
 # --- on the way --------------------------------------------------------------------
 
-# What arrives at each plane's end, by netfilter: packets and bytes of IP.
+# Counts with netfilter what arrives at each end of a plane: IP packets and bytes.
 watch() {
 	local h i
 	for h in a b; do
@@ -61,7 +61,7 @@ watched() { # a|b PLANE packets|bytes
 		sed -n "s/.*$3 \([0-9]*\).*/\1/p"
 }
 
-# What one end sent, the other got, and netfilter saw.
+# One end sent, the other end received, and netfilter counted the same numbers.
 same_on_the_way() { # FROM TO PLANE
 	local packets bytes
 	packets=$(watched "$2" "$3" packets)
@@ -69,12 +69,12 @@ same_on_the_way() { # FROM TO PLANE
 	check "$packets" '>' 10 "packets from $1 over plane $3"
 	check "$(grown "mrc$1" "$3" port_xmit_packets)" == "$packets" "packets that $1/$3 sent"
 	check "$(grown "mrc$2" "$3" port_rcv_packets)" == "$packets" "packets that $2/$3 got"
-	# Packets have whole units of four octets.
+	# The length of a packet is a multiple of four octets.
 	check $(($(grown "mrc$1" "$3" port_xmit_data) * 4)) == "$bytes" "octets that $1/$3 sent"
 	check $(($(grown "mrc$2" "$3" port_rcv_data) * 4)) == "$bytes" "octets that $2/$3 got"
 }
 
-# Over the first plane, from a host to host A.
+# Runs over the first plane, from a host to host A.
 pingpong() { # NETNS PROGRAM
 	local dev=mrcb own=$B4
 	[ "$1" = hostb ] || dev=mrca own=$A4
@@ -105,7 +105,7 @@ traffic_counted() {
 	unwatch
 }
 
-# Over loopback nothing goes through a port.
+# Loopback traffic passes no port.
 loopback_not_counted() {
 	values_mark
 	pingpong hosta ibv_rc_pingpong
@@ -114,7 +114,7 @@ loopback_not_counted() {
 	check "$(grown mrca 1 port_rcv_packets)" == 0 "packets that arrived"
 }
 
-# A packet that is nobody's and damaged: 20 + 8 + 64 octets.
+# A damaged packet that belongs to no queue pair: 20 + 8 + 64 octets.
 damaged_counted() {
 	values_mark
 	in_b python3 -c "
@@ -133,7 +133,7 @@ joined() { # NETNS GROUP
 	ip -n "$1" maddr show | grep -q -w "$2"
 }
 
-# What the sender gets of its own has been nowhere.
+# The copy of a multicast packet that its own sender receives passed no port.
 multicast_counted() {
 	local dev other
 	values_mark
@@ -164,7 +164,7 @@ link_counted() {
 	check "$(grown mrca 2 link_downed)" == 1 "times that port 2 went down"
 }
 
-# Packets that a qdisc drops at once.
+# Packets that a qdisc drops immediately.
 discards_counted() {
 	values_mark
 	ctr_mark
@@ -181,7 +181,7 @@ discards_counted() {
 
 # --- monitoring --------------------------------------------------------------------
 
-# A device that somebody else made, beside ours.
+# A simulated device of another driver, beside this one.
 put() { # PATH VALUE
 	mkdir -p "$(dirname "$1")"
 	echo "$2" >"$1"

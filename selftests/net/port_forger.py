@@ -1,16 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""What any process of the peer host can say in the host's name: endpoint requests
-from a plain UDP socket of an unprivileged user. Over IPv4 the socket's packets have
-the IP ID 0 (IP_PMTUDISC_DO), over IPv6 there is none, so that the right ICRC can be
-computed.
+"""Sends endpoint requests in the name of its host, as any process there can: from a
+plain UDP socket of an unprivileged user. IPv4 packets of the socket have the IP ID 0
+(IP_PMTUDISC_DO) and IPv6 has no ID, so the correct ICRC can be computed.
 
 usage: port_forger.py OWN-ADDRESS PEER-ADDRESS KIND [RATE]
 KIND:
-    MASK[,MASK...]  port status updates that say so in turn; request ids are random
+    MASK[,MASK...]  port status updates with these masks in turn; request IDs are random
     probes          EV probes
-RATE: packets a second, 0 = as many as possible (default 1000). Goes on until it is
-killed; prints "ready" before the first packet."""
+RATE: packets a second, 0 = as many as possible (default 1000). The program runs until
+it is killed. It prints "ready" before the first packet."""
 import os
 import random
 import socket
@@ -37,7 +36,7 @@ def main():
         sock.setsockopt(socket.IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_DO)
     sock.bind((own, 0))
     sport = sock.getsockname()[1]
-    skip = 48 if six else 28    # IP and UDP: the kernel makes them
+    skip = 48 if six else 28    # IP and UDP headers: the kernel adds them
     ids = [random.randrange(65536) for _ in range(256)]
     if kind == 'probes':
         bodies = [m.endpoint_request(i, 1) for i in ids]
@@ -52,7 +51,7 @@ def main():
         try:
             sock.sendto(packets[sent % len(packets)], (peer, m.PORT))
         except OSError:
-            pass                # the plane that it takes is gone for now
+            pass                # the plane of the route is down at the moment
         sent += 1
         if rate and sent % 16 == 0:
             ahead = sent / rate - (time.monotonic() - since)

@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""Watches a host's netdevs while its peer says that a port is down, and tells
-what the host sends there afterwards. What it sees, packets as the driver gives
-them to the netdevs and takes them from them, it sees in one order.
+"""Watches a host's netdevs while its peer reports that a port is down, and prints what
+the host sends through that port afterwards. The tap sees packets that the driver sends
+and receives in one order.
 
 usage: port_silence.py NETDEV-OF-PORT PORT OTHER-NETDEV
 Prints "ready", and later one line of "NAME FIGURE" pairs:
-    before      those through the port of the last 200 data packets before the
-                message
-    after       data packets through it after the message came
-    late        those of them after a SACK says that a packet arrived which was
-                sent after the message: one round trip later
-    other       data packets through the other port after the message
-    rtt_us      from the message to that SACK
-    last_us     from the message to the last packet through the port, 0: none
+    before      how many of the last 200 data packets before the update went through
+                the port
+    after       data packets through the port after the update
+    late        those of them sent after a SACK acknowledged a packet that was sent after
+                the update, which is one round trip later
+    other       data packets through the other port after the update
+    rtt_us      from the update to that SACK
+    last_us     from the update to the last packet through the port, 0: none
 """
 import collections
 import sys
@@ -20,7 +20,7 @@ import sys
 import mrc_packets as m
 import mrc_wire
 
-ENOUGH = 200    # packets before the message, and through the other port after it
+ENOUGH = 200    # packets before the update, and through the other port after it
 
 
 def main():
@@ -42,7 +42,8 @@ def main():
                 last = now - told
             elif dev == other:
                 others += 1
-                # Of a packet sent again nobody knows which copy is answered.
+                # For a retransmitted packet nobody knows which transmission is
+                # acknowledged.
                 if first is None and not p.rtx:
                     first = p.psn
         elif not sent and told is None and p.port_mask is not None:

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# Port status told to peers and heard from them (MRC 1.0 §12), and ports that a controller
-# disables. The planes lead through bridges, so that a port that goes down at one end is
-# up at the other: all it can know, it knows from the message.
+# Port status updates sent to peers and received from them (MRC 1.0 §12), and ports
+# that a controller disables. The planes run through bridges, so a port that goes down
+# at one end stays up at the other end, which can learn about it only from the update.
 # timeout: 900
 # kmsg-ok: mrc[ :].*(lost pb2|has a netdev again)
 . "$(dirname "$0")/lib.sh"
@@ -11,8 +11,8 @@
 
 TOPO_RESOLVE=1
 
-# From the moment on when A has heard, nothing more than the batch under way
-# leaves through PORT, while the other port carries on.
+# After A has received the update, only the batch in progress still leaves through
+# PORT, while the other port continues.
 falls_silent() { # PORT OTHER
 	local from
 	wait_for 30 told a "$(printf '0x%x' $((1 << $2)))"
@@ -43,14 +43,15 @@ disabled_at_the_peer() { # OPTIONS of verify
 	wait_for 30 port_is mrcb 2 ACTIVE
 	sends_on 2 50
 	wait_for 30 grep -q -i -E 'port.*active.*2' "$WORK/watch"
-	# A QP waits so long at most before it calls a word wrong (MRC_EV_PROBE_MAX_NS);
-	# at the end of the load one side forgets its peer a moment before the other.
+	# A QP waits at most this long before it refuses an update as wrong
+	# (MRC_EV_PROBE_MAX_NS). At the end of the load one side forgets its peer a
+	# moment before the other.
 	sleep 1.1
 	check "$(ctr_now mrca rx_port_status_refused)" == "$refused" "updates refused"
 	verify_stop_well
-	# It was told, not found out: what was under way arrived, so that there
-	# were no losses. (A machine that stops for a moment makes A repeat what
-	# had arrived.)
+	# A learned about the port from the update: packets in flight arrived and
+	# there were no losses. (When the machine pauses for a moment, A retransmits
+	# packets that had arrived.)
 	expect mrca retry_timeouts == 0
 	expect mrca loss_timeout == 0
 	expect mrcb rx_duplicate == "$(ctr mrca tx_rtx_pkts)"
@@ -61,7 +62,7 @@ disabled_at_the_peer() { # OPTIONS of verify
 	expect mrcb port_status_ok '>=' 2
 }
 
-# The way itself takes time, so that a round trip is worth something.
+# A delay of the path, so that the round trip time is significant.
 way() { # DELAY|''
 	local h p
 	for h in a b; do
@@ -76,8 +77,8 @@ seen_figure() { # NAME
 	sed -n "s/^.*\<$1 \([0-9]*\).*/\1/p" "$WORK/silence"
 }
 
-# §12: with the message the port is left at once. What the driver hands to
-# netdevs is seen in one order with the message; what is on the way is gone.
+# §12: the port is left as soon as the update arrives. The tap sees the packets that
+# the driver hands to netdevs and the update in one order.
 within_a_round_trip() { # OPTIONS of verify
 	local after last rtt
 	way 50ms
@@ -95,7 +96,7 @@ within_a_round_trip() { # OPTIONS of verify
 	check "$(seen_figure before)" '>' 50 "packets through port 2 of the last 200 before the message"
 	check "$(seen_figure other)" '>=' 200 "packets through port 1 after the message"
 	check "$(seen_figure late)" == 0 "packets through port 2 a round trip after the message"
-	# The batch under way at most.
+	# At most the batch in progress.
 	check "$after" '<=' 32 "packets through port 2 after the message"
 	echo "figure: $after packets after the message, the last" \
 		"$(awk -v l="$last" -v r="$rtt" 'BEGIN { printf "%.3f", l / r }') RTTs after it" \
@@ -109,7 +110,8 @@ within_a_round_trip() { # OPTIONS of verify
 	way ''
 }
 
-# At the sender itself: its EVs of that port rest, and the peer is told too.
+# A port of the sender itself: EVs of that port are not used, and the peer receives an
+# update.
 disabled_at_the_sender() {
 	local from
 	load_start 10ms
@@ -149,7 +151,7 @@ admin_survives() {
 
 # --- ports that go down ------------------------------------------------------------
 
-# The peer's netdev goes down behind a bridge: the own one stays up.
+# The peer's netdev goes down behind a bridge. The own netdev stays up.
 netdev_down_behind_bridge() {
 	load_start 10ms "$@"
 	ip -n hostb link set pb2 down
@@ -166,7 +168,7 @@ netdev_down_behind_bridge() {
 	echo "figure: lost with the port: $(ctr mrca tx_rtx_pkts) packets of $(ctr mrca tx_data_pkts)"
 }
 
-# Updates that get lost are repeated: three times soon, then every second.
+# Lost updates are repeated: three times soon, then every second.
 lost_updates() {
 	local told heard
 	load_start 10ms
@@ -183,8 +185,8 @@ lost_updates() {
 	verify_stop_well
 }
 
-# One packet at once, and ten at intervals of a second, but for those that were due
-# while the machine stood still; none when the last connection is gone.
+# One packet at once, and ten at intervals of a second, except those that were due
+# while the machine paused. None after the last connection has ended.
 how_often() {
 	local told since watch now
 	load_start 10ms
@@ -212,19 +214,20 @@ how_often() {
 	expect mrcb tx_port_status == 0
 }
 
-# After the last of ten seconds, and longer than the second between two updates.
+# After the last of the ten seconds, and no update for longer than the second between
+# two updates.
 news_are_told() {
 	now_ms
 	[ $((now - since)) -ge 10000 ] && ctr_still mrcb tx_port_status 2
 }
 
-# Connections made while a port is down learn it.
+# Connections made while a port is down learn about it.
 new_connections() {
 	ctl b port 2 disable
 	wait_for 30 port_is mrcb 2 DOWN
 	netem a 1 delay 10ms
 	ctr_mark
-	# 2 s, as load_start has it.
+	# 2 s, as in load_start.
 	verify_start -t 150 --duration 1000 --size 16384 --depth 4 --timeout 19
 	falls_silent 2 1
 	ctl b port 2 enable
@@ -235,9 +238,9 @@ new_connections() {
 
 # --- who is believed ---------------------------------------------------------------
 
-# A controller tells B that A's ports are down, which is not true: what still answers
-# is used again, and none of B's work requests fails. A says nothing different by
-# itself: what counts is what B finds out.
+# A controller tells B that A's ports are down, which is false. Ports that still
+# answer are used again, and none of B's work requests fails. A itself sends no
+# contrary update, so B must find out by itself.
 told_by_controller() {
 	load_start_quiet 10ms -r
 	ctl a ep status "sgid=$A4" "dgid=$B4" port_status=2 ev=c001@1 timeout=2000 \
@@ -262,7 +265,7 @@ overruled() { # DEV/PORT N, since the mark
 	ctr_at_least "$1" rx_port_status_refused $(($(ctr_marked "$1" rx_port_status_refused) + $2))
 }
 
-# Updates that nobody should believe: no peer, another address, a bad ICRC.
+# Updates that must be refused: no peer, another address, a bad ICRC.
 hostile_updates() {
 	load_start_quiet 10ms
 	in_b python3 "$NET_DIR/port_status_refused.py" pb1 \
@@ -278,10 +281,10 @@ hostile_updates() {
 	expect mrca rx_port_status == 0
 }
 
-# Traffic goes on, so only these counters can come to rest.
+# Traffic goes on, so only these counters stop growing.
 ctr_quiet_endpoint() {
 	wait_for 30 ctr_at_least mrca rx_drop_icrc $(($(ctr_marked mrca rx_drop_icrc) + 20))
-	# The last one that was sent is of this kind.
+	# The last update sent is of this kind.
 	wait_for 30 ctr_at_least mrca rx_port_status_refused \
 		$(($(ctr_marked mrca rx_port_status_refused) + 40))
 }

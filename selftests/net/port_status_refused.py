@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""Port status updates that must be refused, 20 of each kind: from addresses
-that are no peer, to an address without connections, with a wrong ICRC.
+"""Sends port status updates that must be refused, 20 of each kind: from addresses that
+are no peer, to an address without connections, with a wrong ICRC.
 Usage: port_status_refused.py NETDEV MAC-OF-PEER PEER OWN OTHER-ADDRESS-OF-PEER"""
 import sys
 

@@ -1,10 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# Port status carries no secret (MRC 1.0 §12.3, "Trust"): what any unprivileged
-# process of the peer host can say must not stop a queue pair, nor keep one off a
-# plane that answers, nor shut out what the peer itself says. A sends, the forger is
-# nobody on B, with B's address and a plain UDP socket.
+# Port status updates are not authenticated (MRC 1.0 §12.3, "Trust"). An update that
+# any unprivileged process of the peer host can send must not stop a queue pair, must
+# not keep a queue pair off a plane that answers, and must not block updates of the
+# peer itself. A sends data. The forger is the user nobody on B, with B's address and
+# a plain UDP socket.
 # timeout: 900
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/lib_bridged.sh"
@@ -20,8 +21,8 @@ family_load_start() { # 4|6
 	load_start_quiet 10ms $(family "$1")
 }
 
-# Returns when what the forger sends arrives. Queue pairs on B probe their paths for
-# feedback as well: more than they do tells.
+# Returns when packets of the forger arrive. Queue pairs on B probe their paths for
+# feedback too, so the condition is a number higher than theirs.
 forge() { # 4|6 KIND [RATE]
 	local own=$B4 to=$A4 seen=rx_port_status n=50
 	[ "$1" = 4 ] || own=$B6 to=$A6
@@ -42,7 +43,8 @@ forge_stop() {
 	wait_for 30 process_gone "$forger"
 }
 
-# All traffic goes on while B's ports are called down, and with all of the planes.
+# All traffic continues while updates claim that B's ports are down, and it uses all
+# planes again.
 goes_on() { # 4|6 KIND
 	local p
 	family_load_start "$1"
@@ -53,7 +55,7 @@ goes_on() { # 4|6 KIND
 	forge_stop
 	verify_stop_well
 	expect mrca rx_port_status '>=' 50
-	# Words that turned out to be wrong.
+	# Updates that turned out to be wrong.
 	expect mrca rx_port_status_refused '>=' 1
 	expect mrca retry_exceeded == 0
 	expect mrca stall_no_ev == 0
@@ -62,7 +64,7 @@ goes_on() { # 4|6 KIND
 		"of $(ctr mrca tx_data_pkts) sent again"
 }
 
-# Connections made meanwhile work, and use both planes before long.
+# Connections made meanwhile work, and soon use both planes.
 new_connections() { # 4|6
 	family_load_start "$1"
 	forge "$1" 0
@@ -78,12 +80,13 @@ new_connections() { # 4|6
 	expect mrca retry_exceeded == 0
 }
 
-# B's netdev goes down, behind a bridge, while somebody there says that all is up, ten
-# times as often: no word makes A send into the dead port, and B's own is heard.
+# B's netdev goes down, behind a bridge, while a process on B claims ten times as
+# often that all ports are up. No forged update makes A send into the dead port, and
+# B's own updates are accepted.
 truth_is_found() { # 4|6
 	local from
 	family_load_start "$1"
-	# The plane that does not go down.
+	# The forger uses the plane that stays up.
 	ip -n hostb route change "$A4" dev pb1 src "$B4" metric 50 2>/dev/null ||
 		ip -n hostb route add "$A4" dev pb1 src "$B4" metric 50
 	forge "$1" 0,6,2,4,0x1fffe 1000
@@ -108,8 +111,8 @@ answers_refused() {
 	ctr_at_least mrca rx_drop_endpoint $(($(ctr_marked mrca rx_drop_endpoint) + 1))
 }
 
-# As many probes as the forger can send use up the answers that A gives to B. What B
-# says of its ports is heard all the same.
+# The forger sends so many probes that they use up the replies that A grants to B. A
+# still accepts B's own port status updates.
 limit_is_on_answers() { # 4|6
 	family_load_start "$1"
 	forge "$1" probes 0
@@ -127,7 +130,8 @@ limit_is_on_answers() { # 4|6
 	expect mrca rx_port_status '>=' 2
 }
 
-# A genuine update right before does not make forged ones better, nor they it.
+# A genuine update just before makes forged ones no more credible, and the forged ones
+# do not discredit it.
 after_a_genuine_update() { # 4|6
 	family_load_start "$1"
 	ctl b port 2 disable
@@ -153,7 +157,7 @@ for f in 4 6; do
 	sub "updates pass the limit on answers, IPv$f" limit_is_on_answers $f
 	sub "right after a genuine update, IPv$f" after_a_genuine_update $f
 done
-# What follows from the mask does not depend on the family.
+# The effect of a mask does not depend on the address family.
 sub "forged: ports that are not there" goes_on 4 0x1fff8
 sub "forged: one port is up" goes_on 6 2
 sub "forged: this and that" goes_on 4 0,2,6,4,0xffffffff,0x1fff8

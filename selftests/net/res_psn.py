@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""Which driver details of queue pairs a netlink socket is told: the socket is
-opened by one user and the question asked by another one, as happens when a
-process is handed a socket.
+"""Prints which driver details of queue pairs a netlink socket receives if one user opens
+the socket and another one sends the request, as happens when a process inherits a socket.
 Usage: res_psn.py DEVICE-INDEX UID-THAT-OPENS UID-THAT-ASKS
-Prints the names of the details, one a line. Needs root to begin with."""
+Prints the names of the details, one a line. Must be started as root."""
 import os
 import re
 import socket
@@ -51,7 +50,7 @@ def main():
     os.seteuid(asks)
     data = dump(sock, index)
     for name in NAMES:
-        # Attributes are strings that end with a zero and begin with a header.
+        # In the reply a name is a string that ends with a zero and follows a header.
         if re.search(rb'[^a-z_]' + name + rb'\0', data):
             print(name.decode())
 

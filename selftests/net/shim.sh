@@ -1,17 +1,17 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# libMRC where it is not linked: below a verbs shim in LD_PRELOAD, which turns
-# the RC queue pairs of unmodified verbs programs into MRC ones, and loaded at
-# run time. The shim counts every function that it replaces; the library itself
-# must use none of them. Data is verified by the programs.
+# libMRC in programs that are not linked with it: below a verbs shim in LD_PRELOAD,
+# which turns the RC queue pairs of unmodified verbs programs into MRC ones, and
+# loaded at run time. The shim counts every function that it replaces. libMRC itself
+# must call none of them. The programs verify the data.
 # timeout: 600
 # shellcheck disable=SC2034,SC2154 # variables shared with lib.sh
 . "$(dirname "$0")/lib.sh"
 
 SHIM=/usr/local/bin/libmrc_shim.so
 RECURSIVE=/usr/local/bin/libmrc_recursive.so
-# Nothing is lost, and a guest that its host holds up is not to use up retries.
+# Nothing is lost, and a guest that its host pauses must not use up its retries.
 PATIENT=(--timeout 18)
 NAMES=(libmrc.so lib_mrc.so libnv_mrc.so libmrc.so.1)
 
@@ -33,8 +33,7 @@ calls_are() { # a|b NAME OP VALUE
 	check "$n" "$3" "$4" "calls of $2 at host $1"
 }
 
-# Nothing that the shim replaces was called from inside of libMRC, and libMRC
-# was used.
+# libMRC was used, and it called no function that the shim replaces.
 not_entered() { # a|b
 	local inside
 	[ -s "$WORK/report.$1" ] || fail "the shim at host $1 reports nothing"
@@ -61,8 +60,8 @@ no_errors() {
 	expect mrcb rx_data_pkts '>' 0
 }
 
-# shimmed HOSTS CQ QP OPTIONS...: mrc_verify with the shim on those hosts, which
-# make one pair of CQs and one queue pair by these functions.
+# shimmed HOSTS CQ QP OPTIONS...: runs mrc_verify with the shim on those hosts. CQ and
+# QP are the functions by which it creates one pair of CQs and one queue pair.
 shimmed() {
 	local hosts=$1 cq=$2 qp=$3 h
 	shift 3
@@ -119,7 +118,7 @@ many_qps() { # ITERS
 	done
 }
 
-# Stock perftest, with COUNT queue pairs; who only receives may stay in RTR.
+# Stock perftest with COUNT queue pairs. A side that only receives may stay in RTR.
 stock() { # COUNT BYTES TOOL OPTIONS...
 	local count=$1 bytes=$2 h
 	shift 2
@@ -141,8 +140,8 @@ stock() { # COUNT BYTES TOOL OPTIONS...
 	expect mrcb rx_data_bytes == "$bytes"
 }
 
-# A program of the MRC API below the shim: nothing of what it does gets there,
-# only opening and closing the device, which it does itself.
+# A program of the MRC API below the shim: the shim sees only that the program opens
+# and closes the device.
 mrc_program() {
 	local h
 	preload a
@@ -163,7 +162,8 @@ mrc_program() {
 	done
 }
 
-# With a library that does call what the shim replaces, the counter says so.
+# With a library that does call functions that the shim replaces, the counter is not
+# 0.
 counter_counts() {
 	local inside
 	preload a "MRC_SHIM_LIBMRC=$RECURSIVE"
@@ -181,7 +181,7 @@ loaded() { # before|after NAME...
 	[ "$out" = "mrc_load: OK" ] || fail "mrc_load mrca $*: $out"
 }
 
-# It does fail where there is a second copy.
+# The check fails if there is a second copy of the library.
 copy_noticed() {
 	cp -L /usr/lib/x86_64-linux-gnu/libmrc.so.1 "$WORK/libmrc-copy.so"
 	refuse '2 copies of the library after dlopen' in_a mrc_load mrca after "$WORK/libmrc-copy.so"

@@ -1,19 +1,19 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""Kernel memory that is allocated and not freed.
+"""Prints the kernel memory that is allocated and not freed.
 
 usage: slab_objects.py
 
-Prints a line "CACHE OBJECTS SIZE" for each slab cache and at last "total-kB KB 1":
-objects, what is too large for caches, per-CPU and vmalloc memory.
+Prints a line "CACHE OBJECTS SIZE" for each slab cache and finally "total-kB KB 1": the
+sum of objects, of allocations too large for caches, and of per-CPU and vmalloc memory.
 
-/proc/slabinfo counts each object of the slab that a processor allocates from, free
-or not: a cache seems to have grown by a whole slab (21 objects of 192 bytes) when a
-processor has just begun one. Here each cache shrinks, which takes the processors'
-slabs (and sheaves) from them, and is read at once, by a process that allocates
-nothing meanwhile; again, when a processor has begun a slab in between. What remains
-is exact for a cache that nobody else uses at the moment, and too large by a part of
-a slab for others, never too small.
+/proc/slabinfo counts each object of the slab that a processor allocates from, free or
+not. So a cache seems to grow by a whole slab (21 objects of 192 bytes) when a processor
+begins a new slab. This program shrinks each cache, which takes the slabs (and sheaves)
+away from the processors, and reads the cache at once without allocating memory itself.
+It repeats this if a processor began a slab in between. The result is exact for a cache
+that nobody else uses at the moment. For other caches it may be too large by a part of a
+slab, but never too small.
 """
 
 import os
@@ -31,16 +31,16 @@ def attribute(directory, name, flags=os.O_RDONLY):
 
 
 def number(fd):
-    """The first number of a file that is open already."""
+    """The first number in an open file."""
     return int(os.pread(fd, 64, 0).split()[0])
 
 
 def look(cache):
-    """Objects and slabs of one cache."""
+    """The numbers of objects and slabs of one cache."""
     shrink = attribute(cache, "shrink", os.O_WRONLY)
     objects = attribute(cache, "objects")
     slabs = attribute(cache, "slabs")
-    # Kernels without such slabs do not have this one.
+    # Kernels without per-CPU slabs do not have this attribute.
     held = attribute(cache, "cpu_slabs")
     least = None
     try:
@@ -61,7 +61,7 @@ def look(cache):
                 break
         return least, number(slabs)
     except OSError:
-        # The cache has gone.
+        # The cache was destroyed.
         return None
     finally:
         for fd in (shrink, objects, slabs, held):
@@ -87,7 +87,7 @@ def main():
     except OSError as e:
         sys.exit(f"slab_objects.py: {SLAB}: {e.strerror}")
     for cache in names:
-        # Caches that were merged are links to the one that they share.
+        # A merged cache is a link to the cache that it shares.
         if os.path.islink(f"{SLAB}/{cache}"):
             continue
         try:

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""Peers that begin what they never finish, at queue pairs that share receives:
-none of them gets more than its share, others get on, and what they had comes
-back when they fail (Documentation/extension.md, receiver not ready)."""
+"""Peers that begin messages and never finish them, at queue pairs that share receives: no
+queue pair gets more than its share, the others continue, and its receives become free
+when it fails (Documentation/extension.md, receiver not ready)."""
 import time
 
 import pyverbs.enums as e
@@ -34,12 +34,12 @@ class Sharer(x.Target):
         return super().create(0, srq=self.share.srq)
 
     def number(self, num):
-        """The message with this number, of one packet."""
+        """The one-packet message with this number."""
         return self.message(m.SEND_ONLY, b'x' * 8, rqmsn=num,
                             psn=RQ_PSN + num & m.PSN_MASK)
 
     def completions(self, count):
-        """Their statuses; no more may come than these."""
+        """The statuses of the next @count completions. No more completions may come."""
         got, end = [], time.monotonic() + m.PATIENCE
         while len(got) < count and time.monotonic() < end:
             got += [w.status for w in self.cq.poll(16)[1]]
@@ -85,7 +85,7 @@ def in_turn(member, first, count):
 
 
 def told(s, member, num, vendor):
-    """It is refused, for the reason that the vendor byte says."""
+    """The message is refused, for the reason in the vendor byte."""
     s.wire.drain()
     member.send(member.number(num))
     got = [r for r in s.wire.replies(1) if r.opcode == m.NACK]
@@ -97,12 +97,13 @@ def shares(s):
     def alone():
         share = Share(s)
         a = share.member()
-        # As many as it has must be there for the next one.
+        # Before a queue pair may keep one more, as many receives as it keeps must be
+        # free.
         step(a, ENTRIES // 2, KEPT)
         told(s, a, ENTRIES // 2, 0)
         ahead(a, ENTRIES // 2 - 1)
         step(a, ENTRIES // 2, KEPT)
-        # It is not hurt: all before it comes, and then it as well.
+        # The queue pair still works: all earlier messages arrive, and then this one.
         in_turn(a, 0, ENTRIES // 2 - 2)
         step(a, ENTRIES // 2 - 2, {**ARRIVED, 'rx_send': 2, 'tx_ack': (1, 2)})
         in_turn(a, ENTRIES // 2, 1)
@@ -116,12 +117,12 @@ def shares(s):
         step(b, 7, KEPT)
         ahead(b, 4)             # 11 are left
         step(a, 16, KEPT)
-        step(c, 2, KEPT)        # 8 would be less than three times 3
+        step(c, 2, KEPT)        # 8 left would be less than three times 3
         ahead(c, 1)             # 9 are left
         step(c, 0, {**ARRIVED, 'rx_send': 2, 'tx_ack': (1, 2)})
         in_turn(c, 2, 9)
         told(s, c, 11, 0x80 | x.TIMER)
-        # Whoever comes gets on with what is posted, one by one.
+        # A queue pair continues with receives that are posted one by one.
         for num in range(11, 20):
             share.post(1)
             in_turn(c, num, 1)
@@ -141,7 +142,7 @@ def shares(s):
         if a.completions(16) != [e.IBV_WC_WR_FLUSH_ERR] * 16:
             raise Mismatch('not all of them came back')
         share.post(16)
-        # Nobody else has any now.
+        # No other queue pair has a receive now.
         step(b, 16, KEPT)
         ahead(b, 15)
         share.close(a, b)

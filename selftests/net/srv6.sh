@@ -1,22 +1,21 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# SRv6 from end to end: profiles of SRv6 EVs without and with an SRH, through
-# one uSID switch per plane (static routes only, seg6local End with next-csid).
-# Data verified, the wire looked at, CE marks on the outer header, MTU limits,
-# lost routes, hosts that cannot send SRv6.
+# SRv6 from end to end: profiles of SRv6 EVs without and with an SRH, through one uSID
+# switch per plane (static routes only, seg6local End with next-csid). Tested are the
+# data, the packets on the wire, CE marks on the outer header, MTU limits, lost
+# routes, and hosts that cannot send SRv6.
 # timeout: 1200
 # shellcheck disable=SC2034,SC2154 # variables shared with lib.sh
 . "$(dirname "$0")/lib.sh"
 
-# uSIDs (block fcbb:0::/32): host A 0031, host B 0032; the switch of plane I has
-# 00I0 and 00I1, which make two EVs of it.
+# uSIDs (block fcbb:0::/32): host A is 0031, host B is 0032. The switch of plane I has
+# 00I0 and 00I1, which give two EVs.
 SWITCHES=(switch1 switch2)
 BLOCK=fcbb:0
 
-# The routes to the addresses inside are only for the kernel's RDMA core, which
-# looks up a neighbour when a QP is connected. The switches do not know these
-# addresses.
+# The routes to the inner addresses are only for the RDMA core, which looks up a
+# neighbour when a QP is connected. The switches do not know these addresses.
 srv6_up() { # MTU
 	local i
 	hosts_up
@@ -88,7 +87,7 @@ outer_routes() { # a|b I
 
 srv6_topo() { # MTU
 	topo_down
-	srv6_up "$1" 2>&1 | comment	# not in a condition: errexit holds in there
+	srv6_up "$1" 2>&1 | comment	# not in a condition, so that errexit works there
 	PLANES=2
 }
 
@@ -103,7 +102,7 @@ topo_down() {
 	wait_for 30 no_leftover_netdevs >/dev/null || true
 }
 
-# EVs to host H: address, and with an SRH the address ends at the switch.
+# EVs to host H: an address. With an SRH, the outer destination ends at the switch.
 evs() { # a|b plain|srh
 	local n=1 i u list=''
 	[ "$1" = a ] || n=2
@@ -126,7 +125,7 @@ evs() { # a|b plain|srh
 profile() { # plain|srh
 	local h peer fields=32,32,32,32
 	[ "$1" = plain ] || fields+=,32,32,32,32
-	# A subtest that failed may have left one; there is none as a rule.
+	# A failed subtest may have left a profile. Usually there is none.
 	no_profile >/dev/null 2>&1 || true
 	for h in a b; do
 		peer=b
@@ -160,14 +159,14 @@ with_profile() { # plain|srh COMMAND...
 	no_profile
 }
 
-# What one side sent is what the other one received, all of it encapsulated.
+# Each host received every packet that the other one sent, all of them encapsulated.
 expect_all_encapsulated() {
 	local h peer
 	for h in a b; do
 		peer=b
 		[ "$h" = a ] || peer=a
 		expect "mrc$h" tx_srv6 '>' 0
-		# The last ACK of a QP comes again, perhaps when its peer has gone.
+		# The last ACK of a QP is repeated, perhaps after its peer has ended.
 		check $(($(ctr "mrc$peer" rx_srv6) +
 			$(ctr "mrc$peer" rx_drop_unknown_qp))) '==' \
 			"$(ctr "mrc$h" tx_srv6)" "what $peer got of $h"
@@ -175,7 +174,7 @@ expect_all_encapsulated() {
 		expect "mrc$h" tx_errors == 0
 		expect "mrc$h" qp_errors == 0
 	done
-	# Data, all feedback: nothing went beside it.
+	# Data and all feedback: no packet was sent without an outer header.
 	check "$(ctr mrca tx_srv6)" '>=' "$(ctr mrca tx_data_pkts)" "tx_srv6 of A"
 	check "$(ctr mrcb tx_srv6)" '>=' \
 		$(($(ctr mrcb tx_sack) + $(ctr mrcb tx_ack))) "tx_srv6 of B"
@@ -183,7 +182,7 @@ expect_all_encapsulated() {
 
 data() { # mrc_verify OPTIONS...
 	ctr_mark
-	verify "$@" --timeout 18	# 1 s: nothing is sent again for a slow machine
+	verify "$@" --timeout 18	# 1 s: no retransmission because of a slow machine
 	ctr_quiet 20
 	ctr_take
 	expect_all_encapsulated
@@ -191,10 +190,10 @@ data() { # mrc_verify OPTIONS...
 	expect mrca tx_rtx_pkts == 0
 }
 
-# The wire: srv6_wire.py compares every byte of the outer headers with what it
-# makes itself. It wants 40 packets of each direction on one of two planes. Of answers,
-# those to immediates never wait for others to be sent with, and half of the messages
-# have one.
+# The wire: srv6_wire.py compares every byte of the outer headers with headers that it
+# makes itself. It needs 40 packets of each direction on one of two planes. ACKs of
+# immediates are never combined with others, and half of the messages have an
+# immediate.
 wire() { # plain|srh [-6]
 	local watch
 	start "$WORK/wire" ip netns exec hosta python3 "$NET_DIR/srv6_wire.py" pa1 \
@@ -232,7 +231,8 @@ codepoints() {
 	no_profile
 }
 
-# The switch marks instead of dropping; only the outer header is its business.
+# The switch marks packets instead of dropping them. It reads and changes only the
+# outer header.
 marked() {
 	ip netns exec switch1 tc qdisc replace dev s1b root netem loss 20% ecn
 	ctr_mark
@@ -240,7 +240,7 @@ marked() {
 	ctr_quiet 20
 	ctr_take
 	ip netns exec switch1 tc qdisc del dev s1b root
-	# Dropped is only what cannot be marked: answers, no data.
+	# It drops only packets that cannot be marked: control packets, no data.
 	expect mrcb rx_srv6 '>=' "$(ctr mrca tx_data_pkts)"
 	expect mrcb rx_drop_srv6 == 0
 	expect mrca qp_errors == 0
@@ -263,7 +263,7 @@ lossy() {
 	expect mrcb rx_drop_srv6 == 0
 }
 
-# netdev MTU that just holds a full packet, and one byte less.
+# A netdev MTU that just holds a full packet, and an MTU one byte smaller.
 mtu() { # plain|srh BYTES-IPv4 BYTES-IPv6
 	local family need h i options
 	for family in 4 6; do
@@ -281,14 +281,14 @@ mtu() { # plain|srh BYTES-IPv4 BYTES-IPv6
 	done
 }
 
-verify_refused() { # [-6]: the QP does not get to RTR on host A
+verify_refused() { # [-6]: the QP must not reach RTR on host A
 	local gid=$A4 peer=$B4
 	[ "${1:-}" != -6 ] || { gid=$A6 peer=$B6; }
 	in_a python3 "$NET_DIR/srv6_rtr.py" mrca "$gid" "$peer" 4096 EINVAL
 	in_a python3 "$NET_DIR/srv6_rtr.py" mrca "$gid" "$peer" 2048 0
 }
 
-# Routes of plane 2 go away under load and come back.
+# Routes of plane 2 are removed under load and come back.
 lost_route() {
 	local from u
 	ctr_mark
@@ -341,8 +341,8 @@ plane_down() {
 	verify_stop
 }
 
-# A host that lacks something says so when the profile goes ONLINE, and the
-# profile stays what it was.
+# A host that lacks something for SRv6 reports it when the profile goes ONLINE, and
+# the profile does not change.
 plain_host() {
 	local u
 	ctl a fmt 1 online mode=srv6 fields=32,32,32,32
@@ -387,14 +387,14 @@ plain_host() {
 	done
 	ctl a ev 1 online
 
-	# What is in use stays in use when a host cannot do more.
+	# A profile in use stays unchanged if the host cannot support its replacement.
 	refuse EINVAL ctl a ev 1 replace "fcbb000000100032@1" "fcbb000000100032@3"
 	[ "$(ctl a ev 1 list | wc -l)" = 4 ] || fail "EVs were lost"
 	ctl a ev 1 init
 	ctl a fmt 1 init
 }
 
-# By the kernel's interface and, as mrcctl says it, through libMRC.
+# Tested with the kernel's interface, and with mrcctl, which uses libMRC.
 refused_online() { # ERRNO MESSAGE-IN-THE-LOG WORDS-OF-MRCCTL
 	dmesg -C
 	refuse "$1" ctl a ev 1 online
@@ -408,7 +408,7 @@ refused_online() { # ERRNO MESSAGE-IN-THE-LOG WORDS-OF-MRCCTL
 		fail "the profile is not offline"
 }
 
-# Profiles and their routes come and go.
+# Profiles and their routes are made and removed again and again.
 memory() {
 	local n
 	cycle

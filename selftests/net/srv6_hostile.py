@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""Packets in an outer IPv6 header: what counts of which header, which are the
-driver's, which are none of its business, which are bad. Run by decap.sh; the uSID of
-host B is a local route of B.
+"""Packets in an outer IPv6 header: which fields of which header count, which packets are
+the driver's, which ones it must ignore, and which ones are bad. Run by decap.sh; the
+uSID of host B is a local route of B.
 
 usage: srv6_hostile.py ... uSID-OF-B all|proper     (mrc_target.py has the rest)
 MRC_TRIMMED="12 16" in the environment: codepoints of trimmed packets."""
@@ -21,7 +21,7 @@ PLACED = {'rx_data_pkts': 1, 'tx_sack': 1, 'tx_ack': 1, 'rx_srv6': 1}
 
 
 class Outside:
-    """Sends packets of one family to a fresh QP, in all sorts of wrapping."""
+    """Sends packets of one family to a fresh QP, in various outer headers."""
 
     def __init__(self, suite, outer_src, usid):
         self.s, self.src, self.usid = suite, outer_src, usid
@@ -36,7 +36,7 @@ class Outside:
                                  outer.pop('dst', self.usid), **outer))
 
     def taken(self, name, inner_args, outer_args, want):
-        """A proper write in this wrapping is placed; want moves besides."""
+        """A correct WRITE in these headers is placed. The counters in want grow too."""
         def test():
             t = self.s.t
             before = counters()
@@ -47,8 +47,8 @@ class Outside:
         self.s.run(name, test)
 
     def other(self, name, packet, want=None):
-        """Whatever packet(i) is, only the counters in want move, and memory
-        stays as it is."""
+        """For each packet(i), only the counters in want may grow, and memory stays
+        unchanged."""
         def test():
             t = self.s.t
             before = counters()
@@ -73,7 +73,7 @@ def proper(o):
     o.taken('trimmed codepoint inside does not count', {'tos': TRIMMED | 2},
             {'tos': 0x12}, {})
     o.taken('last hop', {}, {'hops': 1}, {})
-    # Once the map is another one, the default means nothing.
+    # With another traffic class map, the default codepoint has no meaning.
     if TRIMMED != 12 << 2:
         o.taken('a codepoint that was trimmed once', {'tos': 12 << 2 | 2},
                 {'tos': 12 << 2 | 2}, {})
@@ -88,14 +88,14 @@ def proper(o):
         o.other(name, packet, {**nacked, 'rx_srv6': N})
 
     ip = 40 if o.v6 else 20
-    # Lengths inside are those of the whole packet; they do not matter.
+    # Inner lengths are those of the full packet; they must be ignored.
     trimmed('trimmed outside', TRIMMED, ip + 8 + 12 + 8)
     trimmed('trimmed outside on the last hop', LASTHOP | 2, ip + 8 + 12 + 8)
     trimmed('trimmed to the BTH', TRIMMED, ip + 8 + 12)
     trimmed('trimmed, with an SRH', TRIMMED, ip + 8 + 12 + 8,
             segments=[o.usid])
 
-    # Switches need not correct any length.
+    # Switches need not correct the length fields.
     def cut(name, tos, make, want):
         def packet(i):
             body = o.s.t.write_at(o.s.t.psn, stamp=i)
@@ -115,7 +115,7 @@ def proper(o):
         lambda whole, keep: m.encap(whole, o.src, o.usid, tos=LASTHOP,
                                     segments=[o.usid])[:64 + keep],
         {**nacked, 'rx_srv6': N})
-    # Not trimmed, just broken: not repaired.
+    # Truncated without the codepoint of trimmed packets: broken, and not repaired.
     cut('cut without a codepoint that says so', 2,
         lambda whole, keep: whole[:keep], {})
     cut('cut outside without a codepoint that says so', 2,
@@ -195,7 +195,7 @@ def foreign(o):
 
 
 def bad(o):
-    """The driver's packets, but they cannot be good."""
+    """Packets for the driver that are bad."""
     t = o.s.t
     ahead = RQ_PSN + 500 & m.PSN_MASK
     good = o.inner(t.write_at(ahead))
@@ -210,7 +210,7 @@ def bad(o):
     for src in sources:
         o.other('source %s inside' % src,
                 wrap(o.inner(t.write_at(ahead), src=src)), drop)
-    # Local addresses, but nobody may reach them from outside.
+    # Local addresses that must not be reachable from outside.
     for dst in ('::1',) if o.v6 else ('127.0.0.1', '127.8.8.8'):
         o.other('destination %s inside' % dst,
                 wrap(o.inner(t.write_at(ahead), dst=dst)), drop)
@@ -253,7 +253,7 @@ def noise(o, count):
             packet = bytearray(m.encap(o.inner(body), o.src, o.usid, **args))
             for _ in range(rng.randrange(6)):
                 at = rng.randrange(len(packet))
-                # Outer addresses stay, so that the packets get far.
+                # The outer addresses stay, so that the packets pass the first checks.
                 if not 4 <= at < 6 and not 8 <= at < 40:
                     packet[at] = rng.getrandbits(8)
             packet[0] = 0x60 | packet[0] & 15

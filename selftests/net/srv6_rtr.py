@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""Brings a QP to RTR with a path MTU and says whether that went as expected.
+"""Moves a QP to RTR with a path MTU and prints whether the result is the expected one.
 
 usage: srv6_rtr.py DEV OWN-ADDRESS PEER-ADDRESS MTU 0|ERRNO-NAME"""
 import errno

@@ -1,20 +1,20 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""Looks at SRv6 packets on a netdev of a host and compares every byte of the
-outer headers with headers made here: what the host sends, and what it gets
-from one switch away. Run by srv6.sh in the host's namespace.
+"""Reads SRv6 packets on a netdev of a host and compares every byte of the outer headers
+with headers made here, both of packets that the host sends and of packets that arrive
+one switch away. Run by srv6.sh in the host's namespace.
 
 usage: srv6_wire.py NETDEV plain|srh COUNT [DATA-TOS CONTROL-TOS]
-Ends when COUNT packets of each direction were right; status 1 if one is not,
-or if too few come."""
+Ends after COUNT correct packets of each direction. Status 1 if a packet is wrong or if
+too few arrive."""
 import sys
 import time
 
 import mrc_packets as m
 import mrc_wire
 
-# MRC 1.0, 18.1: V14 from the outer header on. Of the packet inside only what
-# the outer header is made from matters here.
+# MRC 1.0 §18.1: V14 from the outer header on. Only those parts of the inner packet
+# matter here from which the outer header is derived.
 V14 = bytes.fromhex(
     '6120123900602940fd000001000000000000000000000001fcbb0000002000100022'
     '0032000000006120123900381140fd000001000000000000000000000001fd000001'
@@ -23,7 +23,7 @@ V14 = bytes.fromhex(
 
 
 def expected(packet, srh, outgoing):
-    """The packet as it must be, made around its inside."""
+    """The expected packet, made around the inner packet."""
     o = m.Outer(packet)
     if not o.raw:
         raise AssertionError('not encapsulated: ' + packet[:60].hex())

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""How long the machine stands still meanwhile: what is due every second, and is
-not made up for, may be missing as often.
+"""Measures for how long the machine pauses. Actions that are due every second and are
+not made up for may be missing as often.
 
-Prints "ready", and at SIGTERM the number of whole seconds, those that lack up to
-a fifth included, of the processor that lost most of them."""
+Prints "ready", and at SIGTERM the number of whole seconds lost (0.8 s and more count as
+one) by the processor that lost most of them."""
 import os
 import signal
 import threading

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""Sends COUNT bad packets to the MRC port of the peer: random bytes, wrong
-ICRCs, unknown QPs, foreign sources. Usage: storm.py MAC SRC DST COUNT"""
+"""Sends COUNT bad packets to the MRC port of the peer: random bytes, wrong ICRCs,
+unknown QPs, unknown sources. Usage: storm.py MAC SRC DST COUNT"""
 import random
 import sys
 

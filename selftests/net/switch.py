@@ -15,7 +15,7 @@ from switch_port import (B4, B6, CONTROL, FULL, LASTHOP, RETX, TRIMMABLE, TRIMME
 
 
 def trims(make, kind, code, length, **params):
-    """Two fit the queue, the rest is trimmed and overtakes them."""
+    """Two packets fit into the queue; the others are trimmed and overtake them."""
     with Port(kind, **params) as port:
         port.block()
         packets = [make(n, 1300, TRIMMABLE if n % 2 else RETX, n % 3) for n in range(1, 6)]
@@ -29,7 +29,7 @@ def trims(make, kind, code, length, **params):
         for handle in (1, 2):
             now = port.tc_stats(handle)
             expect((now['qlen'], now['drops']), (5, 0))
-            # tc rounds what it prints
+            # tc prints rounded values
             assert abs(now['backlog'] - queued) < 1024, (now, queued)
         expect(port.tc_stats(2)['overlimits'], 3)
         expect(port.release(), want + packets[:2])
@@ -149,7 +149,7 @@ def test_ecn_step():
                 for n, p in enumerate(packets)]
         expect(marks(port, packets), want)
         expect(port.stats()['marked'], 9)
-    # Whatever the length of the queue; control is never marked.
+    # With any length of the queue. Control packets are never marked.
     with Port(ecn_min=0, ecn_max=1) as port:
         packets = [v6(1, 200, CONTROL, 2), v6(2, 200, 0, 2), v4(3, 200, TRIMMABLE, 1)]
         expect(marks(port, packets),
@@ -164,12 +164,12 @@ def test_ecn_slope():
         expect(sum(seen), port.stats()['marked'])
         assert not any(seen[:100]) and all(seen[300:])
         low, high = sum(seen[100:200]), sum(seen[200:300])
-        # 25 and 75 expected; each bound is more than four deviations away
+        # 25 and 75 are expected; each bound is more than four deviations away
         assert 5 <= low <= 45 and 55 <= high <= 95, (low, high)
 
 
 def delivered(packets, checks):
-    """Do sockets of the other side get what is left?"""
+    """Checks whether sockets of the other side receive the rest of the data."""
     enter('swb')
     with socket.socket(socket.AF_INET6, socket.SOCK_DGRAM) as s:
         if not checks:
@@ -217,7 +217,7 @@ def test_own_socket():
 
 
 def tcp_through():
-    """A TCP stream, whose packets are large before they are cut to size."""
+    """A TCP stream, whose packets are large before they are segmented."""
     enter('swb')
     with socket.socket(socket.AF_INET6, socket.SOCK_STREAM) as server:
         server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# The lab's switch port, the qdisc module sch_mrcsw, with hand-made packets:
-# trimming to the byte, marking, priority, bounds, accounting. Without mrc.
+# The lab's switch port, the qdisc module sch_mrcsw, with hand-made packets: exact
+# trimming, ECN marking, priority, limits and counters. mrc is not involved.
 # timeout: 900
 . "$(dirname "$0")/lib.sh"
 
@@ -14,7 +14,7 @@ switch_end() {
 }
 trap 'switch_end; script_exit' EXIT
 
-# No address, route or neighbour that the kernel would speak about by itself.
+# Without addresses, routes or neighbours, so that the kernel sends nothing by itself.
 switch_link() {
 	modprobe sch_mrcsw
 	local n

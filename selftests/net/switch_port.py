@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""A switch port for switch.py: namespaces swa and swb, joined by the netdevs sa and sb,
-of which sa has one of the qdiscs mrcsw and mrcsw_last; packets for it."""
+"""A switch port for switch.py: namespaces swa and swb are joined by the netdevs sa and sb,
+and sa has one of the qdiscs mrcsw and mrcsw_last. Also packets for it."""
 import errno
 import os
 import socket
@@ -47,7 +47,7 @@ def ip6(payload, kind, dscp, ecn=0, to=B6):
 
 
 def udp(n, length, port=m.PORT):
-    """n tells packets apart."""
+    """The number n identifies the packet."""
     body = struct.pack('>I', n) + bytes(i * 7 & 0xFF for i in range(length - 12))
     return m.udp(body, sport=4000, dport=port)
 
@@ -86,16 +86,16 @@ def marked(packet):
 
 
 def trimmed(packet, length, dscp):
-    """What trimming must make of a packet without a UDP checksum."""
+    """The expected result of trimming a packet without a UDP checksum."""
     return m.trim(packet, length, dscp << 2 | ecn_of(packet))
 
 
 # --- the port ------------------------------------------------------------------
 
 class Port:
-    """sa with a qdisc of the kind below a token bucket that lets one packet
-    through and then none: queues are what the test put there. At a byte a second
-    the smallest packet of a test waits for most of a minute."""
+    """The netdev sa with a qdisc of the kind below a token bucket that lets one packet
+    through and then none, so that the queues hold the packets of the test. At a byte a
+    second the smallest packet of a test waits for most of a minute."""
 
     def __init__(self, kind='mrcsw', **params):
         self.kind = kind
@@ -138,7 +138,7 @@ class Port:
             try:
                 self.tx.send(MACS + struct.pack('>H', proto) + p)
             except OSError as e:
-                # what the sender of a dropped packet is told
+                # the error for the sender of a dropped packet
                 if e.errno != errno.ENOBUFS:
                     raise
 
@@ -146,7 +146,7 @@ class Port:
         return [self.rx.recv(1 << 16)[14:] for _ in range(count)]
 
     def release(self):
-        """All that is queued, in the order of departure."""
+        """All queued packets, in the order of departure."""
         queued = self.tc_stats(2)['qlen']
         tc('qdisc', 'change', 'dev', 'sa', 'root', 'handle', '1:', 'tbf', 'rate', '1gbit',
            'burst', '100000', 'limit', '1m')

@@ -1,17 +1,17 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# Lone messages of which packets are lost: they are repaired after round trips,
-# whatever the queue pair's timeout is. It is 17 s here (22): a script that waited for
-# it even once in a while would not end in time. What is merely late is not sent
-# again. MRC 1.0 §9.3, §9.5.
+# Lone messages that lose packets are repaired within some round trips, whatever the
+# queue pair's timeout is. The timeout here is 17 s (22): a script that waited for it
+# even now and then would not end in time. Late packets are not retransmitted. MRC 1.0
+# §9.3, §9.5.
 # timeout: 600
 . "$(dirname "$0")/lib.sh"
 
 MESSAGE=262144 # 64 packets
 
-# Each Nth data packet that arrives for the first time is lost, at both hosts. That of
-# N = 65 is another packet of each message of 64.
+# Drops each Nth data packet that arrives for the first time, at both hosts. With N =
+# 65 a different packet of each message of 64 packets is lost.
 lose_each() { # N
 	local h
 	for h in a b; do
@@ -37,9 +37,9 @@ lose_nothing() {
 	in_b nft delete table netdev tail 2>/dev/null || true
 }
 
-# No timer ran out, and each host sent again what the other one lost. On a busy machine
-# some of it may be late by more than what was usual. A responder refuses a first READ
-# until there is a channel for its answer: that is sent again too, and is no loss.
+# No timer expired, and each host retransmitted what the other one lost. On a busy
+# machine some packets may be later than usual. A responder refuses a first READ until
+# its answer channel exists: that request is retransmitted too, and is no loss.
 repaired() {
 	local h other lost all=0 again=0
 	for h in a b; do
@@ -68,8 +68,8 @@ lone() { # TOOL SIZE ITERATIONS LOSE-EACH
 		"$(awk '$1 == "'"$2"'" { print $5, $8 }' "$WORK/client") us"
 }
 
-# Nothing is lost, but late: planes of delays 1:2:3:4, or a quarter of the packets
-# ahead of the others.
+# Nothing is lost, but packets are late: the delays of the planes are as 1:2:3:4, or a
+# quarter of the packets overtakes the others.
 late() { # unequal|reordered
 	local h i c
 	for h in a b; do
@@ -91,7 +91,7 @@ late() { # unequal|reordered
 	done
 }
 
-# What a failed one left behind must not fail the others.
+# A failed subtest must not make the others fail.
 sub() {
 	subtest "$@"
 	lose_nothing

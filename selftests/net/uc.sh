@@ -1,16 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# Unreliable connections. They are plain RoCE v2, so the other side may be
-# another device: here it is rxe, where the kernel has it for network namespaces.
-# Loss is allowed to lose messages, whole ones, and nothing else.
+# Unreliable connections. They are plain RoCE v2, so the other side may be another
+# driver: here it is rxe, if the kernel supports it in network namespaces. Packet loss
+# may lose messages, whole ones, and must have no other effect.
 # timeout: 600
 # races
 . "$(dirname "$0")/lib.sh"
 
 tcp() { listening "$1" 18515; }
 
-# both NETNS SERVER... -- NETNS CLIENT...: two programs that have to end well.
+# both NETNS SERVER... -- NETNS CLIENT...: runs two programs that must succeed.
 both() {
 	local sns=$1 server=() cns pid rc=0
 	shift
@@ -28,7 +28,7 @@ both() {
 	finished "$pid" 30 || fail "${server[*]} ended with $?: $(tail -n 5 "$WORK/server")"
 }
 
-# Nothing went wrong, and nothing of MRC was said.
+# No error was counted, and no packet of MRC was sent.
 clean() {
 	local dev name
 	for dev in mrca mrcb; do
@@ -106,7 +106,7 @@ every_byte() { # 4|6 ARGUMENTS...
 	expect mrcb rx_uc_msgs == 300
 }
 
-# What the network loses, a receiver sees as gaps: some packets begin nothing.
+# The receiver sees lost packets as gaps: some packets do not begin a message.
 lossy() { # ''|disorder NETEM...
 	local name lost how=$1
 	shift
@@ -145,9 +145,9 @@ damaged() {
 	expect mrcb qp_errors == 0
 }
 
-# A connection stays on the plane of its port; when that is down it takes
-# another one, and comes back with it: a second later, when the driver looks for the way
-# again (MRC_ROUTE_RETRY). Nothing is under way meanwhile.
+# A connection stays on the plane of its port. When that port is down it takes another
+# one. It returns a second after the port is up, when the driver searches for the
+# route again (MRC_ROUTE_RETRY). Nothing is in flight meanwhile.
 plane_down() { # 4|6
 	local down up n=100
 	route_commands a 1 46 >"$WORK/routes"
@@ -188,7 +188,7 @@ shown() {
 	finished "$started" 10 || true
 	grep -q 'next_psn' <<<"$out" || fail "$out"
 	grep -q 'plane' <<<"$out" || fail "$out"
-	# PSNs are for who controls the device.
+	# PSNs are only shown to an administrator of the device.
 	grep -q 'plane' <<<"$nobody" || fail "$nobody"
 	! grep -q 'drv_.*_psn' <<<"$nobody" || fail "$nobody"
 	grep -q 'sq-psn 0 ' <<<"$nobody" || fail "$nobody"

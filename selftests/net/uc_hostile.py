@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""Packets for a UC QP, and its own looked at on the wire. Nothing that comes from
-there may change the state of the QP, and each moves exactly its counters."""
+"""Packets for a UC QP, and a check of the packets that it sends. No packet from the
+network may change the state of the QP, and each increments exactly its counters."""
 import struct
 
 import pyverbs.enums as e
@@ -33,7 +33,7 @@ class Target(mrc_target.Target):
 
     def send(self, opcode, data=b'', *, dqp=None, psn=None, reth=None, imm=b'',
              spoil=0, cut=0, src=None, **bits):
-        """By default with the PSN whose turn it is."""
+        """Sends a packet, by default with the next PSN."""
         if psn is None:
             psn = self.psn
         self.psn = psn + 1 & m.PSN_MASK
@@ -54,7 +54,7 @@ class Target(mrc_target.Target):
         self.quiet()
 
     def works(self):
-        """A message arrives, whatever was before."""
+        """A message arrives, whatever happened before."""
         self.recv()
         self.send(m.UC_SEND_ONLY, b'now')
         self.got(b'now')
@@ -110,7 +110,7 @@ def write(t):
     settle(before, {'rx_uc_pkts': 3, 'rx_uc_msgs': 1})
     assert t.mr.read(len(data) + 10, 0) == bytes(9) + data + bytes(1)
     t.quiet()
-    # None of a key that is not even looked at.
+    # Length 0 with an invalid key, which must not be checked.
     before = counters()
     t.send(m.UC_WRITE_ONLY, b'', reth=(1, 1, 0))
     settle(before, {'rx_uc_pkts': 1, 'rx_uc_msgs': 1})
@@ -127,7 +127,7 @@ def write_imm(t):
 
 
 def leaves(t):
-    """What is sent looks as RoCE v2 has it."""
+    """Sent packets have the RoCE v2 format."""
     data = pattern(MTU + 3)
     t.own.write(data, len(data))
     wr = SendWR(num_sge=1, sg=[SGE(t.own.buf, len(data), t.own.lkey)],
@@ -153,7 +153,7 @@ def leaves(t):
 
 
 def gap(t):
-    """The receive of a message that broke off goes to the next one."""
+    """The receive of an interrupted message is used for the next one."""
     data = pattern(3 * MTU)
     t.recv(wr_id=5)
     before = counters()
@@ -170,7 +170,7 @@ def gap(t):
 
 
 def instead(t):
-    """A message begins where another was to go on."""
+    """A message begins before the previous one is complete."""
     t.recv()
     before = counters()
     t.send(m.UC_SEND_FIRST, pattern(MTU))
@@ -180,7 +180,7 @@ def instead(t):
 
 
 def mixed(t):
-    """A write that goes on as a SEND, and the other way round."""
+    """A WRITE that continues as a SEND, and a SEND that continues as a WRITE."""
     t.recv()
     before = counters()
     t.send(m.UC_WRITE_FIRST, pattern(MTU), reth=(t.mr.buf, t.mr.rkey, 2 * MTU))
@@ -221,7 +221,8 @@ def too_long(t):
 
 
 def lengths(t):
-    """Packets that are not full in the middle, empty at the end, and more."""
+    """Packets with a wrong length: not full in the middle, empty at the end, and others.
+    """
     w = (t.mr.buf, t.mr.rkey)
     t.recv()
     for opcode, data, total in (
@@ -245,13 +246,13 @@ def lengths(t):
 
 
 def keys(t):
-    """Writes that are not allowed: nothing is written and nobody is told."""
+    """WRITEs that are not permitted: nothing is written and nobody is informed."""
     buf, key = t.mr.buf, t.mr.rkey
     for reth in ((buf, key ^ 1, 4), (buf, key ^ 0x100, 4),
                  (buf - 1, key, 4), (buf + t.size - 3, key, 4),
                  (0xFFFFFFFFFFFFFFFE, key, 4), (t.own.buf, t.own.rkey, 4)):
         t.refused('rx_uc_access', m.UC_WRITE_ONLY, b'evil', reth=reth)
-    # The last byte of the message, not of the packet.
+    # The last byte of the message is out of bounds, not one of this packet.
     before = counters()
     t.send(m.UC_WRITE_FIRST, b'e' * MTU, reth=(buf, key, t.size + 1))
     t.send(m.UC_WRITE_MIDDLE, b'e' * MTU)
@@ -270,7 +271,7 @@ def refusal(name, want, *args, **kwargs):
 
 
 def bad_recv(t):
-    """A receive of a key that is none is the program's own fault."""
+    """A receive with an invalid key is an error of the program itself."""
     t.qp.post_recv(RecvWR(num_sge=1, sg=[SGE(t.own.buf, 10,
                                              t.own.lkey ^ 0x100)]))
     before = counters()
@@ -330,14 +331,14 @@ def no_rights(s):
     t = s.fresh(qp_access_flags=0)
     t.refused('rx_uc_access', m.UC_WRITE_ONLY, b'evil',
               reth=(t.mr.buf, t.mr.rkey, 4))
-    # Of no bytes either.
+    # Not even a WRITE of no bytes.
     t.refused('rx_uc_access', m.UC_WRITE_ONLY, b'',
               reth=(t.mr.buf, t.mr.rkey, 0))
     t.works()
 
 
 def established(s):
-    """In RTR a packet tells the program that the other side is there."""
+    """In RTR a packet causes the event that the connection is established."""
     t = s.idle().rtr()
     t.recv()
     t.recv()
@@ -357,7 +358,7 @@ def own_fault(s):
     event = s.ctx.get_async_event()
     assert event.event_type == e.IBV_EVENT_QP_FATAL, event.event_type
     event.ack()
-    # The event goes with the QP, which has to live until here.
+    # The event is destroyed with the QP, which has to exist until here.
     t.check_state(e.IBV_QPS_ERR)
 
 

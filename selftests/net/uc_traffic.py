@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""Messages over an unreliable connection from mrca to mrcb, every byte of them
-compared. What arrives must be whole, in order, and no more than once; nothing may
-fail. Prints how many arrived, for uc.sh to compare with the counters.
+"""Messages over an unreliable connection from mrca to mrcb. Every byte is compared.
+Messages must arrive complete, in order, and at most once; nothing may fail. Prints how
+many arrived; uc.sh compares the number with the counters.
 
 usage: uc_traffic.py ADDRESS-OF-A ADDRESS-OF-B MAC-OF-B MESSAGES [srq|disorder]
                      [COMMAND...]
 
-disorder: the network reorders, so a message of one packet may overtake others.
-With commands, which a shell runs between rounds, each round sends as many
-messages, and all of them must arrive."""
+disorder: the network reorders packets, so a message of one packet may overtake others.
+With commands, which a shell runs between rounds, each round sends that many messages,
+and all of them must arrive."""
 import json
 import random
 import struct
@@ -32,7 +32,7 @@ import mrc_wire
 MTU = 1024
 SLOT = 8 * MTU
 DEPTH = 64
-NETDEV = 'pa1'          # of the port that A sends from
+NETDEV = 'pa1'          # of the port by which A sends
 
 
 class End:
@@ -99,7 +99,7 @@ def queued(dev):
 
 
 def nothing_on_its_way(a, b, mac):
-    """Returns when all that A has sent has arrived or is lost."""
+    """Returns when every packet that A has sent has arrived or is lost."""
     if not ev.until(lambda: not queued(NETDEV)):
         raise ev.Mismatch('%s keeps packets' % NETDEV)
     wire = mrc_wire.Wire(NETDEV, mac)
@@ -144,7 +144,7 @@ def main():
             last = i
             assert wc.byte_len == lengths[i], 'length'
             if wc.opcode == e.IBV_WC_RECV:
-                # Receives of messages that were lost go to the next ones.
+                # Receives of lost messages are used for the next messages.
                 assert wc.wr_id == got, 'receive %d as number %d' % (
                     wc.wr_id, got)
                 there = b.into.read(lengths[i], got * SLOT)
@@ -154,7 +154,7 @@ def main():
             got += 1
 
     def until(ready, who, what):
-        """Works off completions until ready; that waits for those of who."""
+        """Processes completions until ready; waits for those of @who."""
         nonlocal done
         end = time.monotonic() + 30
         while True:
@@ -175,7 +175,7 @@ def main():
         until(lambda n=n: done == (n + 1) * count, a, 'not all sent')
         if len(rounds) > 1:
             until(lambda n=n: got == (n + 1) * count, b, 'not all arrived')
-    # What was lost is not known here.
+    # How many messages were lost is not known here.
     if got < total:
         nothing_on_its_way(a, b, mac)
         take()

@@ -1,23 +1,24 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# Datagrams and what stands on them: UD queue pairs, multicast, QP1 with the
-# connection manager. They are plain RoCE v2, so the other side may be another
-# device: here it is rxe, where the kernel has it for network namespaces.
+# Datagrams and their users: UD queue pairs, multicast, QP1 with the connection
+# manager. They are plain RoCE v2, so the other side may be another driver: here it is
+# rxe, if the kernel supports it in network namespaces.
 # timeout: 600
 # races
 . "$(dirname "$0")/lib.sh"
 
-# What a server is ready by: these conditions, each of a host.
+# Conditions that tell when a server is ready, each for one host.
 tcp() { listening "$1" 18515; }
 cm() { ip netns exec "$1" rdma resource show cm_id | grep -q LISTEN; }
-# The host's kernel counts each queue pair twice: the connection manager joins,
-# and so does the device when the queue pair is attached.
+# The host's kernel counts each queue pair twice: the connection manager joins the
+# group, and the device joins when the queue pair is attached.
 member() { # NETNS GROUP QUEUE-PAIRS
 	ip netns exec "$1" ip maddr show | grep -q -E " ${2//./\\.} users $((2 * $3))\$"
 }
 
-# serve NETNS CONDITION COMMAND...: in the background from when it is ready on.
+# serve NETNS CONDITION COMMAND...: starts COMMAND in the background and waits until
+# it is ready.
 serve() {
 	local ns=$1 ready=$2
 	shift 2
@@ -25,7 +26,7 @@ serve() {
 	wait_for 30 "$ready" "$ns" || fail "$*: $(tail -n 5 "$WORK/server")"
 }
 
-# both CONDITION SERVER... -- CLIENT...: two programs that have to end well.
+# both CONDITION SERVER... -- CLIENT...: runs two programs that must succeed.
 both() {
 	local server=() pid rc=0 ready=$1
 	shift
@@ -75,7 +76,7 @@ send_lat() { # 4|6
 	clean
 }
 
-# To the own address: client and server on the same device.
+# To its own address: client and server use the same device.
 loopback() { # 4|6
 	local g
 	g=$(gid_index mrca 1 "$(own a "$1")")
@@ -93,11 +94,11 @@ udaddy_run() { # ADDRESS OPTIONS...
 	ctr_mark
 	both cm udaddy -b "$addr" "$@" -- udaddy -s "$addr" "$@"
 	clean
-	# Both ends talked through QP1 too.
+	# Both ends also exchanged datagrams through QP1.
 	expect mrca tx_ud_pkts '>' 0
 }
 
-# The other side connects.
+# The other host connects.
 udaddy_back() { # ADDRESS
 	ctr_mark
 	serve "$HOST_A" cm udaddy -b "$1"
@@ -131,7 +132,7 @@ multicast() { # 239.1.2.3
 	ctr_take
 	expect mrcb rx_ud_pkts == 10
 	expect mrca tx_ud_pkts == 10
-	# Its own come back, to a QP without receives.
+	# The sender receives its own packets, at a QP without receives.
 	expect mrca rx_ud_no_receive == 10
 }
 
@@ -139,7 +140,7 @@ all_joined() {
 	member "$HOST_B" 239.9.9.9 2 && member "$HOST_B" 239.9.9.8 1
 }
 
-# Two receivers on one host, and nothing for those of another group.
+# Two receivers on one host, while members of another group receive nothing.
 multicast_many() {
 	local pid1 pid2 pid3
 	start "$WORK/one" ip netns exec "$HOST_B" timeout 60 mckey -m 239.9.9.9 -b "$B4" -C 10
@@ -168,13 +169,13 @@ nothing_left() {
 
 in_sevens() { member "$1" 239.7.7.7 1; }
 
-# Ports that come and go take QP1 and groups along.
+# QP1 and groups come back with a port that was down.
 port_returns() {
 	serve "$HOST_B" in_sevens mckey -m 239.7.7.7 -b "$B4" -C 10
 	in_b ip link set pb1 down
 	in_b ip link set pb1 up
 	plane_routes 1
-	# Of the other host the port was down as well.
+	# The port of the other host was down as well.
 	plane_ready 1
 	kill "$started"
 	finished "$started" 10 || true
@@ -195,7 +196,7 @@ rxe_peer() {
 	modprobe rdma_rxe || skip "no rdma_rxe in this kernel"
 	rdma link del mrcb
 	wait_for 30 no_device mrcb
-	# rdma_cm takes the netdev that the kernel finds first for the address.
+	# rdma_cm uses the netdev that the kernel finds first for the address.
 	for i in $(seq 2 "$PLANES"); do
 		in_b ip addr del "$B4/32" dev "pb$i"
 	done

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""Datagrams for a UD QP, and its own looked at on the wire."""
+"""Packets for a UD QP, and a check of the packets that it sends."""
 import struct
 
 import pyverbs.enums as e
@@ -69,7 +69,7 @@ def immediate(t):
 
 
 def leaves(t):
-    """What is sent looks as RoCE v2 has it."""
+    """Sent packets have the RoCE v2 format."""
     data = b'datagram'
     t.mr.write(data, len(data))
     ah = AH(t.pd, attr=mrc_qp.ah_attr(DEV, t.local, t.remote,
@@ -83,7 +83,7 @@ def leaves(t):
     t.qp.post_send(wr)
     assert t.poll().status == e.IBV_WC_SUCCESS
     p, = t.wire.replies(1, wanted=lambda p: p.opcode == m.UD_SEND_IMM)
-    # The hop limit is what the core finds good for the route.
+    # The core chooses the hop limit for the route.
     assert p.tos == 0x28, 'tos %#x' % p.tos
     assert p.sport >= 0xC000
     assert p.body == m.body(m.UD_SEND_IMM, PEER_QPN, p.psn, m.deth(
@@ -149,7 +149,7 @@ class Suite(mrc_target.Suite):
 def cases(s):
     for name, test in TESTS:
         s.run(name, lambda test=test: test(s.t))
-    # QP1 takes it and the core throws it away.
+    # QP1 receives these datagrams and the core discards them.
     s.t.send(bytes(256), dqp=1, qkey=0x80010000)
     s.t.send(bytes(5), dqp=1, qkey=0x80010000)
 

@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# The verbs that programs use, each with its data verified.
+# The common verbs, each with its data verified.
 # timeout: 240
 # races
 . "$(dirname "$0")/lib.sh"
 
-# Nothing is lost, and a guest that its host holds up is not to use up retries.
+# Nothing is lost, and a guest that its host pauses must not use up its retries.
 run() { # mrc_verify OPTIONS...
 	ctr_mark
 	verify "$@" --timeout 18

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# Everything that verbs have beyond WRITE: each operation with verified data,
-# over four planes, with loss and reordering as well; receives that come late;
-# what must be refused; keys that end; shared receive queues; datagrams.
+# All verbs beyond WRITE, which the extension offers: each operation with verified
+# data, over four planes, also with loss and reordering; late receives; operations
+# that must be refused; keys that become invalid; shared receive queues; datagrams.
 # timeout: 600
 # races
 . "$(dirname "$0")/lib.sh"
@@ -26,7 +26,7 @@ ext() { # [-t SECONDS] [-6] NAME OPTIONS...
 	local name=$1
 	shift
 	ctr_mark
-	# What a guest that its host holds up answers late is not to use up retries.
+	# Late answers of a guest that its host pauses must not use up retries.
 	verify ${with[@]+"${with[@]}"} --ext-test "$name" --timeout 18 "$@"
 	ctr_quiet 20
 	ctr_take
@@ -43,7 +43,7 @@ clean() { # NAME OPTIONS...: as ext, and no queue pair fails
 	expect mrcb cq_overflow == 0
 }
 
-# Eight intervals of a quarter of a second, for the same reason.
+# Eight retry intervals of a quarter of a second, for the same reason.
 lossy() { # NAME OPTIONS...
 	impair_all loss 2% delay 1ms reorder 25% 50%
 	clean -t 200 "$@" --timeout 16
@@ -52,7 +52,7 @@ lossy() { # NAME OPTIONS...
 		"packets sent again"
 }
 
-# One side sends answers, the other one gets them, and rdma shows that.
+# One side sends answers, the other one receives them, and rdma shows both.
 answers_seen() {
 	in_b rdma -j -dd resource show qp link mrcb >"$WORK/qp_b"
 	in_a rdma -j -dd resource show qp link mrca >"$WORK/qp_a"
@@ -74,7 +74,7 @@ answers_shown() {
 		grep -q "\"drv_ans_$want\":" "$WORK/qp_nobody" ||
 			fail "no ans_$want for nobody: $(cat "$WORK/qp_nobody")"
 	done
-	# PSNs, and what tells them, are not for everybody.
+	# PSNs, and details that reveal them, are not shown to everybody.
 	for want in next_psn cack tack tx_pkts rtx_pkts resp_cack resp_exec \
 		resp_max_rcv resp_msn resp_bytes; do
 		grep -q "\"drv_ans_$want\":" "$WORK/qp_b" ||
@@ -82,7 +82,7 @@ answers_shown() {
 		! grep -q "\"drv_ans_$want\":" "$WORK/qp_nobody" ||
 			fail "ans_$want for nobody: $(cat "$WORK/qp_nobody")"
 	done
-	# Writers have no such channel.
+	# Connections that only carry WRITEs have no answer channel.
 	verify_start --duration 1000 --size 65536
 	wait_for 30 verify_running
 	in_b rdma -j -dd resource show qp link mrcb >"$WORK/qp_b"

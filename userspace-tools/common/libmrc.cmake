@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# The target libmrc is libMRC, the project's own, and libibverbs. A directory
-# with libMRC's headers and one with libmrc.so may be named with MRC_INCLUDE_DIR
-# and MRC_LIBRARY_DIR.
+# The target libmrc is the project's libMRC and libibverbs. MRC_INCLUDE_DIR and
+# MRC_LIBRARY_DIR may name directories with libMRC's headers and with libmrc.so.
 find_path(MRC_INCLUDE mrc.h HINTS "${MRC_INCLUDE_DIR}" REQUIRED)
 find_library(MRC_LIBRARY mrc HINTS "${MRC_LIBRARY_DIR}" REQUIRED)
 find_library(IBVERBS ibverbs REQUIRED)

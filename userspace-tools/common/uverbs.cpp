@@ -31,7 +31,7 @@ ib_uverbs_attr &Command::add(uint16_t id, std::size_t len, uint64_t data)
 	return a;
 }
 
-/* Up to 8 bytes travel in the attribute itself. */
+/* Up to 8 bytes are stored in the attribute itself. */
 void Command::add_in(uint16_t id, std::span<const std::byte> in)
 {
 	uint64_t data = 0;

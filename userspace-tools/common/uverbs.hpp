@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Methods of the device's control interface as bare calls of the uverbs ioctl,
- * for what no library has a function for. Shared by mrcctl, mrc_ctl and
- * mrc_verify.
+ * Methods of the device's control interface as direct calls of the uverbs
+ * ioctl, for methods that no library function covers. Shared by mrcctl, mrc_ctl
+ * and mrc_verify.
  */
 #pragma once
 
@@ -26,22 +26,24 @@ template <typename T> std::span<std::byte> bytes_out(T &t)
 }
 
 /*
- * A call as the kernel takes it: the header, attributes behind it. What the
- * attributes name must live until run() is back.
+ * A call in the kernel's format: the header, followed by attributes. Memory
+ * that attributes refer to must exist until run() returns.
  */
 class Command
 {
 public:
 	Command(uint16_t object, uint16_t method);
 
-	/* As it is; the kernel may write to what is returned. */
+	/* Adds an attribute unchanged; the kernel may write to the returned
+	 * one.
+	 */
 	ib_uverbs_attr &add(uint16_t id, std::size_t len, uint64_t data);
 
-	/* No attribute for an empty span. */
+	/* An empty span adds no attribute. */
 	void add_in(uint16_t id, std::span<const std::byte> in);
 	void add_out(uint16_t id, std::span<std::byte> out);
 
-	/* 0 or an errno value. */
+	/* Returns 0 or an errno value. */
 	int run(int fd);
 
 private:

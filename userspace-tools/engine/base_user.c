@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * The part of mrc_base.h that is not inline, for user space: the CRC-32
- * register update. The module has another one, mrc_crc.c.
+ * register update. The module has its own, in mrc_crc.c.
  */
 #include "mrc_crc.h"
 

@@ -18,7 +18,8 @@ using mrcperf::UsageError;
 
 constexpr const char *version = "1.0";
 
-/* Options as words; they are looked at when all is parsed. */
+/* The values of options as text. They are parsed after all options are known.
+ */
 struct Raw {
 	std::vector<std::string> places;
 	std::string port, sessions;
@@ -68,7 +69,7 @@ Place parse_place(const std::string &text)
 	p.device = what.substr(0, slash);
 	if (slash != std::string::npos)
 		p.address = what.substr(slash + 1);
-	/* It becomes a part of file names. */
+	/* The name becomes a part of file names. */
 	if (p.device.empty() || p.device[0] == '.')
 		throw UsageError(fmt::format(
 			"column {} needs a device: {}=DEVICE", p.column,
@@ -106,7 +107,7 @@ std::optional<Cli> parse_cli(const std::vector<std::string> &args,
 			  "measurements to serve, default without end");
 	app.footer("See mrcbench(1).");
 	try {
-		/* CLI11 takes them from the end. */
+		/* CLI11 expects the arguments in reverse order. */
 		app.parse(std::vector<std::string>(args.rbegin(), args.rend()));
 	} catch (const CLI::CallForHelp &) {
 		out << app.help();

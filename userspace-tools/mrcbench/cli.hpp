@@ -17,11 +17,11 @@ enum class Command { run, serve, check };
 struct Cli {
 	Command command = Command::run;
 	/* run, check */
-	std::string plan; /* file; "": one section of what --set says */
+	std::string plan; /* file; "": one section made from --set */
 	std::vector<std::string> set;
 	std::vector<std::string> only; /* sections; none: all */
 	std::string output;	       /* directory */
-	bool strict = false;	       /* goals that are not met fail */
+	bool strict = false;	       /* goals that are not met are failures */
 	std::string to;		       /* server; "": namespaces */
 	/* serve; run --to */
 	std::vector<Place> places;
@@ -31,12 +31,12 @@ struct Cli {
 };
 
 /*
- * Throws UsageError. No value: help or the version was asked for and is printed
- * to @out.
+ * Throws UsageError. Returns no value after printing help or the version to
+ * @out.
  */
 std::optional<Cli> parse_cli(const std::vector<std::string> &args,
 			     std::ostream &out);
 
-/* COLUMN=DEVICE[/ADDRESS], of TCP COLUMN[=ADDRESS]. */
+/* COLUMN=DEVICE[/ADDRESS], or for TCP COLUMN[=ADDRESS]. */
 Place parse_place(const std::string &text);
 } // namespace mrcbench

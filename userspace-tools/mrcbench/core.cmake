@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# All of mrcbench but devices, sockets and namespaces, for the program and for
-# its tests.
+# All of mrcbench except devices, sockets and namespaces, for the program and
+# for its tests.
 set(MRCBENCH_DIR "${CMAKE_CURRENT_LIST_DIR}")
 include("${MRCBENCH_DIR}/../mrcperf/core.cmake")
 

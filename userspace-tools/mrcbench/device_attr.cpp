@@ -46,11 +46,11 @@ DeviceAttr::~DeviceAttr()
 	try {
 		call(was_);
 	} catch (const std::exception &) {
-		/* The device is gone, and its attributes with it. */
+		/* The device was removed, and its attributes with it. */
 	}
 }
 
-/* By a thread of its own, which may enter a namespace for good. */
+/* Uses a separate thread, which may enter a namespace permanently. */
 mrc_abi_dev_attr DeviceAttr::call(const mrc_abi_dev_attr &attr) const
 {
 	mrc_abi_dev_attr io = attr;

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/*
- * mrcbench: attributes of a device of mrc for the length of a measurement.
- */
+/* mrcbench: sets attributes of a device of mrc during a measurement. */
 #pragma once
 
 #include <functional>
@@ -14,19 +12,19 @@
 
 namespace mrcbench
 {
-/* What a plan says of queue pairs' entropy values and congestion control. */
+/* Applies a plan's settings for entropy values and congestion control. */
 class DeviceAttr
 {
 public:
 	/*
-	 * @enter makes a thread see @device, one of another network namespace. Throws
-	 * RunError, and nothing is changed then.
+	 * @enter makes a thread see @device, which may be in another network
+	 * namespace. Throws RunError; then nothing is changed.
 	 */
 	DeviceAttr(std::string device, const Shape &shape,
 		   std::function<void()> enter);
 	DeviceAttr(const DeviceAttr &) = delete;
 	DeviceAttr &operator=(const DeviceAttr &) = delete;
-	/* As it was. */
+	/* Restores the old attributes. */
 	~DeviceAttr();
 
 private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* From counts to figures; nothing here touches a device. */
+/* Computes figures from counts; independent of devices. */
 #include <algorithm>
 #include <numeric>
 
@@ -73,7 +73,7 @@ Values figures(const Shape &shape, Counts &counts, const Snapshot &server_from,
 	double rate = seconds > 0 ? messages / seconds : 0;
 	Values v;
 
-	/* A socket takes more than has gone. */
+	/* A socket accepts more data than has arrived. */
 	if (by_server && server_seconds > 0) {
 		messages = static_cast<double>(server_to.bytes -
 					       server_from.bytes) /

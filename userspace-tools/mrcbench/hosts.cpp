@@ -30,9 +30,9 @@ namespace
 using mrcperf::fail_errno;
 using mrcperf::RunError;
 
-/* Room for the headers of the largest packet, outer ones too. */
+/* Room for the headers of the largest packet, including outer headers. */
 constexpr uint32_t headers = 404;
-/* Hold more than any window, so that only what is asked for is lost. */
+/* More than any window, so that only the requested losses happen. */
 constexpr unsigned int netem_limit = 100000;
 constexpr int active_tries = 200; /* of 50 ms */
 
@@ -59,7 +59,7 @@ private:
 	int fd_;
 };
 
-/* In the host's namespace while it lives; of this thread. */
+/* While it exists, this thread is in the host's namespace. */
 class Inside
 {
 public:
@@ -79,14 +79,14 @@ public:
 	~Inside()
 	{
 		if (setns(own_.get(), CLONE_NEWNET))
-			std::abort(); /* all that follows would be wrong */
+			std::abort(); /* the thread is in the wrong namespace */
 	}
 
 private:
 	Fd own_;
 };
 
-/* What a program said, for tables and CSV. */
+/* The output of a program in one line, for tables and CSV. */
 std::string one_line(std::string text)
 {
 	while (!text.empty() && text.back() == '\n')
@@ -144,7 +144,7 @@ void run_program(const std::vector<std::string> &words,
 		fail_errno(words[0], err);
 	in_read.shut();
 	out_write.shut();
-	/* A program that does not read all of it says why. */
+	/* A program that does not read all input prints the reason. */
 	for (size_t done = 0; done < input.size();) {
 		const ssize_t n = send(in_write.get(), input.data() + done,
 				       input.size() - done, MSG_NOSIGNAL);
@@ -206,7 +206,8 @@ Place Hosts::place(int side) const
 	return {column_, device(side), addresses[side]};
 }
 
-/* Neighbours are entered, not resolved: a lossy plane cannot lose them. */
+/* Neighbours are entered, not resolved, so that packet loss cannot affect them.
+ */
 std::string Hosts::side_commands(int side) const
 {
 	std::string c = "link set lo up\n";
@@ -287,7 +288,9 @@ void Hosts::wait_active(int side) const
 	}
 }
 
-/* Segmentation and receive offloads, which make large packets of small ones. */
+/* Segmentation and receive offloads, which combine small packets into large
+ * ones.
+ */
 void Hosts::offloads(int side, bool on) const
 {
 	const Inside inside(space(side));
@@ -342,10 +345,10 @@ void Hosts::impair(const std::string &netem, const std::string &back)
 void Hosts::remove() noexcept
 {
 	for (int side = 0; side < 2; side++) {
-		/* A namespace that was there before is somebody's. */
+		/* A namespace that existed before belongs to someone else. */
 		if (!made_[side])
 			continue;
-		/* Its device may not have been made. */
+		/* The device may not exist. */
 		if (!tcp())
 			try {
 				run_program({"rdma", "link", "del",

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * mrcbench: hosts to measure between on one machine, as network namespaces with
- * veth pairs between them, one for each plane. Each column has hosts of its own:
- * two RDMA drivers cannot share a UDP port, and nothing of one column is in the
- * way of another.
+ * mrcbench: hosts for measurements on one machine, as network namespaces with
+ * veth pairs between them, one for each plane. Each column has its own hosts:
+ * two RDMA drivers cannot share a UDP port, and columns must not affect each
+ * other.
  */
 #pragma once
 
@@ -16,14 +16,14 @@
 
 namespace mrcbench
 {
-/* Runs a program with @input; throws RunError with what it said if it failed. */
+/* Runs a program with @input; throws RunError with its output if it failed. */
 void run_program(const std::vector<std::string> &words,
 		 const std::string &input = "");
 
 class Hosts
 {
 public:
-	/* @number: unique among those that exist at the same time, 0 to 99. */
+	/* @number: 0 to 99, unique among hosts that exist at the same time. */
 	Hosts(unsigned int number, const std::string &column,
 	      unsigned int planes, uint32_t mtu);
 	Hosts(const Hosts &) = delete;
@@ -37,9 +37,9 @@ public:
 	}
 	Place client() const { return place(0); }
 	Place server() const { return place(1); }
-	/* Makes the calling thread one of the host's. */
+	/* Moves the calling thread into the host's namespace. */
 	void enter(bool server) const;
-	/* "" takes off what is there; @back is of the server's side. */
+	/* "" removes the present netem; @back applies to the server's side. */
 	void impair(const std::string &netem, const std::string &back);
 
 private:

@@ -29,8 +29,8 @@ Plan plan_of(const Cli &cli)
 	Plan plan = parse_plan(name, text, cli.set);
 
 	for (const std::string &s : cli.only)
-		plan.section(s); /* throws where there is none */
-	/* Goals of sections that are not asked for are not asked for either. */
+		plan.section(s); /* throws if it does not exist */
+	/* Goals of sections that were not selected are ignored. */
 	for (Section &s : plan.sections)
 		if (!cli.only.empty() &&
 		    std::find(cli.only.begin(), cli.only.end(), s.name) ==

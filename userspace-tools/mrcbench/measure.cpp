@@ -20,7 +20,7 @@ namespace
 using mrcperf::ProtocolError;
 using mrcperf::RunError;
 
-/* What the peer may take to make queue pairs, or to say that it failed. */
+/* The timeout for the peer to make queue pairs, or to report an error. */
 constexpr double setup_seconds = 60;
 
 double now()
@@ -36,7 +36,7 @@ double seconds_of(const timeval &t)
 	       static_cast<double>(t.tv_usec) / 1e6;
 }
 
-/* Sum over the ports of what mrc counts; nothing of other devices. */
+/* Sum of a counter of mrc over the ports; 0 for other devices. */
 uint64_t port_counter(const std::string &device, const char *name)
 {
 	const std::filesystem::path ports =
@@ -56,7 +56,7 @@ uint64_t port_counter(const std::string &device, const char *name)
 	return sum;
 }
 
-/* Of the namespace; two lines, the names and the values. */
+/* Counters of the namespace; two lines: names and values. */
 void tcp_packets(Snapshot &s)
 {
 	std::istringstream in(file_text("/proc/self/net/snmp"));
@@ -91,7 +91,7 @@ std::string boot_id()
 	return file_text("/proc/sys/kernel/random/boot_id");
 }
 
-/* A thread with the server's traffic. */
+/* A thread that runs the server's traffic. */
 class Worker
 {
 public:
@@ -108,7 +108,7 @@ public:
 		close(fd_);
 	}
 
-	/* Throws what the traffic threw. */
+	/* Rethrows an exception of the traffic. */
 	void finish()
 	{
 		end();
@@ -131,7 +131,7 @@ private:
 
 		stop_ = true;
 		if (write(fd_, &one, sizeof(one)) < 0)
-			stop_ = true; /* it looks at that, too */
+			stop_ = true; /* the thread also checks this flag */
 		if (thread_.joinable())
 			thread_.join();
 	}
@@ -200,7 +200,7 @@ Snapshot snapshot_in(const Message &m)
 	return s;
 }
 
-/* What the peer needs not know is left out. */
+/* Only the members that the peer needs. */
 Message message_of(const Shape &s)
 {
 	return {{"test", name_of(s.test)},
@@ -261,7 +261,7 @@ Values run_client(const Talk &talk, const Place &place, const Shape &shape,
 		talk.receive(setup_seconds);
 		return v;
 	}
-	/* The answers are read when there is time for them. */
+	/* The replies are read later, to save time. */
 	Counts counts = traffic->drive([&] {
 		talk.send({{"do", "mark"}});
 		return snapshot(place);
@@ -307,7 +307,7 @@ void run_server(const Talk &talk,
 		worker.finish();
 		talk.send({{"boot", boot_id()}});
 	} catch (const std::exception &e) {
-		/* Who is gone needs no reason. */
+		/* The peer may be gone; then it needs no reason. */
 		try {
 			talk.send({{"error", e.what()}});
 		} catch (const RunError &) {

@@ -22,31 +22,31 @@ namespace
 using mrcperf::RunError;
 
 /*
- * Caches that have an object for each entry of a table and for each mapping.
- * Where the kernel merges caches some of these have another's name: then they
- * count as the driver's, which does it no favour.
+ * Caches with an object for each entry of a table and for each mapping. If the
+ * kernel merges caches, some of these have another name. Then they count as the
+ * driver's memory, which only makes its figure worse.
  */
 constexpr std::array around_caches{
 	"radix_tree_node", "maple_node",     "vm_area_struct", "vma_lock",
 	"vmap_area",	   "anon_vma_chain", "anon_vma",
 };
 
-/* What was freed under RCU is free after a grace period or two. */
+/* Objects freed under RCU are free after one or two grace periods. */
 constexpr auto grace = std::chrono::milliseconds(200);
 
 /*
- * Memory is at rest when this many looks in a row find no more than so many bytes
- * given back; it is waited for that long.
+ * Memory is stable when looks_at_rest measurements in a row find no more than
+ * crumbs bytes freed. The program waits at most longest for that.
  */
 constexpr int looks_at_rest = 3;
 constexpr uint64_t crumbs = 8192;
 constexpr auto longest = std::chrono::minutes(2);
 
-/* Of all caches together, bytes. */
+/* Sums over all caches, in bytes. */
 struct Caches {
-	uint64_t pages = 0;  /* that they hold */
-	uint64_t used = 0;   /* by objects, with what lies between them */
-	uint64_t around = 0; /* of it by those named above */
+	uint64_t pages = 0;  /* all pages of the caches */
+	uint64_t used = 0;   /* used by objects, including padding */
+	uint64_t around = 0; /* part of @used: the caches named above */
 };
 
 Caches caches_in(const std::string &slabinfo, uint64_t page)
@@ -60,7 +60,8 @@ Caches caches_in(const std::string &slabinfo, uint64_t page)
 		std::string name, word;
 		uint64_t objects, room, size, per_slab, pages, active, slabs;
 
-		/* name used there size per-slab pages : tunables 3 : slabdata */
+		/* name used total size per-slab pages : tunables 3 : slabdata
+		 */
 		if (!(words >> name >> objects >> room >> size >> per_slab >>
 		      pages) ||
 		    name[0] == '#' || !per_slab)
@@ -87,7 +88,7 @@ void write_file(const std::filesystem::path &path, const char *text)
 	std::ofstream(path) << text << std::flush;
 }
 
-/* Of caches that cannot shrink, or have none of it, nothing is expected. */
+/* Ignores caches that cannot shrink and kernels that lack these files. */
 void settle()
 {
 	std::error_code none;
@@ -117,7 +118,7 @@ uint64_t total(const KernelMemory &m)
 	return m.slab + m.percpu + m.vmalloc;
 }
 
-/* A figure can shrink while others grow. */
+/* A figure can also become smaller. */
 double growth(uint64_t from, uint64_t to)
 {
 	return static_cast<double>(to) - static_cast<double>(from);
@@ -150,7 +151,7 @@ KernelMemory parse_kernel_memory(const std::string &meminfo,
 		throw std::runtime_error("/proc/meminfo does not say Slab");
 	const Caches caches = caches_in(slabinfo, page);
 
-	/* What is larger than any cache's objects is not in a cache. */
+	/* Large allocations are not in caches. */
 	m.slab = caches.used +
 		 (m.slab > caches.pages ? m.slab - caches.pages : 0);
 	m.around = caches.around;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * mrcbench: what idle queue pairs take of the kernel's memory. Three things are
- * told apart, because they answer different questions:
+ * mrcbench: kernel memory of idle queue pairs. Three kinds are counted separately,
+ * because they answer different questions:
  *
- *  - rings are as deep as the program wants, and say nothing about a driver;
- *  - index trees and mappings hang on every object and every mapped ring: nodes
- *    of the core's tables, the areas of the kernel's and the program's address
- *    space. No driver allocates them;
+ *  - rings: the program chooses their depth, so they say nothing about a driver;
+ *  - index trees and mappings of every object and every mapped ring: nodes of the
+ *    core's tables, and the areas of the kernel's and the program's address space.
+ *    No driver allocates them;
  *  - all the rest: the driver's state, and the objects that the core and memory
- *    management keep for a queue pair and its rings. Nothing else is taken off.
+ *    management keep for a queue pair and its rings. Nothing else is subtracted.
  */
 #pragma once
 
@@ -19,35 +19,36 @@
 namespace mrcbench
 {
 /*
- * At one moment, bytes. Of a cache's memory each object has an equal share, with
- * what is lost between objects; room for objects that do not exist yet, or any more,
- * is nobody's: how much of it there is depends on what went before.
+ * Bytes at one moment. Each object has an equal share of the used memory of its
+ * cache, including padding between objects. Room for objects that were freed or
+ * do not exist yet is not counted, because its size depends on earlier
+ * activity.
  */
 struct KernelMemory {
-	uint64_t slab = 0; /* objects, and what is too large for caches */
+	uint64_t slab = 0; /* objects, and allocations too large for caches */
 	uint64_t percpu = 0;
 	uint64_t vmalloc = 0;
-	uint64_t around = 0; /* of @slab: index trees and mappings */
+	uint64_t around = 0; /* part of @slab: index trees and mappings */
 };
 
 /*
- * @meminfo and @slabinfo are the texts of the files in /proc; a page has @page
- * bytes. Throws std::runtime_error if they are not what the kernel writes.
+ * @meminfo and @slabinfo are the texts of the files in /proc; @page is the page
+ * size in bytes. Throws std::runtime_error if the format is wrong.
  */
 KernelMemory parse_kernel_memory(const std::string &meminfo,
 				 const std::string &slabinfo, uint64_t page);
 
 /*
- * Whether the kernel has stopped giving back memory between two looks: namespaces that
- * were deleted are taken down for a while after that.
+ * Whether the kernel freed no more memory between two measurements. Deleted
+ * namespaces are taken down for a while after their deletion.
  */
 bool at_rest(const KernelMemory &before, const KernelMemory &now);
 
 /*
- * Now, when what can be given back has been: pages of caches without an object,
- * names and attributes of files that nobody uses, what was deleted before. Throws
- * RunError without the right to read or to ask for that, and when the kernel goes on
- * giving back memory for two minutes.
+ * The present state, after freeing what can be freed: pages of caches without
+ * an object, unused names and attributes of files, objects deleted earlier.
+ * Throws RunError without the necessary privileges, and if the kernel keeps
+ * freeing memory for two minutes.
  */
 KernelMemory kernel_memory();
 
@@ -58,10 +59,10 @@ KernelMemory kernel_memory();
 uint64_t mapped_rings(const std::string &maps);
 
 /*
- * What each of @qps queue pairs has taken: qp_memory, qp_around and qp_rings.
- * @rings: bytes that are mapped, of all of them. Drivers have rings in vmalloc
- * memory, or in pages that no figure of the kernel shows: of the growth of vmalloc
- * memory only what is beyond @rings counts.
+ * The memory of each of @qps queue pairs: qp_memory, qp_around and qp_rings.
+ * @rings: bytes of all mapped rings. Drivers keep rings in vmalloc memory, or
+ * in pages that no figure of the kernel shows: of the growth of vmalloc memory
+ * only the part beyond @rings counts.
  */
 std::map<std::string, double> memory_figures(const KernelMemory &from,
 					     const KernelMemory &to,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* mrcbench: the figures that measurements give, and what they are called. */
+/* mrcbench: the figures of measurements, and their names. */
 #pragma once
 
 #include <span>
@@ -14,13 +14,13 @@ struct Metric {
 	const char *name;  /* in plans, CSV and JSON */
 	const char *title; /* in charts and tables */
 	const char *unit;
-	int digits; /* behind the point, in tables */
+	int digits; /* after the decimal point, in tables */
 };
 
 /* In the order of the CSV's columns. */
 std::span<const Metric> metrics();
-/* nullptr: there is none of that name. */
+/* Returns nullptr if there is no metric of that name. */
 const Metric *find_metric(const std::string &name);
-/* What a section shows that does not say. */
+/* The metrics that a section shows by default. */
 std::vector<std::string> usual_metrics(Kind test);
 } // namespace mrcbench

@@ -72,7 +72,7 @@ std::string trimmed(const std::string &text)
 	return text.substr(from, text.find_last_not_of(" \t\r") - from + 1);
 }
 
-/* Where "same" stands in place of netem_back's own. */
+/* The value of netem_back that means "the same as netem". */
 constexpr const char *same_netem = "same";
 
 std::vector<std::string> split(const std::string &text, char at)
@@ -87,7 +87,7 @@ std::vector<std::string> split(const std::string &text, char at)
 	return parts;
 }
 
-/* Values of a netem have words in them; those of other keys are words. */
+/* Values of netem contain blanks; values of other keys are single words. */
 std::vector<std::string> values_of(const std::string &key,
 				   const std::string &text)
 {
@@ -106,7 +106,7 @@ uint32_t mtu_of(const std::string &text)
 	return mtu;
 }
 
-/* They become arguments of a command, which is not to get other ideas. */
+/* The words become arguments of a command and must not inject others. */
 std::string netem_of(const std::string &key, const std::string &text)
 {
 	if (text == "none")
@@ -130,7 +130,7 @@ std::string cc_of(const std::string &text)
 	return text;
 }
 
-/* Which point of @section an operand means; @own is the goal's. */
+/* The point of @section that an operand names; @own is the goal's point. */
 std::string label_of(const Section &section, const std::string &at,
 		     const Point &own, bool own_section)
 {
@@ -188,7 +188,8 @@ const Metric &metric_of(const std::string &name)
 	return *m;
 }
 
-/* "mrc@b[8]" of "lat_p50 mrc@b[8]", whose first word goes to @word. */
+/* For "lat_p50 mrc@b[8]" returns "mrc@b[8]" and sets @word to the first word.
+ */
 std::string after_word(const std::string &text, std::string &word)
 {
 	const size_t space = text.find(' ');
@@ -268,7 +269,7 @@ Goal parse_goal(const Plan &plan, const Section &own, const Point &point,
 	return g;
 }
 
-/* Where an operand without a point stands, the goal is one for each point. */
+/* If an operand names no point, there is one goal for each point. */
 void add_goals(const Plan &plan, Section &section, const std::string &text)
 {
 	const bool each = !section.axes.empty() &&
@@ -302,7 +303,7 @@ void add_points(Section &section, const Shape &shape, size_t axis,
 	}
 }
 
-/* A section while it is read. */
+/* A section that is being parsed. */
 struct Draft {
 	std::string name;
 	int line = 0;
@@ -415,7 +416,7 @@ public:
 			line_ = d.line;
 			at_line([&] { plan_.sections.push_back(finish(d)); });
 		}
-		/* Goals may be about sections further down. */
+		/* Goals may refer to later sections. */
 		for (size_t i = 0; i < drafts_.size(); i++)
 			for (const auto &goal : drafts_[i].goals) {
 				line_ = goal.second;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * mrcbench: plans. A plan is a text file of sections; a section measures one
- * thing in several columns (mrc, rxe, tcp), at one point or at a series of them,
- * and may have goals. mrcbench(1) describes the format.
+ * mrcbench: plans. A plan is a text file with sections. A section measures one
+ * quantity in several columns (mrc, rxe, tcp), at one point or at a series of
+ * points, and may have goals. mrcbench(1) describes the format.
  */
 #pragma once
 
@@ -14,9 +14,9 @@ namespace mrcbench
 {
 enum class Kind {
 	bw,   /* a stream of messages: goodput */
-	rate, /* the same of small ones: messages */
+	rate, /* the same with small ones: message rate */
 	lat,  /* ping-pong: half of a round trip */
-	rtt,  /* post to completion, one at a time */
+	rtt,  /* from post to completion, one at a time */
 	idle, /* memory of connected queue pairs that do nothing */
 };
 
@@ -24,8 +24,8 @@ enum class Op { write, write_imm, send, read };
 
 enum class Wait {
 	event, /* sleep until there is a completion */
-	yield, /* look, and let others run between looks */
-	poll,  /* look all the time */
+	yield, /* poll, and yield the processor in between */
+	poll,  /* poll without a break */
 };
 
 /* One measurement. */
@@ -34,26 +34,26 @@ struct Shape {
 	Op op = Op::write;
 	uint64_t size = 65536; /* bytes of a message, 1 to 2^30 */
 	uint32_t qps = 1;      /* queue pairs or connections */
-	uint32_t planes = 1;   /* netdevs of each host; one of rxe and tcp */
+	uint32_t planes = 1;   /* netdevs of each host; always one with rxe and tcp */
 	uint32_t mtu = 4096;   /* path MTU; netdevs have room for headers */
-	uint32_t evs = 0;      /* entropy values of a QP of mrc, 0: its own */
+	uint32_t evs = 0;      /* entropy values of a QP of mrc, 0: the default */
 	uint32_t depth = 64;   /* messages in flight on each queue pair */
 	uint32_t list = 1;     /* messages posted at once */
-	uint32_t inline_size = 0; /* messages up to so many bytes inline */
+	uint32_t inline_size = 0; /* messages up to this size are sent inline */
 	uint32_t timeout = 14;	  /* of the QP, 4.096 us to the power of 2 */
 	Wait wait = Wait::event;
-	double seconds = 1;	/* that count; a quarter more before them */
-	std::string netem;	/* of what the client sends, on each plane */
-	std::string netem_back; /* of what the server sends */
-	std::string cc;		/* congestion control of mrc, "": its own */
+	double seconds = 1;	/* measured time; a quarter more is warm-up */
+	std::string netem;	/* for packets of the client, on each plane */
+	std::string netem_back; /* for packets of the server */
+	std::string cc;		/* congestion control of mrc, "": the default */
 };
 
-/* What a plan says it in, and results name it by. */
+/* The names in plans and in results. */
 const char *name_of(Kind test);
 const char *name_of(Op op);
 const char *name_of(Wait wait);
 
-/* Throws UsageError for a key or a value that is none. */
+/* Throws UsageError for an invalid key or value. */
 void set_key(Shape &shape, const std::string &key, const std::string &value);
 
 /* A key that has several values in a section. */
@@ -69,14 +69,14 @@ struct Point {
 	std::string label() const; /* "64K/16"; "" without axes */
 };
 
-/* Whose figure a goal speaks of. */
+/* The source of a goal's figure. */
 struct Operand {
 	std::string column;
 	std::string section;
 	std::string label; /* of the point */
 };
 
-/* A figure that is a part of a goal's limit. */
+/* A figure that is part of a goal's limit. */
 struct Term {
 	double factor = 1;
 	std::string metric;
@@ -84,22 +84,22 @@ struct Term {
 };
 
 struct Goal {
-	std::string text; /* the plan's, with section and point */
+	std::string text; /* text of the plan, with section and point */
 	std::string metric;
 	Operand value;
 	bool ratio = false;
 	Operand base; /* of a ratio */
 	bool at_least = true;
-	std::vector<Term> terms; /* of the limit: what is measured, */
-	double limit = 0;	 /* and the numbers */
+	std::vector<Term> terms; /* of the limit: measured figures, ... */
+	double limit = 0;	 /* ... and the sum of the numbers */
 };
 
 struct Section {
 	std::string name;
 	std::string title;
 	std::vector<std::string> columns;
-	std::vector<std::string> metrics; /* that charts and tables show */
-	std::vector<Axis> axes;		  /* two at most */
+	std::vector<std::string> metrics; /* shown in charts and tables */
+	std::vector<Axis> axes;		  /* at most two */
 	std::vector<Point> points;
 	std::vector<Goal> goals;
 };
@@ -114,12 +114,12 @@ struct Plan {
 };
 
 /*
- * Each of @overrides is "KEY=VALUE" and wins over the whole file. Throws
- * UsageError that names @name and the line.
+ * Each of @overrides is "KEY=VALUE" and overrides the whole file. Throws
+ * UsageError with @name and the line.
  */
 Plan parse_plan(const std::string &name, const std::string &text,
 		const std::vector<std::string> &overrides);
 
-/* Columns there are. */
+/* Whether there is such a column. */
 bool is_column(const std::string &name);
 } // namespace mrcbench

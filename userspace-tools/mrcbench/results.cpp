@@ -150,7 +150,8 @@ std::vector<double> Results::values(const Goal &goal) const
 
 	for (const Term &t : goal.terms)
 		terms.push_back(figures(t.of, t.metric));
-	/* What the limit's terms were in a repetition, if all were measured. */
+	/* The sum of the limit's terms in a repetition, if all were measured.
+	 */
 	const auto sum = [&](unsigned int repetition) -> std::optional<double> {
 		double all = 0;
 
@@ -167,7 +168,7 @@ std::vector<double> Results::values(const Goal &goal) const
 	each(goal.value.section, goal.value.label, goal.value.column,
 	     [&](const Sample &s) {
 		     const auto v = s.values.find(goal.metric);
-		     /* Who gave up has moved nothing. */
+		     /* A sample that failed counts as 0. */
 		     const double value =
 			     s.error.empty() && v != s.values.end() ? v->second
 								    : 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* mrcbench: what came out, and whether it is what a plan asks for. */
+/* mrcbench: the results, and whether they meet the goals of a plan. */
 #pragma once
 
 #include <functional>
@@ -14,7 +14,7 @@
 
 namespace mrcbench
 {
-/* A change of the JSON's structure that breaks readers adds one. */
+/* Version of the JSON structure. A change that breaks readers increments it. */
 constexpr int result_schema = 1;
 
 /* One measurement of one column at one point. */
@@ -24,22 +24,22 @@ struct Sample {
 	std::string column;
 	unsigned int repetition = 0;		/* from 0 */
 	std::map<std::string, double> values; /* by metric */
-	std::string error;			/* why there are none */
+	std::string error;			/* why there are no values */
 };
 
-/* What the figures were taken on; facts for who reads them later. */
+/* The machine of the measurements, for later readers. */
 struct Machine {
 	std::string when; /* ISO 8601, UTC */
 	std::string kernel;
 	std::string processor;
 	unsigned int processors = 0;
-	double idle_busy = 0; /* busy share of an idle machine, 0 to 1 */
-	std::string driver;   /* version of the mrc module, if it says one */
+	double idle_busy = 0; /* load of the idle machine, 0 to 1 */
+	std::string driver;   /* version of the mrc module, if known */
 };
 
 struct Outcome {
 	const Goal *goal = nullptr;
-	/* No value: a side of it was not measured. */
+	/* no value: a side of the goal was not measured */
 	std::optional<mrcperf::Summary> value;
 	bool met = false;
 };
@@ -52,10 +52,10 @@ public:
 	void add(Sample sample);
 	const std::vector<Sample> &samples() const { return samples_; }
 	const Plan &plan() const { return plan_; }
-	/* Was anything of it tried? */
+	/* Whether anything in the section was measured or failed. */
 	bool has(const std::string &section) const;
 
-	/* Over repetitions; none if there is no such figure. */
+	/* Over repetitions; no value if there is no such figure. */
 	std::optional<mrcperf::Summary> summary(const std::string &section,
 						const std::string &label,
 						const std::string &column,
@@ -65,9 +65,9 @@ public:
 			     const std::string &label,
 			     const std::string &column) const;
 	/*
-	 * A ratio is taken in each repetition, of what was measured next to
-	 * each other, and is then a figure like others. So is what a value has
-	 * beyond the measured terms of its limit.
+	 * A ratio is computed in each repetition, from values measured close to
+	 * each other, and is then treated like other figures. The same applies
+	 * to the excess of a value over the measured terms of its limit.
 	 */
 	std::vector<Outcome> outcomes() const;
 
@@ -85,7 +85,7 @@ private:
 	std::vector<Sample> samples_;
 };
 
-/* A line for each sample. */
+/* One line for each sample. */
 void write_csv(std::ostream &out, const Results &results);
 /* Everything, with summaries and outcomes of goals. */
 void write_json(std::ostream &out, const Results &results,
@@ -93,7 +93,7 @@ void write_json(std::ostream &out, const Results &results,
 /* Tables of medians and spreads; then the goals. */
 void write_text(std::ostream &out, const Results &results,
 		const Machine &machine);
-/* An SVG chart of one metric of a section; "" where nothing was measured. */
+/* An SVG chart of one metric of a section; "" if nothing was measured. */
 std::string chart_of(const Results &results, const Section &section,
 		     const std::string &metric);
 } // namespace mrcbench

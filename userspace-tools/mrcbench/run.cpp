@@ -35,7 +35,7 @@ using Clock = std::chrono::steady_clock;
 
 volatile std::sig_atomic_t interrupted;
 
-/* What a measurement may take beyond its seconds before it is killed. */
+/* A measurement is killed after its seconds and this many more. */
 constexpr double patience = 60;
 constexpr double background_seconds = 1;
 
@@ -48,14 +48,14 @@ public:
 			fail_errno("fork", errno);
 		if (pid_)
 			return;
-		/* Nothing of the parent's is to be taken down here. */
+		/* The child must not clean up what belongs to the parent. */
 		int status = 1;
 
 		try {
 			f();
 			status = 0;
 		} catch (const std::exception &) {
-			/* Told to the peer already. */
+			/* The peer was already informed. */
 		}
 		_exit(status);
 	}
@@ -141,7 +141,7 @@ struct Pair {
 	int fd[2] = {-1, -1};
 };
 
-/* The client's side of a process; its figures, or what failed, go to @out. */
+/* The client's side in a process; writes figures or the error to @out. */
 void tell_client(int out, const std::function<Values()> &f)
 {
 	Message m;
@@ -212,7 +212,9 @@ private:
 		return nullptr;
 	}
 
-	/* All of them before anything is measured: nothing changes then. */
+	/* Makes all hosts before anything is measured, so that nothing changes
+	 * later.
+	 */
 	void make_hosts()
 	{
 		for (const Section &s : plan_.sections)
@@ -226,7 +228,7 @@ private:
 				}
 	}
 
-	/* A column that this machine does not have leaves the others. */
+	/* If a column cannot run on this machine, the others still do. */
 	void make_host(const std::string &column, const Shape &shape)
 	{
 		try {
@@ -244,7 +246,9 @@ private:
 		}
 	}
 
-	/* Each repetition begins with another one: none is always the first. */
+	/* Each repetition begins with another column, so that none is always
+	 * first.
+	 */
 	void all_columns(unsigned int r, const Section &s, const Point &p)
 	{
 		for (size_t i = 0; i < s.columns.size(); i++) {
@@ -486,7 +490,8 @@ void serve_all(const Cli &cli, std::ostream &log)
 		std::string who;
 		const mrcperf::Link link = listener.accept(who);
 
-		/* One at a time: two would measure each other. */
+		/* One client at a time: two would affect each other's figures.
+		 */
 		try {
 			run_server(Talk(dup(link.fd())),
 				   [&cli](const std::string &column) {

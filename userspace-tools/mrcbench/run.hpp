@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* mrcbench: a plan, carried out. */
+/* mrcbench: executing a plan. */
 #pragma once
 
 #include <iosfwd>
@@ -9,20 +9,20 @@
 
 namespace mrcbench
 {
-/* Everything the plan says, in turn; progress goes to @log. */
+/* Executes the sections of a plan in turn; prints progress to @log. */
 Results run_plan(const Plan &plan, const Cli &cli, const Machine &machine,
 		 std::ostream &log);
 
-/* The facts about this machine, and how busy it is with nothing to do. */
+/* The properties of this machine, and its load when it is idle. */
 Machine this_machine();
 
-/* results.csv, results.json, summary.txt and a chart for each metric. */
+/* Writes results.csv, results.json, summary.txt and a chart for each metric. */
 void write_all(const std::string &directory, const Results &results,
 	       const Machine &machine);
 
-/* A process for each client, until there were so many. */
+/* Serves each client in a process, until the number of sessions is reached. */
 void serve_all(const Cli &cli, std::ostream &log);
 
-/* SIGINT and SIGTERM let what was set up be taken down. */
+/* Lets the program clean up after SIGINT and SIGTERM. */
 void catch_signals();
 } // namespace mrcbench

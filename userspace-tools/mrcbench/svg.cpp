@@ -14,11 +14,11 @@ namespace
 {
 constexpr double width = 760, height = 420;
 constexpr double left = 80, right = 20, top = 54, bottom = 88;
-constexpr double log_from = 30; /* largest by smallest value */
+constexpr double log_from = 30; /* ratio of the largest to the smallest value */
 constexpr size_t most_bars = 6;
 constexpr int most_ticks = 8;
 
-/* Colours that people who do not see all of them can tell apart. */
+/* Colours that people with colour blindness can distinguish. */
 constexpr std::array<const char *, 8> colours{
 	"#0072b2", "#d55e00", "#009e73", "#cc79a7",
 	"#e69f00", "#56b4e9", "#666666", "#b8a800"};
@@ -184,7 +184,7 @@ private:
 		for (size_t at = 0; at < chart_.lines[i].marks.size(); at++) {
 			const auto &m = chart_.lines[i].marks[at];
 
-			/* What was not measured is not bridged. */
+			/* A point without a value interrupts the line. */
 			if (!m) {
 				finish_path(path, i);
 				continue;

@@ -12,29 +12,30 @@ namespace mrcbench
 {
 struct Line {
 	std::string name;
-	/* One for each place of the chart; the median with its spread. */
+	/* One mark for each place of the chart: the median with its spread. */
 	std::vector<std::optional<mrcperf::Summary>> marks;
 };
 
 struct Chart {
 	std::string title;
-	std::string x;		     /* what the places are */
-	std::string y;		     /* what is shown, with its unit */
+	std::string x;		     /* title of the places */
+	std::string y;		     /* title of the values, with unit */
 	std::vector<std::string> at; /* names of the places */
 	std::vector<Line> lines;
 };
 
 /*
- * Places are equally far apart, whatever they are called. Few of them, of about
- * the same height, become bars from zero; many become lines; values that differ
- * by more than a factor of 30 are drawn on a logarithmic scale. The smallest and
- * largest repetition are drawn as whiskers.
+ * Places are equidistant, whatever their names. A few places with values of
+ * similar size become bars from zero; many places become lines. Values that
+ * differ by more than a factor of 30 are drawn on a logarithmic scale. The
+ * smallest and the largest repetition are drawn as whiskers.
  */
 std::string svg(const Chart &chart);
 
-/* Text as XML wants it; what XML cannot have becomes "?". */
+/* Text escaped for XML; characters that XML does not allow become "?". */
 std::string xml_text(const std::string &text);
 
-/* Where the lines of a linear scale from 0 to @top go: 1, 2 or 5 times 10^n. */
+/* Distance of the lines of a linear scale from 0 to @top: 1, 2 or 5 times 10^n.
+ */
 double tick_step(double top, int most);
 } // namespace mrcbench

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* mrcbench: what client and server say to each other beside the traffic. */
+/* mrcbench: the control connection between client and server. */
 #pragma once
 
 #include <string>
@@ -12,8 +12,8 @@ using Message = nlohmann::json;
 
 /*
  * Messages of JSON, each after its length in four bytes, over a connected
- * stream socket that it owns. The peer is not trusted: lengths are bounded, and
- * what is no JSON, or is not what was expected, is a RunError.
+ * stream socket. Owns the socket. The peer is not trusted: lengths are limited,
+ * and invalid JSON or an unexpected message is a RunError.
  */
 class Talk
 {
@@ -29,7 +29,7 @@ public:
 
 	int fd() const { return fd_; }
 	void send(const Message &message) const;
-	/* @seconds: how long to wait. */
+	/* @seconds: the timeout. */
 	Message receive(double seconds) const;
 
 private:
@@ -38,7 +38,7 @@ private:
 	int fd_;
 };
 
-/* What must be there, of the right type and within limits. */
+/* Required members, of the right type and within limits. */
 uint64_t number_in(const Message &m, const char *key, uint64_t max);
 std::string text_in(const Message &m, const char *key);
 } // namespace mrcbench

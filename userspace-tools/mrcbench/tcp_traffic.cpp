@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * The same messages over TCP: a connection for each queue pair, one send(2) for
- * each post. What a socket took has not arrived, so that streams are counted
- * where they do.
+ * each post. Data in a socket buffer has not arrived, so streams are counted at
+ * the receiver.
  */
 #include <algorithm>
 #include <array>
@@ -35,7 +35,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr double setup_seconds = 60;
 constexpr size_t batch = 64;
-/* Calls on one connection before the next one's turn. */
+/* Calls on one connection before the next one is served. */
 constexpr int turns = 16;
 constexpr size_t receive_at_once = 256 * 1024;
 
@@ -135,7 +135,7 @@ public:
 private:
 	/* --- one message there and one back --- */
 
-	/* False: it was told to stop. */
+	/* Returns false if it was told to stop. */
 	bool take(const std::atomic<bool> *stop)
 	{
 		const auto start = Clock::now();
@@ -251,7 +251,8 @@ private:
 		return std::max(n, 0);
 	}
 
-	/* Bytes of connection @i that went; messages stay whole. */
+	/* Sends on connection @i and counts the bytes; messages stay complete.
+	 */
 	void send_some(size_t i, std::vector<uint64_t> &sent)
 	{
 		const uint64_t length = shape_.size * shape_.list;
@@ -337,7 +338,7 @@ private:
 		}
 	}
 
-	/* False: the peer is done. */
+	/* Returns false if the peer is done. */
 	bool receive_some(uint64_t i)
 	{
 		for (int turn = 0; turn < turns; turn++) {

@@ -126,8 +126,8 @@ VerbsSide::Pages::~Pages()
 }
 
 /*
- * Queue pairs share messages' memory where each having its own would be too
- * much; the first half is sent from, the second half written to.
+ * Queue pairs share the memory of messages if separate memory would be too
+ * large. The first half is sent from, the second half is written to.
  */
 size_t VerbsSide::slots_for(const Shape &shape)
 {
@@ -159,7 +159,7 @@ VerbsSide::VerbsSide(const std::string &device, const std::string &address,
 	if (fcntl(channel_->fd, F_SETFL,
 		  fcntl(channel_->fd, F_GETFL) | O_NONBLOCK))
 		fail_errno("channel", errno);
-	/* Every message may be signalled, and answered by a receive. */
+	/* Every message may be signalled and may use a receive at the peer. */
 	ibv_device_attr limits{};
 
 	if (ibv_query_device(verbs_.get(), &limits))
@@ -188,14 +188,15 @@ VerbsSide::VerbsSide(const std::string &device, const std::string &address,
 	sges_.resize(shape.list);
 }
 
-/* A completion queue is not destroyed before its events are acknowledged. */
+/* The events of a completion queue must be acknowledged before it is destroyed.
+ */
 VerbsSide::~VerbsSide()
 {
 	if (events_)
 		ibv_ack_cq_events(cq_.get(), events_);
 }
 
-/* What the peer may do with the memory. */
+/* The peer's access rights to the memory. */
 int VerbsSide::access() const
 {
 	return shape_.op == Op::read ? IBV_ACCESS_REMOTE_READ
@@ -222,7 +223,7 @@ void VerbsSide::find_gid(const std::string &address)
 			continue;
 		}
 		if (e.gid.raw[0] == 0xfe)
-			continue; /* of the link */
+			continue; /* link-local */
 		if (!best || (is_four(e.gid) && !is_four(best->gid)))
 			best = &e;
 	}
@@ -330,7 +331,7 @@ void VerbsSide::connect_qp(ibv_qp *qp, const Remote &remote,
 	attr.sq_psn = psn;
 	attr.timeout = static_cast<uint8_t>(shape_.timeout);
 	attr.retry_cnt = 7;
-	attr.rnr_retry = 7; /* without end */
+	attr.rnr_retry = 7; /* without limit */
 	attr.max_rd_atomic = reads_;
 	err = ibv_modify_qp(qp, &attr,
 			    IBV_QP_STATE | IBV_QP_SQ_PSN | IBV_QP_TIMEOUT |
@@ -460,7 +461,7 @@ int VerbsSide::wait(std::span<ibv_wc> wc, double seconds, int also)
 		}
 		if (shape_.wait == Wait::yield)
 			sched_yield();
-		/* Looking at the clock and at descriptors costs more than a
+		/* Reading the clock and polling descriptors cost more than a
 		 * look at the queue.
 		 */
 		if (looks % 64)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * mrcbench: the queue pairs of one side, made by ordinary verbs, so that it is
- * the same code for every RDMA device.
+ * mrcbench: the queue pairs of one side. Uses only standard verbs, so that the
+ * code is the same for every RDMA device.
  */
 #pragma once
 
@@ -18,7 +18,7 @@
 
 namespace mrcbench
 {
-/* Objects of verbs that are destroyed in the right order. Throws RunError. */
+/* Verbs objects, destroyed in the right order. Throws RunError. */
 template <auto destroy> struct Destroy {
 	template <typename T> void operator()(T *object) const
 	{
@@ -34,32 +34,35 @@ ibv_context *open_device(const std::string &name);
 class VerbsSide
 {
 public:
-	/* @address: text of the GID to use, "" for the device's first. */
+	/* @address: text of the GID to use, "" for the first one of the device.
+	 */
 	VerbsSide(const std::string &device, const std::string &address,
 		  const Shape &shape, bool server);
 	VerbsSide(const VerbsSide &) = delete;
 	VerbsSide &operator=(const VerbsSide &) = delete;
 	~VerbsSide();
 
-	/* What the peer needs to know. */
+	/* The data that the peer needs. */
 	Message describe() const;
-	/* Brings all queue pairs to RTS; posts receives where there are any. */
+	/* Moves all queue pairs to RTS; posts receives if the operation needs
+	 * them.
+	 */
 	void connect(const Message &peer);
 
 	uint32_t qps() const { return static_cast<uint32_t>(qps_.size()); }
 	uint32_t qp_of(uint32_t qp_num) const;
-	/* @count messages of queue pair @qp, the last one signalled. */
+	/* Posts @count messages on queue pair @qp, the last one signalled. */
 	void post(uint32_t qp, uint32_t count, bool signal);
 	void post_receive(uint32_t qp);
-	/* What there is, without waiting. Failed ones are thrown. */
+	/* Takes completions without waiting. Throws for failed ones. */
 	int take(std::span<ibv_wc> wc);
 	/*
-	 * The same, but waits as the shape wants it, up to @seconds or until
-	 * @also, a descriptor or -1, can be read.
+	 * The same, but waits as the shape demands, up to @seconds or until
+	 * @also, a descriptor or -1, is readable.
 	 */
 	int wait(std::span<ibv_wc> wc, double seconds, int also);
 
-	/* Memory that the peer writes to; one message of queue pair 0. */
+	/* Memory that the peer writes to; holds one message of queue pair 0. */
 	volatile uint8_t *inbox() { return memory_.data() + slots_ * size_; }
 	/* Memory that is sent from. */
 	uint8_t *outbox() { return memory_.data(); }
@@ -98,14 +101,14 @@ private:
 	uint8_t gid_index_ = 0;
 	uint32_t mtu_ = 0;
 	uint32_t inline_ = 0;
-	uint8_t reads_ = 1; /* at a time, of a queue pair */
+	uint8_t reads_ = 1; /* in flight on a queue pair */
 	Handle<ibv_pd, ibv_dealloc_pd> pd_;
 	Handle<ibv_mr, ibv_dereg_mr> mr_;
 	Handle<ibv_comp_channel, ibv_destroy_comp_channel> channel_;
 	Handle<ibv_cq, ibv_destroy_cq> cq_;
 	std::vector<Handle<ibv_qp, ibv_destroy_qp>> qps_;
 	std::vector<uint32_t> psns_;
-	std::vector<std::pair<uint32_t, uint32_t>> numbers_; /* to index */
+	std::vector<std::pair<uint32_t, uint32_t>> numbers_; /* QPN to index */
 	uint64_t remote_ = 0;
 	uint32_t rkey_ = 0;
 	std::vector<ibv_send_wr> list_;

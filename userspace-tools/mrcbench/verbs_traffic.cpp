@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* What is sent and received over queue pairs. */
+/* Traffic over queue pairs. */
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -20,7 +20,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr size_t batch = 64;
 constexpr double setup_seconds = 60;
-/* Bytes between looks at the clock, which is a system call on some machines. */
+/* Bytes between reads of the clock, which is a system call on some machines. */
 constexpr uint64_t clock_after = 256 * 1024;
 
 double seconds_since(Clock::time_point t)
@@ -52,7 +52,7 @@ public:
 			answer_writes(stop);
 			return;
 		}
-		/* A WRITE is no business of the program's. */
+		/* With WRITE the receiving program has nothing to do. */
 		if (side_.receives())
 			receive(stop, stop_fd);
 	}
@@ -60,7 +60,7 @@ public:
 private:
 	/* --- a stream --- */
 
-	/* Messages are posted and completed in groups of so many. */
+	/* The size of the groups in which messages are posted and completed. */
 	uint32_t group() const
 	{
 		const uint32_t quarter = std::max(shape_.depth / 4, 1u);
@@ -157,13 +157,13 @@ private:
 
 	/* --- one at a time --- */
 
-	/* Send queues need a completion now and then to make room. */
+	/* Send queues need a completion now and then to free entries. */
 	bool signalled(uint64_t n) const
 	{
 		return n % std::max(shape_.depth / 2, 1u) == 0;
 	}
 
-	/* A packet of a WRITE may arrive before the ones before it. */
+	/* A packet of a WRITE may overtake earlier ones. */
 	void write_number(uint8_t number)
 	{
 		uint8_t *out = side_.outbox();
@@ -198,7 +198,7 @@ private:
 		side_.take(wc);
 	}
 
-	/* False: it was told to stop. */
+	/* Returns false if it was told to stop. */
 	bool await_number(uint8_t number, const std::atomic<bool> *stop)
 	{
 		const auto start = Clock::now();

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * mrcctl: what the commands need of a device. The program has one that asks the
- * kernel, tests have one of their own. Everything throws DeviceError.
+ * mrcctl: the functions of a device that the commands need. The program's
+ * implementation asks the kernel; tests have their own. All functions throw
+ * DeviceError.
  */
 #pragma once
 
@@ -19,7 +20,7 @@ class EventSource
 public:
 	virtual ~EventSource() = default;
 
-	/* Events that are there or come within @ms; none is no error. */
+	/* Events that are present or come within @ms; none is no error. */
 	virtual std::vector<EvEvent> wait(int ms) = 0;
 };
 
@@ -29,10 +30,10 @@ public:
 	virtual ~Backend() = default;
 
 	virtual Device device() = 0;
-	/* For queue pairs that are made from now on. */
+	/* Applies to queue pairs that are made from now on. */
 	virtual void change(const DeviceChange &c) = 0;
 
-	/* Ports with their state; counters are asked for apart. */
+	/* Ports with their state, without counters. */
 	virtual std::vector<Port> ports() = 0;
 	virtual std::vector<Counter> counters(uint32_t port) = 0;
 	virtual void enable_port(uint32_t port, bool enabled) = 0;
@@ -41,21 +42,22 @@ public:
 	virtual void set_traffic_classes(const TrafficClasses &tc) = 0;
 
 	virtual std::vector<Default> defaults() = 0;
-	/* Both profiles no_profile: removes it. */
+	/* If both profiles are no_profile, removes the default. */
 	virtual void set_default(const Default &d) = 0;
 
 	virtual State fmt_state(uint64_t id) = 0;
 	virtual State ev_state(uint64_t id) = 0;
 	virtual State cc_state(uint64_t id) = 0;
-	/* Profiles that are not in INIT. */
+	/* The profile must not be in INIT. */
 	virtual Fmt fmt(uint64_t id) = 0;
 	virtual EvProfile ev(uint64_t id) = 0;
 	virtual CcProfile cc(uint64_t id) = 0;
-	/* One call of the kernel each: all of it or nothing. */
+	/* One system call each: it takes effect completely or not at all. */
 	virtual void change(const FmtChange &c) = 0;
 	virtual void change(const EvChange &c) = 0;
 	virtual void change(const CcChange &c) = 0;
-	/* Stops at the first one that fails. All replace, or all do not. */
+	/* Stops at the first edit that fails. Either all replace, or none does.
+	 */
 	virtual void edit(uint64_t ev_profile,
 			  const std::vector<EvEdit> &edits) = 0;
 
@@ -66,7 +68,8 @@ public:
 	virtual EpResult endpoint(const EpRequest &r) = 0;
 	virtual std::unique_ptr<EventSource> events(uint32_t depth) = 0;
 
-	/* RC queue pairs, and all about one of them; none: it is gone. */
+	/* RC queue pairs, and all details of one; no value: it was destroyed.
+	 */
 	virtual std::vector<QpName> qps() = 0;
 	virtual std::optional<Qp> qp(const QpName &name) = 0;
 };

@@ -20,7 +20,8 @@ struct Chosen {
 	std::vector<std::string> words;
 };
 
-/* What the options say, as words; they are looked at when all is parsed. */
+/* The values of options as text. They are parsed after all options are known.
+ */
 struct Raw {
 	bool json = false;
 	bool pretty = false;
@@ -40,7 +41,9 @@ void add_command(CLI::App &sub, const Command &cmd, Chosen &chosen)
 	sub.add_option("words", chosen.words,
 		       std::string(cmd.words.empty() ? "none" : cmd.words));
 	sub.final_callback([&chosen, &cmd, &sub] {
-		/* Of an object and its command both are told. */
+		/* Called for an object and for its command; only the command
+		 * counts.
+		 */
 		if (sub.get_subcommands().empty())
 			chosen.command = &cmd;
 	});
@@ -58,8 +61,8 @@ void add_watch_options(CLI::App &sub, Raw &raw, bool timeout)
 }
 
 /*
- * A subcommand for each object, below it one for each of its commands. No word
- * of a command is taken for a subcommand again, because each level allows one.
+ * A subcommand for each object, and below it one for each of its commands. Each
+ * level allows one subcommand, so that no later word is taken for one.
  */
 void add_commands(CLI::App &app, Chosen &chosen, Raw &raw)
 {
@@ -84,7 +87,7 @@ void add_commands(CLI::App &app, Chosen &chosen, Raw &raw)
 			objects[object] = o;
 			o->fallthrough();
 			o->require_subcommand(0, 1);
-			/* Without a command, objects are shown. */
+			/* Without a command, show the objects. */
 			if (cmd.name == "show")
 				o->final_callback([&chosen, &cmd, o] {
 					if (o->get_subcommands().empty())
@@ -123,7 +126,7 @@ Options options_of(const Raw &raw)
 	return o;
 }
 
-/* Streams stay one line an event, whatever is wanted. */
+/* Streams always print one line per event. */
 bool is_stream(const Command &cmd)
 {
 	return cmd.object == "monitor" || cmd.object == "top";
@@ -148,7 +151,7 @@ std::string pick_device(System &system, const std::string &wanted)
 	return all[0];
 }
 
-/* dev show is about all devices unless one is named. */
+/* "dev show" lists all devices unless one is named. */
 void show_devices(const Options &opt, Env &env)
 {
 	std::vector<Device> list;
@@ -209,7 +212,7 @@ int run(const std::vector<std::string> &args, Env &env)
 	app.require_subcommand(1);
 	add_commands(app, chosen, raw);
 	try {
-		/* CLI11 takes them from the end. */
+		/* CLI11 expects the arguments in reverse order. */
 		app.parse(std::vector<std::string>(args.rbegin(), args.rend()));
 	} catch (const CLI::ParseError &e) {
 		if (!e.get_exit_code())

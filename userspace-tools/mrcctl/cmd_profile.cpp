@@ -32,7 +32,7 @@ uint32_t next_u32(Words &w, const std::string &what)
 	throw UsageError(fmt::format("what is \"{}\"?", word));
 }
 
-/* INIT means del; of add and set it would be a mistake. */
+/* INIT is reached by del; in add and set it is an error. */
 State next_state(Words &w)
 {
 	const State s = parse_state(w.next("STATE"));
@@ -42,8 +42,7 @@ State next_state(Words &w)
 	return s;
 }
 
-/* All profiles of a kind, or the one that the words name, which must be there.
- */
+/* Shows all profiles of a kind, or the named one, which must exist. */
 template <typename T, typename StateOf, typename Get, typename Text>
 void show_profiles(Context &c, Words &w, const char *kind, uint32_t max,
 		   StateOf state, Get get, Text text)
@@ -144,7 +143,8 @@ EvWords ev_words(Context &c, Words &w, bool add)
 	return e;
 }
 
-/* What the mode needs is asked for here: the kernel only says EINVAL. */
+/* Checks what the mode requires here, because the kernel returns only EINVAL.
+ */
 void check_add(const EvWords &e)
 {
 	const EvChange &c = e.change;
@@ -194,7 +194,7 @@ CcWords cc_words(Words &w)
 	return out;
 }
 
-/* The parameters of @from with those of the words. */
+/* The parameters of @from, changed by the words. */
 std::optional<Nscc> with_params(const CcWords &words, std::optional<Nscc> from)
 {
 	if (words.params.empty())
@@ -227,7 +227,7 @@ std::string read_all(Context &c, const std::string &path)
 	std::ifstream f(path);
 	std::ostringstream s;
 
-	/* A directory opens and does not read. */
+	/* Opening a directory succeeds; reading it fails. */
 	if (!f || !(s << f.rdbuf()))
 		throw DeviceError(path, errno ? errno : EIO);
 	return s.str();
@@ -349,7 +349,7 @@ void cc_add(Context &c, Words &w)
 }
 
 /*
- * Parameters that are not named stay as they are, those of another algorithm
+ * Parameters that are not named keep their values. Those of another algorithm
  * are left to the device.
  */
 void cc_set(Context &c, Words &w)

@@ -17,7 +17,7 @@ namespace
 {
 constexpr uint32_t event_depth = 1024;
 
-/* Those that end between the list and the question are left out. */
+/* Queue pairs that end between the list and the query are left out. */
 std::vector<Qp> all_qps(Backend &dev)
 {
 	std::vector<Qp> out;
@@ -57,14 +57,16 @@ States states_now(Backend &dev, const Device &d)
 	return s;
 }
 
-/* Prints until it has printed enough, or for long enough. */
+/* Prints until the number of lines or the time is reached. */
 class Monitor
 {
 public:
 	Monitor(Context &c, bool ev, bool state)
 		: c_(c), device_(c.dev.device()), state_(state)
 	{
-		/* Listen first: what is shown begins with the states of now. */
+		/* Subscribe to events before the present states are read, so
+		 * that no change is missed.
+		 */
 		if (ev)
 			events_ = c.dev.events(event_depth);
 		if (state)
@@ -91,7 +93,7 @@ private:
 			now() - start_ >= c_.opt.timeout_ns);
 	}
 
-	/* Until something comes or the next look is due. */
+	/* Waits until an event comes or the next poll is due. */
 	void wait()
 	{
 		uint64_t ns = c_.opt.interval_ns;
@@ -217,7 +219,7 @@ void top(Context &c, Words &w)
 		if (c.opt.json) {
 			c.print_json(json_of(f));
 		} else {
-			/* Home, and what is below is old. */
+			/* Move to the top left corner and clear the screen. */
 			if (c.env.tty)
 				c.print_text("\033[H\033[J");
 			else if (n)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* mrcctl: the commands, on any device there is a Backend for. */
+/* mrcctl: the commands, for any device with a Backend. */
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ public:
 	virtual void sleep_ns(uint64_t ns) = 0;
 };
 
-/* What a run of the program has around it. */
+/* The environment of a run of the program. */
 struct Env {
 	std::istream &in;
 	std::ostream &out;
@@ -30,10 +30,10 @@ struct Env {
 	System &system;
 	Clock &clock;
 	bool tty;	  /* out is a terminal */
-	std::size_t rows; /* of it, 0 = not known */
+	std::size_t rows; /* of the terminal, 0 = not known */
 };
 
-/* Options that commands look at. */
+/* Options that commands use. */
 struct Options {
 	bool json = false;
 	bool pretty = false;
@@ -62,7 +62,7 @@ struct Context {
 
 struct Command {
 	std::string_view object;
-	std::string_view name; /* "" = what the object does by itself */
+	std::string_view name; /* "" = the object's default command */
 	std::string_view words;
 	std::string_view help;
 	void (*run)(Context &c, Words &w);

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# All of mrcctl but the way to the kernel, for the program and for its tests.
+# All of mrcctl except the kernel interface, for the program and for its tests.
 find_package(CLI11 REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(fmt REQUIRED)

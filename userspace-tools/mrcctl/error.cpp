@@ -8,7 +8,7 @@ namespace mrcctl
 {
 namespace
 {
-/* What the kernel means beyond the text that belongs to the number. */
+/* The driver's meaning of an errno value, beyond its standard text. */
 const char *hint(int err)
 {
 	switch (err) {
@@ -18,7 +18,7 @@ const char *hint(int err)
 		return " (in use)";
 	case EOPNOTSUPP:
 		return " (the device or its module cannot do that)";
-	/* Of SRv6 profiles. Which one it is, the kernel log alone says. */
+	/* For SRv6 profiles. Only the kernel log names the EV. */
 	case ENETUNREACH:
 		return " (there is no route to the address of an EV through "
 		       "the EV's port; the kernel log names both)";

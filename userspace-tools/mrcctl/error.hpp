@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* mrcctl: the two ways to fail, each with an exit status of its own. */
+/* mrcctl: the two kinds of errors, each with its own exit status. */
 #pragma once
 
 #include <stdexcept>
@@ -14,9 +14,9 @@ struct UsageError : std::runtime_error {
 	using std::runtime_error::runtime_error;
 };
 
-/* The device, the kernel or the right to ask it. */
+/* An error of the device or the kernel, or a missing privilege. */
 struct DeviceError : std::runtime_error {
-	/* Without @err the text says all. */
+	/* Without @err the message is @what alone. */
 	explicit DeviceError(const std::string &what, int err = 0);
 	int err;
 };

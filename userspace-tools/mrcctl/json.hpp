@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * mrcctl: the model as JSON, and definitions of profiles from it. What is shown
- * of a profile is what defines it: definitions() reads what json_of() makes.
+ * mrcctl: the model as JSON, and definitions of profiles from JSON. The output
+ * for a profile also defines it: definitions() reads what json_of() writes.
  */
 #pragma once
 
@@ -35,7 +35,8 @@ template <typename T> Json json_of(const std::vector<T> &list)
 	return out;
 }
 
-/* What a file says; see mrcctl(8), FILES. Profiles of INIT are not in one. */
+/* The contents of a file; see mrcctl(8), FILES. Profiles in INIT are left out.
+ */
 struct Definitions {
 	std::vector<Fmt> formats;
 	std::vector<EvProfile> ev_profiles;
@@ -44,6 +45,6 @@ struct Definitions {
 };
 
 Json json_of(const Definitions &d);
-/* Throws UsageError that names the place. */
+/* Throws UsageError with the place of the error. */
 Definitions definitions(std::string_view text);
 } // namespace mrcctl

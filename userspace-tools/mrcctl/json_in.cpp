@@ -19,7 +19,7 @@ namespace
 	throw UsageError(where + ": " + what);
 }
 
-/* What @fn gives; what it has against a word is said with the place of it. */
+/* Returns the result of @fn; adds the place to an error message. */
 template <typename Fn> auto placed(const std::string &where, Fn fn)
 {
 	try {
@@ -29,7 +29,7 @@ template <typename Fn> auto placed(const std::string &where, Fn fn)
 	}
 }
 
-/* An object of which every member has to be asked for. */
+/* An object. Members that nobody asks for are errors. */
 class Object
 {
 public:
@@ -63,7 +63,7 @@ public:
 		return *v;
 	}
 
-	/* Numbers may be strings, for those who think in hexadecimal. */
+	/* Numbers may be strings, so that hexadecimal ones are possible. */
 	uint64_t number(const std::string &key, uint64_t otherwise,
 			uint64_t max = UINT32_MAX)
 	{
@@ -85,7 +85,7 @@ public:
 		});
 	}
 
-	/* The same of a word that has to be there. */
+	/* The same for a word that is required. */
 	template <typename Parse>
 	auto needed_word(const std::string &key, Parse parse)
 	{
@@ -146,7 +146,7 @@ State state_of(Object &o)
 	return s;
 }
 
-/* What formats and profiles have in common. */
+/* The common members of formats and profiles. */
 template <typename T> T named(Object &o)
 {
 	T t;
@@ -186,7 +186,7 @@ EvField field_of(const Json &j, const std::string &where)
 	return f;
 }
 
-/* What a device has judged is no definition: such an EV is good. */
+/* The device's own judgement is no definition: such an EV becomes good. */
 EvState defined_state(const std::string &s)
 {
 	const EvState state = parse_ev_state(s);
@@ -211,8 +211,7 @@ EvEntry entry_of(const Json &j, const std::string &where)
 	return e;
 }
 
-/* Of generated EVs those that are denied are kept; the device makes the rest.
- */
+/* Of generated EVs only denied ones are kept; the device makes the others. */
 EvProfile ev_of(const Json &j, const std::string &where)
 {
 	Object o(j, where);

@@ -17,7 +17,7 @@ Json id_or_null(uint64_t id)
 	return id == no_profile ? Json(nullptr) : Json(id);
 }
 
-/* As many digits as a float has, not those of the double it is kept in. */
+/* With the digits of a float, not those of the double that holds it. */
 Json number(const NsccParam &p, const Nscc &c)
 {
 	if (p.whole)

@@ -19,13 +19,13 @@ namespace mrcctl
 {
 namespace
 {
-/* All devices, for as long as this lives. */
+/* The list of all devices; freed with this object. */
 class DeviceList
 {
 public:
 	DeviceList() : list_(ibv_get_device_list(&n_))
 	{
-		/* No RDMA in this kernel, and no module either. */
+		/* ENOSYS: this kernel has no RDMA, so there is no device. */
 		if (!list_ && errno != ENOSYS)
 			throw DeviceError("RDMA devices", errno);
 	}
@@ -72,7 +72,8 @@ void must_lib(int ret, const std::string &what)
 		throw DeviceError(what, errno);
 }
 
-/* Changes what @io names, then fills it; 0 or the errno. */
+/* Changes the attributes that @io names, then fills it. Returns 0 or the errno.
+ */
 int dev_attr(const ibv_context *ctx, mrc_abi_dev_attr &io)
 {
 	uverbs::Command cmd(MRC_ABI_OBJECT_DEV, MRC_ABI_DEV_ATTR);
@@ -102,8 +103,8 @@ public:
 	~Events() override { drop(); }
 
 	/*
-	 * Arms, then looks: what comes in between is found by one or the
-	 * other.
+	 * Arm first, then check for events: an event in between is found by one
+	 * or the other.
 	 */
 	std::vector<EvEvent> wait(int ms) override
 	{
@@ -249,7 +250,7 @@ Device KernelDevice::device()
 		d.algorithms.emplace_back(*a);
 	mrc_abi_dev_attr abi{};
 
-	/* Modules without these have no such method either. */
+	/* Modules without these attributes lack the method as well. */
 	if (dev_attr(ctx_, abi))
 		return d;
 	d.extension = abi.extension != 0;
@@ -301,7 +302,7 @@ std::vector<Port> KernelDevice::ports()
 		if (!(mask & 1u << i))
 			continue;
 		p.num = i;
-		/* Everybody may see the rest. */
+		/* The other attributes are visible to everybody. */
 		if (!mrc_ctl_query_port(mrc_, static_cast<uint8_t>(i), &attr,
 					MRC_CTL_PORT_ADMIN_STATE))
 			p.enabled = attr.port_admin_state ==
@@ -336,7 +337,7 @@ void KernelDevice::enable_port(uint32_t port, bool enabled)
 
 namespace
 {
-/* A method of the device that takes @in or fills @out; 0 or the errno. */
+/* Calls a method of the device with @in or @out. Returns 0 or the errno. */
 int dev_call(const ibv_context *ctx, uint16_t method,
 	     std::span<const std::byte> in, std::span<std::byte> out)
 {
@@ -379,7 +380,7 @@ std::vector<Default> KernelDevice::defaults()
 	mrc_abi_defaults d{};
 	int err = 0;
 
-	/* Too little room: the kernel says how much it takes. */
+	/* If the buffer is too small, the kernel returns the required size. */
 	do {
 		uverbs::Command cmd(MRC_ABI_OBJECT_DEFAULT,
 				    MRC_ABI_DEFAULT_GET);

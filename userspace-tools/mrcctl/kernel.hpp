@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * mrcctl: devices of this machine. Through libMRC where it has a function,
- * through the kernel's own interfaces for the rest: traffic classes, defaults,
- * queue pairs of other programs, counters.
+ * mrcctl: devices of this machine. Uses libMRC where it has a function, and the
+ * kernel's own interfaces for the rest: traffic classes, defaults, queue pairs
+ * of other programs, counters.
  */
 #pragma once
 

@@ -208,8 +208,8 @@ void KernelDevice::query_ev(uint64_t id, mrc_ctl_ev_profile_attr &a, int mask)
 }
 
 /*
- * Format, fields and EVs are not there in every mode, and one call asks for
- * fields or for EVs.
+ * Format, fields and EVs do not exist in every mode, and one call returns
+ * either fields or EVs.
  */
 EvProfile KernelDevice::ev(uint64_t id)
 {

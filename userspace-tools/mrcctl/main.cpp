@@ -40,7 +40,7 @@ private:
 			std::chrono::duration_cast<Unit>(d).count());
 	}
 };
-/* Lines of the terminal, 0 if it is none or does not say. */
+/* Lines of the terminal; 0 if @fd is no terminal or the size is unknown. */
 std::size_t rows_of(int fd)
 {
 	winsize size{};

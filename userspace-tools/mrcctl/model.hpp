@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * mrcctl: what the tool knows of a device, as values. Numbers of states, modes
- * and bits are those of the kernel and of libMRC.
+ * mrcctl: the tool's view of a device, as values. Numbers of states, modes and
+ * bits are those of the kernel and of libMRC.
  */
 #pragma once
 
@@ -13,7 +13,7 @@
 
 namespace mrcctl
 {
-/* No profile: the device's own choice applies. */
+/* No profile: the device's own defaults apply. */
 constexpr uint64_t no_profile = ~0ull;
 
 enum class State : uint32_t { init, offline, online };
@@ -30,14 +30,14 @@ enum class EvState : uint32_t {
 	unknown = 1u << 31,
 };
 
-/* Of QPs to come that no profile tells. */
+/* Defaults of new QPs without a profile. */
 struct QpDefaults {
 	uint32_t num_evs = 0;
 	uint32_t cwnd = 0; /* bytes, 0: that of the module */
 	std::string cc;
 };
 
-/* What is to change about a device. */
+/* Changes to a device. */
 struct DeviceChange {
 	std::optional<bool> extension;
 	std::optional<uint32_t> num_evs;
@@ -51,7 +51,7 @@ struct Device {
 	uint32_t ctl_protocol_version = 0;
 	uint32_t max_wimm = 0;
 	uint32_t max_wimm_dest = 0;
-	uint32_t max_mpr = 0; /* units of 128 PSNs, as the next one */
+	uint32_t max_mpr = 0; /* in units of 128 PSNs, like mpr_resolution */
 	uint32_t mpr_resolution = 0;
 	uint32_t max_qp_hint = 0;
 	uint32_t cap = 0;
@@ -69,7 +69,7 @@ struct Device {
 	uint32_t ev_modes = 0;
 	uint32_t port_mask = 0; /* bit N = port N */
 	std::vector<std::string> algorithms;
-	/* Not of a module before them. */
+	/* Missing with modules that lack these attributes. */
 	std::optional<bool> extension;
 	std::optional<QpDefaults> qp;
 };
@@ -81,9 +81,9 @@ struct Counter {
 
 struct Port {
 	uint32_t num = 0;
-	/* Not there without the right to ask. */
+	/* Missing without the permission to query it. */
 	std::optional<bool> enabled;
-	std::string state; /* of verbs: ACTIVE, DOWN, ... */
+	std::string state; /* the verbs state: ACTIVE, DOWN, ... */
 	std::string netdev;
 	std::vector<Counter> counters;
 };
@@ -147,7 +147,7 @@ struct EvProfile {
 	std::vector<EvEntry> evs;
 };
 
-/* Parameters of uet-1.0-nscc; 0 lets the device derive one. */
+/* Parameters of uet-1.0-nscc; for 0 the device derives a value. */
 struct Nscc {
 	bool disable_qa = false;
 	uint32_t adjust_bytes_threshold = 0;
@@ -214,8 +214,8 @@ struct EpRequest {
 	std::array<uint8_t, 16> src{};
 	std::array<uint8_t, 16> dst{};
 	FmtMode mode = FmtMode::udp;
-	std::vector<Ev> evs;		     /* expanded; a request each */
-	std::optional<uint32_t> port_status; /* set: tell it, else probe */
+	std::vector<Ev> evs;		     /* expanded; one request each */
+	std::optional<uint32_t> port_status; /* set: an update, else a probe */
 	uint8_t tc = 0;
 	uint32_t timeout_ns = 0;
 };
@@ -239,7 +239,7 @@ struct EvEvent {
 
 struct QpName {
 	uint32_t qpn = 0;
-	uint32_t pid = 0;    /* 0: of the kernel, or not to be seen */
+	uint32_t pid = 0;    /* 0: of the kernel, or not visible */
 	std::string program; /* or the kernel module */
 	std::string type;
 	std::string state;

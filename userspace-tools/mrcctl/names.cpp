@@ -57,7 +57,7 @@ uint32_t parse(std::span<const Name> names, std::string_view s,
 				     fmt::join(all, ", ")));
 }
 
-/* A bit without a name shows as a number. */
+/* A bit without a name is shown as a number. */
 std::vector<std::string> set_bits(std::span<const Name> names, uint32_t mask)
 {
 	std::vector<std::string> out;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* mrcctl: names of states, modes and bits, as read and as shown. */
+/* mrcctl: names of states, modes and bits, for input and output. */
 #pragma once
 
 #include <span>
@@ -18,7 +18,7 @@ std::string name_of(EvState s);
 std::string qp_ev_state(uint32_t state);
 std::string sched_state(uint32_t state);
 
-/* These throw UsageError with the names that there are. */
+/* These throw UsageError with the list of valid names. */
 State parse_state(std::string_view s);
 FmtMode parse_fmt_mode(std::string_view s);
 EvMode parse_ev_mode(std::string_view s);

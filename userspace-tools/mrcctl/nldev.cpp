@@ -21,7 +21,7 @@ namespace
 {
 constexpr std::size_t attr_header = NLA_ALIGN(sizeof(nlattr));
 
-/* The attributes in a stretch of a message, one after the other. */
+/* Iterates over the attributes in a part of a message. */
 class Attrs
 {
 public:
@@ -98,7 +98,7 @@ public:
 	Socket &operator=(const Socket &) = delete;
 	~Socket() { close(fd_); }
 
-	/* Everything that the kernel has on @cmd; @device limits it. */
+	/* Gets all objects for @cmd; @device restricts them. */
 	template <typename Fn>
 	void dump(int cmd, std::optional<uint32_t> device, Fn each)
 	{
@@ -107,7 +107,7 @@ public:
 			;
 	}
 
-	/* What it says of one port. */
+	/* Gets the data of one port. */
 	template <typename Fn>
 	void get(int cmd, uint32_t device, uint32_t port, Fn each)
 	{
@@ -150,7 +150,7 @@ private:
 			throw DeviceError("RDMA netlink", errno);
 	}
 
-	/* One datagram; false when it was the last. */
+	/* Reads one datagram; returns false after the last one. */
 	template <typename Fn> bool part(Fn each)
 	{
 		const ssize_t got = recv(fd_, buf_, sizeof(buf_), 0);
@@ -274,7 +274,7 @@ uint32_t index_of(Socket &s, const std::string &device)
 	return *found;
 }
 
-/* The tables in the table of type @type that @a has. */
+/* Calls @fn for the nested tables in the tables of type @type in @a. */
 template <typename Fn> void each_in(Attrs a, int type, Fn fn)
 {
 	while (a.next()) {

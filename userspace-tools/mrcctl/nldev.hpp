@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * mrcctl: queue pairs and counters of a device, as netlink lists them for
- * rdma(8). (In sysfs a device has counters in its first network namespace
- * only.)
+ * mrcctl: queue pairs and counters of a device, from netlink, which rdma(8)
+ * also uses. (sysfs shows the counters of a device only in its first network
+ * namespace.)
  */
 #pragma once
 

@@ -36,8 +36,8 @@ template <typename Change> void go_online(Backend &dev, uint64_t id)
 }
 
 /*
- * What fails half way leaves nothing behind. That a number is taken is said
- * here: to the kernel it looks like any other wrong step.
+ * If a step fails, the profile is removed again. A number that is in use is
+ * reported here: for the kernel it is just another invalid transition.
  */
 template <typename Change, typename Steps>
 void all_or_nothing(Backend &dev, const Change &offline, Steps steps)
@@ -71,7 +71,7 @@ template <typename Change> void modify_any(Backend &dev, const Change &c)
 		go_online<Change>(dev, c.id);
 }
 
-/* Explicit EVs take the places of the unpopulated entries. */
+/* Explicit EVs replace the unpopulated entries. */
 void populate(Backend &dev, const EvProfile &p)
 {
 	std::vector<EvEdit> edits;
@@ -87,8 +87,8 @@ void populate(Backend &dev, const EvProfile &p)
 }
 
 /*
- * Which EVs a device generates is its own affair. One that is denied and was
- * not drawn is not used, and that is what was asked for.
+ * The device chooses which EVs it generates. A denied EV that was not generated
+ * is not used, as requested.
  */
 void deny_generated(Backend &dev, const EvProfile &p)
 {
@@ -166,7 +166,7 @@ void make(Backend &dev, const CcProfile &p)
 	c.id = p.id;
 	c.state = State::offline;
 	c.algorithm = p.algorithm;
-	/* Going ONLINE needs a configuration; all zero is one. */
+	/* Going ONLINE needs a configuration; all zeroes are valid. */
 	if (!p.algorithm.empty())
 		c.nscc = p.nscc.value_or(Nscc{});
 	all_or_nothing(dev, c, [&] {
@@ -212,8 +212,8 @@ Definitions all_of(Backend &dev)
 }
 
 /*
- * Those of the same numbers make room first, EV profiles before the formats
- * that they use.
+ * Profiles with the same numbers are removed first, EV profiles before the
+ * formats that they use.
  */
 void apply(Backend &dev, const Definitions &d)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* mrcctl: profiles made, changed and forgotten, step by step. */
+/* mrcctl: creating, changing and removing profiles, step by step. */
 #pragma once
 
 #include <vector>
@@ -24,7 +24,8 @@ inline State state_now(Backend &dev, const CcChange &c)
 	return dev.cc_state(c.id);
 }
 
-/* Down to @to by the only way there is; nothing if it is there. */
+/* Lowers the state to @to step by step; does nothing if it is lower or equal.
+ */
 template <typename Change> void lower(Backend &dev, uint64_t id, State to)
 {
 	Change c;
@@ -37,14 +38,14 @@ template <typename Change> void lower(Backend &dev, uint64_t id, State to)
 	}
 }
 
-/* Makes a profile as it shall be, or none. It must not be there. */
+/* Creates a complete profile, or none. The profile must not exist. */
 void make(Backend &dev, const Fmt &f);
 void make(Backend &dev, const EvProfile &p);
 void make(Backend &dev, const CcProfile &p);
 
 /*
- * Changes a profile that is there. A state below the one of now comes before
- * the other changes, a state above it after them.
+ * Changes an existing profile. A lower state is set before the other changes, a
+ * higher state after them.
  */
 void modify(Backend &dev, const FmtChange &c);
 void modify(Backend &dev, const EvChange &c);

@@ -16,7 +16,8 @@ std::filesystem::path port_dir(const std::string &device, uint32_t port)
 	return fmt::format("/sys/class/infiniband/{}/ports/{}", device, port);
 }
 
-/* "" where there is no such file, or, as of GIDs that are not, it is refused.
+/* Returns "" if there is no such file or if reading is refused, as for invalid
+ * GIDs.
  */
 std::string line_of(const std::filesystem::path &path)
 {
@@ -48,7 +49,7 @@ std::string sysfs_port_state(const std::string &device, uint32_t port)
 	return at == std::string::npos ? s : s.substr(at + 2);
 }
 
-/* All GIDs of a port are of one netdev. */
+/* All GIDs of a port belong to the same netdev. */
 std::string sysfs_netdev(const std::string &device, uint32_t port)
 {
 	std::error_code err;

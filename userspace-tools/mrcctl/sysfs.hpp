@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* mrcctl: what the RDMA subsystem says of ports in sysfs. */
+/* mrcctl: attributes of ports that the RDMA core shows in sysfs. */
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace mrcctl
 {
-/* ACTIVE, DOWN, ...; "" if that cannot be told */
+/* ACTIVE, DOWN, ...; "" if the state is not available */
 std::string sysfs_port_state(const std::string &device, uint32_t port);
 /* "" = none */
 std::string sysfs_netdev(const std::string &device, uint32_t port);

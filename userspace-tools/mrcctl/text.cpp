@@ -24,7 +24,7 @@ template <typename T> std::string numbers(const std::vector<T> &v)
 	return v.empty() ? "none" : fmt::format("{}", fmt::join(v, ","));
 }
 
-/* "good 6 denied 2", in the order in which the states first come. */
+/* "good 6 denied 2", in the order in which the states first appear. */
 template <typename List, typename Name>
 std::string tally(const List &entries, Name name)
 {

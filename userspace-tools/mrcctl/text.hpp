@@ -14,7 +14,7 @@ std::string text_of(const TrafficClasses &tc);
 std::string text_of(const Default &d);
 std::string text_of(const Fmt &f);
 std::string text_of(const CcProfile &p);
-/* With @evs a line for every EV. */
+/* With @evs one line for every EV. */
 std::string text_of(const EvProfile &p, bool evs);
 std::string text_of(const Qp &q, bool evs);
 /* Without end of line. */

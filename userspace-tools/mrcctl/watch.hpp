@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* mrcctl: what changes with time, without a clock or a device. */
+/* mrcctl: changes over time, independent of clock and device. */
 #pragma once
 
 #include <map>
@@ -11,17 +11,16 @@
 
 namespace mrcctl
 {
-/* States that a device does not announce; monitor looks at them now and then.
- */
+/* States that a device does not announce; the monitor polls them. */
 struct States {
-	/* "port 1 state", "fmt 3", "qp 17": what, and its state now */
+	/* "port 1 state", "fmt 3", "qp 17": object, and its present state */
 	std::map<std::string, std::string> of;
 };
 
 struct StateChange {
 	std::string what;
-	std::string from; /* "" = it was not there */
-	std::string to;	  /* "" = it is gone */
+	std::string from; /* "" = it did not exist */
+	std::string to;	  /* "" = it was removed */
 };
 
 std::vector<StateChange> changes(const States &before, const States &after);
@@ -31,17 +30,17 @@ Json json_of(const StateChange &c);
 /* 2026-01-31T23:59:59.123456Z */
 std::string timestamp(uint64_t wall_us);
 
-/* What top shows, at one moment. */
+/* The data of "top" at one moment. */
 struct Sample {
 	uint64_t mono_ns = 0;
 	std::vector<Port> ports;
 	std::vector<Qp> qps;
 };
 
-/* The same with rates; those of something new, or set back, are 0. */
+/* The same with rates, which are 0 for new or reset counters. */
 struct PortRate {
 	Port port;
-	double tx_bytes = 0; /* all a second */
+	double tx_bytes = 0; /* per second, like all below */
 	double rx_bytes = 0;
 	double tx_pkts = 0;
 	double rtx_pkts = 0;

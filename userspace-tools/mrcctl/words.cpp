@@ -16,7 +16,7 @@ namespace mrcctl
 {
 namespace
 {
-/* With base 16 also after 0x, which a message shows as well. */
+/* With base 16 a prefix 0x is allowed. Error messages show it, too. */
 uint64_t number_in(std::string_view s, int base, uint64_t max)
 {
 	const bool prefix = base == 16 && s.starts_with("0x");
@@ -263,7 +263,7 @@ std::string show_address(const std::array<uint8_t, 16> &addr)
 
 std::string show_prefix(const Prefix &p)
 {
-	/* ::ffff:0:0/95 and shorter ones are about IPv6, too. */
+	/* ::ffff:0:0/95 and shorter prefixes are IPv6 prefixes. */
 	if (is_v4(p.addr) && p.len >= 96)
 		return fmt::format("{}/{}", show_address(p.addr), p.len - 96);
 	char s[INET6_ADDRSTRLEN] = "";

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* mrcctl: words of the command line. Everything throws UsageError. */
+/* mrcctl: words of the command line. All functions throw UsageError. */
 #pragma once
 
 #include <string>
@@ -15,13 +15,14 @@ uint64_t parse_number(std::string_view s, uint64_t max = UINT64_MAX);
 uint64_t parse_id(std::string_view s); /* of a profile */
 double parse_real(std::string_view s);
 bool parse_switch(std::string_view s); /* on, off */
-/* 5ms, 1.5s, 20us, 100ns; without a unit @unit nanoseconds. */
+/* 5ms, 1.5s, 20us, 100ns; a number without a unit counts in units of @unit ns.
+ */
 uint64_t parse_time(std::string_view s, uint64_t unit, uint64_t max);
 
-/* HEX@PORT: the first bits first, as many bytes as given. */
+/* HEX@PORT: the first bits come first; the number of bytes is that given. */
 Ev parse_ev(std::string_view s);
 std::string show_ev(const Ev &ev);
-/* A list with commas; "-" reads lines from @in. */
+/* A comma-separated list; "-" reads lines from @in. */
 std::vector<Ev> parse_evs(std::string_view list, std::istream &in);
 /* WIDTH/INIT/MASK[/MIN/MAX]: width decimal, the others hexadecimal. */
 EvField parse_field(std::string_view s);
@@ -31,14 +32,14 @@ uint32_t parse_events(std::string_view list); /* or "none" */
 uint32_t parse_ports(std::string_view list);  /* a mask */
 
 std::array<uint8_t, 16> parse_address(std::string_view s);
-Prefix parse_prefix(std::string_view s); /* a length of IPv4 counts from 0 */
+Prefix parse_prefix(std::string_view s); /* an IPv4 length is 0 to 32 */
 std::string show_address(const std::array<uint8_t, 16> &addr);
 std::string show_prefix(const Prefix &p);
 
 uint64_t parse_profile(std::string_view s); /* a number, "none" */
 std::string show_profile(uint64_t id);
 
-/* The words behind a command: first those by place, then pairs by name. */
+/* The words after a command: first positional ones, then pairs by name. */
 class Words
 {
 public:
@@ -49,9 +50,9 @@ public:
 
 	bool empty() const { return at_ >= words_.size(); }
 	const std::string &peek() const { return words_[at_]; }
-	/* @what: what the message calls the word if it is missing. */
+	/* @what: name of the word in the message if it is missing. */
 	const std::string &next(std::string_view what);
-	void done() const; /* nothing may be left */
+	void done() const; /* throws if words are left */
 
 private:
 	std::vector<std::string> words_;

@@ -50,7 +50,7 @@ using Channel = Handle<mrc_comp_channel, mrc_destroy_comp_channel>;
 using Cq = Handle<mrc_cq, mrc_destroy_cq>;
 using Qp = Handle<mrc_qp, mrc_destroy_qp>;
 
-/* Pages of their own, which are there when they are first used. */
+/* Separate pages that exist before their first use. */
 class Pages
 {
 public:
@@ -100,7 +100,7 @@ uint16_t mtu_bytes(ibv_mtu mtu)
 	return static_cast<uint16_t>(128u << mtu);
 }
 
-/* What the endpoint needs to know of its device. */
+/* The properties of the device that the endpoint needs. */
 struct Port {
 	ibv_context *verbs;
 	mrc_context *mrc;
@@ -246,7 +246,7 @@ public:
 
 		if (::poll(fds, 2, ms) <= 0 || !(fds[0].revents & POLLIN))
 			return;
-		/* Two queues can have an event each. */
+		/* Each of the two queues can have an event. */
 		for (int i = 0; i < 2 && channel_readable(); i++) {
 			mrc_cq *cq = nullptr;
 			void *context = nullptr;
@@ -424,7 +424,7 @@ private:
 		return {wcs_, static_cast<size_t>(n)};
 	}
 
-	/* Destroyed from the last to the first. */
+	/* Members are destroyed from the last to the first. */
 	const Port port_;
 	const Setup setup_;
 	Pages pages_;
@@ -494,7 +494,7 @@ Device::~Device()
 	ibv_close_device(verbs_);
 }
 
-/* The one that is named, or the only one that does MRC. */
+/* Opens the named device, or the only one that supports MRC. */
 void Device::open()
 {
 	int n = 0;

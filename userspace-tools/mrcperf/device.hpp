@@ -12,11 +12,11 @@
 
 namespace mrcperf
 {
-/* An open device, with what the command line says of this side. */
+/* An open device with the options of this side. */
 class Device
 {
 public:
-	/* Throws RunError if there is none, or none that does MRC. */
+	/* Throws RunError if there is no device that supports MRC. */
 	explicit Device(const Options &options);
 	Device(const Device &) = delete;
 	Device &operator=(const Device &) = delete;

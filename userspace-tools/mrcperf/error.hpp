@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* mrcperf: the ways to fail, each with an exit status of its own. */
+/* mrcperf: the kinds of errors, each with its own exit status. */
 #pragma once
 
 #include <stdexcept>
@@ -14,17 +14,17 @@ struct UsageError : std::runtime_error {
 	using std::runtime_error::runtime_error;
 };
 
-/* The run could not be done, or not be finished. */
+/* The run could not be done or completed. */
 struct RunError : std::runtime_error {
 	using std::runtime_error::runtime_error;
 };
 
-/* What came from the other side is not what the protocol says. */
+/* Data from the peer violates the protocol. */
 struct ProtocolError : RunError {
 	using RunError::RunError;
 };
 
-/* The other side gave up, and said why. */
+/* The peer gave up and sent a reason. */
 struct PeerFailed : RunError {
 	using RunError::RunError;
 };

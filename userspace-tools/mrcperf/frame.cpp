@@ -98,7 +98,7 @@ void FieldReader::bytes(uint8_t *p, size_t n)
 	at_ += n;
 }
 
-/* For people to read: nothing that does things to a terminal. */
+/* Text for people: control characters for terminals are refused. */
 void FieldReader::text(std::string &s)
 {
 	const size_t n = take(2);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * mrcperf: what the two programs say to each other over TCP. A frame is a
- * header and the fields of one of the structures below, one behind the other,
- * numbers in network byte order. Nothing that arrives is believed: the header
- * is checked before its length is used, every field against its bounds, and
- * the fields must fill the frame exactly.
+ * mrcperf: the protocol of the two programs over TCP. A frame is a header and
+ * the fields of one of the structures below in sequence, with numbers in
+ * network byte order. Received data is not trusted: the header is checked
+ * before its length is used, every field is checked against its bounds, and the
+ * fields must fill the frame exactly.
  */
 #pragma once
 
@@ -26,17 +26,17 @@ constexpr uint32_t max_payload = 64 * 1024;
 constexpr size_t max_text = 1000;
 
 enum class FrameType : uint16_t {
-	hello = 1, /* client: what will be done */
-	address,   /* each: where it is reached */
-	ready,	   /* each: packets may come */
+	hello = 1, /* client: parameters of the session */
+	address,   /* both: own address */
+	ready,	   /* both: packets may be sent */
 	start,	   /* client: a run; server: memory is prepared */
-	alive,	   /* client: still at it */
-	round,	   /* client: so many messages are there, check them */
-	checked,   /* server: done, and so many are wrong */
+	alive,	   /* client: still running */
+	round,	   /* client: messages have arrived, check them */
+	checked,   /* server: the number of wrong messages */
 	done,	   /* client: the run is over */
-	result,	   /* server: what it got of the run */
-	bye,	   /* client: that was all */
-	failed,	   /* each: it gave up */
+	result,	   /* server: its results of the run */
+	bye,	   /* client: end of the session */
+	failed,	   /* both: the sender gave up */
 	last = failed
 };
 
@@ -47,7 +47,7 @@ struct FrameHeader {
 
 FrameHeader parse_header(const uint8_t *bytes);
 
-/* Puts fields into a frame. */
+/* Writes fields into a frame. */
 class FieldWriter
 {
 public:
@@ -80,7 +80,7 @@ private:
 	std::string out_;
 };
 
-/* Takes them out again, and throws ProtocolError for any that cannot be. */
+/* Reads fields from a frame; throws ProtocolError if a field is invalid. */
 class FieldReader
 {
 public:
@@ -104,7 +104,7 @@ public:
 		if (n > max)
 			bad_value();
 		v.clear();
-		/* Grows as entries are found, whatever was announced. */
+		/* Grows with each entry, regardless of the announced number. */
 		for (uint64_t i = 0; i < n; i++)
 			each(*this, v.emplace_back());
 	}
@@ -121,7 +121,7 @@ private:
 constexpr uint64_t any64 = std::numeric_limits<uint64_t>::max();
 constexpr uint32_t any32 = std::numeric_limits<uint32_t>::max();
 
-/* Not said, for a number that has 0 as a value. */
+/* "Not set" for a number that may be 0. */
 constexpr uint8_t unset8 = 0xff;
 
 struct Hello {
@@ -162,7 +162,7 @@ struct Hello {
 		a.number(verify, 0, 1);
 		a.number(events, 0, 1);
 	}
-	/* What the bounds of single fields do not say. */
+	/* Checks beyond the bounds of single fields. */
 	void check() const;
 };
 
@@ -220,7 +220,7 @@ struct Alive {
 	template <typename A> void fields(A &) {}
 };
 
-/* Messages @first to @first + @count - 1 of every queue pair are there. */
+/* Messages @first to @first + @count - 1 of every queue pair have arrived. */
 struct Round {
 	static constexpr FrameType type = FrameType::round;
 	uint64_t first = 0;
@@ -257,7 +257,7 @@ struct Done {
 	}
 };
 
-/* Of the whole run, what Checked told of it included. */
+/* The results of the whole run, including those in Checked. */
 struct Result {
 	static constexpr FrameType type = FrameType::result;
 	uint64_t checked = 0;
@@ -293,7 +293,8 @@ template <typename T> std::string encode(const T &message)
 {
 	FieldWriter w(T::type);
 
-	/* Fields are named once for both ways; writing changes none. */
+	/* fields() serves both reading and writing; writing changes no field.
+	 */
 	const_cast<T &>(message).fields(w);
 	return w.finish();
 }

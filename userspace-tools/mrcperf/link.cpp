@@ -74,7 +74,7 @@ Clock::time_point after(Seconds s)
 
 constexpr Seconds farewell{1};
 
-/* 0 or an errno value. */
+/* Returns 0 or an errno value. */
 int try_connect(const addrinfo &a, Clock::time_point end, Socket &s)
 {
 	socklen_t len = sizeof(int);
@@ -103,7 +103,7 @@ int try_connect(const addrinfo &a, Clock::time_point end, Socket &s)
 }
 } // namespace
 
-/* A peer whose machine is gone is noticed within half a minute. */
+/* The failure of a peer's machine is detected within half a minute. */
 Link::Link(int fd) : fd_(fd)
 {
 	const int one = 1;
@@ -165,7 +165,9 @@ void Link::send_bytes(const std::string &bytes)
 		}
 		if (errno == EINTR)
 			continue;
-		/* What it said last tells more than that it is gone. */
+		/* A last frame of the peer explains more than the closed
+		 * connection.
+		 */
 		const int err = errno;
 
 		pending();
@@ -193,7 +195,7 @@ bool Link::complete() const
 			       .length;
 }
 
-/* Never more than what one frame may have, so that memory is bounded. */
+/* Reads at most the size of one frame, so that memory is bounded. */
 void Link::read_some()
 {
 	char buf[frame_header + max_payload];
@@ -264,7 +266,7 @@ Link connect_to(const std::string &host, uint16_t port, Seconds timeout)
 		}
 		if (Clock::now() >= end)
 			fail_errno(fmt::format("{} port {}", host, port), err);
-		/* It may not listen yet. */
+		/* The server may not listen yet. */
 		poll(nullptr, 0, std::min(50, ms_until(end)));
 	}
 }
@@ -275,7 +277,8 @@ Listener::Listener(const std::string &bind, uint16_t port)
 	const int one = 1;
 	int err = EADDRNOTAVAIL;
 
-	/* Who has called may hang up before he is answered: never wait then. */
+	/* A client may hang up before accept(); the call must not block then.
+	 */
 	for (addrinfo *a = list.head; a; a = a->ai_next) {
 		Socket s(a->ai_family, SOCK_NONBLOCK);
 
@@ -290,7 +293,9 @@ Listener::Listener(const std::string &bind, uint16_t port)
 		if (::bind(s.fd(), a->ai_addr, a->ai_addrlen) ||
 		    listen(s.fd(), 8)) {
 			err = errno;
-			/* Half of the clients would get to somebody else. */
+			/* Otherwise clients of the other address family would
+			 * reach another program.
+			 */
 			if (err == EADDRINUSE && bind.empty()) {
 				close_all();
 				break;
@@ -338,7 +343,7 @@ Link Listener::accept(std::string &who)
 				accept4(p.fd, reinterpret_cast<sockaddr *>(&a),
 					&len, SOCK_CLOEXEC);
 
-			/* Whoever it was can be gone already. */
+			/* The client may already be gone. */
 			if (fd < 0)
 				continue;
 			getnameinfo(reinterpret_cast<sockaddr *>(&a), len, name,

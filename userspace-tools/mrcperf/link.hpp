@@ -13,7 +13,7 @@ namespace mrcperf
 using Clock = std::chrono::steady_clock;
 using Seconds = std::chrono::duration<double>;
 
-/* Frames over a connected stream socket, which it owns. Throws RunError. */
+/* Frames over a connected stream socket. Owns the socket. Throws RunError. */
 class Link
 {
 public:
@@ -26,7 +26,9 @@ public:
 
 	int fd() const { return fd_; }
 
-	/* How long to wait for frames, and for the peer to take some. */
+	/* The timeout for frames from the peer, and for the peer to accept
+	 * frames.
+	 */
 	void set_patience(Seconds patience) { patience_ = patience; }
 	Seconds patience() const { return patience_; }
 
@@ -36,9 +38,9 @@ public:
 	}
 
 	/*
-	 * The last thing to say. Waits up to a second for the peer to close,
-	 * and drops what it still sends: a socket that is closed with bytes
-	 * unread resets the connection, and what was said may be lost.
+	 * Sends the last frame. Waits up to a second for the peer to close, and
+	 * discards data that the peer still sends: closing a socket with unread
+	 * data resets the connection, and the last frame might be lost.
 	 */
 	template <typename T> void send_last(const T &message)
 	{
@@ -47,12 +49,12 @@ public:
 	}
 
 	/*
-	 * Waits for the next frame. Here and below one by which the peer says
-	 * that it failed is thrown as PeerFailed.
+	 * Waits for the next frame. This and the functions below throw
+	 * PeerFailed if the frame says that the peer failed.
 	 */
 	Frame next();
 	template <typename T> T expect() { return decode<T>(next()); }
-	/* Is a frame there? Does not wait; throws if none will come. */
+	/* Whether a frame is there. Does not wait; throws if none can come. */
 	bool pending();
 
 private:
@@ -60,7 +62,7 @@ private:
 	void finish();
 	bool complete() const;
 	void read_some();
-	/* @events of poll(2). False: time is up. */
+	/* @events of poll(2). Returns false when the time is up. */
 	bool wait(short events, Clock::time_point end) const;
 
 	int fd_;
@@ -69,12 +71,12 @@ private:
 	std::string in_;
 };
 
-/* Waits for the server to listen, as long as it may take. */
+/* Waits until the server listens, at most @timeout. */
 Link connect_to(const std::string &host, uint16_t port, Seconds timeout);
 
 /*
- * Listens on every address that @bind means, or on all: then the port must be free
- * in both families.
+ * Listens on every address of @bind, or on all addresses: then the port must be
+ * free in both address families.
  */
 class Listener
 {
@@ -84,7 +86,7 @@ public:
 	Listener &operator=(const Listener &) = delete;
 	~Listener();
 
-	/* Whichever comes first; @who becomes its address. */
+	/* Accepts the first connection; sets @who to its address. */
 	Link accept(std::string &who);
 
 private:

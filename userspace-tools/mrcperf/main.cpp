@@ -40,7 +40,7 @@ Exit client(const Options &options)
 	return status;
 }
 
-/* Who does not speak the protocol is no client, and is not counted. */
+/* A peer that does not speak the protocol is no client, and is not counted. */
 Exit server(const Options &options)
 {
 	const Device device(options);

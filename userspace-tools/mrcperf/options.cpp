@@ -20,7 +20,8 @@ namespace
 {
 constexpr const char *version = "1.0";
 
-/* What the options say, as words; they are looked at when all is parsed. */
+/* The values of options as text. They are parsed after all options are known.
+ */
 struct Raw {
 	std::string server, device, ib_port, gid_index, port, bind, sessions;
 	std::string ev_profile, cc_profile, connect_timeout;
@@ -371,7 +372,7 @@ void add_output(CLI::App &app, Raw &raw, OptionList &client)
 				 ->group(group));
 }
 
-/* Options that the other side would have to be told are no use. */
+/* Options that only apply to the other side are errors. */
 void check_side(const OptionList &wrong, const char *side)
 {
 	for (const CLI::Option *option : wrong)
@@ -472,7 +473,7 @@ std::optional<Options> parse_options(const std::vector<std::string> &args,
 	add_output(app, raw, client_only);
 	app.footer("Sizes may end in K, M or G. See mrcperf(1).");
 	try {
-		/* CLI11 takes them from the end. */
+		/* CLI11 expects the arguments in reverse order. */
 		app.parse(std::vector<std::string>(args.rbegin(), args.rend()));
 	} catch (const CLI::CallForHelp &) {
 		out << app.help();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* mrcperf: what is to be measured, and how, as the command line says it. */
+/* mrcperf: the command line: what to measure, and how. */
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ enum class Format : uint8_t { text, csv, json };
 const char *name_of(Kind test);
 const char *name_of(Op op);
 
-/* Bounds, for the command line and for what a peer asks for. */
+/* Bounds, for the command line and for requests of a peer. */
 constexpr uint32_t max_qps = 1024;
 constexpr uint32_t max_depth = 16384;
 constexpr uint32_t max_rx_depth = 2 * max_depth;
@@ -25,7 +25,7 @@ constexpr uint32_t max_list = 1024;
 constexpr uint32_t max_inline = 4096;
 constexpr uint64_t max_size = 1u << 30;
 constexpr uint64_t max_iterations = 1u << 30;
-/* Latencies are kept one by one until the percentiles are known. */
+/* Each latency is stored until the percentiles are computed. */
 constexpr uint64_t max_samples = 1u << 24;
 
 struct Retry {
@@ -34,7 +34,7 @@ struct Retry {
 };
 
 struct Options {
-	/* Each side's own. */
+	/* Options of each side. */
 	std::string server; /* empty: this is the server */
 	std::string device;
 	uint8_t ib_port = 1;
@@ -46,10 +46,10 @@ struct Options {
 	std::optional<uint64_t> cc_profile;
 	double connect_timeout = 10;
 
-	/* The client's, who tells the server. */
+	/* Options of the client, which sends them to the server. */
 	std::vector<Kind> tests{Kind::bw};
 	std::vector<Op> ops{Op::write};
-	std::vector<uint64_t> sizes; /* empty: as the test wants it */
+	std::vector<uint64_t> sizes; /* empty: the defaults of the test */
 	uint64_t iterations = 1000;
 	double duration = 0; /* seconds, instead of iterations */
 	uint64_t warmup = 16;
@@ -60,7 +60,7 @@ struct Options {
 	uint32_t signal = 16;
 	uint32_t list = 1;
 	uint32_t inline_size = 0;
-	uint32_t mtu = 0; /* 0: the largest that both sides can do */
+	uint32_t mtu = 0; /* 0: the largest that both sides support */
 	uint8_t traffic_class = 0;
 	std::optional<uint8_t> timeout;
 	std::optional<Retry> retry;
@@ -72,8 +72,8 @@ struct Options {
 };
 
 /*
- * Throws UsageError. No value: help or the version was asked for and is printed
- * to @out.
+ * Throws UsageError. Returns no value after printing help or the version to
+ * @out.
  */
 std::optional<Options> parse_options(const std::vector<std::string> &args,
 				     std::ostream &out);

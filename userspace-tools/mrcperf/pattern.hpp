@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * mrcperf: the bytes of messages that are verified. They follow from a key,
- * which is another one for each message, so that a message that is stale, or
- * of another queue pair, direction or run, is wrong from its first bytes on.
+ * mrcperf: the contents of messages that are verified. The bytes are derived
+ * from a key that differs for each message. So a message that is stale, or that
+ * belongs to another queue pair, direction or run, is wrong from its first
+ * bytes on.
  */
 #pragma once
 
@@ -14,7 +15,7 @@
 
 namespace mrcperf
 {
-/* All bits of the argument reach all bits of the result. */
+/* Every bit of the argument affects all bits of the result. */
 constexpr uint64_t mix(uint64_t x)
 {
 	x += 0x9e3779b97f4a7c15u;
@@ -55,7 +56,7 @@ public:
 		}
 	}
 
-	/* Offset of the first wrong byte, the size if there is none. */
+	/* Offset of the first wrong byte, or the size if all are correct. */
 	size_t check(std::span<const uint8_t> got) const
 	{
 		for (size_t at = 0; at < got.size(); at += 8) {
@@ -77,7 +78,8 @@ public:
 	}
 
 private:
-	/* At an offset that is a multiple of 8, the same on every machine. */
+	/* @offset is a multiple of 8. The result is the same on every machine.
+	 */
 	uint64_t word(size_t offset) const
 	{
 		return htole64(mix(key_ + offset));

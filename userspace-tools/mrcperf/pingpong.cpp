@@ -2,14 +2,15 @@
 /*
  * mrcperf: ping-pong, one message in flight at a time.
  *
- * A WRITE gives the receiver no completion: it looks at its memory. Packets of
- * a message arrive in any order, so it waits for the last byte of each of them;
- * these bytes say which message it is, the others are as they are. That the
- * bytes of one packet become visible in ascending order is what programs
- * expect that poll memory. Of a WRITE_IMM the completion tells all.
+ * A WRITE gives the receiver no completion, so the receiver polls its memory.
+ * Packets of a message arrive in any order, so it waits for the last byte of
+ * each packet. These bytes identify the message; the other bytes keep their
+ * values. The bytes of one packet must become visible in ascending order, as
+ * programs that poll memory expect. For a WRITE_IMM the completion is
+ * sufficient.
  *
- * Messages take several slots in turn, so that one may be checked while the
- * next one comes.
+ * Messages use several slots in turn, so that one may be checked while the next
+ * one arrives.
  */
 #include <algorithm>
 
@@ -23,7 +24,7 @@ namespace
 {
 constexpr uint64_t most_slots = 16;
 
-/* Never 0, and another one for each of the messages that share a slot. */
+/* Never 0, and different for each of the messages that share a slot. */
 uint8_t mark_of(uint64_t n)
 {
 	return static_cast<uint8_t>(1 + n % 255);
@@ -62,7 +63,7 @@ public:
 		side_.post(qp, {&r, 1}, interval_, false);
 	}
 
-	/* False: the peer has sent a frame instead. */
+	/* Returns false if the peer has sent a frame instead. */
 	bool receive(uint32_t qp, uint64_t n)
 	{
 		return run_.op == Op::write ? see(qp, n) : take(qp, n);
@@ -74,7 +75,9 @@ public:
 
 		if (!side_.hello.verify)
 			return;
-		/* The marks were seen; what else would be there is known. */
+		/* The marks were checked when they arrived; set their known
+		 * values.
+		 */
 		if (run_.op == Op::write) {
 			const auto slot = side_.receive_slot(qp, at, run_.size);
 			const Pattern want = side_.incoming(run_, qp, n);
@@ -160,7 +163,7 @@ private:
 	std::vector<uint8_t> marks_;
 };
 
-/* What has been sent of each queue pair when @n messages were, in turn. */
+/* How many of @n messages, sent in turn, belong to each queue pair. */
 std::vector<uint64_t> shares(uint64_t n, uint32_t qps)
 {
 	std::vector<uint64_t> v(qps);

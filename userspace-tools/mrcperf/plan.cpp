@@ -7,7 +7,7 @@ namespace mrcperf
 {
 namespace
 {
-/* Enough to keep memory, not caches, in the picture. */
+/* Large enough that memory, not caches, determines the speed. */
 constexpr uint64_t region_wanted = 4u << 20;
 constexpr uint64_t regions_wanted = 64u << 20;
 

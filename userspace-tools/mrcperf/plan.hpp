@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* mrcperf: which runs there will be, and where in memory messages are. */
+/* mrcperf: the list of runs, and the layout of messages in memory. */
 #pragma once
 
 #include <cstdint>
@@ -11,10 +11,10 @@ namespace mrcperf
 {
 constexpr uint64_t max_memory = 2ull << 30;
 
-/* Powers of two from @from to @to; these two whatever they are. */
+/* @from, @to and the powers of two between them. */
 std::vector<uint64_t> sweep(uint64_t from, uint64_t to);
 
-/* What one line of the report is about. */
+/* The subject of one line of the report. */
 struct Point {
 	Kind test;
 	Op op;
@@ -26,12 +26,12 @@ uint64_t largest_size(const Options &options);
 
 /*
  * The registered memory of a side. Each queue pair has a region to send from
- * and one to receive in, of which messages take one slot after the other, with
- * bytes between them that nobody may write. Behind the regions are words in
- * which the receiver of immediates tells how many it has taken; the sender has
- * the one it is written to, the receiver the one it is written from.
- * Both sides know the whole from the number of queue pairs and the largest
- * message, so that only the beginning has to be exchanged.
+ * and one to receive in. Messages use the slots of a region in turn; nobody may
+ * write the bytes between slots. Behind the regions are counters by which the
+ * receiver of immediates reports how many it has consumed: the sender has the
+ * counter that is written to, the receiver the one that it is written from.
+ * Both sides compute the layout from the number of queue pairs and the largest
+ * message, so that only its start address has to be exchanged.
  */
 class Layout
 {
@@ -41,7 +41,7 @@ public:
 	Layout(uint32_t qps, uint64_t largest);
 
 	uint64_t total() const { return credit_from(qps_); }
-	/* From one message to the next. */
+	/* Distance from one message to the next. */
 	static uint64_t stride(uint64_t size);
 	uint64_t slots(uint64_t size) const { return region_ / stride(size); }
 	uint64_t region() const { return region_; }
@@ -64,7 +64,7 @@ public:
 	}
 
 private:
-	/* A cache line each. */
+	/* A cache line for each counter. */
 	static constexpr uint64_t line = 64;
 
 	uint64_t qps_;

@@ -217,7 +217,7 @@ private:
 			std::to_string(p.size)};
 	}
 
-	/* The numbers of all repetitions together, but for the speeds. */
+	/* The sums of all repetitions; speeds are summarised separately. */
 	void summary(const char *kind, const PointResult &r,
 		     double Summary::*value)
 	{
@@ -345,7 +345,7 @@ Json parameters(const Options &o, const Setting &s)
 }
 
 /*
- * One document, at the end. A run that ended early leaves the points that were
+ * One document, at the end. If a run ended early, it has the points that are
  * complete.
  */
 class JsonReport : public Report

@@ -14,10 +14,10 @@
 
 namespace mrcperf
 {
-/* The number of the JSON's structure; a change that breaks readers adds one. */
+/* Version of the JSON structure. A change that breaks readers increments it. */
 constexpr int report_schema = 1;
 
-/* What the session turned out to be. */
+/* The properties of the session. */
 struct Setting {
 	std::string device;
 	std::string peer_device;
@@ -30,7 +30,7 @@ struct Run {
 	uint64_t messages = 0;
 	uint64_t bytes = 0;
 	double seconds = 0;
-	/* Of ping-pong: half a round trip, in microseconds. */
+	/* Ping-pong: half a round trip, in microseconds. */
 	std::optional<Percentiles> latency;
 	uint64_t checked = 0;
 	uint64_t bad = 0;
@@ -66,7 +66,7 @@ struct Totals {
 	}
 };
 
-/* Is told of everything as it happens, and prints what can be printed. */
+/* Receives all results as they arise, and prints them as soon as possible. */
 class Report
 {
 public:
@@ -77,7 +77,7 @@ public:
 
 	virtual void begin(const Options &options, const Setting &setting) = 0;
 	virtual void run(const Point &point, const Run &run) = 0;
-	/* All its repetitions are done. */
+	/* Called when all repetitions of the point are done. */
 	virtual void point(const PointResult &result) = 0;
 	/* @error: why the runs ended early, empty if they did not. */
 	virtual void end(const Totals &totals, const std::string &error) = 0;
@@ -85,6 +85,6 @@ public:
 
 std::unique_ptr<Report> make_report(Format format, std::ostream &out);
 
-/* A field as RFC 4180 wants it: in quotes if it needs them. */
+/* A field in the format of RFC 4180: in quotes if necessary. */
 std::string csv_field(const std::string &text);
 } // namespace mrcperf

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * mrcperf: the runs themselves, each with a half for the client and one for the
- * server. A stream is messages from the client as fast as they go; ping-pong is
- * one message there and one back at a time.
+ * mrcperf: the runs. Each has a part for the client and one for the server. In
+ * a stream the client sends messages as fast as possible; in ping-pong one
+ * message goes there and one comes back at a time.
  */
 #pragma once
 
@@ -10,7 +10,7 @@
 
 namespace mrcperf
 {
-/* How much of a run; of @duration or @messages the other is 0. */
+/* The length of a run: either @duration or @messages, the other is 0. */
 struct Amount {
 	uint64_t messages = 0; /* for each queue pair */
 	uint64_t warmup = 0;
@@ -23,9 +23,9 @@ struct Measured {
 	double seconds = 0;
 	/* Ping-pong: each round trip in ns. */
 	std::vector<uint64_t> round_trips;
-	/* Messages of each queue pair, all of them. */
+	/* Messages of each queue pair, warm-up included. */
 	std::vector<uint64_t> sent;
-	/* What the client itself checked. */
+	/* The messages that the client itself checked. */
 	Tally tally;
 };
 

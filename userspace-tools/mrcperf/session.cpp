@@ -14,7 +14,7 @@ namespace mrcperf
 {
 namespace
 {
-/* Until the client has said how patient it is. */
+/* The timeout until the client has sent its own. */
 constexpr Seconds greeting_patience{10};
 
 Hello hello_of(const Options &o)
@@ -49,7 +49,7 @@ Setup setup_of(const Hello &h)
 
 	s.memory = Layout(h.qps, h.largest).total();
 	s.qps = h.qps;
-	/* What tells of immediates taken comes on top. */
+	/* One more for the writes that report consumed immediates. */
 	s.depth = h.depth + 1;
 	s.rx_depth = h.rx_depth;
 	s.inline_size = h.inline_size;
@@ -68,7 +68,7 @@ Seconds patience_of(const Hello &h)
 	return std::chrono::milliseconds(h.stall_ms);
 }
 
-/* Both sides have said where they are: connect, and wait for each other. */
+/* Both sides have sent their addresses: connect, and wait for each other. */
 uint16_t join(Endpoint &ep, Link &link, const Hello &hello, const Address &own,
 	      const Address &peer)
 {
@@ -86,13 +86,13 @@ uint16_t join(Endpoint &ep, Link &link, const Hello &hello, const Address &own,
 	return mtu;
 }
 
-/* Tells the peer why it is left, if it can still be told. */
+/* Sends the reason for the failure to the peer, if it can still be reached. */
 void give_up(Link &link, const std::string &why)
 {
 	try {
 		link.send_last(Failed{why});
 	} catch (const RunError &) {
-		/* It has its own reasons, then. */
+		/* The peer is gone and has its own reasons. */
 	}
 }
 
@@ -122,7 +122,9 @@ public:
 		report_.begin(o_, {.device = own.device,
 				   .peer_device = peer.device,
 				   .mtu = mtu});
-		/* One after the other, so that slow changes hit all alike. */
+		/* All points in turn in each repetition, so that slow changes
+		 * of the machine affect all alike.
+		 */
 		for (uint32_t n = 1; n <= o_.repetitions; n++)
 			for (PointResult &result : results_) {
 				measure(side, result, n);
@@ -193,14 +195,14 @@ private:
 	uint32_t runs_ = 0;
 };
 
-/* A start that is within bounds can still be one of another session. */
+/* A start whose fields are within bounds may still not fit this session. */
 void check_start(const Start &start, const Hello &hello, uint32_t run)
 {
 	if (start.run != run || start.size > hello.largest)
 		throw ProtocolError("the peer is out of step");
 }
 
-/* Runs, until the client has no more. */
+/* Serves runs until the client ends the session. */
 void serve_runs(Side &side, Tally &all, uint32_t &runs)
 {
 	for (;;) {

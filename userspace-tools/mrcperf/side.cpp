@@ -10,7 +10,7 @@ namespace mrcperf
 {
 namespace
 {
-/* In front of, between and behind messages. */
+/* The byte before, between and behind messages. */
 constexpr uint8_t untouched = 0x5a;
 
 Direction other(Direction d)
@@ -75,7 +75,7 @@ bool Side::poll_sends()
 		check_qp(done[i].qp);
 		Sends &s = sends_[done[i].qp];
 
-		/* Of a number that grows the tag is the lower half. */
+		/* The tag is the lower half of a number that only grows. */
 		s.completed += static_cast<uint32_t>(
 			done[i].tag - static_cast<uint32_t>(s.completed));
 		if (s.completed > s.posted)
@@ -159,7 +159,9 @@ void Side::check_message(const Start &run, uint32_t qp, uint64_t n,
 			"message {} of queue pair {}: byte {} behind it is "
 			"{:#04x}",
 			n, qp, i, behind[i]));
-		/* The next message in the slot is not to blame. */
+		/* Restore the bytes, so that the next message in the slot gets
+		 * no error.
+		 */
 		std::fill(behind.begin(), behind.end(), untouched);
 		return;
 	}
@@ -174,7 +176,7 @@ void Side::prepare_receiving(const Start &run)
 			layout.receive(qp, 0, run.size), layout.region());
 
 		std::fill(region.begin(), region.end(), untouched);
-		/* Ping-pong waits for what is not zero. */
+		/* Ping-pong waits for bytes that are not zero. */
 		for (uint64_t i = 0; i < layout.slots(run.size); i++) {
 			const auto slot = receive_slot(qp, i, run.size);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * mrcperf: what both sides of a session have in common: accounts of what is in
- * flight, waiting, checking.
+ * mrcperf: the common parts of both sides of a session: accounting of messages
+ * in flight, waiting, checking.
  */
 #pragma once
 
@@ -17,7 +17,7 @@
 
 namespace mrcperf
 {
-/* What came of checking. */
+/* The result of checking. */
 struct Tally {
 	uint64_t checked = 0;
 	uint64_t bad = 0;
@@ -31,9 +31,8 @@ struct Tally {
 };
 
 /*
- * Between two looks at something that takes its time. Leaves the processor to
- * others now and then, notices when the peer is gone, and gives up if nothing
- * happens for too long.
+ * Used between two checks in a waiting loop. Yields the processor now and then,
+ * detects when the peer is gone, and gives up if nothing happens for too long.
  */
 class Idle
 {
@@ -45,7 +44,9 @@ public:
 		spins_ = 0;
 		idle_ = false;
 	}
-	/* True: the peer has sent a frame. @slept: time has passed already. */
+	/* Returns true if the peer has sent a frame. @slept: the caller has
+	 * slept.
+	 */
 	bool rest(bool slept = false)
 	{
 		return (slept || ++spins_ % spins == 0) && look();
@@ -65,8 +66,7 @@ private:
 class Side
 {
 public:
-	/* Receives are posted, and the peer's memory is known, when it is made.
-	 */
+	/* Receives must be posted, and the peer's memory must be known. */
 	Side(Endpoint &ep, Link &link, const Hello &hello, uint64_t peer_base,
 	     uint16_t mtu, Direction sends);
 
@@ -85,16 +85,17 @@ public:
 	uint64_t posted(uint32_t qp) const { return sends_[qp].posted; }
 	uint64_t completed(uint32_t qp) const { return sends_[qp].completed; }
 	/*
-	 * Asks for a completion at least every @interval messages, and of the
-	 * last one of the list if @signal_last.
+	 * Requests a completion at least every @interval messages, and for the
+	 * last message of the list if @signal_last.
 	 */
 	void post(uint32_t qp, std::span<SendRequest> list, uint32_t interval,
 		  bool signal_last);
-	/* Takes completions; true if there were any. */
+	/* Takes completions; returns true if there were any. */
 	bool poll_sends();
-	/* Waits until there are fewer than @limit in flight. */
+	/* Waits until fewer than @limit messages are in flight. */
 	void wait_room(uint32_t qp, uint64_t limit);
-	/* The largest interval with which a list always finds room again. */
+	/* The largest interval with which room for a list becomes free again.
+	 */
 	uint32_t interval(uint32_t room, uint32_t list) const;
 
 	/* Message @n of the run, as a request. */
@@ -104,7 +105,7 @@ public:
 
 	/* --- receiving --- */
 
-	/* Takes completions, and posts as many receives again. */
+	/* Takes completions, and posts the same number of receives. */
 	template <typename F> bool poll_receives(F each)
 	{
 		std::array<ReceiveDone, batch> done;
@@ -121,15 +122,17 @@ public:
 	}
 	std::span<uint8_t> receive_slot(uint32_t qp, uint64_t slot,
 					uint64_t size);
-	/* Message @n as it must be, and nothing behind it. */
+	/* Checks that message @n is correct and that nothing is written behind
+	 * it.
+	 */
 	void check_message(const Start &run, uint32_t qp, uint64_t n,
 			   uint64_t slot, Tally &tally);
-	/* What belongs to no message is to stay as it is from here on. */
+	/* From here on, bytes that belong to no message must not change. */
 	void prepare_receiving(const Start &run);
 
 	/*
-	 * If events are to be used, sleeps until @take takes completions, a
-	 * frame is there, or a while has passed. True: something was taken.
+	 * If events are enabled, sleeps until @take takes completions, a frame
+	 * arrives, or @ms have passed. Returns true if completions were taken.
 	 */
 	template <typename F> bool doze(F take, int ms)
 	{
@@ -155,12 +158,13 @@ public:
 	uint64_t peer(uint64_t offset) const { return peer_base_ + offset; }
 
 	/*
-	 * In a session, for each queue pair: immediates of streams that were
-	 * sent or taken, and what the receiver has told.
+	 * For each queue pair, over the whole session: immediates of streams
+	 * that were sent or consumed, and the number that the receiver has
+	 * reported.
 	 */
 	std::vector<uint64_t> stream_imms;
 	std::vector<uint64_t> credited;
-	/* Number of the send by which it told. */
+	/* Number of the send that carried the report. */
 	std::vector<uint64_t> credit_send;
 
 private:
@@ -182,7 +186,7 @@ private:
 	std::vector<uint32_t> repost_;
 };
 
-/* Memory that the peer writes while this side looks. */
+/* Memory that the peer writes while this side reads it. */
 inline uint8_t load_byte(uint8_t &b)
 {
 	return std::atomic_ref<uint8_t>(b).load(std::memory_order_acquire);

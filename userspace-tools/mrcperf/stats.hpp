@@ -7,7 +7,7 @@
 
 namespace mrcperf
 {
-/* Of the same unit as the samples. */
+/* In the unit of the samples. */
 struct Percentiles {
 	double min = 0;
 	double p50 = 0;
@@ -19,22 +19,24 @@ struct Percentiles {
 };
 
 /*
- * Each percentile is a sample: the smallest one that is not smaller than so
- * many of all. Reorders the samples; there must be one at least.
+ * Each percentile is a sample: the smallest one that is at least as large as
+ * that share of all samples. Reorders the samples; there must be at least one.
  */
 Percentiles percentiles(std::vector<uint64_t> &samples);
-/* The same times @factor. */
+/* All values multiplied by @factor. */
 Percentiles scaled(const Percentiles &p, double factor);
 
-/* Of repetitions. */
+/* Statistics over repetitions. */
 struct Summary {
 	double median = 0;
 	double min = 0;
 	double max = 0;
-	/* From the smallest to the largest, in percent of the median. */
+	/* Difference of the largest and the smallest value, in percent of the
+	 * median.
+	 */
 	double spread = 0;
 };
 
-/* Of an even number the median is halfway between the two in the middle. */
+/* With an even number of values the median is the mean of the middle two. */
 Summary summarize(std::vector<double> values);
 } // namespace mrcperf

@@ -2,16 +2,17 @@
 /*
  * mrcperf: streams.
  *
- * There is no RNR in MRC: an immediate needs a receive that is posted already.
- * So the receiver tells the sender how many it has taken, by writing a word to
- * its memory, and the sender never has more under way than there are receives.
- * The word is written again only when that write has completed, because the
- * order of writes in flight is not defined.
+ * MRC has no RNR: a message with an immediate needs a receive that is already
+ * posted. So the receiver reports to the sender how many immediates it has
+ * consumed, by writing a counter to the sender's memory. The sender never has
+ * more immediates in flight than there are receives. The counter is written
+ * again only after the previous write has completed, because the order of
+ * writes in flight is undefined.
  *
- * To verify, messages go in rounds of as many as have a slot of their own: the
- * sender fills the slots, sends, waits for all completions and asks the
- * receiver to check. Only the time from the first post to the last completion
- * counts.
+ * With verification, messages are sent in rounds of as many as have separate
+ * slots: the sender fills the slots, sends, waits for all completions and asks
+ * the receiver to check. Only the time from the first post to the last
+ * completion counts.
  */
 #include <algorithm>
 
@@ -42,7 +43,9 @@ public:
 	{
 	}
 
-	/* Sends, and waits for the completions. Seconds that this took. */
+	/* Sends, and waits for the completions. Returns the seconds that this
+	 * took.
+	 */
 	double burst(uint64_t messages, Clock::time_point end)
 	{
 		const auto from = Clock::now();
@@ -68,8 +71,7 @@ public:
 		return Seconds(Clock::now() - from).count();
 	}
 
-	/* The slots have what is to be in them, for the next @count messages.
-	 */
+	/* Fills the slots with the contents of the next @count messages. */
 	void fill(uint64_t count)
 	{
 		for (uint32_t qp = 0; qp < side_.hello.qps; qp++)
@@ -91,7 +93,9 @@ private:
 		return true;
 	}
 
-	/* One more for each, so that the last one has a completion. */
+	/* Sends one more message on each, so that the last one has a
+	 * completion.
+	 */
 	void stop()
 	{
 		for (uint32_t qp = 0; qp < side_.hello.qps; qp++)
@@ -99,7 +103,7 @@ private:
 				target_[qp] = sent_[qp] + 1;
 	}
 
-	/* Immediates for which the peer has receives. */
+	/* Immediates for which the peer still has receives. */
 	uint64_t receives(uint32_t qp)
 	{
 		if (run_.op == Op::write)
@@ -133,7 +137,9 @@ private:
 		return true;
 	}
 
-	/* A write by the peer, which may be waited for, is no event. */
+	/* A counter update of the peer is a WRITE and causes no event, so sleep
+	 * only briefly if one may be due.
+	 */
 	void rest(Idle &idle)
 	{
 		const bool taken =
@@ -164,7 +170,7 @@ private:
 	Clock::time_point alive_ = Clock::now() + std::chrono::seconds(1);
 };
 
-/* @messages at most, in rounds, until @end. Seconds that they took. */
+/* Sends at most @messages, in rounds, until @end. Returns the seconds used. */
 double verified(Side &side, Sender &sender, uint64_t messages,
 		Clock::time_point end)
 {
@@ -221,7 +227,8 @@ public:
 					worked = side_.doze(
 						[this] { return take(); }, 100);
 			}
-			/* With nothing to poll the next thing is a frame. */
+			/* Without a queue to poll, only a frame can come next.
+			 */
 			const bool frame =
 				run_.op == Op::write ||
 				(worked ? look_now() && side_.link.pending()
@@ -238,7 +245,7 @@ public:
 	}
 
 private:
-	/* While messages come there is no hurry. */
+	/* While messages arrive, check for frames only now and then. */
 	bool look_now() { return ++looks_ % 64 == 0; }
 
 	bool take()
@@ -252,7 +259,7 @@ private:
 		return worked;
 	}
 
-	/* Immediates come in the order in which they were sent. */
+	/* Immediates are delivered in the order in which they were sent. */
 	void taken(const ReceiveDone &r)
 	{
 		const uint64_t n = taken_[r.qp]++;
@@ -290,7 +297,7 @@ private:
 		return true;
 	}
 
-	/* Immediates may be a little later than the frame that tells of them.
+	/* Immediates may arrive a little later than the frame that counts them.
 	 */
 	void wait_taken(uint32_t qp, uint64_t count)
 	{
@@ -308,7 +315,7 @@ private:
 		}
 	}
 
-	/* True: the run is over. */
+	/* Returns true if the run is over. */
 	bool handle(const Frame &frame)
 	{
 		switch (frame.type) {
@@ -359,7 +366,7 @@ private:
 	const Start run_;
 	const uint64_t slots_;
 	std::vector<uint64_t> taken_;
-	/* Immediates after which the sender is told. */
+	/* After so many immediates the sender gets a report. */
 	const uint32_t batch_;
 	uint64_t checked_ = 0;
 	uint32_t looks_ = 0;

@@ -5,14 +5,14 @@
 # files of this build installed, runs the job and powers off. The job's output
 # goes to the second serial line, the kernel's to the first (under User Mode
 # Linux: to its second and first console).
-# No `set -e`: whatever happens, this must get to the power-off.
+# No `set -e`: in any case this script must reach the power-off.
 export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 export HOME=/root LC_ALL=C TERM=dumb LAB_GUEST=1
 
 mount -t tmpfs tmpfs /tmp
 mount -t tmpfs tmpfs /run
 mkdir -p /dev/pts /dev/shm /run/netns
-# As udev does, for what the shell gives programs as files.
+# As udev does, for process substitution in the shell.
 ln -sfn /proc/self/fd /dev/fd
 mount -t devpts devpts /dev/pts
 mount -t tmpfs tmpfs /dev/shm
@@ -23,10 +23,10 @@ ip link set lo up
 ulimit -l unlimited
 ulimit -c 0
 
-# Provider and tools of this build, over the distribution's files.
+# Provider and tools of this build replace the distribution's files.
 if [ -d /mrc/guest/libibverbs ]; then
-	# A link to the library in lib/: programs that link that must find
-	# the provider in the same file.
+	# A link to the library in lib/: programs that link the library must find the
+	# provider in the same file.
 	cp -P /mrc/guest/libibverbs/*.so /usr/lib/x86_64-linux-gnu/libibverbs/
 fi
 if [ -d /mrc/guest/lib ]; then
@@ -40,8 +40,8 @@ if [ -d /mrc/guest/bin ]; then
 	cp /mrc/guest/bin/* /usr/local/bin/
 fi
 
-# perftest asks how fast the clock of the processor is; User Mode Linux does not
-# say.
+# perftest reads the clock frequency of the processor, which User Mode Linux does not
+# report.
 if [ -f /mrc/cpu-mhz ] && ! grep -q '^cpu MHz' /proc/cpuinfo; then
 	cat /proc/cpuinfo /mrc/cpu-mhz >/run/cpuinfo
 	mount --bind /run/cpuinfo /proc/cpuinfo

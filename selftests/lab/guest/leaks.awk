@@ -1,8 +1,8 @@
 #!/usr/bin/awk -f
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# leaks.awk TOLERATED KMEMLEAK: what kmemleak reports, but for objects of whose
-# report a line matches one of the patterns in the file TOLERATED.
+# leaks.awk TOLERATED KMEMLEAK: prints the reports of kmemleak, except for objects
+# whose report has a line that matches one of the patterns in the file TOLERATED.
 
 function object_ends(   i, line, n) {
 	n = split(held, line, "\n")

@@ -1,16 +1,17 @@
 #!/usr/bin/awk -f
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# Reads a kernel log. With -v ours=1 prints the reports of KCSAN in whose stacks one
-# of our modules is; without it everything but the reports of KCSAN. What an
-# interrupt interrupted is in its stack too, and has no part in what it does; nor
-# has who sleeps in how the kernel wakes up sleepers, nor who asks for the time in how
-# the clock goes on: readers of it try again. A report stands between two lines of "=". What another processor says meanwhile is in it too, so
-# lines that KCSAN does not write are kept.
+# Reads a kernel log. With -v ours=1 prints the reports of KCSAN whose stacks contain
+# a module of this project; without it prints everything except the reports of KCSAN.
+# Some stacks do not count. Code that an interrupt interrupted is in the interrupt's
+# stack but takes no part in it. A sleeping task takes no part in how the kernel wakes
+# up sleepers. A reader of the clock takes no part in its update: readers retry. A
+# report is enclosed by two lines of "=". It may contain messages of other processors,
+# so lines that KCSAN does not write are kept.
 
 function bare(line) {
 	sub(/^\[ *[0-9]+\.[0-9]+\](\[ *[CT][0-9]+\])? ?/, "", line)
-	sub(/\r$/, "", line)	# as serial lines have it
+	sub(/\r$/, "", line)	# serial lines end like this
 	return line
 }
 function report_ends() {

@@ -1,19 +1,18 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# Runs TAP scripts in the guest, one after the other, and adds to each
-# checks of its own: that the kernel log stayed clean, that the script left
-# nothing behind, and what else a kernel for debugging can tell. Marker lines
-# tell the host which script is speaking.
+# Runs TAP scripts in the guest, one after the other, and adds checks to each: that the
+# kernel log stayed clean, that the script left nothing behind, and the reports of debugging
+# kernels. Marker lines tell the host which script is running.
 #
-# A script may say in comment lines near its top:
-#   # timeout: SECONDS        how long it may take (default 300)
-#   # kmsg-ok: REGEX          kernel messages it provokes on purpose
-#   # kmemleak-ok: REGEX      what somebody else leaks in it: objects of whose
-#                             report a line matches; the reason stands beside it.
-#                             They may be seen only after later scripts
+# A script may have these comment lines near its top:
+#   # timeout: SECONDS        time limit (default 300)
+#   # kmsg-ok: REGEX          kernel messages that it provokes on purpose
+#   # kmemleak-ok: REGEX      leaks of other code: tolerates objects whose report has a
+#                             matching line. The script states the reason beside it.
+#                             Such leaks may be reported only after later scripts
 #
-# LAB_TIME in the environment: how many times as long they may take.
+# LAB_TIME in the environment: the factor by which time limits are longer.
 #
 # usage: run-tests.sh SCRIPT...   (paths under /mrc)
 set -uo pipefail
@@ -23,11 +22,11 @@ header() { # KEY SCRIPT
 	sed -n -e '/^#/!q' -e "s/^# $1: *//p" "$2"
 }
 
-# Tunnel modules make these in every namespace, nobody's test does.
+# Tunnel modules make these netdevs in every namespace; no test does.
 fallback_netdevs='^(lo|sit0|tunl0|gre0|gretap0|erspan0|ip_vti0|ip6_vti0|ip6tnl0|ip6gre0)$'
 
-# Every script runs in a session of its own, so what is in none of the sessions
-# that were there before, and not in ours, is the script's. Kernel threads are
+# Every script runs in its own session. So processes that are neither in an older
+# session nor in that of this program belong to the script. Kernel threads are
 # children of process 2.
 processes() {
 	ps -e -o pid=,ppid=,sid=,comm= >/run/lab-ps
@@ -62,9 +61,10 @@ leftovers() {
 
 nothing_left() { [ -z "$(leftovers)" ]; }
 
-# Does a network namespace live on without a name or a process? RDMA devices can be
-# hidden from namespaces only while there is no other. A connection that was closed in
-# one may hold it for a moment. One that stays is of the first script that meets it.
+# Whether all network namespaces without a name or process have ended. RDMA devices
+# can be hidden from namespaces only while there is no other namespace. A closed
+# connection may keep its namespace for a moment. A namespace that stays is attributed
+# to the first script that finds it.
 namespaces_gone() {
 	rdma system set netns exclusive 2>/run/lab-netns && rdma system set netns shared
 }
@@ -81,7 +81,7 @@ unloaded() {
 	[ ! -d /sys/module/mrc ] || modprobe -r mrc 2>/run/lab-unload
 }
 
-# Removes what a script left, so that the next one is judged for itself.
+# Removes everything that a script left, so that the next one is judged alone.
 clean_up() {
 	local x
 	new_processes | while read -r x _; do
@@ -93,7 +93,7 @@ clean_up() {
 	ip netns list | awk '{ print $1 }' | while read -r x; do
 		ip netns del "$x"
 	done
-	# NICs go with their drivers.
+	# The netdevs of NICs disappear with their drivers.
 	for x in /sys/class/net/*/device/driver/module; do
 		[ ! -e "$x" ] || modprobe -r "$(basename "$(readlink -f "$x")")"
 	done
@@ -120,10 +120,10 @@ report() { # DESCRIPTION TROUBLE
 	fi
 }
 
-# On a kernel with kmemleak: what was allocated meanwhile and nothing points to.
-# It tells of nothing that is younger than 5 s or was written to since the last
-# scan, and newer ones only of what several scans in a row have found. A stale pointer
-# on some stack can hide an object until much later.
+# On a kernel with kmemleak: objects that were allocated meanwhile and that nothing
+# points to. kmemleak does not report objects younger than 5 s or written to since the
+# last scan; newer kernels report an object only after several scans in a row. A stale
+# pointer on some stack can hide an object until much later.
 kmemleak=/sys/kernel/debug/kmemleak
 leaks() { # SCRIPT
 	local n
@@ -138,12 +138,12 @@ leaks() { # SCRIPT
 	awk -f "$here/leaks.awk" /run/lab-leaks-ok $kmemleak | head -n 60
 }
 
-# On a kernel with KCSAN: reports that have to do with this project. Those of other
-# parts of the kernel are theirs.
+# On a kernel with KCSAN: reports that involve this project. Reports of other parts of
+# the kernel are ignored.
 races() { dmesg --notime | awk -v ours=1 -f "$here/races.awk" | head -n 120; }
 kcsan=/sys/kernel/debug/kcsan
 
-# What the kernel lost while it booted, before its first program.
+# Leaks of the kernel during boot, before its first program.
 echo 'comm "swapper/0", pid 1,' >/run/lab-leaks-ok
 held=''
 for script in "$@"; do

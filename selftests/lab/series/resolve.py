@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """
-Resolves conditionals of the C preprocessor: those whose outcome is known go, with the
-lines that are not compiled; of others what is known of the condition goes.
+Resolves conditionals of the C preprocessor. If the result of a condition is known, the
+directives are removed, together with the lines that are not compiled. Otherwise the known
+parts of the condition are removed.
 
 resolve(text, known) takes the names that are known: True for defined (as 1), False for
 not defined. IS_ENABLED(NAME) is the same as defined(NAME). A name that is not in
@@ -14,7 +15,7 @@ DIRECTIVE = re.compile(r'\s*#\s*(ifdef|ifndef|if|elif|else|endif)\b(.*)', re.S)
 
 
 class Condition:
-    """An expression: a truth value, or the text of what is not known."""
+    """An expression: a truth value, or the text of its unknown part."""
 
     def __init__(self, text, known):
         self.known = known
@@ -93,17 +94,17 @@ def condition(kind, rest, known):
 
 
 class Level:
-    """A conditional that is open."""
+    """An open conditional."""
 
     def __init__(self, live):
-        self.outer = live   # what is around it is compiled
-        self.kept = False   # a directive of it was written
-        self.done = False   # one of its branches is known to be the one
+        self.outer = live   # the code around it is compiled
+        self.kept = False   # one of its directives was written
+        self.done = False   # one of its branches is known to be taken
         self.live = live
 
 
 def lines_of(text):
-    """Lines, with what a backslash continues."""
+    """Lines, joined where a backslash continues them."""
     held = ''
     for line in text.splitlines(keepends=True):
         held += line

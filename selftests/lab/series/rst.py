@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """
-The pages of Documentation/ as reStructuredText, for a kernel tree. Knows of Markdown what
-these pages use: headings, paragraphs, lists, tables, indented code, `code`, **bold** and
-links.
+Converts the pages of Documentation/ to reStructuredText, for a kernel tree. Supports only
+the Markdown that these pages use: headings, paragraphs, lists, tables, indented code,
+`code`, **bold** and links.
 """
 import re
 import sys
@@ -18,7 +18,7 @@ def link(m, pages):
 def inline(text, pages=()):
     text = re.sub(r'(?<!`)`([^`]+)`(?!`)', r'``\1``', text)
     text = re.sub(r'\[([^\]]+)\]\(([^)]*)\)', lambda m: link(m, pages), text)
-    # Outside of code these would be marks.
+    # Outside of code these characters would be markup.
     parts = re.split(r'(:doc:`[^`]+`|``[^`]+``|\*\*[^*]+\*\*)', text)
     for i in range(0, len(parts), 2):
         parts[i] = re.sub(r'([*|]|(?<=\w)_(?!\w))', r'\\\1', parts[i])
@@ -52,7 +52,7 @@ def table(rows, pages):
 
 
 def convert(text, pages=()):
-    """@pages: names of those that can be linked to."""
+    """@pages: names of the pages that can be linked to."""
     out, lines, i = [], text.splitlines(), 0
     if lines[0].startswith('<!--'):
         out.append('.. ' + lines[0].removeprefix('<!--').removesuffix('-->').strip())
@@ -89,7 +89,7 @@ def convert(text, pages=()):
         else:
             item = re.match(r'(\s*)([-*]|\d+\.) ', line)
             if item and out[-1].strip() and (para or len(item[1]) != depth):
-                out.append('')      # a list is a paragraph of its own
+                out.append('')      # a list needs an empty line before it
             if item:
                 depth = len(item[1])
             if line.strip():
@@ -100,7 +100,7 @@ def convert(text, pages=()):
 
 
 def main():
-    """usage: rst.py PAGE...: says what docutils cannot read in them"""
+    """usage: rst.py PAGE...: prints what docutils cannot parse in them"""
     from docutils import nodes
     from docutils.core import publish_doctree
     from docutils.parsers.rst import Directive, directives, roles
@@ -112,7 +112,7 @@ def main():
         def run(self):
             return []
 
-    # What Sphinx adds.
+    # Directives and roles that Sphinx adds.
     directives.register_directive('toctree', Toctree)
     roles.register_local_role('doc', lambda role, raw, text, *rest, **options:
                               ([nodes.literal(raw, text)], []))

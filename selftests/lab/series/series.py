@@ -5,17 +5,17 @@ Writes the driver as a series of patches for a kernel tree.
 
 usage: series.py KERNEL-SOURCE OUT [EXTRA-SOURCE]
   KERNEL-SOURCE  a kernel tree; only read
-  OUT            directory for the patches; what was in there goes
-  EXTRA-SOURCE   where files are that KERNEL-SOURCE was unpacked without
+  OUT            directory for the patches; its old contents are removed
+  EXTRA-SOURCE   has the files that are missing in KERNEL-SOURCE
 
-What is in which patch stands in table.toml, beside this file. Everything else is taken
-from the repository as it is now:
+The file table.toml, beside this one, assigns files to patches. Everything else is taken
+from the repository in its present state:
 
 - A part of the driver that can be left out (CONFIG_INFINIBAND_MRC_<name>, drivers/
-  infiniband/sw/mrc/Kbuild) is left out of all patches before the one that has it as its
-  "option": its objects, and in all other files what is compiled with it only.
-- What is for other kernels (compat/, HAVE_*) or for user space goes.
-- A #include of a file that is not there yet goes.
+  infiniband/sw/mrc/Kbuild) is left out of all patches before the one that names it as
+  "option": its objects, and in all other files the code that is compiled only with it.
+- Code for other kernels (compat/, HAVE_*) or for user space is removed.
+- A #include of a file that a later patch adds is removed.
 - Pages of Documentation/ become reStructuredText (rst.py).
 """
 import fnmatch
@@ -48,13 +48,13 @@ def die(*words):
 
 
 def wrapped(text):
-    """Paragraphs as wide as checkpatch wants them in messages."""
+    """Paragraphs with the line width that checkpatch requires in commit messages."""
     return '\n\n'.join(textwrap.fill(' '.join(p.split()), 72, break_on_hyphens=False)
                        for p in text.strip().split('\n\n')) + '\n'
 
 
 class Kbuild:
-    """The objects of the module, in the order and under the comments of Kbuild."""
+    """The objects of the module, with the order and the comments of Kbuild."""
 
     def __init__(self, path):
         self.groups = []    # comment, option or '', objects without suffix
@@ -90,7 +90,7 @@ class Kbuild:
                 for o in objects if option}
 
     def makefile(self, there, options):
-        """For a kernel tree that has the sources @there."""
+        """The Makefile for a kernel tree that has the sources @there."""
         out = ['# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB\n',
                'obj-$(CONFIG_INFINIBAND_MRC) += mrc.o\n']
         first = True
@@ -126,12 +126,12 @@ class Series:
         self.kbuild = Kbuild(os.path.join(TOP, DRIVER, 'Kbuild'))
         self.options = [p['option'] for p in self.patches if 'option' in p]
         self.option_of = self.kbuild.option_of()
-        self.used = set()   # what of the table had something to do
+        self.used = set()   # entries of the table that took effect
         self.sources = self.driver_sources()
         self.assign()
 
     def driver_sources(self):
-        """Text of each file of the driver that the kernel tree gets."""
+        """The text of each file of the driver that goes into the kernel tree."""
         found = {}
         top = os.path.join(TOP, DRIVER)
         for folder, dirs, files in os.walk(top):
@@ -145,7 +145,7 @@ class Series:
         return found
 
     def assign(self):
-        """In which patch each file comes: by its name, its option, or a pattern."""
+        """Assigns each file to a patch: by its name, its option, or a pattern."""
         self.patch_of = {}
         names = {f for p in self.patches for f in p.get('files', ()) if not set(f) & set('*?[')}
         for f in sorted(names - set(self.sources)):
@@ -167,13 +167,14 @@ class Series:
             die(f'Kbuild does not have {f}')
 
     def base(self, path):
-        """A file of the kernel as it is there."""
+        """A file of the kernel, unchanged."""
         for root in (self.kernel, self.extra):
             if root and os.path.isfile(os.path.join(root, path)):
                 return read(os.path.join(root, path))
         return die(f'the kernel source has no {path}')
 
-    # --- a file as it is after patch number @step ----------------------------------
+    # --- the state of a file after patch number @step
+    # --------------------------------
 
     def known(self, step, mine=None):
         have = {p.get('option') for p in self.patches[:step + 1]}
@@ -219,7 +220,8 @@ class Series:
         return text[:where] + edit['text'] + text[where:]
 
     def files(self, step):
-        """Path in the kernel tree and text of all that is there after patch @step."""
+        """Path in the kernel tree and text of every file that exists after patch @step.
+        """
         out = {}
         for f in self.there(step):
             out[f'{DRIVER}/{f}'] = self.driver_file(f, step)
@@ -245,15 +247,16 @@ class Series:
         return out
 
     def pages(self, step):
-        """Names of the pages that are there."""
+        """Names of the pages that exist after patch @step."""
         return {os.path.basename(path).removesuffix('.rst')
                 for p in self.patches[:step + 1] for path in p.get('adds', {})
                 if path.endswith('.rst')}
 
-    # --- what pages are made of ------------------------------------------------------
+    # --- generated parts of pages
+    # ----------------------------------------------------
 
     def generated(self, text):
-        """A page with what the table says is made from the sources."""
+        """A page with the parts that are generated from the sources."""
         return text.replace('@CHOICES@', self.choices()) if '@CHOICES@' in text else text
 
     def choices(self):
@@ -334,7 +337,7 @@ class Series:
             os.chmod(path, 0o755)
 
     def judge(self, files):
-        """Is anything left that does not belong into a kernel tree?"""
+        """Checks that nothing is left that does not belong into a kernel tree."""
         wrong = re.compile(r'\bHAVE_[A-Z]|__cplusplus|__KERNEL__|MRC_C_(BEGIN|END)|'
                            r'mrc_compat|compat/|selftests/lab|\.md\b')
         bad = [f'{path}:{n}: {line.strip()}' for path, text in sorted(files.items())

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-// What becomes of packets between two hosts: when they arrive, and whether.
+// The fate of packets between two hosts: when they arrive, and whether they do.
 //
-// Each piece does one thing, so that a simulation can put something of its own
-// in between. All times are ns. Randomness comes from the caller, and only what
-// is said here draws from it, in this order.
+// Each class does one thing, so that a simulation can insert its own steps. All
+// times are in ns. Random numbers come from the caller. Only the functions
+// documented here draw them, in this order.
 #pragma once
 
 #include <algorithm>
@@ -15,37 +15,37 @@
 namespace mrc_model
 {
 
-// One packet after the other: a transmitter, or whoever serves a queue.
+// Handles one packet after the other: a transmitter, or the server of a queue.
 class Line
 {
 public:
-	// When a packet that is there at @at and takes @ns has been dealt with.
+	// Returns when a packet that arrives at @at and takes @ns is finished.
 	u64 take(u64 at, u64 ns)
 	{
 		free_ = std::max(free_, at) + ns;
 		return free_;
 	}
 
-	// When the last one will have been.
+	// Returns when the last packet is finished.
 	u64 free() const { return free_; }
 
 private:
 	u64 free_ = 0;
 };
 
-// Stands still now and then, as a queue does whose processor is busy elsewhere.
+// Pauses now and then, like a queue whose processor is busy with other work.
 class Pauses
 {
 public:
-	// From @start on it runs for up to 2 @runs, then stands for up to
-	// @stands, and so on; neither is 0.
+	// From @start on it runs for up to 2 @runs, then pauses for up to
+	// @stands, and so on. Neither may be 0.
 	Pauses(u64 start, u64 runs, u64 stands)
 		: runs_(runs), stands_(stands), to_(start)
 	{
 	}
 
-	// The first instant from @at on at which it runs; @at never goes back.
-	// Draws two numbers for each time that it has stood still.
+	// Returns the first time from @at on at which it runs; @at must not
+	// decrease. Draws two numbers for each pause.
 	u64 after(u64 at, Rng &rng)
 	{
 		while (to_ <= at) {
@@ -61,13 +61,13 @@ private:
 	u64 to_;
 };
 
-// How long packets of one plane are under way, one way.
+// The one-way delay of packets of one plane.
 struct Way {
 	u64 delay = 0;
-	u64 jitter = 0;	    // on top, uniform below this
-	u32 detour_ppm = 0; // so many of them come later, and out of order ...
-	u64 detour = 0;	    // ... by that much at least
-	u64 detour_max = 0; // ... and at most, where that is more
+	u64 jitter = 0;	    // added, uniform below this
+	u32 detour_ppm = 0; // this share arrives later, and out of order ...
+	u64 detour = 0;	    // ... by at least this much
+	u64 detour_max = 0; // ... and at most this much, if larger
 
 	u64 time(Rng &rng) const
 	{
@@ -82,17 +82,17 @@ struct Way {
 	}
 };
 
-// What happens to packets of one direction, ppm of those that it can happen to.
+// Faults of packets of one direction, in ppm of the packets that they apply to.
 struct FaultRates {
 	u32 loss = 0;		 // lost: data and probes
 	u32 feedback_loss = 0;	 // lost: all others
-	bool lose_acks = true;	 // else transport ACKs are no part of these
-	bool lose_naks = true;	 // else NAKs are none
+	bool lose_acks = true;	 // false: transport ACKs are not lost
+	bool lose_naks = true;	 // false: NAKs are not lost
 	u32 dup = 0;		 // arrive twice
-	u64 dup_within = 200000; // the copy later by less than this, ns
+	u64 dup_within = 200000; // the copy arrives later by less than this, ns
 	u32 ce = 0;		 // marked: data and probes
-	u32 trim = 0;		 // find a full queue: data, trimmed or lost
-	u32 rogue_trim = 0;	 // trimmed though they must not be: data
+	u32 trim = 0;		 // meet a full queue: data, trimmed or lost
+	u32 rogue_trim = 0;	 // trimmed against the rules: data
 };
 
 template <typename P> bool is_data(const P &p)
@@ -100,7 +100,7 @@ template <typename P> bool is_data(const P &p)
 	return mrc_op_info(p.opcode())->flags & MRC_OPF_DATA;
 }
 
-// Feedback and its like, not data and not probes.
+// Feedback and other control packets, no data and no probes.
 template <typename P> bool is_control(const P &p)
 {
 	return mrc_op_info(p.opcode())->flags & MRC_OPF_CONTROL;
@@ -112,12 +112,12 @@ public:
 	Faults() = default;
 	explicit Faults(const FaultRates &rates) : rates_(rates) {}
 
-	// Planes that swallow everything, bit N = port N, and entropies of
+	// Planes that drop all packets, bit N = port N, and the entropies of
 	// single paths that do.
 	u32 cut_ports = 0;
 	std::vector<u32> cut_paths;
 
-	// From now on nothing happens to any packet, and no number is drawn.
+	// From now on no packet is affected, and no number is drawn.
 	void end()
 	{
 		rates_ = {};
@@ -126,7 +126,7 @@ public:
 		cut_paths.clear();
 	}
 
-	// Draws one number, none where the answer does not depend on it.
+	// Draws one number, or none if the result does not depend on it.
 	template <typename P> bool lost(const P &p, Rng &rng) const
 	{
 		if (cut_ports >> p.port & 1 ||
@@ -143,16 +143,17 @@ public:
 		return rng.chance(rates_.feedback_loss);
 	}
 
-	// Congestion on the way. Draws one number, none for feedback.
+	// Marks packets for congestion on the way. Draws one number, none for
+	// feedback.
 	template <typename P> void mark(P &p, Rng &rng) const
 	{
 		if (!ended_ && !is_control(p) && rng.chance(rates_.ce))
 			p.ce = true;
 	}
 
-	// A full queue: false = there was no room for @p, which must not be
-	// trimmed. Draws up to four numbers, none but for data. Of what is
-	// trimmed the BTH is left, or it and up to 12 bytes.
+	// A full queue. Returns false if there was no room for @p and it must
+	// not be trimmed. Draws up to four numbers, for data only. A trimmed
+	// packet keeps the BTH, and up to 12 more bytes.
 	template <typename P> bool trim(P &p, Rng &rng) const
 	{
 		if (ended_ || !is_data(p))
@@ -170,7 +171,8 @@ public:
 		return true;
 	}
 
-	// Does it arrive twice? Draws one number, two then.
+	// Whether the packet arrives twice. Draws one number, or two if it
+	// does.
 	bool twice(Rng &rng, u64 *later) const
 	{
 		if (ended_ || !rng.chance(rates_.dup))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-// What the owner of an engine needs: its memory and its counters.
+// Resources that the owner of an engine provides: memory and counters.
 #pragma once
 
 #include <cstring>
@@ -10,8 +10,8 @@
 namespace mrc_model
 {
 
-// Heap memory of exactly the size the engine asks for, so that a sanitizer sees
-// every access beyond it. All bytes are @fill at first.
+// Heap memory of exactly the size that the engine requests, so that a sanitizer
+// detects every access beyond it. All bytes are initially @fill.
 class Mem
 {
 public:
@@ -27,7 +27,7 @@ private:
 	std::unique_ptr<u8[]> p_;
 };
 
-// A counter over all ports.
+// The sum of a counter over all ports.
 inline u64 counter(const mrc_counters &ctr, mrc_counter id)
 {
 	u64 sum = 0;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-// Packets on their way from one host to another. What the lower layers know of
-// one is the same for all; how much of its contents there is depends on what
-// for.
+// Packets on their way from one host to another. The lower layers use the same
+// data of every packet. How much of the contents exists depends on the purpose.
 #pragma once
 
 #include <algorithm>
@@ -14,12 +13,12 @@
 namespace mrc_model
 {
 
-// Preamble, header, checksum and gap of an Ethernet frame, bytes.
+// Preamble, header, checksum and gap of an Ethernet frame, in bytes.
 constexpr u32 kEthernet = 38;
 
-// What the lower layers say, and what the network may change. Of the packets
-// below, links and queues want no more than this and three functions: opcode();
-// nak(), is it a transport NAK; and cut(n), of what may be trimmed.
+// Data of the lower layers, which the network may change. Links and queues need
+// only this and three functions of the packets below: opcode(); nak(), whether
+// it is a transport NAK; and cut(n) for packets that may be trimmed.
 struct Frame {
 	u32 entropy = 0; // as the receiver sees it, MRC 1.0 §11.2
 	u8 port = 1;	 // the plane that carries it
@@ -28,33 +27,33 @@ struct Frame {
 	u8 trim = MRC_TRIM_NONE;
 
 	Frame() = default;
-	// On IPv4 there is no flow label.
+	// IPv4 has no flow label.
 	explicit Frame(const mrc_tx_desc &d, bool ipv6 = true)
 		: entropy(ipv6 ? d.entropy : d.entropy & 0xFFFF), port(d.port),
 		  tc(d.tc)
 	{
 	}
 
-	// May a switch trim it, MRC 1.0 §15?
+	// Whether a switch may trim the packet, MRC 1.0 §15.
 	bool trimmable() const
 	{
 		return tc == MRC_TC_TRIMMABLE || tc == MRC_TC_TRIMMABLE_RETX;
 	}
 
-	// How the engine takes it; @at: ns, see struct mrc_rx.
+	// The packet as input of the engine; @at: ns, see struct mrc_rx.
 	mrc_rx rx(const mrc_hdr &h, u64 at) const
 	{
 		return {&h, entropy, port, ce, trim, at};
 	}
 };
 
-// All of it, from the BTH to the ICRC: what is to be forged, copied and
-// compared.
+// The whole packet from the BTH to the ICRC: for forging, copying and
+// comparing.
 struct Packet : Frame {
 	std::vector<u8> bytes;
 
 	Packet() = default;
-	// The payload is zeros, and so is the ICRC; see headers().
+	// The payload and the ICRC are zero; see headers().
 	explicit Packet(const mrc_tx_desc &d, bool ipv6 = true) : Frame(d, ipv6)
 	{
 		const u32 payload = d.data ? d.len + d.hdr.pad : 0;
@@ -62,7 +61,7 @@ struct Packet : Frame {
 		bytes.assign(mrc_hdr_len(&d.hdr) + payload + MRC_ICRC_LEN, 0);
 		if (mrc_hdr_build(&d.hdr, bytes.data(), size()) !=
 		    mrc_hdr_len(&d.hdr))
-			bytes.clear(); // an engine describes no such thing
+			bytes.clear(); // no engine describes such a packet
 	}
 
 	u32 size() const { return static_cast<u32>(bytes.size()); }
@@ -81,30 +80,31 @@ struct Packet : Frame {
 		return opcode() == MRC_OP_ACK && bytes[12] != MRC_SYN_ACK;
 	}
 
-	// Only the first @n bytes are left.
+	// Keeps only the first @n bytes.
 	void cut(u32 n) { bytes.resize(std::min<std::size_t>(size(), n)); }
 
-	// What the receiver reads; by rules of their own where it was trimmed.
+	// Parses the headers like the receiver, which has special rules for
+	// trimmed packets.
 	mrc_drop parse(mrc_hdr &h) const
 	{
 		return trim ? mrc_hdr_parse_trimmed(bytes.data(), size(), &h)
 			    : mrc_hdr_parse(bytes.data(), size(), size(), &h);
 	}
 
-	// Behind the headers that parse() found, or the last byte if nothing
-	// is.
+	// The data after the headers that parse() found, or the last byte if
+	// there is none.
 	const u8 *payload(const mrc_hdr &h) const
 	{
 		return &bytes[std::min<std::size_t>(h.hdr_len, size() - 1)];
 	}
 };
 
-// Headers as they are on the wire, of the payload just how long it is: as much
-// as a host has to build and to parse. Not trimmed.
+// Headers in wire format, and only the length of the payload: the part that a
+// host builds and parses. Never trimmed.
 struct HeadPacket : Frame {
 	std::array<u8, MRC_HDR_MAX> head;
 	u32 head_len;
-	u32 payload; // bytes, with those that pad it
+	u32 payload; // bytes, including padding
 
 	explicit HeadPacket(const mrc_tx_desc &d)
 		: Frame(d),
@@ -126,11 +126,11 @@ struct HeadPacket : Frame {
 	}
 };
 
-// Headers as engines have them: the cheapest, for many hosts. A trimmed one
-// keeps what a receiver may read of it.
+// Headers in the engines' format: the cheapest kind, for many hosts. A trimmed
+// packet keeps the parts that a receiver may read.
 struct HdrPacket : Frame {
 	mrc_hdr hdr{};
-	u32 size = 0; // bytes that it takes on an Ethernet
+	u32 size = 0; // bytes on an Ethernet link
 
 	HdrPacket() = default;
 	explicit HdrPacket(const mrc_tx_desc &d)
@@ -146,7 +146,7 @@ struct HdrPacket : Frame {
 		return opcode() == MRC_OP_ACK &&
 		       hdr.aeth.syndrome != MRC_SYN_ACK;
 	}
-	// Headers are what a switch leaves at least.
+	// A switch always keeps the headers.
 	void cut(u32) { hdr.payload_len = 0; }
 };
 

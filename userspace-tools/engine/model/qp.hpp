@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-// One end of a queue pair: its engines, the memory they need, and what a host
-// does with them.
+// One end of a queue pair: its engines, their memory, and the code of a host
+// around them.
 #pragma once
 
 #include "model/owner.hpp"
@@ -9,8 +9,8 @@
 namespace mrc_model
 {
 
-// What the engines are made with, see their own headers. Counters are the
-// caller's (mrc_counters is large), and may be shared by the QPs of a thread.
+// The configuration of the engines, see their headers. Counters belong to the
+// caller (mrc_counters is large) and may be shared by the QPs of a thread.
 struct QpCfg {
 	mrc_paths_cfg paths{};
 	const mrc_cc_ops *algorithm = &mrc_cc_none;
@@ -31,11 +31,12 @@ public:
 	mrc_resp resp{};
 
 	Qp() = default;
-	// The engines point to each other.
+	// The engines contain pointers to each other.
 	Qp(const Qp &) = delete;
 	Qp &operator=(const Qp &) = delete;
 
-	// False if an engine refuses its configuration. Once.
+	// Returns false if an engine refuses its configuration. Call it only
+	// once.
 	bool init(const QpCfg &cfg);
 
 	// A SACK, NACK or transport ACK arrived on @port.
@@ -54,8 +55,8 @@ public:
 		}
 	}
 
-	// Memory that the responder wants only when the first packet comes that
-	// needs it, see there; before mrc_resp_on_data().
+	// Whether the responder needs memory for its stash, which it gets when
+	// the first packet needs it. Call it before mrc_resp_on_data().
 	bool wants_stash(const mrc_rx &rx) const
 	{
 		return mrc_resp_wants_stash(&resp, &rx);
@@ -67,9 +68,9 @@ public:
 	}
 	void give_requests();
 
-	// What the shell does after every event of the sending side:
-	// completions, work requests, packets until there is none to be sent.
-	// Of @user:
+	// The work of the shell after every event of the sending side:
+	// completions, work requests, and packets until there is none to send.
+	// Functions of @user:
 	//
 	//   void completed(u32 slot, mrc_wc_status status)
 	//   bool next(mrc_wr &wr)             another work request to post
@@ -89,8 +90,9 @@ public:
 			user.send(d);
 	}
 
-	// What the shell does with a data packet or a probe. WRITEs and SENDs:
-	// requests of the extension need another QP for the answers. Of @user:
+	// The work of the shell for a data packet or a probe. Supports WRITEs
+	// and SENDs: requests of the extension would need another QP for the
+	// answers. Functions of @user:
 	//
 	//   u32 receives()                    posted, and not used up
 	//   u8 place(const mrc_rx &rx)        the payload; 0 or MRC_SYN_NAK_*

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-// The queue in front of a port of a switch: first in, first out; marks, trims
-// or drops.
+// The queue of a switch port: first in, first out. It marks, trims or drops
+// packets.
 #pragma once
 
 #include <algorithm>
@@ -11,8 +11,8 @@
 namespace mrc_model
 {
 
-// What one byte takes, and so the rate: 80 ps = 100 Gbit/s. Integers, so that
-// every machine has the same times.
+// The time for one byte, which gives the rate: 80 ps = 100 Gbit/s. Integers, so
+// that all machines compute the same times.
 class Rate
 {
 public:
@@ -26,15 +26,15 @@ private:
 
 struct QueueCfg {
 	Rate rate{80};
-	u32 limit = 250000; // bytes that fit in, with those being sent
-	bool ecn = true;    // packets are marked by how many bytes they find:
+	u32 limit = 250000; // capacity in bytes, including those being sent
+	bool ecn = true;    // mark packets by the queue length that they find:
 	u32 mark_from = 15000; // none up to here ...
 	u32 mark_to = 60000;   // ... all from here, linear in between
-	bool trim = false;     // what does not fit is trimmed if it may be
+	bool trim = false; // packets that do not fit are trimmed if they may be
 };
 
-// It needs no events of its own: who asks says what time it is, which never
-// goes back, and what has left by then is forgotten.
+// The queue needs no events of its own: callers pass the time, which must not
+// decrease, and packets that have left by then are removed.
 class Queue
 {
 public:
@@ -42,9 +42,9 @@ public:
 
 	enum class Fate { Sent, Trimmed, Dropped };
 
-	// @p, of @size bytes, comes at @now. Unless it is dropped it has left
-	// by *@at; trimmed ones pass all others and take no time. Draws one
-	// number if packets are marked and this one is let in.
+	// A packet @p of @size bytes arrives at @now. Unless it is dropped, it
+	// leaves by *@at. Trimmed packets overtake all others and take no time.
+	// Draws one number if marking is on and the packet is admitted.
 	template <typename P>
 	Fate offer(P &p, u32 size, u64 now, Rng &rng, u64 *at)
 	{
@@ -71,15 +71,15 @@ public:
 		return Fate::Sent;
 	}
 
-	// Bytes that wait or are being sent: a packet keeps its room until it
-	// has left as a whole.
+	// Bytes that wait or are being sent: a packet counts until it has left
+	// completely.
 	u32 backlog(u64 now)
 	{
 		advance(now);
 		return backlog_;
 	}
 
-	// Average of the backlog since reset(), bytes.
+	// Average of the backlog since reset(), in bytes.
 	double average(u64 now)
 	{
 		advance(now);
@@ -87,7 +87,7 @@ public:
 				    : 0;
 	}
 
-	// Counts anew.
+	// Restarts counting.
 	void reset(u64 now)
 	{
 		advance(now);
@@ -97,21 +97,21 @@ public:
 		since_ = now;
 	}
 
-	// Packets that came, and what became of them; the most bytes there
-	// were.
+	// Packets that arrived (@sent), and how many of them were marked,
+	// trimmed and dropped; the largest backlog in bytes.
 	u64 sent = 0, marked = 0, trimmed = 0, dropped = 0;
 	u32 most = 0;
 
 private:
-	static constexpr u32 kTrimmed = 24; // bytes that a trimmed one keeps
+	static constexpr u32 kTrimmed = 24; // bytes that a trimmed packet keeps
 
 	struct Leaving {
 		u64 at;
 		u32 size;
 	};
 
-	// Drawn even where it is certain: the luck of later ones must not
-	// depend on that.
+	// Draws a number even if the result is certain: the numbers for later
+	// packets must not depend on that.
 	bool marks(Rng &rng) const
 	{
 		const u64 lot = rng.below(1 << 20);
@@ -170,7 +170,7 @@ private:
 	std::vector<Leaving> ring_; // a power of two of them, or none yet
 	std::size_t first_ = 0, n_ = 0;
 	u64 at_ = 0;	  // @area_ counts up to here
-	u64 since_ = 0;	  // ... and from here
+	u64 since_ = 0;	  // @area_ counts from here
 	double area_ = 0; // of the backlog, bytes * ns
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-// Randomness that is the same on every machine.
+// Random numbers that are the same on every machine.
 #pragma once
 
 #include <cstddef>

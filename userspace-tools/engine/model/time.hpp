@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-// Virtual time: what happens next.
+// Virtual time: the next event of a simulation.
 //
-// Two kinds of things do. Events are given away with a time and happen once. An
-// alarm belongs to somebody who has one at most and moves it as often as he
-// likes, as the deadline of an engine moves with every packet: nothing is
-// cancelled, and nothing that was superseded stays behind.
+// There are two kinds of events. An event proper is scheduled with a time and
+// happens once. An alarm belongs to an owner, which has at most one and moves
+// it as often as needed, as the deadline of an engine moves with every packet:
+// nothing is cancelled, and superseded times leave nothing behind.
 //
-// Of things at the same time events come first, in the order in which they were
-// given away, then alarms by the number of their owner. So the course of a
-// simulation follows from its input alone.
+// At the same time events come first, in the order in which they were
+// scheduled, then alarms by the number of their owner. So the course of a
+// simulation depends only on its input.
 #pragma once
 
 #include <algorithm>
@@ -20,8 +20,8 @@
 namespace mrc_model
 {
 
-// One time for each of a fixed number of owners; a heap that knows where each
-// owner is.
+// One time for each of a fixed number of owners: a heap with the position of
+// each owner.
 class Alarms
 {
 public:
@@ -54,7 +54,7 @@ public:
 	}
 
 	u64 next() const { return heap_.empty() ? MRC_NEVER : when_[heap_[0]]; }
-	// Whose it is; there is one.
+	// The owner of the earliest alarm; there must be one.
 	u32 first() const { return heap_[0]; }
 
 private:
@@ -119,18 +119,18 @@ private:
 	std::vector<u32> heap_; // owners
 };
 
-// @Event: anything that can be moved. Not for several threads at once.
+// @Event: any movable type. Not thread-safe.
 template <typename Event> class Time
 {
 public:
-	// @start: ns, not 0; @owners of alarms have the numbers below it.
+	// @start: ns, not 0; @owners: number of owners of alarms.
 	explicit Time(u64 start, u32 owners = 0) : alarms_(owners), now_(start)
 	{
 	}
 
 	u64 now() const { return now_; }
 
-	// @what happens at @when, or now if that is over.
+	// Schedules @what at @when, or now if that time is over.
 	void at(u64 when, Event what)
 	{
 		u32 slot;
@@ -147,19 +147,19 @@ public:
 		std::push_heap(heap_.begin(), heap_.end());
 	}
 
-	// @who is called at @when and not before; MRC_NEVER: not at all.
+	// Sets the alarm of @who to exactly @when; MRC_NEVER: no alarm.
 	void alarm(u32 who, u64 when) { alarms_.set(who, when); }
 
-	// Events under way.
+	// Number of scheduled events.
 	std::size_t events() const { return heap_.size(); }
 
-	// When something happens next, MRC_NEVER if nothing does. Of what is
-	// overdue: when it was due.
+	// The time of the next event or alarm, MRC_NEVER if there is none. It
+	// may be in the past if it is overdue.
 	u64 next() const { return std::min(next_event(), alarms_.next()); }
 
-	// The next thing, if it is due by @until: event(Event) or alarm(who) is
-	// called at its time. False if there is none. An owner whose alarm goes
-	// off has none from then on.
+	// Runs the next event or alarm, if it is due by @until: event(Event) or
+	// alarm(who) is called at its time. Returns false if there is none. An
+	// alarm that fires is unset.
 	template <typename OnEvent, typename OnAlarm>
 	bool step(u64 until, OnEvent &&event, OnAlarm &&alarm)
 	{
@@ -179,11 +179,11 @@ public:
 		return true;
 	}
 
-	// Nothing happens before @to: go there.
+	// Moves to @to; nothing may be due before.
 	void pass(u64 to) { now_ = std::max(now_, to); }
 
 private:
-	// What moves in the heap is small, whatever events are like.
+	// Elements of the heap are small, whatever the size of events.
 	struct Key {
 		u64 at;
 		u64 seq;
