@@ -219,7 +219,7 @@ private:
 
 		u32 receives() const { return kDepth; }
 		u8 place(const mrc_rx &) { return 0; }
-		u8 deliver(const mrc_imm &) { return 0; }
+		u8 deliver(const mrc_recv_msg &) { return 0; }
 		void send(const mrc_tx_desc &d) { wire->emplace_back(d); }
 	};
 

@@ -87,7 +87,7 @@ Requester::Requester(Input &in) : in_(in)
 	if (v & 0x80) {
 		v = in.byte();
 		qc_.ext = true;
-		qc_.chan = v % 8 == 7;
+		qc_.ans = v % 8 == 7;
 		qc_.max_rd_atomic = v >> 3 & 7;
 		qc_.rnr_retry = in.byte() & 7;
 	}
@@ -170,16 +170,16 @@ bool Requester::acceptable(const mrc_wr &wr) const
 	case MRC_WR_CMP_SWAP:
 	case MRC_WR_FETCH_ADD:
 	case MRC_WR_ATOMIC_WRITE:
-		return !qc_.chan && qc_.max_rd_atomic && wr.len == 8;
+		return !qc_.ans && qc_.max_rd_atomic && wr.len == 8;
 	case MRC_WR_READ:
 	case MRC_WR_FLUSH:
-		return !qc_.chan && qc_.max_rd_atomic;
+		return !qc_.ans && qc_.max_rd_atomic;
 	case MRC_WR_ANSWER:
-		return qc_.chan;
+		return qc_.ans;
 	case MRC_WR_ANSWER_ATOMIC:
-		return qc_.chan && wr.len == 8;
+		return qc_.ans && wr.len == 8;
 	default:
-		return !qc_.chan && wr.op < MRC_WR_MAX;
+		return !qc_.ans && wr.op < MRC_WR_MAX;
 	}
 }
 
@@ -254,7 +254,7 @@ void Requester::send(u32 limit)
 		require(mrc_paths_state(&paths_, d.ev) != MRC_EV_DENIED,
 			"packet on a denied EV");
 		fuzz::check_wire(d.hdr);
-		require(d.hdr.chan == qc_.chan, "packet of another channel");
+		require(d.hdr.ans == qc_.ans, "packet of another channel");
 		if (!d.data)
 			continue;
 		require(d.slot < qc_.sq_depth, "slot out of range");
@@ -486,7 +486,7 @@ void Requester::op()
 		mrc_req_set_ports(&req_, in_.byte(), now_);
 		break;
 	case OpPeerPorts:
-		mrc_req_peer_said(&req_, in_.byte(), now_);
+		mrc_req_peer_status(&req_, in_.byte(), now_);
 		break;
 	case OpVerdict:
 		v = in_.byte();

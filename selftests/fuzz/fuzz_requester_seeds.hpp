@@ -51,14 +51,14 @@ inline Seed config(u8 features = 0, u8 set = 0)
 }
 
 // The same with the extension: 4 requests, the RNR budget of @rnr.
-inline Seed config_ext(u8 rnr, bool chan)
+inline Seed config_ext(u8 rnr, bool ans)
 {
 	return Seed()
 		.b(79)
 		.b(5)
 		.b(4 + 7 * 2)
 		.b(8 + 3 * 16 + 0x80)
-		.b(4 * 8 + (chan ? 7 : 0))
+		.b(4 * 8 + (ans ? 7 : 0))
 		.b(rnr)
 		.b(7)
 		.h(0xFFFF)

@@ -104,7 +104,7 @@ Responder::Responder(Input &in) : in_(in)
 void Responder::extension(u8 v)
 {
 	rc_.ext = true;
-	rc_.chan = v & 32;
+	rc_.ans = v & 32;
 	rc_.late_rd = v & 64;
 	rc_.max_rd = v & 128 ? 1 : 5;
 	rc_.remote_read = true;
@@ -118,7 +118,7 @@ mrc_hdr Responder::answers(u32 index)
 	const u32 at = index % 4;
 	mrc_hdr h{};
 
-	h.chan = true;
+	h.ans = true;
 	h.msn = (u16)(index / 4 * 2 + (at > 0));
 	h.opcode = !at	     ? MRC_OP_READ_RESP_ONLY
 		   : at == 1 ? MRC_OP_READ_RESP_FIRST
@@ -167,7 +167,7 @@ mrc_hdr Responder::stream(u32 index)
 	const u32 pair = index / 4, at = index % 4;
 	mrc_hdr h{};
 
-	if (rc_.chan)
+	if (rc_.ans)
 		h = answers(index);
 	else if (rc_.ext)
 		h = ext_stream(index);
@@ -220,7 +220,7 @@ void Responder::feedback(const mrc_rx &rx, bool answer_due)
 			require(mrc_paths_port_up(&paths_, d.port),
 				"feedback through a port that is down");
 		fuzz::check_wire(d.hdr);
-		require(d.hdr.chan == rc_.chan, "on the wrong channel");
+		require(d.hdr.ans == rc_.ans, "on the wrong channel");
 		if (d.hdr.opcode == MRC_OP_ACK)
 			require(open_.empty() || mrc_psn_diff(open_.front().psn,
 							      d.hdr.psn) == 1,
@@ -296,7 +296,7 @@ void Responder::data(mrc_hdr &h, u8 trim, u8 refuse)
 	if (got == MRC_RX_PLACE) {
 		require(!trim && write && ahead > 0 && inside,
 			"placed outside of the window");
-		require((h.payload_len || rc_.chan) &&
+		require((h.payload_len || rc_.ans) &&
 				h.payload_len <= rc_.pmtu &&
 				h.payload_len <= h.reth.dmalen,
 			"placed a wrong length");
@@ -322,18 +322,18 @@ void Responder::data(mrc_hdr &h, u8 trim, u8 refuse)
 // What is due, in the order of the PSNs.
 void Responder::execute()
 {
-	mrc_imm imm;
+	mrc_recv_msg imm;
 	mrc_rd rd;
 	u32 n = 0, answers;
 
 	answers = mrc_resp_take_done(&resp_);
-	require(rc_.chan || !answers, "answers on the wrong channel");
+	require(rc_.ans || !answers, "answers on the wrong channel");
 	num_ = (u16)(num_ + answers);
-	require(!rc_.chan || num_ == resp_.rqmsn, "answers lost");
+	require(!rc_.ans || num_ == resp_.rqmsn, "answers lost");
 	for (;;) {
 		require(++n <= resp_.window + 2, "deliveries without end");
 		if (mrc_resp_next_req(&resp_, &rd)) {
-			require(rc_.ext && !rc_.chan, "request out of place");
+			require(rc_.ext && !rc_.ans, "request out of place");
 			require(rd.num == num_, "request out of order");
 			require(rd.psn == mrc_psn_add(resp_.exec, 1),
 				"request executed too early or late");
@@ -348,7 +348,7 @@ void Responder::execute()
 			mrc_resp_req_done(&resp_, 0);
 			continue;
 		}
-		if (!mrc_resp_next_imm(&resp_, &imm))
+		if (!mrc_resp_next_recv(&resp_, &imm))
 			return;
 		require(imm.rqmsn == rqmsn_, "delivery out of order");
 		require(imm.psn == mrc_psn_add(resp_.exec, 1),
@@ -356,10 +356,10 @@ void Responder::execute()
 		if (receives_) {
 			receives_--;
 			rqmsn_++;
-			mrc_resp_imm_done(&resp_, 0);
+			mrc_resp_recv_done(&resp_, 0);
 		} else {
 			require(!rc_.ext, "delivered without a receive");
-			mrc_resp_imm_done(&resp_, MRC_SYN_NAK_INV_REQ);
+			mrc_resp_recv_done(&resp_, MRC_SYN_NAK_INV_REQ);
 		}
 	}
 }

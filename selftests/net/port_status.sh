@@ -13,7 +13,7 @@ TOPO_RESOLVE=1
 
 # After A has received the update, only the batch in progress still leaves through
 # PORT, while the other port continues.
-falls_silent() { # PORT OTHER
+port_is_left() { # PORT OTHER
 	local from
 	wait_for 30 told a "$(printf '0x%x' $((1 << $2)))"
 	from=$(ctr_now "mrca/$1" tx_data_pkts)
@@ -36,7 +36,7 @@ disabled_at_the_peer() { # OPTIONS of verify
 	wait_for 30 grep -q 'async event FD' "$WORK/watch"
 	ctl b port 2 disable
 	wait_for 30 port_is mrcb 2 DOWN
-	falls_silent 2 1
+	port_is_left 2 1
 	port_is mrca 2 ACTIVE || fail "the own port is not concerned"
 	wait_for 30 grep -q -i -E 'port.*err.*2|port_err.*2' "$WORK/watch"
 	ctl b port 2 enable
@@ -156,7 +156,7 @@ netdev_down_behind_bridge() {
 	load_start 10ms "$@"
 	ip -n hostb link set pb2 down
 	wait_for 30 port_is mrcb 2 DOWN
-	falls_silent 2 1
+	port_is_left 2 1
 	port_is mrca 2 ACTIVE || fail "the bridge passed the carrier on"
 	ip -n hostb link set pb2 up
 	plane_routes 2
@@ -179,7 +179,7 @@ lost_updates() {
 	wait_for 30 ctr_at_least mrcb tx_port_status $((told + 5))
 	check "$(ctr_now mrca rx_port_status)" == "$heard" "nothing came through"
 	drop_nothing
-	falls_silent 2 1
+	port_is_left 2 1
 	ctl b port 2 enable
 	sends_on 2 50
 	verify_stop_well
@@ -197,7 +197,7 @@ how_often() {
 	now_ms
 	since=$now
 	ctl b port 2 disable
-	wait_for 60 news_are_told
+	wait_for 60 updates_have_ended
 	kill "$watch"
 	finished "$watch" 30 || fail "$(cat "$WORK/still")"
 	told=$(($(ctr_now mrcb tx_port_status) - told))
@@ -216,7 +216,7 @@ how_often() {
 
 # After the last of the ten seconds, and no update for longer than the second between
 # two updates.
-news_are_told() {
+updates_have_ended() {
 	now_ms
 	[ $((now - since)) -ge 10000 ] && ctr_still mrcb tx_port_status 2
 }
@@ -229,7 +229,7 @@ new_connections() {
 	ctr_mark
 	# 2 s, as in load_start.
 	verify_start -t 150 --duration 1000 --size 16384 --depth 4 --timeout 19
-	falls_silent 2 1
+	port_is_left 2 1
 	ctl b port 2 enable
 	sends_on 2 50
 	verify_stop_well
@@ -241,7 +241,7 @@ new_connections() {
 # A controller tells B that A's ports are down, which is false. Ports that still
 # answer are used again, and none of B's work requests fails. A itself sends no
 # contrary update, so B must find out by itself.
-told_by_controller() {
+false_update_by_controller() {
 	load_start_quiet 10ms -r
 	ctl a ep status "sgid=$A4" "dgid=$B4" port_status=2 ev=c001@1 timeout=2000 \
 		>"$WORK/probes"
@@ -318,7 +318,7 @@ sub "peer's netdev down behind a bridge, IPv6" netdev_down_behind_bridge -6
 sub "lost updates are repeated" lost_updates
 sub "how often a peer is told" how_often
 sub "connections made while a port is down" new_connections
-sub "updates sent by a controller" told_by_controller
+sub "updates sent by a controller" false_update_by_controller
 sub "updates that nobody should believe" hostile_updates
 sub "15 cycles leave no memory behind" cycles
 bridged_down

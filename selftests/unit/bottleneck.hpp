@@ -218,7 +218,7 @@ private:
 		u32 i;
 
 		u32 receives() const { return 0; }
-		u8 deliver(const mrc_imm &) { return 0; }
+		u8 deliver(const mrc_recv_msg &) { return 0; }
 
 		u8 place(const mrc_rx &rx)
 		{

@@ -339,7 +339,7 @@ public:
 	mrc_counters ctr{};
 	u64 now = 10 * kMs;
 	unsigned placed = 0;	   // packets whose payload was placed
-	std::vector<mrc_imm> imms; // delivered
+	std::vector<mrc_recv_msg> imms; // delivered
 	unsigned recvs = 1000;	   // receives posted
 	bool tells = false;	   // and the peer is told
 	bool deliver = true;	   // hand out immediates at once
@@ -388,25 +388,25 @@ public:
 
 	void deliver_imms()
 	{
-		mrc_imm imm;
+		mrc_recv_msg imm;
 		mrc_rd rd;
 		for (;;) {
 			if (mrc_resp_next_req(&resp, &rd)) {
-				EXPECT_FALSE(mrc_resp_next_imm(&resp, &imm));
+				EXPECT_FALSE(mrc_resp_next_recv(&resp, &imm));
 				if (!req_syn)
 					reqs.push_back(rd);
 				mrc_resp_req_done(&resp, req_syn);
 				check();
 				continue;
 			}
-			if (!mrc_resp_next_imm(&resp, &imm))
+			if (!mrc_resp_next_recv(&resp, &imm))
 				break;
 			bool have = recvs > 0;
 			if (have) {
 				recvs--;
 				imms.push_back(imm);
 			}
-			mrc_resp_imm_done(&resp,
+			mrc_resp_recv_done(&resp,
 					  have ? 0 : MRC_SYN_NAK_INV_REQ);
 			check();
 		}

@@ -16,7 +16,7 @@ inline Frame answer_frame(const char *name, std::uint8_t opcode,
 
 	f.to_responder = false;
 	f.hdr.dqp = 0x000101;
-	f.hdr.chan = true;
+	f.hdr.ans = true;
 	return f;
 }
 
@@ -28,7 +28,7 @@ inline Frame channel_reply(const char *name, std::uint8_t opcode,
 
 	f.to_responder = true;
 	f.hdr.dqp = 0x000202;
-	f.hdr.chan = true;
+	f.hdr.ans = true;
 	return f;
 }
 
@@ -196,7 +196,7 @@ inline std::vector<Frame> ext_feedback_frames()
 	f = stamped(data_frame("X17", MRC_OP_PROBE, 0, 0x2238C024), 0x0502);
 	f.to_responder = false;
 	f.hdr.dqp = 0x000101;
-	f.hdr.chan = true;
+	f.hdr.ans = true;
 	f.hdr.peth.probe_id = 0x0066;
 	f.hdr.peth.spdcid = 0x0202;
 	f.hdr.peth.dpdcid = 0x0101;

@@ -53,7 +53,7 @@ inline void known_rtt(Requester &r, u64 rtt)
 inline u16 probe_at_once(Requester &r)
 {
 	r.probes.clear();
-	r.req.ask_at = r.req.silence_at = r.now;
+	r.req.probe_by = r.req.tail_probe_at = r.now;
 	r.send();
 	EXPECT_EQ(r.probes.size(), 1u);
 	return r.probes.empty() ? 0 : r.probes[0].hdr.peth.probe_id;
@@ -65,7 +65,7 @@ inline u16 silence_probe(Requester &r)
 	r.probes.clear();
 	// What was sent or heard meanwhile puts it off.
 	for (int i = 0; i < 4 && r.probes.empty(); i++) {
-		r.now = std::max(r.now, r.req.silence_at);
+		r.now = std::max(r.now, r.req.tail_probe_at);
 		r.send();
 	}
 	EXPECT_EQ(r.probes.size(), 1u);

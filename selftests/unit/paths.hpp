@@ -219,7 +219,7 @@ struct Paths {
 		EXPECT_EQ(p.probe_next, next);
 		// Questions about the peer's ports come on top.
 		EXPECT_EQ(mrc_paths_next_probe(&p),
-			  std::min(std::max(next, gap_ends()), p.pace->ask_next));
+			  std::min(std::max(next, gap_ends()), p.pace->port_probe_next));
 	}
 
 	static void on_state(void *ctx, const mrc_paths *paths,

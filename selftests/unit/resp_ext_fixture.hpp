@@ -28,7 +28,7 @@ public:
 	ChanResponder()
 	{
 		cfg.ext = true;
-		cfg.chan = true;
+		cfg.ans = true;
 		cfg.max_rd = 4;
 		cfg.remote_write = false;
 		recvs = 0;

@@ -154,7 +154,7 @@ TEST(AttrReq, Defaults)
 	EXPECT_EQ(c.rnr_retry, 3);
 	EXPECT_TRUE(c.use_ts);
 	EXPECT_TRUE(c.ext);
-	EXPECT_FALSE(c.chan);
+	EXPECT_FALSE(c.ans);
 	EXPECT_FALSE(c.dynamic_mpr);
 	EXPECT_FALSE(c.svc_time);
 	EXPECT_FALSE(c.ignore_pen);
@@ -244,8 +244,8 @@ TEST(AttrAnswers, PsnsMirrorTheQueuePair)
 	EXPECT_EQ(req_of(a).sq_psn, resp_of(b).rq_psn);
 	EXPECT_EQ(req_of(b).sq_psn, resp_of(a).rq_psn);
 	EXPECT_EQ(mrc_attr_rq_psn(&a), resp_of(a).rq_psn);
-	EXPECT_TRUE(req_of(a).chan);
-	EXPECT_TRUE(resp_of(a).chan);
+	EXPECT_TRUE(req_of(a).ans);
+	EXPECT_TRUE(resp_of(a).ans);
 	EXPECT_EQ(req_of(a).max_rd_atomic, 0);
 	EXPECT_EQ(resp_of(a).max_rd, MRC_MAX_RD_ATOMIC);
 }

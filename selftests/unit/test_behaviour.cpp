@@ -223,7 +223,7 @@ TEST(PeerPorts, ProbeAtOnceAndNoUse)
 	for (const auto &d : out)
 		on2 += d.port == 2;
 	ASSERT_GT(on2, 0u);
-	mrc_req_peer_said(&r.req, 1u << 1, r.now);
+	mrc_req_peer_status(&r.req, 1u << 1, r.now);
 	r.check();
 	EXPECT_EQ(mrc_req_deadline(&r.req), 0u);
 	r.probes.clear();
@@ -237,7 +237,7 @@ TEST(PeerPorts, ProbeAtOnceAndNoUse)
 		EXPECT_EQ(r.ev(i).state, MRC_EV_GOOD);
 	// Called up again, it is asked first and used with the answer.
 	r.now += kMs;
-	mrc_req_peer_said(&r.req, 3u << 1, r.now);
+	mrc_req_peer_status(&r.req, 3u << 1, r.now);
 	for (const auto &d : r.send_n(8))
 		EXPECT_EQ(d.port, 1);
 	ASSERT_EQ(r.probes.size(), 3u);
@@ -254,13 +254,13 @@ TEST(PeerPorts, NothingUnderWayOnlyThePortIsAsked)
 {
 	Requester r;
 	r.init();
-	mrc_req_peer_said(&r.req, 1u << 1, r.now);
+	mrc_req_peer_status(&r.req, 1u << 1, r.now);
 	r.send();
 	ASSERT_EQ(r.probes.size(), 1u);
 	EXPECT_EQ(r.probes[0].port, 2);
 	// The same word again is no news.
 	r.send_n(3);
-	mrc_req_peer_said(&r.req, 1u << 1, r.now);
+	mrc_req_peer_status(&r.req, 1u << 1, r.now);
 	r.send();
 	EXPECT_EQ(r.probes.size(), 1u);
 }
@@ -280,13 +280,13 @@ TEST(Blocked, ProbeComesWithTheLagNotTheSilence)
 	mrc_tx_verdict why;
 	r.send(&why);
 	ASSERT_EQ(why, MRC_TX_WAIT_CWND);
-	EXPECT_EQ(r.req.silence_at, sent + 4 * kMs);
-	r.now = r.req.silence_at;
+	EXPECT_EQ(r.req.tail_probe_at, sent + 4 * kMs);
+	r.now = r.req.tail_probe_at;
 	r.deadline();
 	r.send();
 	ASSERT_EQ(r.probes.size(), 1u);
 	// Unanswered, the next one waits for twice the silence, and so on.
-	EXPECT_EQ(r.req.silence_at, sent + (4 + 2 * 6) * kMs);
+	EXPECT_EQ(r.req.tail_probe_at, sent + (4 + 2 * 6) * kMs);
 	// Nothing is in flight: nothing is asked for.
 	Requester q;
 	q.cfg.rto = 400 * kMs;

@@ -161,7 +161,7 @@ protected:
 
 	void open(u32 n, u64 now = kStart)
 	{
-		asks.assign(n, mrc_ep_ask{});
+		asks.assign(n, mrc_ep_pending{});
 		for (u32 i = 0; i < n; i++) {
 			const Addr p = addr(static_cast<u8>(10 + i % 3));
 
@@ -178,14 +178,14 @@ protected:
 	{
 		const Addr p = addr(static_cast<u8>(10 + i % 3));
 
-		return mrc_ep_batch_answer(&b, asks[i].id, p.data(),
+		return mrc_ep_batch_response(&b, asks[i].id, p.data(),
 					   self.data(), echo, now, &a);
 	}
 
 	mrc_ep_ids ids;
-	std::vector<mrc_ep_ask> asks;
+	std::vector<mrc_ep_pending> asks;
 	mrc_ep_batch b{};
-	mrc_ep_answer a{};
+	mrc_ep_result a{};
 	Addr self = addr(1);
 };
 
@@ -275,14 +275,14 @@ TEST_F(EndpointBatch, IdsWithAGap)
 	Addr p = addr(10);
 
 	for (u32 id = 0; id < 65536; id++)
-		EXPECT_FALSE(mrc_ep_batch_answer(&b, static_cast<u16>(id),
+		EXPECT_FALSE(mrc_ep_batch_response(&b, static_cast<u16>(id),
 						 p.data(), self.data(), 1,
 						 kStart + 1, &a));
 }
 
 TEST_F(EndpointBatch, NotEnoughIds)
 {
-	asks.assign(10, mrc_ep_ask{});
+	asks.assign(10, mrc_ep_pending{});
 	b.ask = asks.data();
 	b.n = 10;
 	mrc_ep_ids_init(&ids, 1020);
@@ -306,15 +306,15 @@ TEST_F(EndpointBatch, HostileResponses)
 		mrc_ep_batch_sent(&b, i, kStart);
 	// Unknown ids, around and far away.
 	for (int d : {-2, -1, 3, 4, 1000, 30000, -30000})
-		EXPECT_FALSE(mrc_ep_batch_answer(&b, static_cast<u16>(id + d),
+		EXPECT_FALSE(mrc_ep_batch_response(&b, static_cast<u16>(id + d),
 						 peer.data(), self.data(), 0,
 						 kStart + 1, &a));
 	// Another source, another destination, the peer of another request.
-	EXPECT_FALSE(mrc_ep_batch_answer(&b, id, other.data(), self.data(), 0,
+	EXPECT_FALSE(mrc_ep_batch_response(&b, id, other.data(), self.data(), 0,
 					 kStart + 1, &a));
-	EXPECT_FALSE(mrc_ep_batch_answer(&b, id, peer.data(), other.data(), 0,
+	EXPECT_FALSE(mrc_ep_batch_response(&b, id, peer.data(), other.data(), 0,
 					 kStart + 1, &a));
-	EXPECT_FALSE(mrc_ep_batch_answer(&b, asks[1].id, peer.data(),
+	EXPECT_FALSE(mrc_ep_batch_response(&b, asks[1].id, peer.data(),
 					 self.data(), 0, kStart + 1, &a));
 	EXPECT_EQ(b.done, 0u);
 	// The right one, then a duplicate.
@@ -400,12 +400,12 @@ TEST_F(EndpointBatch, NoEcho)
 constexpr u64 kRto = 4000000;
 
 // All the times at which it is sent, asked only when it wants to be.
-std::vector<u64> times(mrc_news &n, u64 until)
+std::vector<u64> times(mrc_status_tx &n, u64 until)
 {
 	std::vector<u64> out;
 
-	for (u64 at = mrc_news_next(&n); at <= until; at = mrc_news_next(&n)) {
-		if (mrc_news_due(&n, at))
+	for (u64 at = mrc_status_tx_next(&n); at <= until; at = mrc_status_tx_next(&n)) {
+		if (mrc_status_tx_due(&n, at))
 			out.push_back(at - kStart);
 	}
 	return out;
@@ -413,63 +413,63 @@ std::vector<u64> times(mrc_news &n, u64 until)
 
 TEST(EndpointNews, NothingToTell)
 {
-	mrc_news n{};
+	mrc_status_tx n{};
 
-	EXPECT_EQ(mrc_news_next(&n), ~0ull);
-	EXPECT_FALSE(mrc_news_due(&n, kStart));
-	EXPECT_FALSE(mrc_news_answer(&n, 0));
+	EXPECT_EQ(mrc_status_tx_next(&n), ~0ull);
+	EXPECT_FALSE(mrc_status_tx_due(&n, kStart));
+	EXPECT_FALSE(mrc_status_tx_response(&n, 0));
 }
 
 TEST(EndpointNews, ScheduleWithoutAnswer)
 {
-	mrc_news n{};
+	mrc_status_tx n{};
 	std::vector<u64> want{0, kRto, 2 * kRto, 3 * kRto};
 
 	for (u64 s = 1; s <= 10; s++)
 		want.push_back(s * kSecond);
-	mrc_news_set(&n, 2, false, 7, kRto, kStart);
+	mrc_status_tx_set(&n, 2, false, 7, kRto, kStart);
 	EXPECT_EQ(times(n, ~0ull - 1), want);
 	EXPECT_FALSE(n.on);
-	EXPECT_FALSE(mrc_news_due(&n, kStart + 100 * kSecond));
+	EXPECT_FALSE(mrc_status_tx_due(&n, kStart + 100 * kSecond));
 }
 
 // What holds on is told often enough that no peer forgets it.
 TEST(EndpointNews, WhomAConnectionGreets)
 {
-	struct mrc_news n = {};
+	struct mrc_status_tx n = {};
 
 	/* All ports have been up all the time. */
-	EXPECT_FALSE(mrc_news_greets(&n, false, false, false));
-	EXPECT_FALSE(mrc_news_greets(&n, true, false, false));
+	EXPECT_FALSE(mrc_status_tx_needed(&n, false, false, false));
+	EXPECT_FALSE(mrc_status_tx_needed(&n, true, false, false));
 	/* A new peer may remember what is over. */
-	EXPECT_TRUE(mrc_news_greets(&n, true, false, true));
-	EXPECT_FALSE(mrc_news_greets(&n, false, false, true));
+	EXPECT_TRUE(mrc_status_tx_needed(&n, true, false, true));
+	EXPECT_FALSE(mrc_status_tx_needed(&n, false, false, true));
 	/* A port is down and nobody is being told. */
-	EXPECT_TRUE(mrc_news_greets(&n, false, true, false));
+	EXPECT_TRUE(mrc_status_tx_needed(&n, false, true, false));
 	/* It is being told already. */
-	mrc_news_set(&n, 2, true, 7, kRto, kStart);
-	EXPECT_FALSE(mrc_news_greets(&n, false, true, true));
+	mrc_status_tx_set(&n, 2, true, 7, kRto, kStart);
+	EXPECT_FALSE(mrc_status_tx_needed(&n, false, true, true));
 }
 
 TEST(EndpointNews, KeptWhileItHolds)
 {
-	mrc_news n{};
+	mrc_status_tx n{};
 	std::vector<u64> sent;
 
-	mrc_news_set(&n, 2, true, 7, kRto, kStart);
+	mrc_status_tx_set(&n, 2, true, 7, kRto, kStart);
 	sent = times(n, kStart + 60 * kSecond);
 	ASSERT_GT(sent.size(), 20u);
 	for (std::size_t i = 1; i < sent.size(); i++)
-		EXPECT_LT(2 * (sent[i] - sent[i - 1]), MRC_VIEW_HOLD);
+		EXPECT_LT(2 * (sent[i] - sent[i - 1]), MRC_STATUS_HOLD);
 	EXPECT_LE(sent.size(), 14u + 50 / 5);
-	EXPECT_TRUE(mrc_news_kept(&n));
-	EXPECT_TRUE(mrc_news_answer(&n, 7));
+	EXPECT_TRUE(mrc_status_tx_repeating(&n));
+	EXPECT_TRUE(mrc_status_tx_response(&n, 7));
 	// A caller that comes late sends one, and the next one is in time.
-	EXPECT_TRUE(mrc_news_due(&n, kStart + 600 * kSecond));
-	EXPECT_FALSE(mrc_news_due(&n, kStart + 600 * kSecond));
-	EXPECT_EQ(mrc_news_next(&n), kStart + 600 * kSecond + MRC_NEWS_KEEP);
-	mrc_news_set(&n, 6, false, 8, kRto, kStart + 601 * kSecond);
-	EXPECT_FALSE(mrc_news_kept(&n));
+	EXPECT_TRUE(mrc_status_tx_due(&n, kStart + 600 * kSecond));
+	EXPECT_FALSE(mrc_status_tx_due(&n, kStart + 600 * kSecond));
+	EXPECT_EQ(mrc_status_tx_next(&n), kStart + 600 * kSecond + MRC_STATUS_REPEAT);
+	mrc_status_tx_set(&n, 6, false, 8, kRto, kStart + 601 * kSecond);
+	EXPECT_FALSE(mrc_status_tx_repeating(&n));
 	sent = times(n, ~0ull - 1);
 	EXPECT_EQ(sent.size(), 14u);
 	EXPECT_FALSE(n.on);
@@ -478,78 +478,78 @@ TEST(EndpointNews, KeptWhileItHolds)
 // The answer ends the repeats; the periodic ones go on (OP-31).
 TEST(EndpointNews, ScheduleWithAnswer)
 {
-	for (unsigned after = 1; after <= MRC_NEWS_TRIES; after++) {
-		mrc_news n{};
+	for (unsigned after = 1; after <= MRC_STATUS_TRIES; after++) {
+		mrc_status_tx n{};
 		std::vector<u64> sent;
 
-		mrc_news_set(&n, 2, false, 7, kRto, kStart);
+		mrc_status_tx_set(&n, 2, false, 7, kRto, kStart);
 		sent = times(n, kStart + (after - 1) * kRto);
 		EXPECT_EQ(sent.size(), after);
-		EXPECT_FALSE(mrc_news_answer(&n, 8));
+		EXPECT_FALSE(mrc_status_tx_response(&n, 8));
 		EXPECT_FALSE(n.answered);
-		EXPECT_TRUE(mrc_news_answer(&n, 7));
-		EXPECT_TRUE(mrc_news_answer(&n, 7));
-		EXPECT_EQ(mrc_news_next(&n), kStart + kSecond);
+		EXPECT_TRUE(mrc_status_tx_response(&n, 7));
+		EXPECT_TRUE(mrc_status_tx_response(&n, 7));
+		EXPECT_EQ(mrc_status_tx_next(&n), kStart + kSecond);
 		EXPECT_EQ(times(n, ~0ull - 1).size(), 10u);
-		EXPECT_FALSE(mrc_news_answer(&n, 7)) << "it is over";
+		EXPECT_FALSE(mrc_status_tx_response(&n, 7)) << "it is over";
 	}
 }
 
 // Not sent yet: nothing can have been answered.
 TEST(EndpointNews, AnswerBeforeTheQuestion)
 {
-	mrc_news n{};
+	mrc_status_tx n{};
 
-	mrc_news_set(&n, 2, false, 7, kRto, kStart);
-	EXPECT_FALSE(mrc_news_answer(&n, 7));
-	EXPECT_TRUE(mrc_news_due(&n, kStart));
+	mrc_status_tx_set(&n, 2, false, 7, kRto, kStart);
+	EXPECT_FALSE(mrc_status_tx_response(&n, 7));
+	EXPECT_TRUE(mrc_status_tx_due(&n, kStart));
 }
 
 TEST(EndpointNews, NewerSupersedes)
 {
-	mrc_news n{};
+	mrc_status_tx n{};
 
-	mrc_news_set(&n, 2, false, 7, kRto, kStart);
-	EXPECT_TRUE(mrc_news_due(&n, kStart));
-	EXPECT_TRUE(mrc_news_answer(&n, 7));
-	mrc_news_set(&n, 6, false, 8, kRto, kStart + 5);
+	mrc_status_tx_set(&n, 2, false, 7, kRto, kStart);
+	EXPECT_TRUE(mrc_status_tx_due(&n, kStart));
+	EXPECT_TRUE(mrc_status_tx_response(&n, 7));
+	mrc_status_tx_set(&n, 6, false, 8, kRto, kStart + 5);
 	EXPECT_EQ(n.mask, 6u);
 	EXPECT_FALSE(n.answered);
-	EXPECT_EQ(mrc_news_next(&n), kStart + 5);
-	EXPECT_FALSE(mrc_news_answer(&n, 7)) << "the answer to the old one";
-	EXPECT_TRUE(mrc_news_due(&n, kStart + 5));
-	EXPECT_FALSE(mrc_news_answer(&n, 7));
-	EXPECT_EQ(mrc_news_next(&n), kStart + 5 + kRto);
-	EXPECT_TRUE(mrc_news_answer(&n, 8));
+	EXPECT_EQ(mrc_status_tx_next(&n), kStart + 5);
+	EXPECT_FALSE(mrc_status_tx_response(&n, 7)) << "the answer to the old one";
+	EXPECT_TRUE(mrc_status_tx_due(&n, kStart + 5));
+	EXPECT_FALSE(mrc_status_tx_response(&n, 7));
+	EXPECT_EQ(mrc_status_tx_next(&n), kStart + 5 + kRto);
+	EXPECT_TRUE(mrc_status_tx_response(&n, 8));
 }
 
 // A caller that was held up sends once, not everything it missed.
 TEST(EndpointNews, LateCaller)
 {
-	mrc_news n{};
+	mrc_status_tx n{};
 
-	mrc_news_set(&n, 2, false, 7, kRto, kStart);
-	EXPECT_TRUE(mrc_news_due(&n, kStart + 3 * kSecond + 1));
-	EXPECT_FALSE(mrc_news_due(&n, kStart + 3 * kSecond + 1));
+	mrc_status_tx_set(&n, 2, false, 7, kRto, kStart);
+	EXPECT_TRUE(mrc_status_tx_due(&n, kStart + 3 * kSecond + 1));
+	EXPECT_FALSE(mrc_status_tx_due(&n, kStart + 3 * kSecond + 1));
 	EXPECT_EQ(n.ticks, 3);
 	EXPECT_EQ(n.tries, 1);
-	EXPECT_TRUE(mrc_news_due(&n, kStart + 60 * kSecond));
+	EXPECT_TRUE(mrc_status_tx_due(&n, kStart + 60 * kSecond));
 	EXPECT_FALSE(n.on);
 }
 
 TEST(EndpointNews, RtoIsBounded)
 {
-	mrc_news n{};
+	mrc_status_tx n{};
 
-	mrc_news_set(&n, 2, false, 7, 0, kStart);
-	EXPECT_TRUE(mrc_news_due(&n, kStart));
-	EXPECT_EQ(mrc_news_next(&n), kStart + MRC_NEWS_RTO_MIN);
-	mrc_news_set(&n, 2, false, 7, ~0ull, kStart);
-	EXPECT_TRUE(mrc_news_due(&n, kStart));
-	EXPECT_EQ(mrc_news_next(&n), kStart + kSecond);
+	mrc_status_tx_set(&n, 2, false, 7, 0, kStart);
+	EXPECT_TRUE(mrc_status_tx_due(&n, kStart));
+	EXPECT_EQ(mrc_status_tx_next(&n), kStart + MRC_STATUS_RTO_MIN);
+	mrc_status_tx_set(&n, 2, false, 7, ~0ull, kStart);
+	EXPECT_TRUE(mrc_status_tx_due(&n, kStart));
+	EXPECT_EQ(mrc_status_tx_next(&n), kStart + kSecond);
 	// A try and a tick at the same moment are one packet.
-	EXPECT_TRUE(mrc_news_due(&n, kStart + kSecond));
-	EXPECT_FALSE(mrc_news_due(&n, kStart + kSecond));
+	EXPECT_TRUE(mrc_status_tx_due(&n, kStart + kSecond));
+	EXPECT_FALSE(mrc_status_tx_due(&n, kStart + kSecond));
 }
 
 // --- views
@@ -557,53 +557,53 @@ TEST(EndpointNews, RtoIsBounded)
 
 TEST(EndpointView, NewestWins)
 {
-	mrc_view v;
+	mrc_status_rx v;
 
-	mrc_view_init(&v);
-	EXPECT_EQ(v.word, MRC_VIEW_NOTHING);
-	EXPECT_TRUE(mrc_view_update(&v, 6, kStart));
+	mrc_status_rx_init(&v);
+	EXPECT_EQ(v.word, MRC_STATUS_UNKNOWN);
+	EXPECT_TRUE(mrc_status_rx_update(&v, 6, kStart));
 	EXPECT_EQ(v.word, 6u);
-	EXPECT_FALSE(mrc_view_update(&v, 6, kStart + 1));
-	EXPECT_TRUE(mrc_view_update(&v, 2, kStart + 2));
+	EXPECT_FALSE(mrc_status_rx_update(&v, 6, kStart + 1));
+	EXPECT_TRUE(mrc_status_rx_update(&v, 2, kStart + 2));
 	EXPECT_EQ(v.word, 2u);
-	EXPECT_FALSE(mrc_view_update(&v, 2, kStart + 3));
-	EXPECT_TRUE(mrc_view_update(&v, 0, kStart + 3));
+	EXPECT_FALSE(mrc_status_rx_update(&v, 2, kStart + 3));
+	EXPECT_TRUE(mrc_status_rx_update(&v, 0, kStart + 3));
 	EXPECT_EQ(v.word, 0u);
 }
 
 // Bit 0 and bits of ports that cannot be there are not kept.
 TEST(EndpointView, BitsOutOfRange)
 {
-	mrc_view v;
+	mrc_status_rx v;
 
-	mrc_view_init(&v);
-	EXPECT_TRUE(mrc_view_update(&v, ~0u, kStart));
-	EXPECT_EQ(v.word, MRC_VIEW_PORTS);
-	EXPECT_NE(v.word, MRC_VIEW_NOTHING);
-	EXPECT_EQ(MRC_VIEW_PORTS, (2u << MRC_MAX_PORTS) - 2);
-	EXPECT_FALSE(mrc_view_update(&v, MRC_VIEW_PORTS | 1, kStart));
+	mrc_status_rx_init(&v);
+	EXPECT_TRUE(mrc_status_rx_update(&v, ~0u, kStart));
+	EXPECT_EQ(v.word, MRC_STATUS_PORTS);
+	EXPECT_NE(v.word, MRC_STATUS_UNKNOWN);
+	EXPECT_EQ(MRC_STATUS_PORTS, (2u << MRC_MAX_PORTS) - 2);
+	EXPECT_FALSE(mrc_status_rx_update(&v, MRC_STATUS_PORTS | 1, kStart));
 }
 
 // A word that is not repeated is none after a while, whatever it was.
 TEST(EndpointView, Expires)
 {
-	for (u32 mask : {0u, 2u, MRC_VIEW_PORTS}) {
-		mrc_view v;
+	for (u32 mask : {0u, 2u, MRC_STATUS_PORTS}) {
+		mrc_status_rx v;
 
-		mrc_view_init(&v);
-		EXPECT_EQ(mrc_view_expires(&v), ~0ull);
-		EXPECT_FALSE(mrc_view_expire(&v, ~0ull - 1));
-		mrc_view_update(&v, mask, kStart);
-		mrc_view_update(&v, mask, kStart + kSecond);
-		EXPECT_EQ(mrc_view_expires(&v),
-			  kStart + kSecond + MRC_VIEW_HOLD);
-		EXPECT_FALSE(mrc_view_expire(&v, kStart + kSecond +
-							 MRC_VIEW_HOLD - 1));
+		mrc_status_rx_init(&v);
+		EXPECT_EQ(mrc_status_rx_expires(&v), ~0ull);
+		EXPECT_FALSE(mrc_status_rx_expire(&v, ~0ull - 1));
+		mrc_status_rx_update(&v, mask, kStart);
+		mrc_status_rx_update(&v, mask, kStart + kSecond);
+		EXPECT_EQ(mrc_status_rx_expires(&v),
+			  kStart + kSecond + MRC_STATUS_HOLD);
+		EXPECT_FALSE(mrc_status_rx_expire(&v, kStart + kSecond +
+							 MRC_STATUS_HOLD - 1));
 		EXPECT_EQ(v.word, mask);
-		EXPECT_TRUE(mrc_view_expire(&v, kStart + kSecond +
-							MRC_VIEW_HOLD));
-		EXPECT_EQ(v.word, MRC_VIEW_NOTHING);
-		EXPECT_EQ(mrc_view_expires(&v), ~0ull);
+		EXPECT_TRUE(mrc_status_rx_expire(&v, kStart + kSecond +
+							MRC_STATUS_HOLD));
+		EXPECT_EQ(v.word, MRC_STATUS_UNKNOWN);
+		EXPECT_EQ(mrc_status_rx_expires(&v), ~0ull);
 	}
 }
 
@@ -619,16 +619,16 @@ TEST(EndpointView, ConvergesOverABadPath)
 		};
 		std::mt19937 rng(seed);
 		std::vector<Packet> wire;
-		mrc_news n{};
-		mrc_view v;
+		mrc_status_tx n{};
+		mrc_status_rx v;
 		u64 now = kStart;
 		u16 id = static_cast<u16>(rng());
 		u32 mask = 0;
 
-		mrc_view_init(&v);
+		mrc_status_rx_init(&v);
 		auto flow = [&](u64 until) {
 			for (; now <= until; now += 500000) {
-				if (mrc_news_due(&n, now)) {
+				if (mrc_status_tx_due(&n, now)) {
 					for (unsigned copies = rng() % 3;
 					     copies; copies--)
 						wire.push_back(
@@ -640,16 +640,16 @@ TEST(EndpointView, ConvergesOverABadPath)
 						++p;
 						continue;
 					}
-					mrc_view_update(&v, p->mask, now);
+					mrc_status_rx_update(&v, p->mask, now);
 					if (rng() % 2)
-						mrc_news_answer(&n, p->id);
+						mrc_status_tx_response(&n, p->id);
 					p = wire.erase(p);
 				}
 			}
 		};
 		for (unsigned change = 0; change < 5; change++) {
 			mask = rng() & 0x1E;
-			mrc_news_set(&n, mask, false, id++, kRto, now);
+			mrc_status_tx_set(&n, mask, false, id++, kRto, now);
 			flow(now + rng() % 50000000);
 		}
 		flow(now + 11 * kSecond);

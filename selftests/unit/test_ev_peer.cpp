@@ -34,9 +34,9 @@ protected:
 
 	void SetUp() override { p->pace->srtt = 100 * kUs; }
 
-	void said(u32 word)
+	void said(u32 status)
 	{
-		mrc_paths_peer_said(&p.p, word, now);
+		mrc_paths_peer_status(&p.p, status, now);
 		p.check();
 	}
 
@@ -77,7 +77,7 @@ protected:
 
 	void answered(u8 port, u64 sent_at, u8 via)
 	{
-		mrc_paths_answered(&p.p, port, sent_at, via, now);
+		mrc_paths_heard(&p.p, port, sent_at, via, now);
 		p.check();
 	}
 
@@ -104,7 +104,7 @@ TEST_F(EvPeer, DownIsLeftAtOnceAndAsked)
 	EXPECT_EQ(probe(), 0u) << "one question at a time";
 	for (unsigned i = 0; i < 16; i++)
 		EXPECT_EQ(p.state(i), MRC_EV_GOOD);
-	// Never answered: asked at doubling intervals, as long as it takes.
+	// Never answered: probing at doubling intervals, as long as it takes.
 	u64 last = now, wait = MRC_EV_PROBE_MIN_NS;
 	for (int i = 0; i < 20; i++) {
 		ASSERT_EQ(next_probe(), 2u);
@@ -116,7 +116,7 @@ TEST_F(EvPeer, DownIsLeftAtOnceAndAsked)
 	EXPECT_FALSE(used(2));
 }
 
-// What left before the word may have arrived before the port went; what comes
+// What left before the status may have arrived before the port went; what comes
 // back another way comes back from a port that only receives.
 TEST_F(EvPeer, OnlyAnAnswerThroughItOverrules)
 {
@@ -134,15 +134,15 @@ TEST_F(EvPeer, OnlyAnAnswerThroughItOverrules)
 	EXPECT_FALSE(used(2));
 	answered(2, now, 2);
 	EXPECT_TRUE(used(2));
-	EXPECT_EQ(p->asked, 0u);
+	EXPECT_EQ(p->probing, 0u);
 	judge();
 	EXPECT_EQ(mrc_paths_next_probe(&p.p), ~0ull);
-	// Repeated, the word is no news.
+	// Repeated, the status is no news.
 	said(mask({1}));
 	EXPECT_TRUE(used(2));
 }
 
-// Called up, it is asked before it is used; any answer agrees with the word.
+// Called up, it is probing before it is used; any answer agrees with the status.
 TEST_F(EvPeer, UpIsAskedAtOnce)
 {
 	for (u8 via : {0, 1, 2}) {
@@ -161,13 +161,13 @@ TEST_F(EvPeer, UpIsAskedAtOnce)
 		now++;
 		answered(2, now, via);
 		EXPECT_TRUE(used(2));
-		EXPECT_EQ(p->walk[2].doubt_until, 0u) << "nobody lied";
+		EXPECT_EQ(p->walk[2].distrust_until, 0u) << "nobody lied";
 		said(kNothing);
 		now += kMs;
 	}
 }
 
-// A word that is out of date is none: any answer will do, and there has to be one.
+// A status that is out of date is none: any answer will do, and there has to be one.
 TEST_F(EvPeer, ExpiryIsNoProof)
 {
 	said(mask({1}));
@@ -182,19 +182,19 @@ TEST_F(EvPeer, ExpiryIsNoProof)
 	now++;
 	answered(2, now, 1);
 	EXPECT_TRUE(used(2));
-	EXPECT_EQ(p->walk[2].doubt_until, 0u);
+	EXPECT_EQ(p->walk[2].distrust_until, 0u);
 }
 
 // A mask without a common plane: all planes are used as before.
 TEST_F(EvPeer, NoCommonPlane)
 {
-	for (u32 word : {0u, mask({3, 4, 16})}) {
-		said(word);
+	for (u32 status : {0u, mask({3, 4, 16})}) {
+		said(status);
 		EXPECT_EQ(picks(40), (std::set<unsigned>{1, 2}));
 		EXPECT_EQ(std::set<unsigned>({probe(), probe()}),
 			  (std::set<unsigned>{1, 2}));
 		now++;
-		// Of no port at all any answer is against the word.
+		// Of no port at all any answer is against the status.
 		answered(2, now, 1);
 		EXPECT_TRUE(used(2));
 		EXPECT_EQ(picks(40), std::set<unsigned>{2});
@@ -214,7 +214,7 @@ TEST_F(EvPeer, NoCommonPlaneBecauseOfUs)
 	mrc_paths_set_ports(&p.p, mask({2}));
 	EXPECT_EQ(picks(20), std::set<unsigned>{2});
 	p.check();
-	// Nothing is asked through a port that is down, and at once when it
+	// Nothing is probing through a port that is down, and at once when it
 	// comes up.
 	said(0);
 	for (int i = 0; i < 5; i++)
@@ -238,7 +238,7 @@ TEST_F(EvPeer, BadEvsAndPortsCalledDownTakeTurns)
 }
 
 // Planes differ in length: an answer through a port that has just come up may
-// be faster than the word about it, which is repeated when it is lost.
+// be faster than the status about it, which is repeated when it is lost.
 TEST_F(EvPeer, AnswerMayBeFasterThanTheWord)
 {
 	for (u64 late : {u64{1}, 100 * kUs, p->cfg.rto + kMs}) {
@@ -253,7 +253,7 @@ TEST_F(EvPeer, AnswerMayBeFasterThanTheWord)
 		EXPECT_EQ(refused(), 0u);
 		said(mask({1, 2}));
 		EXPECT_EQ(mrc_paths_next_probe(&p.p), ~0ull);
-		EXPECT_EQ(p->walk[2].doubt_until, 0u) << "nobody lied";
+		EXPECT_EQ(p->walk[2].distrust_until, 0u) << "nobody lied";
 		now += kMs;
 	}
 	EXPECT_EQ(refused(), 0u);
@@ -269,10 +269,10 @@ TEST_F(EvPeer, SilenceIsNotTheWordThatIsMissing)
 	said(kNothing);
 	said(mask({1}));
 	EXPECT_EQ(refused(), 1u);
-	EXPECT_TRUE(used(2)) << "not left before it is asked";
+	EXPECT_TRUE(used(2)) << "not left before it is probing";
 }
 
-// Whose word was wrong is asked before it is believed again, for a while.
+// Whose status was wrong is probing before it is believed again, for a while.
 TEST_F(EvPeer, WrongWordCostsCredit)
 {
 	said(mask({1}));
@@ -286,7 +286,7 @@ TEST_F(EvPeer, WrongWordCostsCredit)
 		now += 10 * kMs;
 		said(mask({1, 2}));
 		said(mask({1}));
-		ASSERT_TRUE(used(2)) << "not left before it is asked";
+		ASSERT_TRUE(used(2)) << "not left before it is probing";
 		ASSERT_EQ(probe(), 2u);
 		now++;
 		answered(2, now, 2);
@@ -307,7 +307,7 @@ TEST_F(EvPeer, WrongWordCostsCredit)
 	ASSERT_EQ(next_probe(), 2u);
 	now++;
 	answered(2, now, 2);
-	now += MRC_EV_DOUBT_NS;
+	now += MRC_EV_DISTRUST_NS;
 	said(mask({1}));
 	EXPECT_FALSE(used(2));
 }
@@ -334,7 +334,7 @@ TEST_F(EvPeer, FlickeringWords)
 	EXPECT_TRUE(used(2));
 }
 
-// A QP that has not sent yet takes the word as a preference, and asks when it
+// A QP that has not sent yet takes the status as a preference, and asks when it
 // has the means.
 TEST(EvPeerPrepared, PreferenceOnly)
 {
@@ -343,10 +343,10 @@ TEST(EvPeerPrepared, PreferenceOnly)
 	u16 cursor = 0;
 
 	ASSERT_EQ(mrc_paths_prepare(&p, &cfg), 0);
-	mrc_paths_peer_said(&p, 0, kStart);
+	mrc_paths_peer_status(&p, 0, kStart);
 	EXPECT_EQ(mrc_paths_next_probe(&p), ~0ull);
 	EXPECT_GE(mrc_paths_pick_ctrl(&p, &cursor, 1), 0);
-	mrc_paths_peer_said(&p, mask({2}), kStart);
+	mrc_paths_peer_status(&p, mask({2}), kStart);
 	for (int i = 0; i < 20; i++) {
 		int ev = mrc_paths_pick_ctrl(&p, &cursor, 1);
 
@@ -356,16 +356,16 @@ TEST(EvPeerPrepared, PreferenceOnly)
 		EXPECT_EQ(mrc_paths_port(&p, (u16)ev), 1);
 	}
 	mrc_model::Mem mem(mrc_paths_tables(&p), 0xA5);
-	mrc_paths_equip(&p, mem.get());
+	mrc_paths_add_tables(&p, mem.get());
 	int ev = mrc_paths_probe_due(&p, kStart);
 	ASSERT_GE(ev, 0);
 	EXPECT_EQ(mrc_paths_port(&p, (u16)ev), 1);
 	mrc_paths_probe_sent(&p, ev, 1, kStart);
-	mrc_paths_answered(&p, 1, kStart, 1, kStart + 1);
+	mrc_paths_heard(&p, 1, kStart, 1, kStart + 1);
 	EXPECT_TRUE(mrc_paths_port_ok(&p, 1));
 }
 
-// A port without an EV cannot be asked, and nobody is woken for it, until a
+// A port without an EV cannot be probing, and nobody is woken for it, until a
 // controller allows one.
 TEST_F(EvPeer, NothingToAskWith)
 {
@@ -411,8 +411,8 @@ TEST_F(EvPeer, PaceOfACutPlane)
 				10 * kSecond / MRC_EV_PROBE_GAP_NS);
 	EXPECT_GE(sent, 10 * kSecond / MRC_EV_PROBE_GAP_NS / 2);
 	// It is there again: all of its EVs within a few round trips, though
-	// the peer's word is all that tells.
-	mrc_paths_peer_said(&q.p, mask({1, 2}), now);
+	// the peer's status is all that tells.
+	mrc_paths_peer_status(&q.p, mask({1, 2}), now);
 	q.check();
 	for (int round = 0; q->bad && round < 40; round++) {
 		std::vector<int> evs;

@@ -36,7 +36,7 @@ struct Prepared {
 	void equip()
 	{
 		mem = Mem(mrc_paths_tables(&p), 0xA5);
-		mrc_paths_equip(&p, mem.get());
+		mrc_paths_add_tables(&p, mem.get());
 	}
 
 	mrc_paths p;
@@ -62,7 +62,7 @@ void same_answers(const mrc_paths &a, const mrc_paths &b)
 	ASSERT_EQ(a.n, b.n);
 	EXPECT_EQ(a.min_active, b.min_active);
 	// Only who sends can find out what is true of a peer's word.
-	if (!a.asked && !b.asked)
+	if (!a.probing && !b.probing)
 		EXPECT_EQ(mrc_paths_next_probe(&a), mrc_paths_next_probe(&b));
 	for (u16 i = 0; i < a.n; i++) {
 		EXPECT_EQ(mrc_paths_state(&a, i), mrc_paths_state(&b, i)) << i;
@@ -100,8 +100,8 @@ TEST(EvPrepared, AnswersAsWithTables)
 		mrc_paths_set_ports(&full.p, 1u << 1);
 		mrc_paths_set_ports(&p.p, 1u << 1);
 		same_answers(p.p, full.p);
-		mrc_paths_peer_said(&full.p, 0, kUnit);
-		mrc_paths_peer_said(&p.p, 0, kUnit);
+		mrc_paths_peer_status(&full.p, 0, kUnit);
+		mrc_paths_peer_status(&p.p, 0, kUnit);
 		same_answers(p.p, full.p);
 	}
 }
@@ -204,7 +204,7 @@ TEST(EvPrepared, ReverseEvs)
 	ASSERT_GE(ev, 0);
 	mrc_rev_probe_sent(&rev, &p.p, ev, 9, now);
 	now += kMs;
-	EXPECT_TRUE(mrc_rev_answered(&rev, &p.p, 9, now));
+	EXPECT_TRUE(mrc_rev_response(&rev, &p.p, 9, now));
 	EXPECT_EQ(mrc_rev_pick(&rev, &p.p, 3, now), ev);
 }
 

@@ -68,7 +68,7 @@ public:
 		const std::uint64_t counted = p_.everything();
 
 		seen |= bad_.empty() ? 0 : 128;
-		mrc_paths_retire(&p_.p);
+		mrc_paths_fini(&p_.p);
 		hear();
 		EXPECT_TRUE(bad_.empty());
 		EXPECT_EQ(p_.everything(), counted);

@@ -387,7 +387,7 @@ TEST(EvRetire, TellsOfWhatWasBad)
 	mrc_paths_verdict(&p.p, 1, MRC_EVV_TIMEOUT, kUnit);
 	mrc_paths_verdict(&p.p, 1, MRC_EVV_DENY, kUnit);
 	p.forget();
-	mrc_paths_retire(&p.p);
+	mrc_paths_fini(&p.p);
 	ASSERT_EQ(p.changes.size(), 2u);
 	for (unsigned k : {0u, 1u}) {
 		EXPECT_EQ(p.changes[k].ev, k ? 3 : 0);
@@ -406,16 +406,16 @@ TEST(EvRetire, WithoutASetOrTables)
 
 	mrc_paths_verdict(&p.p, 5, MRC_EVV_TIMEOUT, kUnit);
 	p.forget();
-	mrc_paths_retire(&p.p);
+	mrc_paths_fini(&p.p);
 	ASSERT_EQ(p.changes.size(), 1u);
 	EXPECT_EQ(p.changes[0].ev, 5);
 	cfg.on_state = &Paths::on_state;
 	cfg.ctx = &changes;
 	ASSERT_EQ(mrc_paths_prepare(&prepared, &cfg), 0);
-	mrc_paths_retire(&prepared);
+	mrc_paths_fini(&prepared);
 	EXPECT_TRUE(changes.empty());
 	p->cfg.on_state = nullptr;
-	mrc_paths_retire(&p.p);
+	mrc_paths_fini(&p.p);
 }
 
 TEST(EvSetUpdate, OtherSizesAreIgnored)

@@ -331,7 +331,7 @@ TEST(Spray, PeerPortDown)
 {
 	Paths p(paths_cfg(64, 4));
 
-	mrc_paths_peer_said(&p.p, 0x0A, kUnit); // ports 1 and 3 (V13)
+	mrc_paths_peer_status(&p.p, 0x0A, kUnit); // ports 1 and 3 (V13)
 	auto load = per_port(p, picks(p, 1000));
 	EXPECT_EQ(load[1], 500);
 	EXPECT_EQ(load[3], 500);

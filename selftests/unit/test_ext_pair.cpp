@@ -47,12 +47,12 @@ public:
 		b_.cfg.late_rd = pick(2);
 		b_.recvs = 0;
 		b_.rnr_timer = (u8)(1 + pick(14));
-		b_ans_.cfg.chan = true;
+		b_ans_.cfg.ans = true;
 		b_ans_.cfg.sq_psn = a_.cfg.sq_psn ^ 0x800000;
 		b_ans_.cfg.mpr = 1 + pick(2);
 		b_ans_.cfg.exp_cnt = MRC_RETRY_EXP_INFINITE;
 		a_ans_.cfg = b_.cfg;
-		a_ans_.cfg.chan = true;
+		a_ans_.cfg.ans = true;
 		a_ans_.cfg.rq_psn = b_ans_.cfg.sq_psn;
 		a_ans_.cfg.mpr = b_ans_.cfg.mpr;
 		a_ans_.cfg.ctr = &a_ans_.ctr;
@@ -150,7 +150,7 @@ private:
 				deliver([this, d] { to_b(d); });
 		}
 		while (b_ans_.next(&d) == MRC_TX_PACKET) {
-			EXPECT_TRUE(d.hdr.chan);
+			EXPECT_TRUE(d.hdr.ans);
 			deliver([this, d] { to_a(d); });
 		}
 		for (auto [slot, st] : a_.reap()) {
@@ -253,7 +253,7 @@ private:
 	{
 		for (const auto &fb : b_.feedback()) {
 			auto f = [this, h = fb.hdr] { feed(a_, h); };
-			EXPECT_FALSE(fb.hdr.chan);
+			EXPECT_FALSE(fb.hdr.ans);
 			// A NAK goes once: without it only the retry budget
 			// would end this, and there is none.
 			if (fb.hdr.opcode == MRC_OP_ACK &&
@@ -305,7 +305,7 @@ private:
 		for (u32 k = mrc_resp_take_done(&a_ans_.resp); k; k--)
 			a_.answered();
 		for (const auto &fb : a_ans_.feedback()) {
-			EXPECT_TRUE(fb.hdr.chan);
+			EXPECT_TRUE(fb.hdr.ans);
 			deliver([this, h = fb.hdr] {
 				feed(b_ans_, h);
 				for (auto [slot, st] : b_ans_.reap()) {

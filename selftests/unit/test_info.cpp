@@ -53,7 +53,7 @@ TEST(InfoReq, NothingSent)
 	EXPECT_EQ(i.sched, MRC_SCHED_IDLE);
 	EXPECT_FALSE(i.failed);
 	EXPECT_TRUE(mrc_req_ready(&r.req));
-	EXPECT_TRUE(mrc_req_all_begun(&r.req));
+	EXPECT_TRUE(mrc_req_all_sent(&r.req));
 	EXPECT_FALSE(mrc_req_may_request(&r.req));
 }
 
@@ -62,10 +62,10 @@ TEST(InfoReq, SentAndAcknowledgedInPart)
 	Requester r;
 	r.init();
 	r.write(256);
-	EXPECT_FALSE(mrc_req_all_begun(&r.req));
+	EXPECT_FALSE(mrc_req_all_sent(&r.req));
 	EXPECT_EQ(info_of(r).sched, MRC_SCHED_READY);
 	ASSERT_EQ(r.send_n(3).size(), 4U);
-	EXPECT_TRUE(mrc_req_all_begun(&r.req));
+	EXPECT_TRUE(mrc_req_all_sent(&r.req));
 	auto i = info_of(r);
 	EXPECT_EQ(i.next_psn, r.psn(4));
 	EXPECT_EQ(i.unsacked, 4U);
@@ -201,10 +201,10 @@ TEST(InfoResp, Restart)
 
 TEST(InfoNews, SettledUntilToldAndWhenKept)
 {
-	struct mrc_news n = {};
-	EXPECT_TRUE(mrc_news_settled(&n));
-	mrc_news_set(&n, 6, true, 77, kMs, kMs);
-	EXPECT_FALSE(mrc_news_settled(&n));
-	EXPECT_EQ(mrc_news_mask(&n), 6U);
-	EXPECT_EQ(mrc_news_id(&n), 77U);
+	struct mrc_status_tx n = {};
+	EXPECT_TRUE(mrc_status_tx_settled(&n));
+	mrc_status_tx_set(&n, 6, true, 77, kMs, kMs);
+	EXPECT_FALSE(mrc_status_tx_settled(&n));
+	EXPECT_EQ(mrc_status_tx_mask(&n), 6U);
+	EXPECT_EQ(mrc_status_tx_id(&n), 77U);
 }

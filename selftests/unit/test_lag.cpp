@@ -235,7 +235,7 @@ TEST(Lag, OvertakenWaitsForTheUsualTimeOfItsPlane)
 		const u64 due = sent + 1 * kMs + std::max(250 * kUs, 2 * late);
 		spaced(r, kRange + 1);
 		show(r, kRange);
-		EXPECT_EQ(r.req.ripe_at, due);
+		EXPECT_EQ(r.req.hole_due_at, due);
 		r.now = due - 1;
 		show(r, kRange);
 		EXPECT_EQ(r.req.n_lost, 0u);
@@ -261,7 +261,7 @@ TEST(Lag, OverdueHolesAreAskedFor)
 	auto out = spaced(r, 20);
 	ASSERT_NE(out[0].port, out[19].port);
 	show(r, 19);
-	EXPECT_EQ(r.req.ripe_at, sent + 4 * kMs);
+	EXPECT_EQ(r.req.hole_due_at, sent + 4 * kMs);
 	EXPECT_EQ(mrc_req_deadline(&r.req), sent + 4 * kMs);
 	u16 id = silence_probe(r);
 	EXPECT_EQ(r.now, sent + 4 * kMs);
@@ -295,7 +295,7 @@ TEST(Lag, RetransmissionsAreConfirmed)
 	u16 id = silence_probe(r);
 	EXPECT_EQ(r.now, sent + 4 * kMs);
 	// Once: without an answer the next one waits for the silence.
-	EXPECT_GE(r.req.silence_at, r.now + 6 * kMs);
+	EXPECT_GE(r.req.tail_probe_at, r.now + 6 * kMs);
 	r.now += 3100 * kUs;
 	r.sack({.cack = r.psn(-1), .base = 1, .map = 1 << kRange, .probe = id});
 	EXPECT_TRUE(r.lost(r.psn(0)));

@@ -507,7 +507,7 @@ struct Stream {
 			s.bytes += rx.hdr->payload_len;
 			return 0;
 		}
-		u8 deliver(const mrc_imm &imm)
+		u8 deliver(const mrc_recv_msg &imm)
 		{
 			EXPECT_EQ(imm.imm, s.delivered);
 			s.delivered++;

@@ -104,7 +104,7 @@ TEST(Extension, Bytes)
 
 		h.opcode = op.opcode;
 		Bytes off = build(h);
-		h.chan = true;
+		h.ans = true;
 		Bytes on = build(h);
 		EXPECT_EQ(off[8] ^ on[8], 0x01);
 		off[8] = on[8];
@@ -121,7 +121,7 @@ TEST(Extension, Trimmed)
 		mrc_hdr h{}, back;
 
 		h.opcode = op.opcode;
-		h.chan = op.flags & MRC_OPF_ANSWER;
+		h.ans = op.flags & MRC_OPF_ANSWER;
 		h.psn = 0x123456;
 		h.rqmsn = 7;
 		h.msn = 9;
@@ -130,7 +130,7 @@ TEST(Extension, Trimmed)
 			ASSERT_EQ(mrc_hdr_parse_trimmed(p.data(), n, &back),
 				  MRC_DROP_NONE);
 			EXPECT_EQ(back.psn, h.psn);
-			EXPECT_EQ(back.chan, h.chan);
+			EXPECT_EQ(back.ans, h.ans);
 			EXPECT_EQ(back.rqmsn, n > 12 ? 7 : 0);
 		}
 	}

@@ -26,7 +26,7 @@ TEST(Answer, CompletesItsRequestAndAllBeforeIt)
 	EXPECT_EQ(r.done(), (Slots{3, 4}));
 	EXPECT_EQ(r.req.inflight, 0u);
 	EXPECT_EQ(r.req.timer_at, MRC_NEVER);
-	EXPECT_EQ(r.req.silence_at, MRC_NEVER);
+	EXPECT_EQ(r.req.tail_probe_at, MRC_NEVER);
 }
 
 TEST(Answer, LocalOperationsBehindItComplete)

@@ -34,7 +34,7 @@ TEST(ExtConf, RefusesWhatMakesNoSense)
 	EXPECT_EQ(mrc_req_mem(&r.cfg), 0u);
 	EXPECT_EQ(r.init(), -EINVAL);
 	r.cfg.rnr_retry = 7;
-	r.cfg.chan = true;
+	r.cfg.ans = true;
 	r.cfg.ext = false;
 	EXPECT_EQ(r.init(), -EINVAL);
 	r.cfg.ext = true;
@@ -51,7 +51,7 @@ TEST(ExtConf, MemoryForRequestsOnlyWhereThereAreAny)
 	EXPECT_EQ(mrc_req_mem(&r.cfg), size);
 	r.cfg.max_rd_atomic = 5;
 	EXPECT_EQ(mrc_req_mem(&r.cfg), size + 8 * sizeof(u32));
-	r.cfg.chan = true;
+	r.cfg.ans = true;
 	EXPECT_EQ(mrc_req_mem(&r.cfg), size);
 }
 
@@ -71,16 +71,16 @@ TEST(ExtPost, NothingWithoutTheExtension)
 
 TEST(ExtPost, AnswersBelongToTheirChannel)
 {
-	for (bool chan : {false, true}) {
+	for (bool ans : {false, true}) {
 		ExtRequester r;
-		r.cfg.chan = chan;
+		r.cfg.ans = ans;
 		r.init();
 		for (u8 op = 0; op < MRC_WR_MAX; op++) {
 			bool answer = std::find(std::begin(kAnswers),
 						std::end(kAnswers),
 						op) != std::end(kAnswers);
 			EXPECT_EQ(mrc_wr_is_answer(op), answer);
-			EXPECT_EQ(r.post(op) >= 0, chan == answer) << +op;
+			EXPECT_EQ(r.post(op) >= 0, ans == answer) << +op;
 		}
 		EXPECT_EQ(r.post((u8)MRC_WR_MAX), -EINVAL);
 		EXPECT_EQ(r.post((u8)255), -EINVAL);
@@ -111,7 +111,7 @@ TEST(ExtPost, Lengths)
 		EXPECT_GE(r.post(op, 0), 0);
 	}
 	ExtRequester c;
-	c.cfg.chan = true;
+	c.cfg.ans = true;
 	c.init();
 	EXPECT_EQ(c.post(MRC_WR_ANSWER_ATOMIC, 4), -EINVAL);
 	EXPECT_GE(c.post(MRC_WR_ANSWER, 4), 0);
@@ -142,7 +142,7 @@ TEST(ExtPacket, SendOfSeveralPackets)
 				  k == 2 && i == 1 ? (__be32)0x11223344 : 0u);
 			EXPECT_EQ(h.se, k == 2);
 			EXPECT_EQ(h.a, k == 2);
-			EXPECT_FALSE(h.chan);
+			EXPECT_FALSE(h.ans);
 			EXPECT_EQ(h.pad, k == 2 ? 3 : 0);
 			EXPECT_EQ(h.hdr_len, mrc_hdr_len(&h));
 			EXPECT_EQ(out[k].off, 256 * k);
@@ -264,7 +264,7 @@ TEST(ExtPacket, RequestsGoAgainAsTheyWere)
 TEST(ExtPacket, Answers)
 {
 	ExtRequester r;
-	r.cfg.chan = true;
+	r.cfg.ans = true;
 	r.init();
 	auto out = r.go(MRC_WR_ANSWER, 256 + 3);
 	EXPECT_EQ(opcodes(out),
@@ -275,7 +275,7 @@ TEST(ExtPacket, Answers)
 		EXPECT_EQ(out[k].hdr.reth.va, 256 * k);
 		EXPECT_EQ(out[k].hdr.reth.rkey, 0u);
 		EXPECT_EQ(out[k].hdr.reth.dmalen, 259u);
-		EXPECT_TRUE(out[k].hdr.chan);
+		EXPECT_TRUE(out[k].hdr.ans);
 		EXPECT_FALSE(out[k].hdr.se);
 	}
 	EXPECT_EQ(opcodes(r.go(MRC_WR_ANSWER, 256 * 3)),
@@ -295,15 +295,15 @@ TEST(ExtPacket, Answers)
 
 TEST(ExtPacket, ProbesAreMarkedAsWell)
 {
-	for (bool chan : {false, true}) {
+	for (bool ans : {false, true}) {
 		ExtRequester r;
-		r.cfg.chan = chan;
+		r.cfg.ans = ans;
 		r.init();
-		r.go(chan ? MRC_WR_ANSWER : MRC_WR_SEND);
-		r.now = r.req.silence_at;
+		r.go(ans ? MRC_WR_ANSWER : MRC_WR_SEND);
+		r.now = r.req.tail_probe_at;
 		r.send();
 		ASSERT_EQ(r.probes.size(), 1u);
-		EXPECT_EQ(r.probes[0].hdr.chan, chan);
+		EXPECT_EQ(r.probes[0].hdr.ans, ans);
 	}
 }
 

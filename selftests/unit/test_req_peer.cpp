@@ -95,7 +95,7 @@ public:
 	// Words that leave no plane, or only dead ones.
 	void say_worst()
 	{
-		mrc_req_peer_said(&r.req, rng_() & 1 ? 0 : dead_ & all(),
+		mrc_req_peer_status(&r.req, rng_() & 1 ? 0 : dead_ & all(),
 				  r.now);
 	}
 
@@ -140,7 +140,7 @@ private:
 			word = all() & ~dead_; // the truth
 			break;
 		}
-		mrc_req_peer_said(&r.req, word, r.now);
+		mrc_req_peer_status(&r.req, word, r.now);
 		r.check();
 	}
 

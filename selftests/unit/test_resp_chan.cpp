@@ -41,7 +41,7 @@ TEST(RespChan, AnswersInOrder)
 				// Each is shown to the shell, empty ones too.
 				EXPECT_EQ(act, MRC_RX_PLACE);
 				for (const auto &d : fb)
-					EXPECT_TRUE(d.hdr.chan);
+					EXPECT_TRUE(d.hdr.ans);
 				u32 n = mrc_resp_take_done(&r.resp);
 				EXPECT_EQ(mrc_resp_take_done(&r.resp), 0u);
 				done += n;
@@ -51,8 +51,8 @@ TEST(RespChan, AnswersInOrder)
 			EXPECT_EQ(done, 3u);
 			EXPECT_EQ(r.resp.rqmsn, 2);
 			EXPECT_EQ(r.placed, 5u);
-			mrc_imm imm;
-			EXPECT_FALSE(mrc_resp_next_imm(&r.resp, &imm));
+			mrc_recv_msg imm;
+			EXPECT_FALSE(mrc_resp_next_recv(&r.resp, &imm));
 		} while (std::next_permutation(order.begin(), order.end()));
 	}
 }
@@ -65,13 +65,13 @@ TEST(RespChan, AcksCompleteAnswers)
 	EXPECT_EQ(how_many(r.data(answer_part(0, 1, 600, 0)), MRC_OP_ACK), 0u);
 	auto fb = r.data(answer_part(0, 2, 600, 0));
 	expect_ack(fb, 2);
-	EXPECT_TRUE(find(fb, MRC_OP_ACK)->hdr.chan);
+	EXPECT_TRUE(find(fb, MRC_OP_ACK)->hdr.ans);
 	// Where a duplicate comes in it is not shown again.
 	mrc_rx_action act;
 	expect_ack(r.data(answer_part(0, 0, 600, 0), &act), 2);
 	EXPECT_EQ(act, MRC_RX_DONE);
 	fb = r.probe(3);
-	EXPECT_TRUE(find(fb, MRC_OP_SACK)->hdr.chan);
+	EXPECT_TRUE(find(fb, MRC_OP_SACK)->hdr.ans);
 }
 
 TEST(RespChan, NothingElseIsTaken)
@@ -96,7 +96,7 @@ TEST(RespChan, NothingElseIsTaken)
 	r.init();
 	auto fb = r.data({.psn = 0, .opcode = 0xDF});
 	EXPECT_EQ(fb[0].hdr.neth.reason, MRC_NACK_UNEXP_EVENT);
-	EXPECT_TRUE(fb[0].hdr.chan);
+	EXPECT_TRUE(fb[0].hdr.ans);
 }
 
 TEST(RespChan, Malformed)
@@ -136,7 +136,7 @@ TEST(RespChan, LateStash)
 {
 	ChanResponder r;
 	r.cfg.late_stash = true;
-	EXPECT_EQ(mrc_resp_stash_mem(&r.cfg), 4 * sizeof(mrc_imm));
+	EXPECT_EQ(mrc_resp_stash_mem(&r.cfg), 4 * sizeof(mrc_recv_msg));
 	r.init();
 	r.poor = true;
 	auto fb = r.data(answer_part(0, 0, 0, 0));

@@ -13,7 +13,7 @@ std::vector<mrc_tx_desc> part(Responder &r)
 {
 	std::vector<mrc_tx_desc> out;
 	mrc_tx_desc d;
-	mrc_resp_farewell(&r.resp);
+	mrc_resp_repeat_ack(&r.resp);
 	while (mrc_resp_next_feedback(&r.resp, r.now, &d))
 		out.push_back(d);
 	return out;

@@ -223,8 +223,8 @@ TEST(RespImm, NoReceivePosted)
 	EXPECT_EQ(fb[0].hdr.aeth.syndrome, MRC_SYN_NAK_INV_REQ);
 	EXPECT_EQ(fb[0].hdr.aeth.msn, 2u);
 	EXPECT_EQ(mrc_resp_failed(&r.resp), MRC_SYN_NAK_INV_REQ);
-	mrc_imm imm;
-	EXPECT_FALSE(mrc_resp_next_imm(&r.resp, &imm));
+	mrc_recv_msg imm;
+	EXPECT_FALSE(mrc_resp_next_recv(&r.resp, &imm));
 }
 
 TEST(RespImm, NothingBehindAnErrorIsDelivered)
@@ -257,7 +257,7 @@ TEST(RespImm, DoneWithoutDueIsIgnored)
 	Responder r;
 	r.init();
 	r.data({.psn = 0});
-	mrc_resp_imm_done(&r.resp, MRC_SYN_NAK_INV_REQ);
+	mrc_resp_recv_done(&r.resp, MRC_SYN_NAK_INV_REQ);
 	r.check();
 	EXPECT_EQ(r.resp.err_syn, 0);
 	EXPECT_EQ(r.resp.exec, 0u);

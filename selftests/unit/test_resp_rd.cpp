@@ -170,7 +170,7 @@ TEST(RespReq, OrderWithOtherMessages)
 				else
 					r.data(write_imm(r.psn(4), 1));
 				// In arrival order too only in PSN order.
-				mrc_imm imm;
+				mrc_recv_msg imm;
 				mrc_rd rd;
 				for (;;) {
 					s32 at = mrc_psn_diff(r.resp.exec,
@@ -180,12 +180,12 @@ TEST(RespReq, OrderWithOtherMessages)
 							  r.psn(at + 1));
 						r.reqs.push_back(rd);
 						mrc_resp_req_done(&r.resp, 0);
-					} else if (mrc_resp_next_imm(&r.resp,
+					} else if (mrc_resp_next_recv(&r.resp,
 								     &imm)) {
 						EXPECT_EQ(imm.psn,
 							  r.psn(at + 1));
 						r.imms.push_back(imm);
-						mrc_resp_imm_done(&r.resp, 0);
+						mrc_resp_recv_done(&r.resp, 0);
 					} else {
 						break;
 					}
@@ -527,10 +527,10 @@ TEST(RespNak, AnswerThatFailsMeanwhile)
 		r.data(request(0, 0));
 		r.deliver = false;
 		r.data(imm ? send_part(1, 0, 5, 0) : request(1, 1));
-		EXPECT_EQ(imm ? r.resp.imm_due : r.resp.rd_due, true);
+		EXPECT_EQ(imm ? r.resp.recv_due : r.resp.rd_due, true);
 		mrc_resp_req_failed(&r.resp, 0, MRC_SYN_NAK_ACCESS);
 		r.check();
-		mrc_resp_imm_done(&r.resp, 0);
+		mrc_resp_recv_done(&r.resp, 0);
 		mrc_resp_req_done(&r.resp, 0);
 		r.check();
 		r.deliver_imms();
@@ -549,7 +549,7 @@ TEST(RespReq, NothingIsAcceptedBeforeItIsDone)
 	mrc_rx_action act;
 	r.data({.psn = 1}, &act);
 	EXPECT_EQ(act, MRC_RX_DROP);
-	mrc_resp_imm_done(&r.resp, 0); // not what is due
+	mrc_resp_recv_done(&r.resp, 0); // not what is due
 	r.check();
 	EXPECT_EQ(r.resp.rqmsn, 0);
 	r.deliver_imms();
@@ -667,12 +667,12 @@ TEST(RespExtHostile, RandomPacketsKeepTheInvariants)
 		r.cfg.max_rd = rng() % 5;
 		r.cfg.late_stash = rng() & 1;
 		r.cfg.late_rd = rng() & 1;
-		r.cfg.chan = r.cfg.max_rd && rng() % 3 == 0;
+		r.cfg.ans = r.cfg.max_rd && rng() % 3 == 0;
 		r.recvs = rng() % 20;
 		r.init();
 		for (int i = 0; i < 200 && !mrc_resp_failed(&r.resp); i++) {
 			DataSpec s =
-				part(0, rng() % 4, rng() % 1200, r.cfg.chan);
+				part(0, rng() % 4, rng() % 1200, r.cfg.ans);
 			if (s.len > 256) // k beyond the message
 				continue;
 			if (rng() % 2)

@@ -59,7 +59,7 @@ TEST(RespSend, OnlyPacket)
 	EXPECT_EQ(r.count(MRC_CTR_RX_SEND), 1u);
 	EXPECT_EQ(r.count(MRC_CTR_RX_WIMM), 0u);
 	EXPECT_EQ(find(fb, MRC_OP_ACK)->hdr.psn, 0u);
-	EXPECT_FALSE(find(fb, MRC_OP_ACK)->hdr.chan);
+	EXPECT_FALSE(find(fb, MRC_OP_ACK)->hdr.ans);
 }
 
 TEST(RespSend, Kinds)
@@ -308,9 +308,9 @@ TEST(RespSend, ErrorsOfTheShell)
 	DataSpec s = send_part(0, 0, 5, 0);
 	s.opcode = MRC_OP_SEND_ONLY_INV;
 	r.data(s);
-	mrc_imm imm;
-	ASSERT_TRUE(mrc_resp_next_imm(&r.resp, &imm));
-	mrc_resp_imm_done(&r.resp, MRC_SYN_NAK_ACCESS);
+	mrc_recv_msg imm;
+	ASSERT_TRUE(mrc_resp_next_recv(&r.resp, &imm));
+	mrc_resp_recv_done(&r.resp, MRC_SYN_NAK_ACCESS);
 	r.check();
 	expect_nak(r.feedback(), 0, MRC_SYN_NAK_ACCESS);
 	EXPECT_EQ(r.count(MRC_CTR_ERR_ACCESS), 1u);

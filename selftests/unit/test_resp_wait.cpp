@@ -208,7 +208,7 @@ TEST(RespWait, FarewellAnswersInItsPlace)
 	Burst r;
 	r.init();
 	r.packet({.psn = r.psn(0), .len = 8});
-	mrc_resp_farewell(&r.resp);
+	mrc_resp_repeat_ack(&r.resp);
 	r.end();
 	ASSERT_EQ(r.out.size(), 1U);
 	EXPECT_EQ(r.out[0].hdr.psn, r.psn(0));

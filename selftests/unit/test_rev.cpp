@@ -120,9 +120,9 @@ TEST_F(Rev, InboundDataAsksForAProbe)
 	mrc_rev_inbound(&rev, 3);
 	EXPECT_EQ(due(), -1);
 	now += 100 * kUnit;
-	EXPECT_FALSE(mrc_rev_answered(&rev, &p.p, 76, now));
-	EXPECT_TRUE(mrc_rev_answered(&rev, &p.p, 77, now));
-	EXPECT_FALSE(mrc_rev_answered(&rev, &p.p, 77, now));
+	EXPECT_FALSE(mrc_rev_response(&rev, &p.p, 76, now));
+	EXPECT_TRUE(mrc_rev_response(&rev, &p.p, 77, now));
+	EXPECT_FALSE(mrc_rev_response(&rev, &p.p, 77, now));
 	EXPECT_EQ(pick(3), ev);
 	EXPECT_EQ(due(), -1);
 	now += kStep - 100 * kUnit - 1;
@@ -175,7 +175,7 @@ TEST_F(Rev, UnansweredTriesAnother)
 	EXPECT_EQ(wait, MRC_REV_MAX_NS);
 	// Late: its place has been taken.
 	sent(due(), 200);
-	EXPECT_FALSE(mrc_rev_answered(&rev, &p.p, 19, now));
+	EXPECT_FALSE(mrc_rev_response(&rev, &p.p, 19, now));
 }
 
 // One probe for each RTT, which probes themselves find out; also a longer one
@@ -197,7 +197,7 @@ TEST_F(Rev, LearnsTheRtt)
 		while (due() < 0 && now < at + rtt)
 			now += kMs / 4;
 		if (now >= at + rtt)
-			answered = mrc_rev_answered(&rev, &p.p, id, now);
+			answered = mrc_rev_response(&rev, &p.p, id, now);
 	}
 	EXPECT_GT(unanswered, 0);
 	EXPECT_LT(unanswered, 10);
@@ -211,7 +211,7 @@ TEST_F(Rev, LearnsTheRtt)
 	ASSERT_GE(due(), 0);
 	sent(due(), ++id);
 	now += kUnit;
-	EXPECT_TRUE(mrc_rev_answered(&rev, &p.p, id, now));
+	EXPECT_TRUE(mrc_rev_response(&rev, &p.p, id, now));
 	now += kStep;
 	mrc_rev_inbound(&rev, 1);
 	EXPECT_GE(due(), 0) << "short again";
@@ -229,7 +229,7 @@ TEST_F(Rev, PlanesTakeTurns)
 		ASSERT_GE(ev, 0);
 		count[p.port(static_cast<unsigned>(ev))]++;
 		sent(ev, i);
-		mrc_rev_answered(&rev, &p.p, i, now);
+		mrc_rev_response(&rev, &p.p, i, now);
 		now += kStep;
 	}
 	EXPECT_EQ(count[3], 0);
@@ -242,7 +242,7 @@ TEST_F(Rev, LongRttsStretchTheInterval)
 	mrc_paths_set_rtt(&p.p, 3 * kStep, 4 * kMs);
 	mrc_rev_inbound(&rev, 1);
 	sent(due(), 1);
-	mrc_rev_answered(&rev, &p.p, 1, now);
+	mrc_rev_response(&rev, &p.p, 1, now);
 	mrc_rev_inbound(&rev, 1);
 	now += 3 * kStep - 1;
 	EXPECT_EQ(due(), -1);

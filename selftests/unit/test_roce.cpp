@@ -147,7 +147,7 @@ TEST(Roce, ReservedBitsAreIgnored)
 		p[1] = 0x40;
 		p[8] = 0x7F;
 		ASSERT_EQ(roce(p, h), MRC_DROP_NONE) << std::hex << opcode;
-		EXPECT_FALSE(h.a || h.rtx || h.ts || h.chan || h.recvs);
+		EXPECT_FALSE(h.a || h.rtx || h.ts || h.ans || h.recvs);
 		EXPECT_EQ(h.hdr_len, row.hdr_len);
 		EXPECT_EQ(h.payload_len, 0u);
 		if (row.flags & MRC_OPF_DETH)

@@ -13,7 +13,7 @@ static_assert(sizeof(mrc_resp) + sizeof(mrc_paths) <= 672);
 // One for each packet of the window, one for each message that waits for its
 // receive.
 static_assert(sizeof(mrc_tx_pkt) == 32);
-static_assert(sizeof(mrc_imm) == 20);
+static_assert(sizeof(mrc_recv_msg) == 20);
 
 mrc_resp_cfg resp_cfg()
 {
@@ -72,5 +72,5 @@ TEST(IdleQp, ResponderFitsHalfAKilobyte)
 	EXPECT_LE(late, 512u);
 	cfg.late_stash = false;
 	EXPECT_EQ(mrc_resp_mem(&cfg), late + mrc_resp_stash_mem(&cfg));
-	EXPECT_EQ(mrc_resp_stash_mem(&cfg), MRC_WIMM_DEFAULT * sizeof(mrc_imm));
+	EXPECT_EQ(mrc_resp_stash_mem(&cfg), MRC_WIMM_DEFAULT * sizeof(mrc_recv_msg));
 }

@@ -414,7 +414,7 @@ namespace
 // probe tells. Those of EVs that are in doubt are not answered.
 void only(Requester &r, s64 n)
 {
-	r.now = r.req.silence_at;
+	r.now = r.req.tail_probe_at;
 	r.send();
 	ASSERT_TRUE(r.req.probe_out);
 	r.now += 50 * kUs;
@@ -712,31 +712,31 @@ TEST(Silence, TwoRoundTripsIfThatIsLonger)
 	r.cfg.base_rtt = 3 * kMs;
 	r.init();
 	r.send_n(1);
-	EXPECT_EQ(r.req.silence_at, r.now + 6 * kMs);
+	EXPECT_EQ(r.req.tail_probe_at, r.now + 6 * kMs);
 }
 
 TEST(Silence, NotWhenNothingIsOutstanding)
 {
 	Requester r;
 	r.init();
-	EXPECT_EQ(r.req.silence_at, MRC_NEVER);
+	EXPECT_EQ(r.req.tail_probe_at, MRC_NEVER);
 	r.send_n(2);
-	EXPECT_NE(r.req.silence_at, MRC_NEVER);
+	EXPECT_NE(r.req.tail_probe_at, MRC_NEVER);
 	r.now += kMs;
 	r.sack_all(r.psn(0));
 	// From its sending on RTO / 2, which two round trips are bounded by.
-	EXPECT_EQ(r.req.silence_at, r.now + kMs);
+	EXPECT_EQ(r.req.tail_probe_at, r.now + kMs);
 	// The transport ACK is awaited.
 	r.sack_all(r.psn(1));
-	EXPECT_NE(r.req.silence_at, MRC_NEVER);
+	EXPECT_NE(r.req.tail_probe_at, MRC_NEVER);
 	r.ack(r.psn(1));
-	EXPECT_EQ(r.req.silence_at, MRC_NEVER);
+	EXPECT_EQ(r.req.tail_probe_at, MRC_NEVER);
 	// Long idle does not count as silence.
 	r.reap();
 	r.now += 1000 * kMs;
 	r.send_n(1);
 	EXPECT_TRUE(r.probes.empty());
-	EXPECT_EQ(r.req.silence_at, r.now + 2 * kMs);
+	EXPECT_EQ(r.req.tail_probe_at, r.now + 2 * kMs);
 }
 
 TEST(Silence, SingleEvIsProbedItself)

@@ -21,7 +21,7 @@ mrc_hdr random_hdr(std::uint8_t opcode, std::mt19937_64 &rng)
 	h.se = rng() & 1;
 	h.a = rng() & 1;
 	h.rtx = rng() & 1;
-	h.chan = rng() & 1;
+	h.ans = rng() & 1;
 	h.pkey = static_cast<std::uint16_t>(rng());
 	h.dqp = rng() & 0xFFFFFF;
 	h.psn = rng() & 0xFFFFFF;

@@ -77,7 +77,7 @@ inline void expect_same(const mrc_hdr &a, const mrc_hdr &b)
 	EXPECT_EQ(a.a, b.a);
 	EXPECT_EQ(a.rtx, b.rtx);
 	EXPECT_EQ(a.ts, b.ts);
-	EXPECT_EQ(a.chan, b.chan);
+	EXPECT_EQ(a.ans, b.ans);
 	EXPECT_EQ(a.recvs, b.recvs);
 	EXPECT_EQ(a.pkey, b.pkey);
 	EXPECT_EQ(a.dqp, b.dqp);

@@ -68,7 +68,7 @@ TEST(Ext, SchedulesReachEverything)
 {
 	struct {
 		const char *name;
-		int chan;
+		int ans;
 		mrc_counter id;
 		u64 n;
 	} all[] = {
@@ -94,7 +94,7 @@ TEST(Ext, SchedulesReachEverything)
 		sim.run();
 		ASSERT_FALSE(sim.failed()) << seed << ": " << sim.what();
 		for (auto &c : all)
-			c.n += sim.count(c.chan, c.id);
+			c.n += sim.count(c.ans, c.id);
 	}
 	for (const auto &c : all)
 		EXPECT_GT(c.n, 20u) << c.name;

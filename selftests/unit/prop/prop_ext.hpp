@@ -158,7 +158,7 @@ public:
 	bool has_receives(u32 n) const;
 	u32 receives() const;
 	virtual u8 place(const mrc_hdr &h, u16 rqmsn, const u8 *p);
-	virtual u8 on_recv(const mrc_imm &imm);
+	virtual u8 on_recv(const mrc_recv_msg &imm);
 	// Execute a request; returns the syndrome of a refusal.
 	virtual u8 on_request(const mrc_rd &rd, ExtAnswer &answer);
 	void execute(const Op &op);
@@ -231,7 +231,7 @@ public:
 	bool on_answered(u32 slot) override;
 	void on_reap(u32 slot, int status) override;
 	u8 place(const mrc_hdr &h, u16 rqmsn, const u8 *p) override;
-	u8 on_recv(const mrc_imm &imm) override;
+	u8 on_recv(const mrc_recv_msg &imm) override;
 	u8 on_request(const mrc_rd &rd, ExtAnswer &answer) override;
 	void check_ack(const mrc_hdr &, u32) override {}
 	void check_answer_tx(u32, const mrc_tx_desc &) override {}
@@ -262,10 +262,10 @@ public:
 	const ExtFlow &flow(int side) const { return *flow_[side]; }
 	void run_attacked();
 	// Of both sides, or of their answer channels.
-	u64 count(int chan, mrc_counter id) const
+	u64 count(int ans, mrc_counter id) const
 	{
-		return mrc_test::counter(side_[0].half[chan].ctr, id) +
-		       mrc_test::counter(side_[1].half[chan].ctr, id);
+		return mrc_test::counter(side_[0].half[ans].ctr, id) +
+		       mrc_test::counter(side_[1].half[ans].ctr, id);
 	}
 	void note(const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
@@ -293,7 +293,7 @@ private:
 		Packet packet;
 	};
 
-	void init_half(int side, int chan);
+	void init_half(int side, int ans);
 	void schedule(u64 at, Type type, int side, u32 which = 0,
 		      Packet packet = {});
 	bool sabotage(ExtSabotage which);
@@ -307,16 +307,16 @@ private:
 
 	// Shell
 	void service(int side);
-	bool send(int side, int chan);
+	bool send(int side, int ans);
 	void reap(int side);
 	void post(int side);
 	void post_answers(int side);
-	void transmit(int side, int chan, const mrc_tx_desc &d);
+	void transmit(int side, int ans, const mrc_tx_desc &d);
 	void arrive(int to, Packet p);
 	void receive_data(int to, const Packet &p, const mrc_hdr &h);
 	void execute(int to);
 	void take_answers(int to);
-	void feedback(int to, int chan);
+	void feedback(int to, int ans);
 	void die(int side);
 	void check(int side);
 	u64 deadline(int side) const;
@@ -329,7 +329,7 @@ private:
 	void fill(int to, mrc_hdr &h);
 	void fill_control(int to, mrc_hdr &h);
 	void fill_data(int to, mrc_hdr &h);
-	u32 forged_psn(int to, bool to_req, bool chan);
+	u32 forged_psn(int to, bool to_req, bool ans);
 
 	Verdict v_;
 	const ExtPlan plan_;

@@ -36,10 +36,10 @@ ExtPlan ext_attack_plan(u64 seed)
 }
 
 // A number that an off-path attacker guesses, or one that it knows.
-u32 ExtSim::forged_psn(int to, bool to_req, bool chan)
+u32 ExtSim::forged_psn(int to, bool to_req, bool ans)
 {
-	const mrc_req &req = side_[to].half[chan].req;
-	const mrc_resp &resp = side_[to].half[chan].resp;
+	const mrc_req &req = side_[to].half[ans].req;
+	const mrc_resp &resp = side_[to].half[ans].resp;
 	const u32 near = to_req ? req.cack : resp.cack;
 	u32 psn;
 
@@ -57,7 +57,7 @@ void ExtSim::fill(int to, mrc_hdr &h)
 	const u32 flags = mrc_op_info(h.opcode)->flags;
 	const bool insider = plan_.attacker == ExtAttacker::OnPath;
 	const ExtFlow &f = *flow_[1 - to];
-	const Half &half = side_[to].half[h.chan];
+	const Half &half = side_[to].half[h.ans];
 
 	h.pkey = MRC_PKEY_DEFAULT;
 	h.dqp = half.req.cfg.qpn;
@@ -91,7 +91,7 @@ void ExtSim::fill(int to, mrc_hdr &h)
 void ExtSim::fill_control(int to, mrc_hdr &h)
 {
 	const bool insider = plan_.attacker == ExtAttacker::OnPath;
-	const mrc_req &req = side_[to].half[h.chan].req;
+	const mrc_req &req = side_[to].half[h.ans].req;
 
 	switch (h.opcode) {
 	case MRC_OP_SACK:
@@ -206,10 +206,10 @@ Packet ExtSim::invent(int to)
 
 	h.opcode = ops[rng_.below(std::size(ops))];
 	flags = mrc_op_info(h.opcode)->flags;
-	h.chan = flags & MRC_OPF_DATA ? (flags & MRC_OPF_ANSWER) != 0
+	h.ans = flags & MRC_OPF_DATA ? (flags & MRC_OPF_ANSWER) != 0
 				      : rng_.chance(400000);
-	h.psn = forged_psn(to, flags & MRC_OPF_TO_REQ, h.chan);
-	aimed_ = flags & MRC_OPF_DATA && !h.chan && rng_.chance(500000);
+	h.psn = forged_psn(to, flags & MRC_OPF_TO_REQ, h.ans);
+	aimed_ = flags & MRC_OPF_DATA && !h.ans && rng_.chance(500000);
 	fill(to, h);
 	if (flags & MRC_OPF_DATA && !(flags & MRC_OPF_REQUEST)) {
 		// As a packet of such a message has them, mostly.
@@ -324,7 +324,7 @@ u8 ExtAttacked::place(const mrc_hdr &h, u16 nth, const u8 *p)
 	return 0;
 }
 
-u8 ExtAttacked::on_recv(const mrc_imm &imm)
+u8 ExtAttacked::on_recv(const mrc_recv_msg &imm)
 {
 	if (!receive_posted(delivered))
 		v_.fail(strf("receive completion %u without a receive",

@@ -147,7 +147,7 @@ void ExtFlow::check_header(const mrc_tx_desc &d, const Op &m, u32 i)
 	std::memcpy(&imm, &h.reth.imm, sizeof(imm));
 	if (h.opcode != first_opcode(m, i))
 		bad = "opcode";
-	else if (h.chan)
+	else if (h.ans)
 		bad = "channel";
 	else if (d.len != std::min(m.plan.payload() - off, pmtu_) ||
 		 h.pad != (-d.len & 3))
@@ -497,7 +497,7 @@ void ExtFlow::check_before(u32 id, const char *what)
 		v_.fail(strf("%s %u after an error", what, id));
 }
 
-u8 ExtFlow::on_recv(const mrc_imm &imm)
+u8 ExtFlow::on_recv(const mrc_recv_msg &imm)
 {
 	const u8 kinds[] = {MRC_RECV_WRITE_IMM, MRC_RECV_SEND,
 			    MRC_RECV_SEND_IMM, MRC_RECV_SEND_INV};
@@ -624,7 +624,7 @@ void ExtFlow::check_answer_tx(u32 op, const mrc_tx_desc &d)
 			: d.off + pmtu_ >= len ? MRC_OP_READ_RESP_LAST
 					       : MRC_OP_READ_RESP_MIDDLE;
 
-	if (!h.chan || h.opcode != want || h.msn != m.rqmsn ||
+	if (!h.ans || h.opcode != want || h.msn != m.rqmsn ||
 	    h.reth.va != d.off || h.reth.dmalen != len || h.reth.rkey ||
 	    d.len != std::min(len - d.off, pmtu_))
 		v_.fail(strf("wrong packet of the answer to operation %u", op));

@@ -91,17 +91,17 @@ void ExtSim::post_answers(int side)
 }
 
 // One packet, or false.
-bool ExtSim::send(int side, int chan)
+bool ExtSim::send(int side, int ans)
 {
 	Side &s = side_[side];
 	mrc_tx_desc d;
 
-	switch (mrc_req_next(&s.half[chan].req, now(), &d)) {
+	switch (mrc_req_next(&s.half[ans].req, now(), &d)) {
 	case MRC_TX_PACKET:
-		transmit(side, chan, d);
+		transmit(side, ans, d);
 		return true;
 	case MRC_TX_LOCAL:
-		if (chan) {
+		if (ans) {
 			fail("local operation on the answer channel");
 			return false;
 		}
@@ -160,18 +160,18 @@ void ExtSim::check(int side)
 {
 	const Side &s = side_[side];
 
-	for (int chan = 0; chan < 2 && !failed(); chan++) {
-		const char *bad = mrc_req_check(&s.half[chan].req);
+	for (int ans = 0; ans < 2 && !failed(); ans++) {
+		const char *bad = mrc_req_check(&s.half[ans].req);
 
 		if (bad)
-			fail(strf("%c requester %d: %s", 'A' + side, chan,
+			fail(strf("%c requester %d: %s", 'A' + side, ans,
 				  bad));
-		bad = mrc_resp_check(&s.half[chan].resp);
+		bad = mrc_resp_check(&s.half[ans].resp);
 		if (bad)
-			fail(strf("%c responder %d: %s", 'A' + side, chan,
+			fail(strf("%c responder %d: %s", 'A' + side, ans,
 				  bad));
 		if (s.dead &&
-		    (mrc_req_deadline(&s.half[chan].req) != MRC_NEVER))
+		    (mrc_req_deadline(&s.half[ans].req) != MRC_NEVER))
 			fail(strf("%c is dead but not quiet", 'A' + side));
 	}
 	if (s.waiting.size() > s.answers.size())
@@ -181,7 +181,7 @@ void ExtSim::check(int side)
 		fail(strf("%c is dead but not flushed", 'A' + side));
 }
 
-void ExtSim::transmit(int side, int chan, const mrc_tx_desc &d)
+void ExtSim::transmit(int side, int ans, const mrc_tx_desc &d)
 {
 	const u32 n = mrc_hdr_len(&d.hdr);
 	Packet p(d, plan_.net.ipv6);
@@ -190,11 +190,11 @@ void ExtSim::transmit(int side, int chan, const mrc_tx_desc &d)
 		fail("header cannot be built");
 		return;
 	}
-	if (d.hdr.chan != (chan != 0) || d.hdr.dqp != 0x100u + (u32)(1 - side))
+	if (d.hdr.ans != (ans != 0) || d.hdr.dqp != 0x100u + (u32)(1 - side))
 		fail(strf("%c sends on the wrong channel", 'A' + side));
 	note("%c tx %s%s", 'A' + side, describe(p).c_str(),
-	     chan ? " chan" : "");
-	if (d.data && !chan) {
+	     ans ? " ans" : "");
+	if (d.data && !ans) {
 		flow_[side]->on_tx(d);
 		if (d.len && !failed())
 			flow_[side]->payload(d, &p.bytes[n]);
@@ -218,7 +218,7 @@ void ExtSim::transmit(int side, int chan, const mrc_tx_desc &d)
 void ExtSim::receive_data(int to, const Packet &p, const mrc_hdr &h)
 {
 	Side &s = side_[to];
-	Half &half = s.half[h.chan];
+	Half &half = s.half[h.ans];
 	ExtFlow &f = *flow_[1 - to];
 	mrc_resp &resp = half.resp;
 	const u8 *payload = p.payload(h);
@@ -227,7 +227,7 @@ void ExtSim::receive_data(int to, const Packet &p, const mrc_hdr &h)
 
 	if (!calm_ && rng_.chance(plan_.net.refuse_ppm)) {
 		mrc_resp_refuse(&resp, &rx, MRC_NACK_NO_RESOURCE, now());
-		feedback(to, h.chan);
+		feedback(to, h.ans);
 		return;
 	}
 	if (half.wants_stash(rx))
@@ -239,13 +239,13 @@ void ExtSim::receive_data(int to, const Packet &p, const mrc_hdr &h)
 	    !sabotage(ExtSabotage::NoReceiveCheck)) {
 		note("%c not ready for %06x", 'A' + to, h.psn);
 		mrc_resp_refuse_rnr(&resp, &rx, plan_.rnr_timer, now());
-		feedback(to, h.chan);
+		feedback(to, h.ans);
 		return;
 	}
 	if (mrc_resp_on_data(&resp, &rx, now()) == MRC_RX_PLACE) {
 		u8 syn = 0;
 
-		if (!h.chan)
+		if (!h.ans)
 			syn = f.place(h, (u16)(h.rqmsn - resp.rqmsn), payload);
 		else if ((plan_.attacker == ExtAttacker::OnPath &&
 			  !mrc_req_find(&s.half[0].req, h.msn, &n)) ||
@@ -253,11 +253,11 @@ void ExtSim::receive_data(int to, const Packet &p, const mrc_hdr &h)
 			syn = MRC_SYN_NAK_INV_REQ;
 		mrc_resp_placed(&resp, &rx, syn);
 	}
-	if (h.chan)
+	if (h.ans)
 		take_answers(to);
 	else
 		execute(to);
-	feedback(to, h.chan);
+	feedback(to, h.ans);
 	if (mrc_resp_failed(&resp))
 		die(to);
 }
@@ -272,16 +272,16 @@ void ExtSim::execute(int to)
 	u32 n = 0;
 
 	while (more && !failed()) {
-		mrc_imm imm;
+		mrc_recv_msg imm;
 		mrc_rd rd;
 
 		more = false;
-		while (!failed() && mrc_resp_next_imm(&resp, &imm)) {
+		while (!failed() && mrc_resp_next_recv(&resp, &imm)) {
 			note("%c receive completion psn %06x", 'A' + to,
 			     imm.psn);
 			if (sabotage(ExtSabotage::SwapReceives))
 				imm.rqmsn++;
-			mrc_resp_imm_done(&resp, f.on_recv(imm));
+			mrc_resp_recv_done(&resp, f.on_recv(imm));
 			more = true;
 		}
 		while (!failed() && mrc_resp_next_req(&resp, &rd)) {
@@ -340,9 +340,9 @@ void ExtSim::take_answers(int to)
 	}
 }
 
-void ExtSim::feedback(int to, int chan)
+void ExtSim::feedback(int to, int ans)
 {
-	mrc_resp &resp = side_[to].half[chan].resp;
+	mrc_resp &resp = side_[to].half[ans].resp;
 	mrc_tx_desc d;
 	u32 n = 0;
 
@@ -353,12 +353,12 @@ void ExtSim::feedback(int to, int chan)
 	while (!failed() && mrc_resp_next_feedback(&resp, now(), &d)) {
 		Packet p(d, plan_.net.ipv6);
 
-		if (d.data || d.tc != MRC_TC_CONTROL || d.hdr.chan != chan)
+		if (d.data || d.tc != MRC_TC_CONTROL || d.hdr.ans != ans)
 			fail(strf("%c: wrong feedback descriptor", 'A' + to));
-		if (!chan && d.hdr.opcode == MRC_OP_ACK)
+		if (!ans && d.hdr.opcode == MRC_OP_ACK)
 			flow_[1 - to]->check_ack(d.hdr, flow_[1 - to]->acked);
 		note("%c tx %s%s", 'A' + to, describe(p).c_str(),
-		     chan ? " chan" : "");
+		     ans ? " ans" : "");
 		network(to, std::move(p));
 		if (++n > plan_.net.window_max() / 64 + 8)
 			fail(strf("%c: feedback without end", 'A' + to));

@@ -31,8 +31,8 @@ ExtSim::ExtSim(const ExtPlan &plan, bool trace)
 				      : std::make_unique<ExtFlow>(plan_, side,
 								  v_);
 	for (int side = 0; side < 2; side++) {
-		for (int chan = 0; chan < 2; chan++)
-			init_half(side, chan);
+		for (int ans = 0; ans < 2; ans++)
+			init_half(side, ans);
 		for (const ExtOp &o : plan_.ops[side])
 			schedule(o.post_at, Type::Kick, side);
 		ports_up_[side] = (2u << p.n_ports) - 2;
@@ -54,8 +54,8 @@ ExtSim::ExtSim(const ExtPlan &plan, bool trace)
 		 Type::Calm, 0);
 }
 
-// @chan: answers to the peer's requests go out, answers to own ones come in.
-void ExtSim::init_half(int side, int chan)
+// @ans: answers to the peer's requests go out, answers to own ones come in.
+void ExtSim::init_half(int side, int ans)
 {
 	const Plan &p = plan_.net;
 	const bool ext =
@@ -64,14 +64,14 @@ void ExtSim::init_half(int side, int chan)
 	const bool atomics =
 		plan_.fault < 0 || side == 0 ||
 		plan_.ops[0][(u32)plan_.fault].fault != ExtFault::NotAllowed;
-	Half &e = side_[side].half[chan];
+	Half &e = side_[side].half[ans];
 	mrc_model::QpCfg c;
 	mrc_req_cfg &qc = c.req;
 	mrc_resp_cfg &rc = c.resp;
 
 	e.ctr.n_ports = p.n_ports;
 	c.paths = p.paths_cfg(side);
-	c.paths.seed = p.seed * 4 + (u64)side * 2 + (u64)chan;
+	c.paths.seed = p.seed * 4 + (u64)side * 2 + (u64)ans;
 	c.paths.ctr = &e.ctr;
 
 	c.algorithm = mrc_cc_find(p.cc);
@@ -84,14 +84,14 @@ void ExtSim::init_half(int side, int chan)
 	rc.ext = true;
 	rc.max_rd = plan_.max_dest[1 - side];
 	side_[side].answers.resize(mrc_resp_rd_slots(&rc));
-	if (chan) {
+	if (ans) {
 		qc.sq_depth = mrc_resp_rd_slots(&rc);
 		qc.sq_psn = p.psn[1 - side] ^ 0x800000;
 		rc.rq_psn = p.psn[side] ^ 0x800000;
 	}
 	qc.ext = true;
-	qc.chan = chan;
-	qc.max_rd_atomic = chan ? 0 : plan_.max_rd[side];
+	qc.ans = ans;
+	qc.max_rd_atomic = ans ? 0 : plan_.max_rd[side];
 	qc.rnr_retry = plan_.rnr_retry;
 	qc.ctr = &e.ctr;
 
@@ -99,10 +99,10 @@ void ExtSim::init_half(int side, int chan)
 	rc.remote_atomic = atomics;
 	rc.remote_flush = true;
 	rc.ext = ext;
-	rc.chan = chan && ext;
-	rc.max_rd = chan ? plan_.max_rd[side] : plan_.max_dest[1 - side];
+	rc.ans = ans && ext;
+	rc.max_rd = ans ? plan_.max_rd[side] : plan_.max_dest[1 - side];
 	rc.late_rd = true;
-	rc.seed = p.seed * 8 + 1 + (u64)side * 2 + (u64)chan;
+	rc.seed = p.seed * 8 + 1 + (u64)side * 2 + (u64)ans;
 	rc.ctr = &e.ctr;
 	c.resp_paths = p.resp_paths;
 	if (!e.init(c))
@@ -321,18 +321,18 @@ void ExtSim::arrive(int to, Packet p)
 		return;
 	}
 	note("%c rx %s%s", 'A' + to, describe(p).c_str(),
-	     h.chan ? " chan" : "");
+	     h.ans ? " ans" : "");
 
 	flags = mrc_op_info(h.opcode)->flags;
 	if (flags & MRC_OPF_TO_REQ) {
-		s.half[h.chan].feedback(h, p.port, now());
+		s.half[h.ans].feedback(h, p.port, now());
 	} else if (flags & MRC_OPF_DATA) {
 		receive_data(to, p, h);
 	} else if (flags & MRC_OPF_TO_RESP) {
 		mrc_rx rx = p.rx(h, now());
 
-		mrc_resp_on_probe(&s.half[h.chan].resp, &rx, now());
-		feedback(to, h.chan);
+		mrc_resp_on_probe(&s.half[h.ans].resp, &rx, now());
+		feedback(to, h.ans);
 	}
 	if (!p.forged && plan_.attacker != ExtAttacker::None) {
 		seen_[to].push_back(std::move(p));

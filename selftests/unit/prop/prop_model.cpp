@@ -417,7 +417,7 @@ void Direction::place(const mrc_hdr &h, const u8 *bytes)
 }
 
 // A receive completion: returns the syndrome of a missing receive WQE.
-u8 Direction::on_imm(const mrc_imm &imm)
+u8 Direction::on_imm(const mrc_recv_msg &imm)
 {
 	u32 count = 0, value;
 	std::size_t id;

@@ -55,7 +55,7 @@ public:
 	void change(const Change &c);
 	void place(const mrc_hdr &h, const u8 *payload);
 	u8 placement_syndrome(const mrc_hdr &h) const;
-	u8 on_imm(const mrc_imm &imm);
+	u8 on_imm(const mrc_recv_msg &imm);
 	void check_sack(const mrc_hdr &h);
 	void check_ack(const mrc_hdr &h);
 	void check_final();

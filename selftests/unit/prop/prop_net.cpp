@@ -222,7 +222,7 @@ void Sim::peer_status(int side)
 	if (e.dead)
 		return;
 	word = e.told_ports & ~e.peer_denies;
-	mrc_req_peer_said(&e.req, word == ~0u ? word : word & ~1u,
+	mrc_req_peer_status(&e.req, word == ~0u ? word : word & ~1u,
 			  now());
 	service(side);
 }

@@ -159,7 +159,7 @@ void Sim::receive_data(int to, const Packet &p, const mrc_hdr &h)
 	const bool waited = e.waits;
 	std::vector<mrc_hdr> sent;
 	enum mrc_rx_action got;
-	mrc_imm imm;
+	mrc_recv_msg imm;
 	u32 n = 0;
 
 	if (!calm && rng_.chance(plan.refuse_ppm))
@@ -215,7 +215,7 @@ void Sim::receive_data(int to, const Packet &p, const mrc_hdr &h)
 		imm.se = h.se;
 		d.on_imm(imm);
 	}
-	while (!failed() && mrc_resp_next_imm(&e.resp, &imm)) {
+	while (!failed() && mrc_resp_next_recv(&e.resp, &imm)) {
 		u8 syn = 0;
 
 		note("%c receive completion psn %06x", 'A' + to, imm.psn);
@@ -223,7 +223,7 @@ void Sim::receive_data(int to, const Packet &p, const mrc_hdr &h)
 			syn = d.on_imm(imm);
 		else if (rng_.chance(20000))
 			syn = MRC_SYN_NAK_INV_REQ;
-		mrc_resp_imm_done(&e.resp, syn);
+		mrc_resp_recv_done(&e.resp, syn);
 		if (++n > plan.window_max() + 1)
 			fail("receive completions without end");
 	}

@@ -69,10 +69,10 @@ public:
 	{
 		u64 rtx = 0, last = 0, dup = 0;
 
-		for (int chan = 0; chan < 2; chan++) {
-			rtx += sim.count(chan, MRC_CTR_TX_RTX);
-			last += sim.count(chan, MRC_CTR_RTX_LAST_PSN);
-			dup += sim.count(chan, MRC_CTR_RX_DUP);
+		for (int ans = 0; ans < 2; ans++) {
+			rtx += sim.count(ans, MRC_CTR_TX_RTX);
+			last += sim.count(ans, MRC_CTR_RTX_LAST_PSN);
+			dup += sim.count(ans, MRC_CTR_RX_DUP);
 		}
 		if (what.empty() &&
 		    (rtx > lost + last || dup > last || last > lost_acks))
@@ -117,23 +117,23 @@ private:
 
 		switch (l.what) {
 		case TailLoss::Packets:
-			if (!from || !p.data() || !h.chan || done_ ||
+			if (!from || !p.data() || !h.ans || done_ ||
 			    index_++ != l.first)
 				return false;
 			lost++;
 			break;
 		case TailLoss::Request:
-			if (from || !p.data() || h.chan || done_)
+			if (from || !p.data() || h.ans || done_)
 				return false;
 			lost++;
 			break;
 		case TailLoss::RequestAck:
-			if (!from || !ack || h.chan || done_)
+			if (!from || !ack || h.ans || done_)
 				return false;
 			lost_acks++;
 			break;
 		case TailLoss::Ack: // of the answer
-			if (from || !ack || !h.chan || done_)
+			if (from || !ack || !h.ans || done_)
 				return false;
 			lost_acks++;
 			break;

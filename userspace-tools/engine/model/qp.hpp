@@ -96,13 +96,13 @@ public:
 	//
 	//   u32 receives()                    posted, and not used up
 	//   u8 place(const mrc_rx &rx)        the payload; 0 or MRC_SYN_NAK_*
-	//   u8 deliver(const mrc_imm &imm)    a receive completion; likewise
+	//   u8 deliver(const mrc_recv_msg &imm)    a receive completion; likewise
 	//   void send(const mrc_tx_desc &d)   feedback
 	template <typename User>
 	void receive(const mrc_rx &rx, u64 now, User &&user)
 	{
 		mrc_tx_desc d;
-		mrc_imm imm;
+		mrc_recv_msg imm;
 		u32 need;
 
 		if (rx.hdr->opcode == MRC_OP_PROBE) {
@@ -117,8 +117,8 @@ public:
 				 MRC_RX_PLACE)
 				mrc_resp_placed(&resp, &rx, user.place(rx));
 		}
-		while (mrc_resp_next_imm(&resp, &imm))
-			mrc_resp_imm_done(&resp, user.deliver(imm));
+		while (mrc_resp_next_recv(&resp, &imm))
+			mrc_resp_recv_done(&resp, user.deliver(imm));
 		if (mrc_resp_tells_recvs(&resp))
 			mrc_resp_set_recvs(&resp, user.receives());
 		while (mrc_resp_next_feedback(&resp, now, &d))

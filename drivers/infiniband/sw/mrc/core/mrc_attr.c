@@ -133,7 +133,7 @@ void mrc_attr_resp_cfg(const struct mrc_attr *a, struct mrc_resp_cfg *out)
 		.dqpn = a->dqpn,
 		.pkey = MRC_PKEY_DEFAULT,
 		.ext = a->ext,
-		.chan = a->ans,
+		.ans = a->ans,
 		/* A limit above the one that the peer was promised does no harm. */
 		.max_rd = a->ext ? MRC_MAX_RD_ATOMIC : 0,
 		.trim_nack = true,
@@ -168,7 +168,7 @@ void mrc_attr_req_cfg(const struct mrc_attr *a, struct mrc_req_cfg *out)
 		.ignore_pen = a->no_resp_fc,
 		.n_ports = a->n_ports,
 		.ext = a->ext,
-		.chan = a->ans,
+		.ans = a->ans,
 		.max_rd_atomic = a->ext && !a->ans ? MRC_MAX_RD_ATOMIC : 0,
 		.rnr_retry = retry.rnr,
 	};

@@ -93,7 +93,7 @@ void mrc_ep_batch_close(struct mrc_ep_batch *b, struct mrc_ep_ids *ids,
 
 u16 mrc_ep_batch_sent(struct mrc_ep_batch *b, u32 i, u64 now)
 {
-	struct mrc_ep_ask *ask = &b->ask[i];
+	struct mrc_ep_pending *ask = &b->ask[i];
 
 	ask->at = now;
 	ask->stamp = now >> MRC_TS_SHIFT;
@@ -102,7 +102,7 @@ u16 mrc_ep_batch_sent(struct mrc_ep_batch *b, u32 i, u64 now)
 }
 
 /* The request with @id. Binary search: distances from the first id ascend. */
-static struct mrc_ep_ask *mrc_ep_batch_find(struct mrc_ep_batch *b, u16 id)
+static struct mrc_ep_pending *mrc_ep_batch_find(struct mrc_ep_batch *b, u16 id)
 {
 	u32 lo = 0, hi = b->n;
 	u16 first, want;
@@ -122,11 +122,11 @@ static struct mrc_ep_ask *mrc_ep_batch_find(struct mrc_ep_batch *b, u16 id)
 	return lo < b->n && b->ask[lo].id == id ? &b->ask[lo] : NULL;
 }
 
-bool mrc_ep_batch_answer(struct mrc_ep_batch *b, u16 id, const u8 *peer,
-			 const u8 *self, u16 echo, u64 now,
-			 struct mrc_ep_answer *a)
+bool mrc_ep_batch_response(struct mrc_ep_batch *b, u16 id, const u8 *peer,
+			   const u8 *self, u16 echo, u64 now,
+			   struct mrc_ep_result *a)
 {
-	struct mrc_ep_ask *ask = mrc_ep_batch_find(b, id);
+	struct mrc_ep_pending *ask = mrc_ep_batch_find(b, id);
 	u64 gone, own;
 
 	if (!ask || !ask->sent || ask->done ||
@@ -149,13 +149,13 @@ bool mrc_ep_batch_answer(struct mrc_ep_batch *b, u16 id, const u8 *peer,
 	return true;
 }
 
-void mrc_news_set(struct mrc_news *n, u32 mask, bool keep, u16 id, u64 rto,
-		  u64 now)
+void mrc_status_tx_set(struct mrc_status_tx *n, u32 mask, bool keep, u16 id, u64 rto,
+		       u64 now)
 {
-	if (rto < MRC_NEWS_RTO_MIN)
-		rto = MRC_NEWS_RTO_MIN;
-	if (rto > MRC_NEWS_RTO_MAX)
-		rto = MRC_NEWS_RTO_MAX;
+	if (rto < MRC_STATUS_RTO_MIN)
+		rto = MRC_STATUS_RTO_MIN;
+	if (rto > MRC_STATUS_RTO_MAX)
+		rto = MRC_STATUS_RTO_MAX;
 	n->on = true;
 	n->keep = keep;
 	n->answered = false;
@@ -168,57 +168,57 @@ void mrc_news_set(struct mrc_news *n, u32 mask, bool keep, u16 id, u64 rto,
 	n->try_at = now;
 }
 
-static u64 mrc_news_tick_at(const struct mrc_news *n)
+static u64 mrc_news_tick_at(const struct mrc_status_tx *n)
 {
-	return n->since + (n->ticks + 1) * MRC_NEWS_TICK;
+	return n->since + (n->ticks + 1) * MRC_STATUS_TICK;
 }
 
-bool mrc_news_greets(const struct mrc_news *n, bool fresh, bool part, bool told_part)
+bool mrc_status_tx_needed(const struct mrc_status_tx *n, bool fresh, bool part, bool told_part)
 {
-	return (part && mrc_news_settled(n)) || (fresh && told_part);
+	return (part && mrc_status_tx_settled(n)) || (fresh && told_part);
 }
 
-bool mrc_news_due(struct mrc_news *n, u64 now)
+bool mrc_status_tx_due(struct mrc_status_tx *n, u64 now)
 {
 	bool due = false;
 
 	if (!n->on)
 		return false;
-	if (!n->answered && n->tries < MRC_NEWS_TRIES && now >= n->try_at) {
+	if (!n->answered && n->tries < MRC_STATUS_TRIES && now >= n->try_at) {
 		due = true;
 		n->tries++;
 		n->try_at = now + n->rto;
 	}
 	/* A late call sends the update once, however many ticks it missed. */
-	while (n->ticks < MRC_NEWS_TICKS && now >= mrc_news_tick_at(n)) {
+	while (n->ticks < MRC_STATUS_TICKS && now >= mrc_news_tick_at(n)) {
 		due = true;
 		n->ticks++;
-		n->keep_at = now + MRC_NEWS_KEEP;
+		n->keep_at = now + MRC_STATUS_REPEAT;
 	}
-	if (n->ticks < MRC_NEWS_TICKS)
+	if (n->ticks < MRC_STATUS_TICKS)
 		return due;
 	if (!n->keep) {
 		n->on = false;
 	} else if (now >= n->keep_at) {
 		due = true;
-		n->keep_at = now + MRC_NEWS_KEEP;
+		n->keep_at = now + MRC_STATUS_REPEAT;
 	}
 	return due;
 }
 
-u64 mrc_news_next(const struct mrc_news *n)
+u64 mrc_status_tx_next(const struct mrc_status_tx *n)
 {
 	u64 at;
 
 	if (!n->on)
 		return ~0ull;
-	at = n->ticks < MRC_NEWS_TICKS ? mrc_news_tick_at(n) : n->keep_at;
-	if (!n->answered && n->tries < MRC_NEWS_TRIES && n->try_at < at)
+	at = n->ticks < MRC_STATUS_TICKS ? mrc_news_tick_at(n) : n->keep_at;
+	if (!n->answered && n->tries < MRC_STATUS_TRIES && n->try_at < at)
 		at = n->try_at;
 	return at;
 }
 
-bool mrc_news_answer(struct mrc_news *n, u16 id)
+bool mrc_status_tx_response(struct mrc_status_tx *n, u16 id)
 {
 	if (!n->on || !n->tries || n->id != id)
 		return false;
@@ -226,31 +226,31 @@ bool mrc_news_answer(struct mrc_news *n, u16 id)
 	return true;
 }
 
-void mrc_view_init(struct mrc_view *v)
+void mrc_status_rx_init(struct mrc_status_rx *v)
 {
-	v->word = MRC_VIEW_NOTHING;
+	v->word = MRC_STATUS_UNKNOWN;
 	v->at = 0;
 }
 
-bool mrc_view_update(struct mrc_view *v, u32 mask, u64 now)
+bool mrc_status_rx_update(struct mrc_status_rx *v, u32 mask, u64 now)
 {
 	u32 was = v->word;
 
-	mrc_write_once(v->word, mask & MRC_VIEW_PORTS);
+	mrc_write_once(v->word, mask & MRC_STATUS_PORTS);
 	v->at = now;
 	return v->word != was;
 }
 
-u64 mrc_view_expires(const struct mrc_view *v)
+u64 mrc_status_rx_expires(const struct mrc_status_rx *v)
 {
-	return v->word == MRC_VIEW_NOTHING ? ~0ull : v->at + MRC_VIEW_HOLD;
+	return v->word == MRC_STATUS_UNKNOWN ? ~0ull : v->at + MRC_STATUS_HOLD;
 }
 
-bool mrc_view_expire(struct mrc_view *v, u64 now)
+bool mrc_status_rx_expire(struct mrc_status_rx *v, u64 now)
 {
-	if (now < mrc_view_expires(v))
+	if (now < mrc_status_rx_expires(v))
 		return false;
-	mrc_write_once(v->word, MRC_VIEW_NOTHING);
+	mrc_write_once(v->word, MRC_STATUS_UNKNOWN);
 	return true;
 }
 

@@ -61,7 +61,7 @@ void mrc_ep_id_put(struct mrc_ep_ids *ids, u16 id, u64 now);
 #define MRC_EP_ADDR		16	/* bytes of an address, v4-mapped for IPv4 */
 
 /**
- * struct mrc_ep_ask - a request that waits for its response
+ * struct mrc_ep_pending - a request that waits for its response
  * @id: request id on the wire
  * @stamp: tx_timestamp that was sent
  * @sent: the request was sent
@@ -70,7 +70,7 @@ void mrc_ep_id_put(struct mrc_ep_ids *ids, u16 id, u64 now);
  * @peer: address that may answer
  * @self: own address that the request was sent from
  */
-struct mrc_ep_ask {
+struct mrc_ep_pending {
 	u16 id;
 	u16 stamp;
 	bool sent;
@@ -88,14 +88,14 @@ struct mrc_ep_ask {
  * @timeout: ns, from the transmission of each request
  */
 struct mrc_ep_batch {
-	struct mrc_ep_ask *ask;
+	struct mrc_ep_pending *ask;
 	u32 n;
 	u32 done;
 	u64 timeout;
 };
 
 /* The result of a response; @rtt in ns, saturating. */
-struct mrc_ep_answer {
+struct mrc_ep_result {
 	u32 index;
 	u32 rtt;
 	bool adjusted;	/* @rtt is without the peer's service time */
@@ -119,7 +119,7 @@ void mrc_ep_batch_close(struct mrc_ep_batch *b, struct mrc_ep_ids *ids,
 u16 mrc_ep_batch_sent(struct mrc_ep_batch *b, u32 i, u64 now);
 
 /**
- * mrc_ep_batch_answer - match a response
+ * mrc_ep_batch_response - match a response
  * @b: the batch
  * @id: BTH.psn
  * @peer: source address
@@ -136,35 +136,35 @@ u16 mrc_ep_batch_sent(struct mrc_ep_batch *b, u32 i, u64 now);
  * request waits for ->timeout from its own transmission, regardless of how long it
  * takes to send the others.
  */
-bool mrc_ep_batch_answer(struct mrc_ep_batch *b, u16 id, const u8 *peer,
-			 const u8 *self, u16 echo, u64 now,
-			 struct mrc_ep_answer *a);
+bool mrc_ep_batch_response(struct mrc_ep_batch *b, u16 id, const u8 *peer,
+			   const u8 *self, u16 echo, u64 now,
+			   struct mrc_ep_result *a);
 
 /* Port status: sending ------------------------------------------------------- */
 
-#define MRC_NEWS_TRIES		4	/* the first one and three repeats, §12.3 */
-#define MRC_NEWS_TICKS		10	/* and once per second for so long, OP-31 */
-#define MRC_NEWS_TICK		1000000000ull
-#define MRC_NEWS_KEEP		5000000000ull	/* ns, interval after that with @keep */
-#define MRC_NEWS_RTO_MIN	1000000ull
-#define MRC_NEWS_RTO_MAX	MRC_NEWS_TICK
+#define MRC_STATUS_TRIES		4	/* the first one and three repeats, §12.3 */
+#define MRC_STATUS_TICKS		10	/* and once per second for so long, OP-31 */
+#define MRC_STATUS_TICK		1000000000ull
+#define MRC_STATUS_REPEAT		5000000000ull	/* ns, interval after that with @keep */
+#define MRC_STATUS_RTO_MIN	1000000ull
+#define MRC_STATUS_RTO_MAX	MRC_STATUS_TICK
 
 /**
- * struct mrc_news - the port status update that is sent to one peer
+ * struct mrc_status_tx - the port status update that is sent to one peer
  * @on: there is an update to send
  * @keep: repeat the update as long as it is true, because the peer lets it expire after
- *	MRC_VIEW_HOLD
+ *	MRC_STATUS_HOLD
  * @answered: the peer confirmed the update
  * @tries: transmissions so far at intervals of an RTO
- * @ticks: seconds since @since that are over, up to MRC_NEWS_TICKS
+ * @ticks: seconds since @since that are over, up to MRC_STATUS_TICKS
  * @id: request id; all repeats have the same one, because they are the same update
  * @mask: bit N = port N is up
  * @rto: ns
  * @since: when the ports changed, ns
  * @try_at: when the next try is due, ns
- * @keep_at: after MRC_NEWS_TICKS seconds: when the next repeat is due, ns
+ * @keep_at: after MRC_STATUS_TICKS seconds: when the next repeat is due, ns
  */
-struct mrc_news {
+struct mrc_status_tx {
 	bool on;
 	bool keep;
 	bool answered;
@@ -183,34 +183,34 @@ struct mrc_news {
  * it is superseded itself. This is needed if a port is down: the peer would forget this
  * when the update expires.
  */
-void mrc_news_set(struct mrc_news *n, u32 mask, bool keep, u16 id, u64 rto,
-		  u64 now);
+void mrc_status_tx_set(struct mrc_status_tx *n, u32 mask, bool keep, u16 id, u64 rto,
+		       u64 now);
 
 /* Is the initial schedule over, and only the repetition of @keep left? */
-static inline bool mrc_news_kept(const struct mrc_news *n)
+static inline bool mrc_status_tx_repeating(const struct mrc_status_tx *n)
 {
-	return n->on && n->ticks == MRC_NEWS_TICKS;
+	return n->on && n->ticks == MRC_STATUS_TICKS;
 }
 
 /* Is no transmission of an initial schedule left? */
-static inline bool mrc_news_settled(const struct mrc_news *n)
+static inline bool mrc_status_tx_settled(const struct mrc_status_tx *n)
 {
-	return !n->on || mrc_news_kept(n);
+	return !n->on || mrc_status_tx_repeating(n);
 }
 
 /* The mask of the update, and its request id. */
-static inline u32 mrc_news_mask(const struct mrc_news *n)
+static inline u32 mrc_status_tx_mask(const struct mrc_status_tx *n)
 {
 	return n->mask;
 }
 
-static inline u16 mrc_news_id(const struct mrc_news *n)
+static inline u16 mrc_status_tx_id(const struct mrc_status_tx *n)
 {
 	return n->id;
 }
 
 /**
- * mrc_news_greets - does the peer of a new connection need an update?
+ * mrc_status_tx_needed - does the peer of a new connection need an update?
  * @n: the update that is sent to the peer
  * @fresh: the peer was not known before
  * @part: not all of our ports are up
@@ -221,55 +221,55 @@ static inline u16 mrc_news_id(const struct mrc_news *n)
  *
  * Return: whether the update must be sent.
  */
-bool mrc_news_greets(const struct mrc_news *n, bool fresh, bool part, bool told_part);
+bool mrc_status_tx_needed(const struct mrc_status_tx *n, bool fresh, bool part, bool told_part);
 
 /* Is a transmission due? If so, it counts as sent. */
-bool mrc_news_due(struct mrc_news *n, u64 now);
+bool mrc_status_tx_due(struct mrc_status_tx *n, u64 now);
 
-/* When to call mrc_news_due() again, ns, ~0 = never. */
-u64 mrc_news_next(const struct mrc_news *n);
+/* When to call mrc_status_tx_due() again, ns, ~0 = never. */
+u64 mrc_status_tx_next(const struct mrc_status_tx *n);
 
 /* A response of the peer came. Return: whether it is to this update. */
-bool mrc_news_answer(struct mrc_news *n, u16 id);
+bool mrc_status_tx_response(struct mrc_status_tx *n, u16 id);
 
 /* Port status: receiving ----------------------------------------------------- */
 
-#define MRC_VIEW_PORTS		0x1FFFEu	/* bits of MRC_MAX_PORTS ports */
-#define MRC_VIEW_NOTHING	(~0u)
-#define MRC_VIEW_HOLD		15000000000ull	/* ns without a repeat, §12.3 */
+#define MRC_STATUS_PORTS		0x1FFFEu	/* bits of MRC_MAX_PORTS ports */
+#define MRC_STATUS_UNKNOWN	(~0u)
+#define MRC_STATUS_HOLD		15000000000ull	/* ns without a repeat, §12.3 */
 
 /**
- * struct mrc_view - the port status that a peer reports
- * @word: bit N = the peer's port N is up; MRC_VIEW_NOTHING while the peer reports nothing
+ * struct mrc_status_rx - the port status that a peer reports
+ * @word: bit N = the peer's port N is up; MRC_STATUS_UNKNOWN while the peer reports nothing
  * @at: when the last update came, ns
  *
- * The status is only a hint for mrc_paths_peer_said(), because anybody can send an
+ * The status is only a hint for mrc_paths_peer_status(), because anybody can send an
  * update. So request ids are not compared, and the update that arrives last counts. An
  * update that was overtaken by a newer one does no more harm than a forged one, and the
  * newer one is repeated. If ids were compared, a forged update could shut genuine ones
  * out.
  */
-struct mrc_view {
+struct mrc_status_rx {
 	u32 word;
 	u64 at;
 };
 
-void mrc_view_init(struct mrc_view *v);
+void mrc_status_rx_init(struct mrc_status_rx *v);
 
 /* The current status. Any context, also while it changes. */
-static inline u32 mrc_view_word(const struct mrc_view *v)
+static inline u32 mrc_status_rx_mask(const struct mrc_status_rx *v)
 {
 	return mrc_read_once(v->word);
 }
 
 /* An update with @mask came. Return: whether the status changed. */
-bool mrc_view_update(struct mrc_view *v, u32 mask, u64 now);
+bool mrc_status_rx_update(struct mrc_status_rx *v, u32 mask, u64 now);
 
 /* Let the status expire if it is too old at @now. Return: whether it did. */
-bool mrc_view_expire(struct mrc_view *v, u64 now);
+bool mrc_status_rx_expire(struct mrc_status_rx *v, u64 now);
 
 /* When the status expires, ns, ~0 = never. */
-u64 mrc_view_expires(const struct mrc_view *v);
+u64 mrc_status_rx_expires(const struct mrc_status_rx *v);
 
 /* Responses -------------------------------------------------------------------- */
 

@@ -83,7 +83,7 @@ static void enter(struct mrc_paths *p, u16 i, u8 to)
 		p->ev[i].sub = 0;
 }
 
-void mrc_ev_join(struct mrc_paths *p, u16 to, u16 from)
+void mrc_ev_copy_state(struct mrc_paths *p, u16 to, u16 from)
 {
 	p->ev[to].probe_id = p->ev[from].probe_id;
 	p->ev[to].sub = p->ev[from].sub;
@@ -96,7 +96,7 @@ void mrc_ev_share_probe(struct mrc_paths *p, u16 i)
 
 	for (j = mrc_ev_copy(p, i); j != i; j = mrc_ev_copy(p, j)) {
 		if (p->ev[j].state == MRC_EV_ASSUMED_BAD)
-			mrc_ev_join(p, j, i);
+			mrc_ev_copy_state(p, j, i);
 	}
 }
 
@@ -148,7 +148,7 @@ static void allow(struct mrc_paths *p, u16 i, u64 now)
 		return;
 	}
 	enter(p, i, p->ev[j].state);
-	mrc_ev_join(p, i, j);
+	mrc_ev_copy_state(p, i, j);
 	if (p->ev[i].state != MRC_EV_ASSUMED_BAD)
 		mrc_ev_report(p, i, MRC_EV_DENIED, p->ev[i].state);
 }

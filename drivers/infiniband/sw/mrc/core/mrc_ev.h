@@ -33,7 +33,7 @@ MRC_C_BEGIN
 #define MRC_EV_PROBE_FLOOR_NS	4000000ull	/* delay of a busy host's reply */
 #define MRC_EV_PROBE_GAP_NS	25000000ull	/* per QP, between unanswered probes */
 #define MRC_EV_PROBE_BURST	8u		/* unanswered probes sent at once */
-#define MRC_EV_DOUBT_NS		15000000000ull	/* after a wrong update, §12.3 */
+#define MRC_EV_DISTRUST_NS		15000000000ull	/* after a wrong update, §12.3 */
 #define MRC_EV_RTO_DEFAULT	4194304ull	/* ns, for a QP without a timer */
 
 /* MRC 1.0 §11.6 */
@@ -149,11 +149,11 @@ struct mrc_ev_walk {
 	u16 usable;	/* GOOD + SKIP */
 	u16 bad_cursor;	/* cursor of the ASSUMED_BAD round-robin */
 	u32 tx;		/* packets sent through the port */
-	u8 ask_exp;	/* port probes since ask_soon(), see mrc_ev_peer.c */
-	u64 ask_at;	/* when the next port probe or the decision is due, ns */
-	u64 asked_at;	/* when the last port probe was sent, ns */
-	u64 said_at;	/* when the peer reported its port down, ns */
-	u64 doubt_until; /* until then a "down" update alone is not believed, ns */
+	u8 port_probe_exp;	/* port probes since port_probe_soon(), see mrc_ev_peer.c */
+	u64 port_probe_at;	/* when the next port probe or the decision is due, ns */
+	u64 port_probed_at;	/* when the last port probe was sent, ns */
+	u64 down_at;	/* when the peer reported its port down, ns */
+	u64 distrust_until; /* until then a "down" update alone is not believed, ns */
 };
 
 /**
@@ -162,14 +162,14 @@ struct mrc_ev_walk {
  * @flow_at: when an EV was last picked for data, ns, 0 = never
  * @tat: rate limit of EV probes, ns: when the next probe would be sent if all probes
  *	since the last good reply had been sent MRC_EV_PROBE_GAP_NS apart
- * @ask_next: when the first port probe or decision about a port is due, ns, see
+ * @port_probe_next: when the first port probe or decision about a port is due, ns, see
  *	mrc_ev_peer.c
  */
 struct mrc_ev_pace {
 	u64 srtt;
 	u64 flow_at;
 	u64 tat;
-	u64 ask_next;
+	u64 port_probe_next;
 };
 
 /*
@@ -204,11 +204,11 @@ struct mrc_ev_auto {
  * @fallback: next port of the ASSUMED_BAD round-robin
  * @ports_up: bit N = local port N may send (bit 0 unused)
  * @peer_ports: bit N = the peer's port N is treated as up, §12.3; all ones initially
- * @peer_word: port status that the peer reports, bit N = its port N is up; all ones,
+ * @reported_ports: port status that the peer reports, bit N = its port N is up; all ones,
  *	including bit 0, while it reports nothing
- * @asked: bit N = port N is being probed because the peer reported it down
- * @overruled: bit N = port N answered although the peer reports it down; not in @asked.
- *	The peer has until the walk's ask_at to report it up
+ * @probing: bit N = port N is being probed because the peer reported it down
+ * @disputed: bit N = port N answered although the peer reports it down; not in @probing.
+ *	The peer has until the walk's port_probe_at to report it up
  * @probe_next: when the first EV probe is due or counts as lost, ns
  * @now: newest time that the state machine saw, ns; the reference for the times in @at
  * @rng: state of the random number generator
@@ -235,9 +235,9 @@ struct mrc_paths {
 	u16 fallback;
 	u32 ports_up;
 	u32 peer_ports;
-	u32 peer_word;
-	u32 asked;
-	u32 overruled;
+	u32 reported_ports;
+	u32 probing;
+	u32 disputed;
 	u64 probe_next;
 	u64 now;
 	u64 rng;
@@ -256,7 +256,7 @@ size_t mrc_paths_mem(const struct mrc_paths_cfg *cfg);
  * @cfg: copied
  *
  * All EVs start GOOD, or DENIED where the set says so, and all ports up. The tables that
- * a requester needs are missing, so there must be no requester. Until mrc_paths_equip()
+ * a requester needs are missing, so there must be no requester. Until mrc_paths_add_tables()
  * the caller must not pick an EV for data, give a verdict or probe. The functions for
  * control packets, ports, times, updates of the set and queries of EVs may be called.
  *
@@ -264,17 +264,17 @@ size_t mrc_paths_mem(const struct mrc_paths_cfg *cfg);
  */
 int mrc_paths_prepare(struct mrc_paths *p, const struct mrc_paths_cfg *cfg);
 
-/* Bytes that mrc_paths_equip() needs. */
+/* Bytes that mrc_paths_add_tables() needs. */
 size_t mrc_paths_tables(const struct mrc_paths *p);
 
 /**
- * mrc_paths_equip - add the tables that data packets need
+ * mrc_paths_add_tables - add the tables that data packets need
  * @p: prepared, with no tables yet
  * @mem: mrc_paths_tables() bytes, 8-aligned, owned by the caller
  *
  * The caller excludes concurrent readers (mrc_paths_pick_ctrl()). EVs keep their states.
  */
-void mrc_paths_equip(struct mrc_paths *p, void *mem);
+void mrc_paths_add_tables(struct mrc_paths *p, void *mem);
 
 /**
  * mrc_paths_init - make the EVs of a QP: prepare and equip
@@ -296,13 +296,13 @@ int mrc_paths_init(struct mrc_paths *p, const struct mrc_paths_cfg *cfg,
 const struct mrc_spray_ops *mrc_spray_find(const char *name);
 
 /**
- * mrc_paths_retire - the QP does not use its EVs any more
+ * mrc_paths_fini - the QP does not use its EVs any more
  * @p: state, with or without tables; not used afterwards
  *
  * Calls @on_state with GOOD for each EV that is ASSUMED_BAD. Otherwise a listener would
  * regard the path as bad for ever. Nothing is counted.
  */
-void mrc_paths_retire(struct mrc_paths *p);
+void mrc_paths_fini(struct mrc_paths *p);
 
 /**
  * mrc_paths_update - another version of the profile's set
@@ -344,10 +344,10 @@ static inline u32 mrc_paths_ports_up(const struct mrc_paths *p)
 	return p->ports_up;
 }
 
-/* The port status last passed to mrc_paths_peer_said(). */
-static inline u32 mrc_paths_peer_word(const struct mrc_paths *p)
+/* The port status last passed to mrc_paths_peer_status(). */
+static inline u32 mrc_paths_peer_mask(const struct mrc_paths *p)
 {
-	return p->peer_word;
+	return p->reported_ports;
 }
 
 /* RTO of the connection, ns, 0 = not known yet. */
@@ -423,32 +423,32 @@ void mrc_paths_set_rtt(struct mrc_paths *p, u64 base_rtt, u64 rto);
 void mrc_paths_set_ports(struct mrc_paths *p, u32 ports_up);
 
 /**
- * mrc_paths_peer_said - the peer's port status changed or expired
+ * mrc_paths_peer_status - the peer's port status changed or expired
  * @p: with or without tables
- * @word: bit N = the peer's port N is up, bit 0 clear; all ones: no valid status
+ * @status: bit N = the peer's port N is up, bit 0 clear; all ones: no valid status
  * @now: ns
  *
  * No EV changes state. Ports reported down are no longer used and are probed, see
  * mrc_ev_peer.c.
  */
-void mrc_paths_peer_said(struct mrc_paths *p, u32 word, u64 now);
+void mrc_paths_peer_status(struct mrc_paths *p, u32 status, u64 now);
 
-void mrc_ev_peer_answered(struct mrc_paths *p, u8 port, u64 sent_at, u8 via,
-			  u64 now);
+void mrc_ev_peer_heard(struct mrc_paths *p, u8 port, u64 sent_at, u8 via,
+		       u64 now);
 
 /**
- * mrc_paths_answered - the peer answered a packet
+ * mrc_paths_heard - the peer answered a packet
  * @p: with tables
  * @port: port through which the packet was sent
  * @sent_at: when the packet was sent, ns
  * @via: port through which the answer came, 0 = unknown
  * @now: ns
  */
-static inline void mrc_paths_answered(struct mrc_paths *p, u8 port,
-				      u64 sent_at, u8 via, u64 now)
+static inline void mrc_paths_heard(struct mrc_paths *p, u8 port,
+				   u64 sent_at, u8 via, u64 now)
 {
-	if (p->asked && port <= MRC_MAX_PORTS && p->asked >> port & 1)
-		mrc_ev_peer_answered(p, port, sent_at, via, now);
+	if (p->probing && port <= MRC_MAX_PORTS && p->probing >> port & 1)
+		mrc_ev_peer_heard(p, port, sent_at, via, now);
 }
 
 /* Is @port usable: up here, and the peer's port treated as up? */

@@ -254,7 +254,7 @@ int mrc_paths_prepare(struct mrc_paths *p, const struct mrc_paths_cfg *cfg)
 		p->min_active = cfg->min_active ? cfg->min_active : p->n / 4;
 	p->ports_up = (2u << p->n_ports) - 2;
 	p->peer_ports = ~0u;
-	p->peer_word = ~0u;
+	p->reported_ports = ~0u;
 	p->probe_next = MRC_EV_NO_PROBE;
 	p->rng = cfg->seed;
 	mrc_paths_set_rtt(p, cfg->base_rtt, cfg->rto);
@@ -264,7 +264,7 @@ int mrc_paths_prepare(struct mrc_paths *p, const struct mrc_paths_cfg *cfg)
 	return 0;
 }
 
-void mrc_paths_equip(struct mrc_paths *p, void *mem)
+void mrc_paths_add_tables(struct mrc_paths *p, void *mem)
 {
 	struct mrc_ev *ev;
 	u16 i;
@@ -284,7 +284,7 @@ void mrc_paths_equip(struct mrc_paths *p, void *mem)
 	for (i = 0; i < p->n; i++)
 		fresh_ev(p, i, first_state(p->cfg.set, i));
 	make_walks(p);
-	mrc_ev_peer_equip(p);
+	mrc_ev_peer_add_tables(p);
 }
 
 int mrc_paths_init(struct mrc_paths *p, const struct mrc_paths_cfg *cfg,
@@ -293,7 +293,7 @@ int mrc_paths_init(struct mrc_paths *p, const struct mrc_paths_cfg *cfg,
 	int ret = mem ? mrc_paths_prepare(p, cfg) : -EINVAL;
 
 	if (!ret)
-		mrc_paths_equip(p, mem);
+		mrc_paths_add_tables(p, mem);
 	return ret;
 }
 
@@ -322,7 +322,7 @@ bool mrc_ev_same(const struct mrc_paths *p, u16 i, int j)
  * Report GOOD for each path that is ASSUMED_BAD and has no such entry left in @next
  * (NULL: there are no entries any more). One report for all copies.
  */
-static void tell_gone(const struct mrc_paths *p, const struct mrc_evset *next)
+static void report_removed(const struct mrc_paths *p, const struct mrc_evset *next)
 {
 	u16 first, i, j;
 	bool stays;
@@ -348,10 +348,10 @@ static void tell_gone(const struct mrc_paths *p, const struct mrc_evset *next)
 	}
 }
 
-void mrc_paths_retire(struct mrc_paths *p)
+void mrc_paths_fini(struct mrc_paths *p)
 {
 	if (p->ev)
-		tell_gone(p, NULL);
+		report_removed(p, NULL);
 }
 
 /* Give an entry that is new in this set the state of the copies that it has now. */
@@ -366,7 +366,7 @@ static void join_copies(struct mrc_paths *p, u16 i)
 		if (p->ev[j].sub != SUB_ARRIVED &&
 		    p->ev[j].state != MRC_EV_DENIED) {
 			p->ev[i].state = p->ev[j].state;
-			mrc_ev_join(p, i, j);
+			mrc_ev_copy_state(p, i, j);
 			return;
 		}
 	}
@@ -405,7 +405,7 @@ void mrc_paths_update(struct mrc_paths *p, const struct mrc_evset *set,
 		update_prepared(p, was, set);
 		return;
 	}
-	tell_gone(p, set);
+	report_removed(p, set);
 	for (i = 0; i < p->n; i++) {
 		if (same_entry(was, i, set, i))
 			continue;

@@ -11,7 +11,7 @@
  * An answer through another port is no proof, because a port that the peer's controller
  * disabled still receives. If the answer comes through the port itself, the update was
  * wrong, or a newer update that reports the port up is still on its way through another
- * plane. If no such update arrives soon, the peer loses its credit: for MRC_EV_DOUBT_NS,
+ * plane. If no such update arrives soon, the peer loses its credit: for MRC_EV_DISTRUST_NS,
  * a port that it reports down stays in use until a probe is not answered.
  *
  * A port that is reported up again is probed at once. It is used with the first answer,
@@ -26,16 +26,16 @@
 /* Earlier than any clock value: due at once. */
 #define AT_ONCE			1ull
 
-static bool said_nothing(u32 word)
+static bool status_unknown(u32 status)
 {
-	return word & 1;	/* there is no port 0 */
+	return status & 1;	/* there is no port 0 */
 }
 
 /*
  * How long after an answer through a port the update that reports this port up may
  * come, ns: twice the interval at which a peer repeats a lost update.
  */
-static u64 word_wait(const struct mrc_paths *p)
+static u64 update_wait(const struct mrc_paths *p)
 {
 	u64 t = 2 * (p->cfg.rto ? p->cfg.rto : MRC_EV_RTO_DEFAULT);
 
@@ -44,7 +44,7 @@ static u64 word_wait(const struct mrc_paths *p)
 	return t < MRC_EV_PROBE_MAX_NS ? t : MRC_EV_PROBE_MAX_NS;
 }
 
-static u64 ask_interval(const struct mrc_paths *p, u8 exp)
+static u64 port_probe_interval(const struct mrc_paths *p, u8 exp)
 {
 	u64 t = p->cfg.rto < MRC_EV_RTO_DEFAULT ? p->cfg.rto :
 						  MRC_EV_RTO_DEFAULT;
@@ -55,51 +55,51 @@ static u64 ask_interval(const struct mrc_paths *p, u8 exp)
 }
 
 /* Recompute when the first port probe or decision is due. */
-static void ask_rescan(struct mrc_paths *p)
+static void port_probe_rescan(struct mrc_paths *p)
 {
-	u32 ports = (p->asked & p->ports_up) | p->overruled;
+	u32 ports = (p->probing & p->ports_up) | p->disputed;
 	u64 min = MRC_EV_NO_PROBE;
 	u8 port;
 
 	for (port = 1; port <= p->n_ports; port++) {
-		if (ports >> port & 1 && p->walk[port].ask_at < min)
-			min = p->walk[port].ask_at;
+		if (ports >> port & 1 && p->walk[port].port_probe_at < min)
+			min = p->walk[port].port_probe_at;
 	}
-	p->pace->ask_next = min;
+	p->pace->port_probe_next = min;
 }
 
 /* No update agreed with the answer in time: distrust the peer's updates for a while. */
-static void disbelieve(struct mrc_paths *p, u8 port, u64 now)
+static void distrust(struct mrc_paths *p, u8 port, u64 now)
 {
-	p->overruled &= ~(1u << port);
-	p->walk[port].doubt_until = now + MRC_EV_DOUBT_NS;
+	p->disputed &= ~(1u << port);
+	p->walk[port].distrust_until = now + MRC_EV_DISTRUST_NS;
 	mrc_ctr_add(p->cfg.ctr, port, MRC_CTR_PORT_STATUS_REFUSED, 1);
 }
 
 /* Probe as soon as the minimum interval allows, and restart the doubling. */
-static void ask_soon(struct mrc_paths *p, u8 port)
+static void port_probe_soon(struct mrc_paths *p, u8 port)
 {
 	struct mrc_ev_walk *w = &p->walk[port];
 
-	w->ask_at = w->asked_at ? w->asked_at + MRC_EV_PROBE_MIN_NS : AT_ONCE;
-	w->ask_exp = 0;
+	w->port_probe_at = w->port_probed_at ? w->port_probed_at + MRC_EV_PROBE_MIN_NS : AT_ONCE;
+	w->port_probe_exp = 0;
 }
 
-static void ask(struct mrc_paths *p, u8 port, u64 now)
+static void port_probe_start(struct mrc_paths *p, u8 port, u64 now)
 {
 	struct mrc_ev_walk *w = &p->walk[port];
 
 	/*
-	 * Already being probed: keep @said_at. Otherwise an attacker who repeats updates
+	 * Already being probed: keep @down_at. Otherwise an attacker who repeats updates
 	 * could make every answer look older than the update.
 	 */
-	if (p->asked >> port & 1)
+	if (p->probing >> port & 1)
 		return;
-	if (p->overruled >> port & 1)
-		disbelieve(p, port, now);
-	p->asked |= 1u << port;
-	w->said_at = now;
-	ask_soon(p, port);
+	if (p->disputed >> port & 1)
+		distrust(p, port, now);
+	p->probing |= 1u << port;
+	w->down_at = now;
+	port_probe_soon(p, port);
 }
 
 static void use(struct mrc_paths *p, u32 ports)
@@ -110,100 +110,100 @@ static void use(struct mrc_paths *p, u32 ports)
 	mrc_ev_probe_ports(p, was);
 }
 
-void mrc_paths_peer_said(struct mrc_paths *p, u32 word, u64 now)
+void mrc_paths_peer_status(struct mrc_paths *p, u32 status, u64 now)
 {
 	const u32 mine = (2u << p->n_ports) - 2;
-	const u32 was = p->peer_word;
+	const u32 was = p->reported_ports;
 	u32 up, ports = p->peer_ports;
 	u8 port;
 
-	if (word == was)
+	if (status == was)
 		return;
 	if (now > p->now)
 		p->now = now;
-	p->peer_word = word;
+	p->reported_ports = status;
 	if (!p->ev) {	/* no requester yet, so no probes */
-		mrc_write_once(p->peer_ports, word);
+		mrc_write_once(p->peer_ports, status);
 		return;
 	}
-	up = said_nothing(word) ? 0 : word & (said_nothing(was) ? ~0u : ~was);
-	p->overruled &= ~up;
+	up = status_unknown(status) ? 0 : status & (status_unknown(was) ? ~0u : ~was);
+	p->disputed &= ~up;
 	for (port = 1; port <= p->n_ports; port++) {
 		const u32 bit = 1u << port;
 
-		if (was & ~word & bit) {
-			ask(p, port, now);
-			if (now >= p->walk[port].doubt_until)
+		if (was & ~status & bit) {
+			port_probe_start(p, port, now);
+			if (now >= p->walk[port].distrust_until)
 				ports &= ~bit;
-		} else if (up & p->asked & bit) {
+		} else if (up & p->probing & bit) {
 			if (ports & bit)
-				p->asked &= ~bit;
+				p->probing &= ~bit;
 			else
-				ask_soon(p, port);
+				port_probe_soon(p, port);
 		}
 	}
-	ports = (ports & mine) | (word & ~mine);
+	ports = (ports & mine) | (status & ~mine);
 	use(p, ports);
 	/* The fault for which EVs of these ports were condemned may be over. */
 	mrc_ev_probe_now(p, up & ports & p->ports_up);
-	ask_rescan(p);
+	port_probe_rescan(p);
 }
 
-void mrc_ev_peer_equip(struct mrc_paths *p)
+void mrc_ev_peer_add_tables(struct mrc_paths *p)
 {
 	u8 port;
 
 	for (port = 1; port <= p->n_ports; port++) {
 		if (!(p->peer_ports >> port & 1))
-			ask(p, port, 0);
+			port_probe_start(p, port, 0);
 	}
-	ask_rescan(p);
+	port_probe_rescan(p);
 }
 
 void mrc_ev_peer_ports(struct mrc_paths *p, u32 up)
 {
 	u8 port;
 
-	if (!p->asked)
+	if (!p->probing)
 		return;
 	for (port = 1; port <= p->n_ports; port++) {
-		if (up & p->asked & 1u << port)
-			ask_soon(p, port);
+		if (up & p->probing & 1u << port)
+			port_probe_soon(p, port);
 	}
-	ask_rescan(p);
+	port_probe_rescan(p);
 }
 
-void mrc_ev_peer_answered(struct mrc_paths *p, u8 port, u64 sent_at, u8 via,
-			  u64 now)
+void mrc_ev_peer_heard(struct mrc_paths *p, u8 port, u64 sent_at, u8 via,
+		       u64 now)
 {
 	struct mrc_ev_walk *w = &p->walk[port];
 	const u32 bit = 1u << port;
 	/* A packet sent before the update may have arrived before the port went down. */
-	if (sent_at <= w->said_at)
+	if (sent_at <= w->down_at)
 		return;
 	/*
 	 * An answer through another port is no proof. But if no port may be used at all,
 	 * any answer shows that the update is wrong.
 	 */
-	if (via != port && !(p->peer_word & bit) && p->ports_up & p->peer_ports)
+	if (via != port && !(p->reported_ports & bit) && p->ports_up & p->peer_ports)
 		return;
-	p->asked &= ~bit;
-	if (!(p->peer_word & bit)) {
-		p->overruled |= bit;
-		w->ask_at = now + word_wait(p);
+	p->probing &= ~bit;
+	if (!(p->reported_ports & bit)) {
+		p->disputed |= bit;
+		w->port_probe_at = now + update_wait(p);
 	}
 	use(p, p->peer_ports | bit);
-	ask_rescan(p);
+	port_probe_rescan(p);
 }
 
 /* The EV for a probe of @port: a random one that is not DENIED, or -1. */
-static int ask_ev(struct mrc_paths *p, u8 port)
+static int port_probe_ev(struct mrc_paths *p, u8 port)
 {
 	int i = mrc_spray_any(p, port);
 
 	/* No probe is due until mrc_ev_peer_evs() finds an EV. */
 	if (i < 0)
-		p->walk[port].ask_at = MRC_EV_NO_PROBE;
+		p->walk[port].port_probe_at = MRC_EV_NO_PROBE;
 	return i;
 }
 
@@ -211,14 +211,14 @@ void mrc_ev_peer_evs(struct mrc_paths *p)
 {
 	u8 port;
 
-	if (!p->asked)
+	if (!p->probing)
 		return;
 	for (port = 1; port <= p->n_ports; port++) {
-		if (p->asked >> port & 1 &&
-		    p->walk[port].ask_at == MRC_EV_NO_PROBE)
-			ask_soon(p, port);
+		if (p->probing >> port & 1 &&
+		    p->walk[port].port_probe_at == MRC_EV_NO_PROBE)
+			port_probe_soon(p, port);
 	}
-	ask_rescan(p);
+	port_probe_rescan(p);
 }
 
 int mrc_ev_peer_due(struct mrc_paths *p, u64 now)
@@ -230,39 +230,39 @@ int mrc_ev_peer_due(struct mrc_paths *p, u64 now)
 	for (port = 1; port <= p->n_ports; port++) {
 		struct mrc_ev_walk *w = &p->walk[port];
 
-		if (w->ask_at > now)
+		if (w->port_probe_at > now)
 			continue;
-		if (p->overruled >> port & 1)
-			disbelieve(p, port, now);
-		if (!(p->asked & p->ports_up & 1u << port))
+		if (p->disputed >> port & 1)
+			distrust(p, port, now);
+		if (!(p->probing & p->ports_up & 1u << port))
 			continue;
 		/* The port was kept in use, but a probe was not answered. */
-		if (w->ask_exp)
+		if (w->port_probe_exp)
 			ports &= ~(1u << port);
 		if (due < 0)
-			due = ask_ev(p, port);
+			due = port_probe_ev(p, port);
 	}
 	if (ports != p->peer_ports)
 		use(p, ports);
 	if (due < 0)
-		ask_rescan(p);
+		port_probe_rescan(p);
 	return due;
 }
 
 void mrc_ev_peer_sent(struct mrc_paths *p, u8 port, u64 now)
 {
 	struct mrc_ev_walk *w = &p->walk[port];
-	u64 wait = ask_interval(p, w->ask_exp);
+	u64 wait = port_probe_interval(p, w->port_probe_exp);
 
 	/* The probe was sent for another reason; the port probe is not due yet. */
-	if (now < w->ask_at)
+	if (now < w->port_probe_at)
 		return;
 	/* The port is in use: its answer gets as much time as that of an EV probe. */
 	if (p->peer_ports >> port & 1 && wait < mrc_ev_probe_wait(p, 0))
 		wait = mrc_ev_probe_wait(p, 0);
-	w->asked_at = now;
-	w->ask_at = now + wait;
-	if (w->ask_exp < MRC_EV_PROBE_EXP)
-		w->ask_exp++;
-	ask_rescan(p);
+	w->port_probed_at = now;
+	w->port_probe_at = now + wait;
+	if (w->port_probe_exp < MRC_EV_PROBE_EXP)
+		w->port_probe_exp++;
+	port_probe_rescan(p);
 }

@@ -52,7 +52,7 @@ void mrc_spray_reorder(struct mrc_paths *p, u8 port);
 void mrc_ev_set_state(struct mrc_paths *p, u16 i, u8 to, u64 now);
 
 /* EV @i, now in the same state as its copy @as, takes over losses or probe state. */
-void mrc_ev_join(struct mrc_paths *p, u16 i, u16 as);
+void mrc_ev_copy_state(struct mrc_paths *p, u16 i, u16 as);
 
 /* The copies of ASSUMED_BAD EV @i take over its probe state. */
 void mrc_ev_share_probe(struct mrc_paths *p, u16 i);
@@ -97,7 +97,7 @@ u64 mrc_ev_probe_wait(const struct mrc_paths *p, u32 exp);
 int mrc_spray_any(struct mrc_paths *p, u8 port);
 
 /* The peer's ports, mrc_ev_peer.c: tables were added. */
-void mrc_ev_peer_equip(struct mrc_paths *p);
+void mrc_ev_peer_add_tables(struct mrc_paths *p);
 
 /* There may be EVs now for port probes that had none. */
 void mrc_ev_peer_evs(struct mrc_paths *p);
@@ -108,7 +108,7 @@ void mrc_ev_peer_ports(struct mrc_paths *p, u32 up);
 /* The EV for a port probe that is due at @now, or -1. */
 int mrc_ev_peer_due(struct mrc_paths *p, u64 now);
 
-/* A probe was sent through @port, which is in @asked. */
+/* A probe was sent through @port, which is in @probed. */
 void mrc_ev_peer_sent(struct mrc_paths *p, u8 port, u64 now);
 
 /* The bitmap that lists the EVs in @state, NULL for DENIED. */

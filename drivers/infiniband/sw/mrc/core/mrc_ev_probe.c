@@ -206,7 +206,7 @@ u64 mrc_paths_next_probe(const struct mrc_paths *p)
 		return MRC_EV_NO_PROBE;
 	if (at < gap_ends(p))
 		at = gap_ends(p);
-	return at < p->pace->ask_next ? at : p->pace->ask_next;
+	return at < p->pace->port_probe_next ? at : p->pace->port_probe_next;
 }
 
 int mrc_paths_probe_due(struct mrc_paths *p, u64 now)
@@ -221,7 +221,7 @@ int mrc_paths_probe_due(struct mrc_paths *p, u64 now)
 		return -1;
 	if (now > p->now)
 		p->now = now;
-	if (now >= p->pace->ask_next)
+	if (now >= p->pace->port_probe_next)
 		due = mrc_ev_peer_due(p, now);
 	if (due >= 0 || now < p->probe_next || now < gap_ends(p))
 		return due;
@@ -254,7 +254,7 @@ void mrc_paths_probe_sent(struct mrc_paths *p, int i, u16 id, u64 now)
 		p->now = now;
 	mrc_ev_sent(p, (u16)i);
 	port = mrc_paths_port(p, (u16)i);
-	if (port <= p->n_ports && p->asked >> port & 1)
+	if (port <= p->n_ports && p->probing >> port & 1)
 		mrc_ev_peer_sent(p, port, now);
 	ev = &p->ev[i];
 	if (ev->state != MRC_EV_ASSUMED_BAD)

@@ -69,7 +69,7 @@ void mrc_req_lose(struct mrc_req *req, u32 psn, u8 cause, u64 hold, u64 now)
 	}
 	mrc_bit_set(req->lost, req->ring_mask, psn);
 	req->n_lost++;
-	mrc_req_plane_forget(req, psn);
+	mrc_req_plane_undo(req, psn);
 	pkt->guard = MRC_GUARD_NONE;
 	pkt->hold_until = hold;
 	req->held_until = 0;
@@ -160,10 +160,10 @@ void mrc_req_unneeded(struct mrc_req *req, u32 psn, u64 now)
 }
 
 /*
- * Without new evidence a guard halves after MRC_GUARD_KEEP round trips, or after
- * MRC_GUARD_KEEP times its minimum if that is longer.
+ * Without new evidence a guard halves after MRC_GUARD_HALF_LIFE round trips, or after
+ * MRC_GUARD_HALF_LIFE times its minimum if that is longer.
  */
-static void mrc_req_forget(struct mrc_req *req, u64 now)
+static void mrc_req_guard_decay(struct mrc_req *req, u64 now)
 {
 	u32 i;
 
@@ -176,7 +176,7 @@ static void mrc_req_forget(struct mrc_req *req, u64 now)
 		min = mrc_req_guard_min(req, (enum mrc_guard_kind)i);
 		if (keep < min)
 			keep = min;
-		if (mrc_req_since(g->at, now) < MRC_GUARD_KEEP * keep)
+		if (mrc_req_since(g->at, now) < MRC_GUARD_HALF_LIFE * keep)
 			continue;
 		g->ns = g->ns / 2 > min ? g->ns / 2 : 0;
 		g->at = now;
@@ -192,21 +192,21 @@ void mrc_req_resent(struct mrc_req *req, u32 psn, u64 now)
 {
 	struct mrc_tx_pkt *pkt = mrc_req_pkt(req, psn);
 
-	if (mrc_bit_test(req->fast, req->ring_mask, psn) && !req->again) {
+	if (mrc_bit_test(req->inferred, req->ring_mask, psn) && !req->again) {
 		req->again = true;
 		req->again_psn = mrc_req_sent_with(psn, pkt);
 	}
 	if (pkt->guard == MRC_GUARD_NONE)
 		return;
 	/* Feedback showed the loss, so the peer is alive: silence begins anew. */
-	req->silence_shift = 0;
+	req->tail_probe_shift = 0;
 	req->confirm_at = now + mrc_req_guard(req, MRC_GUARD_LAG);
-	if (req->confirm_at < req->silence_at)
-		req->silence_at = req->confirm_at;
+	if (req->confirm_at < req->tail_probe_at)
+		req->tail_probe_at = req->confirm_at;
 }
 
 /* The criteria for the holes of one SACK. */
-struct mrc_evidence {
+struct mrc_loss_criteria {
 	u32 range;	/* distance in PSNs, mrc_req_loss_range() */
 	u64 order;	/* time guard within a plane, ns */
 	u64 newest;	/* when the highest PSN received was sent */
@@ -218,7 +218,7 @@ struct mrc_evidence {
 /* Did a packet arrive that was sent later through the plane of @pkt? */
 static bool mrc_req_overtaken(const struct mrc_req *req,
 			      const struct mrc_tx_pkt *pkt,
-			      const struct mrc_evidence *e)
+			      const struct mrc_loss_criteria *e)
 {
 	return pkt->sent_at + e->order <=
 	       req->plane[mrc_paths_port(req->paths, pkt->ev)].arrived_at;
@@ -226,30 +226,30 @@ static bool mrc_req_overtaken(const struct mrc_req *req,
 
 /*
  * When a hole of plane @port, whose time @t passes at @at, counts as lost, ns. If
- * MRC_BURST holes of the plane already count as lost, the next ones wait until t / 2
+ * MRC_LOSS_BURST holes of the plane already count as lost, the next ones wait until t / 2
  * after the first of them.
  */
-static u64 mrc_req_with_burst(const struct mrc_req *req, u8 port, u64 at, u64 t,
-			      u64 now)
+static u64 mrc_req_with_loss_burst(const struct mrc_req *req, u8 port, u64 at, u64 t,
+				   u64 now)
 {
 	const struct mrc_plane *pl = &req->plane[port];
 
-	if (at > now || pl->burst_n < MRC_BURST || now >= pl->burst_at + t / 2)
+	if (at > now || pl->loss_burst_n < MRC_LOSS_BURST || now >= pl->loss_burst_at + t / 2)
 		return at;
-	return pl->burst_at + t / 2;
+	return pl->loss_burst_at + t / 2;
 }
 
 /* Record that a hole of plane @port, whose time is @t, counts as lost now. */
-static void mrc_req_burst(struct mrc_req *req, u8 port, u64 t, u64 now)
+static void mrc_req_loss_burst(struct mrc_req *req, u8 port, u64 t, u64 now)
 {
 	struct mrc_plane *pl = &req->plane[port];
 
-	if (now >= pl->burst_at + 2 * t) {
-		pl->burst_at = now;
-		pl->burst_n = 0;
+	if (now >= pl->loss_burst_at + 2 * t) {
+		pl->loss_burst_at = now;
+		pl->loss_burst_n = 0;
 	}
-	if (pl->burst_n < MRC_BURST)
-		pl->burst_n++;
+	if (pl->loss_burst_n < MRC_LOSS_BURST)
+		pl->loss_burst_n++;
 }
 
 /*
@@ -263,7 +263,7 @@ static void mrc_req_burst(struct mrc_req *req, u8 port, u64 t, u64 now)
  */
 static u64 mrc_req_lost_at(const struct mrc_req *req,
 			   const struct mrc_tx_pkt *pkt,
-			   struct mrc_evidence *e, enum mrc_guard_kind *kind,
+			   struct mrc_loss_criteria *e, enum mrc_guard_kind *kind,
 			   u64 *t, u64 now)
 {
 	const u8 port = mrc_paths_port(req->paths, pkt->ev);
@@ -281,14 +281,14 @@ static u64 mrc_req_lost_at(const struct mrc_req *req,
 				       mrc_req_lag_time(req, port, now);
 	e->known[*kind] |= 1u << port;
 	*t = e->time[*kind][port];
-	return mrc_req_with_burst(req, port, pkt->sent_at + *t, *t, now);
+	return mrc_req_with_loss_burst(req, port, pkt->sent_at + *t, *t, now);
 }
 
 /* Feedback shows that @psn is lost; @kind: the guard that decided. */
 void mrc_req_infer_lost(struct mrc_req *req, u32 psn, enum mrc_guard_kind kind,
 			u64 now)
 {
-	mrc_bit_set(req->fast, req->ring_mask, psn);
+	mrc_bit_set(req->inferred, req->ring_mask, psn);
 	mrc_req_lose(req, psn, MRC_LOSS_SACK, 0, now);
 	mrc_req_pkt(req, psn)->guard = kind;
 }
@@ -296,12 +296,12 @@ void mrc_req_infer_lost(struct mrc_req *req, u32 psn, enum mrc_guard_kind kind,
 /*
  * Infer the loss of holes that are far enough below the highest PSN received, §9.3, at
  * the time that mrc_req_lost_at() gives. Each PSN is examined here until its loss is
- * inferred for the first time (the bitmap "fast").
+ * inferred for the first time (the bitmap "inferred").
  *
  * Holes that wait for their planes are not examined again before the first of them is
  * due, one of these planes delivers, or ports change.
  */
-static void mrc_req_infer_first(struct mrc_req *req, struct mrc_evidence *e,
+static void mrc_req_infer_first(struct mrc_req *req, struct mrc_loss_criteria *e,
 				u64 now)
 {
 	u32 dist = (u32)mrc_psn_diff(req->high, req->cack);
@@ -318,7 +318,7 @@ static void mrc_req_infer_first(struct mrc_req *req, struct mrc_evidence *e,
 		u32 psn;
 		u64 at, t;
 
-		off += mrc_ring_next_clear3(req->acked, req->lost, req->fast,
+		off += mrc_ring_next_clear3(req->acked, req->lost, req->inferred,
 					    req->ring_mask, req->cack + 1 + off,
 					    n - off);
 		if (off >= n)
@@ -332,8 +332,8 @@ static void mrc_req_infer_first(struct mrc_req *req, struct mrc_evidence *e,
 		}
 		at = mrc_req_lost_at(req, pkt, e, &kind, &t, now);
 		if (at > now) {
-			if (at < req->ripe_at)
-				req->ripe_at = at;
+			if (at < req->hole_due_at)
+				req->hole_due_at = at;
 			/* Arrivals change nothing for a hole that was overtaken. */
 			if (kind == MRC_GUARD_LAG)
 				req->held_ports |=
@@ -343,7 +343,7 @@ static void mrc_req_infer_first(struct mrc_req *req, struct mrc_evidence *e,
 				req->held_to = psn;
 			continue;
 		}
-		mrc_req_burst(req, mrc_paths_port(req->paths, pkt->ev), t, now);
+		mrc_req_loss_burst(req, mrc_paths_port(req->paths, pkt->ev), t, now);
 		mrc_req_infer_lost(req, psn, kind, now);
 	}
 }
@@ -355,7 +355,7 @@ static void mrc_req_infer_first(struct mrc_req *req, struct mrc_evidence *e,
  * that are out are examined when the oldest one that waits for later packets may be
  * judged, or when the first one that only waits for its plane is due.
  */
-static void mrc_req_infer_again(struct mrc_req *req, struct mrc_evidence *e,
+static void mrc_req_infer_again(struct mrc_req *req, struct mrc_loss_criteria *e,
 				u64 now)
 {
 	u32 n = (u32)mrc_psn_diff(req->high, req->cack);
@@ -372,7 +372,7 @@ static void mrc_req_infer_again(struct mrc_req *req, struct mrc_evidence *e,
 		u32 psn, with;
 		u64 at, t;
 
-		off += mrc_ring_next_set(req->fast, req->ring_mask,
+		off += mrc_ring_next_set(req->inferred, req->ring_mask,
 					 req->cack + 1 + off, n - off);
 		if (off >= n)
 			return;
@@ -400,17 +400,17 @@ static void mrc_req_infer_again(struct mrc_req *req, struct mrc_evidence *e,
 							     pkt->ev);
 			continue;
 		}
-		mrc_req_burst(req, mrc_paths_port(req->paths, pkt->ev), t, now);
+		mrc_req_loss_burst(req, mrc_paths_port(req->paths, pkt->ev), t, now);
 		mrc_req_infer_lost(req, psn, kind, now);
 	}
 }
 
 void mrc_req_infer(struct mrc_req *req, u64 now)
 {
-	struct mrc_evidence e;
+	struct mrc_loss_criteria e;
 
-	mrc_req_forget(req, now);
-	if (now >= req->ripe_at || mrc_psn_diff(req->held_to, req->cack) <= 0)
+	mrc_req_guard_decay(req, now);
+	if (now >= req->hole_due_at || mrc_psn_diff(req->held_to, req->cack) <= 0)
 		mrc_req_unhold(req);
 	if (req->high == req->cack) {
 		/*
@@ -426,7 +426,7 @@ void mrc_req_infer(struct mrc_req *req, u64 now)
 	e.newest = mrc_req_pkt(req, req->high)->sent_at;
 	mrc_req_infer_first(req, &e, now);
 	mrc_req_infer_again(req, &e, now);
-	mrc_req_tail_look(req, now);
+	mrc_req_check_holes(req, now);
 }
 
 /*

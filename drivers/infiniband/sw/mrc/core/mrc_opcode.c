@@ -32,7 +32,7 @@
 #define BTH_A			0x80
 #define BTH_RTX			0x20
 #define BTH_TS			0x10
-#define BTH_CHAN		0x01	/* extension; reserved in MRC 1.0 */
+#define BTH_ANS		0x01	/* extension; reserved in MRC 1.0 */
 #define BTH_RECVS		0x02	/* likewise */
 
 /* Second halfword of TSETH and of the timestamps in PETH and ERTH */
@@ -317,7 +317,7 @@ static void get_bth(const u8 *p, bool roce, struct mrc_hdr *h)
 		return;
 	h->rtx = p[8] & BTH_RTX;
 	h->ts = p[8] & BTH_TS;
-	h->chan = p[8] & BTH_CHAN;
+	h->ans = p[8] & BTH_ANS;
 	h->recvs = h->opcode == MRC_OP_ACK && p[8] & BTH_RECVS;
 }
 
@@ -332,7 +332,7 @@ static void put_bth(const struct mrc_hdr *h, bool roce, bool ts, u8 *p)
 	p[4] = 0;
 	put_be24(h->dqp, p + 5);
 	p[8] = (h->a ? BTH_A : 0) | (h->rtx ? BTH_RTX : 0) |
-	       (ts ? BTH_TS : 0) | (h->chan ? BTH_CHAN : 0) |
+	       (ts ? BTH_TS : 0) | (h->ans ? BTH_ANS : 0) |
 	       (h->recvs && h->opcode == MRC_OP_ACK ? BTH_RECVS : 0);
 	put_be24(h->psn, p + 9);
 }

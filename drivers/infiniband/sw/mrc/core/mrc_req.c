@@ -27,7 +27,7 @@ static bool mrc_req_cfg_ok(const struct mrc_req_cfg *cfg)
 		return false;
 	if (cfg->n_ports > MRC_MAX_PORTS)
 		return false;
-	if ((cfg->chan && !cfg->ext) ||
+	if ((cfg->ans && !cfg->ext) ||
 	    cfg->rnr_retry > MRC_RNR_RETRY_INFINITE)
 		return false;
 	return cfg->linear_cnt <= MRC_RETRY_LINEAR_MAX &&
@@ -85,8 +85,8 @@ int mrc_req_init(struct mrc_req *req, const struct mrc_req_cfg *cfg,
 	req->wqe = (struct mrc_tx_wqe *)(req->pkt + ring);
 	req->acked = (unsigned long *)(req->wqe + cfg->sq_depth);
 	req->lost = req->acked + words;
-	req->fast = req->lost + words;
-	req->spurious = req->fast + words;
+	req->inferred = req->lost + words;
+	req->spurious = req->inferred + words;
 	if (mrc_req_rd_ring(cfg)) {
 		req->rd_slot = (u32 *)(req->spurious + words);
 		req->rd_mask = mrc_req_rd_ring(cfg) - 1;
@@ -102,10 +102,10 @@ int mrc_req_init(struct mrc_req *req, const struct mrc_req_cfg *cfg,
 	req->mpr_psn = req->cack;
 	req->base_rtt = cfg->base_rtt ? cfg->base_rtt : MRC_BASE_RTT_DEFAULT;
 	req->timer_at = MRC_NEVER;
-	req->silence_at = MRC_NEVER;
+	req->tail_probe_at = MRC_NEVER;
 	req->confirm_at = MRC_NEVER;
 	req->tail_at = MRC_NEVER;
-	req->ask_at = MRC_NEVER;
+	req->probe_by = MRC_NEVER;
 	req->overdue_at = MRC_NEVER;
 	mrc_req_unhold(req);
 	mrc_req_forget_copies(req);
@@ -135,7 +135,7 @@ int mrc_req_post(struct mrc_req *req, const struct mrc_wr *wr, u64 now)
 	len = mrc_req_payload(wr);
 	wqe->npkts = len ? ((len - 1) >> req->pmtu_shift) + 1 : 1;
 	wqe->state = MRC_WQE_POSTED;
-	if (req->cfg.chan)
+	if (req->cfg.ans)
 		wqe->msn = wr->num;
 	else if (wr->op != MRC_WR_LOCAL)
 		wqe->msn = req->msn++;
@@ -394,7 +394,7 @@ static enum mrc_tx_verdict mrc_req_emit(struct mrc_req *req, u32 psn, u32 slot,
 	pkt->ev = (u16)desc->ev;
 	pkt->hold_until = 0;
 	pkt->put_back = false;
-	pkt->asked = false;
+	pkt->probed = false;
 	pkt->inflight = true;
 	mrc_req_plane_sent(req, desc->port, psn, now);
 	mrc_req_count_tx(req, desc, now);
@@ -569,12 +569,12 @@ static enum mrc_tx_verdict mrc_req_send_new(struct mrc_req *req, u64 now,
 		return v;
 
 	/* Nothing was awaited before: cack counts as stuck only from now on. */
-	if (req->silence_at == MRC_NEVER)
+	if (req->tail_probe_at == MRC_NEVER)
 		req->stands_at = now;
 	mrc_req_await(req, now);
 	mrc_bit_clear(req->acked, req->ring_mask, psn);
 	mrc_bit_clear(req->lost, req->ring_mask, psn);
-	mrc_bit_clear(req->fast, req->ring_mask, psn);
+	mrc_bit_clear(req->inferred, req->ring_mask, psn);
 	mrc_bit_clear(req->spurious, req->ring_mask, psn);
 	req->next_psn = mrc_psn_add(psn, 1);
 	if (!wqe->sent) {
@@ -649,7 +649,7 @@ static void mrc_req_probe_desc(struct mrc_req *req, int ev, u64 now,
 	desc->tc = mrc_req_tc(req, false);
 	desc->ect = true;
 	h->opcode = MRC_OP_PROBE;
-	h->chan = req->cfg.chan;
+	h->ans = req->cfg.ans;
 	h->pkey = req->cfg.pkey;
 	h->dqp = req->cfg.dqpn;
 	h->tstamp = (u16)(now >> MRC_TS_SHIFT);
@@ -675,25 +675,25 @@ static bool mrc_req_tail_probe(struct mrc_req *req, u64 now,
 {
 	const u32 off = mrc_req_first_unacked(req);
 	const bool all = off == mrc_req_span(req);
-	const bool due = !all && (req->probe_now || now >= req->ask_at);
+	const bool due = !all && (req->probe_now || now >= req->probe_by);
 	int ev;
 
 	req->probe_now = false;
 	if (all && !mrc_req_tack_awaited(req)) {
-		req->silence_at = MRC_NEVER;
+		req->tail_probe_at = MRC_NEVER;
 		return false;
 	}
 	if (!due && now < mrc_req_tail_due(req)) {
-		req->silence_at = mrc_req_tail_due(req);
-		if (req->ask_at < req->silence_at)
-			req->silence_at = req->ask_at;
+		req->tail_probe_at = mrc_req_tail_due(req);
+		if (req->probe_by < req->tail_probe_at)
+			req->tail_probe_at = req->probe_by;
 		return false;
 	}
-	req->ask_at = MRC_NEVER;
+	req->probe_by = MRC_NEVER;
 	req->last_probe = now;
-	if (req->silence_shift < MRC_SILENCE_SHIFT_MAX)
-		req->silence_shift++;
-	req->silence_at = mrc_req_tail_due(req);
+	if (req->tail_probe_shift < MRC_SILENCE_SHIFT_MAX)
+		req->tail_probe_shift++;
+	req->tail_probe_at = mrc_req_tail_due(req);
 	if (all) {
 		req->rtx_last = true;
 		return false;
@@ -704,7 +704,7 @@ static bool mrc_req_tail_probe(struct mrc_req *req, u64 now,
 		ev = mrc_paths_pick(req->paths, now);
 	if (ev < 0)
 		return false;
-	mrc_req_tail_ask(req, mrc_paths_port(req->paths, (u16)ev), now);
+	mrc_req_mark_probed(req, mrc_paths_port(req->paths, (u16)ev), now);
 	mrc_req_probe_desc(req, ev, now, desc);
 	req->probe_out = true;
 	req->probe_out_id = desc->hdr.peth.probe_id;
@@ -779,7 +779,7 @@ static enum mrc_tx_verdict mrc_req_choose(struct mrc_req *req, u64 now,
 		return MRC_TX_ERROR;
 	if (now >= req->rnr_until)
 		req->rnr_until = 0;
-	if ((req->probe_now || now >= req->silence_at) &&
+	if ((req->probe_now || now >= req->tail_probe_at) &&
 	    mrc_req_tail_probe(req, now, desc))
 		return MRC_TX_PACKET;
 	if (mrc_req_ev_probe(req, now, desc))
@@ -853,7 +853,7 @@ void mrc_req_fail(struct mrc_req *req, int slot, enum mrc_wc_status status)
 	req->n_out = 0;
 	req->n_lost = 0;
 	req->timer_at = MRC_NEVER;
-	req->silence_at = MRC_NEVER;
+	req->tail_probe_at = MRC_NEVER;
 	req->probe_now = false;
 	req->probe_out = false;
 	req->rtx_last = false;
@@ -882,10 +882,10 @@ void mrc_req_set_ports(struct mrc_req *req, u32 ports_up, u64 now)
 	mrc_req_ports_gone(req, gone);
 }
 
-void mrc_req_peer_said(struct mrc_req *req, u32 word, u64 now)
+void mrc_req_peer_status(struct mrc_req *req, u32 word, u64 now)
 {
 	u32 was = req->paths->peer_ports;
 
-	mrc_paths_peer_said(req->paths, word, now);
+	mrc_paths_peer_status(req->paths, word, now);
 	mrc_req_peer_left(req, was);
 }

@@ -130,7 +130,7 @@ struct mrc_tx_wqe {
 
 /*
  * One outstanding PSN, ring indexed by psn & ring_mask. The bitmaps acked,
- * lost (waiting for retransmission) and fast (was inferred lost at least once)
+ * lost (waiting for retransmission) and inferred (was inferred lost at least once)
  * run parallel to it.
  */
 struct mrc_tx_pkt {
@@ -142,7 +142,7 @@ struct mrc_tx_pkt {
 	u16 ev;			/* index of the last EV */
 	u8 rtx_count : 2;	/* 0, 1, 2 = more */
 	u8 guard : 2;		/* enum mrc_guard_kind that made it lost */
-	u8 asked : 1;		/* a probe was sent when it was overdue */
+	u8 probed : 1;		/* a probe was sent when it was overdue */
 	u8 unsent : 1;		/* put back before its first transmission */
 	u8 put_back : 1;	/* held by mrc_req_put_back() */
 	bool inflight;		/* counted in mrc_req.inflight */
@@ -173,8 +173,8 @@ struct mrc_tx_pkt {
  * @ignore_pen: disregard the peer's window penalties (§13.6)
  * @n_ports: at least as many as the paths have, 0 = MRC_MAX_PORTS; sizes memory
  * @ext: the extension may be used; local operations do not need it
- * @chan: requester of an answer channel: sends answers only, marks all packets with
- *	BTH.chan; needs @ext
+ * @ans: requester of an answer channel: sends answers only, marks all packets with
+ *	BTH.ans; needs @ext
  * @max_rd_atomic: requests that may await their answers; 0 = none may be posted
  * @rnr_retry: how often the peer may refuse a message for lack of a receive, 0..7,
  *	MRC_RNR_RETRY_INFINITE = for ever (@ext)
@@ -204,7 +204,7 @@ struct mrc_req_cfg {
 	bool ignore_pen;
 	u8 n_ports;
 	bool ext;
-	bool chan;
+	bool ans;
 	u8 max_rd_atomic;
 	u8 rnr_retry;
 	struct mrc_rev *rev;
@@ -257,15 +257,15 @@ struct mrc_guard {
  * @rttvar: smoothed deviation, ns
  * @late: how much longer than @srtt overtaken packets took
  * @stall: how much longer than @srtt any packets took
- * @burst_at: start of the latest burst of holes that were taken for lost
- * @burst_n: holes in that burst, saturating
+ * @loss_burst_at: start of the latest burst of holes that were taken for lost
+ * @loss_burst_n: holes in that burst, saturating
  * @arrived_at: send time of the newest transmission that is known received, 0 = none. A
  *	retransmitted packet counts only if feedback identifies the copy
  * @sent_at: send time of the newest data packet
- * @before_at: send time of the data packet before @sent_at
+ * @prev_sent_at: send time of the data packet before @sent_at
  * @arrived_psn: PSN of the transmission of @arrived_at
  * @sent_psn: PSN of the transmission of @sent_at
- * @before_psn: PSN of the transmission of @before_at
+ * @prev_sent_psn: PSN of the transmission of @prev_sent_at
  * @in_order: packets received in a row that no later packet overtook, saturating
  */
 struct mrc_plane {
@@ -273,14 +273,14 @@ struct mrc_plane {
 	u64 rttvar;
 	struct mrc_guard late;
 	struct mrc_guard stall;
-	u64 burst_at;
+	u64 loss_burst_at;
 	u64 arrived_at;
 	u64 sent_at;
-	u64 before_at;
+	u64 prev_sent_at;
 	u32 arrived_psn;
 	u32 sent_psn;
-	u32 before_psn;
-	u8 burst_n;
+	u32 prev_sent_psn;
+	u8 loss_burst_n;
 	u8 in_order;
 };
 
@@ -295,7 +295,7 @@ struct mrc_plane {
  * @pkt: ring of @ring_mask + 1 records
  * @acked: bitmap, bit psn & ring_mask
  * @lost: bitmap, to be retransmitted
- * @fast: bitmap, inferred lost before
+ * @inferred: bitmap, PSNs inferred lost at least once
  * @ring_mask: records in @pkt - 1, 2^n - 1
  * @wq_post: sequence number of the next WR to post
  * @wq_send: first WR with unsent packets
@@ -367,7 +367,7 @@ struct mrc_req {
 	struct mrc_tx_pkt *pkt;
 	unsigned long *acked;
 	unsigned long *lost;
-	unsigned long *fast;
+	unsigned long *inferred;
 	u32 ring_mask;
 	u32 wq_post;
 	u32 wq_send;
@@ -428,10 +428,10 @@ struct mrc_req {
 	unsigned long *spurious;	/* spurious retransmission counted */
 	u8 pmtu_shift;
 	u8 verdict;		/* last result of mrc_req_next() */
-	u8 silence_shift;	/* tail probes since the last feedback, saturating */
+	u8 tail_probe_shift;	/* tail probes since the last feedback, saturating */
 	bool rtx_last;		/* send the newest PSN again to get its ACK */
 	u8 probe_pos;
-	u64 silence_at;		/* when to check whether a tail probe is due */
+	u64 tail_probe_at;		/* when to check whether a tail probe is due */
 	u64 held_until;		/* no lost packet may be sent before; 0 = search */
 	u64 charged_at;		/* last expiry of the retry timer that was charged */
 	u64 reset_at;		/* time of progress after a charge: intervals restart */
@@ -445,14 +445,14 @@ struct mrc_req {
 	u32 rcvd_newest;	/* largest rcvd_bytes of any SACK */
 	u64 first_rtt_at;	/* when the first RTT sample came */
 	u8 samples;		/* RTT samples, saturating */
-	u64 news_at;		/* last feedback that was not just a sign of life */
+	u64 feedback_at;		/* last feedback that was not just a sign of life */
 	u64 tail_at;		/* when to check for holes to probe for */
-	u64 ask_at;		/* probe then even if mrc_req_tail_due() is later */
-	u64 asked_at;		/* when a packet was last marked as asked */
+	u64 probe_by;		/* probe then even if mrc_req_tail_due() is later */
+	u64 probed_at;		/* when a packet was last marked as asked */
 	u64 overdue_at;		/* when packets missing in a probe reply are overdue */
 	u32 held_to;		/* holes up to this PSN wait for their planes */
 	u32 held_ports;		/* these planes, bit N = port N */
-	u64 ripe_at;		/* when the first of them counts as lost */
+	u64 hole_due_at;		/* when the first of them counts as lost */
 	bool again;		/* resent inferred losses await later packets */
 	bool stuck;		/* the packet after cack was resent and lost again */
 	u32 again_psn;		/* newest PSN when the first of these was resent */
@@ -615,8 +615,8 @@ void mrc_req_on_deadline(struct mrc_req *req, u64 now);
  */
 void mrc_req_set_ports(struct mrc_req *req, u32 ports_up, u64 now);
 
-/* Apply a port status update of the peer, see mrc_paths_peer_said(). */
-void mrc_req_peer_said(struct mrc_req *req, u32 word, u64 now);
+/* Apply a port status update of the peer, see mrc_paths_peer_status(). */
+void mrc_req_peer_status(struct mrc_req *req, u32 word, u64 now);
 
 /**
  * mrc_req_fail - enter MRC_REQ_ERROR
@@ -650,7 +650,7 @@ static inline bool mrc_req_failed(const struct mrc_req *req)
 }
 
 /* Has the last packet of every posted work request been sent? */
-static inline bool mrc_req_all_begun(const struct mrc_req *req)
+static inline bool mrc_req_all_sent(const struct mrc_req *req)
 {
 	return req->wq_send == req->wq_post;
 }

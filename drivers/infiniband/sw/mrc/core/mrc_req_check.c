@@ -24,7 +24,7 @@ static const char *mrc_req_check_ring(const struct mrc_req *req)
 		}
 		lost += is_lost;
 		if (pkt->inflight &&
-		    mrc_bit_test(req->fast, req->ring_mask, psn) &&
+		    mrc_bit_test(req->inferred, req->ring_mask, psn) &&
 		    req->again_at == MRC_NEVER &&
 		    (!req->again ||
 		     mrc_psn_diff(mrc_req_sent_with(psn, pkt),
@@ -140,7 +140,7 @@ const char *mrc_req_check(const struct mrc_req *req)
 	if (!mrc_req_all_acked(req)) {
 		if (req->cfg.rto && req->timer_at == MRC_NEVER)
 			return "packets out without timer";
-		if (req->silence_at == MRC_NEVER)
+		if (req->tail_probe_at == MRC_NEVER)
 			return "packets out without silence probe";
 	}
 	if (req->n_lost && !req->n_out && req->held_until == MRC_NEVER)

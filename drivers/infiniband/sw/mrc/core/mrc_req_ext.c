@@ -13,7 +13,7 @@
 /* Number of slots for requests that await answers; 0 if requests are not possible. */
 u32 mrc_req_rd_ring(const struct mrc_req_cfg *cfg)
 {
-	if (!cfg->ext || cfg->chan || !cfg->max_rd_atomic)
+	if (!cfg->ext || cfg->ans || !cfg->max_rd_atomic)
 		return 0;
 	return mrc_roundup_pow2(cfg->max_rd_atomic);
 }
@@ -250,7 +250,7 @@ void mrc_req_recv_told(struct mrc_req *req, const struct mrc_hdr *h)
 {
 	const u16 limit = (u16)h->aeth.msn;
 
-	req->recv_told = h->recvs && req->cfg.ext && !req->cfg.chan;
+	req->recv_told = h->recvs && req->cfg.ext && !req->cfg.ans;
 	if (!req->recv_told || !req->recv_limited ||
 	    (s16)(limit - req->recv_limit) <= 0)
 		return;

@@ -36,7 +36,7 @@ static u32 mrc_req_receive(struct mrc_req *req, u32 psn, u64 now)
 	if (!pkt->rtx_count)
 		mrc_req_arrived(req, psn, now);
 	else
-		mrc_req_plane_forget(req, psn);
+		mrc_req_plane_undo(req, psn);
 	if (mrc_req_is_lost(req, psn)) {
 		mrc_bit_clear(req->lost, req->ring_mask, psn);
 		req->n_lost--;
@@ -262,12 +262,12 @@ static u64 mrc_req_probe_reply(struct mrc_req *req, const struct mrc_seth *s,
 }
 
 /* A packet sent through @port at @at was answered, and the answer arrived on @via. */
-static void mrc_req_answered_on(struct mrc_req *req, u8 port, u64 at, u8 via,
-				u64 now)
+static void mrc_req_path_heard(struct mrc_req *req, u8 port, u64 at, u8 via,
+			       u64 now)
 {
 	u32 was = req->paths->peer_ports;
 
-	mrc_paths_answered(req->paths, port, at, via, now);
+	mrc_paths_heard(req->paths, port, at, via, now);
 	/* The peer's port is in use again: check all holes anew. */
 	if (req->paths->peer_ports != was)
 		mrc_req_unhold(req);
@@ -282,8 +282,8 @@ static void mrc_req_sack_heard(struct mrc_req *req, u32 psn, u8 via, u64 now)
 
 	if (mrc_req_outstanding(req, psn) && !mrc_req_is_acked(req, psn) &&
 	    !pkt->rtx_count)
-		mrc_req_answered_on(req, mrc_paths_port(req->paths, pkt->ev),
-				    pkt->sent_at, via, now);
+		mrc_req_path_heard(req, mrc_paths_port(req->paths, pkt->ev),
+				   pkt->sent_at, via, now);
 }
 
 static void mrc_req_sack_verdict(struct mrc_req *req, const struct mrc_seth *s,
@@ -362,7 +362,7 @@ void mrc_req_on_sack(struct mrc_req *req, const struct mrc_hdr *h, u8 port,
 		mrc_ctr_add(req->cfg.ctr, port, MRC_CTR_RX_PROBE_REPLY, 1);
 		rec = mrc_req_probe_find(req, s->probe_id);
 		if (rec)
-			mrc_req_answered_on(req, rec->port, rec->at, port, now);
+			mrc_req_path_heard(req, rec->port, rec->at, port, now);
 		rtt = mrc_req_probe_reply(req, s, rec, h->tstamp, now);
 		if (rec)
 			via = rec->port;

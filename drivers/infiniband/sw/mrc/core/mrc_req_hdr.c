@@ -64,7 +64,7 @@ static bool mrc_req_len_ok(const struct mrc_wr *wr)
 bool mrc_req_wr_ok(const struct mrc_req_cfg *cfg, const struct mrc_wr *wr)
 {
 	if (wr->op >= MRC_WR_MAX || !mrc_req_len_ok(wr) ||
-	    mrc_wr_is_answer(wr->op) != cfg->chan)
+	    mrc_wr_is_answer(wr->op) != cfg->ans)
 		return false;
 	if (wr->op == MRC_WR_WRITE || wr->op == MRC_WR_WRITE_IMM)
 		return true;
@@ -151,7 +151,7 @@ void mrc_req_data_hdr(const struct mrc_req *req, const struct mrc_tx_wqe *wqe,
 	flags = mrc_op_info(h->opcode)->flags;
 	h->pad = (u8)(-desc->len & 3);
 	h->se = flags & MRC_OPF_LAST && wr->se && mrc_wr_consumes_recv(wr->op);
-	h->chan = req->cfg.chan;
+	h->ans = req->cfg.ans;
 	h->pkey = req->cfg.pkey;
 	h->dqp = req->cfg.dqpn;
 	h->msn = wqe->msn;

@@ -27,7 +27,7 @@ enum mrc_wqe_state {
 #define MRC_ECHO_MAX_NS		8000000ull
 
 /* A learnt guard is halved after this many round trips or least guard times. */
-#define MRC_GUARD_KEEP		64
+#define MRC_GUARD_HALF_LIFE		64
 /*
  * A plane may be silent for this time, or for a quarter of the RTO if that is less,
  * before its holes count as losses. The processor that serves one plane may be taken
@@ -35,13 +35,13 @@ enum mrc_wqe_state {
  */
 #define MRC_LAG_NS		4000000ull
 /* Least time after which the learnt stall time of a plane is halved. */
-#define MRC_STALL_KEEP_NS	1000000000ull
+#define MRC_PAUSE_KEEP_NS	1000000000ull
 /*
  * At most this many holes of a plane count as lost before half of the plane's time has
  * passed once more. A plane that only stood still delivers in that time, and its other
  * packets need not be sent again.
  */
-#define MRC_BURST		8
+#define MRC_LOSS_BURST		8
 /* Upper limit of the guards if there is no RTO. */
 #define MRC_GUARD_MAX_NS	64000000ull
 /* Delay of the first tail probe before there is an RTT sample, §9.5 (a). */
@@ -213,7 +213,7 @@ static inline void mrc_req_unhold(struct mrc_req *req)
 {
 	req->held_to = req->cack;
 	req->held_ports = 0;
-	req->ripe_at = MRC_NEVER;
+	req->hole_due_at = MRC_NEVER;
 }
 
 /* Forget the resent inferred losses: none is in flight, or all are checked again. */
@@ -352,9 +352,9 @@ static inline bool mrc_req_rnr(struct mrc_req *req,
 /* mrc_tail.c */
 void mrc_req_plane_rtt(struct mrc_req *req, u8 port, u64 rtt, u64 now);
 void mrc_req_plane_sent(struct mrc_req *req, u8 port, u32 psn, u64 now);
-void mrc_req_plane_forget(struct mrc_req *req, u32 psn);
+void mrc_req_plane_undo(struct mrc_req *req, u32 psn);
 void mrc_req_arrived(struct mrc_req *req, u32 psn, u64 now);
-void mrc_req_tail_ask(struct mrc_req *req, u8 via, u64 now);
+void mrc_req_mark_probed(struct mrc_req *req, u8 via, u64 now);
 u64 mrc_req_overdue(const struct mrc_req *req, u32 psn,
 		    const struct mrc_probe_rec *probe, u64 now);
 u64 mrc_req_tail_time(const struct mrc_req *req, u8 port, u64 now);
@@ -362,7 +362,7 @@ u64 mrc_req_order_time(const struct mrc_req *req, u8 port, u64 now);
 u64 mrc_req_lag_time(const struct mrc_req *req, u8 port, u64 now);
 void mrc_req_note_missing(struct mrc_req *req, const struct mrc_seth *s,
 			  u64 now);
-void mrc_req_tail_look(struct mrc_req *req, u64 now);
+void mrc_req_check_holes(struct mrc_req *req, u64 now);
 u64 mrc_req_pto(const struct mrc_req *req);
 u64 mrc_req_tail_due(const struct mrc_req *req);
 

@@ -20,7 +20,7 @@ static bool mrc_resp_cfg_ok(const struct mrc_resp_cfg *cfg)
 	    (cfg->mpr_max < cfg->mpr || cfg->mpr_max > MRC_MPR_MAX))
 		return false;
 	if (cfg->max_rd > MRC_RD_MAX ||
-	    (cfg->chan && (!cfg->ext || !cfg->max_rd)))
+	    (cfg->ans && (!cfg->ext || !cfg->max_rd)))
 		return false;
 	return cfg->mpr && cfg->mpr <= MRC_MPR_MAX && cfg->max_wimm &&
 	       !(cfg->rq_psn & ~MRC_PSN_MASK);
@@ -40,7 +40,7 @@ static u32 mrc_resp_ring(const struct mrc_resp_cfg *cfg)
 /* Number of messages that may be stashed. */
 static u16 mrc_resp_depth(const struct mrc_resp_cfg *cfg)
 {
-	return cfg->chan ? cfg->max_rd : cfg->max_wimm;
+	return cfg->ans ? cfg->max_rd : cfg->max_wimm;
 }
 
 size_t mrc_resp_mem(const struct mrc_resp_cfg *cfg)
@@ -61,7 +61,7 @@ size_t mrc_resp_stash_mem(const struct mrc_resp_cfg *cfg)
 	if (!mrc_resp_cfg_ok(cfg))
 		return 0;
 	return (size_t)mrc_roundup_pow2(mrc_resp_depth(cfg)) *
-	       sizeof(struct mrc_imm);
+	       sizeof(struct mrc_recv_msg);
 }
 
 size_t mrc_resp_rd_mem(const struct mrc_resp_cfg *cfg)
@@ -90,14 +90,14 @@ int mrc_resp_init(struct mrc_resp *resp, const struct mrc_resp_cfg *cfg,
 	resp->rx_map = (unsigned long *)mem;
 	resp->last_map = resp->rx_map + words;
 	resp->ack_map = resp->last_map + words;
-	resp->imm_map = resp->ack_map + words;
-	end = (u8 *)(resp->imm_map + words);
+	resp->stop_map = resp->ack_map + words;
+	end = (u8 *)(resp->stop_map + words);
 	if (!cfg->late_rd && mrc_resp_rd_slots(cfg)) {
 		mrc_resp_set_rd(resp, end);
 		end += mrc_resp_rd_mem(cfg);
 	}
 	if (!cfg->late_stash)
-		resp->stash = (struct mrc_imm *)end;
+		resp->stash = (struct mrc_recv_msg *)end;
 	resp->stash_mask = mrc_roundup_pow2(mrc_resp_depth(cfg)) - 1;
 	resp->sack_threshold = cfg->sack_threshold ? cfg->sack_threshold :
 			       MRC_SACK_THRESHOLD;
@@ -123,7 +123,7 @@ void mrc_resp_permit(struct mrc_resp *resp, const struct mrc_resp_permit *may)
 	struct mrc_resp_cfg *cfg = &resp->cfg;
 
 	cfg->remote_write = may->remote_write;
-	if (!cfg->ext || cfg->chan)
+	if (!cfg->ext || cfg->ans)
 		return;
 	cfg->remote_read = may->remote_read;
 	cfg->remote_atomic = may->remote_atomic;
@@ -220,7 +220,7 @@ static void mrc_resp_begin(struct mrc_resp *resp, const struct mrc_rx *rx,
 
 /*
  * Must the responder accept nothing? It has failed, or the caller still owes
- * mrc_resp_placed(), mrc_resp_imm_done() or mrc_resp_req_done().
+ * mrc_resp_placed(), mrc_resp_recv_done() or mrc_resp_req_done().
  */
 static bool mrc_resp_closed(const struct mrc_resp *resp)
 {
@@ -290,7 +290,7 @@ u8 mrc_resp_check_req(const struct mrc_resp *resp, const struct mrc_hdr *h,
 
 	if (h->pad != (-len & 3))
 		return MRC_SYN_NAK_INV_REQ;
-	if (flags & MRC_OPF_EXT || resp->cfg.chan)
+	if (flags & MRC_OPF_EXT || resp->cfg.ans)
 		return mrc_resp_check_ext(resp, h, flags);
 	if (!resp->cfg.remote_write)
 		return MRC_SYN_NAK_INV_REQ;
@@ -311,7 +311,7 @@ u8 mrc_resp_check_req(const struct mrc_resp *resp, const struct mrc_hdr *h,
 static u8 mrc_resp_stash(struct mrc_resp *resp, const struct mrc_rx *rx)
 {
 	const struct mrc_hdr *h = rx->hdr;
-	struct mrc_imm *imm = &resp->stash[h->rqmsn & resp->stash_mask];
+	struct mrc_recv_msg *imm = &resp->stash[h->rqmsn & resp->stash_mask];
 
 	if ((u16)(h->rqmsn - resp->rqmsn) >= resp->cfg.max_wimm || imm->used) {
 		mrc_resp_count(resp, rx, MRC_CTR_ERR_WIMM_LIMIT);
@@ -332,12 +332,12 @@ static u8 mrc_resp_stash(struct mrc_resp *resp, const struct mrc_rx *rx)
 /* exec reached a packet at which it must stop: set what is due there. */
 static void mrc_resp_stop(struct mrc_resp *resp, u32 psn)
 {
-	const struct mrc_imm *imm;
+	const struct mrc_recv_msg *imm;
 
 	if (resp->stash) {
 		imm = &resp->stash[resp->rqmsn & resp->stash_mask];
 		if (imm->used && imm->last && imm->psn == psn && !imm->left) {
-			resp->imm_due = true;
+			resp->recv_due = true;
 			return;
 		}
 	}
@@ -359,7 +359,7 @@ void mrc_resp_pass(struct mrc_resp *resp, u32 psn)
 
 void mrc_resp_unmark(struct mrc_resp *resp, u32 psn)
 {
-	mrc_bit_clear(resp->imm_map, resp->ring_mask, psn);
+	mrc_bit_clear(resp->stop_map, resp->ring_mask, psn);
 	mrc_bit_clear(resp->last_map, resp->ring_mask, psn);
 	mrc_bit_clear(resp->ack_map, resp->ring_mask, psn);
 }
@@ -372,7 +372,7 @@ void mrc_resp_execute(struct mrc_resp *resp)
 {
 	const u32 mask = resp->ring_mask;
 
-	while (!resp->imm_due && !resp->rd_due) {
+	while (!resp->recv_due && !resp->rd_due) {
 		u32 n = (u32)mrc_psn_diff(resp->cack, resp->exec);
 		u32 from = mrc_psn_add(resp->exec, 1);
 		u32 k, lasts;
@@ -385,7 +385,7 @@ void mrc_resp_execute(struct mrc_resp *resp)
 		}
 		if (!n)
 			return;
-		k = mrc_ring_next_set(resp->imm_map, mask, from, n);
+		k = mrc_ring_next_set(resp->stop_map, mask, from, n);
 		lasts = mrc_ring_weight(resp->last_map, mask, from, k);
 		if (lasts || mrc_ring_next_set(resp->ack_map, mask, from, k) < k)
 			mrc_resp_owe_ack(resp);
@@ -397,7 +397,7 @@ void mrc_resp_execute(struct mrc_resp *resp)
 			continue;
 		mrc_resp_stop(resp, mrc_psn_add(from, (s32)k));
 		/* A complete answer needs no action of the caller. */
-		if (resp->imm_due && resp->cfg.chan) {
+		if (resp->recv_due && resp->cfg.ans) {
 			mrc_resp_next_answer(resp);
 			mrc_resp_owe_ack(resp);
 		}
@@ -556,10 +556,10 @@ enum mrc_rx_action mrc_resp_refuse_page(struct mrc_resp *resp,
 static bool mrc_resp_stashes(const struct mrc_resp *resp, u32 flags)
 {
 	if (!(flags & MRC_OPF_EXT))
-		return flags & MRC_OPF_IMM && !resp->cfg.chan;
+		return flags & MRC_OPF_IMM && !resp->cfg.ans;
 	if (!resp->cfg.ext)
 		return false;
-	return flags & (resp->cfg.chan ? MRC_OPF_ANSWER : MRC_OPF_SEND);
+	return flags & (resp->cfg.ans ? MRC_OPF_ANSWER : MRC_OPF_SEND);
 }
 
 bool mrc_resp_wants_stash(const struct mrc_resp *resp, const struct mrc_rx *rx)
@@ -603,7 +603,7 @@ enum mrc_rx_action mrc_resp_on_data(struct mrc_resp *resp,
 		mrc_resp_error(resp, resp->fb.psn, syn);
 	} else {
 		if (flags & MRC_OPF_IMM && !(flags & MRC_OPF_EXT))
-			mrc_bit_set(resp->imm_map, resp->ring_mask, h->psn);
+			mrc_bit_set(resp->stop_map, resp->ring_mask, h->psn);
 		if (place) {
 			resp->placing = true;
 			return MRC_RX_PLACE;
@@ -660,24 +660,24 @@ void mrc_resp_on_probe(struct mrc_resp *resp, const struct mrc_rx *rx, u64 now)
 	resp->lowest_unsacked = mrc_psn_add(resp->cack, 1);
 }
 
-bool mrc_resp_next_imm(struct mrc_resp *resp, struct mrc_imm *imm)
+bool mrc_resp_next_recv(struct mrc_resp *resp, struct mrc_recv_msg *imm)
 {
-	if (!resp->imm_due || resp->nak_sent)
+	if (!resp->recv_due || resp->nak_sent)
 		return false;
 	*imm = resp->stash[resp->rqmsn & resp->stash_mask];
 	return true;
 }
 
-void mrc_resp_imm_done(struct mrc_resp *resp, u8 syndrome)
+void mrc_resp_recv_done(struct mrc_resp *resp, u8 syndrome)
 {
 	const u32 psn = mrc_psn_add(resp->exec, 1);
-	struct mrc_imm *imm;
+	struct mrc_recv_msg *imm;
 	u8 kind;
 
-	if (!resp->imm_due)
+	if (!resp->recv_due)
 		return;
 	imm = &resp->stash[resp->rqmsn & resp->stash_mask];
-	resp->imm_due = false;
+	resp->recv_due = false;
 	kind = imm->kind;
 	imm->used = false;
 	mrc_resp_unmark(resp, psn);
@@ -725,11 +725,11 @@ static const char *mrc_resp_check_maps(const struct mrc_resp *resp)
 	    mrc_ring_weight(resp->last_map, mask, 0, ring) ||
 	    mrc_ring_weight(resp->ack_map, mask, from, live) !=
 	    mrc_ring_weight(resp->ack_map, mask, 0, ring) ||
-	    mrc_ring_weight(resp->imm_map, mask, from, live) !=
-	    mrc_ring_weight(resp->imm_map, mask, 0, ring))
+	    mrc_ring_weight(resp->stop_map, mask, from, live) !=
+	    mrc_ring_weight(resp->stop_map, mask, 0, ring))
 		return "bits outside of (exec, max_rcv]";
 	for (i = 0; resp->stash && i <= resp->stash_mask; i++) {
-		const struct mrc_imm *imm = &resp->stash[i];
+		const struct mrc_recv_msg *imm = &resp->stash[i];
 
 		if (!imm->used)
 			continue;
@@ -741,7 +741,7 @@ static const char *mrc_resp_check_maps(const struct mrc_resp *resp)
 		if (!imm->last)
 			continue;
 		used++;
-		if (!mrc_bit_test(resp->imm_map, mask, imm->psn))
+		if (!mrc_bit_test(resp->stop_map, mask, imm->psn))
 			return "stash entry without packet";
 	}
 	for (i = 0; resp->rd && i <= resp->rd_mask; i++) {
@@ -756,10 +756,10 @@ static const char *mrc_resp_check_maps(const struct mrc_resp *resp)
 		if (k < (u16)(resp->rd_next - resp->rd_oldest))
 			continue;
 		used++;
-		if (!mrc_bit_test(resp->imm_map, mask, rd->psn))
+		if (!mrc_bit_test(resp->stop_map, mask, rd->psn))
 			return "request without packet";
 	}
-	if (used != mrc_ring_weight(resp->imm_map, mask, 0, ring))
+	if (used != mrc_ring_weight(resp->stop_map, mask, 0, ring))
 		return "packet without stash entry";
 	return NULL;
 }
@@ -779,7 +779,7 @@ const char *mrc_resp_check(const struct mrc_resp *resp)
 		return "advertised more or less than the window";
 	if (mrc_psn_diff(resp->cack, resp->exec) < 0)
 		return "exec ahead of cack";
-	if (resp->exec != resp->cack && !resp->imm_due && !resp->rd_due &&
+	if (resp->exec != resp->cack && !resp->recv_due && !resp->rd_due &&
 	    !at_err)
 		return "exec behind cack for no reason";
 	if (resp->err_syn && mrc_psn_diff(resp->err_psn, resp->exec) <= 0)

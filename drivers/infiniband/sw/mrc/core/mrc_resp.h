@@ -11,8 +11,8 @@
  *		mrc_resp_placed(resp, &rx, syn);
  *	}
  *	for (;;)
- *		if (mrc_resp_next_imm(resp, &imm))
- *			mrc_resp_imm_done(resp, no receive ?
+ *		if (mrc_resp_next_recv(resp, &imm))
+ *			mrc_resp_recv_done(resp, no receive ?
  *					  MRC_SYN_NAK_INV_REQ : 0);
  *		else if (mrc_resp_next_req(resp, &rd))
  *			mrc_resp_req_done(resp, execute and queue the answer);
@@ -90,7 +90,7 @@ struct mrc_rx {
  * @remote_atomic: the extension: it allows remote atomic operations
  * @remote_flush: the extension: it allows remote flushes
  * @ext: the QP has the extension
- * @chan: responder of the answer channel; needs @ext
+ * @ans: responder of the answer channel; needs @ext
  * @trim_nack: answer trimmed packets
  * @dynamic_mpr: both ends do Dynamic MPR: SACKs carry the range (§5.2)
  * @svc_time: add the residence time to echoed timestamps (OP-35)
@@ -119,7 +119,7 @@ struct mrc_resp_cfg {
 	bool remote_atomic;
 	bool remote_flush;
 	bool ext;
-	bool chan;
+	bool ans;
 	bool trim_nack;
 	bool dynamic_mpr;
 	bool svc_time;
@@ -143,7 +143,7 @@ enum mrc_recv_kind {
 };
 
 /**
- * struct mrc_imm - a message that consumes a receive and waits for its turn
+ * struct mrc_recv_msg - a message that consumes a receive and waits for its turn
  * @psn: PSN of its last packet
  * @len: dmalen, byte_len of the completion
  * @imm: immediate data, as on the wire
@@ -159,7 +159,7 @@ enum mrc_recv_kind {
  * extension is stashed when the first of its packets arrives, whichever it is; all its
  * packets share the entry. The answer channel stashes answers in the same way.
  */
-struct mrc_imm {
+struct mrc_recv_msg {
 	u32 psn;
 	u32 len;
 	union {
@@ -247,7 +247,7 @@ struct mrc_resp {
 	struct mrc_rev rev;
 	unsigned long *rx_map;
 	unsigned long *last_map;
-	struct mrc_imm *stash;
+	struct mrc_recv_msg *stash;
 	struct mrc_rd *rd;
 	u32 ring_mask;
 	u32 window;
@@ -295,12 +295,12 @@ struct mrc_resp {
 		u32 entropy;
 		u64 at;
 	} fb;
-	bool imm_due;
+	bool recv_due;
 	bool rd_due;
 	bool reverted;		/* exec went back, mrc_resp_req_failed() */
 	bool placing;		/* MRC_RX_PLACE was returned, mrc_resp_placed() is due */
 	unsigned long *ack_map;	/* BTH.a bitmap, same index as @rx_map */
-	unsigned long *imm_map;	/* where exec stops, same index */
+	unsigned long *stop_map;	/* where exec stops, same index */
 	u32 stash_mask;		/* stash entries - 1 */
 	u32 rd_mask;		/* entries of @rd - 1 */
 	u32 sack_threshold;
@@ -516,16 +516,16 @@ void mrc_resp_on_probe(struct mrc_resp *resp, const struct mrc_rx *rx,
 		       u64 now);
 
 /**
- * mrc_resp_next_imm - next message whose receive completion is due, in order
+ * mrc_resp_next_recv - next message whose receive completion is due, in order
  * @resp: the responder
- * @imm: valid when true is returned; then mrc_resp_imm_done() must follow
+ * @imm: valid when true is returned; then mrc_resp_recv_done() must follow
  *
  * Return: false when none is due.
  */
-bool mrc_resp_next_imm(struct mrc_resp *resp, struct mrc_imm *imm);
+bool mrc_resp_next_recv(struct mrc_resp *resp, struct mrc_recv_msg *imm);
 
 /* @syndrome: 0 = receive consumed, else the NAK to send (§7.4: 0x61). */
-void mrc_resp_imm_done(struct mrc_resp *resp, u8 syndrome);
+void mrc_resp_recv_done(struct mrc_resp *resp, u8 syndrome);
 
 /**
  * mrc_resp_next_feedback - next control packet owed
@@ -554,14 +554,14 @@ bool mrc_resp_next_feedback(struct mrc_resp *resp, u64 now,
 bool mrc_resp_may_wait(const struct mrc_resp *resp);
 
 /**
- * mrc_resp_farewell - prepare the last feedback of a QP that will not answer any more
+ * mrc_resp_repeat_ack - prepare the last feedback of a QP that will not answer any more
  * @resp: the responder
  *
  * Makes the last transport ACK due once more (MRC 1.0 §8.6), unless there was none or a
  * NAK ended the QP. The peer may have missed that ACK. Nobody will answer when the peer
  * asks for it, and its work requests would fail although they were executed.
  */
-void mrc_resp_farewell(struct mrc_resp *resp);
+void mrc_resp_repeat_ack(struct mrc_resp *resp);
 
 /* Syndrome of the NAK that was sent and ended this QP, 0 = healthy. */
 u8 mrc_resp_failed(const struct mrc_resp *resp);

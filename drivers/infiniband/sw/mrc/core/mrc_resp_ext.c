@@ -25,7 +25,7 @@
 
 u32 mrc_resp_rd_slots(const struct mrc_resp_cfg *cfg)
 {
-	if (!cfg->ext || cfg->chan || !cfg->max_rd)
+	if (!cfg->ext || cfg->ans || !cfg->max_rd)
 		return 0;
 	return 2 * mrc_roundup_pow2(cfg->max_rd);
 }
@@ -95,7 +95,7 @@ u8 mrc_resp_check_ext(const struct mrc_resp *resp, const struct mrc_hdr *h,
 	bool ok;
 
 	/* The answer channel carries answers and nothing else. */
-	if (resp->cfg.chan != !!(flags & MRC_OPF_ANSWER))
+	if (resp->cfg.ans != !!(flags & MRC_OPF_ANSWER))
 		return MRC_SYN_NAK_INV_REQ;
 	if (flags & MRC_OPF_REQUEST)
 		ok = mrc_resp_request_ok(resp, h);
@@ -113,7 +113,7 @@ static bool mrc_resp_past_error(const struct mrc_resp *resp, u32 psn)
 /* Number of the message in the stash. */
 static u16 mrc_resp_number(const struct mrc_resp *resp, const struct mrc_hdr *h)
 {
-	return resp->cfg.chan ? h->msn : h->rqmsn;
+	return resp->cfg.ans ? h->msn : h->rqmsn;
 }
 
 /* A packet of a SEND or of an answer. Return: 0 or the syndrome. */
@@ -122,18 +122,18 @@ static u8 mrc_resp_part(struct mrc_resp *resp, const struct mrc_rx *rx,
 {
 	const struct mrc_hdr *h = rx->hdr;
 	const u32 pmtu = resp->cfg.pmtu;
-	const u16 depth = resp->cfg.chan ? resp->cfg.max_rd :
+	const u16 depth = resp->cfg.ans ? resp->cfg.max_rd :
 					   resp->cfg.max_wimm;
 	const u16 num = mrc_resp_number(resp, h);
 	const u32 msg = h->reth.dmalen;
-	struct mrc_imm *imm = &resp->stash[num & resp->stash_mask];
+	struct mrc_recv_msg *imm = &resp->stash[num & resp->stash_mask];
 	/* n: packets of the message; after: packets of it that follow this one. */
 	const u32 n = msg ? (msg - 1) / pmtu + 1 : 1;
 	const u32 after = n - 1 - (u32)h->reth.va / pmtu;
 	const u32 psn = mrc_psn_add(h->psn, (s32)after);
 
 	if ((u16)(num - resp->rqmsn) >= depth) {
-		mrc_resp_count(resp, rx, resp->cfg.chan ? MRC_CTR_ERR_INV_REQ :
+		mrc_resp_count(resp, rx, resp->cfg.ans ? MRC_CTR_ERR_INV_REQ :
 							  MRC_CTR_ERR_WIMM_LIMIT);
 		return MRC_SYN_NAK_INV_REQ;
 	}
@@ -154,7 +154,7 @@ static u8 mrc_resp_part(struct mrc_resp *resp, const struct mrc_rx *rx,
 		return MRC_SYN_NAK_INV_REQ;
 	}
 	imm->left--;
-	resp->peer_sends = !resp->cfg.chan;
+	resp->peer_sends = !resp->cfg.ans;
 	if (!(flags & MRC_OPF_LAST))
 		return 0;
 	imm->last = true;
@@ -166,7 +166,7 @@ static u8 mrc_resp_part(struct mrc_resp *resp, const struct mrc_rx *rx,
 		imm->kind = MRC_RECV_SEND_INV;
 		imm->inv_key = h->reth.rkey;
 	}
-	mrc_bit_set(resp->imm_map, resp->ring_mask, h->psn);
+	mrc_bit_set(resp->stop_map, resp->ring_mask, h->psn);
 	return 0;
 }
 
@@ -193,7 +193,7 @@ static u8 mrc_resp_request(struct mrc_resp *resp, const struct mrc_rx *rx)
 		rd->swap = h->opeth.swap;
 		rd->compare = h->opeth.compare;
 	}
-	mrc_bit_set(resp->imm_map, resp->ring_mask, h->psn);
+	mrc_bit_set(resp->stop_map, resp->ring_mask, h->psn);
 	return 0;
 }
 
@@ -210,7 +210,7 @@ u8 mrc_resp_take_ext(struct mrc_resp *resp, const struct mrc_rx *rx, u32 flags,
 		return 0;
 	if (flags & MRC_OPF_REQUEST)
 		return mrc_resp_request(resp, rx);
-	*place = rx->hdr->payload_len || resp->cfg.chan;
+	*place = rx->hdr->payload_len || resp->cfg.ans;
 	return mrc_resp_part(resp, rx, flags);
 }
 
@@ -276,7 +276,7 @@ bool mrc_resp_wants_recv(const struct mrc_resp *resp, const struct mrc_rx *rx,
 	const u32 flags = mrc_op_info(h->opcode)->flags;
 	const u16 ahead = (u16)(h->rqmsn - resp->rqmsn);
 
-	if (!resp->cfg.ext || resp->cfg.chan)
+	if (!resp->cfg.ext || resp->cfg.ans)
 		return false;
 	if (!(flags & MRC_OPF_SEND) &&
 	    (flags & MRC_OPF_EXT || !(flags & MRC_OPF_IMM)))
@@ -387,7 +387,7 @@ void mrc_resp_req_failed(struct mrc_resp *resp, u16 num, u8 syndrome)
 		resp->rd[resp->rd_next & resp->rd_mask].used = false;
 	}
 	resp->exec = mrc_psn_add(psn, -1);
-	resp->imm_due = false;
+	resp->recv_due = false;
 	resp->rd_due = false;
 	resp->reverted = true;
 	mrc_resp_req_error(resp, psn, syndrome);
@@ -398,7 +398,7 @@ void mrc_resp_next_answer(struct mrc_resp *resp)
 {
 	const u32 psn = mrc_psn_add(resp->exec, 1);
 
-	resp->imm_due = false;
+	resp->recv_due = false;
 	resp->stash[resp->rqmsn & resp->stash_mask].used = false;
 	mrc_resp_unmark(resp, psn);
 	resp->rqmsn++;
@@ -424,7 +424,7 @@ const char *mrc_resp_check_rd(const struct mrc_resp *resp)
 		return n || resp->rd_due ? "requests without a ring" : NULL;
 	if (n > resp->rd_mask + 1)
 		return "more unanswered requests than the ring has";
-	if (resp->rd_due && resp->imm_due)
+	if (resp->rd_due && resp->recv_due)
 		return "two things due at once";
 	for (i = 0; i < n; i++) {
 		const u16 num = (u16)(resp->rd_oldest + i);

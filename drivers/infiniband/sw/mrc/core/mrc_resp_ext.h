@@ -91,7 +91,7 @@ void mrc_resp_req_done(struct mrc_resp *resp, u8 syndrome);
  * For example because a memory region was removed. The answers to earlier requests must
  * go on until mrc_resp_answered() was called for each; then the NAK is due. The answers
  * to later requests must not be sent any more. Nothing happens for a request that does
- * not wait for its answer. Whatever mrc_resp_next_imm() or mrc_resp_next_req() has
+ * not wait for its answer. Whatever mrc_resp_next_recv() or mrc_resp_next_req() has
  * returned is no longer due.
  */
 void mrc_resp_req_failed(struct mrc_resp *resp, u16 num, u8 syndrome);

@@ -47,7 +47,7 @@ static inline void mrc_resp_owe_ack(struct mrc_resp *resp)
  */
 static inline bool mrc_resp_at_error(const struct mrc_resp *resp)
 {
-	return resp->err_syn && !resp->nak_sent && !resp->imm_due &&
+	return resp->err_syn && !resp->nak_sent && !resp->recv_due &&
 	       !resp->rd_due &&
 	       mrc_psn_diff(resp->err_psn, resp->exec) == 1 &&
 	       mrc_psn_diff(resp->cack, resp->err_psn) >= 0;

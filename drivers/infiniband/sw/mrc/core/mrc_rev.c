@@ -21,7 +21,7 @@ static u64 interval(const struct mrc_rev *rev, const struct mrc_paths *p)
 }
 
 /* How long to wait for the answer to a probe. */
-static u64 patience(const struct mrc_rev *rev, const struct mrc_paths *p)
+static u64 probe_timeout(const struct mrc_rev *rev, const struct mrc_paths *p)
 {
 	u64 wait = interval(rev, p);
 
@@ -112,7 +112,7 @@ int mrc_rev_probe_due(struct mrc_rev *rev, const struct mrc_paths *p, u64 now)
 	if (mrc_read_once(rev->sacked) && age <= mrc_ev_time(wait))
 		return -1;
 	if (rev->probe_out)
-		wait = patience(rev, p);
+		wait = probe_timeout(rev, p);
 	if (rev->probe_at && now - rev->probe_at < wait)
 		return -1;
 	/* If no port of arrival is known, next_plane() is 0 and any plane is used. */
@@ -126,7 +126,7 @@ void mrc_rev_probe_sent(struct mrc_rev *rev, const struct mrc_paths *p, int ev,
 	if (ev < 0 || ev >= p->n)
 		return;
 	if (rev->probe_out) {	/* the previous probe was not answered */
-		rev->rtt = 2 * patience(rev, p);
+		rev->rtt = 2 * probe_timeout(rev, p);
 		if (rev->rtt > MRC_REV_MAX_NS)
 			rev->rtt = MRC_REV_MAX_NS;
 	}
@@ -138,7 +138,7 @@ void mrc_rev_probe_sent(struct mrc_rev *rev, const struct mrc_paths *p, int ev,
 	rev->inbound = 0;
 }
 
-bool mrc_rev_answered(struct mrc_rev *rev, const struct mrc_paths *p, u16 id,
+bool mrc_rev_response(struct mrc_rev *rev, const struct mrc_paths *p, u16 id,
 		      u64 now)
 {
 	if (!rev->probe_out || rev->probe_id != id)

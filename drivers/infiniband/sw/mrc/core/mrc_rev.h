@@ -126,7 +126,7 @@ void mrc_rev_probe_sent(struct mrc_rev *rev, const struct mrc_paths *p, int ev,
  * A response with request id @id arrived. Return: true if it answers the outstanding
  * probe.
  */
-bool mrc_rev_answered(struct mrc_rev *rev, const struct mrc_paths *p, u16 id,
+bool mrc_rev_response(struct mrc_rev *rev, const struct mrc_paths *p, u16 id,
 		      u64 now);
 
 MRC_C_END

@@ -13,7 +13,7 @@ static void mrc_resp_desc(struct mrc_resp *resp, u8 opcode, u64 now,
 	h->opcode = opcode;
 	h->pkey = resp->cfg.pkey;
 	h->dqp = resp->cfg.dqpn;
-	h->chan = resp->cfg.chan;
+	h->ans = resp->cfg.ans;
 	h->hdr_len = (u16)mrc_hdr_len(h);
 	desc->tc = MRC_TC_CONTROL;
 	desc->ev = -1;
@@ -165,7 +165,7 @@ static void mrc_resp_ack(struct mrc_resp *resp, bool nak, u64 now,
 		    nak ? MRC_CTR_TX_NAK : MRC_CTR_TX_ACK, 1);
 }
 
-void mrc_resp_farewell(struct mrc_resp *resp)
+void mrc_resp_repeat_ack(struct mrc_resp *resp)
 {
 	const u32 none = mrc_psn_add(resp->cfg.rq_psn, -1);
 
@@ -178,7 +178,7 @@ void mrc_resp_farewell(struct mrc_resp *resp)
 bool mrc_resp_may_wait(const struct mrc_resp *resp)
 {
 	return resp->fb.ack && !resp->fb.sack && !resp->fb.nack &&
-	       !resp->placing && !resp->imm_due && !resp->rd_due &&
+	       !resp->placing && !resp->recv_due && !resp->rd_due &&
 	       !resp->nak_sent && !mrc_resp_nak_due(resp);
 }
 

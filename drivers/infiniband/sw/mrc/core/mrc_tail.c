@@ -19,9 +19,9 @@ static u64 mrc_guard_now(const struct mrc_guard *g, u64 keep, u64 now)
 	return n < 63 ? g->ns >> n : 0;
 }
 
-static u64 mrc_req_keep(const struct mrc_req *req)
+static u64 mrc_req_guard_half_life(const struct mrc_req *req)
 {
-	return MRC_GUARD_KEEP * mrc_req_loss_time(req);
+	return MRC_GUARD_HALF_LIFE * mrc_req_loss_time(req);
 }
 
 /* Smoothing of RFC 6298, for each plane by itself. */
@@ -71,15 +71,15 @@ static void mrc_req_learn(const struct mrc_req *req, struct mrc_guard *g,
 
 /*
  * Stalls of a processor or a queue are rare and do not depend on the RTT. So a stall
- * time is kept for at least MRC_STALL_KEEP_NS.
+ * time is kept for at least MRC_PAUSE_KEEP_NS.
  */
 static u64 mrc_req_stall_keep(const struct mrc_req *req)
 {
-	return mrc_max64(MRC_STALL_KEEP_NS, mrc_req_keep(req));
+	return mrc_max64(MRC_PAUSE_KEEP_NS, mrc_req_guard_half_life(req));
 }
 
 /* How much longer than usual packets of a plane took recently, ns. */
-static u64 mrc_req_stall(const struct mrc_req *req, u8 port, u64 now)
+static u64 mrc_req_plane_pause(const struct mrc_req *req, u8 port, u64 now)
 {
 	return mrc_guard_now(&req->plane[port].stall, mrc_req_stall_keep(req),
 			     now);
@@ -96,7 +96,7 @@ static void mrc_req_learn_time(struct mrc_req *req, struct mrc_plane *pl,
 	u64 over = took > pl->srtt ? took - pl->srtt : 0;
 
 	if (overtaken)
-		mrc_req_learn(req, &pl->late, over, mrc_req_keep(req), now);
+		mrc_req_learn(req, &pl->late, over, mrc_req_guard_half_life(req), now);
 	if (pl->srtt && over > 2 * pl->rttvar)
 		mrc_req_learn(req, &pl->stall, over, mrc_req_stall_keep(req),
 			      now);
@@ -187,10 +187,10 @@ static bool mrc_req_plane_known(const struct mrc_req *req,
  * plane overtake each other, the usual delay of overtaken packets counts too, because
  * the RTT says nothing about it.
  */
-static u64 mrc_req_window_time(const struct mrc_req *req,
-			       const struct mrc_plane *pl, u64 now)
+static u64 mrc_req_reorder_window(const struct mrc_req *req,
+				  const struct mrc_plane *pl, u64 now)
 {
-	const u64 keep = mrc_req_keep(req);
+	const u64 keep = mrc_req_guard_half_life(req);
 	u64 late = mrc_guard_now(&pl->late, keep, now);
 	u64 t = mrc_max64(pl->srtt / 4, req->guard[MRC_GUARD_TAIL].ns);
 
@@ -216,7 +216,7 @@ u64 mrc_req_tail_time(const struct mrc_req *req, u8 port, u64 now)
 	if (!mrc_req_plane_known(req, pl, now))
 		return mrc_req_unknown_time(req, pl, now);
 	return pl->srtt + mrc_max64(2 * mrc_req_plane_var(req, pl),
-				    mrc_req_window_time(req, pl, now)) +
+				    mrc_req_reorder_window(req, pl, now)) +
 	       req->rtt_excess + MRC_TAIL_FLOOR_NS;
 }
 
@@ -241,7 +241,7 @@ u64 mrc_req_order_time(const struct mrc_req *req, u8 port, u64 now)
 	if (!pl->srtt)
 		return 0;
 	t = pl->srtt + mrc_max64(4 * pl->rttvar,
-				 mrc_req_window_time(req, pl, now));
+				 mrc_req_reorder_window(req, pl, now));
 	return t < max ? t : max;
 }
 
@@ -260,7 +260,7 @@ u64 mrc_req_lag_time(const struct mrc_req *req, u8 port, u64 now)
 {
 	const struct mrc_plane *pl = &req->plane[port];
 	u64 t = pl->srtt + mrc_max64(8 * pl->rttvar,
-				     2 * mrc_req_stall(req, port, now));
+				     2 * mrc_req_plane_pause(req, port, now));
 	u64 max = mrc_req_guard_max(req);
 
 	return mrc_max64(mrc_req_lag(req), t < max ? t : max);
@@ -271,8 +271,8 @@ void mrc_req_plane_sent(struct mrc_req *req, u8 port, u32 psn, u64 now)
 {
 	struct mrc_plane *pl = &req->plane[port];
 
-	pl->before_at = pl->sent_at;
-	pl->before_psn = pl->sent_psn;
+	pl->prev_sent_at = pl->sent_at;
+	pl->prev_sent_psn = pl->sent_psn;
 	pl->sent_at = now;
 	pl->sent_psn = psn;
 }
@@ -281,20 +281,20 @@ void mrc_req_plane_sent(struct mrc_req *req, u8 port, u32 psn, u64 now)
  * The newest transmission of @psn will tell nothing about its plane: remove it from the
  * last two transmissions of the plane.
  */
-void mrc_req_plane_forget(struct mrc_req *req, u32 psn)
+void mrc_req_plane_undo(struct mrc_req *req, u32 psn)
 {
 	const struct mrc_tx_pkt *pkt = mrc_req_pkt(req, psn);
 	struct mrc_plane *pl =
 		&req->plane[mrc_paths_port(req->paths, pkt->ev)];
 
 	if (pl->sent_psn == psn && pl->sent_at == pkt->sent_at) {
-		pl->sent_at = pl->before_at;
-		pl->sent_psn = pl->before_psn;
-	} else if (pl->before_psn != psn || pl->before_at != pkt->sent_at) {
+		pl->sent_at = pl->prev_sent_at;
+		pl->sent_psn = pl->prev_sent_psn;
+	} else if (pl->prev_sent_psn != psn || pl->prev_sent_at != pkt->sent_at) {
 		return;
 	}
-	pl->before_at = pl->arrived_at;
-	pl->before_psn = pl->arrived_psn;
+	pl->prev_sent_at = pl->arrived_at;
+	pl->prev_sent_psn = pl->arrived_psn;
 }
 
 /*
@@ -305,7 +305,7 @@ static bool mrc_req_plane_silent(const struct mrc_req *req, u8 port)
 {
 	const struct mrc_plane *pl = &req->plane[port];
 
-	return mrc_req_after(pl->before_at, pl->before_psn, pl->arrived_at,
+	return mrc_req_after(pl->prev_sent_at, pl->prev_sent_psn, pl->arrived_at,
 			     pl->arrived_psn);
 }
 
@@ -323,7 +323,7 @@ static bool mrc_req_in_stream(const struct mrc_req *req)
  * Earliest send time of a probe through plane @via whose reply can show that @psn is
  * lost. @via 0: the plane is not known.
  */
-static u64 mrc_req_ripe(const struct mrc_req *req, u32 psn, u8 via, u64 now)
+static u64 mrc_req_overdue_from(const struct mrc_req *req, u32 psn, u8 via, u64 now)
 {
 	const struct mrc_tx_pkt *pkt = mrc_req_pkt(req, psn);
 	const u8 port = mrc_paths_port(req->paths, pkt->ev);
@@ -377,25 +377,25 @@ static u64 mrc_req_proven_at(const struct mrc_req *req, u32 psn, u64 now)
 	    !mrc_req_after(pl->arrived_at, pl->arrived_psn, pkt->sent_at, psn))
 		return MRC_NEVER;
 	/* The later packet has seen the same variation and growth of the RTT. */
-	return pkt->sent_at + pl->srtt + mrc_req_window_time(req, pl, now);
+	return pkt->sent_at + pl->srtt + mrc_req_reorder_window(req, pl, now);
 }
 
 /*
- * When to send a probe for @psn: a little after mrc_req_ripe(), so that the probe
+ * When to send a probe for @psn: a little after mrc_req_overdue_from(), so that the probe
  * covers packets sent just after @psn as well. Return: absolute time in ns or
  * MRC_NEVER.
  */
-static u64 mrc_req_ask_time(const struct mrc_req *req, u32 psn, u64 now)
+static u64 mrc_req_probe_time(const struct mrc_req *req, u32 psn, u64 now)
 {
 	const struct mrc_tx_pkt *pkt = mrc_req_pkt(req, psn);
-	const u64 ripe = mrc_req_ripe(req, psn, 0, now);
+	const u64 ripe = mrc_req_overdue_from(req, psn, 0, now);
 	const u64 t = ripe - pkt->sent_at;
 
 	/* A probe was sent and there was no feedback since: wait for its reply. */
-	if (pkt->asked && req->last_heard <= req->asked_at)
+	if (pkt->probed && req->last_heard <= req->probed_at)
 		return MRC_NEVER;
-	if (pkt->asked)
-		return req->asked_at + 2 * t;
+	if (pkt->probed)
+		return req->probed_at + 2 * t;
 	/*
 	 * While packets are being sent, the distance in PSNs usually tells losses. If
 	 * the packets are few it does not, so a probe is still sent, but later.
@@ -427,7 +427,7 @@ void mrc_req_note_missing(struct mrc_req *req, const struct mrc_seth *s,
 	    !mrc_req_outstanding(req, psn) || mrc_req_is_lost(req, psn))
 		return;
 	if (req->tail_at == MRC_NEVER)
-		req->tail_at = mrc_req_ask_time(req, psn, now);
+		req->tail_at = mrc_req_probe_time(req, psn, now);
 	at = mrc_req_proven_at(req, psn, now);
 	if (at < req->tail_at)
 		req->tail_at = at;
@@ -456,7 +456,7 @@ static bool mrc_req_next_out(const struct mrc_req *req, u32 *off, u32 *psn)
  * Check all holes: a hole that is proven lost is lost; one probe is sent for all holes
  * that are overdue.
  */
-void mrc_req_tail_look(struct mrc_req *req, u64 now)
+void mrc_req_check_holes(struct mrc_req *req, u64 now)
 {
 	/* Holes that become overdue one after the other share a probe. */
 	const u64 next_probe = req->last_probe + req->srtt / 4;
@@ -475,7 +475,7 @@ void mrc_req_tail_look(struct mrc_req *req, u64 now)
 			mrc_req_infer_lost(req, psn, MRC_GUARD_TAIL, now);
 			continue;
 		}
-		at = mrc_max64(mrc_req_ask_time(req, psn, now), next_probe);
+		at = mrc_max64(mrc_req_probe_time(req, psn, now), next_probe);
 		if (at <= now)
 			ask = true;
 		else if (at < req->tail_at)
@@ -485,24 +485,24 @@ void mrc_req_tail_look(struct mrc_req *req, u64 now)
 	}
 	if (!ask)
 		return;
-	req->ask_at = now;
-	if (now < req->silence_at)
-		req->silence_at = now;
+	req->probe_by = now;
+	if (now < req->tail_probe_at)
+		req->tail_probe_at = now;
 }
 
 /*
  * A probe is sent now through @via. Mark the packets that are lost if its reply lacks
  * them.
  */
-void mrc_req_tail_ask(struct mrc_req *req, u8 via, u64 now)
+void mrc_req_mark_probed(struct mrc_req *req, u8 via, u64 now)
 {
 	u32 off = 0, psn;
 
 	while (mrc_req_next_out(req, &off, &psn)) {
-		if (mrc_req_ripe(req, psn, via, now) > now)
+		if (mrc_req_overdue_from(req, psn, via, now) > now)
 			continue;
-		mrc_req_pkt(req, psn)->asked = true;
-		req->asked_at = now;
+		mrc_req_pkt(req, psn)->probed = true;
+		req->probed_at = now;
 	}
 }
 
@@ -522,12 +522,12 @@ void mrc_req_tail_ask(struct mrc_req *req, u8 via, u64 now)
 u64 mrc_req_overdue(const struct mrc_req *req, u32 psn,
 		    const struct mrc_probe_rec *probe, u64 now)
 {
-	if (mrc_req_ripe(req, psn, probe->port, now) <= probe->at)
+	if (mrc_req_overdue_from(req, psn, probe->port, now) <= probe->at)
 		return 0;
-	if (mrc_req_pkt(req, psn)->asked && req->asked_at <= probe->at &&
+	if (mrc_req_pkt(req, psn)->probed && req->probed_at <= probe->at &&
 	    !mrc_req_in_stream(req))
 		return 0;
-	return mrc_req_ask_time(req, psn, now);
+	return mrc_req_probe_time(req, psn, now);
 }
 
 /* Longest interval between tail probes, ns: half of the retry interval, §9.5. */
@@ -616,10 +616,10 @@ u64 mrc_req_tail_due(const struct mrc_req *req)
 	 */
 	if (tack && mrc_req_known(req, req->last_tx))
 		rest = MRC_TAIL_FLOOR_NS / 2;
-	at = mrc_max64(req->last_tx + pto, req->news_at + rest);
-	if (!req->silence_shift)
+	at = mrc_max64(req->last_tx + pto, req->feedback_at + rest);
+	if (!req->tail_probe_shift)
 		return at;
-	for (n = 0; n < req->silence_shift && pto < max; n++)
+	for (n = 0; n < req->tail_probe_shift && pto < max; n++)
 		pto *= 2;
 	return mrc_max64(at, req->last_probe + (pto < max ? pto : max));
 }

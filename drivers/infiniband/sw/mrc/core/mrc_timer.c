@@ -42,22 +42,22 @@ void mrc_req_await(struct mrc_req *req, u64 now)
 {
 	u64 at = now + mrc_req_pto(req);
 
-	if (at < req->silence_at)
-		req->silence_at = at;
+	if (at < req->tail_probe_at)
+		req->tail_probe_at = at;
 }
 
 /*
  * Send a probe at @at for packets that are overdue then. When such packets fill the
  * windows, no feedback comes by itself before the tail probe is due.
  */
-static void mrc_req_hasten(struct mrc_req *req, u64 at, u64 now)
+static void mrc_req_probe_no_later(struct mrc_req *req, u64 at, u64 now)
 {
 	if (at <= now)
 		return;
-	if (at < req->ask_at)
-		req->ask_at = at;
-	if (at < req->silence_at)
-		req->silence_at = at;
+	if (at < req->probe_by)
+		req->probe_by = at;
+	if (at < req->tail_probe_at)
+		req->tail_probe_at = at;
 }
 
 /*
@@ -68,8 +68,8 @@ void mrc_req_blocked(struct mrc_req *req, u64 now)
 {
 	u64 base = mrc_max64(req->last_heard, req->last_tx);
 
-	if (req->inflight && !req->silence_shift)
-		mrc_req_hasten(req, base + mrc_req_lag(req), now);
+	if (req->inflight && !req->tail_probe_shift)
+		mrc_req_probe_no_later(req, base + mrc_req_lag(req), now);
 }
 
 /*
@@ -82,21 +82,21 @@ void mrc_req_rearm(struct mrc_req *req, bool news, u64 now)
 		return;
 	req->last_heard = now;
 	if (news) {
-		req->news_at = now;
-		req->silence_shift = 0;
+		req->feedback_at = now;
+		req->tail_probe_shift = 0;
 	}
-	req->ask_at = MRC_NEVER;
+	req->probe_by = MRC_NEVER;
 	if (!mrc_req_all_acked(req)) {
-		req->silence_at = mrc_req_tail_due(req);
-		mrc_req_hasten(req, req->ripe_at, now);
-		mrc_req_hasten(req, req->confirm_at, now);
+		req->tail_probe_at = mrc_req_tail_due(req);
+		mrc_req_probe_no_later(req, req->hole_due_at, now);
+		mrc_req_probe_no_later(req, req->confirm_at, now);
 		if (req->overdue_at != MRC_NEVER)
-			mrc_req_hasten(req, mrc_max64(req->overdue_at, now + 1),
-				       now);
+			mrc_req_probe_no_later(req, mrc_max64(req->overdue_at, now + 1),
+					       now);
 		mrc_req_arm(req, now);
 		return;
 	}
-	req->silence_at = mrc_req_tack_awaited(req) ? mrc_req_tail_due(req) :
+	req->tail_probe_at = mrc_req_tack_awaited(req) ? mrc_req_tail_due(req) :
 						      MRC_NEVER;
 	if (mrc_req_awaits_answer(req))
 		mrc_req_progress(req, now);
@@ -269,8 +269,8 @@ u64 mrc_req_deadline(const struct mrc_req *req)
 		return MRC_NEVER;
 	if (req->probe_now)
 		return 0;
-	if (req->silence_at < at)
-		at = req->silence_at;
+	if (req->tail_probe_at < at)
+		at = req->tail_probe_at;
 	if (req->tail_at < at)
 		at = req->tail_at;
 	if (req->n_lost && req->held_until && req->held_until < at)
@@ -285,7 +285,7 @@ void mrc_req_on_deadline(struct mrc_req *req, u64 now)
 {
 	if (req->state != MRC_REQ_READY)
 		return;
-	mrc_req_tail_look(req, now);
+	mrc_req_check_holes(req, now);
 	/*
 	 * Probes and held packets need only mrc_req_next(), which the caller runs after
 	 * this.

@@ -261,7 +261,7 @@ struct mrc_ereth {
  * @a: acknowledge request
  * @rtx: retransmission, or its echo in a SACK
  * @ts: TSETH present (data packets only)
- * @chan: packet of the answer channel (extension); reserved in MRC 1.0
+ * @ans: packet of the answer channel (extension); reserved in MRC 1.0
  * @recvs: ACKNOWLEDGE: ->aeth.msn is the rqmsn of the first message for which no
  *	receive is posted (extension); reserved in MRC 1.0
  * @pkey: partition key
@@ -293,7 +293,7 @@ struct mrc_hdr {
 	bool a;
 	bool rtx;
 	bool ts;
-	bool chan;
+	bool ans;
 	bool recvs;
 	u16 pkey;
 	u32 dqp;

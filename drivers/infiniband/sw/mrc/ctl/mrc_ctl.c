@@ -63,7 +63,7 @@ void mrc_ctl_destroy(struct mrc_dev *dev)
 	dev->ctl = NULL;
 }
 
-void mrc_ctl_inherit(struct mrc_dev *dev, struct mrc_ctl *ctl)
+void mrc_ctl_share(struct mrc_dev *dev, struct mrc_ctl *ctl)
 {
 	mrc_ctl_put(dev->ctl);
 	dev->ctl = mrc_ctl_get(ctl);

@@ -25,7 +25,7 @@ void mrc_ctl_destroy(struct mrc_dev *dev);
  */
 struct mrc_ctl *mrc_ctl_get(struct mrc_ctl *ctl);
 void mrc_ctl_put(struct mrc_ctl *ctl);
-void mrc_ctl_inherit(struct mrc_dev *dev, struct mrc_ctl *ctl);
+void mrc_ctl_share(struct mrc_dev *dev, struct mrc_ctl *ctl);
 
 /* Profile operations for QPs of devices with a controller interface: mrc_ctl_qp.c. */
 extern const struct mrc_profile_ops mrc_ctl_profile_ops;

@@ -130,8 +130,8 @@ extern const struct uapi_definition mrc_uapi_events_defs[];
  */
 bool mrc_ctl_admin(const struct mrc_dev *dev);
 
-enum mrc_ctl_who {
-	MRC_CTL_ANYBODY,
+enum mrc_ctl_perm {
+	MRC_CTL_PERM_NONE,
 	MRC_CTL_ADMIN,
 };
 
@@ -149,7 +149,7 @@ typedef int (*mrc_ctl_fn)(struct mrc_dev *dev, void *io,
 			  struct uverbs_attr_bundle *attrs);
 
 /* Common part of all methods: calls @fn. @size of the method's struct. */
-int mrc_ctl_call(struct uverbs_attr_bundle *attrs, enum mrc_ctl_who who,
+int mrc_ctl_call(struct uverbs_attr_bundle *attrs, enum mrc_ctl_perm who,
 		 size_t size, mrc_ctl_fn fn);
 
 /**

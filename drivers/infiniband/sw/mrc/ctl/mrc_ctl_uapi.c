@@ -31,7 +31,7 @@ bool mrc_ctl_admin(const struct mrc_dev *dev)
 	return ns_capable(dev->net->user_ns, CAP_NET_ADMIN);
 }
 
-int mrc_ctl_call(struct uverbs_attr_bundle *attrs, enum mrc_ctl_who who,
+int mrc_ctl_call(struct uverbs_attr_bundle *attrs, enum mrc_ctl_perm who,
 		 size_t size, mrc_ctl_fn fn)
 {
 	struct ib_ucontext *uctx = ib_uverbs_get_ucontext(attrs);
@@ -225,7 +225,7 @@ static int mrc_ctl_tc_get(struct mrc_dev *dev, void *io,
 			  struct uverbs_attr_bundle *attrs)
 {
 	struct mrc_abi_tc *out = io;
-	struct mrc_tc_map map;
+	struct mrc_dscp_map map;
 
 	mrc_tc_get(dev, &map);
 	memcpy(out->dscp, map.dscp, sizeof(out->dscp));
@@ -237,7 +237,7 @@ static int mrc_ctl_tc_set(struct mrc_dev *dev, void *io,
 			  struct uverbs_attr_bundle *attrs)
 {
 	const struct mrc_abi_tc *in = io;
-	struct mrc_tc_map map = {};
+	struct mrc_dscp_map map = {};
 
 	if (in->reserved || in->trimming > 1)
 		return -EINVAL;
@@ -376,11 +376,11 @@ static int mrc_ctl_ep_batch(struct mrc_dev *dev, void *io,
  * --- method definitions for the RDMA core ------------------------------------------
  */
 
-MRC_CTL_METHOD(MRC_ABI_DEV_QUERY, MRC_CTL_ANYBODY, struct mrc_abi_device,
+MRC_CTL_METHOD(MRC_ABI_DEV_QUERY, MRC_CTL_PERM_NONE, struct mrc_abi_device,
 	       mrc_ctl_dev_query,
 	       MRC_CTL_OUT(struct mrc_abi_device, algorithm, UA_MANDATORY));
 /* Every program may read the attributes; changes need CAP_NET_ADMIN. */
-MRC_CTL_METHOD(MRC_ABI_DEV_ATTR, MRC_CTL_ANYBODY, struct mrc_abi_dev_attr,
+MRC_CTL_METHOD(MRC_ABI_DEV_ATTR, MRC_CTL_PERM_NONE, struct mrc_abi_dev_attr,
 	       mrc_ctl_dev_attr,
 	       MRC_CTL_IN(struct mrc_abi_dev_attr, cc),
 	       MRC_CTL_OUT(struct mrc_abi_dev_attr, cc, UA_OPTIONAL));

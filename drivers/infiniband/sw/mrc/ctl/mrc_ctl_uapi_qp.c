@@ -147,10 +147,10 @@ static int mrc_ctl_qp_query(struct mrc_dev *dev, void *io,
 	UVERBS_ATTR_IDR(MRC_ABI_ATTR_HANDLE, UVERBS_OBJECT_QP, \
 			UVERBS_ACCESS_READ, UA_MANDATORY)
 
-MRC_CTL_METHOD(MRC_ABI_QP_SET, MRC_CTL_ANYBODY, struct mrc_abi_qp_attr,
+MRC_CTL_METHOD(MRC_ABI_QP_SET, MRC_CTL_PERM_NONE, struct mrc_abi_qp_attr,
 	       mrc_ctl_qp_set, MRC_CTL_QP,
 	       MRC_CTL_IN(struct mrc_abi_qp_attr, reserved));
-MRC_CTL_METHOD(MRC_ABI_QP_QUERY, MRC_CTL_ANYBODY, struct mrc_abi_qp_info,
+MRC_CTL_METHOD(MRC_ABI_QP_QUERY, MRC_CTL_PERM_NONE, struct mrc_abi_qp_info,
 	       mrc_ctl_qp_query, MRC_CTL_QP,
 	       MRC_CTL_OUT(struct mrc_abi_qp_info, port_tx, UA_MANDATORY),
 	       MRC_CTL_ARRAY_OUT(MRC_ABI_ATTR_ARRAY_OUT,

@@ -24,7 +24,7 @@
 #include "mrc_ctl.h"
 
 #define MRC_EP_WAITS	4	/* concurrent batches per device */
-#define MRC_EP_BURST	32	/* requests sent between checks for removal and signals */
+#define MRC_EP_CHECK_INTERVAL	32	/* requests sent between checks for removal and signals */
 
 /**
  * struct mrc_ep_wait - a batch of requests and the controller that waits for it
@@ -53,7 +53,7 @@ struct mrc_ep_wait {
 	bool sending;
 	bool gone;
 	struct mrc_ep_batch b;
-	struct mrc_ep_ask ask[];
+	struct mrc_ep_pending ask[];
 };
 
 /**
@@ -124,17 +124,17 @@ static int mrc_ep_xmit(struct mrc_dev *dev, struct net_device *ndev, u8 port,
  * Returns false if there is none, or if that path uses another port although @port is
  * up and the path is not SRv6.
  */
-static bool mrc_ep_answer_qp(struct mrc_dev *dev, u8 port, bool port_up,
-			     const struct mrc_hdr *req,
-			     const struct in6_addr *peer,
-			     const struct in6_addr *self)
+static bool mrc_ep_respond_qp(struct mrc_dev *dev, u8 port, bool port_up,
+			      const struct mrc_hdr *req,
+			      const struct in6_addr *peer,
+			      const struct in6_addr *self)
 {
 	struct mrc_tx_desc desc = { .tc = MRC_TC_CONTROL, .ev = -1 };
 	struct sk_buff *skb = NULL;
 	struct sk_buff_head list;
 	struct mrc_qp *qp;
 
-	qp = mrc_peer_speaker(dev, self, peer, port);
+	qp = mrc_peer_get_qp(dev, self, peer, port);
 	if (!qp)
 		return false;
 	__skb_queue_head_init(&list);
@@ -179,10 +179,10 @@ static struct net_device *mrc_ep_other(struct mrc_dev *dev, u8 *port)
 }
 
 /* Answer through the port of arrival if it is up, else through another one. */
-static void mrc_ep_answer(struct mrc_dev *dev, struct net_device *ndev, u8 port,
-			  const struct mrc_hdr *req, bool ipv6,
-			  const struct in6_addr *peer,
-			  const struct in6_addr *self)
+static void mrc_ep_respond(struct mrc_dev *dev, struct net_device *ndev, u8 port,
+			   const struct mrc_hdr *req, bool ipv6,
+			   const struct in6_addr *peer,
+			   const struct in6_addr *self)
 {
 	bool up = port && READ_ONCE(dev->port[port].up);
 	struct mrc_hdr hdr;
@@ -196,7 +196,7 @@ static void mrc_ep_answer(struct mrc_dev *dev, struct net_device *ndev, u8 port,
 	};
 	struct sk_buff *skb;
 
-	if (mrc_ep_answer_qp(dev, port, up, req, peer, self))
+	if (mrc_ep_respond_qp(dev, port, up, req, peer, self))
 		return;
 	if (!up)
 		ndev = mrc_ep_other(dev, &port);
@@ -233,7 +233,7 @@ static enum mrc_counter mrc_ep_rcv_req(struct mrc_dev *dev,
 	ok = mrc_ep_limit_ok(&ep->answers, mrc_ep_hash(peer) + op, mrc_now());
 	spin_unlock_bh(&ep->lock);
 	if (ok)
-		mrc_ep_answer(dev, ndev, port, hdr, ipv6, peer, self);
+		mrc_ep_respond(dev, ndev, port, hdr, ipv6, peer, self);
 	else
 		mrc_ctr_add(&dev->ctr, port, MRC_CTR_DROP_ENDPOINT, 1);
 	return id;
@@ -253,15 +253,15 @@ static bool mrc_ep_rsp_batch(struct mrc_ep *ep, u8 port,
 			     const struct in6_addr *peer,
 			     const struct in6_addr *self, u64 now)
 {
-	struct mrc_ep_answer a;
+	struct mrc_ep_result a;
 	struct mrc_ep_wait *w;
 	bool found = false;
 
 	spin_lock_bh(&ep->lock);
 	list_for_each_entry(w, &ep->waits, list) {
-		if (!mrc_ep_batch_answer(&w->b, hdr->psn & 0xFFFF,
-					 peer->s6_addr, self->s6_addr,
-					 hdr->tstamp, now, &a))
+		if (!mrc_ep_batch_response(&w->b, hdr->psn & 0xFFFF,
+					   peer->s6_addr, self->s6_addr,
+					   hdr->tstamp, now, &a))
 			continue;
 		w->rsp[w->n_rsp++] = (struct mrc_ep_rsp) {
 			.id = w->req[a.index].id,
@@ -285,9 +285,9 @@ static enum mrc_counter mrc_ep_rcv_resp(struct mrc_dev *dev, u8 port,
 	u64 now = mrc_now();
 
 	if (mrc_ep_rsp_batch(dev->ep, port, hdr, peer, self, now) ||
-	    mrc_rev_probe_answered(dev, port, hdr, peer, self, now))
+	    mrc_rev_probe_response(dev, port, hdr, peer, self, now))
 		return MRC_CTR_MAX;
-	if (mrc_peer_answered(dev, self, peer, port, hdr->psn & 0xFFFF))
+	if (mrc_peer_response(dev, self, peer, port, hdr->psn & 0xFFFF))
 		return MRC_CTR_PORT_STATUS_OK;
 	return MRC_CTR_DROP_ENDPOINT;
 }
@@ -380,7 +380,7 @@ static int mrc_ep_check(struct mrc_dev *dev, const struct mrc_ep_req *req,
 }
 
 /* Send request @i of @w; returns an errno if it cannot be sent. */
-static int mrc_ep_ask(struct mrc_dev *dev, struct mrc_ep_wait *w, u32 i, u8 tc)
+static int mrc_ep_send_req(struct mrc_dev *dev, struct mrc_ep_wait *w, u32 i, u8 tc)
 {
 	const struct mrc_ep_req *r = &w->req[i];
 	struct mrc_hdr hdr;
@@ -443,18 +443,18 @@ static int mrc_ep_ask(struct mrc_dev *dev, struct mrc_ep_wait *w, u32 i, u8 tc)
 	return ret;
 }
 
-static int mrc_ep_ask_all(struct mrc_dev *dev, struct mrc_ep_wait *w, u8 tc)
+static int mrc_ep_send_all(struct mrc_dev *dev, struct mrc_ep_wait *w, u8 tc)
 {
 	u32 i, n = w->b.n;
 	int none = -EIO;
 
 	for (i = 0; i < n; i++) {
-		int ret = mrc_ep_ask(dev, w, i, tc);
+		int ret = mrc_ep_send_req(dev, w, i, tc);
 
 		/* Report lack of memory as such: the device and its ports are fine. */
 		if (ret == -ENOMEM || ret == -ENOBUFS)
 			none = -ENOMEM;
-		if (i % MRC_EP_BURST)
+		if (i % MRC_EP_CHECK_INTERVAL)
 			continue;
 		if (READ_ONCE(w->gone))
 			return -EIO;
@@ -567,7 +567,7 @@ int mrc_ep_batch(struct mrc_dev *dev, const struct mrc_ep_req *req, u32 n,
 	if (ret)
 		goto out;
 
-	ret = mrc_ep_ask_all(dev, w, tc);
+	ret = mrc_ep_send_all(dev, w, tc);
 	if (!ret)
 		ret = wait_event_interruptible_hrtimeout(w->wq,
 							 mrc_ep_complete(ep, w),

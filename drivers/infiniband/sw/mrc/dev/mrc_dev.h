@@ -275,7 +275,7 @@ struct mrc_dev {
 	atomic_t n_ucontexts;
 	struct mrc_port port[MRC_MAX_PORTS + 1];
 	struct mrc_parent parent;
-	struct mrc_tc_map tc;
+	struct mrc_dscp_map tc;
 	struct mrc_req_ids *req_ids;
 	struct mrc_ep *ep;
 	struct mrc_rev_probes *rev_probes;
@@ -401,14 +401,14 @@ int mrc_req_ids_create(struct mrc_dev *dev);
 void mrc_req_ids_destroy(struct mrc_dev *dev);
 
 /* Take an ID that nobody else uses, or -EAGAIN. Give it back after use. Any context. */
-int mrc_req_id_take(struct mrc_dev *dev);
-void mrc_req_id_give(struct mrc_dev *dev, u16 id);
+int mrc_req_id_alloc(struct mrc_dev *dev);
+void mrc_req_id_free(struct mrc_dev *dev, u16 id);
 
 /*
  * Take and give back at once: the ID stays reserved for MRC_EP_ID_HOLD, which is
  * enough.
  */
-int mrc_req_id_once(struct mrc_dev *dev);
+int mrc_req_id_alloc_short(struct mrc_dev *dev);
 
 /* mrc_port.c ----------------------------------------------------------------*/
 

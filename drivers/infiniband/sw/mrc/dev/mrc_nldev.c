@@ -22,7 +22,7 @@
  * message of a single object does not, and the core does not tell who sent the query:
  * then nobody may see all.
  */
-static bool mrc_may_see_all(const struct sk_buff *msg, const struct mrc_dev *dev)
+static bool mrc_reader_privileged(const struct sk_buff *msg, const struct mrc_dev *dev)
 {
 	const struct sock *sk = msg->sk;
 
@@ -37,7 +37,7 @@ int mrc_res_fill(struct sk_buff *msg, struct ib_device *ibdev, mrc_fill_fn fn,
 
 	if (!nest)
 		return -EMSGSIZE;
-	if (fn(msg, obj, mrc_may_see_all(msg, to_mdev(ibdev)))) {
+	if (fn(msg, obj, mrc_reader_privileged(msg, to_mdev(ibdev)))) {
 		nla_nest_cancel(msg, nest);
 		return -EMSGSIZE;
 	}

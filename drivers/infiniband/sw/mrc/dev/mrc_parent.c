@@ -58,7 +58,7 @@ ATTRIBUTE_GROUPS(mrc_parent);
  * link that was removed must be restored.
  */
 #define MRC_PARENT_TRIES	500
-#define mrc_parent_insist(call) ({					\
+#define mrc_parent_retry_nomem(call) ({					\
 	int __tries = MRC_PARENT_TRIES, __ret;				\
 									\
 	while ((__ret = (call)) == -ENOMEM && --__tries)		\
@@ -77,8 +77,8 @@ static int mrc_parent_link(struct mrc_dev *dev, struct device *d)
 	int ret;
 
 	sysfs_remove_link(&d->kobj, "device");
-	ret = mrc_parent_insist(sysfs_create_link(&d->kobj, &to->kobj,
-						  "device"));
+	ret = mrc_parent_retry_nomem(sysfs_create_link(&d->kobj, &to->kobj,
+						       "device"));
 	if (ret)
 		pr_err("%s: no link to its parent %s in sysfs (%d)\n",
 		       dev_name(d), dev_name(to), ret);
@@ -145,8 +145,8 @@ void mrc_parent_update(struct mrc_dev *dev)
 	ASSERT_RTNL();
 	if (nic == p->nic)
 		return;
-	ret = mrc_parent_insist(device_move(p->ours, nic ?: p->root,
-					    DPM_ORDER_NONE));
+	ret = mrc_parent_retry_nomem(device_move(p->ours, nic ?: p->root,
+						 DPM_ORDER_NONE));
 	if (ret)
 		pr_err("%s: cannot be moved below %s in sysfs (%d)\n",
 		       dev_name(p->ours), dev_name(nic ?: p->root), ret);
@@ -204,8 +204,8 @@ void mrc_parent_destroy(struct mrc_dev *dev)
 	 * Some children, such as SCSI hosts of iSER, live until the session logs out.
 	 */
 	while ((child = device_find_any_child(p->ours))) {
-		int ret = mrc_parent_insist(device_move(child, p->root,
-							DPM_ORDER_NONE));
+		int ret = mrc_parent_retry_nomem(device_move(child, p->root,
+							     DPM_ORDER_NONE));
 
 		put_device(child);
 		if (ret)

@@ -115,7 +115,7 @@ static void mrc_port_event(struct mrc_port *port, enum ib_event_type event)
  * Update the port's state from @ndev, its netdev or NULL. Report the state if it
  * changed. Under RTNL.
  */
-static void mrc_port_look(struct mrc_port *port, const struct net_device *ndev)
+static void mrc_port_update_state(struct mrc_port *port, const struct net_device *ndev)
 {
 	bool up = ndev && mrc_ndev_up(ndev) && !port->disabled;
 	struct mrc_dev *dev = port->dev;
@@ -176,7 +176,7 @@ int mrc_port_attach(struct mrc_dev *dev, u8 num, struct net_device *ndev)
 		rcu_assign_pointer(port->ndev, ndev);
 		spin_unlock_bh(&mrc_devs_lock);
 		mrc_port_moved(port, ndev, true);
-		mrc_port_look(port, ndev);
+		mrc_port_update_state(port, ndev);
 		mrc_parent_update(dev);
 	}
 	rtnl_unlock();
@@ -204,7 +204,7 @@ void mrc_port_detach(struct mrc_dev *dev, u8 num)
 	spin_unlock_bh(&mrc_devs_lock);
 	mrc_port_close(port);
 	mrc_port_moved(port, ndev, false);
-	mrc_port_look(port, NULL);
+	mrc_port_update_state(port, NULL);
 	mrc_parent_update(dev);
 	/*
 	 * This fails only for a port number out of range. A netdev waits for a grace
@@ -224,7 +224,7 @@ int mrc_port_set_admin(struct mrc_dev *dev, u8 num, bool enabled)
 	port = &dev->port[num];
 	rtnl_lock();
 	WRITE_ONCE(port->disabled, !enabled);
-	mrc_port_look(port, rtnl_dereference(port->ndev));
+	mrc_port_update_state(port, rtnl_dereference(port->ndev));
 	rtnl_unlock();
 	return 0;
 }
@@ -265,7 +265,7 @@ static int mrc_netdev_event(struct notifier_block *nb, unsigned long event,
 		mrc_port_detach(dev, num);
 		break;
 	default:
-		mrc_port_look(&dev->port[num], ndev);
+		mrc_port_update_state(&dev->port[num], ndev);
 		break;
 	}
 	put_device(&dev->ib.dev);

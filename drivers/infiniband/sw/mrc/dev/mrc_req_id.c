@@ -9,7 +9,7 @@
 
 #include "mrc_dev.h"
 
-int mrc_req_id_take(struct mrc_dev *dev)
+int mrc_req_id_alloc(struct mrc_dev *dev)
 {
 	struct mrc_req_ids *r = dev->req_ids;
 	int id;
@@ -20,7 +20,7 @@ int mrc_req_id_take(struct mrc_dev *dev)
 	return id;
 }
 
-void mrc_req_id_give(struct mrc_dev *dev, u16 id)
+void mrc_req_id_free(struct mrc_dev *dev, u16 id)
 {
 	struct mrc_req_ids *r = dev->req_ids;
 
@@ -29,7 +29,7 @@ void mrc_req_id_give(struct mrc_dev *dev, u16 id)
 	spin_unlock_bh(&r->lock);
 }
 
-int mrc_req_id_once(struct mrc_dev *dev)
+int mrc_req_id_alloc_short(struct mrc_dev *dev)
 {
 	struct mrc_req_ids *r = dev->req_ids;
 	u64 now = mrc_now();

@@ -2,7 +2,7 @@
 /* Traffic classes, MRC 1.0 §15. */
 #include "mrc_dev.h"
 
-static const struct mrc_tc_map mrc_tc_default = {	/* OP-33 */
+static const struct mrc_dscp_map mrc_tc_default = {	/* OP-33 */
 	.dscp = {
 		[MRC_DSCP_NO_TRIM] = 0,
 		[MRC_DSCP_TRIMMABLE] = 4,
@@ -21,7 +21,7 @@ void mrc_tc_init(struct mrc_dev *dev)
 	dev->tc = mrc_tc_default;
 }
 
-int mrc_tc_set(struct mrc_dev *dev, const struct mrc_tc_map *map)
+int mrc_tc_set(struct mrc_dev *dev, const struct mrc_dscp_map *map)
 {
 	unsigned int i;
 	u64 seen = 0;
@@ -39,14 +39,14 @@ int mrc_tc_set(struct mrc_dev *dev, const struct mrc_tc_map *map)
 	return 0;
 }
 
-void mrc_tc_get(struct mrc_dev *dev, struct mrc_tc_map *map)
+void mrc_tc_get(struct mrc_dev *dev, struct mrc_dscp_map *map)
 {
 	mutex_lock(&mrc_tc_mutex);
 	*map = dev->tc;
 	mutex_unlock(&mrc_tc_mutex);
 }
 
-u8 mrc_tc_tx(const struct mrc_tc_map *map, u8 tc)
+u8 mrc_tc_tx(const struct mrc_dscp_map *map, u8 tc)
 {
 	enum mrc_dscp_name name = MRC_DSCP_NO_TRIM;
 
@@ -66,7 +66,7 @@ u8 mrc_tc_tx(const struct mrc_tc_map *map, u8 tc)
 	return mrc_tc_dscp(map, name);
 }
 
-u8 mrc_tc_trim(const struct mrc_tc_map *map, u8 dscp)
+u8 mrc_tc_trim(const struct mrc_dscp_map *map, u8 dscp)
 {
 	if (dscp == mrc_tc_dscp(map, MRC_DSCP_TRIMMED))
 		return MRC_TRIM_TRIMMED;

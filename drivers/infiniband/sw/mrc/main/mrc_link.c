@@ -66,10 +66,10 @@ static bool mrc_dev_close(struct mrc_dev *dev)
 }
 
 /* State of a device that is kept when it is registered again. */
-struct mrc_dev_kept {
+struct mrc_dev_saved {
 	struct net_device *ndev[MRC_MAX_PORTS + 1];
 	bool disabled[MRC_MAX_PORTS + 1];
-	struct mrc_tc_map tc;
+	struct mrc_dscp_map tc;
 	struct mrc_ctl *ctl;
 	__be64 guid;
 	struct mrc_dev_attr attr;
@@ -78,7 +78,7 @@ struct mrc_dev_kept {
 };
 
 /* Save the state of @dev; takes references. */
-static void mrc_dev_keep(struct mrc_dev *dev, struct mrc_dev_kept *kept)
+static void mrc_dev_save(struct mrc_dev *dev, struct mrc_dev_saved *kept)
 {
 	u8 i;
 
@@ -98,8 +98,8 @@ static void mrc_dev_keep(struct mrc_dev *dev, struct mrc_dev_kept *kept)
 }
 
 /* Apply the saved state to @dev, which is not registered yet. */
-static void mrc_dev_inherit(struct mrc_dev *dev,
-			    const struct mrc_dev_kept *kept)
+static void mrc_dev_restore(struct mrc_dev *dev,
+			    const struct mrc_dev_saved *kept)
 {
 	u8 i;
 
@@ -109,10 +109,10 @@ static void mrc_dev_inherit(struct mrc_dev *dev,
 	dev->ext = kept->ext;
 	dev->attr = kept->attr;
 	dev->tc = kept->tc;
-	mrc_ctl_inherit(dev, kept->ctl);
+	mrc_ctl_share(dev, kept->ctl);
 }
 
-static void mrc_dev_kept_put(struct mrc_dev_kept *kept)
+static void mrc_dev_saved_put(struct mrc_dev_saved *kept)
 {
 	u8 i;
 
@@ -125,11 +125,11 @@ static void mrc_dev_kept_put(struct mrc_dev_kept *kept)
  * Register @old again, with @n ports in @net. @ndev becomes the netdev of port @num,
  * which is vacant. Consumes the reference to @old.
  */
-static int mrc_link_renew(struct mrc_dev *old, const char *name,
-			  struct net *net, u8 n, u8 num,
-			  struct net_device *ndev)
+static int mrc_link_reregister(struct mrc_dev *old, const char *name,
+			       struct net *net, u8 n, u8 num,
+			       struct net_device *ndev)
 {
-	struct mrc_dev_kept kept = {};
+	struct mrc_dev_saved kept = {};
 	struct net *old_net;
 	struct mrc_dev *dev;
 	int ret;
@@ -148,8 +148,8 @@ static int mrc_link_renew(struct mrc_dev *old, const char *name,
 		ib_device_put(&old->ib);
 		return PTR_ERR(dev);
 	}
-	mrc_dev_keep(old, &kept);
-	mrc_dev_inherit(dev, &kept);
+	mrc_dev_save(old, &kept);
+	mrc_dev_restore(dev, &kept);
 	kept.ndev[num] = ndev;
 	dev_hold(ndev);
 	/* NULL: the namespace is being destroyed, with all its devices. */
@@ -173,20 +173,20 @@ static int mrc_link_renew(struct mrc_dev *old, const char *name,
 			err = PTR_ERR_OR_ZERO(dev);
 		}
 		if (!err) {
-			mrc_dev_inherit(dev, &kept);
+			mrc_dev_restore(dev, &kept);
 			err = mrc_dev_register(dev, name, kept.ndev);
 		}
 		if (err)
 			pr_err("%s: lost (%d)\n", name, err);
 	}
-	mrc_dev_kept_put(&kept);
+	mrc_dev_saved_put(&kept);
 	if (old_net)
 		put_net(old_net);
 	return ret;
 }
 
-static int mrc_link_grow(struct mrc_dev *dev, const char *name,
-			 struct net_device *ndev)
+static int mrc_link_add_port(struct mrc_dev *dev, const char *name,
+			     struct net_device *ndev)
 {
 	u8 n = dev->n_ports + 1;
 
@@ -196,7 +196,7 @@ static int mrc_link_grow(struct mrc_dev *dev, const char *name,
 		ib_device_put(&dev->ib);
 		return -ENOSPC;
 	}
-	return mrc_link_renew(dev, name, dev->net, n, n, ndev);
+	return mrc_link_reregister(dev, name, dev->net, n, n, ndev);
 }
 
 /*
@@ -218,7 +218,7 @@ static int mrc_link_move(struct mrc_dev *dev, const char *name,
 		ib_device_put(&dev->ib);
 		return -EXDEV;
 	}
-	return mrc_link_renew(dev, name, net, dev->n_ports, 1, ndev);
+	return mrc_link_reregister(dev, name, net, dev->n_ports, 1, ndev);
 }
 
 static int mrc_link_extend(struct mrc_dev *dev, const char *name,
@@ -240,7 +240,7 @@ static int mrc_link_extend(struct mrc_dev *dev, const char *name,
 		ib_device_put(&dev->ib);
 		return ret;
 	}
-	return mrc_link_grow(dev, name, ndev);
+	return mrc_link_add_port(dev, name, ndev);
 }
 
 static int mrc_newlink(const char *name, struct net_device *ndev)

@@ -55,13 +55,13 @@ static int mrc_begin_verbs(void)
 
 static int mrc_begin_burst(void)
 {
-	mrc_burst_init();
+	mrc_delayed_ack_init();
 	return 0;
 }
 
 static void mrc_end_burst(void)
 {
-	mrc_burst_exit();
+	mrc_delayed_ack_exit();
 	/* Wait for RCU callbacks of QPs. */
 	rcu_barrier();
 }

@@ -27,7 +27,7 @@ static inline void mrc_ctl_put(struct mrc_ctl *ctl)
 {
 }
 
-static inline void mrc_ctl_inherit(struct mrc_dev *dev, struct mrc_ctl *ctl)
+static inline void mrc_ctl_share(struct mrc_dev *dev, struct mrc_ctl *ctl)
 {
 }
 #endif

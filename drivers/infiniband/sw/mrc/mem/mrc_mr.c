@@ -139,7 +139,7 @@ struct mrc_mr *mrc_mr_get(struct ib_qp *ibqp, u32 key, u64 va, u64 len,
 }
 
 /* The last reference to a life is gone: the next life may begin. */
-static void mrc_mr_over(struct mrc_mr *mr)
+static void mrc_mr_release(struct mrc_mr *mr)
 {
 	struct mrc_mr *parent;
 
@@ -157,7 +157,7 @@ static void mrc_mr_over(struct mrc_mr *mr)
 void mrc_mr_put(struct mrc_mr *mr)
 {
 	if (refcount_dec_and_test(&mr->ref))
-		mrc_mr_over(mr);
+		mrc_mr_release(mr);
 }
 
 static struct page *mrc_kva_page(u64 va)

@@ -127,8 +127,8 @@ static int mrc_mw_check(const struct mrc_mr *mr, const struct mrc_local *op)
 }
 
 /* Set @mr to the part of @parent that @op names. Under @mr's lock, while FREE. */
-static void mrc_mw_show(struct ib_qp *ibqp, struct mrc_mr *mr,
-			struct mrc_mr *parent, const struct mrc_local *op)
+static void mrc_mw_set(struct ib_qp *ibqp, struct mrc_mr *mr,
+		       struct mrc_mr *parent, const struct mrc_local *op)
 {
 	mr->parent = parent;
 	mr->pages = parent->pages;
@@ -174,7 +174,7 @@ int mrc_mw_bind(struct ib_qp *ibqp, struct mrc_mr *mr,
 	if (!ret && mr->state != MRC_MR_FREE)
 		ret = -EAGAIN;
 	if (!ret && parent) {
-		mrc_mw_show(ibqp, mr, parent, op);
+		mrc_mw_set(ibqp, mr, parent, op);
 		parent = NULL;
 	} else if (!ret) {
 		mr->key = op->key;

@@ -82,7 +82,7 @@ int mrc_odp_ready(struct mrc_dev *dev, const struct ib_pd *pd,
 /* --- pages ---------------------------------------------------------------------- */
 
 enum {
-	MRC_ODP_WANTS	= 16,	/* requested ranges that wait to be fetched */
+	MRC_ODP_RANGES	= 16,	/* requested ranges that wait to be fetched */
 	MRC_ODP_CHUNK	= 64,	/* pages fetched in one go */
 	MRC_ODP_SWEEP	= 1024,	/* entries cleared per lock hold */
 	MRC_ODP_FAILS	= 16,	/* latest failures that are remembered */
@@ -105,7 +105,7 @@ static unsigned long mrc_odp_need(bool write)
 }
 
 /**
- * struct mrc_odp_want - a range of pages that was requested, or that failed
+ * struct mrc_odp_range - a range of pages that was requested, or that failed
  * @first: first page
  * @last: last page, included
  * @who: QPN of the requesting QP, 0 = no QP
@@ -115,7 +115,7 @@ static unsigned long mrc_odp_need(bool write)
  * A failure is reported once, to the QP that made the request, and to no other: the
  * memory may exist when another QP needs it.
  */
-struct mrc_odp_want {
+struct mrc_odp_range {
 	unsigned long first;
 	unsigned long last;
 	u32 who;
@@ -154,8 +154,8 @@ struct mrc_odp {
 	unsigned long n;
 	spinlock_t lock;	/* leaf */
 	u32 n_want;
-	struct mrc_odp_want want[MRC_ODP_WANTS];
-	struct mrc_odp_want fail[MRC_ODP_FAILS];
+	struct mrc_odp_range want[MRC_ODP_RANGES];
+	struct mrc_odp_range fail[MRC_ODP_FAILS];
 	u32 fail_next;
 	u32 n_fail;
 	u64 since;
@@ -229,14 +229,14 @@ static void mrc_odp_put(struct mrc_odp *odp)
 }
 
 /* Add a range to the requests; false if there is no room. Under the lock. */
-static bool mrc_odp_add_want(struct mrc_odp *odp, unsigned long first,
-			     unsigned long last, bool write, u32 who)
+static bool mrc_odp_add_range(struct mrc_odp *odp, unsigned long first,
+			      unsigned long last, bool write, u32 who)
 {
 	u32 i;
 
 	lockdep_assert_held(&odp->lock);
 	for (i = 0; i < odp->n_want; i++) {
-		struct mrc_odp_want *w = &odp->want[i];
+		struct mrc_odp_range *w = &odp->want[i];
 
 		/* Ranges that overlap or touch are merged. */
 		if (w->write != write || w->who != who || first > w->last + 1 ||
@@ -246,9 +246,9 @@ static bool mrc_odp_add_want(struct mrc_odp *odp, unsigned long first,
 		w->last = max(w->last, last);
 		return true;
 	}
-	if (i == MRC_ODP_WANTS)
+	if (i == MRC_ODP_RANGES)
 		return false;
-	odp->want[i] = (struct mrc_odp_want){
+	odp->want[i] = (struct mrc_odp_range){
 		.first = first,
 		.last = last,
 		.who = who,
@@ -262,13 +262,13 @@ static bool mrc_odp_add_want(struct mrc_odp *odp, unsigned long first,
  * Request pages. If there is no room, the caller asks again later. Returns the time
  * (ns) since which no page has arrived for the waiters.
  */
-static u64 mrc_odp_ask(struct mrc_odp *odp, unsigned long first,
-		       unsigned long last, bool write, u32 who)
+static u64 mrc_odp_request(struct mrc_odp *odp, unsigned long first,
+			   unsigned long last, bool write, u32 who)
 {
 	u64 since;
 
 	spin_lock_bh(&odp->lock);
-	mrc_odp_add_want(odp, first, last, write, who);
+	mrc_odp_add_range(odp, first, last, write, who);
 	if (!odp->since)
 		odp->since = mrc_now();
 	since = odp->since;
@@ -280,7 +280,7 @@ static u64 mrc_odp_ask(struct mrc_odp *odp, unsigned long first,
 	return since;
 }
 
-static bool mrc_odp_next_want(struct mrc_odp *odp, struct mrc_odp_want *w)
+static bool mrc_odp_next_range(struct mrc_odp *odp, struct mrc_odp_range *w)
 {
 	bool any;
 
@@ -332,9 +332,9 @@ static unsigned long mrc_odp_publish(struct mrc_odp *odp, unsigned long first,
 
 /* Record that page @i could not be fetched. */
 static void mrc_odp_fail(struct mrc_odp *odp, unsigned long i,
-			 const struct mrc_odp_want *w)
+			 const struct mrc_odp_range *w)
 {
-	struct mrc_odp_want *f;
+	struct mrc_odp_range *f;
 
 	if (!w->who)
 		return;
@@ -366,7 +366,7 @@ static bool mrc_odp_failed(struct mrc_odp *odp, unsigned long first,
 		return false;
 	spin_lock_bh(&odp->lock);
 	for (i = 0; i < odp->n_fail; i++) {
-		struct mrc_odp_want *f = &odp->fail[i];
+		struct mrc_odp_range *f = &odp->fail[i];
 
 		if (f->who != who || f->first > last || f->last < first ||
 		    (f->write && !write))
@@ -399,7 +399,7 @@ static long mrc_odp_map(struct mrc_odp *odp, unsigned long first,
 }
 
 /* A page has arrived: restart the time that waiters measure from. */
-static void mrc_odp_came(struct mrc_odp *odp)
+static void mrc_odp_page_arrived(struct mrc_odp *odp)
 {
 	spin_lock_bh(&odp->lock);
 	if (odp->since)
@@ -432,7 +432,7 @@ static void mrc_odp_wake(struct mrc_odp_dev *odev)
  * Fetch a range. A page that cannot be fetched must not prevent others from arriving.
  * Returns 0 or the errno of the last failure.
  */
-static int mrc_odp_fetch(struct mrc_odp *odp, const struct mrc_odp_want *w,
+static int mrc_odp_fetch(struct mrc_odp *odp, const struct mrc_odp_range *w,
 			 atomic64_t *count)
 {
 	unsigned long at = w->first, n, single = 0;
@@ -463,7 +463,7 @@ static int mrc_odp_fetch(struct mrc_odp *odp, const struct mrc_odp_want *w,
 		if (single)
 			single--;
 		at += n;
-		mrc_odp_came(odp);
+		mrc_odp_page_arrived(odp);
 		mrc_odp_wake(&odp->dev->odp);
 		cond_resched();
 	}
@@ -473,9 +473,9 @@ static int mrc_odp_fetch(struct mrc_odp *odp, const struct mrc_odp_want *w,
 static void mrc_odp_work(struct work_struct *work)
 {
 	struct mrc_odp *odp = container_of(work, struct mrc_odp, work);
-	struct mrc_odp_want w;
+	struct mrc_odp_range w;
 
-	while (mrc_odp_next_want(odp, &w))
+	while (mrc_odp_next_range(odp, &w))
 		mrc_odp_fetch(odp, &w, &odp->faults);
 	mrc_odp_put(odp);
 }
@@ -505,7 +505,7 @@ int mrc_odp_check(const struct mrc_mr *mr, u64 va, u64 len, bool write,
 		return 0;
 	if (mrc_odp_failed(odp, lo, hi, write, who))
 		return -EFAULT;
-	asked = mrc_odp_ask(odp, lo, hi, write, who);
+	asked = mrc_odp_request(odp, lo, hi, write, who);
 	if (since)
 		*since = min(*since, asked);
 	return -EAGAIN;
@@ -663,7 +663,7 @@ void mrc_odp_stat(const struct mrc_odp *odp, struct mrc_odp_stat *stat)
 /* Find the pages of @sg. Returns their memory with a reference, or ERR_PTR. */
 static struct mrc_odp *mrc_advise_range(struct ib_pd *pd,
 					const struct ib_sge *sg,
-					struct mrc_odp_want *w)
+					struct mrc_odp_range *w)
 {
 	struct mrc_odp *odp = ERR_PTR(-EINVAL);
 	struct mrc_mr *mr;
@@ -693,7 +693,7 @@ static struct mrc_odp *mrc_advise_range(struct ib_pd *pd,
 static int mrc_advise(struct ib_pd *pd, enum ib_uverbs_advise_mr_advice advice,
 		      bool now, const struct ib_sge *sg)
 {
-	struct mrc_odp_want w = {
+	struct mrc_odp_range w = {
 		.write = advice == IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_WRITE,
 	};
 	struct mrc_odp *odp = mrc_advise_range(pd, sg, &w);
@@ -715,7 +715,7 @@ static int mrc_advise(struct ib_pd *pd, enum ib_uverbs_advise_mr_advice advice,
 	} else if (now) {
 		ret = mrc_odp_fetch(odp, &w, &odp->prefetched);
 	} else {
-		mrc_odp_ask(odp, w.first, w.last, w.write, 0);
+		mrc_odp_request(odp, w.first, w.last, w.write, 0);
 	}
 	mrc_odp_put(odp);
 	return ret;

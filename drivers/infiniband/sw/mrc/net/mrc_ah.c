@@ -84,7 +84,7 @@ struct dst_entry *mrc_av_route(struct mrc_dev *dev, struct mrc_av *av)
 	return mrc_av_refresh(dev, av);
 }
 
-void mrc_av_forget(struct mrc_av *av)
+void mrc_av_drop_route(struct mrc_av *av)
 {
 	struct dst_entry *dst;
 	unsigned long flags;
@@ -222,7 +222,7 @@ static int mrc_destroy_ah(struct ib_ah *ibah, u32 flags)
 	spin_lock_irqsave(&av->lock, irq);
 	av->dead = true;
 	spin_unlock_irqrestore(&av->lock, irq);
-	mrc_av_forget(av);
+	mrc_av_drop_route(av);
 	kfree_rcu(av, rcu);
 	if (ah->counted)
 		atomic_dec(&dev->n_ah);

@@ -30,7 +30,7 @@
 #include "mrc_neigh.h"
 
 /* Does a netfilter hook see the packets that the host sends? RCU. */
-static bool mrc_neigh_hooked(const struct net *net, bool ipv6)
+static bool mrc_nf_output_hooked(const struct net *net, bool ipv6)
 {
 #ifdef CONFIG_NETFILTER
 	struct nf_hook_entries __rcu *const *hooks;
@@ -91,7 +91,7 @@ void mrc_neigh_find(struct net *net, struct mrc_hop *hop,
 	const struct dst_entry *dst = hop->dst;
 	const struct net_device *ndev = dst->dev;
 
-	if (mrc_neigh_hooked(net, hop->ipv6) || dst_xfrm(dst) || dst->lwtstate ||
+	if (mrc_nf_output_hooked(net, hop->ipv6) || dst_xfrm(dst) || dst->lwtstate ||
 	    ndev->flags & IFF_LOOPBACK || netif_is_l3_slave(ndev) ||
 	    LL_RESERVED_SPACE(ndev) > LL_MAX_HEADER)
 		return;
@@ -99,7 +99,7 @@ void mrc_neigh_find(struct net *net, struct mrc_hop *hop,
 				 mrc_neigh_find4(dst, skb);
 }
 
-bool mrc_neigh_takes(const struct mrc_hop *hop, const struct sk_buff *skb)
+bool mrc_neigh_usable(const struct mrc_hop *hop, const struct sk_buff *skb)
 {
 	return hop->neigh && !READ_ONCE(hop->neigh->dead) &&
 	       skb->len <= hop->mtu;

@@ -35,7 +35,7 @@ void mrc_neigh_find(struct net *net, struct mrc_hop *hop,
 		    const struct sk_buff *skb);
 
 /* May @skb go to @hop->neigh? */
-bool mrc_neigh_takes(const struct mrc_hop *hop, const struct sk_buff *skb);
+bool mrc_neigh_usable(const struct mrc_hop *hop, const struct sk_buff *skb);
 
 /* Send @skb to @hop->neigh; consumes @skb. Returns the result of dev_queue_xmit(). */
 int mrc_neigh_xmit(struct mrc_hop *hop, struct sk_buff *skb);
@@ -50,8 +50,8 @@ static inline void mrc_neigh_find(struct net *net, struct mrc_hop *hop,
 {
 }
 
-static inline bool mrc_neigh_takes(const struct mrc_hop *hop,
-				   const struct sk_buff *skb)
+static inline bool mrc_neigh_usable(const struct mrc_hop *hop,
+				    const struct sk_buff *skb)
 {
 	return false;
 }

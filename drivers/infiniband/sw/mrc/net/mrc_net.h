@@ -429,7 +429,7 @@ struct mrc_av *mrc_av_find(struct mrc_dev *dev, const struct ib_pd *pd,
 struct dst_entry *mrc_av_route(struct mrc_dev *dev, struct mrc_av *av);
 
 /* Drop the cached route. Any context. */
-void mrc_av_forget(struct mrc_av *av);
+void mrc_av_drop_route(struct mrc_av *av);
 
 /* mrc_rcv.c: verified packets -----------------------------------------------*/
 

@@ -66,8 +66,8 @@ static bool mrc_srv6_outer(const struct sk_buff *skb, struct mrc_inner *in)
 }
 
 /* Is the packet for MRC on this host? */
-static bool mrc_srv6_ours(struct net *net, const struct sk_buff *skb,
-			  struct mrc_inner *in)
+static bool mrc_srv6_is_mrc(struct net *net, const struct sk_buff *skb,
+			    struct mrc_inner *in)
 {
 	const struct udphdr *udp;
 	struct udphdr udp_buf;
@@ -140,7 +140,7 @@ static unsigned int mrc_srv6_in(void *priv, struct sk_buff *skb,
 	/* GSO packets are merged from several packets and cannot be handled here. */
 	if (skb_network_offset(skb) || skb->pkt_type != PACKET_HOST ||
 	    ipv6_addr_is_multicast(&ipv6_hdr(skb)->daddr) || skb_is_gso(skb) ||
-	    !mrc_srv6_outer(skb, &in) || !mrc_srv6_ours(state->net, skb, &in))
+	    !mrc_srv6_outer(skb, &in) || !mrc_srv6_is_mrc(state->net, skb, &in))
 		return NF_ACCEPT;
 	if (!xfrm6_policy_check(NULL, XFRM_POLICY_IN, skb))
 		return NF_DROP;

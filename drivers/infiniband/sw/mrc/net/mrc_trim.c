@@ -22,7 +22,7 @@
 
 #include "mrc_net.h"
 
-static bool mrc_trim_coded(const struct mrc_port *port, u8 tos)
+static bool mrc_trim_dscp_match(const struct mrc_port *port, u8 tos)
 {
 	return mrc_tc_trim(&port->dev->tc, tos >> 2) != MRC_TRIM_NONE;
 }
@@ -35,7 +35,7 @@ static void mrc_trim_changed(struct sk_buff *skb)
 }
 
 /* Does a UDP header for our port follow after @off bytes of headers? */
-static bool mrc_trim_ours(const struct sk_buff *skb, unsigned int off)
+static bool mrc_trim_is_mrc(const struct sk_buff *skb, unsigned int off)
 {
 	const struct udphdr *udp;
 	struct udphdr buf;
@@ -53,7 +53,7 @@ static bool mrc_trim_ours4(const struct sk_buff *skb, unsigned int off)
 	/* Only an unfragmented packet has a UDP header at the start of its payload. */
 	return ip && ip->version == 4 && ip->ihl == 5 &&
 	       ip->protocol == IPPROTO_UDP && !ip_is_fragment(ip) &&
-	       mrc_trim_ours(skb, off + sizeof(*ip));
+	       mrc_trim_is_mrc(skb, off + sizeof(*ip));
 }
 
 /* The same for the packet inside an outer header whose next header is @proto (SRv6). */
@@ -79,7 +79,7 @@ static bool mrc_trim_ours_inside(const struct sk_buff *skb, u8 proto)
 		return false;
 	ip6 = skb_header_pointer(skb, off, sizeof(buf), &buf);
 	return ip6 && ip6->version == 6 && ip6->nexthdr == IPPROTO_UDP &&
-	       mrc_trim_ours(skb, off + sizeof(*ip6));
+	       mrc_trim_is_mrc(skb, off + sizeof(*ip6));
 }
 
 /* Correct the UDP length. The UDP header follows an IP header of @ip_len bytes. */
@@ -104,7 +104,7 @@ static void mrc_trim_ip4(const struct mrc_port *port, struct sk_buff *skb)
 	if (!pskb_may_pull(skb, sizeof(*ip)))
 		return;
 	ip = ip_hdr(skb);
-	if (!mrc_trim_coded(port, ip->tos) || ntohs(ip->tot_len) <= skb->len ||
+	if (!mrc_trim_dscp_match(port, ip->tos) || ntohs(ip->tot_len) <= skb->len ||
 	    !mrc_trim_ours4(skb, 0) || skb_ensure_writable(skb, sizeof(*ip)))
 		return;
 	ip = ip_hdr(skb);
@@ -121,12 +121,12 @@ static void mrc_trim_ip6(const struct mrc_port *port, struct sk_buff *skb)
 	if (!pskb_may_pull(skb, sizeof(*ip6)))
 		return;
 	ip6 = ipv6_hdr(skb);
-	if (ip6->version != 6 || !mrc_trim_coded(port, ipv6_get_dsfield(ip6)) ||
+	if (ip6->version != 6 || !mrc_trim_dscp_match(port, ipv6_get_dsfield(ip6)) ||
 	    ntohs(ip6->payload_len) <= skb->len - sizeof(*ip6))
 		return;
 	switch (ip6->nexthdr) {
 	case IPPROTO_UDP:
-		if (!mrc_trim_ours(skb, sizeof(*ip6)))
+		if (!mrc_trim_is_mrc(skb, sizeof(*ip6)))
 			return;
 		break;
 	case IPPROTO_IPV6:	/* SRv6: the inner lengths are not checked */

@@ -38,7 +38,7 @@ static int mrc_hop_xmit(struct net *net, struct mrc_hop *hop,
 
 	/* The output path uses this as IPCB. */
 	memset(skb->cb, 0, sizeof(skb->cb));
-	if (hop && mrc_neigh_takes(hop, skb))
+	if (hop && mrc_neigh_usable(hop, skb))
 		return mrc_neigh_xmit(hop, skb);
 	return ipv6 ? ip6_local_out(net, NULL, skb) :
 		      ip_local_out(net, NULL, skb);

@@ -23,7 +23,7 @@ static void mrc_ans_set_attr(struct mrc_qp *ans, const struct mrc_qp *qp)
 	if (READ_ONCE(ans->paths_on))
 		return;
 	ans->flow.ipv6 = qp->flow.ipv6;
-	ans->only_port = qp->only_port;
+	ans->bound_port = qp->bound_port;
 	ans->flow.saddr = qp->flow.saddr;
 	ans->flow.daddr = qp->flow.daddr;
 }

@@ -256,7 +256,7 @@ int mrc_ext_answer_ready(struct mrc_qp *ans, const struct mrc_hdr *h)
 			ret = mrc_odp_ready(qp->base.dev, qp->base.ibqp->pd, w->sge,
 					    w->num_sge, h->reth.va,
 					    h->payload_len, true, qp->base.qpn,
-					    &ans->rx.page_since);
+					    &ans->rx.page_fetched_at);
 	}
 	spin_unlock(&qp->tx.lock);
 	return ret;

@@ -94,7 +94,7 @@ static bool mrc_peer_qp_ok(const struct mrc_qp *qp)
 }
 
 /* Choose the QP that sends endpoint responses to the peer. Under peers->mutex. */
-static void mrc_peer_elect(struct mrc_peer *p)
+static void mrc_peer_choose_qp(struct mrc_peer *p)
 {
 	struct mrc_qp *qp, *found = NULL;
 
@@ -104,7 +104,7 @@ static void mrc_peer_elect(struct mrc_peer *p)
 			break;
 		}
 	}
-	rcu_assign_pointer(p->speaker, found);
+	rcu_assign_pointer(p->resp_qp, found);
 }
 
 static u32 mrc_peer_all_ports(const struct mrc_dev *dev)
@@ -136,17 +136,17 @@ static u64 mrc_peer_rto(struct mrc_peer *p)
 static bool mrc_peers_id(struct mrc_peers *ps)
 {
 	if (ps->id < 0)
-		ps->id = mrc_req_id_take(ps->dev);
+		ps->id = mrc_req_id_alloc(ps->dev);
 	return ps->id >= 0;
 }
 
-static void mrc_peer_set_news(struct mrc_peers *ps, struct mrc_peer *p)
+static void mrc_peer_set_status(struct mrc_peers *ps, struct mrc_peer *p)
 {
 	bool part = ps->told != mrc_peer_all_ports(ps->dev);
 	u64 rto = mrc_peer_rto(p);
 
 	spin_lock_bh(&p->lock);
-	mrc_news_set(&p->news, ps->told, part, ps->id, rto, mrc_now());
+	mrc_status_tx_set(&p->status_tx, ps->told, part, ps->id, rto, mrc_now());
 	spin_unlock_bh(&p->lock);
 	if (part)
 		ps->partial = true;
@@ -260,7 +260,7 @@ static void mrc_peers_use_ports(struct mrc_peers *ps)
 	}
 }
 
-static void mrc_peers_tell(struct work_struct *work)
+static void mrc_peers_send_updates(struct work_struct *work)
 {
 	struct mrc_peers *ps = container_of(to_delayed_work(work),
 					    struct mrc_peers, tell);
@@ -273,7 +273,7 @@ static void mrc_peers_tell(struct work_struct *work)
 		ps->told = up;
 	} else if (up != ps->told) {
 		if (ps->id >= 0)
-			mrc_req_id_give(ps->dev, ps->id);
+			mrc_req_id_free(ps->dev, ps->id);
 		ps->id = -1;
 		if (!mrc_peers_id(ps)) {
 			queue_delayed_work(mrc_peer_wq, &ps->tell,
@@ -284,7 +284,7 @@ static void mrc_peers_tell(struct work_struct *work)
 		ps->told = up;
 		list_for_each_entry(p, &ps->all, list) {
 			mrc_peer_leave_ports(p, up);
-			mrc_peer_set_news(ps, p);
+			mrc_peer_set_status(ps, p);
 		}
 	}
 	list_for_each_entry(p, &ps->all, list) {
@@ -294,10 +294,10 @@ static void mrc_peers_tell(struct work_struct *work)
 
 		now = mrc_now();
 		spin_lock_bh(&p->lock);
-		due = mrc_news_due(&p->news, now);
-		next = min(next, mrc_news_next(&p->news));
-		mask = mrc_news_mask(&p->news);
-		id = mrc_news_id(&p->news);
+		due = mrc_status_tx_due(&p->status_tx, now);
+		next = min(next, mrc_status_tx_next(&p->status_tx));
+		mask = mrc_status_tx_mask(&p->status_tx);
+		id = mrc_status_tx_id(&p->status_tx);
 		spin_unlock_bh(&p->lock);
 		if (due)
 			mrc_peer_send(p, up, id, mask);
@@ -309,7 +309,7 @@ static void mrc_peers_tell(struct work_struct *work)
 		queue_delayed_work(mrc_peer_wq, &ps->tell, next <= now ? 0 :
 				   nsecs_to_jiffies(next - now) + 1);
 	} else if (ps->id >= 0) {
-		mrc_req_id_give(ps->dev, ps->id);
+		mrc_req_id_free(ps->dev, ps->id);
 		ps->id = -1;
 	}
 	mutex_unlock(&ps->mutex);
@@ -334,12 +334,12 @@ static void mrc_peers_apply(struct work_struct *work)
 		bool changed = test_and_clear_bit(MRC_PEER_CHANGED, &p->flags);
 
 		spin_lock_bh(&p->lock);
-		changed |= mrc_view_expire(&p->view, now);
-		next = min(next, mrc_view_expires(&p->view));
+		changed |= mrc_status_rx_expire(&p->status_rx, now);
+		next = min(next, mrc_status_rx_expires(&p->status_rx));
 		spin_unlock_bh(&p->lock);
 		if (!changed)
 			continue;
-		mrc_peer_elect(p);
+		mrc_peer_choose_qp(p);
 		/* Listed QPs are valid: destroy removes them from the list first. */
 		list_for_each_entry(qp, &p->qps, peer_node)
 			mrc_qp_queue_work(qp, 0);
@@ -369,14 +369,14 @@ bool mrc_peer_update(struct mrc_dev *dev, const struct in6_addr *self,
 	if (!p)
 		return false;
 	spin_lock_bh(&p->lock);
-	changed = mrc_view_update(&p->view, mask, mrc_now());
+	changed = mrc_status_rx_update(&p->status_rx, mask, mrc_now());
 	spin_unlock_bh(&p->lock);
 	if (changed)
 		mrc_peer_changed(dev->peers, p);
 	return true;
 }
 
-bool mrc_peer_answered(struct mrc_dev *dev, const struct in6_addr *self,
+bool mrc_peer_response(struct mrc_dev *dev, const struct in6_addr *self,
 		       const struct in6_addr *peer, u8 port, u16 id)
 {
 	struct mrc_peer *p;
@@ -386,14 +386,14 @@ bool mrc_peer_answered(struct mrc_dev *dev, const struct in6_addr *self,
 	if (!p)
 		return false;
 	spin_lock_bh(&p->lock);
-	ok = mrc_news_answer(&p->news, id);
+	ok = mrc_status_tx_response(&p->status_tx, id);
 	spin_unlock_bh(&p->lock);
 	return ok;
 }
 
-struct mrc_qp *mrc_peer_speaker(struct mrc_dev *dev,
-				const struct in6_addr *self,
-				const struct in6_addr *peer, u8 port)
+struct mrc_qp *mrc_peer_get_qp(struct mrc_dev *dev,
+			       const struct in6_addr *self,
+			       const struct in6_addr *peer, u8 port)
 {
 	struct mrc_peer *p;
 	struct mrc_qp *qp;
@@ -401,7 +401,7 @@ struct mrc_qp *mrc_peer_speaker(struct mrc_dev *dev,
 	p = mrc_peer_find(dev, self, peer, port);
 	if (!p)
 		return NULL;
-	qp = rcu_dereference(p->speaker);
+	qp = rcu_dereference(p->resp_qp);
 	/* The last election found no QP in RTR or RTS; mrc_peer_up() sets the next. */
 	if (!qp)
 		return NULL;
@@ -420,7 +420,7 @@ int mrc_peer_join(struct mrc_qp *qp)
 	bool fresh = false;
 	int ret = 0;
 
-	mrc_peer_key(&key, &qp->flow.saddr, &qp->flow.daddr, qp->only_port);
+	mrc_peer_key(&key, &qp->flow.saddr, &qp->flow.daddr, qp->bound_port);
 	mutex_lock(&ps->mutex);
 	rcu_read_lock();
 	p = rhashtable_lookup(&ps->ht, &key, mrc_peer_params);
@@ -434,7 +434,7 @@ int mrc_peer_join(struct mrc_qp *qp)
 		p->key = key;
 		INIT_LIST_HEAD(&p->qps);
 		spin_lock_init(&p->lock);
-		mrc_view_init(&p->view);
+		mrc_status_rx_init(&p->status_rx);
 		ret = rhashtable_insert_fast(&ps->ht, &p->node,
 					     mrc_peer_params);
 		if (ret) {
@@ -448,11 +448,11 @@ int mrc_peer_join(struct mrc_qp *qp)
 	}
 	list_add_tail(&qp->peer_node, &p->qps);
 	qp->peer = p;
-	if (mrc_news_greets(&p->news, fresh,
-			    ps->told != mrc_peer_all_ports(ps->dev),
-			    ps->partial)) {
+	if (mrc_status_tx_needed(&p->status_tx, fresh,
+				 ps->told != mrc_peer_all_ports(ps->dev),
+				 ps->partial)) {
 		if (mrc_peers_id(ps))
-			mrc_peer_set_news(ps, p);
+			mrc_peer_set_status(ps, p);
 		mod_delayed_work(mrc_peer_wq, &ps->tell, 0);
 	}
 out:
@@ -465,8 +465,8 @@ void mrc_peer_up(struct mrc_qp *qp)
 	struct mrc_peers *ps = qp->base.dev->peers;
 
 	mutex_lock(&ps->mutex);
-	if (qp->peer && !rcu_access_pointer(qp->peer->speaker))
-		rcu_assign_pointer(qp->peer->speaker, qp);
+	if (qp->peer && !rcu_access_pointer(qp->peer->resp_qp))
+		rcu_assign_pointer(qp->peer->resp_qp, qp);
 	mutex_unlock(&ps->mutex);
 }
 
@@ -480,8 +480,8 @@ void mrc_peer_leave(struct mrc_qp *qp)
 	mutex_lock(&ps->mutex);
 	qp->peer = NULL;
 	list_del(&qp->peer_node);
-	if (rcu_access_pointer(p->speaker) == qp)
-		mrc_peer_elect(p);
+	if (rcu_access_pointer(p->resp_qp) == qp)
+		mrc_peer_choose_qp(p);
 	if (list_empty(&p->qps)) {
 		list_del(&p->list);
 		rhashtable_remove_fast(&ps->ht, &p->node, mrc_peer_params);
@@ -507,7 +507,7 @@ int mrc_peers_create(struct mrc_dev *dev)
 	mutex_init(&ps->mutex);
 	INIT_LIST_HEAD(&ps->all);
 	INIT_DELAYED_WORK(&ps->apply, mrc_peers_apply);
-	INIT_DELAYED_WORK(&ps->tell, mrc_peers_tell);
+	INIT_DELAYED_WORK(&ps->tell, mrc_peers_send_updates);
 	dev->peers = ps;
 	return 0;
 }

@@ -109,7 +109,7 @@ static void mrc_qp_rx_reset(struct mrc_qp_rx *rx, struct mrc_srq *srq,
 	WRITE_ONCE(rx->on, false);
 	WRITE_ONCE(rx->ans_ready, false);
 	memset(&rx->conn, 0, sizeof(rx->conn));
-	mrc_srq_forget(srq, &rx->rq);
+	mrc_srq_reset_qp(srq, &rx->rq);
 }
 
 static void mrc_rx_mem_free(struct mrc_rx_mem *mem)
@@ -132,10 +132,10 @@ void mrc_qp_reset(struct mrc_qp *qp, bool dead)
 	WRITE_ONCE(qp->dead, qp->dead || dead);
 	WRITE_ONCE(qp->conn, qp->conn + 1);
 	if (qp->paths_on)
-		mrc_paths_retire(&qp->paths);
+		mrc_paths_fini(&qp->paths);
 	WRITE_ONCE(qp->paths_on, false);
-	/* Only mrc_burst_qp_end() removes the QP from the list of a CPU. */
-	set_mask_bits(&qp->todo, ~BIT(MRC_TODO_ACK), 0);
+	/* Only mrc_delayed_ack_qp_end() removes the QP from the list of a CPU. */
+	set_mask_bits(&qp->todo, ~BIT(MRC_TODO_DELAYED_ACK), 0);
 	tx = mrc_qp_tx_reset(&qp->tx);
 	mrc_qp_rx_reset(&qp->rx, qp->base.srq, &rx);
 	spin_unlock(&qp->tx.lock);
@@ -236,13 +236,13 @@ static void mrc_qp_free(struct mrc_qp *qp)
 }
 
 static int mrc_qp_check(const struct ib_qp_init_attr *init,
-			const struct mrc_qp_parts *parts)
+			const struct mrc_qp_params *parts)
 {
 	return parts->req.flags & ~MRC_QP_F_STRICT ? -EINVAL : 0;
 }
 
 static int mrc_create_qp(struct ib_qp *ibqp, const struct ib_qp_init_attr *init,
-			 const struct mrc_qp_parts *parts)
+			 const struct mrc_qp_params *parts)
 {
 	struct mrc_qp *qp = mrc_qp_alloc(parts->dev);
 	int ret;
@@ -275,7 +275,7 @@ static void mrc_destroy_qp(struct ib_qp *ibqp)
 	struct mrc_qp *qp = mrc_qp_from(ibqp);
 
 	mutex_lock(&qp->mutex);
-	mrc_qp_part(qp);
+	mrc_qp_send_final_ack(qp);
 	mrc_qp_reset(qp, true);
 	mutex_unlock(&qp->mutex);
 	WRITE_ONCE(to_mibqp(ibqp)->base, NULL);

@@ -169,8 +169,8 @@ struct mrc_requester {
  * @MRC_TODO_FATAL: report IB_EVENT_QP_FATAL and go to ERROR
  * @MRC_TODO_ANS_BAD: answer channel only: the memory of answer @tx.ans_bad_num cannot
  *	be read any more; refuse its request
- * @MRC_TODO_ACK: send feedback at the end of the burst. The QP is in a list of
- *	mrc_burst.c, which holds a reference. A reset does not clear this bit
+ * @MRC_TODO_DELAYED_ACK: send feedback at the end of the burst. The QP is in a list of
+ *	mrc_delayed_ack.c, which holds a reference. A reset does not clear this bit
  *
  * mrc_qp_set_todo() sets a bit in any context. mrc_qp_take_todo() clears it.
  */
@@ -184,7 +184,7 @@ enum mrc_qp_todo {
 	MRC_TODO_PAGES,
 	MRC_TODO_FATAL,
 	MRC_TODO_ANS_BAD,
-	MRC_TODO_ACK,
+	MRC_TODO_DELAYED_ACK,
 };
 
 /**
@@ -212,7 +212,7 @@ enum mrc_qp_todo {
  * @eng: the requester; NULL before the first send
  * @swqe: copies of send WQEs, parallel to the engine's slots
  * @inl_buf: inline data, @max_inline bytes per slot, allocated on first use
- * @page_since: time when packets began to wait for memory, ns; 0 = none waits. Sending
+ * @page_wait_since: time when packets began to wait for memory, ns; 0 = none waits. Sending
  *	a packet with payload sets it to 0
  */
 struct mrc_qp_tx {
@@ -236,7 +236,7 @@ struct mrc_qp_tx {
 		struct mrc_requester *eng;
 		void *swqe;
 		void *inl_buf;
-		u64 page_since;
+		u64 page_wait_since;
 	);
 };
 
@@ -265,13 +265,13 @@ struct mrc_rx_mem {
  * @max_recv_sge: maximum num_sge of a receive WQE
  * @rq: receive ring; depth 0 = none. With an SRQ: the entries taken from the SRQ, in a
  *	ring that is not mapped
- * @burst_node: see MRC_TODO_ACK
+ * @delayed_ack_node: see MRC_TODO_DELAYED_ACK
  * @conn: state of the current connection, zero in RESET
  * @rnr_timer: RNR timer code that is sent when no receive is posted
  * @recv_mask: number of entries in @mem.recv - 1
  * @recv_size: size of an entry of @mem.recv, bytes
  * @mem: memory that is freed with the connection
- * @page_since: for the packet in progress: time when a page of its memory was last
+ * @page_fetched_at: for the packet in progress: time when a page of its memory was last
  *	fetched for a waiter, ns; see mrc_odp_check()
  * @resp: engine
  */
@@ -281,13 +281,13 @@ struct mrc_qp_rx {
 	bool ans_ready;
 	u32 max_recv_sge;
 	struct mrc_ring rq;
-	struct llist_node burst_node;
+	struct llist_node delayed_ack_node;
 	struct_group_tagged(mrc_rx_conn, conn,
 		u8 rnr_timer;
 		u32 recv_mask;
 		u32 recv_size;
 		struct mrc_rx_mem mem;
-		u64 page_since;
+		u64 page_fetched_at;
 		struct mrc_resp resp;
 	);
 };
@@ -295,14 +295,12 @@ struct mrc_qp_rx {
 /**
  * struct mrc_qp - a connected queue pair, or the answer channel of one
  * @base: common part of all kinds of QPs. Each table lookup, the armed timer, queued
- *	work and the list of mrc_burst.c hold one reference
- * @state: unused; the state of the QP is @base.state, which is written under both locks,
- *	read under either, or without lock as a hint
+ *	work and the list of mrc_delayed_ack.c hold one reference
  * @dead: destroy has begun; locking as for @base.state
  * @ext: the QP has the extension, constant
  * @paths_on: @paths is initialised; locking as for @base.state. The responder reads it
  *	too
- * @only_port: port to which a link-local address binds the QP, 0 = any
+ * @bound_port: port to which a link-local address binds the QP, 0 = any
  * @conn: number of resets; locking as for @base.state
  * @todo: bits of enum mrc_qp_todo
  * @ans: answer channel of this QP, NULL until the first READ or atomic operation.
@@ -344,11 +342,10 @@ struct mrc_qp_rx {
  */
 struct mrc_qp {
 	struct mrc_qp_base base;
-	u8 state;
 	bool dead;
 	bool ext;
 	bool paths_on;
-	u8 only_port;
+	u8 bound_port;
 	u32 conn;
 	unsigned long todo;
 	struct mrc_qp *ans;
@@ -551,10 +548,10 @@ void mrc_req_run(struct mrc_qp *qp, bool sleep) __releases(&qp->tx.lock);
 void mrc_qp_pkt_find(struct mrc_pkt *pkt, u32 qpn);
 void mrc_qp_pkt_rcv(struct mrc_pkt *pkt);
 
-/* mrc_burst.c ---------------------------------------------------------------*/
+/* mrc_delayed_ack.c ---------------------------------------------------------------*/
 
-void mrc_burst_init(void);
-void mrc_burst_exit(void);	/* after the last QP has been freed */
+void mrc_delayed_ack_init(void);
+void mrc_delayed_ack_exit(void);	/* after the last QP has been freed */
 
 /* mrc_peer.c: peers and port status, MRC 1.0 §12.3 --------------------------*/
 
@@ -579,16 +576,16 @@ bool mrc_peer_update(struct mrc_dev *dev, const struct in6_addr *self,
  * An endpoint response arrived. Return: whether it confirms our current port status
  * update to this peer. Under RCU.
  */
-bool mrc_peer_answered(struct mrc_dev *dev, const struct in6_addr *self,
+bool mrc_peer_response(struct mrc_dev *dev, const struct in6_addr *self,
 		       const struct in6_addr *peer, u8 port, u16 id);
 
 /*
  * A QP connected to the peer, whose paths endpoint responses can use, with a reference.
  * NULL if there is none. Softirq, under RCU.
  */
-struct mrc_qp *mrc_peer_speaker(struct mrc_dev *dev,
-				const struct in6_addr *self,
-				const struct in6_addr *peer, u8 port);
+struct mrc_qp *mrc_peer_get_qp(struct mrc_dev *dev,
+			       const struct in6_addr *self,
+			       const struct in6_addr *peer, u8 port);
 
 int mrc_peer_init(void);
 void mrc_peer_exit(void);
@@ -607,7 +604,7 @@ void mrc_rev_probes_destroy(struct mrc_dev *dev);
  * reply that arrives when the QP no longer waits for it is counted as late; the return
  * value is true in this case as well. Softirq.
  */
-bool mrc_rev_probe_answered(struct mrc_dev *dev, u8 port,
+bool mrc_rev_probe_response(struct mrc_dev *dev, u8 port,
 			    const struct mrc_hdr *hdr,
 			    const struct in6_addr *peer,
 			    const struct in6_addr *self, u64 now);

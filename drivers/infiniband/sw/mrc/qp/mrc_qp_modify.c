@@ -26,7 +26,7 @@ static int mrc_qp_check_attr(struct mrc_qp *qp, const struct ib_qp_attr *attr,
 
 	if (mask & MRC_QP_REFUSED || mask & ~IB_QP_ATTR_STANDARD_BITS)
 		return -EOPNOTSUPP;
-	ret = mrc_qp_check_place(qp->base.dev, attr, mask);
+	ret = mrc_qp_check_port_pkey(qp->base.dev, attr, mask);
 	if (ret)
 		return ret;
 	if (mask & IB_QP_ACCESS_FLAGS && attr->qp_access_flags & ~MRC_QP_ACCESS)
@@ -90,9 +90,9 @@ static void mrc_qp_store_attr(struct mrc_qp *qp, const struct ib_qp_attr *attr,
 		memcpy(&qp->flow.daddr, &grh->dgid, sizeof(qp->flow.daddr));
 		memcpy(&qp->flow.saddr, &grh->sgid_attr->gid, sizeof(qp->flow.saddr));
 		qp->flow.ipv6 = !ipv6_addr_v4mapped(&qp->flow.daddr);
-		qp->only_port = 0;
+		qp->bound_port = 0;
 		if (ipv6_addr_type(&qp->flow.daddr) & IPV6_ADDR_LINKLOCAL)
-			qp->only_port = grh->sgid_attr->port_num;
+			qp->bound_port = grh->sgid_attr->port_num;
 	}
 }
 
@@ -146,7 +146,7 @@ static int mrc_qp_transit(struct mrc_qp *qp, enum ib_qp_state cur,
 
 	switch (new) {
 	case IB_QPS_RESET:
-		mrc_qp_part(qp);
+		mrc_qp_send_final_ack(qp);
 		mrc_qp_reset(qp, false);
 		return 0;
 	case IB_QPS_INIT:
@@ -175,7 +175,7 @@ static int mrc_qp_transit(struct mrc_qp *qp, enum ib_qp_state cur,
 			ret = mrc_qp_resume(qp);
 		return ret;
 	case IB_QPS_ERR:
-		mrc_qp_part(qp);
+		mrc_qp_send_final_ack(qp);
 		mrc_qp_error(qp, qp->conn, MRC_BY_PROGRAM);
 		return 0;
 	default:
@@ -207,7 +207,7 @@ static int mrc_qp_check_sqd(const struct mrc_qp *qp,
 	grh = rdma_ah_read_grh(&attr->ah_attr);
 	if (memcmp(&grh->dgid, &qp->flow.daddr, sizeof(qp->flow.daddr)) ||
 	    memcmp(&grh->sgid_attr->gid, &qp->flow.saddr, sizeof(qp->flow.saddr)) ||
-	    (qp->only_port && grh->sgid_attr->port_num != qp->only_port))
+	    (qp->bound_port && grh->sgid_attr->port_num != qp->bound_port))
 		return -EOPNOTSUPP;
 	return 0;
 }

@@ -28,8 +28,8 @@ void mrc_qp_update_ports(struct mrc_qp *qp)
 		return;
 
 	up = mrc_dev_ports_up(qp->base.dev);
-	if (qp->only_port)
-		up &= BIT(qp->only_port);
+	if (qp->bound_port)
+		up &= BIT(qp->bound_port);
 
 	local_bh_disable();
 	rcu_read_lock();
@@ -58,8 +58,8 @@ void mrc_qp_update_ports(struct mrc_qp *qp)
 		mrc_req_run(qp, false);
 	} else {
 		if (qp->paths_on)
-			mrc_paths_peer_said(&qp->paths, mrc_peer_word(qp),
-					    mrc_now());
+			mrc_paths_peer_status(&qp->paths, mrc_peer_status(qp),
+					      mrc_now());
 		spin_unlock_bh(&qp->tx.lock);
 	}
 

@@ -66,14 +66,14 @@ void mrc_qp_leave_ports(struct mrc_qp *qp, u32 up);
 void mrc_qp_arm_timer(struct mrc_qp *qp);
 
 /**
- * mrc_qp_part - send the final feedback before a program ends the connection
+ * mrc_qp_send_final_ack - send the final feedback before a program ends the connection
  * @qp: the QP
  *
- * Sends the last transport ACK again, see mrc_resp_farewell(), and that of the answer
+ * Sends the last transport ACK again, see mrc_resp_repeat_ack(), and that of the answer
  * channel. Does nothing in RESET, and in ERROR only if an ACK is pending
- * (MRC_TODO_ACK). Process context, under qp->mutex.
+ * (MRC_TODO_DELAYED_ACK). Process context, under qp->mutex.
  */
-void mrc_qp_part(struct mrc_qp *qp);
+void mrc_qp_send_final_ack(struct mrc_qp *qp);
 
 /* Move the QP to RESET and free its engines. @dead: for good. Under qp->mutex. */
 void mrc_qp_reset(struct mrc_qp *qp, bool dead);
@@ -160,7 +160,7 @@ int mrc_rq_pending(struct mrc_qp *qp, u32 n);
 int mrc_rq_reserve(struct mrc_qp *qp, u32 n, bool copy);
 
 /* Tell the engine how many receives are posted; under rx.lock. */
-void mrc_rq_tell(struct mrc_qp *qp);
+void mrc_rq_report_recvs(struct mrc_qp *qp);
 
 /* Allocate the table of copies, for MRC_TODO_RECVS. Process context. */
 void mrc_rq_make_table(struct mrc_qp *qp);
@@ -193,7 +193,7 @@ u8 mrc_rq_place(struct mrc_qp *qp, const struct mrc_hdr *h,
  * Return: 0 or the syndrome of the NAK that refuses the message (MRC 1.0 §7.4).
  * -EAGAIN: the key that the message invalidates is in use; call again later.
  */
-int mrc_rq_deliver(struct mrc_qp *qp, const struct mrc_imm *imm, u8 port,
+int mrc_rq_deliver(struct mrc_qp *qp, const struct mrc_recv_msg *imm, u8 port,
 		   bool *fatal);
 
 /*
@@ -379,22 +379,22 @@ bool mrc_resp_run_once(struct mrc_qp *qp, u8 port, u64 now, bool fatal,
  */
 void mrc_resp_feedback(struct mrc_qp *qp, struct sk_buff_head *list, u64 now);
 
-/* mrc_burst.c ---------------------------------------------------------------*/
+/* mrc_delayed_ack.c ---------------------------------------------------------------*/
 
 /**
- * mrc_burst_wait - delay the transport ACK until the current burst has been processed
+ * mrc_delayed_ack_wait - delay the transport ACK until the current burst has been processed
  * @qp: under rx.lock, BH off, with a reference; mrc_resp_may_wait() returned true
  */
-void mrc_burst_wait(struct mrc_qp *qp);
+void mrc_delayed_ack_wait(struct mrc_qp *qp);
 
 /**
- * mrc_burst_flush - send the delayed transport ACKs of this CPU now
+ * mrc_delayed_ack_flush - send the delayed transport ACKs of this CPU now
  *
  * Called when a task is about to run and the remaining softirq work would be left to
  * ksoftirqd. No lock held. If the caller migrates, the function flushes the list of
  * another CPU, which is harmless.
  */
-void mrc_burst_flush(void);
+void mrc_delayed_ack_flush(void);
 
 /* mrc_qp_res.c --------------------------------------------------------------*/
 
@@ -417,13 +417,13 @@ struct mrc_peer_key {
  * @rcu: delayed free; lookups may still use the peer after the last QP has left
  * @list: in the list of all peers, under peers->mutex
  * @qps: connected QPs, under peers->mutex
- * @speaker: a QP whose paths lead to the peer, for endpoint responses; written under
+ * @resp_qp: a QP whose paths lead to the peer, for endpoint responses; written under
  *	peers->mutex, read under RCU
- * @flags: MRC_PEER_CHANGED: the QPs have to apply @view
+ * @flags: MRC_PEER_CHANGED: the QPs have to apply @status_rx
  * @lock: leaf, protects the following members
- * @view: port status of the peer as reported by the peer; ->word is also read without
+ * @status_rx: port status of the peer as reported by the peer; ->word is also read without
  *	the lock
- * @news: our port status, as it is being reported to the peer
+ * @status_tx: our port status, as it is being reported to the peer
  */
 struct mrc_peer {
 	struct rhash_head node;
@@ -431,11 +431,11 @@ struct mrc_peer {
 	struct rcu_head rcu;
 	struct list_head list;
 	struct list_head qps;
-	struct mrc_qp __rcu *speaker;
+	struct mrc_qp __rcu *resp_qp;
 	unsigned long flags;
 	spinlock_t lock;	/* leaf */
-	struct mrc_view view;
-	struct mrc_news news;
+	struct mrc_status_rx status_rx;
+	struct mrc_status_tx status_tx;
 };
 
 /**
@@ -456,12 +456,12 @@ void mrc_peer_up(struct mrc_qp *qp);
 void mrc_peer_leave(struct mrc_qp *qp);
 
 /*
- * The port status that the peer reported last, for mrc_paths_peer_said(). Under tx.lock
+ * The port status that the peer reported last, for mrc_paths_peer_status(). Under tx.lock
  * or qp->mutex.
  */
-static inline u32 mrc_peer_word(const struct mrc_qp *qp)
+static inline u32 mrc_peer_status(const struct mrc_qp *qp)
 {
-	return qp->peer ? mrc_view_word(&qp->peer->view) : MRC_VIEW_NOTHING;
+	return qp->peer ? mrc_status_rx_mask(&qp->peer->status_rx) : MRC_STATUS_UNKNOWN;
 }
 
 /*
@@ -470,10 +470,10 @@ static inline u32 mrc_peer_word(const struct mrc_qp *qp)
  */
 static inline void mrc_peer_sync(struct mrc_qp *qp)
 {
-	u32 word = mrc_peer_word(qp);
+	u32 word = mrc_peer_status(qp);
 
-	if (unlikely(word != mrc_paths_peer_word(&qp->paths)))
-		mrc_req_peer_said(mrc_qp_req(qp), word, mrc_now());
+	if (unlikely(word != mrc_paths_peer_mask(&qp->paths)))
+		mrc_req_peer_status(mrc_qp_req(qp), word, mrc_now());
 }
 
 /* Ports of @dev changed: notify the peers, then the QPs. Any context. */

@@ -23,7 +23,7 @@ static void mrc_qp_to_attr(const struct mrc_qp *qp, struct mrc_attr *out)
 {
 	const struct mrc_qp_attrs *a = &qp->attr;
 	const u32 cap = a->mrc.mask & MRC_ABI_QP_CAP ? a->mrc.cap : 0;
-	struct mrc_tc_map map;
+	struct mrc_dscp_map map;
 
 	mrc_tc_get(qp->base.dev, &map);
 	*out = (struct mrc_attr){
@@ -317,7 +317,7 @@ static int mrc_qp_make_requester(struct mrc_qp *qp)
 			if (qp->ext && !qp->ans_of)
 				mrc_req_set_rd_atomic(&tx->req,
 						      qp->attr.max_rd_atomic);
-			mrc_paths_equip(&qp->paths, (void *)tx->mem + tables);
+			mrc_paths_add_tables(&qp->paths, (void *)tx->mem + tables);
 			mrc_paths_set_rtt(&qp->paths, MRC_BASE_RTT_DEFAULT,
 					  cfg.rto);
 			mrc_req_set_drain(&tx->req, qp->tx.sqd);

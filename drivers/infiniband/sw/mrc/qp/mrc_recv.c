@@ -64,7 +64,7 @@ static bool mrc_qp_wants(struct mrc_qp *qp, const struct mrc_pkt *pkt)
 		id = MRC_CTR_DROP_STATE;
 	} else if (!ipv6_addr_equal(&pkt->saddr, &qp->flow.daddr) ||
 		   !ipv6_addr_equal(&pkt->daddr, &qp->flow.saddr) ||
-		   (qp->only_port && port && port != qp->only_port)) {
+		   (qp->bound_port && port && port != qp->bound_port)) {
 		id = MRC_CTR_DROP_ADDR;
 	} else {
 		trace_mrc_receive(qp->base.qpn, &pkt->hdr, port, pkt->rx.entropy,
@@ -82,11 +82,11 @@ static void mrc_resp_execute_all(struct mrc_qp *qp, u8 port, u32 *n,
 				 bool *fatal)
 {
 	u32 seq = mrc_odp_seq(&qp->base.dev->odp);
-	struct mrc_imm imm;
+	struct mrc_recv_msg imm;
 	struct mrc_rd rd;
 
 	for (;;) {
-		if (mrc_resp_next_imm(&qp->rx.resp, &imm)) {
+		if (mrc_resp_next_recv(&qp->rx.resp, &imm)) {
 			int ret = mrc_rq_deliver(qp, &imm, port, fatal);
 
 			if (ret < 0) {
@@ -94,7 +94,7 @@ static void mrc_resp_execute_all(struct mrc_qp *qp, u8 port, u32 *n,
 				mrc_qp_queue_work(qp, 0);
 				return;
 			}
-			mrc_resp_imm_done(&qp->rx.resp, ret);
+			mrc_resp_recv_done(&qp->rx.resp, ret);
 		} else if (mrc_resp_next_req(&qp->rx.resp, &rd)) {
 			int ret = mrc_ext_execute(qp, &rd);
 
@@ -116,7 +116,7 @@ void mrc_resp_feedback(struct mrc_qp *qp, struct sk_buff_head *list, u64 now)
 	struct mrc_tx_desc desc;
 
 	if (mrc_resp_tells_recvs(&qp->rx.resp))
-		mrc_rq_tell(qp);
+		mrc_rq_report_recvs(qp);
 	for (;;) {
 		struct sk_buff *skb;
 
@@ -153,7 +153,7 @@ bool mrc_resp_run_once(struct mrc_qp *qp, u8 port, u64 now, bool fatal,
 	 * Then a delayed ACK would wait too long.
 	 */
 	if (mrc_resp_may_wait(&qp->rx.resp) && !need_resched()) {
-		mrc_burst_wait(qp);
+		mrc_delayed_ack_wait(qp);
 	} else {
 		mrc_resp_feedback(qp, &list, now);
 		mrc_rev_probe(qp, &list, now);
@@ -170,7 +170,7 @@ bool mrc_resp_run_once(struct mrc_qp *qp, u8 port, u64 now, bool fatal,
 					       mrc_resp_event(failed));
 	/* Send the delayed ACKs of other QPs before the woken task gets the CPU. */
 	if (need_resched())
-		mrc_burst_flush();
+		mrc_delayed_ack_flush();
 	return executed;
 }
 
@@ -181,7 +181,7 @@ void mrc_resp_run(struct mrc_qp *qp, u8 port, u64 now, bool fatal, bool kick)
 		mrc_ans_run(qp);
 }
 
-void mrc_qp_part(struct mrc_qp *qp)
+void mrc_qp_send_final_ack(struct mrc_qp *qp)
 {
 	struct mrc_tx_desc desc;
 	struct sk_buff_head list;
@@ -191,10 +191,10 @@ void mrc_qp_part(struct mrc_qp *qp)
 		lockdep_assert_held(&qp->mutex);
 	__skb_queue_head_init(&list);
 	spin_lock_bh(&qp->rx.lock);
-	/* A delayed ACK is also sent in ERROR, see mrc_burst_qp_end(). */
+	/* A delayed ACK is also sent in ERROR, see mrc_delayed_ack_qp_end(). */
 	if (qp->rx.on && (qp->base.state != IB_QPS_ERR ||
-			  mrc_qp_has_todo(qp, MRC_TODO_ACK))) {
-		mrc_resp_farewell(&qp->rx.resp);
+			  mrc_qp_has_todo(qp, MRC_TODO_DELAYED_ACK))) {
+		mrc_resp_repeat_ack(&qp->rx.resp);
 		while (mrc_resp_next_feedback(&qp->rx.resp, now, &desc)) {
 			struct sk_buff *skb = mrc_build_skb(qp, &desc);
 
@@ -206,7 +206,7 @@ void mrc_qp_part(struct mrc_qp *qp)
 	spin_unlock_bh(&qp->rx.lock);
 	mrc_qp_xmit(qp, &list);
 	if (qp->ans)
-		mrc_qp_part(qp->ans);
+		mrc_qp_send_final_ack(qp->ans);
 }
 
 /*
@@ -300,7 +300,7 @@ static int mrc_rcv_atomic_ready(struct mrc_qp *qp, const struct mrc_hdr *h)
 		return 0;
 	if (mr->odp)
 		ret = mrc_odp_check(mr, h->reth.va, MRC_ATOMIC_LEN, true,
-				    qp->base.qpn, &qp->rx.page_since);
+				    qp->base.qpn, &qp->rx.page_fetched_at);
 	mrc_mr_put(mr);
 	return ret;
 }
@@ -319,7 +319,7 @@ static bool mrc_rcv_memory(struct mrc_qp *qp, struct mrc_pkt *pkt, u64 now)
 	if (pkt->rx.trim || !(flags & MRC_OPF_DATA) ||
 	    (!len && !(flags & MRC_OPF_REQUEST)))
 		return true;
-	qp->rx.page_since = now;
+	qp->rx.page_fetched_at = now;
 	if (qp->ans_of) {
 		if (flags & MRC_OPF_ANSWER)
 			ret = mrc_ext_answer_ready(qp, &pkt->hdr);
@@ -333,12 +333,12 @@ static bool mrc_rcv_memory(struct mrc_qp *qp, struct mrc_pkt *pkt, u64 now)
 				     IB_ACCESS_REMOTE_WRITE);
 		if (!IS_ERR(pkt->mr) && pkt->mr->odp)
 			ret = mrc_odp_check(pkt->mr, reth->va, len, true,
-					    qp->base.qpn, &qp->rx.page_since);
+					    qp->base.qpn, &qp->rx.page_fetched_at);
 	}
 	if (ret != -EAGAIN)
 		return true;
 	mrc_resp_refuse_page(&qp->rx.resp, &pkt->rx,
-			     mrc_page_timer(qp->rx.page_since, now), now);
+			     mrc_page_timer(qp->rx.page_fetched_at, now), now);
 	return false;
 }
 
@@ -453,7 +453,7 @@ void mrc_qp_pkt_rcv(struct mrc_pkt *pkt)
 	struct mrc_qp *qp = pkt->qp, *ans = NULL;
 
 	/* Without the extension the bit is reserved and ignored. */
-	if (pkt->hdr.chan && qp->ext) {
+	if (pkt->hdr.ans && qp->ext) {
 		ans = mrc_ans_get(qp);
 		if (!ans) {
 			mrc_ctr_add(&qp->base.dev->ctr, pkt->rx.port,

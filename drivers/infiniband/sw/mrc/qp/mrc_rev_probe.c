@@ -60,7 +60,7 @@ void mrc_rev_probe(struct mrc_qp *qp, struct sk_buff_head *list, u64 now)
 	 * ids for controllers. The response arrives before the id can be used again.
 	 */
 	if (mrc_ep_limit_ok(&ps->limit, 0, now))
-		id = mrc_req_id_once(qp->base.dev);
+		id = mrc_req_id_alloc_short(qp->base.dev);
 	if (id >= 0) {
 		struct mrc_rev_probe *r = &ps->probe[id % MRC_REV_PROBES];
 
@@ -84,7 +84,7 @@ void mrc_rev_probe(struct mrc_qp *qp, struct sk_buff_head *list, u64 now)
 	__skb_queue_tail(list, skb);
 }
 
-bool mrc_rev_probe_answered(struct mrc_dev *dev, u8 port,
+bool mrc_rev_probe_response(struct mrc_dev *dev, u8 port,
 			    const struct mrc_hdr *hdr,
 			    const struct in6_addr *peer,
 			    const struct in6_addr *self, u64 now)
@@ -107,7 +107,7 @@ bool mrc_rev_probe_answered(struct mrc_dev *dev, u8 port,
 	       ipv6_addr_equal(&qp->flow.daddr, peer) &&
 	       ipv6_addr_equal(&qp->flow.saddr, self);
 	if (mine)
-		ok = mrc_rev_answered(mrc_resp_rev(&qp->rx.resp), &qp->paths, id, now);
+		ok = mrc_rev_response(mrc_resp_rev(&qp->rx.resp), &qp->paths, id, now);
 	spin_unlock_bh(&qp->rx.lock);
 	mrc_qp_put(qp);
 	if (mine) {

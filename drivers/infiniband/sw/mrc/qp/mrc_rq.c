@@ -176,7 +176,7 @@ int mrc_rq_reserve(struct mrc_qp *qp, u32 n, bool copy)
  * Only receives that belong to this QP can be reported to the peer. Entries of a shared
  * receive queue may be taken by other QPs.
  */
-void mrc_rq_tell(struct mrc_qp *qp)
+void mrc_rq_report_recvs(struct mrc_qp *qp)
 {
 	int pending;
 
@@ -223,7 +223,7 @@ int mrc_rq_ready(struct mrc_qp *qp, const struct mrc_hdr *h)
 		return 0;
 	return mrc_odp_ready(qp->base.dev, qp->base.ibqp->pd, r->sge, r->num_sge,
 			     h->reth.va, h->payload_len, true, qp->base.qpn,
-			     &qp->rx.page_since);
+			     &qp->rx.page_fetched_at);
 }
 
 u8 mrc_rq_place(struct mrc_qp *qp, const struct mrc_hdr *h,
@@ -252,7 +252,7 @@ u8 mrc_rq_place(struct mrc_qp *qp, const struct mrc_hdr *h,
 /* --- completions ------------------------------------------------------------- */
 
 /* Fill in the members of the completion that depend on the kind of message. */
-static void mrc_rq_describe(const struct mrc_imm *imm, struct mrc_cqe *cqe)
+static void mrc_rq_describe(const struct mrc_recv_msg *imm, struct mrc_cqe *cqe)
 {
 	cqe->byte_len = imm->len;
 	switch (imm->kind) {
@@ -277,7 +277,7 @@ static void mrc_rq_describe(const struct mrc_imm *imm, struct mrc_cqe *cqe)
 	}
 }
 
-int mrc_rq_deliver(struct mrc_qp *qp, const struct mrc_imm *imm, u8 port,
+int mrc_rq_deliver(struct mrc_qp *qp, const struct mrc_recv_msg *imm, u8 port,
 		   bool *fatal)
 {
 	struct mrc_recv *r, head = { .status = IB_WC_SUCCESS };
@@ -342,7 +342,7 @@ void mrc_rq_flush(struct mrc_qp *qp)
 	lockdep_assert_held(&qp->rx.lock);
 	if (!qp->rx.rq.depth)
 		return;
-	mrc_qp_ask_kick(&qp->rx.rq);
+	mrc_qp_request_kick(&qp->rx.rq);
 	pending = mrc_ring_pending(&qp->rx.rq);
 	if (pending <= 0)
 		return;

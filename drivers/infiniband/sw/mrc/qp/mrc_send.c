@@ -69,9 +69,9 @@ static void mrc_req_begin(struct mrc_qp *qp, const struct mrc_tx_desc *d)
  */
 static u64 mrc_tx_page_wait(struct mrc_qp *qp, u64 now)
 {
-	if (!qp->tx.page_since)
-		qp->tx.page_since = now;
-	return clamp_t(u64, (now - qp->tx.page_since) / 2, MRC_TX_PAGE_NS,
+	if (!qp->tx.page_wait_since)
+		qp->tx.page_wait_since = now;
+	return clamp_t(u64, (now - qp->tx.page_wait_since) / 2, MRC_TX_PAGE_NS,
 		       MRC_TX_PAGE_MAX_NS);
 }
 
@@ -112,7 +112,7 @@ static bool mrc_tx_build(struct mrc_qp *qp, const struct mrc_tx_desc *d,
 	skb = mrc_build_skb(qp, d);
 	if (!IS_ERR(skb)) {
 		if (d->data && d->len)
-			qp->tx.page_since = 0;
+			qp->tx.page_wait_since = 0;
 		__skb_queue_tail(&r->list, skb);
 		return true;
 	}
@@ -207,7 +207,7 @@ static void mrc_tx_settle(struct mrc_qp *qp, struct mrc_tx_round *r)
 	r->bad = mrc_qp_take_todo(qp, MRC_TODO_ANS_BAD);
 	r->bad_num = qp->tx.ans_bad_num;
 	/* If the engine still has unsent work requests, feedback continues the loop. */
-	r->more |= r->take_more && mrc_req_all_begun(req);
+	r->more |= r->take_more && mrc_req_all_sent(req);
 }
 
 /* 5. Unlock and send the packets. */
@@ -226,7 +226,7 @@ static void mrc_tx_send(struct mrc_qp *qp, struct mrc_tx_round *r)
 }
 
 /* 6. Send the notifications. Return: false if the QP went to ERROR. */
-static bool mrc_tx_tell(struct mrc_qp *qp, struct mrc_tx_round *r)
+static bool mrc_tx_notify(struct mrc_qp *qp, struct mrc_tx_round *r)
 {
 	if (r->drained)
 		mrc_qp_report(qp->base.ibqp, IB_EVENT_SQ_DRAINED);
@@ -282,7 +282,7 @@ void mrc_req_run(struct mrc_qp *qp, bool sleep)
 		mrc_tx_batch(qp, &r);
 		mrc_tx_settle(qp, &r);
 		mrc_tx_send(qp, &r);
-		if (!mrc_tx_tell(qp, &r))
+		if (!mrc_tx_notify(qp, &r))
 			return;
 		if (r.need_inline && sleep) {
 			mrc_alloc_inline(qp);

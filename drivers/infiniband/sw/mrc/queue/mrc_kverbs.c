@@ -243,7 +243,7 @@ int mrc_kern_post_recv(struct mrc_kern *kern, const struct ib_recv_wr *wr,
 	spin_unlock_irqrestore(&kern->rq_lock, flags);
 	if (ret)
 		*bad = wr;
-	/* Pairs with the barrier in mrc_qp_ask_kick(). Programs do the same. */
+	/* Pairs with the barrier in mrc_qp_request_kick(). Programs do the same. */
 	smp_mb();
 	if (READ_ONCE(ring->hdr->flags) & MRC_RING_F_KICK)
 		mrc_kern_kick(kern, MRC_KICK_RECV);

@@ -29,7 +29,7 @@ void mrc_qp_base_init(struct mrc_qp_base *base, struct mrc_dev *dev)
 }
 
 void mrc_qp_base_set(struct mrc_qp_base *base, struct ib_qp *ibqp,
-		     const struct mrc_qp_parts *parts)
+		     const struct mrc_qp_params *parts)
 {
 	base->ibqp = ibqp;
 	base->scq = parts->scq;

@@ -32,7 +32,7 @@ static const struct mrc_qp_kind *mrc_qp_kind_of(enum ib_qp_type type)
 /* The checks common to all kinds. Fills in @parts->req for the check of the kind. */
 static int mrc_qp_check_init(const struct ib_qp_init_attr *init,
 			     struct ib_udata *udata,
-			     struct mrc_qp_parts *parts)
+			     struct mrc_qp_params *parts)
 {
 	const struct ib_qp_cap *cap = &init->cap;
 	int ret;
@@ -61,7 +61,7 @@ static int mrc_qp_check_init(const struct ib_qp_init_attr *init,
  * Allocate the rings. @cap is updated to the granted capabilities. Nothing is allocated
  * on failure.
  */
-static int mrc_qp_make_rings(struct mrc_qp_parts *parts, struct ib_qp_cap *cap,
+static int mrc_qp_make_rings(struct mrc_qp_params *parts, struct ib_qp_cap *cap,
 			     struct ib_ucontext *uctx,
 			     struct mrc_create_qp_resp *resp)
 {
@@ -113,7 +113,7 @@ static int mrc_qp_make_rings(struct mrc_qp_parts *parts, struct ib_qp_cap *cap,
 
 /* Create the rings, copy the response to the program, and create the QP. */
 static int mrc_qp_make(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
-		       struct ib_udata *udata, struct mrc_qp_parts *parts)
+		       struct ib_udata *udata, struct mrc_qp_params *parts)
 {
 	struct mrc_ibqp *mib = to_mibqp(ibqp);
 	struct mrc_create_qp_resp resp = {};
@@ -149,7 +149,7 @@ static int mrc_verbs_create_qp(struct ib_qp *ibqp,
 {
 	struct mrc_dev *dev = to_mdev(ibqp->device);
 	struct mrc_ibqp *mib = to_mibqp(ibqp);
-	struct mrc_qp_parts parts = {
+	struct mrc_qp_params parts = {
 		.user = udata,
 		.dev = dev,
 	};
@@ -255,8 +255,8 @@ int mrc_qp_modify_to(const struct ib_qp *ibqp, enum ib_qp_state cur,
 								   -EINVAL;
 }
 
-int mrc_qp_check_place(const struct mrc_dev *dev,
-		       const struct ib_qp_attr *attr, int mask)
+int mrc_qp_check_port_pkey(const struct mrc_dev *dev,
+			   const struct ib_qp_attr *attr, int mask)
 {
 	if (mask & IB_QP_PORT &&
 	    (!attr->port_num || attr->port_num > dev->n_ports))
@@ -335,7 +335,7 @@ void mrc_qp_flush_ring(struct ib_qp *ibqp, struct mrc_ring *ring,
 	}
 }
 
-void mrc_qp_ask_kick(struct mrc_ring *rq)
+void mrc_qp_request_kick(struct mrc_ring *rq)
 {
 	WRITE_ONCE(rq->hdr->flags, MRC_RING_F_KICK);
 	/*

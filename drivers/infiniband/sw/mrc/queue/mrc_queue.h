@@ -200,7 +200,7 @@ int mrc_srq_take(struct mrc_srq *srq, struct mrc_ring *to, u32 n);
 void mrc_srq_used(struct mrc_srq *srq, const struct mrc_ring *ring);
 
 /* A QP is reset: rewind its ring. The entries that it has taken are lost. */
-void mrc_srq_forget(struct mrc_srq *srq, struct mrc_ring *ring);
+void mrc_srq_reset_qp(struct mrc_srq *srq, struct mrc_ring *ring);
 
 extern const struct ib_device_ops mrc_srq_ops;
 
@@ -258,7 +258,7 @@ void mrc_kern_exit(void);
 #define MRC_NO_EVENT		(-1)
 
 /**
- * struct mrc_qp_parts - parameters for the creation of a queue pair
+ * struct mrc_qp_params - parameters for the creation of a queue pair
  * @req: driver-specific request of the program; zero for a consumer in the kernel
  * @user: the consumer is a program
  * @dev: the device
@@ -270,7 +270,7 @@ void mrc_kern_exit(void);
  * @sq: send ring
  * @rq: receive ring; depth 0 = none. With @srq: ring for entries taken from it
  */
-struct mrc_qp_parts {
+struct mrc_qp_params {
 	struct mrc_create_qp_req req;
 	bool user;
 	struct mrc_dev *dev;
@@ -322,7 +322,7 @@ struct mrc_qp_base {
  */
 void mrc_qp_base_init(struct mrc_qp_base *base, struct mrc_dev *dev);
 void mrc_qp_base_set(struct mrc_qp_base *base, struct ib_qp *ibqp,
-		     const struct mrc_qp_parts *parts);
+		     const struct mrc_qp_params *parts);
 
 /* Find a QP by number. Takes a reference; NULL if not found. Any context. */
 struct mrc_qp_base *mrc_qp_base_get(u32 qpn);
@@ -393,9 +393,9 @@ void mrc_qp_base_table_exit(void);
  */
 struct mrc_qp_kind {
 	int (*check)(const struct ib_qp_init_attr *init,
-		     const struct mrc_qp_parts *parts);
+		     const struct mrc_qp_params *parts);
 	int (*create)(struct ib_qp *ibqp, const struct ib_qp_init_attr *init,
-		      const struct mrc_qp_parts *parts);
+		      const struct mrc_qp_params *parts);
 	void (*destroy)(struct ib_qp *ibqp);
 	int (*modify)(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		      struct ib_udata *udata);
@@ -422,13 +422,13 @@ void mrc_qp_report(struct ib_qp *ibqp, int event);
 
 /*
  * mrc_qp_modify_to() returns the enum ib_qp_state to which a modify_qp in state @cur
- * leads, or -EINVAL. mrc_qp_check_place() checks the port number and the P_Key index of
+ * leads, or -EINVAL. mrc_qp_check_port_pkey() checks the port number and the P_Key index of
  * a modify_qp: 0 or -EINVAL.
  */
 int mrc_qp_modify_to(const struct ib_qp *ibqp, enum ib_qp_state cur,
 		     const struct ib_qp_attr *attr, int mask);
-int mrc_qp_check_place(const struct mrc_dev *dev,
-		       const struct ib_qp_attr *attr, int mask);
+int mrc_qp_check_port_pkey(const struct mrc_dev *dev,
+			   const struct ib_qp_attr *attr, int mask);
 
 /*
  * Access flags that connected QPs accept. IB_ACCESS_ON_DEMAND has no effect here, but
@@ -460,7 +460,7 @@ void mrc_qp_flush_ring(struct ib_qp *ibqp, struct mrc_ring *ring,
  * Request that the consumer rings the doorbell of @rq when it posts. Under the lock of
  * the ring.
  */
-void mrc_qp_ask_kick(struct mrc_ring *rq);
+void mrc_qp_request_kick(struct mrc_ring *rq);
 
 extern const struct ib_device_ops mrc_qp_ops;
 

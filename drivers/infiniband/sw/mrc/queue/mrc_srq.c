@@ -104,7 +104,7 @@ void mrc_srq_used(struct mrc_srq *srq, const struct mrc_ring *ring)
 		atomic_dec(&srq->holders);
 }
 
-void mrc_srq_forget(struct mrc_srq *srq, struct mrc_ring *ring)
+void mrc_srq_reset_qp(struct mrc_srq *srq, struct mrc_ring *ring)
 {
 	if (srq && ring->hdr->prod != ring->idx)
 		atomic_dec(&srq->holders);

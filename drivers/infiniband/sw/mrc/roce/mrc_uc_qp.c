@@ -24,7 +24,7 @@ void mrc_uc_free(struct mrc_uc *uc)
 {
 	if (!uc)
 		return;
-	mrc_av_forget(&uc->av);
+	mrc_av_drop_route(&uc->av);
 	mutex_destroy(&uc->tx_mutex);
 	kfree(uc);
 }
@@ -54,7 +54,7 @@ static void mrc_uc_set_av(struct mrc_ud *ud, const struct rdma_ah_attr *ah)
 	a->traffic_class = grh->traffic_class;
 	a->sl = rdma_ah_get_sl(ah);
 
-	mrc_av_forget(av);
+	mrc_av_drop_route(av);
 	memcpy(&av->saddr, &grh->sgid_attr->gid, sizeof(av->saddr));
 	memcpy(&av->daddr, &grh->dgid, sizeof(av->daddr));
 	av->ipv6 = !ipv6_addr_v4mapped(&av->daddr);
@@ -62,10 +62,10 @@ static void mrc_uc_set_av(struct mrc_ud *ud, const struct rdma_ah_attr *ah)
 	av->ttl = grh->hop_limit ?: MRC_HOP_LIMIT;
 	av->flow_label = grh->flow_label & 0xfffff;
 	av->port = ud->port;
-	uc->only_port = 0;
+	uc->bound_port = 0;
 	if (ipv6_addr_type(&av->daddr) & IPV6_ADDR_LINKLOCAL) {
-		uc->only_port = grh->sgid_attr->port_num;
-		av->port = uc->only_port;
+		uc->bound_port = grh->sgid_attr->port_num;
+		av->port = uc->bound_port;
 	}
 }
 

@@ -31,7 +31,7 @@ struct mrc_uc_attrs {
  *	Taken inside ud->mutex and outside ud->rq_lock
  * @av: addresses, written under @tx_mutex and both locks. @av.port is the plane in use;
  *	it and the cached route are changed under @tx_mutex
- * @only_port: port to which a link-local address binds the QP, 0 = any
+ * @bound_port: port to which a link-local address binds the QP, 0 = any
  * @back_at: time at which to check whether the QP's own port is usable again, jiffies
  * @tx: requester, under ud->sq_lock
  * @wqe: the work request that @tx is sending, under ud->sq_lock
@@ -47,7 +47,7 @@ struct mrc_uc {
 
 	struct mutex tx_mutex;	/* see above */
 	struct mrc_av av;
-	u8 only_port;
+	u8 bound_port;
 	unsigned long back_at;
 	struct mrc_uc_tx tx;
 	struct mrc_ud_tx wqe;

@@ -26,7 +26,7 @@ static int mrc_uc_refuses(struct mrc_ud *ud, const struct mrc_pkt *pkt)
 		return MRC_CTR_DROP_STATE;
 	if (!ipv6_addr_equal(&pkt->saddr, &uc->av.daddr) ||
 	    !ipv6_addr_equal(&pkt->daddr, &uc->av.saddr) ||
-	    (uc->only_port && pkt->rx.port && pkt->rx.port != uc->only_port))
+	    (uc->bound_port && pkt->rx.port && pkt->rx.port != uc->bound_port))
 		return MRC_CTR_DROP_ADDR;
 	return -1;
 }

@@ -182,12 +182,12 @@ static struct dst_entry *mrc_uc_route(struct mrc_ud *ud)
 	u32 up = mrc_dev_ports_up(ud->base.dev);
 	struct mrc_uc *uc = ud->uc;
 	struct dst_entry *dst;
-	u8 home = uc->only_port ?: ud->port;
+	u8 home = uc->bound_port ?: ud->port;
 	unsigned int i;
 
 	lockdep_assert_held(&uc->tx_mutex);
-	if (uc->only_port)
-		up &= BIT(uc->only_port);
+	if (uc->bound_port)
+		up &= BIT(uc->bound_port);
 	if (up & BIT(uc->av.port) &&
 	    (uc->av.port == home || time_before(jiffies, uc->back_at))) {
 		dst = mrc_uc_try(ud);
@@ -200,7 +200,7 @@ static struct dst_entry *mrc_uc_route(struct mrc_ud *ud)
 		if (!(up & BIT(port)))
 			continue;
 		if (uc->av.port != port) {
-			mrc_av_forget(&uc->av);
+			mrc_av_drop_route(&uc->av);
 			WRITE_ONCE(uc->av.port, port);
 		}
 		dst = mrc_uc_try(ud);

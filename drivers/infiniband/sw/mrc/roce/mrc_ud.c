@@ -20,7 +20,7 @@ static void mrc_ud_work(struct work_struct *work)
 }
 
 static int mrc_ud_check(const struct ib_qp_init_attr *init,
-			const struct mrc_qp_parts *parts)
+			const struct mrc_qp_params *parts)
 {
 	/* MRC 1.0 has no UC. UD and QP1 are always needed to set up connections. */
 	if (init->qp_type == IB_QPT_UC && !READ_ONCE(parts->dev->ext))
@@ -33,7 +33,7 @@ static int mrc_ud_check(const struct ib_qp_init_attr *init,
 }
 
 static int mrc_create_ud(struct ib_qp *ibqp, const struct ib_qp_init_attr *init,
-			 const struct mrc_qp_parts *parts)
+			 const struct mrc_qp_params *parts)
 {
 	struct mrc_ud *ud = kzalloc(sizeof(*ud), GFP_KERNEL_ACCOUNT);
 	int ret;
@@ -88,7 +88,7 @@ static void mrc_ud_reset(struct mrc_ud *ud)
 	WRITE_ONCE(ud->tx_late, false);
 	mrc_ud_drop_late(ud);
 	mrc_ring_rewind(&ud->sq);
-	mrc_srq_forget(ud->base.srq, &ud->rq);
+	mrc_srq_reset_qp(ud->base.srq, &ud->rq);
 	if (ud->uc)
 		mrc_uc_reset(ud);
 	spin_unlock(&ud->sq_lock);
@@ -159,7 +159,7 @@ static int mrc_modify_ud_locked(struct mrc_ud *ud, struct ib_qp_attr *attr,
 		return new;
 	if (mask & ~IB_QP_ATTR_STANDARD_BITS)
 		return -EOPNOTSUPP;
-	ret = mrc_qp_check_place(ud->base.dev, attr, mask);
+	ret = mrc_qp_check_port_pkey(ud->base.dev, attr, mask);
 	if (!ret && ud->uc)
 		ret = mrc_uc_check_attr(ud, attr, mask);
 	if (ret)

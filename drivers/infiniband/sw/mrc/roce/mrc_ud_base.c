@@ -139,7 +139,7 @@ void mrc_ud_flush_rq(struct mrc_ud *ud)
 	lockdep_assert_held(&ud->rq_lock);
 	if (!ud->rq.depth)
 		return;
-	mrc_qp_ask_kick(&ud->rq);
+	mrc_qp_request_kick(&ud->rq);
 	mrc_qp_flush_ring(ud->base.ibqp, &ud->rq, ud->base.srq, ud->base.rcq, IB_WC_RECV,
 			  ud->port);
 }

@@ -144,7 +144,7 @@ static int mrc_ud_refuses(struct mrc_ud *ud, const struct mrc_pkt *pkt)
 }
 
 /* Result for a datagram. */
-enum mrc_ud_verdict {
+enum mrc_ud_recv_result {
 	MRC_UD_DONE,	/* received, or dropped and counted */
 	MRC_UD_WAIT,	/* the memory of the receive is being fetched */
 	MRC_UD_FATAL,	/* as DONE, and the QP must go to ERROR */
@@ -171,8 +171,8 @@ static int mrc_ud_place(struct mrc_ud *ud, const struct mrc_pkt *pkt,
 }
 
 /* Receive or drop a datagram. Under rq_lock. */
-static enum mrc_ud_verdict mrc_ud_take(struct mrc_ud *ud,
-				       const struct mrc_pkt *pkt)
+static enum mrc_ud_recv_result mrc_ud_take(struct mrc_ud *ud,
+					   const struct mrc_pkt *pkt)
 {
 	struct mrc_dev *dev = ud->base.dev;
 	u8 port = pkt->rx.port ?: ud->port;
@@ -235,7 +235,7 @@ drop:
 void mrc_ud_deliver(struct mrc_ud *ud, const struct mrc_pkt *pkt)
 {
 	u32 seq = mrc_odp_seq(&ud->base.dev->odp);
-	enum mrc_ud_verdict v = MRC_UD_WAIT;
+	enum mrc_ud_recv_result v = MRC_UD_WAIT;
 
 	spin_lock_bh(&ud->rq_lock);
 	/* Keep the order of datagrams, although UD does not require it. */
@@ -255,7 +255,7 @@ void mrc_ud_deliver(struct mrc_ud *ud, const struct mrc_pkt *pkt)
 void mrc_ud_deliver_late(struct mrc_ud *ud)
 {
 	u32 seq = mrc_odp_seq(&ud->base.dev->odp);
-	enum mrc_ud_verdict v = MRC_UD_DONE;
+	enum mrc_ud_recv_result v = MRC_UD_DONE;
 	struct mrc_ud_late *l;
 
 	spin_lock_bh(&ud->rq_lock);

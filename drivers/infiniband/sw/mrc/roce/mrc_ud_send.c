@@ -16,7 +16,7 @@
 			 IB_SEND_SOLICITED | IB_SEND_INLINE)
 
 /* Result for an entry of the send ring. */
-enum mrc_ud_sent {
+enum mrc_ud_send_result {
 	MRC_UD_SENT,
 	MRC_UD_FAILED,
 	MRC_UD_LATE,	/* the memory is being fetched */
@@ -221,10 +221,10 @@ static bool mrc_ud_build_paged(struct mrc_ud *ud, struct mrc_av *av,
 }
 
 /* Send and complete the next entry of the ring, unless its memory must be fetched. */
-static enum mrc_ud_sent mrc_ud_send_one(struct mrc_ud *ud,
-					struct mrc_ud_tx *tx,
-					struct sk_buff_head *list,
-					bool *fatal)
+static enum mrc_ud_send_result mrc_ud_send_one(struct mrc_ud *ud,
+					       struct mrc_ud_tx *tx,
+					       struct sk_buff_head *list,
+					       bool *fatal)
 {
 	const struct mrc_send_wqe *e = mrc_ring_entry(&ud->sq, ud->sq.idx);
 	struct mrc_dev *dev = ud->base.dev;
@@ -320,7 +320,7 @@ void mrc_ud_xmit(struct mrc_ud *ud, struct sk_buff_head *list)
 static bool mrc_ud_send_batch(struct mrc_ud *ud, struct mrc_ud_tx *tx,
 			      struct sk_buff_head *list, bool *fatal)
 {
-	enum mrc_ud_sent sent;
+	enum mrc_ud_send_result sent;
 	int pending, n;
 
 	lockdep_assert_held(&ud->sq_lock);

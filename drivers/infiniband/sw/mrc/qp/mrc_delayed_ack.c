@@ -16,31 +16,31 @@
 #include "mrc_qp_priv.h"
 
 /**
- * struct mrc_burst - delayed transport ACKs of a CPU
- * @qps: QPs with a pending ACK, linked by rx.burst_node, with a reference to each
+ * struct mrc_delayed_ack - delayed transport ACKs of a CPU
+ * @qps: QPs with a pending ACK, linked by rx.delayed_ack_node, with a reference to each
  * @work: sends the ACKs
  */
-struct mrc_burst {
+struct mrc_delayed_ack {
 	struct llist_head qps;
 	struct mrc_bh_work work;
 };
 
-static DEFINE_PER_CPU(struct mrc_burst, mrc_bursts);
+static DEFINE_PER_CPU(struct mrc_delayed_ack, mrc_delayed_acks);
 
-void mrc_burst_wait(struct mrc_qp *qp)
+void mrc_delayed_ack_wait(struct mrc_qp *qp)
 {
-	struct mrc_burst *b = this_cpu_ptr(&mrc_bursts);
+	struct mrc_delayed_ack *b = this_cpu_ptr(&mrc_delayed_acks);
 
 	lockdep_assert_held(&qp->rx.lock);
-	if (mrc_qp_has_todo(qp, MRC_TODO_ACK))
+	if (mrc_qp_has_todo(qp, MRC_TODO_DELAYED_ACK))
 		return;
-	mrc_qp_set_todo(qp, MRC_TODO_ACK);
+	mrc_qp_set_todo(qp, MRC_TODO_DELAYED_ACK);
 	mrc_qp_hold(qp);
-	if (llist_add(&qp->rx.burst_node, &b->qps))
+	if (llist_add(&qp->rx.delayed_ack_node, &b->qps))
 		mrc_bh_queue(&b->work);
 }
 
-static void mrc_burst_qp_end(struct mrc_qp *qp)
+static void mrc_delayed_ack_qp_end(struct mrc_qp *qp)
 {
 	struct sk_buff_head list;
 	u64 now;
@@ -49,7 +49,7 @@ static void mrc_burst_qp_end(struct mrc_qp *qp)
 	spin_lock_bh(&qp->rx.lock);
 	now = mrc_now();
 	/* From here on the QP may be added to a list again. */
-	mrc_qp_take_todo(qp, MRC_TODO_ACK);
+	mrc_qp_take_todo(qp, MRC_TODO_DELAYED_ACK);
 	/* Also in ERROR: the messages were executed, and no later ACK will follow. */
 	if (qp->rx.on) {
 		mrc_resp_feedback(qp, &list, now);
@@ -60,44 +60,44 @@ static void mrc_burst_qp_end(struct mrc_qp *qp)
 	mrc_qp_xmit(qp, &list);
 }
 
-static void mrc_burst_end(struct mrc_burst *b)
+static void mrc_delayed_ack_end(struct mrc_delayed_ack *b)
 {
 	struct llist_node *first = llist_del_all(&b->qps);
 	struct mrc_qp *qp, *next;
 
 	first = llist_reverse_order(first);
-	llist_for_each_entry_safe(qp, next, first, rx.burst_node) {
-		mrc_burst_qp_end(qp);
+	llist_for_each_entry_safe(qp, next, first, rx.delayed_ack_node) {
+		mrc_delayed_ack_qp_end(qp);
 		mrc_qp_put(qp);
 	}
 }
 
-static void mrc_burst_run(struct mrc_bh_work *work)
+static void mrc_delayed_ack_run(struct mrc_bh_work *work)
 {
-	mrc_burst_end(container_of(work, struct mrc_burst, work));
+	mrc_delayed_ack_end(container_of(work, struct mrc_delayed_ack, work));
 }
 
-void mrc_burst_flush(void)
+void mrc_delayed_ack_flush(void)
 {
-	struct mrc_burst *b = raw_cpu_ptr(&mrc_bursts);
+	struct mrc_delayed_ack *b = raw_cpu_ptr(&mrc_delayed_acks);
 
 	if (!llist_empty(&b->qps))
-		mrc_burst_end(b);
+		mrc_delayed_ack_end(b);
 }
 
-void mrc_burst_init(void)
+void mrc_delayed_ack_init(void)
 {
 	int cpu;
 
 	for_each_possible_cpu(cpu) {
-		struct mrc_burst *b = per_cpu_ptr(&mrc_bursts, cpu);
+		struct mrc_delayed_ack *b = per_cpu_ptr(&mrc_delayed_acks, cpu);
 
 		init_llist_head(&b->qps);
-		mrc_bh_init(&b->work, mrc_burst_run);
+		mrc_bh_init(&b->work, mrc_delayed_ack_run);
 	}
 }
 
-void mrc_burst_exit(void)
+void mrc_delayed_ack_exit(void)
 {
 	int cpu;
 
@@ -106,5 +106,5 @@ void mrc_burst_exit(void)
 	 * still be finishing.
 	 */
 	for_each_possible_cpu(cpu)
-		mrc_bh_end(&per_cpu_ptr(&mrc_bursts, cpu)->work);
+		mrc_bh_end(&per_cpu_ptr(&mrc_delayed_acks, cpu)->work);
 }
