@@ -29,7 +29,7 @@ def proper(s):
         s.wire.drain()
         t.send(t.request(off=100, length=300))
         r, = t.answers(1) or [None]
-        if not r or not r.ok_icrc or not r.chan:
+        if not r or not r.ok_icrc or not r.ans:
             raise Mismatch('no proper answer')
         got = (r.opcode, r.psn, r.msn, r.rqmsn, r.va, r.rkey, r.length)
         want = (m.READ_RESP_ONLY, t.answer, t.num - 1, 0, 0, 0, 300)
@@ -315,7 +315,7 @@ def bad_sends(s):
 def channel(s):
     n = s.t.qp.qp_num
     inv = 'resp_invalid_request'
-    bits = {'reserved': m.CHAN}
+    bits = {'reserved': m.ANS}
     s.t = s.fresh()
     n = s.t.qp.qp_num
     for name, body in (

@@ -54,14 +54,14 @@ class Target(mrc_target.MrcTarget):
     def answers(self, count, seconds=m.PATIENCE):
         """The next @count packets of the answer channel."""
         return self.wire.replies(
-            count, seconds, lambda p: p.chan and p.opcode < m.SACK)
+            count, seconds, lambda p: p.ans and p.opcode < m.SACK)
 
     def confirm(self, count=1):
         """Acknowledges the next @count answers."""
         self.answer = self.answer + count & m.PSN_MASK
         last = self.answer - 1 & m.PSN_MASK
-        self.send(m.sack(self.qp.qp_num, last, reserved=m.CHAN))
-        self.send(m.ack(self.qp.qp_num, last, reserved=m.CHAN))
+        self.send(m.sack(self.qp.qp_num, last, reserved=m.ANS))
+        self.send(m.ack(self.qp.qp_num, last, reserved=m.ANS))
 
     def warm(self, length=8):
         """Repeats the first request, which is refused until the answer channel exists."""

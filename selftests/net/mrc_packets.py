@@ -24,7 +24,7 @@ READ_REQ, CMP_SWAP, FETCH_ADD, FLUSH, ATOMIC_WRITE = (0xCC, 0xD3, 0xD4, 0xD5,
                                                       0xDA)
 READ_RESP_FIRST, READ_RESP_LAST, READ_RESP_ONLY = 0xCD, 0xCF, 0xD0
 ATOMIC_RESP = 0xD2
-CHAN = 1                # BTH byte 8: packet of the answer channel
+ANS = 1                # BTH byte 8: packet of the answer channel
 # RoCE v2
 (UC_SEND_FIRST, UC_SEND_MIDDLE, UC_SEND_LAST, UC_SEND_LAST_IMM, UC_SEND_ONLY,
  UC_SEND_ONLY_IMM, UC_WRITE_FIRST, UC_WRITE_MIDDLE, UC_WRITE_LAST,
@@ -308,7 +308,7 @@ class Packet:
         self.body = b = self.raw[self.udp_at + 8:-4]    # as body() makes it
         self.ok_icrc = icrc(self.raw[:-4]) == self.raw[-4:]
         self.dqp = int.from_bytes(b[5:8], 'big')
-        self.rtx, self.chan = b[8] >> 5 & 1, b[8] & CHAN
+        self.rtx, self.ans = b[8] >> 5 & 1, b[8] & ANS
         self.psn = int.from_bytes(b[9:12], 'big')
         h = b[12:]
         if self.opcode == SACK:

@@ -6,7 +6,7 @@
 
 using namespace mrc_test;
 
-TEST(RespChan, AnswersInOrder)
+TEST(RespAnswers, AnswersInOrder)
 {
 	for (u32 first : {0u, 0xFFFFFEu}) {
 		std::vector<int> order = {0, 1, 2, 3, 4};
@@ -57,7 +57,7 @@ TEST(RespChan, AnswersInOrder)
 	}
 }
 
-TEST(RespChan, AcksCompleteAnswers)
+TEST(RespAnswers, AcksCompleteAnswers)
 {
 	ChanResponder r;
 	r.init();
@@ -74,7 +74,7 @@ TEST(RespChan, AcksCompleteAnswers)
 	EXPECT_TRUE(find(fb, MRC_OP_SACK)->hdr.ans);
 }
 
-TEST(RespChan, NothingElseIsTaken)
+TEST(RespAnswers, NothingElseIsTaken)
 {
 	for (unsigned op = 0xC0; op < 0xE0; op++) {
 		const u32 flags = mrc_op_info((u8)op)->flags;
@@ -99,7 +99,7 @@ TEST(RespChan, NothingElseIsTaken)
 	EXPECT_TRUE(fb[0].hdr.ans);
 }
 
-TEST(RespChan, Malformed)
+TEST(RespAnswers, Malformed)
 {
 	const auto bad = [](DataSpec s) {
 		ChanResponder r;
@@ -132,7 +132,7 @@ TEST(RespChan, Malformed)
 	expect_ack(r.data(answer_part(0, 1, 301, 0)), 1, MRC_SYN_NAK_INV_REQ);
 }
 
-TEST(RespChan, LateStash)
+TEST(RespAnswers, LateStash)
 {
 	ChanResponder r;
 	r.cfg.late_stash = true;
