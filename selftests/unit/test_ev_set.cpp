@@ -351,6 +351,21 @@ TEST(EvSetUpdate, NewCopyJoins)
 	p.check();
 }
 
+// A port that the peer reports down cannot be probed without an EV. A new version of the
+// set brings one.
+TEST(EvSetUpdate, NewEvAsksForItsPort)
+{
+	EvSet was({{1, 1}, {2, 1}}), is({{1, 1}, {3, 2}});
+	Paths p(set_cfg(was, 2));
+
+	mrc_paths_peer_status(&p.p, 1u << 1, kUnit);
+	EXPECT_EQ(mrc_paths_probe_due(&p.p, 2 * kUnit), -1);
+	EXPECT_EQ(mrc_paths_next_probe(&p.p), ~0ull);
+	mrc_paths_update(&p.p, is.get(), 3 * kUnit);
+	EXPECT_EQ(mrc_paths_probe_due(&p.p, 4 * kUnit), 1);
+	p.check();
+}
+
 // An EV that is bad is told to be good when its last entry goes, not before.
 TEST(EvSetUpdate, TellsOfTheLastBadCopy)
 {

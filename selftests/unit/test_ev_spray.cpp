@@ -592,6 +592,23 @@ TEST(PickCtrl, PortsThatAreDown)
 	EXPECT_EQ(mrc_paths_pick_ctrl(&p.p, &cursor, 0), -1);
 }
 
+// A peer that reports all of its ports down still gets feedback.
+TEST(PickCtrl, PeerPortsAllDown)
+{
+	Paths p(paths_cfg(8, 2));
+	std::uint16_t cursor = 0;
+
+	mrc_paths_verdict(&p.p, 2, MRC_EVV_DENY, 1);
+	mrc_paths_verdict(&p.p, 3, MRC_EVV_CE, 1);
+	mrc_paths_peer_status(&p.p, 0, 2);
+	for (int i = 0; i < 20; i++) {
+		int ev = mrc_paths_pick_ctrl(&p.p, &cursor, 1);
+
+		ASSERT_GE(ev, 0);
+		ASSERT_EQ(mrc_paths_state(&p.p, ev), G);
+	}
+}
+
 // Cursors of earlier, larger sets or of garbage are harmless.
 TEST(PickCtrl, AnyCursor)
 {

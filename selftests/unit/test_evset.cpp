@@ -335,6 +335,25 @@ TEST(EvSet, Srv6Copies)
 		EXPECT_EQ(s.find(s.set.ev[i].entropy), static_cast<int>(i));
 }
 
+// One SID list on several ports is several paths, also if the hash values are equal.
+TEST(EvSet, Srv6PortsCount)
+{
+	std::vector<mrc_evset_src> v;
+
+	for (u32 i = 0; i < MRC_EV_MAX; i++) {
+		mrc_evset_src s{};
+
+		s.val[0] = static_cast<u8>(i / MRC_MAX_PORTS >> 8);
+		s.val[1] = static_cast<u8>(i / MRC_MAX_PORTS);
+		s.port = static_cast<u8>(i % MRC_MAX_PORTS + 1);
+		v.push_back(s);
+	}
+	const Set s(kSrv6, v);
+	ASSERT_EQ(s.rc, 0);
+	for (u32 i = 0; i < MRC_EV_MAX; i++)
+		ASSERT_EQ(s.ring(i), (std::set<u32>{i}));
+}
+
 // A difference in the last byte of the segment is a difference.
 TEST(EvSet, Srv6LastByteCounts)
 {

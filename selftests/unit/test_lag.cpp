@@ -335,6 +335,33 @@ TEST(Lag, ProbesOfAStreamWaitForThePlane)
 	}
 }
 
+// A packet that was refused and sent again is younger than the holes above it. While
+// these wait for their plane, it is still checked.
+TEST(Lag, YoungHolesAreLookedAtAgain)
+{
+	Requester r;
+	r.init();
+	auto out = spaced(r, kRange + 6);
+	r.nack(r.psn(0), MRC_NACK_TRIMMED, out[0].entropy);
+	const auto copy = r.send();
+	ASSERT_EQ(copy.size(), 1u);
+	const u8 port = copy[0].port;
+	auto deliver = [&](size_t from) {
+		for (size_t n = from; n < out.size(); n++)
+			if (out[n].port == port)
+				show(r, (s64)n);
+	};
+	deliver(1);
+	EXPECT_FALSE(r.lost(r.psn(0)));
+	r.now += 30 * kUs;
+	const size_t more = out.size();
+	for (const auto &d : spaced(r, 4))
+		out.push_back(d);
+	deliver(more);
+	EXPECT_TRUE(r.lost(r.psn(0)));
+	EXPECT_EQ(r.count(MRC_CTR_LOSS_SACK), 1u);
+}
+
 // Copies of inferred losses that were overtaken in other planes wait for their
 // own one. They are not looked at again until they are ripe, it delivers, or is
 // down.

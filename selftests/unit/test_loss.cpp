@@ -455,6 +455,22 @@ TEST(ProbeLoss, WhatWasAskedForIsTold)
 	EXPECT_TRUE(r.lost(r.psn(0)));
 }
 
+// Not if a stream has begun meanwhile: a probe may overtake its packets.
+TEST(ProbeLoss, WhatWasAskedForBeforeAStreamIsNot)
+{
+	for (int n : {kRange - 1, kRange}) {
+		OnePlane r;
+		r.init();
+		known_rtt(r, 100 * kUs);
+		r.send_n(1);
+		u16 id = silence_probe(r);
+		r.send_n((unsigned)n);
+		r.now += 100 * kUs;
+		r.sack({.cack = r.psn(-1), .probe = id});
+		EXPECT_EQ(r.lost(r.psn(0)), n < kRange);
+	}
+}
+
 // Of a plane without a sample less is expected.
 TEST(ProbeLoss, UnknownPlanesGetEightRoundTrips)
 {

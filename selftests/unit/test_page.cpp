@@ -193,6 +193,21 @@ TEST(PutBack, Retransmission)
 	EXPECT_EQ(r.done(), Slots{0});
 }
 
+// A retransmission that was put back was not sent. What arrives is the first copy.
+TEST(PutBack, RetransmissionThatNeverLeft)
+{
+	Pager r;
+	r.init();
+	r.go(MRC_WR_WRITE);
+	r.page(r.psn(0));
+	r.now += kHold;
+	r.back(r.take(), kHold);
+	r.sack_all(r.psn(0));
+	EXPECT_EQ(r.count(MRC_CTR_SPURIOUS_RTX), 0u);
+	r.ack(r.psn(0));
+	EXPECT_EQ(r.done(), Slots{0});
+}
+
 // Whatever the operation, however often.
 TEST(PageNack, CostsNothing)
 {

@@ -10,6 +10,8 @@ namespace
 
 constexpr u8 k1ms = 13;		 // 960 us
 constexpr u64 kHold = 960 * kUs; // of it
+constexpr u8 k10ms = 20;	 // 10.24 ms
+constexpr u64 kLongHold = 10240 * kUs;
 
 struct RecvRequester : ExtRequester {
 	RecvRequester()
@@ -161,6 +163,41 @@ TEST(Receives, AsFarAsThePeerSays)
 	EXPECT_EQ(r.sent(), Sent{7});
 	r.told(r.psn(7), 100);
 	EXPECT_EQ(r.done().size(), 8u);
+}
+
+// The number of receives counts although the ACK acknowledges nothing new.
+TEST(Receives, WordsAloneAreEnough)
+{
+	RecvRequester r;
+	r.init();
+	r.post_sends(3);
+	EXPECT_EQ(r.sent(), range(0, 3));
+	for (u32 i = 0; i < 3; i++)
+		r.rnr(r.psn((s32)i), k1ms);
+	EXPECT_EQ(r.later(), Sent{0});
+	EXPECT_TRUE(r.sent().empty());
+	r.told(r.psn(-1), 3);
+	EXPECT_EQ(r.sent(), range(1, 3));
+}
+
+// New messages wait for the longest of the RNR waits.
+TEST(Receives, TheLongestWaitCounts)
+{
+	RecvRequester r;
+	r.init();
+	r.post_sends(2);
+	EXPECT_EQ(r.sent(), range(0, 2));
+	r.rnr(r.psn(0), k10ms);
+	r.rnr(r.psn(1), k1ms);
+	r.post_sends(1);
+	r.told(r.psn(-1), 3);
+	const u64 at = r.now;
+	EXPECT_TRUE(r.sent().empty());
+	EXPECT_EQ(r.later(), Sent{1});
+	EXPECT_EQ(r.now, at + kHold);
+	r.sack({.cack = r.psn(-1), .ack = 2, .base = 2, .map = 1, .rtx = true});
+	EXPECT_EQ(r.later(), (Sent{0, 2}));
+	EXPECT_EQ(r.now, at + kLongHold);
 }
 
 TEST(Receives, NewMessagesWaitToo)

@@ -269,6 +269,16 @@ TEST(RespSend, NumbersOfOthers)
 	EXPECT_EQ(e.imms.size(), 0u);
 	EXPECT_NE(mrc_resp_failed(&e.resp), 0);
 
+	// A SEND that would end where a WRITE_IMM of its number and length does.
+	ExtResponder b;
+	b.init();
+	DataSpec last = write_imm(1, 0);
+	last.opcode = MRC_OP_WRITE_LAST_IMM;
+	last.len = 44;
+	last.dmalen = 300;
+	b.data(last);
+	expect_nak(b.data(send_part(0, 0, 300, 0)), 0, MRC_SYN_NAK_INV_REQ);
+
 	// Skipped, and used up.
 	ExtResponder s;
 	s.init();
