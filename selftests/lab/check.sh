@@ -371,7 +371,6 @@ if wants lint; then
 	stage choices "$TOP/selftests/docs/choices.sh"
 	stage manual-pages manual_pages
 	stage lab-selftest "$LAB_DIR/selftest.sh"
-	stage series-selftest python3 -B "$LAB_DIR/series/resolve_test.py"
 fi
 if wants tidy; then
 	stage clang-tidy clang_tidy

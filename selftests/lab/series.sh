@@ -27,6 +27,7 @@ SCRIPTS=(link data ud)
 PARTS=(NEIGH NSCC SRV6 TRIM CTL EXT ODP UD UC)
 
 write() {
+	"$LAB_DIR/setup.sh" lint	# unifdef
 	"$LAB_DIR/fetch.sh" linux "$KERNEL"
 	"$LAB_DIR/fetch.sh" linux-rest "$KERNEL"
 	"$LAB_DIR/series/series.py" "$LAB/linux/$KERNEL/src" "$OUT" "$LAB/linux-rest/$KERNEL"
@@ -180,7 +181,6 @@ check() {
 	MACHINE=uml
 	need_root "building the series"
 	need_space 600 "$LAB" "building the series"
-	"$LAB_DIR/setup.sh" lint
 	"$LAB_DIR/image.sh" "$DEFAULT_KERNEL" "$KERNEL"
 	build_kernel "$KERNEL"
 	write

@@ -17,7 +17,7 @@ vm_packages=(mmdebstrap debian-archive-keyring busybox-static cpio kmod
 native_packages=(g++ clang llvm cmake ninja-build libgtest-dev
 	libbenchmark-dev make python3 libcli11-dev nlohmann-json3-dev libfmt-dev)
 # Packages for the style checks.
-lint_packages=(clang-tidy clang-format shellcheck mandoc python3-docutils)
+lint_packages=(clang-tidy clang-format shellcheck mandoc python3-docutils unifdef)
 
 # QEMU before 8 crashes now and then while a 6.12 guest patches its kernel
 # text under multi-threaded emulation.

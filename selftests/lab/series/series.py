@@ -14,7 +14,7 @@ from the repository in its present state:
 - A part of the driver that can be left out (CONFIG_INFINIBAND_MRC_<name>, drivers/
   infiniband/sw/mrc/Kbuild) is left out of all patches before the one that names it as
   "option": its objects, and in all other files the code that is compiled only with it.
-- Code for other kernels (compat/, HAVE_*) or for user space is removed.
+- Code for other kernels (compat/, HAVE_*) or for user space is removed (unifdef).
 - A #include of a file that a later patch adds is removed.
 - Pages of Documentation/ become reStructuredText (rst.py).
 """
@@ -28,7 +28,6 @@ import tempfile
 import textwrap
 import tomllib
 
-from resolve import resolve
 from rst import convert
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -45,6 +44,27 @@ def read(path):
 
 def die(*words):
     sys.exit('series: ' + ' '.join(words))
+
+
+def resolve(text, known):
+    """@text without the conditionals that @known decides: True = defined as 1, False =
+    not defined. Other conditionals stay."""
+    # unifdef takes no macros with arguments. It decides known parts of a condition, but
+    # does not remove them.
+    enabled = set(re.findall(r'\bIS_ENABLED\((\w+)\)', text))
+    if not enabled and not any(name in text for name in known):
+        return text
+    text = re.sub(r'\bIS_ENABLED\((\w+)\)', r'defined(\1)', text)
+    names = [f'-D{name}=1' if v else f'-U{name}' for name, v in known.items()]
+    # -B: no more empty lines than before; -k: also constants; -t: any text, not just C
+    run = subprocess.run(['unifdef', '-B', '-k', '-t', *names], input=text, text=True,
+                         capture_output=True, check=False)
+    if run.returncode > 1:
+        die('unifdef: ' + run.stderr.strip())
+    text = run.stdout
+    for name in enabled:
+        text = text.replace(f'defined({name})', f'IS_ENABLED({name})')
+    return text
 
 
 def wrapped(text):

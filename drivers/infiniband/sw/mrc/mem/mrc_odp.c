@@ -11,7 +11,7 @@
 
 #include "mrc_mr.h"
 
-#ifdef CONFIG_INFINIBAND_MRC_ODP	/* older kernels lack what paging needs */
+#ifdef CONFIG_INFINIBAND_MRC_ODP
 
 /* --- waiting ------------------------------------------------------------------ */
 
