@@ -122,8 +122,8 @@ controller() {
 		ep probe sgid=$A4 dgid=$B4 ev=c001@1 timeout=4000
 	END
 	# If memory for a route is lacking, the driver sees "no route".
-	ODD=("MRC object 0 method 6=EIO")
-	sweep QP 24 "MRC object 0 method 0,MRC object 0 method 1,MRC object 0 method 3,MRC object 0 method 6" \
+	ODD=("MRC object 0 method 5=EIO")
+	sweep QP 24 "MRC object 0 method 0,MRC object 0 method 2,MRC object 0 method 4,MRC object 0 method 5,MRC object 1 method 0" \
 		bash -c "mrc_ctl mrca - <'$WORK/commands'"
 }
 
