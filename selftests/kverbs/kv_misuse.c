@@ -117,6 +117,15 @@ static int kv_reg_nothing(struct kv_pair *p)
 	return 0;
 }
 
+/* The length of the region exceeds its pages. */
+static int kv_reg_long(struct kv_pair *p)
+{
+	KV_OK(kv_mr(p, 0));
+	p->mr->length++;
+	KV_OK(kv_reg(&p->b, p->mr, p->mr->rkey, KV_ALL) - IB_WC_MW_BIND_ERR);
+	return 0;
+}
+
 static int kv_reg_foreign(struct kv_pair *p)
 {
 	KV_OK(kv_foreign(p));
@@ -189,6 +198,7 @@ const struct kv_test kv_misuse_tests[] = {
 	{ "REG_MR of what is registered", kv_reg_twice },
 	{ "REG_MR for remote but not local write", kv_reg_access },
 	{ "REG_MR of no pages", kv_reg_nothing },
+	{ "REG_MR of more than the pages", kv_reg_long },
 	{ "REG_MR of another domain's region", kv_reg_foreign },
 	{ "LOCAL_INV of another domain's region", kv_inv_foreign },
 	{ "LOCAL_INV of an unknown key", kv_inv_unknown },

@@ -221,6 +221,15 @@ updates_have_ended() {
 	[ $((now - since)) -ge 10000 ] && ctr_still mrcb tx_port_status 2
 }
 
+# A peer may remember a port status from connections that have ended. The next connection
+# tells it that all ports are up.
+told_by_the_next() {
+	load_start 10ms
+	wait_for 30 ctr_at_least mrcb port_status_ok \
+		$(($(ctr_marked mrcb port_status_ok) + 1))
+	verify_stop_well
+}
+
 # Connections made while a port is down learn about it.
 new_connections() {
 	ctl b port 2 disable
@@ -317,6 +326,7 @@ sub "peer's netdev down behind a bridge" netdev_down_behind_bridge
 sub "peer's netdev down behind a bridge, IPv6" netdev_down_behind_bridge -6
 sub "lost updates are repeated" lost_updates
 sub "how often a peer is told" how_often
+sub "the next connection tells what has changed" told_by_the_next
 sub "connections made while a port is down" new_connections
 sub "updates sent by a controller" false_update_by_controller
 sub "updates that nobody should believe" hostile_updates

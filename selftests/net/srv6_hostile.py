@@ -105,6 +105,8 @@ def proper(o):
 
     cut('trimmed, all lengths as they were', TRIMMED,
         lambda whole, keep: whole[:keep], nacked)
+    cut('trimmed by four bytes, all lengths as they were', TRIMMED,
+        lambda whole, keep: whole[:-4], nacked)
     cut('trimmed on the last hop, all lengths as they were', LASTHOP,
         lambda whole, keep: whole[:keep], nacked)
     cut('trimmed outside, all lengths as they were', 2,

@@ -252,7 +252,7 @@ for tool in ibv_uc_pingpong ib_send_lat ib_write_bw python3; do
 done
 
 topo 4
-by_hand "hand-made packets" "" 60 uc_hostile.py
+by_hand "hand-made packets" "" 62 uc_hostile.py
 subtest "ibv_uc_pingpong, IPv4" pingpong 1 4 4096 1024
 subtest "ibv_uc_pingpong, IPv6, third plane, odd length" pingpong 3 6 3001 512
 subtest "ibv_uc_pingpong, events, one byte" pingpong 2 4 1 1024 -e

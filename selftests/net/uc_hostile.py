@@ -5,12 +5,14 @@ network may change the state of the QP, and each increments exactly its counters
 import struct
 
 import pyverbs.enums as e
-from pyverbs.mr import MR
+from pyverbs.mr import MR, MW, MWBindInfo
+from pyverbs.qp import QP, QPCap, QPInitAttr
 from pyverbs.wr import SGE, RecvWR, SendWR
 
 import mrc_packets as m
+import mrc_qp
 import mrc_target
-from mrc_target import PEER_QPN, counters, settle
+from mrc_target import DEV, PEER_QPN, counters, settle
 
 MTU = 1024
 SQ_PSN = 0xFFFFFE
@@ -261,6 +263,24 @@ def keys(t):
     t.works()
 
 
+def window(t):
+    """A window of type 2 may be used only through the QP that has bound it."""
+    binder = QP(t.pd, QPInitAttr(qp_type=e.IBV_QPT_RC, scq=t.cq, rcq=t.cq,
+                                 cap=QPCap(max_send_wr=8)))
+    binder.to_rts(mrc_qp.qp_attr(DEV, t.local, t.remote,
+                                 dest_qp_num=PEER_QPN))
+    mr = MR(t.pd, 4096, e.IBV_ACCESS_LOCAL_WRITE | e.IBV_ACCESS_REMOTE_WRITE |
+            e.IBV_ACCESS_MW_BIND)
+    mw = MW(t.pd, e.IBV_MW_TYPE_2)
+    wr = SendWR(opcode=e.IBV_WR_BIND_MW)
+    wr.set_bind_wr(mw, MWBindInfo(mr, mr.buf, 4096, e.IBV_ACCESS_REMOTE_WRITE))
+    binder.post_send(wr)
+    assert t.poll().status == e.IBV_WC_SUCCESS
+    t.refused('rx_uc_access', m.UC_WRITE_ONLY, b'evil',
+              reth=(mr.buf, wr.rkey, 4))
+    t.works()
+
+
 def refusal(name, want, *args, **kwargs):
     def test(t):
         t.recv()
@@ -291,6 +311,7 @@ TESTS = [
     ('a write of three packets', write),
     ('a write with immediate', write_imm),
     ('packets as they leave', leaves),
+    ('a window of type 2', window),
     ('a gap ends a message', gap),
     ('a message begins instead of going on', instead),
     ('kinds are not mixed', mixed),

@@ -5,6 +5,7 @@ import struct
 
 import pyverbs.enums as e
 from pyverbs.addr import AH
+from pyverbs.pd import PD
 from pyverbs.wr import SGE, SendWR
 
 import mrc_packets as m
@@ -68,7 +69,13 @@ def immediate(t):
     assert struct.pack('=I', wc.imm_data) == b'\x01\x02\x03\x04'
 
 
-def leaves(t):
+def limited_member(t):
+    t.recv()
+    t.send(b'limited', pkey=0x7FFF)
+    assert t.poll().byte_len == GRH + 7
+
+
+def leaves(t, qkey=QKEY):
     """Sent packets have the RoCE v2 format."""
     data = b'datagram'
     t.mr.write(data, len(data))
@@ -78,7 +85,7 @@ def leaves(t):
                 opcode=e.IBV_WR_SEND_WITH_IMM,
                 send_flags=e.IBV_SEND_SIGNALED | e.IBV_SEND_SOLICITED,
                 imm_data=struct.unpack('=I', b'abcd')[0])
-    wr.set_wr_ud(ah, PEER_QPN, QKEY)
+    wr.set_wr_ud(ah, PEER_QPN, qkey)
     t.wire.drain()
     t.qp.post_send(wr)
     assert t.poll().status == e.IBV_WC_SUCCESS
@@ -89,6 +96,11 @@ def leaves(t):
     assert p.body == m.body(m.UD_SEND_IMM, PEER_QPN, p.psn, m.deth(
         QKEY, t.qp.qp_num) + b'abcd', data, se=1, mig=1), p.body.hex()
     assert p.ok_icrc, 'ICRC'
+
+
+def privileged(t):
+    """The QP's own Q_Key is sent in place of a privileged one."""
+    leaves(t, 0x80010000)
 
 
 def no_receive(t):
@@ -120,7 +132,9 @@ def refusal(name, want, *args, **kwargs):
 TESTS = [
     ('a datagram arrives with its GRH', arrives),
     ('immediate without payload', immediate),
+    ('a limited member of the partition', limited_member),
     ('a datagram as it leaves', leaves),
+    ('a privileged Q_Key', privileged),
     refusal('wrong Q_Key', 'rx_drop_qkey', b'x', qkey=QKEY ^ 1),
     refusal('Q_Key of QP1', 'rx_drop_qkey', b'x', qkey=0x80010000),
     refusal('bad ICRC', 'rx_drop_icrc', b'x', spoil=1),
@@ -146,9 +160,23 @@ class Suite(mrc_target.Suite):
     target = Target
 
 
+def foreign_ah(s):
+    """An address handle of another protection domain is refused."""
+    t = s.fresh()
+    ah = AH(PD(s.ctx), attr=mrc_qp.ah_attr(DEV, t.local, t.remote))
+    wr = SendWR(num_sge=1, sg=[SGE(t.mr.buf, 8, t.mr.lkey)],
+                opcode=e.IBV_WR_SEND, send_flags=e.IBV_SEND_SIGNALED)
+    wr.set_wr_ud(ah, PEER_QPN, QKEY)
+    before = counters()
+    t.qp.post_send(wr)
+    assert t.poll().status == e.IBV_WC_LOC_QP_OP_ERR
+    settle(before, {})
+
+
 def cases(s):
     for name, test in TESTS:
         s.run(name, lambda test=test: test(s.t))
+    s.run('an address handle of another domain', foreign_ah, s)
     # QP1 receives these datagrams and the core discards them.
     s.t.send(bytes(256), dqp=1, qkey=0x80010000)
     s.t.send(bytes(5), dqp=1, qkey=0x80010000)
