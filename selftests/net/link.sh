@@ -145,6 +145,11 @@ mtu_follows() {
 	wait_for 30 mtu_becomes mrca 1 4096
 	ip -n hosta link set pa1 mtu 1400
 	wait_for 30 mtu_becomes mrca 1 1024
+	# The smallest MTU that fits, and a byte less.
+	ip -n hosta link set pa1 mtu $((2048 + 92))
+	wait_for 30 mtu_becomes mrca 1 2048
+	ip -n hosta link set pa1 mtu $((2048 + 91))
+	wait_for 30 mtu_becomes mrca 1 1024
 	ip -n hosta link set pa1 mtu 4500
 	wait_for 30 mtu_becomes mrca 1 4096
 }

@@ -235,7 +235,7 @@ done
 modprobe rdma_ucm || tap_skip_all "no rdma_ucm in this kernel"
 
 topo 4
-by_hand "hand-made datagrams" "" 42 ud_hostile.py
+by_hand "hand-made datagrams" "" 44 ud_hostile.py
 subtest "ibv_ud_pingpong, IPv4" pingpong 1 4 1024
 subtest "ibv_ud_pingpong, IPv6, third plane, odd length" pingpong 3 6 1021
 subtest "ibv_ud_pingpong, full MTU, events" pingpong 2 4 4096 -e

@@ -173,10 +173,22 @@ def foreign_ah(s):
     settle(before, {})
 
 
+def any_event(s):
+    """A request for solicited completions does not weaken one for all."""
+    t = s.fresh()
+    t.recv()
+    t.done.arm()
+    t.cq.req_notify(True)
+    t.send(b'any')
+    assert t.done.event(), 'no event'
+    assert t.poll().byte_len == GRH + 3
+
+
 def cases(s):
     for name, test in TESTS:
         s.run(name, lambda test=test: test(s.t))
     s.run('an address handle of another domain', foreign_ah, s)
+    s.run('the event of any completion', any_event, s)
     # QP1 receives these datagrams and the core discards them.
     s.t.send(bytes(256), dqp=1, qkey=0x80010000)
     s.t.send(bytes(5), dqp=1, qkey=0x80010000)
