@@ -63,6 +63,9 @@ completes 'status' probe s
 completes 'ports' probe status src ::1 dst ::2 evs 00@1 p
 completes '' monitor -n ''
 completes 'ev' monitor -n 3 e
+completes 'all' probe status src ::1 ports a
+completes "$dir/golden/save.json" -d mrc0 -b "$dir/golden/save."
+completes 'del' -b file ev del
 completes "$dir/golden/save.json" load "$dir/golden/save."
 
 # Each command that there is.

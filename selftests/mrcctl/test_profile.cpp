@@ -277,5 +277,10 @@ TEST_F(MrcctlTest, TellsPortStatus)
 			  .status,
 		  0);
 	EXPECT_EQ(*dev().request->port_status, 0u);
+	EXPECT_EQ(run("probe status src 10.0.0.1 dst 10.0.0.2 evs c001@1 "
+		      "ports all")
+			  .status,
+		  0);
+	EXPECT_EQ(*dev().request->port_status, 0xffffffffu);
 }
 } // namespace mrcctl

@@ -2,8 +2,14 @@
 #include "cli.hpp"
 
 #include <algorithm>
+#include <cerrno>
+#include <fstream>
+#include <istream>
 #include <map>
+#include <memory>
+#include <optional>
 #include <ostream>
+#include <sstream>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -26,6 +32,7 @@ struct Raw {
 	bool json = false;
 	bool pretty = false;
 	std::string device;
+	std::string batch;
 	std::string count;
 	std::string interval;
 	std::string timeout;
@@ -165,18 +172,40 @@ void show_devices(const Options &opt, Env &env)
 			env.out << text_of(d);
 }
 
-void execute(const Chosen &chosen, const Raw &raw, Env &env)
+/* The device of a run. The first command that needs it opens it. */
+class Target
+{
+public:
+	Target(System &system, std::string name)
+		: system_(system), name_(std::move(name))
+	{
+	}
+
+	bool named() const { return !name_.empty(); }
+
+	Backend &get()
+	{
+		if (!dev_)
+			dev_ = system_.open(pick_device(system_, name_));
+		return *dev_;
+	}
+
+private:
+	System &system_;
+	const std::string name_;
+	std::unique_ptr<Backend> dev_;
+};
+
+void execute(const Chosen &chosen, const Raw &raw, Env &env, Target &target)
 {
 	Options opt = options_of(raw);
 	Words words(chosen.words);
 
 	if (is_stream(*chosen.command))
 		opt.pretty = false;
-	if (chosen.command->run == dev_show && raw.device.empty() &&
-	    words.empty())
+	if (chosen.command->run == dev_show && !target.named() && words.empty())
 		return show_devices(opt, env);
-	const auto dev = env.system.open(pick_device(env.system, raw.device));
-	Context c{env, opt, *dev};
+	Context c{env, opt, target.get()};
 
 	chosen.command->run(c, words);
 }
@@ -196,6 +225,103 @@ std::string all_usages()
 		s += "  " + usage(cmd).substr(7) + "\n";
 	return s + "See mrcctl(8).";
 }
+
+/* @where is the place in a batch, or empty. */
+int run_chosen(const Chosen &chosen, const Raw &raw, Env &env, Target &target,
+	       const std::string &where)
+{
+	try {
+		execute(chosen, raw, env, target);
+	} catch (const UsageError &e) {
+		env.err << "mrcctl: " << where << e.what() << '\n'
+			<< usage(*chosen.command) << '\n';
+		return exit_usage;
+	} catch (const std::exception &e) {
+		env.err << "mrcctl: " << where << e.what() << '\n';
+		return exit_device;
+	}
+	env.out.flush();
+	if (!env.out) {
+		env.err << "mrcctl: standard output: write error\n";
+		return exit_device;
+	}
+	return exit_ok;
+}
+
+/* An exit status if @args are wrong or ask for help. */
+std::optional<int> parse(CLI::App &app, const std::vector<std::string> &args,
+			 Env &env, const std::string &where)
+{
+	try {
+		/* CLI11 expects the arguments in reverse order. */
+		app.parse(std::vector<std::string>(args.rbegin(), args.rend()));
+	} catch (const CLI::ParseError &e) {
+		if (!e.get_exit_code())
+			return app.exit(e, env.out, env.err);
+		env.err << "mrcctl: " << where << e.what() << '\n';
+		return exit_usage;
+	}
+	return {};
+}
+
+/* A command and its own options; those of the program hold for all lines. */
+int run_line(const std::vector<std::string> &words, const Raw &of_run, Env &env,
+	     Target &target, const std::string &where)
+{
+	CLI::App app{"A line of a batch.", "mrcctl"};
+	Chosen chosen;
+	Raw raw;
+
+	raw.json = of_run.json;
+	raw.pretty = of_run.pretty;
+	app.require_subcommand(1);
+	add_commands(app, chosen, raw);
+	if (const std::optional<int> status = parse(app, words, env, where))
+		return *status;
+	return run_chosen(chosen, raw, env, target, where);
+}
+
+/* Until a line fails. Each is run before the next one is read. */
+int run_batch(std::istream &in, const Raw &raw, Env &env)
+{
+	Target target(env.system, raw.device);
+	std::string text, word;
+
+	for (unsigned n = 1; std::getline(in, text); n++) {
+		std::istringstream blanks(text);
+		std::vector<std::string> words;
+
+		while (blanks >> word)
+			words.push_back(word);
+		if (words.empty() || words[0][0] == '#')
+			continue;
+		const int status =
+			run_line(words, raw, env, target,
+				 fmt::format("{}:{}: ", raw.batch, n));
+
+		if (status)
+			return status;
+	}
+	if (!in.bad())
+		return exit_ok;
+	/* A directory can be opened, but not read. */
+	env.err << "mrcctl: " << raw.batch << ": read error\n";
+	return exit_device;
+}
+
+int run_batch(const Raw &raw, Env &env)
+{
+	if (raw.batch == "-")
+		return run_batch(env.in, raw, env);
+	errno = 0;
+	std::ifstream file(raw.batch);
+
+	if (file)
+		return run_batch(file, raw, env);
+	env.err << "mrcctl: "
+		<< DeviceError(raw.batch, errno ? errno : EIO).what() << '\n';
+	return exit_device;
+}
 } // namespace
 
 int run(const std::vector<std::string> &args, Env &env)
@@ -208,33 +334,26 @@ int run(const std::vector<std::string> &args, Env &env)
 	app.add_flag("-p,--pretty", raw.pretty, "JSON with line breaks");
 	app.add_option("-d,--device", raw.device,
 		       "device, if there are several");
+	app.add_option_function<std::string>(
+		"-b,--batch",
+		[&](const std::string &file) {
+			raw.batch = file;
+			app.require_subcommand(0, 1);
+		},
+		"run the commands in this file, one a line");
 	app.footer(all_usages);
 	app.require_subcommand(1);
 	add_commands(app, chosen, raw);
-	try {
-		/* CLI11 expects the arguments in reverse order. */
-		app.parse(std::vector<std::string>(args.rbegin(), args.rend()));
-	} catch (const CLI::ParseError &e) {
-		if (!e.get_exit_code())
-			return app.exit(e, env.out, env.err);
-		env.err << "mrcctl: " << e.what() << '\n';
-		return exit_usage;
+	if (const std::optional<int> status = parse(app, args, env, ""))
+		return *status;
+	if (raw.batch.empty()) {
+		Target target(env.system, raw.device);
+
+		return run_chosen(chosen, raw, env, target, "");
 	}
-	try {
-		execute(chosen, raw, env);
-	} catch (const UsageError &e) {
-		env.err << "mrcctl: " << e.what() << '\n'
-			<< usage(*chosen.command) << '\n';
-		return exit_usage;
-	} catch (const std::exception &e) {
-		env.err << "mrcctl: " << e.what() << '\n';
-		return exit_device;
-	}
-	env.out.flush();
-	if (!env.out) {
-		env.err << "mrcctl: standard output: write error\n";
-		return exit_device;
-	}
-	return exit_ok;
+	if (!chosen.command)
+		return run_batch(raw, env);
+	env.err << "mrcctl: a command and a file of commands\n";
+	return exit_usage;
 }
 } // namespace mrcctl

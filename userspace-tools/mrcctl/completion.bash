@@ -15,7 +15,7 @@ _mrcctl() {
 		-d | --device)
 			device=(-d "${COMP_WORDS[++i]}")
 			;;
-		-n | -i | -t | --count | --interval | --timeout) ((++i)) ;;
+		-b | -n | -i | -t | --batch | --count | --interval | --timeout) ((++i)) ;;
 		-*) ;;
 		*)
 			if [ -z "$object" ]; then
@@ -34,12 +34,16 @@ _mrcctl() {
 		words=$(mrcctl dev show 2>/dev/null | sed -n 's/^\([^ ]*\): .*/\1/p')
 		object=-
 		;;
+	-b | --batch)
+		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+		return
+		;;
 	-n | -i | -t | --count | --interval | --timeout) return ;;
 	esac
 
 	case $object:$command in
 	-:*) ;;
-	:) words="-j -p -d -h dev port fmt ev cc default tc probe qp monitor top load save" ;;
+	:) words="-j -p -d -b -h dev port fmt ev cc default tc probe qp monitor top load save" ;;
 	qp:) words=show ;;
 	dev: | port: | tc:) words='show set' ;;
 	fmt: | cc:) words='show add set del' ;;
@@ -94,6 +98,7 @@ _mrcctl() {
 	probe:*)
 		case $prev in
 		fmt) words='udp stev srv6' ;;
+		ports) words='all none' ;;
 		*) words='src dst evs fmt tc timeout'
 			[ "$command" != status ] || words+=' ports' ;;
 		esac

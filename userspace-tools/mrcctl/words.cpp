@@ -214,6 +214,8 @@ uint32_t parse_ports(std::string_view list)
 
 	if (list == "none")
 		return 0;
+	if (list == "all")
+		return UINT32_MAX;
 	for (const std::string &s : split(list, ','))
 		mask |= 1u << parse_number(s, 31);
 	if (mask & 1)
