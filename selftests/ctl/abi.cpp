@@ -10,6 +10,8 @@ const char *errno_name(int err)
 		return "EPERM";
 	case ENOENT:
 		return "ENOENT";
+	case EINTR:
+		return "EINTR";
 	case EIO:
 		return "EIO";
 	case E2BIG:

@@ -11,10 +11,14 @@
  *	events [depth=N] [count=N] [timeout=MS]
  *	-				one command a line from standard input
  *	selftest rules|qp|modify|events|fuzz [SEED [ROUNDS]]
+ *	selftest unprivileged | absent QPN...
+ *	wait SRC DST EV...		probes, until something else than time
+ *					ends it
  *
  * Exit status: 0, 1 the device refused (the errno's name is in the message), 2
  * wrong usage.
  */
+#include <algorithm>
 #include <cstdio>
 #include <iostream>
 #include <map>
@@ -25,13 +29,41 @@
 
 namespace
 {
+void wait(Dev &dev, const Words &w)
+{
+	if (w.size() < 4)
+		throw Failure("wait SRC DST EV...");
+	std::vector<mrc_abi_ep_req> req(w.size() - 3);
+	std::vector<mrc_abi_ep_addr> addr(req.size());
+	std::vector<mrc_abi_ep_rsp> rsp(req.size());
+	With<mrc_abi_ep_batch> b{};
+	int err;
+
+	for (std::size_t i = 0; i < req.size(); i++) {
+		std::copy_n(parse_gid(w[1]).begin(), 16, addr[i].sgid);
+		std::copy_n(parse_gid(w[2]).begin(), 16, addr[i].dgid);
+		req[i].id = static_cast<uint16_t>(i);
+		req[i].fmt_mode = mrc::UDP;
+		req[i].ev = parse_ev(w[3 + i]);
+	}
+	b.timeout = 4000000000;
+	b.arrays = {array_in(MRC_ABI_ATTR_ARRAY_IN, std::span(req)),
+		    array_in(MRC_ABI_ATTR_SECOND_IN, std::span(addr)),
+		    array_out(MRC_ABI_ATTR_ARRAY_OUT, std::span(rsp))};
+	do {
+		err = dev.call(MRC_ABI_OBJECT_DEV, MRC_ABI_DEV_EP_BATCH, b);
+	} while (err == ETIMEDOUT);
+	must(err, "wait");
+	throw Failure("all were answered");
+}
+
 using Command = void (*)(Dev &, const Words &);
 
 const std::map<std::string, Command> commands = {
 	{"dev", cmd_dev},	  {"port", cmd_port}, {"tc", cmd_tc},
 	{"default", cmd_default}, {"fmt", cmd_fmt},   {"ev", cmd_ev},
 	{"cc", cmd_cc},		  {"ep", cmd_ep},     {"events", cmd_events},
-	{"qp", cmd_qp},
+	{"qp", cmd_qp},		  {"wait", wait},
 };
 
 bool selftest(Dev &dev, const Words &w)
@@ -49,7 +81,18 @@ bool selftest(Dev &dev, const Words &w)
 	if (name == "fuzz")
 		return selftest_fuzz(dev, w.size() > 2 ? number(w[2]) : 1,
 				     w.size() > 3 ? number(w[3]) : 20000);
-	throw Failure("selftest rules|qp|modify|events|fuzz [SEED [ROUNDS]]");
+	if (name == "unprivileged")
+		return selftest_unprivileged(dev);
+	if (name == "absent") {
+		std::vector<uint32_t> qpns;
+
+		for (std::size_t i = 2; i < w.size(); i++)
+			qpns.push_back(static_cast<uint32_t>(
+				number(w[i], UINT32_MAX)));
+		return selftest_absent(dev, qpns);
+	}
+	throw Failure("selftest rules|qp|modify|events|fuzz [SEED "
+		      "[ROUNDS]]|unprivileged|absent QPN...");
 }
 
 void run(Dev &dev, const Words &w)

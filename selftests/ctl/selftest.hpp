@@ -47,3 +47,5 @@ bool selftest_qp(Dev &dev);
 bool selftest_modify(Dev &dev);
 bool selftest_events(Dev &dev);
 bool selftest_fuzz(Dev &dev, uint64_t seed, uint64_t rounds);
+bool selftest_unprivileged(Dev &dev);
+bool selftest_absent(Dev &dev, const std::vector<uint32_t> &qpns);
