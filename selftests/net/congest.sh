@@ -23,8 +23,8 @@ MTU=1500
 # rate, which is a thousand times that of the links.
 nscc() { # PLANES
 	local mtu=1150 bdp=$(($1 * BDP))
-	echo "uet-1.0-nscc base_rtt=$((RTT * 1000000)) max_cwnd=$((bdp * 3 / 2))" \
-		"fi=$((5 * mtu * bdp / 150000)) eta=$((15 * mtu * bdp / 15000000))"
+	echo "uet-1.0-nscc base_rtt $((RTT * 1000000)) max_cwnd $((bdp * 3 / 2))" \
+		"fi $((5 * mtu * bdp / 150000)) eta $((15 * mtu * bdp / 15000000))"
 }
 
 shape_fabric() {
@@ -141,7 +141,7 @@ congested() { # HOST...
 	fabric_rdma "$@"
 	fabric_profiles cc="$(nscc "$FAB_PLANES")" "$@"
 	for h in "$@"; do
-		mrc_ctl "mrc$h" tc trimming=1
+		mrcctl -d "mrc$h" tc set trimming on
 	done
 	shape_fabric
 }

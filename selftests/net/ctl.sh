@@ -24,64 +24,76 @@ EVS=c001@1,c002@2,c003@1,c004@2
 clean_slate() {
 	uncount_ports 2>/dev/null || true
 	unimpair a 2
-	ctl a default "$B4/32" 2>/dev/null || true
-	ctl a - <<-END
-		ev 3 init
-		fmt 1 init
-		cc 2 init
-	END
+	ctl a default del "$B4" 2>/dev/null || true
+	is_gone ev 3 || ctl a ev del 3
+	is_gone fmt 1 || ctl a fmt del 1
+	is_gone cc 2 || ctl a cc del 2
 }
 
 # Format 1 and EV profile 3, explicit, four UDP paths on two planes. The profile is
 # the default for all traffic to B.
 profile_up() { # [EVENTS]
 	clean_slate
-	ctl a fmt 1 online mode=udp fields=16
-	ctl a ev 3 online mode=explicit fmt=1 evs=$EVS events="${1:-}"
-	ctl a default "$B4/32" ev=3
+	ctl a fmt add 1 mode udp fields 16
+	ctl a ev add 3 mode explicit fmt 1 evs $EVS events "${1:-none}"
+	ctl a default set "$B4" ev 3
 }
 
 profile_down() {
-	ctl a default "$B4/32"
-	wait_for 30 ctl a ev 3 init
-	ctl a fmt 1 init
+	ctl a default del "$B4"
+	wait_for 30 ctl a ev del 3
+	ctl a fmt del 1
+}
+
+# The state of a profile. A list has those that are not INIT.
+state_of() { # fmt|ev|cc ID
+	local all
+	all=$(ctl a "$1" show) || return
+	sed -n "s/^$1 $2 state \([a-z]*\) .*/\1/p" <<<"$all" | grep . || echo init
 }
 
 state_is() { # fmt|ev|cc ID STATE
 	local now
-	now=$(ctl a "$1" "$2" show | sed -n 's/^state //p')
+	now=$(state_of "$1" "$2")
 	[ "$now" = "$3" ] || fail "$1 $2 is $now, expected $3"
 }
+
+is_gone() { [ "$(state_of "$1" "$2")" = init ]; } # fmt|ev|cc ID
+
+evs_now() { ctl a ev show 3 | evs_shown; }
+
+not_permitted='^mrcctl: fmt 1: Operation not permitted'
 
 # --- who may ask ------------------------------------------------------------------
 
 # A program without privileges may query the device, and nothing else.
-unprivileged() {
-	local cmd
-	"${as_nobody[@]}" mrc_ctl mrca dev | grep -q '^ev_max_profiles [1-9]'
-	for cmd in "fmt 1 online mode=udp fields=16" "fmt 1 show" "ev 3 show" \
-		"cc 0 show" "port 1" "tc" "default" "default ::/0 ev=3" "events" \
-		"qp 17" "ep probe sgid=$A4 dgid=$B4 ev=c001@1"; do
-		# shellcheck disable=SC2086 # words
-		refuse EPERM "${as_nobody[@]}" mrc_ctl mrca $cmd
-	done
+refused_all() { # WHO PREFIX...
+	adopt_run "$1: " in_a "${@:2}" mrc_ctl mrca selftest unprivileged
+}
+
+nothing_changed() {
 	state_is fmt 1 init
+	state_is ev 3 init
+	state_is cc 1 init
+	[ -z "$(ctl a default show)" ] || fail "defaults: $(ctl a default show)"
+	ctl a port show | grep -q '^port 1 .* admin enabled ' || fail "$(ctl a port show)"
 }
 
 # CAP_NET_ADMIN is sufficient. It must be the capability of the namespace's owner.
 net_admin_only() {
 	"${as_nobody[@]}" --inh-caps=+net_admin --ambient-caps=+net_admin \
-		mrc_ctl mrca fmt 1 online mode=udp fields=16
+		mrcctl -d mrca fmt add 1 mode udp fields 16
 	state_is fmt 1 online
-	refuse EPERM setpriv --bounding-set=-net_admin --inh-caps=-net_admin \
-		mrc_ctl mrca fmt 1 offline
-	ctl a fmt 1 init
+	refuse "$not_permitted" setpriv --bounding-set=-net_admin --inh-caps=-net_admin \
+		mrcctl -d mrca fmt set 1 state offline
+	state_is fmt 1 online
+	ctl a fmt del 1
 }
 
 foreign_user_namespace() {
-	refuse EPERM unshare -U -r mrc_ctl mrca fmt 1 show
-	refuse EPERM unshare -U -r -n mrc_ctl mrca fmt 1 show
-	unshare -U -r mrc_ctl mrca dev | grep -q '^ev_max_profiles'
+	refuse "$not_permitted" unshare -U -r mrcctl -d mrca fmt show 1
+	refuse "$not_permitted" unshare -U -r -n mrcctl -d mrca fmt show 1
+	unshare -U -r mrcctl -d mrca dev show | grep -q ' ev max_profiles [1-9]'
 }
 
 # If a user namespace owns a network namespace, its root configures the devices there.
@@ -95,8 +107,8 @@ owning_user_namespace() {
 	nsenter -t "$pid" -n ip link set ctlx up
 	nsenter -t "$pid" -n rdma link add mrcx type mrc netdev ctlx
 	nsenter -t "$pid" -U -n --preserve-credentials \
-		mrc_ctl mrcx fmt 1 online mode=udp fields=16
-	refuse EPERM "${as_nobody[@]}" mrc_ctl mrcx fmt 1 show
+		mrcctl -d mrcx fmt add 1 mode udp fields 16
+	refuse "$not_permitted" "${as_nobody[@]}" mrcctl -d mrcx fmt show 1
 	rdma link del mrcx
 	ip link del ctly
 }
@@ -111,8 +123,8 @@ userns_ready() {
 survives_program() {
 	local lines
 	profile_up
-	ctl a ev 3 deny c002@2
-	lines=$(ctl a ev 3 list | cut -d' ' -f2- | paste -sd, -)
+	ctl a ev deny 3 c002@2
+	lines=$(evs_now | cut -d' ' -f2- | paste -sd, -)
 	[ "$lines" = "c001@1 good,c002@2 denied,c003@1 good,c004@2 good" ] ||
 		fail "another process sees: $lines"
 	profile_down
@@ -126,24 +138,24 @@ controller_killed() {
 	for n in 1 2; do
 		start "$WORK/storm" ip netns exec "$HOST_A" bash -c '
 			while :; do
-				echo "ev 3 deny c001@1,c002@2,c003@1"
-				echo "ev 3 allow c003@1,c002@2,c001@1"
-			done | mrc_ctl mrca -'
+				echo "ev deny 3 c001@1,c002@2,c003@1"
+				echo "ev allow 3 c003@1,c002@2,c001@1"
+			done | mrcctl -d mrca -b -'
 		wait_for 30 descendants_busy "$started"
 		# shellcheck disable=SC2207 # a list of numbers
 		pids=($(descendants "$started") "$started")
 		kill -9 "${pids[@]}" 2>/dev/null || true
-		# Only the last process is a child of this shell; mrc_ctl may still be
+		# Only the last process is a child of this shell; mrcctl may still be
 		# in a call.
 		for pid in "${pids[@]}"; do
 			wait_for 30 process_gone "$pid"
 		done
 		wait "$started" 2>/dev/null || true
-		lines=$(ctl a ev 3 list | awk '{ print $2 }' | paste -sd, -)
+		lines=$(evs_now | awk '{ print $2 }' | paste -sd, -)
 		[ "$lines" = "$EVS" ] || fail "after kill $n: $lines"
 		state_is ev 3 online
-		ctl a ev 3 allow $EVS
-		check "$(ctl a ev 3 list | grep -c ' good$')" == 4 "EVs that are good"
+		ctl a ev allow 3 $EVS
+		check "$(evs_now | grep -c ' good$')" == 4 "EVs that are good"
 	done
 	profile_down
 }
@@ -151,23 +163,23 @@ controller_killed() {
 descendants_busy() {
 	local pid
 	for pid in $(descendants "$1"); do
-		[[ $(cat "/proc/$pid/comm" 2>/dev/null) != mrc_ctl ]] || return 0
+		[[ $(cat "/proc/$pid/comm" 2>/dev/null) != mrcctl ]] || return 0
 	done
 	return 1
 }
 
-attributes() { in_a mrcctl -d mrca dev show | grep -E '^ *(extension|attr) ' | paste -sd' '; }
+attributes() { ctl a dev show | grep -E '^ *(extension|attr) ' | paste -sd' '; }
 
 # After a port is added, all of the configuration is still there.
 survives_growth() {
 	local attrs map
 	profile_up
-	ctl a tc trimming=1 no_trim=1
-	ctl a cc 2 online algorithm=uet-1.0-nscc max_cwnd=100000
-	in_a mrcctl -d mrca dev set num_evs 48
-	in_a mrcctl -d mrca dev set cwnd 131072
-	in_a mrcctl -d mrca dev set cc uet-1.0-nscc
-	in_a mrcctl -d mrca dev set extension off
+	ctl a tc set trimming on no_trim 1
+	ctl a cc add 2 algorithm uet-1.0-nscc max_cwnd 100000
+	ctl a dev set num_evs 48
+	ctl a dev set cwnd 131072
+	ctl a dev set cc uet-1.0-nscc
+	ctl a dev set extension off
 	attrs=$(attributes)
 	[[ $attrs == *"extension off"*"num_evs 48 cwnd 131072 cc uet-1.0-nscc" ]] ||
 		fail "attributes: $attrs"
@@ -176,20 +188,20 @@ survives_growth() {
 	wait_for 30 port_is mrca 3 ACTIVE
 	state_is ev 3 online
 	state_is cc 2 online
-	check "$(ctl a ev 3 list | wc -l)" == 4 "EVs"
-	ctl a default | grep -q "ev 3 cc none"
-	map=$(ctl a tc | paste -sd' ')
-	[[ $map == "no_trim 1 "*"trimming 1" ]] || fail "traffic classes: $map"
+	check "$(evs_now | wc -l)" == 4 "EVs"
+	[ "$(ctl a default show)" = "$B4/32 ev 3 cc none" ] || fail "defaults: $(ctl a default show)"
+	map=$(ctl a tc show)
+	[[ $map == "no_trim 1 "*" trimming on" ]] || fail "traffic classes: $map"
 	[ "$(attributes)" = "$attrs" ] || fail "attributes: $(attributes)"
-	ctl a ev 3 replace c004@2 c005@3
-	ctl a ev 3 list | grep -q 'c005@3 good'
+	ctl a ev replace 3 c004@2 c005@3
+	evs_now | grep -q 'c005@3 good'
 	profile_down
-	ctl a cc 2 init
-	ctl a tc trimming=0 no_trim=0
-	in_a mrcctl -d mrca dev set num_evs 64
-	in_a mrcctl -d mrca dev set cwnd 0
-	in_a mrcctl -d mrca dev set cc none
-	in_a mrcctl -d mrca dev set extension on
+	ctl a cc del 2
+	ctl a tc set trimming off no_trim 0
+	ctl a dev set num_evs 64
+	ctl a dev set cwnd 0
+	ctl a dev set cc none
+	ctl a dev set extension on
 }
 
 # --- profiles under traffic ----------------------------------------------------------
@@ -230,26 +242,26 @@ changes_under_traffic() {
 	verify_start --duration 1000 --size 65536 --op mixed
 	grows 2 c002 100
 
-	ctl a ev 3 deny c002@2
+	ctl a ev deny 3 c002@2
 	# Packets handed to the netdev before are on a veth, so they have arrived.
 	wait_for 30 stands_still 2 c002
 	was=$(seen 2 c002)
 	grows 2 c004 300
 	check "$(seen 2 c002)" == "$was" "packets on the denied path"
-	ctl a ev 3 list | grep -q 'c002@2 denied'
+	evs_now | grep -q 'c002@2 denied'
 
-	ctl a ev 3 allow c002@2
+	ctl a ev allow 3 c002@2
 	grows 2 c002 100
 
-	ctl a ev 3 replace c003@1 d003@1
+	ctl a ev replace 3 c003@1 d003@1
 	wait_for 30 stands_still 1 c003
 	was=$(seen 1 c003)
 	grows 1 d003 300
 	check "$(seen 1 c003)" == "$was" "packets on the replaced path"
 
-	refuse EBUSY ctl a ev 3 offline
+	refuse '^mrcctl: ev 3: Device or resource busy' ctl a ev set 3 state offline
 	state_is ev 3 online
-	refuse EBUSY ctl a fmt 1 offline
+	refuse '^mrcctl: fmt 1: Device or resource busy' ctl a fmt set 1 state offline
 	grows 1 d003 100
 	verify_stop_well
 	check "$(seen 1 other)" == 0 "packets of plane 1 on other paths"
@@ -261,35 +273,40 @@ changes_under_traffic() {
 # A path that drops packets silently is reported, and so is its recovery. The event
 # names the path as the controller did.
 path_events() {
-	local p
-	profile_up good,bad
-	start "$WORK/events" ip netns exec "$HOST_A" mrc_ctl mrca events timeout=60000
-	wait_for 30 grep -q listening "$WORK/events"
+	local p monitor
+	profile_up good,assumed_bad
+	start "$WORK/events" ip netns exec "$HOST_A" mrcctl -d mrca -j monitor ev
+	monitor=$started
+	wait_for 30 hears_events "$monitor"
 	ctr_mark
 	verify_start --duration 1000 --size 65536 --op mixed
 	wait_for 30 ctr_at_least mrca tx_data_pkts $(($(ctr_now mrca tx_data_pkts) + 500))
 	netem a 2 loss 100%
 	for p in c002 c004; do
-		wait_for 30 grep -q "profile 3 ev $p@2 state assumed_bad drops 0" "$WORK/events"
+		wait_for 30 event_came "$p@2" assumed_bad
 	done
-	ctl a ev 3 list | grep -q 'c002@2 assumed_bad'
+	evs_now | grep -q 'c002@2 assumed_bad'
 	unimpair a 2
 	for p in c002 c004; do
-		wait_for 30 grep -q "profile 3 ev $p@2 state good drops 0" "$WORK/events"
+		wait_for 30 event_came "$p@2" good
 	done
 	verify_stop_well
-	# Counted events are queued, but mrc_ctl may not have printed them yet.
+	# Counted events are queued, but mrcctl may not have printed them yet.
 	wait_for 30 bad_events_are "$(ctr mrca ev_to_assumed_bad)" || true
-	if grep -E '^profile' "$WORK/events" | grep -v -E '^profile 3 ev c00[1-4]@[12] '; then
+	if grep -v -E '"event":"ev","ev_profile":3,"ev":"c00[1-4]@[12]",' "$WORK/events"; then
 		fail "events about something else"
 	fi
 	check "$(bad_events)" == "$(ctr mrca ev_to_assumed_bad)" \
 		"events, and what the counter says"
-	kill -9 "$started" 2>/dev/null || true
+	kill -9 "$monitor" 2>/dev/null || true
 	profile_down
 }
 
-bad_events() { grep -c 'state assumed_bad' "$WORK/events" || true; }
+event_came() { # EV STATE
+	grep -q "\"ev_profile\":3,\"ev\":\"$1\",\"state\":\"$2\",\"dropped\":0}" "$WORK/events"
+}
+
+bad_events() { grep -c '"state":"assumed_bad"' "$WORK/events" || true; }
 bad_events_are() { [ "$(bad_events)" = "$1" ]; }
 
 # The queue pairs of all programs, shown to callers with permission.
@@ -302,15 +319,17 @@ shows_queue_pairs() {
 	rdma -j resource show qp link mrca >"$WORK/qps"
 	qpn=$(sed 's/},{/\n/g' "$WORK/qps" |
 		sed -n 's/.*"lqpn":\([0-9]*\),.*"type":"RC".*/\1/p' | sort -u | sed -n 1p)
-	ctl a qp "$qpn" >"$WORK/qp"
-	grep -q '^ev_profile 3$' "$WORK/qp"
-	grep -q '^cc none$' "$WORK/qp"
-	check "$(grep -c '^ev 0x0000c00[1-4] port [12] good' "$WORK/qp")" == 4 "EVs"
+	ctl a qp show "$qpn" >"$WORK/qp"
+	grep -q '^ *ev_profile 3 cc_profile [^ ]* cc none ' "$WORK/qp"
+	check "$(qp_evs_shown <"$WORK/qp" | grep -c '^[12] 0x0000c00[1-4] good$')" == 4 "EVs"
 	in_a rdma -j -dd resource show qp link mrca >"$WORK/qps"
 	grep -q '"drv_ev_profile":3' "$WORK/qps"
-	refuse ENOENT ctl b qp "$qpn"
-	# The queue pair of management datagrams is no connection.
-	refuse ENOENT ctl a qp 1
+	refuse "^mrcctl: qp $qpn: No such file or directory" ctl b qp show "$qpn"
+	refuse '^mrcctl: qp 1: No such file or directory' ctl a qp show 1
+	# The device itself does not know them either. The queue pair of management
+	# datagrams is no connection.
+	in_b mrc_ctl mrcb selftest absent "$qpn"
+	in_a mrc_ctl mrca selftest absent 1
 	steady_bw_end
 	profile_down
 }
@@ -320,26 +339,26 @@ shows_queue_pairs() {
 cycle() {
 	local n
 	for n in $(seq 8); do
-		echo "fmt $n online mode=udp fields=16"
-		echo "ev $n online mode=generated fmt=$n count=512 fields=16/c000/3fff"
-		echo "cc $n online algorithm=uet-1.0-nscc"
+		echo "fmt add $n mode udp fields 16"
+		echo "ev add $n mode generated fmt $n count 512 fields 16/c000/3fff"
+		echo "cc add $n algorithm uet-1.0-nscc"
 	done
 	for n in $(seq 8); do
-		echo "ev $n init"
-		echo "fmt $n init"
-		echo "cc $n init"
+		echo "ev del $n"
+		echo "fmt del $n"
+		echo "cc del $n"
 	done
 }
 
 no_leak() {
 	local n
-	cycle | in_a mrc_ctl mrca - >/dev/null
+	cycle | ctl a -b -
 	memory_before "$WORK/before"
 	for n in $(seq 40); do
 		cycle
-	done | in_a mrc_ctl mrca - >/dev/null
+	done | ctl a -b -
 	expect_memory_back "$WORK/before" 160 1024
-	ctl a dev | grep -q '^ev_free_count 65536$'
+	ctl a dev show | grep -q ' free_count 65536$'
 }
 
 topo 2 4500 4
@@ -347,12 +366,16 @@ selftest rules
 selftest qp
 selftest modify
 selftest events
+refused_all "a user" "${as_nobody[@]}"
+refused_all "root without CAP_NET_ADMIN" setpriv --bounding-set=-net_admin --inh-caps=-net_admin
+refused_all "root of another user namespace" unshare -U -r
+refused_all "root of another user and network namespace" unshare -U -r -n
+subtest "what was refused has changed nothing" nothing_changed
 refused_by_core
 by=("${uctx_refused[@]}")
 for seed in 1 2 3; do
 	selftest fuzz $seed 20000
 done
-subtest "an unprivileged program may ask for the device only" unprivileged
 subtest "CAP_NET_ADMIN is what it takes" net_admin_only
 subtest "root of another user namespace is refused" foreign_user_namespace
 subtest "root of the owning user namespace is not" owning_user_namespace

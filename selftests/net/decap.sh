@@ -24,12 +24,12 @@ ip -n hostb -6 route add local "$USID_B/48" dev lo
 seg6_enabled 0
 by_hand "packets in outer headers" "seg6_enabled=0: " 118 srv6_hostile.py "$USID_B" all
 seg6_enabled 1
-ctl b tc trimmed=20 trimmed_lasthop=16 control=40
+ctl b tc set trimmed 20 trimmed_lasthop 16 control 40
 export MRC_TRIMMED='20 16'
 by_hand "packets with seg6_enabled" "seg6_enabled=1, other codepoints: " 42 \
 	srv6_hostile.py "$USID_B" proper
 unset MRC_TRIMMED
-ctl b tc trimmed=12 control=46
+ctl b tc set trimmed 12 control 46
 seg6_enabled 0
 export MRC_SRV6=$USID_B
 by_hand "packets of hostile.py in outer headers" "in an outer header: " 136 hostile.py

@@ -76,8 +76,7 @@ ways_take() {
 
 # Writes lines "PLANE ENTROPY STATE" of the running queue pair to $WORK/evs.
 evs_take() {
-	mrc_ctl mrc1 qp "$(sending_qp 1)" | awk '/^ev / { print $4, $2, $5 }' |
-		sort >"$WORK/evs"
+	mrcctl -d mrc1 qp show "$(sending_qp 1)" | qp_evs_shown | sort >"$WORK/evs"
 }
 
 all_ways_known() {
@@ -143,7 +142,7 @@ spreads() { # 4|6
 # In the UDP format the flow label carries no entropy. All EVs are those of the
 # profile.
 profile_spreads() { # 4|6
-	profile 3 mode=udp fields=16 "$(udp_evs)"
+	profile 3 mode udp fields 16 "$(udp_evs)"
 	spreads "$1"
 	check "$(grep -c -v ' 0x0000c0' "$WORK/evs")" == 0 "EVs that are not of the profile"
 	check "$(wc -l <"$WORK/evs")" == "$EVS" "EVs"
@@ -152,7 +151,7 @@ profile_spreads() { # 4|6
 # With structured EVs the flow label is sufficient: the source port is the same for
 # all EVs of a plane.
 labels_spread() {
-	profile 3 mode=stev fields=16,16 "$(stev_evs)"
+	profile 3 mode stev fields 16,16 "$(stev_evs)"
 	spreads 6
 	check "$(awk '{ print $1, substr($2, 7) }' "$WORK/evs" | sort -u | wc -l)" == \
 		"$FAB_PLANES" "source ports"
@@ -175,7 +174,7 @@ evs_of_way_are() { # PLANE SPINE STATE
 # leaf still hashes packets to it.
 spine_link_cut() { # 4|6 BREAK MEND
 	local n bad other
-	profile 3 mode=udp fields=16 "$(udp_evs)"
+	profile 3 mode udp fields 16 "$(udp_evs)"
 	watch_ways "$1"
 	load "$1"
 	wait_for 60 all_ways_known
@@ -238,12 +237,12 @@ profile() { # ID FORMAT-WORDS... EVS
 	local id=$1 evs=${*: -1}
 	local format=("${@:2:$#-2}")
 	{
-		echo "fmt 1 online ${format[*]}"
-		echo "ev $id online mode=explicit fmt=1 evs=$evs"
-		echo "default $(host6 3)/128 ev=$id"
-		[[ ${format[*]} == *stev* ]] || echo "default $(host4 3)/32 ev=$id"
+		echo "fmt add 1 ${format[*]}"
+		echo "ev add $id mode explicit fmt 1 evs $evs"
+		echo "default set $(host6 3)/128 ev $id"
+		[[ ${format[*]} == *stev* ]] || echo "default set $(host4 3)/32 ev $id"
 	} >"$WORK/ctl"
-	mrc_ctl mrc1 - <"$WORK/ctl"
+	mrcctl -d mrc1 -b "$WORK/ctl"
 }
 
 # Removes what a subtest leaves, also when it fails.
@@ -253,10 +252,10 @@ clean_slate() {
 		wait_for 30 no_qps
 		link_clear p1s1:l2
 		node_heal p1s1
-		mrc_ctl mrc1 default "$(host6 3)/128"
-		mrc_ctl mrc1 default "$(host4 3)/32"
-		mrc_ctl mrc1 ev 3 init
-		mrc_ctl mrc1 fmt 1 init
+		mrcctl -d mrc1 default del "$(host6 3)/128"
+		mrcctl -d mrc1 default del "$(host4 3)/32"
+		mrcctl -d mrc1 ev del 3
+		mrcctl -d mrc1 fmt del 1
 	} >/dev/null 2>&1 || true
 }
 

@@ -26,7 +26,7 @@ ping_rtt() { # PORT
 
 # The smallest RTT is that of the network; a busy machine makes the others longer.
 probe_rtt() { # PORT
-	awk -v p="$1" '$4 == p { r = $6 / 1000; if (!n++ || r < min) min = r }
+	awk -v p="$1" '$2 == p { r = $3 / 1000; if (!n++ || r < min) min = r }
 		END { if (!n) exit 1; printf "%d\n", min }' "$WORK/probes"
 }
 
@@ -38,7 +38,7 @@ probes_agree() { # delays of netem determine the RTTs
 	ctr_mark
 	# Several batches: a pause delays all probes of a batch.
 	for n in 1 2 3; do
-		probe ev=c001@1,d002@1,e003@1,c001@2,d002@2,e003@2 timeout=2000
+		probe evs c001@1,d002@1,e003@1,c001@2,d002@2,e003@2 timeout 2000
 	done >"$WORK/probes"
 	ctr_take
 	expect mrca/1 tx_endpoint_req == 9
@@ -63,10 +63,10 @@ probes_agree() { # delays of netem determine the RTTs
 }
 
 probes_ipv6() {
-	ctl a ep probe "sgid=$A6" "dgid=$B6" fmt=stev ev=0001c001@1,00ffd002@2 \
-		timeout=2000 >"$WORK/probes"
-	grep -q '^id 0 port 1 ' "$WORK/probes" || fail "$(cat "$WORK/probes")"
-	grep -q '^id 1 port 2 ' "$WORK/probes" || fail "$(cat "$WORK/probes")"
+	ctl a -j probe ev src "$A6" dst "$B6" fmt stev evs 0001c001@1,00ffd002@2 \
+		timeout 2000 | answers >"$WORK/probes"
+	grep -q '^0001c001@1 1 ' "$WORK/probes" || fail "$(cat "$WORK/probes")"
+	grep -q '^00ffd002@2 2 ' "$WORK/probes" || fail "$(cat "$WORK/probes")"
 }
 
 # A probe on the wire carries exactly the requested value.
@@ -82,7 +82,7 @@ probes_carry_the_value() {
 			}
 		}
 	NFT
-	probe tc=20 ev=c0a1@1,c0a2@2,c0a2@2 timeout=2000 >"$WORK/probes"
+	probe tc 20 evs c0a1@1,c0a2@2,c0a2@2 timeout 2000 >"$WORK/probes"
 	[ "$(seen c1) $(seen c2)" = "1 2" ] || fail "seen $(seen c1) and $(seen c2)"
 	in_b nft delete table inet seen
 }
@@ -94,19 +94,20 @@ seen() {
 many_probes() {
 	local n evs
 	evs=$(seq 49152 50151 | awk '{ printf "%s%04x@%d", (NR > 1 ? "," : ""), $1, NR % 2 + 1 }')
-	probe "ev=$evs" timeout=4000 >"$WORK/probes"
-	n=$(awk '{ print $2 }' "$WORK/probes" | sort -u | wc -l)
-	check "$n" == 1000 "different ids answered"
+	probe evs "$evs" timeout 4000 >"$WORK/probes"
+	n=$(awk '{ print $1 }' "$WORK/probes" | sort -u | wc -l)
+	check "$n" == 1000 "different EVs answered"
 }
 
 unanswered() {
 	ctr_mark
 	netem b 2 loss 100%
-	refuse 'ETIMEDOUT|timed out' probe ev=c001@1,c002@2,c003@1,c004@2 timeout=300
-	probe ev=c001@1,c002@2,c003@1,c004@2 timeout=300 >"$WORK/probes" 2>/dev/null || true
+	refuse '2 of 4 requests were not answered' \
+		probe evs c001@1,c002@2,c003@1,c004@2 timeout 300
+	probe evs c001@1,c002@2,c003@1,c004@2 timeout 300 >"$WORK/probes" 2>/dev/null || true
 	unimpair b 2
 	ctr_take
-	[ "$(awk '{ print $2 }' "$WORK/probes" | sort | paste -sd' ')" = "0 2" ] ||
+	[ "$(awk '{ print $1, $2 }' "$WORK/probes" | sort | paste -sd' ')" = "c001@1 1 c003@1 1" ] ||
 		fail "answers: $(cat "$WORK/probes")"
 	expect mrca/1 endpoint_timeouts == 0
 	expect mrca/2 endpoint_timeouts == 4
@@ -118,7 +119,7 @@ unanswered() {
 late_answers() {
 	ctr_mark
 	netem b 1 delay 2s
-	refuse 'ETIMEDOUT|timed out' probe ev=c001@1,c002@1 timeout=50
+	refuse '2 of 2 requests were not answered' probe evs c001@1,c002@1 timeout 50
 	wait_for 30 ctr_at_least mrca rx_drop_endpoint \
 		$(($(ctr_marked mrca rx_drop_endpoint) + 2))
 	unimpair b 1
@@ -131,19 +132,21 @@ late_answers() {
 # --- what they are refused ---------------------------------------------------------
 
 refusals() {
-	refuse 'EINVAL|Invalid' probe ev=c001@3
-	refuse 'EINVAL|Invalid' probe ev=c001@0
-	refuse 'EINVAL|Invalid' probe ev=c00101@1
-	refuse 'EINVAL|Invalid' probe fmt=stev ev=0000c001@1
-	refuse 'EINVAL|Invalid' ctl a ep probe "sgid=10.9.9.9" "dgid=$B4" ev=c001@1
-	refuse 'EINVAL|Invalid' ctl a ep probe "sgid=$A4" "dgid=$B6" ev=c001@1
-	refuse 'EINVAL|Invalid' ctl a ep probe "sgid=$A4" "dgid=224.0.0.1" ev=c001@1
+	local invalid='^mrcctl: probe: Invalid argument$'
+	local failed='^mrcctl: probe: Input/output error$'
+	refuse "$invalid" probe evs c001@3
+	refuse "$invalid" probe evs c001@0
+	refuse "$invalid" probe evs c00101@1
+	refuse "$invalid" probe fmt stev evs 0000c001@1
+	refuse "$invalid" ctl a probe ev src 10.9.9.9 dst "$B4" evs c001@1
+	refuse "$invalid" ctl a probe ev src "$A4" dst "$B6" evs c001@1
+	refuse "$invalid" ctl a probe ev src "$A4" dst 224.0.0.1 evs c001@1
 	# Nothing can be sent: no route, or all ports of the batch are down.
-	refuse 'EIO|output error' ctl a ep probe "sgid=$A4" "dgid=10.9.9.9" ev=c001@1
-	ctl a port 2 disable >/dev/null
-	refuse 'EIO|output error' probe ev=c001@2
-	refuse 'ETIMEDOUT|timed out' probe ev=c001@2,c001@1 timeout=200
-	ctl a port 2 enable >/dev/null
+	refuse "$failed" ctl a probe ev src "$A4" dst 10.9.9.9 evs c001@1
+	ctl a port set 2 disable
+	refuse "$failed" probe evs c001@2
+	refuse '[12] of 2 requests were not answered' probe evs c001@2,c001@1 timeout 200
+	ctl a port set 2 enable
 	wait_for 30 port_is mrca 2 ACTIVE
 }
 
@@ -164,13 +167,12 @@ killed_and_crowded() {
 	done
 	unimpair b 1
 	unimpair b 2
-	probe ev=c001@1,c001@2 timeout=2000 >"$WORK/probes"
+	probe evs c001@1,c001@2 timeout 2000 >"$WORK/probes"
 	check "$(wc -l <"$WORK/probes")" == 2 "answers afterwards"
 }
 
 waiter() { # N
-	start "$WORK/wait.$1" ip netns exec hosta mrc_ctl mrca ep probe \
-		"sgid=$A4" "dgid=$B4" ev=c001@1,c001@2 timeout=4000 times=1000
+	start "$WORK/wait.$1" ip netns exec hosta mrc_ctl mrca wait "$A4" "$B4" c001@1 c001@2
 	waiters[$1]=$started
 }
 
@@ -178,7 +180,8 @@ waiter() { # N
 # only for a moment, because it cannot be sent.
 crowded() {
 	local n
-	[[ $(ctl a ep probe "sgid=$A4" "dgid=10.9.9.9" ev=c001@1 2>&1 || true) != *EAGAIN* ]] ||
+	[[ $(ctl a probe ev src "$A4" dst 10.9.9.9 evs c001@1 2>&1 || true) != \
+		*'Resource temporarily unavailable'* ]] ||
 		return 0
 	# A waiter whose next batch came at the same time was refused and has ended.
 	for n in "${!waiters[@]}"; do
@@ -194,8 +197,7 @@ signalled() {
 	netem b 1 loss 100%
 	hw_now mrca tx_endpoint_req
 	from=$hw
-	start "$WORK/wait" ip netns exec hosta mrc_ctl mrca ep probe \
-		"sgid=$A4" "dgid=$B4" ev=c001@1 timeout=4000 times=1000
+	start "$WORK/wait" ip netns exec hosta mrc_ctl mrca wait "$A4" "$B4" c001@1
 	pid=$started
 	wait_for 30 hw_at_least mrca tx_endpoint_req '*' $((from + 1))
 	kill -STOP "$pid"
@@ -203,7 +205,7 @@ signalled() {
 	if finished "$pid" 30; then
 		fail "the batch went on"
 	fi
-	grep -q -i -E 'EINTR|interrupted' "$WORK/wait" || fail "$(cat "$WORK/wait")"
+	grep -q -x 'mrc_ctl: wait: EINTR .*' "$WORK/wait" || fail "$(cat "$WORK/wait")"
 	unimpair b 1
 }
 
@@ -214,7 +216,7 @@ signalled() {
 gone_while_waiting() { # HOW
 	local since now
 	netem b 1 loss 100%
-	start "$WORK/wait" mrc_ctl mrca ep probe "sgid=$A4" "dgid=$B4" ev=c001@1 timeout=4000
+	start "$WORK/wait" mrcctl -d mrca probe ev src "$A4" dst "$B4" evs c001@1 timeout 4s
 	wait_for 30 waits
 	now_ms
 	since=$now
@@ -226,8 +228,8 @@ gone_while_waiting() { # HOW
 	wait_for 30 device_gone mrca
 	now_ms
 	echo "figure: gone after $((now - since)) ms"
-	# The program was woken up. After a timeout it would print ETIMEDOUT.
-	grep -q -i -E 'EIO|output error' "$WORK/wait" || fail "$(cat "$WORK/wait")"
+	# The program was woken up. After a timeout it would say that nobody answered.
+	grep -q -x 'mrcctl: probe: Input/output error' "$WORK/wait" || fail "$(cat "$WORK/wait")"
 }
 
 waits() {

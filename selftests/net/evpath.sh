@@ -46,7 +46,7 @@ one_ev() { # INDEX
 	value=$(awk -v i="$1" '$1 == i { print $2 }' "$WORK/evs")
 	others=$(awk -v i="$1" '$1 != i { printf "%s%s", n++ ? "," : "", $2 }' "$WORK/evs")
 	path=$(ev_path "$value")
-	mrc_ctl mrc1 ev 3 deny "$others"
+	mrcctl -d mrc1 ev deny 3 "$others"
 	links_mark
 	ctr_mark
 	flow 1 1 3 --iters 40 --size 1,4097,65536 --timeout 18
@@ -54,7 +54,7 @@ one_ev() { # INDEX
 	ctr_quiet
 	ctr_take
 	links_take
-	mrc_ctl mrc1 ev 3 allow "$others"
+	mrcctl -d mrc1 ev allow 3 "$others"
 	sent=$(ctr mrc1 tx_srv6)
 	check "$sent" '>' 100 "packets sent"
 	# shellcheck disable=SC2086 # two numbers
@@ -103,7 +103,7 @@ all_evs() {
 qp_ev_state() { # PLANE SPINE
 	local index
 	index=$(awk -v p="$1 $2" '$0 == p { print NR }' "$WORK/paths")
-	mrc_ctl mrc1 qp "$(sending_qp 1)" | grep '^ev ' | sed -n "${index}p" | awk '{ print $5 }'
+	mrcctl -d mrc1 qp show "$(sending_qp 1)" | qp_evs_shown | awk -v n="$index" 'NR == n { print $3 }'
 }
 
 qp_ev_is() { # PLANE SPINE STATE
@@ -208,8 +208,8 @@ probes_agree_with_ping() {
 	# One after the other, as ping does: a pause of the machine would delay all
 	# probes in flight together.
 	for ((p = 1; p <= times; p++)); do
-		mrc_ctl mrc1 ep probe "sgid=$(host6 1)" "dgid=$(host6 3)" fmt=srv6 \
-			"ev=$evs" timeout=4000
+		mrcctl -d mrc1 -j probe ev src "$(host6 1)" dst "$(host6 3)" fmt srv6 \
+			evs "$evs" timeout 4000 | answers
 	done >"$WORK/probes"
 	ctr_take
 	expect mrc1 endpoint_timeouts == 0
@@ -217,7 +217,7 @@ probes_agree_with_ping() {
 	expect mrc3 rx_srv6 == $((times * FAB_PLANES))
 	for ((p = 1; p <= FAB_PLANES; p++)); do
 		want=$(ping_us $p)
-		got=$(awk -v p=$p '$4 == p { r = $6 / 1000; if (!n++ || r < min) min = r }
+		got=$(awk -v p=$p '$2 == p { r = $3 / 1000; if (!n++ || r < min) min = r }
 			END { printf "%d\n", min }' "$WORK/probes")
 		echo "figure: plane $p: ping $want us, smallest probe $got us"
 		check "$want" '>=' $((p == 1 ? 50000 : 150000)) "ping in plane $p, microseconds"

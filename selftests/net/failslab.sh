@@ -113,18 +113,18 @@ unreliable() {
 # of a path.
 controller() {
 	cat <<-END >"$WORK/commands"
-		dev
-		port 2 disable
-		port 2 enable
-		tc trimming=0
-		tc
-		default
-		ep probe sgid=$A4 dgid=$B4 ev=c001@1 timeout=4000
+		dev show
+		port set 2 disable
+		port set 2 enable
+		tc set trimming off
+		tc show
+		default show
+		probe ev src $A4 dst $B4 evs c001@1 timeout 4s
 	END
 	# If memory for a route is lacking, the driver sees "no route".
 	ODD=("MRC object 0 method 5=EIO")
 	sweep QP 24 "MRC object 0 method 0,MRC object 0 method 2,MRC object 0 method 4,MRC object 0 method 5,MRC object 1 method 0" \
-		bash -c "mrc_ctl mrca - <'$WORK/commands'"
+		mrcctl -d mrca -b "$WORK/commands"
 }
 
 # The program prints its own failures. It ends with 1 if tests were skipped.

@@ -51,8 +51,9 @@ bridged_down() {
 	ip netns del middle
 }
 
-probe() { # WORDS...: of EVs from A to B
-	ctl a ep probe "sgid=$A4" "dgid=$B4" "$@"
+# Probes EVs from A to B and prints the answers (answers()).
+probe() { # WORDS...
+	ctl a -j probe ev src "$A4" dst "$B4" "$@" | answers
 }
 
 # Whether a counter has reached VALUE, without starting a program for each read.
@@ -108,7 +109,7 @@ restore() {
 		ip netns exec "host$h" nft flush ruleset || true
 		for p in 1 2; do
 			ip -n "host$h" link set "p$h$p" up
-			ctl $h port $p enable
+			ctl $h port set $p enable
 		done
 	done >/dev/null 2>&1
 	restore_more

@@ -7,42 +7,42 @@
 # Generated profiles for the paths between all pairs of the hosts. Profile N of mrcH
 # leads from host H to host N by all spines in all planes. QPs to host N use it. CC is
 # the algorithm of a congestion control profile and, in the same argument, its
-# parameters: "uet-1.0-nscc base_rtt=20000000".
-fabric_profiles() { # [cc="ALGORITHM [NAME=N...]"] HOST...
+# parameters: "uet-1.0-nscc base_rtt 20000000".
+fabric_profiles() { # [cc="ALGORITHM [NAME N...]"] HOST...
 	local h to from there fields cc='' algorithm=''
 	if [[ $1 == cc=* ]]; then
-		algorithm=${1#cc=} cc=cc=1
+		algorithm=${1#cc=} cc='cc 1'
 		shift
 	fi
 	for h in "$@"; do
 		from=$(((h - 1) / FAB_PER_LEAF + 1))
 		{
-			echo "fmt 1 online mode=srv6 fields=16,16,16,16,16,16,16,16"
-			[ -z "$algorithm" ] || echo "cc 1 online algorithm=$algorithm"
+			echo "fmt add 1 mode srv6 fields 16,16,16,16,16,16,16,16"
+			[ -z "$algorithm" ] || echo "cc add 1 algorithm $algorithm"
 			for to in "$@"; do
 				[ "$to" != "$h" ] || continue
 				there=$(((to - 1) / FAB_PER_LEAF + 1))
 				fields=16/$FABRIC_PREFIX/0,16/0/0,16/01${FAB_2[from]}/0
 				if [ $from = $there ]; then
-					echo "ev $to online mode=generated fmt=1 count=$FAB_PLANES" \
-						"fields=$fields,16/03${FAB_2[to]}/0,16/0/0,16/0/0,16/0/0,16/0/0"
+					echo "ev add $to mode generated fmt 1 count $FAB_PLANES" \
+						"fields $fields,16/03${FAB_2[to]}/0,16/0/0,16/0/0,16/0/0,16/0/0"
 				else
 					# spines 1 to 9: one digit, decimal or hexadecimal
-					echo "ev $to online mode=generated fmt=1 count=$((FAB_PLANES * FAB_SPINES))" \
-						"fields=$fields,16/0200/f/1/$FAB_SPINES,16/01${FAB_2[there]}/0,16/03${FAB_2[to]}/0,16/0/0,16/0/0"
+					echo "ev add $to mode generated fmt 1 count $((FAB_PLANES * FAB_SPINES))" \
+						"fields $fields,16/0200/f/1/$FAB_SPINES,16/01${FAB_2[there]}/0,16/03${FAB_2[to]}/0,16/0/0,16/0/0"
 				fi
-				echo "default $(host6 "$to")/128 ev=$to $cc"
-				echo "default $(host4 "$to")/32 ev=$to $cc"
+				echo "default set $(host6 "$to")/128 ev $to $cc"
+				echo "default set $(host4 "$to")/32 ev $to $cc"
 			done
 		} >"$WORK/ctl.$h"
-		mrc_ctl "mrc$h" - <"$WORK/ctl.$h"
+		mrcctl -d "mrc$h" -b "$WORK/ctl.$h"
 	done
 }
 
 # The EVs from host A to host B, one line "INDEX VALUE@PORT STATE" each. VALUE is that
 # of the only field that differs, the spine: 10@2 is spine 1 in plane 2.
 profile_list() { # A B
-	mrc_ctl "mrc$1" ev "$2" list
+	mrcctl -d "mrc$1" ev show "$2" | evs_shown
 }
 
 # The plane and the spine of such an EV.

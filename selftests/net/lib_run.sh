@@ -187,9 +187,35 @@ tried() { # LEAST STATUS
 	check "$2" == 0 "status of the program"
 }
 
-# A controller: runs mrc_ctl on that host's device.
+# A controller: runs mrcctl on that host's device.
 ctl() { # a|b WORDS...
-	ip netns exec "host$1" mrc_ctl "mrc$1" "${@:2}"
+	ip netns exec "host$1" mrcctl -d "mrc$1" "${@:2}"
+}
+
+# The EVs that "ev show ID" prints (standard input), one line "INDEX EV STATE" each.
+evs_shown() {
+	awk '$1 ~ /^[0-9]+$/ && NF == 3 { print $1, $2, $3 }'
+}
+
+# Those of "qp show QPN", one line "PORT ENTROPY STATE" each.
+qp_evs_shown() {
+	awk '$1 ~ /^[0-9]+$/ && $3 == "port" { print $4, $2, $5 }'
+}
+
+# Whether "monitor ev" has its event queue open, which is a file of the device.
+hears_events() { # PID
+	local fd
+	for fd in $(descendants "$1") "$1"; do
+		! readlink "/proc/$fd/fd/"* 2>/dev/null | grep -q 'anon_inode:.*mrcevents' || return 0
+	done
+	return 1
+}
+
+# The answers in the JSON of "probe" (standard input), one line "EV PORT NANOSECONDS"
+# each.
+answers() {
+	sed 's/},{/\n/g' |
+		sed -n 's/.*"ev":"\([^"]*\)","answered":true,"port":\([0-9]*\),"rtt_ns":\([0-9]*\),.*/\1 \2 \3/p'
 }
 
 # The prefix that runs a program without privileges.

@@ -130,9 +130,8 @@ two_profiles() {
 
 # Checks the kernel's details of a program's queue pair.
 ctl_qp() { # PROGRAM EV CC
-	ctl a qp "$(qpn "$1")" >"$WORK/qp"
-	grep -q -x "ev_profile $2" "$WORK/qp" || fail "$(cat "$WORK/qp")"
-	grep -q -x "cc_profile $3" "$WORK/qp" || fail "$(cat "$WORK/qp")"
+	ctl a qp show "$(qpn "$1")" >"$WORK/qp"
+	grep -q "^ *ev_profile $2 cc_profile $3 cc " "$WORK/qp" || fail "$(cat "$WORK/qp")"
 }
 
 # --- events ---------------------------------------------------------------------

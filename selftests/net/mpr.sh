@@ -46,8 +46,8 @@ qp_now() { # a|b NAME
 	local qpn
 	rdma resource show qp link "mrc$1" >"$WORK/qps"
 	qpn=$(sed -n "s/.* lqpn \([0-9]*\) .*type RC.*/\1/p" "$WORK/qps" | sed -n 1p)
-	mrc_ctl "mrc$1" qp "$qpn" >"$WORK/qp.$1"
-	awk -v n="$2" '$1 == n { print $2 }' "$WORK/qp.$1"
+	mrcctl -d "mrc$1" qp show "$qpn" >"$WORK/qp.$1"
+	sed -n "s/^    .*\<$2 \([0-9]*\)\>.*/\1/p" "$WORK/qp.$1"
 }
 
 window_is() { # a|b RANGE

@@ -87,15 +87,6 @@ state_changes() {
 	quiet monitor ev -t 200ms
 }
 
-# Whether the monitor has its event queue open, which is a file of the device.
-listens() { # PID
-	local fd
-	for fd in $(descendants "$1") "$1"; do
-		! readlink "/proc/$fd/fd/"* 2>/dev/null | grep -q 'anon_inode:.*mrcevents' || return 0
-	done
-	return 1
-}
-
 monitor_even() {
 	[ "$(wc -l <"$WORK/monitor")" = "$(wc -l <"$WORK/monitor.json")" ]
 }
@@ -111,8 +102,8 @@ ev_events() {
 	text=$started
 	start "$WORK/monitor.json" ip netns exec "$HOST_A" mrcctl -d mrca -j monitor ev
 	json_pid=$started
-	wait_for 30 listens "$text"
-	wait_for 30 listens "$json_pid"
+	wait_for 30 hears_events "$text"
+	wait_for 30 hears_events "$json_pid"
 	load_start
 	netem a 2 loss 100%
 	for p in c002 c004; do
@@ -200,7 +191,7 @@ device_goes() {
 	ev=$started
 	start "$WORK/monitor" ip netns exec "$HOST_A" mrcctl -d mrca monitor state -i 100ms
 	state=$started
-	wait_for 30 listens "$ev"
+	wait_for 30 hears_events "$ev"
 	wait_for 30 nudge
 	in_a rdma link del mrca
 	rc=0

@@ -221,9 +221,9 @@ for_a_time() {
 }
 
 profiles() {
-	in_a mrc_ctl mrca fmt 1 online mode=udp fields=16
-	in_a mrc_ctl mrca ev 3 online mode=explicit fmt=1 evs=c001@1,c002@1
-	in_a mrc_ctl mrca cc 2 online algorithm=uet-1.0-nscc
+	ctl a fmt add 1 mode udp fields 16
+	ctl a ev add 3 mode explicit fmt 1 evs c001@1,c002@1
+	ctl a cc add 2 algorithm uet-1.0-nscc
 	ctr_mark
 	perf -T bw -s 4096 -n 100 --verify -j --ev-profile 3 --cc-profile 2 \
 		--tclass 104 -u 18 --retry 7,3
@@ -236,9 +236,9 @@ profiles() {
 	# The client fails before it connects to the server: there is no server.
 	no_run 'mrc_modify_qp to INIT .*: Invalid argument' in_a mrcperf -d mrca \
 		-s 8 --ev-profile 99 "$MGMT_B"
-	wait_for 30 in_a mrc_ctl mrca ev 3 init
-	in_a mrc_ctl mrca fmt 1 init
-	in_a mrc_ctl mrca cc 2 init
+	wait_for 30 ctl a ev del 3
+	ctl a fmt del 1
+	ctl a cc del 2
 }
 
 # --- loss --------------------------------------------------------------------------

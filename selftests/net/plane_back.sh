@@ -92,12 +92,12 @@ condemned_paths() { # OPTIONS of verify
 	for n in $(seq "$ROUNDS"); do
 		netem a "$P" loss 100%
 		wait_for 60 data_ceases
-		ctl b port "$P" disable
+		ctl b port set "$P" disable
 		wait_for 30 told a 0x2
 		netem a "$P" delay 2ms
 		sends_on 1 200
 		watch "$P"
-		ctl b port "$P" enable
+		ctl b port set "$P" enable
 		took
 	done
 	verify_stop_well

@@ -34,12 +34,12 @@ disabled_at_the_peer() { # OPTIONS of verify
 	refused=$(ctr_now mrca rx_port_status_refused)
 	start "$WORK/watch" ip netns exec hostb ibv_asyncwatch -d mrcb
 	wait_for 30 grep -q 'async event FD' "$WORK/watch"
-	ctl b port 2 disable
+	ctl b port set 2 disable
 	wait_for 30 port_is mrcb 2 DOWN
 	port_is_left 2 1
 	port_is mrca 2 ACTIVE || fail "the own port is not concerned"
 	wait_for 30 grep -q -i -E 'port.*err.*2|port_err.*2' "$WORK/watch"
-	ctl b port 2 enable
+	ctl b port set 2 enable
 	wait_for 30 port_is mrcb 2 ACTIVE
 	sends_on 2 50
 	wait_for 30 grep -q -i -E 'port.*active.*2' "$WORK/watch"
@@ -90,7 +90,7 @@ within_a_round_trip() { # OPTIONS of verify
 	start "$WORK/silence" ip netns exec hosta python3 "$NET_DIR/port_silence.py" pa2 2 pa1
 	wait_for 30 grep -q ready "$WORK/silence"
 	sends_on 2 100
-	ctl b port 2 disable
+	ctl b port set 2 disable
 	finished "$started" 60 || fail "$(cat "$WORK/silence")"
 	after=$(seen_figure after) last=$(seen_figure last_us) rtt=$(seen_figure rtt_us)
 	check "$(seen_figure before)" '>' 50 "packets through port 2 of the last 200 before the message"
@@ -101,7 +101,7 @@ within_a_round_trip() { # OPTIONS of verify
 	echo "figure: $after packets after the message, the last" \
 		"$(awk -v l="$last" -v r="$rtt" 'BEGIN { printf "%.3f", l / r }') RTTs after it" \
 		"(RTT $rtt us)"
-	ctl b port 2 enable
+	ctl b port set 2 enable
 	wait_for 30 port_is mrcb 2 ACTIVE
 	sends_on 2 50
 	verify_stop_well
@@ -115,14 +115,14 @@ within_a_round_trip() { # OPTIONS of verify
 disabled_at_the_sender() {
 	local from
 	load_start 10ms
-	ctl a port 1 disable
+	ctl a port set 1 disable
 	wait_for 30 port_is mrca 1 DOWN
 	from=$(ctr_now mrca/1 tx_data_pkts)
 	sends_on 2 50
 	check "$(ctr_now mrca/1 tx_data_pkts)" '<=' $((from + 32)) \
 		"packets through the disabled port"
 	wait_for 30 told b 0x4
-	ctl a port 1 enable
+	ctl a port set 1 enable
 	sends_on 1 50
 	verify_stop_well
 	expect mrca loss_timeout == 0
@@ -130,7 +130,7 @@ disabled_at_the_sender() {
 }
 
 admin_survives() {
-	ctl b port 2 disable
+	ctl b port set 2 disable
 	wait_for 30 port_is mrcb 2 DOWN
 	ip -n hostb link set pb2 down
 	ip -n hostb link set pb2 up
@@ -143,8 +143,8 @@ admin_survives() {
 	link_add b 2
 	wait_for 30 port_is mrca 2 ACTIVE
 	port_is mrcb 2 DOWN || fail "another netdev enabled the port"
-	ctl b port 2 | grep -q disabled || fail "$(ctl b port 2)"
-	ctl b port 2 enable
+	ctl b port show | grep -q '^port 2 .* admin disabled ' || fail "$(ctl b port show)"
+	ctl b port set 2 enable
 	wait_for 30 port_is mrcb 2 ACTIVE
 	plane_ready 2
 }
@@ -175,12 +175,12 @@ lost_updates() {
 	drop_opcode 0xd8
 	heard=$(ctr_now mrca rx_port_status)
 	told=$(ctr_now mrcb tx_port_status)
-	ctl b port 2 disable
+	ctl b port set 2 disable
 	wait_for 30 ctr_at_least mrcb tx_port_status $((told + 5))
 	check "$(ctr_now mrca rx_port_status)" == "$heard" "nothing came through"
 	drop_nothing
 	port_is_left 2 1
-	ctl b port 2 enable
+	ctl b port set 2 enable
 	sends_on 2 50
 	verify_stop_well
 }
@@ -196,7 +196,7 @@ how_often() {
 	told=$(ctr_now mrcb tx_port_status)
 	now_ms
 	since=$now
-	ctl b port 2 disable
+	ctl b port set 2 disable
 	wait_for 60 updates_have_ended
 	kill "$watch"
 	finished "$watch" 30 || fail "$(cat "$WORK/still")"
@@ -207,7 +207,7 @@ how_often() {
 	verify_stop
 	wait_for 30 no_qps
 	ctr_mark
-	ctl b port 2 enable
+	ctl b port set 2 enable
 	wait_for 30 port_is mrcb 2 ACTIVE
 	ctr_quiet
 	ctr_take
@@ -232,14 +232,14 @@ told_by_the_next() {
 
 # Connections made while a port is down learn about it.
 new_connections() {
-	ctl b port 2 disable
+	ctl b port set 2 disable
 	wait_for 30 port_is mrcb 2 DOWN
 	netem a 1 delay 10ms
 	ctr_mark
 	# 2 s, as in load_start.
 	verify_start -t 150 --duration 1000 --size 16384 --depth 4 --timeout 19
 	port_is_left 2 1
-	ctl b port 2 enable
+	ctl b port set 2 enable
 	sends_on 2 50
 	verify_stop_well
 	expect mrca retry_timeouts == 0
@@ -252,22 +252,24 @@ new_connections() {
 # contrary update, so B must find out by itself.
 false_update_by_controller() {
 	load_start_quiet 10ms -r
-	ctl a ep status "sgid=$A4" "dgid=$B4" port_status=2 ev=c001@1 timeout=2000 \
-		>"$WORK/probes"
+	tell_b ports 1 >"$WORK/probes"
 	check "$(wc -l <"$WORK/probes")" == 1 "confirmed"
 	wait_for 30 overruled mrcb/2 1
 	sends_on 1 50 mrcb
 	sends_on 2 50 mrcb
-	ctl a ep status "sgid=$A4" "dgid=$B4" port_status=0 ev=c001@1 timeout=2000
+	tell_b ports none
 	wait_for 30 overruled mrcb/1 1
 	sends_on 1 50 mrcb
 	sends_on 2 50 mrcb
-	ctl a ep status "sgid=$A4" "dgid=$B4" port_status=0xffffffff ev=c001@1 \
-		timeout=2000
+	tell_b ports all
 	wait_for 30 told b 0x1fffe
 	sends_on 2 50 mrcb
 	verify_stop_well
 	expect mrcb stall_no_ev == 0
+}
+
+tell_b() { # WORDS...
+	ctl a -j probe status src "$A4" dst "$B4" evs c001@1 timeout 2000 "$@" | answers
 }
 
 overruled() { # DEV/PORT N, since the mark
@@ -304,10 +306,10 @@ cycles() {
 	local n
 	for n in $(seq 15); do
 		[ "$n" != 5 ] || memory_before "$WORK/before"
-		probe ev=c001@1,c002@2 timeout=2000 >/dev/null
+		probe evs c001@1,c002@2 timeout 2000 >/dev/null
 		verify --iters 5
-		ctl b port 2 disable >/dev/null
-		ctl b port 2 enable >/dev/null
+		ctl b port set 2 disable
+		ctl b port set 2 enable
 		wait_for 30 port_is mrcb 2 ACTIVE
 	done
 	expect_memory_back "$WORK/before" 10 512

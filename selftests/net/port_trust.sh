@@ -118,10 +118,10 @@ limit_is_on_answers() { # 4|6
 	forge "$1" probes 0
 	wait_for 30 answers_refused >"$WORK/limit" ||
 		skip "this machine is too slow to be asked more often than it answers"
-	ctl b port 2 disable
+	ctl b port set 2 disable
 	wait_for 30 port_is mrcb 2 DOWN
 	wait_for 30 told a 0x2
-	ctl b port 2 enable
+	ctl b port set 2 enable
 	wait_for 30 port_is mrcb 2 ACTIVE
 	sends_on 2 50
 	forge_stop
@@ -134,12 +134,12 @@ limit_is_on_answers() { # 4|6
 # do not discredit it.
 after_a_genuine_update() { # 4|6
 	family_load_start "$1"
-	ctl b port 2 disable
+	ctl b port set 2 disable
 	wait_for 30 told a 0x2
 	forge "$1" 0 200
 	sends_on 1 100
 	forge_stop
-	ctl b port 2 enable
+	ctl b port set 2 enable
 	wait_for 30 port_is mrcb 2 ACTIVE
 	sends_on 2 50
 	verify_stop_well

@@ -130,11 +130,11 @@ profile() { # plain|srh
 	for h in a b; do
 		peer=b
 		[ "$h" = a ] || peer=a
-		ctl $h - <<-END
-			fmt 1 online mode=srv6 fields=$fields
-			ev 1 online mode=explicit fmt=1 evs=$(evs $peer "$1")
-			default $(own $peer 4)/32 ev=1
-			default $(own $peer 6)/128 ev=1
+		ctl $h -b - <<-END
+			fmt add 1 mode srv6 fields $fields
+			ev add 1 mode explicit fmt 1 evs $(evs $peer "$1")
+			default set $(own $peer 4)/32 ev 1
+			default set $(own $peer 6)/128 ev 1
 		END
 	done
 }
@@ -144,11 +144,11 @@ no_profile() {
 	for h in a b; do
 		peer=b
 		[ "$h" = a ] || peer=a
-		ctl $h - <<-END
-			default $(own $peer 4)/32
-			default $(own $peer 6)/128
-			ev 1 init
-			fmt 1 init
+		ctl $h -b - <<-END
+			default del $(own $peer 4)/32
+			default del $(own $peer 6)/128
+			ev del 1
+			fmt del 1
 		END
 	done
 }
@@ -208,10 +208,10 @@ wire() { # plain|srh [-6]
 }
 
 codepoints() {
-	local watch
+	local watch map word h
 	profile plain
-	ctl a tc no_trim=10 control=40
-	ctl b tc no_trim=10 control=40
+	ctl a tc set no_trim 10 control 40
+	ctl b tc set no_trim 10 control 40
 	start "$WORK/wire" ip netns exec hosta python3 "$NET_DIR/srv6_wire.py" pa1 \
 		plain 40 40 160
 	watch=$started
@@ -221,12 +221,14 @@ codepoints() {
 		cat "$WORK/wire"
 		fail "codepoints on the wire are not those of the map"
 	}
-	refuse EINVAL ctl a tc trimmed=46 trimmed_lasthop=46
-	refuse EINVAL ctl a tc trimmed=64
-	[ "$(ctl a tc | grep -c -E '^(no_trim 10|control 40|trimmed 12)$')" = 3 ] ||
-		fail "a refused map changed something: $(ctl a tc)"
+	refuse '^mrcctl: tc: Invalid argument' ctl a tc set trimmed 46 trimmed_lasthop 46
+	refuse '64 is more than 63' ctl a tc set trimmed 64
+	map=" $(ctl a tc show) "
+	for word in "no_trim 10" "control 40" "trimmed 12"; do
+		[[ $map == *" $word "* ]] || fail "a refused map changed something: $map"
+	done
 	for h in a b; do
-		ctl $h tc no_trim=0 control=46
+		ctl $h tc set no_trim 0 control 46
 	done
 	no_profile
 }
@@ -345,67 +347,66 @@ plane_down() {
 # the profile does not change.
 plain_host() {
 	local u
-	ctl a fmt 1 online mode=srv6 fields=32,32,32,32
-	ctl a ev 1 online mode=explicit fmt=1 "evs=$(evs b plain)"
-	ctl a ev 1 offline
+	ctl a fmt add 1 mode srv6 fields 32,32,32,32
+	ctl a ev add 1 mode explicit fmt 1 evs "$(evs b plain)"
+	ctl a ev set 1 state offline
 
 	for u in 0 1; do
 		ip -n hosta -6 route del "$BLOCK:2$u::/48"
 	done
-	refused_online ENETUNREACH 'no route to fcbb:0:20:32:: through port 2' \
+	refused_online 'no route to fcbb:0:20:32:: through port 2' \
 		'Network is unreachable (there is no route to the address of an EV'
 	outer_routes a 2
-	ctl a ev 1 online
-	ctl a ev 1 offline
+	ctl a ev set 1 state online
+	ctl a ev set 1 state offline
 
 	ip -n hosta -6 addr del "$A6/128" dev pa1
 	ip -n hosta -6 addr del "$A6/128" dev pa2
-	refused_online EADDRNOTAVAIL 'no IPv6 address' 'the port of an EV has no IPv6 address'
+	refused_online 'no IPv6 address' 'the port of an EV has no IPv6 address'
 	for n in 1 2; do
 		ip -n hosta -6 addr add "$A6/128" dev "pa$n" nodad
 	done
-	ctl a ev 1 online
-	ctl a ev 1 offline
+	ctl a ev set 1 state online
+	ctl a ev set 1 state offline
 
 	ip -n hosta -6 route replace "$BLOCK:11::/48" via fe80::1 dev pa1 mtu 300
-	refused_online EMSGSIZE 'towards fcbb:0:11:32:: .port 1. is too small' \
+	refused_online 'towards fcbb:0:11:32:: .port 1. is too small' \
 		'has no room for SRv6'
 	outer_routes a 1
 
 	in_a sysctl -q -w net.ipv6.conf.pa1.disable_ipv6=1
-	refused_online EAFNOSUPPORT 'IPv6, which is disabled' 'SRv6 needs IPv6'
+	refused_online 'IPv6, which is disabled' 'SRv6 needs IPv6'
 	in_a sysctl -q -w net.ipv6.conf.pa1.disable_ipv6=0
 	routes a 1
 
 	for n in 1 2; do
-		in_a mrcctl -d mrca port set $n disable
+		ctl a port set $n disable
 	done
-	refused_online ENETDOWN 'no port of the SRv6 EVs is up' 'none of the ports'
+	refused_online 'no port of the SRv6 EVs is up' 'none of the ports'
 	for n in 1 2; do
-		in_a mrcctl -d mrca port set $n enable
+		ctl a port set $n enable
 		wait_for 30 port_is mrca $n ACTIVE
 	done
-	ctl a ev 1 online
+	ctl a ev set 1 state online
 
 	# A profile in use stays unchanged if the host cannot support its replacement.
-	refuse EINVAL ctl a ev 1 replace "fcbb000000100032@1" "fcbb000000100032@3"
-	[ "$(ctl a ev 1 list | wc -l)" = 4 ] || fail "EVs were lost"
-	ctl a ev 1 init
-	ctl a fmt 1 init
+	refuse '^mrcctl: ev 1: Invalid argument' \
+		ctl a ev replace 1 "fcbb000000100032@1" "fcbb000000100032@3"
+	[ "$(ctl a ev show 1 | evs_shown | wc -l)" = 4 ] || fail "EVs were lost"
+	ctl a ev del 1
+	ctl a fmt del 1
 }
 
-# Tested with the kernel's interface, and with mrcctl, which uses libMRC.
-refused_online() { # ERRNO MESSAGE-IN-THE-LOG WORDS-OF-MRCCTL
+# mrcctl has words of its own for each errno.
+refused_online() { # MESSAGE-IN-THE-LOG WORDS-OF-MRCCTL
 	dmesg -C
-	refuse "$1" ctl a ev 1 online
-	dmesg | grep -q "mrc: .*$2" || fail "no word in the kernel log: $(dmesg)"
-	if in_a mrcctl -d mrca ev set 1 state online >"$WORK/said" 2>&1; then
+	if ctl a ev set 1 state online >"$WORK/said" 2>&1; then
 		fail "mrcctl brought it online"
 	fi
+	dmesg | grep -q "mrc: .*$1" || fail "no word in the kernel log: $(dmesg)"
 	grep -q -F "mrcctl: ev 1: " "$WORK/said" || fail "mrcctl: $(cat "$WORK/said")"
-	grep -q -F "$3" "$WORK/said" || fail "mrcctl: $(cat "$WORK/said")"
-	[ "$(ctl a ev 1 show | sed -n 's/^state //p')" = offline ] ||
-		fail "the profile is not offline"
+	grep -q -F "$2" "$WORK/said" || fail "mrcctl: $(cat "$WORK/said")"
+	ctl a ev show 1 | grep -q '^ev 1 state offline ' || fail "the profile is not offline"
 }
 
 # Profiles and their routes are made and removed again and again.
