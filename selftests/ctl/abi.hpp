@@ -56,7 +56,6 @@ enum EvOp : uint32_t {
 };
 enum FieldsOp : uint32_t { MODIFY_FIELDS, QUERY_FIELDS };
 enum EvState : uint32_t { GOOD = 1, BAD = 2, DENIED = 4, UNKNOWN = 1u << 31 };
-constexpr uint32_t ALL_COPIES = 1;
 
 enum CcpMask : uint32_t {
 	CCP_STATE = 1u << 0,
