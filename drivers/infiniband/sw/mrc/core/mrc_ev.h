@@ -150,7 +150,7 @@ struct mrc_ev_walk {
 	u16 bad_cursor;	/* cursor of the ASSUMED_BAD round-robin */
 	u32 tx;		/* packets sent through the port */
 	u8 port_probe_exp;	/* port probes since port_probe_soon(), see mrc_ev_peer.c */
-	u64 port_probe_at;	/* when the next port probe or the decision is due, ns */
+	u64 port_probe_at;	/* when the next port probe is due, ns */
 	u64 port_probed_at;	/* when the last port probe was sent, ns */
 	u64 down_at;	/* when the peer reported its port down, ns */
 	u64 distrust_until; /* until then a "down" update alone is not believed, ns */
@@ -162,7 +162,7 @@ struct mrc_ev_walk {
  * @flow_at: when an EV was last picked for data, ns, 0 = never
  * @tat: rate limit of EV probes, ns: when the next probe would be sent if all probes
  *	since the last good reply had been sent MRC_EV_PROBE_GAP_NS apart
- * @port_probe_next: when the first port probe or decision about a port is due, ns, see
+ * @port_probe_next: when the first port probe is due, ns, see
  *	mrc_ev_peer.c
  */
 struct mrc_ev_pace {
@@ -207,8 +207,6 @@ struct mrc_ev_auto {
  * @reported_ports: port status that the peer reports, bit N = its port N is up; all ones,
  *	including bit 0, while it reports nothing
  * @probing: bit N = port N is being probed because the peer reported it down
- * @disputed: bit N = port N answered although the peer reports it down; not in @probing.
- *	The peer has until the walk's port_probe_at to report it up
  * @probe_next: when the first EV probe is due or counts as lost, ns
  * @now: newest time that the state machine saw, ns; the reference for the times in @at
  * @rng: state of the random number generator
@@ -237,7 +235,6 @@ struct mrc_paths {
 	u32 peer_ports;
 	u32 reported_ports;
 	u32 probing;
-	u32 disputed;
 	u64 probe_next;
 	u64 now;
 	u64 rng;

@@ -10,9 +10,9 @@
  * it after the update is answered through it. A peer without that port cannot do this.
  * An answer through another port is no proof, because a port that the peer's controller
  * disabled still receives. If the answer comes through the port itself, the update was
- * wrong, or a newer update that reports the port up is still on its way through another
- * plane. If no such update arrives soon, the peer loses its credit: for MRC_EV_DISTRUST_NS,
- * a port that it reports down stays in use until a probe is not answered.
+ * wrong and the peer loses its credit: for MRC_EV_DISTRUST_NS, a port that it reports
+ * down stays in use until a probe is not answered. (An answer may also be faster than
+ * the update that reports the port up. This costs the credit as well.)
  *
  * A port that is reported up again is probed at once. It is used with the first answer,
  * whichever port that comes through, because update and answer agree. Any answer is
@@ -31,19 +31,6 @@ static bool status_unknown(u32 status)
 	return status & 1;	/* there is no port 0 */
 }
 
-/*
- * How long after an answer through a port the update that reports this port up may
- * come, ns: twice the interval at which a peer repeats a lost update.
- */
-static u64 update_wait(const struct mrc_paths *p)
-{
-	u64 t = 2 * (p->cfg.rto ? p->cfg.rto : MRC_EV_RTO_DEFAULT);
-
-	if (t < MRC_EV_PROBE_FLOOR_NS)
-		return MRC_EV_PROBE_FLOOR_NS;
-	return t < MRC_EV_PROBE_MAX_NS ? t : MRC_EV_PROBE_MAX_NS;
-}
-
 static u64 port_probe_interval(const struct mrc_paths *p, u8 exp)
 {
 	u64 t = p->cfg.rto < MRC_EV_RTO_DEFAULT ? p->cfg.rto :
@@ -54,10 +41,10 @@ static u64 port_probe_interval(const struct mrc_paths *p, u8 exp)
 	return t > MRC_EV_PROBE_MAX_NS >> exp ? MRC_EV_PROBE_MAX_NS : t << exp;
 }
 
-/* Recompute when the first port probe or decision is due. */
+/* Recompute when the first port probe is due. */
 static void port_probe_rescan(struct mrc_paths *p)
 {
-	u32 ports = (p->probing & p->ports_up) | p->disputed;
+	u32 ports = p->probing & p->ports_up;
 	u64 min = MRC_EV_NO_PROBE;
 	u8 port;
 
@@ -66,14 +53,6 @@ static void port_probe_rescan(struct mrc_paths *p)
 			min = p->walk[port].port_probe_at;
 	}
 	p->pace->port_probe_next = min;
-}
-
-/* No update agreed with the answer in time: distrust the peer's updates for a while. */
-static void distrust(struct mrc_paths *p, u8 port, u64 now)
-{
-	p->disputed &= ~(1u << port);
-	p->walk[port].distrust_until = now + MRC_EV_DISTRUST_NS;
-	mrc_ctr_add(p->cfg.ctr, port, MRC_CTR_PORT_STATUS_REFUSED, 1);
 }
 
 /* Probe as soon as the minimum interval allows, and restart the doubling. */
@@ -95,8 +74,6 @@ static void port_probe_start(struct mrc_paths *p, u8 port, u64 now)
 	 */
 	if (p->probing >> port & 1)
 		return;
-	if (p->disputed >> port & 1)
-		distrust(p, port, now);
 	p->probing |= 1u << port;
 	w->down_at = now;
 	port_probe_soon(p, port);
@@ -127,7 +104,6 @@ void mrc_paths_peer_status(struct mrc_paths *p, u32 status, u64 now)
 		return;
 	}
 	up = status_unknown(status) ? 0 : status & (status_unknown(was) ? ~0u : ~was);
-	p->disputed &= ~up;
 	for (port = 1; port <= p->n_ports; port++) {
 		const u32 bit = 1u << port;
 
@@ -187,11 +163,11 @@ void mrc_ev_peer_heard(struct mrc_paths *p, u8 port, u64 sent_at, u8 via,
 	 */
 	if (via != port && !(p->reported_ports & bit) && p->ports_up & p->peer_ports)
 		return;
-	p->probing &= ~bit;
 	if (!(p->reported_ports & bit)) {
-		p->disputed |= bit;
-		w->port_probe_at = now + update_wait(p);
+		w->distrust_until = now + MRC_EV_DISTRUST_NS;
+		mrc_ctr_add(p->cfg.ctr, port, MRC_CTR_PORT_STATUS_REFUSED, 1);
 	}
+	p->probing &= ~bit;
 	use(p, p->peer_ports | bit);
 	port_probe_rescan(p);
 }
@@ -230,11 +206,7 @@ int mrc_ev_peer_due(struct mrc_paths *p, u64 now)
 	for (port = 1; port <= p->n_ports; port++) {
 		struct mrc_ev_walk *w = &p->walk[port];
 
-		if (w->port_probe_at > now)
-			continue;
-		if (p->disputed >> port & 1)
-			distrust(p, port, now);
-		if (!(p->probing & p->ports_up & 1u << port))
+		if (!(p->probing & p->ports_up & 1u << port) || w->port_probe_at > now)
 			continue;
 		/* The port was kept in use, but a probe was not answered. */
 		if (w->port_probe_exp)
