@@ -96,7 +96,7 @@ TEST_F(EvPeer, DownIsLeftAtOnceAndAsked)
 	EXPECT_EQ(probe(), 0u) << "one question at a time";
 	for (unsigned i = 0; i < 16; i++)
 		EXPECT_EQ(p.state(i), MRC_EV_GOOD);
-	// Never answered: probing at doubling intervals, as long as it takes.
+	// Never answered: probed at doubling intervals, as long as it takes.
 	u64 last = now, wait = MRC_EV_PROBE_MIN_NS;
 	for (int i = 0; i < 20; i++) {
 		ASSERT_EQ(next_probe(), 2u);
@@ -205,7 +205,7 @@ TEST_F(EvPeer, NoCommonPlaneBecauseOfUs)
 	mrc_paths_set_ports(&p.p, mask({2}));
 	EXPECT_EQ(picks(20), std::set<unsigned>{2});
 	p.check();
-	// Nothing is probing through a port that is down, and at once when it
+	// No probe is sent through a port that is down, and at once when it
 	// comes up.
 	said(0);
 	for (int i = 0; i < 5; i++)
