@@ -75,29 +75,14 @@ const std::vector<Row<mrc_abi_ccp>> ccp_rows = {
 
 void ccp_table(Dev &dev, Check &c)
 {
-	for (const auto &row : ccp_rows)
-		for (uint32_t s = 0; s < 3; s++) {
-			With<mrc_abi_ccp> p{};
+	const auto make = [](Dev &d, uint32_t to) {
+		return ccp_make(d, CCP, "uet-1.0-nscc", to);
+	};
 
-			ccp_drop(dev, CCP);
-			if (s)
-				must(ccp_make(dev, CCP, "uet-1.0-nscc", s),
-				     "CC profile");
-			p.id = CCP;
-			row.fill(p);
-			const std::string what =
-				std::string(row.what) + " in " + states[s];
-			const int err = dev.call(MRC_ABI_OBJECT_CC_PROFILE,
-						 row.modify ? MRC_ABI_CCP_MODIFY
-							    : MRC_ABI_CCP_QUERY,
-						 p);
-
-			c.err(err, row.want[s], what);
-			if (err)
-				c.eq(ccp_now(dev, CCP), s,
-				     what + ", state afterwards");
-		}
-	ccp_drop(dev, CCP);
+	rules_table(dev, c,
+		    {MRC_ABI_OBJECT_CC_PROFILE, MRC_ABI_CCP_MODIFY,
+		     MRC_ABI_CCP_QUERY, CCP, ccp_now, ccp_drop, make},
+		    ccp_rows);
 	c.err(ccp_make(dev, CCP, "", mrc::ONLINE), 0,
 	      "congestion control off needs no config");
 	ccp_drop(dev, CCP);

@@ -33,13 +33,13 @@ void ports_and_classes(Dev &dev, Check &c)
 	c.eq(p.admin_state, 1, "admin state");
 
 	must(dev.get(MRC_ABI_OBJECT_DEV, MRC_ABI_DEV_TC_GET, tc), "tc");
+	now = tc;
 	for (uint8_t &dscp : now.dscp) {
 		dscp = 64;
 		c.err(dev.set(MRC_ABI_OBJECT_DEV, MRC_ABI_DEV_TC_SET, now),
 		      EINVAL, "DSCP 64");
 		now = tc;
 	}
-	now = tc;
 	now.dscp[0] = now.dscp[1];
 	c.err(dev.set(MRC_ABI_OBJECT_DEV, MRC_ABI_DEV_TC_SET, now), EINVAL,
 	      "two equal DSCPs");

@@ -225,31 +225,15 @@ const std::vector<Row<mrc_abi_evp>> evp_rows = {
 
 void evp_table(Dev &dev, Check &c)
 {
+	const auto make = [](Dev &d, uint32_t to) {
+		return evp_make(d, EVP, FMT, udp_evs(4, 1), 0, to);
+	};
+
 	must(fmt_make(dev, FMT, mrc::UDP, {16}, mrc::ONLINE), "format");
-	for (const auto &row : evp_rows)
-		for (uint32_t s = 0; s < 3; s++) {
-			With<mrc_abi_evp> p{};
-
-			evp_drop(dev, EVP);
-			if (s)
-				must(evp_make(dev, EVP, FMT, udp_evs(4, 1), 0,
-					      s),
-				     "EV profile");
-			p.id = EVP;
-			row.fill(p);
-			const std::string what =
-				std::string(row.what) + " in " + states[s];
-			const int err = dev.call(MRC_ABI_OBJECT_EV_PROFILE,
-						 row.modify ? MRC_ABI_EVP_MODIFY
-							    : MRC_ABI_EVP_QUERY,
-						 p);
-
-			c.err(err, row.want[s], what);
-			if (err)
-				c.eq(evp_now(dev, EVP), s,
-				     what + ", state afterwards");
-		}
-	evp_drop(dev, EVP);
+	rules_table(dev, c,
+		    {MRC_ABI_OBJECT_EV_PROFILE, MRC_ABI_EVP_MODIFY,
+		     MRC_ABI_EVP_QUERY, EVP, evp_now, evp_drop, make},
+		    evp_rows);
 	fmt_drop(dev, FMT);
 }
 

@@ -113,29 +113,14 @@ const std::vector<Row<mrc_abi_fmt>> fmt_rows = {
 
 void fmt_table(Dev &dev, Check &c)
 {
-	for (const auto &row : fmt_rows)
-		for (uint32_t s = 0; s < 3; s++) {
-			With<mrc_abi_fmt> f{};
+	const auto make = [](Dev &d, uint32_t to) {
+		return fmt_make(d, FMT, mrc::UDP, {16}, to);
+	};
 
-			fmt_drop(dev, FMT);
-			if (s)
-				must(fmt_make(dev, FMT, mrc::UDP, {16}, s),
-				     "format");
-			f.id = FMT;
-			row.fill(f);
-			const std::string what =
-				std::string(row.what) + " in " + states[s];
-			const int err = dev.call(MRC_ABI_OBJECT_EV_FMT,
-						 row.modify ? MRC_ABI_FMT_MODIFY
-							    : MRC_ABI_FMT_QUERY,
-						 f);
-
-			c.err(err, row.want[s], what);
-			if (err)
-				c.eq(fmt_now(dev, FMT), s,
-				     what + ", state afterwards");
-		}
-	fmt_drop(dev, FMT);
+	rules_table(dev, c,
+		    {MRC_ABI_OBJECT_EV_FMT, MRC_ABI_FMT_MODIFY,
+		     MRC_ABI_FMT_QUERY, FMT, fmt_now, fmt_drop, make},
+		    fmt_rows);
 }
 
 void fmt_limits(Dev &dev, Check &c)
