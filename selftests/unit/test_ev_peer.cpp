@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-// What a peer says about its ports, MRC 1.0 §12.3 "Trust": words begin questions,
-// answers decide; and the pace of questions, §11.6.
+// Port status that a peer reports, MRC 1.0 §12.3 "Trust": an update starts probes, and
+// their answers decide. And the pace of probes, §11.6.
 #include "paths.hpp"
 
 #include <set>
@@ -108,8 +108,8 @@ TEST_F(EvPeer, DownIsLeftAtOnceAndAsked)
 	EXPECT_FALSE(used(2));
 }
 
-// What left before the status may have arrived before the port went; what comes
-// back another way comes back from a port that only receives.
+// A packet sent before the update may have arrived before the port went down. An answer
+// through another port may come from a peer whose port only receives.
 TEST_F(EvPeer, OnlyAnAnswerThroughItOverrules)
 {
 	const u64 before = now - 1;
@@ -128,12 +128,12 @@ TEST_F(EvPeer, OnlyAnAnswerThroughItOverrules)
 	EXPECT_TRUE(used(2));
 	EXPECT_EQ(p->probing, 0u);
 	EXPECT_EQ(mrc_paths_next_probe(&p.p), ~0ull);
-	// Repeated, the status is no news.
+	// A repeated update changes nothing.
 	said(mask({1}));
 	EXPECT_TRUE(used(2));
 }
 
-// Called up, it is probed before it is used; any answer agrees with the status.
+// A port that is reported up is probed before it is used. Any answer is enough.
 TEST_F(EvPeer, UpIsAskedAtOnce)
 {
 	for (u8 via : {0, 1, 2}) {
@@ -145,7 +145,7 @@ TEST_F(EvPeer, UpIsAskedAtOnce)
 		EXPECT_FALSE(used(2));
 		EXPECT_LE(mrc_paths_next_probe(&p.p), now);
 		ASSERT_EQ(probe(), 2u);
-		// If the way is not there yet, again before long.
+		// If the path is not there yet, the next probe comes soon.
 		const u64 last = now;
 		ASSERT_EQ(next_probe(), 2u);
 		EXPECT_LE(now - last, 2 * MRC_EV_PROBE_MIN_NS);
@@ -158,7 +158,7 @@ TEST_F(EvPeer, UpIsAskedAtOnce)
 	}
 }
 
-// A status that is out of date is none: any answer will do, and there has to be one.
+// After a status has expired, one answer is needed, and any is enough.
 TEST_F(EvPeer, ExpiryIsNoProof)
 {
 	said(mask({1}));
@@ -185,7 +185,7 @@ TEST_F(EvPeer, NoCommonPlane)
 		EXPECT_EQ(std::set<unsigned>({probe(), probe()}),
 			  (std::set<unsigned>{1, 2}));
 		now++;
-		// Of no port at all any answer is against the status.
+		// If no port is left, any answer shows that the update is wrong.
 		answered(2, now, 1);
 		EXPECT_TRUE(used(2));
 		EXPECT_EQ(picks(40), std::set<unsigned>{2});
@@ -205,8 +205,8 @@ TEST_F(EvPeer, NoCommonPlaneBecauseOfUs)
 	mrc_paths_set_ports(&p.p, mask({2}));
 	EXPECT_EQ(picks(20), std::set<unsigned>{2});
 	p.check();
-	// No probe is sent through a port that is down, and at once when it
-	// comes up.
+	// A port that is down is not probed. When it comes up it is probed
+	// at once.
 	said(0);
 	for (int i = 0; i < 5; i++)
 		ASSERT_EQ(next_probe(), 2u);
@@ -245,7 +245,7 @@ TEST_F(EvPeer, WrongWordCostsCredit)
 		now++;
 		answered(2, now, 2);
 	}
-	// True this time.
+	// This update is true.
 	said(mask({1, 2}));
 	said(mask({1}));
 	now += kMs;
@@ -255,7 +255,7 @@ TEST_F(EvPeer, WrongWordCostsCredit)
 	probe();
 	EXPECT_FALSE(used(2));
 	p.check();
-	// It goes up, and down when all is forgotten.
+	// It comes up, and goes down when the distrust is over.
 	said(mask({1, 2}));
 	now += kMs;
 	ASSERT_EQ(next_probe(), 2u);
@@ -266,7 +266,7 @@ TEST_F(EvPeer, WrongWordCostsCredit)
 	EXPECT_FALSE(used(2));
 }
 
-// Words that come faster than answers neither hinder nor hasten them.
+// Updates that come faster than answers do not change the pace of probes.
 TEST_F(EvPeer, FlickeringWords)
 {
 	unsigned probes = 0;
@@ -288,8 +288,8 @@ TEST_F(EvPeer, FlickeringWords)
 	EXPECT_TRUE(used(2));
 }
 
-// A QP that has not sent yet takes the status as a preference, and asks when it
-// has the means.
+// A QP that has not sent yet takes the status as a preference. It probes when it has
+// its tables.
 TEST(EvPeerPrepared, PreferenceOnly)
 {
 	mrc_paths_cfg cfg = paths_cfg(16, 2);
@@ -319,8 +319,8 @@ TEST(EvPeerPrepared, PreferenceOnly)
 	EXPECT_TRUE(mrc_paths_port_ok(&p, 1));
 }
 
-// A port without an EV cannot be probed, and nobody is woken for it, until a
-// controller allows one.
+// A port without a usable EV cannot be probed, and no timer runs for it, until a
+// controller allows an EV.
 TEST_F(EvPeer, NothingToAskWith)
 {
 	for (unsigned i = 0; i < 16; i++)
@@ -365,7 +365,7 @@ TEST_F(EvPeer, PaceOfACutPlane)
 				10 * kSecond / MRC_EV_PROBE_GAP_NS);
 	EXPECT_GE(sent, 10 * kSecond / MRC_EV_PROBE_GAP_NS / 2);
 	// It is there again: all of its EVs within a few round trips, though
-	// the peer's status is all that tells.
+	// the peer's update is the only sign.
 	mrc_paths_peer_status(&q.p, mask({1, 2}), now);
 	q.check();
 	for (int round = 0; q->bad && round < 40; round++) {

@@ -13,6 +13,16 @@ constexpr u64 kHold = 960 * kUs; // of it
 constexpr u8 k10ms = 20;	 // 10.24 ms
 constexpr u64 kLongHold = 10240 * kUs;
 
+using Sent = std::vector<u32>;
+
+Sent range(u32 from, u32 to)
+{
+	Sent v;
+	for (u32 i = from; i < to; i++)
+		v.push_back(i);
+	return v;
+}
+
 struct RecvRequester : ExtRequester {
 	RecvRequester()
 	{
@@ -41,6 +51,16 @@ struct RecvRequester : ExtRequester {
 			ASSERT_GE(post(MRC_WR_SEND), 0);
 	}
 
+	// @n messages, of which those from @first on are refused for lack of a
+	// receive.
+	void refused_sends(u32 n, u32 first = 0)
+	{
+		post_sends(n);
+		ASSERT_EQ(sent(), range(0, n));
+		for (u32 i = first; i < n; i++)
+			rnr(psn((s32)i), k1ms);
+	}
+
 	// Distances of the packets from the first PSN.
 	std::vector<u32> index(const std::vector<mrc_tx_desc> &out)
 	{
@@ -53,16 +73,6 @@ struct RecvRequester : ExtRequester {
 	std::vector<u32> sent() { return index(send()); }
 	std::vector<u32> later() { return index(wait()); }
 };
-
-using Sent = std::vector<u32>;
-
-Sent range(u32 from, u32 to)
-{
-	Sent v;
-	for (u32 i = from; i < to; i++)
-		v.push_back(i);
-	return v;
-}
 
 } // namespace
 
@@ -83,10 +93,7 @@ TEST(Receives, OneAsksForAll)
 {
 	RecvRequester r;
 	r.init();
-	r.post_sends(4);
-	EXPECT_EQ(r.sent(), range(0, 4));
-	for (u32 i = 0; i < 4; i++)
-		r.rnr(r.psn((s32)i), k1ms);
+	r.refused_sends(4);
 	for (int i = 0; i < 20; i++) {
 		const u64 at = r.now;
 		EXPECT_EQ(r.later(), Sent{0}) << i;
@@ -145,10 +152,7 @@ TEST(Receives, AsFarAsThePeerSays)
 {
 	RecvRequester r;
 	r.init();
-	r.post_sends(8);
-	EXPECT_EQ(r.sent(), range(0, 8));
-	for (u32 i = 0; i < 8; i++)
-		r.rnr(r.psn((s32)i), k1ms);
+	r.refused_sends(8);
 	EXPECT_EQ(r.later(), Sent{0});
 	r.told(r.psn(0), 6);
 	EXPECT_EQ(r.sent(), range(1, 6));
@@ -166,14 +170,11 @@ TEST(Receives, AsFarAsThePeerSays)
 }
 
 // The number of receives counts although the ACK acknowledges nothing new.
-TEST(Receives, WordsAloneAreEnough)
+TEST(Receives, CountWithoutANewAcknowledgment)
 {
 	RecvRequester r;
 	r.init();
-	r.post_sends(3);
-	EXPECT_EQ(r.sent(), range(0, 3));
-	for (u32 i = 0; i < 3; i++)
-		r.rnr(r.psn((s32)i), k1ms);
+	r.refused_sends(3);
 	EXPECT_EQ(r.later(), Sent{0});
 	EXPECT_TRUE(r.sent().empty());
 	r.told(r.psn(-1), 3);
@@ -227,10 +228,7 @@ TEST(Receives, OfASilentPeerByTrying)
 	RecvRequester r;
 	u32 next = 1, in = 1;
 	r.init();
-	r.post_sends(100);
-	EXPECT_EQ(r.sent(), range(0, 100));
-	for (u32 i = 0; i < 100; i++)
-		r.rnr(r.psn((s32)i), k1ms);
+	r.refused_sends(100);
 	EXPECT_EQ(r.later(), Sent{0});
 	r.now += kHold; // of the others is over as well
 	while (next < 100) {
@@ -255,10 +253,7 @@ TEST(Receives, EarlierOnesDoNotCount)
 {
 	RecvRequester r;
 	r.init();
-	r.post_sends(10);
-	EXPECT_EQ(r.sent(), range(0, 10));
-	for (u32 i = 6; i < 10; i++)
-		r.rnr(r.psn((s32)i), k1ms);
+	r.refused_sends(10, 6);
 	for (u32 i = 0; i < 6; i++)
 		r.ack(r.psn((s32)i));
 	EXPECT_EQ(r.later(), Sent{6});
@@ -306,10 +301,7 @@ TEST(Receives, ALostAckStopsNothing)
 {
 	RecvRequester r;
 	r.init();
-	r.post_sends(3);
-	EXPECT_EQ(r.sent(), range(0, 3));
-	for (u32 i = 0; i < 3; i++)
-		r.rnr(r.psn((s32)i), k1ms);
+	r.refused_sends(3);
 	EXPECT_EQ(r.later(), Sent{0});
 	r.sack_all(r.psn(0));
 	EXPECT_EQ(r.sent(), Sent{1});
