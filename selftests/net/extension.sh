@@ -9,16 +9,6 @@
 # races
 . "$(dirname "$0")/lib.sh"
 
-# switch off|on [HOST]: on one host or on both
-switch() {
-	if [ "${2:-a}" = a ]; then
-		in_a mrcctl -d mrca dev set extension "$1"
-	fi
-	if [ "${2:-b}" = b ]; then
-		in_b mrcctl -d mrcb dev set extension "$1"
-	fi
-}
-
 # No packet was sent that MRC 1.0 does not have.
 no_trace() {
 	local d
@@ -108,11 +98,11 @@ under_way() {
 	at=$(ctr_now mrcb rx_requests)
 	verify_start -t 100 --ext-test mixed --iters 2500 --timeout 18
 	wait_for 30 ctr_at_least mrcb rx_requests $((at + 50))
-	switch off
+	extension off
 	at=$(ctr_now mrcb rx_requests)
 	wait_for 30 ctr_at_least mrcb rx_requests $((at + 50))
 	verify_finish
-	switch on
+	extension on
 	unimpair_all
 	ctr_quiet
 	ctr_take
@@ -123,16 +113,16 @@ under_way() {
 }
 
 topo 2
-switch off
+extension off
 subtest "off: what a program is told, and refused" off_at_both
 subtest "off at both ends: writes" writes
-switch on b
+extension on b
 subtest "off at one end: writes" writes
-switch on a
-switch off b
+extension on a
+extension off b
 subtest "off at the other end: writes" writes
 subtest "off at the peer: REM_INV_REQ_ERR" off_at_peer
-switch on
+extension on
 subtest "on again" on_again
 subtest "switched off under traffic: connections keep it" under_way
 tap_end

@@ -104,8 +104,8 @@ steer() { # MASK-OF-PROCESSORS|0 QUEUE-LENGTH
 topo 2
 backlog=$(sysctl -n net.core.netdev_max_backlog)
 for cc in none uet-1.0-nscc; do
-	in_a mrcctl -d mrca dev set cc $cc
-	in_b mrcctl -d mrcb dev set cc $cc
+	ctl a dev set cc $cc
+	ctl b dev set cc $cc
 	steer 1 10000
 	subtest "$cc: $QPS QPs share a processor" fair "$cc, unshaped" 95
 	steer 0 "$backlog"

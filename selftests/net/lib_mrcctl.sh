@@ -80,7 +80,7 @@ for line in open(sys.argv[1], encoding="utf-8"):
 }
 
 gone() { # fmt|ev|cc ID: deletes the object as soon as nobody uses it
-	wait_for 30 in_a mrcctl -d mrca "$1" del "$2"
+	wait_for 30 ctl a "$1" del "$2"
 }
 
 # Removes whatever a failed subtest has left.
@@ -89,15 +89,15 @@ clean_slate() {
 	uncount_ports 2>/dev/null || true
 	unimpair a 1
 	unimpair a 2
-	in_a mrcctl -d mrca default del "$B4" 2>/dev/null || true
+	ctl a default del "$B4" 2>/dev/null || true
 	for id in 3 5 7; do
-		in_a mrcctl -d mrca ev del $id 2>/dev/null || true
+		ctl a ev del $id 2>/dev/null || true
 	done
 	for id in 1 2 5; do
-		in_a mrcctl -d mrca fmt del $id 2>/dev/null || true
-		in_a mrcctl -d mrca cc del $id 2>/dev/null || true
+		ctl a fmt del $id 2>/dev/null || true
+		ctl a cc del $id 2>/dev/null || true
 	done
-	in_a mrcctl -d mrca port set 2 enable
+	ctl a port set 2 enable
 }
 
 # Format 1 and EV profile 7: explicit, four UDP paths on two planes.

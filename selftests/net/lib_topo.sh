@@ -384,8 +384,10 @@ shape() {
 }
 
 # Switches the extension (SEND, READ, ...) for queue pairs made from now on, at both
-# hosts.
-extension() { # on|off
-	in_a mrcctl -d mrca dev set extension "$1"
-	in_b mrcctl -d mrcb dev set extension "$1"
+# hosts or at one.
+extension() { # on|off [a|b]
+	local h
+	for h in ${2:-a b}; do
+		ctl "$h" dev set extension "$1"
+	done
 }

@@ -140,8 +140,8 @@ no_controller() {
 	refuse 'CAP_NET_ADMIN' contained mrcctl -d mrca default set 10.1.0.0/16 ev 1
 	refuse 'not permitted' contained rdma link del mrca
 	refuse 'not permitted' contained rdma dev set mrca name mrcz
-	in_a mrcctl -d mrca dev show | grep -q -E 'extension +on' ||
-		fail "$(in_a mrcctl -d mrca dev show)"
+	ctl a dev show | grep -q -E 'extension +on' ||
+		fail "$(ctl a dev show)"
 	port_is mrca 2 ACTIVE
 }
 

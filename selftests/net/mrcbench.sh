@@ -146,14 +146,14 @@ to_server() {
 		--set repeat=1 --set seconds=0.2 >"$WORK/out" 2>&1 || fail "$(cat "$WORK/out")"
 	figures_there to2 1 goodput
 	# Device settings that a plan makes are restored.
-	in_a mrcctl -d mrca dev set num_evs 24
+	ctl a dev set num_evs 24
 	in_a mrcbench run --to "$MGMT_B" -c "mrc=mrca/$A4" -o "$WORK/to3" --set columns=mrc \
 		--set evs=8 --set cc=uet-1.0-nscc --set repeat=1 --set seconds=0.2 \
 		>"$WORK/out" 2>&1 || fail "$(cat "$WORK/out")"
 	figures_there to3 1 goodput
-	in_a mrcctl -d mrca dev show | grep -q '^ *attr num_evs 24 cwnd 0 cc none$' ||
-		fail "attributes: $(in_a mrcctl -d mrca dev show)"
-	in_a mrcctl -d mrca dev set num_evs 64
+	ctl a dev show | grep -q '^ *attr num_evs 24 cwnd 0 cc none$' ||
+		fail "attributes: $(ctl a dev show)"
+	ctl a dev set num_evs 64
 	grep -q 'too long' "$WORK/server" || fail "the stranger: $(cat "$WORK/server")"
 }
 

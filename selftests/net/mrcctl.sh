@@ -228,7 +228,7 @@ ev_profiles() {
 		[{"id":7,"state":"online","mode":"explicit","min_active":1,"events":["good","assumed_bad"],"fmt":1,"count":4,"fields":[{"width":16,"init":"0x0","mask":"0xffff","min":"0x0","max":"0xffff"}],"evs":[{"ev":"c001@1","state":"good"},{"ev":"c002@2","state":"denied"},{"ev":"c003@1","state":"good"},{"ev":"d004@2","state":"good"}]}]
 	END
 	printf '# two, one a line\n\nc001@1\nd004@2\n' >"$WORK/evs"
-	in_a mrcctl -d mrca ev deny 7 - <"$WORK/evs"
+	ctl a ev deny 7 - <"$WORK/evs"
 	do_a ev
 	grep -q '^    evs denied 3 good 1$' "$WORK/out" || fail "$(cat "$WORK/out")"
 	do_a dev
@@ -384,7 +384,7 @@ definitions() {
 
 	# A saved file makes the same configuration on another device, and again on
 	# this one.
-	in_b mrcctl -d mrcb load - <"$WORK/saved"
+	ctl b load - <"$WORK/saved"
 	do_on b save
 	same "$WORK/saved" "$WORK/out" "what B saves"
 	quiet load "$WORK/saved"

@@ -23,8 +23,8 @@ stamps_fit() { # FILE SINCE
 # Adds or deletes format 60 until the monitor reports it. Then the monitor is
 # watching.
 nudge() {
-	in_a mrcctl -d mrca fmt add 60 mode udp fields 16 2>/dev/null ||
-		in_a mrcctl -d mrca fmt del 60
+	ctl a fmt add 60 mode udp fields 16 2>/dev/null ||
+		ctl a fmt del 60
 	sleep 0.3
 	grep -q 'fmt 60' "$WORK/monitor"
 }
@@ -70,7 +70,7 @@ state_changes() {
 	monitor_has 'cc 2 gone, was online'
 	stamps_fit "$WORK/monitor" "$since"
 	kill "$monitor"
-	in_a mrcctl -d mrca fmt del 60 2>/dev/null || true
+	ctl a fmt del 60 2>/dev/null || true
 	paths_down
 
 	# It prints so many lines and ends.
@@ -82,7 +82,7 @@ state_changes() {
 	echo '{"time":"TIME","event":"state","what":"fmt 60","from":STATE,"to":STATE}' >"$WORK/want"
 	same "$WORK/want" "$WORK/got" "one change as JSON"
 	json_lines "$WORK/monitor"
-	in_a mrcctl -d mrca fmt del 60 2>/dev/null || true
+	ctl a fmt del 60 2>/dev/null || true
 	quiet monitor state -t 200ms
 	quiet monitor ev -t 200ms
 }

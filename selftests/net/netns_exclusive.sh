@@ -134,7 +134,7 @@ moves_back() {
 # its configuration.
 moves_with_netdevs() {
 	local i open
-	in_a mrcctl -d mrca dev set extension off
+	extension off a
 	in_a rdma dev set mrca netns "$THIRD"
 	home[mrca]=$THIRD
 	ip -n "$HOST_A" link set pa1 netns "$THIRD"

@@ -170,9 +170,9 @@ plane_down() { # 4|6
 
 # MRC 1.0 has no such connections.
 switched_off() {
-	in_a mrcctl -d mrca dev set extension off
+	extension off a
 	refuse 'create QP' in_a timeout 20 ibv_uc_pingpong -d mrca -g "$(gid_index mrca 1 "$A4")" -n 1
-	in_a mrcctl -d mrca dev set extension on
+	extension on a
 	pingpong 1 4 100 1024
 }
 
