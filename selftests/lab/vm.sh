@@ -20,7 +20,6 @@
 # kcsan runs a kernel built by the lab (common.sh); everything else is the same.
 # exit status: that of the job; 124 after the time limit; 125 if the guest did
 # not boot (tried three times); 126 if the kernel crashed or warned.
-# not boot (tried three times); 126 when the kernel crashed or warned.
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 

@@ -2,6 +2,7 @@
 // Requester: lone messages and the ends of bursts. MRC 1.0 §9.3, §9.5.
 #include "loss_fixture.hpp"
 
+#include <algorithm>
 #include <map>
 
 using namespace mrc_test;
@@ -385,4 +386,26 @@ TEST(Tail, MemoryIsThatOfThePlanes)
 	EXPECT_EQ(r.init(), -EINVAL);
 	r.cfg.n_ports = MRC_MAX_PORTS + 1;
 	EXPECT_EQ(mrc_req_mem(&r.cfg), 0u);
+}
+
+// The timer is exact while deadlines are due at its expiries. Later it may be late by an
+// eighth of the time without one, and by about a millisecond at most.
+TEST(TimerGrid, GrowsWithTheTimeWithoutADueDeadline)
+{
+	EXPECT_EQ(mrc_req_timer_grid(0), 0u);
+	EXPECT_EQ(mrc_req_timer_grid(200 * kUs), 0u);
+	u32 last = 0;
+	for (u64 calm = 1; calm < 3600 * 1000 * kMs; calm += calm / 7 + 1) {
+		const u32 grid = mrc_req_timer_grid(calm);
+		EXPECT_EQ(grid & (grid - 1), 0u) << calm;
+		EXPECT_LE(grid, calm / 8) << calm;
+		EXPECT_LE(grid, 1u << 20) << calm;
+		EXPECT_GE(grid, last) << calm;
+		// No more exact than needed: each exact timer costs an interrupt.
+		if (calm >= 8ull << 15)
+			EXPECT_GT(2 * grid, std::min<u64>(calm / 8, 1 << 20)) << calm;
+		last = grid;
+	}
+	EXPECT_EQ(last, 1u << 20);
+	EXPECT_EQ(mrc_req_timer_grid(MRC_NEVER), 1u << 20);
 }

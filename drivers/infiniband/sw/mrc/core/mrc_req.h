@@ -609,6 +609,20 @@ void mrc_req_set_retry(struct mrc_req *req, u64 rto, u8 linear_cnt,
 u64 mrc_req_deadline(const struct mrc_req *req);
 void mrc_req_on_deadline(struct mrc_req *req, u64 now);
 
+/**
+ * mrc_req_timer_grid - how exact the timer for the deadline has to be
+ * @calm: time since a deadline was due when the timer expired, ns
+ *
+ * A message that is sent alone sets the deadline of a tail probe (§9.5), about a round trip
+ * ahead, and its ACK removes it. With an exact timer each such message costs an
+ * interrupt at which nothing is due. So a deadline may be met late by an eighth of the time
+ * for which no deadline was due, and by about a millisecond at most.
+ *
+ * Return: the timer may expire at the next multiple of this, ns, a power of two; 0: it has
+ * to expire at the deadline.
+ */
+u32 mrc_req_timer_grid(u64 calm);
+
 /*
  * Set the local ports that may send. If a port goes down with packets in flight on it,
  * a probe is sent at once through another port to learn which packets were lost.

@@ -48,6 +48,10 @@ enum mrc_wqe_state {
 #define MRC_PTO_FIRST_NS	1000000ull
 /* Added to the time of tail probes and of losses inferred from time alone, §9.5. */
 #define MRC_TAIL_FLOOR_NS	100000ull
+/* The timer's grid, see mrc_req_timer_grid(): powers of two. */
+#define MRC_GRID_MIN_NS		(1u << 15)
+#define MRC_GRID_MAX_NS		(1u << 20)
+#define MRC_GRID_SHARE		8
 /* Each tail probe without feedback doubles the interval, up to half an RTO. */
 #define MRC_SILENCE_SHIFT_MAX	24
 /* Upper limit of that interval if there is no RTO. */

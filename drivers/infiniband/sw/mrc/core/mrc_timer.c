@@ -293,3 +293,12 @@ void mrc_req_on_deadline(struct mrc_req *req, u64 now)
 	if (now >= req->timer_at)
 		mrc_req_expire(req, now);
 }
+
+u32 mrc_req_timer_grid(u64 calm)
+{
+	u32 grid = MRC_GRID_MAX_NS;
+
+	while (grid > calm / MRC_GRID_SHARE)
+		grid /= 2;
+	return grid < MRC_GRID_MIN_NS ? 0 : grid;
+}

@@ -67,8 +67,11 @@ static enum hrtimer_restart mrc_qp_timer(struct hrtimer *timer)
 	}
 	qp->tx.timer_at = MRC_NEVER;
 	if (mrc_qp_sends(qp)) {
-		if (mrc_req_deadline(mrc_qp_req(qp)) <= now)
+		if (mrc_req_deadline(mrc_qp_req(qp)) <= now) {
 			mrc_req_on_deadline(mrc_qp_req(qp), now);
+			qp->tx.timer_due_at = now;
+		}
+		qp->tx.timer_grid = mrc_req_timer_grid(now - qp->tx.timer_due_at);
 		mrc_req_run(qp, false);
 	} else {
 		spin_unlock_bh(&qp->tx.lock);

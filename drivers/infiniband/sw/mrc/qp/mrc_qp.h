@@ -200,6 +200,9 @@ enum mrc_qp_todo {
  * @sq: send ring; idx = cons
  * @timer: timer for the requester's deadline
  * @timer_at: expiry of @timer, ns; MRC_NEVER = not armed
+ * @timer_due_at: time of the last expiry of @timer at which a deadline was due, or of the
+ *	transition to RTS, ns
+ * @timer_grid: @timer_at is a multiple of it, ns; a power of two, 0 = any time
  * @conn: state of the current connection, zero in RESET
  * @sqd_notify: report IB_EVENT_SQ_DRAINED
  * @no_inline: allocation of @inl_buf failed
@@ -226,6 +229,8 @@ struct mrc_qp_tx {
 	struct mrc_ring sq;
 	struct hrtimer timer;
 	u64 timer_at;
+	u64 timer_due_at;
+	u32 timer_grid;
 	struct_group_tagged(mrc_tx_conn, conn,
 		bool sqd_notify;
 		bool no_inline;

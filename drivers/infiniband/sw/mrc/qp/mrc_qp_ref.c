@@ -76,11 +76,20 @@ void mrc_qp_arm_timer(struct mrc_qp *qp)
 		return;
 	at = mrc_req_deadline(mrc_qp_req(qp));
 	/*
-	 * Do not re-arm the timer for a later deadline. An early expiry is cheap, and
-	 * reprogramming the timer for every SACK is not.
+	 * Do not re-arm the timer for a later deadline: reprogramming the timer for every
+	 * SACK costs more than an early expiry.
 	 */
 	if (at >= qp->tx.timer_at)
 		return;
+	/*
+	 * Nor for each message that is sent alone, if deadlines have long been met without
+	 * the timer. All queue pairs use the same grid, so that one interrupt serves them.
+	 */
+	if (qp->tx.timer_grid) {
+		at = round_up(min_t(u64, at, KTIME_MAX), (u64)qp->tx.timer_grid);
+		if (at >= qp->tx.timer_at)
+			return;
+	}
 	if (qp->tx.timer_at == MRC_NEVER)
 		mrc_qp_hold(qp);
 	qp->tx.timer_at = at;
