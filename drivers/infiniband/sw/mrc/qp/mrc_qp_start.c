@@ -328,7 +328,7 @@ static int mrc_qp_make_requester(struct mrc_qp *qp)
 				inl = NULL;
 			}
 			qp->tx.sq_taken = qp->tx.sq.idx;
-			qp->tx.timer_due_at = mrc_now();
+			qp->tx.timer_due_at = tx->cc_cfg.now;
 			qp->tx.timer_grid = 0;
 			WRITE_ONCE(qp->tx.on, true);
 			tx = NULL;
