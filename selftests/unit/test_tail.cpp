@@ -373,6 +373,115 @@ TEST(Tail, PlanesHaveTheirOwnRoundTrips)
 		EXPECT_EQ(r.req.plane[port].srtt, rtt) << (int)port;
 }
 
+// The reply to a tail probe is a sample too, once, although the peer may send several.
+TEST(Tail, RepliesToProbesAreSamples)
+{
+	Requester r;
+	r.cfg.use_ts = false;
+	r.init();
+	r.send_n(1);
+	r.now = mrc_req_deadline(&r.req);
+	r.send();
+	ASSERT_EQ(r.probes.size(), 1u);
+	const u8 port = r.probes[0].port;
+	const s32 id = r.probes[0].hdr.peth.probe_id;
+	for (int i = 0; i < 2; i++) {
+		r.now += kRtt;
+		r.sack({.cack = r.psn(-1), .probe = id});
+		EXPECT_EQ(r.req.samples, 1u);
+		EXPECT_EQ(r.req.srtt, kRtt);
+		EXPECT_EQ(r.req.plane[port].srtt, kRtt);
+	}
+}
+
+namespace
+{
+
+// Two planes, and the SACKs name packets of the second one only.
+struct OneTrigger : Requester {
+	OneTrigger()
+	{
+		cfg.rto = 100 * kMs;
+		init();
+		for (int i = 0; i < 70; i++) {
+			const auto out = both();
+
+			now += kRtt;
+			heard(out);
+			ack(out[1].hdr.psn);
+			reap();
+		}
+	}
+	std::vector<mrc_tx_desc> both()
+	{
+		const auto out = send_n(2);
+
+		EXPECT_NE(out.at(0).port, out.at(1).port);
+		return out;
+	}
+	void heard(const std::vector<mrc_tx_desc> &out)
+	{
+		const u32 last = out[1].hdr.psn;
+		const u32 named = out[out[0].port == 2 ? 0 : 1].hdr.psn;
+
+		sack({.cack = last, .ack = mrc_psn_diff(named, last)});
+	}
+};
+
+} // namespace
+
+// Until a plane has a sample, the time in which its packets are known to arrive bounds
+// its RTT.
+TEST(Tail, ArrivalsBoundTheRoundTripOfAPlaneWithoutSample)
+{
+	OneTrigger r;
+	EXPECT_EQ(r.req.plane[1].srtt, 0u);
+	EXPECT_EQ(r.req.plane[1].bound, kRtt);
+	EXPECT_EQ(r.req.plane[2].srtt, kRtt);
+	// The transport ACK is missing.
+	const u64 sent = r.now;
+	const auto out = r.both();
+	r.now += kRtt;
+	r.heard(out);
+	EXPECT_EQ(mrc_req_deadline(&r.req), sent + 2 * kRtt + kFloor);
+	r.ack(out[1].hdr.psn);
+	r.reap();
+	// A packet of that plane is missing. Later arrivals do not make the bound longer.
+	const u64 again = r.now;
+	const auto more = r.both();
+	const bool first = more[0].port == 1;
+	r.now += 2 * kRtt;
+	const u32 cack = mrc_psn_add(more[0].hdr.psn, first ? -1 : 0);
+	r.sack({.cack = cack, .base = 1, .map = first ? 2u : 0u, .probe = 60000});
+	EXPECT_EQ(r.req.plane[1].bound, kRtt);
+	r.now = mrc_req_deadline(&r.req);
+	r.deadline();
+	r.send();
+	ASSERT_EQ(r.probes.size(), 1u);
+	EXPECT_LE(r.now, again + 3 * kRtt + kFloor + kRtt / 2);
+	r.now += kRtt;
+	r.sack({.cack = cack,
+		.base = 1,
+		.map = first ? 2u : 0u,
+		.probe = r.probes[0].hdr.peth.probe_id});
+	EXPECT_EQ(r.count(MRC_CTR_LOSS_PROBE), 1u);
+}
+
+// A copy that arrives may be the first or the second one: its time bounds nothing.
+TEST(Tail, CopiesBoundNothing)
+{
+	OnePlane r;
+	r.init();
+	r.send_n(1);
+	r.now += kRtt;
+	r.nack(r.psn(0), MRC_NACK_NO_RESOURCE, 0);
+	r.now = std::max(r.now, mrc_req_deadline(&r.req));
+	ASSERT_EQ(r.send().size(), 1u);
+	r.now += kRtt;
+	r.sack({.cack = r.psn(0), .probe = 60000});
+	EXPECT_EQ(r.req.plane[1].bound, 0u);
+}
+
 // What is kept for each plane takes memory for the planes that there are.
 TEST(Tail, MemoryIsThatOfThePlanes)
 {

@@ -67,6 +67,17 @@ void random_delays(Rng &rng, TailPlan &p, u64 rtt, bool even)
 	p.rtt = most[0] + most[1] + 2 * p.serialize;
 }
 
+// The shortest round trip, ns.
+u64 shortest(const TailPlan &p)
+{
+	u64 least[2] = {MRC_NEVER, MRC_NEVER};
+
+	for (int side = 0; side < 2; side++)
+		for (u8 port = 1; port <= p.net.n_ports; port++)
+			least[side] = std::min(least[side], p.delay[side][port]);
+	return least[0] + least[1];
+}
+
 // A queue pair as the module makes one.
 TailPlan base(Rng &rng, u64 seed)
 {
@@ -408,7 +419,8 @@ TailPlan tail_gone_plan(u64 seed)
 	p.silences.push_back(cut);
 	if (stream) {
 		p.net.regions = 64;
-		p.silences[0].from += rng.below(p.rtt);
+		// Before the stream ends, through the shortest plane as well.
+		p.silences[0].from += rng.below(shortest(p));
 		for (u32 i = 0; i < 64; i++)
 			s.add((u32)rng.range(1, 16), 0);
 	} else {

@@ -234,6 +234,7 @@ struct mrc_probe_rec {
 	u64 at;
 	u16 id;
 	u8 port;
+	bool answered;
 };
 
 /* Time guards of loss inference that grow with spurious retransmissions. */
@@ -255,6 +256,8 @@ struct mrc_guard {
  * struct mrc_plane - what the requester knows of a plane
  * @srtt: smoothed RTT of packets sent through it, ns, 0 = no sample
  * @rttvar: smoothed deviation, ns
+ * @bound: without a sample: the shortest time in which a packet is known to have been
+ *	received, ns, 0 = none
  * @late: how much longer than @srtt overtaken packets took
  * @stall: how much longer than @srtt any packets took
  * @loss_burst_at: start of the latest burst of holes that were taken for lost
@@ -271,6 +274,7 @@ struct mrc_guard {
 struct mrc_plane {
 	u64 srtt;
 	u64 rttvar;
+	u64 bound;
 	struct mrc_guard late;
 	struct mrc_guard stall;
 	u64 loss_burst_at;

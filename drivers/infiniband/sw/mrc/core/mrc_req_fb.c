@@ -225,8 +225,7 @@ static bool mrc_req_map_unsent(const struct mrc_req *req,
 	return false;
 }
 
-static const struct mrc_probe_rec *mrc_req_probe_find(const struct mrc_req *req,
-						      u16 id)
+static struct mrc_probe_rec *mrc_req_probe_find(struct mrc_req *req, u16 id)
 {
 	u32 i;
 
@@ -241,8 +240,7 @@ static const struct mrc_probe_rec *mrc_req_probe_find(const struct mrc_req *req,
  * verdict. Return: RTT sample or MRC_CC_NONE_RTT.
  */
 static u64 mrc_req_probe_reply(struct mrc_req *req, const struct mrc_seth *s,
-			       const struct mrc_probe_rec *rec, u16 echo,
-			       u64 now)
+			       struct mrc_probe_rec *rec, u16 echo, u64 now)
 {
 	int ev;
 
@@ -252,13 +250,15 @@ static u64 mrc_req_probe_reply(struct mrc_req *req, const struct mrc_seth *s,
 	} else {
 		ev = mrc_paths_probe_match(req->paths, s->probe_id);
 	}
-	if (ev < 0)
+	if (ev >= 0)
+		mrc_paths_verdict(req->paths, ev,
+				  s->m == MRC_M_SKIP_ONCE ? MRC_EVV_PROBE_CE :
+				  s->m == MRC_M_ALWAYS_SKIP ? MRC_EVV_PROBE_BAD :
+				  MRC_EVV_PROBE_OK, now);
+	if (!rec || rec->answered)
 		return MRC_CC_NONE_RTT;
-	mrc_paths_verdict(req->paths, ev,
-			  s->m == MRC_M_SKIP_ONCE ? MRC_EVV_PROBE_CE :
-			  s->m == MRC_M_ALWAYS_SKIP ? MRC_EVV_PROBE_BAD :
-			  MRC_EVV_PROBE_OK, now);
-	return rec ? mrc_req_rtt(req, rec->at, echo, now) : MRC_CC_NONE_RTT;
+	rec->answered = true;
+	return mrc_req_rtt(req, rec->at, echo, now);
 }
 
 /* A packet sent through @port at @at was answered, and the answer arrived on @via. */
@@ -340,7 +340,7 @@ void mrc_req_on_sack(struct mrc_req *req, const struct mrc_hdr *h, u8 port,
 		     u64 now)
 {
 	const struct mrc_seth *s = &h->seth;
-	const struct mrc_probe_rec *rec = NULL;
+	struct mrc_probe_rec *rec = NULL;
 	const u32 ack_psn = mrc_psn_add(s->cack_psn, s->ack_psn_offset);
 	u64 rtt = MRC_CC_NONE_RTT;
 	bool copy = false;

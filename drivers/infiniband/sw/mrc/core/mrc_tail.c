@@ -115,10 +115,17 @@ void mrc_req_arrived(struct mrc_req *req, u32 psn, u64 now)
 	struct mrc_plane *pl = &req->plane[port];
 	const bool overtaken = mrc_req_after(pl->arrived_at, pl->arrived_psn,
 					     pkt->sent_at, psn);
+	const u64 took = mrc_req_since(pkt->sent_at, now);
 
 	mrc_paths_arrived(req->paths, pkt->ev);
-	mrc_req_learn_time(req, pl, overtaken, mrc_req_since(pkt->sent_at, now),
-			   now);
+	/*
+	 * A SACK gives a sample for the packet that triggered it only. If all messages
+	 * have as many packets as there are planes, some planes never carry such a
+	 * packet.
+	 */
+	if (!pl->srtt && !pkt->rtx_count && (!pl->bound || took < pl->bound))
+		pl->bound = mrc_max64(took, 1);
+	mrc_req_learn_time(req, pl, overtaken, took, now);
 	if (overtaken) {
 		pl->in_order = 0;
 		return;
@@ -157,9 +164,9 @@ static bool mrc_req_known(const struct mrc_req *req, u64 now)
 }
 
 /*
- * How long a packet may take if the usual RTT of its plane is not known: eight times
- * the known RTT. So neither packets on a much longer plane nor packets that a fast one
- * has overtaken count as losses.
+ * How long a packet may take if the usual RTT of its plane is not known: twice the bound
+ * of it, or eight times the known RTT. So neither packets on a much longer plane nor
+ * packets that a fast one has overtaken count as losses.
  */
 static u64 mrc_req_unknown_time(const struct mrc_req *req,
 				const struct mrc_plane *pl, u64 now)
@@ -170,6 +177,8 @@ static u64 mrc_req_unknown_time(const struct mrc_req *req,
 		return mrc_req_guard_max(req);
 	if (!mrc_req_known(req, now))
 		t = mrc_max64(t, MRC_LEARN_NS);
+	else if (pl->bound && 2 * pl->bound + MRC_TAIL_FLOOR_NS < t)
+		t = 2 * pl->bound + MRC_TAIL_FLOOR_NS;
 	if (req->cfg.rto && t > req->cfg.rto / 4)
 		t = mrc_max64(req->cfg.rto / 4, mrc_req_loss_time(req));
 	return t;
@@ -577,16 +586,24 @@ u64 mrc_req_pto(const struct mrc_req *req)
 
 /*
  * How long after the newest packet its transport ACK may arrive, ns. The peer sends it
- * when the slowest packet has arrived, and it comes back through any plane. The RTT of
- * a plane in use may not be known yet.
+ * when the slowest packet has arrived, and it comes back through any plane. If nothing
+ * is known of a plane in use, that may take as long as any packet of such a plane.
  */
 static u64 mrc_req_tack_time(const struct mrc_req *req)
 {
-	const u64 known = mrc_req_known(req, req->last_tx) ? 0 : MRC_LEARN_NS;
-	u64 t = mrc_max64(mrc_req_pto(req), known);
+	const bool known = mrc_req_known(req, req->last_tx);
+	u64 t = mrc_req_pto(req);
+	u8 i;
 
-	if (mrc_req_plane_unknown(req))
-		t = mrc_max64(t, 8 * req->srtt);
+	if (!req->srtt)
+		t = mrc_max64(t, MRC_LEARN_NS);
+	for (i = 1; req->srtt && i <= req->paths->n_ports; i++) {
+		const struct mrc_plane *pl = &req->plane[i];
+
+		if (pl->sent_at && !(known && pl->srtt))
+			t = mrc_max64(t, mrc_req_unknown_time(req, pl,
+							      req->last_tx));
+	}
 	return t + req->guard[MRC_GUARD_TAIL].ns;
 }
 
