@@ -149,13 +149,29 @@ cat >"$tmp/log" <<'END'
 [    3.400000]  ktime_get+0x109/0x200
 [    3.400000]  mrc_rcv+0xae8/0x18f0 [mrc]
 [    3.400000] ==================================================================
+[    3.500000] ==================================================================
+[    3.500000] BUG: KCSAN: data-race in rxe_receiver [rdma_rxe] / skb_queue_tail
+[    3.500000] write (marked) to 0xff11000003544bb8 of 8 bytes by interrupt on cpu 0:
+[    3.500000]  skb_queue_tail+0x5c/0xa0
+[    3.500000]  rxe_rcv+0x486/0xb30 [rdma_rxe]
+[    3.500000]  mrc_e+0xae8/0x18f0 [mrc]
+[    3.500000] read to 0xff11000003544bb8 of 8 bytes by task 2039 on cpu 1:
+[    3.500000]  rxe_receiver+0x3715/0x3e50 [rdma_rxe]
+[    3.500000] ==================================================================
+[    3.600000] ==================================================================
+[    3.600000] BUG: KCSAN: data-race in mrc_f [mrc] / rxe_b [rdma_rxe]
+[    3.600000] write to 0xff11000003544bb8 of 8 bytes by interrupt on cpu 0:
+[    3.600000]  mrc_f+0x1/0x2 [mrc]
+[    3.600000] read to 0xff11000003544bb8 of 8 bytes by task 2039 on cpu 1:
+[    3.600000]  rxe_b+0x1/0x2 [rdma_rxe]
+[    3.600000] ==================================================================
 [    4.000000] ==================================================================
 [    4.000000] BUG: KASAN: slab-use-after-free in mrc_a
 [    4.000000] ==================================================================
 [    5.000000] mrc: after
 END
 races() { awk "$@" -f "$LAB_DIR/guest/races.awk" "$tmp/log"; }
-expect "races: ours" "mrc_a timer_a" \
+expect "races: ours" "mrc_a timer_a mrc_f" \
 	"$(races -v ours=1 | sed -n 's/.*data-race in \([a-z_]*\) .*/\1/p' | xargs)"
 expect "races: the rest of the log" "before WARNING: KASAN: after" \
 	"$(races | grep -o -E 'before|WARNING:|KASAN:|KCSAN:|after$' | xargs)"
