@@ -159,6 +159,43 @@ multicast_many() {
 	! in_b ip maddr show | grep -q 239.9.9 || fail "still a member: $(in_b ip maddr show)"
 }
 
+on_planes_2_and_3() {
+	local i
+	for i in 2 3; do
+		in_b ip maddr show dev "pb$i" | grep -q ' 239.5.5.5 users 2$' || return 1
+	done
+}
+
+# A queue pair joins a group on its own port. What arrives through another port is not
+# for it, although its device receives the group there for somebody else. An address
+# that only one netdev has tells which port the connection manager takes.
+multicast_ports() {
+	local second third
+	in_a ip addr add 10.2.0.1/24 dev pa2
+	in_b ip addr add 10.2.0.2/24 dev pb2
+	in_b ip addr add 10.3.0.2/24 dev pb3
+	wait_for 30 gid_index mrca 2 10.2.0.1
+	wait_for 30 gid_index mrcb 2 10.2.0.2
+	wait_for 30 gid_index mrcb 3 10.3.0.2
+	start "$WORK/second" ip netns exec "$HOST_B" timeout 60 mckey -m 239.5.5.5 -b 10.2.0.2 -C 10
+	second=$started
+	start "$WORK/third" ip netns exec "$HOST_B" timeout 60 mckey -m 239.5.5.5 -b 10.3.0.2 -C 10
+	third=$started
+	wait_for 30 on_planes_2_and_3 || fail "$(in_b ip maddr show)"
+	ctr_mark
+	in_a timeout 60 mckey -m 239.5.5.5 -b 10.2.0.1 -s -C 10
+	finished "$second" 20 || fail "$(cat "$WORK/second")"
+	process_gone "$third" && fail "the other port got something: $(cat "$WORK/third")"
+	ctr_take
+	expect mrcb/2 rx_ud_pkts == 10
+	expect mrcb rx_ud_pkts == 10
+	kill "$third"
+	finished "$third" 10 || true
+	in_a ip addr del 10.2.0.1/24 dev pa2
+	in_b ip addr del 10.2.0.2/24 dev pb2
+	in_b ip addr del 10.3.0.2/24 dev pb3
+}
+
 nothing_left() {
 	local left
 	left=$(rdma resource show qp | grep -v 'type GSI' | grep 'link mrc' || true)
@@ -253,6 +290,7 @@ subtest "rdma_cm connects RC, IPv6" cm_connect6
 subtest "rdma_cm: nobody listens" cm_refused "$B4"
 subtest "multicast" multicast 239.1.2.3
 subtest "multicast: two members, another group" multicast_many
+subtest "multicast: members on two ports" multicast_ports
 subtest "nothing is left" nothing_left
 subtest "ports and devices come and go" port_returns
 subtest "rxe takes the place of host B" rxe_peer
