@@ -115,6 +115,9 @@ cat >"$tmp/log" <<'END'
 [    3.000000] ==================================================================
 [    3.000000] BUG: KCSAN: data-race in tcp_a / tcp_b
 [    3.000000]  tcp_a+0x1/0x2
+[    3.000000] Reported by Kernel Concurrency Sanitizer on:
+[    3.000000] CPU: 0 UID: 0 PID: 5 Comm: kworker/0:1
+[    3.000000] Workqueue: events vmstat_shepherd
 [    3.000000] ==================================================================
 [    3.100000] ==================================================================
 [    3.100000] BUG: KCSAN: data-race in tick_a / tick_b
@@ -174,7 +177,7 @@ races() { awk "$@" -f "$LAB_DIR/guest/races.awk" "$tmp/log"; }
 expect "races: ours" "mrc_a timer_a mrc_f" \
 	"$(races -v ours=1 | sed -n 's/.*data-race in \([a-z_]*\) .*/\1/p' | xargs)"
 expect "races: the rest of the log" "before WARNING: KASAN: after" \
-	"$(races | grep -o -E 'before|WARNING:|KASAN:|KCSAN:|after$' | xargs)"
+	"$(races | grep -o -E 'before|WARNING:|KASAN:|KCSAN:|Workqueue:|after$' | xargs)"
 
 expect "races: from a serial line" "$(races | sed 's/$/ /')" \
 	"$(sed 's/$/\r/' "$tmp/log" | awk -f "$LAB_DIR/guest/races.awk" | tr '\r' ' ')"

@@ -40,7 +40,7 @@ inside {
 	else if (line ~ / by (task|interrupt)/) interrupted = 0
 	else if (line ~ /^ +asm_[a-z0-9_]+\+/) interrupted = 1
 	else if (!interrupted && line ~ /\[(mrc|mrc_kverbs|sch_mrcsw)\]$/) about_us = 1
-	if (ours || line ~ /^(BUG: KCSAN: |Reported by Kernel Concurrency|CPU: [0-9]+ |Hardware name: |value changed: | *\(inlined by\)|no locks held|[0-9]+ locks? held|irq event stamp|Tainted: )/ ||
+	if (ours || line ~ /^(BUG: KCSAN: |Reported by Kernel Concurrency|CPU: [0-9]+ |Hardware name: |Workqueue: |value changed: | *\(inlined by\)|no locks held|[0-9]+ locks? held|irq event stamp|Tainted: )/ ||
 	    line ~ /^(read|write|read-write|assert no (writes|accesses))( \((marked|reordered|reordered, marked|marked, reordered)\))? to 0x/ ||
 	    line ~ /^race at unknown origin/ || line ~ /^ *$/ || line ~ /^ [^ ]+\+0x[0-9a-f]+\/0x/ ||
 	    line ~ /^ 0x[0-9a-f]+$/)
