@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Requester: the part of the extension (Documentation/extension.md). The engine can be
- * built without it. Then every QP has MRC 1.0 only, and the functions below do nothing.
+ * Requester: the part of the extension (Documentation/extension.md).
+ * The engine can be built without it. Then every QP has MRC 1.0 only, and the functions
+ * below do nothing.
  */
 #ifndef MRC_REQ_EXT_H
 #define MRC_REQ_EXT_H

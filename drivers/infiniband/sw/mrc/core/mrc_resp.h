@@ -23,9 +23,9 @@
  *	if (mrc_resp_failed(resp))
  *		QP -> ERROR;
  *
- * The extension (Documentation/extension.md) has a second responder in each QP, for the
- * answer channel. Its caller uses mrc_resp_take_done() instead of the loop. Each time
- * that the peer has acknowledged an answer:
+ * The extension (Documentation/extension.md) has a second responder in
+ * each QP, for the answer channel. Its caller uses mrc_resp_take_done() instead of the
+ * loop. Each time that the peer has acknowledged an answer:
  *
  *	mrc_resp_answered(resp);
  *	while (mrc_resp_next_feedback(resp, now, &desc))

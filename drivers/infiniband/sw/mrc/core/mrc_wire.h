@@ -26,8 +26,8 @@ MRC_C_BEGIN
 #define MRC_EXT_VERSION		1	/* Documentation/extension.md */
 
 /*
- * MRC 1.0 §3. The extension (Documentation/extension.md) uses codes that MRC 1.0 leaves
- * free: 0xC0 | the RC opcode if that code is free.
+ * MRC 1.0 §3. The extension (Documentation/extension.md) uses codes
+ * that MRC 1.0 leaves free: 0xC0 | the RC opcode if that code is free.
  */
 enum mrc_opcode {
 	MRC_OP_SEND_FIRST	= 0xC0,

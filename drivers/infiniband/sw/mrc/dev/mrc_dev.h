@@ -237,8 +237,8 @@ struct mrc_dev_attr {
  * @net: network namespace of all ports; devices are removed before it is
  * @n_ports: constant while the device is registered
  * @closing: no new user contexts (a port is being added or the device removed)
- * @ext: new QPs have the extension (Documentation/extension.md); read and written once
- *	each, without a lock
+ * @ext: new QPs have the extension (Documentation/extension.md);
+ *	read and written once each, without a lock
  * @attr: attributes that a controller may change
  * @n_ucontexts: open user contexts
  * @port: ports, index 1..n_ports

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The answer channel of a QP (Documentation/extension.md): notifications between the QP
- * and its answer channel while they run. Creation: mrc_ans_make.c.
+ * The answer channel of a QP (Documentation/extension.md):
+ * notifications between the QP and its answer channel while they run. Creation:
+ * mrc_ans_make.c.
  */
 #include "mrc_qp_priv.h"
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The answer channel of a QP (Documentation/extension.md): creation. The answer channel
- * is a second MRC connection between the same two QPs. It is a struct mrc_qp with its
- * own paths, windows, timers and both engines, but without an entry in the table of QPNs,
- * rings and completion queues. Its requester sends answers; its responder receives them.
- * Locks and lifetime: dev/mrc_dev.h.
+ * The answer channel of a QP (Documentation/extension.md): creation.
+ * The answer channel is a second MRC connection between the same two QPs. It is a
+ * struct mrc_qp with its own paths, windows, timers and both engines, but without an
+ * entry in the table of QPNs, rings and completion queues. Its requester sends answers;
+ * its responder receives them. Locks and lifetime: dev/mrc_dev.h.
  *
  * A QP that neither sends nor receives requests (READ, atomic operations) has none.
  */

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Requests of the extension (Documentation/extension.md): execution of READ, atomic
- * operations and FLUSH of the peer, and reception of the answers to own requests. Keys,
- * permissions and bounds are checked each time memory is accessed: when a request is
- * executed, and again for each packet with its data.
+ * Requests of the extension (Documentation/extension.md): execution of
+ * READ, atomic operations and FLUSH of the peer, and reception of the answers to own
+ * requests. Keys, permissions and bounds are checked each time memory is accessed: when
+ * a request is executed, and again for each packet with its data.
  */
 #include <linux/atomic.h>
 #include <linux/highmem.h>

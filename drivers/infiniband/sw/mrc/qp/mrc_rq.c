@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Receive queue. Each WRITE_IMM or SEND consumes one entry, in the order in which the
- * messages were sent (MRC 1.0 §7.4, Documentation/extension.md). WRITE_IMM does not use
- * the SGEs of the entry: its data goes to RETH.va.
+ * messages were sent (MRC 1.0 §7.4, Documentation/extension.md).
+ * WRITE_IMM does not use the SGEs of the entry: its data goes to RETH.va.
  *
  * Packets of several SENDs may arrive in any order. METH.rqmsn of a packet, relative to
  * the number of the next message to deliver, selects the receive. RETH.va is the offset
