@@ -234,7 +234,7 @@ struct mrc_probe_rec {
 	u64 at;
 	u16 id;
 	u8 port;
-	bool answered;
+	bool answered;	/* its reply has given an RTT sample */
 };
 
 /* Time guards of loss inference that grow with spurious retransmissions. */

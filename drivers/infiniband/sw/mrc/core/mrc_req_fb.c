@@ -237,7 +237,7 @@ static struct mrc_probe_rec *mrc_req_probe_find(struct mrc_req *req, u16 id)
 
 /*
  * Verdict of a probe reply on the EV of the probe. A train of replies gives one
- * verdict. Return: RTT sample or MRC_CC_NONE_RTT.
+ * verdict and one sample. Return: RTT sample or MRC_CC_NONE_RTT.
  */
 static u64 mrc_req_probe_reply(struct mrc_req *req, const struct mrc_seth *s,
 			       struct mrc_probe_rec *rec, u16 echo, u64 now)

@@ -591,7 +591,6 @@ u64 mrc_req_pto(const struct mrc_req *req)
  */
 static u64 mrc_req_tack_time(const struct mrc_req *req)
 {
-	const bool known = mrc_req_known(req, req->last_tx);
 	u64 t = mrc_req_pto(req);
 	u8 i;
 
@@ -600,7 +599,7 @@ static u64 mrc_req_tack_time(const struct mrc_req *req)
 	for (i = 1; req->srtt && i <= req->paths->n_ports; i++) {
 		const struct mrc_plane *pl = &req->plane[i];
 
-		if (pl->sent_at && !(known && pl->srtt))
+		if (pl->sent_at && !mrc_req_plane_known(req, pl, req->last_tx))
 			t = mrc_max64(t, mrc_req_unknown_time(req, pl,
 							      req->last_tx));
 	}
