@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-// Requester: retry schedule, budget, missing transport ACKs, probes.
+// Requester: retry schedule, budget, probes.
 // MRC 1.0 §9.4, §9.5.
 #include "engine_fixture.hpp"
 
@@ -269,101 +269,6 @@ TEST(Timer, MereBitsAreNoProgress)
 	r.send();
 	r.sack({.cack = r.psn(-1), .ack = 2, .rtx = true});
 	EXPECT_EQ(r.req.retries, 1u);
-}
-
-// §9.4: everything is SACKed, the transport ACK was lost.
-TEST(TransportAck, NewestPsnIsSentAgain)
-{
-	Requester r;
-	r.cfg.sq_psn = 0xFFFFFE;
-	r.init();
-	r.write(600, true);
-	auto out = r.send();
-	r.now += 50 * kUs;
-	r.sack_all(r.psn(2));
-	EXPECT_TRUE(r.send().empty());
-	EXPECT_NE(r.req.timer_at, MRC_NEVER);
-	for (int k = 1; k <= 3; k++) {
-		r.expire();
-		EXPECT_EQ(r.req.retries, (u32)k);
-		r.probes.clear();
-		auto again = r.send();
-		ASSERT_EQ(again.size(), 1u);
-		EXPECT_TRUE(r.probes.empty());
-		EXPECT_EQ(again[0].hdr.psn, r.psn(2));
-		EXPECT_TRUE(again[0].hdr.rtx);
-		EXPECT_TRUE(again[0].hdr.a);
-		EXPECT_EQ(again[0].hdr.opcode, MRC_OP_WRITE_LAST_IMM);
-		EXPECT_EQ(again[0].hdr.reth.va, out[2].hdr.reth.va);
-		EXPECT_EQ(again[0].len, out[2].len);
-		EXPECT_EQ(again[0].tc, MRC_TC_DATA);
-		EXPECT_EQ(r.req.inflight, 0u);
-		EXPECT_EQ(r.count(MRC_CTR_RTX_LAST_PSN), (u64)k);
-		// Its duplicate SACK is no progress.
-		r.sack({.cack = r.psn(2), .rtx = true});
-		EXPECT_EQ(r.req.retries, (u32)k);
-	}
-	r.ack(r.psn(2));
-	EXPECT_EQ(r.reap(), (Done{{0, MRC_WC_SUCCESS}}));
-	EXPECT_EQ(mrc_req_deadline(&r.req), MRC_NEVER);
-	EXPECT_EQ(r.count(MRC_CTR_SPURIOUS_RTX), 0u);
-	EXPECT_EQ(r.count(MRC_CTR_LOSS_TIMEOUT), 0u);
-}
-
-TEST(TransportAck, NeverComesExhaustsTheBudget)
-{
-	Requester r;
-	r.cfg.linear_cnt = 1;
-	r.cfg.exp_cnt = 0;
-	r.init();
-	r.send_n(2);
-	r.sack_all(r.psn(1));
-	r.expire();
-	EXPECT_EQ(r.send().size(), 1u);
-	r.expire();
-	EXPECT_EQ(r.reap(), (Done{{0, MRC_WC_RETRY_EXC}, {1, MRC_WC_FLUSH}}));
-}
-
-TEST(TransportAck, ArrivesBeforeTheResend)
-{
-	Requester r;
-	r.init();
-	r.send_n(1);
-	r.sack_all(r.psn(0));
-	r.expire();
-	r.ack(r.psn(0));
-	EXPECT_TRUE(r.send().empty());
-	EXPECT_EQ(r.count(MRC_CTR_RTX_LAST_PSN), 0u);
-}
-
-TEST(TransportAck, ResendWaitsForAPort)
-{
-	Requester r;
-	r.init();
-	r.send_n(1);
-	r.sack_all(r.psn(0));
-	mrc_req_set_ports(&r.req, 0, r.now);
-	r.expire();
-	mrc_tx_verdict why;
-	EXPECT_TRUE(r.send(&why).empty());
-	EXPECT_EQ(why, MRC_TX_WAIT_EV);
-	mrc_req_set_ports(&r.req, 6, r.now);
-	auto again = r.send();
-	ASSERT_EQ(again.size(), 1u);
-	EXPECT_EQ(again[0].hdr.psn, r.psn(0));
-	EXPECT_TRUE(again[0].hdr.a);
-	EXPECT_EQ(r.count(MRC_CTR_RTX_LAST_PSN), 1u);
-}
-
-TEST(TransportAck, HalfSentMessageIsNotAskedFor)
-{
-	Requester r;
-	r.init();
-	mrc_tx_desc d;
-	r.write(600);
-	ASSERT_EQ(r.next(&d), MRC_TX_PACKET);
-	r.sack_all(r.psn(0));
-	EXPECT_EQ(r.req.timer_at, MRC_NEVER); // the caller is to send on
 }
 
 TEST(Stall, NoPortAtAllCostsRetries)

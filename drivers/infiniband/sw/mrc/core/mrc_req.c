@@ -611,8 +611,9 @@ static enum mrc_tx_verdict mrc_req_send_last(struct mrc_req *req, u64 now,
 
 	/*
 	 * Any PSN that was received will do. The newest may lie beyond a shrunk window.
+	 * If cack stands before a packet that a SACK showed, the peer lacks this packet.
 	 */
-	if (!mrc_req_admits(req, psn))
+	if (mrc_req_span(req) || !mrc_req_admits(req, psn))
 		psn = mrc_psn_add(req->cack, 1);
 	pkt = mrc_req_pkt(req, psn);
 	wqe = &req->wqe[pkt->slot];

@@ -166,12 +166,14 @@ static inline bool mrc_req_tack_limit(const struct mrc_req *req)
 }
 
 /*
- * Is a transport ACK needed by a message that was sent completely, or by the next new
- * PSN (mrc_req_tack_limit())?
+ * Is anything but SACKs awaited? A message that was sent completely needs the transport
+ * ACK, and so does the next new PSN (mrc_req_tack_limit()). cack must pass packets that
+ * SACKs showed. It does so at once, except if such a SACK was wrong.
  */
 static inline bool mrc_req_tack_pending(const struct mrc_req *req)
 {
-	return req->wq_done != req->wq_send || mrc_req_tack_limit(req);
+	return req->wq_done != req->wq_send || mrc_req_tack_limit(req) ||
+	       mrc_req_span(req);
 }
 
 /*
