@@ -35,6 +35,9 @@ private:
 	void failed(u8 which);
 	void data(mrc_hdr &h, u8 trim, u8 refuse = 0);
 	void extension(u8 v);
+	bool place_later(const mrc_hdr &h, const mrc_rx &rx, u8 v);
+	[[nodiscard]] bool waits(u32 psn) const;
+	void placed(u8 which);
 	void any();
 	void probe();
 	void raw();
@@ -58,6 +61,12 @@ private:
 	std::deque<mrc_rd> open_;	 // requests executed, not answered
 	u16 num_ = 0;			 // of the next request or answer
 	std::unordered_set<u32> placed_; // PSNs
+	// Packets whose payload is being placed.
+	struct Later {
+		mrc_hdr hdr;
+		mrc_rx rx; // of hdr
+	};
+	std::deque<Later> later_;
 };
 
 Responder::Responder(Input &in) : in_(in)
@@ -246,6 +255,39 @@ void Responder::feedback(const mrc_rx &rx, bool answer_due)
 		dead_ = true;
 }
 
+bool Responder::place_later(const mrc_hdr &h, const mrc_rx &rx, u8 v)
+{
+	if (v < 128 || v >= 240 || !mrc_resp_has_place(&resp_))
+		return false;
+	later_.push_back({h, rx});
+	return true;
+}
+
+bool Responder::waits(u32 psn) const
+{
+	return std::ranges::any_of(later_, [psn](const Later &l) {
+		return !mrc_psn_diff(l.hdr.psn, psn);
+	});
+}
+
+// The payload of a packet is in place.
+void Responder::placed(u8 which)
+{
+	if (later_.empty())
+		return;
+	const auto it = later_.begin() + which % (int)later_.size();
+	Later l = *it;
+	const u64 bytes = resp_.rcvd_bytes;
+
+	later_.erase(it);
+	l.rx.hdr = &l.hdr;
+	mrc_resp_placed(&resp_, &l.rx, which < 240 ? 0 : (u8)MRC_SYN_NAK_REM_OP,
+			now_);
+	require(bytes < resp_.rcvd_bytes, "placed packet not received");
+	execute();
+	feedback(l.rx, l.hdr.a || l.hdr.rtx || l.rx.ce);
+}
+
 void Responder::data(mrc_hdr &h, u8 trim, u8 refuse)
 {
 	u8 v = in_.byte();
@@ -257,6 +299,7 @@ void Responder::data(mrc_hdr &h, u8 trim, u8 refuse)
 	const u64 bytes = resp_.rcvd_bytes;
 	const u32 cack = resp_.cack;
 	const bool was_dead = dead_;
+	const bool early = waits(h.psn);
 	enum mrc_rx_action got;
 	bool poor = false;
 	const u32 flags = mrc_op_info(h.opcode)->flags;
@@ -307,14 +350,20 @@ void Responder::data(mrc_hdr &h, u8 trim, u8 refuse)
 				 h.payload_len <= h.reth.dmalen - h.reth.va),
 			"placed outside of the message");
 		require(placed_.insert(h.psn).second, "placed twice");
+		if (place_later(h, rx, v)) {
+			require(bytes == resp_.rcvd_bytes, "received too early");
+			execute();
+			feedback(rx, false);
+			return;
+		}
 		mrc_resp_placed(&resp_, &rx,
-				v < 240 ? 0 : (u8)MRC_SYN_NAK_ACCESS);
+				v < 240 ? 0 : (u8)MRC_SYN_NAK_ACCESS, now_);
 	}
 	require(trim ? bytes == resp_.rcvd_bytes : bytes <= resp_.rcvd_bytes,
 		"rcvd_bytes is wrong");
 	require(mrc_psn_diff(resp_.cack, cack) >= 0, "cack moved backwards");
 	execute();
-	feedback(rx, write && inside && got != MRC_RX_DROP &&
+	feedback(rx, write && inside && got != MRC_RX_DROP && !early &&
 			     (h.a || h.rtx || rx.ce || trim || refuse || poor ||
 			      rnr || ahead <= 0));
 }
@@ -546,6 +595,9 @@ void Responder::op()
 		break;
 	case OpFailed:
 		failed(in_.byte());
+		break;
+	case OpPlaced:
+		placed(in_.byte());
 		break;
 	default:
 		receives_ += in_.byte();

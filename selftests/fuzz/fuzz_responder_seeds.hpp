@@ -26,6 +26,7 @@ enum Op {
 	OpReceives, // post receives
 	OpAnswered, // the oldest answer was acknowledged
 	OpFailed,   // an answer cannot be sent
+	OpPlaced,   // payload of an earlier packet is in place
 	OpCount,
 };
 
@@ -193,6 +194,25 @@ inline Seed seed_sets()
 	return s;
 }
 
+// Payload that is placed while other packets arrive.
+inline Seed seed_places()
+{
+	Seed s = config();
+
+	s.b(OpReceives).b(40);
+	for (u32 i = 0; i < 24; i++) {
+		s.b(OpWrite).b(3);
+		for (u32 k = 0; k < 4; k++)
+			s.b(0x80 + 18 * k).b(k);
+		s.b(OpAgain).b(i % 4).b(1).b(2);
+		s.b(OpSkip).b(OpPlaced).b(i).b(OpProbe).b(1).h(i);
+		s.b(OpAgain).b(0).b(0x81).b(2);
+		for (u32 k = 0; k < 4; k++)
+			s.b(OpPlaced).b(i * k);
+	}
+	return s;
+}
+
 // Everything of the extension, @features without and with the answer channel.
 inline Seed seed_mixed(u8 features)
 {
@@ -250,6 +270,7 @@ inline const NamedSeed kSeeds[] = {
 	{"plain", seed_plain}, {"holes", seed_holes}, {"any", seed_any},
 	{"trims", seed_trims}, {"raw", seed_raw},     {"dynamic", seed_dynamic},
 	{"sets", seed_sets},   {"ext", seed_ext},     {"answers", seed_answers},
+	{"places", seed_places},
 };
 
 } // namespace fuzz::responder

@@ -455,7 +455,7 @@ public:
 			EXPECT_TRUE(recv ||
 				    !(mrc_op_info(rx.hdr->opcode)->flags &
 				      MRC_OPF_SEND));
-			mrc_resp_placed(&resp, &rx, place);
+			mrc_resp_placed(&resp, &rx, place, now);
 			check();
 		}
 		if (deliver)

@@ -6,6 +6,7 @@
 
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <unordered_set>
@@ -285,12 +286,19 @@ private:
 		std::deque<ExtAnswer> waiting;  // no slot yet
 		std::vector<ExtAnswer> answers; // by slot of the channel
 	};
-	enum class Type { Arrive, Kick, OutageOn, OutageOff, Calm };
+	enum class Type { Arrive, Kick, OutageOn, OutageOff, Placed, Calm };
 	struct Event {
 		Type type;
 		int side;
 		u32 which;
 		Packet packet;
+	};
+
+	// A packet whose payload is being placed.
+	struct Taken {
+		Packet packet;
+		mrc_hdr hdr;
+		mrc_rx rx; // of @hdr
 	};
 
 	void init_half(int side, int ans);
@@ -314,6 +322,9 @@ private:
 	void transmit(int side, int ans, const mrc_tx_desc &d);
 	void arrive(int to, Packet p);
 	void receive_data(int to, const Packet &p, const mrc_hdr &h);
+	void place(int to, Taken &t);
+	void end_placement(int to, u32 which);
+	void after_data(int to, bool ans);
 	void execute(int to);
 	void take_answers(int to);
 	void feedback(int to, int ans);
@@ -348,6 +359,8 @@ private:
 	Side side_[2];
 	std::vector<Packet> seen_[2]; // by an attacker on the path
 	bool aimed_ = false;	      // it takes the place of the next packet
+	std::map<u32, Taken> placing_;
+	u32 placements_ = 0;
 };
 
 } // namespace prop

@@ -221,10 +221,16 @@ void ExtSim::receive_data(int to, const Packet &p, const mrc_hdr &h)
 	Half &half = s.half[h.ans];
 	ExtFlow &f = *flow_[1 - to];
 	mrc_resp &resp = half.resp;
-	const u8 *payload = p.payload(h);
-	mrc_rx rx = p.rx(h, now());
+	const u32 id = placements_++;
+	const bool slow = plan_.attacker == ExtAttacker::None &&
+			  plan_.net.place_ppm &&
+			  rng_.chance(plan_.net.place_ppm);
+	Taken t{p, h, p.rx(h, now())};
 	u32 n = 0;
 
+	mrc_rx &rx = t.rx;
+
+	rx.hdr = &t.hdr;
 	if (!calm_ && rng_.chance(plan_.net.refuse_ppm)) {
 		mrc_resp_refuse(&resp, &rx, MRC_NACK_NO_RESOURCE, now());
 		feedback(to, h.ans);
@@ -243,22 +249,65 @@ void ExtSim::receive_data(int to, const Packet &p, const mrc_hdr &h)
 		return;
 	}
 	if (mrc_resp_on_data(&resp, &rx, now()) == MRC_RX_PLACE) {
-		u8 syn = 0;
+		if (slow && mrc_resp_has_place(&resp)) {
+			Taken &kept = placing_[id];
 
-		if (!h.ans)
-			syn = f.place(h, (u16)(h.rqmsn - resp.rqmsn), payload);
-		else if ((plan_.attacker == ExtAttacker::OnPath &&
-			  !mrc_req_find(&s.half[0].req, h.msn, &n)) ||
-			 !flow_[to]->place_answer(h, payload))
-			syn = MRC_SYN_NAK_INV_REQ;
-		mrc_resp_placed(&resp, &rx, syn);
+			kept = t;
+			kept.rx.hdr = &kept.hdr;
+			schedule(now() + rng_.below(plan_.net.place_time),
+				 Type::Placed, to, id);
+			return;
+		}
+		place(to, t);
 	}
-	if (h.ans)
+	after_data(to, h.ans);
+}
+
+// Copies the payload.
+void ExtSim::place(int to, Taken &t)
+{
+	Side &s = side_[to];
+	const mrc_hdr &h = t.hdr;
+	mrc_resp &resp = s.half[h.ans].resp;
+	const u8 *payload = t.packet.payload(h);
+	u32 slot;
+	u8 syn = 0;
+
+	if (!h.ans)
+		syn = flow_[1 - to]->place(h, (u16)(h.rqmsn - resp.rqmsn),
+					   payload);
+	else if ((plan_.attacker == ExtAttacker::OnPath &&
+		  !mrc_req_find(&s.half[0].req, h.msn, &slot)) ||
+		 !flow_[to]->place_answer(h, payload))
+		syn = MRC_SYN_NAK_INV_REQ;
+	mrc_resp_placed(&resp, &t.rx, syn, now());
+}
+
+// Another processor has copied the payload.
+void ExtSim::end_placement(int to, u32 which)
+{
+	Taken &t = placing_.at(which);
+
+	if (!side_[to].dead) {
+		note("%c has placed PSN %06x", 'A' + to, t.hdr.psn);
+		flow_[1 - to]->now = now();
+		place(to, t);
+		after_data(to, t.hdr.ans);
+	}
+	placing_.erase(which);
+	if (!failed())
+		service(to);
+}
+
+// What a packet causes when its payload is in place.
+void ExtSim::after_data(int to, bool ans)
+{
+	if (ans)
 		take_answers(to);
 	else
 		execute(to);
-	feedback(to, h.ans);
-	if (mrc_resp_failed(&resp))
+	feedback(to, ans);
+	if (mrc_resp_failed(&side_[to].half[ans].resp))
 		die(to);
 }
 

@@ -221,6 +221,9 @@ void ExtSim::dispatch(Event &e)
 	case Type::OutageOff:
 		outage(plan_.net.outages[e.which], false);
 		break;
+	case Type::Placed:
+		end_placement(e.side, e.which);
+		break;
 	case Type::Calm:
 		become_calm();
 		break;

@@ -69,6 +69,7 @@ Direction::Direction(const Plan &p, int d, Verdict &verdict)
 	shadow = memory;
 	got.assign(index, false);
 	told.assign(index, false);
+	placing.assign(index, false);
 	placements.assign(index, 0);
 }
 
@@ -359,10 +360,22 @@ void Direction::change(const Change &c)
 	}
 }
 
+void Direction::received(const mrc_hdr &h)
+{
+	const u32 index = index_of(h.psn);
+
+	placing[index] = false;
+	got[index] = true;
+	top = std::max(top, index + 1);
+	nominal += mrc_nominal_size(h.hdr_len, h.payload_len);
+	while (cum < packets_posted && got[cum])
+		cum++;
+	edge = std::max(edge, cum + window);
+}
+
 Direction::Rx Direction::on_rx(const mrc_hdr &h, bool refused)
 {
 	const u32 index = index_of(h.psn);
-	u32 step;
 
 	if (index >= packets_posted) {
 		v_.fail(strf("packet %u arrived, only %u exist", index,
@@ -371,18 +384,14 @@ Direction::Rx Direction::on_rx(const mrc_hdr &h, bool refused)
 	}
 	if (got[index])
 		return Rx::Duplicate;
+	if (placing[index])
+		return Rx::EarlyCopy;
 	if (index >= edge)
 		return Rx::OutOfWindow;
 	if (refused)
 		return Rx::Done;
 	check_data(h, h.payload_len, "received");
-	got[index] = true;
-	top = std::max(top, index + 1);
-	nominal += mrc_nominal_size(h.hdr_len, h.payload_len);
-	for (step = cum; step < packets_posted && got[step]; step++)
-		;
-	cum = step;
-	edge = std::max(edge, cum + window);
+	placing[index] = true;
 	if (index > fail_)
 		return Rx::Unknown; // after an error placement is optional
 	return h.payload_len ? Rx::Place : Rx::Done;

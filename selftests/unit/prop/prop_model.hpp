@@ -49,9 +49,11 @@ public:
 	void check_reaped();
 
 	// Receiver. What the responder has to answer.
-	enum class Rx { Place, Done, Duplicate, OutOfWindow, Unknown };
+	enum class Rx { Place, Done, Duplicate, EarlyCopy, OutOfWindow, Unknown };
 	// @refused: it cannot be taken, by a trim or for lack of resources.
 	Rx on_rx(const mrc_hdr &h, bool refused);
+	// The payload of a new packet is in place, if it has any.
+	void received(const mrc_hdr &h);
 	void change(const Change &c);
 	void place(const mrc_hdr &h, const u8 *payload);
 	u8 placement_syndrome(const mrc_hdr &h) const;
@@ -97,6 +99,7 @@ public:
 
 	// Receiver's truth
 	std::vector<bool> got;
+	std::vector<bool> placing; // arrived, payload not in place
 	std::vector<u8> placements; // per packet index
 	u32 cum = 0;		    // packets without gap
 	u32 top = 0;		    // highest packet received + 1

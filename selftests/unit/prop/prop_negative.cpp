@@ -65,6 +65,7 @@ INSTANTIATE_TEST_SUITE_P(
 		Control{Sabotage::CorruptSack, "CorruptSack", "SACK"},
 		Control{Sabotage::LoseCompletion, "LoseCompletion", "complete"},
 		Control{Sabotage::ResendAsNew, "ResendAsNew", "rtx=0"},
+		Control{Sabotage::EarlyPlaced, "EarlyPlaced", "packet"},
 		Control{Sabotage::ForgetBurst, "ForgetBurst",
 			"without transport ACK"},
 		Control{Sabotage::NeverDeliver, "NeverDeliver",

@@ -152,6 +152,15 @@ void random_network(Rng &rng, Plan &p)
 	p.burst_ppm = rng.pick({0u, 500000u, 1000000u});
 }
 
+// Other processors place payload, and end in any order.
+void random_placement(u64 seed, Plan &p)
+{
+	Rng rng(seed * 2 + 0xC000001);
+
+	p.place_ppm = rng.pick({0u, 0u, 200000u, 1000000u});
+	p.place_time = rng.pick({u64{500}, u64{5000}, u64{100000}});
+}
+
 void random_outages(Rng &rng, Plan &p, u64 span)
 {
 	u64 n = rng.chance(500000) ? rng.range(1, 4) : 0;
@@ -216,6 +225,7 @@ Plan random_plan(u64 seed)
 	p.seed = seed;
 	random_qp(rng, p);
 	random_network(rng, p);
+	random_placement(seed, p);
 	span = rng.range(50000, 3000000);
 	// Mostly short; some fill the PSN window several times.
 	size = rng.chance(500000) ? 20 : 80;
@@ -258,6 +268,7 @@ Plan error_plan(u64 seed)
 	p.seed = seed;
 	random_qp(rng, p);
 	random_network(rng, p);
+	random_placement(seed, p);
 	random_messages(rng, p, 0, (u32)rng.range(3, 60), 100000);
 	if (rng.chance(300000))
 		random_messages(rng, p, 1, (u32)rng.range(1, 20), 100000);

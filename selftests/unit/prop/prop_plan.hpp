@@ -57,6 +57,7 @@ enum class Sabotage {
 	CorruptSack,	// a SACK claims a PSN that is still missing
 	LoseCompletion, // the shell loses a completion
 	ResendAsNew,	// a retransmission goes without its rtx bit
+	EarlyPlaced,	// the shell reports a placement that goes on
 	ForgetBurst,	// what waited for the end of a burst is not sent
 	NeverDeliver,	// the network swallows everything for ever
 };
@@ -106,6 +107,8 @@ struct Plan {
 	u32 rogue_trim_ppm = 0; // trims of what must not be trimmed
 	u32 refuse_ppm = 0;	// the receiver has no resources, no stash
 	u32 burst_ppm = 0;	// what may wait for the end of a burst does
+	u32 place_ppm = 0;	// payload is placed while other packets are taken,
+	u64 place_time = 0;	// which takes up to so long, ns
 	u32 odd_nack_ppm = 0;	// such a NACK gets another recoverable reason
 	u64 delay[MRC_MAX_PORTS + 1] = {};
 	u64 jitter[MRC_MAX_PORTS + 1] = {};

@@ -145,28 +145,44 @@ void Sim::receive_probe(int to, const Packet &p, const mrc_hdr &h)
 	}
 }
 
+// Copies the payload, as far as the schedule lets it.
+void Sim::place(int to, Taken &t)
+{
+	Endpoint &e = ep[to];
+	Direction &d = *dir[1 - to];
+	const mrc_hdr &h = t.hdr;
+	u8 syn = strict_ ? d.placement_syndrome(h) : 0;
+
+	if (!strict_)
+		syn = rng_.chance(20000) ? MRC_SYN_NAK_REM_OP : 0;
+	else if (!syn && !sabotage(Sabotage::DropPlacement))
+		d.place(h, t.packet.payload(h));
+	mrc_resp_placed(&e.resp, &t.rx, syn, now());
+}
+
 void Sim::receive_data(int to, const Packet &p, const mrc_hdr &h)
 {
 	Endpoint &e = ep[to];
 	Direction &d = *dir[1 - to];
-	const u8 *payload = p.payload(h);
 	const u64 spent = rng_.below(900);
-	mrc_rx rx = p.rx(h, now() - spent);
-	Direction::Rx want = Direction::Rx::Unknown;
 	const u32 was = d.cum;
+	const bool waited = e.waits;
+	const bool slow = plan.place_ppm && rng_.chance(plan.place_ppm);
+	const u32 id = placements_++;
+	Taken &t = placing_[id];
+	enum mrc_rx_action got;
 	bool poor = false;
 	u8 reason = 0;
-	const bool waited = e.waits;
-	std::vector<mrc_hdr> sent;
-	enum mrc_rx_action got;
-	mrc_recv_msg imm;
-	u32 n = 0;
 
+	t.to = to;
+	t.packet = p;
+	t.hdr = h;
+	t.rx = p.rx(t.hdr, now() - spent);
 	if (!calm && rng_.chance(plan.refuse_ppm))
 		reason = rng_.pick({(u8)MRC_NACK_NO_BITMAP,
 				    (u8)MRC_NACK_NO_PKT_BUFFER,
 				    (u8)MRC_NACK_NO_RESOURCE});
-	if (!reason && e.wants_stash(rx)) {
+	if (!reason && e.wants_stash(t.rx)) {
 		poor = !calm && rng_.chance(plan.refuse_ppm);
 		if (poor)
 			reason = MRC_NACK_NO_RESOURCE;
@@ -174,17 +190,18 @@ void Sim::receive_data(int to, const Packet &p, const mrc_hdr &h)
 			e.give_stash();
 	}
 	if (strict_)
-		want = d.on_rx(h, p.trim || reason);
+		t.want = d.on_rx(h, p.trim || reason);
 	if (failed())
 		return;
-	if (want == Direction::Rx::Duplicate && p.trim &&
-	    plan.trim_nack[1 - to])
+	if ((t.want == Direction::Rx::Duplicate ||
+	     t.want == Direction::Rx::EarlyCopy) &&
+	    p.trim && plan.trim_nack[1 - to])
 		e.tally.rx_trimmed_dup++;
 	if (reason && !poor)
-		got = mrc_resp_refuse(&e.resp, &rx, reason, now());
+		got = mrc_resp_refuse(&e.resp, &t.rx, reason, now());
 	else
-		got = mrc_resp_on_data(&e.resp, &rx, now());
-	if (reason && want == Direction::Rx::Done && !p.trim) {
+		got = mrc_resp_on_data(&e.resp, &t.rx, now());
+	if (reason && t.want == Direction::Rx::Done && !p.trim) {
 		e.tally.refused++;
 		if (sabotage(Sabotage::SilentRefusal))
 			e.resp.fb.nack = false;
@@ -192,18 +209,77 @@ void Sim::receive_data(int to, const Packet &p, const mrc_hdr &h)
 	if (p.trim)
 		reason = p.trim == MRC_TRIM_TRIMMED ? MRC_NACK_TRIMMED
 						    : MRC_NACK_TRIMMED_LASTHOP;
-	if (got == MRC_RX_PLACE) {
-		u8 syn = strict_ ? d.placement_syndrome(h) : 0;
-
-		if (!strict_)
-			syn = rng_.chance(20000) ? MRC_SYN_NAK_REM_OP : 0;
-		else if (!syn && !sabotage(Sabotage::DropPlacement))
-			d.place(h, payload);
-		mrc_resp_placed(&e.resp, &rx, syn);
-	} else if (want == Direction::Rx::Duplicate && h.payload_len &&
-		   sabotage(Sabotage::PlaceDuplicate)) {
-		d.place(h, payload);
+	t.reason = reason;
+	if (strict_ && (t.want == Direction::Rx::Place) != (got == MRC_RX_PLACE) &&
+	    t.want != Direction::Rx::Unknown)
+		fail(strf("%c: verdict %d on PSN %06x, expected %d", 'A' + to,
+			  got, h.psn, (int)t.want));
+	if (t.want == Direction::Rx::EarlyCopy &&
+	    (!p.trim || plan.trim_nack[1 - to]))
+		early_copy(to, h.psn);
+	if (got == MRC_RX_PLACE && slow && mrc_resp_has_place(&e.resp)) {
+		note("%c places PSN %06x", 'A' + to, h.psn);
+		schedule(now() + rng_.below(plan.place_time), Type::Placed, to,
+			 id);
+		if (!sabotage(Sabotage::EarlyPlaced))
+			return;
+		mrc_resp_placed(&e.resp, &t.rx, 0, now());
+		after_data(to, t, was, waited);
+		return;
 	}
+	if (got == MRC_RX_PLACE)
+		place(to, t);
+	else if (t.want == Direction::Rx::Duplicate && h.payload_len &&
+		 sabotage(Sabotage::PlaceDuplicate))
+		d.place(h, p.payload(h));
+	if (strict_ && !reason && t.want != Direction::Rx::Duplicate &&
+	    t.want != Direction::Rx::EarlyCopy &&
+	    t.want != Direction::Rx::OutOfWindow)
+		d.received(h);
+	after_data(to, t, was, waited);
+	placing_.erase(id);
+}
+
+// The packet whose payload is being placed has to report this copy, too.
+void Sim::early_copy(int to, u32 psn)
+{
+	for (auto &[id, t] : placing_) {
+		if (t.to == to && t.hdr.psn == psn)
+			t.again = true;
+	}
+}
+
+// Another processor has copied the payload.
+void Sim::end_placement(int to, u32 which)
+{
+	Endpoint &e = ep[to];
+	Direction &d = *dir[1 - to];
+	Taken &t = placing_.at(which);
+	const u32 was = d.cum;
+	const bool waited = e.waits;
+
+	if (!e.dead) {
+		note("%c has placed PSN %06x", 'A' + to, t.hdr.psn);
+		place(to, t);
+		if (strict_)
+			d.received(t.hdr);
+		after_data(to, t, was, waited);
+	}
+	placing_.erase(which);
+	if (!failed())
+		service(to);
+}
+
+// What a packet causes when its payload is in place.
+void Sim::after_data(int to, const Taken &t, u32 was, bool waited)
+{
+	Endpoint &e = ep[to];
+	Direction &d = *dir[1 - to];
+	const mrc_hdr &h = t.hdr;
+	std::vector<mrc_hdr> sent;
+	mrc_recv_msg imm;
+	u32 n = 0;
+
 	if (strict_ && d.got[d.index_of(h.psn)] && d.index_of(h.psn) > d.cum &&
 	    mrc_op_info(h.opcode)->flags & MRC_OPF_IMM &&
 	    sabotage(Sabotage::EarlyImm)) {
@@ -238,13 +314,10 @@ void Sim::receive_data(int to, const Packet &p, const mrc_hdr &h)
 		die(to);
 	if (!strict_ || failed())
 		return;
-	if ((want == Direction::Rx::Place) != (got == MRC_RX_PLACE) &&
-	    want != Direction::Rx::Unknown)
-		fail(strf("%c: verdict %d on PSN %06x, expected %d", 'A' + to,
-			  got, h.psn, (int)want));
 	if (!e.dead)
-		check_answer(to, p, h, want, waited, reason,
-			     echo_of(h, plan.svc_time ? spent : 0), sent);
+		check_answer(t, waited,
+			     echo_of(h, plan.svc_time ? now() - t.rx.at : 0),
+			     sent);
 	if (d.cum > d.fail_index() && !d.nak_sent)
 		fail(strf("%c owes a NAK", 'A' + to));
 }
@@ -351,10 +424,12 @@ void Sim::drain_feedback(int to, std::vector<mrc_hdr> &sent)
 
 // MRC 1.0 §7.3, §8.2, §8.5: what one packet must be answered with; an ACK that
 // waited for it comes along.
-void Sim::check_answer(int to, const Packet &p, const mrc_hdr &h,
-		       Direction::Rx rx, bool waited, u8 reason, u16 echo,
+void Sim::check_answer(const Taken &t, bool waited, u16 echo,
 		       const std::vector<mrc_hdr> &sent)
 {
+	const int to = t.to;
+	const Packet &p = t.packet;
+	const mrc_hdr &h = t.hdr;
 	const Direction &d = *dir[1 - to];
 	const bool trim_nack = plan.trim_nack[1 - to];
 	bool sack = false, ack = false, nack = false;
@@ -368,7 +443,7 @@ void Sim::check_answer(int to, const Packet &p, const mrc_hdr &h,
 			nack = true;
 			if (s.neth.nack_psn != h.psn || s.psn != h.psn ||
 			    s.neth.entropy != p.entropy ||
-			    s.neth.reason != reason || s.neth.cc_type != 2 ||
+			    s.neth.reason != t.reason || s.neth.cc_type != 2 ||
 			    s.tstamp != echo)
 				fail(strf("%c: wrong NACK", 'A' + to));
 			break;
@@ -386,7 +461,7 @@ void Sim::check_answer(int to, const Packet &p, const mrc_hdr &h,
 			break;
 		}
 	}
-	switch (rx) {
+	switch (t.want) {
 	case Direction::Rx::Duplicate:
 		if (p.trim && !trim_nack)
 			break;
@@ -395,6 +470,12 @@ void Sim::check_answer(int to, const Packet &p, const mrc_hdr &h,
 		if (ack != (waited || d.index_of(h.psn) < d.cum))
 			fail(strf("%c: transport ACK for a duplicate: %d",
 				  'A' + to, ack));
+		break;
+	case Direction::Rx::EarlyCopy:
+		if (sack || nack || (ack && !waited))
+			fail(strf("%c: answer to a copy of a packet that is "
+				  "being placed",
+				  'A' + to));
 		break;
 	case Direction::Rx::OutOfWindow:
 		fail(strf("%c: PSN %06x is outside the window", 'A' + to,
@@ -405,14 +486,14 @@ void Sim::check_answer(int to, const Packet &p, const mrc_hdr &h,
 			if (nack != trim_nack || sack || (ack && !waited))
 				fail(strf("%c: wrong answer to a trim",
 					  'A' + to));
-		} else if (reason) {
+		} else if (t.reason) {
 			if (!nack || sack || (ack && !waited))
 				fail(strf("%c: wrong answer to a refusal",
 					  'A' + to));
 		} else if (nack) {
 			fail(strf("%c: NACK for an acceptable packet",
 				  'A' + to));
-		} else if ((h.a || h.rtx || p.ce) && !sack) {
+		} else if ((h.a || h.rtx || p.ce || t.again) && !sack) {
 			fail(strf("%c: no SACK where one is due", 'A' + to));
 		}
 		break;

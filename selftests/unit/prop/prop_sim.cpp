@@ -207,6 +207,9 @@ void Sim::dispatch(Event &e)
 	case Type::Burst:
 		end_burst(e.side);
 		break;
+	case Type::Placed:
+		end_placement(e.side, e.which);
+		break;
 	case Type::Calm:
 		become_calm();
 		break;

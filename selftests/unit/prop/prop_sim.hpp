@@ -5,6 +5,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -99,6 +100,7 @@ private:
 		OutageOff,
 		Change,
 		Burst,
+		Placed,
 		Calm
 	};
 	struct Event {
@@ -130,17 +132,31 @@ private:
 	void check_after(int side, bool drained);
 	void die(int side);
 
+	// A packet that was handed to the responder.
+	struct Taken {
+		int to;
+		Packet packet;
+		mrc_hdr hdr;
+		mrc_rx rx; // of @hdr
+		Direction::Rx want = Direction::Rx::Unknown;
+		bool again = false; // a copy came before its payload was in place
+		u8 reason = 0;
+	};
+
 	// Shell, receiving side
 	void arrive(int to, Packet p);
 	void receive_data(int to, const Packet &p, const mrc_hdr &h);
 	void receive_probe(int to, const Packet &p, const mrc_hdr &h);
 	void receive_feedback(int to, const Packet &p, const mrc_hdr &h);
+	void place(int to, Taken &t);
+	void early_copy(int to, u32 psn);
+	void end_placement(int to, u32 which);
+	void after_data(int to, const Taken &t, u32 was, bool waited);
 	void drain_feedback(int to, std::vector<mrc_hdr> &sent);
 	bool wait_for_burst(int to, u32 was);
 	void end_burst(int to);
 	void check_progress(int to, u32 was);
-	void check_answer(int to, const Packet &p, const mrc_hdr &h,
-			  Direction::Rx rx, bool waited, u8 reason, u16 echo,
+	void check_answer(const Taken &t, bool waited, u16 echo,
 			  const std::vector<mrc_hdr> &sent);
 
 	// Network
@@ -160,6 +176,8 @@ private:
 	bool sabotaged_ = false;
 	u64 calm_limit_ = MRC_NEVER;
 	Packet seen_[2]; // feedback to mutate, index = receiver
+	std::map<u32, Taken> placing_;
+	u32 placements_ = 0;
 };
 
 // "PSN 000012 WRITE_ONLY a rtx" and the like, for traces.

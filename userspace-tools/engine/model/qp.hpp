@@ -115,7 +115,7 @@ public:
 				mrc_resp_refuse_rnr(&resp, &rx, kRnrTimer, now);
 			else if (mrc_resp_on_data(&resp, &rx, now) ==
 				 MRC_RX_PLACE)
-				mrc_resp_placed(&resp, &rx, user.place(rx));
+				mrc_resp_placed(&resp, &rx, user.place(rx), now);
 		}
 		while (mrc_resp_next_recv(&resp, &imm))
 			mrc_resp_recv_done(&resp, user.deliver(imm));

@@ -219,13 +219,25 @@ static void mrc_resp_begin(struct mrc_resp *resp, const struct mrc_rx *rx,
 }
 
 /*
- * Must the responder accept nothing? It has failed, or the caller still owes
- * mrc_resp_placed(), mrc_resp_recv_done() or mrc_resp_req_done().
+ * Must the responder accept nothing? It has failed, the list of placements is full, or
+ * the caller still owes mrc_resp_recv_done() or mrc_resp_req_done().
  */
 static bool mrc_resp_closed(const struct mrc_resp *resp)
 {
-	return resp->nak_sent || resp->placing ||
+	return resp->nak_sent || resp->placing == MRC_RESP_PLACES ||
 	       (resp->exec != resp->cack && !mrc_resp_nak_held(resp));
+}
+
+/* Index of a packet of the window in the list of placements; MRC_RESP_PLACES: none. */
+static u32 mrc_resp_find(const struct mrc_resp *resp, u32 psn)
+{
+	u32 i;
+
+	for (i = 0; i < resp->placing; i++) {
+		if (resp->place[i] == (u16)psn)
+			return i;
+	}
+	return MRC_RESP_PLACES;
 }
 
 bool mrc_resp_is_new(const struct mrc_resp *resp, const struct mrc_rx *rx)
@@ -237,7 +249,8 @@ bool mrc_resp_is_new(const struct mrc_resp *resp, const struct mrc_rx *rx)
 		return false;
 	d = mrc_psn_diff(rx->hdr->psn, resp->cack);
 	return d > 0 && d <= mrc_resp_room(resp) &&
-	       !mrc_bit_test(resp->rx_map, resp->ring_mask, rx->hdr->psn);
+	       !mrc_bit_test(resp->rx_map, resp->ring_mask, rx->hdr->psn) &&
+	       mrc_resp_find(resp, rx->hdr->psn) == MRC_RESP_PLACES;
 }
 
 /* The packet was received before: report it, place nothing, §7.3. */
@@ -252,14 +265,31 @@ static enum mrc_rx_action mrc_resp_duplicate(struct mrc_resp *resp,
 	return MRC_RX_DONE;
 }
 
+/*
+ * A copy of a packet whose payload is being placed. SACKs do not show the packet yet.
+ * mrc_resp_placed() reports it.
+ */
+static enum mrc_rx_action mrc_resp_early_copy(struct mrc_resp *resp,
+					      const struct mrc_rx *rx, u32 i)
+{
+	mrc_resp_count(resp, rx, MRC_CTR_RX_DUP);
+	resp->again |= (u8)(1 << i);
+	return MRC_RX_DONE;
+}
+
 static enum mrc_rx_action mrc_resp_trimmed(struct mrc_resp *resp,
 					   const struct mrc_rx *rx, s32 d)
 {
+	u32 i;
+
 	mrc_resp_count(resp, rx, MRC_CTR_RX_TRIMMED);
 	if (!resp->cfg.trim_nack || d > mrc_resp_room(resp))
 		return MRC_RX_DROP;
 	if (d <= 0 || mrc_bit_test(resp->rx_map, resp->ring_mask, rx->hdr->psn))
 		return mrc_resp_duplicate(resp, rx, d);
+	i = mrc_resp_find(resp, rx->hdr->psn);
+	if (i < MRC_RESP_PLACES)
+		return mrc_resp_early_copy(resp, rx, i);
 	mrc_resp_owe_nack(resp, rx->trim == MRC_TRIM_LASTHOP ?
 			  MRC_NACK_TRIMMED_LASTHOP : MRC_NACK_TRIMMED);
 	return MRC_RX_DONE;
@@ -421,16 +451,40 @@ static void mrc_resp_advance(struct mrc_resp *resp)
 	mrc_resp_execute(resp);
 }
 
+/* Distance from cack of a packet in the list of placements; windows are below 2^15. */
+static s32 mrc_resp_place_at(const struct mrc_resp *resp, u32 i)
+{
+	return (u16)(resp->place[i] - (u16)resp->cack);
+}
+
+/* Has a new packet at distance @d from cack overtaken another one? */
+static bool mrc_resp_overtook(const struct mrc_resp *resp, u32 psn, s32 d)
+{
+	u32 i, before = resp->ooo;
+
+	if (d == 1 || mrc_psn_diff(psn, resp->max_rcv) < 0)
+		return d != 1;
+	for (i = 0; i < resp->placing; i++)
+		before += mrc_resp_place_at(resp, i) < d;
+	return (u32)d > before + 1;
+}
+
+/* A new packet arrived. */
+static void mrc_resp_count_new(struct mrc_resp *resp, const struct mrc_rx *rx,
+			       s32 d)
+{
+	mrc_resp_count(resp, rx, MRC_CTR_RX_DATA);
+	if (mrc_resp_overtook(resp, rx->hdr->psn, d))
+		mrc_resp_count(resp, rx, MRC_CTR_RX_OOO);
+}
+
 /* Record a new packet, §7.1; the order of its last steps is §8.2. */
 static void mrc_resp_accept(struct mrc_resp *resp, const struct mrc_rx *rx,
-			    s32 d, u32 flags)
+			    u32 flags)
 {
 	const struct mrc_hdr *h = rx->hdr;
 	const u32 mask = resp->ring_mask;
 
-	mrc_resp_count(resp, rx, MRC_CTR_RX_DATA);
-	if (d != 1)
-		mrc_resp_count(resp, rx, MRC_CTR_RX_OOO);
 	mrc_bit_set(resp->rx_map, mask, h->psn);
 	if (flags & MRC_OPF_LAST)
 		mrc_bit_set(resp->last_map, mask, h->psn);
@@ -465,6 +519,7 @@ static enum mrc_rx_action mrc_resp_screen(struct mrc_resp *resp,
 {
 	const struct mrc_hdr *h = rx->hdr;
 	const u32 flags = mrc_op_info(h->opcode)->flags;
+	u32 i;
 	s32 d;
 
 	if (mrc_resp_closed(resp)) {
@@ -497,6 +552,9 @@ static enum mrc_rx_action mrc_resp_screen(struct mrc_resp *resp,
 	}
 	if (d <= 0 || mrc_bit_test(resp->rx_map, resp->ring_mask, h->psn))
 		return mrc_resp_duplicate(resp, rx, d);
+	i = mrc_resp_find(resp, h->psn);
+	if (i < MRC_RESP_PLACES)
+		return mrc_resp_early_copy(resp, rx, i);
 	/* While a NAK waits for answers, new packets after the error are refused. */
 	if (mrc_resp_nak_held(resp))
 		return mrc_resp_decline(resp, rx, MRC_NACK_NO_RESOURCE);
@@ -592,7 +650,7 @@ enum mrc_rx_action mrc_resp_on_data(struct mrc_resp *resp,
 	if ((mrc_resp_stashes(resp, flags) && !resp->stash) ||
 	    (!syn && mrc_resp_rd_full(resp, h, flags)))
 		return mrc_resp_decline(resp, rx, MRC_NACK_NO_RESOURCE);
-	mrc_resp_accept(resp, rx, d, flags);
+	mrc_resp_count_new(resp, rx, d);
 	if (syn)
 		mrc_resp_count(resp, rx, MRC_CTR_ERR_INV_REQ);
 	else if (flags & MRC_OPF_EXT)
@@ -605,23 +663,45 @@ enum mrc_rx_action mrc_resp_on_data(struct mrc_resp *resp,
 		if (flags & MRC_OPF_IMM && !(flags & MRC_OPF_EXT))
 			mrc_bit_set(resp->stop_map, resp->ring_mask, h->psn);
 		if (place) {
-			resp->placing = true;
+			resp->place[resp->placing++] = (u16)h->psn;
 			return MRC_RX_PLACE;
 		}
 	}
+	mrc_resp_accept(resp, rx, flags);
 	mrc_resp_advance(resp);
 	return MRC_RX_DONE;
 }
 
-void mrc_resp_placed(struct mrc_resp *resp, const struct mrc_rx *rx,
-		     u8 syndrome)
+/* Remove an entry from the list of placements. Return: has a copy arrived meanwhile? */
+static bool mrc_resp_unlist(struct mrc_resp *resp, u32 i)
 {
-	if (!resp->placing)
+	const u32 last = --resp->placing;
+	const bool again = resp->again >> i & 1;
+
+	resp->place[i] = resp->place[last];
+	resp->again &= (u8)~(1 << i);
+	if (resp->again >> last & 1)
+		resp->again ^= (u8)(1 << last | 1 << i);
+	return again;
+}
+
+void mrc_resp_placed(struct mrc_resp *resp, const struct mrc_rx *rx,
+		     u8 syndrome, u64 now)
+{
+	const struct mrc_hdr *h = rx->hdr;
+	const u32 i = mrc_resp_find(resp, h->psn);
+
+	if (i == MRC_RESP_PLACES)
 		return;
-	resp->placing = false;
+	mrc_resp_begin(resp, rx, now);
+	mrc_resp_accept(resp, rx, mrc_op_info(h->opcode)->flags);
+	if (mrc_resp_unlist(resp, i)) {
+		resp->fb.sack = true;
+		resp->fb.dup_base = true;
+	}
 	if (!syndrome) {
 		mrc_ctr_add(resp->cfg.ctr, rx->port, MRC_CTR_RX_DATA_BYTES,
-			    rx->hdr->payload_len);
+			    h->payload_len);
 	} else {
 		mrc_resp_count(resp, rx,
 			       syndrome == MRC_SYN_NAK_ACCESS ?
@@ -707,6 +787,7 @@ static const char *mrc_resp_check_maps(const struct mrc_resp *resp)
 	const u32 n = (u32)mrc_psn_diff(resp->max_rcv, resp->cack);
 	const u32 from = resp->exec + 1;
 	const u32 live = (u32)mrc_psn_diff(resp->max_rcv, resp->exec);
+	u32 stops = live;
 	const u16 depth = mrc_resp_depth(&resp->cfg);
 	u32 i, used = 0;
 
@@ -715,17 +796,26 @@ static const char *mrc_resp_check_maps(const struct mrc_resp *resp)
 		return "ooo is not the number of packets above cack";
 	if (n && !mrc_bit_test(resp->rx_map, mask, resp->max_rcv))
 		return "max_rcv was not received";
-	if (!resp->placing && n && mrc_bit_test(resp->rx_map, mask, first))
+	if (n && mrc_bit_test(resp->rx_map, mask, first))
 		return "cack did not advance";
+	for (i = 0; i < resp->placing; i++) {
+		const s32 d = mrc_resp_place_at(resp, i);
+
+		if (!d || d > mrc_resp_room(resp) ||
+		    mrc_bit_test(resp->rx_map, mask, resp->cack + (u32)d))
+			return "placement of a packet that is not new";
+		if ((u32)(d + mrc_psn_diff(resp->cack, resp->exec)) > stops)
+			stops = (u32)(d + mrc_psn_diff(resp->cack, resp->exec));
+	}
 	/* If exec went back, nothing is executed any more. */
 	if (resp->reverted)
 		return NULL;
-	if (live > ring ||
+	if (stops > ring ||
 	    mrc_ring_weight(resp->last_map, mask, from, live) !=
 	    mrc_ring_weight(resp->last_map, mask, 0, ring) ||
 	    mrc_ring_weight(resp->ack_map, mask, from, live) !=
 	    mrc_ring_weight(resp->ack_map, mask, 0, ring) ||
-	    mrc_ring_weight(resp->stop_map, mask, from, live) !=
+	    mrc_ring_weight(resp->stop_map, mask, from, stops) !=
 	    mrc_ring_weight(resp->stop_map, mask, 0, ring))
 		return "bits outside of (exec, max_rcv]";
 	for (i = 0; resp->stash && i <= resp->stash_mask; i++) {

@@ -3,12 +3,13 @@
  * Responder: receive window, placement verdicts, ordering of WRITE_IMM
  * completions, SACK, NACK and transport ACK generation of one QP.
  *
- * Pure state machine; the caller serialises all calls. For each packet:
+ * Pure state machine; the caller serialises all calls, but need not keep others away while
+ * it copies payload, see mrc_resp_placed(). For each packet:
  *
  *	switch (mrc_resp_on_data(resp, &rx, now)) {
  *	case MRC_RX_PLACE:
  *		syn = check key and copy payload;
- *		mrc_resp_placed(resp, &rx, syn);
+ *		mrc_resp_placed(resp, &rx, syn, now);
  *	}
  *	for (;;)
  *		if (mrc_resp_next_recv(resp, &imm))
@@ -51,6 +52,8 @@ enum mrc_trim {
 	MRC_TRIM_TRIMMED,
 	MRC_TRIM_LASTHOP,
 };
+
+#define MRC_RESP_PLACES	6	/* packets of a QP whose payload is being placed, at most */
 
 /**
  * struct mrc_rx - a received packet addressed to this QP
@@ -278,7 +281,6 @@ struct mrc_resp {
 	/* private: feedback owed for the packet being handled: */
 	struct {
 		bool sack;
-		bool sack_more;
 		bool nack;
 		bool ack;
 		bool probe;
@@ -295,15 +297,17 @@ struct mrc_resp {
 		u32 entropy;
 		u64 at;
 	} fb;
-	bool recv_due;
-	bool rd_due;
-	bool reverted;		/* exec went back, mrc_resp_req_failed() */
-	bool placing;		/* MRC_RX_PLACE was returned, mrc_resp_placed() is due */
+	bool recv_due:1;
+	bool rd_due:1;
+	bool reverted:1;	/* exec went back, mrc_resp_req_failed() */
+	u8 placing;		/* entries of @place */
+	u8 again;		/* those of which a copy arrived; a bit each */
+	u16 place[MRC_RESP_PLACES];	/* mrc_resp_placed() is due; PSNs, 16 bits of them */
+	u16 stash_mask;		/* stash entries - 1 */
+	u16 rd_mask;		/* entries of @rd - 1 */
+	u32 sack_threshold;
 	unsigned long *ack_map;	/* BTH.a bitmap, same index as @rx_map */
 	unsigned long *stop_map;	/* where exec stops, same index */
-	u32 stash_mask;		/* stash entries - 1 */
-	u32 rd_mask;		/* entries of @rd - 1 */
-	u32 sack_threshold;
 };
 
 /* Memory for @cfg, 0 if @cfg is invalid. */
@@ -505,11 +509,26 @@ void mrc_resp_set_penalty(struct mrc_resp *resp, u8 pen, bool restore);
 /**
  * mrc_resp_placed - the shell finished what MRC_RX_PLACE asked for
  * @resp: the responder
- * @rx: the packet
+ * @rx: the packet, as in mrc_resp_on_data()
  * @syndrome: 0 or MRC_SYN_NAK_*; the PSN counts as received either way (§8.6)
+ * @now: ns
+ *
+ * If mrc_resp_has_place() says so, other packets may be handed in before this call, and the
+ * calls for several packets may come in any order. Until its call a packet is not received:
+ * SACKs do not show it, and nothing after it executes. A copy of it that arrives meanwhile
+ * is a duplicate, without feedback; this call then owes a SACK.
  */
 void mrc_resp_placed(struct mrc_resp *resp, const struct mrc_rx *rx,
-		     u8 syndrome);
+		     u8 syndrome, u64 now);
+
+/*
+ * May other packets be handed in before mrc_resp_placed() for those that are due? If not,
+ * they are dropped.
+ */
+static inline bool mrc_resp_has_place(const struct mrc_resp *resp)
+{
+	return resp->placing < MRC_RESP_PLACES;
+}
 
 /* A RELIABILITY_PROBE_REQ arrived, §9.5. */
 void mrc_resp_on_probe(struct mrc_resp *resp, const struct mrc_rx *rx,

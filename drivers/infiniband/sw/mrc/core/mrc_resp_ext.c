@@ -422,7 +422,7 @@ const char *mrc_resp_check_rd(const struct mrc_resp *resp)
 
 	if (!resp->rd)
 		return n || resp->rd_due ? "requests without a ring" : NULL;
-	if (n > resp->rd_mask + 1)
+	if (n > resp->rd_mask + 1u)
 		return "more unanswered requests than the ring has";
 	if (resp->rd_due && resp->recv_due)
 		return "two things due at once";

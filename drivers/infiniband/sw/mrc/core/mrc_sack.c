@@ -178,8 +178,8 @@ void mrc_resp_repeat_ack(struct mrc_resp *resp)
 bool mrc_resp_may_wait(const struct mrc_resp *resp)
 {
 	return resp->fb.ack && !resp->fb.sack && !resp->fb.nack &&
-	       !resp->placing && !resp->recv_due && !resp->rd_due &&
-	       !resp->nak_sent && !mrc_resp_nak_due(resp);
+	       !resp->recv_due && !resp->rd_due && !resp->nak_sent &&
+	       !mrc_resp_nak_due(resp);
 }
 
 bool mrc_resp_next_feedback(struct mrc_resp *resp, u64 now,

@@ -347,7 +347,7 @@ static void mrc_rcv_data(struct mrc_qp *qp, struct mrc_pkt *pkt, u64 now,
 			 bool *kick)
 {
 	if (mrc_resp_on_data(&qp->rx.resp, &pkt->rx, now) == MRC_RX_PLACE)
-		mrc_resp_placed(&qp->rx.resp, &pkt->rx, mrc_place(qp, pkt, kick));
+		mrc_resp_placed(&qp->rx.resp, &pkt->rx, mrc_place(qp, pkt, kick), now);
 }
 
 /* The same if memory may be paged. Present pages stay until the lock is released. */
