@@ -2,6 +2,7 @@
 /*
  * Ports: their netdevs, state, MTU and events.
  */
+#include <linux/ethtool.h>
 #include <linux/rtnetlink.h>
 #include <rdma/ib_cache.h>
 #include <rdma/ib_mad.h>
@@ -292,6 +293,7 @@ int mrc_query_port(struct ib_device *ibdev, u32 num, struct ib_port_attr *attr)
 	struct mrc_dev *dev = to_mdev(ibdev);
 	const struct net_device *ndev;
 	struct mrc_port *port;
+	bool speed;
 
 	if (!num || num > dev->n_ports)
 		return -EINVAL;
@@ -316,6 +318,8 @@ int mrc_query_port(struct ib_device *ibdev, u32 num, struct ib_port_attr *attr)
 	attr->phys_state = IB_PORT_PHYS_STATE_DISABLED;
 	rcu_read_lock();
 	ndev = rcu_dereference(port->ndev);
+	/* For netdevs without, the core would log a warning each time. */
+	speed = ndev && ndev->ethtool_ops->get_link_ksettings;
 	if (READ_ONCE(port->disabled))
 		ndev = NULL;
 	if (ndev && mrc_ndev_up(ndev)) {
@@ -326,8 +330,8 @@ int mrc_query_port(struct ib_device *ibdev, u32 num, struct ib_port_attr *attr)
 	}
 	rcu_read_unlock();
 
-	if (ib_get_eth_speed(ibdev, num, &attr->active_speed,
-			     &attr->active_width)) {
+	if (!speed || ib_get_eth_speed(ibdev, num, &attr->active_speed,
+				       &attr->active_width)) {
 		attr->active_speed = IB_SPEED_SDR;
 		attr->active_width = IB_WIDTH_1X;
 	}
