@@ -432,6 +432,16 @@ struct mrc_port_client {
 };
 
 /**
+ * mrc_ndev_master - the netdev that receives the packets of another one
+ * @ndev: netdev
+ *
+ * Under RCU.
+ *
+ * Return: the bridge, bond or the like to which @ndev belongs, or NULL.
+ */
+struct net_device *mrc_ndev_master(struct net_device *ndev);
+
+/**
  * mrc_port_attach - give a vacant port a netdev
  * @dev: the device, registered or about to be
  * @num: port

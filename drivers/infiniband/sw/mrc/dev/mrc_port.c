@@ -77,9 +77,21 @@ u8 mrc_dev_port_of(struct mrc_dev *dev, const struct net_device *ndev)
 	return 0;
 }
 
-static bool mrc_ndev_up(const struct net_device *ndev)
+struct net_device *mrc_ndev_master(struct net_device *ndev)
 {
-	return netif_running(ndev) && netif_carrier_ok(ndev);
+	/* A VRF only chooses another routing table. */
+	return netif_is_l3_slave(ndev) ? NULL :
+					 netdev_master_upper_dev_get_rcu(ndev);
+}
+
+static bool mrc_ndev_up(struct net_device *ndev)
+{
+	bool up = netif_running(ndev) && netif_carrier_ok(ndev);
+
+	rcu_read_lock();
+	up = up && !mrc_ndev_master(ndev);
+	rcu_read_unlock();
+	return up;
 }
 
 /* The largest path MTU whose packets fit; 256 if none fits. */
@@ -116,7 +128,7 @@ static void mrc_port_event(struct mrc_port *port, enum ib_event_type event)
  * Update the port's state from @ndev, its netdev or NULL. Report the state if it
  * changed. Under RTNL.
  */
-static void mrc_port_update_state(struct mrc_port *port, const struct net_device *ndev)
+static void mrc_port_update_state(struct mrc_port *port, struct net_device *ndev)
 {
 	bool up = ndev && mrc_ndev_up(ndev) && !port->disabled;
 	struct mrc_dev *dev = port->dev;
@@ -247,6 +259,7 @@ static int mrc_netdev_event(struct notifier_block *nb, unsigned long event,
 	case NETDEV_UP:
 	case NETDEV_DOWN:
 	case NETDEV_CHANGE:
+	case NETDEV_CHANGEUPPER:
 	case NETDEV_CHANGEMTU:
 	case NETDEV_UNREGISTER:
 		break;
@@ -291,7 +304,7 @@ void mrc_port_exit(void)
 int mrc_query_port(struct ib_device *ibdev, u32 num, struct ib_port_attr *attr)
 {
 	struct mrc_dev *dev = to_mdev(ibdev);
-	const struct net_device *ndev;
+	struct net_device *ndev;
 	struct mrc_port *port;
 	bool speed;
 

@@ -243,6 +243,33 @@ static int mrc_link_extend(struct mrc_dev *dev, const char *name,
 	return mrc_link_add_port(dev, name, ndev);
 }
 
+/*
+ * Can @ndev be a plane? If not, the kernel log says why: newlink has no extack. A netdev
+ * that is enslaved later makes its port go down.
+ */
+static bool mrc_link_ndev_ok(const char *name, struct net_device *ndev)
+{
+	struct net_device *master;
+
+	if (ndev->type != ARPHRD_ETHER) {
+		pr_notice_ratelimited("%s: %s is not an Ethernet device\n", name,
+				      ndev->name);
+		return false;
+	}
+	if (netif_is_l3_master(ndev)) {
+		pr_notice_ratelimited("%s: %s is a VRF and sends nothing itself; use its netdevs\n",
+				      name, ndev->name);
+		return false;
+	}
+	rcu_read_lock();
+	master = mrc_ndev_master(ndev);
+	if (master)
+		pr_notice_ratelimited("%s: %s belongs to %s, which receives its packets; use %s\n",
+				      name, ndev->name, master->name, master->name);
+	rcu_read_unlock();
+	return !master;
+}
+
 static int mrc_newlink(const char *name, struct net_device *ndev)
 {
 	struct mrc_dev *dev;
@@ -250,12 +277,7 @@ static int mrc_newlink(const char *name, struct net_device *ndev)
 	int ret;
 	u8 num;
 
-	if (ndev->type != ARPHRD_ETHER) {
-		pr_notice_ratelimited("%s: %s is not an Ethernet device\n", name,
-				      ndev->name);
-		return -EINVAL;
-	}
-	if (strchr(name, '%'))
+	if (!mrc_link_ndev_ok(name, ndev) || strchr(name, '%'))
 		return -EINVAL;
 
 	mutex_lock(&mrc_link_mutex);
