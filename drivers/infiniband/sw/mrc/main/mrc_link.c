@@ -5,6 +5,7 @@
  * with one more port.
  */
 #include <linux/if_arp.h>
+#include <linux/if_vlan.h>
 #include <linux/rtnetlink.h>
 #include <net/addrconf.h>
 #include <rdma/rdma_netlink.h>
@@ -254,6 +255,12 @@ static bool mrc_link_ndev_ok(const char *name, struct net_device *ndev)
 	if (ndev->type != ARPHRD_ETHER) {
 		pr_notice_ratelimited("%s: %s is not an Ethernet device\n", name,
 				      ndev->name);
+		return false;
+	}
+	if (is_vlan_dev(ndev)) {
+		/* The RDMA core would not make GIDs of its addresses here. */
+		pr_notice_ratelimited("%s: %s is a VLAN; use %s, whose GIDs have the addresses of VLANs\n",
+				      name, ndev->name, vlan_dev_real_dev(ndev)->name);
 		return false;
 	}
 	if (netif_is_l3_master(ndev)) {

@@ -233,7 +233,8 @@ void mrc_route_drop(struct mrc_flow *flow);
 /**
  * mrc_route_lookup - find a route
  * @net: namespace
- * @ndev: netdev that the route must use
+ * @ndev: netdev of a port, which the route must use; or a VLAN above it, if that has
+ *	@saddr and @ndev has not
  * @ipv6: IP version
  * @saddr: own address, v4-mapped for IPv4
  * @daddr: peer's address

@@ -5,6 +5,8 @@
 #ifndef MRC_NET_PRIV_H
 #define MRC_NET_PRIV_H
 
+#include <linux/if_vlan.h>
+
 #include "mrc_net.h"
 
 #define MRC_BTH_LEN		12
@@ -45,6 +47,26 @@ u32 mrc_route_mtu(const struct mrc_flow *flow);
 int mrc_verify(struct mrc_pkt *pkt, const struct mrc_rcv_ops *ops);
 
 /* mrc_rcv.c -----------------------------------------------------------------*/
+
+/*
+ * The netdev through which a packet came as a port knows it: not a VLAN but the netdev
+ * below.
+ */
+static inline struct net_device *mrc_rcv_ndev(const struct sk_buff *skb)
+{
+	struct net_device *ndev = skb->dev, *real;
+
+	if (!is_vlan_dev(ndev))
+		return ndev;
+	real = vlan_dev_real_dev(ndev);
+	return net_eq(dev_net(real), dev_net(ndev)) ? real : ndev;
+}
+
+/* The device that has this netdev, with a reference, or NULL. */
+static inline struct ib_device *mrc_rcv_dev(const struct sk_buff *skb)
+{
+	return ib_device_get_by_netdev(mrc_rcv_ndev(skb), MRC_RDMA_DRIVER_ID);
+}
 
 /* encap_rcv of the namespace's sockets; always consumes @skb, returns 0. */
 int mrc_udp_rcv(struct sock *sk, struct sk_buff *skb);

@@ -33,11 +33,11 @@ void mrc_count_drop(const struct sk_buff *skb, enum mrc_counter id, u32 octets)
 	struct ib_device *ib;
 	struct mrc_dev *dev;
 
-	ib = ib_device_get_by_netdev(skb->dev, MRC_RDMA_DRIVER_ID);
+	ib = mrc_rcv_dev(skb);
 	if (!ib)	/* loopback */
 		return;
 	dev = to_mdev(ib);
-	port = mrc_dev_port_of(dev, skb->dev);
+	port = mrc_dev_port_of(dev, mrc_rcv_ndev(skb));
 	mrc_ctr_add(&dev->ctr, port, id, 1);
 	if (octets)
 		mrc_rcv_io(dev, port, skb, octets);
@@ -57,7 +57,7 @@ static bool mrc_pkey_ok(u16 pkey)
 static void mrc_rcv_count(struct mrc_dev *dev, struct mrc_pkt *pkt)
 {
 	/* 0 over loopback and for netdevs that are not a port of the device. */
-	pkt->rx.port = mrc_dev_port_of(dev, pkt->skb->dev);
+	pkt->rx.port = mrc_dev_port_of(dev, mrc_rcv_ndev(pkt->skb));
 	mrc_rcv_io(dev, pkt->rx.port, pkt->skb, pkt->octets);
 	if (pkt->srv6)
 		mrc_ctr_add(&dev->ctr, pkt->rx.port, MRC_CTR_RX_SRV6, 1);
@@ -93,7 +93,7 @@ static void mrc_rcv_endpoint(struct mrc_pkt *pkt)
 		mrc_count_drop(pkt->skb, MRC_CTR_DROP_PKEY, pkt->octets);
 		return;
 	}
-	ib = ib_device_get_by_netdev(pkt->skb->dev, MRC_RDMA_DRIVER_ID);
+	ib = mrc_rcv_dev(pkt->skb);
 	if (!ib)
 		return;
 	dev = to_mdev(ib);
@@ -106,15 +106,13 @@ static void mrc_rcv_endpoint(struct mrc_pkt *pkt)
 /* pkt->dev is the device of arrival; NULL over loopback. */
 static void mrc_rcv_roce(struct mrc_pkt *pkt)
 {
-	struct net_device *ndev = pkt->skb->dev;
-	struct ib_device *ib;
+	struct ib_device *ib = mrc_rcv_dev(pkt->skb);
 	int drop = -1;
 
-	ib = ib_device_get_by_netdev(ndev, MRC_RDMA_DRIVER_ID);
 	if (ib) {
 		pkt->dev = to_mdev(ib);
 		mrc_rcv_count(pkt->dev, pkt);
-	} else if (!(ndev->flags & IFF_LOOPBACK)) {
+	} else if (!(pkt->skb->dev->flags & IFF_LOOPBACK)) {
 		return;		/* the netdev is not a port */
 	}
 	if (!mrc_pkey_ok(pkt->hdr.pkey))

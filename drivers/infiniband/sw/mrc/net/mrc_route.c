@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Routes: one cached dst per connection and port. It always uses that port's netdev, or
- * leads to the host itself.
+ * Routes: one cached dst per connection and port. It always uses that port's netdev, a
+ * VLAN above it, or leads to the host itself.
  */
+#include <linux/if_vlan.h>
+#include <linux/inetdevice.h>
 #include <net/addrconf.h>
 #include <net/ip_fib.h>
 #include <net/ip6_fib.h>
@@ -104,11 +106,57 @@ static struct dst_entry *mrc_route6(struct net *net, struct net_device *ndev,
 }
 #endif
 
+/* The netdev that is searched for among those above a port's. */
+struct mrc_vlan_search {
+	bool ipv6;
+	const struct in6_addr *addr;
+	struct net_device *found;
+};
+
+static bool mrc_ndev_has_addr(struct net_device *ndev, bool ipv6,
+			      const struct in6_addr *addr)
+{
+	struct in_device *in_dev;
+
+	if (ipv6)
+		return IS_ENABLED(CONFIG_IPV6) &&
+		       ipv6_chk_addr(dev_net(ndev), addr, ndev, 1);
+	in_dev = __in_dev_get_rcu(ndev);
+	return in_dev && inet_confirm_addr(dev_net(ndev), in_dev, 0, addr->s6_addr32[3],
+					   RT_SCOPE_HOST);
+}
+
+static int mrc_vlan_has_addr(struct net_device *upper, struct netdev_nested_priv *priv)
+{
+	struct mrc_vlan_search *s = priv->data;
+
+	if (!is_vlan_dev(upper) || !mrc_ndev_has_addr(upper, s->ipv6, s->addr))
+		return 0;
+	s->found = upper;
+	return 1;
+}
+
+/*
+ * The RDMA core makes GIDs of the addresses of VLANs above a port's netdev. Packets with
+ * such an address leave through the VLAN.
+ */
+static struct net_device *mrc_route_ndev(struct net *net, struct net_device *ndev,
+					 bool ipv6, const struct in6_addr *saddr)
+{
+	struct mrc_vlan_search s = { .ipv6 = ipv6, .addr = saddr };
+	struct netdev_nested_priv priv = { .data = &s };
+
+	if (!mrc_ndev_has_addr(ndev, ipv6, saddr))
+		netdev_walk_all_upper_dev_rcu(ndev, mrc_vlan_has_addr, &priv);
+	return s.found && net_eq(dev_net(s.found), net) ? s.found : ndev;
+}
+
 struct dst_entry *mrc_route_lookup(struct net *net, struct net_device *ndev,
 				   bool ipv6, const struct in6_addr *saddr,
 				   const struct in6_addr *daddr, u32 mtu,
 				   u32 *cookie)
 {
+	ndev = mrc_route_ndev(net, ndev, ipv6, saddr);
 	if (ipv6)
 		return mrc_route6(net, ndev, saddr, daddr, mtu, cookie);
 	return mrc_route4(net, ndev, saddr->s6_addr32[3], daddr->s6_addr32[3],

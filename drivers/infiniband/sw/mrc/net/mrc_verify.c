@@ -63,7 +63,7 @@ static u8 mrc_pkt_trim(const struct mrc_pkt *pkt)
 
 	if (pkt->dev)
 		return mrc_tc_trim(&pkt->dev->tc, dscp);
-	ib = ib_device_get_by_netdev(pkt->skb->dev, MRC_RDMA_DRIVER_ID);
+	ib = mrc_rcv_dev(pkt->skb);
 	if (!ib)
 		return MRC_TRIM_NONE;
 	trim = mrc_tc_trim(&to_mdev(ib)->tc, dscp);

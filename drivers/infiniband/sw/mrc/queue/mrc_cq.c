@@ -270,7 +270,8 @@ static void mrc_cqe_to_wc(const struct mrc_cqe *cqe, struct ib_wc *wc)
 		wc->ex.invalidate_rkey = cqe->imm_data;
 	else
 		wc->ex.imm_data = (__force __be32)cqe->imm_data;
-	wc->port_num = cqe->reserved;
+	wc->port_num = cqe->reserved & 0xffff;
+	wc->vlan_id = cqe->reserved >> 16;	/* with IB_WC_WITH_VLAN */
 	if (cqe->wc_flags & IB_WC_WITH_NETWORK_HDR_TYPE)
 		wc->network_hdr_type = cqe->sl == MRC_CQE_SL_IPV6 ?
 				       RDMA_NETWORK_IPV6 : RDMA_NETWORK_IPV4;

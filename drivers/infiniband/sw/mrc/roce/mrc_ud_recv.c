@@ -4,6 +4,7 @@
  * cannot be received are dropped and counted. A QP goes to ERROR only for a local reason.
  */
 #include <linux/highmem.h>
+#include <linux/if_vlan.h>
 #include <linux/ip.h>
 #include <linux/ipv6.h>
 #include <net/ipv6.h>
@@ -196,6 +197,11 @@ static enum mrc_ud_recv_result mrc_ud_take(struct mrc_ud *ud,
 	if (!ud->user) {
 		cqe.wc_flags |= IB_WC_WITH_NETWORK_HDR_TYPE;
 		cqe.reserved = port;
+		/* The core then searches the GIDs of the VLAN only. */
+		if (is_vlan_dev(pkt->skb->dev)) {
+			cqe.wc_flags |= IB_WC_WITH_VLAN;
+			cqe.reserved |= (u32)vlan_dev_vlan_id(pkt->skb->dev) << 16;
+		}
 	}
 	fatal = false;
 	drop = mrc_ud_refuses(ud, pkt);
