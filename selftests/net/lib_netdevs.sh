@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# shellcheck shell=bash disable=SC2034,SC2154
+#
+# Two hosts whose plane 1 gets netdevs of many kinds, while plane 2 is a veth pair.
+# Sourced after lib.sh by the scripts about netdevs.
+
+TOPO_RESOLVE=1			# real ARP and neighbour discovery
+
+# The modules make a netdev in the first namespace when they are loaded, except when told
+# not to.
+modprobe bonding max_bonds=0 2>/dev/null || true
+modprobe dummy numdummies=0 2>/dev/null || true
+
+on() { ip -n "host$1" "${@:2}"; } # a|b WORDS...
+
+port_shown() { # DEV/PORT: "state netdev", as rdma shows it
+	in_a rdma link show "$1" | awk '
+		{ for (i = 1; i < NF; i++) v[$i] = $(i + 1); print v["state"], v["netdev"] }'
+}
+
+# Nothing was lost or damaged: what was sent again, because the machine paused, arrived
+# twice. Little was.
+lossless() { # FROM TO
+	local again
+	again=$(ctr "$1" tx_rtx_pkts)
+	expect "$2" rx_duplicate == "$again"
+	expect "$2" rx_data_pkts == $(($(ctr "$1" tx_data_pkts) - again))
+	check $((again * 10)) '<=' "$(ctr "$1" tx_data_pkts)" "10 x sent again by $1"
+	undamaged "$2"
+}
+
+undamaged() { # DEV
+	expect "$1" qp_errors == 0
+	expect "$1" rx_drop_icrc == 0
+	expect "$1" tx_errors == 0
+}
+
+# A timer of 17 s does not expire when the machine pauses.
+traffic() { # OPTIONS...
+	verify "$@" --size 1,4097,65536 --iters 30 --depth 5 --op mixed --timeout 22
+}
+
+# The same, and nothing was lost. Plane 1 carries its share.
+lossless_traffic() {
+	ctr_mark
+	traffic --bidir
+	traffic -6
+	ctr_quiet 20
+	ctr_take
+	lossless mrca mrcb
+	lossless mrcb mrca
+	expect_equal_share mrca tx_data_pkts 10
+	expect_equal_share mrcb rx_data_pkts 10
+}
+
+# Whether a counter has reached VALUE, without starting a program for each read.
+hw_at_least() { # DEV NAME PORT VALUE
+	hw_now "$1" "$2" "$3"
+	[ "$hw" -ge "$4" ]
+}
+
+# Waits until port PORT of mrcb has received N more data packets than now.
+receives_on() { # PORT N
+	hw_now mrcb rx_data_pkts "$1"
+	wait_for 60 hw_at_least mrcb rx_data_pkts "$1" $((hw + $2))
+}
+
+load_start() {
+	ctr_mark
+	verify_start -t 200 --duration 1000 --size 16384 --op mixed --depth 16 --timeout 18
+	receives_on 1 50
+	receives_on 2 50
+}
+
+load_stop() {
+	receives_on 1 50
+	verify_stop_well
+	expect mrca retry_exceeded == 0
+}
