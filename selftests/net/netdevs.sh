@@ -7,6 +7,7 @@
 # nothing is sent twice, the carrier of the netdev and of those below it is reported,
 # and traffic goes on over plane 2 meanwhile.
 # timeout: 2400
+# long
 . "$(dirname "$0")/lib.sh"
 . "$NET_DIR/lib_netdevs.sh"
 
