@@ -56,12 +56,6 @@ probe() { # WORDS...
 	ctl a -j probe ev src "$A4" dst "$B4" "$@" | answers
 }
 
-# Whether a counter has reached VALUE, without starting a program for each read.
-hw_at_least() { # DEV NAME PORT VALUE
-	hw_now "$1" "$2" "$3"
-	[ "$hw" -ge "$4" ]
-}
-
 # Waits until port PORT of a device has sent N more data packets than now.
 sends_on() { # PORT N [DEV]
 	hw_now "${3:-mrca}" tx_data_pkts "$1"

@@ -132,6 +132,12 @@ hw_now() { # DEV NAME [PORT]
 	done
 }
 
+# Whether that sum has reached VALUE.
+hw_at_least() { # DEV NAME PORT|'' VALUE
+	hw_now "$1" "$2" "$3"
+	[ "$hw" -ge "$4" ]
+}
+
 # The shares of the ports of DEV in counter NAME must be equal within PERCENT.
 expect_equal_share() { # DEV NAME PERCENT
 	local dev=$1 name=$2 percent=$3 p total mean value

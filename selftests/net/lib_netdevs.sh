@@ -53,12 +53,6 @@ lossless_traffic() {
 	expect_equal_share mrcb rx_data_pkts 10
 }
 
-# Whether a counter has reached VALUE, without starting a program for each read.
-hw_at_least() { # DEV NAME PORT VALUE
-	hw_now "$1" "$2" "$3"
-	[ "$hw" -ge "$4" ]
-}
-
 # Waits until port PORT of mrcb has received N more data packets than now.
 receives_on() { # PORT N
 	hw_now mrcb rx_data_pkts "$1"

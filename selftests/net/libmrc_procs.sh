@@ -198,15 +198,10 @@ kill_while_asking() {
 	local from=$hw
 	start "$WORK/controller" ip netns exec "$HOST_A" \
 		libmrc_ctl mrca controller ask mrcb 64
-	wait_for 60 hw_at_least $((from + 64))
+	wait_for 60 hw_at_least mrca tx_endpoint_req '' $((from + 64))
 	kill -9 "$started"
 	wait_for 30 process_gone "$started"
 	wait "$started" 2>/dev/null || true
-}
-
-hw_at_least() {
-	hw_now mrca tx_endpoint_req
-	[ "$hw" -ge "$1" ]
 }
 
 # Each batch was done completely or not at all, and the programs notice nothing.

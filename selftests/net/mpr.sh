@@ -72,15 +72,10 @@ inflight_above() { # a|b RANGE
 	[ "$bytes" -gt "$(inflight_max "$2")" ]
 }
 
-hw_at_least() { # DEV NAME VALUE
-	hw_now "$1" "$2"
-	[ "$hw" -ge "$3" ]
-}
-
 # Waits until DEV has received so many more data packets.
 moves() { # DEV PACKETS
 	hw_now "$1" rx_data_pkts
-	wait_for 60 hw_at_least "$1" rx_data_pkts $((hw + $2))
+	wait_for 60 hw_at_least "$1" rx_data_pkts '' $((hw + $2))
 }
 
 # All packets arrived, and all were inside the range that the responder accepts.

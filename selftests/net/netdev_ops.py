@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """
-What netdevs.sh needs of netlink and bpf(2) that iproute2 does without other programs
-or files only in part.
+Requests of netlink and bpf(2) for netdevs.sh and netdev_changes.sh. iproute2 cannot set the
+mode of a team, and it loads XDP programs only from object files.
 
 usage: netdev_ops.py team NETDEV MODE          mode of a team without ports
        netdev_ops.py xdp NETDEV native|generic on|off

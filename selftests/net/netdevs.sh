@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# Planes over every kind of netdev: VLAN, bond, team, bridge, macvlan, ipvlan, tunnels,
-# and veth pairs with XDP programs and without offloads. Plane 1 is of the kind under
-# test and plane 2 is a veth pair. All data is verified, plane 1 carries its share,
-# nothing is sent twice, the carrier of the netdev and of those below it is reported,
-# and traffic goes on over plane 2 meanwhile.
+# Planes over every kind of netdev: VLAN, bond, team, bridge, macvlan, ipvlan, tunnels
+# and veth pairs of several MTUs. Plane 1 is of the kind under test and plane 2 is a veth
+# pair. All data is verified, plane 1 carries its share, nothing is sent twice, the carrier
+# of the netdev and of those below it is reported, and traffic goes on over plane 2
+# meanwhile.
 # timeout: 2400
 # long
 . "$(dirname "$0")/lib.sh"

@@ -223,12 +223,10 @@ void ExtSim::receive_data(int to, const Packet &p, const mrc_hdr &h)
 	mrc_resp &resp = half.resp;
 	const u32 id = placements_++;
 	const bool slow = plan_.attacker == ExtAttacker::None &&
-			  plan_.net.place_ppm &&
-			  rng_.chance(plan_.net.place_ppm);
+			  plan_.net.place_ppm && rng_.chance(plan_.net.place_ppm);
 	Taken t{p, h, p.rx(h, now())};
-	u32 n = 0;
-
 	mrc_rx &rx = t.rx;
+	u32 n = 0;
 
 	rx.hdr = &t.hdr;
 	if (!calm_ && rng_.chance(plan_.net.refuse_ppm)) {
