@@ -3,6 +3,7 @@
 #pragma once
 
 #include "engine_fixture.hpp"
+#include "mrc_req_priv.h"
 
 #include <algorithm>
 
@@ -47,6 +48,7 @@ inline void known_rtt(Requester &r, u64 rtt)
 		r.req.plane[port].srtt = rtt;
 		r.req.plane[port].rttvar = 0;
 	}
+	mrc_req_slowest_update(&r.req);
 }
 
 // Sends a tail probe now. Return: its id.

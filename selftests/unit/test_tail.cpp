@@ -51,6 +51,7 @@ TEST(Tail, DeviationCounts)
 	r.req.rttvar = 40 * kUs;
 	for (u8 p = 1; p <= r.paths.n_ports; p++)
 		r.req.plane[p].rttvar = 60 * kUs;
+	mrc_req_slowest_update(&r.req);
 	r.send_n(1);
 	// The smaller of a plane's own and that of all.
 	EXPECT_EQ(mrc_req_deadline(&r.req),

@@ -685,8 +685,8 @@ static bool mrc_req_tail_probe(struct mrc_req *req, u64 now,
 		req->tail_probe_at = MRC_NEVER;
 		return false;
 	}
-	if (!due && now < mrc_req_tail_due(req)) {
-		req->tail_probe_at = mrc_req_tail_due(req);
+	if (!due && now < mrc_req_tail_due(req, all)) {
+		req->tail_probe_at = mrc_req_tail_due(req, all);
 		if (req->probe_by < req->tail_probe_at)
 			req->tail_probe_at = req->probe_by;
 		return false;
@@ -695,7 +695,7 @@ static bool mrc_req_tail_probe(struct mrc_req *req, u64 now,
 	req->last_probe = now;
 	if (req->tail_probe_shift < MRC_SILENCE_SHIFT_MAX)
 		req->tail_probe_shift++;
-	req->tail_probe_at = mrc_req_tail_due(req);
+	req->tail_probe_at = mrc_req_tail_due(req, all);
 	if (all) {
 		req->rtx_last = true;
 		return false;

@@ -348,6 +348,7 @@ struct mrc_plane {
  * @srtt: smoothed RTT, ns, 0 = no sample
  * @rtt_at: time of the latest RTT sample
  * @rttvar: smoothed deviation, ns
+ * @slowest: usual upper bound of the RTT of the slowest plane, ns, 0 = no sample
  * @rcvd_bytes: last rcvd_bytes of SETH
  * @msn: next METH.msn
  * @rqmsn: next METH.rqmsn
@@ -412,6 +413,7 @@ struct mrc_req {
 	u64 srtt;
 	u64 rtt_at;
 	u64 rttvar;
+	u64 slowest;
 	u32 rcvd_bytes;
 	u16 msn;
 	u16 rqmsn;

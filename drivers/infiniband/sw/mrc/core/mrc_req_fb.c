@@ -115,6 +115,7 @@ static void mrc_req_rtt_sample(struct mrc_req *req, u8 port, u64 rtt, u64 now)
 		if (rtt < base)
 			base = rtt;
 	}
+	mrc_req_slowest_update(req);
 	req->paths->pace->srtt = req->srtt;
 	if (base == req->base_rtt)
 		return;

@@ -369,8 +369,9 @@ u64 mrc_req_lag_time(const struct mrc_req *req, u8 port, u64 now);
 void mrc_req_note_missing(struct mrc_req *req, const struct mrc_seth *s,
 			  u64 now);
 void mrc_req_check_holes(struct mrc_req *req, u64 now);
-u64 mrc_req_pto(const struct mrc_req *req);
-u64 mrc_req_tail_due(const struct mrc_req *req);
+void mrc_req_slowest_update(struct mrc_req *req);
+u64 mrc_req_pto(const struct mrc_req *req, bool tack);
+u64 mrc_req_tail_due(const struct mrc_req *req, bool tack);
 
 /* mrc_timer.c */
 void mrc_req_await(struct mrc_req *req, u64 now);

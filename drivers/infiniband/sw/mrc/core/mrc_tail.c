@@ -549,8 +549,11 @@ static u64 mrc_req_pto_max(const struct mrc_req *req)
 	return mrc_max64(max, 2 * req->base_rtt);
 }
 
-/* Usual upper bound of the RTT of the slowest plane in use, ns; 0 = no sample. */
-static u64 mrc_req_slowest(const struct mrc_req *req)
+/*
+ * There is a new RTT sample: usual upper bound of the RTT of the slowest plane. It is kept
+ * in the requester because each packet and each feedback needs it.
+ */
+void mrc_req_slowest_update(struct mrc_req *req)
 {
 	u64 t = 0;
 	u8 i;
@@ -562,25 +565,26 @@ static u64 mrc_req_slowest(const struct mrc_req *req)
 		if (pl->srtt)
 			t = mrc_max64(t, pl->srtt + mrc_max64(pl->srtt, var));
 	}
-	return t;
+	req->slowest = t;
 }
 
 /*
  * The interval without feedback on packets in flight after which a tail probe is sent,
- * ns, §9.5 (a). If no packet is in flight, the waiting packets have times of their own,
- * and the probe only checks that the peer is alive.
+ * ns, §9.5 (a). @tack: mrc_req_tack_awaited(). If no packet is in flight, the waiting
+ * packets have times of their own, and the probe only checks that the peer is alive.
  */
-u64 mrc_req_pto(const struct mrc_req *req)
+u64 mrc_req_pto(const struct mrc_req *req, bool tack)
 {
-	const u64 max = mrc_req_pto_max(req);
-	u64 t = MRC_PTO_FIRST_NS;
+	u64 t, max;
 
-	if (!req->n_out && !mrc_req_tack_awaited(req))
-		return max;
-	if (req->srtt)
-		t = mrc_req_slowest(req) + MRC_TAIL_FLOOR_NS;
-	else
-		t = mrc_max64(t, 2 * req->base_rtt);
+	if (!req->n_out && !tack)
+		return mrc_req_pto_max(req);
+	t = req->srtt ? req->slowest + MRC_TAIL_FLOOR_NS :
+			mrc_max64(MRC_PTO_FIRST_NS, 2 * req->base_rtt);
+	/* The usual case: the maximum is not less than this. */
+	if (t <= req->cfg.rto / 2)
+		return t;
+	max = mrc_req_pto_max(req);
 	return t < max ? t : max;
 }
 
@@ -591,7 +595,7 @@ u64 mrc_req_pto(const struct mrc_req *req)
  */
 static u64 mrc_req_tack_time(const struct mrc_req *req)
 {
-	u64 t = mrc_req_pto(req);
+	u64 t = mrc_req_pto(req, true);
 	u8 i;
 
 	if (!req->srtt)
@@ -609,6 +613,7 @@ static u64 mrc_req_tack_time(const struct mrc_req *req)
 /**
  * mrc_req_tail_due - when the next tail probe is due
  * @req: requester that awaits feedback
+ * @tack: only the transport ACK is missing, mrc_req_tack_awaited()
  *
  * One PTO after the newest transmission. Feedback that still arrives tells as much as a
  * probe would, so the probe also waits until none has come for half a PTO. If only the
@@ -617,13 +622,11 @@ static u64 mrc_req_tack_time(const struct mrc_req *req)
  *
  * Return: absolute time, ns.
  */
-u64 mrc_req_tail_due(const struct mrc_req *req)
+u64 mrc_req_tail_due(const struct mrc_req *req, bool tack)
 {
-	const bool tack = mrc_req_tack_awaited(req);
-	const u64 max = mrc_req_pto_max(req);
-	u64 pto = tack ? mrc_req_tack_time(req) : mrc_req_pto(req);
+	u64 pto = tack ? mrc_req_tack_time(req) : mrc_req_pto(req, false);
 	u64 rest = pto / 2;
-	u64 at;
+	u64 at, max;
 	u8 n;
 
 	/*
@@ -635,6 +638,7 @@ u64 mrc_req_tail_due(const struct mrc_req *req)
 	at = mrc_max64(req->last_tx + pto, req->feedback_at + rest);
 	if (!req->tail_probe_shift)
 		return at;
+	max = mrc_req_pto_max(req);
 	for (n = 0; n < req->tail_probe_shift && pto < max; n++)
 		pto *= 2;
 	return mrc_max64(at, req->last_probe + (pto < max ? pto : max));

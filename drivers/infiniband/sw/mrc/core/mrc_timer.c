@@ -40,7 +40,7 @@ void mrc_req_arm(struct mrc_req *req, u64 now)
 /* Feedback on a packet sent at @now is awaited: set the time of the tail probe. */
 void mrc_req_await(struct mrc_req *req, u64 now)
 {
-	u64 at = now + mrc_req_pto(req);
+	u64 at = now + mrc_req_pto(req, false);
 
 	if (at < req->tail_probe_at)
 		req->tail_probe_at = at;
@@ -87,7 +87,7 @@ void mrc_req_rearm(struct mrc_req *req, bool news, u64 now)
 	}
 	req->probe_by = MRC_NEVER;
 	if (!mrc_req_all_acked(req)) {
-		req->tail_probe_at = mrc_req_tail_due(req);
+		req->tail_probe_at = mrc_req_tail_due(req, false);
 		mrc_req_probe_no_later(req, req->hole_due_at, now);
 		mrc_req_probe_no_later(req, req->confirm_at, now);
 		if (req->overdue_at != MRC_NEVER)
@@ -96,8 +96,8 @@ void mrc_req_rearm(struct mrc_req *req, bool news, u64 now)
 		mrc_req_arm(req, now);
 		return;
 	}
-	req->tail_probe_at = mrc_req_tack_awaited(req) ? mrc_req_tail_due(req) :
-						      MRC_NEVER;
+	req->tail_probe_at = mrc_req_tack_awaited(req) ?
+			     mrc_req_tail_due(req, true) : MRC_NEVER;
 	if (mrc_req_awaits_answer(req))
 		mrc_req_progress(req, now);
 	if (mrc_req_tack_pending(req))
