@@ -104,7 +104,8 @@ static u32 crc_bytes(u32 crc, const u8 *p, size_t len)
 	return crc;
 }
 
-static u32 crc_step(u64 v)
+/* By itself gcc does not inline it, and the calls take a sixth of the time. */
+static __always_inline u32 crc_step(u64 v)
 {
 	return step_tab[7][v & 0xFF] ^ step_tab[6][v >> 8 & 0xFF] ^
 	       step_tab[5][v >> 16 & 0xFF] ^ step_tab[4][v >> 24 & 0xFF] ^
