@@ -52,49 +52,17 @@ for part in "${parts[@]}"; do
 done
 
 stamp=$({
-	cat "$LAB_DIR/kernel.sh" "${fragments[@]}" "$tree/.lab-stamp"
+	cat "$LAB_DIR/kernel.sh" "$LAB_DIR/uml_source.sh" "${fragments[@]}" "$tree/.lab-stamp"
 	stat -c %Y "$LAB/linux/$k/.fetched"
 } | sha256sum | cut -c1-16)
 [ "$(cat "$dir/.stamp" 2>/dev/null)" != "$stamp" ] || exit 0
 rm -f "$dir/.stamp"
 
-# User Mode Linux has a fixed clock rate of 100, at which a program that polls keeps
-# the processor for 10 ms. Two kernels are built from one source.
+# Two kernels are built from one source.
 if [ "$arch" = um ]; then
 	exec 8>"$LAB/linux/$k/.lock"
 	flock 8
-	if ! grep -q '^	int "HZ"$' "$src/arch/um/Kconfig"; then
-		awk '$1 == "config" { hz = $2 == "HZ" }
-			hz && $1 == "int" { print "\tint \"HZ\""; next } { print }' \
-			"$src/arch/um/Kconfig" >"$dir/Kconfig.new"
-		grep -q '^	int "HZ"$' "$dir/Kconfig.new" ||
-			lab_die "Linux $k: no HZ in arch/um/Kconfig"
-		mv "$dir/Kconfig.new" "$src/arch/um/Kconfig"
-	fi
-	# The debugging options save a stack trace of each allocation. On this
-	# architecture the stack walk checks for each word on the stack whether it
-	# points into kernel text. With lock debugging this check costs more than
-	# everything else. Most words cannot point into text; the patch skips them.
-	trace=$src/arch/um/kernel/stacktrace.c
-	if ! grep -q '_sinittext' "$trace"; then
-		awk '/^#include <asm\/stacktrace.h>$/ {
-				print
-				print "#include <asm/sections.h>"
-				print "#include <linux/pgtable.h>"
-				next
-			}
-			$0 == "\t\tif (__kernel_text_address(addr)) {" {
-				print "\t\tif (addr >= (unsigned long)_sinittext &&"
-				print "\t\t    (addr <= (unsigned long)_etext ||"
-				print "\t\t     (addr >= MODULES_VADDR && addr < MODULES_END)) &&"
-				print "\t\t    __kernel_text_address(addr)) {"
-				next
-			}
-			{ print }' "$trace" >"$dir/stacktrace.new"
-		grep -q '_sinittext' "$dir/stacktrace.new" ||
-			lab_die "Linux $k: arch/um/kernel/stacktrace.c is not as expected"
-		mv "$dir/stacktrace.new" "$trace"
-	fi
+	"$LAB_DIR/uml_source.sh" "$src"
 	flock -u 8
 fi
 

@@ -3,13 +3,14 @@
 #
 # Boots a guest, runs one job in it as root and powers it off.
 #
-# usage: vm.sh [-k KERNEL] [-u TREE] [-t SECONDS] [-m MEGABYTES] [-o DIR] [-e NAME=VALUE]... [-q] [-n] [-N] JOB [ARG...]
+# usage: vm.sh [-k KERNEL] [-u TREE] [-t SECONDS] [-m MEGABYTES] [-o DIR] [-e NAME=VALUE]... [-p PARAMETER]... [-q] [-n] [-N] JOB [ARG...]
 #        vm.sh [-k KERNEL] [-N] -i       a shell in the guest
 #   JOB  a script of this machine; its output is printed here as it comes.
 #        /mrc in the guest holds selftests/ and the results of the build,
 #        /out is a directory that is copied back to the host (-o)
 #   -u   user land: a tree of image.sh (default 6.12)
 #   -e   in the environment of the job
+#   -p   a parameter of the kernel
 #   -q   prints nothing but errors; the output is in DIR/output
 #   -n   without this project's modules and provider; they need not exist (for the lab's
 #        own tests)
@@ -23,8 +24,8 @@
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 
-k=$DEFAULT_KERNEL user=$DEFAULT_KERNEL seconds=600 memory=2048 out='' quiet='' interactive='' bare='' env=() nics=()
-while getopts k:u:t:m:o:e:qnNi opt; do
+k=$DEFAULT_KERNEL user=$DEFAULT_KERNEL seconds=600 memory=2048 out='' quiet='' interactive='' bare='' env=() params=() nics=()
+while getopts k:u:t:m:o:e:p:qnNi opt; do
 	case $opt in
 	e) env+=("$OPTARG") ;;
 	k) k=$OPTARG ;;
@@ -32,6 +33,7 @@ while getopts k:u:t:m:o:e:qnNi opt; do
 	t) seconds=$OPTARG ;;
 	m) memory=$OPTARG ;;
 	o) out=$OPTARG ;;
+	p) params+=("$OPTARG") ;;
 	q) quiet=1 ;;
 	n) bare=1 ;;
 	N) nics=(e1000e igb vmxnet3 virtio-net-pci) ;;
@@ -238,7 +240,7 @@ start_qemu() {
 		-nodefaults -no-user-config -no-reboot -display none \
 		-kernel "$image" -initrd "$dir/initramfs" \
 		-append "console=ttyS0 loglevel=6 panic=-1 oops=panic mitigations=off \
-net.ifnames=0 watchdog_thresh=30 rcupdate.rcu_cpu_stall_timeout=60 printk.always_kmsg_dump=0 slab_nomerge log_buf_len=4M" \
+net.ifnames=0 watchdog_thresh=30 rcupdate.rcu_cpu_stall_timeout=60 printk.always_kmsg_dump=0 slab_nomerge log_buf_len=4M ${params[*]-}" \
 		-serial "file:$run/console" "${serial[@]}" \
 		-virtfs "$(share root "$base" ro)" -virtfs "$(share mods "$modules" ro)" \
 		-virtfs "$(share run "$run/share" ro)" -virtfs "$(share out "$run/out")" \
@@ -297,7 +299,8 @@ start_uml() {
 		"$base" "$modules" "$run/share" "$run/out" \
 		mem="${memory}M" seccomp=auto ncpus=1 uml_dir=/tmp/ umid=u initrd=/lab/initrd \
 		loglevel=6 panic=-1 oops=panic rcupdate.rcu_cpu_stall_timeout=60 slab_nomerge log_buf_len=4M \
-		lab_share=hostfs lab_tty=/dev/tty1 con=null "con0=null,fd:3" "con1=$con"
+		lab_share=hostfs lab_tty=/dev/tty1 con=null "con0=null,fd:3" "con1=$con" \
+		${params[@]+"${params[@]}"}
 	if [ -n "$interactive" ]; then
 		"$@" 4>"$run/console" 6>&1
 	else
