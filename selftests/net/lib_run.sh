@@ -17,6 +17,18 @@ last_words() { # CLIENT-STATUS SERVER-STATUS COMMAND
 	tail -n 25 "$WORK/server"
 }
 
+# Measures the machine's pauses until pauses_end, which puts the longest one in $pause, ms.
+pauses_begin() {
+	start "$WORK/still" python3 "$NET_DIR/stood_still.py" longest
+	still=$started
+	wait_for 30 grep -q ready "$WORK/still"
+}
+pauses_end() {
+	kill "$still"
+	finished "$still" 30 || fail "$(cat "$WORK/still")"
+	pause=$(tail -n 1 "$WORK/still")
+}
+
 # verify [-6] [-r] [-t SECONDS] OPTIONS...: one mrc_verify session, verified on both
 # sides. -6 uses the IPv6 addresses; -r sends from B to A; -t limits the total time
 # (default 120). The output of the two sides is in $WORK/client and $WORK/server.

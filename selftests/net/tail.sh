@@ -74,7 +74,7 @@ lone() { # TOOL SIZE ITERATIONS LOSE-EACH
 # as long and others not: then few may be.
 PAUSE=20	# ms
 late() { # unequal|reordered
-	local h i c watch pause
+	local h i c
 	for h in a b; do
 		for i in 1 2 3 4; do
 			case $1 in
@@ -83,16 +83,12 @@ late() { # unequal|reordered
 			esac
 		done
 	done
-	start "$WORK/still" python3 "$NET_DIR/stood_still.py" longest
-	watch=$started
-	wait_for 30 grep -q ready "$WORK/still"
+	pauses_begin
 	ctr_mark
 	PERFTEST_LIMIT=200 perftest ib_write_lat -s $MESSAGE -n 40 -u 22
 	ctr_quiet 20
 	ctr_take
-	kill "$watch"
-	finished "$watch" 30 || fail "$(cat "$WORK/still")"
-	pause=$(tail -n 1 "$WORK/still")
+	pauses_end
 	echo "figure: $(ctr mrca tx_rtx_pkts) and $(ctr mrcb tx_rtx_pkts) sent again," \
 		"longest pause $pause ms"
 	for h in a b; do
