@@ -678,6 +678,7 @@ static bool mrc_req_tail_probe(struct mrc_req *req, u64 now,
 	const u32 off = mrc_req_first_unacked(req);
 	const bool all = off == mrc_req_span(req);
 	const bool due = !all && (req->probe_now || now >= req->probe_by);
+	u64 at;
 	int ev;
 
 	req->probe_now = false;
@@ -685,10 +686,9 @@ static bool mrc_req_tail_probe(struct mrc_req *req, u64 now,
 		req->tail_probe_at = MRC_NEVER;
 		return false;
 	}
-	if (!due && now < mrc_req_tail_due(req, all)) {
-		req->tail_probe_at = mrc_req_tail_due(req, all);
-		if (req->probe_by < req->tail_probe_at)
-			req->tail_probe_at = req->probe_by;
+	at = mrc_req_tail_due(req, all);
+	if (!due && now < at) {
+		req->tail_probe_at = req->probe_by < at ? req->probe_by : at;
 		return false;
 	}
 	req->probe_by = MRC_NEVER;

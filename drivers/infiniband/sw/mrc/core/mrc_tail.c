@@ -550,8 +550,8 @@ static u64 mrc_req_pto_max(const struct mrc_req *req)
 }
 
 /*
- * There is a new RTT sample: usual upper bound of the RTT of the slowest plane. It is kept
- * in the requester because each packet and each feedback needs it.
+ * Update @slowest after an RTT sample. It is kept in the requester because each packet and
+ * each feedback needs it.
  */
 void mrc_req_slowest_update(struct mrc_req *req)
 {
