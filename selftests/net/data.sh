@@ -62,7 +62,7 @@ all_sizes() { # [-6] OPTIONS...
 }
 
 one_size() { # SIZE ITERS
-	pauses_begin
+	pauses_begin longest
 	ctr_mark
 	verify "${EXACT[@]}" --size "$1" --iters "$2" --op mixed
 	pauses_end

@@ -17,9 +17,10 @@ last_words() { # CLIENT-STATUS SERVER-STATUS COMMAND
 	tail -n 25 "$WORK/server"
 }
 
-# Measures the machine's pauses until pauses_end, which puts the longest one in $pause, ms.
-pauses_begin() {
-	start "$WORK/still" python3 "$NET_DIR/stood_still.py" longest
+# Measures the machine's pauses until pauses_end, which puts what stood_still.py prints in
+# $pause: with "longest" the longest one in ms, without it the seconds that were lost.
+pauses_begin() { # [longest]
+	start "$WORK/still" python3 "$NET_DIR/stood_still.py" "$@"
 	still=$started
 	wait_for 30 grep -q ready "$WORK/still"
 }

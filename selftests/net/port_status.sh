@@ -185,21 +185,18 @@ lost_updates() {
 # One packet at once, and ten at intervals of a second, except those that were due
 # while the machine paused. None after the last connection has ended.
 how_often() {
-	local told since watch now
+	local told since now
 	load_start 10ms
-	start "$WORK/still" python3 "$NET_DIR/stood_still.py"
-	watch=$started
-	wait_for 30 grep -q ready "$WORK/still"
+	pauses_begin
 	told=$(ctr_now mrcb tx_port_status)
 	now_ms
 	since=$now
 	ctl b port set 2 disable
 	wait_for 60 updates_have_ended
-	kill "$watch"
-	finished "$watch" 30 || fail "$(cat "$WORK/still")"
+	pauses_end
 	told=$(($(ctr_now mrcb tx_port_status) - told))
-	echo "figure: $told updates, the machine stood still for $(tail -n 1 "$WORK/still") s"
-	check "$told" '>=' $((11 - $(tail -n 1 "$WORK/still"))) "updates"
+	echo "figure: $told updates, the machine stood still for $pause s"
+	check "$told" '>=' $((11 - pause)) "updates"
 	check "$told" '<=' 14 "updates"
 	verify_stop
 	wait_for 30 no_qps

@@ -83,7 +83,7 @@ late() { # unequal|reordered
 			esac
 		done
 	done
-	pauses_begin
+	pauses_begin longest
 	ctr_mark
 	PERFTEST_LIMIT=200 perftest ib_write_lat -s $MESSAGE -n 40 -u 22
 	ctr_quiet 20
