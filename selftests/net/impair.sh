@@ -83,12 +83,27 @@ unequal_planes() {
 	expect mrcb rx_duplicate == 0
 }
 
+PAUSE=10	# ms, of the machine
+
+# Runs traffic and expects no packet sent again: nothing was lost. Where the machine
+# paused, a tail probe may have been sent because feedback was late.
+traffic_once() { # OPTIONS...
+	pauses_begin longest
+	traffic "$@"
+	pauses_end
+	if [ "$pause" -lt "$PAUSE" ]; then
+		expect mrca tx_rtx_pkts == 0
+	else
+		echo "figure: longest pause $pause ms, $(ctr mrca tx_rtx_pkts) packets again"
+		expect mrca tx_rtx_pkts == "$(ctr mrca loss_probe)"
+	fi
+}
+
 duplicates() { # [-6]
 	local dup
 	impair_all a duplicate 5%
-	traffic "$@" "${BELOW_THRESHOLD[@]}"
+	traffic_once "$@" "${BELOW_THRESHOLD[@]}"
 	expect mrcb rx_duplicate '>' 0
-	expect mrca tx_rtx_pkts == 0
 	expect mrcb rx_data_pkts == "$(ctr mrca tx_data_pkts)"
 	dup=$(ctr mrcb rx_duplicate)
 	check "$dup" '>=' $(($(ctr mrca tx_data_pkts) * 2 / 100)) "duplicates of 5 %"
@@ -97,9 +112,8 @@ duplicates() { # [-6]
 
 duplicated_feedback() {
 	impair_all b duplicate 5%
-	traffic "${BELOW_THRESHOLD[@]}"
-	expect mrca tx_rtx_pkts == 0
-	expect mrcb rx_duplicate == 0
+	traffic_once "${BELOW_THRESHOLD[@]}"
+	expect mrcb rx_duplicate == "$(ctr mrca tx_rtx_pkts)"
 	check "$(ctr mrca rx_sack)" '>' "$(ctr mrcb tx_sack)" "SACKs received"
 }
 
