@@ -10,7 +10,7 @@ T ?=
 M ?=
 export K T M KVER KDIR DESTDIR RDMA_CORE
 
-.PHONY: all install uninstall demo bench check check-all check-unit check-fuzz \
+.PHONY: all install uninstall demo lab bench check check-all check-unit check-fuzz \
 	check-build check-lint check-vm check-debug check-races check-interop \
 	check-series series clean distclean help
 
@@ -25,6 +25,10 @@ uninstall:
 
 demo:
 	@$(LAB)/demo.sh
+
+# FABRIC is a file for mrclab.
+lab:
+	@$(LAB)/lab.sh $(FABRIC)
 
 # P is a plan of selftests/bench.
 bench:
@@ -85,6 +89,7 @@ help:
 	@echo '  make uninstall     remove all of it (root)'
 	@echo 'In an emulated machine; Debian 12 or 13, root; the rest is set up:'
 	@echo '  make demo          two hosts, four planes, ib_write_bw, a plane cut'
+	@echo '  make lab FABRIC=FILE   a shell beside a fabric of hosts and switches: mrclab(8)'
 	@echo '  make bench P=goals mrc beside rxe and TCP, at native speed: build/bench/'
 	@echo '  make check         what a change must pass: 45 to 80 minutes, two cores'
 	@echo '  make check-unit    engine: unit and property tests (native)'

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
 # Builds, installs and removes the module, the provider with its manual pages, and the tools
-# (mrcctl, mrcperf, mrcbench) on this machine, for the running kernel (KVER=VERSION for
+# (mrcctl, mrclab, mrcperf, mrcbench) on this machine, for the running kernel (KVER=VERSION for
 # another one). Missing packages are named. Without the tools' libraries everything else is
 # built.
 #
@@ -18,13 +18,16 @@ kdir=${KDIR:-/lib/modules/$kver/build}
 dest=${DESTDIR:-}
 host=$BUILD/host
 drv=drivers/infiniband/sw/mrc
+modules=("$drv/mrc" selftests/switch/sch_mrcsw) # the second one for mrclab
 abi=rdmav34 # rdma-core's private interface, unchanged since 39
 tools=$host/tools
 # The files that the tools install, below /usr.
-tool_files=(sbin/mrcctl bin/mrcperf bin/mrcbench share/man/man8/mrcctl.8
+tool_files=(sbin/mrcctl sbin/mrclab bin/mrcperf bin/mrcbench share/man/man8/mrcctl.8
+	share/man/man8/mrclab.8 share/man/man5/mrclab-fabric.5
 	share/man/man1/mrcperf.1 share/man/man1/mrcbench.1
 	share/mrcbench/{goals,quick,sweep}.plan
-	share/bash-completion/completions/mrcctl)
+	share/mrclab/fabric.schema.json share/mrclab/fabrics/{pair,small,paper}.yaml
+	share/bash-completion/completions/{mrcctl,mrclab})
 # rdma-core's udev rule that names devices, and this project's rule, which takes
 # precedence.
 udev_rule=udev/rules.d/60-rdma-persistent-naming.rules
@@ -93,7 +96,8 @@ tools_missing() {
 	local t missing=()
 	command -v g++ >/dev/null || missing+=(g++)
 	for t in CLI/CLI.hpp:libcli11-dev nlohmann/json.hpp:nlohmann-json3-dev \
-		fmt/format.h:libfmt-dev infiniband/verbs.h:libibverbs-dev; do
+		fmt/format.h:libfmt-dev yaml-cpp/yaml.h:libyaml-cpp-dev \
+		infiniband/verbs.h:libibverbs-dev; do
 		echo "#include <${t%%:*}>" |
 			g++ -std=c++20 -x c++ -fsyntax-only - 2>/dev/null ||
 			missing+=("${t#*:}")
@@ -107,7 +111,7 @@ build_tools() {
 	rm -rf "${tools:?}/stage"
 	missing=$(tools_missing)
 	if [ -n "$missing" ]; then
-		say "not built: mrcctl, mrcperf, mrcbench; libraries that they need are missing"
+		say "not built: mrcctl, mrclab, mrcperf, mrcbench; libraries that they need are missing"
 		say "           $(package_hint "$missing")"
 		return
 	fi
@@ -129,6 +133,7 @@ build_tools() {
 }
 
 build() {
+	local m
 	check_kernel
 	check_tools
 	if [ -z "${RDMA_CORE:-}" ] && [ ! -f "$LAB/rdma-core/.fetched" ] &&
@@ -137,12 +142,14 @@ build() {
 			"unpack it yourself and say: make RDMA_CORE=DIRECTORY"
 	fi
 	mkdir -p "$host"
-	mirror_sources "$host/src" drivers include
-	say "building mrc.ko for $kver"
-	make -C "$host/src/$drv" "KDIR=$kdir" modules >"$host/module.log" 2>&1 || {
-		grep -E -A4 'error|\*\*\*' "$host/module.log" | head -n 40 >&2
-		stop "the module does not build; log: build/host/module.log"
-	}
+	mirror_sources "$host/src" drivers include selftests/switch
+	for m in "${modules[@]}"; do
+		say "building $(basename "$m").ko for $kver"
+		make -C "$host/src/$(dirname "$m")" "KDIR=$kdir" modules >"$host/module.log" 2>&1 || {
+			grep -E -A4 'error|\*\*\*' "$host/module.log" | head -n 40 >&2
+			stop "the module does not build; log: build/host/module.log"
+		}
+	done
 	cp "$host/src/$drv/mrc.ko" "$host/mrc.ko"
 	say "building the rdma-core provider"
 	"$LAB_DIR/provider.sh" --host
@@ -229,11 +236,13 @@ do_install() {
 		stop "the rdma-core of this machine has another private interface than $abi"
 	moddir=$dest/lib/modules/$kver/updates
 	mkdir -p "$moddir" "$dest$plugins" "$dest/etc/libibverbs.d"
-	make -C "$kdir" "M=$host/src/$drv" INSTALL_MOD_DIR=updates \
-		${dest:+"INSTALL_MOD_PATH=$dest"} modules_install >"$host/install.log" 2>&1 || {
-		tail -n 20 "$host/install.log" >&2
-		stop "the module cannot be installed; log: build/host/install.log"
-	}
+	for f in "${modules[@]}"; do
+		make -C "$kdir" "M=$host/src/$(dirname "$f")" INSTALL_MOD_DIR=updates \
+			${dest:+"INSTALL_MOD_PATH=$dest"} modules_install >"$host/install.log" 2>&1 || {
+			tail -n 20 "$host/install.log" >&2
+			stop "the module cannot be installed; log: build/host/install.log"
+		}
+	done
 	if [ -z "$dest" ]; then
 		depmod "$kver"
 	fi
@@ -279,6 +288,10 @@ rest_files() {
 do_uninstall() {
 	local plugins libs f found="" rest=()
 	root_only uninstall
+	if [ -z "$dest" ] && command -v mrclab >/dev/null; then
+		[ -z "$(mrclab status 2>/dev/null)" ] || stop "fabrics are up" "mrclab down --all"
+		modprobe -r sch_mrcsw 2>/dev/null || true
+	fi
 	if [ -z "$dest" ] && [ -d /sys/module/mrc ]; then
 		modprobe -r mrc 2>/dev/null ||
 			stop "mrc is in use" "remove the devices first: rdma link del NAME"
@@ -286,7 +299,7 @@ do_uninstall() {
 	plugins=$(plugin_dir)
 	libs=$dest$(dirname "$plugins")
 	mapfile -t rest < <(rest_files)
-	for f in "$dest/lib/modules/$kver/updates/"mrc.ko* \
+	for f in "$dest/lib/modules/$kver/updates/"{mrc,sch_mrcsw}.ko* \
 		"$dest/lib/modules/$kver/updates/$drv/"mrc.ko* \
 		"$dest$plugins/libmrc-$abi.so" "$libs/"libmrc.so* "$libs"/lib_mrc.so \
 		"$libs"/libnv_mrc.so "$libs/pkgconfig/libmrc.pc" "$libs/cmake/mrc" \
@@ -298,6 +311,7 @@ do_uninstall() {
 			found=1
 		fi
 	done
+	rmdir "$dest/usr/share/"{mrcbench,mrclab/fabrics,mrclab} 2>/dev/null || true
 	if [ -n "$found" ] && [ -z "$dest" ]; then
 		depmod "$kver"
 		ldconfig

@@ -13,9 +13,10 @@ set -euo pipefail
 # Packages for guests and their images. QEMU is separate, see below.
 vm_packages=(mmdebstrap debian-archive-keyring busybox-static cpio kmod
 	util-linux mount make xz-utils)
-# Packages for the tests of the engine and of mrcctl.
+# Packages for the tests of the engine and of the tools.
 native_packages=(g++ clang llvm cmake ninja-build libgtest-dev
-	libbenchmark-dev make python3 libcli11-dev nlohmann-json3-dev libfmt-dev)
+	libbenchmark-dev make python3 python3-jsonschema libcli11-dev nlohmann-json3-dev
+	libfmt-dev libyaml-cpp-dev)
 # Packages for the style checks.
 lint_packages=(clang-tidy clang-format shellcheck mandoc python3-docutils unifdef)
 

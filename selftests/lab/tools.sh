@@ -3,7 +3,7 @@
 #
 # Builds the project's own guest programs with the guests' compiler and libraries: every
 # directory directly under userspace-tools/, selftests/ or selftests/net/ that has a
-# CMakeLists.txt, except the native tests (unit, fuzz, enginebench, mrcctl, mrcperf,
+# CMakeLists.txt, except the native tests (unit, fuzz, enginebench, mrcctl, mrclab, mrcperf,
 # mrcbench) and the engine's library, which has no program. The programs are put into
 # build/lab/guest/bin, which is in the PATH of guests. Programs that use libMRC are linked
 # with the provider's build of it.
@@ -25,7 +25,7 @@ for f in "$TOP"/userspace-tools/*/CMakeLists.txt "$TOP"/selftests/*/CMakeLists.t
 	"$TOP"/selftests/net/*/CMakeLists.txt; do
 	[ -f "$f" ] || continue
 	case ${f#"$TOP"/selftests/} in
-	unit/* | fuzz/* | mrcctl/* | mrcperf/* | mrcbench/* | enginebench/*) continue ;;
+	unit/* | fuzz/* | mrcctl/* | mrclab/* | mrcperf/* | mrcbench/* | enginebench/*) continue ;;
 	"$TOP"/userspace-tools/engine/*) continue ;;
 	esac
 	f=$(dirname "$f")

@@ -4,7 +4,7 @@
 # Boots a guest, runs one job in it as root and powers it off.
 #
 # usage: vm.sh [-k KERNEL] [-u TREE] [-t SECONDS] [-m MEGABYTES] [-o DIR] [-e NAME=VALUE]... [-p PARAMETER]... [-q] [-n] [-N] JOB [ARG...]
-#        vm.sh [-k KERNEL] [-N] -i       a shell in the guest
+#        vm.sh [-k KERNEL] [-N] -i [JOB [ARG...]]       a shell in the guest, after JOB
 #   JOB  a script of this machine; its output is printed here as it comes.
 #        /mrc in the guest holds selftests/ and the results of the build,
 #        /out is a directory that is copied back to the host (-o)
@@ -174,9 +174,8 @@ mkdir -p "$run/share" "$run/out"
 if [ -z "$bare" ] && [ -d "$LAB/guest" ]; then
 	cp -a "$LAB/guest" "$run/share/guest"
 fi
-if [ -n "$interactive" ]; then
-	touch "$run/share/interactive"
-else
+[ -z "$interactive" ] || touch "$run/share/interactive"
+if [ $# -gt 0 ]; then
 	# A script of selftests/ runs in its own directory, so that it finds its
 	# neighbours.
 	job=$(realpath "$1")

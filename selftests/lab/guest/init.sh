@@ -53,6 +53,7 @@ cd /mrc || cd /
 echo LAB-READY >"$tty"
 if [ -e /mrc/interactive ]; then
 	stty -F "$tty" sane
+	[ ! -e /mrc/job.sh ] || bash /mrc/job.sh <"$tty" >"$tty" 2>&1
 	setsid -c bash -i <"$tty" >"$tty" 2>&1
 	rc=$?
 else

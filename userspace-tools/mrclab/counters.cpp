@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#include "counters.hpp"
+
+#include <sstream>
+
+#include "error.hpp"
+
+namespace mrclab
+{
+std::map<std::string, Counters> parse_net_dev(std::string_view text)
+{
+	std::istringstream lines{std::string(text)};
+	std::map<std::string, Counters> all;
+	std::string line;
+
+	/* Two lines of titles. */
+	for (int n = 0; std::getline(lines, line); n++) {
+		const std::size_t colon = line.find(':');
+		uint64_t skip = 0;
+		Counters c;
+
+		if (n < 2)
+			continue;
+		if (colon == std::string::npos)
+			throw SystemError("no netdev in \"" + line + "\"");
+		std::istringstream numbers(line.substr(colon + 1));
+
+		numbers >> c.rx_bytes >> c.rx_packets;
+		for (int i = 0; i < 6; i++)
+			numbers >> skip;
+		numbers >> c.tx_bytes >> c.tx_packets;
+		if (!numbers)
+			throw SystemError("no counters in \"" + line + "\"");
+		all[line.substr(line.find_first_not_of(' '),
+				colon - line.find_first_not_of(' '))] = c;
+	}
+	return all;
+}
+} // namespace mrclab

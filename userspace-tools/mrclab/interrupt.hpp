@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* mrclab: SIGINT, SIGTERM and SIGHUP end mrclab between two steps. */
+#pragma once
+
+#include <chrono>
+#include <stdexcept>
+
+namespace mrclab
+{
+struct Interrupted : std::runtime_error {
+	explicit Interrupted(int s);
+	int signal;
+};
+
+/* Before any thread is started. */
+void catch_interrupts();
+/* From here on interrupts are ignored: what is left must not stop half-way. */
+void ignore_interrupts();
+/* Throws Interrupted after one of the signals. */
+void check_interrupt();
+/* Sleeps, and throws Interrupted at once when a signal comes. */
+void sleep_or_interrupt(std::chrono::nanoseconds time);
+} // namespace mrclab
