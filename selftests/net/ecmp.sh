@@ -251,7 +251,6 @@ clean_slate() {
 		watch_over
 		wait_for 30 no_qps
 		link_clear p1s1:l2
-		node_heal p1s1
 		mrcctl -d mrc1 default del "$(host6 3)/128"
 		mrcctl -d mrc1 default del "$(host4 3)/32"
 		mrcctl -d mrc1 ev del 3

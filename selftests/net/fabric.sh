@@ -122,12 +122,12 @@ impaired() {
 	link_set p1l1:s1 rate 20000 delay 2 mark 20000 trim 60000
 	link_set p1s1:l1 rate 20000 delay 2.5
 	only_path_lost
-	switch_stat p1l1:s1 data_pkts | grep -q -x 7
-	link_set p1l1:s1 delay '' rate ''
+	check "$(switch_stat p1l1:s1 data_pkts)" == 7 "packets of the switch port"
+	link_set p1l1:s1 delay '' mark '' trim '' rate ''
 	only_path_lost
 	link_clear p1l1:s1
 	link_clear p1s1:l1
-	[ -z "$(cat /proc/"$(cat "$FAB/pid.p1l1")"/net/mrcsw)" ]
+	[ -z "$(on p1l1 cat /proc/net/mrcsw)" ]
 }
 
 # Flows with many source ports from host 1 to a host of the last leaf spread over the

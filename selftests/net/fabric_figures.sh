@@ -114,9 +114,6 @@ gap() { # WHAT COMMAND...
 cut_spine_link() {
 	gap "link from leaf 1 to spine 1 of plane 1 cut" link_cut p1l1:s1
 	link_heal p1l1:s1
-	node_heal p1s1
-	link_set p1l1:s1 rate "$RATE" limit 1m
-	link_set p1s1:l1 rate "$RATE" limit 1m
 }
 
 swallowing() {

@@ -6,7 +6,8 @@
 
 # --- what links do ------------------------------------------------------------------
 
-# link_set NODE:NETDEV KEY VALUE ...: adds to the settings of the direction.
+# link_set NODE:NETDEV KEY VALUE ...: adds to the settings of the direction. An empty
+# value of rate, delay, loss, mark or trim removes it.
 #	rate KBIT	token bucket of 64 ms, so that late timers do not reduce the rate
 #	burst BYTES	another bucket
 #	delay MS	(fractions allowed)
@@ -15,109 +16,50 @@
 #	trim BYTES	data queue length from which trimmable packets are trimmed
 #	trim_len BYTES	length of a trimmed IP packet
 #	limit BYTES	queue length from which packets are dropped
-#	off		(no value) removes all earlier settings
-# mark and trim put sch_mrcsw below the rate. Without a rate no queue builds up.
+#	off		(no value) removes all earlier settings, before the others are set
+# mark and trim put sch_mrcsw below the rate, which they need.
 link_set() {
-	local link=$1 node=${1%%:*} dev=${1#*:} file=$FAB/set.$1
-	local rate='' burst='' delay='' loss='' mark='' trim='' trim_len='' limit=''
+	local link=$1 words='' before=''
 	shift
-	# shellcheck source=/dev/null
-	[ ! -e "$file" ] || . "$file"
 	while [ $# -gt 0 ]; do
 		case $1 in
 		off)
-			rate='' burst='' delay='' loss='' mark='' trim='' trim_len='' limit=''
+			before="$link clear"
 			shift
+			continue
 			;;
-		rate | burst | delay | loss | mark | trim | trim_len | limit)
-			local "$1=$2"
-			shift 2
-			;;
+		rate) words+=" rate ${2:-none}${2:+kbit}" ;;
+		delay) words+=" delay ${2:-0}${2:+ms}" ;;
+		loss) words+=" loss ${2:-0}" ;;
+		mark) words+=" mark $(sed 's/:/../; s/^$/none/' <<<"$2")" ;;
+		limit) words+=" queue $2" ;;
+		burst | trim_len) words+=" $1 $2" ;;
+		trim) words+=" trim ${2:-0}" ;;
 		*) fail "link_set: no such thing: $1" ;;
 		esac
+		shift 2
 	done
-	declare -p rate burst delay loss mark trim trim_len limit |
-		sed 's/^declare -[^ ]* //' >"$file"
-	local at=root kind=mrcsw cmds=$FAB/tc
-	[[ $link != p*l*:h* ]] || kind=mrcsw_last
-	: >"$cmds"
-	if [ -n "$delay$loss" ]; then
-		echo "qdisc add dev $dev $at handle 1: netem limit 100000" \
-			"${delay:+delay ${delay}ms} ${loss:+loss $loss%}" >>"$cmds"
-		at="parent 1:1"
-	fi
-	if [ -n "$rate" ]; then
-		echo "qdisc add dev $dev $at handle 2: tbf rate ${rate}kbit" \
-			"burst ${burst:-$((rate * 8 + 10000))} limit ${limit:-4m}" >>"$cmds"
-		at="parent 2:1"
-	fi
-	if [ -n "$mark$trim" ]; then
-		switch_params "$mark" "$trim" "$trim_len" "$limit"
-		echo "qdisc add dev $dev $at handle 3: $kind" >>"$cmds"
-	fi
-	[ "$(tc -n "$node" qdisc show dev "$dev" root 2>/dev/null | grep -c -v noqueue)" = 0 ] ||
-		tc -n "$node" qdisc del dev "$dev" root
-	[ ! -s "$cmds" ] || tc -n "$node" -batch "$cmds"
+	printf '%s\n' "$before" "${words:+$link$words}" | mrclab fault -b -
 }
 
 link_rate() { link_set "$1" rate "$2"; }
 link_loss() { link_set "$1" loss "$2"; }
 link_delay() { link_set "$1" delay "$2"; }
-link_mark() { link_set "$1" mark "$2"; }
-link_trim() { link_set "$1" trim "$2"; }
 link_clear() { link_set "$1" off; }
 
-# Parameters of the next qdiscs of the kinds mrcsw and mrcsw_last.
-switch_params() { # MARK TRIM TRIM_LEN LIMIT
-	local dir=/sys/module/sch_mrcsw/parameters min=${1%:*} max=${1#*:}
-	[ "$1" != all ] || min=0 max=1
-	echo "${min:-0}" >$dir/ecn_min
-	echo "${max:-0}" >$dir/ecn_max
-	echo "${2:-0}" >$dir/trim_bytes
-	echo "${3:-132}" >$dir/trim_len
-	echo "${4:-4194304}" >$dir/data_limit
-}
-
 # A cut link loses its carrier at both ends.
-link_cut() { # NODE:NETDEV
-	ip -n "${1%%:*}" link set "${1#*:}" down
-}
+link_cut() { mrclab fault "$1" down; } # NODE:NETDEV
+link_heal() { mrclab fault "$1" up; } # NODE:NETDEV
 
-link_heal() { # NODE:NETDEV
-	node_heal "${1%%:*}"
-}
-
-# Brings up all netdevs of a node and restores what the kernel forgot about them.
-node_heal() { # NODE
-	ip -n "$1" -batch "$FAB/ip.$1"
-}
-
-spine_down() { # PLANE SPINE
-	local l
-	for ((l = 1; l <= FAB_LEAVES; l++)); do
-		echo "link set l$l down"
-	done | ip -n "p$1s$2" -batch -
-}
-
-spine_up() { # PLANE SPINE
-	node_heal "p$1s$2"
-}
+spine_down() { mrclab fault "p$1s$2" down; } # PLANE SPINE
+spine_up() { mrclab fault "p$1s$2" up; } # PLANE SPINE
 
 # --- what links have carried ----------------------------------------------------------
 
 # Lines "NODE:NETDEV rx_packets rx_bytes tx_packets tx_bytes" of all links. Frames are
 # counted by the netdev, after its queues.
 links_dump() {
-	local n pid args=()
-	for n in "${FAB_NODES[@]}"; do
-		read -r pid <"$FAB/pid.$n"
-		args+=("node=$n" "/proc/$pid/net/dev")
-	done
-	awk 'FNR > 2 {
-			sub(/:/, " ")
-			if ($1 != "lo" && $1 != "mgmt" && $1 ~ /^[hpsl][0-9]+$/)
-				print node ":" $1, $3, $2, $11, $10
-		}' "${args[@]}"
+	mrclab status -s | awk '$2 == "sent" { print $1, $8, $10, $3, $5 }'
 }
 
 links_mark() { links_dump >"$WORK/links.mark"; }
@@ -141,19 +83,6 @@ link_tx_now() { # NODE:NETDEV
 	links_dump | awk -v link="$1" '$1 == link { print $4 }'
 }
 
-# Whether the kernel has noticed that all netdevs have a carrier, which can take a
-# second. A process in each namespace shows its own /sys.
-links_up() {
-	local n pid dev state
-	for n in "${FAB_NODES[@]}"; do
-		read -r pid <"$FAB/pid.$n"
-		for dev in "/proc/$pid/root/sys/class/net/"[hpsl][0-9]*; do
-			read -r state <"$dev/operstate"
-			[ "$state" = up ] || return 1
-		done
-	done
-}
-
 # Whether nothing was sent for a moment. The MLD packets that the kernel sends when a
 # netdev comes up can be awaited in no other way.
 links_quiet() { same_after 0.3 links_dump; }
@@ -161,9 +90,9 @@ links_quiet() { same_after 0.3 links_dump; }
 # What the switch port of a direction has counted since it was made: its line of
 # /proc/net/mrcsw, or one figure of that line.
 switch_stat() { # NODE:NETDEV [NAME]
-	local pid line
-	read -r pid <"$FAB/pid.${1%%:*}"
-	line=$(grep "^${1#*:} " "/proc/$pid/net/mrcsw") || fail "no switch port at $1"
+	local line
+	line=$(ip netns exec "${1%%:*}" grep "^${1#*:} " /proc/net/mrcsw) ||
+		fail "no switch port at $1"
 	if [ -z "${2:-}" ]; then
 		echo "$line"
 	else
