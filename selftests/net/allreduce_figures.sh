@@ -16,6 +16,7 @@
 REPEAT=${REPEAT:-5}
 ROUNDS=${ROUNDS:-8}		# of a ring; the first two are not counted
 RATE=${RATE:-12000}		# kbit/s of each plane
+CWND=${CWND:-65536}		# bytes: 11 ms at four times this rate; the default is for fast links
 TIMEOUT=${TIMEOUT:-20}		# MRC_QP_TIMEOUT: 1.07 s
 COUNT=2097151			# the program adds the vote: 8 MiB in total
 LOSSES=${LOSSES:-0 0.1 1}	# percent of the packets that each host sends on each plane
@@ -82,6 +83,9 @@ goal() { # LOSS
 
 fabric ecmp 4 1 0 4
 fabric_rdma
+for h in 1 2 3 4; do
+	mrcctl -d mrc$h dev set cwnd "$CWND"
+done
 four_ranks
 subtest "8 MiB over four ranks, by loss" speeds
 for loss in $LOSSES; do
