@@ -1,30 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* What is wrong in a fabric: its words, and what they mean for each link. */
-#include <sstream>
-
 #include <gtest/gtest.h>
 
 #include "error.hpp"
 #include "fault.hpp"
 #include "random_fabric.hpp"
+#include "words.hpp"
 
 namespace mrclab
 {
 namespace
 {
-using Words = std::vector<std::string>;
-
-Words split(const std::string &line)
-{
-	std::istringstream in(line);
-	Words words;
-	std::string w;
-
-	while (in >> w)
-		words.push_back(w);
-	return words;
-}
-
 struct FaultTest : testing::Test {
 	Topology t{fabric_of(2, 2, 2, 2)};
 	Faults f;

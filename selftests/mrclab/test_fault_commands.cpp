@@ -11,24 +11,12 @@
 #include "error.hpp"
 #include "fault_commands.hpp"
 #include "random_fabric.hpp"
+#include "words.hpp"
 
 namespace mrclab
 {
 namespace
 {
-using Words = std::vector<std::string>;
-
-Words split(const std::string &line)
-{
-	std::istringstream in(line);
-	Words words;
-	std::string w;
-
-	while (in >> w)
-		words.push_back(w);
-	return words;
-}
-
 /* The kernel as far as these commands see it. */
 class Model
 {

@@ -80,16 +80,8 @@ ports_up() { # NODE
 
 up() {
 	local n
-	cat >"$LAB" <<-END
-		name: net
-		prefix: ''
-		planes: $FAB_PLANES
-		t0: $FAB_LEAVES
-		t1: $FAB_SPINES
-		hosts: $FAB_PER_LEAF
-		forwarding: $FAB_KIND
-		profiles: {evs: on}
-	END
+	fabric_file mrc >"$LAB"
+	echo "profiles: {evs: on}" >>"$LAB"
 	mrclab up -q "$LAB"
 	mrclab export frr "$LAB" "$WORK/frr"
 	check "$(find "$WORK/frr" -name frr.conf | wc -l)" == "$(switches | wc -l)" "configurations"
@@ -105,21 +97,6 @@ up() {
 		check "$(ip -n "$n" route show proto boot | wc -l)" == 0 "routes of mrclab"
 		check "$(ip -n "$n" -6 route show proto boot | wc -l)" == 0 "IPv6 routes of mrclab"
 	done
-}
-
-every_path() {
-	local a b p s
-	for ((a = 1; a <= FAB_HOSTS; a++)); do
-		for ((b = 1; b <= FAB_HOSTS; b++)); do
-			[ $a != $b ] || continue
-			for ((p = 1; p <= FAB_PLANES; p++)); do
-				for ((s = 1; s <= FAB_SPINES; s++)); do
-					echo "h$a p$p $(port6 $a $p) 4000 $(usid_path $a $s $b) h$b 3"
-				done
-			done
-		done
-	done >"$WORK/flows"
-	python3 "$NET_DIR/fabric_udp.py" <"$WORK/flows"
 }
 
 # Flows with many source ports from host 1 to the last one, in plane 1. Each T1 forwards
@@ -175,7 +152,7 @@ down() {
 
 fab_params srv6+ecmp 2 2 2 1 4500
 subtest "FRR takes the configuration of every switch" up
-subtest "every SRv6 path between every two hosts" every_path
+subtest "every SRv6 path between every two hosts" send_every_path
 subtest "ECMP for IPv6" ecmp 6
 subtest "ECMP for IPv4" ecmp 4
 subtest "an mrc queue pair over all SRv6 paths" paths_used

@@ -106,9 +106,9 @@ on() { ip netns exec "$@"; } # NODE COMMAND...
 # --- building ---------------------------------------------------------------------
 # mrclab makes the fabric. Its file is kept for scripts that change it.
 
-fabric_up() { # KIND PLANES LEAVES SPINES HOSTS MTU
-	fab_params "$@"
-	cat >"$WORK/fabric.yaml" <<-END
+# The file of the fabric of fab_params, with these RDMA devices.
+fabric_file() { # none|mrc
+	cat <<-END
 		name: net
 		prefix: ''
 		planes: $FAB_PLANES
@@ -119,9 +119,30 @@ fabric_up() { # KIND PLANES LEAVES SPINES HOSTS MTU
 		mtu: $FAB_MTU
 		block: $FABRIC_PREFIX
 		block4: $FABRIC_PREFIX4
-		devices: none
+		devices: $1
 	END
+}
+
+fabric_up() { # KIND PLANES LEAVES SPINES HOSTS MTU
+	fab_params "$@"
+	fabric_file none >"$WORK/fabric.yaml"
 	mrclab up "$WORK/fabric.yaml"
+}
+
+# Sends three datagrams over each SRv6 path between every two hosts. All must arrive.
+send_every_path() {
+	local a b p s
+	for ((a = 1; a <= FAB_HOSTS; a++)); do
+		for ((b = 1; b <= FAB_HOSTS; b++)); do
+			[ $a != $b ] || continue
+			for ((p = 1; p <= FAB_PLANES; p++)); do
+				for ((s = 1; s <= FAB_SPINES; s++)); do
+					echo "h$a p$p $(port6 $a $p) 4000 $(usid_path $a $s $b) h$b 3"
+				done
+			done
+		done
+	done >"$WORK/flows"
+	python3 "$NET_DIR/fabric_udp.py" <"$WORK/flows"
 }
 
 # Makes the devices mrcH of all hosts, or of those named, with a port for each plane.

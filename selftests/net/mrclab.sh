@@ -97,19 +97,8 @@ up_and_down() {
 
 # The paths of lib_fabric.sh's test: every packet takes the links of its path.
 every_path() { # FORWARDING
-	local a b p s
 	lab_up 2 2 2 2 "devices: none" "forwarding: $1"
-	for ((a = 1; a <= FAB_HOSTS; a++)); do
-		for ((b = 1; b <= FAB_HOSTS; b++)); do
-			[ $a != $b ] || continue
-			for ((p = 1; p <= FAB_PLANES; p++)); do
-				for ((s = 1; s <= FAB_SPINES; s++)); do
-					echo "h$a p$p $(port6 $a $p) 4000 $(usid_path $a $s $b) h$b 3"
-				done
-			done
-		done
-	done >"$WORK/flows"
-	python3 "$NET_DIR/fabric_udp.py" <"$WORK/flows"
+	send_every_path
 }
 
 # Sends over one path and expects its packets to arrive, or not.
