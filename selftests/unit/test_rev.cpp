@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <deque>
 #include <set>
 
 #include "mrc_rev.h"
@@ -14,7 +15,7 @@ namespace
 using namespace mrc_test;
 
 constexpr std::uint64_t kStep = MRC_REV_MIN_NS; // the interval here
-constexpr std::uint64_t kFresh = MRC_REV_FRESH * kStep;
+constexpr std::uint64_t kFresh = MRC_REV_FRESH * 4 * kStep; // four ports
 
 struct Rev : ::testing::Test {
 	Rev() : p(paths_cfg(64, 4)) { mrc_rev_init(&rev, 11); }
@@ -156,7 +157,7 @@ TEST_F(Rev, OutboundDataMakesProbesNeedless)
 TEST_F(Rev, UnansweredTriesAnother)
 {
 	std::set<int> tried;
-	u64 wait = p->cfg.rto;
+	u64 wait = std::min<u64>(p->cfg.rto, MRC_REV_WAIT_NS);
 
 	for (int i = 0; i < 20; i++) {
 		mrc_rev_inbound(&rev, 2);
@@ -173,9 +174,11 @@ TEST_F(Rev, UnansweredTriesAnother)
 	}
 	EXPECT_GT(tried.size(), 5u);
 	EXPECT_EQ(wait, MRC_REV_MAX_NS);
-	// Late: its place has been taken.
+	// Late, but it shows that its EV works. Of older ones nothing is known.
 	sent(due(), 200);
+	EXPECT_TRUE(mrc_rev_response(&rev, &p.p, 19, now));
 	EXPECT_FALSE(mrc_rev_response(&rev, &p.p, 19, now));
+	EXPECT_FALSE(mrc_rev_response(&rev, &p.p, 5, now));
 }
 
 // One probe for each RTT, which probes themselves find out; also a longer one
@@ -212,9 +215,157 @@ TEST_F(Rev, LearnsTheRtt)
 	sent(due(), ++id);
 	now += kUnit;
 	EXPECT_TRUE(mrc_rev_response(&rev, &p.p, id, now));
+	for (int i = 0; i < 6; i++) {
+		now += rtt;
+		mrc_rev_inbound(&rev, 1);
+		ASSERT_GE(due(), 0);
+		sent(due(), ++id);
+		now += kUnit;
+		EXPECT_TRUE(mrc_rev_response(&rev, &p.p, id, now));
+	}
 	now += kStep;
 	mrc_rev_inbound(&rev, 1);
 	EXPECT_GE(due(), 0) << "short again";
+}
+
+// Where an RTT is known, nobody waits for the RTO, which can be a second.
+TEST_F(Rev, KnownRttShortensTheWait)
+{
+	mrc_paths_set_rtt(&p.p, 0, 500 * kMs);
+	mrc_rev_inbound(&rev, 1);
+	sent(due(), 1);
+	now += 2 * kMs;
+	ASSERT_TRUE(mrc_rev_response(&rev, &p.p, 1, now));
+	for (u16 i = 0; i < 12; i++) {
+		const u64 wait = MRC_REV_WAIT * 2 * kMs << i / MRC_REV_TRIES;
+
+		now += 2 * kMs * !i;
+		mrc_rev_inbound(&rev, 1);
+		ASSERT_GE(due(), 0) << i;
+		sent(due(), static_cast<u16>(2 + i));
+		mrc_rev_inbound(&rev, 1);
+		now += wait - 1;
+		ASSERT_EQ(due(), -1) << i;
+		now++;
+	}
+}
+
+// A probe of a plane that has a reverse EV tests that one more often than others. When
+// it is dead, it is a reverse EV no longer, and feedback takes other planes' until the
+// plane has one again.
+TEST_F(Rev, DeadReverseEvIsForgotten)
+{
+	const auto answer = [this](int ev, u16 id) {
+		sent(ev, id);
+		now += kUnit;
+		return mrc_rev_response(&rev, &p.p, id, now);
+	};
+	int two, same = 0;
+
+	mrc_rev_inbound(&rev, 2);
+	two = due();
+	ASSERT_TRUE(answer(two, 1));
+	for (u16 i = 0; i < 200; i++) {
+		now += kStep;
+		mrc_rev_inbound(&rev, 2);
+		const int ev = due();
+
+		ASSERT_EQ(p.port(static_cast<unsigned>(ev)), 2u);
+		same += ev == two;
+		ASSERT_TRUE(answer(two, static_cast<u16>(2 + i)));
+	}
+	EXPECT_GT(same, 100);
+	EXPECT_LT(same, 190);
+
+	mrc_rev_confirm(&rev, &p.p, two, now);
+	const int three = [this] {
+		for (int ev = 0;; ev++)
+			if (p.port(static_cast<unsigned>(ev)) == 3)
+				return ev;
+	}();
+
+	mrc_rev_confirm(&rev, &p.p, three, now);
+	EXPECT_EQ(pick(2), two);
+	EXPECT_EQ(p.port(static_cast<unsigned>(pick(1))), 1u)
+		<< "nothing is known of plane 1, not even that it is dead";
+	now += kStep + kUnit;
+	sent(two, 500);
+	now += MRC_REV_WAIT_NS;
+	mrc_rev_inbound(&rev, 2);
+	ASSERT_GE(due(), 0);
+	sent(due(), 501);
+	EXPECT_EQ(pick(2), three);
+	EXPECT_TRUE(mrc_rev_response(&rev, &p.p, 501, now));
+	EXPECT_EQ(p.port(static_cast<unsigned>(pick(2))), 2u);
+}
+
+// Queues come and go: answers that take longer than those before are not lost.
+TEST_F(Rev, LateAnswersCount)
+{
+	std::deque<std::pair<u64, u16>> answers;
+	int on_time = 0, late = 0;
+	u16 id = 0;
+
+	mrc_paths_set_rtt(&p.p, 0, 500 * kMs);
+	for (u64 end = now + 2000 * kMs; now < end; now += kMs / 4) {
+		const u64 rtt = now / (100 * kMs) % 2 ? 60 * kMs : 2 * kMs;
+
+		mrc_rev_inbound(&rev, 1);
+		while (!answers.empty() && answers.front().first <= now) {
+			late += answers.front().second != id;
+			on_time += answers.front().second == id;
+			EXPECT_TRUE(mrc_rev_response(
+				&rev, &p.p, answers.front().second, now));
+			answers.pop_front();
+		}
+		const int ev = due();
+
+		if (ev < 0)
+			continue;
+		sent(ev, ++id);
+		answers.emplace_back(now + rtt, id);
+		std::sort(answers.begin(), answers.end());
+	}
+	EXPECT_GT(late, 0);
+	EXPECT_GT(on_time, late);
+}
+
+// Three of four EVs of each plane are dead. The receiver knows it of none of them,
+// because it sends no data. Nearly all of its feedback must arrive nevertheless.
+TEST_F(Rev, FeedbackArrivesWhereMostEvsAreDead)
+{
+	const u64 rtt = 5 * kMs;
+	const auto alive = [](int ev) { return ev / 4 % 4 == 0; };
+	u64 answer_at = 0;
+	int answered = -1, total = 0, arrived = 0;
+	u16 id = 0;
+
+	mrc_paths_set_rtt(&p.p, 0, 537 * kMs);
+	for (int ev = 0; ev < 64; ev++)
+		ASSERT_EQ(p.port(static_cast<unsigned>(ev)),
+			  static_cast<unsigned>(ev) % 4 + 1);
+	for (u64 end = now + 8000 * kMs; now < end; now += kMs / 4) {
+		for (u8 port = 1; port <= 4; port++) {
+			mrc_rev_inbound(&rev, port);
+			const int ev = pick(port);
+
+			total += now + 6000 * kMs > end;
+			arrived += now + 6000 * kMs > end && alive(ev);
+		}
+		if (answered >= 0 && now >= answer_at) {
+			mrc_rev_response(&rev, &p.p, static_cast<u16>(answered),
+					 now);
+			answered = -1;
+		}
+		const int ev = due();
+
+		if (ev < 0)
+			continue;
+		sent(ev, ++id);
+		answered = alive(ev) ? id : -1;
+		answer_at = now + rtt;
+	}
+	EXPECT_GT(arrived, total * 95 / 100) << arrived << " of " << total;
 }
 
 TEST_F(Rev, PlanesTakeTurns)

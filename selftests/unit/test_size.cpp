@@ -9,7 +9,7 @@ namespace
 {
 
 // Of the 1.7 KiB that a QP of the shell has; it says so itself as well.
-static_assert(sizeof(mrc_resp) + sizeof(mrc_paths) <= 672);
+static_assert(sizeof(mrc_resp) + sizeof(mrc_paths) <= 744);
 // One for each packet of the window, one for each message that waits for its
 // receive.
 static_assert(sizeof(mrc_tx_pkt) == 32);

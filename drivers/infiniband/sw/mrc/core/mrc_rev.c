@@ -5,10 +5,12 @@
 
 void mrc_rev_init(struct mrc_rev *rev, u64 seed)
 {
-	u8 port;
+	u8 port, i;
 
 	memset(rev, 0, sizeof(*rev));
 	rev->rng = seed;
+	for (i = 0; i < MRC_REV_RECENT; i++)
+		rev->sent[i].ev = MRC_REV_NONE;
 	for (port = 0; port <= MRC_MAX_PORTS; port++)
 		rev->plane[port].ev = MRC_REV_NONE;
 }
@@ -23,17 +25,28 @@ static u64 interval(const struct mrc_rev *rev, const struct mrc_paths *p)
 /* How long to wait for the answer to a probe. */
 static u64 probe_timeout(const struct mrc_rev *rev, const struct mrc_paths *p)
 {
-	u64 wait = interval(rev, p);
+	u64 least = interval(rev, p), wait = MRC_REV_WAIT_NS;
+	u32 doubled = rev->unanswered;
 
-	return p->cfg.rto > wait ? p->cfg.rto : wait;
+	if (rev->rtt) {
+		doubled /= MRC_REV_TRIES;
+		if (wait < MRC_REV_WAIT * least)
+			wait = MRC_REV_WAIT * least;
+	}
+	if (wait > p->cfg.rto)
+		wait = p->cfg.rto;
+	while (doubled-- && wait < MRC_REV_MAX_NS)
+		wait *= 2;
+	if (wait > MRC_REV_MAX_NS)
+		wait = MRC_REV_MAX_NS;
+	return wait > least ? wait : least;
 }
 
 static void confirm(struct mrc_rev *rev, const struct mrc_paths *p, u16 ev,
 		    u64 now)
 {
-	struct mrc_rev_plane *plane;
+	struct mrc_rev_plane *plane = &rev->plane[mrc_paths_port(p, ev)];
 
-	plane = &rev->plane[mrc_paths_port(p, ev)];
 	mrc_write_once(plane->at, mrc_ev_time(now));
 	mrc_write_once(plane->ev, ev);
 }
@@ -64,8 +77,23 @@ static int fresh(const struct mrc_rev *rev, const struct mrc_paths *p, u8 port,
 
 	if (ev >= p->n || mrc_paths_port(p, ev) != port ||
 	    mrc_paths_state(p, ev) != MRC_EV_GOOD ||
-	    age > mrc_ev_time(MRC_REV_FRESH * interval(rev, p)))
+	    age > mrc_ev_time(MRC_REV_FRESH * p->n_ports * interval(rev, p)))
 		return -1;
+	return ev;
+}
+
+/* The reverse EV of the next plane after @port that has one, else -1. */
+static int fresh_elsewhere(const struct mrc_rev *rev, const struct mrc_paths *p,
+			   u8 port, u64 now)
+{
+	int ev = -1;
+	u8 k;
+
+	for (k = 1; k < p->n_ports && ev < 0; k++) {
+		port = port < p->n_ports ? (u8)(port + 1) : 1;
+		if (mrc_paths_port_up(p, port))
+			ev = fresh(rev, p, port, now);
+	}
 	return ev;
 }
 
@@ -78,6 +106,8 @@ int mrc_rev_pick(struct mrc_rev *rev, const struct mrc_paths *p, u8 port,
 		port = 0;
 	/* No EV is ever confirmed for port 0. */
 	ev = fresh(rev, p, port, now);
+	if (ev < 0 && rev->searching >> port & 1)
+		ev = fresh_elsewhere(rev, p, port, now);
 	if (ev < 0)
 		ev = mrc_paths_pick_back(p, &rev->plane[port].cursor, port);
 	return ev;
@@ -103,8 +133,10 @@ static u8 next_plane(const struct mrc_rev *rev, const struct mrc_paths *p)
 int mrc_rev_probe_due(struct mrc_rev *rev, const struct mrc_paths *p, u64 now)
 {
 	u64 wait = interval(rev, p);
+	u32 random, age;
 	u16 cursor;
-	u32 age;
+	u8 port;
+	int ev;
 
 	if (!rev->inbound)
 		return -1;
@@ -116,8 +148,25 @@ int mrc_rev_probe_due(struct mrc_rev *rev, const struct mrc_paths *p, u64 now)
 	if (rev->probe_at && now - rev->probe_at < wait)
 		return -1;
 	/* If no port of arrival is known, next_plane() is 0 and any plane is used. */
-	cursor = (u16)mrc_ev_rand(&rev->rng);
-	return mrc_paths_pick_back(p, &cursor, next_plane(rev, p));
+	port = next_plane(rev, p);
+	random = mrc_ev_rand(&rev->rng);
+	ev = fresh(rev, p, port, now);
+	if (ev >= 0 && (random >> 16) % MRC_REV_EXPLORE)
+		return ev;
+	cursor = (u16)random;
+	return mrc_paths_pick_back(p, &cursor, port);
+}
+
+/* The probe that is outstanding was not answered in time. */
+static void probe_lost(struct mrc_rev *rev)
+{
+	struct mrc_rev_plane *plane = &rev->plane[rev->probe_port];
+
+	if (rev->unanswered < 255)
+		rev->unanswered++;
+	if (mrc_read_once(plane->ev) == rev->sent[rev->newest].ev)
+		mrc_write_once(plane->ev, MRC_REV_NONE);
+	rev->searching |= 1u << rev->probe_port;
 }
 
 void mrc_rev_probe_sent(struct mrc_rev *rev, const struct mrc_paths *p, int ev,
@@ -125,29 +174,59 @@ void mrc_rev_probe_sent(struct mrc_rev *rev, const struct mrc_paths *p, int ev,
 {
 	if (ev < 0 || ev >= p->n)
 		return;
-	if (rev->probe_out) {	/* the previous probe was not answered */
-		rev->rtt = 2 * probe_timeout(rev, p);
-		if (rev->rtt > MRC_REV_MAX_NS)
-			rev->rtt = MRC_REV_MAX_NS;
-	}
+	if (rev->probe_out)
+		probe_lost(rev);
 	rev->probe_port = mrc_paths_port(p, (u16)ev);
-	rev->probe_ev = (u16)ev;
-	rev->probe_id = id;
+	rev->newest = (rev->newest + 1) % MRC_REV_RECENT;
+	rev->sent[rev->newest] = (struct mrc_rev_sent) {
+		.at = mrc_ev_time(now),
+		.id = id,
+		.ev = (u16)ev,
+	};
 	rev->probe_out = true;
 	rev->probe_at = now;
 	rev->inbound = 0;
 }
 
+static struct mrc_rev_sent *sent_with(struct mrc_rev *rev, u16 id)
+{
+	u8 i;
+
+	for (i = 0; i < MRC_REV_RECENT; i++)
+		if (rev->sent[i].ev != MRC_REV_NONE && rev->sent[i].id == id)
+			return &rev->sent[i];
+	return NULL;
+}
+
+/* Planes have different RTTs, and the longest must not be forgotten at once. */
+static void learn_rtt(struct mrc_rev *rev, u64 rtt)
+{
+	if (rtt < rev->rtt)
+		rtt = (rtt + rev->rtt) / 2;
+	rev->rtt = rtt < MRC_REV_MAX_NS ? rtt : MRC_REV_MAX_NS;
+}
+
 bool mrc_rev_response(struct mrc_rev *rev, const struct mrc_paths *p, u16 id,
 		      u64 now)
 {
-	if (!rev->probe_out || rev->probe_id != id)
+	struct mrc_rev_sent *sent = sent_with(rev, id);
+	u16 ev;
+	u8 port;
+
+	if (!sent)
 		return false;
-	rev->probe_out = false;
-	rev->rtt = now - rev->probe_at;
-	if (rev->rtt > MRC_REV_MAX_NS)
-		rev->rtt = MRC_REV_MAX_NS;
-	if (rev->probe_ev < p->n)
-		confirm(rev, p, rev->probe_ev, now);
+	ev = sent->ev;
+	sent->ev = MRC_REV_NONE;
+	if (sent == &rev->sent[rev->newest])
+		rev->probe_out = false;
+	rev->unanswered = 0;
+	learn_rtt(rev, (u64)(mrc_ev_time(now) - sent->at) << 10);
+	if (ev >= p->n)
+		return true;
+	port = mrc_paths_port(p, ev);
+	/* That the reverse EV works says nothing of the others. */
+	if (mrc_read_once(rev->plane[port].ev) != ev)
+		rev->searching &= ~(1u << port);
+	confirm(rev, p, ev, now);
 	return true;
 }

@@ -8,17 +8,26 @@
  *  - An EV that a data SACK without CE confirmed becomes the reverse EV of its plane;
  *    the newest one wins. With data in both directions nothing else is needed.
  *  - If data comes in and no EV was confirmed by a SACK for an interval (one base RTT, at
- *    least MRC_REV_MIN_NS), one endpoint EV probe is due, on a random EV of a plane on
- *    which data came in. The planes take turns. If the probe is answered, its EV becomes
- *    the reverse EV of the plane. If no answer comes within the RTO, the next probe tests
- *    another EV. Only one probe is outstanding at a time.
+ *    least MRC_REV_MIN_NS), one endpoint EV probe is due, on a plane on which data came
+ *    in. The planes take turns. If the probe is answered, its EV becomes the reverse EV of
+ *    the plane. Only one probe is outstanding at a time.
+ *  - A probe tests a random EV; but of a plane that has a reverse EV it tests that one,
+ *    except every MRC_REV_EXPLORE-th on average. So a reverse EV is known to work, even
+ *    where most EVs are dead. Without an answer it is a reverse EV no longer.
  *  - A host that only receives has no other RTT samples. So an answer sets the interval
- *    to the RTT of the probe. A probe without an answer doubles the interval, up to
- *    MRC_REV_MAX_NS. Otherwise, answers that are queued for longer than the RTO would
- *    always come too late.
- *  - A reverse EV is used for MRC_REV_FRESH intervals after its confirmation, as long as
- *    it is GOOD and its port is up. Without a reverse EV, feedback rotates over the GOOD
- *    EVs of the plane (OP-30), so that no dead path swallows all feedback.
+ *    to the RTT of the probe; a shorter one counts half. An answer is waited for
+ *    MRC_REV_WAIT intervals, at least MRC_REV_WAIT_NS and at most the RTO, which a program
+ *    may have set to a second. After every MRC_REV_TRIES probes without an answer the wait
+ *    doubles, up to MRC_REV_MAX_NS. Otherwise, answers that are queued for longer would
+ *    always come too late. As long as no RTT is known, it starts with MRC_REV_WAIT_NS and
+ *    doubles with each probe. An answer that comes after the wait counts like any other, if
+ *    it is to one of the last MRC_REV_RECENT probes.
+ *  - A reverse EV is used for MRC_REV_FRESH intervals for each plane after its
+ *    confirmation, as long as it is GOOD and its port is up. Without one, feedback rotates
+ *    over the GOOD EVs of the plane (OP-30), so that no dead path swallows all feedback.
+ *    Once a probe of the plane had no answer, feedback takes the reverse EV of another
+ *    plane instead, if there is one: EVs of the plane are known to be dead, and nobody
+ *    knows which. The answer to a probe of a random EV ends that.
  *
  * The state belongs to the responder and its lock. Only mrc_rev_confirm() runs under
  * the lock of the requester. It stores single words; if a reader sees the EV of one
@@ -34,7 +43,12 @@ MRC_C_BEGIN
 /* §12.1 limits replies to 10 000/s for all QPs between two hosts together. */
 #define MRC_REV_MIN_NS		1000000ull
 #define MRC_REV_MAX_NS		1000000000ull
-#define MRC_REV_FRESH		4u	/* intervals */
+#define MRC_REV_FRESH		8u	/* intervals, times the number of ports */
+#define MRC_REV_WAIT		4u	/* intervals */
+#define MRC_REV_WAIT_NS		4000000ull
+#define MRC_REV_TRIES		4u
+#define MRC_REV_EXPLORE		4u	/* a power of 2 */
+#define MRC_REV_RECENT		8u	/* a power of 2 */
 
 /**
  * struct mrc_rev_plane - reverse EV of one port
@@ -51,15 +65,29 @@ struct mrc_rev_plane {
 #define MRC_REV_NONE		0xFFFFu
 
 /**
+ * struct mrc_rev_sent - a probe that was sent
+ * @at: when, in units of 1.024 us
+ * @id: its request id
+ * @ev: EV that it tests, MRC_REV_NONE: it was answered
+ */
+struct mrc_rev_sent {
+	u32 at;
+	u16 id;
+	u16 ev;
+};
+
+/**
  * struct mrc_rev - reverse EVs of a QP
  * @rng: picks EVs to probe
  * @probe_at: when the newest probe was sent, ns; 0 = never
  * @rtt: RTT found by probes, ns; 0 = none
  * @inbound: bit N = data came in on port N since the last probe
+ * @searching: bit N = a probe of port N had no answer
  * @sacked_at: when a data SACK last confirmed an EV, in units of 1.024 us
- * @probe_ev: EV that the outstanding probe tests
- * @probe_id: its request id
- * @probe_out: a probe is outstanding
+ * @probe_out: the newest probe is outstanding
+ * @newest: index of the newest probe in @sent
+ * @sent: the last probes
+ * @unanswered: probes without an answer since the last answer, up to 255
  * @probe_port: plane of the newest probe
  * @sacked: @sacked_at is valid
  * @plane: by port; index 0: packets without a port
@@ -69,12 +97,14 @@ struct mrc_rev {
 	u64 probe_at;
 	u64 rtt;
 	u32 inbound;
+	u32 searching;
 	u32 sacked_at;
-	u16 probe_ev;
-	u16 probe_id;
 	bool probe_out;
+	u8 newest;
+	u8 unanswered;
 	u8 probe_port;
 	bool sacked;
+	struct mrc_rev_sent sent[MRC_REV_RECENT];
 	struct mrc_rev_plane plane[MRC_MAX_PORTS + 1];
 };
 
@@ -99,8 +129,8 @@ void mrc_rev_inbound(struct mrc_rev *rev, u8 port);
  *	any
  * @now: ns
  *
- * Return: the reverse EV of the plane, else the result of mrc_paths_pick_back(); -1 if
- * no port is up.
+ * Return: the reverse EV of the plane, else of another plane if this one is searched, else
+ * the result of mrc_paths_pick_back(); -1 if no port is up.
  */
 int mrc_rev_pick(struct mrc_rev *rev, const struct mrc_paths *p, u8 port,
 		 u64 now);
@@ -123,8 +153,8 @@ void mrc_rev_probe_sent(struct mrc_rev *rev, const struct mrc_paths *p, int ev,
 			u16 id, u64 now);
 
 /*
- * A response with request id @id arrived. Return: true if it answers the outstanding
- * probe.
+ * A response with request id @id arrived. Return: true if it answers one of the last
+ * probes for the first time.
  */
 bool mrc_rev_response(struct mrc_rev *rev, const struct mrc_paths *p, u16 id,
 		      u64 now);

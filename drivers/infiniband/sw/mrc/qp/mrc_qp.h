@@ -402,7 +402,7 @@ struct mrc_qp {
 #if defined(CONFIG_64BIT) && SMP_CACHE_BYTES <= 64 && \
 	!defined(CONFIG_DEBUG_SPINLOCK) && !defined(CONFIG_DEBUG_MUTEXES) && \
 	!defined(CONFIG_DEBUG_LOCK_ALLOC) && !defined(CONFIG_PREEMPT_RT)
-static_assert(MRC_QP_CACHE_SIZE <= 1728);
+static_assert(MRC_QP_CACHE_SIZE <= 1792);
 #endif
 
 static inline struct mrc_qp *mrc_qp_from(struct ib_qp *ibqp)
