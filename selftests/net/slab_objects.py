@@ -11,9 +11,10 @@ sum of objects, of allocations too large for caches, and of per-CPU and vmalloc 
 not. So a cache seems to grow by a whole slab (21 objects of 192 bytes) when a processor
 begins a new slab. This program shrinks each cache, which takes the slabs (and sheaves)
 away from the processors, and reads the cache at once without allocating memory itself.
-It repeats this if a processor began a slab in between. The result is exact for a cache
-that nobody else uses at the moment. For other caches it may be too large by a part of a
-slab, but never too small.
+It repeats this if a processor began a slab in between. Kernels with sheaves do not tell
+whether a processor has filled one in between: there the smallest of several readings
+counts. The result is exact for a cache that nobody else uses at the moment. For other
+caches it may be too large by a part of a slab or by a sheaf, but never too small.
 """
 
 import os
@@ -35,13 +36,23 @@ def number(fd):
     return int(os.pread(fd, 64, 0).split()[0])
 
 
+def sheaf_capacity(cache):
+    """Objects of a sheaf; 0 for caches and kernels without sheaves."""
+    try:
+        with open(f"{SLAB}/{cache}/sheaf_capacity", encoding="ascii") as f:
+            return int(f.read())
+    except OSError:
+        return 0
+
+
 def look(cache):
     """The numbers of objects and slabs of one cache."""
     shrink = attribute(cache, "shrink", os.O_WRONLY)
     objects = attribute(cache, "objects")
     slabs = attribute(cache, "slabs")
-    # Kernels without per-CPU slabs do not have this attribute.
+    # Kernels without per-CPU slabs do not have this attribute, or it is always 0.
     held = attribute(cache, "cpu_slabs")
+    sheaves = sheaf_capacity(cache)
     least = None
     try:
         if objects is None or slabs is None:
@@ -54,7 +65,7 @@ def look(cache):
             if shrink is not None:
                 os.pwrite(shrink, b"1", 0)
             n = number(objects)
-            exact = held is not None and number(held) == 0
+            exact = not sheaves and held is not None and number(held) == 0
             if least is None or n < least:
                 least = n
             if exact:
