@@ -129,6 +129,17 @@ missing() {
 	nothing_left
 }
 
+# Without gnuplot there are no charts, and that is all.
+no_gnuplot() {
+	GNUPLOT=/nonexistent/gnuplot bench plain --set columns=tcp --set size=4K
+	grep -q '^mrcbench: no charts: .*gnuplot-nox' "$WORK/err" ||
+		fail "$(cat "$WORK/err")"
+	figures_there plain 1 goodput
+	[ -s "$WORK/plain/summary.txt" ] || fail "no summary"
+	! ls "$WORK/plain/"*.svg 2>/dev/null || fail "charts without gnuplot"
+	nothing_left
+}
+
 to_server() {
 	start "$WORK/server" ip netns exec "$HOST_B" mrcbench serve --bind "$MGMT_B" \
 		-c "mrc=mrcb/$B4" -c "tcp=$B4"
@@ -171,6 +182,7 @@ subtest "queue pairs, planes, lists; memory of idle ones" many
 subtest "loss" impaired
 subtest "goals and exit statuses" goals
 subtest "a column that cannot be had" missing
+subtest "without gnuplot" no_gnuplot
 subtest "interrupted in the middle" interrupted
 topo 1
 subtest "to a server, with strangers" to_server

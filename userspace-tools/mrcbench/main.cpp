@@ -75,7 +75,7 @@ Exit run(const Cli &cli)
 	const Machine machine = this_machine();
 	const Results results = run_plan(plan, cli, machine, std::cerr);
 
-	write_all(directory, results, machine);
+	write_all(directory, results, machine, std::cerr);
 	write_text(std::cout, results, machine);
 	std::cout << fmt::format("\nresults are in {}\n", directory);
 	bool any = false, met = true;

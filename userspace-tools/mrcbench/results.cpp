@@ -8,9 +8,9 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "chart.hpp"
 #include "metrics.hpp"
 #include "report.hpp"
-#include "svg.hpp"
 
 namespace mrcbench
 {
@@ -431,15 +431,16 @@ void write_text(std::ostream &out, const Results &results,
 		out << fmt::format("\nall {} goals are met\n", outcomes.size());
 }
 
-std::string chart_of(const Results &results, const Section &section,
-		     const std::string &metric)
+std::optional<gnuplot::Plot> chart_of(const Results &results,
+				      const Section &section,
+				      const std::string &metric)
 {
 	const Metric *m = find_metric(metric);
 	Chart chart;
 	bool any = false;
 
 	if (!m)
-		return "";
+		return std::nullopt;
 	chart.title = section.title;
 	chart.y = fmt::format("{}{}", m->title,
 			      *m->unit ? fmt::format(", {}", m->unit) : "");
@@ -474,6 +475,8 @@ std::string chart_of(const Results &results, const Section &section,
 			}
 			chart.lines.push_back(std::move(line));
 		}
-	return any ? svg(chart) : "";
+	if (!any)
+		return std::nullopt;
+	return plot_of(chart);
 }
 } // namespace mrcbench

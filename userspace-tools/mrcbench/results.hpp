@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "../common/gnuplot_text.hpp"
 #include "plans.hpp"
 #include "stats.hpp"
 
@@ -93,7 +94,8 @@ void write_json(std::ostream &out, const Results &results,
 /* Tables of medians and spreads; then the goals. */
 void write_text(std::ostream &out, const Results &results,
 		const Machine &machine);
-/* An SVG chart of one metric of a section; "" if nothing was measured. */
-std::string chart_of(const Results &results, const Section &section,
-		     const std::string &metric);
+/* A chart of one metric of a section; no value if nothing was measured. */
+std::optional<gnuplot::Plot> chart_of(const Results &results,
+				      const Section &section,
+				      const std::string &metric);
 } // namespace mrcbench

@@ -8,6 +8,7 @@
 #include <ctime>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <memory>
 #include <ostream>
 #include <sstream>
@@ -20,6 +21,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../common/gnuplot.hpp"
 #include "device_attr.hpp"
 #include "error.hpp"
 #include "hosts.hpp"
@@ -450,36 +452,55 @@ Results run_plan(const Plan &plan, const Cli &cli, const Machine &machine,
 	return Runner(plan, cli, machine, log).run();
 }
 
-void write_all(const std::string &directory, const Results &results,
-	       const Machine &machine)
+namespace
 {
-	const std::filesystem::path dir(directory);
-	const auto put = [&dir](const std::string &name, const auto &f) {
-		std::ofstream out(dir / name);
+void write_file(const std::filesystem::path &path,
+		const std::function<void(std::ostream &)> &write)
+{
+	std::ofstream out(path);
 
-		f(out);
-		out.flush();
-		if (!out)
-			throw RunError(fmt::format("{}: write error",
-						   (dir / name).string()));
-	};
+	write(out);
+	out.flush();
+	if (!out)
+		throw RunError(fmt::format("{}: write error", path.string()));
+}
 
-	std::filesystem::create_directories(dir);
-	put("results.csv", [&](std::ostream &out) { write_csv(out, results); });
-	put("results.json", [&](std::ostream &out) {
-		write_json(out, results, machine);
-	});
-	put("summary.txt", [&](std::ostream &out) {
-		mrcbench::write_text(out, results, machine);
-	});
+void write_charts(const std::filesystem::path &dir, const Results &results)
+{
 	for (const Section &s : results.plan().sections)
 		for (const std::string &m : s.metrics) {
-			const std::string chart = chart_of(results, s, m);
+			const auto chart = chart_of(results, s, m);
 
-			if (!chart.empty())
-				put(fmt::format("{}-{}.svg", s.name, m),
-				    [&](std::ostream &out) { out << chart; });
+			if (!chart)
+				continue;
+			const std::string svg =
+				gnuplot::draw(*chart, gnuplot::Format::svg);
+
+			write_file(dir / fmt::format("{}-{}.svg", s.name, m),
+				   [&](std::ostream &out) { out << svg; });
 		}
+}
+} // namespace
+
+void write_all(const std::string &directory, const Results &results,
+	       const Machine &machine, std::ostream &log)
+{
+	const std::filesystem::path dir(directory);
+
+	std::filesystem::create_directories(dir);
+	write_file(dir / "results.csv",
+		   [&](std::ostream &out) { write_csv(out, results); });
+	write_file(dir / "results.json", [&](std::ostream &out) {
+		write_json(out, results, machine);
+	});
+	write_file(dir / "summary.txt", [&](std::ostream &out) {
+		mrcbench::write_text(out, results, machine);
+	});
+	try {
+		write_charts(dir, results);
+	} catch (const gnuplot::Error &e) {
+		log << "mrcbench: no charts: " << e.what() << '\n';
+	}
 }
 
 void serve_all(const Cli &cli, std::ostream &log)

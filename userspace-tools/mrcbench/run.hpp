@@ -16,9 +16,12 @@ Results run_plan(const Plan &plan, const Cli &cli, const Machine &machine,
 /* The properties of this machine, and its load when it is idle. */
 Machine this_machine();
 
-/* Writes results.csv, results.json, summary.txt and a chart for each metric. */
+/*
+ * Writes results.csv, results.json, summary.txt and a chart for each metric. If
+ * gnuplot cannot draw them, @log says why, and only the charts are missing.
+ */
 void write_all(const std::string &directory, const Results &results,
-	       const Machine &machine);
+	       const Machine &machine, std::ostream &log);
 
 /* Serves each client in a process, until the number of sessions is reached. */
 void serve_all(const Cli &cli, std::ostream &log);

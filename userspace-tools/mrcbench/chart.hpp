@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* mrcbench: charts as SVG, without a library. */
+/* mrcbench: charts, as scripts for gnuplot. */
 #pragma once
 
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "../common/gnuplot_text.hpp"
 #include "stats.hpp"
 
 namespace mrcbench
@@ -30,10 +31,7 @@ struct Chart {
  * differ by more than a factor of 30 are drawn on a logarithmic scale. The
  * smallest and the largest repetition are drawn as whiskers.
  */
-std::string svg(const Chart &chart);
-
-/* Text escaped for XML; characters that XML does not allow become "?". */
-std::string xml_text(const std::string &text);
+gnuplot::Plot plot_of(const Chart &chart);
 
 /* Distance of the lines of a linear scale from 0 to @top: 1, 2 or 5 times 10^n.
  */
