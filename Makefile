@@ -8,9 +8,10 @@ LAB := selftests/lab
 K ?=
 T ?=
 M ?=
-export K T M KVER KDIR DESTDIR RDMA_CORE
+F ?=
+export K T M F KVER KDIR DESTDIR RDMA_CORE
 
-.PHONY: all install uninstall demo lab bench check check-all check-unit check-fuzz \
+.PHONY: all install uninstall demo lab figures bench check check-all check-unit check-fuzz \
 	check-build check-lint check-vm check-debug check-races check-interop \
 	check-series series clean distclean help
 
@@ -29,6 +30,10 @@ demo:
 # FABRIC is a file for mrclab.
 lab:
 	@$(LAB)/lab.sh $(FABRIC)
+
+# F chooses some of them: F=9a,11
+figures:
+	@$(LAB)/drills.sh
 
 # P is a plan of selftests/bench.
 bench:
@@ -90,6 +95,7 @@ help:
 	@echo 'In an emulated machine; Debian 12 or 13, root; the rest is set up:'
 	@echo '  make demo          two hosts, four planes, ib_write_bw, a plane cut'
 	@echo '  make lab FABRIC=FILE   a shell beside a fabric of hosts and switches: mrclab(8)'
+	@echo '  make figures F=9a,11   drills: the published figures, with faults: build/figures/'
 	@echo '  make bench P=goals mrc beside rxe and TCP, at native speed: build/bench/'
 	@echo '  make check         what a change must pass: 45 to 80 minutes, two cores'
 	@echo '  make check-unit    engine: unit and property tests (native)'

@@ -28,6 +28,8 @@ guest_packages="iproute2 rdma-core ibverbs-utils ibverbs-providers
 monitor_packages="hwloc-nox prometheus-node-exporter"
 # A foreign control plane for switches.
 switch_packages="frr"
+# Programs that mrcbench and mrclab run to draw.
+plot_packages="gnuplot-nox"
 build_packages="g++ cmake ninja-build pkg-config libnl-3-dev
 	libnl-route-3-dev libudev-dev libibverbs-dev librdmacm-dev dpkg-dev
 	sparse perl libcli11-dev nlohmann-json3-dev libfmt-dev libyaml-cpp-dev"
@@ -46,7 +48,7 @@ tree_suite() { # KERNEL
 
 tree_packages() { # KERNEL
 	case $1 in
-	6.12) echo "$kernel_packages $guest_packages $monitor_packages $switch_packages $build_packages" ;;
+	6.12) echo "$kernel_packages $guest_packages $monitor_packages $switch_packages $plot_packages $build_packages" ;;
 	interop) echo "$guest_packages $interop_packages" ;;
 	*) echo "$kernel_packages" ;;
 	esac

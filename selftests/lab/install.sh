@@ -23,11 +23,14 @@ abi=rdmav34 # rdma-core's private interface, unchanged since 39
 tools=$host/tools
 # The files that the tools install, below /usr.
 tool_files=(sbin/mrcctl sbin/mrclab bin/mrcperf bin/mrcbench share/man/man8/mrcctl.8
-	share/man/man8/mrclab.8 share/man/man5/mrclab-fabric.5
+	share/man/man8/mrclab.8 share/man/man5/mrclab-{fabric,drill}.5
 	share/man/man1/mrcperf.1 share/man/man1/mrcbench.1
 	share/mrcbench/{goals,quick,sweep}.plan
-	share/mrclab/fabric.schema.json share/mrclab/fabrics/{pair,small,paper}.yaml
+	share/mrclab/{fabric,drill}.schema.json share/mrclab/fabrics/{pair,small,paper}.yaml
 	share/bash-completion/completions/{mrcctl,mrclab})
+for f in "$TOP"/userspace-tools/mrclab/drills/{,fabrics/}*.yaml; do
+	tool_files+=("share/${f#"$TOP/userspace-tools/"}")
+done
 # rdma-core's udev rule that names devices, and this project's rule, which takes
 # precedence.
 udev_rule=udev/rules.d/60-rdma-persistent-naming.rules
@@ -311,7 +314,7 @@ do_uninstall() {
 			found=1
 		fi
 	done
-	rmdir "$dest/usr/share/"{mrcbench,mrclab/fabrics,mrclab} 2>/dev/null || true
+	rmdir "$dest/usr/share/"{mrcbench,mrclab/{drills/fabrics,drills,fabrics},mrclab} 2>/dev/null || true
 	if [ -n "$found" ] && [ -z "$dest" ]; then
 		depmod "$kver"
 		ldconfig

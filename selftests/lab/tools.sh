@@ -71,3 +71,12 @@ for f in "$work"/out/bin/*; do
 		mv "$LAB/guest/bin/.new" "$LAB/guest/bin/$(basename "$f")"
 	}
 done
+
+# The examples, where installed programs have them.
+mkdir -p "$LAB/guest/share/mrclab"
+for d in fabrics drills; do
+	rm -rf "$LAB/guest/share/mrclab/.new"
+	cp -a "$TOP/userspace-tools/mrclab/$d" "$LAB/guest/share/mrclab/.new"
+	rm -rf "$LAB/guest/share/mrclab/$d"
+	mv "$LAB/guest/share/mrclab/.new" "$LAB/guest/share/mrclab/$d"
+done

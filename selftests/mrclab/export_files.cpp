@@ -73,16 +73,6 @@ std::vector<std::string> lines_of(const std::string &text)
 	return lines;
 }
 
-std::vector<std::string> words_of(const std::string &line)
-{
-	std::istringstream in(line);
-	std::vector<std::string> words;
-
-	for (std::string word; in >> word;)
-		words.push_back(word);
-	return words;
-}
-
 std::vector<std::string> split_at(const std::string &text, char separator)
 {
 	std::istringstream in(text);

@@ -9,6 +9,7 @@
 
 #include "export.hpp"
 #include "random_fabric.hpp"
+#include "timeline.hpp"
 
 namespace mrclab
 {
@@ -23,7 +24,6 @@ std::map<std::string, std::string> exported(std::string_view format,
 					    const Topology &t);
 
 std::vector<std::string> lines_of(const std::string &text);
-std::vector<std::string> words_of(const std::string &line);
 std::vector<std::string> split_at(const std::string &text, char separator);
 
 /* All prefixes, with length, that begin with the fabric's block or block4. */

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""Validates fabrics with the schema for editors: the examples and what is wrong.
+"""Validates fabrics and drills with the schemas for editors: the examples, and files
+that are good and wrong. What is good and wrong of drills is beside this script, because
+the parser's test has it too.
 
 usage: schema.py DIRECTORY-OF-MRCLAB
 
@@ -86,38 +88,70 @@ BAD = [
     'profiles: {cc: {algorithm: a, x: [1]}}',
 ]
 
+# The same for drills.
+SMALLEST_DRILL = {
+    'drill': 'd',
+    'fabric': 'f.yaml',
+    'time': '10s',
+    'baseline': '1s..3s',
+    'traffic': {'w': {'program': 'ib_write_bw', 'from': 'h1', 'to': 'h3'}},
+}
+
+
+def load(*path):
+    with open(os.path.join(*path), encoding='utf-8') as f:
+        return yaml.safe_load(f)
+
+
+class Judge:
+    """Counts what a schema judges wrongly."""
+
+    def __init__(self, folder, schema):
+        with open(os.path.join(folder, schema), encoding='utf-8') as f:
+            text = json.load(f)
+        jsonschema.Draft7Validator.check_schema(text)
+        self.validator = jsonschema.Draft7Validator(text)
+        self.wrong = 0
+
+    def judge(self, what, file, good):
+        errors = [e.message for e in self.validator.iter_errors(file)]
+        if bool(errors) == good:
+            self.wrong += 1
+            print(f'{what}: {"; ".join(errors) or "is valid"}')
+
+    def judge_all(self, smallest, needed, examples, good, bad):
+        for path in examples:
+            self.judge(path, load(path), True)
+        for keys in good:
+            self.judge(keys, smallest | keys, True)
+        for keys in bad:
+            self.judge(keys, smallest | keys, False)
+        for key in needed:
+            without = {k: v for k, v in smallest.items() if k != key}
+            self.judge(f'without {key}', without, False)
+        for file in (None, [], 'x', 5, {}):
+            self.judge(repr(file), file, False)
+        print(f'{len(examples)} examples, {len(good)} good and {len(bad)} bad files')
+        if not examples or not good or not bad:
+            print('there is nothing to judge')
+            self.wrong += 1
+        return self.wrong
+
 
 def main():
     folder = sys.argv[1]
-    with open(os.path.join(folder, 'fabric.schema.json'), encoding='utf-8') as f:
-        schema = json.load(f)
-    jsonschema.Draft7Validator.check_schema(schema)
-    validator = jsonschema.Draft7Validator(schema)
-    wrong = 0
-
-    def judge(what, fabric, good):
-        nonlocal wrong
-        errors = [e.message for e in validator.iter_errors(fabric)]
-        if bool(errors) == good:
-            wrong += 1
-            print(f'{what}: {"; ".join(errors) or "is valid"}')
-
-    examples = glob.glob(os.path.join(folder, 'fabrics', '*.yaml'))
-    for path in examples:
-        with open(path, encoding='utf-8') as f:
-            judge(path, yaml.safe_load(f), True)
-    for text in GOOD:
-        judge(text, SMALLEST | (yaml.safe_load(text) or {}), True)
-    for text in BAD:
-        judge(text, SMALLEST | yaml.safe_load(text), False)
-    for key in SMALLEST:
-        judge(f'without {key}', {k: v for k, v in SMALLEST.items() if k != key}, False)
-    for fabric in (None, [], 'x', 5, {}):
-        judge(repr(fabric), fabric, False)
-    print(f'{len(examples)} examples, {len(GOOD)} good and {len(BAD)} bad fabrics')
-    if not examples:
-        print('there are no examples')
-    return 1 if wrong or not examples else 0
+    here = os.path.dirname(os.path.abspath(__file__))
+    fabrics = glob.glob(os.path.join(folder, 'fabrics', '*.yaml'))
+    fabrics += glob.glob(os.path.join(folder, 'drills', 'fabrics', '*.yaml'))
+    drills = glob.glob(os.path.join(folder, 'drills', '*.yaml'))
+    wrong = Judge(folder, 'fabric.schema.json').judge_all(
+        SMALLEST, SMALLEST, fabrics,
+        [yaml.safe_load(text) or {} for text in GOOD],
+        [yaml.safe_load(text) for text in BAD])
+    wrong += Judge(folder, 'drill.schema.json').judge_all(
+        SMALLEST_DRILL, [key for key in SMALLEST_DRILL if key != 'baseline'], drills,
+        load(here, 'drills_good.yaml'), load(here, 'drills_wrong.yaml'))
+    return 1 if wrong else 0
 
 
 sys.exit(main())

@@ -10,7 +10,7 @@
 #include "error.hpp"
 #include "fabric_file.hpp"
 #include "golden.hpp"
-#include "random_fabric.hpp"
+#include "mutate.hpp"
 #include "tc_commands.hpp"
 #include "topology.hpp"
 
@@ -18,60 +18,6 @@ namespace mrclab
 {
 namespace
 {
-/* Words that mean something to YAML, to the parser or to neither. */
-const std::vector<std::string> words = {
-	"\n",
-	" ",
-	"\t",
-	": ",
-	"- ",
-	"{",
-	"}",
-	"[",
-	"]",
-	",",
-	"#",
-	"&a ",
-	"*a",
-	"!!int ",
-	"|\n",
-	">\n",
-	"'",
-	"\"",
-	"? ",
-	"%",
-	"---\n",
-	"...\n",
-	"<<: ",
-	"~",
-	"null",
-	"true",
-	"-1",
-	"0",
-	"4096",
-	"1e9",
-	"0x10",
-	"k",
-	"mbit",
-	"..",
-	"*",
-	"name:",
-	"h1:p1",
-	"host: ",
-	"hosts: ",
-	"links: ",
-	"block4: ",
-	"\xef\xbb\xbf",
-	"\xff\xfe",
-	"\xc3\x28",
-	std::string("\0", 1),
-	"\x04",
-	"\x85",
-	"\xe2\x80\xa8",
-	"\\u0000",
-	"[[[[[[[[[[[[[[[[[[[[",
-};
-
 const std::string good = "# A fabric\n"
 			 "name: good\n"
 			 "prefix: \"\"\n"
@@ -95,37 +41,6 @@ const std::string good = "# A fabric\n"
 			 "  evs: on\n"
 			 "  cc: {algorithm: uet-1.0-nscc, base_rtt: 20000}\n";
 
-void mutate(std::string &text, Random &r)
-{
-	const std::size_t at = draw(r, 0, text.size());
-	const std::size_t n = draw(r, 1, 20);
-
-	switch (draw(r, 0, 6)) {
-	case 0:
-		text.insert(at, 1, static_cast<char>(draw(r, 0, 255)));
-		break;
-	case 1:
-		text.erase(at, n);
-		break;
-	case 2:
-		if (at < text.size())
-			text[at] ^= static_cast<char>(1 << draw(r, 0, 7));
-		break;
-	case 3:
-		text.insert(at, words[draw(r, 0, words.size() - 1)]);
-		break;
-	case 4:
-		text.insert(at, text.substr(draw(r, 0, text.size()), n));
-		break;
-	case 5:
-		text.replace(at, std::min(n, text.size() - at),
-			     words[draw(r, 0, words.size() - 1)]);
-		break;
-	default:
-		text.resize(at);
-	}
-}
-
 /* Whether it is a fabric. Anything but a FileError gets through. */
 bool is_fabric(const std::string &text)
 {
@@ -146,13 +61,7 @@ bool is_fabric(const std::string &text)
 
 		EXPECT_EQ(what.substr(0, 1), "f");
 		EXPECT_GT(what.size(), 5u);
-		/* A line of the text, or the one behind it. */
-		EXPECT_LE(e.line, 2 + std::count_if(text.begin(), text.end(),
-						    [](char c) {
-							    return c == '\n' ||
-								   c == '\r';
-						    }))
-			<< what;
+		EXPECT_LE(e.line, last_line(text)) << what;
 		return false;
 	}
 }
@@ -170,7 +79,7 @@ TEST(FabricMutations, AreReadOrRefused)
 		std::string text = good;
 
 		for (uint64_t n = draw(r, 1, 8); n > 0; n--)
-			mutate(text, r);
+			mutate(text, r, yaml_words);
 		SCOPED_TRACE("file " + std::to_string(i) + ":\n" + text);
 		ASSERT_NO_THROW(read += is_fabric(text));
 		if (testing::Test::HasFailure())

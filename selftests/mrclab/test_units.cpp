@@ -266,4 +266,20 @@ TEST(Units, ShowAnyShare)
 		ASSERT_NEAR(parse_percent(show_percent(share)), share, 1e-15);
 	}
 }
+
+TEST(Units, ReadNames)
+{
+	EXPECT_EQ(parse_name("a", 1, "name"), "a");
+	EXPECT_EQ(parse_name("z9-_0z", 6, "name"), "z9-_0z");
+	for (const char *w : {"", "0a", "-a", "_a", "A", "aB", "a.b", "a b",
+			      "a/b", "a:", "a\n", "\xc3\xa4", "abcdefg"})
+		EXPECT_EQ(
+			refusal([&] { parse_name(w, 6, "name of it"); }),
+			fmt::format("\"{}\" is no name of it: up to 6 lower "
+				    "case letters, digits, - and _, the first "
+				    "one a letter",
+				    w))
+			<< w;
+	EXPECT_THROW(parse_name(std::string("a\0b", 3), 6, "name"), UsageError);
+}
 } // namespace mrclab

@@ -25,7 +25,7 @@ _mrclab() {
 		word=${words[i]}
 		case $word in
 		-f | --fabric) fabric=("${words[++i]}") ;;
-		-b | --batch | --switch-image | --host-image) ((++i)) ;;
+		-b | --batch | -o | --output | --switch-image | --host-image) ((++i)) ;;
 		-*) ;;
 		*)
 			if [ -z "$command" ]; then
@@ -46,10 +46,14 @@ _mrclab() {
 		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
 		return
 		;;
+	-o | --output)
+		mapfile -t COMPREPLY < <(compgen -d -- "$cur")
+		return
+		;;
 	esac
 	case $command:$n in
-	:0) offer='check up down status exec shell capture fault flap export' ;;
-	check:0 | up:0 | export:1 | export:2)
+	:0) offer='check up down status exec shell capture fault flap drill report graph export' ;;
+	check:0 | up:0 | drill:* | report:* | graph:0 | export:1 | export:2)
 		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
 		return
 		;;

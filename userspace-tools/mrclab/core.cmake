@@ -5,10 +5,16 @@ find_package(yaml-cpp REQUIRED)
 find_package(fmt REQUIRED)
 find_package(nlohmann_json REQUIRED)
 
+include("${CMAKE_CURRENT_LIST_DIR}/../common/gnuplot.cmake")
+
 set(MRCLAB_DIR "${CMAKE_CURRENT_LIST_DIR}")
 add_library(mrclab_core STATIC
 	"${MRCLAB_DIR}/address.cpp"
 	"${MRCLAB_DIR}/counters.cpp"
+	"${MRCLAB_DIR}/drill_file.cpp"
+	"${MRCLAB_DIR}/drill_result.cpp"
+	"${MRCLAB_DIR}/drill_series.cpp"
+	"${MRCLAB_DIR}/drill_traffic.cpp"
 	"${MRCLAB_DIR}/error.cpp"
 	"${MRCLAB_DIR}/export.cpp"
 	"${MRCLAB_DIR}/export_containerlab.cpp"
@@ -21,15 +27,21 @@ add_library(mrclab_core STATIC
 	"${MRCLAB_DIR}/fabric_file.cpp"
 	"${MRCLAB_DIR}/fault.cpp"
 	"${MRCLAB_DIR}/fault_commands.cpp"
+	"${MRCLAB_DIR}/flow.cpp"
+	"${MRCLAB_DIR}/graph.cpp"
 	"${MRCLAB_DIR}/ip_commands.cpp"
+	"${MRCLAB_DIR}/plot.cpp"
 	"${MRCLAB_DIR}/profiles.cpp"
+	"${MRCLAB_DIR}/report_html.cpp"
+	"${MRCLAB_DIR}/report_rows.cpp"
 	"${MRCLAB_DIR}/sonic_qos.cpp"
 	"${MRCLAB_DIR}/status.cpp"
 	"${MRCLAB_DIR}/tc_commands.cpp"
+	"${MRCLAB_DIR}/timeline.cpp"
 	"${MRCLAB_DIR}/topology.cpp"
 	"${MRCLAB_DIR}/units.cpp"
 	"${MRCLAB_DIR}/yaml.cpp"
 )
 target_include_directories(mrclab_core PUBLIC "${MRCLAB_DIR}")
 target_link_libraries(mrclab_core PUBLIC yaml-cpp fmt::fmt
-	nlohmann_json::nlohmann_json)
+	nlohmann_json::nlohmann_json gnuplot_text)

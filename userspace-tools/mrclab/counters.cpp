@@ -3,10 +3,30 @@
 
 #include <sstream>
 
+#include <fmt/format.h>
+
 #include "error.hpp"
 
 namespace mrclab
 {
+bool has_listener(std::string_view text, uint16_t port)
+{
+	std::istringstream lines{std::string(text)};
+	const std::string wanted = fmt::format(":{:04X}", port);
+	std::string line;
+
+	/* "N: LOCAL REMOTE STATE ...", in hexadecimal; 0A is LISTEN. */
+	while (std::getline(lines, line)) {
+		std::istringstream words(line);
+		std::string number, local, remote, state;
+
+		if (words >> number >> local >> remote >> state &&
+		    state == "0A" && local.ends_with(wanted))
+			return true;
+	}
+	return false;
+}
+
 std::map<std::string, Counters> parse_net_dev(std::string_view text)
 {
 	std::istringstream lines{std::string(text)};

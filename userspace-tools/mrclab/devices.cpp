@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #include "devices.hpp"
 
+#include <cerrno>
 #include <chrono>
+#include <fstream>
+#include <functional>
 #include <map>
 #include <sstream>
 #include <thread>
 
 #include <arpa/inet.h>
+#include <fcntl.h>
+#include <unistd.h>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -15,6 +20,7 @@
 #include "error.hpp"
 #include "interrupt.hpp"
 #include "ip_commands.hpp"
+#include "netns.hpp"
 #include "process.hpp"
 #include "profiles.hpp"
 
@@ -57,6 +63,20 @@ constexpr const char *show_ports =
 	"	cat $p/state $p/gids/* 2>/dev/null\n"
 	"done\n"
 	"exit 0\n";
+
+/*
+ * Calls @work where the attribute @path of a host's device can be seen: a
+ * device that all namespaces share has all of its attributes in the first one
+ * only, others in their own only.
+ */
+void in_sysfs_with(const Topology &t, uint32_t host, const std::string &path,
+		   const std::function<void()> &work)
+{
+	if (access(path.c_str(), R_OK) == 0)
+		work();
+	else
+		in_sysfs_of(netns_of_host(t, host), work);
+}
 
 /* Ports of the host's device that are active and have its addresses. */
 uint32_t ports_ready(const Topology &t, uint32_t host)
@@ -187,5 +207,63 @@ void remove_device(const std::string &device, const std::string &netns)
 {
 	run_batch({"ip", "netns", "exec", netns, "rdma", "-b", "-"},
 		  "link del " + device + "\n");
+}
+
+uint32_t device_index(const std::string &netns, const std::string &device)
+{
+	for (const auto &d :
+	     json_list(run({"ip", "netns", "exec", netns, "rdma", "-j", "dev"}),
+		       "rdma dev"))
+		if (d.value("ifname", "") == device)
+			return d.value("ifindex", 0u);
+	throw SystemError(fmt::format("{} has no device {}", netns, device));
+}
+
+uint32_t gid_index(const Topology &t, uint32_t host)
+{
+	const std::string device = device_of(t.fabric(), host);
+	const std::string dir =
+		fmt::format("/sys/class/infiniband/{}/ports/1/gids/", device);
+	const std::string wanted = full(host6(t, host));
+	uint32_t index = 0;
+	bool found = false;
+
+	/* Empty entries of the table cannot be read, or are zeroes. */
+	in_sysfs_with(t, host, dir, [&] {
+		for (; !found &&
+		       access((dir + std::to_string(index)).c_str(), F_OK) == 0;
+		     index++) {
+			std::ifstream in(dir + std::to_string(index));
+			std::string gid;
+
+			found = in >> gid && gid == wanted;
+		}
+	});
+	if (!found)
+		throw SystemError(
+			fmt::format("{} has no GID {}", device, wanted));
+	return index - 1;
+}
+
+std::vector<int> open_hw_counters(const Topology &t, uint32_t host,
+				  const std::string &name)
+{
+	std::vector<int> fds;
+
+	for (uint32_t port = 1; port <= ports_of(t.fabric()); port++) {
+		const std::string path =
+			fmt::format("/sys/class/infiniband/{}/ports/{}/"
+				    "hw_counters/{}",
+				    device_of(t.fabric(), host), port, name);
+
+		in_sysfs_with(t, host, path, [&] {
+			const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+
+			if (fd < 0)
+				throw SystemError(path, errno);
+			fds.push_back(fd);
+		});
+	}
+	return fds;
 }
 } // namespace mrclab

@@ -25,6 +25,19 @@ void make_devices(const Topology &t);
  */
 void load_profiles(const Topology &t);
 
+/* Its number in the kernel. Throws SystemError if the namespace has none. */
+uint32_t device_index(const std::string &netns, const std::string &device);
+
+/* Index of the host's IPv6 address in the GID table of its device's port 1. */
+uint32_t gid_index(const Topology &t, uint32_t host);
+
+/*
+ * File descriptors of the counter @name of each port of the host's device, for
+ * pread(). The caller closes them.
+ */
+std::vector<int> open_hw_counters(const Topology &t, uint32_t host,
+				  const std::string &name);
+
 /*
  * Is there a device of this name, on a netdev of the namespace? Another device
  * can have got the name.

@@ -7,7 +7,12 @@
 
 namespace mrclab
 {
-enum Exit { exit_ok = 0, exit_usage = 1, exit_system = 2 };
+enum Exit {
+	exit_ok = 0,
+	exit_usage = 1,
+	exit_system = 2,
+	exit_unmet = 3, /* a drill was carried out, and not passed */
+};
 
 /* The command line is wrong, or names something that the fabric does not have.
  */

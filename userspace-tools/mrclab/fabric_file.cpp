@@ -31,26 +31,12 @@ bool only(std::string_view word, const std::string &allowed)
 	return word.find_first_not_of(allowed) == std::string_view::npos;
 }
 
-std::string name_word(const std::string &w, std::size_t most, const char *what)
-{
-	const std::string inside =
-		std::string(lower) + std::string(digits) + "-_";
-
-	if (w.empty() || w.size() > most ||
-	    lower.find(w[0]) == std::string_view::npos || !only(w, inside))
-		throw UsageError(fmt::format(
-			"\"{}\" is no {}: up to {} lower case letters, digits, "
-			"- and _, the first one a letter",
-			w, what, most));
-	return w;
-}
-
 /* Of namespaces: a part of a file name, or nothing. */
 std::string prefix_word(const std::string &w)
 {
 	if (w.empty())
 		return w;
-	return name_word(w, 32, "prefix");
+	return parse_name(w, 32, "prefix");
 }
 
 uint16_t block6(std::string_view w)
@@ -405,7 +391,7 @@ Fabric parse_fabric(std::string_view text, const std::string &file)
 	yaml.map(yaml.root(), "a fabric",
 		 {r.value("name", f.name,
 			  [](const std::string &w) {
-				  return name_word(w, 16, "name");
+				  return parse_name(w, 16, "name");
 			  }),
 		  r.value("prefix", f.prefix,
 			  [&prefix](const std::string &w) {
@@ -423,7 +409,7 @@ Fabric parse_fabric(std::string_view text, const std::string &file)
 		  r.value("devices", f.devices, devices_word),
 		  r.value("device", f.device,
 			  [](const std::string &w) {
-				  return name_word(w, 16, "device name");
+				  return parse_name(w, 16, "device name");
 			  }),
 		  {"links", [&r](const YAML::Node &v) { r.links(v); }},
 		  {"profiles", [&r](const YAML::Node &v) { r.profiles(v); }}});

@@ -127,7 +127,7 @@ void down_commands(const Topology &t, const Faults &from, const Faults &to,
 		   FaultCommands &out)
 {
 	const std::set<Direction> was = from.down(t), is = to.down(t);
-	std::set<uint32_t> restored;
+	std::map<uint32_t, std::set<Direction>> restored; /* by node */
 
 	for (const Direction d : is) {
 		const End &end = t.from(d);
@@ -139,11 +139,12 @@ void down_commands(const Topology &t, const Faults &from, const Faults &to,
 	/* The other end, which loses only its carrier, is set up again too. */
 	for (const Direction d : was)
 		if (!is.contains(d)) {
-			restored.insert(t.from(d).node);
-			restored.insert(t.to(d).node);
+			restored[t.from(d).node].insert(d);
+			restored[t.to(d).node].insert({d.link, !d.up});
 		}
-	for (const uint32_t n : restored)
-		out.ip[t.nodes()[n].name] += node_commands(t, t.nodes()[n], is);
+	for (const auto &[n, ports] : restored)
+		out.ip[t.nodes()[n].name] +=
+			restore_commands(t, t.nodes()[n], ports, is);
 }
 
 Queues queues(const Topology &t, const Faults &f, Direction d)

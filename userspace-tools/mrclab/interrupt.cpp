@@ -2,6 +2,7 @@
 #include "interrupt.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <csignal>
 #include <ctime>
 #include <string>
@@ -11,7 +12,8 @@ namespace mrclab
 namespace
 {
 constexpr int signals[] = {SIGINT, SIGTERM, SIGHUP};
-bool ignored;
+std::atomic<int> waiting; /* InterruptsWait */
+std::atomic<int> came;	  /* a signal, meanwhile */
 
 sigset_t set_of_signals()
 {
@@ -38,9 +40,14 @@ void catch_interrupts()
 	pthread_sigmask(SIG_BLOCK, &set, nullptr);
 }
 
-void ignore_interrupts()
+InterruptsWait::InterruptsWait()
 {
-	ignored = true;
+	waiting++;
+}
+
+InterruptsWait::~InterruptsWait()
+{
+	waiting--;
 }
 
 void sleep_or_interrupt(std::chrono::nanoseconds time)
@@ -57,8 +64,10 @@ void sleep_or_interrupt(std::chrono::nanoseconds time)
 			static_cast<long>(left.count() % 1000000000)};
 		const int s = sigtimedwait(&set, nullptr, &ts);
 
-		if (s > 0 && !ignored)
-			throw Interrupted(s);
+		if (s > 0)
+			came = s;
+		if (came && !waiting)
+			throw Interrupted(came.exchange(0));
 	} while (std::chrono::steady_clock::now() < end);
 }
 

@@ -14,8 +14,18 @@ struct Interrupted : std::runtime_error {
 
 /* Before any thread is started. */
 void catch_interrupts();
-/* From here on interrupts are ignored: what is left must not stop half-way. */
-void ignore_interrupts();
+/*
+ * While one exists, interrupts wait: what is being done must not stop half-way.
+ */
+class InterruptsWait
+{
+public:
+	InterruptsWait();
+	~InterruptsWait();
+	InterruptsWait(const InterruptsWait &) = delete;
+	InterruptsWait &operator=(const InterruptsWait &) = delete;
+};
+
 /* Throws Interrupted after one of the signals. */
 void check_interrupt();
 /* Sleeps, and throws Interrupted at once when a signal comes. */

@@ -46,16 +46,16 @@ std::vector<Direction> ports_up(const Topology &t, const Node &node,
 	return up;
 }
 
-void host_commands(const Topology &t, const Node &host, const Down &down,
+using Ports = std::vector<Direction>;
+
+void host_commands(const Topology &t, const Node &host, const Ports &ports,
 		   Commands &c)
 {
 	const Fabric &f = t.fabric();
 	const std::string me6 = host6(t, host.number);
 	const std::string me4 = host4(t, host.number);
 
-	if (f.srv6())
-		c.add("route replace local {} dev lo", usid_prefix(f, host));
-	for (const Direction d : ports_up(t, host, down)) {
+	for (const Direction d : ports) {
 		const std::string &dev = t.from(d).netdev;
 		const Node &t0 = t.nodes()[t.to(d).node];
 		const std::string gw = link_local(t0), gw_mac = mac(t, back(d));
@@ -80,8 +80,6 @@ void host_commands(const Topology &t, const Node &host, const Down &down,
 			c.add("route replace {} via {} dev {} src {} metric {}",
 			      usid_block(f), gw, dev, outer, metric);
 	}
-	c.add("addr replace {}/24 dev mgmt", mgmt4(host.number));
-	c.add("link set mgmt up");
 }
 
 /* A switch's port to a neighbour, and the route to the neighbour's uSID. */
@@ -112,25 +110,22 @@ void ecmp_down(const Topology &t, Direction d, const std::string &to6,
 	c.add("route replace {} via inet6 {} dev {}", to4, via, dev);
 }
 
-void t0_ecmp(const Topology &t, const Node &node, const Down &down, Commands &c)
+/* The ways from a T0 to hosts of others. Without one there is no route. */
+void t0_up(const Topology &t, const Node &node, const Ports &up, Commands &c)
 {
 	const Fabric &f = t.fabric();
 	std::string up6, up4;
 
-	for (const Direction d : ports_up(t, node, down)) {
+	for (const Direction d : up) {
 		const Node &peer = t.nodes()[t.to(d).node];
 
-		if (peer.kind == Kind::host) {
-			ecmp_down(t, d, host6(t, peer.number) + "/128",
-				  host4(t, peer.number) + "/32", c);
+		if (peer.kind == Kind::host)
 			continue;
-		}
 		up6 += fmt::format(" nexthop via {} dev {}", link_local(peer),
 				   t.from(d).netdev);
 		up4 += fmt::format(" nexthop via inet6 {} dev {}",
 				   link_local(peer), t.from(d).netdev);
 	}
-	/* Without any way up there are no routes to other T0s. */
 	for (uint32_t other = 1; other <= f.t0 && !up6.empty(); other++) {
 		if (other == node.number)
 			continue;
@@ -139,28 +134,60 @@ void t0_ecmp(const Topology &t, const Node &node, const Down &down, Commands &c)
 	}
 }
 
-void switch_commands(const Topology &t, const Node &node, const Down &down,
-		     Commands &c)
+/* @ports of those that are @up. */
+void switch_commands(const Topology &t, const Node &node, const Ports &ports,
+		     const Ports &up, Commands &c)
+{
+	const Fabric &f = t.fabric();
+	bool uplinks = false;
+
+	for (const Direction d : ports)
+		port_commands(t, node, d, c);
+	if (!f.ecmp())
+		return;
+	for (const Direction d : ports) {
+		const Node &peer = t.nodes()[t.to(d).node];
+
+		if (peer.kind == Kind::host)
+			ecmp_down(t, d, host6(t, peer.number) + "/128",
+				  host4(t, peer.number) + "/32", c);
+		else if (node.kind == Kind::t1)
+			ecmp_down(t, d, hosts6_of(f, peer.number),
+				  hosts4_of(f, peer.number), c);
+		else
+			uplinks = true;
+	}
+	if (uplinks)
+		t0_up(t, node, up, c);
+}
+
+/* What a node has whatever its links do. */
+void own_commands(const Topology &t, const Node &node, Commands &c)
 {
 	const Fabric &f = t.fabric();
 
-	if (f.srv6()) {
+	c.add("link set lo up");
+	if (node.kind == Kind::host) {
+		if (f.srv6())
+			c.add("route replace local {} dev lo",
+			      usid_prefix(f, node));
+		c.add("addr replace {}/24 dev mgmt", mgmt4(node.number));
+		c.add("link set mgmt up");
+	} else if (f.srv6()) {
 		c.add("link set {} up", usid_dev);
 		c.add("route replace {} encap seg6local action End flavors "
 		      "next-csid lblen 32 nflen 16 dev {}",
 		      usid_prefix(f, node), usid_dev);
 	}
-	for (const Direction d : ports_up(t, node, down))
-		port_commands(t, node, d, c);
-	if (!f.ecmp())
-		return;
-	if (node.kind == Kind::t0)
-		return t0_ecmp(t, node, down, c);
-	for (const Direction d : ports_up(t, node, down)) {
-		const uint32_t l = t.nodes()[t.to(d).node].number;
+}
 
-		ecmp_down(t, d, hosts6_of(f, l), hosts4_of(f, l), c);
-	}
+void ports_commands(const Topology &t, const Node &node, const Ports &ports,
+		    const Ports &up, Commands &c)
+{
+	if (node.kind == Kind::host)
+		host_commands(t, node, ports, c);
+	else
+		switch_commands(t, node, ports, up, c);
 }
 } // namespace
 
@@ -241,16 +268,27 @@ std::string link_commands(const Topology &t)
 	return c.take();
 }
 
-std::string node_commands(const Topology &t, const Node &node,
-			  const std::set<Direction> &down)
+std::string node_commands(const Topology &t, const Node &node, const Down &down)
 {
+	const Ports up = ports_up(t, node, down);
 	Commands c;
 
-	c.add("link set lo up");
-	if (node.kind == Kind::host)
-		host_commands(t, node, down, c);
-	else
-		switch_commands(t, node, down, c);
+	own_commands(t, node, c);
+	ports_commands(t, node, up, up, c);
+	return c.take();
+}
+
+std::string restore_commands(const Topology &t, const Node &node,
+			     const std::set<Direction> &ports, const Down &down)
+{
+	const Ports up = ports_up(t, node, down);
+	Ports restored;
+	Commands c;
+
+	for (const Direction d : up)
+		if (ports.contains(d))
+			restored.push_back(d);
+	ports_commands(t, node, restored, up, c);
 	return c.take();
 }
 

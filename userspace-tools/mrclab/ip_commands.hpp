@@ -33,11 +33,17 @@ std::string link_commands(const Topology &t);
 
 /*
  * A node's addresses, neighbours and routes, and its netdevs up; run inside of
- * it. They can be repeated, which restores what the kernel forgot about a
- * netdev that was down. Netdevs in @down stay down and have no routes.
+ * it. They can be repeated. Netdevs in @down stay down and have no routes.
  */
 std::string node_commands(const Topology &t, const Node &node,
 			  const std::set<Direction> &down = {});
+/*
+ * What the kernel has forgotten about the node's netdevs in @ports, which were
+ * down or without carrier: those that are not in @down get it back.
+ */
+std::string restore_commands(const Topology &t, const Node &node,
+			     const std::set<Direction> &ports,
+			     const std::set<Direction> &down);
 /* The same for the management network. */
 std::string mgmt_commands(const Topology &t);
 } // namespace mrclab

@@ -280,7 +280,8 @@ void remove_all(const State &s, const Progress &progress)
 /* A fabric that cannot be finished. The first error is the one that counts. */
 void give_up(const State &s, const Progress &progress)
 {
-	ignore_interrupts();
+	const InterruptsWait wait;
+
 	try {
 		remove_all(s, progress);
 	} catch (const std::exception &e) {
@@ -358,7 +359,7 @@ void up(const std::string &file, const std::string &text,
 void down(const std::string &name, const Progress &progress)
 {
 	need_root();
-	ignore_interrupts();
+	const InterruptsWait wait;
 	const Lock lock;
 
 	remove_all(load_state(name), progress);

@@ -2,7 +2,6 @@
 /* mrclab: the command line. */
 #include <csignal>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <sstream>
 
@@ -12,9 +11,11 @@
 #include <fmt/format.h>
 
 #include "address.hpp"
+#include "drill_commands.hpp"
 #include "error.hpp"
 #include "export.hpp"
 #include "fabric_file.hpp"
+#include "files.hpp"
 #include "interrupt.hpp"
 #include "ip_commands.hpp"
 #include "lab.hpp"
@@ -34,13 +35,14 @@ struct Args {
 	std::string fabric; /* -f */
 	std::string file;
 	std::string format;
-	std::string dir;
+	std::string dir = "drills";
 	std::string node; /* or link, or target */
 	std::string period, downtime, times;
 	std::string batch;
 	std::vector<std::string> words;
 	ExportOptions images;
-	bool all = false, json = false, stats = false, quiet = false;
+	bool all = false, json = false, stats = false, quiet = false,
+	     check = false;
 };
 
 Progress progress_of(const Args &a)
@@ -312,18 +314,29 @@ int do_export(const Args &a)
 		fs::create_directories(path.parent_path(), err);
 		if (err)
 			throw SystemError(path.parent_path(), err.value());
-		errno = 0;
-
-		std::ofstream out(path);
-
-		out << f.text << std::flush;
-		if (!out)
-			throw SystemError(path, errno ? errno : EIO);
+		write_text(path, f.text);
 		if (f.executable)
 			fs::permissions(path, fs::perms(0755), err);
 	}
 	std::cout << fmt::format("{} files in {}\n", files.size(), a.dir);
 	return exit_ok;
+}
+
+int drill(const Args &a)
+{
+	if (a.check)
+		return check_drills(a.words);
+	return drill_command(a.words, a.dir, progress_of(a));
+}
+
+int report(const Args &a)
+{
+	return report_command(a.words, a.dir);
+}
+
+int graph(const Args &a)
+{
+	return graph_command(a.file);
 }
 
 std::string format_help()
@@ -351,6 +364,29 @@ void add_fabric_option(CLI::App *sub, Args &a)
 {
 	sub->add_option("-f,--fabric", a.fabric,
 			"the fabric, if more than one is up");
+}
+
+void add_drill_commands(CLI::App &app, Args &a, Command &chosen)
+{
+	CLI::App *s = add(app, chosen, drill, "drill",
+			  "run traffic and faults on a fabric, and report");
+
+	s->add_option("FILE", a.words, "drills, see mrclab-drill(5)")
+		->required();
+	s->add_option("-o,--output", a.dir, "directory of the results")
+		->default_str("drills");
+	s->add_flag("-c,--check", a.check, "just read the files");
+	s->add_flag("-q,--quiet", a.quiet, "no progress");
+
+	s = add(app, chosen, report, "report",
+		"make a report of results of drills");
+	s->add_option("FILE", a.words, "results, NAME.json")->required();
+	s->add_option("-o,--output", a.dir, "directory of the report")
+		->default_str("drills");
+
+	s = add(app, chosen, graph, "graph",
+		"write a picture of a fabric for dot(1)");
+	s->add_option("FILE", a.file, "the fabric file")->required();
 }
 
 void add_commands(CLI::App &app, Args &a, Command &chosen)
@@ -415,6 +451,8 @@ void add_commands(CLI::App &app, Args &a, Command &chosen)
 		->required();
 	s->add_option("DOWN", a.downtime, "of it down, like 200ms")->required();
 	s->add_option("TIMES", a.times, "how often");
+
+	add_drill_commands(app, a, chosen);
 
 	s = add(app, chosen, do_export, "export",
 		"write configurations for other systems");

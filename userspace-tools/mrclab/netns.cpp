@@ -290,6 +290,17 @@ void in_netns(const std::string &name, const std::function<void()> &work)
 		std::rethrow_exception(failure);
 }
 
+void in_sysfs_of(const std::string &name, const std::function<void()> &work)
+{
+	in_netns(name, [&work] {
+		if (unshare(CLONE_NEWNS) != 0 ||
+		    mount("", "/", nullptr, MS_SLAVE | MS_REC, nullptr) != 0 ||
+		    mount("sysfs", "/sys", "sysfs", MS_RDONLY, nullptr) != 0)
+			throw SystemError("mounting /sys", errno);
+		work();
+	});
+}
+
 bool has_carrier(const std::string &netdev)
 {
 	const int fd = socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);

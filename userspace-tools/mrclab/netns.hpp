@@ -55,6 +55,12 @@ void check_mounts();
 /* Calls @work in a thread of its own in the namespace. Passes on exceptions. */
 void in_netns(const std::string &name, const std::function<void()> &work);
 
+/*
+ * The same with a /sys of that namespace: one of RDMA devices that are in it
+ * alone, see rdma-system(8).
+ */
+void in_sysfs_of(const std::string &name, const std::function<void()> &work);
+
 /* In the calling thread's namespace: is the netdev up, with a carrier? */
 bool has_carrier(const std::string &netdev);
 } // namespace mrclab

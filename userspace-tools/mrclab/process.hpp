@@ -5,21 +5,18 @@
 #include <string>
 #include <vector>
 
+#include <sys/types.h>
+
+#include "../common/process.hpp"
+
 namespace mrclab
 {
-using Words = std::vector<std::string>;
+using process::Ended;
+using process::exit_status;
+using process::Words;
 
-struct Ended {
-	int status = 0; /* of exit, or 128 and the signal's number */
-	std::string out;
-	std::string err;
-};
-
-/*
- * Runs a program with @input for its standard input and waits for its end. The
- * program is found in PATH and in the directories of administrators' programs.
- * Throws SystemError if it cannot be started.
- */
+/* As those of process, but errors of starting a program are SystemError. */
+pid_t spawn(const Words &command, int in, int out, int err);
 Ended run(const Words &command, const std::string &input = "");
 
 /*

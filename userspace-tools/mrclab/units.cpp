@@ -123,6 +123,23 @@ double parse_percent(std::string_view word)
 	return share;
 }
 
+std::string parse_name(const std::string &w, std::size_t most, const char *what)
+{
+	const auto letter = [](char c) { return c >= 'a' && c <= 'z'; };
+	const auto inside = [&letter](char c) {
+		return letter(c) || (c >= '0' && c <= '9') || c == '-' ||
+		       c == '_';
+	};
+
+	if (w.empty() || w.size() > most || !letter(w[0]) ||
+	    !std::all_of(w.begin(), w.end(), inside))
+		throw UsageError(fmt::format(
+			"\"{}\" is no {}: up to {} lower case letters, digits, "
+			"- and _, the first one a letter",
+			w, what, most));
+	return w;
+}
+
 uint64_t parse_count(std::string_view word, uint64_t min, uint64_t max)
 {
 	uint64_t n = 0;

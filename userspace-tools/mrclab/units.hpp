@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -28,6 +29,13 @@ double parse_percent(std::string_view word);
 
 /* A whole number in decimal digits. */
 uint64_t parse_count(std::string_view word, uint64_t min, uint64_t max);
+
+/*
+ * A name of @what: up to @most lower case letters, digits, - and _, the first
+ * one a letter.
+ */
+std::string parse_name(const std::string &word, std::size_t most,
+		       const char *what);
 
 /* What the parsers read, as short as it is exact. */
 std::string show_rate(uint64_t bits_per_second);

@@ -199,6 +199,21 @@ bool YamlFile::truth(const YAML::Node &node)
 	throw UsageError(fmt::format("\"{}\" is neither true nor false", w));
 }
 
+std::vector<std::string> YamlFile::words(const YAML::Node &node,
+					 const std::string &what) const
+{
+	constexpr std::size_t most = 1000;
+	std::vector<std::string> all;
+
+	if (!node.IsSequence())
+		return {word(node)};
+	if (node.size() == 0 || node.size() > most)
+		fail(node, fmt::format("{} has 1 to {} words", what, most));
+	list(node, what,
+	     [&all](const YAML::Node &e) { all.push_back(word(e)); });
+	return all;
+}
+
 std::string read_text(const std::string &file)
 {
 	std::string text(YamlFile::max_size + 1, '\0');

@@ -50,6 +50,9 @@ public:
 	/* The word at @node. Throws UsageError for lists, maps and nothing. */
 	static std::string word(const YAML::Node &node);
 	static bool truth(const YAML::Node &node); /* true, false, on, off */
+	/* A word or a list of up to a thousand words. */
+	std::vector<std::string> words(const YAML::Node &node,
+				       const std::string &what) const;
 
 private:
 	std::string file_;

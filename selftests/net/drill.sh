@@ -1,0 +1,196 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# Drills of mrclab: traffic runs, faults happen in time, samples and verdicts are written,
+# and the fabric is gone afterwards, also after an interrupt and when something fails.
+# What the verdicts say of speed is not judged here.
+# timeout: 900
+# kmsg-ok: rdma_rxe|rxe
+. "$(dirname "$0")/lib.sh"
+
+DIR=$WORK/drill
+OUT=$WORK/out
+
+# What a drill leaves nothing of.
+all_there_is() {
+	ip netns list | sort
+	rdma -j dev
+	mrclab status
+	pgrep -l 'ib_write_bw|mrcperf' || true
+}
+
+fabric_file() {
+	mkdir -p "$DIR"
+	printf '%s\n' 'name: d' 'planes: 2' 't0: 1' 't1: 0' 'hosts: 3' \
+		'forwarding: srv6+ecmp' 'links: {host: {rate: 10mbit}}' >"$DIR/fabric.yaml"
+}
+
+drill_file() { # NAME; the rest of the file is read
+	{
+		printf '%s\n' "drill: $1" 'fabric: fabric.yaml'
+		cat
+	} >"$DIR/$1.yaml"
+}
+
+# A value of the result by an expression of Python; r is the result, run its first run.
+result() { # NAME EXPRESSION
+	python3 - "$OUT/$1.json" "$2" <<'END'
+import json, sys
+r = json.load(open(sys.argv[1], encoding="utf-8"))
+run = r["runs"][0]
+series = {s["name"]: s["values"] for s in run["series"]}
+print(eval(sys.argv[2]))
+END
+}
+
+# drill WANTED-STATUS NAME: runs it, and nothing must be left.
+drill() {
+	local rc=0
+	all_there_is >"$WORK/before"
+	mrclab drill -o "$OUT" "$DIR/$2.yaml" >"$WORK/output" 2>&1 || rc=$?
+	all_there_is | diff -u "$WORK/before" - || fail "$2 has left something"
+	[ "$rc" = "$1" ] || {
+		cat "$WORK/output"
+		fail "mrclab drill: status $rc, expected $1"
+	}
+}
+
+# A netdev that goes down carries nothing, as the samples of its plane must show; the
+# other one goes on. The bytes of the two planes together are the payload and a little
+# more.
+timeline() {
+	drill_file cut <<-'END'
+		time: 6s
+		baseline: 500ms..2s
+		traffic: {write: {program: ib_write_bw, from: h1, to: h2, qps: 2}}
+		timeline: {2s: "h1:p2+ down", 4s: "h1:p2+ up"}
+		show: [write, planes, "h1:p*"]
+		must:
+		  - {what: write, from: 2s, to: 4s, worst: 1%}
+		  - {what: h1:p1, worst: 1%}
+	END
+	drill 0 cut
+	check "$(result cut 'len(run["events"])')" == 2 "events"
+	check "$(result cut 'len(run["verdicts"])')" == 2 "verdicts"
+	check "$(result cut 'int(run["flows"][0]["ok"])')" == 1 "the program has not failed"
+	check "$(result cut 'len(run["times"])')" == 60 "samples"
+	check "$(result cut '
+int(max(v for t, v in zip(run["times"], series["h1:p2"])
+        if run["events"][0]["done"] + 0.25 < t <= run["events"][1]["at"]))')" == 0 \
+		"bit/s of the netdev that is down"
+	check "$(result cut 'int(sum(series["plane 1"]))')" '>' 0 "bit/s of the other plane"
+	check "$(result cut 'int(100 * sum(series["write"])
+		/ (sum(series["plane 1"]) + sum(series["plane 2"])))')" '>=' 85 \
+		"percent of payload in the bytes of both planes"
+	check "$(result cut 'int(100 * sum(series["write"])
+		/ (sum(series["plane 1"]) + sum(series["plane 2"])))')" '<=' 100 \
+		"percent of payload in the bytes of both planes"
+	check "$(wc -l <"$OUT/cut.mrc.csv")" == 61 "lines of the CSV file"
+	grep -q '<svg' "$OUT/cut.svg" || fail "no picture"
+	grep -q 'cut.mrc.csv' "$OUT/report.html" || fail "the report does not name its data"
+}
+
+# A requirement that cannot be met ends with 3, and the report says so.
+not_met() {
+	drill_file unmet <<-'END'
+		time: 2s
+		traffic: {write: {program: ib_write_bw, from: h1, to: h2}}
+		must: [{what: write, mean: 90%, against: 10gbit}]
+	END
+	drill 3 unmet
+	grep -q 'NOT MET' "$WORK/output" || fail "not said"
+	check "$(result unmet 'int(run["verdicts"][0]["ok"])')" == 0 "the verdict"
+}
+
+# A program that ends before the drill has failed, and its own words are in the result.
+# The drill does not wait for bytes of flows that start later.
+program_fails() {
+	drill_file dies <<-'END'
+		time: 3s
+		traffic:
+		  write: {program: ib_write_bw, from: h1, to: h2}
+		  other: {command: [sh, -c, "sleep 1; echo broken; exit 7"], hosts: [h3], start: 100ms}
+	END
+	drill 3 dies
+	check "$(result dies 'int(run["flows"][1]["ok"])')" == 0 "the program's end"
+	result dies 'run["flows"][1]["why"]' | grep -q 'broken' || fail "$(result dies 'run["flows"]')"
+	check "$(result dies 'int(run["flows"][0]["ok"])')" == 1 "the other program's end"
+}
+
+# Who cannot start gets an error with the reason, and nothing is left.
+cannot_start() {
+	drill_file wrong <<-'END'
+		time: 3s
+		traffic: {write: {program: ib_write_bw, from: h1, to: h2, options: --no-such-option}}
+	END
+	drill 2 wrong
+	grep -q 'traffic write has ended with status' "$WORK/output" || fail "$(cat "$WORK/output")"
+}
+
+wrong_files() {
+	local rc=0
+	echo 'traffic: {}' | drill_file empty
+	mrclab drill -o "$OUT" "$DIR/cut.yaml" "$DIR/empty.yaml" >"$WORK/output" 2>&1 || rc=$?
+	check "$rc" == 1 "status"
+	grep -q "empty.yaml:3: " "$WORK/output" || fail "no line: $(cat "$WORK/output")"
+	! grep -q making "$WORK/output" || fail "a drill was begun"
+}
+
+interrupted() {
+	local rc=0
+	all_there_is >"$WORK/before"
+	sed 's/^time: .*/time: 100s/; s/^drill: .*/drill: long/' "$DIR/cut.yaml" >"$DIR/long.yaml"
+	start "$WORK/output" mrclab drill -o "$OUT" "$DIR/long.yaml"
+	wait_for 60 grep -q ' s of 100s' "$WORK/output"
+	kill -INT "$started"
+	finished "$started" 60 || rc=$?
+	check "$rc" == 130 "status"
+	all_there_is | diff -u "$WORK/before" - || fail "something is left"
+}
+
+# Seven to one: which flow has what is told by the senders.
+several_flows() {
+	drill_file two <<-'END'
+		time: 3s
+		baseline: 500ms..3s
+		traffic: {in: {program: ib_write_bw, from: [h1, h2], to: h3}}
+		must: [{what: in, from: 1s, fair: 0.5}]
+	END
+	drill 0 two
+	check "$(result two 'len([s for s in run["series"] if s["name"].startswith("in ")])')" == 2 "flows"
+	check "$(result two 'int(min(sum(series["in 1"]), sum(series["in 2"])))')" '>' 0 "bit/s of both"
+}
+
+with_rxe() {
+	modprobe rdma_rxe || skip "there is no rdma_rxe"
+	rdma_rxe_in_netns || skip "rxe of this kernel is for the first namespace only"
+	drill_file both <<-'END'
+		time: 3s
+		baseline: 500ms..3s
+		traffic: {write: {program: ib_write_bw, from: h1, to: h2}}
+		must: [{what: write, mean: 1%}]
+		rxe: {}
+	END
+	drill 0 both
+	check "$(result both 'len(r["runs"])')" == 2 "runs"
+	check "$(result both 'int(sum(s["values"][-1] for s in r["runs"][1]["series"] if s["name"] == "write"))')" \
+		'>' 0 "bit/s of rxe at the end"
+	modprobe -r rdma_rxe
+}
+
+# Before 7.0 rxe makes sockets in the first namespace only.
+rdma_rxe_in_netns() {
+	[ "$(uname -r | cut -d. -f1)" -ge 7 ]
+}
+
+modprobe mrc 2>/dev/null || true
+fabric_file
+subtest "faults happen in time, and samples show them" timeline
+subtest "a requirement that is not met" not_met
+subtest "a program that fails" program_fails
+subtest "a program that cannot start" cannot_start
+subtest "wrong files" wrong_files
+subtest "interrupted" interrupted
+subtest "several flows to one host" several_flows
+subtest "with rxe beside it" with_rxe
+tap_end

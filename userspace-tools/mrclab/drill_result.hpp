@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * mrclab: what a drill has measured. "mrclab drill" writes it as JSON and CSV;
+ * "mrclab report" reads the JSON.
+ */
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace mrclab
+{
+/* Values of one quantity, one for each interval between two samples. */
+struct Series {
+	std::string name;  /* "write", "total", "plane 2", "p1l1:s1" */
+	bool flow = false; /* goodput of a program; otherwise bytes of links */
+	std::vector<double> values; /* bit/s */
+
+	bool operator==(const Series &) const = default;
+};
+
+/* Something that the timeline has done. */
+struct Event {
+	double at = 0;	  /* s, when the change began */
+	std::string text; /* the words of the faults */
+	double done = 0;  /* s, when all of it was made */
+
+	bool operator==(const Event &) const = default;
+};
+
+/* How the programs of a flow have ended. */
+struct FlowEnd {
+	std::string name;
+	bool ok = false;
+	std::string why; /* of !ok: the last lines of the program that failed */
+
+	bool operator==(const FlowEnd &) const = default;
+};
+
+/* A requirement of the drill, and what was measured. */
+struct Verdict {
+	std::string text; /* "write, 3 s to 7 s: worst sample at least 60 %" */
+	double wanted = 0;
+	double got = 0;
+	std::string unit; /* "%", "ms", "" */
+	bool ok = false;
+
+	bool operator==(const Verdict &) const = default;
+};
+
+/* The drill with one kind of devices. */
+struct DrillRun {
+	std::string devices;	   /* "mrc" or "rxe" */
+	std::vector<double> times; /* ends of the intervals, s */
+	std::vector<Series> series;
+	std::vector<Event> events;
+	std::vector<FlowEnd> flows;
+	std::vector<Verdict> verdicts; /* those with mrc count */
+
+	bool operator==(const DrillRun &) const = default;
+};
+
+struct DrillResult {
+	std::string name;      /* of the drill; a file name */
+	std::string title;     /* of its picture */
+	std::string figure;    /* of the paper; empty: none */
+	std::string published; /* what the paper has */
+	std::string about;     /* why ours is better or worse; free text */
+	std::string fabric;    /* one line, see summary() */
+	std::string kernel;    /* uname -r */
+	std::string date;      /* ISO 8601, UTC */
+	std::vector<std::string> shown; /* names of the series to draw */
+	std::vector<DrillRun> runs;
+
+	bool operator==(const DrillResult &) const = default;
+};
+
+/*
+ * Text that is no UTF-8 is replaced. Throws SystemError for values that are not
+ * finite, which JSON does not have.
+ */
+std::string json_of(const DrillResult &result);
+/*
+ * Throws FileError for text that is no result: unknown, missing and wrong
+ * members, times that do not ascend from 0, names of drills that are no names
+ * of files, devices and names of series that are there twice.
+ */
+DrillResult parse_result(std::string_view text, const std::string &file);
+
+/* A line of titles, then a line for each interval: s, bit/s of each series. */
+std::string csv_of(const DrillRun &run);
+
+/*
+ * Is there a run with mrc, have all of its programs succeeded, and do all of
+ * its verdicts hold?
+ */
+bool passed(const DrillResult &result);
+} // namespace mrclab

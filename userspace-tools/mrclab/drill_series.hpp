@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * mrclab: from counters to goodput over time, and to verdicts. Series are named
+ *
+ *	write		the flow of that traffic, or all of its flows
+ *	write 2		its second flow
+ *	flows, total	all flows; their sum
+ *	plane 1, planes	what hosts receive in a plane; all of these
+ *	p1l1:s1		what the end of a link sends; also as a pattern
+ */
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "counters.hpp"
+#include "drill.hpp"
+#include "drill_result.hpp"
+#include "topology.hpp"
+
+namespace mrclab
+{
+/* All counters at one moment. */
+struct Reading {
+	uint64_t at = 0; /* ns since the start; negative times are not kept */
+	std::map<Direction, Counters> links;
+	std::vector<uint64_t> flows; /* bytes of payload, in their order */
+};
+
+/* Throws UsageError if no series has this name. */
+void check_series(const Topology &t, const std::vector<Flow> &flows,
+		  const std::string &name);
+
+/*
+ * Series of flows, their total, planes, and what else the drill names. Names
+ * that the fabric does not have give no series.
+ */
+void add_series(DrillRun &run, const Topology &t, const Drill &d,
+		const std::vector<Reading> &readings);
+
+/* Names of the run's series that @what stands for. */
+std::vector<std::string> series_names(const DrillRun &run,
+				      const std::string &what);
+
+/* Jain's index: 1 if all are equal, 1/n if one of n has everything. */
+double jain(const std::vector<double> &shares);
+
+/* One verdict for each requirement. */
+std::vector<Verdict> judge(const Drill &d, const DrillRun &run);
+} // namespace mrclab

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#include "files.hpp"
+
+#include <cerrno>
+#include <fstream>
+
+#include "error.hpp"
+
+namespace mrclab
+{
+void write_text(const std::string &file, const std::string &text)
+{
+	errno = 0;
+	std::ofstream out(file, std::ios::binary);
+
+	out << text << std::flush;
+	if (!out)
+		throw SystemError(file, errno ? errno : EIO);
+}
+} // namespace mrclab

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* mrclab: writes files. */
+#pragma once
+
+#include <string>
+
+namespace mrclab
+{
+/* Replaces what the file had. Throws SystemError. */
+void write_text(const std::string &file, const std::string &text);
+} // namespace mrclab

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* mrclab: reads the bytes that flows have moved, and all counters of links. */
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <vector>
+
+#include "drill_series.hpp"
+#include "qp_progress.hpp"
+#include "sampler.hpp"
+
+namespace mrclab
+{
+/*
+ * With mrc a flow's bytes are payload, by the counters of the RDMA device. rxe
+ * counts no bytes: there they follow from the packets that the queue pairs of
+ * the flow's processes have taken, and where the sizes of messages are not
+ * known from the bytes of the netdev.
+ */
+class FlowMeter
+{
+public:
+	/* Gives the processes of a flow. */
+	using Pids = std::function<std::vector<pid_t>(std::size_t flow)>;
+
+	FlowMeter(const Topology &t, Devices devices,
+		  const std::vector<Flow> &flows, Pids pids);
+	~FlowMeter();
+	FlowMeter(const FlowMeter &) = delete;
+	FlowMeter &operator=(const FlowMeter &) = delete;
+
+	/* Time is counted from @start. */
+	Reading read(std::chrono::steady_clock::time_point start);
+
+private:
+	using Packets = std::map<uint32_t, std::map<pid_t, uint64_t>>;
+
+	uint64_t mrc_bytes(std::size_t flow) const;
+	uint64_t rxe_bytes(std::size_t flow, const Packets &packets,
+			   const Reading &reading) const;
+
+	const Topology &topology_;
+	const std::vector<Flow> &flows_;
+	Pids pids_;
+	Sampler sampler_;
+	std::vector<std::vector<int>> fds_;	  /* of each flow, mrc */
+	std::map<uint32_t, QpProgress> progress_; /* of each host, rxe */
+};
+} // namespace mrclab

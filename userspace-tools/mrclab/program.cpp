@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#include "program.hpp"
+
+#include <cerrno>
+#include <csignal>
+#include <deque>
+#include <fstream>
+
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "error.hpp"
+#include "interrupt.hpp"
+
+namespace mrclab
+{
+namespace
+{
+using namespace std::chrono_literals;
+
+constexpr auto poll_interval = 20ms;
+constexpr std::size_t last_lines = 3;
+constexpr std::size_t max_line = 200;
+} // namespace
+
+Program::Program(const Words &command, std::string log) : log_(std::move(log))
+{
+	const int in = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	const int out = open(log_.c_str(),
+			     O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	const int err = errno;
+
+	try {
+		if (in < 0 || out < 0)
+			throw SystemError(log_, err);
+		pid_ = spawn(command, in, out, out);
+	} catch (...) {
+		close(in);
+		close(out);
+		throw;
+	}
+	close(in);
+	close(out);
+}
+
+Program::~Program()
+{
+	int status = 0;
+
+	kill(-pid_, SIGKILL);
+	if (!status_)
+		while (waitpid(pid_, &status, 0) < 0 && errno == EINTR)
+			;
+}
+
+std::optional<int> Program::status()
+{
+	int status = 0;
+
+	if (!status_ && waitpid(pid_, &status, WNOHANG) == pid_)
+		status_ = exit_status(status);
+	return status_;
+}
+
+bool Program::wait(std::chrono::nanoseconds most)
+{
+	const auto end = std::chrono::steady_clock::now() + most;
+
+	while (!status()) {
+		if (std::chrono::steady_clock::now() >= end)
+			return false;
+		sleep_or_interrupt(poll_interval);
+	}
+	return true;
+}
+
+void Program::signal(int number) const
+{
+	if (!status_)
+		kill(pid_, number);
+}
+
+std::string Program::last_words() const
+{
+	std::deque<std::string> last;
+	std::ifstream in(log_);
+	std::string line, all;
+
+	while (std::getline(in, line)) {
+		if (line.find_first_not_of(" \t-") == std::string::npos)
+			continue;
+		last.push_back(line.substr(0, max_line));
+		if (last.size() > last_lines)
+			last.pop_front();
+	}
+	for (const std::string &l : last)
+		all += (all.empty() ? "" : "; ") + l;
+	return all;
+}
+} // namespace mrclab

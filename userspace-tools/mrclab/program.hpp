@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* mrclab: a program that runs beside mrclab. */
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+
+#include "process.hpp"
+
+namespace mrclab
+{
+class Program
+{
+public:
+	/* Its output goes to the file @log. Throws SystemError. */
+	Program(const Words &command, std::string log);
+	/* Kills it, and the programs of its process group. */
+	~Program();
+	Program(const Program &) = delete;
+	Program &operator=(const Program &) = delete;
+
+	/* Its exit status, see Ended, or nothing while it runs. */
+	std::optional<int> status();
+	/* Waits for its end. False after @most. Throws Interrupted. */
+	bool wait(std::chrono::nanoseconds most);
+	void signal(int number) const;
+
+	pid_t pid() const { return pid_; }
+
+	/* The last lines of its output. */
+	std::string last_words() const;
+
+private:
+	std::string log_;
+	pid_t pid_ = -1;
+	std::optional<int> status_;
+};
+} // namespace mrclab

@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#include "report_html.hpp"
+
+#include <sstream>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "../common/gnuplot_text.hpp"
+#include "report_rows.hpp"
+
+namespace mrclab
+{
+namespace
+{
+constexpr const char *style = R"(
+body { font-family: sans-serif; line-height: 1.4; max-width: 62rem;
+	margin: 1rem auto; padding: 0 1rem; color: #222; background: #fff; }
+table { border-collapse: collapse; margin: 1rem 0; }
+th, td { border: 1px solid #ccc; padding: .3rem .6rem; text-align: left;
+	vertical-align: top; }
+th { background: #f2f2f2; }
+.no { color: #b00020; font-weight: bold; }
+.yes { color: #006b3c; }
+figure { margin: 1rem 0; }
+svg { max-width: 100%; height: auto; }
+pre { background: #f6f6f6; padding: .5rem; overflow-x: auto; }
+section { border-top: 1px solid #ccc; margin-top: 2rem; }
+)";
+
+std::string escaped(std::string_view line)
+{
+	std::string out;
+
+	for (const char c : gnuplot::one_line(line))
+		switch (c) {
+		case '<':
+			out += "&lt;";
+			break;
+		case '>':
+			out += "&gt;";
+			break;
+		case '&':
+			out += "&amp;";
+			break;
+		case '"':
+			out += "&quot;";
+			break;
+		default:
+			out += c;
+		}
+	return out;
+}
+
+std::vector<std::string> lines_of(const std::string &text)
+{
+	std::istringstream in(text);
+	std::vector<std::string> lines;
+	std::string line;
+
+	while (std::getline(in, line))
+		lines.push_back(line);
+	return lines;
+}
+
+/* Empty lines separate paragraphs. */
+std::string paragraphs(const std::string &text)
+{
+	std::string out, paragraph;
+	const auto end = [&] {
+		if (!paragraph.empty())
+			out += "<p>" + paragraph + "</p>\n";
+		paragraph.clear();
+	};
+
+	for (const std::string &line : lines_of(text)) {
+		if (line.find_first_not_of(" \t\r") == std::string::npos)
+			end();
+		else
+			paragraph +=
+				(paragraph.empty() ? "" : "\n") + escaped(line);
+	}
+	end();
+	return out;
+}
+
+std::string preformatted(const std::string &text)
+{
+	std::string out = "<pre>";
+
+	for (const std::string &line : lines_of(text))
+		out += escaped(line) + "\n";
+	return out + "</pre>\n";
+}
+
+std::string met(bool ok)
+{
+	return ok ? "<td class=\"yes\">met</td>"
+		  : "<td class=\"no\">NOT MET</td>";
+}
+
+/* Wanted, measured, met or not. */
+std::string cells_of(const Row &row, bool other)
+{
+	return fmt::format("<td>{}</td><td>{}</td><td>{}</td>{}{}",
+			   escaped(row.text), escaped(row.wanted),
+			   escaped(row.got),
+			   other ? "<td>" + escaped(row.other) + "</td>" : "",
+			   met(row.ok));
+}
+
+std::string head_of(bool other)
+{
+	return fmt::format("<th>required</th><th>wanted</th><th>measured</th>"
+			   "{}<th>met?</th>",
+			   other ? "<th>RoCE</th>" : "");
+}
+
+std::string rows_of_table(const DrillResult &result, bool other)
+{
+	const std::vector<Row> rows = rows_of(result);
+	std::string out;
+
+	for (const Row &row : rows) {
+		out += "<tr>";
+		if (&row == rows.data())
+			out += fmt::format(
+				"<td rowspan=\"{0}\">{1}</td>"
+				"<td rowspan=\"{0}\"><a href=\"#{2}\">{3}</a>"
+				"</td><td rowspan=\"{0}\">{4}</td>",
+				rows.size(), escaped(result.figure),
+				escaped(result.name), escaped(result.title),
+				escaped(result.published));
+		out += cells_of(row, other) + "</tr>\n";
+	}
+	return out;
+}
+
+std::string table_of(const std::vector<DrillResult> &results)
+{
+	const bool other = has_other(results);
+	std::string out = "<table>\n<thead><tr><th>figure</th><th>drill</th>"
+			  "<th>published</th>" +
+			  head_of(other) + "</tr></thead>\n<tbody>\n";
+
+	for (const DrillResult &r : results)
+		out += rows_of_table(r, other);
+	return out + "</tbody>\n</table>\n";
+}
+
+/*
+ * The element <svg> of a file. Pictures on one page must not share the names
+ * of their parts, so all ids, and references to them, get @prefix. These are
+ * in attributes and never in text.
+ */
+std::string inline_svg(const std::string &file, const std::string &prefix)
+{
+	const std::size_t begin = file.find("<svg");
+	std::string out;
+	bool tag = false;
+
+	if (begin == std::string::npos)
+		return "";
+	const std::string_view svg = std::string_view(file).substr(begin);
+
+	for (std::size_t i = 0; i < svg.size(); i++) {
+		out += svg[i];
+		if (svg[i] == '<' || svg[i] == '>')
+			tag = svg[i] == '<';
+		for (const std::string_view before :
+		     {" id='", " id=\"", "href='#", "href=\"#", "url(#"})
+			if (tag && std::string_view(out).ends_with(before))
+				out += prefix;
+	}
+	return out;
+}
+
+/* Browsers show the title of a picture under the pointer. */
+std::string with_title(std::string svg, const std::string &title)
+{
+	const std::string old = "<title>Gnuplot</title>";
+	const std::size_t at = svg.find(old);
+
+	if (at != std::string::npos)
+		svg.replace(at, old.size(),
+			    "<title>" + escaped(title) + "</title>");
+	return svg;
+}
+
+std::string picture_of(const DrillResult &result, const Pictures &pictures)
+{
+	const auto p = pictures.find(result.name);
+
+	if (p == pictures.end())
+		return "";
+	return "<figure>\n" +
+	       with_title(inline_svg(p->second, result.name + "-"),
+			  result.title) +
+	       "</figure>\n";
+}
+
+std::string verdicts_of(const DrillResult &result)
+{
+	const bool other = has_other({result});
+	std::string out = "<table>\n<thead><tr>" + head_of(other) +
+			  "</tr></thead>\n<tbody>\n";
+
+	for (const Row &row : rows_of(result))
+		out += "<tr>" + cells_of(row, other) + "</tr>\n";
+	return out + "</tbody>\n</table>\n";
+}
+
+std::string flows_of(const DrillResult &result)
+{
+	std::string out;
+
+	for (const DrillRun &run : result.runs)
+		for (const FlowEnd &f : run.flows) {
+			out += fmt::format("<p>{}, {}: {}</p>\n",
+					   escaped(run.devices),
+					   escaped(f.name),
+					   f.ok ? "all programs have succeeded"
+						: "a program has failed");
+			if (!f.ok && !f.why.empty())
+				out += preformatted(f.why);
+		}
+	return out;
+}
+
+std::string link(const std::string &file)
+{
+	return fmt::format("<a href=\"{0}\">{0}</a>", escaped(file));
+}
+
+std::string links_of(const DrillResult &result)
+{
+	std::string out = "<p>Files: " + link(file_name(result, "json"));
+
+	for (const DrillRun &run : result.runs)
+		out += ", " + link(csv_name(result, run));
+	return out + ", " + link(file_name(result, "svg")) + ", " +
+	       link(file_name(result, "png")) + "</p>\n";
+}
+
+std::string section_of(const DrillResult &r, const Pictures &pictures)
+{
+	std::string out = fmt::format("<section id=\"{}\">\n<h2>{}</h2>\n",
+				      escaped(r.name), escaped(r.title));
+
+	out += fmt::format("<p>Fabric {}</p>\n", escaped(r.fabric));
+	out += picture_of(r, pictures);
+	if (!r.figure.empty() || !r.published.empty())
+		out += fmt::format("<p>Published{}: {}</p>\n",
+				   r.figure.empty()
+					   ? ""
+					   : " as figure " + escaped(r.figure),
+				   escaped(r.published));
+	out += verdicts_of(r) + flows_of(r) + paragraphs(r.about);
+	out += fmt::format("<p>Linux {}, {}</p>\n", escaped(r.kernel),
+			   escaped(r.date));
+	return out + links_of(r) + "</section>\n";
+}
+} // namespace
+
+std::string html_of(const std::vector<DrillResult> &results,
+		    const Pictures &pictures)
+{
+	std::string out = fmt::format(
+		"<!DOCTYPE html>\n"
+		"<html lang=\"en\" xmlns=\"http://www.w3.org/1999/xhtml\">\n"
+		"<head>\n<meta charset=\"utf-8\"/>\n"
+		"<title>Drills of MRC</title>\n<style>{}</style>\n</head>\n"
+		"<body>\n<h1>Drills of MRC</h1>\n<p>{}.</p>\n",
+		style, score_of(results));
+
+	out += table_of(results);
+	for (const DrillResult &r : results)
+		out += section_of(r, pictures);
+	return out + "</body>\n</html>\n";
+}
+
+std::string csv_name(const DrillResult &result, const DrillRun &run)
+{
+	return file_name(result, run.devices + ".csv");
+}
+
+std::string file_name(const DrillResult &result, const std::string &suffix)
+{
+	return result.name + "." + suffix;
+}
+} // namespace mrclab

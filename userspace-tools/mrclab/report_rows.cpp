@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#include "report_rows.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "../common/gnuplot_text.hpp"
+
+namespace mrclab
+{
+namespace
+{
+/* What the runs with other devices have for the same requirement. */
+std::string other_of(const DrillResult &result, const std::string &text)
+{
+	for (const DrillRun &run : result.runs)
+		for (const Verdict &v : run.verdicts)
+			if (run.devices != "mrc" && v.text == text)
+				return figure_of(v.got, v.unit);
+	return "";
+}
+
+/* What is not met shall not look as if it were, for want of a digit. */
+Row row_of(const DrillResult &result, const Verdict &v)
+{
+	Row r{v.text, figure_of(v.wanted, v.unit), figure_of(v.got, v.unit),
+	      other_of(result, v.text), v.ok};
+
+	for (int more = 1; !v.ok && r.got == r.wanted && more < 6; more++)
+		r.got = figure_of(v.got, v.unit, more);
+	return r;
+}
+
+void add_rows(std::vector<Row> &rows, const DrillResult &result,
+	      const DrillRun &run)
+{
+	for (const Verdict &v : run.verdicts)
+		rows.push_back(row_of(result, v));
+	for (const FlowEnd &f : run.flows)
+		if (!f.ok)
+			rows.push_back({f.name + ": its programs succeed", "",
+					"failed", "", false});
+}
+/* A cell of a table of Markdown: nothing in @text has a meaning there. */
+std::string cell(const std::string &text)
+{
+	const std::string line = gnuplot::one_line(text);
+	std::string out;
+
+	for (std::size_t i = 0; i < line.size(); i++) {
+		/* Between letters, _ has no meaning: ib_write_bw. */
+		const bool inside =
+			line[i] == '_' && i > 0 && i + 1 < line.size() &&
+			std::isalnum(static_cast<unsigned char>(line[i - 1])) &&
+			std::isalnum(static_cast<unsigned char>(line[i + 1]));
+
+		if (!inside && std::strchr("\\`*_[]<>|~&", line[i]))
+			out += '\\';
+		out += line[i];
+	}
+	return out;
+}
+} // namespace
+
+std::vector<Row> rows_of(const DrillResult &result)
+{
+	std::vector<Row> rows;
+
+	for (const DrillRun &run : result.runs)
+		if (run.devices == "mrc")
+			add_rows(rows, result, run);
+	if (rows.empty())
+		rows.push_back(
+			{"all programs succeed", "", "", "", passed(result)});
+	return rows;
+}
+
+std::string figure_of(double value, const std::string &unit, int more)
+{
+	/* Indices of fairness are close to 1: their third digit counts. */
+	const int digits = unit.empty() ? 3 : std::fabs(value) < 100 ? 1 : 0;
+	std::string n = fmt::format("{:.{}f}", value, digits + more);
+
+	if (n.find('.') != std::string::npos) {
+		n.erase(n.find_last_not_of('0') + 1);
+		if (n.back() == '.')
+			n.pop_back();
+	}
+	return unit.empty() ? n : n + " " + unit;
+}
+
+bool has_other(const std::vector<DrillResult> &results)
+{
+	for (const DrillResult &r : results)
+		for (const Row &row : rows_of(r))
+			if (!row.other.empty())
+				return true;
+	return false;
+}
+
+std::string score_of(const std::vector<DrillResult> &results)
+{
+	std::size_t all = 0, met = 0;
+
+	for (const DrillResult &r : results)
+		for (const Row &row : rows_of(r)) {
+			all++;
+			met += row.ok;
+		}
+	return fmt::format("{} of {} requirements are met", met, all);
+}
+
+std::string markdown_of(const std::vector<DrillResult> &results)
+{
+	const bool other = has_other(results);
+	std::string out =
+		fmt::format("| figure | drill | published | required | wanted "
+			    "| measured |{} met? |\n|---|---|---|---|---|---|{}"
+			    "---|\n",
+			    other ? " RoCE |" : "", other ? "---|" : "");
+
+	for (const DrillResult &r : results) {
+		bool first = true;
+
+		for (const Row &row : rows_of(r)) {
+			out += first ? fmt::format("| {} | {} | {} |",
+						   cell(r.figure),
+						   cell(r.title),
+						   cell(r.published))
+				     : "| | | |";
+			out += fmt::format(" {} | {} | {} |", cell(row.text),
+					   cell(row.wanted), cell(row.got));
+			if (other)
+				out += fmt::format(" {} |", cell(row.other));
+			out += row.ok ? " met |\n" : " **not met** |\n";
+			first = false;
+		}
+	}
+	return out;
+}
+} // namespace mrclab
