@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "drill_text.hpp"
+#include "words.hpp"
 
 namespace mrclab
 {
@@ -43,31 +44,17 @@ void refuses_traffic(const std::vector<Wrong> &all)
 			  std::string("d.yaml:5: ") + w.says)
 			<< w.more;
 }
-
-/* The plain drill with another value in one line. */
-std::string instead(int line, const std::string &with)
-{
-	std::string text;
-	std::size_t at = 0;
-
-	for (int i = 1; at < plain_drill.size(); i++) {
-		const std::size_t end = plain_drill.find('\n', at) + 1;
-
-		text += i == line ? with : plain_drill.substr(at, end - at);
-		at = end;
-	}
-	return text;
-}
 } // namespace
 
 TEST(DrillErrors, NameWhatIsMissing)
 {
 	EXPECT_EQ(drill_error(plain_drill), "");
-	EXPECT_EQ(drill_error(instead(1, "")),
+	EXPECT_EQ(drill_error(with_line(plain_drill, 1, "")),
 		  "d.yaml:1: \"drill\" is missing");
-	EXPECT_EQ(drill_error(instead(2, "")),
+	EXPECT_EQ(drill_error(with_line(plain_drill, 2, "")),
 		  "d.yaml:1: \"fabric\" is missing");
-	EXPECT_EQ(drill_error(instead(3, "")), "d.yaml:1: \"time\" is missing");
+	EXPECT_EQ(drill_error(with_line(plain_drill, 3, "")),
+		  "d.yaml:1: \"time\" is missing");
 	EXPECT_EQ(drill_error("# a\n\ndrill: d\nfabric: f.yaml\ntime: 1s\n"),
 		  "d.yaml:3: \"traffic\" is missing");
 	EXPECT_EQ(drill_error(""),
@@ -76,23 +63,23 @@ TEST(DrillErrors, NameWhatIsMissing)
 
 TEST(DrillErrors, NameWordsThatAreWrong)
 {
-	EXPECT_EQ(drill_error(instead(1, "drill: ../d\n")),
+	EXPECT_EQ(drill_error(with_line(plain_drill, 1, "drill: ../d\n")),
 		  "d.yaml:1: drill: \"../d\" is no name: up to 32 lower case "
 		  "letters, digits, - and _, the first one a letter");
-	EXPECT_EQ(drill_error(instead(3, "time: 0\n")),
+	EXPECT_EQ(drill_error(with_line(plain_drill, 3, "time: 0\n")),
 		  "d.yaml:3: \"time\" is missing");
-	EXPECT_EQ(drill_error(instead(3, "time: 99ms\n")),
+	EXPECT_EQ(drill_error(with_line(plain_drill, 3, "time: 99ms\n")),
 		  "d.yaml:3: the drill is shorter than a sample");
-	EXPECT_EQ(drill_error(instead(3, "time: 3600.1s\n")),
+	EXPECT_EQ(drill_error(with_line(plain_drill, 3, "time: 3600.1s\n")),
 		  "d.yaml:3: time: \"3600.1s\" is out of range: a time is 0 to "
 		  "an hour");
-	EXPECT_EQ(drill_error(instead(4, "baseline: 1s\n")),
+	EXPECT_EQ(drill_error(with_line(plain_drill, 4, "baseline: 1s\n")),
 		  "d.yaml:4: baseline: \"1s\" is no time like \"1s..3s\"");
-	EXPECT_EQ(drill_error(instead(4, "baseline: 3s..3s\n")),
+	EXPECT_EQ(drill_error(with_line(plain_drill, 4, "baseline: 3s..3s\n")),
 		  "d.yaml:4: baseline: \"3s..3s\" ends before it begins");
-	EXPECT_EQ(drill_error(instead(4, "baseline: 3s..11s\n")),
+	EXPECT_EQ(drill_error(with_line(plain_drill, 4, "baseline: 3s..11s\n")),
 		  "d.yaml:4: the baseline ends after the drill");
-	EXPECT_EQ(drill_error(instead(4, "baseline: 1s...3s\n")),
+	EXPECT_EQ(drill_error(with_line(plain_drill, 4, "baseline: 1s...3s\n")),
 		  "d.yaml:4: baseline: \"1s...3s\" ends before it begins");
 	refuses({
 		{"colour: red\n",
@@ -126,7 +113,8 @@ TEST(DrillErrors, NameWordsThatAreWrong)
 		 "7: rxe has no key \"devices\"; its keys are fabric, "
 		 "timeline"},
 	});
-	EXPECT_EQ(drill_error(instead(3, "time: 3000s\nsample: 20ms\n")),
+	EXPECT_EQ(drill_error(with_line(plain_drill, 3,
+					"time: 3000s\nsample: 20ms\n")),
 		  "d.yaml:4: there are more than 100000 samples");
 }
 
@@ -134,12 +122,13 @@ TEST(DrillErrors, NameTheFabric)
 {
 	Texts texts;
 
-	EXPECT_EQ(drill_error(instead(2, "fabric: no.yaml\n")),
+	EXPECT_EQ(drill_error(with_line(plain_drill, 2, "fabric: no.yaml\n")),
 		  "no.yaml: not there");
-	EXPECT_EQ(drill_error(instead(2, "fabric: \"\"\n")),
+	EXPECT_EQ(drill_error(with_line(plain_drill, 2, "fabric: \"\"\n")),
 		  "d.yaml:2: fabric: it names a file");
-	EXPECT_EQ(drill_error(instead(2, "fabric: {planes: 1}\n")),
-		  "d.yaml:2: fabric: a single word or number is expected here");
+	EXPECT_EQ(
+		drill_error(with_line(plain_drill, 2, "fabric: {planes: 1}\n")),
+		"d.yaml:2: fabric: a single word or number is expected here");
 	EXPECT_EQ(drill_error(plain_drill + "rxe:\n  fabric: [f]\n"),
 		  "d.yaml:8: fabric: a single word or number is expected here");
 	EXPECT_EQ(drill_error(plain_drill + "rxe: {fabric: no.yaml}\n"),
@@ -256,7 +245,7 @@ TEST(DrillErrors, NameTraffic)
 		 "to, qps, size, both_ways, options, command, hosts, end, "
 		 "start"},
 	});
-	EXPECT_EQ(drill_error(instead(6, "  {}\n")),
+	EXPECT_EQ(drill_error(with_line(plain_drill, 6, "  {}\n")),
 		  "d.yaml:6: there is no traffic");
 	for (const char *name : {"total", "flows", "planes", "plane"})
 		EXPECT_EQ(drill_error(plain_drill + "  " + name +
@@ -345,7 +334,7 @@ TEST(DrillErrors, NameRequirements)
 		"\"0.1%\"");
 	for (const char *baseline :
 	     {"", "baseline: 0..90ms\n", "baseline: 1050ms..1190ms\n"}) {
-		const std::string without = instead(4, baseline);
+		const std::string without = with_line(plain_drill, 4, baseline);
 
 		EXPECT_NE(drill_error(without + "must: [{what: w, mean: 9%}]\n")
 				  .find("the requirement compares with a "
@@ -388,7 +377,7 @@ TEST(DrillErrors, NameFaults)
 		{"timeline:\n  3s: {p1l1: down}\n",
 		 "8: 3s: a single word or number is expected here"},
 	});
-	EXPECT_EQ(drill_error(instead(2, "fabric: both.yaml\n") +
+	EXPECT_EQ(drill_error(with_line(plain_drill, 2, "fabric: both.yaml\n") +
 			      "timeline: {}\nrxe: {timeline: []}\n"),
 		  "d.yaml:8: timeline must be a map of \"key: value\"");
 	/* Of the other fabric, in the timeline that both have. */

@@ -5,6 +5,7 @@
 #include "error.hpp"
 #include "fabric_file.hpp"
 #include "random_fabric.hpp"
+#include "words.hpp"
 
 namespace mrclab
 {
@@ -33,21 +34,6 @@ void refuses(const std::vector<Wrong> &all)
 	for (const Wrong &w : all)
 		EXPECT_EQ(error_of(good + w.more), w.says) << w.more;
 }
-
-/* @good with another value in one line. */
-std::string instead(int line, const std::string &with)
-{
-	std::string text;
-	std::size_t at = 0;
-
-	for (int i = 1; at < good.size(); i++) {
-		const std::size_t end = good.find('\n', at) + 1;
-
-		text += i == line ? with : good.substr(at, end - at);
-		at = end;
-	}
-	return text;
-}
 } // namespace
 
 TEST(FabricErrors, NameWhatIsMissing)
@@ -55,7 +41,7 @@ TEST(FabricErrors, NameWhatIsMissing)
 	const char *keys[] = {"name", "planes", "t0", "t1", "hosts"};
 
 	for (int i = 0; i < 5; i++)
-		EXPECT_EQ(error_of(instead(i + 1, "")),
+		EXPECT_EQ(error_of(with_line(good, i + 1, "")),
 			  "f:1: \"" + std::string(keys[i]) + "\" is missing");
 	EXPECT_EQ(error_of("# a comment\n\nplanes: 2\n"),
 		  "f:3: \"name\" is missing");
@@ -75,15 +61,15 @@ TEST(FabricErrors, OfFilesWithoutKeys)
 
 TEST(FabricErrors, OfNumbers)
 {
-	EXPECT_EQ(error_of(instead(5, "hosts: 10000\n")),
+	EXPECT_EQ(error_of(with_line(good, 5, "hosts: 10000\n")),
 		  "f:5: hosts: 10000 is out of range: 1 to 4096");
-	EXPECT_EQ(error_of(instead(5, "hosts: 0\n")),
+	EXPECT_EQ(error_of(with_line(good, 5, "hosts: 0\n")),
 		  "f:5: hosts: 0 is out of range: 1 to 4096");
-	EXPECT_EQ(error_of(instead(2, "planes: 17\n")),
+	EXPECT_EQ(error_of(with_line(good, 2, "planes: 17\n")),
 		  "f:2: planes: 17 is out of range: 1 to 16");
-	EXPECT_EQ(error_of(instead(3, "t0: 4294967298\n")),
+	EXPECT_EQ(error_of(with_line(good, 3, "t0: 4294967298\n")),
 		  "f:3: t0: 4294967298 is out of range: 1 to 4096");
-	EXPECT_EQ(error_of(instead(4, "t1: 18446744073709551618\n")),
+	EXPECT_EQ(error_of(with_line(good, 4, "t1: 18446744073709551618\n")),
 		  "f:4: t1: 18446744073709551618 is out of range: 0 to 4096");
 	for (const char *w : {"-1", "+1", "1.0", "1e1", "0x2", "two", "1k",
 			      "'1 '", "\"\"", "true"}) {
@@ -91,7 +77,7 @@ TEST(FabricErrors, OfNumbers)
 
 		std::erase_if(word,
 			      [](char c) { return c == '"' || c == '\''; });
-		EXPECT_EQ(error_of(instead(2,
+		EXPECT_EQ(error_of(with_line(good, 2,
 					   "planes: " + std::string(w) + "\n")),
 			  "f:2: planes: \"" + word + "\" is no whole number");
 	}
@@ -316,7 +302,7 @@ TEST(FabricErrors, OfLinksThatCannotBe)
 
 TEST(FabricErrors, OfSwitches)
 {
-	EXPECT_EQ(error_of(instead(4, "t1: 0\n")),
+	EXPECT_EQ(error_of(with_line(good, 4, "t1: 0\n")),
 		  "f:4: 2 T0 switches are not connected without a T1");
 }
 

@@ -11,21 +11,6 @@
 
 namespace mrcbench
 {
-double jain(const std::vector<uint64_t> &shares)
-{
-	double sum = 0, squares = 0;
-
-	for (const uint64_t s : shares) {
-		const auto v = static_cast<double>(s);
-
-		sum += v;
-		squares += v * v;
-	}
-	return squares > 0
-		       ? sum * sum / (static_cast<double>(shares.size()) * squares)
-		       : 0;
-}
-
 namespace
 {
 void latency_figures(Values &v, std::vector<uint64_t> &samples, double share)
@@ -88,7 +73,8 @@ Values figures(const Shape &shape, Counts &counts, const Snapshot &server_from,
 	v["rate"] = rate;
 	v["goodput"] = rate * static_cast<double>(shape.size) * 8 / 1e6;
 	if (counts.messages.size() > 1)
-		v["fairness"] = jain(counts.messages);
+		v["fairness"] = jain(
+			{counts.messages.begin(), counts.messages.end()});
 	if (!counts.latencies.empty())
 		latency_figures(v, counts.latencies,
 				shape.test == Kind::lat ? 0.5 : 1);

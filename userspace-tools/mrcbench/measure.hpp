@@ -12,12 +12,15 @@
 #include <thread>
 #include <vector>
 
+#include "../common/fairness.hpp"
 #include "cpu.hpp"
 #include "plans.hpp"
 #include "talk.hpp"
 
 namespace mrcbench
 {
+using fairness::jain;
+
 /* The device and address of a side for a column. */
 struct Place {
 	std::string column;
@@ -106,6 +109,4 @@ void run_server(const Talk &talk,
 Values figures(const Shape &shape, Counts &counts, const Snapshot &server_from,
 	       const Snapshot &server_to, bool by_server, bool one_machine,
 	       double background);
-/* 1: all shares are equal; 1/n: one share is everything. */
-double jain(const std::vector<uint64_t> &shares);
 } // namespace mrcbench

@@ -344,20 +344,6 @@ std::vector<std::string> series_names(const DrillRun &run,
 	return names;
 }
 
-double jain(const std::vector<double> &shares)
-{
-	double sum = 0, squares = 0;
-
-	for (const double s : shares) {
-		sum += s;
-		squares += s * s;
-	}
-	return squares > 0
-		       ? sum * sum /
-				 (static_cast<double>(shares.size()) * squares)
-		       : 0;
-}
-
 std::vector<Verdict> judge(const Drill &d, const DrillRun &run)
 {
 	std::vector<Verdict> all;

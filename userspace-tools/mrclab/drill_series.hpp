@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "../common/fairness.hpp"
 #include "counters.hpp"
 #include "drill.hpp"
 #include "drill_result.hpp"
@@ -22,6 +23,8 @@
 
 namespace mrclab
 {
+using fairness::jain;
+
 /* All counters at one moment. */
 struct Reading {
 	uint64_t at = 0; /* ns since the start; negative times are not kept */
@@ -43,9 +46,6 @@ void add_series(DrillRun &run, const Topology &t, const Drill &d,
 /* Names of the run's series that @what stands for. */
 std::vector<std::string> series_names(const DrillRun &run,
 				      const std::string &what);
-
-/* Jain's index: 1 if all are equal, 1/n if one of n has everything. */
-double jain(const std::vector<double> &shares);
 
 /* One verdict for each requirement. */
 std::vector<Verdict> judge(const Drill &d, const DrillRun &run);

@@ -82,6 +82,11 @@ static int fresh(const struct mrc_rev *rev, const struct mrc_paths *p, u8 port,
 	return ev;
 }
 
+static u8 port_after(const struct mrc_paths *p, u8 port)
+{
+	return port < p->n_ports ? (u8)(port + 1) : 1;
+}
+
 /* The reverse EV of the next plane after @port that has one, else -1. */
 static int fresh_elsewhere(const struct mrc_rev *rev, const struct mrc_paths *p,
 			   u8 port, u64 now)
@@ -90,7 +95,7 @@ static int fresh_elsewhere(const struct mrc_rev *rev, const struct mrc_paths *p,
 	u8 k;
 
 	for (k = 1; k < p->n_ports && ev < 0; k++) {
-		port = port < p->n_ports ? (u8)(port + 1) : 1;
+		port = port_after(p, port);
 		if (mrc_paths_port_up(p, port))
 			ev = fresh(rev, p, port, now);
 	}
@@ -123,7 +128,7 @@ static u8 next_plane(const struct mrc_rev *rev, const struct mrc_paths *p)
 	u8 k;
 
 	for (k = 0; k < p->n_ports; k++) {
-		port = port < p->n_ports ? (u8)(port + 1) : 1;
+		port = port_after(p, port);
 		if (rev->inbound >> port & 1 && mrc_paths_port_up(p, port))
 			return port;
 	}
