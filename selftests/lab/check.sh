@@ -8,7 +8,10 @@
 #   unit    engine: unit and property tests; mrcctl; mrclab; mrcperf; mrcbench; ASan
 #           and UBSan; that the engine's benchmark runs
 #   fuzz    libFuzzer targets, 60 s each
-#   build   module for every kernel with -Werror, sparse, provider, guest tools
+#   fuzz-short  the same, 20 s each
+#   build   module for every kernel with -Werror, sparse, all that can be left out left
+#           out, provider, guest tools
+#   parts   module without each part that can be left out
 #   lint    checkpatch, kernel-doc, shellcheck, lengths of the tests' scripts, licence
 #           lines, the driver's layers, documents against sources, manual pages, the
 #           lab's own test
@@ -25,7 +28,7 @@ set -euo pipefail
 export LAB_MACHINE=${M:-${LAB_MACHINE:-qemu}}
 . "$(dirname "$0")/common.sh"
 
-[ $# -gt 0 ] || lab_die "usage: check.sh unit|fuzz|build|lint|tidy|series|vm|interop|vm-rest ..."
+[ $# -gt 0 ] || lab_die "usage: check.sh unit|fuzz|fuzz-short|build|parts|lint|tidy|series|vm|interop|vm-rest ..."
 wants() {
 	local p
 	for p in "${parts[@]}"; do
@@ -42,7 +45,7 @@ for p in "${parts[@]}"; do
 		# them.
 		[ "$MACHINE" != kcsan ] || lab_die "$p does not run on M=kcsan"
 		;;
-	unit | fuzz | build | lint | tidy | series | vm-rest)
+	unit | fuzz | fuzz-short | build | parts | lint | tidy | series | vm-rest)
 		[ "$MACHINE" = qemu ] || lab_die "$p has nothing to do with M=$MACHINE"
 		;;
 	*) lab_die "unknown part '$p'" ;;
@@ -86,7 +89,7 @@ stage() { # NAME COMMAND...
 
 # --- native ------------------------------------------------------------------
 # Runs a CMake project's tests and reads the counts from CTest's own report.
-native() { # NAME SOURCEDIR PARALLEL
+native() { # NAME SOURCEDIR PARALLEL [OPTION OF CMAKE]
 	local name=$1 source=$2 dir=$BUILD/$1 since=$SECONDS log=$log_dir/$1.log
 	local tests failures skipped attrs status=0
 	if [ ! -f "$source/CMakeLists.txt" ]; then
@@ -95,7 +98,7 @@ native() { # NAME SOURCEDIR PARALLEL
 		return
 	fi
 	if ! { "$LAB_DIR/setup.sh" native &&
-		cmake -S "$source" -B "$dir" -G Ninja -DCMAKE_EXPORT_COMPILE_COMMANDS=ON &&
+		cmake -S "$source" -B "$dir" -G Ninja -DCMAKE_EXPORT_COMPILE_COMMANDS=ON ${4:+"$4"} &&
 		low ninja -C "$dir" -k 0 -j2; } >"$log" 2>&1 </dev/null; then
 		count "$name" 0 1 0
 		echo "FAIL $name: does not build; log: ${log#"$TOP"/}"
@@ -138,11 +141,11 @@ checkpatch() {
 	"$LAB_DIR/fetch.sh" checkpatch
 	cd "$TOP"
 	repo_files | grep -E '^(drivers|providers|include|selftests/switch|selftests/kverbs)/.*\.[ch]$' |
-		xargs -r perl "$LAB/checkpatch/scripts/checkpatch.pl" --no-tree \
-			--strict --show-types --terse --no-summary --file --max-line-length=100 \
-			--ignore LINUX_VERSION_CODE,FILE_PATH_CHANGES \
-			>"$work/checkpatch.out" || true
-	judge_checkpatch <"$work/checkpatch.out"
+		xargs -r -n 20 -P 2 sh -c 'out=$1; shift; perl "$@" >"$out.$$"' sh \
+			"$work/checkpatch.out" "$LAB/checkpatch/scripts/checkpatch.pl" --no-tree \
+			--strict --show-types --terse --no-summary --max-line-length=100 \
+			--ignore LINUX_VERSION_CODE,FILE_PATH_CHANGES --file || true
+	cat "$work"/checkpatch.out.* | judge_checkpatch
 }
 
 # Filters the output of checkpatch by the list of its known wrong complaints.
@@ -259,7 +262,7 @@ shell_check() {
 	{
 		repo_files | grep -E '\.sh$'
 		echo .ci/run
-	} | xargs -r shellcheck -x -S warning -P SCRIPTDIR:selftests/net &&
+	} | xargs -r -n 20 -P 2 shellcheck -x -S warning -P SCRIPTDIR:selftests/net &&
 		shellcheck -s sh -S warning selftests/lab/guest/initramfs-init
 }
 
@@ -312,7 +315,7 @@ since_all=$SECONDS
 images=()
 if wants build || wants vm-rest; then
 	images=(6.12 7.2 6.1)
-elif wants vm || wants lint || wants tidy || wants interop; then
+elif wants vm || wants parts || wants lint || wants tidy || wants interop; then
 	images=(6.12)
 	[ "$k" = 6.12 ] || images+=("$k")
 fi
@@ -345,10 +348,13 @@ if [ -n "$image_job" ]; then
 fi
 
 fuzz_job=''
-if wants fuzz; then
+if wants fuzz || wants fuzz-short; then
+	seconds=60
+	wants fuzz || seconds=20
 	# Fuzzers run for a fixed time: they may run beside the compilers, but not
 	# beside guests, which have real timeouts.
-	native fuzz "$TOP/selftests/fuzz" 2 >"$work/fuzz.out" 2>&1 &
+	native fuzz "$TOP/selftests/fuzz" 2 "-DMRC_FUZZ_SECONDS=$seconds" \
+		>"$work/fuzz.out" 2>&1 &
 	fuzz_job=$!
 fi
 if wants build; then
@@ -356,10 +362,13 @@ if wants build; then
 		stage "build-$i" "$LAB_DIR/module.sh" "$i"
 	done
 	stage sparse "$LAB_DIR/module.sh" 6.12 --sparse
-	stage without "$LAB_DIR/module.sh" 6.12 --without
+	stage without "$LAB_DIR/module.sh" 6.12 --without all
 	stage provider "$LAB_DIR/provider.sh"
 	stage abi abi
 	stage tools "$LAB_DIR/tools.sh"
+fi
+if wants parts; then
+	stage without-each "$LAB_DIR/module.sh" 6.12 --without
 fi
 if wants lint; then
 	stage checkpatch checkpatch

@@ -11,7 +11,7 @@
 #   build/lab/KERNEL-MACHINE/*.ko; compiler warnings are errors
 #   --sparse: checks with sparse (kernel 6.12 only); its reports are errors
 #   --without: builds mrc.ko without each optional part in turn, and without all;
-#   with PART only without that part
+#   with PART only without that part, with PART "all" only without all
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 
@@ -39,7 +39,8 @@ tree=$(kernel_tree "$k")
 build_kernel "$k"
 ver=$(kernel_version "$k")
 name=$k$(machine_suffix)${sparse:+-sparse}${without:+-without}
-dir=$LAB/$name
+# sparse reads the sources where they were compiled, so that nothing is compiled twice.
+dir=$LAB/${name%-sparse}
 need_space 250 "$LAB" "building the modules for kernel $k"
 mkdir -p "$dir" "$LOGS"
 exec 7>"$dir/.lock"
@@ -92,7 +93,11 @@ if [ -n "$without" ]; then
 	read -ra parts < <(sed -n 's/^mrc-parts := //p' "$TOP/${dirs[0]}/Kbuild") || true
 	[ "${#parts[@]}" -gt 0 ] || lab_die "nothing found that can be left out"
 	parts+=("${parts[*]}")
-	[ $# -le 2 ] || parts=("${@:3}")
+	if [ "${3:-}" = all ]; then
+		parts=("${parts[-1]}")
+	elif [ $# -gt 2 ]; then
+		parts=("${@:3}")
+	fi
 	all=("${args[@]}")
 	for p in "${parts[@]}"; do
 		args=("${all[@]}")

@@ -51,6 +51,7 @@ for p in "${projects[@]}"; do
 		set -e
 		[ -f "$2/build.ninja" ] || cmake -G Ninja -S "$1" -B "$2" \
 			-DCMAKE_BUILD_TYPE=RelWithDebInfo \
+			"-DCMAKE_CXX_FLAGS_RELWITHDEBINFO=-O2 -g1 -DNDEBUG" \
 			-DCMAKE_CXX_FLAGS="-Wall -Wextra -Werror" \
 			-DCMAKE_C_FLAGS="-Wall -Wextra -Werror" \
 			-DMRC_INCLUDE_DIR=/src/mrc/include -DMRC_LIBRARY_DIR=/src/mrc/lib \

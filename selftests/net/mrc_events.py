@@ -1,34 +1,34 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """Events that tests with hand-made packets wait for: counters of a device, completions,
 and the fence, which shows that all packets sent before have been processed."""
-import json
+import collections
 import os
 import signal
-import subprocess
 import time
 
 from pyverbs.cq import CQ, CompChannel
 from pyverbs.pyverbs_error import PyverbsRDMAError
 
+import mrc_nldev
 import mrc_packets as m
 
 FENCED = 'rx_drop_unknown_qp'
-DESCRIPTION = ('ifindex', 'ifname', 'port')
 
 
 class Mismatch(Exception):
     """The result differs from the expected one."""
 
 
-def counters(dev, wanted=lambda name: True):
+devices = {}
+
+
+def counters(dev):
     """The counters of a device by name, summed over its ports."""
-    out = subprocess.run(['rdma', '-j', 'statistic', 'show', 'link', dev],
-                         check=True, capture_output=True).stdout
-    total = {}
-    for port in json.loads(out):
-        for name, value in port.items():
-            if name not in DESCRIPTION and wanted(name):
-                total[name] = total.get(name, 0) + value
+    if dev not in devices:
+        devices[dev] = mrc_nldev.Counters(dev)
+    total = collections.Counter()
+    for port in devices[dev].read():
+        total.update(port)
     return total
 
 
@@ -37,13 +37,13 @@ def growth(before, now):
 
 
 def until(ready):
-    """Calls @ready until it returns true or PATIENCE is over. Returns its last result.
-    @ready runs a program, so no pause is needed."""
+    """Calls @ready until it returns true or PATIENCE is over. Returns its last result."""
     end = time.monotonic() + m.PATIENCE
     while True:
         answer = ready()
         if answer or time.monotonic() > end:
             return answer
+        time.sleep(0.001)
 
 
 class Fence:

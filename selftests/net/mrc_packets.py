@@ -2,6 +2,7 @@
 """Packets of MRC 1.0, of its extension and of RoCE v2, made and parsed by hand, for tests
 that send packets that no driver would send. It shares no code with the driver on
 purpose. It needs no RDMA; the sockets are in mrc_wire.py."""
+import functools
 import ipaddress
 import struct
 import zlib
@@ -134,6 +135,7 @@ def icrc(ip_packet):
 
 # --- around them -------------------------------------------------------------------
 
+@functools.cache
 def packed(address):
     return ipaddress.ip_address(address).packed
 

@@ -5,6 +5,7 @@
 # to the netdev of a plane in the middle of traffic: it becomes part of a bridge or a
 # bond and leaves it, gets an XDP program, has its offloads switched one by one.
 # timeout: 1200
+# long
 # kmsg-ok: mrc[ :].*(not an Ethernet|is a VLAN|is a VRF|belongs to)
 # The RDMA core adds the bond's default GID before it has removed that of the netdev:
 # kmsg-ok: unable to add gid fe80

@@ -7,6 +7,7 @@
 # peer itself. A sends data. The forger is the user nobody on B, with B's address and
 # a plain UDP socket.
 # timeout: 900
+# long
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/lib_bridged.sh"
 

@@ -397,9 +397,10 @@ struct mrc_qp {
 
 /*
  * 18 QPs must fit into a slab of 32 KiB. The limit does not apply where locks are larger
- * (debugging, real time) or cache lines are longer.
+ * (debugging, real time) or cache lines are longer. sparse lays the structure out in
+ * another way than the compiler does.
  */
-#if defined(CONFIG_64BIT) && SMP_CACHE_BYTES <= 64 && \
+#if !defined(__CHECKER__) && defined(CONFIG_64BIT) && SMP_CACHE_BYTES <= 64 && \
 	!defined(CONFIG_DEBUG_SPINLOCK) && !defined(CONFIG_DEBUG_MUTEXES) && \
 	!defined(CONFIG_DEBUG_LOCK_ALLOC) && !defined(CONFIG_PREEMPT_RT)
 static_assert(MRC_QP_CACHE_SIZE <= 1792);
