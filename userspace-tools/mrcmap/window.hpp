@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * mrcmap: what an agent counts, by path and window. A window is closed when its
+ * last probe has waited long enough; what comes later is late, and not lost:
+ * it is reported as an entry with late probes alone.
+ */
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "config.hpp"
+#include "plan.hpp"
+
+namespace mrcmap
+{
+/* Of a path that comes back. */
+struct PathWindow {
+	uint32_t path = 0;
+	uint32_t window = 0;
+	uint32_t sent = 0;
+	uint32_t received = 0; /* without duplicates */
+	uint32_t duplicates = 0;
+	uint32_t late = 0;    /* came after this entry, or one before it */
+	uint64_t rtt_min = 0; /* ns; 0 if nothing was received */
+	uint64_t rtt_mean = 0;
+	uint64_t rtt_max = 0;
+	bool disturbed = false; /* the agent was late itself: no evidence */
+
+	bool operator==(const PathWindow &) const = default;
+};
+
+/* What one agent received on another one's path. */
+struct PeerWindow {
+	uint32_t path = 0;
+	uint32_t window = 0; /* of the sender */
+	uint32_t received = 0;
+	uint32_t duplicates = 0;
+	/* Receiver's clock less the sender's; the smallest. */
+	int64_t delay_min = 0;
+	bool disturbed = false; /* the receiver was late itself */
+
+	bool operator==(const PeerWindow &) const = default;
+};
+
+/* Which of the sequence numbers of a window came. */
+class Seen
+{
+public:
+	/* False if it came before. */
+	bool add(uint32_t sequence);
+	uint32_t count() const { return count_; }
+
+private:
+	std::vector<uint64_t> bits_;
+	uint32_t count_ = 0;
+};
+
+/* Windows of the paths that an agent sends on. */
+class SentWindows
+{
+public:
+	explicit SentWindows(const Config &config) : config_(config) {}
+
+	uint32_t window_of(uint64_t now) const;
+	/* Counts a probe and returns its sequence number. */
+	uint32_t on_sent(uint32_t path, bool one_way, uint64_t now);
+	/* Of one that was not sent after all: the socket refused it. */
+	void on_unsent(uint32_t path, uint32_t window);
+	/* False for sequence numbers that were never sent. */
+	bool on_received(uint32_t path, uint32_t window, uint32_t sequence,
+			 uint64_t sent, uint64_t now);
+	/* The agent did nothing from @from to @to. */
+	void on_gap(uint64_t from, uint64_t to);
+	/* What is closed now. */
+	std::vector<PathWindow> close(uint64_t now);
+	/* How long a probe is waited for. */
+	uint64_t wait() const;
+	std::size_t open() const { return open_.size(); }
+
+private:
+	struct Open {
+		PathWindow w;
+		Seen seen;
+		uint64_t rtt_sum = 0;
+		uint64_t last_sent = 0;
+		bool one_way = false;
+	};
+	using Id = std::pair<uint32_t, uint32_t>; /* window, path */
+
+	Config config_;
+	std::map<Id, Open> open_;
+	std::map<Id, Open> closed_; /* for late ones; the last few windows */
+	std::map<Id, uint32_t> late_;
+	uint64_t largest_rtt_ = 0;
+};
+
+/* Windows of others' paths to this agent. */
+class PeerWindows
+{
+public:
+	explicit PeerWindows(const Config &config) : config_(config) {}
+
+	void on_received(uint32_t path, uint32_t window, uint32_t sequence,
+			 uint64_t sent, uint64_t now);
+	void on_gap(uint64_t from, uint64_t to);
+	std::vector<PeerWindow> close(uint64_t now);
+
+private:
+	struct Open {
+		PeerWindow w;
+		Seen seen;
+		uint64_t first = 0; /* receiver's clock */
+	};
+	using Id = std::pair<uint32_t, uint32_t>; /* path, window */
+
+	Config config_;
+	std::map<Id, Open> open_;
+	/* By path: the last one that was closed. Older ones are too late. */
+	std::unordered_map<uint32_t, uint32_t> closed_;
+};
+} // namespace mrcmap
