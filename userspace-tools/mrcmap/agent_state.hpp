@@ -31,8 +31,8 @@ namespace mrcmap
 {
 struct Packet {
 	uint32_t plane = 0;
-	Address to{};		    /* destination of the outer header */
-	std::vector<uint8_t> bytes; /* from the inner header on */
+	Address to{};		      /* destination of the outer header */
+	std::vector<uint8_t> bytes{}; /* from the inner header on */
 	uint32_t path = 0, window = 0;
 };
 
@@ -73,6 +73,8 @@ public:
 	/* @bytes from the inner header on, received on the plane's netdev. */
 	Parsed on_packet(std::span<const uint8_t> bytes, uint32_t plane,
 			 uint64_t now);
+	/* The kernel had no room for received packets: nothing is concluded. */
+	void on_overflow(uint64_t now);
 	/* Lines about the windows that are closed. Often none. */
 	std::vector<std::string> on_tick(uint64_t now);
 

@@ -69,11 +69,11 @@ public:
 	};
 	/*
 	 * A line without its newline. Lines that are wrong close the
-	 * connection. A second connection of a host takes over: close_also() is
-	 * the old one.
+	 * connection. A second connection of a host takes over: close_also()
+	 * returns, once, the old ones, for which there is nothing else to do.
 	 */
 	Answer on_line(Connection from, std::string_view line, uint64_t now);
-	std::optional<Connection> close_also();
+	std::vector<Connection> close_also();
 	void on_disconnect(Connection from);
 
 	/* Looks for faults. Returns what has changed. */
@@ -87,7 +87,7 @@ public:
 	std::vector<Line> deny_lines();
 	/* Deny lists are made only if asked for; at first they are empty. */
 	void enable_deny(bool on) { deny_ = on; }
-	DenyList deny_list_of(uint32_t host) const;
+	const DenyList &deny_list_of(uint32_t host) const;
 
 	Snapshot snapshot(uint64_t now, int64_t wall) const;
 
@@ -96,6 +96,7 @@ private:
 		std::optional<Connection> connection;
 		std::optional<uint64_t> last; /* report */
 		uint64_t reports = 0;
+		uint64_t ev_events = 0;
 		std::vector<std::optional<bool>> carrier;
 		DenyList told; /* by the last line to it */
 	};
@@ -104,8 +105,9 @@ private:
 	Answer on_hello(Connection from, const Hello &hello);
 	void on_windows(uint32_t host, const Windows &w, uint64_t now);
 	void on_evs(uint32_t host, const EvCounts &counts);
-	Answer on_message(Connection from, uint32_t host, const Message &m,
-			  uint64_t now);
+	Answer on_message(uint32_t host, const Message &m, uint64_t now);
+	void check_path(uint32_t host, uint32_t to, uint32_t plane,
+			uint32_t t1) const;
 
 	const mrclab::Topology &t_;
 	const Plan &plan_;
@@ -116,7 +118,7 @@ private:
 	bool deny_ = false;
 	std::vector<Agent> agents_; /* by host - 1 */
 	std::map<Connection, uint32_t> hosts_;
-	std::optional<Connection> close_also_;
+	std::vector<Connection> close_also_;
 	std::vector<DenyList> lists_; /* by host - 1 */
 	std::vector<LinkView> links_;
 	uint64_t bad_lines_ = 0;

@@ -26,6 +26,8 @@ struct Config {
 	 */
 	uint64_t wait = 50'000'000;
 	double wait_rtts = 4;
+	/* But no longer than this. What comes later still is not lost. */
+	uint64_t wait_most = 2'000'000'000;
 	uint32_t udp_port = 48620;
 	/* Bytes of a probe from the inner IPv6 header on. */
 	uint32_t size = 128;

@@ -26,9 +26,9 @@ DenyList deny_list(const mrclab::Topology &t,
 		   const Config &config);
 
 /*
- * Commands for "mrcctl -b" at @host that lead from one list to another one, for
- * the profiles of mrclab: profile N leads to host N.
+ * Commands for "mrcctl -b" that lead from one list to another one, for the
+ * profiles of mrclab: profile N leads to host N, and the value of an EV is the
+ * number of its T1.
  */
-std::string deny_commands(const mrclab::Topology &t, uint32_t host,
-			  const DenyList &before, const DenyList &after);
+std::string deny_commands(const DenyList &before, const DenyList &after);
 } // namespace mrcmap

@@ -6,7 +6,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <optional>
 #include <utility>
@@ -43,6 +42,7 @@ struct PathDelay {
 class Evidence
 {
 public:
+	/* @plan must live longer. */
 	Evidence(const Plan &plan, const Config &config);
 
 	/* A window of a path that comes back, or of a sender to a peer. */
@@ -50,16 +50,18 @@ public:
 	/* What the receiver of a one-way path says. */
 	void on_peer(const PeerWindow &w, uint64_t now);
 	/*
-	 * The receiver's agent has reported: one-way windows that it has not
-	 * named although it had time are windows without a received probe.
+	 * An agent has reported at @now. A one-way window that it has not named
+	 * although it had time has no received probe. Without reports nothing
+	 * is known.
 	 */
 	void on_report_of(uint32_t host, uint64_t now);
-	/* Forgets what waits for an agent that is gone. */
-	void on_gone(uint32_t host);
 	/* Moves time on; to be called before what follows. */
 	void advance(uint64_t now);
 
-	/* The last @time, divided into @slices. */
+	/*
+	 * The last @time, divided into @slices, and no less: slices are as long
+	 * as a ring allows.
+	 */
 	Slices slices(uint64_t time, uint32_t slices) const;
 	/* By path. Learns what is usual, so call it once per evaluation. */
 	std::vector<PathDelay> delays();
@@ -72,43 +74,46 @@ public:
 	const std::vector<Totals> &totals() const { return totals_; }
 
 private:
-	/* Rings of counts: fine ones for seconds, coarse ones for minutes. */
+	/* The last counts; each of its slices has an entry for every path. */
 	struct Ring {
-		uint64_t length = 0;
-		uint64_t last = 0; /* number of the slice that is filled now */
+		uint64_t length = 0; /* ns of a slice */
+		uint64_t last = 0;   /* number of the slice that is filled */
 		std::vector<std::vector<PathCount>> slices;
 
-		void init(uint64_t slice, uint32_t count, std::size_t paths);
-		void advance(uint64_t now);
-		void add(uint32_t path, uint32_t sent, uint32_t lost);
+		std::vector<PathCount> &current();
+		/* True when a new slice has begun. */
+		bool advance(uint64_t now);
+		/* Takes losses back, the newest ones first. */
+		void unlose(uint32_t path, uint32_t count);
+		uint64_t covers() const { return length * slices.size(); }
 	};
-	/* The smallest delay in each of some slices. */
-	struct Minimum {
-		std::vector<std::optional<int64_t>> slices;
-		uint64_t samples = 0;
-	};
-	/* A one-way window that waits for one side. */
+	/* A one-way window that waits for what the receiver says of it. */
 	struct Half {
-		uint64_t since = 0; /* the first word of it */
-		std::optional<PathWindow> sent;
-		std::optional<PeerWindow> received;
+		PathWindow sent;
+		uint64_t since = 0;
 	};
 	using Id = std::pair<uint32_t, uint32_t>; /* path, window */
+	using Minimum = std::optional<int64_t>;
 
+	void roll(uint64_t now);
 	void count(uint32_t path, uint32_t sent, uint32_t received);
-	void note_delay(uint32_t path, int64_t delay);
-	void join(const Id &id, const Half &half);
-	std::optional<int64_t> minimum(uint32_t path) const;
+	void note_delay(uint32_t path, int64_t delay, uint32_t probes);
+	void join(uint64_t now);
+	Minimum minimum(uint32_t path) const;
 	void round_trip_delays(std::vector<PathDelay> &out);
 	void one_way_delays(std::vector<PathDelay> &out);
 
 	const Plan &plan_;
 	Config config_;
 	Ring fine_, coarse_;
-	std::map<Id, Half> halves_;
-	std::vector<Minimum> minima_;
-	uint64_t minima_slice_ = 0;
-	std::vector<std::optional<int64_t>> base_; /* by path */
+	std::map<Id, Half> sent_;
+	std::map<Id, std::pair<PeerWindow, uint64_t>> received_;
+	std::vector<std::optional<uint64_t>> reported_; /* by host - 1 */
+	/* Smallest delays in slices of slow_time, as Ring. */
+	uint64_t minima_last_ = 0;
+	std::vector<std::vector<Minimum>> minima_;
+	std::vector<std::vector<uint32_t>> samples_;
+	std::vector<Minimum> base_; /* by path */
 	std::vector<Totals> totals_;
 };
 } // namespace mrcmap

@@ -45,8 +45,8 @@ struct ProbePath {
 class Plan
 {
 public:
-	/* Throws mrclab::FileError if the fabric has more nodes than there are
-	 * addresses.
+	/* Throws mrclab::FileError if the fabric does not forward by SRv6, or
+	 * has more nodes than there are addresses.
 	 */
 	Plan(const mrclab::Topology &topology, const Config &config);
 
@@ -58,10 +58,10 @@ public:
 	uint64_t digest() const { return digest_; }
 
 private:
-	void add(const mrclab::Topology &t, ProbePath path);
+	void add(ProbePath path);
 	void add_host(const mrclab::Topology &t, uint32_t host, uint32_t plane);
 	void add_cross(const mrclab::Topology &t, uint32_t host, uint32_t plane,
-		       uint32_t spine);
+		       uint32_t spine, uint32_t turn);
 	void add_peers(const mrclab::Topology &t, uint32_t host,
 		       uint32_t plane);
 	void set_intervals(const mrclab::Topology &t, const Config &config);

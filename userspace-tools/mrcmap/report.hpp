@@ -46,8 +46,8 @@ struct Hello {
 
 struct Windows {
 	uint64_t at = 0; /* the agent's clock, ns */
-	std::vector<PathWindow> paths;
-	std::vector<PeerWindow> peers;
+	std::vector<PathWindow> paths{};
+	std::vector<PeerWindow> peers{};
 
 	bool operator==(const Windows &) const = default;
 };
@@ -121,12 +121,14 @@ class LineReader
 public:
 	/* Throws ReportError when a line is longer than line_limit. */
 	void feed(std::string_view bytes);
-	/* The next whole line without its newline. */
+	/* The next whole line without its newline. Throws as feed() does. */
 	std::optional<std::string> next();
 
 private:
+	void check();
+
 	std::string buffer_;
 	std::size_t begin_ = 0;
-	std::size_t scanned_ = 0;
+	std::size_t scanned_ = 0; /* there is no newline in between */
 };
 } // namespace mrcmap

@@ -74,8 +74,8 @@ public:
 	/* False for sequence numbers that were never sent. */
 	bool on_received(uint32_t path, uint32_t window, uint32_t sequence,
 			 uint64_t sent, uint64_t now);
-	/* The agent did nothing from @from to @to. */
-	void on_gap(uint64_t from, uint64_t to);
+	/* The agent did nothing for too long: open windows are disturbed. */
+	void on_gap();
 	/* What is closed now. */
 	std::vector<PathWindow> close(uint64_t now);
 	/* How long a probe is waited for. */
@@ -88,6 +88,7 @@ private:
 		Seen seen;
 		uint64_t rtt_sum = 0;
 		uint64_t last_sent = 0;
+		uint32_t unsent = 0;
 		bool one_way = false;
 	};
 	using Id = std::pair<uint32_t, uint32_t>; /* window, path */
@@ -107,7 +108,7 @@ public:
 
 	void on_received(uint32_t path, uint32_t window, uint32_t sequence,
 			 uint64_t sent, uint64_t now);
-	void on_gap(uint64_t from, uint64_t to);
+	void on_gap();
 	std::vector<PeerWindow> close(uint64_t now);
 
 private:

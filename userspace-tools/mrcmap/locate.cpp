@@ -1,0 +1,356 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#include "locate.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "merge.hpp"
+#include "places.hpp"
+
+namespace mrcmap
+{
+namespace
+{
+/*
+ * A time over which losses are counted, in parts. A burst is no loss of a link:
+ * the parts that speak for a loss most do not count.
+ */
+struct Scale {
+	uint64_t time;
+	uint32_t parts;
+	double trimmed; /* share of the parts */
+};
+
+/* Share of the parts of the shortest time from which there must be counts. */
+constexpr double parts_needed = 0.6;
+/* Losses that are expected in the last time, to see whether they go on. */
+constexpr double recent_losses = 20;
+constexpr double recent_share = 0.25;
+/* What is a fault is measured with an error. */
+constexpr double alarm_slack = 0.8;
+/* A fault that was there before needs less evidence. */
+constexpr double stay_slack = 0.75;
+constexpr double stay_significance = 0.5;
+/* Loss that needs not the longest time to be told apart. */
+constexpr double much_loss = 0.01;
+} // namespace
+
+struct Locator::Work {
+	Work(const mrclab::Topology &topology, const Plan &plan,
+	     const Config &c)
+		: t(topology), config(c), places(topology, plan)
+	{
+	}
+
+	void look(Evidence &evidence, const Carriers &carriers);
+	void look_for_loss(std::size_t index, const Slices &slices);
+	bool significant(const LossFit &fit, const Cause &c, std::size_t index,
+			 const Slices &slices) const;
+	bool recent(const LossFit &fit, const Cause &c) const;
+	bool certain(const Cause &c, std::size_t index) const;
+	bool known(const Place &place) const;
+	Finding finding(const Cause &c,
+			const std::vector<PathCount> &counts) const;
+	void look_for_delay(Evidence &evidence);
+	void find_link_loss(const std::vector<PathCount> &counts);
+
+	const mrclab::Topology &t;
+	Config config;
+	Places places;
+	std::vector<Scale> scales;
+	std::vector<Slices> slices; /* by scale */
+	std::vector<Finding> found;
+	std::set<Place> before; /* places of the last call */
+	LinkLoss loss;
+};
+
+const char *element_name(Element e)
+{
+	switch (e) {
+	case Element::nic_link:
+		return "nic_link";
+	case Element::t0:
+		return "t0";
+	case Element::fabric_link:
+		return "fabric_link";
+	default:
+		return "t1";
+	}
+}
+
+const char *state_name(State s)
+{
+	switch (s) {
+	case State::down:
+		return "down";
+	case State::gray:
+		return "gray";
+	case State::lossy:
+		return "lossy";
+	default:
+		return "slow";
+	}
+}
+
+const char *way_name(Way w)
+{
+	switch (w) {
+	case Way::up:
+		return "up";
+	case Way::down:
+		return "down";
+	default:
+		return "both";
+	}
+}
+
+std::string place_name(const mrclab::Topology &t, const Place &p)
+{
+	if (p.element == Element::t0 || p.element == Element::t1)
+		return t.nodes()[p.number].name;
+	return t.name({p.number, p.way != Way::down}) +
+	       (p.way == Way::both ? "+" : "");
+}
+
+std::vector<mrclab::Direction> directions_of(const mrclab::Topology &t,
+					     const Place &p)
+{
+	std::vector<mrclab::Direction> out;
+
+	if (p.element == Element::t0 || p.element == Element::t1)
+		return t.sent_by(t.nodes()[p.number]);
+	if (p.way != Way::down)
+		out.push_back({p.number, true});
+	if (p.way != Way::up)
+		out.push_back({p.number, false});
+	return out;
+}
+
+/* Some of the losses must also be in the parts that are not trimmed. */
+bool Locator::Work::significant(const LossFit &fit, const Cause &c,
+				std::size_t index, const Slices &s) const
+{
+	const bool stay = before.contains(places.place(c.place));
+	const double q = -std::expm1(c.keep);
+	std::vector<double> gains;
+	double sum = 0;
+	std::size_t used = 0;
+
+	if (q <
+	    config.loss_alarm * (stay ? stay_slack * alarm_slack : alarm_slack))
+		return false;
+	for (const auto &part : s.slices) {
+		uint64_t sent = 0;
+
+		for (const Passage &p : places.passages(c.place))
+			sent += part[p.path].sent;
+		if (!sent)
+			continue;
+		used++;
+		gains.push_back(fit.gain(c, part));
+		sum += gains.back();
+	}
+	if (index == 0)
+		return q >= config.dead_loss &&
+		       static_cast<double>(used) >=
+			       parts_needed *
+				       static_cast<double>(s.slices.size());
+	std::sort(gains.rbegin(), gains.rend());
+
+	const auto trimmed = static_cast<std::size_t>(std::ceil(
+		scales[index].trimmed * static_cast<double>(s.slices.size())));
+
+	for (std::size_t i = 0; i < std::min(trimmed, gains.size()); i++)
+		sum -= std::max(0.0, gains[i]);
+	return sum >= config.significance * (stay ? stay_significance : 1);
+}
+
+/* Do the losses go on? Looks back until enough of them should be there. */
+bool Locator::Work::recent(const LossFit &fit, const Cause &c) const
+{
+	for (const std::size_t index : {1, 2, 3}) {
+		const auto &parts = slices[index].slices;
+		double expected = 0, seen = 0;
+
+		for (auto i = parts.rbegin(); i != parts.rend(); i++) {
+			expected += fit.expected(c, *i);
+			seen += fit.excess(c, *i);
+			if (expected >= recent_losses)
+				return seen >= expected * recent_share;
+		}
+	}
+	return true;
+}
+
+/*
+ * Other places that no probe can tell from this one are no reason to wait. For
+ * others there will be more probes.
+ */
+bool Locator::Work::certain(const Cause &c, std::size_t index) const
+{
+	const double q = -std::expm1(c.keep);
+
+	if (index + 1 == scales.size() ||
+	    (index == 1 && q >= config.dead_loss) ||
+	    (index == 2 && q >= much_loss))
+		return true;
+	return std::all_of(c.rivals.begin(), c.rivals.end(),
+			   [&](uint32_t other) {
+				   return places.same_group(other, c.place);
+			   });
+}
+
+/*
+ * A shorter time knows better what a link or switch does now. A switch can have
+ * a fault of its own beside that of one of its links.
+ */
+bool Locator::Work::known(const Place &place) const
+{
+	return std::any_of(found.begin(), found.end(), [&](const Finding &f) {
+		if (f.place.element == place.element &&
+		    f.place.number == place.number)
+			return true;
+		return covers(t, f.place, place);
+	});
+}
+
+Finding Locator::Work::finding(const Cause &c,
+			       const std::vector<PathCount> &counts) const
+{
+	Finding f;
+
+	f.place = places.place(c.place);
+	for (const uint32_t other : c.rivals)
+		f.others.push_back(places.place(other));
+	std::sort(f.others.begin(), f.others.end());
+	f.loss = -std::expm1(c.keep);
+	f.state = f.loss >= config.dead_loss ? State::gray : State::lossy;
+	if (f.state == State::gray)
+		f.loss = 1;
+	f.extra_delay = c.delay;
+	f.confidence = -std::expm1(-c.margin / config.separation);
+	for (const Passage &p : places.passages(c.place)) {
+		f.paths += counts[p.path].sent ? 1 : 0;
+		f.sent += counts[p.path].sent;
+		f.lost += counts[p.path].lost;
+	}
+	return f;
+}
+
+void Locator::Work::look_for_loss(std::size_t index, const Slices &s)
+{
+	const LossFit fit(places, s.total, config);
+	std::vector<Finding> here;
+
+	for (Cause c : fit.causes()) {
+		if (!significant(fit, c, index, s) || !recent(fit, c) ||
+		    !certain(c, index))
+			continue;
+		name_first(places, c);
+
+		Finding f = finding(c, s.total);
+
+		if (f.sent >= config.min_probes && !known(f.place))
+			here.push_back(std::move(f));
+	}
+	found.insert(found.end(), here.begin(), here.end());
+}
+
+void Locator::Work::look_for_delay(Evidence &evidence)
+{
+	const std::vector<PathDelay> delays = evidence.delays();
+
+	for (const Cause &c : explain_delays(places, delays, config)) {
+		Finding f = finding(c, slices[1].total);
+
+		f.state = State::slow;
+		f.loss = 0;
+		/* What is dead has no delay; what is lossy is worse. */
+		if (f.extra_delay && !known(f.place))
+			found.push_back(std::move(f));
+	}
+}
+
+/*
+ * A direction loses no more than the best path over it, so this is a bound; for
+ * findings it is what was found.
+ */
+void Locator::Work::find_link_loss(const std::vector<PathCount> &counts)
+{
+	loss.assign(2 * t.links().size(), std::nullopt);
+	for (uint32_t i = 0; i < places.size(); i++) {
+		const Place &p = places.place(i);
+
+		if ((p.element != Element::nic_link &&
+		     p.element != Element::fabric_link) ||
+		    p.way == Way::both)
+			continue;
+
+		std::optional<double> &l =
+			loss[2 * p.number + (p.way == Way::up ? 0 : 1)];
+
+		for (const Passage &passage : places.passages(i)) {
+			const PathCount &c = counts[passage.path];
+
+			if (c.sent >= config.min_probes)
+				l = std::min(l.value_or(1),
+					     static_cast<double>(c.lost) /
+						     c.sent);
+		}
+	}
+	for (const Finding &f : found)
+		if (f.state != State::slow)
+			for (const mrclab::Direction &d :
+			     directions_of(t, f.place)) {
+				std::optional<double> &l =
+					loss[2 * d.link + (d.up ? 0 : 1)];
+
+				l = std::max(l.value_or(0), f.loss);
+			}
+}
+
+void Locator::Work::look(Evidence &evidence, const Carriers &carriers)
+{
+	scales = {
+		{config.dead_time, 5, 0},
+		{config.loss_time_short, 25, 0.25},
+		{config.loss_time_medium, 20, 0.15},
+		{config.loss_time_long, 20, 0.1},
+	};
+	slices.clear();
+	for (const Scale &s : scales)
+		slices.push_back(evidence.slices(s.time, s.parts));
+	found.clear();
+	for (std::size_t i = 0; i < scales.size(); i++)
+		look_for_loss(i, slices[i]);
+	look_for_delay(evidence);
+	merge(t, config, slices[1].total, places, carriers, found);
+	find_link_loss(slices[1].total);
+	before.clear();
+	for (const Finding &f : found)
+		before.insert(f.place);
+}
+
+Locator::Locator(const mrclab::Topology &topology, const Plan &plan,
+		 const Config &config)
+	: work_(std::make_unique<Work>(topology, plan, config))
+{
+}
+
+Locator::~Locator() = default;
+
+std::vector<Finding> Locator::locate(Evidence &evidence,
+				     const Carriers &carriers)
+{
+	work_->look(evidence, carriers);
+	return work_->found;
+}
+
+const LinkLoss &Locator::link_loss() const
+{
+	return work_->loss;
+}
+} // namespace mrcmap
