@@ -14,41 +14,18 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "fd.hpp"
+
 namespace process
 {
 namespace
 {
+using fd::Fd;
+
 [[noreturn]] void throw_errno(const std::string &what)
 {
 	throw std::system_error(errno, std::generic_category(), what);
 }
-
-/* Owns a file descriptor. */
-class Fd
-{
-public:
-	explicit Fd(int fd = -1) : fd_(fd) {}
-	~Fd() { close(); }
-	Fd(const Fd &) = delete;
-	Fd &operator=(const Fd &) = delete;
-
-	int get() const { return fd_; }
-	bool open() const { return fd_ >= 0; }
-	void set(int fd)
-	{
-		close();
-		fd_ = fd;
-	}
-	void close()
-	{
-		if (fd_ >= 0)
-			::close(fd_);
-		fd_ = -1;
-	}
-
-private:
-	int fd_;
-};
 
 struct Pipe {
 	Fd read, write;

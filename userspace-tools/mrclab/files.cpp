@@ -2,6 +2,7 @@
 #include "files.hpp"
 
 #include <cerrno>
+#include <filesystem>
 #include <fstream>
 
 #include "error.hpp"
@@ -16,5 +17,15 @@ void write_text(const std::string &file, const std::string &text)
 	out << text << std::flush;
 	if (!out)
 		throw SystemError(file, errno ? errno : EIO);
+}
+
+void replace_text(const std::string &file, const std::string &text)
+{
+	std::error_code err;
+
+	write_text(file + ".new", text);
+	std::filesystem::rename(file + ".new", file, err);
+	if (err)
+		throw SystemError(file, err.value());
 }
 } // namespace mrclab

@@ -8,4 +8,6 @@ namespace mrclab
 {
 /* Replaces what the file had. Throws SystemError. */
 void write_text(const std::string &file, const std::string &text);
+/* The same at once: readers see the old file or the whole new one. */
+void replace_text(const std::string &file, const std::string &text);
 } // namespace mrclab

@@ -18,6 +18,7 @@
 #include <nlohmann/json.hpp>
 
 #include "error.hpp"
+#include "files.hpp"
 #include "interrupt.hpp"
 
 namespace mrclab
@@ -184,26 +185,14 @@ State load_state(const std::string &name)
 
 void save_state(const State &s)
 {
-	const std::string dir = dir_of(s.name), path = dir + "/state.json";
-	std::error_code err;
+	const std::string dir = dir_of(s.name);
 
 	make_dir(dir);
-	{
-		errno = 0;
-
-		std::ofstream out(path + ".new");
-
-		/* Bytes that are no UTF-8 can be in comments of the file. */
-		out << json_of(s).dump(1, ' ', false,
-				       Json::error_handler_t::replace)
-		    << '\n'
-		    << std::flush;
-		if (!out)
-			throw SystemError(path + ".new", errno ? errno : EIO);
-	}
-	fs::rename(path + ".new", path, err);
-	if (err)
-		throw SystemError(path, err.value());
+	/* Bytes that are no UTF-8 can be in comments of the file. */
+	replace_text(
+		dir + "/state.json",
+		json_of(s).dump(1, ' ', false, Json::error_handler_t::replace) +
+			"\n");
 }
 
 void remove_state(const std::string &name)
