@@ -1,0 +1,378 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# mrcmap: agents on all hosts of a fabric probe every link, and the collector finds what
+# mrclab breaks, by its name and direction, and nothing else. Paths over a bad link are
+# denied and allowed again. Peers of the collector can send what they like. How long
+# something takes is a figure and never judged.
+# timeout: 900
+. "$(dirname "$0")/lib.sh"
+. "$NET_DIR/lib_fabric.sh"
+
+# Agents that have no privileges read it, too.
+FILE=$(mktemp /tmp/mrc-map.XXXXXX)
+STATE=$WORK/state.json
+COLLECTOR=192.0.2.1:48621
+# One processor has all hosts, all switches and the traffic.
+SETTINGS=(--period 20ms --wait 300ms)
+
+map_file() {
+	cat >"$FILE" <<-'END'
+		name: map
+		prefix: ''
+		planes: 2
+		t0: 2
+		t1: 2
+		hosts: 2
+		forwarding: srv6
+		profiles: {evs: true}
+		links: {host: {rate: 40mbit}, fabric: {rate: 80mbit}}
+	END
+	chmod 644 "$FILE"
+	(umask 077 && echo 000102030405060708090a0b0c0d0e0f >"$WORK/key")
+}
+
+agent_start() { # HOST
+	start "$WORK/agent.$1" mrclab exec "h$1" mrcmap agent -f "$FILE" -H "h$1" \
+		-c $COLLECTOR -k "$WORK/key" --deny "${SETTINGS[@]}"
+	agents[$1]=$started
+}
+agents=()
+
+# The collector is in host 1, as the agents reach it by the management network.
+all_start() {
+	local h
+	start "$WORK/collector" mrclab exec h1 mrcmap collector -f "$FILE" -l $COLLECTOR \
+		--deny -s "$STATE" -m "$WORK/map.prom" --history-file "$WORK/history" \
+		"${SETTINGS[@]}"
+	collector=$started
+	for h in 1 2 3 4; do
+		agent_start $h
+	done
+}
+
+# An expression of Python about what the collector knows: s, and its findings f.
+known() { # EXPRESSION
+	mrcmap show -s "$STATE" -j >"$WORK/shown" || return
+	python3 - "$WORK/shown" "$1" <<'END'
+import json, sys
+s = json.load(open(sys.argv[1], encoding="utf-8"))
+f = s["findings"]
+print(eval(sys.argv[2]))
+END
+}
+
+is_known() { [ "$(known "$1")" = True ]; }
+
+# These places are wrong, and nothing else; "ELEMENT DIRECTION...|..." of each.
+found() {
+	[ "$(known '"|".join(sorted(x["element"] + " " + " ".join(x["directions"]) for x in f))')" = "$1" ]
+}
+
+wait_found() { # PLACES
+	wait_for 60 found "$1" || {
+		mrcmap show -s "$STATE"
+		fail "not found: $1"
+	}
+}
+
+# breaks PLACES WORDS...: what mrclab breaks is found, and it is gone after the heal.
+breaks() {
+	local places=$1
+	shift
+	fault_at=$EPOCHREALTIME
+	mrclab fault "$@"
+	wait_found "$places"
+	mrcmap show -s "$STATE" | grep -v '^$'
+	echo "figure: $*: found after $(after "$fault_at" raised) s: $(mrcmap show -s "$STATE" |
+		grep -m1 -E '^(nic_link|t0|t1|fabric_link)')"
+}
+
+# Seconds from a time to the last change of a kind in the history.
+after() { # TIME raised|cleared
+	mrcmap show -s "$STATE" -y | python3 -c '
+import json, sys
+at = [c["at"] for c in json.load(sys.stdin) if c["what"] == sys.argv[2]]
+print(round(at[-1] - float(sys.argv[1]), 2) if at else "?")' "$1" "$2"
+}
+
+heal() {
+	local since=$EPOCHREALTIME
+	mrclab fault clear
+	wait_found ''
+	echo "figure: cleared after $(after "$since" cleared) s"
+}
+
+every_link() {
+	wait_for 60 is_known 'all(a["connected"] and not a["silent"] for a in s["agents"])'
+	wait_for 60 is_known 'all(l["loss"] is not None for l in s["links"])' || {
+		known '[l["name"] for l in s["links"] if l["loss"] is None]'
+		fail "links are not probed"
+	}
+	is_known 'len(s["links"]) == 2 * 2 * (2 * 2 + 4)'
+	is_known 'all(a["probes"]["sent"] > 0 for a in s["agents"])'
+	is_known 'f == []'
+	mrcmap show -s "$STATE"
+	mrcmap show -s "$STATE" -g | grep -q '^digraph\|^graph'
+	grep -q '^mrcmap_findings{fabric="map"} 0$' "$WORK/map.prom"
+	mrcmap show -s "$STATE" -c >/dev/null
+	# A path that crosses each link is in the plan.
+	mrcmap plan -f "$FILE" -H 1 "${SETTINGS[@]}" | tail -n 1
+}
+
+# Traffic from one host to another one until it is stopped.
+traffic() { # FROM TO
+	local words=(-F -s 65536 -p $((18500 + $1)) -D 1000 -u 18)
+	start "$WORK/bw.server.$1" mrclab exec "h$2" ib_write_bw -d "mrc$2" \
+		-x "$(gid_index "mrc$2" 1 "$(host6 "$2")")" "${words[@]}"
+	wait_for 30 listening "$2" $((18500 + $1)) || {
+		cat "$WORK/bw.server.$1"
+		fail "no server"
+	}
+	start "$WORK/bw.client.$1" mrclab exec "h$1" ib_write_bw -d "mrc$1" \
+		-x "$(gid_index "mrc$1" 1 "$(host6 "$1")")" "${words[@]}" "$(mgmt4 "$2")"
+	wait_for 60 carries "$2" 1000000 || {
+		cat "$WORK/bw.client.$1"
+		fail "no traffic"
+	}
+}
+
+listening() { # HOST PORT
+	on "h$1" ss -Hltn "sport = :$2" | grep -q .
+}
+
+received() { # HOST
+	local p sum=0 n
+	for p in 1 2; do
+		n=$(on "h$1" cat "/sys/class/net/p$p/statistics/rx_bytes")
+		sum=$((sum + n))
+	done
+	echo "$sum"
+}
+
+# Mbit/s that a host receives.
+rate() { # HOST
+	local now since was
+	now_ms
+	since=$now
+	was=$(received "$1")
+	sleep 2
+	now_ms
+	echo $((($(received "$1") - was) * 8 / (now - since) / 1000))
+}
+
+carries() { # HOST BYTES
+	local was
+	was=$(received "$1")
+	sleep 0.5
+	[ $(($(received "$1") - was)) -gt "$2" ]
+}
+
+# Queues are full, and that is no fault.
+under_load() {
+	traffic 1 3
+	traffic 4 2
+	sleep 10
+	echo "figure: $(rate 3) Mbit/s to h3, $(rate 2) Mbit/s to h2"
+	is_known 'f == []' && is_known 's["history"] == []' || {
+		mrcmap show -s "$STATE" -y
+		fail "load was taken for a fault"
+	}
+}
+
+black_hole() {
+	breaks 'fabric_link p1l1:s2' p1l1:s2 drop
+	is_known 'f[0]["state"] == "gray" and f[0]["direction_known"]'
+	! mrcmap show -s "$STATE" -c >/dev/null || fail "show -c did not tell"
+	grep -q '^mrcmap_finding{fabric="map",element="fabric_link",name="p1l1:s2"' "$WORK/map.prom"
+	heal
+}
+
+t1_down() {
+	breaks "t1 $(known '" ".join(l["name"] for l in s["links"] if l["name"].startswith("p2s1:"))')" \
+		p2s1 down
+	heal
+}
+
+cable() {
+	breaks 'nic_link h2:p1 p1l1:h2' h2:p1+ down
+	is_known 'f[0]["state"] == "down" and f[0]["carrier"] == False'
+	heal
+}
+
+# EVs of host 1 that lead to host 3 and are denied.
+denied() {
+	mrcctl -d mrc1 ev show 3 | evs_shown | grep denied | cut -d' ' -f2 | sort | tr '\n' ' '
+}
+
+denies() { [ "$(denied)" = "$1" ]; }
+
+lossy_nic() {
+	local all before during since now
+	all=$(mrcctl -d mrc1 ev show 3 | evs_shown | cut -d' ' -f2 | grep '@1$' | sort | tr '\n' ' ')
+	denies ''
+	traffic 1 3
+	before=$(rate 3)
+	breaks 'nic_link h1:p1' h1:p1 loss 5%
+	is_known 'f[0]["state"] == "lossy" and 0.01 < f[0]["loss"] < 0.2'
+	now_ms
+	since=$now
+	wait_for 30 denies "$all"
+	now_ms
+	echo "figure: denied at most $((now - since)) ms after the finding was seen"
+	during=$(rate 3)
+	# And without the list, which the agent applies when it changes.
+	mrcctl -d mrc1 ev allow 3 "$(denied | sed 's/ $//; s/ /,/g')"
+	echo "figure: goodput $before Mbit/s; with 5% loss $(rate 3), paths denied $during"
+	heal
+	wait_for 30 denies ''
+	echo "figure: after the heal $(rate 3) Mbit/s"
+}
+
+# What strangers send to the collector.
+hostile() {
+	on h2 python3 - "${COLLECTOR%:*}" "${COLLECTOR#*:}" "$WORK/flood" <<'END' &
+import os, socket, sys, time
+to = (sys.argv[1], int(sys.argv[2]))
+
+def send(data, wait=True):
+    s = socket.create_connection(to, 10)
+    s.settimeout(20)
+    try:
+        s.sendall(data)
+        while wait and s.recv(4096):
+            pass
+    except ConnectionError:
+        pass
+    s.close()
+
+send(os.urandom(100000))
+send(b"[" * 3000000)
+send(b'{"mrcmap":1,"type":"hello","fabric":"' + b"x" * 2000000)
+send(b"[" * 2000 + b"\n")
+send(b'{"type":"windows","at":1,"paths":[[1,2,3]]}\n')
+send(b'{"mrcmap":1,"type":"hello","fabric":"map","host":1,"plan":"0"}\n')
+send(b'{"mrcmap":99,"type":"hello"}\n')
+send(b"\n" * 5000)
+send(b"\xff\xfe\x00\n")
+send(b"GET / HTTP/1.1\r\n\r\n", False)
+half = []
+for _ in range(300):
+    try:
+        half.append(socket.create_connection(to, 10))
+    except OSError:
+        break
+open(sys.argv[3], "w").close()
+time.sleep(1000)
+END
+	bg_pids+=($!)
+	wait_for 120 test -e "$WORK/flood"
+	# One who belongs here still finds room.
+	kill "${agents[4]}"
+	wait_for 30 process_gone "${agents[4]}"
+	wait_for 60 is_known 'not s["agents"][3]["connected"]'
+	start "$WORK/again.4" mrclab exec h4 mrcmap agent -f "$FILE" -H h4 -c $COLLECTOR \
+		-k "$WORK/key" "${SETTINGS[@]}"
+	wait_for 60 is_known 'all(a["connected"] and not a["silent"] for a in s["agents"])' || {
+		cat "$WORK/again.4"
+		fail "no room for an agent"
+	}
+	is_known 's["bad_lines"] > 3'
+	is_known 'f == []'
+	! process_gone "$collector" || fail "the collector has ended"
+	echo "figure: $(grep VmHWM "/proc/$collector/status") of the collector"
+}
+
+# Root without any capability but those that are given.
+powerless() { # CAPABILITIES COMMAND...
+	local caps=$1
+	shift
+	mrclab exec h4 setpriv --reuid 65534 --regid 65534 --clear-groups \
+		--inh-caps="$caps" --ambient-caps="$caps" --bounding-set="$caps" "$@"
+}
+
+privileges() {
+	refuse 'CAP_NET_RAW' powerless -all mrcmap agent -f "$FILE" -H h4 -o - "${SETTINGS[@]}"
+	start "$WORK/powerless" powerless -all,+net_raw mrcmap agent -f "$FILE" -H h4 -o - \
+		"${SETTINGS[@]}"
+	wait_for 30 grep -q '"type":"windows"' "$WORK/powerless"
+	refuse 'CAP_NET_ADMIN' powerless -all,+net_raw mrcmap agent -f "$FILE" -H h4 \
+		-c $COLLECTOR --deny "${SETTINGS[@]}"
+}
+
+wrong_words() {
+	refuse 'no node|no host' mrclab exec h1 mrcmap agent -f "$FILE" -H h9 -o -
+	refuse 'required' mrcmap agent -f "$FILE" -o -
+	refuse 'p9' mrclab exec h1 mrcmap agent -f "$FILE" -H h1 -o - -n p1,p9
+	refuse 'range|from|to' mrcmap plan -f "$FILE" --period 1ns
+	# An agent of another plan is told so, and never heard.
+	start "$WORK/other" mrclab exec h2 mrcmap agent -f "$FILE" -H h2 -c $COLLECTOR --period 30ms
+	wait_for 30 grep -q 'settings differ' "$WORK/other"
+	refuse 'map.prom' mrcmap show -s "$WORK/map.prom"
+}
+
+# From a file in place of a connection.
+by_file() {
+	start "$WORK/agent.f" mrclab exec h1 mrcmap agent -f "$FILE" -H h1 -o "$WORK/lines" "${SETTINGS[@]}"
+	wait_for 30 test -s "$WORK/lines"
+	start "$WORK/collector.f" mrcmap collector -f "$FILE" -F "$WORK/lines" \
+		-s "$WORK/state.f" "${SETTINGS[@]}"
+	wait_for 30 test -s "$WORK/state.f"
+	STATE=$WORK/state.f
+	wait_for 30 is_known 's["agents"][0]["reports"] > 3'
+}
+
+# Processor time of an agent at the default rate, which is 50 times that of the others.
+default_rate() {
+	start "$WORK/fast" mrclab exec h1 mrcmap agent -f "$FILE" -H h1 -o "$WORK/lines.fast"
+	sleep 10
+	kill "$started"
+	wait_for 30 process_gone "$started"
+	echo "figure: by default: $(grep -o '[0-9]* probes/s.*' "$WORK/fast")"
+}
+
+ends() {
+	local h
+	mrclab fault h3:p2 loss 20%
+	wait_found 'nic_link h3:p2'
+	wait_for 30 denied_by 2 3
+	for h in 1 2 3; do
+		kill "${agents[$h]}"
+		wait_for 30 process_gone "${agents[$h]}"
+		echo "figure: h$h: $(tail -n 1 "$WORK/agent.$h")"
+	done
+	# Nobody is there to take it back later.
+	! denied_by 2 3 || fail "EVs are still denied"
+	mrclab fault clear
+	kill "$collector"
+	wait_for 30 process_gone "$collector"
+	[ -s "$WORK/history" ]
+	mrclab down -q
+	check "$(find /run/netns -mindepth 1 ! -name 'user*' 2>/dev/null | wc -l)" == 0 "namespaces"
+	! pgrep -x mrcmap || fail "processes are left"
+	[ ! -e "$STATE.new" ] && [ ! -e "$WORK/map.prom.new" ]
+}
+
+denied_by() { # HOST DESTINATION
+	mrcctl -d "mrc$1" ev show "$2" | grep -q denied
+}
+
+modprobe mrc 2>/dev/null || true
+map_file
+fab_params srv6 2 2 2 2 4500
+mrclab up -q "$FILE"
+all_start
+subtest "every link is probed, and nothing is wrong" every_link
+subtest "wrong words" wrong_words
+subtest "full load is no fault" under_load
+subtest "a black hole in one direction of a link" black_hole
+subtest "a T1 that is down" t1_down
+subtest "a cable that is pulled" cable
+subtest "a lossy NIC: its plane is denied" lossy_nic
+subtest "processor time of an agent" default_rate
+subtest "privileges" privileges
+subtest "reports by a file" by_file
+subtest "strangers" hostile
+subtest "the end" ends
+rm -f "$FILE"
+tap_end
