@@ -112,8 +112,7 @@ void ProbePort::open()
 
 	if (!s.open() && errno == EPERM)
 		throw SystemError("probes need raw sockets: run the agent as "
-				  "root, or with the capability CAP_NET_RAW",
-				  0);
+				  "root, or with the capability CAP_NET_RAW");
 	if (!s.open())
 		throw SystemError("raw socket", errno);
 	/* First of all, so that nothing else comes in. */
