@@ -27,7 +27,7 @@ map_file() {
 		hosts: 2
 		forwarding: srv6
 		profiles: {evs: true}
-		links: {host: {rate: 40mbit}, fabric: {rate: 80mbit}}
+		links: {host: {rate: 40mbit, delay: 2ms}, fabric: {rate: 80mbit}}
 	END
 	chmod 644 "$FILE"
 	(umask 077 && echo 000102030405060708090a0b0c0d0e0f >"$WORK/key")
