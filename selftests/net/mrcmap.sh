@@ -158,7 +158,7 @@ received() { # HOST
 	echo "$sum"
 }
 
-# Mbit/s that a host receives.
+# kbit/s that a host receives.
 rate() { # HOST
 	local now since was sum
 	was=$(received "$1")
@@ -167,7 +167,7 @@ rate() { # HOST
 	sleep 3
 	sum=$(received "$1")
 	now_ms
-	echo $(((sum - was) * 8 / (now - since) / 1000))
+	echo $(((sum - was) * 8 / (now - since)))
 }
 
 carries() { # HOST BYTES
@@ -182,7 +182,7 @@ under_load() {
 	traffic 1 3 65536 64
 	traffic 4 2 65536 64
 	sleep 10
-	echo "figure: $(rate 3) Mbit/s to h3, $(rate 2) Mbit/s to h2"
+	echo "figure: $(rate 3) kbit/s to h3, $(rate 2) kbit/s to h2"
 	is_known 'f == []' && is_known 's["history"] == []' || {
 		mrcmap show -s "$STATE" -y
 		fail "load was taken for a fault"
@@ -233,10 +233,10 @@ lossy_nic() {
 	during=$(rate 3)
 	# And without the list, which the agent applies when it changes.
 	mrcctl -d mrc1 ev allow 3 "$(denied | sed 's/ $//; s/ /,/g')"
-	echo "figure: goodput $before Mbit/s; with 5% loss $(rate 3), paths denied $during"
+	echo "figure: goodput $before kbit/s; with 5% loss $(rate 3), paths denied $during"
 	heal
 	wait_for 30 denies ''
-	echo "figure: after the heal $(rate 3) Mbit/s"
+	echo "figure: after the heal $(rate 3) kbit/s"
 }
 
 # What strangers send to the collector.

@@ -25,7 +25,6 @@ namespace mrcmap
 {
 namespace
 {
-using mrclab::SystemError;
 using mrclab::Topology;
 using mrclab::UsageError;
 
