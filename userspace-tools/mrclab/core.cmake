@@ -1,21 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
 # The part of mrclab that makes no system call, for the program and for its tests.
-find_package(yaml-cpp REQUIRED)
-find_package(fmt REQUIRED)
 find_package(nlohmann_json REQUIRED)
 
-include("${CMAKE_CURRENT_LIST_DIR}/../common/gnuplot.cmake")
+include("${CMAKE_CURRENT_LIST_DIR}/fabric.cmake")
 
-set(MRCLAB_DIR "${CMAKE_CURRENT_LIST_DIR}")
 add_library(mrclab_core STATIC
-	"${MRCLAB_DIR}/address.cpp"
 	"${MRCLAB_DIR}/counters.cpp"
 	"${MRCLAB_DIR}/drill_file.cpp"
 	"${MRCLAB_DIR}/drill_result.cpp"
 	"${MRCLAB_DIR}/drill_series.cpp"
 	"${MRCLAB_DIR}/drill_traffic.cpp"
-	"${MRCLAB_DIR}/error.cpp"
 	"${MRCLAB_DIR}/export.cpp"
 	"${MRCLAB_DIR}/export_containerlab.cpp"
 	"${MRCLAB_DIR}/export_frr.cpp"
@@ -23,8 +18,6 @@ add_library(mrclab_core STATIC
 	"${MRCLAB_DIR}/export_parts.cpp"
 	"${MRCLAB_DIR}/export_profiles.cpp"
 	"${MRCLAB_DIR}/export_sonic.cpp"
-	"${MRCLAB_DIR}/fabric.cpp"
-	"${MRCLAB_DIR}/fabric_file.cpp"
 	"${MRCLAB_DIR}/fault.cpp"
 	"${MRCLAB_DIR}/fault_commands.cpp"
 	"${MRCLAB_DIR}/flow.cpp"
@@ -36,12 +29,7 @@ add_library(mrclab_core STATIC
 	"${MRCLAB_DIR}/report_rows.cpp"
 	"${MRCLAB_DIR}/sonic_qos.cpp"
 	"${MRCLAB_DIR}/status.cpp"
-	"${MRCLAB_DIR}/tc_commands.cpp"
 	"${MRCLAB_DIR}/timeline.cpp"
-	"${MRCLAB_DIR}/topology.cpp"
-	"${MRCLAB_DIR}/units.cpp"
-	"${MRCLAB_DIR}/yaml.cpp"
 )
-target_include_directories(mrclab_core PUBLIC "${MRCLAB_DIR}")
-target_link_libraries(mrclab_core PUBLIC yaml-cpp fmt::fmt
-	nlohmann_json::nlohmann_json gnuplot_text)
+target_link_libraries(mrclab_core PUBLIC mrclab_fabric
+	nlohmann_json::nlohmann_json)
