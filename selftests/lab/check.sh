@@ -5,8 +5,8 @@
 # has the total counts.
 #
 # usage: check.sh PART...
-#   unit    engine: unit and property tests; mrcctl; mrclab; mrcperf; mrcbench; ASan
-#           and UBSan; that the engine's benchmark runs
+#   unit    engine: unit and property tests; mrcctl; mrclab; mrcmap; mrcperf; mrcbench;
+#           ASan and UBSan; that the engine's benchmark runs
 #   fuzz    libFuzzer targets, 60 s each
 #   fuzz-short  the same, 20 s each
 #   build   module for every kernel with -Werror, sparse, all that can be left out left
@@ -234,14 +234,14 @@ tidy_guests() { # VERBS-HEADERS PROGRAM
 clang_tidy() {
 	local list=$work/tidy-files ib rc=0
 	"$LAB_DIR/setup.sh" native lint
-	for d in unit fuzz mrcctl mrclab mrcperf mrcbench enginebench; do
+	for d in unit fuzz mrcctl mrclab mrcmap mrcperf mrcbench enginebench; do
 		[ ! -f "$TOP/selftests/$d/CMakeLists.txt" ] ||
 			[ -f "$BUILD/$d/compile_commands.json" ] ||
 			cmake -S "$TOP/selftests/$d" -B "$BUILD/$d" -G Ninja \
 				-DCMAKE_EXPORT_COMPILE_COMMANDS=ON
 	done
 	cd "$TOP"
-	for d in unit fuzz mrcctl mrclab mrcperf mrcbench enginebench; do
+	for d in unit fuzz mrcctl mrclab mrcmap mrcperf mrcbench enginebench; do
 		case $d in
 		unit) repo_files | grep -E '^(selftests/unit|userspace-tools/engine)/.*\.cpp$' ;;
 		*) repo_files | grep -E "^selftests/$d/.*\.cpp$" ;;
@@ -252,7 +252,7 @@ clang_tidy() {
 	# The guests' programs are compiled in the guests' tree. Of its headers, only
 	# the verbs headers are missing on this machine.
 	repo_files | grep -E '^(selftests|userspace-tools)/.*\.cpp$' |
-		grep -v -E '^(selftests/(unit|fuzz|mrcctl|mrclab|mrcperf|mrcbench|enginebench)|userspace-tools/engine)/' \
+		grep -v -E '^(selftests/(unit|fuzz|mrcctl|mrclab|mrcmap|mrcperf|mrcbench|enginebench)|userspace-tools/engine)/' \
 			>"$list" || true
 	if [ -s "$list" ]; then
 		"$LAB_DIR/image.sh" "$DEFAULT_KERNEL"
@@ -291,7 +291,7 @@ manual_pages() {
 licences() {
 	local bad
 	cd "$TOP"
-	bad=$(repo_files | grep -v -E '^(LICENSES/|selftests/(fuzz/corpus|mrcctl/golden|mrclab/golden)/)|\.(bin|pcap)$' |
+	bad=$(repo_files | grep -v -E '^(LICENSES/|selftests/(fuzz/corpus|mrcctl/golden|mrclab/golden|mrcmap/golden)/)|\.(bin|pcap)$' |
 		while read -r f; do
 			[ ! -f "$f" ] || [ ! -s "$f" ] ||
 				head -n 5 "$f" | grep -q 'SPDX-License-Identifier: ' || echo "$f"
@@ -344,6 +344,7 @@ if wants unit; then
 	native unit "$TOP/selftests/unit" 2
 	native mrcctl "$TOP/selftests/mrcctl" 2
 	native mrclab "$TOP/selftests/mrclab" 2
+	native mrcmap "$TOP/selftests/mrcmap" 2
 	native mrcperf "$TOP/selftests/mrcperf" 2
 	native mrcbench "$TOP/selftests/mrcbench" 2
 	native enginebench "$TOP/selftests/enginebench" 1

@@ -31,8 +31,10 @@ CollectorState::CollectorState(const mrclab::Topology &topology,
 	  lists_(topology.fabric().all_hosts())
 {
 	for (uint32_t l = 0; l < t_.links().size(); l++)
-		for (const bool up : {true, false})
-			links_.push_back({.direction = {l, up}});
+		for (const bool up : {true, false}) {
+			links_.emplace_back();
+			links_.back().direction = {l, up};
+		}
 	for (Agent &a : agents_)
 		a.carrier.resize(t_.fabric().planes);
 }

@@ -33,11 +33,12 @@ struct AgentView {
 	std::optional<uint64_t> age; /* ns since the last one */
 	Evidence::Totals probes;     /* of paths that it sends on */
 	std::vector<std::optional<bool>> carrier; /* by plane */
-	std::size_t denied = 0;			  /* entries of its deny list */
+	uint64_t ev_events = 0; /* new states of queue pairs' EVs */
+	std::size_t denied = 0; /* entries of its deny list */
 };
 
 struct LinkView {
-	mrclab::Direction direction;
+	mrclab::Direction direction{};
 	std::optional<double> loss;	   /* none: nothing known */
 	uint64_t qp_sent = 0, qp_lost = 0; /* by the queue pairs' reports */
 };

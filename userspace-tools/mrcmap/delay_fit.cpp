@@ -18,6 +18,11 @@ namespace
 constexpr double tolerance = 0.2;
 /* A place that adds less than this share of what is slow is none. */
 constexpr double least_share = 0.25;
+/*
+ * A place that adds some adds it to all probes. In congestion even the fastest
+ * probes of some windows wait much longer than those of others.
+ */
+constexpr double spread_factor = 2;
 constexpr std::size_t most_pairs = 100; /* places of which pairs are tried */
 constexpr int most_causes = 32;
 
@@ -37,11 +42,14 @@ public:
 					 config.slow_ratio *
 						 static_cast<double>(d.base));
 			const auto excess = static_cast<double>(d.excess);
+			const double noise =
+				spread_factor * static_cast<double>(d.spread);
 
 			left_[p] = d.known ? excess : unknown;
 			/* What is not slow may also be explained in part. */
-			slack_[p] = std::max(limit / 2, tolerance * excess);
-			if (d.known && excess > limit)
+			slack_[p] = std::max(limit / 2, tolerance * excess) +
+				    noise;
+			if (d.known && excess > limit + noise)
 				slow_.push_back(p);
 		}
 	}

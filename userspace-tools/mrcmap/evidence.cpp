@@ -75,7 +75,7 @@ Evidence::Evidence(const Plan &plan, const Config &config)
 	coarse_.slices.assign(config.loss_time_long / coarse_.length + 1, none);
 	minima_.assign(minima_slices + 1, base_);
 	samples_.assign(minima_slices + 1,
-			std::vector<uint32_t>(plan.paths().size()));
+			std::vector<Samples>(plan.paths().size()));
 	for (const ProbePath &p : plan.paths())
 		hosts = std::max({hosts, p.host, p.receiver});
 	reported_.resize(hosts);
@@ -95,7 +95,7 @@ void Evidence::roll(uint64_t now)
 		auto &s = samples_[(number - i) % minima_.size()];
 
 		std::fill(m.begin(), m.end(), Minimum());
-		std::fill(s.begin(), s.end(), 0);
+		std::fill(s.begin(), s.end(), Samples());
 	}
 	minima_last_ = number;
 }
@@ -122,7 +122,12 @@ void Evidence::note_delay(uint32_t path, int64_t delay, uint32_t probes)
 	Minimum &m = minima_[minima_last_ % minima_.size()][path];
 
 	m = m ? std::min(*m, delay) : delay;
-	samples_[minima_last_ % samples_.size()][path] += probes;
+
+	Samples &s = samples_[minima_last_ % samples_.size()][path];
+
+	s.probes += probes;
+	s.windows++;
+	s.sum += static_cast<double>(delay);
 }
 
 void Evidence::on_window(const PathWindow &w, uint64_t now)
@@ -222,16 +227,24 @@ Slices Evidence::slices(uint64_t time, uint32_t parts) const
 		if (i > ring.last)
 			break;
 
-		const auto &from =
-			ring.slices[(ring.last - i) % ring.slices.size()];
+		const PathCount *from =
+			ring.slices[(ring.last - i) % ring.slices.size()]
+				.data();
 		const uint64_t age = i ? (i - 1) / each : 0;
-		auto &to = out.slices[out.slices.size() - 1 - age];
+		PathCount *to = out.slices[out.slices.size() - 1 - age].data();
 
-		for (std::size_t p = 0; p < from.size(); p++) {
+		for (std::size_t p = 0; p < out.total.size(); p++) {
 			to[p].sent += from[p].sent;
 			to[p].lost += from[p].lost;
-			out.total[p].sent += from[p].sent;
-			out.total[p].lost += from[p].lost;
+		}
+	}
+	for (const auto &slice : out.slices) {
+		const PathCount *from = slice.data();
+		PathCount *to = out.total.data();
+
+		for (std::size_t p = 0; p < out.total.size(); p++) {
+			to[p].sent += from[p].sent;
+			to[p].lost += from[p].lost;
 		}
 	}
 	return out;
@@ -245,11 +258,25 @@ Evidence::Minimum Evidence::minimum(uint32_t path) const
 	for (std::size_t i = 0; i < minima_.size(); i++) {
 		const Minimum &m = minima_[i][path];
 
-		samples += samples_[i][path];
+		samples += samples_[i][path].probes;
 		if (m)
 			least = least ? std::min(*least, *m) : *m;
 	}
 	return samples >= config_.min_probes ? least : Minimum();
+}
+
+uint64_t Evidence::spread(uint32_t path, int64_t least) const
+{
+	double sum = 0;
+	uint32_t windows = 0;
+
+	for (const auto &s : samples_) {
+		sum += s[path].sum;
+		windows += s[path].windows;
+	}
+	return static_cast<uint64_t>(
+		std::max(0.0, sum / std::max(windows, 1u) -
+				      static_cast<double>(least)));
 }
 
 void Evidence::round_trip_delays(std::vector<PathDelay> &out)
@@ -262,7 +289,7 @@ void Evidence::round_trip_delays(std::vector<PathDelay> &out)
 			continue;
 		base = base ? std::min(*base, *now) : *now;
 		out[p.id] = {true, static_cast<uint64_t>(*base),
-			     static_cast<uint64_t>(*now - *base)};
+			     static_cast<uint64_t>(*now - *base), spread(p.id, *now)};
 	}
 }
 
@@ -309,7 +336,7 @@ void Evidence::one_way_delays(std::vector<PathDelay> &out)
 				*base += more / drift_share;
 			out[id] = {true, 0,
 				   static_cast<uint64_t>(
-					   std::max<int64_t>(more, 0))};
+					   std::max<int64_t>(more, 0)), spread(id, *m)};
 		}
 	}
 }

@@ -34,9 +34,12 @@ struct Slices {
 
 struct PathDelay {
 	bool known = false;
-	uint64_t base = 0; /* the usual minimum, ns; 0 for one-way paths */
-	uint64_t excess =
-		0; /* minimum of the last seconds over the usual one */
+	/* The usual minimum, ns; 0 for one-way paths. */
+	uint64_t base = 0;
+	/* The minimum of the last seconds over the usual one. */
+	uint64_t excess = 0;
+	/* Mean of the windows' minima over the least: large in congestion. */
+	uint64_t spread = 0;
 };
 
 class Evidence
@@ -94,12 +97,18 @@ private:
 	};
 	using Id = std::pair<uint32_t, uint32_t>; /* path, window */
 	using Minimum = std::optional<int64_t>;
+	struct Samples {
+		uint32_t probes = 0;
+		uint32_t windows = 0;
+		double sum = 0; /* of the windows' minima, ns */
+	};
 
 	void roll(uint64_t now);
 	void count(uint32_t path, uint32_t sent, uint32_t received);
 	void note_delay(uint32_t path, int64_t delay, uint32_t probes);
 	void join(uint64_t now);
 	Minimum minimum(uint32_t path) const;
+	uint64_t spread(uint32_t path, int64_t least) const;
 	void round_trip_delays(std::vector<PathDelay> &out);
 	void one_way_delays(std::vector<PathDelay> &out);
 
@@ -112,7 +121,7 @@ private:
 	/* Smallest delays in slices of slow_time, as Ring. */
 	uint64_t minima_last_ = 0;
 	std::vector<std::vector<Minimum>> minima_;
-	std::vector<std::vector<uint32_t>> samples_;
+	std::vector<std::vector<Samples>> samples_;
 	std::vector<Minimum> base_; /* by path */
 	std::vector<Totals> totals_;
 };

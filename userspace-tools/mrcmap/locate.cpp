@@ -29,6 +29,10 @@ constexpr double parts_needed = 0.6;
 /* Losses that are expected in the last time, to see whether they go on. */
 constexpr double recent_losses = 20;
 constexpr double recent_share = 0.25;
+/* Parts of the time with so many expected losses should have some ... */
+constexpr double steady_losses = 8;
+/* ... but for this share of them. */
+constexpr double steady_share = 0.25;
 /* What is a fault is measured with an error. */
 constexpr double alarm_slack = 0.8;
 /* A fault that was there before needs less evidence. */
@@ -36,6 +40,23 @@ constexpr double stay_slack = 0.75;
 constexpr double stay_significance = 0.5;
 /* Loss that needs not the longest time to be told apart. */
 constexpr double much_loss = 0.01;
+/* Slices of the short time that are the last moment. */
+constexpr std::size_t newest_slices = 3;
+
+std::vector<PathCount> newest(const Slices &s)
+{
+	std::vector<PathCount> out(s.total.size());
+
+	for (std::size_t i = 0; i < std::min(newest_slices, s.slices.size());
+	     i++)
+		for (std::size_t p = 0; p < out.size(); p++) {
+			const PathCount &c = s.slices.rbegin()[i][p];
+
+			out[p].sent += c.sent;
+			out[p].lost += c.lost;
+		}
+	return out;
+}
 } // namespace
 
 struct Locator::Work {
@@ -50,7 +71,11 @@ struct Locator::Work {
 	bool significant(const LossFit &fit, const Cause &c, std::size_t index,
 			 const Slices &slices) const;
 	bool recent(const LossFit &fit, const Cause &c) const;
+	bool steady(const LossFit &fit, const Cause &c, const Slices &s) const;
+	double dispersion(const LossFit &fit, const Cause &c,
+			  const Slices &s) const;
 	bool certain(const Cause &c, std::size_t index) const;
+	void forget_unused(Slices &s, const Carriers &carriers) const;
 	bool known(const Place &place) const;
 	Finding finding(const Cause &c,
 			const std::vector<PathCount> &counts) const;
@@ -129,6 +154,59 @@ std::vector<mrclab::Direction> directions_of(const mrclab::Topology &t,
 	return out;
 }
 
+/*
+ * Bursts leave most parts of the time without a loss; a link that loses does
+ * not. What is before the first loss does not count: there was no fault yet.
+ */
+bool Locator::Work::steady(const LossFit &fit, const Cause &c,
+			   const Slices &s) const
+{
+	double parts = 0, empty = 0;
+
+	for (const auto &part : s.slices) {
+		const double expected = fit.expected(c, part);
+
+		if (expected < steady_losses)
+			continue;
+		if (fit.excess(c, part) < expected * recent_share)
+			empty += parts > 0 ? 1 : 0;
+		else
+			parts++;
+	}
+	return empty <= steady_share * (parts + empty);
+}
+
+/*
+ * How much more the losses vary from part to part than those of a link that
+ * loses each packet by itself: about the number of losses in a burst. So much
+ * less they say.
+ */
+double Locator::Work::dispersion(const LossFit &fit, const Cause &c,
+				 const Slices &s) const
+{
+	std::vector<std::pair<double, double>> parts; /* expected, seen */
+	double expected = 0, seen = 0, sum = 0;
+
+	for (const auto &part : s.slices) {
+		const double n = fit.expected(c, part);
+		const double k = std::max(0.0, fit.excess(c, part));
+
+		if (n <= 0 || (parts.empty() && k < 1))
+			continue;
+		parts.emplace_back(n, k);
+		expected += n;
+		seen += k;
+	}
+	if (parts.size() < 2 || seen <= 0)
+		return 1;
+	for (const auto &[n, k] : parts) {
+		const double mean = n * seen / expected;
+
+		sum += (k - mean) * (k - mean) / mean;
+	}
+	return std::max(1.0, sum / static_cast<double>(parts.size() - 1));
+}
+
 /* Some of the losses must also be in the parts that are not trimmed. */
 bool Locator::Work::significant(const LossFit &fit, const Cause &c,
 				std::size_t index, const Slices &s) const
@@ -158,6 +236,9 @@ bool Locator::Work::significant(const LossFit &fit, const Cause &c,
 		       static_cast<double>(used) >=
 			       parts_needed *
 				       static_cast<double>(s.slices.size());
+	/* A few bursts in a few parts look steady. */
+	if (2 * used < s.slices.size())
+		return false;
 	std::sort(gains.rbegin(), gains.rend());
 
 	const auto trimmed = static_cast<std::size_t>(std::ceil(
@@ -165,7 +246,9 @@ bool Locator::Work::significant(const LossFit &fit, const Cause &c,
 
 	for (std::size_t i = 0; i < std::min(trimmed, gains.size()); i++)
 		sum -= std::max(0.0, gains[i]);
-	return sum >= config.significance * (stay ? stay_significance : 1);
+	return sum >= config.significance * (stay ? stay_significance : 1) *
+			       dispersion(fit, c, s) &&
+	       steady(fit, c, s);
 }
 
 /* Do the losses go on? Looks back until enough of them should be there. */
@@ -194,6 +277,7 @@ bool Locator::Work::certain(const Cause &c, std::size_t index) const
 	const double q = -std::expm1(c.keep);
 
 	if (index + 1 == scales.size() ||
+	    before.contains(places.place(c.place)) ||
 	    (index == 1 && q >= config.dead_loss) ||
 	    (index == 2 && q >= much_loss))
 		return true;
@@ -312,6 +396,29 @@ void Locator::Work::find_link_loss(const std::vector<PathCount> &counts)
 			}
 }
 
+/*
+ * What crosses a link without carrier says nothing: hosts cannot send there any
+ * more, and what is older is of another time than what others still send.
+ */
+void Locator::Work::forget_unused(Slices &s, const Carriers &carriers) const
+{
+	for (uint32_t h = 1; h <= carriers.size(); h++)
+		for (uint32_t p = 1; p <= carriers[h - 1].size(); p++) {
+			if (carriers[h - 1][p - 1] != false)
+				continue;
+
+			const uint32_t link =
+				t.sent_by(t.host(h)).at(p - 1).link;
+
+			for (const Passage &q :
+			     places.passages(Places::of_link(link))) {
+				s.total[q.path] = {};
+				for (auto &part : s.slices)
+					part[q.path] = {};
+			}
+		}
+}
+
 void Locator::Work::look(Evidence &evidence, const Carriers &carriers)
 {
 	scales = {
@@ -321,13 +428,16 @@ void Locator::Work::look(Evidence &evidence, const Carriers &carriers)
 		{config.loss_time_long, 20, 0.1},
 	};
 	slices.clear();
-	for (const Scale &s : scales)
+	for (const Scale &s : scales) {
 		slices.push_back(evidence.slices(s.time, s.parts));
+		forget_unused(slices.back(), carriers);
+	}
 	found.clear();
 	for (std::size_t i = 0; i < scales.size(); i++)
 		look_for_loss(i, slices[i]);
 	look_for_delay(evidence);
-	merge(t, config, slices[1].total, places, carriers, found);
+	merge(t, config, slices[1].total, newest(slices[1]), places, carriers,
+	      found);
 	find_link_loss(slices[1].total);
 	before.clear();
 	for (const Finding &f : found)

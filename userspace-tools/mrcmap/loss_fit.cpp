@@ -81,9 +81,15 @@ void LossFit::find_background()
 				static_cast<double>(counts_[p].lost) /
 					counts_[p].sent,
 				p);
-	std::sort(shares.begin(), shares.end());
-	shares.resize(static_cast<std::size_t>(
-		static_cast<double>(shares.size()) * (1 - worst_share)));
+	const auto used = static_cast<std::size_t>(
+		static_cast<double>(shares.size()) * (1 - worst_share));
+
+	if (used < shares.size())
+		std::nth_element(shares.begin(),
+				 shares.begin() +
+					 static_cast<std::ptrdiff_t>(used),
+				 shares.end());
+	shares.resize(used);
 	for (const auto &[share, p] : shares) {
 		lost += counts_[p].lost;
 		passages += static_cast<double>(counts_[p].sent) *
@@ -196,20 +202,23 @@ bool LossFit::suspect(uint32_t place) const
 }
 
 /*
- * A switch is the cause only if all its links are concerned: no path over it
- * shows much less loss than it should. For single links this needs no rule.
+ * A switch is the cause only if all its links are concerned: no path over it,
+ * and no direction that it sends, shows much less loss than it should.
  */
 bool LossFit::uniform(uint32_t place, double keep) const
 {
-	const Place &what = places_.place(place);
+	const std::vector<uint32_t> &parts = places_.parts(place);
+	std::vector<double> with(parts.empty() ? 0 : keep_.size());
 	double all = 0, good = 0;
 
-	if (what.element != Element::t0 && what.element != Element::t1)
+	if (parts.empty())
 		return true;
 	for (const Passage &p : places_.passages(place)) {
 		const PathCount &c = counts_[p.path];
-		const double lost =
-			-c.sent * std::expm1(keep_[p.path] + keep * p.times);
+
+		with[p.path] = keep_[p.path] + keep * p.times;
+
+		const double lost = -c.sent * std::expm1(with[p.path]);
 
 		if (lost < sure_losses)
 			continue;
@@ -217,7 +226,20 @@ bool LossFit::uniform(uint32_t place, double keep) const
 		if (c.lost < lost * good_share)
 			good++;
 	}
-	return good <= all * good_paths;
+	if (good > all * good_paths)
+		return false;
+	return std::none_of(parts.begin(), parts.end(), [&](uint32_t part) {
+		double expected = 0, seen = 0;
+
+		for (const Passage &p : places_.passages(part)) {
+			const PathCount &c = counts_[p.path];
+
+			expected -= c.sent * std::expm1(with[p.path]);
+			seen += c.lost;
+		}
+		return expected >= sure_losses &&
+		       seen < expected * good_share;
+	});
 }
 
 std::vector<uint32_t> LossFit::suspects() const

@@ -70,44 +70,99 @@ void join_directions(std::vector<Finding> &found)
 		}
 }
 
-/* A host's port without carrier says more than any probe. */
-void add_carriers(const mrclab::Topology &t, const Carriers &carriers,
-		  std::vector<Finding> &found)
+/* By the index of the link; none for links that no host has. */
+std::vector<std::optional<bool>> carrier_of_links(const mrclab::Topology &t,
+						  const Carriers &carriers)
 {
+	std::vector<std::optional<bool>> out(t.links().size());
+
 	for (uint32_t i = 0; i < t.links().size(); i++) {
 		const mrclab::Link &l = t.links()[i];
 		const mrclab::Node &low = t.nodes()[l.low.node];
 
-		if (low.kind != mrclab::Kind::host ||
-		    low.number > carriers.size() ||
-		    l.plane > carriers[low.number - 1].size())
+		if (low.kind == mrclab::Kind::host &&
+		    low.number <= carriers.size() &&
+		    l.plane <= carriers[low.number - 1].size())
+			out[i] = carriers[low.number - 1][l.plane - 1];
+	}
+	return out;
+}
+
+Finding without_carrier(const Place &place)
+{
+	Finding f;
+
+	f.place = place;
+	f.state = State::down;
+	f.loss = 1;
+	f.confidence = 1;
+	f.carrier = false;
+	return f;
+}
+
+/* A host's port without carrier says more than any probe. */
+void add_carriers(const Places &places,
+		  const std::vector<std::optional<bool>> &carrier,
+		  std::vector<Finding> &found)
+{
+	for (uint32_t i = 0; i < carrier.size(); i++) {
+		const auto here = [i](const Finding &f) {
+			return f.place.element == Element::nic_link &&
+			       f.place.number == i;
+		};
+
+		if (!carrier[i])
 			continue;
-
-		const std::optional<bool> carrier =
-			carriers[low.number - 1][l.plane - 1];
-
-		if (!carrier)
-			continue;
-		if (!*carrier) {
-			std::erase_if(found, [&](const Finding &f) {
-				return f.place.element == Element::nic_link &&
-				       f.place.number == i;
-			});
-
-			Finding f;
-
-			f.place = {Element::nic_link, i, Way::both};
-			f.state = State::down;
-			f.loss = 1;
-			f.confidence = 1;
-			f.carrier = false;
-			found.push_back(std::move(f));
+		if (*carrier[i]) {
+			for (Finding &f : found)
+				if (here(f))
+					f.carrier = true;
 			continue;
 		}
-		for (Finding &f : found)
-			if (f.place.element == Element::nic_link &&
-			    f.place.number == i)
-				f.carrier = true;
+		std::erase_if(found, here);
+
+		Finding f = without_carrier({Element::nic_link, i, Way::both});
+
+		for (const uint32_t p : places.group_of(places.of_link(i)))
+			if (is_switch(places.place(p)))
+				f.others.push_back(places.place(p));
+		found.push_back(std::move(f));
+	}
+}
+
+/*
+ * All hosts of a T0 lost their carrier, and nothing comes through it any more:
+ * that is the T0, even before enough probes are missing.
+ */
+void join_carriers(const mrclab::Topology &t, const Places &places,
+		   const std::vector<PathCount> &newest,
+		   const std::vector<std::optional<bool>> &carrier,
+		   std::vector<Finding> &found)
+{
+	for (uint32_t i = 0; i < places.size(); i++) {
+		const Place &p = places.place(i);
+		std::size_t hosts = 0, none = 0;
+
+		if (p.element != Element::t0)
+			continue;
+		for (uint32_t l = 0; l < carrier.size(); l++) {
+			if (t.links()[l].high.node != p.number)
+				continue;
+			hosts++;
+			none += carrier[l] == false ? 1 : 0;
+		}
+		if (hosts < 2 || none < hosts ||
+		    std::any_of(places.passages(i).begin(),
+				places.passages(i).end(),
+				[&](const Passage &q) {
+					return newest[q.path].sent >
+					       newest[q.path].lost;
+				}) ||
+		    std::any_of(found.begin(), found.end(),
+				[&](const Finding &f) { return f.place == p; }))
+			continue;
+		found.push_back(without_carrier(p));
+		found.back().carrier.reset();
 	}
 }
 
@@ -201,7 +256,8 @@ void join_links(const mrclab::Topology &t, const Config &config,
 }
 
 /* What is said of the links of a dead switch follows from that. */
-void join_dead(const mrclab::Topology &t, const Carriers &carriers,
+void join_dead(const mrclab::Topology &t,
+	       const std::vector<std::optional<bool>> &carrier,
 	       std::vector<Finding> &found)
 {
 	const std::vector<Finding> all = found;
@@ -210,25 +266,21 @@ void join_dead(const mrclab::Topology &t, const Carriers &carriers,
 		return std::any_of(
 			all.begin(), all.end(), [&](const Finding &s) {
 				return is_switch(s.place) && is_dead(s) &&
-				       s.place != f.place &&
 				       !is_switch(f.place) &&
 				       covers(t, s.place, f.place);
 			});
 	});
 	for (Finding &f : found) {
-		const mrclab::Node &node = t.nodes()[f.place.number];
 		std::size_t known = 0, none = 0;
 
 		if (f.place.element != Element::t0 || !is_dead(f))
 			continue;
-		for (uint32_t h = 1; h <= carriers.size(); h++) {
-			const auto &ports = carriers[h - 1];
-
-			if (t.t0_of(h) != node.number ||
-			    ports.size() < node.plane || !ports[node.plane - 1])
+		for (uint32_t l = 0; l < carrier.size(); l++) {
+			if (t.links()[l].high.node != f.place.number ||
+			    !carrier[l])
 				continue;
 			known++;
-			none += *ports[node.plane - 1] ? 0 : 1;
+			none += *carrier[l] ? 0 : 1;
 		}
 		f.state = known && none == known ? State::down : State::gray;
 	}
@@ -248,14 +300,20 @@ bool covers(const mrclab::Topology &t, const Place &a, const Place &b)
 }
 
 void merge(const mrclab::Topology &t, const Config &config,
-	   const std::vector<PathCount> &counts, const Places &places,
+	   const std::vector<PathCount> &counts,
+	   const std::vector<PathCount> &newest, const Places &places,
 	   const Carriers &carriers, std::vector<Finding> &found)
 {
+	const auto carrier = carrier_of_links(t, carriers);
+
 	join_directions(found);
-	add_carriers(t, carriers, found);
+	add_carriers(places, carrier, found);
+	if (found.empty())
+		return;
+	join_carriers(t, places, newest, carrier, found);
 	join_links(t, config, covered_links(places, config, counts, found),
 		   found);
-	join_dead(t, carriers, found);
+	join_dead(t, carrier, found);
 	std::sort(found.begin(), found.end(),
 		  [](const Finding &a, const Finding &b) {
 			  return a.place < b.place;

@@ -15,8 +15,10 @@ bool covers(const mrclab::Topology &t, const Place &a, const Place &b);
 /*
  * Both directions of a link become the link; (nearly) all links of a switch
  * become the switch. Adds what the hosts' ports say, and sorts by place.
+ * @counts are of the last seconds, @newest of the last moment.
  */
 void merge(const mrclab::Topology &t, const Config &config,
-	   const std::vector<PathCount> &counts, const Places &places,
+	   const std::vector<PathCount> &counts,
+	   const std::vector<PathCount> &newest, const Places &places,
 	   const Carriers &carriers, std::vector<Finding> &found);
 } // namespace mrcmap

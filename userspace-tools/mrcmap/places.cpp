@@ -52,7 +52,7 @@ Places::Places(const mrclab::Topology &t, const Plan &plan)
 			const uint32_t node = of_node[t.from(d).node];
 
 			times[{3 * d.link + (d.up ? 0 : 1), p.id}]++;
-			times[{3 * d.link + 2, p.id}]++;
+			times[{of_link(d.link), p.id}]++;
 			if (node != UINT32_MAX)
 				times[{node, p.id}]++;
 		}
@@ -81,6 +81,13 @@ Places::Places(const mrclab::Topology &t, const Plan &plan)
 	}
 	for (const ProbePath &p : plan.paths())
 		hops_.push_back(p.hops.size());
+	parts_.resize(places_.size());
+	for (uint32_t i = 0; i < t.nodes().size(); i++)
+		if (of_node[i] != UINT32_MAX)
+			for (const mrclab::Direction &d :
+			     t.sent_by(t.nodes()[i]))
+				parts_[of_node[i]].push_back(
+					3 * d.link + (d.up ? 0 : 1));
 }
 
 void name_first(const Places &places, Cause &cause)

@@ -24,6 +24,8 @@ public:
 
 	std::size_t size() const { return places_.size(); }
 	const Place &place(uint32_t i) const { return places_[i]; }
+	/* The place that is both directions of a link. */
+	static uint32_t of_link(uint32_t link) { return 3 * link + 2; }
 	const std::vector<Passage> &passages(uint32_t i) const
 	{
 		return passages_[i];
@@ -45,6 +47,11 @@ public:
 		return group_[a] == group_[b];
 	}
 	std::size_t hops(uint32_t path) const { return hops_[path]; }
+	/* Places of the directions that a switch sends; none for links. */
+	const std::vector<uint32_t> &parts(uint32_t i) const
+	{
+		return parts_[i];
+	}
 
 private:
 	std::vector<Place> places_;
@@ -53,6 +60,7 @@ private:
 	std::vector<std::vector<uint32_t>> groups_;
 	std::vector<uint32_t> group_;
 	std::vector<std::size_t> hops_;
+	std::vector<std::vector<uint32_t>> parts_;
 };
 
 /* A place that is needed to explain what paths have seen. */
