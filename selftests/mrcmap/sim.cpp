@@ -3,11 +3,17 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 
 #include <fmt/format.h>
 
 namespace mrcmap
 {
+bool takes_long()
+{
+	return std::getenv("MRCMAP_LONG");
+}
+
 uint64_t draw(Random &r, uint64_t min, uint64_t max)
 {
 	return min + r() % (max - min + 1);

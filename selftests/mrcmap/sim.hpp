@@ -21,6 +21,9 @@ using Random = std::mt19937_64;
 constexpr uint64_t ms = 1'000'000;
 constexpr uint64_t second = 1'000'000'000;
 
+/* Whether the tests are to take long: MRCMAP_LONG is in the environment. */
+bool takes_long();
+
 uint64_t draw(Random &r, uint64_t min, uint64_t max);
 double draw_share(Random &r); /* from 0 to 1 */
 /* From @min to @max, each order of magnitude as likely. */

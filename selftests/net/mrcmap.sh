@@ -6,6 +6,7 @@
 # denied and allowed again. Peers of the collector can send what they like. How long
 # something takes is a figure and never judged.
 # timeout: 900
+# long
 . "$(dirname "$0")/lib.sh"
 . "$NET_DIR/lib_fabric.sh"
 

@@ -50,7 +50,8 @@ std::vector<PathCount> newest(const Slices &s)
 	for (std::size_t i = 0; i < std::min(newest_slices, s.slices.size());
 	     i++)
 		for (std::size_t p = 0; p < out.size(); p++) {
-			const PathCount &c = s.slices.rbegin()[i][p];
+			const PathCount &c =
+				s.slices[s.slices.size() - 1 - i][p];
 
 			out[p].sent += c.sent;
 			out[p].lost += c.lost;
