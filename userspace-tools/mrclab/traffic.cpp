@@ -92,9 +92,11 @@ std::unique_ptr<Program> Traffic::start(std::size_t flow, uint32_t host,
 	std::string name = drill_.flows[flow].name;
 
 	std::replace(name.begin(), name.end(), ' ', '.');
-	return std::make_unique<Program>(
+	auto program = std::make_unique<Program>(
 		command,
 		fmt::format("{}.{}.{}.h{}.log", prefix_, name, side, host));
+	ahead_.leave(program->pid());
+	return program;
 }
 
 /*

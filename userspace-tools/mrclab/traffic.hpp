@@ -8,6 +8,7 @@
 
 #include "drill.hpp"
 #include "drill_result.hpp"
+#include "priority.hpp"
 #include "program.hpp"
 #include "topology.hpp"
 
@@ -52,6 +53,7 @@ private:
 	const Drill &drill_;
 	const Topology &topology_;
 	std::string prefix_; /* of log files */
+	Ahead ahead_;
 	std::vector<RunningFlow> flows_;
 };
 } // namespace mrclab
