@@ -7,6 +7,7 @@
 # usage: check.sh PART...
 #   unit    engine: unit and property tests; mrcctl; mrclab; mrcmap; mrcperf; mrcbench;
 #           ASan and UBSan; that the engine's benchmark runs
+#   prop    the engine's property tests with all schedules
 #   map     mrcmap's tests with all faults and times
 #   fuzz    libFuzzer targets, 60 s each
 #   fuzz-short  the same, 20 s each
@@ -29,7 +30,7 @@ set -euo pipefail
 export LAB_MACHINE=${M:-${LAB_MACHINE:-qemu}}
 . "$(dirname "$0")/common.sh"
 
-[ $# -gt 0 ] || lab_die "usage: check.sh unit|map|fuzz|fuzz-short|build|parts|lint|tidy|series|vm|interop|vm-rest ..."
+[ $# -gt 0 ] || lab_die "usage: check.sh unit|prop|map|fuzz|fuzz-short|build|parts|lint|tidy|series|vm|interop|vm-rest ..."
 wants() {
 	local p
 	for p in "${parts[@]}"; do
@@ -46,7 +47,7 @@ for p in "${parts[@]}"; do
 		# them.
 		[ "$MACHINE" != kcsan ] || lab_die "$p does not run on M=kcsan"
 		;;
-	unit | map | fuzz | fuzz-short | build | parts | lint | tidy | series | vm-rest)
+	unit | prop | map | fuzz | fuzz-short | build | parts | lint | tidy | series | vm-rest)
 		[ "$MACHINE" = qemu ] || lab_die "$p has nothing to do with M=$MACHINE"
 		;;
 	*) lab_die "unknown part '$p'" ;;
@@ -159,7 +160,7 @@ if [ "${#images[@]}" -gt 0 ]; then
 fi
 
 if wants unit; then
-	native unit "$TOP/selftests/unit" 2
+	MRC_PROP_SCHEDULES=${MRC_PROP_SCHEDULES:-3000} native unit "$TOP/selftests/unit" 2
 	native mrcctl "$TOP/selftests/mrcctl" 2
 	native mrclab "$TOP/selftests/mrclab" 2
 	native mrcmap "$TOP/selftests/mrcmap" 2
@@ -168,6 +169,9 @@ if wants unit; then
 	native enginebench "$TOP/selftests/enginebench" 1
 fi
 
+if wants prop; then
+	native unit "$TOP/selftests/unit" 2
+fi
 if wants map; then
 	MRCMAP_LONG=1 native mrcmap "$TOP/selftests/mrcmap" 2
 fi

@@ -12,7 +12,7 @@ set -euo pipefail
 
 # Packages for guests and their images. QEMU is separate, see below.
 vm_packages=(mmdebstrap debian-archive-keyring busybox-static cpio kmod
-	util-linux mount make xz-utils)
+	util-linux mount make xz-utils e2fsprogs)
 # Packages for the tests of the engine and of the tools.
 native_packages=(g++ clang llvm cmake ninja-build libgtest-dev
 	libbenchmark-dev make python3 python3-jsonschema libcli11-dev nlohmann-json3-dev
