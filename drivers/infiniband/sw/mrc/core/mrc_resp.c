@@ -37,12 +37,6 @@ static u32 mrc_resp_ring(const struct mrc_resp_cfg *cfg)
 	return mrc_roundup_pow2((u32)mrc_resp_mpr_max(cfg) * MRC_MPR_UNIT);
 }
 
-/* Number of messages that may be stashed. */
-static u16 mrc_resp_depth(const struct mrc_resp_cfg *cfg)
-{
-	return cfg->ans ? cfg->max_rd : cfg->max_wimm;
-}
-
 size_t mrc_resp_mem(const struct mrc_resp_cfg *cfg)
 {
 	u32 ring;
@@ -138,12 +132,6 @@ static void mrc_resp_widen(struct mrc_resp *resp)
 
 	if (mrc_psn_diff(edge, resp->edge) > 0)
 		resp->edge = edge;
-}
-
-/* How far above cack a PSN may be; at most the size of the ring. */
-static s32 mrc_resp_room(const struct mrc_resp *resp)
-{
-	return mrc_psn_diff(resp->edge, resp->cack);
 }
 
 int mrc_resp_set_mpr(struct mrc_resp *resp, u16 mpr)
@@ -337,103 +325,6 @@ u8 mrc_resp_check_req(const struct mrc_resp *resp, const struct mrc_hdr *h,
 	return 0;
 }
 
-/* Keep the immediate until everything before it is executed, §7.4. */
-static u8 mrc_resp_stash(struct mrc_resp *resp, const struct mrc_rx *rx)
-{
-	const struct mrc_hdr *h = rx->hdr;
-	struct mrc_recv_msg *imm = &resp->stash[h->rqmsn & resp->stash_mask];
-
-	if ((u16)(h->rqmsn - resp->rqmsn) >= resp->cfg.max_wimm || imm->used) {
-		mrc_resp_count(resp, rx, MRC_CTR_ERR_WIMM_LIMIT);
-		return MRC_SYN_NAK_INV_REQ;
-	}
-	imm->used = true;
-	imm->last = true;
-	imm->left = 0;
-	imm->kind = MRC_RECV_WRITE_IMM;
-	imm->psn = h->psn & MRC_PSN_MASK;
-	imm->rqmsn = h->rqmsn;
-	imm->imm = h->reth.imm;
-	imm->se = h->se;
-	imm->len = h->payload_len ? h->reth.dmalen : 0;
-	return 0;
-}
-
-/* exec reached a packet at which it must stop: set what is due there. */
-static void mrc_resp_stop(struct mrc_resp *resp, u32 psn)
-{
-	const struct mrc_recv_msg *imm;
-
-	if (resp->stash) {
-		imm = &resp->stash[resp->rqmsn & resp->stash_mask];
-		if (imm->used && imm->last && imm->psn == psn && !imm->left) {
-			resp->recv_due = true;
-			return;
-		}
-	}
-	if (mrc_resp_rd_at(resp, psn)) {
-		resp->rd_due = true;
-		return;
-	}
-	/* METH.rqmsn does not increase by one, OP-11, or packets are missing. */
-	mrc_ctr_add(resp->cfg.ctr, resp->fb.port, MRC_CTR_ERR_INV_REQ, 1);
-	mrc_resp_error(resp, psn, MRC_SYN_NAK_INV_REQ);
-}
-
-/* The message that ends at @psn, where exec had stopped, was executed. */
-void mrc_resp_pass(struct mrc_resp *resp, u32 psn)
-{
-	resp->exec = psn;
-	resp->msn = (resp->msn + 1) & 0xFFFFFF;
-}
-
-void mrc_resp_unmark(struct mrc_resp *resp, u32 psn)
-{
-	mrc_bit_clear(resp->stop_map, resp->ring_mask, psn);
-	mrc_bit_clear(resp->last_map, resp->ring_mask, psn);
-	mrc_bit_clear(resp->ack_map, resp->ring_mask, psn);
-}
-
-/*
- * Move exec towards cack, over plain packets at once, up to a packet that must be
- * delivered or executed first, or up to the first error.
- */
-void mrc_resp_execute(struct mrc_resp *resp)
-{
-	const u32 mask = resp->ring_mask;
-
-	while (!resp->recv_due && !resp->rd_due) {
-		u32 n = (u32)mrc_psn_diff(resp->cack, resp->exec);
-		u32 from = mrc_psn_add(resp->exec, 1);
-		u32 k, lasts;
-
-		if (resp->err_syn) {
-			s32 stop = mrc_psn_diff(resp->err_psn, from);
-
-			if (stop < (s32)n)
-				n = (u32)stop;
-		}
-		if (!n)
-			return;
-		k = mrc_ring_next_set(resp->stop_map, mask, from, n);
-		lasts = mrc_ring_weight(resp->last_map, mask, from, k);
-		if (lasts || mrc_ring_next_set(resp->ack_map, mask, from, k) < k)
-			mrc_resp_owe_ack(resp);
-		resp->msn = (resp->msn + lasts) & 0xFFFFFF;
-		mrc_ring_clear(resp->last_map, mask, from, k);
-		mrc_ring_clear(resp->ack_map, mask, from, k);
-		resp->exec = mrc_psn_add(resp->exec, (s32)k);
-		if (k == n)
-			continue;
-		mrc_resp_stop(resp, mrc_psn_add(from, (s32)k));
-		/* A complete answer needs no action of the caller. */
-		if (resp->recv_due && resp->cfg.ans) {
-			mrc_resp_next_answer(resp);
-			mrc_resp_owe_ack(resp);
-		}
-	}
-}
-
 /* Move cack over all contiguous PSNs received. */
 static void mrc_resp_advance(struct mrc_resp *resp)
 {
@@ -449,12 +340,6 @@ static void mrc_resp_advance(struct mrc_resp *resp)
 	if (mrc_psn_diff(from, resp->lowest_unsacked) > 0)
 		resp->lowest_unsacked = from;
 	mrc_resp_execute(resp);
-}
-
-/* Distance from cack of a packet in the list of placements; windows are below 2^15. */
-static s32 mrc_resp_place_at(const struct mrc_resp *resp, u32 i)
-{
-	return (u16)(resp->place[i] - (u16)resp->cack);
 }
 
 /* Has a new packet at distance @d from cack overtaken another one? */
@@ -738,147 +623,4 @@ void mrc_resp_on_probe(struct mrc_resp *resp, const struct mrc_rx *rx, u64 now)
 		}
 	}
 	resp->lowest_unsacked = mrc_psn_add(resp->cack, 1);
-}
-
-bool mrc_resp_next_recv(struct mrc_resp *resp, struct mrc_recv_msg *imm)
-{
-	if (!resp->recv_due || resp->nak_sent)
-		return false;
-	*imm = resp->stash[resp->rqmsn & resp->stash_mask];
-	return true;
-}
-
-void mrc_resp_recv_done(struct mrc_resp *resp, u8 syndrome)
-{
-	const u32 psn = mrc_psn_add(resp->exec, 1);
-	struct mrc_recv_msg *imm;
-	u8 kind;
-
-	if (!resp->recv_due)
-		return;
-	imm = &resp->stash[resp->rqmsn & resp->stash_mask];
-	resp->recv_due = false;
-	kind = imm->kind;
-	imm->used = false;
-	mrc_resp_unmark(resp, psn);
-	if (syndrome) {
-		mrc_ctr_add(resp->cfg.ctr, resp->fb.port,
-			    syndrome == MRC_SYN_NAK_REM_OP ?
-			    MRC_CTR_ERR_REM_OP :
-			    syndrome == MRC_SYN_NAK_ACCESS ?
-			    MRC_CTR_ERR_ACCESS : MRC_CTR_ERR_NO_RECV, 1);
-		mrc_resp_error(resp, psn, syndrome);
-		return;
-	}
-	mrc_ctr_add(resp->cfg.ctr, resp->fb.port,
-		    kind == MRC_RECV_WRITE_IMM ? MRC_CTR_RX_WIMM :
-						 MRC_CTR_RX_SEND, 1);
-	resp->rqmsn++;
-	mrc_resp_pass(resp, psn);
-	mrc_resp_owe_ack(resp);
-	mrc_resp_execute(resp);
-}
-
-static const char *mrc_resp_check_maps(const struct mrc_resp *resp)
-{
-	const u32 ring = resp->ring_mask + 1;
-	const u32 mask = resp->ring_mask;
-	const u32 first = resp->cack + 1;
-	const u32 n = (u32)mrc_psn_diff(resp->max_rcv, resp->cack);
-	const u32 from = resp->exec + 1;
-	const u32 live = (u32)mrc_psn_diff(resp->max_rcv, resp->exec);
-	u32 stops = live;
-	const u16 depth = mrc_resp_depth(&resp->cfg);
-	u32 i, used = 0;
-
-	if (mrc_ring_weight(resp->rx_map, mask, first, n) != resp->ooo ||
-	    mrc_ring_weight(resp->rx_map, mask, 0, ring) != resp->ooo)
-		return "ooo is not the number of packets above cack";
-	if (n && !mrc_bit_test(resp->rx_map, mask, resp->max_rcv))
-		return "max_rcv was not received";
-	if (n && mrc_bit_test(resp->rx_map, mask, first))
-		return "cack did not advance";
-	for (i = 0; i < resp->placing; i++) {
-		const s32 d = mrc_resp_place_at(resp, i);
-
-		if (!d || d > mrc_resp_room(resp) ||
-		    mrc_bit_test(resp->rx_map, mask, resp->cack + (u32)d))
-			return "placement of a packet that is not new";
-		if ((u32)(d + mrc_psn_diff(resp->cack, resp->exec)) > stops)
-			stops = (u32)(d + mrc_psn_diff(resp->cack, resp->exec));
-	}
-	/* If exec went back, nothing is executed any more. */
-	if (resp->reverted)
-		return NULL;
-	if (stops > ring ||
-	    mrc_ring_weight(resp->last_map, mask, from, live) !=
-	    mrc_ring_weight(resp->last_map, mask, 0, ring) ||
-	    mrc_ring_weight(resp->ack_map, mask, from, live) !=
-	    mrc_ring_weight(resp->ack_map, mask, 0, ring) ||
-	    mrc_ring_weight(resp->stop_map, mask, from, stops) !=
-	    mrc_ring_weight(resp->stop_map, mask, 0, ring))
-		return "bits outside of (exec, max_rcv]";
-	for (i = 0; resp->stash && i <= resp->stash_mask; i++) {
-		const struct mrc_recv_msg *imm = &resp->stash[i];
-
-		if (!imm->used)
-			continue;
-		if ((imm->rqmsn & resp->stash_mask) != i ||
-		    (u16)(imm->rqmsn - resp->rqmsn) >= depth)
-			return "stash entry out of place";
-		if (!imm->last && imm->kind == MRC_RECV_WRITE_IMM)
-			return "half a WRITE_IMM in the stash";
-		if (!imm->last)
-			continue;
-		used++;
-		if (!mrc_bit_test(resp->stop_map, mask, imm->psn))
-			return "stash entry without packet";
-	}
-	for (i = 0; resp->rd && i <= resp->rd_mask; i++) {
-		const struct mrc_rd *rd = &resp->rd[i];
-		u16 k;
-
-		if (!rd->used)
-			continue;
-		k = (u16)(rd->num - resp->rd_oldest);
-		if ((rd->num & resp->rd_mask) != i || k > resp->rd_mask)
-			return "request out of place";
-		if (k < (u16)(resp->rd_next - resp->rd_oldest))
-			continue;
-		used++;
-		if (!mrc_bit_test(resp->stop_map, mask, rd->psn))
-			return "request without packet";
-	}
-	if (used != mrc_ring_weight(resp->stop_map, mask, 0, ring))
-		return "packet without stash entry";
-	return NULL;
-}
-
-const char *mrc_resp_check(const struct mrc_resp *resp)
-{
-	s32 d = mrc_psn_diff(resp->max_rcv, resp->cack);
-	bool at_err = resp->err_syn &&
-		      mrc_psn_diff(resp->err_psn, resp->exec) == 1;
-	const char *bad;
-
-	if (d < 0 || d > mrc_resp_room(resp))
-		return "max_rcv outside of the window";
-	if (resp->window < MRC_MPR_UNIT ||
-	    mrc_resp_room(resp) < (s32)resp->window ||
-	    mrc_resp_room(resp) > (s32)resp->ring_mask + 1)
-		return "advertised more or less than the window";
-	if (mrc_psn_diff(resp->cack, resp->exec) < 0)
-		return "exec ahead of cack";
-	if (resp->exec != resp->cack && !resp->recv_due && !resp->rd_due &&
-	    !at_err)
-		return "exec behind cack for no reason";
-	if (resp->err_syn && mrc_psn_diff(resp->err_psn, resp->exec) <= 0)
-		return "executed past an error";
-	if (resp->nak_sent && !resp->err_syn)
-		return "NAK without error";
-	d = mrc_psn_diff(resp->lowest_unsacked, resp->cack);
-	if (d < 1 || mrc_psn_diff(resp->lowest_unsacked, resp->max_rcv) > 1)
-		return "lowest_unsacked outside of (cack, max_rcv + 1]";
-	bad = mrc_resp_check_rd(resp);
-	return bad ? bad : mrc_resp_check_maps(resp);
 }

@@ -62,11 +62,32 @@ static inline bool mrc_resp_nak_held(const struct mrc_resp *resp)
 	return mrc_resp_unanswered(resp) && mrc_resp_at_error(resp);
 }
 
+/* Number of messages that may be stashed. */
+static inline u16 mrc_resp_depth(const struct mrc_resp_cfg *cfg)
+{
+	return cfg->ans ? cfg->max_rd : cfg->max_wimm;
+}
+
+/* How far above cack a PSN may be; at most the size of the ring. */
+static inline s32 mrc_resp_room(const struct mrc_resp *resp)
+{
+	return mrc_psn_diff(resp->edge, resp->cack);
+}
+
+/* Distance from cack of a packet in the list of placements; windows are below 2^15. */
+static inline s32 mrc_resp_place_at(const struct mrc_resp *resp, u32 i)
+{
+	return (u16)(resp->place[i] - (u16)resp->cack);
+}
+
 /* mrc_resp.c */
 void mrc_resp_error(struct mrc_resp *resp, u32 psn, u8 syndrome);
 bool mrc_resp_is_new(const struct mrc_resp *resp, const struct mrc_rx *rx);
 u8 mrc_resp_check_req(const struct mrc_resp *resp, const struct mrc_hdr *h,
 		      u32 flags);
+
+/* mrc_resp_order.c */
+u8 mrc_resp_stash(struct mrc_resp *resp, const struct mrc_rx *rx);
 void mrc_resp_pass(struct mrc_resp *resp, u32 psn);
 void mrc_resp_unmark(struct mrc_resp *resp, u32 psn);
 void mrc_resp_execute(struct mrc_resp *resp);
