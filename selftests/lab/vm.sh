@@ -407,6 +407,8 @@ if [ -z "$rc" ]; then
 			rc=$(cat "$run/out/rc")
 		else
 			rc=126
+			# What the emulator says, if it is what died.
+			cat "$run/machine.log" >&2
 			keep_log "kernel $ver died during the job" 40
 		fi
 	else
