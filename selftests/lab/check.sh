@@ -18,6 +18,7 @@
 #           lines, the driver's layers, documents against sources, manual pages, the
 #           lab's own test
 #   tidy    clang-tidy
+#   wireshark  the dissector and the Scapy layers, with hostile packets
 #   series  the driver as patches for the kernel tree, each on the newest kernel (series.sh)
 #   vm      selftests/net in a guest; K=KERNEL and T=PATTERN narrow it
 #   interop selftests/interop in a guest, without and with loss; K and T as above
@@ -30,7 +31,7 @@ set -euo pipefail
 export LAB_MACHINE=${M:-${LAB_MACHINE:-qemu}}
 . "$(dirname "$0")/common.sh"
 
-[ $# -gt 0 ] || lab_die "usage: check.sh unit|prop|map|fuzz|fuzz-short|build|parts|lint|tidy|series|vm|interop|vm-rest ..."
+[ $# -gt 0 ] || lab_die "usage: check.sh unit|prop|map|fuzz|fuzz-short|build|parts|lint|tidy|wireshark|series|vm|interop|vm-rest ..."
 wants() {
 	local p
 	for p in "${parts[@]}"; do
@@ -47,7 +48,7 @@ for p in "${parts[@]}"; do
 		# them.
 		[ "$MACHINE" != kcsan ] || lab_die "$p does not run on M=kcsan"
 		;;
-	unit | prop | map | fuzz | fuzz-short | build | parts | lint | tidy | series | vm-rest)
+	unit | prop | map | fuzz | fuzz-short | build | parts | lint | tidy | wireshark | series | vm-rest)
 		[ "$MACHINE" = qemu ] || lab_die "$p has nothing to do with M=$MACHINE"
 		;;
 	*) lab_die "unknown part '$p'" ;;
@@ -218,6 +219,9 @@ if wants lint; then
 fi
 if wants tidy; then
 	stage clang-tidy clang_tidy
+fi
+if wants wireshark; then
+	stage wireshark dissector
 fi
 if [ -n "$fuzz_job" ]; then
 	wait "$fuzz_job" || true

@@ -188,3 +188,7 @@ layers() {
 	cd "$TOP" || return
 	"$LAB_DIR/layers.py" drivers/infiniband/sw/mrc "$work/symbols" Documentation/seam.md
 }
+
+dissector() {
+	"$LAB_DIR/setup.sh" wireshark && "$TOP/selftests/wireshark/check.sh"
+}

@@ -6,7 +6,7 @@
 # package list with Debian's suites only: the machine's apt configuration is not
 # changed, and broken sources in it do not matter.
 #
-# usage: setup.sh [vm|native|lint|all]...   (default: all)
+# usage: setup.sh [vm|native|lint|wireshark|all]...   (default: all)
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 
@@ -20,12 +20,15 @@ native_packages=(g++ clang llvm cmake ninja-build libgtest-dev
 # Packages for the style checks.
 lint_packages=(clang-tidy clang-format shellcheck mandoc python3-docutils unifdef)
 
+# Packages for the tests of the dissector.
+wireshark_packages=(tshark python3-scapy)
+
 # QEMU before 8 crashes now and then while a 6.12 guest patches its kernel
 # text under multi-threaded emulation.
 qemu_package=qemu-system-x86
 qemu_minimum=8.0
 
-usage() { lab_die "usage: setup.sh [vm|native|lint|all]..."; }
+usage() { lab_die "usage: setup.sh [vm|native|lint|wireshark|all]..."; }
 
 installed_version() {
 	dpkg-query -W -f '${db:Status-Abbrev} ${Version}\n' "$1" 2>/dev/null |
@@ -61,9 +64,11 @@ for part in "$@"; do
 	vm) wanted+=("${vm_packages[@]}") with_qemu=1 ;;
 	native) wanted+=("${native_packages[@]}" "$(clang_runtime_package)") ;;
 	lint) wanted+=("${lint_packages[@]}") ;;
+	wireshark) wanted+=("${wireshark_packages[@]}") ;;
 	all)
 		wanted+=("${vm_packages[@]}" "${native_packages[@]}"
-			"$(clang_runtime_package)" "${lint_packages[@]}")
+			"$(clang_runtime_package)" "${lint_packages[@]}"
+			"${wireshark_packages[@]}")
 		with_qemu=1
 		;;
 	*) usage ;;

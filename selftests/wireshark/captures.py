@@ -61,6 +61,7 @@ SESSIONS = {
     'endpoints': session.endpoints,
     'extension': session.extension,
     'wrap': session.wrap,
+    'echoes': session.echoes,
 }
 
 

@@ -139,3 +139,13 @@ def wrap():
     t.b(m.ack(0x444, 900), 1)
     t.b(m.ack(s.QP_A, 1), 1)
     return t.frames
+
+
+def echoes():
+    """A packet sent twice on one path: the echoed timestamp says which one was answered."""
+    t = Session()
+    t.a(write(m.WRITE_ONLY, 5, 100, a=1), 1)
+    t.a(write(m.WRITE_ONLY, 5, 200, a=1, rtx=1), 1, tos=s.RETX_TOS)
+    t.b(s.sack(s.QP_A, 5, entropy=entropy(1), echo=100, ids=IDS_B), 1)
+    t.b(s.sack(s.QP_A, 5, rtx=1, entropy=entropy(1), echo=200, ids=IDS_B), 1)
+    return t.frames
