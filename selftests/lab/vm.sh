@@ -168,7 +168,7 @@ make_disk() { # FILE DIRECTORY
 	megabytes=$(($(du -sm --apparent-size "$2" | cut -f1) * 5 / 4 + 64))
 	need_space "$megabytes" "$(dirname "$1")" "a disk for guests"
 	rm -f "$1"
-	mke2fs -q -t ext4 -O ^has_journal -m 0 -d "$2" "$1" "${megabytes}M" >/dev/null ||
+	mke2fs -q -t ext4 -O ^has_journal -m 0 -i 8192 -d "$2" "$1" "${megabytes}M" >/dev/null ||
 		lab_die "cannot make a disk from $2"
 }
 
