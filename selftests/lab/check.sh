@@ -261,7 +261,8 @@ in_guest() { # SET KERNEL COMMAND...
 		echo "FAIL $set [$k$(machine_suffix)]: not run, the build failed"
 		return
 	fi
-	counts=$(mktemp "$work/guest-counts.XXXXXX")
+	counts=$work/guest-counts-$set-$k
+	rm -f "$counts"
 	"$@" -k "$k" -c "$counts" "${T:-}" || true
 	if [ ! -s "$counts" ]; then
 		count "$set-$k" 0 1 0
@@ -273,18 +274,8 @@ in_guest() { # SET KERNEL COMMAND...
 	done <"$counts"
 }
 
-# An emulated guest keeps one of two processors busy on average, and a guest in User
-# Mode Linux never uses more. So two guests share the scripts, unless they measure.
 vm() { # KERNEL [OPTION OF RUN-TESTS]
-	if [ -n "${2:-}${T:-}${LAB_BENCHMARKS:-}" ] || [ "$MACHINE" = kcsan ] ||
-		[ "$(nproc)" -lt 2 ] || ! guest_ready "$1"; then
-		in_guest net "$1" "$LAB_DIR/run-tests.sh" ${2:+"$2"}
-		return
-	fi
-	in_guest net "$1" "$LAB_DIR/run-tests.sh" -s 2/2 >"$work/vm-2" 2>&1 &
-	in_guest net "$1" "$LAB_DIR/run-tests.sh" -s 1/2
-	wait $! || true
-	cat "$work/vm-2"
+	in_guest net "$1" "$LAB_DIR/run-tests.sh" ${2:+"$2"}
 }
 
 interop() { # KERNEL [OPTION OF INTEROP]

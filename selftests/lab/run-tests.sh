@@ -5,13 +5,12 @@
 # sums up their results. All scripts share one boot. If the kernel dies under a script, that
 # script has failed and the others run in a fresh guest.
 #
-# usage: run-tests.sh [-b] [-i] [-k KERNEL] [-c COUNTSFILE] [-s I/N] [PATTERN]
+# usage: run-tests.sh [-b] [-i] [-k KERNEL] [-c COUNTSFILE] [PATTERN]
 #   PATTERN  runs the scripts whose name contains it, a shell pattern (default: all);
 #            =NAME runs the one with that name
 #   -b       of these, only the benchmarks and the long ones
 #   -i       the foreign suites
 #   -c       writes "passed failed skipped" to COUNTSFILE
-#   -s       of these, only share I of N: every N-th one, for N guests at a time
 # Scripts with a line "# benchmark" are left out unless they match a PATTERN or
 # LAB_BENCHMARKS is set; in emulated machines also those with a line "# long". On kcsan,
 # which is slow, only scripts with a line "# races" run unless there is a PATTERN. A script
@@ -27,14 +26,14 @@
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 
-k=$DEFAULT_KERNEL counts='' only='' set=net vm_opts=() share=1/1
+k=$DEFAULT_KERNEL counts='' only='' set=net vm_opts=()
 slack=1
 case $MACHINE in
 uml-debug) slack=4 ;;
 kcsan) slack=8 ;;
 esac
 slack=${LAB_TIME:-$slack}
-while getopts bik:c:s: opt; do
+while getopts bik:c: opt; do
 	case $opt in
 	b) only=1 ;;
 	i)
@@ -45,11 +44,6 @@ while getopts bik:c:s: opt; do
 		;;
 	k) k=$OPTARG ;;
 	c) counts=$OPTARG ;;
-	s)
-		[[ $OPTARG =~ ^[1-9]/[1-9]$ ]] && [ "${OPTARG%/*}" -le "${OPTARG#*/}" ] ||
-			lab_die "-s $OPTARG: share I of N is I/N"
-		share=$OPTARG
-		;;
 	*) lab_die "see the head of $0 for its use" ;;
 	esac
 done
@@ -59,13 +53,8 @@ exact=''
 [ "$pattern" = "${pattern#=}" ] || pattern=${pattern#=} exact=1
 known_kernel "$k"
 
-# The first share tells what is left out of all.
-say() {
-	[ "${share%/*}" != 1 ] || echo "$1"
-}
-
 scripts=()
-limit=120 left_out=0 nics='' n=0
+limit=120 left_out=0 nics=''
 for f in "$TOP/selftests/$set"/*.sh; do
 	[ -f "$f" ] || continue
 	name=$(basename "$f" .sh)
@@ -82,22 +71,20 @@ for f in "$TOP/selftests/$set"/*.sh; do
 	if [ -z "$kind" ]; then
 		[ -z "$only" ] || continue
 	elif [ "$pattern" = '*' ] && [ -z "${LAB_BENCHMARKS:-}$only" ]; then
-		say "$set/$name is left out ($kind): run it with make check-vm T=$name or make check-all"
+		echo "$set/$name is left out ($kind): run it with make check-vm T=$name or make check-all"
 		continue
 	fi
 	if [ "$MACHINE" = kcsan ] && [ "$pattern" = '*' ] &&
 		! grep -q '^# races$' < <(sed -n 1,40p "$f"); then
-		say "$set/$name is not run for races: one processor at a time has work in it, or other scripts do the same"
+		echo "$set/$name is not run for races: one processor at a time has work in it, or other scripts do the same"
 		continue
 	fi
 	reason=$(sed -n "1,40s/^# not-on: *$MACHINE  *//p" "$f" | head -n1)
 	if [ -n "$reason" ] && [ "$pattern" != "$name" ]; then
-		say "SKIP $set/$name [$MACHINE]: $reason"
-		[ "${share%/*}" != 1 ] || left_out=$((left_out + 1))
+		echo "SKIP $set/$name [$MACHINE]: $reason"
+		left_out=$((left_out + 1))
 		continue
 	fi
-	n=$((n + 1))
-	[ $((n % ${share#*/})) = $((${share%/*} % ${share#*/})) ] || continue
 	scripts+=("selftests/$set/$name.sh")
 	! grep -q '^# nics$' < <(sed -n 1,40p "$f") || nics=1
 	t=$(sed -n '1,40s/^# timeout: *//p' "$f" | head -n1)
