@@ -9,6 +9,7 @@
 # A bug of the RDMA core: it refuses a program's context, and the program's memory is
 # not freed (ib_uverbs leaks the reference of an RDMA object to the program). Such
 # programs are started by uctx-refused here.
+# long
 # timeout: 900
 # kmemleak-ok: comm "uctx-refused"
 . "$(dirname "$0")/lib.sh"

@@ -6,6 +6,7 @@
 # files, goals and exit statuses. Nothing is left behind, however a run ends. The
 # script judges no figure. It does not run rxe, because kernels before 7.x keep rxe
 # out of namespaces.
+# long
 # timeout: 400
 . "$(dirname "$0")/lib.sh"
 

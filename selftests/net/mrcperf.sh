@@ -6,6 +6,7 @@
 # exactly how many messages were sent. For runs that it cannot do it prints an error
 # and has the exit status that the manual documents. The script checks no performance
 # figure.
+# long
 # timeout: 600
 . "$(dirname "$0")/lib.sh"
 
