@@ -5,19 +5,12 @@
 if(NOT CMAKE_BUILD_TYPE)
 	set(CMAKE_BUILD_TYPE Debug)
 endif()
-include("${CMAKE_CURRENT_LIST_DIR}/../../userspace-tools/common/program.cmake")
-
-# Most of the time to compile these goes to templates of nlohmann-json, fmt and
-# GoogleTest, so several files are compiled together: mrcctl took 250 s of processor time
-# and takes 95. The programs themselves are built file by file, which shows missing
-# includes and shadowed names. -g1 is enough for what the sanitizers report.
 if(NOT DEFINED CMAKE_UNITY_BUILD)
 	set(CMAKE_UNITY_BUILD ON)
 endif()
-if(CMAKE_UNITY_BUILD)
-	set(CMAKE_UNITY_BUILD_BATCH_SIZE 8)
-	add_compile_options(-Wno-shadow -Wno-subobject-linkage)
-endif()
+include("${CMAKE_CURRENT_LIST_DIR}/../../userspace-tools/common/program.cmake")
+
+# -g1 is enough for what the sanitizers report.
 set(CMAKE_CXX_FLAGS_DEBUG -g1)
 
 option(MRC_SANITIZE "Build with AddressSanitizer and UBSan" ON)
@@ -27,6 +20,14 @@ if(MRC_SANITIZE)
 		-fno-sanitize-recover=all)
 	add_link_options(-fsanitize=address,undefined)
 endif()
+
+# usage: only_tests(TARGET)   its files are tests, and not what is tested
+# UBSan is for what is tested. In the tests it takes a third of the time to compile them.
+function(only_tests target)
+	if(MRC_SANITIZE)
+		target_compile_options(${target} PRIVATE -fno-sanitize=undefined)
+	endif()
+endfunction()
 
 find_package(GTest REQUIRED)
 include(GoogleTest)

@@ -20,9 +20,6 @@ namespace
 using mrcperf::ProtocolError;
 using mrcperf::RunError;
 
-/* The timeout for the peer to make queue pairs, or to report an error. */
-constexpr double setup_seconds = 60;
-
 double now()
 {
 	return std::chrono::duration<double>(

@@ -10,6 +10,9 @@ namespace mrcbench
 {
 using Message = nlohmann::json;
 
+/* The timeout for the peer to make queue pairs, or to report an error. */
+constexpr double setup_seconds = 60;
+
 /*
  * Messages of JSON, each after its length in four bytes, over a connected
  * stream socket. Owns the socket. The peer is not trusted: lengths are limited,

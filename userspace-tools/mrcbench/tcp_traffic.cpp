@@ -33,7 +33,6 @@ using mrcperf::fail_errno;
 using mrcperf::RunError;
 using Clock = std::chrono::steady_clock;
 
-constexpr double setup_seconds = 60;
 constexpr size_t batch = 64;
 /* Calls on one connection before the next one is served. */
 constexpr int turns = 16;

@@ -19,7 +19,6 @@ using mrcperf::RunError;
 using Clock = std::chrono::steady_clock;
 
 constexpr size_t batch = 64;
-constexpr double setup_seconds = 60;
 /* Bytes between reads of the clock, which is a system call on some machines. */
 constexpr uint64_t clock_after = 256 * 1024;
 
