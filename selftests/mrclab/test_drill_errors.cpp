@@ -165,8 +165,8 @@ TEST(DrillErrors, NameTraffic)
 	const std::string either =
 		"traffic t: either \"program\" or \"command\" is needed";
 	const std::string program =
-		"traffic t: a program needs \"from\" and \"to\", and has no "
-		"\"hosts\" and no \"end\"";
+		"traffic t: a program needs \"from\" and \"to\", or "
+		"\"among\", and has no \"hosts\" and no \"end\"";
 	const std::string command =
 		"traffic t: a command needs \"hosts\"; what else it needs is "
 		"in its words";
@@ -242,8 +242,8 @@ TEST(DrillErrors, NameTraffic)
 		 "own"},
 		{"speed: 5",
 		 "traffic t has no key \"speed\"; its keys are program, from, "
-		 "to, qps, size, both_ways, options, command, hosts, end, "
-		 "start"},
+		 "to, among, qps, size, both_ways, options, command, hosts, "
+		 "end, start"},
 	});
 	EXPECT_EQ(drill_error(with_line(plain_drill, 6, "  {}\n")),
 		  "d.yaml:6: there is no traffic");

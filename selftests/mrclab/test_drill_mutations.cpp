@@ -60,6 +60,7 @@ std::vector<std::string> drill_words()
 			      "fair: 1",
 			      "of: 1/2",
 			      "against: 1k",
+			      "among: [h1, h2]",
 			      "ib_read_bw",
 			      "mrcperf",
 			      "rate",

@@ -60,6 +60,10 @@ std::string with_traffic(const std::string &key, const Json &value)
 	Json w = command ? Json{{"command", "x"}, {"hosts", "h1"}}
 			 : stream("h1", "h3");
 
+	if (key == "among") {
+		w.erase("from");
+		w.erase("to");
+	}
 	w[key] = value;
 	if (key == "from" && value.is_array())
 		w["to"] = "h4";
@@ -192,15 +196,7 @@ TEST(DrillSchema, HasTheParsersDefaults)
 				.flows[1];
 
 		ASSERT_EQ(f.name, "w");
-		/* Its port is another one. */
-		for (std::size_t i = 0; i < stream.clients[0].words.size();
-		     i++) {
-			const std::string &w = stream.clients[0].words[i];
-
-			EXPECT_EQ(f.clients[0].words[i],
-				  w == "18515" ? "18516" : w)
-				<< key;
-		}
+		EXPECT_EQ(f.clients[0].words, stream.clients[0].words) << key;
 		EXPECT_EQ(f.start, 0u);
 	}
 	EXPECT_EQ(at(traffic)["end"]["default"], "wait");

@@ -143,6 +143,35 @@ TEST(Flow, HasCommandLinesOfMrcperf)
 		  "mrcperf sends one way");
 }
 
+TEST(Flow, HasAPortThatThereIs)
+{
+	const Stream s = stream("ib_write_bw");
+
+	EXPECT_EQ(stream_flow(s, "w", 1, 2, 47020).servers[0].port, 65535);
+	EXPECT_EQ(error_of([&] { stream_flow(s, "w", 1, 2, 47021); }),
+		  "there are more streams than ports");
+	EXPECT_EQ(error_of([&] {
+			  streams_flow(s, "w", {1, 3}, 2, 47020);
+		  }),
+		  "there are more streams than ports");
+}
+
+/* Each of a host's programs has a log of its own. */
+TEST(Flow, HasNamesOfJobs)
+{
+	const auto names = [](const std::vector<uint32_t> &hosts) {
+		std::vector<Job> jobs;
+
+		for (const uint32_t h : hosts)
+			jobs.push_back({h, {}, 0});
+		return fmt::format("{}", fmt::join(job_names(jobs), " "));
+	};
+
+	EXPECT_EQ(names({}), "");
+	EXPECT_EQ(names({3, 1}), "h3 h1");
+	EXPECT_EQ(names({3, 3, 1, 3, 1}), "h3 h3.2 h1 h3.3 h1.2");
+}
+
 TEST(Flow, OfOtherProgramsIsNone)
 {
 	EXPECT_EQ(stream_programs(),
@@ -151,8 +180,7 @@ TEST(Flow, OfOtherProgramsIsNone)
 	EXPECT_FALSE(is_stream_program("ib_write_lat"));
 	EXPECT_FALSE(is_stream_program(""));
 	EXPECT_EQ(error_of([] { stream_flow(stream("iperf3"), "w", 1, 2, 0); }),
-		  "\"iperf3\" is none of ib_write_bw, ib_read_bw, ib_send_bw, "
-		  "mrcperf");
+		  "\"iperf3\" is none of " + stream_programs());
 	EXPECT_EQ(error_of([] { flow(2, 2); }), "a flow is between two hosts");
 }
 

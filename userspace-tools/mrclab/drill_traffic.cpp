@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #include "drill_traffic.hpp"
 
+#include <algorithm>
+#include <initializer_list>
+#include <set>
+
 #include <fmt/format.h>
 
 #include "error.hpp"
@@ -72,22 +76,32 @@ public:
 	TrafficEntry read(const YAML::Node &node);
 
 private:
-	/* @use has the key's word. @stream: not for commands. */
+	/* @use has the key's word. */
 	template <typename Use>
-	YamlFile::Key key(std::string_view name, bool stream, Use use)
+	YamlFile::Key key(std::string_view name, Use use)
 	{
-		return {name, [this, stream, use](const YAML::Node &v) {
-				has_stream_key_ |= stream;
+		return {name, [this, name, use](const YAML::Node &v) {
+				keys_.insert(name);
 				use(YamlFile::word(v));
 			}};
 	}
 	YamlFile::Key words(std::string_view name, std::vector<std::string> &to)
 	{
 		return {name, [this, name, &to](const YAML::Node &v) {
+				keys_.insert(name);
 				to = yaml_.words(v, std::string(name));
 			}};
 	}
+	/* Is there one of these keys? */
+	bool has(std::initializer_list<std::string_view> keys) const
+	{
+		return std::any_of(keys.begin(), keys.end(),
+				   [this](std::string_view k) {
+					   return keys_.contains(k);
+				   });
+	}
 	void check() const;
+	void check_program() const;
 	[[noreturn]] void fail(const std::string &why) const
 	{
 		throw FileError(yaml_.file(), e_.line,
@@ -96,7 +110,7 @@ private:
 
 	const YamlFile &yaml_;
 	TrafficEntry e_;
-	bool has_ending_ = false, has_stream_key_ = false;
+	std::set<std::string_view> keys_; /* that the entry has */
 };
 
 TrafficEntry EntryReader::read(const YAML::Node &node)
@@ -105,25 +119,26 @@ TrafficEntry EntryReader::read(const YAML::Node &node)
 
 	yaml_.map(
 		node, "traffic " + e_.name,
-		{key("program", true,
+		{key("program",
 		     [&s](const std::string &w) {
 			     s.program = parse_program(w);
 		     }),
 		 words("from", e_.from),
 		 words("to", e_.to),
-		 key("qps", true,
+		 words("among", e_.among),
+		 key("qps",
 		     [&s](const std::string &w) {
 			     s.qps = static_cast<uint32_t>(
 				     parse_count(w, 1, 10000));
 		     }),
-		 key("size", true,
+		 key("size",
 		     [&s](const std::string &w) { s.size = parse_message(w); }),
 		 {"both_ways",
 		  [this, &s](const YAML::Node &v) {
-			  has_stream_key_ = true;
+			  keys_.insert("both_ways");
 			  s.both_ways = YamlFile::truth(v);
 		  }},
-		 key("options", true,
+		 key("options",
 		     [&s](const std::string &w) {
 			     s.options = parse_command(w);
 		     }),
@@ -135,12 +150,11 @@ TrafficEntry EntryReader::read(const YAML::Node &node)
 					  : parse_command(YamlFile::word(v));
 		  }},
 		 words("hosts", e_.hosts),
-		 key("end", false,
+		 key("end",
 		     [this](const std::string &w) {
 			     e_.ending = parse_ending(w);
-			     has_ending_ = true;
 		     }),
-		 key("start", false, [this](const std::string &w) {
+		 key("start", [this](const std::string &w) {
 			 e_.start = parse_time(w);
 		 })});
 	check();
@@ -151,18 +165,26 @@ void EntryReader::check() const
 {
 	if (e_.stream.program.empty() == e_.command.empty())
 		fail("either \"program\" or \"command\" is needed");
-	if (e_.command.empty()) {
-		if (e_.from.empty() || e_.to.empty() || !e_.hosts.empty() ||
-		    has_ending_)
-			fail("a program needs \"from\" and \"to\", and has no "
-			     "\"hosts\" and no \"end\"");
-		if (e_.to.size() != 1 && e_.to.size() != e_.from.size())
-			fail("\"to\" is one host, or as many as \"from\"");
-	} else if (e_.hosts.empty() || !e_.from.empty() || !e_.to.empty() ||
-		   has_stream_key_) {
+	if (e_.command.empty())
+		check_program();
+	else if (e_.hosts.empty() || has({"from", "to", "among", "qps", "size",
+					  "both_ways", "options"}))
 		fail("a command needs \"hosts\"; what else it needs is in its "
 		     "words");
-	}
+}
+
+void EntryReader::check_program() const
+{
+	const bool pairs = !e_.from.empty() && !e_.to.empty();
+
+	if (has({"hosts", "end"}) || (e_.among.empty() && !pairs) ||
+	    (!e_.among.empty() && has({"from", "to"})))
+		fail("a program needs \"from\" and \"to\", or \"among\", and "
+		     "has no \"hosts\" and no \"end\"");
+	if (pairs && e_.to.size() != 1 && e_.to.size() != e_.from.size())
+		fail("\"to\" is one host, or as many as \"from\"");
+	if (!e_.among.empty() && has({"both_ways"}))
+		fail("with \"among\", data goes both ways already");
 }
 
 std::vector<uint32_t> host_numbers(const Topology &t,
@@ -192,9 +214,12 @@ public:
 
 private:
 	void add_flow(Flow flow, uint64_t start);
+	void add_among(const TrafficEntry &e);
+	void add_pairs(const TrafficEntry &e);
 
 	const Topology &t_;
 	std::size_t programs_ = 0;
+	uint32_t streams_ = 0; /* each has a port */
 };
 
 void FlowMaker::add_flow(Flow flow, uint64_t start)
@@ -205,18 +230,33 @@ void FlowMaker::add_flow(Flow flow, uint64_t start)
 			"there are more than {} flows, or more than {} "
 			"programs",
 			max_flows, max_programs));
+	streams_ += static_cast<uint32_t>(flow.servers.size());
 	flow.start = start;
 	flows.push_back(std::move(flow));
 }
 
-void FlowMaker::add(const TrafficEntry &e)
+/* Each host of the list receives from all others. */
+void FlowMaker::add_among(const TrafficEntry &e)
 {
-	if (!e.command.empty())
-		return add_flow(command_flow(e.command, e.name,
-					     host_numbers(t_, e.hosts),
-					     e.ending),
-				e.start);
+	const auto hosts = host_numbers(t_, e.among);
 
+	if (hosts.size() < 2)
+		throw UsageError("\"among\" has at least two hosts");
+	if (std::set(hosts.begin(), hosts.end()).size() != hosts.size())
+		throw UsageError("a host is in \"among\" twice");
+	for (std::size_t i = 0; i < hosts.size(); i++) {
+		std::vector<uint32_t> others = hosts;
+
+		others.erase(others.begin() + static_cast<std::ptrdiff_t>(i));
+		add_flow(streams_flow(e.stream,
+				      fmt::format("{} {}", e.name, i + 1),
+				      others, hosts[i], streams_),
+			 e.start);
+	}
+}
+
+void FlowMaker::add_pairs(const TrafficEntry &e)
+{
 	const auto from = host_numbers(t_, e.from), to = host_numbers(t_, e.to);
 
 	for (std::size_t i = 0; i < from.size(); i++)
@@ -225,9 +265,20 @@ void FlowMaker::add(const TrafficEntry &e)
 				 from.size() == 1
 					 ? e.name
 					 : fmt::format("{} {}", e.name, i + 1),
-				 from[i], to[to.size() == 1 ? 0 : i],
-				 static_cast<uint32_t>(flows.size())),
+				 from[i], to[to.size() == 1 ? 0 : i], streams_),
 			 e.start);
+}
+
+void FlowMaker::add(const TrafficEntry &e)
+{
+	if (!e.command.empty())
+		add_flow(command_flow(e.command, e.name,
+				      host_numbers(t_, e.hosts), e.ending),
+			 e.start);
+	else if (!e.among.empty())
+		add_among(e);
+	else
+		add_pairs(e);
 }
 } // namespace
 

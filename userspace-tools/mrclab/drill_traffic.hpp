@@ -17,7 +17,7 @@ struct TrafficEntry {
 	std::string name;
 	int line = 0;
 	Stream stream;
-	std::vector<std::string> from, to, hosts, command;
+	std::vector<std::string> from, to, among, hosts, command;
 	Ending ending = Ending::wait;
 	uint64_t start = 0;
 };

@@ -14,7 +14,8 @@ namespace mrclab
 {
 namespace
 {
-constexpr uint16_t first_port = 18515;
+constexpr uint32_t first_port = 18515;
+constexpr uint32_t last_port = 65535;
 
 /* They end when they are killed; nobody reads their own figures. */
 constexpr const char *for_ever = "100000";
@@ -151,18 +152,20 @@ bool is_stream_program(std::string_view name)
 Flow stream_flow(const Stream &s, const std::string &name, uint32_t from,
 		 uint32_t to, uint32_t number)
 {
-	const auto port = static_cast<uint16_t>(first_port + number);
 	const Program *const p = find(s.program);
 	Flow f;
 
 	if (!p)
 		throw UsageError(fmt::format("\"{}\" is none of {}", s.program,
 					     stream_programs()));
+	if (number > last_port - first_port)
+		throw UsageError("there are more streams than ports");
 	if (s.both_ways && !p->both_ways)
 		throw UsageError(fmt::format("{} sends one way", s.program));
 	if (from == to)
 		throw UsageError("a flow is between two hosts");
 
+	const auto port = static_cast<uint16_t>(first_port + number);
 	const std::vector<uint32_t> hosts = {from, to};
 	const auto job = [&](std::size_t rank) {
 		Job j{hosts[rank], p->words(s, port), 0};
@@ -190,6 +193,41 @@ Flow stream_flow(const Stream &s, const std::string &name, uint32_t from,
 		f.counted.push_back(from);
 	}
 	return f;
+}
+
+Flow streams_flow(const Stream &s, const std::string &name,
+		  const std::vector<uint32_t> &from, uint32_t to,
+		  uint32_t number)
+{
+	Flow all;
+
+	for (const uint32_t sender : from) {
+		const Flow f = stream_flow(s, name, sender, to, number++);
+
+		if (all.clients.empty()) {
+			all = f;
+			continue;
+		}
+		for (auto [more, of] : {std::pair(&f.servers, &all.servers),
+					std::pair(&f.clients, &all.clients)})
+			of->insert(of->end(), more->begin(), more->end());
+		all.senders.push_back(sender);
+	}
+	return all;
+}
+
+std::vector<std::string> job_names(const std::vector<Job> &jobs)
+{
+	std::map<uint32_t, int> of_host;
+	std::vector<std::string> names;
+
+	for (const Job &j : jobs) {
+		const int n = ++of_host[j.host];
+
+		names.push_back(n == 1 ? fmt::format("h{}", j.host)
+				       : fmt::format("h{}.{}", j.host, n));
+	}
+	return names;
 }
 
 Flow command_flow(const std::vector<std::string> &words,

@@ -39,10 +39,19 @@ bool is_stream_program(std::string_view name);
 
 /*
  * Data goes from @from to @to. The server is where the data goes to, but of
- * programs that read where it comes from. @number tells flows of a drill apart.
+ * programs that read where it comes from. @number tells the streams of a drill
+ * apart: it becomes a port.
  */
 Flow stream_flow(const Stream &s, const std::string &name, uint32_t from,
 		 uint32_t to, uint32_t number);
+
+/* A stream from each host of @from to @to, numbered from @number on. */
+Flow streams_flow(const Stream &s, const std::string &name,
+		  const std::vector<uint32_t> &from, uint32_t to,
+		  uint32_t number);
+
+/* "h3" of each job's host, for files; its second job is "h3.2". */
+std::vector<std::string> job_names(const std::vector<Job> &jobs);
 
 /*
  * The same command on each of @hosts. Throws UsageError for placeholders that

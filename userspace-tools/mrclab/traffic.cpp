@@ -85,16 +85,15 @@ Words Traffic::words(const Job &job) const
 	return all;
 }
 
-std::unique_ptr<Program> Traffic::start(std::size_t flow, uint32_t host,
-					const Words &command,
-					const std::string &side) const
+/* @job is of the name of its log: "server.h3". */
+std::unique_ptr<Program> Traffic::start(std::size_t flow, const Words &command,
+					const std::string &job) const
 {
 	std::string name = drill_.flows[flow].name;
 
 	std::replace(name.begin(), name.end(), ' ', '.');
 	auto program = std::make_unique<Program>(
-		command,
-		fmt::format("{}.{}.{}.h{}.log", prefix_, name, side, host));
+		command, fmt::format("{}.{}.{}.log", prefix_, name, job));
 	ahead_.leave(program->pid());
 	return program;
 }
@@ -113,10 +112,14 @@ void Traffic::make_words()
 void Traffic::start_servers()
 {
 	make_words();
-	for (std::size_t f = 0; f < flows_.size(); f++)
-		for (const Job &job : drill_.flows[f].servers)
+	for (std::size_t f = 0; f < flows_.size(); f++) {
+		const std::vector<Job> &jobs = drill_.flows[f].servers;
+		const std::vector<std::string> names = job_names(jobs);
+
+		for (std::size_t i = 0; i < jobs.size(); i++)
 			flows_[f].servers.push_back(
-				start(f, job.host, words(job), "server"));
+				start(f, words(jobs[i]), "server." + names[i]));
+	}
 	for (std::size_t f = 0; f < flows_.size(); f++) {
 		for (const Job &job : drill_.flows[f].servers) {
 			const auto end = Clock::now() + start_timeout;
@@ -137,12 +140,12 @@ void Traffic::start_servers()
 
 void Traffic::start_clients(std::size_t flow)
 {
-	const std::vector<Job> &jobs = drill_.flows[flow].clients;
+	const std::vector<std::string> names =
+		job_names(drill_.flows[flow].clients);
 
-	for (std::size_t i = 0; i < jobs.size(); i++)
-		flows_[flow].clients.push_back(start(flow, jobs[i].host,
-						     flows_[flow].commands[i],
-						     "client"));
+	for (std::size_t i = 0; i < names.size(); i++)
+		flows_[flow].clients.push_back(start(
+			flow, flows_[flow].commands[i], "client." + names[i]));
 }
 
 std::vector<pid_t> Traffic::pids(std::size_t flow) const

@@ -44,9 +44,8 @@ public:
 
 private:
 	void make_words();
-	std::unique_ptr<Program> start(std::size_t flow, uint32_t host,
-				       const Words &command,
-				       const std::string &side) const;
+	std::unique_ptr<Program> start(std::size_t flow, const Words &command,
+				       const std::string &job) const;
 	Words words(const Job &job) const;
 	FlowEnd end_of(std::size_t flow) const;
 
