@@ -2,6 +2,7 @@
 #include "made_results.hpp"
 
 #include <array>
+#include <cmath>
 
 #include <fmt/format.h>
 
@@ -49,6 +50,8 @@ DrillRun random_run(Random &r, const std::string &devices)
 		run.flows.push_back({hostile_text(r, 6), draw(r, 0, 1) == 1,
 				     hostile_text(r, 30)});
 	for (uint64_t n = draw(r, 0, 3); n > 0; n--)
+		run.gaps.push_back({hostile_text(r, 6), std::abs(number(r))});
+	for (uint64_t n = draw(r, 0, 3); n > 0; n--)
 		run.verdicts.push_back({hostile_text(r, 20), number(r),
 					number(r), hostile_text(r, 2),
 					draw(r, 0, 1) == 1});
@@ -87,6 +90,7 @@ DrillRun stairs_of(const std::string &devices)
 	run.series.push_back(write);
 	run.flows.push_back({"write", devices == "mrc",
 			     devices == "mrc" ? "" : "status 12\nscnt=<128>"});
+	run.gaps = {{"write", devices == "mrc" ? 0.0 : 8000.0}};
 	if (devices == "mrc")
 		run.verdicts = {
 			{"write, 3 s to 7 s: worst sample at least 60 %", 60,

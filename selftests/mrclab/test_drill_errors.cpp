@@ -93,8 +93,8 @@ TEST(DrillErrors, NameWordsThatAreWrong)
 		{"paper: 5\n", "7: paper must be a map of \"key: value\""},
 		{"paper:\n  page: 5\n",
 		 "8: paper has no key \"page\"; its keys are figure, values"},
-		{"sample: 19ms\n", "7: \"sample\" is 20ms to 10s"},
-		{"sample: 10001ms\n", "7: \"sample\" is 20ms to 10s"},
+		{"sample: 9ms\n", "7: \"sample\" is 10ms to 10s"},
+		{"sample: 10001ms\n", "7: \"sample\" is 10ms to 10s"},
 		{"sample: fast\n",
 		 "7: sample: \"fast\" is no time; one is written like "
 		 "\"10us\""},
@@ -267,9 +267,10 @@ TEST(DrillErrors, NameRequirements)
 {
 	const char *times = "the requirement's time is not within the drill";
 	const char *kinds = "a requirement has one of worst, mean, fair, "
-			    "reaches";
+			    "reaches, gap";
 	const char *pair = "\"reaches\" and \"within\" belong together";
-	const char *fair = "\"of\" and \"against\" are not for \"fair\"";
+	const char *fair = "\"of\" and \"against\" are not for \"fair\" and "
+			   "\"gap\"";
 	const char *none = "no sample lies in the requirement's time";
 
 	refuses_musts({
@@ -325,7 +326,8 @@ TEST(DrillErrors, NameRequirements)
 		 "of links like p1l1:h1"},
 		{"what: w, medium: 1%",
 		 "a requirement has no key \"medium\"; its keys are what, "
-		 "from, to, worst, mean, fair, reaches, within, against, of"},
+		 "from, to, worst, mean, fair, reaches, within, gap, against, "
+		 "of"},
 	});
 	EXPECT_EQ(
 		drill_error(plain_drill + "must:\n  - {what: w, mean: 1%}\n"

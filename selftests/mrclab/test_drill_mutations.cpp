@@ -10,6 +10,7 @@
 
 #include "drill_file.hpp"
 #include "drill_series.hpp"
+#include "drill_verdicts.hpp"
 #include "error.hpp"
 #include "fabric_file.hpp"
 #include "golden.hpp"
@@ -60,6 +61,7 @@ std::vector<std::string> drill_words()
 			      "fair: 1",
 			      "of: 1/2",
 			      "against: 1k",
+			      "gap: 1s",
 			      "among: [h1, h2]",
 			      "ib_read_bw",
 			      "mrcperf",
@@ -90,6 +92,7 @@ const std::string own =
 	"rxe: {timeline: {1s: clear}}\n"
 	"must:\n"
 	"  - {what: flows, from: 1s, fair: 0.5}\n"
+	"  - {what: s, from: 1s, gap: 200ms}\n"
 	"  - {what: \"p*l*:h?\", to: 2s, worst: 1, against: 1mbit, of: 1/3}\n";
 
 const std::string own_fabric = "name: own\n"
@@ -138,6 +141,8 @@ void use(const Drill &d)
 			 std::vector<uint64_t>(d.flows.size(), i * 1000)});
 	add_series(run, t, d, readings);
 	EXPECT_EQ(judge(d, run).size(), d.musts.size());
+	for (const Gap &g : gaps_of(d, run))
+		EXPECT_GE(g.ms, 0) << g.name;
 	for (const Flow &f : d.flows) {
 		EXPECT_FALSE(f.clients.empty());
 		EXPECT_FALSE(f.counted.empty());

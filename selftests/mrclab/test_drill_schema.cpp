@@ -81,7 +81,7 @@ std::string with_must(const std::string &key, const Json &value)
 
 	if (key == "reaches" || key == "within")
 		m.update({{"reaches", "1%"}, {"within", "1s"}});
-	else if (key != "worst" && key != "fair")
+	else if (key != "worst" && key != "fair" && key != "gap")
 		m["mean"] = "1%";
 	m[key] = value;
 	return with("must", Json::array({m}));
@@ -274,7 +274,8 @@ TEST(DrillSchema, TakesTheParsersWords)
 	for (const char *key : {"qps", "start"})
 		agree(schema(), key, at(traffic)[key], 500,
 		      parse(with_traffic, key));
-	for (const char *key : {"from", "worst", "mean", "reaches", "against"})
+	for (const char *key : {"from", "worst", "mean", "reaches", "against",
+				"gap"})
 		agree(schema(), key, at(must)[key], 500, parse(with_must, key));
 }
 

@@ -49,6 +49,7 @@ Json two_of_all()
 		run.times.resize(2);
 		run.series.resize(2);
 		run.events.resize(2);
+		run.gaps = {{"write", 1}, {"x", 2}};
 		for (Series &s : run.series)
 			s.values.resize(2);
 	}
@@ -232,7 +233,7 @@ TEST(Result, NamesAreChecked)
 		  "f: runs[1].devices: there twice");
 	EXPECT_NE(error_of(with("/runs/0/series/1/name", "plane 1")), "");
 	EXPECT_NE(error_of(with("/runs/0/series/1/name", "")), "");
-	EXPECT_EQ(error_of(with("/version", 2)), "f: version: only 1 is known");
+	EXPECT_EQ(error_of(with("/version", 1)), "f: version: only 2 is known");
 }
 
 TEST(Result, WhatIsNoJsonHasALine)

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "drill_series.hpp"
+#include "drill_verdicts.hpp"
 #include "random_fabric.hpp"
 
 namespace mrclab

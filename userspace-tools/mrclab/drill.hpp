@@ -55,6 +55,7 @@ struct Must {
 		mean,	 /* of the samples */
 		fair,	 /* Jain's index of the flows' means */
 		reaches, /* again, within a time */
+		gap,	 /* the longest time without a byte */
 	};
 
 	Kind kind = Kind::mean;
@@ -64,7 +65,7 @@ struct Must {
 	/* Of the baseline that counts, like 7/8 of it. */
 	uint32_t part = 1, parts = 1;
 	uint64_t rate = 0;   /* bit/s, instead of the baseline; 0: none */
-	uint64_t within = 0; /* ns, of reaches */
+	uint64_t within = 0; /* ns: the most of reaches and gap */
 	int line = 0;
 };
 

@@ -15,6 +15,7 @@
 #include "graph.hpp"
 #include "interrupt.hpp"
 #include "report.hpp"
+#include "report_summary.hpp"
 #include "units.hpp"
 #include "yaml.hpp"
 
@@ -35,24 +36,6 @@ std::vector<Drill> read_drills(const std::vector<std::string> &files)
 						    all.back().name));
 	}
 	return all;
-}
-
-void print(const DrillResult &r)
-{
-	for (const DrillRun &run : r.runs) {
-		for (const FlowEnd &f : run.flows)
-			if (!f.ok)
-				std::cout << fmt::format(
-					"{} ({}): {} failed: {}\n", r.name,
-					run.devices, f.name, f.why);
-		for (const Verdict &v : run.verdicts)
-			std::cout << fmt::format(
-				"{} ({}): {}: {:.4g}{} (wanted {:.4g}{}){}\n",
-				r.name, run.devices, v.text, v.got, v.unit,
-				v.wanted, v.unit,
-				v.ok || run.devices != "mrc" ? "" : " NOT MET");
-	}
-	std::cout << std::flush;
 }
 
 void make_dir(const std::string &dir)
@@ -85,7 +68,7 @@ int drill_command(const std::vector<std::string> &files, const std::string &dir,
 			status = exit_system;
 			continue;
 		}
-		print(results.back());
+		std::cout << summary_of(results.back()) << std::flush;
 		if (!passed(results.back()) && status == exit_ok)
 			status = exit_unmet;
 		/* It is kept, whatever happens to the next ones. */

@@ -2,7 +2,6 @@
 #include "drill_file.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <optional>
 
@@ -10,6 +9,7 @@
 #include <fmt/ranges.h>
 
 #include "address.hpp"
+#include "drill_musts.hpp"
 #include "drill_series.hpp"
 #include "drill_traffic.hpp"
 #include "error.hpp"
@@ -25,43 +25,12 @@ namespace mrclab
 namespace
 {
 constexpr uint64_t ms = 1000000;
-/* The kernel's counters of RDMA devices are renewed every 10 ms. */
-constexpr uint64_t min_sample = 20 * ms;
+/* The kernel's counters of RDMA devices are renewed every 10 ms or less often.
+ */
+constexpr uint64_t min_sample = 10 * ms;
 constexpr uint64_t max_sample = 10000 * ms;
 constexpr uint64_t max_samples = 100000;
 constexpr std::size_t max_musts = 1000;
-
-/* "7/8": that many parts of so many. */
-void parse_part(const std::string &w, Must &m)
-{
-	const std::size_t slash = w.find('/');
-
-	if (slash == std::string::npos)
-		throw UsageError(
-			fmt::format("\"{}\" is no part like \"7/8\"", w));
-	m.part =
-		static_cast<uint32_t>(parse_count(w.substr(0, slash), 1, 4096));
-	m.parts = static_cast<uint32_t>(
-		parse_count(w.substr(slash + 1), 1, 4096));
-	if (m.part > m.parts)
-		throw UsageError(fmt::format("\"{}\" is more than all", w));
-}
-
-/* Jain's index, from 0 to 1. */
-double parse_index(const std::string &w)
-{
-	const bool decimal = w.starts_with("0.") || w.starts_with("1.") ||
-			     w == "0" || w == "1";
-	const char *const end = w.data() + w.size();
-	double index = 0;
-	const auto r =
-		std::from_chars(w.data(), end, index, std::chars_format::fixed);
-
-	if (!decimal || r.ec != std::errc() || r.ptr != end || index > 1)
-		throw UsageError(
-			fmt::format("\"{}\" is no index like \"0.99\"", w));
-	return index;
-}
 
 Window parse_window(const std::string &w)
 {
@@ -124,10 +93,7 @@ private:
 	void paper(const YAML::Node &node);
 	void show(const YAML::Node &node);
 	void must(const YAML::Node &node);
-	void check_must(const Must &m, int kinds, bool to) const;
 	void check_times() const;
-	void check_must_times(const Must &m) const;
-	bool has_sample(const Window &w) const;
 	Topology stage(Devices devices, const MaybeNode &fabric,
 		       const MaybeNode &timeline);
 	void read_faults(Stage &s, const Topology &t,
@@ -173,67 +139,11 @@ void Reader::show(const YAML::Node &node)
 
 void Reader::must(const YAML::Node &node)
 {
-	Must m;
-	int kinds = 0;
-	bool to = false;
-	const auto share = [&](const char *key, Must::Kind kind) {
-		return YamlFile::Key(key, [&m, &kinds,
-					   kind](const YAML::Node &v) {
-			const std::string w = YamlFile::word(v);
-
-			m.kind = kind;
-			m.share = kind == Must::Kind::fair ? parse_index(w)
-							   : parse_percent(w);
-			kinds++;
-		});
-	};
-
 	if (d_.musts.size() == max_musts)
 		yaml_.fail(node, fmt::format("there are more than {} "
 					     "requirements",
 					     max_musts));
-	m.line = YamlFile::line(node);
-	yaml_.map(node, "a requirement",
-		  {text("what", m.what),
-		   time("from", m.during.from),
-		   {"to",
-		    [&](const YAML::Node &v) {
-			    m.during.to = parse_time(YamlFile::word(v));
-			    to = true;
-		    }},
-		   share("worst", Must::Kind::worst),
-		   share("mean", Must::Kind::mean),
-		   share("fair", Must::Kind::fair),
-		   share("reaches", Must::Kind::reaches),
-		   time("within", m.within),
-		   {"against",
-		    [&](const YAML::Node &v) {
-			    m.rate = parse_rate(YamlFile::word(v));
-		    }},
-		   {"of", [&](const YAML::Node &v) {
-			    parse_part(YamlFile::word(v), m);
-		    }}});
-	check_must(m, kinds, to);
-	/* The time of the drill may stand further down. */
-	if (!to)
-		m.during.to = UINT64_MAX;
-	d_.musts.push_back(m);
-}
-
-void Reader::check_must(const Must &m, int kinds, bool to) const
-{
-	if (m.what.empty())
-		fail(m.line, "a requirement needs \"what\", the name of a "
-			     "series");
-	if (kinds != 1)
-		fail(m.line, "a requirement has one of worst, mean, fair, "
-			     "reaches");
-	if ((m.kind == Must::Kind::reaches) != (m.within != 0))
-		fail(m.line, "\"reaches\" and \"within\" belong together");
-	if (m.kind == Must::Kind::reaches && to)
-		fail(m.line, "\"reaches\" has \"within\", and no \"to\"");
-	if ((m.parts > 1 || m.rate) && m.kind == Must::Kind::fair)
-		fail(m.line, "\"of\" and \"against\" are not for \"fair\"");
+	d_.musts.push_back(read_must(yaml_, node));
 }
 
 int Reader::line_of(const char *key) const
@@ -242,30 +152,6 @@ int Reader::line_of(const char *key) const
 	const YAML::Node n = root[key];
 
 	return YamlFile::line(n.IsDefined() ? n : root);
-}
-
-/* Is there an interval between two samples that lies in the window? */
-bool Reader::has_sample(const Window &w) const
-{
-	const uint64_t first = (w.from + d_.sample - 1) / d_.sample;
-
-	return (first + 1) * d_.sample <= std::min(w.to, d_.time);
-}
-
-void Reader::check_must_times(const Must &m) const
-{
-	const bool reaches = m.kind == Must::Kind::reaches;
-
-	if (m.during.from >= m.during.to || m.during.to > d_.time ||
-	    (reaches && m.within > d_.time - m.during.from))
-		fail(m.line, "the requirement's time is not within the drill");
-	if (!reaches && !has_sample(m.during))
-		fail(m.line, "no sample lies in the requirement's time");
-	if (reaches && m.within < d_.sample)
-		fail(m.line, "\"within\" is shorter than a sample");
-	if (m.kind != Must::Kind::fair && !m.rate && !has_sample(d_.baseline))
-		fail(m.line, "the requirement compares with a \"baseline\", "
-			     "which is missing or has no sample");
 }
 
 void Reader::check_times() const
@@ -285,7 +171,7 @@ void Reader::check_times() const
 	if (d_.baseline.to > d_.time)
 		fail(line_of("baseline"), "the baseline ends after the drill");
 	for (const Must &m : d_.musts)
-		check_must_times(m);
+		check_must_times(d_, m);
 	for (const TrafficEntry &e : traffic_)
 		if (e.start >= d_.time)
 			fail(e.line, fmt::format("traffic {} starts after the "
@@ -353,18 +239,15 @@ Topology Reader::stage(Devices devices, const MaybeNode &fabric,
 
 void Reader::check_names(const Topology &t) const
 {
-	const auto check = [&](const std::string &name, int line) {
+	for (std::size_t i = 0; i < d_.shown.size(); i++) {
 		try {
-			check_series(t, d_.flows, name);
+			check_series(t, d_.flows, d_.shown[i]);
 		} catch (const UsageError &e) {
-			fail(line, e.what());
+			fail(shown_lines_[i], e.what());
 		}
-	};
-
-	for (std::size_t i = 0; i < d_.shown.size(); i++)
-		check(d_.shown[i], shown_lines_[i]);
+	}
 	for (const Must &m : d_.musts)
-		check(m.what, m.line);
+		check_must_names(d_, t, m);
 }
 
 void Reader::top()

@@ -22,7 +22,7 @@ namespace
 using Json = nlohmann::ordered_json;
 
 /* Of the JSON's structure. A change that breaks readers increments it. */
-constexpr int64_t version = 1;
+constexpr int64_t version = 2;
 
 /* JSON has no infinity and no NaN: the library would write null for them. */
 double finite(double v, const std::string &what)
@@ -48,6 +48,7 @@ Json json_of(const DrillRun &run)
 		  {"series", Json::array()},
 		  {"events", Json::array()},
 		  {"flows", Json::array()},
+		  {"gaps", Json::array()},
 		  {"verdicts", Json::array()}};
 
 	for (const Series &s : run.series)
@@ -61,6 +62,9 @@ Json json_of(const DrillRun &run)
 	for (const FlowEnd &f : run.flows)
 		j["flows"].push_back(
 			{{"name", f.name}, {"ok", f.ok}, {"why", f.why}});
+	for (const Gap &g : run.gaps)
+		j["gaps"].push_back(
+			{{"name", g.name}, {"ms", finite(g.ms, g.name)}});
 	for (const Verdict &v : run.verdicts)
 		j["verdicts"].push_back({{"text", v.text},
 					 {"wanted", finite(v.wanted, v.text)},
@@ -178,11 +182,25 @@ FlowEnd flow_of(const Place &at)
 	return {at["name"].text(), at["ok"].truth(), at["why"].text()};
 }
 
+Gap gap_of(const Place &at)
+{
+	at.map({"name", "ms"});
+	return {at["name"].text(), at["ms"].number()};
+}
+
 Verdict verdict_of(const Place &at)
 {
 	at.map({"text", "wanted", "got", "unit", "ok"});
 	return {at["text"].text(), at["wanted"].number(), at["got"].number(),
 		at["unit"].text(), at["ok"].truth()};
+}
+
+void check_gaps(const Place &at, const DrillRun &run)
+{
+	for (const Gap &g : run.gaps)
+		if (g.ms < 0)
+			at["gaps"].fail(fmt::format("that of \"{}\" is below 0",
+						    g.name));
 }
 
 /* Pictures and CSV need names, and times that go on. */
@@ -208,7 +226,8 @@ DrillRun run_of(const Place &at)
 {
 	DrillRun r;
 
-	at.map({"devices", "times", "series", "events", "flows", "verdicts"});
+	at.map({"devices", "times", "series", "events", "flows", "gaps",
+		"verdicts"});
 	r.devices = at["devices"].text();
 	r.times = at["times"].numbers();
 	at["series"].list([&](const Place &p) {
@@ -218,9 +237,11 @@ DrillRun run_of(const Place &at)
 		[&](const Place &p) { r.events.push_back(event_of(p)); });
 	at["flows"].list(
 		[&](const Place &p) { r.flows.push_back(flow_of(p)); });
+	at["gaps"].list([&](const Place &p) { r.gaps.push_back(gap_of(p)); });
 	at["verdicts"].list(
 		[&](const Place &p) { r.verdicts.push_back(verdict_of(p)); });
 	check_run(at, r);
+	check_gaps(at, r);
 	return r;
 }
 

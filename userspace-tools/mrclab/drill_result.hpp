@@ -29,6 +29,14 @@ struct Event {
 	bool operator==(const Event &) const = default;
 };
 
+/* The longest time between two samples in which a flow moved no byte. */
+struct Gap {
+	std::string name; /* of the flow */
+	double ms = 0;
+
+	bool operator==(const Gap &) const = default;
+};
+
 /* How the programs of a flow have ended. */
 struct FlowEnd {
 	std::string name;
@@ -56,6 +64,7 @@ struct DrillRun {
 	std::vector<Series> series;
 	std::vector<Event> events;
 	std::vector<FlowEnd> flows;
+	std::vector<Gap> gaps;
 	std::vector<Verdict> verdicts; /* those with mrc count */
 
 	bool operator==(const DrillRun &) const = default;

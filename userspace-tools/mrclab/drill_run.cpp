@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "drill_series.hpp"
+#include "drill_verdicts.hpp"
 #include "error.hpp"
 #include "fabric_file.hpp"
 #include "flow_meter.hpp"
@@ -177,6 +178,7 @@ DrillRun run_stage(const Drill &d, const Stage &s, const std::string &dir,
 	happenings.check();
 	run.flows = traffic.end();
 	add_series(run, t, d, readings);
+	run.gaps = gaps_of(d, run);
 	run.verdicts = judge(d, run);
 	return run;
 }
@@ -195,10 +197,9 @@ std::vector<std::string> shown(const Drill &d, const DrillRun &run)
 	std::vector<std::string> names;
 
 	if (d.shown.empty()) {
-		if (d.flows.size() > max_flows || d.flows.size() == 1)
-			return series_names(run, d.flows.size() == 1 ? "flows"
-								     : "total");
-		return series_names(run, "flows");
+		names = series_names(run, "flows");
+		return names.size() > max_flows ? series_names(run, "total")
+						: names;
 	}
 	for (const std::string &what : d.shown)
 		for (const std::string &name : series_names(run, what))

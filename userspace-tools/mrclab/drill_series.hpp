@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * mrclab: from counters to goodput over time, and to verdicts. Series are named
+ * mrclab: from counters to goodput over time. Series are named
  *
  *	write		the flow of that traffic, or all of its flows
  *	write 2		its second flow
@@ -15,7 +15,6 @@
 #include <string>
 #include <vector>
 
-#include "../common/fairness.hpp"
 #include "counters.hpp"
 #include "drill.hpp"
 #include "drill_result.hpp"
@@ -23,8 +22,6 @@
 
 namespace mrclab
 {
-using fairness::jain;
-
 /* All counters at one moment. */
 struct Reading {
 	uint64_t at = 0; /* ns since the start; negative times are not kept */
@@ -37,8 +34,8 @@ void check_series(const Topology &t, const std::vector<Flow> &flows,
 		  const std::string &name);
 
 /*
- * Series of flows, their total, planes, and what else the drill names. Names
- * that the fabric does not have give no series.
+ * Series of flows, their total, planes, and what else the drill
+ * names. Names that the fabric does not have give no series.
  */
 void add_series(DrillRun &run, const Topology &t, const Drill &d,
 		const std::vector<Reading> &readings);
@@ -46,7 +43,4 @@ void add_series(DrillRun &run, const Topology &t, const Drill &d,
 /* Names of the run's series that @what stands for. */
 std::vector<std::string> series_names(const DrillRun &run,
 				      const std::string &what);
-
-/* One verdict for each requirement. */
-std::vector<Verdict> judge(const Drill &d, const DrillRun &run);
 } // namespace mrclab

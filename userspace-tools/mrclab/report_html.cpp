@@ -210,17 +210,28 @@ std::string verdicts_of(const DrillResult &result)
 	return out + "</tbody>\n</table>\n";
 }
 
+/* How long the flow was silent at most, if that was measured. */
+std::string gap_of(const DrillRun &run, const std::string &flow)
+{
+	for (const Gap &g : run.gaps)
+		if (g.name == flow)
+			return "; longest time without a byte " +
+			       figure_of(g.ms, "ms");
+	return "";
+}
+
 std::string flows_of(const DrillResult &result)
 {
 	std::string out;
 
 	for (const DrillRun &run : result.runs)
 		for (const FlowEnd &f : run.flows) {
-			out += fmt::format("<p>{}, {}: {}</p>\n",
+			out += fmt::format("<p>{}, {}: {}{}</p>\n",
 					   escaped(run.devices),
 					   escaped(f.name),
 					   f.ok ? "all programs have succeeded"
-						: "a program has failed");
+						: "a program has failed",
+					   gap_of(run, f.name));
 			if (!f.ok && !f.why.empty())
 				out += preformatted(f.why);
 		}
