@@ -49,6 +49,16 @@ DrillRun random_run(Random &r, const std::string &devices)
 	for (uint64_t n = draw(r, 0, 3); n > 0; n--)
 		run.flows.push_back({hostile_text(r, 6), draw(r, 0, 1) == 1,
 				     hostile_text(r, 30)});
+	for (uint64_t n = draw(r, 0, 3); n > 0; n--) {
+		Latency l{fmt::format("{}{}", n, hostile_text(r, 6)), 0, 0, 0,
+			  0};
+
+		double us = 0;
+
+		for (double *to : {&l.min, &l.typical, &l.p99, &l.p999})
+			*to = us += std::abs(number(r));
+		run.latencies.push_back(l);
+	}
 	for (uint64_t n = draw(r, 0, 3); n > 0; n--)
 		run.gaps.push_back({hostile_text(r, 6), std::abs(number(r))});
 	for (uint64_t n = draw(r, 0, 3); n > 0; n--)

@@ -208,7 +208,8 @@ TEST(DrillErrors, NameTraffic)
 	refuses_traffic({
 		{"program: iperf3, from: h1, to: h2",
 		 "program: \"iperf3\" is none of ib_write_bw, ib_read_bw, "
-		 "ib_send_bw, mrcperf; other programs are run by \"command\""},
+		 "ib_send_bw, mrcperf, ib_write_lat, ib_read_lat, ib_send_lat; "
+		 "other programs are run by \"command\""},
 		{"program: mrcperf, from: h1, to: h3, both_ways: on",
 		 "traffic t: mrcperf sends one way"},
 		{"program: ib_send_bw, from: h1, to: h1",
@@ -242,8 +243,8 @@ TEST(DrillErrors, NameTraffic)
 		 "own"},
 		{"speed: 5",
 		 "traffic t has no key \"speed\"; its keys are program, from, "
-		 "to, among, qps, size, both_ways, options, command, hosts, "
-		 "end, start"},
+		 "to, among, qps, size, count, both_ways, options, command, "
+		 "hosts, end, start"},
 	});
 	EXPECT_EQ(drill_error(with_line(plain_drill, 6, "  {}\n")),
 		  "d.yaml:6: there is no traffic");
@@ -267,7 +268,7 @@ TEST(DrillErrors, NameRequirements)
 {
 	const char *times = "the requirement's time is not within the drill";
 	const char *kinds = "a requirement has one of worst, mean, fair, "
-			    "reaches, gap";
+			    "reaches, gap, typical, p99";
 	const char *pair = "\"reaches\" and \"within\" belong together";
 	const char *fair = "\"of\" and \"against\" are not for \"fair\" and "
 			   "\"gap\"";
@@ -326,8 +327,8 @@ TEST(DrillErrors, NameRequirements)
 		 "of links like p1l1:h1"},
 		{"what: w, medium: 1%",
 		 "a requirement has no key \"medium\"; its keys are what, "
-		 "from, to, worst, mean, fair, reaches, within, gap, against, "
-		 "of"},
+		 "from, to, worst, mean, fair, reaches, within, gap, typical, "
+		 "p99, against, of"},
 	});
 	EXPECT_EQ(
 		drill_error(plain_drill + "must:\n  - {what: w, mean: 1%}\n"

@@ -172,12 +172,20 @@ TEST(Flow, HasNamesOfJobs)
 	EXPECT_EQ(names({3, 3, 1, 3, 1}), "h3 h3.2 h1 h3.3 h1.2");
 }
 
+TEST(Flow, MayMeasureLatency)
+{
+	EXPECT_TRUE(is_latency_program("ib_read_lat"));
+	EXPECT_FALSE(is_latency_program("ib_read_bw"));
+	EXPECT_FALSE(is_latency_program("ib_atomic_lat"));
+}
+
 TEST(Flow, OfOtherProgramsIsNone)
 {
 	EXPECT_EQ(stream_programs(),
-		  "ib_write_bw, ib_read_bw, ib_send_bw, mrcperf");
+		  "ib_write_bw, ib_read_bw, ib_send_bw, mrcperf, ib_write_lat, "
+		  "ib_read_lat, ib_send_lat");
 	EXPECT_TRUE(is_stream_program("mrcperf"));
-	EXPECT_FALSE(is_stream_program("ib_write_lat"));
+	EXPECT_FALSE(is_stream_program("ib_atomic_lat"));
 	EXPECT_FALSE(is_stream_program(""));
 	EXPECT_EQ(error_of([] { stream_flow(stream("iperf3"), "w", 1, 2, 0); }),
 		  "\"iperf3\" is none of " + stream_programs());

@@ -166,6 +166,16 @@ TEST(Gaps, OfFlowsThatEndGoToTheirLastByte)
 	EXPECT_EQ(Made(Values(7, 0)).ends(Ending::wait).gap(), 700);
 }
 
+TEST(Gaps, AreOfFlowsWithGoodput)
+{
+	Made m(holes);
+
+	m.d.flows.emplace_back();
+	m.d.flows[1].name = "near";
+	m.d.flows[1].latency = true;
+	m.gap();
+}
+
 /* Against the definition: the longest row of samples without a byte. */
 TEST(Gaps, AreThoseOfRandomSeries)
 {

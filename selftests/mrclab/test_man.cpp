@@ -133,7 +133,7 @@ TEST(Man, HasExamplesThatAreDrills)
 		examples("mrclab-drill.5", "drill: ");
 	const std::string shared = "/usr/share/mrclab/";
 
-	ASSERT_EQ(all.size(), 3u);
+	ASSERT_EQ(all.size(), 4u);
 	for (const std::string &text : all) {
 		SCOPED_TRACE(text);
 		const auto read = [&](const std::string &file) {

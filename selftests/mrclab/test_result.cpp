@@ -50,6 +50,7 @@ Json two_of_all()
 		run.series.resize(2);
 		run.events.resize(2);
 		run.gaps = {{"write", 1}, {"x", 2}};
+		run.latencies = {{"a", 1, 2, 3, 4}, {"b", 1, 1, 1, 1}};
 		for (Series &s : run.series)
 			s.values.resize(2);
 	}

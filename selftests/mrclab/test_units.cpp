@@ -282,4 +282,14 @@ TEST(Units, ReadNames)
 			<< w;
 	EXPECT_THROW(parse_name(std::string("a\0b", 3), 6, "name"), UsageError);
 }
+TEST(Units, HaveRatios)
+{
+	EXPECT_EQ(parse_ratio("150%"), 1.5);
+	EXPECT_EQ(parse_ratio("99.9%"), 0.999);
+	EXPECT_EQ(parse_ratio("0%"), 0);
+	EXPECT_EQ(parse_ratio("10000%"), 100);
+	for (const char *w : {"", "%", "150", "1.5", "-1%", "1e2%", "10001%",
+			      "150 %", "150%%", "x%", "1.5.1%"})
+		EXPECT_THROW(parse_ratio(w), UsageError) << w;
+}
 } // namespace mrclab

@@ -25,6 +25,7 @@ add_library(mrclab_core STATIC
 	"${MRCLAB_DIR}/flow.cpp"
 	"${MRCLAB_DIR}/graph.cpp"
 	"${MRCLAB_DIR}/ip_commands.cpp"
+	"${MRCLAB_DIR}/perftest.cpp"
 	"${MRCLAB_DIR}/plot.cpp"
 	"${MRCLAB_DIR}/profiles.cpp"
 	"${MRCLAB_DIR}/report_html.cpp"

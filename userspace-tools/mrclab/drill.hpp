@@ -41,6 +41,8 @@ struct Flow {
 	uint64_t message = 0; /* bytes; 0: not known */
 	/* Several flows have the receiver: count what the hosts send. */
 	bool by_sender = false;
+	/* The clients measure latency. Nothing is counted; no host is above. */
+	bool latency = false;
 };
 
 struct Window {
@@ -48,7 +50,10 @@ struct Window {
 	uint64_t to = 0;
 };
 
-/* What the samples of a window must show, compared with the baseline. */
+/*
+ * What the samples of a window must show, compared with the baseline, or what a
+ * program must have measured.
+ */
 struct Must {
 	enum class Kind {
 		worst,	 /* the lowest sample */
@@ -56,17 +61,27 @@ struct Must {
 		fair,	 /* Jain's index of the flows' means */
 		reaches, /* again, within a time */
 		gap,	 /* the longest time without a byte */
+		typical, /* latency: half of the exchanges take no longer */
+		p99,	 /* latency: 99 % take no longer */
 	};
 
 	Kind kind = Kind::mean;
 	std::string what; /* a series, or a pattern of flows */
 	Window during;
-	double share = 0; /* of the baseline; of fair: the index */
+	/* Of the baseline, or of the latency of another flow; fair: index. */
+	double share = 0;
 	/* Of the baseline that counts, like 7/8 of it. */
 	uint32_t part = 1, parts = 1;
 	uint64_t rate = 0;   /* bit/s, instead of the baseline; 0: none */
-	uint64_t within = 0; /* ns: the most of reaches and gap */
+	std::string of;	     /* the other flow, of typical and p99 */
+	uint64_t within = 0; /* ns: the most of reaches, gap, typical, p99 */
 	int line = 0;
+
+	/* Programs have measured it, and there are no samples. */
+	bool of_latency() const
+	{
+		return kind == Kind::typical || kind == Kind::p99;
+	}
 };
 
 /* The faults of one moment. */

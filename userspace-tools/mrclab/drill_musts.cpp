@@ -58,6 +58,7 @@ private:
 	YamlFile::Key most(std::string_view key, Must::Kind kind);
 	YamlFile::Key within(std::string_view key, uint64_t &to, bool &there);
 	void check() const;
+	void check_latency() const;
 	[[noreturn]] void fail(const std::string &why) const
 	{
 		throw FileError(yaml_.file(), m_.line, why);
@@ -67,7 +68,8 @@ private:
 	Must m_;
 	int kinds_ = 0;
 	bool from_ = false, to_ = false, within_ = false;
-	bool part_ = false; /* there is "of" */
+	bool part_ = false;    /* "of" is one, and no flow */
+	bool percent_ = false; /* of another latency */
 };
 
 YamlFile::Key MustReader::share(std::string_view key, Must::Kind kind)
@@ -82,12 +84,18 @@ YamlFile::Key MustReader::share(std::string_view key, Must::Kind kind)
 		}};
 }
 
-/* A time that is not exceeded. */
+/* A time that is not exceeded; for latencies also a percentage. */
 YamlFile::Key MustReader::most(std::string_view key, Must::Kind kind)
 {
 	return {key, [this, kind](const YAML::Node &v) {
+			const std::string w = YamlFile::word(v);
+
 			m_.kind = kind;
-			m_.within = parse_time(YamlFile::word(v));
+			percent_ = m_.of_latency() && w.ends_with('%');
+			if (percent_)
+				m_.share = parse_ratio(w);
+			else
+				m_.within = parse_time(w);
 			kinds_++;
 		}};
 }
@@ -118,13 +126,21 @@ Must MustReader::read(const YAML::Node &node)
 		 share("reaches", Must::Kind::reaches),
 		 within("within", within_time, within_),
 		 most("gap", Must::Kind::gap),
+		 most("typical", Must::Kind::typical),
+		 most("p99", Must::Kind::p99),
 		 {"against",
 		  [this](const YAML::Node &v) {
 			  m_.rate = parse_rate(YamlFile::word(v));
 		  }},
 		 {"of", [this](const YAML::Node &v) {
-			  parse_part(YamlFile::word(v), m_);
-			  part_ = true;
+			  const std::string w = YamlFile::word(v);
+
+			  /* Names begin with a letter, parts with a digit. */
+			  part_ = w.empty() || w[0] < 'a' || w[0] > 'z';
+			  if (part_)
+				  parse_part(w, m_);
+			  else
+				  m_.of = w;
 		  }}});
 	within_ &= within_time != 0;
 	check();
@@ -145,13 +161,27 @@ void MustReader::check() const
 		fail("a requirement needs \"what\", the name of a series");
 	if (kinds_ != 1)
 		fail("a requirement has one of worst, mean, fair, reaches, "
-		     "gap");
+		     "gap, typical, p99");
 	if (reaches != within_)
 		fail("\"reaches\" and \"within\" belong together");
 	if (reaches && to_)
 		fail("\"reaches\" has \"within\", and no \"to\"");
 	if (none && (part_ || m_.rate))
 		fail("\"of\" and \"against\" are not for \"fair\" and \"gap\"");
+	if (m_.of_latency())
+		check_latency();
+	else if (!m_.of.empty())
+		fail(fmt::format("of: \"{}\" is no part like \"7/8\"", m_.of));
+}
+
+void MustReader::check_latency() const
+{
+	if (from_ || to_ || m_.rate || part_)
+		fail("a latency has no \"from\", \"to\" and \"against\"; "
+		     "\"of\" "
+		     "is another flow");
+	if (percent_ != !m_.of.empty())
+		fail("a latency in percent is one \"of\" another flow");
 }
 
 /* Is there an interval between two samples that lies in the window? */
@@ -176,6 +206,8 @@ void check_must_times(const Drill &d, const Must &m)
 		throw FileError(d.file, m.line, why);
 	};
 
+	if (m.of_latency())
+		return;
 	if (m.during.from >= m.during.to || m.during.to > d.time ||
 	    (reaches && m.within > d.time - m.during.from))
 		fail("the requirement's time is not within the drill");
@@ -194,7 +226,16 @@ void check_must_times(const Drill &d, const Must &m)
 void check_must_names(const Drill &d, const Topology &t, const Must &m)
 {
 	try {
-		check_series(t, d.flows, m.what);
+		if (!m.of_latency())
+			return check_series(t, d.flows, m.what);
+		check_latency(d.flows, m.what);
+		if (m.of.empty())
+			return;
+		check_latency(d.flows, m.of);
+		if (latency_names(d.flows, m.of).size() > 1)
+			throw UsageError(fmt::format(
+				"\"{}\" are several flows; \"of\" is one",
+				m.of));
 	} catch (const UsageError &e) {
 		throw FileError(d.file, m.line, e.what());
 	}

@@ -48,6 +48,7 @@ Json json_of(const DrillRun &run)
 		  {"series", Json::array()},
 		  {"events", Json::array()},
 		  {"flows", Json::array()},
+		  {"latencies", Json::array()},
 		  {"gaps", Json::array()},
 		  {"verdicts", Json::array()}};
 
@@ -62,6 +63,13 @@ Json json_of(const DrillRun &run)
 	for (const FlowEnd &f : run.flows)
 		j["flows"].push_back(
 			{{"name", f.name}, {"ok", f.ok}, {"why", f.why}});
+	for (const Latency &l : run.latencies)
+		j["latencies"].push_back(
+			{{"name", l.name},
+			 {"min", finite(l.min, l.name)},
+			 {"typical", finite(l.typical, l.name)},
+			 {"p99", finite(l.p99, l.name)},
+			 {"p999", finite(l.p999, l.name)}});
 	for (const Gap &g : run.gaps)
 		j["gaps"].push_back(
 			{{"name", g.name}, {"ms", finite(g.ms, g.name)}});
@@ -182,6 +190,13 @@ FlowEnd flow_of(const Place &at)
 	return {at["name"].text(), at["ok"].truth(), at["why"].text()};
 }
 
+Latency latency_of(const Place &at)
+{
+	at.map({"name", "min", "typical", "p99", "p999"});
+	return {at["name"].text(), at["min"].number(), at["typical"].number(),
+		at["p99"].number(), at["p999"].number()};
+}
+
 Gap gap_of(const Place &at)
 {
 	at.map({"name", "ms"});
@@ -195,8 +210,21 @@ Verdict verdict_of(const Place &at)
 		at["unit"].text(), at["ok"].truth()};
 }
 
-void check_gaps(const Place &at, const DrillRun &run)
+/* A latency, or what else is measured, is not negative. */
+void check_latencies(const Place &at, const DrillRun &run)
 {
+	std::set<std::string> names;
+
+	for (const Latency &l : run.latencies) {
+		if (l.name.empty() || !names.insert(l.name).second)
+			at["latencies"].fail(fmt::format(
+				"the name \"{}\" is empty or there twice",
+				l.name));
+		if (l.min < 0 || l.typical < l.min || l.p99 < l.typical ||
+		    l.p999 < l.p99)
+			at["latencies"].fail(fmt::format(
+				"the figures of \"{}\" do not ascend", l.name));
+	}
 	for (const Gap &g : run.gaps)
 		if (g.ms < 0)
 			at["gaps"].fail(fmt::format("that of \"{}\" is below 0",
@@ -226,8 +254,8 @@ DrillRun run_of(const Place &at)
 {
 	DrillRun r;
 
-	at.map({"devices", "times", "series", "events", "flows", "gaps",
-		"verdicts"});
+	at.map({"devices", "times", "series", "events", "flows", "latencies",
+		"gaps", "verdicts"});
 	r.devices = at["devices"].text();
 	r.times = at["times"].numbers();
 	at["series"].list([&](const Place &p) {
@@ -237,11 +265,13 @@ DrillRun run_of(const Place &at)
 		[&](const Place &p) { r.events.push_back(event_of(p)); });
 	at["flows"].list(
 		[&](const Place &p) { r.flows.push_back(flow_of(p)); });
+	at["latencies"].list(
+		[&](const Place &p) { r.latencies.push_back(latency_of(p)); });
 	at["gaps"].list([&](const Place &p) { r.gaps.push_back(gap_of(p)); });
 	at["verdicts"].list(
 		[&](const Place &p) { r.verdicts.push_back(verdict_of(p)); });
 	check_run(at, r);
-	check_gaps(at, r);
+	check_latencies(at, r);
 	return r;
 }
 
@@ -384,6 +414,16 @@ std::string csv_of(const DrillRun &run)
 			out += fmt::format(",{}", s.values.at(i));
 		out += "\n";
 	}
+	return out;
+}
+
+std::string latency_csv_of(const DrillRun &run)
+{
+	std::string out = "name,min us,typical us,99 % us,99.9 % us\n";
+
+	for (const Latency &l : run.latencies)
+		out += fmt::format("{},{},{},{},{}\n", csv_field(l.name), l.min,
+				   l.typical, l.p99, l.p999);
 	return out;
 }
 

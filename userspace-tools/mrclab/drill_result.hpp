@@ -29,6 +29,16 @@ struct Event {
 	bool operator==(const Event &) const = default;
 };
 
+/* How long the exchanges of a flow took, in us, as its program has measured. */
+struct Latency {
+	std::string name; /* of the flow */
+	double min = 0;
+	double typical = 0;	  /* half of them took no longer */
+	double p99 = 0, p999 = 0; /* so did 99 and 99.9 % */
+
+	bool operator==(const Latency &) const = default;
+};
+
 /* The longest time between two samples in which a flow moved no byte. */
 struct Gap {
 	std::string name; /* of the flow */
@@ -51,7 +61,7 @@ struct Verdict {
 	std::string text; /* "write, 3 s to 7 s: worst sample at least 60 %" */
 	double wanted = 0;
 	double got = 0;
-	std::string unit; /* "%", "ms", "" */
+	std::string unit; /* "%", "ms", "us", "" */
 	bool ok = false;
 
 	bool operator==(const Verdict &) const = default;
@@ -64,8 +74,9 @@ struct DrillRun {
 	std::vector<Series> series;
 	std::vector<Event> events;
 	std::vector<FlowEnd> flows;
-	std::vector<Gap> gaps;
-	std::vector<Verdict> verdicts; /* those with mrc count */
+	std::vector<Latency> latencies; /* of flows that measure them */
+	std::vector<Gap> gaps;		/* of the others */
+	std::vector<Verdict> verdicts;	/* those with mrc count */
 
 	bool operator==(const DrillRun &) const = default;
 };
@@ -99,6 +110,8 @@ DrillResult parse_result(std::string_view text, const std::string &file);
 
 /* A line of titles, then a line for each interval: s, bit/s of each series. */
 std::string csv_of(const DrillRun &run);
+/* The same of latencies: a line for each flow. */
+std::string latency_csv_of(const DrillRun &run);
 
 /*
  * Is there a run with mrc, have all of its programs succeeded, and do all of

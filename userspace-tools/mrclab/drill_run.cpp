@@ -61,14 +61,17 @@ private:
 	const Progress &progress_;
 };
 
-/* Waits until each flow that starts at once has moved a byte. */
+/*
+ * Waits until each flow that starts at once has moved a byte. Those of latency
+ * may be over by then.
+ */
 void wait_for_traffic(const Drill &d, const Traffic &traffic, FlowMeter &meter,
 		      const Reading &before)
 {
 	const auto end = Clock::now() + start_timeout;
 
 	for (std::size_t f = 0; f < d.flows.size(); f++) {
-		if (d.flows[f].start)
+		if (d.flows[f].start || d.flows[f].latency)
 			continue;
 		while (meter.read(Clock::now()).flows[f] == before.flows[f]) {
 			traffic.check_running(f);
@@ -176,7 +179,10 @@ DrillRun run_stage(const Drill &d, const Stage &s, const std::string &dir,
 
 	happenings.stop();
 	happenings.check();
-	run.flows = traffic.end();
+	const TrafficEnd end = traffic.end();
+
+	run.flows = end.flows;
+	run.latencies = end.latencies;
 	add_series(run, t, d, readings);
 	run.gaps = gaps_of(d, run);
 	run.verdicts = judge(d, run);

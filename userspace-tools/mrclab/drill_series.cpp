@@ -67,6 +67,8 @@ void add_flows(DrillRun &run, const Drill &d,
 	       const std::vector<Reading> &readings)
 {
 	for (std::size_t f = 0; f < d.flows.size(); f++) {
+		if (d.flows[f].latency)
+			continue;
 		run.series.push_back(series_of(
 			d.flows[f].name, readings,
 			[f](const Reading &r) { return r.flows[f]; }));
@@ -116,9 +118,12 @@ void check_series(const Topology &t, const std::vector<Flow> &flows,
 	if (name == "total" || name == "planes")
 		return;
 	if (std::any_of(flows.begin(), flows.end(), [&name](const Flow &f) {
-		    return is_flow(f.name, name);
+		    return !f.latency && is_flow(f.name, name);
 	    }))
 		return;
+	if (!latency_names(flows, name).empty())
+		throw UsageError(fmt::format(
+			"\"{}\" has a latency, and no series", name));
 	for (uint32_t p = 1; p <= t.fabric().planes; p++)
 		if (name == plane_name(p))
 			return;
@@ -127,6 +132,26 @@ void check_series(const Topology &t, const std::vector<Flow> &flows,
 			"there is no series \"{}\"; there are the names of "
 			"traffic, flows, total, planes, \"plane 1\", and "
 			"directions of links like p1l1:h1",
+			name));
+}
+
+std::vector<std::string> latency_names(const std::vector<Flow> &flows,
+				       const std::string &what)
+{
+	std::vector<std::string> names;
+
+	for (const Flow &f : flows)
+		if (f.latency && what != "flows" && is_flow(f.name, what))
+			names.push_back(f.name);
+	return names;
+}
+
+void check_latency(const std::vector<Flow> &flows, const std::string &name)
+{
+	if (latency_names(flows, name).empty())
+		throw UsageError(fmt::format(
+			"there is no latency of \"{}\"; there are the names of "
+			"traffic whose program ends with _lat",
 			name));
 }
 

@@ -33,8 +33,14 @@ struct Reading {
 void check_series(const Topology &t, const std::vector<Flow> &flows,
 		  const std::string &name);
 
+/* Names of the flows that measure latency and that @what stands for. */
+std::vector<std::string> latency_names(const std::vector<Flow> &flows,
+				       const std::string &what);
+/* Throws UsageError if there are none. */
+void check_latency(const std::vector<Flow> &flows, const std::string &name);
+
 /*
- * Series of flows, their total, planes, and what else the drill
+ * Series of flows with goodput, their total, planes, and what else the drill
  * names. Names that the fabric does not have give no series.
  */
 void add_series(DrillRun &run, const Topology &t, const Drill &d,

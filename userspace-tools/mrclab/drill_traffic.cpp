@@ -18,6 +18,8 @@ namespace
 constexpr std::size_t max_flows = 1000;
 constexpr std::size_t max_programs = 2000;
 constexpr std::size_t max_command = 16384;
+/* With fewer there is no 99 %; with more no drill ends. */
+constexpr uint64_t min_count = 10, max_count = 1000000;
 
 Ending parse_ending(const std::string &w)
 {
@@ -133,6 +135,10 @@ TrafficEntry EntryReader::read(const YAML::Node &node)
 		     }),
 		 key("size",
 		     [&s](const std::string &w) { s.size = parse_message(w); }),
+		 key("count",
+		     [&s](const std::string &w) {
+			     s.count = parse_count(w, min_count, max_count);
+		     }),
 		 {"both_ways",
 		  [this, &s](const YAML::Node &v) {
 			  keys_.insert("both_ways");
@@ -168,13 +174,14 @@ void EntryReader::check() const
 	if (e_.command.empty())
 		check_program();
 	else if (e_.hosts.empty() || has({"from", "to", "among", "qps", "size",
-					  "both_ways", "options"}))
+					  "count", "both_ways", "options"}))
 		fail("a command needs \"hosts\"; what else it needs is in its "
 		     "words");
 }
 
 void EntryReader::check_program() const
 {
+	const bool latency = is_latency_program(e_.stream.program);
 	const bool pairs = !e_.from.empty() && !e_.to.empty();
 
 	if (has({"hosts", "end"}) || (e_.among.empty() && !pairs) ||
@@ -185,6 +192,12 @@ void EntryReader::check_program() const
 		fail("\"to\" is one host, or as many as \"from\"");
 	if (!e_.among.empty() && has({"both_ways"}))
 		fail("with \"among\", data goes both ways already");
+	if (latency && has({"among", "qps", "both_ways"}))
+		fail(fmt::format("{} has no \"among\", no \"qps\" and no "
+				 "\"both_ways\"",
+				 e_.stream.program));
+	if (!latency && has({"count"}))
+		fail("\"count\" is of programs that measure latency");
 }
 
 std::vector<uint32_t> host_numbers(const Topology &t,

@@ -152,6 +152,13 @@ std::string text_of(const Must &m)
 	case Must::Kind::gap:
 		return fmt::format("{}, {}: longest time without a byte",
 				   m.what, when);
+	case Must::Kind::typical:
+	case Must::Kind::p99:
+		return fmt::format("{}: {}{}", m.what,
+				   m.kind == Must::Kind::p99
+					   ? "latency of 99 %"
+					   : "typical latency",
+				   m.of.empty() ? "" : " against " + m.of);
 	case Must::Kind::reaches:
 		break;
 	}
@@ -215,6 +222,44 @@ Verdict judge_time(const Drill &d, const Must &m, double got)
 	return v;
 }
 
+/* us of the flow, or nothing. */
+std::optional<double> latency_of(const DrillRun &run, const Must &m,
+				 const std::string &flow)
+{
+	for (const Latency &l : run.latencies)
+		if (l.name == flow)
+			return m.kind == Must::Kind::p99 ? l.p99 : l.typical;
+	return {};
+}
+
+/* Of several flows the slowest counts. All of them must have ended well. */
+Verdict judge_latency(const Drill &d, const DrillRun &run, const Must &m)
+{
+	const bool other = !m.of.empty();
+	const double base = other ? latency_of(run, m, m.of).value_or(0) : 0;
+	Verdict v{text_of(m), static_cast<double>(m.within) / 1e3, 0, "us",
+		  false};
+	bool all = !other || base > 0;
+
+	if (other) {
+		v.unit = "%";
+		v.wanted = m.share * 100;
+	}
+	for (const std::string &name : latency_names(d.flows, m.what)) {
+		const auto us = latency_of(run, m, name);
+
+		all &= us.has_value();
+		if (all)
+			v.got = std::max(v.got, other ? 100 * *us / base : *us);
+	}
+	if (!all) {
+		v.text += ", not measured";
+		v.got = 0;
+	}
+	v.ok = all && v.got <= v.wanted;
+	return v;
+}
+
 /* Of several series the worst counts. */
 Verdict judge_one(const Drill &d, const DrillRun &run, const Must &m)
 {
@@ -223,6 +268,8 @@ Verdict judge_one(const Drill &d, const DrillRun &run, const Must &m)
 	std::vector<double> all;
 	Verdict v;
 
+	if (m.of_latency())
+		return judge_latency(d, run, m);
 	v.text = text_of(m);
 	for (const std::string &name : series_names(run, m.what))
 		all.push_back(measured(d, run, m, find(run, name)));
@@ -286,6 +333,8 @@ std::vector<Gap> gaps_of(const Drill &d, const DrillRun &run)
 	std::vector<Gap> all;
 
 	for (const Flow &f : d.flows) {
+		if (f.latency)
+			continue;
 		const Series &s = find(run, f.name);
 
 		all.push_back(

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* mrclab: what series say about requirements. Pure. */
+/* mrclab: what series and latencies say about requirements. Pure. */
 #pragma once
 
 #include <vector>
@@ -16,7 +16,7 @@ using fairness::jain;
 std::vector<Verdict> judge(const Drill &d, const DrillRun &run);
 
 /*
- * Of each flow: its longest time without a byte, from the first
+ * Of each flow with goodput: its longest time without a byte, from the first
  * one to the end of the drill, or to its last byte if its programs end by
  * themselves.
  */

@@ -25,20 +25,35 @@ constexpr const char *qp_timeout = "17";
 
 using Words = std::vector<std::string>;
 
-Words perftest_words(const Stream &s, uint16_t port)
+/* What all programs of perftest are told. */
+Words perftest(const Stream &s, uint16_t port, const Words &more)
 {
 	Words w = {s.program, "-F",
 		   "-d",      "{device}",
 		   "-x",      "{gid}",
 		   "-p",      std::to_string(port),
-		   "-s",      std::to_string(s.size),
-		   "-q",      std::to_string(s.qps),
-		   "-D",      for_ever,
-		   "-u",      qp_timeout};
+		   "-s",      std::to_string(s.size)};
+
+	w.insert(w.end(), more.begin(), more.end());
+	w.emplace_back("-u");
+	w.emplace_back(qp_timeout);
+	return w;
+}
+
+Words perftest_words(const Stream &s, uint16_t port)
+{
+	Words w = perftest(s, port,
+			   {"-q", std::to_string(s.qps), "-D", for_ever});
 
 	if (s.both_ways)
 		w.emplace_back("-b");
 	return w;
+}
+
+/* They end after so many exchanges. */
+Words latency_words(const Stream &s, uint16_t port)
+{
+	return perftest(s, port, {"-n", std::to_string(s.count)});
 }
 
 Words mrcperf_words(const Stream &, uint16_t port)
@@ -66,15 +81,22 @@ struct Program {
 	Words (*words)(const Stream &, uint16_t port);
 	Words (*client)(const Stream &);
 	bool both_ways;
-	bool reads; /* data goes to the client */
+	bool reads;   /* data goes to the client */
+	bool latency; /* it measures that of small messages, and ends */
 };
 
 constexpr Program programs[] = {
-	{"ib_write_bw", perftest_words, nothing, true, false},
-	{"ib_read_bw", perftest_words, nothing, true, true},
-	{"ib_send_bw", perftest_words, nothing, true, false},
-	{"mrcperf", mrcperf_words, mrcperf_client, false, false},
+	{"ib_write_bw", perftest_words, nothing, true, false, false},
+	{"ib_read_bw", perftest_words, nothing, true, true, false},
+	{"ib_send_bw", perftest_words, nothing, true, false, false},
+	{"mrcperf", mrcperf_words, mrcperf_client, false, false, false},
+	{"ib_write_lat", latency_words, nothing, false, false, true},
+	{"ib_read_lat", latency_words, nothing, false, true, true},
+	{"ib_send_lat", latency_words, nothing, false, false, true},
 };
+
+/* As perftest has it for both kinds. */
+constexpr uint64_t bandwidth_size = 65536, latency_size = 2;
 
 const Program *find(std::string_view name)
 {
@@ -149,10 +171,18 @@ bool is_stream_program(std::string_view name)
 	return find(name) != nullptr;
 }
 
-Flow stream_flow(const Stream &s, const std::string &name, uint32_t from,
+bool is_latency_program(std::string_view name)
+{
+	const Program *const p = find(name);
+
+	return p && p->latency;
+}
+
+Flow stream_flow(const Stream &stream, const std::string &name, uint32_t from,
 		 uint32_t to, uint32_t number)
 {
-	const Program *const p = find(s.program);
+	const Program *const p = find(stream.program);
+	Stream s = stream;
 	Flow f;
 
 	if (!p)
@@ -164,6 +194,8 @@ Flow stream_flow(const Stream &s, const std::string &name, uint32_t from,
 		throw UsageError(fmt::format("{} sends one way", s.program));
 	if (from == to)
 		throw UsageError("a flow is between two hosts");
+	if (!s.size)
+		s.size = p->latency ? latency_size : bandwidth_size;
 
 	const auto port = static_cast<uint16_t>(first_port + number);
 	const std::vector<uint32_t> hosts = {from, to};
@@ -183,6 +215,11 @@ Flow stream_flow(const Stream &s, const std::string &name, uint32_t from,
 	f.name = name;
 	f.servers = {server};
 	f.clients = {client};
+	if (p->latency) {
+		f.ending = Ending::wait;
+		f.latency = true;
+		return f;
+	}
 	f.senders = {from};
 	f.counted = {to};
 	/* A receiver's queue pair does not see the data of READs. */

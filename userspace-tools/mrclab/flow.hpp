@@ -28,7 +28,8 @@ namespace mrclab
 struct Stream {
 	std::string program;
 	uint32_t qps = 1;
-	uint64_t size = 65536; /* bytes of a message */
+	uint64_t size = 0; /* bytes of a message; 0: the program's default */
+	uint64_t count = 1000; /* exchanges of programs of latency */
 	bool both_ways = false;
 	std::vector<std::string> options; /* words for both sides */
 };
@@ -36,6 +37,8 @@ struct Stream {
 /* Names of the programs that make streams, for messages. */
 std::string stream_programs();
 bool is_stream_program(std::string_view name);
+/* Does it measure how long exchanges take, and then end? */
+bool is_latency_program(std::string_view name);
 
 /*
  * Data goes from @from to @to. The server is where the data goes to, but of

@@ -57,6 +57,8 @@ FlowMeter::FlowMeter(const Topology &t, Devices devices,
 {
 	fds_.resize(flows.size());
 	for (std::size_t f = 0; f < flows.size(); f++) {
+		if (flows[f].latency)
+			continue;
 		if (devices == Devices::mrc)
 			for (const uint32_t h : flows[f].counted)
 				for (const int fd : open_hw_counters(
@@ -99,6 +101,8 @@ uint64_t FlowMeter::rxe_bytes(std::size_t flow, const Packets &packets,
 	const Flow &f = flows_[flow];
 	uint64_t sum = 0;
 
+	if (f.latency)
+		return 0;
 	if (f.message) {
 		for (const pid_t pid : pids_(flow))
 			for (const auto &[host, of] : packets) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #include "program.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <deque>
@@ -79,6 +80,19 @@ void Program::signal(int number) const
 {
 	if (!status_)
 		kill(pid_, number);
+}
+
+std::string Program::output(std::size_t most) const
+{
+	std::ifstream in(log_, std::ios::ate | std::ios::binary);
+	const std::streamoff size = std::max<std::streamoff>(in.tellg(), 0);
+	std::string all(std::min(static_cast<std::size_t>(size), most), '\0');
+
+	in.seekg(size - static_cast<std::streamoff>(all.size()));
+	in.read(all.data(), static_cast<std::streamsize>(all.size()));
+	all.resize(static_cast<std::size_t>(
+		std::max<std::streamsize>(in.gcount(), 0)));
+	return all;
 }
 
 std::string Program::last_words() const

@@ -30,6 +30,8 @@ public:
 
 	/* The last lines of its output. */
 	std::string last_words() const;
+	/* Up to @most bytes of the end of its output. */
+	std::string output(std::size_t most) const;
 
 private:
 	std::string log_;

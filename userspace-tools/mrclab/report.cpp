@@ -48,8 +48,12 @@ void write_result(const DrillResult &r, const fs::path &dir,
 	const std::string png = draw(r, gnuplot::Format::png);
 
 	write_text(dir / file_name(r, "json"), json_of(r));
-	for (const DrillRun &run : r.runs)
+	for (const DrillRun &run : r.runs) {
 		write_text(dir / csv_name(r, run), csv_of(run));
+		if (!run.latencies.empty())
+			write_text(dir / latency_csv_name(r, run),
+				   latency_csv_of(run));
+	}
 	write_text(dir / file_name(r, "svg"), svg);
 	write_text(dir / file_name(r, "png"), png);
 }

@@ -11,10 +11,10 @@ namespace mrclab
 {
 /*
  * Writes @dir/report.html, its table as report.md, and for each result
- * NAME.json, NAME.DEVICES.csv, NAME.svg and NAME.png. Makes the directory if it
- * is not there and replaces older files. Throws SystemError, also if there is
- * no gnuplot, and UsageError for results of the same name and for results that
- * could not be read again.
+ * NAME.json, NAME.DEVICES.csv, NAME.DEVICES.latency.csv, NAME.svg and NAME.png.
+ * Makes the directory if it is not there and replaces older files. Throws
+ * SystemError, also if there is no gnuplot, and UsageError for results of the
+ * same name and for results that could not be read again.
  */
 void write_report(const std::vector<DrillResult> &results,
 		  const std::string &dir);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #include "report_html.hpp"
 
+#include <algorithm>
 #include <sstream>
 #include <string_view>
 
@@ -210,6 +211,60 @@ std::string verdicts_of(const DrillResult &result)
 	return out + "</tbody>\n</table>\n";
 }
 
+/* Runs that have latencies. */
+std::vector<const DrillRun *> runs_with_latencies(const DrillResult &result)
+{
+	std::vector<const DrillRun *> all;
+
+	for (const DrillRun &run : result.runs)
+		if (!run.latencies.empty())
+			all.push_back(&run);
+	return all;
+}
+
+/* What a run has of a flow; empty if its program has failed. */
+std::string latency_cells(const DrillRun &run, const std::string &flow)
+{
+	std::string out;
+
+	for (const Latency &l : run.latencies)
+		if (l.name == flow)
+			for (const double us :
+			     {l.min, l.typical, l.p99, l.p999})
+				out += "<td>" + figure_of(us, "us") + "</td>";
+	return out.empty() ? "<td></td><td></td><td></td><td></td>" : out;
+}
+
+/* A line for each flow, with the runs side by side. */
+std::string latencies_of(const DrillResult &result)
+{
+	const auto runs = runs_with_latencies(result);
+	std::vector<std::string> flows;
+	std::string out = "<h3>Latency</h3>\n<table>\n<thead><tr><th>traffic"
+			  "</th>";
+
+	if (runs.empty())
+		return "";
+	for (const DrillRun *run : runs) {
+		for (const char *what : {"min", "typical", "99 %", "99.9 %"})
+			out += fmt::format(
+				"<th>{}, {}</th>",
+				run->devices == "mrc" ? "MRC" : "RoCE", what);
+		for (const Latency &l : run->latencies)
+			if (std::find(flows.begin(), flows.end(), l.name) ==
+			    flows.end())
+				flows.push_back(l.name);
+	}
+	out += "</tr></thead>\n<tbody>\n";
+	for (const std::string &flow : flows) {
+		out += "<tr><td>" + escaped(flow) + "</td>";
+		for (const DrillRun *run : runs)
+			out += latency_cells(*run, flow);
+		out += "</tr>\n";
+	}
+	return out + "</tbody>\n</table>\n";
+}
+
 /* How long the flow was silent at most, if that was measured. */
 std::string gap_of(const DrillRun &run, const std::string &flow)
 {
@@ -247,10 +302,22 @@ std::string links_of(const DrillResult &result)
 {
 	std::string out = "<p>Files: " + link(file_name(result, "json"));
 
-	for (const DrillRun &run : result.runs)
+	for (const DrillRun &run : result.runs) {
 		out += ", " + link(csv_name(result, run));
+		if (!run.latencies.empty())
+			out += ", " + link(latency_csv_name(result, run));
+	}
 	return out + ", " + link(file_name(result, "svg")) + ", " +
 	       link(file_name(result, "png")) + "</p>\n";
+}
+
+/* A figure has a number; others say what they are. */
+std::string where_of(const std::string &figure)
+{
+	if (figure.empty())
+		return "";
+	return (figure[0] >= '0' && figure[0] <= '9' ? " as figure " : " as ") +
+	       escaped(figure);
 }
 
 std::string section_of(const DrillResult &r, const Pictures &pictures)
@@ -262,11 +329,9 @@ std::string section_of(const DrillResult &r, const Pictures &pictures)
 	out += picture_of(r, pictures);
 	if (!r.figure.empty() || !r.published.empty())
 		out += fmt::format("<p>Published{}: {}</p>\n",
-				   r.figure.empty()
-					   ? ""
-					   : " as figure " + escaped(r.figure),
-				   escaped(r.published));
-	out += verdicts_of(r) + flows_of(r) + paragraphs(r.about);
+				   where_of(r.figure), escaped(r.published));
+	out += verdicts_of(r) + latencies_of(r) + flows_of(r) +
+	       paragraphs(r.about);
 	out += fmt::format("<p>Linux {}, {}</p>\n", escaped(r.kernel),
 			   escaped(r.date));
 	return out + links_of(r) + "</section>\n";
@@ -293,6 +358,11 @@ std::string html_of(const std::vector<DrillResult> &results,
 std::string csv_name(const DrillResult &result, const DrillRun &run)
 {
 	return file_name(result, run.devices + ".csv");
+}
+
+std::string latency_csv_name(const DrillResult &result, const DrillRun &run)
+{
+	return file_name(result, run.devices + ".latency.csv");
 }
 
 std::string file_name(const DrillResult &result, const std::string &suffix)

@@ -21,7 +21,11 @@ using Pictures = std::map<std::string, std::string>;
 std::string html_of(const std::vector<DrillResult> &results,
 		    const Pictures &pictures);
 
-/* Names of the files beside the report: "fig9a.mrc.csv", "fig9a.svg". */
+/*
+ * Names of the files beside the report: "fig9a.mrc.csv", "fig9a.svg". Latencies
+ * have a file of their own, if there are any: "table521.mrc.latency.csv".
+ */
 std::string csv_name(const DrillResult &result, const DrillRun &run);
+std::string latency_csv_name(const DrillResult &result, const DrillRun &run);
 std::string file_name(const DrillResult &result, const std::string &suffix);
 } // namespace mrclab

@@ -15,6 +15,11 @@ std::string lines_of(const DrillRun &run, const std::string &head)
 		if (!f.ok)
 			out += fmt::format("{}{} failed: {}\n", head, f.name,
 					   f.why);
+	for (const Latency &l : run.latencies)
+		out += fmt::format("{}{}: latency at least {:.4g}us, typical "
+				   "{:.4g}us, 99 % {:.4g}us, 99.9 % {:.4g}us\n",
+				   head, l.name, l.min, l.typical, l.p99,
+				   l.p999);
 	for (const Gap &g : run.gaps)
 		out += fmt::format(
 			"{}{}: longest time without a byte {:.4g}ms\n", head,

@@ -9,7 +9,7 @@
 namespace mrclab
 {
 /*
- * Lines of all runs: flows that have failed, the longest time of
+ * Lines of all runs: flows that have failed, latencies, the longest time of
  * each flow without a byte, verdicts.
  */
 std::string summary_of(const DrillResult &result);

@@ -17,6 +17,7 @@
 #include "interrupt.hpp"
 #include "ip_commands.hpp"
 #include "netns.hpp"
+#include "perftest.hpp"
 #include "units.hpp"
 
 namespace mrclab
@@ -196,12 +197,33 @@ FlowEnd Traffic::end_of(std::size_t flow) const
 	return end;
 }
 
-std::vector<FlowEnd> Traffic::end()
+/* A program that has not said what it has measured has failed. */
+void Traffic::take_latency(std::size_t flow, TrafficEnd &to) const
 {
-	std::vector<FlowEnd> ends;
+	/* perftest prints some dozens of lines. */
+	constexpr std::size_t most = 1 << 16;
+	FlowEnd &end = to.flows.back();
 
-	for (std::size_t f = 0; f < flows_.size(); f++)
-		ends.push_back(end_of(f));
+	if (!end.ok || flows_[flow].clients.empty())
+		return;
+	try {
+		to.latencies.push_back(parse_latency(
+			flows_[flow].clients.front()->output(most), end.name));
+	} catch (const UsageError &e) {
+		end.ok = false;
+		end.why = e.what();
+	}
+}
+
+TrafficEnd Traffic::end()
+{
+	TrafficEnd ends;
+
+	for (std::size_t f = 0; f < flows_.size(); f++) {
+		ends.flows.push_back(end_of(f));
+		if (drill_.flows[f].latency)
+			take_latency(f, ends);
+	}
 	flows_.clear();
 	return ends;
 }

@@ -27,6 +27,12 @@ struct RunningFlow {
 	}
 };
 
+/* How all flows have ended, and what their programs have measured. */
+struct TrafficEnd {
+	std::vector<FlowEnd> flows;
+	std::vector<Latency> latencies;
+};
+
 class Traffic
 {
 public:
@@ -40,7 +46,7 @@ public:
 	std::vector<pid_t> pids(std::size_t flow) const;
 	/* Throws SystemError if a program has ended that should not. */
 	void check_running(std::size_t flow) const;
-	std::vector<FlowEnd> end();
+	TrafficEnd end();
 
 private:
 	void make_words();
@@ -48,6 +54,7 @@ private:
 				       const std::string &job) const;
 	Words words(const Job &job) const;
 	FlowEnd end_of(std::size_t flow) const;
+	void take_latency(std::size_t flow, TrafficEnd &to) const;
 
 	const Drill &drill_;
 	const Topology &topology_;

@@ -68,6 +68,19 @@ double parse(std::string_view word, std::span<const Unit> units,
 							     : "\"0.1%\""));
 }
 
+/* Of a percentage. To divide would round a second time: 99.9 / 100 is not
+ * 0.999.
+ */
+double hundredth(std::string_view percentage)
+{
+	const std::string number =
+		std::string(percentage.substr(0, percentage.find('%'))) + "e-2";
+	double share = 0;
+
+	std::from_chars(number.data(), number.data() + number.size(), share);
+	return share;
+}
+
 /* The largest unit in which @value has at most three decimals. */
 std::string show(uint64_t value, std::span<const Unit> largest_first)
 {
@@ -113,14 +126,14 @@ uint64_t parse_size(std::string_view word)
 double parse_percent(std::string_view word)
 {
 	parse(word, percents, "percentage", 0, 100, "0 to 100");
+	return hundredth(word);
+}
 
-	/* To divide would round a second time: 99.9 / 100 is not 0.999. */
-	const std::string number =
-		std::string(word.substr(0, word.find('%'))) + "e-2";
-	double share = 0;
-
-	std::from_chars(number.data(), number.data() + number.size(), share);
-	return share;
+double parse_ratio(std::string_view word)
+{
+	parse(word, std::span(percents).first(1), "percentage", 0, 10000,
+	      "0% to 10000%");
+	return hundredth(word);
 }
 
 std::string parse_name(const std::string &w, std::size_t most, const char *what)

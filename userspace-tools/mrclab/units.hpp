@@ -27,6 +27,9 @@ uint64_t parse_size(std::string_view word);
 /* A share of 0 to 1 from "20", "20%" or "0.1%", which are all percent. */
 double parse_percent(std::string_view word);
 
+/* The same, with %, of what may be more than all: 1.5 from "150%". */
+double parse_ratio(std::string_view word);
+
 /* A whole number in decimal digits. */
 uint64_t parse_count(std::string_view word, uint64_t min, uint64_t max);
 

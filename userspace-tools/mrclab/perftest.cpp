@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#include "perftest.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "error.hpp"
+
+namespace mrclab
+{
+namespace
+{
+using Words = std::vector<std::string_view>;
+
+/* Other options of perftest make other columns, or cycles of them. */
+const Words titles = {
+	"#bytes",	    "#iterations", "t_min[usec]",     "t_max[usec]",
+	"t_typical[usec]",  "t_avg[usec]", "t_stdev[usec]",   "99%",
+	"percentile[usec]", "99.9%",	   "percentile[usec]"};
+
+/* Of a row: a percentile's title is two words. */
+enum Column { bytes, iterations, t_min, t_max, typical, avg, stdev, p99, p999 };
+constexpr std::size_t columns = 9;
+
+/* A day: what takes longer is no latency. */
+constexpr double most_us = 86400e6;
+
+Words words_of(std::string_view line)
+{
+	Words words;
+
+	for (;;) {
+		const std::size_t from = line.find_first_not_of(" \t\r");
+
+		if (from == std::string_view::npos)
+			return words;
+		line.remove_prefix(from);
+		words.push_back(line.substr(0, line.find_first_of(" \t\r")));
+		line.remove_prefix(words.back().size());
+	}
+}
+
+/* What is shown of a line that is wrong. */
+std::string shown(std::string_view line)
+{
+	constexpr std::size_t most = 100;
+
+	return fmt::format("\"{}\"", line.substr(0, most));
+}
+
+uint64_t count_of(std::string_view word, std::string_view line)
+{
+	uint64_t n = 0;
+	const char *const end = word.data() + word.size();
+	const auto r = std::from_chars(word.data(), end, n);
+
+	if (r.ec != std::errc() || r.ptr != end || n == 0)
+		throw UsageError(
+			fmt::format("no row of latencies: {}", shown(line)));
+	return n;
+}
+
+double us_of(std::string_view word, std::string_view line)
+{
+	double us = 0;
+	const char *const end = word.data() + word.size();
+	const auto r =
+		std::from_chars(word.data(), end, us, std::chars_format::fixed);
+
+	/* "inf" is a processor whose frequency perftest does not know. */
+	if (r.ec != std::errc() || r.ptr != end || !std::isfinite(us) ||
+	    us < 0 || us > most_us)
+		throw UsageError(
+			fmt::format("no row of latencies: {}", shown(line)));
+	return us;
+}
+
+Latency row_of(std::string_view line, const std::string &flow)
+{
+	const Words words = words_of(line);
+	double us[columns] = {};
+
+	if (words.size() != columns)
+		throw UsageError(
+			fmt::format("no row of latencies: {}", shown(line)));
+	for (const Column c : {bytes, iterations})
+		count_of(words[c], line);
+	for (std::size_t c = t_min; c < columns; c++)
+		us[c] = us_of(words[c], line);
+	if (us[typical] <= 0 || us[t_min] > us[typical] ||
+	    us[typical] > us[p99] || us[p99] > us[p999] ||
+	    us[p999] > us[t_max] || us[avg] < us[t_min] || us[avg] > us[t_max])
+		throw UsageError(fmt::format("latencies that contradict each "
+					     "other: {}",
+					     shown(line)));
+	return {flow, us[t_min], us[typical], us[p99], us[p999]};
+}
+
+/* The line of dashes behind the table. */
+bool is_rule(const Words &words)
+{
+	constexpr std::size_t least = 8;
+
+	return words.size() == 1 && words[0].size() >= least &&
+	       words[0].find_first_not_of('-') == std::string_view::npos;
+}
+} // namespace
+
+Latency parse_latency(std::string_view output, const std::string &flow)
+{
+	Latency last;
+	bool title = false, inside = false;
+
+	for (std::size_t at = 0; at < output.size();) {
+		const std::size_t end =
+			std::min(output.find('\n', at), output.size());
+		const std::string_view line = output.substr(at, end - at);
+		const Words words = words_of(line);
+
+		at = end + 1;
+		if (!words.empty() && words[0] == titles[0]) {
+			if (title)
+				throw UsageError("two tables of latencies");
+			if (words != titles)
+				throw UsageError(fmt::format(
+					"no table of latencies in us: {}",
+					shown(line)));
+			title = inside = true;
+		} else if (inside && !words.empty()) {
+			inside = !is_rule(words);
+			if (inside)
+				last = row_of(line, flow);
+		}
+	}
+	if (!title)
+		throw UsageError("no table of latencies");
+	if (last.name.empty())
+		throw UsageError("a table of latencies without a row");
+	return last;
+}
+} // namespace mrclab
