@@ -1,121 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* Agents and a collector together, packet by packet; and what agents count. */
-#include <deque>
-#include <functional>
-#include <map>
+#include <algorithm>
 
-#include <fmt/format.h>
-#include <gtest/gtest.h>
-
-#include "address.hpp"
-#include "agent_state.hpp"
-#include "collector_state.hpp"
 #include "output.hpp"
-#include "sim.hpp"
+#include "world.hpp"
 
 namespace mrcmap
 {
 namespace
 {
-/* All agents of a small fabric, whose clocks have nothing in common. */
-class World
-{
-public:
-	World()
-		: t_(fabric_of(2, 2, 2, 2)), plan_(t_, config_),
-		  collector_(t_, plan_, config_)
-	{
-		for (uint32_t h = 1; h <= t_.fabric().all_hosts(); h++) {
-			agents_.push_back(std::make_unique<AgentState>(
-				t_, plan_, config_, h, Key{}, clock(h)));
-			tell(h, agents_.back()->hello_line());
-			tell(h, *agents_.back()->on_ports({true, true}, true));
-		}
-	}
-
-	uint64_t clock(uint32_t host) const
-	{
-		return now_ + host * 77 * second;
-	}
-
-	void tell(uint32_t host, std::string line)
-	{
-		line.pop_back();
-
-		const auto answer = collector_.on_line(host, line, now_);
-
-		EXPECT_FALSE(answer.close) << answer.why;
-	}
-
-	/* What the fabric does with a packet; nothing: it is lost. */
-	std::function<std::optional<uint64_t>(const ProbePath &)> delay =
-		[](const ProbePath &) { return 100'000; };
-
-	void run(uint64_t time)
-	{
-		for (const uint64_t end = now_ + time; now_ < end; now_ += ms) {
-			deliver();
-			for (uint32_t h = 1; h <= agents_.size(); h++)
-				if (!sleeping.contains(h))
-					turn(h);
-			if (now_ % config_.evaluate_every < ms)
-				evaluate();
-		}
-	}
-
-	std::set<uint32_t> sleeping;
-	mrclab::Topology t_;
-	Config config_;
-	Plan plan_;
-	CollectorState collector_;
-	std::vector<std::unique_ptr<AgentState>> agents_;
-	std::vector<Change> changes;
-	std::map<uint32_t, std::string> denied; /* last line to each host */
-
-private:
-	void deliver()
-	{
-		while (!flying_.empty() && flying_.begin()->first <= now_) {
-			const auto [receiver, packet] = flying_.begin()->second;
-
-			waiting_[receiver].push_back(packet);
-			flying_.erase(flying_.begin());
-		}
-	}
-
-	void turn(uint32_t h)
-	{
-		AgentState &a = *agents_[h - 1];
-
-		for (const Packet &p : waiting_[h])
-			a.on_packet(p.bytes, p.plane, clock(h));
-		waiting_[h].clear();
-		for (const Packet &p : a.due(clock(h))) {
-			const ProbePath &path = plan_.paths()[p.path];
-
-			EXPECT_EQ(p.to, address(path.outer));
-			if (const auto d = delay(path))
-				flying_.emplace(now_ + *d,
-						std::pair(path.receiver, p));
-		}
-		for (const std::string &line : a.on_tick(clock(h)))
-			tell(h, line);
-	}
-
-	void evaluate()
-	{
-		for (Change &c :
-		     collector_.evaluate(now_, static_cast<int64_t>(now_ / ms)))
-			changes.push_back(std::move(c));
-		for (const auto &l : collector_.deny_lines())
-			denied[static_cast<uint32_t>(l.to)] = l.text;
-	}
-
-	uint64_t now_ = 500 * second;
-	std::multimap<uint64_t, std::pair<uint32_t, Packet>> flying_;
-	std::map<uint32_t, std::vector<Packet>> waiting_;
-};
-
 bool crosses(const World &w, const ProbePath &p, const char *direction)
 {
 	return std::find(p.hops.begin(), p.hops.end(),
@@ -171,6 +64,24 @@ TEST(Agents, AgentThatSleepsIsNoFault)
 	EXPECT_TRUE(w.collector_.snapshot(600 * second, 0).agents[1].silent);
 }
 
+/* The loop of the program turns four times per wait. */
+TEST(Agents, ShortWaitFindsFaults)
+{
+	World w(fabric_of(2, 2, 2, 2), 0, [](Config &c) { c.wait = 10 * ms; });
+
+	w.turn_every = 2;
+	w.run(2 * second);
+	EXPECT_EQ(w.agents_[0]->counters().gaps, 0u);
+	w.delay = [&](const ProbePath &p) -> std::optional<uint64_t> {
+		if (crosses(w, p, "p1l1:s2"))
+			return std::nullopt;
+		return 100'000;
+	};
+	w.run(3 * second);
+	ASSERT_EQ(w.changes.size(), 1u);
+	EXPECT_EQ(w.changes[0].what, Change::What::raised);
+}
+
 TEST(Agents, LateIsNotLost)
 {
 	World w;
@@ -195,7 +106,8 @@ TEST(Agents, Strangers)
 {
 	World w;
 	AgentState &a = *w.agents_[0];
-	const std::vector<Packet> mine = a.due(w.clock(1) + 50 * ms);
+	const auto due = a.due(w.clock(1) + 50 * ms);
+	const std::vector<Packet> mine(due.begin(), due.end());
 	const std::vector<uint8_t> junk(100, 0x60);
 	Key other{};
 

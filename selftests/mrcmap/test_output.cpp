@@ -241,6 +241,7 @@ TEST(Health, RaisesAndClearsSlowly)
 
 	lossy.state = State::lossy;
 	config.history = 3;
+	config.clear_after = 5;
 	h = Health(config);
 	EXPECT_EQ(see({gray}), "");
 	EXPECT_EQ(see({}), "");

@@ -34,20 +34,30 @@ constexpr uint64_t look_every = 100 * ns_of_ms;
 constexpr uint64_t retry_deny_after = ns_of_s;
 
 /*
- * The loop turns no more often than this, and sends and receives what has come
- * up in between: times of arrival are the kernel's. But each path must have its
- * turn in its own interval.
+ * Waking up costs as much as several probes, so the loop turns rarely, and sends
+ * and receives what has come up in between: times of arrival are the kernel's.
+ * But what is sent in a turn must not fill a queue, and the agent must not seem
+ * to be late.
  */
-constexpr uint64_t longest_turn = 5 * ns_of_ms;
+constexpr uint64_t longest_turn = 10 * ns_of_ms;
 constexpr uint64_t shortest_turn = ns_of_ms / 5;
+constexpr double most_in_turn = 64;
+/* Longer turns would look like an agent that was late. */
+constexpr uint64_t turns_per_wait = 4;
 
-uint64_t turn_time(const Plan &plan, uint32_t host)
+uint64_t turn_time(const Plan &plan, const Config &config, uint32_t host)
 {
-	uint64_t interval = longest_turn * 2;
+	const uint64_t most = std::clamp(config.wait / turns_per_wait,
+					 shortest_turn, longest_turn);
+	double rate = 0; /* probes in a ns */
 
 	for (const uint32_t id : plan.sent_by(host))
-		interval = std::min(interval, plan.paths()[id].interval);
-	return std::clamp(interval * 3 / 4, shortest_turn, longest_turn);
+		rate += 1 / static_cast<double>(plan.paths()[id].interval);
+	/* Without paths that is infinite. */
+	return static_cast<uint64_t>(
+		std::clamp(most_in_turn / rate,
+			   static_cast<double>(shortest_turn),
+			   static_cast<double>(most)));
 }
 
 std::vector<ProbePort> open_ports(const Topology &t, const Config &config,
@@ -130,7 +140,7 @@ public:
 	      const AgentOptions &o)
 		: ports_(open_ports(t, config, o)),
 		  state_(t, plan, config, o.host, o.key, now_ns()),
-		  turn_(turn_time(plan, o.host)), by_plane_(ports_.size())
+		  turn_(turn_time(plan, config, o.host)), last_sent_(ports_.size())
 	{
 		if (!o.collector.empty())
 			uplink_.emplace(find_endpoints(o.collector));
@@ -149,8 +159,8 @@ public:
 		uint64_t now = 0;
 
 		receive();
+		send();
 		now = now_ns();
-		send(now);
 		for (const std::string &line : state_.on_tick(now))
 			write(line);
 		if (now >= look_at_) {
@@ -174,34 +184,29 @@ public:
 private:
 	void receive()
 	{
-		for (ProbePort &p : ports_) {
-			/* What comes back now was sent before. */
-			const bool whole = p.receive(
-				last_sent_, [&](auto bytes, uint64_t at) {
-					state_.on_packet(bytes, p.plane(), at);
-				});
+		const ProbePort::Got got = [this](auto bytes, uint32_t plane,
+						  uint64_t at) {
+			state_.on_packet(bytes, plane, at);
+		};
 
-			if (!whole)
+		/* What comes back was sent before. */
+		for (ProbePort &p : ports_)
+			if (!p.receive(last_sent_[p.plane() - 1], got))
 				state_.on_overflow(now_ns());
-		}
 	}
 
-	void send(uint64_t now)
+	/* Each plane's probes have the time at which they are sent. */
+	void send()
 	{
-		const std::vector<Packet> packets = state_.due(now);
+		for (ProbePort &p : ports_) {
+			uint64_t &now = last_sent_[p.plane() - 1];
 
-		last_sent_ = now;
-		if (packets.empty())
-			return;
-		for (auto &list : by_plane_)
-			list.clear();
-		for (const Packet &p : packets)
-			by_plane_[p.plane - 1].push_back(&p);
-		for (ProbePort &p : ports_)
-			p.send(by_plane_[p.plane() - 1],
-			       [&](const Packet &refused) {
+			now = now_ns();
+			p.send(state_.due(p.plane(), now),
+			       [this](const Packet &refused) {
 				       state_.on_unsent(refused);
 			       });
+		}
 	}
 
 	void write(const std::string &line)
@@ -285,8 +290,8 @@ private:
 	std::optional<Uplink> uplink_;
 	std::optional<LineFile> file_;
 	std::unique_ptr<Denier> denier_;
-	uint64_t last_sent_ = 0, look_at_ = 0;
-	std::vector<std::vector<const Packet *>> by_plane_;
+	uint64_t look_at_ = 0;
+	std::vector<uint64_t> last_sent_; /* by plane - 1 */
 };
 
 /* Figures of a run, for people. */

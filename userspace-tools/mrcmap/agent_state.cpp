@@ -9,8 +9,12 @@ namespace mrcmap
 {
 namespace
 {
-/* Turns of the program's loop are four times as frequent as they must be. */
-constexpr uint64_t turns_per_wait = 8;
+/* With nothing to send, the loop of the program turns this often per wait. */
+constexpr uint64_t idle_turns_per_wait = 8;
+/* An agent without a turn for three fifths of the wait was late. */
+constexpr uint64_t late_parts = 3, wait_parts = 5;
+/* What is overdue by more is skipped: some turns of a program. */
+constexpr uint64_t make_up_for = 20'000'000;
 
 /* Where in its interval a path begins, so that probes are spread evenly: the
  * fractional parts of multiples of the golden ratio.
@@ -29,10 +33,13 @@ AgentState::AgentState(const mrclab::Topology &topology, const Plan &plan,
 		       uint64_t now)
 	: t_(topology), plan_(plan), config_(config),
 	  host_(t_.node("h" + std::to_string(host)).number), key_(key),
-	  windows_(config), peers_(config), last_turn_(now)
+	  queues_(topology.fabric().planes), windows_(config), peers_(config),
+	  last_turn_(now)
 {
 	for (const uint32_t id : plan.sent_by(host)) {
 		const ProbePath &p = plan.paths()[id];
+		const Probe same{
+			.digest = plan.digest(), .host = host_, .path = id};
 		Wire w;
 
 		w.from = address(mrclab::host6(t_, host));
@@ -41,8 +48,8 @@ AgentState::AgentState(const mrclab::Topology &topology, const Plan &plan,
 		w.size = config.size;
 		w.dscp = config.dscp;
 		outer_.push_back(address(p.outer));
-		wire_.push_back(w);
-		queue_.emplace(now + phase(p.interval, id), id);
+		makers_.emplace_back(same, w, key_);
+		queues_[p.plane - 1].emplace(now + phase(p.interval, id), id);
 	}
 }
 
@@ -55,18 +62,22 @@ std::string AgentState::hello_line() const
 
 uint64_t AgentState::next() const
 {
-	const uint64_t turn = last_turn_ + config_.wait / turns_per_wait;
+	uint64_t at = last_turn_ + config_.wait / idle_turns_per_wait;
 
-	return queue_.empty() ? turn : std::min(turn, queue_.top().first);
+	for (const Queue &q : queues_)
+		if (!q.empty())
+			at = std::min(at, q.top().first);
+	return at;
 }
 
 /*
- * Every call shows that the agent runs. If it did not for too long, packets
- * that wait for it will look late, or were dropped for lack of room.
+ * Calls with the agent's own clock show that it runs; packets have the time of
+ * their arrival. If it did not run for too long, packets that waited for it may
+ * have been dropped for lack of room.
  */
 void AgentState::turn(uint64_t now)
 {
-	if (now > last_turn_ + config_.wait / 2) {
+	if (now > last_turn_ + config_.wait * late_parts / wait_parts) {
 		counters_.gaps++;
 		windows_.on_gap();
 		peers_.on_gap();
@@ -74,37 +85,53 @@ void AgentState::turn(uint64_t now)
 	last_turn_ = std::max(last_turn_, now);
 }
 
-std::vector<Packet> AgentState::due(uint64_t now)
+void AgentState::make_due(Queue &queue, uint64_t now)
 {
-	std::vector<Packet> out;
-
-	turn(now);
-	while (!queue_.empty() && queue_.top().first <= now) {
-		auto [at, id] = queue_.top();
+	while (!queue.empty() && queue.top().first <= now) {
+		auto [at, id] = queue.top();
 		const ProbePath &p = plan_.paths()[id];
 		/* Ids of a host's paths follow each other. */
 		const std::size_t i = id - plan_.sent_by(host_).front();
-		const uint64_t overdue = (now - at) / p.interval;
-		Packet packet{.plane = p.plane,
-			      .to = outer_[i],
-			      .path = id,
-			      .window = windows_.window_of(now)};
+		const uint64_t late = now - at;
 
-		packet.bytes = build(
-			{.digest = plan_.digest(),
-			 .host = host_,
-			 .path = id,
-			 .window = packet.window,
-			 .sequence = windows_.on_sent(id, p.one_way(), now),
-			 .sent = now},
-			wire_[i], key_);
+		queue.pop();
+		if (late > make_up_for) {
+			const uint64_t n = (late - make_up_for) / p.interval;
+
+			counters_.skipped += n;
+			at += n * p.interval;
+		}
+		queue.emplace(at + p.interval, id);
+		if (due_ == packets_.size())
+			packets_.emplace_back();
+
+		Packet &packet = packets_[due_++];
+
+		packet.plane = p.plane;
+		packet.to = outer_[i];
+		packet.path = id;
+		packet.window = windows_.window_of(now);
+		makers_[i].make(packet.bytes, packet.window,
+				windows_.on_sent(id, p.one_way(), now), now);
 		counters_.sent++;
-		counters_.skipped += overdue;
-		out.push_back(std::move(packet));
-		queue_.pop();
-		queue_.emplace(at + (overdue + 1) * p.interval, id);
 	}
-	return out;
+}
+
+std::span<const Packet> AgentState::due(uint32_t plane, uint64_t now)
+{
+	turn(now);
+	due_ = 0;
+	make_due(queues_.at(plane - 1), now);
+	return {packets_.data(), due_};
+}
+
+std::span<const Packet> AgentState::due(uint64_t now)
+{
+	turn(now);
+	due_ = 0;
+	for (Queue &q : queues_)
+		make_due(q, now);
+	return {packets_.data(), due_};
 }
 
 void AgentState::on_unsent(const Packet &packet)
@@ -141,7 +168,6 @@ Parsed AgentState::on_packet(std::span<const uint8_t> bytes, uint32_t plane,
 	const Parsed result = parse(
 		bytes, static_cast<uint16_t>(config_.udp_port), key_, probe);
 
-	turn(now);
 	count(result);
 	if (result != Parsed::good)
 		return result;

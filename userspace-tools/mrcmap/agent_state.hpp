@@ -66,8 +66,14 @@ public:
 
 	/* When due() and on_tick() want to be called at the latest. */
 	uint64_t next() const;
-	/* Probes to send now. What is overdue is skipped, not made up for. */
-	std::vector<Packet> due(uint64_t now);
+	/*
+	 * The probes to send now. The span is valid until the next call. What
+	 * came up between two turns of a program is sent; what is overdue for
+	 * longer is skipped.
+	 */
+	std::span<const Packet> due(uint64_t now);
+	/* Of one plane, for a program that reads its clock for each. */
+	std::span<const Packet> due(uint32_t plane, uint64_t now);
 	/* Sending this one failed. */
 	void on_unsent(const Packet &packet);
 	/* @bytes from the inner header on, received on the plane's netdev. */
@@ -87,20 +93,27 @@ public:
 	const AgentCounters &counters() const { return counters_; }
 
 private:
-	void turn(uint64_t now);
-	void count(Parsed result);
-
 	/* When the next probe of a path is due: time, path. */
 	using Due = std::pair<uint64_t, uint32_t>;
+	using Queue =
+		std::priority_queue<Due, std::vector<Due>, std::greater<>>;
+
+	void turn(uint64_t now);
+	void count(Parsed result);
+	void make_due(Queue &queue, uint64_t now);
 
 	const mrclab::Topology &t_;
 	const Plan &plan_;
 	Config config_;
 	uint32_t host_;
 	Key key_;
-	std::priority_queue<Due, std::vector<Due>, std::greater<>> queue_;
-	std::vector<Address> outer_; /* by the index in Plan::sent_by() */
-	std::vector<Wire> wire_;
+	std::vector<Queue> queues_; /* by plane - 1 */
+	/* By the index in Plan::sent_by(): */
+	std::vector<Address> outer_;
+	std::vector<ProbeMaker> makers_;
+	/* The first ones are due; the others keep their room. */
+	std::vector<Packet> packets_;
+	std::size_t due_ = 0;
 	SentWindows windows_;
 	PeerWindows peers_;
 	std::vector<std::optional<bool>> carrier_;

@@ -32,7 +32,7 @@ constexpr uint64_t read_files_every = 50 * ns_of_ms;
 /* Without a change. */
 constexpr uint64_t write_every = ns_of_s;
 /* Signals are looked for between two turns. */
-constexpr uint64_t longest_turn = 200 * ns_of_ms;
+constexpr uint64_t longest_wait = 200 * ns_of_ms;
 /* Numbers of connections of the server are smaller. */
 constexpr Connection first_file = Connection{1} << 48;
 
@@ -67,7 +67,7 @@ public:
 		std::vector<pollfd> fds;
 		uint64_t now = now_ns();
 		const uint64_t until = std::min(
-			{now + longest_turn, evaluate_at_,
+			{now + longest_wait, evaluate_at_,
 			 files_.empty() ? UINT64_MAX : now + read_files_every});
 
 		if (server_)

@@ -36,13 +36,16 @@ struct Config {
 
 	/* --- evidence and localisation: collector */
 
-	/* Nothing came in this time: dead. Also the shortest time of loss. */
+	/* Nothing came in this time: dead. */
 	uint64_t dead_time = 500'000'000;
 	/* Probes that a path needs to be judged. */
 	uint32_t min_probes = 10;
 	/* From this share on, a lost share counts as dead. */
 	double dead_loss = 0.95;
-	/* Loss is looked for over each of these times, the shortest first. */
+	/*
+	 * Loss is looked for over each of these times. Much loss is also looked
+	 * for over 0.28 and 0.5 of the short one.
+	 */
 	uint64_t loss_time_short = 2'000'000'000;
 	uint64_t loss_time_medium = 20'000'000'000;
 	uint64_t loss_time_long = 200'000'000'000;
@@ -77,10 +80,10 @@ struct Config {
 
 	/* --- findings over time: collector */
 
-	uint64_t evaluate_every = 250'000'000;
+	uint64_t evaluate_every = 100'000'000;
 	/* Evaluations in a row that raise a finding, and that clear it. */
 	uint32_t raise_after = 2;
-	uint32_t clear_after = 5;
+	uint32_t clear_after = 12;
 	/* Changes that are remembered. */
 	uint32_t history = 1000;
 

@@ -24,7 +24,19 @@ struct Scale {
 	double trimmed; /* share of the parts */
 };
 
-/* Share of the parts of the shortest time from which there must be counts. */
+/* The times; those of loss with the shortest first. */
+enum Index : std::size_t {
+	at_dead,  /* dead, and nothing else */
+	at_first, /* much loss: what has just begun */
+	at_second,
+	at_short,
+	at_medium,
+	at_long
+};
+/* Parts of the short time: the first and the second time of much loss. */
+constexpr double first_share = 0.28, second_share = 0.5;
+
+/* Share of the parts of the time of death from which there must be counts. */
 constexpr double parts_needed = 0.6;
 /* Losses that are expected in the last time, to see whether they go on. */
 constexpr double recent_losses = 20;
@@ -35,13 +47,29 @@ constexpr double steady_losses = 8;
 constexpr double steady_share = 0.25;
 /* What is a fault is measured with an error. */
 constexpr double alarm_slack = 0.8;
-/* A fault that was there before needs less evidence. */
+/*
+ * A fault that was there before needs less evidence. So does one that has just
+ * begun: the parts that are trimmed are most of what there is of it.
+ */
 constexpr double stay_slack = 0.75;
-constexpr double stay_significance = 0.5;
+constexpr double less_significance = 0.5;
 /* Loss that needs not the longest time to be told apart. */
 constexpr double much_loss = 0.01;
+/* Loss of a part that shows that it is no loss at random. */
+constexpr double silent_share = 0.7;
 /* Slices of the short time that are the last moment. */
 constexpr std::size_t newest_slices = 3;
+
+uint64_t part_of(uint64_t time, double share)
+{
+	return static_cast<uint64_t>(static_cast<double>(time) * share);
+}
+
+Place both_ways(Place p)
+{
+	p.way = Way::both;
+	return p;
+}
 
 std::vector<PathCount> newest(const Slices &s)
 {
@@ -76,8 +104,13 @@ struct Locator::Work {
 	double dispersion(const LossFit &fit, const Cause &c,
 			  const Slices &s) const;
 	bool certain(const Cause &c, std::size_t index) const;
+	bool link_certain(const Cause &c, std::size_t index) const;
+	bool silent(const Cause &c, const Slices &s) const;
 	void forget_unused(Slices &s, const Carriers &carriers) const;
 	bool known(const Place &place) const;
+	bool is_same(const Finding &f);
+	void settle(Finding &f) const;
+	void add_hasty();
 	Finding finding(const Cause &c,
 			const std::vector<PathCount> &counts) const;
 	void look_for_delay(Evidence &evidence);
@@ -89,7 +122,14 @@ struct Locator::Work {
 	std::vector<Scale> scales;
 	std::vector<Slices> slices; /* by scale */
 	std::vector<Finding> found;
-	std::set<Place> before; /* places of the last call */
+	/* Those of which nothing but the link is certain, by the shortest
+	 * scales; others have precedence.
+	 */
+	std::vector<Finding> hasty;
+	/* Places of the last call; of the hasty ones without the direction. */
+	std::set<Place> before, hasty_before;
+	/* Places that were certain, and the looks since then. */
+	std::map<Place, uint32_t> settled;
 	LinkLoss loss;
 };
 
@@ -180,7 +220,8 @@ bool Locator::Work::steady(const LossFit &fit, const Cause &c,
 /*
  * How much more the losses vary from part to part than those of a link that
  * loses each packet by itself: about the number of losses in a burst. So much
- * less they say.
+ * less they say. Few parts vary by chance: two standard deviations do not
+ * count.
  */
 double Locator::Work::dispersion(const LossFit &fit, const Cause &c,
 				 const Slices &s) const
@@ -205,14 +246,41 @@ double Locator::Work::dispersion(const LossFit &fit, const Cause &c,
 
 		sum += (k - mean) * (k - mean) / mean;
 	}
-	return std::max(1.0, sum / static_cast<double>(parts.size() - 1));
+
+	const auto freedom = static_cast<double>(parts.size() - 1);
+
+	return std::max(1.0, sum / (freedom + 2 * std::sqrt(2 * freedom)));
+}
+
+/*
+ * Nearly nothing passed in some part. That was a burst, or the place is dead:
+ * longer times will tell.
+ */
+bool Locator::Work::silent(const Cause &c, const Slices &s) const
+{
+	return std::any_of(
+		s.slices.begin(), s.slices.end(), [&](const auto &part) {
+			uint64_t sent = 0, lost = 0;
+
+			for (const Passage &p : places.passages(c.place)) {
+				sent += part[p.path].sent;
+				lost += part[p.path].lost;
+			}
+			return sent >= config.min_probes &&
+			       static_cast<double>(lost) >=
+				       silent_share * static_cast<double>(sent);
+		});
 }
 
 /* Some of the losses must also be in the parts that are not trimmed. */
 bool Locator::Work::significant(const LossFit &fit, const Cause &c,
 				std::size_t index, const Slices &s) const
 {
-	const bool stay = before.contains(places.place(c.place));
+	const Place &place = places.place(c.place);
+	const bool stay =
+		before.contains(place) ||
+		(index <= at_short && hasty_before.contains(both_ways(place)));
+	const bool first = index == at_first || index == at_second;
 	const double q = -std::expm1(c.keep);
 	std::vector<double> gains;
 	double sum = 0;
@@ -232,11 +300,13 @@ bool Locator::Work::significant(const LossFit &fit, const Cause &c,
 		gains.push_back(fit.gain(c, part));
 		sum += gains.back();
 	}
-	if (index == 0)
+	if (index == at_dead)
 		return q >= config.dead_loss &&
 		       static_cast<double>(used) >=
 			       parts_needed *
 				       static_cast<double>(s.slices.size());
+	if (first && (q < much_loss || silent(c, s)))
+		return false;
 	/* A few bursts in a few parts look steady. */
 	if (2 * used < s.slices.size())
 		return false;
@@ -247,7 +317,8 @@ bool Locator::Work::significant(const LossFit &fit, const Cause &c,
 
 	for (std::size_t i = 0; i < std::min(trimmed, gains.size()); i++)
 		sum -= std::max(0.0, gains[i]);
-	return sum >= config.significance * (stay ? stay_significance : 1) *
+	return sum >= config.significance *
+			       (stay || first ? less_significance : 1) *
 			       dispersion(fit, c, s) &&
 	       steady(fit, c, s);
 }
@@ -255,7 +326,7 @@ bool Locator::Work::significant(const LossFit &fit, const Cause &c,
 /* Do the losses go on? Looks back until enough of them should be there. */
 bool Locator::Work::recent(const LossFit &fit, const Cause &c) const
 {
-	for (const std::size_t index : {1, 2, 3}) {
+	for (const std::size_t index : {at_short, at_medium, at_long}) {
 		const auto &parts = slices[index].slices;
 		double expected = 0, seen = 0;
 
@@ -279,12 +350,30 @@ bool Locator::Work::certain(const Cause &c, std::size_t index) const
 
 	if (index + 1 == scales.size() ||
 	    before.contains(places.place(c.place)) ||
-	    (index == 1 && q >= config.dead_loss) ||
-	    (index == 2 && q >= much_loss))
+	    (index == at_short && q >= config.dead_loss) ||
+	    (index == at_medium && q >= much_loss))
 		return true;
 	return std::all_of(c.rivals.begin(), c.rivals.end(),
 			   [&](uint32_t other) {
 				   return places.same_group(other, c.place);
+			   });
+}
+
+/*
+ * A loss of this size should not wait until its direction is certain: deny
+ * lists are the same for both.
+ */
+bool Locator::Work::link_certain(const Cause &c, std::size_t index) const
+{
+	const Place &own = places.place(c.place);
+
+	return index <= at_short && -std::expm1(c.keep) >= much_loss &&
+	       std::all_of(c.rivals.begin(), c.rivals.end(),
+			   [&](uint32_t other) {
+				   const Place &p = places.place(other);
+
+				   return p.element == own.element &&
+					  p.number == own.number;
 			   });
 }
 
@@ -325,21 +414,88 @@ Finding Locator::Work::finding(const Cause &c,
 	return f;
 }
 
+/*
+ * A longer time may tell apart what a shorter one could not: one fault, and not
+ * two.
+ */
+bool Locator::Work::is_same(const Finding &f)
+{
+	const auto among = [](const Place &p, const std::vector<Place> &all) {
+		return std::find(all.begin(), all.end(), p) != all.end();
+	};
+
+	for (Finding &g : found) {
+		if (among(f.place, g.others) &&
+		    f.others.size() < g.others.size())
+			g = f;
+		else if (!among(f.place, g.others) && !among(g.place, f.others))
+			continue;
+		return true;
+	}
+	return false;
+}
+
+/*
+ * What was certain some moments ago is named as long as it can be the cause:
+ * one fault does not change its name whenever there is less evidence.
+ */
+void Locator::Work::settle(Finding &f) const
+{
+	const auto is_settled = [this](const Place &p) {
+		return settled.contains(p);
+	};
+	const auto i =
+		std::find_if(f.others.begin(), f.others.end(), is_settled);
+
+	if (is_settled(f.place))
+		f.others.clear();
+	if (f.others.empty() || i == f.others.end())
+		return;
+	f.place = *i;
+	f.others.clear();
+}
+
+/* What is certain of other times has precedence. */
+void Locator::Work::add_hasty()
+{
+	hasty_before.clear();
+	for (Finding &f : hasty)
+		if (!known(f.place)) {
+			hasty_before.insert(both_ways(f.place));
+			found.push_back(std::move(f));
+		}
+	for (auto &[place, looks] : settled)
+		looks++;
+	std::erase_if(settled, [this](const auto &s) {
+		return s.second > config.clear_after;
+	});
+	for (const Finding &f : found)
+		if (f.others.empty())
+			settled[f.place] = 0;
+}
+
 void Locator::Work::look_for_loss(std::size_t index, const Slices &s)
 {
 	const LossFit fit(places, s.total, config);
 	std::vector<Finding> here;
 
 	for (Cause c : fit.causes()) {
-		if (!significant(fit, c, index, s) || !recent(fit, c) ||
-		    !certain(c, index))
+		if (!significant(fit, c, index, s) || !recent(fit, c))
+			continue;
+
+		const bool sure = certain(c, index);
+
+		if (!sure && !link_certain(c, index))
 			continue;
 		name_first(places, c);
 
 		Finding f = finding(c, s.total);
 
-		if (f.sent >= config.min_probes && !known(f.place))
-			here.push_back(std::move(f));
+		settle(f);
+		if (f.sent < config.min_probes || known(f.place) ||
+		    (sure && is_same(f)))
+			continue;
+		(sure ? here : hasty).push_back(std::move(f));
 	}
 	found.insert(found.end(), here.begin(), here.end());
 }
@@ -349,7 +505,7 @@ void Locator::Work::look_for_delay(Evidence &evidence)
 	const std::vector<PathDelay> delays = evidence.delays();
 
 	for (const Cause &c : explain_delays(places, delays, config)) {
-		Finding f = finding(c, slices[1].total);
+		Finding f = finding(c, slices[at_short].total);
 
 		f.state = State::slow;
 		f.loss = 0;
@@ -424,6 +580,8 @@ void Locator::Work::look(Evidence &evidence, const Carriers &carriers)
 {
 	scales = {
 		{config.dead_time, 5, 0},
+		{part_of(config.loss_time_short, first_share), 7, 0.4},
+		{part_of(config.loss_time_short, second_share), 12, 0.25},
 		{config.loss_time_short, 25, 0.25},
 		{config.loss_time_medium, 20, 0.15},
 		{config.loss_time_long, 20, 0.1},
@@ -434,15 +592,18 @@ void Locator::Work::look(Evidence &evidence, const Carriers &carriers)
 		forget_unused(slices.back(), carriers);
 	}
 	found.clear();
+	hasty.clear();
 	for (std::size_t i = 0; i < scales.size(); i++)
 		look_for_loss(i, slices[i]);
+	add_hasty();
 	look_for_delay(evidence);
-	merge(t, config, slices[1].total, newest(slices[1]), places, carriers,
-	      found);
-	find_link_loss(slices[1].total);
+	merge(t, config, slices[at_short].total, newest(slices[at_short]),
+	      places, carriers, found);
+	find_link_loss(slices[at_short].total);
 	before.clear();
 	for (const Finding &f : found)
-		before.insert(f.place);
+		if (!hasty_before.contains(both_ways(f.place)))
+			before.insert(f.place);
 }
 
 Locator::Locator(const mrclab::Topology &topology, const Plan &plan,

@@ -37,6 +37,11 @@ struct Place {
 	auto operator<=>(const Place &) const = default;
 };
 
+inline bool is_switch(const Place &p)
+{
+	return p.element == Element::t0 || p.element == Element::t1;
+}
+
 /* A switch's name; "p1l1:s2", or "p1l1:s2+" for both directions. */
 std::string place_name(const mrclab::Topology &t, const Place &place);
 /* The directions that are concerned; all that a switch sends. */

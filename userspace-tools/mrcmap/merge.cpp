@@ -16,11 +16,6 @@ constexpr std::size_t least_links = 3;
 /* Losses and delays of one switch differ by less than this factor. */
 constexpr double most_ratio = 4;
 
-bool is_switch(const Place &p)
-{
-	return p.element == Element::t0 || p.element == Element::t1;
-}
-
 bool is_dead(const Finding &f)
 {
 	return f.state == State::down || f.state == State::gray;
@@ -132,16 +127,18 @@ void add_carriers(const Places &places,
 
 /*
  * All hosts of a T0 lost their carrier, and nothing comes through it any more:
- * that is the T0, even before enough probes are missing.
+ * that is the T0, even before enough probes are missing. If it has one host,
+ * that can be the host's cable, unless others' probes are lost there too.
  */
-void join_carriers(const mrclab::Topology &t, const Places &places,
-		   const std::vector<PathCount> &newest,
+void join_carriers(const mrclab::Topology &t, const Config &config,
+		   const Places &places, const std::vector<PathCount> &newest,
 		   const std::vector<std::optional<bool>> &carrier,
 		   std::vector<Finding> &found)
 {
 	for (uint32_t i = 0; i < places.size(); i++) {
 		const Place &p = places.place(i);
 		std::size_t hosts = 0, none = 0;
+		uint64_t sent = 0, lost = 0;
 
 		if (p.element != Element::t0)
 			continue;
@@ -151,13 +148,12 @@ void join_carriers(const mrclab::Topology &t, const Places &places,
 			hosts++;
 			none += carrier[l] == false ? 1 : 0;
 		}
-		if (hosts < 2 || none < hosts ||
-		    std::any_of(places.passages(i).begin(),
-				places.passages(i).end(),
-				[&](const Passage &q) {
-					return newest[q.path].sent >
-					       newest[q.path].lost;
-				}) ||
+		for (const Passage &q : places.passages(i)) {
+			sent += newest[q.path].sent;
+			lost += newest[q.path].lost;
+		}
+		if (hosts == 0 || none < hosts || sent > lost ||
+		    (hosts == 1 && sent < config.min_probes) ||
 		    std::any_of(found.begin(), found.end(),
 				[&](const Finding &f) { return f.place == p; }))
 			continue;
@@ -310,7 +306,7 @@ void merge(const mrclab::Topology &t, const Config &config,
 	add_carriers(places, carrier, found);
 	if (found.empty())
 		return;
-	join_carriers(t, places, newest, carrier, found);
+	join_carriers(t, config, places, newest, carrier, found);
 	join_links(t, config, covered_links(places, config, counts, found),
 		   found);
 	join_dead(t, carrier, found);

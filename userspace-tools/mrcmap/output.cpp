@@ -17,11 +17,6 @@ namespace
 using mrclab::Topology;
 using Json = nlohmann::ordered_json;
 
-bool is_switch(const Place &p)
-{
-	return p.element == Element::t0 || p.element == Element::t1;
-}
-
 /* The link itself is certain, and its direction is not. */
 bool direction_unknown(const Finding &f)
 {

@@ -64,6 +64,26 @@ struct Wire {
 std::vector<uint8_t> build(const Probe &probe, const Wire &wire,
 			   const Key &key);
 
+/*
+ * Makes the probes of one path, many times: what is the same in all of them is
+ * worked out once.
+ */
+class ProbeMaker
+{
+public:
+	/* Of @probe only the digest, the host and the path count. */
+	ProbeMaker(const Probe &probe, const Wire &wire, const Key &key);
+
+	/* What build() returns; @bytes keeps its room. */
+	void make(std::vector<uint8_t> &bytes, uint32_t window,
+		  uint32_t sequence, uint64_t sent) const;
+
+private:
+	std::vector<uint8_t> bytes_;	/* 0 where probes differ */
+	uint64_t sum_ = 0;		/* UDP's, of bytes_ */
+	std::array<uint64_t, 4> sip_{}; /* after what is the same */
+};
+
 enum class Parsed {
 	good,
 	foreign, /* no probe at all: other traffic */

@@ -22,11 +22,13 @@ using mrclab::Topology;
 /* Agents of a T0 that probe the same T1, if it has as many. */
 constexpr uint32_t overlap = 2;
 
-/* What a NIC-T0 link gets apart from probes of T1s: half of it by its own
- * agent, a quarter from and to peers.
+/*
+ * A NIC-T0 link gets this part of its probes from a peer, as many to a peer,
+ * and the rest by probes of T1s. Its own agent adds what is missing, and no
+ * less than this part: these probes alone cross no other link.
  */
-constexpr uint64_t t0_share = 2;
-constexpr uint64_t peer_share = 4;
+constexpr uint32_t least_share = 4;
+constexpr uint64_t whole = 1'000'000;
 
 Direction host_up(const Topology &t, uint32_t host, uint32_t plane)
 {
@@ -213,6 +215,8 @@ void Plan::add_peers(const Topology &t, uint32_t host, uint32_t plane)
 void Plan::set_intervals(const Topology &t, const Config &config)
 {
 	std::vector<uint32_t> crossed(t.links().size());
+	/* Of the one probe in a period that links should get. */
+	std::vector<uint64_t> parts(t.links().size());
 
 	for (const ProbePath &p : paths_) {
 		std::vector<uint32_t> links;
@@ -230,19 +234,28 @@ void Plan::set_intervals(const Topology &t, const Config &config)
 	for (ProbePath &p : paths_) {
 		uint32_t least = std::numeric_limits<uint32_t>::max();
 
-		if (!over_t1(p)) {
-			p.interval = config.period *
-				     (p.one_way() ? peer_share : t0_share);
-			if (peers_to(p.host).empty())
-				p.interval = config.period;
+		if (p.kind == PathKind::t0)
 			continue;
-		}
 		/* By the link that has the fewest paths: all get enough. */
 		for (const Direction &d : p.hops)
 			if (t.nodes()[t.links()[d.link].low.node].kind !=
 			    mrclab::Kind::host)
 				least = std::min(least, crossed[d.link]);
+		if (!over_t1(p))
+			least = least_share;
 		p.interval = config.period * least;
+		parts[p.hops.front().link] += whole / least;
+		if (p.one_way())
+			parts[p.hops.back().link] += whole / least;
+	}
+	for (ProbePath &p : paths_) {
+		const uint64_t have =
+			std::min(parts[p.hops.front().link], whole);
+
+		if (p.kind == PathKind::t0)
+			p.interval =
+				config.period * whole /
+				std::max(whole - have, whole / least_share);
 	}
 }
 

@@ -21,8 +21,8 @@ namespace
 {
 using mrclab::SystemError;
 
-/* Packets for one system call. */
-constexpr std::size_t batch = 16;
+/* Packets for one system call: more than a turn has by default. */
+constexpr std::size_t batch = 64;
 /* Of the socket, for what comes while the agent sleeps; a limit of the system
  * can make it less.
  */
@@ -98,11 +98,56 @@ Notes notes_of(msghdr &m)
 }
 } // namespace
 
+/* What system calls read and write; most of it never changes. */
+struct ProbePort::Batch {
+	mmsghdr messages[batch]{};
+	iovec parts[batch]{};
+	sockaddr_in6 to[batch]{};
+	alignas(cmsghdr) char control[batch][CMSG_SPACE(sizeof(timespec)) +
+					     CMSG_SPACE(sizeof(uint32_t))];
+	std::vector<uint8_t> room;
+
+	Batch()
+	{
+		for (std::size_t i = 0; i < batch; i++) {
+			msghdr &m = messages[i].msg_hdr;
+
+			to[i].sin6_family = AF_INET6;
+			m.msg_iov = &parts[i];
+			m.msg_iovlen = 1;
+		}
+	}
+	void set_sending()
+	{
+		for (std::size_t i = 0; i < batch; i++) {
+			messages[i].msg_hdr.msg_name = &to[i];
+			messages[i].msg_hdr.msg_namelen = sizeof(to[i]);
+		}
+	}
+	void set_receiving(std::size_t length)
+	{
+		room.resize(batch * length);
+		for (std::size_t i = 0; i < batch; i++) {
+			parts[i] = {room.data() + i * length, length};
+			messages[i].msg_hdr.msg_control = control[i];
+			messages[i].msg_hdr.msg_controllen = sizeof(control[i]);
+		}
+	}
+};
+
 ProbePort::ProbePort(uint32_t plane, std::string netdev, const Config &config)
-	: plane_(plane), netdev_(std::move(netdev)), config_(config)
+	: plane_(plane), netdev_(std::move(netdev)), config_(config),
+	  in_(std::make_unique<Batch>()), out_(std::make_unique<Batch>())
 {
+	/* One byte more shows that a packet was too long. */
+	in_->set_receiving(config_.size + 1);
+	out_->set_sending();
 	open();
 }
+
+ProbePort::~ProbePort() = default;
+ProbePort::ProbePort(ProbePort &&) noexcept = default;
+ProbePort &ProbePort::operator=(ProbePort &&) noexcept = default;
 
 void ProbePort::open()
 {
@@ -132,8 +177,6 @@ void ProbePort::open()
 		set_option(s.get(), SOL_SOCKET, SO_RCVBUF, receive_room);
 	socket_ = std::move(s);
 	drops_ = 0;
-	/* One byte more shows that a packet was too long. */
-	room_.resize(batch * (config_.size + 1));
 }
 
 std::optional<bool> ProbePort::carrier() const
@@ -146,46 +189,51 @@ std::optional<bool> ProbePort::carrier() const
 	return (req.ifr_flags & IFF_RUNNING) != 0;
 }
 
+/* As if_nametoindex(3), which would open a socket each time. */
+std::optional<unsigned int> ProbePort::index_now() const
+{
+	ifreq req{};
+
+	netdev_.copy(req.ifr_name, sizeof(req.ifr_name) - 1);
+	if (ioctl(socket_.get(), SIOCGIFINDEX, &req) != 0)
+		return std::nullopt;
+	return static_cast<unsigned int>(req.ifr_ifindex);
+}
+
 void ProbePort::check_netdev()
 {
-	const unsigned int now = if_nametoindex(netdev_.c_str());
+	const std::optional<unsigned int> now = index_now();
 
-	if (now && now != index_)
+	if (now && *now != index_)
 		open();
 }
 
-void ProbePort::send(std::span<const Packet *const> packets,
+void ProbePort::send(std::span<const Packet> packets,
 		     const std::function<void(const Packet &)> &refused)
 {
+	Batch &b = *out_;
+
 	while (!packets.empty()) {
 		const std::size_t n = std::min(batch, packets.size());
-		mmsghdr messages[batch]{};
-		sockaddr_in6 to[batch]{};
-		iovec parts[batch];
 		std::size_t sent = 0;
 
 		for (std::size_t i = 0; i < n; i++) {
-			const Packet &p = *packets[i];
+			const Packet &p = packets[i];
 
-			to[i].sin6_family = AF_INET6;
-			memcpy(&to[i].sin6_addr, p.to.data(), p.to.size());
-			parts[i] = {const_cast<uint8_t *>(p.bytes.data()),
-				    p.bytes.size()};
-			messages[i].msg_hdr.msg_name = &to[i];
-			messages[i].msg_hdr.msg_namelen = sizeof(to[i]);
-			messages[i].msg_hdr.msg_iov = &parts[i];
-			messages[i].msg_hdr.msg_iovlen = 1;
+			memcpy(&b.to[i].sin6_addr, p.to.data(), p.to.size());
+			b.parts[i] = {const_cast<uint8_t *>(p.bytes.data()),
+				      p.bytes.size()};
 		}
 		while (sent < n) {
 			const int done = sendmmsg(
-				socket_.get(), messages + sent,
+				socket_.get(), b.messages + sent,
 				static_cast<unsigned int>(n - sent), 0);
 
 			if (done > 0)
 				sent += static_cast<std::size_t>(done);
 			else if (errno != EINTR)
 				/* The first one; others have other routes. */
-				refused(*packets[sent++]);
+				refused(packets[sent++]);
 		}
 		packets = packets.subspan(n);
 	}
@@ -193,24 +241,12 @@ void ProbePort::send(std::span<const Packet *const> packets,
 
 bool ProbePort::receive(uint64_t earliest, const Got &got)
 {
-	const std::size_t length = config_.size + 1;
-	alignas(cmsghdr) char control[batch][CMSG_SPACE(sizeof(timespec)) +
-					     CMSG_SPACE(sizeof(uint32_t))];
-	mmsghdr messages[batch];
-	iovec parts[batch];
+	Batch &b = *in_;
 	bool whole = true;
 	int n = 0;
 
 	do {
-		memset(messages, 0, sizeof(messages));
-		for (std::size_t i = 0; i < batch; i++) {
-			parts[i] = {room_.data() + i * length, length};
-			messages[i].msg_hdr.msg_iov = &parts[i];
-			messages[i].msg_hdr.msg_iovlen = 1;
-			messages[i].msg_hdr.msg_control = control[i];
-			messages[i].msg_hdr.msg_controllen = sizeof(control[i]);
-		}
-		n = recvmmsg(socket_.get(), messages, batch, MSG_DONTWAIT,
+		n = recvmmsg(socket_.get(), b.messages, batch, MSG_DONTWAIT,
 			     nullptr);
 		if (n <= 0)
 			break;
@@ -218,18 +254,21 @@ bool ProbePort::receive(uint64_t earliest, const Got &got)
 		const uint64_t offset = clock_offset(), now = now_ns();
 
 		for (int i = 0; i < n; i++) {
-			const Notes note = notes_of(messages[i].msg_hdr);
+			msghdr &m = b.messages[i].msg_hdr;
+			const Notes note = notes_of(m);
 			/* A step of the clock in between is no delay. */
 			const uint64_t at = std::clamp(
 				note.stamp > offset ? note.stamp - offset : now,
 				std::min(earliest, now), now);
 
+			/* The kernel reads this again. */
+			m.msg_controllen = sizeof(b.control[i]);
 			if (note.drops != drops_)
 				whole = false;
 			drops_ = note.drops;
-			got({static_cast<uint8_t *>(parts[i].iov_base),
-			     messages[i].msg_len},
-			    at);
+			got({static_cast<uint8_t *>(b.parts[i].iov_base),
+			     b.messages[i].msg_len},
+			    plane_, at);
 		}
 	} while (n == static_cast<int>(batch));
 	return whole;

@@ -15,6 +15,8 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -29,6 +31,9 @@ class ProbePort
 public:
 	/* Throws SystemError. Without CAP_NET_RAW it says so. */
 	ProbePort(uint32_t plane, std::string netdev, const Config &config);
+	~ProbePort();
+	ProbePort(ProbePort &&) noexcept;
+	ProbePort &operator=(ProbePort &&) noexcept;
 
 	uint32_t plane() const { return plane_; }
 	/* Carrier; none: there is no such netdev. */
@@ -37,19 +42,23 @@ public:
 	void check_netdev();
 
 	/* @refused gets those that the kernel did not take. */
-	void send(std::span<const Packet *const> packets,
+	void send(std::span<const Packet> packets,
 		  const std::function<void(const Packet &)> &refused);
 
 	/*
-	 * All packets that wait, from the inner header on, with the times at
-	 * which they came; these are between @earliest and now. False if the
-	 * kernel had to drop some.
+	 * All packets that wait, from the inner header on, with the plane and
+	 * the times at which they came; these are between @earliest and now.
+	 * False if the kernel had to drop some.
 	 */
-	using Got = std::function<void(std::span<const uint8_t>, uint64_t)>;
+	using Got = std::function<void(std::span<const uint8_t>, uint32_t,
+				       uint64_t)>;
 	bool receive(uint64_t earliest, const Got &got);
 
 private:
+	struct Batch;
+
 	void open();
+	std::optional<unsigned int> index_now() const;
 
 	uint32_t plane_;
 	std::string netdev_;
@@ -57,6 +66,6 @@ private:
 	unsigned int index_ = 0; /* of the netdev */
 	fd::Fd socket_;
 	uint32_t drops_ = 0; /* of the socket, by the kernel's count */
-	std::vector<uint8_t> room_;
+	std::unique_ptr<Batch> in_, out_;
 };
 } // namespace mrcmap

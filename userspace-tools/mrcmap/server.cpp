@@ -20,7 +20,7 @@ constexpr uint64_t hello_time = 5 * ns_of_s;
 constexpr std::size_t hello_limit = 4096; /* bytes until hello is complete */
 constexpr uint64_t silence_time = 60 * ns_of_s;
 /* What a peer has not read yet. A list of all EVs has less. */
-constexpr std::size_t most_waiting = 4 << 20;
+constexpr std::size_t most_unread = 4 << 20;
 /* Of one peer in one turn, so that the others have theirs. */
 constexpr std::size_t at_once = 256 << 10;
 /* Without descriptors nothing can be accepted; later perhaps. */
@@ -169,7 +169,7 @@ void Server::judge(Peer &p, uint64_t now) const
 		p.why = "no hello";
 	else if (now > p.heard + silence_time)
 		p.why = "sends nothing";
-	else if (p.out.size() > most_waiting)
+	else if (p.out.size() > most_unread)
 		p.why = "does not read";
 }
 

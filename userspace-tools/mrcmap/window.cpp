@@ -21,11 +21,14 @@ bool Seen::add(uint32_t sequence)
 	const std::size_t word = sequence / 64;
 	const uint64_t bit = uint64_t{1} << sequence % 64;
 
-	if (word >= bits_.size())
-		bits_.resize(word + 1);
-	if (bits_[word] & bit)
+	if (word > more_.size())
+		more_.resize(word);
+
+	uint64_t &bits = word ? more_[word - 1] : first_;
+
+	if (bits & bit)
 		return false;
-	bits_[word] |= bit;
+	bits |= bit;
 	count_++;
 	return true;
 }
@@ -35,41 +38,61 @@ uint32_t SentWindows::window_of(uint64_t now) const
 	return static_cast<uint32_t>(now / config_.window);
 }
 
+SentWindows::Open *SentWindows::find(uint32_t path, uint32_t window)
+{
+	if (path < newest_.size())
+		for (Open *o : newest_[path])
+			if (o && o->w.window == window)
+				return o;
+
+	const auto i = open_.find({window, path});
+
+	return i == open_.end() ? nullptr : &i->second;
+}
+
 uint32_t SentWindows::on_sent(uint32_t path, bool one_way, uint64_t now)
 {
 	const uint32_t window = window_of(now);
-	Open &o = open_[{window, path}];
+	Open *o = find(path, window);
 
-	o.w.path = path;
-	o.w.window = window;
-	o.one_way = one_way;
-	o.last_sent = now;
-	return o.w.sent++;
+	if (!o) {
+		o = &open_[{window, path}];
+		o->w.path = path;
+		o->w.window = window;
+		o->one_way = one_way;
+		if (path >= newest_.size())
+			newest_.resize(path + 1);
+		newest_[path] = {o, newest_[path][0]};
+	}
+	o->last_sent = now;
+	return o->w.sent++;
 }
 
 void SentWindows::on_unsent(uint32_t path, uint32_t window)
 {
-	const auto i = open_.find({window, path});
+	Open *o = find(path, window);
 
 	/* Sequence numbers are not used again; nothing comes with this one. */
-	if (i != open_.end() && i->second.w.sent > i->second.unsent)
-		i->second.unsent++;
+	if (o && o->w.sent > o->unsent)
+		o->unsent++;
 }
 
 bool SentWindows::on_received(uint32_t path, uint32_t window, uint32_t sequence,
 			      uint64_t sent, uint64_t now)
 {
 	const Id id{window, path};
-	auto i = open_.find(id);
-	const bool late = i == open_.end();
+	Open *open = find(path, window);
+	const bool late = !open;
 
 	if (late) {
-		i = closed_.find(id);
+		const auto i = closed_.find(id);
+
 		if (i == closed_.end())
 			return false;
+		open = &i->second;
 	}
 
-	Open &o = i->second;
+	Open &o = *open;
 
 	if (sequence >= o.w.sent || sent > now)
 		return false;
@@ -115,6 +138,10 @@ std::vector<PathWindow> SentWindows::close(uint64_t now)
 	const uint32_t current = window_of(now);
 	const uint64_t remember = config_.wait_most / config_.window + 2;
 
+	if (now < close_at_ && late_.empty())
+		return out;
+	/* The current windows are open until it has passed. */
+	close_at_ = (uint64_t{current} + 1) * config_.window;
 	for (const auto &[id, count] : late_)
 		out.push_back(
 			{.path = id.second, .window = id.first, .late = count});
@@ -125,9 +152,14 @@ std::vector<PathWindow> SentWindows::close(uint64_t now)
 		if (i->first.first == current)
 			break;
 		if (o.last_sent + wait() > now) {
+			close_at_ = std::min(close_at_, o.last_sent + wait());
 			i++;
 			continue;
 		}
+		for (Open *&newest : newest_[i->first.second])
+			if (newest == &o)
+				newest = nullptr;
+
 		PathWindow w = o.w;
 
 		w.sent -= o.unsent;
@@ -152,31 +184,47 @@ void PeerWindows::on_received(uint32_t path, uint32_t window, uint32_t sequence,
 	if (sequence >= most_in_window)
 		return;
 
+	Open *o = open(path, window, now);
+
+	if (!o)
+		return;
+
+	/* The clocks have nothing in common. */
+	const auto delay = static_cast<int64_t>(now - sent);
+
+	if (!o->seen.add(sequence)) {
+		o->w.duplicates++;
+		return;
+	}
+	if (!o->w.received++ || delay < o->w.delay_min)
+		o->w.delay_min = delay;
+}
+
+PeerWindows::Open *PeerWindows::open(uint32_t path, uint32_t window,
+				     uint64_t now)
+{
+	Open *&newest = newest_[path];
 	const auto last = closed_.find(path);
 
+	if (newest && newest->w.window == window)
+		return newest;
 	if (last != closed_.end() && window <= last->second) {
 		if (last->second - window < new_start)
-			return;
+			return nullptr;
 		closed_.erase(last);
 	}
 
 	const auto [i, fresh] = open_.try_emplace(Id{path, window});
-	Open &o = i->second;
-	/* The clocks have nothing in common. */
-	const auto delay = static_cast<int64_t>(now - sent);
 
+	newest = &i->second;
 	if (fresh) {
-		o.w.path = path;
-		o.w.window = window;
-		o.first = now;
-		o.w.delay_min = delay;
+		newest->w.path = path;
+		newest->w.window = window;
+		newest->first = now;
+		close_at_ = std::min(close_at_,
+				     now + config_.window + config_.wait);
 	}
-	if (!o.seen.add(sequence)) {
-		o.w.duplicates++;
-		return;
-	}
-	o.w.received++;
-	o.w.delay_min = std::min(o.w.delay_min, delay);
+	return newest;
 }
 
 void PeerWindows::on_gap()
@@ -189,13 +237,23 @@ std::vector<PeerWindow> PeerWindows::close(uint64_t now)
 {
 	std::vector<PeerWindow> out;
 
+	if (now < close_at_)
+		return out;
+	close_at_ = UINT64_MAX;
 	for (auto i = open_.begin(); i != open_.end();) {
 		const Open &o = i->second;
+		const uint64_t at = o.first + config_.window + config_.wait;
 
-		if (o.first + config_.window + config_.wait > now) {
+		if (at > now) {
+			close_at_ = std::min(close_at_, at);
 			i++;
 			continue;
 		}
+
+		Open *&newest = newest_[o.w.path];
+
+		if (newest == &o)
+			newest = nullptr;
 		out.push_back(o.w);
 		closed_[o.w.path] = o.w.window;
 		i = open_.erase(i);

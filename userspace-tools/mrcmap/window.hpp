@@ -6,8 +6,8 @@
  */
 #pragma once
 
+#include <array>
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <unordered_map>
 #include <utility>
@@ -56,7 +56,8 @@ public:
 	uint32_t count() const { return count_; }
 
 private:
-	std::vector<uint64_t> bits_;
+	uint64_t first_ = 0; /* few windows have more */
+	std::vector<uint64_t> more_;
 	uint32_t count_ = 0;
 };
 
@@ -65,6 +66,12 @@ class SentWindows
 {
 public:
 	explicit SentWindows(const Config &config) : config_(config) {}
+	/* There are pointers into the maps, which stay valid if these move. */
+	SentWindows(const SentWindows &) = delete;
+	SentWindows(SentWindows &&) = default;
+	SentWindows &operator=(const SentWindows &) = delete;
+	SentWindows &operator=(SentWindows &&) = default;
+	~SentWindows() = default;
 
 	uint32_t window_of(uint64_t now) const;
 	/* Counts a probe and returns its sequence number. */
@@ -93,11 +100,18 @@ private:
 	};
 	using Id = std::pair<uint32_t, uint32_t>; /* window, path */
 
+	Open *find(uint32_t path, uint32_t window);
+
 	Config config_;
 	std::map<Id, Open> open_;
+	/* By path, its last two windows in @open_: nearly all probes are of
+	 * these.
+	 */
+	std::vector<std::array<Open *, 2>> newest_;
 	std::map<Id, Open> closed_; /* for late ones; the last few windows */
 	std::map<Id, uint32_t> late_;
 	uint64_t largest_rtt_ = 0;
+	uint64_t close_at_ = 0; /* nothing can be closed before */
 };
 
 /* Windows of others' paths to this agent. */
@@ -105,6 +119,12 @@ class PeerWindows
 {
 public:
 	explicit PeerWindows(const Config &config) : config_(config) {}
+	/* There are pointers into the maps, which stay valid if these move. */
+	PeerWindows(const PeerWindows &) = delete;
+	PeerWindows(PeerWindows &&) = default;
+	PeerWindows &operator=(const PeerWindows &) = delete;
+	PeerWindows &operator=(PeerWindows &&) = default;
+	~PeerWindows() = default;
 
 	void on_received(uint32_t path, uint32_t window, uint32_t sequence,
 			 uint64_t sent, uint64_t now);
@@ -119,9 +139,14 @@ private:
 	};
 	using Id = std::pair<uint32_t, uint32_t>; /* path, window */
 
+	Open *open(uint32_t path, uint32_t window, uint64_t now);
+
 	Config config_;
 	std::map<Id, Open> open_;
 	/* By path: the last one that was closed. Older ones are too late. */
 	std::unordered_map<uint32_t, uint32_t> closed_;
+	/* By path: the one that had the last probe. */
+	std::unordered_map<uint32_t, Open *> newest_;
+	uint64_t close_at_ = UINT64_MAX; /* the first one that is open */
 };
 } // namespace mrcmap
