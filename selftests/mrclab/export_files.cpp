@@ -63,16 +63,6 @@ std::map<std::string, std::string> exported(std::string_view format,
 	return files;
 }
 
-std::vector<std::string> lines_of(const std::string &text)
-{
-	std::istringstream in(text);
-	std::vector<std::string> lines;
-
-	for (std::string line; std::getline(in, line);)
-		lines.push_back(line);
-	return lines;
-}
-
 std::vector<std::string> split_at(const std::string &text, char separator)
 {
 	std::istringstream in(text);

@@ -9,7 +9,7 @@
 
 #include "export.hpp"
 #include "random_fabric.hpp"
-#include "timeline.hpp"
+#include "text.hpp"
 
 namespace mrclab
 {
@@ -23,7 +23,6 @@ Fabric random_exported(Random &random);
 std::map<std::string, std::string> exported(std::string_view format,
 					    const Topology &t);
 
-std::vector<std::string> lines_of(const std::string &text);
 std::vector<std::string> split_at(const std::string &text, char separator);
 
 /* All prefixes, with length, that begin with the fabric's block or block4. */

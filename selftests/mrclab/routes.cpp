@@ -8,23 +8,13 @@
 #include <arpa/inet.h>
 
 #include "ip_commands.hpp"
+#include "text.hpp"
 
 namespace mrclab
 {
 namespace
 {
 using Words = std::vector<std::string>;
-
-Words words_of(const std::string &line)
-{
-	std::istringstream in(line);
-	std::string w;
-	Words words;
-
-	while (in >> w)
-		words.push_back(w);
-	return words;
-}
 
 [[noreturn]] void fail(const std::string &what)
 {

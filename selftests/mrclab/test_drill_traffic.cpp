@@ -214,7 +214,7 @@ TEST(DrillTraffic, HasLatency)
 	}
 }
 
-/* Nothing of them is counted, so they need no hosts of their own. */
+/* They have no series, so they need no hosts of their own. */
 TEST(DrillTraffic, OfLatencyMayHaveTheHostsOfOthers)
 {
 	const auto flows = flows_of(

@@ -64,15 +64,6 @@ Words texts(const std::vector<Step> &steps)
 }
 } // namespace
 
-TEST(Timeline, SplitsLinesIntoWords)
-{
-	EXPECT_EQ(words_of("a bc d"), (Words{"a", "bc", "d"}));
-	EXPECT_EQ(words_of("  a\t b\n"), (Words{"a", "b"}));
-	EXPECT_EQ(words_of("a"), Words{"a"});
-	EXPECT_EQ(words_of(""), Words{});
-	EXPECT_EQ(words_of(" \n\t "), Words{});
-}
-
 TEST(Timeline, IsInTheOrderOfTime)
 {
 	const std::vector<Step> steps = steps_of("10s: c\n"

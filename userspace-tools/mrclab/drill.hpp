@@ -41,7 +41,7 @@ struct Flow {
 	uint64_t message = 0; /* bytes; 0: not known */
 	/* Several flows have the receiver: count what the hosts send. */
 	bool by_sender = false;
-	/* The clients measure latency. Nothing is counted; no host is above. */
+	/* The clients measure latency. @senders and @counted are empty. */
 	bool latency = false;
 };
 

@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "error.hpp"
-#include "timeline.hpp"
+#include "text.hpp"
 #include "units.hpp"
 
 namespace mrclab

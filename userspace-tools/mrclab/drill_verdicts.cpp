@@ -70,8 +70,8 @@ uint64_t begin_of(const Drill &d, const DrillRun &run, std::size_t interval)
 }
 
 /*
- * The longest time in ns in which intervals follow each other, of these
- * successive ones, that have no byte.
+ * The length in ns of the longest run of intervals without a byte. @intervals
+ * follow each other.
  */
 uint64_t longest_gap(const Drill &d, const DrillRun &run, const Series &s,
 		     const std::vector<std::size_t> &intervals)

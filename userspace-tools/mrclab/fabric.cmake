@@ -15,6 +15,7 @@ add_library(mrclab_fabric STATIC
 	"${MRCLAB_DIR}/fabric.cpp"
 	"${MRCLAB_DIR}/fabric_file.cpp"
 	"${MRCLAB_DIR}/tc_commands.cpp"
+	"${MRCLAB_DIR}/text.cpp"
 	"${MRCLAB_DIR}/topology.cpp"
 	"${MRCLAB_DIR}/units.cpp"
 	"${MRCLAB_DIR}/yaml.cpp"

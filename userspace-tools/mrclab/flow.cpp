@@ -82,7 +82,7 @@ struct Program {
 	Words (*client)(const Stream &);
 	bool both_ways;
 	bool reads;   /* data goes to the client */
-	bool latency; /* it measures that of small messages, and ends */
+	bool latency; /* it measures latency and ends by itself */
 };
 
 constexpr Program programs[] = {

@@ -9,27 +9,13 @@
 #include "dot.hpp"
 #include "plot.hpp"
 #include "status.hpp"
+#include "text.hpp"
 
 namespace mrclab
 {
 namespace
 {
 constexpr const char *bad = "#cc0000";
-
-std::vector<std::string> lines_of(const std::string &text)
-{
-	std::vector<std::string> lines;
-	std::size_t begin = 0;
-
-	while (begin < text.size()) {
-		const std::size_t end =
-			std::min(text.find('\n', begin), text.size());
-
-		lines.push_back(text.substr(begin, end - begin));
-		begin = end + 1;
-	}
-	return lines;
-}
 
 class Graph
 {

@@ -3,7 +3,6 @@
 #include <csignal>
 #include <filesystem>
 #include <iostream>
-#include <sstream>
 
 #include <unistd.h>
 
@@ -23,6 +22,7 @@
 #include "profiles.hpp"
 #include "sampler.hpp"
 #include "status.hpp"
+#include "text.hpp"
 #include "units.hpp"
 #include "yaml.hpp"
 
@@ -200,17 +200,6 @@ int capture(const Args &a)
 	become(command);
 }
 
-std::vector<std::string> split(const std::string &line)
-{
-	std::istringstream in(line.substr(0, line.find('#')));
-	std::vector<std::string> words;
-	std::string w;
-
-	while (in >> w)
-		words.push_back(w);
-	return words;
-}
-
 /* Lines of a batch, without empty ones. */
 struct Batches {
 	std::vector<std::vector<std::string>> words;
@@ -223,17 +212,18 @@ Batches read_batch(const std::string &file)
 	const std::string text =
 		in ? std::string(std::istreambuf_iterator<char>(std::cin), {})
 		   : read_text(file);
-	std::istringstream lines(text);
-	std::string line;
 	Batches all;
+	int n = 0;
 
 	if (text.size() > YamlFile::max_size)
 		throw FileError(file, 0,
 				fmt::format("is longer than {} bytes",
 					    YamlFile::max_size));
-	for (int n = 1; std::getline(lines, line); n++) {
-		std::vector<std::string> words = split(line);
+	for (const std::string &line : lines_of(text)) {
+		std::vector<std::string> words =
+			words_of(line.substr(0, line.find('#')));
 
+		n++;
 		if (words.empty())
 			continue;
 		all.words.push_back(std::move(words));

@@ -10,15 +10,16 @@
 #include <fmt/format.h>
 
 #include "error.hpp"
+#include "text.hpp"
 
 namespace mrclab
 {
 namespace
 {
-using Words = std::vector<std::string_view>;
+using Columns = std::vector<std::string>;
 
 /* Other options of perftest make other columns, or cycles of them. */
-const Words titles = {
+const Columns titles = {
 	"#bytes",	    "#iterations", "t_min[usec]",     "t_max[usec]",
 	"t_typical[usec]",  "t_avg[usec]", "t_stdev[usec]",   "99%",
 	"percentile[usec]", "99.9%",	   "percentile[usec]"};
@@ -29,21 +30,6 @@ constexpr std::size_t columns = 9;
 
 /* A day: what takes longer is no latency. */
 constexpr double most_us = 86400e6;
-
-Words words_of(std::string_view line)
-{
-	Words words;
-
-	for (;;) {
-		const std::size_t from = line.find_first_not_of(" \t\r");
-
-		if (from == std::string_view::npos)
-			return words;
-		line.remove_prefix(from);
-		words.push_back(line.substr(0, line.find_first_of(" \t\r")));
-		line.remove_prefix(words.back().size());
-	}
-}
 
 /* What is shown of a line that is wrong. */
 std::string shown(std::string_view line)
@@ -82,7 +68,7 @@ double us_of(std::string_view word, std::string_view line)
 
 Latency row_of(std::string_view line, const std::string &flow)
 {
-	const Words words = words_of(line);
+	const Columns words = words_of(line);
 	double us[columns] = {};
 
 	if (words.size() != columns)
@@ -102,7 +88,7 @@ Latency row_of(std::string_view line, const std::string &flow)
 }
 
 /* The line of dashes behind the table. */
-bool is_rule(const Words &words)
+bool is_rule(const Columns &words)
 {
 	constexpr std::size_t least = 8;
 
@@ -116,13 +102,9 @@ Latency parse_latency(std::string_view output, const std::string &flow)
 	Latency last;
 	bool title = false, inside = false;
 
-	for (std::size_t at = 0; at < output.size();) {
-		const std::size_t end =
-			std::min(output.find('\n', at), output.size());
-		const std::string_view line = output.substr(at, end - at);
-		const Words words = words_of(line);
+	for (const std::string &line : lines_of(output)) {
+		const Columns words = words_of(line);
 
-		at = end + 1;
 		if (!words.empty() && words[0] == titles[0]) {
 			if (title)
 				throw UsageError("two tables of latencies");

@@ -239,7 +239,7 @@ struct Place {
 	bool first = false, last = false;
 };
 
-std::string lines_of(const DrillResult &result, const DrillRun &run,
+std::string plotted_lines(const DrillResult &result, const DrillRun &run,
 		     const std::vector<const Series *> &series)
 {
 	std::string out = "plot";
@@ -277,7 +277,7 @@ std::string panel(const DrillResult &result, const DrillRun &run,
 				   "screen 1 offset 0,-1 left font ',15'\n",
 				   literal(result.title), left / width);
 	return out + marks_of(run, labels_of(run, range), range) +
-	       lines_of(result, run, series);
+	       plotted_lines(result, run, series);
 }
 
 /* What all panels have in common. */

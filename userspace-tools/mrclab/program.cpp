@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -23,26 +24,50 @@ using namespace std::chrono_literals;
 constexpr auto poll_interval = 20ms;
 constexpr std::size_t last_lines = 3;
 constexpr std::size_t max_line = 200;
+
+/* A file of a program. Owns the descriptor. */
+class Descriptor
+{
+public:
+	Descriptor(const std::string &file, int flags)
+		: fd_(open(file.c_str(), flags | O_CLOEXEC, 0644))
+	{
+		if (fd_ < 0)
+			throw SystemError(file, errno);
+	}
+	Descriptor(const Descriptor &) = delete;
+	Descriptor &operator=(const Descriptor &) = delete;
+	~Descriptor() { close(fd_); }
+
+	int fd() const { return fd_; }
+
+private:
+	int fd_;
+};
+
+void add_lines(const std::string &file, std::deque<std::string> &last)
+{
+	std::ifstream in(file);
+	std::string line;
+
+	while (std::getline(in, line)) {
+		if (line.find_first_not_of(" \t-") == std::string::npos)
+			continue;
+		last.push_back(line.substr(0, max_line));
+		if (last.size() > last_lines)
+			last.pop_front();
+	}
+}
 } // namespace
 
-Program::Program(const Words &command, std::string log) : log_(std::move(log))
+Program::Program(const Words &command, const std::string &name)
+	: log_(name + ".log"), errors_(name + ".err")
 {
-	const int in = open("/dev/null", O_RDONLY | O_CLOEXEC);
-	const int out = open(log_.c_str(),
-			     O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-	const int err = errno;
+	constexpr int anew = O_WRONLY | O_CREAT | O_TRUNC;
+	const Descriptor in("/dev/null", O_RDONLY), out(log_, anew),
+		err(errors_, anew);
 
-	try {
-		if (in < 0 || out < 0)
-			throw SystemError(log_, err);
-		pid_ = spawn(command, in, out, out);
-	} catch (...) {
-		close(in);
-		close(out);
-		throw;
-	}
-	close(in);
-	close(out);
+	pid_ = spawn(command, in.fd(), out.fd(), err.fd());
 }
 
 Program::~Program()
@@ -53,6 +78,12 @@ Program::~Program()
 	if (!status_)
 		while (waitpid(pid_, &status, 0) < 0 && errno == EINTR)
 			;
+
+	struct stat st {
+	};
+
+	if (!stat(errors_.c_str(), &st) && st.st_size == 0)
+		unlink(errors_.c_str());
 }
 
 std::optional<int> Program::status()
@@ -98,16 +129,10 @@ std::string Program::output(std::size_t most) const
 std::string Program::last_words() const
 {
 	std::deque<std::string> last;
-	std::ifstream in(log_);
-	std::string line, all;
+	std::string all;
 
-	while (std::getline(in, line)) {
-		if (line.find_first_not_of(" \t-") == std::string::npos)
-			continue;
-		last.push_back(line.substr(0, max_line));
-		if (last.size() > last_lines)
-			last.pop_front();
-	}
+	add_lines(log_, last);
+	add_lines(errors_, last);
 	for (const std::string &l : last)
 		all += (all.empty() ? "" : "; ") + l;
 	return all;

@@ -13,8 +13,12 @@ namespace mrclab
 class Program
 {
 public:
-	/* Its output goes to the file @log. Throws SystemError. */
-	Program(const Words &command, std::string log);
+	/*
+	 * Its output goes to the file @name.log, what it says of errors to
+	 * @name.err. In one file, lines of the one could be in the middle of a
+	 * line of the other. Throws SystemError.
+	 */
+	Program(const Words &command, const std::string &name);
 	/* Kills it, and the programs of its process group. */
 	~Program();
 	Program(const Program &) = delete;
@@ -28,13 +32,13 @@ public:
 
 	pid_t pid() const { return pid_; }
 
-	/* The last lines of its output. */
+	/* The last lines of its output and of its errors. */
 	std::string last_words() const;
 	/* Up to @most bytes of the end of its output. */
 	std::string output(std::size_t most) const;
 
 private:
-	std::string log_;
+	std::string log_, errors_;
 	pid_t pid_ = -1;
 	std::optional<int> status_;
 };

@@ -2,13 +2,13 @@
 #include "report_html.hpp"
 
 #include <algorithm>
-#include <sstream>
 #include <string_view>
 
 #include <fmt/format.h>
 
 #include "../common/gnuplot_text.hpp"
 #include "report_rows.hpp"
+#include "text.hpp"
 
 namespace mrclab
 {
@@ -51,17 +51,6 @@ std::string escaped(std::string_view line)
 			out += c;
 		}
 	return out;
-}
-
-std::vector<std::string> lines_of(const std::string &text)
-{
-	std::istringstream in(text);
-	std::vector<std::string> lines;
-	std::string line;
-
-	while (std::getline(in, line))
-		lines.push_back(line);
-	return lines;
 }
 
 /* Empty lines separate paragraphs. */
@@ -275,7 +264,7 @@ std::string gap_of(const DrillRun &run, const std::string &flow)
 	return "";
 }
 
-std::string flows_of(const DrillResult &result)
+std::string list_of_flows(const DrillResult &result)
 {
 	std::string out;
 
@@ -330,7 +319,7 @@ std::string section_of(const DrillResult &r, const Pictures &pictures)
 	if (!r.figure.empty() || !r.published.empty())
 		out += fmt::format("<p>Published{}: {}</p>\n",
 				   where_of(r.figure), escaped(r.published));
-	out += verdicts_of(r) + latencies_of(r) + flows_of(r) +
+	out += verdicts_of(r) + latencies_of(r) + list_of_flows(r) +
 	       paragraphs(r.about);
 	out += fmt::format("<p>Linux {}, {}</p>\n", escaped(r.kernel),
 			   escaped(r.date));

@@ -7,7 +7,7 @@ namespace mrclab
 {
 namespace
 {
-std::string lines_of(const DrillRun &run, const std::string &head)
+std::string lines_of_run(const DrillRun &run, const std::string &head)
 {
 	std::string out;
 
@@ -38,7 +38,7 @@ std::string summary_of(const DrillResult &result)
 	std::string out;
 
 	for (const DrillRun &run : result.runs)
-		out += lines_of(run, fmt::format("{} ({}): ", result.name,
+		out += lines_of_run(run, fmt::format("{} ({}): ", result.name,
 						 run.devices));
 	return out;
 }

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "error.hpp"
+#include "text.hpp"
 #include "units.hpp"
 
 namespace mrclab
@@ -82,22 +83,6 @@ void add_line(Steps &steps, uint64_t at, const YAML::Node &node)
 		add(steps, at, words, line);
 }
 } // namespace
-
-std::vector<std::string> words_of(const std::string &line)
-{
-	std::vector<std::string> words;
-	std::size_t at = 0;
-
-	while ((at = line.find_first_not_of(" \t\n", at)) !=
-	       std::string::npos) {
-		const std::size_t end =
-			std::min(line.find_first_of(" \t\n", at), line.size());
-
-		words.push_back(line.substr(at, end - at));
-		at = end;
-	}
-	return words;
-}
 
 void read_timeline(const YamlFile &yaml, const YAML::Node &node, uint64_t end,
 		   std::vector<Step> &steps)

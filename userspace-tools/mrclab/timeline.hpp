@@ -24,7 +24,4 @@ namespace mrclab
  */
 void read_timeline(const YamlFile &yaml, const YAML::Node &node, uint64_t end,
 		   std::vector<Step> &steps);
-
-/* The words of a line, which blanks separate. */
-std::vector<std::string> words_of(const std::string &line);
 } // namespace mrclab

@@ -25,7 +25,6 @@ namespace mrclab
 namespace
 {
 using namespace std::chrono_literals;
-using Clock = std::chrono::steady_clock;
 
 /* Emulated machines need many seconds to start a program. */
 constexpr auto start_timeout = 60s;
@@ -86,7 +85,7 @@ Words Traffic::words(const Job &job) const
 	return all;
 }
 
-/* @job is of the name of its log: "server.h3". */
+/* @job is a part of the names of its logs, like "server.h3". */
 std::unique_ptr<Program> Traffic::start(std::size_t flow, const Words &command,
 					const std::string &job) const
 {
@@ -94,7 +93,7 @@ std::unique_ptr<Program> Traffic::start(std::size_t flow, const Words &command,
 
 	std::replace(name.begin(), name.end(), ' ', '.');
 	auto program = std::make_unique<Program>(
-		command, fmt::format("{}.{}.{}.log", prefix_, name, job));
+		command, fmt::format("{}.{}.{}", prefix_, name, job));
 	ahead_.leave(program->pid());
 	return program;
 }
@@ -168,7 +167,7 @@ void Traffic::check_running(std::size_t flow) const
 	});
 }
 
-FlowEnd Traffic::end_of(std::size_t flow) const
+FlowEnd Traffic::end_of(std::size_t flow, Clock::time_point latest) const
 {
 	const Ending ending = drill_.flows[flow].ending;
 	const RunningFlow &running = flows_[flow];
@@ -187,7 +186,7 @@ FlowEnd Traffic::end_of(std::size_t flow) const
 				failed(fmt::format("ended with status {}",
 						   *p.status()),
 				       p);
-		} else if (!p.wait(end_timeout)) {
+		} else if (!p.wait(latest - Clock::now())) {
 			failed("does not end", p);
 		} else if (*p.status() != 0) {
 			failed(fmt::format("ended with status {}", *p.status()),
@@ -217,10 +216,11 @@ void Traffic::take_latency(std::size_t flow, TrafficEnd &to) const
 
 TrafficEnd Traffic::end()
 {
+	const auto latest = Clock::now() + end_timeout;
 	TrafficEnd ends;
 
 	for (std::size_t f = 0; f < flows_.size(); f++) {
-		ends.flows.push_back(end_of(f));
+		ends.flows.push_back(end_of(f, latest));
 		if (drill_.flows[f].latency)
 			take_latency(f, ends);
 	}

@@ -2,6 +2,7 @@
 /* mrclab: starts and ends the programs of a drill. */
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <string>
 #include <vector>
@@ -53,7 +54,9 @@ private:
 	std::unique_ptr<Program> start(std::size_t flow, const Words &command,
 				       const std::string &job) const;
 	Words words(const Job &job) const;
-	FlowEnd end_of(std::size_t flow) const;
+	using Clock = std::chrono::steady_clock;
+
+	FlowEnd end_of(std::size_t flow, Clock::time_point latest) const;
 	void take_latency(std::size_t flow, TrafficEnd &to) const;
 
 	const Drill &drill_;
