@@ -39,6 +39,13 @@ now_ms() {
 	now=$((${EPOCHREALTIME/[.,]/} / 1000))
 }
 
+# Waits for a while. Starts no process either: nothing ever comes from this pipe.
+mkfifo "$WORK/never"
+exec {never}<>"$WORK/never"
+nap() { # SECONDS
+	read -r -t "$1" -u "$never" || true
+}
+
 # wait_for SECONDS COMMAND...: polls until COMMAND succeeds. On failure it prints what
 # it waited for. The limit ends a test that hangs; it does not judge how long an
 # operation takes. Half a minute is a short limit on a shared machine. On a kernel
@@ -54,7 +61,7 @@ wait_for() {
 			echo "not within $((limit * ${LAB_TIME:-1})) s: $*"
 			return 1
 		fi
-		sleep 0.05
+		nap 0.05
 	done
 }
 
@@ -63,7 +70,7 @@ same_after() { # SECONDS COMMAND...
 	local was seconds=$1
 	shift
 	was=$("$@")
-	sleep "$seconds"
+	nap "$seconds"
 	[ "$("$@")" = "$was" ]
 }
 
@@ -198,13 +205,15 @@ finished() {
 # A process that has ended but was not waited for is a zombie.
 process_gone() {
 	local stat
-	stat=$(cat "/proc/$1/stat" 2>/dev/null) || return 0
+	{ read -r stat <"/proc/$1/stat"; } 2>/dev/null || return 0
 	[[ ${stat##*) } == Z* ]]
 }
 
 descendants() {
 	local child
-	for child in $(cat "/proc/$1/task/$1/children" 2>/dev/null); do
+	local children=''
+	{ read -r children <"/proc/$1/task/$1/children"; } 2>/dev/null || true
+	for child in $children; do
 		descendants "$child"
 		echo "$child"
 	done

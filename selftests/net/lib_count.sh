@@ -9,8 +9,10 @@
 #	expect mrca tx_rtx_pkts == 0        sum over the ports
 #	expect mrca/2 tx_data_pkts '>' 100  one port
 
+ctr_json() { rdma -j statistic show link; }
+
 # Lines "dev/port name value" of all mrc devices.
-ctr_dump() { rdma -j statistic show link | ctr_lines; }
+ctr_dump() { ctr_json | ctr_lines; }
 
 ctr_lines() {
 	awk -v RS='[{}]' '
@@ -32,29 +34,71 @@ ctr_lines() {
 		}'
 }
 
-ctr_mark() { ctr_dump >"$WORK/mark"; }
-ctr_take() { ctr_dump >"$WORK/take"; }
+ctr_mark() {
+	echo "$EPOCHREALTIME" >"$WORK/ctr-id"
+	ctr_dump >"$WORK/mark"
+}
+ctr_take() {
+	echo "$EPOCHREALTIME" >"$WORK/ctr-id"
+	ctr_dump >"$WORK/take"
+}
 
-# ctr DEV[/PORT] NAME: by how much the counter grew between ctr_mark and ctr_take. An
-# unknown name is an error, not a zero.
-ctr() {
-	awk -v dev="$1" -v name="$2" '
-		function mine(d) { return d == dev || index(d, dev "/") == 1 }
-		FNR == NR { if ($2 == name && mine($1)) sum -= $3; next }
-		$2 == name && mine($1) { sum += $3; seen = 1 }
+# To start a program takes about 40 ms in a guest. So one awk computes all differences
+# after ctr_take, and the checks look them up: how much counters grew, if they did, by "DEV
+# NAME" and "DEV/PORT NAME", and which counters there are, each as |DEV NAME|. A subshell
+# may have called ctr_take since then: $WORK/ctr-id changes with each call.
+declare -A ctr_grew=()
+ctr_known='' ctr_id=''
+
+ctr_load() {
+	local id where name value
+	read -r id <"$WORK/ctr-id"
+	[ "$id" != "$ctr_id" ] || return 0
+	ctr_grew=() ctr_known='' ctr_id=''
+	{
+		read -r ctr_known
+		while read -r where name value; do
+			ctr_grew[$where $name]=$value
+		done
+	} < <(awk '
+		{ dev = $1; sub("/.*", "", dev) }
+		FNR == NR { sum[dev " " $2] -= $3; sum[$1 " " $2] -= $3; next }
+		{
+			sum[dev " " $2] += $3
+			sum[$1 " " $2] += $3
+			known[dev " " $2]; known[$1 " " $2]
+		}
 		END {
-			if (!seen) {
-				print "no counter " name " on " dev > "/dev/stderr"
-				exit 1
-			}
-			printf "%d\n", sum
-		}' "$WORK/mark" "$WORK/take"
+			for (k in known) printf "|%s", k
+			print "|"
+			for (k in sum) if (sum[k] != 0) printf "%s %d\n", k, sum[k]
+		}' "$WORK/mark" "$WORK/take")
+	wait "$!" || return
+	ctr_id=$id
+}
+
+# Sets $grown to how much the counter grew between ctr_mark and ctr_take. An unknown name
+# is an error, not a zero.
+ctr_take_grown() { # DEV[/PORT] NAME
+	ctr_load || return
+	if [[ $ctr_known != *"|$1 $2|"* ]]; then
+		echo "no counter $2 on $1" >&2
+		return 1
+	fi
+	grown=${ctr_grew[$1 $2]:-0}
+}
+
+# ctr DEV[/PORT] NAME: prints it.
+ctr() {
+	local grown
+	ctr_take_grown "$@" || return
+	echo "$grown"
 }
 
 expect() { # DEV[/PORT] NAME OP VALUE
-	local value
-	value=$(ctr "$1" "$2")
-	check "$value" "$3" "$4" "$1 $2"
+	local grown
+	ctr_take_grown "$1" "$2" || return
+	check "$grown" "$3" "$4" "$1 $2"
 }
 
 # All data packets that FROM has sent arrived at TO. When the machine pauses for a
@@ -101,15 +145,30 @@ ctr_report() {
 # Waits until no counter changes any more: all packets have arrived.
 ctr_quiet() { wait_for "${1:-10}" same_after 0.15 ctr_dump; }
 
-# The value of a counter in a dump on standard input, summed over the ports of DEV or
-# of DEV/PORT: the present value, or that at ctr_mark.
-ctr_sum() { # DEV[/PORT] NAME
+# The value of a counter at ctr_mark, summed over the ports of DEV or of DEV/PORT.
+ctr_marked() { # DEV[/PORT] NAME
 	awk -v dev="$1" -v name="$2" '
 		$2 == name && ($1 == dev || index($1, dev "/") == 1) { s += $3; seen = 1 }
-		END { if (!seen) exit 1; printf "%d\n", s }'
+		END { if (!seen) exit 1; printf "%d\n", s }' "$WORK/mark"
 }
-ctr_now() { ctr_dump | ctr_sum "$@"; }
-ctr_marked() { ctr_sum "$@" <"$WORK/mark"; }
+
+# The present value.
+ctr_now() { # DEV[/PORT] NAME
+	local all link sum=0 seen='' links=()
+	local dev=${1%/*} port=''
+	[ "$dev" = "$1" ] || port=${1#*/}
+	all=$(ctr_json) || return
+	IFS='{' read -r -d '' -a links <<<"$all" || true
+	for link in "${links[@]}"; do
+		[[ $link =~ \"ifname\":\ *\"([^\"]*)\" && ${BASH_REMATCH[1]} = "$dev" &&
+			$link =~ \"port\":\ *([0-9]+) &&
+			(-z $port || ${BASH_REMATCH[1]} = "$port") &&
+			$link =~ \""$2"\":\ *([0-9]+) ]] || continue
+		sum=$((sum + BASH_REMATCH[1])) seen=1
+	done
+	[ -n "$seen" ] || return 1
+	echo "$sum"
+}
 
 # Whether one counter stays the same for SECONDS. Others may change, unlike in
 # ctr_quiet.
@@ -117,8 +176,15 @@ ctr_still() { # DEV[/PORT] NAME SECONDS
 	same_after "$3" ctr_now "$1" "$2"
 }
 
+# For wait_for: asks sysfs, whose values may be 10 ms old, if it shows the device.
 ctr_at_least() { # DEV[/PORT] NAME VALUE
-	[ "$(ctr_now "$1" "$2")" -ge "$3" ]
+	local dev=${1%/*} port='' hw
+	[ "$dev" = "$1" ] || port=${1#*/}
+	if [ -e "/sys/class/infiniband/$dev/ports/${port:-1}/hw_counters/$2" ]; then
+		hw_at_least "$dev" "$2" "$port" "$3"
+	else
+		[ "$(ctr_now "$1" "$2")" -ge "$3" ]
+	fi
 }
 
 # Sets $hw to the same sum without starting a program, for figures. The values in
@@ -127,14 +193,14 @@ hw_now() { # DEV NAME [PORT]
 	local f value
 	hw=0
 	for f in /sys/class/infiniband/"$1"/ports/${3:-*}/hw_counters/"$2"; do
-		read -r value <"$f"
+		read -r value <"$f" || return
 		hw=$((hw + value))
 	done
 }
 
 # Whether that sum has reached VALUE.
 hw_at_least() { # DEV NAME PORT|'' VALUE
-	hw_now "$1" "$2" "$3"
+	hw_now "$1" "$2" "$3" || return
 	[ "$hw" -ge "$4" ]
 }
 
@@ -166,7 +232,7 @@ memory_settle() {
 # leak, after the kernel freed unused names and attributes of files.
 memory_take() {
 	echo 2 >/proc/sys/vm/drop_caches
-	python3 "$NET_DIR/slab_objects.py"
+	slab_objects
 }
 
 # Of several measurements in FILEs, the largest (or smallest) value of each line. This
@@ -195,8 +261,9 @@ memory_before() {
 memory_looks() { # FILE
 	local n
 	for n in 1 2 3; do
-		memory_take >"$1.$n"
-		sleep 0.3
+		memory_take >"$1.$n" && grep -q '^total-kB ' "$1.$n" ||
+			fail "kernel memory cannot be measured"
+		nap 0.3
 	done
 }
 
@@ -219,7 +286,10 @@ memory_at_rest() { # FILE
 #  - TCP connections of the test's programs, for the minute of their TIME_WAIT.
 # The lab's kernels do not merge caches, so the name of a cache tells what grew.
 memory_grown() {
-	memory_take >"$WORK/memory.new"
+	if ! memory_take >"$WORK/memory.new" || ! grep -q '^total-kB ' "$WORK/memory.new"; then
+		echo "kernel memory cannot be measured"
+		return
+	fi
 	if [ -f "$WORK/memory.now" ]; then
 		memory_extreme smallest "$WORK/memory.new" "$WORK/memory.now" \
 			>"$WORK/memory.min"

@@ -33,7 +33,7 @@ gid_index() { seen_from "$1" here_gid_index "$@"; }
 port_state() { seen_from "$1" here_port_state "$@"; }
 
 # A device appears in one of the namespaces, or in all.
-ctr_dump() {
+ctr_json() {
 	local ns
 	if [ ${#home[@]} = 0 ]; then
 		rdma -j statistic show link
@@ -42,7 +42,7 @@ ctr_dump() {
 			[ ! -e "/run/netns/$ns" ] ||
 				ip netns exec "$ns" rdma -j statistic show link
 		done
-	fi | ctr_lines
+	fi
 }
 
 devices() { # NETNS, '' for the initial one

@@ -345,11 +345,11 @@ topo() {
 netem() {
 	local h=$1 i=$2
 	shift 2
-	ip netns exec "host$h" tc qdisc replace dev "p$h$i" root netem "$@"
+	tc -n "host$h" qdisc replace dev "p$h$i" root netem "$@"
 }
 
 unimpair() { # a|b PLANE
-	ip netns exec "host$1" tc qdisc del dev "p$1$2" root 2>/dev/null || true
+	tc -n "host$1" qdisc del dev "p$1$2" root 2>/dev/null || true
 }
 
 # drop_opcode OPCODE: drops packets with this opcode that arrive at A over two planes.
