@@ -4,6 +4,7 @@
 # The life of a device: planes added one by one, refused requests, addresses, MTU,
 # link events, netdevs and namespaces that disappear, removal, fifty times over.
 # timeout: 480
+# long
 # kmsg-ok: mrc[ :].*(in use|busy|EADDRINUSE|already|port 4791|user context|no such|not an Ethernet)
 . "$(dirname "$0")/lib.sh"
 

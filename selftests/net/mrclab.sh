@@ -4,6 +4,7 @@
 # mrclab: fabrics are made whole and removed whole, also when mrclab is killed. What
 # belongs to others is never touched. Faults do what their names say, and are taken back.
 # timeout: 900
+# long
 . "$(dirname "$0")/lib.sh"
 . "$NET_DIR/lib_fabric.sh"
 

@@ -6,6 +6,7 @@
 # with their netdevs and without; namespaces that end with a device inside; comparison
 # with rxe.
 # timeout: 900
+# long
 # kmsg-ok: rxe(t|_create_qp)
 . "$(dirname "$0")/lib.sh"
 . "$NET_DIR/lib_netns.sh"

@@ -6,6 +6,7 @@
 # are packets that a NIC reports as dropped, so all other retransmissions are
 # spurious.
 # timeout: 900
+# long
 # nics
 . "$(dirname "$0")/lib.sh"
 

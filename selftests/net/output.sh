@@ -5,6 +5,7 @@
 # netfilter, the neighbour tables and qdiscs see every packet, whether or not the
 # driver uses its shortcut to the neighbour.
 # timeout: 900
+# long
 . "$(dirname "$0")/lib.sh"
 
 # The counters of IP in a namespace, as NAME VALUE.

@@ -5,6 +5,7 @@
 # that a controller disables. The planes run through bridges, so a port that goes down
 # at one end stays up at the other end, which can learn about it only from the update.
 # timeout: 900
+# long
 # kmsg-ok: mrc[ :].*(lost pb2|has a netdev again)
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/lib_bridged.sh"
