@@ -14,23 +14,13 @@ include("${CMAKE_CURRENT_LIST_DIR}/../../userspace-tools/common/program.cmake")
 set(CMAKE_CXX_FLAGS_DEBUG -g1)
 
 option(MRC_SANITIZE "Build with AddressSanitizer and UBSan" ON)
-option(MRC_SANITIZE_TESTS "UBSan in the tests, too" OFF)
+include("${CMAKE_CURRENT_LIST_DIR}/only_tests.cmake")
 add_compile_options(-Werror)
 if(MRC_SANITIZE)
 	add_compile_options(-fsanitize=address,undefined
 		-fno-sanitize-recover=all)
 	add_link_options(-fsanitize=address,undefined)
 endif()
-
-# usage: only_tests(TARGET)   its files are tests, and not what is tested
-# UBSan is for what is tested. In the tests it takes a third of the time to compile them.
-# Inline functions of headers may come from the tests, too, and then lack it; what
-# "check.sh prop" and "check.sh map" build has it everywhere.
-function(only_tests target)
-	if(MRC_SANITIZE AND NOT MRC_SANITIZE_TESTS)
-		target_compile_options(${target} PRIVATE -fno-sanitize=undefined)
-	endif()
-endfunction()
 
 find_package(GTest REQUIRED)
 include(GoogleTest)

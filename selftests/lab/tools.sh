@@ -54,7 +54,8 @@ for p in "${projects[@]}"; do
 	[ "${p#userspace-tools/}" = "$p" ] || unity=ON
 	if ! in_tree "$(kernel_tree "$DEFAULT_KERNEL")" "$work:/src" -- sh -c '
 		set -e
-		[ -f "$2/build.ninja" ] && [ "$(cat "$2/.unity")" = "$3" ] || cmake -G Ninja -S "$1" -B "$2" \
+		[ -f "$2/build.ninja" ] && grep -q "^CMAKE_UNITY_BUILD:.*=$3\$" "$2/CMakeCache.txt" ||
+		cmake -G Ninja -S "$1" -B "$2" \
 			-DCMAKE_CXX_FLAGS="-Wall -Wextra -Werror" \
 			-DCMAKE_BUILD_TYPE=RelWithDebInfo \
 			"-DCMAKE_CXX_FLAGS_RELWITHDEBINFO=-O2 -g1 -DNDEBUG" \
@@ -62,7 +63,6 @@ for p in "${projects[@]}"; do
 			-DMRC_INCLUDE_DIR=/src/mrc/include -DMRC_LIBRARY_DIR=/src/mrc/lib \
 			-DCMAKE_SKIP_RPATH=ON -DCMAKE_RUNTIME_OUTPUT_DIRECTORY=/src/out/bin \
 			-DCMAKE_UNITY_BUILD="$3"
-		echo "$3" >"$2/.unity"
 		ninja -C "$2" -j2' build "/src/src/$p" "/src/build/$name" "$unity" \
 		>"$log" 2>&1; then
 		grep -E -A6 'error|warning|FAILED' "$log" | head -n 60 >&2 ||

@@ -2,7 +2,6 @@
 /* The scripts of selftests/net have the same names and addresses. */
 #include <cstdio>
 #include <set>
-#include <sstream>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -10,6 +9,7 @@
 #include "address.hpp"
 #include "random_fabric.hpp"
 #include "routes.hpp"
+#include "text.hpp"
 
 namespace mrclab
 {
@@ -36,17 +36,8 @@ std::vector<Words> plan(const Fabric &f)
 		text.append(buffer, n);
 	EXPECT_EQ(pclose(out), 0) << command;
 
-	std::istringstream in(text);
-	std::string line;
-
-	while (std::getline(in, line)) {
-		std::istringstream words(line);
-		std::string w;
-
-		lines.emplace_back();
-		while (words >> w)
-			lines.back().push_back(w);
-	}
+	for (const std::string &line : lines_of(text))
+		lines.push_back(words_of(line));
 	return lines;
 }
 

@@ -15,6 +15,17 @@ bool crosses(const World &w, const ProbePath &p, const char *direction)
 			 w.t_.direction(direction)) != p.hops.end();
 }
 
+/* From now on nothing comes through this direction. */
+void swallow(World &w, const char *direction)
+{
+	w.delay = [&w,
+		   direction](const ProbePath &p) -> std::optional<uint64_t> {
+		if (crosses(w, p, direction))
+			return std::nullopt;
+		return 100'000;
+	};
+}
+
 TEST(Agents, GrayLinkIsFoundDeniedAndForgotten)
 {
 	World w;
@@ -23,11 +34,7 @@ TEST(Agents, GrayLinkIsFoundDeniedAndForgotten)
 	w.run(3 * second);
 	EXPECT_TRUE(w.changes.empty());
 	EXPECT_TRUE(w.denied.empty());
-	w.delay = [&](const ProbePath &p) -> std::optional<uint64_t> {
-		if (crosses(w, p, "p1l1:s2"))
-			return std::nullopt;
-		return 100'000;
-	};
+	swallow(w, "p1l1:s2");
 	w.run(3 * second);
 	ASSERT_EQ(w.changes.size(), 1u);
 	EXPECT_EQ(finding_line(w.t_, w.changes[0].finding),
@@ -72,11 +79,7 @@ TEST(Agents, ShortWaitFindsFaults)
 	w.turn_every = 2;
 	w.run(2 * second);
 	EXPECT_EQ(w.agents_[0]->counters().gaps, 0u);
-	w.delay = [&](const ProbePath &p) -> std::optional<uint64_t> {
-		if (crosses(w, p, "p1l1:s2"))
-			return std::nullopt;
-		return 100'000;
-	};
+	swallow(w, "p1l1:s2");
 	w.run(3 * second);
 	ASSERT_EQ(w.changes.size(), 1u);
 	EXPECT_EQ(w.changes[0].what, Change::What::raised);

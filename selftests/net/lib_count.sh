@@ -235,6 +235,11 @@ memory_take() {
 	slab_objects
 }
 
+# The same into FILE; fails if it is not complete.
+memory_taken() { # FILE
+	memory_take >"$1" && grep -q '^total-kB ' "$1"
+}
+
 # Of several measurements in FILEs, the largest (or smallest) value of each line. This
 # leaves out objects that come and go by themselves.
 memory_extreme() { # largest|smallest FILE...
@@ -261,7 +266,7 @@ memory_before() {
 memory_looks() { # FILE
 	local n
 	for n in 1 2 3; do
-		memory_take >"$1.$n" && grep -q '^total-kB ' "$1.$n" ||
+		memory_taken "$1.$n" ||
 			fail "kernel memory cannot be measured"
 		nap 0.3
 	done
@@ -286,7 +291,7 @@ memory_at_rest() { # FILE
 #  - TCP connections of the test's programs, for the minute of their TIME_WAIT.
 # The lab's kernels do not merge caches, so the name of a cache tells what grew.
 memory_grown() {
-	if ! memory_take >"$WORK/memory.new" || ! grep -q '^total-kB ' "$WORK/memory.new"; then
+	if ! memory_taken "$WORK/memory.new"; then
 		echo "kernel memory cannot be measured"
 		return
 	fi

@@ -56,7 +56,7 @@ public:
 private:
 	YamlFile::Key share(std::string_view key, Must::Kind kind);
 	YamlFile::Key most(std::string_view key, Must::Kind kind);
-	YamlFile::Key within(std::string_view key, uint64_t &to, bool &there);
+	YamlFile::Key time(std::string_view key, uint64_t &to, bool &there);
 	void check() const;
 	void check_latency() const;
 	[[noreturn]] void fail(const std::string &why) const
@@ -100,8 +100,7 @@ YamlFile::Key MustReader::most(std::string_view key, Must::Kind kind)
 		}};
 }
 
-YamlFile::Key MustReader::within(std::string_view key, uint64_t &to,
-				 bool &there)
+YamlFile::Key MustReader::time(std::string_view key, uint64_t &to, bool &there)
 {
 	return {key, [&to, &there](const YAML::Node &v) {
 			to = parse_time(YamlFile::word(v));
@@ -118,13 +117,13 @@ Must MustReader::read(const YAML::Node &node)
 		node, "a requirement",
 		{{"what",
 		  [this](const YAML::Node &v) { m_.what = YamlFile::word(v); }},
-		 within("from", m_.during.from, from_),
-		 within("to", m_.during.to, to_),
+		 time("from", m_.during.from, from_),
+		 time("to", m_.during.to, to_),
 		 share("worst", Must::Kind::worst),
 		 share("mean", Must::Kind::mean),
 		 share("fair", Must::Kind::fair),
 		 share("reaches", Must::Kind::reaches),
-		 within("within", within_time, within_),
+		 time("within", within_time, within_),
 		 most("gap", Must::Kind::gap),
 		 most("typical", Must::Kind::typical),
 		 most("p99", Must::Kind::p99),

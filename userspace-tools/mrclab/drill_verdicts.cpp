@@ -176,9 +176,6 @@ double ms_of(uint64_t ns)
 double measured(const Drill &d, const DrillRun &run, const Must &m,
 		const Series &s)
 {
-	const double all = m.rate ? static_cast<double>(m.rate)
-				  : mean(inside(run, s, d.baseline));
-	const double before = all * m.part / m.parts;
 	const std::vector<double> values = inside(run, s, m.during);
 
 	if (m.kind == Must::Kind::fair)
@@ -188,6 +185,11 @@ double measured(const Drill &d, const DrillRun &run, const Must &m,
 			       ? never
 			       : ms_of(longest_gap(d, run, s,
 						   inside(run, m.during)));
+
+	const double all = m.rate ? static_cast<double>(m.rate)
+				  : mean(inside(run, s, d.baseline));
+	const double before = all * m.part / m.parts;
+
 	if (m.kind == Must::Kind::reaches)
 		return before > 0
 			       ? reached_after(d, run, s, m, before * m.share)

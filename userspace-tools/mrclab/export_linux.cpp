@@ -6,8 +6,8 @@
  */
 #include "export.hpp"
 
+#include <algorithm>
 #include <optional>
-#include <sstream>
 
 #include <fmt/format.h>
 
@@ -15,6 +15,7 @@
 #include "export_parts.hpp"
 #include "ip_commands.hpp"
 #include "tc_commands.hpp"
+#include "text.hpp"
 
 namespace mrclab
 {
@@ -23,17 +24,13 @@ namespace
 /* The management network of machines is not mrclab's. */
 std::string without_mgmt(const std::string &commands)
 {
-	std::istringstream in(commands);
-	std::string line, out;
+	std::string out;
 
-	while (std::getline(in, line)) {
-		std::istringstream words(line);
-		std::string word;
-		bool mgmt = false;
+	for (const std::string &line : lines_of(commands)) {
+		const std::vector<std::string> words = words_of(line);
 
-		while (words >> word)
-			mgmt = mgmt || word == "mgmt";
-		if (!mgmt)
+		if (std::find(words.begin(), words.end(), "mgmt") ==
+		    words.end())
 			out += line + "\n";
 	}
 	return out;
