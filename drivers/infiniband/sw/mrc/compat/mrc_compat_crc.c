@@ -32,17 +32,24 @@ DEFINE_STATIC_CALL(mrc_compat_crc, mrc_crc32_table);
 #if !defined(HAVE_CRC32_OPTIMIZATIONS) && IS_ENABLED(CONFIG_CRYPTO_HASH)
 static struct crypto_shash *mrc_compat_crc_shash;
 
-static u32 mrc_compat_crc_by_shash(u32 crc, const void *p, size_t len)
+/* Not inlined: some kernels clear the descriptor on the stack, 400 bytes, at each entry. */
+static noinline_for_stack u32 mrc_compat_crc_shash_update(u32 crc, const void *p,
+							  size_t len)
 {
 	SHASH_DESC_ON_STACK(desc, mrc_compat_crc_shash);
 
-	if (len < MRC_CRC_SHORT)
-		return mrc_crc32_table(crc, p, len);
 	desc->tfm = mrc_compat_crc_shash;
 	*(u32 *)shash_desc_ctx(desc) = crc;
 	if (crypto_shash_update(desc, p, len))
 		return mrc_crc32_table(crc, p, len);
 	return *(u32 *)shash_desc_ctx(desc);
+}
+
+static u32 mrc_compat_crc_by_shash(u32 crc, const void *p, size_t len)
+{
+	if (len < MRC_CRC_SHORT)
+		return mrc_crc32_table(crc, p, len);
+	return mrc_compat_crc_shash_update(crc, p, len);
 }
 
 /* The hash is usable if its state is the bare CRC register. */

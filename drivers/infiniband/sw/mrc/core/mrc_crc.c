@@ -15,6 +15,8 @@
 /* Bytes of a quarter: blocks have 4096 or 1024 bytes, which are MTUs, or 256 bytes. */
 static const u16 quarter[] = { 1024, 256, 64 };
 
+#define BLOCK_MIN	(QUARTERS * 64)
+
 /*
  * The register after zeros is a linear function of the register before. So the entry of
  * a byte is the sum of the entries of its bits, and eight numbers define a table. This
@@ -132,16 +134,27 @@ static u32 crc_block(u32 crc, const u8 *p, u32 len, const u32 (*tab)[256])
 	return crc_skip(tab, crc_skip(tab, crc_skip(tab, a) ^ b) ^ c) ^ d;
 }
 
-u32 mrc_crc32_table(u32 crc, const void *data, size_t len)
+/* The blocks at the front of [*@p, *@p + @len). Returns the register after them. */
+static u32 crc_blocks(u32 crc, const u8 **p, size_t len)
 {
-	const u8 *p = data;
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(quarter); i++) {
 		u32 block = QUARTERS * quarter[i];
 
-		for (; len >= block; p += block, len -= block)
-			crc = crc_block(crc, p, quarter[i], skip_tab[i]);
+		for (; len >= block; *p += block, len -= block)
+			crc = crc_block(crc, *p, quarter[i], skip_tab[i]);
+	}
+	return crc;
+}
+
+u32 mrc_crc32_table(u32 crc, const void *data, size_t len)
+{
+	const u8 *p = data;
+
+	if (len >= BLOCK_MIN) {
+		crc = crc_blocks(crc, &p, len);
+		len %= BLOCK_MIN;
 	}
 	for (; len >= STEP; p += STEP, len -= STEP)
 		crc = crc_step(get_unaligned_le64(p) ^ crc);

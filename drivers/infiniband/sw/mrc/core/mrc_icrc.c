@@ -27,9 +27,9 @@ static void mask_ip(u8 *ip)
 	}
 }
 
-u32 mrc_icrc_start(const u8 *ip)
+/* With a constant @ip_len the compiler copies with a few moves. */
+static __always_inline u32 icrc_start(const u8 *ip, u32 ip_len)
 {
-	u32 ip_len = ip[0] >> 4 == 6 ? IPV6_LEN : IPV4_LEN;
 	u32 len = ip_len + MRC_UDP_HLEN + BTH_LEN;
 	u8 buf[IPV6_LEN + MRC_UDP_HLEN + BTH_LEN];
 
@@ -38,4 +38,11 @@ u32 mrc_icrc_start(const u8 *ip)
 	memset(buf + ip_len + UDP_CHECK, 0xFF, 2);
 	buf[ip_len + MRC_UDP_HLEN + BTH_VAR_RES] = 0xFF;
 	return mrc_crc32(MRC_ICRC_SEED, buf, len);
+}
+
+u32 mrc_icrc_start(const u8 *ip)
+{
+	if (ip[0] >> 4 == 6)
+		return icrc_start(ip, IPV6_LEN);
+	return icrc_start(ip, IPV4_LEN);
 }

@@ -62,11 +62,9 @@
 #define OPF_ANSWER	(OPF_WRITE | MRC_OPF_EXT | MRC_OPF_ANSWER)
 
 /* All MRC opcodes share their upper three bits; the table has the lower. */
-#define OP_CLASS		0xC0
-#define OP_CLASS_MASK		0xE0
-#define OP(o)			((o) & ~OP_CLASS_MASK)
+#define OP(o)			((o) & ~MRC_OP_CLASS_MASK)
 
-static const struct mrc_op_info mrc_op_table[32] = {
+const struct mrc_op_info mrc_op_table[32] = {
 	[OP(MRC_OP_SEND_FIRST)] = {
 		"SEND_FIRST", OPF_SEND | MRC_OPF_FIRST,
 		WRITE_LEN,
@@ -251,14 +249,7 @@ static const struct mrc_op_info mrc_ud_op_table[] = {
 	},
 };
 
-static const struct mrc_op_info mrc_op_undefined;
-
-const struct mrc_op_info *mrc_op_info(u8 opcode)
-{
-	if ((opcode & OP_CLASS_MASK) != OP_CLASS)
-		return &mrc_op_undefined;
-	return &mrc_op_table[OP(opcode)];
-}
+const struct mrc_op_info mrc_op_undefined;
 
 const struct mrc_op_info *mrc_roce_op_info(u8 opcode)
 {

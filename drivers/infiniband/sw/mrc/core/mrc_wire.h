@@ -133,11 +133,23 @@ struct mrc_op_info {
 	u8 hdr_len;
 };
 
+#define MRC_OP_CLASS		0xC0	/* of all opcodes of MRC */
+#define MRC_OP_CLASS_MASK	0xE0
+
+/* The rows of all opcodes of MRC; use mrc_op_info(). */
+extern const struct mrc_op_info mrc_op_table[32];
+extern const struct mrc_op_info mrc_op_undefined;
+
 /*
  * Row of @opcode; never NULL. Opcodes of plain RoCE v2 are undefined here, because an
  * MRC queue pair does not know them.
  */
-const struct mrc_op_info *mrc_op_info(u8 opcode);
+static inline const struct mrc_op_info *mrc_op_info(u8 opcode)
+{
+	if ((opcode & MRC_OP_CLASS_MASK) != MRC_OP_CLASS)
+		return &mrc_op_undefined;
+	return &mrc_op_table[opcode & ~MRC_OP_CLASS_MASK];
+}
 
 /* The same for opcodes of plain RoCE v2; those of MRC are undefined here. */
 const struct mrc_op_info *mrc_roce_op_info(u8 opcode);

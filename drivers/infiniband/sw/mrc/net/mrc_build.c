@@ -76,7 +76,9 @@ bool mrc_build_begin(struct mrc_build *b, const struct mrc_head *head, u32 paylo
 
 	b->skb = skb;
 	b->crc = mrc_icrc_start(skb_network_header(skb));
-	b->crc = mrc_crc32(b->crc, bth + MRC_BTH_LEN, hdr_len - MRC_BTH_LEN);
+	if (!copy)
+		b->crc = mrc_crc32(b->crc, bth + MRC_BTH_LEN,
+				   hdr_len - MRC_BTH_LEN);
 	b->pad = head->hdr->pad;
 	b->copy = copy;
 	return true;
@@ -84,7 +86,7 @@ bool mrc_build_begin(struct mrc_build *b, const struct mrc_head *head, u32 paylo
 
 void mrc_build_bytes(struct mrc_build *b, const void *data, u32 len)
 {
-	b->crc = mrc_crc32(b->crc, skb_put_data(b->skb, data, len), len);
+	skb_put_data(b->skb, data, len);
 }
 
 static void mrc_add_frag(struct sk_buff *skb, struct page *page, u32 off,
@@ -114,8 +116,10 @@ int mrc_build_page(struct mrc_build *b, struct page *page, u32 off, u32 len,
 	void *p = map + off;
 
 	if (b->copy) {
-		p = skb_put_data(skb, p, len);
-	} else if (paged || !sendpage_ok(page)) {	/* slab memory of a ULP */
+		skb_put_data(skb, p, len);
+		goto out;
+	}
+	if (paged || !sendpage_ok(page)) {	/* slab memory of a ULP */
 		p = mrc_new_frag(skb, len);
 		if (p)
 			memcpy(p, map + off, len);
@@ -127,29 +131,40 @@ int mrc_build_page(struct mrc_build *b, struct page *page, u32 off, u32 len,
 	}
 	if (p)
 		b->crc = mrc_crc32(b->crc, p, len);
+out:
 	kunmap_local(map);
 	return p ? 0 : -ENOMEM;
 }
 
-static void mrc_put_trailer(void *p, u32 pad, u32 crc)
+/* The ICRC of a packet whose payload is in fragments continues over the pad. */
+static u32 mrc_crc_trailer(const struct mrc_build *b, const u8 *pad)
 {
-	static const u8 zero[4];
+	if (!b->pad)
+		return b->crc;
+	return mrc_crc32(b->crc, pad, b->pad);
+}
 
-	memset(p, 0, pad);
-	crc = mrc_crc32(crc, zero, pad);
-	put_unaligned_le32(mrc_icrc_finish(crc), p + pad);
+/* All that follows the BTH lies in one piece. */
+static u32 mrc_crc_copied(const struct mrc_build *b, const u8 *end)
+{
+	const u8 *from = skb_transport_header(b->skb) + MRC_UDP_HLEN +
+			 MRC_BTH_LEN;
+
+	return mrc_crc32(b->crc, from, end - from);
 }
 
 struct sk_buff *mrc_build_end(struct mrc_build *b)
 {
-	u32 len = b->pad + MRC_ICRC_LEN;
-	void *p = b->copy ? skb_put(b->skb, len) : mrc_new_frag(b->skb, len);
+	u32 crc, len = b->pad + MRC_ICRC_LEN;
+	u8 *p = b->copy ? skb_put(b->skb, len) : mrc_new_frag(b->skb, len);
 
 	if (!p) {
 		mrc_build_drop(b);
 		return NULL;
 	}
-	mrc_put_trailer(p, b->pad, b->crc);
+	memset(p, 0, b->pad);
+	crc = b->copy ? mrc_crc_copied(b, p + b->pad) : mrc_crc_trailer(b, p);
+	put_unaligned_le32(mrc_icrc_finish(crc), p + b->pad);
 	return b->skb;
 }
 

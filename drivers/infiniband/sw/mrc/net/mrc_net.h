@@ -155,7 +155,8 @@ static inline void mrc_head_entropy(struct mrc_head *head, u32 entropy)
 /**
  * struct mrc_build - a packet under construction
  * @skb: the packet so far
- * @crc: the ICRC so far
+ * @crc: the ICRC so far. Of a copied packet it covers only IP, UDP and BTH until
+ *	mrc_build_end()
  * @pad: bytes between the payload and the ICRC
  * @copy: the whole packet is in the linear part; else the payload, pad and ICRC are
  *	fragments
