@@ -230,6 +230,11 @@ struct mrc_dev_attr {
 	const struct mrc_cc_ops *cc;
 };
 
+/* Number of memory regions that are found in one step; a power of two. */
+#define MRC_MR_RECENT	64
+
+struct mrc_mr;
+
 /**
  * struct mrc_dev - the RDMA device
  * @ib: ib_core's part
@@ -252,6 +257,7 @@ struct mrc_dev_attr {
  * @io: traffic of the ports, index 1..n_ports, per CPU
  * @ctl: what a controller configured, ctl/mrc_ctl.c
  * @mrs: memory regions and windows by key >> 8, read under RCU
+ * @mr_recent: recent ones of @mrs by the low bits of key >> 8, mem/mrc_mr.c
  * @odp: regions that are paged on demand
  * @avs: address handles by number, read under RCU
  * @av_next: where the search for a free number starts; under the lock of @avs
@@ -284,6 +290,7 @@ struct mrc_dev {
 	struct mrc_port_io __percpu *io;
 	struct mrc_ctl *ctl;
 	struct xarray mrs;
+	struct mrc_mr __rcu *mr_recent[MRC_MR_RECENT];
 	struct mrc_odp_dev odp;
 	struct xarray avs;
 	u32 av_next;

@@ -319,7 +319,8 @@ enum mrc_mr_state {
  * @released: completed when the last reference is dropped; pending while any is held
  * @rcu: readers may still look at the struct after the last put
  * @pd: protection domain
- * @key: local and remote; its index is constant. While FREE, the key of the last life
+ * @index: of @key, that is @key >> 8; constant once the struct is in the table
+ * @key: local and remote. While FREE, the key of the last life
  * @access: IB_ACCESS_*
  * @iova: address of the first byte as users of the key give it
  * @length: bytes
@@ -346,6 +347,7 @@ struct mrc_mr {
 	struct rcu_head rcu;
 
 	const struct ib_pd *pd;
+	u32 index;
 	u32 key;
 	int access;
 	u64 iova;

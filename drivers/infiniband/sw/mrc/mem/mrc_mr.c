@@ -53,19 +53,50 @@ static int mrc_mr_check(const struct mrc_mr *mr, const struct ib_pd *pd,
 	return (mr->access & access) == access ? 0 : -EACCES;
 }
 
+/*
+ * The memory with the index of @key, or NULL. Under RCU.
+ *
+ * Indices are scattered over 24 bits, so a look-up in the xarray takes four steps. Most
+ * programs use a few regions. These are found in the first step, unless a later region
+ * has taken their place.
+ */
+static struct mrc_mr *mrc_mr_load(struct mrc_dev *dev, u32 key)
+{
+	u32 index = key >> 8;
+	struct mrc_mr *mr;
+
+	mr = rcu_dereference(dev->mr_recent[index % MRC_MR_RECENT]);
+	if (mr && mr->index == index)
+		return mr;
+	return xa_load(&dev->mrs, index);
+}
+
+void mrc_mr_set_recent(struct mrc_dev *dev, struct mrc_mr *mr)
+{
+	rcu_assign_pointer(dev->mr_recent[mr->index % MRC_MR_RECENT], mr);
+}
+
+/* Another struct that has taken the place stays. */
+static void mrc_mr_clear_recent(struct mrc_dev *dev, struct mrc_mr *mr)
+{
+	u32 i = mr->index % MRC_MR_RECENT;
+
+	(void)unrcu_pointer(cmpxchg(&dev->mr_recent[i], RCU_INITIALIZER(mr), NULL));
+}
+
 /* The current memory of @key, with a reference, or NULL. Under RCU. */
 static struct mrc_mr *mrc_mr_lookup(struct mrc_dev *dev, u32 key)
 {
-	struct mrc_mr *mr = xa_load(&dev->mrs, key >> 8), *dead;
+	struct mrc_mr *mr = mrc_mr_load(dev, key), *dead;
 
 	while (mr && !refcount_inc_not_zero(&mr->ref)) {
 		dead = mr;
 		/*
-		 * On re-registration the new struct was stored before the old one
-		 * ended.
+		 * On re-registration the new struct was stored in both tables before
+		 * the old one ended.
 		 */
 		smp_rmb();
-		mr = xa_load(&dev->mrs, key >> 8);
+		mr = mrc_mr_load(dev, key);
 		if (mr == dead)
 			return NULL;
 	}
@@ -220,8 +251,11 @@ int mrc_mr_hash(struct mrc_dev *dev, struct mrc_mr *mr)
 		if (!(key >> 8))
 			continue;
 		mr->key = key;
-		ret = xa_insert(&dev->mrs, key >> 8, mr, GFP_KERNEL_ACCOUNT);
+		mr->index = key >> 8;
+		ret = xa_insert(&dev->mrs, mr->index, mr, GFP_KERNEL_ACCOUNT);
 	}
+	if (!ret)
+		mrc_mr_set_recent(dev, mr);
 	return ret == -EBUSY ? -ENOSPC : ret;
 }
 
@@ -255,7 +289,8 @@ void mrc_mr_unhash(struct mrc_dev *dev, struct mrc_mr *mr)
 	bool put;
 
 	/* Does nothing if re-registration has put another struct in its place. */
-	xa_cmpxchg(&dev->mrs, mr->key >> 8, mr, NULL, 0);
+	xa_cmpxchg(&dev->mrs, mr->index, mr, NULL, 0);
+	mrc_mr_clear_recent(dev, mr);
 	spin_lock_bh(&mr->lock);
 	mr->gone = true;
 	put = mrc_mr_end(mr);

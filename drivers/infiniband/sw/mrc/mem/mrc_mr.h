@@ -16,6 +16,12 @@ struct mrc_mr *mrc_mr_alloc(enum mrc_mr_kind kind, const struct ib_pd *pd);
 int mrc_mr_hash(struct mrc_dev *dev, struct mrc_mr *mr);
 
 /*
+ * From now on the first step of a look-up finds @mr, without the table. @mr must be in
+ * the table.
+ */
+void mrc_mr_set_recent(struct mrc_dev *dev, struct mrc_mr *mr);
+
+/*
  * unhash: remove a struct that may be in the table, end its life, wait for the last
  * reference. Sleeps while packets are copied. free: after unhash, or for a struct that
  * never was in the table.

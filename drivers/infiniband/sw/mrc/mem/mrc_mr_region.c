@@ -235,6 +235,7 @@ struct ib_mr *mrc_rereg_user_mr(struct ib_mr *ib, int flags, u64 start,
 	if (!mr)
 		return ERR_PTR(-ENOMEM);
 	mr->key = old->key;
+	mr->index = old->index;
 	mr->access = access;
 	mr->length = trans ? length : old->length;
 	mr->iova = trans ? virt_addr : old->iova;
@@ -255,12 +256,14 @@ struct ib_mr *mrc_rereg_user_mr(struct ib_mr *ib, int flags, u64 start,
 	if (atomic_cmpxchg(&old->n_windows, 0, -1))
 		goto err_memory;
 	/* Allocates nothing: the entry exists. */
-	ret = xa_err(xa_store(&to_mdev(ib->device)->mrs, mr->key >> 8, mr,
+	ret = xa_err(xa_store(&to_mdev(ib->device)->mrs, mr->index, mr,
 			      GFP_KERNEL_ACCOUNT));
 	if (ret) {
 		atomic_set(&old->n_windows, 0);
 		goto err_memory;
 	}
+	/* Before the old struct ends, see mrc_mr_lookup(). */
+	mrc_mr_set_recent(to_mdev(ib->device), mr);
 	WRITE_ONCE(ibmr->mr, mr);
 	mrc_mr_unhash(to_mdev(ib->device), old);
 	if (!keep) {
