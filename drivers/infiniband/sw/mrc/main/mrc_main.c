@@ -53,12 +53,6 @@ static int mrc_begin_verbs(void)
 	return mrc_qp_verbs_init(mrc_qp_kinds);
 }
 
-static int mrc_begin_burst(void)
-{
-	mrc_delayed_ack_init();
-	return 0;
-}
-
 static void mrc_end_burst(void)
 {
 	mrc_delayed_ack_exit();
@@ -100,7 +94,7 @@ struct mrc_part {
 /* They are exited in reverse order. */
 static const struct mrc_part mrc_parts[] = {
 	{ mrc_compat_crc_setup, mrc_compat_crc_cleanup },
-	{ mrc_begin_burst, mrc_end_burst },
+	{ mrc_delayed_ack_init, mrc_end_burst },
 	{ mrc_begin_verbs, mrc_qp_verbs_exit },
 	{ mrc_begin_qp, mrc_qp_exit },
 #ifdef CONFIG_INFINIBAND_MRC_ODP

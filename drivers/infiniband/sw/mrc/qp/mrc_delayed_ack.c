@@ -3,28 +3,31 @@
  * Transport ACKs are delayed until the end of a burst.
  *
  * The UDP socket gets packets one by one and does not know which packet is the last of
- * a receive round. BH work that is queued meanwhile runs after the receive softirq has
- * delivered all packets of the round and before the next round. This work sends the
- * pending transport ACKs. For a burst of small messages only the newest ACK is sent; the
- * peer needs no other (MRC 1.0 §8.6). All other feedback is sent immediately by
- * mrc_resp_run().
+ * a receive round. A NAPI instance that is scheduled during the round is polled after the
+ * instances that deliver the packets: in the same softirq, before Linux 6.4 in the next
+ * one. It sends the pending transport ACKs. BH work would need a softirq of its own. For a
+ * burst of small messages only the newest ACK is sent; the peer needs no other (MRC 1.0
+ * §8.6). All other feedback is sent immediately by mrc_resp_run().
  */
 #include <linux/llist.h>
+#include <linux/netdevice.h>
 #include <linux/percpu.h>
 
-#include "compat/mrc_compat_bh.h"
+#include "compat/mrc_compat_dummy.h"
 #include "mrc_qp_priv.h"
 
 /**
  * struct mrc_delayed_ack - delayed transport ACKs of a CPU
  * @qps: QPs with a pending ACK, linked by rx.delayed_ack_node, with a reference to each
- * @work: sends the ACKs
+ * @napi: sends the ACKs
  */
 struct mrc_delayed_ack {
 	struct llist_head qps;
-	struct mrc_bh_work work;
+	struct napi_struct napi;
 };
 
+/* The owner of the NAPI instances. */
+static struct net_device *mrc_delayed_ack_owner;
 static DEFINE_PER_CPU(struct mrc_delayed_ack, mrc_delayed_acks);
 
 void mrc_delayed_ack_wait(struct mrc_qp *qp)
@@ -37,7 +40,7 @@ void mrc_delayed_ack_wait(struct mrc_qp *qp)
 	mrc_qp_set_todo(qp, MRC_TODO_DELAYED_ACK);
 	mrc_qp_hold(qp);
 	if (llist_add(&qp->rx.delayed_ack_node, &b->qps))
-		mrc_bh_queue(&b->work);
+		napi_schedule(&b->napi);
 }
 
 static void mrc_delayed_ack_qp_end(struct mrc_qp *qp)
@@ -72,9 +75,13 @@ static void mrc_delayed_ack_end(struct mrc_delayed_ack *b)
 	}
 }
 
-static void mrc_delayed_ack_run(struct mrc_bh_work *work)
+/* ACKs do not count against the budget of the receive softirq. */
+static int mrc_delayed_ack_poll(struct napi_struct *napi, int budget)
 {
-	mrc_delayed_ack_end(container_of(work, struct mrc_delayed_ack, work));
+	mrc_delayed_ack_end(container_of(napi, struct mrc_delayed_ack, napi));
+	/* Polls again if a QP was added meanwhile. */
+	napi_complete_done(napi, 0);
+	return 0;
 }
 
 void mrc_delayed_ack_flush(void)
@@ -85,16 +92,24 @@ void mrc_delayed_ack_flush(void)
 		mrc_delayed_ack_end(b);
 }
 
-void mrc_delayed_ack_init(void)
+int mrc_delayed_ack_init(void)
 {
 	int cpu;
 
+	mrc_delayed_ack_owner = mrc_dummy_alloc();
+	if (!mrc_delayed_ack_owner)
+		return -ENOMEM;
 	for_each_possible_cpu(cpu) {
 		struct mrc_delayed_ack *b = per_cpu_ptr(&mrc_delayed_acks, cpu);
 
 		init_llist_head(&b->qps);
-		mrc_bh_init(&b->work, mrc_delayed_ack_run);
+		/* It receives nothing, so busy polling it would be useless. */
+		set_bit(NAPI_STATE_NO_BUSY_POLL, &b->napi.state);
+		netif_napi_add(mrc_delayed_ack_owner, &b->napi,
+			       mrc_delayed_ack_poll);
+		napi_enable(&b->napi);
 	}
+	return 0;
 }
 
 void mrc_delayed_ack_exit(void)
@@ -102,9 +117,16 @@ void mrc_delayed_ack_exit(void)
 	int cpu;
 
 	/*
-	 * The QPs were freed after the work dropped its references. The work itself may
-	 * still be finishing.
+	 * The QPs were freed after the poll function dropped its references. The
+	 * function itself may still be finishing.
 	 */
-	for_each_possible_cpu(cpu)
-		mrc_bh_end(&per_cpu_ptr(&mrc_delayed_acks, cpu)->work);
+	for_each_possible_cpu(cpu) {
+		struct mrc_delayed_ack *b = per_cpu_ptr(&mrc_delayed_acks, cpu);
+
+		napi_disable(&b->napi);
+		__netif_napi_del(&b->napi);
+	}
+	/* Readers of the owner's list of instances. */
+	synchronize_net();
+	mrc_dummy_free(mrc_delayed_ack_owner);
 }

@@ -556,7 +556,7 @@ void mrc_qp_pkt_rcv(struct mrc_pkt *pkt);
 
 /* mrc_delayed_ack.c ---------------------------------------------------------------*/
 
-void mrc_delayed_ack_init(void);
+int mrc_delayed_ack_init(void);		/* 0 or -ENOMEM; sleeps */
 void mrc_delayed_ack_exit(void);	/* after the last QP has been freed */
 
 /* mrc_peer.c: peers and port status, MRC 1.0 §12.3 --------------------------*/
