@@ -11,7 +11,7 @@ M ?=
 F ?=
 export K T M F KVER KDIR DESTDIR RDMA_CORE
 
-.PHONY: all install uninstall demo lab figures bench check check-all check-unit check-fuzz \
+.PHONY: all install uninstall demo lab figures bench insns check check-all check-unit check-fuzz \
 	check-build check-lint check-vm check-debug check-races check-interop \
 	check-series series clean distclean help
 
@@ -39,13 +39,17 @@ figures:
 bench:
 	@$(LAB)/bench.sh $(P)
 
+# Counts instructions per message; the result does not depend on the machine.
+insns:
+	@$(LAB)/insns.sh
+
 check:
 	@$(LAB)/check.sh unit fuzz-short build lint vm
 
 # Its first part is `make check` itself; the rest runs whatever became of that.
 check-all:
 	@rc=0; $(MAKE) --no-print-directory check || rc=1; \
-	$(LAB)/check.sh prop map fuzz tidy wireshark parts || rc=1; \
+	$(LAB)/check.sh prop map fuzz tidy wireshark parts insns || rc=1; \
 	$(LAB)/check.sh series || rc=1; \
 	$(LAB)/check.sh vm-rest || rc=1; \
 	$(MAKE) --no-print-directory check-debug || rc=1; exit $$rc
@@ -96,6 +100,7 @@ help:
 	@echo '  make demo          two hosts, four planes, ib_write_bw, a plane cut'
 	@echo '  make lab FABRIC=FILE   a shell beside a fabric of hosts and switches: mrclab(8)'
 	@echo '  make figures F=9a,11   drills: the published figures, with faults: build/figures/'
+	@echo '  make insns         the kernel'\''s instructions per message: build/insns/'
 	@echo '  make bench P=goals mrc beside rxe and TCP, at native speed: build/bench/'
 	@echo '  make check         what a change must pass: 45 to 80 minutes, two cores'
 	@echo '  make check-unit    engine: unit and property tests (native)'
