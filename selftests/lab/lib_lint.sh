@@ -161,10 +161,11 @@ manual_pages() {
 }
 
 # Every file must state its licence, except the licences themselves and test data.
+# Most files of debian/ cannot have comments; debian/copyright is about them.
 licences() {
 	local bad
 	cd "$TOP" || return
-	bad=$(repo_files | grep -v -E '^(LICENSES/|selftests/(fuzz/corpus|mrcctl/golden|mrclab/golden|mrcmap/golden)/)|\.(bin|pcap)$' |
+	bad=$(repo_files | grep -v -E '^(LICENSES/|debian/|selftests/(fuzz/corpus|mrcctl/golden|mrclab/golden|mrcmap/golden)/)|\.(bin|pcap)$' |
 		while read -r f; do
 			[ ! -f "$f" ] || [ ! -s "$f" ] ||
 				head -n 5 "$f" | grep -q 'SPDX-License-Identifier: ' || echo "$f"

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# shellcheck shell=bash
+#
+# Clean Debian roots, in which packages are built and tested. Sourced after common.sh.
+
+# The releases that packages are built for, oldest first.
+RELEASES=(bookworm trixie)
+
+known_release() { # RELEASE
+	local r
+	for r in "${RELEASES[@]}"; do
+		[ "$r" = "$1" ] && return 0
+	done
+	lab_die "unknown release '$1' (known: ${RELEASES[*]})"
+}
+
+# What versions of packages end with, as in Debian's own updates.
+release_suffix() { # RELEASE
+	case $1 in
+	bookworm) echo deb12 ;;
+	trixie) echo deb13 ;;
+	esac
+}
+
+# The package sources of a release. With "backports" those as well, at the usual low
+# priority: a package comes from there only if it is asked for.
+root_sources() { # RELEASE [backports]
+	local suites=("$1" "$1-updates") s mirror security
+	mirror=$(debian_mirror)
+	security=$(debian_security_mirror)
+	[ "${2:-}" != backports ] || suites+=("$1-backports")
+	for s in "${suites[@]}"; do
+		printf 'deb %s %s main\ndeb-src %s %s main\n' "$mirror" "$s" "$mirror" "$s"
+	done
+	[ -z "$security" ] || printf 'deb %s %s-security main\ndeb-src %s %s-security main\n' \
+		"$security" "$1" "$security" "$1"
+}
+
+package_root() { echo "$TREES/packages-$1"; } # NAME
+
+# make_root NAME RELEASE MB BACKPORTS PACKAGES
+# Makes the root NAME of RELEASE with PACKAGES, separated by commas. BACKPORTS is
+# "backports" or empty. Returns at once if the root is there and was made with the same arguments.
+make_root() {
+	local name=$1 release=$2 mb=$3 backports=$4 packages=$5
+	local tree new stamp log proxy opts=()
+	tree=$(package_root "$name")
+	new=$tree.new
+	log=$LOGS/root-$name.log
+	stamp=$(printf '%s\n' 1 "$@" | sha256sum | cut -c1-16)
+	[ "$(cat "$tree/.lab-stamp" 2>/dev/null)" != "$stamp" ] || return 0
+	need_root "making roots for packages"
+	mkdir -p "$TREES" "$LOGS"
+	exec 8>"$TREES/.packages-$name.lock"
+	flock 8
+	[ "$(cat "$tree/.lab-stamp" 2>/dev/null)" != "$stamp" ] || return 0
+	unmount_below "$new" && unmount_below "$tree" ||
+		lab_die "something is mounted in the root $name"
+	rm -rf --one-file-system "$new"
+	need_space "$mb" "$TREES" "the root $name"
+	proxy=$(apt-config dump 2>/dev/null | grep -E '^Acquire::https?::Proxy ' || true)
+	[ -z "$proxy" ] || opts+=(--aptopt="$proxy")
+	lab_note "making the root $name (Debian $release); log: ${log#"$TOP"/}"
+	# The resolver's configuration stays: tests install packages in this root.
+	if ! root_sources "$release" "$backports" | low mmdebstrap --variant=minbase \
+		--mode=root --format=directory --include="$packages" \
+		--aptopt='Acquire::Retries "3"' --aptopt='APT::Install-Recommends "false"' \
+		--aptopt='APT::Sandbox::User "root"' --aptopt='Acquire::Languages "none"' \
+		"${opts[@]}" "$release" "$new" - >"$log" 2>&1; then
+		tail -n 15 "$log" >&2
+		was_full "$mb" "$TREES" "the root $name" "$log" || true
+		unmount_below "$new" || true
+		lab_die "mmdebstrap failed for the root $name"
+	fi
+	unmount_below "$new" ||
+		lab_die "the root $name is not finished: see what is mounted in $new"
+	echo "$stamp" >"$new/.lab-stamp"
+	rm -rf --one-file-system "$tree"
+	mv "$new" "$tree"
+	flock -u 8
+}
+
+# The names in Build-Depends of debian/control, separated by commas.
+build_depends() {
+	awk '
+		/^[^ \t#]/ { on = /^Build-Depends/ }
+		/^#/ { next }
+		on { sub(/^[^:]*-[A-Za-z-]*:/, ""); print }' "$TOP/debian/control" |
+		tr ',' '\n' | sed 's/^[ \t]*//; s/[ (:<].*//; /^$/d' | paste -sd,
+}
