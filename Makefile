@@ -11,7 +11,7 @@ M ?=
 F ?=
 export K T M F KVER KDIR DESTDIR RDMA_CORE
 
-.PHONY: all install uninstall demo lab figures bench insns check check-all check-unit check-fuzz \
+.PHONY: all install uninstall demo lab figures bench insns packages check check-all check-unit check-fuzz \
 	check-build check-lint check-vm check-debug check-races check-interop \
 	check-series series clean distclean help
 
@@ -43,13 +43,17 @@ bench:
 insns:
 	@$(LAB)/insns.sh
 
+# Debian packages of this machine's release.
+packages:
+	@$(LAB)/packages.sh
+
 check:
 	@$(LAB)/check.sh unit fuzz-short build lint vm
 
 # Its first part is `make check` itself; the rest runs whatever became of that.
 check-all:
 	@rc=0; $(MAKE) --no-print-directory check || rc=1; \
-	$(LAB)/check.sh prop map fuzz tidy wireshark parts insns || rc=1; \
+	$(LAB)/check.sh prop map fuzz tidy wireshark parts insns packages || rc=1; \
 	$(LAB)/check.sh series || rc=1; \
 	$(LAB)/check.sh vm-rest || rc=1; \
 	$(MAKE) --no-print-directory check-debug || rc=1; exit $$rc
@@ -96,6 +100,7 @@ help:
 	@echo '  make               build the module, the rdma-core provider (libMRC), tools'
 	@echo '  make install       install them and the manual pages (root)'
 	@echo '  make uninstall     remove all of it (root)'
+	@echo '  make packages      Debian packages in a clean root (root): build/packages/'
 	@echo 'In an emulated machine; Debian 12 or 13, root; the rest is set up:'
 	@echo '  make demo          two hosts, four planes, ib_write_bw, a plane cut'
 	@echo '  make lab FABRIC=FILE   a shell beside a fabric of hosts and switches: mrclab(8)'
