@@ -66,6 +66,10 @@ completes 'ev' monitor -n 3 e
 completes 'all' probe status src ::1 ports a
 completes "$dir/golden/save.json" -d mrc0 -b "$dir/golden/save."
 completes 'del' -b file ev del
+completes '--peer' doctor --p
+completes 'mrc0 mrc1' doctor mrc
+completes 'mrc0 mrc1' show-gids mrc
+completes '' doctor mrc0 --peer ''
 completes "$dir/golden/save.json" load "$dir/golden/save."
 
 # Each command that there is.
@@ -75,7 +79,7 @@ while read -r object name; do
 	else
 		offers "$object"
 	fi
-done < <(sed -n 's/^\t{"\([a-z]*\)", "\([a-z]*\)",.*/\1 \2/p' "$tool/commands.cpp")
+done < <(sed -n 's/^\t{"\([a-z-]*\)", "\([a-z]*\)",.*/\1 \2/p' "$tool/commands.cpp")
 
 # Each parameter of congestion control.
 while read -r name; do

@@ -11,6 +11,7 @@
 
 #include "cli.hpp"
 #include "error.hpp"
+#include "host.hpp"
 
 namespace mrcctl
 {
@@ -56,6 +57,33 @@ struct FakeSystem : System {
 	std::unique_ptr<Backend> open(const std::string &name) override;
 };
 
+/* Files and programs that exist in memory only. */
+struct FakeHost : Host {
+	std::map<std::string, std::string> files;
+	std::map<std::string, int> errors; /* of reading, by path */
+	/* By the command's words with blanks between; others do not exist. */
+	std::map<std::string, Ran> programs;
+	std::vector<std::string> ran;
+
+	File read(const std::string &path) override;
+	std::vector<std::string> list(const std::string &dir) override;
+	Ran run(const std::vector<std::string> &command) override;
+
+	void prints(const std::string &command, const std::string &out)
+	{
+		programs[command] = {
+			.started = true, .status = 0, .out = out, .err = ""};
+	}
+	void fails(const std::string &command, int status,
+		   const std::string &err)
+	{
+		programs[command] = {.started = true,
+				     .status = status,
+				     .out = "",
+				     .err = err};
+	}
+};
+
 struct Result {
 	int status;
 	std::string out;
@@ -82,6 +110,7 @@ protected:
 
 	FakeClock clock_;
 	FakeSystem system_;
+	FakeHost host_;
 	bool tty_ = false;
 };
 } // namespace mrcctl

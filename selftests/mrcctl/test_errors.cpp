@@ -312,7 +312,8 @@ TEST_F(MrcctlTest, NoticesThatNobodyReads)
 		.system = system_,
 		.clock = clock_,
 		.tty = false,
-		.rows = 0};
+		.rows = 0,
+		.host = host_};
 
 	EXPECT_EQ(mrcctl::run({"port"}, env), exit_device);
 	EXPECT_EQ(err.str(), "mrcctl: standard output: write error\n");

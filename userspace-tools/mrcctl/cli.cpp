@@ -36,6 +36,7 @@ struct Raw {
 	std::string count;
 	std::string interval;
 	std::string timeout;
+	std::vector<std::string> peers;
 };
 
 constexpr uint64_t second = 1000000000;
@@ -84,6 +85,9 @@ void add_commands(CLI::App &app, Chosen &chosen, Raw &raw)
 			add_command(*o, cmd, chosen);
 			if (object == "monitor" || object == "top")
 				add_watch_options(*o, raw, object == "monitor");
+			if (object == "doctor")
+				o->add_option("--peer", raw.peers,
+					      "addresses of hosts to probe");
 			continue;
 		}
 		if (!o) {
@@ -130,6 +134,7 @@ Options options_of(const Raw &raw)
 		o.interval_ns = interval_of(raw.interval);
 	if (!raw.timeout.empty())
 		o.timeout_ns = parse_time(raw.timeout, second, 3650 * day);
+	o.peers = raw.peers;
 	return o;
 }
 
@@ -182,6 +187,7 @@ public:
 	}
 
 	bool named() const { return !name_.empty(); }
+	const std::string &name() const { return name_; }
 
 	Backend &get()
 	{
@@ -196,18 +202,25 @@ private:
 	std::unique_ptr<Backend> dev_;
 };
 
-void execute(const Chosen &chosen, const Raw &raw, Env &env, Target &target)
+int execute(const Chosen &chosen, const Raw &raw, Env &env, Target &target)
 {
 	Options opt = options_of(raw);
 	Words words(chosen.words);
 
 	if (is_stream(*chosen.command))
 		opt.pretty = false;
-	if (chosen.command->run == dev_show && !target.named() && words.empty())
-		return show_devices(opt, env);
+	if (chosen.command->run_on_host)
+		return chosen.command->run_on_host(
+			HostContext{env, opt, target.name()}, words);
+	if (chosen.command->run == dev_show && !target.named() &&
+	    words.empty()) {
+		show_devices(opt, env);
+		return exit_ok;
+	}
 	Context c{env, opt, target.get()};
 
 	chosen.command->run(c, words);
+	return exit_ok;
 }
 
 std::string usage(const Command &cmd)
@@ -230,12 +243,14 @@ std::string all_usages()
 int run_chosen(const Chosen &chosen, const Raw &raw, Env &env, Target &target,
 	       const std::string &where)
 {
+	int status = exit_ok;
+
 	try {
-		execute(chosen, raw, env, target);
+		status = execute(chosen, raw, env, target);
 	} catch (const UsageError &e) {
 		env.err << "mrcctl: " << where << e.what() << '\n'
 			<< usage(*chosen.command) << '\n';
-		return exit_usage;
+		return chosen.command->usage_status;
 	} catch (const std::exception &e) {
 		env.err << "mrcctl: " << where << e.what() << '\n';
 		return exit_device;
@@ -245,7 +260,17 @@ int run_chosen(const Chosen &chosen, const Raw &raw, Env &env, Target &target,
 		env.err << "mrcctl: standard output: write error\n";
 		return exit_device;
 	}
-	return exit_ok;
+	return status;
+}
+
+/* The exit status of wrong words: that of the command, once it is known. */
+int usage_status(const CLI::App &app)
+{
+	for (const Command &cmd : commands())
+		if (cmd.usage_status != exit_usage &&
+		    app.got_subcommand(std::string(cmd.object)))
+			return cmd.usage_status;
+	return exit_usage;
 }
 
 /* An exit status if @args are wrong or ask for help. */
@@ -259,7 +284,7 @@ std::optional<int> parse(CLI::App &app, const std::vector<std::string> &args,
 		if (!e.get_exit_code())
 			return app.exit(e, env.out, env.err);
 		env.err << "mrcctl: " << where << e.what() << '\n';
-		return exit_usage;
+		return usage_status(app);
 	}
 	return {};
 }

@@ -71,12 +71,28 @@ constexpr Command table[] = {
 	{"load", "", "FILE|-", "make the profiles that a JSON file defines",
 	 load},
 	{"save", "", "", "all profiles as such a file", save},
+	{"doctor", "", "[DEVICE] [--peer ADDRESS...]",
+	 "what is wrong with this host, and what mends it", nullptr, diagnose,
+	 exit_doctor_usage},
+	{"show-gids", "", "[DEVICE]", "GIDs with index, address and netdev",
+	 nullptr, show_gids},
 };
 } // namespace
 
 std::span<const Command> commands()
 {
 	return table;
+}
+
+void HostContext::print(std::string_view text) const
+{
+	env.out << text;
+	env.out.flush();
+}
+
+void HostContext::print_json(const Json &j) const
+{
+	print((opt.pretty ? j.dump(4) : j.dump()) + "\n");
 }
 
 void Context::print_json(const Json &j) const

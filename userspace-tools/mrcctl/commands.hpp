@@ -5,9 +5,13 @@
 #include <cstdint>
 #include <iosfwd>
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "backend.hpp"
+#include "error.hpp"
+#include "host.hpp"
 #include "json.hpp"
 #include "words.hpp"
 
@@ -31,6 +35,7 @@ struct Env {
 	Clock &clock;
 	bool tty;	  /* out is a terminal */
 	std::size_t rows; /* of the terminal, 0 = not known */
+	Host &host;
 };
 
 /* Options that commands use. */
@@ -40,6 +45,7 @@ struct Options {
 	uint64_t count = 0; /* 0: no end */
 	uint64_t interval_ns = 1000000000;
 	uint64_t timeout_ns = 0; /* 0: none */
+	std::vector<std::string> peers;
 };
 
 struct Context {
@@ -60,12 +66,25 @@ struct Context {
 	}
 };
 
+/* A run of a command that looks at all devices, or at none. */
+struct HostContext {
+	Env &env;
+	Options opt;
+	std::string device; /* that was named, or "" */
+
+	void print(std::string_view text) const;
+	void print_json(const Json &j) const;
+};
+
 struct Command {
 	std::string_view object;
 	std::string_view name; /* "" = the object's default command */
 	std::string_view words;
 	std::string_view help;
 	void (*run)(Context &c, Words &w);
+	/* In place of run: needs no device. Returns the exit status. */
+	int (*run_on_host)(const HostContext &c, Words &w) = nullptr;
+	int usage_status = exit_usage;
 };
 
 std::span<const Command> commands();
@@ -103,4 +122,8 @@ void probe_status(Context &c, Words &w);
 void monitor(Context &c, Words &w);
 void qp_show(Context &c, Words &w);
 void top(Context &c, Words &w);
+
+int show_gids(const HostContext &c, Words &w);
+int diagnose(const HostContext &c, Words &w);
+
 } // namespace mrcctl

@@ -6,6 +6,10 @@ _mrcctl_ids() { # fmt|ev|cc|qp
 		awk -v kind="$1" '$1 == kind { print $2 }'
 }
 
+_mrcctl_devices() {
+	mrcctl dev show 2>/dev/null | sed -n 's/^\([^ ]*\): .*/\1/p'
+}
+
 _mrcctl() {
 	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
 	local i word object='' command='' last='' words='' device=()
@@ -31,19 +35,20 @@ _mrcctl() {
 
 	case $prev in
 	-d | --device)
-		words=$(mrcctl dev show 2>/dev/null | sed -n 's/^\([^ ]*\): .*/\1/p')
+		words=$(_mrcctl_devices)
 		object=-
 		;;
 	-b | --batch)
 		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
 		return
 		;;
-	-n | -i | -t | --count | --interval | --timeout) return ;;
+	-n | -i | -t | --peer | --count | --interval | --timeout) return ;;
 	esac
 
 	case $object:$command in
 	-:*) ;;
-	:) words="-j -p -d -b -h dev port fmt ev cc default tc probe qp monitor top load save" ;;
+	:) words="-j -p -d -b -h dev port fmt ev cc default tc probe qp monitor top load save
+		doctor show-gids" ;;
 	qp:) words=show ;;
 	dev: | port: | tc:) words='show set' ;;
 	fmt: | cc:) words='show add set del' ;;
@@ -52,6 +57,8 @@ _mrcctl() {
 	probe:) words='ev status' ;;
 	monitor:) words='ev state -n -i -t' ;;
 	top:) words='-n -i' ;;
+	doctor:) words="--peer --json $(_mrcctl_devices)" ;;
+	show-gids:) words="--json $(_mrcctl_devices)" ;;
 	load:)
 		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
 		return

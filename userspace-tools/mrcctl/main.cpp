@@ -8,6 +8,7 @@
 
 #include "cli.hpp"
 #include "error.hpp"
+#include "host.hpp"
 #include "kernel.hpp"
 
 namespace
@@ -52,6 +53,7 @@ std::size_t rows_of(int fd)
 int main(int argc, char **argv)
 {
 	mrcctl::Kernel system;
+	mrcctl::LocalHost host;
 	SystemClock clock;
 	mrcctl::Env env{.in = std::cin,
 			.out = std::cout,
@@ -59,7 +61,8 @@ int main(int argc, char **argv)
 			.system = system,
 			.clock = clock,
 			.tty = isatty(STDOUT_FILENO) != 0,
-			.rows = rows_of(STDOUT_FILENO)};
+			.rows = rows_of(STDOUT_FILENO),
+			.host = host};
 
 	try {
 		return mrcctl::run({argv + 1, argv + argc}, env);

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* doctor: the ways to peers, and firewalls in front of ports. */
+#include "fake_planes.hpp"
+
+namespace mrcctl
+{
+namespace
+{
+constexpr const char *to_peer = "--peer 10.1.0.2";
+}
+
+TEST_F(DoctorTest, ProbesEveryPlane)
+{
+	EXPECT_EQ(
+		said("ok", "probe", to_peer),
+		"1 10.1.0.2 answers on all 16 EVs through eth0, rtt 12.0us. | "
+		"\n2 10.1.0.2 answers on all 16 EVs through eth1, rtt 12.0us. "
+		"| \n");
+	ASSERT_TRUE(dev().request);
+	EXPECT_EQ(dev().request->evs.size(), 32u);
+	EXPECT_EQ(show_address(dev().request->src), "10.1.0.1");
+	EXPECT_EQ(dev().request->timeout_ns, 1000000000u);
+	EXPECT_EQ(show_ev(dev().request->evs[17]).substr(0, 4), "c001");
+}
+
+TEST_F(DoctorTest, ProbesTheEvsOfTheDefaultProfile)
+{
+	dev().fmts[1] = {.id = 1,
+			 .state = State::online,
+			 .mode = FmtMode::udp,
+			 .fields = {16}};
+	dev().evs[3] = {.id = 3,
+			.state = State::online,
+			.mode = EvMode::explicit_list,
+			.fmt = 1,
+			.count = 3,
+			.fields = {},
+			.evs = {{parse_ev("d001@1"), EvState::good},
+				{parse_ev("d002@2"), EvState::good},
+				{parse_ev("d003@2"), EvState::denied}}};
+	dev().defaults = {{parse_prefix("10.0.0.0/8"), 9, no_profile},
+			  {parse_prefix("10.1.0.0/16"), 3, no_profile},
+			  {parse_prefix("10.2.0.0/16"), 9, no_profile}};
+	dev().responses = {{.request = 0, .port = 1, .rtt_ns = 5}};
+	EXPECT_TRUE(
+		has(said("ok", "probe", to_peer), "all 1 EVs through eth0"));
+	EXPECT_EQ(dev().request->evs,
+		  (std::vector<Ev>{parse_ev("d001@1"), parse_ev("d002@2")}));
+	/* Of another format the source ports are not known. */
+	dev().fmts[1].fields = {8, 8};
+	findings(to_peer);
+	EXPECT_EQ(dev().request->evs.size(), 32u);
+}
+
+TEST_F(DoctorTest, FindsAPlaneWithoutRoute)
+{
+	host_.fails(route_question("eth1"), 2,
+		    "RTNETLINK answers: No route to host\n");
+	answer_probes(2, 0);
+	EXPECT_EQ(said("error", "route", to_peer),
+		  "2 There is no route to 10.1.0.2 through eth1: the plane is "
+		  "not used. | ip route add 10.1.0.2/32 dev eth1 src 10.1.0.1 "
+		  "metric 102\n");
+	EXPECT_EQ(said("error", "probe", to_peer), "");
+	EXPECT_EQ(status_, 1);
+	/* A route through another netdev is none. */
+	host_.prints(route_question("eth1"),
+		     R"([{"dst":"10.1.0.0/16","dev":"eth0"}])");
+	EXPECT_TRUE(has(said("error", "route", to_peer), "2 There is no"));
+	host_.prints(route_question("eth1"),
+		     R"([{"type":"unreachable","dev":"eth1"}])");
+	EXPECT_TRUE(has(said("error", "route", to_peer), "2 There is no"));
+	/* With routers, as on the other plane. */
+	host_.prints(route_question("eth0"),
+		     R"([{"dev":"eth0","gateway":"10.2.0.1"}])");
+	EXPECT_TRUE(has(said("error", "route", to_peer),
+			"| ip route add 10.1.0.2/32 via ROUTER dev eth1"));
+}
+
+TEST_F(DoctorTest, ReadsRoutesOfSeveralHops)
+{
+	host_.prints(route_question("eth1"),
+		     R"([{"dst":"default","nexthops":[{"dev":"eth0",)"
+		     R"("gateway":"10.9.0.1"},{"dev":"eth1",)"
+		     R"("via":{"family":"inet6","host":"fe80::1"}}]}])");
+	host_.prints("ip -j neigh show to fe80::1 dev eth1",
+		     R"([{"dst":"fe80::1","state":["FAILED"]}])");
+	EXPECT_EQ(said("error", "route", to_peer), "");
+	EXPECT_TRUE(has(said("error", "neighbour", to_peer),
+			"2 fe80::1 does not answer neighbour solicitations "
+			"through eth1"));
+}
+
+TEST_F(DoctorTest, FindsARouteOfAWrongKind)
+{
+	host_.prints(route_question("eth0"),
+		     R"([{"dev":"eth0","prefsrc":"192.0.2.9",)"
+		     R"("metrics":[{"advmss":1000},{"mtu":1400}]}])");
+	EXPECT_TRUE(has(said("error", "route", to_peer),
+			"1 The route to 10.1.0.2 through eth0 has MTU 1400: "
+			"queue pairs with a path MTU of 4096 do not use"));
+	EXPECT_TRUE(has(said("warning", "route", to_peer),
+			"1 The route to 10.1.0.2 through eth0 has the source "
+			"address 192.0.2.9, the GID of all planes is 10.1.0.1. "
+			"| ip route replace 10.1.0.2/32 dev eth0 src 10.1.0.1 "
+			"metric 101"));
+}
+
+TEST_F(DoctorTest, FindsANeighbourThatDoesNotAnswer)
+{
+	host_.prints("ip -j neigh show to 10.1.0.2 dev eth1",
+		     R"([{"dst":"10.1.0.2","state":["INCOMPLETE"]}])");
+	answer_probes(2, 0);
+	EXPECT_TRUE(
+		has(said("error", "neighbour", to_peer),
+		    "2 10.1.0.2 does not answer ARP requests through eth1"));
+	EXPECT_EQ(said("error", "probe", to_peer), "");
+}
+
+TEST_F(DoctorTest, TellsACutPlaneFromASilentPeer)
+{
+	answer_probes(2, 0);
+	EXPECT_TRUE(
+		has(said("error", "probe", to_peer),
+		    "2 10.1.0.2 answers on none of 16 EVs through eth1: the "
+		    "plane is cut"));
+	answer_probes(2, 12);
+	EXPECT_TRUE(
+		has(said("warning", "probe", to_peer),
+		    "2 10.1.0.2 answers on 12 of 16 EVs through eth1: some "
+		    "paths of the plane lose packets. | on the peer: mrcctl "
+		    "doctor --peer 10.1.0.1"));
+	EXPECT_EQ(status_, 0);
+	dev().responses.clear();
+	EXPECT_TRUE(
+		has(said("error", "probe", to_peer),
+		    "1 10.1.0.2 answers on none of 16 EVs through eth0, nor "
+		    "through another plane"));
+	EXPECT_EQ(status_, 1);
+}
+
+TEST_F(DoctorTest, SaysWhyAPeerWasNotProbed)
+{
+	EXPECT_TRUE(has(said("error", "probe", "--peer fd00::2"),
+			"fd00::2 was not probed: the device has no IPv6 "
+			"address. | mrcctl show-gids mrc0"));
+	dev().fail["endpoint"] = EIO;
+	EXPECT_TRUE(has(said("error", "probe", to_peer),
+			"10.1.0.2 was not probed: endpoint: Input/output"));
+	dev().fail = {{"open", ENODEV}};
+	EXPECT_TRUE(has(said("error", "probe", to_peer),
+			"the device cannot be opened"));
+	host_.programs.erase(route_question("eth0"));
+	EXPECT_FALSE(has(said("error", "route", to_peer), "1 "));
+}
+
+TEST_F(DoctorTest, FindsThatIpv6IsDisabled)
+{
+	for (const uint32_t port : {1, 2})
+		add_gid(port, 5, "fd00:0001:0000:0000:0000:0000:0000:0001",
+			port == 1 ? "eth0" : "eth1");
+	host_.files["/proc/sys/net/ipv6/conf/eth1/disable_ipv6"] = "1\n";
+	host_.fails("ip -6 -j route get fibmatch fd00:1::2 from fd00:1::1 oif "
+		    "eth0",
+		    2, "RTNETLINK answers: Network is unreachable\n");
+	EXPECT_TRUE(has(said("error", "route", "--peer fd00:1::2"),
+			"2 IPv6 is disabled on eth1. | sysctl -w "
+			"net.ipv6.conf.eth1.disable_ipv6=0"));
+	EXPECT_TRUE(
+		has(said("error", "route", "--peer fd00:1::2"),
+		    "1 There is no route to fd00:1::2 through eth0: the "
+		    "plane is not used. | ip -6 route add fd00:1::2/128 dev "
+		    "eth0 src fd00:1::1 metric 101"));
+}
+
+TEST_F(DoctorTest, FindsAFirewall)
+{
+	host_.prints(
+		"nft -j list ruleset",
+		R"({"nftables":[{"chain":{"family":"inet","table":"filter",)"
+		R"("name":"input","hook":"input","policy":"drop"}},)"
+		R"({"chain":{"family":"inet","table":"filter","name":"out",)"
+		R"("hook":"output","policy":"accept"}},)"
+		R"({"rule":{"family":"inet","table":"filter","chain":"out",)"
+		R"("expr":[{"limit":{}},{"drop":null}]}}]})");
+	/* Both ports, in one line. */
+	EXPECT_EQ(
+		said("error", "firewall"),
+		"1 The chain input of table inet filter drops incoming packets "
+		"to UDP port 4791. | nft insert rule inet filter input udp "
+		"dport 4791 accept\n");
+	EXPECT_TRUE(
+		has(said("warning", "firewall"),
+		    "The chain out of table inet filter may drop outgoing"));
+	EXPECT_EQ(status_, 1);
+	host_.files["/sys/module/mrc/parameters/udp_port"] = "4971\n";
+	EXPECT_TRUE(has(said("error", "firewall"), "udp dport 4971 accept"));
+}
+
+TEST_F(DoctorTest, SaysThatAFirewallCannotBeTold)
+{
+	host_.fails("nft -j list ruleset", 1, "cache: Operation not supported");
+	EXPECT_TRUE(has(said("note", "firewall"),
+			"nft says: cache: Operation not supported"));
+	host_.prints("nft -j list ruleset", "[]");
+	EXPECT_TRUE(has(said("note", "firewall"), "was not understood"));
+	host_.programs.erase("nft -j list ruleset");
+	EXPECT_TRUE(has(said("note", "firewall"), "there is no program nft"));
+	host_.prints("nft -j list ruleset", R"({"nftables":[]})");
+	host_.files["/proc/net/ip_tables_names"] = "filter\n";
+	EXPECT_TRUE(has(said("note", "firewall"),
+			"| iptables-legacy -I INPUT -p udp --dport 4791"));
+}
+} // namespace mrcctl

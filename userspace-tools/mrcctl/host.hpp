@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * mrcctl: what can be seen of the machine, for commands that look at more than
+ * a device. Nothing here changes anything.
+ */
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace mrcctl
+{
+class Host
+{
+public:
+	/* The contents of a file, or the errno of reading it. */
+	struct File {
+		int err = 0;
+		std::string text;
+	};
+	struct Ran {
+		bool started = false; /* else there is no such program */
+		int status = 0;
+		std::string out;
+		std::string err;
+	};
+
+	virtual ~Host() = default;
+
+	/* At most max_file bytes; what follows is left out. */
+	virtual File read(const std::string &path) = 0;
+	/* Names in a directory, sorted; none if it cannot be read. */
+	virtual std::vector<std::string> list(const std::string &dir) = 0;
+	virtual Ran run(const std::vector<std::string> &command) = 0;
+
+	static constexpr std::size_t max_file = 65536;
+};
+
+/*
+ * The machine itself. With @root, files below that directory, as tests make
+ * them.
+ */
+class LocalHost : public Host
+{
+public:
+	explicit LocalHost(std::string root = "") : root_(std::move(root)) {}
+
+	File read(const std::string &path) override;
+	std::vector<std::string> list(const std::string &dir) override;
+	Ran run(const std::vector<std::string> &command) override;
+
+private:
+	std::string root_;
+};
+
+/*
+ * The first line of a file without blanks at its ends; "" if there is none.
+ * Bytes that are not printable ASCII become '?', because the text is printed.
+ * So do all bytes behind the first 256.
+ */
+std::string line_of(Host &host, const std::string &path);
+std::string printable(const std::string &text, std::size_t most = 256);
+/* The number in the first line, also 0x...; no value if there is none. */
+std::optional<uint64_t> number_of(Host &host, const std::string &path);
+} // namespace mrcctl
