@@ -28,7 +28,8 @@ tool_files=(sbin/mrcctl sbin/mrclab sbin/mrcmap bin/mrcperf bin/mrcbench share/m
 	share/mrcbench/{goals,quick,sweep}.plan
 	share/mrclab/{fabric,drill}.schema.json share/mrclab/fabrics/{pair,small,paper}.yaml
 	share/bash-completion/completions/{mrcctl,mrclab,mrcmap}
-	lib/systemd/system/mrcmap-{agent,collector}.service)
+	lib/systemd/system/mrcmap-{agent,collector}.service
+	lib/systemd/system/mrcctl-metrics.{service,timer})
 for f in "$TOP"/userspace-tools/mrclab/drills/{,fabrics/}*.yaml; do
 	tool_files+=("share/${f#"$TOP/userspace-tools/"}")
 done

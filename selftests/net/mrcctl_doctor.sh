@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
 # mrcctl doctor on real hosts: each fault is made, is found, and is mended by the command
-# that doctor proposes. Also show-gids, against sysfs.
+# that doctor proposes. Also show-gids and metrics, against what sysfs and rdma say.
 # timeout: 600
 # shellcheck disable=SC2034,SC2154
 . "$(dirname "$0")/lib.sh"
@@ -395,6 +395,53 @@ gid_table() {
 	grep -q '^mrcb ' "$WORK/all" || fail "no mrcb: $(cat "$WORK/all")"
 }
 
+# --- metrics ------------------------------------------------------------------------
+
+metric() { # NAME LABELS: the value in $WORK/prom
+	grep -F "$1{$2} " "$WORK/prom" | sed 's/.* //'
+}
+
+real_metrics() {
+	local p part
+	verify_start --watchdog 100 --qps 2 --duration 1000 --size 65536 --op write --timeout 18
+	wait_for 40 verify_running
+	in_a "${as_nobody[@]}" mrcctl -d mrca metrics >"$WORK/prom"
+	for part in qps=0 ev_profiles=0 ports=1 device=1; do
+		check "$(metric mrc_collector_success "device=\"mrca\",collector=\"${part%=*}\"")" \
+			== "${part#*=}" "${part%=*} without rights"
+	done
+	ctl a metrics "$WORK/prom"
+	verify_stop
+	for part in device ports qp_names qps ev_profiles; do
+		check "$(metric mrc_collector_success "device=\"mrca\",collector=\"$part\"")" == 1 \
+			"$part was read"
+	done
+	check "$(metric mrc_qps 'device="mrca",state="RTS"')" == 2 "queue pairs"
+	check "$(metric mrc_ev_profile_qps 'device="mrca",profile="none"')" == 2 "without profile"
+	for p in 1 2; do
+		check "$(metric mrc_port_up "device=\"mrca\",port=\"$p\",netdev=\"pa$p\"")" == 1 \
+			"port $p is up"
+		check "$(metric mrc_qp_evs "device=\"mrca\",port=\"$p\",state=\"good\"")" == 64 \
+			"EVs of port $p"
+	done
+	awk '/^mrc_qp_port_bytes_ratio\{/ { s += $2 }
+		/^mrc_qp_srtt_mean_seconds\{/ { rtt = $2 }
+		/^mrc_qp_cwnd_max_bytes\{/ { cwnd = $2 }
+		END { exit !(s > 0.999 && s < 1.001 && rtt > 0 && rtt < 10 && cwnd > 0) }' \
+		"$WORK/prom" || fail "$(grep ^mrc_qp "$WORK/prom")"
+	# At rest, each counter is what rdma statistic says.
+	ctr_mark
+	ctr_quiet
+	ctl a metrics "$WORK/prom"
+	ctr_take
+	awk '$1 ~ /^mrca\// { print $1, $2, $3 }' "$WORK/take" | LC_ALL=C sort >"$WORK/want"
+	sed -n -E 's/^mrc_port_([a-z0-9_]+)_total\{device="(mrca)",port="([0-9]+)"\} ([0-9]+)$/\2\/\3 \1 \4/p' \
+		"$WORK/prom" | LC_ALL=C sort >"$WORK/got"
+	same "$WORK/want" "$WORK/got" "the counters"
+	check "$(wc -l <"$WORK/got")" '>' 150 "counters"
+	[ ! -e "$WORK/prom.$$" ] || fail "a file was left"
+}
+
 subtest "no device: doctor says how to make one" no_device
 topo 2 4500
 subtest "nothing is wrong with a host of two planes" healthy
@@ -415,5 +462,6 @@ subtest "the extension is off" extension_off
 subtest "EVs that are denied, and the EVs of a default" denied_evs
 subtest "a peer that is not there" absent_peer
 subtest "show-gids against sysfs" gid_table
+subtest "metrics beside traffic, with and without rights; the counters" real_metrics
 subtest "a peer without a device" peer_without_device
 tap_end

@@ -76,6 +76,8 @@ constexpr Command table[] = {
 	 exit_doctor_usage},
 	{"show-gids", "", "[DEVICE]", "GIDs with index, address and netdev",
 	 nullptr, show_gids},
+	{"metrics", "", "[FILE]", "figures of all devices for Prometheus",
+	 nullptr, metrics},
 };
 } // namespace
 

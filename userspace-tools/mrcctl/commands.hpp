@@ -125,5 +125,6 @@ void top(Context &c, Words &w);
 
 int show_gids(const HostContext &c, Words &w);
 int diagnose(const HostContext &c, Words &w);
+int metrics(const HostContext &c, Words &w);
 
 } // namespace mrcctl

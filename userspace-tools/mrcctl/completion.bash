@@ -48,7 +48,7 @@ _mrcctl() {
 	case $object:$command in
 	-:*) ;;
 	:) words="-j -p -d -b -h dev port fmt ev cc default tc probe qp monitor top load save
-		doctor show-gids" ;;
+		doctor show-gids metrics" ;;
 	qp:) words=show ;;
 	dev: | port: | tc:) words='show set' ;;
 	fmt: | cc:) words='show add set del' ;;
@@ -59,7 +59,7 @@ _mrcctl() {
 	top:) words='-n -i' ;;
 	doctor:) words="--peer --json $(_mrcctl_devices)" ;;
 	show-gids:) words="--json $(_mrcctl_devices)" ;;
-	load:)
+	load: | metrics:)
 		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
 		return
 		;;
