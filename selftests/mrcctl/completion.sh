@@ -70,6 +70,10 @@ completes '--peer' doctor --p
 completes 'mrc0 mrc1' doctor mrc
 completes 'mrc0 mrc1' show-gids mrc
 completes '' doctor mrc0 --peer ''
+completes 'lo' plane add lo
+completes 'metric' plane add lo me
+completes '' plane add lo mtu ''
+completes '--dry-run' plane del lo -
 completes "$dir/golden/save.json" load "$dir/golden/save."
 
 # Each command that there is.

@@ -340,13 +340,6 @@ FakeDevice two_ports()
 }
 } // namespace
 
-void FakeClock::sleep_ns(uint64_t t)
-{
-	ns += t;
-	if (tick)
-		tick(ns);
-}
-
 void FakeDevice::call(const std::string &name)
 {
 	const auto it = fail.find(name);
@@ -368,45 +361,6 @@ std::unique_ptr<Backend> FakeSystem::open(const std::string &name)
 {
 	all.at(name).call("open");
 	return std::make_unique<FakeBackend>(all.at(name), *clock);
-}
-
-Host::File FakeHost::read(const std::string &path)
-{
-	const auto err = errors.find(path);
-	const auto it = files.find(path);
-
-	if (err != errors.end())
-		return {err->second, ""};
-	if (it == files.end())
-		return {ENOENT, ""};
-	return {0, it->second};
-}
-
-std::vector<std::string> FakeHost::list(const std::string &dir)
-{
-	std::vector<std::string> out;
-
-	for (const auto &[path, text] : files) {
-		if (!path.starts_with(dir + "/"))
-			continue;
-		const std::string rest = path.substr(dir.size() + 1);
-		const std::string name = rest.substr(0, rest.find('/'));
-
-		if (out.empty() || out.back() != name)
-			out.push_back(name);
-	}
-	std::sort(out.begin(), out.end());
-	out.erase(std::unique(out.begin(), out.end()), out.end());
-	return out;
-}
-
-Host::Ran FakeHost::run(const std::vector<std::string> &command)
-{
-	const std::string words = fmt::format("{}", fmt::join(command, " "));
-	const auto it = programs.find(words);
-
-	ran.push_back(words);
-	return it == programs.end() ? Ran{} : it->second;
 }
 
 MrcctlTest::MrcctlTest()

@@ -64,10 +64,16 @@ struct FakeHost : Host {
 	/* By the command's words with blanks between; others do not exist. */
 	std::map<std::string, Ran> programs;
 	std::vector<std::string> ran;
+	/* Called before each program runs, to change what others print. */
+	std::function<void(const std::string &)> on_run;
 
 	File read(const std::string &path) override;
 	std::vector<std::string> list(const std::string &dir) override;
 	Ran run(const std::vector<std::string> &command) override;
+	/* Fails with the errno of reading, if there is one. */
+	int replace(const std::string &path, const std::string &text) override;
+	std::shared_ptr<void> lock(const std::string &path) override;
+	std::string network_namespace() override { return "1"; }
 
 	void prints(const std::string &command, const std::string &out)
 	{

@@ -6,6 +6,8 @@
 #include <fstream>
 #include <random>
 
+#include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -83,7 +85,7 @@ TEST(LocalHost, BoundsWhatItReads)
 	const TempRoot root;
 	LocalHost host(root.path(""));
 
-	root.write("/huge", std::string(1 << 20, 'x'));
+	root.write("/huge", std::string(5 << 20, 'x'));
 	root.write("/binary", std::string("a\0\x1b[31m\xff\n", 8));
 	EXPECT_EQ(host.read("/huge").text.size(), Host::max_file);
 	EXPECT_EQ(line_of(host, "/huge").size(), 256u);
@@ -102,6 +104,45 @@ TEST(LocalHost, RunsPrograms)
 	EXPECT_EQ(ran.out, "out\n");
 	EXPECT_EQ(ran.err, "err\n");
 	EXPECT_FALSE(host.run({"/nowhere/at-all"}).started);
+}
+
+TEST(LocalHost, ReplacesFiles)
+{
+	const TempRoot root;
+	LocalHost host(root.path(""));
+	const mode_t mask = umask(077);
+	struct stat st {
+	};
+
+	EXPECT_EQ(host.replace("/a", "one"), 0);
+	EXPECT_EQ(host.replace("/a", std::string(100000, 'x')), 0);
+	umask(mask);
+	EXPECT_EQ(std::filesystem::file_size(root.path("/a")), 100000u);
+	ASSERT_EQ(stat(root.path("/a").c_str(), &st), 0);
+	EXPECT_EQ(st.st_mode & 0777u, 0644u);
+	/* The old one stays if there can be no new one; nothing else does. */
+	root.write("/d/file", "x");
+	EXPECT_EQ(host.replace("/d", "text"), EISDIR);
+	EXPECT_EQ(host.list(""), (std::vector<std::string>{"a", "d"}));
+	EXPECT_EQ(host.replace("/none/a", "text"), ENOENT);
+}
+
+TEST(LocalHost, HoldsALock)
+{
+	const TempRoot root;
+	LocalHost host(root.path(""));
+	const std::string path = root.path("/run/mrc/lock");
+	std::shared_ptr<void> held = host.lock("/run/mrc/lock");
+	const int fd = open(path.c_str(), O_RDWR | O_CLOEXEC);
+
+	ASSERT_GE(fd, 0);
+	EXPECT_EQ(flock(fd, LOCK_EX | LOCK_NB), -1);
+	held.reset();
+	EXPECT_EQ(flock(fd, LOCK_EX | LOCK_NB), 0);
+	close(fd);
+	root.write("/file", "");
+	EXPECT_THROW(host.lock("/file/lock"), DeviceError);
+	EXPECT_NE(LocalHost().network_namespace(), "0");
 }
 
 /* Each file vanishes while doctor reads, one by one. */

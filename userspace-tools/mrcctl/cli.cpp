@@ -37,6 +37,7 @@ struct Raw {
 	std::string interval;
 	std::string timeout;
 	std::vector<std::string> peers;
+	bool dry_run = false;
 };
 
 constexpr uint64_t second = 1000000000;
@@ -96,6 +97,9 @@ void add_commands(CLI::App &app, Chosen &chosen, Raw &raw)
 						? "show or change, see below"
 						: std::string(cmd.help));
 			objects[object] = o;
+			if (object == "plane")
+				o->add_flag("--dry-run", raw.dry_run,
+					    "print the commands only");
 			o->fallthrough();
 			o->require_subcommand(0, 1);
 			/* Without a command, show the objects. */
@@ -135,6 +139,7 @@ Options options_of(const Raw &raw)
 	if (!raw.timeout.empty())
 		o.timeout_ns = parse_time(raw.timeout, second, 3650 * day);
 	o.peers = raw.peers;
+	o.dry_run = raw.dry_run;
 	return o;
 }
 

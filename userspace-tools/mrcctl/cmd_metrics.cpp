@@ -1,15 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* metrics: reads the figures of devices and prints them, or replaces a file. */
-#include <cerrno>
-#include <cstdio>
-#include <filesystem>
-
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include "../common/fd.hpp"
 #include "commands.hpp"
 #include "error.hpp"
 #include "metrics.hpp"
@@ -68,41 +60,6 @@ MetricsOfDevice figures_of(System &system, const std::string &name)
 	m.ev_profiles = if_possible([&] { return all_of(d).ev_profiles; });
 	return m;
 }
-
-/*
- * Replaces the file at once: the node exporter must never read half of it. It
- * reads files whose name ends in .prom, so the new one has another end.
- */
-void replace_metrics_file(const std::string &path, const std::string &text)
-{
-	const std::string next = fmt::format("{}.{}", path, getpid());
-	fd::Fd file(::open(
-		next.c_str(),
-		O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644));
-	std::size_t done = 0;
-	int err = file.open() ? 0 : errno;
-
-	if (err)
-		throw DeviceError(next, err);
-	/* Other users read it, whatever the umask is. */
-	if (fchmod(file.get(), 0644) != 0)
-		err = errno;
-	while (!err && done < text.size()) {
-		const ssize_t n = ::write(file.get(), text.data() + done,
-					  text.size() - done);
-
-		if (n >= 0)
-			done += static_cast<std::size_t>(n);
-		else if (errno != EINTR)
-			err = errno;
-	}
-	if (!err && std::rename(next.c_str(), path.c_str()) != 0)
-		err = errno;
-	if (err) {
-		unlink(next.c_str());
-		throw DeviceError(path, err);
-	}
-}
 } // namespace
 
 int metrics(const HostContext &c, Words &w)
@@ -120,10 +77,13 @@ int metrics(const HostContext &c, Words &w)
 			list.push_back(figures_of(c.env.system, name));
 	if (!c.device.empty() && list.empty())
 		throw DeviceError(fmt::format("no MRC device {}", c.device));
-	if (file.empty() || file == "-")
+	if (file.empty() || file == "-") {
 		c.print(metrics_of(list));
-	else
-		replace_metrics_file(file, metrics_of(list));
+		return exit_ok;
+	}
+	/* At once: the node exporter must never read half of it. */
+	if (const int err = c.env.host.replace(file, metrics_of(list)))
+		throw DeviceError(file, err);
 	return exit_ok;
 }
 } // namespace mrcctl

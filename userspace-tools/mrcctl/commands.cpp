@@ -76,6 +76,14 @@ constexpr Command table[] = {
 	 exit_doctor_usage},
 	{"show-gids", "", "[DEVICE]", "GIDs with index, address and netdev",
 	 nullptr, show_gids},
+	{"plane", "show", "[NETDEV]", "what \"plane add\" has changed", nullptr,
+	 plane_show},
+	{"plane", "add",
+	 "NETDEV [mtu N] [addr ADDRESS]...\n"
+	 "    [route PREFIX [via ROUTER] [metric N]]... [--dry-run]",
+	 "MTU, addresses, routes and sysctls of a plane", nullptr, plane_add},
+	{"plane", "del", "NETDEV [--dry-run]", "take that back", nullptr,
+	 plane_del},
 	{"metrics", "", "[FILE]", "figures of all devices for Prometheus",
 	 nullptr, metrics},
 };

@@ -46,6 +46,7 @@ struct Options {
 	uint64_t interval_ns = 1000000000;
 	uint64_t timeout_ns = 0; /* 0: none */
 	std::vector<std::string> peers;
+	bool dry_run = false;
 };
 
 struct Context {
@@ -126,5 +127,8 @@ void top(Context &c, Words &w);
 int show_gids(const HostContext &c, Words &w);
 int diagnose(const HostContext &c, Words &w);
 int metrics(const HostContext &c, Words &w);
+int plane_show(const HostContext &c, Words &w);
+int plane_add(const HostContext &c, Words &w);
+int plane_del(const HostContext &c, Words &w);
 
 } // namespace mrcctl

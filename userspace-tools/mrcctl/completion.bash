@@ -48,12 +48,13 @@ _mrcctl() {
 	case $object:$command in
 	-:*) ;;
 	:) words="-j -p -d -b -h dev port fmt ev cc default tc probe qp monitor top load save
-		doctor show-gids metrics" ;;
+		doctor show-gids metrics plane" ;;
 	qp:) words=show ;;
 	dev: | port: | tc:) words='show set' ;;
 	fmt: | cc:) words='show add set del' ;;
 	ev:) words='show add set del deny allow replace' ;;
 	default:) words='show set del' ;;
+	plane:) words='show add del' ;;
 	probe:) words='ev status' ;;
 	monitor:) words='ev state -n -i -t' ;;
 	top:) words='-n -i' ;;
@@ -100,6 +101,18 @@ _mrcctl() {
 				disable_qa' ;;
 			esac
 		fi
+		;;
+	plane:*)
+		case $last:$command in
+		:*) words=$(compgen -G '/sys/class/net/*' | sed 's|.*/||') ;;
+		*:add)
+			case $prev in
+			mtu | addr | route | via | metric) ;;
+			*) words='mtu addr route via metric --dry-run' ;;
+			esac
+			;;
+		*:del) words=--dry-run ;;
+		esac
 		;;
 	default:*) [ -z "$last" ] || words='ev cc' ;;
 	probe:*)

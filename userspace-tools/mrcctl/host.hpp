@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * mrcctl: what can be seen of the machine, for commands that look at more than
- * a device. Nothing here changes anything.
+ * mrcctl: the machine beside its devices, for commands that look at more than a
+ * device. Reading changes nothing.
  */
 #pragma once
 
+#include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -34,7 +36,21 @@ public:
 	virtual std::vector<std::string> list(const std::string &dir) = 0;
 	virtual Ran run(const std::vector<std::string> &command) = 0;
 
-	static constexpr std::size_t max_file = 65536;
+	/*
+	 * Makes or replaces a file at once, which all users may read. Returns 0
+	 * or the errno.
+	 */
+	virtual int replace(const std::string &path,
+			    const std::string &text) = 0;
+	/*
+	 * Waits for others that have it; held until the object is gone. Makes
+	 * the file and its directory. Throws DeviceError.
+	 */
+	virtual std::shared_ptr<void> lock(const std::string &path) = 0;
+	/* A word that is different for each network namespace. */
+	virtual std::string network_namespace() = 0;
+
+	static constexpr std::size_t max_file = 4 << 20;
 };
 
 /*
@@ -49,6 +65,9 @@ public:
 	File read(const std::string &path) override;
 	std::vector<std::string> list(const std::string &dir) override;
 	Ran run(const std::vector<std::string> &command) override;
+	int replace(const std::string &path, const std::string &text) override;
+	std::shared_ptr<void> lock(const std::string &path) override;
+	std::string network_namespace() override;
 
 private:
 	std::string root_;

@@ -3,14 +3,19 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <filesystem>
 #include <system_error>
 
 #include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "../common/fd.hpp"
 #include "../common/process.hpp"
+#include "error.hpp"
 
 namespace mrcctl
 {
@@ -23,12 +28,11 @@ Host::File LocalHost::read(const std::string &path)
 
 	if (!file.open())
 		return {errno, ""};
-	f.text.resize(max_file);
-	std::size_t used = 0;
-
-	while (used < f.text.size()) {
-		const ssize_t n = ::read(file.get(), f.text.data() + used,
-					 f.text.size() - used);
+	while (f.text.size() < max_file) {
+		char part[16384];
+		const ssize_t n = ::read(
+			file.get(), part,
+			std::min(sizeof(part), max_file - f.text.size()));
 
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -36,9 +40,8 @@ Host::File LocalHost::read(const std::string &path)
 			return {errno, ""};
 		if (n == 0)
 			break;
-		used += static_cast<std::size_t>(n);
+		f.text.append(part, static_cast<std::size_t>(n));
 	}
-	f.text.resize(used);
 	return f;
 }
 
@@ -67,5 +70,66 @@ Host::Ran LocalHost::run(const std::vector<std::string> &command)
 	} catch (const std::system_error &) {
 		return {};
 	}
+}
+
+int LocalHost::replace(const std::string &path, const std::string &text)
+{
+	const std::string to = root_ + path;
+	/* Readers must never see half of it. */
+	const std::string next = fmt::format("{}.{}", to, getpid());
+	std::size_t done = 0;
+	int err = 0;
+
+	fd::Fd file(::open(
+		next.c_str(),
+		O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644));
+
+	if (!file.open())
+		return errno;
+	/* Other users read it, whatever the umask is. */
+	if (fchmod(file.get(), 0644) != 0)
+		err = errno;
+	while (!err && done < text.size()) {
+		const ssize_t n = ::write(file.get(), text.data() + done,
+					  text.size() - done);
+
+		if (n >= 0)
+			done += static_cast<std::size_t>(n);
+		else if (errno != EINTR)
+			err = errno;
+	}
+	if (!err && std::rename(next.c_str(), to.c_str()) != 0)
+		err = errno;
+	if (err)
+		unlink(next.c_str());
+	return err;
+}
+
+std::shared_ptr<void> LocalHost::lock(const std::string &path)
+{
+	const std::string file = root_ + path;
+	std::error_code failed;
+
+	std::filesystem::create_directories(
+		std::filesystem::path(file).parent_path(), failed);
+	auto held = std::make_shared<fd::Fd>(::open(
+		file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644));
+
+	if (!held->open())
+		throw DeviceError(file, errno);
+	while (flock(held->get(), LOCK_EX) != 0)
+		if (errno != EINTR)
+			throw DeviceError(file, errno);
+	return held;
+}
+
+std::string LocalHost::network_namespace()
+{
+	struct stat st {
+	};
+
+	if (stat((root_ + "/proc/self/ns/net").c_str(), &st) != 0)
+		return "0";
+	return std::to_string(st.st_ino);
 }
 } // namespace mrcctl

@@ -1,0 +1,181 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# mrcctl plane on real netdevs: it makes bare netdevs planes that carry traffic, and takes
+# back exactly what it has changed.
+# timeout: 300
+# shellcheck disable=SC2034,SC2154
+. "$(dirname "$0")/lib.sh"
+. "$NET_DIR/lib_mrcctl.sh"
+
+TOPO_RESOLVE=1
+
+# --- hosts without planes -----------------------------------------------------------
+
+# Two pairs of netdevs as a machine has them after boot: no addresses, no routes, strict
+# filters.
+bare_hosts() {
+	local i h
+	hosts_up
+	for i in 1 2; do
+		ip -n "$HOST_A" link add name "pa$i" type veth peer name "pb$i" netns "$HOST_B"
+	done
+	for h in a b; do
+		ip netns exec "host$h" sysctl -q -w net.ipv4.conf.all.rp_filter=1 \
+			net.ipv4.conf.all.arp_ignore=0 net.ipv4.conf.default.arp_ignore=0 \
+			net.ipv4.conf.pa1.arp_ignore=0 net.ipv4.conf.pa2.arp_ignore=0 \
+			net.ipv4.conf.pb1.arp_ignore=0 net.ipv4.conf.pb2.arp_ignore=0 \
+			2>/dev/null || true
+	done
+	PLANES=2
+}
+
+# All that "plane" may change at a host.
+state_of() { # a|b
+	local ns=host$1
+	# Link-local addresses come with a moment of delay.
+	ip -n "$ns" -o addr show scope global | sed -E 's/(valid|preferred)_lft.*//'
+	# The kernel attaches a qdisc when a netdev is set up for the first time.
+	ip -n "$ns" -o link show | sed -E 's/^[0-9]+: //; s/,LOWER_UP|,M-DOWN|NO-CARRIER,//g
+		s/qdisc [a-z]+|state [A-Z]+//g'
+	ip -n "$ns" route show table all | grep -v fe80 || true
+	ip -n "$ns" -6 route show table all | grep -v -E 'fe80|multicast|anycast|^local fe' || true
+	ip netns exec "$ns" sysctl -a -r '^net\.ipv4\.conf\..*\.(rp_filter|arp_ignore|arp_filter)' \
+		2>/dev/null
+}
+
+plane() { # a|b WORDS...
+	local h=$1
+	shift
+	run_as "ip netns exec host$h" plane "$@"
+	[ "$rc" = 0 ] || fail "mrcctl plane $* ended with $rc: $(cat "$WORK/err")"
+}
+
+add_words() { # a|b I: the words behind "plane add"
+	local peer=b
+	[ "$1" = a ] || peer=a
+	echo "p$1$2 addr $(own "$1" 4) addr $(own "$1" 6) route $(own $peer 4)" \
+		"route $(own $peer 6)"
+}
+
+# --- tests --------------------------------------------------------------------------
+
+tries_nothing() {
+	state_of a >"$WORK/bare-a"
+	state_of b >"$WORK/bare-b"
+	# shellcheck disable=SC2046 # words
+	plane a add $(add_words a 1) --dry-run
+	grep -q -x "ip link set dev pa1 mtu 4500" "$WORK/out" || fail "$(cat "$WORK/out")"
+	grep -q -x "sysctl -q -w net.ipv4.conf.all.rp_filter=2" "$WORK/out" ||
+		fail "$(cat "$WORK/out")"
+	check "$(wc -l <"$WORK/out")" == 8 "commands: $(cat "$WORK/out")"
+	state_of a >"$WORK/now"
+	same "$WORK/bare-a" "$WORK/now" "host A"
+	plane a show
+	[ ! -s "$WORK/out" ] || fail "$(cat "$WORK/out")"
+}
+
+carries_traffic() {
+	local h i
+	for i in 1 2; do
+		for h in a b; do
+			# shellcheck disable=SC2046 # words
+			plane $h add $(add_words $h "$i")
+		done
+	done
+	for i in 1 2; do
+		link_add a "$i"
+		link_add b "$i"
+	done
+	for i in 1 2; do
+		plane_ready "$i"
+	done
+	run_as "ip netns exec $HOST_A" doctor mrca --peer "$B4" "$B6"
+	check "$rc" == 0 "status of doctor: $(cat "$WORK/out")"
+	grep -q '^0 errors, 0 warnings, ' "$WORK/out" || fail "$(cat "$WORK/out")"
+	ctr_mark
+	verify --size 65536 --iters 40
+	verify -6 --size 65536 --iters 40
+	ctr_quiet
+	ctr_take
+	expect mrca/1 tx_data_pkts '>' 0
+	expect mrca/2 tx_data_pkts '>' 0
+}
+
+nothing_twice() {
+	state_of a >"$WORK/before"
+	# shellcheck disable=SC2046 # words
+	plane a add $(add_words a 1) --dry-run
+	[ ! -s "$WORK/out" ] || fail "again: $(cat "$WORK/out")"
+	# shellcheck disable=SC2046 # words
+	plane a add $(add_words a 1)
+	state_of a >"$WORK/now"
+	same "$WORK/before" "$WORK/now" "host A"
+}
+
+# The sysctls of all stay as long as there is a plane.
+takes_back() {
+	rdma link del mrca
+	rdma link del mrcb
+	plane a del pa1
+	[ ! -s "$WORK/err" ] || fail "$(cat "$WORK/err")"
+	check "$(in_a sysctl -n net.ipv4.conf.all.rp_filter)" == 2 "rp_filter with one plane"
+	check "$(ip -n "$HOST_A" route show dev pa1 | wc -l)" == 0 "routes of pa1"
+	check "$(ip -n "$HOST_A" route show dev pa2 | wc -l)" == 1 "routes of pa2"
+	plane a del pa2
+	plane b del pb2
+	plane b del pb1
+	state_of a >"$WORK/now"
+	same "$WORK/bare-a" "$WORK/now" "host A"
+	state_of b >"$WORK/now"
+	same "$WORK/bare-b" "$WORK/now" "host B"
+	plane a show
+	[ ! -s "$WORK/out" ] || fail "$(cat "$WORK/out")"
+}
+
+# A router that is not on link is refused by the kernel in the last step.
+fails_whole() {
+	run_as "ip netns exec $HOST_A" plane add pa1 addr "$A4" route "$B4" via 198.51.100.1
+	check "$rc" == 2 "status of plane add"
+	grep -q '^mrcctl: ip -4 route add 10.1.0.2/32 via 198.51.100.1 .*: ' "$WORK/err" ||
+		fail "$(cat "$WORK/err")"
+	state_of a >"$WORK/now"
+	same "$WORK/bare-a" "$WORK/now" "host A"
+	run_as "ip netns exec $HOST_A" plane del pa1
+	denied 2 '"plane add" has changed nothing of pa1' "plane del pa1"
+	run_as "ip netns exec $HOST_A" plane add pa9
+	denied 2 "no netdev pa9" "plane add pa9"
+}
+
+# Somebody else's changes are not undone.
+others_change() {
+	plane a add pa1 addr "$A4" route "$B4"
+	ip -n "$HOST_A" link set pa1 mtu 9000
+	plane a del pa1
+	grep -q 'left alone, it has changed since: ip link set dev pa1 mtu 1500$' "$WORK/err" ||
+		fail "$(cat "$WORK/err")"
+	ip -n "$HOST_A" -j link show dev pa1 | grep -q '"mtu":9000' || fail "the MTU was undone"
+	ip -n "$HOST_A" link set pa1 mtu 1500
+	state_of a >"$WORK/now"
+	same "$WORK/bare-a" "$WORK/now" "host A"
+}
+
+unprivileged() {
+	run_as "ip netns exec $HOST_A ${as_nobody[*]}" plane add pa1 addr "$A4"
+	check "$rc" == 2 "status of plane add without rights"
+	grep -q '^mrcctl: /run/mrc.*: Permission denied$' "$WORK/err" || fail "$(cat "$WORK/err")"
+	state_of a >"$WORK/now"
+	same "$WORK/bare-a" "$WORK/now" "host A"
+}
+
+topo_down
+bare_hosts
+subtest "a dry run changes nothing" tries_nothing
+subtest "bare netdevs become planes, which carry traffic" carries_traffic
+subtest "what is right is not changed again" nothing_twice
+subtest "all is as before when the planes are gone" takes_back
+subtest "a step that fails undoes those before it" fails_whole
+subtest "what others have changed since is left alone" others_change
+subtest "without rights nothing changes" unprivileged
+rm -rf /run/mrc
+tap_end
