@@ -29,7 +29,7 @@ tool_files=(sbin/mrcctl sbin/mrclab sbin/mrcmap bin/mrcperf bin/mrcbench share/m
 	share/mrclab/{fabric,drill}.schema.json share/mrclab/fabrics/{pair,small,paper}.yaml
 	share/bash-completion/completions/{mrcctl,mrclab,mrcmap}
 	lib/systemd/system/mrcmap-{agent,collector}.service
-	lib/systemd/system/mrcctl-metrics.{service,timer})
+	lib/systemd/system/mrcctl-metrics.{service,timer} lib/systemd/system/mrc-links@.service)
 for f in "$TOP"/userspace-tools/mrclab/drills/{,fabrics/}*.yaml; do
 	tool_files+=("share/${f#"$TOP/userspace-tools/"}")
 done

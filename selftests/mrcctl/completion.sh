@@ -70,6 +70,7 @@ completes '--peer' doctor --p
 completes 'mrc0 mrc1' doctor mrc
 completes 'mrc0 mrc1' show-gids mrc
 completes '' doctor mrc0 --peer ''
+completes "$dir/golden/save.json" links up "$dir/golden/save."
 completes 'lo' plane add lo
 completes 'metric' plane add lo me
 completes '' plane add lo mtu ''

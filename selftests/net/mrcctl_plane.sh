@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
 # mrcctl plane on real netdevs: it makes bare netdevs planes that carry traffic, and takes
-# back exactly what it has changed.
+# back exactly what it has changed. mrcctl links makes their device, as a file says.
 # timeout: 300
+# kmsg-ok: mrc[ :].*not an Ethernet
 # shellcheck disable=SC2034,SC2154
 . "$(dirname "$0")/lib.sh"
 . "$NET_DIR/lib_mrcctl.sh"
@@ -83,9 +84,11 @@ carries_traffic() {
 			plane $h add $(add_words $h "$i")
 		done
 	done
-	for i in 1 2; do
-		link_add a "$i"
-		link_add b "$i"
+	for h in a b; do
+		printf '# two planes\n\nname = mrc%s\nnetdev = p%s1\nnetdev = p%s2\n' $h $h $h \
+			>"$WORK/mrc$h.conf"
+		run_as "ip netns exec host$h" links up "$WORK/mrc$h.conf"
+		check "$rc" == 0 "status of links up: $(cat "$WORK/err")"
 	done
 	for i in 1 2; do
 		plane_ready "$i"
@@ -115,8 +118,12 @@ nothing_twice() {
 
 # The sysctls of all stay as long as there is a plane.
 takes_back() {
-	rdma link del mrca
-	rdma link del mrcb
+	local h
+	for h in a b; do
+		run_as "ip netns exec host$h" links down "$WORK/mrc$h.conf"
+		check "$rc" == 0 "status of links down: $(cat "$WORK/err")"
+		wait_for 30 device_gone "mrc$h"
+	done
 	plane a del pa1
 	[ ! -s "$WORK/err" ] || fail "$(cat "$WORK/err")"
 	check "$(in_a sysctl -n net.ipv4.conf.all.rp_filter)" == 2 "rp_filter with one plane"
@@ -168,6 +175,51 @@ unprivileged() {
 	same "$WORK/bare-a" "$WORK/now" "host A"
 }
 
+links_run() { # WORDS...: "mrcctl links" at host A, whose file is $WORK/mrc.conf
+	run_as "ip netns exec $HOST_A" links "$@" "$WORK/mrc.conf"
+}
+
+links_of_a_file() {
+	echo '{"formats":[{"id":1,"mode":"udp","fields":[16]}]}' >"$WORK/profiles.json"
+	cat >"$WORK/mrc.conf" <<-END
+		name = mrca
+		netdev = pa2
+		netdev = pa1
+		profiles = $WORK/profiles.json
+		extension = off
+	END
+	links_run check
+	check "$rc" == 0 "status of links check: $(cat "$WORK/err")"
+	[ -z "$(rdma_devices)" ] || fail "check made a device"
+	links_run up
+	check "$rc" == 0 "status of links up: $(cat "$WORK/err")"
+	# In the order of the file.
+	[ "$(in_a rdma link show | sed -n 's/.* netdev //p' | xargs)" = "pa2 pa1" ] ||
+		fail "$(in_a rdma link show)"
+	shows fmt <<<'fmt 1 state online mode udp fields 16'
+	do_a dev
+	grep -q '^    extension off$' "$WORK/out" || fail "$(cat "$WORK/out")"
+	# Again: all is there.
+	links_run up
+	check "$rc" == 0 "status of links up: $(cat "$WORK/err")"
+	links_run down
+	check "$rc" == 0 "status of links down: $(cat "$WORK/err")"
+	wait_for 30 device_gone mrca
+
+	# Errors have file and line, and nothing is made.
+	sed -i 's/^netdev = pa1$/netdev = pa7/' "$WORK/mrc.conf"
+	links_run up
+	check "$rc" == 1 "status of links up"
+	grep -q -F -x "mrcctl: $WORK/mrc.conf:3: there is no netdev pa7" "$WORK/err" ||
+		fail "$(cat "$WORK/err")"
+	sed -i 's/pa7/lo/' "$WORK/mrc.conf"
+	links_run up
+	check "$rc" == 2 "status of links up with lo"
+	grep -q '^mrcctl: rdma link add mrca type mrc netdev lo: .*Invalid argument' "$WORK/err" ||
+		fail "$(cat "$WORK/err")"
+	rdma link del mrca 2>/dev/null || true
+}
+
 topo_down
 bare_hosts
 subtest "a dry run changes nothing" tries_nothing
@@ -177,5 +229,6 @@ subtest "all is as before when the planes are gone" takes_back
 subtest "a step that fails undoes those before it" fails_whole
 subtest "what others have changed since is left alone" others_change
 subtest "without rights nothing changes" unprivileged
+subtest "devices as a file says" links_of_a_file
 rm -rf /run/mrc
 tap_end

@@ -84,6 +84,12 @@ constexpr Command table[] = {
 	 "MTU, addresses, routes and sysctls of a plane", nullptr, plane_add},
 	{"plane", "del", "NETDEV [--dry-run]", "take that back", nullptr,
 	 plane_del},
+	{"links", "up", "[FILE]",
+	 "make the devices of /etc/mrc/links.d, or of a file", nullptr,
+	 links_up},
+	{"links", "down", "[FILE]", "remove them", nullptr, links_down},
+	{"links", "check", "[FILE]", "read the files, change nothing", nullptr,
+	 links_check},
 	{"metrics", "", "[FILE]", "figures of all devices for Prometheus",
 	 nullptr, metrics},
 };

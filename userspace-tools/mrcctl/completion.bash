@@ -48,12 +48,13 @@ _mrcctl() {
 	case $object:$command in
 	-:*) ;;
 	:) words="-j -p -d -b -h dev port fmt ev cc default tc probe qp monitor top load save
-		doctor show-gids metrics plane" ;;
+		doctor show-gids metrics plane links" ;;
 	qp:) words=show ;;
 	dev: | port: | tc:) words='show set' ;;
 	fmt: | cc:) words='show add set del' ;;
 	ev:) words='show add set del deny allow replace' ;;
 	default:) words='show set del' ;;
+	links:) words='up down check' ;;
 	plane:) words='show add del' ;;
 	probe:) words='ev status' ;;
 	monitor:) words='ev state -n -i -t' ;;
@@ -101,6 +102,10 @@ _mrcctl() {
 				disable_qa' ;;
 			esac
 		fi
+		;;
+	links:*)
+		mapfile -t COMPREPLY < <(compgen -f -- "${cur:-/etc/mrc/links.d/}")
+		return
 		;;
 	plane:*)
 		case $last:$command in
