@@ -39,8 +39,9 @@ state_of() { # a|b
 	# The kernel attaches a qdisc when a netdev is set up for the first time.
 	ip -n "$ns" -o link show | sed -E 's/^[0-9]+: //; s/,LOWER_UP|,M-DOWN|NO-CARRIER,//g
 		s/qdisc [a-z]+|state [A-Z]+//g'
-	ip -n "$ns" route show table all | grep -v fe80 || true
-	ip -n "$ns" -6 route show table all | grep -v -E 'fe80|multicast|anycast|^local fe' || true
+	# So do routes of IPv6 that the kernel makes for each netdev.
+	ip -n "$ns" -4 route show table all
+	ip -n "$ns" -6 route show table all | grep -v -E 'fe80|multicast|anycast' || true
 	ip netns exec "$ns" sysctl -a -r '^net\.ipv4\.conf\..*\.(rp_filter|arp_ignore|arp_filter)' \
 		2>/dev/null
 }

@@ -15,7 +15,7 @@ namespace
 {
 std::string netdev_word(Words &w)
 {
-	const std::string name = w.next("NETDEV");
+	std::string name = w.next("NETDEV");
 
 	if (name.empty() || name.size() > 15 || name == "." || name == ".." ||
 	    name == "all" || name == "default" ||

@@ -159,13 +159,13 @@ std::optional<SeenRoute> ask_route_from(Host &host, const std::string &peer,
 std::optional<SeenRoute> ask_route(Host &host, const SeenPath &path,
 				   const std::string &netdev)
 {
-	const std::optional<SeenRoute> first =
+	std::optional<SeenRoute> first =
 		ask_route_from(host, path.peer, path.own, netdev);
 
 	if (!first || first->there || path.own.empty() ||
 	    !is_v6_address(path.peer))
 		return first;
-	const std::optional<SeenRoute> second =
+	std::optional<SeenRoute> second =
 		ask_route_from(host, path.peer, "", netdev);
 
 	return second ? second : first;
@@ -177,7 +177,7 @@ std::optional<SeenRoute> ask_route(Host &host, const SeenPath &path,
  */
 std::string own_address(const SeenDevice &d, const SeenPort &p, bool ipv4)
 {
-	const std::string common = common_address(d, ipv4);
+	std::string common = common_address(d, ipv4);
 	std::string other;
 
 	if (!common.empty())
