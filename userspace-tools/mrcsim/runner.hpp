@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* mrcsim: the runs of a scenario, several side by side, with progress. */
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "report.hpp"
+#include "scenario.hpp"
+
+namespace mrcsim
+{
+struct RunOptions {
+	u32 threads = 1;
+	/* Bytes that may be used; 0: what the system says is available. */
+	u64 memory = 0;
+	bool rows = true; /* keep what is known of single flows */
+	/* Called at most four times a second, from any of the threads. */
+	std::function<void(const std::string &)> progress;
+};
+
+/*
+ * The runs of all columns and seeds, in this order. Throws mrclab::UsageError
+ * if they do not fit into memory, before anything is begun.
+ */
+std::vector<RunResult> run_scenario(const Scenario &s, const RunOptions &o);
+
+/* One run on this thread. */
+RunResult run_once(const Scenario &s, Column column, u64 seed,
+		   const std::function<void(const Simulator &)> &progress = {});
+
+/* What follows from the scenario, and how much memory a run takes. */
+std::string plan_text(const Scenario &s);
+
+/* Bytes of memory that are available; 0 if the system does not say it. */
+u64 available_memory();
+} // namespace mrcsim

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* mrcsim: what a run is made of, besides fabric and traffic. */
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "mrc_cc.h"
+
+#include "shape.hpp"
+
+namespace mrcsim
+{
+/* How packets are spread over paths. */
+enum class Column : u8 {
+	mrc,	   /* as the driver does */
+	ecmp,	   /* one EV per plane, and switches that hash */
+	oblivious, /* EVs are not looked at: the paths in turn, in an order that
+		    * changes with each round */
+};
+
+const char *column_name(Column c);
+/* Throws mrclab::UsageError. */
+Column column_of(const std::string &word);
+
+struct Settings {
+	Column column = Column::mrc;
+	u64 seed = 1;
+	u32 evs = 256; /* of a queue pair, in all planes */
+	u32 pmtu = 4096;
+	u32 mpr = 0;	     /* units of 128 PSNs; 0: enough for the window */
+	u64 rto = 1'048'576; /* ns */
+	u64 base_rtt = 0;    /* ns; 0: that of the longest path */
+	s32 extra = 38;	     /* bytes of a frame beyond the nominal size */
+	u32 sack_bytes = 0;  /* 0: the engine's default */
+	u32 nic_depth = 0;   /* packets of a NIC port; 0: as few as suffice */
+	/*
+	 * EV 0 of a host takes the uplink with the host's number within its T0,
+	 * instead of a random one, and the next EVs take the next uplinks.
+	 */
+	bool aligned = false;
+	bool reverse_probes = true; /* MRC 1.0 §11.8 */
+	bool congestion = true;	    /* NSCC; false: the fixed window */
+	mrc_nscc_cfg nscc{};
+	u64 end = 0;	/* ps; 0: until all flows are finished */
+	u64 sample = 0; /* ps between samples; 0: none */
+};
+
+/* Something that happens to links. */
+struct Fault {
+	enum class Kind : u8 { down, up, loss, rate, restore };
+
+	u64 at = 0; /* ps */
+	Kind kind = Kind::down;
+	std::vector<u32> links; /* numbers of directions */
+	u64 rate = 0;
+	double loss = 0;
+};
+
+/* Numbers that follow from fabric and settings. */
+struct Derived {
+	u32 packet = 0; /* bytes on the wire of a full data packet */
+	u32 nominal = 0;
+	u64 base_rtt = 0; /* ns */
+	u64 nic_rate = 0; /* bit/s, of all ports of a host */
+	u32 evs = 0;
+	u32 mpr = 0;
+	u32 nic_depth = 0;
+	bool trim = false;
+	u64 link_memory = 0;
+	u64 qp_memory = 0; /* bytes of a queue pair in use */
+};
+
+/* Throws mrclab::UsageError for settings out of range. */
+Derived derive(const Shape &shape, const Settings &s);
+} // namespace mrcsim
