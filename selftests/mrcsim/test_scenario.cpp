@@ -140,6 +140,22 @@ TEST(Scenario, runsSideBySideAsOneAfterTheOther)
 	EXPECT_NE(one[0].digest, one[1].digest);
 }
 
+/* Those that are installed; the smallest one runs. */
+TEST(Scenario, examplesAreRight)
+{
+	for (const char *name : {"incast", "permutation", "plane"}) {
+		const Scenario s = read_scenario(
+			std::string(SCENARIOS_DIR "/") + name + ".yaml");
+
+		EXPECT_EQ(s.name, name);
+		EXPECT_NE(plan_text(s), "");
+	}
+
+	const Scenario s = read_scenario(SCENARIOS_DIR "/incast.yaml");
+
+	EXPECT_EQ(run_scenario(s, {}).at(0).totals.finished, 15U);
+}
+
 TEST(Report, statesWhatHappened)
 {
 	const Scenario s = parse_scenario(

@@ -27,9 +27,11 @@ add_library(mrcsim_core STATIC
 	"${MRCSIM_DIR}/report.cpp"
 	"${MRCSIM_DIR}/runner.cpp"
 	"${MRCSIM_DIR}/scenario.cpp"
+	"${MRCSIM_DIR}/scenario_traffic.cpp"
 	"${MRCSIM_DIR}/settings.cpp"
 	"${MRCSIM_DIR}/shape.cpp"
 	"${MRCSIM_DIR}/simulator.cpp"
+	"${MRCSIM_DIR}/simulator_faults.cpp"
 	"${MRCSIM_DIR}/topo_file.cpp"
 	"${MRCSIM_DIR}/traffic.cpp"
 )

@@ -68,23 +68,19 @@ private:
 	static constexpr u64 buckets = 8192; /* a power of two */
 	static constexpr u32 none = ~0u;
 
-	static bool later(const Event &a, const Event &b)
-	{
-		return a.at != b.at ? a.at > b.at : a.key > b.key;
-	}
 	struct Later {
 		bool operator()(const Event &a, const Event &b) const
 		{
-			return later(a, b);
+			return a.at != b.at ? a.at > b.at : a.key > b.key;
 		}
 	};
 
 	/* The open bucket is sorted, the next event at its end. */
 	void insert(const Event &e)
 	{
-		open_.insert(
-			std::lower_bound(open_.begin(), open_.end(), e, later),
-			e);
+		open_.insert(std::lower_bound(open_.begin(), open_.end(), e,
+					      Later()),
+			     e);
 	}
 
 	/* Vectors are used again, the last one first: it is in the caches. */
@@ -171,7 +167,7 @@ private:
 			level_[slot / 4096] &= ~(1ull << slot / 64 % 64);
 		open_.swap(pool_[which]);
 		free_.push_back(which);
-		std::sort(open_.begin(), open_.end(), later);
+		std::sort(open_.begin(), open_.end(), Later());
 		migrate();
 		return true;
 	}

@@ -249,17 +249,26 @@ void Simulator::to_requester(u32 qp, const Packet &k, const mrc_hdr &h)
 
 void Simulator::placed(Qp &q, const Packet &k)
 {
-	const u32 f = q.tx->flow[k.data.msn & (send_slots - 1)];
-	FlowState &s = flows_[f];
-	const Flow &flow = traffic_.flows[f];
+	Receiver &r = *q.rx;
+
+	/* The sender's memory is far away. */
+	if (!r.known || r.msn != k.data.msn) {
+		r.flow = q.tx->flow[k.data.msn & (send_slots - 1)];
+		r.msn = k.data.msn;
+		r.known = true;
+	}
+
+	FlowState &s = flows_[r.flow];
 
 	s.bytes += k.data.payload;
 	s.offsets += k.data.offset;
 	totals_.placed += k.data.payload;
-	if (s.bytes == flow.bytes) {
+	if (s.bytes == k.data.message) {
+		const u32 trigger = traffic_.flows[r.flow].received_trigger;
+
 		s.received = now_;
-		if (flow.received_trigger != no_trigger)
-			fire(flow.received_trigger);
+		if (trigger != no_trigger)
+			fire(trigger);
 	}
 }
 

@@ -119,10 +119,12 @@ void add_scenario(CLI::App *s, Args &a)
 		->required();
 	s->add_option("-c,--columns", a.columns,
 		      "mrc, ecmp, oblivious, instead of those of the file")
-		->delimiter(',');
+		->delimiter(',')
+		->allow_extra_args(false);
 	s->add_option("-s,--seeds", a.seeds,
 		      "numbers, instead of those of the file")
-		->delimiter(',');
+		->delimiter(',')
+		->allow_extra_args(false);
 }
 
 int run_command(int argc, char **argv)

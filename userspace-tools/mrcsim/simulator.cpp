@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <numeric>
 
 #include <fmt/format.h>
 
@@ -42,12 +41,6 @@ unsigned int bucket_shift(const Shape &s, const Derived &d)
 u64 magic_of(u32 divisor)
 {
 	return ((u64{1} << 40) + divisor - 1) / divisor;
-}
-
-u64 scaled(u64 bytes, u64 by, u64 of)
-{
-	return static_cast<u64>(static_cast<unsigned __int128>(bytes) * by /
-				of);
 }
 
 void check_traffic(const Traffic &t, u32 hosts)
@@ -138,67 +131,89 @@ inline u32 Simulator::next_link(const Link &l, const Packet &k) const
 	}
 }
 
+/* Lines of @n bytes at @p that will be used. */
+[[gnu::always_inline]] inline void fetch(const void *p, std::size_t n)
+{
+	for (std::size_t at = 0; at < n; at += 64)
+		__builtin_prefetch(static_cast<const char *>(p) + at);
+}
+
 /*
  * Most of the time goes to waiting for memory, since events jump from link to
- * link. So what the next events need is fetched ahead: their links, then the
- * packets there, then the links and queue pairs that these go to. (Inline,
- * because gcc leaves out calls of functions that do nothing else.)
+ * link. So what the next events need is fetched ahead in steps: first links and
+ * hosts, then what these refer to, and so on. (Inline, because gcc leaves out
+ * calls of functions that do nothing else.)
  */
 [[gnu::always_inline]] inline void Simulator::look_ahead() const
 {
-	const auto arrival = [this](std::size_t n) -> const Event * {
-		const Event *e = events_.ahead(n);
-
-		return e && e->key >> key_shift == static_cast<u64>(
-							   Happens::arrival)
-			       ? e
-			       : nullptr;
-	};
 	constexpr u64 mask = (u64{1} << key_shift) - 1;
+	const auto kind = [](const Event *e) {
+		return static_cast<Happens>(e->key >> key_shift);
+	};
+	const auto link_of = [](const Event *e) {
+		return static_cast<u32>((e->key & mask) >> 1);
+	};
 
-	if (const Event *e = arrival(12))
-		__builtin_prefetch(
-			&links_.link(static_cast<u32>((e->key & mask) >> 1)));
-	if (const Event *e = arrival(8)) {
-		const auto id = static_cast<u32>((e->key & mask) >> 1);
-
-		__builtin_prefetch(links_.first(id, e->key & 1));
+	if (const Event *e = events_.ahead(16)) {
+		if (kind(e) == Happens::arrival)
+			fetch(&links_.link(link_of(e)), 1);
+		else if (kind(e) == Happens::wake)
+			fetch(&hosts_[e->key & mask], 1);
+		else if (kind(e) == Happens::timer)
+			fetch(&qps_[e->key & mask], 1);
 	}
-	if (const Event *e = arrival(5)) {
-		const auto id = static_cast<u32>((e->key & mask) >> 1);
-		const Packet *k = links_.first(id, e->key & 1);
-		const Link &l = links_.link(id);
+	if (const Event *e = events_.ahead(11)) {
+		if (kind(e) == Happens::arrival) {
+			fetch(links_.first(link_of(e), e->key & 1), 1);
+		} else if (kind(e) == Happens::wake) {
+			const u32 first = hosts_[e->key & mask].first;
 
-		if (!k)
+			if (first != nobody)
+				fetch(&qps_[first], 1);
+		}
+	}
+	if (const Event *e = events_.ahead(7)) {
+		if (kind(e) == Happens::arrival) {
+			const Packet *k = links_.first(link_of(e), e->key & 1);
+			const Link &l = links_.link(link_of(e));
+
+			if (k) {
+				fetch(links_.after(*k), 1);
+				if (l.kind == static_cast<u8>(Kind::host_down))
+					fetch(&qps_[k->qp], 1);
+				else
+					fetch(&links_.link(next_link(l, *k)),
+					      1);
+			}
+		} else if (kind(e) == Happens::wake) {
+			const u32 first = hosts_[e->key & mask].first;
+
+			if (first != nobody && qps_[first].tx)
+				fetch(qps_[first].tx, sizeof(Sender) + 256);
+		}
+	}
+	if (const Event *e = events_.ahead(3)) {
+		if (kind(e) != Happens::arrival)
 			return;
-		__builtin_prefetch(links_.after(*k));
-		if (l.kind == static_cast<u8>(Kind::host_down))
-			__builtin_prefetch(&qps_[k->qp]);
-		else
-			__builtin_prefetch(&links_.link(next_link(l, *k)));
-	}
-	if (const Event *e = arrival(2)) {
-		const auto id = static_cast<u32>((e->key & mask) >> 1);
-		const Packet *k = links_.first(id, e->key & 1);
-		const Link &l = links_.link(id);
+
+		const Packet *k = links_.first(link_of(e), e->key & 1);
+		const Link &l = links_.link(link_of(e));
 
 		if (!k)
 			return;
 		if (l.kind != static_cast<u8>(Kind::host_down)) {
-			__builtin_prefetch(
-				links_.last(next_link(l, *k), e->key & 1));
+			fetch(links_.last(next_link(l, *k), e->key & 1), 1);
 			return;
 		}
 
 		const Qp &q = qps_[k->qp];
-		const bool to_rx = k->dst == q.dst;
-		const char *at = to_rx ? reinterpret_cast<const char *>(q.rx)
-				       : reinterpret_cast<const char *>(q.tx);
 
-		if (!at)
-			return;
-		for (std::size_t n = 0; n < (to_rx ? 6 : 12); n++)
-			__builtin_prefetch(at + 64 * n);
+		if (k->dst != q.dst) {
+			if (q.tx)
+				fetch(q.tx, sizeof(Sender));
+		} else if (q.rx) {
+			fetch(q.rx, sizeof(mrc_resp) + 64);
+		}
 	}
 }
 
@@ -332,111 +347,6 @@ void Simulator::fire(u32 n)
 		start(f);
 }
 
-void Simulator::fault(std::size_t n)
-{
-	const Fault &f = faults_[n];
-	std::vector<u32> changed;
-
-	for (const u32 id : f.links) {
-		LinkSpec spec = links_.spec(id);
-		const Kind kind = shape_.kind_of(id);
-
-		switch (f.kind) {
-		case Fault::Kind::down:
-		case Fault::Kind::up:
-			links_.set_down(id, f.kind == Fault::Kind::down, now_);
-			if (kind == Kind::host_up || kind == Kind::host_down)
-				changed.push_back((id % plane_links_) %
-						  shape_.all_hosts());
-			break;
-		case Fault::Kind::loss:
-			spec.loss = f.loss;
-			links_.set(id, spec, now_);
-			break;
-		case Fault::Kind::rate:
-			/* Lengths of queues follow the BDP. */
-			for (u64 *bytes : {&spec.queue, &spec.trim,
-					   &spec.mark_min, &spec.mark_max})
-				*bytes = scaled(*bytes, f.rate, spec.rate);
-			spec.rate = f.rate;
-			for (u64 *room : {&spec.queue, &spec.trim})
-				if (*room)
-					*room = std::max<u64>(
-						*room, 2 * derived_.packet);
-			links_.set(id, spec, now_);
-			break;
-		case Fault::Kind::restore:
-			links_.set_down(id, false, now_);
-			if (kind == Kind::host_up || kind == Kind::host_down)
-				changed.push_back((id % plane_links_) %
-						  shape_.all_hosts());
-			spec = shape_.of(kind);
-			for (const LinkException &e : shape_.exceptions)
-				if (e.link == id)
-					spec = e.spec;
-			links_.set(id, spec, now_);
-			break;
-		}
-	}
-	std::sort(changed.begin(), changed.end());
-	changed.erase(std::unique(changed.begin(), changed.end()),
-		      changed.end());
-	for (const u32 host : changed)
-		ports_changed(host);
-}
-
-/* A host sees at once that a cable has no carrier. Its peers are told. */
-void Simulator::ports_changed(u32 host)
-{
-	const u64 t = engine_time(now_);
-	u32 up = 0;
-
-	for (u32 port = 1; port <= shape_.planes; port++) {
-		const u32 id = host_up(host, port);
-
-		if (!links_.is_down(id) &&
-		    !links_.is_down(id + shape_.all_hosts()))
-			up |= 1u << port;
-	}
-	if (up == hosts_[host].ports)
-		return;
-	hosts_[host].ports = up;
-	for (u32 n = 0; n < qps_.size(); n++) {
-		Qp &q = qps_[n];
-
-		if (q.src == host && q.tx) {
-			mrc_req_set_ports(&q.tx->req, up, t);
-			make_ready(n);
-		}
-		if (q.dst == host && q.rx)
-			mrc_paths_set_ports(&q.rx->paths, up);
-	}
-	pull(host);
-	events_.push(now_ + shape_.path_delay(), key_of(Happens::news, host));
-}
-
-/*
- * A port status update of @host reaches its peers. Its packets are not
- * simulated: they take the time of the longest path and are never lost.
- */
-void Simulator::news(u32 host)
-{
-	const u64 t = engine_time(now_);
-	const u32 up = hosts_[host].ports;
-
-	for (u32 n = 0; n < qps_.size(); n++) {
-		Qp &q = qps_[n];
-
-		if (q.dst == host && q.tx) {
-			mrc_req_peer_status(&q.tx->req, up, t);
-			make_ready(n);
-			pull(q.src);
-		}
-		if (q.src == host && q.rx)
-			mrc_paths_peer_status(&q.rx->paths, up, t);
-	}
-}
-
 void Simulator::sample(u64 until)
 {
 	for (; next_sample_ <= until; next_sample_ += settings_.sample)
@@ -509,9 +419,13 @@ u64 planned_memory(const Shape &shape, const Settings &s,
 	for (const Flow &f : traffic.flows)
 		if (f.start != not_yet && f.src < open.size())
 			at_once++, hosts += !open[f.src]++;
-	return d.link_memory + traffic.connections * u64{96} +
+	/* Feedback is under way, too, and each host has some pending events. */
+	const u64 of_host = packets * 5 / 4 * sizeof(Packet) + 4096;
+	constexpr u64 program = 16 << 20;
+
+	return program + d.link_memory + traffic.connections * u64{96} +
 	       traffic.flows.size() * (sizeof(Flow) + sizeof(FlowState) + 4) +
 	       std::min<u64>(at_once, traffic.connections) * d.qp_memory +
-	       hosts * packets * sizeof(Packet);
+	       hosts * of_host;
 }
 } // namespace mrcsim
