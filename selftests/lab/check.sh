@@ -5,8 +5,8 @@
 # has the total counts.
 #
 # usage: check.sh PART...
-#   unit    engine: unit and property tests; mrcctl; mrclab; mrcmap; mrcperf; mrcbench;
-#           ASan and UBSan; that the engine's benchmark runs
+#   unit    engine: unit and property tests; mrcctl; mrclab; mrcmap; mrcsim; mrcperf;
+#           mrcbench; ASan and UBSan; that the engine's benchmark runs
 #   prop    the engine's property tests with all schedules
 #   map     mrcmap's tests with all faults and times
 #   fuzz    libFuzzer targets, 60 s each
@@ -167,6 +167,7 @@ if wants unit; then
 	native mrcctl "$TOP/selftests/mrcctl" 2
 	native mrclab "$TOP/selftests/mrclab" 2
 	native mrcmap "$TOP/selftests/mrcmap" 2
+	native mrcsim "$TOP/selftests/mrcsim" 2
 	native mrcperf "$TOP/selftests/mrcperf" 2
 	native mrcbench "$TOP/selftests/mrcbench" 2
 	native enginebench "$TOP/selftests/enginebench" 1
