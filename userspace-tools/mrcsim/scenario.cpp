@@ -287,7 +287,7 @@ struct ScenarioReader {
 			s.parts.push_back(p);
 			return;
 		}
-		if (pattern == "permutation")
+		if (pattern == "permutation" || pattern == "allreduce")
 			yaml.map(node, pattern, {size, hosts, start});
 		else if (pattern == "sendrecv")
 			yaml.map(node, pattern,
@@ -301,8 +301,6 @@ struct ScenarioReader {
 			yaml.map(node, pattern,
 				 {size, hosts, start,
 				  count("parallel", p.parallel, 1, 1 << 20)});
-		else if (pattern == "allreduce")
-			yaml.map(node, pattern, {size, hosts, start});
 		else
 			throw UsageError(fmt::format(
 				"\"{}\" is none of permutation, sendrecv, "
