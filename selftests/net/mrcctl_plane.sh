@@ -4,6 +4,7 @@
 # mrcctl plane on real netdevs: it makes bare netdevs planes that carry traffic, and takes
 # back exactly what it has changed. mrcctl links makes their device, as a file says.
 # timeout: 300
+# long
 # kmsg-ok: mrc[ :].*not an Ethernet
 # shellcheck disable=SC2034,SC2154
 . "$(dirname "$0")/lib.sh"

@@ -6,6 +6,7 @@
 # loaded at run time. The shim counts every function that it replaces. libMRC itself
 # must call none of them. The programs verify the data.
 # timeout: 600
+# long
 # shellcheck disable=SC2034,SC2154 # variables shared with lib.sh
 . "$(dirname "$0")/lib.sh"
 
