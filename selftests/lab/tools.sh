@@ -4,9 +4,9 @@
 # Builds the project's own guest programs with the guests' compiler and libraries: every
 # directory directly under userspace-tools/, selftests/ or selftests/net/ that has a
 # CMakeLists.txt, except the native tests (unit, fuzz, enginebench, mrcctl, mrclab, mrcmap,
-# mrcsim, mrcperf, mrcbench) and the engine's library, which has no program. The programs are put
-# into build/lab/guest/bin, which is in the PATH of guests. Programs that use libMRC are
-# linked with the provider's build of it.
+# mrcsim, mrcperf, mrcbench), the engine's library, which has no program, and mrcsim. The
+# programs are put into build/lab/guest/bin, which is in the PATH of guests. Programs that
+# use libMRC are linked with the provider's build of it.
 #
 # usage: tools.sh
 set -euo pipefail
@@ -27,7 +27,8 @@ for f in "$TOP"/userspace-tools/*/CMakeLists.txt "$TOP"/selftests/*/CMakeLists.t
 	case ${f#"$TOP"/selftests/} in
 	unit/* | fuzz/* | enginebench/*) continue ;;
 	mrcctl/* | mrclab/* | mrcmap/* | mrcsim/* | mrcperf/* | mrcbench/*) continue ;;
-	"$TOP"/userspace-tools/engine/*) continue ;;
+	# No guest needs these.
+	"$TOP"/userspace-tools/engine/* | "$TOP"/userspace-tools/mrcsim/*) continue ;;
 	esac
 	f=$(dirname "$f")
 	projects+=("${f#"$TOP"/}")
