@@ -32,7 +32,8 @@ tool_files=(sbin/mrcctl sbin/mrclab sbin/mrcmap bin/mrcsim bin/mrcperf bin/mrcbe
 	share/mrclab/{fabric,drill}.schema.json share/mrclab/fabrics/{pair,small,paper}.yaml
 	share/bash-completion/completions/{mrcctl,mrclab,mrcmap,mrcsim}
 	lib/systemd/system/mrcmap-{agent,collector}.service
-	lib/systemd/system/mrcctl-metrics.{service,timer} lib/systemd/system/mrc-links@.service)
+	lib/systemd/system/mrcctl-metrics.{service,timer} lib/systemd/system/mrc-links@.service
+	share/mrc/grafana.json)
 for f in "$TOP"/userspace-tools/mrclab/drills/{,fabrics/}*.yaml; do
 	tool_files+=("share/${f#"$TOP/userspace-tools/"}")
 done

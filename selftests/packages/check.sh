@@ -139,7 +139,7 @@ pages() { # "NAME SECTION"...
 
 tools() {
 	local t
-	for t in mrcctl mrclab mrcmap mrcperf mrcbench; do
+	for t in mrcctl mrclab mrcmap mrcsim mrcperf mrcbench; do
 		prints "$t --help" "$t" "$t" --help
 	done
 	for t in mrcperf mrcbench; do
