@@ -59,6 +59,7 @@ drill() {
 # other one goes on. The bytes of the two planes together are the payload and a little
 # more.
 timeline() {
+	local samples
 	drill_file cut <<-'END'
 		time: 6s
 		baseline: 500ms..2s
@@ -73,7 +74,11 @@ timeline() {
 	check "$(result cut 'len(run["events"])')" == 2 "events"
 	check "$(result cut 'len(run["verdicts"])')" == 2 "verdicts"
 	check "$(result cut 'int(run["flows"][0]["ok"])')" == 1 "the program has not failed"
-	check "$(result cut 'len(run["times"])')" == 60 "samples"
+	# On a busy machine a sample that is late by half its interval is left out.
+	samples=$(result cut 'len(run["times"])')
+	check "$samples" '>' 10 "samples"
+	check "$samples" '<=' 60 "samples"
+	check "$(result cut 'int(10 * run["times"][-1])')" '>=' 59 "tenths of seconds at the last sample"
 	check "$(result cut '
 int(max(v for t, v in zip(run["times"], series["h1:p2"])
         if run["events"][0]["done"] + 0.25 < t <= run["events"][1]["at"]))')" == 0 \
@@ -85,7 +90,7 @@ int(max(v for t, v in zip(run["times"], series["h1:p2"])
 	check "$(result cut 'int(100 * sum(series["write"])
 		/ (sum(series["plane 1"]) + sum(series["plane 2"])))')" '<=' 100 \
 		"percent of payload in the bytes of both planes"
-	check "$(wc -l <"$OUT/cut.mrc.csv")" == 61 "lines of the CSV file"
+	check "$(wc -l <"$OUT/cut.mrc.csv")" == $((samples + 1)) "lines of the CSV file"
 	grep -q '<svg' "$OUT/cut.svg" || fail "no picture"
 	grep -q 'cut.mrc.csv' "$OUT/report.html" || fail "the report does not name its data"
 }
