@@ -9,6 +9,7 @@
 # before each measurement, because SLUB counts the free objects of per-CPU slabs as
 # used. The first cycles fill the caches. They run before the first measurement.
 # timeout: 400
+# long
 # races
 . "$(dirname "$0")/lib.sh"
 

@@ -5,6 +5,7 @@
 # driver: here it is rxe, if the kernel supports it in network namespaces. Packet loss
 # may lose messages, whole ones, and must have no other effect.
 # timeout: 600
+# long
 # races
 . "$(dirname "$0")/lib.sh"
 
