@@ -15,19 +15,4 @@ cp -R "$from/." "$to/"
 mkdir -p "$to/providers/mrc"
 cp -R "$top/providers/mrc/." "$to/providers/mrc/"
 cp "$top"/include/uapi/rdma/mrc*.h "$to/kernel-headers/rdma/"
-headers=$(cd "$top/include/uapi" && echo rdma/mrc*.h)
-sed 's|^add_subdirectory(providers/rxe)$|&\nadd_subdirectory(providers/mrc)|' \
-	"$from/CMakeLists.txt" >"$to/CMakeLists.txt"
-awk -v all="$headers" '
-	BEGIN { n = split(all, h, " ") }
-	{ print }
-	$1 == "publish_internal_headers(rdma" { for (i = 1; i <= n; i++) print "  " h[i] }
-	$1 == "rdma_kernel_provider_abi(" {
-		for (i = 1; i <= n; i++)
-			if (h[i] ~ /-abi\.h$/) print "  " h[i]
-	}' "$from/kernel-headers/CMakeLists.txt" >"$to/kernel-headers/CMakeLists.txt"
-if ! grep -q '^add_subdirectory(providers/mrc)$' "$to/CMakeLists.txt" ||
-	[ "$(grep -c 'rdma/mrc-abi.h' "$to/kernel-headers/CMakeLists.txt")" != 2 ]; then
-	echo "graft.sh: cannot find where rdma-core lists its providers and headers" >&2
-	exit 1
-fi
+"$top/packaging/graft_lists.sh" "$from" "$to/CMakeLists.txt" "$to/kernel-headers/CMakeLists.txt"

@@ -56,27 +56,13 @@ fi
 # mirror_sources does not touch files of others nor unchanged files, so an incremental
 # build stays incremental.
 mirror_sources "$src" providers/mrc
-headers=()
 for h in "$TOP"/include/uapi/rdma/mrc*.h; do
 	[ -f "$h" ] || lab_die "include/uapi/rdma/mrc-abi.h does not exist"
-	headers+=("rdma/$(basename "$h")")
 	cmp -s "$h" "$src/kernel-headers/rdma/$(basename "$h")" ||
 		cp "$h" "$src/kernel-headers/rdma/"
 done
-sed 's|^add_subdirectory(providers/rxe)$|&\nadd_subdirectory(providers/mrc)|' \
-	"$pristine/CMakeLists.txt" >"$work/top.new"
-awk -v all="${headers[*]}" '
-	BEGIN { n = split(all, h, " ") }
-	{ print }
-	$1 == "publish_internal_headers(rdma" { for (i = 1; i <= n; i++) print "  " h[i] }
-	$1 == "rdma_kernel_provider_abi(" {
-		for (i = 1; i <= n; i++)
-			if (h[i] ~ /-abi\.h$/) print "  " h[i]
-	}' "$pristine/kernel-headers/CMakeLists.txt" >"$work/headers.new"
-grep -q '^add_subdirectory(providers/mrc)$' "$work/top.new" ||
-	lab_die "cannot find where rdma-core lists its providers"
-[ "$(grep -c 'rdma/mrc-abi.h' "$work/headers.new")" = 2 ] ||
-	lab_die "cannot find where rdma-core lists its kernel headers"
+"$TOP/packaging/graft_lists.sh" "$pristine" "$work/top.new" "$work/headers.new" ||
+	lab_die "the provider cannot be added to rdma-core"
 cmp -s "$work/top.new" "$src/CMakeLists.txt" || cp "$work/top.new" "$src/CMakeLists.txt"
 cmp -s "$work/headers.new" "$src/kernel-headers/CMakeLists.txt" ||
 	cp "$work/headers.new" "$src/kernel-headers/CMakeLists.txt"
