@@ -16,17 +16,22 @@ std::string printable(const std::string &text, std::size_t most)
 	return out;
 }
 
-std::string line_of(Host &host, const std::string &path)
+std::string stripped(std::string_view s)
 {
 	constexpr const char *blanks = " \t\r";
-	const std::string text = host.read(path).text;
-	std::string line = text.substr(0, text.find('\n'));
-	const std::size_t first = line.find_first_not_of(blanks);
+	const std::size_t first = s.find_first_not_of(blanks);
 
-	if (first == std::string::npos)
+	if (first == std::string_view::npos)
 		return "";
-	line = line.substr(first, line.find_last_not_of(blanks) + 1 - first);
-	return printable(line);
+	return std::string(
+		s.substr(first, s.find_last_not_of(blanks) + 1 - first));
+}
+
+std::string line_of(Host &host, const std::string &path)
+{
+	const std::string text = host.read(path).text;
+
+	return printable(stripped(text.substr(0, text.find('\n'))));
 }
 
 std::optional<uint64_t> number_of(Host &host, const std::string &path)

@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace mrcctl
@@ -73,6 +74,8 @@ private:
 	std::string root_;
 };
 
+/* Without blanks, tabs and carriage returns at both ends. */
+std::string stripped(std::string_view s);
 /*
  * The first line of a file without blanks at its ends; "" if there is none.
  * Bytes that are not printable ASCII become '?', because the text is printed.

@@ -16,17 +16,6 @@ namespace
 /* Of a device, as the module has it. */
 constexpr std::size_t max_netdevs = 16;
 
-std::string stripped(std::string_view s)
-{
-	constexpr const char *blank_signs = " \t\r";
-	const std::size_t first = s.find_first_not_of(blank_signs);
-
-	if (first == std::string_view::npos)
-		return "";
-	return std::string(
-		s.substr(first, s.find_last_not_of(blank_signs) + 1 - first));
-}
-
 /* Names of devices and netdevs become parts of paths and words of commands. */
 bool is_plain(const std::string &s, std::size_t most)
 {

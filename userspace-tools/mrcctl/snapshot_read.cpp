@@ -36,19 +36,10 @@ std::string value_in(const std::string &text, const std::string &key)
 	return "";
 }
 
-std::string without_blanks(const std::string &s)
-{
-	const std::size_t first = s.find_first_not_of(" \t");
-
-	if (first == std::string::npos)
-		return "";
-	return s.substr(first, s.find_last_not_of(" \t") + 1 - first);
-}
-
 void read_rights(Host &host, Snapshot &s)
 {
 	constexpr unsigned int net_admin = 12, ipc_lock = 14;
-	const std::string caps = without_blanks(
+	const std::string caps = stripped(
 		value_in(host.read("/proc/self/status").text, "CapEff:"));
 	std::istringstream limits(value_in(host.read("/proc/self/limits").text,
 					   "Max locked memory"));
