@@ -211,6 +211,39 @@ install_rest() {
 	done
 }
 
+# Where Wireshark looks for Lua scripts, and Scapy for layers; nothing if it is missing.
+dissector_dir() {
+	local f
+	for f in "$dest"/usr/lib/*/wireshark "$dest"/usr/lib64/wireshark "$dest"/usr/lib/wireshark \
+		/usr/lib/*/wireshark /usr/lib64/wireshark /usr/lib/wireshark; do
+		[ ! -d "$f/plugins" ] || { echo "${f#"$dest"}/plugins/mrc" && return; }
+	done
+}
+
+scapy_dir() {
+	local f
+	for f in "$dest"/usr/lib/python3*/{dist,site}-packages/scapy/contrib \
+		/usr/lib/python3*/{dist,site}-packages/scapy/contrib; do
+		[ ! -d "$f" ] || { echo "${f#"$dest"}" && return; }
+	done
+}
+
+install_dissectors() {
+	local to
+	to=$(dissector_dir)
+	if [ -n "$to" ]; then
+		mkdir -p "$dest$to"
+		cp "$TOP"/userspace-tools/wireshark/*.lua "$dest$to/"
+		say "installed: $dest$to (Wireshark)"
+	fi
+	to=$(scapy_dir)
+	if [ -n "$to" ]; then
+		mkdir -p "$dest$to"
+		cp "$TOP/userspace-tools/scapy/mrc.py" "$dest$to/"
+		say "installed: $dest$to/mrc.py (Scapy)"
+	fi
+}
+
 # Older kernels (6.1) do not report who has named a device, and older rdma-core (44)
 # does not ask. Then udev renames devices whose parent is a PCI device after its
 # address. Devices of this driver must keep the names from `rdma link add`. A file
@@ -274,6 +307,7 @@ do_install() {
 	say "installed: $moddir, $dest$plugins/libmrc-$abi.so, $dest/etc/libibverbs.d/mrc.driver," \
 		"$libs/libmrc.so, $dest/usr/include/mrc.h, $dest/usr/share/man/man7/mrc.7"
 	install_rest
+	install_dissectors
 	install_udev_rule
 	if grep -q '\[\(integrity\|confidentiality\)\]' /sys/kernel/security/lockdown 2>/dev/null; then
 		say "note: this kernel is locked down (Secure Boot) and refuses modules that are not" \
@@ -295,7 +329,7 @@ rest_files() {
 }
 
 do_uninstall() {
-	local plugins libs f found="" rest=()
+	local plugins libs f found="" rest=() lua scapy
 	root_only uninstall
 	if [ -z "$dest" ] && command -v mrclab >/dev/null; then
 		[ -z "$(mrclab status 2>/dev/null)" ] || stop "fabrics are up" "mrclab down --all"
@@ -308,6 +342,10 @@ do_uninstall() {
 	plugins=$(plugin_dir)
 	libs=$dest$(dirname "$plugins")
 	mapfile -t rest < <(rest_files)
+	lua=$(dissector_dir)
+	[ -z "$lua" ] || rest+=("$dest$lua")
+	scapy=$(scapy_dir)
+	[ -z "$scapy" ] || rest+=("$dest$scapy/mrc.py")
 	for f in "$dest/lib/modules/$kver/updates/"{mrc,sch_mrcsw}.ko* \
 		"$dest/lib/modules/$kver/updates/$drv/"mrc.ko* \
 		"$dest$plugins/libmrc-$abi.so" "$libs/"libmrc.so* "$libs"/lib_mrc.so \

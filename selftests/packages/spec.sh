@@ -28,7 +28,7 @@ bad() {
 # Fedora's packages of macros, which Debian's rpm does not have.
 macros=(-D '_unitdir /usr/lib/systemd/system' -D 'systemd_post() true %{*}'
 	-D 'systemd_preun() true %{*}' -D 'systemd_postun_with_restart() true %{*}'
-	-D '_libdir /usr/lib64' -D '_lib lib64')
+	-D '_libdir /usr/lib64' -D '_lib lib64' -D 'python3_sitelib /usr/lib/python3/dist-packages')
 rpmspec -P "${macros[@]}" "$spec" >"$tmp/spec" 2>"$tmp/log" || bad "the spec file is read" "$tmp/log"
 ! grep -n '%{\|%[a-z]*_[a-z]' "$tmp/spec" >"$tmp/log" || bad "a macro is unknown" "$tmp/log"
 
