@@ -10,12 +10,21 @@
 #   kernel computes CRC-32 by tables, as in the figures up to entry 15 of the log and in
 #   the goals. With CRC=cpu it uses the processor's instructions, as kernels of
 #   distributions do. Both are for M=uml.
-# With the plan "goals" the engine alone is measured first, without a guest.
+#   CLOCK=instructions: M=qemu with a clock that counts instructions. Other work on the
+#   machine changes nothing, so each point is measured once.
+# With the plan "goals" the engine alone is measured first, without a guest, if the clock
+# is the time.
 # exit status: 0 measured, and all goals are met if the plan has any; 3 measured, but
 # a goal is not met (make ends with 2, as with any failure); another: not measured
 # Documentation/performance.md explains how to read the results.
 set -euo pipefail
-export LAB_MACHINE=${M:-${LAB_MACHINE:-uml}}
+clock=${CLOCK:-time}
+case $clock in
+time) default=uml ;;
+instructions) default=qemu ;;
+*) echo "bench.sh: CLOCK is time or instructions" >&2 && exit 2 ;;
+esac
+export LAB_MACHINE=${M:-${LAB_MACHINE:-$default}}
 . "$(dirname "$0")/common.sh"
 
 # Measures the cost of the engine on this machine. The status is that of engine.sh.
@@ -43,6 +52,12 @@ tables) [ "$MACHINE" != uml ] || params=(-p crc32_tables) ;;
 cpu) [ "$MACHINE" = uml ] || lab_die "CRC=cpu is for M=uml" ;;
 *) lab_die "CRC is tables or cpu" ;;
 esac
+once=()
+if [ "$clock" = instructions ]; then
+	[ "$MACHINE" = qemu ] || lab_die "CLOCK=instructions is for M=qemu"
+	params+=(-C)
+	once=(--set repeat=1)
+fi
 need_root "measuring in a guest"
 "$LAB_DIR/module.sh" "$k"
 "$LAB_DIR/provider.sh"
@@ -53,14 +68,14 @@ trap 'rm -rf "$work"' EXIT
 printf '#!/bin/bash\nexec /mrc/selftests/bench/bench.sh "$@"\n' >"$work/bench.sh"
 mkdir -p "$BUILD/bench"
 rc=0
-if [ "$plan" = goals ] && [ $# -eq 0 ]; then
+if [ "$plan" = goals ] && [ $# -eq 0 ] && [ "$clock" = time ]; then
 	engine_goals || rc=$?
 	case $rc in 0 | 3) ;; *) lab_die "the engine was not measured" ;; esac
 fi
 status=0
 "$LAB_DIR/vm.sh" -k "$k" -t "${BENCH_TIME:-3600}" -o "$BUILD/bench" \
 	${params[@]+"${params[@]}"} "$work/bench.sh" \
-	"$plan" "$@" || status=$?
+	"$plan" ${once[@]+"${once[@]}"} "$@" || status=$?
 lab_note "results: ${BUILD#"$TOP"/}/bench/$plan"
 case $status in
 0) ;;

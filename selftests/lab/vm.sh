@@ -3,7 +3,7 @@
 #
 # Boots a guest, runs one job in it as root and powers it off.
 #
-# usage: vm.sh [-k KERNEL] [-u TREE] [-t SECONDS] [-m MEGABYTES] [-o DIR] [-e NAME=VALUE]... [-p PARAMETER]... [-q] [-n] [-N] [-I PLUGIN] JOB [ARG...]
+# usage: vm.sh [-k KERNEL] [-u TREE] [-t SECONDS] [-m MEGABYTES] [-o DIR] [-e NAME=VALUE]... [-p PARAMETER]... [-q] [-n] [-N] [-C] [-I PLUGIN] JOB [ARG...]
 #        vm.sh [-k KERNEL] [-N] -i [JOB [ARG...]]       a shell in the guest, after JOB
 #   JOB  a script of this machine; its output is printed here as it comes.
 #        /mrc in the guest holds selftests/ and the results of the build,
@@ -16,8 +16,9 @@
 #        own tests)
 #   -N   eight emulated NICs, two of each model, which are connected with each other. Their
 #        drivers are installed and not loaded; stock kernels in QEMU only
-#   -I   loads this plugin of QEMU (FILE,ARGUMENT=VALUE...); one emulated processor, and a
-#        clock that counts instructions: the same job takes the same time on any machine
+#   -C   one emulated processor and a clock that counts instructions, a nanosecond for each:
+#        in the guest the same job takes the same time on any machine
+#   -I   as -C, and loads this plugin of QEMU (FILE,ARGUMENT=VALUE...)
 # LAB_MRC_KO in the environment: the module, if it is not the one of module.sh.
 # LAB_MACHINE in the environment: uml or uml-debug run the kernel as a program,
 # kcsan runs a kernel built by the lab (common.sh); everything else is the same.
@@ -26,8 +27,8 @@
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 
-k=$DEFAULT_KERNEL user=$DEFAULT_KERNEL seconds=600 memory=2048 out='' quiet='' interactive='' bare='' env=() params=() nics=() plugin=''
-while getopts k:u:t:m:o:e:p:I:qnNi opt; do
+k=$DEFAULT_KERNEL user=$DEFAULT_KERNEL seconds=600 memory=2048 out='' quiet='' interactive='' bare='' env=() params=() nics=() count='' plugin=()
+while getopts k:u:t:m:o:e:p:I:CqnNi opt; do
 	case $opt in
 	e) env+=("$OPTARG") ;;
 	k) k=$OPTARG ;;
@@ -38,7 +39,8 @@ while getopts k:u:t:m:o:e:p:I:qnNi opt; do
 	p) params+=("$OPTARG") ;;
 	q) quiet=1 ;;
 	n) bare=1 ;;
-	I) plugin=$OPTARG ;;
+	C) count=1 ;;
+	I) count=1 plugin=(-plugin "$OPTARG") ;;
 	N) nics=(e1000e igb vmxnet3 virtio-net-pci) ;;
 	i) interactive=1 ;;
 	*) lab_die "see the head of $0 for its use" ;;
@@ -49,7 +51,7 @@ known_kernel "$k"
 [ -n "$interactive" ] || [ $# -gt 0 ] || lab_die "no job given; see the head of $0"
 [ "${#nics[@]}" = 0 ] || [ "$MACHINE" = qemu ] ||
 	lab_die "-N: no NICs on $MACHINE (no PCI there, or a kernel without their drivers)"
-[ -z "$plugin" ] || [ "$MACHINE" = qemu ] || lab_die "-I: not on $MACHINE"
+[ -z "$count" ] || [ "$MACHINE" = qemu ] || lab_die "-C and -I: not on $MACHINE"
 need_root "booting a guest"
 "$LAB_DIR/image.sh" "$user" "$k"
 
@@ -237,10 +239,10 @@ if [ -r /dev/kvm ] && [ -w /dev/kvm ] && grep -q -w -E 'vmx|svm' /proc/cpuinfo; 
 	accel=(-accel kvm -cpu host)
 fi
 processors=2
-if [ -n "$plugin" ]; then
+if [ -n "$count" ]; then
 	processors=1
-	accel=(-accel "tcg,thread=single" -icount "shift=0,sleep=off" -plugin "$plugin"
-		"${tcg_cpu[@]}")
+	accel=(-accel "tcg,thread=single" -icount "shift=0,sleep=off"
+		${plugin[@]+"${plugin[@]}"} "${tcg_cpu[@]}")
 fi
 
 share() { # TAG PATH [ro]
