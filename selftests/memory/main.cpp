@@ -29,6 +29,7 @@ int main(int argc, char **argv)
 
 			test_paging(d, report, part);
 			test_paging_errors(d, report, part);
+			test_paging_lists(d, report, part);
 		} else {
 			test_windows(d, report);
 			test_windows_refused(d, report);

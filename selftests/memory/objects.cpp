@@ -85,8 +85,8 @@ ibv_qp *Pair::make(ibv_pd *pd)
 	init.recv_cq = cq;
 	init.cap.max_send_wr = 16;
 	init.cap.max_recv_wr = 16;
-	init.cap.max_send_sge = 1;
-	init.cap.max_recv_sge = 1;
+	init.cap.max_send_sge = most_sges;
+	init.cap.max_recv_sge = most_sges;
 	init.qp_type = IBV_QPT_RC;
 	init.sq_sig_all = 1;
 	return made(ibv_create_qp(pd, &init), "QP");

@@ -14,6 +14,7 @@
 #include "../common/check.hpp"
 
 constexpr size_t buf_size = 16384;
+constexpr uint32_t most_sges = 32; /* of a work request of a Pair */
 
 constexpr int all_access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
 			   IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
@@ -131,3 +132,4 @@ void test_rereg(Dev &d, tap::Report &report);
  */
 void test_paging(Dev &d, tap::Report &report, const std::string &part);
 void test_paging_errors(Dev &d, tap::Report &report, const std::string &part);
+void test_paging_lists(Dev &d, tap::Report &report, const std::string &part);

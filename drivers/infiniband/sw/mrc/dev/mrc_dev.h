@@ -26,9 +26,10 @@
  *   qp->rx.lock	(bh) receive part: responder, receive ring, their memory
  *   qp->tx.lock	(bh) transmit part: requester, paths, cc, send ring, timer
  *   cq->lock, srq->lock	(irq) completion ring, shared receive ring; never both
- *   dev->odp.lock	(bh) paged memory. Readers access the memory and may hold
- *			the lock already; the writer takes no other lock. So a
- *			reader may take it before or after any lock of a QP
+ *   odp->pages		(bh) the pages of one paged region. Readers access the
+ *			memory and may hold this lock or that of other regions
+ *			already; the writer takes no other lock. So a reader may
+ *			take it before or after any lock of a QP
  *   leaf locks		flow->route_lock, mrc_devs_lock, table locks, peer->lock,
  *			mr->lock, wait_lock of dev->odp, odp->lock (bh).
  *			Leaf locks that consumers in the kernel may take in any
@@ -201,15 +202,12 @@ struct mrc_port_io {
 
 /**
  * struct mrc_odp_dev - paging state of a device, see mem/mrc_mem.h
- * @lock: (bh) read: pages stay in place; write: pages are added or removed. Readers may
- *	take it recursively, because they always run with bottom halves disabled
  * @n: number of paged regions; while it is 0 the packet path does no further checks
  * @wait_lock: (bh, leaf) protects the members below
  * @seq: incremented when pages may have arrived
  * @waiters: list of struct mrc_odp_waiter
  */
 struct mrc_odp_dev {
-	rwlock_t lock;
 	atomic_t n;
 	spinlock_t wait_lock;	/* leaf */
 	u32 seq;

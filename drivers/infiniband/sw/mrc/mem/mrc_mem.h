@@ -48,10 +48,29 @@ struct sk_buff;
  * of an access are present. If not, a work item fetches them, and the waiter tries
  * again later. An arriving packet cannot wait; it is refused as if it had not arrived.
  *
- * A present page stays as long as dev->odp.lock is held for reading: the kernel takes
- * pages back under the same lock, held for writing. So the check and the access are
- * made under one hold of the lock, without sleeping in between.
+ * A present page stays as long as a lock of its region is held for reading: the kernel
+ * takes pages back under the same lock, held for writing. So the check and the access
+ * are made under one hold of the lock, without sleeping in between. A program whose
+ * pages come and go delays only the packets that access the same region.
  */
+
+/**
+ * struct mrc_odp_hold - regions whose present pages stay
+ * @n: valid entries of @odp
+ * @odp: each one is locked once
+ *
+ * From mrc_odp_hold_init() to mrc_odp_release() the caller does not sleep and keeps
+ * bottom halves disabled. One hold covers one region or one list of SGEs.
+ */
+struct mrc_odp_hold {
+	u32 n;
+	struct mrc_odp *odp[MRC_MAX_SGE];
+};
+
+static inline void mrc_odp_hold_init(struct mrc_odp_hold *hold)
+{
+	hold->n = 0;
+}
 
 /**
  * struct mrc_odp_waiter - waits for pages to arrive
@@ -104,15 +123,18 @@ void mrc_odp_close(struct mrc_odp *odp);
  * @who: QPN of the caller, which will be told if the fetch fails
  * @since: with -EAGAIN, lowered to the time (ns) of the last page that arrived for this
  *	memory, or of the first request if none has arrived since; may be NULL
+ * @hold: with 0, the pages stay until mrc_odp_release()
  *
- * Under dev->odp.lock. A failure that is older than a second, or was recorded for
- * another QP, does not count: the pages are fetched again.
+ * A failure that is older than a second, or was recorded for another QP, does not count:
+ * the pages are fetched again.
  *
  * Return: 0; -EAGAIN: the pages are being fetched; -EFAULT: the program has no such
  * memory, or the memory does not permit this access.
  */
 int mrc_odp_check(const struct mrc_mr *mr, u64 va, u64 len, bool write,
-		  u32 who, u64 *since);
+		  u32 who, u64 *since, struct mrc_odp_hold *hold);
+
+void mrc_odp_release(struct mrc_odp_hold *hold);
 
 /*
  * The same for one access. If it returns 0, the pages stay until mrc_odp_end(). Does
@@ -147,7 +169,7 @@ void mrc_odp_dev_init(struct mrc_odp_dev *odev);
 
 /**
  * mrc_odp_ready - can the memory of a scatter/gather list be accessed now?
- * @dev: the device, under dev->odp.lock
+ * @dev: the device
  * @pd: protection domain of the keys
  * @sge: list
  * @n: its length
@@ -156,13 +178,14 @@ void mrc_odp_dev_init(struct mrc_odp_dev *odev);
  * @write: the access writes
  * @who: QPN of the caller
  * @since: as in mrc_odp_check()
+ * @hold: the pages that are present stay until mrc_odp_release()
  *
  * Return: 0: yes, or there is an error that the access itself will report; -EAGAIN:
  * pages are being fetched.
  */
 int mrc_odp_ready(struct mrc_dev *dev, const struct ib_pd *pd,
 		  const struct mrc_sge *sge, u32 n, u64 at, u32 len,
-		  bool write, u32 who, u64 *since);
+		  bool write, u32 who, u64 *since, struct mrc_odp_hold *hold);
 
 /**
  * mrc_odp_wait - wake @w when pages have arrived
@@ -198,9 +221,14 @@ static inline void mrc_odp_close(struct mrc_odp *odp)
 }
 
 static inline int mrc_odp_check(const struct mrc_mr *mr, u64 va, u64 len,
-				bool write, u32 who, u64 *since)
+				bool write, u32 who, u64 *since,
+				struct mrc_odp_hold *hold)
 {
 	return -EFAULT;
+}
+
+static inline void mrc_odp_release(struct mrc_odp_hold *hold)
+{
 }
 
 static inline int mrc_odp_begin(const struct mrc_mr *mr, u64 va, u64 len,
@@ -244,12 +272,12 @@ static inline void mrc_odp_query(struct ib_device_attr *attr, bool ext)
 
 static inline void mrc_odp_dev_init(struct mrc_odp_dev *odev)
 {
-	rwlock_init(&odev->lock);
 }
 
 static inline int mrc_odp_ready(struct mrc_dev *dev, const struct ib_pd *pd,
 				const struct mrc_sge *sge, u32 n, u64 at,
-				u32 len, bool write, u32 who, u64 *since)
+				u32 len, bool write, u32 who, u64 *since,
+				struct mrc_odp_hold *hold)
 {
 	return 0;
 }

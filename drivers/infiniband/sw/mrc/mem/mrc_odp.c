@@ -17,7 +17,6 @@
 
 void mrc_odp_dev_init(struct mrc_odp_dev *odev)
 {
-	rwlock_init(&odev->lock);
 	spin_lock_init(&odev->wait_lock);
 	INIT_LIST_HEAD(&odev->waiters);
 }
@@ -50,7 +49,7 @@ bool mrc_odp_unwait(struct mrc_odp_dev *odev, struct mrc_odp_waiter *w)
 
 int mrc_odp_ready(struct mrc_dev *dev, const struct ib_pd *pd,
 		  const struct mrc_sge *sge, u32 n, u64 at, u32 len, bool write,
-		  u32 who, u64 *since)
+		  u32 who, u64 *since, struct mrc_odp_hold *hold)
 {
 	int ret = 0;
 	u32 i;
@@ -70,7 +69,7 @@ int mrc_odp_ready(struct mrc_dev *dev, const struct ib_pd *pd,
 			return 0;
 		/* Request all missing pages at once, also those of later entries. */
 		if (mr->odp && mrc_odp_check(mr, sge[i].addr + at, part,
-					     write, who, since) == -EAGAIN)
+					     write, who, since, hold) == -EAGAIN)
 			ret = -EAGAIN;
 		mrc_mr_put(mr);
 		at = 0;
@@ -129,7 +128,9 @@ struct mrc_odp_range {
  * @regions: regions only; when it is 0 no more pages are fetched
  * @dev: the device, with a reference to its memory
  * @umem: the RDMA core's part
- * @entry: pages, @n of them; written under dev->odp.lock
+ * @pages: (bh) read: pages stay in place; write: pages are added or removed. Readers may
+ *	take it recursively, because they always run with bottom halves disabled
+ * @entry: pages, @n of them. Written under @pages, and under umem_mutex except for DIRTY
  * @n: pages
  * @lock: (bh, leaf) protects the members below
  * @want: requested pages, @n_want ranges
@@ -150,6 +151,7 @@ struct mrc_odp {
 	atomic_t regions;
 	struct mrc_dev *dev;
 	struct ib_umem_odp *umem;
+	rwlock_t pages;
 	unsigned long *entry;
 	unsigned long n;
 	spinlock_t lock;	/* leaf */
@@ -185,9 +187,17 @@ static u64 mrc_odp_clear(struct mrc_odp *odp, unsigned long i, unsigned long end
 
 	lockdep_assert_held(&odp->umem->umem_mutex);
 	while (i < end) {
+		/*
+		 * Pages are added under umem_mutex only. A range without pages delays
+		 * no reader.
+		 */
+		if (!READ_ONCE(odp->entry[i])) {
+			i++;
+			continue;
+		}
 		first = i;
 		stop = min(end, i + MRC_ODP_SWEEP);
-		write_lock_bh(&odp->dev->odp.lock);
+		write_lock_bh(&odp->pages);
 		for (; i < stop; i++) {
 			n += odp->entry[i] & MRC_ODP_VALID;
 			if (odp->entry[i] & MRC_ODP_DIRTY)
@@ -196,7 +206,7 @@ static u64 mrc_odp_clear(struct mrc_odp *odp, unsigned long i, unsigned long end
 			else
 				odp->entry[i] = 0;
 		}
-		write_unlock_bh(&odp->dev->odp.lock);
+		write_unlock_bh(&odp->pages);
 		/* Nobody else looks at entries whose page is not valid. */
 		for (i = first; i < stop; i++) {
 			if (!odp->entry[i])
@@ -310,7 +320,7 @@ static unsigned long mrc_odp_publish(struct mrc_odp *odp, unsigned long first,
 	unsigned long i, found = 0;
 
 	lockdep_assert_held(&odp->umem->umem_mutex);
-	write_lock_bh(&odp->dev->odp.lock);
+	write_lock_bh(&odp->pages);
 	for (i = first; i < first + n; i++) {
 		unsigned long pfn = odp->umem->map.pfn_list[i];
 
@@ -326,7 +336,7 @@ static unsigned long mrc_odp_publish(struct mrc_odp *odp, unsigned long first,
 				(pfn & HMM_PFN_WRITE ? MRC_ODP_WRITE : 0);
 		found++;
 	}
-	write_unlock_bh(&odp->dev->odp.lock);
+	write_unlock_bh(&odp->pages);
 	return found;
 }
 
@@ -480,8 +490,9 @@ static void mrc_odp_work(struct work_struct *work)
 	mrc_odp_put(odp);
 }
 
-int mrc_odp_check(const struct mrc_mr *mr, u64 va, u64 len, bool write,
-		  u32 who, u64 *since)
+/* mrc_odp_check() under odp->pages. */
+static int mrc_odp_present(const struct mrc_mr *mr, u64 va, u64 len, bool write,
+			   u32 who, u64 *since)
 {
 	u64 pos = va - mr->iova + mr->offset, asked;
 	unsigned long last = (pos + len - 1) >> PAGE_SHIFT, i;
@@ -489,7 +500,6 @@ int mrc_odp_check(const struct mrc_mr *mr, u64 va, u64 len, bool write,
 	struct mrc_odp *odp = mr->odp;
 	const unsigned long need = mrc_odp_need(write);
 
-	lockdep_assert_held(&odp->dev->odp.lock);
 	for (i = pos >> PAGE_SHIFT; i <= last; i++) {
 		unsigned long e = READ_ONCE(odp->entry[i]);
 
@@ -516,16 +526,71 @@ int mrc_odp_begin(const struct mrc_mr *mr, u64 va, u64 len, bool write,
 {
 	int ret;
 
-	read_lock_bh(&mr->odp->dev->odp.lock);
-	ret = mrc_odp_check(mr, va, len, write, who, NULL);
+	read_lock_bh(&mr->odp->pages);
+	ret = mrc_odp_present(mr, va, len, write, who, NULL);
 	if (ret)
-		read_unlock_bh(&mr->odp->dev->odp.lock);
+		read_unlock_bh(&mr->odp->pages);
 	return ret;
 }
 
 void mrc_odp_end(const struct mrc_mr *mr)
 {
-	read_unlock_bh(&mr->odp->dev->odp.lock);
+	read_unlock_bh(&mr->odp->pages);
+}
+
+/*
+ * The lock of the @nth region of a hold. A list of SGEs may name more regions than lockdep
+ * has room for in one context (MAX_LOCK_DEPTH), so it sees the first one only. The others
+ * are of the same class, and read locks in this context are recursive.
+ */
+static void mrc_odp_lock(struct mrc_odp *odp, u32 nth)
+{
+	if (nth)
+		lockdep_off();
+	read_lock(&odp->pages);
+	if (nth)
+		lockdep_on();
+}
+
+static void mrc_odp_unlock(struct mrc_odp *odp, u32 nth)
+{
+	if (nth)
+		lockdep_off();
+	read_unlock(&odp->pages);
+	if (nth)
+		lockdep_on();
+}
+
+int mrc_odp_check(const struct mrc_mr *mr, u64 va, u64 len, bool write,
+		  u32 who, u64 *since, struct mrc_odp_hold *hold)
+{
+	struct mrc_odp *odp = mr->odp;
+	int ret;
+	u32 i;
+
+	for (i = 0; i < hold->n; i++) {
+		if (hold->odp[i] == odp)
+			return mrc_odp_present(mr, va, len, write, who, since);
+	}
+	mrc_odp_lock(odp, hold->n);
+	ret = mrc_odp_present(mr, va, len, write, who, since);
+	if (ret)
+		mrc_odp_unlock(odp, hold->n);
+	else
+		hold->odp[hold->n++] = odp;
+	return ret;
+}
+
+void mrc_odp_release(struct mrc_odp_hold *hold)
+{
+	/*
+	 * The region may have been deregistered. Its memory is not freed before it has
+	 * been cleared, which waits for this lock, and a grace period has passed.
+	 */
+	while (hold->n) {
+		hold->n--;
+		mrc_odp_unlock(hold->odp[hold->n], hold->n);
+	}
 }
 
 /* --- the kernel takes pages back -------------------------------------------------- */
@@ -584,6 +649,7 @@ int mrc_odp_open(struct mrc_dev *dev, struct mrc_mr *mr, u64 start)
 		return -ENOMEM;
 	refcount_set(&odp->ref, 1);
 	atomic_set(&odp->regions, 1);
+	rwlock_init(&odp->pages);
 	spin_lock_init(&odp->lock);
 	INIT_WORK(&odp->work, mrc_odp_work);
 	odp->dev = dev;

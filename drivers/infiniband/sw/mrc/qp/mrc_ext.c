@@ -239,7 +239,8 @@ static bool mrc_answer_fits(const struct mrc_swqe *w, const struct mrc_hdr *h)
 	}
 }
 
-int mrc_ext_answer_ready(struct mrc_qp *ans, const struct mrc_hdr *h)
+int mrc_ext_answer_ready(struct mrc_qp *ans, const struct mrc_hdr *h,
+			 struct mrc_odp_hold *hold)
 {
 	struct mrc_qp *qp = ans->ans_of;
 	struct mrc_swqe *w;
@@ -256,7 +257,7 @@ int mrc_ext_answer_ready(struct mrc_qp *ans, const struct mrc_hdr *h)
 			ret = mrc_odp_ready(qp->base.dev, qp->base.ibqp->pd, w->sge,
 					    w->num_sge, h->reth.va,
 					    h->payload_len, true, qp->base.qpn,
-					    &ans->rx.page_fetched_at);
+					    &ans->rx.page_fetched_at, hold);
 	}
 	spin_unlock(&qp->tx.lock);
 	return ret;

@@ -167,9 +167,10 @@ void mrc_rq_make_table(struct mrc_qp *qp);
 
 /*
  * Check that the memory that mrc_rq_place() will write is present. Returns the same
- * values as mrc_odp_ready(). The caller holds dev->odp.lock until mrc_rq_place().
+ * values as mrc_odp_ready(). The caller releases @hold after mrc_rq_place().
  */
-int mrc_rq_ready(struct mrc_qp *qp, const struct mrc_hdr *h);
+int mrc_rq_ready(struct mrc_qp *qp, const struct mrc_hdr *h,
+		 struct mrc_odp_hold *hold);
 
 /**
  * mrc_rq_place - copy the payload of a SEND packet into its receive
@@ -239,9 +240,11 @@ int mrc_ext_execute(struct mrc_qp *qp, const struct mrc_rd *rd);
 
 /*
  * Check that the memory that mrc_ext_take_answer() will write is present. Returns the
- * same values as mrc_odp_ready(). Under ans->rx.lock.
+ * same values as mrc_odp_ready(). Under ans->rx.lock. The caller releases @hold after
+ * mrc_ext_take_answer().
  */
-int mrc_ext_answer_ready(struct mrc_qp *ans, const struct mrc_hdr *h);
+int mrc_ext_answer_ready(struct mrc_qp *ans, const struct mrc_hdr *h,
+			 struct mrc_odp_hold *hold);
 
 /**
  * mrc_ext_take_answer - copy the payload of an answer into the memory of its request
@@ -304,7 +307,8 @@ static inline int mrc_ext_execute(struct mrc_qp *qp, const struct mrc_rd *rd)
 }
 
 static inline int mrc_ext_answer_ready(struct mrc_qp *ans,
-				       const struct mrc_hdr *h)
+				       const struct mrc_hdr *h,
+				       struct mrc_odp_hold *hold)
 {
 	return 0;
 }

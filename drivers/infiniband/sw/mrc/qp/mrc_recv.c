@@ -286,7 +286,8 @@ static u8 mrc_page_timer(u64 since, u64 now)
  * Check that the memory of an atomic operation is present. The operation is executed
  * later, in PSN order.
  */
-static int mrc_rcv_atomic_ready(struct mrc_qp *qp, const struct mrc_hdr *h)
+static int mrc_rcv_atomic_ready(struct mrc_qp *qp, const struct mrc_hdr *h,
+				struct mrc_odp_hold *hold)
 {
 	struct mrc_mr *mr;
 	int ret = 0;
@@ -300,16 +301,17 @@ static int mrc_rcv_atomic_ready(struct mrc_qp *qp, const struct mrc_hdr *h)
 		return 0;
 	if (mr->odp)
 		ret = mrc_odp_check(mr, h->reth.va, MRC_ATOMIC_LEN, true,
-				    qp->base.qpn, &qp->rx.page_fetched_at);
+				    qp->base.qpn, &qp->rx.page_fetched_at, hold);
 	mrc_mr_put(mr);
 	return ret;
 }
 
 /*
  * Check that the memory for the payload is present. Return: false if not; then the packet
- * has been refused. The caller holds dev->odp.lock until the payload is placed.
+ * has been refused. The caller releases @hold when the payload is placed.
  */
-static bool mrc_rcv_memory(struct mrc_qp *qp, struct mrc_pkt *pkt, u64 now)
+static bool mrc_rcv_memory(struct mrc_qp *qp, struct mrc_pkt *pkt,
+			   struct mrc_odp_hold *hold, u64 now)
 {
 	const struct mrc_reth *reth = &pkt->hdr.reth;
 	u32 n, len = pkt->hdr.payload_len;
@@ -322,18 +324,19 @@ static bool mrc_rcv_memory(struct mrc_qp *qp, struct mrc_pkt *pkt, u64 now)
 	qp->rx.page_fetched_at = now;
 	if (qp->ans_of) {
 		if (flags & MRC_OPF_ANSWER)
-			ret = mrc_ext_answer_ready(qp, &pkt->hdr);
+			ret = mrc_ext_answer_ready(qp, &pkt->hdr, hold);
 	} else if (flags & MRC_OPF_SEND) {
 		if (mrc_resp_wants_recv(&qp->rx.resp, &pkt->rx, &n))
-			ret = mrc_rq_ready(qp, &pkt->hdr);
+			ret = mrc_rq_ready(qp, &pkt->hdr, hold);
 	} else if (flags & MRC_OPF_REQUEST) {
-		ret = mrc_rcv_atomic_ready(qp, &pkt->hdr);
+		ret = mrc_rcv_atomic_ready(qp, &pkt->hdr, hold);
 	} else if (!(flags & MRC_OPF_EXT)) {
 		pkt->mr = mrc_mr_get(qp->base.ibqp, reth->rkey, reth->va, len,
 				     IB_ACCESS_REMOTE_WRITE);
 		if (!IS_ERR(pkt->mr) && pkt->mr->odp)
 			ret = mrc_odp_check(pkt->mr, reth->va, len, true,
-					    qp->base.qpn, &qp->rx.page_fetched_at);
+					    qp->base.qpn, &qp->rx.page_fetched_at,
+					    hold);
 	}
 	if (ret != -EAGAIN)
 		return true;
@@ -350,17 +353,19 @@ static void mrc_rcv_data(struct mrc_qp *qp, struct mrc_pkt *pkt, u64 now,
 		mrc_resp_placed(&qp->rx.resp, &pkt->rx, mrc_place(qp, pkt, kick), now);
 }
 
-/* The same if memory may be paged. Present pages stay until the lock is released. */
+/* The same if memory may be paged. Present pages stay until they are released. */
 static void mrc_rcv_paged(struct mrc_qp *qp, struct mrc_pkt *pkt, u64 now,
 			  bool *kick)
 {
-	read_lock_bh(&qp->base.dev->odp.lock);
-	if (mrc_rcv_memory(qp, pkt, now))
+	struct mrc_odp_hold hold;
+
+	mrc_odp_hold_init(&hold);
+	if (mrc_rcv_memory(qp, pkt, &hold, now))
 		mrc_rcv_data(qp, pkt, now, kick);
 	if (!IS_ERR_OR_NULL(pkt->mr))
 		mrc_mr_put(pkt->mr);
 	pkt->mr = NULL;
-	read_unlock_bh(&qp->base.dev->odp.lock);
+	mrc_odp_release(&hold);
 }
 
 /* Packets for the responder: data, reliability probes, undefined opcodes. */

@@ -213,7 +213,8 @@ static u8 mrc_recv_syndrome(u8 status)
 					     MRC_SYN_NAK_REM_OP;
 }
 
-int mrc_rq_ready(struct mrc_qp *qp, const struct mrc_hdr *h)
+int mrc_rq_ready(struct mrc_qp *qp, const struct mrc_hdr *h,
+		 struct mrc_odp_hold *hold)
 {
 	struct mrc_recv *r;
 
@@ -223,7 +224,7 @@ int mrc_rq_ready(struct mrc_qp *qp, const struct mrc_hdr *h)
 		return 0;
 	return mrc_odp_ready(qp->base.dev, qp->base.ibqp->pd, r->sge, r->num_sge,
 			     h->reth.va, h->payload_len, true, qp->base.qpn,
-			     &qp->rx.page_fetched_at);
+			     &qp->rx.page_fetched_at, hold);
 }
 
 u8 mrc_rq_place(struct mrc_qp *qp, const struct mrc_hdr *h,

@@ -156,18 +156,20 @@ static int mrc_ud_place(struct mrc_ud *ud, const struct mrc_pkt *pkt,
 			const struct mrc_ud_rx *rx, enum ib_wc_status *st)
 {
 	struct mrc_dev *dev = ud->base.dev;
+	struct mrc_odp_hold hold;
 	int ret = 0;
 
 	if (!mrc_odp_any(&dev->odp)) {
 		*st = mrc_ud_scatter(ud, pkt, rx);
 		return 0;
 	}
-	read_lock_bh(&dev->odp.lock);
+	mrc_odp_hold_init(&hold);
 	ret = mrc_odp_ready(dev, ud->base.ibqp->pd, rx->sge, rx->num_sge, 0,
-			    MRC_GRH_LEN + pkt->hdr.payload_len, true, ud->base.qpn, NULL);
+			    MRC_GRH_LEN + pkt->hdr.payload_len, true, ud->base.qpn, NULL,
+			    &hold);
 	if (!ret)
 		*st = mrc_ud_scatter(ud, pkt, rx);
-	read_unlock_bh(&dev->odp.lock);
+	mrc_odp_release(&hold);
 	return ret;
 }
 

@@ -209,14 +209,15 @@ static bool mrc_ud_build_paged(struct mrc_ud *ud, struct mrc_av *av,
 			       struct sk_buff **skbp, enum ib_wc_status *st)
 {
 	struct mrc_dev *dev = ud->base.dev;
+	struct mrc_odp_hold hold;
 	bool late;
 
-	read_lock_bh(&dev->odp.lock);
+	mrc_odp_hold_init(&hold);
 	late = mrc_odp_ready(dev, ud->base.ibqp->pd, tx->sge, tx->num_sge, 0,
-			     tx->len, false, ud->base.qpn, NULL) == -EAGAIN;
+			     tx->len, false, ud->base.qpn, NULL, &hold) == -EAGAIN;
 	if (!late)
 		*st = mrc_ud_build(ud, av, tx, e, skbp);
-	read_unlock_bh(&dev->odp.lock);
+	mrc_odp_release(&hold);
 	return late;
 }
 
