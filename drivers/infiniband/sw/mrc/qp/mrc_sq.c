@@ -3,6 +3,7 @@
  * Send queue: copying and checking of work queue entries, send completions.
  */
 #include <linux/highmem.h>
+#include <linux/nospec.h>
 #include <linux/slab.h>
 
 #include "mrc_qp_priv.h"
@@ -322,7 +323,7 @@ static int mrc_sq_copy(struct mrc_qp *qp, const struct mrc_send_wqe *e,
 	*st = MRC_WC_LOC_QP_OP;
 	if (h.opcode >= ARRAY_SIZE(mrc_sq_ops))
 		return 0;
-	op = &mrc_sq_ops[h.opcode];
+	op = &mrc_sq_ops[array_index_nospec(h.opcode, ARRAY_SIZE(mrc_sq_ops))];
 	if (h.opcode == IB_WR_REG_MR && qp->tx.sq.entry)	/* from a program */
 		return 0;
 	if (!op->ok || (op->ext && !qp->ext) ||

@@ -358,9 +358,9 @@ static int mrc_fill_cq(struct sk_buff *msg, void *obj, bool all)
 	u8 notify;
 	bool dead;
 
-	spin_lock_bh(&cq->lock);
+	spin_lock_irq(&cq->lock);
 	if (!cq->ring.hdr) {	/* being destroyed */
-		spin_unlock_bh(&cq->lock);
+		spin_unlock_irq(&cq->lock);
 		return 0;
 	}
 	depth = cq->ring.depth;
@@ -368,7 +368,7 @@ static int mrc_fill_cq(struct sk_buff *msg, void *obj, bool all)
 	cons = READ_ONCE(cq->ring.hdr->cons);
 	notify = cq->notify;
 	dead = cq->dead;
-	spin_unlock_bh(&cq->lock);
+	spin_unlock_irq(&cq->lock);
 
 	if (rdma_nl_put_driver_u32(msg, "depth", depth) ||
 	    (all && rdma_nl_put_driver_u32(msg, "prod", prod)) ||

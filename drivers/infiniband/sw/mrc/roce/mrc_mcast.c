@@ -6,6 +6,7 @@
 #include <linux/igmp.h>
 #include <linux/inetdevice.h>
 #include <linux/jhash.h>
+#include <linux/random.h>
 #include <linux/rculist.h>
 #include <linux/rtnetlink.h>
 #include <linux/slab.h>
@@ -39,17 +40,19 @@ struct mrc_member {
 /**
  * struct mrc_mcast - multicast groups of a device
  * @n: number of members
+ * @seed: of the hash, so that a sender cannot choose groups of one bucket
  * @bucket: members by hash of the address; changed under RTNL, read under RCU
  */
 struct mrc_mcast {
 	unsigned int n;
+	u32 seed;
 	struct hlist_head bucket[1 << MRC_MCAST_BITS];
 };
 
 static struct hlist_head *mrc_mcast_bucket(struct mrc_mcast *mc,
 					   const struct in6_addr *addr)
 {
-	u32 h = jhash2((__force const u32 *)addr->s6_addr32, 4, 0);
+	u32 h = jhash2((__force const u32 *)addr->s6_addr32, 4, mc->seed);
 
 	return &mc->bucket[h >> (32 - MRC_MCAST_BITS)];
 }
@@ -242,7 +245,10 @@ void mrc_mcast_rcv(struct mrc_dev *dev, const struct mrc_pkt *pkt)
 int mrc_mcast_create(struct mrc_dev *dev)
 {
 	dev->mcast = kzalloc(sizeof(*dev->mcast), GFP_KERNEL);
-	return dev->mcast ? 0 : -ENOMEM;
+	if (!dev->mcast)
+		return -ENOMEM;
+	dev->mcast->seed = get_random_u32();
+	return 0;
 }
 
 void mrc_mcast_destroy(struct mrc_dev *dev)
