@@ -48,7 +48,7 @@ bool at_rest(const KernelMemory &before, const KernelMemory &now);
  * The present state, after freeing what can be freed: pages of caches without
  * an object, unused names and attributes of files, objects deleted earlier.
  * Throws RunError without the necessary privileges, and if the kernel keeps
- * freeing memory for two minutes.
+ * freeing memory for 25 seconds.
  */
 KernelMemory kernel_memory();
 
