@@ -182,6 +182,20 @@ TEST(NsccAverage, WeighsBytesOfAWindow)
 	EXPECT_NEAR((double)c.s().avg / kQ16, 8000, 0.1);
 }
 
+// A marked packet has a SACK at once, which also reports packets that were not marked.
+TEST(NsccAverage, MarkedPacketCountsAlone)
+{
+	Nscc c;
+	quiet(c);
+	c.ack(4 * kMtu, 12000 + 8000, true);
+	EXPECT_NEAR((double)c.s().avg / kQ16, 8000.0 * kMtu / kBdp15, 0.01);
+	Nscc small;
+	quiet(small);
+	small.ack(kMtu / 4, 12000 + 8000, true);
+	EXPECT_NEAR((double)small.s().avg / kQ16,
+		    8000.0 * (kMtu / 4) / kBdp15, 0.01);
+}
+
 TEST(NsccAdjust, AfterThePeriodOrTheBytes)
 {
 	Nscc c;

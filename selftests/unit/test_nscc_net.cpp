@@ -60,6 +60,24 @@ TEST(NsccNet, OneFlowHasTheLink)
 	}
 }
 
+// A window that is smaller than what the path holds is closed by every packet. Without
+// losses and marks a SACK comes for four packets nevertheless, and a transport ACK for
+// a message or a round trip.
+TEST(NsccNet, FullWindowGetsFewSacks)
+{
+	BottleneckPlan p;
+	p.ops = &mrc_cc_none;
+	p.rtt = 1 * kMs;
+	Bottleneck b(p);
+	b.run(b.now() + 20 * kMs);
+	const double data = (double)b.count(MRC_CTR_TX_DATA);
+	EXPECT_GT(b.count(MRC_CTR_STALL_CWND), 100u);
+	EXPECT_GT(data, 0.9 * 20 * MRC_CC_FIXED_WINDOW / 4226);
+	EXPECT_EQ(b.count(MRC_CTR_TX_RTX), 0u);
+	EXPECT_LT((double)b.count(MRC_CTR_TX_SACK), 0.3 * data);
+	EXPECT_LT((double)b.count(MRC_CTR_TX_ACK), 0.1 * data);
+}
+
 // The queue stays where marking begins to be certain, nothing is lost, and
 // the shares are equal.
 TEST(NsccNet, SixteenFlowsAgreeByMarks)

@@ -186,7 +186,7 @@ struct Model {
 							       1e9))));
 		}
 		const double delay = rtt - base;
-		update_avg(delay, n);
+		update_avg(delay, m ? std::min(n, mtu) : n);
 		if (quick_adapt(false, m, delay, now))
 			return;
 		if (!m && delay >= target) {

@@ -183,6 +183,75 @@ TEST(ReqCc, AckRequestSeesThePacket)
 	EXPECT_EQ(seen, kNominal);
 }
 
+// A window of eight SACK thresholds and more is reopened by SACKs that nobody asked
+// for. One packet in flight that asks is enough, OP-42.
+TEST(ReqAsk, WideWindowAsksOncePerRound)
+{
+	Requester r;
+	r.ccfg.window = 8 * MRC_SACK_THRESHOLD;
+	r.init();
+	r.rec.limit = 100 * (u64)mrc_nominal_size(36, 256);
+	r.write(256 * 1000);
+	auto out = r.send();
+	ASSERT_EQ(out.size(), 100u);
+	for (int i = 0; i < 99; i++)
+		EXPECT_FALSE(out[i].hdr.a) << i;
+	EXPECT_TRUE(out[99].hdr.a);
+	// Packets that close the window again, one by one.
+	for (int i = 0; i < 99; i++) {
+		r.sack_all(r.psn(i));
+		out = r.send();
+		ASSERT_EQ(out.size(), 1u);
+		EXPECT_FALSE(out[0].hdr.a) << i;
+	}
+	r.sack_all(r.psn(99));
+	out = r.send();
+	ASSERT_EQ(out.size(), 1u);
+	EXPECT_TRUE(out[0].hdr.a);
+}
+
+// A question that is lost is asked again.
+TEST(ReqAsk, LossOfThePacketThatAsked)
+{
+	Requester r;
+	r.ccfg.window = 8 * MRC_SACK_THRESHOLD;
+	r.init();
+	r.rec.limit = 100 * (u64)mrc_nominal_size(36, 256);
+	r.write(256 * 1000);
+	auto out = r.send();
+	ASSERT_EQ(out.size(), 100u);
+	r.nack(r.psn(99), MRC_NACK_TRIMMED, out[99].entropy);
+	out = r.send();
+	ASSERT_EQ(out.size(), 1u);
+	EXPECT_EQ(out[0].hdr.psn, r.psn(99));
+	EXPECT_TRUE(out[0].hdr.a);
+	r.sack_all(r.psn(0));
+	out = r.send();
+	ASSERT_EQ(out.size(), 1u);
+	EXPECT_FALSE(out[0].hdr.a);
+}
+
+// A window that a few SACKs fill: each packet that closes it asks.
+TEST(ReqAsk, NarrowWindowAsksEachTime)
+{
+	for (int narrow = 0; narrow < 4; narrow++) {
+		Requester r;
+		r.ccfg.window = 8 * MRC_SACK_THRESHOLD - (narrow == 1);
+		r.cfg.mpr = narrow == 2 ? 1 : 8;
+		r.ccfg.max_pkts = narrow == 3 ? 127 : 128;
+		r.init();
+		r.rec.limit = 40 * (u64)mrc_nominal_size(36, 256);
+		r.write(256 * 1000);
+		auto out = r.send();
+		ASSERT_EQ(out.size(), 40u);
+		EXPECT_TRUE(out[39].hdr.a);
+		r.sack_all(r.psn(0));
+		out = r.send();
+		ASSERT_EQ(out.size(), 1u);
+		EXPECT_EQ(out[0].hdr.a, narrow != 0) << narrow;
+	}
+}
+
 // §13.1, all combinations.
 TEST(ReqSched, States)
 {

@@ -448,7 +448,11 @@ static void nscc_on_ack(struct mrc_cc *cc, const struct mrc_cc_ack *ack)
 		nscc_set_max(cc);
 	}
 	delay = rtt - s->base_rtt;
-	nscc_update_avg(cc, delay, n);
+	/*
+	 * A marked packet gets a SACK of its own, so the other bytes that it reports were
+	 * not marked. They did not wait as long, and the delay is not theirs (OP-32).
+	 */
+	nscc_update_avg(cc, delay, ack->ce ? nscc_min(n, cc->mtu) : n);
 	if (nscc_quick_adapt(cc, false, ack->ce, delay, ack->now))
 		return;
 	if (!ack->ce)

@@ -41,11 +41,36 @@ enum mrc_req_sched mrc_req_sched(const struct mrc_req *req)
 	       MRC_SCHED_READY : MRC_SCHED_ACTIVE;
 }
 
+/* A window of this many SACK thresholds is wide, OP-42. */
+#define MRC_REQ_WIDE	8
+
+/*
+ * Does the peer send several SACKs for each window without being asked? Its count rises
+ * by 1024 bytes for a small packet.
+ */
+static bool mrc_req_wide(const struct mrc_req *req)
+{
+	const u32 bytes = MRC_REQ_WIDE * req->cc->sack_threshold;
+
+	return req->cc->cwnd >= bytes && mrc_req_max_pkts(req) >= bytes / 1024;
+}
+
+/* Is a packet in flight that asked for a SACK? */
+static bool mrc_req_asked(const struct mrc_req *req)
+{
+	return req->asked && mrc_req_outstanding(req, req->ask_psn) &&
+	       !mrc_req_is_acked(req, req->ask_psn) &&
+	       !mrc_req_is_lost(req, req->ask_psn);
+}
+
 /*
  * MRC 1.0 §6.1: shall this packet ask for a SACK at once? The packet counts as in
  * flight already. @alone: its transport ACK is enough. @more: other packets are ready
  * to follow. @room: the PSN windows admit another new packet. Each WRITE_IMM asks for a
  * SACK. SENDs, which MRC 1.0 does not have, ask in the same cases as WRITEs.
+ *
+ * A requester that has more to send than a window closes the window with every packet.
+ * If the window is wide, one packet that asks is enough at a time, OP-42.
  */
 static bool mrc_req_want_ack(const struct mrc_req *req,
 			     const struct mrc_tx_wqe *wqe, u32 index,
@@ -58,8 +83,10 @@ static bool mrc_req_want_ack(const struct mrc_req *req,
 		if (!alone && (!more || wqe->wr.op == MRC_WR_WRITE_IMM))
 			return true;
 	}
-	return !room || !mrc_req_cc_admits(req, req->cc->mtu) ||
-	       req->cc->ops->ack_request(req->cc, req->inflight);
+	if (room && mrc_req_cc_admits(req, req->cc->mtu) &&
+	    !req->cc->ops->ack_request(req->cc, req->inflight))
+		return false;
+	return !mrc_req_wide(req) || !mrc_req_asked(req);
 }
 
 /*
@@ -202,6 +229,10 @@ static enum mrc_tx_verdict mrc_req_emit(struct mrc_req *req, u32 psn, u32 slot,
 	desc->hdr.a = mrc_req_want_ack(req, wqe, index,
 				       first && mrc_req_alone(req, psn, now),
 				       more, room);
+	if (desc->hdr.a) {
+		req->asked = true;
+		req->ask_psn = psn;
+	}
 	desc->tc = mrc_req_tc(req, !first);
 	desc->ect = true;
 	desc->data = true;

@@ -318,6 +318,8 @@ struct mrc_plane {
  * @n_out: packets in flight
  * @n_lost: bits set in @lost
  * @drain: start no further work request, see mrc_req_set_drain()
+ * @asked: @ask_psn is valid
+ * @ask_psn: the packet that asked last for a SACK, OP-42
  * @wimm_out: messages that take a receive, started and not
  *	transport-acknowledged
  * @rd_slot: slots of the requests that await their answers, by number
@@ -389,6 +391,8 @@ struct mrc_req {
 	u32 n_out;
 	u32 n_lost;
 	bool drain;
+	bool asked;
+	u32 ask_psn;
 	u32 wimm_out;
 	u32 *rd_slot;
 	u32 rd_mask;
