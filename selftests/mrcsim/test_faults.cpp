@@ -33,10 +33,10 @@ TEST(Fault, randomLossIsRepaired)
 	Simulator sim(s, {}, t, {at(s, 0, {"p1l*:s*", "loss", "1%"})});
 
 	repaired(sim);
-	EXPECT_GT(sim.links().sums.lost, 5U);
+	EXPECT_GT(sim.sums().lost, 5U);
 	EXPECT_GT(sim.totals().resent, 5U);
 	/* No packet is sent again that was not lost, or hardly any. */
-	EXPECT_LE(sim.totals().resent, sim.links().sums.lost * 2 + 10);
+	EXPECT_LE(sim.totals().resent, sim.sums().lost * 2 + 10);
 }
 
 TEST(Fault, deadT1IsAvoided)
@@ -46,7 +46,7 @@ TEST(Fault, deadT1IsAvoided)
 	Simulator sim(s, {}, t, {at(s, 50 * us, {"p1s2", "down"})});
 
 	repaired(sim);
-	EXPECT_GT(sim.links().sums.cut, 0U);
+	EXPECT_GT(sim.sums().cut, 0U);
 	EXPECT_GT(sim.counter(MRC_CTR_EV_BAD), 0U);
 
 	/* Without the fault it takes less time, but not much less. */

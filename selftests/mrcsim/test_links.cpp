@@ -17,7 +17,8 @@ constexpr u32 to_host = 2;	 /* p1l1:h1 of two hosts */
 /* Two hosts at one T0, of which one link is used. */
 struct OneLink {
 	explicit OneLink(const LinkSpec &spec, u64 seed = 1)
-		: shape(with(spec)), links(shape, size, seed, 1 << 12, events)
+		: shape(with(spec)), links(shape, size),
+		  queues(links, 0, seed, 1 << 12, events, nullptr)
 	{
 	}
 
@@ -40,28 +41,28 @@ struct OneLink {
 			next = pending.at > until;
 			if (next)
 				return;
-			const u32 p = links.arrived(
+			const u32 p = queues.arrived(
 				static_cast<u32>(pending.key & 0xffffff) >> 1,
 				pending.key & 1);
 
 			if (p == no_packet)
 				continue;
-			got.push_back({pending.at, links.packet(p).qp,
-				       links.packet(p).flags});
-			links.give(p);
+			got.push_back({pending.at, queues.packet(p).qp,
+				       queues.packet(p).flags});
+			queues.give(p);
 		}
 	}
 
 	void send(u64 now, u32 number, u8 flags = 0, u16 bytes = size)
 	{
-		const u32 p = links.take();
-		Packet &k = links.packet(p);
+		const u32 p = queues.take();
+		Packet &k = queues.packet(p);
 
 		k.qp = number;
 		k.flags = flags;
 		k.size = bytes;
 		k.dst = 0;
-		links.send(to_host, p, now);
+		queues.send(to_host, p, now);
 	}
 
 	struct Got {
@@ -73,6 +74,7 @@ struct OneLink {
 	Shape shape;
 	EventList events{10};
 	Links links;
+	Queues queues;
 	std::vector<Got> got;
 	Event pending{};
 	bool next = false;
@@ -126,13 +128,13 @@ TEST(Link, trimsWhatDoesNotFitAndDropsWhatMustNotBeTrimmed)
 	l.send(1, 5);
 	l.send(1, 6); /* dropped */
 	l.arrivals(100 * us);
-	EXPECT_EQ(l.links.sums.trimmed, 1U);
-	EXPECT_EQ(l.links.sums.dropped, 1U);
+	EXPECT_EQ(l.queues.sums.trimmed, 1U);
+	EXPECT_EQ(l.queues.sums.dropped, 1U);
 	ASSERT_EQ(l.got.size(), 5U);
 	EXPECT_EQ(l.got[1].number, 4U);
 	EXPECT_EQ(l.got[1].flags,
 		  packet_trimmed | packet_control | packet_last_hop);
-	EXPECT_EQ(l.links.in_use(), 0U);
+	EXPECT_EQ(l.queues.in_use(), 0U);
 }
 
 TEST(Link, marksMoreTheLongerTheQueue)
@@ -176,8 +178,8 @@ TEST(Link, cutsOffWhatIsUnderWay)
 	ASSERT_EQ(l.got.size(), 1U);
 	EXPECT_EQ(l.got[0].number, 3U);
 	EXPECT_EQ(l.got[0].at, 2 * us + sending);
-	EXPECT_EQ(l.links.sums.cut, 2U);
-	EXPECT_EQ(l.links.in_use(), 0U);
+	EXPECT_EQ(l.queues.sums.cut, 2U);
+	EXPECT_EQ(l.queues.in_use(), 0U);
 }
 
 TEST(Link, slowerLinksKeepWhatIsQueued)
@@ -243,7 +245,7 @@ TEST(Link, losesItsShare)
 		l.send(n * sending, n);
 		l.arrivals(n * sending);
 	}
-	EXPECT_NEAR(static_cast<double>(l.links.sums.lost), 1000, 100);
+	EXPECT_NEAR(static_cast<double>(l.queues.sums.lost), 1000, 100);
 }
 } // namespace
 } // namespace mrcsim

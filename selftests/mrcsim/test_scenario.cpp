@@ -127,7 +127,8 @@ TEST(Scenario, runsSideBySideAsOneAfterTheOther)
 	RunOptions o;
 	const std::vector<RunResult> one = run_scenario(s, o);
 
-	o.threads = 3;
+	o.jobs = 3;
+	o.threads = 2;
 
 	const std::vector<RunResult> more = run_scenario(s, o);
 

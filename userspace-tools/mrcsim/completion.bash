@@ -20,7 +20,7 @@ _mrcsim() {
 		mapfile -t COMPREPLY < <(compgen -W 'mrc ecmp oblivious' -- "$cur")
 		return
 		;;
-	-s | --seeds | -j | --threads | -m | --memory) return ;;
+	-s | --seeds | -j | --jobs | -t | --threads | -m | --memory) return ;;
 	esac
 	if [[ $cur == -* ]]; then
 		mapfile -t COMPREPLY < <(compgen -W "$(_mrcsim_options "$command")" -- "$cur")

@@ -17,14 +17,18 @@ set_target_properties(mrc-engine PROPERTIES
 target_compile_options(mrc-engine PRIVATE -Wno-shadow -fno-strict-aliasing)
 
 add_library(mrcsim_core STATIC
+	"${MRCSIM_DIR}/cut.cpp"
 	"${MRCSIM_DIR}/fabric_shape.cpp"
 	"${MRCSIM_DIR}/fault.cpp"
 	"${MRCSIM_DIR}/host.cpp"
 	"${MRCSIM_DIR}/lines.cpp"
 	"${MRCSIM_DIR}/link.cpp"
 	"${MRCSIM_DIR}/matrix_file.cpp"
+	"${MRCSIM_DIR}/partition.cpp"
 	"${MRCSIM_DIR}/qp.cpp"
+	"${MRCSIM_DIR}/queues.cpp"
 	"${MRCSIM_DIR}/report.cpp"
+	"${MRCSIM_DIR}/routes.cpp"
 	"${MRCSIM_DIR}/runner.cpp"
 	"${MRCSIM_DIR}/scenario.cpp"
 	"${MRCSIM_DIR}/scenario_traffic.cpp"
@@ -34,6 +38,7 @@ add_library(mrcsim_core STATIC
 	"${MRCSIM_DIR}/simulator_faults.cpp"
 	"${MRCSIM_DIR}/topo_file.cpp"
 	"${MRCSIM_DIR}/traffic.cpp"
+	"${MRCSIM_DIR}/world.cpp"
 )
 target_include_directories(mrcsim_core PUBLIC "${MRCSIM_DIR}")
 target_compile_options(mrcsim_core PUBLIC -fno-strict-aliasing)

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <algorithm>
+#include <compare>
 #include <queue>
 #include <vector>
 
@@ -18,6 +19,8 @@ namespace mrcsim
 struct Event {
 	u64 at;	 /* ps */
 	u64 key; /* what happens, and to whom */
+
+	auto operator<=>(const Event &) const = default;
 };
 
 class EventList
@@ -40,16 +43,29 @@ public:
 			far_.push({at, key});
 	}
 
-	/* False if there is no event. */
-	bool pop(Event &e)
+	/* False if there is no event before @bound. */
+	bool pop(const Event &bound, Event &e)
 	{
 		while (open_.empty())
-			if (!advance())
+			if (!advance(bound.at))
 				return false;
+		if (open_.back() >= bound)
+			return false;
 		e = open_.back();
 		open_.pop_back();
 		pending_--;
 		return true;
+	}
+	bool pop(Event &e) { return pop({~0ull, ~0ull}, e); }
+
+	/* The next event is not before this time, ps; ~0: there is none. */
+	u64 earliest() const
+	{
+		if (!open_.empty())
+			return open_.back().at;
+		if (!pending_)
+			return ~0ull;
+		return next_opening() << shift_;
 	}
 
 	/*
@@ -144,16 +160,30 @@ private:
 		}
 	}
 
-	/* Opens the next bucket; false if nothing is pending. */
-	bool advance()
+	/* The number of the next bucket that has events; some are pending. */
+	u64 next_opening() const
+	{
+		const u64 next = next_bucket(current_);
+
+		return next == current_ ? far_.top().at >> shift_ : next;
+	}
+
+	/*
+	 * Opens the next bucket. False if nothing is pending or the bucket
+	 * begins after @limit: events before it may still be added, and these
+	 * belong into buckets of their own.
+	 */
+	bool advance(u64 limit)
 	{
 		if (!pending_)
 			return false;
 
-		const u64 next = next_bucket(current_);
+		const u64 next = next_opening();
 
-		if (next == current_) {
-			current_ = far_.top().at >> shift_;
+		if (next > limit >> shift_)
+			return false;
+		if (next - current_ >= buckets) {
+			current_ = next;
 			migrate();
 			return true;
 		}

@@ -17,9 +17,9 @@ namespace mrcsim
 /*
  * What of @d belongs into @k. Of the network's members only flags, port, opcode
  * and size are set. @extra: bytes of a frame beyond the nominal size of MRC 1.0
- * §7.1.
+ * §7.1. @flow: of which data are a part.
  */
-inline void pack(const mrc_tx_desc &d, s32 extra, Packet &k)
+inline void pack(const mrc_tx_desc &d, s32 extra, u32 flow, Packet &k)
 {
 	const mrc_hdr &h = d.hdr;
 	u8 flags = 0;
@@ -48,7 +48,8 @@ inline void pack(const mrc_tx_desc &d, s32 extra, Packet &k)
 			  .message = h.reth.dmalen,
 			  .payload = static_cast<u16>(d.len),
 			  .msn = h.msn,
-			  .probe_id = 0};
+			  .probe_id = 0,
+			  .flow = flow};
 		return;
 	}
 	switch (h.opcode) {

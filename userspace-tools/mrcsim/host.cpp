@@ -2,95 +2,32 @@
 /* mrcsim: hosts. They drive the engines as the driver's shell does. */
 #include "header.hpp"
 #include "mrc_endpoint.h"
-#include "simulator.hpp"
+#include "partition.hpp"
 
 namespace mrcsim
 {
-/*
- * Without looking at EVs: all paths, or all EVs where switches hash, once in a
- * round, and in another order in each. @walk counts packets.
- */
-u32 Simulator::step(const PathMap &map, u32 src, u32 walk) const
-{
-	const u32 all = srv6_ ? path_count_ : derived_.evs;
-	const u32 at = walk % all;
-	const u32 turn = below(draw(settings_.seed, Draws::walk,
-				    u64{map.start} << 32 | src, walk / all),
-			       all);
-
-	return all & (all - 1) ? (at + turn) % all : at ^ turn;
-}
-
-/* The path of a packet, all of it: switches decide nothing that is not known
- * here. */
-void Simulator::choose(u32 src, u32 dst, const mrc_tx_desc &d,
-		       const PathMap &map, u32 &walk, Packet &k) const
-{
-	const u32 t0 = t0_of(src);
-	u32 n;
-
-	k.dst = dst;
-	if (t0 == t0_of(dst)) {
-		k.up0 = k.up1 = 0;
-		return;
-	}
-	const bool blind = settings_.column == Column::oblivious;
-
-	if (blind)
-		n = step(map, src, walk++);
-	else if (srv6_ && d.ev >= 0)
-		n = (map.start +
-		     static_cast<u32>(d.ev) / shape_.planes * map.stride +
-		     d.port - 1u) %
-		    path_count_;
-	else if (srv6_)
-		n = below(draw(settings_.seed, Draws::hash, d.entropy, src),
-			  path_count_);
-	else
-		n = d.entropy;
-	if (!srv6_) {
-		/* Each switch has its own hash. */
-		const u64 flow =
-			(u64{src} << 44 ^ u64{dst} << 24 ^ u64{d.port} << 20) +
-			scatter(n);
-		const u64 t1 = u64{pod_of(t0)} * t1_of_pod_;
-
-		k.up0 = static_cast<u16>(below(
-			draw(settings_.seed, Draws::hash, flow, t0), uplinks_));
-		k.up1 = three_ ? static_cast<u16>(below(
-					 draw(settings_.seed, Draws::hash, flow,
-					      (u64{1} << 32) + t1 +
-						      k.up0 / shape_.bundle),
-					 t1_uplinks_))
-			       : 0;
-		return;
-	}
-	k.up0 = static_cast<u16>(n % uplinks_);
-	k.up1 = static_cast<u16>(three_ ? n / uplinks_ : 0);
-}
-
 /* A packet of host @src goes into the port that the engine chose. */
-void Simulator::inject(u32 qp, u32 src, u32 dst, const mrc_tx_desc &d,
-		       const PathMap &map, u32 &walk)
+void Partition::inject(u32 qp, u32 src, u32 dst, const mrc_tx_desc &d,
+		       const PathMap &map, u32 &walk, u32 flow)
 {
-	const u32 p = links_.take();
-	Packet &k = links_.packet(p);
+	const u32 p = queues_.take();
+	Packet &k = queues_.packet(p);
 	Host &h = hosts_[src];
-	const u32 link = host_up(src, d.port);
+	const u32 link = routes_.host_up(src, d.port);
 
 	k.qp = qp;
-	pack(d, settings_.extra, k);
-	choose(src, dst, d, map, walk, k);
+	pack(d, settings_.extra, flow, k);
+	routes_.choose(src, dst, d, map, walk, k);
 	totals_.injected++;
-	links_.send(link, p, now_);
+	queues_.send(link, p, now_);
 
-	const u64 free = links_.link(link).data_free;
+	const u64 free = world_.links.link(link).data_free;
 
 	if (free > nic_wait_)
 		h.clear = std::max(h.clear, free - nic_wait_);
 }
 
-void Simulator::make_ready(u32 qp)
+void Partition::make_ready(u32 qp)
 {
 	Qp &q = qps_[qp];
 	Host &h = hosts_[q.src];
@@ -107,7 +44,7 @@ void Simulator::make_ready(u32 qp)
 }
 
 /* Packets leave a host as long as its ports have room. */
-void Simulator::pull(u32 host)
+void Partition::pull(u32 host)
 {
 	Host &h = hosts_[host];
 
@@ -133,7 +70,8 @@ void Simulator::pull(u32 host)
 			} else {
 				totals_.probes++;
 			}
-			inject(qp, q.src, q.dst, d, q.tx->map, q.tx->walk);
+			inject(qp, q.src, q.dst, d, q.tx->map, q.tx->walk,
+			       d.data ? q.tx->flow[d.slot] : 0);
 			if (h.last != qp) {
 				/* The next queue pair has its turn. */
 				h.first = q.next_ready;
@@ -154,7 +92,7 @@ void Simulator::pull(u32 host)
 }
 
 /* An event for the engine's deadline, unless an earlier one is pending. */
-void Simulator::arm(u32 qp)
+void Partition::arm(u32 qp)
 {
 	Qp &q = qps_[qp];
 	const u64 due = mrc_req_deadline(&q.tx->req);
@@ -171,7 +109,7 @@ void Simulator::arm(u32 qp)
 	}
 }
 
-void Simulator::timer(u32 qp, u64 at)
+void Partition::timer(u32 qp, u64 at)
 {
 	Qp &q = qps_[qp];
 
@@ -191,9 +129,9 @@ void Simulator::timer(u32 qp, u64 at)
 		arm(qp);
 }
 
-void Simulator::receive(u32 p)
+void Partition::receive(u32 p)
 {
-	Packet &k = links_.packet(p);
+	Packet &k = queues_.packet(p);
 	Host &h = hosts_[k.dst];
 	mrc_hdr hdr;
 
@@ -222,10 +160,10 @@ void Simulator::receive(u32 p)
 		to_responder(k.qp, k, hdr);
 		break;
 	}
-	links_.give(p);
+	queues_.give(p);
 }
 
-void Simulator::to_requester(u32 qp, const Packet &k, const mrc_hdr &h)
+void Partition::to_requester(u32 qp, const Packet &k, const mrc_hdr &h)
 {
 	Qp &q = qps_[qp];
 	const u64 t = engine_time(now_);
@@ -247,24 +185,16 @@ void Simulator::to_requester(u32 qp, const Packet &k, const mrc_hdr &h)
 	pull(q.src);
 }
 
-void Simulator::placed(Qp &q, const Packet &k)
+void Partition::placed(const Packet &k)
 {
-	Receiver &r = *q.rx;
-
-	/* The sender's memory is far away. */
-	if (!r.known || r.msn != k.data.msn) {
-		r.flow = q.tx->flow[k.data.msn & (send_slots - 1)];
-		r.msn = k.data.msn;
-		r.known = true;
-	}
-
-	FlowState &s = flows_[r.flow];
+	const u32 flow = k.data.flow;
+	FlowState &s = flows_[flow];
 
 	s.bytes += k.data.payload;
 	s.offsets += k.data.offset;
 	totals_.placed += k.data.payload;
 	if (s.bytes == k.data.message) {
-		const u32 trigger = traffic_.flows[r.flow].received_trigger;
+		const u32 trigger = traffic_.flows[flow].received_trigger;
 
 		s.received = now_;
 		if (trigger != no_trigger)
@@ -272,24 +202,30 @@ void Simulator::placed(Qp &q, const Packet &k)
 	}
 }
 
-void Simulator::to_responder(u32 qp, const Packet &k, const mrc_hdr &h)
+void Partition::make_receiver(u32 qp)
+{
+	Qp &q = qps_[qp];
+	const u32 mine = hosts_[q.dst].ports, theirs = hosts_[q.src].ports;
+
+	q.rx = maker_.make_receiver(qp, q.dst, ctr_.get());
+	if (mine == theirs)
+		return;
+	mrc_paths_set_ports(&q.rx->paths, mine);
+	mrc_paths_peer_status(&q.rx->paths, theirs, engine_time(now_));
+}
+
+void Partition::to_responder(u32 qp, const Packet &k, const mrc_hdr &h)
 {
 	Qp &q = qps_[qp];
 	const u64 t = engine_time(now_);
 	u8 trim = MRC_TRIM_NONE;
 
-	if (q.ended) {
+	if (q.closed) {
 		totals_.stale++;
 		return;
 	}
-	if (!q.rx) {
-		q.rx = maker_.make_receiver(qp, q.dst, ctr_.get());
-		if (hosts_[q.dst].ports != hosts_[q.src].ports) {
-			mrc_paths_set_ports(&q.rx->paths, hosts_[q.dst].ports);
-			mrc_paths_peer_status(&q.rx->paths, hosts_[q.src].ports,
-					      t);
-		}
-	}
+	if (!q.rx)
+		make_receiver(qp);
 	if (k.has(packet_trimmed)) {
 		totals_.delivered_trimmed++;
 		trim = k.has(packet_last_hop) ? MRC_TRIM_LASTHOP
@@ -307,12 +243,12 @@ void Simulator::to_responder(u32 qp, const Packet &k, const mrc_hdr &h)
 		mrc_resp_on_probe(&q.rx->resp, &rx, t);
 	} else if (mrc_resp_on_data(&q.rx->resp, &rx, t) == MRC_RX_PLACE) {
 		mrc_resp_placed(&q.rx->resp, &rx, 0, t);
-		placed(q, k);
+		placed(k);
 	}
 	feedback(qp);
 }
 
-void Simulator::feedback(u32 qp)
+void Partition::feedback(u32 qp)
 {
 	Qp &q = qps_[qp];
 	mrc_tx_desc d;
@@ -329,7 +265,7 @@ void Simulator::feedback(u32 qp)
 }
 
 /* MRC 1.0 §11.8: does feedback reach the sender? */
-void Simulator::reverse_probe(u32 qp)
+void Partition::reverse_probe(u32 qp)
 {
 	Qp &q = qps_[qp];
 	Host &h = hosts_[q.dst];
@@ -354,7 +290,7 @@ void Simulator::reverse_probe(u32 qp)
 	inject(qp, q.dst, q.src, d, q.rx->map, q.rx->walk);
 }
 
-void Simulator::answer_probe(u32 qp, const Packet &k, const mrc_hdr &h)
+void Partition::answer_probe(u32 qp, const Packet &k, const mrc_hdr &h)
 {
 	Qp &q = qps_[qp];
 	mrc_tx_desc d{};
@@ -375,7 +311,7 @@ void Simulator::answer_probe(u32 qp, const Packet &k, const mrc_hdr &h)
 }
 
 /* Work requests that are finished, in the order in which they were posted. */
-void Simulator::reap(u32 qp)
+void Partition::reap(u32 qp)
 {
 	Qp &q = qps_[qp];
 	mrc_wc_status status;
@@ -390,6 +326,7 @@ void Simulator::reap(u32 qp)
 		q.left--;
 		s.ended = now_;
 		s.failed = status != MRC_WC_SUCCESS;
+		last_end_ = now_;
 		totals_.finished++;
 		totals_.failed += s.failed;
 		if (traffic_.flows[f].sent_trigger != no_trigger)
@@ -404,7 +341,7 @@ void Simulator::reap(u32 qp)
 }
 
 /* Flows that have started, as far as there are slots. */
-void Simulator::post(u32 qp)
+void Partition::post(u32 qp)
 {
 	Qp &q = qps_[qp];
 
@@ -428,17 +365,63 @@ void Simulator::post(u32 qp)
 	make_ready(qp);
 }
 
-/* All flows are finished: the engines' memory is given back. */
-void Simulator::end(u32 qp)
+/* All flows of a queue pair are finished: its memory is given back. */
+void Partition::end(u32 qp)
+{
+	Qp &q = qps_[qp];
+	const Event e = {now_ + world_.close_delay, key_of(Happens::close, qp)};
+	const u32 to = world_.cut.of_host(q.dst);
+
+	maker_.give(q.tx);
+	q.tx = nullptr;
+	q.timer = never_ps;
+	if (to == number_)
+		events_.push(e.at, e.key);
+	else
+		world_.mail_of(number_)[to].events.push_back(e);
+	if (alone_ && totals_.finished == world_.flows.size())
+		bound_ = std::min(bound_, {world_.cut.window_end(now_), 0});
+}
+
+/* The receiver's memory, a while later. */
+void Partition::close(u32 qp)
 {
 	Qp &q = qps_[qp];
 
-	maker_.give(q.tx);
 	if (q.rx)
 		maker_.give(q.rx);
-	q.tx = nullptr;
 	q.rx = nullptr;
-	q.timer = never_ps;
-	q.ended = true;
+	q.closed = true;
+}
+
+void Partition::ports_changed(u32 host, u32 up)
+{
+	const u64 t = engine_time(now_);
+
+	for (u32 n = 0; n < world_.qps.size(); n++) {
+		Qp &q = qps_[n];
+
+		if (q.src == host && q.tx) {
+			mrc_req_set_ports(&q.tx->req, up, t);
+			make_ready(n);
+		}
+		if (q.dst == host && q.rx)
+			mrc_paths_set_ports(&q.rx->paths, up);
+	}
+	pull(host);
+}
+
+void Partition::peer_ports(u32 qp, u32 host, u32 up)
+{
+	const u64 t = engine_time(now_);
+	Qp &q = qps_[qp];
+
+	if (q.src == host && q.tx) {
+		mrc_req_peer_status(&q.tx->req, up, t);
+		make_ready(qp);
+		pull(host);
+	}
+	if (q.dst == host && q.rx)
+		mrc_paths_peer_status(&q.rx->paths, up, t);
 }
 } // namespace mrcsim

@@ -3,7 +3,9 @@
 
 #include <fmt/format.h>
 
+#include "cut.hpp"
 #include "error.hpp"
+#include "packet.hpp"
 
 namespace mrcsim
 {
@@ -28,10 +30,8 @@ LinkClass::LinkClass(const LinkSpec &s, u32 packet_bytes)
 {
 }
 
-Links::Links(const Shape &shape, u32 packet, u64 seed, u32 most_packets,
-	     EventList &events)
-	: events_(events), seed_(seed), packet_bytes_(packet),
-	  links_(shape.links()), losses_(shape.links()), pool_(most_packets)
+Links::Links(const Shape &shape, u32 packet)
+	: packet_bytes_(packet), links_(shape.links()), losses_(shape.links())
 {
 	for (const LinkSpec &s : shape.spec) {
 		specs_.push_back(s);
@@ -87,33 +87,18 @@ Links::Links(const Shape &shape, u32 packet, u64 seed, u32 most_packets,
 		set(e.link, e.spec, 0);
 }
 
-void Links::trim(u32 id, Link &, Packet &k, const LinkClass &c)
+void Links::set_partitions(const Shape &shape, const Cut &cut)
 {
-	k.flags &= static_cast<u8>(~packet_may_trim);
-	k.flags |= packet_control | packet_trimmed;
-	if (links_[id].kind == static_cast<u8>(Kind::host_down))
-		k.flags |= packet_last_hop;
-	k.size = c.trim_len;
-	losses_[id].trimmed++;
-	sums.trimmed++;
-}
+	u32 id = 0;
 
-void Links::drop(u32 id, u32 p)
-{
-	losses_[id].dropped++;
-	sums.dropped++;
-	give(p);
-}
+	for (u32 plane = 0; plane < shape.planes; plane++)
+		for (std::size_t k = 0; k < kinds; k++) {
+			const auto kind = static_cast<Kind>(k);
 
-u32 Links::fresh()
-{
-	if (used_ == pool_.size())
-		throw mrclab::SystemError(fmt::format(
-			"{} packets are under way: the memory that was planned "
-			"for packets is used up",
-			used_));
-	in_use_++;
-	return used_++;
+			for (u64 i = 0; i < shape.count(kind); i++)
+				links_[id++].behind =
+					static_cast<u16>(cut.behind(kind, i));
+		}
 }
 
 void Links::set_down(u32 id, bool down, u64 now)

@@ -24,7 +24,7 @@ struct Args {
 	std::string scenario, json, csv;
 	std::vector<std::string> columns;
 	std::vector<u64> seeds;
-	u32 threads = 0;
+	u32 jobs = 0, threads = 1;
 	std::string memory;
 	bool quiet = false;
 };
@@ -57,9 +57,11 @@ int do_run(const Args &a)
 	const bool line = !a.quiet && isatty(STDERR_FILENO);
 	RunOptions o;
 
-	o.threads = a.threads
-			    ? a.threads
-			    : std::max(std::thread::hardware_concurrency(), 1u);
+	o.threads = a.threads;
+	o.jobs = a.jobs ? a.jobs
+			: std::max(std::thread::hardware_concurrency() /
+					   a.threads,
+				   1u);
 	o.rows = !a.csv.empty();
 	if (!a.memory.empty())
 		o.memory = mrclab::parse_count(a.memory, 1, 1 << 24) << 20;
@@ -141,9 +143,12 @@ int run_command(int argc, char **argv)
 	CLI::App *s = add(app, chosen, do_run, "run", "simulate a scenario");
 
 	add_scenario(s, a);
-	s->add_option("-j,--threads", a.threads,
+	s->add_option("-j,--jobs", a.jobs,
 		      "runs at the same time; as many as there are "
-		      "processors by default")
+		      "processors for by default")
+		->check(CLI::Range(1, 1024));
+	s->add_option("-t,--threads", a.threads,
+		      "threads of each run, 1 by default")
 		->check(CLI::Range(1, 1024));
 	s->add_option("-o,--json", a.json,
 		      "a file for the results; - is standard output");

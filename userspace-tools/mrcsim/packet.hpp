@@ -31,6 +31,7 @@ struct alignas(64) Packet {
 		u16 payload;
 		u16 msn;
 		u16 probe_id; /* of a probe */
+		u32 flow;
 	};
 	struct Sack {
 		u32 entropy;

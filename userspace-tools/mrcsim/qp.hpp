@@ -40,9 +40,6 @@ struct Receiver {
 	mrc_paths paths;
 	PathMap map;
 	u32 walk;
-	u32 flow; /* that of the last packet; its number is @msn */
-	u16 msn;
-	bool known; /* there was one */
 };
 
 /* Number of the first queue pair, of a host that has reserved the ones below.

@@ -87,7 +87,7 @@ RunResult result_of(const Simulator &sim, const Traffic &traffic)
 	r.time = sim.now();
 	r.flows = traffic.flows.size();
 	r.totals = sim.totals();
-	r.links = sim.links().sums;
+	r.links = sim.sums();
 	r.spurious = sim.counter(MRC_CTR_SPURIOUS_RTX);
 	r.timeouts = sim.counter(MRC_CTR_RTO);
 	r.evs_bad = sim.counter(MRC_CTR_EV_BAD);

@@ -115,7 +115,7 @@ double share_done(const Simulator &sim, u64 bytes)
 				static_cast<double>(sim.settings().end));
 }
 
-void check_memory(const Scenario &s, const RunOptions &o, u32 threads)
+void check_memory(const Scenario &s, const RunOptions &o, u32 jobs)
 {
 	const u64 room = o.memory ? o.memory : available_memory();
 	const Traffic t = s.traffic(s.seeds.front());
@@ -127,11 +127,10 @@ void check_memory(const Scenario &s, const RunOptions &o, u32 threads)
 		settings.column = c;
 		most = std::max(most, planned_memory(s.shape, settings, t));
 	}
-	if (room && most * threads > room)
+	if (room && most * jobs > room)
 		throw mrclab::UsageError(fmt::format(
 			"{}: {} runs at once take up to {}; {} are available",
-			s.file, threads, megabytes(most * threads),
-			megabytes(room)));
+			s.file, jobs, megabytes(most * jobs), megabytes(room)));
 }
 } // namespace
 
@@ -149,7 +148,7 @@ u64 available_memory()
 	return 0;
 }
 
-RunResult run_once(const Scenario &s, Column column, u64 seed,
+RunResult run_once(const Scenario &s, Column column, u64 seed, u32 threads,
 		   const std::function<void(const Simulator &)> &progress)
 {
 	const double cpu = cpu_seconds();
@@ -160,7 +159,7 @@ RunResult run_once(const Scenario &s, Column column, u64 seed,
 	settings.column = column;
 	settings.seed = seed;
 
-	Simulator sim(s.shape, settings, traffic, s.faults);
+	Simulator sim(s.shape, settings, traffic, s.faults, threads);
 
 	while (sim.run(slice))
 		if (progress)
@@ -168,7 +167,8 @@ RunResult run_once(const Scenario &s, Column column, u64 seed,
 
 	RunResult r = result_of(sim, traffic);
 
-	r.cpu = cpu_seconds() - cpu;
+	r.cpu = cpu_seconds() - cpu +
+		static_cast<double>(sim.helpers_cpu()) * 1e-9;
 	r.wall = seconds_since(from);
 	return r;
 }
@@ -176,14 +176,14 @@ RunResult run_once(const Scenario &s, Column column, u64 seed,
 std::vector<RunResult> run_scenario(const Scenario &s, const RunOptions &o)
 {
 	const std::size_t n = s.columns.size() * s.seeds.size();
-	const u32 threads = static_cast<u32>(std::clamp<std::size_t>(
-		o.threads, 1, std::max<std::size_t>(n, 1)));
+	const u32 jobs = static_cast<u32>(std::clamp<std::size_t>(
+		o.jobs, 1, std::max<std::size_t>(n, 1)));
 	std::vector<RunResult> results(n);
 	std::vector<std::exception_ptr> errors(n);
 	std::atomic<std::size_t> next = 0;
 	Progress progress(n, o.progress);
 
-	check_memory(s, o, threads);
+	check_memory(s, o, jobs);
 
 	const auto work = [&] {
 		for (std::size_t i = next++; i < n; i = next++) {
@@ -193,7 +193,8 @@ std::vector<RunResult> run_scenario(const Scenario &s, const RunOptions &o)
 
 			try {
 				results[i] = run_once(
-					s, c, seed, [&](const Simulator &sim) {
+					s, c, seed, o.threads,
+					[&](const Simulator &sim) {
 						if (!bytes)
 							for (const Flow &f :
 							     sim.traffic()
@@ -218,7 +219,7 @@ std::vector<RunResult> run_scenario(const Scenario &s, const RunOptions &o)
 	};
 	std::vector<std::thread> others;
 
-	for (u32 t = 1; t < threads; t++)
+	for (u32 t = 1; t < jobs; t++)
 		others.emplace_back(work);
 	work();
 	for (std::thread &t : others)

@@ -12,7 +12,8 @@
 namespace mrcsim
 {
 struct RunOptions {
-	u32 threads = 1;
+	u32 jobs = 1;	 /* runs at the same time */
+	u32 threads = 1; /* of each run */
 	/* Bytes that may be used; 0: what the system says is available. */
 	u64 memory = 0;
 	bool rows = true; /* keep what is known of single flows */
@@ -26,8 +27,8 @@ struct RunOptions {
  */
 std::vector<RunResult> run_scenario(const Scenario &s, const RunOptions &o);
 
-/* One run on this thread. */
-RunResult run_once(const Scenario &s, Column column, u64 seed,
+/* One run, on this thread and @threads - 1 others. */
+RunResult run_once(const Scenario &s, Column column, u64 seed, u32 threads = 1,
 		   const std::function<void(const Simulator &)> &progress = {});
 
 /* What follows from the scenario, and how much memory a run takes. */

@@ -21,20 +21,20 @@ void Simulator::fault(std::size_t n)
 	std::vector<u32> changed;
 
 	for (const u32 id : f.links) {
-		LinkSpec spec = links_.spec(id);
-		const Kind kind = shape_.kind_of(id);
+		LinkSpec spec = world_.links.spec(id);
+		const Kind kind = world_.shape.kind_of(id);
 
 		switch (f.kind) {
 		case Fault::Kind::down:
 		case Fault::Kind::up:
-			links_.set_down(id, f.kind == Fault::Kind::down, now_);
+			world_.links.set_down(id, f.kind == Fault::Kind::down,
+					      global_now_);
 			if (kind == Kind::host_up || kind == Kind::host_down)
-				changed.push_back((id % plane_links_) %
-						  shape_.all_hosts());
+				changed.push_back(world_.routes.host_of(id));
 			break;
 		case Fault::Kind::loss:
 			spec.loss = f.loss;
-			links_.set(id, spec, now_);
+			world_.links.set(id, spec, global_now_);
 			break;
 		case Fault::Kind::rate:
 			/* Lengths of queues follow the BDP. */
@@ -45,19 +45,19 @@ void Simulator::fault(std::size_t n)
 			for (u64 *room : {&spec.queue, &spec.trim})
 				if (*room)
 					*room = std::max<u64>(
-						*room, 2 * derived_.packet);
-			links_.set(id, spec, now_);
+						*room,
+						2 * world_.derived.packet);
+			world_.links.set(id, spec, global_now_);
 			break;
 		case Fault::Kind::restore:
-			links_.set_down(id, false, now_);
+			world_.links.set_down(id, false, global_now_);
 			if (kind == Kind::host_up || kind == Kind::host_down)
-				changed.push_back((id % plane_links_) %
-						  shape_.all_hosts());
-			spec = shape_.of(kind);
-			for (const LinkException &e : shape_.exceptions)
+				changed.push_back(world_.routes.host_of(id));
+			spec = world_.shape.of(kind);
+			for (const LinkException &e : world_.shape.exceptions)
 				if (e.link == id)
 					spec = e.spec;
-			links_.set(id, spec, now_);
+			world_.links.set(id, spec, global_now_);
 			break;
 		}
 	}
@@ -71,31 +71,21 @@ void Simulator::fault(std::size_t n)
 /* A host sees at once that a cable has no carrier. Its peers are told. */
 void Simulator::ports_changed(u32 host)
 {
-	const u64 t = engine_time(now_);
 	u32 up = 0;
 
-	for (u32 port = 1; port <= shape_.planes; port++) {
-		const u32 id = host_up(host, port);
+	for (u32 port = 1; port <= world_.shape.planes; port++) {
+		const u32 id = world_.routes.host_up(host, port);
 
-		if (!links_.is_down(id) &&
-		    !links_.is_down(id + shape_.all_hosts()))
+		if (!world_.links.is_down(id) &&
+		    !world_.links.is_down(id + world_.shape.all_hosts()))
 			up |= 1u << port;
 	}
-	if (up == hosts_[host].ports)
+	if (up == world_.hosts[host].ports)
 		return;
-	hosts_[host].ports = up;
-	for (u32 n = 0; n < qps_.size(); n++) {
-		Qp &q = qps_[n];
-
-		if (q.src == host && q.tx) {
-			mrc_req_set_ports(&q.tx->req, up, t);
-			make_ready(n);
-		}
-		if (q.dst == host && q.rx)
-			mrc_paths_set_ports(&q.rx->paths, up);
-	}
-	pull(host);
-	events_.push(now_ + shape_.path_delay(), key_of(Happens::news, host));
+	world_.hosts[host].ports = up;
+	part_of(host).ports_changed(host, up);
+	global_.push({global_now_ + world_.shape.path_delay(),
+		      key_of(Happens::news, host)});
 }
 
 /*
@@ -104,19 +94,31 @@ void Simulator::ports_changed(u32 host)
  */
 void Simulator::news(u32 host)
 {
-	const u64 t = engine_time(now_);
-	const u32 up = hosts_[host].ports;
+	const u32 up = world_.hosts[host].ports;
 
-	for (u32 n = 0; n < qps_.size(); n++) {
-		Qp &q = qps_[n];
+	for (u32 n = 0; n < world_.qps.size(); n++) {
+		const Qp &q = world_.qps[n];
 
-		if (q.dst == host && q.tx) {
-			mrc_req_peer_status(&q.tx->req, up, t);
-			make_ready(n);
-			pull(q.src);
-		}
-		if (q.src == host && q.rx)
-			mrc_paths_peer_status(&q.rx->paths, up, t);
+		if (q.dst == host)
+			part_of(q.src).peer_ports(n, q.src, up);
+		if (q.src == host)
+			part_of(q.dst).peer_ports(n, q.dst, up);
 	}
+}
+
+void Simulator::happen()
+{
+	const Event e = global_.top();
+	const u64 who = e.key & ((u64{1} << key_shift) - 1);
+
+	global_.pop();
+	global_now_ = e.at;
+	global_events_++;
+	for (const auto &p : parts_)
+		p->set_now(e.at);
+	if (e.key >> key_shift == static_cast<u64>(Happens::fault))
+		fault(who);
+	else
+		news(static_cast<u32>(who));
 }
 } // namespace mrcsim

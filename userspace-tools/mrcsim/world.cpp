@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#include "world.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "error.hpp"
+
+namespace mrcsim
+{
+namespace
+{
+/* @t, if its flows are between hosts of the fabric. */
+const Traffic &checked(const Traffic &t, u32 hosts)
+{
+	for (const Flow &f : t.flows)
+		if (f.src >= hosts || f.dst >= hosts)
+			throw mrclab::UsageError(fmt::format(
+				"a flow from host {} to host {}: the fabric "
+				"has {} hosts",
+				f.src + 1, f.dst + 1, hosts));
+	return t;
+}
+} // namespace
+
+World::World(const Shape &s, const Settings &set, const Traffic &t, u32 threads)
+	: shape(s), settings(set), derived(derive(s, set)),
+	  traffic(checked(t, s.all_hosts())), cut(s, t, threads),
+	  links(s, derived.packet), routes(s, set, derived),
+	  mail(u64{cut.count()} * cut.count()), qps(t.connections),
+	  hosts(s.all_hosts()), flows(t.flows.size()), fired(t.triggers.size()),
+	  close_delay(std::max(s.path_delay(), cut.window()))
+{
+	if (cut.count() > 1)
+		links.set_partitions(s, cut);
+	for (Host &h : hosts)
+		h.ports = ((1u << s.planes) - 1) << 1;
+	for (const Flow &f : t.flows) {
+		Qp &q = qps[f.connection];
+
+		q.src = f.src;
+		q.dst = f.dst;
+		q.left++;
+	}
+}
+} // namespace mrcsim
