@@ -25,6 +25,7 @@ add_library(mrcsim_core STATIC
 	"${MRCSIM_DIR}/link.cpp"
 	"${MRCSIM_DIR}/matrix_file.cpp"
 	"${MRCSIM_DIR}/partition.cpp"
+	"${MRCSIM_DIR}/plan.cpp"
 	"${MRCSIM_DIR}/qp.cpp"
 	"${MRCSIM_DIR}/queues.cpp"
 	"${MRCSIM_DIR}/report.cpp"

@@ -80,15 +80,32 @@ public:
 
 	u64 pending() const { return pending_; }
 
+	/* Bytes that are allocated. */
+	u64 memory() const
+	{
+		u64 events = open_.capacity() + far_.capacity();
+
+		for (const std::vector<Event> &v : pool_)
+			events += v.capacity();
+		return events * sizeof(Event) + ring_.capacity() * sizeof(u32) +
+		       pool_.capacity() * sizeof(pool_[0]) +
+		       free_.capacity() * sizeof(u32);
+	}
+
 private:
 	static constexpr u64 buckets = 8192; /* a power of two */
 	static constexpr u32 none = ~0u;
+	static constexpr std::size_t most_kept = 512; /* events */
 
 	struct Later {
 		bool operator()(const Event &a, const Event &b) const
 		{
 			return a.at != b.at ? a.at > b.at : a.key > b.key;
 		}
+	};
+
+	struct Far : std::priority_queue<Event, std::vector<Event>, Later> {
+		std::size_t capacity() const { return c.capacity(); }
 	};
 
 	/* The open bucket is sorted, the next event at its end. */
@@ -196,6 +213,9 @@ private:
 		if (!used_[slot / 64])
 			level_[slot / 4096] &= ~(1ull << slot / 64 % 64);
 		open_.swap(pool_[which]);
+		/* Bursts must not make one vector after the other large. */
+		if (pool_[which].capacity() > most_kept)
+			std::vector<Event>().swap(pool_[which]);
 		free_.push_back(which);
 		std::sort(open_.begin(), open_.end(), Later());
 		migrate();
@@ -211,6 +231,6 @@ private:
 	u64 level_[buckets / 4096] = {}; /* which words of @used_ are not 0 */
 	std::vector<std::vector<Event>> pool_;
 	std::vector<u32> free_;
-	std::priority_queue<Event, std::vector<Event>, Later> far_;
+	Far far_;
 };
 } // namespace mrcsim

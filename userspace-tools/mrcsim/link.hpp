@@ -84,6 +84,14 @@ public:
 		return classes_[l.cls];
 	}
 	u64 count() const { return links_.size(); }
+	/* Bytes that are allocated. */
+	u64 memory() const
+	{
+		return links_.size() * (sizeof(Link) + sizeof(LinkLoss)) +
+		       classes_.capacity() * sizeof(LinkClass) +
+		       specs_.capacity() * sizeof(LinkSpec);
+	}
+
 	/* ps until all data packets will have left. */
 	u64 backlog(u32 id, u64 now) const
 	{

@@ -85,6 +85,18 @@ public:
 	void give(void *p) { free_.push_back(p); }
 
 	std::size_t size() const { return size_; }
+	/* Bytes that are allocated when @n blocks are. */
+	u64 memory_of(u64 n) const
+	{
+		return (n + per_slab_ - 1) / per_slab_ * per_slab_ * size_ +
+		       n * sizeof(void *);
+	}
+	u64 memory() const
+	{
+		return slabs_.size() * per_slab_ * size_ +
+		       slabs_.capacity() * sizeof(Pages) +
+		       free_.capacity() * sizeof(void *);
+	}
 
 private:
 	static constexpr std::size_t slab = 2 << 20;

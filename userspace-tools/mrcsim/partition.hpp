@@ -41,6 +41,12 @@ public:
 	const LinkSums &sums() const { return queues_.sums; }
 	const mrc_counters &counters() const { return *ctr_; }
 	u64 in_use() const { return queues_.in_use(); }
+	/* Bytes that are allocated. */
+	u64 memory() const
+	{
+		return events_.memory() + queues_.memory() + maker_.memory() +
+		       sizeof(mrc_counters) + order_.capacity() * sizeof(u32);
+	}
 	/* Between turns only; @now: ps. */
 	void set_now(u64 now) { now_ = now; }
 	/* The ports of @host that are up have changed. */

@@ -51,8 +51,14 @@ class QpMaker
 public:
 	QpMaker(const Shape &shape, const Settings &s, const Derived &d);
 
-	/* Bytes of both ends. */
-	u64 memory() const { return senders_.size() + receivers_.size(); }
+	/* Bytes of both ends of a queue pair. */
+	u64 qp_memory() const { return senders_.size() + receivers_.size(); }
+	/* Bytes that are allocated, when there are @n queue pairs and now. */
+	u64 memory_of(u64 n) const
+	{
+		return senders_.memory_of(n) + receivers_.memory_of(n);
+	}
+	u64 memory() const { return senders_.memory() + receivers_.memory(); }
 
 	/* Throws std::bad_alloc. @host: where it is; @now: ns of the engine. */
 	Sender *make_sender(u32 qp, u32 host, u64 now, mrc_counters *ctr);

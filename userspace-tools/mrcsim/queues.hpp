@@ -190,7 +190,8 @@ public:
 	}
 
 	u64 in_use() const { return in_use_; }
-	u64 most_in_use() const { return used_; }
+	/* Bytes of the packets that there were at the same time. */
+	u64 memory() const { return u64{used_} * sizeof(Packet); }
 
 	LinkSums sums;
 

@@ -93,6 +93,7 @@ RunResult result_of(const Simulator &sim, const Traffic &traffic)
 	r.evs_bad = sim.counter(MRC_CTR_EV_BAD);
 	r.probes = sim.counter(MRC_CTR_TX_PROBE);
 	r.wrong = sim.check();
+	r.memory = sim.memory();
 	r.samples = sim.samples();
 	for (u32 p = 0; p < sim.shape().planes; p++)
 		r.planes.push_back(plane_of(sim, p));
@@ -181,7 +182,8 @@ nlohmann::ordered_json json_of(const RunResult &r)
 		{"timeouts", r.timeouts},
 		{"events", t.events},
 		{"cpu_s", r.cpu},
-		{"wall_s", r.wall}};
+		{"wall_s", r.wall},
+		{"memory", r.memory}};
 
 	j["planes"] = nlohmann::ordered_json::array();
 	for (const PlaneRow &p : r.planes)

@@ -46,6 +46,7 @@ struct RunResult {
 	LinkSums links;
 	u64 spurious = 0, timeouts = 0, evs_bad = 0, probes = 0;
 	u64 last_received = 0; /* ps */
+	u64 memory = 0;	       /* bytes */
 	std::vector<PlaneRow> planes;
 	std::vector<Sample> samples;
 	std::vector<FlowRow> rows;

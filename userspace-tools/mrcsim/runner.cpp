@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include "error.hpp"
+#include "plan.hpp"
 #include "units.hpp"
 
 namespace mrcsim
@@ -125,7 +126,8 @@ void check_memory(const Scenario &s, const RunOptions &o, u32 jobs)
 		Settings settings = s.settings;
 
 		settings.column = c;
-		most = std::max(most, planned_memory(s.shape, settings, t));
+		most = std::max(
+			most, planned_memory(s.shape, settings, t, o.threads));
 	}
 	if (room && most * jobs > room)
 		throw mrclab::UsageError(fmt::format(

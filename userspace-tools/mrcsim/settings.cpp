@@ -113,7 +113,7 @@ Derived derive(const Shape &shape, const Settings &s)
 	d.mpr = s.mpr ? s.mpr : range_for(bdp + bdp / 2, d.nominal);
 	d.nic_depth = s.nic_depth ? s.nic_depth : shape.planes > 1 ? 2 : 1;
 	d.link_memory = shape.links() * (sizeof(Link) + sizeof(LinkLoss));
-	d.qp_memory = QpMaker(shape, s, d).memory();
+	d.qp_memory = QpMaker(shape, s, d).qp_memory();
 	return d;
 }
 } // namespace mrcsim

@@ -271,6 +271,15 @@ u64 Simulator::counter(mrc_counter id) const
 	return sum;
 }
 
+u64 Simulator::memory() const
+{
+	u64 sum = world_.memory() + samples_.capacity() * sizeof(Sample);
+
+	for (const auto &p : parts_)
+		sum += sizeof(Partition) + p->memory();
+	return sum;
+}
+
 u64 Simulator::digest() const
 {
 	u64 sum = now();
@@ -314,28 +323,5 @@ std::string Simulator::check() const
 					   n + 1, f.bytes, bytes, f.offsets);
 	}
 	return {};
-}
-
-u64 planned_memory(const Shape &shape, const Settings &s,
-		   const Traffic &traffic)
-{
-	const Derived d = derive(shape, s);
-	const u64 packets = s.congestion ? u64{MRC_CC_WINDOW_PKTS(d.mpr * 128)}
-					 : u64{d.mpr} * 128;
-	std::vector<u32> open(shape.all_hosts());
-	u64 at_once = 0, hosts = 0;
-
-	/* Connections whose flows wait for triggers follow others. */
-	for (const Flow &f : traffic.flows)
-		if (f.start != not_yet && f.src < open.size())
-			at_once++, hosts += !open[f.src]++;
-	/* Feedback is under way, too, and each host has some pending events. */
-	const u64 of_host = packets * 5 / 4 * sizeof(Packet) + 4096;
-	constexpr u64 program = 16 << 20;
-
-	return program + d.link_memory + traffic.connections * u64{96} +
-	       traffic.flows.size() * (sizeof(Flow) + sizeof(FlowState) + 4) +
-	       std::min<u64>(at_once, traffic.connections) * d.qp_memory +
-	       hosts * of_host;
 }
 } // namespace mrcsim

@@ -61,6 +61,9 @@ public:
 	const std::vector<Sample> &samples() const { return samples_; }
 	const Links &links() const { return world_.links; }
 	u64 counter(mrc_counter id) const;
+	/* Bytes that are allocated; it never becomes less. */
+	u64 memory() const;
+
 	/* Of all deliveries: time, queue pair, PSN, EV. */
 	u64 digest() const;
 	/* Empty, or which packets or bytes are missing. */
@@ -100,8 +103,4 @@ private:
 	std::vector<Sample> samples_;
 	u64 next_sample_ = never_ps;
 };
-
-/* Bytes that a run takes at most, before it is made. */
-u64 planned_memory(const Shape &shape, const Settings &s,
-		   const Traffic &traffic);
 } // namespace mrcsim

@@ -44,4 +44,17 @@ World::World(const Shape &s, const Settings &set, const Traffic &t, u32 threads)
 		q.left++;
 	}
 }
+
+u64 World::memory() const
+{
+	u64 crossing = 0;
+
+	for (const Mail &m : mail)
+		crossing += m.packets.capacity() * sizeof(Packet) +
+			    m.events.capacity() * sizeof(Event);
+	return links.memory() + crossing + mail.capacity() * sizeof(Mail) +
+	       qps.capacity() * sizeof(Qp) + hosts.capacity() * sizeof(Host) +
+	       flows.capacity() * sizeof(FlowState) +
+	       fired.capacity() * sizeof(u32);
+}
 } // namespace mrcsim

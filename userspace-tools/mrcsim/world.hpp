@@ -71,6 +71,9 @@ struct World {
 	World(const Shape &shape, const Settings &settings,
 	      const Traffic &traffic, u32 threads);
 
+	/* Bytes that are allocated. */
+	u64 memory() const;
+
 	/* Where partition @from puts what is for the others. */
 	Mail *mail_of(u32 from) { return &mail[from * cut.count()]; }
 
