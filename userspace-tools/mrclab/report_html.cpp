@@ -6,53 +6,16 @@
 
 #include <fmt/format.h>
 
-#include "../common/gnuplot_text.hpp"
+#include "../common/html.hpp"
 #include "report_rows.hpp"
 #include "text.hpp"
 
 namespace mrclab
 {
+using html::escaped;
+
 namespace
 {
-constexpr const char *style = R"(
-body { font-family: sans-serif; line-height: 1.4; max-width: 62rem;
-	margin: 1rem auto; padding: 0 1rem; color: #222; background: #fff; }
-table { border-collapse: collapse; margin: 1rem 0; }
-th, td { border: 1px solid #ccc; padding: .3rem .6rem; text-align: left;
-	vertical-align: top; }
-th { background: #f2f2f2; }
-.no { color: #b00020; font-weight: bold; }
-.yes { color: #006b3c; }
-figure { margin: 1rem 0; }
-svg { max-width: 100%; height: auto; }
-pre { background: #f6f6f6; padding: .5rem; overflow-x: auto; }
-section { border-top: 1px solid #ccc; margin-top: 2rem; }
-)";
-
-std::string escaped(std::string_view line)
-{
-	std::string out;
-
-	for (const char c : gnuplot::one_line(line))
-		switch (c) {
-		case '<':
-			out += "&lt;";
-			break;
-		case '>':
-			out += "&gt;";
-			break;
-		case '&':
-			out += "&amp;";
-			break;
-		case '"':
-			out += "&quot;";
-			break;
-		default:
-			out += c;
-		}
-	return out;
-}
-
 /* Empty lines separate paragraphs. */
 std::string paragraphs(const std::string &text)
 {
@@ -72,15 +35,6 @@ std::string paragraphs(const std::string &text)
 	}
 	end();
 	return out;
-}
-
-std::string preformatted(const std::string &text)
-{
-	std::string out = "<pre>";
-
-	for (const std::string &line : lines_of(text))
-		out += escaped(line) + "\n";
-	return out + "</pre>\n";
 }
 
 std::string met(bool ok)
@@ -138,55 +92,13 @@ std::string table_of(const std::vector<DrillResult> &results)
 	return out + "</tbody>\n</table>\n";
 }
 
-/*
- * The element <svg> of a file. Pictures on one page must not share the names
- * of their parts, so all ids, and references to them, get @prefix. These are
- * in attributes and never in text.
- */
-std::string inline_svg(const std::string &file, const std::string &prefix)
-{
-	const std::size_t begin = file.find("<svg");
-	std::string out;
-	bool tag = false;
-
-	if (begin == std::string::npos)
-		return "";
-	const std::string_view svg = std::string_view(file).substr(begin);
-
-	for (std::size_t i = 0; i < svg.size(); i++) {
-		out += svg[i];
-		if (svg[i] == '<' || svg[i] == '>')
-			tag = svg[i] == '<';
-		for (const std::string_view before :
-		     {" id='", " id=\"", "href='#", "href=\"#", "url(#"})
-			if (tag && std::string_view(out).ends_with(before))
-				out += prefix;
-	}
-	return out;
-}
-
-/* Browsers show the title of a picture under the pointer. */
-std::string with_title(std::string svg, const std::string &title)
-{
-	const std::string old = "<title>Gnuplot</title>";
-	const std::size_t at = svg.find(old);
-
-	if (at != std::string::npos)
-		svg.replace(at, old.size(),
-			    "<title>" + escaped(title) + "</title>");
-	return svg;
-}
-
 std::string picture_of(const DrillResult &result, const Pictures &pictures)
 {
 	const auto p = pictures.find(result.name);
 
 	if (p == pictures.end())
 		return "";
-	return "<figure>\n" +
-	       with_title(inline_svg(p->second, result.name + "-"),
-			  result.title) +
-	       "</figure>\n";
+	return html::picture(p->second, result.name + "-", result.title);
 }
 
 std::string verdicts_of(const DrillResult &result)
@@ -277,7 +189,7 @@ std::string list_of_flows(const DrillResult &result)
 						: "a program has failed",
 					   gap_of(run, f.name));
 			if (!f.ok && !f.why.empty())
-				out += preformatted(f.why);
+				out += html::preformatted(f.why);
 		}
 	return out;
 }
@@ -330,18 +242,12 @@ std::string section_of(const DrillResult &r, const Pictures &pictures)
 std::string html_of(const std::vector<DrillResult> &results,
 		    const Pictures &pictures)
 {
-	std::string out = fmt::format(
-		"<!DOCTYPE html>\n"
-		"<html lang=\"en\" xmlns=\"http://www.w3.org/1999/xhtml\">\n"
-		"<head>\n<meta charset=\"utf-8\"/>\n"
-		"<title>Drills of MRC</title>\n<style>{}</style>\n</head>\n"
-		"<body>\n<h1>Drills of MRC</h1>\n<p>{}.</p>\n",
-		style, score_of(results));
+	std::string out = "<p>" + score_of(results) + ".</p>\n";
 
 	out += table_of(results);
 	for (const DrillResult &r : results)
 		out += section_of(r, pictures);
-	return out + "</body>\n</html>\n";
+	return html::page("Drills of MRC", out);
 }
 
 std::string csv_name(const DrillResult &result, const DrillRun &run)

@@ -17,10 +17,12 @@ set_target_properties(mrc-engine PROPERTIES
 target_compile_options(mrc-engine PRIVATE -Wno-shadow -fno-strict-aliasing)
 
 add_library(mrcsim_core STATIC
+	"${MRCSIM_DIR}/curves.cpp"
 	"${MRCSIM_DIR}/cut.cpp"
 	"${MRCSIM_DIR}/fabric_shape.cpp"
 	"${MRCSIM_DIR}/fault.cpp"
 	"${MRCSIM_DIR}/host.cpp"
+	"${MRCSIM_DIR}/html_report.cpp"
 	"${MRCSIM_DIR}/lines.cpp"
 	"${MRCSIM_DIR}/link.cpp"
 	"${MRCSIM_DIR}/matrix_file.cpp"

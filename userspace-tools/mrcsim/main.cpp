@@ -9,8 +9,10 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "../common/gnuplot.hpp"
 #include "error.hpp"
 #include "files.hpp"
+#include "html_report.hpp"
 #include "runner.hpp"
 #include "units.hpp"
 
@@ -21,7 +23,7 @@ namespace
 using mrclab::UsageError;
 
 struct Args {
-	std::string scenario, json, csv;
+	std::string scenario, json, csv, report;
 	std::vector<std::string> columns;
 	std::vector<u64> seeds;
 	u32 jobs = 0, threads = 1;
@@ -51,6 +53,21 @@ void write_output(const std::string &file, const std::string &text)
 		mrclab::replace_text(file, text);
 }
 
+void write_report(const std::string &file, const Scenario &s,
+		  const std::vector<RunResult> &runs)
+{
+	std::vector<std::string> pictures;
+
+	try {
+		for (const Figure &f : figures_of(runs))
+			pictures.push_back(gnuplot::draw(plot_of(f),
+							 gnuplot::Format::svg));
+	} catch (const gnuplot::Error &e) {
+		throw mrclab::SystemError(e.what());
+	}
+	write_output(file, html_of(s, runs, pictures));
+}
+
 int do_run(const Args &a)
 {
 	const Scenario s = scenario_of(a);
@@ -62,7 +79,7 @@ int do_run(const Args &a)
 			: std::max(std::thread::hardware_concurrency() /
 					   a.threads,
 				   1u);
-	o.rows = !a.csv.empty();
+	o.rows = !a.csv.empty() || !a.report.empty();
 	if (!a.memory.empty())
 		o.memory = mrclab::parse_count(a.memory, 1, 1 << 24) << 20;
 	if (line)
@@ -85,8 +102,11 @@ int do_run(const Args &a)
 	}
 	if (!a.csv.empty())
 		write_output(a.csv, csv_of(runs));
+	if (!a.report.empty())
+		write_report(a.report, s, runs);
 	for (const RunResult &r : runs) {
-		if (!a.quiet && a.json != "-" && a.csv != "-")
+		if (!a.quiet && a.json != "-" && a.csv != "-" &&
+		    a.report != "-")
 			std::cout << text_of(r);
 		if (!r.wrong.empty())
 			throw mrclab::SystemError("packets went astray: " +
@@ -154,6 +174,9 @@ int run_command(int argc, char **argv)
 		      "a file for the results; - is standard output");
 	s->add_option("-f,--csv", a.csv,
 		      "a file with a line for each flow; - is standard output");
+	s->add_option("-r,--report", a.report,
+		      "a file for a page with tables and pictures, which needs "
+		      "gnuplot; - is standard output");
 	s->add_option("-m,--memory", a.memory,
 		      "MiB that may be used; what is available by default");
 	s->add_flag("-q,--quiet", a.quiet, "no progress and no summary");

@@ -454,6 +454,7 @@ Scenario parse_scenario(std::string_view text, const std::string &file)
 	Scenario s;
 
 	s.file = file;
+	s.text = text;
 	s.name = std::filesystem::path(file).stem().string();
 	ScenarioReader r(yaml, s);
 

@@ -15,6 +15,7 @@ namespace mrcsim
 struct Scenario {
 	std::string file;
 	std::string name;
+	std::string text; /* of the file */
 	Shape shape;
 	Settings settings;
 	std::vector<Column> columns{Column::mrc};
