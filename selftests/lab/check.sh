@@ -6,7 +6,7 @@
 #
 # usage: check.sh PART...
 #   unit    engine: unit and property tests; mrcctl; mrclab; mrcmap; mrcsim; mrcperf;
-#           mrcbench; ASan and UBSan; that the engine's benchmark runs
+#           mrcbench; mrcconform; ASan and UBSan; that the engine's benchmark runs
 #   prop    the engine's property tests with all schedules
 #   map     mrcmap's tests with all faults and times
 #   fuzz    libFuzzer targets, 60 s each
@@ -170,6 +170,7 @@ if wants unit; then
 	native mrcsim "$TOP/selftests/mrcsim" 2
 	native mrcperf "$TOP/selftests/mrcperf" 2
 	native mrcbench "$TOP/selftests/mrcbench" 2
+	native mrcconform "$TOP/selftests/mrcconform" 2
 	native enginebench "$TOP/selftests/enginebench" 1
 fi
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
 # Builds, installs and removes the module, the provider with its manual pages, and the tools
-# (mrcctl, mrclab, mrcmap, mrcsim, mrcperf, mrcbench) on this machine, for the running
+# (mrcctl, mrclab, mrcmap, mrcsim, mrcperf, mrcbench, mrcconform) on this machine, for the running
 # kernel (KVER=VERSION for another one). Missing packages are named. Without the tools'
 # libraries everything else is built.
 #
@@ -23,6 +23,7 @@ abi=rdmav34 # rdma-core's private interface, unchanged since 39
 tools=$host/tools
 # The files that the tools install, below /usr.
 tool_files=(sbin/mrcctl sbin/mrclab sbin/mrcmap bin/mrcsim bin/mrcperf bin/mrcbench
+	bin/mrcconform share/man/man1/mrcconform.1 share/mrcconform/vectors/v01-write-only-ipv4.json
 	share/man/man8/mrcctl.8
 	share/man/man8/mrclab.8 share/man/man8/mrcmap.8 share/man/man5/mrclab-{fabric,drill}.5
 	share/man/man1/mrcperf.1 share/man/man1/mrcbench.1
@@ -30,7 +31,7 @@ tool_files=(sbin/mrcctl sbin/mrclab sbin/mrcmap bin/mrcsim bin/mrcperf bin/mrcbe
 	share/mrcsim/scenarios/{incast,permutation,plane}.yaml
 	share/mrcbench/{goals,quick,sweep}.plan
 	share/mrclab/{fabric,drill}.schema.json share/mrclab/fabrics/{pair,small,paper}.yaml
-	share/bash-completion/completions/{mrcctl,mrclab,mrcmap,mrcsim}
+	share/bash-completion/completions/{mrcctl,mrclab,mrcmap,mrcsim,mrcconform}
 	lib/systemd/system/mrcmap-{agent,collector}.service
 	lib/systemd/system/mrcctl-metrics.{service,timer} lib/systemd/system/mrc-links@.service
 	share/mrc/grafana.json)
@@ -120,7 +121,7 @@ build_tools() {
 	rm -rf "${tools:?}/stage"
 	missing=$(tools_missing)
 	if [ -n "$missing" ]; then
-		say "not built: mrcctl, mrclab, mrcmap, mrcsim, mrcperf, mrcbench; they need libraries that are missing"
+		say "not built: mrcctl, mrclab, mrcmap, mrcsim, mrcperf, mrcbench, mrcconform; they need libraries that are missing"
 		say "           $(package_hint "$missing")"
 		return
 	fi

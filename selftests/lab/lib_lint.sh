@@ -107,14 +107,14 @@ tidy_guests() { # VERBS-HEADERS PROGRAM
 clang_tidy() {
 	local list=$work/tidy-files ib rc=0
 	"$LAB_DIR/setup.sh" native lint
-	for d in unit fuzz mrcctl mrclab mrcmap mrcsim mrcperf mrcbench enginebench; do
+	for d in unit fuzz mrcctl mrclab mrcmap mrcsim mrcperf mrcbench mrcconform enginebench; do
 		# A command for each file, and none with headers that gcc has compiled.
 		cmake -S "$TOP/selftests/$d" -B "$BUILD/tidy/$d" -G Ninja \
 			-DCMAKE_EXPORT_COMPILE_COMMANDS=ON -DCMAKE_UNITY_BUILD=OFF \
 			-DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON
 	done
 	cd "$TOP" || return
-	for d in unit fuzz mrcctl mrclab mrcmap mrcsim mrcperf mrcbench enginebench; do
+	for d in unit fuzz mrcctl mrclab mrcmap mrcsim mrcperf mrcbench mrcconform enginebench; do
 		case $d in
 		unit) repo_files | grep -E '^(selftests/unit|userspace-tools/engine)/.*\.cpp$' ;;
 		mrcsim) repo_files | grep -E '^(selftests|userspace-tools)/mrcsim/.*\.cpp$' |
@@ -127,7 +127,7 @@ clang_tidy() {
 	# The guests' programs are compiled in the guests' tree. Of its headers, only
 	# the verbs headers are missing on this machine.
 	repo_files | grep -E '^(selftests|userspace-tools)/.*\.cpp$' |
-		grep -v -E '^(selftests/(unit|fuzz|mrcctl|mrclab|mrcmap|mrcsim|mrcperf|mrcbench|enginebench)|userspace-tools/(engine|mrcsim))/' \
+		grep -v -E '^(selftests/(unit|fuzz|mrcctl|mrclab|mrcmap|mrcsim|mrcperf|mrcbench|mrcconform|enginebench)|userspace-tools/(engine|mrcsim))/' \
 			>"$list" || true
 	if [ -s "$list" ]; then
 		"$LAB_DIR/image.sh" "$DEFAULT_KERNEL"

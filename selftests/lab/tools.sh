@@ -4,9 +4,9 @@
 # Builds the project's own guest programs with the guests' compiler and libraries: every
 # directory directly under userspace-tools/, selftests/ or selftests/net/ that has a
 # CMakeLists.txt, except the native tests (unit, fuzz, enginebench, mrcctl, mrclab, mrcmap,
-# mrcsim, mrcperf, mrcbench), the engine's library, which has no program, and mrcsim. The
-# programs are put into build/lab/guest/bin, which is in the PATH of guests. Programs that
-# use libMRC are linked with the provider's build of it.
+# mrcsim, mrcperf, mrcbench, mrcconform), the engine's library, which has no program, and
+# mrcsim. The programs are put into build/lab/guest/bin, which is in the PATH of guests.
+# Programs that use libMRC are linked with the provider's build of it.
 #
 # usage: tools.sh
 set -euo pipefail
@@ -26,7 +26,7 @@ for f in "$TOP"/userspace-tools/*/CMakeLists.txt "$TOP"/selftests/*/CMakeLists.t
 	[ -f "$f" ] || continue
 	case ${f#"$TOP"/selftests/} in
 	unit/* | fuzz/* | enginebench/*) continue ;;
-	mrcctl/* | mrclab/* | mrcmap/* | mrcsim/* | mrcperf/* | mrcbench/*) continue ;;
+	mrcctl/* | mrclab/* | mrcmap/* | mrcsim/* | mrcperf/* | mrcbench/* | mrcconform/*) continue ;;
 	# No guest needs these.
 	"$TOP"/userspace-tools/engine/* | "$TOP"/userspace-tools/mrcsim/*) continue ;;
 	esac

@@ -139,14 +139,14 @@ pages() { # "NAME SECTION"...
 
 tools() {
 	local t
-	for t in mrcctl mrclab mrcmap mrcsim mrcperf mrcbench; do
+	for t in mrcctl mrclab mrcmap mrcsim mrcperf mrcbench mrcconform; do
 		prints "$t --help" "$t" "$t" --help
 	done
 	for t in mrcperf mrcbench; do
 		prints "$t --version" '[0-9]' "$t" --version
 	done
 	prints "mrclab reads a fabric" . mrclab check /usr/share/mrclab/fabrics/small.yaml
-	pages 'mrcctl 8' 'mrclab-fabric 5' 'mrcperf 1'
+	pages 'mrcctl 8' 'mrclab-fabric 5' 'mrcperf 1' 'mrcconform 1'
 	if [ -z "$(find "$root/etc/systemd/system" -name '*mrc*' 2>/dev/null)" ] &&
 		[ -n "$(find "$root/usr/lib/systemd/system" -name 'mrcmap-*.service')" ]; then
 		good "units are there and not enabled"

@@ -1,0 +1,573 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#include "device.hpp"
+
+#include <cerrno>
+
+#include <cstring>
+#include <utility>
+
+#include <endian.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include "clock.hpp"
+#include "error.hpp"
+
+namespace mrcconform
+{
+namespace
+{
+using nlohmann::json;
+
+constexpr uint32_t send_depth = 64;
+constexpr uint32_t recv_depth = 64;
+
+template <typename T> T *check(T *p, const char *what)
+{
+	if (!p)
+		fail_errno(what, errno);
+	return p;
+}
+
+/* Calls of verbs return an errno value. */
+void check(int ret, const char *what)
+{
+	if (ret)
+		fail_errno(what, ret);
+}
+
+struct DeviceList {
+	int count = 0;
+	ibv_device **list = ibv_get_device_list(&count);
+
+	DeviceList() = default;
+	DeviceList(const DeviceList &) = delete;
+	DeviceList &operator=(const DeviceList &) = delete;
+	~DeviceList()
+	{
+		if (list)
+			ibv_free_device_list(list);
+	}
+};
+
+int access_flags(uint32_t access)
+{
+	int flags = IBV_ACCESS_LOCAL_WRITE;
+
+	if (access & access_write)
+		flags |= IBV_ACCESS_REMOTE_WRITE;
+	if (access & access_read)
+		flags |= IBV_ACCESS_REMOTE_READ;
+	if (access & access_atomic)
+		flags |= IBV_ACCESS_REMOTE_ATOMIC;
+	return flags;
+}
+
+ibv_mtu mtu_of(uint32_t bytes)
+{
+	switch (bytes) {
+	case 256:
+		return IBV_MTU_256;
+	case 512:
+		return IBV_MTU_512;
+	case 1024:
+		return IBV_MTU_1024;
+	case 2048:
+		return IBV_MTU_2048;
+	default:
+		return IBV_MTU_4096;
+	}
+}
+
+const char *status_name(ibv_wc_status s)
+{
+	switch (s) {
+	case IBV_WC_SUCCESS:
+		return "SUCCESS";
+	case IBV_WC_LOC_LEN_ERR:
+		return "LOC_LEN_ERR";
+	case IBV_WC_LOC_QP_OP_ERR:
+		return "LOC_QP_OP_ERR";
+	case IBV_WC_LOC_PROT_ERR:
+		return "LOC_PROT_ERR";
+	case IBV_WC_WR_FLUSH_ERR:
+		return "WR_FLUSH_ERR";
+	case IBV_WC_LOC_ACCESS_ERR:
+		return "LOC_ACCESS_ERR";
+	case IBV_WC_REM_INV_REQ_ERR:
+		return "REM_INV_REQ_ERR";
+	case IBV_WC_REM_ACCESS_ERR:
+		return "REM_ACCESS_ERR";
+	case IBV_WC_REM_OP_ERR:
+		return "REM_OP_ERR";
+	case IBV_WC_RETRY_EXC_ERR:
+		return "RETRY_EXC_ERR";
+	case IBV_WC_RNR_RETRY_EXC_ERR:
+		return "RNR_RETRY_EXC_ERR";
+	default:
+		return "OTHER";
+	}
+}
+
+const char *event_name(ibv_event_type e)
+{
+	switch (e) {
+	case IBV_EVENT_QP_FATAL:
+		return "QP_FATAL";
+	case IBV_EVENT_QP_REQ_ERR:
+		return "QP_REQ_ERR";
+	case IBV_EVENT_QP_ACCESS_ERR:
+		return "QP_ACCESS_ERR";
+	case IBV_EVENT_COMM_EST:
+		return "COMM_EST";
+	case IBV_EVENT_QP_LAST_WQE_REACHED:
+		return "QP_LAST_WQE_REACHED";
+	default:
+		return "OTHER";
+	}
+}
+
+/* Fields that a completion with an error does not define are left out. */
+json completion(const ibv_wc &wc, bool received)
+{
+	json j{{"id", wc.wr_id},
+	       {"status", status_name(wc.status)},
+	       {"recv", received}};
+
+	if (wc.status != IBV_WC_SUCCESS)
+		return j;
+	if (received) {
+		j["length"] = wc.byte_len;
+		if (wc.wc_flags & IBV_WC_WITH_IMM)
+			j["imm"] = be32toh(wc.imm_data);
+	}
+	return j;
+}
+} // namespace
+
+Port::Port(const std::string &device, const Address &address)
+{
+	const DeviceList devices;
+	bool seen = false;
+
+	if (!devices.list)
+		fail_errno("ibv_get_device_list", errno);
+	for (int i = 0; i < devices.count; i++) {
+		name_ = ibv_get_device_name(devices.list[i]);
+		if (!device.empty() && name_ != device)
+			continue;
+		seen = true;
+		context_.reset(ibv_open_device(devices.list[i]));
+		if (context_ && find_gid(address.gid())) {
+			const int fd = context_->async_fd;
+
+			fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
+			return;
+		}
+	}
+	if (!device.empty() && !seen)
+		throw RunError(fmt::format("no RDMA device {}", device));
+	throw RunError(fmt::format("{} has no RoCE v2 GID for {}",
+				   device.empty() ? "no RDMA device" : device,
+				   address.text()));
+}
+
+bool Port::find_gid(const std::array<uint8_t, 16> &gid)
+{
+	ibv_device_attr attr{};
+
+	check(ibv_query_device(context(), &attr), "ibv_query_device");
+	for (uint8_t n = 1; n <= attr.phys_port_cnt; n++) {
+		ibv_port_attr port{};
+
+		if (ibv_query_port(context(), n, &port))
+			continue;
+		for (int i = 0; i < port.gid_tbl_len && i < 256; i++) {
+			ibv_gid_entry e{};
+
+			if (ibv_query_gid_ex(context(), n,
+					     static_cast<uint32_t>(i), &e, 0) ||
+			    e.gid_type != IBV_GID_TYPE_ROCE_V2 ||
+			    std::memcmp(e.gid.raw, gid.data(), gid.size()))
+				continue;
+			number_ = n;
+			gid_index_ = static_cast<uint8_t>(i);
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Events of other queue pairs are kept for them. */
+std::vector<std::string> Port::events(const ibv_qp *qp, uint32_t ms)
+{
+	pollfd p{.fd = context_->async_fd, .events = POLLIN, .revents = 0};
+	int wait = static_cast<int>(ms);
+
+	while (::poll(&p, 1, wait) > 0) {
+		ibv_async_event e{};
+
+		if (ibv_get_async_event(context(), &e))
+			break;
+		if (e.event_type == IBV_EVENT_QP_FATAL ||
+		    e.event_type == IBV_EVENT_QP_REQ_ERR ||
+		    e.event_type == IBV_EVENT_QP_ACCESS_ERR ||
+		    e.event_type == IBV_EVENT_QP_LAST_WQE_REACHED ||
+		    e.event_type == IBV_EVENT_COMM_EST)
+			events_[e.element.qp].emplace_back(
+				event_name(e.event_type));
+		ibv_ack_async_event(&e);
+		wait = 0;
+	}
+	return std::exchange(events_[qp], {});
+}
+
+TargetQp::TargetQp(Port &port, const req::MakeQp &r)
+	: port_(port), r_(r), memory_(r.memory),
+	  pd_(check(ibv_alloc_pd(port_.context()), "ibv_alloc_pd")),
+	  mr_(check(ibv_reg_mr(pd_.get(), memory_.data(), memory_.size(),
+			       access_flags(r.mr_access)),
+		    "ibv_reg_mr")),
+	  send_cq_(check(ibv_create_cq(port_.context(), send_depth, nullptr,
+				       nullptr, 0),
+			 "ibv_create_cq")),
+	  recv_cq_(check(ibv_create_cq(port_.context(), recv_depth, nullptr,
+				       nullptr, 0),
+			 "ibv_create_cq"))
+{
+	ibv_qp_init_attr init{};
+	init.qp_type = IBV_QPT_RC;
+	init.send_cq = send_cq_.get();
+	init.recv_cq = recv_cq_.get();
+	init.cap.max_send_wr = send_depth;
+	init.cap.max_recv_wr = recv_depth;
+	init.cap.max_send_sge = 1;
+	init.cap.max_recv_sge = 1;
+	qp_.reset(check(ibv_create_qp(pd_.get(), &init), "ibv_create_qp"));
+	if (r.state == State::reset)
+		return;
+	to_init();
+	if (r.recvs)
+		recv(r.recvs);
+	if (r.state == State::init)
+		return;
+	to_rtr();
+	if (r.state != State::rtr)
+		to_rts();
+}
+
+json TargetQp::describe() const
+{
+	return {{"qpn", qp_->qp_num},
+		{"va", reinterpret_cast<uintptr_t>(memory_.data())},
+		{"rkey", mr_->rkey},
+		{"device", port_.name()}};
+}
+
+void TargetQp::to_init()
+{
+	ibv_qp_attr attr{};
+
+	attr.qp_state = IBV_QPS_INIT;
+	attr.port_num = port_.number();
+	attr.qp_access_flags = static_cast<unsigned>(
+		access_flags(r_.qp_access) & ~IBV_ACCESS_LOCAL_WRITE);
+	check(ibv_modify_qp(qp_.get(), &attr,
+			    IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
+				    IBV_QP_ACCESS_FLAGS),
+	      "ibv_modify_qp to INIT");
+}
+
+void TargetQp::to_rtr()
+{
+	ibv_qp_attr attr{};
+	const auto gid = r_.peer.gid();
+
+	attr.qp_state = IBV_QPS_RTR;
+	attr.path_mtu = mtu_of(r_.mtu);
+	attr.dest_qp_num = r_.peer_qpn;
+	attr.rq_psn = r_.rq_psn;
+	attr.max_dest_rd_atomic = 1;
+	attr.min_rnr_timer = 1;
+	attr.ah_attr.is_global = 1;
+	attr.ah_attr.port_num = port_.number();
+	attr.ah_attr.grh.sgid_index = port_.gid_index();
+	attr.ah_attr.grh.hop_limit = 64;
+	std::memcpy(attr.ah_attr.grh.dgid.raw, gid.data(), gid.size());
+	check(ibv_modify_qp(qp_.get(), &attr,
+			    IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU |
+				    IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
+				    IBV_QP_MAX_DEST_RD_ATOMIC |
+				    IBV_QP_MIN_RNR_TIMER),
+	      "ibv_modify_qp to RTR");
+}
+
+void TargetQp::to_rts()
+{
+	ibv_qp_attr attr{};
+
+	attr.qp_state = IBV_QPS_RTS;
+	attr.sq_psn = r_.sq_psn;
+	attr.timeout = static_cast<uint8_t>(r_.timeout);
+	attr.retry_cnt = static_cast<uint8_t>(r_.retry);
+	attr.rnr_retry = 7;
+	attr.max_rd_atomic = 1;
+	check(ibv_modify_qp(qp_.get(), &attr,
+			    IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
+				    IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
+				    IBV_QP_MAX_QP_RD_ATOMIC),
+	      "ibv_modify_qp to RTS");
+}
+
+void TargetQp::modify(State to)
+{
+	ibv_qp_attr attr{};
+
+	switch (to) {
+	case State::init:
+		to_init();
+		return;
+	case State::rtr:
+		to_rtr();
+		return;
+	case State::rts:
+		to_rts();
+		return;
+	case State::reset:
+		attr.qp_state = IBV_QPS_RESET;
+		break;
+	case State::error:
+		attr.qp_state = IBV_QPS_ERR;
+		break;
+	}
+	check(ibv_modify_qp(qp_.get(), &attr, IBV_QP_STATE), "ibv_modify_qp");
+}
+
+State TargetQp::state() const
+{
+	ibv_qp_attr attr{};
+	ibv_qp_init_attr init{};
+
+	check(ibv_query_qp(qp_.get(), &attr, IBV_QP_STATE, &init),
+	      "ibv_query_qp");
+	switch (attr.qp_state) {
+	case IBV_QPS_RESET:
+		return State::reset;
+	case IBV_QPS_INIT:
+		return State::init;
+	case IBV_QPS_RTR:
+		return State::rtr;
+	case IBV_QPS_RTS:
+		return State::rts;
+	default:
+		return State::error;
+	}
+}
+
+/* Receives have no memory: an immediate needs none. */
+void TargetQp::recv(uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		ibv_recv_wr wr{}, *bad = nullptr;
+
+		wr.wr_id = next_recv_++;
+		check(ibv_post_recv(qp_.get(), &wr, &bad), "ibv_post_recv");
+	}
+}
+
+void TargetQp::check_range(uint64_t offset, uint64_t length) const
+{
+	if (offset > memory_.size() || length > memory_.size() - offset)
+		throw FormatError(fmt::format(
+			"{} bytes at {} are not in the memory of {} bytes",
+			length, offset, memory_.size()));
+}
+
+void TargetQp::post(const req::Post &r)
+{
+	ibv_send_wr wr{}, *bad = nullptr;
+	ibv_sge sge{};
+
+	check_range(r.offset, r.length);
+	sge.addr = reinterpret_cast<uintptr_t>(memory_.data()) + r.offset;
+	sge.length = r.length;
+	sge.lkey = mr_ ? mr_->lkey : 0;
+	wr.wr_id = r.id;
+	wr.sg_list = &sge;
+	wr.num_sge = r.length ? 1 : 0;
+	wr.opcode = r.imm ? IBV_WR_RDMA_WRITE_WITH_IMM : IBV_WR_RDMA_WRITE;
+	wr.imm_data = htobe32(r.imm_data);
+	wr.send_flags = IBV_SEND_SIGNALED |
+			(r.solicited ? unsigned{IBV_SEND_SOLICITED} : 0u);
+	wr.wr.rdma.remote_addr = r.va;
+	wr.wr.rdma.rkey = r.rkey;
+	check(ibv_post_send(qp_.get(), &wr, &bad), "ibv_post_send");
+}
+
+json TargetQp::poll(uint32_t want, uint32_t ms)
+{
+	const auto end = Clock::now() + std::chrono::milliseconds(ms);
+	json list = json::array();
+
+	for (;;) {
+		for (const auto &[cq, received] :
+		     {std::pair{send_cq_.get(), false},
+		      std::pair{recv_cq_.get(), true}}) {
+			ibv_wc wc{};
+			int n = 0;
+
+			while ((n = ibv_poll_cq(cq, 1, &wc)) > 0)
+				list.push_back(completion(wc, received));
+			if (n < 0)
+				fail_errno("ibv_poll_cq", errno);
+		}
+		if (list.size() >= want || Clock::now() >= end)
+			return list;
+		usleep(200);
+	}
+}
+
+Bytes TargetQp::read(uint64_t offset, uint64_t length) const
+{
+	check_range(offset, length);
+
+	const auto from = memory_.begin() + static_cast<long>(offset);
+
+	return {from, from + static_cast<long>(length)};
+}
+
+void TargetQp::write(uint64_t offset, const Bytes &data)
+{
+	check_range(offset, data.size());
+	std::copy(data.begin(), data.end(),
+		  memory_.begin() + static_cast<long>(offset));
+}
+
+void TargetQp::deregister()
+{
+	/* ibv_dereg_mr may fail, and the key may then still work. */
+	check(ibv_dereg_mr(mr_.get()), "ibv_dereg_mr");
+	(void)mr_.release();
+}
+
+json TargetQp::events(uint32_t ms)
+{
+	return port_.events(qp_.get(), ms);
+}
+
+/* ibv_destroy_qp() waits for events that were taken; the others go away. */
+TargetQp::~TargetQp()
+{
+	port_.events(qp_.get(), 0);
+}
+
+Port &Session::port(const Address &address)
+{
+	auto &p = ports_[address];
+
+	if (!p)
+		p = std::make_unique<Port>(device_, address);
+	return *p;
+}
+
+TargetQp &Session::qp(uint32_t handle)
+{
+	const auto it = qps_.find(handle);
+
+	if (it == qps_.end())
+		throw FormatError(fmt::format("no queue pair {}", handle));
+	return *it->second;
+}
+
+json Session::carry_out(const Request &request)
+{
+	struct Visitor {
+		Session &s;
+
+		json operator()(const req::Hello &r) const
+		{
+			if (r.version != proto_version)
+				throw FormatError(fmt::format(
+					"version {} of the protocol, this is "
+					"version {}",
+					r.version, proto_version));
+			return {{"version", proto_version}};
+		}
+		json operator()(const req::MakeQp &r) const
+		{
+			auto qp =
+				std::make_unique<TargetQp>(s.port(r.local), r);
+			json j = qp->describe();
+
+			j["qp"] = s.next_;
+			s.qps_[s.next_++] = std::move(qp);
+			return j;
+		}
+		json operator()(const req::Modify &r) const
+		{
+			s.qp(r.qp).modify(r.state);
+			return json::object();
+		}
+		json operator()(const req::Query &r) const
+		{
+			return {{"state", state_name(s.qp(r.qp).state())}};
+		}
+		json operator()(const req::Recv &r) const
+		{
+			s.qp(r.qp).recv(r.count);
+			return json::object();
+		}
+		json operator()(const req::Post &r) const
+		{
+			s.qp(r.qp).post(r);
+			return json::object();
+		}
+		json operator()(const req::Poll &r) const
+		{
+			return {{"completions", s.qp(r.qp).poll(r.want, r.ms)}};
+		}
+		json operator()(const req::Read &r) const
+		{
+			return {{"data",
+				 to_hex(s.qp(r.qp).read(r.offset, r.length))}};
+		}
+		json operator()(const req::Write &r) const
+		{
+			s.qp(r.qp).write(r.offset, r.data);
+			return json::object();
+		}
+		json operator()(const req::Deregister &r) const
+		{
+			s.qp(r.qp).deregister();
+			return json::object();
+		}
+		json operator()(const req::Events &r) const
+		{
+			return {{"events", s.qp(r.qp).events(r.ms)}};
+		}
+		json operator()(const req::Destroy &r) const
+		{
+			s.qp(r.qp);
+			s.qps_.erase(r.qp);
+			return json::object();
+		}
+	};
+
+	return std::visit(Visitor{*this}, request);
+}
+
+std::string Session::answer(const std::string &line)
+{
+	json j;
+
+	try {
+		j = carry_out(parse_request(line));
+		j["ok"] = true;
+	} catch (const std::exception &e) {
+		j = {{"ok", false}, {"error", e.what()}};
+	}
+	return j.dump();
+}
+} // namespace mrcconform

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* mrcconform: the verbs of the target. */
+#pragma once
+
+#include <map>
+#include <memory>
+
+#include <infiniband/verbs.h>
+#include <nlohmann/json.hpp>
+
+#include "proto.hpp"
+
+namespace mrcconform
+{
+template <auto give_back> struct Deleter {
+	template <typename T> void operator()(T *p) const { give_back(p); }
+};
+using Context = std::unique_ptr<ibv_context, Deleter<ibv_close_device>>;
+using Pd = std::unique_ptr<ibv_pd, Deleter<ibv_dealloc_pd>>;
+using Mr = std::unique_ptr<ibv_mr, Deleter<ibv_dereg_mr>>;
+using Cq = std::unique_ptr<ibv_cq, Deleter<ibv_destroy_cq>>;
+using VerbsQp = std::unique_ptr<ibv_qp, Deleter<ibv_destroy_qp>>;
+
+/* An opened device, and where its GID table has an address. */
+class Port
+{
+public:
+	/* Throws RunError if no device, or not the one named, has it. */
+	Port(const std::string &device, const Address &address);
+
+	ibv_context *context() const { return context_.get(); }
+	const std::string &name() const { return name_; }
+	uint8_t number() const { return number_; }
+	uint8_t gid_index() const { return gid_index_; }
+	/* Takes the asynchronous events of a queue pair. Waits for one. */
+	std::vector<std::string> events(const ibv_qp *qp, uint32_t ms);
+
+private:
+	bool find_gid(const std::array<uint8_t, 16> &gid);
+
+	Context context_;
+	std::string name_;
+	uint8_t number_ = 0, gid_index_ = 0;
+	std::map<const ibv_qp *, std::vector<std::string>> events_;
+};
+
+/* A queue pair, and memory that only its own protection domain has. */
+class TargetQp
+{
+public:
+	TargetQp(Port &port, const req::MakeQp &r);
+	TargetQp(const TargetQp &) = delete;
+	TargetQp &operator=(const TargetQp &) = delete;
+	~TargetQp();
+
+	nlohmann::json describe() const;
+	void modify(State to);
+	State state() const;
+	void recv(uint32_t count);
+	void post(const req::Post &r);
+	nlohmann::json poll(uint32_t want, uint32_t ms);
+	Bytes read(uint64_t offset, uint64_t length) const;
+	void write(uint64_t offset, const Bytes &data);
+	void deregister();
+	nlohmann::json events(uint32_t ms);
+
+private:
+	void check_range(uint64_t offset, uint64_t length) const;
+	void to_init();
+	void to_rtr();
+	void to_rts();
+
+	/* Members are given back from the last to the first. */
+	Port &port_;
+	req::MakeQp r_;
+	std::vector<uint8_t> memory_;
+	Pd pd_;
+	Mr mr_;
+	Cq send_cq_, recv_cq_;
+	VerbsQp qp_;
+	uint64_t next_recv_ = 0;
+};
+
+/* The queue pairs of one tester. */
+class Session
+{
+public:
+	explicit Session(std::string device) : device_(std::move(device)) {}
+
+	/* The answer to a line; errors are answers, too. */
+	std::string answer(const std::string &line);
+
+private:
+	nlohmann::json carry_out(const Request &r);
+	TargetQp &qp(uint32_t handle);
+
+	Port &port(const Address &address);
+
+	std::string device_;
+	std::map<Address, std::unique_ptr<Port>> ports_;
+	std::map<uint32_t, std::unique_ptr<TargetQp>> qps_;
+	uint32_t next_ = 1;
+};
+} // namespace mrcconform
