@@ -11,7 +11,7 @@ M ?=
 F ?=
 export K T M F KVER KDIR DESTDIR RDMA_CORE
 
-.PHONY: all install uninstall demo lab figures bench insns packages check check-all check-unit check-fuzz \
+.PHONY: all install uninstall demo lab figures bench insns conform packages check check-all check-unit check-fuzz \
 	check-build check-lint check-vm check-debug check-races check-interop \
 	check-series series clean distclean help
 
@@ -43,6 +43,10 @@ bench:
 insns:
 	@$(LAB)/insns.sh
 
+# Shows that mrcconform notices planted deviations; T chooses some of them.
+conform:
+	@$(LAB)/conform_mutants.sh '$(T)'
+
 # Debian packages of this machine's release.
 packages:
 	@$(LAB)/packages.sh
@@ -53,7 +57,7 @@ check:
 # Its first part is `make check` itself; the rest runs whatever became of that.
 check-all:
 	@rc=0; $(MAKE) --no-print-directory check || rc=1; \
-	$(LAB)/check.sh prop map fuzz tidy wireshark parts insns packages || rc=1; \
+	$(LAB)/check.sh prop map fuzz tidy wireshark parts insns conform packages || rc=1; \
 	$(LAB)/check.sh series || rc=1; \
 	$(LAB)/check.sh vm-rest || rc=1; \
 	$(MAKE) --no-print-directory check-debug || rc=1; exit $$rc
@@ -106,6 +110,7 @@ help:
 	@echo '  make lab FABRIC=FILE   a shell beside a fabric of hosts and switches: mrclab(8)'
 	@echo '  make figures F=9a,11   drills: the published figures, with faults: build/figures/'
 	@echo '  make insns         the kernel'\''s instructions per message: build/insns/'
+	@echo '  make conform T=PATTERN   the driver with planted deviations, which mrcconform must find'
 	@echo '  make bench P=goals mrc beside rxe and TCP, at native speed: build/bench/'
 	@echo '  make check         what a change must pass: 45 to 80 minutes, two cores'
 	@echo '  make check-unit    engine: unit and property tests (native)'

@@ -19,6 +19,7 @@
 #   tidy    clang-tidy
 #   wireshark  the dissector and the Scapy layers, with hostile packets
 #   insns   the kernel's instructions per message, compared with limits (insns.sh)
+#   conform the driver with planted deviations, which mrcconform must find (conform_mutants.sh)
 #   packages  Debian packages, in clean roots of the releases; the RPM spec
 #   series  the driver as patches for the kernel tree, each on the newest kernel (series.sh)
 #   vm      selftests/net in a guest; K=KERNEL and T=PATTERN narrow it
@@ -32,7 +33,7 @@ set -euo pipefail
 export LAB_MACHINE=${M:-${LAB_MACHINE:-qemu}}
 . "$(dirname "$0")/common.sh"
 
-[ $# -gt 0 ] || lab_die "usage: check.sh unit|prop|map|fuzz|fuzz-short|build|parts|lint|tidy|wireshark|insns|packages|series|vm|interop|vm-rest ..."
+[ $# -gt 0 ] || lab_die "usage: check.sh unit|prop|map|fuzz|fuzz-short|build|parts|lint|tidy|wireshark|insns|conform|packages|series|vm|interop|vm-rest ..."
 wants() {
 	local p
 	for p in "${parts[@]}"; do
@@ -49,7 +50,7 @@ for p in "${parts[@]}"; do
 		# them.
 		[ "$MACHINE" != kcsan ] || lab_die "$p does not run on M=kcsan"
 		;;
-	unit | prop | map | fuzz | fuzz-short | build | parts | lint | tidy | wireshark | insns | packages | series | vm-rest)
+	unit | prop | map | fuzz | fuzz-short | build | parts | lint | tidy | wireshark | insns | conform | packages | series | vm-rest)
 		[ "$MACHINE" = qemu ] || lab_die "$p has nothing to do with M=$MACHINE"
 		;;
 	*) lab_die "unknown part '$p'" ;;
@@ -230,6 +231,9 @@ if wants wireshark; then
 fi
 if wants insns; then
 	stage insns "$LAB_DIR/insns.sh"
+fi
+if wants conform; then
+	stage conform "$LAB_DIR/conform_mutants.sh"
 fi
 if wants packages; then
 	stage packages "$TOP/selftests/packages/check.sh"
