@@ -231,6 +231,27 @@ TEST(ReqAsk, LossOfThePacketThatAsked)
 	EXPECT_FALSE(out[0].hdr.a);
 }
 
+// A packet that was put back and goes again into an open window asks no more: the one
+// that closes the window does.
+TEST(ReqAsk, PacketThatWasPutBack)
+{
+	Requester r;
+	r.ccfg.window = 8 * MRC_SACK_THRESHOLD;
+	r.init();
+	r.rec.limit = 100 * (u64)mrc_nominal_size(36, 256);
+	r.write(256 * 1000);
+	auto out = r.send();
+	ASSERT_EQ(out.size(), 100u);
+	ASSERT_TRUE(out[99].hdr.a);
+	mrc_req_put_back(&r.req, &out[99], r.now, r.now);
+	r.rec.limit *= 2;
+	out = r.send();
+	ASSERT_EQ(out.size(), 101u);
+	EXPECT_EQ(out[0].hdr.psn, r.psn(99));
+	EXPECT_FALSE(out[0].hdr.a);
+	EXPECT_TRUE(out[100].hdr.a);
+}
+
 // A window that a few SACKs fill: each packet that closes it asks.
 TEST(ReqAsk, NarrowWindowAsksEachTime)
 {

@@ -232,6 +232,8 @@ static enum mrc_tx_verdict mrc_req_emit(struct mrc_req *req, u32 psn, u32 slot,
 	if (desc->hdr.a) {
 		req->asked = true;
 		req->ask_psn = psn;
+	} else if (first && psn == req->ask_psn) {
+		req->asked = false;	/* it was put back, and asks no more */
 	}
 	desc->tc = mrc_req_tc(req, !first);
 	desc->ect = true;
