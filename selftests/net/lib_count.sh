@@ -9,7 +9,12 @@
 #	expect mrca tx_rtx_pkts == 0        sum over the ports
 #	expect mrca/2 tx_data_pkts '>' 100  one port
 
-ctr_json() { rdma -j statistic show link; }
+ctr_json() {
+	local rc=0
+	rdma -j statistic show link || rc=$?
+	[ "$rc" = 0 ] || echo "rdma statistic show link ended with status $rc" >&2
+	return "$rc"
+}
 
 # Lines "dev/port name value" of all mrc devices.
 ctr_dump() { ctr_json | ctr_lines; }
