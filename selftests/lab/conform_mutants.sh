@@ -70,10 +70,10 @@ in_tree "$(kernel_tree "$k")" "$dir:/src" "$LAB/linux/$k/src:/linux" \
 	set -e
 	cd /src
 	build() {
-		make -C "src/$1" -j2 KDIR=/linux-build ARCH=um modules >build.log 2>&1
-		cp "src/$1/mrc.ko" out/.new
-		strip --strip-debug out/.new
-		mv out/.new "out/$2.ko"
+		make -C "src/$1" -j2 KDIR=/linux-build ARCH=um modules >build.log 2>&1 &&
+			cp "src/$1/mrc.ko" out/.new &&
+			strip --strip-debug out/.new &&
+			mv out/.new "out/$2.ko"
 	}
 	while read -r name file; do
 		if [ "$file" = - ]; then

@@ -23,7 +23,7 @@ abi=rdmav34 # rdma-core's private interface, unchanged since 39
 tools=$host/tools
 # The files that the tools install, below /usr.
 tool_files=(sbin/mrcctl sbin/mrclab sbin/mrcmap bin/mrcsim bin/mrcperf bin/mrcbench
-	bin/mrcconform share/man/man1/mrcconform.1 share/mrcconform/vectors/v01-write-only-ipv4.json
+	bin/mrcconform share/man/man1/mrcconform.1
 	share/man/man8/mrcctl.8
 	share/man/man8/mrclab.8 share/man/man8/mrcmap.8 share/man/man5/mrclab-{fabric,drill}.5
 	share/man/man1/mrcperf.1 share/man/man1/mrcbench.1
@@ -35,7 +35,8 @@ tool_files=(sbin/mrcctl sbin/mrclab sbin/mrcmap bin/mrcsim bin/mrcperf bin/mrcbe
 	lib/systemd/system/mrcmap-{agent,collector}.service
 	lib/systemd/system/mrcctl-metrics.{service,timer} lib/systemd/system/mrc-links@.service
 	share/mrc/grafana.json)
-for f in "$TOP"/userspace-tools/mrclab/drills/{,fabrics/}*.yaml; do
+for f in "$TOP"/userspace-tools/mrclab/drills/{,fabrics/}*.yaml \
+	"$TOP"/userspace-tools/mrcconform/vectors/*.json; do
 	tool_files+=("share/${f#"$TOP/userspace-tools/"}")
 done
 # rdma-core's udev rule that names devices, and this project's rule, which takes
@@ -359,7 +360,7 @@ do_uninstall() {
 			found=1
 		fi
 	done
-	rmdir "$dest/usr/share/"{mrcbench,mrclab/{drills/fabrics,drills,fabrics},mrclab} 2>/dev/null || true
+	rmdir "$dest/usr/share/"{mrcbench,mrcconform/vectors,mrcconform,mrclab/{drills/fabrics,drills,fabrics},mrclab} 2>/dev/null || true
 	if [ -n "$found" ] && [ -z "$dest" ]; then
 		depmod "$kver"
 		ldconfig
