@@ -46,6 +46,7 @@ TEST(Requests, EachComesBackAsItWent)
 	m.local = Address::parse("fd00:1::2");
 	m.peer = Address::parse("fd00:1::1");
 	m.rq_psn = 0xFFFFFF;
+	m.mtu = 2048;
 	m.state = State::rtr;
 
 	const Request all[] = {
@@ -158,10 +159,18 @@ TEST(Lines, AreTakenOneByOne)
 
 TEST(Lines, TooLongOnesAndSilence)
 {
-	const Pair p;
+	const Pair p, silent;
 	Link link{fd::Fd(p.fds[0])};
 
-	EXPECT_THROW(link.receive(0), RunError);
+	{
+		Link other{fd::Fd(silent.fds[0])};
+
+		EXPECT_THROW(other.receive(0), RunError);
+		/* What comes later is no answer to the next request. */
+		EXPECT_LT(send(silent.fds[1], "late\n", 5, MSG_NOSIGNAL), 0);
+		EXPECT_FALSE(other.receive(30));
+	}
+	close(silent.fds[1]);
 
 	std::thread writer([&] {
 		const std::string part(65536, 'x');

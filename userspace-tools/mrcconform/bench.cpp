@@ -310,6 +310,8 @@ Qp::Qp(Bench &bench, req::MakeQp r)
 	r_.local = bench.wire().remote();
 	r_.peer = bench.wire().local();
 	r_.peer_qpn = bench.next_qpn();
+	if (!r_.mtu)
+		r_.mtu = bench.options().mtu;
 
 	const json j = bench.ask(r_);
 

@@ -100,7 +100,7 @@ public:
 
 	/* Waits for a packet and takes it. @what: for the report. */
 	Packet expect(const Match &match, const std::string &what);
-	/* Whether such a packet has come; the fence must have been passed. */
+	/* Throws Failed if such a packet has come. To be called after a fence. */
 	void expect_none(const Match &match, const std::string &what);
 	/* Takes the packets that have come and match. */
 	std::vector<Packet> take(const Match &match);

@@ -376,7 +376,7 @@ constexpr Case table[] = {
 	{"wire.bth.pkey", "4.1", Level::must,
 	 "A packet of another partition is dropped.", pkey_dropped},
 	{"wire.bth.pkey-limited", "4.1", Level::should,
-	 "A limited member of the partition is heard, as in RC.", pkey_limited},
+	 "A limited member of the partition is accepted, as in RC.", pkey_limited},
 	{"wire.bth.unknown-qp", "10", Level::must,
 	 "A packet for a queue pair that does not exist is dropped silently.",
 	 unknown_qp},

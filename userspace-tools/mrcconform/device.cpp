@@ -225,9 +225,9 @@ std::vector<std::string> Port::events(const ibv_qp *qp, uint32_t ms)
 }
 
 TargetQp::TargetQp(Port &port, const req::MakeQp &r)
-	: port_(port), r_(r), memory_(r.memory),
+	: port_(port), r_(r), memory_(guard + r.memory + guard),
 	  pd_(check(ibv_alloc_pd(port_.context()), "ibv_alloc_pd")),
-	  mr_(check(ibv_reg_mr(pd_.get(), memory_.data(), memory_.size(),
+	  mr_(check(ibv_reg_mr(pd_.get(), memory(), r.memory,
 			       access_flags(r.mr_access)),
 		    "ibv_reg_mr")),
 	  send_cq_(check(ibv_create_cq(port_.context(), send_depth, nullptr,
@@ -261,7 +261,7 @@ TargetQp::TargetQp(Port &port, const req::MakeQp &r)
 json TargetQp::describe() const
 {
 	return {{"qpn", qp_->qp_num},
-		{"va", reinterpret_cast<uintptr_t>(memory_.data())},
+		{"va", reinterpret_cast<uintptr_t>(memory())},
 		{"rkey", mr_->rkey},
 		{"device", port_.name()}};
 }
@@ -379,10 +379,10 @@ void TargetQp::recv(uint32_t count)
 
 void TargetQp::check_range(uint64_t offset, uint64_t length) const
 {
-	if (offset > memory_.size() || length > memory_.size() - offset)
+	if (offset > r_.memory || length > r_.memory - offset)
 		throw FormatError(fmt::format(
 			"{} bytes at {} are not in the memory of {} bytes",
-			length, offset, memory_.size()));
+			length, offset, r_.memory));
 }
 
 void TargetQp::post(const req::Post &r)
@@ -391,7 +391,7 @@ void TargetQp::post(const req::Post &r)
 	ibv_sge sge{};
 
 	check_range(r.offset, r.length);
-	sge.addr = reinterpret_cast<uintptr_t>(memory_.data()) + r.offset;
+	sge.addr = reinterpret_cast<uintptr_t>(memory()) + r.offset;
 	sge.length = r.length;
 	sge.lkey = mr_ ? mr_->lkey : 0;
 	wr.wr_id = r.id;
@@ -433,7 +433,7 @@ Bytes TargetQp::read(uint64_t offset, uint64_t length) const
 {
 	check_range(offset, length);
 
-	const auto from = memory_.begin() + static_cast<long>(offset);
+	const uint8_t *from = memory() + offset;
 
 	return {from, from + static_cast<long>(length)};
 }
@@ -442,11 +442,13 @@ void TargetQp::write(uint64_t offset, const Bytes &data)
 {
 	check_range(offset, data.size());
 	std::copy(data.begin(), data.end(),
-		  memory_.begin() + static_cast<long>(offset));
+		  memory() + offset);
 }
 
 void TargetQp::deregister()
 {
+	if (!mr_)
+		throw FormatError("the memory is not registered any more");
 	/* ibv_dereg_mr may fail, and the key may then still work. */
 	check(ibv_dereg_mr(mr_.get()), "ibv_dereg_mr");
 	(void)mr_.release();
@@ -497,6 +499,11 @@ json Session::carry_out(const Request &request)
 		}
 		json operator()(const req::MakeQp &r) const
 		{
+			if (s.qps_.size() >= max_qps)
+				throw FormatError(fmt::format(
+					"there are {} queue pairs already",
+					max_qps));
+
 			auto qp =
 				std::make_unique<TargetQp>(s.port(r.local), r);
 			json j = qp->describe();
@@ -568,6 +575,7 @@ std::string Session::answer(const std::string &line)
 	} catch (const std::exception &e) {
 		j = {{"ok", false}, {"error", e.what()}};
 	}
-	return j.dump();
+	/* A message may quote bytes of the request that are no UTF-8. */
+	return j.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 } // namespace mrcconform

@@ -12,6 +12,9 @@
 
 namespace mrcconform
 {
+constexpr size_t max_qps = 64; /* of a tester at a time */
+constexpr size_t guard = 4096;
+
 template <auto give_back> struct Deleter {
 	template <typename T> void operator()(T *p) const { give_back(p); }
 };
@@ -32,7 +35,10 @@ public:
 	const std::string &name() const { return name_; }
 	uint8_t number() const { return number_; }
 	uint8_t gid_index() const { return gid_index_; }
-	/* Takes the asynchronous events of a queue pair. Waits for one. */
+	/*
+	 * Removes and returns the asynchronous events of a queue pair. Waits up to @ms
+	 * for the first one.
+	 */
 	std::vector<std::string> events(const ibv_qp *qp, uint32_t ms);
 
 private:
@@ -73,6 +79,10 @@ private:
 	/* Members are given back from the last to the first. */
 	Port &port_;
 	req::MakeQp r_;
+	uint8_t *memory() { return memory_.data() + guard; }
+	const uint8_t *memory() const { return memory_.data() + guard; }
+
+	/* With @guard bytes on both sides, for endpoints that write beyond the region. */
 	std::vector<uint8_t> memory_;
 	Pd pd_;
 	Mr mr_;

@@ -66,11 +66,11 @@ Bytes encode(const Address &src, const Address &dst, const Packet &p);
 void seal(Bytes &ip_packet);
 /* The lengths and the checksum of the IP header, after a change of the size. */
 void fix_lengths(Bytes &ip_packet);
-/* ICRC of an IP packet, of which @ip_packet lacks the last four bytes. */
+/* ICRC of an IP packet, which @ip_packet has without its last four bytes. */
 uint32_t icrc(std::span<const uint8_t> ip_packet);
 
 /*
- * Parses an IP packet with an UDP datagram. Returns nothing if it is something
+ * Parses an IP packet with a UDP datagram. Returns nothing if it is something
  * else.
  */
 std::optional<Datagram> decode(std::span<const uint8_t> ip_packet);

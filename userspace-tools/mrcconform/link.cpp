@@ -81,9 +81,19 @@ HostPort HostPort::parse(const std::string &text)
 
 Link::Link(fd::Fd fd) : fd_(std::move(fd))
 {
-	const int one = 1;
+	/* A peer that was switched off is noticed after a minute. */
+	const int one = 1, idle = 30, interval = 10, probes = 3;
+	const timeval patience{.tv_sec = 60, .tv_usec = 0};
 
 	setsockopt(fd_.get(), IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+	setsockopt(fd_.get(), SOL_SOCKET, SO_KEEPALIVE, &one, sizeof(one));
+	setsockopt(fd_.get(), IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof(idle));
+	setsockopt(fd_.get(), IPPROTO_TCP, TCP_KEEPINTVL, &interval,
+		   sizeof(interval));
+	setsockopt(fd_.get(), IPPROTO_TCP, TCP_KEEPCNT, &probes,
+		   sizeof(probes));
+	setsockopt(fd_.get(), SOL_SOCKET, SO_SNDTIMEO, &patience,
+		   sizeof(patience));
 }
 
 void Link::send(const std::string &line)
@@ -120,10 +130,13 @@ std::optional<std::string> Link::receive(int seconds)
 		pollfd p{.fd = fd_.get(), .events = POLLIN, .revents = 0};
 		const int ready = poll(&p, 1, seconds < 0 ? -1 : left_ms(end));
 
-		if (!ready)
+		if (!ready) {
+			/* A late answer must not be taken for the next one. */
+			shutdown(fd_.get(), SHUT_RDWR);
 			throw RunError(fmt::format(
 				"no answer from the other side within {} s",
 				seconds));
+		}
 		if (ready < 0)
 			continue;
 
@@ -167,18 +180,29 @@ Link connect_to(const HostPort &to, int seconds)
 fd::Fd listen_at(const HostPort &at)
 {
 	const AddressList list = resolve(at, true);
-	const int one = 1;
+	const int one = 1, zero = 0;
 	int err = EADDRNOTAVAIL;
 
-	for (const addrinfo *a = list.get(); a; a = a->ai_next) {
-		fd::Fd fd(socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+	/* Without a host, a socket for IPv6 takes IPv4 as well. */
+	for (const bool ipv6 : {true, false}) {
+		for (const addrinfo *a = list.get(); a; a = a->ai_next) {
+			if ((a->ai_family == AF_INET6) != ipv6)
+				continue;
 
-		setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &one,
-			   sizeof(one));
-		if (fd.open() && !bind(fd.get(), a->ai_addr, a->ai_addrlen) &&
-		    !listen(fd.get(), 4))
-			return fd;
-		err = errno;
+			fd::Fd fd(socket(a->ai_family,
+					 SOCK_STREAM | SOCK_CLOEXEC, 0));
+
+			if (fd.open() &&
+			    !setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR,
+					&one, sizeof(one)) &&
+			    (!ipv6 || !setsockopt(fd.get(), IPPROTO_IPV6,
+						  IPV6_V6ONLY, &zero,
+						  sizeof(zero))) &&
+			    !bind(fd.get(), a->ai_addr, a->ai_addrlen) &&
+			    !listen(fd.get(), 4))
+				return fd;
+			err = errno;
+		}
 	}
 	fail_errno(fmt::format("listening on {} port {}", at.host, at.port),
 		   err);

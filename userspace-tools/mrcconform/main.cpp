@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* mrcconform: the command line. */
 #include <csignal>
+#include <exception>
 #include <fstream>
 #include <iostream>
 
@@ -68,8 +69,15 @@ int do_run(Args &a)
 	chosen_cases(a.run.patterns);
 
 	std::ofstream json = output(a.run.json), junit = output(a.run.junit);
-	const auto results = run_cases(a.run);
+	std::vector<Result> results;
+	std::exception_ptr stopped;
 
+	try {
+		run_cases(a.run, results);
+	} catch (const RunError &) {
+		/* The reports have the cases that were run. */
+		stopped = std::current_exception();
+	}
 	print_summary(std::cout, results);
 	if (json.is_open()) {
 		print_json(json, results);
@@ -79,6 +87,8 @@ int do_run(Args &a)
 		print_junit(junit, results);
 		finish(junit, a.run.junit);
 	}
+	if (stopped)
+		std::rethrow_exception(stopped);
 	return status_of(results, a.strict);
 }
 

@@ -42,7 +42,8 @@ struct Hello {
  */
 struct MakeQp {
 	Address local, peer;
-	uint32_t peer_qpn = 0, sq_psn = 0, rq_psn = 0, mtu = 4096;
+	uint32_t peer_qpn = 0, sq_psn = 0, rq_psn = 0;
+	uint32_t mtu = 0; /* 0: what the tester was told to use */
 	uint32_t timeout = 20, retry = 7, recvs = 0;
 	uint64_t memory = 65536;
 	uint32_t qp_access = access_write, mr_access = access_write;

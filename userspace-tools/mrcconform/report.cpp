@@ -35,10 +35,12 @@ std::string details(const Result &r)
 		fmt::format("rule:     MRC 1.0 §{} ({}): {}\n", r.test->section,
 			    level_name(r.test->level), r.test->rule);
 
-	s += fmt::format("{} {}\n",
-			 r.verdict == Verdict::failed ? "expected:"
-						      : "error:   ",
-			 r.text);
+	if (r.verdict != Verdict::passed)
+		s += fmt::format("{} {}\n",
+				 r.verdict == Verdict::failed	 ? "expected:"
+				 : r.verdict == Verdict::skipped ? "reason:  "
+								 : "error:   ",
+				 r.text);
 	if (r.trace.size() > shown_lines)
 		s += fmt::format("          ({} lines before)\n",
 				 r.trace.size() - shown_lines);

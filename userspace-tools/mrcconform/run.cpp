@@ -52,10 +52,9 @@ Result run_one(const Case &c, Bench &bench, const Address &address)
 }
 } // namespace
 
-std::vector<Result> run_cases(const RunOptions &options)
+void run_cases(const RunOptions &options, std::vector<Result> &results)
 {
 	const auto cases = chosen_cases(options.patterns);
-	std::vector<Result> results;
 	Pcap pcap;
 
 	stay_on_one_processor();
@@ -76,6 +75,5 @@ std::vector<Result> run_cases(const RunOptions &options)
 				results.back().trace.clear();
 		}
 	}
-	return results;
 }
 } // namespace mrcconform

@@ -7,5 +7,9 @@
 namespace mrcconform
 {
 /* Runs the chosen cases with each address of the target. Throws RunError. */
-std::vector<Result> run_cases(const RunOptions &options);
+/*
+ * Appends to @results as the cases end. Throws RunError if the rest cannot be run; then
+ * @results has those before.
+ */
+void run_cases(const RunOptions &options, std::vector<Result> &results);
 } // namespace mrcconform

@@ -28,7 +28,7 @@ void run_target(const TargetOptions &options)
 
 	std::cerr << fmt::format("mrcconform: target on {} port {}\n",
 				 options.listen.host, options.listen.port);
-	do {
+	for (;;) {
 		fd::Fd fd(accept4(listener.get(), nullptr, nullptr,
 				  SOCK_CLOEXEC));
 
@@ -46,6 +46,8 @@ void run_target(const TargetOptions &options)
 			std::cerr << fmt::format("mrcconform: tester: {}\n",
 						 e.what());
 		}
-	} while (!options.once);
+		if (options.once)
+			return;
+	}
 }
 } // namespace mrcconform
