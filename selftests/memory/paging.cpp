@@ -469,10 +469,7 @@ Outcome transfer(Pair &p, Op op, const ibv_mr *local, uint64_t laddr,
 
 void test_paging(Dev &d, tap::Report &report, const std::string &part)
 {
-	const auto run = [&](const std::string &name, auto fn) {
-		if (name.find(part) != std::string::npos)
-			report.run(name, [&](Check &c) { fn(d, c); });
-	};
+	const Part run{d, report, part};
 
 	if (!has_paging(d))
 		return;

@@ -18,6 +18,19 @@ constexpr Op all_ops[] = { Op::write, Op::send, Op::read, Op::compare,
 
 const char *op_name(Op op);
 
+/* Runs those tests whose name has @part in it. */
+struct Part {
+	Dev &d;
+	tap::Report &report;
+	const std::string &part;
+
+	template <typename Test> void operator()(const std::string &name, Test fn) const
+	{
+		if (name.find(part) != std::string::npos)
+			report.run(name, [&](tap::Check &c) { fn(d, c); });
+	}
+};
+
 /* Does the device page at all? */
 bool has_paging(Dev &d);
 

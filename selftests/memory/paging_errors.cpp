@@ -266,10 +266,7 @@ void deregistered(Dev &d, Check &c)
 
 void test_paging_errors(Dev &d, tap::Report &report, const std::string &part)
 {
-	const auto run = [&](const std::string &name, auto fn) {
-		if (name.find(part) != std::string::npos)
-			report.run(name, [&](Check &c) { fn(d, c); });
-	};
+	const Part run{d, report, part};
 
 	if (!has_paging(d)) {
 		run("paging: refused where the kernel cannot", refused);

@@ -188,12 +188,9 @@ void deregistered(Dev &d, Check &c)
 }
 } // namespace
 
-void test_paging_lists(Dev &d, tap::Report &report, const std::string &part_of_name)
+void test_paging_lists(Dev &d, tap::Report &report, const std::string &names)
 {
-	const auto run = [&](const std::string &name, auto fn) {
-		if (name.find(part_of_name) != std::string::npos)
-			report.run(name, [&](Check &c) { fn(d, c); });
-	};
+	const Part run{d, report, names};
 
 	if (!has_paging(d))
 		return;
