@@ -274,6 +274,8 @@ nic_args() {
 
 # slab_nomerge: otherwise caches of one size share memory, and the memory checks would
 # report growth under the name of the first of them.
+# tsc=reliable: the watchdog of clock sources compares two clocks of the emulator. If the
+# machine pauses between the two reads, the guest gives up the faster clock.
 start_qemu() {
 	local serial=(-serial "file:$run/output") files=()
 	[ -z "$interactive" ] || serial=(-serial mon:stdio)
@@ -291,7 +293,7 @@ start_qemu() {
 		-nodefaults -no-user-config -no-reboot -display none \
 		-kernel "$image" -initrd "$dir/initramfs" \
 		-append "console=ttyS0 loglevel=6 panic=-1 oops=panic mitigations=off \
-net.ifnames=0 watchdog_thresh=30 rcupdate.rcu_cpu_stall_timeout=60 printk.always_kmsg_dump=0 slab_nomerge log_buf_len=4M ${params[*]-}" \
+net.ifnames=0 watchdog_thresh=30 rcupdate.rcu_cpu_stall_timeout=60 printk.always_kmsg_dump=0 slab_nomerge log_buf_len=4M tsc=reliable ${params[*]-}" \
 		-serial "file:$run/console" "${serial[@]}" \
 		"${files[@]}" \
 		-virtfs "$(share mods "$modules" ro)" -virtfs "$(share out "$run/out")" \
