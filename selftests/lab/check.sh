@@ -93,24 +93,24 @@ stage() { # NAME COMMAND...
 }
 
 # --- native ------------------------------------------------------------------
-# Runs a CMake project's tests and reads the counts from CTest's own report.
-native() { # NAME SOURCEDIR PARALLEL [OPTION OF CMAKE]
-	local name=$1 source=$2 dir=$BUILD/$1 since=$SECONDS log=$log_dir/$1.log
-	local tests failures skipped attrs status=0
-	if [ ! -f "$source/CMakeLists.txt" ]; then
-		count "$name" 0 1 0
-		echo "FAIL $name: ${source#"$TOP"/} is not there"
-		return
-	fi
+# Builds a CMake project with native tests. Status 1: some of it does not build.
+native_build() { # NAME SOURCEDIR [OPTION OF CMAKE]
+	local name=$1 source=$2 dir=$BUILD/$1 log=$log_dir/$1.log
 	if ! { "$LAB_DIR/setup.sh" native &&
-		cmake -S "$source" -B "$dir" -G Ninja ${4:+"$4"} \
+		cmake -S "$source" -B "$dir" -G Ninja ${3:+"$3"} \
 			"-DMRC_SANITIZE_TESTS=${SANITIZE_TESTS:-OFF}" &&
 		low ninja -C "$dir" -k 0 -j2; } >"$log" 2>&1 </dev/null; then
 		count "$name" 0 1 0
 		echo "FAIL $name: does not build; log: ${log#"$TOP"/}"
 		grep -E -A4 'error|FAILED' "$log" | head -n 40 | sed 's/^/    /' || true
+		return 1
 	fi
-	[ -f "$dir/build.ninja" ] || return 0
+}
+
+# Runs the tests of a build directory and reads the counts from CTest's own report.
+native_run() { # NAME BUILDDIR PARALLEL SINCE
+	local name=$1 dir=$2 log=$log_dir/$1.log
+	local tests failures skipped attrs status=0
 	rm -f "$dir/junit.xml"
 	(cd "$dir" && ctest -j "$3" --output-on-failure --output-junit junit.xml) \
 		>>"$log" 2>&1 </dev/null || status=$?
@@ -128,13 +128,38 @@ native() { # NAME SOURCEDIR PARALLEL [OPTION OF CMAKE]
 	count "$name" $((tests - failures - skipped)) "$failures" "$skipped"
 	echo "$([ "$failures" = 0 ] && echo PASS || echo FAIL) $name:" \
 		"$((tests - failures - skipped)) passed, $failures failed," \
-		"$skipped skipped ($((SECONDS - since)) s)"
+		"$skipped skipped ($((SECONDS - $4)) s)"
 	grep -E '\*\*\*(Skipped|Not Run)' "$log" | sed 's/^/    /' || true
 	if [ "$failures" != 0 ]; then
 		grep -E -A25 '\*\*\*(Failed|Timeout|Exception|Not Run)' "$log" |
 			head -n 120 | sed 's/^/    /' || true
 		sed -n '/The following tests FAILED/,$p' "$log" | sed 's/^/    /'
 	fi
+}
+
+native() { # NAME SOURCEDIR PARALLEL [OPTION OF CMAKE]
+	local since=$SECONDS
+	if [ ! -f "$2/CMakeLists.txt" ]; then
+		count "$1" 0 1 0
+		echo "FAIL $1: ${2#"$TOP"/} is not there"
+		return
+	fi
+	native_build "$1" "$2" ${4:+"$4"} || true
+	[ ! -f "$BUILD/$1/build.ninja" ] || native_run "$1" "$BUILD/$1" "$3" "$since"
+}
+
+# The tests of all tools, built together.
+native_tools() {
+	local since=$SECONDS tool
+	if native_build native "$TOP/selftests/native"; then
+		count native 1 0 0
+		echo "PASS native: all tools built ($((SECONDS - since)) s)"
+	fi
+	[ -f "$BUILD/native/build.ninja" ] || return 0
+	for tool in mrcctl mrclab mrcmap mrcsim mrcperf mrcbench mrcconform; do
+		: >"$log_dir/$tool.log"
+		native_run "$tool" "$BUILD/native/$tool" 2 "$SECONDS"
+	done
 }
 
 . "$LAB_DIR/lib_lint.sh"
@@ -165,13 +190,7 @@ fi
 
 if wants unit; then
 	MRC_PROP_SCHEDULES=${MRC_PROP_SCHEDULES:-3000} native unit "$TOP/selftests/unit" 2
-	native mrcctl "$TOP/selftests/mrcctl" 2
-	native mrclab "$TOP/selftests/mrclab" 2
-	native mrcmap "$TOP/selftests/mrcmap" 2
-	native mrcsim "$TOP/selftests/mrcsim" 2
-	native mrcperf "$TOP/selftests/mrcperf" 2
-	native mrcbench "$TOP/selftests/mrcbench" 2
-	native mrcconform "$TOP/selftests/mrcconform" 2
+	native_tools
 	native enginebench "$TOP/selftests/enginebench" 1
 fi
 

@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# Builds the project's own guest programs with the guests' compiler and libraries: every
-# directory directly under userspace-tools/, selftests/ or selftests/net/ that has a
-# CMakeLists.txt, except the native tests (unit, fuzz, enginebench, mrcctl, mrclab, mrcmap,
-# mrcsim, mrcperf, mrcbench, mrcconform), the engine's library, which has no program, and
-# mrcsim. The programs are put into build/lab/guest/bin, which is in the PATH of guests.
+# Builds the project's own guest programs with the guests' compiler and libraries: the
+# tools, except mrcsim, in one build, and every directory directly under selftests/ or
+# selftests/net/ that has a CMakeLists.txt, except the native tests (unit, fuzz,
+# enginebench, native, mrcctl, mrclab, mrcmap, mrcsim, mrcperf, mrcbench, mrcconform). The
+# programs are put into build/lab/guest/bin, which is in the PATH of guests.
 # Programs that use libMRC are linked with the provider's build of it.
 #
 # usage: tools.sh
@@ -20,20 +20,25 @@ mkdir -p "$work/build" "$work/out/bin" "$LAB/guest/bin" "$LOGS"
 exec 7>"$work/.lock"
 flock 7
 
-projects=()
-for f in "$TOP"/userspace-tools/*/CMakeLists.txt "$TOP"/selftests/*/CMakeLists.txt \
-	"$TOP"/selftests/net/*/CMakeLists.txt; do
+# No guest needs mrcsim.
+projects=(userspace-tools)
+programs=()
+for f in "$TOP"/userspace-tools/*/CMakeLists.txt; do
+	f=$(basename "$(dirname "$f")")
+	case $f in
+	engine | mrcsim) ;;
+	*) programs+=("$f") ;;
+	esac
+done
+for f in "$TOP"/selftests/*/CMakeLists.txt "$TOP"/selftests/net/*/CMakeLists.txt; do
 	[ -f "$f" ] || continue
 	case ${f#"$TOP"/selftests/} in
-	unit/* | fuzz/* | enginebench/*) continue ;;
+	unit/* | fuzz/* | enginebench/* | native/*) continue ;;
 	mrcctl/* | mrclab/* | mrcmap/* | mrcsim/* | mrcperf/* | mrcbench/* | mrcconform/*) continue ;;
-	# No guest needs these.
-	"$TOP"/userspace-tools/engine/* | "$TOP"/userspace-tools/mrcsim/*) continue ;;
 	esac
 	f=$(dirname "$f")
 	projects+=("${f#"$TOP"/}")
 done
-[ "${#projects[@]}" -gt 0 ] || exit 0
 mirror_sources "$work/src" include drivers selftests userspace-tools
 
 # A fresh copy of the library. Header files keep their times if they are unchanged, so
@@ -52,10 +57,11 @@ for p in "${projects[@]}"; do
 	# Unity builds take half of the time. "make install" and clang-tidy compile each
 	# file by itself.
 	unity=OFF
-	[ "${p#userspace-tools/}" = "$p" ] || unity=ON
+	[ "$p" != userspace-tools ] || unity=ON
 	if ! in_tree "$(kernel_tree "$DEFAULT_KERNEL")" "$work:/src" -- sh -c '
 		set -e
-		[ -f "$2/build.ninja" ] && grep -q "^CMAKE_UNITY_BUILD:.*=$3\$" "$2/CMakeCache.txt" ||
+		[ -f "$2/build.ninja" ] && grep -q "^CMAKE_UNITY_BUILD:.*=$3\$" "$2/CMakeCache.txt" &&
+			grep -q "^MRC_TOOLS:.*=$4\$" "$2/CMakeCache.txt" ||
 		cmake -G Ninja -S "$1" -B "$2" \
 			-DCMAKE_CXX_FLAGS="-Wall -Wextra -Werror" \
 			-DCMAKE_BUILD_TYPE=RelWithDebInfo \
@@ -63,8 +69,9 @@ for p in "${projects[@]}"; do
 			-DCMAKE_C_FLAGS="-Wall -Wextra -Werror" \
 			-DMRC_INCLUDE_DIR=/src/mrc/include -DMRC_LIBRARY_DIR=/src/mrc/lib \
 			-DCMAKE_SKIP_RPATH=ON -DCMAKE_RUNTIME_OUTPUT_DIRECTORY=/src/out/bin \
-			-DCMAKE_UNITY_BUILD="$3"
+			-DCMAKE_UNITY_BUILD="$3" "-DMRC_TOOLS=$4"
 		ninja -C "$2" -j2' build "/src/src/$p" "/src/build/$name" "$unity" \
+		"$(IFS=';' && echo "${programs[*]}")" \
 		>"$log" 2>&1; then
 		grep -E -A6 'error|warning|FAILED' "$log" | head -n 60 >&2 ||
 			tail -n 30 "$log" >&2

@@ -6,6 +6,10 @@ include_guard()
 find_package(fmt REQUIRED)
 find_package(nlohmann_json REQUIRED)
 
+# Another project of this build may have it.
+if(TARGET gnuplot_text)
+	return()
+endif()
 add_library(gnuplot_text STATIC
 	"${CMAKE_CURRENT_LIST_DIR}/gnuplot_text.cpp"
 	"${CMAKE_CURRENT_LIST_DIR}/html.cpp"

@@ -6,6 +6,10 @@ find_path(MRC_INCLUDE mrc.h HINTS "${MRC_INCLUDE_DIR}" REQUIRED)
 find_library(MRC_LIBRARY mrc HINTS "${MRC_LIBRARY_DIR}" REQUIRED)
 find_library(IBVERBS ibverbs REQUIRED)
 
+# Another project of this build may have it.
+if(TARGET libmrc)
+	return()
+endif()
 add_library(libmrc INTERFACE)
 target_include_directories(libmrc SYSTEM INTERFACE "${MRC_INCLUDE}")
 target_link_libraries(libmrc INTERFACE "${MRC_LIBRARY}" "${IBVERBS}")

@@ -6,6 +6,10 @@ find_package(nlohmann_json REQUIRED)
 find_package(fmt REQUIRED)
 
 set(MRCCTL_DIR "${CMAKE_CURRENT_LIST_DIR}")
+# Another project of this build may have it.
+if(TARGET mrcctl_core)
+	return()
+endif()
 add_library(mrcctl_core STATIC
 	"${MRCCTL_DIR}/cli.cpp"
 	"${MRCCTL_DIR}/cmd_device.cpp"

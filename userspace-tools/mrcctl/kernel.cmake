@@ -3,6 +3,10 @@
 # mrcctl's kernel interface, for mrcctl and for mrcmap. Needs ../common/libmrc.cmake.
 include("${CMAKE_CURRENT_LIST_DIR}/core.cmake")
 
+# Another project of this build may have it.
+if(TARGET mrcctl_kernel)
+	return()
+endif()
 add_library(mrcctl_kernel STATIC
 	"${MRCCTL_DIR}/../common/uverbs.cpp"
 	"${MRCCTL_DIR}/kernel.cpp"

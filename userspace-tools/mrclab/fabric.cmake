@@ -8,6 +8,10 @@ find_package(fmt REQUIRED)
 include("${CMAKE_CURRENT_LIST_DIR}/../common/gnuplot.cmake")
 
 set(MRCLAB_DIR "${CMAKE_CURRENT_LIST_DIR}")
+# Another project of this build may have it.
+if(TARGET mrclab_fabric)
+	return()
+endif()
 add_library(mrclab_fabric STATIC
 	"${MRCLAB_DIR}/address.cpp"
 	"${MRCLAB_DIR}/dot.cpp"

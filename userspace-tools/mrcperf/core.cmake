@@ -6,6 +6,10 @@ find_package(nlohmann_json REQUIRED)
 find_package(fmt REQUIRED)
 
 set(MRCPERF_DIR "${CMAKE_CURRENT_LIST_DIR}")
+# Another project of this build may have it.
+if(TARGET mrcperf_core)
+	return()
+endif()
 add_library(mrcperf_core STATIC
 	"${MRCPERF_DIR}/error.cpp"
 	"${MRCPERF_DIR}/frame.cpp"
