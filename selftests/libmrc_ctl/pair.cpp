@@ -149,7 +149,7 @@ Pair::Pair(const Device &from, const Device &to, const QpSpec &spec)
 	: a(from, spec), b(to, spec)
 {
 	must(a.init(), "INIT");
-	must(b.init_with(no_profile, no_profile), "INIT");
+	must(b.init_with(spec.peer_ev, no_profile), "INIT");
 	must(a.rtr(b), "RTR");
 	must(b.rtr(a), "RTR");
 	must(a.rts(), "RTS");

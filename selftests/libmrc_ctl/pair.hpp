@@ -14,6 +14,7 @@ constexpr uint64_t no_profile = ~0ULL;
 struct QpSpec {
 	uint64_t ev = no_profile;
 	uint64_t cc = no_profile;
+	uint64_t peer_ev = no_profile; /* of the second one of a pair */
 	int family = 4;
 	ibv_mtu mtu = IBV_MTU_1024;
 	/* 1.024 us * 2^timeout: 4.3 s, so that slow is not taken for lost. */

@@ -20,6 +20,8 @@ constexpr uint64_t fmt = 5, id = 9;
 constexpr auto STEV = MRC_CTL_EV_FMT_MODE_STEV;
 constexpr auto SRV6 = MRC_CTL_EV_FMT_MODE_SRV6;
 constexpr auto UDP = MRC_CTL_EV_FMT_MODE_UDP;
+/* An SRv6 profile that libmrc_ctl.sh makes on the peer's device. */
+constexpr uint64_t peer_id = 1;
 
 struct Vector {
 	const char *packed;
@@ -232,6 +234,9 @@ void on_the_wire(Check &c, const Device &dev, const Device &peer, Wire &wire,
 	}
 	spec.ev = id;
 	spec.family = k.layout.mode == UDP ? 4 : 6;
+	/* Or else the peer takes nothing out of outer headers. */
+	if (k.layout.mode == SRV6)
+		spec.peer_ev = peer_id;
 	/* Many packets in little data. */
 	spec.mtu = IBV_MTU_256;
 	spec.bytes = 8192;

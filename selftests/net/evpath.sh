@@ -242,5 +242,6 @@ subtest "a spine goes down and comes back" \
 # One spine, so that the path of ping, which has no EV, is known.
 fabric srv6+ecmp 2 2 1
 fabric_rdma 1 3
+fabric_profiles 1 3
 subtest "probes of SRv6 EVs agree with ping" probes_agree_with_ping
 tap_end

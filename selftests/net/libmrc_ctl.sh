@@ -35,7 +35,8 @@ other_gone() {
 
 # Addresses that the vectors' SRv6 EVs lead to: host B takes all of them as its own.
 # The first of two segments ends at a node before host B. The rules act as that node:
-# they continue with the second segment and mark the first as used.
+# they continue with the second segment and mark the first as used. Host B has a profile
+# for its queue pairs: without SRv6 of their own they get nothing from outer headers.
 BLOCKS="cafe:cafe::/32 dead:dead::/32 4242:4242::/32 1313:1313::/32 deca:fbad::/32"
 SEGMENTS="cafe:cafe:b8a7:310e:14c8:962:ae4b:9dd6=deca:fbad:587a:4c16::
 	cafe:cafe:c496:626f:a3b0:d560:27fa:9733=deca:fbad:c0ca:89da::
@@ -66,6 +67,15 @@ srv6_up() {
 		done
 		echo "}"
 	} | in_b nft -f -
+	in_a ip -6 route add local fcbb:0:31::/48 dev lo
+	for i in 1 2; do
+		in_b ip -6 neigh replace fe80::a lladdr "02:00:00:00:0a:0$i" dev "pb$i" nud permanent
+		in_b ip -6 route add fcbb:0:31::/48 via fe80::a dev "pb$i" metric $((100 + i))
+	done
+	ctl b -b - <<-END
+		fmt add 1 mode srv6 fields 32,32,32,32
+		ev add 1 mode explicit fmt 1 evs fcbb000000310001@1,fcbb000000310002@2
+	END
 }
 
 # --- nothing stays behind --------------------------------------------------------

@@ -348,6 +348,11 @@ class Packet:
                 0 <= bit < 64 and self.bitmap >> bit & 1)
 
 
+def inside(packet):
+    """What is in an outer header without an SRH, or the packet."""
+    return packet[40:] if packet[0] >> 4 == 6 and packet[6] in (IPV6, IPIP) else packet
+
+
 def seen(packet):
     """The packet of RoCE v2 in @packet, or None."""
     if packet[0] >> 4 == 4:

@@ -37,7 +37,7 @@ SRV6 = os.environ.get('MRC_SRV6')
 class Watch:
     """The counters of the device that the programs compare, and the fence."""
     fence = None
-    ignored = ('rx_srv6',)
+    ignored = ('rx_srv6', 'tx_srv6')
 
 
 def counters():

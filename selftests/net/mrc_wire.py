@@ -56,7 +56,8 @@ class Wire:
     # Endpoint requests are left out: the host probes for a reverse path at any time.
     def replies(self, count, seconds=m.PATIENCE,
                 wanted=lambda packet: packet.opcode != m.ENDPOINT_REQ):
-        """The next packets from the peer, or fewer if the time is over."""
+        """The next packets from the peer, or fewer if the time is over. Those in an
+        outer header are taken out of it."""
         found = []
         self.sock.settimeout(seconds)
         try:
@@ -64,7 +65,7 @@ class Wire:
                 frame, addr = self.sock.recvfrom(65536)
                 if addr[2] == socket.PACKET_OUTGOING or not is_ip(frame):
                     continue
-                packet = m.seen(frame[ETHERNET:])
+                packet = m.seen(m.inside(frame[ETHERNET:]))
                 if packet and wanted(packet):
                     found.append(packet)
         except TimeoutError:

@@ -4,7 +4,11 @@
 the driver's, which ones it must ignore, and which ones are bad. Run by decap.sh; the
 uSID of host B is a local route of B.
 
-usage: srv6_hostile.py ... uSID-OF-B all|proper     (mrc_target.py has the rest)
+usage: srv6_hostile.py ... uSID-OF-B all|proper|plain|off     (mrc_target.py has the rest)
+  all     the QP of B uses SRv6
+  proper  the same, only packets that are valid
+  plain   the QP of B does not use SRv6, but a profile of its device does
+  off     B has no SRv6 profile
 MRC_TRIMMED="12 16" in the environment: codepoints of trimmed packets."""
 import os
 import random
@@ -133,6 +137,39 @@ def proper(o):
         settle(before, {'rx_endpoint_req': 1, 'tx_endpoint_resp': 1,
                         'rx_srv6': 1})
     o.s.run('an EV probe is answered', probe)
+
+
+def strangers(o, on):
+    """Packets for QPs that do not use SRv6. With @on a profile of the device does, so the
+    driver takes the packets and drops them. Else they are not the driver's."""
+    t, s = o.s.t, o.s
+    dropped = {'rx_drop_address': N, 'rx_srv6': N} if on else {}
+
+    def wrap(body, **outer):
+        return lambda i: m.encap(o.inner(body), o.src, o.usid, **outer)
+
+    psn = t.psn
+    o.other('a WRITE', wrap(t.write_at(psn)), dropped)
+    o.other('a WRITE, with an SRH', wrap(t.write_at(psn), segments=[o.usid]), dropped)
+    o.other('a WRITE, trimmed', lambda i: m.trim(
+        m.encap(o.inner(t.write_at(psn) + bytes(400)), o.src, o.usid),
+        (40 if o.v6 else 20) + 40 + 28, TRIMMED), dropped)
+    o.other('an ACK', wrap(m.ack(t.qp.qp_num, mrc_target.SQ_PSN)), dropped)
+    o.other('a probe', wrap(m.probe(t.qp.qp_num, 7)), dropped)
+    o.other('port status updates', wrap(m.endpoint_request(0x65, 0, mask=0)),
+            {'rx_endpoint_req': N, 'rx_srv6': N, 'rx_port_status_refused': N}
+            if on else {})
+    # Only MRC has outer headers.
+    o.other('a datagram', wrap(m.body(m.UD_SEND, 1, 0, m.deth(0x80010000, 1), bytes(8))),
+            {'rx_drop_unknown_qp': N} if on else {})
+
+    def endpoint():
+        before = counters()
+        s.wire.drain()
+        o.send(o.inner(m.endpoint_request(0x67, 1, stamp=0x99)))
+        settle(before, {'rx_endpoint_req': 1, 'tx_endpoint_resp': 1,
+                        'rx_srv6': 1} if on else {})
+    s.run('an EV probe', endpoint)
 
 
 def foreign(o):
@@ -273,6 +310,9 @@ def noise(o, count):
 def cases(s):
     remote6, usid, which = sys.argv[5:8]
     o = Outside(s, remote6, usid)
+    if which in ('plain', 'off'):
+        strangers(o, which == 'plain')
+        return
     proper(o)
     if which == 'all':
         foreign(o)
@@ -281,5 +321,5 @@ def cases(s):
 
 
 if __name__ == '__main__':
-    mrc_target.Watch.counts = lambda name: True
+    mrc_target.Watch.ignored = ('tx_srv6',)
     mrc_target.main(cases, seed=3)

@@ -195,6 +195,4 @@ def cases(s):
 
 
 if __name__ == '__main__':
-    mrc_target.Watch.counts = lambda name: '_ud_' in name or 'drop' in name or (
-        name == 'qp_errors')
     mrc_target.main(cases, seed=6, suite=Suite)

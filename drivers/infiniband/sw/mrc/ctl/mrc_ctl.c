@@ -63,10 +63,29 @@ void mrc_ctl_destroy(struct mrc_dev *dev)
 	dev->ctl = NULL;
 }
 
+/* Packets in outer headers are received while an SRv6 profile is online. */
+static void mrc_ctl_tell_srv6(struct mrc_dev *dev)
+{
+	struct mrc_ctl *ctl = dev->ctl;
+	const struct mrc_ctl_evp *evp;
+	bool on = false;
+	unsigned int i;
+
+	lockdep_assert_held(&ctl->lock);
+	for (i = 0; i < MRC_CTL_EVPS && !on; i++) {
+		evp = ctl->evp[i];
+		on = evp && evp->set && evp->set->set.mode == MRC_EV_FMT_SRV6;
+	}
+	mrc_sock_srv6(dev, on);
+}
+
 void mrc_ctl_share(struct mrc_dev *dev, struct mrc_ctl *ctl)
 {
 	mrc_ctl_put(dev->ctl);
 	dev->ctl = mrc_ctl_get(ctl);
+	mutex_lock(&ctl->lock);
+	mrc_ctl_tell_srv6(dev);
+	mutex_unlock(&ctl->lock);
 }
 
 /* --- EV formats ------------------------------------------------------------- */
@@ -329,6 +348,8 @@ out_evp:
 		evp = NULL;
 	}
 	ctl->evp[id] = evp;
+	if (modify)
+		mrc_ctl_tell_srv6(dev);
 out:
 	mutex_unlock(&ctl->lock);
 	return ret;

@@ -20,8 +20,8 @@ int mrc_ctl_create(struct mrc_dev *dev);
 void mrc_ctl_destroy(struct mrc_dev *dev);
 
 /*
- * inherit: @dev, which has no configuration yet, takes over @ctl from the device that
- * it replaces. get and put: hold @ctl while the devices are exchanged.
+ * share: @dev, which has no configuration yet, takes over @ctl from the device that
+ * it replaces. Sleeps. get and put: hold @ctl while the devices are exchanged.
  */
 struct mrc_ctl *mrc_ctl_get(struct mrc_ctl *ctl);
 void mrc_ctl_put(struct mrc_ctl *ctl);

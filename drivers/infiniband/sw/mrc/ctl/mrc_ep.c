@@ -2,9 +2,11 @@
 /*
  * Endpoint operations: they belong to the node, not to a QP (MRC 1.0 §12). This node
  * answers EV probes from every node, and port status updates from peers whose updates
- * it applies (qp/mrc_peer.c). It sends requests for three purposes: batches of a
- * controller, which waits for the responses; port status updates; and probes of reverse
- * paths (qp/mrc_rev_probe.c).
+ * it applies (qp/mrc_peer.c). In outer headers (SRv6) probes are answered while a
+ * profile of the device is SRv6, and updates are applied if the QP that answers that peer
+ * uses SRv6. The node sends requests for three purposes: batches of a controller, which waits
+ * for the responses; port status updates; and probes of reverse paths
+ * (qp/mrc_rev_probe.c).
  *
  * A waiting controller holds no lock and no reference to the device. If the device goes
  * away, the controller is woken up.
@@ -209,10 +211,22 @@ static void mrc_ep_respond(struct mrc_dev *dev, struct net_device *ndev, u8 port
 		mrc_ctr_add(&dev->ctr, port, MRC_CTR_TX_ENDPOINT_RESP, 1);
 }
 
+/* Does the queue pair that answers this peer use SRv6? Under RCU. */
+static bool mrc_ep_peer_srv6(struct mrc_dev *dev, const struct in6_addr *self,
+			     const struct in6_addr *peer, u8 port)
+{
+	struct mrc_qp *qp = mrc_peer_get_qp(dev, self, peer, port);
+	bool srv6 = qp && mrc_flow_srv6(&qp->flow);
+
+	if (qp)
+		mrc_qp_put(qp);
+	return srv6;
+}
+
 static enum mrc_counter mrc_ep_rcv_req(struct mrc_dev *dev,
 				       struct net_device *ndev, u8 port,
 				       const struct mrc_hdr *hdr, bool ipv6,
-				       const struct in6_addr *peer,
+				       bool srv6, const struct in6_addr *peer,
 				       const struct in6_addr *self)
 {
 	enum mrc_counter id = MRC_CTR_MAX;
@@ -223,6 +237,8 @@ static enum mrc_counter mrc_ep_rcv_req(struct mrc_dev *dev,
 	if (op != MRC_EPOP_EV_PROBE && op != MRC_EPOP_PORT_STATUS)
 		return MRC_CTR_DROP_ENDPOINT;
 	if (op == MRC_EPOP_PORT_STATUS) {
+		if (srv6 && !mrc_ep_peer_srv6(dev, self, peer, port))
+			return MRC_CTR_PORT_STATUS_REFUSED;
 		if (!mrc_peer_update(dev, self, peer, port,
 				     hdr->epop.port_mask))
 			return MRC_CTR_PORT_STATUS_REFUSED;
@@ -302,7 +318,7 @@ void mrc_ep_rcv(struct mrc_pkt *pkt)
 	if (hdr->opcode == MRC_OP_ENDPOINT_REQ) {
 		mrc_ctr_add(&dev->ctr, port, MRC_CTR_RX_ENDPOINT_REQ, 1);
 		id = mrc_ep_rcv_req(dev, pkt->skb->dev, port, hdr, pkt->ipv6,
-				    &pkt->saddr, &pkt->daddr);
+				    pkt->srv6, &pkt->saddr, &pkt->daddr);
 	} else {
 		mrc_ctr_add(&dev->ctr, port, MRC_CTR_RX_ENDPOINT_RESP, 1);
 		id = mrc_ep_rcv_resp(dev, port, hdr, &pkt->saddr, &pkt->daddr);

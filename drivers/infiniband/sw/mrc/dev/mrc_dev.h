@@ -19,6 +19,7 @@
  *			lock is taken inside them
  *   ctl->lock		profiles of a device and the QPs that use them; sleeps.
  *			Changes by a controller are applied to QPs under it
+ *   mrc_sock_mutex	sockets of network namespaces; sleeps
  *   RTNL		netdevs of ports, their state and MTU. The RDMA core takes
  *			it to register and unregister devices and to query ports
  *   peers->mutex	a device's peers and the QPs connected to them; sleeps.
@@ -242,6 +243,8 @@ struct mrc_mr;
  * @closing: no new user contexts (a port is being added or the device removed)
  * @ext: new QPs have the extension (Documentation/extension.md);
  *	read and written once each, without a lock
+ * @srv6_rx: an SRv6 profile is online, so packets in outer headers are received;
+ *	mrc_sock_srv6()
  * @attr: attributes that a controller may change
  * @n_ucontexts: open user contexts
  * @port: ports, index 1..n_ports
@@ -275,6 +278,7 @@ struct mrc_dev {
 	u8 n_ports;
 	bool closing;
 	bool ext;
+	bool srv6_rx;
 	struct mrc_dev_attr attr;
 	atomic_t n_ucontexts;
 	struct mrc_port port[MRC_MAX_PORTS + 1];

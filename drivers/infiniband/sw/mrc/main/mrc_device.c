@@ -13,6 +13,7 @@ static int mrc_dev_open_sock(struct mrc_dev *dev)
 
 static void mrc_dev_close_sock(struct mrc_dev *dev)
 {
+	mrc_sock_srv6(dev, false);
 	mrc_sock_put(dev->net);
 }
 

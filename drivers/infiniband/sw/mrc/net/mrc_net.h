@@ -33,6 +33,13 @@ struct net_device;
  */
 int mrc_sock_get(struct net *net);
 void mrc_sock_put(struct net *net);
+
+/*
+ * Receive packets in outer headers for @dev, or stop. Off at first, and off again before
+ * mrc_sock_put(). Sleeps.
+ */
+void mrc_sock_srv6(struct mrc_dev *dev, bool on);
+
 int mrc_sock_init(void);
 void mrc_sock_exit(void);
 

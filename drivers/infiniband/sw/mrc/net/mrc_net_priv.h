@@ -85,6 +85,9 @@ void mrc_inner_rcv(struct sk_buff *skb, u8 tos, u32 outer);
  */
 void mrc_count_drop(const struct sk_buff *skb, enum mrc_counter id, u32 octets);
 
+/* Has a device of @net an SRv6 profile that is online? Any context. */
+bool mrc_sock_srv6_on(struct net *net);
+
 /* mrc_srv6_rcv.c ------------------------------------------------------------*/
 
 /*

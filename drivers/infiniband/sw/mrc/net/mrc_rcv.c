@@ -99,7 +99,11 @@ static void mrc_rcv_endpoint(struct mrc_pkt *pkt)
 	dev = to_mdev(ib);
 	mrc_rcv_count(dev, pkt);
 	pkt->dev = dev;
-	mrc_rcv_to->endpoint(pkt);
+	/* The SRv6 profile may be that of another device. */
+	if (pkt->srv6 && !READ_ONCE(dev->srv6_rx))
+		mrc_ctr_add(&dev->ctr, pkt->rx.port, MRC_CTR_DROP_ENDPOINT, 1);
+	else
+		mrc_rcv_to->endpoint(pkt);
 	ib_device_put(ib);
 }
 

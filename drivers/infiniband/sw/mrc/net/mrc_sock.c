@@ -15,13 +15,15 @@
  * struct mrc_net - state of a network namespace
  * @v4: socket, NULL while there is no device
  * @v6: the same; also NULL if IPv6 is disabled
- * @srv6: SRv6 packets are received as well
+ * @srv6: the hook for SRv6 is registered
+ * @srv6_users: number of devices with an SRv6 profile that is online
  * @users: number of devices
  */
 struct mrc_net {
 	struct socket *v4;
 	struct socket *v6;
 	bool srv6;
+	unsigned int srv6_users;
 	unsigned int users;
 };
 
@@ -126,6 +128,25 @@ void mrc_sock_put(struct net *net)
 	if (!--mn->users)
 		mrc_net_close(net, mn);
 	mutex_unlock(&mrc_sock_mutex);
+}
+
+void mrc_sock_srv6(struct mrc_dev *dev, bool on)
+{
+	struct mrc_net *mn = net_generic(dev->net, mrc_net_id);
+
+	mutex_lock(&mrc_sock_mutex);
+	if (on != dev->srv6_rx) {
+		WRITE_ONCE(dev->srv6_rx, on);
+		WRITE_ONCE(mn->srv6_users, mn->srv6_users + (on ? 1 : -1));
+	}
+	mutex_unlock(&mrc_sock_mutex);
+}
+
+bool mrc_sock_srv6_on(struct net *net)
+{
+	const struct mrc_net *mn = net_generic(net, mrc_net_id);
+
+	return READ_ONCE(mn->srv6_users);
 }
 
 struct sock *mrc_sock_v6(struct net *net)

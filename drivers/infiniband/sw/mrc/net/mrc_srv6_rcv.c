@@ -12,9 +12,15 @@
  * drops it, depending on seg6_enabled, before it calls them. The hook runs before that,
  * so seg6_enabled has no effect.
  *
- * The hook takes only packets with UDP inside, to our port and a local address. All
- * other packets are left untouched, including those that only the kernel can verify
- * (TLVs of an SRH, extension headers, fragments).
+ * The hook takes only packets with UDP inside, to our port and a local address, while an
+ * SRv6 profile is online. All other packets are left untouched, including those that only
+ * the kernel can verify (TLVs of an SRH, extension headers, fragments).
+ *
+ * Filters see only the outer header. So what is inside gets to nobody but queue pairs that
+ * use SRv6 themselves, from the addresses of their peers, and through netdevs of their
+ * device; and to a device with an SRv6 profile, which answers probes of EVs and applies
+ * port status updates if the queue pair that answers that peer uses SRv6. Packets for others are
+ * dropped and counted: mrc_qp_wants(), mrc_rcv_endpoint(), mrc_ep_rcv_req().
  */
 #include <linux/ip.h>
 #include <linux/ipv6.h>
@@ -133,13 +139,15 @@ static bool mrc_inner_ok(const struct sk_buff *skb, const struct mrc_inner *in,
 static unsigned int mrc_srv6_in(void *priv, struct sk_buff *skb,
 				const struct nf_hook_state *state)
 {
+	struct net_device *slave;
 	struct mrc_inner in;
 	unsigned int len;
 	u8 tos;
 
 	/* GSO packets are merged from several packets and cannot be handled here. */
-	if (skb_network_offset(skb) || skb->pkt_type != PACKET_HOST ||
-	    ipv6_addr_is_multicast(&ipv6_hdr(skb)->daddr) || skb_is_gso(skb) ||
+	if (!mrc_sock_srv6_on(state->net) || skb_network_offset(skb) ||
+	    skb->pkt_type != PACKET_HOST || skb_is_gso(skb) ||
+	    ipv6_addr_is_multicast(&ipv6_hdr(skb)->daddr) ||
 	    !mrc_srv6_outer(skb, &in) || !mrc_srv6_is_mrc(state->net, skb, &in))
 		return NF_ACCEPT;
 	if (!xfrm6_policy_check(NULL, XFRM_POLICY_IN, skb))
@@ -148,6 +156,11 @@ static unsigned int mrc_srv6_in(void *priv, struct sk_buff *skb,
 	if (!pskb_may_pull(skb, in.off + in.ip_len + MRC_UDP_HLEN))
 		goto drop;
 	tos = ipv6_get_dsfield(ipv6_hdr(skb));
+	/* A VRF stands in for the netdev that the packet came through. */
+	slave = inet6_sdif(skb) ? dev_get_by_index_rcu(state->net, inet6_sdif(skb)) :
+				  NULL;
+	if (slave)
+		skb->dev = slave;
 	if (!mrc_inner_ok(skb, &in, &len) || len < in.ip_len + MRC_UDP_HLEN)
 		goto drop;
 	if (len < skb->len - in.off && pskb_trim_rcsum(skb, in.off + len))

@@ -51,6 +51,15 @@ static int mrc_resp_event(u8 syndrome)
 }
 
 /*
+ * Filters see only the outer header, so what is inside must not get anywhere else. @port is
+ * 0 if the netdev of arrival is not one of the device.
+ */
+static bool mrc_qp_takes_srv6(const struct mrc_qp *qp, u8 port)
+{
+	return port && mrc_flow_srv6(&qp->flow);
+}
+
+/*
  * Does @pkt belong to the current connection of @qp? If not, it is counted as dropped.
  * Under rx.lock or tx.lock. A new connection requires both locks, so the result stays
  * valid until the lock is released.
@@ -64,7 +73,8 @@ static bool mrc_qp_wants(struct mrc_qp *qp, const struct mrc_pkt *pkt)
 		id = MRC_CTR_DROP_STATE;
 	} else if (!ipv6_addr_equal(&pkt->saddr, &qp->flow.daddr) ||
 		   !ipv6_addr_equal(&pkt->daddr, &qp->flow.saddr) ||
-		   (qp->bound_port && port && port != qp->bound_port)) {
+		   (qp->bound_port && port && port != qp->bound_port) ||
+		   (pkt->srv6 && !mrc_qp_takes_srv6(qp, port))) {
 		id = MRC_CTR_DROP_ADDR;
 	} else {
 		trace_mrc_receive(qp->base.qpn, &pkt->hdr, port, pkt->rx.entropy,
