@@ -151,6 +151,7 @@ struct mrc_mcast;
 /* mrc_param.c: parameters of the module -------------------------------------*/
 
 extern unsigned int mrc_udp_port;	/* OP-1 */
+extern bool mrc_guard_on;		/* net/mrc_guard.c; may change at any time */
 
 static inline u64 mrc_now(void)
 {
@@ -180,6 +181,10 @@ struct mrc_port {
 #ifdef CONFIG_INFINIBAND_MRC_TRIM
 	/** @trim: hook at @ndev, net/mrc_trim.c; changed under RTNL */
 	struct nf_hook_ops trim;
+#endif
+#ifdef CONFIG_INFINIBAND_MRC_GUARD
+	/** @guard: hook at @ndev, net/mrc_guard.c; changed under RTNL */
+	struct nf_hook_ops guard;
 #endif
 };
 

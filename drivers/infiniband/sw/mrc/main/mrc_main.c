@@ -18,6 +18,9 @@ static const struct mrc_port_client *const mrc_port_clients[] = {
 #ifdef CONFIG_INFINIBAND_MRC_TRIM
 	&mrc_trim_client,
 #endif
+#ifdef CONFIG_INFINIBAND_MRC_GUARD
+	&mrc_guard_client,
+#endif
 #ifdef CONFIG_INFINIBAND_MRC_UD
 	&mrc_mcast_client,
 #endif
@@ -72,7 +75,7 @@ static int mrc_begin_qp(void)
 static void mrc_end_sock(void)
 {
 	mrc_sock_exit();
-	/* Wait for packets that found their socket before it was closed. */
+	/* Wait for packets that found their socket or a hook before it was closed. */
 	synchronize_net();
 }
 

@@ -389,6 +389,14 @@ static inline int mrc_srv6_fits(const struct mrc_flow *flow, u8 port)
  */
 extern const struct mrc_port_client mrc_trim_client;
 
+/* mrc_guard.c ---------------------------------------------------------------*/
+
+/*
+ * Hooks the netdevs of ports, so that programs cannot send in the name of devices; the
+ * loopback is hooked with the sockets. Without CONFIG_INFINIBAND_MRC_GUARD they can.
+ */
+extern const struct mrc_port_client mrc_guard_client;
+
 /* mrc_ah.c: address handles -------------------------------------------------*/
 
 /**

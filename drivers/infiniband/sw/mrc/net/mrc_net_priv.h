@@ -85,6 +85,31 @@ void mrc_inner_rcv(struct sk_buff *skb, u8 tos, u32 outer);
  */
 void mrc_count_drop(const struct sk_buff *skb, enum mrc_counter id, u32 octets);
 
+/* mrc_guard.c ---------------------------------------------------------------*/
+
+/*
+ * hook: drop what programs send to the UDP port of MRC through @ndev, a netdev of @net. May
+ * sleep. 0 or a negative errno; always 0 without CONFIG_INFINIBAND_MRC_GUARD. unhook: stop; does
+ * nothing if hook failed.
+ */
+#ifdef CONFIG_INFINIBAND_MRC_GUARD
+int mrc_guard_hook(struct net *net, struct net_device *ndev,
+		   struct nf_hook_ops *ops);
+void mrc_guard_unhook(struct net *net, struct nf_hook_ops *ops);
+#else
+static inline int mrc_guard_hook(struct net *net, struct net_device *ndev,
+				 struct nf_hook_ops *ops)
+{
+	return 0;
+}
+
+static inline void mrc_guard_unhook(struct net *net, struct nf_hook_ops *ops)
+{
+}
+#endif
+
+/* mrc_sock.c ----------------------------------------------------------------*/
+
 /* Has a device of @net an SRv6 profile that is online? Any context. */
 bool mrc_sock_srv6_on(struct net *net);
 

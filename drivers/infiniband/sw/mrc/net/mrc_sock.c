@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Reception of packets: one UDP socket for IPv4 and one for IPv6 in every network
- * namespace that has devices, and the hook for SRv6 if there is a socket for IPv6.
+ * namespace that has devices, the hook for SRv6 if there is a socket for IPv6, and the
+ * guard's hook at the loopback.
  */
 #include <linux/mutex.h>
 #include <net/gro.h>
@@ -17,6 +18,7 @@
  * @v6: the same; also NULL if IPv6 is disabled
  * @srv6: the hook for SRv6 is registered
  * @srv6_users: number of devices with an SRv6 profile that is online
+ * @guard: hook at the loopback, which packets between devices of the namespace take
  * @users: number of devices
  */
 struct mrc_net {
@@ -24,6 +26,7 @@ struct mrc_net {
 	struct socket *v6;
 	bool srv6;
 	unsigned int srv6_users;
+	struct nf_hook_ops guard;
 	unsigned int users;
 };
 
@@ -80,6 +83,7 @@ static void mrc_net_close(struct net *net, struct mrc_net *mn)
 	if (mn->srv6)
 		mrc_srv6_close(net);
 	mn->srv6 = false;
+	mrc_guard_unhook(net, &mn->guard);
 	mrc_sock_close(&mn->v6);
 	mrc_sock_close(&mn->v4);
 }
@@ -92,7 +96,9 @@ int mrc_sock_get(struct net *net)
 	mutex_lock(&mrc_sock_mutex);
 	if (mn->users)
 		goto out;
-	ret = mrc_sock_open(net, AF_INET, &mn->v4);
+	ret = mrc_guard_hook(net, net->loopback_dev, &mn->guard);
+	if (!ret)
+		ret = mrc_sock_open(net, AF_INET, &mn->v4);
 	if (!ret) {
 		ret = mrc_sock_open(net, AF_INET6, &mn->v6);
 		/* This kernel or namespace has no IPv6: work without it. */
