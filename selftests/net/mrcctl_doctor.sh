@@ -4,6 +4,7 @@
 # mrcctl doctor on real hosts: each fault is made, is found, and is mended by the command
 # that doctor proposes. Also show-gids and metrics, against what sysfs and rdma say.
 # timeout: 600
+# long
 # shellcheck disable=SC2034,SC2154
 . "$(dirname "$0")/lib.sh"
 . "$NET_DIR/lib_mrcctl.sh"
