@@ -30,7 +30,7 @@ ring_start() {
 		read -r ns dev v4 v6 <<<"${RANKS[r]}"
 		gid=$v4
 		[ $family = 4 ] || gid=$v6
-		start "$WORK/rank.$r" ip netns exec "$ns" timeout 250 mrc_allreduce \
+		start "$WORK/rank.$r" ip netns exec "$ns" timeout $((250 * ${LAB_TIME:-1})) mrc_allreduce \
 			--rank "$r" --ranks ${#RANKS[@]} -d "$dev" --gid "$gid" \
 			--root "$ROOT" "$@"
 		ring_pids+=("$started")
