@@ -114,14 +114,16 @@ loopback_not_counted() {
 	check "$(grown mrca 1 port_rcv_packets)" == 0 "packets that arrived"
 }
 
-# A damaged packet that belongs to no queue pair: 20 + 8 + 64 octets.
+# A damaged packet that belongs to no queue pair: 20 + 8 + 64 octets. The guard lets raw
+# sockets of root send it.
 damaged_counted() {
 	values_mark
 	in_b python3 -c "
-import socket
-s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+import socket, struct
+s = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_UDP)
 s.setsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, b'pb2')
-s.sendto(bytes([0x64]) + bytes(63), ('$A4', 4791))"
+udp = struct.pack('>HHHH', 50000, 4791, 72, 0)
+s.sendto(udp + bytes([0x64]) + bytes(63), ('$A4', 0))"
 	wait_for 30 has_grown mrca 2 port_rcv_errors
 	check "$(grown mrca 2 port_rcv_errors)" == 1 "damaged packets"
 	check "$(grown mrca 2 port_rcv_packets)" == 1 packets
