@@ -23,7 +23,6 @@
  *
  * Without this file programs can send such packets.
  */
-#include <linux/inetdevice.h>
 #include <linux/ip.h>
 #include <linux/ipv6.h>
 #include <linux/netfilter.h>
