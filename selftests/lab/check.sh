@@ -156,7 +156,7 @@ native_tools() {
 		echo "PASS native: all tools built ($((SECONDS - since)) s)"
 	fi
 	[ -f "$BUILD/native/build.ninja" ] || return 0
-	for tool in mrcctl mrclab mrcmap mrcsim mrcperf mrcbench mrcconform; do
+	for tool in $(sed -n 's/^subdirs("\(.*\)")$/\1/p' "$BUILD/native/CTestTestfile.cmake"); do
 		: >"$log_dir/$tool.log"
 		native_run "$tool" "$BUILD/native/$tool" 2 "$SECONDS"
 	done
