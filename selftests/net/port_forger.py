@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """Sends endpoint requests in the name of its host, as any process there can: from a
-plain UDP socket of an unprivileged user. IPv4 packets of the socket have the IP ID 0
-(IP_PMTUDISC_DO) and IPv6 has no ID, so the correct ICRC can be computed.
+plain UDP socket of an unprivileged user (mrc_nobody.py).
 
 usage: port_forger.py OWN-ADDRESS PEER-ADDRESS KIND [RATE]
 KIND:
@@ -10,33 +9,21 @@ KIND:
     probes          EV probes
 RATE: packets a second, 0 = as many as possible (default 1000). The program runs until
 it is killed. It prints "ready" before the first packet."""
-import os
 import random
-import socket
 import sys
 import time
 
+import mrc_nobody
 import mrc_packets as m
-
-NOBODY = 65534
-IP_MTU_DISCOVER, IP_PMTUDISC_DO = 10, 2
 
 
 def main():
     own, peer, kind = sys.argv[1:4]
     rate = int(sys.argv[4]) if len(sys.argv) > 4 else 1000
-    os.setgroups([])
-    os.setresgid(NOBODY, NOBODY, NOBODY)
-    os.setresuid(NOBODY, NOBODY, NOBODY)
+    mrc_nobody.become()
 
-    six = ':' in own
-    sock = socket.socket(socket.AF_INET6 if six else socket.AF_INET,
-                         socket.SOCK_DGRAM)
-    if not six:
-        sock.setsockopt(socket.IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_DO)
+    sock = mrc_nobody.udp_socket(peer)
     sock.bind((own, 0))
-    sport = sock.getsockname()[1]
-    skip = 48 if six else 28    # IP and UDP headers: the kernel adds them
     ids = [random.randrange(65536) for _ in range(256)]
     if kind == 'probes':
         bodies = [m.endpoint_request(i, 1) for i in ids]
@@ -44,7 +31,7 @@ def main():
         masks = [int(x, 0) for x in kind.split(',')]
         bodies = [m.endpoint_request(i, 0, mask=masks[n % len(masks)])
                   for n, i in enumerate(ids)]
-    packets = [m.ip_udp(own, peer, b, sport=sport)[skip:] for b in bodies]
+    packets = [mrc_nobody.payload(sock, own, peer, b) for b in bodies]
     print('ready', flush=True)
     sent, since = 0, time.monotonic()
     while True:
