@@ -45,9 +45,7 @@ watch_ways() { # 4|6
 }
 
 # Data packets from the first leaf of a plane to a spine.
-data_to() { # PLANE SPINE
-	on "p$1l1" nft list counter inet ways "s$2" | sed -n 's/.*packets \([0-9]*\) .*/\1/p'
-}
+data_to() { nft_counter "p$1l1" inet ways "s$2"; } # PLANE SPINE
 
 data_stopped() { # PLANE SPINE
 	same_after 0.3 data_to "$1" "$2"

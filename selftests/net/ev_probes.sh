@@ -87,9 +87,7 @@ probes_carry_the_value() {
 	in_b nft delete table inet seen
 }
 
-seen() {
-	in_b nft list counter inet seen "$1" | sed -n 's/.*packets \([0-9]*\) .*/\1/p'
-}
+seen() { nft_counter hostb inet seen "$1"; } # COUNTER
 
 many_probes() {
 	local n evs

@@ -109,13 +109,28 @@ translate() { # [ADDRESS4 ADDRESS6]
 }
 
 translated() { # N: that many since the last time
-	[ "$(counted b inet translate seen)" -ge "$1" ] && in_b nft reset counters table inet translate >/dev/null
+	seen hostb inet translate "$1" && in_b nft reset counters table inet translate >/dev/null
 }
 
 translate_not() { in_b nft delete table inet translate; }
 
-counted() { # a|b FAMILY TABLE COUNTER
-	ip netns exec "host$1" nft list counter "$2" "$3" "$4" | sed -n 's/.*packets \([0-9]*\) .*/\1/p'
+seen() { # NETNS FAMILY TABLE LEAST
+	[ "$(nft_counter "$1" "$2" "$3" seen)" -ge "$4" ]
+}
+
+# The same for what a table of nftables counts: one packet of root is seen with the guard,
+# and N of the program without it. The source is that of the socket.
+kept_from() { # NETNS FAMILY TABLE HOW FROM TO
+	guard Y
+	in_b python3 "$NET_DIR/guard.py" "$4" "$N" "$5" "$5" "$6" | comment
+	in_b python3 "$NET_DIR/guard.py" raw 1 "$B6" - "$6" | comment
+	wait_for 60 seen "$1" "$2" "$3" 1
+	nap 0.2
+	check "$(nft_counter "$1" "$2" "$3" seen)" == 1 "packets that table $3 has seen"
+	guard N
+	in_b python3 "$NET_DIR/guard.py" "$4" "$N" "$5" "$5" "$6" | comment
+	wait_for 60 seen "$1" "$2" "$3" $((N + 1))
+	ip netns exec "$1" nft delete table "$2" "$3"
 }
 
 # A route of host B puts what it sends to that address into outer headers.
@@ -131,22 +146,11 @@ outside() {
 			}
 		}
 	END
-	guard Y
-	in_b python3 "$NET_DIR/guard.py" udp "$N" "$B6" "$B6" fd00:7::1 | comment
-	in_b python3 "$NET_DIR/guard.py" raw 1 "$B6" - fd00:7::1 | comment
-	wait_for 60 seen_outside 1
-	nap 0.2
-	check "$(counted a netdev outside seen)" == 1 "packets in outer headers"
-	guard N
-	in_b python3 "$NET_DIR/guard.py" udp "$N" "$B6" "$B6" fd00:7::1 | comment
-	wait_for 60 seen_outside $((N + 1))
-	in_a nft delete table netdev outside
+	kept_from hosta netdev outside udp "$B6" fd00:7::1
 }
 
-seen_outside() { [ "$(counted a netdev outside seen)" -ge "$1" ]; }
-
 # A program sends to its own host with the address of the peer, over the loopback.
-as_peer() { # PEER OWN
+as_peer() {
 	in_b nft -f - <<-END
 		table inet looped {
 			counter seen { }
@@ -156,19 +160,8 @@ as_peer() { # PEER OWN
 			}
 		}
 	END
-	guard Y
-	in_b python3 "$NET_DIR/guard.py" freebind "$N" "$1" "$1" "$2" | comment
-	in_b python3 "$NET_DIR/guard.py" raw 1 "$2" - "$2" | comment
-	wait_for 60 seen_looped 1
-	nap 0.2
-	check "$(counted b inet looped seen)" == 1 "packets over the loopback"
-	guard N
-	in_b python3 "$NET_DIR/guard.py" freebind "$N" "$1" "$1" "$2" | comment
-	wait_for 60 seen_looped $((N + 1))
-	in_b nft delete table inet looped
+	kept_from hostb inet looped freebind "$A6" "$B6"
 }
-
-seen_looped() { [ "$(counted b inet looped seen)" -ge "$1" ]; }
 
 raw_of_nobody() {
 	refuse 'Operation not permitted' in_b python3 "$NET_DIR/guard.py" nobody 1 "$B4" - "$A4"
@@ -197,7 +190,7 @@ subtest "fragments, IPv6" kept_back hostb big "$B6" "$B6" "$A6"
 subtest "a raw socket of root, IPv4" passes hostb raw "$B4" - "$A4"
 subtest "a raw socket of root, IPv6" passes hostb raw "$B6" - "$A6"
 subtest "a raw socket of nobody" raw_of_nobody
-subtest "the peer's address, to the own host" as_peer "$A6" "$B6"
+subtest "the peer's address, to the own host" as_peer
 translate
 subtest "a container with addresses of its own, IPv4" passes cont udp 10.9.0.2 - "$A4"
 subtest "a container with addresses of its own, IPv6" passes cont udp fd00:9::2 - "$A6"

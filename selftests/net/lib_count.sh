@@ -150,6 +150,11 @@ ctr_report() {
 # Waits until no counter changes any more: all packets have arrived.
 ctr_quiet() { wait_for "${1:-10}" same_after 0.15 ctr_dump; }
 
+# The value of a counter of nftables.
+nft_counter() { # NETNS FAMILY TABLE COUNTER [packets|bytes]
+	ip netns exec "$1" nft list counter "$2" "$3" "$4" | sed -n "s/.*${5:-packets} \([0-9]*\).*/\1/p"
+}
+
 # The value of a counter at ctr_mark, summed over the ports of DEV or of DEV/PORT.
 ctr_marked() { # DEV[/PORT] NAME
 	awk -v dev="$1" -v name="$2" '

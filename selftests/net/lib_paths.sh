@@ -31,9 +31,7 @@ count_ports() {
 	} | in_b nft -f -
 }
 
-seen() { # PLANE PORT
-	in_b nft list counter netdev paths "p$1_$2" | sed -n 's/.*packets \([0-9]*\) .*/\1/p'
-}
+seen() { nft_counter hostb netdev paths "p$1_$2"; } # PLANE PORT
 
 seen_all() {
 	local i p sum=0

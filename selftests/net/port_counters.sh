@@ -56,10 +56,7 @@ unwatch() {
 	in_b nft delete table netdev watch
 }
 
-watched() { # a|b PLANE packets|bytes
-	ip netns exec "host$1" nft list counter netdev watch "plane$2" |
-		sed -n "s/.*$3 \([0-9]*\).*/\1/p"
-}
+watched() { nft_counter "host$1" netdev watch "plane$2" "$3"; } # a|b PLANE packets|bytes
 
 # One end sent, the other end received, and netfilter counted the same numbers.
 same_on_the_way() { # FROM TO PLANE

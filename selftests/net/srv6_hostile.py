@@ -39,6 +39,10 @@ class Outside:
         self.s.wire.send(m.encap(inner, outer.pop('src', self.src),
                                  outer.pop('dst', self.usid), **outer))
 
+    def wrap(self, inner, **outer):
+        """For other(): always this packet, in an outer header."""
+        return lambda i: m.encap(inner, self.src, self.usid, **outer)
+
     def taken(self, name, inner_args, outer_args, want):
         """A correct WRITE in these headers is placed. The counters in want grow too."""
         def test():
@@ -146,7 +150,7 @@ def strangers(o, on):
     dropped = {'rx_drop_address': N, 'rx_srv6': N} if on else {}
 
     def wrap(body, **outer):
-        return lambda i: m.encap(o.inner(body), o.src, o.usid, **outer)
+        return o.wrap(o.inner(body), **outer)
 
     psn = t.psn
     o.other('a WRITE', wrap(t.write_at(psn)), dropped)
@@ -240,9 +244,7 @@ def bad(o):
     good = o.inner(t.write_at(ahead))
     drop = {'rx_drop_srv6': N}
 
-    def wrap(inner, **outer):
-        return lambda i: m.encap(inner, o.src, o.usid, **outer)
-
+    wrap = o.wrap
     sources = (('ff02::1', '::1', '::', '::ffff:10.1.0.1') if o.v6 else
                ('224.0.0.1', '127.0.0.1', '127.8.8.8', '0.0.0.0',
                 '255.255.255.255'))

@@ -27,10 +27,7 @@ lose_each() { # N
 	done
 }
 
-lost_at() { # HOST
-	ip netns exec "host$1" nft list counter netdev tail lost |
-		sed -n 's/.*packets \([0-9]*\) .*/\1/p'
-}
+lost_at() { nft_counter "host$1" netdev tail lost; } # HOST
 
 lose_nothing() {
 	in_a nft delete table netdev tail 2>/dev/null || true
@@ -45,7 +42,7 @@ lose_nothing() {
 # many as were lost. A responder refuses a first READ until its answer channel exists: that
 # request is retransmitted too, and is no loss.
 repaired() {
-	local h other lost most='' all=0 again=0 needless=0 late=0
+	local h other lost most='' all=0 again=0 needless=0 gone=0
 	for h in a b; do
 		other=b
 		[ $h = a ] || other=a
@@ -56,12 +53,12 @@ repaired() {
 		all=$((all + lost))
 		again=$((again + $(ctr mrc$h tx_rtx_pkts) - $(ctr mrc$h rx_nack_shortage)))
 		needless=$((needless + $(ctr mrc$h rx_duplicate) + $(ctr mrc$h rx_drop_icrc)))
-		late=$((late + $(ctr mrc$h rx_drop_unknown_qp) + $(ctr mrc$h rx_drop_qp_state)))
+		gone=$((gone + $(ctr mrc$h rx_drop_unknown_qp) + $(ctr mrc$h rx_drop_qp_state)))
 	done
 	echo "figure: $all packets lost, $again sent again, longest pause $pause ms"
 	check "$all" '>' 20 "packets lost"
 	check "$again" '>=' $((all + needless)) "sent again, of $all lost, $needless needless"
-	check "$again" '<=' $((all + needless + late)) "sent again, of $all lost, $needless needless"
+	check "$again" '<=' $((all + needless + gone)) "sent again, of $all lost, $needless needless"
 	[ "$pause" -ge 5 ] || most=$((all / 10 + 5))
 	check "$needless" '<=' "${most:-$all}" "needless ones, of $all lost"
 }
