@@ -60,12 +60,8 @@ ctr_load() {
 	read -r id <"$WORK/ctr-id"
 	[ "$id" != "$ctr_id" ] || return 0
 	ctr_grew=() ctr_known='' ctr_id=''
-	{
-		read -r ctr_known
-		while read -r where name value; do
-			ctr_grew[$where $name]=$value
-		done
-	} < <(awk '
+	# A file, because bash 5.2 sometimes loses the status of a process substitution.
+	awk '
 		{ dev = $1; sub("/.*", "", dev) }
 		FNR == NR { sum[dev " " $2] -= $3; sum[$1 " " $2] -= $3; next }
 		{
@@ -77,8 +73,13 @@ ctr_load() {
 			for (k in known) printf "|%s", k
 			print "|"
 			for (k in sum) if (sum[k] != 0) printf "%s %d\n", k, sum[k]
-		}' "$WORK/mark" "$WORK/take")
-	wait "$!" || return
+		}' "$WORK/mark" "$WORK/take" >"$WORK/grown" || return
+	{
+		read -r ctr_known
+		while read -r where name value; do
+			ctr_grew[$where $name]=$value
+		done
+	} <"$WORK/grown"
 	ctr_id=$id
 }
 
