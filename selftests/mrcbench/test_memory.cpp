@@ -63,6 +63,19 @@ TEST(Memory, FilesOfTheKernel)
 		  (244 - 44 + 32) * 1024u);
 }
 
+/* Their pages are no large allocations either. */
+TEST(Memory, InodesAreNotCounted)
+{
+	EXPECT_EQ(parse_kernel_memory(
+			  meminfo(64, 0, 0),
+			  head + cache("mrc_qp", 18, 18, 8, 1) +
+				  cache("proc_inode_cache", 26, 26, 4, 1) +
+				  cache("inode_cache", 13, 26, 4, 1),
+			  page)
+			  .slab,
+		  32 * 1024u);
+}
+
 TEST(Memory, OtherFiles)
 {
 	EXPECT_THROW(parse_kernel_memory("MemFree: 1 kB\n",
