@@ -178,9 +178,10 @@ int main()
 	const uint64_t all = meminfo("Slab") * 1024;
 	const uint64_t large = all > held ? all - held : 0;
 
-	std::printf("total-kB %llu 1\n",
-		    static_cast<unsigned long long>((used + large) / 1024 +
-						    meminfo("Percpu") +
-						    meminfo("VmallocUsed")));
+	const unsigned long long total = (used + large) / 1024 +
+					 meminfo("Percpu") +
+					 meminfo("VmallocUsed");
+
+	std::printf("total-kB %llu 1\n", total);
 	return std::fflush(stdout) == 0 ? 0 : 1;
 }

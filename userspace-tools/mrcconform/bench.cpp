@@ -305,7 +305,7 @@ Packet Responder::sack(const Packet &trigger, bool v6,
 }
 
 Qp::Qp(Bench &bench, req::MakeQp r)
-	: bench_(bench), r_(std::move(r)), responder_(r_.sq_psn)
+	: bench_(bench), r_(r), responder_(r_.sq_psn)
 {
 	r_.local = bench.wire().remote();
 	r_.peer = bench.wire().local();
@@ -458,7 +458,7 @@ Packet Qp::expect_ack(int32_t n)
 
 Packet Qp::expect_nak(int32_t n, uint8_t syndrome)
 {
-	const Packet p = expect(
+	Packet p = expect(
 		[](const Packet &r) {
 			return r.opcode() == op_ack && r[F::syndrome] != 0x1F;
 		},
@@ -472,7 +472,7 @@ Packet Qp::expect_nak(int32_t n, uint8_t syndrome)
 
 Packet Qp::expect_nack(int32_t n, uint8_t reason)
 {
-	const Packet p =
+	Packet p =
 		expect(is_op(op_nack),
 		       fmt::format("a NACK with reason {:#x} of PSN {:#x}",
 				   reason, rx(n)));
@@ -573,7 +573,7 @@ uint64_t Qp::post(uint32_t length, std::optional<uint32_t> imm, uint64_t offset,
 
 Packet Qp::expect_data(int32_t n, std::optional<bool> rtx)
 {
-	const Packet p = expect(
+	Packet p = expect(
 		[&](const Packet &d) {
 			return is_data(d) && d[F::psn] == tx(n) &&
 			       (!rtx || d[F::rtx] == *rtx);
@@ -596,7 +596,7 @@ Packet Qp::expect_copy(int32_t n,
 	const auto end = Clock::now() + std::chrono::seconds(patience);
 
 	for (;;) {
-		const Packet p = expect(
+		Packet p = expect(
 			[&](const Packet &d) {
 				return d.opcode() == op_probe ||
 				       (is_data(d) && d[F::psn] == tx(n) &&

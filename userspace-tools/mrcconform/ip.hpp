@@ -31,6 +31,7 @@ public:
 	/* Returns the length. */
 	uint32_t to_sockaddr(sockaddr_storage &out, uint16_t port) const;
 
+	/* NOLINTNEXTLINE(modernize-use-nullptr): a false alarm */
 	auto operator<=>(const Address &) const = default;
 
 private:

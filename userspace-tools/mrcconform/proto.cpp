@@ -249,7 +249,7 @@ Request parse_request(const std::string &line)
 	if (!j.contains("op") || !j["op"].is_string())
 		throw FormatError("member 'op' is missing or no string");
 
-	const Request r = read_named(j["op"].get<std::string>(), j);
+	Request r = read_named(j["op"].get<std::string>(), j);
 
 	if (const auto *m = std::get_if<req::MakeQp>(&r)) {
 		if (m->mtu & (m->mtu - 1))

@@ -182,13 +182,14 @@ Parsed AgentState::on_packet(std::span<const uint8_t> bytes, uint32_t plane,
 
 	const ProbePath &p = plan_.paths()[probe.path];
 
-	if (p.host != probe.host || p.receiver != host_ || p.plane != plane) {
-		counters_.misplaced++;
-	} else if (p.one_way()) {
+	const bool ours = p.host == probe.host && p.receiver == host_ &&
+			  p.plane == plane;
+
+	if (ours && p.one_way()) {
 		counters_.peers++;
 		peers_.on_received(probe.path, probe.window, probe.sequence,
 				   probe.sent, now);
-	} else if (windows_.on_received(probe.path, probe.window,
+	} else if (ours && windows_.on_received(probe.path, probe.window,
 					probe.sequence, probe.sent, now)) {
 		counters_.received++;
 	} else {

@@ -20,6 +20,7 @@ struct Event {
 	u64 at;	 /* ps */
 	u64 key; /* what happens, and to whom */
 
+	/* NOLINTNEXTLINE(modernize-use-nullptr): a false alarm */
 	auto operator<=>(const Event &) const = default;
 };
 
@@ -88,7 +89,7 @@ public:
 		for (const std::vector<Event> &v : pool_)
 			events += v.capacity();
 		return events * sizeof(Event) + ring_.capacity() * sizeof(u32) +
-		       pool_.capacity() * sizeof(pool_[0]) +
+		       pool_.capacity() * sizeof(std::vector<Event>) +
 		       free_.capacity() * sizeof(u32);
 	}
 
