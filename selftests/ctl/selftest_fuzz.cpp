@@ -233,7 +233,9 @@ void Fuzz::fill_ccp(mrc_abi_ccp &p)
 	p.mask = mask(0x8000000f);
 	p.state = u32(3);
 	p.cur_state = u32(3);
-	std::strcpy(p.algorithm, chance(80) ? "uet-1.0-nscc" : "none");
+	std::strcpy(p.algorithm, chance(80) ? "uet-1.0-nscc" :
+				 chance(50) ? "vegas" :
+					      "none");
 	p.nscc.eta = static_cast<uint32_t>(value());
 	p.nscc.gamma = static_cast<uint32_t>(value());
 	p.nscc.max_cwnd = static_cast<uint32_t>(value());

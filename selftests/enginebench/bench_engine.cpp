@@ -113,7 +113,7 @@ public:
 		c.cc.mtu = mrc_nominal_size(mrc_hdr_len(&hdr), kPmtu);
 		c.cc.max_pkts = MRC_CC_WINDOW_PKTS(c.req.mpr * 128);
 		c.cc.base_rtt = MRC_BASE_RTT_DEFAULT;
-		c.cc.line_rate = s.cc == &mrc_cc_none ? 0 : 12500000000ull;
+		c.cc.line_rate = s.cc->has_params ? 12500000000ull : 0;
 		c.cc.now = now;
 		c.responder = false;
 		must(qp_.init(c), "requester");
@@ -397,7 +397,7 @@ void add(const Shape &s)
 
 int main(int argc, char **argv)
 {
-	for (const mrc_cc_ops *cc : {&mrc_cc_none, &mrc_cc_nscc})
+	for (const mrc_cc_ops *cc : {&mrc_cc_none, &mrc_cc_vegas, &mrc_cc_nscc})
 		add({cc, 64, 4, 0, 0});
 	add({&mrc_cc_none, 8, 4, 0, 0});
 	add({&mrc_cc_none, 256, 4, 0, 0});

@@ -90,7 +90,7 @@ public:
 		require(!cc_.users || cc_.state == kOnline,
 			"CC in use and not ONLINE");
 		require(cc_.state != kOnline || !cc_.ops || cc_.has_config ||
-				cc_.ops == &mrc_cc_none,
+				!cc_.ops->has_params,
 			"CC ONLINE without parameters");
 		require(cc_.nscc.gamma <= 65536 && cc_.nscc.qa_gate <= 31 &&
 				cc_.nscc.max_md_jump <= 65536,
@@ -156,7 +156,7 @@ private:
 	void congestion()
 	{
 		static const char *const names[] = {nullptr, "", "none",
-						    "uet-1.0-nscc", "x"};
+						    "uet-1.0-nscc", "vegas", "x"};
 		const bool query = in_.flag();
 		const std::vector<u8> before = bytes_of(cc_);
 		Vendor vendor = vendor_of(in_.byte());

@@ -123,7 +123,9 @@ Requester::Requester(Input &in) : in_(in)
 		cc.max_pkts = MRC_CC_WINDOW_PKTS(window_max());
 	cc.now = now_;
 	cc.trim_nack = qc_.trim_nack;
-	cfg_.algorithm = v & 1 ? mrc_cc_find(MRC_CC_NSCC_NAME) : nullptr;
+	cfg_.algorithm = v & 1  ? &mrc_cc_nscc :
+			 v & 64 ? &mrc_cc_vegas :
+				  nullptr;
 	cfg_.responder = false;
 	require(qp_.init(cfg_), "requester refused");
 }

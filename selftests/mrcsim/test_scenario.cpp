@@ -38,7 +38,7 @@ TEST(Scenario, isRead)
 	EXPECT_EQ(s.shape.of(Kind::host_down).mark_max, 0U);
 	EXPECT_GT(s.shape.of(Kind::t0_up).mark_max, 0U);
 	EXPECT_EQ(s.settings.extra, 78);
-	EXPECT_FALSE(s.settings.congestion);
+	EXPECT_EQ(s.settings.cc, &mrc_cc_none);
 	EXPECT_EQ(s.faults.size(), 2U);
 	EXPECT_EQ(s.faults[1].at, 100 * us);
 	EXPECT_EQ(s.columns.size() * s.seeds.size(), 6U);

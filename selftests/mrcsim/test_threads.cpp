@@ -38,7 +38,9 @@ struct Random {
 		settings.seed = seed;
 		settings.sample = pick(seed, 1, 2) ? 7 * us + 13 : 0;
 		settings.end = pick(seed, 2, 4) ? 0 : 90 * us;
-		settings.congestion = pick(seed, 3, 5);
+		settings.cc = !pick(seed, 3, 5) ? &mrc_cc_none :
+			      pick(seed, 5, 3)	? &mrc_cc_nscc :
+						  &mrc_cc_vegas;
 		for (u32 n = 0; n < pick(seed, 4, 8); n++)
 			add_fault(seed * 100 + n);
 	}

@@ -200,7 +200,7 @@ survives_growth() {
 	ctl a tc set trimming off no_trim 0
 	ctl a dev set num_evs 64
 	ctl a dev set cwnd 0
-	ctl a dev set cc none
+	ctl a dev set cc vegas
 	ctl a dev set extension on
 }
 
@@ -320,7 +320,7 @@ shows_queue_pairs() {
 	qpn=$(sed 's/},{/\n/g' "$WORK/qps" |
 		sed -n 's/.*"lqpn":\([0-9]*\),.*"type":"RC".*/\1/p' | sort -u | sed -n 1p)
 	ctl a qp show "$qpn" >"$WORK/qp"
-	grep -q '^ *ev_profile 3 cc_profile [^ ]* cc none ' "$WORK/qp"
+	grep -q '^ *ev_profile 3 cc_profile [^ ]* cc vegas ' "$WORK/qp"
 	check "$(qp_evs_shown <"$WORK/qp" | grep -c '^[12] 0x0000c00[1-4] good$')" == 4 "EVs"
 	in_a rdma -j -dd resource show qp link mrca >"$WORK/qps"
 	grep -q '"drv_ev_profile":3' "$WORK/qps"

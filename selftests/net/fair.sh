@@ -3,7 +3,7 @@
 #
 # Many QPs of one device share it evenly. The script computes Jain's index of the
 # bytes that 16 equal QPs send, over planes without a limit, where the QPs share a
-# processor, and over shaped planes; with a fixed window and with NSCC. None of 16 QPs
+# processor, and over shaped planes; with each congestion control. None of 16 QPs
 # stalls beside a busier program.
 # long
 # timeout: 900
@@ -103,7 +103,7 @@ steer() { # MASK-OF-PROCESSORS|0 QUEUE-LENGTH
 
 topo 2
 backlog=$(sysctl -n net.core.netdev_max_backlog)
-for cc in none uet-1.0-nscc; do
+for cc in vegas none uet-1.0-nscc; do
 	ctl a dev set cc $cc
 	ctl b dev set cc $cc
 	steer 1 10000

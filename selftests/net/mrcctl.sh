@@ -32,14 +32,14 @@ two_devices() {
 		sed "s/^DEVICE:/$d:/" <<-'END'
 			DEVICE: protocol 1 ctl_protocol 1 ports 1,2
 			    extension on
-			    attr num_evs 64 cwnd 0 cc none
+			    attr num_evs 64 cwnd 0 cc vegas
 			    cap trim_nack,dynamic_mpr,service_time
 			    opt ev_modify_online,cc_modify_online,ev_event,ev_event_precise,ep_ev_probe
 			    max_wimm 1024 max_wimm_dest 1024 max_mpr 255 mpr_resolution 1 max_qp_hint 65536
 			    fmt max_profiles 64 modes udp,stev,srv6
 			    ev max_profiles 256 modes auto,explicit,generated max_count 65536 free_count 65536
 			       max_count_profile 1024 count_align 1 max_width 256 op_max_entries 1024
-			    cc max_profiles 64 algorithms uet-1.0-nscc,none
+			    cc max_profiles 64 algorithms uet-1.0-nscc,vegas,none
 		END
 	done >"$WORK/devices"
 	same "$WORK/devices" "$WORK/out" "the list of devices"
@@ -90,7 +90,7 @@ device_json() {
 		        "attr": {
 		            "num_evs": 64,
 		            "cwnd": 0,
-		            "cc": "none"
+		            "cc": "vegas"
 		        },
 		        "fmt": {
 		            "max_profiles": 64,
@@ -118,6 +118,7 @@ device_json() {
 		            "max_profiles": 64,
 		            "algorithms": [
 		                "uet-1.0-nscc",
+		                "vegas",
 		                "none"
 		            ]
 		        }

@@ -33,6 +33,7 @@ struct BottleneckPlan {
 	u32 mark_from = 15000; // bytes: none marked up to here ...
 	u32 mark_to = 60000;   // ... all from here, linear in between
 	u32 mpr = 8;
+	u64 rto = 4000000; // ns
 
 	// Bytes per ns.
 	double rate() const { return 1000.0 / ps_per_byte; }
@@ -121,7 +122,7 @@ private:
 		c.paths.min_active = 4;
 		c.paths.seed = i + 1;
 		c.paths.base_rtt = plan_.rtt;
-		c.paths.rto = 4000000;
+		c.paths.rto = plan_.rto;
 		c.algorithm = plan_.ops;
 		c.cc.mtu = mrc_nominal_size(36, plan_.pmtu);
 		c.cc.base_rtt = plan_.rtt;
@@ -138,7 +139,7 @@ private:
 		c.req.qpn = 100 + i;
 		c.req.dqpn = 200 + i;
 		c.req.pkey = 0xFFFF;
-		c.req.rto = 4000000;
+		c.req.rto = plan_.rto;
 		c.req.linear_cnt = 3;
 		c.req.exp_cnt = 7;
 		c.req.base_rtt = plan_.rtt;
@@ -291,6 +292,39 @@ inline double total(const std::vector<double> &x)
 	for (double v : x)
 		sum += v;
 	return sum;
+}
+
+constexpr u64 kMs = 1000000;
+// Of the bytes on the wire, payload is 4096 / 4226.
+constexpr double kFull = 4096.0 / 4226;
+
+struct Result {
+	double used; // share of what the port could carry
+	double jain;
+	double least; // shares of the fair share
+	double most;
+	double queue; // average, bytes
+};
+
+inline Result measure(Bottleneck &b, double rate, u64 ns)
+{
+	b.take();
+	b.port().reset(b.now());
+	b.run(b.now() + ns);
+	const auto x = b.take();
+	const double fair = total(x) / (double)x.size();
+	return {total(x) / (rate * (double)ns * kFull), jain(x),
+		*std::min_element(x.begin(), x.end()) / fair,
+		*std::max_element(x.begin(), x.end()) / fair,
+		b.port().average(b.now())};
+}
+
+inline void expect_alive(Bottleneck &b)
+{
+	for (auto &f : b.flow) {
+		EXPECT_EQ(f->tx.req.state, MRC_REQ_READY);
+		EXPECT_EQ(f->failed, 0u);
+	}
 }
 
 } // namespace mrc_test

@@ -85,6 +85,7 @@ struct RecordingCc {
 			[](const mrc_cc *, u64) { return false; },
 			[](mrc_cc *, u32 size) { self->late.push_back(size); },
 			[](mrc_cc *, const mrc_cc_cfg *) {},
+			false,
 		};
 		return &o;
 	}

@@ -26,6 +26,8 @@ mrc_cc make(std::uint32_t window, std::uint32_t mtu)
 TEST(Cc, FindByName)
 {
 	EXPECT_EQ(mrc_cc_find("none"), &mrc_cc_none);
+	EXPECT_EQ(mrc_cc_find("vegas"), &mrc_cc_vegas);
+	EXPECT_EQ(mrc_cc_default(), &mrc_cc_vegas);
 	EXPECT_EQ(mrc_cc_find("None"), nullptr);
 	EXPECT_EQ(mrc_cc_find(""), nullptr);
 	EXPECT_EQ(mrc_cc_find("nonesuch"), nullptr);

@@ -1,48 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 // Congestion control in a closed loop: flows through one switch port.
-#include <algorithm>
-
 #include "bottleneck.hpp"
 
 using namespace mrc_test;
-
-namespace
-{
-
-constexpr u64 kMs = 1000000;
-// Of the bytes on the wire, payload is 4096 / 4226.
-constexpr double kFull = 4096.0 / 4226;
-
-struct Result {
-	double used; // share of what the port could carry
-	double jain;
-	double least; // shares of the fair share
-	double most;
-	double queue; // average, bytes
-};
-
-Result measure(Bottleneck &b, double rate, u64 ns)
-{
-	b.take();
-	b.port().reset(b.now());
-	b.run(b.now() + ns);
-	const auto x = b.take();
-	const double fair = total(x) / (double)x.size();
-	return {total(x) / (rate * (double)ns * kFull), jain(x),
-		*std::min_element(x.begin(), x.end()) / fair,
-		*std::max_element(x.begin(), x.end()) / fair,
-		b.port().average(b.now())};
-}
-
-void expect_alive(Bottleneck &b)
-{
-	for (auto &f : b.flow) {
-		EXPECT_EQ(f->tx.req.state, MRC_REQ_READY);
-		EXPECT_EQ(f->failed, 0u);
-	}
-}
-
-} // namespace
 
 TEST(NsccNet, OneFlowHasTheLink)
 {

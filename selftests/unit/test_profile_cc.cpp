@@ -119,7 +119,7 @@ int expected(const Case &c)
 
 TEST(ProfileCc, TableOfModify)
 {
-	const char *const names[] = {nullptr, kNscc, nullptr, "vegas"};
+	const char *const names[] = {nullptr, kNscc, nullptr, "cubic"};
 	unsigned ok = 0, refused = 0;
 
 	each(
@@ -252,15 +252,15 @@ TEST(ProfileCc, Names)
 	EXPECT_EQ(rc(nullptr), 0);
 	EXPECT_EQ(rc(""), 0);
 	EXPECT_EQ(rc("none"), 0);
+	EXPECT_EQ(rc("vegas"), 0);
 	EXPECT_EQ(rc("uet-1.0-nsc"), -EINVAL);
 	EXPECT_EQ(rc("uet-1.0-nscc "), -EINVAL);
 	EXPECT_EQ(rc("UET-1.0-NSCC"), -EINVAL);
 }
 
-// What does not control congestion needs no parameters.
-TEST(ProfileCc, OffNeedsNoConfig)
+TEST(ProfileCc, OnlyNsccNeedsConfig)
 {
-	for (const char *name : {(const char *)nullptr, "", "none"}) {
+	for (const char *name : {(const char *)nullptr, "", "none", "vegas"}) {
 		mrc_cc_profile p = make(kOffline, name, false);
 
 		EXPECT_EQ(modify(p, Call(0).state(kOnline)), 0);

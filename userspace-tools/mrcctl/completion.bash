@@ -77,7 +77,7 @@ _mrcctl() {
 		'') words='extension num_evs cwnd cc' ;;
 		*) case $prev in
 			extension) words='on off' ;;
-			cc) words='none uet-1.0-nscc' ;;
+			cc) words='vegas uet-1.0-nscc none' ;;
 		esac ;;
 		esac
 		;;
@@ -93,7 +93,7 @@ _mrcctl() {
 			ev:mode) words='auto explicit generated' ;;
 			ev:fmt) words=$(_mrcctl_ids fmt) ;;
 			ev:events) words='good assumed_bad none' ;;
-			cc:algorithm) words='uet-1.0-nscc none off' ;;
+			cc:algorithm) words='uet-1.0-nscc vegas none off' ;;
 			fmt:*) words='mode fields state' ;;
 			ev:*) words='mode fmt count evs fields min_active events state' ;;
 			cc:*) words='algorithm state adjust_bytes_threshold

@@ -33,7 +33,7 @@ enum class EvState : uint32_t {
 /* Defaults of new QPs without a profile. */
 struct QpDefaults {
 	uint32_t num_evs = 0;
-	uint32_t cwnd = 0; /* bytes, 0: that of the module */
+	uint32_t cwnd = 0; /* the first one, bytes, 0: 256 KiB */
 	std::string cc;
 };
 

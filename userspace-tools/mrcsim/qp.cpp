@@ -24,7 +24,7 @@ enum End : u64 { at_sender, at_receiver };
 QpMaker::QpMaker(const Shape &shape, const Settings &s, const Derived &d)
 	: seed_(s.seed), path_count_(shape.paths()),
 	  t0_hosts_(s.aligned ? shape.hosts : 0),
-	  algorithm_(s.congestion ? &mrc_cc_nscc : &mrc_cc_none), nscc_(s.nscc)
+	  algorithm_(s.cc), nscc_(s.nscc)
 {
 	paths_.n_evs = static_cast<u16>(d.evs);
 	paths_.n_ports = static_cast<u8>(shape.planes);

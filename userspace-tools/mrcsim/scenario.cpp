@@ -260,12 +260,14 @@ struct ScenarioReader {
 			   [&](const YAML::Node &v) {
 				   const std::string w = YamlFile::word(v);
 
-				   if (w != "nscc" && w != "none")
+				   t.cc = mrc_cc_find(w == "nscc"
+							      ? MRC_CC_NSCC_NAME
+							      : w.c_str());
+				   if (!t.cc || w == MRC_CC_NSCC_NAME)
 					   throw UsageError(fmt::format(
-						   "\"{}\" is neither nscc nor "
-						   "none",
+						   "\"{}\" is none of nscc, "
+						   "vegas, none",
 						   w));
-				   t.congestion = w == "nscc";
 			   }},
 			  {"nscc", nscc}});
 	}

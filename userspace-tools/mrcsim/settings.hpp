@@ -40,7 +40,7 @@ struct Settings {
 	 */
 	bool aligned = false;
 	bool reverse_probes = true; /* MRC 1.0 §11.8 */
-	bool congestion = true;	    /* NSCC; false: the fixed window */
+	const mrc_cc_ops *cc = &mrc_cc_nscc;
 	mrc_nscc_cfg nscc{};
 	u64 end = 0;	/* ps; 0: until all flows are finished */
 	u64 sample = 0; /* ps between samples; 0: none */

@@ -168,7 +168,7 @@ struct mrc_abi_dev_attr {
 	__u32 mask;			/* enum mrc_abi_dev_attr_mask */
 	__u32 extension;		/* 0 MRC 1.0 only, 1 extension on */
 	__u32 num_evs;			/* of QPs without EV profile, 1..1024 */
-	__u32 cwnd;			/* their fixed cwnd, bytes; 0 = 256 KiB */
+	__u32 cwnd;			/* their first cwnd, bytes; 0 = 256 KiB */
 	char cc[MRC_ABI_CC_NAME];	/* algorithm without CC profile */
 };
 

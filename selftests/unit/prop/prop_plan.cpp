@@ -103,6 +103,8 @@ void random_qp(Rng &rng, Plan &p)
 	// Another algorithm is used where the engine has it.
 	if (rng.chance(400000))
 		p.cc = MRC_CC_NSCC_NAME;
+	else if (p.start & 1)
+		p.cc = "vegas";
 	p.bound_pkts = rng.chance(500000);
 	p.line_rate = rng.chance(700000) ? rng.range(1000000, 50000000000) : 0;
 	p.ignore_pen = rng.chance(200000);

@@ -93,6 +93,8 @@ TailPlan base(Rng &rng, u64 seed)
 	if (rng.chance(300000)) {
 		p.cc = MRC_CC_NSCC_NAME;
 		p.line_rate = 1250000000;
+	} else if (p.start & 1) {
+		p.cc = "vegas";
 	}
 	p.use_ts = rng.chance(850000);
 	p.trim_nack[0] = p.trim_nack[1] = rng.chance(300000);

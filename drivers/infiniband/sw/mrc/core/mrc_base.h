@@ -81,6 +81,7 @@ static inline void mrc_ctr_add(struct mrc_counters *c, unsigned int port,
 #else /* user space */
 
 /* In user space all optional parts are built. */
+#define CONFIG_INFINIBAND_MRC_VEGAS	1
 #define CONFIG_INFINIBAND_MRC_NSCC	1
 #define CONFIG_INFINIBAND_MRC_EXT	1
 

@@ -15,8 +15,9 @@
 MRC_C_BEGIN
 
 /*
- * Bytes of nominal size in flight per QP under "none", the fixed window.
- * Keeps a QP from filling a switch queue without any congestion signal.
+ * Bytes of nominal size in flight per QP under "none", the fixed window, and what may wait
+ * in queues under "vegas". Keeps a QP from filling a switch queue without any congestion
+ * signal.
  */
 #define MRC_CC_FIXED_WINDOW	(256u * 1024)
 
@@ -71,8 +72,8 @@ struct mrc_nscc_cfg {
 
 /**
  * struct mrc_cc_cfg - parameters of every algorithm at QP creation
- * @window: initial (and for "none" fixed) window in bytes of nominal size;
- *	0 = MRC_CC_FIXED_WINDOW; never below one @mtu
+ * @window: initial (for "none" fixed, for "vegas" smallest) window in bytes of nominal
+ *	size; 0 = MRC_CC_FIXED_WINDOW; never below one @mtu
  * @mtu: nominal size of a full packet, bytes
  * @max_pkts: bound of the window in full packets, and of the packets of any size in
  *	flight; 0 = no bound; see MRC_CC_WINDOW_PKTS()
@@ -99,6 +100,7 @@ struct mrc_cc_cfg {
  * @freed: nominal bytes of packets newly known received (requester's records)
  * @ce: SETH.m is SKIP_ONCE
  * @rtt: ns, or MRC_CC_NONE_RTT
+ * @port: the port that the data packet of @rtt was sent through, 0 = @rtt is that of a probe
  * @pen: rcv_cwnd_pen
  * @restore: restore_cwnd
  * @out: nominal bytes in flight by the requester's records, after this SACK;
@@ -112,6 +114,7 @@ struct mrc_cc_ack {
 	u64 freed;
 	bool ce;
 	u64 rtt;
+	u8 port;
 	u8 pen;
 	bool restore;
 	u64 out;
@@ -133,8 +136,9 @@ struct mrc_cc_ack {
  * @on_late: a packet taken for lost is known received and was not sent again
  * @reconfigure: new parameters for a running QP; @cfg->mtu is as before,
  *	@cfg->window may be ignored
+ * @has_params: takes struct mrc_cc_cfg.nscc and needs the line rate
  *
- * All members are mandatory.
+ * All functions are mandatory.
  */
 struct mrc_cc_ops {
 	const char *name;
@@ -148,6 +152,7 @@ struct mrc_cc_ops {
 	bool (*ack_request)(const struct mrc_cc *cc, u64 inflight);
 	void (*on_late)(struct mrc_cc *cc, u32 size);
 	void (*reconfigure)(struct mrc_cc *cc, const struct mrc_cc_cfg *cfg);
+	bool has_params;
 };
 
 /**
@@ -172,8 +177,26 @@ struct mrc_cc {
 /* The algorithm called @name, NULL if there is none. */
 const struct mrc_cc_ops *mrc_cc_find(const char *name);
 
+/* The algorithm of queue pairs that nobody has chosen one for. */
+const struct mrc_cc_ops *mrc_cc_default(void);
+
 extern const struct mrc_cc_ops mrc_cc_none;
 extern const struct mrc_cc_ops mrc_cc_nscc;
+extern const struct mrc_cc_ops mrc_cc_vegas;
+
+/* For algorithms whose window bounds what the requester's records say is in flight: */
+
+/* @cfg->window with its default and within its bounds, bytes. */
+u32 mrc_cc_fixed_window(const struct mrc_cc_cfg *cfg);
+
+/* @cfg->max_pkts in bytes. */
+u32 mrc_cc_largest_window(const struct mrc_cc_cfg *cfg);
+
+/* ->can_send. One packet may always be sent: a small window must not stop a QP for good. */
+bool mrc_cc_fits_window(const struct mrc_cc *cc, u64 inflight, u32 size);
+
+/* ->ack_request. */
+bool mrc_cc_window_closes(const struct mrc_cc *cc, u64 inflight);
 
 /* Initialise @cc for @ops (NULL = "none"). */
 void mrc_cc_init(struct mrc_cc *cc, const struct mrc_cc_ops *ops,

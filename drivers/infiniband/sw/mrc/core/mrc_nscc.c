@@ -509,4 +509,5 @@ const struct mrc_cc_ops mrc_cc_nscc = {
 	.ack_request = nscc_ack_request,
 	.on_late = nscc_on_late,
 	.reconfigure = nscc_reconfigure,
+	.has_params = true,
 };

@@ -84,7 +84,7 @@ int mrc_ccp_modify(struct mrc_cc_profile *p, struct mrc_ccp_req *r,
 	}
 	/* Only a congestion control algorithm needs parameters. */
 	if (r->mask & MRC_CCP_STATE && r->state == MRC_PROFILE_ONLINE &&
-	    !has_config && ops && ops != &mrc_cc_none)
+	    !has_config && ops && ops->has_params)
 		return -EINVAL;
 
 	p->ops = ops;

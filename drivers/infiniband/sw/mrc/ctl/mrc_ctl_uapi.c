@@ -100,6 +100,9 @@ static void mrc_ctl_fill_algorithms(struct mrc_abi_device *out)
 #ifdef CONFIG_INFINIBAND_MRC_NSCC
 		&mrc_cc_nscc,
 #endif
+#ifdef CONFIG_INFINIBAND_MRC_VEGAS
+		&mrc_cc_vegas,
+#endif
 		&mrc_cc_none,
 	};
 	u32 i;

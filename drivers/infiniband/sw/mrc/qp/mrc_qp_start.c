@@ -257,7 +257,7 @@ static void mrc_qp_make_cc(const struct mrc_qp *qp,
 		.mtu = mrc_nominal_size(mrc_hdr_len(&hdr), qp->flow.pmtu),
 		.max_pkts = MRC_CC_WINDOW_PKTS(cfg->mpr_max * MRC_MPR_UNIT),
 		.base_rtt = MRC_BASE_RTT_DEFAULT,
-		.line_rate = ops && ops != &mrc_cc_none ?
+		.line_rate = ops && ops->has_params ?
 			     mrc_dev_rate(qp->base.dev) : 0,
 		.trim_nack = cfg->trim_nack,
 		.nscc = &qp->nscc,
