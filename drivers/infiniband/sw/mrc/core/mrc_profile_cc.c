@@ -82,7 +82,7 @@ int mrc_ccp_modify(struct mrc_cc_profile *p, struct mrc_ccp_req *r,
 			return -EINVAL;
 		has_config = true;
 	}
-	/* Only a congestion control algorithm needs parameters. */
+	/* Not every algorithm has parameters. */
 	if (r->mask & MRC_CCP_STATE && r->state == MRC_PROFILE_ONLINE &&
 	    !has_config && ops && ops->has_params)
 		return -EINVAL;

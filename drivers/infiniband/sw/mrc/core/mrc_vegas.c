@@ -62,7 +62,6 @@ static void vegas_round_begin(struct mrc_cc *cc)
 	s->base = 0;
 	s->n = 0;
 	s->peak = 0;
-	s->limited = false;
 	s->marked = false;
 }
 
@@ -149,7 +148,7 @@ static void vegas_follow(struct mrc_cc *cc)
 	if (cwnd < less)
 		cwnd = less;
 	/* A window that does not fill need not be larger. */
-	if (cwnd < cc->cwnd || s->limited)
+	if (cwnd < cc->cwnd || s->peak + cc->mtu > cc->cwnd)
 		vegas_clamp(cc, cwnd);
 }
 
@@ -201,14 +200,12 @@ static bool vegas_pausing(const struct mrc_vegas *s)
 static void vegas_round_end(struct mrc_cc *cc, u64 now)
 {
 	struct mrc_vegas *s = mrc_vegas_of(cc);
-	const bool marked = s->marked;
 
 	switch (s->phase) {
 	case MRC_VEGAS_DRAIN:
 		if (now >= s->empty_at)
 			s->phase = MRC_VEGAS_LISTEN;
-		vegas_round_begin(cc);
-		s->marked = marked;
+		s->left = cc->cwnd;
 		break;
 	case MRC_VEGAS_LISTEN:
 		vegas_resume(cc);
@@ -249,11 +246,8 @@ static void vegas_on_ack(struct mrc_cc *cc, const struct mrc_cc_ack *ack)
 	s->marked |= ack->ce;
 	if (ack->rtt != MRC_CC_NONE_RTT)
 		vegas_sample(s, ack->port, ack->rtt);
-	if (ack->out != MRC_CC_NO_SACK) {
-		if (ack->out + ack->freed > s->peak)
-			s->peak = ack->out + ack->freed;
-		s->limited |= s->peak + cc->mtu > cc->cwnd;
-	}
+	if (ack->out != MRC_CC_NO_SACK && ack->out + ack->freed > s->peak)
+		s->peak = ack->out + ack->freed;
 	if (s->phase == MRC_VEGAS_REFILL)
 		vegas_refill(cc, ack->freed);
 	else if (ack->freed < s->left)

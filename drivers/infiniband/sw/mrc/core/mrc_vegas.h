@@ -28,7 +28,6 @@ enum mrc_vegas_phase {
  * @n: RTTs in @rtt
  * @srtt: average RTT, ns
  * @phase: enum mrc_vegas_phase
- * @limited: the window was full in this round
  * @marked: a packet of this round was marked or trimmed
  * @min_rtt: smallest RTT of each port, ns, 0 = not measured yet
  */
@@ -46,7 +45,6 @@ struct mrc_vegas {
 	u32 n;
 	u32 srtt;
 	u8 phase;
-	bool limited;
 	bool marked;
 	u32 min_rtt[MRC_MAX_PORTS];
 };
