@@ -13,10 +13,7 @@ QPS=16
 PACKETS=${FAIR_PACKETS:-32000}	# per measurement: 125 messages of each QP
 
 # Data packets that each QP of mrca has sent, by QPN.
-sent() {
-	in_a rdma -j -dd resource show qp link mrca | sed 's/},{/\n/g' | sed -n \
-		's/.*"lqpn":\([0-9]*\),.*"type":"RC".*"drv_tx_pkts":\([0-9]*\).*/\1 \2/p' | sort -u
-}
+sent() { qp_details tx_pkts; }
 
 # Whether the QPs have sent enough packets, so that the windows at the beginning and
 # at the end do not affect the result, however slow the kernel is.

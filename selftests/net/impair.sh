@@ -17,15 +17,6 @@ SIZES=1,4097,65536,1048577
 # shellcheck disable=SC2054 # the commas belong to the option
 BELOW_THRESHOLD=(--size 1,4097,65536 --depth 5 --iters 240 --timeout 18)
 
-impair_all() { # a|b|ab NETEM...
-	local hosts=$1 i
-	shift
-	for i in $(seq "$PLANES"); do
-		[[ $hosts != *a* ]] || netem a "$i" "$@"
-		[[ $hosts != *b* ]] || netem b "$i" "$@"
-	done
-}
-
 traffic() { # mrc_verify OPTIONS...
 	ctr_mark
 	verify "$@" --op mixed

@@ -205,6 +205,12 @@ ctl() { # a|b WORDS...
 	ip netns exec "host$1" mrcctl -d "mrc$1" "${@:2}"
 }
 
+# A driver detail of each RC queue pair of mrca, lines "QPN VALUE".
+qp_details() { # NAME
+	in_a rdma -j -dd resource show qp link mrca | sed 's/},{/\n/g' | sed -n \
+		"s/.*\"lqpn\":\([0-9]*\),.*\"type\":\"RC\".*\"drv_$1\":\([0-9]*\).*/\1 \2/p" | sort -u
+}
+
 # The EVs that "ev show ID" prints (standard input), one line "INDEX EV STATE" each.
 evs_shown() {
 	awk '$1 ~ /^[0-9]+$/ && NF == 3 { print $1, $2, $3 }'

@@ -348,6 +348,16 @@ netem() {
 	tc -n "host$h" qdisc replace dev "p$h$i" root netem "$@"
 }
 
+# Every plane.
+impair_all() { # a|b|ab NETEM...
+	local hosts=$1 i
+	shift
+	for i in $(seq "$PLANES"); do
+		[[ $hosts != *a* ]] || netem a "$i" "$@"
+		[[ $hosts != *b* ]] || netem b "$i" "$@"
+	done
+}
+
 unimpair() { # a|b PLANE
 	tc -n "host$1" qdisc del dev "p$1$2" root 2>/dev/null || true
 }

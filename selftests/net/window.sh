@@ -18,18 +18,10 @@ DELAY=75
 STEADY_TIMEOUT=19
 
 delay_all() { # NETEM...
-	local h i
-	for h in a b; do
-		for i in $(seq "$PLANES"); do
-			netem $h "$i" delay ${DELAY}ms limit 4000 "$@"
-		done
-	done
+	impair_all ab delay ${DELAY}ms limit 4000 "$@"
 }
 
-window() {
-	in_a rdma -j -dd resource show qp link mrca | sed 's/},{/\n/g' |
-		sed -n 's/.*"type":"RC".*"drv_cwnd":\([0-9]*\).*/\1/p' | head -n1
-}
+window() { qp_details cwnd | awk 'NR == 1 { print $2 }'; }
 
 # The window, if this is no moment of a pause.
 window_shown() {
