@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
 
 #include "engine.hpp"
 
@@ -33,6 +34,23 @@ TEST(Cc, FindByName)
 	EXPECT_EQ(mrc_cc_find("nonesuch"), nullptr);
 	EXPECT_EQ(mrc_cc_find(nullptr), nullptr);
 	EXPECT_STREQ(mrc_cc_none.name, "none");
+}
+
+TEST(Cc, ListsEachAlgorithmOnce)
+{
+	std::set<const mrc_cc_ops *> seen;
+	size_t n = 0;
+
+	for (; const mrc_cc_ops *ops = mrc_cc_nth(n); n++) {
+		EXPECT_EQ(mrc_cc_find(ops->name), ops);
+		EXPECT_TRUE(seen.insert(ops).second) << ops->name;
+	}
+	EXPECT_EQ(n, 3u);
+	EXPECT_TRUE(seen.contains(mrc_cc_default()));
+	EXPECT_EQ(mrc_cc_nth(n + 1), nullptr);
+	EXPECT_EQ(mrc_cc_nth(SIZE_MAX), nullptr);
+	// MRC_ABI_CC_NAMES: so many can be reported to programs
+	EXPECT_EQ(mrc_cc_nth(8), nullptr);
 }
 
 // The requester calls every operation without looking whether it is there.

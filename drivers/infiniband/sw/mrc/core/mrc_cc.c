@@ -75,14 +75,19 @@ const struct mrc_cc_ops mrc_cc_none = {
 };
 
 static const struct mrc_cc_ops *const mrc_cc_all[] = {
-	&mrc_cc_none,
 #ifdef CONFIG_INFINIBAND_MRC_NSCC
 	&mrc_cc_nscc,
 #endif
 #ifdef CONFIG_INFINIBAND_MRC_VEGAS
 	&mrc_cc_vegas,
 #endif
+	&mrc_cc_none,
 };
+
+const struct mrc_cc_ops *mrc_cc_nth(size_t n)
+{
+	return n < ARRAY_SIZE(mrc_cc_all) ? mrc_cc_all[n] : NULL;
+}
 
 const struct mrc_cc_ops *mrc_cc_default(void)
 {

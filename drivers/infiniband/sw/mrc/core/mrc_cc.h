@@ -174,6 +174,9 @@ struct mrc_cc {
 	u64 priv[20];
 };
 
+/* Algorithm @n of all, counted from 0; NULL if there are fewer. */
+const struct mrc_cc_ops *mrc_cc_nth(size_t n);
+
 /* The algorithm called @name, NULL if there is none. */
 const struct mrc_cc_ops *mrc_cc_find(const char *name);
 

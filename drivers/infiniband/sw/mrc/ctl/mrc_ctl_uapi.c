@@ -96,22 +96,16 @@ int mrc_ctl_array_out(const struct uverbs_attr_bundle *attrs, u16 id,
 
 static void mrc_ctl_fill_algorithms(struct mrc_abi_device *out)
 {
-	static const struct mrc_cc_ops *const ops[] = {
-#ifdef CONFIG_INFINIBAND_MRC_NSCC
-		&mrc_cc_nscc,
-#endif
-#ifdef CONFIG_INFINIBAND_MRC_VEGAS
-		&mrc_cc_vegas,
-#endif
-		&mrc_cc_none,
-	};
+	const struct mrc_cc_ops *ops;
 	u32 i;
 
-	static_assert(ARRAY_SIZE(ops) <= MRC_ABI_CC_NAMES);
-	for (i = 0; i < ARRAY_SIZE(ops); i++)
-		strscpy(out->algorithm[i], ops[i]->name,
-			sizeof(out->algorithm[i]));
-	out->n_algorithms = ARRAY_SIZE(ops);
+	for (i = 0; i < MRC_ABI_CC_NAMES; i++) {
+		ops = mrc_cc_nth(i);
+		if (!ops)
+			break;
+		strscpy(out->algorithm[i], ops->name, sizeof(out->algorithm[i]));
+	}
+	out->n_algorithms = i;
 }
 
 static int mrc_ctl_dev_query(struct mrc_dev *dev, void *io,
