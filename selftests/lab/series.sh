@@ -24,7 +24,7 @@ OUT=$BUILD/series
 DIR=$LAB/series
 DRIVER=drivers/infiniband/sw/mrc
 SCRIPTS=(link data ud)
-PARTS=(NEIGH NSCC VEGAS SRV6 TRIM GUARD CTL EXT ODP UD UC)
+PARTS=(NEIGH INPUT NSCC VEGAS SRV6 TRIM GUARD CTL EXT ODP UD UC)
 
 write() {
 	"$LAB_DIR/setup.sh" lint	# unifdef

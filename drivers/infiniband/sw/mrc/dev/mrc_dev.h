@@ -186,6 +186,10 @@ struct mrc_port {
 	/** @guard: hook at @ndev, net/mrc_guard.c; changed under RTNL */
 	struct nf_hook_ops guard;
 #endif
+#ifdef CONFIG_INFINIBAND_MRC_INPUT
+	/** @input: hook at @ndev, net/mrc_input.c; changed under RTNL, read under RCU */
+	struct mrc_input __rcu *input;
+#endif
 };
 
 /*

@@ -21,6 +21,9 @@ static const struct mrc_port_client *const mrc_port_clients[] = {
 #ifdef CONFIG_INFINIBAND_MRC_GUARD
 	&mrc_guard_client,
 #endif
+#ifdef CONFIG_INFINIBAND_MRC_INPUT
+	&mrc_input_client,
+#endif
 #ifdef CONFIG_INFINIBAND_MRC_UD
 	&mrc_mcast_client,
 #endif

@@ -397,6 +397,14 @@ extern const struct mrc_port_client mrc_trim_client;
  */
 extern const struct mrc_port_client mrc_guard_client;
 
+/* mrc_input.c ---------------------------------------------------------------*/
+
+/*
+ * Hooks the netdevs of ports for packets that need not take the IP input path. Without
+ * CONFIG_INFINIBAND_MRC_INPUT all packets take it.
+ */
+extern const struct mrc_port_client mrc_input_client;
+
 /* mrc_ah.c: address handles -------------------------------------------------*/
 
 /**
@@ -478,6 +486,7 @@ static inline bool mrc_qpn_ud(u32 qpn)
  * @ipv6: IP version
  * @srv6: received with an outer header
  * @roce: plain RoCE v2 (UD, UC), else MRC
+ * @direct: did not take the IP input path
  * @mr: for the consumer of the packet; NULL at first
  */
 struct mrc_pkt {
@@ -495,6 +504,7 @@ struct mrc_pkt {
 	bool ipv6;
 	bool srv6;
 	bool roce;
+	bool direct;
 	struct mrc_mr *mr;
 };
 

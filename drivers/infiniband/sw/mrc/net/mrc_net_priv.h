@@ -28,6 +28,18 @@ u32 mrc_route_mtu(const struct mrc_flow *flow);
 
 #define MRC_SRV6_ROOM	64	/* outer header and SRH with one segment */
 
+/*
+ * Does this BTH belong to a packet of plain RoCE v2, if the packet had no outer header? A
+ * packet of UC never names the QPN of a connected queue pair: there the opcodes are
+ * undefined (OP-4).
+ */
+static inline bool mrc_bth_roce(const u8 *bth)
+{
+	u32 qpn = get_unaligned_be32(bth + 4) & MRC_PSN_MASK;
+
+	return mrc_ud_opcode(bth[0]) || (mrc_uc_opcode(bth[0]) && mrc_qpn_ud(qpn));
+}
+
 /* mrc_verify.c --------------------------------------------------------------*/
 
 /**
@@ -79,11 +91,30 @@ int mrc_udp_rcv(struct sock *sk, struct sk_buff *skb);
 void mrc_inner_rcv(struct sk_buff *skb, u8 tos, u32 outer);
 
 /*
+ * The same for a packet that did not take the IP input path: as the sockets would get it.
+ */
+void mrc_direct_rcv(struct sk_buff *skb);
+
+/*
  * Count @id for a received packet whose QP is not known. If the packet itself has not
  * been counted, @octets is its size in bytes of IP and it is counted too; else @octets
  * is 0. Under RCU.
  */
 void mrc_count_drop(const struct sk_buff *skb, enum mrc_counter id, u32 octets);
+
+/* mrc_input.c ---------------------------------------------------------------*/
+
+/*
+ * The IP input path has accepted @pkt, which came through a port of the device: later ones
+ * with its addresses need not take it. RCU, BH off.
+ */
+#ifdef CONFIG_INFINIBAND_MRC_INPUT
+void mrc_input_learn(const struct mrc_pkt *pkt);
+#else
+static inline void mrc_input_learn(const struct mrc_pkt *pkt)
+{
+}
+#endif
 
 /* mrc_guard.c ---------------------------------------------------------------*/
 
@@ -123,7 +154,15 @@ bool mrc_sock_srv6_on(struct net *net);
 #ifdef CONFIG_INFINIBAND_MRC_SRV6
 int mrc_srv6_open(struct net *net);
 void mrc_srv6_close(struct net *net);
+
+/* Is there no hook but ours? @hooks: at LOCAL_IN, NULL: none. RCU. */
+bool mrc_srv6_alone(const struct nf_hook_entries *hooks);
 #else
+static inline bool mrc_srv6_alone(const struct nf_hook_entries *hooks)
+{
+	return !hooks;
+}
+
 static inline int mrc_srv6_open(struct net *net)
 {
 	return 0;

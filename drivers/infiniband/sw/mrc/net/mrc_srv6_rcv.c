@@ -188,6 +188,12 @@ static const struct nf_hook_ops mrc_srv6_hook = {
 	.priority = NF_IP6_PRI_LAST,
 };
 
+bool mrc_srv6_alone(const struct nf_hook_entries *hooks)
+{
+	return !hooks || (hooks->num_hook_entries == 1 &&
+			  hooks->hooks[0].hook == mrc_srv6_in);
+}
+
 int mrc_srv6_open(struct net *net)
 {
 	return nf_register_net_hook(net, &mrc_srv6_hook);

@@ -106,17 +106,15 @@ static int mrc_verify_ip(struct mrc_pkt *pkt)
 }
 
 /*
- * Decide which rules apply. A packet of plain RoCE v2 has no outer header, and a packet
- * of UC never names the QPN of a connected queue pair: in these cases the opcodes are
- * undefined (OP-4). Only MRC has trimming.
+ * Decide which rules apply. A packet of plain RoCE v2 has no outer header: there the
+ * opcodes are undefined (OP-4). Only MRC has trimming.
  */
 static void mrc_verify_kind(struct mrc_pkt *pkt, const struct mrc_rcv_ops *ops)
 {
 	const u8 *bth = pkt->skb->data + MRC_UDP_HLEN;
 	u32 qpn = get_unaligned_be32(bth + 4) & MRC_PSN_MASK;
 
-	pkt->roce = !pkt->srv6 && (mrc_ud_opcode(bth[0]) ||
-				   (mrc_uc_opcode(bth[0]) && mrc_qpn_ud(qpn)));
+	pkt->roce = !pkt->srv6 && mrc_bth_roce(bth);
 	if (pkt->roce)
 		return;
 	ops->find(pkt, qpn);

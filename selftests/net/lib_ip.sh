@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# shellcheck shell=bash
+#
+# What the rest of the kernel sees of the driver's packets: IP's statistics and netfilter.
+# Traffic during which something changes. Sourced by output.sh and input.sh.
+
+# The counters of IP in a namespace, as NAME VALUE.
+ip_counters() { # a|b
+	# shellcheck disable=SC2016	# fields of awk
+	ip netns exec "host$1" awk '
+		$1 ~ /:$/ {
+			if ($1 != head) {
+				head = $1
+				n = split($0, name)
+				next
+			}
+			for (i = 2; i <= n; i++)
+				print $1 name[i], $i
+			head = ""
+			next
+		}
+		{ print $1, $2 }' /proc/net/snmp /proc/net/netstat /proc/net/snmp6
+}
+
+ip_mark() { ip_counters a >"$WORK/a.mark" && ip_counters b >"$WORK/b.mark"; }
+ip_take() { ip_counters a >"$WORK/a.take" && ip_counters b >"$WORK/b.take"; }
+
+# How much a counter grew. An unknown name is an error.
+ip_grew() { # a|b NAME
+	awk -v name="$2" '
+		$1 == name && FNR == NR { from = $2; next }
+		$1 == name { to = $2; seen = 1 }
+		END {
+			if (!seen) {
+				print "no IP counter " name >"/dev/stderr"
+				exit 1
+			}
+			printf "%d\n", to - from
+		}' "$WORK/$1.mark" "$WORK/$1.take"
+}
+
+# Each host has received every packet and byte that the other one sent.
+ip_conserved() { # OUT IN
+	local h peer
+	for h in a b; do
+		[ $h = a ] && peer=b || peer=a
+		check "$(ip_grew $h "$1")" == "$(ip_grew $peer "$2")" \
+			"host $h sent by $1, host $peer received by $2"
+	done
+}
+
+# Packets that a rule of table "seen" has counted.
+seen() { # a|b CHAIN
+	ip netns exec "host$1" nft list chain inet seen "$2" |
+		sed -n 's/.*counter packets \([0-9]*\).*/\1/p'
+}
+
+watch() { # a|b HOOK...
+	local h=$1 hook
+	shift
+	{
+		echo "table inet seen {"
+		for hook; do
+			echo "chain $hook { type filter hook $hook priority 0;" \
+				"udp dport 4791 counter; }"
+		done
+		echo "}"
+	} | ip netns exec "host$h" nft -f -
+}
+
+unwatch() {
+	in_a nft delete table inet seen 2>/dev/null || true
+	in_b nft delete table inet seen 2>/dev/null || true
+}
+
+sent_by() { # DEV: MRC packets
+	local n=0 c
+	for c in tx_data_pkts tx_sack tx_nack tx_ack tx_nak tx_probe \
+		tx_endpoint_req tx_endpoint_resp; do
+		n=$((n + $(ctr "$1" $c)))
+	done
+	echo "$n"
+}
+
+traffic() { # OPTIONS...
+	ctr_mark
+	ip_mark
+	verify "$@" --size 20001 --iters 300 --depth 16 --op mixed --timeout 18
+	ctr_quiet 20
+	ip_take
+	ctr_take
+	expect mrca qp_errors == 0
+	expect mrcb qp_errors == 0
+	expect_all_arrived mrca mrcb
+}
+
+# Waits until N more data packets have arrived at PORT of host B.
+arrives() { # PORT N
+	wait_for 60 ctr_at_least "mrcb/$1" rx_data_pkts \
+		$(($(ctr_now "mrcb/$1" rx_data_pkts) + $2))
+}
+
+load_start() { # OPTIONS...
+	ctr_mark
+	verify_start -t 200 "$@" --duration 1000 --size 65536 --op write --depth 32
+	arrives 1 50
+	arrives 2 50
+}
+
+# Rule "cut" has dropped a packet.
+cut_bites() { # a|b
+	local n
+	n=$(ip netns exec "host$1" nft list chain inet cut cut |
+		sed -n 's/.*counter packets \([0-9]*\).*/\1/p')
+	[ "${n:-0}" -gt 0 ]
+}
