@@ -314,7 +314,8 @@ void restore(Dev &dev, const mrc_abi_tc &tc, mrc_abi_dev_attr attr)
 	}
 	must(dev.set(MRC_ABI_OBJECT_DEV, MRC_ABI_DEV_TC_SET, tc), "tc");
 	attr.mask = MRC_ABI_DEV_ATTR_EXTENSION | MRC_ABI_DEV_ATTR_NUM_EVS |
-		    MRC_ABI_DEV_ATTR_CWND | MRC_ABI_DEV_ATTR_CC;
+		    MRC_ABI_DEV_ATTR_CWND | MRC_ABI_DEV_ATTR_CC |
+		    MRC_ABI_DEV_ATTR_MPR;
 	must(dev.call(MRC_ABI_OBJECT_DEV, MRC_ABI_DEV_ATTR, attr),
 	     "attributes");
 	for (uint32_t i = 1; dev.query().phy_port_mask >> i; i++) {

@@ -59,14 +59,16 @@ void device_attributes(Dev &dev, Check &c)
 	};
 	constexpr uint32_t all =
 		MRC_ABI_DEV_ATTR_EXTENSION | MRC_ABI_DEV_ATTR_NUM_EVS |
-		MRC_ABI_DEV_ATTR_CWND | MRC_ABI_DEV_ATTR_CC;
+		MRC_ABI_DEV_ATTR_CWND | MRC_ABI_DEV_ATTR_CC | MRC_ABI_DEV_ATTR_MPR;
 	mrc_abi_dev_attr was{}, a{};
 
 	c.err(call(was), 0, "query");
 	c.eq(was.num_evs, 64, "num_evs at first");
 	c.eq(was.cwnd, 0, "cwnd at first");
+	c.eq(was.mpr, 8, "mpr at first");
 	c.that(!std::strcmp(was.cc, "vegas"), "cc at first");
-	a = {.mask = all, .extension = 0, .num_evs = 17, .cwnd = 1 << 20, .cc = {}};
+	a = {.mask = all, .extension = 0, .num_evs = 17, .cwnd = 1 << 20, .cc = {},
+	     .mpr = 255, .reserved = 0};
 	std::strcpy(a.cc, "uet-1.0-nscc");
 	const mrc_abi_dev_attr good = a;
 
@@ -77,6 +79,9 @@ void device_attributes(Dev &dev, Check &c)
 		     {"extension 2", [](auto &x) { x.extension = 2; }},
 		     {"no EVs", [](auto &x) { x.num_evs = 0; }},
 		     {"1025 EVs", [](auto &x) { x.num_evs = 1025; }},
+		     {"no MPR", [](auto &x) { x.mpr = 0; }},
+		     {"MPR 256", [](auto &x) { x.mpr = 256; }},
+		     {"reserved", [](auto &x) { x.reserved = 1; }},
 		     {"no algorithm", [](auto &x) { x.cc[0] = 0; }},
 		     {"unknown algorithm", [](auto &x) { x.cc[0] = 'x'; }},
 		     {"name without end",
@@ -98,6 +103,7 @@ void device_attributes(Dev &dev, Check &c)
 	c.err(call(a), 0, "one");
 	c.eq(a.num_evs, 5, "num_evs");
 	c.eq(a.cwnd, 1 << 20, "cwnd, which was not named");
+	c.eq(a.mpr, 255, "mpr, which was not named");
 	c.eq(a.extension, 0, "extension, which was not named");
 	c.that(!std::strcmp(a.cc, "uet-1.0-nscc"), "cc, which was not named");
 	was.mask = all;

@@ -89,6 +89,8 @@ public:
 		dev_.call("set_attr");
 		if (c.extension)
 			dev_.device.extension = c.extension;
+		if (c.mpr)
+			dev_.device.qp->mpr = *c.mpr;
 		if (c.num_evs)
 			dev_.device.qp->num_evs = *c.num_evs;
 		if (c.cwnd)
@@ -306,7 +308,7 @@ FakeDevice two_ports()
 	d.device.mpr_resolution = 1;
 	d.device.max_qp_hint = 1024;
 	d.device.extension = true;
-	d.device.qp = QpDefaults{.num_evs = 64, .cwnd = 0, .cc = "none"};
+	d.device.qp = QpDefaults{.num_evs = 64, .mpr = 8, .cwnd = 0, .cc = "none"};
 	d.device.cap = 7;
 	d.device.opt = 1 | 2 | 4 | 16 | 32;
 	d.device.max_fmt_profiles = 64;

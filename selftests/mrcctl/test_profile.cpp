@@ -33,11 +33,12 @@ TEST_F(MrcctlTest, SwitchesTheExtension)
 TEST_F(MrcctlTest, DeviceAttributes)
 {
 	EXPECT_EQ(run("dev set num_evs 17").status, 0);
+	EXPECT_EQ(run("dev set mpr 32").status, 0);
 	EXPECT_EQ(run("dev set cwnd 1048576").status, 0);
 	EXPECT_EQ(run("dev set cc uet-1.0-nscc").status, 0);
 	EXPECT_EQ(dev().device.qp->num_evs, 17);
 	EXPECT_NE(run("dev").out.find(
-			  "\n    attr num_evs 17 cwnd 1048576 cc uet-1.0-nscc\n"),
+			  "\n    attr num_evs 17 mpr 32 cwnd 1048576 cc uet-1.0-nscc\n"),
 		  std::string::npos);
 	EXPECT_TRUE(*dev().device.extension);
 }

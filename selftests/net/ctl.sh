@@ -177,11 +177,12 @@ survives_growth() {
 	ctl a tc set trimming on no_trim 1
 	ctl a cc add 2 algorithm uet-1.0-nscc max_cwnd 100000
 	ctl a dev set num_evs 48
+	ctl a dev set mpr 16
 	ctl a dev set cwnd 131072
 	ctl a dev set cc uet-1.0-nscc
 	ctl a dev set extension off
 	attrs=$(attributes)
-	[[ $attrs == *"extension off"*"num_evs 48 cwnd 131072 cc uet-1.0-nscc" ]] ||
+	[[ $attrs == *"extension off"*"num_evs 48 mpr 16 cwnd 131072 cc uet-1.0-nscc" ]] ||
 		fail "attributes: $attrs"
 	plane_add 3 4500 4
 	link_add a 3
@@ -199,6 +200,7 @@ survives_growth() {
 	ctl a cc del 2
 	ctl a tc set trimming off no_trim 0
 	ctl a dev set num_evs 64
+	ctl a dev set mpr 8
 	ctl a dev set cwnd 0
 	ctl a dev set cc vegas
 	ctl a dev set extension on

@@ -188,15 +188,45 @@ restless_and_lossy() {
 		"$(ctr mrca tx_rtx_pkts) of $(ctr mrca tx_data_pkts) packets sent again"
 }
 
+# A queue pair whose program names no range has its device's, and keeps it.
+of_the_device() {
+	local h
+	for h in a b; do
+		mrcctl -d mrc$h dev set mpr 2
+	done
+	shaped
+	ctr_mark
+	verify_start -t 200 --mtu $MTU --duration 1000 --size 65536 --depth 64 --timeout 20
+	moves mrcb 200
+	window_is a 2 || fail "not the range of the device"
+	wait_for 30 inflight_above a 1
+	for h in a b; do
+		mrcctl -d mrc$h dev set mpr 8
+	done
+	moves mrcb 300
+	inflight_fits a 2 || {
+		cat "$WORK/qp.a"
+		fail "more in flight than the first range allows"
+	}
+	window_is a 2 || fail "the range did not stay"
+	verify_stop
+	ctr_quiet 20
+	ctr_take
+	nothing_lost mrca mrcb
+}
+
 # Waits until the queue pairs of a failed subtest are gone.
 sub() {
 	subtest "$@"
 	wait_for 30 no_qps >/dev/null || true
+	mrcctl -d mrca dev set mpr 8
+	mrcctl -d mrcb dev set mpr 8
 }
 
 topo 2
 sub "the sender follows every step" every_step
 sub "the sender follows every step, IPv6, other direction" every_step -6 -r
+sub "the range of the device" of_the_device
 sub "ranges that change all the time, both directions" restless
 sub "ranges that change all the time, with loss and reordering" restless_and_lossy
 tap_end

@@ -163,7 +163,7 @@ to_server() {
 		--set evs=8 --set cc=uet-1.0-nscc --set repeat=1 --set seconds=0.2 \
 		>"$WORK/out" 2>&1 || fail "$(cat "$WORK/out")"
 	figures_there to3 1 goodput
-	ctl a dev show | grep -q '^ *attr num_evs 24 cwnd 0 cc vegas$' ||
+	ctl a dev show | grep -q '^ *attr num_evs 24 mpr 8 cwnd 0 cc vegas$' ||
 		fail "attributes: $(ctl a dev show)"
 	ctl a dev set num_evs 64
 	grep -q 'too long' "$WORK/server" || fail "the stranger: $(cat "$WORK/server")"

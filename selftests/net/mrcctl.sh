@@ -32,7 +32,7 @@ two_devices() {
 		sed "s/^DEVICE:/$d:/" <<-'END'
 			DEVICE: protocol 1 ctl_protocol 1 ports 1,2
 			    extension on
-			    attr num_evs 64 cwnd 0 cc vegas
+			    attr num_evs 64 mpr 8 cwnd 0 cc vegas
 			    cap trim_nack,dynamic_mpr,service_time
 			    opt ev_modify_online,cc_modify_online,ev_event,ev_event_precise,ep_ev_probe
 			    max_wimm 1024 max_wimm_dest 1024 max_mpr 255 mpr_resolution 1 max_qp_hint 65536
@@ -89,6 +89,7 @@ device_json() {
 		        "extension": true,
 		        "attr": {
 		            "num_evs": 64,
+		            "mpr": 8,
 		            "cwnd": 0,
 		            "cc": "vegas"
 		        },

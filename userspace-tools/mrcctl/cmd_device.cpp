@@ -49,11 +49,14 @@ void dev_set(Context &c, Words &w)
 	else if (name == "cwnd")
 		change.cwnd = static_cast<uint32_t>(
 			parse_number(w.next("BYTES"), UINT32_MAX));
+	else if (name == "mpr")
+		change.mpr = static_cast<uint32_t>(
+			parse_number(w.next("N"), UINT32_MAX));
 	else if (name == "cc")
 		change.cc = w.next("ALGORITHM");
 	else
 		throw UsageError(fmt::format(
-			"\"{}\" is not extension, num_evs, cwnd or cc", name));
+			"\"{}\" is not extension, num_evs, mpr, cwnd or cc", name));
 	w.done();
 	c.dev.change(change);
 }

@@ -11,7 +11,7 @@ namespace
 {
 constexpr Command table[] = {
 	{"dev", "show", "", "limits and capabilities", dev_show},
-	{"dev", "set", "extension on|off | num_evs N | cwnd BYTES | cc NAME",
+	{"dev", "set", "extension on|off | num_evs N | mpr N | cwnd BYTES | cc NAME",
 	 "attributes of new queue pairs", dev_set},
 	{"port", "show", "[PORT]", "ports, with counters if one is named",
 	 port_show},

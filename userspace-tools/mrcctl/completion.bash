@@ -74,7 +74,7 @@ _mrcctl() {
 		;;
 	dev:set)
 		case $last in
-		'') words='extension num_evs cwnd cc' ;;
+		'') words='extension num_evs mpr cwnd cc' ;;
 		*) case $prev in
 			extension) words='on off' ;;
 			cc) words='vegas uet-1.0-nscc none' ;;

@@ -51,6 +51,8 @@ Json json_of(const Device &d)
 		{"max_qp_hint", d.max_qp_hint},
 		{"extension", d.extension ? Json(*d.extension) : Json(nullptr)},
 		{"attr", d.qp ? Json({{"num_evs", d.qp->num_evs},
+				      {"mpr", d.qp->mpr ? Json(d.qp->mpr)
+							: Json(nullptr)},
 				      {"cwnd", d.qp->cwnd},
 				      {"cc", d.qp->cc}})
 			      : Json(nullptr)},

@@ -256,6 +256,7 @@ Device KernelDevice::device()
 	d.extension = abi.extension != 0;
 	d.qp = QpDefaults{
 		.num_evs = abi.num_evs,
+		.mpr = abi.mpr,
 		.cwnd = abi.cwnd,
 		.cc = {abi.cc, strnlen(abi.cc, sizeof(abi.cc))},
 	};
@@ -278,6 +279,10 @@ void KernelDevice::change(const DeviceChange &c)
 		abi.mask |= MRC_ABI_DEV_ATTR_CWND;
 		abi.cwnd = *c.cwnd;
 	}
+	if (c.mpr) {
+		abi.mask |= MRC_ABI_DEV_ATTR_MPR;
+		abi.mpr = *c.mpr;
+	}
 	if (c.cc) {
 		abi.mask |= MRC_ABI_DEV_ATTR_CC;
 		if (c.cc->size() >= sizeof(abi.cc))
@@ -287,6 +292,7 @@ void KernelDevice::change(const DeviceChange &c)
 	must(dev_attr(ctx_, abi), c.extension ? "extension"
 				  : c.num_evs ? "num_evs"
 				  : c.cwnd    ? "cwnd"
+				  : c.mpr     ? "mpr"
 					      : "cc");
 }
 

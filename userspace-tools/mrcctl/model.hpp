@@ -33,6 +33,7 @@ enum class EvState : uint32_t {
 /* Defaults of new QPs without a profile. */
 struct QpDefaults {
 	uint32_t num_evs = 0;
+	uint32_t mpr = 0;  /* units of 128 PSNs, 0: the module has no such attribute */
 	uint32_t cwnd = 0; /* the first one, bytes, 0: 256 KiB */
 	std::string cc;
 };
@@ -41,6 +42,7 @@ struct QpDefaults {
 struct DeviceChange {
 	std::optional<bool> extension;
 	std::optional<uint32_t> num_evs;
+	std::optional<uint32_t> mpr;
 	std::optional<uint32_t> cwnd;
 	std::optional<std::string> cc;
 };

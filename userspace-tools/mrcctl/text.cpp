@@ -80,8 +80,9 @@ std::string text_of(const Device &d)
 		s += fmt::format("    extension {}\n",
 				 *d.extension ? "on" : "off");
 	if (d.qp)
-		s += fmt::format("    attr num_evs {} cwnd {} cc {}\n",
-				 d.qp->num_evs, d.qp->cwnd, d.qp->cc);
+		s += fmt::format("    attr num_evs {}{} cwnd {} cc {}\n", d.qp->num_evs,
+				 d.qp->mpr ? fmt::format(" mpr {}", d.qp->mpr) : "",
+				 d.qp->cwnd, d.qp->cc);
 	s += fmt::format("    cap {}\n    opt {}\n", list(cap_names(d.cap)),
 			 list(opt_names(d.opt)));
 	s += fmt::format("    max_wimm {} max_wimm_dest {} max_mpr {} "

@@ -156,6 +156,7 @@ enum mrc_abi_dev_attr_mask {
 	MRC_ABI_DEV_ATTR_NUM_EVS	= 1 << 1,
 	MRC_ABI_DEV_ATTR_CWND		= 1 << 2,
 	MRC_ABI_DEV_ATTR_CC		= 1 << 3,
+	MRC_ABI_DEV_ATTR_MPR		= 1 << 4,
 };
 
 /*
@@ -170,6 +171,8 @@ struct mrc_abi_dev_attr {
 	__u32 num_evs;			/* of QPs without EV profile, 1..1024 */
 	__u32 cwnd;			/* their first cwnd, bytes; 0 = 256 KiB */
 	char cc[MRC_ABI_CC_NAME];	/* algorithm without CC profile */
+	__u32 mpr;			/* both directions, units of 128 PSNs, 1..255 */
+	__u32 reserved;
 };
 
 enum mrc_abi_port_mask {

@@ -14,7 +14,7 @@
 
 static_assert(sizeof(struct mrc_abi_device) % 8 == 0);
 static_assert(sizeof(struct mrc_abi_port) % 8 == 0);
-static_assert(sizeof(struct mrc_abi_dev_attr) == 48);
+static_assert(sizeof(struct mrc_abi_dev_attr) == 56);
 static_assert(sizeof(struct mrc_abi_tc) == 8);
 static_assert(sizeof(struct mrc_abi_default) == 40);
 static_assert(sizeof(struct mrc_abi_defaults) == 8);
@@ -153,12 +153,15 @@ static int mrc_ctl_dev_attr_set(struct mrc_dev *dev,
 	if (!mrc_ctl_admin(dev))
 		return -EPERM;
 	if (in->mask & ~(MRC_ABI_DEV_ATTR_EXTENSION | MRC_ABI_DEV_ATTR_NUM_EVS |
-			 MRC_ABI_DEV_ATTR_CWND | MRC_ABI_DEV_ATTR_CC))
+			 MRC_ABI_DEV_ATTR_CWND | MRC_ABI_DEV_ATTR_CC |
+			 MRC_ABI_DEV_ATTR_MPR))
 		return -EINVAL;
 	if (in->mask & MRC_ABI_DEV_ATTR_EXTENSION && in->extension > 1)
 		return -EINVAL;
 	if (in->mask & MRC_ABI_DEV_ATTR_NUM_EVS &&
 	    (!in->num_evs || in->num_evs > MRC_EV_MAX))
+		return -EINVAL;
+	if (in->mask & MRC_ABI_DEV_ATTR_MPR && (!in->mpr || in->mpr > U8_MAX))
 		return -EINVAL;
 	if (in->mask & MRC_ABI_DEV_ATTR_CC) {
 		if (memchr(in->cc, 0, sizeof(in->cc)))
@@ -175,6 +178,8 @@ static int mrc_ctl_dev_attr_set(struct mrc_dev *dev,
 		WRITE_ONCE(dev->attr.num_evs, in->num_evs);
 	if (in->mask & MRC_ABI_DEV_ATTR_CWND)
 		WRITE_ONCE(dev->attr.cwnd, in->cwnd);
+	if (in->mask & MRC_ABI_DEV_ATTR_MPR)
+		WRITE_ONCE(dev->attr.mpr, in->mpr);
 	if (cc)
 		WRITE_ONCE(dev->attr.cc, cc);
 	return 0;
@@ -186,6 +191,8 @@ static int mrc_ctl_dev_attr(struct mrc_dev *dev, void *io,
 	struct mrc_abi_dev_attr *attr = io;
 	int ret = 0;
 
+	if (attr->reserved)
+		return -EINVAL;
 	if (attr->mask)
 		ret = mrc_ctl_dev_attr_set(dev, attr);
 	if (ret)
@@ -193,6 +200,7 @@ static int mrc_ctl_dev_attr(struct mrc_dev *dev, void *io,
 	attr->extension = READ_ONCE(dev->ext);
 	attr->num_evs = READ_ONCE(dev->attr.num_evs);
 	attr->cwnd = READ_ONCE(dev->attr.cwnd);
+	attr->mpr = READ_ONCE(dev->attr.mpr);
 	memset(attr->cc, 0, sizeof(attr->cc));
 	strscpy(attr->cc, READ_ONCE(dev->attr.cc)->name, sizeof(attr->cc));
 	return 0;

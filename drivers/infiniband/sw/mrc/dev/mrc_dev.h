@@ -228,6 +228,7 @@ struct mrc_odp_dev {
  * struct mrc_dev_attr - what a controller has set for future queue pairs
  * @num_evs: entropy values of a QP without an EV profile, 1..MRC_EV_MAX, OP-28
  * @cwnd: fixed congestion window in bytes, 0 = default
+ * @mpr: MPR of a QP whose program names none, both directions, units of 128 PSNs, 1..255
  * @cc: congestion control of a QP without a CC profile, not NULL
  *
  * Each member is read and written once, without a lock.
@@ -235,6 +236,7 @@ struct mrc_odp_dev {
 struct mrc_dev_attr {
 	u32 num_evs;
 	u32 cwnd;
+	u8 mpr;
 	const struct mrc_cc_ops *cc;
 };
 

@@ -94,6 +94,7 @@ struct mrc_dev *mrc_dev_alloc(struct net *net, u8 n_ports)
 	dev->n_ports = n_ports;
 	dev->ext = IS_ENABLED(CONFIG_INFINIBAND_MRC_EXT);
 	dev->attr.num_evs = MRC_EV_DEFAULT;
+	dev->attr.mpr = MRC_MPR_DEFAULT;
 	dev->attr.cc = mrc_cc_default();
 	for (i = 1; i <= n_ports; i++) {
 		dev->port[i].dev = dev;

@@ -112,6 +112,7 @@ struct mrc_qp_attrs {
 	u8 hop_limit;
 	u8 traffic_class;
 	u8 sl;
+	u8 mpr;		/* the device's when the QP went to RTR, 0 before */
 	struct mrc_abi_qp_attr mrc;	/* @mask: attributes that were set */
 };
 

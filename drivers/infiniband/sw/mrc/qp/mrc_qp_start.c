@@ -15,6 +15,12 @@
 /* A stash of at most this size, bytes, is allocated when the first WRITE_IMM arrives. */
 #define MRC_STASH_LATE		4096
 
+/* MPR where the program names none: that of the device, from RTR on what it was then. */
+static u8 mrc_qp_default_mpr(const struct mrc_qp *qp)
+{
+	return qp->attr.mpr ?: READ_ONCE(qp->base.dev->attr.mpr);
+}
+
 /*
  * Convert the attributes of @qp to those of the engine. An answer channel has the
  * attributes of its QP.
@@ -23,6 +29,7 @@ static void mrc_qp_to_attr(const struct mrc_qp *qp, struct mrc_attr *out)
 {
 	const struct mrc_qp_attrs *a = &qp->attr;
 	const u32 cap = a->mrc.mask & MRC_ABI_QP_CAP ? a->mrc.cap : 0;
+	const u8 mpr = mrc_qp_default_mpr(qp);
 	struct mrc_dscp_map map;
 
 	mrc_tc_get(qp->base.dev, &map);
@@ -50,8 +57,8 @@ static void mrc_qp_to_attr(const struct mrc_qp *qp, struct mrc_attr *out)
 		.mrc_retry_set = a->mrc.mask & MRC_ABI_QP_RETRY,
 		.retry_linear = a->mrc.retry_linear,
 		.retry_exp = a->mrc.retry_exp,
-		.mpr = a->mrc.mpr,
-		.mpr_dest = a->mrc.mpr_dest,
+		.mpr = a->mrc.mpr ?: mpr,
+		.mpr_dest = a->mrc.mpr_dest ?: mpr,
 		.max_wimm = a->mrc.max_wimm,
 		.max_wimm_dest = a->mrc.max_wimm_dest,
 		.caps_set = a->mrc.mask & MRC_ABI_QP_CAP,
@@ -193,6 +200,7 @@ int mrc_qp_to_rtr(struct mrc_qp *qp)
 	int ret;
 
 	qp->flow.pmtu = ib_mtu_enum_to_int(qp->attr.path_mtu);
+	qp->attr.mpr = READ_ONCE(qp->base.dev->attr.mpr);
 	/* Late packets of the previous connection may have cached old routes. */
 	mrc_route_drop(&qp->flow);
 	ret = mrc_profiles->bind(qp);
@@ -407,7 +415,8 @@ int mrc_qp_apply_mpr(struct mrc_qp *qp, u8 mpr)
 
 	spin_lock_bh(&qp->rx.lock);
 	if (qp->rx.on)
-		ret = mrc_resp_set_mpr(&qp->rx.resp, mpr ?: MRC_MPR_DEFAULT);
+		ret = mrc_resp_set_mpr(&qp->rx.resp,
+				       mpr ?: mrc_qp_default_mpr(qp));
 	spin_unlock_bh(&qp->rx.lock);
 	return ret;
 }
