@@ -337,14 +337,14 @@ static unsigned int mrc_input_in(void *priv, struct sk_buff *skb,
 	mrc_input_count(state->net, skb, len, &h, peer->dst);
 	skb_set_transport_header(skb, h.ip_len);
 	__skb_pull(skb, h.ip_len);
-	mrc_direct_rcv(skb);
+	mrc_udp_rcv(NULL, skb);
 	return NF_STOLEN;
 }
 
 /* Is this what the IP input path finds for a datagram to one of the host's addresses? */
 static bool mrc_input_dst_ok(const struct dst_entry *dst, bool ipv6, u32 *cookie)
 {
-	if (!dst || dst->lwtstate || dst->error)
+	if (dst->lwtstate || dst->error)
 		return false;
 #ifdef CONFIG_IP_ROUTE_CLASSID
 	if (dst->tclassid)	/* /proc/net/rt_acct */

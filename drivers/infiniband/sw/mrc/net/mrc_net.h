@@ -486,7 +486,6 @@ static inline bool mrc_qpn_ud(u32 qpn)
  * @ipv6: IP version
  * @srv6: received with an outer header
  * @roce: plain RoCE v2 (UD, UC), else MRC
- * @direct: did not take the IP input path
  * @mr: for the consumer of the packet; NULL at first
  */
 struct mrc_pkt {
@@ -504,7 +503,6 @@ struct mrc_pkt {
 	bool ipv6;
 	bool srv6;
 	bool roce;
-	bool direct;
 	struct mrc_mr *mr;
 };
 

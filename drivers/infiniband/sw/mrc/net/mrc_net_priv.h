@@ -80,7 +80,10 @@ static inline struct ib_device *mrc_rcv_dev(const struct sk_buff *skb)
 	return ib_device_get_by_netdev(mrc_rcv_ndev(skb), MRC_RDMA_DRIVER_ID);
 }
 
-/* encap_rcv of the namespace's sockets; always consumes @skb, returns 0. */
+/*
+ * encap_rcv of the namespace's sockets; also for a packet that did not take the IP input path,
+ * with @sk NULL. Always consumes @skb, returns 0.
+ */
 int mrc_udp_rcv(struct sock *sk, struct sk_buff *skb);
 
 /*
@@ -89,11 +92,6 @@ int mrc_udp_rcv(struct sock *sk, struct sk_buff *skb);
  * outer header. @outer: bytes of the outer headers. Softirq, under RCU; consumes @skb.
  */
 void mrc_inner_rcv(struct sk_buff *skb, u8 tos, u32 outer);
-
-/*
- * The same for a packet that did not take the IP input path: as the sockets would get it.
- */
-void mrc_direct_rcv(struct sk_buff *skb);
 
 /*
  * Count @id for a received packet whose QP is not known. If the packet itself has not

@@ -70,7 +70,8 @@ static void mrc_rcv_connected(struct mrc_pkt *pkt)
 		return;
 	}
 	mrc_rcv_count(pkt->dev, pkt);
-	if (pkt->rx.port && !pkt->direct && !pkt->srv6)
+	/* Without a route it did not take the IP input path. */
+	if (pkt->rx.port && !pkt->srv6 && skb_dst(pkt->skb))
 		mrc_input_learn(pkt);
 	if (mrc_pkey_ok(pkt->hdr.pkey))
 		mrc_rcv_to->rcv(pkt);
@@ -154,17 +155,6 @@ int mrc_udp_rcv(struct sock *sk, struct sk_buff *skb)
 
 	mrc_rcv(&pkt);
 	return 0;
-}
-
-void mrc_direct_rcv(struct sk_buff *skb)
-{
-	struct mrc_pkt pkt = {
-		.skb = skb,
-		.octets = mrc_skb_octets(skb),
-		.direct = true,
-	};
-
-	mrc_rcv(&pkt);
 }
 
 void mrc_inner_rcv(struct sk_buff *skb, u8 tos, u32 outer)
