@@ -74,28 +74,6 @@ spared_not_with() { # 4|6 HOOK
 	unwatch
 }
 
-# A rule that is added during traffic takes effect, and so does its removal.
-dropped() { # HOOK OPTIONS...
-	local hook=$1
-	shift
-	in_b nft delete table inet cut 2>/dev/null || true
-	load_start "$@"
-	in_b nft -f - <<-END
-		table inet cut {
-			chain cut {
-				type filter hook $hook priority 0;
-				iifname "pb2" udp dport 4791 counter drop
-			}
-		}
-	END
-	wait_for 60 cut_bites b
-	arrives 1 200
-	in_b nft delete table inet cut
-	arrives 2 50
-	verify_stop_well
-	expect mrca tx_rtx_pkts '>' 0
-}
-
 # The packets of plane 1 do not arrive any more.
 silent() {
 	local before
@@ -178,10 +156,10 @@ for f in 4 6; do
 	subtest "IPv$f: without them, few again" spared $f yes
 done
 topo 2
-subtest "IPv4: a rule at input in the middle of a transfer" dropped input
-subtest "IPv6: a rule at input in the middle of a transfer" dropped input -6
-subtest "IPv4: a rule at prerouting in the middle of a transfer" dropped prerouting
-subtest "IPv6: a rule at prerouting in the middle of a transfer" dropped prerouting -6
+subtest "IPv4: a rule at input in the middle of a transfer" dropped b input 'iifname "pb2"'
+subtest "IPv6: a rule at input in the middle of a transfer" dropped b input 'iifname "pb2"' -6
+subtest "IPv4: a rule at prerouting in the middle of a transfer" dropped b prerouting 'iifname "pb2"'
+subtest "IPv6: a rule at prerouting in the middle of a transfer" dropped b prerouting 'iifname "pb2"' -6
 subtest "IPv4: a policy in the middle of a transfer" blocked "$A4"
 subtest "IPv6: a policy in the middle of a transfer" blocked "$A6" -6
 for f in 4 6; do

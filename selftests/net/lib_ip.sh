@@ -50,10 +50,7 @@ ip_conserved() { # OUT IN
 }
 
 # Packets that a rule of table "seen" has counted.
-seen() { # a|b CHAIN
-	ip netns exec "host$1" nft list chain inet seen "$2" |
-		sed -n 's/.*counter packets \([0-9]*\).*/\1/p'
-}
+seen() { nft_counter "host$1" inet seen "at_$2"; } # a|b HOOK
 
 watch() { # a|b HOOK...
 	local h=$1 hook
@@ -61,8 +58,9 @@ watch() { # a|b HOOK...
 	{
 		echo "table inet seen {"
 		for hook; do
+			echo "counter at_$hook { }"
 			echo "chain $hook { type filter hook $hook priority 0;" \
-				"udp dport 4791 counter; }"
+				"udp dport 4791 counter name at_$hook; }"
 		done
 		echo "}"
 	} | ip netns exec "host$h" nft -f -
@@ -108,9 +106,27 @@ load_start() { # OPTIONS...
 }
 
 # Rule "cut" has dropped a packet.
-cut_bites() { # a|b
-	local n
-	n=$(ip netns exec "host$1" nft list chain inet cut cut |
-		sed -n 's/.*counter packets \([0-9]*\).*/\1/p')
-	[ "${n:-0}" -gt 0 ]
+cut_bites() { [ "$(nft_counter "host$1" inet cut cut)" -gt 0 ]; } # a|b
+
+# A rule that is added during traffic takes effect, and so does its removal. It cuts plane 2.
+dropped() { # a|b HOOK MATCH OPTIONS...
+	local h=$1 hook=$2 match=$3
+	shift 3
+	ip netns exec "host$h" nft delete table inet cut 2>/dev/null || true
+	load_start "$@"
+	ip netns exec "host$h" nft -f - <<-END
+		table inet cut {
+			counter cut { }
+			chain cut {
+				type filter hook $hook priority 0;
+				$match udp dport 4791 counter name cut drop
+			}
+		}
+	END
+	wait_for 60 cut_bites "$h"
+	arrives 1 200
+	ip netns exec "host$h" nft delete table inet cut
+	arrives 2 50
+	verify_stop_well
+	expect mrca tx_rtx_pkts '>' 0
 }
