@@ -106,13 +106,13 @@ struct mrc_qp_attrs {
 	u8 min_rnr_timer;
 	u8 max_rd_atomic;
 	u8 max_dest_rd_atomic;
+	u8 mpr;		/* the device's when the QP went to RTR, 0 before */
 	union ib_gid dgid;
 	u32 flow_label;
 	u8 sgid_index;
 	u8 hop_limit;
 	u8 traffic_class;
 	u8 sl;
-	u8 mpr;		/* the device's when the QP went to RTR, 0 before */
 	struct mrc_abi_qp_attr mrc;	/* @mask: attributes that were set */
 };
 
