@@ -14,7 +14,7 @@ _Static_assert(MRC_ABI_ATTR_SECOND_IN - MRC_ABI_ATTR_IN == 7, "attributes");
 _Static_assert(MRC_ABI_OBJECT_EV_EVENTS - MRC_ABI_OBJECT_DEV == 6, "objects");
 
 SIZE(mrc_abi_device, 352);
-SIZE(mrc_abi_dev_attr, 48);
+SIZE(mrc_abi_dev_attr, 56);
 SIZE(mrc_abi_port, 16);
 SIZE(mrc_abi_tc, 8);
 SIZE(mrc_abi_default, 40);
