@@ -46,10 +46,16 @@ netdevs() {
 	done
 }
 
+# Fabrics of mrclab; it does not build one again that it has a record of.
+fabrics=/run/mrclab
+
 leftovers() {
 	local found d
 	found=$(ip netns list)
 	[ -z "$found" ] || echo "namespaces: $found"
+	for d in "$fabrics"/*/; do
+		[ ! -e "$d" ] || echo "fabric: $(basename "$d")"
+	done
 	for d in /sys/class/infiniband/*; do
 		[ ! -e "$d" ] || echo "rdma device: ${d##*/}"
 	done
@@ -100,6 +106,7 @@ clean_up() {
 	netdevs | while read -r x; do
 		[ ! -e "/sys/class/net/$x" ] || ip link del "$x" 2>/dev/null
 	done
+	rm -rf "${fabrics:?}"/*/
 }
 
 poll() { # SECONDS COMMAND...
