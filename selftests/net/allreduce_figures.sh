@@ -7,7 +7,7 @@
 # repetition measures all kinds of loss in turn. The script checks the median of the
 # repetitions' ratios. The links are slower than the guest's processor, so that other
 # work of the machine does not count as a cost of losses.
-# timeout: 900
+# timeout: 3000
 # benchmark
 . "$(dirname "$0")/lib.sh"
 . "$NET_DIR/lib_fabric.sh"

@@ -36,10 +36,10 @@
 #define VEGAS_SRTT_SHIFT	3
 /* Time between pauses, as a shift: 2^31 ns. */
 #define VEGAS_PAUSE_SHIFT	31
-/* Who comes later than this to a pause would pause alone. */
+/* Who comes later to a pause than this, and than a round trip, would pause alone. */
 #define VEGAS_LATE_NS		100000000u
 /* No pause waits longer than twice this. */
-#define VEGAS_DRAIN_MAX_NS	200000000u
+#define VEGAS_DRAIN_MAX_NS	500000000u
 /*
  * The window of a pause in SACK thresholds. With less, packets that were sent before could
  * fill it without a SACK for them.
@@ -152,14 +152,24 @@ static void vegas_follow(struct mrc_cc *cc)
 		vegas_clamp(cc, cwnd);
 }
 
+static u32 vegas_drain(const struct mrc_vegas *s)
+{
+	return s->srtt < VEGAS_DRAIN_MAX_NS ? s->srtt : VEGAS_DRAIN_MAX_NS;
+}
+
+/*
+ * A window can arrive as one burst in each round trip, so that the queue pair hears of
+ * the pause late in it. The queues are empty a round trip after the pause began, for
+ * all: nobody has sent since.
+ */
 static void vegas_pause(struct mrc_cc *cc, u64 out, u64 now)
 {
 	struct mrc_vegas *s = mrc_vegas_of(cc);
-	const u32 drain = s->srtt < VEGAS_DRAIN_MAX_NS ? s->srtt : VEGAS_DRAIN_MAX_NS;
+	const u32 drain = vegas_drain(s);
 
 	s->held = s->marked ? vegas_less(cc->cwnd) : cc->cwnd;
-	s->empty_at = now + drain;
-	s->until = s->empty_at + drain;
+	s->empty_at = s->pause_at + drain;
+	s->until = now + 2 * drain;
 	s->phase = MRC_VEGAS_DRAIN;
 	cc->cwnd = vegas_small(cc);
 	vegas_round_begin(cc);
@@ -220,8 +230,9 @@ static void vegas_round_end(struct mrc_cc *cc, u64 now)
 static void vegas_pause_due(struct mrc_cc *cc, const struct mrc_cc_ack *ack)
 {
 	struct mrc_vegas *s = mrc_vegas_of(cc);
+	const u32 drain = vegas_drain(s);
 
-	if (ack->now < s->pause_at + VEGAS_LATE_NS) {
+	if (ack->now < s->pause_at + (drain > VEGAS_LATE_NS ? drain : VEGAS_LATE_NS)) {
 		if (ack->out == MRC_CC_NO_SACK || ack->out < vegas_small(cc) || !s->srtt)
 			return;
 		vegas_pause(cc, ack->out, ack->now);
