@@ -265,6 +265,21 @@ TEST_F(Vegas, Pauses)
 	EXPECT_EQ(cc_.cwnd, kSmall);
 }
 
+// A queue that has become shorter than the average says is not waited for.
+TEST_F(Vegas, APauseFollowsTheQueue)
+{
+	round(400 * kMs);
+	now_ = kPause;
+	sack(1000, 400 * kMs);
+	ASSERT_EQ(cc_.cwnd, kSmall);
+	now_ += 100 * kMs;
+	// Replies to probes say nothing about the queue of data.
+	sack(state().left, 50 * kMs, 0);
+	EXPECT_EQ(state().phase, MRC_VEGAS_DRAIN);
+	sack(kSmall, 100 * kMs);
+	EXPECT_EQ(state().phase, MRC_VEGAS_LISTEN);
+}
+
 // Only what is in flight is waited for, not what the window could hold.
 TEST_F(Vegas, APauseWaitsForWhatIsInFlight)
 {

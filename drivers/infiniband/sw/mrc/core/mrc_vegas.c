@@ -152,9 +152,9 @@ static void vegas_follow(struct mrc_cc *cc)
 		vegas_clamp(cc, cwnd);
 }
 
-static u32 vegas_drain(const struct mrc_vegas *s)
+static u32 vegas_drain(u64 rtt)
 {
-	return s->srtt < VEGAS_DRAIN_MAX_NS ? s->srtt : VEGAS_DRAIN_MAX_NS;
+	return rtt < VEGAS_DRAIN_MAX_NS ? (u32)rtt : VEGAS_DRAIN_MAX_NS;
 }
 
 /*
@@ -165,10 +165,11 @@ static u32 vegas_drain(const struct mrc_vegas *s)
 static void vegas_pause(struct mrc_cc *cc, u64 out, u64 now)
 {
 	struct mrc_vegas *s = mrc_vegas_of(cc);
-	const u32 drain = vegas_drain(s);
+	const u32 drain = vegas_drain(s->srtt);
 
 	s->held = s->marked ? vegas_less(cc->cwnd) : cc->cwnd;
-	s->empty_at = s->pause_at + drain;
+	s->paused_at = s->pause_at;
+	s->empty_at = s->paused_at + drain;
 	s->until = now + 2 * drain;
 	s->phase = MRC_VEGAS_DRAIN;
 	cc->cwnd = vegas_small(cc);
@@ -230,7 +231,7 @@ static void vegas_round_end(struct mrc_cc *cc, u64 now)
 static void vegas_pause_due(struct mrc_cc *cc, const struct mrc_cc_ack *ack)
 {
 	struct mrc_vegas *s = mrc_vegas_of(cc);
-	const u32 drain = vegas_drain(s);
+	const u32 drain = vegas_drain(s->srtt);
 
 	if (ack->now < s->pause_at + (drain > VEGAS_LATE_NS ? drain : VEGAS_LATE_NS)) {
 		if (ack->out == MRC_CC_NO_SACK || ack->out < vegas_small(cc) || !s->srtt)
@@ -255,8 +256,12 @@ static void vegas_on_ack(struct mrc_cc *cc, const struct mrc_cc_ack *ack)
 	struct mrc_vegas *s = mrc_vegas_of(cc);
 
 	s->marked |= ack->ce;
-	if (ack->rtt != MRC_CC_NONE_RTT)
+	if (ack->rtt != MRC_CC_NONE_RTT) {
 		vegas_sample(s, ack->port, ack->rtt);
+		/* The newest packet tells best how long the queue was. */
+		if (s->phase == MRC_VEGAS_DRAIN && ack->port)
+			s->empty_at = s->paused_at + vegas_drain(ack->rtt);
+	}
 	if (ack->out != MRC_CC_NO_SACK && ack->out + ack->freed > s->peak)
 		s->peak = ack->out + ack->freed;
 	if (s->phase == MRC_VEGAS_REFILL)

@@ -16,6 +16,7 @@ enum mrc_vegas_phase {
 /**
  * struct mrc_vegas - state of one queue pair; the window itself is mrc_cc.cwnd
  * @pause_at: when to pause again, ns
+ * @paused_at: when the pause began for all of the host, ns
  * @empty_at: when the queues of before the pause are empty, ns
  * @until: the pause ends at the latest, ns
  * @rtt: sum of the RTTs of this round, ns
@@ -33,6 +34,7 @@ enum mrc_vegas_phase {
  */
 struct mrc_vegas {
 	u64 pause_at;
+	u64 paused_at;
 	u64 empty_at;
 	u64 until;
 	u64 rtt;
