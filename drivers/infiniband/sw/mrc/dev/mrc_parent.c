@@ -204,9 +204,18 @@ void mrc_parent_destroy(struct mrc_dev *dev)
 	 * Some children, such as SCSI hosts of iSER, live until the session logs out.
 	 */
 	while ((child = device_find_any_child(p->ours))) {
-		int ret = mrc_parent_retry_nomem(device_move(child, p->root,
-							     DPM_ORDER_NONE));
+		int ret;
 
+		/*
+		 * A copy for a namespace that is ending: the core deletes it without a
+		 * lock. A device that is being deleted cannot be moved.
+		 */
+		if (child->class == dev->ib.dev.class) {
+			put_device(child);
+			msleep(20);
+			continue;
+		}
+		ret = mrc_parent_retry_nomem(device_move(child, p->root, DPM_ORDER_NONE));
 		put_device(child);
 		if (ret)
 			break;
