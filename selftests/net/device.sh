@@ -6,6 +6,7 @@
 # must find this. Tested with netdevs without hardware, with NICs, and with NICs that
 # are unplugged while the device is in use.
 # timeout: 600
+# kmsg-ok: p[ab][0-9] speed is unknown, defaulting to
 # nics
 . "$(dirname "$0")/lib.sh"
 
@@ -46,12 +47,13 @@ reads() { # DEV FILE VALUE
 }
 
 # Class devices of other modules that belong to DEV have the same parent and can be
-# read.
+# read. Older kernels also have one for the subnet manager of each port (issm).
 belongs() { # DEV
 	local class f n=0 want=1
 	for class in infiniband_verbs infiniband_mad; do
 		for f in /sys/class/$class/*/ibdev; do
 			[ -e "$f" ] && [ "$(cat "$f")" = "$1" ] || continue
+			[[ $f != */issm*/ibdev ]] || continue
 			[ "$(readlink -f "${f%/ibdev}/device")" = "$(ours "$1")" ] ||
 				fail "${f%/ibdev} is below $(readlink -f "${f%/ibdev}")"
 			n=$((n + 1))

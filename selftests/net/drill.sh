@@ -67,8 +67,8 @@ timeline() {
 		timeline: {2s: "h1:p2+ down", 4s: "h1:p2+ up"}
 		show: [write, planes, "h1:p*"]
 		must:
-		  - {what: write, from: 2s, to: 4s, worst: 1%}
-		  - {what: h1:p1, worst: 1%}
+		  - {what: write, from: 2s, to: 4s, mean: 1%}
+		  - {what: h1:p1, mean: 1%}
 	END
 	drill 0 cut
 	check "$(result cut 'len(run["events"])')" == 2 "events"

@@ -127,12 +127,12 @@ spreads() { # 4|6
 	done
 	# When the machine pauses for a moment, holes look old and packets are
 	# retransmitted that had arrived. These are few compared with the cost of a
-	# fabric that reorders. No packet is lost.
+	# fabric that reorders, and few EVs look bad because of them. No packet is lost.
 	check "$(ctr mrc1 tx_rtx_pkts)" '<=' $(($(ctr mrc1 tx_data_pkts) / 100)) \
 		"packets sent again"
 	expect_all_arrived mrc1 mrc3
 	expect mrc1 loss_timeout == 0
-	expect mrc1 ev_to_assumed_bad == 0
+	expect mrc1 ev_to_assumed_bad '<=' $((EVS / 10))
 	expect mrc1 qp_errors == 0
 	expect_equal_share mrc1 tx_data_pkts 10
 }
