@@ -71,6 +71,26 @@ unwatch() {
 	in_b nft delete table inet seen 2>/dev/null || true
 }
 
+# Packets of IP that a host has received, each of those that came as one.
+ip_received() { # a|b 4|6
+	local n=0 ecn prefix=IpExt:In
+	[ "$2" = 4 ] || prefix=Ip6In
+	for ecn in NoECTPkts ECT0Pkts ECT1Pkts CEPkts; do
+		n=$((n + $(ip_grew "$1" $prefix$ecn)))
+	done
+	echo "$n"
+}
+
+# Packets in a row leave as one, or each by itself.
+batches() { # on|off
+	local i n=65535
+	[ "$1" = on ] || n=1
+	for ((i = 1; i <= PLANES; i++)); do
+		in_a ip link set "pa$i" gso_max_segs $n
+		in_b ip link set "pb$i" gso_max_segs $n
+	done
+}
+
 sent_by() { # DEV: MRC packets
 	local n=0 c
 	for c in tx_data_pkts tx_sack tx_nack tx_ack tx_nak tx_probe \

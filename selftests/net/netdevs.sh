@@ -204,7 +204,8 @@ data() { # PATH-MTU LOWERS
 	done
 	sent=$(ctr mrca/1 tx_data_pkts)
 	check "$sent" '>=' 150 "packets through plane 1"
-	check $((after - before)) '>=' "$sent" "packets of the netdevs below"
+	# Up to 16 packets leave as one where the netdev below takes them so.
+	check $(((after - before) * 16)) '>=' "$sent" "packets of the netdevs below, at most 16 as one"
 	# SENDs and READs. Receives may come late, so packets are sent again.
 	ctr_mark
 	verify --ext-test send --iters 20 --timeout 22

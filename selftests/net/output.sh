@@ -10,6 +10,7 @@
 . "$(dirname "$0")/lib_ip.sh"
 
 counted4() {
+	batches off
 	traffic
 	check "$(ip_grew a Ip:OutRequests)" '>=' "$(sent_by mrca)" "packets of mrca"
 	check "$(ip_grew b Ip:OutRequests)" '>=' "$(sent_by mrcb)" "packets of mrcb"
@@ -23,6 +24,7 @@ counted4() {
 # Kernels without OutTransmits count sent packets only at IPv6's sockets, whether or
 # not the shortcut is used. All kernels count received packets.
 counted6() {
+	batches off
 	traffic -6
 	if ! grep -q '^Ip6OutTransmits ' "$WORK/a.take"; then
 		check "$(ip_grew a Ip6OutOctets)" '<' "$(ctr mrca tx_data_bytes)" "bytes of mrca"
@@ -38,6 +40,7 @@ counted6() {
 # Both output hooks see each packet of both hosts, and so does the peer's input hook.
 hooked() { # OPTIONS...
 	unwatch
+	batches on
 	ctr_quiet 20
 	watch a output postrouting input
 	watch b output postrouting input

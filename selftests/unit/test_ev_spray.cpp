@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <random>
 #include <set>
 
 #include "paths.hpp"
@@ -89,6 +90,127 @@ TEST(Spray, EqualLoad)
 				  static_cast<unsigned>(load[k]));
 		p.check();
 	}
+}
+
+// Packets that leave together take one EV, where its port gains from that; the next
+// run takes the next one.
+TEST(SprayRun, OneEvPerRun)
+{
+	Paths p(paths_cfg(8, 2)), single(paths_cfg(8, 2));
+	std::vector<int> order = picks(single, 6), want;
+
+	mrc_paths_begin_batch(&p.p, 1u << 1 | 1u << 2);
+	for (int i = 0; i < 3; i++)
+		want.insert(want.end(), MRC_EV_RUN, order[i]);
+	EXPECT_EQ(picks(p, 3 * MRC_EV_RUN), want);
+	EXPECT_EQ(mrc_paths_port_tx(&p.p, mrc_paths_port(&p.p, order[1])),
+		  static_cast<unsigned>(MRC_EV_RUN));
+	// A batch ends the run of the one before. The port of this one has sent less.
+	EXPECT_EQ(picks(p, 1)[0], order[3]);
+	mrc_paths_begin_batch(&p.p, 1u << 1 | 1u << 2);
+	EXPECT_EQ(picks(p, 2), (std::vector<int>{order[5], order[5]}));
+	mrc_paths_begin_batch(&p.p, 0);
+	EXPECT_EQ(picks(p, 1)[0], order[4]);
+	p.check();
+}
+
+// Between ports with and without runs the load could not be equal.
+TEST(SprayRun, OnlyIfAllPortsGain)
+{
+	Paths p(paths_cfg(8, 2)), single(paths_cfg(8, 2));
+
+	mrc_paths_begin_batch(&p.p, 1u << 2);
+	EXPECT_EQ(picks(p, 8), picks(single, 8));
+	// Bits of ports that do not exist.
+	mrc_paths_begin_batch(&p.p, 0xFFFF0005u);
+	EXPECT_EQ(picks(p, 8), picks(single, 8));
+	// A port that must not be used does not count.
+	mrc_paths_set_ports(&p.p, 1u << 2);
+	mrc_paths_begin_batch(&p.p, 1u << 2);
+	const std::vector<int> evs = picks(p, 2);
+	EXPECT_EQ(evs[0], evs[1]);
+	p.check();
+}
+
+// Whatever the lengths of batches are, no port gets more than a run ahead; not even
+// when ports come and go.
+TEST(SprayRun, EqualLoadOfUnequalBatches)
+{
+	std::mt19937 rng(7);
+
+	for (const unsigned ports : {2u, 3u, 4u, 16u}) {
+		for (const int pattern : {0, 1, 2}) {
+			Paths p(paths_cfg(64, ports));
+			std::vector<int> load(ports + 1);
+
+			for (int i = 0; i < 2000; i++) {
+				const int n = pattern == 0 ? MRC_EV_RUN + 1 :
+					      pattern == 1 ? (i & 1 ? 1 : 5) :
+							     1 + int(rng() % 40);
+
+				mrc_paths_begin_batch(&p.p, 0x1FFFE);
+				for (const int ev : picks(p, n))
+					load[mrc_paths_port(&p.p, ev)]++;
+				const auto [lo, hi] = std::minmax_element(
+					load.begin() + 1, load.end());
+				ASSERT_LE(*hi - *lo, MRC_EV_RUN) << ports << " " << i;
+			}
+			// What was missed meanwhile is not made up for.
+			mrc_paths_set_ports(&p.p, 0x1FFFC);
+			mrc_paths_begin_batch(&p.p, 0x1FFFE);
+			picks(p, 1000);
+			mrc_paths_set_ports(&p.p, 0x1FFFE);
+			mrc_paths_begin_batch(&p.p, 0x1FFFE);
+			std::map<int, int> again =
+				per_port(p, picks(p, int(ports) * MRC_EV_RUN));
+			EXPECT_EQ(again[1], MRC_EV_RUN);
+			EXPECT_EQ(again[int(ports)], MRC_EV_RUN);
+			p.check();
+		}
+	}
+}
+
+// A run ends when its EV or its port must not be used any more.
+TEST(SprayRun, EndsWithTheState)
+{
+	for (const mrc_ev_verdict v : {MRC_EVV_CE, MRC_EVV_CONDEMNED, MRC_EVV_DENY}) {
+		Paths p(paths_cfg(8, 2));
+
+		mrc_paths_begin_batch(&p.p, 1u << 1 | 1u << 2);
+		const int first = picks(p, 2)[1];
+		mrc_paths_verdict(&p.p, first, v, 1);
+		const std::vector<int> evs = picks(p, 2 * MRC_EV_RUN);
+		EXPECT_EQ(std::count(evs.begin(), evs.end(), first), 0);
+		p.check();
+	}
+	for (const bool peer : {false, true}) {
+		Paths p(paths_cfg(8, 2));
+
+		mrc_paths_begin_batch(&p.p, 1u << 1 | 1u << 2);
+		const int first = picks(p, 1)[0];
+		const std::uint32_t other = 6u & ~(1u << mrc_paths_port(&p.p, first));
+
+		if (peer)
+			mrc_paths_peer_status(&p.p, other, 1);
+		else
+			mrc_paths_set_ports(&p.p, other);
+		for (const int ev : picks(p, 3 * MRC_EV_RUN))
+			EXPECT_EQ(1u << mrc_paths_port(&p.p, ev), other);
+		p.check();
+	}
+}
+
+// Over whole runs every EV is used as often as the others.
+TEST(SprayRun, EqualLoad)
+{
+	Paths p(paths_cfg(64, 4));
+	std::vector<int> tx(p->n);
+
+	mrc_paths_begin_batch(&p.p, 0x1E);
+	for (int ev : picks(p, 64 * MRC_EV_RUN * 3))
+		tx[ev]++;
+	for (int n : tx)
+		EXPECT_EQ(n, 3 * MRC_EV_RUN);
 }
 
 // The order of a port stays for 16 rotations and is a new one then.

@@ -26,6 +26,7 @@ MRC_C_BEGIN
 #define MRC_EV_DEFAULT		64	/* per QP, OP-28 */
 #define MRC_EV_MAX		1024
 #define MRC_EV_RESHUFFLE	16	/* rotations, §11.5 */
+#define MRC_EV_RUN		8	/* packets in a row on one EV, mrc_paths_begin_batch() */
 #define MRC_EV_PROBES_GOOD	2	/* consecutive replies, OP-29 */
 #define MRC_EV_PROBE_MIN_NS	1000000ull	/* pacing of probes, §11.6 */
 #define MRC_EV_PROBE_BUSY_NS	100000000ull	/* cap while data flows */
@@ -149,6 +150,7 @@ struct mrc_ev_walk {
 	u16 usable;	/* GOOD + SKIP */
 	u16 bad_cursor;	/* cursor of the ASSUMED_BAD round-robin */
 	u32 tx;		/* packets sent through the port */
+	u32 run_tx;	/* of these in runs, since the ports that may be used changed */
 	u8 port_probe_exp;	/* port probes since port_probe_soon(), see mrc_ev_peer.c */
 	u64 port_probe_at;	/* when the next port probe is due, ns */
 	u64 port_probed_at;	/* when the last port probe was sent, ns */
@@ -164,12 +166,20 @@ struct mrc_ev_walk {
  *	since the last good reply had been sent MRC_EV_PROBE_GAP_NS apart
  * @port_probe_next: when the first port probe is due, ns, see
  *	mrc_ev_peer.c
+ * @run_ports: bit N = packets in a row through port N may take one EV
+ * @run_mask: bit N = port N could be used when the last run began
+ * @run_ev: EV of the run
+ * @run_left: packets that may still take @run_ev
  */
 struct mrc_ev_pace {
 	u64 srtt;
 	u64 flow_at;
 	u64 tat;
 	u64 port_probe_next;
+	u32 run_ports;
+	u32 run_mask;
+	u16 run_ev;
+	u8 run_left;
 };
 
 /*
@@ -358,6 +368,22 @@ u32 mrc_paths_port_tx(const struct mrc_paths *p, u8 port);
 
 /* Next EV for a data packet or -1. Counts the packet and handles SKIP. */
 int mrc_paths_pick(struct mrc_paths *p, u64 now);
+
+/**
+ * mrc_paths_begin_batch - the packets that follow leave the host together
+ * @p: with tables
+ * @ports: bit N = port N takes packets with the same EV as one
+ *
+ * If all ports that may be used are in @ports, up to MRC_EV_RUN packets of the batch in a
+ * row take the same EV, as long as it stays GOOD and its port may be used. Each batch begins
+ * with another EV. Runs go to the port that has sent least in runs, so no port is more than
+ * MRC_EV_RUN packets ahead. Otherwise each packet takes the next EV.
+ */
+static inline void mrc_paths_begin_batch(struct mrc_paths *p, u32 ports)
+{
+	p->pace->run_ports = ports;
+	p->pace->run_left = 0;
+}
 
 /* A usable EV other than @avoid (and if possible on another port), or -1. */
 int mrc_paths_pick_other(struct mrc_paths *p, int avoid, u64 now);

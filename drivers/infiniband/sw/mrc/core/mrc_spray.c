@@ -152,16 +152,93 @@ const struct mrc_spray_ops *mrc_spray_find(const char *name)
 	return NULL;
 }
 
+/* Runs ------------------------------------------------------------------------ */
+
+/* The EV of the run, -1 if there is none or it must not be used any more. */
+static int run_next(struct mrc_paths *p)
+{
+	struct mrc_ev_pace *pace = p->pace;
+	u16 i = pace->run_ev;
+
+	if (!pace->run_left)
+		return -1;
+	if (p->ev[i].state != MRC_EV_GOOD ||
+	    !mrc_paths_port_ok(p, mrc_paths_port(p, i))) {
+		pace->run_left = 0;
+		return -1;
+	}
+	pace->run_left--;
+	return i;
+}
+
+static u32 run_usable_ports(const struct mrc_paths *p)
+{
+	u32 mask = 0;
+	u8 port;
+
+	for (port = 1; port <= p->n_ports; port++) {
+		if (p->walk[port].usable && mrc_paths_port_ok(p, port))
+			mask |= 1u << port;
+	}
+	return mask;
+}
+
+/*
+ * Runs differ in length, and with one port after the other a pattern of lengths could give
+ * one port the long ones: let the next run take the port that has sent least. Between ports
+ * with and without runs no balance is possible: then there are none in this batch.
+ */
+static void run_aim(struct mrc_paths *p)
+{
+	const u32 mask = run_usable_ports(p);
+	struct mrc_ev_pace *pace = p->pace;
+	u8 port, best = 0;
+	u8 k;
+
+	if (mask & ~pace->run_ports) {
+		pace->run_ports = 0;
+		return;
+	}
+	if (mask != pace->run_mask) {
+		pace->run_mask = mask;
+		for (port = 1; port <= p->n_ports; port++)
+			p->walk[port].run_tx = 0;
+	}
+	for (k = 0, port = p->next_port; k < p->n_ports; k++, port = port_after(p, port)) {
+		if (mask >> port & 1 &&
+		    (!best || (s32)(p->walk[port].run_tx - p->walk[best].run_tx) < 0))
+			best = port;
+	}
+	if (best)
+		p->next_port = best;
+}
+
+static void run_begin(struct mrc_paths *p, int i)
+{
+	if (i >= 0 && p->ev[i].state == MRC_EV_GOOD) {
+		p->pace->run_ev = (u16)i;
+		p->pace->run_left = MRC_EV_RUN - 1;
+	}
+}
+
 int mrc_paths_pick(struct mrc_paths *p, u64 now)
 {
-	int i;
+	int i = run_next(p);
 
-	/* Call the default method directly, not through a pointer. */
-	if (p->ops == &mrc_spray_shuffle)
-		i = shuffle_pick(p, now);
-	else
-		i = p->ops->pick(p, now);
+	if (i < 0) {
+		if (p->pace->run_ports)
+			run_aim(p);
+		/* Call the default method directly, not through a pointer. */
+		if (p->ops == &mrc_spray_shuffle)
+			i = shuffle_pick(p, now);
+		else
+			i = p->ops->pick(p, now);
+		if (p->pace->run_ports)
+			run_begin(p, i);
+	}
 	if (i >= 0) {
+		if (p->pace->run_ports)
+			mrc_ev_walk_of(p, (u16)i)->run_tx++;
 		mrc_ev_sent(p, (u16)i);
 		p->pace->flow_at = now;
 	}

@@ -349,6 +349,19 @@ static inline void mrc_io_add(struct mrc_dev *dev, unsigned int port,
 		this_cpu_inc(io->v[way + 2]);
 }
 
+/* The same for @n packets, none of them multicast, with @octets in total. */
+static inline void mrc_io_add_many(struct mrc_dev *dev, unsigned int port,
+				   enum mrc_io way, u32 n, u32 octets)
+{
+	struct mrc_port_io __percpu *io;
+
+	if (!port || port > dev->n_ports)
+		return;
+	io = &dev->io[port];
+	this_cpu_add(io->v[way], n);
+	this_cpu_add(io->v[way + 1], octets);
+}
+
 /* IP bytes of a received packet whose skb data begins at the UDP header. */
 static inline u32 mrc_skb_octets(const struct sk_buff *skb)
 {

@@ -138,8 +138,8 @@ static bool mrc_guard_trusts(const struct sock *sk)
 		sk->sk_type == SOCK_RAW);
 }
 
-static unsigned int mrc_guard_out(void *priv, struct sk_buff *skb,
-				  const struct nf_hook_state *state)
+unsigned int mrc_guard_out(void *priv, struct sk_buff *skb,
+			   const struct nf_hook_state *state)
 {
 	const struct sock *sk = skb->sk;
 	struct in6_addr saddr;

@@ -41,6 +41,7 @@
 #include <net/xfrm.h>
 
 #include "compat/mrc_compat.h"
+#include "mrc_batch.h"
 #include "mrc_net_priv.h"
 
 #define MRC_INPUT_BITS		8
@@ -180,20 +181,19 @@ static bool mrc_input_ip_taps(const struct net *net, const struct net_device *nd
 	return !list_empty(&ndev->ptype_specific);
 }
 
-/* Would the IP input path do nothing but pass the datagram to our socket? RCU. */
-static bool mrc_input_plain(const struct net *net, const struct net_device *ndev,
-			    bool ipv6)
+bool mrc_input_plain(const struct net *net, const struct net_device *ndev, bool ipv6)
 {
 	return !mrc_input_hooked(net, ipv6) && !mrc_input_policies(net) &&
 	       !mrc_input_rules(net, ipv6) && !mrc_input_ip_taps(net, ndev) &&
 	       !mrc_input_raw_sockets(net, ipv6);
 }
 
-/* A whole packet for this host, of this netdev itself, that nobody else holds. */
+/* A whole packet for this host, of this netdev itself, that nobody else holds; or several. */
 static bool mrc_input_whole(const struct sk_buff *skb)
 {
 	return skb->pkt_type == PACKET_HOST && !skb_network_offset(skb) &&
-	       !skb_vlan_tag_present(skb) && !skb_shared(skb) && !skb_is_gso(skb) &&
+	       !skb_vlan_tag_present(skb) && !skb_shared(skb) &&
+	       (!skb_is_gso(skb) || mrc_batch_is(skb)) &&
 	       !skb->sk && !skb_dst(skb) && !skb_sec_path(skb) &&
 	       !rcu_access_pointer(skb->dev->rx_handler) &&
 	       !netif_is_l3_slave(skb->dev) && !netif_is_l3_master(skb->dev);
@@ -285,8 +285,11 @@ static const struct mrc_input_peer *mrc_input_find(const struct net *net,
 	return peer;
 }
 
-/* The statistics of the IP input path and of UDP. @len: bytes of L3, as received. */
-static void mrc_input_count(struct net *net, const struct sk_buff *skb, u32 len,
+/*
+ * The statistics of the IP input path and of UDP, for @n packets that came as one. @len: bytes
+ * of L3, as received.
+ */
+static void mrc_input_count(struct net *net, const struct sk_buff *skb, u32 n, u32 len,
 			    const struct mrc_input_head *h, struct dst_entry *dst)
 {
 	const unsigned int ect = IPSTATS_MIB_NOECTPKTS + h->ecn;
@@ -297,32 +300,52 @@ static void mrc_input_count(struct net *net, const struct sk_buff *skb, u32 len,
 		struct inet6_dev *idev = __in6_dev_get(skb->dev);
 
 		__IP6_UPD_PO_STATS(net, idev, IPSTATS_MIB_IN, len);
-		__IP6_ADD_STATS(net, idev, ect, 1);
+		__IP6_ADD_STATS(net, idev, ect, n);
 		/* The netdev that has the address may be another one. */
 		__IP6_INC_STATS(net, ip6_dst_idev(dst), IPSTATS_MIB_INDELIVERS);
-#ifdef HAVE_UDPLITE_STATS
-		__UDP6_INC_STATS(net, UDP_MIB_INDATAGRAMS, 0);
-#else
-		__UDP6_INC_STATS(net, UDP_MIB_INDATAGRAMS);
-#endif
+		__SNMP_ADD_STATS(net->mib.udp_stats_in6, UDP_MIB_INDATAGRAMS, n);
 #endif
 	} else {
 		__IP_UPD_PO_STATS(net, IPSTATS_MIB_IN, len);
-		__IP_ADD_STATS(net, ect, 1);
+		__IP_ADD_STATS(net, ect, n);
 		__IP_INC_STATS(net, IPSTATS_MIB_INDELIVERS);
-#ifdef HAVE_UDPLITE_STATS
-		__UDP_INC_STATS(net, UDP_MIB_INDATAGRAMS, 0);
-#else
-		__UDP_INC_STATS(net, UDP_MIB_INDATAGRAMS);
-#endif
+		__SNMP_ADD_STATS(net->mib.udp_statistics, UDP_MIB_INDATAGRAMS, n);
 	}
 	preempt_enable();
 }
 
-static unsigned int mrc_input_in(void *priv, struct sk_buff *skb,
-				 const struct nf_hook_state *state)
+static void mrc_input_deliver(struct sk_buff *skb, u32 ip_len)
+{
+	skb_set_transport_header(skb, ip_len);
+	__skb_pull(skb, ip_len);
+	mrc_udp_rcv(NULL, skb);
+}
+
+/*
+ * The packets that came together with one that has been accepted, for which @h is. Each must
+ * have its addresses, DSCP and mark.
+ */
+static void mrc_input_rest(struct sk_buff_head *rest, const struct mrc_input_head *h)
+{
+	struct mrc_input_head own;
+	struct sk_buff *skb;
+
+	while ((skb = __skb_dequeue(rest))) {
+		if (mrc_input_head(skb, &own) && mrc_input_same(&own.key, &h->key) &&
+		    own.len == skb->len) {
+			mrc_input_deliver(skb, own.ip_len);
+			continue;
+		}
+		mrc_count_drop(skb, MRC_CTR_DROP_LENGTH, 0);
+		kfree_skb(skb);
+	}
+}
+
+unsigned int mrc_input_in(void *priv, struct sk_buff *skb,
+			  const struct nf_hook_state *state)
 {
 	const struct mrc_input_peer *peer;
+	struct sk_buff_head rest;
 	struct mrc_input_head h;
 	const u32 len = skb->len;
 
@@ -332,12 +355,18 @@ static unsigned int mrc_input_in(void *priv, struct sk_buff *skb,
 	if (!peer || !mrc_input_plain(state->net, skb->dev, h.ipv6))
 		return NF_ACCEPT;
 	/* What the IP input path does too, so it may do it again. */
-	if (skb_orphan_frags_rx(skb, GFP_ATOMIC) || pskb_trim_rcsum(skb, h.len))
+	if (skb_orphan_frags_rx(skb, GFP_ATOMIC))
 		return NF_ACCEPT;
-	mrc_input_count(state->net, skb, len, &h, peer->dst);
-	skb_set_transport_header(skb, h.ip_len);
-	__skb_pull(skb, h.ip_len);
-	mrc_udp_rcv(NULL, skb);
+	__skb_queue_head_init(&rest);
+	if (skb_is_gso(skb)) {
+		if (h.len != len || !mrc_batch_split(skb, h.ip_len, &rest))
+			return NF_ACCEPT;
+	} else if (pskb_trim_rcsum(skb, h.len)) {
+		return NF_ACCEPT;
+	}
+	mrc_input_count(state->net, skb, skb_queue_len(&rest) + 1, len, &h, peer->dst);
+	mrc_input_deliver(skb, h.ip_len);
+	mrc_input_rest(&rest, &h);
 	return NF_STOLEN;
 }
 

@@ -102,7 +102,7 @@ void mrc_neigh_find(struct net *net, struct mrc_hop *hop,
 bool mrc_neigh_usable(const struct mrc_hop *hop, const struct sk_buff *skb)
 {
 	return hop->neigh && !READ_ONCE(hop->neigh->dead) &&
-	       skb->len <= hop->mtu;
+	       (skb_is_gso(skb) || skb->len <= hop->mtu);
 }
 
 int mrc_neigh_xmit(struct mrc_hop *hop, struct sk_buff *skb)

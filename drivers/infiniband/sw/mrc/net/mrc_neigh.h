@@ -13,8 +13,9 @@
  * @dst: route, NULL: there is none
  * @neigh: next hop, NULL: use the IP output path
  * @ipv6: IP version
+ * @batch: so many packets in a row may leave as one (mrc_batch.c); 1: each by itself
  * @mtu: MTU of the route, bytes of L3
- * @n: packets sent to @neigh
+ * @n: packets sent to @neigh, those in one count as one
  * @bytes: bytes of L3 of these packets
  *
  * Valid until the end of the RCU section in which it was found.
@@ -23,6 +24,7 @@ struct mrc_hop {
 	struct dst_entry *dst;
 	struct neighbour *neigh;
 	bool ipv6;
+	u8 batch;
 	u32 mtu;
 	u32 n;
 	u32 bytes;

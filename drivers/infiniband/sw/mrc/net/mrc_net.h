@@ -86,6 +86,7 @@ struct mrc_route {
  * struct mrc_flow - addresses and routes of a connection
  * @dev: the device
  * @ipv6: address family
+ * @runs: bit N - 1 = packets in a row through port N leave as one (mrc_batch.c); a hint
  * @saddr: own address, v4-mapped for IPv4; constant while packets may be sent
  * @daddr: peer's address
  * @pmtu: payload bytes of a full packet
@@ -99,6 +100,7 @@ struct mrc_route {
 struct mrc_flow {
 	struct mrc_dev *dev;
 	bool ipv6;
+	u16 runs;
 	struct in6_addr saddr;
 	struct in6_addr daddr;
 	u32 pmtu;
@@ -226,6 +228,12 @@ struct sk_buff *mrc_build_bare(const struct mrc_head *head);
  * N if port N has no route; its packets are lost.
  */
 u32 mrc_xmit_list(struct mrc_flow *flow, struct sk_buff_head *list);
+
+/* The ports with a bit in @flow->runs: bit N = port N. */
+static inline u32 mrc_flow_runs(const struct mrc_flow *flow)
+{
+	return (u32)READ_ONCE(flow->runs) << 1;
+}
 
 /* mrc_route.c ---------------------------------------------------------------*/
 

@@ -6,6 +6,7 @@
 #define MRC_NET_PRIV_H
 
 #include <linux/if_vlan.h>
+#include <linux/netfilter.h>
 
 #include "mrc_net.h"
 
@@ -108,11 +109,24 @@ void mrc_count_drop(const struct sk_buff *skb, enum mrc_counter id, u32 octets);
  */
 #ifdef CONFIG_INFINIBAND_MRC_INPUT
 void mrc_input_learn(const struct mrc_pkt *pkt);
+
+/*
+ * Would the IP input path do nothing with a datagram that arrives at @ndev but pass it to our
+ * socket? @net: namespace of @ndev. RCU.
+ */
+bool mrc_input_plain(const struct net *net, const struct net_device *ndev, bool ipv6);
 #else
 static inline void mrc_input_learn(const struct mrc_pkt *pkt)
 {
 }
 #endif
+
+/* Hooks at the netdevs of ports ---------------------------------------------*/
+
+/* mrc_input.c, mrc_trim.c: ingress; mrc_guard.c: egress. Exist if the file does. */
+nf_hookfn mrc_input_in;
+nf_hookfn mrc_trim_in;
+nf_hookfn mrc_guard_out;
 
 /* mrc_guard.c ---------------------------------------------------------------*/
 

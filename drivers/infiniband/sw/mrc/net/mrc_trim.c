@@ -20,7 +20,7 @@
 #include <net/ip.h>
 #include <net/ipv6.h>
 
-#include "mrc_net.h"
+#include "mrc_net_priv.h"
 
 static bool mrc_trim_dscp_match(const struct mrc_port *port, u8 tos)
 {
@@ -147,8 +147,8 @@ static void mrc_trim_ip6(const struct mrc_port *port, struct sk_buff *skb)
 		mrc_trim_udp(skb, sizeof(*ip6));
 }
 
-static unsigned int mrc_trim_in(void *priv, struct sk_buff *skb,
-				const struct nf_hook_state *state)
+unsigned int mrc_trim_in(void *priv, struct sk_buff *skb,
+			 const struct nf_hook_state *state)
 {
 	const struct mrc_port *port = priv;
 

@@ -9,6 +9,7 @@
 #include <net/ipv6.h>
 #include <net/net_namespace.h>
 
+#include "mrc_batch.h"
 #include "mrc_neigh.h"
 #include "mrc_net.h"
 
@@ -22,12 +23,30 @@ static void mrc_hop_find(struct mrc_flow *flow, u8 port, const struct sk_buff *s
 
 	memset(hop, 0, sizeof(*hop));
 	hop->ipv6 = skb->protocol == htons(ETH_P_IPV6);
+	hop->batch = 1;
 	/* The flow may have been reused for another connection meanwhile. */
 	if (!dst || dst->ops->family != (hop->ipv6 ? AF_INET6 : AF_INET))
 		return;
 	hop->dst = dst;
 	hop->mtu = dst_mtu(dst);
 	mrc_neigh_find(flow->dev->net, hop, skb);
+}
+
+/*
+ * Find out whether packets in a row are sent as one, and tell the spray policy. Not for a
+ * packet that is alone: it would cost more than it could gain.
+ */
+static void mrc_hop_batches(struct mrc_flow *flow, u8 port, struct mrc_hop *hop)
+{
+	const u8 most = mrc_batch_most(flow->dev->net, hop);
+	const u16 bit = port && port <= MRC_MAX_PORTS ? 1u << (port - 1) : 0;
+	const u16 old = READ_ONCE(flow->runs);
+	const u16 runs = most > 1 ? old | bit : old & ~bit;
+
+	hop->batch = most;
+	/* Without a lock: a lost change is made by the next batch. */
+	if (runs != old)
+		WRITE_ONCE(flow->runs, runs);
 }
 
 /* Consumes @skb. Returns the result of dev_queue_xmit() or ip_local_out(). */
@@ -68,8 +87,8 @@ u32 mrc_xmit_list(struct mrc_flow *flow, struct sk_buff_head *list)
 	local_bh_disable();
 	rcu_read_lock();
 	while ((skb = __skb_dequeue(list))) {
+		u32 len = skb->len, hdr_len, n = 1;
 		struct mrc_hop *hop = NULL;
-		u32 len = skb->len;
 		unsigned int out;
 		int ret;
 
@@ -82,20 +101,28 @@ u32 mrc_xmit_list(struct mrc_flow *flow, struct sk_buff_head *list)
 			mrc_ctr_add(&flow->dev->ctr, port, MRC_CTR_TX_SRV6, 1);
 		} else {
 			hop = &hops[port <= MRC_MAX_PORTS ? port : 0];
-			if (!__test_and_set_bit(hop - hops, &known))
+			if (!__test_and_set_bit(hop - hops, &known)) {
 				mrc_hop_find(flow, port, skb, hop);
+				if (hop->dst && !skb_queue_empty(list))
+					mrc_hop_batches(flow, port, hop);
+			}
 			if (!hop->dst) {
 				mrc_xmit_no_route(flow->dev, skb, port, &lost);
 				continue;
 			}
 			skb_dst_set_noref(skb, hop->dst);
+			if (hop->batch > 1) {
+				n = mrc_batch_gather(list, skb, hop);
+				hdr_len = skb_network_header_len(skb) + MRC_UDP_HLEN;
+				len = skb->len + (n - 1) * hdr_len;
+			}
 		}
 		out = mrc_io_port(skb, port);
 		ret = mrc_hop_xmit(net, hop, skb);
 		if (net_xmit_eval(ret))
-			mrc_ctr_add(&flow->dev->ctr, port, MRC_CTR_TX_ERROR, 1);
+			mrc_ctr_add(&flow->dev->ctr, port, MRC_CTR_TX_ERROR, n);
 		else
-			mrc_io_add(flow->dev, out, MRC_IO_TX_PKTS, len, false);
+			mrc_io_add_many(flow->dev, out, MRC_IO_TX_PKTS, n, len);
 	}
 	for_each_set_bit(port, &known, MRC_MAX_PORTS + 1)
 		if (hops[port].n)

@@ -171,6 +171,7 @@ static void mrc_tx_batch(struct mrc_qp *qp, struct mrc_tx_round *r)
 	struct mrc_tx_desc d;
 	int i;
 
+	mrc_paths_begin_batch(&qp->paths, mrc_flow_runs(&qp->flow));
 	for (i = 0; i < MRC_TX_BATCH; i++) {
 		switch (mrc_req_next(mrc_qp_req(qp), now, &d)) {
 		case MRC_TX_PACKET:
