@@ -16,8 +16,9 @@ lab=$(cd "$(dirname "${BASH_SOURCE[0]}")/../lab" && pwd)
 . "$TOP/selftests/packages/lib_root.sh"
 
 all=(mrc-dkms libmrc1 libmrc-dev ibverbs-provider-mrc mrc-tools mrc-doc)
-# What a user of the packages has before; the packages' own dependencies are not here.
-base="linux-headers-amd64,dkms,rdma-core,ibverbs-utils,gcc,libc6-dev,pkg-config,man-db"
+# What a user of the packages has before; the packages' own dependencies are not here, except
+# Python, which leaves what it has compiled when it is removed. lintian checks that dependency.
+base="linux-headers-amd64,dkms,rdma-core,ibverbs-utils,gcc,libc6-dev,pkg-config,man-db,python3"
 root_mb=1500 work_mb=1500
 
 # --- one release, in a mount namespace of its own -----------------------------------
@@ -173,6 +174,8 @@ purge() {
 	# Made by DKMS and depmod for all modules, and kept by them.
 	local others='^/var/lib/dkms(/(mok\.(key|pub)|dkms_dbversion))?$'
 	others+='|^/usr/lib/modules/[^/]*(/modules\.[a-z.]*|/updates)?$'
+	# Links by the image of the newer kernel, on which its headers depend, and by cpio.
+	others+='|^/(vmlinuz|initrd\.img)(\.old)?$|^/usr/share/man/man1/mt\.1\.gz$'
 	succeeds "purge" apt-get -y purge "${ours[@]}"
 	inside apt-get -y autoremove --purge >"$work/log" 2>&1 || true
 	left_over | grep -v -E "$notes" >"$work/left" || true

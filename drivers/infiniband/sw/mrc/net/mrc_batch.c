@@ -242,7 +242,8 @@ static bool mrc_batch_part(const struct sk_buff *skb, const struct sk_buff *n,
 			   u32 hdr_len)
 {
 	return n->protocol == skb->protocol && !skb_shared(n) && !skb_cloned(n) &&
-	       !skb_is_gso(n) && !skb_has_frag_list(n) && !n->sk &&
+	       !skb_is_gso(n) && !skb_has_frag_list(n) &&
+	       !(skb_shinfo(n)->flags & SKBFL_ZEROCOPY_ENABLE) &&
 	       skb_network_offset(n) == -(int)hdr_len &&
 	       skb_transport_offset(n) == -(int)MRC_UDP_HLEN;
 }

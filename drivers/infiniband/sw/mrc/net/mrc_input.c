@@ -331,8 +331,8 @@ static void mrc_input_rest(struct sk_buff_head *rest, const struct mrc_input_hea
 	struct sk_buff *skb;
 
 	while ((skb = __skb_dequeue(rest))) {
-		if (mrc_input_head(skb, &own) && mrc_input_same(&own.key, &h->key) &&
-		    own.len == skb->len) {
+		if (mrc_input_whole(skb) && mrc_input_head(skb, &own) &&
+		    mrc_input_same(&own.key, &h->key) && own.len == skb->len) {
 			mrc_input_deliver(skb, own.ip_len);
 			continue;
 		}
