@@ -42,6 +42,13 @@ looked_at() { # 4|6 COMMAND-TO-ADD COMMAND-TO-REMOVE
 add_qdisc() { in_a tc qdisc replace dev pa1 root netem limit 10000; }
 del_qdisc() { in_a tc qdisc del dev pa1 root; }
 
+# It marks packets.
+add_codel() { in_a tc qdisc replace dev pa1 root fq_codel; }
+
+# Such a netdev would copy all packets into one.
+add_linear() { in_a ethtool -K pa1 tx-scatter-gather-fraglist off >/dev/null; }
+del_linear() { in_a ethtool -K pa1 tx-scatter-gather-fraglist on >/dev/null; }
+
 add_tc_a() {
 	in_a tc qdisc replace dev pa1 clsact
 	in_a tc filter add dev pa1 egress matchall action ok
@@ -127,6 +134,8 @@ for f in 4 6; do
 	subtest "IPv$f: a long transfer" long $f
 	subtest "IPv$f: a netdev that does not pass them on" apart $f
 	subtest "IPv$f: a qdisc sees each packet" looked_at $f add_qdisc del_qdisc
+	subtest "IPv$f: so does one that marks packets" looked_at $f add_codel del_qdisc
+	subtest "IPv$f: a netdev without lists of fragments" looked_at $f add_linear del_linear
 	subtest "IPv$f: a filter of tc at the sender sees each packet" looked_at $f add_tc_a del_tc_a
 	subtest "IPv$f: a filter of tc at the receiver sees each packet" looked_at $f add_tc_b del_tc_b
 	subtest "IPv$f: a filter of netfilter at the receiver's netdev sees each packet" \

@@ -174,8 +174,9 @@ purge() {
 	# Made by DKMS and depmod for all modules, and kept by them.
 	local others='^/var/lib/dkms(/(mok\.(key|pub)|dkms_dbversion))?$'
 	others+='|^/usr/lib/modules/[^/]*(/modules\.[a-z.]*|/updates)?$'
-	# Links by the image of the newer kernel, on which its headers depend, and by cpio.
-	others+='|^/(vmlinuz|initrd\.img)(\.old)?$|^/usr/share/man/man1/mt\.1\.gz$'
+	# By the image of the newer kernel, on which its headers depend, initramfs-tools and cpio.
+	others+='|^/(vmlinuz|initrd\.img)(\.old)?$|^/boot/initrd\.img-|^/etc/initramfs-tools/modules$'
+	others+='|^/(usr/share/man/man1|etc/alternatives)/mt\.1\.gz$|^/(usr/bin|etc/alternatives)/mt$'
 	succeeds "purge" apt-get -y purge "${ours[@]}"
 	inside apt-get -y autoremove --purge >"$work/log" 2>&1 || true
 	left_over | grep -v -E "$notes" >"$work/left" || true

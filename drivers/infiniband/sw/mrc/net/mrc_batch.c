@@ -11,8 +11,8 @@
  * Over veth it arrives as one. A filter, a qdisc or a capture would see one large packet,
  * of which it would drop, mark or show all or nothing. So packets are put together only
  * where nothing looks at them: no rules for output, a plain qdisc, no filters and no taps at
- * the netdev; and if that does not take them apart at once, a peer that has none either and
- * where the hook of mrc_input.c waits for them.
+ * the netdev; and if that does not take them apart at once, a peer of veth that has none
+ * either and where the hook of mrc_input.c knows their addresses.
  *
  * The spray policy lets packets in a row take one EV where that is so (mrc_flow_runs()).
  */
@@ -24,6 +24,7 @@
 #include <linux/netfilter_netdev.h>
 #include <linux/udp.h>
 #include <net/ip.h>
+#include <net/rtnetlink.h>
 #include <net/sch_generic.h>
 
 #include "compat/mrc_compat_tc.h"
@@ -48,18 +49,19 @@ static bool mrc_batch_own_hook(nf_hookfn *hook)
 	return hook == mrc_input_in;
 }
 
-/* Are all @hooks our own, and @wanted among them if it is not NULL? RCU. */
-static bool mrc_batch_own_hooks(const struct nf_hook_entries *hooks, nf_hookfn *wanted)
+/* Are all @hooks our own? Sets *@input to what belongs to mrc_input_in(), or NULL. RCU. */
+static bool mrc_batch_own_hooks(const struct nf_hook_entries *hooks, const void **input)
 {
-	bool found = !wanted;
 	unsigned int i;
 
+	*input = NULL;
 	for (i = 0; hooks && i < hooks->num_hook_entries; i++) {
 		if (!mrc_batch_own_hook(hooks->hooks[i].hook))
 			return false;
-		found |= hooks->hooks[i].hook == wanted;
+		if (hooks->hooks[i].hook == mrc_input_in)
+			*input = hooks->hooks[i].priv;
 	}
-	return found;
+	return true;
 }
 
 /*
@@ -68,16 +70,18 @@ static bool mrc_batch_own_hooks(const struct nf_hook_entries *hooks, nf_hookfn *
  */
 static bool mrc_batch_security_hooks(const struct nf_hook_entries *hooks)
 {
-	struct nf_hook_ops *const *ops;
+	struct nf_hook_ops *const *all;
 	unsigned int i;
 
 	if (!hooks)
 		return true;
-	ops = nf_hook_entries_get_hook_ops(hooks);
+	all = nf_hook_entries_get_hook_ops(hooks);
 	for (i = 0; i < hooks->num_hook_entries; i++) {
-		if (ops[i]->hook_ops_type != NF_HOOK_OP_UNDEFINED ||
-		    (ops[i]->priority != NF_IP_PRI_SELINUX_FIRST &&
-		     ops[i]->priority != NF_IP_PRI_SELINUX_LAST))
+		const struct nf_hook_ops *ops = READ_ONCE(all[i]);
+
+		if (ops->hook_ops_type != NF_HOOK_OP_UNDEFINED ||
+		    (ops->priority != NF_IP_PRI_SELINUX_FIRST &&
+		     ops->priority != NF_IP_PRI_SELINUX_LAST))
 			return false;
 	}
 	return true;
@@ -99,31 +103,73 @@ static bool mrc_batch_output_plain(const struct net *net, bool ipv6)
 #endif
 }
 
+/*
+ * Does @q do nothing to single packets? Others mark or drop them (CoDel), or have limits in
+ * bytes. fq_codel is one of these.
+ */
+static bool mrc_batch_qdisc_plain(const struct Qdisc *q)
+{
+	return q && (!q->enqueue || !strcmp(q->ops->id, "pfifo_fast") ||
+		     !strcmp(q->ops->id, "pfifo"));
+}
+
+/* Is that so for each queue of @ndev? RCU, BH off. */
+static bool mrc_batch_qdiscs_plain(struct net_device *ndev)
+{
+	const struct netdev_queue *queue;
+	unsigned int i;
+
+	for (i = 0; i < READ_ONCE(ndev->real_num_tx_queues); i++) {
+		queue = netdev_get_tx_queue(ndev, i);
+		if (!mrc_batch_qdisc_plain(rcu_dereference_bh(queue->qdisc)))
+			return false;
+	}
+	return true;
+}
+
 /* Does nothing at @ndev look at what it sends? RCU, BH off. */
 static bool mrc_batch_egress_plain(struct net_device *ndev)
 {
-	const struct Qdisc *q = rcu_dereference_bh(netdev_get_tx_queue(ndev, 0)->qdisc);
-
 #ifdef CONFIG_NETFILTER_EGRESS
-	if (!mrc_batch_own_hooks(rcu_dereference(ndev->nf_hooks_egress), NULL))
+	const void *input;
+
+	if (!mrc_batch_own_hooks(rcu_dereference(ndev->nf_hooks_egress), &input))
 		return false;
 #endif
-	/* A qdisc that packets may pass by does nothing to single packets. */
-	return q && (!q->enqueue || q->flags & TCQ_F_CAN_BYPASS) &&
-	       !mrc_tc_egress(ndev) && !dev_nit_active(ndev);
+	return mrc_batch_qdiscs_plain(ndev) && !mrc_tc_egress(ndev) &&
+	       !dev_nit_active(ndev) && !netif_is_l3_slave(ndev);
 }
 
-/* Does nothing but our hook look at what arrives at @ndev? RCU. */
-static bool mrc_batch_ingress_plain(struct net_device *ndev, bool ipv6)
+/*
+ * Does nothing but our hook look at packets like @skb that arrive at @ndev, and will it take
+ * them? RCU.
+ */
+static bool mrc_batch_ingress_plain(struct net_device *ndev, const struct sk_buff *skb,
+				    bool ipv6)
 {
-	return mrc_batch_own_hooks(rcu_dereference(ndev->nf_hooks_ingress),
-				   mrc_input_in) &&
+	const void *input;
+
+	return mrc_batch_own_hooks(rcu_dereference(ndev->nf_hooks_ingress), &input) &&
+	       input && mrc_input_expects(input, dev_net(ndev), skb) &&
 	       !rcu_access_pointer(ndev->rx_handler) &&
 	       !rcu_access_pointer(ndev->xdp_prog) && !mrc_tc_ingress(ndev) &&
-	       !dev_nit_active(ndev) && mrc_input_plain(dev_net(ndev), ndev, ipv6);
+	       !dev_nit_active(ndev) && !netif_is_l3_slave(ndev) &&
+	       mrc_input_plain(dev_net(ndev), ndev, ipv6);
 }
 
-u8 mrc_batch_most(const struct net *net, const struct mrc_hop *hop)
+/* The other end of @ndev, if it is one of veth that passes such packets on. RCU. */
+static struct net_device *mrc_batch_peer(struct net_device *ndev)
+{
+	const netdev_features_t takes = NETIF_F_SG | NETIF_F_FRAGLIST;
+
+	if (!ndev->rtnl_link_ops || strcmp(ndev->rtnl_link_ops->kind, "veth") ||
+	    !ndev->netdev_ops->ndo_get_peer_dev || (ndev->features & takes) != takes)
+		return NULL;
+	return ndev->netdev_ops->ndo_get_peer_dev(ndev);
+}
+
+u8 mrc_batch_most(const struct net *net, const struct mrc_hop *hop,
+		  const struct sk_buff *skb)
 {
 	struct net_device *ndev = hop->dst->dev, *peer;
 	u32 most = min_t(u32, READ_ONCE(ndev->gso_max_segs), MRC_BATCH_MAX);
@@ -134,10 +180,8 @@ u8 mrc_batch_most(const struct net *net, const struct mrc_hop *hop)
 		return 1;
 	if (!(ndev->features & NETIF_F_GSO_FRAGLIST))
 		return most;
-	if (!ndev->netdev_ops->ndo_get_peer_dev)
-		return 1;
-	peer = ndev->netdev_ops->ndo_get_peer_dev(ndev);
-	return peer && mrc_batch_ingress_plain(peer, hop->ipv6) ? most : 1;
+	peer = mrc_batch_peer(ndev);
+	return peer && mrc_batch_ingress_plain(peer, skb, hop->ipv6) ? most : 1;
 }
 
 /* Would @b follow @a in one packet: the same headers but for lengths? */
@@ -197,6 +241,7 @@ static void mrc_batch_append(struct sk_buff *skb, struct sk_buff **end,
 	skb->data_len += next->len;
 	skb->truesize += next->truesize;
 	skb_shinfo(skb)->gso_segs++;
+	skb_shinfo(skb)->flags |= skb_shinfo(next)->flags & SKBFL_SHARED_FRAG;
 }
 
 unsigned int mrc_batch_gather(struct sk_buff_head *list, struct sk_buff *skb,
@@ -259,12 +304,11 @@ static void mrc_batch_arrived(struct sk_buff *n, const struct sk_buff *skb)
 	skb_copy_hash(n, skb);
 }
 
-bool mrc_batch_split(struct sk_buff *skb, u32 ip_len, struct sk_buff_head *rest)
+bool mrc_batch_ok(const struct sk_buff *skb, u32 ip_len)
 {
 	const u32 hdr_len = ip_len + MRC_UDP_HLEN;
-	struct skb_shared_info *info = skb_shinfo(skb);
-	struct sk_buff *n, *next;
-	u32 len = 0, truesize = 0;
+	const struct sk_buff *n;
+	u32 len = 0;
 
 	if (skb_cloned(skb))
 		return false;
@@ -272,15 +316,42 @@ bool mrc_batch_split(struct sk_buff *skb, u32 ip_len, struct sk_buff_head *rest)
 		if (!mrc_batch_part(skb, n, hdr_len))
 			return false;
 		len += n->len;
-		truesize += n->truesize;
 	}
-	if (len > skb->data_len || skb->len - len != hdr_len + info->gso_size)
-		return false;
+	return len <= skb->data_len &&
+	       skb->len - len == hdr_len + skb_shinfo(skb)->gso_size;
+}
+
+bool mrc_batch_each(struct sk_buff *skb, u32 ip_len,
+		    bool (*ok)(struct sk_buff *skb, const void *arg), const void *arg)
+{
+	const u32 hdr_len = ip_len + MRC_UDP_HLEN;
+	struct sk_buff *n;
+	bool taken = true;
+
+	skb_walk_frags(skb, n) {
+		mrc_batch_arrived(n, skb);
+		__skb_push(n, hdr_len);
+		taken = ok(n, arg);
+		__skb_pull(n, hdr_len);
+		if (!taken)
+			break;
+	}
+	return taken;
+}
+
+void mrc_batch_split(struct sk_buff *skb, u32 ip_len, struct sk_buff_head *rest)
+{
+	const u32 hdr_len = ip_len + MRC_UDP_HLEN;
+	struct skb_shared_info *info = skb_shinfo(skb);
+	struct sk_buff *n, *next;
+	u32 len = 0, truesize = 0;
+
 	skb_set_transport_header(skb, ip_len);
 	for (n = info->frag_list; n; n = next) {
 		next = n->next;
+		len += n->len;
+		truesize += n->truesize;
 		__skb_push(n, hdr_len);
-		mrc_batch_arrived(n, skb);
 		__skb_queue_tail(rest, n);
 	}
 	info->frag_list = NULL;
@@ -289,5 +360,4 @@ bool mrc_batch_split(struct sk_buff *skb, u32 ip_len, struct sk_buff_head *rest)
 	skb->truesize -= truesize;
 	skb_gso_reset(skb);
 	mrc_batch_set_len(skb, ip_len, skb->len);
-	return true;
 }

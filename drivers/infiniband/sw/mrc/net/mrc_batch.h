@@ -15,10 +15,11 @@
 #ifdef CONFIG_INFINIBAND_MRC_INPUT
 
 /*
- * How many packets in a row may leave as one through @hop->dst, a route of @net; 1: none.
- * RCU, BH off.
+ * How many packets in a row that are like @skb may leave as one through @hop->dst, a route of
+ * @net; 1: none. RCU, BH off.
  */
-u8 mrc_batch_most(const struct net *net, const struct mrc_hop *hop);
+u8 mrc_batch_most(const struct net *net, const struct mrc_hop *hop,
+		  const struct sk_buff *skb);
 
 /**
  * mrc_batch_gather - append the packets that follow
@@ -37,22 +38,29 @@ unsigned int mrc_batch_gather(struct sk_buff_head *list, struct sk_buff *skb,
 /* Does @skb contain several packets, put together by mrc_batch_gather()? */
 bool mrc_batch_is(const struct sk_buff *skb);
 
-/**
- * mrc_batch_split - take the packets apart that mrc_batch_gather() has put together
- * @skb: data at the IP header, for which mrc_batch_is() holds
- * @ip_len: length of the IP header
- * @rest: the second and later ones are appended, data at the IP header. Their headers are
- *	not checked
- *
- * Return: whether @skb was taken apart and is the first packet now. If not, because it is
- * not laid out as mrc_batch_gather() does or somebody else holds parts of it, it is as
- * before.
+/*
+ * Is @skb, for which mrc_batch_is() holds, laid out as mrc_batch_gather() does, and does
+ * nobody else hold parts of it? @ip_len: length of the IP header, at which data begins.
  */
-bool mrc_batch_split(struct sk_buff *skb, u32 ip_len, struct sk_buff_head *rest);
+bool mrc_batch_ok(const struct sk_buff *skb, u32 ip_len);
+
+/*
+ * Does @ok hold for the second and each later packet in @skb, for which mrc_batch_ok() holds?
+ * It sees them with data at the IP header, and may pull more into the linear part.
+ */
+bool mrc_batch_each(struct sk_buff *skb, u32 ip_len,
+		    bool (*ok)(struct sk_buff *skb, const void *arg), const void *arg);
+
+/*
+ * Take @skb apart after mrc_batch_each(). It becomes the first packet. The others are appended
+ * to @rest, data at the IP header.
+ */
+void mrc_batch_split(struct sk_buff *skb, u32 ip_len, struct sk_buff_head *rest);
 
 #else
 
-static inline u8 mrc_batch_most(const struct net *net, const struct mrc_hop *hop)
+static inline u8 mrc_batch_most(const struct net *net, const struct mrc_hop *hop,
+				const struct sk_buff *skb)
 {
 	return 1;
 }

@@ -285,6 +285,16 @@ static const struct mrc_input_peer *mrc_input_find(const struct net *net,
 	return peer;
 }
 
+bool mrc_input_expects(const void *priv, const struct net *net, const struct sk_buff *skb)
+{
+	struct mrc_input_head h = {};
+
+	if (skb->protocol == htons(ETH_P_IPV6) ? !mrc_input_ip6(skb, &h) :
+						 !mrc_input_ip4(skb, &h))
+		return false;
+	return mrc_input_find(net, priv, &h.key);
+}
+
 /*
  * The statistics of the IP input path and of UDP, for @n packets that came as one. @len: bytes
  * of L3, as received.
@@ -322,23 +332,16 @@ static void mrc_input_deliver(struct sk_buff *skb, u32 ip_len)
 }
 
 /*
- * The packets that came together with one that has been accepted, for which @h is. Each must
- * have its addresses, DSCP and mark.
+ * May @skb be taken like the packet that it came with, for which @arg is: has it the same
+ * addresses, DSCP and mark, and would it be taken if it had come alone?
  */
-static void mrc_input_rest(struct sk_buff_head *rest, const struct mrc_input_head *h)
+static bool mrc_input_like(struct sk_buff *skb, const void *arg)
 {
+	const struct mrc_input_head *h = arg;
 	struct mrc_input_head own;
-	struct sk_buff *skb;
 
-	while ((skb = __skb_dequeue(rest))) {
-		if (mrc_input_whole(skb) && mrc_input_head(skb, &own) &&
-		    mrc_input_same(&own.key, &h->key) && own.len == skb->len) {
-			mrc_input_deliver(skb, own.ip_len);
-			continue;
-		}
-		mrc_count_drop(skb, MRC_CTR_DROP_LENGTH, 0);
-		kfree_skb(skb);
-	}
+	return mrc_input_whole(skb) && mrc_input_head(skb, &own) &&
+	       mrc_input_same(&own.key, &h->key) && own.len == skb->len;
 }
 
 unsigned int mrc_input_in(void *priv, struct sk_buff *skb,
@@ -359,14 +362,17 @@ unsigned int mrc_input_in(void *priv, struct sk_buff *skb,
 		return NF_ACCEPT;
 	__skb_queue_head_init(&rest);
 	if (skb_is_gso(skb)) {
-		if (h.len != len || !mrc_batch_split(skb, h.ip_len, &rest))
+		if (h.len != len || !mrc_batch_ok(skb, h.ip_len) ||
+		    !mrc_batch_each(skb, h.ip_len, mrc_input_like, &h))
 			return NF_ACCEPT;
+		mrc_batch_split(skb, h.ip_len, &rest);
 	} else if (pskb_trim_rcsum(skb, h.len)) {
 		return NF_ACCEPT;
 	}
 	mrc_input_count(state->net, skb, skb_queue_len(&rest) + 1, len, &h, peer->dst);
-	mrc_input_deliver(skb, h.ip_len);
-	mrc_input_rest(&rest, &h);
+	do {
+		mrc_input_deliver(skb, h.ip_len);
+	} while ((skb = __skb_dequeue(&rest)));
 	return NF_STOLEN;
 }
 

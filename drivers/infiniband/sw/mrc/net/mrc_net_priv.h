@@ -115,6 +115,12 @@ void mrc_input_learn(const struct mrc_pkt *pkt);
  * socket? @net: namespace of @ndev. RCU.
  */
 bool mrc_input_plain(const struct net *net, const struct net_device *ndev, bool ipv6);
+
+/*
+ * Has the IP input path of @net accepted packets with the addresses of @skb, a packet that is
+ * not there yet and will have no mark? @priv: of the hook mrc_input_in(). RCU.
+ */
+bool mrc_input_expects(const void *priv, const struct net *net, const struct sk_buff *skb);
 #else
 static inline void mrc_input_learn(const struct mrc_pkt *pkt)
 {

@@ -36,9 +36,10 @@ static void mrc_hop_find(struct mrc_flow *flow, u8 port, const struct sk_buff *s
  * Find out whether packets in a row are sent as one, and tell the spray policy. Not for a
  * packet that is alone: it would cost more than it could gain.
  */
-static void mrc_hop_batches(struct mrc_flow *flow, u8 port, struct mrc_hop *hop)
+static void mrc_hop_batches(struct mrc_flow *flow, u8 port, const struct sk_buff *skb,
+			    struct mrc_hop *hop)
 {
-	const u8 most = mrc_batch_most(flow->dev->net, hop);
+	const u8 most = mrc_batch_most(flow->dev->net, hop, skb);
 	const u16 bit = port && port <= MRC_MAX_PORTS ? 1u << (port - 1) : 0;
 	const u16 old = READ_ONCE(flow->runs);
 	const u16 runs = most > 1 ? old | bit : old & ~bit;
@@ -104,7 +105,7 @@ u32 mrc_xmit_list(struct mrc_flow *flow, struct sk_buff_head *list)
 			if (!__test_and_set_bit(hop - hops, &known)) {
 				mrc_hop_find(flow, port, skb, hop);
 				if (hop->dst && !skb_queue_empty(list))
-					mrc_hop_batches(flow, port, hop);
+					mrc_hop_batches(flow, port, skb, hop);
 			}
 			if (!hop->dst) {
 				mrc_xmit_no_route(flow->dev, skb, port, &lost);
