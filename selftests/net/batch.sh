@@ -9,10 +9,6 @@
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/lib_ip.sh"
 
-family() { # 4|6: the option of verify
-	[ "$1" = 4 ] || echo -6
-}
-
 in_receives() { # a|b 4|6: of packets that came as one only the first
 	[ "$2" = 4 ] && ip_grew "$1" Ip:InReceives || ip_grew "$1" Ip6InReceives
 }

@@ -31,10 +31,6 @@ lookups() {
 		END { print n }'
 }
 
-family() { # 4|6: the option of verify
-	[ "$1" = 4 ] || echo -6
-}
-
 # Each datagram is in the statistics of IP and UDP once, however it arrived.
 counted() { # 4|6 BATCHES
 	batches "$2"

@@ -4,6 +4,10 @@
 # What the rest of the kernel sees of the driver's packets: IP's statistics and netfilter.
 # Traffic during which something changes. Sourced by output.sh and input.sh.
 
+family() { # 4|6: the option of verify
+	[ "$1" = 4 ] || echo -6
+}
+
 # The counters of IP in a namespace, as NAME VALUE.
 ip_counters() { # a|b
 	# shellcheck disable=SC2016	# fields of awk

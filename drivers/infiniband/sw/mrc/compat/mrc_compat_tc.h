@@ -7,43 +7,13 @@
 
 #include "mrc_config.h"
 
-/* Has @ndev filters for what it sends, or receives? Any context. */
+/* Has @ndev filters of @way, which is egress or ingress? Any context. */
 #ifdef HAVE_TCX
-static inline bool mrc_tc_egress(const struct net_device *ndev)
-{
-#ifdef CONFIG_NET_XGRESS
-	return rcu_access_pointer(ndev->tcx_egress);
+#define mrc_tc_filters(ndev, way)	rcu_access_pointer((ndev)->tcx_##way)
+#elif defined(CONFIG_NET_CLS_ACT)
+#define mrc_tc_filters(ndev, way)	rcu_access_pointer((ndev)->miniq_##way)
 #else
-	return false;
-#endif
-}
-
-static inline bool mrc_tc_ingress(const struct net_device *ndev)
-{
-#ifdef CONFIG_NET_XGRESS
-	return rcu_access_pointer(ndev->tcx_ingress);
-#else
-	return false;
-#endif
-}
-#else
-static inline bool mrc_tc_egress(const struct net_device *ndev)
-{
-#ifdef CONFIG_NET_CLS_ACT
-	return rcu_access_pointer(ndev->miniq_egress);
-#else
-	return false;
-#endif
-}
-
-static inline bool mrc_tc_ingress(const struct net_device *ndev)
-{
-#ifdef CONFIG_NET_CLS_ACT
-	return rcu_access_pointer(ndev->miniq_ingress);
-#else
-	return false;
-#endif
-}
+#define mrc_tc_filters(ndev, way)	false
 #endif
 
 #endif /* MRC_COMPAT_TC_H */

@@ -115,7 +115,7 @@ static int mrc_ep_xmit(struct mrc_dev *dev, struct net_device *ndev, u8 port,
 	if (ret)
 		mrc_ctr_add(&dev->ctr, port, MRC_CTR_TX_ERROR, 1);
 	else
-		mrc_io_add(dev, out, MRC_IO_TX_PKTS, len, false);
+		mrc_io_add(dev, out, MRC_IO_TX_PKTS, 1, len, false);
 	return ret;
 }
 

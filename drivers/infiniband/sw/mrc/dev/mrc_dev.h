@@ -332,26 +332,11 @@ static inline struct mrc_dev *to_mdev(struct ib_device *ib)
 }
 
 /*
- * Count a packet of @octets bytes on @port. MRC_IO_TX_PKTS or MRC_IO_RX_PKTS gives the
- * direction. A packet over loopback uses no port; @port is 0 then.
+ * Count @n packets of @octets bytes in total on @port. @way: MRC_IO_TX_PKTS or MRC_IO_RX_PKTS.
+ * A packet over loopback uses no port; @port is 0 then.
  */
 static inline void mrc_io_add(struct mrc_dev *dev, unsigned int port,
-			      enum mrc_io way, u32 octets, bool mcast)
-{
-	struct mrc_port_io __percpu *io;
-
-	if (!port || port > dev->n_ports)
-		return;
-	io = &dev->io[port];
-	this_cpu_inc(io->v[way]);
-	this_cpu_add(io->v[way + 1], octets);
-	if (mcast)
-		this_cpu_inc(io->v[way + 2]);
-}
-
-/* The same for @n packets, none of them multicast, with @octets in total. */
-static inline void mrc_io_add_many(struct mrc_dev *dev, unsigned int port,
-				   enum mrc_io way, u32 n, u32 octets)
+			      enum mrc_io way, u32 n, u32 octets, bool mcast)
 {
 	struct mrc_port_io __percpu *io;
 
@@ -360,6 +345,8 @@ static inline void mrc_io_add_many(struct mrc_dev *dev, unsigned int port,
 	io = &dev->io[port];
 	this_cpu_add(io->v[way], n);
 	this_cpu_add(io->v[way + 1], octets);
+	if (mcast)
+		this_cpu_add(io->v[way + 2], n);
 }
 
 /* IP bytes of a received packet whose skb data begins at the UDP header. */

@@ -136,7 +136,7 @@ static bool mrc_batch_egress_plain(struct net_device *ndev)
 	if (!mrc_batch_own_hooks(rcu_dereference(ndev->nf_hooks_egress), &input))
 		return false;
 #endif
-	return mrc_batch_qdiscs_plain(ndev) && !mrc_tc_egress(ndev) &&
+	return mrc_batch_qdiscs_plain(ndev) && !mrc_tc_filters(ndev, egress) &&
 	       !dev_nit_active(ndev) && !netif_is_l3_slave(ndev);
 }
 
@@ -152,7 +152,7 @@ static bool mrc_batch_ingress_plain(struct net_device *ndev, const struct sk_buf
 	return mrc_batch_own_hooks(rcu_dereference(ndev->nf_hooks_ingress), &input) &&
 	       input && mrc_input_expects(input, dev_net(ndev), skb) &&
 	       !rcu_access_pointer(ndev->rx_handler) &&
-	       !rcu_access_pointer(ndev->xdp_prog) && !mrc_tc_ingress(ndev) &&
+	       !rcu_access_pointer(ndev->xdp_prog) && !mrc_tc_filters(ndev, ingress) &&
 	       !dev_nit_active(ndev) && !netif_is_l3_slave(ndev) &&
 	       mrc_input_plain(dev_net(ndev), ndev, ipv6);
 }

@@ -23,7 +23,7 @@ static void mrc_rcv_io(struct mrc_dev *dev, unsigned int port,
 		       const struct sk_buff *skb, u32 octets)
 {
 	if (skb->pkt_type != PACKET_LOOPBACK)
-		mrc_io_add(dev, port, MRC_IO_RX_PKTS, octets,
+		mrc_io_add(dev, port, MRC_IO_RX_PKTS, 1, octets,
 			   skb->pkt_type == PACKET_MULTICAST);
 }
 

@@ -239,7 +239,7 @@ int mrc_srv6_xmit(struct mrc_dev *dev, u8 port, struct sk_buff *skb,
 	mrc_ctr_add(&dev->ctr, port,
 		    ret ? MRC_CTR_TX_ERROR : MRC_CTR_TX_SRV6, 1);
 	if (!ret)
-		mrc_io_add(dev, way, MRC_IO_TX_PKTS, len, false);
+		mrc_io_add(dev, way, MRC_IO_TX_PKTS, 1, len, false);
 	return ret;
 }
 

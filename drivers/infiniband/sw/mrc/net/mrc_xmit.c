@@ -123,7 +123,7 @@ u32 mrc_xmit_list(struct mrc_flow *flow, struct sk_buff_head *list)
 		if (net_xmit_eval(ret))
 			mrc_ctr_add(&flow->dev->ctr, port, MRC_CTR_TX_ERROR, n);
 		else
-			mrc_io_add_many(flow->dev, out, MRC_IO_TX_PKTS, n, len);
+			mrc_io_add(flow->dev, out, MRC_IO_TX_PKTS, n, len, false);
 	}
 	for_each_set_bit(port, &known, MRC_MAX_PORTS + 1)
 		if (hops[port].n)

@@ -310,7 +310,7 @@ void mrc_ud_xmit(struct mrc_ud *ud, struct sk_buff_head *list)
 		if (net_xmit_eval(ret))
 			mrc_ctr_add(&ud->base.dev->ctr, port, MRC_CTR_TX_ERROR, 1);
 		else
-			mrc_io_add(ud->base.dev, out, MRC_IO_TX_PKTS, len, mcast);
+			mrc_io_add(ud->base.dev, out, MRC_IO_TX_PKTS, 1, len, mcast);
 	}
 }
 
