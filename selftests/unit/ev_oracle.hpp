@@ -18,6 +18,8 @@ struct OraclePath {
 	bool one = false;	// the newest probe was answered, m = 0
 	unsigned losses = 0;	// inferred, and nothing arrived since
 	std::uint64_t deadline = 0;
+	unsigned level = 0;	   // how seldom it is used, mrc_ev_skip.c
+	std::uint64_t changed = 0; // when the level did
 };
 
 struct OracleEv {
@@ -38,6 +40,7 @@ struct Oracle {
 	unsigned n_ports = ~0u; // of the device
 	bool trim_nack = false;
 	std::uint64_t rto = 0;
+	std::uint64_t rtt = 0;
 	std::vector<OracleEvent> events; // visible ones
 
 	std::uint8_t state(std::size_t i) const
@@ -97,7 +100,7 @@ struct Oracle {
 		if (from == to)
 			return;
 		if (from == B || to == B)
-			p.out = p.one = false, p.losses = 0;
+			p.out = p.one = false, p.losses = 0, p.level = 0;
 		p.state = to;
 		event(from, to);
 	}
@@ -176,7 +179,49 @@ struct Oracle {
 		p.out = false;
 	}
 
-	void verdict(std::size_t i, mrc_ev_verdict v)
+	// Steps are drawn, so @engine, which has had the verdict, says whether there was
+	// one, where there may be one.
+	void levels(std::size_t path, mrc_ev_verdict v, std::uint64_t now,
+		    const Paths &engine)
+	{
+		const bool settled =
+			now / kUnit - paths[path].changed / kUnit > rtt / kUnit;
+		OraclePath &p = paths[path];
+		unsigned may = p.level;
+
+		if (p.state == B || !entries(path) || (p.level && !settled))
+			return;
+		if (v == MRC_EVV_OK && p.level)
+			may = p.level - 1;
+		if ((v == MRC_EVV_CE || v == MRC_EVV_TRIM) &&
+		    p.level < MRC_EV_SKIP_LEVELS)
+			may = p.level + 1;
+		for (std::size_t i = 0; i < evs.size(); i++) {
+			if (may == p.level || evs[i].path != path ||
+			    evs[i].denied || engine.level(i) != may)
+				continue;
+			p.level = may;
+			p.changed = now;
+		}
+	}
+
+	void verdict(std::size_t i, mrc_ev_verdict v, std::uint64_t now,
+		     const Paths &engine)
+	{
+		to_states(i, v);
+		levels(evs[i].path, v, now, engine);
+	}
+
+	// Entry @i took a packet of the rotation.
+	void picked(std::size_t i)
+	{
+		OraclePath &p = paths[evs[i].path];
+
+		if (p.state == G && p.level > 1)
+			to_state(p, S);
+	}
+
+	void to_states(std::size_t i, mrc_ev_verdict v)
 	{
 		std::size_t path = evs[i].path;
 		OraclePath &p = paths[path];
@@ -192,6 +237,7 @@ struct Oracle {
 			return;
 		switch (v) {
 		case MRC_EVV_OK:
+		case MRC_EVV_ARRIVED:
 			p.losses = 0;
 			break;
 		case MRC_EVV_CE:
@@ -265,6 +311,10 @@ struct Oracle {
 			ASSERT_EQ(mrc_paths_drops(&p.p, static_cast<u16>(i)),
 				  evs[i].drops)
 				<< "ev " << i;
+			if (state(i) == G || state(i) == S) {
+				ASSERT_EQ(p.level(i), paths[evs[i].path].level)
+					<< "ev " << i;
+			}
 			if (state(i) != B)
 				continue;
 			ASSERT_EQ(p.probe_out(e), paths[evs[i].path].out)

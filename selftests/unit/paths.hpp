@@ -120,6 +120,9 @@ struct Paths {
 		return mrc_paths_state(&p, static_cast<std::uint16_t>(i));
 	}
 
+	// Of an EV that is GOOD or SKIP: how seldom it is used.
+	unsigned level(std::size_t i) const { return p.ev[i].skip.level; }
+
 	unsigned port(unsigned i) const
 	{
 		return mrc_paths_port(&p, static_cast<std::uint16_t>(i));
@@ -207,6 +210,9 @@ struct Paths {
 				state == MRC_EV_GOOD || state == MRC_EV_SKIP;
 			if (state != MRC_EV_ASSUMED_BAD) {
 				EXPECT_LE(p.ev[i].sub, MRC_EV_LOSSES_LAST);
+				EXPECT_LE(level(i), MRC_EV_SKIP_LEVELS);
+				EXPECT_LT(p.ev[i].skip.left,
+					  1u << (MRC_EV_SKIP_LEVELS - 1));
 				continue;
 			}
 			if (probe_out(i) ||

@@ -32,6 +32,7 @@ public:
 	{
 		oracle.trim_nack = c.trim;
 		oracle.rto = p->cfg.rto;
+		oracle.rtt = p->cfg.base_rtt;
 		oracle.paths.resize(kOthers + 1);
 		for (unsigned i = 0; i < c.copies; i++)
 			oracle.evs.push_back({0, 1});
@@ -42,7 +43,7 @@ public:
 	void verdict(std::size_t i, mrc_ev_verdict v)
 	{
 		mrc_paths_verdict(&p.p, static_cast<int>(i), v, now);
-		oracle.verdict(i, v);
+		oracle.verdict(i, v, now, p);
 	}
 
 	void send(std::size_t i, bool probe)
@@ -103,6 +104,7 @@ bool prepare(Bench &b, const Case &c)
 
 			b.oracle.sent(static_cast<std::size_t>(ev), false,
 				      b.now);
+			b.oracle.picked(static_cast<std::size_t>(ev));
 		}
 		b.oracle.paths[0].state = c.from;
 		b.send(0, false);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * The state machine of EVs, MRC 1.0 §11.6. mrc_ev_make.c creates the EVs,
- * mrc_ev_probe.c probes condemned ones, mrc_spray.c picks the EV of each packet.
+ * mrc_ev_skip.c says how long SKIP lasts, mrc_ev_probe.c probes condemned ones,
+ * mrc_spray.c picks the EV of each packet.
  *
  * Copies of an EV that are not DENIED are always in the same state.
  */
@@ -77,10 +78,14 @@ static void enter(struct mrc_paths *p, u16 i, u8 to)
 	p->denied = (u16)(p->denied + (to == MRC_EV_DENIED) -
 			  (from == MRC_EV_DENIED));
 	mrc_write_once(p->ev[i].state, to);
-	/* @sub has another meaning in ASSUMED_BAD than in the other states. */
+	/* @sub, @probe_id have other meanings in ASSUMED_BAD than in the other states. */
 	if (from == MRC_EV_ASSUMED_BAD || to == MRC_EV_DENIED ||
-	    to == MRC_EV_ASSUMED_BAD)
+	    to == MRC_EV_ASSUMED_BAD) {
 		p->ev[i].sub = 0;
+		p->ev[i].probe_id = 0;
+	}
+	if (to == MRC_EV_SKIP)
+		mrc_ev_skip_begin(&p->ev[i]);
 }
 
 void mrc_ev_copy_state(struct mrc_paths *p, u16 to, u16 from)
@@ -255,10 +260,15 @@ void mrc_paths_verdict(struct mrc_paths *p, int ev, enum mrc_ev_verdict v,
 	switch (v) {
 	case MRC_EVV_OK:
 		note_arrival(p, i);
+		mrc_ev_unmarked(p, i, now);
+		break;
+	case MRC_EVV_ARRIVED:
+		note_arrival(p, i);
 		break;
 	case MRC_EVV_CE:
 	case MRC_EVV_TRIM:
 		note_arrival(p, i);
+		mrc_ev_marked(p, i, now);
 		steer_away(p, i, now);
 		break;
 	case MRC_EVV_CONDEMNED:

@@ -27,6 +27,7 @@ MRC_C_BEGIN
 #define MRC_EV_MAX		1024
 #define MRC_EV_RESHUFFLE	16	/* rotations, §11.5 */
 #define MRC_EV_RUN		8	/* packets in a row on one EV, mrc_paths_begin_batch() */
+#define MRC_EV_SKIP_LEVELS	6	/* mrc_ev_skip.c */
 #define MRC_EV_PROBES_GOOD	2	/* consecutive replies, OP-29 */
 #define MRC_EV_PROBE_MIN_NS	1000000ull	/* pacing of probes, §11.6 */
 #define MRC_EV_PROBE_BUSY_NS	100000000ull	/* cap while data flows */
@@ -48,7 +49,8 @@ enum mrc_ev_state {
 
 /* Triggers of the state machine, §11.6 */
 enum mrc_ev_verdict {
-	MRC_EVV_OK,		/* data SACKed, m = 0: no change */
+	MRC_EVV_OK,		/* data SACK with m = 0 */
+	MRC_EVV_ARRIVED,	/* data arrived; whether it was marked is unknown */
 	MRC_EVV_CE,		/* data SACK with m = 1 */
 	MRC_EVV_CONDEMNED,	/* SACK with m = 2 */
 	MRC_EVV_TRIM,		/* NACK TRIMMED, not LASTHOP */
@@ -64,15 +66,29 @@ enum mrc_ev_verdict {
 };
 
 /**
+ * struct mrc_ev_skip - how often a usable EV takes packets, see mrc_ev_skip.c
+ * @level: 0 or 1: at each turn; N: at each 2^(N-1)th turn; up to MRC_EV_SKIP_LEVELS
+ * @left: SKIP: turns that the EV passes before the one that makes it GOOD
+ */
+struct mrc_ev_skip {
+	u8 level;
+	u8 left;
+};
+
+/**
  * struct mrc_ev - state of one entropy value; its value is in the set, or computed
- * @probe_id: id of the outstanding probe
+ * @probe_id: ASSUMED_BAD: id of the outstanding probe
+ * @skip: GOOD, SKIP: how often it is used
  * @drops: losses and timeouts seen on this EV, saturating
  * @state: enum mrc_ev_state
  * @sub: ASSUMED_BAD: MRC_EV_PROBE_*; other states: losses inferred since the EV
  *	last delivered a packet, up to MRC_EV_LOSSES_LAST
  */
 struct mrc_ev {
-	u16 probe_id;
+	union {
+		u16 probe_id;
+		struct mrc_ev_skip skip;
+	};
 	u16 drops;
 	u8 state;
 	u8 sub;
@@ -151,6 +167,7 @@ struct mrc_ev_walk {
 	u16 bad_cursor;	/* cursor of the ASSUMED_BAD round-robin */
 	u32 tx;		/* packets sent through the port */
 	u32 run_tx;	/* of these in runs, since the ports that may be used changed */
+	u16 marks;	/* share of SACKs that report marks, smoothed, 1/65536 */
 	u8 port_probe_exp;	/* port probes since port_probe_soon(), see mrc_ev_peer.c */
 	u64 port_probe_at;	/* when the next port probe is due, ns */
 	u64 port_probed_at;	/* when the last port probe was sent, ns */
@@ -198,8 +215,8 @@ struct mrc_ev_auto {
  * @ops: spray policy
  * @ev: array of @n, in memory of the caller, like all arrays here; NULL: there are no
  *	tables yet, so none of the other arrays exists either
- * @at: for each EV that is ASSUMED_BAD: when the next probe is due or the outstanding
- *	one counts as lost, in units of 1.024 us that wrap
+ * @at: for each EV, in units of 1.024 us that wrap. ASSUMED_BAD: when the next probe is due
+ *	or the outstanding one counts as lost. GOOD, SKIP: when skip.level changed
  * @order: shuffled indices, grouped by port
  * @pos: inverse of @order
  * @good_map: bitmap over positions in @order, EVs in GOOD
@@ -436,7 +453,7 @@ void mrc_paths_verdict(struct mrc_paths *p, int ev, enum mrc_ev_verdict v,
 static inline void mrc_paths_arrived(struct mrc_paths *p, u16 ev)
 {
 	if (p->ev[ev].sub || p->ev[ev].state == MRC_EV_DENIED)
-		mrc_paths_verdict(p, ev, MRC_EVV_OK, 0);
+		mrc_paths_verdict(p, ev, MRC_EVV_ARRIVED, 0);
 }
 
 /* Newer base RTT and RTO of the QP, ns. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Shared by mrc_ev_make.c (creation of EVs), mrc_ev.c (states), mrc_ev_probe.c
- * (probes of EVs), mrc_ev_peer.c (the peer's ports), mrc_spray.c (choice) and
- * mrc_rev.c (reverse EVs).
+ * Shared by mrc_ev_make.c (creation of EVs), mrc_ev.c (states), mrc_ev_skip.c (length of
+ * SKIP), mrc_ev_probe.c (probes of EVs), mrc_ev_peer.c (the peer's ports), mrc_spray.c
+ * (choice) and mrc_rev.c (reverse EVs).
  */
 #ifndef MRC_EV_PRIV_H
 #define MRC_EV_PRIV_H
@@ -74,6 +74,17 @@ static inline void mrc_ev_sent(struct mrc_paths *p, u16 i)
 {
 	mrc_ev_walk_of(p, i)->tx++;
 }
+
+/*
+ * Length of SKIP, mrc_ev_skip.c: @ev enters SKIP; a packet of EV @i was marked, or arrived
+ * without a mark; EV @i, which is SKIP and has turns left, passes one; EV @i, which is GOOD,
+ * was picked.
+ */
+void mrc_ev_skip_begin(struct mrc_ev *ev);
+void mrc_ev_marked(struct mrc_paths *p, u16 i, u64 now);
+void mrc_ev_unmarked(struct mrc_paths *p, u16 i, u64 now);
+void mrc_ev_passed(struct mrc_paths *p, u16 i);
+void mrc_ev_used(struct mrc_paths *p, u16 i, u64 now);
 
 /* Probing, mrc_ev_probe.c: EV @i was condemned; a good reply; a bad reply or none. */
 void mrc_ev_probe_start(struct mrc_paths *p, u16 i, u64 now);

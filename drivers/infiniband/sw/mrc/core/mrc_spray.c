@@ -6,6 +6,9 @@
  */
 #include "mrc_ev_priv.h"
 
+/* How many SKIP EVs are looked at for one packet. */
+#define MRC_EV_SKIP_SEARCH	8u
+
 /* A random number below @n. */
 static u32 random_below(struct mrc_paths *p, u32 n)
 {
@@ -35,27 +38,55 @@ void mrc_spray_reorder(struct mrc_paths *p, u8 port)
 }
 
 /*
- * One step of the rotation over the EVs of a port with usable EVs. The first SKIP EV on
- * the way goes back to GOOD and is passed over, as are its copies. Further SKIP EVs are
- * passed over without a change. If no EV is GOOD, the rotation returns to the EV that
- * was just reset, one rotation later.
+ * What the rotation has passed over for one packet
+ * @seen: SKIP EVs, up to MRC_EV_SKIP_SEARCH
+ * @reset: the first one that passes no more turns, -1 if there is none
+ * @soonest: the first one with the fewest turns left, -1 if none was seen
+ */
+struct walk_passed {
+	u32 seen;
+	int reset;
+	int soonest;
+};
+
+/* Pass over the SKIP EVs in [@from, @to). */
+static void walk_pass(struct mrc_paths *p, u32 from, u32 to, struct walk_passed *s)
+{
+	u32 pos = mrc_ev_map_find(p->skip_map, from, to);
+	u16 i;
+
+	for (; pos < to && s->seen < MRC_EV_SKIP_SEARCH;
+	     pos = mrc_ev_map_find(p->skip_map, pos + 1, to), s->seen++) {
+		i = p->order[pos];
+		if (s->soonest < 0 ||
+		    p->ev[i].skip.left < p->ev[s->soonest].skip.left)
+			s->soonest = i;
+		if (p->ev[i].skip.left)
+			mrc_ev_passed(p, i);
+		else if (s->reset < 0)
+			s->reset = i;
+	}
+}
+
+/*
+ * One step of the rotation over the EVs of a port with usable EVs. SKIP EVs on the way pass
+ * this turn. One that passes no more goes back to GOOD, with its copies, but at most one
+ * for each packet. If no EV is GOOD, a SKIP one is taken, one rotation later.
  */
 static int walk_port(struct mrc_paths *p, u8 port, u64 now)
 {
+	struct walk_passed s = { .reset = -1, .soonest = -1 };
 	struct mrc_ev_walk *w = &p->walk[port];
 	u32 end = w->first + w->n;
-	int reset = -1;
-	u32 good, skip;
+	u32 good;
+	u16 i;
 
 	for (;;) {
 		good = mrc_ev_map_find(p->good_map, w->cursor, end);
-		if (reset < 0) {
-			skip = mrc_ev_map_find(p->skip_map, w->cursor, good);
-			if (skip < good)
-				reset = p->order[skip];
-		} else if (good == end) {
-			good = p->pos[reset];
-		}
+		if (good == end && s.soonest >= 0)
+			good = p->pos[s.soonest];
+		else
+			walk_pass(p, w->cursor, good, &s);
 		if (good < end)
 			break;
 		w->cursor = w->first;
@@ -64,10 +95,13 @@ static int walk_port(struct mrc_paths *p, u8 port, u64 now)
 			mrc_spray_reorder(p, port);
 		}
 	}
-	if (reset >= 0)
-		mrc_ev_set_state(p, (u16)reset, MRC_EV_GOOD, now);
+	i = p->order[good];
 	w->cursor = (u16)(good + 1);
-	return p->order[good];
+	if (s.reset >= 0)
+		mrc_ev_set_state(p, (u16)s.reset, MRC_EV_GOOD, now);
+	mrc_ev_set_state(p, i, MRC_EV_GOOD, now);
+	mrc_ev_used(p, i, now);
+	return i;
 }
 
 static u8 port_after(const struct mrc_paths *p, u8 port)
