@@ -75,9 +75,13 @@ std::string sysctl_script(Kind kind, const std::vector<std::string> &netdevs)
 		else if (for_all(file))
 			once += fmt::format("put {} {}\n", file, value);
 	}
+	/*
+	 * Without a newline: Linux 6.1 reports that a write to ipv6's
+	 * ignore_routes_with_linkdown took one byte, and refuses the rest.
+	 */
 	return fmt::format("\n"
 			   "put() {{ # FILE VALUE\n"
-			   "	echo \"$2\" >\"/proc/sys/net/$1\"\n"
+			   "	printf %s \"$2\" >\"/proc/sys/net/$1\"\n"
 			   "}}\n"
 			   "{}"
 			   "for dev in {}; do\n"
