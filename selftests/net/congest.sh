@@ -39,16 +39,20 @@ shape_fabric() {
 
 rx_bytes() { ctr_now "mrc$1" rx_data_bytes; } # HOST
 
-# Bytes that hosts receive within SECONDS, in the caller's got[HOST].
+# Bytes that hosts receive per second, in the caller's got[HOST], over SECONDS. Reading all
+# counters takes long where the machine is busy, so the time that has passed counts.
 measure_hosts() { # SECONDS HOST...
-	local seconds=$1 h
+	local seconds=$1 h now since
 	shift
 	links_mark
+	now_ms
+	since=$now
 	ctr_mark
 	sleep "$seconds"
+	now_ms
 	ctr_take
 	links_take
-	for h in "$@"; do got[h]=$(ctr "mrc$h" rx_data_bytes); done
+	for h in "$@"; do got[h]=$(($(ctr "mrc$h" rx_data_bytes) * 1000 / (now - since))); done
 }
 
 busy() { # HOST SINCE
@@ -78,7 +82,7 @@ uplink_slow() {
 	link_set p1l1:s1 rate "$RATE"
 	flow_stop 1
 	echo "figure: an uplink at 10 %: it carried $(percent "$slow" "$(link_tx_bytes h1:p1)") %" \
-		"of its plane; goodput $(percent $((got[3] * 5 / 8)) "$total") % of before"
+		"of its plane; goodput $(percent "${got[3]}" "$total") % of before"
 	check $((slow * 100)) '<=' $(($(link_tx_bytes h1:p1) * 25)) "share of the slow uplink, of 25 % of its plane"
 	check "$(link_tx_bytes p1l1:s2)" '>' $((slow * 2)) "the other uplink"
 }
@@ -101,17 +105,30 @@ marked_path() {
 	check $((got[3] * 100)) '>=' $((total * 80)) "goodput, of that before"
 }
 
+sender() { # HOST TO
+	flow "$1" "$1" "$2" --duration 1000 --size 65536 --depth 16 --timeout 20
+}
+
 # Hosts 3, 4, 5 and 7 send to host 1, which is behind another leaf. At the same time
 # host 6, on the leaf of host 5, sends to host 8, on the leaf of host 7. The goals on
 # a quiet machine are an index of 0.9 for the senders and 90 % of its rate for the
-# victim flow. A lack of processor time is congestion of another kind.
+# victim flow. A lack of processor time is congestion of another kind. So the victim is
+# compared with what it has while the same hosts send to one host each: this takes more
+# processor time than the incast, and no port is shared.
 incast() {
-	local got=() alone n h trims sum=0 squares=0 t shares=''
+	local got=() spared n h trims sum=0 squares=0 t shares=''
 	steady 9 6 8
+	sender 3 1
+	sender 4 2
+	sender 5 3
+	sender 7 4
+	settled 2
+	settled 4
 	measure_hosts 5 8
-	alone=${got[8]}
+	spared=${got[8]}
 	for n in 3 4 5 7; do
-		flow "$n" "$n" 1 --duration 1000 --size 65536 --depth 16 --timeout 20
+		flow_stop $n
+		sender $n 1
 	done
 	settled 1
 	measure_hosts 20 1 8
@@ -125,15 +142,16 @@ incast() {
 		sum=$((sum + t)) squares=$((squares + t * t))
 		expect "mrc$n" retry_timeouts == 0
 	done
-	echo "figure: 4:1 incast: $((got[1] * 8 / 20000)) kbit/s of $((RATE * FAB_PLANES));" \
+	echo "figure: 4:1 incast: $((got[1] / 125)) kbit/s of $((RATE * FAB_PLANES));" \
 		"packets$shares, Jain $(awk -v s=$sum -v q=$squares 'BEGIN { printf "%.3f", s * s / (4 * q) }');" \
-		"$trims trimmed; victim $(percent "${got[8]}" $((alone * 4))) % of alone"
+		"$trims trimmed; victim $(percent "${got[8]}" "$spared") % of what it has beside" \
+		"senders to different hosts, $((spared / 125)) kbit/s"
 	for n in 3 4 5 7 9; do
 		flow_stop $n
 	done
 	check "$trims" '>' 0 "packets trimmed at the last hop"
 	check $((sum * sum * 100)) '>=' $((4 * squares * 75)) "fairness, Jain's index of 0.75"
-	check $((got[8] * 100)) '>=' $((alone * 4 * 70)) "rate of the victim, of that alone"
+	check $((got[8] * 100)) '>=' $((spared * 70)) "rate of the victim, of that without incast"
 }
 
 congested() { # HOST...
@@ -151,6 +169,6 @@ congested 1 3
 subtest "load leaves an uplink at a tenth of its rate" uplink_slow
 subtest "a marked path is skipped, the total rate kept" marked_path
 fabric srv6 2 4 2 2 $MTU
-congested 1 3 4 5 6 7 8
+congested 1 2 3 4 5 6 7 8
 subtest "4:1 incast with trimming: no timeouts, fair, the victim is spared" incast
 tap_end

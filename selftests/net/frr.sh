@@ -122,7 +122,7 @@ tx_now() { # NODE
 }
 
 queue_pair() {
-	flow 0 1 "$FAB_HOSTS" --qps 2 --size 65536 --iters 200
+	flow 0 1 "$FAB_HOSTS" --qps 2 --size 65536 --iters 200 --timeout 20
 	flow_end 0
 }
 
