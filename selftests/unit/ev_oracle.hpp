@@ -185,24 +185,23 @@ struct Oracle {
 		    const Paths &engine)
 	{
 		const bool settled =
-			now / kUnit - paths[path].changed / kUnit > rtt / kUnit;
+			now / kUnit - paths[path].changed / kUnit > 2 * rtt / kUnit;
 		OraclePath &p = paths[path];
-		unsigned may = p.level;
+		const bool marked = v == MRC_EVV_CE || v == MRC_EVV_TRIM;
+		const unsigned was = p.level;
 
-		if (p.state == B || !entries(path) || (p.level && !settled))
+		if (p.state == B || !entries(path) || (was && !settled) ||
+		    (!marked && v != MRC_EVV_OK))
 			return;
-		if (v == MRC_EVV_OK && p.level)
-			may = p.level - 1;
-		if ((v == MRC_EVV_CE || v == MRC_EVV_TRIM) &&
-		    p.level < MRC_EV_SKIP_LEVELS)
-			may = p.level + 1;
 		for (std::size_t i = 0; i < evs.size(); i++) {
-			if (may == p.level || evs[i].path != path ||
-			    evs[i].denied || engine.level(i) != may)
+			if (evs[i].path != path || evs[i].denied)
 				continue;
-			p.level = may;
-			p.changed = now;
+			const unsigned level = engine.level(i);
+			if ((marked && level == was + 1) || level + 1 == was)
+				p.level = level;
 		}
+		if (p.level != was)
+			p.changed = now;
 	}
 
 	void verdict(std::size_t i, mrc_ev_verdict v, std::uint64_t now,
@@ -217,7 +216,7 @@ struct Oracle {
 	{
 		OraclePath &p = paths[evs[i].path];
 
-		if (p.state == G && p.level > 1)
+		if (p.state == G && p.level > MRC_EV_SKIP_FREE)
 			to_state(p, S);
 	}
 

@@ -212,7 +212,7 @@ struct Paths {
 				EXPECT_LE(p.ev[i].sub, MRC_EV_LOSSES_LAST);
 				EXPECT_LE(level(i), MRC_EV_SKIP_LEVELS);
 				EXPECT_LT(p.ev[i].skip.left,
-					  1u << (MRC_EV_SKIP_LEVELS - 1));
+					  1u << (MRC_EV_SKIP_LEVELS - MRC_EV_SKIP_FREE));
 				continue;
 			}
 			if (probe_out(i) ||

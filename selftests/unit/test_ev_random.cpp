@@ -295,7 +295,7 @@ private:
 		} else if (was[i] == S) {
 			seen |= 4;
 			ASSERT_FALSE(any_was(was, G, port));
-			if (o_.paths[o_.evs[i].path].level < 2)
+			if (o_.paths[o_.evs[i].path].level <= MRC_EV_SKIP_FREE)
 				ASSERT_TRUE(reset.count(o_.evs[i].path));
 		} else {
 			seen |= 8;

@@ -16,6 +16,8 @@ namespace
 using namespace mrc_test;
 
 constexpr std::uint64_t kRtt = 100 * kUnit;
+// From one answer to the next that may change the level.
+constexpr std::uint64_t kStep = 2 * kRtt + kUnit;
 
 mrc_paths_cfg skip_cfg(unsigned n_evs, unsigned n_ports)
 {
@@ -25,12 +27,12 @@ mrc_paths_cfg skip_cfg(unsigned n_evs, unsigned n_ports)
 	return cfg;
 }
 
-// Marks or answers without a mark of EV @i, each more than a round trip after the one
+// Marks or answers without a mark of EV @i, each more than two round trips after the one
 // before; answers of @others keep marks rare on the port.
 std::uint64_t answers(Paths &p, int i, mrc_ev_verdict v, unsigned n, std::uint64_t now)
 {
 	for (unsigned k = 0; k < n; k++) {
-		now += kRtt + kUnit;
+		now += kStep;
 		mrc_paths_verdict(&p.p, i, v, now);
 		for (int other = 0; other < p->n; other++)
 			for (int n = 0; other != i && n < 16; n++)
@@ -49,7 +51,7 @@ std::map<int, int> uses(Paths &p, int n)
 	return out;
 }
 
-TEST(EvSkip, EachStepHalvesTheUse)
+TEST(EvSkip, EachStepAboveHalvesTheUse)
 {
 	for (unsigned level = 1; level <= MRC_EV_SKIP_LEVELS; level++) {
 		Paths p(skip_cfg(16, 1));
@@ -58,7 +60,9 @@ TEST(EvSkip, EachStepHalvesTheUse)
 		EXPECT_EQ(p.level(3), level);
 		// 32 uses or more of each, with or without the EV.
 		std::map<int, int> got = uses(p, 16 * 1024);
-		const double share = 1024.0 / (1u << (level - 1));
+		const double share =
+			level > MRC_EV_SKIP_FREE ? 1024.0 / (1u << (level - MRC_EV_SKIP_FREE))
+						 : 1024.0;
 
 		EXPECT_NEAR(got[3], share, share / 8 + 2) << level;
 		for (int i = 0; i < 16; i++) {
@@ -93,7 +97,7 @@ TEST(EvSkip, OneMarkIsOneTurn)
 }
 
 // What was under way when the level changed does not count.
-TEST(EvSkip, OneStepInARoundTrip)
+TEST(EvSkip, OneStepInTwoRoundTrips)
 {
 	Paths p(skip_cfg(16, 1));
 	std::uint64_t now = kMs;
@@ -105,14 +109,14 @@ TEST(EvSkip, OneStepInARoundTrip)
 		for (int i = 4; i < 16; i++)
 			for (int k = 0; k < 4; k++)
 				mrc_paths_verdict(&p.p, i, MRC_EVV_OK, now);
-		now += kRtt + kUnit;
+		now += kStep;
 	}
-	now -= kRtt + kUnit;
+	now -= kStep;
 	for (int k = 0; k < 50; k++)
 		mrc_paths_verdict(&p.p, 3, MRC_EVV_OK, now + k * kUnit);
 	EXPECT_EQ(p.level(3), 3u);
 	for (int k = 0; k < 50; k++)
-		mrc_paths_verdict(&p.p, 3, MRC_EVV_OK, now + kRtt + (2 + k) * kUnit);
+		mrc_paths_verdict(&p.p, 3, MRC_EVV_OK, now + kStep + k * kUnit);
 	EXPECT_EQ(p.level(3), 2u);
 	p.check();
 }
@@ -124,10 +128,10 @@ TEST(EvSkip, MeasuredRoundTrip)
 
 	p->pace->srtt = 10 * kRtt;
 	mrc_paths_verdict(&p.p, 3, MRC_EVV_CE, kMs);
-	mrc_paths_verdict(&p.p, 3, MRC_EVV_CE, kMs + 9 * kRtt);
+	mrc_paths_verdict(&p.p, 3, MRC_EVV_CE, kMs + 19 * kRtt);
 	EXPECT_EQ(p.level(3), 1u);
 	p->walk[1].marks = 0;
-	mrc_paths_verdict(&p.p, 3, MRC_EVV_CE, kMs + 10 * kRtt + 2 * kUnit);
+	mrc_paths_verdict(&p.p, 3, MRC_EVV_CE, kMs + 20 * kRtt + 2 * kUnit);
 	EXPECT_EQ(p.level(3), 2u);
 }
 
@@ -154,40 +158,53 @@ TEST(EvSkip, AnswersWithoutMarkBringItBack)
 TEST(EvSkip, OnlyMarksAndTheirAbsenceCount)
 {
 	Paths p(skip_cfg(16, 1));
-	std::uint64_t now = answers(p, 3, MRC_EVV_CE, 3, kMs);
+	std::uint64_t now = answers(p, 3, MRC_EVV_CE, 5, kMs);
 
 	for (const mrc_ev_verdict v :
 	     {MRC_EVV_ARRIVED, MRC_EVV_LOSS, MRC_EVV_ARRIVED, MRC_EVV_PROBE_OK,
 	      MRC_EVV_PROBE_CE, MRC_EVV_PROBE_LOST}) {
 		now += 2 * kRtt;
 		mrc_paths_verdict(&p.p, 3, v, now);
-		EXPECT_EQ(p.level(3), 3u) << v;
+		EXPECT_EQ(p.level(3), 5u) << v;
 	}
 }
 
-// Where all paths are marked, none of them stands out, and the load stays equal.
+// Where all paths are marked, none of them stands out, and their loads stay near each
+// other, whatever the share of marks is.
 TEST(EvSkip, EqualMarksAreNoReason)
+{
+	for (const unsigned percent : {5u, 20u, 33u, 50u, 75u, 95u, 100u}) {
+		Paths p(skip_cfg(16, 1));
+		std::mt19937 rng(percent);
+		std::uint64_t now = kMs;
+		unsigned seldom = 0;
+
+		// A turn of the rotation takes as long as a level lasts at least.
+		for (int k = 0; k < 16 * 4000; k++) {
+			now += kStep / 16 + 1;
+			const int ev = mrc_paths_pick(&p.p, now);
+
+			mrc_paths_verdict(&p.p, ev,
+					  rng() % 100 < percent ? MRC_EVV_CE : MRC_EVV_OK,
+					  now);
+			for (unsigned i = 0; i < 16 && k % 16 == 0; i++)
+				seldom += p.level(i) > MRC_EV_SKIP_FREE;
+		}
+		EXPECT_LT(seldom, 16 * 4000 / 10) << percent;
+		p.check();
+	}
+}
+
+// One path that is always marked, beside some that hardly are, goes to the end; and comes
+// back when all are marked like it.
+TEST(EvSkip, StandsOut)
 {
 	Paths p(skip_cfg(16, 1));
 	std::mt19937 rng(3);
 	std::uint64_t now = kMs;
-	unsigned seldom = 0, all = 0;
 
-	for (int round = 0; round < 4000; round++) {
-		now += kRtt + kUnit;
-		for (int i = 0; i < 16; i++)
-			mrc_paths_verdict(&p.p, i,
-					  rng() % 4 ? MRC_EVV_CE : MRC_EVV_OK, now);
-		for (unsigned i = 0; i < 16 && round >= 100; i++) {
-			seldom += p.level(i) > 1;
-			all++;
-		}
-	}
-	// By chance a few are used less for a while.
-	EXPECT_LT(seldom, all / 10);
-	// One path that is always marked, beside some that hardly are, goes to the end.
 	for (int round = 0; round < 100; round++) {
-		now += kRtt + kUnit;
+		now += kStep;
 		for (int i = 0; i < 16; i++)
 			mrc_paths_verdict(&p.p, i,
 					  i == 5 || rng() % 10 == 0 ? MRC_EVV_CE :
@@ -195,7 +212,28 @@ TEST(EvSkip, EqualMarksAreNoReason)
 					  now);
 	}
 	EXPECT_GE(p.level(5), MRC_EV_SKIP_LEVELS - 1u);
+	for (int round = 0; round < 100; round++) {
+		now += kStep;
+		for (int i = 0; i < 16; i++)
+			mrc_paths_verdict(&p.p, i, MRC_EVV_CE, now);
+	}
+	EXPECT_LE(p.level(5), MRC_EV_SKIP_FREE);
 	p.check();
+}
+
+// What comes for a condemned EV says nothing, and its memory has another use then.
+TEST(EvSkip, CondemnedPathsDoNotCount)
+{
+	Paths p(skip_cfg(16, 1));
+
+	mrc_paths_verdict(&p.p, 3, MRC_EVV_CONDEMNED, kMs);
+	for (const std::uint16_t id : {0x0000, 0x0100, 0x0105, 0x7FFF}) {
+		p->ev[3].probe_id = id;
+		for (int k = 0; k < 8; k++)
+			mrc_paths_verdict(&p.p, 3, MRC_EVV_CE, kMs + k * kStep);
+		EXPECT_EQ(p->ev[3].probe_id, id);
+		EXPECT_EQ(p->walk[1].marks, 0u);
+	}
 }
 
 // Marks of another plane say nothing about this one.
@@ -209,7 +247,7 @@ TEST(EvSkip, PlanesAreJudgedApart)
 		if (p.port(static_cast<unsigned>(i)) == 1)
 			mine = i;
 	for (int round = 0; round < 30; round++) {
-		now += kRtt + kUnit;
+		now += kStep;
 		for (int i = 0; i < 16; i++) {
 			const bool other = p.port(static_cast<unsigned>(i)) == 2;
 
@@ -236,7 +274,7 @@ TEST(EvSkip, AllRest)
 
 		for (unsigned level = 0; level < MRC_EV_SKIP_LEVELS; level++) {
 			p->walk[1].marks = 0;
-			now += kRtt + kUnit;
+			now += kStep;
 			for (unsigned i = level ? 1 : 0; i < n; i++) {
 				mrc_paths_verdict(&p.p, static_cast<int>(i), MRC_EVV_CE, now);
 				p->walk[1].marks = 0;
@@ -282,7 +320,7 @@ TEST(EvSkip, NoRuns)
 	std::map<int, int> runs;
 	int last = -1, length = 0;
 
-	answers(p, 2, MRC_EVV_CE, 3, kMs);
+	answers(p, 2, MRC_EVV_CE, 5, kMs);
 	mrc_paths_begin_batch(&p.p, 1u << 1);
 	for (int k = 0; k < 4000; k++) {
 		const int ev = mrc_paths_pick(&p.p, 1);
@@ -337,15 +375,15 @@ TEST(EvSkip, CopiesRestTogether)
 	cfg.set = set.get();
 	Paths p(cfg);
 	std::uint64_t now = kMs;
-	for (int k = 0; k < 3; k++) {
-		now += kRtt + kUnit;
+	for (int k = 0; k < 4; k++) {
+		now += kStep;
 		mrc_paths_verdict(&p.p, k % 2 ? 5 : 0, MRC_EVV_CE, now);
 		for (const int other : {1, 3, 4})
 			for (int n = 0; n < 8; n++)
 				mrc_paths_verdict(&p.p, other, MRC_EVV_OK, now);
 	}
 	for (const unsigned i : {0u, 2u, 5u})
-		EXPECT_EQ(p.level(i), 3u);
+		EXPECT_EQ(p.level(i), 4u);
 	for (int k = 0; k < 500; k++) {
 		mrc_paths_pick(&p.p, now);
 		ASSERT_EQ(p.state(0), p.state(2));

@@ -495,7 +495,7 @@ void Sim::check_usable(int side, const mrc_tx_desc &d)
 		return;
 	// GOOD when it was picked; a path that is marked again and again rests after each
 	// packet.
-	if (state == MRC_EV_SKIP && p.ev[d.ev].skip.level < 2)
+	if (state == MRC_EV_SKIP && p.ev[d.ev].skip.level <= MRC_EV_SKIP_FREE)
 		fail(strf("%c sends data on an EV in SKIP", 'A' + side));
 	if (state != MRC_EV_ASSUMED_BAD && mrc_paths_port_ok(&p, d.port))
 		return;

@@ -27,7 +27,8 @@ MRC_C_BEGIN
 #define MRC_EV_MAX		1024
 #define MRC_EV_RESHUFFLE	16	/* rotations, §11.5 */
 #define MRC_EV_RUN		8	/* packets in a row on one EV, mrc_paths_begin_batch() */
-#define MRC_EV_SKIP_LEVELS	6	/* mrc_ev_skip.c */
+#define MRC_EV_SKIP_LEVELS	7	/* mrc_ev_skip.c */
+#define MRC_EV_SKIP_FREE	2	/* levels up to this one change nothing */
 #define MRC_EV_PROBES_GOOD	2	/* consecutive replies, OP-29 */
 #define MRC_EV_PROBE_MIN_NS	1000000ull	/* pacing of probes, §11.6 */
 #define MRC_EV_PROBE_BUSY_NS	100000000ull	/* cap while data flows */
@@ -67,7 +68,8 @@ enum mrc_ev_verdict {
 
 /**
  * struct mrc_ev_skip - how often a usable EV takes packets, see mrc_ev_skip.c
- * @level: 0 or 1: at each turn; N: at each 2^(N-1)th turn; up to MRC_EV_SKIP_LEVELS
+ * @level: 0..MRC_EV_SKIP_LEVELS; up to MRC_EV_SKIP_FREE: at each turn; each level above:
+ *	half as often
  * @left: SKIP: turns that the EV passes before the one that makes it GOOD
  */
 struct mrc_ev_skip {
@@ -167,7 +169,7 @@ struct mrc_ev_walk {
 	u16 bad_cursor;	/* cursor of the ASSUMED_BAD round-robin */
 	u32 tx;		/* packets sent through the port */
 	u32 run_tx;	/* of these in runs, since the ports that may be used changed */
-	u16 marks;	/* share of SACKs that report marks, smoothed, 1/65536 */
+	u16 marks;	/* share of answers with mark or trim, smoothed, 1/65535 */
 	u8 port_probe_exp;	/* port probes since port_probe_soon(), see mrc_ev_peer.c */
 	u64 port_probe_at;	/* when the next port probe is due, ns */
 	u64 port_probed_at;	/* when the last port probe was sent, ns */

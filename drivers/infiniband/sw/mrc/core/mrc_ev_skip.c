@@ -2,28 +2,37 @@
 /*
  * How long an EV stays in state SKIP. MRC 1.0 §11.6 leaves this open.
  *
- * The first mark makes an EV pass one turn of the rotation. If it is marked again by a
- * packet that was sent after that, the path is busy for longer, for example because it
- * carries a flow that has no other path. Then the EV is used at every second turn only,
- * then at every fourth, up to every 32nd. Answers without a mark take it back step by step.
+ * A mark makes an EV pass one turn of the rotation. If marks do not end, the path is busy
+ * for longer, for example because it carries a flow that has no other path, or because one
+ * of its links is slow. So each EV has a level, which marks raise and answers without a mark
+ * lower. Up to MRC_EV_SKIP_FREE nothing else happens, because some marks in a row are chance.
+ * Above, the EV is used at every second turn only, then at every fourth, up to every 32nd.
  *
- * A level changes at most once in a round trip, because answers to packets that were sent
- * before the change say nothing about it.
+ * A level changes at most once in two round trips, because answers to packets that were
+ * sent before the change say nothing about it.
  *
  * Where all paths of a plane are busy, none is at fault, and their loads should stay equal.
- * So a mark counts the less, the larger the share m of marked answers on the port is: with
- * probability (1 - m)^3 it is a step up. An answer without a mark is a step down with
- * probability 1/2. For paths that are marked equally, whatever m is, there are then more
- * than three steps down for each step up. A path that is always marked beside others that
- * hardly are goes to the last level.
+ * So what a mark means depends on the share m of marked answers on the port. It is a step up
+ * with probability (1 - m)^3, and a step down with probability m^3/2. An answer without a
+ * mark is a step down with probability 1/2. So paths that are marked equally take more than
+ * three steps down for each step up, whatever m is. A path that is always marked beside
+ * others that hardly are goes to the last level.
  */
 #include "mrc_ev_priv.h"
 
-/* With the turn that makes it GOOD, an EV passes all turns but one of 2^(level - 1). */
+static bool seldom(const struct mrc_ev *ev)
+{
+	return ev->skip.level > MRC_EV_SKIP_FREE;
+}
+
+/*
+ * With the turn that makes it GOOD, an EV passes all turns but one of 2, 4, 8, ... In a
+ * batch of runs it takes one packet at its turn and not a run, so it carries still less.
+ */
 void mrc_ev_skip_begin(struct mrc_ev *ev)
 {
-	ev->skip.left = ev->skip.level > 1 ?
-				(u8)((1u << (ev->skip.level - 1)) - 2) : 0;
+	ev->skip.left = seldom(ev) ?
+			(u8)((2u << (ev->skip.level - MRC_EV_SKIP_FREE - 1)) - 2) : 0;
 }
 
 /* All copies are one path, and so have one level. */
@@ -44,50 +53,57 @@ static void set_level(struct mrc_paths *p, u16 i, u32 level, u64 now)
 	share(p, i);
 }
 
-/* Has a round trip passed since the level of EV @i changed? */
+/* Have two round trips passed since the level of EV @i changed? */
 static bool settled(const struct mrc_paths *p, u16 i, u64 now)
 {
 	const u64 rtt = p->pace->srtt ? p->pace->srtt : p->cfg.base_rtt;
 
-	return mrc_ev_time(now) - p->at[i] > mrc_ev_time(rtt);
+	return mrc_ev_time(now) - p->at[i] > mrc_ev_time(2 * rtt);
 }
 
-/* Paths that are hardly used do not say how busy the others are. */
-static void count(struct mrc_paths *p, u16 i, bool marked)
+/* True with a probability of (@share / 65535)^3. */
+static bool draw(struct mrc_paths *p, u32 share)
+{
+	return mrc_ev_random(p) < (u64)share * share * share >> 16;
+}
+
+/* The steps are random, because a path may have few packets in a round trip. */
+static u32 next_level(struct mrc_paths *p, u16 i, bool marked)
+{
+	const u32 marks = mrc_ev_walk_of(p, i)->marks;
+	const u32 level = p->ev[i].skip.level;
+
+	if (marked && draw(p, 0xFFFF - marks))
+		return level < MRC_EV_SKIP_LEVELS ? level + 1 : level;
+	if (level && (!marked || draw(p, marks)) && mrc_ev_random(p) & 1)
+		return level - 1;
+	return level;
+}
+
+static void answered(struct mrc_paths *p, u16 i, bool marked, u64 now)
 {
 	struct mrc_ev_walk *w = mrc_ev_walk_of(p, i);
+	const u32 level = p->ev[i].skip.level;
+	u32 next;
 
-	if (p->ev[i].skip.level < 2)
-		w->marks = (u16)(w->marks - w->marks / 16 +
-				 (marked ? 0xFFFF / 16 : 0));
-}
-
-/* Drawn, because a path may have few packets in a round trip. */
-static bool stands_out(struct mrc_paths *p, u16 i)
-{
-	const u32 free = 0xFFFF - mrc_ev_walk_of(p, i)->marks;
-
-	return mrc_ev_random(p) < (u64)free * free * free >> 16;
+	if (!mrc_ev_usable(p->ev[i].state))
+		return;
+	if (marked || level) {
+		next = !level || settled(p, i, now) ? next_level(p, i, marked) : level;
+		if (next != level)
+			set_level(p, i, next, now);
+	}
+	w->marks = (u16)(w->marks - w->marks / 16 + (marked ? 0xFFFF / 16 : 0));
 }
 
 void mrc_ev_marked(struct mrc_paths *p, u16 i, u64 now)
 {
-	const u8 level = p->ev[i].skip.level;
-
-	if (mrc_ev_usable(p->ev[i].state) && level < MRC_EV_SKIP_LEVELS &&
-	    (!level || settled(p, i, now)) && stands_out(p, i))
-		set_level(p, i, level + 1u, now);
-	count(p, i, true);
+	answered(p, i, true, now);
 }
 
 void mrc_ev_unmarked(struct mrc_paths *p, u16 i, u64 now)
 {
-	const u8 level = p->ev[i].skip.level;
-
-	if (mrc_ev_usable(p->ev[i].state) && level && settled(p, i, now) &&
-	    mrc_ev_random(p) & 1)
-		set_level(p, i, level - 1u, now);
-	count(p, i, false);
+	answered(p, i, false, now);
 }
 
 void mrc_ev_passed(struct mrc_paths *p, u16 i)
@@ -98,6 +114,6 @@ void mrc_ev_passed(struct mrc_paths *p, u16 i)
 
 void mrc_ev_used(struct mrc_paths *p, u16 i, u64 now)
 {
-	if (p->ev[i].skip.level > 1)
+	if (seldom(&p->ev[i]))
 		mrc_ev_set_state(p, i, MRC_EV_SKIP, now);
 }

@@ -42,11 +42,13 @@ void mrc_spray_reorder(struct mrc_paths *p, u8 port)
  * @seen: SKIP EVs, up to MRC_EV_SKIP_SEARCH
  * @reset: the first one that passes no more turns, -1 if there is none
  * @soonest: the first one with the fewest turns left, -1 if none was seen
+ * @left: how many turns these were
  */
 struct walk_passed {
 	u32 seen;
 	int reset;
 	int soonest;
+	u8 left;
 };
 
 /* Pass over the SKIP EVs in [@from, @to). */
@@ -58,9 +60,10 @@ static void walk_pass(struct mrc_paths *p, u32 from, u32 to, struct walk_passed 
 	for (; pos < to && s->seen < MRC_EV_SKIP_SEARCH;
 	     pos = mrc_ev_map_find(p->skip_map, pos + 1, to), s->seen++) {
 		i = p->order[pos];
-		if (s->soonest < 0 ||
-		    p->ev[i].skip.left < p->ev[s->soonest].skip.left)
+		if (s->soonest < 0 || p->ev[i].skip.left < s->left) {
 			s->soonest = i;
+			s->left = p->ev[i].skip.left;
+		}
 		if (p->ev[i].skip.left)
 			mrc_ev_passed(p, i);
 		else if (s->reset < 0)
@@ -69,9 +72,10 @@ static void walk_pass(struct mrc_paths *p, u32 from, u32 to, struct walk_passed 
 }
 
 /*
- * One step of the rotation over the EVs of a port with usable EVs. SKIP EVs on the way pass
- * this turn. One that passes no more goes back to GOOD, with its copies, but at most one
- * for each packet. If no EV is GOOD, a SKIP one is taken, one rotation later.
+ * One step of the rotation over the EVs of a port with usable EVs. The first SKIP EVs on
+ * the way pass this turn; further ones are passed over without a change. One that passes no
+ * more goes back to GOOD, with its copies, but at most one for each packet. If no EV is
+ * GOOD, a SKIP one is taken, one rotation later.
  */
 static int walk_port(struct mrc_paths *p, u8 port, u64 now)
 {
