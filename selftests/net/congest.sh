@@ -65,8 +65,12 @@ settled() { # HOST
 	wait_for 120 busy "$1" "$(rx_bytes "$1")"
 }
 
+endless() { # NAME A B
+	flow "$@" --duration 1000 --size 65536 --depth 16 --timeout 20
+}
+
 steady() { # NAME A B
-	flow "$1" "$2" "$3" --duration 1000 --size 65536 --depth 16 --timeout 20
+	endless "$@"
 	settled "$3"
 }
 
@@ -105,10 +109,6 @@ marked_path() {
 	check $((got[3] * 100)) '>=' $((total * 80)) "goodput, of that before"
 }
 
-sender() { # HOST TO
-	flow "$1" "$1" "$2" --duration 1000 --size 65536 --depth 16 --timeout 20
-}
-
 # Hosts 3, 4, 5 and 7 send to host 1, which is behind another leaf. At the same time
 # host 6, on the leaf of host 5, sends to host 8, on the leaf of host 7. The goals on
 # a quiet machine are an index of 0.9 for the senders and 90 % of its rate for the
@@ -118,17 +118,17 @@ sender() { # HOST TO
 incast() {
 	local got=() spared n h trims sum=0 squares=0 t shares=''
 	steady 9 6 8
-	sender 3 1
-	sender 4 2
-	sender 5 3
-	sender 7 4
+	endless 3 3 1
+	endless 4 4 2
+	endless 5 5 3
+	endless 7 7 4
 	settled 2
 	settled 4
 	measure_hosts 5 8
 	spared=${got[8]}
 	for n in 3 4 5 7; do
 		flow_stop $n
-		sender $n 1
+		endless $n $n 1
 	done
 	settled 1
 	measure_hosts 20 1 8

@@ -95,12 +95,12 @@ void mrc_ev_copy_state(struct mrc_paths *p, u16 to, u16 from)
 	p->at[to] = p->at[from];
 }
 
-void mrc_ev_share_probe(struct mrc_paths *p, u16 i)
+void mrc_ev_share(struct mrc_paths *p, u16 i)
 {
 	u16 j;
 
 	for (j = mrc_ev_copy(p, i); j != i; j = mrc_ev_copy(p, j)) {
-		if (p->ev[j].state == MRC_EV_ASSUMED_BAD)
+		if (p->ev[j].state == p->ev[i].state)
 			mrc_ev_copy_state(p, j, i);
 	}
 }
@@ -260,7 +260,7 @@ void mrc_paths_verdict(struct mrc_paths *p, int ev, enum mrc_ev_verdict v,
 	switch (v) {
 	case MRC_EVV_OK:
 		note_arrival(p, i);
-		mrc_ev_unmarked(p, i, now);
+		mrc_ev_answered(p, i, false, now);
 		break;
 	case MRC_EVV_ARRIVED:
 		note_arrival(p, i);
@@ -268,7 +268,7 @@ void mrc_paths_verdict(struct mrc_paths *p, int ev, enum mrc_ev_verdict v,
 	case MRC_EVV_CE:
 	case MRC_EVV_TRIM:
 		note_arrival(p, i);
-		mrc_ev_marked(p, i, now);
+		mrc_ev_answered(p, i, true, now);
 		steer_away(p, i, now);
 		break;
 	case MRC_EVV_CONDEMNED:

@@ -51,11 +51,11 @@ void mrc_spray_reorder(struct mrc_paths *p, u8 port);
 /* Move EV @i and its copies to state @to, with all counts, probes and reports. */
 void mrc_ev_set_state(struct mrc_paths *p, u16 i, u8 to, u64 now);
 
-/* EV @i, now in the same state as its copy @as, takes over losses or probe state. */
+/* EV @i, now in the same state as its copy @as, takes over losses, probe state or level. */
 void mrc_ev_copy_state(struct mrc_paths *p, u16 i, u16 as);
 
-/* The copies of ASSUMED_BAD EV @i take over its probe state. */
-void mrc_ev_share_probe(struct mrc_paths *p, u16 i);
+/* The copies of EV @i that are in its state take over losses, probe state or level. */
+void mrc_ev_share(struct mrc_paths *p, u16 i);
 
 /* The walk that EV @i belongs to. */
 static inline struct mrc_ev_walk *mrc_ev_walk_of(const struct mrc_paths *p,
@@ -76,13 +76,12 @@ static inline void mrc_ev_sent(struct mrc_paths *p, u16 i)
 }
 
 /*
- * Length of SKIP, mrc_ev_skip.c: @ev enters SKIP; a packet of EV @i was marked, or arrived
+ * Length of SKIP, mrc_ev_skip.c: @ev enters SKIP; a packet of EV @i was answered, with or
  * without a mark; EV @i, which is SKIP and has turns left, passes one; EV @i, which is GOOD,
  * was picked.
  */
 void mrc_ev_skip_begin(struct mrc_ev *ev);
-void mrc_ev_marked(struct mrc_paths *p, u16 i, u64 now);
-void mrc_ev_unmarked(struct mrc_paths *p, u16 i, u64 now);
+void mrc_ev_answered(struct mrc_paths *p, u16 i, bool marked, u64 now);
 void mrc_ev_passed(struct mrc_paths *p, u16 i);
 void mrc_ev_used(struct mrc_paths *p, u16 i, u64 now);
 

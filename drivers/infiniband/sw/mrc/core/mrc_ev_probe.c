@@ -129,7 +129,7 @@ void mrc_ev_probe_start(struct mrc_paths *p, u16 i, u64 now)
 
 	p->ev[i].sub = 0;
 	p->at[i] = time_after(now, mrc_ev_probe_interval(p, 0));
-	mrc_ev_share_probe(p, i);
+	mrc_ev_share(p, i);
 	at = probe_time(p, i);
 	if (at < p->probe_next)
 		p->probe_next = at;
@@ -177,7 +177,7 @@ void mrc_ev_probe_good(struct mrc_paths *p, u16 i, u64 now)
 	 */
 	p->ev[i].sub = MRC_EV_PROBE_ONE;
 	p->at[i] = time_after(now, 0);
-	mrc_ev_share_probe(p, i);
+	mrc_ev_share(p, i);
 	mrc_ev_probe_rescan(p);
 }
 
@@ -194,7 +194,7 @@ void mrc_ev_probe_bad(struct mrc_paths *p, u16 i, bool lost, u64 now)
 			wait = wait > gone ? wait - gone : 0;
 		p->at[i] = time_after(now, wait);
 	}
-	mrc_ev_share_probe(p, i);
+	mrc_ev_share(p, i);
 	mrc_ev_probe_rescan(p);
 }
 
@@ -268,7 +268,7 @@ void mrc_paths_probe_sent(struct mrc_paths *p, int i, u16 id, u64 now)
 	ev->sub = (u8)(MRC_EV_PROBE_OUT | (ev->sub & MRC_EV_PROBE_ONE) | exp);
 	ev->probe_id = id;
 	p->at[i] = time_after(now, probe_wait(p, ev));
-	mrc_ev_share_probe(p, (u16)i);
+	mrc_ev_share(p, (u16)i);
 	mrc_ev_probe_rescan(p);
 }
 

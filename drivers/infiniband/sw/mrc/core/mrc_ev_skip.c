@@ -35,22 +35,11 @@ void mrc_ev_skip_begin(struct mrc_ev *ev)
 			(u8)((2u << (ev->skip.level - MRC_EV_SKIP_FREE - 1)) - 2) : 0;
 }
 
-/* All copies are one path, and so have one level. */
-static void share(struct mrc_paths *p, u16 i)
-{
-	u16 j;
-
-	for (j = mrc_ev_copy(p, i); j != i; j = mrc_ev_copy(p, j)) {
-		if (mrc_ev_usable(p->ev[j].state))
-			mrc_ev_copy_state(p, j, i);
-	}
-}
-
 static void set_level(struct mrc_paths *p, u16 i, u32 level, u64 now)
 {
 	p->ev[i].skip.level = (u8)level;
 	p->at[i] = mrc_ev_time(now);
-	share(p, i);
+	mrc_ev_share(p, i);
 }
 
 /* Have two round trips passed since the level of EV @i changed? */
@@ -67,12 +56,12 @@ static bool draw(struct mrc_paths *p, u32 share)
 	return mrc_ev_random(p) < (u64)share * share * share >> 16;
 }
 
-/* The steps are random, because a path may have few packets in a round trip. */
-static u32 next_level(struct mrc_paths *p, u16 i, bool marked)
+/*
+ * The level after an answer, if @marks is the share of marked ones. The steps are random,
+ * because a path may have few packets in a round trip.
+ */
+static u32 next_level(struct mrc_paths *p, u32 level, u32 marks, bool marked)
 {
-	const u32 marks = mrc_ev_walk_of(p, i)->marks;
-	const u32 level = p->ev[i].skip.level;
-
 	if (marked && draw(p, 0xFFFF - marks))
 		return level < MRC_EV_SKIP_LEVELS ? level + 1 : level;
 	if (level && (!marked || draw(p, marks)) && mrc_ev_random(p) & 1)
@@ -80,7 +69,7 @@ static u32 next_level(struct mrc_paths *p, u16 i, bool marked)
 	return level;
 }
 
-static void answered(struct mrc_paths *p, u16 i, bool marked, u64 now)
+void mrc_ev_answered(struct mrc_paths *p, u16 i, bool marked, u64 now)
 {
 	struct mrc_ev_walk *w = mrc_ev_walk_of(p, i);
 	const u32 level = p->ev[i].skip.level;
@@ -88,28 +77,18 @@ static void answered(struct mrc_paths *p, u16 i, bool marked, u64 now)
 
 	if (!mrc_ev_usable(p->ev[i].state))
 		return;
-	if (marked || level) {
-		next = !level || settled(p, i, now) ? next_level(p, i, marked) : level;
+	if (!level || settled(p, i, now)) {
+		next = next_level(p, level, w->marks, marked);
 		if (next != level)
 			set_level(p, i, next, now);
 	}
 	w->marks = (u16)(w->marks - w->marks / 16 + (marked ? 0xFFFF / 16 : 0));
 }
 
-void mrc_ev_marked(struct mrc_paths *p, u16 i, u64 now)
-{
-	answered(p, i, true, now);
-}
-
-void mrc_ev_unmarked(struct mrc_paths *p, u16 i, u64 now)
-{
-	answered(p, i, false, now);
-}
-
 void mrc_ev_passed(struct mrc_paths *p, u16 i)
 {
 	p->ev[i].skip.left--;
-	share(p, i);
+	mrc_ev_share(p, i);
 }
 
 void mrc_ev_used(struct mrc_paths *p, u16 i, u64 now)

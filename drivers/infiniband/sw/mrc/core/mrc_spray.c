@@ -40,13 +40,11 @@ void mrc_spray_reorder(struct mrc_paths *p, u8 port)
 /*
  * What the rotation has passed over for one packet
  * @seen: SKIP EVs, up to MRC_EV_SKIP_SEARCH
- * @reset: the first one that passes no more turns, -1 if there is none
  * @soonest: the first one with the fewest turns left, -1 if none was seen
- * @left: how many turns these were
+ * @left: how many turns these were; with 0 it passes this one only
  */
 struct walk_passed {
 	u32 seen;
-	int reset;
 	int soonest;
 	u8 left;
 };
@@ -66,8 +64,6 @@ static void walk_pass(struct mrc_paths *p, u32 from, u32 to, struct walk_passed 
 		}
 		if (p->ev[i].skip.left)
 			mrc_ev_passed(p, i);
-		else if (s->reset < 0)
-			s->reset = i;
 	}
 }
 
@@ -79,7 +75,7 @@ static void walk_pass(struct mrc_paths *p, u32 from, u32 to, struct walk_passed 
  */
 static int walk_port(struct mrc_paths *p, u8 port, u64 now)
 {
-	struct walk_passed s = { .reset = -1, .soonest = -1 };
+	struct walk_passed s = { .soonest = -1 };
 	struct mrc_ev_walk *w = &p->walk[port];
 	u32 end = w->first + w->n;
 	u32 good;
@@ -101,8 +97,8 @@ static int walk_port(struct mrc_paths *p, u8 port, u64 now)
 	}
 	i = p->order[good];
 	w->cursor = (u16)(good + 1);
-	if (s.reset >= 0)
-		mrc_ev_set_state(p, (u16)s.reset, MRC_EV_GOOD, now);
+	if (s.soonest >= 0 && !s.left)
+		mrc_ev_set_state(p, (u16)s.soonest, MRC_EV_GOOD, now);
 	mrc_ev_set_state(p, i, MRC_EV_GOOD, now);
 	mrc_ev_used(p, i, now);
 	return i;
