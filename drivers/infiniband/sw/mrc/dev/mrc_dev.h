@@ -480,6 +480,16 @@ void mrc_port_announce(struct mrc_dev *dev, u8 num);
 /* Make the port vacant and DOWN. Under RTNL. */
 void mrc_port_detach(struct mrc_dev *dev, u8 num);
 
+/**
+ * mrc_port_speed - line rate of the netdev of a port
+ * @port: the port
+ *
+ * Locking: takes the RTNL.
+ *
+ * Return: Mbit/s; 0 = unknown, or the port has no netdev.
+ */
+u32 mrc_port_speed(struct mrc_port *port);
+
 int mrc_query_port(struct ib_device *ibdev, u32 num, struct ib_port_attr *attr);
 
 extern const struct ib_device_ops mrc_port_ops;

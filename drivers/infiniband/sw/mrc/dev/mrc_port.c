@@ -301,12 +301,26 @@ void mrc_port_exit(void)
 	unregister_netdevice_notifier(&mrc_netdev_notifier);
 }
 
+u32 mrc_port_speed(struct mrc_port *port)
+{
+	struct ethtool_link_ksettings ks;
+	struct net_device *ndev;
+	u32 speed = 0;
+
+	rtnl_lock();
+	ndev = rtnl_dereference(port->ndev);
+	if (ndev && !__ethtool_get_link_ksettings(ndev, &ks) &&
+	    ks.base.speed != (u32)SPEED_UNKNOWN)
+		speed = ks.base.speed;
+	rtnl_unlock();
+	return speed;
+}
+
 int mrc_query_port(struct ib_device *ibdev, u32 num, struct ib_port_attr *attr)
 {
 	struct mrc_dev *dev = to_mdev(ibdev);
 	struct net_device *ndev;
 	struct mrc_port *port;
-	bool speed;
 
 	if (!num || num > dev->n_ports)
 		return -EINVAL;
@@ -331,8 +345,6 @@ int mrc_query_port(struct ib_device *ibdev, u32 num, struct ib_port_attr *attr)
 	attr->phys_state = IB_PORT_PHYS_STATE_DISABLED;
 	rcu_read_lock();
 	ndev = rcu_dereference(port->ndev);
-	/* For netdevs without, the core would log a warning each time. */
-	speed = ndev && ndev->ethtool_ops->get_link_ksettings;
 	if (READ_ONCE(port->disabled))
 		ndev = NULL;
 	if (ndev && mrc_ndev_up(ndev)) {
@@ -343,8 +355,9 @@ int mrc_query_port(struct ib_device *ibdev, u32 num, struct ib_port_attr *attr)
 	}
 	rcu_read_unlock();
 
-	if (!speed || ib_get_eth_speed(ibdev, num, &attr->active_speed,
-				       &attr->active_width)) {
+	/* For netdevs whose speed is unknown, the core may log a warning each time. */
+	if (!mrc_port_speed(port) ||
+	    ib_get_eth_speed(ibdev, num, &attr->active_speed, &attr->active_width)) {
 		attr->active_speed = IB_SPEED_SDR;
 		attr->active_width = IB_WIDTH_1X;
 	}

@@ -3,9 +3,7 @@
  * Connected queue pairs: creation of the engines from the attributes of the QP, and
  * changes of attributes while the engines run (MRC 1.0 §14).
  */
-#include <linux/ethtool.h>
 #include <linux/random.h>
-#include <linux/rtnetlink.h>
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 
@@ -72,19 +70,11 @@ static void mrc_qp_to_attr(const struct mrc_qp *qp, struct mrc_attr *out)
 /* Sum of the line rates of all ports of the device, bytes per second. 0 = unknown. */
 static u64 mrc_dev_rate(struct mrc_dev *dev)
 {
-	struct ethtool_link_ksettings ks;
-	struct net_device *ndev;
 	unsigned int i;
 	u64 rate = 0;
 
-	rtnl_lock();
-	for (i = 1; i <= dev->n_ports; i++) {
-		ndev = rtnl_dereference(dev->port[i].ndev);
-		if (ndev && !__ethtool_get_link_ksettings(ndev, &ks) &&
-		    ks.base.speed && ks.base.speed != (u32)SPEED_UNKNOWN)
-			rate += ks.base.speed * 125000ull;
-	}
-	rtnl_unlock();
+	for (i = 1; i <= dev->n_ports; i++)
+		rate += mrc_port_speed(&dev->port[i]) * 125000ull;
 	return rate;
 }
 
