@@ -51,11 +51,19 @@ public:
 	void ack(u64 n, u64 rtt, bool ce = false, u8 pen = 0,
 		 bool restore = false)
 	{
+		ack_of(n, rtt, cc.mtu, ce, pen, restore);
+	}
+
+	// The same; @size: bytes of the packet whose RTT it is.
+	void ack_of(u64 n, u64 rtt, u32 size, bool ce = false, u8 pen = 0,
+		    bool restore = false)
+	{
 		mrc_cc_ack a{};
 		a.newly = n;
 		a.freed = n;
 		a.ce = ce;
 		a.rtt = rtt;
+		a.size = size;
 		a.pen = pen;
 		a.restore = restore;
 		a.out = kPlenty;

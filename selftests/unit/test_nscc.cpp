@@ -301,6 +301,22 @@ TEST(NsccRtt, LowersTheBaseAndTheWindow)
 	EXPECT_EQ(c.cc.cwnd, kMtu);
 }
 
+// OP-43: what is short takes less time on slow links, and says nothing of full
+// packets. Its delay is not below 0.
+TEST(NsccRtt, ShortPacketsDoNotLowerTheBase)
+{
+	Nscc c;
+	quiet(c);
+	c.ack_of(256, 1000, 0);
+	c.ack_of(256, 1000, kMtu / 2 - 1);
+	c.nack(4000, MRC_NACK_TRIMMED, 1000);
+	c.nack(kMtu / 2 - 1, MRC_NACK_NO_RESOURCE, 1000);
+	EXPECT_EQ(c.s().base_rtt, 12000u);
+	EXPECT_EQ(c.s().max_cwnd, kBdp15);
+	c.ack_of(256, 11000, kMtu / 2);
+	EXPECT_EQ(c.s().base_rtt, 11000u);
+}
+
 TEST(NsccRtt, WithoutOneOnlyBytesCount)
 {
 	Nscc c;

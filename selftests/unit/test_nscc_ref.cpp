@@ -159,8 +159,20 @@ struct Model {
 		rcvd = 0;
 	}
 
-	void on_ack(double n, bool m, double rtt, double pen, bool restore,
-		    double out, double waiting, double now)
+	// OP-43: only of packets of at least half the MTU.
+	void sample(double rtt, double size)
+	{
+		if (rtt >= base || size < std::floor(mtu / 2))
+			return;
+		base = rtt;
+		max_cwnd = std::max(
+			mtu, std::min(cfg_max,
+				      std::floor(1.5 * std::floor(rate * base /
+								  1e9))));
+	}
+
+	void on_ack(double n, bool m, double rtt, double size, double pen,
+		    bool restore, double out, double waiting, double now)
 	{
 		inflight -= n;
 		// Never more than the requester has out; below zero only by
@@ -176,16 +188,8 @@ struct Model {
 		const bool limited = penalty(n, pen, restore);
 		if (rtt == kNone)
 			return;
-		if (rtt < base) {
-			base = rtt;
-			max_cwnd = std::max(
-				mtu,
-				std::min(cfg_max,
-					 std::floor(1.5 *
-						    std::floor(rate * base /
-							       1e9))));
-		}
-		const double delay = rtt - base;
+		sample(rtt, size);
+		const double delay = std::max(rtt - base, 0.0);
 		update_avg(delay, m ? std::min(n, mtu) : n);
 		if (quick_adapt(false, m, delay, now))
 			return;
@@ -214,10 +218,11 @@ struct Model {
 	void on_nack(double sz, bool trimmed, double rtt, double now)
 	{
 		inflight -= sz;
-		if (rtt != kNone && rtt < base)
-			base = rtt;
-		if (!trimmed)
+		if (!trimmed) {
+			if (rtt != kNone)
+				sample(rtt, sz);
 			return;
+		}
 		update_avg(cfg_base, mtu);
 		ignored += sz;
 		trigger = true;
@@ -470,6 +475,7 @@ private:
 			a.newly = pick(0, 0x7FFFFFFF);
 		a.ce = one_in(3);
 		a.rtt = rtt();
+		a.size = one_in(4) ? (u32)pick(0, c.cfg.mtu) : c.cfg.mtu;
 		a.pen = one_in(20) ? (u8)pick(1, 127) : 0;
 		a.restore = one_in(2);
 		a.out = Nscc::kPlenty;
@@ -482,7 +488,7 @@ private:
 		c.cc.ops->on_ack(&c.cc, &a);
 		m.on_ack((double)a.newly, a.ce,
 			 a.rtt == MRC_CC_NONE_RTT ? kNone : (double)a.rtt,
-			 a.pen, a.restore, (double)a.out, (double)a.waiting,
+			 a.size, a.pen, a.restore, (double)a.out, (double)a.waiting,
 			 (double)a.now);
 		mds += c.s().last_dec != dec;
 		fasts += c.s().fast && c.cc.cwnd > before;

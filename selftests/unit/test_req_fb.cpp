@@ -134,6 +134,7 @@ TEST(ReqSack, CongestionStateReachesTheAlgorithm)
 	EXPECT_EQ(a.pen, 5);
 	EXPECT_TRUE(a.restore);
 	EXPECT_EQ(a.rtt, 50 * kUs);
+	EXPECT_EQ(a.size, r.rec.sent[0]);
 	EXPECT_EQ(a.now, r.now);
 	// OP-37: an unknown cc_type has no CC_STATE, the rest still counts.
 	r.sack({.cack = r.psn(1), .cc_type = 3, .rcvd = 7});

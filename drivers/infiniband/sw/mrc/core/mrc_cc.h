@@ -101,6 +101,7 @@ struct mrc_cc_cfg {
  * @ce: SETH.m is SKIP_ONCE
  * @rtt: ns, or MRC_CC_NONE_RTT
  * @port: the port that the data packet of @rtt was sent through, 0 = @rtt is that of a probe
+ * @size: nominal bytes of that packet, 0 = a probe
  * @pen: rcv_cwnd_pen
  * @restore: restore_cwnd
  * @out: nominal bytes in flight by the requester's records, after this SACK;
@@ -117,6 +118,7 @@ struct mrc_cc_ack {
 	u8 port;
 	u8 pen;
 	bool restore;
+	u32 size;
 	u64 out;
 	u64 waiting;
 	u64 now;

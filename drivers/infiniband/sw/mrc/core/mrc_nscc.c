@@ -407,6 +407,22 @@ static void nscc_increase(struct mrc_cc *cc, u64 n, u32 delay, bool limited)
 	}
 }
 
+/*
+ * The base RTT is that of a packet of at least half the MTU. Slow links take much longer to
+ * send a full packet than a probe, a message of some bytes or what is left of a trimmed
+ * packet. Their RTT would make the largest window smaller than what full packets need
+ * (OP-43).
+ */
+static void nscc_sample(struct mrc_cc *cc, u32 rtt, u32 size)
+{
+	struct mrc_nscc *s = mrc_nscc_of(cc);
+
+	if (rtt >= s->base_rtt || size < cc->mtu / 2)
+		return;
+	s->base_rtt = rtt;
+	nscc_set_max(cc);
+}
+
 /* Operations ---------------------------------------------------------------- */
 
 static bool nscc_can_send(const struct mrc_cc *cc, u64 inflight, u32 size)
@@ -443,11 +459,8 @@ static void nscc_on_ack(struct mrc_cc *cc, const struct mrc_cc_ack *ack)
 	if (ack->rtt == MRC_CC_NONE_RTT)
 		return;
 	rtt = nscc_u32(ack->rtt);
-	if (rtt < s->base_rtt) {
-		s->base_rtt = rtt;
-		nscc_set_max(cc);
-	}
-	delay = rtt - s->base_rtt;
+	nscc_sample(cc, rtt, ack->size);
+	delay = rtt > s->base_rtt ? rtt - s->base_rtt : 0;
 	/*
 	 * A marked packet gets a SACK of its own, so the other bytes that it reports were
 	 * not marked. They did not wait as long, and the delay is not theirs (OP-32).
@@ -480,10 +493,11 @@ static void nscc_on_nack(struct mrc_cc *cc, u32 size, u8 reason, u64 rtt,
 	struct mrc_nscc *s = mrc_nscc_of(cc);
 
 	nscc_out(s, -(s64)size);
-	if (rtt < s->base_rtt)
-		s->base_rtt = (u32)rtt;
-	if (reason != MRC_NACK_TRIMMED && reason != MRC_NACK_TRIMMED_LASTHOP)
+	if (reason != MRC_NACK_TRIMMED && reason != MRC_NACK_TRIMMED_LASTHOP) {
+		if (rtt != MRC_CC_NONE_RTT)
+			nscc_sample(cc, nscc_u32(rtt), size);
 		return;
+	}
 	/* A trim counts as a base RTT of queueing. */
 	nscc_update_avg(cc, s->p.base_rtt, cc->mtu);
 	nscc_ignored(s, size);

@@ -345,8 +345,8 @@ void mrc_req_on_sack(struct mrc_req *req, const struct mrc_hdr *h, u8 port,
 	const u32 ack_psn = mrc_psn_add(s->cack_psn, s->ack_psn_offset);
 	u64 rtt = MRC_CC_NONE_RTT;
 	bool copy = false;
+	u32 i, old, size = 0;
 	u64 freed, map;
-	u32 i, old;
 	u8 via = 0;
 
 	if (req->state == MRC_REQ_ERROR)
@@ -371,6 +371,7 @@ void mrc_req_on_sack(struct mrc_req *req, const struct mrc_hdr *h, u8 port,
 		mrc_req_sack_heard(req, ack_psn, port, now);
 		rtt = mrc_req_sack_rtt(req, ack_psn, h->rtx, h->tstamp, now);
 		via = mrc_paths_port(req->paths, mrc_req_pkt(req, ack_psn)->ev);
+		size = mrc_req_pkt(req, ack_psn)->nominal;
 		copy = rtt != MRC_CC_NONE_RTT && h->rtx;
 		if (!h->rtx)
 			mrc_req_spurious(req, ack_psn, port, now);
@@ -405,6 +406,7 @@ void mrc_req_on_sack(struct mrc_req *req, const struct mrc_hdr *h, u8 port,
 			.ce = s->m == MRC_M_SKIP_ONCE,
 			.rtt = rtt,
 			.port = s->pr ? 0 : via,
+			.size = size,
 			.out = req->inflight,
 			.waiting = (u64)req->n_lost * req->cc->mtu,
 			.now = now,
