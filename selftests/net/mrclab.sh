@@ -292,7 +292,7 @@ exported() {
 
 traffic_survives() {
 	lab_up 2 2 2 1 "profiles: {evs: on}"
-	flow 0 1 2 --qps 2 --size 65536 --duration 6
+	flow 0 1 2 --qps 2 --size 65536 --duration 6 --timeout 20
 	wait_for 30 flow_running 0
 	mrclab fault p1s1 down
 	mrclab fault p2s2 drop

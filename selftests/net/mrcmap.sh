@@ -192,7 +192,8 @@ under_load() {
 
 black_hole() {
 	breaks 'fabric_link p1l1:s2' p1l1:s2 drop
-	is_known 'f[0]["state"] == "gray" and f[0]["direction_known"]'
+	# The first interval may have begun before the fault.
+	wait_for 30 is_known 'f[0]["state"] == "gray" and f[0]["direction_known"]'
 	! mrcmap show -s "$STATE" -c >/dev/null || fail "show -c did not tell"
 	grep -q '^mrcmap_finding{fabric="map",element="fabric_link",name="p1l1:s2"' "$WORK/map.prom"
 	heal
@@ -206,7 +207,7 @@ t1_down() {
 
 cable() {
 	breaks 'nic_link h2:p1 p1l1:h2' h2:p1+ down
-	is_known 'f[0]["state"] == "down" and f[0]["carrier"] == False'
+	wait_for 30 is_known 'f[0]["state"] == "down" and f[0]["carrier"] == False'
 	heal
 }
 
@@ -225,7 +226,7 @@ lossy_nic() {
 	traffic 1 3 4096 1
 	before=$(rate 3)
 	breaks 'nic_link h1:p1' h1:p1 loss 5%
-	is_known 'f[0]["state"] == "lossy" and 0.01 < f[0]["loss"] < 0.2'
+	wait_for 30 is_known 'f[0]["state"] == "lossy" and 0.01 < f[0]["loss"] < 0.2'
 	now_ms
 	since=$now
 	wait_for 30 denies "$all"

@@ -93,7 +93,10 @@ k_tunnel() { # a|b MTU TYPE OPTIONS...
 }
 
 k_veth() { # a|b MTU
+	# Linux 6.1 renames only what is down.
+	on "$1" link set "l${1}1" down
 	on "$1" link set "l${1}1" name "p${1}1"
+	on "$1" link set "p${1}1" up
 }
 
 # --- plane 1 ----------------------------------------------------------------------
@@ -244,19 +247,19 @@ last_event_up() {
 	[ "$hw" -gt "$downs" ]
 }
 
-# follows: the netdev has no carrier when those below have none. alone: it does not
-# notice. Then the queue pairs do.
-carrier() { # follows|alone LOWER...
+# follows: the netdev has no carrier when those below have none or are set down. carrier:
+# some kernels notice only the former. alone: it does not notice. Then the queue pairs do.
+carrier() { # follows|carrier|alone LOWER...
 	local how=$1 downs=1 was
 	shift
 	hw_now mrca port_down_events 1
 	was=$hw
 	load_start
 	lowers_go down "$@"
-	if [ "$how" = follows ]; then
+	if [ "$how" != alone ]; then
 		# The kernel tells about a carrier with a delay of up to a second.
 		wait_for 30 hw_at_least mrca port_down_events 1 $((was + 1))
-		wait_for 30 port_is mrcb 1 DOWN
+		[ "$how" = carrier ] || wait_for 30 port_is mrcb 1 DOWN
 		[ "$(port_shown mrca/1)" = "DOWN pa1" ] || fail "port 1: $(port_shown mrca/1)"
 		downs=2
 	fi
@@ -313,7 +316,7 @@ failover() {
 }
 
 # All that is shown of one kind. LOWERS has the pairs of veths below it.
-# of NAME follows|alone MTU LOWER-MTU LOWERS KIND OPTIONS...
+# of NAME follows|carrier|alone MTU LOWER-MTU LOWERS KIND OPTIONS...
 of() {
 	local name=$1 how=$2 mtu=$3 low lower_mtu=$4 lowers=$5 as=() bs=() path=4096 bad
 	shift 5
@@ -349,7 +352,7 @@ of "macvlan above a VLAN" follows 4500 4500 l k_over_vlan
 of "macvlan, bridge" follows 4500 4500 l k_over macvlan mode bridge
 of "macvlan, private" follows 4500 4500 l k_over macvlan mode private
 of "macvtap" follows 4500 4500 l k_over macvtap mode bridge
-of "ipvlan L2" follows 4500 4500 l k_over ipvlan mode l2
+of "ipvlan L2" carrier 4500 4500 l k_over ipvlan mode l2
 of "bridge" follows 4500 4500 l k_bridge
 and_then=failover
 of "bond active-backup" follows 4500 4500 "l k" k_bond active-backup

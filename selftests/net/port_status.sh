@@ -52,7 +52,9 @@ disabled_at_the_peer() { # OPTIONS of verify
 	# packets that had arrived.)
 	expect mrca retry_timeouts == 0
 	expect mrca loss_timeout == 0
-	expect mrcb rx_duplicate == "$(ctr mrca tx_rtx_pkts)"
+	# The program may have changed a buffer since: then the ICRC of a duplicate is wrong.
+	check $(($(ctr mrcb rx_duplicate) + $(ctr mrcb rx_drop_icrc))) == \
+		"$(ctr mrca tx_rtx_pkts)" "duplicates against packets sent again"
 	expect mrcb port_down_events == 1
 	expect mrcb port_up_events == 1
 	expect mrcb tx_port_status '>=' 2

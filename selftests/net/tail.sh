@@ -79,7 +79,7 @@ lone() { # TOOL SIZE ITERATIONS LOSE-EACH
 # Nothing is lost, but packets are late: the delays of the planes are as 1:2:3:4, or a
 # quarter of the packets overtakes the others. Nothing is sent again. If the machine
 # paused meanwhile for longer than all delays, packets of some planes may have waited for
-# as long and others not: then few may be.
+# as long and others not: then some may be.
 PAUSE=20	# ms
 late() { # unequal|reordered
 	local h i c
@@ -101,8 +101,8 @@ late() { # unequal|reordered
 		"longest pause $pause ms"
 	for h in a b; do
 		if [ "$pause" -ge "$PAUSE" ]; then
-			check $(($(ctr mrc$h tx_rtx_pkts) * 200)) '<=' "$(ctr mrc$h tx_data_pkts)" \
-				"200 x sent again"
+			check $(($(ctr mrc$h tx_rtx_pkts) * 20)) '<=' "$(ctr mrc$h tx_data_pkts)" \
+				"20 x sent again"
 			continue
 		fi
 		for c in tx_rtx_pkts loss_inferred loss_probe loss_timeout rtx_last_psn; do
