@@ -57,6 +57,43 @@ TEST(Fault, deadT1IsAvoided)
 		EXPECT_LT(times_of(sim)[n], 2 * times_of(healthy)[n]);
 }
 
+/*
+ * A dead T1 causes probes, and a probe takes a small part of the time that a
+ * full packet takes on slow links. That must not make the window as small.
+ */
+TEST(Fault, slowLinksAreUsedFullyAfterAFault)
+{
+	const u64 ms = 1000 * us;
+	Shape s = marking_clos(4, 2, 4, 1);
+	Settings settings;
+	Traffic t;
+
+	for (LinkSpec &l : s.spec)
+		l.rate = 5'000'000;
+	s.spec[static_cast<std::size_t>(Kind::host_up)].rate = 20'000'000;
+	s.spec[static_cast<std::size_t>(Kind::host_down)].rate = 20'000'000;
+	fill_queues(s, {}, {});
+	settings.evs = 16;
+	settings.base_rtt = 20'000'000;
+	settings.rto = 268'000'000;
+	t.add(0, 1, 100'000'000, 0);
+	for (const u64 seed : {1, 2, 3}) {
+		settings.seed = seed;
+
+		Simulator sim(s, settings, t,
+			      {at(s, 1000 * ms, {"p*s1", "down"})});
+
+		finish(sim, 2000 * ms);
+		const u64 before = sim.totals().placed;
+
+		finish(sim, 4000 * ms);
+		/* 12 of 16 links. */
+		EXPECT_GT(static_cast<double>(sim.totals().placed - before),
+			  .9 * 12 * 5e6 / 8 * 2 * 4096 / 4222);
+		EXPECT_EQ(sim.check(), "");
+	}
+}
+
 TEST(Fault, portThatGoesDownIsLeftAndComesBack)
 {
 	const Shape s = marking_clos(2, 2, 4, 2);

@@ -99,9 +99,13 @@ void Partition::arm(u32 qp)
 
 	if (due == MRC_NEVER)
 		return;
-	/* Never at the present time: the engine has just been asked. */
+	/*
+	 * Never at the present time: the engine has just been asked. What waits
+	 * for room in the ports is asked when there is some.
+	 */
 	const u64 at =
-		std::max(due > origin ? (due - origin) * 1000 : 0, now_ + 1000);
+		std::max({due > origin ? (due - origin) * 1000 : 0, now_ + 1000,
+			  q.ready ? hosts_[q.src].clear : 0});
 
 	if (at < q.timer) {
 		q.timer = at;
@@ -124,7 +128,6 @@ void Partition::timer(u32 qp, u64 at)
 		return;
 	make_ready(qp);
 	pull(q.src);
-	/* With ports that have no room the deadline stays. */
 	if (q.tx && q.ready)
 		arm(qp);
 }
