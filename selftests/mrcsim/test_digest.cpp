@@ -29,7 +29,8 @@ u64 digest_of(Column column, u64 seed, u64 slice)
 
 TEST(Digest, isThatOfTheSeed)
 {
-	for (const Column c : {Column::mrc, Column::ecmp, Column::oblivious}) {
+	for (const Column c : {Column::mrc, Column::ecmp, Column::oblivious,
+			       Column::roce}) {
 		EXPECT_EQ(digest_of(c, 1, 1), digest_of(c, 1, 100'000));
 		EXPECT_NE(digest_of(c, 1, 1000), digest_of(c, 2, 1000));
 	}

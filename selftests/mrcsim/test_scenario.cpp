@@ -76,10 +76,10 @@ TEST(Scenario, errorsNameTheLine)
 		  "s.yaml:2: size: 0 is out of range: 1 to 2147483648");
 	EXPECT_EQ(error_of(clos + "traffic: {storm: {size: 1}}\n"),
 		  "s.yaml:2: storm: \"storm\" is none of permutation, "
-		  "sendrecv, incast, alltoall, allreduce, matrix");
-	EXPECT_EQ(error_of(clos + small_traffic + "columns: roce\n"),
-		  "s.yaml:3: columns: \"roce\" is none of mrc, ecmp, "
-		  "oblivious");
+		  "sendrecv, incast, alltoall, allreduce, matrix, goal");
+	EXPECT_EQ(error_of(clos + small_traffic + "columns: dcqcn\n"),
+		  "s.yaml:3: columns: \"dcqcn\" is none of mrc, ecmp, "
+		  "oblivious, roce");
 	EXPECT_EQ(error_of(clos + small_traffic + "timeline: {1us: p9 down}\n"),
 		  "s.yaml:3: \"p9\" is no link and no node of the fabric");
 	EXPECT_NE(error_of("clos: {t0: 2, hosts: 2, t1: 1, rate: 0}\n" +

@@ -34,7 +34,7 @@ struct Random {
 	explicit Random(u64 seed)
 		: shape(fabric(seed)), traffic(flows(shape, seed))
 	{
-		settings.column = static_cast<Column>(pick(seed, 0, 3));
+		settings.column = static_cast<Column>(pick(seed, 0, 4));
 		settings.seed = seed;
 		settings.sample = pick(seed, 1, 2) ? 7 * us + 13 : 0;
 		settings.end = pick(seed, 2, 4) ? 0 : 90 * us;

@@ -17,7 +17,7 @@ _mrcsim() {
 	fi
 	case $prev in
 	-c | --columns)
-		mapfile -t COMPREPLY < <(compgen -W 'mrc ecmp oblivious' -- "$cur")
+		mapfile -t COMPREPLY < <(compgen -W 'mrc ecmp oblivious roce' -- "$cur")
 		return
 		;;
 	-s | --seeds | -j | --jobs | -t | --threads | -m | --memory) return ;;

@@ -43,6 +43,26 @@ void Partition::make_ready(u32 qp)
 	h.last = qp;
 }
 
+/* One packet, if the engine has one. */
+bool Partition::send(u32 qp)
+{
+	Qp &q = qps_[qp];
+	mrc_tx_desc d;
+
+	if (!q.tx || mrc_req_next(&q.tx->req, engine_time(now_), &d) !=
+			     MRC_TX_PACKET)
+		return false;
+	if (d.data) {
+		totals_.data++;
+		totals_.resent += d.hdr.rtx;
+	} else {
+		totals_.probes++;
+	}
+	inject(qp, q.src, q.dst, d, q.tx->map, q.tx->walk,
+	       d.data ? q.tx->flow[d.slot] : 0);
+	return true;
+}
+
 /* Packets leave a host as long as its ports have room. */
 void Partition::pull(u32 host)
 {
@@ -60,18 +80,8 @@ void Partition::pull(u32 host)
 
 		const u32 qp = h.first;
 		Qp &q = qps_[qp];
-		mrc_tx_desc d;
 
-		if (q.tx && mrc_req_next(&q.tx->req, engine_time(now_), &d) ==
-				    MRC_TX_PACKET) {
-			if (d.data) {
-				totals_.data++;
-				totals_.resent += d.hdr.rtx;
-			} else {
-				totals_.probes++;
-			}
-			inject(qp, q.src, q.dst, d, q.tx->map, q.tx->walk,
-			       d.data ? q.tx->flow[d.slot] : 0);
+		if (roce_ ? roce_send(qp) : send(qp)) {
 			if (h.last != qp) {
 				/* The next queue pair has its turn. */
 				h.first = q.next_ready;
@@ -86,7 +96,9 @@ void Partition::pull(u32 host)
 			h.last = nobody;
 		q.next_ready = nobody;
 		q.ready = false;
-		if (q.tx)
+		if (roce_)
+			roce_arm(qp);
+		else if (q.tx)
 			arm(qp);
 	}
 }
@@ -142,6 +154,11 @@ void Partition::receive(u32 p)
 	h.digest = scatter(h.digest ^ now_ ^ u64{k.psn} << 40) +
 		   (u64{k.qp} << 32 | k.data.entropy) +
 		   (u64{k.opcode} << 8 | k.flags);
+	if (roce_) {
+		roce_receive(k);
+		queues_.give(p);
+		return;
+	}
 	unpack(k, hdr);
 	switch (k.opcode) {
 	case MRC_OP_SACK:
@@ -313,6 +330,21 @@ void Partition::answer_probe(u32 qp, const Packet &k, const mrc_hdr &h)
 	inject(qp, q.src, q.dst, d, map, walk);
 }
 
+/* A flow is over. */
+void Partition::finish(u32 qp, u32 flow, bool failed)
+{
+	FlowState &s = flows_[flow];
+
+	qps_[qp].left--;
+	s.ended = now_;
+	s.failed = failed;
+	last_end_ = now_;
+	totals_.finished++;
+	totals_.failed += failed;
+	if (traffic_.flows[flow].sent_trigger != no_trigger)
+		fire(traffic_.flows[flow].sent_trigger);
+}
+
 /* Work requests that are finished, in the order in which they were posted. */
 void Partition::reap(u32 qp)
 {
@@ -322,18 +354,8 @@ void Partition::reap(u32 qp)
 	bool any = false;
 
 	while (q.tx && mrc_req_reap(&q.tx->req, &slot, &status)) {
-		const u32 f = q.tx->flow[slot];
-		FlowState &s = flows_[f];
-
 		any = true;
-		q.left--;
-		s.ended = now_;
-		s.failed = status != MRC_WC_SUCCESS;
-		last_end_ = now_;
-		totals_.finished++;
-		totals_.failed += s.failed;
-		if (traffic_.flows[f].sent_trigger != no_trigger)
-			fire(traffic_.flows[f].sent_trigger);
+		finish(qp, q.tx->flow[slot], status != MRC_WC_SUCCESS);
 	}
 	if (!any)
 		return;

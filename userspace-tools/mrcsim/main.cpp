@@ -140,7 +140,7 @@ void add_scenario(CLI::App *s, Args &a)
 		      "the scenario's file, see mrcsim-scenario(5)")
 		->required();
 	s->add_option("-c,--columns", a.columns,
-		      "mrc, ecmp, oblivious, instead of those of the file")
+		      "mrc, ecmp, oblivious, roce, instead of those of the file")
 		->delimiter(',')
 		->allow_extra_args(false);
 	s->add_option("-s,--seeds", a.seeds,

@@ -8,15 +8,21 @@ namespace mrcsim
 {
 namespace
 {
-/* Packets that can be under way: those of all windows, and what answers them.
+/*
+ * Packets that can be under way: those of all windows, and what answers them.
+ * Without windows it is all data, and as many for what is sent again.
  */
-u32 most_packets(const Shape &s, const Derived &d)
+u32 most_packets(const World &w)
 {
-	constexpr u64 most = 1ull << 31;
-	const u64 of_host = 4 * (u64{d.mpr} * 128 + 256);
+	constexpr u64 most = 1ull << 31, least = 1 << 16;
+	u64 n = w.shape.all_hosts() * 4 * (u64{w.derived.mpr} * 128 + 256);
 
-	return static_cast<u32>(std::min(
-		most, std::max<u64>(1 << 16, s.all_hosts() * of_host)));
+	if (w.settings.column == Column::roce) {
+		n = least;
+		for (const Flow &f : w.traffic.flows)
+			n += 2 * (f.bytes / w.settings.pmtu + 2);
+	}
+	return static_cast<u32>(std::clamp(n, least, most));
 }
 
 /*
@@ -39,13 +45,14 @@ Partition::Partition(World &w, u32 number)
 	  flows_(w.flows.data()),
 	  events_(bucket_shift(w.shape, w.derived, w.cut.count())),
 	  queues_(w.links, static_cast<u16>(number), w.settings.seed,
-		  most_packets(w.shape, w.derived), events_, w.mail_of(number)),
+		  most_packets(w), events_, w.mail_of(number)),
 	  maker_(w.shape, w.settings, w.derived),
 	  ctr_(std::make_unique<mrc_counters>()),
 	  nic_wait_((w.derived.nic_depth - 1) *
 		    sending_time(w.shape.of(Kind::host_up).rate,
 				 w.derived.packet)),
-	  number_(number), alone_(w.cut.count() == 1)
+	  number_(number), roce_(w.settings.column == Column::roce),
+	  alone_(w.cut.count() == 1)
 {
 	ctr_->n_ports = w.shape.planes;
 	for (u32 n = 0; n < traffic_.flows.size(); n++)
@@ -58,6 +65,12 @@ Partition::Partition(World &w, u32 number)
 	if (!order_.empty())
 		events_.push(traffic_.flows[order_[0]].start,
 			     key_of(Happens::start, 0));
+	for (u32 n = 0; n < traffic_.triggers.size(); n++) {
+		const Trigger &t = traffic_.triggers[n];
+
+		if (!t.count && w.cut.of_host(t.host) == number)
+			events_.push(t.at, key_of(Happens::trigger, n));
+	}
 }
 
 /* Lines of @n bytes at @p that will be used. */
@@ -178,7 +191,8 @@ void Partition::happen(const Event &e)
 		return arrive(static_cast<u32>(who >> 1),
 			      static_cast<u32>(who & 1));
 	case Happens::timer:
-		return timer(static_cast<u32>(who), e.at);
+		return roce_ ? roce_timer(static_cast<u32>(who), e.at)
+			     : timer(static_cast<u32>(who), e.at);
 	case Happens::wake:
 		if (hosts_[who].wake != e.at)
 			return;
@@ -186,6 +200,8 @@ void Partition::happen(const Event &e)
 		return pull(static_cast<u32>(who));
 	case Happens::start:
 		return start_due();
+	case Happens::trigger:
+		return fire(static_cast<u32>(who));
 	case Happens::close:
 		return close(static_cast<u32>(who));
 	default: /* what happens between turns */
@@ -240,6 +256,11 @@ void Partition::start(u32 f)
 	else
 		flows_[q.last].next = f;
 	q.last = f;
+	if (roce_) {
+		roce_post(flow.connection);
+		pull(flow.src);
+		return;
+	}
 	if (!q.tx) {
 		const u64 t = engine_time(now_);
 
@@ -254,7 +275,8 @@ void Partition::start(u32 f)
 	pull(flow.src);
 }
 
-void Partition::fire(u32 n)
+/* Has a trigger been fired often enough? */
+bool Partition::fires_now(u32 n)
 {
 	const Trigger &t = traffic_.triggers[n];
 	const u32 before = world_.fired[n]++;
@@ -263,17 +285,44 @@ void Partition::fire(u32 n)
 	case Trigger::Kind::each:
 		if (before < t.flows.size())
 			start(t.flows[before]);
-		return;
+		return false;
 	case Trigger::Kind::once:
-		if (before)
-			return;
-		break;
-	case Trigger::Kind::barrier:
-		if (before + 1 != t.count)
-			return;
-		break;
+		return !before;
+	default: /* barrier */
+		return before + 1 == t.count || !t.count;
 	}
-	for (const u32 f : t.flows)
-		start(f);
+}
+
+/* Calculations of a processor are one after the other. */
+void Partition::calculate(u32 n)
+{
+	const Trigger &t = traffic_.triggers[n];
+	u64 &free = world_.cpu_free[t.cpu];
+
+	free = std::max(free, now_) + t.calc;
+	if (t.ended != no_trigger)
+		events_.push(free, key_of(Happens::trigger, t.ended));
+}
+
+/* Chains of triggers may be long. */
+void Partition::fire(u32 first)
+{
+	firing_.push_back(first);
+	while (!firing_.empty()) {
+		const u32 n = firing_.back();
+		const Trigger &t = traffic_.triggers[n];
+
+		firing_.pop_back();
+		if (!fires_now(n))
+			continue;
+		for (const u32 f : t.flows)
+			start(f);
+		if (t.calc)
+			calculate(n);
+		else if (t.ended != no_trigger)
+			firing_.push_back(t.ended);
+		firing_.insert(firing_.end(), t.fires.rbegin(),
+			       t.fires.rend());
+	}
 }
 } // namespace mrcsim

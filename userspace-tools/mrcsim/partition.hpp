@@ -75,18 +75,32 @@ private:
 	void inject(u32 qp, u32 src, u32 dst, const mrc_tx_desc &d,
 		    const PathMap &map, u32 &walk, u32 flow = 0);
 
+	bool send(u32 qp);
 	void make_ready(u32 qp);
 	void pull(u32 host);
 	void arm(u32 qp);
 	void timer(u32 qp, u64 at);
 	void reap(u32 qp);
+	void finish(u32 qp, u32 flow, bool failed);
 	void post(u32 qp);
 	void end(u32 qp);
 	void close(u32 qp);
 
+	/* host_roce.cpp */
+	void roce_inject(u32 qp, u32 src, u32 dst, u32 p, u32 len);
+	bool roce_send(u32 qp);
+	void roce_arm(u32 qp);
+	void roce_timer(u32 qp, u64 at);
+	void roce_post(u32 qp);
+	void roce_receive(const Packet &k);
+	void roce_to_receiver(const Packet &k);
+	void roce_answer(u32 qp, u8 opcode, u32 psn);
+
 	void start_due();
 	void start(u32 flow);
 	void fire(u32 trigger);
+	bool fires_now(u32 trigger);
+	void calculate(u32 trigger);
 
 	World &world_;
 	const Settings &settings_;
@@ -105,9 +119,11 @@ private:
 	u64 last_end_ = 0;
 	std::vector<u32> order_; /* flows in the order of their starts */
 	std::size_t next_start_ = 0;
+	std::vector<u32> firing_; /* triggers, while fire() works */
 	Totals totals_;
 	u64 nic_wait_; /* ps that a packet may wait in a port of a NIC */
 	u32 number_;
+	bool roce_;  /* queue pairs are those of roce.hpp */
 	bool alone_; /* there is no other partition */
 };
 } // namespace mrcsim

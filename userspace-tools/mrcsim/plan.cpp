@@ -19,10 +19,14 @@ AtOnce at_once(const Shape &shape, const Traffic &t)
 {
 	std::vector<bool> sends(shape.all_hosts());
 	std::vector<bool> used(t.connections);
+	/* Those of a schedule may all be. */
+	const bool schedule =
+		std::any_of(t.triggers.begin(), t.triggers.end(),
+			    [](const Trigger &g) { return !g.count; });
 	AtOnce a;
 
 	for (const Flow &f : t.flows) {
-		if (f.start == not_yet || f.src >= sends.size())
+		if ((f.start == not_yet && !schedule) || f.src >= sends.size())
 			continue;
 		a.hosts += !sends[f.src];
 		a.connections += !used[f.connection];
@@ -70,7 +74,9 @@ u64 planned_memory(const Shape &shape, const Settings &s,
 	       traffic.connections * sizeof(Qp) +
 	       traffic.flows.size() *
 		       (sizeof(Flow) + sizeof(FlowState) + sizeof(u32)) +
-	       QpMaker(shape, s, d).memory_of(a.connections) +
+	       (s.column == Column::roce
+			? traffic.connections * sizeof(RoceQp)
+			: QpMaker(shape, s, d).memory_of(a.connections)) +
 	       packets * sizeof(Packet) + events_of(shape, packets);
 }
 } // namespace mrcsim

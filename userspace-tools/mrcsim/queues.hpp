@@ -33,7 +33,16 @@ struct LinkSums {
 
 /* Kinds of events in the upper bits of a key, in the order in which they
  * happen. */
-enum class Happens : u64 { fault, start, arrival, timer, wake, close, news };
+enum class Happens : u64 {
+	fault,
+	start,
+	trigger,
+	arrival,
+	timer,
+	wake,
+	close,
+	news
+};
 constexpr unsigned int key_shift = 56;
 
 constexpr u64 key_of(Happens what, u64 who)

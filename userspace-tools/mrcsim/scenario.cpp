@@ -284,7 +284,7 @@ struct ScenarioReader {
 
 		p.pattern = pattern;
 		p.line = YamlFile::line(node);
-		if (pattern == "matrix") {
+		if (pattern == "matrix" || pattern == "goal") {
 			p.file = beside(s.file, YamlFile::word(node));
 			s.parts.push_back(p);
 			return;
@@ -306,7 +306,7 @@ struct ScenarioReader {
 		else
 			throw UsageError(fmt::format(
 				"\"{}\" is none of permutation, sendrecv, "
-				"incast, alltoall, allreduce, matrix",
+				"incast, alltoall, allreduce, matrix, goal",
 				pattern));
 		if (!p.size)
 			yaml.fail(node, "\"size\" is missing");

@@ -28,8 +28,8 @@ struct Scenario {
 
 	/* Of the parts of the traffic, made by the reader. */
 	struct Part {
-		std::string pattern; /* or "matrix" */
-		std::string file;    /* of a matrix */
+		std::string pattern; /* or "matrix", "goal" */
+		std::string file;    /* of these */
 		u64 size = 0, start = 0;
 		u32 hosts = 0, by = 1, senders = 0, parallel = 1, repeat = 1;
 		int line = 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* mrcsim: the traffic of a scenario, which may have several parts. */
 #include "error.hpp"
+#include "goal_file.hpp"
 #include "matrix_file.hpp"
 #include "scenario.hpp"
 
@@ -29,9 +30,16 @@ void join(Traffic &t, Traffic more, u64 start)
 	for (Trigger &g : more.triggers) {
 		for (u32 &f : g.flows)
 			f += flows;
+		for (u32 &n : g.fires)
+			n += triggers;
+		if (g.ended != no_trigger)
+			g.ended += triggers;
+		g.cpu += t.cpus;
+		g.at += start;
 		t.triggers.push_back(std::move(g));
 	}
 	t.connections += more.connections;
+	t.cpus += more.cpus;
 	t.name += (t.name.empty() ? "" : "; ") + more.name;
 }
 } // namespace
@@ -56,6 +64,8 @@ Traffic Scenario::traffic(u64 seed) const
 						  p.parallel);
 			else if (p.pattern == "allreduce")
 				more = ring_allreduce(all, p.hosts, p.size);
+			else if (p.pattern == "goal")
+				more = read_goal(p.file, all);
 			else
 				more = read_matrix(p.file, all);
 			join(t, std::move(more), p.start);

@@ -7,7 +7,7 @@
 
 #include "error.hpp"
 #include "link.hpp"
-#include "qp.hpp"
+#include "roce.hpp"
 
 namespace mrcsim
 {
@@ -20,6 +20,8 @@ const char *column_name(Column c)
 		return "ecmp";
 	case Column::oblivious:
 		return "oblivious";
+	case Column::roce:
+		return "roce";
 	default:
 		return "mrc";
 	}
@@ -27,11 +29,12 @@ const char *column_name(Column c)
 
 Column column_of(const std::string &word)
 {
-	for (const Column c : {Column::mrc, Column::ecmp, Column::oblivious})
+	for (const Column c :
+	     {Column::mrc, Column::ecmp, Column::oblivious, Column::roce})
 		if (word == column_name(c))
 			return c;
 	throw UsageError(
-		fmt::format("\"{}\" is none of mrc, ecmp, oblivious", word));
+		fmt::format("\"{}\" is none of mrc, ecmp, oblivious, roce", word));
 }
 
 namespace
@@ -113,7 +116,9 @@ Derived derive(const Shape &shape, const Settings &s)
 	d.mpr = s.mpr ? s.mpr : range_for(bdp + bdp / 2, d.nominal);
 	d.nic_depth = s.nic_depth ? s.nic_depth : shape.planes > 1 ? 2 : 1;
 	d.link_memory = shape.links() * (sizeof(Link) + sizeof(LinkLoss));
-	d.qp_memory = QpMaker(shape, s, d).qp_memory();
+	d.qp_memory = s.column == Column::roce
+			      ? sizeof(RoceQp)
+			      : QpMaker(shape, s, d).qp_memory();
 	return d;
 }
 } // namespace mrcsim

@@ -17,6 +17,7 @@ enum class Column : u8 {
 	ecmp,	   /* one EV per plane, and switches that hash */
 	oblivious, /* EVs are not looked at: the paths in turn, in an order that
 		    * changes with each round */
+	roce,	   /* a model of RoCE v2, see roce.hpp */
 };
 
 const char *column_name(Column c);

@@ -2,7 +2,8 @@
 /*
  * mrcsim: what hosts send. A flow is one message. Flows of the same connection
  * share a queue pair and are sent in the order in which they start. A trigger
- * starts flows when others are finished.
+ * starts flows when others are finished. Schedules of applications have
+ * triggers that fire others, and calculations, which take time.
  */
 #pragma once
 
@@ -31,17 +32,26 @@ struct Trigger {
 	enum class Kind : u8 {
 		once,	 /* the first firing starts all flows */
 		each,	 /* each firing starts the next flow */
-		barrier, /* firing number @count starts all flows */
+		barrier, /* firing number @count starts all flows; 0: it fires
+			  * by itself, at @at */
 	};
 
 	Kind kind = Kind::once;
 	u32 count = 1;
-	std::vector<u32> flows; /* in the order of the file */
+	std::vector<u32> flows{}; /* in the order of the file */
+	u32 host = 0;		  /* where it fires, of a schedule */
+	std::vector<u32> fires{}; /* triggers that fire with it, of that host */
+	u64 at = 0;		  /* ps */
+	/* A calculation, one at a time on a processor. */
+	u64 calc = 0; /* ps */
+	u32 cpu = 0;
+	u32 ended = no_trigger; /* fires when it is over */
 };
 
 struct Traffic {
 	std::string name; /* for reports */
 	u32 connections = 0;
+	u32 cpus = 0; /* that calculate */
 	std::vector<Flow> flows;
 	std::vector<Trigger> triggers;
 

@@ -30,8 +30,11 @@ World::World(const Shape &s, const Settings &set, const Traffic &t, u32 threads)
 	  links(s, derived.packet), routes(s, set, derived),
 	  mail(u64{cut.count()} * cut.count()), qps(t.connections),
 	  hosts(s.all_hosts()), flows(t.flows.size()), fired(t.triggers.size()),
+	  cpu_free(t.cpus),
 	  close_delay(std::max(s.path_delay(), cut.window()))
 {
+	if (set.column == Column::roce)
+		roce.assign(qps.size(), RoceQp(s.of(Kind::host_up).rate));
 	if (cut.count() > 1)
 		links.set_partitions(s, cut);
 	for (Host &h : hosts)
@@ -53,8 +56,10 @@ u64 World::memory() const
 		crossing += m.packets.capacity() * sizeof(Packet) +
 			    m.events.capacity() * sizeof(Event);
 	return links.memory() + crossing + mail.capacity() * sizeof(Mail) +
-	       qps.capacity() * sizeof(Qp) + hosts.capacity() * sizeof(Host) +
+	       qps.capacity() * sizeof(Qp) +
+	       roce.capacity() * sizeof(RoceQp) + hosts.capacity() * sizeof(Host) +
 	       flows.capacity() * sizeof(FlowState) +
-	       fired.capacity() * sizeof(u32);
+	       fired.capacity() * sizeof(u32) +
+	       cpu_free.capacity() * sizeof(u64);
 }
 } // namespace mrcsim

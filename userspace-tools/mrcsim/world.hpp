@@ -11,6 +11,7 @@
 
 #include "cut.hpp"
 #include "queues.hpp"
+#include "roce.hpp"
 #include "routes.hpp"
 #include "traffic.hpp"
 
@@ -86,9 +87,11 @@ struct World {
 	Routes routes;
 	std::vector<Mail> mail; /* by sender, then by receiver */
 	std::vector<Qp> qps;
+	std::vector<RoceQp> roce; /* like qps, if the column is roce */
 	std::vector<Host> hosts;
 	std::vector<FlowState> flows;
-	std::vector<u32> fired; /* by trigger */
+	std::vector<u32> fired;	   /* by trigger */
+	std::vector<u64> cpu_free; /* ps, when a processor is free */
 	u64 close_delay; /* ps until a receiver knows that a queue pair ended */
 };
 } // namespace mrcsim

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * mrcsim: a model of RoCE v2, to compare with. A reliable connection takes one
+ * path, accepts packets in order only, and goes back to the first one that is
+ * missing. DCQCN (Zhu et al., SIGCOMM 2015) sets its rate. There is no limit to
+ * what is in flight, and no PFC. Nothing of the engine is used.
+ *
+ * Rates are in bit/s and times in ps. PSNs count the packets of a queue pair,
+ * and do not wrap around.
+ */
+#pragma once
+
+#include "mrc_base.h"
+
+#include "qp.hpp"
+
+namespace mrcsim
+{
+/* Packet::opcode */
+enum RoceOp : u8 { roce_data, roce_ack, roce_nak, roce_cnp };
+
+/* Rate of a sender. Numbers as in the publication, for 40 Gb/s and in
+ * proportion for other rates. */
+class Dcqcn
+{
+public:
+	explicit Dcqcn(u64 line) : line_(line), rate_(line), target_(line) {}
+
+	/* The rate at @now. Time must not go back. */
+	u64 rate(u64 now);
+	/* @bytes were sent. */
+	void sent(u64 bytes, u64 now);
+	/* The receiver has got packets with marks. */
+	void cnp(u64 now);
+
+private:
+	static constexpr u64 period = 55'000'000;     /* of both timers */
+	static constexpr u64 byte_count = 10'000'000; /* between increases */
+	static constexpr u32 recovery = 5;	/* steps of fast recovery */
+	static constexpr u32 one = 1 << 16;	/* alpha = 1 */
+	static constexpr unsigned int gain = 8; /* g = 2^-8 */
+
+	void advance(u64 now);
+	void increase();
+
+	u64 line_, rate_, target_;
+	u64 timer_at_ = 0; /* for alpha and for the rate */
+	u64 bytes_ = 0;
+	u32 by_time_ = 0, by_bytes_ = 0; /* increases since the last CNP */
+	u32 alpha_ = one;
+	bool slow_ = false; /* below the line rate */
+};
+
+/* A message that was posted. */
+struct RoceMessage {
+	u32 flow = 0;
+	u32 bytes = 0;
+	u32 first = 0; /* PSN */
+	u32 packets = 0;
+};
+
+struct RoceSender {
+	explicit RoceSender(u64 line) : control(line) {}
+
+	bool may_post() const { return count < send_slots; }
+	void post(u32 flow, u32 bytes, u32 pmtu);
+	const RoceMessage &oldest() const { return message[head]; }
+	/* The message that has packet @psn, which was posted. */
+	const RoceMessage &message_of(u32 psn) const;
+	/* The oldest message, if all of it has arrived, is removed. */
+	bool reap(u32 &flow);
+
+	u32 una = 0;  /* PSN: all before have arrived */
+	u32 next = 0; /* to be sent */
+	u32 sent = 0; /* behind the last one that was ever sent */
+	u32 end = 0;  /* behind the last one that was posted */
+	u32 head = 0, count = 0;
+	RoceMessage message[send_slots];
+	u64 next_at = 0;     /* when the rate allows the next packet */
+	u64 timeout = ~0ull; /* when to go back for lack of an answer */
+	Dcqcn control;
+};
+
+struct RoceReceiver {
+	static constexpr u64 cnp_period = 50'000'000;
+	static constexpr u32 ack_every = 16; /* packets */
+
+	u32 expected = 0;
+	u32 unacked = 0;
+	bool nak_sent = false; /* for the expected packet */
+	u64 cnp_at = 0;	       /* none before */
+};
+
+/* Both ends of a queue pair. Each is changed by the partition of its host. */
+struct RoceQp {
+	explicit RoceQp(u64 line) : tx(line) {}
+
+	RoceSender tx;
+	alignas(64) RoceReceiver rx;
+};
+} // namespace mrcsim
