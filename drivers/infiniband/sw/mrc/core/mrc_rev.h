@@ -28,10 +28,6 @@
  *    Once a probe of the plane had no answer, feedback takes the reverse EV of another
  *    plane instead, if there is one: EVs of the plane are known to be dead, and nobody
  *    knows which. The answer to a probe of a random EV ends that.
- *  - When a reverse EV turns out to be dead, others may be dead too. Until the next answer
- *    they are used for half as long, after a second one for a quarter, and so on, and SACKs
- *    are sent on all planes (mrc_rev_copy_port()). A peer whose window a loss has closed
- *    would otherwise wait for a tail probe for each SACK that is lost.
  *
  * The state belongs to the responder and its lock. Only mrc_rev_confirm() runs under
  * the lock of the requester. It stores single words; if a reader sees the EV of one
@@ -53,7 +49,6 @@ MRC_C_BEGIN
 #define MRC_REV_TRIES		4u
 #define MRC_REV_EXPLORE		4u	/* a power of 2 */
 #define MRC_REV_RECENT		8u	/* a power of 2 */
-#define MRC_REV_HALVES		4u	/* how often MRC_REV_FRESH is halved, at most */
 
 /**
  * struct mrc_rev_plane - reverse EV of one port
@@ -93,7 +88,6 @@ struct mrc_rev_sent {
  * @newest: index of the newest probe in @sent
  * @sent: the last probes
  * @unanswered: probes without an answer since the last answer, up to 255
- * @broken: reverse EVs without an answer since the last answer, up to 255
  * @probe_port: plane of the newest probe
  * @sacked: @sacked_at is valid
  * @plane: by port; index 0: packets without a port
@@ -108,7 +102,6 @@ struct mrc_rev {
 	bool probe_out;
 	u8 newest;
 	u8 unanswered;
-	u8 broken;
 	u8 probe_port;
 	bool sacked;
 	struct mrc_rev_sent sent[MRC_REV_RECENT];
@@ -141,24 +134,6 @@ void mrc_rev_inbound(struct mrc_rev *rev, u8 port);
  */
 int mrc_rev_pick(struct mrc_rev *rev, const struct mrc_paths *p, u8 port,
 		 u64 now);
-
-/**
- * mrc_rev_copy_port - another plane for a SACK
- * @rev: state
- * @p: read only
- * @port: port on which the packet arrived that the SACK answers
- * @copy: what this function returned last for this SACK, 0 at first
- *
- * Return: 0 if there is none, or if no reverse EV is known to be dead.
- */
-u8 mrc_rev_copy_port(const struct mrc_rev *rev, const struct mrc_paths *p, u8 port,
-		     u8 copy);
-
-/*
- * Like mrc_rev_pick(), for a copy of a SACK on the plane of @port, which is up: another
- * plane is never taken instead.
- */
-int mrc_rev_pick_copy(struct mrc_rev *rev, const struct mrc_paths *p, u8 port, u64 now);
 
 /**
  * mrc_rev_probe_due - is an endpoint EV probe to be sent now?
