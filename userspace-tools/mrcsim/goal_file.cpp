@@ -27,7 +27,7 @@ enum class What : u8 { send, recv, calc };
 struct Op {
 	What what = What::calc;
 	int line = 0;
-	u32 rank = 0, peer = 0;
+	u32 rank = 0;
 	u64 amount = 0; /* bytes, or ns */
 	u32 cpu = 0;
 	u32 needs = 0; /* how much must happen before it starts */
@@ -223,8 +223,10 @@ private:
 		op.what = send ? What::send : What::recv;
 		op.amount =
 			in_.number(size, "the size in bytes", 1, most_bytes);
-		op.peer = rank(w[at + 3]);
-		if (op.peer == rank_)
+
+		const u32 peer = rank(w[at + 3]);
+
+		if (peer == rank_)
 			in_.fail(fmt::format("rank {} sends to itself", rank_));
 		at += 4;
 		if (at + 1 < w.size() && w[at] == "tag") {
@@ -233,10 +235,10 @@ private:
 		}
 		places(w, at, op);
 		if (send)
-			sends_[{rank_, op.peer, tag}].push_back(
+			sends_[{rank_, peer, tag}].push_back(
 				static_cast<u32>(ops_.size()));
 		else
-			recvs_[{op.peer, rank_, tag}].push_back(
+			recvs_[{peer, rank_, tag}].push_back(
 				static_cast<u32>(ops_.size()));
 	}
 
@@ -338,7 +340,7 @@ private:
 		t_.triggers.resize(ends);
 		for (u32 n = 0; n < ends; n++) {
 			Op &op = ops_[n];
-			u32 end = n;
+			u32 end = no_trigger;
 
 			if (op.what != What::recv && !op.then.empty()) {
 				end = static_cast<u32>(t_.triggers.size());
@@ -356,8 +358,7 @@ private:
 			t.fires = op.meanwhile;
 			if (op.what == What::send) {
 				t.flows = {op.flow};
-				if (end != n)
-					t_.flows[op.flow].sent_trigger = end;
+				t_.flows[op.flow].sent_trigger = end;
 			} else if (op.what == What::recv) {
 				t.fires.insert(t.fires.end(), op.then.begin(),
 					       op.then.end());
@@ -365,7 +366,7 @@ private:
 			} else {
 				t.calc = op.amount * 1000;
 				t.cpu = op.cpu;
-				t.ended = end == n ? no_trigger : end;
+				t.ended = end;
 			}
 		}
 	}

@@ -6,18 +6,12 @@
 
 namespace mrcsim
 {
-/* A packet of host @src goes into the port that the engine chose. */
-void Partition::inject(u32 qp, u32 src, u32 dst, const mrc_tx_desc &d,
-		       const PathMap &map, u32 &walk, u32 flow)
+/* Packet @p of host @src goes into its port, or is given back. */
+void Partition::leave(u32 src, u32 p)
 {
-	const u32 p = queues_.take();
-	Packet &k = queues_.packet(p);
+	const u32 link = routes_.host_up(src, queues_.packet(p).port);
 	Host &h = hosts_[src];
-	const u32 link = routes_.host_up(src, d.port);
 
-	k.qp = qp;
-	pack(d, settings_.extra, flow, k);
-	routes_.choose(src, dst, d, map, walk, k);
 	totals_.injected++;
 	queues_.send(link, p, now_);
 
@@ -25,6 +19,19 @@ void Partition::inject(u32 qp, u32 src, u32 dst, const mrc_tx_desc &d,
 
 	if (free > nic_wait_)
 		h.clear = std::max(h.clear, free - nic_wait_);
+}
+
+/* A packet of host @src goes into the port that the engine chose. */
+void Partition::inject(u32 qp, u32 src, u32 dst, const mrc_tx_desc &d,
+		       const PathMap &map, u32 &walk, u32 flow)
+{
+	const u32 p = queues_.take();
+	Packet &k = queues_.packet(p);
+
+	k.qp = qp;
+	pack(d, settings_.extra, flow, k);
+	routes_.choose(src, dst, d, map, walk, k);
+	leave(src, p);
 }
 
 void Partition::make_ready(u32 qp)
@@ -343,6 +350,8 @@ void Partition::finish(u32 qp, u32 flow, bool failed)
 	totals_.failed += failed;
 	if (traffic_.flows[flow].sent_trigger != no_trigger)
 		fire(traffic_.flows[flow].sent_trigger);
+	if (alone_ && totals_.finished == world_.flows.size())
+		bound_ = std::min(bound_, {world_.cut.window_end(now_), 0});
 }
 
 /* Work requests that are finished, in the order in which they were posted. */
@@ -404,8 +413,6 @@ void Partition::end(u32 qp)
 		events_.push(e.at, e.key);
 	else
 		world_.mail_of(number_)[to].events.push_back(e);
-	if (alone_ && totals_.finished == world_.flows.size())
-		bound_ = std::min(bound_, {world_.cut.window_end(now_), 0});
 }
 
 /* The receiver's memory, a while later. */

@@ -18,7 +18,6 @@ constexpr u32 cnp_len = 16; /* reserved bytes of a CNP */
 void Partition::roce_inject(u32 qp, u32 src, u32 dst, u32 p, u32 len)
 {
 	Packet &k = queues_.packet(p);
-	Host &h = hosts_[src];
 	const u64 path = draw(settings_.seed, Draws::paths, u64{qp}, 0);
 	mrc_tx_desc d{};
 	u32 walk = 0;
@@ -32,14 +31,7 @@ void Partition::roce_inject(u32 qp, u32 src, u32 dst, u32 p, u32 len)
 		static_cast<s32>(mrc_nominal_size(static_cast<u16>(len), 0)) +
 		settings_.extra);
 	routes_.choose(src, dst, d, {}, walk, k);
-	totals_.injected++;
-	queues_.send(routes_.host_up(src, d.port), p, now_);
-
-	const u64 free =
-		world_.links.link(routes_.host_up(src, d.port)).data_free;
-
-	if (free > nic_wait_)
-		h.clear = std::max(h.clear, free - nic_wait_);
+	leave(src, p);
 }
 
 /* One packet, if there is one and the rate allows it. */
@@ -171,8 +163,6 @@ void Partition::roce_receive(const Packet &k)
 	if (q.left) {
 		roce_post(k.qp);
 		pull(q.src);
-	} else if (alone_ && totals_.finished == world_.flows.size()) {
-		bound_ = std::min(bound_, {world_.cut.window_end(now_), 0});
 	}
 }
 

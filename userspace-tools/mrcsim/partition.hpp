@@ -72,6 +72,7 @@ private:
 	void answer_probe(u32 qp, const Packet &k, const mrc_hdr &h);
 	void placed(const Packet &k);
 
+	void leave(u32 src, u32 p);
 	void inject(u32 qp, u32 src, u32 dst, const mrc_tx_desc &d,
 		    const PathMap &map, u32 &walk, u32 flow = 0);
 

@@ -18,7 +18,7 @@ void Dcqcn::increase()
 	else if (most > recovery)
 		target_ += step;
 	target_ = std::min(target_, line_);
-	rate_ = std::min((rate_ + target_ + 1) / 2, line_);
+	rate_ = (rate_ + target_ + 1) / 2;
 	slow_ = rate_ < line_;
 }
 

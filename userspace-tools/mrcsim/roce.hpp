@@ -64,7 +64,6 @@ struct RoceSender {
 
 	bool may_post() const { return count < send_slots; }
 	void post(u32 flow, u32 bytes, u32 pmtu);
-	const RoceMessage &oldest() const { return message[head]; }
 	/* The message that has packet @psn, which was posted. */
 	const RoceMessage &message_of(u32 psn) const;
 	/* The oldest message, if all of it has arrived, is removed. */
