@@ -32,7 +32,7 @@ END
 figure() { # NAME
 	local rc=0 missing
 	pauses_begin longest
-	mrclab drill -o "$WORK/out" "$DRILLS/$1.yaml" >"$WORK/output" 2>&1 || rc=$?
+	mrclab drill -m -o "$WORK/out" "$DRILLS/$1.yaml" >"$WORK/output" 2>&1 || rc=$?
 	pauses_end
 	[ "$rc" = 0 ] || [ "$rc" = 3 ] || {
 		cat "$WORK/output"

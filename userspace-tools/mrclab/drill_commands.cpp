@@ -49,25 +49,31 @@ void make_dir(const std::string &dir)
 } // namespace
 
 int drill_command(const std::vector<std::string> &files, const std::string &dir,
-		  const Progress &progress)
+		  bool mrc_only, const Progress &progress)
 {
-	const std::vector<Drill> drills = read_drills(files);
+	std::vector<Drill> drills = read_drills(files);
 	std::vector<DrillResult> results;
 	int status = exit_ok;
 
 	make_dir(dir);
 	catch_interrupts();
-	for (const Drill &d : drills) {
+	for (Drill &d : drills) {
+		DrillResult result;
+
+		if (mrc_only)
+			d.stages.resize(1);
 		try {
-			results.push_back(run_drill(d, dir, progress));
+			run_drill(result, d, dir, progress);
 		} catch (const SystemError &e) {
-			if (drills.size() == 1)
+			if (drills.size() == 1 && result.runs.empty())
 				throw;
 			std::cerr << fmt::format("mrclab: {}: {}\n", d.name,
 						 e.what());
 			status = exit_system;
-			continue;
+			if (result.runs.empty())
+				continue;
 		}
+		results.push_back(std::move(result));
 		std::cout << summary_of(results.back()) << std::flush;
 		if (!passed(results.back()) && status == exit_ok)
 			status = exit_unmet;

@@ -12,10 +12,11 @@ namespace mrclab
 /*
  * Carries out drills; exit_unmet if a requirement is not met. All files are
  * read before the first drill begins. The report has all drills that were
- * carried out, those before an error too.
+ * carried out, those before an error too, and of one whose run with rxe failed
+ * the run with mrc. mrc_only leaves out the runs with rxe.
  */
 int drill_command(const std::vector<std::string> &files, const std::string &dir,
-		  const Progress &progress);
+		  bool mrc_only, const Progress &progress);
 
 /* Says what each file describes, and does nothing. */
 int check_drills(const std::vector<std::string> &files);

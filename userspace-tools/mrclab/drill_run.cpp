@@ -216,24 +216,23 @@ std::vector<std::string> shown(const Drill &d, const DrillRun &run)
 }
 } // namespace
 
-DrillResult run_drill(const Drill &d, const std::string &dir,
-		      const Progress &progress)
+void run_drill(DrillResult &result, const Drill &d, const std::string &dir,
+	       const Progress &progress)
 {
-	DrillResult r;
-
-	r.name = d.name;
-	r.title = d.title;
-	r.figure = d.figure;
-	r.published = d.published;
-	r.about = d.about;
-	r.fabric = summary(
+	result.name = d.name;
+	result.title = d.title;
+	result.figure = d.figure;
+	result.published = d.published;
+	result.about = d.about;
+	result.fabric = summary(
 		parse_fabric(d.stages[0].fabric_text, d.stages[0].fabric_file));
-	r.kernel = kernel();
-	r.date = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}",
-			     fmt::gmtime(std::time(nullptr)));
-	for (const Stage &s : d.stages)
-		r.runs.push_back(run_stage(d, s, dir, progress));
-	r.shown = shown(d, r.runs[0]);
-	return r;
+	result.kernel = kernel();
+	result.date = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}",
+				  fmt::gmtime(std::time(nullptr)));
+	for (const Stage &s : d.stages) {
+		result.runs.push_back(run_stage(d, s, dir, progress));
+		if (result.runs.size() == 1)
+			result.shown = shown(d, result.runs[0]);
+	}
 }
 } // namespace mrclab

@@ -42,7 +42,7 @@ struct Args {
 	std::vector<std::string> words;
 	ExportOptions images;
 	bool all = false, json = false, stats = false, quiet = false,
-	     check = false;
+	     check = false, mrc_only = false;
 };
 
 Progress progress_of(const Args &a)
@@ -316,7 +316,7 @@ int drill(const Args &a)
 {
 	if (a.check)
 		return check_drills(a.words);
-	return drill_command(a.words, a.dir, progress_of(a));
+	return drill_command(a.words, a.dir, a.mrc_only, progress_of(a));
 }
 
 int report(const Args &a)
@@ -366,6 +366,7 @@ void add_drill_commands(CLI::App &app, Args &a, Command &chosen)
 	s->add_option("-o,--output", a.dir, "directory of the results")
 		->default_str("drills");
 	s->add_flag("-c,--check", a.check, "just read the files");
+	s->add_flag("-m,--mrc-only", a.mrc_only, "no runs with rxe");
 	s->add_flag("-q,--quiet", a.quiet, "no progress");
 
 	s = add(app, chosen, report, "report",
