@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <random>
+#include <set>
 
 using namespace mrc_test;
 
@@ -768,6 +769,53 @@ TEST(RespEcho, ReverseEvComesFromTheOwnSet)
 	EXPECT_EQ(fb[0].ev, -1);
 	EXPECT_EQ(fb[0].entropy, 0x77u);
 	EXPECT_EQ(fb[0].port, 3);
+}
+
+// A reverse EV has turned out to be dead: the same SACK on each plane, everything else
+// once. Of a train only the last one.
+TEST(RespEcho, SackGoesToAllPlanesIfReverseEvsDie)
+{
+	Requester q;
+	q.init();
+	Responder r;
+	r.init(&q.paths);
+	mrc_rev *rev = mrc_resp_rev(&r.resp);
+	const u8 ports = q.paths.n_ports;
+	mrc_rev_confirm(rev, &q.paths, 0, r.now);
+	mrc_rev_probe_sent(rev, &q.paths, 0, 1, r.now);
+	mrc_rev_probe_sent(rev, &q.paths, 1, 2, r.now);
+	auto fb = r.data({.psn = r.psn(1), .a = true, .port = 2});
+	std::vector<u8> sacks;
+	const mrc_seth first = find(fb, MRC_OP_SACK)->hdr.seth;
+	for (const auto &d : fb) {
+		if (d.hdr.opcode != MRC_OP_SACK)
+			continue;
+		sacks.push_back(d.port);
+		EXPECT_EQ(d.hdr.seth.bitmap, first.bitmap);
+		EXPECT_EQ(d.hdr.seth.sack_offset, first.sack_offset);
+		EXPECT_EQ(d.hdr.seth.cack_psn, first.cack_psn);
+	}
+	EXPECT_EQ(sacks.size(), ports);
+	std::sort(sacks.begin(), sacks.end());
+	EXPECT_EQ(std::unique(sacks.begin(), sacks.end()), sacks.end());
+	fb = r.data({.psn = r.psn(200), .a = true, .port = 2});
+	std::vector<s16> maps;
+	for (const auto &d : fb)
+		if (d.hdr.opcode == MRC_OP_SACK)
+			maps.push_back(d.hdr.seth.sack_offset);
+	ASSERT_GT(maps.size(), ports);
+	EXPECT_EQ(std::count(maps.begin(), maps.end(), maps.back()), ports);
+	EXPECT_EQ(std::set<s16>(maps.begin(), maps.end()).size(),
+		  maps.size() - ports + 1);
+	// The path works again.
+	EXPECT_TRUE(mrc_rev_response(rev, &q.paths, 2, r.now));
+	fb = r.data({.psn = r.psn(2), .a = true, .port = 2});
+	EXPECT_EQ(std::count_if(fb.begin(), fb.end(),
+				[](const mrc_tx_desc &d) {
+					return d.hdr.opcode == MRC_OP_SACK &&
+					       d.port != 2;
+				}),
+		  0);
 }
 
 // Every PSN exactly once, whatever order and however often.

@@ -368,6 +368,67 @@ TEST_F(Rev, FeedbackArrivesWhereMostEvsAreDead)
 	EXPECT_GT(arrived, total * 95 / 100) << arrived << " of " << total;
 }
 
+// When a reverse EV is dead, the others are used for half as long, and SACKs go to
+// all planes that are up, until an answer comes.
+TEST_F(Rev, DeadReverseEvMakesTheOthersDoubtful)
+{
+	const auto copies = [this](u8 port) {
+		std::set<int> ports;
+
+		for (u8 c = 0; (c = mrc_rev_copy_port(&rev, &p.p, port, c));)
+			ports.insert(c);
+		return ports;
+	};
+
+	for (int ev : {0, 5, 6})
+		mrc_rev_confirm(&rev, &p.p, ev, now); // planes 1, 2, 3
+	EXPECT_EQ(copies(1), std::set<int>());
+	sent(0, 1);
+	EXPECT_EQ(copies(1), std::set<int>());
+	now += kFresh / 2 - kUnit;
+	EXPECT_EQ(pick(3), 6);
+	sent(5, 2); // the first one is given up
+	EXPECT_EQ(copies(1), (std::set<int>{2, 3, 4}));
+	EXPECT_EQ(copies(3), (std::set<int>{1, 2, 4}));
+	EXPECT_EQ(pick(3), 6);
+	now += 2 * kUnit;
+	EXPECT_NE(pick(3), pick(3));
+	EXPECT_EQ(p.port(static_cast<unsigned>(
+			  mrc_rev_pick_copy(&rev, &p.p, 3, now))),
+		  3u);
+	mrc_paths_set_ports(&p.p, 1u << 1 | 1u << 4);
+	EXPECT_EQ(copies(1), std::set<int>{4});
+	EXPECT_TRUE(mrc_rev_response(&rev, &p.p, 2, now));
+	EXPECT_EQ(copies(1), std::set<int>());
+}
+
+// A dead reverse EV makes a number of SACKs go to all planes, not all that follow.
+TEST_F(Rev, CopiesOfSacksAreBounded)
+{
+	unsigned sacks = 0;
+
+	for (int ev : {0, 5})
+		mrc_rev_confirm(&rev, &p.p, ev, now); // planes 1, 2
+	sent(0, 1);
+	sent(5, 2); // the first one is given up
+	while (sacks < 1000 && mrc_rev_copy_port(&rev, &p.p, 1, 0))
+		sacks++;
+	EXPECT_EQ(sacks, MRC_REV_COPIED);
+	sent(6, 3); // and the second
+	EXPECT_NE(mrc_rev_copy_port(&rev, &p.p, 1, 0), 0);
+}
+
+// Where EVs that were never confirmed are dead, the others are as good as before.
+TEST_F(Rev, DeadEvThatWasTriedSaysNothingOfTheOthers)
+{
+	mrc_rev_confirm(&rev, &p.p, 6, now);
+	for (u16 id = 1; id < 10; id++)
+		sent(4, id);
+	EXPECT_EQ(mrc_rev_copy_port(&rev, &p.p, 1, 0), 0);
+	now += kFresh - kUnit;
+	EXPECT_EQ(mrc_rev_pick_copy(&rev, &p.p, 3, now), 6);
+}
+
 TEST_F(Rev, PlanesTakeTurns)
 {
 	int count[5] = {};

@@ -291,6 +291,7 @@ struct mrc_resp {
 		u8 nack_reason;
 		u8 nack_vendor;
 		u8 port;
+		u8 copy;	/* plane of the newest copy of the SACK owed, 0 = none */
 		u16 probe_id;
 		u16 tstamp;
 		u32 psn;

@@ -67,6 +67,12 @@ void mrc_rev_inbound(struct mrc_rev *rev, u8 port)
 		rev->inbound |= 1u << port;
 }
 
+/* How long a reverse EV is used after its confirmation, in units of 1.024 us. */
+static u32 usable_time(const struct mrc_rev *rev, const struct mrc_paths *p)
+{
+	return mrc_ev_time(MRC_REV_FRESH * p->n_ports * interval(rev, p)) >> rev->broken;
+}
+
 /* The reverse EV of @port if it is still usable, else -1. */
 static int fresh(const struct mrc_rev *rev, const struct mrc_paths *p, u8 port,
 		 u64 now)
@@ -77,7 +83,7 @@ static int fresh(const struct mrc_rev *rev, const struct mrc_paths *p, u8 port,
 
 	if (ev >= p->n || mrc_paths_port(p, ev) != port ||
 	    mrc_paths_state(p, ev) != MRC_EV_GOOD ||
-	    age > mrc_ev_time(MRC_REV_FRESH * p->n_ports * interval(rev, p)))
+	    age > usable_time(rev, p))
 		return -1;
 	return ev;
 }
@@ -116,6 +122,26 @@ int mrc_rev_pick(struct mrc_rev *rev, const struct mrc_paths *p, u8 port,
 	if (ev < 0)
 		ev = mrc_paths_pick_back(p, &rev->plane[port].cursor, port);
 	return ev;
+}
+
+u8 mrc_rev_copy_port(struct mrc_rev *rev, const struct mrc_paths *p, u8 port, u8 copy)
+{
+	if (!copy) {
+		if (!rev->copied)
+			return 0;
+		rev->copied--;
+	}
+	while (++copy <= p->n_ports)
+		if (copy != port && mrc_paths_port_ok(p, copy))
+			return copy;
+	return 0;
+}
+
+int mrc_rev_pick_copy(struct mrc_rev *rev, const struct mrc_paths *p, u8 port, u64 now)
+{
+	int ev = fresh(rev, p, port, now);
+
+	return ev >= 0 ? ev : mrc_paths_pick_back(p, &rev->plane[port].cursor, port);
 }
 
 /*
@@ -169,8 +195,14 @@ static void probe_lost(struct mrc_rev *rev)
 
 	if (rev->unanswered < 255)
 		rev->unanswered++;
-	if (mrc_read_once(plane->ev) == rev->sent[rev->newest].ev)
+	/* Unless feedback through it has arrived since. */
+	if (mrc_read_once(plane->ev) == rev->sent[rev->newest].ev &&
+	    (s32)(mrc_read_once(plane->at) - rev->sent[rev->newest].at) <= 0) {
 		mrc_write_once(plane->ev, MRC_REV_NONE);
+		if (rev->broken < MRC_REV_HALVES)
+			rev->broken++;
+		rev->copied = MRC_REV_COPIED;
+	}
 	rev->searching |= 1u << rev->probe_port;
 }
 
@@ -225,6 +257,8 @@ bool mrc_rev_response(struct mrc_rev *rev, const struct mrc_paths *p, u16 id,
 	if (sent == &rev->sent[rev->newest])
 		rev->probe_out = false;
 	rev->unanswered = 0;
+	rev->broken = 0;
+	rev->copied = 0;
 	learn_rtt(rev, (u64)(mrc_ev_time(now) - sent->at) << 10);
 	if (ev >= p->n)
 		return true;

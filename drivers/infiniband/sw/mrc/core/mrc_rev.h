@@ -28,6 +28,11 @@
  *    Once a probe of the plane had no answer, feedback takes the reverse EV of another
  *    plane instead, if there is one: EVs of the plane are known to be dead, and nobody
  *    knows which. The answer to a probe of a random EV ends that.
+ *  - When a reverse EV turns out to be dead, others may be dead too. Until the next answer
+ *    they are used for half as long, after a second one for a quarter, and so on, and the
+ *    next SACKs are sent on all planes (mrc_rev_copy_port()). A peer whose window a loss has
+ *    closed would otherwise wait for a tail probe for each SACK that is lost. The number of
+ *    these SACKs is bounded: where queues hold up probes, they must not add to the load.
  *
  * The state belongs to the responder and its lock. Only mrc_rev_confirm() runs under
  * the lock of the requester. It stores single words; if a reader sees the EV of one
@@ -49,6 +54,8 @@ MRC_C_BEGIN
 #define MRC_REV_TRIES		4u
 #define MRC_REV_EXPLORE		4u	/* a power of 2 */
 #define MRC_REV_RECENT		8u	/* a power of 2 */
+#define MRC_REV_HALVES		4u	/* how often MRC_REV_FRESH is halved, at most */
+#define MRC_REV_COPIED		32u	/* SACKs on all planes for a dead reverse EV */
 
 /**
  * struct mrc_rev_plane - reverse EV of one port
@@ -88,6 +95,8 @@ struct mrc_rev_sent {
  * @newest: index of the newest probe in @sent
  * @sent: the last probes
  * @unanswered: probes without an answer since the last answer, up to 255
+ * @broken: reverse EVs without an answer since the last answer, up to MRC_REV_HALVES
+ * @copied: SACKs that are still to be sent on all planes
  * @probe_port: plane of the newest probe
  * @sacked: @sacked_at is valid
  * @plane: by port; index 0: packets without a port
@@ -102,6 +111,8 @@ struct mrc_rev {
 	bool probe_out;
 	u8 newest;
 	u8 unanswered;
+	u8 broken;
+	u8 copied;
 	u8 probe_port;
 	bool sacked;
 	struct mrc_rev_sent sent[MRC_REV_RECENT];
@@ -134,6 +145,23 @@ void mrc_rev_inbound(struct mrc_rev *rev, u8 port);
  */
 int mrc_rev_pick(struct mrc_rev *rev, const struct mrc_paths *p, u8 port,
 		 u64 now);
+
+/**
+ * mrc_rev_copy_port - another plane for a SACK
+ * @rev: state
+ * @p: read only
+ * @port: port on which the packet arrived that the SACK answers
+ * @copy: what this function returned last for this SACK, 0 at first
+ *
+ * Return: 0 if there is none, or if the SACK is not to be sent on all planes.
+ */
+u8 mrc_rev_copy_port(struct mrc_rev *rev, const struct mrc_paths *p, u8 port, u8 copy);
+
+/*
+ * Like mrc_rev_pick(), for a copy of a SACK on the plane of @port, which is up: the reverse
+ * EV of another plane is not taken instead. -1 if there is no EV.
+ */
+int mrc_rev_pick_copy(struct mrc_rev *rev, const struct mrc_paths *p, u8 port, u64 now);
 
 /**
  * mrc_rev_probe_due - is an endpoint EV probe to be sent now?

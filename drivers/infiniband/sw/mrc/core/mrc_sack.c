@@ -17,7 +17,9 @@ static void mrc_resp_desc(struct mrc_resp *resp, u8 opcode, u64 now,
 	h->hdr_len = (u16)mrc_hdr_len(h);
 	desc->tc = MRC_TC_CONTROL;
 	desc->ev = -1;
-	if (resp->paths)
+	if (resp->paths && resp->fb.copy)
+		desc->ev = mrc_rev_pick_copy(&resp->rev, resp->paths, resp->fb.copy, now);
+	else if (resp->paths)
 		desc->ev = mrc_rev_pick(&resp->rev, resp->paths, resp->fb.port,
 					now);
 	if (desc->ev >= 0) {
@@ -118,6 +120,27 @@ static void mrc_resp_sack(struct mrc_resp *resp, u64 now,
 	resp->lowest_unsacked = base;
 }
 
+/*
+ * A copy of the SACK owed, on another plane, if feedback may get lost. Only of a SACK that
+ * tells all that is left: a train may be long. Return: false if there is none.
+ */
+static bool mrc_resp_sack_copy(struct mrc_resp *resp, u64 now, struct mrc_tx_desc *desc)
+{
+	const u32 lowest = resp->lowest_unsacked;
+
+	resp->fb.copy = !resp->paths || mrc_psn_diff(resp->max_rcv, mrc_sack_base(resp)) > 63 ?
+			0 : mrc_rev_copy_port(&resp->rev, resp->paths, resp->fb.port,
+					      resp->fb.copy);
+	if (!resp->fb.copy)
+		return false;
+	mrc_resp_sack(resp, now, desc);
+	/* The mark counts once. */
+	desc->hdr.seth.m = MRC_M_NONE;
+	resp->fb.sack = true;
+	resp->lowest_unsacked = lowest;
+	return true;
+}
+
 static void mrc_resp_nack(struct mrc_resp *resp, u64 now,
 			  struct mrc_tx_desc *desc)
 {
@@ -194,7 +217,8 @@ bool mrc_resp_next_feedback(struct mrc_resp *resp, u64 now,
 		return true;
 	}
 	if (resp->fb.sack) {
-		mrc_resp_sack(resp, now, desc);
+		if (!mrc_resp_sack_copy(resp, now, desc))
+			mrc_resp_sack(resp, now, desc);
 		return true;
 	}
 	/* A NAK implicitly acknowledges everything before its PSN. */
