@@ -87,6 +87,31 @@ TEST(Run, permutationWithoutConflictsIsAsFastAsOneFlow)
 	EXPECT_EQ(many.check(), "");
 }
 
+/* Queue pairs that all want the same port do not keep each other from the rest. */
+TEST(Run, severalQueuePairsOfAHostUseAllOfItsPorts)
+{
+	constexpr u32 planes = 4, qps = 4;
+	constexpr u32 bytes = 4'000'000;
+	constexpr u64 least = u64{bytes} * qps / planes * 80;
+	const Shape s = plain_clos(planes, 2, 4, 1);
+
+	for (u64 seed = 1; seed <= 12; seed++) {
+		Settings settings;
+		Traffic t;
+
+		settings.seed = seed;
+		for (u32 n = 0; n < qps; n++)
+			t.add(0, 1, bytes, 0);
+
+		Simulator sim(s, settings, t, {});
+
+		finish(sim);
+		for (const u64 time : times_of(sim))
+			EXPECT_LT(time, least * 3 / 2) << "seed " << seed;
+		EXPECT_EQ(sim.check(), "");
+	}
+}
+
 TEST(Run, allToAllLosesNothing)
 {
 	const Shape s = marking_clos(2, 2, 2, 3);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* mrcsim: hosts. They drive the engines as the driver's shell does. */
+#include <bit>
+
 #include "header.hpp"
 #include "mrc_endpoint.h"
 #include "partition.hpp"
@@ -15,10 +17,41 @@ void Partition::leave(u32 src, u32 p)
 	totals_.injected++;
 	queues_.send(link, p, now_);
 
-	const u64 free = world_.links.link(link).data_free;
+	h.fullest = std::max(h.fullest, world_.links.link(link).data_free);
+	if (h.fullest > now_ + nic_wait_)
+		h.clear = room_at(src);
+}
 
-	if (free > nic_wait_)
-		h.clear = std::max(h.clear, free - nic_wait_);
+/*
+ * When host @host may send its next packet. Its ports have room for a number of
+ * packets together, not each for its share: with several queue pairs, those
+ * with packets for other ports would wait for the fullest one.
+ */
+u64 Partition::room_at(u32 host) const
+{
+	const u64 room =
+		nic_wait_ * static_cast<u32>(std::popcount(hosts_[host].ports));
+	u64 at = now_;
+
+	/* Each round passes the end of one port's queue at least. */
+	for (;;) {
+		u64 waiting = 0;
+		u32 busy = 0;
+
+		for (u32 p = 1; p <= ctr_->n_ports; p++) {
+			const u64 free =
+				world_.links.link(routes_.host_up(host, p))
+					.data_free;
+
+			if (free <= at)
+				continue;
+			waiting += free - at;
+			busy++;
+		}
+		if (waiting <= room)
+			return at;
+		at += (waiting - room + busy - 1) / busy;
+	}
 }
 
 /* A packet of host @src goes into the port that the engine chose. */
@@ -56,8 +89,8 @@ bool Partition::send(u32 qp)
 	Qp &q = qps_[qp];
 	mrc_tx_desc d;
 
-	if (!q.tx || mrc_req_next(&q.tx->req, engine_time(now_), &d) !=
-			     MRC_TX_PACKET)
+	if (!q.tx ||
+	    mrc_req_next(&q.tx->req, engine_time(now_), &d) != MRC_TX_PACKET)
 		return false;
 	if (d.data) {
 		totals_.data++;

@@ -73,6 +73,7 @@ private:
 	void placed(const Packet &k);
 
 	void leave(u32 src, u32 p);
+	u64 room_at(u32 host) const;
 	void inject(u32 qp, u32 src, u32 dst, const mrc_tx_desc &d,
 		    const PathMap &map, u32 &walk, u32 flow = 0);
 
@@ -122,7 +123,7 @@ private:
 	std::size_t next_start_ = 0;
 	std::vector<u32> firing_; /* triggers, while fire() works */
 	Totals totals_;
-	u64 nic_wait_; /* ps that a packet may wait in a port of a NIC */
+	u64 nic_wait_; /* ps that a packet may wait in a NIC, per port */
 	u32 number_;
 	bool roce_;  /* queue pairs are those of roce.hpp */
 	bool alone_; /* there is no other partition */

@@ -60,7 +60,8 @@ struct Qp {
 static_assert(sizeof(Qp) == 56);
 
 struct Host {
-	u64 clear = 0; /* ps: from here on its ports have room */
+	u64 clear = 0;	 /* ps: from here on its ports have room */
+	u64 fullest = 0; /* ps: from here on all of its ports are idle */
 	u64 wake = never_ps;
 	u64 digest = 0;
 	u32 first = nobody, last = nobody; /* ready queue pairs */
