@@ -13,6 +13,7 @@ namespace
 {
 constexpr unsigned pairs = 3;
 constexpr uint32_t room = 16384;
+constexpr uint32_t most_waiting = 64;
 
 class Srq
 {
@@ -21,14 +22,15 @@ public:
 	{
 		ibv_srq_init_attr a{};
 
-		a.attr.max_wr = 32;
+		/* Room for all receives, whenever the queue pairs take them. */
+		a.attr.max_wr = most_waiting;
 		a.attr.max_sge = 2;
 		srq_ = ibv_create_srq(s.dev.pd(), &a);
 		if (!srq_ && errno == EOPNOTSUPP)
 			throw Skip("no shared receive queues");
 		if (!srq_)
 			fail("ibv_create_srq: %s", std::strerror(errno));
-		if (a.attr.max_wr < 32 || a.attr.max_sge < 2)
+		if (a.attr.max_wr < most_waiting || a.attr.max_sge < 2)
 			fail("the SRQ is smaller than asked for");
 	}
 	~Srq()
