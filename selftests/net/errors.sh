@@ -139,6 +139,7 @@ subtest "bad lkey: LOC_PROT_ERR" local_error_test bad-lkey
 subtest "send queue overflow is refused at post" local_error_test sq-overflow
 subtest "QP transitions with wrong masks are refused" local_error_test modify-masks
 subtest "work requests flush in ERROR, in order" local_error_test flush
+subtest "thousands of work requests flush, in order" local_error_test flush-many
 subtest "send queue drained (SQD) and resumed" local_error_test sq-drain
 subtest "peer gone: RETRY_EXC_ERR in time (timeout 12, retry 3)" peer_gone 12 3 50 2000
 subtest "peer gone: RETRY_EXC_ERR in time (timeout 16, retry 2)" peer_gone 16 2 537 4000

@@ -575,6 +575,7 @@ const ErrorTest error_tests[] = {
 	{"modify-masks", test_modify_masks},
 	{"objects", test_objects},
 	{"flush", test_flush},
+	{"flush-many", test_flush_many},
 	{"sq-drain", test_sq_drain},
 };
 } // namespace

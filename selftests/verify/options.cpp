@@ -67,10 +67,11 @@ Other tests than traffic:
   --churn N                N times create, connect, transfer, destroy
   --error-test NAME        bad-rkey, oob, no-permission, qp-access, no-recv,
                            late-recv, bad-opcode, bad-lkey, sq-overflow,
-                           modify-masks, objects, flush, sq-drain, all
+                           modify-masks, objects, flush, flush-many,
+                           sq-drain, all
   --ext-test NAME          what there is beyond WRITE: send, read, atomic,
                            fence, mixed, rnr, refused, windows, srq,
-                           datagrams, gone (as --peer-gone), all; with
+                           datagrams, groups, gone (as --peer-gone), all; with
                            --iters, --bidir, --post-list, --ex and --cq-ex;
                            and what there is not: strict (at neither end),
                            strict-peer (at the server)

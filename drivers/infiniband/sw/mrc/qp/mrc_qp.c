@@ -47,6 +47,7 @@ static void mrc_qp_work(struct work_struct *work)
 	mrc_req_go_on(qp, true);
 	if (mrc_qp_has_todo(qp, MRC_TODO_RESP))
 		mrc_qp_resume_resp(qp);
+	mrc_qp_flush_rest(qp);
 	mrc_qp_put(qp);
 }
 
@@ -319,7 +320,7 @@ static int mrc_post_send(struct ib_qp *ibqp)
 		mrc_req_run(qp, true);
 		return 0;
 	case IB_QPS_ERR:
-		mrc_sq_flush(qp);
+		mrc_sq_flush_all(qp);
 		spin_unlock_bh(&qp->tx.lock);
 		return 0;
 	default:
@@ -346,17 +347,12 @@ int mrc_qp_init(const struct mrc_profile_ops *profiles)
 	mrc_qp_cache = kmem_cache_create("mrc_qp", MRC_QP_CACHE_SIZE,
 					 __alignof__(struct mrc_qp),
 					 SLAB_NO_MERGE, NULL);
-	if (!mrc_qp_cache)
-		return -ENOMEM;
-	if (!mrc_qp_ref_init())
-		return 0;
-	kmem_cache_destroy(mrc_qp_cache);
-	return -ENOMEM;
+	return mrc_qp_cache ? 0 : -ENOMEM;
 }
 
 void mrc_qp_exit(void)
 {
-	mrc_qp_ref_exit();
+	flush_workqueue(mrc_qp_wq);
 	rcu_barrier();		/* mrc_qp_free_rcu() */
 	kmem_cache_destroy(mrc_qp_cache);
 }

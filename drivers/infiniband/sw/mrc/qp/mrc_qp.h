@@ -167,6 +167,7 @@ struct mrc_requester {
  * @MRC_TODO_INLINE: allocate the inline buffer because a WQE waits for it. The send
  *	loop allocates it only in process context
  * @MRC_TODO_PAGES: pages have been fetched; retry packets that wait for memory
+ * @MRC_TODO_FLUSH: flush the rest of the rings
  * @MRC_TODO_FATAL: report IB_EVENT_QP_FATAL and go to ERROR
  * @MRC_TODO_ANS_BAD: answer channel only: the memory of answer @tx.ans_bad_num cannot
  *	be read any more; refuse its request
@@ -183,6 +184,7 @@ enum mrc_qp_todo {
 	MRC_TODO_SQ,
 	MRC_TODO_INLINE,
 	MRC_TODO_PAGES,
+	MRC_TODO_FLUSH,
 	MRC_TODO_FATAL,
 	MRC_TODO_ANS_BAD,
 	MRC_TODO_DELAYED_ACK,
@@ -209,6 +211,7 @@ enum mrc_qp_todo {
  * @no_inline: allocation of @inl_buf failed
  * @no_ans: creation of the answer channel failed
  * @ans_bad_num: see MRC_TODO_ANS_BAD
+ * @flush_left: entries of @sq that the work item may still flush
  * @ans_acked: answer channel only: number of acknowledged answers that have not been
  *	reported to the QP yet
  * @sq_taken: number of entries copied from the ring; sq_taken - sq.idx of them are in
@@ -237,6 +240,7 @@ struct mrc_qp_tx {
 		bool no_inline;
 		bool no_ans;
 		u16 ans_bad_num;
+		u16 flush_left;
 		u32 ans_acked;
 		u32 sq_taken;
 		struct mrc_requester *eng;
@@ -268,12 +272,14 @@ struct mrc_rx_mem {
  *	without it as hints
  * @ans_ready: the answer channel can send answers, so requests can be executed. Written
  *	under both locks, like @ans_ready of the transmit part
+ * @flush_left: entries of @rq that the work item may still flush
  * @max_recv_sge: maximum num_sge of a receive WQE
  * @rq: receive ring; depth 0 = none. With an SRQ: the entries taken from the SRQ, in a
  *	ring that is not mapped
  * @delayed_ack_node: see MRC_TODO_DELAYED_ACK
  * @conn: state of the current connection, zero in RESET
  * @rnr_timer: RNR timer code that is sent when no receive is posted
+ * @flushed: entries of @rq that were flushed, modulo 2^16
  * @recv_mask: number of entries in @mem.recv - 1
  * @recv_size: size of an entry of @mem.recv, bytes
  * @mem: memory that is freed with the connection
@@ -285,11 +291,13 @@ struct mrc_qp_rx {
 	spinlock_t lock;	/* see above */
 	bool on;
 	bool ans_ready;
+	u16 flush_left;
 	u32 max_recv_sge;
 	struct mrc_ring rq;
 	struct llist_node delayed_ack_node;
 	struct_group_tagged(mrc_rx_conn, conn,
 		u8 rnr_timer;
+		u16 flushed;
 		u32 recv_mask;
 		u32 recv_size;
 		struct mrc_rx_mem mem;
@@ -501,7 +509,7 @@ struct mrc_profile_ops {
 /* For devices without a controller: no profile exists, and all QPs are AUTO. */
 extern const struct mrc_profile_ops mrc_auto_profile_ops;
 
-/* Module init: cache and work queue. 0 or -ENOMEM. */
+/* Module init: cache. 0 or -ENOMEM. */
 int mrc_qp_init(const struct mrc_profile_ops *profiles);
 void mrc_qp_exit(void);
 

@@ -5,6 +5,26 @@
 #include "dev/mrc_trace.h"
 #include "mrc_qp_priv.h"
 
+void mrc_qp_flush_later(struct mrc_qp *qp)
+{
+	mrc_qp_set_todo(qp, MRC_TODO_FLUSH);
+	mrc_qp_queue_work(qp, 0);
+}
+
+void mrc_qp_flush_rest(struct mrc_qp *qp)
+{
+	if (!mrc_qp_take_todo(qp, MRC_TODO_FLUSH))
+		return;
+	spin_lock_bh(&qp->tx.lock);
+	if (qp->base.state == IB_QPS_ERR)
+		mrc_sq_flush(qp);
+	spin_unlock_bh(&qp->tx.lock);
+	spin_lock_bh(&qp->rx.lock);
+	if (qp->base.state == IB_QPS_ERR)
+		mrc_rq_flush(qp);
+	spin_unlock_bh(&qp->rx.lock);
+}
+
 void mrc_qp_error(struct mrc_qp *qp, u32 conn, int event)
 {
 	u8 port;
@@ -26,13 +46,11 @@ void mrc_qp_error(struct mrc_qp *qp, u32 conn, int event)
 	WRITE_ONCE(qp->base.state, IB_QPS_ERR);
 	WRITE_ONCE(qp->tx.sqd, MRC_SQD_OFF);
 	port = qp->attr.port;
-	if (qp->tx.on) {
+	if (qp->tx.on)
 		mrc_req_fail(mrc_qp_req(qp), -1, MRC_WC_FLUSH);
-		mrc_sq_reap(qp);
-	}
-	mrc_sq_flush(qp);
+	mrc_sq_flush_all(qp);
 	spin_unlock(&qp->tx.lock);
-	mrc_rq_flush(qp);
+	mrc_rq_flush_all(qp);
 	spin_unlock_bh(&qp->rx.lock);
 	mrc_ans_error(qp, conn);
 

@@ -7,11 +7,6 @@
 
 extern const struct mrc_profile_ops *mrc_profiles;
 
-/* mrc_qp_ref.c --------------------------------------------------------------*/
-
-int mrc_qp_ref_init(void);	/* work queue; 0 or -ENOMEM */
-void mrc_qp_ref_exit(void);
-
 /* mrc_qp.c, mrc_qp_ref.c, mrc_qp_err.c, mrc_qp_ports.c ----------------------*/
 
 /*
@@ -43,6 +38,12 @@ void mrc_qp_error(struct mrc_qp *qp, u32 conn, int event);
 
 /* Queue the work item to run after @delay jiffies, 0 = at once. Any context. */
 void mrc_qp_queue_work(struct mrc_qp *qp, unsigned long delay);
+
+/* Let the work item flush the rest of the rings. Any context. */
+void mrc_qp_flush_later(struct mrc_qp *qp);
+
+/* For the work item. No lock held. */
+void mrc_qp_flush_rest(struct mrc_qp *qp);
 
 /*
  * Queue the work item when missing pages have been fetched. @seq: mrc_odp_seq() as read
@@ -122,10 +123,19 @@ void mrc_req_go_on(struct mrc_qp *qp, bool sleep);
 
 /* mrc_sq.c ------------------------------------------------------------------*/
 
-/* Write completions for finished work requests. Under tx.lock. */
-void mrc_sq_reap(struct mrc_qp *qp);
+/*
+ * Write completions for finished work requests, for up to MRC_FLUSH_MAX if the requester
+ * has failed. Under tx.lock. Return: true if there may be more.
+ */
+bool mrc_sq_reap(struct mrc_qp *qp);
 
-/* Flush ring entries that the engine has not got. Under tx.lock, after reap. */
+/*
+ * In ERROR: complete what the engine has, then flush what is in the ring, up to
+ * MRC_FLUSH_MAX entries. The work item goes on with the rest, by mrc_sq_flush(). The ring's
+ * depth bounds what a call of mrc_sq_flush_all() flushes, however the program changes the
+ * producer counter. Under tx.lock.
+ */
+void mrc_sq_flush_all(struct mrc_qp *qp);
 void mrc_sq_flush(struct mrc_qp *qp);
 
 /*
@@ -198,9 +208,11 @@ int mrc_rq_deliver(struct mrc_qp *qp, const struct mrc_recv_msg *imm, u8 port,
 		   bool *fatal);
 
 /*
- * Flush the receive ring, and request doorbells for receives posted later. Under
- * rx.lock, in ERROR.
+ * In ERROR: flush up to MRC_FLUSH_MAX entries of the receive ring, and request doorbells for
+ * receives posted later. The work item goes on with the rest, by mrc_rq_flush(). Bounded as
+ * mrc_sq_flush_all() is. Under rx.lock.
  */
+void mrc_rq_flush_all(struct mrc_qp *qp);
 void mrc_rq_flush(struct mrc_qp *qp);
 
 /* Get the answer channel of @qp with a reference, or NULL. The caller holds @qp. */

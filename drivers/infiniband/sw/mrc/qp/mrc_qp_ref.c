@@ -6,8 +6,6 @@
 
 const struct mrc_profile_ops *mrc_profiles;
 
-static struct workqueue_struct *mrc_wq;
-
 struct mrc_qp *mrc_qp_get(u32 qpn)
 {
 	struct mrc_qp_base *base = mrc_qpn_ud(qpn) ? NULL : mrc_qp_base_get(qpn);
@@ -28,9 +26,9 @@ void mrc_qp_queue_work(struct mrc_qp *qp, unsigned long delay)
 
 	mrc_qp_hold(qp);
 	if (delay)
-		queued = queue_delayed_work(mrc_wq, &qp->work, delay);
+		queued = queue_delayed_work(mrc_qp_wq, &qp->work, delay);
 	else
-		queued = !mod_delayed_work(mrc_wq, &qp->work, 0);
+		queued = !mod_delayed_work(mrc_qp_wq, &qp->work, 0);
 	if (!queued)
 		mrc_qp_put(qp);
 }
@@ -95,17 +93,4 @@ void mrc_qp_arm_timer(struct mrc_qp *qp)
 	qp->tx.timer_at = at;
 	hrtimer_start(&qp->tx.timer, ns_to_ktime(min_t(u64, at, KTIME_MAX)),
 		      HRTIMER_MODE_ABS_SOFT);
-}
-
-int mrc_qp_ref_init(void)
-{
-	/* WQ_HIGHPRI: requests of peers are refused until the answer channel is made. */
-	mrc_wq = alloc_workqueue("mrc", WQ_UNBOUND | WQ_HIGHPRI |
-				 WQ_MEM_RECLAIM, 0);
-	return mrc_wq ? 0 : -ENOMEM;
-}
-
-void mrc_qp_ref_exit(void)
-{
-	destroy_workqueue(mrc_wq);
 }

@@ -337,8 +337,9 @@ int mrc_rq_deliver(struct mrc_qp *qp, const struct mrc_recv_msg *imm, u8 port,
 
 void mrc_rq_flush(struct mrc_qp *qp)
 {
-	u16 rqmsn = mrc_resp_next_rqmsn(&qp->rx.resp);
+	u16 rqmsn = mrc_resp_next_rqmsn(&qp->rx.resp) + qp->rx.flushed;
 	int pending;
+	u32 n;
 
 	lockdep_assert_held(&qp->rx.lock);
 	if (!qp->rx.rq.depth)
@@ -347,7 +348,12 @@ void mrc_rq_flush(struct mrc_qp *qp)
 	pending = mrc_ring_pending(&qp->rx.rq);
 	if (pending <= 0)
 		return;
-	for (; pending--; rqmsn++) {
+	n = min3((u32)pending, (u32)MRC_FLUSH_MAX, (u32)qp->rx.flush_left);
+	qp->rx.flush_left -= n;
+	if (n < pending && qp->rx.flush_left)
+		mrc_qp_flush_later(qp);
+	qp->rx.flushed += n;
+	for (; n--; rqmsn++) {
 		const struct mrc_recv_wqe *e;
 		struct mrc_recv *r = mrc_recv_find(qp, rqmsn);
 		struct mrc_cqe cqe = {
@@ -370,6 +376,12 @@ void mrc_rq_flush(struct mrc_qp *qp)
 	}
 }
 
+void mrc_rq_flush_all(struct mrc_qp *qp)
+{
+	qp->rx.flush_left = qp->rx.rq.depth;
+	mrc_rq_flush(qp);
+}
+
 int mrc_post_recv(struct ib_qp *ibqp)
 {
 	struct mrc_qp *qp = mrc_qp_from(ibqp);
@@ -379,7 +391,7 @@ int mrc_post_recv(struct ib_qp *ibqp)
 	if (qp->base.state == IB_QPS_RESET)
 		ret = -EINVAL;
 	else if (qp->base.state == IB_QPS_ERR)
-		mrc_rq_flush(qp);
+		mrc_rq_flush_all(qp);
 	spin_unlock_bh(&qp->rx.lock);
 	return ret;
 }

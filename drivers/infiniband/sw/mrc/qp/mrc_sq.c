@@ -89,10 +89,11 @@ static void mrc_sq_complete(struct mrc_qp *qp, u64 wr_id, u8 op, u32 len,
 		mrc_qp_set_todo(qp, MRC_TODO_FATAL);
 }
 
-void mrc_sq_reap(struct mrc_qp *qp)
+bool mrc_sq_reap(struct mrc_qp *qp)
 {
+	bool failed = mrc_req_failed(mrc_qp_req(qp));
 	enum mrc_wc_status st;
-	u32 slot;
+	u32 slot, n = 0;
 
 	lockdep_assert_held(&qp->tx.lock);
 	while (mrc_req_reap(mrc_qp_req(qp), &slot, &st)) {
@@ -113,18 +114,31 @@ void mrc_sq_reap(struct mrc_qp *qp)
 			mrc_sq_complete(qp, w->wr_id, w->op, w->len,
 					mrc_wc_to_ib(st), st == MRC_WC_REM_INV_REQ &&
 					w->imm ? MRC_VENDOR_ERR_IMM : 0);
+		if (failed && ++n == MRC_FLUSH_MAX)
+			return true;
 	}
+	return false;
 }
 
 void mrc_sq_flush(struct mrc_qp *qp)
 {
-	int pending = mrc_ring_pending(&qp->tx.sq);
+	u32 n;
+	int pending;
 
 	lockdep_assert_held(&qp->tx.lock);
+	if (qp->tx.on && mrc_sq_reap(qp)) {
+		mrc_qp_flush_later(qp);
+		return;
+	}
+	pending = mrc_ring_pending(&qp->tx.sq);
 	/* With an invalid producer counter the posted entries are unknown. */
 	if (pending <= 0)
 		return;
-	while (pending--) {
+	n = min3((u32)pending, (u32)MRC_FLUSH_MAX, (u32)qp->tx.flush_left);
+	qp->tx.flush_left -= n;
+	if (n < pending && qp->tx.flush_left)
+		mrc_qp_flush_later(qp);
+	while (n--) {
 		const struct mrc_send_wqe *e;
 		u64 wr_id;
 		u8 op;
@@ -137,6 +151,12 @@ void mrc_sq_flush(struct mrc_qp *qp)
 		mrc_sq_complete(qp, wr_id, op, 0, IB_WC_WR_FLUSH_ERR, 0);
 	}
 	qp->tx.sq_taken = qp->tx.sq.idx;
+}
+
+void mrc_sq_flush_all(struct mrc_qp *qp)
+{
+	qp->tx.flush_left = qp->tx.sq.depth;
+	mrc_sq_flush(qp);
 }
 
 /* Check a copied SGE and that its key allows @access, and append it to @w. */

@@ -13,6 +13,9 @@
  * bits, so each QP would need almost two nodes of its own.
  */
 static struct rhashtable mrc_qpns;
+
+struct workqueue_struct *mrc_qp_wq;
+
 static const struct rhashtable_params mrc_qpn_params = {
 	.key_len = sizeof_field(struct mrc_qp_base, qpn),
 	.key_offset = offsetof(struct mrc_qp_base, qpn),
@@ -120,10 +123,20 @@ void mrc_qp_base_for_each(struct mrc_dev *dev, bool ud,
 
 int mrc_qp_base_table_init(void)
 {
-	return rhashtable_init(&mrc_qpns, &mrc_qpn_params);
+	int ret;
+
+	/* WQ_HIGHPRI: requests of peers are refused until the answer channel is made. */
+	mrc_qp_wq = alloc_workqueue("mrc", WQ_UNBOUND | WQ_HIGHPRI | WQ_MEM_RECLAIM, 0);
+	if (!mrc_qp_wq)
+		return -ENOMEM;
+	ret = rhashtable_init(&mrc_qpns, &mrc_qpn_params);
+	if (ret)
+		destroy_workqueue(mrc_qp_wq);
+	return ret;
 }
 
 void mrc_qp_base_table_exit(void)
 {
 	rhashtable_destroy(&mrc_qpns);
+	destroy_workqueue(mrc_qp_wq);
 }

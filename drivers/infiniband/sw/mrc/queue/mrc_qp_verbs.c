@@ -309,17 +309,18 @@ void mrc_qp_report(struct ib_qp *ibqp, int event)
 		ibqp->event_handler(&ev, ibqp->qp_context);
 }
 
-void mrc_qp_flush_ring(struct ib_qp *ibqp, struct mrc_ring *ring,
+bool mrc_qp_flush_ring(struct ib_qp *ibqp, struct mrc_ring *ring,
 		       struct mrc_srq *srq, struct mrc_cq *cq,
 		       enum ib_wc_opcode opcode, u8 port)
 {
 	int pending = mrc_ring_pending(ring);
+	bool more = pending > MRC_FLUSH_MAX;
 
 	/* wr_id is the first member of the entries of both rings. */
 	BUILD_BUG_ON(offsetof(struct mrc_send_wqe, wr_id) ||
 		     offsetof(struct mrc_recv_wqe, wr_id));
 	/* With an invalid producer counter the posted entries are unknown. */
-	while (pending-- > 0) {
+	for (pending = min(pending, MRC_FLUSH_MAX); pending > 0; pending--) {
 		const u64 *wr_id = mrc_ring_entry(ring, ring->idx);
 		struct mrc_cqe cqe = {
 			.wr_id = READ_ONCE(*wr_id),
@@ -333,6 +334,7 @@ void mrc_qp_flush_ring(struct ib_qp *ibqp, struct mrc_ring *ring,
 		mrc_ring_consumed(ring);
 		mrc_cq_post(cq, ibqp, &cqe, true, port);
 	}
+	return more;
 }
 
 void mrc_qp_request_kick(struct mrc_ring *rq)

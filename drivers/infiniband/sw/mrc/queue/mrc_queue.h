@@ -366,7 +366,10 @@ void mrc_qp_base_unpublish(struct mrc_qp_base *base);
 void mrc_qp_base_for_each(struct mrc_dev *dev, bool ud,
 			  void (*fn)(struct mrc_qp_base *base));
 
-/* The table of QPNs. 0 or -ENOMEM. */
+/* Runs the work items of queue pairs. */
+extern struct workqueue_struct *mrc_qp_wq;
+
+/* The table of QPNs and the work queue. 0 or -ENOMEM. */
 int mrc_qp_base_table_init(void);
 void mrc_qp_base_table_exit(void);
 
@@ -447,12 +450,15 @@ int mrc_qp_check_port_pkey(const struct mrc_dev *dev,
 int mrc_qp_check_peer(const struct mrc_port *port,
 		      const struct ib_qp_attr *attr, int mask);
 
+/* Entries that are flushed at a time, because soft interrupts are off meanwhile. */
+#define MRC_FLUSH_MAX	1024
+
 /*
- * Complete all entries of a send or receive ring as flushed. @srq: SRQ from which the
- * entries were taken, or NULL. @opcode: opcode of all completions. Under the lock of the
- * ring.
+ * Complete up to MRC_FLUSH_MAX entries of a send or receive ring as flushed. @srq: SRQ from
+ * which the entries were taken, or NULL. @opcode: opcode of all completions. Under the lock
+ * of the ring. Return: true if there are more.
  */
-void mrc_qp_flush_ring(struct ib_qp *ibqp, struct mrc_ring *ring,
+bool mrc_qp_flush_ring(struct ib_qp *ibqp, struct mrc_ring *ring,
 		       struct mrc_srq *srq, struct mrc_cq *cq,
 		       enum ib_wc_opcode opcode, u8 port);
 

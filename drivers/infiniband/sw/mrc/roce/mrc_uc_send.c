@@ -245,15 +245,17 @@ static bool mrc_uc_packet(struct mrc_ud *ud, struct sk_buff_head *list,
 	return st == IB_WC_SUCCESS;
 }
 
-static void mrc_uc_fail(struct mrc_ud *ud)
+/* Return: true if there is more to flush. */
+static bool mrc_uc_fail(struct mrc_ud *ud)
 {
 	WRITE_ONCE(ud->base.state, IB_QPS_SQE);
-	mrc_ud_flush_sq(ud);
+	return mrc_ud_flush_sq(ud);
 }
 
 /*
- * Build up to MRC_TX_BATCH packets. Return: true if there is more to send. A work request
- * that cannot be sent moves the QP to SQE; the program can move it back to RTS.
+ * Build up to MRC_TX_BATCH packets. Return: true if there is more to send or to flush. A
+ * work request that cannot be sent moves the QP to SQE; the program can move it back to
+ * RTS.
  */
 static bool mrc_uc_batch(struct mrc_ud *ud, struct sk_buff_head *list,
 			 struct dst_entry *dst, bool *fatal)
@@ -264,8 +266,7 @@ static bool mrc_uc_batch(struct mrc_ud *ud, struct sk_buff_head *list,
 	lockdep_assert_held(&ud->sq_lock);
 	if (ud->base.state == IB_QPS_SQE || ud->base.state == IB_QPS_ERR) {
 		mrc_uc_tx_abort(&uc->tx);
-		mrc_ud_flush_sq(ud);
-		return false;
+		return mrc_ud_flush_sq(ud);
 	}
 	if (ud->base.state != IB_QPS_RTS && ud->base.state != IB_QPS_SQD)
 		return false;
@@ -286,14 +287,11 @@ static bool mrc_uc_batch(struct mrc_ud *ud, struct sk_buff_head *list,
 			st = mrc_uc_begin(ud);
 			if (st != IB_WC_SUCCESS) {
 				mrc_uc_complete(ud, st, fatal);
-				mrc_uc_fail(ud);
-				return false;
+				return mrc_uc_fail(ud);
 			}
 		}
-		if (!mrc_uc_packet(ud, list, dst, fatal)) {
-			mrc_uc_fail(ud);
-			return false;
-		}
+		if (!mrc_uc_packet(ud, list, dst, fatal))
+			return mrc_uc_fail(ud);
 		if (!uc->tx.active)
 			pending--;
 	}
@@ -334,6 +332,8 @@ int mrc_uc_post_send(struct mrc_ud *ud)
 		cond_resched();
 		/* Another thread may keep posting, so the loop may not end by itself. */
 	} while (more && !fatal_signal_pending(current));
+	if (more && READ_ONCE(ud->base.state) >= IB_QPS_SQE)
+		mrc_ud_flush_later(ud);
 	mutex_unlock(&ud->uc->tx_mutex);
 	return 0;
 }

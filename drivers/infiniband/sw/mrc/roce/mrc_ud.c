@@ -49,6 +49,7 @@ static int mrc_create_ud(struct ib_qp *ibqp, const struct ib_qp_init_attr *init,
 	INIT_LIST_HEAD(&ud->page_wait.node);
 	ud->page_wait.wake = mrc_ud_wake;
 	INIT_WORK(&ud->work, mrc_ud_work);
+	INIT_WORK(&ud->flush_work, mrc_ud_flush_work);
 	ud->user = parts->user;
 	if (init->qp_type == IB_QPT_GSI) {
 		ud->port = init->port_num;
@@ -120,17 +121,23 @@ static void mrc_destroy_ud(struct ib_qp *ibqp)
 	kfree_rcu(ud, base.rcu);
 }
 
-/* Under the mutex. */
-static void mrc_ud_set_state(struct mrc_ud *ud, enum ib_qp_state state,
-			     const struct ib_qp_attr *attr, int mask)
+/* Under the mutex. Return: 0, or -EINVAL if the state is not @cur any more. */
+static int mrc_ud_set_state(struct mrc_ud *ud, enum ib_qp_state cur,
+			    enum ib_qp_state state,
+			    const struct ib_qp_attr *attr, int mask)
 {
 	/* The addresses change only while no packet is being sent. */
 	bool addr = ud->uc && mask & IB_QP_AV;
+	int ret = -EINVAL;
 
 	if (addr)
 		mrc_uc_tx_lock(ud->uc);
 	spin_lock_bh(&ud->rq_lock);
 	spin_lock(&ud->sq_lock);
+	/* It went to SQE or ERROR meanwhile. */
+	if (ud->base.state != cur)
+		goto unlock;
+	ret = 0;
 	if (mask & IB_QP_PORT)
 		WRITE_ONCE(ud->port, attr->port_num);
 	if (mask & IB_QP_PKEY_INDEX)
@@ -142,10 +149,12 @@ static void mrc_ud_set_state(struct mrc_ud *ud, enum ib_qp_state state,
 	if (ud->uc)
 		mrc_uc_set_attr(ud, state, attr, mask);
 	WRITE_ONCE(ud->base.state, state);
+unlock:
 	spin_unlock(&ud->sq_lock);
 	spin_unlock_bh(&ud->rq_lock);
 	if (addr)
 		mrc_uc_tx_unlock(ud->uc);
+	return ret;
 }
 
 static int mrc_modify_ud_locked(struct mrc_ud *ud, struct ib_qp_attr *attr,
@@ -172,7 +181,11 @@ static int mrc_modify_ud_locked(struct mrc_ud *ud, struct ib_qp_attr *attr,
 		mrc_ud_error(ud, MRC_NO_EVENT);
 		return 0;
 	default:
-		mrc_ud_set_state(ud, new, attr, mask);
+		if (cur == IB_QPS_SQE)
+			mrc_ud_flush_sqe(ud);
+		ret = mrc_ud_set_state(ud, cur, new, attr, mask);
+		if (ret)
+			return ret;
 	}
 	if (new == IB_QPS_RTS && cur == IB_QPS_SQD)
 		return mrc_ud_post_send(ud);

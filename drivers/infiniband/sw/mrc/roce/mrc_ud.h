@@ -67,6 +67,9 @@ struct mrc_ud_rx {
  * @page_wait: node in the device's list of ODP waiters; holds a reference while listed
  * @work: retries @late and the send ring when pages have been fetched; holds a
  *	reference while queued
+ * @flush_work: flushes the rings in ERROR, and the send ring in SQE, a part at a time;
+ *	holds a reference while queued
+ * @flush_left: entries that @flush_work may still flush
  */
 struct mrc_ud {
 	struct mrc_qp_base base;
@@ -93,6 +96,8 @@ struct mrc_ud {
 	bool tx_late;
 	struct mrc_odp_waiter page_wait;
 	struct work_struct work;
+	struct work_struct flush_work;
+	atomic_t flush_left;
 };
 
 /**
@@ -160,9 +165,22 @@ void mrc_ud_error(struct mrc_ud *ud, int event);
 void mrc_ud_wait_page(struct mrc_ud *ud, u32 seq);
 void mrc_ud_wake(struct mrc_odp_waiter *w);
 
-/* Flush the send ring (under sq_lock) or the receive ring (under rq_lock). */
-void mrc_ud_flush_sq(struct mrc_ud *ud);
-void mrc_ud_flush_rq(struct mrc_ud *ud);
+/*
+ * Flush up to MRC_FLUSH_MAX entries of the send ring (under sq_lock) or the receive ring
+ * (under rq_lock). Return: true if there are more.
+ */
+bool mrc_ud_flush_sq(struct mrc_ud *ud);
+bool mrc_ud_flush_rq(struct mrc_ud *ud);
+
+/*
+ * Let the work item flush the rest. What both rings hold bounds what it flushes, however the
+ * program changes the producer counters. Any context.
+ */
+void mrc_ud_flush_later(struct mrc_ud *ud);
+void mrc_ud_flush_work(struct work_struct *work);
+
+/* Flush the send ring of a QP in SQE, before it leaves this state. */
+void mrc_ud_flush_sqe(struct mrc_ud *ud);
 
 /* mrc_ud_send.c, mrc_ud_recv.c: doorbells -----------------------------------*/
 

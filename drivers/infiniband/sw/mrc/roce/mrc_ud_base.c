@@ -127,26 +127,72 @@ void mrc_ud_drop_late(struct mrc_ud *ud)
 	ud->n_late = 0;
 }
 
-void mrc_ud_flush_sq(struct mrc_ud *ud)
+bool mrc_ud_flush_sq(struct mrc_ud *ud)
 {
 	lockdep_assert_held(&ud->sq_lock);
-	mrc_qp_flush_ring(ud->base.ibqp, &ud->sq, NULL, ud->base.scq, IB_WC_SEND,
-			  ud->port);
+	return mrc_qp_flush_ring(ud->base.ibqp, &ud->sq, NULL, ud->base.scq, IB_WC_SEND,
+				 ud->port);
 }
 
-void mrc_ud_flush_rq(struct mrc_ud *ud)
+bool mrc_ud_flush_rq(struct mrc_ud *ud)
 {
 	lockdep_assert_held(&ud->rq_lock);
 	if (!ud->rq.depth)
-		return;
+		return false;
 	mrc_qp_request_kick(&ud->rq);
-	mrc_qp_flush_ring(ud->base.ibqp, &ud->rq, ud->base.srq, ud->base.rcq, IB_WC_RECV,
-			  ud->port);
+	return mrc_qp_flush_ring(ud->base.ibqp, &ud->rq, ud->base.srq, ud->base.rcq,
+				 IB_WC_RECV, ud->port);
+}
+
+static void mrc_ud_queue_flush(struct mrc_ud *ud)
+{
+	mrc_qp_base_hold(&ud->base);
+	if (!queue_work(mrc_qp_wq, &ud->flush_work))
+		mrc_ud_put(ud);
+}
+
+void mrc_ud_flush_later(struct mrc_ud *ud)
+{
+	atomic_set(&ud->flush_left, ud->sq.depth + ud->rq.depth);
+	mrc_ud_queue_flush(ud);
+}
+
+void mrc_ud_flush_work(struct work_struct *work)
+{
+	struct mrc_ud *ud = container_of(work, struct mrc_ud, flush_work);
+	bool more = false;
+
+	spin_lock_bh(&ud->sq_lock);
+	if (ud->base.state == IB_QPS_ERR || ud->base.state == IB_QPS_SQE)
+		more = mrc_ud_flush_sq(ud);
+	spin_unlock_bh(&ud->sq_lock);
+	spin_lock_bh(&ud->rq_lock);
+	if (ud->base.state == IB_QPS_ERR)
+		more |= mrc_ud_flush_rq(ud);
+	spin_unlock_bh(&ud->rq_lock);
+	if (more && atomic_sub_return(MRC_FLUSH_MAX, &ud->flush_left) > 0)
+		mrc_ud_queue_flush(ud);
+	mrc_ud_put(ud);
+}
+
+void mrc_ud_flush_sqe(struct mrc_ud *ud)
+{
+	u32 most = ud->sq.depth;
+	bool more;
+
+	/* What is posted meanwhile need not be flushed. */
+	do {
+		spin_lock_bh(&ud->sq_lock);
+		more = ud->base.state == IB_QPS_SQE && mrc_ud_flush_sq(ud);
+		spin_unlock_bh(&ud->sq_lock);
+		cond_resched();
+		most -= min_t(u32, most, MRC_FLUSH_MAX);
+	} while (more && most);
 }
 
 void mrc_ud_error(struct mrc_ud *ud, int event)
 {
-	bool last = ud->base.srq;
+	bool last = ud->base.srq, more = false;
 
 	spin_lock_bh(&ud->rq_lock);
 	spin_lock(&ud->sq_lock);
@@ -156,13 +202,15 @@ void mrc_ud_error(struct mrc_ud *ud, int event)
 	}
 	if (ud->base.state != IB_QPS_RESET) {
 		WRITE_ONCE(ud->base.state, IB_QPS_ERR);
-		mrc_ud_flush_sq(ud);
+		more = mrc_ud_flush_sq(ud);
 	}
 	spin_unlock(&ud->sq_lock);
 	mrc_ud_drop_late(ud);
 	if (ud->base.state == IB_QPS_ERR)
-		mrc_ud_flush_rq(ud);
+		more |= mrc_ud_flush_rq(ud);
 	spin_unlock_bh(&ud->rq_lock);
+	if (more)
+		mrc_ud_flush_later(ud);
 
 	/* The QP takes no more entries from the SRQ. */
 	if (last)

@@ -318,14 +318,17 @@ static bool mrc_ud_rcv(struct mrc_pkt *pkt)
 
 int mrc_ud_post_recv(struct mrc_ud *ud)
 {
+	bool more = false;
 	int ret = 0;
 
 	spin_lock_bh(&ud->rq_lock);
 	if (ud->base.state == IB_QPS_RESET)
 		ret = -EINVAL;
 	else if (ud->base.state == IB_QPS_ERR)
-		mrc_ud_flush_rq(ud);
+		more = mrc_ud_flush_rq(ud);
 	spin_unlock_bh(&ud->rq_lock);
+	if (more)
+		mrc_ud_flush_later(ud);
 	return ret;
 }
 

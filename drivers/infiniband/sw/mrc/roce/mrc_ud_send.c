@@ -315,8 +315,8 @@ void mrc_ud_xmit(struct mrc_ud *ud, struct sk_buff_head *list)
 }
 
 /*
- * Send up to MRC_TX_BATCH entries. Return: true if there is more to send. An entry that
- * cannot be sent moves the QP to SQE; the program can move it back to RTS.
+ * Send up to MRC_TX_BATCH entries. Return: true if there is more to send or to flush. An
+ * entry that cannot be sent moves the QP to SQE; the program can move it back to RTS.
  */
 static bool mrc_ud_send_batch(struct mrc_ud *ud, struct mrc_ud_tx *tx,
 			      struct sk_buff_head *list, bool *fatal)
@@ -327,7 +327,7 @@ static bool mrc_ud_send_batch(struct mrc_ud *ud, struct mrc_ud_tx *tx,
 	lockdep_assert_held(&ud->sq_lock);
 	WRITE_ONCE(ud->tx_late, false);
 	if (ud->base.state == IB_QPS_SQE || ud->base.state == IB_QPS_ERR)
-		mrc_ud_flush_sq(ud);
+		return mrc_ud_flush_sq(ud);
 	if (ud->base.state != IB_QPS_RTS)
 		return false;
 	pending = mrc_ring_pending(&ud->sq);
@@ -339,8 +339,7 @@ static bool mrc_ud_send_batch(struct mrc_ud *ud, struct mrc_ud_tx *tx,
 		if (sent == MRC_UD_LATE)
 			return false;
 		WRITE_ONCE(ud->base.state, IB_QPS_SQE);
-		mrc_ud_flush_sq(ud);
-		return false;
+		return mrc_ud_flush_sq(ud);
 	}
 	return n < pending && !*fatal;
 }
@@ -372,6 +371,9 @@ int mrc_ud_post_send(struct mrc_ud *ud)
 		cond_resched();
 		/* Another thread may keep posting, so the loop may not end by itself. */
 	} while (more && !fatal_signal_pending(current));
+	/* Others may share the QP. */
+	if (more && READ_ONCE(ud->base.state) >= IB_QPS_SQE)
+		mrc_ud_flush_later(ud);
 	kfree(tx);
 	return 0;
 }
