@@ -109,6 +109,7 @@ subtest "memory windows" ext windows
 subtest "a shared receive queue" clean srq
 subtest "a shared receive queue, with loss and reordering" lossy srq
 subtest "datagrams" clean datagrams
+subtest "a full multicast group" clean groups
 subtest "datagrams, IPv6" clean -6 datagrams
 subtest "rdma shows the channel of answers" answers_shown
 tap_end

@@ -428,6 +428,7 @@ const ExtTest ext_tests[] = {
 	{"mixed", test_ext_mixed},     {"rnr", test_ext_rnr},
 	{"refused", test_ext_refused}, {"windows", test_ext_windows},
 	{"srq", test_ext_srq},	       {"datagrams", test_ext_datagrams},
+	{"groups", test_ext_groups},
 	{"gone", test_ext_gone},       {"strict", test_ext_strict},
 	{"strict-peer", test_ext_strict_peer},
 };

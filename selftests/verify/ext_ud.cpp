@@ -3,6 +3,8 @@
  * mrc_verify: datagrams.
  */
 #include <algorithm>
+#include <memory>
+#include <vector>
 
 #include <arpa/inet.h>
 #include <poll.h>
@@ -210,7 +212,135 @@ void datagrams(Session &s, bool shared)
 		say("datagrams: %u of %u came", got, count - 1);
 	s.oob.barrier(61);
 }
+
+void attach(Ud &ud, const ibv_gid &group, int wanted)
+{
+	int ret = ibv_attach_mcast(ud.qp, &group, 0);
+
+	if (ret != wanted)
+		fail("ibv_attach_mcast: %s instead of %s", std::strerror(ret),
+		     std::strerror(wanted));
+}
+
+void detach(Ud &ud, const ibv_gid &group)
+{
+	int ret = ibv_detach_mcast(ud.qp, &group, 0);
+
+	if (ret)
+		fail("ibv_detach_mcast: %s", std::strerror(ret));
+}
+
+/* 239.7.7.N, or ff1e::7:N if the own address is one of IPv6. */
+ibv_gid group_number(Session &s, uint8_t n)
+{
+	const uint8_t *own = s.dev.gid().raw;
+	const bool v4 = own[0] == 0 && own[10] == 0xff && own[11] == 0xff;
+	ibv_gid g{};
+
+	if (v4) {
+		g.raw[10] = g.raw[11] = 0xff;
+		g.raw[12] = 239;
+		g.raw[14] = 7;
+	} else {
+		g.raw[0] = 0xff;
+		g.raw[1] = 0x1e;
+	}
+	g.raw[13] = 7;
+	g.raw[15] = n;
+	return g;
+}
+
+void send_to_group(Session &s, Ud &ud, const ibv_gid &group)
+{
+	uint32_t data = 0x12345678;
+	ibv_sge sge{reinterpret_cast<uintptr_t>(&data), sizeof(data), 0};
+	ibv_send_wr wr{}, *bad;
+	ibv_ah_attr a{};
+
+	a.is_global = 1;
+	a.port_num = s.dev.port();
+	a.grh.sgid_index = static_cast<uint8_t>(s.dev.gid_index());
+	a.grh.hop_limit = 1;
+	a.grh.dgid = group;
+	ud.ah = ibv_create_ah(s.dev.pd(), &a);
+	if (!ud.ah)
+		fail("ibv_create_ah: %s", std::strerror(errno));
+	Mr mr(s.dev.pd(), &data, sizeof(data), 0);
+
+	sge.lkey = mr.lkey();
+	wr.sg_list = &sge;
+	wr.num_sge = 1;
+	wr.opcode = IBV_WR_SEND;
+	wr.send_flags = IBV_SEND_SIGNALED;
+	wr.wr.ud.ah = ud.ah;
+	wr.wr.ud.remote_qpn = 0xffffff;
+	wr.wr.ud.remote_qkey = qkey;
+	if (ibv_post_send(ud.qp, &wr, &bad))
+		fail("posting a datagram");
+	std::vector<Wc> out;
+	const double end = now_s() + 10 * slowness();
+
+	while (!ud.scq.poll(out, 1) && now_s() < end)
+		::poll(nullptr, 0, 1);
+	if (out.empty() || out[0].status != IBV_WC_SUCCESS)
+		fail("the datagram to a group was not sent");
+}
+
+/* A full group: nobody else can join, and all members get a copy. */
+void groups(Session &s)
+{
+	const unsigned most =
+		static_cast<unsigned>(s.dev.attr().max_mcast_qp_attach);
+	const ibv_gid full = group_number(s, 1),
+		      other = group_number(s, 2);
+	std::vector<std::unique_ptr<Ud>> uds;
+	Memory mem(room);
+	Mr mr(s.dev.pd(), mem.data(), mem.size(), IBV_ACCESS_LOCAL_WRITE);
+
+	for (unsigned i = 0; i <= most; i++) {
+		ibv_sge sge{reinterpret_cast<uintptr_t>(mem.data()), room,
+			    mr.lkey()};
+		ibv_recv_wr wr{}, *bad;
+
+		uds.push_back(std::make_unique<Ud>(s, false));
+		wr.sg_list = &sge;
+		wr.num_sge = 1;
+		if (ibv_post_recv(uds[i]->qp, &wr, &bad))
+			fail("posting a receive");
+	}
+	for (unsigned i = 0; i < most; i++)
+		attach(*uds[i], full, 0);
+	attach(*uds[most], full, ENOMEM);
+	attach(*uds[0], full, 0);
+	attach(*uds[most], other, 0);
+	detach(*uds[0], full);
+	attach(*uds[most], full, 0);
+	send_to_group(s, *uds[0], full);
+	for (unsigned i = 0; i <= most; i++) {
+		std::vector<Wc> out;
+		const double end = now_s() + 10 * slowness();
+
+		while (i && !uds[i]->rcq.poll(out) && now_s() < end)
+			::poll(nullptr, 0, 1);
+		if (!i)
+			uds[0]->rcq.poll(out);
+		if (out.size() != (i ? 1 : 0))
+			fail("member %u has %zu datagrams", i, out.size());
+	}
+	for (unsigned i = 1; i <= most; i++)
+		detach(*uds[i], full);
+	detach(*uds[most], other);
+}
 } // namespace
+
+void test_ext_groups(Session &s)
+{
+	if (!s.dev.is_mrc())
+		throw Skip("the limit is that of mrc");
+	if (s.client)
+		groups(s);
+	s.oob.barrier(62);
+}
 
 void test_ext_datagrams(Session &s)
 {

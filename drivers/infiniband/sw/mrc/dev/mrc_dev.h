@@ -131,6 +131,7 @@ enum {
 	MRC_MAX_SRQ		= 65536,
 	MRC_MAX_AH		= 65536,
 	MRC_MAX_MCAST		= 4096,	/* QPs in multicast groups, in total */
+	MRC_MAX_MCAST_QPS	= 128,	/* QPs in a group, each gets a copy of a packet */
 	MRC_GID_TBL_LEN		= 128,
 	MRC_PKEY_TBL_LEN	= 1,
 };

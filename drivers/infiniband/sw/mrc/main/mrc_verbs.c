@@ -39,7 +39,7 @@ static int mrc_query_device(struct ib_device *ibdev,
 	attr->max_srq_sge = MRC_MAX_SGE;
 #ifdef CONFIG_INFINIBAND_MRC_UD
 	attr->max_mcast_grp = MRC_MAX_MCAST;
-	attr->max_mcast_qp_attach = MRC_MAX_MCAST;
+	attr->max_mcast_qp_attach = MRC_MAX_MCAST_QPS;
 	attr->max_total_mcast_qp_attach = MRC_MAX_MCAST;
 #endif
 	attr->max_pkeys = MRC_PKEY_TBL_LEN;

@@ -104,6 +104,16 @@ static struct mrc_member *mrc_member_find(struct mrc_mcast *mc,
 	return NULL;
 }
 
+static unsigned int mrc_group_size(struct mrc_mcast *mc, const struct in6_addr *addr)
+{
+	struct mrc_member *m;
+	unsigned int n = 0;
+
+	hlist_for_each_entry(m, mrc_mcast_bucket(mc, addr), node)
+		n += ipv6_addr_equal(&m->addr, addr);
+	return n;
+}
+
 static int mrc_member_add(struct mrc_ud *ud, struct mrc_member *m)
 {
 	struct mrc_mcast *mc = ud->base.dev->mcast;
@@ -112,7 +122,8 @@ static int mrc_member_add(struct mrc_ud *ud, struct mrc_member *m)
 
 	if (mrc_member_find(mc, ud, &m->addr))
 		return -EEXIST;
-	if (mc->n >= MRC_MAX_MCAST)
+	if (mc->n >= MRC_MAX_MCAST ||
+	    mrc_group_size(mc, &m->addr) >= MRC_MAX_MCAST_QPS)
 		return -ENOMEM;
 	ndev = rtnl_dereference(ud->base.dev->port[m->port].ndev);
 	if (ndev) {
