@@ -93,6 +93,16 @@ while read -r ref; do
 done < <(sed -n 's/\\fB//g; s/\\fP//g; s/^\.BR \(mrc[a-z_]*\) (\([0-9]\)).*/\1(\2)/; p' \
 	"$man"/*.[37] userspace-tools/*/*.[18] | grep -o '\<mrc[a-z_]*([1-8])' | sort -u)
 
+# Limits: a row of bounds.md has the value that the constant has in its file.
+rows=$(sed -n 's/^\(|.*\)`\([a-z_\/]*\.[ch]\)`, `\(MRC_[A-Z_]*\)`.*/\2 \3 \1/p' Documentation/bounds.md)
+[ -n "$rows" ] || { echo "no limits found in bounds.md"; bad=1; }
+while read -r file name row; do
+	value=$(sed -n "s/^\(#define\)\?[[:space:]]*$name\>[[:space:]=]*\([0-9]\+\).*/\2/p" \
+		"drivers/infiniband/sw/mrc/$file")
+	grep -q -w "${value:-none}" <<<"$row" ||
+		{ echo "bounds.md: $name of $file is \"$value\": $row"; bad=1; }
+done <<<"$rows"
+
 # Functions of trip.md are defined in the file of their row, and a file has one row in each
 # table. Rows: | NUMBER | `FILE` | `FUNCTION()`, ... | what they do |
 trip=Documentation/trip.md
