@@ -102,8 +102,8 @@ TEST(Plane, TakesBackInReverse)
 
 	EXPECT_EQ(commands_of(take(planes, "eth1"), true),
 		  (std::vector<std::string>{
-			  "ip -6 route del fd00::2/128 via fe80::1 dev eth1 "
-			  "metric 5",
+			  std::string("ip -6 route del fd00::2/128 ") +
+				  "via fe80::1 dev eth1 metric 5",
 			  "ip -4 route del 10.1.0.2/32 dev eth1 metric 107",
 			  "sysctl -q -w net.ipv4.conf.eth1.arp_filter=1",
 			  "sysctl -q -w net.ipv4.conf.all.arp_ignore=0",

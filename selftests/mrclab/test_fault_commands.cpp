@@ -23,10 +23,10 @@ class Model
 public:
 	void run(const FaultCommands &c)
 	{
-		for (const auto &[node, lines] : c.tc)
-			each(lines, [&](const Words &w) { tc(node, w); });
-		for (const auto &[node, lines] : c.ip)
-			each(lines, [&](const Words &w) { ip(node, w); });
+		for (const auto &of : c.tc)
+			each(of.second, [&](const Words &w) { tc(of.first, w); });
+		for (const auto &of : c.ip)
+			each(of.second, [&](const Words &w) { ip(of.first, w); });
 		for (const PortQueue &p : c.ports)
 			each(p.command, [&](const Words &w) {
 				tc(p.node, w);

@@ -54,6 +54,7 @@ struct Expected {
 	Class places;
 	State state;
 
+	/* NOLINTNEXTLINE(modernize-use-nullptr): it sees a 0 in here. */
 	auto operator<=>(const Expected &) const = default;
 };
 

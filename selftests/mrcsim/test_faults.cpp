@@ -3,6 +3,7 @@
  * repaired. */
 #include <gtest/gtest.h>
 
+#include "fabric_shape.hpp"
 #include "fabrics.hpp"
 #include "scenario.hpp"
 
@@ -12,7 +13,7 @@ namespace
 {
 constexpr u32 long_message = 4'000'000;
 
-Fault at(const Shape &s, u64 when, std::vector<std::string> words)
+Fault at(const Shape &s, u64 when, const std::vector<std::string> &words)
 {
 	return parse_fault(s, words, when);
 }

@@ -67,7 +67,7 @@ TEST(EvSkip, EachStepAboveHalvesTheUse)
 		EXPECT_NEAR(got[3], share, share / 8 + 2) << level;
 		for (int i = 0; i < 16; i++) {
 			if (i != 3)
-				EXPECT_NEAR(got[i], (16 * 1024 - got[3]) / 15, 2);
+				EXPECT_NEAR(got[i], (16 * 1024 - got[3]) / 15.0, 2);
 		}
 		p.check();
 	}

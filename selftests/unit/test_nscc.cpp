@@ -191,9 +191,9 @@ TEST(NsccAverage, MarkedPacketCountsAlone)
 	EXPECT_NEAR((double)c.s().avg / kQ16, 8000.0 * kMtu / kBdp15, 0.01);
 	Nscc small;
 	quiet(small);
-	small.ack(kMtu / 4, 12000 + 8000, true);
-	EXPECT_NEAR((double)small.s().avg / kQ16,
-		    8000.0 * (kMtu / 4) / kBdp15, 0.01);
+	const u32 quarter = kMtu / 4;
+	small.ack(quarter, 12000 + 8000, true);
+	EXPECT_NEAR((double)small.s().avg / kQ16, 8000.0 * quarter / kBdp15, 0.01);
 }
 
 TEST(NsccAdjust, AfterThePeriodOrTheBytes)

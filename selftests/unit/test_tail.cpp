@@ -415,7 +415,7 @@ struct OneTrigger : Requester {
 	}
 	std::vector<mrc_tx_desc> both()
 	{
-		const auto out = send_n(2);
+		auto out = send_n(2);
 
 		EXPECT_NE(out.at(0).port, out.at(1).port);
 		return out;

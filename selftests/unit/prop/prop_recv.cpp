@@ -20,7 +20,7 @@ u16 echo_of(const mrc_hdr &h, u64 spent)
 
 } // namespace
 
-void Sim::arrive(int to, Packet p)
+void Sim::arrive(int to, const Packet &p)
 {
 	Endpoint &e = ep[to];
 	mrc_hdr h{};

@@ -186,7 +186,7 @@ void Sim::dispatch(Event &e)
 {
 	switch (e.type) {
 	case Type::Arrive:
-		arrive(e.side, std::move(e.packet));
+		arrive(e.side, e.packet);
 		break;
 	case Type::Kick:
 		ep[e.side].kicked = false;

@@ -76,7 +76,7 @@ public:
 	bool delivered() const;
 
 	void set_ports(int side, u32 mask);
-	void deliver_forged(int to, Packet p) { arrive(to, std::move(p)); }
+	void deliver_forged(int to, const Packet &p) { arrive(to, p); }
 	void service(int side);
 	void note(const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 	void fail(const std::string &what);
@@ -144,7 +144,7 @@ private:
 	};
 
 	// Shell, receiving side
-	void arrive(int to, Packet p);
+	void arrive(int to, const Packet &p);
 	void receive_data(int to, const Packet &p, const mrc_hdr &h);
 	void receive_probe(int to, const Packet &p, const mrc_hdr &h);
 	void receive_feedback(int to, const Packet &p, const mrc_hdr &h);
