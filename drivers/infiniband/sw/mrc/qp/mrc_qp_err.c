@@ -5,12 +5,6 @@
 #include "dev/mrc_trace.h"
 #include "mrc_qp_priv.h"
 
-void mrc_qp_flush_later(struct mrc_qp *qp)
-{
-	mrc_qp_set_todo(qp, MRC_TODO_FLUSH);
-	mrc_qp_queue_work(qp, 0);
-}
-
 void mrc_qp_flush_rest(struct mrc_qp *qp)
 {
 	if (!mrc_qp_take_todo(qp, MRC_TODO_FLUSH))

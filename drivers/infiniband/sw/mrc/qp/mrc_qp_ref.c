@@ -33,6 +33,12 @@ void mrc_qp_queue_work(struct mrc_qp *qp, unsigned long delay)
 		mrc_qp_put(qp);
 }
 
+void mrc_qp_flush_later(struct mrc_qp *qp)
+{
+	mrc_qp_set_todo(qp, MRC_TODO_FLUSH);
+	mrc_qp_queue_work(qp, 0);
+}
+
 void mrc_qp_wait_page(struct mrc_qp *qp, u32 seq)
 {
 	int ret = 0;
