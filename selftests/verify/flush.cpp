@@ -144,22 +144,6 @@ void connected(Session &s, const ibv_send_wr &wr, bool leave)
 	qp.to_reset();
 }
 
-ibv_ah *address_of_this_host(Session &s)
-{
-	ibv_ah_attr a{};
-
-	a.is_global = 1;
-	a.port_num = s.dev.port();
-	a.grh.sgid_index = static_cast<uint8_t>(s.dev.gid_index());
-	a.grh.hop_limit = 64;
-	a.grh.dgid = s.dev.gid();
-	ibv_ah *ah = ibv_create_ah(s.dev.pd(), &a);
-
-	if (!ah)
-		fail("ibv_create_ah: %s", std::strerror(errno));
-	return ah;
-}
-
 /* A bad work request stops the sends of a datagram QP only. */
 void sends_stopped(Cq &cq, ibv_qp *qp, const ibv_send_wr &wr)
 {
@@ -202,7 +186,7 @@ void datagrams(Session &s, const ibv_send_wr &first)
 
 	if (!qp)
 		fail("ibv_create_qp: %s", std::strerror(errno));
-	ibv_ah *ah = address_of_this_host(s);
+	ibv_ah *ah = create_ah(s.dev, ah_attr(s.dev, s.dev.gid().raw));
 
 	a.port_num = s.dev.port();
 	a.qkey = qkey;

@@ -95,18 +95,8 @@ void limits(Session &s)
 
 void address_handles(Session &s)
 {
-	ibv_ah_attr a{};
-
-	a.is_global = 1;
-	a.port_num = s.dev.port();
-	a.grh.sgid_index = static_cast<uint8_t>(s.dev.gid_index());
-	a.grh.hop_limit = 64;
-	a.grh.dgid = s.dev.gid();
-	ibv_ah *ah = ibv_create_ah(s.dev.pd(), &a);
-
-	if (!ah)
-		fail("ibv_create_ah: %s", std::strerror(errno));
-	int ret = ibv_destroy_ah(ah);
+	ibv_ah_attr a = ah_attr(s.dev, s.dev.gid().raw);
+	int ret = ibv_destroy_ah(create_ah(s.dev, a));
 
 	if (ret)
 		fail("ibv_destroy_ah: %s", std::strerror(ret));

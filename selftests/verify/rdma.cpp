@@ -152,6 +152,27 @@ int mtu_bytes(ibv_mtu mtu)
 	return 128 << mtu;
 }
 
+ibv_ah_attr ah_attr(const Device &dev, const uint8_t (&to)[16])
+{
+	ibv_ah_attr a{};
+
+	a.is_global = 1;
+	a.port_num = dev.port();
+	a.grh.sgid_index = static_cast<uint8_t>(dev.gid_index());
+	a.grh.hop_limit = 64;
+	std::memcpy(a.grh.dgid.raw, to, sizeof(to));
+	return a;
+}
+
+ibv_ah *create_ah(const Device &dev, ibv_ah_attr attr)
+{
+	ibv_ah *ah = ibv_create_ah(dev.pd(), &attr);
+
+	if (!ah)
+		fail("ibv_create_ah: %s", std::strerror(errno));
+	return ah;
+}
+
 ibv_mtu mtu_enum(int bytes)
 {
 	for (int m = IBV_MTU_256; m <= IBV_MTU_4096; m++)
@@ -431,11 +452,7 @@ ibv_qp_attr Qp::rtr_attr(const QpAddress &peer, const TestOptions &t,
 	a.rq_psn = peer.psn;
 	a.max_dest_rd_atomic = rd_atomic_;
 	a.min_rnr_timer = static_cast<uint8_t>(t.min_rnr);
-	a.ah_attr.is_global = 1;
-	a.ah_attr.port_num = dev_.port();
-	a.ah_attr.grh.sgid_index = static_cast<uint8_t>(dev_.gid_index());
-	a.ah_attr.grh.hop_limit = 64;
-	std::memcpy(a.ah_attr.grh.dgid.raw, peer.gid, sizeof(peer.gid));
+	a.ah_attr = ah_attr(dev_, peer.gid);
 	mask = IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
 	       IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
 	return a;

@@ -52,6 +52,11 @@ private:
 };
 
 int mtu_bytes(ibv_mtu mtu);
+
+/* An address handle's attributes: from the device's port and GID to @to. */
+ibv_ah_attr ah_attr(const Device &dev, const uint8_t (&to)[16]);
+/* Fails instead of returning NULL. */
+ibv_ah *create_ah(const Device &dev, ibv_ah_attr attr);
 ibv_mtu mtu_enum(int bytes); /* throws Failure */
 
 /* A completion, whichever interface it was polled through. */
