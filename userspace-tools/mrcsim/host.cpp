@@ -89,8 +89,8 @@ bool Partition::send(u32 qp)
 	Qp &q = qps_[qp];
 	mrc_tx_desc d;
 
-	if (!q.tx ||
-	    mrc_req_next(&q.tx->req, engine_time(now_), &d) != MRC_TX_PACKET)
+	if (!q.tx || mrc_req_next(&q.tx->req, engine_time(now_), &d) !=
+			     MRC_TX_PACKET)
 		return false;
 	if (d.data) {
 		totals_.data++;
