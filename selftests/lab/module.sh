@@ -60,6 +60,8 @@ qemu) args+=("KDIR=/lib/modules/$ver/build") ;;
 *)
 	args+=(KDIR=/linux-build)
 	[ "$MACHINE" = kcsan ] || args+=(ARCH=um)
+	# mrc_devfuzz says how much of the driver it has reached.
+	[ "$MACHINE" != uml-debug ] || args+=(KCOV_INSTRUMENT=y)
 	binds+=("$LAB/linux/$k/src:/linux" "$(built_dir "$k")/build:/linux-build")
 	;;
 esac
