@@ -17,6 +17,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/sysinfo.h>
 #include <unistd.h>
 
 #include "paging.hpp"
@@ -43,6 +44,20 @@ void implicit(Dev &d, Check &c)
 {
 	c.that(!ibv_reg_mr(d.pd, nullptr, SIZE_MAX, paged), "implicit region");
 	c.err(errno, EOPNOTSUPP, "implicit region");
+}
+
+/* The kernel's tables grow with the length, and not with what is there. */
+void too_long(Dev &d, Check &c)
+{
+	struct sysinfo info;
+	std::array<uint8_t, page> bytes{};
+
+	sysinfo(&info);
+	const size_t ram = info.totalram * info.mem_unit;
+
+	c.that(!ibv_reg_mr(d.pd, bytes.data(), 2 * ram, paged),
+	       "twice the memory of the machine");
+	c.err(errno, ENOMEM, "twice the memory of the machine");
 }
 
 ibv_wc_status sender_error(Op op, bool local)
@@ -273,6 +288,7 @@ void test_paging_errors(Dev &d, tap::Report &report, const std::string &part)
 		return;
 	}
 	run("paging: implicit regions are refused", implicit);
+	run("paging: a region longer than the memory of the machine", too_long);
 	run("paging: memory that is not there", holes);
 	run("paging: memory that is read-only", read_only);
 	run("paging: a region that goes meanwhile", deregistered);

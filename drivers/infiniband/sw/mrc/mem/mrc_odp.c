@@ -644,6 +644,12 @@ int mrc_odp_open(struct mrc_dev *dev, struct mrc_mr *mr, u64 start)
 		return -EOPNOTSUPP;
 	if (mr->length > SIZE_MAX || start != (unsigned long)start)
 		return -EINVAL;
+	/*
+	 * No memory is behind the addresses yet, but the tables have an entry for each
+	 * page. The length must not decide how much memory they take.
+	 */
+	if (mr->length >> PAGE_SHIFT > totalram_pages())
+		return -ENOMEM;
 	odp = kzalloc(sizeof(*odp), GFP_KERNEL_ACCOUNT);
 	if (!odp)
 		return -ENOMEM;
@@ -663,11 +669,10 @@ int mrc_odp_open(struct mrc_dev *dev, struct mrc_mr *mr, u64 start)
 	}
 	odp->umem = umem;
 	odp->n = (ib_umem_end(umem) - ib_umem_start(umem)) >> PAGE_SHIFT;
-	/*
-	 * The length may be too large to allocate; do not print a backtrace for that.
-	 */
+	/* If there is no room, the program gets an error, and the kernel kills nobody. */
 	odp->entry = kvcalloc(odp->n, sizeof(*odp->entry),
-			      GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+			      GFP_KERNEL_ACCOUNT | __GFP_NOWARN |
+				      __GFP_RETRY_MAYFAIL);
 	ret = -ENOMEM;
 	if (!odp->entry)
 		goto err;
