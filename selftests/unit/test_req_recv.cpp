@@ -130,6 +130,24 @@ TEST(Receives, TheLongerTheLonger)
 	}
 }
 
+// The first packet of a message that B has no receive for, as far as is known, goes alone.
+// It asks for a SACK: nothing follows that would.
+TEST(Receives, TheTestingPacketAsks)
+{
+	RecvRequester r;
+	r.init();
+	r.refused_sends(1);
+	r.told(r.psn(-1), 0);
+	EXPECT_EQ(r.later(), Sent{0});
+	r.told(r.psn(0), 1); // none for the next one
+	auto out = r.go(MRC_WR_SEND, 256 * 4);
+	ASSERT_EQ(out.size(), 1u);
+	EXPECT_TRUE(out[0].hdr.a);
+	EXPECT_EQ(r.verdict(), MRC_TX_WAIT_RECV);
+	r.sack_all(r.psn(1));
+	EXPECT_EQ(r.send().size(), 3u);
+}
+
 // A budget is a number of times, each as long as the peer says.
 TEST(Receives, ABudgetIsNoLonger)
 {

@@ -156,12 +156,11 @@ TEST(Rnr, AMessageIsChargedOnce)
 		r.rnr(r.psn(k), k1ms);
 		EXPECT_EQ(r.req.state, MRC_REQ_READY);
 	}
-	// All go again when the first one may.
-	EXPECT_EQ(r.step().size(), 4u);
+	// One packet tests for all.
+	EXPECT_EQ(r.step().size(), 1u);
 	EXPECT_EQ(r.now, at + kHold);
-	// Refused at its second attempt, one packet very late.
-	for (u32 k : {0, 1, 2, 3})
-		r.rnr(r.psn(k), k1ms);
+	// Refused at its second attempt.
+	r.rnr(r.psn(0), k1ms);
 	EXPECT_EQ(r.reap(), (Ends{{0, MRC_WC_RNR_RETRY_EXC}}));
 }
 
@@ -180,7 +179,7 @@ TEST(Rnr, ALateRefusalBelongsToItsAttempt)
 	r.now += 10 * kUs;
 	r.rnr(r.psn(1), k10us);
 	EXPECT_EQ(r.req.state, MRC_REQ_READY);
-	EXPECT_EQ(r.send().size(), 1u); // its waiting time is over as well
+	EXPECT_EQ(r.send().size(), 0u); // it waits for what becomes of the first
 	r.now += 100 * kUs;
 	r.rnr(r.psn(0), k10us);
 	EXPECT_EQ(r.req.state, MRC_REQ_ERROR);
@@ -271,7 +270,34 @@ TEST(Rnr, AMessageThatIsBeingSentStops)
 	r.rnr(r.psn(0), k1ms);
 	r.rnr(r.psn(1), k1ms);
 	EXPECT_EQ(r.verdict(), MRC_TX_WAIT_HOLD);
-	EXPECT_EQ(r.step().size(), 4u);
+	EXPECT_EQ(r.step().size(), 1u);
+	EXPECT_EQ(r.verdict(), MRC_TX_WAIT_RECV);
+	// There is a receive: the other one that was refused, and those that were not sent.
+	r.sack_all(r.psn(0));
+	EXPECT_EQ(r.send().size(), 3u);
+}
+
+// Where an attempt takes long, because both ends share a slow processor, each refusal doubles
+// the time, until attempts take an eighth of it.
+TEST(Rnr, SlowAttemptsAreSeldom)
+{
+	constexpr u64 kTakes = 10 * kMs;
+	ExtRequester r;
+	r.cfg.rnr_retry = MRC_RNR_RETRY_INFINITE;
+	r.cfg.rto = 10000 * kMs;
+	r.init();
+	r.go(MRC_WR_SEND);
+	u64 wait = 10 * kUs;
+	for (int i = 0; i < 20; i++) {
+		r.now += kTakes;
+		r.rnr(r.psn(0), k10us);
+		const u64 at = r.now;
+		EXPECT_EQ(r.step().size(), 1u);
+		EXPECT_EQ(r.now, at + wait);
+		if (2 * wait <= MRC_RNR_PAUSE * kTakes)
+			wait *= 2;
+	}
+	EXPECT_GT(wait, 4 * kTakes);
 }
 
 // The last packet of a WRITE_IMM takes a receive, too.

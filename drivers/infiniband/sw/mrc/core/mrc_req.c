@@ -228,7 +228,9 @@ static enum mrc_tx_verdict mrc_req_emit(struct mrc_req *req, u32 psn, u32 slot,
 	desc->hdr.rtx = !first;
 	desc->hdr.a = mrc_req_want_ack(req, wqe, index,
 				       first && mrc_req_alone(req, psn, now),
-				       more, room);
+				       more, room) ||
+		      (first && !index && req->recv_limited &&
+		       mrc_req_tests_recv(req, wqe));
 	if (desc->hdr.a) {
 		req->asked = true;
 		req->ask_psn = psn;
@@ -288,7 +290,7 @@ static bool mrc_req_next_lost(struct mrc_req *req, u64 now, u32 *psn)
 		pkt = mrc_req_pkt(req, *psn);
 		off++;
 		/* It waits for the messages before it, not for a time. */
-		if (!mrc_req_may_resend(req, pkt)) {
+		if (!mrc_req_may_resend(req, *psn)) {
 			waits = true;
 			continue;
 		}

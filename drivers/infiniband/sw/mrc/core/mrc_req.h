@@ -29,8 +29,12 @@ MRC_C_BEGIN
 #define MRC_BASE_RTT_DEFAULT	100000ull	/* ns, until measured */
 #define MRC_RNR_RETRY_INFINITE	7	/* IB spec */
 #define MRC_ATOMIC_LEN		8	/* bytes of an atomic's operands */
-/* The RNR back-off is not doubled beyond this time, ns. */
+/*
+ * The RNR back-off is not doubled beyond the longer one of these: a time, ns, and as many
+ * times what an attempt took.
+ */
 #define MRC_RNR_BACKOFF_NS	640000ull
+#define MRC_RNR_PAUSE		8
 /* After this many messages received in a row an RNR refusal is forgotten. */
 #define MRC_RECV_FORGET		1024
 

@@ -27,6 +27,23 @@ int mrc_req_set_rd_atomic(struct mrc_req *req, u8 max)
 	return 0;
 }
 
+/* Has the peer a receive for @wqe, as far as is known? */
+static bool mrc_req_recv_sure(const struct mrc_req *req, const struct mrc_tx_wqe *wqe)
+{
+	return !req->recv_limited || (s16)(wqe->rqmsn - req->recv_limit) < 0;
+}
+
+/*
+ * One packet of @wqe, which has begun, tests whether there is a receive: the first one. Is
+ * it known received? The others of a SEND wait for that, because each would be refused.
+ */
+static bool mrc_req_recv_tested(const struct mrc_req *req, const struct mrc_tx_wqe *wqe)
+{
+	return mrc_req_recv_sure(req, wqe) || wqe->wr.op == MRC_WR_WRITE_IMM ||
+	       mrc_psn_diff(wqe->first_psn, req->cack) <= 0 ||
+	       mrc_req_is_acked(req, wqe->first_psn);
+}
+
 /*
  * May @wqe, whose first packet is @psn, be sent although the peer has run out of
  * receives lately? Yes, if the peer has a receive as far as is known, or if @wqe is the
@@ -38,9 +55,7 @@ static bool mrc_req_has_recv(const struct mrc_req *req,
 {
 	s32 before;
 
-	if (!req->recv_limited ||
-	    (s16)(wqe->rqmsn - req->recv_limit) < 0 ||
-	    wqe->rqmsn == req->recv_done)
+	if (mrc_req_recv_sure(req, wqe) || wqe->rqmsn == req->recv_done)
 		return true;
 	/*
 	 * The ACK of the messages before it may be lost or wait for answers: SACKs
@@ -55,16 +70,27 @@ static bool mrc_req_has_recv(const struct mrc_req *req,
 				   (u32)before) == (u32)before;
 }
 
-/* May the packet of @pkt, which is lost or was refused, be sent again? */
-bool mrc_req_may_resend(const struct mrc_req *req, const struct mrc_tx_pkt *pkt)
+/*
+ * Does the first packet of @wqe, which has several, test whether there is a receive? Then
+ * it asks for a SACK, because nothing follows that would.
+ */
+bool mrc_req_tests_recv(const struct mrc_req *req, const struct mrc_tx_wqe *wqe)
+{
+	return wqe->npkts > 1 && mrc_wr_consumes_recv(wqe->wr.op) &&
+	       wqe->wr.op != MRC_WR_WRITE_IMM && !mrc_req_recv_sure(req, wqe);
+}
+
+/* May @psn, which is lost or was refused, be sent again? */
+bool mrc_req_may_resend(const struct mrc_req *req, u32 psn)
 {
 	const struct mrc_tx_wqe *wqe;
 
 	if (!req->recv_limited)
 		return true;
-	wqe = &req->wqe[pkt->slot];
+	wqe = &req->wqe[mrc_req_pkt(req, psn)->slot];
 	return !mrc_wr_consumes_recv(wqe->wr.op) ||
-	       mrc_req_has_recv(req, wqe, wqe->first_psn);
+	       (mrc_req_has_recv(req, wqe, wqe->first_psn) &&
+		(psn == wqe->first_psn || mrc_req_recv_tested(req, wqe)));
 }
 
 /**
@@ -85,7 +111,8 @@ enum mrc_tx_verdict mrc_req_ext_gate(const struct mrc_req *req,
 		if (req->rnr_until)
 			return MRC_TX_WAIT_HOLD;
 		if (!mrc_req_has_recv(req, wqe, mrc_req_begun(wqe) ?
-				      wqe->first_psn : psn))
+				      wqe->first_psn : psn) ||
+		    (mrc_req_begun(wqe) && !mrc_req_recv_tested(req, wqe)))
 			return MRC_TX_WAIT_RECV;
 	}
 	if (mrc_req_begun(wqe) || !req->rd_out)
@@ -279,14 +306,16 @@ bool mrc_req_is_rnr(const struct mrc_req *req, const struct mrc_neth *n)
  * RNR back-off of the oldest message if RNR retries are infinite, ns. The shortest
  * times that a peer can ask for are shorter than an attempt takes. The peer's program,
  * which must post receives, would get no processor time. So each refusal doubles the
- * time, up to MRC_RNR_BACKOFF_NS.
+ * time, up to MRC_RNR_BACKOFF_NS, or further where attempts take long. @took: the time
+ * from sending to the refusal, ns.
  */
-static u64 mrc_req_rnr_wait(struct mrc_tx_wqe *wqe, u8 code)
+static u64 mrc_req_rnr_wait(struct mrc_tx_wqe *wqe, u8 code, u64 took)
 {
+	const u64 most = mrc_max64(MRC_RNR_BACKOFF_NS, MRC_RNR_PAUSE * took);
 	u64 wait = mrc_rnr_time(code);
 	u8 n;
 
-	for (n = 0; n < wqe->rnr && 2 * wait <= MRC_RNR_BACKOFF_NS; n++)
+	for (n = 0; n < wqe->rnr && 2 * wait <= most; n++)
 		wait *= 2;
 	if (n == wqe->rnr)
 		wqe->rnr++;
@@ -324,7 +353,8 @@ bool mrc_req_rnr(struct mrc_req *req, const struct mrc_tx_pkt *pkt, u8 code,
 			return true;
 		}
 		if (retry == MRC_RNR_RETRY_INFINITE) {
-			*hold = now + mrc_req_rnr_wait(wqe, code);
+			*hold = now + mrc_req_rnr_wait(wqe, code,
+						       mrc_req_since(pkt->sent_at, now));
 		} else if (wqe->rnr++ >= retry) {
 			mrc_ctr_add(req->cfg.ctr, 1, MRC_CTR_RNR_EXC, 1);
 			mrc_req_fail(req, (int)pkt->slot,

@@ -274,8 +274,8 @@ void mrc_req_data_hdr(const struct mrc_req *req, const struct mrc_tx_wqe *wqe,
 u32 mrc_req_rd_ring(const struct mrc_req_cfg *cfg);
 enum mrc_tx_verdict mrc_req_ext_gate(const struct mrc_req *req,
 				     const struct mrc_tx_wqe *wqe, u32 psn);
-bool mrc_req_may_resend(const struct mrc_req *req,
-			const struct mrc_tx_pkt *pkt);
+bool mrc_req_tests_recv(const struct mrc_req *req, const struct mrc_tx_wqe *wqe);
+bool mrc_req_may_resend(const struct mrc_req *req, u32 psn);
 void mrc_req_recv_done(struct mrc_req *req, const struct mrc_tx_wqe *wqe);
 void mrc_req_recv_told(struct mrc_req *req, const struct mrc_hdr *h);
 enum mrc_tx_verdict mrc_req_local(struct mrc_req *req,
@@ -302,8 +302,13 @@ mrc_req_ext_gate(const struct mrc_req *req, const struct mrc_tx_wqe *wqe,
 	return MRC_TX_PACKET;
 }
 
-static inline bool mrc_req_may_resend(const struct mrc_req *req,
-				      const struct mrc_tx_pkt *pkt)
+static inline bool mrc_req_tests_recv(const struct mrc_req *req,
+				      const struct mrc_tx_wqe *wqe)
+{
+	return false;
+}
+
+static inline bool mrc_req_may_resend(const struct mrc_req *req, u32 psn)
 {
 	return true;
 }
