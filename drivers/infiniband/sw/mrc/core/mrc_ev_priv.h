@@ -83,7 +83,12 @@ static inline void mrc_ev_sent(struct mrc_paths *p, u16 i)
 void mrc_ev_skip_begin(struct mrc_ev *ev);
 void mrc_ev_answered(struct mrc_paths *p, u16 i, bool marked, u64 now);
 void mrc_ev_passed(struct mrc_paths *p, u16 i);
-void mrc_ev_used(struct mrc_paths *p, u16 i, u64 now);
+
+/* Does an EV at the level of @ev go to SKIP after each packet? */
+static inline bool mrc_ev_seldom(const struct mrc_ev *ev)
+{
+	return ev->skip.level > MRC_EV_SKIP_FREE;
+}
 
 /* Probing, mrc_ev_probe.c: EV @i was condemned; a good reply; a bad reply or none. */
 void mrc_ev_probe_start(struct mrc_paths *p, u16 i, u64 now);

@@ -20,18 +20,13 @@
  */
 #include "mrc_ev_priv.h"
 
-static bool seldom(const struct mrc_ev *ev)
-{
-	return ev->skip.level > MRC_EV_SKIP_FREE;
-}
-
 /*
  * With the turn that makes it GOOD, an EV passes all turns but one of 2, 4, 8, ... In a
  * batch of runs it takes one packet at its turn and not a run, so it carries still less.
  */
 void mrc_ev_skip_begin(struct mrc_ev *ev)
 {
-	ev->skip.left = seldom(ev) ?
+	ev->skip.left = mrc_ev_seldom(ev) ?
 			(u8)((2u << (ev->skip.level - MRC_EV_SKIP_FREE - 1)) - 2) : 0;
 }
 
@@ -89,10 +84,4 @@ void mrc_ev_passed(struct mrc_paths *p, u16 i)
 {
 	p->ev[i].skip.left--;
 	mrc_ev_share(p, i);
-}
-
-void mrc_ev_used(struct mrc_paths *p, u16 i, u64 now)
-{
-	if (seldom(&p->ev[i]))
-		mrc_ev_set_state(p, i, MRC_EV_SKIP, now);
 }

@@ -99,8 +99,11 @@ static int walk_port(struct mrc_paths *p, u8 port, u64 now)
 	w->cursor = (u16)(good + 1);
 	if (s.soonest >= 0 && !s.left)
 		mrc_ev_set_state(p, (u16)s.soonest, MRC_EV_GOOD, now);
-	mrc_ev_set_state(p, i, MRC_EV_GOOD, now);
-	mrc_ev_used(p, i, now);
+	/* Without a GOOD one, the first that passes no more was taken. */
+	if (i == s.soonest)
+		mrc_ev_set_state(p, i, MRC_EV_GOOD, now);
+	if (mrc_ev_seldom(&p->ev[i]))
+		mrc_ev_set_state(p, i, MRC_EV_SKIP, now);
 	return i;
 }
 

@@ -91,7 +91,6 @@ static void mrc_sq_complete(struct mrc_qp *qp, u64 wr_id, u8 op, u32 len,
 
 bool mrc_sq_reap(struct mrc_qp *qp)
 {
-	bool failed = mrc_req_failed(mrc_qp_req(qp));
 	enum mrc_wc_status st;
 	u32 slot, n = 0;
 
@@ -114,7 +113,7 @@ bool mrc_sq_reap(struct mrc_qp *qp)
 			mrc_sq_complete(qp, w->wr_id, w->op, w->len,
 					mrc_wc_to_ib(st), st == MRC_WC_REM_INV_REQ &&
 					w->imm ? MRC_VENDOR_ERR_IMM : 0);
-		if (failed && ++n == MRC_FLUSH_MAX)
+		if (++n >= MRC_FLUSH_MAX && mrc_req_failed(mrc_qp_req(qp)))
 			return true;
 	}
 	return false;
