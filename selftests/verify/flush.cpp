@@ -103,11 +103,14 @@ void unanswered(Session &s, const ibv_send_wr &wr)
 	c.max_send = many;
 	Qp qp(s.dev, send_cq, recv_cq, c);
 	QpAddress nobody = qp.address();
+	TestOptions patient = s.t;
 
 	nobody.qpn ^= 0x10000;
+	/* No retries run out before all is posted, on a slow machine either. */
+	patient.timeout = 24;
 	qp.to_init();
-	qp.to_rtr(nobody, s.t);
-	qp.to_rts(s.t);
+	qp.to_rtr(nobody, patient);
+	qp.to_rts(patient);
 	for (unsigned n = 0; n < many; n += part)
 		post_sends(qp.get(), wr, n, part);
 	qp.to_error();
