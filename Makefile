@@ -11,7 +11,7 @@ M ?=
 F ?=
 export K T M F KVER KDIR DESTDIR RDMA_CORE
 
-.PHONY: all install uninstall demo lab figures bench insns conform packages check check-all check-unit check-fuzz \
+.PHONY: all install uninstall demo lab figures bench insns conform devfuzz packages check check-all check-unit check-fuzz \
 	check-build check-lint check-vm check-debug check-races check-interop \
 	check-series series clean distclean help
 
@@ -46,6 +46,10 @@ insns:
 # Shows that mrcconform notices planted deviations; T chooses some of them.
 conform:
 	@$(LAB)/conform_mutants.sh '$(T)'
+
+# Random programs and packets, R rounds from seed S, in the kernel with KASAN.
+devfuzz:
+	@$(LAB)/devfuzz.sh
 
 # Debian packages of this machine's release.
 packages:
@@ -111,6 +115,7 @@ help:
 	@echo '  make figures F=9a,11   drills: the published figures, with faults: build/figures/'
 	@echo '  make insns         the kernel'\''s instructions per message: build/insns/'
 	@echo '  make conform T=PATTERN   the driver with planted deviations, which mrcconform must find'
+	@echo '  make devfuzz R=20  random programs and packets in a kernel with KASAN, from seed S'
 	@echo '  make bench P=goals mrc beside rxe and TCP, at native speed: build/bench/'
 	@echo '  make check         what a change must pass: 45 to 80 minutes, two cores'
 	@echo '  make check-unit    engine: unit and property tests (native)'

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* A controller: profiles in all states, ports, probes, events. */
+#include <array>
+#include <cerrno>
+
+#include <mrc_ctl.h>
+
+#include "world.hpp"
+
+namespace devfuzz
+{
+namespace
+{
+constexpr unsigned profile_ids = 6;
+
+mrc_ctl_profile_state state(World &w)
+{
+	return w.rng.one_of(MRC_CTL_PROFILE_INIT, MRC_CTL_PROFILE_OFFLINE,
+			    MRC_CTL_PROFILE_ONLINE, MRC_CTL_PROFILE_ONLINE);
+}
+
+/* Alone, as a step of its life, or with other members. */
+int mask_of(World &w, int state_bit, int known)
+{
+	return w.rng.chance(50) ? state_bit
+				: static_cast<int>(w.rng.bits(
+					  static_cast<uint64_t>(known)));
+}
+
+int result(int ret)
+{
+	return ret ? errno : 0;
+}
+
+int fmt_profile(World &w)
+{
+	std::array<mrc_ctl_ev_fmt_field, 12> fields{};
+	mrc_ctl_ev_fmt_profile_attr a{};
+
+	if (!w.mrc)
+		return nothing_to_do;
+	for (mrc_ctl_ev_fmt_field &f : fields)
+		f.width = static_cast<uint8_t>(
+			w.rng.chance(80) ? w.rng.one_of(16, 16, 20, 4, 8)
+					 : w.rng.any());
+	a.profile_state = state(w);
+	a.cur_profile_state = state(w);
+	a.ev_fmt_mode =
+		w.rng.one_of(MRC_CTL_EV_FMT_MODE_STEV, MRC_CTL_EV_FMT_MODE_SRV6,
+			     MRC_CTL_EV_FMT_MODE_UDP);
+	a.ev_fmt_op.op = w.rng.one_of(MRC_CTL_EV_FMT_OP_MODIFY_FIELDS,
+				      MRC_CTL_EV_FMT_OP_QUERY_FIELDS);
+	a.ev_fmt_op.fmt_fields = fields.data();
+	a.ev_fmt_op.fmt_field_count =
+		static_cast<int>(w.rng.below(fields.size() + 1));
+	return result(mrc_ctl_modify_ev_fmt_profile(
+		w.mrc, w.rng.below(profile_ids), &a,
+		mask_of(w, MRC_CTL_EV_FMT_PROFILE_STATE, 0xf)));
+}
+
+void some_ev(World &w, mrc_ctl_ev &ev)
+{
+	for (unsigned i = 0; i < 6; i++)
+		ev.val[i] = static_cast<uint8_t>(w.rng.any());
+	ev.port = static_cast<uint8_t>(
+		w.rng.range(w.rng.chance(90) ? 1 : 0, w.ports + 1));
+}
+
+int ev_profile(World &w)
+{
+	std::array<mrc_ctl_ev_op_entry, 40> entries{};
+	std::array<mrc_ctl_ev_field, 12> fields{};
+	mrc_ctl_ev_profile_attr a{};
+
+	if (!w.mrc)
+		return nothing_to_do;
+	for (mrc_ctl_ev_op_entry &e : entries) {
+		some_ev(w, e.ev);
+		some_ev(w, e.ev_new);
+		e.state = w.rng.one_of(MRC_CTL_EV_GOOD, MRC_CTL_EV_ASSUMED_BAD,
+				       MRC_CTL_EV_DENIED, MRC_CTL_EV_UNKNOWN);
+		e.flags = static_cast<uint32_t>(w.rng.bits(1));
+	}
+	for (mrc_ctl_ev_field &f : fields) {
+		f.width = static_cast<uint32_t>(w.rng.one_of(16, 16, 20, 32));
+		f.init_val = static_cast<uint32_t>(w.rng.below(1 << 16));
+		f.max_val = static_cast<uint32_t>(w.rng.nasty());
+		f.mask = static_cast<uint32_t>(w.rng.nasty());
+	}
+	a.profile_state = state(w);
+	a.cur_profile_state = state(w);
+	a.ev_mode = w.rng.one_of(MRC_CTL_EV_MODE_AUTO, MRC_CTL_EV_MODE_EXP,
+				 MRC_CTL_EV_MODE_GEN);
+	a.ev_fmt_profile_id = w.rng.below(profile_ids);
+	a.ev_count = static_cast<uint32_t>(w.rng.chance(85) ? w.rng.range(1, 64)
+							    : w.rng.nasty());
+	a.ev_min_active = static_cast<uint32_t>(w.rng.below(8));
+	a.ev_event_mask = static_cast<int>(w.rng.bits(7));
+	a.ev_op.op = w.rng.one_of(MRC_CTL_EV_OP_REPLACE_EV,
+				  MRC_CTL_EV_OP_MODIFY_EV_STATE,
+				  MRC_CTL_EV_OP_QUERY_EV_STATE);
+	a.ev_op.entries = entries.data();
+	a.ev_op.entry_count = static_cast<int>(w.rng.below(entries.size() + 1));
+	a.ev_fields_op.op = w.rng.one_of(MRC_CTL_EV_FIELDS_OP_MODIFY_FIELDS,
+					 MRC_CTL_EV_FIELDS_OP_QUERY_FIELDS);
+	a.ev_fields_op.fields = fields.data();
+	a.ev_fields_op.field_count =
+		static_cast<int>(w.rng.below(fields.size() + 1));
+	return result(mrc_ctl_modify_ev_profile(
+		w.mrc, w.rng.below(profile_ids), &a,
+		mask_of(w, MRC_CTL_EV_PROFILE_STATE, 0x1ff)));
+}
+
+int query_ev_profile(World &w)
+{
+	std::array<mrc_ctl_ev_op_entry, 40> entries{};
+	mrc_ctl_ev_profile_attr a{};
+
+	if (!w.mrc)
+		return nothing_to_do;
+	a.ev_op.op = MRC_CTL_EV_OP_QUERY_EV_ARRAY;
+	a.ev_op.entries = entries.data();
+	a.ev_op.entry_count = static_cast<int>(w.rng.below(entries.size() + 1));
+	return result(mrc_ctl_query_ev_profile(w.mrc, w.rng.below(profile_ids),
+					       &a, 0xff));
+}
+
+int cc_profile(World &w)
+{
+	mrc_ctl_cc_profile_attr a{};
+	mrc_ctl_cc_nscc_cfg cfg{};
+
+	if (!w.mrc)
+		return nothing_to_do;
+	cfg.adjust_bytes_threshold = static_cast<uint32_t>(w.rng.nasty());
+	cfg.base_rtt = static_cast<uint32_t>(w.rng.nasty());
+	cfg.max_cwnd = static_cast<uint32_t>(w.rng.nasty());
+	cfg.target_delay = static_cast<uint32_t>(w.rng.nasty());
+	cfg.gamma = static_cast<float>(w.rng.below(1000)) / 500;
+	cfg.eta = static_cast<float>(w.rng.nasty());
+	a.profile_state = state(w);
+	a.cur_profile_state = state(w);
+	a.algorithm = w.rng.one_of("uet-1.0-nscc", "none", "");
+	if (w.rng.chance(10))
+		a.algorithm = nullptr;
+	a.cc_config = w.rng.chance(80) ? &cfg : nullptr;
+	return result(mrc_ctl_modify_cc_profile(
+		w.mrc, w.rng.below(profile_ids), &a,
+		mask_of(w, MRC_CTL_CC_PROFILE_STATE, 0xf)));
+}
+
+int port(World &w)
+{
+	mrc_ctl_port_attr a{};
+
+	if (!w.mrc)
+		return nothing_to_do;
+	a.port_admin_state = w.rng.chance(75) ? MRC_CTL_PORT_ADMIN_ENABLED
+					      : MRC_CTL_PORT_ADMIN_DISABLED;
+	return result(mrc_ctl_modify_port(
+		w.mrc, static_cast<uint8_t>(w.rng.range(0, w.ports + 1)), &a,
+		MRC_CTL_PORT_ADMIN_STATE));
+}
+
+int probes(World &w)
+{
+	std::array<mrc_ctl_ep_req, 8> req{};
+	std::array<mrc_ctl_ep_rsp, 8> rsp;
+	uint8_t any_port, index;
+	int n = 0;
+
+	if (!w.mrc)
+		return nothing_to_do;
+	for (mrc_ctl_ep_req &r : req) {
+		const uint32_t other = w.rng.u32(max_announced);
+
+		r.req_id = static_cast<uint16_t>(&r - req.data());
+		r.sgid = w.some_gid(any_port, index);
+		r.dgid = w.board.is_announced(other) ? w.board.qps[other].gid
+						     : r.sgid;
+		r.ev_fmt_mode = w.rng.one_of(MRC_CTL_EV_FMT_MODE_STEV,
+					     MRC_CTL_EV_FMT_MODE_UDP,
+					     MRC_CTL_EV_FMT_MODE_SRV6);
+		some_ev(w, r.req_ev);
+		r.op.port_status_update.port_status =
+			static_cast<uint32_t>(w.rng.bits(0x1e));
+	}
+	return result(mrc_ctl_ep_batch_send_wait(
+		w.mrc, static_cast<uint8_t>(w.rng.any()),
+		w.rng.one_of(MRC_CTL_EP_OP_EV_PROBE,
+			     MRC_CTL_EP_OP_PORT_STATUS_UPDATE),
+		req.data(), static_cast<int>(w.rng.range(1, req.size())),
+		static_cast<uint32_t>(w.rng.below(20000000)), rsp.data(), &n));
+}
+
+int create_events(World &w)
+{
+	if (!w.mrc || w.event_cqs.size() > 3)
+		return nothing_to_do;
+	mrc_cq *cq = mrc_ctl_create_ev_event_cq(
+		w.mrc, static_cast<int>(w.rng.size(64)), nullptr, nullptr, 0);
+
+	if (!cq)
+		return errno;
+	w.event_cqs.push_back(cq);
+	return 0;
+}
+
+int poll_events(World &w)
+{
+	mrc_cq *cq = w.some(w.event_cqs);
+	std::array<mrc_ctl_ev_event, 8> events;
+
+	if (!cq)
+		return nothing_to_do;
+	const int n = mrc_ctl_poll_ev_event(cq, static_cast<int>(events.size()),
+					    events.data());
+
+	return n < 0 ? -n : 0;
+}
+
+constexpr Action actions[] = {
+	{"ctl_ev_fmt_profile", 8, fmt_profile},
+	{"ctl_ev_profile", 12, ev_profile},
+	{"ctl_query_ev_profile", 3, query_ev_profile},
+	{"ctl_cc_profile", 8, cc_profile},
+	{"ctl_port", 4, port},
+	{"ctl_ep_batch", 4, probes},
+	{"ctl_create_ev_event_cq", 2, create_events},
+	{"ctl_poll_ev_event", 4, poll_events},
+};
+} // namespace
+
+std::span<const Action> control_actions()
+{
+	return actions;
+}
+} // namespace devfuzz

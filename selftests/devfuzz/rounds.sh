@@ -1,0 +1,61 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# shellcheck disable=SC2034,SC2154
+#
+# The job of selftests/lab/devfuzz.sh, in a guest: rounds of mrc_devfuzz with one seed
+# after the other. Each round has other programs, packets, an administrator, allocations
+# that fail; the seed chooses. Ends at the first round that is not well.
+#
+# usage: rounds.sh SEED ROUNDS
+. "$(dirname "$0")/../net/lib.sh"
+. "$NET_DIR/lib_faults.sh"
+. "$NET_DIR/lib_devfuzz.sh"
+
+trouble() {
+	local bad
+	bad=$(dmesg | grep -E -f <(grep -v '^#' "$NET_DIR/../lab/guest/kernel-trouble") | head -n 3)
+	[ -n "$bad" ] || return 1
+	dmesg | tail -n 120
+}
+
+# Options by the seed.
+mix() { # SEED
+	local n=$1
+	echo "--coverage /out/coverage"
+	echo "--lives $((3 + n % 4)) --programs $((2 + n / 4 % 5)) --actions $((300 + n % 3 * 300))"
+	[ $((n % 2)) = 0 ] || echo "--packets 3000"
+	case $((n / 2 % 4)) in
+	0) ;;
+	1) echo "--kinds plain,wild" ;;
+	2) echo "--kinds plain,control,wild" ;;
+	3) echo "--kinds plain,faults" ;;
+	esac
+}
+
+one_round() { # SEED
+	local run=fuzz options
+	read -r -a options < <(mix "$1" | tr '\n' ' ')
+	[ $(($1 / 8 % 2)) = 0 ] || run=fuzz_administered
+	[ ! -d "$FAILSLAB" ] || faults_on all
+	"$run" "$1" "${options[@]}"
+	[ ! -d "$FAILSLAB" ] || faults_off
+}
+
+seed=$1
+for ((n = 1; n <= $2; n++, seed++)); do
+	topo 2
+	now_ms
+	since=$now rc=0
+	(one_round "$seed") >"$WORK/round" 2>&1 || rc=$?
+	now_ms
+	if [ "$rc" != 0 ] || trouble; then
+		cat "$WORK/round"
+		echo "round $n of $2, seed $seed: NOT WELL (status $rc); once more: make devfuzz S=$seed R=1"
+		tap_done=1
+		exit 1
+	fi
+	echo "round $n of $2, seed $seed: well, $(((now - since) / 1000)) s;$(sed -n \
+		's/^figure: # \(connected\|coverage:\)/ \1/p' "$WORK/round" | tr '\n' ';')"
+done
+sed -n 's/^# unreached: //p' "$WORK/fuzz" >/out/unreached
+tap_done=1

@@ -1,0 +1,34 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# Random programs on both hosts (mrc_devfuzz): all calls of verbs, libMRC and the
+# controller's side, among them changed ones, garbage in mapped rings, programs that are
+# killed, calls without memory, hostile packets, planes and devices that go. The kernel
+# log stays clean, every call returns, nothing is left, no memory is written to without a
+# key, and the devices work afterwards.
+#
+# A bug of the RDMA core: if it refuses a program's context, it forgets a reference to the
+# program. Then all that copy_process() made for the program stays.
+# timeout: 900
+# kmemleak-ok: copy_process
+# kmsg-ok: _ib_modify_qp (rq|sq)_psn overflow
+# A deleted GID keeps its place in the table while queue pairs use it.
+# kmsg-ok: __ib_cache_gid_add: unable to add gid .* error=-28
+. "$(dirname "$0")/lib.sh"
+. "$NET_DIR/lib_faults.sh"
+. "$NET_DIR/lib_devfuzz.sh"
+
+works() {
+	topo 2
+	verify --op mixed --size 1,4097,65536 --iters 20 --qps 2
+}
+
+topo 2
+subtest "programs that call as they should" fuzz 1 --kinds plain --lives 3
+subtest "programs with changed calls and rings" fuzz 2 --kinds plain,wild --lives 4
+subtest "controllers" fuzz 3 --kinds plain,control --lives 3
+subtest "hostile packets" fuzz 4 --kinds plain --lives 3 --packets 2000
+subtest "calls without memory" fuzz_without_memory 5 --kinds plain,faults --lives 3
+subtest "planes and devices that go" fuzz_administered 6 --lives 4 --packets 2000
+subtest "the devices work" works
+tap_end
