@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The program's ioctl() and write(), which the libraries call, too. A call of
+ * The program's ioctl(), which the libraries call, too. A call of
  * RDMA is changed, runs out of memory, or is kept, so that another thread makes
  * it again while the program uses the same objects.
  */

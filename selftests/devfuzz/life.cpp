@@ -6,9 +6,7 @@
 #include <cstdio>
 #include <cstring>
 #include <ctime>
-#include <fcntl.h>
 #include <optional>
-#include <sched.h>
 #include <string>
 #include <thread>
 #include <unistd.h>
@@ -78,7 +76,7 @@ private:
 	void run(Board &board, Between &between, int fd, uint64_t seed)
 	{
 		Rng rng(seed);
-		std::vector<Ring> rings;
+		std::vector<Mapping> rings;
 
 		while (!stop_) {
 			switch (rng.below(4)) {

@@ -2,25 +2,14 @@
 /* Garbage in the rings that a program shares with the kernel. */
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <vector>
-
+#include "../common/rings.hpp"
 #include "rng.hpp"
 
 namespace devfuzz
 {
-struct Ring {
-	uint32_t *words;
-	std::size_t n;
-};
-
-/* The writable mappings of devices that this process has now. */
-std::vector<Ring> find_rings();
-
 /*
  * Overwrites a few words. Rings are unmapped at any time: returns false if one
  * was gone.
  */
-bool scribble(const Ring &ring, Rng &rng);
+bool scribble(const Mapping &ring, Rng &rng);
 } // namespace devfuzz

@@ -8,48 +8,21 @@
 #include <atomic>
 #include <cerrno>
 #include <cstring>
-#include <fstream>
 #include <poll.h>
 #include <random>
-#include <sstream>
 #include <thread>
 #include <unistd.h>
 
 #include <rdma/ib_user_verbs.h>
 #include <rdma/mrc-abi.h>
 
+#include "../common/rings.hpp"
 #include "common.h"
 #include "pair.h"
 #include "tests.h"
 
 namespace
 {
-struct Mapping {
-	uint8_t *start;
-	size_t size;
-};
-
-/* The rings are this process's writable mappings of the uverbs device. */
-std::vector<Mapping> find_rings()
-{
-	std::ifstream maps("/proc/self/maps");
-	std::vector<Mapping> out;
-	std::string line;
-
-	while (std::getline(maps, line)) {
-		uintptr_t from, to;
-		char perm[8];
-
-		if (line.find("uverbs") == std::string::npos ||
-		    std::sscanf(line.c_str(), "%zx-%zx %7s", &from, &to,
-				perm) != 3 ||
-		    perm[1] != 'w')
-			continue;
-		out.push_back({reinterpret_cast<uint8_t *>(from), to - from});
-	}
-	return out;
-}
-
 /* A doorbell that no library has a say in: @Post is the command's structure. */
 template <typename Post>
 void doorbell(Device &dev, uint32_t qp_handle, uint32_t command,
