@@ -200,10 +200,7 @@ int create_events(World &w)
 	mrc_cq *cq = mrc_ctl_create_ev_event_cq(
 		w.mrc, static_cast<int>(w.rng.size(64)), nullptr, nullptr, 0);
 
-	if (!cq)
-		return errno;
-	w.event_cqs.push_back(cq);
-	return 0;
+	return World::keep(w.event_cqs, cq);
 }
 
 int poll_events(World &w)

@@ -17,22 +17,12 @@ int alloc_pd(World &w)
 {
 	ibv_pd *pd = ibv_alloc_pd(w.ctx);
 
-	if (!pd)
-		return errno;
-	w.pds.push_back(pd);
-	return 0;
+	return World::keep(w.pds, pd);
 }
 
 int dealloc_pd(World &w)
 {
-	if (w.pds.size() < 2)
-		return nothing_to_do;
-	ibv_pd *pd = w.take(w.pds);
-	const int err = ibv_dealloc_pd(pd);
-
-	if (err)
-		w.pds.push_back(pd);
-	return err;
+	return w.end_one(w.pds, 2, ibv_dealloc_pd);
 }
 
 int keep(World &w, ibv_mr *mr, uint64_t addr, uint64_t len)
@@ -146,14 +136,8 @@ int rereg(World &w)
 
 int dereg(World &w)
 {
-	if (w.mrs.empty())
-		return nothing_to_do;
-	const Region r = w.take(w.mrs);
-	const int err = ibv_dereg_mr(r.mr);
-
-	if (err)
-		w.mrs.push_back(r);
-	return err;
+	return w.end_one(w.mrs, 1,
+			 [](const Region &r) { return ibv_dereg_mr(r.mr); });
 }
 
 int advise(World &w)
@@ -213,22 +197,12 @@ int alloc_mw(World &w)
 	ibv_mw *mw =
 		ibv_alloc_mw(pd, w.rng.one_of(IBV_MW_TYPE_1, IBV_MW_TYPE_2));
 
-	if (!mw)
-		return errno;
-	w.mws.push_back(mw);
-	return 0;
+	return World::keep(w.mws, mw);
 }
 
 int dealloc_mw(World &w)
 {
-	if (w.mws.empty())
-		return nothing_to_do;
-	ibv_mw *mw = w.take(w.mws);
-	const int err = ibv_dealloc_mw(mw);
-
-	if (err)
-		w.mws.push_back(mw);
-	return err;
+	return w.end_one(w.mws, 1, ibv_dealloc_mw);
 }
 
 int bind_mw(World &w)

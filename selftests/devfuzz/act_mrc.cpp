@@ -30,22 +30,14 @@ int create_cq(World &w)
 	mrc_cq *cq = mrc_create_cq(w.mrc, static_cast<int>(w.rng.size(200)),
 				   nullptr, nullptr, 0);
 
-	if (!cq)
-		return errno;
-	w.mrc_cqs.push_back(cq);
-	return 0;
+	return World::keep(w.mrc_cqs, cq);
 }
 
 int destroy_cq(World &w)
 {
-	if (w.mrc_cqs.size() < 2)
-		return nothing_to_do;
-	mrc_cq *cq = w.take(w.mrc_cqs);
-
-	if (!mrc_destroy_cq(cq))
-		return 0;
-	w.mrc_cqs.push_back(cq);
-	return errno;
+	return w.end_one(w.mrc_cqs, 2, [](mrc_cq *one) {
+		return mrc_destroy_cq(one) ? errno : 0;
+	});
 }
 
 int create_hint(World &w)
@@ -59,10 +51,7 @@ int create_hint(World &w)
 	init.attr.num_remote_recv_peers = static_cast<int>(w.rng.nasty());
 	mrc_qp_hint *h = mrc_create_qp_hint(w.mrc, &init);
 
-	if (!h)
-		return errno;
-	w.hints.push_back(h);
-	return 0;
+	return World::keep(w.hints, h);
 }
 
 int modify_hint(World &w)
@@ -80,14 +69,9 @@ int modify_hint(World &w)
 
 int destroy_hint(World &w)
 {
-	if (w.hints.empty())
-		return nothing_to_do;
-	mrc_qp_hint *h = w.take(w.hints);
-
-	if (!mrc_destroy_qp_hint(h))
-		return 0;
-	w.hints.push_back(h);
-	return errno;
+	return w.end_one(w.hints, 1, [](mrc_qp_hint *one) {
+		return mrc_destroy_qp_hint(one) ? errno : 0;
+	});
 }
 
 constexpr Action actions[] = {

@@ -334,14 +334,8 @@ int query(World &w)
 
 int destroy(World &w)
 {
-	if (w.qps.size() < 4)
-		return nothing_to_do;
-	Queue_pair q = w.take(w.qps);
-	const int err = destroy_qp(w, q);
-
-	if (err)
-		w.qps.push_back(q);
-	return err;
+	return w.end_one(w.qps, 4,
+			 [&w](Queue_pair &q) { return destroy_qp(w, q); });
 }
 
 int create_ah(World &w)
@@ -366,22 +360,12 @@ int create_ah(World &w)
 		a.port_num = static_cast<uint8_t>(w.rng.nasty());
 	ibv_ah *ah = ibv_create_ah(pd, &a);
 
-	if (!ah)
-		return errno;
-	w.ahs.push_back(ah);
-	return 0;
+	return World::keep(w.ahs, ah);
 }
 
 int destroy_ah(World &w)
 {
-	if (w.ahs.empty())
-		return nothing_to_do;
-	ibv_ah *ah = w.take(w.ahs);
-	const int err = ibv_destroy_ah(ah);
-
-	if (err)
-		w.ahs.push_back(ah);
-	return err;
+	return w.end_one(w.ahs, 1, ibv_destroy_ah);
 }
 
 /* ff0e::N and 239.1.1.N, of which a few are used by all. */

@@ -25,14 +25,7 @@ int create_channel(World &w)
 
 int destroy_channel(World &w)
 {
-	if (w.channels.empty())
-		return nothing_to_do;
-	ibv_comp_channel *c = w.take(w.channels);
-	const int err = ibv_destroy_comp_channel(c);
-
-	if (err)
-		w.channels.push_back(c);
-	return err;
+	return w.end_one(w.channels, 1, ibv_destroy_comp_channel);
 }
 
 int create_cq(World &w)
@@ -45,10 +38,7 @@ int create_cq(World &w)
 		w.rng.chance(60) ? w.some(w.channels) : nullptr,
 		static_cast<int>(w.rng.chance(90) ? 0 : w.rng.nasty()));
 
-	if (!cq)
-		return errno;
-	w.cqs.push_back(cq);
-	return 0;
+	return World::keep(w.cqs, cq);
 }
 
 int resize_cq(World &w)
@@ -62,14 +52,7 @@ int resize_cq(World &w)
 
 int destroy_cq(World &w)
 {
-	if (w.cqs.size() < 2)
-		return nothing_to_do;
-	ibv_cq *cq = w.take(w.cqs);
-	const int err = ibv_destroy_cq(cq);
-
-	if (err)
-		w.cqs.push_back(cq);
-	return err;
+	return w.end_one(w.cqs, 2, ibv_destroy_cq);
 }
 
 int notify(World &w)
@@ -115,10 +98,7 @@ int create_srq(World &w)
 	init.attr.max_sge = static_cast<uint32_t>(w.rng.size(4));
 	ibv_srq *srq = ibv_create_srq(pd, &init);
 
-	if (!srq)
-		return errno;
-	w.srqs.push_back(srq);
-	return 0;
+	return World::keep(w.srqs, srq);
 }
 
 int modify_srq(World &w)
@@ -143,14 +123,7 @@ int query_srq(World &w)
 
 int destroy_srq(World &w)
 {
-	if (w.srqs.empty())
-		return nothing_to_do;
-	ibv_srq *srq = w.take(w.srqs);
-	const int err = ibv_destroy_srq(srq);
-
-	if (err)
-		w.srqs.push_back(srq);
-	return err;
+	return w.end_one(w.srqs, 1, ibv_destroy_srq);
 }
 
 int post_srq_recv(World &w)

@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -77,6 +78,29 @@ public:
 
 		from.erase(from.begin() + static_cast<std::ptrdiff_t>(i));
 		return one;
+	}
+
+	/* Keeps a new object; the errno if there is none. */
+	template <typename T> static int keep(std::vector<T *> &all, T *made)
+	{
+		if (!made)
+			return errno;
+		all.push_back(made);
+		return 0;
+	}
+
+	/* Ends one of at least @least objects, which stays if @end fails. */
+	template <typename T, typename F>
+	int end_one(std::vector<T> &all, std::size_t least, F end)
+	{
+		if (all.size() < least)
+			return nothing_to_do;
+		T one = take(all);
+		const int err = end(one);
+
+		if (err)
+			all.push_back(one);
+		return err;
 	}
 
 	Board &board;
