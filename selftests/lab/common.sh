@@ -60,6 +60,15 @@ machine_suffix() {
 	esac
 }
 
+# The factor by which time limits are longer on the chosen machine. LAB_TIME overrides it.
+time_factor() {
+	case $MACHINE in
+	uml-debug) echo "${LAB_TIME:-4}" ;;
+	kcsan) echo "${LAB_TIME:-8}" ;;
+	*) echo "${LAB_TIME:-1}" ;;
+	esac
+}
+
 # The directory of the modules of kernel $1 for the chosen machine.
 machine_dir() { echo "$LAB/$1$(machine_suffix)"; }
 

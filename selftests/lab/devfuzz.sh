@@ -18,9 +18,7 @@ need_root "running programs in a guest"
 "$LAB_DIR/module.sh" "$k"
 "$LAB_DIR/provider.sh"
 "$LAB_DIR/tools.sh"
-slack=1
-[ "$MACHINE" != uml-debug ] || slack=4
-[ "$MACHINE" != kcsan ] || slack=8
+slack=$(time_factor)
 job=$(mktemp)
 trap 'rm -f "$job"' EXIT
 echo 'exec bash /mrc/selftests/devfuzz/rounds.sh "$@"' >"$job"

@@ -27,12 +27,7 @@ set -euo pipefail
 . "$(dirname "$0")/common.sh"
 
 k=$DEFAULT_KERNEL counts='' only='' set=net vm_opts=()
-slack=1
-case $MACHINE in
-uml-debug) slack=4 ;;
-kcsan) slack=8 ;;
-esac
-slack=${LAB_TIME:-$slack}
+slack=$(time_factor)
 while getopts bik:c: opt; do
 	case $opt in
 	b) only=1 ;;
