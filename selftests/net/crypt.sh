@@ -59,18 +59,14 @@ sas() { # add|delete A B SPI
 	done
 }
 
-policies() { # add|delete A B
+policies() { # A B
 	local h from to dir
 	for h in a b; do
 		for dir in out in; do
-			from=$2 to=$3
-			[ "$h$dir" = aout ] || [ "$h$dir" = bin ] || from=$3 to=$2
-			if [ "$1" = add ]; then
-				on $h xfrm policy add dir $dir src "$from" dst "$to" proto udp \
-					tmpl proto esp mode transport
-			else
-				on $h xfrm policy delete dir $dir src "$from" dst "$to" proto udp
-			fi
+			from=$1 to=$2
+			[ "$h$dir" = aout ] || [ "$h$dir" = bin ] || from=$2 to=$1
+			on $h xfrm policy add dir $dir src "$from" dst "$to" proto udp \
+				tmpl proto esp mode transport
 		done
 	done
 }
@@ -84,7 +80,7 @@ esp_there() {
 
 ipsec_on() { # A B
 	sas add "$1" "$2" 0x100
-	policies add "$1" "$2"
+	policies "$1" "$2"
 }
 
 ipsec_off() {
@@ -97,10 +93,6 @@ ipsec_off() {
 
 family() { # 4|6: option of verify
 	[ "$1" = 4 ] || echo -6
-}
-
-address() { # a|b 4|6
-	own "$1" "$2"
 }
 
 load() { # OPTIONS...
@@ -118,7 +110,7 @@ everything() { # OPTIONS...
 encrypted() { # 4|6
 	esp_there
 	wire_watch pb1 pb2
-	ipsec_on "$(address a "$1")" "$(address b "$1")"
+	ipsec_on "$(own a "$1")" "$(own b "$1")"
 	# shellcheck disable=SC2046 # an option or none
 	everything $(family "$1")
 	check "$(wire_saw crypt)" '>' 100 "packets in ESP"
@@ -136,7 +128,7 @@ encrypted() { # 4|6
 required() { # 4|6
 	local a b before again
 	esp_there
-	a=$(address a "$1") b=$(address b "$1")
+	a=$(own a "$1") b=$(own b "$1")
 	wire_watch pb1 pb2
 	ipsec_on "$a" "$b"
 	# shellcheck disable=SC2046
