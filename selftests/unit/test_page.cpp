@@ -235,6 +235,29 @@ TEST(PageNack, CostsNothing)
 	}
 }
 
+// A host that takes long to refuse packets has time for something else meanwhile.
+TEST(PageNack, PausesAsLongAsAttemptsTake)
+{
+	for (const u64 took : { 0 * kMs, 1 * kMs, 50 * kMs, 150 * kMs }) {
+		Pager r;
+		r.init();
+		r.go(MRC_WR_WRITE);
+		const u64 rtt = r.req.base_rtt;
+		const u64 pause =
+			std::max(kHold, std::min(took * MRC_PAGE_PAUSE,
+						 u64{MRC_PAGE_PAUSE_NS}));
+
+		r.now += rtt + took;
+		r.page(r.psn(0));
+		EXPECT_EQ(r.verdict(), MRC_TX_WAIT_HOLD);
+		r.now += pause - 1;
+		EXPECT_TRUE(r.send().empty()) << took;
+		r.now++;
+		EXPECT_EQ(r.send().size(), 1u) << took;
+		EXPECT_EQ(r.req.retries, 0u);
+	}
+}
+
 // A message that waits for memory holds up no other, unlike a missing receive.
 TEST(PageNack, OthersGo)
 {

@@ -35,6 +35,12 @@ MRC_C_BEGIN
  */
 #define MRC_RNR_BACKOFF_NS	640000ull
 #define MRC_RNR_PAUSE		8
+/*
+ * A packet whose memory the peer fetches waits at least as many times what its attempt took
+ * beyond the RTT, up to a time, ns.
+ */
+#define MRC_PAGE_PAUSE		2
+#define MRC_PAGE_PAUSE_NS	200000000ull
 /* After this many messages received in a row an RNR refusal is forgotten. */
 #define MRC_RECV_FORGET		1024
 

@@ -322,6 +322,21 @@ static u64 mrc_req_rnr_wait(struct mrc_tx_wqe *wqe, u8 code, u64 took)
 	return wait;
 }
 
+/*
+ * Time until a packet may be sent again whose memory the peer fetches, ns. @code: RNR timer
+ * code of the peer, @took: from sending to the refusal, ns. The shortest times that a peer
+ * asks for are shorter than it takes a slow host to process a window of packets. Packets
+ * that return at once would leave no processor time for the fetch.
+ */
+u64 mrc_req_page_wait(const struct mrc_req *req, u8 code, u64 took)
+{
+	const u64 pause = took > req->base_rtt ? took - req->base_rtt : 0;
+
+	return mrc_max64(mrc_rnr_time(code),
+			 pause < MRC_PAGE_PAUSE_NS / MRC_PAGE_PAUSE ?
+				 pause * MRC_PAGE_PAUSE : MRC_PAGE_PAUSE_NS);
+}
+
 /**
  * mrc_req_rnr - a packet was refused because its message found no receive
  * @req: requester

@@ -543,7 +543,8 @@ void mrc_req_on_nack(struct mrc_req *req, const struct mrc_hdr *h, u8 port,
 	if (page) {
 		/* The peer is alive, however long it takes to fetch its memory. */
 		mrc_req_progress(req, now);
-		hold = now + mrc_rnr_time(n->vendor);
+		hold = now + mrc_req_page_wait(req, n->vendor,
+					       mrc_req_since(pkt->sent_at, now));
 	} else if (rnr && !mrc_req_rnr(req, pkt, n->vendor, &hold, now)) {
 		return;
 	}

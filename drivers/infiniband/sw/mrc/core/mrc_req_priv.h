@@ -285,6 +285,7 @@ void mrc_req_rd_started(struct mrc_req *req, struct mrc_tx_wqe *wqe, u32 slot,
 u32 mrc_req_tack_bound(const struct mrc_req *req);
 bool mrc_req_awaits_answer(const struct mrc_req *req);
 bool mrc_req_is_rnr(const struct mrc_req *req, const struct mrc_neth *n);
+u64 mrc_req_page_wait(const struct mrc_req *req, u8 code, u64 took);
 bool mrc_req_rnr(struct mrc_req *req, const struct mrc_tx_pkt *pkt, u8 code,
 		 u64 *hold, u64 now);
 
@@ -349,6 +350,12 @@ static inline bool mrc_req_is_rnr(const struct mrc_req *req,
 				  const struct mrc_neth *n)
 {
 	return false;
+}
+
+static inline u64 mrc_req_page_wait(const struct mrc_req *req, u8 code,
+				    u64 took)
+{
+	return 0;
 }
 
 static inline bool mrc_req_rnr(struct mrc_req *req,
