@@ -402,6 +402,13 @@ int mrc_udata_in(struct ib_udata *udata, void *req, size_t size);
 /* Copy a driver response to user space, as much as fits. 0 or -EFAULT. */
 int mrc_udata_out(struct ib_udata *udata, void *resp, size_t size);
 
+/*
+ * For memory whose size a program chooses. It is charged to the program's memory cgroup. If
+ * there is not enough, the program gets an error: there is no warning, and nothing is killed
+ * to make room.
+ */
+#define MRC_GFP_SIZED	(GFP_KERNEL_ACCOUNT | __GFP_NOWARN | __GFP_RETRY_MAYFAIL)
+
 /* Switch the extension on or off for new queue pairs. Sleeps. */
 void mrc_ext_switch(struct mrc_dev *dev, bool on);
 

@@ -158,8 +158,7 @@ static int mrc_qp_make_responder(struct mrc_qp *qp, const struct mrc_set *set,
 	/* An atomic allocation of a large stash would be unreliable: allocate it now. */
 	if (mrc_resp_stash_mem(&rcfg) > MRC_STASH_LATE)
 		rcfg.late_stash = false;
-	*resp_mem = kvzalloc(mrc_resp_mem(&rcfg),
-			     GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	*resp_mem = kvzalloc(mrc_resp_mem(&rcfg), MRC_GFP_SIZED);
 	if (!*resp_mem)
 		return -ENOMEM;
 	if (mrc_paths_prepare(&qp->paths, &pcfg) ||
@@ -270,8 +269,7 @@ static void *mrc_alloc_table(size_t size)
 {
 	if (size <= 2 * PAGE_SIZE)
 		return kzalloc(size, GFP_KERNEL_ACCOUNT);
-	/* A program chooses the size: an errno suffices, without a warning. */
-	return __vmalloc(size, GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_NOWARN);
+	return __vmalloc(size, MRC_GFP_SIZED | __GFP_ZERO);
 }
 
 static int mrc_qp_make_requester(struct mrc_qp *qp)

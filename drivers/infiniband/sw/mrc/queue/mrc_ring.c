@@ -33,13 +33,10 @@ static void mrc_ring_setup(struct mrc_ring *ring, void *mem, u32 size,
 	ring->hdr->stride = stride;
 }
 
-/*
- * Unlike vmalloc_user(), charges the memory cgroup of the program. A program chooses the
- * size, so a failed allocation returns an error without a backtrace.
- */
+/* Unlike vmalloc_user(), charges the memory cgroup of the program. */
 static void *mrc_ring_memory(u64 size)
 {
-	return __vmalloc(size, GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_NOWARN);
+	return __vmalloc(size, MRC_GFP_SIZED | __GFP_ZERO);
 }
 
 /*
