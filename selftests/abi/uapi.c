@@ -15,6 +15,7 @@ _Static_assert(MRC_ABI_OBJECT_EV_EVENTS - MRC_ABI_OBJECT_DEV == 6, "objects");
 
 SIZE(mrc_abi_device, 352);
 SIZE(mrc_abi_dev_attr, 56);
+SIZE(mrc_abi_dev_limits, 136);
 SIZE(mrc_abi_port, 16);
 SIZE(mrc_abi_tc, 8);
 SIZE(mrc_abi_default, 40);

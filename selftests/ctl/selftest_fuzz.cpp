@@ -23,9 +23,10 @@ struct Target {
 	std::size_t size; /* of its struct */
 };
 
-constexpr std::array<Target, 17> targets = {{
+constexpr std::array<Target, 18> targets = {{
 	{MRC_ABI_OBJECT_DEV, MRC_ABI_DEV_QUERY, sizeof(mrc_abi_device)},
 	{MRC_ABI_OBJECT_DEV, MRC_ABI_DEV_ATTR, sizeof(mrc_abi_dev_attr)},
+	{MRC_ABI_OBJECT_DEV, MRC_ABI_DEV_LIMITS, sizeof(mrc_abi_dev_limits)},
 	{MRC_ABI_OBJECT_DEV, MRC_ABI_DEV_PORT, sizeof(mrc_abi_port)},
 	{MRC_ABI_OBJECT_DEV, MRC_ABI_DEV_TC_GET, sizeof(mrc_abi_tc)},
 	{MRC_ABI_OBJECT_DEV, MRC_ABI_DEV_TC_SET, sizeof(mrc_abi_tc)},
@@ -290,7 +291,7 @@ void Fuzz::step()
 			  arrays(t));
 }
 
-/* Everything back to INIT, ports, classes and attributes as they were. */
+/* Everything back to INIT, ports, classes and attributes as they were, limits at their most. */
 void restore(Dev &dev, const mrc_abi_tc &tc, mrc_abi_dev_attr attr)
 {
 	std::vector<mrc_abi_default> def(dev.query().max_defaults);
@@ -318,6 +319,11 @@ void restore(Dev &dev, const mrc_abi_tc &tc, mrc_abi_dev_attr attr)
 		    MRC_ABI_DEV_ATTR_MPR;
 	must(dev.call(MRC_ABI_OBJECT_DEV, MRC_ABI_DEV_ATTR, attr),
 	     "attributes");
+	mrc_abi_dev_limits limits{};
+
+	limits.mask = (1u << MRC_ABI_LIMITS) - 1;
+	std::fill_n(limits.max, static_cast<std::size_t>(MRC_ABI_LIMITS), 65536);
+	must(dev.call(MRC_ABI_OBJECT_DEV, MRC_ABI_DEV_LIMITS, limits), "limits");
 	for (uint32_t i = 1; dev.query().phy_port_mask >> i; i++) {
 		mrc_abi_port p = {.port = i,
 				  .mask = MRC_ABI_PORT_ADMIN_STATE,

@@ -110,6 +110,76 @@ void device_attributes(Dev &dev, Check &c)
 	must(call(was), "back");
 }
 
+/* All or none. What exists stays; what is beyond the limit is refused until there is room. */
+void device_limits(Dev &dev, Check &c)
+{
+	const auto call = [&](mrc_abi_dev_limits &l) {
+		return dev.call(MRC_ABI_OBJECT_DEV, MRC_ABI_DEV_LIMITS, l);
+	};
+	constexpr unsigned pd = MRC_ABI_LIMIT_PD, qp = MRC_ABI_LIMIT_QP;
+	mrc_abi_dev_limits was{}, l{};
+
+	c.err(call(was), 0, "query");
+	for (unsigned i = 0; i < MRC_ABI_LIMITS; i++)
+		c.eq(was.max[i], 65536, "limit " + std::to_string(i) + " at first");
+	l.mask = 1u << pd | 1u << qp;
+	l.max[pd] = was.now[pd] + 2;
+	l.max[qp] = 0;
+	const mrc_abi_dev_limits good = l;
+
+	for (const auto &[what, spoil] :
+	     std::initializer_list<
+		     std::pair<const char *, void (*)(mrc_abi_dev_limits &)>>{
+		     {"unknown bit", [](auto &x) { x.mask |= 1u << MRC_ABI_LIMITS; }},
+		     {"reserved", [](auto &x) { x.reserved = 1; }},
+		     {"65537 QPs", [](auto &x) { x.max[qp] = 65537; }},
+		     {"2^32 - 1 PDs", [](auto &x) { x.max[pd] = UINT32_MAX; }},
+	     }) {
+		l = good;
+		spoil(l);
+		c.err(call(l), EINVAL, what);
+		l = {};
+		must(call(l), "query");
+		c.that(!std::memcmp(l.max, was.max, sizeof(l.max)),
+		       std::string("changed by ") + what);
+	}
+	l = good;
+	c.err(call(l), 0, "two at once");
+	c.eq(l.max[pd], good.max[pd], "PDs");
+	c.eq(l.max[MRC_ABI_LIMIT_MR], 65536, "MRs, which were not named");
+	ibv_device_attr attr{};
+	must(ibv_query_device(dev.ctx(), &attr), "device");
+	c.eq(attr.max_pd, good.max[pd], "max_pd of the device");
+	c.eq(attr.max_qp, 0, "max_qp of the device");
+
+	std::vector<ibv_pd *> pds;
+	for (ibv_pd *p; pds.size() < 10 && (p = ibv_alloc_pd(dev.ctx()));)
+		pds.push_back(p);
+	c.err(errno, ENOMEM, "a PD beyond the limit");
+	c.eq(pds.size(), 2, "PDs");
+	l = {};
+	l.mask = 1u << pd;
+	l.max[pd] = good.max[pd] - 1;
+	c.err(call(l), 0, "a limit below the number");
+	c.eq(l.now[pd], good.max[pd], "PDs, which stay");
+	for (const bool room : {false, true}) {
+		if (pds.empty())
+			break;
+		must(ibv_dealloc_pd(pds.back()), "PD");
+		pds.pop_back();
+		ibv_pd *p = ibv_alloc_pd(dev.ctx());
+
+		c.that(!!p == room, room ? "no room for a PD" : "a PD beyond the limit");
+		if (p)
+			pds.push_back(p);
+	}
+	for (ibv_pd *p : pds)
+		must(ibv_dealloc_pd(p), "PD");
+	was.mask = (1u << MRC_ABI_LIMITS) - 1;
+	must(call(was), "back");
+	c.eq(was.now[pd], good.max[pd] - 2, "PDs at the end");
+}
+
 int default_set(Dev &dev, uint8_t last, uint32_t len, uint64_t ev, uint64_t cc)
 {
 	mrc_abi_default d{};
@@ -161,6 +231,8 @@ void rules_dev(Dev &dev, Report &r)
 	      [&](Check &c) { ports_and_classes(dev, c); });
 	r.run("attributes of the device",
 	      [&](Check &c) { device_attributes(dev, c); });
+	r.run("limits of the device",
+	      [&](Check &c) { device_limits(dev, c); });
 	r.run("defaults: bounded, replaced, removed",
 	      [&](Check &c) { defaults_table(dev, c); });
 }

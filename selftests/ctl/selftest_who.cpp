@@ -41,6 +41,15 @@ int attribute(Dev &dev)
 	return dev.call(MRC_ABI_OBJECT_DEV, MRC_ABI_DEV_ATTR, a);
 }
 
+int limits(Dev &dev)
+{
+	mrc_abi_dev_limits l{};
+
+	l.mask = 1u << MRC_ABI_LIMIT_QP;
+	l.max[MRC_ABI_LIMIT_QP] = 65536;
+	return dev.call(MRC_ABI_OBJECT_DEV, MRC_ABI_DEV_LIMITS, l);
+}
+
 int classes(Dev &dev)
 {
 	mrc_abi_tc tc{};
@@ -109,6 +118,7 @@ constexpr Request requests[] = {
 	{"port", port},
 	{"change of a port", port_disable},
 	{"change of an attribute", attribute},
+	{"change of a limit", limits},
 	{"traffic classes", classes},
 	{"change of traffic classes", classes_change},
 	{"endpoint operation", endpoint},

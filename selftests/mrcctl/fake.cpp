@@ -127,6 +127,14 @@ public:
 		dev_.tc = tc;
 	}
 
+	Limits limits() override { return dev_.limits; }
+	void set_limits(const LimitChange &c) override
+	{
+		dev_.call("set_limits");
+		for (std::size_t i = 0; i < c.size(); i++)
+			dev_.limits.max[i] = c[i].value_or(dev_.limits.max[i]);
+	}
+
 	std::vector<Default> defaults() override { return dev_.defaults; }
 	void set_default(const Default &d) override
 	{

@@ -33,6 +33,7 @@ struct FakeDevice {
 	Device device;
 	std::vector<Port> ports;
 	TrafficClasses tc;
+	Limits limits;
 	std::vector<Default> defaults;
 	std::map<uint64_t, Fmt> fmts;
 	std::map<uint64_t, EvProfile> evs;

@@ -61,6 +61,15 @@ TEST_F(MrcctlTest, SetsSomeTrafficClasses)
 		  "trimmed_lasthop 16 control 48 trimming off\n");
 }
 
+TEST_F(MrcctlTest, SetsSomeLimits)
+{
+	dev().limits.max.fill(65536);
+	EXPECT_EQ(run("limit set qp 100 mr 0").status, 0);
+	EXPECT_EQ(run("limit").out,
+		  "pd 0 of 65536\nah 0 of 65536\ncq 0 of 65536\nmr 0 of 0\n"
+		  "mw 0 of 65536\nqp 0 of 100\nsrq 0 of 65536\n");
+}
+
 TEST_F(MrcctlTest, SetsAndRemovesDefaults)
 {
 	EXPECT_EQ(run("default set 10.0.0.0/8 ev 3").status, 0);

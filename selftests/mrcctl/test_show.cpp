@@ -59,6 +59,12 @@ TEST_F(MrcctlTest, ShowsTrafficClasses)
 	golden_both("tc", "tc show");
 }
 
+TEST_F(MrcctlTest, ShowsLimits)
+{
+	dev().limits = {.max = {1, 2, 3, 4, 5, 6, 7}, .now = {1, 1, 1, 2, 2, 3, 9}};
+	golden_both("limit", "limit show");
+}
+
 TEST_F(MrcctlTest, ShowsDefaults)
 {
 	add_profiles();

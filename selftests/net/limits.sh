@@ -164,6 +164,11 @@ own_controller() {
 	nsenter -t "$pid" -U -n -- mrcctl -d mrcbox dev set extension off
 	mrcctl -d mrcbox dev show | grep -q -E 'extension +off' || fail "$(mrcctl -d mrcbox dev show)"
 	refuse 'CAP_NET_ADMIN' nsenter -t "$pid" -U -n -- mrcctl -d mrca dev set extension off
+	# How much of the host its device may use, the host decides.
+	ip netns exec box mrcctl -d mrcbox limit set qp 7
+	refuse 'CAP_NET_ADMIN' nsenter -t "$pid" -U -n -- mrcctl -d mrcbox limit set qp 8
+	nsenter -t "$pid" -U -n -- mrcctl -d mrcbox limit show | grep -q 'qp .* of 7$' ||
+		fail "$(nsenter -t "$pid" -U -n -- mrcctl -d mrcbox limit show)"
 	# The device disappears with the container.
 	ip netns del box
 	kill -9 "$pid"

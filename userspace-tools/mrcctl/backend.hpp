@@ -41,6 +41,10 @@ public:
 	virtual TrafficClasses traffic_classes() = 0;
 	virtual void set_traffic_classes(const TrafficClasses &tc) = 0;
 
+	virtual Limits limits() = 0;
+	/* All or none. */
+	virtual void set_limits(const LimitChange &c) = 0;
+
 	virtual std::vector<Default> defaults() = 0;
 	/* If both profiles are no_profile, removes the default. */
 	virtual void set_default(const Default &d) = 0;

@@ -93,6 +93,35 @@ void port_set(Context &c, Words &w)
 	c.dev.enable_port(num, state == "enable");
 }
 
+void limit_show(Context &c, Words &w)
+{
+	w.done();
+	const Limits l = c.dev.limits();
+
+	c.show(l, [&] { return text_of(l); });
+}
+
+void limit_set(Context &c, Words &w)
+{
+	LimitChange change;
+
+	if (w.empty())
+		throw UsageError("KIND is missing");
+	while (!w.empty()) {
+		const std::string &name = w.next("KIND");
+		const auto it = std::find(limit_names.begin(),
+					  limit_names.end(), name);
+
+		if (it == limit_names.end())
+			throw UsageError(fmt::format("\"{}\" is not {}", name,
+						     fmt::join(limit_names, ", ")));
+		change[static_cast<std::size_t>(it - limit_names.begin())] =
+			static_cast<uint32_t>(
+				parse_number(w.next("N"), UINT32_MAX));
+	}
+	c.dev.set_limits(change);
+}
+
 void tc_show(Context &c, Words &w)
 {
 	w.done();

@@ -96,6 +96,8 @@ void port_show(Context &c, Words &w);
 void port_set(Context &c, Words &w);
 void tc_show(Context &c, Words &w);
 void tc_set(Context &c, Words &w);
+void limit_show(Context &c, Words &w);
+void limit_set(Context &c, Words &w);
 void default_show(Context &c, Words &w);
 void default_set(Context &c, Words &w);
 void default_del(Context &c, Words &w);

@@ -47,10 +47,10 @@ _mrcctl() {
 
 	case $object:$command in
 	-:*) ;;
-	:) words="-j -p -d -b -h dev port fmt ev cc default tc probe qp monitor top load save
+	:) words="-j -p -d -b -h dev port fmt ev cc default tc limit probe qp monitor top load save
 		doctor show-gids metrics plane links" ;;
 	qp:) words=show ;;
-	dev: | port: | tc:) words='show set' ;;
+	dev: | port: | tc: | limit:) words='show set' ;;
 	fmt: | cc:) words='show add set del' ;;
 	ev:) words='show add set del deny allow replace' ;;
 	default:) words='show set del' ;;
@@ -81,6 +81,7 @@ _mrcctl() {
 		esac ;;
 		esac
 		;;
+	limit:set) words='pd ah cq mr mw qp srq' ;;
 	tc:set) words='no_trim trimmable trimmable_retx trimmed trimmed_lasthop
 		control trimming on off' ;;
 	fmt:* | ev:* | cc:* | qp:*)

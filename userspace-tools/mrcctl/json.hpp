@@ -19,6 +19,7 @@ using Json = nlohmann::ordered_json;
 Json json_of(const Device &d);
 Json json_of(const Port &p);
 Json json_of(const TrafficClasses &tc);
+Json json_of(const Limits &l);
 Json json_of(const Default &d);
 Json json_of(const Fmt &f);
 Json json_of(const EvProfile &p);

@@ -97,6 +97,16 @@ Json json_of(const TrafficClasses &tc)
 	return {{"dscp", dscp}, {"trimming", tc.trimming}};
 }
 
+Json json_of(const Limits &l)
+{
+	Json out = Json::object();
+
+	for (std::size_t i = 0; i < l.max.size(); i++)
+		out[std::string(limit_names[i])] = {{"now", l.now[i]},
+						    {"max", l.max[i]}};
+	return out;
+}
+
 Json json_of(const Default &d)
 {
 	return {{"prefix", show_prefix(d.prefix)},

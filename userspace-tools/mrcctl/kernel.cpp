@@ -380,6 +380,36 @@ void KernelDevice::set_traffic_classes(const TrafficClasses &tc)
 	     "tc");
 }
 
+static_assert(Limits::count == MRC_ABI_LIMITS);
+
+Limits KernelDevice::limits()
+{
+	mrc_abi_dev_limits abi{};
+	Limits l;
+
+	must(dev_call(ctx_, MRC_ABI_DEV_LIMITS, uverbs::bytes_in(abi),
+		      uverbs::bytes_out(abi)),
+	     "limit");
+	std::copy_n(abi.max, l.max.size(), l.max.begin());
+	std::copy_n(abi.now, l.now.size(), l.now.begin());
+	return l;
+}
+
+void KernelDevice::set_limits(const LimitChange &c)
+{
+	mrc_abi_dev_limits abi{};
+
+	for (std::size_t i = 0; i < c.size(); i++) {
+		if (!c[i])
+			continue;
+		abi.mask |= 1u << i;
+		abi.max[i] = *c[i];
+	}
+	must(dev_call(ctx_, MRC_ABI_DEV_LIMITS, uverbs::bytes_in(abi),
+		      uverbs::bytes_out(abi)),
+	     "limit");
+}
+
 std::vector<Default> KernelDevice::defaults()
 {
 	std::vector<mrc_abi_default> abi;

@@ -34,6 +34,8 @@ public:
 	void enable_port(uint32_t port, bool enabled) override;
 	TrafficClasses traffic_classes() override;
 	void set_traffic_classes(const TrafficClasses &tc) override;
+	Limits limits() override;
+	void set_limits(const LimitChange &c) override;
 	std::vector<Default> defaults() override;
 	void set_default(const Default &d) override;
 	EpResult endpoint(const EpRequest &r) override;

@@ -97,6 +97,16 @@ struct TrafficClasses {
 	bool trimming = false;
 };
 
+/* How many objects programs may have, in the order of the kernel's enum mrc_abi_limit. */
+struct Limits {
+	static constexpr std::size_t count = 7;
+	std::array<uint32_t, count> max{};
+	std::array<uint32_t, count> now{};
+};
+
+/* Limits to change, those without a value stay. */
+using LimitChange = std::array<std::optional<uint32_t>, Limits::count>;
+
 struct Prefix {
 	std::array<uint8_t, 16> addr{}; /* IPv4 as ::ffff:a.b.c.d */
 	uint32_t len = 0;

@@ -34,6 +34,7 @@ constexpr Name scheds[] = {
 constexpr std::string_view dscps[] = {"no_trim",	 "trimmable",
 				      "trimmable_retx",	 "trimmed",
 				      "trimmed_lasthop", "control"};
+constexpr std::string_view limits[] = {"pd", "ah", "cq", "mr", "mw", "qp", "srq"};
 
 std::string show(std::span<const Name> names, uint32_t value)
 {
@@ -111,6 +112,7 @@ constexpr NsccParam params[] = {
 } // namespace
 
 const std::span<const std::string_view> dscp_names = dscps;
+const std::span<const std::string_view> limit_names = limits;
 
 std::string name_of(State s)
 {

@@ -34,6 +34,7 @@ std::vector<std::string> opt_names(uint32_t opt);
 std::vector<uint32_t> bits_of(uint32_t mask);
 
 extern const std::span<const std::string_view> dscp_names;
+extern const std::span<const std::string_view> limit_names;
 
 /* Parameters of NSCC by name, in the order in which they are shown. */
 struct NsccParam {

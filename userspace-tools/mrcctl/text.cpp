@@ -125,6 +125,16 @@ std::string text_of(const TrafficClasses &tc)
 	return s + fmt::format("trimming {}\n", tc.trimming ? "on" : "off");
 }
 
+std::string text_of(const Limits &l)
+{
+	std::string s;
+
+	for (std::size_t i = 0; i < l.max.size(); i++)
+		s += fmt::format("{} {} of {}\n", limit_names[i], l.now[i],
+				 l.max[i]);
+	return s;
+}
+
 std::string text_of(const Default &d)
 {
 	return fmt::format("{} ev {} cc {}\n", show_prefix(d.prefix),

@@ -11,6 +11,7 @@ namespace mrcctl
 std::string text_of(const Device &d);
 std::string text_of(const Port &p);
 std::string text_of(const TrafficClasses &tc);
+std::string text_of(const Limits &l);
 std::string text_of(const Default &d);
 std::string text_of(const Fmt &f);
 std::string text_of(const CcProfile &p);

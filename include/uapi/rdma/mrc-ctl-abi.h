@@ -42,6 +42,7 @@ enum mrc_abi_dev_methods {
 	MRC_ABI_DEV_TC_SET,
 	MRC_ABI_DEV_EP_BATCH,		/* mrc_abi_ep_batch */
 	MRC_ABI_DEV_QP_QUERY,		/* mrc_abi_qp_info, of any QP */
+	MRC_ABI_DEV_LIMITS,		/* mrc_abi_dev_limits */
 };
 
 enum mrc_abi_default_methods {
@@ -173,6 +174,32 @@ struct mrc_abi_dev_attr {
 	char cc[MRC_ABI_CC_NAME];	/* algorithm without CC profile */
 	__u32 mpr;			/* both directions, units of 128 PSNs, 1..255 */
 	__u32 reserved;
+};
+
+/* Objects whose number is limited, those of all programs together. */
+enum mrc_abi_limit {
+	MRC_ABI_LIMIT_PD,
+	MRC_ABI_LIMIT_AH,
+	MRC_ABI_LIMIT_CQ,
+	MRC_ABI_LIMIT_MR,
+	MRC_ABI_LIMIT_MW,
+	MRC_ABI_LIMIT_QP,
+	MRC_ABI_LIMIT_SRQ,
+	MRC_ABI_LIMITS,
+	MRC_ABI_LIMIT_ROOM = 16
+};
+
+/*
+ * If @mask is not 0, the limits in @mask are changed first, all or none. This needs
+ * CAP_NET_ADMIN in the initial user namespace: the root of a container controls the
+ * device, but the host decides how much of the host it may use. All limits and all
+ * numbers are returned. Existing objects stay when a limit falls below their number.
+ */
+struct mrc_abi_dev_limits {
+	__u32 mask;			/* bit N: enum mrc_abi_limit N */
+	__u32 reserved;
+	__u32 max[MRC_ABI_LIMIT_ROOM];	/* 0..65536 */
+	__u32 now[MRC_ABI_LIMIT_ROOM];
 };
 
 enum mrc_abi_port_mask {

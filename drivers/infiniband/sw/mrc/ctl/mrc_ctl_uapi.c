@@ -15,6 +15,7 @@
 static_assert(sizeof(struct mrc_abi_device) % 8 == 0);
 static_assert(sizeof(struct mrc_abi_port) % 8 == 0);
 static_assert(sizeof(struct mrc_abi_dev_attr) == 56);
+static_assert(sizeof(struct mrc_abi_dev_limits) == 136);
 static_assert(sizeof(struct mrc_abi_tc) == 8);
 static_assert(sizeof(struct mrc_abi_default) == 40);
 static_assert(sizeof(struct mrc_abi_defaults) == 8);
@@ -25,6 +26,14 @@ static_assert(sizeof(struct mrc_abi_ep_batch) == 16);
 static_assert(MRC_EP_BATCH_MAX * sizeof(struct mrc_abi_ep_req) <= U16_MAX);
 static_assert(sizeof(struct mrc_abi_ev_event) == 56);
 static_assert((int)MRC_ABI_DSCP_NAMES == (int)MRC_DSCP_NAMES);
+static_assert((int)MRC_ABI_LIMIT_PD == (int)MRC_COUNT_PD);
+static_assert((int)MRC_ABI_LIMIT_AH == (int)MRC_COUNT_AH);
+static_assert((int)MRC_ABI_LIMIT_CQ == (int)MRC_COUNT_CQ);
+static_assert((int)MRC_ABI_LIMIT_MR == (int)MRC_COUNT_MR);
+static_assert((int)MRC_ABI_LIMIT_MW == (int)MRC_COUNT_MW);
+static_assert((int)MRC_ABI_LIMIT_QP == (int)MRC_COUNT_QP);
+static_assert((int)MRC_ABI_LIMIT_SRQ == (int)MRC_COUNT_SRQ);
+static_assert((int)MRC_ABI_LIMITS == (int)MRC_COUNTED);
 
 bool mrc_ctl_admin(const struct mrc_dev *dev)
 {
@@ -118,7 +127,7 @@ static int mrc_ctl_dev_query(struct mrc_dev *dev, void *io,
 	out->max_wimm_dest = MRC_QP_MAX_WIMM;
 	out->max_mpr = U8_MAX;
 	out->mpr_resolution = 1;
-	out->max_qp_hint = MRC_MAX_QP;
+	out->max_qp_hint = READ_ONCE(dev->attr.max[MRC_COUNT_QP]);
 	out->cap = MRC_ABI_CAP_TRIM_NACK | MRC_ABI_CAP_DYNAMIC_MPR |
 		   MRC_ABI_CAP_SVC_TIME;
 	out->ctl_protocol_version = 1;
@@ -203,6 +212,34 @@ static int mrc_ctl_dev_attr(struct mrc_dev *dev, void *io,
 	attr->mpr = READ_ONCE(dev->attr.mpr);
 	memset(attr->cc, 0, sizeof(attr->cc));
 	strscpy(attr->cc, READ_ONCE(dev->attr.cc)->name, sizeof(attr->cc));
+	return 0;
+}
+
+static int mrc_ctl_dev_limits(struct mrc_dev *dev, void *io,
+			      struct uverbs_attr_bundle *attrs)
+{
+	struct mrc_abi_dev_limits *l = io;
+	u32 i;
+
+	if (l->reserved || l->mask & ~GENMASK(MRC_ABI_LIMITS - 1, 0))
+		return -EINVAL;
+	/* Not mrc_ctl_admin(): a container must not raise its own limits. */
+	if (l->mask && !capable(CAP_NET_ADMIN))
+		return -EPERM;
+	for (i = 0; i < MRC_ABI_LIMITS; i++)
+		if (l->mask & BIT(i) && l->max[i] > MRC_MAX_OBJECTS)
+			return -EINVAL;
+	for (i = 0; i < MRC_ABI_LIMITS; i++)
+		if (l->mask & BIT(i))
+			WRITE_ONCE(dev->attr.max[i], l->max[i]);
+	if (l->mask)
+		mrc_dev_changed(dev);
+	for (i = 0; i < MRC_ABI_LIMITS; i++) {
+		l->max[i] = READ_ONCE(dev->attr.max[i]);
+		l->now[i] = atomic_read(&dev->n[i]);
+	}
+	memset(l->max + i, 0, sizeof(l->max) - i * sizeof(*l->max));
+	memset(l->now + i, 0, sizeof(l->now) - i * sizeof(*l->now));
 	return 0;
 }
 
@@ -389,6 +426,11 @@ MRC_CTL_METHOD(MRC_ABI_DEV_ATTR, MRC_CTL_PERM_NONE, struct mrc_abi_dev_attr,
 	       mrc_ctl_dev_attr,
 	       MRC_CTL_IN(struct mrc_abi_dev_attr, cc),
 	       MRC_CTL_OUT(struct mrc_abi_dev_attr, cc, UA_OPTIONAL));
+/* Every program may read the limits; the method itself says who may change them. */
+MRC_CTL_METHOD(MRC_ABI_DEV_LIMITS, MRC_CTL_PERM_NONE, struct mrc_abi_dev_limits,
+	       mrc_ctl_dev_limits,
+	       MRC_CTL_IN(struct mrc_abi_dev_limits, now),
+	       MRC_CTL_OUT(struct mrc_abi_dev_limits, now, UA_MANDATORY));
 MRC_CTL_METHOD(MRC_ABI_DEV_PORT, MRC_CTL_ADMIN, struct mrc_abi_port,
 	       mrc_ctl_dev_port,
 	       MRC_CTL_IN(struct mrc_abi_port, reserved),
@@ -431,7 +473,8 @@ DECLARE_UVERBS_GLOBAL_METHODS(MRC_ABI_OBJECT_DEV,
 			      &UVERBS_METHOD(MRC_ABI_DEV_TC_GET),
 			      &UVERBS_METHOD(MRC_ABI_DEV_TC_SET),
 			      &UVERBS_METHOD(MRC_ABI_DEV_EP_BATCH),
-			      &UVERBS_METHOD(MRC_ABI_DEV_QP_QUERY));
+			      &UVERBS_METHOD(MRC_ABI_DEV_QP_QUERY),
+			      &UVERBS_METHOD(MRC_ABI_DEV_LIMITS));
 
 DECLARE_UVERBS_GLOBAL_METHODS(MRC_ABI_OBJECT_DEFAULT,
 			      &UVERBS_METHOD(MRC_ABI_DEFAULT_GET),

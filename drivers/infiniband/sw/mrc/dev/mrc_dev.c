@@ -84,20 +84,21 @@ void mrc_devs_unregister(struct net *net)
 	} while (found);
 }
 
-void mrc_ext_switch(struct mrc_dev *dev, bool on)
+void mrc_dev_changed(struct mrc_dev *dev)
 {
 	static DEFINE_MUTEX(lock);
 	struct ib_device_attr attr;
 
 	mutex_lock(&lock);
-	WRITE_ONCE(dev->ext, on);
-	/*
-	 * The core queries the device once and answers most later queries from its
-	 * copy.
-	 */
 	if (!dev->ib.ops.query_device(&dev->ib, &attr, NULL))
 		dev->ib.attrs = attr;
 	mutex_unlock(&lock);
+}
+
+void mrc_ext_switch(struct mrc_dev *dev, bool on)
+{
+	WRITE_ONCE(dev->ext, on);
+	mrc_dev_changed(dev);
 }
 
 int mrc_udata_in(struct ib_udata *udata, void *req, size_t size)

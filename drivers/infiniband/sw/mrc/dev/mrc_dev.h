@@ -121,15 +121,21 @@
 #include "mrc_parent.h"
 #include "mrc_tc.h"
 
-/* Limits per device, published by query_device and kept by mrc_count(). */
+/* Objects of programs that are counted, see mrc_count(); order of enum mrc_abi_limit. */
+enum mrc_counted {
+	MRC_COUNT_PD,
+	MRC_COUNT_AH,
+	MRC_COUNT_CQ,
+	MRC_COUNT_MR,
+	MRC_COUNT_MW,
+	MRC_COUNT_QP,
+	MRC_COUNT_SRQ,
+	MRC_COUNTED
+};
+
+/* Limits per device, published by query_device. */
 enum {
-	MRC_MAX_QP		= 65536,
-	MRC_MAX_CQ		= 65536,
-	MRC_MAX_MR		= 65536,
-	MRC_MAX_MW		= 65536,
-	MRC_MAX_PD		= 65536,
-	MRC_MAX_SRQ		= 65536,
-	MRC_MAX_AH		= 65536,
+	MRC_MAX_OBJECTS		= 65536, /* of each kind in enum mrc_counted */
 	MRC_MAX_MCAST		= 4096,	/* QPs in multicast groups, in total */
 	MRC_MAX_MCAST_QPS	= 128,	/* QPs in a group, each gets a copy of a packet */
 	MRC_GID_TBL_LEN		= 128,
@@ -231,6 +237,7 @@ struct mrc_odp_dev {
  * @cwnd: fixed congestion window in bytes, 0 = default
  * @mpr: MPR of a QP whose program names none, both directions, units of 128 PSNs, 1..255
  * @cc: congestion control of a QP without a CC profile, not NULL
+ * @max: objects of programs by enum mrc_counted, 0..MRC_MAX_OBJECTS
  *
  * Each member is read and written once, without a lock.
  */
@@ -239,6 +246,7 @@ struct mrc_dev_attr {
 	u32 cwnd;
 	u8 mpr;
 	const struct mrc_cc_ops *cc;
+	u32 max[MRC_COUNTED];
 };
 
 /* Number of memory regions that are found in one step; a power of two. */
@@ -275,13 +283,7 @@ struct mrc_mr;
  * @avs: address handles by number, read under RCU
  * @av_next: where the search for a free number starts; under the lock of @avs
  * @mcast: multicast groups, roce/mrc_mcast.c
- * @n_pd: number of PDs, see mrc_count(); the members below likewise
- * @n_ah: AHs
- * @n_cq: CQs
- * @n_mr: MRs of programs
- * @n_mw: memory windows
- * @n_qp: QPs
- * @n_srq: SRQs
+ * @n: objects of programs by enum mrc_counted, see mrc_count()
  */
 struct mrc_dev {
 	struct ib_device ib;
@@ -309,27 +311,35 @@ struct mrc_dev {
 	struct xarray avs;
 	u32 av_next;
 	struct mrc_mcast *mcast;
-	atomic_t n_pd;
-	atomic_t n_ah;
-	atomic_t n_cq;
-	atomic_t n_mr;
-	atomic_t n_mw;
-	atomic_t n_qp;
-	atomic_t n_srq;
+	atomic_t n[MRC_COUNTED];
 };
-
-/*
- * Count one more object in @n. Returns -ENOMEM if there are @max already. Call
- * atomic_dec(@n) when the object is destroyed or its creation failed.
- */
-static inline int mrc_count(atomic_t *n, int max)
-{
-	return atomic_add_unless(n, 1, max) ? 0 : -ENOMEM;
-}
 
 static inline struct mrc_dev *to_mdev(struct ib_device *ib)
 {
 	return container_of(ib, struct mrc_dev, ib);
+}
+
+/*
+ * Count one more object of a program. Returns -ENOMEM if the device has as many already
+ * as it may have. The administrator may lower the limit at any time, also below the
+ * number of existing objects. Call mrc_uncount() when the object is destroyed or its
+ * creation failed.
+ */
+static inline int mrc_count(struct mrc_dev *dev, enum mrc_counted kind)
+{
+	const int max = READ_ONCE(dev->attr.max[kind]);
+	int n = atomic_read(&dev->n[kind]);
+
+	do {
+		if (n >= max)
+			return -ENOMEM;
+	} while (!atomic_try_cmpxchg(&dev->n[kind], &n, n + 1));
+	return 0;
+}
+
+static inline void mrc_uncount(struct mrc_dev *dev, enum mrc_counted kind)
+{
+	atomic_dec(&dev->n[kind]);
 }
 
 /*
@@ -408,6 +418,12 @@ int mrc_udata_out(struct ib_udata *udata, void *resp, size_t size);
  * to make room.
  */
 #define MRC_GFP_SIZED	(GFP_KERNEL_ACCOUNT | __GFP_NOWARN | __GFP_RETRY_MAYFAIL)
+
+/*
+ * Limits or capabilities have changed. The RDMA core queries the device once and answers
+ * most later queries from its copy, which this renews. Sleeps.
+ */
+void mrc_dev_changed(struct mrc_dev *dev);
 
 /* Switch the extension on or off for new queue pairs. Sleeps. */
 void mrc_ext_switch(struct mrc_dev *dev, bool on);

@@ -96,6 +96,8 @@ struct mrc_dev *mrc_dev_alloc(struct net *net, u8 n_ports)
 	dev->attr.num_evs = MRC_EV_DEFAULT;
 	dev->attr.mpr = MRC_MPR_DEFAULT;
 	dev->attr.cc = mrc_cc_default();
+	for (i = 0; i < MRC_COUNTED; i++)
+		dev->attr.max[i] = MRC_MAX_OBJECTS;
 	for (i = 1; i <= n_ports; i++) {
 		dev->port[i].dev = dev;
 		dev->port[i].num = i;

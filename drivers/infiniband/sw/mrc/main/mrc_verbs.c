@@ -10,7 +10,8 @@
 static int mrc_query_device(struct ib_device *ibdev,
 			    struct ib_device_attr *attr, struct ib_udata *udata)
 {
-	bool ext = READ_ONCE(to_mdev(ibdev)->ext);
+	struct mrc_dev *dev = to_mdev(ibdev);
+	bool ext = READ_ONCE(dev->ext);
 	int ret = mrc_udata_in(udata, NULL, 0);
 
 	if (ret)
@@ -18,7 +19,7 @@ static int mrc_query_device(struct ib_device *ibdev,
 	memset(attr, 0, sizeof(*attr));
 	attr->sys_image_guid = ibdev->node_guid;
 	attr->vendor_id = 0xffffff;	/* no OUI of a vendor */
-	attr->max_qp = MRC_MAX_QP;
+	attr->max_qp = READ_ONCE(dev->attr.max[MRC_COUNT_QP]);
 	attr->max_qp_wr = MRC_MAX_QP_WR;
 	attr->atomic_cap = IB_ATOMIC_NONE;
 	attr->device_cap_flags = IB_DEVICE_PORT_ACTIVE_EVENT |
@@ -29,12 +30,12 @@ static int mrc_query_device(struct ib_device *ibdev,
 	attr->max_recv_sge = MRC_MAX_SGE;
 	/* Not 0 even without READ: consumers in the kernel (rdma_rw) divide by it. */
 	attr->max_sge_rd = MRC_MAX_SGE;
-	attr->max_cq = MRC_MAX_CQ;
+	attr->max_cq = READ_ONCE(dev->attr.max[MRC_COUNT_CQ]);
 	attr->max_cqe = MRC_MAX_CQE;
-	attr->max_pd = MRC_MAX_PD;
-	mrc_mr_query(attr, ext);
-	attr->max_ah = MRC_MAX_AH;
-	attr->max_srq = MRC_MAX_SRQ;
+	attr->max_pd = READ_ONCE(dev->attr.max[MRC_COUNT_PD]);
+	mrc_mr_query(dev, attr, ext);
+	attr->max_ah = READ_ONCE(dev->attr.max[MRC_COUNT_AH]);
+	attr->max_srq = READ_ONCE(dev->attr.max[MRC_COUNT_SRQ]);
 	attr->max_srq_wr = MRC_MAX_SRQ_WR;
 	attr->max_srq_sge = MRC_MAX_SGE;
 #ifdef CONFIG_INFINIBAND_MRC_UD
@@ -46,7 +47,7 @@ static int mrc_query_device(struct ib_device *ibdev,
 	if (ext) {
 		attr->max_qp_rd_atom = MRC_MAX_RD_ATOMIC;
 		attr->max_qp_init_rd_atom = MRC_MAX_RD_ATOMIC;
-		attr->max_res_rd_atom = MRC_MAX_RD_ATOMIC * MRC_MAX_QP;
+		attr->max_res_rd_atom = MRC_MAX_RD_ATOMIC * attr->max_qp;
 		/* CPU instructions do the atomics, if the CPU has them for 64 bits. */
 		attr->atomic_cap = IS_ENABLED(CONFIG_64BIT) ? IB_ATOMIC_GLOB :
 							      IB_ATOMIC_HCA;
@@ -144,13 +145,13 @@ static int mrc_alloc_pd(struct ib_pd *pd, struct ib_udata *udata)
 	if (!udata)
 		return 0;
 	to_mpd(pd)->counted = true;
-	return mrc_count(&to_mdev(pd->device)->n_pd, MRC_MAX_PD);
+	return mrc_count(to_mdev(pd->device), MRC_COUNT_PD);
 }
 
 static int mrc_dealloc_pd(struct ib_pd *pd, struct ib_udata *udata)
 {
 	if (to_mpd(pd)->counted)
-		atomic_dec(&to_mdev(pd->device)->n_pd);
+		mrc_uncount(to_mdev(pd->device), MRC_COUNT_PD);
 	return 0;
 }
 

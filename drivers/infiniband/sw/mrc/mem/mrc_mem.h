@@ -520,7 +520,7 @@ static inline struct mrc_mr *mrc_mr_pinned(struct mrc_mr *mr)
 struct page *mrc_mr_page(const struct mrc_mr *mr, u64 va, u32 *off, u32 *room);
 
 /* Report memory limits and capabilities in query_device. */
-void mrc_mr_query(struct ib_device_attr *attr, bool ext);
+void mrc_mr_query(const struct mrc_dev *dev, struct ib_device_attr *attr, bool ext);
 
 extern const struct ib_device_ops mrc_mr_ops;
 

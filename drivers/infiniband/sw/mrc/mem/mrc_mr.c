@@ -309,18 +309,18 @@ void mrc_mr_free(struct mrc_mr *mr)
 	kfree_rcu(mr, rcu);
 }
 
-void mrc_mr_query(struct ib_device_attr *attr, bool ext)
+void mrc_mr_query(const struct mrc_dev *dev, struct ib_device_attr *attr, bool ext)
 {
 	attr->max_mr_size = U64_MAX;
 	attr->page_size_cap = PAGE_SIZE;
-	attr->max_mr = MRC_MAX_MR;
+	attr->max_mr = READ_ONCE(dev->attr.max[MRC_COUNT_MR]);
 	/* Not 0 even without the extension: existing consumers divide by it. */
 	attr->max_fast_reg_page_list_len = MRC_MAX_FAST_PAGES;
 	mrc_odp_query(attr, ext);
 	/* The rest needs work requests that MRC 1.0 does not have. */
 	if (!ext)
 		return;
-	attr->max_mw = MRC_MAX_MW;
+	attr->max_mw = READ_ONCE(dev->attr.max[MRC_COUNT_MW]);
 	attr->device_cap_flags |= IB_DEVICE_MEM_WINDOW |
 				  IB_DEVICE_MEM_WINDOW_TYPE_2B |
 				  IB_DEVICE_MEM_MGT_EXTENSIONS |

@@ -84,7 +84,7 @@ static struct mrc_ibmr *mrc_ibmr_alloc(struct ib_pd *pd, enum mrc_mr_kind kind)
 	int ret;
 
 	if (kind == MRC_MR_USER) {
-		ret = mrc_count(&dev->n_mr, MRC_MAX_MR);
+		ret = mrc_count(dev, MRC_COUNT_MR);
 		if (ret)
 			return ERR_PTR(ret);
 	}
@@ -100,7 +100,7 @@ static struct mrc_ibmr *mrc_ibmr_alloc(struct ib_pd *pd, enum mrc_mr_kind kind)
 err:
 	kfree(ibmr);
 	if (kind == MRC_MR_USER)
-		atomic_dec(&dev->n_mr);
+		mrc_uncount(dev, MRC_COUNT_MR);
 	return ERR_PTR(-ENOMEM);
 }
 
@@ -108,7 +108,7 @@ err:
 static void mrc_ibmr_free(struct mrc_ibmr *ibmr)
 {
 	if (ibmr->mr->kind == MRC_MR_USER)
-		atomic_dec(&to_mdev(ibmr->ib.device)->n_mr);
+		mrc_uncount(to_mdev(ibmr->ib.device), MRC_COUNT_MR);
 	if (ibmr->mr->kind == MRC_MR_FAST)
 		kvfree(ibmr->mr->kva);
 	else

@@ -32,7 +32,7 @@ int mrc_alloc_mw(struct ib_mw *ib, struct ib_udata *udata)
 	ret = mrc_udata_in(udata, NULL, 0);
 	if (ret)
 		return ret;
-	ret = mrc_count(&dev->n_mw, MRC_MAX_MW);
+	ret = mrc_count(dev, MRC_COUNT_MW);
 	if (ret)
 		return ret;
 	ret = -ENOMEM;
@@ -49,7 +49,7 @@ int mrc_alloc_mw(struct ib_mw *ib, struct ib_udata *udata)
 err:
 	if (mr)
 		mrc_mr_free(mr);
-	atomic_dec(&dev->n_mw);
+	mrc_uncount(dev, MRC_COUNT_MW);
 	return ret;
 }
 
@@ -60,7 +60,7 @@ int mrc_dealloc_mw(struct ib_mw *ib)
 
 	mrc_mr_unhash(dev, ibmw->mr);
 	mrc_mr_free(ibmw->mr);
-	atomic_dec(&dev->n_mw);
+	mrc_uncount(dev, MRC_COUNT_MW);
 	return 0;
 }
 

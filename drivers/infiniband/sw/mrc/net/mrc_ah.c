@@ -19,7 +19,7 @@
  * @sl: service level
  * @static_rate: as given
  * @port: 1-based
- * @counted: counted in dev->n_ah, because a program created it
+ * @counted: counted, because a program created it
  */
 struct mrc_ah {
 	struct ib_ah ib;
@@ -154,7 +154,7 @@ static int mrc_create_ah(struct ib_ah *ibah,
 	    ipv6_addr_v4mapped((const struct in6_addr *)&grh->sgid_attr->gid))
 		return -EINVAL;
 	if (udata) {
-		ret = mrc_count(&dev->n_ah, MRC_MAX_AH);
+		ret = mrc_count(dev, MRC_COUNT_AH);
 		if (ret)
 			return ret;
 		ah->counted = true;
@@ -189,7 +189,7 @@ err_av:
 	kfree_rcu(ah->av, rcu);
 err_count:
 	if (ah->counted)
-		atomic_dec(&dev->n_ah);
+		mrc_uncount(dev, MRC_COUNT_AH);
 	return ret;
 }
 
@@ -225,7 +225,7 @@ static int mrc_destroy_ah(struct ib_ah *ibah, u32 flags)
 	mrc_av_drop_route(av);
 	kfree_rcu(av, rcu);
 	if (ah->counted)
-		atomic_dec(&dev->n_ah);
+		mrc_uncount(dev, MRC_COUNT_AH);
 	return 0;
 }
 

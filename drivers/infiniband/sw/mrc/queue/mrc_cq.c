@@ -146,7 +146,7 @@ int mrc_create_user_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	if (req.comp_mask || req.reserved || udata->outlen < sizeof(resp))
 		return -EINVAL;
 
-	ret = mrc_count(&dev->n_cq, MRC_MAX_CQ);
+	ret = mrc_count(dev, MRC_COUNT_CQ);
 	if (ret)
 		return ret;
 	mrc_cq_init(cq);
@@ -163,7 +163,7 @@ int mrc_create_user_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 err_ring:
 	mrc_ring_free(&cq->ring);
 err_count:
-	atomic_dec(&dev->n_cq);
+	mrc_uncount(dev, MRC_COUNT_CQ);
 	return ret;
 }
 
@@ -248,7 +248,7 @@ static int mrc_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 	memset(&cq->ring, 0, sizeof(cq->ring));
 	spin_unlock_irq(&cq->lock);
 	if (ring.entry)		/* CQs of consumers in the kernel are not counted */
-		atomic_dec(&to_mdev(ibcq->device)->n_cq);
+		mrc_uncount(to_mdev(ibcq->device), MRC_COUNT_CQ);
 	mrc_ring_free(&ring);
 	mutex_destroy(&cq->resize);
 	return 0;

@@ -165,7 +165,7 @@ static int mrc_verbs_create_qp(struct ib_qp *ibqp,
 	if (ret)
 		return ret;
 	if (udata) {
-		ret = mrc_count(&dev->n_qp, MRC_MAX_QP);
+		ret = mrc_count(dev, MRC_COUNT_QP);
 		if (ret)
 			return ret;
 	} else {
@@ -176,7 +176,7 @@ static int mrc_verbs_create_qp(struct ib_qp *ibqp,
 	ret = mrc_qp_make(ibqp, init, udata, &parts);
 	if (ret) {
 		if (udata)
-			atomic_dec(&dev->n_qp);
+			mrc_uncount(dev, MRC_COUNT_QP);
 		kfree(kern);
 		return ret;
 	}
@@ -197,7 +197,7 @@ static int mrc_verbs_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	mrc_kern_stop(mib->kern);
 	mib->kind->destroy(ibqp);
 	if (!mib->kern)	/* QPs of consumers in the kernel are not counted */
-		atomic_dec(&to_mdev(ibqp->device)->n_qp);
+		mrc_uncount(to_mdev(ibqp->device), MRC_COUNT_QP);
 	kfree(mib->kern);
 	mib->kern = NULL;
 	return 0;

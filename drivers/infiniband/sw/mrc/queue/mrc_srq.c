@@ -157,7 +157,7 @@ static int mrc_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
 	if (ret)
 		return ret;
 
-	ret = mrc_count(&dev->n_srq, MRC_MAX_SRQ);
+	ret = mrc_count(dev, MRC_COUNT_SRQ);
 	if (ret)
 		return ret;
 	spin_lock_init(&srq->lock);
@@ -183,7 +183,7 @@ static int mrc_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
 err_ring:
 	mrc_ring_free(&srq->ring);
 err_count:
-	atomic_dec(&dev->n_srq);
+	mrc_uncount(dev, MRC_COUNT_SRQ);
 	return ret;
 }
 
@@ -323,7 +323,7 @@ static int mrc_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata)
 	/* The SRQ has no QPs any more: ib_core counts them. */
 	mrc_ring_free(&to_msrq(ibsrq)->ring);
 	mutex_destroy(&to_msrq(ibsrq)->resize);
-	atomic_dec(&to_mdev(ibsrq->device)->n_srq);
+	mrc_uncount(to_mdev(ibsrq->device), MRC_COUNT_SRQ);
 	return 0;
 }
 
