@@ -7,6 +7,7 @@ limits.py memlock-none DEV    the same with a limit of 0, TAP
 limits.py objects DEV FILE    creates an object of each kind and prints for each a line
                               "KIND HANDLES OBJECTS": the change in FILE, which is
                               rdma.current of the program's cgroup
+limits.py rings DEV           completion queues until there is no memory, TAP
 limits.py stopped DEV FILE    in a cgroup that allows one handle and three
                               objects, TAP
 """
@@ -263,9 +264,23 @@ def stopped(dev, path):
     finish()
 
 
+def rings(dev):
+    """Makes completion queues of the largest size until the program gets no more."""
+    ctx = Context(name=dev)
+    kept, err = [], 0
+    try:
+        for _ in range(4096):
+            kept.append(CQ(ctx, ctx.query_device().max_cqe))
+    except PyverbsRDMAError as failed:
+        err = int(re.search(r'Errno: (\d+)', str(failed)).group(1))
+    print('# %d completion queues, then errno %d' % (len(kept), err))
+    check('rings are refused', err, errno.ENOMEM)
+    finish()
+
+
 def main():
     what = {'memlock': memlock, 'memlock-none': memlock_none,
-            'objects': objects, 'stopped': stopped}
+            'objects': objects, 'stopped': stopped, 'rings': rings}
     what[sys.argv[1]](*sys.argv[2:])
 
 

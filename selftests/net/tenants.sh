@@ -1,0 +1,380 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# Two tenants share a NIC. Each has a network namespace on either host, with a macvlan
+# above the NIC and a device of its own. Neither sees the other's device, harms its
+# connections, or takes more than its share of the link or of the host.
+#
+#	reda   eth0 --+                     +-- eth0   redb
+#	              +-- pa1 ------- pb1 --+
+#	bluea  eth0 --+                     +-- eth0   blueb
+#
+# timeout: 600
+. "$(dirname "$0")/lib.sh"
+. "$NET_DIR/lib_netns.sh"
+
+TENANTS=(reda redb bluea blueb)
+RED=10.7.0 BLUE=10.8.0
+CG=$WORK/cgroup
+
+addr() { # NETNS
+	case $1 in
+	reda) echo $RED.1 ;;
+	redb) echo $RED.2 ;;
+	bluea) echo $BLUE.1 ;;
+	blueb) echo $BLUE.2 ;;
+	esac
+}
+
+in_ns() { ip netns exec "$@"; }
+
+hw_now() { # DEV NAME
+	hw=$(in_ns "${1#mrc}" cat "/sys/class/infiniband/$1/ports/1/hw_counters/$2")
+}
+
+ctr_json() {
+	local ns
+	for ns in "${TENANTS[@]}"; do
+		[ ! -e "/run/netns/$ns" ] || in_ns "$ns" rdma -j statistic show link
+	done
+}
+
+# The host gives a tenant a macvlan that reaches nobody on the same NIC, and makes a
+# device of it.
+tenant_up() { # NETNS
+	local host=host${1: -1} nic=p${1: -1}1
+	host_up "$1"
+	ip -n "$host" link add link "$nic" name "t$1" mtu 4500 type macvlan mode private
+	ip -n "$host" link set "t$1" netns "$1" name eth0
+	ip -n "$1" addr add "$(addr "$1")/24" dev eth0
+	ip -n "$1" link set eth0 up
+	# Nothing in the tenants' own settings keeps them apart.
+	ip -n "$1" route add 10.0.0.0/8 dev eth0
+	in_ns "$1" rdma link add "mrc$1" type mrc netdev eth0
+	home[mrc$1]=$1
+	wait_for 30 port_is "mrc$1" 1 ACTIVE
+	wait_for 30 gid_index "mrc$1" 1 "$(addr "$1")"
+}
+
+tenant_down() { # NETNS
+	local pid
+	[ -e "/run/netns/$1" ] || return 0
+	for pid in $(ip netns pids "$1"); do
+		kill -9 "$pid" 2>/dev/null || true
+	done
+	in_ns "$1" rdma link del "mrc$1" 2>/dev/null || true
+	ip netns del "$1"
+	wait_for 30 no_netns "$1"
+}
+no_netns() { [ ! -e "/run/netns/$1" ]; }
+
+# --- traffic -------------------------------------------------------------------------
+
+# t_start red|blue OPTIONS...: mrc_verify from A to B; t_end waits, t_stop ends it.
+declare -A t_client=() t_server=()
+t_start() {
+	local t=$1
+	shift
+	rm -f "$WORK/$t.client" "$WORK/$t.server"
+	start "$WORK/$t.server" ip netns exec "${t}b" mrc_verify -d "mrc${t}b" --gid "$(addr "${t}b")"
+	t_server[$t]=$started
+	start "$WORK/$t.client" ip netns exec "${t}a" mrc_verify -d "mrc${t}a" --gid "$(addr "${t}a")" \
+		"$@" "$(addr "${t}b")"
+	t_client[$t]=$started
+}
+
+t_running() { grep -q '^t=[0-9]' "$WORK/$1.client"; }
+
+t_end() { # red|blue
+	local crc=0 src=0
+	finished "${t_client[$1]}" 120 || crc=$?
+	finished "${t_server[$1]}" 30 || src=$?
+	if [ "$crc$src" != 00 ] || ! grep -q '^mrc_verify: OK' "$WORK/$1.client" ||
+		! grep -q '^mrc_verify: OK' "$WORK/$1.server"; then
+		tail -n 15 "$WORK/$1.client" "$WORK/$1.server"
+		fail "$1: client $crc, server $src"
+	fi
+}
+
+t_stop() { # red|blue
+	kill -INT "${t_client[$1]}"
+	t_end "$1"
+}
+
+# Red is served well, whatever blue does meanwhile.
+red_begin() {
+	t_start red --duration 1000 --op mixed --size 1,4097,65536 --timeout 18
+	wait_for 60 t_running red
+	ctr_mark
+}
+red_well() {
+	local from
+	from=$(ctr_now mrcredb rx_data_pkts)
+	wait_for 60 ctr_at_least mrcredb rx_data_pkts $((from + 100))
+	t_stop red
+	ctr_quiet 20
+	ctr_take
+	for d in mrcreda mrcredb; do
+		expect $d qp_errors == 0
+		expect $d retry_exceeded == 0
+	done
+}
+
+# --- what a tenant sees and calls ------------------------------------------------------
+
+sees_its_own() {
+	local ns
+	for ns in "${TENANTS[@]}"; do
+		expect_devices "$ns" "mrc$ns"
+		[ "$(in_ns "$ns" ls /sys/class/infiniband)" = "mrc$ns" ] ||
+			fail "$ns: $(in_ns "$ns" ls /sys/class/infiniband)"
+	done
+	expect_devices '' ""
+	red_begin
+	! in_ns bluea rdma resource show qp | grep -q 'type RC' || fail "blue sees queue pairs of red"
+	! in_ns bluea rdma resource show mr | grep -q . || fail "blue sees regions of red"
+	! in_ns bluea rdma statistic show link | grep -q mrcred || fail "blue sees red's counters"
+	red_well
+}
+
+calls_are_refused() {
+	local dev
+	dev=$(grep -l -x mrcreda /sys/class/infiniband_verbs/uverbs*/ibdev)
+	dev=/dev/infiniband/$(basename "$(dirname "$dev")")
+	[ -e "$dev" ] || fail "no $dev"
+	red_begin
+	# shellcheck disable=SC2016 # expanded there
+	refuse 'not permitted' in_ns bluea bash -c 'exec 3<>"$1"' - "$dev"
+	refuse 'no such|not found|wrong' in_ns bluea rdma link del mrcreda
+	refuse 'no such|not found|wrong' in_ns bluea rdma dev set mrcreda name stolen
+	refuse 'no MRC device' in_ns bluea mrcctl -d mrcreda port set 1 disable
+	refuse 'no such|not found|cannot find' in_ns bluea rdma link add mrcx type mrc netdev pa1
+	red_well
+}
+
+# Exact counters: no packet of one is counted by the other.
+both_at_once() {
+	local t
+	ctr_mark
+	for t in red blue; do
+		t_start $t --iters 64 --size 65536 --op write
+	done
+	for t in red blue; do
+		t_end $t
+	done
+	ctr_quiet 20
+	ctr_take
+	for t in red blue; do
+		expect "mrc${t}b" rx_data_bytes == $((64 * 65536))
+		expect "mrc${t}b" rx_drop_unknown_qp == 0
+		expect "mrc${t}b" rx_drop_address == 0
+	done
+}
+
+# --- packets that a tenant makes --------------------------------------------------------
+
+# "QPN PSN" of red's queue pair on A or B, as the administrator of the host sees it.
+red_qp() { # a|b
+	in_ns "red$1" rdma -j -dd resource show qp | sed 's/},{/\n/g' | sed -n \
+		's/.*"lqpn":\([0-9]*\),.*"type":"RC".*"sq-psn":\([0-9]*\).*/\1 \2/p' | head -n 1
+}
+
+# COUNT packets of blue for red's queue pairs.
+forge() { # NETNS FROM a|b COUNT
+	local qpn psn
+	read -r qpn psn <<<"$(red_qp "$3")"
+	in_ns "$1" python3 "$NET_DIR/tenants.py" "$2" "$(addr "red$3")" "$qpn" "$psn" "$4"
+}
+
+# From blue's own addresses: they arrive, and nothing in them counts.
+forged_by_address() {
+	local n side
+	red_begin
+	for side in b a; do
+		n=$(forge "blue$([ $side = b ] && echo a || echo b)" \
+			"$(addr "blue$([ $side = b ] && echo a || echo b)")" $side 700)
+		wait_for 60 ctr_at_least "mrcred$side" rx_drop_address \
+			$(($(ctr_marked "mrcred$side" rx_drop_address) + n / 7))
+	done
+	red_well
+	for side in a b; do
+		expect "mrcred$side" rx_drop_address '>' 0
+	done
+}
+
+# In red's name: the host lets no tenant send from addresses that it has not given out.
+forged_by_name() {
+	local n
+	in_a nft -f - <<-END
+		table netdev spoof {
+			counter forged { }
+			chain out {
+				type filter hook egress device pa1 priority 0
+				ether saddr $(mac bluea eth0) ip saddr != $BLUE.1 counter name forged drop
+				ether saddr $(mac bluea eth0) ether type arp arp saddr ip != $BLUE.1 drop
+			}
+		}
+	END
+	red_begin
+	n=$(forge bluea "$(addr reda)" b 700)
+	check "$(nft_counter "$HOST_A" netdev spoof forged)" == "$n" "forged packets that the host drops"
+	red_well
+	in_a nft delete table netdev spoof
+	expect mrcredb rx_drop_address == 0
+}
+
+# --- share of the link --------------------------------------------------------------------
+
+bandwidth() { # red|blue NAME OPTIONS...
+	local t=$1
+	shift
+	perftest_between "${t}a" "mrc${t}a" "$(addr "${t}a")" "${t}b" "mrc${t}b" "$(addr "${t}b")" \
+		"$(addr "${t}b")" ib_write_bw -s 65536 -D 1000 -u 19 "$@"
+	wait_for 60 ctr_at_least "mrc${t}b" rx_data_pkts $(($(ctr_now "mrc${t}b" rx_data_pkts) + 50))
+}
+
+# Half of the link for each, all of it for one alone.
+link_share() {
+	local rc=0
+	(link_shared) || rc=$?
+	in_a tc qdisc del dev pa1 root
+	[ "$rc" = 0 ] || fail "a share of the link"
+}
+
+link_shared() {
+	local alone beside
+	trap stop_all EXIT
+	in_a tc qdisc add dev pa1 root handle 1: tbf rate 16mbit burst 30k limit 4m
+	in_a tc qdisc add dev pa1 parent 1: handle 2: drr
+	for t in 7 8; do
+		in_a tc class add dev pa1 parent 2: classid 2:$t drr quantum 9000
+		in_a tc qdisc add dev pa1 parent 2:$t handle $t: pfifo limit 1000
+	done
+	in_a tc filter add dev pa1 parent 2: protocol ip prio 1 u32 match ip src $RED.0/24 flowid 2:7
+	in_a tc filter add dev pa1 parent 2: prio 2 matchall flowid 2:8
+	bandwidth red
+	measure 5 mrcredb
+	alone=$measured
+	bandwidth blue -q 16
+	measure 5 mrcredb
+	beside=$measured
+	measure 5 mrcblueb
+	echo "figure: red alone $(mbit "$alone") Mbit/s, beside 16 queue pairs of blue" \
+		"$(mbit "$beside"), these $(mbit "$measured")"
+	check "$((100 * beside))" '>=' $((45 * alone)) "red's share in percent, times what it has alone"
+}
+
+# --- share of the host ----------------------------------------------------------------------
+
+# The host limits the objects of a device. Red has its own device and its own limits.
+# limits.sh shows that the tenant cannot change them.
+limited_objects() {
+	local qps
+	qps=$(in_ns bluea mrcctl -d mrcbluea limit show | awk '$1 == "qp" { print $2 }')
+	in_ns bluea mrcctl -d mrcbluea limit set qp $((qps + 2))
+	red_begin
+	refuse 'unable to create|failed to create|couldn.t' in_ns bluea timeout 60 ib_write_bw -F -d mrcbluea \
+		-x "$(gid_index mrcbluea 1 $BLUE.1)" -q 4 $BLUE.2
+	red_well
+	t_start red --qps 4 --iters 64
+	t_end red
+	in_ns bluea mrcctl -d mrcbluea limit set qp 65536
+	t_start blue --qps 4 --iters 64
+	t_end blue
+}
+
+memory_cgroup() {
+	mkdir -p "$CG"
+	mount -t cgroup2 none "$CG" 2>"$WORK/why" || skip "no cgroup2: $(cat "$WORK/why")"
+	grep -q -w memory "$CG/cgroup.controllers" ||
+		skip "this kernel has no memory controller: $(cat "$CG/cgroup.controllers")"
+	echo +memory >"$CG/cgroup.subtree_control"
+	mkdir -p "$CG/blue"
+	echo $((64 << 20)) >"$CG/blue/memory.max"
+}
+
+# Rings count against the tenant's memory. A program that wants more than the tenant has is
+# refused. Others go on, and the memory comes back.
+limited_memory() {
+	local rc=0
+	memory_cgroup
+	red_begin
+	# shellcheck disable=SC2016 # expanded there
+	in_ns bluea bash -c 'echo $$ >"$1/cgroup.procs"; shift; exec "$@"' - "$CG/blue" \
+		timeout 100 python3 "$NET_DIR/limits.py" rings mrcbluea >"$WORK/rings" 2>&1 || rc=$?
+	comment <"$WORK/rings"
+	[ "$rc" = 0 ] && grep -q '^ok rings are refused' "$WORK/rings" ||
+		fail "ended with $rc: $(tail -n 5 "$WORK/rings")"
+	check "$(cat "$CG/blue/memory.peak")" '<=' $((64 << 20)) "memory of blue"
+	wait_for 60 gave_back
+	red_well
+	rmdir "$CG/blue"
+	umount "$CG"
+}
+gave_back() {
+	echo 1 >"$CG/blue/memory.reclaim" 2>/dev/null || true
+	[ "$(cat "$CG/blue/memory.current")" -le $((4 << 20)) ]
+}
+
+# --- the end of a tenant -----------------------------------------------------------------------
+
+ends() {
+	local i
+	red_begin
+	for i in 1 2 3; do
+		t_start blue --duration 1000 --op mixed --size 65536
+		wait_for 60 t_running blue
+		case $i in
+		1) kill -9 "${t_client[blue]}" ;;
+		2) in_ns bluea rdma link del mrcbluea ;;
+		esac
+		tenant_down bluea
+		tenant_down blueb
+		tenant_up bluea
+		tenant_up blueb
+	done
+	red_well
+	both_at_once
+}
+
+exclusive_now() { rdma system set netns exclusive; }
+shared_now() { rdma system set netns shared; }
+
+tenants_gone() {
+	local ns
+	set +e
+	! mountpoint -q "$CG" || umount "$CG"
+	for ns in "${TENANTS[@]}"; do
+		tenant_down "$ns"
+	done
+	home=()
+	topo_down
+}
+
+leave() {
+	local rc=$?
+	stop_all
+	tenants_gone
+	wait_for 30 shared_now
+	(exit "$rc")
+	script_exit
+}
+
+wait_for 30 exclusive_now >"$WORK/mode" ||
+	tap_skip_all "this kernel cannot give devices to namespaces: $(rdma system set netns exclusive 2>&1)"
+trap leave EXIT
+hosts_up
+plane_add 1 4500
+for ns in "${TENANTS[@]}"; do
+	tenant_up "$ns"
+done
+subtest "each tenant sees its own device" sees_its_own
+subtest "calls for another's device are refused" calls_are_refused
+subtest "traffic of both at once, each counted by its own device" both_at_once
+subtest "packets for another's queue pairs, from own addresses" forged_by_address
+subtest "packets for another's queue pairs, in the name of its peer" forged_by_name
+subtest "a share of the link" link_share
+subtest "a share of the device's objects" limited_objects
+subtest "a share of the memory" limited_memory
+subtest "a tenant ends beside another" ends
+tap_end
