@@ -1,0 +1,27 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# The script life.sh of selftests/net with thousands of cycles, in a guest.
+#
+# usage: life.sh           (make life)
+#   N=CYCLES of each kind (10000), MINUTES=of traffic (60), K=KERNEL (7.2), M=MACHINE (uml)
+set -euo pipefail
+export LAB_MACHINE=${M:-${LAB_MACHINE:-uml}}
+. "$(dirname "$0")/common.sh"
+
+k=${K:-7.2} n=${N:-10000} minutes=${MINUTES:-60}
+known_kernel "$k"
+need_root "running programs in a guest"
+"$LAB_DIR/setup.sh" vm
+"$LAB_DIR/module.sh" "$k"
+"$LAB_DIR/provider.sh"
+"$LAB_DIR/tools.sh"
+slack=$(time_factor)
+job=$(mktemp)
+trap 'rm -f "$job"' EXIT
+echo 'exec bash /mrc/selftests/net/life.sh' >"$job"
+lab_note "$n cycles of each kind and $minutes minutes of traffic on Linux $k, $MACHINE"
+mkdir -p "$BUILD/life"
+"$LAB_DIR/vm.sh" -k "$k" -t $(((n + minutes * 60 + 1800) * slack)) -m 2048 \
+	-e "LAB_TIME=$slack" -e "LIFE_CYCLES=$n" -e "LIFE_MINUTES=$minutes" \
+	-o "$BUILD/life" "$job"

@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Connections between two devices, thousands of them one after the other.
+ *
+ * usage: mrc_life DEV GID-INDEX PEER-DEV PEER-GID-INDEX HOW CYCLES SEED
+ *
+ * HOW is "destroy": one process makes, connects, uses and destroys everything, each
+ * time anew, also the context. The number of its file descriptors must not grow.
+ *
+ * HOW is "kill": each connection has a process of its own, which is killed at a random
+ * time, before, while or after it is made.
+ *
+ * Prints progress, and a result as adopt() of lib_run.sh takes it.
+ */
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdint>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <infiniband/verbs.h>
+
+#include "../common/check.hpp"
+#include "../common/say.hpp"
+#include "../common/verbs.hpp"
+
+namespace
+{
+using namespace std::chrono_literals;
+using clock = std::chrono::steady_clock;
+
+constexpr std::size_t size = 65536;
+
+struct Port {
+	std::string dev;
+	uint8_t gid_index = 0;
+};
+
+struct Close {
+	void operator()(ibv_context *c) const { ibv_close_device(c); }
+	void operator()(ibv_cq *c) const { ibv_destroy_cq(c); }
+	void operator()(ibv_qp *q) const { ibv_destroy_qp(q); }
+};
+
+std::unique_ptr<ibv_context, Close> opened(const std::string &name)
+{
+	int n = 0;
+	ibv_device **list = ibv_get_device_list(&n);
+	std::unique_ptr<ibv_context, Close> ctx;
+
+	for (int i = 0; list && i < n && !ctx; i++)
+		if (name == ibv_get_device_name(list[i]))
+			ctx.reset(ibv_open_device(list[i]));
+	if (list)
+		ibv_free_device_list(list);
+	made(ctx.get(), name.c_str());
+	return ctx;
+}
+
+/* One end of a connection, with all that it needs. */
+class End
+{
+public:
+	explicit End(const Port &p)
+		: ctx_(opened(p.dev)), mem_(ctx_.get(), size),
+		  cq_(made(ibv_create_cq(ctx_.get(), 64, nullptr, nullptr, 0),
+			   "CQ")),
+		  index_(p.gid_index)
+	{
+		ibv_qp_init_attr init{};
+
+		if (ibv_query_gid(ctx_.get(), 1, index_, &gid_))
+			throw Failure("no GID");
+		init.send_cq = init.recv_cq = cq_.get();
+		init.cap = {.max_send_wr = 32,
+			    .max_recv_wr = 32,
+			    .max_send_sge = 1,
+			    .max_recv_sge = 1,
+			    .max_inline_data = 0};
+		init.qp_type = IBV_QPT_RC;
+		qp_.reset(made(ibv_create_qp(mem_.pd(), &init), "QP"));
+	}
+
+	void connect(const End &peer)
+	{
+		ibv_qp_attr attr = init_attr();
+
+		step(attr, init_mask, "INIT");
+		attr = rtr_attr(peer.qp_->qp_num, IBV_MTU_4096, index_,
+				peer.gid_);
+		attr.max_dest_rd_atomic = 4;
+		attr.min_rnr_timer = 1;
+		step(attr,
+		     rtr_mask | IBV_QP_MAX_DEST_RD_ATOMIC |
+			     IBV_QP_MIN_RNR_TIMER,
+		     "RTR");
+		attr = {};
+		attr.qp_state = IBV_QPS_RTS;
+		attr.timeout = 18;
+		attr.retry_cnt = 7;
+		attr.rnr_retry = 7;
+		attr.max_rd_atomic = 4;
+		step(attr,
+		     IBV_QP_STATE | IBV_QP_SQ_PSN | IBV_QP_TIMEOUT |
+			     IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
+			     IBV_QP_MAX_QP_RD_ATOMIC,
+		     "RTS");
+	}
+
+	void post(const End &peer, uint32_t len)
+	{
+		Write w(mem_, peer.mem_, len);
+		ibv_send_wr *bad = nullptr;
+
+		if (const int ret = ibv_post_send(qp_.get(), &w.wr, &bad))
+			throw Failure("post: " + errno_text(ret));
+	}
+
+	/* Waits for the completion of one WRITE. */
+	void wait()
+	{
+		const auto limit = clock::now() + 60s;
+		ibv_wc wc{};
+
+		while (ibv_poll_cq(cq_.get(), 1, &wc) != 1)
+			if (clock::now() > limit)
+				throw Failure("no completion within 60 s");
+		if (wc.status != IBV_WC_SUCCESS)
+			throw Failure(ibv_wc_status_str(wc.status));
+	}
+
+	std::vector<uint8_t> &bytes() { return mem_.bytes; }
+
+private:
+	void step(ibv_qp_attr &attr, int mask, const char *what)
+	{
+		if (const int ret = ibv_modify_qp(qp_.get(), &attr, mask))
+			throw Failure(std::string(what) + ": " +
+				      errno_text(ret));
+	}
+
+	std::unique_ptr<ibv_context, Close> ctx_;
+	Memory mem_;
+	std::unique_ptr<ibv_cq, Close> cq_;
+	std::unique_ptr<ibv_qp, Close> qp_;
+	uint8_t index_;
+	ibv_gid gid_{};
+};
+
+std::size_t descriptors()
+{
+	std::size_t n = 0;
+
+	for ([[maybe_unused]] const auto &e :
+	     std::filesystem::directory_iterator("/proc/self/fd"))
+		n++;
+	return n;
+}
+
+void once(const Port &here, const Port &there, uint8_t with)
+{
+	End a(here), b(there);
+
+	a.connect(b);
+	b.connect(a);
+	std::memset(a.bytes().data(), with, size);
+	a.post(b, size);
+	a.wait();
+	if (b.bytes() != a.bytes())
+		throw Failure("the data differ");
+}
+
+/* In a process of its own: traffic in both directions, until it is killed. */
+[[noreturn]] void until_killed(const Port &here, const Port &there, int ready)
+{
+	try {
+		End a(here), b(there);
+
+		a.connect(b);
+		b.connect(a);
+		if (write(ready, "", 1) != 1)
+			throw Failure("pipe");
+		for (End *e : {&a, &b})
+			for (int i = 0; i < 8; i++)
+				e->post(e == &a ? b : a, size);
+		for (;;)
+			for (End *e : {&a, &b}) {
+				e->wait();
+				e->post(e == &a ? b : a, size);
+			}
+	} catch (const Failure &f) {
+		say("# the process that is to be killed: %s", f.what());
+	}
+	_exit(3);
+}
+
+/* Returns whether the connection was made before the kill. */
+bool one_killed(const Port &here, const Port &there,
+		std::chrono::microseconds after)
+{
+	std::array<int, 2> ready{};
+	char any = 0;
+	int status = 0;
+
+	if (pipe(ready.data()))
+		throw Failure("no pipe");
+	const pid_t pid = fork();
+
+	if (pid < 0)
+		throw Failure("no process");
+	if (!pid) {
+		close(ready[0]);
+		until_killed(here, there, ready[1]);
+	}
+	close(ready[1]);
+	std::this_thread::sleep_for(after);
+	kill(pid, SIGKILL);
+	if (waitpid(pid, &status, 0) != pid)
+		throw Failure("no end of the process");
+	const bool connected = read(ready[0], &any, 1) == 1;
+
+	close(ready[0]);
+	if (!WIFSIGNALED(status) || WTERMSIG(status) != SIGKILL)
+		throw Failure("the process ended by itself, status " +
+			      std::to_string(status));
+	return connected;
+}
+
+void destroyed(const Port &here, const Port &there, unsigned cycles,
+	       tap::Check &c)
+{
+	std::size_t fds = 0;
+
+	for (unsigned i = 0; i < cycles; i++) {
+		once(here, there, static_cast<uint8_t>(i));
+		if (!i)
+			fds = descriptors();
+		if (i % 1000 == 999)
+			say("# %u of %u", i + 1, cycles);
+	}
+	c.eq(descriptors(), fds, "file descriptors");
+}
+
+/*
+ * How long the way to a connection takes depends on the machine. So the times
+ * before the kill range up to twice what it takes here.
+ */
+void killed(const Port &here, const Port &there, unsigned cycles, uint64_t seed,
+	    tap::Check &c)
+{
+	std::mt19937_64 random(seed);
+	auto since = clock::now();
+	unsigned connected = 0;
+
+	for (int i = 0; i < 10; i++)
+		once(here, there, 0);
+	const auto takes =
+		std::chrono::duration_cast<std::chrono::microseconds>(
+			clock::now() - since) /
+		10;
+	std::uniform_int_distribution<int64_t> up_to(0, 2 * takes.count());
+
+	for (unsigned i = 0; i < cycles; i++) {
+		connected += one_killed(
+			here, there, std::chrono::microseconds(up_to(random)));
+		if (i % 1000 == 999)
+			say("# %u of %u", i + 1, cycles);
+	}
+	say("# %u of %u processes were connected when they were killed",
+	    connected, cycles);
+	c.that(connected > 0, "no process was connected");
+	once(here, there, 1);
+}
+} // namespace
+
+int main(int argc, char **argv)
+try {
+	if (argc != 8)
+		fail("usage: mrc_life DEV GID-INDEX PEER-DEV PEER-GID-INDEX "
+		     "destroy|kill CYCLES SEED");
+	const Port here{argv[1], static_cast<uint8_t>(std::stoul(argv[2]))};
+	const Port there{argv[3], static_cast<uint8_t>(std::stoul(argv[4]))};
+	const std::string how = argv[5];
+	const auto cycles = static_cast<unsigned>(std::stoul(argv[6]));
+	tap::Report report;
+
+	report.run(how + " " + argv[6] + " connections", [&](tap::Check &c) {
+		if (how == "kill")
+			killed(here, there, cycles, std::stoull(argv[7]), c);
+		else
+			destroyed(here, there, cycles, c);
+	});
+	return report.good() ? 0 : 1;
+} catch (const std::exception &e) {
+	say("mrc_life: %s", e.what());
+	return 2;
+}
