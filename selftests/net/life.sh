@@ -39,7 +39,7 @@ connections() { # destroy|kill CYCLES
 
 # Traffic of the hosts while something else comes and goes.
 beside_begin() {
-	verify_start --duration 100000 --op mixed --size 1,4097,65536 --qps 2 --timeout 18
+	verify_start -t 100000 --duration 100000 --op mixed --size 1,4097,65536 --qps 2 --timeout 18
 	wait_for 60 verify_running
 }
 beside_end() {
@@ -126,7 +126,7 @@ hours() {
 	local n fds
 	verify --iters 400 --op mixed --size 1,4097,65536 --qps 4 --bidir --events
 	memory_before "$WORK/before"
-	verify_start --duration 1000000 --op mixed --size 1,4097,65536,1000000 --qps 4 --bidir \
+	verify_start -t 1000000 --duration 1000000 --op mixed --size 1,4097,65536,1000000 --qps 4 --bidir \
 		--events --timeout 18
 	wait_for 60 verify_running
 	fds=$(open_files "$verify_client")

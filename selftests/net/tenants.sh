@@ -235,23 +235,15 @@ bandwidth() { # red|blue NAME OPTIONS...
 
 # Half of the link for each, all of it for one alone.
 link_share() {
-	local rc=0
-	(link_shared) || rc=$?
-	in_a tc qdisc del dev pa1 root
-	[ "$rc" = 0 ] || fail "a share of the link"
-}
-
-link_shared() {
-	local alone beside
-	trap stop_all EXIT
+	local alone beside t
+	trap 'stop_all; in_a tc qdisc del dev pa1 root' EXIT
 	in_a tc qdisc add dev pa1 root handle 1: tbf rate 16mbit burst 30k limit 4m
-	in_a tc qdisc add dev pa1 parent 1: handle 2: drr
-	for t in 7 8; do
-		in_a tc class add dev pa1 parent 2: classid 2:$t drr quantum 9000
-		in_a tc qdisc add dev pa1 parent 2:$t handle $t: pfifo limit 1000
+	in_a tc qdisc add dev pa1 parent 1: handle 2: ets bands 2 quanta 9000 9000
+	for t in 1 2; do
+		in_a tc qdisc add dev pa1 parent 2:$t handle 1$t: pfifo limit 1000
 	done
-	in_a tc filter add dev pa1 parent 2: protocol ip prio 1 u32 match ip src $RED.0/24 flowid 2:7
-	in_a tc filter add dev pa1 parent 2: prio 2 matchall flowid 2:8
+	in_a tc filter add dev pa1 parent 2: protocol ip prio 1 u32 match ip src $RED.0/24 flowid 2:1
+	in_a tc filter add dev pa1 parent 2: prio 2 matchall flowid 2:2
 	bandwidth red
 	measure 5 mrcredb
 	alone=$measured
