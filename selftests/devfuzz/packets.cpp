@@ -18,62 +18,14 @@
 #include <sys/socket.h>
 
 #include "../../userspace-tools/common/fd.hpp"
-#include "codec.hpp"
-#include "ip.hpp"
 #include "life.hpp"
+#include "mutate.hpp"
 #include "netns.hpp"
-#include "rng.hpp"
 
 namespace devfuzz
 {
 namespace
 {
-using mrcconform::Bytes;
-
-constexpr std::size_t ether = 14;
-constexpr uint16_t roce_port = 4791;
-constexpr std::size_t longest = 9000;
-
-uint16_t get16(const uint8_t *at)
-{
-	return static_cast<uint16_t>(at[0] << 8 | at[1]);
-}
-
-/*
- * Where the innermost IP header of a RoCE packet is, and its UDP header;
- * nothing for other packets. Outer IPv6 headers and segment routing headers go
- * before it.
- */
-struct Place {
-	std::size_t ip, udp;
-};
-
-std::optional<Place> find_roce(std::span<const uint8_t> frame)
-{
-	std::size_t at = ether;
-
-	for (unsigned depth = 0; depth < 3; depth++) {
-		if (frame.size() < at + 48)
-			return {};
-		const bool v6 = frame[at] >> 4 == 6;
-		uint8_t next = v6 ? frame[at + 6] : frame[at + 9];
-		std::size_t payload = at + (v6 ? 40u : (frame[at] & 15u) * 4u);
-
-		if (v6 && next == IPPROTO_ROUTING &&
-		    frame.size() > payload + 8) {
-			next = frame[payload];
-			payload += 8u + frame[payload + 1] * 8u;
-		}
-		if (next == IPPROTO_UDP && frame.size() > payload + 24 &&
-		    get16(&frame[payload + 2]) == roce_port)
-			return Place{at, payload};
-		if (next != IPPROTO_IPIP && next != IPPROTO_IPV6)
-			return {};
-		at = payload;
-	}
-	return {};
-}
-
 /* A socket for all frames of the netdev, or one that only sends. */
 fd::Fd open_plane(const std::string &netdev, bool hears)
 {
@@ -95,7 +47,7 @@ class Plane
 {
 public:
 	Plane(Board &board, std::string netdev, uint64_t seed)
-		: board_(board), netdev_(std::move(netdev)), rng_(seed)
+		: board_(board), netdev_(std::move(netdev)), mutator_(seed)
 	{
 	}
 
@@ -105,16 +57,9 @@ public:
 	unsigned send(unsigned n);
 
 private:
-	Bytes changed();
-	void change_bytes(Bytes &frame, std::size_t from);
-	void change_field(Bytes &frame, const Place &at);
-	void change_length(Bytes &frame);
-	void splice(Bytes &frame, const Place &at);
-
 	Board &board_;
 	const std::string netdev_;
-	Rng rng_;
-	std::vector<Bytes> known_;
+	Mutator mutator_;
 };
 
 /*
@@ -140,130 +85,10 @@ void Plane::listen(int ms)
 		    !find_roce({buf.data(), static_cast<std::size_t>(n)}))
 			continue;
 		board_.packets_seen++;
-		Bytes frame(buf.begin(), buf.begin() + n);
-
-		if (known_.size() < 500)
-			known_.push_back(std::move(frame));
-		else
-			rng_.pick(known_) = std::move(frame);
-		if (rng_.chance(1))
+		mutator_.learn(Bytes(buf.begin(), buf.begin() + n));
+		if (mutator_.rng().chance(1))
 			break;
 	}
-}
-
-void Plane::change_bytes(Bytes &frame, std::size_t from)
-{
-	for (uint64_t n = 1 + rng_.below(3); n; n--) {
-		const std::size_t at = from + rng_.below(std::min<std::size_t>(
-						      frame.size() - from, 64));
-
-		if (rng_.chance(50))
-			frame[at] = static_cast<uint8_t>(frame[at] ^
-							 1u << rng_.below(8));
-		else
-			frame[at] = static_cast<uint8_t>(rng_.nasty());
-	}
-}
-
-/* One or more fields of MRC 1.0, by their names in the tables of mrcconform. */
-void Plane::change_field(Bytes &frame, const Place &at)
-{
-	const auto datagram =
-		mrcconform::decode(std::span(frame).subspan(at.ip));
-	const auto fields = mrcconform::field_table();
-
-	if (!datagram || !datagram->fault.empty()) {
-		change_bytes(frame, at.udp + 8);
-		return;
-	}
-	mrcconform::Packet p = datagram->packet;
-
-	for (uint64_t n = 1 + rng_.below(2); n; n--) {
-		const auto &f = fields[rng_.below(fields.size())];
-
-		p[f.id] = rng_.chance(50) ? p[f.id] + rng_.below(9) - 4
-					  : rng_.nasty();
-		if (f.width < 64)
-			p[f.id] &= (1ull << f.width) - 1;
-	}
-	const Bytes packet =
-		mrcconform::encode(datagram->src, datagram->dst, p);
-
-	frame.resize(at.ip);
-	frame.insert(frame.end(), packet.begin(), packet.end());
-}
-
-void Plane::change_length(Bytes &frame)
-{
-	if (rng_.chance(50)) {
-		frame.resize(ether + 1 + rng_.below(frame.size() - ether));
-		return;
-	}
-	const std::size_t size =
-		std::min(frame.size() + 1 + rng_.below(2000), longest);
-
-	while (frame.size() < size)
-		frame.push_back(static_cast<uint8_t>(rng_.any()));
-}
-
-/* The headers of one packet and the rest of another. */
-void Plane::splice(Bytes &frame, const Place &at)
-{
-	const Bytes &other = rng_.pick(known_);
-	const auto there = find_roce(other);
-	const std::size_t cut = 8 + rng_.below(40);
-
-	if (!there || at.udp + cut >= frame.size() ||
-	    there->udp + cut >= other.size())
-		return;
-	frame.resize(at.udp + cut);
-	frame.insert(frame.end(),
-		     other.begin() +
-			     static_cast<std::ptrdiff_t>(there->udp + cut),
-		     other.end());
-}
-
-Bytes Plane::changed()
-{
-	Bytes frame = rng_.pick(known_);
-	const auto at = find_roce(frame);
-
-	if (!at)
-		return frame;
-	switch (rng_.below(8)) {
-	case 0: /* once more, from any time */
-		return frame;
-	case 1:
-		change_bytes(frame, ether);
-		break;
-	case 2:
-		change_bytes(frame, at->udp);
-		break;
-	case 3:
-		change_length(frame);
-		break;
-	case 4:
-		splice(frame, *at);
-		break;
-	case 5:
-		change_bytes(frame, at->udp + 8);
-		break;
-	default:
-		change_field(frame, *at);
-	}
-	/* Most are taken for real ones. */
-	const auto now = find_roce(frame);
-
-	if (now && rng_.chance(85)) {
-		const auto from =
-			frame.begin() + static_cast<std::ptrdiff_t>(now->ip);
-		Bytes packet(from, frame.end());
-
-		mrcconform::fix_lengths(packet);
-		mrcconform::seal(packet);
-		std::copy(packet.begin(), packet.end(), from);
-	}
-	return frame;
 }
 
 unsigned Plane::send(unsigned n)
@@ -271,8 +96,8 @@ unsigned Plane::send(unsigned n)
 	const fd::Fd s = open_plane(netdev_, false);
 	unsigned sent = 0;
 
-	for (; n && !known_.empty(); n--) {
-		const Bytes frame = changed();
+	for (; n && !mutator_.empty(); n--) {
+		const Bytes frame = mutator_.changed(mutator_.old());
 
 		/* A queue that is full, or a plane that is down: one packet
 		 * fewer. */
