@@ -53,7 +53,9 @@ void end(int)
 fd::Fd open_netdev(const std::string &name)
 {
 	fd::Fd s(socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, htons(ETH_P_ALL)));
-	const int one = 1, buffer = 8 << 20;
+	const int one = 1;
+	/* Not more than a switch has, or a slow machine is late by seconds. */
+	const int buffer = 256 << 10;
 	sockaddr_ll to{};
 
 	to.sll_family = AF_PACKET;

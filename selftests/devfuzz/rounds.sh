@@ -6,7 +6,9 @@
 # after the other. Each round has other programs, packets, an administrator, allocations
 # that fail; the seed chooses. Ends at the first round that is not well.
 #
-# usage: rounds.sh SEED ROUNDS
+# usage: rounds.sh SEED ROUNDS [mrc|rxe]
+# With rxe, the programs use devices of rxe, without an administrator and without the calls of
+# controllers: what it finds there shows that it bites.
 . "$(dirname "$0")/../net/lib.sh"
 . "$NET_DIR/lib_faults.sh"
 . "$NET_DIR/lib_devfuzz.sh"
@@ -41,16 +43,43 @@ one_round() { # SEED
 	[ ! -d "$FAILSLAB" ] || faults_off
 }
 
-seed=$1
+rxe_topo() {
+	topo_down
+	hosts_up
+	plane_add 1 4500
+	modprobe rdma_rxe
+	in_a rdma link add rxea type rxe netdev pa1
+	in_b rdma link add rxeb type rxe netdev pb1
+	wait_for 30 gid_index rxea 1 "$A4"
+	wait_for 30 gid_index rxeb 1 "$B4"
+}
+
+rxe_round() { # SEED
+	local kinds=plain,wild packets=()
+	[ $(($1 % 2)) = 0 ] || kinds=plain
+	[ $(($1 / 2 % 2)) = 0 ] || packets=(--packets 3000)
+	HOSTS_FUZZED=("hosta:rxea:pa1" "hostb:rxeb:pb1")
+	fuzz "$1" --lives $((3 + $1 % 4)) --programs $((2 + $1 / 4 % 5)) --kinds $kinds \
+		"${packets[@]}"
+}
+
+seed=$1 driver=${3:-mrc} again=''
+[ "$driver" = mrc ] || again=" D=$driver"
 for ((n = 1; n <= $2; n++, seed++)); do
-	topo 2
+	round=one_round
+	if [ "$driver" = rxe ]; then
+		rxe_topo
+		round=rxe_round
+	else
+		topo 2
+	fi
 	now_ms
 	since=$now rc=0
-	(one_round "$seed") >"$WORK/round" 2>&1 || rc=$?
+	($round "$seed") >"$WORK/round" 2>&1 || rc=$?
 	now_ms
 	if [ "$rc" != 0 ] || trouble; then
 		cat "$WORK/round"
-		echo "round $n of $2, seed $seed: NOT WELL (status $rc); once more: make devfuzz S=$seed R=1"
+		echo "round $n of $2, seed $seed: NOT WELL (status $rc); once more: make devfuzz S=$seed R=1$again"
 		tap_done=1
 		exit 1
 	fi

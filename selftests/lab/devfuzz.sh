@@ -6,7 +6,8 @@
 # which seed it may come again.
 #
 # usage: devfuzz.sh        (make devfuzz)
-#   S=SEED of the first round (1), R=ROUNDS (20), K=KERNEL (7.2), M=MACHINE (uml-debug)
+#   S=SEED of the first round (1), R=ROUNDS (20), K=KERNEL (7.2), M=MACHINE (uml-debug),
+#   D=rxe for rxe in place of mrc, on kernels from 7.0 on
 set -euo pipefail
 export LAB_MACHINE=${M:-${LAB_MACHINE:-uml-debug}}
 . "$(dirname "$0")/common.sh"
@@ -25,4 +26,4 @@ echo 'exec bash /mrc/selftests/devfuzz/rounds.sh "$@"' >"$job"
 lab_note "${R:-20} rounds from seed ${S:-1} on Linux $k, $MACHINE; a round takes one or two minutes"
 mkdir -p "$BUILD/devfuzz"
 "$LAB_DIR/vm.sh" -k "$k" -t $((${R:-20} * 300 * slack)) -m 3072 -e "LAB_TIME=$slack" \
-	-o "$BUILD/devfuzz" "$job" "${S:-1}" "${R:-20}"
+	-o "$BUILD/devfuzz" "$job" "${S:-1}" "${R:-20}" "${D:-mrc}"

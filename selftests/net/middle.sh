@@ -66,7 +66,7 @@ network() {
 	while [ "$through" -lt "$PACKETS" ]; do
 		ctr_mark
 		middle_begin network "$percent" "$seed"
-		verify "$@" --op mixed --size 1,4097,65536 --iters 300 --qps 4 --bidir --timeout 17 \
+		verify "$@" --op mixed --size 1,4097,65536 --iters 300 --qps 4 --bidir --timeout 20 \
 			--seed "$seed"
 		middle_end
 		ctr_quiet 30
@@ -87,7 +87,7 @@ fields() { # PERCENT OPTIONS...
 	while [ "$through" -lt "$PACKETS" ]; do
 		middle_begin fields "$percent" "$seed"
 		verify_start "$@" --op mixed --size 1,4097,65536 --iters 60 --qps 4 --bidir \
-			--timeout 15 --retry 2 --watchdog 60 --seed "$seed"
+			--timeout 16 --retry 2 --watchdog 60 --seed "$seed"
 		finished "$verify_client" 200 || ended=$((ended + 1))
 		finished "$verify_server" 200 || true
 		n=$((n + 1))
@@ -97,7 +97,7 @@ fields() { # PERCENT OPTIONS...
 	done
 	report ", $ended of $n sessions failed"
 	middle_begin network 0 1
-	verify "$@" --op mixed --size 1,4097,65536 --iters 60 --qps 2
+	verify "$@" --op mixed --size 1,4097,65536 --iters 60 --qps 2 --timeout 20
 	middle_end
 }
 

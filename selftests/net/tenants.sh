@@ -233,27 +233,33 @@ bandwidth() { # red|blue NAME OPTIONS...
 	wait_for 60 ctr_at_least "mrc${t}b" rx_data_pkts $(($(ctr_now "mrc${t}b" rx_data_pkts) + 50))
 }
 
-# Half of the link for each, all of it for one alone.
+# Half of the link for each, whoever has more queue pairs. The link is slower than this
+# machine.
 link_share() {
-	local alone beside t
+	local red blue since rate t
 	trap 'stop_all; in_a tc qdisc del dev pa1 root' EXIT
-	in_a tc qdisc add dev pa1 root handle 1: tbf rate 16mbit burst 30k limit 4m
+	bandwidth red
+	measure 5 mrcredb
+	rate=$(pick_rate "$measured" 1)
+	in_a tc qdisc add dev pa1 root handle 1: tbf rate "${rate}kbit" burst 30k limit 4m
 	in_a tc qdisc add dev pa1 parent 1: handle 2: ets bands 2 quanta 9000 9000
 	for t in 1 2; do
 		in_a tc qdisc add dev pa1 parent 2:$t handle 1$t: pfifo limit 1000
 	done
 	in_a tc filter add dev pa1 parent 2: protocol ip prio 1 u32 match ip src $RED.0/24 flowid 2:1
 	in_a tc filter add dev pa1 parent 2: prio 2 matchall flowid 2:2
-	bandwidth red
-	measure 5 mrcredb
-	alone=$measured
 	bandwidth blue -q 16
-	measure 5 mrcredb
-	beside=$measured
-	measure 5 mrcblueb
-	echo "figure: red alone $(mbit "$alone") Mbit/s, beside 16 queue pairs of blue" \
-		"$(mbit "$beside"), these $(mbit "$measured")"
-	check "$((100 * beside))" '>=' $((45 * alone)) "red's share in percent, times what it has alone"
+	red=$(ctr_now mrcredb rx_data_bytes) blue=$(ctr_now mrcblueb rx_data_bytes)
+	now_ms
+	since=$now
+	wait_for 120 ctr_at_least mrcredb rx_data_bytes $((red + rate * 1000 / 8 * 3))
+	red=$(($(ctr_now mrcredb rx_data_bytes) - red))
+	blue=$(($(ctr_now mrcblueb rx_data_bytes) - blue))
+	now_ms
+	echo "figure: a link of $(mbit "$rate") Mbit/s: one queue pair of red has" \
+		"$(mbit $((red * 8 / (now - since)))), 16 of blue have $(mbit $((blue * 8 / (now - since))))"
+	check $((100 * red)) '>=' $((45 * (red + blue))) "red's share in percent of both, times both"
+	check "$blue" '>' 0 "bytes of blue"
 }
 
 # --- share of the host ----------------------------------------------------------------------
@@ -282,7 +288,7 @@ memory_cgroup() {
 		skip "this kernel has no memory controller: $(cat "$CG/cgroup.controllers")"
 	echo +memory >"$CG/cgroup.subtree_control"
 	mkdir -p "$CG/blue"
-	echo $((64 << 20)) >"$CG/blue/memory.max"
+	echo $((192 << 20)) >"$CG/blue/memory.max"
 }
 
 # Rings count against the tenant's memory. A program that wants more than the tenant has is
@@ -297,7 +303,7 @@ limited_memory() {
 	comment <"$WORK/rings"
 	[ "$rc" = 0 ] && grep -q '^ok rings are refused' "$WORK/rings" ||
 		fail "ended with $rc: $(tail -n 5 "$WORK/rings")"
-	check "$(cat "$CG/blue/memory.peak")" '<=' $((64 << 20)) "memory of blue"
+	check "$(cat "$CG/blue/memory.peak")" '<=' $((192 << 20)) "memory of blue"
 	wait_for 60 gave_back
 	red_well
 	rmdir "$CG/blue"
@@ -305,7 +311,7 @@ limited_memory() {
 }
 gave_back() {
 	echo 1 >"$CG/blue/memory.reclaim" 2>/dev/null || true
-	[ "$(cat "$CG/blue/memory.current")" -le $((4 << 20)) ]
+	[ "$(cat "$CG/blue/memory.current")" -le $((8 << 20)) ]
 }
 
 # --- the end of a tenant -----------------------------------------------------------------------
