@@ -155,6 +155,8 @@ void Mutator::change_length(Bytes &frame)
 /* The headers of one packet and the rest of another. */
 void Mutator::splice(Bytes &frame, const Place &at)
 {
+	if (known_.empty())
+		return;
 	const Bytes &other = rng_.pick(known_);
 	const auto there = find_roce(other);
 	const std::size_t cut = 8 + rng_.below(40);

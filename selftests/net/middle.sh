@@ -66,8 +66,8 @@ network() {
 	while [ "$through" -lt "$PACKETS" ]; do
 		ctr_mark
 		middle_begin network "$percent" "$seed"
-		verify "$@" --op mixed --size 1,4097,65536 --iters 300 --qps 4 --bidir --timeout 20 \
-			--seed "$seed"
+		verify -t $((120 + PACKETS / 500)) "$@" --op mixed --size 1,4097,65536 \
+			--iters $((PACKETS / 60)) --qps 4 --bidir --timeout 20 --seed "$seed"
 		middle_end
 		ctr_quiet 30
 		ctr_take
