@@ -55,11 +55,11 @@ rxe_topo() {
 }
 
 rxe_round() { # SEED
-	local kinds=plain,wild packets=()
-	[ $(($1 % 2)) = 0 ] || kinds=plain
+	local which=plain,wild packets=()
+	[ $(($1 % 2)) = 0 ] || which=plain
 	[ $(($1 / 2 % 2)) = 0 ] || packets=(--packets 3000)
 	HOSTS_FUZZED=("hosta:rxea:pa1" "hostb:rxeb:pb1")
-	fuzz "$1" --lives $((3 + $1 % 4)) --programs $((2 + $1 / 4 % 5)) --kinds $kinds \
+	fuzz "$1" --lives $((3 + $1 % 4)) --programs $((2 + $1 / 4 % 5)) --kinds $which \
 		"${packets[@]}"
 }
 
