@@ -120,7 +120,7 @@ help:
 	@echo '  make insns         the kernel'\''s instructions per message: build/insns/'
 	@echo '  make conform T=PATTERN   the driver with planted deviations, which mrcconform must find'
 	@echo '  make devfuzz R=20  random programs and packets in a kernel with KASAN, from seed S'
-	@echo '  make life N=10000 MINUTES=60   connections, links, namespaces come and go; memory stays'
+	@echo '  make life N=10000 MINUTES=60   connections, links, namespaces come and go: 7 hours'
 	@echo '  make bench P=goals mrc beside rxe and TCP, at native speed: build/bench/'
 	@echo '  make check         what a change must pass: 45 to 80 minutes, two cores'
 	@echo '  make check-unit    engine: unit and property tests (native)'

@@ -52,7 +52,7 @@ void end(int)
 
 fd::Fd open_netdev(const std::string &name)
 {
-	fd::Fd s(socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, htons(ETH_P_ALL)));
+	fd::Fd s(socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0));
 	const int one = 1;
 	/* Not more than a switch has, or a slow machine is late by seconds. */
 	const int buffer = 256 << 10;
@@ -259,9 +259,13 @@ try {
 	if (argc != 6)
 		throw Failure("usage: mrc_middle NETDEV NETDEV network|fields "
 			      "PERCENT SEED");
+	const std::string kind = argv[3];
+
+	if (kind != "network" && kind != "fields")
+		throw Failure("'" + kind + "' is neither network nor fields");
 	std::signal(SIGINT, end);
 	std::signal(SIGTERM, end);
-	Middle m(argv[1], argv[2], std::string(argv[3]) == "fields",
+	Middle m(argv[1], argv[2], kind == "fields",
 		 static_cast<unsigned>(std::stoul(argv[4])),
 		 std::stoull(argv[5]));
 

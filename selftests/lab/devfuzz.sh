@@ -14,6 +14,10 @@ export LAB_MACHINE=${M:-${LAB_MACHINE:-uml-debug}}
 
 k=${K:-7.2}
 known_kernel "$k"
+case ${D:-mrc} in
+mrc | rxe) ;;
+*) lab_die "D=$D is neither mrc nor rxe" ;;
+esac
 need_root "running programs in a guest"
 "$LAB_DIR/setup.sh" vm
 "$LAB_DIR/module.sh" "$k"

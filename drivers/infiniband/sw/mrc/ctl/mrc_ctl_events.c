@@ -204,7 +204,8 @@ static int mrc_ctl_events_create(struct mrc_dev *dev, void *io,
 		return -EINVAL;
 
 	q->depth = roundup_pow_of_two(req->depth);
-	q->ring = kvcalloc(q->depth, sizeof(*q->ring), MRC_GFP_SIZED);
+	q->ring = kvcalloc(q->depth, sizeof(*q->ring),
+			   GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
 	if (!q->ring)
 		return -ENOMEM;
 	mutex_init(&q->reader);

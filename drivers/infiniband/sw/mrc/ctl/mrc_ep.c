@@ -565,7 +565,7 @@ int mrc_ep_batch(struct mrc_dev *dev, const struct mrc_ep_req *req, u32 n,
 	ret = mrc_ep_check(dev, req, n);
 	if (ret)
 		return ret;
-	w = kvzalloc(struct_size(w, ask, n), MRC_GFP_SIZED);
+	w = kvzalloc(struct_size(w, ask, n), GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
 	if (!w)
 		return -ENOMEM;
 	init_waitqueue_head(&w->wq);

@@ -413,9 +413,10 @@ int mrc_udata_in(struct ib_udata *udata, void *req, size_t size);
 int mrc_udata_out(struct ib_udata *udata, void *resp, size_t size);
 
 /*
- * For memory whose size a program chooses. It is charged to the program's memory cgroup. If
- * there is not enough, the program gets an error: there is no warning, and nothing is killed
- * to make room.
+ * For __vmalloc() of memory whose size a program chooses. It is charged to the program's
+ * memory cgroup. If there is not enough, the program gets an error: there is no warning, and
+ * nothing is killed to make room. Not for kvmalloc(), which would take this as the wish for
+ * contiguous memory.
  */
 #define MRC_GFP_SIZED	(GFP_KERNEL_ACCOUNT | __GFP_NOWARN | __GFP_RETRY_MAYFAIL)
 

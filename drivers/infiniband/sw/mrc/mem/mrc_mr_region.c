@@ -55,7 +55,11 @@ static struct ib_umem *mrc_mr_pin(struct ib_device *ib, struct mrc_mr *mr,
 		return umem;
 	mr->offset = ib_umem_offset(umem);
 	mr->n_pages = ib_umem_num_pages(umem);
-	mr->pages = kvmalloc_array(mr->n_pages, sizeof(*mr->pages), MRC_GFP_SIZED);
+	/*
+	 * The length may be too large to allocate; do not print a backtrace for that.
+	 */
+	mr->pages = kvmalloc_array(mr->n_pages, sizeof(*mr->pages),
+				   GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
 	if (!mr->pages)
 		goto err;
 	for_each_sgtable_page(&umem->sgt_append.sgt, &iter, 0) {

@@ -669,7 +669,10 @@ int mrc_odp_open(struct mrc_dev *dev, struct mrc_mr *mr, u64 start)
 	}
 	odp->umem = umem;
 	odp->n = (ib_umem_end(umem) - ib_umem_start(umem)) >> PAGE_SHIFT;
-	odp->entry = kvcalloc(odp->n, sizeof(*odp->entry), MRC_GFP_SIZED);
+	/* If there is no room, the program gets an error, and the kernel kills nobody. */
+	odp->entry = kvcalloc(odp->n, sizeof(*odp->entry),
+			      GFP_KERNEL_ACCOUNT | __GFP_NOWARN |
+				      __GFP_RETRY_MAYFAIL);
 	ret = -ENOMEM;
 	if (!odp->entry)
 		goto err;

@@ -251,7 +251,8 @@ int mrc_srv6_attach(struct mrc_set *set)
 
 	if (set->set.mode != MRC_EV_FMT_SRV6)
 		return 0;
-	s = kvzalloc(struct_size(s, hop, set->set.n), MRC_GFP_SIZED);
+	s = kvzalloc(struct_size(s, hop, set->set.n),
+		     GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
 	if (!s)
 		return -ENOMEM;
 	spin_lock_init(&s->lock);

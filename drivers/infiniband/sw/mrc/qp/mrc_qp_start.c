@@ -158,7 +158,7 @@ static int mrc_qp_make_responder(struct mrc_qp *qp, const struct mrc_set *set,
 	/* An atomic allocation of a large stash would be unreliable: allocate it now. */
 	if (mrc_resp_stash_mem(&rcfg) > MRC_STASH_LATE)
 		rcfg.late_stash = false;
-	*resp_mem = kvzalloc(mrc_resp_mem(&rcfg), MRC_GFP_SIZED);
+	*resp_mem = kvzalloc(mrc_resp_mem(&rcfg), GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
 	if (!*resp_mem)
 		return -ENOMEM;
 	if (mrc_paths_prepare(&qp->paths, &pcfg) ||

@@ -123,7 +123,8 @@ void mrc_rq_make_table(struct mrc_qp *qp)
 	if (!READ_ONCE(qp->rx.on))
 		return;
 	n = mrc_recv_count(qp);
-	mem = kvcalloc(n, mrc_recv_size(qp), MRC_GFP_SIZED);
+	mem = kvcalloc(n, mrc_recv_size(qp),
+		       GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
 	spin_lock_bh(&qp->rx.lock);
 	mrc_qp_take_todo(qp, MRC_TODO_RECVS);
 	if (mem && !qp->rx.mem.recv && qp->rx.on && qp->conn == conn) {

@@ -257,7 +257,8 @@ void mrc_qp_xmit(struct mrc_qp *qp, struct sk_buff_head *list)
 static void mrc_alloc_inline(struct mrc_qp *qp)
 {
 	struct mem_cgroup *old = set_active_memcg(qp->memcg);
-	void *buf = kvmalloc_array(qp->tx.sq.depth, qp->tx.max_inline, MRC_GFP_SIZED);
+	void *buf = kvmalloc_array(qp->tx.sq.depth, qp->tx.max_inline,
+				   GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
 
 	set_active_memcg(old);
 	spin_lock_bh(&qp->tx.lock);
