@@ -26,16 +26,14 @@
 #include <string>
 #include <vector>
 
-#include <arpa/inet.h>
 #include <linux/if_packet.h>
-#include <net/ethernet.h>
 #include <net/if.h>
 #include <poll.h>
 #include <sys/socket.h>
 
-#include "../../userspace-tools/common/fd.hpp"
 #include "../common/failure.hpp"
 #include "mutate.hpp"
+#include "plane_socket.hpp"
 
 namespace
 {
@@ -52,24 +50,18 @@ void end(int)
 
 fd::Fd open_netdev(const std::string &name)
 {
-	fd::Fd s(socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0));
+	fd::Fd s = devfuzz::open_plane(name, true);
 	const int one = 1;
 	/* Not more than a switch has, or a slow machine is late by seconds. */
 	const int buffer = 256 << 10;
-	sockaddr_ll to{};
-
-	to.sll_family = AF_PACKET;
-	to.sll_protocol = htons(ETH_P_ALL);
-	to.sll_ifindex = static_cast<int>(if_nametoindex(name.c_str()));
 	packet_mreq all{};
-	all.mr_ifindex = to.sll_ifindex;
+
+	all.mr_ifindex = static_cast<int>(if_nametoindex(name.c_str()));
 	all.mr_type = PACKET_MR_PROMISC;
-	if (s.get() < 0 || !to.sll_ifindex ||
-	    setsockopt(s.get(), SOL_PACKET, PACKET_IGNORE_OUTGOING, &one,
+	if (setsockopt(s.get(), SOL_PACKET, PACKET_IGNORE_OUTGOING, &one,
 		       sizeof(one)) ||
 	    setsockopt(s.get(), SOL_SOCKET, SO_RCVBUFFORCE, &buffer,
 		       sizeof(buffer)) ||
-	    bind(s.get(), reinterpret_cast<sockaddr *>(&to), sizeof(to)) ||
 	    setsockopt(s.get(), SOL_PACKET, PACKET_ADD_MEMBERSHIP, &all,
 		       sizeof(all)))
 		throw Failure("no packet socket on " + name);

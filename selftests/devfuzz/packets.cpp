@@ -1,19 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #include "packets.hpp"
 
-#include <algorithm>
 #include <array>
 #include <cstdio>
-#include <cstring>
-#include <optional>
-#include <span>
 #include <unistd.h>
-#include <vector>
 
-#include <arpa/inet.h>
 #include <linux/if_packet.h>
-#include <net/ethernet.h>
-#include <net/if.h>
 #include <poll.h>
 #include <sys/socket.h>
 
@@ -21,28 +13,12 @@
 #include "life.hpp"
 #include "mutate.hpp"
 #include "netns.hpp"
+#include "plane_socket.hpp"
 
 namespace devfuzz
 {
 namespace
 {
-/* A socket for all frames of the netdev, or one that only sends. */
-fd::Fd open_plane(const std::string &netdev, bool hears)
-{
-	const auto protocol =
-		static_cast<uint16_t>(hears ? htons(ETH_P_ALL) : 0);
-	fd::Fd s(socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, protocol));
-	sockaddr_ll to{};
-
-	to.sll_family = AF_PACKET;
-	to.sll_protocol = protocol;
-	to.sll_ifindex = static_cast<int>(if_nametoindex(netdev.c_str()));
-	if (s.get() < 0 || !to.sll_ifindex ||
-	    bind(s.get(), reinterpret_cast<sockaddr *>(&to), sizeof(to)))
-		throw No_device("no " + netdev);
-	return s;
-}
-
 class Plane
 {
 public:
