@@ -89,6 +89,24 @@ all_gone() {
 	topo_down
 }
 
+# --- the mode ----------------------------------------------------------------------
+
+# Namespaces end a moment after their names are removed.
+exclusive_now() { rdma system set netns exclusive; }
+
+shared_now() { rdma system set netns shared; }
+
+# The script's own clean-up runs first.
+leave_exclusive() {
+	local rc=$?
+	set +e
+	stop_all
+	all_gone
+	wait_for 30 shared_now
+	(exit "$rc")
+	script_exit
+}
+
 # --- traffic -----------------------------------------------------------------------
 
 # All data arrived exactly once and no packet was lost on the way. Packets that were

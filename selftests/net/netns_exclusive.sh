@@ -247,24 +247,6 @@ rxe_beside() {
 
 rxe_gone() { ! devices "$HOST_B" | grep -q -w rxet; }
 
-# --- the mode ----------------------------------------------------------------------
-
-# Namespaces end a moment after their names are removed.
-exclusive_now() { rdma system set netns exclusive; }
-
-shared_now() { rdma system set netns shared; }
-
-# The script's own clean-up runs first.
-leave_exclusive() {
-	local rc=$?
-	set +e
-	stop_all
-	all_gone
-	wait_for 30 shared_now
-	(exit "$rc")
-	script_exit
-}
-
 if ! wait_for 30 exclusive_now >"$WORK/mode"; then
 	said=$(rdma system set netns exclusive 2>&1 || true)
 	# shellcheck disable=SC2317 # subtest calls it

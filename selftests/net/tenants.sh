@@ -90,7 +90,7 @@ tenant_down() { # NETNS
 }
 
 # Names of the verbs devices are seen from everywhere.
-no_verbs_device() { ! cat /sys/class/infiniband_verbs/uverbs*/ibdev 2>/dev/null | grep -x -c "$1" >/dev/null; }
+no_verbs_device() { ! grep -q -s -x "$1" /sys/class/infiniband_verbs/uverbs*/ibdev; }
 
 # --- traffic -------------------------------------------------------------------------
 
@@ -218,11 +218,11 @@ forge() { # NETNS FROM a|b COUNT [MAC]
 # From blue's own addresses: they arrive, and nothing in them counts. Six of seven are for
 # the queue pair.
 forged_by_address() {
-	local n side
+	local n side from=bluea
 	red_begin
 	for side in b a; do
-		n=$(forge "blue$([ $side = b ] && echo a || echo b)" \
-			"$(addr "blue$([ $side = b ] && echo a || echo b)")" $side 700)
+		n=$(forge $from "$(addr $from)" $side 700)
+		from=blueb
 		wait_for 60 ctr_at_least "mrcred$side" rx_drop_address \
 			$(($(ctr_marked "mrcred$side" rx_drop_address) + n * 5 / 7))
 	done
@@ -361,12 +361,8 @@ ends() {
 	both_at_once
 }
 
-exclusive_now() { rdma system set netns exclusive; }
-shared_now() { rdma system set netns shared; }
-
-tenants_gone() {
+all_gone() {
 	local ns
-	set +e
 	! mountpoint -q "$CG" || umount "$CG"
 	for ns in "${TENANTS[@]}"; do
 		tenant_down "$ns"
@@ -375,18 +371,9 @@ tenants_gone() {
 	topo_down
 }
 
-leave() {
-	local rc=$?
-	stop_all
-	tenants_gone
-	wait_for 30 shared_now
-	(exit "$rc")
-	script_exit
-}
-
 wait_for 30 exclusive_now >"$WORK/mode" ||
 	tap_skip_all "this kernel cannot give devices to namespaces: $(rdma system set netns exclusive 2>&1)"
-trap leave EXIT
+trap leave_exclusive EXIT
 hosts_up
 plane_add 1 4500
 bridge_up a
