@@ -11,6 +11,7 @@
 set -euo pipefail
 export LAB_MACHINE=${M:-${LAB_MACHINE:-uml-debug}}
 . "$(dirname "$0")/common.sh"
+. "$LAB_DIR/lib_job.sh"
 
 k=${K:-7.2}
 known_kernel "$k"
@@ -18,16 +19,8 @@ case ${D:-mrc} in
 mrc | rxe) ;;
 *) lab_die "D=$D is neither mrc nor rxe" ;;
 esac
-need_root "running programs in a guest"
-"$LAB_DIR/setup.sh" vm
-"$LAB_DIR/module.sh" "$k"
-"$LAB_DIR/provider.sh"
-"$LAB_DIR/tools.sh"
-slack=$(time_factor)
-job=$(mktemp)
-trap 'rm -f "$job"' EXIT
-echo 'exec bash /mrc/selftests/devfuzz/rounds.sh "$@"' >"$job"
+job_build
 lab_note "${R:-20} rounds from seed ${S:-1} on Linux $k, $MACHINE; a round takes one or two minutes"
 mkdir -p "$BUILD/devfuzz"
-"$LAB_DIR/vm.sh" -k "$k" -t $((${R:-20} * 300 * slack)) -m 3072 -e "LAB_TIME=$slack" \
-	-o "$BUILD/devfuzz" "$job" "${S:-1}" "${R:-20}" "${D:-mrc}"
+job_run devfuzz/rounds.sh $((${R:-20} * 300)) -m 3072 -o "$BUILD/devfuzz" \
+	-- "${S:-1}" "${R:-20}" "${D:-mrc}"

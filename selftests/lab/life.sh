@@ -8,21 +8,13 @@
 set -euo pipefail
 export LAB_MACHINE=${M:-${LAB_MACHINE:-uml}}
 . "$(dirname "$0")/common.sh"
+. "$LAB_DIR/lib_job.sh"
 
 k=${K:-7.2} n=${N:-10000} minutes=${MINUTES:-60}
 known_kernel "$k"
-need_root "running programs in a guest"
-"$LAB_DIR/setup.sh" vm
-"$LAB_DIR/module.sh" "$k"
-"$LAB_DIR/provider.sh"
-"$LAB_DIR/tools.sh"
-slack=$(time_factor)
-job=$(mktemp)
-trap 'rm -f "$job"' EXIT
-echo 'exec bash /mrc/selftests/net/life.sh' >"$job"
 [ "$n" -ge 40 ] || lab_die "N=$n: less than 40 cycles show nothing"
+job_build
 lab_note "$n cycles of each kind and $minutes minutes of traffic on Linux $k, $MACHINE"
 mkdir -p "$BUILD/life"
-"$LAB_DIR/vm.sh" -k "$k" -t $(((n * 5 + minutes * 60 + 1800) * slack)) -m 2048 \
-	-e "LAB_TIME=$slack" -e "LIFE_CYCLES=$n" -e "LIFE_MINUTES=$minutes" \
-	-o "$BUILD/life" "$job"
+job_run net/life.sh $((n * 5 + minutes * 60 + 1800)) -m 2048 \
+	-e "LIFE_CYCLES=$n" -e "LIFE_MINUTES=$minutes" -o "$BUILD/life" --
