@@ -13,11 +13,11 @@
 # timeout: 900
 # kmemleak-ok: comm "uctx-refused"
 . "$(dirname "$0")/lib.sh"
+. "$NET_DIR/lib_cgroup.sh"
 
 # Programs of another user must have access to this directory.
 chmod 755 "$WORK"
 SOMEBODY=65534
-CG=$WORK/cgroup
 # perftest and pyverbs write no files, but they fail if they cannot read the home
 # directory.
 export HOME=/
@@ -214,30 +214,6 @@ killed_with_regions() {
 
 # --- rdma cgroup -----------------------------------------------------------------
 
-cgroup_up() {
-	mkdir -p "$CG"
-	mount -t cgroup2 none "$CG" 2>"$WORK/why" || return 1
-	if ! grep -q -w rdma "$CG/cgroup.controllers"; then
-		echo "this kernel has no rdma controller: $(cat "$CG/cgroup.controllers")" >"$WORK/why"
-		return 1
-	fi
-	echo +rdma >"$CG/cgroup.subtree_control" 2>"$WORK/why" || return 1
-	mkdir -p "$CG/mrc"
-}
-
-cgroup_down() {
-	[ ! -d "$CG/mrc" ] || rmdir "$CG/mrc"
-	mountpoint -q "$CG" || return 0
-	echo -rdma >"$CG/cgroup.subtree_control" || true
-	umount "$CG"
-}
-
-# Runs a command in the cgroup.
-grouped() {
-	# shellcheck disable=SC2016 # expanded there
-	bash -c 'echo $$ >"$1/cgroup.procs"; shift; exec "$@"' - "$CG/mrc" "$@"
-}
-
 refused_by_core
 
 allow() { # DEV HANDLES OBJECTS
@@ -388,7 +364,7 @@ results "RLIMIT_MEMLOCK: " 0 memlock-none mrca
 subtest "RLIMIT_MEMLOCK: that was all, too" whole 2
 subtest "programs that are killed with regions" killed_with_regions
 
-if cgroup_up; then
+if cgroup_up rdma; then
 	subtest "rdma cgroup: every object is charged once" every_object
 	allow mrca 1 3
 	set +e
@@ -407,5 +383,5 @@ else
 	none() { skip "$(cat "$WORK/why")"; }
 	subtest "rdma cgroup" none
 fi
-cgroup_down
+cgroup_down rdma
 tap_end

@@ -12,10 +12,10 @@
 # timeout: 600
 . "$(dirname "$0")/lib.sh"
 . "$NET_DIR/lib_netns.sh"
+. "$NET_DIR/lib_cgroup.sh"
 
 TENANTS=(reda redb bluea blueb)
 RED=10.7.0 BLUE=10.8.0
-CG=$WORK/cgroup
 
 addr() { # NETNS
 	case $1 in
@@ -306,37 +306,26 @@ limited_objects() {
 	t_end blue
 }
 
-memory_cgroup() {
-	mkdir -p "$CG"
-	mount -t cgroup2 none "$CG" 2>"$WORK/why" || skip "no cgroup2: $(cat "$WORK/why")"
-	grep -q -w memory "$CG/cgroup.controllers" ||
-		skip "this kernel has no memory controller: $(cat "$CG/cgroup.controllers")"
-	echo +memory >"$CG/cgroup.subtree_control"
-	mkdir -p "$CG/blue"
-	echo $((192 << 20)) >"$CG/blue/memory.max"
-}
-
 # Rings count against the tenant's memory. A program that wants more than the tenant has is
 # refused. Others go on, and the memory comes back.
 limited_memory() {
 	local rc=0
-	memory_cgroup
+	cgroup_up memory || skip "$(cat "$WORK/why")"
+	echo $((192 << 20)) >"$CG/mrc/memory.max"
 	red_begin
-	# shellcheck disable=SC2016 # expanded there
-	in_ns bluea bash -c 'echo $$ >"$1/cgroup.procs"; shift; exec "$@"' - "$CG/blue" \
-		timeout 100 python3 "$NET_DIR/limits.py" rings mrcbluea >"$WORK/rings" 2>&1 || rc=$?
+	grouped ip netns exec bluea timeout 100 python3 "$NET_DIR/limits.py" rings mrcbluea \
+		>"$WORK/rings" 2>&1 || rc=$?
 	comment <"$WORK/rings"
 	[ "$rc" = 0 ] && grep -q '^ok rings are refused' "$WORK/rings" ||
 		fail "ended with $rc: $(tail -n 5 "$WORK/rings")"
-	check "$(cat "$CG/blue/memory.peak")" '<=' $((192 << 20)) "memory of blue"
+	check "$(cat "$CG/mrc/memory.peak")" '<=' $((192 << 20)) "memory of blue"
 	wait_for 60 gave_back
 	red_well
-	rmdir "$CG/blue"
-	umount "$CG"
+	cgroup_down memory
 }
 gave_back() {
-	echo 1 >"$CG/blue/memory.reclaim" 2>/dev/null || true
-	[ "$(cat "$CG/blue/memory.current")" -le $((8 << 20)) ]
+	echo 1 >"$CG/mrc/memory.reclaim" 2>/dev/null || true
+	[ "$(cat "$CG/mrc/memory.current")" -le $((8 << 20)) ]
 }
 
 # --- the end of a tenant -----------------------------------------------------------------------
@@ -363,10 +352,10 @@ ends() {
 
 all_gone() {
 	local ns
-	! mountpoint -q "$CG" || umount "$CG"
 	for ns in "${TENANTS[@]}"; do
 		tenant_down "$ns"
 	done
+	cgroup_down memory
 	home=()
 	topo_down
 }
