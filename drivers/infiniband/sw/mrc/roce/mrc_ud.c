@@ -3,6 +3,7 @@
  * Datagram queue pairs, and UC queue pairs, which use the same code: creation, states,
  * destruction. UD needs no engine: a datagram is sent once and may be lost.
  */
+#include <linux/memcontrol.h>
 #include <linux/slab.h>
 #include <net/ipv6.h>
 #include <rdma/ib_cache.h>
@@ -51,6 +52,8 @@ static int mrc_create_ud(struct ib_qp *ibqp, const struct ib_qp_init_attr *init,
 	INIT_WORK(&ud->work, mrc_ud_work);
 	INIT_WORK(&ud->flush_work, mrc_ud_flush_work);
 	ud->user = parts->user;
+	if (ud->user && init->qp_type == IB_QPT_UD)
+		ud->memcg = get_mem_cgroup_from_mm(current->mm);
 	if (init->qp_type == IB_QPT_GSI) {
 		ud->port = init->port_num;
 		ud->qkey = MRC_GSI_QKEY;
@@ -74,6 +77,7 @@ static int mrc_create_ud(struct ib_qp *ibqp, const struct ib_qp_init_attr *init,
 	return 0;
 
 err_free:
+	mem_cgroup_put(ud->memcg);
 	mrc_uc_free(ud->uc);
 	mutex_destroy(&ud->mutex);
 	kfree(ud);
@@ -116,6 +120,7 @@ static void mrc_destroy_ud(struct ib_qp *ibqp)
 	wait_for_completion(&ud->base.released);
 	mrc_ring_free(&ud->sq);
 	mrc_ring_free(&ud->rq);
+	mem_cgroup_put(ud->memcg);
 	mrc_uc_free(ud->uc);
 	mutex_destroy(&ud->mutex);
 	kfree_rcu(ud, base.rcu);

@@ -63,6 +63,8 @@ struct mrc_ud_rx {
  * @max_recv_sge: limit granted at creation
  * @late: datagrams that wait for memory, struct mrc_ud_late; under @rq_lock
  * @n_late: length of @late
+ * @memcg: memory cgroup that @late is charged to; NULL if nothing ever
+ *	waits; constant
  * @tx_late: the send ring waits for memory; under @sq_lock
  * @page_wait: node in the device's list of ODP waiters; holds a reference while listed
  * @work: retries @late and the send ring when pages have been fetched; holds a
@@ -93,6 +95,7 @@ struct mrc_ud {
 	u32 max_recv_sge;
 	struct list_head late;
 	u32 n_late;
+	struct mem_cgroup *memcg;
 	bool tx_late;
 	struct mrc_odp_waiter page_wait;
 	struct work_struct work;
@@ -103,7 +106,7 @@ struct mrc_ud {
 /**
  * struct mrc_ud_late - a datagram that waits for memory
  * @node: in ud->late
- * @pkt: the datagram; its skb is a clone
+ * @pkt: the datagram; its skb is a copy
  */
 struct mrc_ud_late {
 	struct list_head node;

@@ -7,6 +7,7 @@
 #include <linux/if_vlan.h>
 #include <linux/ip.h>
 #include <linux/ipv6.h>
+#include <linux/sched/mm.h>
 #include <net/ipv6.h>
 #include <rdma/ib_addr.h>
 
@@ -110,25 +111,51 @@ static enum ib_wc_status mrc_ud_scatter(struct mrc_ud *ud,
 	return ret ? IB_WC_LOC_PROT_ERR : IB_WC_SUCCESS;
 }
 
-/* Keep @pkt until the memory of the receive has been fetched. False: no room. */
+/* A copy of @pkt, or NULL. */
+static struct mrc_ud_late *mrc_ud_copy(struct mrc_ud *ud, const struct mrc_pkt *pkt,
+				       gfp_t gfp)
+{
+	struct mrc_ud_late *l = kmalloc(sizeof(*l), gfp);
+
+	if (!l)
+		return NULL;
+	l->pkt = *pkt;
+	l->pkt.rx.hdr = &l->pkt.hdr;
+	l->pkt.dev = ud->base.dev;
+	l->pkt.skb = skb_copy_expand(pkt->skb, skb_headroom(pkt->skb), 0, gfp);
+	if (l->pkt.skb)
+		return l;
+	kfree(l);
+	return NULL;
+}
+
+/*
+ * The memory cgroup that allocations are charged to is a variable of the CPU. With
+ * PREEMPT_RT soft interrupts of one CPU may preempt each other, and each has to find the
+ * value again that it has set.
+ */
+static DEFINE_SPINLOCK(mrc_ud_charge_lock);
+
+/*
+ * Keep @pkt until the memory of the receive has been fetched. False: no room, also if the
+ * program's memory cgroup has none. The buffer of the NIC is charged to nobody and may be
+ * much larger than the packet, so a copy is kept.
+ */
 static bool mrc_ud_keep(struct mrc_ud *ud, const struct mrc_pkt *pkt)
 {
+	struct mem_cgroup *old;
 	struct mrc_ud_late *l;
 
 	lockdep_assert_held(&ud->rq_lock);
 	if (ud->n_late >= MRC_UD_MAX_LATE)
 		return false;
-	l = kmalloc(sizeof(*l), GFP_ATOMIC | __GFP_NOWARN);
+	spin_lock(&mrc_ud_charge_lock);
+	old = set_active_memcg(ud->memcg);
+	l = mrc_ud_copy(ud, pkt, GFP_NOWAIT | __GFP_NOWARN | __GFP_ACCOUNT);
+	set_active_memcg(old);
+	spin_unlock(&mrc_ud_charge_lock);
 	if (!l)
 		return false;
-	l->pkt = *pkt;
-	l->pkt.rx.hdr = &l->pkt.hdr;
-	l->pkt.dev = ud->base.dev;
-	l->pkt.skb = skb_clone(pkt->skb, GFP_ATOMIC | __GFP_NOWARN);
-	if (!l->pkt.skb) {
-		kfree(l);
-		return false;
-	}
 	list_add_tail(&l->node, &ud->late);
 	ud->n_late++;
 	return true;
