@@ -2,7 +2,8 @@
 /*
  * mrc_memory: memory windows and regions on one device, whose queue pairs are
  * connected with each other; with "paging" regions that are paged on demand, all
- * tests or those whose name has PART in it. Prints "ok NAME" or "not ok NAME" for
+ * tests or those whose name has PART in it; with "datagrams" those that wait for
+ * memory, in a program of the memory cgroup CGROUP, a directory. Prints "ok NAME" or "not ok NAME" for
  * each test.
  */
 #include <cstdio>
@@ -16,8 +17,11 @@ int main(int argc, char **argv)
 	const bool paging = (argc == 3 || argc == 4) &&
 			    std::string(argv[2]) == "paging";
 
-	if (argc != 2 && !paging) {
-		std::fprintf(stderr, "usage: mrc_memory DEVICE [paging [PART]]\n");
+	const bool datagrams = argc == 4 && std::string(argv[2]) == "datagrams";
+
+	if (argc != 2 && !paging && !datagrams) {
+		std::fprintf(stderr, "usage: mrc_memory DEVICE [paging [PART]|"
+				     "datagrams CGROUP]\n");
 		return 2;
 	}
 	try {
@@ -30,6 +34,9 @@ int main(int argc, char **argv)
 			test_paging(d, report, part);
 			test_paging_errors(d, report, part);
 			test_paging_lists(d, report, part);
+			test_paging_tenants(d, report, part);
+		} else if (datagrams) {
+			test_charged_datagrams(d, report, argv[3]);
 		} else {
 			test_windows(d, report);
 			test_windows_refused(d, report);

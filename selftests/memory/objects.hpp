@@ -133,3 +133,6 @@ void test_rereg(Dev &d, tap::Report &report);
 void test_paging(Dev &d, tap::Report &report, const std::string &part);
 void test_paging_errors(Dev &d, tap::Report &report, const std::string &part);
 void test_paging_lists(Dev &d, tap::Report &report, const std::string &part);
+void test_paging_tenants(Dev &d, tap::Report &report, const std::string &part);
+/* This program is in @cgroup, a directory. */
+void test_charged_datagrams(Dev &d, tap::Report &report, const std::string &cgroup);

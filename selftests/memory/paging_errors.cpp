@@ -11,15 +11,10 @@
 #include <thread>
 #include <utility>
 
-#include <fcntl.h>
-#include <linux/userfaultfd.h>
-#include <poll.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <sys/sysinfo.h>
-#include <unistd.h>
 
+#include "faults.hpp"
 #include "paging.hpp"
 
 namespace
@@ -132,67 +127,6 @@ void read_only(Dev &d, Check &c)
 
 	c.eq(transfer(p, Op::write, l.mr, l.addr(), r.mr, r.addr(), span).sender,
 	     IBV_WC_SUCCESS, "WRITE");
-}
-
-/* Page faults that a program serves itself: @r has no pages until then. */
-class Faults
-{
-public:
-	explicit Faults(Region &r)
-		: r_(r), fd_(static_cast<int>(syscall(__NR_userfaultfd,
-						      O_CLOEXEC | O_NONBLOCK)))
-	{
-		uffdio_api api{};
-		uffdio_register reg{};
-
-		api.api = UFFD_API;
-		reg.range.start = r.addr();
-		reg.range.len = r.size;
-		reg.mode = UFFDIO_REGISTER_MODE_MISSING;
-		if (fd_ < 0 || ioctl(fd_, UFFDIO_API, &api) ||
-		    ioctl(fd_, UFFDIO_REGISTER, &reg))
-			throw Failure("userfaultfd: " + errno_text(errno));
-	}
-	Faults(const Faults &) = delete;
-	Faults &operator=(const Faults &) = delete;
-	~Faults() { close(fd_); }
-
-	/* Waits until somebody needs a page, for @what. */
-	void await(const std::string &what) const
-	{
-		pollfd p{fd_, POLLIN, 0};
-		uffd_msg msg{};
-
-		if (poll(&p, 1, 20000) != 1)
-			throw Failure(what + ": nobody needs a page");
-		if (read(fd_, &msg, sizeof(msg)) != sizeof(msg) ||
-		    msg.event != UFFD_EVENT_PAGEFAULT)
-			throw Failure(what + ": no page fault");
-	}
-
-	/* All of its pages become zeros. */
-	void serve() const
-	{
-		uffdio_zeropage zero{};
-
-		zero.range.start = r_.addr();
-		zero.range.len = r_.size;
-		if (ioctl(fd_, UFFDIO_ZEROPAGE, &zero))
-			throw Failure("zero page: " + errno_text(errno));
-	}
-
-private:
-	Region &r_;
-	const int fd_;
-};
-
-bool has_userfaultfd()
-{
-	const long fd = syscall(__NR_userfaultfd, O_CLOEXEC);
-
-	if (fd >= 0)
-		close(static_cast<int>(fd));
-	return fd >= 0;
 }
 
 /* A page may take longer than all retries: that is no silence of the peer. */

@@ -9,6 +9,7 @@
 # timeout: 280
 # races
 . "$(dirname "$0")/lib.sh"
+. "$NET_DIR/lib_cgroup.sh"
 
 memory() { # PREFIX LIMIT [PART]
 	local rc=0
@@ -45,6 +46,18 @@ killed() {
 	done
 }
 
+# Programs pay for the datagrams that wait for them.
+charged() {
+	local rc=0
+	cgroup_up memory || skip "$(cat "$WORK/why")"
+	grouped ip netns exec "$HOST_A" timeout -s KILL $((60 * ${LAB_TIME:-1})) \
+		mrc_memory mrca datagrams "$CG/mrc" >"$WORK/datagrams" 2>&1 || rc=$?
+	cgroup_down memory
+	comment <"$WORK/datagrams"
+	! grep -q '# SKIP' "$WORK/datagrams" || skip "no userfaultfd"
+	[ "$rc" = 0 ] && grep -q '^ok ' "$WORK/datagrams" || fail "ended with $rc"
+}
+
 counted() {
 	expect mrca tx_page_wait '>' 0
 	expect mrca resp_page '>' 0
@@ -68,5 +81,6 @@ for part in "thrown away" "copies on write" "come late"; do
 	memory "lossy: " 40 "$part"
 done
 in_a tc qdisc del dev lo root
+subtest "datagrams that wait are charged to their program" charged
 subtest "programs that are killed leave nothing" killed
 tap_end

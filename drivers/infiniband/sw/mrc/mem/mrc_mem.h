@@ -39,7 +39,7 @@ struct mrc_send_wqe;
 struct mrc_sge;
 struct sk_buff;
 
-/* mrc_odp.c: on-demand paging -----------------------------------------------*/
+/* mrc_odp*.c: on-demand paging ----------------------------------------------*/
 
 /*
  * Regions whose pages are fetched when a packet needs them (on-demand paging).

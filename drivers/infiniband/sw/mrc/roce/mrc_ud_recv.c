@@ -131,8 +131,8 @@ static struct mrc_ud_late *mrc_ud_copy(struct mrc_ud *ud, const struct mrc_pkt *
 
 /*
  * The memory cgroup that allocations are charged to is a variable of the CPU. With
- * PREEMPT_RT soft interrupts of one CPU may preempt each other, and each has to find the
- * value again that it has set.
+ * PREEMPT_RT soft interrupts of one CPU may preempt each other, and one must not see or
+ * restore the value of another. Waiting for memory is rare, so one lock suffices.
  */
 static DEFINE_SPINLOCK(mrc_ud_charge_lock);
 

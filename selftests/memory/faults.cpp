@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#include "faults.hpp"
+
+#include <cerrno>
+
+#include <fcntl.h>
+#include <linux/userfaultfd.h>
+#include <poll.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace
+{
+int open_faults()
+{
+	return static_cast<int>(
+		syscall(__NR_userfaultfd, O_CLOEXEC | O_NONBLOCK));
+}
+} // namespace
+
+bool has_userfaultfd()
+{
+	const int fd = open_faults();
+
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
+Faults::Faults(Region &r) : r_(r), fd_(open_faults())
+{
+	uffdio_api api{};
+	uffdio_register reg{};
+
+	api.api = UFFD_API;
+	reg.range.start = r.addr();
+	reg.range.len = r.size;
+	reg.mode = UFFDIO_REGISTER_MODE_MISSING;
+	if (fd_ < 0 || ioctl(fd_, UFFDIO_API, &api) ||
+	    ioctl(fd_, UFFDIO_REGISTER, &reg))
+		throw Failure("userfaultfd: " + errno_text(errno));
+}
+
+Faults::~Faults()
+{
+	close(fd_);
+}
+
+uint64_t Faults::await(const std::string &what) const
+{
+	pollfd p{fd_, POLLIN, 0};
+	uffd_msg msg{};
+
+	if (poll(&p, 1, 20000) != 1)
+		throw Failure(what + ": nobody needs a page");
+	if (read(fd_, &msg, sizeof(msg)) != sizeof(msg) ||
+	    msg.event != UFFD_EVENT_PAGEFAULT)
+		throw Failure(what + ": no page fault");
+	return msg.arg.pagefault.address;
+}
+
+bool Faults::any() const
+{
+	pollfd p{fd_, POLLIN, 0};
+
+	return poll(&p, 1, 0) == 1;
+}
+
+void Faults::serve(uint64_t at, uint64_t len) const
+{
+	uffdio_zeropage zero{};
+
+	zero.range.start = at;
+	zero.range.len = len;
+	if (ioctl(fd_, UFFDIO_ZEROPAGE, &zero))
+		throw Failure("zero page: " + errno_text(errno));
+}
