@@ -35,10 +35,20 @@ mix() { # SEED
 	esac
 }
 
+# Controllers and packets may harm the consumer.
+beside_consumer() { # SEED OPTION...
+	local run=fuzz_beside_consumer
+	[[ ! " $* " =~ \ --packets\ |control|faults ]] || run=fuzz
+	"$run" "$@"
+}
+
 one_round() { # SEED
 	local run=fuzz options
 	read -r -a options < <(mix "$1" | tr '\n' ' ')
-	[ $(($1 / 8 % 2)) = 0 ] || run=fuzz_administered
+	case $(($1 / 8 % 3)) in
+	1) run=fuzz_administered ;;
+	2) run=beside_consumer ;;
+	esac
 	[ ! -d "$FAILSLAB" ] || faults_on all
 	"$run" "$1" "${options[@]}"
 	[ ! -d "$FAILSLAB" ] || faults_off
@@ -85,7 +95,7 @@ for ((n = 1; n <= $2; n++, seed++)); do
 		exit 1
 	fi
 	echo "round $n of $2, seed $seed: well, $(((now - since) / 1000)) s;$(sed -n \
-		's/^figure: # \(connected\|coverage:\)/ \1/p' "$WORK/round" | tr '\n' ';')"
+		's/^figure: # \(connected\|coverage:\|administrator:\)/ \1/p' "$WORK/round" | tr '\n' ';')"
 done
 sed -n 's/^# unreached: //p' "$WORK/fuzz" >/out/unreached
 tap_done=1

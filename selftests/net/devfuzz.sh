@@ -29,6 +29,16 @@ subtest "programs with changed calls and rings" fuzz 2 --kinds plain,wild --live
 subtest "controllers" fuzz 3 --kinds plain,control --lives 3
 subtest "hostile packets" fuzz 4 --kinds plain --lives 3 --packets 2000
 subtest "calls without memory" fuzz_without_memory 5 --kinds plain,faults --lives 3
+# Controllers may have left a device without ports or paths.
+topo 2
+subtest "a consumer in the kernel beside programs" fuzz_beside_consumer 7 --kinds plain,wild --lives 4
 subtest "planes and devices that go" fuzz_administered 6 --lives 4 --packets 2000
+mapfile -t seeds < <(grep '^[0-9]' "$NET_DIR/../devfuzz/seeds")
+[ "${#seeds[@]}" -gt 0 ] || fail "selftests/devfuzz/seeds has no seed"
+for line in "${seeds[@]}"; do
+	read -r seed options <<<"$line"
+	# shellcheck disable=SC2086 # a list of options
+	subtest "seed $seed: ${options#*# }" fuzz "$seed" ${options%%#*}
+done
 subtest "the devices work" works
 tap_end
