@@ -3,7 +3,8 @@
  * mrc_memory: memory windows and regions on one device, whose queue pairs are
  * connected with each other; with "paging" regions that are paged on demand, all
  * tests or those whose name has PART in it; with "datagrams" those that wait for
- * memory, in a program of the memory cgroup CGROUP, a directory. Prints "ok NAME" or "not ok NAME" for
+ * memory, in a program of the memory cgroup CGROUP, a directory; with "take-away" it
+ * runs until it is killed. Prints "ok NAME" or "not ok NAME" for
  * each test.
  */
 #include <cstdio>
@@ -19,9 +20,13 @@ int main(int argc, char **argv)
 
 	const bool datagrams = argc == 4 && std::string(argv[2]) == "datagrams";
 
-	if (argc != 2 && !paging && !datagrams) {
+	const bool loop = argc == 4 && std::string(argv[2]) == "take-away" &&
+			  (std::string(argv[3]) == "region" ||
+			   std::string(argv[3]) == "plain");
+
+	if (argc != 2 && !paging && !datagrams && !loop) {
 		std::fprintf(stderr, "usage: mrc_memory DEVICE [paging [PART]|"
-				     "datagrams CGROUP]\n");
+				     "datagrams CGROUP|take-away region|plain]\n");
 		return 2;
 	}
 	try {
@@ -35,6 +40,8 @@ int main(int argc, char **argv)
 			test_paging_errors(d, report, part);
 			test_paging_lists(d, report, part);
 			test_paging_tenants(d, report, part);
+		} else if (loop) {
+			take_away_for_ever(d, std::string(argv[3]) == "region");
 		} else if (datagrams) {
 			test_charged_datagrams(d, report, argv[3]);
 		} else {
