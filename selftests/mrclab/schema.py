@@ -34,6 +34,7 @@ GOOD = [
     'links: {host: {rate: 9600, loss: 1, delay: 0, queue: 1500, trim: 0}}',
     'links: {host: {rate: none, mark: none}, "*:h1": {rate: 1.5gbit, loss: 0.1%}}',
     'links: {p1l1:s1: {mark: 16k..64k, trim: 64k, trim_len: 200, jitter: 1us}}',
+    'links: {host: {rate: 10Mbit}, fabric: {rate: 1GBIT}}',
     'profiles: {}',
     'profiles: {evs: on}',
     'profiles: {evs: "off", cc: {algorithm: uet-1.0-nscc, gamma: 0.8}}',

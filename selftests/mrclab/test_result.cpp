@@ -96,6 +96,17 @@ TEST(Result, IsReadAsItWasWritten)
 	EXPECT_TRUE(parse_result(json_of(stairs()), "f") == stairs());
 }
 
+/* Of a drill that took long: more than any file that people write. */
+TEST(Result, MayBeLong)
+{
+	DrillResult r = stairs();
+
+	r.about = std::string(3 << 20, 'x');
+	EXPECT_TRUE(parse_result(json_of(r), "f") == r);
+	EXPECT_EQ(error_of(std::string(max_result + 1, ' ')),
+		  "f: is longer than 268435456 bytes");
+}
+
 /* A long list of numbers has few lines, and none of them is long. */
 TEST(Result, HasRowsOfNumbers)
 {

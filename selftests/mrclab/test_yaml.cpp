@@ -301,6 +301,12 @@ TEST(Yaml, ReadsLongFilesInPart)
 
 	EXPECT_EQ(read_text(same->path).size(), YamlFile::max_size + 1);
 	EXPECT_EQ(read_text("/dev/zero").size(), YamlFile::max_size + 1);
+	/* Others have limits of their own. */
+	EXPECT_EQ(read_text_up_to(10, "/dev/zero").size(), 11u);
+	EXPECT_EQ(read_text_up_to(3 * YamlFile::max_size, "/dev/zero").size(),
+		  3 * YamlFile::max_size + 1);
+	EXPECT_EQ(read_text_up_to(3 * YamlFile::max_size, same->path),
+		  std::string(YamlFile::max_size + 1, 'x'));
 }
 
 TEST(Yaml, SaysWhyAFileCannotBeRead)

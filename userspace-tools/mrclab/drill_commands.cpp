@@ -107,7 +107,7 @@ int report_command(const std::vector<std::string> &files,
 	std::set<std::string> names;
 
 	for (const std::string &f : files) {
-		results.push_back(parse_result(read_text(f), f));
+		results.push_back(parse_result(read_text_up_to(max_result, f), f));
 		if (!names.insert(results.back().name).second)
 			throw FileError(f, 0,
 					fmt::format("there are two results of "

@@ -394,6 +394,10 @@ DrillResult parse_result(std::string_view text, const std::string &file)
 {
 	Json j;
 
+	if (text.size() > max_result)
+		throw FileError(
+			file, 0,
+			fmt::format("is longer than {} bytes", max_result));
 	try {
 		j = Json::parse(text);
 	} catch (const Json::parse_error &e) {

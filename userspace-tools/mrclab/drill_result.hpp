@@ -101,8 +101,11 @@ struct DrillResult {
  * finite, which JSON does not have.
  */
 std::string json_of(const DrillResult &result);
+/* Longer results are refused, in bytes. A drill of an hour has some 10 MB. */
+constexpr std::size_t max_result = std::size_t{256} << 20;
+
 /*
- * Throws FileError for text that is no result: unknown, missing and wrong
+ * Throws FileError for text that is no result: too long, unknown, missing and wrong
  * members, times that do not ascend from 0, names of drills that are no names
  * of files, devices and names of series that are there twice.
  */

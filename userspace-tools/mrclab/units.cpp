@@ -105,8 +105,14 @@ std::string show(uint64_t value, std::span<const Unit> largest_first)
 
 uint64_t parse_rate(std::string_view word)
 {
+	/* Units may have capitals, as for tc(8). */
+	std::string lower(word);
+
+	for (char &c : lower)
+		if (c >= 'A' && c <= 'Z')
+			c = static_cast<char>(c - 'A' + 'a');
 	return static_cast<uint64_t>(std::llround(
-		parse(word, rates, "rate", 1e3, 1e12, "1kbit to 1tbit")));
+		parse(lower, rates, "rate", 1e3, 1e12, "1kbit to 1tbit")));
 }
 
 uint64_t parse_time(std::string_view word)

@@ -214,19 +214,31 @@ std::vector<std::string> YamlFile::words(const YAML::Node &node,
 	return all;
 }
 
-std::string read_text(const std::string &file)
+std::string read_text_up_to(std::size_t most, const std::string &file)
 {
-	std::string text(YamlFile::max_size + 1, '\0');
+	constexpr std::size_t step = YamlFile::max_size;
+	std::string text;
 
 	errno = 0;
 	std::ifstream in(file, std::ios::binary);
 
 	if (!in)
 		throw FileError(file, 0, std::strerror(errno));
-	in.read(text.data(), static_cast<std::streamsize>(text.size()));
-	if (in.bad() || (in.gcount() == 0 && errno == EISDIR))
+	while (in && text.size() <= most) {
+		const std::size_t had = text.size();
+
+		text.resize(had + std::min(step, most + 1 - had));
+		in.read(text.data() + had,
+			static_cast<std::streamsize>(text.size() - had));
+		text.resize(had + static_cast<std::size_t>(in.gcount()));
+	}
+	if (in.bad() || (text.empty() && errno == EISDIR))
 		throw FileError(file, 0, std::strerror(errno ? errno : EIO));
-	text.resize(static_cast<std::size_t>(in.gcount()));
 	return text;
+}
+
+std::string read_text(const std::string &file)
+{
+	return read_text_up_to(YamlFile::max_size, file);
 }
 } // namespace mrclab

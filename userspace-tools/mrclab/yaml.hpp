@@ -59,6 +59,11 @@ private:
 	YAML::Node root_;
 };
 
-/* The whole file. Throws FileError if it cannot be read or is too long. */
+/*
+ * The whole file, or its first @most bytes and one more, so that the reader can refuse
+ * it. Throws FileError if it cannot be read.
+ */
+std::string read_text_up_to(std::size_t most, const std::string &file);
+/* read_text_up_to() with YamlFile::max_size. */
 std::string read_text(const std::string &file);
 } // namespace mrclab
