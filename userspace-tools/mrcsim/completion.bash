@@ -20,7 +20,9 @@ _mrcsim() {
 		mapfile -t COMPREPLY < <(compgen -W 'mrc ecmp oblivious roce' -- "$cur")
 		return
 		;;
-	-s | --seeds | -j | --jobs | -t | --threads | -m | --memory) return ;;
+	-s | --seeds | -j | --jobs | -t | --threads | -m | --memory | --trace-flows | --pcap-link)
+		return
+		;;
 	esac
 	if [[ $cur == -* ]]; then
 		mapfile -t COMPREPLY < <(compgen -W "$(_mrcsim_options "$command")" -- "$cur")

@@ -32,6 +32,7 @@ add_library(mrcsim_core STATIC
 	"${MRCSIM_DIR}/plan.cpp"
 	"${MRCSIM_DIR}/qp.cpp"
 	"${MRCSIM_DIR}/queues.cpp"
+	"${MRCSIM_DIR}/record.cpp"
 	"${MRCSIM_DIR}/report.cpp"
 	"${MRCSIM_DIR}/roce.cpp"
 	"${MRCSIM_DIR}/routes.cpp"

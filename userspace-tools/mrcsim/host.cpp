@@ -98,6 +98,8 @@ bool Partition::send(u32 qp)
 	} else {
 		totals_.probes++;
 	}
+	if (recorder_)
+		recorder_->sent(q.src, qp, d);
 	inject(qp, q.src, q.dst, d, q.tx->map, q.tx->walk,
 	       d.data ? q.tx->flow[d.slot] : 0);
 	return true;
@@ -232,6 +234,11 @@ void Partition::to_requester(u32 qp, const Packet &k, const mrc_hdr &h)
 		totals_.stale++;
 		return;
 	}
+	if (recorder_) {
+		recorder_->received(q.src, qp, k, h);
+		if (k.opcode == MRC_OP_SACK)
+			recorder_->sack(q.src, qp, h, k.port);
+	}
 	if (k.opcode == MRC_OP_SACK)
 		mrc_req_on_sack(&q.tx->req, &h, k.port, t);
 	else if (k.opcode == MRC_OP_NACK)
@@ -267,7 +274,7 @@ void Partition::make_receiver(u32 qp)
 	Qp &q = qps_[qp];
 	const u32 mine = hosts_[q.dst].ports, theirs = hosts_[q.src].ports;
 
-	q.rx = maker_.make_receiver(qp, q.dst, ctr_.get());
+	q.rx = maker_.make_receiver(qp, q.dst, ctr_.get(), recorder_.get());
 	if (mine == theirs)
 		return;
 	mrc_paths_set_ports(&q.rx->paths, mine);
@@ -286,6 +293,8 @@ void Partition::to_responder(u32 qp, const Packet &k, const mrc_hdr &h)
 	}
 	if (!q.rx)
 		make_receiver(qp);
+	if (recorder_)
+		recorder_->received(q.dst, qp, k, h);
 	if (k.has(packet_trimmed)) {
 		totals_.delivered_trimmed++;
 		trim = k.has(packet_last_hop) ? MRC_TRIM_LASTHOP
@@ -317,6 +326,8 @@ void Partition::feedback(u32 qp)
 	while (q.rx &&
 	       mrc_resp_next_feedback(&q.rx->resp, engine_time(now_), &d)) {
 		totals_.control++;
+		if (recorder_)
+			recorder_->sent(q.dst, qp, d);
 		inject(qp, q.dst, q.src, d, q.rx->map, q.rx->walk);
 		sent = true;
 	}

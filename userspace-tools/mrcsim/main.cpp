@@ -28,6 +28,8 @@ struct Args {
 	std::vector<u64> seeds;
 	u32 jobs = 0, threads = 1;
 	std::string memory;
+	std::string trace, pcap, pcap_link;
+	std::vector<u32> trace_flows;
 	bool quiet = false;
 };
 
@@ -53,6 +55,16 @@ void write_output(const std::string &file, const std::string &text)
 		mrclab::replace_text(file, text);
 }
 
+/* True if a file goes to standard output: then no summary is printed there. */
+bool to_standard_output(const Args &a)
+{
+	for (const std::string *file :
+	     {&a.json, &a.csv, &a.report, &a.trace, &a.pcap})
+		if (*file == "-")
+			return true;
+	return false;
+}
+
 void write_report(const std::string &file, const Scenario &s,
 		  const std::vector<RunResult> &runs)
 {
@@ -68,9 +80,36 @@ void write_report(const std::string &file, const Scenario &s,
 	write_output(file, html_of(s, runs, pictures));
 }
 
+/* What @a wants to be recorded. Throws UsageError. */
+Watch watch_of(const Args &a, const Scenario &s)
+{
+	Watch w;
+
+	if (a.trace.empty() && a.pcap.empty())
+		return w;
+	if (s.columns.size() != 1 || s.seeds.size() != 1)
+		throw UsageError("a trace or capture is of one run: choose a "
+				 "column (-c) and a seed (-s)");
+	if (s.columns.front() == Column::roce)
+		throw UsageError("roce is a model without packets of MRC: "
+				 "nothing to trace or capture");
+	if (!a.trace.empty())
+		w.qps = connections_of(s.traffic(s.seeds.front()),
+				       a.trace_flows);
+	if (!a.pcap.empty()) {
+		w.links = s.shape.named(a.pcap_link);
+		if (w.links.empty())
+			throw UsageError(fmt::format("\"{}\" is no link of "
+						     "the fabric; one is "
+						     "named like h1:p1",
+						     a.pcap_link));
+	}
+	return w;
+}
+
 int do_run(const Args &a)
 {
-	const Scenario s = scenario_of(a);
+	Scenario s = scenario_of(a);
 	const bool line = !a.quiet && isatty(STDERR_FILENO);
 	RunOptions o;
 
@@ -82,12 +121,13 @@ int do_run(const Args &a)
 	o.rows = !a.csv.empty() || !a.report.empty();
 	if (!a.memory.empty())
 		o.memory = mrclab::parse_count(a.memory, 1, 1 << 24) << 20;
+	s.settings.watch = watch_of(a, s);
 	if (line)
 		o.progress = [](const std::string &text) {
 			std::cerr << "\r\x1b[K" << text << std::flush;
 		};
 
-	const std::vector<RunResult> runs = run_scenario(s, o);
+	std::vector<RunResult> runs = run_scenario(s, o);
 	bool failed = false;
 
 	if (line)
@@ -104,9 +144,12 @@ int do_run(const Args &a)
 		write_output(a.csv, csv_of(runs));
 	if (!a.report.empty())
 		write_report(a.report, s, runs);
+	if (!a.trace.empty())
+		write_output(a.trace, trace_text(std::move(runs.front().trace)));
+	if (!a.pcap.empty())
+		write_output(a.pcap, pcap_of(std::move(runs.front().captured)));
 	for (const RunResult &r : runs) {
-		if (!a.quiet && a.json != "-" && a.csv != "-" &&
-		    a.report != "-")
+		if (!a.quiet && !to_standard_output(a))
 			std::cout << text_of(r);
 		if (!r.wrong.empty())
 			throw mrclab::SystemError("packets went astray: " +
@@ -177,6 +220,23 @@ int run_command(int argc, char **argv)
 	s->add_option("-r,--report", a.report,
 		      "a file for a page with tables and pictures, which needs "
 		      "gnuplot; - is standard output");
+	CLI::Option *trace = s->add_option(
+		"--trace", a.trace,
+		"a file for what happened to queue pairs, as tracefs shows it "
+		"of the driver; - is standard output");
+	s->add_option("--trace-flows", a.trace_flows,
+		      "numbers of flows whose queue pairs are traced; 1 by "
+		      "default")
+		->needs(trace)
+		->delimiter(',')
+		->allow_extra_args(false);
+	CLI::Option *pcap = s->add_option(
+		"--pcap", a.pcap,
+		"a file for the packets at the end of a link, as of tcpdump; - "
+		"is standard output");
+	pcap->needs(s->add_option("--pcap-link", a.pcap_link,
+				  "which link, named like h1:p1 or p1l1:s1")
+			    ->needs(pcap));
 	s->add_option("-m,--memory", a.memory,
 		      "MiB that may be used; what is available by default");
 	s->add_flag("-q,--quiet", a.quiet, "no progress and no summary");

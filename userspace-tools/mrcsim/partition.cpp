@@ -55,6 +55,8 @@ Partition::Partition(World &w, u32 number)
 	  alone_(w.cut.count() == 1)
 {
 	ctr_->n_ports = w.shape.planes;
+	if (!settings_.watch.empty())
+		recorder_ = std::make_unique<Recorder>(w, now_);
 	for (u32 n = 0; n < traffic_.flows.size(); n++)
 		if (traffic_.flows[n].start != not_yet &&
 		    w.cut.of_host(traffic_.flows[n].src) == number)
@@ -219,6 +221,8 @@ void Partition::arrive(u32 id, u32 cls)
 
 	const Link &l = world_.links.link(id);
 
+	if (recorder_)
+		recorder_->arrived(id, queues_.packet(p));
 	if (static_cast<Kind>(l.kind) == Kind::host_down)
 		return receive(p);
 	queues_.send(routes_.next_link(l, queues_.packet(p)), p, now_);
@@ -265,7 +269,7 @@ void Partition::start(u32 f)
 		const u64 t = engine_time(now_);
 
 		q.tx = maker_.make_sender(flow.connection, q.src, t,
-					  ctr_.get());
+					  ctr_.get(), recorder_.get());
 		if (hosts_[q.src].ports != hosts_[q.dst].ports) {
 			mrc_req_set_ports(&q.tx->req, hosts_[q.src].ports, t);
 			mrc_req_peer_status(&q.tx->req, hosts_[q.dst].ports, t);

@@ -13,6 +13,7 @@
 #include <memory>
 #include <vector>
 
+#include "record.hpp"
 #include "world.hpp"
 
 namespace mrcsim
@@ -40,6 +41,8 @@ public:
 	const Totals &totals() const { return totals_; }
 	const LinkSums &sums() const { return queues_.sums; }
 	const mrc_counters &counters() const { return *ctr_; }
+	/* NULL: nothing is recorded. */
+	const Recorder *recorder() const { return recorder_.get(); }
 	u64 in_use() const { return queues_.in_use(); }
 	/* Bytes that are allocated. */
 	u64 memory() const
@@ -115,6 +118,7 @@ private:
 	Queues queues_;
 	QpMaker maker_;
 	std::unique_ptr<mrc_counters> ctr_;
+	std::unique_ptr<Recorder> recorder_;
 
 	u64 now_ = 0;
 	Event bound_{};

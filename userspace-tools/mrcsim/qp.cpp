@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "error.hpp"
+#include "record.hpp"
 
 namespace mrcsim
 {
@@ -93,7 +94,8 @@ PathMap QpMaker::map_of(u64 who, u32 host) const
 	return {start, 1};
 }
 
-Sender *QpMaker::make_sender(u32 qp, u32 host, u64 now, mrc_counters *ctr)
+Sender *QpMaker::make_sender(u32 qp, u32 host, u64 now, mrc_counters *ctr,
+			     Recorder *recorder)
 {
 	void *mem = senders_.take();
 	auto *at = static_cast<std::byte *>(mem);
@@ -112,6 +114,8 @@ Sender *QpMaker::make_sender(u32 qp, u32 host, u64 now, mrc_counters *ctr)
 		     MRC_PSN_MASK;
 	req.qpn = req.dqpn = (qp + first_qpn) & 0xFFFFFF;
 	req.ctr = ctr;
+	if (recorder)
+		recorder->hook(host, qp, paths, &req);
 	cc.now = now;
 	cc.nscc = &nscc_;
 	at += aligned(sizeof(Sender));
@@ -122,7 +126,8 @@ Sender *QpMaker::make_sender(u32 qp, u32 host, u64 now, mrc_counters *ctr)
 	return s;
 }
 
-Receiver *QpMaker::make_receiver(u32 qp, u32 host, mrc_counters *ctr)
+Receiver *QpMaker::make_receiver(u32 qp, u32 host, mrc_counters *ctr,
+				 Recorder *recorder)
 {
 	void *mem = receivers_.take();
 	auto *at = static_cast<std::byte *>(mem);
@@ -141,6 +146,8 @@ Receiver *QpMaker::make_receiver(u32 qp, u32 host, mrc_counters *ctr)
 	resp.qpn = resp.dqpn = (qp + first_qpn) & 0xFFFFFF;
 	resp.seed = draw(seed_, Draws::engine, who, 2);
 	resp.ctr = ctr;
+	if (recorder)
+		recorder->hook(host, qp, paths, nullptr);
 	mrc_assert(!mrc_paths_prepare(&r->paths, &paths));
 	at += aligned(sizeof(Receiver));
 	mrc_assert(!mrc_resp_init(&r->resp, &resp, &r->paths, at));

@@ -16,6 +16,8 @@
 
 namespace mrcsim
 {
+class Recorder;
+
 /* Which of the fabric's paths an EV takes: different ones for neighbouring EVs.
  */
 struct PathMap {
@@ -60,9 +62,14 @@ public:
 	}
 	u64 memory() const { return senders_.memory() + receivers_.memory(); }
 
-	/* Throws std::bad_alloc. @host: where it is; @now: ns of the engine. */
-	Sender *make_sender(u32 qp, u32 host, u64 now, mrc_counters *ctr);
-	Receiver *make_receiver(u32 qp, u32 host, mrc_counters *ctr);
+	/*
+	 * Throw std::bad_alloc. @host: where it is; @now: ns of the engine;
+	 * @recorder may be NULL.
+	 */
+	Sender *make_sender(u32 qp, u32 host, u64 now, mrc_counters *ctr,
+			    Recorder *recorder);
+	Receiver *make_receiver(u32 qp, u32 host, mrc_counters *ctr,
+				Recorder *recorder);
 	void give(Sender *s) { senders_.give(s); }
 	void give(Receiver *r) { receivers_.give(r); }
 

@@ -95,6 +95,8 @@ RunResult result_of(const Simulator &sim, const Traffic &traffic)
 	r.wrong = sim.check();
 	r.memory = sim.memory();
 	r.samples = sim.samples();
+	r.trace = sim.trace();
+	r.captured = sim.captured();
 	for (u32 p = 0; p < sim.shape().planes; p++)
 		r.planes.push_back(plane_of(sim, p));
 	for (std::size_t n = 0; n < traffic.flows.size(); n++) {

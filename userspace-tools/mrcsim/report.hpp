@@ -50,6 +50,8 @@ struct RunResult {
 	std::vector<PlaneRow> planes;
 	std::vector<Sample> samples;
 	std::vector<FlowRow> rows;
+	std::vector<TraceLine> trace; /* as Settings::watch says */
+	std::vector<Captured> captured;
 	std::string wrong; /* what conservation misses, empty: nothing */
 };
 

@@ -24,6 +24,14 @@ const char *column_name(Column c);
 /* Throws mrclab::UsageError. */
 Column column_of(const std::string &word);
 
+/* What is recorded of a run, see record.hpp. */
+struct Watch {
+	std::vector<u32> qps;	/* ascending; connections */
+	std::vector<u32> links; /* ascending; numbers of directions */
+
+	bool empty() const { return qps.empty() && links.empty(); }
+};
+
 struct Settings {
 	Column column = Column::mrc;
 	u64 seed = 1;
@@ -45,6 +53,7 @@ struct Settings {
 	mrc_nscc_cfg nscc{};
 	u64 end = 0;	/* ps; 0: until all flows are finished */
 	u64 sample = 0; /* ps between samples; 0: none */
+	Watch watch{};
 };
 
 /* Something that happens to links. */

@@ -280,6 +280,28 @@ u64 Simulator::memory() const
 	return sum;
 }
 
+std::vector<TraceLine> Simulator::trace() const
+{
+	std::vector<TraceLine> all;
+
+	for (const auto &p : parts_)
+		if (const Recorder *r = p->recorder())
+			all.insert(all.end(), r->lines().begin(),
+				   r->lines().end());
+	return all;
+}
+
+std::vector<Captured> Simulator::captured() const
+{
+	std::vector<Captured> all;
+
+	for (const auto &p : parts_)
+		if (const Recorder *r = p->recorder())
+			all.insert(all.end(), r->packets().begin(),
+				   r->packets().end());
+	return all;
+}
+
 u64 Simulator::digest() const
 {
 	u64 sum = now();

@@ -64,6 +64,10 @@ public:
 	/* Bytes that are allocated; it never becomes less. */
 	u64 memory() const;
 
+	/* What was recorded, see Settings::watch. */
+	std::vector<TraceLine> trace() const;
+	std::vector<Captured> captured() const;
+
 	/* Of all deliveries: time, queue pair, PSN, EV. */
 	u64 digest() const;
 	/* Empty, or which packets or bytes are missing. */
