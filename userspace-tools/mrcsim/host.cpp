@@ -234,11 +234,8 @@ void Partition::to_requester(u32 qp, const Packet &k, const mrc_hdr &h)
 		totals_.stale++;
 		return;
 	}
-	if (recorder_) {
+	if (recorder_)
 		recorder_->received(q.src, qp, k, h);
-		if (k.opcode == MRC_OP_SACK)
-			recorder_->sack(q.src, qp, h, k.port);
-	}
 	if (k.opcode == MRC_OP_SACK)
 		mrc_req_on_sack(&q.tx->req, &h, k.port, t);
 	else if (k.opcode == MRC_OP_NACK)

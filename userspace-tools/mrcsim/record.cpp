@@ -27,6 +27,48 @@ constexpr char loss_format[] = "qpn=0x%06x psn=0x%06x ev=%d cause=%s";
 constexpr char ev_state_format[] =
 	"qpn=0x%06x ev=%u port=%u entropy=0x%08x %s->%s";
 
+struct Word {
+	u8 value;
+	const char *word;
+};
+
+constexpr Word opcode_words[] = {
+	{MRC_OP_WRITE_FIRST, "WRITE_FIRST"},
+	{MRC_OP_WRITE_MIDDLE, "WRITE_MIDDLE"},
+	{MRC_OP_WRITE_LAST, "WRITE_LAST"},
+	{MRC_OP_WRITE_LAST_IMM, "WRITE_LAST_IMM"},
+	{MRC_OP_WRITE_ONLY, "WRITE_ONLY"},
+	{MRC_OP_WRITE_ONLY_IMM, "WRITE_ONLY_IMM"},
+	{MRC_OP_ACK, "ACK"},
+	{MRC_OP_ENDPOINT_REQ, "ENDPOINT_REQ"},
+	{MRC_OP_ENDPOINT_RESP, "ENDPOINT_RESP"},
+	{MRC_OP_SACK, "SACK"},
+	{MRC_OP_NACK, "NACK"},
+	{MRC_OP_PROBE, "PROBE"},
+};
+
+constexpr Word ev_state_words[] = {
+	{MRC_EV_GOOD, "GOOD"},
+	{MRC_EV_DENIED, "DENIED"},
+	{MRC_EV_SKIP, "SKIP"},
+	{MRC_EV_ASSUMED_BAD, "ASSUMED_BAD"},
+};
+
+constexpr Word loss_words[] = {
+	{MRC_LOSS_SACK, "SACK"},
+	{MRC_LOSS_PROBE, "PROBE"},
+	{MRC_LOSS_NACK, "NACK"},
+	{MRC_LOSS_TIMEOUT, "TIMEOUT"},
+};
+
+const char *word_of(std::span<const Word> words, u8 value)
+{
+	for (const Word &w : words)
+		if (w.value == value)
+			return w.word;
+	return "?";
+}
+
 template <typename... Args>
 std::string format(const char *name, const char *how, Args... args)
 {
@@ -155,19 +197,19 @@ void Recorder::received(u32 host, u32 qp, const Packet &k, const mrc_hdr &h)
 	packet("mrc_receive", host, qp, h, k.port, entropy_of(k),
 	       h.hdr_len + h.payload_len +
 		       (k.has(packet_trimmed) ? 0u : h.pad + MRC_ICRC_LEN));
+	if (k.opcode == MRC_OP_SACK)
+		sack(host, qp, h, k.port);
 }
 
 void Recorder::sack(u32 host, u32 qp, const mrc_hdr &h, u8 port)
 {
 	const mrc_seth &s = h.seth;
 
-	if (traces(qp))
-		add(host, qp,
-		    format("mrc_sack", sack_format, qpn_of(qp), s.cack_psn,
-			   s.ack_psn_offset, s.sack_offset,
-			   static_cast<unsigned long long>(s.bitmap),
-			   s.ooo_count, s.entropy, s.m, s.pr, s.probe_id,
-			   port));
+	add(host, qp,
+	    format("mrc_sack", sack_format, qpn_of(qp), s.cack_psn,
+		   s.ack_psn_offset, s.sack_offset,
+		   static_cast<unsigned long long>(s.bitmap), s.ooo_count,
+		   s.entropy, s.m, s.pr, s.probe_id, port));
 }
 
 void Recorder::hook(u32 host, u32 qp, mrc_paths_cfg &paths, mrc_req_cfg *req)
@@ -252,66 +294,17 @@ const std::vector<std::string_view> &trace_formats()
 
 std::string_view opcode_word(u8 opcode)
 {
-	switch (opcode) {
-	case MRC_OP_WRITE_FIRST:
-		return "WRITE_FIRST";
-	case MRC_OP_WRITE_MIDDLE:
-		return "WRITE_MIDDLE";
-	case MRC_OP_WRITE_LAST:
-		return "WRITE_LAST";
-	case MRC_OP_WRITE_LAST_IMM:
-		return "WRITE_LAST_IMM";
-	case MRC_OP_WRITE_ONLY:
-		return "WRITE_ONLY";
-	case MRC_OP_WRITE_ONLY_IMM:
-		return "WRITE_ONLY_IMM";
-	case MRC_OP_ACK:
-		return "ACK";
-	case MRC_OP_ENDPOINT_REQ:
-		return "ENDPOINT_REQ";
-	case MRC_OP_ENDPOINT_RESP:
-		return "ENDPOINT_RESP";
-	case MRC_OP_SACK:
-		return "SACK";
-	case MRC_OP_NACK:
-		return "NACK";
-	case MRC_OP_PROBE:
-		return "PROBE";
-	default:
-		return "?";
-	}
+	return word_of(opcode_words, opcode);
 }
 
 std::string_view ev_state_word(u8 state)
 {
-	switch (state) {
-	case MRC_EV_GOOD:
-		return "GOOD";
-	case MRC_EV_DENIED:
-		return "DENIED";
-	case MRC_EV_SKIP:
-		return "SKIP";
-	case MRC_EV_ASSUMED_BAD:
-		return "ASSUMED_BAD";
-	default:
-		return "?";
-	}
+	return word_of(ev_state_words, state);
 }
 
 std::string_view loss_word(u8 cause)
 {
-	switch (cause) {
-	case MRC_LOSS_SACK:
-		return "SACK";
-	case MRC_LOSS_PROBE:
-		return "PROBE";
-	case MRC_LOSS_NACK:
-		return "NACK";
-	case MRC_LOSS_TIMEOUT:
-		return "TIMEOUT";
-	default:
-		return "?";
-	}
+	return word_of(loss_words, cause);
 }
 
 std::vector<u32> connections_of(const Traffic &traffic,

@@ -49,13 +49,9 @@ public:
 	Recorder(const Recorder &) = delete;
 	Recorder &operator=(const Recorder &) = delete;
 
-	bool traces(u32 qp) const;
-	bool captures(u32 link) const;
-
 	/* The arguments are those of the driver's tracepoints. */
 	void sent(u32 host, u32 qp, const mrc_tx_desc &d);
 	void received(u32 host, u32 qp, const Packet &k, const mrc_hdr &h);
-	void sack(u32 host, u32 qp, const mrc_hdr &h, u8 port);
 	/* Makes the engine's callbacks record, if @qp is watched. */
 	void hook(u32 host, u32 qp, mrc_paths_cfg &paths, mrc_req_cfg *req);
 
@@ -71,6 +67,9 @@ private:
 		u32 host, qp;
 	};
 
+	bool traces(u32 qp) const;
+	bool captures(u32 link) const;
+	void sack(u32 host, u32 qp, const mrc_hdr &h, u8 port);
 	void packet(const char *name, u32 host, u32 qp, const mrc_hdr &h,
 		    u8 port, u32 entropy, u32 len);
 	void add(u32 host, u32 qp, std::string text);

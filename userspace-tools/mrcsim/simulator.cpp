@@ -22,6 +22,20 @@ u64 cpu_time()
 	return static_cast<u64>(t.tv_sec) * 1'000'000'000 +
 	       static_cast<u64>(t.tv_nsec);
 }
+
+/* What the recorders of all partitions have, one after the other. */
+template <typename T>
+std::vector<T> recorded(const std::vector<std::unique_ptr<Partition>> &parts,
+			const std::vector<T> &(Recorder::*of)() const)
+{
+	std::vector<T> all;
+
+	for (const auto &p : parts)
+		if (const Recorder *r = p->recorder())
+			all.insert(all.end(), (r->*of)().begin(),
+				   (r->*of)().end());
+	return all;
+}
 } // namespace
 
 Simulator::Simulator(const Shape &shape, const Settings &settings,
@@ -282,24 +296,12 @@ u64 Simulator::memory() const
 
 std::vector<TraceLine> Simulator::trace() const
 {
-	std::vector<TraceLine> all;
-
-	for (const auto &p : parts_)
-		if (const Recorder *r = p->recorder())
-			all.insert(all.end(), r->lines().begin(),
-				   r->lines().end());
-	return all;
+	return recorded(parts_, &Recorder::lines);
 }
 
 std::vector<Captured> Simulator::captured() const
 {
-	std::vector<Captured> all;
-
-	for (const auto &p : parts_)
-		if (const Recorder *r = p->recorder())
-			all.insert(all.end(), r->packets().begin(),
-				   r->packets().end());
-	return all;
+	return recorded(parts_, &Recorder::packets);
 }
 
 u64 Simulator::digest() const
