@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "objects.hpp"
+#include "paging.hpp"
 
 /* Does the kernel have it? */
 bool has_userfaultfd();
@@ -33,3 +33,8 @@ private:
 	Region &r_;
 	const int fd_;
 };
+
+/* @run(name, fn), or a line that says that there is no paging or no
+ * userfaultfd. */
+void run_served(const Part &run, const char *name,
+		void (*fn)(Dev &, tap::Check &));

@@ -6,10 +6,8 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
-#include <cstdio>
 #include <list>
 #include <thread>
-#include <utility>
 
 #include <sys/mman.h>
 #include <sys/sysinfo.h>
@@ -226,14 +224,6 @@ void test_paging_errors(Dev &d, tap::Report &report, const std::string &part)
 	run("paging: memory that is not there", holes);
 	run("paging: memory that is read-only", read_only);
 	run("paging: a region that goes meanwhile", deregistered);
-	const std::pair<const char *, void (*)(Dev &, Check &)> served[] = {
-		{ "paging: pages that never come", never },
-		{ "paging: pages that come late", late },
-	};
-	for (const auto &[name, fn] : served) {
-		if (has_userfaultfd())
-			run(name, fn);
-		else if (std::string(name).find(part) != std::string::npos)
-			std::printf("ok %s # SKIP no userfaultfd\n", name);
-	}
+	run_served(run, "paging: pages that never come", never);
+	run_served(run, "paging: pages that come late", late);
 }

@@ -306,13 +306,8 @@ void charged(Dev &d, Check &c, const std::string &cgroup)
 
 void test_paging_tenants(Dev &d, tap::Report &report, const std::string &part)
 {
-	const std::string name = "paging: many regions whose pages never come";
-
-	if (has_paging(d) && has_userfaultfd())
-		Part{d, report, part}(name, neighbours);
-	else if (name.find(part) != std::string::npos)
-		std::printf("ok %s # SKIP no paging or no userfaultfd\n",
-			    name.c_str());
+	run_served({d, report, part},
+		   "paging: many regions whose pages never come", neighbours);
 }
 
 void take_away_for_ever(Dev &d, bool region)
