@@ -8,8 +8,7 @@
 #
 # usage: rounds.sh SEED ROUNDS [mrc|rxe]
 # With rxe, the programs use devices of rxe, without an administrator and without the calls of
-# controllers: defects found in rxe show that the fuzzer finds
-# real ones.
+# controllers: defects found in rxe show that the fuzzer finds real ones.
 . "$(dirname "$0")/../net/lib.sh"
 . "$NET_DIR/lib_faults.sh"
 . "$NET_DIR/lib_devfuzz.sh"

@@ -219,12 +219,20 @@ descendants() {
 	done
 }
 
+# kill_tree PID: ends a process in the background, and what it has started. They are stopped
+# first, so that none of them starts another one meanwhile.
+kill_tree() {
+	# shellcheck disable=SC2046 # a list of numbers
+	kill -STOP $(descendants "$1") "$1" 2>/dev/null || true
+	# shellcheck disable=SC2046
+	kill -9 $(descendants "$1") "$1" 2>/dev/null || true
+	wait "$1" 2>/dev/null || true
+}
+
 stop_all() {
 	local pid
 	for pid in ${bg_pids[@]+"${bg_pids[@]}"}; do
-		# shellcheck disable=SC2046 # a list of numbers
-		kill -9 $(descendants "$pid") "$pid" 2>/dev/null || true
-		wait "$pid" 2>/dev/null || true
+		kill_tree "$pid"
 	done
 	bg_pids=()
 }

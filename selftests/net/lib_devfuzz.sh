@@ -46,6 +46,11 @@ kernel_consumer() {
 
 kernel_consumer_gone() { [ ! -d /sys/module/mrc_kverbs ] || modprobe -r mrc_kverbs; }
 
+consumer_tests() {
+	echo "kernel consumer: tests passed $(grep -c '^ok' "$WORK/consumer")," \
+		"failed $(grep -c '^not ok' "$WORK/consumer")"
+}
+
 # A namespace with a device and programs that use it, all of which end at once.
 namespace_ends() { # SEED
 	local programs
@@ -62,10 +67,7 @@ namespace_ends() { # SEED
 	nap "0.$((RANDOM % 10))"
 	ip netns del hostf
 	nap "0.0$((RANDOM % 10))"
-	# It starts no more of them meanwhile.
-	kill -STOP $programs
-	# shellcheck disable=SC2046 # a list of numbers
-	kill -9 $(descendants $programs) $programs
+	kill_tree $programs
 	echo ended >>"$WORK/namespaces"
 }
 
@@ -136,16 +138,11 @@ fuzz_administered() {
 	pid=$!
 	bg_pids+=("$pid")
 	(fuzz "$@") || rc=$?
-	# None of them starts another one meanwhile.
-	# shellcheck disable=SC2046 # a list of numbers
-	kill -STOP $(descendants "$pid") "$pid" 2>/dev/null || true
-	# shellcheck disable=SC2046
-	kill -9 $(descendants "$pid") "$pid" 2>/dev/null || true
-	wait "$pid" 2>/dev/null || true
+	kill_tree "$pid"
 	[ ! -e /run/netns/hostf ] || ip netns del hostf
 	wait_for 120 kernel_consumer_gone
-	echo "figure: # administrator: namespaces ended $(grep -c . "$WORK/namespaces"), kernel consumer:" \
-		"tests passed $(grep -c '^ok' "$WORK/consumer"), failed $(grep -c '^not ok' "$WORK/consumer")"
+	echo "figure: # administrator: namespaces ended $(grep -c . "$WORK/namespaces")," \
+		"$(consumer_tests)"
 	return "$rc"
 }
 
@@ -162,8 +159,7 @@ fuzz_beside_consumer() {
 	(fuzz "$@") || rc=$?
 	touch "$WORK/enough"
 	finished "$pid" 120 || rc=$?
-	echo "figure: # administrator: kernel consumer: tests passed $(grep -c '^ok' "$WORK/consumer")," \
-		"failed $(grep -c '^not ok' "$WORK/consumer")"
+	echo "figure: # administrator: $(consumer_tests)"
 	grep -q '^1\.\.' "$WORK/consumer" || fail "the consumer in the kernel did not get to the end"
 	! grep -q '^not ok' "$WORK/consumer" || fail "$(cat "$WORK/consumer")"
 	return "$rc"

@@ -16,8 +16,7 @@ taken_away() {
 	wait_for 60 grep -q begun "$WORK/loop" || fail "$(cat "$WORK/loop")"
 	measure 3
 	kill -0 "$started" || fail "$(cat "$WORK/loop")"
-	kill -9 "$started"
-	wait "$started" 2>/dev/null || true
+	kill_tree "$started"
 }
 
 beside() {
