@@ -13,11 +13,12 @@
 static void mrc_ud_work(struct work_struct *work)
 {
 	struct mrc_ud *ud = container_of(work, struct mrc_ud, work);
+	bool more = mrc_ud_send_late(ud);
 
-	if (READ_ONCE(ud->tx_late))
-		mrc_ud_post_send(ud);
 	mrc_ud_deliver_late(ud);
-	mrc_ud_put(ud);
+	/* The next run takes over the reference, unless one is queued already. */
+	if (!more || !queue_work(mrc_qp_wq, work))
+		mrc_ud_put(ud);
 }
 
 static int mrc_ud_check(const struct ib_qp_init_attr *init,

@@ -188,6 +188,12 @@ void mrc_ud_flush_sqe(struct mrc_ud *ud);
 /* mrc_ud_send.c, mrc_ud_recv.c: doorbells -----------------------------------*/
 
 int mrc_ud_post_send(struct mrc_ud *ud);
+
+/*
+ * Send what has waited for pages. Return: true if there is more to send than a work item may
+ * send at a time; the caller queues it again. Sleeps.
+ */
+bool mrc_ud_send_late(struct mrc_ud *ud);
 int mrc_ud_post_recv(struct mrc_ud *ud);
 
 /* Fill in @head for a packet with the headers @hdr to @dqpn. */

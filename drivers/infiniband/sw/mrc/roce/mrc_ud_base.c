@@ -88,7 +88,7 @@ void mrc_ud_wake(struct mrc_odp_waiter *w)
 {
 	struct mrc_ud *ud = container_of(w, struct mrc_ud, page_wait);
 
-	if (!mrc_odp_queue(&ud->work))
+	if (!queue_work(mrc_qp_wq, &ud->work))
 		mrc_ud_put(ud);
 }
 

@@ -12,6 +12,7 @@
 
 #include "mrc_uc_qp.h"
 
+#define MRC_UD_ROUNDS	16	/* batches before the work item is queued again */
 #define MRC_UD_FLAGS	(IB_SEND_FENCE | IB_SEND_SIGNALED | \
 			 IB_SEND_SOLICITED | IB_SEND_INLINE)
 
@@ -93,6 +94,7 @@ void mrc_ud_head(const struct mrc_ud *ud, const struct mrc_av *av,
 		.hdr = hdr,
 		.saddr = &av->saddr,
 		.daddr = &av->daddr,
+		.dport = av->dport,
 		.sport = rdma_get_udp_sport(av->flow_label, ud->base.qpn, dqpn),
 		.flow_label = av->flow_label,
 		.ipv6 = av->ipv6,
@@ -344,14 +346,16 @@ static bool mrc_ud_send_batch(struct mrc_ud *ud, struct mrc_ud_tx *tx,
 	return n < pending && !*fatal;
 }
 
-int mrc_ud_post_send(struct mrc_ud *ud)
+/*
+ * Send up to @rounds batches. Return: 0, -ENOMEM, -EINVAL if the QP cannot send, or 1 if there
+ * is more to send.
+ */
+static int mrc_ud_send(struct mrc_ud *ud, unsigned int rounds)
 {
 	struct sk_buff_head list;
 	struct mrc_ud_tx *tx;
 	bool more, fatal;
 
-	if (ud->uc)
-		return mrc_uc_post_send(ud);
 	if (READ_ONCE(ud->base.state) < IB_QPS_RTS)
 		return -EINVAL;
 	tx = kmalloc(sizeof(*tx), GFP_KERNEL);
@@ -370,10 +374,27 @@ int mrc_ud_post_send(struct mrc_ud *ud)
 			mrc_ud_error(ud, IB_EVENT_QP_FATAL);
 		cond_resched();
 		/* Another thread may keep posting, so the loop may not end by itself. */
-	} while (more && !fatal_signal_pending(current));
-	/* Others may share the QP. */
-	if (more && READ_ONCE(ud->base.state) >= IB_QPS_SQE)
-		mrc_ud_flush_later(ud);
+	} while (more && --rounds && !fatal_signal_pending(current));
 	kfree(tx);
+	if (more && READ_ONCE(ud->base.state) < IB_QPS_SQE)
+		return 1;
+	/* Others may share the QP. */
+	if (more)
+		mrc_ud_flush_later(ud);
 	return 0;
+}
+
+int mrc_ud_post_send(struct mrc_ud *ud)
+{
+	if (ud->uc)
+		return mrc_uc_post_send(ud);
+	return min(mrc_ud_send(ud, UINT_MAX), 0);
+}
+
+bool mrc_ud_send_late(struct mrc_ud *ud)
+{
+	if (!READ_ONCE(ud->tx_late) || mrc_ud_send(ud, MRC_UD_ROUNDS) <= 0)
+		return false;
+	WRITE_ONCE(ud->tx_late, true);
+	return true;
 }
