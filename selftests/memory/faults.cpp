@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #include "faults.hpp"
 
+#include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <thread>
 
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
@@ -19,6 +24,26 @@ int open_faults()
 		syscall(__NR_userfaultfd, O_CLOEXEC | O_NONBLOCK));
 }
 } // namespace
+
+int patience_ms()
+{
+	const char *factor = std::getenv("LAB_TIME");
+
+	return 20000 * std::max(1, factor ? std::atoi(factor) : 1);
+}
+
+bool in_time(const std::function<bool()> &done)
+{
+	using clock = std::chrono::steady_clock;
+	const auto limit = clock::now() + std::chrono::milliseconds(patience_ms());
+
+	while (!done()) {
+		if (clock::now() > limit)
+			return false;
+		std::this_thread::sleep_for(std::chrono::milliseconds(10));
+	}
+	return true;
+}
 
 bool has_userfaultfd()
 {
@@ -53,7 +78,7 @@ uint64_t Faults::await(const std::string &what) const
 	pollfd p{fd_, POLLIN, 0};
 	uffd_msg msg{};
 
-	if (poll(&p, 1, 20000) != 1)
+	if (poll(&p, 1, patience_ms()) != 1)
 		throw Failure(what + ": nobody needs a page");
 	if (read(fd_, &msg, sizeof(msg)) != sizeof(msg) ||
 	    msg.event != UFFD_EVENT_PAGEFAULT)
@@ -66,6 +91,15 @@ bool Faults::any() const
 	pollfd p{fd_, POLLIN, 0};
 
 	return poll(&p, 1, 0) == 1;
+}
+
+const Faults *Faults::first_of(const Faults &a, const Faults &b)
+{
+	pollfd p[] = {{a.fd_, POLLIN, 0}, {b.fd_, POLLIN, 0}};
+
+	if (poll(p, 2, patience_ms()) <= 0)
+		throw Failure("nobody needs a page");
+	return p[0].revents ? &a : &b;
 }
 
 void Faults::serve(uint64_t at, uint64_t len) const

@@ -2,9 +2,16 @@
 /* Page faults that a program serves itself, late or never (userfaultfd). */
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "paging.hpp"
+
+/* How long (ms) to wait for what must come; longer on slow machines (LAB_TIME). */
+int patience_ms();
+
+/* Waits until @done, for so long at most. */
+bool in_time(const std::function<bool()> &done);
 
 /* Does the kernel have it? */
 bool has_userfaultfd();
@@ -24,6 +31,9 @@ public:
 
 	/* Does somebody need a page for which await() was not called yet? */
 	bool any() const;
+
+	/* Waits until somebody needs a page of one of them. Throws Failure. */
+	static const Faults *first_of(const Faults &a, const Faults &b);
 
 	/* All of its pages become zeros. */
 	void serve() const { serve(r_.addr(), r_.size); }

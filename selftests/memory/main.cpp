@@ -3,10 +3,12 @@
  * mrc_memory: memory windows and regions on one device, whose queue pairs are
  * connected with each other; with "paging" regions that are paged on demand, all
  * tests or those whose name has PART in it; with "datagrams" those that wait for
- * memory, in a program of the memory cgroup CGROUP, a directory; with "take-away" it
- * runs until it is killed. Prints "ok NAME" or "not ok NAME" for
- * each test.
+ * memory, in a program of the memory cgroup CGROUP, a directory. Prints "ok NAME" or
+ * "not ok NAME" for each test. With "take-away" and "occupy" it runs until it is
+ * killed: takes pages away again and again, or occupies all workers that PROGRAMS
+ * programs can have.
  */
+#include <cstdlib>
 #include <cstdio>
 #include <exception>
 #include <string>
@@ -24,9 +26,14 @@ int main(int argc, char **argv)
 			  (std::string(argv[3]) == "region" ||
 			   std::string(argv[3]) == "plain");
 
-	if (argc != 2 && !paging && !datagrams && !loop) {
+	const int programs = argc == 4 && std::string(argv[2]) == "occupy"
+				     ? std::atoi(argv[3])
+				     : 0;
+
+	if (argc != 2 && !paging && !datagrams && !loop && programs <= 0) {
 		std::fprintf(stderr, "usage: mrc_memory DEVICE [paging [PART]|"
-				     "datagrams CGROUP|take-away region|plain]\n");
+				     "datagrams CGROUP|take-away region|plain|"
+				     "occupy PROGRAMS]\n");
 		return 2;
 	}
 	try {
@@ -40,6 +47,8 @@ int main(int argc, char **argv)
 			test_paging_errors(d, report, part);
 			test_paging_lists(d, report, part);
 			test_paging_tenants(d, report, part);
+		} else if (programs > 0) {
+			occupy_workers(argv[1], programs);
 		} else if (loop) {
 			take_away_for_ever(d, std::string(argv[3]) == "region");
 		} else if (datagrams) {

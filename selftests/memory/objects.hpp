@@ -139,3 +139,6 @@ void test_charged_datagrams(Dev &d, tap::Report &report, const std::string &cgro
 /* Tells the kernel, until killed, that memory without pages, in a region or not, is not
  * needed. */
 [[noreturn]] void take_away_for_ever(Dev &d, bool region);
+
+/* Prints "occupied" when all workers wait that so many programs can have. */
+[[noreturn]] void occupy_workers(const std::string &device, unsigned programs);

@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/*
- * A program whose pages never come: what it can have of the kernel's workers,
- * and who pays for the datagrams that wait.
- */
-#include <chrono>
+/* A program whose pages never come: what it can have of the kernel's workers. */
+#include <csignal>
 #include <cstdio>
-#include <fstream>
 #include <functional>
-#include <thread>
 #include <vector>
 
 #include <sys/mman.h>
@@ -20,21 +15,6 @@
 namespace
 {
 using tap::Check;
-
-bool within_20_s(const std::function<bool()> &done)
-{
-	using clock = std::chrono::steady_clock;
-	const auto limit = clock::now() + std::chrono::seconds(20);
-
-	while (!done()) {
-		if (clock::now() > limit)
-			return false;
-		std::this_thread::sleep_for(std::chrono::milliseconds(10));
-	}
-	return true;
-}
-
-/* --- workers ------------------------------------------------------------- */
 
 constexpr unsigned workers = 16; /* of one program: bounds.md */
 constexpr unsigned regions = 64;
@@ -61,12 +41,13 @@ public:
 		if (::write(fd_[1], "", 1) != 1)
 			throw Failure("a signal is not given");
 	}
-	/* False: the other process has ended. */
+	/* False: all other processes that could give it have ended. */
 	bool take()
 	{
 		char c;
 
-		close(fd_[1]);
+		if (fd_[1] >= 0)
+			close(fd_[1]);
 		fd_[1] = -1;
 		return ::read(fd_[0], &c, 1) == 1;
 	}
@@ -75,6 +56,56 @@ private:
 	int fd_[2];
 };
 
+/* Asks for pages, and does not wait for them. */
+void advise(Dev &d, const ibv_mr *mr, uint64_t at, size_t len)
+{
+	ibv_sge sge{at, static_cast<uint32_t>(len), mr->lkey};
+
+	if (int ret = ibv_advise_mr(d.pd, IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE, 0,
+				    &sge, 1))
+		throw Failure("advice: " + errno_text(ret));
+}
+
+/* Makes a region of each page of @all, and asks for these pages. */
+std::vector<ibv_mr *> ask(Dev &d, const Region &all)
+{
+	std::vector<ibv_mr *> mrs;
+
+	for (uint8_t *at = all.bytes; at < all.bytes + all.size; at += page) {
+		mrs.push_back(made(ibv_reg_mr(d.pd, at, page, paged), "region"));
+		advise(d, mrs.back(), reinterpret_cast<uintptr_t>(at), page);
+	}
+	return mrs;
+}
+
+/* The addresses of the pages that are fetched at a time. */
+std::vector<uint64_t> first_asked(const Faults &faults)
+{
+	std::vector<uint64_t> asked;
+
+	while (asked.size() < workers)
+		asked.push_back(faults.await("a region"));
+	return asked;
+}
+
+/* Runs @fn in a process of its own, which ends after it. */
+pid_t in_child(const std::function<void()> &fn)
+{
+	const pid_t pid = fork();
+
+	if (pid < 0)
+		throw Failure("fork: " + errno_text(errno));
+	if (pid)
+		return pid;
+	try {
+		fn();
+		_exit(0);
+	} catch (const std::exception &e) {
+		std::fprintf(stderr, "# %s\n", e.what());
+		_exit(1);
+	}
+}
+
 /* Asks for the pages of many regions, serves none until @go, and then one by
  * one. */
 void hold(const std::string &device, Signal &ready, Signal &go)
@@ -82,20 +113,10 @@ void hold(const std::string &device, Signal &ready, Signal &go)
 	Dev d(device);
 	Region all(d.pd, paged, regions * page);
 	Faults faults(all);
-	std::vector<uint64_t> asked;
 
-	for (unsigned i = 0; i < regions; i++) {
-		uint8_t *at = all.bytes + i * page;
-		ibv_mr *mr = made(ibv_reg_mr(d.pd, at, page, paged), "region");
-		ibv_sge sge{reinterpret_cast<uintptr_t>(at), page, mr->lkey};
+	ask(d, all);
+	std::vector<uint64_t> asked = first_asked(faults);
 
-		if (int ret = ibv_advise_mr(d.pd,
-					    IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE,
-					    0, &sge, 1))
-			throw Failure("advice: " + errno_text(ret));
-	}
-	while (asked.size() < workers)
-		asked.push_back(faults.await("a region"));
 	ready.give();
 	if (!go.take())
 		throw Failure("the other program has ended");
@@ -116,20 +137,9 @@ void neighbours(Dev &d, Check &c)
 {
 	Signal ready, go;
 	const std::string device = ibv_get_device_name(d.ctx->device);
-	const pid_t pid = fork();
+	const pid_t pid = in_child([&] { hold(device, ready, go); });
 	int status = -1;
 
-	if (pid < 0)
-		throw Failure("fork: " + errno_text(errno));
-	if (!pid) {
-		try {
-			hold(device, ready, go);
-			_exit(0);
-		} catch (const std::exception &e) {
-			std::fprintf(stderr, "# %s\n", e.what());
-			_exit(1);
-		}
-	}
 	if (ready.take()) {
 		Region l(d.pd, paged, page), r(d.pd, paged, page);
 		Pair p(d);
@@ -147,160 +157,54 @@ void neighbours(Dev &d, Check &c)
 		       std::to_string(status));
 }
 
-/* --- datagrams ----------------------------------------------------------- */
+/* A region that wants many pages lets another one have its turn after so many. */
+constexpr unsigned turn = 1024; /* pages: bounds.md */
 
-constexpr unsigned datagrams = 64;
-constexpr uint32_t datagram = 4096, grh = 40, slot = 2 * page;
-
-/* Two datagram queue pairs: a sends to b. */
-class Datagrams
+void turns(Dev &d, Check &c)
 {
-public:
-	explicit Datagrams(Dev &d)
-		: d_(d), scq_(make_cq()), rcq_(make_cq()), a_(make()),
-		  b_(make())
-	{
-		ibv_ah_attr attr{};
+	Region others(d.pd, paged, (workers - 1) * page);
+	Region big(d.pd, paged, 3 * turn * page), last(d.pd, paged, page);
+	Faults held(others), many(big), one(last);
+	unsigned served = 0;
 
-		attr.is_global = 1;
-		attr.port_num = 1;
-		attr.grh.hop_limit = 64;
-		attr.grh.sgid_index = d.gid_index;
-		attr.grh.dgid = d.gid;
-		ah_ = made(ibv_create_ah(d.pd, &attr), "AH");
+	/* One worker is left. */
+	const std::vector<ibv_mr *> mrs = ask(d, others);
+
+	for (unsigned i = 0; i < workers - 1; i++)
+		held.await("a region");
+	advise(d, big.mr, big.addr(), big.size);
+	uint64_t at = many.await("the long region");
+
+	advise(d, last.mr, last.addr(), page);
+	for (;;) {
+		many.serve(at, page);
+		served++;
+		if (served == 3 * turn || Faults::first_of(many, one) == &one)
+			break;
+		at = many.await("the long region");
 	}
-	Datagrams(const Datagrams &) = delete;
-	Datagrams &operator=(const Datagrams &) = delete;
-	~Datagrams()
-	{
-		ibv_destroy_ah(ah_);
-		ibv_destroy_qp(a_);
-		ibv_destroy_qp(b_);
-		ibv_destroy_cq(scq_);
-		ibv_destroy_cq(rcq_);
-	}
-
-	void receive(const Region &to, uint64_t at, uint32_t len)
-	{
-		ibv_sge sge{to.addr() + at, len, to.mr->lkey};
-		ibv_recv_wr wr{}, *bad;
-
-		wr.sg_list = &sge;
-		wr.num_sge = 1;
-		if (int ret = ibv_post_recv(b_, &wr, &bad))
-			throw Failure("receive: " + errno_text(ret));
-	}
-	/* Returns when it has been sent. */
-	void send(const Region &from, uint32_t len)
-	{
-		ibv_sge sge{from.addr(), len, from.mr->lkey};
-		ibv_send_wr wr{}, *bad;
-		ibv_wc wc{};
-
-		wr.opcode = IBV_WR_SEND;
-		wr.sg_list = &sge;
-		wr.num_sge = 1;
-		wr.send_flags = IBV_SEND_SIGNALED;
-		wr.wr.ud = {ah_, b_->qp_num, qkey};
-		if (int ret = ibv_post_send(a_, &wr, &bad))
-			throw Failure("send: " + errno_text(ret));
-		if (!within_20_s(
-			    [&] { return ibv_poll_cq(scq_, 1, &wc) == 1; }) ||
-		    wc.status != IBV_WC_SUCCESS)
-			throw Failure("a datagram is not sent");
-	}
-	/* False: there is none. */
-	bool received(ibv_wc &wc) { return ibv_poll_cq(rcq_, 1, &wc) == 1; }
-
-private:
-	static constexpr uint32_t qkey = 0x1234;
-
-	ibv_cq *make_cq()
-	{
-		return made(
-			ibv_create_cq(d_.ctx, datagrams, nullptr, nullptr, 0),
-			"CQ");
-	}
-	ibv_qp *make()
-	{
-		ibv_qp_init_attr init{};
-		ibv_qp_attr attr{};
-
-		init.send_cq = scq_;
-		init.recv_cq = rcq_;
-		init.cap = {datagrams, datagrams, 1, 1, 0};
-		init.qp_type = IBV_QPT_UD;
-		ibv_qp *qp = made(ibv_create_qp(d_.pd, &init), "UD QP");
-
-		attr.port_num = 1;
-		attr.qkey = qkey;
-		for (const auto &[state, mask] :
-		     {std::pair(IBV_QPS_INIT,
-				IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY),
-		      std::pair(IBV_QPS_RTR, 0),
-		      std::pair(IBV_QPS_RTS, int{IBV_QP_SQ_PSN})}) {
-			attr.qp_state = state;
-			if (int ret = ibv_modify_qp(qp, &attr,
-						    IBV_QP_STATE | mask))
-				throw Failure("UD QP: " + errno_text(ret));
-		}
-		return qp;
-	}
-
-	Dev &d_;
-	ibv_cq *scq_, *rcq_;
-	ibv_qp *a_, *b_;
-	ibv_ah *ah_;
-};
-
-/* Bytes that the kernel has for the programs of a memory cgroup. */
-uint64_t kernel_memory(const std::string &cgroup)
-{
-	std::ifstream f(cgroup + "/memory.stat");
-	std::string name;
-	uint64_t bytes;
-
-	while (f >> name >> bytes)
-		if (name == "kernel")
-			return bytes;
-	throw Failure("no kernel memory in " + cgroup + "/memory.stat");
+	c.eq(served, turn, "pages before the turn of the other region");
+	one.await("the other region");
+	one.serve();
+	for (; served < 3 * turn; served++)
+		many.serve(many.await("the long region"), page);
+	held.serve();
+	for (ibv_mr *mr : mrs)
+		c.err(ibv_dereg_mr(mr), 0, "the end of a region");
 }
 
-void charged(Dev &d, Check &c, const std::string &cgroup)
+/* Occupies as many workers as a program can have, until it is killed. */
+void occupy(const std::string &device, Signal &ready)
 {
-	Region out(d.pd, IBV_ACCESS_LOCAL_WRITE, datagram);
-	Region in(d.pd, paged, datagrams * slot);
-	Datagrams u(d);
-	Faults faults(in);
-	ibv_wc wc{};
+	Dev d(device);
+	Region all(d.pd, paged, workers * page);
+	Faults faults(all);
 
-	for (unsigned i = 0; i < datagrams; i++)
-		u.receive(in, i * slot, grh + datagram);
-	const uint64_t before = kernel_memory(cgroup);
-	const uint64_t full = before + datagrams * datagram;
-
-	for (unsigned i = 0; i < datagrams; i++)
-		u.send(out, datagram);
-	const bool charges =
-		within_20_s([&] { return kernel_memory(cgroup) >= full; });
-
-	c.that(charges, "waiting datagrams: kernel memory was " +
-				std::to_string(before) + " bytes and is " +
-				std::to_string(kernel_memory(cgroup)) +
-				", expected at least " + std::to_string(full));
-	c.that(!u.received(wc), "no datagram has come");
-	faults.serve();
-	for (unsigned i = 0; i < datagrams; i++) {
-		if (!within_20_s([&] { return u.received(wc); }))
-			throw Failure(std::to_string(i) + " datagrams came");
-		c.eq(wc.status, IBV_WC_SUCCESS, "receive");
-		c.eq(wc.byte_len, grh + datagram, "length");
-	}
-	const bool returned = within_20_s(
-		[&] { return kernel_memory(cgroup) < (before + full) / 2; });
-
-	c.that(returned,
-	       "afterwards it is " + std::to_string(kernel_memory(cgroup)));
+	ask(d, all);
+	first_asked(faults);
+	ready.give();
+	for (;;)
+		pause();
 }
 } // namespace
 
@@ -308,6 +212,24 @@ void test_paging_tenants(Dev &d, tap::Report &report, const std::string &part)
 {
 	run_served({d, report, part},
 		   "paging: many regions whose pages never come", neighbours);
+	run_served({d, report, part}, "paging: a long region beside others", turns);
+}
+
+void occupy_workers(const std::string &device, unsigned programs)
+{
+	Signal ready;
+
+	/* If one of them fails, nobody waits for it. */
+	std::signal(SIGCHLD, [](int) { _exit(1); });
+	for (unsigned i = 0; i < programs; i++)
+		in_child([&] { occupy(device, ready); });
+	for (unsigned i = 0; i < programs; i++)
+		if (!ready.take())
+			throw Failure("a program does not get all its workers");
+	std::printf("occupied\n");
+	std::fflush(stdout);
+	for (;;)
+		pause();
 }
 
 void take_away_for_ever(Dev &d, bool region)
@@ -322,14 +244,4 @@ void take_away_for_ever(Dev &d, bool region)
 	std::fflush(stdout);
 	for (;;)
 		madvise(hole.bytes, size, MADV_DONTNEED);
-}
-
-void test_charged_datagrams(Dev &d, tap::Report &report,
-			    const std::string &cgroup)
-{
-	if (!has_userfaultfd())
-		std::printf("ok waiting datagrams # SKIP no userfaultfd\n");
-	else
-		report.run("waiting datagrams are charged to the program",
-			   [&](Check &c) { charged(d, c, cgroup); });
 }

@@ -50,7 +50,8 @@ killed() {
 charged() {
 	local rc=0
 	cgroup_up memory || skip "$(cat "$WORK/why")"
-	grouped ip netns exec "$HOST_A" timeout -s KILL $((60 * ${LAB_TIME:-1})) \
+	# Not "ip netns exec": there sysfs has no counters of devices.
+	grouped nsenter "--net=/run/netns/$HOST_A" timeout -s KILL $((60 * ${LAB_TIME:-1})) \
 		mrc_memory mrca datagrams "$CG/mrc" >"$WORK/datagrams" 2>&1 || rc=$?
 	cgroup_down memory
 	comment <"$WORK/datagrams"

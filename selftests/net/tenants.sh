@@ -328,6 +328,29 @@ gave_back() {
 	[ "$(cat "$CG/mrc/memory.current")" -le $((8 << 20)) ]
 }
 
+# Pages of blue that never come occupy all workers of blue's device: 512, 16 for a program.
+# Red's pages come.
+pages_never_come() {
+	reds_pages
+	grep -q '^ok ' "$WORK/paging" || skip "this kernel has no paging on demand"
+	start "$WORK/occupy" ip netns exec bluea mrc_memory mrcbluea occupy 32
+	wait_for 120 grep -q '^occupied\|^# \|^mrc_memory' "$WORK/occupy"
+	! grep -q userfaultfd "$WORK/occupy" || skip "$(cat "$WORK/occupy")"
+	grep -q occupied "$WORK/occupy" || fail "$(cat "$WORK/occupy")"
+	reds_pages
+	! process_gone "$started" || fail "$(cat "$WORK/occupy")"
+	kill_tree "$started"
+	red_begin
+	red_well
+}
+reds_pages() {
+	local rc=0
+	in_ns reda timeout -s KILL $((60 * ${LAB_TIME:-1})) mrc_memory mrcreda paging "never touched" \
+		>"$WORK/paging" 2>&1 || rc=$?
+	comment <"$WORK/paging"
+	[ "$rc" = 0 ] || fail "ended with $rc"
+}
+
 # --- the end of a tenant -----------------------------------------------------------------------
 
 ends() {
@@ -378,5 +401,6 @@ subtest "packets for another's queue pairs, in the name of its peer" forged_by_n
 subtest "a share of the link" link_share
 subtest "a share of the device's objects" limited_objects
 subtest "a share of the memory" limited_memory
+subtest "pages that never come, beside another's" pages_never_come
 subtest "a tenant ends beside another" ends
 tap_end

@@ -217,15 +217,19 @@ struct mrc_port_io {
 	u64 v[MRC_IO_MAX];
 };
 
+struct mrc_odp_pool;
+
 /**
  * struct mrc_odp_dev - paging state of a device, see mem/mrc_mem.h
  * @n: number of paged regions; while it is 0 the packet path does no further checks
+ * @pool: the workers that fetch pages, made for the first region
  * @wait_lock: (bh, leaf) protects the members below
  * @seq: incremented when pages may have arrived
  * @waiters: list of struct mrc_odp_waiter
  */
 struct mrc_odp_dev {
 	atomic_t n;
+	struct mrc_odp_pool *pool;
 	spinlock_t wait_lock;	/* leaf */
 	u32 seq;
 	struct list_head waiters;

@@ -153,19 +153,16 @@ int mrc_advise_mr(struct ib_pd *pd, enum ib_uverbs_advise_mr_advice advice,
 		  u32 flags, struct ib_sge *sg, u32 n,
 		  struct uverbs_attr_bundle *attrs);
 
-/*
- * Queue @work on the work queue that fetches pages. Returns false if it is queued
- * already.
- */
-bool mrc_odp_queue(struct work_struct *work);
-
-int mrc_odp_init(void);		/* at module load: creates the work queue */
+int mrc_odp_init(void);		/* at module load */
 void mrc_odp_exit(void);	/* waits for the pages that are being fetched */
 
 /* Report ODP capabilities in query_device. @ext: with the extension. */
 void mrc_odp_query(struct ib_device_attr *attr, bool ext);
 
 void mrc_odp_dev_init(struct mrc_odp_dev *odev);
+
+/* When the device has no regions. Pages may still be fetched. Does not sleep. */
+void mrc_odp_dev_exit(struct mrc_odp_dev *odev);
 
 /**
  * mrc_odp_ready - can the memory of a scatter/gather list be accessed now?
@@ -252,11 +249,6 @@ static inline void mrc_odp_stat(const struct mrc_odp *odp,
 {
 }
 
-static inline bool mrc_odp_queue(struct work_struct *work)
-{
-	return false;
-}
-
 static inline int mrc_odp_init(void)
 {
 	return 0;
@@ -271,6 +263,10 @@ static inline void mrc_odp_query(struct ib_device_attr *attr, bool ext)
 }
 
 static inline void mrc_odp_dev_init(struct mrc_odp_dev *odev)
+{
+}
+
+static inline void mrc_odp_dev_exit(struct mrc_odp_dev *odev)
 {
 }
 

@@ -12,6 +12,7 @@ int mrc_odp_open(struct mrc_dev *dev, struct mrc_mr *mr, u64 start)
 	/* Huge pages are not required, but are used if present. */
 	int access = mr->access & ~IB_ACCESS_HUGETLB;
 	struct mrc_odp_prog *prog;
+	struct mrc_odp_pool *pool;
 	struct ib_umem_odp *umem;
 	struct mrc_odp *odp;
 	unsigned long i;
@@ -47,6 +48,12 @@ int mrc_odp_open(struct mrc_dev *dev, struct mrc_mr *mr, u64 start)
 		goto err;
 	}
 	odp->umem = umem;
+	pool = mrc_odp_pool_get(&dev->odp);
+	if (IS_ERR(pool)) {
+		ret = PTR_ERR(pool);
+		goto err;
+	}
+	odp->pool = pool;
 	prog = mrc_odp_prog_get();
 	if (IS_ERR(prog)) {
 		ret = PTR_ERR(prog);

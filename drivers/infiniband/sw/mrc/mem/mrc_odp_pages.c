@@ -66,6 +66,7 @@ void mrc_odp_put(struct mrc_odp *odp)
 		mutex_unlock(&odp->umem->umem_mutex);
 	}
 	mrc_odp_prog_put(odp->prog);
+	mrc_odp_pool_put(odp->pool);
 	if (odp->umem)
 		ib_umem_odp_release(odp->umem);
 	kvfree(odp->entry);

@@ -5,8 +5,8 @@
  * mrc_odp.c opens and closes regions. mrc_odp_access.c asks whether the pages of an
  * access are present. mrc_odp_fetch.c fetches those that are not. mrc_odp_pages.c keeps
  * the table of the pages. mrc_odp_prog.c decides how many regions of a program are
- * fetched at a time. mrc_odp_wait.c wakes those that wait for pages. Each file calls
- * only those named after it.
+ * fetched at a time. mrc_odp_pool.c has the workers of a device. mrc_odp_wait.c wakes
+ * those that wait for pages. Each file calls only those named after it.
  */
 #ifndef MRC_ODP_PRIV_H
 #define MRC_ODP_PRIV_H
@@ -25,6 +25,7 @@ enum {
 	MRC_ODP_SWEEP	= 1024,	/* entries cleared per lock hold */
 	MRC_ODP_FAILS	= 16,	/* latest failures that are remembered */
 	MRC_ODP_WORKERS	= 16,	/* regions of one program that are fetched at a time */
+	MRC_ODP_POOL	= 512,	/* those of all programs of a device */
 };
 
 /*
@@ -57,6 +58,7 @@ struct mrc_odp_range {
 	unsigned long at;
 };
 
+struct mrc_odp_pool;
 struct mrc_odp_prog;
 
 /**
@@ -78,6 +80,7 @@ struct mrc_odp_prog;
  * @since: time (ns) of the last page arrival while requests are pending, or of the
  *	first request; 0 = no request is pending
  * @work: fetches the pages
+ * @pool: the workers of the device
  * @prog: the program whose memory it is
  * @node: in @prog's list while @work waits for others of the program
  * @fetching: @work runs, is queued, or waits; under @prog's lock
@@ -102,6 +105,7 @@ struct mrc_odp {
 	u32 n_fail;
 	u64 since;
 	struct work_struct work;
+	struct mrc_odp_pool *pool;
 	struct mrc_odp_prog *prog;
 	struct list_head node;
 	bool fetching;
@@ -115,6 +119,16 @@ struct mrc_odp {
 
 /* Pages may have come: call all waiters. */
 void mrc_odp_wake(struct mrc_odp_dev *odev);
+
+/* mrc_odp_pool.c: the workers of a device -----------------------------------*/
+
+/* Those of @odev, with a reference, or ERR_PTR(-ENOMEM). Sleeps. */
+struct mrc_odp_pool *mrc_odp_pool_get(struct mrc_odp_dev *odev);
+
+/* @pool may be NULL. Does not sleep, and may be called by a work item of @pool. */
+void mrc_odp_pool_put(struct mrc_odp_pool *pool);
+
+void mrc_odp_pool_queue(struct mrc_odp_pool *pool, struct work_struct *work);
 
 /* mrc_odp_prog.c: how many regions of a program are fetched at a time ---------*/
 

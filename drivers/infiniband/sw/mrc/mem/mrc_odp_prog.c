@@ -32,9 +32,6 @@ struct mrc_odp_prog {
 static LIST_HEAD(mrc_odp_progs);
 static DEFINE_MUTEX(mrc_odp_progs_lock);
 
-/* Not the work queue of QPs: a program may delay its own page faults for ever. */
-static struct workqueue_struct *mrc_odp_wq;
-
 /* The entry of the calling program, or NULL. Under mrc_odp_progs_lock. */
 static struct mrc_odp_prog *mrc_odp_prog_find(void)
 {
@@ -95,7 +92,7 @@ void mrc_odp_start(struct mrc_odp *odp)
 		refcount_inc(&odp->ref);
 		if (prog->busy < MRC_ODP_WORKERS) {
 			prog->busy++;
-			queue_work(mrc_odp_wq, &odp->work);
+			mrc_odp_pool_queue(odp->pool, &odp->work);
 		} else {
 			list_add_tail(&odp->node, &prog->ready);
 		}
@@ -119,7 +116,7 @@ bool mrc_odp_finish(struct mrc_odp *odp)
 	next = list_first_entry_or_null(&prog->ready, struct mrc_odp, node);
 	if (next) {
 		list_del_init(&next->node);
-		queue_work(mrc_odp_wq, &next->work);
+		mrc_odp_pool_queue(next->pool, &next->work);
 	} else {
 		prog->busy--;
 	}
@@ -139,27 +136,6 @@ bool mrc_odp_forget(struct mrc_odp *odp)
 	}
 	spin_unlock_bh(&odp->prog->lock);
 	return waited;
-}
-
-bool mrc_odp_queue(struct work_struct *work)
-{
-	return queue_work(mrc_odp_wq, work);
-}
-
-int mrc_odp_init(void)
-{
-	/*
-	 * High priority, to run before QPs that ask for the same pages again and again.
-	 * As many work items as possible, because some may have to wait for programs.
-	 */
-	mrc_odp_wq = alloc_workqueue("mrc_odp", WQ_UNBOUND | WQ_HIGHPRI,
-				     WQ_MAX_ACTIVE);
-	return mrc_odp_wq ? 0 : -ENOMEM;
-}
-
-void mrc_odp_exit(void)
-{
-	destroy_workqueue(mrc_odp_wq);
 }
 
 #endif
