@@ -180,7 +180,8 @@ void device_limits(Dev &dev, Check &c)
 	c.eq(was.now[pd], good.max[pd] - 2, "PDs at the end");
 }
 
-int default_set(Dev &dev, uint8_t last, uint32_t len, uint64_t ev, uint64_t cc)
+int default_set(Dev &dev, uint8_t last, uint32_t len, uint64_t ev, uint64_t cc,
+		uint32_t udp_port = 0)
 {
 	mrc_abi_default d{};
 
@@ -189,6 +190,7 @@ int default_set(Dev &dev, uint8_t last, uint32_t len, uint64_t ev, uint64_t cc)
 	d.prefix_len = len;
 	d.ev_profile = ev;
 	d.cc_profile = cc;
+	d.udp_port = udp_port;
 	return dev.set(MRC_ABI_OBJECT_DEFAULT, MRC_ABI_DEFAULT_SET, d);
 }
 
@@ -206,6 +208,9 @@ void defaults_table(Dev &dev, Check &c)
 	      "CC profile beyond capacity");
 	c.err(default_set(dev, 1, 128, none, none), ENOENT,
 	      "removal of what is not there");
+	c.err(default_set(dev, 1, 128, none, none, 65536), EINVAL, "UDP port");
+	c.err(default_set(dev, 1, 128, none, none, 65535), 0, "only a UDP port");
+	c.err(default_set(dev, 1, 128, none, none), 0, "its removal");
 	for (uint32_t i = 0; i < max; i++)
 		c.err(default_set(dev, static_cast<uint8_t>(i), 128, 0, none),
 		      0, "entry");

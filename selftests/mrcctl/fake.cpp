@@ -145,7 +145,7 @@ public:
 		dev_.call("set_default");
 		const std::size_t n = std::erase_if(dev_.defaults, same);
 
-		if (d.ev_profile != no_profile || d.cc_profile != no_profile)
+		if (!d.empty())
 			dev_.defaults.push_back(d);
 		else if (!n)
 			throw DeviceError("default " + show_prefix(d.prefix),

@@ -48,6 +48,8 @@ TEST_F(MrcctlTest, RefusesWrongCommands)
 		{"tc set trimming maybe", "\"maybe\" is not on or off"},
 		{"default set", "PREFIX is missing"},
 		{"default set 10.0.0.0/8", "a default names a profile"},
+		{"default set 10.0.0.0/8 udp_port 0", "0 is no UDP port"},
+		{"default set 10.0.0.0/8 udp_port 65536", "65536 is more than 65535"},
 		{"default set 10.0.0.0/33 ev 1", "33 is more than 32"},
 		{"default set 10.0.0/8 ev 1", "\"10.0.0\" is no address"},
 		{"default set ::/129 ev 1", "129 is more than 128"},

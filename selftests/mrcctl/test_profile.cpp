@@ -85,6 +85,31 @@ TEST_F(MrcctlTest, SetsAndRemovesDefaults)
 				      "0.0.0.0/0 ev none cc 3\n");
 }
 
+TEST_F(MrcctlTest, SetsUdpPortsOfPeers)
+{
+	EXPECT_EQ(run("default set 10.1.0.7 udp_port 4971").status, 0);
+	EXPECT_EQ(run("default set fd00::/64 ev 1 udp_port 4791").status, 0);
+	EXPECT_EQ(run("default").out,
+		  "10.1.0.7/32 ev none cc none udp_port 4971\n"
+		  "fd00::/64 ev 1 cc none udp_port 4791\n");
+	const Json j = Json::parse(run("-j default").out);
+
+	EXPECT_EQ(j[0]["udp_port"], 4971);
+	EXPECT_TRUE(j[0]["ev_profile"].is_null());
+
+	/* A file that "save" has written brings them back. */
+	const std::string saved = run("save").out;
+
+	EXPECT_EQ(run("default del 10.1.0.7").status, 0);
+	EXPECT_EQ(run("load -", saved).status, 0);
+	EXPECT_EQ(Json::parse(run("save").out)["defaults"],
+		  Json::parse(saved)["defaults"]);
+	EXPECT_NE(run("load -",
+		      R"({"defaults": [{"prefix": "::/0", "udp_port": 65536}]})")
+			  .status,
+		  0);
+}
+
 TEST_F(MrcctlTest, AddsFormats)
 {
 	EXPECT_EQ(run("fmt add 1 mode stev fields 16,16").status, 0);

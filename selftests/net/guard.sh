@@ -183,6 +183,7 @@ topo 1
 container_up
 subtest "a UDP socket, IPv4" kept_back hostb udp "$B4" "$B4" "$A4"
 subtest "a UDP socket, IPv6" kept_back hostb udp "$B6" "$B6" "$A6"
+MRC_PORT=4971 subtest "a UDP socket, to the other port" kept_back hostb udp "$B4" "$B4" "$A4"
 subtest "a UDP socket with an address that is not the host's" \
 	kept_back hostb freebind fd00:1::77 fd00:1::77 "$A6"
 subtest "fragments, IPv4" fragments "$B4" "$A4"

@@ -57,6 +57,7 @@ other_port() {
 	modprobe mrc udp_port=4971
 	topo_up 1
 	in_a ss -Hlun 'sport = :4971' | grep -q . || fail "not on port 4971"
+	! in_a ss -Hlun 'sport = :4791' | grep -q . || fail "rxe cannot have port 4791"
 	ctr_mark
 	verify --op mixed --size 1,4097,65536 --iters 30
 	topo_down

@@ -4,10 +4,11 @@ that send packets that no driver would send. It shares no code with the driver o
 purpose. It needs no RDMA; the sockets are in mrc_wire.py."""
 import functools
 import ipaddress
+import os
 import struct
 import zlib
 
-PORT = 4791
+PORT = int(os.environ.get("MRC_PORT", "4791"))
 ROCE = PORT.to_bytes(2, 'big')
 PATIENCE = 30           # limit of any wait, in seconds
 PSN_MASK = 0xFFFFFF

@@ -46,7 +46,7 @@ public:
 	virtual void set_limits(const LimitChange &c) = 0;
 
 	virtual std::vector<Default> defaults() = 0;
-	/* If both profiles are no_profile, removes the default. */
+	/* If it is empty, removes the default. */
 	virtual void set_default(const Default &d) = 0;
 
 	virtual State fmt_state(uint64_t id) = 0;

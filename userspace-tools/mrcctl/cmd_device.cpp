@@ -181,17 +181,20 @@ void default_set(Context &c, Words &w)
 
 	d.prefix = parse_prefix(w.next("PREFIX"));
 	while (!w.empty()) {
-		const std::string &key = w.next("ev or cc");
+		const std::string &key = w.next("ev, cc or udp_port");
 
 		if (key == "ev")
 			d.ev_profile = parse_profile(w.next("ID"));
 		else if (key == "cc")
 			d.cc_profile = parse_profile(w.next("ID"));
+		else if (key == "udp_port")
+			d.udp_port = parse_udp_port(w.next("N"));
 		else
 			throw UsageError(fmt::format("what is \"{}\"?", key));
 	}
-	if (d.ev_profile == no_profile && d.cc_profile == no_profile)
-		throw UsageError("a default names a profile: ev ID, cc ID");
+	if (d.empty())
+		throw UsageError("a default names a profile or a port: ev ID, cc ID, "
+				 "udp_port N");
 	c.dev.set_default(d);
 }
 

@@ -120,7 +120,7 @@ _mrcctl() {
 		*:del) words=--dry-run ;;
 		esac
 		;;
-	default:*) [ -z "$last" ] || words='ev cc' ;;
+	default:*) [ -z "$last" ] || words='ev cc udp_port' ;;
 	probe:*)
 		case $prev in
 		fmt) words='udp stev srv6' ;;

@@ -307,8 +307,9 @@ Default default_of(const Json &j, const std::string &where)
 	d.prefix = o.needed_word("prefix", parse_prefix);
 	d.ev_profile = profile_of(o, "ev_profile");
 	d.cc_profile = profile_of(o, "cc_profile");
-	if (d.ev_profile == no_profile && d.cc_profile == no_profile)
-		wrong(where, "no profile");
+	d.udp_port = static_cast<uint16_t>(o.number("udp_port", 0, 65535));
+	if (d.empty())
+		wrong(where, "no profile and no port");
 	o.done();
 	return d;
 }

@@ -109,9 +109,13 @@ Json json_of(const Limits &l)
 
 Json json_of(const Default &d)
 {
-	return {{"prefix", show_prefix(d.prefix)},
-		{"ev_profile", id_or_null(d.ev_profile)},
-		{"cc_profile", id_or_null(d.cc_profile)}};
+	Json j = {{"prefix", show_prefix(d.prefix)},
+		  {"ev_profile", id_or_null(d.ev_profile)},
+		  {"cc_profile", id_or_null(d.cc_profile)}};
+
+	if (d.udp_port)
+		j["udp_port"] = d.udp_port;
+	return j;
 }
 
 Json json_of(const Fmt &f)

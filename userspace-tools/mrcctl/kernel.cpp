@@ -436,6 +436,7 @@ std::vector<Default> KernelDevice::defaults()
 		out[i].prefix.len = abi[i].prefix_len;
 		out[i].ev_profile = abi[i].ev_profile;
 		out[i].cc_profile = abi[i].cc_profile;
+		out[i].udp_port = static_cast<uint16_t>(abi[i].udp_port);
 	}
 	return out;
 }
@@ -448,6 +449,7 @@ void KernelDevice::set_default(const Default &d)
 	abi.prefix_len = d.prefix.len;
 	abi.ev_profile = d.ev_profile;
 	abi.cc_profile = d.cc_profile;
+	abi.udp_port = d.udp_port;
 	uverbs::Command cmd(MRC_ABI_OBJECT_DEFAULT, MRC_ABI_DEFAULT_SET);
 
 	cmd.add_in(MRC_ABI_ATTR_IN, uverbs::bytes_in(abi));

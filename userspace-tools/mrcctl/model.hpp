@@ -116,6 +116,12 @@ struct Default {
 	Prefix prefix;
 	uint64_t ev_profile = no_profile;
 	uint64_t cc_profile = no_profile;
+	uint16_t udp_port = 0; /* 0: the entry names none */
+
+	bool empty() const
+	{
+		return ev_profile == no_profile && cc_profile == no_profile && !udp_port;
+	}
 };
 
 /* --- profiles --------------------------------------------------------------

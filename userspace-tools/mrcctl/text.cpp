@@ -137,9 +137,13 @@ std::string text_of(const Limits &l)
 
 std::string text_of(const Default &d)
 {
-	return fmt::format("{} ev {} cc {}\n", show_prefix(d.prefix),
-			   show_profile(d.ev_profile),
-			   show_profile(d.cc_profile));
+	std::string s = fmt::format("{} ev {} cc {}", show_prefix(d.prefix),
+				    show_profile(d.ev_profile),
+				    show_profile(d.cc_profile));
+
+	if (d.udp_port)
+		s += fmt::format(" udp_port {}", d.udp_port);
+	return s + "\n";
 }
 
 std::string text_of(const Fmt &f)

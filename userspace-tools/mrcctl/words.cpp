@@ -274,6 +274,15 @@ std::string show_prefix(const Prefix &p)
 	return fmt::format("{}/{}", s, p.len);
 }
 
+uint16_t parse_udp_port(std::string_view s)
+{
+	const uint64_t n = parse_number(s, 65535);
+
+	if (!n)
+		throw UsageError("0 is no UDP port");
+	return static_cast<uint16_t>(n);
+}
+
 uint64_t parse_profile(std::string_view s)
 {
 	return s == "none" ? no_profile : parse_id(s);

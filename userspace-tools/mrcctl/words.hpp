@@ -37,6 +37,7 @@ std::string show_address(const std::array<uint8_t, 16> &addr);
 std::string show_prefix(const Prefix &p);
 
 uint64_t parse_profile(std::string_view s); /* a number, "none" */
+uint16_t parse_udp_port(std::string_view s); /* 1..65535 */
 std::string show_profile(uint64_t id);
 
 /* The words after a command: first positional ones, then pairs by name. */

@@ -233,14 +233,17 @@ struct mrc_abi_tc {
 };
 
 /*
- * Default profiles for QPs that name none, by the peer's address; the longest prefix
- * wins. Setting an entry replaces the entry with the same prefix. Setting both IDs to
- * MRC_ABI_PROFILE_NONE removes it.
+ * By the peer's address: default profiles for QPs that name none, and the UDP port to
+ * which packets are sent. The longest prefix that has a profile decides on both profiles,
+ * the longest one that has a port decides on the port. Setting an entry replaces the entry
+ * with the same prefix. Setting both IDs to MRC_ABI_PROFILE_NONE and the port to 0 removes
+ * it. It counts for QPs that go to RTR and for address handles that are created from then
+ * on.
  */
 struct mrc_abi_default {
 	__u8 prefix[16];		/* GID, IPv4 as ::ffff:a.b.c.d */
 	__u32 prefix_len;		/* 0..128 */
-	__u32 reserved;
+	__u32 udp_port;			/* 0 = none; before, a reserved member */
 	__aligned_u64 ev_profile;
 	__aligned_u64 cc_profile;
 };

@@ -13,6 +13,7 @@
 MRC_C_BEGIN
 
 #define MRC_UDP_DPORT		4791	/* default, MRC 1.0 §2.2, OP-1 */
+#define MRC_UDP_DPORT_ALT	4971	/* printed in MRC 1.0 §7.5.5.2 */
 #define MRC_PKEY_DEFAULT	0xFFFF
 #define MRC_QPN_ENDPOINT	2	/* endpoint operations, §12 */
 #define MRC_QPN_FIRST		3	/* 0, 1 and 2 are reserved, §3 */

@@ -52,6 +52,7 @@ void mrc_ctl_put(struct mrc_ctl *ctl)
 		kfree(ctl->fmt[i]);
 	for (i = 0; i < MRC_CTL_CCPS; i++)
 		kfree(ctl->ccp[i]);
+	mrc_dports_put(ctl->dports);
 	mutex_destroy(&ctl->lock);
 	kfree(ctl);
 }
@@ -85,6 +86,7 @@ void mrc_ctl_share(struct mrc_dev *dev, struct mrc_ctl *ctl)
 	dev->ctl = mrc_ctl_get(ctl);
 	mutex_lock(&ctl->lock);
 	mrc_ctl_tell_srv6(dev);
+	mrc_dports_publish(dev, ctl->dports);
 	mutex_unlock(&ctl->lock);
 }
 
@@ -403,20 +405,44 @@ static bool mrc_ctl_prefix_ok(const struct mrc_abi_default *def)
 	return ipv6_addr_equal(&addr, &prefix);
 }
 
+/* Make @dports, an empty table, the UDP ports of the defaults. */
+static void mrc_ctl_set_dports(struct mrc_dev *dev, struct mrc_dports *dports)
+{
+	struct mrc_ctl *ctl = dev->ctl;
+	struct in6_addr prefix;
+	u32 i;
+
+	lockdep_assert_held(&ctl->lock);
+	for (i = 0; i < ctl->n_def; i++) {
+		const struct mrc_abi_default *def = &ctl->def[i];
+
+		if (!def->udp_port)
+			continue;
+		memcpy(&prefix, def->prefix, sizeof(prefix));
+		mrc_dports_add(dports, &prefix, def->prefix_len, def->udp_port);
+	}
+	mrc_dports_put(ctl->dports);
+	ctl->dports = dports;
+	mrc_dports_publish(dev, dports);
+}
+
 int mrc_ctl_default_set(struct mrc_dev *dev, const struct mrc_abi_default *def)
 {
-	bool remove = def->ev_profile == MRC_ABI_PROFILE_NONE &&
-		      def->cc_profile == MRC_ABI_PROFILE_NONE;
+	bool remove = !mrc_ctl_default_profiles(def) && !def->udp_port;
 	struct mrc_ctl *ctl = dev->ctl;
+	struct mrc_dports *dports;
 	int ret = 0;
 	u32 i;
 
-	if (!mrc_ctl_prefix_ok(def) ||
+	if (!mrc_ctl_prefix_ok(def) || def->udp_port > U16_MAX ||
 	    (def->ev_profile != MRC_ABI_PROFILE_NONE &&
 	     def->ev_profile >= MRC_CTL_EVPS) ||
 	    (def->cc_profile != MRC_ABI_PROFILE_NONE &&
 	     def->cc_profile >= MRC_CTL_CCPS))
 		return -EINVAL;
+	dports = mrc_dports_alloc(MRC_CTL_DEFAULTS);
+	if (!dports)
+		return -ENOMEM;
 	mutex_lock(&ctl->lock);
 	for (i = 0; i < ctl->n_def; i++)
 		if (ctl->def[i].prefix_len == def->prefix_len &&
@@ -433,6 +459,10 @@ int mrc_ctl_default_set(struct mrc_dev *dev, const struct mrc_abi_default *def)
 		ctl->def[i] = *def;
 	if (!ret && !remove && i == ctl->n_def)
 		ctl->n_def++;
+	if (!ret)
+		mrc_ctl_set_dports(dev, dports);
+	else
+		mrc_dports_put(dports);
 	mutex_unlock(&ctl->lock);
 	return ret;
 }

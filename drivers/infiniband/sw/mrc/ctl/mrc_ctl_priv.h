@@ -48,7 +48,8 @@ struct mrc_ctl_ccp {
  * @ccp: CC profiles, likewise
  * @n_ev: EVs of all profiles together
  * @n_def: entries in @def
- * @def: default profiles, for QPs that name none
+ * @def: default profiles, for QPs that name none, and UDP ports
+ * @dports: the UDP ports of @def for the packet path; NULL: nobody has set defaults
  * @queue_lock: (bh) leaf; protects @queues and serializes producers
  * @queues: list of struct mrc_ev_queue
  * @n_queues: length of @queues
@@ -62,6 +63,7 @@ struct mrc_ctl {
 	u32 n_ev;
 	u32 n_def;
 	struct mrc_abi_default def[MRC_CTL_DEFAULTS];
+	struct mrc_dports *dports;
 
 	spinlock_t queue_lock;	/* leaf */
 	struct list_head queues;
@@ -83,7 +85,14 @@ int mrc_ctl_ccp(struct mrc_dev *dev, u64 id, struct mrc_ccp_req *r,
 /* Number of EVs that can still be added to profiles of @dev. */
 u32 mrc_ctl_free_evs(struct mrc_dev *dev);
 
-/* 0, -EINVAL (bad prefix or IDs), -ENOSPC, -ENOENT (removal). */
+/* Does it name a profile? */
+static inline bool mrc_ctl_default_profiles(const struct mrc_abi_default *def)
+{
+	return def->ev_profile != MRC_ABI_PROFILE_NONE ||
+	       def->cc_profile != MRC_ABI_PROFILE_NONE;
+}
+
+/* 0, -EINVAL (bad prefix, IDs or port), -ENOMEM, -ENOSPC, -ENOENT (removal). */
 int mrc_ctl_default_set(struct mrc_dev *dev, const struct mrc_abi_default *def);
 
 /* Copy the table to @def, which has room for MRC_CTL_DEFAULTS; returns the number. */

@@ -88,7 +88,7 @@ void mrc_ctl_bad_evs(struct mrc_ctl_evp *evp, unsigned long *bad)
 	}
 }
 
-/* The default with the longest prefix that matches @addr, NULL if there is none. */
+/* The default profiles with the longest prefix that matches @addr, NULL: there are none. */
 static const struct mrc_abi_default *
 mrc_ctl_default_for(const struct mrc_ctl *ctl, const struct in6_addr *addr)
 {
@@ -99,6 +99,8 @@ mrc_ctl_default_for(const struct mrc_ctl *ctl, const struct in6_addr *addr)
 		const struct mrc_abi_default *def = &ctl->def[i];
 		struct in6_addr prefix;
 
+		if (!mrc_ctl_default_profiles(def))
+			continue;
 		memcpy(&prefix, def->prefix, sizeof(prefix));
 		if (ipv6_prefix_equal(addr, &prefix, def->prefix_len) &&
 		    (!best || def->prefix_len > best->prefix_len))

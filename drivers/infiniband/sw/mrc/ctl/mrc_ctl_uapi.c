@@ -328,9 +328,7 @@ static int mrc_ctl_do_defaults_get(struct mrc_dev *dev, void *io,
 static int mrc_ctl_do_default_set(struct mrc_dev *dev, void *io,
 				  struct uverbs_attr_bundle *attrs)
 {
-	const struct mrc_abi_default *in = io;
-
-	return in->reserved ? -EINVAL : mrc_ctl_default_set(dev, in);
+	return mrc_ctl_default_set(dev, io);
 }
 
 /* --- endpoint operations ------------------------------------------------------ */

@@ -91,14 +91,19 @@ static u32 mrc_ep_hash(const struct in6_addr *addr)
 static int mrc_ep_xmit(struct mrc_dev *dev, struct net_device *ndev, u8 port,
 		       const struct mrc_head *head, struct sk_buff *skb)
 {
+	const struct mrc_ends ends = {
+		.saddr = head->saddr,
+		.daddr = head->daddr,
+		.dport = head->dport,
+		.ipv6 = head->ipv6,
+	};
 	struct dst_entry *dst;
 	unsigned int out = 0;
 	u32 len = skb->len;
 	u32 cookie;
 	int ret;
 
-	dst = mrc_route_lookup(dev->net, ndev, head->ipv6, head->saddr,
-			       head->daddr, skb->len, &cookie);
+	dst = mrc_route_lookup(dev->net, ndev, &ends, skb->len, &cookie);
 	if (!dst) {
 		kfree_skb(skb);
 		ret = -ENETUNREACH;
@@ -192,6 +197,7 @@ static void mrc_ep_respond(struct mrc_dev *dev, struct net_device *ndev, u8 port
 		.hdr = &hdr,
 		.saddr = self,
 		.daddr = peer,
+		.dport = mrc_dport(dev, peer),
 		.ipv6 = ipv6,
 		.tos = mrc_tc_dscp(&dev->tc, MRC_DSCP_CONTROL) << 2 |
 		       INET_ECN_NOT_ECT,
@@ -404,6 +410,7 @@ static int mrc_ep_send_req(struct mrc_dev *dev, struct mrc_ep_wait *w, u32 i, u8
 		.hdr = &hdr,
 		.saddr = &r->saddr,
 		.daddr = &r->daddr,
+		.dport = mrc_dport(dev, &r->daddr),
 		.ipv6 = !ipv6_addr_v4mapped(&r->daddr),
 		.tos = tc,
 		.srv6 = r->fmt_mode == MRC_EV_FMT_SRV6,

@@ -148,6 +148,7 @@ struct mrc_qp_base;
 struct mrc_qp_kind;
 struct mrc_ctl;
 struct mrc_cc_ops;
+struct mrc_dports;
 struct mrc_ep;
 struct mrc_peers;
 struct mrc_req_ids;
@@ -157,8 +158,24 @@ struct mrc_mcast;
 
 /* mrc_param.c: parameters of the module -------------------------------------*/
 
-extern unsigned int mrc_udp_port;	/* OP-1 */
 extern bool mrc_guard_on;		/* net/mrc_guard.c; may change at any time */
+extern unsigned int mrc_udp_port;	/* OP-1 */
+
+/*
+ * The UDP ports on which packets are received, the first one is @mrc_udp_port. Both are the
+ * same if it is not the port of RoCE v2, which stays free then, because rxe may want it. Set
+ * before there is a device.
+ */
+extern __be16 mrc_udp_ports[2];
+
+/* At module load. 0, or -EINVAL if a parameter is wrong. */
+int mrc_param_init(void);
+
+/* May a packet to this port be for MRC, on this host or another one? */
+static inline bool mrc_udp_port_ours(__be16 port)
+{
+	return port == mrc_udp_ports[0] || port == mrc_udp_ports[1];
+}
 
 static inline u64 mrc_now(void)
 {
@@ -267,6 +284,7 @@ struct mrc_mr;
  * @closing: no new user contexts (a port is being added or the device removed)
  * @ext: new QPs have the extension (Documentation/extension.md);
  *	read and written once each, without a lock
+ * @dports: UDP ports for destinations, net/mrc_dport.c; NULL: @mrc_udp_port for all
  * @srv6_rx: an SRv6 profile is online, so packets in outer headers are received;
  *	mrc_sock_srv6()
  * @attr: attributes that a controller may change
@@ -297,6 +315,7 @@ struct mrc_dev {
 	bool closing;
 	bool ext;
 	bool srv6_rx;
+	struct mrc_dports __rcu *dports;
 	struct mrc_dev_attr attr;
 	atomic_t n_ucontexts;
 	struct mrc_port port[MRC_MAX_PORTS + 1];

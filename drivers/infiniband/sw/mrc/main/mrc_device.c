@@ -153,6 +153,7 @@ void mrc_dealloc_driver(struct ib_device *ibdev)
 
 	mrc_dev_destroy_parts(dev, ARRAY_SIZE(mrc_dev_parts));
 	mrc_odp_dev_exit(&dev->odp);
+	mrc_dports_publish(dev, NULL);
 	xa_destroy(&dev->avs);
 	xa_destroy(&dev->mrs);
 	free_percpu(dev->io);

@@ -127,10 +127,9 @@ static int __init mrc_init(void)
 	unsigned int i;
 	int ret;
 
-	if (!mrc_udp_port || mrc_udp_port > U16_MAX) {
-		pr_err("udp_port must be 1..65535\n");
-		return -EINVAL;
-	}
+	ret = mrc_param_init();
+	if (ret)
+		return ret;
 	mrc_rcv_init(&mrc_rcv_ops);
 	for (i = 0; i < ARRAY_SIZE(mrc_parts); i++) {
 		ret = mrc_parts[i].init();

@@ -52,6 +52,12 @@ struct mrc_av *mrc_av_find(struct mrc_dev *dev, const struct ib_pd *pd, u32 num)
 /* Replace a route that is missing or no longer valid. A referenced dst or NULL. */
 static struct dst_entry *mrc_av_refresh(struct mrc_dev *dev, struct mrc_av *av)
 {
+	const struct mrc_ends ends = {
+		.saddr = &av->saddr,
+		.daddr = &av->daddr,
+		.dport = av->dport,
+		.ipv6 = av->ipv6,
+	};
 	struct dst_entry *dst = NULL, *old = NULL;
 	struct net_device *ndev;
 	unsigned long flags;
@@ -59,8 +65,7 @@ static struct dst_entry *mrc_av_refresh(struct mrc_dev *dev, struct mrc_av *av)
 
 	ndev = rcu_dereference(dev->port[av->port].ndev);
 	if (ndev)
-		dst = mrc_route_lookup(dev->net, ndev, av->ipv6, &av->saddr,
-				       &av->daddr, 0, &cookie);
+		dst = mrc_route_lookup(dev->net, ndev, &ends, 0, &cookie);
 	spin_lock_irqsave(&av->lock, flags);
 	if (!av->dead) {	/* else use the route for this packet only */
 		old = rcu_replace_pointer(av->route.dst, dst,
@@ -104,6 +109,7 @@ static void mrc_av_fill(struct mrc_av *av, const struct mrc_ah *ah,
 	av->port = ah->port;
 	memcpy(&av->saddr, &grh->sgid_attr->gid, sizeof(av->saddr));
 	memcpy(&av->daddr, &grh->dgid, sizeof(av->daddr));
+	av->dport = mrc_dport(to_mdev(ah->ib.device), &av->daddr);
 	av->ipv6 = !ipv6_addr_v4mapped(&av->daddr);
 	av->mcast = rdma_is_multicast_addr(&av->daddr);
 	av->tos = grh->traffic_class;

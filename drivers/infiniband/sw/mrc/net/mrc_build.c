@@ -68,7 +68,7 @@ bool mrc_build_begin(struct mrc_build *b, const struct mrc_head *head, u32 paylo
 	skb_set_transport_header(skb, ip_len);
 	udp = skb_put(skb, sizeof(*udp));
 	udp->source = htons(head->sport);
-	udp->dest = htons(mrc_udp_port);
+	udp->dest = head->dport;
 	udp->len = htons(sizeof(*udp) + hdr_len + tail);
 	udp->check = 0;
 	bth = skb_put(skb, hdr_len);

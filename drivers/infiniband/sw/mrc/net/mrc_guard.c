@@ -6,7 +6,7 @@
  * that of their peers to the host itself.
  *
  * Each port's netdev, and the namespace's loopback, has an egress hook, which drops
- * datagrams to the UDP port of MRC, inside outer headers or not,
+ * datagrams to the UDP ports of MRC, inside outer headers or not,
  *
  * - of a socket of this namespace, whatever its source address is: anybody may choose one
  *   with IP_FREEBIND and IPV6_FREEBIND;
@@ -79,10 +79,11 @@ static bool mrc_guard_ip6(const struct sk_buff *skb, int *off, u8 *proto,
 }
 
 /*
- * Is it a datagram to the UDP port of MRC? @saddr: source in the header before that of
+ * Is it a datagram to a UDP port of MRC, @dport? @saddr: source in the header before that of
  * UDP.
  */
-static bool mrc_guard_is_mrc(const struct sk_buff *skb, struct in6_addr *saddr)
+static bool mrc_guard_is_mrc(const struct sk_buff *skb, struct in6_addr *saddr,
+			     __be16 *dport)
 {
 	int off = skb_network_offset(skb);
 	const struct udphdr *udp;
@@ -107,7 +108,8 @@ static bool mrc_guard_is_mrc(const struct sk_buff *skb, struct in6_addr *saddr)
 			return false;
 		if (proto == IPPROTO_UDP) {
 			udp = skb_header_pointer(skb, off, sizeof(udp_buf), &udp_buf);
-			return udp && udp->dest == htons(mrc_udp_port);
+			*dport = udp ? udp->dest : 0;
+			return udp && mrc_udp_port_ours(udp->dest);
 		}
 		if (proto != IPPROTO_IPV6 && proto != IPPROTO_IPIP)
 			return false;
@@ -143,10 +145,11 @@ unsigned int mrc_guard_out(void *priv, struct sk_buff *skb,
 {
 	const struct sock *sk = skb->sk;
 	struct in6_addr saddr;
+	__be16 dport;
 
 	if (!sk && !skb->skb_iif)
 		return NF_ACCEPT;
-	if (!READ_ONCE(mrc_guard_on) || !mrc_guard_is_mrc(skb, &saddr))
+	if (!READ_ONCE(mrc_guard_on) || !mrc_guard_is_mrc(skb, &saddr, &dport))
 		return NF_ACCEPT;
 	if (sk && net_eq(sock_net(sk), state->net)) {
 		/* A socket that only answers has no type, and is not of UDP. */
@@ -155,9 +158,12 @@ unsigned int mrc_guard_out(void *priv, struct sk_buff *skb,
 	} else if (!mrc_guard_here(state->net, skb->dev, &saddr)) {
 		return NF_ACCEPT;
 	}
+	/* Another program of the host may have the other port. */
+	if (skb->dev->flags & IFF_LOOPBACK && !mrc_sock_takes(state->net, dport))
+		return NF_ACCEPT;
 	if (__ratelimit(&mrc_guard_log))
 		pr_notice("%s: dropped a datagram of a program to UDP port %u (module parameter guard)\n",
-			  skb->dev->name, mrc_udp_port);
+			  skb->dev->name, ntohs(dport));
 	return NF_DROP;
 }
 

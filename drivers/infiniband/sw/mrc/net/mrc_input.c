@@ -54,6 +54,7 @@
  * struct mrc_input_key - what the IP input path decides by
  * @saddr: peer's address, v4-mapped for IPv4
  * @daddr: own address
+ * @dport: UDP port
  * @mark: mark of the skb
  * @dscp: traffic class byte without ECN
  */
@@ -61,6 +62,7 @@ struct mrc_input_key {
 	struct in6_addr saddr;
 	struct in6_addr daddr;
 	u32 mark;
+	__be16 dport;
 	u8 dscp;
 };
 
@@ -232,11 +234,12 @@ static bool mrc_input_ip6(const struct sk_buff *skb, struct mrc_input_head *h)
 	return true;
 }
 
-static bool mrc_input_udp(const struct sk_buff *skb, const struct mrc_input_head *h)
+static bool mrc_input_udp(const struct sk_buff *skb, struct mrc_input_head *h)
 {
 	const struct udphdr *udp = (const void *)(skb->data + h->ip_len);
 
-	return udp->dest == htons(mrc_udp_port) && !udp->check &&
+	h->key.dport = udp->dest;
+	return mrc_udp_port_ours(udp->dest) && !udp->check &&
 	       h->len >= h->ip_len + MRC_UDP_HLEN + MRC_BTH_LEN && h->len <= skb->len &&
 	       ntohs(udp->len) == h->len - h->ip_len &&
 	       !mrc_bth_roce(skb->data + h->ip_len + MRC_UDP_HLEN);
@@ -257,12 +260,13 @@ static bool mrc_input_head(struct sk_buff *skb, struct mrc_input_head *h)
 	       !ip_fast_csum((const u8 *)ip_hdr(skb), 5);
 }
 
-static bool mrc_input_same(const struct mrc_input_key *a,
-			   const struct mrc_input_key *b)
+/* Inline, because it runs for each packet. */
+static __always_inline bool mrc_input_same(const struct mrc_input_key *a,
+					   const struct mrc_input_key *b)
 {
 	return ipv6_addr_equal(&a->saddr, &b->saddr) &&
 	       ipv6_addr_equal(&a->daddr, &b->daddr) && a->mark == b->mark &&
-	       a->dscp == b->dscp;
+	       a->dport == b->dport && a->dscp == b->dscp;
 }
 
 /* Is @peer still accepted? RCU. */
@@ -272,10 +276,10 @@ static bool mrc_input_valid(const struct mrc_input_peer *peer)
 	       dst_check(peer->dst, peer->cookie);
 }
 
-/* The valid entry for a packet, or NULL. RCU. */
-static const struct mrc_input_peer *mrc_input_find(const struct net *net,
-						   const struct mrc_input *in,
-						   const struct mrc_input_key *key)
+/* The valid entry for a packet, or NULL. RCU. Inline, like mrc_input_same(). */
+static __always_inline const struct mrc_input_peer *
+mrc_input_find(const struct net *net, const struct mrc_input *in,
+	       const struct mrc_input_key *key)
 {
 	const struct mrc_input_peer *peer;
 
@@ -292,6 +296,7 @@ bool mrc_input_expects(const void *priv, const struct net *net, const struct sk_
 	if (skb->protocol == htons(ETH_P_IPV6) ? !mrc_input_ip6(skb, &h) :
 						 !mrc_input_ip4(skb, &h))
 		return false;
+	h.key.dport = udp_hdr(skb)->dest;
 	return mrc_input_find(net, priv, &h.key);
 }
 
@@ -451,6 +456,7 @@ void mrc_input_learn(const struct mrc_pkt *pkt)
 	struct mrc_input_key key = {
 		.saddr = pkt->saddr,
 		.daddr = pkt->daddr,
+		.dport = udp_hdr(pkt->skb)->dest,
 		.mark = pkt->skb->mark,
 		.dscp = pkt->tos & ~INET_ECN_MASK,
 	};

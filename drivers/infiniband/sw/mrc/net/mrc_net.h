@@ -27,9 +27,10 @@ struct net_device;
 /* mrc_sock.c: UDP sockets of a namespace ------------------------------------*/
 
 /*
- * One pair of sockets (IPv4, IPv6) per namespace, shared by its devices. get: opens
- * them for the first device; on -EADDRINUSE a message names the port and the usual
- * cause. put: closes them with the last device. Both sleep.
+ * The sockets of a namespace (IPv4, IPv6, and both again for the other port), shared by
+ * its devices. get: opens them for the first device; on -EADDRINUSE a message names the
+ * port and the usual cause. A namespace whose other port is in use does without it. put:
+ * closes them with the last device. Both sleep.
  */
 int mrc_sock_get(struct net *net);
 void mrc_sock_put(struct net *net);
@@ -87,9 +88,10 @@ struct mrc_route {
  * @dev: the device
  * @ipv6: address family
  * @runs: bit N - 1 = packets in a row through port N leave as one (mrc_batch.c); a hint
+ * @pmtu: payload bytes of a full packet
+ * @dport: UDP port of the peer
  * @saddr: own address, v4-mapped for IPv4; constant while packets may be sent
  * @daddr: peer's address
- * @pmtu: payload bytes of a full packet
  * @set: EVs of the profile, NULL = AUTO; written under the locks of all users that
  *	build packets
  * @route_lock: protects publishing of routes
@@ -101,9 +103,10 @@ struct mrc_flow {
 	struct mrc_dev *dev;
 	bool ipv6;
 	u16 runs;
+	u16 pmtu;
+	__be16 dport;
 	struct in6_addr saddr;
 	struct in6_addr daddr;
-	u32 pmtu;
 	struct mrc_set *set;
 	spinlock_t route_lock;	/* leaf */
 	u32 route_gen;
@@ -135,6 +138,7 @@ static inline struct mrc_tx_cb *mrc_tx_cb(struct sk_buff *skb)
  * @saddr: own address, v4-mapped for IPv4
  * @daddr: peer's address
  * @sport: UDP source port
+ * @dport: UDP port of the peer
  * @flow_label: 20 bits, IPv6
  * @ipv6: IP version
  * @tos: DSCP and ECN
@@ -146,6 +150,7 @@ struct mrc_head {
 	const struct in6_addr *saddr;
 	const struct in6_addr *daddr;
 	u16 sport;
+	__be16 dport;
 	u32 flow_label;
 	bool ipv6;
 	u8 tos;
@@ -247,13 +252,25 @@ struct dst_entry *mrc_route_get(struct mrc_flow *flow, u8 port);
 void mrc_route_drop(struct mrc_flow *flow);
 
 /**
+ * struct mrc_ends - between whom packets travel
+ * @saddr: own address, v4-mapped for IPv4
+ * @daddr: peer's address
+ * @dport: UDP port of the peer
+ * @ipv6: IP version
+ */
+struct mrc_ends {
+	const struct in6_addr *saddr;
+	const struct in6_addr *daddr;
+	__be16 dport;
+	bool ipv6;
+};
+
+/**
  * mrc_route_lookup - find a route
  * @net: namespace
  * @ndev: netdev of a port, which the route must use; or a VLAN above it, if that has
- *	@saddr and @ndev has not
- * @ipv6: IP version
- * @saddr: own address, v4-mapped for IPv4
- * @daddr: peer's address
+ *	@ends->saddr and @ndev has not
+ * @ends: addresses
  * @mtu: bytes of L3 that must fit
  * @cookie: for dst_check()
  *
@@ -262,9 +279,28 @@ void mrc_route_drop(struct mrc_flow *flow);
  * Return: a referenced dst or NULL.
  */
 struct dst_entry *mrc_route_lookup(struct net *net, struct net_device *ndev,
-				   bool ipv6, const struct in6_addr *saddr,
-				   const struct in6_addr *daddr, u32 mtu,
-				   u32 *cookie);
+				   const struct mrc_ends *ends, u32 mtu, u32 *cookie);
+
+/* mrc_dport.c: UDP ports to which packets are sent --------------------------*/
+
+/* A table with room for @room entries and a reference, or NULL. Sleeps. */
+struct mrc_dports *mrc_dports_alloc(u32 room);
+
+/* Drop a reference; @d may be NULL. Any context. */
+void mrc_dports_put(struct mrc_dports *d);
+
+/* To addresses with this prefix of @len bits send to @port. Before @d is published. */
+void mrc_dports_add(struct mrc_dports *d, const struct in6_addr *prefix, u8 len,
+		    u16 port);
+
+/*
+ * Let @d, which may be NULL, replace the table of @dev, which takes a reference. Only one
+ * caller at a time. It counts for connections and address handles that are made from now on.
+ */
+void mrc_dports_publish(struct mrc_dev *dev, struct mrc_dports *d);
+
+/* The UDP port for packets to @daddr. Any context. */
+__be16 mrc_dport(const struct mrc_dev *dev, const struct in6_addr *daddr);
 
 /* mrc_srv6.c ----------------------------------------------------------------*/
 
@@ -428,6 +464,7 @@ extern const struct mrc_port_client mrc_input_client;
  * @flow_label: 20 bits; the UDP source port is derived from it
  * @saddr: own address, v4-mapped for IPv4
  * @daddr: destination
+ * @dport: its UDP port
  * @lock: (irq) leaf; protects changes of @route and @dead
  * @dead: the AH has been destroyed; routes are no longer cached
  * @route: cached route
@@ -444,6 +481,7 @@ struct mrc_av {
 	u32 flow_label;
 	struct in6_addr saddr;
 	struct in6_addr daddr;
+	__be16 dport;
 	spinlock_t lock;
 	bool dead;
 	struct mrc_route route;

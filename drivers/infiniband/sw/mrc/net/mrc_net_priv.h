@@ -20,6 +20,9 @@
  */
 struct sock *mrc_sock_v6(struct net *net);
 
+/* Are packets to this UDP port received? Any context. */
+bool mrc_sock_takes(struct net *net, __be16 port);
+
 /* mrc_route.c ---------------------------------------------------------------*/
 
 /* Largest L3 size of a full packet, bytes. */

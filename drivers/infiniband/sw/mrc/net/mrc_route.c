@@ -25,15 +25,15 @@ static bool mrc_dst_ok(const struct dst_entry *dst,
 }
 
 static struct dst_entry *mrc_route4(struct net *net, struct net_device *ndev,
-				    __be32 saddr, __be32 daddr, u32 mtu,
-				    u32 *cookie)
+				    const struct mrc_ends *ends, u32 mtu, u32 *cookie)
 {
+	const __be32 daddr = ends->daddr->s6_addr32[3];
 	struct flowi4 fl4 = {
 		.flowi4_oif = ndev->ifindex,
 		.flowi4_proto = IPPROTO_UDP,
-		.saddr = saddr,
+		.saddr = ends->saddr->s6_addr32[3],
 		.daddr = daddr,
-		.fl4_dport = htons(mrc_udp_port),
+		.fl4_dport = ends->dport,
 	};
 	struct flowi4 probe = fl4;
 	struct fib_result res;
@@ -61,23 +61,21 @@ static struct dst_entry *mrc_route4(struct net *net, struct net_device *ndev,
 
 #if IS_ENABLED(CONFIG_IPV6)
 static struct dst_entry *mrc_route6(struct net *net, struct net_device *ndev,
-				    const struct in6_addr *saddr,
-				    const struct in6_addr *daddr, u32 mtu,
-				    u32 *cookie)
+				    const struct mrc_ends *ends, u32 mtu, u32 *cookie)
 {
 	struct flowi6 fl6 = {
 		.flowi6_oif = ndev->ifindex,
 		.flowi6_proto = IPPROTO_UDP,
-		.saddr = *saddr,
-		.daddr = *daddr,
-		.fl6_dport = htons(mrc_udp_port),
+		.saddr = *ends->saddr,
+		.daddr = *ends->daddr,
+		.fl6_dport = ends->dport,
 	};
 	struct sock *sk = mrc_sock_v6(net);
 	struct dst_entry *dst;
 	int tries;
 
 	/* IPv4 lookups require that the source address is a local one; these do not. */
-	if (!sk || !ipv6_chk_addr(net, saddr, NULL, 0))
+	if (!sk || !ipv6_chk_addr(net, ends->saddr, NULL, 0))
 		return NULL;
 	/*
 	 * With a source address, the output device is only a preference. Without one it
@@ -98,9 +96,7 @@ static struct dst_entry *mrc_route6(struct net *net, struct net_device *ndev,
 }
 #else
 static struct dst_entry *mrc_route6(struct net *net, struct net_device *ndev,
-				    const struct in6_addr *saddr,
-				    const struct in6_addr *daddr, u32 mtu,
-				    u32 *cookie)
+				    const struct mrc_ends *ends, u32 mtu, u32 *cookie)
 {
 	return NULL;
 }
@@ -152,15 +148,12 @@ static struct net_device *mrc_route_ndev(struct net *net, struct net_device *nde
 }
 
 struct dst_entry *mrc_route_lookup(struct net *net, struct net_device *ndev,
-				   bool ipv6, const struct in6_addr *saddr,
-				   const struct in6_addr *daddr, u32 mtu,
-				   u32 *cookie)
+				   const struct mrc_ends *ends, u32 mtu, u32 *cookie)
 {
-	ndev = mrc_route_ndev(net, ndev, ipv6, saddr);
-	if (ipv6)
-		return mrc_route6(net, ndev, saddr, daddr, mtu, cookie);
-	return mrc_route4(net, ndev, saddr->s6_addr32[3], daddr->s6_addr32[3],
-			  mtu, cookie);
+	ndev = mrc_route_ndev(net, ndev, ends->ipv6, ends->saddr);
+	if (ends->ipv6)
+		return mrc_route6(net, ndev, ends, mtu, cookie);
+	return mrc_route4(net, ndev, ends, mtu, cookie);
 }
 
 u32 mrc_route_mtu(const struct mrc_flow *flow)
@@ -175,13 +168,20 @@ static struct dst_entry *mrc_route_refresh(struct mrc_flow *flow, u8 port)
 	struct dst_entry *dst = NULL, *old;
 	struct mrc_route *r = &flow->route[port - 1];
 	struct net_device *ndev;
+	struct mrc_ends ends;
 	u32 gen, cookie = 0;
 
 	gen = smp_load_acquire(&flow->route_gen);	/* before the addresses */
+	ends = (struct mrc_ends) {
+		.saddr = &flow->saddr,
+		.daddr = &flow->daddr,
+		.dport = flow->dport,
+		.ipv6 = flow->ipv6,
+	};
 	ndev = rcu_dereference(flow->dev->port[port].ndev);
 	if (ndev)
-		dst = mrc_route_lookup(flow->dev->net, ndev, flow->ipv6, &flow->saddr,
-				       &flow->daddr, mrc_route_mtu(flow), &cookie);
+		dst = mrc_route_lookup(flow->dev->net, ndev, &ends, mrc_route_mtu(flow),
+				       &cookie);
 
 	spin_lock(&flow->route_lock);
 	if (gen != flow->route_gen) {	/* the flow has another connection now */

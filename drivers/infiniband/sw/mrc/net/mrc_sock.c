@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Reception of packets: one UDP socket for IPv4 and one for IPv6 in every network
- * namespace that has devices, the hook for SRv6 if there is a socket for IPv6, and the
+ * Reception of packets: for each UDP port one socket for IPv4 and one for IPv6 in every
+ * network namespace that has devices, the hook for SRv6 if there is a socket for IPv6, and the
  * guard's hook at the loopback.
  */
 #include <linux/mutex.h>
@@ -16,6 +16,8 @@
  * struct mrc_net - state of a network namespace
  * @v4: socket, NULL while there is no device
  * @v6: the same; also NULL if IPv6 is disabled
+ * @v4_alt: for the other port; NULL if there is none, or if it is in use
+ * @v6_alt: the same
  * @srv6: the hook for SRv6 is registered
  * @srv6_users: number of devices with an SRv6 profile that is online
  * @guard: hook at the loopback, which packets between devices of the namespace take
@@ -24,6 +26,8 @@
 struct mrc_net {
 	struct socket *v4;
 	struct socket *v6;
+	struct socket *v4_alt;
+	struct socket *v6_alt;
 	bool srv6;
 	unsigned int srv6_users;
 	struct nf_hook_ops guard;
@@ -42,7 +46,7 @@ static struct sk_buff *mrc_gro_receive(struct sock *sk, struct list_head *head,
 	return NULL;
 }
 
-static int mrc_sock_open(struct net *net, int family, struct socket **sockp)
+static int mrc_sock_open(struct net *net, int family, u16 port, struct socket **sockp)
 {
 	struct udp_tunnel_sock_cfg tunnel = {
 		.encap_type = 1,
@@ -51,7 +55,7 @@ static int mrc_sock_open(struct net *net, int family, struct socket **sockp)
 	};
 	struct udp_port_cfg cfg = {
 		.family = family,
-		.local_udp_port = htons(mrc_udp_port),
+		.local_udp_port = htons(port),
 		/* Checksums are zero; the ICRC covers more (MRC 1.0 §2.2). */
 		.use_udp6_rx_checksums = 0,
 	};
@@ -64,7 +68,7 @@ static int mrc_sock_open(struct net *net, int family, struct socket **sockp)
 	if (ret)
 		return ret;
 	setup_udp_tunnel_sock(net, sock->sk, &tunnel);
-	*sockp = sock;
+	WRITE_ONCE(*sockp, sock);
 	return 0;
 }
 
@@ -74,7 +78,7 @@ static void mrc_sock_close(struct socket **sockp)
 
 	if (!sock)
 		return;
-	*sockp = NULL;
+	WRITE_ONCE(*sockp, NULL);
 	udp_tunnel_sock_release(sock->sk);	/* waits for a grace period */
 }
 
@@ -84,8 +88,29 @@ static void mrc_net_close(struct net *net, struct mrc_net *mn)
 		mrc_srv6_close(net);
 	mn->srv6 = false;
 	mrc_guard_unhook(net, &mn->guard);
+	mrc_sock_close(&mn->v6_alt);
+	mrc_sock_close(&mn->v4_alt);
 	mrc_sock_close(&mn->v6);
 	mrc_sock_close(&mn->v4);
+}
+
+/* The other port is an offer: peers may send to it, but need not. */
+static void mrc_sock_open_alt(struct net *net, struct mrc_net *mn)
+{
+	const u16 port = ntohs(mrc_udp_ports[1]);
+	int ret;
+
+	if (port == mrc_udp_port)
+		return;
+	ret = mrc_sock_open(net, AF_INET, port, &mn->v4_alt);
+	if (!ret && mn->v6) {
+		ret = mrc_sock_open(net, AF_INET6, port, &mn->v6_alt);
+		if (ret)
+			mrc_sock_close(&mn->v4_alt);
+	}
+	if (ret)
+		pr_notice_ratelimited("cannot open UDP port %u (%d): only %u is received\n",
+				      port, ret, mrc_udp_port);
 }
 
 int mrc_sock_get(struct net *net)
@@ -98,9 +123,9 @@ int mrc_sock_get(struct net *net)
 		goto out;
 	ret = mrc_guard_hook(net, net->loopback_dev, &mn->guard);
 	if (!ret)
-		ret = mrc_sock_open(net, AF_INET, &mn->v4);
+		ret = mrc_sock_open(net, AF_INET, mrc_udp_port, &mn->v4);
 	if (!ret) {
-		ret = mrc_sock_open(net, AF_INET6, &mn->v6);
+		ret = mrc_sock_open(net, AF_INET6, mrc_udp_port, &mn->v6);
 		/* This kernel or namespace has no IPv6: work without it. */
 		if (ret == -EAFNOSUPPORT || ret == -EPFNOSUPPORT ||
 		    ret == -EADDRNOTAVAIL)
@@ -118,6 +143,8 @@ int mrc_sock_get(struct net *net)
 		else
 			pr_notice_ratelimited("cannot open UDP port %u (%d)\n",
 					      mrc_udp_port, ret);
+	} else {
+		mrc_sock_open_alt(net, mn);
 	}
 out:
 	if (!ret)
@@ -153,6 +180,14 @@ bool mrc_sock_srv6_on(struct net *net)
 	const struct mrc_net *mn = net_generic(net, mrc_net_id);
 
 	return READ_ONCE(mn->srv6_users);
+}
+
+bool mrc_sock_takes(struct net *net, __be16 port)
+{
+	const struct mrc_net *mn = net_generic(net, mrc_net_id);
+
+	return port == mrc_udp_ports[0] ||
+	       (port == mrc_udp_ports[1] && READ_ONCE(mn->v4_alt));
 }
 
 struct sock *mrc_sock_v6(struct net *net)

@@ -85,7 +85,7 @@ static bool mrc_srv6_is_mrc(struct net *net, const struct sk_buff *skb,
 	/* The cheapest check first. */
 	udp = skb_header_pointer(skb, in->off + in->ip_len, sizeof(udp_buf),
 				 &udp_buf);
-	if (!udp || udp->dest != htons(mrc_udp_port))
+	if (!udp || !mrc_sock_takes(net, udp->dest))
 		return false;
 
 	if (in->proto == IPPROTO_IPV6) {

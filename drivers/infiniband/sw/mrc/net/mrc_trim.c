@@ -34,14 +34,14 @@ static void mrc_trim_changed(struct sk_buff *skb)
 		skb->ip_summed = CHECKSUM_NONE;
 }
 
-/* Does a UDP header for our port follow after @off bytes of headers? */
+/* Does a UDP header for one of our ports follow after @off bytes of headers? */
 static bool mrc_trim_is_mrc(const struct sk_buff *skb, unsigned int off)
 {
 	const struct udphdr *udp;
 	struct udphdr buf;
 
 	udp = skb_header_pointer(skb, off, sizeof(buf), &buf);
-	return udp && udp->dest == htons(mrc_udp_port);
+	return udp && mrc_udp_port_ours(udp->dest);
 }
 
 static bool mrc_trim_ours4(const struct sk_buff *skb, unsigned int off)

@@ -26,6 +26,7 @@ static void mrc_ans_set_attr(struct mrc_qp *ans, const struct mrc_qp *qp)
 	ans->bound_port = qp->bound_port;
 	ans->flow.saddr = qp->flow.saddr;
 	ans->flow.daddr = qp->flow.daddr;
+	ans->flow.dport = qp->flow.dport;
 }
 
 static struct mrc_qp *mrc_ans_alloc(struct mrc_qp *qp)

@@ -143,6 +143,7 @@ struct sk_buff *mrc_build_skb(struct mrc_qp *qp, const struct mrc_tx_desc *d)
 		.hdr = &d->hdr,
 		.saddr = &qp->flow.saddr,
 		.daddr = &qp->flow.daddr,
+		.dport = qp->flow.dport,
 		.ipv6 = qp->flow.ipv6,
 		.tos = mrc_tos(qp->base.dev, d),
 		.srv6 = mrc_flow_srv6(&qp->flow),

@@ -89,6 +89,7 @@ static void mrc_qp_store_attr(struct mrc_qp *qp, const struct ib_qp_attr *attr,
 			return;
 		memcpy(&qp->flow.daddr, &grh->dgid, sizeof(qp->flow.daddr));
 		memcpy(&qp->flow.saddr, &grh->sgid_attr->gid, sizeof(qp->flow.saddr));
+		qp->flow.dport = mrc_dport(qp->base.dev, &qp->flow.daddr);
 		qp->flow.ipv6 = !ipv6_addr_v4mapped(&qp->flow.daddr);
 		qp->bound_port = 0;
 		if (ipv6_addr_type(&qp->flow.daddr) & IPV6_ADDR_LINKLOCAL)

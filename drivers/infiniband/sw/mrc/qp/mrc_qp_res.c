@@ -151,7 +151,8 @@ static int mrc_conn_fill_res(struct sk_buff *msg, struct mrc_qp *qp, bool all)
 
 	spin_lock_bh(&qp->tx.lock);
 	if (qp->paths_on)
-		ret = mrc_fill_profiles(msg, qp);
+		ret = rdma_nl_put_driver_u32(msg, "udp_port", ntohs(qp->flow.dport)) ?:
+		      mrc_fill_profiles(msg, qp);
 	if (!ret && qp->tx.on)
 		ret = mrc_fill_requester(msg, qp, all);
 	if (!ret && qp->paths_on)

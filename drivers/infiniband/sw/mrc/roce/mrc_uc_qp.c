@@ -57,6 +57,7 @@ static void mrc_uc_set_av(struct mrc_ud *ud, const struct rdma_ah_attr *ah)
 	mrc_av_drop_route(av);
 	memcpy(&av->saddr, &grh->sgid_attr->gid, sizeof(av->saddr));
 	memcpy(&av->daddr, &grh->dgid, sizeof(av->daddr));
+	av->dport = mrc_dport(ud->base.dev, &av->daddr);
 	av->ipv6 = !ipv6_addr_v4mapped(&av->daddr);
 	av->tos = grh->traffic_class;
 	av->ttl = grh->hop_limit ?: MRC_HOP_LIMIT;
@@ -141,6 +142,7 @@ int mrc_uc_fill_res(struct sk_buff *msg, struct ib_qp *ibqp, bool all)
 		return 0;
 	uc = ud->uc;
 	if (rdma_nl_put_driver_u32(msg, "plane", READ_ONCE(uc->av.port)) ||
+	    rdma_nl_put_driver_u32(msg, "udp_port", ntohs(uc->av.dport)) ||
 	    (all &&
 	     (rdma_nl_put_driver_u32(msg, "next_psn", READ_ONCE(uc->tx.psn)) ||
 	      rdma_nl_put_driver_u32(msg, "resp_psn", READ_ONCE(uc->rx.psn)))))
