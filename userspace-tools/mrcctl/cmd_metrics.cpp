@@ -4,64 +4,10 @@
 
 #include "commands.hpp"
 #include "error.hpp"
-#include "metrics.hpp"
-#include "profile.hpp"
+#include "figures.hpp"
 
 namespace mrcctl
 {
-namespace
-{
-/* What @get returns; no value if the kernel refuses. */
-template <typename Fn>
-auto if_possible(Fn get) -> std::optional<decltype(get())>
-{
-	try {
-		return get();
-	} catch (const DeviceError &) {
-		return {};
-	}
-}
-
-std::vector<Port> ports_with_counters(Backend &dev)
-{
-	std::vector<Port> out = dev.ports();
-
-	for (Port &p : out)
-		p.counters = dev.counters(p.num);
-	return out;
-}
-
-std::vector<Qp> queue_pairs_of(Backend &dev)
-{
-	std::vector<Qp> out;
-
-	for (const QpName &name : dev.qps())
-		if (std::optional<Qp> q = dev.qp(name))
-			out.push_back(std::move(*q));
-	return out;
-}
-
-MetricsOfDevice figures_of(System &system, const std::string &name)
-{
-	MetricsOfDevice m;
-
-	m.name = name;
-	/* A device may go away at any time. */
-	const auto dev = if_possible([&] { return system.open(name); });
-
-	if (!dev)
-		return m;
-	Backend &d = **dev;
-
-	m.device = if_possible([&] { return d.device(); });
-	m.ports = if_possible([&] { return ports_with_counters(d); });
-	m.qp_names = if_possible([&] { return d.qps(); });
-	m.qps = if_possible([&] { return queue_pairs_of(d); });
-	m.ev_profiles = if_possible([&] { return all_of(d).ev_profiles; });
-	return m;
-}
-} // namespace
-
 int metrics(const HostContext &c, Words &w)
 {
 	std::vector<MetricsOfDevice> list;

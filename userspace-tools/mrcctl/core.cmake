@@ -22,6 +22,7 @@ add_library(mrcctl_core STATIC
 	"${MRCCTL_DIR}/cmd_watch.cpp"
 	"${MRCCTL_DIR}/commands.cpp"
 	"${MRCCTL_DIR}/error.cpp"
+	"${MRCCTL_DIR}/figures.cpp"
 	"${MRCCTL_DIR}/findings.cpp"
 	"${MRCCTL_DIR}/findings_device.cpp"
 	"${MRCCTL_DIR}/findings_net.cpp"

@@ -25,6 +25,8 @@ Json json_of(const Fmt &f);
 Json json_of(const EvProfile &p);
 Json json_of(const CcProfile &p);
 Json json_of(const Qp &q);
+Json json_without_evs(const Qp &q);
+Json json_of(const QpEv &e);
 Json json_of(const EvEvent &e);
 
 template <typename T> Json json_of(const std::vector<T> &list)

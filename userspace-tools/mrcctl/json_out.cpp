@@ -185,9 +185,17 @@ Json json_of(const EvEvent &e)
 		{"dropped", e.dropped}};
 }
 
-Json json_of(const Qp &q)
+Json json_of(const QpEv &e)
 {
-	Json ports = Json::array(), evs = Json::array();
+	return {{"entropy", fmt::format("{:#010x}", e.entropy)},
+		{"port", e.port},
+		{"state", qp_ev_state(e.state)},
+		{"drops", e.drops}};
+}
+
+Json json_without_evs(const Qp &q)
+{
+	Json ports = Json::array();
 
 	for (std::size_t i = 0; i < q.ports.size(); i++)
 		ports.push_back(
@@ -196,11 +204,6 @@ Json json_of(const Qp &q)
 			 {"peer_up", (q.peer_ports >> (i + 1) & 1) != 0},
 			 {"tx_pkts", q.ports[i].tx_pkts},
 			 {"tx_bytes", q.ports[i].tx_bytes}});
-	for (const QpEv &e : q.evs)
-		evs.push_back({{"entropy", fmt::format("{:#010x}", e.entropy)},
-			       {"port", e.port},
-			       {"state", qp_ev_state(e.state)},
-			       {"drops", e.drops}});
 	return {
 		{"qpn", q.name.qpn},
 		{"state", q.name.state},
@@ -220,8 +223,15 @@ Json json_of(const Qp &q)
 		{"rtx_pkts", q.rtx_pkts},
 		{"timeouts", q.timeouts},
 		{"ports", ports},
-		{"evs", evs},
 	};
+}
+
+Json json_of(const Qp &q)
+{
+	Json j = json_without_evs(q);
+
+	j["evs"] = json_of(q.evs);
+	return j;
 }
 
 Json json_of(const Definitions &d)

@@ -10,6 +10,12 @@
 
 namespace mrcctl
 {
+/* A part that could not be read, and the error. "all": not even opened. */
+struct MissingPart {
+	std::string part;
+	std::string error;
+};
+
 /* What one device gives. A part without value could not be read. */
 struct MetricsOfDevice {
 	std::string name;
@@ -18,6 +24,7 @@ struct MetricsOfDevice {
 	std::optional<std::vector<QpName>> qp_names;
 	std::optional<std::vector<Qp>> qps;
 	std::optional<std::vector<EvProfile>> ev_profiles;
+	std::vector<MissingPart> missing;
 };
 
 /* The value of a label, between the quotes. */

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <unordered_map>
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -146,16 +147,20 @@ Frame frame(const Sample &before, const Sample &after, uint64_t wall_us)
 		r.rtx_pkts = per_second("tx_rtx_pkts");
 		f.ports.push_back(r);
 	}
+	std::unordered_map<uint32_t, const Qp *> old_qps;
+
+	for (const Qp &q : before.qps)
+		old_qps.emplace(q.name.qpn, &q);
 	for (const Qp &q : after.qps) {
-		const auto old = std::find_if(
-			before.qps.begin(), before.qps.end(),
-			[&](const Qp &o) { return o.name.qpn == q.name.qpn; });
+		const auto found = old_qps.find(q.name.qpn);
 		QpRate r{.qp = q};
 
-		if (old != before.qps.end()) {
-			r.tx_bytes = rate(bytes_of(*old), bytes_of(q), ns);
-			r.tx_pkts = rate(old->tx_pkts, q.tx_pkts, ns);
-			r.rtx_pkts = rate(old->rtx_pkts, q.rtx_pkts, ns);
+		if (found != old_qps.end()) {
+			const Qp &old = *found->second;
+
+			r.tx_bytes = rate(bytes_of(old), bytes_of(q), ns);
+			r.tx_pkts = rate(old.tx_pkts, q.tx_pkts, ns);
+			r.rtx_pkts = rate(old.rtx_pkts, q.rtx_pkts, ns);
 		}
 		f.qps.push_back(r);
 	}
@@ -208,32 +213,46 @@ std::string text_of(const Frame &f, std::size_t rows)
 	return s;
 }
 
+Json rates_json(const PortRate &p)
+{
+	return {{"tx_bytes_per_s", rounded(p.tx_bytes)},
+		{"rx_bytes_per_s", rounded(p.rx_bytes)},
+		{"tx_pkts_per_s", rounded(p.tx_pkts)},
+		{"rtx_pkts_per_s", rounded(p.rtx_pkts)}};
+}
+
+Json rates_json(const QpRate &q)
+{
+	return {{"tx_bytes_per_s", rounded(q.tx_bytes)},
+		{"tx_pkts_per_s", rounded(q.tx_pkts)},
+		{"rtx_pkts_per_s", rounded(q.rtx_pkts)}};
+}
+
 Json json_of(const Frame &f)
 {
 	Json ports = Json::array(), qps = Json::array();
 
-	for (const PortRate &p : f.ports)
-		ports.push_back({{"port", p.port.num},
-				 {"state", p.port.state},
-				 {"tx_bytes_per_s", rounded(p.tx_bytes)},
-				 {"rx_bytes_per_s", rounded(p.rx_bytes)},
-				 {"tx_pkts_per_s", rounded(p.tx_pkts)},
-				 {"rtx_pkts_per_s", rounded(p.rtx_pkts)}});
+	for (const PortRate &p : f.ports) {
+		Json j = {{"port", p.port.num}, {"state", p.port.state}};
+
+		j.update(rates_json(p));
+		ports.push_back(j);
+	}
 	for (const QpRate &r : f.qps) {
 		const EvCount evs = count_evs(r.qp);
 
-		qps.push_back({{"qpn", r.qp.name.qpn},
-			       {"pid", r.qp.name.pid},
-			       {"program", r.qp.name.program},
-			       {"state", r.qp.name.state},
-			       {"cwnd", r.qp.cwnd},
-			       {"inflight", r.qp.inflight},
-			       {"srtt_ns", r.qp.srtt_ns},
-			       {"tx_bytes_per_s", rounded(r.tx_bytes)},
-			       {"tx_pkts_per_s", rounded(r.tx_pkts)},
-			       {"rtx_pkts_per_s", rounded(r.rtx_pkts)},
-			       {"evs_good", evs.good},
-			       {"evs", evs.all}});
+		Json j = {{"qpn", r.qp.name.qpn},
+			  {"pid", r.qp.name.pid},
+			  {"program", r.qp.name.program},
+			  {"state", r.qp.name.state},
+			  {"cwnd", r.qp.cwnd},
+			  {"inflight", r.qp.inflight},
+			  {"srtt_ns", r.qp.srtt_ns}};
+
+		j.update(rates_json(r));
+		j["evs_good"] = evs.good;
+		j["evs"] = evs.all;
+		qps.push_back(j);
 	}
 	return {{"time", timestamp(f.wall_us)}, {"ports", ports}, {"qps", qps}};
 }

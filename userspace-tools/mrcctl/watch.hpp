@@ -61,4 +61,6 @@ Frame frame(const Sample &before, const Sample &after, uint64_t wall_us);
 /* @rows: lines at most, 0 = all */
 std::string text_of(const Frame &f, std::size_t rows);
 Json json_of(const Frame &f);
+Json rates_json(const PortRate &p);
+Json rates_json(const QpRate &q);
 } // namespace mrcctl

@@ -39,12 +39,12 @@ uint32_t hex32(std::string_view s)
 
 constexpr std::array<uint8_t, 12> v4_mapped = {0, 0, 0, 0, 0,	 0,
 					       0, 0, 0, 0, 0xff, 0xff};
-
-bool is_v4(const std::array<uint8_t, 16> &a)
-{
-	return std::equal(v4_mapped.begin(), v4_mapped.end(), a.begin());
-}
 } // namespace
+
+bool is_v4(const std::array<uint8_t, 16> &addr)
+{
+	return std::equal(v4_mapped.begin(), v4_mapped.end(), addr.begin());
+}
 
 std::vector<std::string> split(std::string_view s, char sep)
 {

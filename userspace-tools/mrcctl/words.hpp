@@ -33,6 +33,7 @@ uint32_t parse_ports(std::string_view list);  /* a mask */
 
 std::array<uint8_t, 16> parse_address(std::string_view s);
 Prefix parse_prefix(std::string_view s); /* an IPv4 length is 0 to 32 */
+bool is_v4(const std::array<uint8_t, 16> &addr); /* ::ffff:a.b.c.d */
 std::string show_address(const std::array<uint8_t, 16> &addr);
 std::string show_prefix(const Prefix &p);
 
