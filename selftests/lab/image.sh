@@ -32,7 +32,8 @@ switch_packages="frr"
 plot_packages="gnuplot-nox"
 build_packages="g++ cmake ninja-build pkg-config libnl-3-dev
 	libnl-route-3-dev libudev-dev libibverbs-dev librdmacm-dev dpkg-dev
-	sparse perl libcli11-dev nlohmann-json3-dev libfmt-dev libyaml-cpp-dev"
+	sparse perl libcli11-dev nlohmann-json3-dev libfmt-dev libyaml-cpp-dev
+	libcpp-httplib-dev"
 
 # The suites of selftests/interop, and packages that their kernel parts need.
 interop_packages="fio qperf libfabric-bin ucx-utils python3-mpi4py openmpi-bin

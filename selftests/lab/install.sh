@@ -33,7 +33,8 @@ tool_files=(sbin/mrcctl sbin/mrclab sbin/mrcmap bin/mrcsim bin/mrcperf bin/mrcbe
 	share/mrclab/{fabric,drill}.schema.json share/mrclab/fabrics/{pair,small,paper}.yaml
 	share/bash-completion/completions/{mrcctl,mrclab,mrcmap,mrcsim,mrcconform}
 	lib/systemd/system/mrcmap-{agent,collector}.service
-	lib/systemd/system/mrcctl-metrics.{service,timer} lib/systemd/system/mrc-links@.service
+	lib/systemd/system/mrcctl-metrics.{service,timer} lib/systemd/system/mrcctl-serve.service
+	lib/systemd/system/mrc-links@.service
 	share/mrc/grafana.json)
 for f in "$TOP"/userspace-tools/mrclab/drills/{,fabrics/}*.yaml \
 	"$TOP"/userspace-tools/mrcconform/vectors/*.json; do
@@ -108,7 +109,7 @@ tools_missing() {
 	command -v g++ >/dev/null || missing+=(g++)
 	for t in CLI/CLI.hpp:libcli11-dev nlohmann/json.hpp:nlohmann-json3-dev \
 		fmt/format.h:libfmt-dev yaml-cpp/yaml.h:libyaml-cpp-dev \
-		infiniband/verbs.h:libibverbs-dev; do
+		httplib.h:libcpp-httplib-dev infiniband/verbs.h:libibverbs-dev; do
 		echo "#include <${t%%:*}>" |
 			g++ -std=c++20 -x c++ -fsyntax-only - 2>/dev/null ||
 			missing+=("${t#*:}")

@@ -16,7 +16,7 @@ vm_packages=(mmdebstrap debian-archive-keyring busybox-static cpio kmod
 # Packages for the tests of the engine and of the tools.
 native_packages=(g++ clang llvm cmake ninja-build libgtest-dev
 	libbenchmark-dev make python3 python3-jsonschema libcli11-dev nlohmann-json3-dev
-	libfmt-dev libyaml-cpp-dev gnuplot-nox graphviz)
+	libfmt-dev libyaml-cpp-dev libcpp-httplib-dev pkg-config gnuplot-nox graphviz)
 # Packages for the style checks.
 lint_packages=(clang-tidy clang-format shellcheck mandoc python3-docutils unifdef)
 

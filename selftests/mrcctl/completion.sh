@@ -75,6 +75,9 @@ completes 'lo' plane add lo
 completes 'metric' plane add lo me
 completes '' plane add lo mtu ''
 completes '--dry-run' plane del lo -
+completes 'health' serve he
+completes 'health' serve listen ::1 h
+completes "$dir/golden/save.json" serve health "$dir/golden/save."
 completes "$dir/golden/save.json" load "$dir/golden/save."
 
 # Each command that there is.

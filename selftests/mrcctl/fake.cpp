@@ -465,7 +465,8 @@ Result MrcctlTest::run(const std::vector<std::string> &args,
 		.clock = clock_,
 		.tty = tty_,
 		.rows = 0,
-		.host = host_};
+		.host = host_,
+		.web = web_};
 	const int status = mrcctl::run(args, env);
 
 	return {status, out.str(), err.str()};

@@ -15,6 +15,8 @@
 
 namespace mrcctl
 {
+constexpr uint64_t one_second = 1000000000; /* in ns */
+
 /* Time passes when somebody sleeps. */
 struct FakeClock : Clock {
 	uint64_t ns = 0;
@@ -91,6 +93,20 @@ struct FakeHost : Host {
 	}
 };
 
+/* Asks what a test says, and has no socket. */
+struct FakeWeb : WebServer {
+	std::string address; /* the last one */
+	int err = 0;	     /* of listening */
+	uint64_t timeout_ns = 0;
+	std::function<void(
+		const std::function<WebResponse(const WebRequest &)> &)>
+		visit;
+
+	uint16_t listen(const std::string &to, uint16_t port) override;
+	void run(const std::function<WebResponse(const WebRequest &)> &answer,
+		 uint64_t timeout_ns) override;
+};
+
 struct Result {
 	int status;
 	std::string out;
@@ -118,6 +134,7 @@ protected:
 	FakeClock clock_;
 	FakeSystem system_;
 	FakeHost host_;
+	FakeWeb web_;
 	bool tty_ = false;
 };
 } // namespace mrcctl

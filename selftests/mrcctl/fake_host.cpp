@@ -74,4 +74,21 @@ std::shared_ptr<void> FakeHost::lock(const std::string &path)
 	ran.push_back("lock " + path);
 	return nullptr;
 }
+
+uint16_t FakeWeb::listen(const std::string &to, uint16_t port)
+{
+	if (err)
+		throw DeviceError(to, err);
+	address = to;
+	return port ? port : 40000;
+}
+
+void FakeWeb::run(
+	const std::function<WebResponse(const WebRequest &)> &answer,
+	uint64_t timeout)
+{
+	timeout_ns = timeout;
+	if (visit)
+		visit(answer);
+}
 } // namespace mrcctl

@@ -320,7 +320,8 @@ TEST_F(MrcctlTest, NoticesThatNobodyReads)
 		.clock = clock_,
 		.tty = false,
 		.rows = 0,
-		.host = host_};
+		.host = host_,
+		.web = web_};
 
 	EXPECT_EQ(mrcctl::run({"port"}, env), exit_device);
 	EXPECT_EQ(err.str(), "mrcctl: standard output: write error\n");

@@ -58,10 +58,11 @@ void add_command(CLI::App &sub, const Command &cmd, Chosen &chosen)
 	});
 }
 
-void add_watch_options(CLI::App &sub, Raw &raw, bool timeout)
+void add_watch_options(CLI::App &sub, Raw &raw, bool count, bool timeout)
 {
-	sub.add_option("-n,--count", raw.count,
-		       "stop after so many lines or views");
+	if (count)
+		sub.add_option("-n,--count", raw.count,
+			       "stop after so many lines or views");
 	sub.add_option("-i,--interval", raw.interval,
 		       "time between two looks, default 1s");
 	if (timeout)
@@ -85,7 +86,10 @@ void add_commands(CLI::App &app, Chosen &chosen, Raw &raw)
 			o = app.add_subcommand(object, std::string(cmd.help));
 			add_command(*o, cmd, chosen);
 			if (object == "monitor" || object == "top")
-				add_watch_options(*o, raw, object == "monitor");
+				add_watch_options(*o, raw, true,
+						  object == "monitor");
+			if (object == "serve")
+				add_watch_options(*o, raw, false, true);
 			if (object == "doctor")
 				o->add_option("--peer", raw.peers,
 					      "addresses of hosts to probe");

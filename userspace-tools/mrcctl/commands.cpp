@@ -96,6 +96,8 @@ constexpr Command table[] = {
 	 links_check},
 	{"metrics", "", "[FILE]", "figures of all devices for Prometheus",
 	 nullptr, metrics},
+	{"serve", "", "[listen ADDRESS[:PORT]] [health FILE]",
+	 "a web page of what the devices do", nullptr, serve},
 };
 } // namespace
 

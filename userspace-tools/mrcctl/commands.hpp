@@ -13,6 +13,7 @@
 #include "error.hpp"
 #include "host.hpp"
 #include "json.hpp"
+#include "web_server.hpp"
 #include "words.hpp"
 
 namespace mrcctl
@@ -36,6 +37,7 @@ struct Env {
 	bool tty;	  /* out is a terminal */
 	std::size_t rows; /* of the terminal, 0 = not known */
 	Host &host;
+	WebServer &web;
 };
 
 /* Options that commands use. */
@@ -129,6 +131,7 @@ void top(Context &c, Words &w);
 int show_gids(const HostContext &c, Words &w);
 int diagnose(const HostContext &c, Words &w);
 int metrics(const HostContext &c, Words &w);
+int serve(const HostContext &c, Words &w);
 int plane_show(const HostContext &c, Words &w);
 int plane_add(const HostContext &c, Words &w);
 int plane_del(const HostContext &c, Words &w);

@@ -48,7 +48,7 @@ _mrcctl() {
 	case $object:$command in
 	-:*) ;;
 	:) words="-j -p -d -b -h dev port fmt ev cc default tc limit probe qp monitor top load save
-		doctor show-gids metrics plane links" ;;
+		doctor show-gids metrics serve plane links" ;;
 	qp:) words=show ;;
 	dev: | port: | tc: | limit:) words='show set' ;;
 	fmt: | cc:) words='show add set del' ;;
@@ -59,6 +59,16 @@ _mrcctl() {
 	probe:) words='ev status' ;;
 	monitor:) words='ev state -n -i -t' ;;
 	top:) words='-n -i' ;;
+	serve:*)
+		case $prev in
+		listen) words='127.0.0.1:4680 [::1]:4680' ;;
+		health)
+			mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+			return
+			;;
+		*) words='listen health -i -t' ;;
+		esac
+		;;
 	doctor:) words="--peer --json $(_mrcctl_devices)" ;;
 	show-gids:) words="--json $(_mrcctl_devices)" ;;
 	load: | metrics:)

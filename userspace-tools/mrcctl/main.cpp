@@ -9,6 +9,7 @@
 #include "cli.hpp"
 #include "error.hpp"
 #include "host.hpp"
+#include "http_server.hpp"
 #include "kernel.hpp"
 
 namespace
@@ -54,6 +55,7 @@ int main(int argc, char **argv)
 {
 	mrcctl::Kernel system;
 	mrcctl::LocalHost host;
+	mrcctl::HttpServer web;
 	SystemClock clock;
 	mrcctl::Env env{.in = std::cin,
 			.out = std::cout,
@@ -62,7 +64,8 @@ int main(int argc, char **argv)
 			.clock = clock,
 			.tty = isatty(STDOUT_FILENO) != 0,
 			.rows = rows_of(STDOUT_FILENO),
-			.host = host};
+			.host = host,
+			.web = web};
 
 	try {
 		return mrcctl::run({argv + 1, argv + argc}, env);
