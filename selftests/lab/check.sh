@@ -18,6 +18,7 @@
 #           lab's own test
 #   tidy    clang-tidy
 #   wireshark  the dissector and the Scapy layers, with hostile packets
+#   web     the page of mrcctl serve, in Chromium
 #   insns   the kernel's instructions per message, compared with limits (insns.sh)
 #   conform the driver with planted deviations, which mrcconform must find (conform_mutants.sh)
 #   packages  Debian packages, in clean roots of the releases; the RPM spec
@@ -33,7 +34,7 @@ set -euo pipefail
 export LAB_MACHINE=${M:-${LAB_MACHINE:-qemu}}
 . "$(dirname "$0")/common.sh"
 
-[ $# -gt 0 ] || lab_die "usage: check.sh unit|prop|map|fuzz|fuzz-short|build|parts|lint|tidy|wireshark|insns|conform|packages|series|vm|interop|vm-rest ..."
+[ $# -gt 0 ] || lab_die "usage: check.sh unit|prop|map|fuzz|fuzz-short|build|parts|lint|tidy|wireshark|web|insns|conform|packages|series|vm|interop|vm-rest ..."
 wants() {
 	local p
 	for p in "${parts[@]}"; do
@@ -50,7 +51,7 @@ for p in "${parts[@]}"; do
 		# them.
 		[ "$MACHINE" != kcsan ] || lab_die "$p does not run on M=kcsan"
 		;;
-	unit | prop | map | fuzz | fuzz-short | build | parts | lint | tidy | wireshark | insns | conform | packages | series | vm-rest)
+	unit | prop | map | fuzz | fuzz-short | build | parts | lint | tidy | wireshark | web | insns | conform | packages | series | vm-rest)
 		[ "$MACHINE" = qemu ] || lab_die "$p has nothing to do with M=$MACHINE"
 		;;
 	*) lab_die "unknown part '$p'" ;;
@@ -247,6 +248,9 @@ if wants tidy; then
 fi
 if wants wireshark; then
 	stage wireshark dissector
+fi
+if wants web; then
+	stage web web_page
 fi
 if wants insns; then
 	stage insns "$LAB_DIR/insns.sh"

@@ -167,7 +167,7 @@ manual_pages() {
 licences() {
 	local bad
 	cd "$TOP" || return
-	bad=$(repo_files | grep -v -E '^(LICENSES/|debian/|selftests/(fuzz/corpus|mrcctl/golden|mrclab/golden|mrcmap/golden)/)|\.(bin|pcap)$' |
+	bad=$(repo_files | grep -v -E '^(LICENSES/|debian/|selftests/(fuzz/corpus|mrcctl/golden|mrclab/golden|mrcmap/golden)/)|\.(bin|pcap|png)$' |
 		while read -r f; do
 			[ ! -f "$f" ] || [ ! -s "$f" ] ||
 				head -n 5 "$f" | grep -q 'SPDX-License-Identifier: ' || echo "$f"
@@ -190,6 +190,10 @@ layers() {
 		>"$work/symbols"
 	cd "$TOP" || return
 	"$LAB_DIR/layers.py" drivers/infiniband/sw/mrc "$work/symbols" Documentation/seam.md
+}
+
+web_page() {
+	"$LAB_DIR/setup.sh" native web && "$TOP/selftests/web/check.sh"
 }
 
 dissector() {

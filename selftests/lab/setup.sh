@@ -6,7 +6,7 @@
 # package list with Debian's suites only: the machine's apt configuration is not
 # changed, and broken sources in it do not matter.
 #
-# usage: setup.sh [vm|native|lint|wireshark|all]...   (default: all)
+# usage: setup.sh [vm|native|lint|wireshark|web|all]...   (default: all)
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 
@@ -23,12 +23,15 @@ lint_packages=(clang-tidy clang-format shellcheck mandoc python3-docutils unifde
 # Packages for the tests of the dissector.
 wireshark_packages=(tshark python3-scapy)
 
+# Packages for the test of the web page, which needs those of native too.
+web_packages=(chromium fonts-dejavu-core)
+
 # QEMU before 8 crashes now and then while a 6.12 guest patches its kernel
 # text under multi-threaded emulation.
 qemu_package=qemu-system-x86
 qemu_minimum=8.0
 
-usage() { lab_die "usage: setup.sh [vm|native|lint|wireshark|all]..."; }
+usage() { lab_die "usage: setup.sh [vm|native|lint|wireshark|web|all]..."; }
 
 installed_version() {
 	dpkg-query -W -f '${db:Status-Abbrev} ${Version}\n' "$1" 2>/dev/null |
@@ -65,10 +68,11 @@ for part in "$@"; do
 	native) wanted+=("${native_packages[@]}" "$(clang_runtime_package)") ;;
 	lint) wanted+=("${lint_packages[@]}") ;;
 	wireshark) wanted+=("${wireshark_packages[@]}") ;;
+	web) wanted+=("${web_packages[@]}") ;;
 	all)
 		wanted+=("${vm_packages[@]}" "${native_packages[@]}"
 			"$(clang_runtime_package)" "${lint_packages[@]}"
-			"${wireshark_packages[@]}")
+			"${wireshark_packages[@]}" "${web_packages[@]}")
 		with_qemu=1
 		;;
 	*) usage ;;
