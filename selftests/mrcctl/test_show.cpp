@@ -54,6 +54,16 @@ TEST_F(MrcctlTest, ShowsPortsToEverybody)
 	EXPECT_TRUE(Json::parse(run("-j port").out)[0]["admin"].is_null());
 }
 
+TEST_F(MrcctlTest, ShowsProgramsWhoseNamesAreNoText)
+{
+	add_qps();
+	dev().qps[0].name.program = "a\xff\"b";
+	const Result r = run("-j qp show");
+
+	EXPECT_EQ(r.status, 0) << r.err;
+	EXPECT_EQ(Json::parse(r.out)[0]["program"], "a\xef\xbf\xbd\"b");
+}
+
 TEST_F(MrcctlTest, ShowsTrafficClasses)
 {
 	golden_both("tc", "tc show");

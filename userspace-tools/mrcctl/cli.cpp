@@ -180,7 +180,7 @@ void show_devices(const Options &opt, Env &env)
 	for (const std::string &name : env.system.devices())
 		list.push_back(env.system.open(name)->device());
 	if (opt.json)
-		env.out << json_of(list).dump(opt.pretty ? 4 : -1) << '\n';
+		env.out << dumped(json_of(list), opt.pretty ? 4 : -1);
 	else
 		for (const Device &d : list)
 			env.out << text_of(d);

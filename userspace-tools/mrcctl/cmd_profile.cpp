@@ -394,6 +394,6 @@ void load(Context &c, Words &w)
 void save(Context &c, Words &w)
 {
 	w.done();
-	c.env.out << json_of(all_of(c.dev)).dump(4) << '\n';
+	c.env.out << dumped(json_of(all_of(c.dev)), 4);
 }
 } // namespace mrcctl

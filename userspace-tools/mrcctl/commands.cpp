@@ -114,13 +114,12 @@ void HostContext::print(std::string_view text) const
 
 void HostContext::print_json(const Json &j) const
 {
-	print((opt.pretty ? j.dump(4) : j.dump()) + "\n");
+	print(dumped(j, opt.pretty ? 4 : -1));
 }
 
 void Context::print_json(const Json &j) const
 {
-	env.out << (opt.pretty ? j.dump(4) : j.dump()) << '\n';
-	env.out.flush();
+	print_text(dumped(j, opt.pretty ? 4 : -1));
 }
 
 void Context::print_text(std::string_view text) const

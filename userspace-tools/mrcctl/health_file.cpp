@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "error.hpp"
-#include "state.hpp"
+#include "json.hpp"
 
 namespace mrcctl
 {

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -15,6 +16,12 @@
 namespace mrcctl
 {
 using Json = nlohmann::ordered_json;
+
+/*
+ * One line, or with @indent many. Bytes that are no UTF-8 are replaced: programs choose
+ * their names.
+ */
+std::string dumped(const Json &j, int indent = -1);
 
 Json json_of(const Device &d);
 Json json_of(const Port &p);

@@ -35,6 +35,11 @@ Json counters(const std::vector<Counter> &list)
 }
 } // namespace
 
+std::string dumped(const Json &j, int indent)
+{
+	return j.dump(indent, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
 Json json_of(const Device &d)
 {
 	return {

@@ -174,9 +174,4 @@ std::optional<Json> qp_of(const SampleOfAll &s, const std::string &device,
 	}
 	return {};
 }
-
-std::string dumped(const Json &j)
-{
-	return j.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
-}
 } // namespace mrcctl

@@ -23,6 +23,4 @@ Json state_of(const SampleOfAll &s, const StateOptions &o);
 /* One queue pair with all its EVs; no value if there is none. */
 std::optional<Json> qp_of(const SampleOfAll &s, const std::string &device,
 			  uint64_t qpn);
-/* As text. Bytes that are no UTF-8 are replaced. */
-std::string dumped(const Json &j);
 } // namespace mrcctl
