@@ -3,9 +3,9 @@
 #
 # The ABI of the MRC library against what programs have built in: sizes, offsets,
 # types and values of the headers, their functions, what the version macros
-# do, the declarations and examples in the manual pages, and the names that the
-# library exports; and the sizes of the kernel's control interface. Compiles, runs
-# nothing.
+# do, the declarations and examples in the manual pages, the examples of the guides,
+# and the names that the library exports; and the sizes of the kernel's control
+# interface. Compiles, runs nothing.
 #
 # usage: check.sh [-i DIR] [RESULT]
 #   DIR      has infiniband/verbs.h, where the compiler does not find it itself
@@ -358,6 +358,13 @@ for page in "$headers"/man/*.[37]; do
 	compiles "$(basename "$page"), example" c -std=c11 "$tmp/example.c"
 done
 [ "$examples" -ge 15 ] && good || bad "only $examples examples found in the manual pages"
+
+# --- examples of the guides --------------------------------------------------
+for f in "$here"/../../Documentation/guides/examples/*.c; do
+	compiles "$(basename "$f") of the guides" c -std=gnu17 "$f"
+done
+compiles "first.cpp of the guides" cxx -std=c++20 \
+	"$here/../../Documentation/guides/examples/first.cpp"
 
 # --- the library -------------------------------------------------------------
 if [ -n "$result" ]; then

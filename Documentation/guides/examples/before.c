@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * A verbs program: the client writes a text into the server's memory by RDMA WRITE, and
+ * tells its length by SEND. The server prints the text. after.c is its port to the MRC API.
+ *
+ * usage: before DEVICE GID-INDEX [SERVER TEXT]
+ */
+#include <arpa/inet.h>
+#include <infiniband/verbs.h>
+
+#include "talk.h"
+
+enum { SIZE = 4096, DEPTH = 16, PORT = 1 };
+
+struct place {
+	union ibv_gid gid;
+	uint64_t addr;
+	uint32_t rkey, qpn;
+};
+
+static struct ibv_context *ctx;
+static struct ibv_pd *pd;
+static struct ibv_mr *mr;
+static struct ibv_cq *cq;
+static struct ibv_qp *qp;
+static char buf[SIZE] __attribute__((aligned(SIZE)));
+static struct place mine, peer;
+
+static void set_up(const char *name, int gid_index)
+{
+	struct ibv_device **list = ibv_get_device_list(NULL);
+	struct ibv_qp_init_attr init = {
+		.qp_type = IBV_QPT_RC,
+		.cap = { DEPTH, DEPTH, 1, 1, 0 },
+	};
+
+	for (int i = 0; list && list[i] && !ctx; i++)
+		if (!strcmp(ibv_get_device_name(list[i]), name))
+			ctx = ibv_open_device(list[i]);
+	if (!ctx || ibv_query_gid(ctx, PORT, gid_index, &mine.gid))
+		die(errno, "%s: no such device or GID", name);
+	pd = ibv_alloc_pd(ctx);
+	mr = pd ? ibv_reg_mr(pd, buf, SIZE, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE) : NULL;
+	if (!mr)
+		die(errno, "ibv_reg_mr");
+	cq = ibv_create_cq(ctx, 2 * DEPTH, NULL, NULL, 0);
+	if (!cq)
+		die(errno, "create CQ");
+	init.send_cq = init.recv_cq = cq;
+	qp = ibv_create_qp(pd, &init);
+	if (!qp)
+		die(errno, "create QP");
+	mine.qpn = qp->qp_num;
+	mine.addr = (uintptr_t)buf;
+	mine.rkey = mr->rkey;
+}
+
+static void connect_qp(int gid_index)
+{
+	struct ibv_qp_attr attr = {
+		.qp_state = IBV_QPS_INIT,
+		.port_num = PORT,
+		.qp_access_flags = IBV_ACCESS_REMOTE_WRITE,
+	};
+	int err;
+
+	err = ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
+			    IBV_QP_ACCESS_FLAGS);
+	if (err)
+		die(err, "to INIT");
+	attr = (struct ibv_qp_attr){
+		.qp_state = IBV_QPS_RTR,
+		.path_mtu = IBV_MTU_1024,
+		.dest_qp_num = peer.qpn,
+		.max_dest_rd_atomic = 1,
+		.min_rnr_timer = 12,
+		.ah_attr = {
+			.is_global = 1,
+			.port_num = PORT,
+			.grh = { .dgid = peer.gid, .sgid_index = (uint8_t)gid_index, .hop_limit = 64 },
+		},
+	};
+	err = ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU |
+			    IBV_QP_DEST_QPN | IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
+			    IBV_QP_MIN_RNR_TIMER);
+	if (err)
+		die(err, "to RTR");
+	attr = (struct ibv_qp_attr){
+		.qp_state = IBV_QPS_RTS,
+		.timeout = 18,
+		.retry_cnt = 7,
+		.rnr_retry = 7,
+		.max_rd_atomic = 1,
+	};
+	err = ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
+			    IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC);
+	if (err)
+		die(err, "to RTS");
+}
+
+static struct ibv_wc next_completion(void)
+{
+	struct ibv_wc wc;
+	int n;
+
+	do {
+		n = ibv_poll_cq(cq, 1, &wc);
+	} while (n == 0);
+	if (n < 0 || wc.status != IBV_WC_SUCCESS)
+		die(0, "completion: %s", n < 0 ? "none" : ibv_wc_status_str(wc.status));
+	return wc;
+}
+
+static void send_text(const char *text)
+{
+	struct ibv_sge sge = { .addr = (uintptr_t)buf, .lkey = mr->lkey };
+	struct ibv_send_wr *bad, data = {
+		.sg_list = &sge,
+		.num_sge = 1,
+		.opcode = IBV_WR_RDMA_WRITE,
+		.wr.rdma = { .remote_addr = peer.addr, .rkey = peer.rkey },
+	}, note = {
+		.opcode = IBV_WR_SEND_WITH_IMM,
+		.send_flags = IBV_SEND_SIGNALED,
+	};
+	int err;
+
+	snprintf(buf, SIZE, "%s", text);
+	sge.length = (uint32_t)strlen(buf);
+	note.imm_data = htonl(sge.length);
+	data.next = &note;
+	err = ibv_post_send(qp, &data, &bad);
+	if (err)
+		die(err, "post send");
+	next_completion();
+}
+
+int main(int argc, char **argv)
+{
+	struct ibv_recv_wr *bad, recv = { .wr_id = 0 };
+	int fd, end = 0, ended;
+
+	if (argc != 3 && argc != 5)
+		die(0, "usage: %s DEVICE GID-INDEX [SERVER TEXT]", argv[0]);
+	set_up(argv[1], atoi(argv[2]));
+	fd = talk_open(argc == 5 ? argv[3] : NULL);
+	talk_swap(fd, &mine, &peer, sizeof(mine));
+	connect_qp(atoi(argv[2]));
+	if (ibv_post_recv(qp, &recv, &bad))
+		die(errno, "post receive");
+	talk_swap(fd, &end, &ended, sizeof(end));
+	if (argc == 5) {
+		send_text(argv[4]);
+	} else {
+		struct ibv_wc wc = next_completion();
+
+		printf("%.*s\n", (int)ntohl(wc.imm_data), buf);
+	}
+	talk_swap(fd, &end, &ended, sizeof(end));
+	ibv_destroy_qp(qp);
+	ibv_destroy_cq(cq);
+	ibv_dereg_mr(mr);
+	ibv_dealloc_pd(pd);
+	ibv_close_device(ctx);
+	return 0;
+}
