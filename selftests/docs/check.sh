@@ -177,7 +177,9 @@ END {
 # Relative links lead somewhere.
 while IFS=: read -r f link; do
 	[ -e "$(dirname "$f")/$link" ] || { echo "$f links to $link, which is not there"; bad=1; }
-done < <(grep -o -H -E '\]\([A-Za-z_./-]+\)' README.md CONTRIBUTING.md Documentation/*.md |
-	sed 's/:](/:/; s/)$//')
+done < <(grep -o -H -E '\]\([A-Za-z0-9_./-]+[#)]' README.md CONTRIBUTING.md Documentation/*.md \
+	Documentation/guides/*.md | sed 's/:](/:/; s/[#)]$//')
+
+selftests/docs/guides.sh || bad=1
 
 exit $bad

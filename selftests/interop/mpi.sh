@@ -5,6 +5,8 @@
 # host and one device, in the namespace of end A. IPv6 GIDs with rxe: see ucx.sh.
 # timeout: 600
 . "$(dirname "$0")/lib_interop.sh"
+# That of the guide.
+EXAMPLES=$INTEROP_DIR/../../Documentation/guides/examples
 
 cases() { choose allreduce_rc -- allreduce_ud; }
 
@@ -14,24 +16,10 @@ case_run() {
 		gids_v6
 		gid=(-x "UCX_IB_GID_INDEX=$GIDX6_A")
 	fi
-	cat >"$WORK/allreduce.py" <<-'END'
-		from array import array
-		from mpi4py import MPI
-
-		comm = MPI.COMM_WORLD
-		rank, ranks = comm.Get_rank(), comm.Get_size()
-		for n in (1, 100, 5000, 200000):
-		    mine = array("d", (i * (rank + 1) for i in range(n)))
-		    total = array("d", bytes(8 * n))
-		    comm.Allreduce([mine, MPI.DOUBLE], [total, MPI.DOUBLE], MPI.SUM)
-		    want = ranks * (ranks + 1) // 2
-		    assert all(total[i] == i * want for i in range(n)), n
-		print("rank", rank, "of", ranks, "agrees")
-	END
 	at_a timeout 200 env OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 \
 		mpirun -n 2 --oversubscribe --mca pml ucx --mca btl ^openib,tcp \
 		-x "UCX_NET_DEVICES=$DEV_A:1" -x "UCX_TLS=${1#*_}_verbs,ud_verbs:aux,self" \
-		"${gid[@]}" python3 "$WORK/allreduce.py" >"$WORK/out"
+		"${gid[@]}" python3 "$EXAMPLES/allreduce.py" >"$WORK/out"
 	check "$(grep -c agrees "$WORK/out")" == 2 "ranks that agree"
 }
 

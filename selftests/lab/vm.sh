@@ -6,7 +6,7 @@
 # usage: vm.sh [-k KERNEL] [-u TREE] [-t SECONDS] [-m MEGABYTES] [-o DIR] [-e NAME=VALUE]... [-p PARAMETER]... [-q] [-n] [-N] [-C] [-I PLUGIN] JOB [ARG...]
 #        vm.sh [-k KERNEL] [-N] -i [JOB [ARG...]]       a shell in the guest, after JOB
 #   JOB  a script of this machine; its output is printed here as it comes.
-#        /mrc in the guest holds selftests/ and the results of the build,
+#        /mrc in the guest holds selftests/, the guides and the results of the build,
 #        /out is a directory that is copied back to the host (-o)
 #   -u   user land: a tree of image.sh (default 6.12)
 #   -e   in the environment of the job
@@ -202,7 +202,8 @@ fi
 run=$(mktemp -d "$LAB/run/$k$(machine_suffix).XXXXXX")
 mkdir -p "$run/share" "$run/out"
 (cd "$TOP" && find selftests -maxdepth 1 -mindepth 1 -type d ! -name fuzz ! -name unit \
-	-exec cp -a --parents {} "$run/share/" \;)
+	-exec cp -a --parents {} "$run/share/" \;
+	cp -a --parents Documentation/guides "$run/share/")
 if [ -z "$bare" ] && [ -d "$LAB/guest" ]; then
 	cp -a "$LAB/guest" "$run/share/guest"
 fi
