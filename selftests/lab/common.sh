@@ -41,12 +41,12 @@ known_kernel() {
 }
 
 # Directory of the tree that holds the image, headers and compiler of kernel $1. The
-# 6.12 tree is also the user land of every guest. "interop" is the user land of the
-# guests for foreign suites; it has no kernel.
+# 6.12 tree is also the user land of every guest. "interop" and "containers" are the user
+# lands of the guests for foreign suites and for containers; they have no kernel.
 kernel_tree() {
 	case $1 in
 	6.12) echo "$TREES/trixie" ;;
-	interop) echo "$TREES/interop" ;;
+	interop | containers) echo "$TREES/$1" ;;
 	*) echo "$TREES/linux-$1" ;;
 	esac
 }

@@ -8,11 +8,12 @@
 #   linux-6.1   kernel, headers and compiler of Debian 12
 #   linux-7.2   the same of the newest kernel in trixie-backports
 #   interop     no kernel: the guests' user land with the foreign suites
+#   containers  no kernel: the guests' user land with runtimes of containers
 #
 # A tree is rebuilt when its recipe (this file's lists) changes; otherwise this script
 # returns at once. Needs root.
 #
-# usage: image.sh KERNEL|interop...
+# usage: image.sh KERNEL|interop|containers...
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 
@@ -40,6 +41,9 @@ interop_packages="fio qperf libfabric-bin ucx-utils python3-mpi4py openmpi-bin
 	nvme-cli nfs-kernel-server nfs-common open-iscsi targetcli-fb e2fsprogs
 	kmod python3"
 
+# What selftests/containers runs: an OCI runtime, modprobe, and what reads JSON and YAML.
+container_packages="crun jq kmod python3-yaml"
+
 tree_suite() { # KERNEL
 	case $1 in
 	6.1) echo bookworm ;;
@@ -51,6 +55,7 @@ tree_packages() { # KERNEL
 	case $1 in
 	6.12) echo "$kernel_packages $guest_packages $monitor_packages $switch_packages $plot_packages $build_packages" ;;
 	interop) echo "$guest_packages $interop_packages" ;;
+	containers) echo "$guest_packages $container_packages" ;;
 	*) echo "$kernel_packages" ;;
 	esac
 }
@@ -75,6 +80,12 @@ tree_mb() { # KERNEL
 	6.12) echo 1400 ;;
 	interop) echo 1800 ;;
 	*) echo 1000 ;;
+	esac
+}
+
+has_kernel() { # TREE
+	case $1 in
+	interop | containers) return 1 ;;
 	esac
 }
 
@@ -136,7 +147,7 @@ make_tree() { # KERNEL
 	unmount_below "$new" ||
 		lab_die "the tree $(basename "$tree") is not finished: see what is mounted in $new"
 	[ -z "$failed" ] || lab_die "mmdebstrap failed for kernel $k"
-	if [ "$k" != interop ]; then
+	if has_kernel "$k"; then
 		# shellcheck disable=SC2012 # version names hold nothing odd
 		ls "$new/usr/lib/modules" | sort -V | tail -n1 >"$new/.lab-kernel-version"
 	fi
@@ -145,12 +156,12 @@ make_tree() { # KERNEL
 	rm -rf --one-file-system "$tree"
 	mv "$new" "$tree"
 	flock -u 8
-	[ "$k" = interop ] || lab_note "kernel $k is $(cat "$tree/.lab-kernel-version")"
+	! has_kernel "$k" || lab_note "kernel $k is $(cat "$tree/.lab-kernel-version")"
 }
 
 "$LAB_DIR/setup.sh" vm
 for k in "$@"; do
-	[ "$k" = interop ] || known_kernel "$k"
+	! has_kernel "$k" || known_kernel "$k"
 done
 for k in "$@"; do
 	make_tree "$k"

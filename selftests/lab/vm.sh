@@ -3,7 +3,7 @@
 #
 # Boots a guest, runs one job in it as root and powers it off.
 #
-# usage: vm.sh [-k KERNEL] [-u TREE] [-t SECONDS] [-m MEGABYTES] [-o DIR] [-e NAME=VALUE]... [-p PARAMETER]... [-q] [-n] [-N] [-C] [-I PLUGIN] JOB [ARG...]
+# usage: vm.sh [-k KERNEL] [-u TREE] [-t SECONDS] [-m MEGABYTES] [-o DIR] [-e NAME=VALUE]... [-p PARAMETER]... [-q] [-n] [-N] [-C] [-I PLUGIN] [-w DIR] JOB [ARG...]
 #        vm.sh [-k KERNEL] [-N] -i [JOB [ARG...]]       a shell in the guest, after JOB
 #   JOB  a script of this machine; its output is printed here as it comes.
 #        /mrc in the guest holds selftests/, the guides and the results of the build,
@@ -11,6 +11,7 @@
 #   -u   user land: a tree of image.sh (default 6.12)
 #   -e   in the environment of the job
 #   -p   a parameter of the kernel
+#   -w   the guest has a copy of this directory as /mrc/work, which it cannot change
 #   -q   prints nothing but errors; the output is in DIR/output
 #   -n   without this project's modules and provider; they need not exist (for the lab's
 #        own tests)
@@ -27,8 +28,8 @@
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 
-k=$DEFAULT_KERNEL user=$DEFAULT_KERNEL seconds=600 memory=2048 out='' quiet='' interactive='' bare='' env=() params=() nics=() count='' plugin=()
-while getopts k:u:t:m:o:e:p:I:CqnNi opt; do
+k=$DEFAULT_KERNEL user=$DEFAULT_KERNEL seconds=600 memory=2048 out='' quiet='' interactive='' bare='' env=() params=() nics=() count='' plugin=() work=''
+while getopts k:u:t:m:o:e:p:w:I:CqnNi opt; do
 	case $opt in
 	e) env+=("$OPTARG") ;;
 	k) k=$OPTARG ;;
@@ -37,6 +38,7 @@ while getopts k:u:t:m:o:e:p:I:CqnNi opt; do
 	m) memory=$OPTARG ;;
 	o) out=$OPTARG ;;
 	p) params+=("$OPTARG") ;;
+	w) work=$OPTARG ;;
 	q) quiet=1 ;;
 	n) bare=1 ;;
 	C) count=1 ;;
@@ -51,6 +53,7 @@ known_kernel "$k"
 [ -n "$interactive" ] || [ $# -gt 0 ] || lab_die "no job given; see the head of $0"
 [ "${#nics[@]}" = 0 ] || [ "$MACHINE" = qemu ] ||
 	lab_die "-N: no NICs on $MACHINE (no PCI there, or a kernel without their drivers)"
+[ -z "$work" ] || [ -d "$work" ] || lab_die "-w $work: no directory"
 [ -z "$count" ] || [ "$MACHINE" = qemu ] || lab_die "-C and -I: not on $MACHINE"
 need_root "booting a guest"
 "$LAB_DIR/image.sh" "$user" "$k"
@@ -207,6 +210,7 @@ mkdir -p "$run/share" "$run/out"
 if [ -z "$bare" ] && [ -d "$LAB/guest" ]; then
 	cp -a "$LAB/guest" "$run/share/guest"
 fi
+[ -z "$work" ] || cp -a "$work" "$run/share/work"
 [ -z "$interactive" ] || touch "$run/share/interactive"
 if [ $# -gt 0 ]; then
 	# A script of selftests/ runs in its own directory, so that it finds its
