@@ -65,7 +65,7 @@ check:
 # Its first part is `make check` itself; the rest runs whatever became of that.
 check-all:
 	@rc=0; $(MAKE) --no-print-directory check || rc=1; \
-	$(LAB)/check.sh prop map fuzz tidy wireshark web parts insns conform packages || rc=1; \
+	$(LAB)/check.sh prop map fuzz tidy wireshark web parts insns conform packages containers || rc=1; \
 	$(LAB)/check.sh series || rc=1; \
 	$(LAB)/check.sh vm-rest || rc=1; \
 	$(MAKE) --no-print-directory check-debug || rc=1; exit $$rc

@@ -22,6 +22,7 @@
 #   insns   the kernel's instructions per message, compared with limits (insns.sh)
 #   conform the driver with planted deviations, which mrcconform must find (conform_mutants.sh)
 #   packages  Debian packages, in clean roots of the releases; the RPM spec
+#   containers  containers and pods with devices, and packaging/ci, in guests; builds packages
 #   series  the driver as patches for the kernel tree, each on the newest kernel (series.sh)
 #   vm      selftests/net in a guest; K=KERNEL and T=PATTERN narrow it
 #   interop selftests/interop in a guest, without and with loss; K and T as above
@@ -34,7 +35,7 @@ set -euo pipefail
 export LAB_MACHINE=${M:-${LAB_MACHINE:-qemu}}
 . "$(dirname "$0")/common.sh"
 
-[ $# -gt 0 ] || lab_die "usage: check.sh unit|prop|map|fuzz|fuzz-short|build|parts|lint|tidy|wireshark|web|insns|conform|packages|series|vm|interop|vm-rest ..."
+[ $# -gt 0 ] || lab_die "usage: check.sh unit|prop|map|fuzz|fuzz-short|build|parts|lint|tidy|wireshark|web|insns|conform|packages|containers|series|vm|interop|vm-rest ..."
 wants() {
 	local p
 	for p in "${parts[@]}"; do
@@ -51,7 +52,7 @@ for p in "${parts[@]}"; do
 		# them.
 		[ "$MACHINE" != kcsan ] || lab_die "$p does not run on M=kcsan"
 		;;
-	unit | prop | map | fuzz | fuzz-short | build | parts | lint | tidy | wireshark | web | insns | conform | packages | series | vm-rest)
+	unit | prop | map | fuzz | fuzz-short | build | parts | lint | tidy | wireshark | web | insns | conform | packages | containers | series | vm-rest)
 		[ "$MACHINE" = qemu ] || lab_die "$p has nothing to do with M=$MACHINE"
 		;;
 	*) lab_die "unknown part '$p'" ;;
@@ -261,6 +262,10 @@ fi
 if wants packages; then
 	stage packages "$TOP/selftests/packages/check.sh"
 	stage rpm-spec "$TOP/selftests/packages/spec.sh"
+fi
+if wants containers; then
+	stage containers "$TOP/selftests/containers/check.sh" containers
+	stage ci-action "$TOP/selftests/containers/check.sh" ci
 fi
 if [ -n "$fuzz_job" ]; then
 	wait "$fuzz_job" || true
