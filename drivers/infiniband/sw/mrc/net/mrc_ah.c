@@ -101,15 +101,12 @@ void mrc_av_drop_route(struct mrc_av *av)
 	dst_release(dst);
 }
 
-static void mrc_av_fill(struct mrc_av *av, const struct mrc_ah *ah,
-			const struct ib_global_route *grh)
+void mrc_av_set_grh(struct mrc_dev *dev, struct mrc_av *av,
+		    const struct ib_global_route *grh)
 {
-	spin_lock_init(&av->lock);
-	av->pd = ah->ib.pd;
-	av->port = ah->port;
 	memcpy(&av->saddr, &grh->sgid_attr->gid, sizeof(av->saddr));
 	memcpy(&av->daddr, &grh->dgid, sizeof(av->daddr));
-	av->dport = mrc_dport(to_mdev(ah->ib.device), &av->daddr);
+	av->dport = mrc_dport(dev, &av->daddr);
 	av->ipv6 = !ipv6_addr_v4mapped(&av->daddr);
 	av->mcast = rdma_is_multicast_addr(&av->daddr);
 	av->tos = grh->traffic_class;
@@ -177,7 +174,10 @@ static int mrc_create_ah(struct ib_ah *ibah,
 	ah->av = kzalloc(sizeof(*ah->av), gfp);
 	if (!ah->av)
 		goto err_count;
-	mrc_av_fill(ah->av, ah, grh);
+	spin_lock_init(&ah->av->lock);
+	ah->av->pd = ah->ib.pd;
+	ah->av->port = ah->port;
+	mrc_av_set_grh(dev, ah->av, grh);
 	ret = mrc_av_insert(dev, ah->av, gfp);
 	if (ret)
 		goto err_av;

@@ -15,6 +15,7 @@
 #include "dev/mrc_dev.h"
 
 struct ib_ah;
+struct ib_global_route;
 struct mrc_mr;
 struct mrc_qp;
 struct net;
@@ -488,6 +489,13 @@ struct mrc_av {
 };
 
 extern const struct ib_device_ops mrc_ah_ops;
+
+/*
+ * Addresses, UDP port and header fields of @av from @grh. Nobody else uses @av, or the caller's
+ * locks keep users away. Any context.
+ */
+void mrc_av_set_grh(struct mrc_dev *dev, struct mrc_av *av,
+		    const struct ib_global_route *grh);
 
 /* The number by which work requests name an AH. */
 u32 mrc_ah_num(struct ib_ah *ibah);

@@ -55,13 +55,7 @@ static void mrc_uc_set_av(struct mrc_ud *ud, const struct rdma_ah_attr *ah)
 	a->sl = rdma_ah_get_sl(ah);
 
 	mrc_av_drop_route(av);
-	memcpy(&av->saddr, &grh->sgid_attr->gid, sizeof(av->saddr));
-	memcpy(&av->daddr, &grh->dgid, sizeof(av->daddr));
-	av->dport = mrc_dport(ud->base.dev, &av->daddr);
-	av->ipv6 = !ipv6_addr_v4mapped(&av->daddr);
-	av->tos = grh->traffic_class;
-	av->ttl = grh->hop_limit ?: MRC_HOP_LIMIT;
-	av->flow_label = grh->flow_label & 0xfffff;
+	mrc_av_set_grh(ud->base.dev, av, grh);
 	av->port = ud->port;
 	uc->bound_port = 0;
 	if (ipv6_addr_type(&av->daddr) & IPV6_ADDR_LINKLOCAL) {
