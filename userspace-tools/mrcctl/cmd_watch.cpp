@@ -7,6 +7,7 @@
 
 #include "commands.hpp"
 #include "error.hpp"
+#include "figures.hpp"
 #include "names.hpp"
 #include "text.hpp"
 #include "watch.hpp"
@@ -16,17 +17,6 @@ namespace mrcctl
 namespace
 {
 constexpr uint32_t event_depth = 1024;
-
-/* Queue pairs that end between the list and the query are left out. */
-std::vector<Qp> all_qps(Backend &dev)
-{
-	std::vector<Qp> out;
-
-	for (const QpName &name : dev.qps())
-		if (std::optional<Qp> q = dev.qp(name))
-			out.push_back(std::move(*q));
-	return out;
-}
 
 template <typename Of>
 void profile_states(States &s, const char *kind, uint32_t max, Of of)
@@ -158,10 +148,8 @@ Sample sample(Context &c)
 {
 	Sample s;
 
-	s.ports = c.dev.ports();
-	for (Port &p : s.ports)
-		p.counters = c.dev.counters(p.num);
-	s.qps = all_qps(c.dev);
+	s.ports = ports_with_counters(c.dev);
+	s.qps = all_qps(c.dev, c.dev.qps());
 	s.mono_ns = c.env.clock.mono_ns();
 	return s;
 }
@@ -184,7 +172,7 @@ void qp_show(Context &c, Words &w)
 		if (list.empty())
 			throw DeviceError(fmt::format("qp {}", qpn), ENOENT);
 	} else {
-		list = all_qps(c.dev);
+		list = all_qps(c.dev, c.dev.qps());
 	}
 	c.show(list, [&] {
 		std::string s;

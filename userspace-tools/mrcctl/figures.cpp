@@ -21,6 +21,8 @@ auto if_possible(MetricsOfDevice &m, const char *part, Fn get)
 	}
 }
 
+} // namespace
+
 std::vector<Port> ports_with_counters(Backend &dev)
 {
 	std::vector<Port> out = dev.ports();
@@ -30,16 +32,15 @@ std::vector<Port> ports_with_counters(Backend &dev)
 	return out;
 }
 
-std::vector<Qp> queue_pairs_of(Backend &dev)
+std::vector<Qp> all_qps(Backend &dev, const std::vector<QpName> &names)
 {
 	std::vector<Qp> out;
 
-	for (const QpName &name : dev.qps())
+	for (const QpName &name : names)
 		if (std::optional<Qp> q = dev.qp(name))
 			out.push_back(std::move(*q));
 	return out;
 }
-} // namespace
 
 MetricsOfDevice figures_of(System &system, const std::string &name)
 {
@@ -58,7 +59,9 @@ MetricsOfDevice figures_of(System &system, const std::string &name)
 	m.ports =
 		if_possible(m, "ports", [&] { return ports_with_counters(d); });
 	m.qp_names = if_possible(m, "qp_names", [&] { return d.qps(); });
-	m.qps = if_possible(m, "qps", [&] { return queue_pairs_of(d); });
+	m.qps = if_possible(m, "qps", [&] {
+		return all_qps(d, m.qp_names ? *m.qp_names : d.qps());
+	});
 	m.ev_profiles = if_possible(m, "ev_profiles",
 				    [&] { return all_of(d).ev_profiles; });
 	return m;

@@ -13,4 +13,9 @@ namespace mrcctl
  * throw DeviceError.
  */
 MetricsOfDevice figures_of(System &system, const std::string &name);
+
+std::vector<Port> ports_with_counters(Backend &dev);
+
+/* Those of @names. Queue pairs that have ended meanwhile are left out. */
+std::vector<Qp> all_qps(Backend &dev, const std::vector<QpName> &names);
 } // namespace mrcctl
