@@ -453,12 +453,10 @@ void MrcctlTest::add_qps()
 	dev().qps.push_back(q);
 }
 
-Result MrcctlTest::run(const std::vector<std::string> &args,
-		       const std::string &in)
+Env MrcctlTest::env(std::istream &in, std::ostream &out, std::ostream &err,
+		    WebServer &web)
 {
-	std::istringstream input(in);
-	std::ostringstream out, err;
-	Env env{.in = input,
+	return {.in = in,
 		.out = out,
 		.err = err,
 		.system = system_,
@@ -466,8 +464,16 @@ Result MrcctlTest::run(const std::vector<std::string> &args,
 		.tty = tty_,
 		.rows = 0,
 		.host = host_,
-		.web = web_};
-	const int status = mrcctl::run(args, env);
+		.web = web};
+}
+
+Result MrcctlTest::run(const std::vector<std::string> &args,
+		       const std::string &in)
+{
+	std::istringstream input(in);
+	std::ostringstream out, err;
+	Env e = env(input, out, err, web_);
+	const int status = mrcctl::run(args, e);
 
 	return {status, out.str(), err.str()};
 }

@@ -122,6 +122,9 @@ protected:
 		   const std::string &in = "");
 	/* As a person types it; words have no blanks. */
 	Result run(const std::string &line, const std::string &in = "");
+	/* The parts of this test, with these streams and this server. */
+	Env env(std::istream &in, std::ostream &out, std::ostream &err,
+		WebServer &web);
 	/* Compares with, or writes, golden/NAME. */
 	static void golden(const std::string &name, const std::string &text);
 	/* Runs @line, which must work, as text and as JSON. */

@@ -313,17 +313,9 @@ TEST_F(MrcctlTest, NoticesThatNobodyReads)
 	std::ostream out(&full);
 	std::istringstream in;
 	std::ostringstream err;
-	Env env{.in = in,
-		.out = out,
-		.err = err,
-		.system = system_,
-		.clock = clock_,
-		.tty = false,
-		.rows = 0,
-		.host = host_,
-		.web = web_};
+	Env e = env(in, out, err, web_);
 
-	EXPECT_EQ(mrcctl::run({"port"}, env), exit_device);
+	EXPECT_EQ(mrcctl::run({"port"}, e), exit_device);
 	EXPECT_EQ(err.str(), "mrcctl: standard output: write error\n");
 }
 } // namespace mrcctl

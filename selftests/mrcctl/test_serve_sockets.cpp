@@ -204,18 +204,10 @@ protected:
 		std::istringstream in;
 		std::ostringstream out, err;
 		HttpServer web;
-		Env env{.in = in,
-			.out = out,
-			.err = err,
-			.system = system_,
-			.clock = clock_,
-			.tty = false,
-			.rows = 0,
-			.host = host_,
-			.web = web};
+		Env e = env(in, out, err, web);
 
 		args.insert(args.end(), words.begin(), words.end());
-		const int status = mrcctl::run(args, env);
+		const int status = mrcctl::run(args, e);
 
 		return {status, out.str(), err.str()};
 	}
