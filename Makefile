@@ -11,7 +11,7 @@ M ?=
 F ?=
 export K T M F KVER KDIR DESTDIR RDMA_CORE
 
-.PHONY: all install uninstall demo lab figures bench insns conform devfuzz life packages check check-all check-unit check-fuzz \
+.PHONY: all install uninstall demo lab figures bench insns conform devfuzz middle life packages check check-all check-unit check-fuzz \
 	check-build check-lint check-vm check-debug check-races check-interop \
 	check-series series clean distclean help
 
@@ -50,6 +50,10 @@ conform:
 # Random programs and packets, R rounds from seed S, in the kernel with KASAN.
 devfuzz:
 	@$(LAB)/devfuzz.sh
+
+# Packets that a man in the middle changes, N in each case.
+middle:
+	@$(LAB)/middle.sh
 
 # Connections, links, ports, namespaces and the module come and go N times; does memory stay?
 life:
@@ -121,6 +125,7 @@ help:
 	@echo '  make conform T=PATTERN   the driver with planted deviations, which mrcconform must find'
 	@echo '  make devfuzz R=20  random programs and packets in a kernel with KASAN, from seed S'
 	@echo '  make life N=10000 MINUTES=60   connections, links, namespaces come and go: 7 hours'
+	@echo '  make middle N=1000000  packets that a man in the middle changes, in six cases'
 	@echo '  make bench P=goals mrc beside rxe and TCP, at native speed: build/bench/'
 	@echo '  make check         what a change must pass: 45 to 80 minutes, two cores'
 	@echo '  make check-unit    engine: unit and property tests (native)'

@@ -4,7 +4,8 @@
 # The script life.sh of selftests/net with thousands of cycles, in a guest.
 #
 # usage: life.sh           (make life)
-#   N=CYCLES of each kind (10000), MINUTES=of traffic (60), K=KERNEL (7.2), M=MACHINE (uml)
+#   N=CYCLES of each kind (10000), MINUTES=of traffic (60), CASES=NAMES (all),
+#   K=KERNEL (7.2), M=MACHINE (uml)
 set -euo pipefail
 export LAB_MACHINE=${M:-${LAB_MACHINE:-uml}}
 . "$(dirname "$0")/common.sh"
@@ -17,4 +18,4 @@ job_build
 lab_note "$n cycles of each kind and $minutes minutes of traffic on Linux $k, $MACHINE"
 mkdir -p "$BUILD/life"
 job_run net/life.sh $((n * 5 + minutes * 60 + 1800)) -m 2048 \
-	-e "LIFE_CYCLES=$n" -e "LIFE_MINUTES=$minutes" -o "$BUILD/life" --
+	-e "LIFE_CYCLES=$n" -e "LIFE_MINUTES=$minutes" -e "LIFE_CASES=${CASES:-}" -o "$BUILD/life" --

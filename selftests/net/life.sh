@@ -4,7 +4,8 @@
 # Long life: connections, processes, links, ports, namespaces and the module come and go,
 # and afterwards the kernel's memory is back where it was. LIFE_CYCLES is how often each of
 # them does (100, fewer on slow machines), LIFE_MINUTES how long traffic runs at the end (1).
-# `make life` has thousands and hours.
+# `make life` has thousands and hours. LIFE_CASES names the cases to run (all): connections,
+# processes, links, ports, namespaces, traffic, modules.
 #
 # Tolerance: no slab cache may have grown by one object in five cycles, at least 20 and at
 # most 200 objects. Slab, per-CPU and vmalloc memory together may not have grown
@@ -15,6 +16,8 @@
 
 CYCLES=${LIFE_CYCLES:-$((100 / ${LAB_TIME:-1} < 40 ? 40 : 100 / ${LAB_TIME:-1}))}
 MINUTES=${LIFE_MINUTES:-1}
+ALL_CASES="connections processes links ports namespaces traffic modules"
+CASES=${LIFE_CASES:-$ALL_CASES}
 
 # flat N COMMAND...: runs COMMAND with a number of cycles, then with N, and compares the
 # memory after the two.
@@ -140,14 +143,23 @@ hours() {
 	expect_memory_back "$WORK/before" 200 2048
 }
 
+# life NAME DESCRIPTION COMMAND...: a subtest, if its name is among the cases.
+life() {
+	[[ " $CASES " == *" $1 "* ]] || return 0
+	subtest "${@:2}"
+}
+
+for name in $CASES; do
+	[[ " $ALL_CASES " == *" $name "* ]] || fail "LIFE_CASES: there is no case '$name' in: $ALL_CASES"
+done
 topo 2
-subtest "$CYCLES connections, made and destroyed" flat "$CYCLES" connections destroy
-subtest "$CYCLES processes, killed" flat "$CYCLES" connections kill
-subtest "$CYCLES links, beside traffic" flat "$CYCLES" links
-subtest "$CYCLES times a port goes down and up, under traffic" flat "$CYCLES" ports
-subtest "$CYCLES namespaces, beside traffic" flat "$CYCLES" namespaces
-subtest "$MINUTES minutes of traffic" hours
+life connections "$CYCLES connections, made and destroyed" flat "$CYCLES" connections destroy
+life processes "$CYCLES processes, killed" flat "$CYCLES" connections kill
+life links "$CYCLES links, beside traffic" flat "$CYCLES" links
+life ports "$CYCLES times a port goes down and up, under traffic" flat "$CYCLES" ports
+life namespaces "$CYCLES namespaces, beside traffic" flat "$CYCLES" namespaces
+life traffic "$MINUTES minutes of traffic" hours
 topo_down
 wait_for 30 rmmod mrc 2>/dev/null
-subtest "the module is loaded and unloaded $CYCLES times" module_cycles
+life modules "the module is loaded and unloaded $CYCLES times" module_cycles
 tap_end

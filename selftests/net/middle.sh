@@ -8,7 +8,7 @@
 # programs come to their end, the kernel goes on, and new connections work.
 #
 # MIDDLE_PACKETS is how many packets have to pass in each case (20000), MIDDLE_SEED the
-# first seed.
+# first seed. `make middle` has millions of packets.
 # timeout: 900
 . "$(dirname "$0")/lib.sh"
 . "$NET_DIR/lib_bridged.sh"
