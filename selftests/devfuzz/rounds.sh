@@ -34,10 +34,12 @@ mix() { # SEED
 	esac
 }
 
-# Controllers and packets may harm the consumer.
+# Controllers, packets and calls without memory may harm the consumer. Without --kinds there
+# are programs of all kinds.
 beside_consumer() { # SEED OPTION...
-	local run=fuzz_beside_consumer
-	[[ ! " $* " =~ \ --packets\ |control|faults ]] || run=fuzz
+	local run=fuzz
+	[[ ! " $* " =~ \ --kinds\ plain,wild\  ]] || [[ " $* " =~ \ --packets\  ]] ||
+		run=fuzz_beside_consumer
 	"$run" "$@"
 }
 
