@@ -381,6 +381,8 @@ TEST(Rnr, StaleOnes)
 	EXPECT_EQ(r.req.state, MRC_REQ_READY);
 	EXPECT_FALSE(r.lost(r.psn(1)));
 	r.rnr(r.psn(1), k1ms, out[0].hdr.tstamp);
+	EXPECT_EQ(r.req.state, MRC_REQ_READY); // it waits for the ACK of the first SEND
+	r.ack(r.psn(0));
 	EXPECT_EQ(r.req.state, MRC_REQ_ERROR);
 	r.rnr(r.psn(1), k1ms);
 }

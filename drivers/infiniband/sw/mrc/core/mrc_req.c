@@ -32,7 +32,7 @@ enum mrc_req_sched mrc_req_sched(const struct mrc_req *req)
 {
 	bool work = req->n_lost;
 
-	if (req->wq_send != req->wq_post)
+	if (req->wq_send != req->wq_post && !mrc_req_doomed(req, req->wq_send))
 		work |= !req->drain ||
 			mrc_req_begun(mrc_req_wqe(req, req->wq_send));
 	if (!work)
@@ -98,7 +98,8 @@ static bool mrc_req_more(const struct mrc_req *req, u32 n)
 	const struct mrc_tx_wqe *wqe = mrc_req_wqe(req, req->wq_send);
 	u32 recvs = n && mrc_req_takes_recv(wqe);
 
-	if (req->wq_post - req->wq_send <= n || req->drain)
+	if (req->wq_post - req->wq_send <= n || req->drain ||
+	    mrc_req_doomed(req, req->wq_send + n))
 		return false;
 	wqe = mrc_req_wqe(req, req->wq_send + n);
 	if (mrc_req_takes_recv(wqe) && mrc_req_wimm_full(req, recvs))
@@ -407,7 +408,7 @@ static enum mrc_tx_verdict mrc_req_send_new(struct mrc_req *req, u64 now,
 	enum mrc_tx_verdict v;
 	bool recv;
 
-	if (req->wq_send == req->wq_post)
+	if (req->wq_send == req->wq_post || mrc_req_doomed(req, req->wq_send))
 		return req->n_lost ? MRC_TX_WAIT_HOLD : MRC_TX_IDLE;
 	wqe = &req->wqe[slot];
 	if (!mrc_req_begun(wqe) && req->drain)

@@ -340,6 +340,9 @@ struct mrc_plane {
  * @nak_syn: syndrome of a NAK that takes effect once all requests before @nak_psn are
  *	answered, 0 = none
  * @nak_psn: PSN that this NAK refuses
+ * @doom: status of a work request that will fail once all before it have ended, see
+ *	mrc_req_fail(), MRC_WC_SUCCESS = none
+ * @doom_seq: sequence number of that work request
  * @rnr_until: RNR back-off: messages that take a receive do not begin before this time,
  *	0 = none
  * @rnr_at: end of the latest RNR back-off that the oldest message without a receive was
@@ -411,6 +414,8 @@ struct mrc_req {
 	u16 rd_next;
 	u8 nak_syn;
 	u32 nak_psn;
+	u8 doom;
+	u32 doom_seq;
 	u64 rnr_until;
 	u64 rnr_at;
 	u16 recv_done;
@@ -655,9 +660,15 @@ void mrc_req_peer_status(struct mrc_req *req, u32 word, u64 now);
 /**
  * mrc_req_fail - enter MRC_REQ_ERROR
  * @req: the requester
- * @slot: the WR that gets @status; earlier unfinished ones and all later ones
- *	get MRC_WC_FLUSH; -1 = the oldest unfinished one
+ * @slot: the WR that gets @status; all later ones get MRC_WC_FLUSH; -1 = the oldest
+ *	unfinished one
  * @status: MRC_WC_FLUSH when the QP is moved to ERROR for another reason
+ *
+ * The first completion with an error tells what went wrong. So a WR that is not the oldest
+ * one fails when all before it have ended; until then nothing new is sent of it and of WRs
+ * after it. A peer that refused it may have moved its queue pair to ERROR. So the first
+ * retry that is charged without a NACK ends the wait: the oldest WR gets @status. Without a
+ * retry timer there is no wait, and WRs before @slot get MRC_WC_FLUSH.
  */
 void mrc_req_fail(struct mrc_req *req, int slot, enum mrc_wc_status status);
 

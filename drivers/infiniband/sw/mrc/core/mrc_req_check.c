@@ -109,7 +109,7 @@ const char *mrc_req_check(const struct mrc_req *req)
 		return bad;
 	if (req->state == MRC_REQ_ERROR) {
 		if (req->inflight || req->n_out || req->n_lost ||
-		    req->rd_out || req->nak_syn || req->rnr_until ||
+		    req->rd_out || req->nak_syn || req->rnr_until || req->doom ||
 		    req->timer_at != MRC_NEVER)
 			return "activity in the error state";
 		return NULL;
@@ -132,6 +132,9 @@ const char *mrc_req_check(const struct mrc_req *req)
 	if (req->nak_syn && (mrc_psn_add(req->nak_psn, -1) != req->peer_ack ||
 			     req->tack == req->peer_ack))
 		return "a NAK is kept that has come true";
+	if (req->doom && (req->doom_seq == req->wq_done ||
+			  req->doom_seq - req->wq_done >= req->wq_post - req->wq_done))
+		return "a work request that has to fail is the oldest one, or none";
 	if (mrc_psn_diff(req->next_psn, req->tack) > MRC_TACK_RANGE + 1)
 		return "too far ahead of the transport ACK";
 	if (req->cfg.exp_cnt != MRC_RETRY_EXP_INFINITE &&

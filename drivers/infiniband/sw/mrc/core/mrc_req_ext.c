@@ -151,6 +151,7 @@ void mrc_req_local_done(struct mrc_req *req, u32 slot,
 	wqe->sent = wqe->npkts;
 	req->wq_send++;
 	mrc_req_complete(req);
+	mrc_req_doom_due(req);
 }
 
 /* The first packet of request @wqe, its only one, was sent through @port. */
@@ -221,6 +222,7 @@ void mrc_req_answered(struct mrc_req *req, u64 now)
 	mrc_req_complete(req);
 	mrc_req_progress(req, now);
 	mrc_req_nak_due(req);
+	mrc_req_doom_due(req);
 	mrc_req_rearm(req, true, now);
 }
 
@@ -350,7 +352,7 @@ u64 mrc_req_page_wait(const struct mrc_req *req, u8 code, u64 took)
  * first message is charged to the retry budget. A packet of it that was sent before the
  * end of its back-off belongs to the attempt that was charged.
  *
- * Return: false if the budget is exceeded and the QP failed.
+ * Return: false if the budget is exceeded and the message fails.
  */
 bool mrc_req_rnr(struct mrc_req *req, const struct mrc_tx_pkt *pkt, u8 code,
 		 u64 *hold, u64 now)

@@ -514,14 +514,15 @@ void mrc_req_on_nack(struct mrc_req *req, const struct mrc_hdr *h, u8 port,
 		mrc_req_drop(req, port);
 		return;
 	}
-	if (!mrc_req_outstanding(req, psn) || mrc_req_is_acked(req, psn))
+	if (!mrc_req_outstanding(req, psn) || mrc_req_is_acked(req, psn) ||
+	    mrc_req_slot_doomed(req, pkt->slot))
 		goto heard;
 	if (n->reason == MRC_NACK_UNEXP_EVENT) {
 		/* A peer without the extension does not know its opcodes. */
 		mrc_req_fail(req, (int)pkt->slot,
 			     req->wqe[pkt->slot].wr.op > MRC_WR_WRITE_IMM ?
 			     MRC_WC_REM_INV_REQ : MRC_WC_REM_OP);
-		return;
+		goto heard;
 	}
 
 	ev = mrc_paths_find(req->paths, n->entropy);
@@ -546,7 +547,7 @@ void mrc_req_on_nack(struct mrc_req *req, const struct mrc_hdr *h, u8 port,
 		hold = now + mrc_req_page_wait(req, n->vendor,
 					       mrc_req_since(pkt->sent_at, now));
 	} else if (rnr && !mrc_req_rnr(req, pkt, n->vendor, &hold, now)) {
-		return;
+		goto heard;
 	}
 	if (!rnr && !trim && n->reason != MRC_NACK_PSN_OOR_WINDOW)
 		hold = now + mrc_req_shortage(req);
@@ -573,7 +574,7 @@ heard:
 /* Complete the work requests that the transport ACK covers, in posting order, §6.2. */
 void mrc_req_complete(struct mrc_req *req)
 {
-	while (req->wq_done != req->wq_send) {
+	while (req->wq_done != req->wq_send && !mrc_req_doomed(req, req->wq_done)) {
 		struct mrc_tx_wqe *wqe = mrc_req_wqe(req, req->wq_done);
 		u32 last = mrc_psn_add(wqe->first_psn, (s32)wqe->npkts - 1);
 
@@ -680,5 +681,6 @@ void mrc_req_on_ack(struct mrc_req *req, const struct mrc_hdr *h, u8 port,
 		mrc_req_transport_ack(req, psn, now);
 	if (!nak)
 		mrc_req_recv_told(req, h);
+	mrc_req_doom_due(req);
 	mrc_req_rearm(req, true, now);
 }

@@ -261,6 +261,22 @@ void mrc_req_probe_holes(struct mrc_req *req, const struct mrc_seth *s,
 void mrc_req_transport_ack(struct mrc_req *req, u32 psn, u64 now);
 void mrc_req_complete(struct mrc_req *req);
 void mrc_req_nak_due(struct mrc_req *req);
+/* Fail if the doomed work request is the oldest one. */
+void mrc_req_doom_due(struct mrc_req *req);
+/* Do not wait any longer: fail if a work request is doomed. Return: one is. */
+bool mrc_req_doom_ends(struct mrc_req *req);
+
+/* Is @seq the work request that will fail, or one after it? */
+static inline bool mrc_req_doomed(const struct mrc_req *req, u32 seq)
+{
+	return req->doom && (s32)(seq - req->doom_seq) >= 0;
+}
+
+static inline bool mrc_req_slot_doomed(const struct mrc_req *req, u32 slot)
+{
+	return mrc_req_doomed(req, req->wq_done + ((slot - req->wq_done) &
+						   (req->cfg.sq_depth - 1)));
+}
 
 /* mrc_req_hdr.c */
 bool mrc_req_wr_ok(const struct mrc_req_cfg *cfg, const struct mrc_wr *wr);

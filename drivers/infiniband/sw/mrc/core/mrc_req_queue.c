@@ -179,12 +179,50 @@ void mrc_req_set_retry(struct mrc_req *req, u64 rto, u8 linear_cnt,
 	mrc_paths_set_rtt(req->paths, req->base_rtt, rto);
 }
 
+/*
+ * The work request in @slot fails when it is the oldest one. Return: false if it is that
+ * already.
+ */
+static bool mrc_req_doom(struct mrc_req *req, u32 slot, enum mrc_wc_status status)
+{
+	const u32 ahead = (slot - req->wq_done) & (req->cfg.sq_depth - 1);
+
+	/* A slot that is done lies further ahead than all unfinished ones. */
+	if (!ahead || ahead >= req->wq_post - req->wq_done || !req->cfg.rto)
+		return false;
+	if (!req->doom || ahead < req->doom_seq - req->wq_done) {
+		req->doom = (u8)status;
+		req->doom_seq = req->wq_done + ahead;
+	}
+	return true;
+}
+
+void mrc_req_doom_due(struct mrc_req *req)
+{
+	if (req->doom && req->doom_seq == req->wq_done)
+		mrc_req_fail(req, -1, (enum mrc_wc_status)req->doom);
+}
+
+bool mrc_req_doom_ends(struct mrc_req *req)
+{
+	if (!req->doom)
+		return false;
+	mrc_req_fail(req, -1, (enum mrc_wc_status)req->doom);
+	return true;
+}
+
 void mrc_req_fail(struct mrc_req *req, int slot, enum mrc_wc_status status)
 {
 	u32 seq;
 
 	if (req->state == MRC_REQ_ERROR)
 		return;
+	if (slot >= 0 && mrc_req_doom(req, (u32)slot, status))
+		return;
+	if (slot < 0 && status == MRC_WC_FLUSH && req->doom) {
+		slot = (int)(req->doom_seq & (req->cfg.sq_depth - 1));
+		status = (enum mrc_wc_status)req->doom;
+	}
 	if (slot < 0)
 		slot = (int)(req->wq_done & (req->cfg.sq_depth - 1));
 	for (seq = req->wq_done; seq != req->wq_post; seq++) {
@@ -200,6 +238,7 @@ void mrc_req_fail(struct mrc_req *req, int slot, enum mrc_wc_status status)
 	req->wimm_out = 0;
 	req->rd_out = 0;
 	req->nak_syn = 0;
+	req->doom = MRC_WC_SUCCESS;
 	req->rnr_until = 0;
 	req->inflight = 0;
 	req->n_out = 0;

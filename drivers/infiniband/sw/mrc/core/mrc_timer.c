@@ -145,6 +145,15 @@ bool mrc_req_charge(struct mrc_req *req)
 }
 
 /*
+ * The same for a retry that no refusal of the peer costs. If a work request is doomed, the
+ * wait for those before it ends: the peer may have moved its queue pair to ERROR.
+ */
+static bool mrc_req_charge_unheard(struct mrc_req *req)
+{
+	return !mrc_req_doom_ends(req) && mrc_req_charge(req);
+}
+
+/*
  * The packet after cack was sent again and is lost again, as shown by a SACK or a
  * probe. Each copy starts its timer anew. On a path that delivers probes but not data,
  * or not all data, the timer would never expire. So this costs as much as expiries
@@ -164,7 +173,7 @@ bool mrc_req_charge_stuck(struct mrc_req *req, u64 now)
 	 */
 	req->charged_at = now;
 	req->cost_at = now;
-	return mrc_req_charge(req);
+	return mrc_req_charge_unheard(req);
 }
 
 /* Result of a scan of the window. */
@@ -251,7 +260,7 @@ static void mrc_req_expire(struct mrc_req *req, u64 now)
 		req->charged_at = now;
 		req->stat_timeouts++;
 		mrc_ctr_add(req->cfg.ctr, 1, MRC_CTR_RTO, 1);
-		if (!mrc_req_charge(req))
+		if (!mrc_req_charge_unheard(req))
 			return;
 		if (last)
 			req->rtx_last = true;

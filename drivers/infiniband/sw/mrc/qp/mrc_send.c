@@ -124,8 +124,11 @@ static bool mrc_tx_build(struct mrc_qp *qp, const struct mrc_tx_desc *d,
 		return true;
 	}
 	mrc_ctr_add(&qp->base.dev->ctr, d->port, MRC_CTR_TX_ERROR, 1);
-	if (PTR_ERR(skb) == -EFAULT)
+	if (PTR_ERR(skb) == -EFAULT) {
 		mrc_tx_bad_memory(qp, d);
+		/* Earlier work requests must still be sent. */
+		return !qp->ans_of;
+	}
 	/* If there was no memory for the skb, the packet is sent again later. */
 	return false;
 }
