@@ -393,11 +393,12 @@ int multicast(World &w, bool attach)
 		return nothing_to_do;
 	const Queue_pair &q = w.rng.pick(w.qps);
 	const ibv_gid gid = group(w);
+	const uint16_t lid = w.rng.chance(20) ? 1 : 0;
 
 	if (!q.qp || (q.type != IBV_QPT_UD && w.rng.chance(95)))
 		return nothing_to_do;
-	return attach ? ibv_attach_mcast(q.qp, &gid, 0)
-		      : ibv_detach_mcast(q.qp, &gid, 0);
+	return attach ? ibv_attach_mcast(q.qp, &gid, lid)
+		      : ibv_detach_mcast(q.qp, &gid, lid);
 }
 
 int attach(World &w)

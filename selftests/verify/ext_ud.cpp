@@ -205,21 +205,22 @@ void datagrams(Session &s, bool shared)
 	s.oob.barrier(61);
 }
 
-void attach(Ud &ud, const ibv_gid &group, int wanted)
+void attach(Ud &ud, const ibv_gid &group, int wanted, uint16_t lid = 0)
 {
-	int ret = ibv_attach_mcast(ud.qp, &group, 0);
+	int ret = ibv_attach_mcast(ud.qp, &group, lid);
 
 	if (ret != wanted)
 		fail("ibv_attach_mcast: %s instead of %s", std::strerror(ret),
 		     std::strerror(wanted));
 }
 
-void detach(Ud &ud, const ibv_gid &group)
+void detach(Ud &ud, const ibv_gid &group, int wanted = 0, uint16_t lid = 0)
 {
-	int ret = ibv_detach_mcast(ud.qp, &group, 0);
+	int ret = ibv_detach_mcast(ud.qp, &group, lid);
 
-	if (ret)
-		fail("ibv_detach_mcast: %s", std::strerror(ret));
+	if (ret != wanted)
+		fail("ibv_detach_mcast: %s instead of %s", std::strerror(ret),
+		     std::strerror(wanted));
 }
 
 /* 239.7.7.N, or ff1e::7:N if the own address is one of IPv6. */
@@ -324,14 +325,35 @@ void groups(Session &s)
 		detach(*uds[i], full);
 	detach(*uds[most], other);
 }
+
+/*
+ * For the core, another LID is another attachment, although Ethernet has no LIDs. It keeps
+ * a queue pair until each of them is detached.
+ */
+void lids(Session &s)
+{
+	const ibv_gid group = group_number(s, 3);
+	Ud ud(s, false);
+
+	attach(ud, group, 0, 0);
+	attach(ud, group, 0, 7);
+	if (ibv_destroy_qp(ud.qp) != EBUSY)
+		fail("a member of a group was destroyed");
+	detach(ud, group, 0, 7);
+	detach(ud, group, EINVAL, 7);
+	detach(ud, group, 0, 0);
+	detach(ud, group, EINVAL, 0);
+}
 } // namespace
 
 void test_ext_groups(Session &s)
 {
 	if (!s.dev.is_mrc())
 		throw Skip("the limit is that of mrc");
-	if (s.client)
+	if (s.client) {
 		groups(s);
+		lids(s);
+	}
 	s.oob.barrier(62);
 }
 

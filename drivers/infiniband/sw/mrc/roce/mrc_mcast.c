@@ -24,6 +24,8 @@
  * @node: in the bucket of the group
  * @addr: address of the group, v4-mapped for IPv4
  * @ud: the QP, which is detached before it is freed
+ * @n: how often it is attached; under RTNL. The core lets a program attach a QP to a group
+ *	once for each LID, and does not destroy the QP before as many are detached
  * @port: port whose netdev is a member of the IP group
  * @ndev: netdev of @port, NULL if the port is vacant or joining failed; under RTNL.
  *	Without a reference: the port leaves its groups before it releases the netdev
@@ -33,6 +35,7 @@ struct mrc_member {
 	struct hlist_node node;
 	struct in6_addr addr;
 	struct mrc_ud *ud;
+	unsigned int n;
 	u8 port;
 	struct net_device *ndev;
 };
@@ -114,14 +117,18 @@ static unsigned int mrc_group_size(struct mrc_mcast *mc, const struct in6_addr *
 	return n;
 }
 
+/* Return: 0, -EEXIST if a member was there and counts once more, or an error. */
 static int mrc_member_add(struct mrc_ud *ud, struct mrc_member *m)
 {
 	struct mrc_mcast *mc = ud->base.dev->mcast;
+	struct mrc_member *old = mrc_member_find(mc, ud, &m->addr);
 	struct net_device *ndev;
 	int ret;
 
-	if (mrc_member_find(mc, ud, &m->addr))
+	if (old) {
+		old->n++;
 		return -EEXIST;
+	}
 	if (mc->n >= MRC_MAX_MCAST ||
 	    mrc_group_size(mc, &m->addr) >= MRC_MAX_MCAST_QPS)
 		return -ENOMEM;
@@ -132,6 +139,7 @@ static int mrc_member_add(struct mrc_ud *ud, struct mrc_member *m)
 			return ret;
 		m->ndev = ndev;
 	}
+	m->n = 1;
 	mc->n++;
 	hlist_add_head_rcu(&m->node, mrc_mcast_bucket(mc, &m->addr));
 	return 0;
@@ -156,7 +164,6 @@ static int mrc_attach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
 	rtnl_unlock();
 	if (ret)
 		kfree(m);
-	/* Attaching a QP again succeeds without effect. */
 	return ret == -EEXIST ? 0 : ret;
 }
 
@@ -172,7 +179,7 @@ static void mrc_member_del(struct mrc_member *m)
 static int mrc_detach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
 {
 	struct mrc_ud *ud = mrc_ud_from(ibqp);
-	struct mrc_member *m;
+	struct mrc_member *m, *gone = NULL;
 	struct in6_addr addr;
 
 	if (!ud)
@@ -180,13 +187,14 @@ static int mrc_detach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
 	memcpy(&addr, gid, sizeof(addr));
 	rtnl_lock();
 	m = mrc_member_find(ud->base.dev->mcast, ud, &addr);
-	if (m)
+	if (m && !--m->n) {
 		mrc_member_del(m);
+		gone = m;
+	}
 	rtnl_unlock();
-	if (!m)
-		return -EINVAL;
-	kfree_rcu(m, rcu);
-	return 0;
+	if (gone)
+		kfree_rcu(gone, rcu);
+	return m ? 0 : -EINVAL;
 }
 
 void mrc_mcast_detach_all(struct mrc_ud *ud)
