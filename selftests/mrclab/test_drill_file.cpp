@@ -287,7 +287,7 @@ TEST(DrillFile, HasTheSameFabricForRxe)
 		"links:\n  host: &l {rate: 40mbit, queue: 1m}\n"
 		"  fabric: *l\n  \"*:h?\": {delay: 1ms}\n",
 		"{\"name\": \"a\", \"planes\": 1, \"t0\": 1, \"t1\": 1, "
-		"\"hosts\": 2, \"forwarding\": \"ecmp\", \"block\": 2001}",
+		"\"hosts\": 2, \"forwarding\": \"ecmp\", \"block\": \"fd01\"}",
 		"---\nname: a\nplanes: 1\nt0: 1\nt1: 1\nhosts: 2\n"
 		"forwarding: srv6+ecmp\nprofiles: {evs: \"on\"}\n...\n",
 	};

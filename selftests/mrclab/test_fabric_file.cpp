@@ -208,8 +208,10 @@ TEST(FabricFile, TakesNames)
 TEST(FabricFile, TakesBlocks)
 {
 	const std::pair<const char *, uint16_t> all[] = {
-		{"fc00", 0xfc00}, {"fdff", 0xfdff},   {"FcBb", 0xfcbb},
-		{"2001", 0x2001}, {"00fcbb", 0xfcbb},
+		{"fc00", 0xfc00},
+		{"fdff", 0xfdff},
+		{"FcBb", 0xfcbb},
+		{"00fcbb", 0xfcbb},
 	};
 
 	for (const auto &[word, block] : all)

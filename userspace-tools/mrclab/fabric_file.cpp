@@ -44,12 +44,15 @@ uint16_t block6(std::string_view w)
 	unsigned int n = 0;
 	const auto r = std::from_chars(w.data(), w.data() + w.size(), n, 16);
 
-	/* fc00::/7, and the prefix for documentation: 2001 */
+	/*
+	 * fc00::/7. Elsewhere 16 bits are no prefix for private use: 2001 has
+	 * that for documentation, and addresses of others.
+	 */
 	if (r.ec != std::errc() || r.ptr != w.data() + w.size() || n > 0xffff ||
-	    ((n & 0xfe00) != 0xfc00 && n != 0x2001))
+	    (n & 0xfe00) != 0xfc00)
 		throw UsageError(fmt::format(
 			"\"{}\" is no block: 16 bits in hexadecimal, fc00 to "
-			"fdff or 2001",
+			"fdff",
 			w));
 	return static_cast<uint16_t>(n);
 }
