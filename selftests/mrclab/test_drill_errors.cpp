@@ -146,6 +146,10 @@ TEST(DrillErrors, NameTheFabric)
 			  "f.yaml:6: the fabric of a drill leaves out "
 			  "\"devices\": the drill says which");
 	}
+	texts.all["f.yaml"] = plain_fabric + "profiles:\n  evs: off\n";
+	EXPECT_EQ(drill_error(plain_drill, texts),
+		  "f.yaml:7: a drill's programs name no profiles, and srv6 "
+		  "without ecmp carries nothing without EVs");
 	texts.all["f.yaml"] = "name: x\nplanes: 99\n";
 	EXPECT_EQ(drill_error(plain_drill, texts).substr(0, 17),
 		  "f.yaml:2: planes:");

@@ -72,7 +72,8 @@ std::string error_of_many(uint32_t n)
 {
 	Texts texts;
 
-	texts.all["f.yaml"] = "name: x\nplanes: 1\nt0: 1\nt1: 0\nhosts: 64\n";
+	texts.all["f.yaml"] = "name: x\nplanes: 1\nt0: 1\nt1: 0\nhosts: 64\n"
+			      "forwarding: ecmp\n";
 	return drill_error(
 		with("  a: {program: mrcperf, among: [" + hosts(n) + "]}\n"),
 		texts);

@@ -313,6 +313,14 @@ TEST(FabricErrors, OfProfiles)
 		 "f:8: profiles with EVs name SRv6 paths; the forwarding is "
 		 "ecmp"},
 		{"forwarding: ecmp\nprofiles:\n  evs: off\n", ""},
+		/* Who would load them? */
+		{"devices: rxe\nprofiles:\n  evs: on\n",
+		 "f:8: profiles are loaded into devices of the kind mrc; "
+		 "\"devices\" is rxe"},
+		{"profiles:\n  cc: {algorithm: a}\ndevices: none\n",
+		 "f:7: profiles are loaded into devices of the kind mrc; "
+		 "\"devices\" is none"},
+		{"devices: rxe\nprofiles: {evs: off}\n", ""},
 		{"profiles:\n  evs: 1\n",
 		 "f:7: evs: \"1\" is neither true nor false"},
 		{"profiles:\n  cc: {}\n", "f:7: cc: there is no \"algorithm\""},

@@ -53,7 +53,7 @@ TEST(FabricFile, HasDefaults)
 	EXPECT_TRUE(f.host_links.empty());
 	EXPECT_TRUE(f.fabric_links.empty());
 	EXPECT_TRUE(f.rules.empty());
-	EXPECT_FALSE(f.profiles.evs);
+	EXPECT_TRUE(f.profiles.evs);
 	EXPECT_EQ(f.profiles.cc, "");
 	EXPECT_TRUE(f.profiles.cc_params.empty());
 	EXPECT_EQ(f.line_of("hosts"), 5);
@@ -72,7 +72,7 @@ TEST(FabricFile, HasEveryKey)
 			       "mtu: 9000\n"
 			       "block: FD01\n"
 			       "block4: 192.168\n"
-			       "devices: rxe\n"
+			       "devices: mrc\n"
 			       "device: rdma\n"
 			       "links:\n"
 			       "  host: {rate: 1gbit}\n"
@@ -98,7 +98,7 @@ TEST(FabricFile, HasEveryKey)
 	EXPECT_EQ(f.mtu, 9000u);
 	EXPECT_EQ(f.block, 0xfd01);
 	EXPECT_EQ(f.block4, 192 << 8 | 168);
-	EXPECT_EQ(f.devices, Devices::rxe);
+	EXPECT_EQ(f.devices, Devices::mrc);
 	EXPECT_EQ(f.device, "rdma");
 	EXPECT_EQ(f.host_links, props("rate", "1gbit"));
 	EXPECT_EQ(f.fabric_links, props("delay", "5us"));
@@ -203,6 +203,28 @@ TEST(FabricFile, TakesNames)
 		EXPECT_EQ(f.device, w);
 		EXPECT_EQ(f.prefix, std::string(w) + w);
 	}
+}
+
+/* Where nothing else is forwarded, queue pairs have EVs if the file is silent.
+ */
+TEST(FabricFile, HasEvsWhereQueuePairsNeedThem)
+{
+	const std::pair<const char *, bool> all[] = {
+		{"forwarding: srv6\n", true},
+		{"forwarding: srv6\ndevices: mrc\n", true},
+		{"profiles: {}\n", true},
+		{"profiles: {cc: {algorithm: a}}\n", true},
+		{"profiles: {evs: off}\n", false},
+		{"forwarding: srv6+ecmp\n", false},
+		{"forwarding: srv6+ecmp\nprofiles: {evs: on}\n", true},
+		{"forwarding: ecmp\n", false},
+		{"devices: rxe\n", false},
+		{"devices: none\n", false},
+		{"devices: none\nprofiles: {evs: off}\n", false},
+	};
+
+	for (const auto &[more, evs] : all)
+		EXPECT_EQ(with(more).profiles.evs, evs) << more;
 }
 
 TEST(FabricFile, TakesBlocks)

@@ -206,12 +206,26 @@ TEST(Profiles, RefusesMoreHostsThanADeviceHasDefaults)
 
 	EXPECT_NO_THROW(profile_commands(Topology(f), 1));
 	f.hosts = 34;
-	f.lines["profiles"] = 7;
-	try {
-		profile_commands(Topology(f), 1);
-		FAIL();
-	} catch (const FileError &e) {
-		EXPECT_EQ(e.line, 7);
-	}
+	f.file = "f";
+	f.lines["hosts"] = 5;
+
+	const auto error = [&f] {
+		try {
+			profile_commands(Topology(f), 1);
+		} catch (const FileError &e) {
+			return std::string(e.what());
+		}
+		return std::string();
+	};
+	const std::string why =
+		"profiles with EVs for 34 hosts: a device has 64 defaults, two "
+		"for each peer, which is enough for 33 hosts";
+
+	EXPECT_EQ(error(), "f:5: " + why +
+				   "; srv6 without ecmp needs them, or "
+				   "\"profiles: {evs: off}\" and profiles of "
+				   "your own");
+	f.lines["profiles/evs"] = 7;
+	EXPECT_EQ(error(), "f:7: " + why);
 }
 } // namespace mrclab

@@ -144,7 +144,8 @@ TEST(Schema, HasTheParsersDefaults)
 	}
 	EXPECT_EQ(have, (Keys{"forwarding", "mtu", "block", "block4", "devices",
 			      "device"}));
-	EXPECT_EQ(print(parse_fabric(with("profiles", {{"evs", false}}), "f")),
+	/* Of srv6 alone, which is the default. */
+	EXPECT_EQ(print(parse_fabric(with("profiles", {{"evs", true}}), "f")),
 		  print(without));
 }
 

@@ -290,8 +290,10 @@ exported() {
 	lab_down
 }
 
+# Queue pairs have EV profiles here although the file does not name them: switches that
+# forward by SRv6 alone carry nothing else.
 traffic_survives() {
-	lab_up 2 2 2 1 "profiles: {evs: on}"
+	lab_up 2 2 2 1
 	flow 0 1 2 --qps 2 --size 65536 --duration 6 --timeout 20
 	wait_for 30 flow_running 0
 	mrclab fault p1s1 down

@@ -49,12 +49,16 @@ Window parse_window(const std::string &w)
 	return window;
 }
 
-/* The same fabric with devices of rxe, in whatever style of YAML it is. */
+/*
+ * The same fabric with devices of rxe, which have no profiles, in whatever
+ * style of YAML it is.
+ */
 std::string with_rxe(const std::string &text)
 {
 	YAML::Node root = YAML::Load(text);
 
 	root["devices"] = "rxe";
+	root.remove("profiles");
 	return YAML::Dump(root);
 }
 
@@ -226,6 +230,10 @@ Topology Reader::stage(Devices devices, const MaybeNode &fabric,
 				"srv6+ecmp");
 	check_addresses(f);
 	check_profiles(f);
+	if (f.needs_evs() && !f.profiles.evs)
+		throw FileError(s.fabric_file, f.line_of("profiles/evs"),
+				"a drill's programs name no profiles, and srv6 "
+				"without ecmp carries nothing without EVs");
 
 	Topology t(f);
 

@@ -51,8 +51,12 @@ struct LinkRule {
 
 /* Profiles of mrcctl(8) for the paths between all hosts. */
 struct Profiles {
-	bool evs = false; /* false: queue pairs make their own paths */
-	std::string cc;	  /* congestion control algorithm; empty: none */
+	/*
+	 * false: queue pairs make their own paths. A file that does not say
+	 * has what needs_evs() returns.
+	 */
+	bool evs = false;
+	std::string cc; /* congestion control algorithm; empty: none */
 	std::vector<std::pair<std::string, std::string>> cc_params;
 };
 
@@ -80,6 +84,11 @@ struct Fabric {
 	uint32_t all_hosts() const { return t0 * hosts; }
 	bool srv6() const { return forwarding != Forwarding::ecmp; }
 	bool ecmp() const { return forwarding != Forwarding::srv6; }
+	/* Are paths that queue pairs make by themselves not forwarded? */
+	bool needs_evs() const
+	{
+		return devices == Devices::mrc && srv6() && !ecmp();
+	}
 	/* Line of @key in the file, 0 if it is not there. */
 	int line_of(const std::string &key) const;
 };

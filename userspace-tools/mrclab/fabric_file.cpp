@@ -338,6 +338,15 @@ void check(const YamlFile &yaml, const Fabric &f)
 		throw FileError(f.file, f.line_of("profiles/evs"),
 				"profiles with EVs name SRv6 paths; the "
 				"forwarding is ecmp");
+	if (f.devices != Devices::mrc &&
+	    (f.profiles.evs || !f.profiles.cc.empty()))
+		throw FileError(f.file, f.line_of("profiles"),
+				fmt::format("profiles are loaded into devices "
+					    "of the kind mrc; \"devices\" is "
+					    "{}",
+					    f.devices == Devices::rxe
+						    ? "rxe"
+						    : "none"));
 	check_links(f);
 }
 } // namespace
@@ -416,6 +425,9 @@ Fabric parse_fabric(std::string_view text, const std::string &file)
 			  }),
 		  {"links", [&r](const YAML::Node &v) { r.links(v); }},
 		  {"profiles", [&r](const YAML::Node &v) { r.profiles(v); }}});
+	/* Without them switches would forward no packet of a queue pair. */
+	if (!f.line_of("profiles/evs"))
+		f.profiles.evs = f.needs_evs();
 	check(yaml, f);
 	if (!prefix)
 		f.prefix = f.name + "-";

@@ -90,14 +90,21 @@ void check_profiles(const Fabric &f)
 {
 	const uint32_t most = most_defaults / 2 + 1;
 
-	if (f.profiles.evs && f.all_hosts() > most)
-		throw FileError(f.file, f.line_of("profiles"),
-				fmt::format("profiles with EVs for {} hosts: a "
-					    "device has {} defaults, two for "
-					    "each peer, which is enough for {} "
-					    "hosts",
-					    f.all_hosts(), most_defaults,
-					    most));
+	if (!f.profiles.evs || f.all_hosts() <= most)
+		return;
+
+	std::string why = fmt::format(
+		"profiles with EVs for {} hosts: a device has {} defaults, two "
+		"for each peer, which is enough for {} hosts",
+		f.all_hosts(), most_defaults, most);
+	int line = f.line_of("profiles/evs");
+
+	if (!line) {
+		line = f.line_of("hosts");
+		why += "; srv6 without ecmp needs them, or \"profiles: {evs: "
+		       "off}\" and profiles of your own";
+	}
+	throw FileError(f.file, line, why);
 }
 
 std::string profile_commands(const Topology &t, uint32_t host)
