@@ -356,6 +356,39 @@ TEST(DrillErrors, NameRequirements)
 	}
 }
 
+/* What has no baseline cannot be compared with it. */
+TEST(DrillErrors, NameFlowsThatStartLate)
+{
+	const auto error = [](const char *start, const char *must) {
+		return drill_error(
+			plain_drill +
+			"  late: {program: ib_write_bw, from: h2, to: h4, "
+			"start: " +
+			start + "}\nmust:\n  - {" + must + "}\n");
+	};
+	const auto why = [](const char *start) {
+		return std::string("d.yaml:9: flow late starts at ") + start +
+		       ", after the baseline begins; compare it with a rate, "
+		       "by \"against\"";
+	};
+
+	for (const char *must :
+	     {"what: late, from: 5s, mean: 90%", "what: late, worst: 9%",
+	      "what: flows, from: 5s, mean: 90%",
+	      "what: late, from: 5s, reaches: 50%, within: 1s"})
+		EXPECT_EQ(error("4s", must), why("4s")) << must;
+	/* A part of the baseline is no better. */
+	EXPECT_EQ(error("1500ms", "what: late, from: 5s, mean: 90%"),
+		  why("1.5s"));
+	EXPECT_EQ(error("1s", "what: late, from: 5s, mean: 90%"), "");
+	for (const char *must :
+	     {"what: late, from: 5s, mean: 90%, against: 10mbit",
+	      "what: late, from: 5s, fair: 0.9", "what: late, gap: 5s",
+	      "what: w, from: 5s, mean: 90%", "what: total, mean: 90%",
+	      "what: planes, mean: 90%"})
+		EXPECT_EQ(error("4s", must), "") << must;
+}
+
 TEST(DrillErrors, NameFaults)
 {
 	refuses({

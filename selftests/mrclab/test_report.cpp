@@ -116,12 +116,18 @@ TEST(Report, Rows)
 	EXPECT_FALSE(has_other({r}));
 	EXPECT_EQ(score_of({r}), "1 of 2 requirements are met");
 
-	/* What RoCE has for the same. */
+	/* What RoCE has for the same, or why it has nothing. */
 	r.runs[1].verdicts = {
+		{r.runs[0].verdicts[0].text + ", nothing before", 60, 0, "%",
+		 false},
 		{r.runs[0].verdicts[1].text, 200, 5000, "ms", false}};
-	EXPECT_EQ(rows_of(r)[0].other, "");
+	EXPECT_EQ(rows_of(r)[0].other, "nothing before");
 	EXPECT_EQ(rows_of(r)[1].other, "5000 ms");
 	EXPECT_TRUE(has_other({r}));
+	r.runs[1].verdicts[1].text += ", never reached";
+	EXPECT_EQ(rows_of(r)[1].other, "never reached");
+	r.runs[1].verdicts.pop_back();
+	EXPECT_EQ(rows_of(r)[1].other, "");
 
 	/* A failure is a row, unless it is one of rxe. */
 	r.runs[0].flows[0].ok = false;

@@ -123,6 +123,28 @@ TEST(Verdicts, OfTheWorstSample)
 	EXPECT_DOUBLE_EQ(m.got(worst("w", 0)), 20);
 }
 
+/* A share of nothing is no measurement, and says so. */
+TEST(Verdicts, WithNothingBefore)
+{
+	const Values late = {0, 0, 0, 0, 50, 50, 50, 50, 50, 50};
+	Made m = Made().flow("w", late);
+	Must with_rate = mean("w", 500);
+
+	for (const Must &must : {worst("w", 500), mean("w", 500)}) {
+		const Verdict v = m.judge(must);
+
+		EXPECT_FALSE(v.ok);
+		EXPECT_EQ(v.got, 0);
+		EXPECT_TRUE(v.text.ends_with("before, nothing before"))
+			<< v.text;
+	}
+	EXPECT_TRUE(m.judge(reaches("w", 500, 0.5, 200))
+			    .text.ends_with(", nothing before, never reached"));
+	with_rate.rate = 100;
+	EXPECT_TRUE(m.judge(with_rate).text.ends_with("against 100bit"));
+	EXPECT_FALSE(m.judge(fair("w", 500)).text.ends_with("before"));
+}
+
 TEST(Verdicts, OfTheMean)
 {
 	Made m = Made().flow("w", fall);

@@ -190,6 +190,24 @@ bool has_sample(const Drill &d, const Window &w)
 
 	return (first + 1) * d.sample <= std::min(w.to, d.time);
 }
+
+/* A flow that begins later has nothing in the baseline, or a part of it. */
+void check_must_baseline(const Drill &d, const Must &m)
+{
+	const bool compares = m.kind == Must::Kind::worst ||
+			      m.kind == Must::Kind::mean ||
+			      m.kind == Must::Kind::reaches;
+
+	if (!compares || m.rate)
+		return;
+	for (const Flow &f : d.flows)
+		if (f.start > d.baseline.from && is_flow(f.name, m.what))
+			throw UsageError(fmt::format(
+				"flow {} starts at {}, after the baseline "
+				"begins; compare it with a rate, by "
+				"\"against\"",
+				f.name, show_time(f.start)));
+}
 } // namespace
 
 Must read_must(const YamlFile &yaml, const YAML::Node &node)
@@ -225,8 +243,10 @@ void check_must_times(const Drill &d, const Must &m)
 void check_must_names(const Drill &d, const Topology &t, const Must &m)
 {
 	try {
-		if (!m.of_latency())
-			return check_series(t, d.flows, m.what);
+		if (!m.of_latency()) {
+			check_series(t, d.flows, m.what);
+			return check_must_baseline(d, m);
+		}
 		check_latency(d.flows, m.what);
 		if (m.of.empty())
 			return;

@@ -15,12 +15,6 @@ namespace mrclab
 {
 namespace
 {
-/* "write" stands for "write 1", "write 2" and so on. */
-bool is_flow(const std::string &name, const std::string &what)
-{
-	return what == "flows" || name == what || name.starts_with(what + " ");
-}
-
 /* Only names of directions have a colon. */
 bool is_direction(const std::string &name)
 {
@@ -111,6 +105,11 @@ void add_planes(DrillRun &run, const Topology &t,
 }
 
 } // namespace
+
+bool is_flow(const std::string &name, const std::string &what)
+{
+	return what == "flows" || name == what || name.starts_with(what + " ");
+}
 
 void check_series(const Topology &t, const std::vector<Flow> &flows,
 		  const std::string &name)

@@ -29,6 +29,9 @@ struct Reading {
 	std::vector<uint64_t> flows; /* bytes of payload, in their order */
 };
 
+/* Is @name a flow that @what stands for? "write" does for "write 2". */
+bool is_flow(const std::string &name, const std::string &what);
+
 /* Throws UsageError if no series has this name. */
 void check_series(const Topology &t, const std::vector<Flow> &flows,
 		  const std::string &name);

@@ -172,6 +172,14 @@ double ms_of(uint64_t ns)
 	return static_cast<double>(ns) / 1e6;
 }
 
+/* What a series is compared with, before its part. */
+double base_of(const Drill &d, const DrillRun &run, const Must &m,
+	       const Series &s)
+{
+	return m.rate ? static_cast<double>(m.rate)
+		      : mean(inside(run, s, d.baseline));
+}
+
 /* Of one series: percent of what it had before, or ms, or a mean for "fair". */
 double measured(const Drill &d, const DrillRun &run, const Must &m,
 		const Series &s)
@@ -186,9 +194,7 @@ double measured(const Drill &d, const DrillRun &run, const Must &m,
 			       : ms_of(longest_gap(d, run, s,
 						   inside(run, m.during)));
 
-	const double all = m.rate ? static_cast<double>(m.rate)
-				  : mean(inside(run, s, d.baseline));
-	const double before = all * m.part / m.parts;
+	const double before = base_of(d, run, m, s) * m.part / m.parts;
 
 	if (m.kind == Must::Kind::reaches)
 		return before > 0
@@ -210,9 +216,10 @@ const Series &find(const DrillRun &run, const std::string &name)
 }
 
 /* What was reached never, or was never looked for, took all of the time. */
-Verdict judge_time(const Drill &d, const Must &m, double got)
+Verdict judge_time(const Drill &d, const Must &m, const std::string &text,
+		   double got)
 {
-	Verdict v{text_of(m), ms_of(m.within), got, "ms", false};
+	Verdict v{text, ms_of(m.within), got, "ms", false};
 
 	if (got == never) {
 		v.text += m.kind == Must::Kind::gap ? ", no sample"
@@ -267,18 +274,28 @@ Verdict judge_one(const Drill &d, const DrillRun &run, const Must &m)
 {
 	const bool time =
 		m.kind == Must::Kind::reaches || m.kind == Must::Kind::gap;
+	const bool share =
+		m.kind != Must::Kind::fair && m.kind != Must::Kind::gap;
 	std::vector<double> all;
+	bool nothing = false; /* to compare with */
 	Verdict v;
 
 	if (m.of_latency())
 		return judge_latency(d, run, m);
 	v.text = text_of(m);
-	for (const std::string &name : series_names(run, m.what))
-		all.push_back(measured(d, run, m, find(run, name)));
+	for (const std::string &name : series_names(run, m.what)) {
+		const Series &series = find(run, name);
+
+		all.push_back(measured(d, run, m, series));
+		nothing |= share && base_of(d, run, m, series) <= 0;
+	}
 	if (all.empty())
 		return v;
+	/* A share of nothing is no measurement. */
+	if (nothing)
+		v.text += ", nothing before";
 	if (time)
-		return judge_time(d, m,
+		return judge_time(d, m, v.text,
 				  *std::max_element(all.begin(), all.end()));
 	if (m.kind == Must::Kind::fair) {
 		v.wanted = m.share;

@@ -14,32 +14,44 @@ namespace mrclab
 {
 namespace
 {
-/* What the runs with other devices have for the same requirement. */
-std::string other_of(const DrillResult &result, const std::string &text)
+/* The figure, or why there is none, which judge() says at the text's end. */
+std::string figure_of(const Verdict &v)
+{
+	for (const std::string why :
+	     {"nothing before", "never reached", "not measured", "no sample"})
+		if (v.text.ends_with(", " + why))
+			return why;
+	return mrclab::figure_of(v.got, v.unit);
+}
+
+/*
+ * What the runs with other devices have for the requirement of this number: a
+ * run has a verdict for each.
+ */
+std::string other_of(const DrillResult &result, std::size_t number)
 {
 	for (const DrillRun &run : result.runs)
-		for (const Verdict &v : run.verdicts)
-			if (run.devices != "mrc" && v.text == text)
-				return figure_of(v.got, v.unit);
+		if (run.devices != "mrc" && number < run.verdicts.size())
+			return figure_of(run.verdicts[number]);
 	return "";
 }
 
 /* What is not met shall not look as if it were, for want of a digit. */
-Row row_of(const DrillResult &result, const Verdict &v)
+Row row_of(const Verdict &v, const std::string &other)
 {
-	Row r{v.text, figure_of(v.wanted, v.unit), figure_of(v.got, v.unit),
-	      other_of(result, v.text), v.ok};
+	Row r{v.text, mrclab::figure_of(v.wanted, v.unit),
+	      mrclab::figure_of(v.got, v.unit), other, v.ok};
 
 	for (int more = 1; !v.ok && r.got == r.wanted && more < 6; more++)
-		r.got = figure_of(v.got, v.unit, more);
+		r.got = mrclab::figure_of(v.got, v.unit, more);
 	return r;
 }
 
 void add_rows(std::vector<Row> &rows, const DrillResult &result,
 	      const DrillRun &run)
 {
-	for (const Verdict &v : run.verdicts)
-		rows.push_back(row_of(result, v));
+	for (std::size_t i = 0; i < run.verdicts.size(); i++)
+		rows.push_back(row_of(run.verdicts[i], other_of(result, i)));
 	for (const FlowEnd &f : run.flows)
 		if (!f.ok)
 			rows.push_back({f.name + ": its programs succeed", "",
