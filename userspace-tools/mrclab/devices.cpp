@@ -244,26 +244,4 @@ uint32_t gid_index(const Topology &t, uint32_t host)
 			fmt::format("{} has no GID {}", device, wanted));
 	return index - 1;
 }
-
-std::vector<int> open_hw_counters(const Topology &t, uint32_t host,
-				  const std::string &name)
-{
-	std::vector<int> fds;
-
-	for (uint32_t port = 1; port <= ports_of(t.fabric()); port++) {
-		const std::string path =
-			fmt::format("/sys/class/infiniband/{}/ports/{}/"
-				    "hw_counters/{}",
-				    device_of(t.fabric(), host), port, name);
-
-		in_sysfs_with(t, host, path, [&] {
-			const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-
-			if (fd < 0)
-				throw SystemError(path, errno);
-			fds.push_back(fd);
-		});
-	}
-	return fds;
-}
 } // namespace mrclab

@@ -32,13 +32,6 @@ uint32_t device_index(const std::string &netns, const std::string &device);
 uint32_t gid_index(const Topology &t, uint32_t host);
 
 /*
- * File descriptors of the counter @name of each port of the host's device, for
- * pread(). The caller closes them.
- */
-std::vector<int> open_hw_counters(const Topology &t, uint32_t host,
-				  const std::string &name);
-
-/*
  * Is there a device of this name, on a netdev of the namespace? Another device
  * can have got the name.
  */

@@ -25,8 +25,7 @@ namespace mrclab
 namespace
 {
 constexpr uint64_t ms = 1000000;
-/* The kernel's counters of RDMA devices are renewed every 10 ms or less often.
- */
+/* To read all counters takes some of this time. */
 constexpr uint64_t min_sample = 10 * ms;
 constexpr uint64_t max_sample = 10000 * ms;
 constexpr uint64_t max_samples = 100000;

@@ -1,30 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #include "flow_meter.hpp"
 
-#include <cerrno>
-#include <cstdlib>
-
-#include <unistd.h>
-
 #include "devices.hpp"
-#include "error.hpp"
 #include "ip_commands.hpp"
 
 namespace mrclab
 {
 namespace
 {
-uint64_t read_number(int fd)
-{
-	char text[32] = {};
-	const ssize_t n = pread(fd, text, sizeof(text) - 1, 0);
-
-	if (n <= 0)
-		throw SystemError("a counter of an RDMA device",
-				  n < 0 ? errno : EIO);
-	return std::strtoull(text, nullptr, 10);
-}
-
 /* The netdev of rxe's only port. */
 Direction rxe_link(const Topology &t, uint32_t host)
 {
@@ -53,21 +36,14 @@ uint64_t path_mtu(uint64_t netdev)
 
 FlowMeter::FlowMeter(const Topology &t, Devices devices,
 		     const std::vector<Flow> &flows, Pids pids)
-	: topology_(t), flows_(flows), pids_(std::move(pids)), sampler_(t)
+	: topology_(t), devices_(devices), flows_(flows),
+	  pids_(std::move(pids)), sampler_(t)
 {
-	fds_.resize(flows.size());
+	counters_.resize(flows.size());
 	for (std::size_t f = 0; f < flows.size(); f++) {
 		if (flows[f].latency)
 			continue;
-		if (devices == Devices::mrc)
-			for (const uint32_t h : flows[f].counted)
-				for (const int fd : open_hw_counters(
-					     t, h,
-					     flows[f].by_sender
-						     ? "tx_data_bytes"
-						     : "rx_data_bytes"))
-					fds_[f].push_back(fd);
-		else
+		if (by_packets(f))
 			for (const auto *jobs :
 			     {&flows[f].servers, &flows[f].clients})
 				for (const Job &j : *jobs)
@@ -75,45 +51,55 @@ FlowMeter::FlowMeter(const Topology &t, Devices devices,
 						j.host,
 						netns_of(t.fabric(),
 							 t.host(j.host)),
-						device_of(t.fabric(), j.host));
+						device_of(t.fabric(), j.host),
+						devices);
+		else if (devices == Devices::mrc)
+			for (const uint32_t h : flows[f].counted)
+				counters_[f].emplace_back(
+					netns_of(t.fabric(), t.host(h)),
+					device_of(t.fabric(), h),
+					t.fabric().planes,
+					flows[f].by_sender ? "tx_data_bytes"
+							   : "rx_data_bytes");
 	}
 }
 
-FlowMeter::~FlowMeter()
+bool FlowMeter::by_packets(std::size_t flow) const
 {
-	for (const std::vector<int> &flow : fds_)
-		for (const int fd : flow)
-			close(fd);
+	const Flow &f = flows_[flow];
+
+	return f.message && (devices_ != Devices::mrc || f.by_sender);
 }
 
 uint64_t FlowMeter::mrc_bytes(std::size_t flow) const
 {
 	uint64_t sum = 0;
 
-	for (const int fd : fds_[flow])
-		sum += read_number(fd);
+	for (const HwCounter &c : counters_[flow])
+		sum += c.read();
 	return sum;
 }
 
-uint64_t FlowMeter::rxe_bytes(std::size_t flow, const Packets &packets,
-			      const Reading &reading) const
+uint64_t FlowMeter::packet_bytes(std::size_t flow, const Packets &packets) const
+{
+	uint64_t sum = 0;
+
+	for (const pid_t pid : pids_(flow))
+		for (const auto &[host, of] : packets) {
+			const auto p = of.find(pid);
+
+			sum += p == of.end() ? 0 : p->second;
+		}
+	return static_cast<uint64_t>(static_cast<double>(sum) *
+				     payload(flows_[flow].message,
+					     path_mtu(topology_.fabric().mtu)));
+}
+
+uint64_t FlowMeter::netdev_bytes(std::size_t flow, const Reading &reading) const
 {
 	const Flow &f = flows_[flow];
 	uint64_t sum = 0;
 
-	if (f.latency)
-		return 0;
-	if (f.message) {
-		for (const pid_t pid : pids_(flow))
-			for (const auto &[host, of] : packets) {
-				const auto p = of.find(pid);
-
-				sum += p == of.end() ? 0 : p->second;
-			}
-		return static_cast<uint64_t>(
-			static_cast<double>(sum) *
-			payload(f.message, path_mtu(topology_.fabric().mtu)));
-	}
 	for (const uint32_t h : f.counted) {
 		const auto c = reading.links.find(rxe_link(topology_, h));
 
@@ -133,8 +119,11 @@ Reading FlowMeter::read(std::chrono::steady_clock::time_point start)
 	for (auto &[host, progress] : progress_)
 		packets[host] = progress.read();
 	for (std::size_t f = 0; f < flows_.size(); f++)
-		r.flows.push_back(progress_.empty() ? mrc_bytes(f)
-						    : rxe_bytes(f, packets, r));
+		r.flows.push_back(flows_[f].latency ? 0
+				  : by_packets(f)   ? packet_bytes(f, packets)
+				  : devices_ == Devices::mrc
+					  ? mrc_bytes(f)
+					  : netdev_bytes(f, r));
 	r.at = static_cast<uint64_t>(
 		std::chrono::nanoseconds(std::chrono::steady_clock::now() -
 					 start)

@@ -4,10 +4,12 @@
 
 #include <chrono>
 #include <functional>
+#include <list>
 #include <map>
 #include <vector>
 
 #include "drill_series.hpp"
+#include "hw_counter.hpp"
 #include "qp_progress.hpp"
 #include "sampler.hpp"
 
@@ -15,9 +17,11 @@ namespace mrclab
 {
 /*
  * With mrc a flow's bytes are payload, by the counters of the RDMA device. rxe
- * counts no bytes: there they follow from the packets that the queue pairs of
- * the flow's processes have taken, and where the sizes of messages are not
- * known from the bytes of the netdev.
+ * counts no bytes: there, and where several flows of mrc have the same
+ * receiver, they follow from the packets that the queue pairs of the flow's
+ * processes have taken. Where the sizes of messages are not known, those with
+ * the same receiver are told by what their senders send, and those of rxe by
+ * the bytes of the netdev.
  */
 class FlowMeter
 {
@@ -27,7 +31,6 @@ public:
 
 	FlowMeter(const Topology &t, Devices devices,
 		  const std::vector<Flow> &flows, Pids pids);
-	~FlowMeter();
 	FlowMeter(const FlowMeter &) = delete;
 	FlowMeter &operator=(const FlowMeter &) = delete;
 
@@ -37,15 +40,18 @@ public:
 private:
 	using Packets = std::map<uint32_t, std::map<pid_t, uint64_t>>;
 
+	/* By the packets that queue pairs have taken? */
+	bool by_packets(std::size_t flow) const;
 	uint64_t mrc_bytes(std::size_t flow) const;
-	uint64_t rxe_bytes(std::size_t flow, const Packets &packets,
-			   const Reading &reading) const;
+	uint64_t packet_bytes(std::size_t flow, const Packets &packets) const;
+	uint64_t netdev_bytes(std::size_t flow, const Reading &reading) const;
 
 	const Topology &topology_;
+	Devices devices_;
 	const std::vector<Flow> &flows_;
 	Pids pids_;
 	Sampler sampler_;
-	std::vector<std::vector<int>> fds_;	  /* of each flow, mrc */
-	std::map<uint32_t, QpProgress> progress_; /* of each host, rxe */
+	std::vector<std::list<HwCounter>> counters_; /* of each flow, mrc */
+	std::map<uint32_t, QpProgress> progress_;    /* of hosts */
 };
 } // namespace mrclab

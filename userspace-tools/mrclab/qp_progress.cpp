@@ -1,19 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #include "qp_progress.hpp"
 
-#include <array>
-#include <cerrno>
-#include <cstring>
-#include <functional>
+#include <optional>
 
-#include <linux/netlink.h>
 #include <rdma/rdma_netlink.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
-#include "devices.hpp"
-#include "error.hpp"
-#include "netns.hpp"
 
 namespace mrclab
 {
@@ -23,138 +13,50 @@ constexpr uint32_t psn_mask = 0xffffff;
 /* IBV_QPS_RTR and IBV_QPS_RTS */
 constexpr char state_rtr = 2;
 constexpr char state_rts = 3;
-constexpr std::size_t buffer_size = 1 << 16;
-
-struct Request {
-	nlmsghdr header;
-	nlattr attr;
-	uint32_t index;
-};
-
-using Use = std::function<void(uint16_t type, const char *data,
-			       std::size_t length)>;
-
-/* Calls @use for each attribute. */
-void each_attr(const char *data, std::size_t length, const Use &use)
-{
-	nlattr a{};
-
-	while (length >= sizeof(a)) {
-		std::memcpy(&a, data, sizeof(a));
-		if (a.nla_len < sizeof(a) || a.nla_len > length)
-			return;
-		use(a.nla_type & NLA_TYPE_MASK, data + sizeof(a),
-		    a.nla_len - sizeof(a));
-
-		const std::size_t all = NLA_ALIGN(a.nla_len);
-
-		if (all >= length)
-			return;
-		data += all;
-		length -= all;
-	}
-}
-
-uint32_t number(const char *data, std::size_t length)
-{
-	uint32_t n = 0;
-
-	if (length >= sizeof(n))
-		std::memcpy(&n, data, sizeof(n));
-	return n;
-}
 
 struct Entry {
-	uint32_t pid = 0, qpn = 0, psn = 0;
+	uint32_t pid = 0, qpn = 0;
+	std::optional<uint32_t> psn; /* that is expected, or was the last */
 	bool receives = false; /* connected; before, the PSN is another one */
 };
 
-Entry entry_of(const char *data, std::size_t length)
+/*
+ * The driver's details: a name, then a value. This one is the last PSN received
+ * with all before it. A queue pair that has received nothing does not have it.
+ */
+std::optional<uint32_t> psn_of_mrc(AttrBytes details)
+{
+	std::optional<uint32_t> psn;
+	bool named = false;
+
+	each_attr(details, [&](uint16_t type, AttrBytes v) {
+		if (type == RDMA_NLDEV_ATTR_DRIVER_STRING)
+			named = string_of(v) == "resp_cack";
+		if (type == RDMA_NLDEV_ATTR_DRIVER_U32 && named)
+			psn = u32_of(v);
+	});
+	return psn;
+}
+
+Entry entry_of(AttrBytes qp, bool mrc)
 {
 	Entry e;
 
-	each_attr(data, length,
-		  [&e](uint16_t type, const char *d, std::size_t n) {
-			  if (type == RDMA_NLDEV_ATTR_RES_PID)
-				  e.pid = number(d, n);
-			  if (type == RDMA_NLDEV_ATTR_RES_LQPN)
-				  e.qpn = number(d, n);
-			  if (type == RDMA_NLDEV_ATTR_RES_RQ_PSN)
-				  e.psn = number(d, n);
-			  if (type == RDMA_NLDEV_ATTR_RES_STATE && n > 0)
-				  e.receives =
-					  *d == state_rtr || *d == state_rts;
-		  });
+	each_attr(qp, [&](uint16_t type, AttrBytes v) {
+		if (type == RDMA_NLDEV_ATTR_RES_PID)
+			e.pid = u32_of(v);
+		if (type == RDMA_NLDEV_ATTR_RES_LQPN)
+			e.qpn = u32_of(v);
+		if (type == RDMA_NLDEV_ATTR_RES_RQ_PSN && !mrc)
+			e.psn = u32_of(v);
+		if (type == RDMA_NLDEV_ATTR_DRIVER && mrc)
+			e.psn = psn_of_mrc(v);
+		if (type == RDMA_NLDEV_ATTR_RES_STATE && !v.empty())
+			e.receives = v[0] == state_rtr || v[0] == state_rts;
+	});
 	return e;
 }
 } // namespace
-
-QpProgress::QpProgress(const std::string &netns, const std::string &device)
-	: index_(device_index(netns, device))
-{
-	in_netns(netns, [this] {
-		fd_ = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_RDMA);
-		if (fd_ < 0)
-			throw SystemError("RDMA netlink", errno);
-	});
-}
-
-QpProgress::~QpProgress()
-{
-	close(fd_);
-}
-
-void QpProgress::ask() const
-{
-	Request r{};
-
-	r.header.nlmsg_len = sizeof(r);
-	r.header.nlmsg_type =
-		RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, RDMA_NLDEV_CMD_RES_QP_GET);
-	r.header.nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
-	r.attr.nla_len = sizeof(r.attr) + sizeof(r.index);
-	r.attr.nla_type = RDMA_NLDEV_ATTR_DEV_INDEX;
-	r.index = index_;
-	if (send(fd_, &r, sizeof(r), 0) < 0)
-		throw SystemError("RDMA netlink", errno);
-}
-
-/* False at the end of the dump. */
-bool QpProgress::take(const char *data, std::size_t length)
-{
-	nlmsghdr h{};
-
-	while (length >= sizeof(h)) {
-		std::memcpy(&h, data, sizeof(h));
-		if (h.nlmsg_len < sizeof(h) || h.nlmsg_len > length)
-			return false;
-		if (h.nlmsg_type == NLMSG_DONE || h.nlmsg_type == NLMSG_ERROR)
-			return false;
-		each_attr(data + NLMSG_HDRLEN, h.nlmsg_len - NLMSG_HDRLEN,
-			  [this](uint16_t type, const char *d, std::size_t n) {
-				  if (type != RDMA_NLDEV_ATTR_RES_QP)
-					  return;
-				  each_attr(d, n,
-					    [this](uint16_t, const char *q,
-						   std::size_t m) {
-						    const Entry e =
-							    entry_of(q, m);
-
-						    if (e.receives && e.pid)
-							    count(e.pid, e.qpn,
-								  e.psn);
-					    });
-			  });
-
-		const std::size_t all = NLMSG_ALIGN(h.nlmsg_len);
-
-		if (all >= length)
-			return true;
-		data += all;
-		length -= all;
-	}
-	return true;
-}
 
 void QpProgress::count(uint32_t pid, uint32_t qpn, uint32_t psn)
 {
@@ -173,20 +75,19 @@ void QpProgress::count(uint32_t pid, uint32_t qpn, uint32_t psn)
 
 std::map<pid_t, uint64_t> QpProgress::read()
 {
-	std::array<char, buffer_size> buffer;
 	std::map<pid_t, uint64_t> all;
-	bool more = true;
+	const auto qp = [this](uint16_t, AttrBytes one) {
+		const Entry e = entry_of(one, mrc_);
 
-	ask();
-	while (more) {
-		const ssize_t n = recv(fd_, buffer.data(), buffer.size(), 0);
+		if (e.receives && e.pid && e.psn)
+			count(e.pid, e.qpn, *e.psn);
+	};
 
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			throw SystemError("RDMA netlink", errno);
-		more = take(buffer.data(), static_cast<std::size_t>(n));
-	}
+	nldev_.ask(RDMA_NLDEV_CMD_RES_QP_GET, true, {},
+		   [&qp](uint16_t type, AttrBytes list) {
+			   if (type == RDMA_NLDEV_ATTR_RES_QP)
+				   each_attr(list, qp);
+		   });
 	for (const auto &[key, seen] : seen_)
 		all[key.first] += seen.packets;
 	return all;

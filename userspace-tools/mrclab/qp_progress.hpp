@@ -10,22 +10,27 @@
 
 #include <sys/types.h>
 
+#include "fabric.hpp"
+#include "nldev.hpp"
+
 namespace mrclab
 {
 /*
  * rxe has no counter of bytes, and its netdev also counts packets that it drops
- * because they come out of order. The next PSN that a queue pair expects has
- * only those that it has taken. It is asked for by netlink, see
- * rdma-resource(8).
+ * because they come out of order. The counters of mrc are those of the device,
+ * which may have several flows. The next PSN that a queue pair expects has only
+ * those packets that it has taken. It is asked for by netlink, see
+ * rdma-resource(8); that of mrc is a driver detail.
  */
 class QpProgress
 {
 public:
 	/* Throws SystemError if there is no such device in the namespace. */
-	QpProgress(const std::string &netns, const std::string &device);
-	~QpProgress();
-	QpProgress(const QpProgress &) = delete;
-	QpProgress &operator=(const QpProgress &) = delete;
+	QpProgress(const std::string &netns, const std::string &device,
+		   Devices kind)
+		: nldev_(netns, device), mrc_(kind == Devices::mrc)
+	{
+	}
 
 	/* Packets since the first reading, by the process of the queue pairs.
 	 */
@@ -37,12 +42,10 @@ private:
 		uint64_t packets = 0;
 	};
 
-	void ask() const;
 	void count(uint32_t pid, uint32_t qpn, uint32_t psn);
-	bool take(const char *data, std::size_t length);
 
-	int fd_ = -1;
-	uint32_t index_ = 0;				  /* of the device */
+	Nldev nldev_;
+	bool mrc_;
 	std::map<std::pair<pid_t, uint32_t>, Seen> seen_; /* process and QPN */
 };
 } // namespace mrclab
