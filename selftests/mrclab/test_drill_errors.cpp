@@ -84,7 +84,7 @@ TEST(DrillErrors, NameWordsThatAreWrong)
 	refuses({
 		{"colour: red\n",
 		 "7: a drill has no key \"colour\"; its keys are drill, title, "
-		 "about, paper, fabric, time, sample, baseline, traffic, "
+		 "about, paper, fabric, time, sample, baseline, evs, traffic, "
 		 "timeline, show, must, rxe"},
 		{"time: 3s\n", "7: a drill has \"time\" twice"},
 		{"title:\n", "7: \"title\" has no value"},
@@ -103,6 +103,14 @@ TEST(DrillErrors, NameWordsThatAreWrong)
 		 "flows, total, planes, \"plane 1\", and directions of links "
 		 "like p1l1:h1"},
 		{"show: []\n", "7: show has 1 to 1000 words"},
+		{"show: [w, evs]\n", "7: there are no evs without \"evs: on\""},
+		{"evs: 1\n", "7: evs: \"1\" is neither true nor false"},
+		{"sample: 201ms\nevs: on\n",
+		 "8: with \"evs\" a \"sample\" is at most 200ms"},
+		{"evs: on\nmust: [{what: evs, mean: 1%}]\n",
+		 "8: there is no series \"evs\"; there are the names of "
+		 "traffic, flows, total, planes, \"plane 1\", and directions "
+		 "of links like p1l1:h1"},
 		{"show: {w: 1}\n",
 		 "7: show: a single word or number is expected here"},
 		{"show: [w, [w]]\n",
@@ -252,7 +260,7 @@ TEST(DrillErrors, NameTraffic)
 	});
 	EXPECT_EQ(drill_error(with_line(plain_drill, 6, "  {}\n")),
 		  "d.yaml:6: there is no traffic");
-	for (const char *name : {"total", "flows", "planes", "plane"})
+	for (const char *name : {"total", "flows", "planes", "plane", "evs"})
 		EXPECT_EQ(drill_error(plain_drill + "  " + name +
 				      ": {command: x, hosts: h1}\n"),
 			  fmt::format("d.yaml:7: traffic {}: this name has a "

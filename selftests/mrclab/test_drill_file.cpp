@@ -51,6 +51,7 @@ TEST(DrillFile, HasDefaults)
 	EXPECT_EQ(d.sample, 100 * ms);
 	EXPECT_EQ(d.baseline.from, 1 * s);
 	EXPECT_EQ(d.baseline.to, 3 * s);
+	EXPECT_FALSE(d.evs);
 	EXPECT_TRUE(d.shown.empty());
 	EXPECT_TRUE(d.musts.empty());
 	ASSERT_EQ(d.stages.size(), 1u);
@@ -278,7 +279,19 @@ TEST(DrillFile, MayRunWithRxeToo)
 	}
 }
 
-/* Only the devices differ, whatever style the file has. */
+TEST(DrillFile, CountsEvs)
+{
+	const Drill d = drill_of(plain_drill +
+				 "evs: on\nsample: 10ms\nshow: [w, evs]\n");
+
+	EXPECT_TRUE(d.evs);
+	EXPECT_EQ(d.sample, 10 * ms);
+	EXPECT_EQ(d.shown, (Words{"w", "evs"}));
+	EXPECT_FALSE(drill_of(plain_drill + "evs: off\n").evs);
+}
+
+/* Only the devices differ, and rxe has no profiles, whatever style the file
+ * has. */
 TEST(DrillFile, HasTheSameFabricForRxe)
 {
 	const char *fabrics[] = {

@@ -144,6 +144,7 @@ TEST(DrillSeries, AddsWhatHostsReceiveInAPlane)
 		Counters &c = readings[1].links[t.direction(name)];
 
 		c.rx_bytes = rx;
+		c.rx_packets = rx / 10;
 		c.tx_bytes = tx;
 	};
 
@@ -161,7 +162,11 @@ TEST(DrillSeries, AddsWhatHostsReceiveInAPlane)
 
 	EXPECT_EQ(values(run, "plane 1"), Values{120 * 80});
 	EXPECT_EQ(values(run, "plane 2"), Values{3 * 80});
-	EXPECT_EQ(names(run), (Names{"a", "total", "plane 1", "plane 2"}));
+	/* In a second. */
+	EXPECT_EQ(values(run, "plane 1 packets"), Values{12 * 10});
+	EXPECT_EQ(values(run, "plane 2 packets"), Values{0});
+	EXPECT_EQ(names(run), (Names{"a", "total", "plane 1", "plane 1 packets",
+				     "plane 2", "plane 2 packets"}));
 }
 
 TEST(DrillSeries, HasLinksThatTheDrillNames)
@@ -180,12 +185,52 @@ TEST(DrillSeries, HasLinksThatTheDrillNames)
 	readings[1].links[t.direction("p2s1:l2")].tx_bytes = 7;
 	const DrillRun run = run_of(d, readings);
 
-	EXPECT_EQ(names(run),
-		  (Names{"a", "total", "plane 1", "plane 2", "p1l1:s1",
-			 "p1l1:s2", "p1l2:s1", "p2s1:l2"}));
+	EXPECT_EQ(names(run), (Names{"a", "total", "plane 1", "plane 1 packets",
+				     "plane 2", "plane 2 packets", "p1l1:s1",
+				     "p1l1:s2", "p1l2:s1", "p2s1:l2"}));
 	EXPECT_EQ(values(run, "p1l1:s1"), Values{8000});
 	EXPECT_EQ(values(run, "p1l1:s2"), Values{0});
 	EXPECT_EQ(values(run, "p2s1:l2"), Values{560});
+}
+
+/* One that carries nothing at first has zeros there. */
+TEST(DrillSeries, HasEvs)
+{
+	const EvPath one{1, 1, 3, 0x1c123}, two{2, 4, 3, 5};
+	std::vector<Reading> readings = readings_of({{0}, {0}, {0}});
+
+	readings[1].evs[one] = {1000, 2};
+	readings[2].evs[one] = {1500, 3};
+	readings[2].evs[two] = {100, 1};
+	const DrillRun run = run_of(drill({"a"}), readings);
+
+	EXPECT_EQ(values(run, "ev p1 h1>h3 0001c123"), (Values{80000, 40000}));
+	EXPECT_EQ(values(run, "ev p1 h1>h3 0001c123 packets"),
+		  (Values{20, 10}));
+	EXPECT_EQ(values(run, "ev p2 h4>h3 00000005"), (Values{0, 8000}));
+	EXPECT_EQ(series_names(run, "evs"),
+		  (Names{"ev p1 h1>h3 0001c123", "ev p2 h4>h3 00000005"}));
+	EXPECT_EQ(series_names(run, "planes"), (Names{"plane 1", "plane 2"}));
+	for (const Series &s : run.series)
+		EXPECT_EQ(s.flow, s.name == "a" || s.name == "total");
+}
+
+TEST(DrillSeries, FindsTheBusiest)
+{
+	const EvPath all[] = {{1, 1, 2, 1}, {1, 1, 2, 2}, {1, 1, 2, 3}};
+	std::vector<Reading> readings = readings_of({{0}, {0}});
+	std::vector<std::string> names;
+
+	for (int i = 0; i < 3; i++)
+		readings[1].evs[all[i]] = {i == 1 ? 10u : 100u, 1};
+	const DrillRun run = run_of(drill({"a"}), readings);
+
+	names = series_names(run, "evs");
+	ASSERT_EQ(names.size(), 3u);
+	EXPECT_EQ(busiest(run, names, 2), (Names{names[0], names[2]}));
+	EXPECT_EQ(busiest(run, names, 3), names);
+	EXPECT_EQ(busiest(run, names, 9), names);
+	EXPECT_TRUE(busiest(run, names, 0).empty());
 }
 
 /* The fabric for rxe may have fewer planes and switches. */
@@ -197,7 +242,8 @@ TEST(DrillSeries, LeavesOutNamesThatTheFabricHasNot)
 	d.shown = {"p2l1:s1", "plane 2", "p1s2:l1"};
 	add_series(run, Topology(fabric_of(1, 2, 1, 1)), d,
 		   readings_of({{0}, {1}}));
-	EXPECT_EQ(names(run), (Names{"a", "total", "plane 1"}));
+	EXPECT_EQ(names(run),
+		  (Names{"a", "total", "plane 1", "plane 1 packets"}));
 	EXPECT_TRUE(series_names(run, "plane 2").empty());
 	EXPECT_TRUE(series_names(run, "p2l1:s1").empty());
 }
@@ -234,6 +280,7 @@ TEST(DrillSeries, FindsNames)
 	EXPECT_EQ(found("wri*"), Names{});
 	EXPECT_EQ(found("plane"), Names{});
 	EXPECT_EQ(found("plane 3"), Names{});
+	EXPECT_EQ(found("evs"), Names{});
 	EXPECT_EQ(found(""), Names{});
 }
 

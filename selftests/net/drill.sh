@@ -161,6 +161,33 @@ interrupted() {
 	all_there_is | diff -u "$WORK/before" - || fail "something is left"
 }
 
+# What each EV carries is counted packet by packet, so samples of 10 ms have it. The EVs of a
+# plane have together what hosts receive in it, but for feedback.
+single_evs() {
+	local p
+	drill_file evs <<-'END'
+		time: 3s
+		sample: 10ms
+		evs: on
+		traffic: {write: {program: ib_write_bw, from: h1, to: h2, qps: 2, size: 64k}}
+		show: [write, evs]
+	END
+	drill 0 evs
+	check "$(result evs 'len(run["times"])')" '>' 30 "samples"
+	for p in 1 2; do
+		check "$(result evs "len([n for n in series if n.startswith('ev p$p h1>h2 ')]) // 2")" \
+			'>' 8 "EVs that carry data in plane $p"
+		check "$(percent evs "ev p$p h1>h2 " "plane $p")" '>=' 85 \
+			"percent of plane $p on EVs"
+		check "$(percent evs "ev p$p " "plane $p")" '<=' 101 "percent of plane $p on EVs"
+	done
+	check "$(result evs 'len([n for n in series if n.startswith("ev ") and "h1>h2" not in n])')" \
+		== 0 "EVs between other hosts"
+	check "$(result evs 'int(max(series["plane 1 packets"]) > 0)')" == 1 "packets of plane 1"
+	grep -q 'ev p1 h1>h2' "$OUT/evs.mrc.csv" || fail "no EV in the CSV file"
+	grep -q 'ev p1 h1>h2' "$OUT/evs.svg" || fail "no EV in the picture"
+}
+
 # Two to one: which flow has what is told by their queue pairs. Both have together what
 # the receiver's netdevs have, without headers and what comes twice.
 several_flows() {
@@ -218,5 +245,6 @@ subtest "a program that cannot start" cannot_start
 subtest "wrong files" wrong_files
 subtest "interrupted" interrupted
 subtest "several flows to one host" several_flows
+subtest "single EVs" single_evs
 subtest "with rxe beside it" with_rxe
 tap_end

@@ -13,6 +13,7 @@ add_library(mrclab_core STATIC
 	"${MRCLAB_DIR}/drill_series.cpp"
 	"${MRCLAB_DIR}/drill_traffic.cpp"
 	"${MRCLAB_DIR}/drill_verdicts.cpp"
+	"${MRCLAB_DIR}/ev_packet.cpp"
 	"${MRCLAB_DIR}/export.cpp"
 	"${MRCLAB_DIR}/export_containerlab.cpp"
 	"${MRCLAB_DIR}/export_frr.cpp"

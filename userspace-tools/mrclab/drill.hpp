@@ -108,6 +108,7 @@ struct Drill {
 	uint64_t time = 0;
 	uint64_t sample = 100000000;
 	Window baseline;
+	bool evs = false; /* count packets by EV */
 	std::vector<Flow> flows;
 	std::vector<std::string> shown; /* series; patterns of directions */
 	std::vector<Must> musts;

@@ -29,6 +29,8 @@ constexpr uint64_t ms = 1000000;
 constexpr uint64_t min_sample = 10 * ms;
 constexpr uint64_t max_sample = 10000 * ms;
 constexpr uint64_t max_samples = 100000;
+/* EVs are counted from rings, which must not be full before they are read. */
+constexpr uint64_t max_ev_sample = 200 * ms;
 constexpr std::size_t max_musts = 1000;
 
 Window parse_window(const std::string &w)
@@ -171,6 +173,10 @@ void Reader::check_times() const
 		fail(line_of("sample"),
 		     fmt::format("there are more than {} samples",
 				 max_samples));
+	if (d_.evs && d_.sample > max_ev_sample)
+		fail(line_of("evs"),
+		     fmt::format("with \"evs\" a \"sample\" is at most {}",
+				 show_time(max_ev_sample)));
 	if (d_.baseline.to > d_.time)
 		fail(line_of("baseline"), "the baseline ends after the drill");
 	for (const Must &m : d_.musts)
@@ -247,7 +253,12 @@ Topology Reader::stage(Devices devices, const MaybeNode &fabric,
 void Reader::check_names(const Topology &t) const
 {
 	for (std::size_t i = 0; i < d_.shown.size(); i++) {
+		if (d_.shown[i] == "evs" && d_.evs)
+			continue;
 		try {
+			if (d_.shown[i] == "evs")
+				throw UsageError("there are no evs without "
+						 "\"evs: on\"");
 			check_series(t, d_.flows, d_.shown[i]);
 		} catch (const UsageError &e) {
 			fail(shown_lines_[i], e.what());
@@ -274,6 +285,8 @@ void Reader::top()
 		    [this](const YAML::Node &v) {
 			    d_.baseline = parse_window(YamlFile::word(v));
 		    }},
+		   {"evs",
+		    [this](const YAML::Node &v) { d_.evs = yaml_.truth(v); }},
 		   {"traffic",
 		    [this](const YAML::Node &v) {
 			    traffic_ = read_traffic(yaml_, v);

@@ -132,7 +132,7 @@ DrillRun run_stage(const Drill &d, const Stage &s, const std::string &dir,
 	const RunningLab lab(s, progress);
 	const Topology t = find_up(lab.name()).topology;
 	Traffic traffic(d, s, t, dir);
-	FlowMeter meter(t, s.devices, d.flows,
+	FlowMeter meter(t, s.devices, d.flows, d.evs,
 			[&traffic](std::size_t f) { return traffic.pids(f); });
 	std::vector<Happenings::One> all;
 	DrillRun run;
@@ -199,7 +199,7 @@ std::string kernel()
 /* The series to draw, of those that there are. */
 std::vector<std::string> shown(const Drill &d, const DrillRun &run)
 {
-	constexpr std::size_t max_flows = 8;
+	constexpr std::size_t max_flows = 8, max_evs = 32;
 	std::vector<std::string> names;
 
 	if (d.shown.empty()) {
@@ -208,7 +208,10 @@ std::vector<std::string> shown(const Drill &d, const DrillRun &run)
 						: names;
 	}
 	for (const std::string &what : d.shown)
-		for (const std::string &name : series_names(run, what))
+		for (const std::string &name :
+		     what == "evs"
+			     ? busiest(run, series_names(run, what), max_evs)
+			     : series_names(run, what))
 			if (std::find(names.begin(), names.end(), name) ==
 			    names.end())
 				names.push_back(name);

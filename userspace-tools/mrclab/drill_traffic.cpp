@@ -70,7 +70,8 @@ public:
 		e_.name =
 			parse_name(YamlFile::word(key), 16, "name of traffic");
 		e_.line = YamlFile::line(key);
-		for (const char *taken : {"total", "flows", "planes", "plane"})
+		for (const char *taken :
+		     {"total", "flows", "planes", "plane", "evs"})
 			if (e_.name == taken)
 				fail("this name has a meaning already");
 	}

@@ -35,10 +35,12 @@ uint64_t path_mtu(uint64_t netdev)
 } // namespace
 
 FlowMeter::FlowMeter(const Topology &t, Devices devices,
-		     const std::vector<Flow> &flows, Pids pids)
+		     const std::vector<Flow> &flows, bool evs, Pids pids)
 	: topology_(t), devices_(devices), flows_(flows),
 	  pids_(std::move(pids)), sampler_(t)
 {
+	if (evs)
+		evs_ = std::make_unique<EvMeter>(t, flows);
 	counters_.resize(flows.size());
 	for (std::size_t f = 0; f < flows.size(); f++) {
 		if (flows[f].latency)
@@ -116,6 +118,8 @@ Reading FlowMeter::read(std::chrono::steady_clock::time_point start)
 	Reading r;
 
 	r.links = sampler_.sample();
+	if (evs_)
+		r.evs = evs_->read();
 	for (auto &[host, progress] : progress_)
 		packets[host] = progress.read();
 	for (std::size_t f = 0; f < flows_.size(); f++)

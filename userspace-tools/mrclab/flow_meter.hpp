@@ -6,9 +6,11 @@
 #include <functional>
 #include <list>
 #include <map>
+#include <memory>
 #include <vector>
 
 #include "drill_series.hpp"
+#include "ev_meter.hpp"
 #include "hw_counter.hpp"
 #include "qp_progress.hpp"
 #include "sampler.hpp"
@@ -29,8 +31,9 @@ public:
 	/* Gives the processes of a flow. */
 	using Pids = std::function<std::vector<pid_t>(std::size_t flow)>;
 
+	/* @evs: count what each EV carries, too. */
 	FlowMeter(const Topology &t, Devices devices,
-		  const std::vector<Flow> &flows, Pids pids);
+		  const std::vector<Flow> &flows, bool evs, Pids pids);
 	FlowMeter(const FlowMeter &) = delete;
 	FlowMeter &operator=(const FlowMeter &) = delete;
 
@@ -53,5 +56,6 @@ private:
 	Sampler sampler_;
 	std::vector<std::list<HwCounter>> counters_; /* of each flow, mrc */
 	std::map<uint32_t, QpProgress> progress_;    /* of hosts */
+	std::unique_ptr<EvMeter> evs_;
 };
 } // namespace mrclab

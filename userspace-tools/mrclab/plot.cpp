@@ -51,12 +51,12 @@ std::vector<const Series *> shown(const DrillResult &result,
 	return all;
 }
 
-/* P of "plane P" and of "pP...", the names of links; otherwise 0. */
+/* P of "plane P", "ev pP..." and "pP...", the names of links; otherwise 0. */
 uint32_t plane_of(const std::string &name)
 {
 	uint32_t plane = 0;
 
-	for (const std::string prefix : {"plane ", "p"})
+	for (const std::string prefix : {"plane ", "ev p", "p"})
 		if (name.starts_with(prefix)) {
 			std::from_chars(name.data() + prefix.size(),
 					name.data() + name.size(), plane);
@@ -93,15 +93,34 @@ const char *flow_colour(const DrillResult &result, const std::string &name)
 				gnuplot::palette.size()];
 }
 
+/* EVs of a plane have its colour, and differ in their dashes. */
+int ev_dashes(const DrillResult &result, const std::string &name)
+{
+	constexpr int kinds = 5; /* of gnuplot */
+	int before = 0;
+
+	for (const std::string &other : result.shown) {
+		if (other == name)
+			break;
+		before += other.starts_with("ev ") &&
+			  plane_of(other) == plane_of(name);
+	}
+	return 1 + before % kinds;
+}
+
 /* Flows are thick, planes thin, links dotted: colours serve for all of them. */
 std::string style_of(const DrillResult &result, const Series &s)
 {
 	const char *colour = s.flow ? flow_colour(result, s.name)
 				    : plane_colour(plane_of(s.name));
 	const bool plane = s.name.starts_with("plane ");
+	const int dashes = s.flow || plane ? 1
+			   : s.name.starts_with("ev ")
+				   ? ev_dashes(result, s.name)
+				   : 3;
 
 	return fmt::format("lc rgb '{}' lw {} dt {}", colour,
-			   s.flow ? 2.2 : 1.3, s.flow || plane ? 1 : 3);
+			   s.flow ? 2.2 : 1.3, dashes);
 }
 
 /* The largest x and y of all panels. */

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* mrclab: counts what hosts receive on each entropy value. */
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "drill_series.hpp"
+#include "topology.hpp"
+
+namespace mrclab
+{
+/*
+ * The headers of all packets that the netdevs of hosts receive, from rings that
+ * the kernel fills. No counter of the kernel has single EVs.
+ */
+class EvMeter
+{
+public:
+	/* Throws SystemError. */
+	EvMeter(const Topology &t, const std::vector<Flow> &flows);
+	~EvMeter();
+	EvMeter(const EvMeter &) = delete;
+	EvMeter &operator=(const EvMeter &) = delete;
+
+	/*
+	 * All since the first call. Throws SystemError if a ring was full, so
+	 * that packets are missing.
+	 */
+	const std::map<EvPath, EvCount> &read();
+
+private:
+	struct Ring {
+		uint32_t host = 0, plane = 0;
+		int fd = -1;
+		std::byte *memory = nullptr;
+		std::size_t next = 0; /* slot */
+	};
+
+	void open(const Topology &t, uint32_t host, Direction sent);
+	void take(Ring &ring);
+
+	std::map<std::array<uint8_t, 16>, uint32_t> hosts_; /* by address */
+	std::vector<Ring> rings_;
+	std::map<EvPath, EvCount> counts_;
+};
+} // namespace mrclab
