@@ -17,6 +17,7 @@ COLLECTOR=192.0.2.1:48621
 # One processor has all hosts, all switches and the traffic. Links are a thousand times
 # slower than those for which the defaults are, so the same queues last longer.
 SETTINGS=(--period 20ms --wait 300ms --slow-alarm 1s)
+PLANES=2
 
 map_file() {
 	cat >"$FILE" <<-'END'
@@ -42,15 +43,23 @@ agent_start() { # HOST
 agents=()
 
 # The collector is in host 1, as the agents reach it by the management network.
-all_start() {
+all_start() { # HOST...
 	local h
 	start "$WORK/collector" mrclab exec h1 mrcmap collector -f "$FILE" -l $COLLECTOR \
 		--deny -s "$STATE" -m "$WORK/map.prom" --history-file "$WORK/history" \
 		"${SETTINGS[@]}"
 	collector=$started
-	for h in 1 2 3 4; do
-		agent_start $h
+	for h; do
+		agent_start "$h"
 	done
+}
+
+all_probed() {
+	wait_for 60 is_known 'all(a["connected"] and not a["silent"] for a in s["agents"])'
+	wait_for 60 is_known 'all(l["loss"] is not None for l in s["links"])' || {
+		known '[l["name"] for l in s["links"] if l["loss"] is None]'
+		fail "links are not probed"
+	}
 }
 
 # An expression of Python about what the collector knows: s, and its findings f.
@@ -113,11 +122,7 @@ heal() {
 }
 
 every_link() {
-	wait_for 60 is_known 'all(a["connected"] and not a["silent"] for a in s["agents"])'
-	wait_for 60 is_known 'all(l["loss"] is not None for l in s["links"])' || {
-		known '[l["name"] for l in s["links"] if l["loss"] is None]'
-		fail "links are not probed"
-	}
+	all_probed
 	is_known 'len(s["links"]) == 2 * 2 * (2 * 2 + 4)'
 	is_known 'all(a["probes"]["sent"] > 0 for a in s["agents"])'
 	is_known 'f == []'
@@ -152,7 +157,7 @@ listening() { # HOST PORT
 
 received() { # HOST
 	local p sum=0 n
-	for p in 1 2; do
+	for ((p = 1; p <= PLANES; p++)); do
 		n=$(on "h$1" cat "/sys/class/net/p$p/statistics/rx_bytes")
 		sum=$((sum + n))
 	done
@@ -372,11 +377,68 @@ denied_by() { # HOST DESTINATION
 	mrcctl -d "mrc$1" ev show "$2" | grep -q denied
 }
 
+# A NIC with eight ports, one of which loses 5 %: with the deny list it has the other seven, and
+# what they carry is a figure. Links are slow enough for one processor.
+eight_planes() {
+	local before lossy during bytes
+	cat >"$FILE" <<-'END'
+		name: eight
+		prefix: ''
+		planes: 8
+		t0: 1
+		t1: 0
+		hosts: 2
+		forwarding: srv6
+		links:
+		  host: {rate: 4mbit, burst: 10000}
+		  "p*l*:h*": {trim: 30000, queue: 200000}
+		profiles:
+		  evs: on
+		  cc: {algorithm: uet-1.0-nscc, base_rtt: 20000000, max_cwnd: 120000, fi: 11040, eta: 332}
+	END
+	PLANES=8
+	SETTINGS=(--period 10ms --wait 300ms --slow-alarm 1s)
+	mrclab up -q "$FILE"
+	traffic 1 2 65536 16
+	sleep 3
+	before=$(rate 2)
+	mrclab fault h1:p8 loss 5%
+	sleep 2
+	lossy=$(rate 2)
+	mrclab fault clear
+	all_start 1 2
+	all_probed
+	breaks 'nic_link h1:p8' h1:p8 loss 5%
+	wait_for 30 denied_by 1 2
+	sleep 1
+	bytes=$(plane_bytes 2 8)
+	during=$(rate 2)
+	bytes=$(($(plane_bytes 2 8) - bytes))
+	echo "figure: kbit/s of eight planes $before; with 5% loss $lossy; without the lossy plane $during," \
+		"$((100 * during / (7 * 4000))) % of what the links of seven carry"
+	check "$(mrcctl -d mrc1 ev show 2 | evs_shown | grep denied | cut -d' ' -f2 |
+		grep -c -v '@8$')" == 0 "denied EVs of other planes"
+	# Probes and feedback take this plane, too.
+	check "$((100 * 8 * bytes / 3 / 1000 / during))" '<=' 4 "percent of the bytes in the lossy plane"
+	heal
+	wait_for 30 not_denied_by 1 2
+	echo "figure: after the heal $(rate 2) kbit/s"
+	kill "${agents[1]}" "${agents[2]}" "$collector"
+	wait_for 30 process_gone "$collector"
+	mrclab down -q
+}
+
+plane_bytes() { # HOST PLANE
+	on "h$1" cat "/sys/class/net/p$2/statistics/rx_bytes"
+}
+
+not_denied_by() { ! denied_by "$@"; }
+
 modprobe mrc 2>/dev/null || true
 map_file
 fab_params srv6 2 2 2 2 4500
 mrclab up -q "$FILE"
-all_start
+all_start 1 2 3 4
 subtest "every link is probed, and nothing is wrong" every_link
 subtest "wrong words" wrong_words
 subtest "full load is no fault" under_load
@@ -389,5 +451,6 @@ subtest "privileges" privileges
 subtest "reports by a file" by_file
 subtest "strangers" hostile
 subtest "the end" ends
+subtest "a lossy port of eight: its plane carries nothing" eight_planes
 rm -f "$FILE"
 tap_end
