@@ -332,4 +332,37 @@ TEST(Gnuplot, SaysWhatIsWrong)
 			      gnuplot::Format::svg),
 		gnuplot::Error);
 }
+/* EVs have the colour of their plane, and names that fit. */
+TEST(Plot, HasEvs)
+{
+	DrillResult r;
+	DrillRun run;
+
+	run.devices = "mrc";
+	run.times = {1, 2};
+	for (const char *name : {"ev p1 h1>h2 99beda01", "ev p1 h1>h2 dc2bf602",
+				 "ev p3 h1>h2 2e45ea03"}) {
+		run.series.push_back({name, false, {1e6, 2e6}});
+		r.shown.emplace_back(name);
+	}
+	r.title = "EVs";
+	r.runs = {run};
+	const std::string one = plot_of(r).script;
+
+	EXPECT_EQ(all_matches(one, "title \"(ev p[^\"]*)\""),
+		  (std::vector<std::string>{"ev p1 99beda01", "ev p1 dc2bf602",
+					    "ev p3 2e45ea03"}));
+	EXPECT_EQ(colour_of(one, "ev p1 99beda01"), plane_colour(1));
+	EXPECT_EQ(colour_of(one, "ev p1 dc2bf602"), plane_colour(1));
+	EXPECT_EQ(colour_of(one, "ev p3 2e45ea03"), plane_colour(3));
+	EXPECT_EQ(all_matches(one, "dt ([0-9]) title"),
+		  (std::vector<std::string>{"1", "2", "1"}));
+	/* Of two pairs the hosts are named. */
+	r.runs[0].series[2].name = r.shown[2] = "ev p3 h4>h2 2e45ea03";
+	EXPECT_EQ(all_matches(plot_of(r).script, "title \"(p[^\"]*)\""),
+		  (std::vector<std::string>{"p1 h1\\076h2 99beda01",
+					    "p1 h1\\076h2 dc2bf602",
+					    "p3 h4\\076h2 2e45ea03"}));
+	EXPECT_TRUE(has(texts_of(r), "p3 h4>h2 2e45ea03"));
+}
 } // namespace mrclab

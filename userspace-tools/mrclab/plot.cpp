@@ -93,6 +93,26 @@ const char *flow_colour(const DrillResult &result, const std::string &name)
 				gnuplot::palette.size()];
 }
 
+/* Of "ev p1 h1>h2 0000c123": the hosts. */
+std::string hosts_of_ev(const std::string &name)
+{
+	const std::size_t at = name.find(" h");
+
+	return name.substr(at + 1, name.rfind(' ') - at - 1);
+}
+
+/* There is room for 17 letters: hosts are left out if all EVs have the same. */
+std::string legend_of(const DrillResult &result, const std::string &name)
+{
+	if (!name.starts_with("ev "))
+		return name;
+	for (const std::string &other : result.shown)
+		if (other.starts_with("ev ") &&
+		    hosts_of_ev(other) != hosts_of_ev(name))
+			return name.substr(3);
+	return name.substr(0, name.find(" h")) + name.substr(name.rfind(' '));
+}
+
 /* EVs of a plane have its colour, and differ in their dashes. */
 int ev_dashes(const DrillResult &result, const std::string &name)
 {
@@ -271,8 +291,9 @@ std::string plotted_lines(const DrillResult &result, const DrillRun &run,
 		out += fmt::format(
 			"{} $run using 1:{} with fsteps {} title {}",
 			column == 2 ? "" : ",", column, style_of(result, *s),
-			literal(gnuplot::shortened(gnuplot::one_line(s->name),
-						   name_letters)));
+			literal(gnuplot::shortened(
+				gnuplot::one_line(legend_of(result, s->name)),
+				name_letters)));
 		column++;
 	}
 	return out + "\n";
