@@ -117,6 +117,7 @@ TEST(Report, Rows)
 	EXPECT_EQ(score_of({r}), "1 of 2 requirements are met");
 
 	/* What RoCE has for the same, or why it has nothing. */
+	r.runs[1].flows = {{"write", true, ""}};
 	r.runs[1].verdicts = {
 		{r.runs[0].verdicts[0].text + ", nothing before", 60, 0, "%",
 		 false},
@@ -126,6 +127,14 @@ TEST(Report, Rows)
 	EXPECT_TRUE(has_other({r}));
 	r.runs[1].verdicts[1].text += ", never reached";
 	EXPECT_EQ(rows_of(r)[1].other, "never reached");
+	r.runs[1].verdicts[0].text = r.runs[0].verdicts[0].text;
+	EXPECT_EQ(rows_of(r)[0].other, "0 %");
+	/* A program that ended is the reason why nothing was carried. */
+	r.runs[1].flows = {{"write", false, "ended"}};
+	EXPECT_EQ(rows_of(r)[0].other, "0 %, failed");
+	EXPECT_EQ(rows_of(r)[1].other, "never reached, failed");
+	r.runs[1].flows = {{"writer", false, "ended"}};
+	EXPECT_EQ(rows_of(r)[0].other, "0 %");
 	r.runs[1].verdicts.pop_back();
 	EXPECT_EQ(rows_of(r)[1].other, "");
 

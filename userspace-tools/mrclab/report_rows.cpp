@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "../common/gnuplot_text.hpp"
+#include "drill_series.hpp"
 
 namespace mrclab
 {
@@ -24,15 +25,30 @@ std::string figure_of(const Verdict &v)
 	return mrclab::figure_of(v.got, v.unit);
 }
 
+/* Has a program failed of the flows that the requirement is about? */
+bool has_failed(const DrillRun &run, const Verdict &v)
+{
+	const std::string what = v.text.substr(0, v.text.find_first_of(",:"));
+
+	return std::any_of(run.flows.begin(), run.flows.end(),
+			   [&what](const FlowEnd &f) {
+				   return !f.ok && is_flow(f.name, what);
+			   });
+}
+
 /*
  * What the runs with other devices have for the requirement of this number: a
- * run has a verdict for each.
+ * run has a verdict for each. A program that has failed carries nothing, which
+ * is no measurement of its device's speed.
  */
 std::string other_of(const DrillResult &result, std::size_t number)
 {
 	for (const DrillRun &run : result.runs)
 		if (run.devices != "mrc" && number < run.verdicts.size())
-			return figure_of(run.verdicts[number]);
+			return figure_of(run.verdicts[number]) +
+			       (has_failed(run, run.verdicts[number])
+					? ", failed"
+					: "");
 	return "";
 }
 
