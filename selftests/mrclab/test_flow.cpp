@@ -109,6 +109,27 @@ TEST(Flow, HasCommandLinesOfPerftestBothWays)
 	EXPECT_EQ(f.counted, (std::vector<uint32_t>{1, 2}));
 }
 
+/* From packets bytes follow only if their size is known. */
+TEST(Flow, KnowsItsMessagesUnlessTheMtuIsSet)
+{
+	Stream s = stream("ib_write_bw");
+
+	s.size = 8192;
+	EXPECT_EQ(stream_flow(s, "w", 1, 3, 0).message, 8192u);
+	s.options = {"-t", "64"};
+	EXPECT_EQ(stream_flow(s, "w", 1, 3, 0).message, 8192u);
+	for (const std::vector<std::string> &options :
+	     {std::vector<std::string>{"-m", "1024"},
+	      {"-t", "64", "-m2048"},
+	      {"--mtu=512"},
+	      {"--mtu", "512"}}) {
+		s.options = options;
+		EXPECT_EQ(stream_flow(s, "w", 1, 3, 0).message, 0u);
+	}
+	s = stream("ib_read_bw");
+	EXPECT_EQ(stream_flow(s, "w", 1, 3, 0).message, 0u);
+}
+
 /* Who reads is where the data goes to. */
 TEST(Flow, HasItsServerWhereIsRead)
 {

@@ -155,6 +155,15 @@ std::string of_list(const std::string &word, std::size_t rank,
 		return value_of(name, rank, hosts);
 	});
 }
+
+/* Of perftest: -m N, -mN, --mtu N, --mtu=N. */
+bool sets_mtu(const std::vector<std::string> &options)
+{
+	return std::any_of(
+		options.begin(), options.end(), [](const std::string &o) {
+			return o.starts_with("-m") || o.starts_with("--mtu");
+		});
+}
 } // namespace
 
 std::string stream_programs()
@@ -222,8 +231,11 @@ Flow stream_flow(const Stream &stream, const std::string &name, uint32_t from,
 	}
 	f.senders = {from};
 	f.counted = {to};
-	/* A receiver's queue pair does not see the data of READs. */
-	if (s.program != "ib_read_bw")
+	/*
+	 * A receiver's queue pair does not see the data of READs, and of
+	 * another MTU it is not known how many packets a message has.
+	 */
+	if (s.program != "ib_read_bw" && !sets_mtu(s.options))
 		f.message = s.size;
 	if (s.both_ways) {
 		f.senders.push_back(to);
