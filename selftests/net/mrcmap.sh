@@ -5,7 +5,7 @@
 # mrclab breaks, by its name and direction, and nothing else. Paths over a bad link are
 # denied and allowed again. Peers of the collector can send what they like. How long
 # something takes is a figure and never judged.
-# timeout: 900
+# timeout: 1200
 # long
 . "$(dirname "$0")/lib.sh"
 . "$NET_DIR/lib_fabric.sh"
@@ -18,6 +18,7 @@ COLLECTOR=192.0.2.1:48621
 # slower than those for which the defaults are, so the same queues last longer.
 SETTINGS=(--period 20ms --wait 300ms --slow-alarm 1s)
 PLANES=2
+FOUND_TIME=60
 
 map_file() {
 	cat >"$FILE" <<-'END'
@@ -81,7 +82,7 @@ found() {
 }
 
 wait_found() { # PLACES
-	wait_for 60 found "$1" || {
+	wait_for "$FOUND_TIME" found "$1" || {
 		mrcmap show -s "$STATE"
 		fail "not found: $1"
 	}
@@ -398,6 +399,8 @@ eight_planes() {
 	END
 	PLANES=8
 	SETTINGS=(--period 10ms --wait 300ms --slow-alarm 1s)
+	# Windows of an agent that was late are not used: on a busy machine most of them.
+	FOUND_TIME=240
 	mrclab up -q "$FILE"
 	traffic 1 2 65536 16
 	sleep 3
