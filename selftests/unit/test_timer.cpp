@@ -134,6 +134,47 @@ TEST(Timer, InfiniteRetries)
 	EXPECT_EQ(r.req.timer_at, r.now + MRC_RTO_MAX_NS);
 }
 
+// A round trip of three retry intervals: once it is known, packets are given time to be
+// answered, and what is really lost is still found by the timer.
+TEST(Timer, LongerRoundTripsLengthenTheInterval)
+{
+	Requester r;
+	r.cfg.rto = kMs;
+	r.init();
+	const u64 rtt = 3 * kMs;
+	for (int n = 0; n < 20; n++) {
+		auto out = r.send_n(1);
+		ASSERT_EQ(out.size(), 1u) << n;
+		EXPECT_EQ(out[0].hdr.psn, r.psn(n));
+		const u64 back = r.now + rtt;
+		const u64 lost = r.count(MRC_CTR_LOSS_TIMEOUT);
+		while (mrc_req_deadline(&r.req) < back) {
+			r.now = std::max(r.now, mrc_req_deadline(&r.req));
+			r.deadline();
+			out = r.send();
+			// The first packet cannot know.
+			EXPECT_TRUE(!n || out.empty()) << n;
+		}
+		r.now = back;
+		r.sack({.cack = r.psn(n), .tstamp = (u16)((back - rtt) >> 7)});
+		r.ack(r.psn(n));
+		r.send();
+		if (n)
+			EXPECT_EQ(r.count(MRC_CTR_LOSS_TIMEOUT), lost) << n;
+	}
+	EXPECT_GE(r.req.srtt, rtt - 128);
+	EXPECT_LE(r.req.srtt, rtt + 128);
+	EXPECT_LE(r.count(MRC_CTR_LOSS_TIMEOUT), 3u);
+
+	const u64 lost = r.count(MRC_CTR_LOSS_TIMEOUT), sent = r.now;
+	r.send_n(1);
+	EXPECT_GE(r.req.timer_at, sent + 2 * rtt);
+	EXPECT_LT(r.req.timer_at, sent + 8 * rtt);
+	r.expire();
+	r.expire();
+	EXPECT_EQ(r.count(MRC_CTR_LOSS_TIMEOUT), lost + 1);
+}
+
 TEST(Timer, ZeroMeansNone)
 {
 	Requester r;

@@ -124,7 +124,7 @@ u64 mrc_req_lag(const struct mrc_req *req)
 /* The maximum of a time guard, ns. */
 u64 mrc_req_guard_max(const struct mrc_req *req)
 {
-	return req->cfg.rto ? mrc_req_interval(&req->cfg, 0) / 2 :
+	return req->cfg.rto ? mrc_req_retry_interval(req, 0) / 2 :
 			      MRC_GUARD_MAX_NS;
 }
 

@@ -364,6 +364,7 @@ struct mrc_plane {
  * @rtt_at: time of the latest RTT sample
  * @rttvar: smoothed deviation, ns
  * @slowest: usual upper bound of the RTT of the slowest plane, ns, 0 = no sample
+ * @slowest_rtt: usual RTT of the slowest plane, ns, 0 = no sample
  * @rcvd_bytes: last rcvd_bytes of SETH
  * @msn: next METH.msn
  * @rqmsn: next METH.rqmsn
@@ -433,6 +434,7 @@ struct mrc_req {
 	u64 rtt_at;
 	u64 rttvar;
 	u64 slowest;
+	u64 slowest_rtt;
 	u32 rcvd_bytes;
 	u16 msn;
 	u16 rqmsn;
@@ -728,7 +730,7 @@ enum mrc_req_sched {
 
 enum mrc_req_sched mrc_req_sched(const struct mrc_req *req);
 
-/* Interval of retry attempt @k (1-based), §9.4. */
+/* Interval of retry attempt @k (1-based), §9.4; longer RTTs lengthen it (OP-23). */
 u64 mrc_req_interval(const struct mrc_req_cfg *cfg, u32 k);
 
 /* Consistency check for tests: NULL or what is wrong. */

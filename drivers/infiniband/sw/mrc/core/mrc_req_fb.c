@@ -160,6 +160,26 @@ static u64 mrc_req_rtt(const struct mrc_req *req, u64 at, u16 echo, u64 now)
 }
 
 /*
+ * RTT of the first copy of a packet that was sent again meanwhile. It was sent before the
+ * newest one, by less than the time after which echoes wrap. Without such samples a retry
+ * interval below the RTT, which makes each packet go twice, would never be found too short.
+ * The plane of that copy is not known any more, so samples of newest copies are preferred.
+ */
+static u64 mrc_req_first_rtt(const struct mrc_req *req, const struct mrc_tx_pkt *pkt,
+			     u16 echo, u64 now)
+{
+	const u64 wrap = 1ull << (16 + MRC_TS_SHIFT);
+	u64 age, rtt;
+
+	if (!req->cfg.use_ts || !echo || req->cfg.svc_time || now < pkt->sent_at ||
+	    (req->srtt && now - req->rtt_at <= 4 * req->slowest_rtt))
+		return MRC_CC_NONE_RTT;
+	age = now - pkt->sent_at;
+	rtt = (u64)(u16)(mrc_req_echo(now) - echo) << MRC_TS_SHIFT;
+	return rtt + (age > rtt ? ((age - rtt - 1) / wrap + 1) * wrap : 0);
+}
+
+/*
  * RTT of the packet that triggered this SACK. Valid if it is clear which transmission
  * is answered (§13.2) and if the PSN was not known received before. So this must be
  * called before the SACK is consumed.
@@ -171,6 +191,8 @@ static u64 mrc_req_sack_rtt(const struct mrc_req *req, u32 psn, bool rtx,
 
 	if (!mrc_req_outstanding(req, psn) || mrc_req_is_acked(req, psn))
 		return MRC_CC_NONE_RTT;
+	if (!rtx && pkt->rtx_count)
+		return mrc_req_first_rtt(req, pkt, echo, now);
 	if (pkt->rtx_count != (rtx ? 1 : 0))
 		return MRC_CC_NONE_RTT;
 	return mrc_req_rtt(req, pkt->sent_at, req->cfg.use_ts ? echo : 0, now);
@@ -451,10 +473,8 @@ static bool mrc_req_nack_current(const struct mrc_req *req,
  */
 static bool mrc_req_nack_charge(struct mrc_req *req, u64 now)
 {
-	u64 ivl = mrc_req_interval(&req->cfg, req->retries + 1);
+	const u64 ivl = mrc_req_retry_interval(req, req->retries + 1);
 
-	if (ivl < req->base_rtt)
-		ivl = req->base_rtt;
 	if (req->cost_at && now < req->cost_at + ivl)
 		return false;
 	req->cost_at = now;
@@ -468,7 +488,7 @@ static bool mrc_req_nack_charge(struct mrc_req *req, u64 now)
  */
 static u64 mrc_req_shortage(const struct mrc_req *req)
 {
-	const u64 max = mrc_req_interval(&req->cfg, 0) / 2;
+	const u64 max = mrc_req_retry_interval(req, 0) / 2;
 	u64 t = req->base_rtt;
 	u32 n;
 

@@ -402,6 +402,7 @@ u64 mrc_req_pto(const struct mrc_req *req, bool tack);
 u64 mrc_req_tail_due(const struct mrc_req *req, bool tack);
 
 /* mrc_timer.c */
+u64 mrc_req_retry_interval(const struct mrc_req *req, u32 k);
 void mrc_req_await(struct mrc_req *req, u64 now);
 void mrc_req_blocked(struct mrc_req *req, u64 now);
 void mrc_req_arm(struct mrc_req *req, u64 now);

@@ -545,17 +545,17 @@ static u64 mrc_req_pto_max(const struct mrc_req *req)
 	u64 max = MRC_PTO_MAX_NS;
 
 	if (req->cfg.rto)
-		max = mrc_req_interval(&req->cfg, req->retries + 1) / 2;
+		max = mrc_req_retry_interval(req, req->retries + 1) / 2;
 	return mrc_max64(max, 2 * req->base_rtt);
 }
 
 /*
- * Update @slowest after an RTT sample. It is kept in the requester because each packet and
- * each feedback needs it.
+ * Update @slowest and @slowest_rtt after an RTT sample. They are kept in the requester
+ * because each packet and each feedback needs them.
  */
 void mrc_req_slowest_update(struct mrc_req *req)
 {
-	u64 t = 0;
+	u64 t = 0, rtt = 0;
 	u8 i;
 
 	for (i = 1; i <= req->paths->n_ports; i++) {
@@ -564,8 +564,10 @@ void mrc_req_slowest_update(struct mrc_req *req)
 
 		if (pl->srtt)
 			t = mrc_max64(t, pl->srtt + mrc_max64(pl->srtt, var));
+		rtt = mrc_max64(rtt, pl->srtt);
 	}
 	req->slowest = t;
+	req->slowest_rtt = rtt;
 }
 
 /*

@@ -25,9 +25,25 @@ u64 mrc_req_interval(const struct mrc_req_cfg *cfg, u32 k)
 	return t < MRC_RTO_MAX_NS ? t : MRC_RTO_MAX_NS;
 }
 
+/*
+ * The interval of attempt @k of this queue pair, ns. With a retry interval below the RTT,
+ * which congestion may cause at any time, every packet would expire before its SACK can
+ * arrive, and each SACK would restore the budget. So it is not below two round trips
+ * (OP-23).
+ */
+u64 mrc_req_retry_interval(const struct mrc_req *req, u32 k)
+{
+	const u64 t = mrc_req_interval(&req->cfg, k);
+	u64 least = 2 * (req->srtt ? req->slowest_rtt : req->base_rtt);
+
+	if (least > MRC_RTO_MAX_NS)
+		least = MRC_RTO_MAX_NS;
+	return mrc_max64(t, least);
+}
+
 static u64 mrc_req_current(const struct mrc_req *req)
 {
-	return mrc_req_interval(&req->cfg, req->retries + 1);
+	return mrc_req_retry_interval(req, req->retries + 1);
 }
 
 /* Feedback is awaited from @now on: start the retry timer if it is off. */
@@ -193,7 +209,7 @@ static void mrc_req_scan(struct mrc_req *req, u64 now, struct mrc_expiry *x)
 {
 	const u64 ivl = mrc_req_current(req);
 	const u64 old_ivl = req->retries ?
-			    mrc_req_interval(&req->cfg, req->retries) : ivl;
+			    mrc_req_retry_interval(req, req->retries) : ivl;
 	const u32 span = mrc_req_span(req);
 	u32 off = 0;
 
