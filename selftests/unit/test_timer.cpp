@@ -661,6 +661,27 @@ TEST(Silence, TwoRoundTripsIfThatIsLonger)
 	EXPECT_EQ(r.req.tail_probe_at, r.now + 6 * kMs);
 }
 
+// Hosts with short round trips have precise timers.
+TEST(Silence, TheAllowanceForHostsFollowsTheRoundTrip)
+{
+	const std::pair<u64, u64> table[] = { // RTT, allowance
+		{kUs, 10 * kUs}, {2 * kUs, 10 * kUs}, {8 * kUs, 32 * kUs},
+		{20 * kUs, 80 * kUs}, {25 * kUs, 100 * kUs}, {kMs, 100 * kUs}};
+	for (auto [rtt, allowance] : table) {
+		Requester r;
+		r.cfg.rto = 64 * kMs;
+		r.init();
+		r.send_n(1);
+		r.now += rtt;
+		r.sack_all(r.psn(0));
+		r.ack(r.psn(0));
+		ASSERT_EQ(r.req.srtt, rtt);
+		r.send_n(1);
+		// The first sample: half of it is the deviation.
+		EXPECT_EQ(r.req.tail_probe_at, r.now + 3 * rtt + allowance) << rtt;
+	}
+}
+
 TEST(Silence, NotWhenNothingIsOutstanding)
 {
 	Requester r;

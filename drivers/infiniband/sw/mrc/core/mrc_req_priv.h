@@ -46,8 +46,12 @@ enum mrc_wqe_state {
 #define MRC_GUARD_MAX_NS	64000000ull
 /* Delay of the first tail probe before there is an RTT sample, §9.5 (a). */
 #define MRC_PTO_FIRST_NS	1000000ull
-/* Added to the time of tail probes and of losses inferred from time alone, §9.5. */
+/*
+ * Added to the time of tail probes and of losses inferred from time alone, §9.5, at most
+ * and at least, see mrc_req_floor().
+ */
 #define MRC_TAIL_FLOOR_NS	100000ull
+#define MRC_TAIL_FLOOR_MIN_NS	10000ull
 /* The timer's grid, see mrc_req_timer_grid(): powers of two. */
 #define MRC_GRID_MIN_NS		(1u << 15)
 #define MRC_GRID_MAX_NS		(1u << 20)
@@ -70,6 +74,19 @@ enum mrc_wqe_state {
 static inline u64 mrc_max64(u64 a, u64 b)
 {
 	return a > b ? a : b;
+}
+
+/*
+ * How much longer than usual a host may take to answer or to notice a deadline, ns. Where
+ * round trips take a few microseconds, timers are as precise: four round trips.
+ */
+static inline u64 mrc_req_floor(const struct mrc_req *req)
+{
+	const u64 t = 4 * req->srtt;
+
+	if (!t || t > MRC_TAIL_FLOOR_NS)
+		return MRC_TAIL_FLOOR_NS;
+	return mrc_max64(t, MRC_TAIL_FLOOR_MIN_NS);
 }
 
 /* @at may lie after @now: two processors may read the clock in another order. */

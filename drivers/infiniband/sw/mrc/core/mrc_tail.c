@@ -171,14 +171,14 @@ static bool mrc_req_known(const struct mrc_req *req, u64 now)
 static u64 mrc_req_unknown_time(const struct mrc_req *req,
 				const struct mrc_plane *pl, u64 now)
 {
-	u64 t = 8 * mrc_max64(pl->srtt, req->srtt) + MRC_TAIL_FLOOR_NS;
+	u64 t = 8 * mrc_max64(pl->srtt, req->srtt) + mrc_req_floor(req);
 
 	if (!req->srtt)
 		return mrc_req_guard_max(req);
 	if (!mrc_req_known(req, now))
 		t = mrc_max64(t, MRC_LEARN_NS);
-	else if (pl->bound && 2 * pl->bound + MRC_TAIL_FLOOR_NS < t)
-		t = 2 * pl->bound + MRC_TAIL_FLOOR_NS;
+	else if (pl->bound && 2 * pl->bound + mrc_req_floor(req) < t)
+		t = 2 * pl->bound + mrc_req_floor(req);
 	if (req->cfg.rto && t > req->cfg.rto / 4)
 		t = mrc_max64(req->cfg.rto / 4, mrc_req_loss_time(req));
 	return t;
@@ -226,7 +226,7 @@ u64 mrc_req_tail_time(const struct mrc_req *req, u8 port, u64 now)
 		return mrc_req_unknown_time(req, pl, now);
 	return pl->srtt + mrc_max64(2 * mrc_req_plane_var(req, pl),
 				    mrc_req_reorder_window(req, pl, now)) +
-	       req->rtt_excess + MRC_TAIL_FLOOR_NS;
+	       req->rtt_excess + mrc_req_floor(req);
 }
 
 /**
@@ -581,7 +581,7 @@ u64 mrc_req_pto(const struct mrc_req *req, bool tack)
 
 	if (!req->n_out && !tack)
 		return mrc_req_pto_max(req);
-	t = req->srtt ? req->slowest + MRC_TAIL_FLOOR_NS :
+	t = req->srtt ? req->slowest + mrc_req_floor(req) :
 			mrc_max64(MRC_PTO_FIRST_NS, 2 * req->base_rtt);
 	/* The usual case: the maximum is not less than this. */
 	if (t <= req->cfg.rto / 2)
@@ -636,7 +636,7 @@ u64 mrc_req_tail_due(const struct mrc_req *req, bool tack)
 	 * packet.
 	 */
 	if (tack && mrc_req_known(req, req->last_tx))
-		rest = MRC_TAIL_FLOOR_NS / 2;
+		rest = mrc_req_floor(req) / 2;
 	at = mrc_max64(req->last_tx + pto, req->feedback_at + rest);
 	if (!req->tail_probe_shift)
 		return at;
