@@ -167,7 +167,7 @@ TEST(NsccReact, TimeBackwardsIsNoTime)
 
 TEST(NsccAverage, WeighsBytesOfAWindow)
 {
-	Nscc c;
+	Nscc c(false);
 	quiet(c);
 	c.ack(kBdp15 / 4, 12000 + 8000);
 	EXPECT_NEAR((double)c.s().avg / kQ16, 2000, 0.01);
@@ -182,14 +182,40 @@ TEST(NsccAverage, WeighsBytesOfAWindow)
 	EXPECT_NEAR((double)c.s().avg / kQ16, 8000, 0.1);
 }
 
+// Trims tell of full queues, so the average is that of eight windows, and packets
+// without a mark that waited long do not count for what they waited.
+TEST(NsccAverage, OfSeveralWindowsWithTrimming)
+{
+	Nscc c(true);
+	quiet(c);
+	c.ack(kBdp15 / 4, 12000 + 8000);
+	EXPECT_NEAR((double)c.s().avg / kQ16, 2000.0 / 8, 0.01);
+	c.ack(kBdp15, 12000 + 8000);
+	EXPECT_NEAR((double)c.s().avg / kQ16, 250 + (8000 - 250.0) / 8, 0.01);
+	Nscc late(true);
+	quiet(late);
+	const u32 target = late.s().p.target_delay;
+	late.ack(kBdp15, 12000 + target);
+	EXPECT_NEAR((double)late.s().avg / kQ16, target / 8.0, 0.01);
+	Nscc later(true);
+	quiet(later);
+	later.ack(kBdp15, 12000 + target + 1);
+	EXPECT_NEAR((double)later.s().avg / kQ16, later.s().p.base_rtt / 4 / 8.0, 0.01);
+	// A mark is believed, for a packet.
+	Nscc marked(true);
+	quiet(marked);
+	marked.ack(kBdp15, 12000 + target + 1, true);
+	EXPECT_NEAR((double)marked.s().avg / kQ16, (target + 1.0) / 8 * kMtu / kBdp15, 0.01);
+}
+
 // A marked packet has a SACK at once, which also reports packets that were not marked.
 TEST(NsccAverage, MarkedPacketCountsAlone)
 {
-	Nscc c;
+	Nscc c(false);
 	quiet(c);
 	c.ack(4 * kMtu, 12000 + 8000, true);
 	EXPECT_NEAR((double)c.s().avg / kQ16, 8000.0 * kMtu / kBdp15, 0.01);
-	Nscc small;
+	Nscc small(false);
 	quiet(small);
 	const u32 quarter = kMtu / 4;
 	small.ack(quarter, 12000 + 8000, true);
@@ -443,7 +469,7 @@ TEST(NsccNack, TrimShrinksByThePacket)
 		EXPECT_EQ(c.cc.cwnd, kBdp15 - 4000);
 		EXPECT_TRUE(c.s().trigger_qa);
 		// It counts as a base RTT of queueing, weighed as one packet.
-		EXPECT_NEAR((double)c.s().avg / kQ16, 12000.0 * kMtu / kBdp15,
+		EXPECT_NEAR((double)c.s().avg / kQ16, 12000.0 * kMtu / kBdp15 / 8,
 			    0.01);
 		c.cc.cwnd = kMtu + 1;
 		c.nack(4000, reason);

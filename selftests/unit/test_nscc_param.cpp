@@ -298,7 +298,7 @@ TEST(NsccReconfigure, FixedWindow)
 
 TEST(NsccQuery, ShowsTheState)
 {
-	Nscc c;
+	Nscc c(false);
 	c.init();
 	c.send(50000);
 	c.ack(kBdp15, 10000);

@@ -28,7 +28,7 @@ struct Model {
 	// Parameters.
 	double mtu, rate, cfg_base, target, cfg_max, fi, eta, fi_scale, pi,
 		gamma, mmj, qa_threshold, period, threshold;
-	bool disable_qa;
+	bool disable_qa, trim;
 	unsigned gate;
 	// State.
 	double cwnd, inflight, inc, rcvd, achieved, fi_count, saved, base, avg,
@@ -63,7 +63,8 @@ struct Model {
 
 	void update_avg(double x, double n)
 	{
-		const double move = (x - avg) * std::min(n, cwnd) / cwnd;
+		const double move = (x - avg) * std::min(n, cwnd) / cwnd /
+				    (trim ? 8 : 1);
 
 		avg += move;
 		avg_tol += std::fabs(move) * cwnd_tol / cwnd + 2.0 / kQ16;
@@ -190,7 +191,10 @@ struct Model {
 			return;
 		sample(rtt, size);
 		const double delay = std::max(rtt - base, 0.0);
-		update_avg(delay, m ? std::min(n, mtu) : n);
+		if (trim && !m && delay > target)
+			update_avg(std::floor(cfg_base / 4), n);
+		else
+			update_avg(delay, m ? std::min(n, mtu) : n);
 		if (quick_adapt(false, m, delay, now))
 			return;
 		if (!m && delay >= target) {
@@ -349,6 +353,7 @@ private:
 		m.mtu = c.cfg.mtu;
 		m.rate = (double)c.cfg.line_rate;
 		m.cfg_base = p.base_rtt;
+		m.trim = c.cfg.trim_nack;
 		m.target = p.target_delay;
 		m.cfg_max = p.max_cwnd;
 		m.fi = p.fi;

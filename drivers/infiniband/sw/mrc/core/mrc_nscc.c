@@ -32,6 +32,8 @@
 #define NSCC_PEN_MAX		127u
 /* rcvd_bytes counts in units of this many bytes, rounded up. */
 #define NSCC_UNIT		256u
+/* With trimming the delay is averaged over this many windows, log2. */
+#define NSCC_TRIM_WINDOWS_SHIFT	3
 
 static u64 nscc_min(u64 a, u64 b)
 {
@@ -187,6 +189,7 @@ static void nscc_params(struct mrc_cc *cc, const struct mrc_cc_cfg *cfg)
 
 	mrc_nscc_resolve(cfg, &s->p);
 	s->rate = nscc_rate(cfg);
+	s->trim = cfg->trim_nack;
 	s->pi = nscc_pi(&s->p);
 }
 
@@ -280,17 +283,21 @@ static void nscc_shrink(struct mrc_cc *cc, u32 size)
 	cc->cwnd = (u32)nscc_max(cc->cwnd, cc->mtu);
 }
 
-/* EWMA over one window of bytes (OP-32). */
+/*
+ * EWMA over one window of bytes, with trimming over several (OP-32). Trims tell of full
+ * queues at once, so the average need not.
+ */
 static void nscc_update_avg(struct mrc_cc *cc, u32 delay, u64 n)
 {
 	struct mrc_nscc *s = mrc_nscc_of(cc);
 	const u64 x = (u64)delay << MRC_NSCC_AVG_SHIFT;
 	const u32 w = (u32)nscc_min(n, cc->cwnd);
+	const unsigned int shift = s->trim ? NSCC_TRIM_WINDOWS_SHIFT : 0;
 
 	if (x >= s->avg)
-		s->avg += nscc_mul_div(x - s->avg, w, cc->cwnd);
+		s->avg += nscc_mul_div(x - s->avg, w, cc->cwnd) >> shift;
 	else
-		s->avg -= nscc_mul_div(s->avg - x, w, cc->cwnd);
+		s->avg -= nscc_mul_div(s->avg - x, w, cc->cwnd) >> shift;
 }
 
 static void nscc_fulfil(struct mrc_cc *cc, u64 now)
@@ -463,9 +470,14 @@ static void nscc_on_ack(struct mrc_cc *cc, const struct mrc_cc_ack *ack)
 	delay = rtt > s->base_rtt ? rtt - s->base_rtt : 0;
 	/*
 	 * A marked packet gets a SACK of its own, so the other bytes that it reports were
-	 * not marked. They did not wait as long, and the delay is not theirs (OP-32).
+	 * not marked. They did not wait as long, and the delay is not theirs. With trimming
+	 * marks begin far below the target, so the queue is short again that a packet
+	 * without a mark has met, however long it took (OP-32).
 	 */
-	nscc_update_avg(cc, delay, ack->ce ? nscc_min(n, cc->mtu) : n);
+	if (s->trim && !ack->ce && delay > s->p.target_delay)
+		nscc_update_avg(cc, s->p.base_rtt / 4, n);
+	else
+		nscc_update_avg(cc, delay, ack->ce ? nscc_min(n, cc->mtu) : n);
 	if (nscc_quick_adapt(cc, false, ack->ce, delay, ack->now))
 		return;
 	if (!ack->ce)

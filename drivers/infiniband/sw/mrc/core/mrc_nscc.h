@@ -32,6 +32,7 @@
  * @base_rtt: ns
  * @fast: fast increase is under way
  * @trigger_qa: a packet was trimmed
+ * @trim: the peer answers trimmed packets with NACKs
  */
 struct mrc_nscc {
 	struct mrc_nscc_cfg p;
@@ -52,6 +53,7 @@ struct mrc_nscc {
 	u32 base_rtt;
 	bool fast;
 	bool trigger_qa;
+	bool trim;
 };
 
 static inline struct mrc_nscc *mrc_nscc_of(struct mrc_cc *cc)
