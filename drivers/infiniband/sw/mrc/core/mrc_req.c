@@ -207,6 +207,8 @@ static enum mrc_tx_verdict mrc_req_emit(struct mrc_req *req, u32 psn, u32 slot,
 	memset(desc, 0, sizeof(*desc));
 	mrc_req_data_hdr(req, wqe, index, now, desc);
 	nominal = mrc_nominal_size(desc->hdr.hdr_len, desc->len);
+	if (now < req->spread_until)
+		return MRC_TX_WAIT_CWND;
 	/*
 	 * With nothing in flight a packet may always go: no feedback would open the
 	 * window.
@@ -261,6 +263,7 @@ static enum mrc_tx_verdict mrc_req_emit(struct mrc_req *req, u32 psn, u32 slot,
 	pkt->inflight = true;
 	mrc_req_plane_sent(req, desc->port, psn, now);
 	mrc_req_count_tx(req, desc, now);
+	mrc_req_spread_next(req, now);
 	return MRC_TX_PACKET;
 }
 
@@ -644,6 +647,8 @@ static enum mrc_tx_verdict mrc_req_choose(struct mrc_req *req, u64 now,
 		return MRC_TX_ERROR;
 	if (now >= req->rnr_until)
 		req->rnr_until = 0;
+	if (now >= req->spread_until)
+		req->spread_until = 0;
 	if ((req->probe_now || now >= req->tail_probe_at) &&
 	    mrc_req_tail_probe(req, now, desc))
 		return MRC_TX_PACKET;

@@ -465,6 +465,9 @@ struct mrc_req {
 	u64 cost_at;		/* last retry charged without a timer expiry */
 	u64 stands_at;		/* since then cack has not advanced */
 	u64 last_tx;		/* last data packet sent */
+	u64 spread;		/* usual pause between packets, ns; 0 = none (OP-44) */
+	u64 spread_until;	/* no data packet before; 0 = none waits */
+	u8 trims;		/* of the only packet, since one arrived; saturating */
 	u64 no_ev_at;		/* since then no EV is usable; 0 = not stalled */
 	struct mrc_guard guard[MRC_GUARD_KINDS];
 	struct mrc_plane *plane;	/* by port, cfg.n_ports + 1 */

@@ -437,6 +437,8 @@ void mrc_req_on_sack(struct mrc_req *req, const struct mrc_hdr *h, u8 port,
 		mrc_req_penalty(req, s, port, &ack);
 		req->cc->ops->on_ack(req->cc, &ack);
 	}
+	if (freed)
+		mrc_req_spread_less(req);
 
 	if (!mrc_req_stale(req, s))
 		req->rcvd_newest = s->rcvd_bytes & 0xFFFFFF;
@@ -585,6 +587,8 @@ void mrc_req_on_nack(struct mrc_req *req, const struct mrc_hdr *h, u8 port,
 	if (n->cc_type == 2)
 		req->cc->ops->on_nack(req->cc, pkt->nominal, n->reason, rtt,
 				      now);
+	if (trim)
+		mrc_req_spread_more(req, now);
 	if (charge && !mrc_req_charge(req))
 		return;
 heard:

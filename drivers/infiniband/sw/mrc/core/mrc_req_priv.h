@@ -418,6 +418,11 @@ void mrc_req_slowest_update(struct mrc_req *req);
 u64 mrc_req_pto(const struct mrc_req *req, bool tack);
 u64 mrc_req_tail_due(const struct mrc_req *req, bool tack);
 
+/* mrc_spread.c */
+void mrc_req_spread_more(struct mrc_req *req, u64 now);
+void mrc_req_spread_less(struct mrc_req *req);
+void mrc_req_spread_next(struct mrc_req *req, u64 now);
+
 /* mrc_timer.c */
 u64 mrc_req_retry_interval(const struct mrc_req *req, u32 k);
 void mrc_req_await(struct mrc_req *req, u64 now);

@@ -259,6 +259,7 @@ static void mrc_req_expire(struct mrc_req *req, u64 now)
 					 req->last_tx);
 			if (req->n_lost && req->held_until != MRC_NEVER)
 				base = mrc_max64(base, req->held_until);
+			base = mrc_max64(base, req->spread_until);
 		} else if (mrc_req_tack_pending(req)) {
 			/* All SACKed, the transport ACK is missing. */
 			base = mrc_max64(base, req->last_tx);
@@ -302,6 +303,8 @@ u64 mrc_req_deadline(const struct mrc_req *req)
 		at = req->held_until;
 	if (req->rnr_until && req->rnr_until < at)
 		at = req->rnr_until;
+	if (req->spread_until && req->spread_until < at)
+		at = req->spread_until;
 	t = mrc_paths_next_probe(req->paths);
 	return t < at ? t : at;
 }
