@@ -41,5 +41,36 @@ TEST(Memory, isWithinFivePercentOfThePlan)
 		EXPECT_NEAR(taken, plan, 0.05 * plan) << c.name;
 	}
 }
+
+/* Traces and captures take most of the memory of a small run. */
+TEST(Memory, ofRecordingIsPlanned)
+{
+	const Shape s = marking_clos(2, 2, 4, 4);
+	const Traffic t = permutation(s.all_hosts(), 0, 2'000'000, 1);
+	const auto taken = [&](const Watch &w, u64 &plan) {
+		Settings settings;
+
+		settings.watch = w;
+		plan = planned_memory(s, settings, t);
+
+		Simulator sim(s, settings, t, {});
+
+		finish(sim);
+		return sim.memory();
+	};
+	u64 without, with;
+	const u64 none = taken({}, without);
+
+	for (const Watch &w :
+	     {Watch{{0, 1, 2, 3}, {}}, Watch{{}, s.named("h1:p1")},
+	      Watch{{}, s.named("p2l2:h5")}, Watch{{}, s.named("p1l1:s2")}}) {
+		const u64 some = taken(w, with);
+
+		/* The plan is for the files, too. */
+		EXPECT_GT(some - none, 20'000U);
+		EXPECT_LT(some - none, with - without);
+		EXPECT_GT(60 * (some - none), with - without);
+	}
+}
 } // namespace
 } // namespace mrcsim

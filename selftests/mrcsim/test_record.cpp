@@ -142,6 +142,45 @@ TEST(Record, tracesWhatTheQueuePairDoes)
 		<< trace_text(r.trace).substr(0, 1000);
 }
 
+/* What is received has the entropy that it was sent with, feedback too. */
+TEST(Record, knowsTheEntropyOfFeedback)
+{
+	const auto fields_of = [](const std::string &text) {
+		return text.substr(text.find(": "),
+				   text.find(" len=") - text.find(": "));
+	};
+
+	for (const u32 threads : {1U, 2U}) {
+		std::multiset<std::string> sent;
+		std::set<std::string> entropies;
+		unsigned received = 0;
+
+		std::vector<TraceLine> lines = run({{1}, {}}, threads).trace;
+
+		std::erase_if(lines, [](const TraceLine &l) {
+			return l.text.find(" SACK ") == std::string::npos;
+		});
+		for (const TraceLine &l : lines) {
+			if (l.text.starts_with("mrc_send"))
+				sent.insert(fields_of(l.text));
+			entropies.insert(
+				l.text.substr(l.text.find("entropy="), 18));
+		}
+		for (const TraceLine &l : lines) {
+			if (!l.text.starts_with("mrc_receive"))
+				continue;
+
+			const auto it = sent.find(fields_of(l.text));
+
+			ASSERT_NE(it, sent.end()) << l.text;
+			sent.erase(it);
+			received++;
+		}
+		EXPECT_GT(received, 10U);
+		EXPECT_FALSE(entropies.contains("entropy=0x00000000"));
+	}
+}
+
 /* Recording does not change the run. */
 TEST(Record, isTheSameWithThreads)
 {

@@ -175,6 +175,27 @@ TEST(Run, incastFillsTheLastLink)
 	EXPECT_EQ(sim.check(), "");
 }
 
+/*
+ * More senders than the last queue has room for packets: they pause instead of sending
+ * what is trimmed again and again.
+ */
+TEST(Run, deepIncastTrimsFew)
+{
+	const Shape s = marking_clos(1, 16, 8, 16);
+	const Traffic t = incast(s.all_hosts(), 255, 100'000);
+	Simulator sim(s, {}, t, {});
+	const u64 packets = 255 * 25;
+
+	finish(sim);
+	EXPECT_EQ(sim.totals().finished, 255U);
+	EXPECT_GT(sim.sums().trimmed, packets / 4);
+	EXPECT_LT(sim.sums().trimmed, 5 * packets);
+	EXPECT_LT(sim.now(), packets * 4222 * 80 * 140 / 100);
+	/* A timer for each pause, and no more. */
+	EXPECT_LT(sim.totals().events, 40 * sim.totals().injected);
+	EXPECT_EQ(sim.check(), "");
+}
+
 TEST(Run, sprayingUsesAllPlanesAndPathsEvenly)
 {
 	const Shape s = marking_clos(4, 4, 4, 4);

@@ -17,7 +17,7 @@ _mrcsim() {
 	fi
 	case $prev in
 	-c | --columns)
-		mapfile -t COMPREPLY < <(compgen -W 'mrc ecmp oblivious roce' -- "$cur")
+		mapfile -t COMPREPLY < <(compgen -W 'mrc ecmp oblivious roce roce-pfc' -- "$cur")
 		return
 		;;
 	-s | --seeds | -j | --jobs | -t | --threads | -m | --memory | --trace-flows | --pcap-link)

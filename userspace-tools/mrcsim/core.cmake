@@ -28,7 +28,10 @@ add_library(mrcsim_core STATIC
 	"${MRCSIM_DIR}/lines.cpp"
 	"${MRCSIM_DIR}/link.cpp"
 	"${MRCSIM_DIR}/matrix_file.cpp"
+	"${MRCSIM_DIR}/mpi_peers.cpp"
 	"${MRCSIM_DIR}/partition.cpp"
+	"${MRCSIM_DIR}/peers.cpp"
+	"${MRCSIM_DIR}/pfc.cpp"
 	"${MRCSIM_DIR}/plan.cpp"
 	"${MRCSIM_DIR}/qp.cpp"
 	"${MRCSIM_DIR}/queues.cpp"
@@ -43,6 +46,7 @@ add_library(mrcsim_core STATIC
 	"${MRCSIM_DIR}/shape.cpp"
 	"${MRCSIM_DIR}/simulator.cpp"
 	"${MRCSIM_DIR}/simulator_faults.cpp"
+	"${MRCSIM_DIR}/simulator_peers.cpp"
 	"${MRCSIM_DIR}/topo_file.cpp"
 	"${MRCSIM_DIR}/traffic.cpp"
 	"${MRCSIM_DIR}/world.cpp"
@@ -51,3 +55,12 @@ target_include_directories(mrcsim_core PUBLIC "${MRCSIM_DIR}")
 target_compile_options(mrcsim_core PUBLIC -fno-strict-aliasing)
 target_link_libraries(mrcsim_core PUBLIC mrclab_fabric mrc-engine
 	nlohmann_json::nlohmann_json Threads::Threads)
+
+# One simulation over several processes.
+option(MRCSIM_MPI "Use MPI" OFF)
+if(MRCSIM_MPI)
+	find_package(MPI REQUIRED COMPONENTS CXX)
+	target_compile_definitions(mrcsim_core PRIVATE MRCSIM_MPI
+		OMPI_SKIP_MPICXX MPICH_SKIP_MPICXX)
+	target_link_libraries(mrcsim_core PUBLIC MPI::MPI_CXX)
+endif()

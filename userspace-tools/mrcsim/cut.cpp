@@ -138,4 +138,13 @@ u32 Cut::behind(Kind kind, u64 n) const
 		return of_t1(n / t1_uplinks_);
 	}
 }
+
+/* The node that sends is behind the other direction of the link. */
+u32 Cut::before(const Shape &s, u32 id) const
+{
+	const u32 other = s.reverse(id);
+	const Kind kind = s.kind_of(other);
+
+	return behind(kind, other - s.id(s.plane_of(other), kind, 0));
+}
 } // namespace mrcsim

@@ -28,6 +28,8 @@ public:
 	u32 of_host(u32 host) const { return of_t0_[host / hosts_]; }
 	/* Of the node behind a direction, number @n of its kind in a plane. */
 	u32 behind(Kind kind, u64 n) const;
+	/* Of the node that has the queue of direction @id of fabric @s. */
+	u32 before(const Shape &s, u32 id) const;
 
 	/*
 	 * ps that a packet needs from one partition to another, at least. It

@@ -63,6 +63,7 @@ void Partition::inject(u32 qp, u32 src, u32 dst, const mrc_tx_desc &d,
 
 	k.qp = qp;
 	pack(d, settings_.extra, flow, k);
+	queues_.set_entropy(p, d.entropy);
 	routes_.choose(src, dst, d, map, walk, k);
 	leave(src, p);
 }
@@ -111,6 +112,8 @@ void Partition::pull(u32 host)
 	Host &h = hosts_[host];
 
 	while (h.first != nobody) {
+		if (pfc_ && !may_leave(host))
+			return;
 		if (h.clear > now_) {
 			if (h.wake > h.clear) {
 				h.wake = h.clear;
@@ -206,7 +209,7 @@ void Partition::receive(u32 p)
 	case MRC_OP_SACK:
 	case MRC_OP_NACK:
 	case MRC_OP_ACK:
-		to_requester(k.qp, k, hdr);
+		to_requester(k.qp, p, hdr);
 		break;
 	case MRC_OP_ENDPOINT_REQ:
 		answer_probe(k.qp, k, hdr);
@@ -219,14 +222,15 @@ void Partition::receive(u32 p)
 					 engine_time(now_));
 		break;
 	default:
-		to_responder(k.qp, k, hdr);
+		to_responder(k.qp, p, hdr);
 		break;
 	}
 	queues_.give(p);
 }
 
-void Partition::to_requester(u32 qp, const Packet &k, const mrc_hdr &h)
+void Partition::to_requester(u32 qp, u32 p, const mrc_hdr &h)
 {
+	const Packet &k = queues_.packet(p);
 	Qp &q = qps_[qp];
 	const u64 t = engine_time(now_);
 
@@ -235,7 +239,7 @@ void Partition::to_requester(u32 qp, const Packet &k, const mrc_hdr &h)
 		return;
 	}
 	if (recorder_)
-		recorder_->received(q.src, qp, k, h);
+		recorder_->received(q.src, qp, k, h, queues_.entropy(p));
 	if (k.opcode == MRC_OP_SACK)
 		mrc_req_on_sack(&q.tx->req, &h, k.port, t);
 	else if (k.opcode == MRC_OP_NACK)
@@ -278,8 +282,9 @@ void Partition::make_receiver(u32 qp)
 	mrc_paths_peer_status(&q.rx->paths, theirs, engine_time(now_));
 }
 
-void Partition::to_responder(u32 qp, const Packet &k, const mrc_hdr &h)
+void Partition::to_responder(u32 qp, u32 p, const mrc_hdr &h)
 {
+	const Packet &k = queues_.packet(p);
 	Qp &q = qps_[qp];
 	const u64 t = engine_time(now_);
 	u8 trim = MRC_TRIM_NONE;
@@ -291,7 +296,7 @@ void Partition::to_responder(u32 qp, const Packet &k, const mrc_hdr &h)
 	if (!q.rx)
 		make_receiver(qp);
 	if (recorder_)
-		recorder_->received(q.dst, qp, k, h);
+		recorder_->received(q.dst, qp, k, h, queues_.entropy(p));
 	if (k.has(packet_trimmed)) {
 		totals_.delivered_trimmed++;
 		trim = k.has(packet_last_hop) ? MRC_TRIM_LASTHOP

@@ -34,6 +34,23 @@ void Partition::roce_inject(u32 qp, u32 src, u32 dst, u32 p, u32 len)
 	leave(src, p);
 }
 
+/* With PFC a packet leaves a host only if none waits in its ports. */
+bool Partition::may_leave(u32 host) const
+{
+	for (u32 port = 1; port <= world_.shape.planes; port++)
+		if (queues_.waiting(routes_.host_up(host, port)))
+			return false;
+	return true;
+}
+
+/* With PFC: a data packet has left its queue. */
+void Partition::departed(u32 link)
+{
+	queues_.departed(link, now_);
+	if (world_.links.link(link).kind == static_cast<u8>(Kind::host_up))
+		pull(routes_.host_of(link));
+}
+
 /* One packet, if there is one and the rate allows it. */
 bool Partition::roce_send(u32 qp)
 {
@@ -170,8 +187,8 @@ void Partition::roce_to_receiver(const Packet &k)
 {
 	RoceReceiver &r = world_.roce[k.qp].rx;
 
-	if (k.has(packet_ce) && now_ >= r.cnp_at) {
-		r.cnp_at = now_ + RoceReceiver::cnp_period;
+	if (k.has(packet_ce) && settings_.dcqcn.on && now_ >= r.cnp_at) {
+		r.cnp_at = now_ + settings_.dcqcn.cnp_period;
 		roce_answer(k.qp, roce_cnp, 0);
 	}
 	if (k.psn > r.expected) {

@@ -13,8 +13,10 @@
 #include "error.hpp"
 #include "files.hpp"
 #include "html_report.hpp"
+#include "mpi_peers.hpp"
 #include "runner.hpp"
 #include "units.hpp"
+#include "yaml.hpp"
 
 namespace mrcsim
 {
@@ -30,7 +32,9 @@ struct Args {
 	std::string memory;
 	std::string trace, pcap, pcap_link;
 	std::vector<u32> trace_flows;
-	bool quiet = false;
+	std::string part;
+	std::vector<std::string> results;
+	bool quiet = false, mpi = false;
 };
 
 Scenario scenario_of(const Args &a)
@@ -90,7 +94,7 @@ Watch watch_of(const Args &a, const Scenario &s)
 	if (s.columns.size() != 1 || s.seeds.size() != 1)
 		throw UsageError("a trace or capture is of one run: choose a "
 				 "column (-c) and a seed (-s)");
-	if (s.columns.front() == Column::roce)
+	if (is_roce(s.columns.front()))
 		throw UsageError("roce is a model without packets of MRC: "
 				 "nothing to trace or capture");
 	if (!a.trace.empty())
@@ -107,15 +111,40 @@ Watch watch_of(const Args &a, const Scenario &s)
 	return w;
 }
 
+/* "K/N" of a job array. */
+void read_part(const std::string &text, RunOptions &o)
+{
+	const std::size_t slash = text.find('/');
+
+	if (slash == std::string::npos)
+		throw UsageError(fmt::format("\"{}\" is not like 3/10, the "
+					     "third of ten parts",
+					     text));
+	o.parts = static_cast<u32>(mrclab::parse_count(
+		std::string_view(text).substr(slash + 1), 1, 1 << 20));
+	o.part = static_cast<u32>(mrclab::parse_count(
+		std::string_view(text).substr(0, slash), 1, o.parts));
+}
+
 int do_run(const Args &a)
 {
+	const std::unique_ptr<Peers> peers =
+		a.mpi ? mpi_peers() : std::unique_ptr<Peers>();
+	const bool first = !peers || !peers->rank();
 	Scenario s = scenario_of(a);
-	const bool line = !a.quiet && isatty(STDERR_FILENO);
+	const bool line = !a.quiet && first && isatty(STDERR_FILENO);
 	RunOptions o;
 
+	o.peers = peers.get();
+	if (!a.part.empty())
+		read_part(a.part, o);
 	o.threads = a.threads;
-	o.jobs = a.jobs ? a.jobs
-			: std::max(std::thread::hardware_concurrency() /
+	if (peers && a.jobs > 1)
+		throw UsageError("processes make one run after the other: "
+				 "--mpi and several jobs");
+	o.jobs = peers    ? 1
+		 : a.jobs ? a.jobs
+			  : std::max(std::thread::hardware_concurrency() /
 					   a.threads,
 				   1u);
 	o.rows = !a.csv.empty() || !a.report.empty();
@@ -132,14 +161,10 @@ int do_run(const Args &a)
 
 	if (line)
 		std::cerr << "\r\x1b[K";
-	if (!a.json.empty()) {
-		nlohmann::ordered_json j = {{"name", s.name}};
-
-		j["runs"] = nlohmann::ordered_json::array();
-		for (const RunResult &r : runs)
-			j["runs"].push_back(json_of(r));
-		write_output(a.json, j.dump(2) + "\n");
-	}
+	if (!first)
+		return mrclab::exit_ok;
+	if (!a.json.empty())
+		write_output(a.json, json_of_runs(s, o, runs).dump(2) + "\n");
 	if (!a.csv.empty())
 		write_output(a.csv, csv_of(runs));
 	if (!a.report.empty())
@@ -166,6 +191,18 @@ int do_plan(const Args &a)
 	return mrclab::exit_ok;
 }
 
+int do_merge(const Args &a)
+{
+	std::vector<std::pair<std::string, std::string>> files;
+
+	for (const std::string &name : a.results)
+		files.emplace_back(name, mrclab::read_text_up_to(
+						 std::size_t{1} << 32, name));
+	write_output(a.json.empty() ? "-" : a.json,
+		     merged(files).dump(2) + "\n");
+	return mrclab::exit_ok;
+}
+
 using Command = int (*)(const Args &);
 
 CLI::App *add(CLI::App &app, Command &chosen, Command run, const char *name,
@@ -183,7 +220,8 @@ void add_scenario(CLI::App *s, Args &a)
 		      "the scenario's file, see mrcsim-scenario(5)")
 		->required();
 	s->add_option("-c,--columns", a.columns,
-		      "mrc, ecmp, oblivious, roce, instead of those of the file")
+		      "mrc, ecmp, oblivious, roce, roce-pfc, instead of those of "
+		      "the file")
 		->delimiter(',')
 		->allow_extra_args(false);
 	s->add_option("-s,--seeds", a.seeds,
@@ -239,17 +277,37 @@ int run_command(int argc, char **argv)
 			    ->needs(pcap));
 	s->add_option("-m,--memory", a.memory,
 		      "MiB that may be used; what is available by default");
+	s->add_option("--part", a.part,
+		      "K/N: only every N-th run from number K on, for tasks of "
+		      "a job array");
+	s->add_flag("--mpi", a.mpi,
+		    "the processes that mpirun has started simulate each run "
+		    "together");
 	s->add_flag("-q,--quiet", a.quiet, "no progress and no summary");
 
 	s = add(app, chosen, do_plan, "plan",
 		"show what follows from a scenario, and simulate nothing");
 	add_scenario(s, a);
+
+	s = add(app, chosen, do_merge, "merge",
+		"put the JSON of all parts of a job array together");
+	s->add_option("results", a.results, "their files")->required();
+	s->add_option("-o,--json", a.json,
+		      "a file for it; standard output by default");
 	try {
 		app.parse(argc, argv);
 	} catch (const CLI::ParseError &e) {
 		return app.exit(e) == 0 ? mrclab::exit_ok : mrclab::exit_usage;
 	}
 	return chosen(a);
+}
+
+/* Other processes may wait for this one. */
+int failed(const char *what, int status)
+{
+	std::cerr << "mrcsim: " << what << '\n';
+	mpi_abort(status);
+	return status;
 }
 } // namespace
 } // namespace mrcsim
@@ -261,13 +319,11 @@ int main(int argc, char **argv)
 	try {
 		return mrcsim::run_command(argc, argv);
 	} catch (const mrclab::UsageError &e) {
-		std::cerr << "mrcsim: " << e.what() << '\n';
-		return mrclab::exit_usage;
+		return mrcsim::failed(e.what(), mrclab::exit_usage);
 	} catch (const std::bad_alloc &) {
-		std::cerr << "mrcsim: there is not enough memory\n";
-		return mrclab::exit_system;
+		return mrcsim::failed("there is not enough memory",
+			      mrclab::exit_system);
 	} catch (const std::exception &e) {
-		std::cerr << "mrcsim: " << e.what() << '\n';
-		return mrclab::exit_system;
+		return mrcsim::failed(e.what(), mrclab::exit_system);
 	}
 }

@@ -17,7 +17,7 @@ u32 most_packets(const World &w)
 	constexpr u64 most = 1ull << 31, least = 1 << 16;
 	u64 n = w.shape.all_hosts() * 4 * (u64{w.derived.mpr} * 128 + 256);
 
-	if (w.settings.column == Column::roce) {
+	if (is_roce(w.settings.column)) {
 		n = least;
 		for (const Flow &f : w.traffic.flows)
 			n += 2 * (f.bytes / w.settings.pmtu + 2);
@@ -51,12 +51,19 @@ Partition::Partition(World &w, u32 number)
 	  nic_wait_((w.derived.nic_depth - 1) *
 		    sending_time(w.shape.of(Kind::host_up).rate,
 				 w.derived.packet)),
-	  number_(number), roce_(w.settings.column == Column::roce),
+	  number_(number), roce_(is_roce(w.settings.column)),
+	  pfc_(w.settings.column == Column::roce_pfc),
 	  alone_(w.cut.count() == 1)
 {
 	ctr_->n_ports = w.shape.planes;
-	if (!settings_.watch.empty())
+	if (!settings_.watch.empty()) {
 		recorder_ = std::make_unique<Recorder>(w, now_);
+		queues_.keep_entropies();
+	}
+	if (pfc_)
+		queues_.use_pfc(w.links.count(),
+				settings_.pfc_xoff * w.derived.packet,
+				settings_.pfc_xon * w.derived.packet);
 	for (u32 n = 0; n < traffic_.flows.size(); n++)
 		if (traffic_.flows[n].start != not_yet &&
 		    w.cut.of_host(traffic_.flows[n].src) == number)
@@ -206,6 +213,12 @@ void Partition::happen(const Event &e)
 		return fire(static_cast<u32>(who));
 	case Happens::close:
 		return close(static_cast<u32>(who));
+	case Happens::departure:
+		return departed(static_cast<u32>(who));
+	case Happens::pause:
+		return queues_.pause(static_cast<u32>(who >> 1), who & 1, now_);
+	case Happens::begin:
+		return begin(static_cast<u32>(who));
 	default: /* what happens between turns */
 		return;
 	}
@@ -222,10 +235,10 @@ void Partition::arrive(u32 id, u32 cls)
 	const Link &l = world_.links.link(id);
 
 	if (recorder_)
-		recorder_->arrived(id, queues_.packet(p));
+		recorder_->arrived(id, queues_.packet(p), queues_.entropy(p));
 	if (static_cast<Kind>(l.kind) == Kind::host_down)
 		return receive(p);
-	queues_.send(routes_.next_link(l, queues_.packet(p)), p, now_);
+	queues_.send(routes_.next_link(l, queues_.packet(p)), p, now_, id);
 }
 
 void Partition::start_due()
@@ -248,13 +261,24 @@ void Partition::start_due()
 
 void Partition::start(u32 f)
 {
-	const Flow &flow = traffic_.flows[f];
-	Qp &q = qps_[flow.connection];
 	FlowState &s = flows_[f];
 
 	if (s.began != never_ps)
 		return;
 	s.began = now_;
+	if (settings_.host_delay)
+		events_.push(now_ + settings_.host_delay,
+			     key_of(Happens::begin, f));
+	else
+		begin(f);
+}
+
+/* The NIC of the sender learns of a flow. */
+void Partition::begin(u32 f)
+{
+	const Flow &flow = traffic_.flows[f];
+	Qp &q = qps_[flow.connection];
+
 	if (q.last == nobody)
 		q.first = f;
 	else

@@ -44,11 +44,14 @@ public:
 	/* NULL: nothing is recorded. */
 	const Recorder *recorder() const { return recorder_.get(); }
 	u64 in_use() const { return queues_.in_use(); }
+	/* Bytes that wait for PFC before direction @id. */
+	u64 waiting(u32 id) const { return queues_.waiting(id); }
 	/* Bytes that are allocated. */
 	u64 memory() const
 	{
 		return events_.memory() + queues_.memory() + maker_.memory() +
-		       sizeof(mrc_counters) + order_.capacity() * sizeof(u32);
+		       sizeof(mrc_counters) + order_.capacity() * sizeof(u32) +
+		       (recorder_ ? recorder_->memory() : 0);
 	}
 	/* Between turns only; @now: ps. */
 	void set_now(u64 now) { now_ = now; }
@@ -67,8 +70,8 @@ private:
 	void happen(const Event &e);
 	void arrive(u32 link, u32 cls);
 	void receive(u32 p);
-	void to_requester(u32 qp, const Packet &k, const mrc_hdr &h);
-	void to_responder(u32 qp, const Packet &k, const mrc_hdr &h);
+	void to_requester(u32 qp, u32 p, const mrc_hdr &h);
+	void to_responder(u32 qp, u32 p, const mrc_hdr &h);
 	void make_receiver(u32 qp);
 	void feedback(u32 qp);
 	void reverse_probe(u32 qp);
@@ -100,9 +103,12 @@ private:
 	void roce_receive(const Packet &k);
 	void roce_to_receiver(const Packet &k);
 	void roce_answer(u32 qp, u8 opcode, u32 psn);
+	void departed(u32 link);
+	bool may_leave(u32 host) const;
 
 	void start_due();
 	void start(u32 flow);
+	void begin(u32 flow);
 	void fire(u32 trigger);
 	bool fires_now(u32 trigger);
 	void calculate(u32 trigger);
@@ -130,6 +136,7 @@ private:
 	u64 nic_wait_; /* ps that a packet may wait in a NIC, per port */
 	u32 number_;
 	bool roce_;  /* queue pairs are those of roce.hpp */
+	bool pfc_;   /* of the data of these */
 	bool alone_; /* there is no other partition */
 };
 } // namespace mrcsim

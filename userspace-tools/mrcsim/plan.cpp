@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "record.hpp"
 #include "world.hpp"
 
 namespace mrcsim
@@ -61,7 +62,7 @@ u64 events_of(const Shape &shape, u64 packets)
 } // namespace
 
 u64 planned_memory(const Shape &shape, const Settings &s,
-		   const Traffic &traffic, u32 threads)
+		   const Traffic &traffic, u32 threads, u32 processes)
 {
 	/* Memory for queue pairs that is begun, and buckets of events. */
 	constexpr u64 of_partition = 6 << 20;
@@ -69,14 +70,23 @@ u64 planned_memory(const Shape &shape, const Settings &s,
 	const AtOnce a = at_once(shape, traffic);
 	const u64 packets = packets_of(s, d, a);
 
+	/* A process has the queue pairs and packets of its partitions. */
+	const auto share = [processes](u64 bytes) {
+		return (bytes + processes - 1) / processes;
+	};
+
 	return program_memory + (threads - 1) * of_partition + d.link_memory +
 	       shape.all_hosts() * sizeof(Host) +
 	       traffic.connections * sizeof(Qp) +
 	       traffic.flows.size() *
 		       (sizeof(Flow) + sizeof(FlowState) + sizeof(u32)) +
-	       (s.column == Column::roce
+	       (is_roce(s.column)
 			? traffic.connections * sizeof(RoceQp)
-			: QpMaker(shape, s, d).memory_of(a.connections)) +
-	       packets * sizeof(Packet) + events_of(shape, packets);
+			: share(QpMaker(shape, s, d).memory_of(a.connections))) +
+	       (s.column == Column::roce_pfc
+			? shape.links() * sizeof(PfcPort)
+			: 0) +
+	       share(packets * sizeof(Packet) + events_of(shape, packets)) +
+	       recorder_memory(shape, s, traffic);
 }
 } // namespace mrcsim

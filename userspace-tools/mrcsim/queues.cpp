@@ -41,6 +41,8 @@ void Queues::cross(u32 id, u32 cls, u32 p, Packet &k, u32 to)
 {
 	k.next = id << 1 | cls;
 	mail_[to].packets.push_back(k);
+	if (entropies_.size())
+		mail_[to].entropies.push_back(entropies_[p]);
 	give(p);
 }
 } // namespace mrcsim

@@ -29,6 +29,7 @@ struct LinkSums {
 	u64 lost = 0;	 /* at random */
 	u64 cut = 0;	 /* at a link that was down, or that went down */
 	u64 control_dropped = 0; /* of @dropped: control packets */
+	u64 pauses = 0;		 /* of PFC */
 };
 
 /* Kinds of events in the upper bits of a key, in the order in which they
@@ -41,7 +42,10 @@ enum class Happens : u64 {
 	timer,
 	wake,
 	close,
-	news
+	news,
+	departure, /* with PFC */
+	pause,
+	begin,
 };
 constexpr unsigned int key_shift = 56;
 
@@ -50,10 +54,26 @@ constexpr u64 key_of(Happens what, u64 who)
 	return static_cast<u64>(what) << key_shift | who;
 }
 
+constexpr u32 no_link = ~0u;
+
+/* A direction with PFC, see pfc.cpp. */
+struct PfcPort {
+	/* Of the node in front of it: what waits. */
+	u32 head = no_packet, tail = no_packet;
+	u64 waiting = 0; /* bytes */
+	/* What is being sent, and through which direction it came. */
+	u32 from = no_link, bytes = 0;
+	bool busy = false, paused = false;
+	/* Of the node behind it. */
+	bool asked = false; /* to pause */
+	u64 held = 0;	    /* bytes that came through it */
+};
+
 /* What crosses from one partition to another, in the order in which it was
  * sent. */
 struct alignas(64) Mail {
 	std::vector<Packet> packets; /* Packet::next: link and class */
+	std::vector<u32> entropies;  /* of these, if they are kept */
 	std::vector<Event> events;
 };
 
@@ -91,11 +111,24 @@ public:
 	}
 	Packet &packet(u32 p) { return pool_[p]; }
 
+	/* From now on the entropies that packets are sent with are kept. */
+	void keep_entropies() { entropies_ = Array<u32>(pool_.size()); }
+	void set_entropy(u32 p, u32 entropy)
+	{
+		if (entropies_.size()) [[unlikely]]
+			entropies_[p] = entropy;
+	}
+	/* 0 if they are not kept. */
+	u32 entropy(u32 p) const
+	{
+		return entropies_.size() ? entropies_[p] : 0;
+	}
+
 	/*
 	 * Packet @p, whose size, flags and destination are set, is queued at
-	 * @now, or given back.
+	 * @now, or given back. @from: the direction that it came through.
 	 */
-	void send(u32 id, u32 p, u64 now)
+	void send(u32 id, u32 p, u64 now, u32 from = no_link)
 	{
 		Link &l = links_.link(id);
 		Packet &k = pool_[p];
@@ -107,8 +140,10 @@ public:
 			return give(p);
 		}
 		if (!k.has(packet_control)) {
-			const u64 wait =
-				l.data_free > now ? l.data_free - now : 0;
+			if (!ports_.empty()) [[unlikely]]
+				return hold(id, p, from, now);
+
+			const u64 wait = backlog(l, now);
 			const u64 ser = c.time(k.size);
 
 			if (wait + ser <= std::min(c.trim, c.drop)) [[likely]] {
@@ -161,6 +196,21 @@ public:
 		return p;
 	}
 
+	/*
+	 * Data waits for PFC from now on, in all @links directions; a node asks
+	 * for a pause when it holds more than @xoff bytes of one, until it has
+	 * @xon. There must be only one partition.
+	 */
+	void use_pfc(u64 links, u32 xoff, u32 xon);
+	/* Bytes of data that wait for direction @id. */
+	u64 waiting(u32 id) const
+	{
+		return ports_.empty() ? 0 : ports_[id].waiting;
+	}
+	/* What is due of it. */
+	void departed(u32 id, u64 now);
+	void pause(u32 id, bool wait, u64 now);
+
 	/* For prefetching: what arrives next at the end of link @id, if
 	 * anything. */
 	const Packet *first(u32 id, u32 cls) const
@@ -184,15 +234,19 @@ public:
 	/* What partition @from has sent here. */
 	void collect(Mail &from)
 	{
-		for (const Packet &sent : from.packets) {
+		for (std::size_t n = 0; n < from.packets.size(); n++) {
+			const Packet &sent = from.packets[n];
 			const u32 p = take();
 			Packet &k = pool_[p];
 			const u32 id = sent.next >> 1, cls = sent.next & 1;
 
 			k = sent;
+			if (!from.entropies.empty()) [[unlikely]]
+				set_entropy(p, from.entropies[n]);
 			append(id, cls, p, k, links_.link(id));
 		}
 		from.packets.clear();
+		from.entropies.clear();
 		for (const Event &e : from.events)
 			events_.push(e.at, e.key);
 		from.events.clear();
@@ -200,7 +254,13 @@ public:
 
 	u64 in_use() const { return in_use_; }
 	/* Bytes of the packets that there were at the same time. */
-	u64 memory() const { return u64{used_} * sizeof(Packet); }
+	u64 memory() const
+	{
+		return u64{used_} *
+			       (sizeof(Packet) +
+				(entropies_.size() ? sizeof(u32) : 0)) +
+		       ports_.capacity() * sizeof(PfcPort);
+	}
 
 	LinkSums sums;
 
@@ -282,6 +342,17 @@ private:
 	/* Control packets have a queue as long as this many data packets. */
 	static constexpr u64 control_room = 100;
 
+	static u64 backlog(const Link &l, u64 now)
+	{
+		return l.data_free > now ? l.data_free - now : 0;
+	}
+
+	/* pfc.cpp */
+	void ask(u32 id, bool wait, u64 now);
+	void let_go(u32 from, u32 bytes, u64 now);
+	void hold(u32 id, u32 p, u32 from, u64 now);
+	void transmit(u32 id, u64 now);
+
 	void trim(u32 id, Link &l, Packet &k, const LinkClass &c);
 	void drop(u32 id, u32 p);
 	void cross(u32 id, u32 cls, u32 p, Packet &k, u32 to);
@@ -292,6 +363,9 @@ private:
 	Mail *mail_; /* by partition */
 	u64 seed_;
 	Array<Packet> pool_;
+	Array<u32> entropies_; /* by record; empty: they are not kept */
+	std::vector<PfcPort> ports_; /* by direction; empty: no PFC */
+	u64 xoff_ = 0, xon_ = 0;
 	u32 free_ = no_packet;
 	u32 used_ = 0; /* records of @pool_ that were ever used */
 	u64 in_use_ = 0;

@@ -131,25 +131,6 @@ u8 traffic_class_of(const Packet &k)
 		dscp = k.has(packet_rtx) ? 8 : 4;
 	return static_cast<u8>(dscp << 2 | (k.has(packet_ce) ? 3 : 2));
 }
-
-/*
- * The entropy that @k was sent with. That of SACKs and NACKs is not kept: the
- * one in their header is that of the packet that they answer.
- */
-u32 entropy_of(const Packet &k)
-{
-	switch (k.opcode) {
-	case MRC_OP_SACK:
-	case MRC_OP_NACK:
-		return 0;
-	case MRC_OP_ACK:
-	case MRC_OP_ENDPOINT_REQ:
-	case MRC_OP_ENDPOINT_RESP:
-		return k.other.entropy;
-	default:
-		return k.data.entropy;
-	}
-}
 } // namespace
 
 /* --- recording ----------------------------------------------------------- */
@@ -171,6 +152,8 @@ bool Recorder::captures(u32 link) const
 
 void Recorder::add(u32 host, u32 qp, std::string text)
 {
+	text.shrink_to_fit();
+	text_bytes_ += text.capacity();
 	lines_.push_back({now_, host, qp, std::move(text)});
 }
 
@@ -190,11 +173,12 @@ void Recorder::sent(u32 host, u32 qp, const mrc_tx_desc &d)
 		       d.data ? d.len : 0);
 }
 
-void Recorder::received(u32 host, u32 qp, const Packet &k, const mrc_hdr &h)
+void Recorder::received(u32 host, u32 qp, const Packet &k, const mrc_hdr &h,
+			u32 entropy)
 {
 	if (!traces(qp))
 		return;
-	packet("mrc_receive", host, qp, h, k.port, entropy_of(k),
+	packet("mrc_receive", host, qp, h, k.port, entropy,
 	       h.hdr_len + h.payload_len +
 		       (k.has(packet_trimmed) ? 0u : h.pad + MRC_ICRC_LEN));
 	if (k.opcode == MRC_OP_SACK)
@@ -243,13 +227,13 @@ void Recorder::hook(u32 host, u32 qp, mrc_paths_cfg &paths, mrc_req_cfg *req)
 	};
 }
 
-void Recorder::arrived(u32 link, const Packet &k)
+void Recorder::arrived(u32 link, const Packet &k, u32 entropy)
 {
 	if (!captures(link))
 		return;
 
 	const Qp &q = world_.qps[k.qp];
-	const u32 src = k.dst == q.dst ? q.src : q.dst, entropy = entropy_of(k);
+	const u32 src = k.dst == q.dst ? q.src : q.dst;
 	std::array<u8, 128> mrc{};
 	std::string frame;
 	mrc_hdr h;
@@ -278,6 +262,7 @@ void Recorder::arrived(u32 link, const Packet &k)
 	put(frame, 0, 2);
 	for (const u8 b : std::span(mrc).first(hdr_len))
 		frame += static_cast<char>(b);
+	text_bytes_ += frame.capacity();
 	packets_.push_back(
 		{now_, link, eth_len + ip_len + udp_len, std::move(frame)});
 }
@@ -322,6 +307,53 @@ std::vector<u32> connections_of(const Traffic &traffic,
 	std::sort(all.begin(), all.end());
 	all.erase(std::unique(all.begin(), all.end()), all.end());
 	return all;
+}
+
+u64 recorder_memory(const Shape &shape, const Settings &s,
+		    const Traffic &traffic)
+{
+	/* Lines of a packet and of what answers it; packets likewise. */
+	constexpr u64 lines_of_packet = 6, packets_of_packet = 2;
+	/* In the recorder, which doubles its room, and for the file. */
+	constexpr u64 of_line = 4 * sizeof(TraceLine) + 2 * 176 + 220;
+	constexpr u64 of_captured = 4 * sizeof(Captured) + 3 * 144;
+	/* A link between switches has this many times its share of the load. */
+	constexpr u64 uneven = 4;
+	const auto packets_of = [&s](u64 bytes) {
+		return (bytes + s.pmtu - 1) / s.pmtu * 3 / 2;
+	};
+	std::vector<u64> of_host;
+	u64 all = 0, lines = 0, captured = 0;
+
+	if (s.watch.empty())
+		return 0;
+	of_host.resize(shape.all_hosts());
+	for (const Flow &f : traffic.flows) {
+		const u64 n = packets_of(f.bytes);
+
+		all += n;
+		if (f.src < of_host.size() && f.dst < of_host.size()) {
+			of_host[f.src] += n;
+			of_host[f.dst] += n;
+		}
+		if (is_in(s.watch.qps, f.connection))
+			lines += n * lines_of_packet;
+	}
+	for (const u32 link : s.watch.links) {
+		const Kind kind = shape.kind_of(link);
+
+		if (kind == Kind::host_up || kind == Kind::host_down)
+			captured += of_host[link -
+					    shape.id(shape.plane_of(link),
+						     kind, 0)];
+		else
+			captured += std::min(all, all * uneven /
+							  (shape.planes *
+							   shape.count(kind)) +
+						  1);
+	}
+	return lines * of_line + captured * packets_of_packet * of_captured +
+	       shape.all_hosts() * sizeof(u64);
 }
 
 /* --- files --------------------------------------------------------------- */

@@ -51,14 +51,22 @@ public:
 
 	/* The arguments are those of the driver's tracepoints. */
 	void sent(u32 host, u32 qp, const mrc_tx_desc &d);
-	void received(u32 host, u32 qp, const Packet &k, const mrc_hdr &h);
+	void received(u32 host, u32 qp, const Packet &k, const mrc_hdr &h,
+		      u32 entropy);
 	/* Makes the engine's callbacks record, if @qp is watched. */
 	void hook(u32 host, u32 qp, mrc_paths_cfg &paths, mrc_req_cfg *req);
 
-	void arrived(u32 link, const Packet &k);
+	void arrived(u32 link, const Packet &k, u32 entropy);
 
 	const std::vector<TraceLine> &lines() const { return lines_; }
 	const std::vector<Captured> &packets() const { return packets_; }
+	/* Bytes that are allocated. */
+	u64 memory() const
+	{
+		return text_bytes_ + lines_.capacity() * sizeof(TraceLine) +
+		       packets_.capacity() * sizeof(Captured) +
+		       places_.size() * sizeof(Place);
+	}
 
 private:
 	/* An engine's callbacks get one. */
@@ -79,6 +87,7 @@ private:
 	std::deque<Place> places_;
 	std::vector<TraceLine> lines_;
 	std::vector<Captured> packets_;
+	u64 text_bytes_ = 0; /* of strings */
 };
 
 /*
@@ -98,6 +107,13 @@ std::string_view loss_word(u8 cause);
  */
 std::vector<u32> connections_of(const Traffic &traffic,
 				const std::vector<u32> &flows);
+
+/*
+ * How much memory recording takes at most, until the files are written: by the
+ * data of the flows, half of which may be sent again.
+ */
+u64 recorder_memory(const Shape &shape, const Settings &s,
+		    const Traffic &traffic);
 
 /* The file "trace" of tracefs. Sorts @lines. */
 std::string trace_text(std::vector<TraceLine> lines);

@@ -86,6 +86,7 @@ RunResult result_of(const Simulator &sim, const Traffic &traffic)
 	r.digest = sim.digest();
 	r.time = sim.now();
 	r.flows = traffic.flows.size();
+	r.queue_pairs = traffic.connections;
 	r.totals = sim.totals();
 	r.links = sim.sums();
 	r.spurious = sim.counter(MRC_CTR_SPURIOUS_RTX);
@@ -139,9 +140,10 @@ std::string text_of(const RunResult &r)
 			 "control {}, probes {}\n",
 			 t.data, t.resent, r.spurious, t.control, t.probes);
 	s += fmt::format("  marked {}, trimmed {}, dropped {}, lost {}, cut "
-			 "off {}; EVs condemned {}, timeouts {}\n",
+			 "off {}; EVs condemned {}, timeouts {}, pauses {}\n",
 			 r.links.marked, r.links.trimmed, r.links.dropped,
-			 r.links.lost, r.links.cut, r.evs_bad, r.timeouts);
+			 r.links.lost, r.links.cut, r.evs_bad, r.timeouts,
+			 r.links.pauses);
 	for (std::size_t p = 0; p < r.planes.size(); p++)
 		s += fmt::format("  plane {}: {} bytes, a link {} to {}\n",
 				 p + 1, r.planes[p].bytes, r.planes[p].least,
@@ -165,6 +167,7 @@ nlohmann::ordered_json json_of(const RunResult &r)
 		{"digest", fmt::format("{:016x}", r.digest)},
 		{"time_us", us(r.time)},
 		{"flows", r.flows},
+		{"queue_pairs", r.queue_pairs},
 		{"finished", t.finished},
 		{"failed", t.failed},
 		{"fct", spread_json(r.fct)},
@@ -180,6 +183,7 @@ nlohmann::ordered_json json_of(const RunResult &r)
 		{"dropped", r.links.dropped},
 		{"lost", r.links.lost},
 		{"cut_off", r.links.cut},
+		{"pauses", r.links.pauses},
 		{"evs_condemned", r.evs_bad},
 		{"timeouts", r.timeouts},
 		{"events", t.events},
@@ -193,14 +197,23 @@ nlohmann::ordered_json json_of(const RunResult &r)
 				       {"least_of_link", p.least},
 				       {"most_of_link", p.most}});
 	j["samples"] = nlohmann::ordered_json::array();
-	for (const Sample &s : r.samples)
-		j["samples"].push_back({{"at_us", us(s.at)},
-					{"placed", s.placed},
-					{"resent", s.resent},
-					{"trimmed", s.trimmed},
-					{"dropped", s.dropped},
-					{"marked", s.marked},
-					{"finished", s.finished}});
+	for (const Sample &s : r.samples) {
+		nlohmann::ordered_json one = {{"at_us", us(s.at)},
+					      {"placed", s.placed},
+					      {"resent", s.resent},
+					      {"trimmed", s.trimmed},
+					      {"dropped", s.dropped},
+					      {"marked", s.marked},
+					      {"finished", s.finished},
+					      {"lost", s.lost},
+					      {"evs_condemned", s.condemned}};
+
+		if (!s.flows.empty())
+			one["flows"] = s.flows;
+		if (!s.queues.empty())
+			one["queues"] = s.queues;
+		j["samples"].push_back(std::move(one));
+	}
 	return j;
 }
 

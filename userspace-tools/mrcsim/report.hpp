@@ -41,7 +41,7 @@ struct RunResult {
 	double wall = 0; /* s */
 	Spread fct;
 	double jain = 0; /* of the flows' rates */
-	u64 flows = 0;
+	u64 flows = 0, queue_pairs = 0;
 	Totals totals;
 	LinkSums links;
 	u64 spurious = 0, timeouts = 0, evs_bad = 0, probes = 0;

@@ -9,14 +9,16 @@ namespace mrcsim
  * publication. */
 void Dcqcn::increase()
 {
-	const u64 step = line_ / 1000; /* 40 Mb/s at 40 Gb/s */
+	/* 40 and 400 Mb/s at 40 Gb/s. */
+	const u64 ai = cfg_.ai ? cfg_.ai : line_ / 1000;
+	const u64 hai = cfg_.hai ? cfg_.hai : line_ / 100;
 	const u32 most = std::max(by_time_, by_bytes_);
 	const u32 least = std::min(by_time_, by_bytes_);
 
-	if (least > recovery)
-		target_ += (least - recovery) * 10 * step;
-	else if (most > recovery)
-		target_ += step;
+	if (least > cfg_.recovery)
+		target_ += (least - cfg_.recovery) * hai;
+	else if (most > cfg_.recovery)
+		target_ += ai;
 	target_ = std::min(target_, line_);
 	rate_ = (rate_ + target_ + 1) / 2;
 	slow_ = rate_ < line_;
@@ -25,10 +27,14 @@ void Dcqcn::increase()
 /* Timers that have expired. At full rate there are none. */
 void Dcqcn::advance(u64 now)
 {
-	while (slow_ && now >= timer_at_) {
-		alpha_ -= alpha_ >> gain;
+	while (slow_ && now >= std::min(timer_at_, alpha_at_)) {
+		if (alpha_at_ <= timer_at_) {
+			alpha_ -= alpha_ >> cfg_.gain;
+			alpha_at_ += cfg_.alpha_timer;
+			continue;
+		}
 		by_time_++;
-		timer_at_ += period;
+		timer_at_ += cfg_.timer;
 		increase();
 	}
 }
@@ -45,8 +51,8 @@ void Dcqcn::sent(u64 bytes, u64 now)
 	if (!slow_)
 		return;
 	bytes_ += bytes;
-	while (bytes_ >= byte_count) {
-		bytes_ -= byte_count;
+	while (bytes_ >= cfg_.bytes) {
+		bytes_ -= cfg_.bytes;
 		by_bytes_++;
 		increase();
 	}
@@ -55,13 +61,17 @@ void Dcqcn::sent(u64 bytes, u64 now)
 void Dcqcn::cnp(u64 now)
 {
 	advance(now);
+	if (now < cut_at_)
+		return;
+	cut_at_ = now + cfg_.between;
 	if (!slow_)
 		alpha_ = one;
 	target_ = rate_;
 	rate_ -= rate_ * alpha_ / (2 * u64{one});
 	rate_ = std::max(rate_, std::max(line_ / 10'000, u64{1}));
-	alpha_ += (one - alpha_) >> gain;
-	timer_at_ = now + period;
+	alpha_ += (one - alpha_) >> cfg_.gain;
+	timer_at_ = now + cfg_.timer;
+	alpha_at_ = now + cfg_.alpha_timer;
 	bytes_ = 0;
 	by_time_ = by_bytes_ = 0;
 	slow_ = rate_ < line_;

@@ -3,7 +3,7 @@
  * mrcsim: a model of RoCE v2, to compare with. A reliable connection takes one
  * path, accepts packets in order only, and goes back to the first one that is
  * missing. DCQCN (Zhu et al., SIGCOMM 2015) sets its rate. There is no limit to
- * what is in flight, and no PFC. Nothing of the engine is used.
+ * what is in flight. PFC is in pfc.cpp. Nothing of the engine is used.
  *
  * Rates are in bit/s and times in ps. PSNs count the packets of a queue pair,
  * and do not wrap around.
@@ -19,12 +19,14 @@ namespace mrcsim
 /* Packet::opcode */
 enum RoceOp : u8 { roce_data, roce_ack, roce_nak, roce_cnp };
 
-/* Rate of a sender. Numbers as in the publication, for 40 Gb/s and in
- * proportion for other rates. */
+/* Rate of a sender. */
 class Dcqcn
 {
 public:
-	explicit Dcqcn(u64 line) : line_(line), rate_(line), target_(line) {}
+	explicit Dcqcn(u64 line, const DcqcnCfg &cfg = {})
+		: cfg_(cfg), line_(line), rate_(line), target_(line)
+	{
+	}
 
 	/* The rate at @now. Time must not go back. */
 	u64 rate(u64 now);
@@ -34,17 +36,16 @@ public:
 	void cnp(u64 now);
 
 private:
-	static constexpr u64 period = 55'000'000;     /* of both timers */
-	static constexpr u64 byte_count = 10'000'000; /* between increases */
-	static constexpr u32 recovery = 5;	/* steps of fast recovery */
-	static constexpr u32 one = 1 << 16;	/* alpha = 1 */
-	static constexpr unsigned int gain = 8; /* g = 2^-8 */
+	static constexpr u32 one = 1 << 16; /* alpha = 1 */
 
 	void advance(u64 now);
 	void increase();
 
+	DcqcnCfg cfg_;
 	u64 line_, rate_, target_;
-	u64 timer_at_ = 0; /* for alpha and for the rate */
+	u64 timer_at_ = 0; /* for the rate */
+	u64 alpha_at_ = 0;
+	u64 cut_at_ = 0; /* from here on the rate may be cut again */
 	u64 bytes_ = 0;
 	u32 by_time_ = 0, by_bytes_ = 0; /* increases since the last CNP */
 	u32 alpha_ = one;
@@ -60,7 +61,7 @@ struct RoceMessage {
 };
 
 struct RoceSender {
-	explicit RoceSender(u64 line) : control(line) {}
+	RoceSender(u64 line, const DcqcnCfg &cfg) : control(line, cfg) {}
 
 	bool may_post() const { return count < send_slots; }
 	void post(u32 flow, u32 bytes, u32 pmtu);
@@ -81,7 +82,6 @@ struct RoceSender {
 };
 
 struct RoceReceiver {
-	static constexpr u64 cnp_period = 50'000'000;
 	static constexpr u32 ack_every = 16; /* packets */
 
 	u32 expected = 0;
@@ -92,7 +92,7 @@ struct RoceReceiver {
 
 /* Both ends of a queue pair. Each is changed by the partition of its host. */
 struct RoceQp {
-	explicit RoceQp(u64 line) : tx(line) {}
+	RoceQp(u64 line, const DcqcnCfg &cfg) : tx(line, cfg) {}
 
 	RoceSender tx;
 	alignas(64) RoceReceiver rx;

@@ -7,7 +7,9 @@
 #include <ctime>
 #include <exception>
 #include <fstream>
+#include <map>
 #include <mutex>
+#include <numeric>
 #include <thread>
 
 #include <fmt/format.h>
@@ -105,7 +107,7 @@ private:
 /* How much of its work a run has done. */
 double share_done(const Simulator &sim, u64 bytes)
 {
-	const double placed = bytes ? static_cast<double>(sim.totals().placed) /
+	const double placed = bytes ? static_cast<double>(sim.placed_by_all()) /
 					      static_cast<double>(bytes)
 				    : 1;
 
@@ -118,7 +120,9 @@ double share_done(const Simulator &sim, u64 bytes)
 
 void check_memory(const Scenario &s, const RunOptions &o, u32 jobs)
 {
-	const u64 room = o.memory ? o.memory : available_memory();
+	const u64 room = o.memory ? o.memory
+				  : available_memory() /
+					    (o.peers ? o.peers->neighbours() : 1);
 	const Traffic t = s.traffic(s.seeds.front());
 	u64 most = 0;
 
@@ -127,14 +131,82 @@ void check_memory(const Scenario &s, const RunOptions &o, u32 jobs)
 
 		settings.column = c;
 		most = std::max(
-			most, planned_memory(s.shape, settings, t, o.threads));
+			most, planned_memory(s.shape, settings, t, o.threads,
+					     o.peers ? o.peers->count() : 1));
 	}
 	if (room && most * jobs > room)
 		throw mrclab::UsageError(fmt::format(
 			"{}: {} runs at once take up to {}; {} are available",
 			s.file, jobs, megabytes(most * jobs), megabytes(room)));
 }
+
+/* The numbers of the runs that are to be made. */
+std::vector<std::size_t> runs_of(const Scenario &s, const RunOptions &o)
+{
+	std::vector<std::size_t> which;
+
+	for (std::size_t i = o.part - 1; i < s.columns.size() * s.seeds.size();
+	     i += o.parts)
+		which.push_back(i);
+	return which;
+}
 } // namespace
+
+nlohmann::ordered_json json_of_runs(const Scenario &s, const RunOptions &o,
+				    const std::vector<RunResult> &runs)
+{
+	const std::vector<std::size_t> which = runs_of(s, o);
+	nlohmann::ordered_json j = {
+		{"name", s.name},
+		{"all_runs", s.columns.size() * s.seeds.size()}};
+
+	j["runs"] = nlohmann::ordered_json::array();
+	for (std::size_t n = 0; n < runs.size(); n++) {
+		nlohmann::ordered_json one = {{"run", which[n] + 1}};
+
+		one.update(json_of(runs[n]));
+		j["runs"].push_back(std::move(one));
+	}
+	return j;
+}
+
+nlohmann::ordered_json
+merged(const std::vector<std::pair<std::string, std::string>> &files)
+{
+	std::map<u64, nlohmann::ordered_json> runs;
+	nlohmann::ordered_json all;
+
+	for (const auto &[name, text] : files) {
+		try {
+			const auto one = nlohmann::ordered_json::parse(text);
+
+			if (all.is_null())
+				all = {{"name", one.at("name")},
+				       {"all_runs", one.at("all_runs")}};
+			if (one.at("name") != all["name"] ||
+			    one.at("all_runs") != all["all_runs"])
+				throw mrclab::UsageError(
+					name + ": of another scenario");
+			for (const auto &r : one.at("runs"))
+				if (!runs.emplace(r.at("run").get<u64>(), r)
+					     .second)
+					throw mrclab::UsageError(fmt::format(
+						"{}: run {} is there twice",
+						name, r.at("run").get<u64>()));
+		} catch (const nlohmann::json::exception &e) {
+			throw mrclab::UsageError(fmt::format(
+				"{}: no results of mrcsim: {}", name, e.what()));
+		}
+	}
+	for (u64 n = 1; n <= all.at("all_runs").get<u64>(); n++)
+		if (!runs.contains(n))
+			throw mrclab::UsageError(
+				fmt::format("run {} is missing", n));
+	all["runs"] = nlohmann::ordered_json::array();
+	for (auto &[n, r] : runs)
+		all["runs"].push_back(std::move(r));
+	return all;
+}
 
 u64 available_memory()
 {
@@ -151,7 +223,8 @@ u64 available_memory()
 }
 
 RunResult run_once(const Scenario &s, Column column, u64 seed, u32 threads,
-		   const std::function<void(const Simulator &)> &progress)
+		   const std::function<void(const Simulator &)> &progress,
+		   Peers *peers)
 {
 	const double cpu = cpu_seconds();
 	const Clock::time_point from = Clock::now();
@@ -160,14 +233,23 @@ RunResult run_once(const Scenario &s, Column column, u64 seed, u32 threads,
 
 	settings.column = column;
 	settings.seed = seed;
+	if (s.all_flows) {
+		settings.series.flows.resize(traffic.flows.size());
+		std::iota(settings.series.flows.begin(),
+			  settings.series.flows.end(), 0);
+	}
 
-	Simulator sim(s.shape, settings, traffic, s.faults, threads);
+	Simulator sim(s.shape, settings, traffic, s.faults, threads, peers);
 
 	while (sim.run(slice))
 		if (progress)
 			progress(sim);
 
-	RunResult r = result_of(sim, traffic);
+	RunResult r;
+
+	/* The others have only what the first one has got from them. */
+	if (!peers || !peers->rank())
+		r = result_of(sim, traffic);
 
 	r.cpu = cpu_seconds() - cpu +
 		static_cast<double>(sim.helpers_cpu()) * 1e-9;
@@ -177,7 +259,8 @@ RunResult run_once(const Scenario &s, Column column, u64 seed, u32 threads,
 
 std::vector<RunResult> run_scenario(const Scenario &s, const RunOptions &o)
 {
-	const std::size_t n = s.columns.size() * s.seeds.size();
+	const std::vector<std::size_t> which = runs_of(s, o);
+	const std::size_t n = which.size();
 	const u32 jobs = static_cast<u32>(std::clamp<std::size_t>(
 		o.jobs, 1, std::max<std::size_t>(n, 1)));
 	std::vector<RunResult> results(n);
@@ -189,8 +272,8 @@ std::vector<RunResult> run_scenario(const Scenario &s, const RunOptions &o)
 
 	const auto work = [&] {
 		for (std::size_t i = next++; i < n; i = next++) {
-			const Column c = s.columns[i / s.seeds.size()];
-			const u64 seed = s.seeds[i % s.seeds.size()];
+			const Column c = s.columns[which[i] / s.seeds.size()];
+			const u64 seed = s.seeds[which[i] % s.seeds.size()];
 			u64 bytes = 0;
 
 			try {
@@ -208,7 +291,8 @@ std::vector<RunResult> run_scenario(const Scenario &s, const RunOptions &o)
 							share_done(sim, bytes),
 							sim.totals().events,
 							sim.now());
-					});
+					},
+					o.peers);
 				if (!o.rows)
 					results[i].rows.clear();
 			} catch (...) {

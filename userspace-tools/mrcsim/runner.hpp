@@ -17,6 +17,13 @@ struct RunOptions {
 	/* Bytes that may be used; 0: what the system says is available. */
 	u64 memory = 0;
 	bool rows = true; /* keep what is known of single flows */
+	/*
+	 * Only the runs number @part, @part + @parts and so on, from 1: those of
+	 * a task of a job array.
+	 */
+	u32 part = 1, parts = 1;
+	/* Processes that simulate each run together; each makes this call. */
+	Peers *peers = nullptr;
 	/* Called at most four times a second, from any of the threads. */
 	std::function<void(const std::string &)> progress;
 };
@@ -27,9 +34,23 @@ struct RunOptions {
  */
 std::vector<RunResult> run_scenario(const Scenario &s, const RunOptions &o);
 
-/* One run, on this thread and @threads - 1 others. */
+/*
+ * One run, on this thread and @threads - 1 others. With @peers the first process
+ * has the result.
+ */
 RunResult run_once(const Scenario &s, Column column, u64 seed, u32 threads = 1,
-		   const std::function<void(const Simulator &)> &progress = {});
+		   const std::function<void(const Simulator &)> &progress = {},
+		   Peers *peers = nullptr);
+
+/* The JSON of all runs, with their numbers. */
+nlohmann::ordered_json json_of_runs(const Scenario &s, const RunOptions &o,
+				    const std::vector<RunResult> &runs);
+/*
+ * The parts of a job array, as one. Throws mrclab::UsageError if they are not of
+ * one scenario, or if a run is there twice or missing.
+ */
+nlohmann::ordered_json
+merged(const std::vector<std::pair<std::string, std::string>> &files);
 
 /* What follows from the scenario, and how much memory a run takes. */
 std::string plan_text(const Scenario &s);

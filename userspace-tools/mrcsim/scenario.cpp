@@ -68,6 +68,8 @@ struct ScenarioReader {
 	bool clos = false, frame = false, htsim = false;
 	bool has_traffic = false;
 	std::vector<std::pair<u64, YAML::Node>> fault_nodes{};
+	std::vector<std::string> series_links{};
+	YAML::Node series_node{};
 
 	template <typename T>
 	YamlFile::Key count(std::string_view key, T &to, u64 min, u64 max) const
@@ -230,6 +232,7 @@ struct ScenarioReader {
 			  time_ns("base_rtt", t.base_rtt),
 			  count("sack_bytes", t.sack_bytes, 1, 1 << 24),
 			  count("nic_depth", t.nic_depth, 1, 1 << 16),
+			  time_ps("host_delay", t.host_delay),
 			  {"reverse_probes",
 			   [&t](const YAML::Node &v) {
 				   t.reverse_probes = YamlFile::truth(v);
@@ -272,6 +275,91 @@ struct ScenarioReader {
 			  {"nscc", nscc}});
 	}
 
+	void read_dcqcn(const YAML::Node &node)
+	{
+		DcqcnCfg &d = s.settings.dcqcn;
+		const auto rate = [](std::string_view key, u64 &to) {
+			return YamlFile::Key{
+				key, [&to](const YAML::Node &v) {
+					to = mrclab::parse_rate(
+						YamlFile::word(v));
+				}};
+		};
+
+		if (node.IsScalar()) {
+			d.on = YamlFile::truth(node);
+			return;
+		}
+		yaml.map(node, "dcqcn",
+			 {time_ps("timer", d.timer),
+			  time_ps("alpha_timer", d.alpha_timer),
+			  time_ps("cnp", d.cnp_period),
+			  time_ps("between", d.between),
+			  count("bytes", d.bytes, 1, 1 << 30), rate("ai", d.ai),
+			  rate("hai", d.hai),
+			  count("recovery", d.recovery, 0, 1000),
+			  count("gain", d.gain, 1, 15)});
+		if (!d.timer || !d.alpha_timer)
+			yaml.fail(node, "a timer of no time");
+	}
+
+	void read_roce(const YAML::Node &node)
+	{
+		Settings &t = s.settings;
+
+		yaml.map(node, "roce",
+			 {count("xoff", t.pfc_xoff, 1, 1 << 20),
+			  count("xon", t.pfc_xon, 0, 1 << 20),
+			  {"dcqcn",
+			   [this](const YAML::Node &v) { read_dcqcn(v); }}});
+		if (t.pfc_xon >= t.pfc_xoff)
+			yaml.fail(node, "\"xon\" is less than \"xoff\"");
+	}
+
+	/* Names are looked up when the fabric is known. */
+	void read_series(const YAML::Node &node)
+	{
+		yaml.map(node, "series",
+			 {{"flows",
+			   [this](const YAML::Node &v) {
+				   const std::vector<std::string> w =
+					   yaml.words(v, "flows");
+
+				   s.all_flows = w.size() == 1 && w[0] == "all";
+				   if (s.all_flows)
+					   return;
+				   for (const std::string &n : w)
+					   s.settings.series.flows.push_back(
+						   static_cast<u32>(parse_count(
+							   n, 1, 1 << 28)) -
+						   1);
+			   }},
+			  {"queues", [this](const YAML::Node &v) {
+				   series_links = yaml.words(v, "queues");
+				   series_node = v;
+			   }}});
+	}
+
+	void apply_series()
+	{
+		for (const std::string &name : series_links) {
+			const std::vector<u32> ids = s.shape.named(name);
+
+			if (ids.empty())
+				yaml.fail(series_node,
+					  fmt::format("\"{}\" is no link of the "
+						      "fabric; one is named "
+						      "like p1l1:h1",
+						      name));
+			s.settings.series.links.insert(
+				s.settings.series.links.end(), ids.begin(),
+				ids.end());
+		}
+		if ((s.all_flows || !s.settings.series.empty()) &&
+		    !s.settings.sample)
+			yaml.fail(yaml.root(), "\"series\" needs \"sample\"");
+	}
+
 	void read_part(const std::string &pattern, const YAML::Node &node)
 	{
 		Scenario::Part p;
@@ -281,6 +369,10 @@ struct ScenarioReader {
 					    }};
 		const YamlFile::Key hosts = count("hosts", p.hosts, 2, 1 << 20);
 		const YamlFile::Key start = time_ps("start", p.start);
+		const YamlFile::Key qps = count("qps", p.qps, 1, 1 << 10);
+		const YamlFile::Key repeat =
+			count("repeat", p.repeat, 1, 1 << 20);
+		const YamlFile::Key every = time_ps("every", p.every);
 
 		p.pattern = pattern;
 		p.line = YamlFile::line(node);
@@ -289,19 +381,22 @@ struct ScenarioReader {
 			s.parts.push_back(p);
 			return;
 		}
-		if (pattern == "permutation" || pattern == "allreduce")
-			yaml.map(node, pattern, {size, hosts, start});
+		if (pattern == "permutation")
+			yaml.map(node, pattern,
+				 {size, hosts, start, qps, repeat, every});
+		else if (pattern == "allreduce")
+			yaml.map(node, pattern, {size, hosts, start, qps});
 		else if (pattern == "sendrecv")
 			yaml.map(node, pattern,
-				 {size, hosts, start,
+				 {size, hosts, start, qps, repeat, every,
 				  count("by", p.by, 1, 1 << 20)});
 		else if (pattern == "incast")
 			yaml.map(node, pattern,
-				 {size, start,
+				 {size, start, qps, repeat, every,
 				  count("senders", p.senders, 1, 1 << 20)});
 		else if (pattern == "alltoall")
 			yaml.map(node, pattern,
-				 {size, hosts, start,
+				 {size, hosts, start, qps,
 				  count("parallel", p.parallel, 1, 1 << 20)});
 		else
 			throw UsageError(fmt::format(
@@ -310,6 +405,8 @@ struct ScenarioReader {
 				pattern));
 		if (!p.size)
 			yaml.fail(node, "\"size\" is missing");
+		if (p.repeat > 1 && !p.every)
+			yaml.fail(node, "\"repeat\" needs \"every\"");
 		s.random_traffic |= pattern == "permutation";
 		s.parts.push_back(p);
 	}
@@ -405,6 +502,10 @@ struct ScenarioReader {
 			   [this](const YAML::Node &v) { read_queues(v); }},
 			  {"engine",
 			   [this](const YAML::Node &v) { read_engine(v); }},
+			  {"roce",
+			   [this](const YAML::Node &v) { read_roce(v); }},
+			  {"series",
+			   [this](const YAML::Node &v) { read_series(v); }},
 			  {"traffic",
 			   [this](const YAML::Node &v) { read_traffic(v); }},
 			  {"timeline",
@@ -446,6 +547,7 @@ struct ScenarioReader {
 			throw FileError(s.file, fabric_line, e.what());
 		}
 		apply_faults();
+		apply_series();
 	}
 };
 } // namespace

@@ -31,10 +31,14 @@ struct Scenario {
 		std::string pattern; /* or "matrix", "goal" */
 		std::string file;    /* of these */
 		u64 size = 0, start = 0;
-		u32 hosts = 0, by = 1, senders = 0, parallel = 1, repeat = 1;
+		u64 every = 0; /* ps between the starts of repetitions */
+		u32 hosts = 0, by = 1, senders = 0, parallel = 1, repeat = 1,
+		    qps = 1, to = 1;
 		int line = 0;
 	};
 	std::vector<Part> parts;
+	/* Names of links whose queues samples show, and all flows. */
+	bool all_flows = false;
 };
 
 /* Names of files in a scenario are relative to it. Throws mrclab::FileError. */

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* mrcsim: the traffic of a scenario, which may have several parts. */
+#include <fmt/format.h>
+
 #include "error.hpp"
 #include "goal_file.hpp"
 #include "matrix_file.hpp"
@@ -42,6 +44,59 @@ void join(Traffic &t, Traffic more, u64 start)
 	t.cpus += more.cpus;
 	t.name += (t.name.empty() ? "" : "; ") + more.name;
 }
+/*
+ * Each message in @n parts, on as many queue pairs. What a message fires, its
+ * last part fires.
+ */
+void stripe(Traffic &t, u32 n)
+{
+	constexpr u64 most = u64{1} << 28;
+	std::vector<Flow> flows;
+
+	if (n == 1)
+		return;
+	if (t.flows.size() * n > most)
+		throw UsageError("too many flows");
+	flows.reserve(t.flows.size() * n);
+	for (const Flow &f : t.flows)
+		for (u32 i = 0; i < n; i++) {
+			Flow part = f;
+
+			/* No part is empty. */
+			if (f.bytes < n)
+				throw UsageError(fmt::format(
+					"{} bytes do not fill {} queue pairs",
+					f.bytes, n));
+			part.connection = f.connection * n + i;
+			part.bytes = f.bytes / n + (i < f.bytes % n);
+			flows.push_back(part);
+		}
+	t.flows = std::move(flows);
+	t.connections *= n;
+	for (Trigger &g : t.triggers) {
+		std::vector<u32> parts;
+
+		for (const u32 f : g.flows)
+			for (u32 i = 0; i < n; i++)
+				parts.push_back(f * n + i);
+		g.flows = std::move(parts);
+		/* Triggers of patterns are fired by one message. */
+		g.kind = Trigger::Kind::barrier;
+		g.count = n;
+	}
+}
+
+/* The same messages again, @every ps later each time. */
+void repeat(Traffic &t, u32 times, u64 every)
+{
+	const std::vector<Flow> first = t.flows;
+
+	for (u64 n = 1; n < times; n++)
+		for (Flow f : first) {
+			f.start += n * every;
+			t.flows.push_back(f);
+		}
+}
 } // namespace
 
 Traffic Scenario::traffic(u64 seed) const
@@ -68,6 +123,8 @@ Traffic Scenario::traffic(u64 seed) const
 				more = read_goal(p.file, all);
 			else
 				more = read_matrix(p.file, all);
+			stripe(more, p.qps);
+			repeat(more, p.repeat, p.every);
 			join(t, std::move(more), p.start);
 		} catch (const FileError &) {
 			throw;
@@ -75,6 +132,13 @@ Traffic Scenario::traffic(u64 seed) const
 			throw FileError(file, p.line, e.what());
 		}
 	}
+	for (const u32 f : settings.series.flows)
+		if (f >= t.flows.size())
+			throw FileError(
+				file, 0,
+				fmt::format("series of flow {}; they are 1 to "
+					    "{}",
+					    f + 1, t.flows.size()));
 	return t;
 }
 } // namespace mrcsim

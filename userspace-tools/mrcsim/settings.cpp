@@ -22,6 +22,8 @@ const char *column_name(Column c)
 		return "oblivious";
 	case Column::roce:
 		return "roce";
+	case Column::roce_pfc:
+		return "roce-pfc";
 	default:
 		return "mrc";
 	}
@@ -30,11 +32,13 @@ const char *column_name(Column c)
 Column column_of(const std::string &word)
 {
 	for (const Column c :
-	     {Column::mrc, Column::ecmp, Column::oblivious, Column::roce})
+	     {Column::mrc, Column::ecmp, Column::oblivious, Column::roce,
+	      Column::roce_pfc})
 		if (word == column_name(c))
 			return c;
 	throw UsageError(
-		fmt::format("\"{}\" is none of mrc, ecmp, oblivious, roce", word));
+		fmt::format("\"{}\" is none of mrc, ecmp, oblivious, roce, roce-pfc",
+			    word));
 }
 
 namespace
@@ -114,9 +118,9 @@ Derived derive(const Shape &shape, const Settings &s)
 				 d.base_rtt / 8'000'000'000);
 
 	d.mpr = s.mpr ? s.mpr : range_for(bdp + bdp / 2, d.nominal);
-	d.nic_depth = s.nic_depth ? s.nic_depth : shape.planes > 1 ? 2 : 1;
+	d.nic_depth = s.nic_depth ? s.nic_depth : shape.planes > 1 ? 4 : 1;
 	d.link_memory = shape.links() * (sizeof(Link) + sizeof(LinkLoss));
-	d.qp_memory = s.column == Column::roce
+	d.qp_memory = is_roce(s.column)
 			      ? sizeof(RoceQp)
 			      : QpMaker(shape, s, d).qp_memory();
 	return d;

@@ -18,11 +18,39 @@ enum class Column : u8 {
 	oblivious, /* EVs are not looked at: the paths in turn, in an order that
 		    * changes with each round */
 	roce,	   /* a model of RoCE v2, see roce.hpp */
+	roce_pfc,  /* the same with PFC */
 };
+
+constexpr bool is_roce(Column c)
+{
+	return c == Column::roce || c == Column::roce_pfc;
+}
 
 const char *column_name(Column c);
 /* Throws mrclab::UsageError. */
 Column column_of(const std::string &word);
+
+/* Parameters of DCQCN. The numbers are those of its publication; times are ps,
+ * rates bit/s. */
+struct DcqcnCfg {
+	bool on = true;
+	u64 timer = 55'000'000;	      /* between increases of the rate */
+	u64 alpha_timer = 55'000'000; /* between decreases of alpha */
+	u64 bytes = 10'000'000;	      /* between increases of the rate */
+	u64 ai = 0, hai = 0; /* 0: those for 40 Gb/s, in proportion */
+	u64 cnp_period = 50'000'000; /* between CNPs */
+	u64 between = 0;	     /* least time between decreases */
+	u32 recovery = 5;	     /* steps of fast recovery */
+	u32 gain = 8;		     /* g = 2^-gain */
+};
+
+/* What samples have of single flows and links. */
+struct Series {
+	std::vector<u32> flows; /* ascending; numbers from 0 */
+	std::vector<u32> links;
+
+	bool empty() const { return flows.empty() && links.empty(); }
+};
 
 /* What is recorded of a run, see record.hpp. */
 struct Watch {
@@ -54,6 +82,12 @@ struct Settings {
 	u64 end = 0;	/* ps; 0: until all flows are finished */
 	u64 sample = 0; /* ps between samples; 0: none */
 	Watch watch{};
+	Series series{};
+	u64 host_delay = 0; /* ps from the start of a flow to its NIC */
+	DcqcnCfg dcqcn{};
+	/* Packets of a direction that a node holds with PFC: when it asks for a
+	 * pause, and until when. */
+	u32 pfc_xoff = 15, pfc_xon = 12;
 };
 
 /* Something that happens to links. */

@@ -9,6 +9,8 @@
 
 #include <fmt/format.h>
 
+#include "error.hpp"
+
 namespace mrcsim
 {
 namespace
@@ -40,10 +42,20 @@ std::vector<T> recorded(const std::vector<std::unique_ptr<Partition>> &parts,
 
 Simulator::Simulator(const Shape &shape, const Settings &settings,
 		     const Traffic &traffic, std::vector<Fault> faults,
-		     u32 threads)
-	: world_(shape, settings, traffic, threads), faults_(std::move(faults))
+		     u32 threads, Peers *peers)
+	: peers_(peers),
+	  world_(shape, settings, traffic,
+		 threads * (peers ? peers->count() : 1)),
+	  faults_(std::move(faults))
 {
-	for (u32 n = 0; n < world_.cut.count(); n++)
+	if (peers_ && world_.cut.count() < peers_->count())
+		throw mrclab::UsageError(fmt::format(
+			"{} processes: the fabric and the triggers of its "
+			"traffic allow {}",
+			peers_->count(), world_.cut.count()));
+	first_ = first_part(peers_ ? peers_->rank() : 0);
+	for (u32 n = first_; n < first_part((peers_ ? peers_->rank() : 0) + 1);
+	     n++)
 		parts_.push_back(std::make_unique<Partition>(world_, n));
 	for (std::size_t n = 0; n < faults_.size(); n++)
 		global_.push({faults_[n].at, key_of(Happens::fault, n)});
@@ -53,30 +65,13 @@ Simulator::Simulator(const Shape &shape, const Settings &settings,
 		stop_ = 0;
 }
 
-u64 Simulator::earliest() const
-{
-	u64 at = never_ps;
-
-	for (const auto &p : parts_)
-		at = std::min(at, p->earliest());
-	return at;
-}
-
 /* After the last flow the packets go on until the end of a window, so that all
  * partitions end at the same time. */
 void Simulator::look_for_end()
 {
-	u64 finished = 0, last = 0;
-
-	if (stop_ != never_ps)
-		return;
-	for (const auto &p : parts_) {
-		finished += p->totals().finished;
-		last = std::max(last, p->last_end());
-	}
-	if (finished == world_.flows.size()) {
-		stop_ = world_.cut.window_end(last);
-		finished_at_ = last;
+	if (stop_ == never_ps && all_.finished == world_.flows.size()) {
+		stop_ = world_.cut.window_end(all_.last_end);
+		finished_at_ = all_.last_end;
 	}
 }
 
@@ -89,9 +84,10 @@ bool Simulator::next_bound()
 	const u64 end =
 		world_.settings.end ? world_.settings.end : never_ps - 1;
 
+	meet();
 	look_for_end();
-	for (;;) {
-		const u64 first = earliest();
+	for (;; meet()) {
+		const u64 first = all_.earliest;
 		Event bound = {std::min(stop_, end + 1), 0};
 
 		if (stop_ == never_ps && first == never_ps && global_.empty())
@@ -99,7 +95,7 @@ bool Simulator::next_bound()
 		bound = std::min(bound, {next_sample_, 0});
 		if (!global_.empty())
 			bound = std::min(bound, global_.top());
-		if (parts_.size() > 1 && first != never_ps)
+		if (world_.cut.count() > 1 && first != never_ps)
 			bound = std::min(bound, {world_.cut.window_end(std::max(
 							 first, done_.at)),
 						 0});
@@ -121,10 +117,12 @@ bool Simulator::run(u64 events)
 {
 	if (over_)
 		return false;
-	if (parts_.size() > 1)
+	if (world_.cut.count() > 1)
 		run_side_by_side(events);
 	else
 		run_alone(events);
+	if (over_)
+		unite();
 	return !over_;
 }
 
@@ -152,7 +150,7 @@ void Simulator::run_alone(u64 events)
  */
 void Simulator::run_side_by_side(u64 events)
 {
-	const u64 until = totals().events + events;
+	const u64 until = all_.events + events;
 	std::vector<std::exception_ptr> errors(parts_.size());
 	bool go = false;
 	const auto guarded = [&errors](std::size_t n,
@@ -164,19 +162,32 @@ void Simulator::run_side_by_side(u64 events)
 				errors[n] = std::current_exception();
 		}
 	};
-	const auto next = [&]() noexcept {
-		go = false;
+	const auto failed = [&errors] {
 		for (const std::exception_ptr &e : errors)
 			if (e)
-				return;
+				return true;
+		return false;
+	};
+	const auto swap = [&]() noexcept {
+		if (peers_)
+			guarded(0, [&] { exchange(); });
+	};
+	const auto next = [&]() noexcept {
+		go = false;
+		if (failed()) {
+			/* The others are told. */
+			if (peers_)
+				guarded(0, [&] { meet(true); });
+			return;
+		}
 		guarded(0, [&] {
 			done_ = parts_[0]->bound();
 			over_ = !next_bound();
-			go = !over_ && totals().events < until;
+			go = !over_ && all_.events < until;
 			pending_ = !over_;
 		});
 	};
-	std::barrier all_sent(static_cast<std::ptrdiff_t>(parts_.size()));
+	std::barrier all_sent(static_cast<std::ptrdiff_t>(parts_.size()), swap);
 	std::barrier all_there(static_cast<std::ptrdiff_t>(parts_.size()),
 			       next);
 	std::vector<u64> cpu(parts_.size());
@@ -209,13 +220,65 @@ void Simulator::run_side_by_side(u64 events)
 			std::rethrow_exception(e);
 }
 
+/* Bytes of data that wait for a direction, at a sample. */
+u64 Simulator::queue(u32 link) const
+{
+	const u64 rate =
+		world_.links.settings(world_.links.link(link)).byte;
+	u64 bytes = static_cast<u64>(
+		(static_cast<unsigned __int128>(
+			 world_.links.backlog(link, next_sample_))
+		 << byte_time_shift) /
+		rate);
+
+	for (const auto &p : parts_)
+		bytes += p->waiting(link);
+	return bytes;
+}
+
 void Simulator::sample()
 {
-	const Totals t = totals();
-	const LinkSums s = sums();
+	const Totals t = own_totals();
+	const LinkSums s = own_sums();
+	Sample now = {.at = next_sample_,
+		      .placed = t.placed,
+		      .resent = t.resent,
+		      .trimmed = s.trimmed,
+		      .dropped = s.dropped,
+		      .marked = s.marked,
+		      .finished = t.finished,
+		      .lost = s.lost + s.cut,
+		      .condemned = 0};
 
-	samples_.push_back({next_sample_, t.placed, t.resent, s.trimmed,
-			    s.dropped, s.marked, t.finished});
+	for (const auto &p : parts_)
+		for (const auto &port : p->counters().v)
+			now.condemned += port[MRC_CTR_EV_BAD];
+
+	for (const u32 f : world_.settings.series.flows)
+		now.flows.push_back(world_.flows[f].bytes);
+	for (const u32 id : world_.settings.series.links)
+		now.queues.push_back(queue(id));
+	if (peers_) {
+		std::vector<u64> sums = {now.placed,   now.resent,
+					 now.trimmed,  now.dropped,
+					 now.marked,   now.finished,
+					 now.lost,     now.condemned};
+
+		sums.insert(sums.end(), now.flows.begin(), now.flows.end());
+		sums.insert(sums.end(), now.queues.begin(), now.queues.end());
+		peers_->sum(sums);
+
+		auto next = sums.begin();
+
+		for (u64 *v : {&now.placed, &now.resent, &now.trimmed,
+			       &now.dropped, &now.marked, &now.finished,
+			       &now.lost, &now.condemned})
+			*v = *next++;
+		for (std::vector<u64> *all : {&now.flows, &now.queues})
+			for (u64 &v : *all)
+				v = *next++;
+	}
+	samples_.push_back(std::move(now));
 	next_sample_ += world_.settings.sample;
 }
 
@@ -232,46 +295,47 @@ u64 Simulator::now() const
 	return now;
 }
 
-Totals Simulator::totals() const
+Totals Simulator::own_totals() const
 {
 	Totals sum;
 
-	sum.events = global_events_;
-	for (const auto &p : parts_) {
-		const Totals &t = p->totals();
+	for (const auto &p : parts_)
+		add(sum, p->totals());
+	return sum;
+}
 
-		sum.events += t.events;
-		sum.data += t.data;
-		sum.resent += t.resent;
-		sum.control += t.control;
-		sum.probes += t.probes;
-		sum.injected += t.injected;
-		sum.delivered += t.delivered;
-		sum.delivered_trimmed += t.delivered_trimmed;
-		sum.placed += t.placed;
-		sum.stale += t.stale;
-		sum.finished += t.finished;
-		sum.failed += t.failed;
-	}
+Totals Simulator::totals() const
+{
+	Totals sum = own_totals();
+
+	add(sum, other_totals_);
+	sum.events += global_events_;
+	return sum;
+}
+
+LinkSums Simulator::own_sums() const
+{
+	LinkSums sum;
+
+	for (const auto &p : parts_)
+		add(sum, p->sums());
 	return sum;
 }
 
 LinkSums Simulator::sums() const
 {
-	LinkSums sum;
+	LinkSums sum = own_sums();
 
-	for (const auto &p : parts_) {
-		const LinkSums &s = p->sums();
+	add(sum, other_sums_);
+	return sum;
+}
 
-		sum.queued += s.queued;
-		sum.passed += s.passed;
-		sum.marked += s.marked;
-		sum.trimmed += s.trimmed;
-		sum.dropped += s.dropped;
-		sum.lost += s.lost;
-		sum.cut += s.cut;
-		sum.control_dropped += s.control_dropped;
-	}
+mrc_counters Simulator::own_counters() const
+{
+	mrc_counters sum{};
+
+	for (const auto &p : parts_)
+		add(sum, p->counters());
 	return sum;
 }
 
@@ -282,26 +346,51 @@ u64 Simulator::counter(mrc_counter id) const
 	for (const auto &p : parts_)
 		for (const auto &port : p->counters().v)
 			sum += port[id];
+	for (const auto &port : other_counters_.v)
+		sum += port[id];
 	return sum;
 }
 
-u64 Simulator::memory() const
+u64 Simulator::in_use() const
+{
+	u64 sum = other_in_use_;
+
+	for (const auto &p : parts_)
+		sum += p->in_use();
+	return sum;
+}
+
+u64 Simulator::own_memory() const
 {
 	u64 sum = world_.memory() + samples_.capacity() * sizeof(Sample);
 
+	for (const Sample &one : samples_)
+		sum += (one.flows.capacity() + one.queues.capacity()) *
+		       sizeof(u64);
 	for (const auto &p : parts_)
 		sum += sizeof(Partition) + p->memory();
 	return sum;
 }
 
+u64 Simulator::memory() const
+{
+	return own_memory() + other_memory_;
+}
+
 std::vector<TraceLine> Simulator::trace() const
 {
-	return recorded(parts_, &Recorder::lines);
+	std::vector<TraceLine> all = recorded(parts_, &Recorder::lines);
+
+	all.insert(all.end(), other_trace_.begin(), other_trace_.end());
+	return all;
 }
 
 std::vector<Captured> Simulator::captured() const
 {
-	return recorded(parts_, &Recorder::packets);
+	std::vector<Captured> all = recorded(parts_, &Recorder::packets);
+
+	all.insert(all.end(), other_captured_.begin(), other_captured_.end());
+	return all;
 }
 
 u64 Simulator::digest() const
@@ -320,10 +409,8 @@ std::string Simulator::check() const
 	const LinkSums s = sums();
 	const Totals t = totals();
 	const u64 gone = t.delivered + s.dropped + s.lost + s.cut;
-	u64 under_way = 0;
+	const u64 under_way = in_use();
 
-	for (const auto &p : parts_)
-		under_way += p->in_use();
 	if (t.injected != gone + under_way)
 		return fmt::format("{} packets sent; {} delivered, {} dropped, "
 				   "{} lost, {} cut off, {} under way",

@@ -83,7 +83,8 @@ void Simulator::ports_changed(u32 host)
 	if (up == world_.hosts[host].ports)
 		return;
 	world_.hosts[host].ports = up;
-	part_of(host).ports_changed(host, up);
+	if (Partition *p = part_of(host))
+		p->ports_changed(host, up);
 	global_.push({global_now_ + world_.shape.path_delay(),
 		      key_of(Happens::news, host)});
 }
@@ -99,10 +100,10 @@ void Simulator::news(u32 host)
 	for (u32 n = 0; n < world_.qps.size(); n++) {
 		const Qp &q = world_.qps[n];
 
-		if (q.dst == host)
-			part_of(q.src).peer_ports(n, q.src, up);
-		if (q.src == host)
-			part_of(q.dst).peer_ports(n, q.dst, up);
+		for (const auto &[one, other] :
+		     {std::pair(q.dst, q.src), std::pair(q.src, q.dst)})
+			if (Partition *p = one == host ? part_of(other) : nullptr)
+				p->peer_ports(n, other, up);
 	}
 }
 

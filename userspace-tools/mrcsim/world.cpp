@@ -26,15 +26,18 @@ const Traffic &checked(const Traffic &t, u32 hosts)
 
 World::World(const Shape &s, const Settings &set, const Traffic &t, u32 threads)
 	: shape(s), settings(set), derived(derive(s, set)),
-	  traffic(checked(t, s.all_hosts())), cut(s, t, threads),
+	  traffic(checked(t, s.all_hosts())), 
+	  /* A pause acts at once on whoever waits. */
+	  cut(s, t, set.column == Column::roce_pfc ? 1 : threads),
 	  links(s, derived.packet), routes(s, set, derived),
 	  mail(u64{cut.count()} * cut.count()), qps(t.connections),
 	  hosts(s.all_hosts()), flows(t.flows.size()), fired(t.triggers.size()),
 	  cpu_free(t.cpus),
 	  close_delay(std::max(s.path_delay(), cut.window()))
 {
-	if (set.column == Column::roce)
-		roce.assign(qps.size(), RoceQp(s.of(Kind::host_up).rate));
+	if (is_roce(set.column))
+		roce.assign(qps.size(),
+			    RoceQp(s.of(Kind::host_up).rate, set.dcqcn));
 	if (cut.count() > 1)
 		links.set_partitions(s, cut);
 	for (Host &h : hosts)
