@@ -9,9 +9,9 @@ K ?=
 T ?=
 M ?=
 F ?=
-export K T M F KVER KDIR DESTDIR RDMA_CORE
+export K T M F S J KVER KDIR DESTDIR RDMA_CORE
 
-.PHONY: all install uninstall demo lab figures bench insns conform devfuzz middle life packages check check-all check-unit check-fuzz \
+.PHONY: all install uninstall demo lab figures sim sim-figures bench insns conform devfuzz middle life packages check check-all check-unit check-fuzz \
 	check-build check-lint check-vm check-debug check-races check-interop \
 	check-series series clean distclean help
 
@@ -34,6 +34,14 @@ lab:
 # F chooses some of them: F=9a,11
 figures:
 	@$(LAB)/drills.sh
+
+# A simulation and its pictures, in two minutes.
+sim:
+	@$(LAB)/sim.sh demo
+
+# F chooses some of them: F=4,16; S=reduced takes minutes instead of hours.
+sim-figures:
+	@$(LAB)/sim.sh figures
 
 # P is a plan of selftests/bench.
 bench:
@@ -69,7 +77,7 @@ check:
 # Its first part is `make check` itself; the rest runs whatever became of that.
 check-all:
 	@rc=0; $(MAKE) --no-print-directory check || rc=1; \
-	$(LAB)/check.sh prop map fuzz tidy wireshark web parts insns conform packages containers || rc=1; \
+	$(LAB)/check.sh prop map mpi fuzz tidy wireshark web parts insns conform packages containers || rc=1; \
 	$(LAB)/check.sh series || rc=1; \
 	$(LAB)/check.sh vm-rest || rc=1; \
 	$(MAKE) --no-print-directory check-debug || rc=1; exit $$rc
@@ -117,6 +125,9 @@ help:
 	@echo '  make install       install them and the manual pages (root)'
 	@echo '  make uninstall     remove all of it (root)'
 	@echo '  make packages      Debian packages in a clean root (root): build/packages/'
+	@echo '  make sim           a demonstration of mrcsim, in two minutes: build/sim/'
+	@echo '  make sim-figures F=4,16   the published figures, simulated; hours: build/sim-figures/'
+	@echo '                     S=reduced: minutes'
 	@echo 'In an emulated machine; Debian 12 or 13, root; the rest is set up:'
 	@echo '  make demo          two hosts, four planes, ib_write_bw, a plane cut'
 	@echo '  make lab FABRIC=FILE   a shell beside a fabric of hosts and switches: mrclab(8)'

@@ -6,9 +6,11 @@
 #
 # usage: check.sh PART...
 #   unit    engine: unit and property tests; mrcctl; mrclab; mrcmap; mrcsim; mrcperf;
-#           mrcbench; mrcconform; ASan and UBSan; that the engine's benchmark runs
+#           mrcbench; mrcconform; ASan and UBSan; that the engine's benchmark runs; the
+#           published figures, simulated at a reduced scale
 #   prop    the engine's property tests with all schedules
 #   map     mrcmap's tests with all faults and times
+#   mpi     one simulation by several processes, with Open MPI
 #   fuzz    libFuzzer targets, 60 s each
 #   fuzz-short  the same, 20 s each
 #   build   module for every kernel with -Werror, sparse, provider, guest tools
@@ -35,7 +37,7 @@ set -euo pipefail
 export LAB_MACHINE=${M:-${LAB_MACHINE:-qemu}}
 . "$(dirname "$0")/common.sh"
 
-[ $# -gt 0 ] || lab_die "usage: check.sh unit|prop|map|fuzz|fuzz-short|build|parts|lint|tidy|wireshark|web|insns|conform|packages|containers|series|vm|interop|vm-rest ..."
+[ $# -gt 0 ] || lab_die "usage: check.sh unit|prop|map|mpi|fuzz|fuzz-short|build|parts|lint|tidy|wireshark|web|insns|conform|packages|containers|series|vm|interop|vm-rest ..."
 wants() {
 	local p
 	for p in "${parts[@]}"; do
@@ -52,7 +54,7 @@ for p in "${parts[@]}"; do
 		# them.
 		[ "$MACHINE" != kcsan ] || lab_die "$p does not run on M=kcsan"
 		;;
-	unit | prop | map | fuzz | fuzz-short | build | parts | lint | tidy | wireshark | web | insns | conform | packages | containers | series | vm-rest)
+	unit | prop | map | mpi | fuzz | fuzz-short | build | parts | lint | tidy | wireshark | web | insns | conform | packages | containers | series | vm-rest)
 		[ "$MACHINE" = qemu ] || lab_die "$p has nothing to do with M=$MACHINE"
 		;;
 	*) lab_die "unknown part '$p'" ;;
@@ -194,6 +196,7 @@ if wants unit; then
 	MRC_PROP_SCHEDULES=${MRC_PROP_SCHEDULES:-3000} native unit "$TOP/selftests/unit" 2
 	native_tools
 	native enginebench "$TOP/selftests/enginebench" 1
+	S=reduced stage sim-figures "$LAB_DIR/sim.sh" figures
 fi
 
 # Here the tests have UBSan, too.
@@ -202,6 +205,9 @@ if wants prop; then
 fi
 if wants map; then
 	SANITIZE_TESTS=ON MRCMAP_LONG=1 native mrcmap "$TOP/selftests/mrcmap" 2
+fi
+if wants mpi; then
+	stage mpi "$TOP/selftests/mrcsim/mpi.sh"
 fi
 
 if [ -n "$image_job" ]; then

@@ -6,7 +6,7 @@
 # package list with Debian's suites only: the machine's apt configuration is not
 # changed, and broken sources in it do not matter.
 #
-# usage: setup.sh [vm|native|lint|wireshark|web|all]...   (default: all)
+# usage: setup.sh [vm|native|mpi|lint|wireshark|web|all]...   (default: all)
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 
@@ -17,6 +17,8 @@ vm_packages=(mmdebstrap debian-archive-keyring busybox-static cpio kmod
 native_packages=(g++ clang llvm cmake ninja-build libgtest-dev
 	libbenchmark-dev make python3 python3-jsonschema libcli11-dev nlohmann-json3-dev
 	libfmt-dev libyaml-cpp-dev libcpp-httplib-dev pkg-config gnuplot-nox graphviz)
+# Packages for simulations by several processes.
+mpi_packages=(libopenmpi-dev openmpi-bin)
 # Packages for the style checks.
 lint_packages=(clang-tidy clang-format shellcheck mandoc python3-docutils unifdef)
 
@@ -31,7 +33,7 @@ web_packages=(chromium fonts-dejavu-core)
 qemu_package=qemu-system-x86
 qemu_minimum=8.0
 
-usage() { lab_die "usage: setup.sh [vm|native|lint|wireshark|web|all]..."; }
+usage() { lab_die "usage: setup.sh [vm|native|mpi|lint|wireshark|web|all]..."; }
 
 installed_version() {
 	dpkg-query -W -f '${db:Status-Abbrev} ${Version}\n' "$1" 2>/dev/null |
@@ -66,12 +68,13 @@ for part in "$@"; do
 	case $part in
 	vm) wanted+=("${vm_packages[@]}") with_qemu=1 ;;
 	native) wanted+=("${native_packages[@]}" "$(clang_runtime_package)") ;;
+	mpi) wanted+=("${mpi_packages[@]}") ;;
 	lint) wanted+=("${lint_packages[@]}") ;;
 	wireshark) wanted+=("${wireshark_packages[@]}") ;;
 	web) wanted+=("${web_packages[@]}") ;;
 	all)
 		wanted+=("${vm_packages[@]}" "${native_packages[@]}"
-			"$(clang_runtime_package)" "${lint_packages[@]}"
+			"$(clang_runtime_package)" "${mpi_packages[@]}" "${lint_packages[@]}"
 			"${wireshark_packages[@]}" "${web_packages[@]}")
 		with_qemu=1
 		;;
