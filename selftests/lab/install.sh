@@ -22,7 +22,8 @@ modules=("$drv/mrc" selftests/switch/sch_mrcsw) # the second one for mrclab
 abi=rdmav34 # rdma-core's private interface, unchanged since 39
 tools=$host/tools
 # The files that the tools install, below /usr.
-tool_files=(sbin/mrcctl sbin/mrclab sbin/mrcmap bin/mrcsim bin/mrcperf bin/mrcbench
+tool_files=(sbin/mrcctl libexec/mrc/mrcctl-serve sbin/mrclab sbin/mrcmap bin/mrcsim
+	bin/mrcperf bin/mrcbench
 	bin/mrcconform share/man/man1/mrcconform.1
 	share/man/man8/mrcctl.8
 	share/man/man8/mrclab.8 share/man/man8/mrcmap.8 share/man/man5/mrclab-{fabric,drill}.5
@@ -361,7 +362,7 @@ do_uninstall() {
 			found=1
 		fi
 	done
-	rmdir "$dest/usr/share/"{mrcbench,mrcconform/vectors,mrcconform,mrclab/{drills/fabrics,drills,fabrics},mrclab} 2>/dev/null || true
+	rmdir "$dest/usr/libexec/mrc" "$dest/usr/share/"{mrc,mrcbench,mrcconform/vectors,mrcconform,mrclab/{drills/fabrics,drills,fabrics},mrclab} 2>/dev/null || true
 	if [ -n "$found" ] && [ -z "$dest" ]; then
 		depmod "$kver"
 		ldconfig

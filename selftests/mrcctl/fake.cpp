@@ -454,7 +454,7 @@ void MrcctlTest::add_qps()
 }
 
 Env MrcctlTest::env(std::istream &in, std::ostream &out, std::ostream &err,
-		    WebServer &web)
+		    WebServer *web)
 {
 	return {.in = in,
 		.out = out,
@@ -464,7 +464,8 @@ Env MrcctlTest::env(std::istream &in, std::ostream &out, std::ostream &err,
 		.tty = tty_,
 		.rows = 0,
 		.host = host_,
-		.web = web};
+		.web = web,
+		.serve_program = "/libexec/mrcctl-serve"};
 }
 
 Result MrcctlTest::run(const std::vector<std::string> &args,
@@ -472,7 +473,7 @@ Result MrcctlTest::run(const std::vector<std::string> &args,
 {
 	std::istringstream input(in);
 	std::ostringstream out, err;
-	Env e = env(input, out, err, web_);
+	Env e = env(input, out, err, &web_);
 	const int status = mrcctl::run(args, e);
 
 	return {status, out.str(), err.str()};

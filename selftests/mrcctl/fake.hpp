@@ -73,6 +73,9 @@ struct FakeHost : Host {
 	File read(const std::string &path) override;
 	std::vector<std::string> list(const std::string &dir) override;
 	Ran run(const std::vector<std::string> &command) override;
+	/* Notes the program in @ran and fails. */
+	[[noreturn]] void
+	become(const std::vector<std::string> &command) override;
 	/* Fails with the errno of reading, if there is one. */
 	int replace(const std::string &path, const std::string &text) override;
 	std::shared_ptr<void> lock(const std::string &path) override;
@@ -122,9 +125,9 @@ protected:
 		   const std::string &in = "");
 	/* As a person types it; words have no blanks. */
 	Result run(const std::string &line, const std::string &in = "");
-	/* The parts of this test, with these streams and this server. */
+	/* The parts of this test, with these streams, with a server or not. */
 	Env env(std::istream &in, std::ostream &out, std::ostream &err,
-		WebServer &web);
+		WebServer *web);
 	/* Compares with, or writes, golden/NAME. */
 	static void golden(const std::string &name, const std::string &text);
 	/* Runs @line, which must work, as text and as JSON. */

@@ -59,6 +59,12 @@ Host::Ran FakeHost::run(const std::vector<std::string> &command)
 	return it == programs.end() ? Ran{} : it->second;
 }
 
+void FakeHost::become(const std::vector<std::string> &command)
+{
+	ran.push_back(fmt::format("{}", fmt::join(command, " ")));
+	throw DeviceError(command[0], ENOENT);
+}
+
 int FakeHost::replace(const std::string &path, const std::string &text)
 {
 	const auto err = errors.find(path);

@@ -293,7 +293,8 @@ int main(int argc, char **argv)
 		.tty = false,
 		.rows = 0,
 		.host = scene.host,
-		.web = web};
+		.web = &web,
+		.serve_program = ""};
 	std::vector<std::string> args = {"serve"};
 
 	args.insert(args.end(), argv + 3, argv + argc);

@@ -313,7 +313,7 @@ TEST_F(MrcctlTest, NoticesThatNobodyReads)
 	std::ostream out(&full);
 	std::istringstream in;
 	std::ostringstream err;
-	Env e = env(in, out, err, web_);
+	Env e = env(in, out, err, &web_);
 
 	EXPECT_EQ(mrcctl::run({"port"}, e), exit_device);
 	EXPECT_EQ(err.str(), "mrcctl: standard output: write error\n");

@@ -146,6 +146,53 @@ TEST_F(ServeTest, RefusesWrongWords)
 	EXPECT_EQ(r.err, "mrcctl: no MRC device mrc7\n");
 }
 
+/* mrcctl has no server itself. */
+TEST_F(ServeTest, RunsTheProgramThatHasTheServer)
+{
+	const auto becomes = [&](const std::vector<std::string> &args,
+				 const std::string &words) {
+		std::istringstream in(
+			"# a line of a batch\nserve -t 5s health h\n");
+		std::ostringstream out, err;
+		Env e = env(in, out, err, nullptr);
+
+		host_.ran.clear();
+		EXPECT_EQ(mrcctl::run(args, e), exit_device);
+		EXPECT_EQ(host_.ran, std::vector<std::string>{
+					     "/libexec/mrcctl-serve " + words});
+		EXPECT_EQ(out.str(), "");
+		return err.str();
+	};
+
+	EXPECT_EQ(becomes({"serve"},
+			  "serve -i 1000000000ns listen 127.0.0.1:4680"),
+		  "mrcctl: /libexec/mrcctl-serve: No such file or directory\n");
+	becomes({"-j", "-d", "mrc0", "serve", "-i", "20ms", "-t", "3", "listen",
+		 "[::1]:0", "health", "a b"},
+		"-j -d mrc0 serve -i 20000000ns -t 3000000000ns listen [::1]:0 "
+		"health a b");
+	becomes({"-p", "serve", "listen", ":81", "health", "x"},
+		"-p serve -i 1000000000ns listen 127.0.0.1:81 health x");
+	/* Only the command itself, not the lines before it. */
+	EXPECT_EQ(becomes({"-b", "-"},
+			  "serve -i 1000000000ns -t 5000000000ns listen "
+			  "127.0.0.1:4680 health h"),
+		  "mrcctl: -:2: /libexec/mrcctl-serve: No such file or "
+		  "directory\n");
+}
+
+/* What is wrong is said before. */
+TEST_F(ServeTest, RunsNoOtherProgramForWrongWords)
+{
+	std::istringstream in;
+	std::ostringstream out, err;
+	Env e = env(in, out, err, nullptr);
+
+	EXPECT_EQ(mrcctl::run({"serve", "now"}, e), exit_usage);
+	EXPECT_EQ(mrcctl::run({"-d", "mrc7", "serve"}, e), exit_device);
+	EXPECT_TRUE(host_.ran.empty());
+}
+
 TEST_F(ServeTest, SaysWhyItCannotListen)
 {
 	web_.err = EADDRINUSE;

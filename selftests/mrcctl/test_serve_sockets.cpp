@@ -204,7 +204,7 @@ protected:
 		std::istringstream in;
 		std::ostringstream out, err;
 		HttpServer web;
-		Env e = env(in, out, err, web);
+		Env e = env(in, out, err, &web);
 
 		args.insert(args.end(), words.begin(), words.end());
 		const int status = mrcctl::run(args, e);

@@ -23,6 +23,27 @@ void must_exist(const HostContext &c)
 	    std::find(all.begin(), all.end(), c.device) == all.end())
 		throw DeviceError(fmt::format("no MRC device {}", c.device));
 }
+
+/* The same run in words for the program that has the server. */
+std::vector<std::string> command_of(const HostContext &c, const WebEndpoint &at,
+				    const std::string &health)
+{
+	std::vector<std::string> words{c.env.serve_program};
+
+	if (c.opt.json)
+		words.emplace_back(c.opt.pretty ? "-p" : "-j");
+	if (!c.device.empty())
+		words.insert(words.end(), {"-d", c.device});
+	words.insert(words.end(),
+		     {"serve", "-i", fmt::format("{}ns", c.opt.interval_ns)});
+	if (c.opt.timeout_ns)
+		words.insert(words.end(),
+			     {"-t", fmt::format("{}ns", c.opt.timeout_ns)});
+	words.insert(words.end(), {"listen", show_endpoint(at)});
+	if (!health.empty())
+		words.insert(words.end(), {"health", health});
+	return words;
+}
 } // namespace
 
 int serve(const HostContext &c, Words &w)
@@ -42,13 +63,15 @@ int serve(const HostContext &c, Words &w)
 				"\"{}\" is not listen or health", word));
 	}
 	must_exist(c);
+	if (!c.env.web)
+		c.env.host.become(command_of(c, at, health));
 	const bool local = is_loopback(at.addr);
 	Site site(c.env, {.device = c.device,
 			  .health = health,
 			  .interval_ns = c.opt.interval_ns,
 			  .local = local});
 
-	at.port = c.env.web.listen(show_address(at.addr), at.port);
+	at.port = c.env.web->listen(show_address(at.addr), at.port);
 	const std::string url = fmt::format("http://{}/", show_endpoint(at));
 
 	if (!local)
@@ -59,8 +82,8 @@ int serve(const HostContext &c, Words &w)
 		c.print_json({{"url", url}});
 	else
 		c.print(url + "\n");
-	c.env.web.run([&](const WebRequest &r) { return site.answer(r); },
-		      c.opt.timeout_ns);
+	c.env.web->run([&](const WebRequest &r) { return site.answer(r); },
+		       c.opt.timeout_ns);
 	return exit_ok;
 }
 } // namespace mrcctl

@@ -37,7 +37,9 @@ struct Env {
 	bool tty;	  /* out is a terminal */
 	std::size_t rows; /* of the terminal, 0 = not known */
 	Host &host;
-	WebServer &web;
+	/* None: "serve" runs the program serve_program, which has one. */
+	WebServer *web;
+	std::string serve_program;
 };
 
 /* Options that commands use. */

@@ -36,6 +36,9 @@ public:
 	/* Names in a directory, sorted; none if it cannot be read. */
 	virtual std::vector<std::string> list(const std::string &dir) = 0;
 	virtual Ran run(const std::vector<std::string> &command) = 0;
+	/* Replaces this process by a program. Throws DeviceError. */
+	[[noreturn]] virtual void
+	become(const std::vector<std::string> &command) = 0;
 
 	/*
 	 * Makes or replaces a file at once, which all users may read. Returns 0
@@ -66,6 +69,8 @@ public:
 	File read(const std::string &path) override;
 	std::vector<std::string> list(const std::string &dir) override;
 	Ran run(const std::vector<std::string> &command) override;
+	[[noreturn]] void
+	become(const std::vector<std::string> &command) override;
 	int replace(const std::string &path, const std::string &text) override;
 	std::shared_ptr<void> lock(const std::string &path) override;
 	std::string network_namespace() override;

@@ -72,6 +72,15 @@ Host::Ran LocalHost::run(const std::vector<std::string> &command)
 	}
 }
 
+void LocalHost::become(const std::vector<std::string> &command)
+{
+	try {
+		process::become(command);
+	} catch (const std::system_error &e) {
+		throw DeviceError(command[0], e.code().value());
+	}
+}
+
 int LocalHost::replace(const std::string &path, const std::string &text)
 {
 	const std::string to = root_ + path;

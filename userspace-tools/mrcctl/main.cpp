@@ -1,76 +1,35 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-#include <chrono>
-#include <iostream>
-#include <thread>
+#include <filesystem>
+#include <system_error>
 
-#include <sys/ioctl.h>
-#include <unistd.h>
-
-#include "cli.hpp"
-#include "error.hpp"
-#include "host.hpp"
-#include "http_server.hpp"
-#include "kernel.hpp"
+#include "program.hpp"
 
 namespace
 {
-class SystemClock : public mrcctl::Clock
+/*
+ * The library for HTTP brings others, which would cost every start of mrcctl
+ * several milliseconds. So "serve" is a program of its own. It is found from
+ * where this program is: where it is installed, else beside it, as in a
+ * directory of builds.
+ */
+std::string serve_program()
 {
-public:
-	uint64_t wall_us() override
-	{
-		return count<std::chrono::microseconds>(
-			std::chrono::system_clock::now().time_since_epoch());
-	}
+	std::error_code err;
+	const std::filesystem::path here =
+		std::filesystem::read_symlink("/proc/self/exe", err)
+			.parent_path();
+	const std::filesystem::path installed =
+		here.parent_path() / "libexec/mrc/mrcctl-serve";
+	const std::filesystem::path beside = here / "mrcctl-serve";
 
-	uint64_t mono_ns() override
-	{
-		return count<std::chrono::nanoseconds>(
-			std::chrono::steady_clock::now().time_since_epoch());
-	}
-
-	void sleep_ns(uint64_t ns) override
-	{
-		std::this_thread::sleep_for(std::chrono::nanoseconds(ns));
-	}
-
-private:
-	template <typename Unit, typename Duration>
-	static uint64_t count(Duration d)
-	{
-		return static_cast<uint64_t>(
-			std::chrono::duration_cast<Unit>(d).count());
-	}
-};
-/* Lines of the terminal; 0 if @fd is no terminal or the size is unknown. */
-std::size_t rows_of(int fd)
-{
-	winsize size{};
-
-	return ioctl(fd, TIOCGWINSZ, &size) ? 0 : size.ws_row;
+	return !std::filesystem::exists(installed, err) &&
+			       std::filesystem::exists(beside, err)
+		       ? beside
+		       : installed;
 }
 } // namespace
 
 int main(int argc, char **argv)
 {
-	mrcctl::Kernel system;
-	mrcctl::LocalHost host;
-	mrcctl::HttpServer web;
-	SystemClock clock;
-	mrcctl::Env env{.in = std::cin,
-			.out = std::cout,
-			.err = std::cerr,
-			.system = system,
-			.clock = clock,
-			.tty = isatty(STDOUT_FILENO) != 0,
-			.rows = rows_of(STDOUT_FILENO),
-			.host = host,
-			.web = web};
-
-	try {
-		return mrcctl::run({argv + 1, argv + argc}, env);
-	} catch (const std::exception &e) {
-		std::cerr << "mrcctl: " << e.what() << '\n';
-		return mrcctl::exit_device;
-	}
+	return mrcctl::run_program(argc, argv, nullptr, serve_program());
 }
