@@ -187,14 +187,80 @@ TEST_F(DoctorTest, FindsAFirewall)
 	EXPECT_EQ(
 		said("error", "firewall"),
 		"1 The chain input of table inet filter drops incoming packets "
-		"to UDP port 4791. | nft insert rule inet filter input udp "
-		"dport 4791 accept\n");
+		"to UDP ports 4791 and 4971. | nft insert rule inet filter "
+		"input udp dport { 4791, 4971 } accept\n");
 	EXPECT_TRUE(
 		has(said("warning", "firewall"),
 		    "The chain out of table inet filter may drop outgoing"));
 	EXPECT_EQ(status_, 1);
+	/* Another port is the only one. */
 	host_.files["/sys/module/mrc/parameters/udp_port"] = "4971\n";
-	EXPECT_TRUE(has(said("error", "firewall"), "udp dport 4971 accept"));
+	EXPECT_TRUE(has(said("error", "firewall"),
+			"to UDP port 4971. | nft insert rule inet filter input "
+			"udp dport 4971 accept"));
+	host_.prints("nft -j list ruleset", R"({"nftables":[]})");
+	EXPECT_EQ(said("ok", "firewall"),
+		  "0 No rule of nftables drops UDP port 4971. | \n");
+}
+
+TEST_F(DoctorTest, FindsAFirewallForTheOtherPort)
+{
+	const auto accept = [&](const std::string &ports) {
+		host_.prints(
+			"nft -j list ruleset",
+			R"({"nftables":[{"chain":{"family":"inet",)"
+			R"("table":"filter","name":"input","hook":"input",)"
+			R"("policy":"drop"}},{"rule":{"family":"inet",)"
+			R"("table":"filter","chain":"input","expr":[{"match":)"
+			R"({"op":"==","left":{"payload":{"protocol":"udp",)"
+			R"("field":"dport"}},"right":{"set":[)" +
+				ports + R"(]}}},{"accept":null}]}}]})");
+	};
+
+	accept("4791");
+	EXPECT_EQ(said("error", "firewall"), "");
+	EXPECT_EQ(status_, 0);
+	EXPECT_EQ(
+		said("note", "firewall"),
+		"1 The chain input of table inet filter drops incoming packets "
+		"to UDP port 4971. Some peers may send to it. | nft insert "
+		"rule inet filter input udp dport 4971 accept\n");
+	EXPECT_EQ(said("ok", "firewall"), "");
+	accept("4971");
+	EXPECT_TRUE(has(said("error", "firewall"), "to UDP port 4791. |"));
+	accept("4791,4971");
+	EXPECT_EQ(said("ok", "firewall"),
+		  "0 No rule of nftables drops UDP ports 4791 and 4971. | \n");
+	EXPECT_EQ(said("note", "firewall"), "");
+}
+
+/* Ports that the controller has named for peers are sent to. */
+TEST_F(DoctorTest, FindsAFirewallForPortsOfPeers)
+{
+	const std::string drop_out =
+		R"({"nftables":[{"chain":{"family":"ip","table":"t",)"
+		R"("name":"out","hook":"output","policy":"accept"}},)"
+		R"({"rule":{"family":"ip","table":"t","chain":"out",)"
+		R"("expr":[{"match":{"op":"==","left":{"payload":)"
+		R"({"protocol":"udp","field":"dport"}},"right":{"range":)"
+		R"([5000,5999]}}},{"drop":null}]}}]})";
+
+	host_.prints("nft -j list ruleset", drop_out);
+	EXPECT_EQ(said("error", "firewall"), "");
+	dev().defaults = {
+		{.prefix = parse_prefix("10.1.0.0/16"), .udp_port = 5001},
+		{.prefix = parse_prefix("10.2.0.0/16"), .ev_profile = 7},
+		{.prefix = parse_prefix("fd00::/64"), .udp_port = 5000},
+		{.prefix = parse_prefix("10.3.0.0/16"), .udp_port = 5001},
+		{.prefix = parse_prefix("10.4.0.0/16"), .udp_port = 4791}};
+	EXPECT_EQ(said("error", "firewall"),
+		  "1 The chain out of table ip t drops outgoing packets to UDP "
+		  "ports 5000 and 5001. | nft insert rule ip t out udp dport "
+		  "{ 5000, 5001 } accept\n");
+	host_.prints("nft -j list ruleset", R"({"nftables":[]})");
+	EXPECT_EQ(said("ok", "firewall"),
+		  "0 No rule of nftables drops UDP ports 4791, 4971, 5000 and "
+		  "5001. | \n");
 }
 
 TEST_F(DoctorTest, SaysThatAFirewallCannotBeTold)
@@ -209,6 +275,7 @@ TEST_F(DoctorTest, SaysThatAFirewallCannotBeTold)
 	host_.prints("nft -j list ruleset", R"({"nftables":[]})");
 	host_.files["/proc/net/ip_tables_names"] = "filter\n";
 	EXPECT_TRUE(has(said("note", "firewall"),
-			"| iptables-legacy -I INPUT -p udp --dport 4791"));
+			"| iptables-legacy -I INPUT -p udp -m multiport "
+			"--dports 4791,4971 -j ACCEPT"));
 }
 } // namespace mrcctl

@@ -193,8 +193,8 @@ firewall() {
 	doctor a --peer "$B4"
 	check "$rc" == 1 "status of doctor"
 	finds error probe 1 "$B4 answers on none of 16 EVs through pa1, nor through another plane"
-	finds error firewall 1 "The chain arriving of table inet wall drops incoming packets to UDP port 4791."
-	[ "$fix" = "nft insert rule inet wall arriving udp dport 4791 accept" ] || fail "$fix"
+	finds error firewall 1 "The chain arriving of table inet wall drops incoming packets to UDP ports 4791 and 4971."
+	[ "$fix" = "nft insert rule inet wall arriving udp dport { 4791, 4971 } accept" ] || fail "$fix"
 	mend
 	healed
 	in_a nft delete table inet wall
@@ -224,7 +224,36 @@ firewall_policy() {
 	finds ok probe 1 "$B4 answers on all 16 EVs through pa1"
 	in_a nft add element ip wall open '{ 4791 }'
 	healed
+	# The other port that devices receive on is closed still.
+	finds note firewall 2 "The chain arriving of table ip wall drops incoming packets to UDP port 4971. Some"
+	mend
+	doctor a --peer "$B4"
+	finds_none note firewall
+	finds ok firewall 0 "No rule of nftables drops UDP ports 4791 and 4971."
 	in_a nft delete table ip wall
+}
+
+# Packets to a port that the controller has named for peers leave by the output chain.
+firewall_of_peers_port() {
+	in_a nft -f - <<-'END'
+		table inet wall {
+			chain leaving {
+				type filter hook output priority 0; policy accept;
+				udp dport 5000 counter drop
+			}
+		}
+	END
+	doctor a
+	finds_none error firewall
+	ctl a default set 192.0.2.0/24 udp_port 5000
+	doctor a
+	finds error firewall 1 "The chain leaving of table inet wall drops outgoing packets to UDP port 5000."
+	mend
+	doctor a
+	finds_none error firewall
+	finds ok firewall 0 "No rule of nftables drops UDP ports 4791, 4971 and 5000."
+	ctl a default del 192.0.2.0/24
+	in_a nft delete table inet wall
 }
 
 # The peer drops. Doctor sends the administrator there, where it finds the rule.
@@ -454,6 +483,7 @@ subtest "a plane without route" no_route
 subtest "a route with a small MTU" narrow_route
 subtest "a firewall that drops at the input" firewall
 subtest "a firewall whose policy drops what comes in from one plane" firewall_policy
+subtest "a firewall in front of a port of peers" firewall_of_peers_port
 subtest "a firewall of the peer" firewall_of_peer
 subtest "a netdev that is down" netdev_down
 subtest "a netdev without carrier" no_carrier

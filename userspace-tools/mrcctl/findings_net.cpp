@@ -5,6 +5,7 @@
 #include <set>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "findings.hpp"
 #include "words.hpp"
@@ -288,39 +289,107 @@ bool plain_name(const std::string &s)
 	       s.find_first_of(":@./") == std::string::npos;
 }
 
-bool check_passage(const Snapshot &s, const SeenDevice &d, const SeenPort &p,
-		   const Passage &way, const char *packets, Findings &out)
+/* A chain that stands in the way, and what it drops. */
+struct Obstacle {
+	uint32_t port = 0; /* of the device; the first one */
+	Way way = Way::in;
+	Passage chain;
+	std::set<uint64_t> udp_ports;
+};
+
+/* A chain for all netdevs and several UDP ports is named once. */
+std::vector<Obstacle> obstacles_of(const SeenDevice &d)
 {
-	if (way.fate == Passage::Fate::passes)
-		return true;
-	const bool drops = way.fate == Passage::Fate::drops;
-	Finding f{.level = drops ? Level::error : Level::warning,
+	std::vector<Obstacle> out;
+
+	for (const SeenPort &p : d.ports)
+		for (const SeenPassage &seen : p.passages) {
+			const Passage &chain = seen.passage;
+
+			if (chain.fate == Passage::Fate::passes)
+				continue;
+			auto it = std::find_if(
+				out.begin(), out.end(), [&](const Obstacle &o) {
+					return o.way == seen.way &&
+					       o.chain == chain;
+				});
+
+			if (it == out.end())
+				it = out.insert(it, {.port = p.num,
+						     .way = seen.way,
+						     .chain = chain,
+						     .udp_ports = {}});
+			it->udp_ports.insert(seen.udp_port);
+		}
+	return out;
+}
+
+/* "UDP port 4791", "UDP ports 4791 and 4971" */
+std::string ports_text(const std::set<uint64_t> &ports)
+{
+	std::string list;
+
+	for (const uint64_t port : ports)
+		list += fmt::format("{}{}",
+				    list.empty()	      ? ""
+				    : port == *ports.rbegin() ? " and "
+							      : ", ",
+				    port);
+	return fmt::format("UDP port{} {}", ports.size() > 1 ? "s" : "", list);
+}
+
+/* As nft has them in a rule. */
+std::string ports_of_rule(const std::set<uint64_t> &ports)
+{
+	if (ports.size() == 1)
+		return std::to_string(*ports.begin());
+	return fmt::format("{{ {} }}", fmt::join(ports, ", "));
+}
+
+Finding finding_of(const Snapshot &s, const SeenDevice &d, const Obstacle &o)
+{
+	const bool drops = o.chain.fate == Passage::Fate::drops;
+	/* Few peers send to the other port that devices receive on. */
+	const bool used = o.way == Way::out || o.udp_ports.contains(s.udp_port);
+	Finding f{.level = !used   ? Level::note
+			   : drops ? Level::error
+				   : Level::warning,
 		  .check = "firewall",
 		  .device = d.name,
-		  .port = p.num};
+		  .port = o.port};
 
 	f.text = fmt::format(
-		"The chain {} of table {} {} {} {} packets to UDP port {}.",
-		printable(way.chain, 32), printable(way.family, 16),
-		printable(way.table, 32), drops ? "drops" : "may drop", packets,
-		s.udp_port);
-	if (plain_name(way.family) && plain_name(way.table) &&
-	    plain_name(way.chain))
+		"The chain {} of table {} {} {} {} packets to "
+		"{}.{}",
+		printable(o.chain.chain, 32), printable(o.chain.family, 16),
+		printable(o.chain.table, 32), drops ? "drops" : "may drop",
+		o.way == Way::in ? "incoming" : "outgoing",
+		ports_text(o.udp_ports),
+		used ? "" : " Some peers may send to it.");
+	if (plain_name(o.chain.family) && plain_name(o.chain.table) &&
+	    plain_name(o.chain.chain))
 		f.fix = fmt::format("nft insert rule {} {} {} udp dport {} "
 				    "accept",
-				    way.family, way.table, way.chain,
-				    s.udp_port);
+				    o.chain.family, o.chain.table,
+				    o.chain.chain, ports_of_rule(o.udp_ports));
 	else
 		f.fix = "nft -a list ruleset";
-	out.push_back(f);
-	return false;
+	return f;
+}
+
+/* All ports that were looked at. */
+std::set<uint64_t> udp_ports_of(const SeenDevice &d)
+{
+	std::set<uint64_t> out;
+
+	for (const SeenPort &p : d.ports)
+		for (const SeenPassage &seen : p.passages)
+			out.insert(seen.udp_port);
+	return out;
 }
 
 void check_firewall(const Snapshot &s, const SeenDevice &d, Findings &out)
 {
-	bool good = true;
-	std::set<std::string> said;
-
 	if (!s.firewall_error.empty()) {
 		out.push_back(
 			{.level = Level::note,
@@ -335,22 +404,10 @@ void check_firewall(const Snapshot &s, const SeenDevice &d, Findings &out)
 						      shell_word(d.name))});
 		return;
 	}
-	for (const SeenPort &p : d.ports)
-		for (const Passage *way : {&p.in, &p.out}) {
-			const char *packets =
-				way == &p.in ? "incoming" : "outgoing";
+	const std::vector<Obstacle> obstacles = obstacles_of(d);
 
-			/* A chain for all netdevs is named once. */
-			if (p.here &&
-			    said
-				    .insert(fmt::format(
-					    "{} {} {} {} {}", packets,
-					    way->family, way->table, way->chain,
-					    static_cast<int>(way->fate)))
-				    .second)
-				good &= check_passage(s, d, p, *way, packets,
-						      out);
-		}
+	for (const Obstacle &o : obstacles)
+		out.push_back(finding_of(s, d, o));
 	if (s.legacy_iptables)
 		out.push_back(
 			{.level = Level::note,
@@ -358,16 +415,16 @@ void check_firewall(const Snapshot &s, const SeenDevice &d, Findings &out)
 			 .device = d.name,
 			 .text = "Legacy iptables has tables, which were "
 				 "not looked at.",
-			 .fix = fmt::format("iptables-legacy -I INPUT -p udp "
-					    "--dport {} -j ACCEPT",
-					    s.udp_port)});
-	else if (good)
+			 .fix = fmt::format(
+				 "iptables-legacy -I INPUT -p udp -m multiport "
+				 "--dports {} -j ACCEPT",
+				 fmt::join(udp_ports_received(s), ","))});
+	else if (obstacles.empty())
 		out.push_back(
 			{.check = "firewall",
 			 .device = d.name,
-			 .text = fmt::format("No rule of nftables drops UDP "
-					     "port {}.",
-					     s.udp_port)});
+			 .text = fmt::format("No rule of nftables drops {}.",
+					     ports_text(udp_ports_of(d)))});
 }
 } // namespace
 

@@ -21,6 +21,8 @@ struct Passage {
 	std::string family; /* of the chain that drops */
 	std::string table;
 	std::string chain;
+
+	bool operator==(const Passage &) const = default;
 };
 
 enum class Way { in, out };

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,13 @@ struct SeenSysctls {
 	std::optional<uint64_t> disable_ipv6{};
 };
 
+/* What the firewall does with packets to a UDP port. */
+struct SeenPassage {
+	Way way;
+	uint64_t udp_port;
+	Passage passage;
+};
+
 struct SeenPort {
 	uint32_t num = 0;
 	std::string state{}; /* "ACTIVE" */
@@ -36,7 +44,7 @@ struct SeenPort {
 	std::optional<bool> carrier{}; /* unreadable while the netdev is down */
 	SeenSysctls sysctls{};
 	std::vector<Gid> gids{};
-	Passage in{}, out{}; /* packets to the UDP port, through the firewall */
+	std::vector<SeenPassage> passages{};
 };
 
 struct SeenEvs {
@@ -63,6 +71,8 @@ struct SeenDevice {
 	std::string open_error{};
 	bool uverbs = false; /* there is a /dev/infiniband/uverbsN for it */
 	std::optional<bool> extension{};
+	/* Of peers, where the controller has named them; sorted. */
+	std::vector<uint64_t> peer_udp_ports{};
 	/* EVs could not be read: the right is missing, or another error. */
 	std::string ev_error{};
 	std::vector<SeenPortEvs> qp_evs{};
@@ -98,12 +108,17 @@ struct SeenSilence {
 	bool privilege = false; /* only the right is missing */
 };
 
+/* The UDP port of RoCE v2, and the one that MRC 1.0 prints. */
+constexpr uint64_t usual_udp_port = 4791;
+constexpr uint64_t printed_udp_port = 4971;
+
 struct Snapshot {
 	std::string wanted; /* the device that was named, or "" */
 	bool module = false;
 	bool uverbs_module = false;
 	bool rxe = false;
-	uint64_t udp_port = 4791;
+	/* Of the module: devices send to it, and receive on it. */
+	uint64_t udp_port = usual_udp_port;
 	bool provider = false; /* a .driver file names it */
 	bool net_admin = false;
 	bool ipc_lock = false;
@@ -117,4 +132,8 @@ struct Snapshot {
 	std::vector<SeenPath> paths;
 	std::vector<SeenSilence> silences;
 };
+
+/* The UDP ports on which devices receive: with the usual one the other one too.
+ */
+std::set<uint64_t> udp_ports_received(const Snapshot &s);
 } // namespace mrcctl::doctor

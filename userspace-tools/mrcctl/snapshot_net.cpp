@@ -243,6 +243,34 @@ void read_ports(Host &host, SeenDevice &d)
 	}
 }
 
+std::set<uint64_t> udp_ports_received(const Snapshot &s)
+{
+	if (s.udp_port == usual_udp_port)
+		return {s.udp_port, printed_udp_port};
+	return {s.udp_port};
+}
+
+namespace
+{
+void read_passages(const Json &rules, const Snapshot &s, const SeenDevice &d,
+		   SeenPort &p)
+{
+	const auto add = [&](Way way, uint64_t udp_port) {
+		p.passages.push_back(
+			{.way = way,
+			 .udp_port = udp_port,
+			 .passage = passage(rules, way, p.netdev, udp_port)});
+	};
+
+	for (const uint64_t udp_port : udp_ports_received(s))
+		add(Way::in, udp_port);
+	add(Way::out, s.udp_port);
+	for (const uint64_t udp_port : d.peer_udp_ports)
+		if (udp_port != s.udp_port)
+			add(Way::out, udp_port);
+}
+} // namespace
+
 void read_firewall(Host &host, Snapshot &s)
 {
 	const Host::Ran ran = host.run({"nft", "-j", "list", "ruleset"});
@@ -264,14 +292,9 @@ void read_firewall(Host &host, Snapshot &s)
 		return;
 	try {
 		for (SeenDevice &d : s.devices)
-			for (SeenPort &p : d.ports) {
-				if (!p.here)
-					continue;
-				p.in = passage(*rules, Way::in, p.netdev,
-					       s.udp_port);
-				p.out = passage(*rules, Way::out, p.netdev,
-						s.udp_port);
-			}
+			for (SeenPort &p : d.ports)
+				if (p.here)
+					read_passages(*rules, s, d, p);
 	} catch (const Json::exception &) {
 		s.firewall_error = "what nft prints was not understood";
 	}

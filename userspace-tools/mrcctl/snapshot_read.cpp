@@ -149,6 +149,16 @@ void read_evs(Backend &dev, SeenDevice &d)
 	d.qp_evs = by_port(of_qps);
 }
 
+void read_peer_udp_ports(Backend &dev, SeenDevice &d)
+{
+	std::set<uint64_t> ports;
+
+	for (const Default &x : dev.defaults())
+		if (x.udp_port)
+			ports.insert(x.udp_port);
+	d.peer_udp_ports.assign(ports.begin(), ports.end());
+}
+
 /* @num_evs: how many EVs queue pairs of this device have. */
 void read_device(Backend &dev, SeenDevice &d, uint32_t &num_evs)
 {
@@ -162,6 +172,7 @@ void read_device(Backend &dev, SeenDevice &d, uint32_t &num_evs)
 			if (p.num == seen.num)
 				p.enabled = seen.enabled;
 	try {
+		read_peer_udp_ports(dev, d);
 		read_evs(dev, d);
 	} catch (const DeviceError &e) {
 		d.ev_error = e.what();
