@@ -11,23 +11,14 @@
 set -euo pipefail
 lab=$(cd "$(dirname "${BASH_SOURCE[0]}")/../lab" && pwd)
 . "$lab/common.sh"
+# shellcheck source=../lab/lib_checks.sh
+. "$LAB_DIR/lib_checks.sh"
 . "$TOP/selftests/packages/lib_root.sh"
 
 [ $# -gt 0 ] || set -- containers ci
 need_root "booting guests"
 out=$BUILD/containers
 mkdir -p "$out" "$LOGS"
-passed=0 failed=0
-
-good() {
-	passed=$((passed + 1))
-	echo "ok - $1"
-}
-bad() { # NAME [FILE with the reasons]
-	failed=$((failed + 1))
-	echo "not ok - $1"
-	[ -z "${2:-}" ] || tail -n 25 "$2" | sed 's/^/    /'
-}
 
 # --- the root file system ---------------------------------------------------------------
 dockerfile=$TOP/packaging/containers/Dockerfile
@@ -74,8 +65,7 @@ containers() {
 	cp -a "$TOP/packaging" "$out/stage/packaging"
 	"$lab/vm.sh" -u containers -N -t 1800 -w "$out/stage" -o "$out" \
 		"$TOP/selftests/containers/guest.sh" || rc=$?
-	passed=$((passed + $(grep -c '^ok ' "$out/output" || true)))
-	failed=$((failed + $(grep -c '^not ok ' "$out/output" || true)))
+	add_results "$out/output"
 	if [ "$rc" = 0 ]; then good "the guest"; else bad "the guest: status $rc"; fi
 }
 
@@ -128,5 +118,4 @@ for part in "$@"; do
 	*) lab_die "unknown part '$part'" ;;
 	esac
 done
-echo "$passed passed, $failed failed"
-[ "$failed" = 0 ]
+end_checks

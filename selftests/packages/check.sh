@@ -13,6 +13,8 @@
 set -euo pipefail
 lab=$(cd "$(dirname "${BASH_SOURCE[0]}")/../lab" && pwd)
 . "$lab/common.sh"
+# shellcheck source=../lab/lib_checks.sh
+. "$LAB_DIR/lib_checks.sh"
 . "$TOP/selftests/packages/lib_root.sh"
 
 all=(mrc-dkms libmrc1 libmrc-dev ibverbs-provider-mrc mrc-tools mrc-doc)
@@ -22,34 +24,6 @@ base="linux-headers-amd64,dkms,rdma-core,ibverbs-utils,gcc,libc6-dev,pkg-config,
 root_mb=1500 work_mb=1500
 
 # --- one release, in a mount namespace of its own -----------------------------------
-passed=0 failed=0
-good() {
-	passed=$((passed + 1))
-	echo "ok - [$release] $1"
-}
-bad() { # NAME [FILE with the reasons]
-	failed=$((failed + 1))
-	echo "not ok - [$release] $1"
-	[ -z "${2:-}" ] || tail -n 25 "$2" | sed 's/^/    /'
-}
-inside() { # COMMAND... in the root with the packages in /mnt
-	in_tree "$root" "$packages:/mnt" -- env DEBIAN_FRONTEND=noninteractive "$@"
-}
-succeeds() { # NAME COMMAND...
-	local name=$1
-	shift
-	if inside "$@" >"$work/log" 2>&1 </dev/null; then good "$name"; else bad "$name" "$work/log"; fi
-}
-prints() { # NAME PATTERN COMMAND...: succeeds, and a line of its output matches
-	local name=$1 pattern=$2
-	shift 2
-	if inside "$@" >"$work/log" 2>&1 </dev/null && grep -q -E -- "$pattern" "$work/log"; then
-		good "$name"
-	else
-		bad "$name" "$work/log"
-	fi
-}
-
 # The kernels that have headers in the root, oldest first.
 kernels() {
 	# shellcheck disable=SC2012 # version names hold nothing odd
@@ -96,7 +70,7 @@ provider() {
 	prints "libmrc.so.1 is found" 'libmrc\.so\.1 ' ldconfig -p
 	if [ -d /sys/class/infiniband ]; then
 		# libibverbs asks the kernel first.
-		echo "skip - [$release] ibv_devices: this kernel has devices of its own"
+		skipped "ibv_devices: this kernel has devices of its own"
 		return
 	fi
 	# With another driver instead the device is not listed, and the warning is seen.
@@ -218,7 +192,7 @@ one_release() {
 	if [[ " ${ours[*]} " == *" mrc-tools "* ]]; then
 		tools
 	else
-		echo "skip - [$release] the tools: there is no package of them"
+		skipped "the tools: there is no package of them"
 	fi
 	provider
 	rule=$root/etc/udev/rules.d/60-rdma-persistent-naming.rules
@@ -250,7 +224,7 @@ one_release() {
 
 # --- all releases ---------------------------------------------------------------------
 if [ "${1:-}" = --inside ]; then
-	release=$2
+	release=$2 about="[$2] "
 	one_release
 	umount "$root" 2>/dev/null || umount --lazy "$root"
 	echo "$passed $failed" >"$work.counts"
@@ -265,23 +239,13 @@ done
 "$LAB_DIR/setup.sh" vm
 mkdir -p "$LOGS"
 for r in "$@"; do
-	counts=$BUILD/packages/.test-$r.counts
-	rm -f "$counts"
+	about="[$r] "
 	"$LAB_DIR/packages.sh" "$r" || {
-		failed=$((failed + 1))
-		echo "not ok - [$r] the packages cannot be built"
+		bad "the packages can be built"
 		continue
 	}
 	make_root "test-$r" "$r" "$root_mb" backports "$base"
 	need_space "$work_mb" "$BUILD" "testing packages"
-	unshare --mount --propagation private "$0" --inside "$r" || true
-	if [ -s "$counts" ]; then
-		read -r p f <"$counts"
-		passed=$((passed + p)) failed=$((failed + f))
-	else
-		failed=$((failed + 1))
-		echo "not ok - [$r] the test ended early"
-	fi
+	run_release "$0" "$BUILD/packages/.test-$r.counts" "$r"
 done
-echo "$passed passed, $failed failed"
-[ "$failed" = 0 ]
+end_checks

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # shellcheck shell=bash
 #
-# Clean Debian roots, in which packages are built and tested. Sourced after common.sh.
+# Clean Debian roots, in which packages are built and tested. Sourced after common.sh; the
+# tests source lib_checks.sh too.
 
 # The releases that packages are built for, oldest first.
 RELEASES=(bookworm trixie)
@@ -87,4 +88,38 @@ build_depends() {
 		/^#/ { next }
 		on { sub(/^[^:]*-[A-Za-z-]*:/, ""); print }' "$TOP/debian/control" |
 		tr ',' '\n' | sed 's/^[ \t]*//; s/[ (:<].*//; /^$/d' | paste -sd,
+}
+
+# --- for tests: the root $root with the packages of $packages in /mnt, and $work/log --------
+inside() { # COMMAND...
+	# shellcheck disable=SC2154 # set by the tests
+	in_tree "$root" "$packages:/mnt" -- env DEBIAN_FRONTEND=noninteractive "$@"
+}
+succeeds() { # NAME COMMAND...
+	local name=$1
+	shift
+	# shellcheck disable=SC2154
+	if inside "$@" >"$work/log" 2>&1 </dev/null; then good "$name"; else bad "$name" "$work/log"; fi
+}
+prints() { # NAME PATTERN COMMAND...: succeeds, and a line of its output matches
+	local name=$1 pattern=$2
+	shift 2
+	if inside "$@" >"$work/log" 2>&1 </dev/null && grep -q -E -- "$pattern" "$work/log"; then
+		good "$name"
+	else
+		bad "$name" "$work/log"
+	fi
+}
+
+# Runs "SCRIPT --inside RELEASE" in a mount namespace of its own. It leaves its counts.
+run_release() { # SCRIPT COUNTS RELEASE
+	local p f
+	rm -f "$2"
+	unshare --mount --propagation private "$1" --inside "$3" || true
+	if [ -s "$2" ]; then
+		read -r p f <"$2"
+		passed=$((passed + p)) failed=$((failed + f))
+	else
+		bad "the test runs to its end"
+	fi
 }
