@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compat.h"
 #include "mrc_provider.h"
 
 enum {
@@ -305,7 +306,7 @@ struct ibv_cq_ex *mrc_v_create_cq_ex(struct ibv_context *context,
 
 	/* Every entry has a timestamp: do not request it from the kernel. */
 	kattr.wc_flags &= ~(uint64_t)IBV_WC_EX_WITH_COMPLETION_TIMESTAMP;
-	ret = ibv_cmd_create_cq_ex(context, &kattr, &cq->vcq, &cmd.ibv_cmd,
+	ret = mrc_cmd_create_cq_ex(context, &kattr, &cq->vcq, &cmd.ibv_cmd,
 				   sizeof(cmd), &resp.ibv_resp, sizeof(resp),
 				   0);
 	cq = mrc_cq_finish(cq, context, ret, &resp.drv_payload.cq);

@@ -12,6 +12,7 @@
 #include <sys/mman.h>
 #include <time.h>
 
+#include "compat.h"
 #include "mrc_provider.h"
 
 /* Completion timestamps count nanoseconds. */
@@ -259,7 +260,7 @@ static struct verbs_context *mrc_v_alloc_context(struct ibv_device *ibdev,
 	if (!ctx)
 		return NULL;
 
-	ret = ibv_cmd_get_context(&ctx->vctx, &cmd.ibv_cmd, sizeof(cmd),
+	ret = mrc_cmd_get_context(&ctx->vctx, &cmd.ibv_cmd, sizeof(cmd),
 				  &resp.ibv_resp, sizeof(resp));
 	if (ret) {
 		verbs_uninit_context(&ctx->vctx);
