@@ -5,7 +5,7 @@
 # without network, and lets lintian judge them. Documentation/packages.md says what is in
 # them.
 #
-# usage: packages.sh [bookworm|trixie]   (default: this machine's release, or trixie)
+# usage: packages.sh [bookworm|trixie|forky]   (default: this machine's release, or trixie)
 #   PACKAGES_JOBS=N   compilers at a time (default: 2)
 #   PACKAGES_PROFILES=pkg.mrc.notools   without the tools, in a fraction of the time
 # Result: build/packages/RELEASE/. Nothing is done if it was made of the same sources.

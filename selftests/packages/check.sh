@@ -7,7 +7,7 @@
 # machine is booted and no module is loaded. Packages that are missing are built first
 # (selftests/lab/packages.sh).
 #
-# usage: check.sh [bookworm|trixie]...   (default: both)
+# usage: check.sh [bookworm|trixie|forky]...   (default: all)
 # Needs root and Debian's archive. What is changed is in an overlay above the root, which is
 # made once.
 set -euo pipefail
@@ -120,6 +120,8 @@ tools() {
 	for t in mrcperf mrcbench; do
 		prints "$t --version" '[0-9]' "$t" --version
 	done
+	# It is a program of its own, which mrcctl finds.
+	prints "mrcctl serve" '^http://127\.0\.0\.1:[0-9]+/$' mrcctl serve -t 1s listen 127.0.0.1:0
 	prints "mrclab reads a fabric" . mrclab check /usr/share/mrclab/fabrics/small.yaml
 	pages 'mrcctl 8' 'mrclab-fabric 5' 'mrcperf 1' 'mrcconform 1'
 	if [ -z "$(find "$root/etc/systemd/system" -name '*mrc*' 2>/dev/null)" ] &&
@@ -165,7 +167,7 @@ purge() {
 }
 
 one_release() {
-	local old new files=() p rule
+	local old files=() p rule
 	ours=()
 	packages=$BUILD/packages/$release
 	base_root=$(package_root "test-$release")
@@ -208,9 +210,19 @@ one_release() {
 		good "no udev rule where rdma-core needs none"
 	fi
 
-	# An update of the kernel: DKMS is called by the package of the new headers.
+	newer_kernel
+	purge
+}
+
+# An update of the kernel: DKMS is called by the package of the new headers.
+newer_kernel() {
+	local new
+	if [ -z "$(newer_suite "$release")" ]; then
+		skipped "a newer kernel: there are no backports for $release"
+		return
+	fi
 	succeeds "headers of a newer kernel install" apt-get -y --no-install-recommends \
-		install -t "$release-backports" linux-headers-amd64
+		install -t "$(newer_suite "$release")" linux-headers-amd64
 	new=$(kernels | tail -n 1)
 	if [ "$new" != "$old" ]; then
 		good "a newer kernel: $new after $old"
@@ -219,7 +231,6 @@ one_release() {
 	else
 		bad "a newer kernel: there is only $old"
 	fi
-	purge
 }
 
 # --- all releases ---------------------------------------------------------------------

@@ -4,8 +4,8 @@
 # Clean Debian roots, in which packages are built and tested. Sourced after common.sh; the
 # tests source lib_checks.sh too.
 
-# The releases that packages are built for, oldest first.
-RELEASES=(bookworm trixie)
+# The releases that packages are built for, oldest first; the last one is Debian testing.
+RELEASES=(bookworm trixie forky)
 
 known_release() { # RELEASE
 	local r
@@ -20,21 +20,29 @@ release_suffix() { # RELEASE
 	case $1 in
 	bookworm) echo deb12 ;;
 	trixie) echo deb13 ;;
+	forky) echo deb14 ;;
 	esac
+}
+
+# Where a release gets newer kernels from; nothing if there are none.
+newer_suite() { # RELEASE
+	[ "$1" = forky ] || echo "$1-backports"
 }
 
 # The package sources of a release. With "backports" those as well, at the usual low
 # priority: a package comes from there only if it is asked for.
 root_sources() { # RELEASE [backports]
-	local suites=("$1" "$1-updates") s mirror security
+	local suites=("$1" "$1-updates") s mirror security option=''
+	# Lists of testing are valid for a week. A mirror may be older; it is signed all the same.
+	[ "$1" != forky ] || option='[check-valid-until=no] '
 	mirror=$(debian_mirror)
 	security=$(debian_security_mirror)
-	[ "${2:-}" != backports ] || suites+=("$1-backports")
+	[ "${2:-}" != backports ] || mapfile -t -O 2 suites < <(newer_suite "$1")
 	for s in "${suites[@]}"; do
-		printf 'deb %s %s main\ndeb-src %s %s main\n' "$mirror" "$s" "$mirror" "$s"
+		printf "%s $option%s %s main\n" deb "$mirror" "$s" deb-src "$mirror" "$s"
 	done
-	[ -z "$security" ] || printf 'deb %s %s-security main\ndeb-src %s %s-security main\n' \
-		"$security" "$1" "$security" "$1"
+	[ -z "$security" ] || printf "%s $option%s %s main\n" deb "$security" "$1-security" \
+		deb-src "$security" "$1-security"
 }
 
 package_root() { echo "$TREES/packages-$1"; } # NAME

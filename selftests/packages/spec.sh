@@ -5,7 +5,7 @@
 # scripts are scripts, and its lists have each file of the Debian packages once and no other
 # one. Needs rpm, and the packages in build/packages/RELEASE for the last part.
 #
-# usage: spec.sh [bookworm|trixie]   (default: the first that has packages)
+# usage: spec.sh [bookworm|trixie|forky]   (default: the first that has packages)
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/../lab/common.sh"
 . "$TOP/selftests/packages/lib_root.sh"
