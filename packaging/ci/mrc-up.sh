@@ -6,6 +6,8 @@
 #
 # usage: mrc-up.sh [OPTION]... [COMMAND]      makes the device, then runs COMMAND, if any
 #        mrc-up.sh -d                         removes what it has made of a pair
+#        mrc-up.sh -i                         only installs what the native form needs, as for
+#                                             the image of a runner
 #   COMMAND  one argument, for bash, which runs it as root in the current directory
 #   -n NAME      of the device (mrc0)
 #   -p PLANES    the device has so many planes (4), veth pairs to the network namespace
@@ -20,7 +22,8 @@
 # COMMAND has the same names in its environment: MRC_DEVICE, MRC_PEER_DEVICE, ...
 #
 # native: on Debian and Ubuntu. Missing packages are installed by name. The module is built by
-#   DKMS if "make packages" has made packages for this release, else by "make install".
+#   DKMS if "make packages" has made packages for this release, else by "make install". What
+#   was built is kept in build/ci/native-*; with it nothing is built, and no compiler needed.
 # guest: on Debian 12 or 13. The machine of the lab is booted (QEMU), the pair is made in it,
 #   and COMMAND runs there. Afterwards there is no device.
 set -euo pipefail
@@ -31,7 +34,8 @@ top=$(cd "$here/../.." && pwd)
 
 PEER_NS=mrc-peer PEER_DEVICE=mrcpeer
 name=mrc0 planes=4 netdevs='' mtu=4500 form='' work=$PWD out='' seconds=600 env_file='' down=''
-while getopts n:p:N:m:f:w:o:t:e:d opt; do
+only_install=''
+while getopts n:p:N:m:f:w:o:t:e:di opt; do
 	case $opt in
 	n) name=$OPTARG ;;
 	p) planes=$OPTARG ;;
@@ -43,6 +47,7 @@ while getopts n:p:N:m:f:w:o:t:e:d opt; do
 	t) seconds=$OPTARG ;;
 	e) env_file=$OPTARG ;;
 	d) down=1 ;;
+	i) only_install=1 form=native ;;
 	*) pair_die "see the head of $0 for its use" ;;
 	esac
 done
@@ -117,31 +122,98 @@ rdma_core_source() {
 	echo "$dir"
 }
 
+# The directory for what is built here: files for /, of these sources, for this kernel and
+# release. KIND is packages, if only the modules are built, or source.
+kept_dir() { # KIND
+	local key
+	key=$({
+		echo "1 $1 $kernel $(uname -m) $(release)"
+		cd "$top"
+		find drivers include providers selftests/switch packaging \
+			selftests/lab/{install,provider,fetch,common}.sh -type f ! -name '*.o' ! -name '*.ko' \
+			! -name '*.cmd' ! -name '*.mod' ! -name '*.mod.c' ! -name modules.order \
+			! -name Module.symvers -print0 | LC_ALL=C sort -z | xargs -0 sha256sum
+	} | sha256sum | cut -c1-16)
+	echo "$top/build/ci/native-$key"
+}
+
+# What was kept of other sources or kernels is removed: the cache must not grow.
+keep() { # DIR: DIR.new becomes DIR
+	local old
+	for old in "$top"/build/ci/native-*; do
+		[ "$old" = "$1.new" ] || rm -rf "$old"
+	done
+	mv "$1.new" "$1"
+}
+
+# A cache may have been written by another user. depmod makes its files itself.
+install_kept() { # DIR
+	tar -C "$1" -c --owner=0 --group=0 --exclude='./lib/modules/*/modules.*' . |
+		tar -C / -x --keep-directory-symlink --no-overwrite-dir
+	depmod "$kernel"
+	ldconfig
+}
+
+# The modules, by DKMS.
+keep_modules() { # DIR
+	local to=$1.new/lib/modules/$kernel/updates
+	rm -rf "$1.new"
+	mkdir -p "$to"
+	find "/lib/modules/$kernel/" \( -name 'mrc.ko*' -o -name 'sch_mrcsw.ko*' \) -exec cp -p {} "$to/" \;
+	[ -n "$(find "$to" -name 'mrc.ko*')" ] || pair_die "DKMS has built no module for $kernel:" \
+		"see /var/lib/dkms/mrc"
+	keep "$1"
+}
+
+# All that "make install" installs, on all processors.
+build_native() { # DIR DISTRIBUTION
+	local source='' step
+	[ "$2" = debian ] || source=$(rdma_core_source)
+	rm -rf "$1.new"
+	mkdir -p "$1.new"
+	# What there is may be older than the sources: "build" compares.
+	for step in build install; do
+		MAKEFLAGS=-j$(nproc) RDMA_CORE=$source DESTDIR=$1.new \
+			"$top/selftests/lab/install.sh" "$step" >&2
+	done
+	keep "$1"
+}
+
 install_native() {
-	local debs distribution codename source='' built=''
+	local debs distribution codename kept
 	local packages=(rdma-core ibverbs-utils ibverbs-providers perftest iproute2 util-linux procps
 		kmod)
 	read -r distribution codename < <(release)
 	debs=$top/build/packages/$codename
 	if [ -e /etc/libibverbs.d/mrc.driver ] && modprobe -n -q mrc 2>/dev/null; then
-		built="are there already"
+		install_packages "${packages[@]}"
+		note "module and provider are there already"
 	elif compgen -G "$debs/mrc-dkms_*.deb" >/dev/null; then
-		built="come from packages, the module by DKMS"
-		packages+=("linux-headers-$kernel" dkms "$debs"/mrc-dkms_*.deb "$debs"/libmrc1_*.deb
-			"$debs"/ibverbs-provider-mrc_*.deb)
+		kept=$(kept_dir "packages $(cat "$debs/.stamp" 2>/dev/null)")
+		packages+=("$debs"/libmrc1_*.deb "$debs"/ibverbs-provider-mrc_*.deb)
+		if [ -d "$kept" ]; then
+			install_packages "${packages[@]}"
+			install_kept "$kept"
+			note "the provider comes from packages, the module is that of an earlier run"
+		else
+			install_packages "${packages[@]}" "linux-headers-$kernel" dkms "$debs"/mrc-dkms_*.deb
+			keep_modules "$kept"
+			note "the provider comes from packages, the module is built by DKMS"
+		fi
 	else
-		packages+=("linux-headers-$kernel" gcc libc6-dev make cmake ninja-build pkg-config
-			python3 libnl-3-dev libnl-route-3-dev libudev-dev xz-utils)
+		kept=$(kept_dir source)
+		if [ -d "$kept" ]; then
+			install_packages "${packages[@]}"
+			note "module and provider are those of an earlier run"
+		else
+			install_packages "${packages[@]}" "linux-headers-$kernel" gcc libc6-dev make cmake \
+				ninja-build pkg-config python3 libnl-3-dev libnl-route-3-dev libudev-dev xz-utils
+			note "building module and provider"
+			build_native "$kept" "$distribution"
+		fi
+		install_kept "$kept"
+		note "module and provider are installed"
 	fi
-	install_packages "${packages[@]}"
-	if [ -z "$built" ]; then
-		note "building module and provider"
-		[ "$distribution" = debian ] || source=$(rdma_core_source)
-		# What "make install" calls, on all processors.
-		MAKEFLAGS=-j$(nproc) RDMA_CORE=$source "$top/selftests/lab/install.sh" install >&2
-		built="are built and installed"
-	fi
-	note "module and provider $built"
 }
 
 # --- the device, here or in the guest ------------------------------------------------
@@ -187,6 +259,7 @@ publish() { # NAME=VALUE...
 
 native() {
 	install_native
+	[ -z "$only_install" ] || return 0
 	if [ -n "$netdevs" ]; then make_device; else make_pair "$name" "$planes" "$mtu"; fi
 	note "$name: $(rdma link show | grep -c "^link $name/.*state ACTIVE" || true) planes are ACTIVE"
 	publish MRC_FORM=native "${pair_names[@]}"

@@ -4,9 +4,11 @@
 # Containers with devices, in a guest: crun starts the services of packaging/containers/
 # compose.yaml from a root file system made as by the Dockerfile beside it, with the Debian
 # packages of this project, which are built first if they are missing. guest.sh has the tests.
-# Then packaging/ci/mrc-up.sh runs ib_write_bw in its guest, and the seconds are counted.
+# Then packaging/ci/mrc-up.sh runs ib_write_bw in its guest, and the seconds are counted; and in
+# a clean root it builds and installs what its native form needs, and does so again with what it
+# has kept. No module is loaded there.
 #
-# usage: check.sh [containers|ci]...   (default: both)
+# usage: check.sh [containers|ci|native]...   (default: all)
 #   PACKAGES_PROFILES=pkg.mrc.notools   packages and root file system without the tools
 set -euo pipefail
 lab=$(cd "$(dirname "${BASH_SOURCE[0]}")/../lab" && pwd)
@@ -15,7 +17,7 @@ lab=$(cd "$(dirname "${BASH_SOURCE[0]}")/../lab" && pwd)
 . "$LAB_DIR/lib_checks.sh"
 . "$TOP/selftests/packages/lib_root.sh"
 
-[ $# -gt 0 ] || set -- containers ci
+[ $# -gt 0 ] || set -- containers ci native
 need_root "booting guests"
 out=$BUILD/containers
 mkdir -p "$out" "$LOGS"
@@ -112,9 +114,104 @@ ci() {
 	fi
 }
 
+# --- its native form -----------------------------------------------------------------------
+MRC_UP=/src/packaging/ci/mrc-up.sh
+# A runner with a kernel, packages that were downloaded before, and nothing else: a fresh overlay
+# above a root each time. The script is told that the root's kernel runs.
+runner() { # TREE NAME COMMAND...: output in $LOGS/ci-native-NAME.log
+	local tree=$1 name=$2 work=$out/native-work
+	shift 2
+	# shellcheck disable=SC2016 # expanded by the inner shell
+	unshare --mount --propagation private bash -c '
+		set -e
+		tree=$1 work=$2 in_tree=$3
+		shift 3
+		. "$in_tree"
+		rm -rf --one-file-system "$work"
+		mkdir -p "$work/upper" "$work/overlay" "$work/root"
+		mount -t overlay overlay -o "lowerdir=$tree,upperdir=$work/upper,workdir=$work/overlay" \
+			"$work/root"
+		printf "#!/bin/sh\n[ \"\$1\" != -r ] || exec echo %s\nexec /usr/bin/uname \"\$@\"\n" \
+			"$NATIVE_KERNEL" >"$work/root/usr/local/bin/uname"
+		chmod 755 "$work/root/usr/local/bin/uname"
+		echo "APT::Keep-Downloaded-Packages \"true\";" >"$work/root/etc/apt/apt.conf.d/keep"
+		in_tree "$work/root" "$NATIVE_OUT/native-src:/src" \
+			"$NATIVE_OUT/native-archives:/var/cache/apt/archives" -- "$@"
+		umount "$work/root" || umount --lazy "$work/root"' \
+		runner "$tree" "$work" "$lab/common.sh" "$@" >"$LOGS/ci-native-$name.log" 2>&1 </dev/null
+}
+
+# Two fresh runners, of which the second one has what the first one has kept. LACKS: what only
+# the first one needs.
+two_runners() { # TREE KIND LACKS
+	local tree=$1 kind=$2 lacks=$3 try since rc log
+	# What there has to be in the end, for another kernel than the one that runs.
+	local there='test -e /etc/libibverbs.d/mrc.driver && ls /usr/lib/*/libibverbs/libmrc-rdmav*.so &&
+		modinfo -k "$(uname -r)" -F vermagic mrc && sha256sum "$(modinfo -k "$(uname -r)" -n mrc)"'
+	about="native, $kind: "
+	for try in first second; do
+		since=$SECONDS rc=0
+		runner "$tree" "$kind-$try" sh -c "$MRC_UP -i && $there" || rc=$?
+		log=$LOGS/ci-native-$kind-$try.log
+		echo "figure: mrc-up.sh -i, $kind, $try runner: $((SECONDS - since)) s"
+		grep '^\[mrc\]' "$log" | sed 's/^/    /'
+		if [ "$rc" = 0 ] && grep -q "^$NATIVE_KERNEL " "$log"; then
+			good "the $try runner has driver and module"
+		else
+			bad "the $try runner has driver and module" "$log"
+		fi
+		grep -E '^[0-9a-f]{64} ' "$log" | cut -d' ' -f1 >"$out/native-$try.sum" || true
+	done
+	if cmp -s "$out/native-first.sum" "$out/native-second.sum" && [ -s "$out/native-second.sum" ]; then
+		good "the second runner has the module of the first one"
+	else
+		bad "the second runner has the module of the first one"
+	fi
+	if grep -q "installing .* $lacks" "$LOGS/ci-native-$kind-first.log" &&
+		! grep -q -E 'installing .*(gcc|dkms|headers)' "$log"; then
+		good "it needs neither compiler nor headers"
+	else
+		bad "it needs neither compiler nor headers" "$log"
+	fi
+	about=''
+}
+
+native() {
+	local tree p debs=$out/native-src/build/packages/bookworm
+	make_root ci-native bookworm 900 "" linux-image-amd64
+	tree=$(package_root ci-native)
+	export NATIVE_OUT=$out NATIVE_KERNEL
+	NATIVE_KERNEL=$(find "$tree/usr/lib/modules" -mindepth 1 -maxdepth 1 -printf '%f\n' | sort -V | tail -n 1)
+	rm -rf "$out/native-src"
+	mkdir -p "$out/native-src" "$out/native-archives/partial"
+	(cd "$TOP" && git ls-files -co --exclude-standard |
+		while read -r f; do [ ! -e "$f" ] || echo "$f"; done | tar -c -T -) |
+		tar -C "$out/native-src" -x --no-same-owner
+	two_runners "$tree" source gcc
+	# What was kept is not that of other sources. apt-get fails, so nothing is built.
+	echo '/* changed */' >>"$out/native-src/drivers/infiniband/sw/mrc/core/mrc_wire.h"
+	mkdir "$out/native-src/fail"
+	printf '#!/bin/sh\nexit 9\n' >"$out/native-src/fail/apt-get"
+	chmod 755 "$out/native-src/fail/apt-get"
+	if ! runner "$tree" changed env PATH=/src/fail:/usr/local/bin:/usr/bin:/usr/sbin:/bin:/sbin \
+		"$MRC_UP" -i && grep -q 'installing .* gcc ' "$LOGS/ci-native-changed.log"; then
+		good "native: changed sources are built again"
+	else
+		bad "native: changed sources are built again" "$LOGS/ci-native-changed.log"
+	fi
+	"$lab/packages.sh" bookworm
+	mkdir -p "$debs"
+	cp "$BUILD/packages/bookworm/.stamp" "$debs/"
+	for p in mrc-dkms libmrc1 ibverbs-provider-mrc; do
+		cp "$BUILD/packages/bookworm/${p}"_*.deb "$debs/"
+	done
+	two_runners "$tree" packages dkms
+	rm -rf --one-file-system "$out/native-src" "$out/native-work"
+}
+
 for part in "$@"; do
 	case $part in
-	containers | ci) "$part" ;;
+	containers | ci | native) "$part" ;;
 	*) lab_die "unknown part '$part'" ;;
 	esac
 done

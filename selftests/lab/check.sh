@@ -272,6 +272,7 @@ fi
 if wants containers; then
 	stage containers "$TOP/selftests/containers/check.sh" containers
 	stage ci-action "$TOP/selftests/containers/check.sh" ci
+	stage ci-native "$TOP/selftests/containers/check.sh" native
 fi
 if [ -n "$fuzz_job" ]; then
 	wait "$fuzz_job" || true
