@@ -235,14 +235,7 @@ if [ $# -gt 0 ]; then
 	} >"$run/share/job.sh"
 fi
 
-# Without fast string instructions the kernel copies with loops of moves. TCG executes
-# "rep movsb" byte by byte: 64 MiB through a tmpfs took 5 times as long.
-# shellcheck disable=SC2054 # the commas are QEMU's
-tcg_cpu=(-cpu max,-erms,-fsrm,-fsrs,-fzrm)
-accel=(-accel "tcg,thread=multi" "${tcg_cpu[@]}")
-if [ -r /dev/kvm ] && [ -w /dev/kvm ] && grep -q -w -E 'vmx|svm' /proc/cpuinfo; then
-	accel=(-accel kvm -cpu host)
-fi
+choose_accel
 processors=2
 if [ -n "$count" ]; then
 	processors=1
