@@ -211,7 +211,7 @@ links_of_a_file() {
 	# Errors have file and line, and nothing is made.
 	sed -i 's/^netdev = pa1$/netdev = pa7/' "$WORK/mrc.conf"
 	links_run up
-	check "$rc" == 1 "status of links up"
+	check "$rc" == 2 "status of links up"
 	grep -q -F -x "mrcctl: $WORK/mrc.conf:3: there is no netdev pa7" "$WORK/err" ||
 		fail "$(cat "$WORK/err")"
 	sed -i 's/pa7/lo/' "$WORK/mrc.conf"

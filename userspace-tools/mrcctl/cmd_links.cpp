@@ -87,11 +87,12 @@ std::optional<Definitions> profiles_of(Host &host, const LinkFile &f)
 	}
 }
 
+/* A netdev may come later, so its absence is no error of the file. */
 void check_netdevs(Host &host, const LinkFile &f)
 {
 	for (std::size_t i = 0; i < f.netdevs.size(); i++)
 		if (host.list("/sys/class/net/" + f.netdevs[i]).empty())
-			throw UsageError(
+			throw DeviceError(
 				at_line(f.path, f.netdev_lines[i],
 					fmt::format("there is no netdev {}",
 						    f.netdevs[i])));
