@@ -23,7 +23,8 @@
 #   web     the page of mrcctl serve, in Chromium
 #   insns   the kernel's instructions per message, compared with limits (insns.sh)
 #   conform the driver with planted deviations, which mrcconform must find (conform_mutants.sh)
-#   packages  Debian packages, in clean roots of the releases; the RPM spec
+#   packages  Debian packages, in clean roots of the releases and in guests that boot; the
+#           RPM spec
 #   containers  containers and pods with devices, and packaging/ci, in guests; builds packages
 #   series  the driver as patches for the kernel tree, each on the newest kernel (series.sh)
 #   vm      selftests/net in a guest; K=KERNEL and T=PATTERN narrow it
@@ -267,6 +268,7 @@ if wants conform; then
 fi
 if wants packages; then
 	stage packages "$TOP/selftests/packages/check.sh"
+	stage packages-boot "$TOP/selftests/packages/boot.sh"
 	stage rpm-spec "$TOP/selftests/packages/spec.sh"
 fi
 if wants containers; then
