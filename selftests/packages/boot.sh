@@ -211,25 +211,16 @@ if [ "${1:-}" = --inside ]; then
 	[ -n "${BOOT_KEEP:-}" ] || rm -rf --one-file-system "$work"
 	exit 0
 fi
-need_root "booting a guest"
-[ $# -gt 0 ] || set -- "${RELEASES[@]}"
-for r in "$@"; do
-	known_release "$r"
-done
-"$LAB_DIR/setup.sh" vm
-mkdir -p "$LOGS"
-for r in "$@"; do
-	about="[$r] "
-	"$LAB_DIR/packages.sh" "$r" || {
-		bad "the packages can be built"
-		continue
-	}
+in_guest() { # RELEASE
+	local p
 	for p in "${ours[@]}"; do
-		compgen -G "$BUILD/packages/$r/${p}_*.deb" >/dev/null ||
-			lab_die "there is no package $p of $r; were they built with PACKAGES_PROFILES?"
+		compgen -G "$BUILD/packages/$1/${p}_*.deb" >/dev/null ||
+			lab_die "there is no package $p of $1; were they built with PACKAGES_PROFILES?"
 	done
-	make_root "boot-$r" "$r" "$root_mb" backports "$base"
+	make_root "boot-$1" "$1" "$root_mb" backports "$base"
 	need_space "$work_mb" "$BUILD" "a guest's disk"
-	run_release "$0" "$BUILD/packages/.boot-$r.counts" "$r"
-done
+	run_release "$0" "$BUILD/packages/.boot-$1.counts" "$1"
+}
+
+each_release "booting a guest" in_guest "$@"
 end_checks

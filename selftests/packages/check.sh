@@ -242,21 +242,11 @@ if [ "${1:-}" = --inside ]; then
 	rm -rf --one-file-system "$work"
 	exit 0
 fi
-need_root "installing packages into a root"
-[ $# -gt 0 ] || set -- "${RELEASES[@]}"
-for r in "$@"; do
-	known_release "$r"
-done
-"$LAB_DIR/setup.sh" vm
-mkdir -p "$LOGS"
-for r in "$@"; do
-	about="[$r] "
-	"$LAB_DIR/packages.sh" "$r" || {
-		bad "the packages can be built"
-		continue
-	}
-	make_root "test-$r" "$r" "$root_mb" backports "$base"
+in_root() { # RELEASE
+	make_root "test-$1" "$1" "$root_mb" backports "$base"
 	need_space "$work_mb" "$BUILD" "testing packages"
-	run_release "$0" "$BUILD/packages/.test-$r.counts" "$r"
-done
+	run_release "$0" "$BUILD/packages/.test-$1.counts" "$1"
+}
+
+each_release "installing packages into a root" in_root "$@"
 end_checks

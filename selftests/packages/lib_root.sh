@@ -131,3 +131,26 @@ run_release() { # SCRIPT COUNTS RELEASE
 		bad "the test runs to its end"
 	fi
 }
+
+# each_release WHY COMMAND [RELEASE]...: COMMAND RELEASE for each of them, or for all
+# releases, when its packages are built. WHY is what needs root.
+each_release() {
+	local why=$1 run=$2 r
+	shift 2
+	need_root "$why"
+	[ $# -gt 0 ] || set -- "${RELEASES[@]}"
+	for r in "$@"; do
+		known_release "$r"
+	done
+	"$LAB_DIR/setup.sh" vm
+	mkdir -p "$LOGS"
+	for r in "$@"; do
+		# shellcheck disable=SC2034 # of lib_checks.sh
+		about="[$r] "
+		if "$LAB_DIR/packages.sh" "$r"; then
+			"$run" "$r"
+		else
+			bad "the packages can be built"
+		fi
+	done
+}
