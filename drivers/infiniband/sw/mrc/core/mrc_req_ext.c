@@ -151,7 +151,7 @@ void mrc_req_local_done(struct mrc_req *req, u32 slot,
 	wqe->sent = wqe->npkts;
 	req->wq_send++;
 	mrc_req_complete(req);
-	mrc_req_doom_due(req);
+	mrc_req_failure_due(req);
 }
 
 /* The first packet of request @wqe, its only one, was sent through @port. */
@@ -221,8 +221,7 @@ void mrc_req_answered(struct mrc_req *req, u64 now)
 	req->tack = mrc_req_tack_bound(req);
 	mrc_req_complete(req);
 	mrc_req_progress(req, now);
-	mrc_req_nak_due(req);
-	mrc_req_doom_due(req);
+	mrc_req_failure_due(req);
 	mrc_req_rearm(req, true, now);
 }
 

@@ -656,14 +656,17 @@ static enum mrc_wc_status mrc_req_nak_status(u8 syndrome)
 	}
 }
 
-/* Apply a pending NAK if all requests before it are answered. */
-void mrc_req_nak_due(struct mrc_req *req)
+/*
+ * All before a NAK is answered, and its PSN is in the first unfinished message; or that
+ * message is doomed: it fails.
+ */
+void mrc_req_failure_due(struct mrc_req *req)
 {
-	if (!req->nak_syn ||
-	    mrc_psn_diff(mrc_psn_add(req->nak_psn, -1), req->tack) > 0)
-		return;
-	/* The PSN of the NAK is in the first unfinished message. */
-	mrc_req_fail(req, -1, mrc_req_nak_status(req->nak_syn));
+	if (req->nak_syn &&
+	    mrc_psn_diff(mrc_psn_add(req->nak_psn, -1), req->tack) <= 0)
+		mrc_req_fail(req, -1, mrc_req_nak_status(req->nak_syn));
+	else if (req->doom && req->doom_seq == req->wq_done)
+		mrc_req_fail(req, -1, (enum mrc_wc_status)req->doom);
 }
 
 /* §8.6: everything before @psn was executed, the message of @psn failed. */
@@ -673,7 +676,6 @@ static void mrc_req_transport_nak(struct mrc_req *req, u32 psn, u8 syndrome,
 	mrc_req_transport_ack(req, mrc_psn_add(psn, -1), now);
 	req->nak_psn = psn;
 	req->nak_syn = syndrome;
-	mrc_req_nak_due(req);
 }
 
 /* Does an ACK of @psn, or the ACK that a NAK implies, contradict a pending NAK? */
@@ -705,6 +707,6 @@ void mrc_req_on_ack(struct mrc_req *req, const struct mrc_hdr *h, u8 port,
 		mrc_req_transport_ack(req, psn, now);
 	if (!nak)
 		mrc_req_recv_told(req, h);
-	mrc_req_doom_due(req);
+	mrc_req_failure_due(req);
 	mrc_req_rearm(req, true, now);
 }

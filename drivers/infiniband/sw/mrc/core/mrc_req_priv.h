@@ -277,9 +277,7 @@ void mrc_req_probe_holes(struct mrc_req *req, const struct mrc_seth *s,
 /* mrc_req_fb.c */
 void mrc_req_transport_ack(struct mrc_req *req, u32 psn, u64 now);
 void mrc_req_complete(struct mrc_req *req);
-void mrc_req_nak_due(struct mrc_req *req);
-/* Fail if the doomed work request is the oldest one. */
-void mrc_req_doom_due(struct mrc_req *req);
+void mrc_req_failure_due(struct mrc_req *req);
 /* Do not wait any longer: fail if a work request is doomed. Return: one is. */
 bool mrc_req_doom_ends(struct mrc_req *req);
 

@@ -197,12 +197,6 @@ static bool mrc_req_doom(struct mrc_req *req, u32 slot, enum mrc_wc_status statu
 	return true;
 }
 
-void mrc_req_doom_due(struct mrc_req *req)
-{
-	if (req->doom && req->doom_seq == req->wq_done)
-		mrc_req_fail(req, -1, (enum mrc_wc_status)req->doom);
-}
-
 bool mrc_req_doom_ends(struct mrc_req *req)
 {
 	if (!req->doom)
