@@ -263,7 +263,7 @@ static enum mrc_tx_verdict mrc_req_emit(struct mrc_req *req, u32 psn, u32 slot,
 	pkt->inflight = true;
 	mrc_req_plane_sent(req, desc->port, psn, now);
 	mrc_req_count_tx(req, desc, now);
-	mrc_req_spread_next(req, now);
+	mrc_req_spread_sent(req, now);
 	return MRC_TX_PACKET;
 }
 

@@ -132,6 +132,8 @@ const char *mrc_req_check(const struct mrc_req *req)
 	if (req->nak_syn && (mrc_psn_add(req->nak_psn, -1) != req->peer_ack ||
 			     req->tack == req->peer_ack))
 		return "a NAK is kept that has come true";
+	if (!req->spread && req->spread_until)
+		return "a pause although packets are not spread";
 	if (req->doom && (req->doom_seq == req->wq_done ||
 			  req->doom_seq - req->wq_done >= req->wq_post - req->wq_done))
 		return "a work request that has to fail is the oldest one, or none";

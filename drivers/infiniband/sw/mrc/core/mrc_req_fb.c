@@ -438,7 +438,7 @@ void mrc_req_on_sack(struct mrc_req *req, const struct mrc_hdr *h, u8 port,
 		req->cc->ops->on_ack(req->cc, &ack);
 	}
 	if (freed)
-		mrc_req_spread_less(req);
+		mrc_req_spread_arrived(req);
 
 	if (!mrc_req_stale(req, s))
 		req->rcvd_newest = s->rcvd_bytes & 0xFFFFFF;

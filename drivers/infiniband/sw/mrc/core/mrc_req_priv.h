@@ -419,7 +419,21 @@ u64 mrc_req_tail_due(const struct mrc_req *req, bool tack);
 /* mrc_spread.c */
 void mrc_req_spread_more(struct mrc_req *req, u64 now);
 void mrc_req_spread_less(struct mrc_req *req);
-void mrc_req_spread_next(struct mrc_req *req, u64 now);
+void mrc_req_pause(struct mrc_req *req, u64 now);
+
+/* A data packet was sent. */
+static inline void mrc_req_spread_sent(struct mrc_req *req, u64 now)
+{
+	if (req->spread)
+		mrc_req_pause(req, now);
+}
+
+/* Packets have arrived. */
+static inline void mrc_req_spread_arrived(struct mrc_req *req)
+{
+	if (req->spread || req->trims)
+		mrc_req_spread_less(req);
+}
 
 /* mrc_timer.c */
 u64 mrc_req_retry_interval(const struct mrc_req *req, u32 k);

@@ -19,7 +19,7 @@
 #define MRC_SPREAD_TRIMS	3
 
 /* From half of the usual pause to one and a half. */
-static void mrc_req_pause(struct mrc_req *req, u64 now)
+void mrc_req_pause(struct mrc_req *req, u64 now)
 {
 	req->spread_until = now + req->spread / 2 +
 			    (req->spread * (mrc_ev_random(req->paths) >> 16) >> 16);
@@ -44,7 +44,6 @@ void mrc_req_spread_more(struct mrc_req *req, u64 now)
 	mrc_req_pause(req, now);
 }
 
-/* A packet has arrived. */
 void mrc_req_spread_less(struct mrc_req *req)
 {
 	req->trims = 0;
@@ -53,13 +52,4 @@ void mrc_req_spread_less(struct mrc_req *req)
 		req->spread = 0;
 		req->spread_until = 0;
 	}
-}
-
-/* A packet was sent. */
-void mrc_req_spread_next(struct mrc_req *req, u64 now)
-{
-	if (req->spread)
-		mrc_req_pause(req, now);
-	else
-		req->spread_until = 0;
 }
