@@ -211,9 +211,9 @@ TEST(ReqDoom, ARetryEndsTheWait)
 			r.wait();
 		EXPECT_EQ(r.req.retries, 0u);
 		EXPECT_EQ(r.count(MRC_CTR_RETRY_EXC), 0u);
-		EXPECT_EQ(r.reap(), (Ends{{0, MRC_WC_REM_INV_REQ},
+		EXPECT_EQ(r.reap(), (Ends{{0, MRC_WC_FLUSH},
 					  {1, MRC_WC_FLUSH},
-					  {2, MRC_WC_FLUSH},
+					  {2, MRC_WC_REM_INV_REQ},
 					  {3, MRC_WC_FLUSH}}));
 	}
 }

@@ -252,8 +252,8 @@ TEST(Errors, UnexpectedEventNackIsFinal)
 	ASSERT_FALSE(sim.failed()) << sim.what();
 	EXPECT_TRUE(sim.ep[0].dead);
 	ASSERT_EQ(sim.dir[0]->reaped, 3u);
-	EXPECT_EQ(sim.dir[0]->msgs[0].status, MRC_WC_REM_OP);
-	EXPECT_EQ(sim.dir[0]->msgs[1].status, MRC_WC_FLUSH);
+	EXPECT_EQ(sim.dir[0]->msgs[0].status, MRC_WC_FLUSH);
+	EXPECT_EQ(sim.dir[0]->msgs[1].status, MRC_WC_REM_OP);
 	EXPECT_EQ(sim.dir[0]->msgs[2].status, MRC_WC_FLUSH);
 }
 

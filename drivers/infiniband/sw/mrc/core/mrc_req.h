@@ -672,8 +672,8 @@ void mrc_req_peer_status(struct mrc_req *req, u32 word, u64 now);
  * The first completion with an error tells what went wrong. So a WR that is not the oldest
  * one fails when all before it have ended; until then nothing new is sent of it and of WRs
  * after it. A peer that refused it may have moved its queue pair to ERROR. So the first
- * retry that is charged without a NACK ends the wait: the oldest WR gets @status. Without a
- * retry timer there is no wait, and WRs before @slot get MRC_WC_FLUSH.
+ * retry that is charged without a NACK ends the wait. Without a retry timer there is none.
+ * WRs before @slot that are unfinished then get MRC_WC_FLUSH.
  */
 void mrc_req_fail(struct mrc_req *req, int slot, enum mrc_wc_status status);
 

@@ -201,7 +201,7 @@ bool mrc_req_doom_ends(struct mrc_req *req)
 {
 	if (!req->doom)
 		return false;
-	mrc_req_fail(req, -1, (enum mrc_wc_status)req->doom);
+	mrc_req_fail(req, -1, MRC_WC_FLUSH);
 	return true;
 }
 
