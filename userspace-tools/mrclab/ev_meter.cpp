@@ -15,7 +15,6 @@
 #include <net/if.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include "address.hpp"
 #include "error.hpp"
@@ -74,39 +73,36 @@ void set_filter(int fd)
 		throw SystemError("a filter of packets", errno);
 }
 
-int ring_on(const std::string &netdev)
+fd::Fd ring_on(const std::string &netdev)
 {
-	const int fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
+	fd::Fd fd(socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0));
+	const int version = TPACKET_V2;
+	tpacket_req req{};
+	sockaddr_ll to{};
 
-	if (fd < 0)
+	if (!fd.open())
 		throw SystemError("a socket of packets", errno);
-	try {
-		const int version = TPACKET_V2;
-		tpacket_req req{};
-		sockaddr_ll to{};
-
-		req.tp_block_size = block;
-		req.tp_block_nr = ring_size / block;
-		req.tp_frame_size = slot;
-		req.tp_frame_nr = slots;
-		set_filter(fd);
-		set_option(fd, PACKET_VERSION, &version, sizeof(version));
-		set_option(fd, PACKET_RX_RING, &req, sizeof(req));
-		to.sll_family = AF_PACKET;
-		to.sll_protocol = htons(ETH_P_ALL);
-		to.sll_ifindex =
-			static_cast<int>(if_nametoindex(netdev.c_str()));
-		if (!to.sll_ifindex ||
-		    bind(fd, reinterpret_cast<const sockaddr *>(&to),
-			 sizeof(to)))
-			throw SystemError(netdev, errno);
-	} catch (const std::exception &) {
-		close(fd);
-		throw;
-	}
+	req.tp_block_size = block;
+	req.tp_block_nr = ring_size / block;
+	req.tp_frame_size = slot;
+	req.tp_frame_nr = slots;
+	set_filter(fd.get());
+	set_option(fd.get(), PACKET_VERSION, &version, sizeof(version));
+	set_option(fd.get(), PACKET_RX_RING, &req, sizeof(req));
+	to.sll_family = AF_PACKET;
+	to.sll_protocol = htons(ETH_P_ALL);
+	to.sll_ifindex = static_cast<int>(if_nametoindex(netdev.c_str()));
+	if (!to.sll_ifindex ||
+	    bind(fd.get(), reinterpret_cast<const sockaddr *>(&to), sizeof(to)))
+		throw SystemError(netdev, errno);
 	return fd;
 }
 } // namespace
+
+void EvMeter::Unmap::operator()(std::byte *memory) const
+{
+	munmap(memory, ring_size);
+}
 
 EvMeter::EvMeter(const Topology &t, const std::vector<Flow> &flows)
 {
@@ -121,25 +117,11 @@ EvMeter::EvMeter(const Topology &t, const std::vector<Flow> &flows)
 		hosts_[address_of(host6(t, h))] = h;
 		hosts_[address_of(host4(t, h))] = h;
 	}
-	try {
-		for (const uint32_t h : hosts)
-			in_netns(netns_of(t.fabric(), t.host(h)), [&] {
-				for (const Direction d : t.sent_by(t.host(h)))
-					open(t, h, d);
-			});
-	} catch (const std::exception &) {
-		for (const Ring &r : rings_)
-			close(r.fd);
-		throw;
-	}
-}
-
-EvMeter::~EvMeter()
-{
-	for (const Ring &r : rings_) {
-		munmap(r.memory, ring_size);
-		close(r.fd);
-	}
+	for (const uint32_t h : hosts)
+		in_netns(netns_of(t.fabric(), t.host(h)), [&] {
+			for (const Direction d : t.sent_by(t.host(h)))
+				open(t, h, d);
+		});
 }
 
 /* In the namespace of the host. */
@@ -152,23 +134,19 @@ void EvMeter::open(const Topology &t, uint32_t host, Direction sent)
 	ring.fd = ring_on(t.from(sent).netdev);
 
 	void *memory = mmap(nullptr, ring_size, PROT_READ | PROT_WRITE,
-			    MAP_SHARED, ring.fd, 0);
+			    MAP_SHARED, ring.fd.get(), 0);
 
-	if (memory == MAP_FAILED) {
-		const int err = errno;
-
-		close(ring.fd);
-		throw SystemError("a ring of packets", err);
-	}
-	ring.memory = static_cast<std::byte *>(memory);
-	rings_.push_back(ring);
+	if (memory == MAP_FAILED)
+		throw SystemError("a ring of packets", errno);
+	ring.memory.reset(static_cast<std::byte *>(memory));
+	rings_.push_back(std::move(ring));
 }
 
 void EvMeter::take(Ring &ring)
 {
 	/* A call must end, however fast packets come. */
 	for (std::size_t n = 0; n < slots; n++) {
-		std::byte *const at = ring.memory + ring.next * slot;
+		std::byte *const at = ring.memory.get() + ring.next * slot;
 		auto *const h = reinterpret_cast<tpacket2_hdr *>(at);
 		const std::atomic_ref<uint32_t> status(h->tp_status);
 
@@ -201,8 +179,8 @@ const std::map<EvPath, EvCount> &EvMeter::read()
 		socklen_t length = sizeof(stats);
 
 		take(ring);
-		if (getsockopt(ring.fd, SOL_PACKET, PACKET_STATISTICS, &stats,
-			       &length))
+		if (getsockopt(ring.fd.get(), SOL_PACKET, PACKET_STATISTICS,
+			       &stats, &length))
 			throw SystemError("a ring of packets", errno);
 		if (stats.tp_drops)
 			throw SystemError(fmt::format(

@@ -6,8 +6,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <vector>
 
+#include "../common/fd.hpp"
 #include "drill_series.hpp"
 #include "topology.hpp"
 
@@ -22,9 +24,6 @@ class EvMeter
 public:
 	/* Throws SystemError. */
 	EvMeter(const Topology &t, const std::vector<Flow> &flows);
-	~EvMeter();
-	EvMeter(const EvMeter &) = delete;
-	EvMeter &operator=(const EvMeter &) = delete;
 
 	/*
 	 * All since the first call. Throws SystemError if a ring was full, so
@@ -33,10 +32,13 @@ public:
 	const std::map<EvPath, EvCount> &read();
 
 private:
+	struct Unmap {
+		void operator()(std::byte *memory) const;
+	};
 	struct Ring {
 		uint32_t host = 0, plane = 0;
-		int fd = -1;
-		std::byte *memory = nullptr;
+		fd::Fd fd;
+		std::unique_ptr<std::byte, Unmap> memory;
 		std::size_t next = 0; /* slot */
 	};
 

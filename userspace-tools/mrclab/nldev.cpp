@@ -8,7 +8,6 @@
 #include <linux/netlink.h>
 #include <rdma/rdma_netlink.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include "devices.hpp"
 #include "error.hpp"
@@ -101,15 +100,11 @@ Nldev::Nldev(const std::string &netns, const std::string &device)
 	: index_(device_index(netns, device))
 {
 	in_netns(netns, [this] {
-		fd_ = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_RDMA);
-		if (fd_ < 0)
+		fd_.set(socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC,
+			       NETLINK_RDMA));
+		if (!fd_.open())
 			throw SystemError("RDMA netlink", errno);
 	});
-}
-
-Nldev::~Nldev()
-{
-	close(fd_);
 }
 
 void Nldev::send_request(
@@ -136,7 +131,7 @@ void Nldev::send_request(
 	h.nlmsg_flags =
 		static_cast<uint16_t>(NLM_F_REQUEST | (dump ? NLM_F_DUMP : 0));
 	std::memcpy(bytes.data(), &h, sizeof(h));
-	if (send(fd_, bytes.data(), bytes.size(), 0) < 0)
+	if (send(fd_.get(), bytes.data(), bytes.size(), 0) < 0)
 		throw SystemError("RDMA netlink", errno);
 }
 
@@ -149,7 +144,8 @@ void Nldev::ask(uint16_t command, bool dump,
 
 	send_request(command, dump, numbers);
 	while (more) {
-		const ssize_t n = recv(fd_, buffer.data(), buffer.size(), 0);
+		const ssize_t n =
+			recv(fd_.get(), buffer.data(), buffer.size(), 0);
 
 		if (n < 0 && errno == EINTR)
 			continue;

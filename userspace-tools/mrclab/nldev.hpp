@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "../common/fd.hpp"
+
 namespace mrclab
 {
 using AttrBytes = std::span<const char>;
@@ -30,14 +32,10 @@ class Nldev
 public:
 	/* There must be such a device. */
 	Nldev(const std::string &netns, const std::string &device);
-	~Nldev();
-	Nldev(const Nldev &) = delete;
-	Nldev &operator=(const Nldev &) = delete;
 
 	/*
 	 * Sends a command RDMA_NLDEV_CMD_* with the device and numbers, and
-	 * calls
-	 * @use for each attribute of its answers. @dump: there are many.
+	 * calls @use for each attribute of its answers. @dump: there are many.
 	 */
 	void ask(uint16_t command, bool dump,
 		 const std::vector<std::pair<uint16_t, uint32_t>> &numbers,
@@ -48,7 +46,7 @@ private:
 			  const std::vector<std::pair<uint16_t, uint32_t>>
 				  &numbers) const;
 
-	int fd_ = -1;
+	fd::Fd fd_;
 	uint32_t index_ = 0; /* of the device */
 };
 } // namespace mrclab

@@ -76,12 +76,15 @@ class Runner:
     def __init__(self, args):
         self.args = args
         self.dir = args.out
+        self.written = {}
         self.results = {}
 
     def scenarios(self, name):
         """The runs of a figure, written as files: [(run, path)]."""
         make, _, group = scenes.FIGURES[name]
-        out = []
+        if group in self.written:
+            return self.written[group]
+        out = self.written[group] = []
         for run in make(self.args.full):
             where = os.path.join(self.dir, f"runs-{group}", run.name.replace(" ", "_"))
             os.makedirs(where, exist_ok=True)
