@@ -155,7 +155,7 @@ TEST(Record, knowsTheEntropyOfFeedback)
 		std::set<std::string> entropies;
 		unsigned received = 0;
 
-		std::vector<TraceLine> lines = run({{1}, {}}, threads).trace;
+		std::vector<TraceLine> lines = run(Watch{{1}, {}}, threads).trace;
 
 		std::erase_if(lines, [](const TraceLine &l) {
 			return l.text.find(" SACK ") == std::string::npos;
