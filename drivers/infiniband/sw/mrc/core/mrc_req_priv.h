@@ -78,15 +78,18 @@ static inline u64 mrc_max64(u64 a, u64 b)
 
 /*
  * How much longer than usual a host may take to answer or to notice a deadline, ns. Where
- * round trips take a few microseconds, timers are as precise: four round trips.
+ * round trips take few microseconds, hosts are as fast: six times what the round trip
+ * exceeds the least time by.
  */
 static inline u64 mrc_req_floor(const struct mrc_req *req)
 {
-	const u64 t = 4 * req->srtt;
+	u64 t = MRC_TAIL_FLOOR_MIN_NS;
 
-	if (!t || t > MRC_TAIL_FLOOR_NS)
+	if (!req->srtt)
 		return MRC_TAIL_FLOOR_NS;
-	return mrc_max64(t, MRC_TAIL_FLOOR_MIN_NS);
+	if (req->srtt > MRC_TAIL_FLOOR_MIN_NS)
+		t += 6 * (req->srtt - MRC_TAIL_FLOOR_MIN_NS);
+	return t < MRC_TAIL_FLOOR_NS ? t : MRC_TAIL_FLOOR_NS;
 }
 
 /* @at may lie after @now: two processors may read the clock in another order. */
