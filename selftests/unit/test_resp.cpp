@@ -773,6 +773,28 @@ TEST(RespEcho, ReverseEvComesFromTheOwnSet)
 
 // A reverse EV has turned out to be dead: the same SACK on each plane, everything else
 // once. Of a train only the last one.
+// The peer may not have heard feedback of one plane: the answer to a probe takes two.
+TEST(RespEcho, ProbesAreAnsweredThroughTwoPlanes)
+{
+	for (bool two : {true, false}) {
+		Requester q;
+		q.init();
+		if (!two)
+			mrc_paths_set_ports(&q.paths, 1u << 2);
+		Responder r;
+		r.init(&q.paths);
+		auto fb = r.data({.psn = r.psn(0), .a = true, .port = 2});
+		ASSERT_FALSE(fb.empty());
+		EXPECT_EQ(fb.back().port, 2);
+		fb = r.probe(1); // on port 2
+		ASSERT_EQ(fb.size(), 2u);
+		EXPECT_EQ(fb[0].hdr.opcode, MRC_OP_SACK);
+		EXPECT_EQ(fb[0].port, 2);
+		EXPECT_EQ(fb[1].hdr.opcode, MRC_OP_ACK);
+		EXPECT_EQ(fb[1].port != 2, two);
+	}
+}
+
 TEST(RespEcho, SackGoesToAllPlanesIfReverseEvsDie)
 {
 	Requester q;

@@ -211,6 +211,29 @@ TEST(Sack, OooCount)
 	EXPECT_EQ(r.probe(1)[0].hdr.seth.ooo_count, 39);
 }
 
+// OP-20: a peer that asks may have missed the transport ACK.
+TEST(Probe, RepeatsTheTransportAckOfAll)
+{
+	Responder r;
+	r.init();
+	// Nothing was executed.
+	EXPECT_EQ(r.probe(1).size(), 1u);
+	r.data({.psn = r.psn(0)});
+	r.data({.psn = r.psn(2)});
+	// More may come, and an ACK with it.
+	EXPECT_EQ(r.probe(2).size(), 1u);
+	r.data({.psn = r.psn(1)});
+	auto fb = r.probe(3);
+	ASSERT_EQ(fb.size(), 2u);
+	EXPECT_EQ(fb[0].hdr.opcode, MRC_OP_SACK);
+	EXPECT_EQ(fb[1].hdr.opcode, MRC_OP_ACK);
+	EXPECT_EQ(fb[1].hdr.psn, r.psn(2));
+	EXPECT_EQ(fb[1].hdr.aeth.syndrome, MRC_SYN_ACK);
+	// Inside of a message none was due, §8.6.
+	r.data({.psn = r.psn(3), .opcode = MRC_OP_WRITE_FIRST});
+	EXPECT_EQ(r.probe(4).size(), 1u);
+}
+
 // §8.3, §9.5
 TEST(Probe, ReplyEchoesTheProbe)
 {
@@ -219,7 +242,8 @@ TEST(Probe, ReplyEchoesTheProbe)
 	for (int n = 0; n < 8; n++)
 		r.data({.psn = r.psn(n)});
 	auto fb = r.probe(0x55, 0x200);
-	ASSERT_EQ(fb.size(), 1u);
+	ASSERT_EQ(fb.size(), 2u);
+	EXPECT_EQ(fb[1].hdr.opcode, MRC_OP_ACK);
 	const mrc_tx_desc &d = fb[0];
 	EXPECT_EQ(d.hdr.opcode, MRC_OP_SACK);
 	EXPECT_TRUE(d.hdr.seth.pr);

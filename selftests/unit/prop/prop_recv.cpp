@@ -117,7 +117,8 @@ void Sim::receive_probe(int to, const Packet &p, const mrc_hdr &h)
 	}
 	// A train of replies that describes the whole window, MRC 1.0 §8.3.
 	for (const mrc_hdr &s : sent) {
-		if (s.opcode == MRC_OP_ACK && waited)
+		// The peer may have missed the transport ACK, OP-20.
+		if (s.opcode == MRC_OP_ACK && (waited || d.top == d.cum))
 			continue;
 		if (s.opcode != MRC_OP_SACK || !s.seth.pr ||
 		    s.seth.probe_id != h.peth.probe_id ||

@@ -598,6 +598,15 @@ void mrc_resp_placed(struct mrc_resp *resp, const struct mrc_rx *rx,
 	mrc_resp_advance(resp);
 }
 
+/*
+ * Was everything that arrived executed and acknowledged? Then a peer that still waits may
+ * have missed the transport ACK, OP-20.
+ */
+static bool mrc_resp_all_done(const struct mrc_resp *resp)
+{
+	return resp->acked && mrc_resp_ackable(resp) == resp->max_rcv;
+}
+
 void mrc_resp_on_probe(struct mrc_resp *resp, const struct mrc_rx *rx, u64 now)
 {
 	if (mrc_resp_closed(resp)) {
@@ -610,6 +619,7 @@ void mrc_resp_on_probe(struct mrc_resp *resp, const struct mrc_rx *rx, u64 now)
 		mrc_resp_count(resp, rx, MRC_CTR_RX_CE);
 	resp->fb.sack = true;
 	resp->fb.probe = true;
+	resp->fb.ack |= mrc_resp_all_done(resp);
 	resp->fb.probe_id = rx->hdr->peth.probe_id;
 	/*
 	 * The reply describes the whole window, §8.3. If that takes a train of SACKs,

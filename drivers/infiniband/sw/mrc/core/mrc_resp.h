@@ -219,6 +219,7 @@ struct mrc_rd {
  * @edge: highest PSN ever advertised; PSNs up to here are accepted
  * @penalty: flow control penalty in SACKs, §13.6; 0 = none
  * @restore: SACKs with @penalty 0 ask the peer to go back to the window before it
+ * @acked: a transport ACK was sent after @exec had got where it is
  * @cack: highest PSN with no gap at or below it
  * @exec: highest PSN executed without error, cumulative (transport ACK)
  * @max_rcv: highest PSN received
@@ -257,6 +258,7 @@ struct mrc_resp {
 	u32 edge;
 	u8 penalty;
 	bool restore;
+	bool acked;
 	u32 cack;
 	u32 exec;
 	u32 max_rcv;

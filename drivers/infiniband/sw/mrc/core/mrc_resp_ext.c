@@ -387,6 +387,7 @@ void mrc_resp_req_failed(struct mrc_resp *resp, u16 num, u8 syndrome)
 		resp->rd[resp->rd_next & resp->rd_mask].used = false;
 	}
 	resp->exec = mrc_psn_add(psn, -1);
+	resp->acked = false;
 	resp->recv_due = false;
 	resp->rd_due = false;
 	resp->reverted = true;

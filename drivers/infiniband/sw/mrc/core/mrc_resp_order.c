@@ -53,6 +53,7 @@ static void mrc_resp_stop(struct mrc_resp *resp, u32 psn)
 void mrc_resp_pass(struct mrc_resp *resp, u32 psn)
 {
 	resp->exec = psn;
+	resp->acked = false;
 	resp->msn = (resp->msn + 1) & 0xFFFFFF;
 }
 
@@ -92,6 +93,7 @@ void mrc_resp_execute(struct mrc_resp *resp)
 		mrc_ring_clear(resp->last_map, mask, from, k);
 		mrc_ring_clear(resp->ack_map, mask, from, k);
 		resp->exec = mrc_psn_add(resp->exec, (s32)k);
+		resp->acked = false;
 		if (k == n)
 			continue;
 		mrc_resp_stop(resp, mrc_psn_add(from, (s32)k));

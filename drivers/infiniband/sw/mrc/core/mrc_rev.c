@@ -137,6 +137,18 @@ u8 mrc_rev_copy_port(struct mrc_rev *rev, const struct mrc_paths *p, u8 port, u8
 	return 0;
 }
 
+u8 mrc_rev_beside(const struct mrc_paths *p, u8 port)
+{
+	u8 other = port, k;
+
+	for (k = 1; k < p->n_ports; k++) {
+		other = port_after(p, other);
+		if (other != port && mrc_paths_port_ok(p, other))
+			return other;
+	}
+	return 0;
+}
+
 int mrc_rev_pick_copy(struct mrc_rev *rev, const struct mrc_paths *p, u8 port, u64 now)
 {
 	int ev = fresh(rev, p, port, now);

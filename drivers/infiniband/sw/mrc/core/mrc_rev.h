@@ -157,6 +157,9 @@ int mrc_rev_pick(struct mrc_rev *rev, const struct mrc_paths *p, u8 port,
  */
 u8 mrc_rev_copy_port(struct mrc_rev *rev, const struct mrc_paths *p, u8 port, u8 copy);
 
+/* The next plane after that of @port that may be used, 0 if there is none. */
+u8 mrc_rev_beside(const struct mrc_paths *p, u8 port);
+
 /*
  * Like mrc_rev_pick(), for a copy of a SACK on the plane of @port, which is up: the reverse
  * EV of another plane is not taken instead. -1 if there is no EV.

@@ -172,7 +172,11 @@ static bool mrc_resp_nak_due(const struct mrc_resp *resp)
 static void mrc_resp_ack(struct mrc_resp *resp, bool nak, u64 now,
 			 struct mrc_tx_desc *desc)
 {
+	/* Beside the answer to a probe, which took the plane of the probe. */
+	if (resp->fb.probe && resp->paths)
+		resp->fb.copy = mrc_rev_beside(resp->paths, resp->fb.port);
 	mrc_resp_desc(resp, MRC_OP_ACK, now, desc);
+	resp->fb.copy = 0;
 	desc->hdr.psn = nak ? resp->err_psn : mrc_resp_ackable(resp);
 	desc->hdr.aeth.syndrome = nak ? resp->err_syn : MRC_SYN_ACK;
 	desc->hdr.aeth.msn = resp->msn;
@@ -184,6 +188,8 @@ static void mrc_resp_ack(struct mrc_resp *resp, bool nak, u64 now,
 	resp->fb.ack = false;
 	if (nak)
 		resp->nak_sent = true;
+	else
+		resp->acked = true;
 	mrc_ctr_add(resp->cfg.ctr, desc->port,
 		    nak ? MRC_CTR_TX_NAK : MRC_CTR_TX_ACK, 1);
 }
