@@ -13,17 +13,24 @@
 . "$NET_DIR/lib_faults.sh"
 . "$NET_DIR/lib_devfuzz.sh"
 
+guest=$NET_DIR/../lab/guest
+# Data races between other parts of the kernel are not looked at.
 trouble() {
 	local bad
-	bad=$(dmesg | grep -E -f <(grep -v '^#' "$NET_DIR/../lab/guest/kernel-trouble") | head -n 3)
+	bad=$(
+		dmesg --notime | awk -v ours=1 -f "$guest/races.awk"
+		dmesg --notime | awk -f "$guest/races.awk" |
+			grep -E -f <(grep -v '^#' "$guest/kernel-trouble") | head -n 3
+	)
 	[ -n "$bad" ] || return 1
 	dmesg | tail -n 120
+	echo "$bad"
 }
 
 # Options by the seed.
 mix() { # SEED
 	local n=$1
-	echo "--coverage /out/coverage"
+	echo "--coverage $WORK/coverage"
 	echo "--lives $((3 + n % 4)) --programs $((2 + n / 4 % 5)) --actions $((300 + n % 3 * 300))"
 	[ $((n % 2)) = 0 ] || echo "--packets 3000"
 	case $((n / 2 % 4)) in
@@ -75,6 +82,8 @@ rxe_round() { # SEED
 		"${packets[@]}"
 }
 
+# The file systems of some guests' /out cannot be mapped.
+[ ! -f /out/coverage ] || cp /out/coverage "$WORK/coverage"
 seed=$1 driver=${3:-mrc} again=''
 [ "$driver" = mrc ] || again=" D=$driver"
 for ((n = 1; n <= $2; n++, seed++)); do
@@ -88,6 +97,7 @@ for ((n = 1; n <= $2; n++, seed++)); do
 	now_ms
 	since=$now rc=0
 	($round "$seed") >"$WORK/round" 2>&1 || rc=$?
+	[ ! -f "$WORK/coverage" ] || cp "$WORK/coverage" /out/coverage
 	now_ms
 	if [ "$rc" != 0 ] || trouble; then
 		cat "$WORK/round"
