@@ -8,6 +8,7 @@ if(TARGET mrcctl_kernel)
 	return()
 endif()
 add_library(mrcctl_kernel STATIC
+	"${MRCCTL_DIR}/../common/rdma_netlink.cpp"
 	"${MRCCTL_DIR}/../common/uverbs.cpp"
 	"${MRCCTL_DIR}/kernel.cpp"
 	"${MRCCTL_DIR}/kernel_profile.cpp"

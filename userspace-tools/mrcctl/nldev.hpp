@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/*
- * mrcctl: queue pairs and counters of a device, from netlink, which rdma(8)
- * also uses. (sysfs shows the counters of a device only in its first network
- * namespace.)
- */
+/* mrcctl: queue pairs and counters of a device, from RDMA netlink. */
 #pragma once
 
 #include <cstdint>

@@ -209,16 +209,6 @@ void remove_device(const std::string &device, const std::string &netns)
 		  "link del " + device + "\n");
 }
 
-uint32_t device_index(const std::string &netns, const std::string &device)
-{
-	for (const auto &d :
-	     json_list(run({"ip", "netns", "exec", netns, "rdma", "-j", "dev"}),
-		       "rdma dev"))
-		if (d.value("ifname", "") == device)
-			return d.value("ifindex", 0u);
-	throw SystemError(fmt::format("{} has no device {}", netns, device));
-}
-
 uint32_t gid_index(const Topology &t, uint32_t host)
 {
 	const std::string device = device_of(t.fabric(), host);

@@ -25,9 +25,6 @@ void make_devices(const Topology &t);
  */
 void load_profiles(const Topology &t);
 
-/* Its number in the kernel. Throws SystemError if the namespace has none. */
-uint32_t device_index(const std::string &netns, const std::string &device);
-
 /* Index of the host's IPv6 address in the GID table of its device's port 1. */
 uint32_t gid_index(const Topology &t, uint32_t host);
 

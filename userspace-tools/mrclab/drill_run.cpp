@@ -30,7 +30,6 @@ using Clock = std::chrono::steady_clock;
 
 /* Emulated machines need many seconds to start a program. */
 constexpr auto start_timeout = 60s;
-constexpr auto poll_interval = 20ms;
 constexpr auto report_interval = 2s;
 
 /* The fabric of a run, which is gone when this is. */

@@ -10,15 +10,17 @@
 
 namespace mrclab
 {
+using namespace rdma_netlink;
+
 namespace
 {
 /* An entry of the list of counters, if it is that of this name. */
-std::optional<uint64_t> value_of(AttrBytes entry, const std::string &name)
+std::optional<uint64_t> value_of(Bytes entry, const std::string &name)
 {
 	std::optional<uint64_t> value;
 	bool named = false;
 
-	each_attr(entry, [&](uint16_t type, AttrBytes v) {
+	each_attr(entry, [&](uint16_t type, Bytes v) {
 		if (type == RDMA_NLDEV_ATTR_STAT_HWCOUNTER_ENTRY_NAME)
 			named = string_of(v) == name;
 		if (type == RDMA_NLDEV_ATTR_STAT_HWCOUNTER_ENTRY_VALUE)
@@ -37,11 +39,11 @@ uint64_t HwCounter::read() const
 
 		nldev_.ask(RDMA_NLDEV_CMD_STAT_GET, false,
 			   {{RDMA_NLDEV_ATTR_PORT_INDEX, port}},
-			   [&](uint16_t type, AttrBytes counters) {
+			   [&](uint16_t type, Bytes counters) {
 				   if (type != RDMA_NLDEV_ATTR_STAT_HWCOUNTERS)
 					   return;
 				   each_attr(counters, [&](uint16_t,
-							   AttrBytes entry) {
+							   Bytes entry) {
 					   const auto v =
 						   value_of(entry, name_);
 

@@ -26,6 +26,9 @@ public:
 	InterruptsWait &operator=(const InterruptsWait &) = delete;
 };
 
+/* How long waits sleep between two looks at what they wait for. */
+constexpr std::chrono::milliseconds poll_interval{20};
+
 /* Throws Interrupted after one of the signals. */
 void check_interrupt();
 /* Sleeps, and throws Interrupted at once when a signal comes. */

@@ -19,9 +19,6 @@ namespace mrclab
 {
 namespace
 {
-using namespace std::chrono_literals;
-
-constexpr auto poll_interval = 20ms;
 constexpr std::size_t last_lines = 3;
 constexpr std::size_t max_line = 200;
 

@@ -7,6 +7,8 @@
 
 namespace mrclab
 {
+using namespace rdma_netlink;
+
 namespace
 {
 constexpr uint32_t psn_mask = 0xffffff;
@@ -24,12 +26,12 @@ struct Entry {
  * The driver's details: a name, then a value. This one is the last PSN received
  * with all before it. A queue pair that has received nothing does not have it.
  */
-std::optional<uint32_t> psn_of_mrc(AttrBytes details)
+std::optional<uint32_t> psn_of_mrc(Bytes details)
 {
 	std::optional<uint32_t> psn;
 	bool named = false;
 
-	each_attr(details, [&](uint16_t type, AttrBytes v) {
+	each_attr(details, [&](uint16_t type, Bytes v) {
 		if (type == RDMA_NLDEV_ATTR_DRIVER_STRING)
 			named = string_of(v) == "resp_cack";
 		if (type == RDMA_NLDEV_ATTR_DRIVER_U32 && named)
@@ -38,11 +40,11 @@ std::optional<uint32_t> psn_of_mrc(AttrBytes details)
 	return psn;
 }
 
-Entry entry_of(AttrBytes qp, bool mrc)
+Entry entry_of(Bytes qp, bool mrc)
 {
 	Entry e;
 
-	each_attr(qp, [&](uint16_t type, AttrBytes v) {
+	each_attr(qp, [&](uint16_t type, Bytes v) {
 		if (type == RDMA_NLDEV_ATTR_RES_PID)
 			e.pid = u32_of(v);
 		if (type == RDMA_NLDEV_ATTR_RES_LQPN)
@@ -76,7 +78,7 @@ void QpProgress::count(uint32_t pid, uint32_t qpn, uint32_t psn)
 std::map<pid_t, uint64_t> QpProgress::read()
 {
 	std::map<pid_t, uint64_t> all;
-	const auto qp = [this](uint16_t, AttrBytes one) {
+	const auto qp = [this](uint16_t, Bytes one) {
 		const Entry e = entry_of(one, mrc_);
 
 		if (e.receives && e.pid && e.psn)
@@ -84,7 +86,7 @@ std::map<pid_t, uint64_t> QpProgress::read()
 	};
 
 	nldev_.ask(RDMA_NLDEV_CMD_RES_QP_GET, true, {},
-		   [&qp](uint16_t type, AttrBytes list) {
+		   [&qp](uint16_t type, Bytes list) {
 			   if (type == RDMA_NLDEV_ATTR_RES_QP)
 				   each_attr(list, qp);
 		   });

@@ -29,7 +29,6 @@ using namespace std::chrono_literals;
 /* Emulated machines need many seconds to start a program. */
 constexpr auto start_timeout = 60s;
 constexpr auto end_timeout = 60s;
-constexpr auto poll_interval = 20ms;
 
 bool listens(const std::string &netns, uint16_t port)
 {
