@@ -237,7 +237,7 @@ def collective(full, pattern, hosts):
             line = {"0us": f"p*l*:h* loss {loss}%"} if loss else {}
             runs.append(Run(f"MRC {loss} {size}", {
                 "clos": clos(4, t0, 16, each, 100), "traffic": {pattern: part},
-                "engine": {"nic_depth": 8}, "timeline": line}))
+                "engine": {"nic_depth": 8, "range": 8}, "timeline": line}))
             if full and size == 1024 and loss == 1:
                 continue
             for qps in (1, 16):
