@@ -771,8 +771,6 @@ TEST(RespEcho, ReverseEvComesFromTheOwnSet)
 	EXPECT_EQ(fb[0].port, 3);
 }
 
-// A reverse EV has turned out to be dead: the same SACK on each plane, everything else
-// once. Of a train only the last one.
 // The peer may not have heard feedback of one plane: the answer to a probe takes two.
 TEST(RespEcho, ProbesAreAnsweredThroughTwoPlanes)
 {
@@ -795,6 +793,8 @@ TEST(RespEcho, ProbesAreAnsweredThroughTwoPlanes)
 	}
 }
 
+// A reverse EV has turned out to be dead: the same SACK on each plane, everything else
+// once. Of a train only the last one.
 TEST(RespEcho, SackGoesToAllPlanesIfReverseEvsDie)
 {
 	Requester q;

@@ -77,9 +77,9 @@ static inline u64 mrc_max64(u64 a, u64 b)
 }
 
 /*
- * How much longer than usual a host may take to answer or to notice a deadline, ns. Where
- * round trips take few microseconds, hosts are as fast: six times what the round trip
- * exceeds the least time by.
+ * How much longer than usual a host may take to answer or to notice a deadline, ns:
+ * MRC_TAIL_FLOOR_MIN_NS plus six times what the round trip exceeds this by, at most
+ * MRC_TAIL_FLOOR_NS. Hosts with short round trips are fast.
  */
 static inline u64 mrc_req_floor(const struct mrc_req *req)
 {

@@ -139,12 +139,12 @@ u8 mrc_rev_copy_port(struct mrc_rev *rev, const struct mrc_paths *p, u8 port, u8
 
 u8 mrc_rev_beside(const struct mrc_paths *p, u8 port)
 {
-	u8 other = port, k;
+	u8 k;
 
 	for (k = 1; k < p->n_ports; k++) {
-		other = port_after(p, other);
-		if (other != port && mrc_paths_port_ok(p, other))
-			return other;
+		port = port_after(p, port);
+		if (mrc_paths_port_ok(p, port))
+			return port;
 	}
 	return 0;
 }

@@ -3,8 +3,11 @@
 #include "mrc_resp_priv.h"
 #include "mrc_bitmap.h"
 
-/* Header and path of all control packets; they take the reverse EV, §11.8, OP-30. */
-static void mrc_resp_desc(struct mrc_resp *resp, u8 opcode, u64 now,
+/*
+ * Header and path of all control packets; they take the reverse EV, §11.8, OP-30. @plane:
+ * the one to take; 0: that of the packet that is answered.
+ */
+static void mrc_resp_desc(struct mrc_resp *resp, u8 opcode, u8 plane, u64 now,
 			  struct mrc_tx_desc *desc)
 {
 	struct mrc_hdr *h = &desc->hdr;
@@ -17,8 +20,8 @@ static void mrc_resp_desc(struct mrc_resp *resp, u8 opcode, u64 now,
 	h->hdr_len = (u16)mrc_hdr_len(h);
 	desc->tc = MRC_TC_CONTROL;
 	desc->ev = -1;
-	if (resp->paths && resp->fb.copy)
-		desc->ev = mrc_rev_pick_copy(&resp->rev, resp->paths, resp->fb.copy, now);
+	if (resp->paths && plane)
+		desc->ev = mrc_rev_pick_copy(&resp->rev, resp->paths, plane, now);
 	else if (resp->paths)
 		desc->ev = mrc_rev_pick(&resp->rev, resp->paths, resp->fb.port,
 					now);
@@ -66,7 +69,7 @@ static void mrc_resp_sack(struct mrc_resp *resp, u64 now,
 	bool special = false;
 	s32 off, n;
 
-	mrc_resp_desc(resp, MRC_OP_SACK, now, desc);
+	mrc_resp_desc(resp, MRC_OP_SACK, resp->fb.copy, now, desc);
 	off = mrc_psn_diff(resp->fb.psn, base);
 	if (resp->fb.dup_base && (off < 0 || off > 63) &&
 	    mrc_psn_diff(resp->fb.psn, resp->cack) > 0) {
@@ -146,7 +149,7 @@ static void mrc_resp_nack(struct mrc_resp *resp, u64 now,
 {
 	struct mrc_neth *n = &desc->hdr.neth;
 
-	mrc_resp_desc(resp, MRC_OP_NACK, now, desc);
+	mrc_resp_desc(resp, MRC_OP_NACK, 0, now, desc);
 	desc->hdr.psn = resp->fb.psn;
 	desc->hdr.tstamp = mrc_resp_echo(resp, now);
 	n->reason = resp->fb.nack_reason;
@@ -172,11 +175,11 @@ static bool mrc_resp_nak_due(const struct mrc_resp *resp)
 static void mrc_resp_ack(struct mrc_resp *resp, bool nak, u64 now,
 			 struct mrc_tx_desc *desc)
 {
-	/* Beside the answer to a probe, which took the plane of the probe. */
-	if (resp->fb.probe && resp->paths)
-		resp->fb.copy = mrc_rev_beside(resp->paths, resp->fb.port);
-	mrc_resp_desc(resp, MRC_OP_ACK, now, desc);
-	resp->fb.copy = 0;
+	/* The answer to a probe took the plane of the probe. */
+	const u8 plane = resp->fb.probe && resp->paths ?
+			 mrc_rev_beside(resp->paths, resp->fb.port) : 0;
+
+	mrc_resp_desc(resp, MRC_OP_ACK, plane, now, desc);
 	desc->hdr.psn = nak ? resp->err_psn : mrc_resp_ackable(resp);
 	desc->hdr.aeth.syndrome = nak ? resp->err_syn : MRC_SYN_ACK;
 	desc->hdr.aeth.msn = resp->msn;
