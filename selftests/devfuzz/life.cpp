@@ -126,6 +126,25 @@ unsigned patience(const Options &o, Kind kind)
 	return kind == wild ? 1 + o.patience / 10 : o.patience;
 }
 
+void end_by(int sig)
+{
+	/* Its handler is gone by now, and it is not blocked. */
+	std::raise(sig);
+}
+
+/* The kernel writes a warning about a program whose fault nobody handles. A
+ * wild program may crash, so its faults are handled: it ends by the same signal
+ * as without the handler. */
+void crash_without_warning()
+{
+	struct sigaction how = {};
+
+	how.sa_handler = end_by;
+	how.sa_flags = SA_RESETHAND | SA_NODEFER;
+	for (int sig : {SIGSEGV, SIGBUS, SIGFPE, SIGILL})
+		sigaction(sig, &how, nullptr);
+}
+
 /* What every program begins with, as far as its kind lets it. */
 void furnish(World &w, const Options &o, Kind kind)
 {
@@ -183,9 +202,11 @@ int actions(Board &board, Places &places, const Options &o, unsigned place,
 	World w(board, host, derive(seed, part_world));
 	std::optional<Racer> racer;
 
-	if (kind == wild)
+	if (kind == wild) {
+		crash_without_warning();
 		racer.emplace(board, between, w.ctx->cmd_fd,
 			      derive(seed, part_racer));
+	}
 	furnish(w, o, kind);
 	const unsigned killed_at =
 		end.chance(25) ? end.u32(o.actions + 1) : ~0u;
