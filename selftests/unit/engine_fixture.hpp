@@ -91,6 +91,9 @@ struct RecordingCc {
 	}
 };
 
+// Finished work requests: slot and status.
+using Done = std::vector<std::pair<u32, mrc_wc_status>>;
+
 class Requester
 {
 public:
@@ -279,10 +282,9 @@ public:
 		deadline();
 	}
 
-	// Finished work requests: slot and status.
-	std::vector<std::pair<u32, mrc_wc_status>> reap()
+	Done reap()
 	{
-		std::vector<std::pair<u32, mrc_wc_status>> out;
+		Done out;
 		u32 slot;
 		mrc_wc_status st;
 		while (mrc_req_reap(&req, &slot, &st))

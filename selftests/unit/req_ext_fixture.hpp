@@ -126,6 +126,5 @@ struct ExtRequester : Requester {
 };
 
 using Slots = std::vector<u32>;
-using Ends = std::vector<std::pair<u32, mrc_wc_status>>;
 
 } // namespace mrc_test

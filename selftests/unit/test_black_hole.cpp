@@ -4,8 +4,6 @@
 
 using namespace mrc_test;
 
-using Done = std::vector<std::pair<u32, mrc_wc_status>>;
-
 // Probes and small packets pass, the data of these queue pairs does not:
 // nothing is silent, nothing times out, each copy is known to be lost long
 // before.

@@ -449,8 +449,6 @@ TEST(ReqAckBit, RetransmissionOfAMessageEndKeepsIt)
 	EXPECT_EQ(out[1].tc, MRC_TC_DATA);
 }
 
-using Done = std::vector<std::pair<u32, mrc_wc_status>>;
-
 TEST(ReqComplete, OnlyTheTransportAckCompletes)
 {
 	Requester r;

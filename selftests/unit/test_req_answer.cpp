@@ -165,7 +165,7 @@ TEST(Answer, ANakOfTheRequestItselfFailsIt)
 		r.post(MRC_WR_WRITE);
 		r.send();
 		r.ack(r.psn(1), syn);
-		EXPECT_EQ(r.reap(), (Ends{{0, MRC_WC_SUCCESS},
+		EXPECT_EQ(r.reap(), (Done{{0, MRC_WC_SUCCESS},
 					  {1, st},
 					  {2, MRC_WC_FLUSH}}));
 		EXPECT_EQ(r.req.state, MRC_REQ_ERROR);
@@ -198,7 +198,7 @@ TEST(Answer, ANakAheadOfAnswersWaitsForThem)
 	EXPECT_EQ(r.req.state, MRC_REQ_READY);
 	r.answered();
 	EXPECT_EQ(r.req.state, MRC_REQ_ERROR);
-	EXPECT_EQ(r.reap(), (Ends{{2, MRC_WC_SUCCESS},
+	EXPECT_EQ(r.reap(), (Done{{2, MRC_WC_SUCCESS},
 				  {3, MRC_WC_REM_INV_REQ},
 				  {4, MRC_WC_FLUSH}}));
 }
@@ -213,7 +213,7 @@ TEST(Answer, FailureForgetsTheKeptNak)
 	r.ack(r.psn(1), MRC_SYN_NAK_INV_REQ);
 	mrc_req_fail(&r.req, 0, MRC_WC_LOC_PROT); // the answer's memory
 	r.answered();
-	EXPECT_EQ(r.reap(), (Ends{{0, MRC_WC_LOC_PROT}, {1, MRC_WC_FLUSH}}));
+	EXPECT_EQ(r.reap(), (Done{{0, MRC_WC_LOC_PROT}, {1, MRC_WC_FLUSH}}));
 }
 
 // A peer that has never heard of the extension.
@@ -226,7 +226,7 @@ TEST(Answer, UnknownOpcodesAreInvalidRequests)
 		r.init();
 		r.go(op);
 		r.nack(r.psn(0), MRC_NACK_UNEXP_EVENT, 0);
-		EXPECT_EQ(r.reap(), (Ends{{0, MRC_WC_REM_INV_REQ}})) << +op;
+		EXPECT_EQ(r.reap(), (Done{{0, MRC_WC_REM_INV_REQ}})) << +op;
 	}
 	for (bool imm : {false, true}) {
 		ExtRequester r;
@@ -234,7 +234,7 @@ TEST(Answer, UnknownOpcodesAreInvalidRequests)
 		r.write(8, imm);
 		r.send();
 		r.nack(r.psn(0), MRC_NACK_UNEXP_EVENT, 0);
-		EXPECT_EQ(r.reap(), (Ends{{0, MRC_WC_REM_OP}}));
+		EXPECT_EQ(r.reap(), (Done{{0, MRC_WC_REM_OP}}));
 	}
 }
 
@@ -308,7 +308,7 @@ TEST(AnswerWait, ADeadPeerEndsIt)
 	}
 	EXPECT_EQ(n, 4);
 	EXPECT_EQ(r.count(MRC_CTR_RETRY_EXC), 1u);
-	EXPECT_EQ(r.reap(), (Ends{{0, MRC_WC_RETRY_EXC}, {1, MRC_WC_FLUSH}}));
+	EXPECT_EQ(r.reap(), (Done{{0, MRC_WC_RETRY_EXC}, {1, MRC_WC_FLUSH}}));
 }
 
 // As in MRC 1.0: a peer that goes on acknowledging receipt but not execution
@@ -329,7 +329,7 @@ TEST(AnswerWait, AMissingAckIsNoAnswer)
 		r.sack({.cack = r.psn(1), .rtx = true});
 	}
 	EXPECT_EQ(n, 3);
-	EXPECT_EQ(r.reap(), (Ends{{0, MRC_WC_RETRY_EXC}, {1, MRC_WC_FLUSH}}));
+	EXPECT_EQ(r.reap(), (Done{{0, MRC_WC_RETRY_EXC}, {1, MRC_WC_FLUSH}}));
 }
 
 // While packets are missing the budget is theirs.
@@ -348,7 +348,7 @@ TEST(AnswerWait, ALostPacketIsNoAnswer)
 		r.ack(r.psn(-1));
 	}
 	EXPECT_EQ(r.req.state, MRC_REQ_ERROR);
-	EXPECT_EQ(r.reap(), (Ends{{0, MRC_WC_RETRY_EXC}, {1, MRC_WC_FLUSH}}));
+	EXPECT_EQ(r.reap(), (Done{{0, MRC_WC_RETRY_EXC}, {1, MRC_WC_FLUSH}}));
 }
 
 // An answer is progress like a transport ACK.

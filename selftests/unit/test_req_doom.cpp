@@ -33,11 +33,11 @@ TEST(ReqDoom, ARefusedMessageWaitsForThoseBeforeIt)
 	EXPECT_EQ(r.req.state, MRC_REQ_READY);
 	EXPECT_TRUE(r.reap().empty());
 	r.ack(r.psn(0));
-	EXPECT_EQ(r.reap(), (Ends{{0, MRC_WC_SUCCESS}}));
+	EXPECT_EQ(r.reap(), (Done{{0, MRC_WC_SUCCESS}}));
 	EXPECT_EQ(r.req.state, MRC_REQ_READY);
 	r.ack(r.psn(1));
 	EXPECT_EQ(r.req.state, MRC_REQ_ERROR);
-	EXPECT_EQ(r.reap(), (Ends{{1, MRC_WC_SUCCESS},
+	EXPECT_EQ(r.reap(), (Done{{1, MRC_WC_SUCCESS},
 				  {2, MRC_WC_REM_INV_REQ},
 				  {3, MRC_WC_FLUSH}}));
 }
@@ -47,7 +47,7 @@ TEST(ReqDoom, OneAckForAllBeforeIt)
 	ExtRequester r;
 	refuse_the_third(r);
 	r.ack(r.psn(1));
-	EXPECT_EQ(r.reap(), (Ends{{0, MRC_WC_SUCCESS},
+	EXPECT_EQ(r.reap(), (Done{{0, MRC_WC_SUCCESS},
 				  {1, MRC_WC_SUCCESS},
 				  {2, MRC_WC_REM_INV_REQ},
 				  {3, MRC_WC_FLUSH}}));
@@ -59,7 +59,7 @@ TEST(ReqDoom, AnAckDoesNotHealIt)
 	ExtRequester r;
 	refuse_the_third(r);
 	r.ack(r.psn(3));
-	EXPECT_EQ(r.reap(), (Ends{{0, MRC_WC_SUCCESS},
+	EXPECT_EQ(r.reap(), (Done{{0, MRC_WC_SUCCESS},
 				  {1, MRC_WC_SUCCESS},
 				  {2, MRC_WC_REM_INV_REQ},
 				  {3, MRC_WC_FLUSH}}));
@@ -78,7 +78,7 @@ TEST(ReqDoom, TheEarliestOfTwoCounts)
 			r.nack(r.psn(n), MRC_NACK_UNEXP_EVENT, 0);
 		}
 		r.ack(r.psn(1));
-		EXPECT_EQ(r.reap(), (Ends{{0, MRC_WC_SUCCESS},
+		EXPECT_EQ(r.reap(), (Done{{0, MRC_WC_SUCCESS},
 					  {1, MRC_WC_SUCCESS},
 					  {2, MRC_WC_REM_INV_REQ},
 					  {3, MRC_WC_FLUSH}}));
@@ -100,7 +100,7 @@ TEST(ReqDoom, LostPacketsBeforeItGoAgainAndNothingNewGoes)
 	EXPECT_EQ(again[0].hdr.psn, r.psn(1));
 	EXPECT_TRUE(again[0].hdr.rtx);
 	r.ack(r.psn(1));
-	EXPECT_EQ(r.reap(), (Ends{{0, MRC_WC_SUCCESS},
+	EXPECT_EQ(r.reap(), (Done{{0, MRC_WC_SUCCESS},
 				  {1, MRC_WC_SUCCESS},
 				  {2, MRC_WC_REM_INV_REQ},
 				  {3, MRC_WC_FLUSH},
@@ -125,7 +125,7 @@ TEST(ReqDoom, LocalErrorsWaitToo)
 		r.check();
 		EXPECT_TRUE(r.send().empty());
 		r.ack(r.psn(0));
-		EXPECT_EQ(r.reap(), (Ends{{0, MRC_WC_SUCCESS},
+		EXPECT_EQ(r.reap(), (Done{{0, MRC_WC_SUCCESS},
 					  {1, MRC_WC_LOC_PROT},
 					  {2, MRC_WC_FLUSH}}));
 	}
@@ -145,7 +145,7 @@ TEST(ReqDoom, ALocalOperationThatFailsWaitsToo)
 	EXPECT_NE(r.next(&d), MRC_TX_LOCAL);
 	EXPECT_EQ(r.req.state, MRC_REQ_READY);
 	r.ack(r.psn(0));
-	EXPECT_EQ(r.reap(), (Ends{{0, MRC_WC_SUCCESS},
+	EXPECT_EQ(r.reap(), (Done{{0, MRC_WC_SUCCESS},
 				  {1, MRC_WC_MW_BIND},
 				  {2, MRC_WC_FLUSH}}));
 }
@@ -161,7 +161,7 @@ TEST(ReqDoom, ALocalOperationBeforeItEndsTheWait)
 	mrc_tx_desc d;
 	ASSERT_EQ(r.next(&d), MRC_TX_LOCAL);
 	r.local_done(0);
-	EXPECT_EQ(r.reap(), (Ends{{0, MRC_WC_SUCCESS}, {1, MRC_WC_LOC_QP_OP}}));
+	EXPECT_EQ(r.reap(), (Done{{0, MRC_WC_SUCCESS}, {1, MRC_WC_LOC_QP_OP}}));
 }
 
 TEST(ReqDoom, AnswersAreAwaited)
@@ -175,7 +175,7 @@ TEST(ReqDoom, AnswersAreAwaited)
 	EXPECT_EQ(r.req.state, MRC_REQ_READY);
 	r.answered();
 	EXPECT_EQ(r.reap(),
-		  (Ends{{0, MRC_WC_SUCCESS}, {1, MRC_WC_REM_INV_REQ}}));
+		  (Done{{0, MRC_WC_SUCCESS}, {1, MRC_WC_REM_INV_REQ}}));
 }
 
 // A message for which the peer had no receive too often; the ACK of the WRITE
@@ -195,7 +195,7 @@ TEST(ReqDoom, RnrRetriesUsedUp)
 	EXPECT_EQ(r.req.state, MRC_REQ_READY);
 	r.ack(r.psn(0));
 	EXPECT_EQ(r.reap(),
-		  (Ends{{0, MRC_WC_SUCCESS}, {1, MRC_WC_RNR_RETRY_EXC}}));
+		  (Done{{0, MRC_WC_SUCCESS}, {1, MRC_WC_RNR_RETRY_EXC}}));
 }
 
 // A peer that went to ERROR says no more: the first charged retry ends the
@@ -211,7 +211,7 @@ TEST(ReqDoom, ARetryEndsTheWait)
 			r.wait();
 		EXPECT_EQ(r.req.retries, 0u);
 		EXPECT_EQ(r.count(MRC_CTR_RETRY_EXC), 0u);
-		EXPECT_EQ(r.reap(), (Ends{{0, MRC_WC_FLUSH},
+		EXPECT_EQ(r.reap(), (Done{{0, MRC_WC_FLUSH},
 					  {1, MRC_WC_FLUSH},
 					  {2, MRC_WC_REM_INV_REQ},
 					  {3, MRC_WC_FLUSH}}));
@@ -224,7 +224,7 @@ TEST(ReqDoom, NoWaitWithoutARetryTimer)
 	ExtRequester r;
 	r.cfg.rto = 0;
 	refuse_the_third(r);
-	EXPECT_EQ(r.reap(), (Ends{{0, MRC_WC_FLUSH},
+	EXPECT_EQ(r.reap(), (Done{{0, MRC_WC_FLUSH},
 				  {1, MRC_WC_FLUSH},
 				  {2, MRC_WC_REM_INV_REQ},
 				  {3, MRC_WC_FLUSH}}));
@@ -236,7 +236,7 @@ TEST(ReqDoom, AnotherReasonDoesNotHideIt)
 	ExtRequester r;
 	refuse_the_third(r);
 	mrc_req_fail(&r.req, -1, MRC_WC_FLUSH);
-	EXPECT_EQ(r.reap(), (Ends{{0, MRC_WC_FLUSH},
+	EXPECT_EQ(r.reap(), (Done{{0, MRC_WC_FLUSH},
 				  {1, MRC_WC_FLUSH},
 				  {2, MRC_WC_REM_INV_REQ},
 				  {3, MRC_WC_FLUSH}}));
@@ -248,7 +248,7 @@ TEST(ReqDoom, ANakBeforeItWins)
 	ExtRequester r;
 	refuse_the_third(r);
 	r.ack(r.psn(1), MRC_SYN_NAK_ACCESS);
-	EXPECT_EQ(r.reap(), (Ends{{0, MRC_WC_SUCCESS},
+	EXPECT_EQ(r.reap(), (Done{{0, MRC_WC_SUCCESS},
 				  {1, MRC_WC_REM_ACCESS},
 				  {2, MRC_WC_FLUSH},
 				  {3, MRC_WC_FLUSH}}));

@@ -553,7 +553,7 @@ TEST(ExtLocal, AloneItIsDoneAtOnce)
 				   plain.now);
 		plain.check();
 		EXPECT_EQ(plain.next(&d), MRC_TX_IDLE);
-		EXPECT_EQ(plain.reap(), (Ends{{i % 64, MRC_WC_SUCCESS}}));
+		EXPECT_EQ(plain.reap(), (Done{{i % 64, MRC_WC_SUCCESS}}));
 	}
 	EXPECT_EQ(plain.req.next_psn, plain.cfg.sq_psn);
 	EXPECT_EQ(mrc_req_deadline(&plain.req), MRC_NEVER);
@@ -583,7 +583,7 @@ TEST(ExtLocal, FailureFailsTheQueuePair)
 	r.local_done(slot, MRC_WC_MW_BIND);
 	r.ack(r.psn(0));
 	EXPECT_EQ(r.req.state, MRC_REQ_ERROR);
-	EXPECT_EQ(r.reap(), (Ends{{0, MRC_WC_SUCCESS},
+	EXPECT_EQ(r.reap(), (Done{{0, MRC_WC_SUCCESS},
 				  {1, MRC_WC_MW_BIND},
 				  {2, MRC_WC_FLUSH}}));
 }
@@ -611,7 +611,7 @@ TEST(ExtLocal, StrayCallsAreIgnored)
 	EXPECT_EQ(d.slot, b);
 	mrc_req_fail(&r.req, -1, MRC_WC_FLUSH);
 	r.local_done(b, MRC_WC_MW_BIND); // too late
-	EXPECT_EQ(r.reap(), (Ends{{0, MRC_WC_FLUSH},
+	EXPECT_EQ(r.reap(), (Done{{0, MRC_WC_FLUSH},
 				  {1, MRC_WC_FLUSH},
 				  {2, MRC_WC_FLUSH}}));
 }

@@ -6,8 +6,6 @@
 
 using namespace mrc_test;
 
-using Done = std::vector<std::pair<u32, mrc_wc_status>>;
-
 namespace
 {
 

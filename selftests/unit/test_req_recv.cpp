@@ -162,7 +162,7 @@ TEST(Receives, ABudgetIsNoLonger)
 		EXPECT_EQ(r.now - at, 10 * kUs) << i;
 	}
 	r.rnr(r.psn(0), 1);
-	EXPECT_EQ(r.reap(), (Ends{{0, MRC_WC_RNR_RETRY_EXC}}));
+	EXPECT_EQ(r.reap(), (Done{{0, MRC_WC_RNR_RETRY_EXC}}));
 }
 
 // What the peer says counts at once, exactly.

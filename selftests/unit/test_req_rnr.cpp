@@ -80,7 +80,7 @@ TEST(Rnr, TheBudgetIsWhatTheProgramSays)
 		}
 		r.rnr(r.psn(0), k1ms);
 		EXPECT_EQ(r.reap(),
-			  (Ends{{0, MRC_WC_RNR_RETRY_EXC}, {1, MRC_WC_FLUSH}}));
+			  (Done{{0, MRC_WC_RNR_RETRY_EXC}, {1, MRC_WC_FLUSH}}));
 		EXPECT_EQ(r.count(MRC_CTR_RNR_EXC), 1u);
 		EXPECT_EQ(r.count(MRC_CTR_RETRY_EXC), 0u);
 	}
@@ -161,7 +161,7 @@ TEST(Rnr, AMessageIsChargedOnce)
 	EXPECT_EQ(r.now, at + kHold);
 	// Refused at its second attempt.
 	r.rnr(r.psn(0), k1ms);
-	EXPECT_EQ(r.reap(), (Ends{{0, MRC_WC_RNR_RETRY_EXC}}));
+	EXPECT_EQ(r.reap(), (Done{{0, MRC_WC_RNR_RETRY_EXC}}));
 }
 
 // Waiting times may be shorter than the round trip: refusals of the first
@@ -206,7 +206,7 @@ TEST(Rnr, TheRetryTimerDoesNotRunMeanwhile)
 	EXPECT_EQ(r.req.retries, 1u);
 	EXPECT_EQ(r.now, at + 65536 * 10 * kUs + r.cfg.rto);
 	EXPECT_TRUE(r.wait().empty());
-	EXPECT_EQ(r.reap(), (Ends{{0, MRC_WC_RETRY_EXC}}));
+	EXPECT_EQ(r.reap(), (Done{{0, MRC_WC_RETRY_EXC}}));
 }
 
 // A refusal is a sign of life.
@@ -315,7 +315,7 @@ TEST(Rnr, WriteImm)
 			break;
 		EXPECT_EQ(r.step().size(), 1u);
 	}
-	EXPECT_EQ(r.reap(), (Ends{{0, MRC_WC_RNR_RETRY_EXC}}));
+	EXPECT_EQ(r.reap(), (Done{{0, MRC_WC_RNR_RETRY_EXC}}));
 }
 
 // What the message before it has lost is nobody's receive: no charge until it
@@ -334,7 +334,7 @@ TEST(Rnr, NotChargedBehindAHole)
 	EXPECT_EQ(r.step().size(), 1u);
 	r.rnr(r.psn(1), k1ms);
 	EXPECT_EQ(r.reap(),
-		  (Ends{{0, MRC_WC_SUCCESS}, {1, MRC_WC_RNR_RETRY_EXC}}));
+		  (Done{{0, MRC_WC_SUCCESS}, {1, MRC_WC_RNR_RETRY_EXC}}));
 }
 
 // Without the extension the vendor byte means nothing, and a write never

@@ -5,8 +5,6 @@
 
 using namespace mrc_test;
 
-using Done = std::vector<std::pair<u32, mrc_wc_status>>;
-
 // §9.4: everything is SACKed, the transport ACK was lost.
 TEST(TransportAck, NewestPsnIsSentAgain)
 {
