@@ -101,7 +101,8 @@ abi() {
 tidy_guests() { # VERBS-HEADERS PROGRAM
 	xargs -r -P 2 -I FILE nice clang-tidy --quiet FILE -- \
 		-std=c++20 -isystem "$1" -isystem "$TOP/providers/mrc" \
-		-I"$TOP/include/uapi" -I"$TOP/userspace-tools/$2"
+		-I"$TOP/include/uapi" -I"$TOP/userspace-tools/$2" \
+		-I"$TOP/userspace-tools/mrcconform"
 }
 
 clang_tidy() {

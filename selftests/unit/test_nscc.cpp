@@ -200,7 +200,7 @@ TEST(NsccAverage, OfSeveralWindowsWithTrimming)
 	Nscc later(true);
 	quiet(later);
 	later.ack(kBdp15, 12000 + target + 1);
-	EXPECT_NEAR((double)later.s().avg / kQ16, later.s().p.base_rtt / 4 / 8.0, 0.01);
+	EXPECT_NEAR((double)later.s().avg / kQ16, later.s().p.base_rtt / 32.0, 0.01);
 	// A mark is believed, for a packet.
 	Nscc marked(true);
 	quiet(marked);

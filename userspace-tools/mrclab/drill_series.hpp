@@ -34,6 +34,7 @@ struct EvPath {
 	uint32_t from = 0, to = 0; /* hosts */
 	uint32_t entropy = 0;	   /* see ev_packet.hpp */
 
+	/* NOLINTNEXTLINE(modernize-use-nullptr): a false alarm */
 	auto operator<=>(const EvPath &) const = default;
 };
 

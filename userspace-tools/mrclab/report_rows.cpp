@@ -18,9 +18,9 @@ namespace
 /* The figure, or why there is none, which judge() says at the text's end. */
 std::string figure_of(const Verdict &v)
 {
-	for (const std::string why :
+	for (const char *why :
 	     {"nothing before", "never reached", "not measured", "no sample"})
-		if (v.text.ends_with(", " + why))
+		if (v.text.ends_with(std::string(", ") + why))
 			return why;
 	return mrclab::figure_of(v.got, v.unit);
 }
