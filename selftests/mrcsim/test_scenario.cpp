@@ -64,6 +64,27 @@ TEST(Scenario, derivesQueuesFromTheBdp)
 	EXPECT_EQ(derive(s.shape, s.settings).base_rtt, 9349U);
 }
 
+/* A buffer can be longer than a message, a part of it cannot. */
+TEST(Scenario, buffersAreSentInParts)
+{
+	const std::string start = clos + "traffic: {allreduce: {size: ";
+	const Scenario s = parse_scenario(start + "16g}}\n", "s.yaml");
+	const Traffic traffic = s.traffic(1);
+
+	ASSERT_EQ(traffic.flows.size(), 14U * 8);
+	for (const Flow &f : traffic.flows)
+		ASSERT_EQ(f.bytes, 2U << 30);
+	EXPECT_EQ(error_of(start + "2048g}}\n"), "");
+	EXPECT_EQ(error_of(start + "2049g}}\n"),
+		  "s.yaml:2: size: 2049 is out of range: 1 to 2048");
+	const Scenario large = parse_scenario(start + "17g}}\n", "s.yaml");
+	EXPECT_NE(message_of([&] { large.traffic(1); })
+			  .find("messages of 2281701376 bytes"),
+		  std::string::npos);
+	EXPECT_EQ(error_of(clos + "traffic: {permutation: {size: 3g}}\n"),
+		  "s.yaml:2: size: 3 is out of range: 1 to 2");
+}
+
 TEST(Scenario, errorsNameTheLine)
 {
 	EXPECT_EQ(error_of(clos), "s.yaml:1: \"traffic\" is missing");

@@ -29,15 +29,15 @@ namespace
 constexpr s32 htsim_extra = -34;
 constexpr u64 ps_per_ns = 1000;
 
-/* Bytes of a message: like parse_size(), up to the longest message. */
-u64 message_size(const std::string &w)
+/* Like parse_size(), up to @most bytes. */
+u64 traffic_size(const std::string &w, u64 most)
 {
 	if (w.ends_with("g"))
 		return parse_count(std::string_view(w).substr(0, w.size() - 1),
-				   1, 2)
+				   1, most >> 30)
 		       << 30;
 	if (w.find_first_not_of("0123456789") == std::string::npos)
-		return parse_count(w, 1, most_bytes);
+		return parse_count(w, 1, most);
 	return mrclab::parse_size(w);
 }
 
@@ -363,10 +363,13 @@ struct ScenarioReader {
 	void read_part(const std::string &pattern, const YAML::Node &node)
 	{
 		Scenario::Part p;
-		const YamlFile::Key size = {"size", [&p](const YAML::Node &v) {
-						    p.size = message_size(
-							    YamlFile::word(v));
-					    }};
+		/* An all-reduce sends its buffer in parts. */
+		const u64 most = pattern == "allreduce" ? most_buffer
+							: most_bytes;
+		const YamlFile::Key size = {
+			"size", [&p, most](const YAML::Node &v) {
+				p.size = traffic_size(YamlFile::word(v), most);
+			}};
 		const YamlFile::Key hosts = count("hosts", p.hosts, 2, 1 << 20);
 		const YamlFile::Key start = time_ps("start", p.start);
 		const YamlFile::Key qps = count("qps", p.qps, 1, 1 << 10);

@@ -61,6 +61,8 @@ struct Traffic {
 
 /* Largest message, bytes: that of MRC 1.0 §7.5. */
 constexpr u64 most_bytes = u64{1} << 31;
+/* Largest buffer of an all-reduce, bytes; a message is one part of it. */
+constexpr u64 most_buffer = u64{1} << 41;
 
 /*
  * Patterns. They throw mrclab::UsageError for what does not fit. @hosts take
