@@ -265,9 +265,26 @@ nic_args() {
 				nic_args+=(-device "pcie-root-port,id=port$n,chassis=$n,hotplug=off")
 			fi
 			nic_args+=(-netdev "hubport,id=p$h$((i + 1)),hubid=$((i + 1))"
-				-device "${nics[i]},netdev=p$h$((i + 1)),mac=02:00:00:00:0$h:0$((i + 1)),romfile=$bus")
+				-device "${nics[i]},id=nic$h$((i + 1)),netdev=p$h$((i + 1)),mac=02:00:00:00:0$h:0$((i + 1)),romfile=$bus")
 		done
 	done
+}
+
+# A guest pulls cables of its NICs and plugs them in: lines "set_link nica1 off" that it writes
+# into /out/cables go to QEMU's monitor, and no others do.
+cable_args() {
+	cable_args=()
+	[ "${#nics[@]}" != 0 ] && [ -z "$interactive" ] || return 0
+	rm -f "$run/monitor.in" "$run/monitor.out"
+	mkfifo "$run/monitor.in" "$run/monitor.out"
+	: >"$run/out/cables"
+	cable_args=(-chardev "pipe,id=monitor,path=$run/monitor" -mon "chardev=monitor,mode=readline")
+}
+
+cables() { # PROCESS of QEMU
+	tail -n +1 -f -s 0.2 --pid="$1" "$run/out/cables" |
+		grep --line-buffered -x -E 'set_link nic[ab][1-9] (on|off)' >"$run/monitor.in" &
+	cat "$run/monitor.out" >>"$run/machine.log" &
 }
 
 # slab_nomerge: otherwise caches of one size share memory, and the memory checks would
@@ -287,6 +304,7 @@ start_qemu() {
 		files=(-virtfs "$(share root "$base" ro)" -virtfs "$(share run "$run/share" ro)")
 	fi
 	nic_args
+	cable_args
 	set -- qemu-system-x86_64 "${accel[@]}" -M q35 -smp "$processors" -m "$memory" \
 		-nodefaults -no-user-config -no-reboot -display none \
 		-kernel "$image" -initrd "$dir/initramfs" \
@@ -295,12 +313,13 @@ net.ifnames=0 watchdog_thresh=30 rcupdate.rcu_cpu_stall_timeout=60 printk.always
 		-serial "file:$run/console" "${serial[@]}" \
 		"${files[@]}" \
 		-virtfs "$(share mods "$modules" ro)" -virtfs "$(share out "$run/out")" \
-		${nic_args[@]+"${nic_args[@]}"}
+		${nic_args[@]+"${nic_args[@]}"} ${cable_args[@]+"${cable_args[@]}"}
 	if [ -n "$interactive" ]; then
 		"$@"
 	else
 		"$@" </dev/null >"$run/machine.log" 2>&1 &
 		machine=$!
+		[ "${#cable_args[@]}" = 0 ] || cables "$machine"
 	fi
 }
 

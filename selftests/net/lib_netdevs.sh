@@ -71,3 +71,31 @@ load_stop() {
 	verify_stop_well
 	expect mrca retry_exceeded == 0
 }
+
+# --- offloads -----------------------------------------------------------------------
+
+OFFLOADS=(rx-checksumming tx-checksumming scatter-gather tcp-segmentation-offload
+	generic-segmentation-offload generic-receive-offload rx-gro-list
+	rx-udp-gro-forwarding large-receive-offload)
+
+offload() { # a|b PLANE FEATURE -> on, off, or with " [fixed]" or " [requested on]"
+	ip netns exec "host$1" ethtool -k "p$1$2" | sed -n "s/^[[:space:]]*$3: //p"
+}
+
+driver_of() { # a|b PLANE
+	ip netns exec "host$1" ethtool -i "p$1$2" | sed -n 's/^driver: //p'
+}
+
+# Fails if the driver refuses it.
+offload_set() { # PLANE FEATURE on|off
+	local h
+	for h in a b; do
+		ip netns exec host$h ethtool -K "p$h$1" "$2" "$3" >"$WORK/ethtool" 2>&1 || {
+			echo "figure: $(driver_of $h "$1"): $2 $3: $(cat "$WORK/ethtool")"
+			grep -q 'Could not change any device features' "$WORK/ethtool" || fail "ethtool"
+			return 1
+		}
+		[ "$(offload $h "$1" "$2")" = "$3" ] ||
+			fail "$2 of p$h$1 is $(offload $h "$1" "$2")"
+	done
+}

@@ -130,28 +130,12 @@ passed() { # native|generic
 
 # --- offloads -----------------------------------------------------------------------
 
-offload() { # a|b FEATURE -> on, off, or with " [fixed]"
-	ip netns exec "host$1" ethtool -k "p${1}1" | sed -n "s/^[[:space:]]*$2: //p"
-}
-
-offload_set() { # FEATURE on|off
-	local h
-	for h in a b; do
-		ip netns exec host$h ethtool -K p${h}1 "$1" "$2" >"$WORK/ethtool"
-		[ "$(offload $h "$1")" = "$2" ] || fail "$1 of p${h}1 is $(offload $h "$1")"
-	done
-}
-
-OFFLOADS=(rx-checksumming tx-checksumming scatter-gather tcp-segmentation-offload
-	generic-segmentation-offload generic-receive-offload rx-gro-list
-	rx-udp-gro-forwarding large-receive-offload)
-
 # Each offload is switched over in the middle of traffic, and back.
 switched() {
 	local f was other
 	load_start
 	for f in "${OFFLOADS[@]}"; do
-		was=$(offload a $f)
+		was=$(offload a 1 $f)
 		case $was in
 		on) other=off ;;
 		off) other=on ;;
@@ -160,9 +144,9 @@ switched() {
 			continue
 			;;
 		esac
-		offload_set $f $other
+		offload_set 1 $f $other
 		receives_on 1 50
-		offload_set $f "$was"
+		offload_set 1 $f "$was"
 		receives_on 1 50
 	done
 	load_stop
@@ -182,8 +166,8 @@ almost_undamaged() {
 all_switched() { # on|off
 	local f
 	for f in "${OFFLOADS[@]}"; do
-		case $(offload a $f) in
-		on | off) offload_set $f "$1" ;;
+		case $(offload a 1 $f) in
+		on | off) offload_set 1 $f "$1" ;;
 		esac
 	done
 	lossless_traffic
