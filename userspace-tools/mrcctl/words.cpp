@@ -8,6 +8,7 @@
 
 #include <arpa/inet.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "error.hpp"
 #include "names.hpp"

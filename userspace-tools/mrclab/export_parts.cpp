@@ -2,6 +2,7 @@
 #include "export_parts.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "address.hpp"
 #include "ip_commands.hpp"

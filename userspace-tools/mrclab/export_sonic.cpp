@@ -9,6 +9,7 @@
 #include "export.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include "address.hpp"
