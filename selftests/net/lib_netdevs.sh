@@ -59,9 +59,9 @@ receives_on() { # PORT N
 	wait_for 60 hw_at_least mrcb rx_data_pkts "$1" $((hw + $2))
 }
 
-load_start() {
+load_start() { # OPTIONS...
 	ctr_mark
-	verify_start -t 200 --duration 1000 --size 16384 --op mixed --depth 16 --timeout 18
+	verify_start -t 200 --duration 1000 --size 16384 --op mixed --depth 16 --timeout 18 "$@"
 	receives_on 1 50
 	receives_on 2 50
 }

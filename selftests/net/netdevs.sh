@@ -282,10 +282,11 @@ carrier() { # follows|carrier|alone LOWER...
 	expect mrca/2 port_down_events == 0
 }
 
-# Packets of one queue pair leave through both slaves, and both receive.
+# Packets of one queue pair leave through both slaves, and both receive. Slaves are chosen by
+# UDP ports, and feedback alone may use one for long, so there is data both ways.
 both_used() {
 	local low h n
-	load_start
+	load_start --bidir
 	for h in a b; do
 		for low in l k; do
 			n=$(packets $h $low${h}1 tx)
