@@ -267,6 +267,32 @@ TEST_F(DoctorTest, FindsSettingsThatBreakPlanes)
 			"net.ipv4.conf.eth0.arp_filter=0"));
 }
 
+TEST_F(DoctorTest, FindsAVrfWhosePacketsNobodyGets)
+{
+	const std::string accept = "/proc/sys/net/ipv4/udp_l3mdev_accept";
+
+	host_.files["/sys/class/net/eth1/master/ifindex"] = "7\n";
+	host_.prints("ip -j link show type vrf",
+		     R"([{},{"ifindex":6,"ifname":"red"},)"
+		     R"({"ifindex":7,"ifname":"blue"}])");
+	EXPECT_EQ(said("error", "vrf"), "");
+	host_.files[accept] = "0\n";
+	EXPECT_EQ(said("error", "vrf"),
+		  "2 eth1 is in the VRF blue, and the device's UDP socket gets "
+		  "nothing that comes through a VRF. | sysctl -w "
+		  "net.ipv4.udp_l3mdev_accept=1\n");
+	EXPECT_EQ(status_, 1);
+	host_.files[accept] = "1\n";
+	EXPECT_EQ(said("error", "vrf"), "");
+	/* Another master, or none that is a VRF. */
+	host_.files[accept] = "0\n";
+	host_.prints("ip -j link show type vrf",
+		     R"([{"ifindex":6,"ifname":"red"}])");
+	EXPECT_EQ(said("error", "vrf"), "");
+	host_.prints("ip -j link show type vrf", "[");
+	EXPECT_EQ(said("error", "vrf"), "");
+}
+
 TEST_F(DoctorTest, AsksNothingOfASinglePlane)
 {
 	host_.files["/proc/sys/net/ipv4/conf/eth0/rp_filter"] = "1\n";

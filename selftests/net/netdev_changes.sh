@@ -128,6 +128,36 @@ passed() { # native|generic
 	almost_undamaged
 }
 
+# --- a VRF --------------------------------------------------------------------------
+
+# Plane 1 of host A has its routes in a table of its own: it joins a VRF in the middle of
+# traffic, and leaves it. Joining takes the netdev down for a moment. The device's UDP socket
+# belongs to no VRF and gets packets of one only with this setting.
+in_vrf() {
+	local deaf
+	on a link add name v1 type vrf table 9 || skip "this kernel has no VRFs"
+	on a link set v1 up
+	load_start --bidir
+	on a link set pa1 master v1
+	route_commands a 1 46 | sed 's/^route .*/& table 9/' | ip -n "$HOST_A" -batch -
+	wait_for 30 port_is mrca 1 ACTIVE
+	hw_now mrca rx_data_pkts 1
+	deaf=$hw
+	receives_on 2 500
+	hw_now mrca rx_data_pkts 1
+	check "$hw" == "$deaf" "packets from a VRF without the setting"
+	in_a sysctl -q -w net.ipv4.udp_l3mdev_accept=1
+	wait_for 60 hw_at_least mrca rx_data_pkts 1 $((deaf + 100))
+	load_stop
+	lossless_traffic
+	load_start
+	on a link set pa1 nomaster
+	plane_back
+	load_stop
+	in_a sysctl -q -w net.ipv4.udp_l3mdev_accept=0
+	on a link del v1
+}
+
 # --- offloads -----------------------------------------------------------------------
 
 # Each offload is switched over in the middle of traffic, and back.
@@ -248,10 +278,11 @@ sub() { # NAME COMMAND...
 		rdma link del $d 2>/dev/null || true
 	done
 	on a link set pa1 nomaster 2>/dev/null || true
-	for d in n1 m1 s1 d1 va1; do
+	for d in n1 m1 s1 d1 va1 v1; do
 		on a link del $d 2>/dev/null || true
 	done
 	on b link del vb1 2>/dev/null || true
+	in_a sysctl -q -w net.ipv4.udp_l3mdev_accept=0 2>/dev/null || true
 	on a link set pa1 up
 	plane_routes 1
 }
@@ -265,6 +296,7 @@ sub "SIT is refused" no_ethernet n1 type sit local 198.51.100.1 remote 198.51.10
 sub "tun is refused" no_tun
 sub "a VLAN is refused" no_vlan
 sub "a VRF is refused" no_vrf
+sub "a plane joins a VRF and leaves it" in_vrf
 sub "a bridge port is refused" no_slave bridge
 sub "a slave of a bond is refused" no_slave bond mode active-backup
 sub "a port of a team is refused" no_slave team

@@ -282,6 +282,24 @@ void check_sysctls(const SeenDevice &d, Findings &out)
 				       "suit several planes."});
 }
 
+void check_vrfs(const SeenDevice &d, Findings &out)
+{
+	for (const SeenPort &p : d.ports)
+		if (!p.vrf.empty() && p.sysctls.udp_l3mdev_accept == 0)
+			out.push_back(
+				{.level = Level::error,
+				 .check = "vrf",
+				 .device = d.name,
+				 .port = p.num,
+				 .text = fmt::format(
+					 "{} is in the VRF {}, and the "
+					 "device's UDP socket gets nothing "
+					 "that comes through a VRF.",
+					 p.netdev, p.vrf),
+				 .fix = "sysctl -w "
+					"net.ipv4.udp_l3mdev_accept=1"});
+}
+
 /* A name that "nft" takes without quotes. */
 bool plain_name(const std::string &s)
 {
@@ -444,6 +462,7 @@ void check_network(const Snapshot &s, const SeenDevice &d, Findings &out)
 		return;
 	check_mtus(d, out);
 	check_sysctls(d, out);
+	check_vrfs(d, out);
 	check_firewall(s, d, out);
 }
 } // namespace mrcctl::doctor

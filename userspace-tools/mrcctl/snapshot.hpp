@@ -23,6 +23,8 @@ struct SeenSysctls {
 	std::optional<uint64_t> arp_ignore{};
 	std::optional<uint64_t> arp_filter{};
 	std::optional<uint64_t> disable_ipv6{};
+	/* Of the whole namespace. */
+	std::optional<uint64_t> udp_l3mdev_accept{};
 };
 
 /* What the firewall does with packets to a UDP port. */
@@ -38,6 +40,8 @@ struct SeenPort {
 	std::string netdev{};
 	/* Whether the netdev is in this network namespace. */
 	bool here = false;
+	std::optional<uint64_t> master{}; /* index of the netdev above it */
+	std::string vrf{};		  /* name of the master, if it is one */
 	std::optional<bool> enabled{}; /* by the controller */
 	std::optional<uint64_t> mtu{};
 	std::optional<bool> up{};      /* administrative state of the netdev */

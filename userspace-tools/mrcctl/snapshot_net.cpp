@@ -94,6 +94,25 @@ void read_netdev(Host &host, SeenPort &p)
 	p.sysctls.disable_ipv6 = number_of(
 		host, fmt::format("/proc/sys/net/ipv6/conf/{}/disable_ipv6",
 				  p.netdev));
+	p.sysctls.udp_l3mdev_accept =
+		number_of(host, "/proc/sys/net/ipv4/udp_l3mdev_accept");
+	p.master = number_of(host, dir + "/master/ifindex");
+}
+
+void read_vrfs(Host &host, SeenDevice &d)
+{
+	if (std::none_of(d.ports.begin(), d.ports.end(),
+			 [](const SeenPort &p) { return p.master; }))
+		return;
+	const std::optional<Json> vrfs = json_output(
+		host.run({"ip", "-j", "link", "show", "type", "vrf"}));
+
+	if (!vrfs || !vrfs->is_array())
+		return;
+	for (SeenPort &p : d.ports)
+		for (const Json &v : *vrfs)
+			if (p.master && number_in(v, "ifindex") == p.master)
+				p.vrf = text_in(v, "ifname");
 }
 
 bool is_v6_address(const std::string &address)
@@ -241,6 +260,7 @@ void read_ports(Host &host, SeenDevice &d)
 		if (p.here)
 			read_netdev(host, p);
 	}
+	read_vrfs(host, d);
 }
 
 std::set<uint64_t> udp_ports_received(const Snapshot &s)
