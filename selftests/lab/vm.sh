@@ -16,7 +16,8 @@
 #   -n   without this project's modules and provider; they need not exist (for the lab's
 #        own tests)
 #   -N   eight emulated NICs, two of each model, which are connected with each other. Their
-#        drivers are installed and not loaded; stock kernels in QEMU only
+#        drivers are installed and not loaded; stock kernels in QEMU only. The job pulls a
+#        cable with a line "set_link nica1 off" written to /out/cables (not with -i)
 #   -C   one emulated processor and a clock that counts instructions, a nanosecond for each:
 #        in the guest the same job takes the same time on any machine
 #   -I   as -C, and loads this plugin of QEMU (FILE,ARGUMENT=VALUE...)
@@ -278,13 +279,14 @@ cable_args() {
 	rm -f "$run/monitor.in" "$run/monitor.out"
 	mkfifo "$run/monitor.in" "$run/monitor.out"
 	: >"$run/out/cables"
-	cable_args=(-chardev "pipe,id=monitor,path=$run/monitor" -mon "chardev=monitor,mode=readline")
+	cable_args=(-chardev "pipe,id=monitor,path=${run//,/,,}/monitor" -mon "chardev=monitor,mode=readline")
 }
 
 cables() { # PROCESS of QEMU
+	# To open it for both ways does not wait for QEMU, which may die before. Nobody reads
+	# what the monitor says.
 	tail -n +1 -f -s 0.2 --pid="$1" "$run/out/cables" |
-		grep --line-buffered -x -E 'set_link nic[ab][1-9] (on|off)' >"$run/monitor.in" &
-	cat "$run/monitor.out" >>"$run/machine.log" &
+		grep --line-buffered -x -E 'set_link nic[ab][1-9] (on|off)' 1<>"$run/monitor.in" &
 }
 
 # slab_nomerge: otherwise caches of one size share memory, and the memory checks would
