@@ -125,6 +125,24 @@ TEST(LocalHost, ReplacesFiles)
 	EXPECT_EQ(host.replace("/d", "text"), EISDIR);
 	EXPECT_EQ(host.list(""), (std::vector<std::string>{"a", "d"}));
 	EXPECT_EQ(host.replace("/none/a", "text"), ENOENT);
+	std::filesystem::create_symlink("a", root.path("/link"));
+	EXPECT_EQ(host.replace("/link", "two"), 0);
+	EXPECT_TRUE(std::filesystem::is_symlink(root.path("/link")));
+	EXPECT_EQ(host.read("/a").text, "two");
+	/* As /dev/null must, a pipe stays. */
+	const std::string pipe = root.path("/pipe");
+
+	ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+	EXPECT_EQ(host.replace("/pipe", "text"), ENXIO);
+	const int fd = open(pipe.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	char text[8] = {};
+
+	ASSERT_GE(fd, 0);
+	EXPECT_EQ(host.replace("/pipe", "text"), 0);
+	EXPECT_EQ(read(fd, text, sizeof(text)), 4);
+	EXPECT_STREQ(text, "text");
+	EXPECT_TRUE(std::filesystem::is_fifo(pipe));
+	close(fd);
 }
 
 TEST(LocalHost, HoldsALock)

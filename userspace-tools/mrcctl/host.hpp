@@ -41,8 +41,10 @@ public:
 	become(const std::vector<std::string> &command) = 0;
 
 	/*
-	 * Makes or replaces a file at once, which all users may read. Returns 0
-	 * or the errno.
+	 * Makes or replaces a file at once, which all users may read; of a link
+	 * its target, if that exists. What is no regular file, such as a
+	 * device, is written to. Returns 0 or the errno: ENXIO for a pipe that
+	 * nobody reads.
 	 */
 	virtual int replace(const std::string &path,
 			    const std::string &text) = 0;

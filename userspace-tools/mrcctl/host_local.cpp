@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
+#include <string_view>
 #include <system_error>
 
 #include <fcntl.h>
@@ -19,6 +20,22 @@
 
 namespace mrcctl
 {
+namespace
+{
+int write_all(int fd, std::string_view text)
+{
+	while (!text.empty()) {
+		const ssize_t n = ::write(fd, text.data(), text.size());
+
+		if (n >= 0)
+			text.remove_prefix(static_cast<std::size_t>(n));
+		else if (errno != EINTR)
+			return errno;
+	}
+	return 0;
+}
+} // namespace
+
 Host::File LocalHost::read(const std::string &path)
 {
 	/* A FIFO or a device in place of the file must not stop the program. */
@@ -83,10 +100,28 @@ void LocalHost::become(const std::vector<std::string> &command)
 
 int LocalHost::replace(const std::string &path, const std::string &text)
 {
-	const std::string to = root_ + path;
+	std::error_code failed;
+	std::filesystem::path to = root_ + path;
+	const std::filesystem::file_status now =
+		std::filesystem::status(to, failed);
+
+	/* Root could put a file in the place of /dev/null. */
+	if (std::filesystem::exists(now) &&
+	    !std::filesystem::is_regular_file(now)) {
+		const fd::Fd there(::open(to.c_str(), O_WRONLY | O_CLOEXEC |
+							      O_NOCTTY |
+							      O_NONBLOCK));
+
+		return there.open() ? write_all(there.get(), text) : errno;
+	}
+	failed.clear();
+	if (std::filesystem::exists(now))
+		to = std::filesystem::canonical(to, failed);
+	if (failed)
+		return failed.value();
+
 	/* Readers must never see half of it. */
-	const std::string next = fmt::format("{}.{}", to, getpid());
-	std::size_t done = 0;
+	const std::string next = fmt::format("{}.{}", to.string(), getpid());
 	int err = 0;
 
 	fd::Fd file(::open(
@@ -98,15 +133,8 @@ int LocalHost::replace(const std::string &path, const std::string &text)
 	/* Other users read it, whatever the umask is. */
 	if (fchmod(file.get(), 0644) != 0)
 		err = errno;
-	while (!err && done < text.size()) {
-		const ssize_t n = ::write(file.get(), text.data() + done,
-					  text.size() - done);
-
-		if (n >= 0)
-			done += static_cast<std::size_t>(n);
-		else if (errno != EINTR)
-			err = errno;
-	}
+	if (!err)
+		err = write_all(file.get(), text);
 	if (!err && std::rename(next.c_str(), to.c_str()) != 0)
 		err = errno;
 	if (err)

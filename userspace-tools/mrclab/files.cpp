@@ -22,9 +22,21 @@ void write_text(const std::string &file, const std::string &text)
 void replace_text(const std::string &file, const std::string &text)
 {
 	std::error_code err;
+	const std::filesystem::file_status now =
+		std::filesystem::status(file, err);
+	std::string to = file;
 
-	write_text(file + ".new", text);
-	std::filesystem::rename(file + ".new", file, err);
+	/* Root could put a file in the place of /dev/null. */
+	if (std::filesystem::exists(now) &&
+	    !std::filesystem::is_regular_file(now))
+		return write_text(file, text);
+	err.clear();
+	if (std::filesystem::exists(now))
+		to = std::filesystem::canonical(file, err);
+	if (err)
+		throw SystemError(file, err.value());
+	write_text(to + ".new", text);
+	std::filesystem::rename(to + ".new", to, err);
 	if (err)
 		throw SystemError(file, err.value());
 }

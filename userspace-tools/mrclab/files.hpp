@@ -8,6 +8,10 @@ namespace mrclab
 {
 /* Replaces what the file had. Throws SystemError. */
 void write_text(const std::string &file, const std::string &text);
-/* The same at once: readers see the old file or the whole new one. */
+/*
+ * The same at once: readers see the old file or the whole new one. Of a link the
+ * target is replaced, if it exists. What is no regular file, such as a device, is
+ * written to.
+ */
 void replace_text(const std::string &file, const std::string &text);
 } // namespace mrclab
