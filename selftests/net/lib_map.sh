@@ -2,7 +2,7 @@
 # shellcheck shell=bash disable=SC2034,SC2154
 #
 # Agents and a collector of mrcmap on a fabric of mrclab. Sourced after lib_fabric.sh. The script
-# sets PLANES, SETTINGS and FOUND_TIME, and brings up the fabric of $FILE.
+# sets SETTINGS and FOUND_TIME, and brings up the fabric of $FILE.
 
 # Agents that have no privileges read it, too.
 FILE=$(mktemp /tmp/mrc-map.XXXXXX)
@@ -30,9 +30,11 @@ all_start() { # HOST...
 	done
 }
 
+links_known() { is_known 'all(l["loss"] is not None for l in s["links"])'; }
+
 all_probed() {
 	wait_for 60 is_known 'all(a["connected"] and not a["silent"] for a in s["agents"])'
-	wait_for 60 is_known 'all(l["loss"] is not None for l in s["links"])' || {
+	wait_for 60 links_known || {
 		known '[l["name"] for l in s["links"] if l["loss"] is None]'
 		fail "links are not probed"
 	}
@@ -147,7 +149,8 @@ carries() { # HOST BYTES
 }
 
 denied_by() { # HOST DESTINATION
-	mrcctl -d "mrc$1" ev show "$2" | grep -q denied
+	mrcctl -d "mrc$1" ev show "$2" >"$WORK/evs" || fail "mrcctl ev show"
+	grep -q denied "$WORK/evs"
 }
 
 # In a second the plane brings less than a tenth of what the others bring on average: probes and
@@ -163,6 +166,16 @@ quiet() { # HOST PLANE
 }
 
 not_denied_by() { ! denied_by "$@"; }
+
+# After a heal.
+wait_allowed() { # HOST DESTINATION
+	wait_for 30 not_denied_by "$@" || {
+		mrcmap show -s "$STATE" -y || true
+		cat "$WORK/evs"
+		cat "$WORK/agent.$1" "$WORK/collector"
+		fail "denied after the heal"
+	}
+}
 
 # Two hosts with eight ports each. Links have few megabits a second: one processor has all
 # hosts, all switches and the traffic.

@@ -262,7 +262,7 @@ eight_planes() {
 	check "$(mrcctl -d mrc1 ev show 2 | evs_shown | grep denied | cut -d' ' -f2 |
 		grep -c -v '@8$')" == 0 "denied EVs of other planes"
 	heal
-	wait_for 30 not_denied_by 1 2
+	wait_allowed 1 2
 	echo "figure: after the heal $(rate 2) kbit/s"
 	kill "${agents[1]}" "${agents[2]}" "$collector"
 	wait_for 30 process_gone "$collector"

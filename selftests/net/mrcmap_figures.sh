@@ -15,20 +15,25 @@ MEGABITS=${MEGABITS:-16}
 SETTINGS=(--slow-alarm 1s)
 FOUND_TIME=240
 
-# Milliseconds until the first EV to host 2 is denied. Each look takes some of them.
+# Sets "took": milliseconds until the first EV to host 2 is denied. Each look takes some of them.
 until_denied() { # SINCE
-	local now
 	until denied_by 1 2; do
 		now_ms
-		[ $((now - $1)) -lt $((FOUND_TIME * 1000)) ] || fail "no EV is denied"
+		[ $((now - $1)) -lt $((FOUND_TIME * 1000 * ${LAB_TIME:-1})) ] || fail "no EV is denied"
 		sleep 0.02
 	done
 	now_ms
-	echo $((now - $1))
+	took=$((now - $1))
+}
+
+all_end() {
+	kill "${agents[1]}" "${agents[2]}" "$collector"
+	wait_for 30 process_gone "$collector"
+	mrclab down -q
 }
 
 lossy_port() {
-	local i now since set before during lossy times=()
+	local i now since fault took before during lossy times=()
 	eight_planes_file "$MEGABITS" 15000 5000000
 	mrclab up -q "$FILE"
 	traffic 1 2 65536 16
@@ -39,32 +44,35 @@ lossy_port() {
 	lossy=$(rate 2)
 	mrclab fault clear
 	all_start 1 2
-	all_probed
+	# Windows of an agent that was late are not used.
+	wait_for "$FOUND_TIME" links_known || {
+		all_end
+		skip "this machine is too busy for a probe in each millisecond: agents are late"
+	}
 	echo "figure: kbit/s of eight planes $before; with 5% loss, not denied, $lossy; with probes $(rate 2)"
 	for ((i = 1; i <= ROUNDS; i++)); do
 		all_well
-		wait_for 30 not_denied_by 1 2
+		wait_allowed 1 2
 		before=$(rate 2)
 		now_ms
 		since=$now
 		mrclab fault h1:p8 loss 5%
 		now_ms
-		set=$((now - since))
-		times+=("$(until_denied "$since")")
+		fault=$((now - since))
+		until_denied "$since"
+		times+=("$took")
 		check "$(mrcctl -d mrc1 ev show 2 | evs_shown | grep denied | cut -d' ' -f2 |
 			grep -c -v '@8$')" == 0 "denied EVs of other planes"
 		# What was under way must have left the plane.
 		wait_for 60 quiet 2 8
 		during=$(rate 2)
-		echo "figure: round $i: denied after ${times[-1]} ms, $set of them for the fault itself;" \
+		echo "figure: round $i: denied after $took ms, $fault of them for the fault itself;" \
 			"$before kbit/s before, $during on seven planes, $((1000 * during / before)) of 1000, 7/8 are 875"
 		heal
 	done
 	echo "figure: denied after, ms: $(printf '%s\n' "${times[@]}" | sort -n | tr '\n' ' ')"
 	tail -n 1 "$WORK/agent.1"
-	kill "${agents[1]}" "${agents[2]}" "$collector"
-	wait_for 30 process_gone "$collector"
-	mrclab down -q
+	all_end
 }
 
 modprobe mrc 2>/dev/null || true
