@@ -161,6 +161,8 @@ TEST(LocalHost, HoldsALock)
 	root.write("/file", "");
 	EXPECT_THROW(host.lock("/file/lock"), DeviceError);
 	EXPECT_NE(LocalHost().network_namespace(), "0");
+	EXPECT_EQ(LocalHost().network_namespace(),
+		  LocalHost().network_namespace());
 }
 
 /* Each file vanishes while doctor reads, one by one. */

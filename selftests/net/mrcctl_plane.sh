@@ -222,6 +222,37 @@ links_of_a_file() {
 	rdma link del mrca 2>/dev/null || true
 }
 
+# A namespace with this inode number.
+namespace_again() { # INODE
+	ip netns add short
+	[ "$(stat -Lc %i /run/netns/short)" != "$1" ] || return 0
+	ip netns del short
+	return 1
+}
+
+# What was changed in a namespace ends with it: a new one with its inode number has nothing to
+# take back.
+namespace_ends() {
+	local i inode=''
+	for i in 1 2; do
+		if [ -z "$inode" ]; then
+			ip netns add short
+			inode=$(stat -Lc %i /run/netns/short)
+		elif ! wait_for 30 namespace_again "$inode"; then
+			skip "no inode number was given again"
+		fi
+		ip -n short link add pa1 type veth peer name pa2
+		run_as "ip netns exec short" plane add pa1 addr 192.0.2.9 --dry-run
+		check "$rc" == 0 "status of a dry run: $(cat "$WORK/err")"
+		grep -q 'sysctl .*arp_ignore=1' "$WORK/out" || fail "no change: $(cat "$WORK/out")"
+		run_as "ip netns exec short" plane del pa1
+		denied 2 '"plane add" has changed nothing of pa1' "plane del in namespace $i"
+		run_as "ip netns exec short" plane add pa1 addr 192.0.2.9
+		check "$rc" == 0 "status of plane add: $(cat "$WORK/err")"
+		ip netns del short
+	done
+}
+
 topo_down
 bare_hosts
 subtest "a dry run changes nothing" tries_nothing
@@ -232,5 +263,6 @@ subtest "a step that fails undoes those before it" fails_whole
 subtest "what others have changed since is left alone" others_change
 subtest "without rights nothing changes" unprivileged
 subtest "devices as a file says" links_of_a_file
+subtest "what was changed ends with the namespace" namespace_ends
 rm -rf /run/mrc
 tap_end

@@ -53,7 +53,10 @@ public:
 	 * the file and its directory. Throws DeviceError.
 	 */
 	virtual std::shared_ptr<void> lock(const std::string &path) = 0;
-	/* A word that is different for each network namespace. */
+	/*
+	 * A word that no other network namespace has since the machine was
+	 * started. Throws DeviceError.
+	 */
 	virtual std::string network_namespace() = 0;
 
 	static constexpr std::size_t max_file = 4 << 20;

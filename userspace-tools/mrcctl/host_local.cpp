@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -160,13 +161,19 @@ std::shared_ptr<void> LocalHost::lock(const std::string &path)
 	return held;
 }
 
+/*
+ * A new namespace can get the inode number of one that has ended, but not its
+ * cookie.
+ */
 std::string LocalHost::network_namespace()
 {
-	struct stat st {
-	};
+	const fd::Fd any(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+	uint64_t cookie = 0;
+	socklen_t size = sizeof(cookie);
 
-	if (stat((root_ + "/proc/self/ns/net").c_str(), &st) != 0)
-		return "0";
-	return std::to_string(st.st_ino);
+	if (!any.open() || getsockopt(any.get(), SOL_SOCKET, SO_NETNS_COOKIE,
+				      &cookie, &size) != 0)
+		throw DeviceError("cookie of the network namespace", errno);
+	return std::to_string(cookie);
 }
 } // namespace mrcctl
