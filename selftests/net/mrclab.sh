@@ -317,7 +317,11 @@ killed() {
 		: >"$WORK/log"
 		mrclab up "$LAB" >/dev/null 2>>"$WORK/log" &
 		pid=$!
-		wait_for 30 grep -q "$step" "$WORK/log"
+		wait_for 30 grep -q "$step" "$WORK/log" || {
+			cat "$WORK/log"
+			ps -ef
+			fail "no step \"$step\""
+		}
 		kill -9 $pid 2>/dev/null || true
 		wait $pid 2>/dev/null || true
 		made=$(netns_count)
