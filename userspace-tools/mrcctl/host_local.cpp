@@ -5,18 +5,20 @@
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
+#include <optional>
 #include <string_view>
 #include <system_error>
 
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "../common/fd.hpp"
+#include "../common/netns_cookie.hpp"
 #include "../common/process.hpp"
+#include "../common/replace.hpp"
 #include "error.hpp"
 
 namespace mrcctl
@@ -101,28 +103,23 @@ void LocalHost::become(const std::vector<std::string> &command)
 
 int LocalHost::replace(const std::string &path, const std::string &text)
 {
+	const std::string file_name = root_ + path;
 	std::error_code failed;
-	std::filesystem::path to = root_ + path;
-	const std::filesystem::file_status now =
-		std::filesystem::status(to, failed);
+	const std::optional<std::filesystem::path> to =
+		replaced_path(file_name, failed);
 
-	/* Root could put a file in the place of /dev/null. */
-	if (std::filesystem::exists(now) &&
-	    !std::filesystem::is_regular_file(now)) {
-		const fd::Fd there(::open(to.c_str(), O_WRONLY | O_CLOEXEC |
-							      O_NOCTTY |
-							      O_NONBLOCK));
+	if (failed)
+		return failed.value();
+	if (!to) {
+		const fd::Fd there(
+			::open(file_name.c_str(),
+			       O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
 
 		return there.open() ? write_all(there.get(), text) : errno;
 	}
-	failed.clear();
-	if (std::filesystem::exists(now))
-		to = std::filesystem::canonical(to, failed);
-	if (failed)
-		return failed.value();
 
 	/* Readers must never see half of it. */
-	const std::string next = fmt::format("{}.{}", to.string(), getpid());
+	const std::string next = fmt::format("{}.{}", to->string(), getpid());
 	int err = 0;
 
 	fd::Fd file(::open(
@@ -136,7 +133,7 @@ int LocalHost::replace(const std::string &path, const std::string &text)
 		err = errno;
 	if (!err)
 		err = write_all(file.get(), text);
-	if (!err && std::rename(next.c_str(), to.c_str()) != 0)
+	if (!err && std::rename(next.c_str(), to->c_str()) != 0)
 		err = errno;
 	if (err)
 		unlink(next.c_str());
@@ -161,19 +158,12 @@ std::shared_ptr<void> LocalHost::lock(const std::string &path)
 	return held;
 }
 
-/*
- * A new namespace can get the inode number of one that has ended, but not its
- * cookie.
- */
 std::string LocalHost::network_namespace()
 {
-	const fd::Fd any(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
 	uint64_t cookie = 0;
-	socklen_t size = sizeof(cookie);
 
-	if (!any.open() || getsockopt(any.get(), SOL_SOCKET, SO_NETNS_COOKIE,
-				      &cookie, &size) != 0)
-		throw DeviceError("cookie of the network namespace", errno);
+	if (const int err = own_netns_cookie(cookie))
+		throw DeviceError("cookie of the network namespace", err);
 	return std::to_string(cookie);
 }
 } // namespace mrcctl

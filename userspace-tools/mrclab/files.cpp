@@ -4,7 +4,9 @@
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 
+#include "../common/replace.hpp"
 #include "error.hpp"
 
 namespace mrclab
@@ -22,19 +24,15 @@ void write_text(const std::string &file, const std::string &text)
 void replace_text(const std::string &file, const std::string &text)
 {
 	std::error_code err;
-	const std::filesystem::file_status now =
-		std::filesystem::status(file, err);
-	std::string to = file;
+	const std::optional<std::filesystem::path> found =
+		replaced_path(file, err);
 
-	/* Root could put a file in the place of /dev/null. */
-	if (std::filesystem::exists(now) &&
-	    !std::filesystem::is_regular_file(now))
-		return write_text(file, text);
-	err.clear();
-	if (std::filesystem::exists(now))
-		to = std::filesystem::canonical(file, err);
 	if (err)
 		throw SystemError(file, err.value());
+	if (!found)
+		return write_text(file, text);
+	const std::string to = found->string();
+
 	write_text(to + ".new", text);
 	std::filesystem::rename(to + ".new", to, err);
 	if (err)

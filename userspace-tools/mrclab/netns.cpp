@@ -21,6 +21,7 @@
 #include <sys/statfs.h>
 #include <unistd.h>
 
+#include "../common/netns_cookie.hpp"
 #include "error.hpp"
 
 namespace mrclab
@@ -49,18 +50,9 @@ uint64_t inode_of(const std::string &path)
 /* Of the calling thread's namespace. */
 uint64_t my_cookie()
 {
-	const int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	uint64_t cookie = 0;
-	socklen_t size = sizeof(cookie);
 
-	if (fd < 0)
-		throw SystemError("socket", errno);
-	const int rc =
-		getsockopt(fd, SOL_SOCKET, SO_NETNS_COOKIE, &cookie, &size);
-	const int err = errno;
-
-	close(fd);
-	if (rc != 0)
+	if (const int err = own_netns_cookie(cookie))
 		throw SystemError("the cookie of a network namespace", err);
 	return cookie;
 }
