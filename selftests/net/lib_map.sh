@@ -30,6 +30,17 @@ all_start() { # HOST...
 	done
 }
 
+# With the fabric.
+all_end() { # HOST...
+	local h
+	for h; do
+		kill "${agents[h]}"
+	done
+	kill "$collector"
+	wait_for 30 process_gone "$collector"
+	mrclab down -q
+}
+
 links_known() { is_known 'all(l["loss"] is not None for l in s["links"])'; }
 
 all_probed() {
@@ -196,4 +207,27 @@ eight_planes_file() { # MEGABITS QUEUE-UNTIL-TRIMMED BASE-RTT-NS
 		  cc: {algorithm: uet-1.0-nscc, base_rtt: $3, max_cwnd: 120000, fi: 11040, eta: 332}
 	END
 	fab_params srv6 8 1 0 2 4500
+}
+
+# This fabric with traffic from host 1 to host 2. Sets before, and lossy: kbit/s without faults
+# and when a port of host 1 loses 5 %.
+eight_planes_up() { # MEGABITS QUEUE-UNTIL-TRIMMED BASE-RTT-NS
+	eight_planes_file "$@"
+	mrclab up -q "$FILE"
+	traffic 1 2 65536 16
+	sleep 3
+	before=$(rate 2)
+	mrclab fault h1:p8 loss 5%
+	sleep 2
+	lossy=$(rate 2)
+	mrclab fault clear
+}
+
+# Plane 8 is denied, no other one is, and it carries nothing. Sets during: kbit/s of the others.
+without_plane_8() {
+	check "$(mrcctl -d mrc1 ev show 2 | evs_shown | grep denied | cut -d' ' -f2 |
+		grep -c -v '@8$')" == 0 "denied EVs of other planes"
+	# What was under way must have left it.
+	wait_for 60 quiet 2 8
+	during=$(rate 2)
 }

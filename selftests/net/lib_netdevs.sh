@@ -99,3 +99,35 @@ offload_set() { # PLANE FEATURE on|off
 			fail "$2 of p$h$1 is $(offload $h "$1" "$2")"
 	done
 }
+
+# Each offload of a plane that can be switched is switched over and back in the middle of
+# traffic; after each change a number of packets arrive.
+offloads_toggled() { # PLANE PACKETS
+	local f was other
+	for f in "${OFFLOADS[@]}"; do
+		was=$(offload a "$1" "$f")
+		case $was in
+		on) other=off ;;
+		off) other=on ;;
+		*)
+			echo "figure: $(driver_of a "$1"): $f cannot be switched: $was"
+			continue
+			;;
+		esac
+		offload_set "$1" "$f" "$other" || continue
+		receives_on "$1" "$2"
+		offload_set "$1" "$f" "$was"
+		receives_on "$1" "$2"
+	done
+}
+
+# Counts in "switched" what could be switched; the rest stays as it is.
+offloads_all() { # PLANE on|off
+	local f
+	for f in "${OFFLOADS[@]}"; do
+		case $(offload a "$1" "$f") in
+		"$2") ;;
+		on | off) ! offload_set "$1" "$f" "$2" || switched=$((switched + 1)) ;;
+		esac
+	done
+}

@@ -238,35 +238,21 @@ ends() {
 # what they carry is a figure. Links are slow enough for one processor.
 eight_planes() {
 	local before lossy during
-	eight_planes_file 4 30000 20000000
 	SETTINGS=(--period 10ms --wait 300ms --slow-alarm 1s)
 	# Windows of an agent that was late are not used: on a busy machine most of them.
 	FOUND_TIME=240
-	mrclab up -q "$FILE"
-	traffic 1 2 65536 16
-	sleep 3
-	before=$(rate 2)
-	mrclab fault h1:p8 loss 5%
-	sleep 2
-	lossy=$(rate 2)
-	mrclab fault clear
+	eight_planes_up 4 30000 20000000
 	all_start 1 2
 	all_probed
 	breaks 'nic_link h1:p8' h1:p8 loss 5%
 	wait_for 30 denied_by 1 2
-	# What was under way must have left it.
-	wait_for 60 quiet 2 8
-	during=$(rate 2)
+	without_plane_8
 	echo "figure: kbit/s of eight planes $before; with 5% loss $lossy; without the lossy plane $during," \
 		"$((100 * during / (7 * 4000))) % of what the links of seven carry"
-	check "$(mrcctl -d mrc1 ev show 2 | evs_shown | grep denied | cut -d' ' -f2 |
-		grep -c -v '@8$')" == 0 "denied EVs of other planes"
 	heal
 	wait_allowed 1 2
 	echo "figure: after the heal $(rate 2) kbit/s"
-	kill "${agents[1]}" "${agents[2]}" "$collector"
-	wait_for 30 process_gone "$collector"
-	mrclab down -q
+	all_end 1 2
 }
 
 modprobe mrc 2>/dev/null || true

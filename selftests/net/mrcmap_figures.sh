@@ -26,27 +26,13 @@ until_denied() { # SINCE
 	took=$((now - $1))
 }
 
-all_end() {
-	kill "${agents[1]}" "${agents[2]}" "$collector"
-	wait_for 30 process_gone "$collector"
-	mrclab down -q
-}
-
 lossy_port() {
 	local i now since fault took before during lossy times=()
-	eight_planes_file "$MEGABITS" 15000 5000000
-	mrclab up -q "$FILE"
-	traffic 1 2 65536 16
-	sleep 3
-	before=$(rate 2)
-	mrclab fault h1:p8 loss 5%
-	sleep 2
-	lossy=$(rate 2)
-	mrclab fault clear
+	eight_planes_up "$MEGABITS" 15000 5000000
 	all_start 1 2
 	# Windows of an agent that was late are not used.
 	wait_for "$FOUND_TIME" links_known || {
-		all_end
+		all_end 1 2
 		skip "this machine is too busy for a probe in each millisecond: agents are late"
 	}
 	echo "figure: kbit/s of eight planes $before; with 5% loss, not denied, $lossy; with probes $(rate 2)"
@@ -61,18 +47,14 @@ lossy_port() {
 		fault=$((now - since))
 		until_denied "$since"
 		times+=("$took")
-		check "$(mrcctl -d mrc1 ev show 2 | evs_shown | grep denied | cut -d' ' -f2 |
-			grep -c -v '@8$')" == 0 "denied EVs of other planes"
-		# What was under way must have left the plane.
-		wait_for 60 quiet 2 8
-		during=$(rate 2)
+		without_plane_8
 		echo "figure: round $i: denied after $took ms, $fault of them for the fault itself;" \
 			"$before kbit/s before, $during on seven planes, $((1000 * during / before)) of 1000, 7/8 are 875"
 		heal
 	done
 	echo "figure: denied after, ms: $(printf '%s\n' "${times[@]}" | sort -n | tr '\n' ' ')"
 	tail -n 1 "$WORK/agent.1"
-	all_end
+	all_end 1 2
 }
 
 modprobe mrc 2>/dev/null || true

@@ -161,24 +161,9 @@ in_vrf() {
 # --- offloads -----------------------------------------------------------------------
 
 # Each offload is switched over in the middle of traffic, and back.
-switched() {
-	local f was other
+toggled() {
 	load_start
-	for f in "${OFFLOADS[@]}"; do
-		was=$(offload a 1 $f)
-		case $was in
-		on) other=off ;;
-		off) other=on ;;
-		*)
-			echo "figure: $f cannot be switched: $was"
-			continue
-			;;
-		esac
-		offload_set 1 $f $other
-		receives_on 1 50
-		offload_set 1 $f "$was"
-		receives_on 1 50
-	done
+	offloads_toggled 1 50
 	load_stop
 	almost_undamaged
 	expect mrca/1 port_down_events == 0
@@ -194,12 +179,9 @@ almost_undamaged() {
 # All that can be switched, one way: with a long list of merged packets, if they could be
 # merged, or with packets without fragments.
 all_switched() { # on|off
-	local f
-	for f in "${OFFLOADS[@]}"; do
-		case $(offload a 1 $f) in
-		on | off) offload_set 1 $f "$1" ;;
-		esac
-	done
+	local switched=0
+	offloads_all 1 "$1"
+	check $switched '>=' 2 "offloads that were switched $1"
 	lossless_traffic
 }
 
@@ -306,7 +288,7 @@ sub "a bridge takes the netdev" taken bridge
 sub "a bond takes the netdev" taken bond mode active-backup
 sub "XDP, generic" passed generic
 sub "XDP, native" passed native
-sub "offloads are switched one by one" switched
+sub "offloads are switched one by one" toggled
 sub "all offloads" all_switched on
 sub "no offloads" all_switched off
 sub "35 cycles leave no memory behind" cycles

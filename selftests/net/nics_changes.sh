@@ -45,43 +45,23 @@ links_lost() {
 }
 
 # A NIC may start anew for that, and its link is away for a moment.
-switched() {
-	local i f was other
+toggled() {
+	local i
 	load_start
 	for ((i = 1; i <= NICS; i++)); do
-		for f in "${OFFLOADS[@]}"; do
-			was=$(offload a "$i" "$f")
-			case $was in
-			on) other=off ;;
-			off) other=on ;;
-			*)
-				echo "figure: ${NIC_DRIVERS[i - 1]}: $f cannot be switched: $was"
-				continue
-				;;
-			esac
-			offload_set "$i" "$f" "$other" || continue
-			receives_on "$i" 20
-			offload_set "$i" "$f" "$was"
-			receives_on "$i" 20
-		done
+		offloads_toggled "$i" 20
 	done
 	load_stop
 	expect mrca qp_errors == 0
 	expect mrcb qp_errors == 0
 }
 
-# What can be switched, of all NICs; the rest stays as it is.
 all_switched() { # on|off
-	local i f n=0
+	local i switched=0
 	for ((i = 1; i <= NICS; i++)); do
-		for f in "${OFFLOADS[@]}"; do
-			case $(offload a "$i" "$f") in
-			"$1") ;;
-			on | off) ! offload_set "$i" "$f" "$1" || n=$((n + 1)) ;;
-			esac
-		done
+		offloads_all "$i" "$1"
 	done
-	check $n '>=' 4 "offloads that were switched $1"
+	check $switched '>=' 4 "offloads that were switched $1"
 	for ((i = 1; i <= NICS; i++)); do
 		wait_for 60 port_is mrca "$i" ACTIVE
 		wait_for 60 port_is mrcb "$i" ACTIVE
@@ -118,7 +98,7 @@ large() {
 
 topo nics
 subtest "the hypervisor takes each link away" links_lost
-subtest "offloads are switched in the middle of traffic" switched
+subtest "offloads are switched in the middle of traffic" toggled
 subtest "data without offloads" all_switched off
 subtest "data with all offloads" all_switched on
 topo nics 9000

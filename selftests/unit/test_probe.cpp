@@ -133,16 +133,23 @@ TEST(Silence, SingleEvIsProbedItself)
 	EXPECT_EQ(r.probes[0].ev, out[0].ev);
 }
 
+// The peer wants the EV of this packet, which it has, to be skipped always.
+// Returns the EV.
+static int condemn(Requester &r, const mrc_tx_desc &d)
+{
+	r.sack({.cack = d.hdr.psn,
+		.m = MRC_M_ALWAYS_SKIP,
+		.entropy = d.entropy});
+	return d.ev;
+}
+
 TEST(EvProbe, CondemnedEvIsProbedUntilItIsGoodAgain)
 {
 	Requester r;
 	r.init();
 	auto out = r.send_n(1);
-	r.sack({.cack = r.psn(0),
-		.m = MRC_M_ALWAYS_SKIP,
-		.entropy = out[0].entropy});
+	const int bad = condemn(r, out[0]);
 	r.ack(r.psn(0));
-	const int bad = out[0].ev;
 	ASSERT_EQ(r.ev(bad).state, MRC_EV_ASSUMED_BAD);
 	// Nothing else is going on; the deadline is the EV's probe.
 	for (int k = 0; k < 2; k++) {
@@ -172,18 +179,16 @@ TEST(EvProbe, VerdictFollowsM)
 		Requester r;
 		r.init();
 		auto out = r.send_n(1);
-		r.sack({.cack = r.psn(0),
-			.m = MRC_M_ALWAYS_SKIP,
-			.entropy = out[0].entropy});
+		const int bad = condemn(r, out[0]);
 		r.now = mrc_paths_next_probe(&r.paths);
 		r.send();
 		ASSERT_EQ(r.probes.size(), 1u);
 		r.sack({.cack = r.psn(0),
 			.m = m,
 			.probe = r.probes[0].hdr.peth.probe_id});
-		EXPECT_EQ(r.ev(out[0].ev).state, m == MRC_M_SKIP_ONCE
-							 ? MRC_EV_SKIP
-							 : MRC_EV_ASSUMED_BAD);
+		EXPECT_EQ(r.ev(bad).state, m == MRC_M_SKIP_ONCE
+						   ? MRC_EV_SKIP
+						   : MRC_EV_ASSUMED_BAD);
 	}
 }
 
