@@ -281,6 +281,25 @@ TEST(ProbeTrain, OncePerRoundTrip)
 	EXPECT_EQ(r.probe(3).size(), 79u);
 }
 
+// The widest window of one queue pair: its holes need 510 maps, and a second
+// probe within the round trip gets one.
+TEST(ProbeTrain, TheWidestWindow)
+{
+	Responder r;
+	r.cfg.mpr = 255;
+	r.init();
+	const int n = 255 * 128;
+	for (int i = 1; i < n; i += 2)
+		r.data({.psn = r.psn(i)});
+	EXPECT_EQ(r.probe(1).size(), 510u);
+	EXPECT_EQ(r.probe(2).size(), 1u);
+	EXPECT_EQ(r.count(MRC_CTR_TRAIN_LIMIT), 1u);
+	// A PSN beyond the window brings no more.
+	r.data({.psn = r.psn(n + 1)});
+	r.now += r.cfg.base_rtt;
+	EXPECT_EQ(r.probe(3).size(), 510u);
+}
+
 TEST(ProbeTrain, OneMapIsNeverLimited)
 {
 	Responder r;
