@@ -91,6 +91,7 @@ struct kv_test {
 
 extern const struct kv_test kv_memory_tests[];	/* the last has no name */
 extern const struct kv_test kv_srq_tests[];
+extern const struct kv_test kv_cq_tests[];
 extern const struct kv_test kv_misuse_tests[];
 
 /* kv_main.c: what goes wrong, for the log and the result. Always -1. */

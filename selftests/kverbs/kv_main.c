@@ -103,6 +103,7 @@ static int __init kv_init(void)
 	if (kv_dev && kv_peer) {
 		n = kv_run(kv_memory_tests, n);
 		n = kv_run(kv_srq_tests, n);
+		n = kv_run(kv_cq_tests, n);
 		if (misuse)
 			n = kv_run(kv_misuse_tests, n);
 		kv_say("1..%d\n", n);

@@ -51,6 +51,23 @@ removed() {
 	modprobe -r mrc_kverbs
 }
 
+# A lock that interrupts take must be taken with interrupts off. Of the debug kernels lockdep
+# says so if it is not, of the others both may wait for each other.
+interrupted() {
+	local n=0
+	start "$WORK/tests" modprobe mrc_kverbs dev=mrca peer=mrcb only=interrupts
+	wait_for 30 holds_qp
+	until process_gone "$started"; do
+		in_a rdma -dd resource show cq dev mrca >"$WORK/cqs"
+		n=$((n + 1))
+	done
+	finished "$started" 60
+	check $n '>' 0 "times that the queues were shown"
+	grep -q '^ok 1 - notifications' /sys/module/mrc_kverbs/parameters/result ||
+		fail "$(cat /sys/module/mrc_kverbs/parameters/result)"
+	modprobe -r mrc_kverbs
+}
+
 # Detects what a failed run leaves: devices that cannot be removed.
 nothing_held() {
 	topo_down
@@ -62,6 +79,7 @@ subtest "over two planes" run mrca mrcb
 subtest "the other way" run mrcb mrca
 subtest "both ends on one device" run mrca mrca
 subtest "under loss" lossy
+subtest "notifications asked for in interrupts" interrupted
 subtest "without the device" refuse 'no such device' modprobe mrc_kverbs dev=mrcx peer=mrcx
 subtest "a device that is removed waits" removed
 subtest "nothing is held afterwards" nothing_held
