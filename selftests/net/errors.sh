@@ -33,6 +33,39 @@ local_error_test() { # NAME: the peer must not see an error
 	expect mrcb resp_invalid_request == 0
 }
 
+# How often functions of the driver have been called since, by kprobes.
+TRACE=/sys/kernel/tracing
+calls_of() { awk -v name="$1" '$1 == name { print $2 }' "$TRACE/kprobe_profile"; }
+
+probes_off() {
+	local f
+	for f in mrc_sq_flush mrc_rq_flush; do
+		[ -d "$TRACE/events/lab/$f" ] || continue
+		echo 0 >"$TRACE/events/lab/$f/enable"
+		echo "-:lab/$f" >>"$TRACE/kprobe_events"
+	done
+}
+
+# A call of the functions that flush takes at most 1024 work requests. Of send queues 5000
+# are flushed four times, of receive queues twice, and five queue pairs are destroyed
+# meanwhile: 20 and 15 calls at least, where one for each would be 9 and 7.
+flushed_in_parts() {
+	local f
+	local -A least=([mrc_sq_flush]=20 [mrc_rq_flush]=15)
+	mountpoint -q "$TRACE" || mount -t tracefs tracefs "$TRACE" 2>/dev/null || true
+	[ -e "$TRACE/kprobe_events" ] || skip "this kernel has no kprobes"
+	trap 'probes_off; stop_all' EXIT
+	for f in mrc_sq_flush mrc_rq_flush; do
+		echo "p:lab/$f $f" >>"$TRACE/kprobe_events"
+		echo 1 >"$TRACE/events/lab/$f/enable"
+	done
+	local_error_test flush-many
+	for f in mrc_sq_flush mrc_rq_flush; do
+		echo "figure: $f: $(calls_of "$f") calls"
+		check "$(calls_of "$f")" '>=' "${least[$f]}" "calls of $f"
+	done
+}
+
 # The budget is retry + 1 intervals of 4.096 us * 2^timeout.
 peer_gone() { # MODE TIMEOUT RETRY MIN_MS MAX_MS
 	ctr_mark
@@ -140,6 +173,7 @@ subtest "send queue overflow is refused at post" local_error_test sq-overflow
 subtest "QP transitions with wrong masks are refused" local_error_test modify-masks
 subtest "work requests flush in ERROR, in order" local_error_test flush
 subtest "thousands of work requests flush, in order" local_error_test flush-many
+subtest "they flush in parts" flushed_in_parts
 subtest "send queue drained (SQD) and resumed" local_error_test sq-drain
 subtest "peer gone: RETRY_EXC_ERR in time (timeout 12, retry 3)" peer_gone 12 3 50 2000
 subtest "peer gone: RETRY_EXC_ERR in time (timeout 16, retry 2)" peer_gone 16 2 537 4000
