@@ -11,6 +11,10 @@
  * HOW is "kill": each connection has a process of its own, which is killed at a
  * random time, before, while or after it is made.
  *
+ * HOW is "delete": for each line of the input there is traffic in both
+ * directions, "carries" is said, and the traffic goes on until somebody deletes
+ * DEV. "ended" is said when all objects are destroyed.
+ *
  * Prints progress, and a result as adopt() of lib_run.sh takes it.
  */
 #include <array>
@@ -20,12 +24,14 @@
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
+#include <iostream>
 #include <memory>
 #include <random>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include <poll.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -140,6 +146,38 @@ public:
 			throw Failure(ibv_wc_status_str(wc.status));
 	}
 
+	/* Polls once: has a WRITE completed well? */
+	bool one_done()
+	{
+		ibv_wc wc{};
+
+		return ibv_poll_cq(cq_.get(), 1, &wc) == 1 &&
+		       wc.status == IBV_WC_SUCCESS;
+	}
+
+	/* Is the device gone? Waits up to this time for an event. */
+	bool gone(std::chrono::milliseconds limit)
+	{
+		const auto until = clock::now() + limit;
+		pollfd p{.fd = ctx_->async_fd, .events = POLLIN, .revents = 0};
+		ibv_async_event event{};
+
+		do {
+			const auto left = std::chrono::duration_cast<
+				std::chrono::milliseconds>(until -
+							   clock::now());
+
+			if (poll(&p, 1,
+				 static_cast<int>(
+					 std::max(left, 0ms).count())) < 1)
+				return false;
+			if (ibv_get_async_event(ctx_.get(), &event))
+				throw Failure("no event");
+			ibv_ack_async_event(&event);
+		} while (event.event_type != IBV_EVENT_DEVICE_FATAL);
+		return true;
+	}
+
 	std::vector<uint8_t> &bytes() { return mem_.bytes; }
 
 private:
@@ -157,6 +195,54 @@ private:
 	uint8_t index_;
 	ibv_gid gid_{};
 };
+
+/* The script waits for this line. */
+void tell(const char *what)
+{
+	say("%s", what);
+	std::fflush(stdout);
+}
+
+constexpr int depth = 8; /* WRITEs under way in each direction */
+
+/* If a WRITE of an end is done, it is posted anew. Returns how many were. */
+unsigned go_on(End &a, End &b)
+{
+	unsigned n = 0;
+
+	for (End *e : {&a, &b})
+		if (e->one_done()) {
+			e->post(e == &a ? b : a, size);
+			n++;
+		}
+	return n;
+}
+
+void until_deleted(const Port &here, const Port &there)
+{
+	End a(here), b(there);
+	unsigned done = 0;
+
+	a.connect(b);
+	b.connect(a);
+	try {
+		for (int i = 0; i < 2 * depth; i++)
+			(i % 2 ? a : b).post(i % 2 ? b : a, size);
+		while (!a.gone(0ms)) {
+			const unsigned was = done;
+
+			done += go_on(a, b);
+			if (was < 2 * depth && done >= 2 * depth)
+				tell("carries");
+		}
+	} catch (const Failure &) {
+		/* Nothing can be posted any more. */
+		if (!a.gone(60s))
+			throw;
+	}
+	if (done < 2 * depth)
+		throw Failure("the device was deleted too early");
+}
 
 std::size_t descriptors()
 {
@@ -253,6 +339,23 @@ void destroyed(const Port &here, const Port &there, unsigned cycles,
 	c.eq(descriptors(), fds, "file descriptors");
 }
 
+void deleted(const Port &here, const Port &there, unsigned cycles,
+	     tap::Check &c)
+{
+	std::string line;
+	std::size_t fds = 0;
+	unsigned n = 0;
+
+	for (; std::getline(std::cin, line); n++) {
+		until_deleted(here, there);
+		tell("ended");
+		if (!n)
+			fds = descriptors();
+	}
+	c.eq(n, cycles, "cycles");
+	c.eq(descriptors(), fds, "file descriptors");
+}
+
 /*
  * How long the way to a connection takes depends on the machine. So the times
  * before the kill range up to twice what it takes here.
@@ -290,7 +393,7 @@ int main(int argc, char **argv)
 try {
 	if (argc != 8)
 		fail("usage: mrc_life DEV GID-INDEX PEER-DEV PEER-GID-INDEX "
-		     "destroy|kill CYCLES SEED");
+		     "destroy|kill|delete CYCLES SEED");
 	const Port here{argv[1], static_cast<uint8_t>(std::stoul(argv[2]))};
 	const Port there{argv[3], static_cast<uint8_t>(std::stoul(argv[4]))};
 	const std::string how = argv[5];
@@ -300,6 +403,8 @@ try {
 	report.run(how + " " + argv[6] + " connections", [&](tap::Check &c) {
 		if (how == "kill")
 			killed(here, there, cycles, std::stoull(argv[7]), c);
+		else if (how == "delete")
+			deleted(here, there, cycles, c);
 		else
 			destroyed(here, there, cycles, c);
 	});

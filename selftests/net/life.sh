@@ -49,18 +49,46 @@ beside_begin() {
 }
 beside_end() { verify_stop_well; }
 
+# life_hears TEXT: the next line of the program.
+life_hears() {
+	local line
+	read -rt 120 -u "${life[0]}" line && [ "$line" = "$1" ] ||
+		fail "$1: ${line:-nothing}; $(cat "$WORK/life")"
+}
+
+# A device that carries data both ways is deleted. Its second plane has no routes. Other
+# devices carry data meanwhile.
 links() { # CYCLES
-	local n
+	local n pid to life life_PID
 	beside_begin
-	ip -n "$HOST_A" link add lx0 type veth peer name lx1
+	ip -n "$HOST_A" link add lx0 mtu 4500 type veth peer name lx1 netns "$HOST_B"
+	ip -n "$HOST_A" addr add 10.9.0.1/24 dev lx0
 	ip -n "$HOST_A" link set lx0 up
-	ip -n "$HOST_A" link set lx1 up
+	ip -n "$HOST_B" addr add 10.9.0.2/24 dev lx1
+	ip -n "$HOST_B" link set lx1 mtu 4500 up
+	ip -n "$HOST_A" link add lx2 type dummy
+	ip -n "$HOST_A" link set lx2 up
+	in_b rdma link add mrcy type mrc netdev lx1
+	in_a rdma link add mrcx type mrc netdev lx0
+	wait_for 30 gid_index mrcx 1 10.9.0.1
+	wait_for 30 gid_index mrcy 1 10.9.0.2
+	coproc life { mrc_life mrcx "$(gid_index mrcx 1 10.9.0.1)" mrcy \
+		"$(gid_index mrcy 1 10.9.0.2)" delete "$1" 0 2>"$WORK/life"; }
+	pid=$life_PID to=${life[1]}
 	for ((n = 0; n < $1; n++)); do
-		in_a bash -ec 'rdma link add mrcx type mrc netdev lx0
-			rdma link add mrcx type mrc netdev lx1
-			rdma link del mrcx'
+		[ "$n" = 0 ] || in_a rdma link add mrcx type mrc netdev lx0
+		in_a rdma link add mrcx type mrc netdev lx2
+		wait_for 30 gid_index mrcx 1 10.9.0.1
+		echo >&"$to"
+		life_hears carries
+		in_a rdma link del mrcx
+		life_hears ended
 	done
+	exec {to}>&-
+	wait "$pid" || fail "$(cat "$WORK/life")"
+	rdma link del mrcy
 	ip -n "$HOST_A" link del lx0
+	ip -n "$HOST_A" link del lx2
 	beside_end
 }
 
@@ -155,7 +183,7 @@ done
 topo 2
 life connections "$CYCLES connections, made and destroyed" flat "$CYCLES" connections destroy
 life processes "$CYCLES processes, killed" flat "$CYCLES" connections kill
-life links "$CYCLES links, beside traffic" flat "$CYCLES" links
+life links "$CYCLES links, under traffic" flat "$CYCLES" links
 life ports "$CYCLES times a port goes down and up, under traffic" flat "$CYCLES" ports
 life namespaces "$CYCLES namespaces, beside traffic" flat "$CYCLES" namespaces
 life traffic "$MINUTES minutes of traffic" hours
