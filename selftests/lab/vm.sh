@@ -19,7 +19,8 @@
 #        drivers are installed and not loaded; stock kernels in QEMU only. The job pulls a
 #        cable with a line "set_link nica1 off" written to /out/cables (not with -i)
 #   -C   one emulated processor and a clock that counts instructions, a nanosecond for each:
-#        in the guest the same job takes the same time on any machine
+#        in the guest the same job takes the same time on any machine. LAB_CLOCK is
+#        "instructions" there
 #   -I   as -C, and loads this plugin of QEMU (FILE,ARGUMENT=VALUE...)
 # LAB_MRC_KO in the environment: the module, if it is not the one of module.sh.
 # LAB_MACHINE in the environment: uml or uml-debug run the kernel as a program,
@@ -224,6 +225,7 @@ if [ $# -gt 0 ]; then
 		job=/mrc/job
 		;;
 	esac
+	[ -z "$count" ] || env+=(LAB_CLOCK=instructions)
 	{
 		echo "cd /mrc"
 		for e in ${env[@]+"${env[@]}"}; do

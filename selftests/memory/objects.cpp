@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstring>
 #include <sys/mman.h>
+#include <unistd.h>
 
 namespace
 {
@@ -271,4 +272,24 @@ ibv_wc_status Pair::send_inv(uint32_t key)
 	wr.opcode = IBV_WR_SEND_WITH_INV;
 	wr.invalidate_rkey = key;
 	return run(a, wr);
+}
+
+void hold_queue_pairs(Dev &d, int n)
+{
+	ibv_cq *cq = made(ibv_create_cq(d.ctx, 1, nullptr, nullptr, 0), "CQ");
+	ibv_qp_init_attr attr{};
+
+	attr.send_cq = attr.recv_cq = cq;
+	attr.qp_type = IBV_QPT_RC;
+	attr.cap = {.max_send_wr = 1,
+		    .max_recv_wr = 1,
+		    .max_send_sge = 1,
+		    .max_recv_sge = 1,
+		    .max_inline_data = 0};
+	for (int i = 0; i < n; i++)
+		made(ibv_create_qp(d.pd, &attr), "queue pair");
+	std::printf("begun\n");
+	std::fflush(stdout);
+	for (;;)
+		pause();
 }

@@ -138,7 +138,13 @@ void test_paging_tenants(Dev &d, tap::Report &report, const std::string &part);
 void test_charged_datagrams(Dev &d, tap::Report &report, const std::string &cgroup);
 /* Tells the kernel, until killed, that memory without pages, in a region or not, is not
  * needed. */
-[[noreturn]] void take_away_for_ever(Dev &d, bool region);
+[[noreturn]] void take_away_for_ever(Dev &d, bool region, bool pages);
 
 /* Prints "occupied" when all workers wait that so many programs can have. */
 [[noreturn]] void occupy_workers(const std::string &device, unsigned programs);
+
+/*
+ * Make so many queue pairs, which stay in RESET. Says "begun" then, and does not
+ * return. Throws Failure.
+ */
+[[noreturn]] void hold_queue_pairs(Dev &d, int n);

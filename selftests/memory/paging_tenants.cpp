@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* A program whose pages never come: what it can have of the kernel's workers. */
+/* A program whose pages never come: what it can have of the kernel's workers.
+ */
 #include <csignal>
 #include <cstdio>
 #include <functional>
@@ -61,8 +62,8 @@ void advise(Dev &d, const ibv_mr *mr, uint64_t at, size_t len)
 {
 	ibv_sge sge{at, static_cast<uint32_t>(len), mr->lkey};
 
-	if (int ret = ibv_advise_mr(d.pd, IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE, 0,
-				    &sge, 1))
+	if (int ret = ibv_advise_mr(d.pd, IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE,
+				    0, &sge, 1))
 		throw Failure("advice: " + errno_text(ret));
 }
 
@@ -72,7 +73,8 @@ std::vector<ibv_mr *> ask(Dev &d, const Region &all)
 	std::vector<ibv_mr *> mrs;
 
 	for (uint8_t *at = all.bytes; at < all.bytes + all.size; at += page) {
-		mrs.push_back(made(ibv_reg_mr(d.pd, at, page, paged), "region"));
+		mrs.push_back(
+			made(ibv_reg_mr(d.pd, at, page, paged), "region"));
 		advise(d, mrs.back(), reinterpret_cast<uintptr_t>(at), page);
 	}
 	return mrs;
@@ -157,7 +159,8 @@ void neighbours(Dev &d, Check &c)
 		       std::to_string(status));
 }
 
-/* A region that wants many pages lets another one have its turn after so many. */
+/* A region that wants many pages lets another one have its turn after so many.
+ */
 constexpr unsigned turn = 1024; /* pages: bounds.md */
 
 void turns(Dev &d, Check &c)
@@ -212,7 +215,8 @@ void test_paging_tenants(Dev &d, tap::Report &report, const std::string &part)
 {
 	run_served({d, report, part},
 		   "paging: many regions whose pages never come", neighbours);
-	run_served({d, report, part}, "paging: a long region beside others", turns);
+	run_served({d, report, part}, "paging: a long region beside others",
+		   turns);
 }
 
 void occupy_workers(const std::string &device, unsigned programs)
@@ -232,16 +236,26 @@ void occupy_workers(const std::string &device, unsigned programs)
 		pause();
 }
 
-void take_away_for_ever(Dev &d, bool region)
+void take_away_for_ever(Dev &d, bool region, bool pages)
 {
 	constexpr size_t size = size_t{4} << 20;
-	/* Nobody has written there: it has no pages. */
-	Region hole(d.pd, paged, size);
+	Region mem(d.pd, paged, size);
 
 	if (!region)
-		hole.dereg();
+		mem.dereg();
 	std::printf("begun\n");
 	std::fflush(stdout);
-	for (;;)
-		madvise(hole.bytes, size, MADV_DONTNEED);
+	for (;;) {
+		if (pages && region) {
+			ibv_sge all{mem.addr(), size, mem.mr->lkey};
+
+			if (const int ret = ibv_advise_mr(
+				    d.pd, IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE,
+				    IBV_ADVISE_MR_FLAG_FLUSH, &all, 1))
+				throw Failure("advice: " + errno_text(ret));
+		}
+		for (size_t at = 0; pages && !region && at < size; at += page)
+			mem.bytes[at] = 1;
+		madvise(mem.bytes, size, MADV_DONTNEED);
+	}
 }
