@@ -487,16 +487,16 @@ int mrc_req_id_alloc_short(struct mrc_dev *dev);
  * @close: the port releases its netdev, or the netdev did not become the port's after
  *	@open. Must do nothing if @open was not called
  * @moved: @ndev is now the port's netdev (@here), or no longer is
- * @changed: a port of @dev has changed: its state (@state), or only the MTU of its
- *	netdev
+ * @changed: a port of @dev has changed: its state, or the MTU of its netdev
  *
- * Each may be NULL. All are called under RTNL, in the order of the table of clients.
+ * Each may be NULL. All are called under RTNL, in the order of the table of clients, so
+ * none of them may take time for each queue pair or peer.
  */
 struct mrc_port_client {
 	int (*open)(struct mrc_port *port, struct net_device *ndev);
 	void (*close)(struct mrc_port *port);
 	void (*moved)(struct mrc_port *port, struct net_device *ndev, bool here);
-	void (*changed)(struct mrc_dev *dev, bool state);
+	void (*changed)(struct mrc_dev *dev);
 };
 
 /**

@@ -15,13 +15,13 @@
 /* Table of higher layers; the last entry is NULL. */
 static const struct mrc_port_client *const *mrc_port_clients;
 
-static void mrc_port_changed(struct mrc_dev *dev, bool state)
+static void mrc_port_changed(struct mrc_dev *dev)
 {
 	const struct mrc_port_client *const *c;
 
 	for (c = mrc_port_clients; *c; c++)
 		if ((*c)->changed)
-			(*c)->changed(dev, state);
+			(*c)->changed(dev);
 }
 
 static void mrc_port_moved(struct mrc_port *port, struct net_device *ndev,
@@ -139,7 +139,7 @@ static void mrc_port_update_state(struct mrc_port *port, struct net_device *ndev
 	mrc_ctr_add(&dev->ctr, port->num,
 		    up ? MRC_CTR_PORT_UP : MRC_CTR_PORT_DOWN, 1);
 	mrc_port_event(port, up ? IB_EVENT_PORT_ACTIVE : IB_EVENT_PORT_ERR);
-	mrc_port_changed(dev, true);
+	mrc_port_changed(dev);
 }
 
 /*
@@ -161,7 +161,7 @@ static void mrc_port_set_mtu(struct mrc_port *port,
 			mrc_port_event(port, IB_EVENT_PORT_ACTIVE);
 	}
 	/* Routes may have become too narrow for the path MTU, or wide enough. */
-	mrc_port_changed(port->dev, false);
+	mrc_port_changed(port->dev);
 }
 
 int mrc_port_attach(struct mrc_dev *dev, u8 num, struct net_device *ndev)

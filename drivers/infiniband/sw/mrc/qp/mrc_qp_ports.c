@@ -86,26 +86,6 @@ void mrc_qp_leave_ports(struct mrc_qp *qp, u32 up)
 	}
 }
 
-static void mrc_qp_ports_changed(struct mrc_qp_base *base)
-{
-	struct mrc_qp *qp = container_of(base, struct mrc_qp, base);
-	struct mrc_qp *ans = mrc_ans_get(qp);
-
-	mrc_qp_queue_work(qp, 0);
-	if (ans) {
-		mrc_qp_queue_work(ans, 0);
-		mrc_qp_put(ans);
-	}
-}
-
-static void mrc_qps_ports_changed(struct mrc_dev *dev, bool state)
-{
-	if (state)
-		mrc_peers_ports_changed(dev);
-	else
-		mrc_qp_base_for_each(dev, false, mrc_qp_ports_changed);
-}
-
 const struct mrc_port_client mrc_qp_port_client = {
-	.changed = mrc_qps_ports_changed,
+	.changed = mrc_peers_ports_changed,
 };

@@ -100,27 +100,6 @@ void mrc_qp_base_unpublish(struct mrc_qp_base *base)
 	rhashtable_remove_fast(&mrc_qpns, &base->node, mrc_qpn_params);
 }
 
-void mrc_qp_base_for_each(struct mrc_dev *dev, bool ud,
-			  void (*fn)(struct mrc_qp_base *base))
-{
-	struct rhashtable_iter iter;
-	struct mrc_qp_base *base;
-
-	rhashtable_walk_enter(&mrc_qpns, &iter);
-	rhashtable_walk_start(&iter);
-	while ((base = rhashtable_walk_next(&iter))) {
-		if (IS_ERR(base))	/* table resized: the walk starts again */
-			continue;
-		if (base->dev != dev || mrc_qpn_ud(base->qpn) != ud ||
-		    !mrc_qp_base_tryget(base))
-			continue;
-		fn(base);
-		mrc_qp_base_put(base);
-	}
-	rhashtable_walk_stop(&iter);
-	rhashtable_walk_exit(&iter);
-}
-
 int mrc_qp_base_table_init(void)
 {
 	int ret;

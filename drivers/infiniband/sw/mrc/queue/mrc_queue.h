@@ -359,13 +359,6 @@ static inline void mrc_qp_base_put(struct mrc_qp_base *base)
 int mrc_qp_base_publish(struct mrc_qp_base *base, bool ud);
 void mrc_qp_base_unpublish(struct mrc_qp_base *base);
 
-/*
- * Call @fn for all QPs of @dev in the table; @ud: for those with numbers of UD and UC,
- * else for the others. @fn must not sleep.
- */
-void mrc_qp_base_for_each(struct mrc_dev *dev, bool ud,
-			  void (*fn)(struct mrc_qp_base *base));
-
 /* Runs the work items of queue pairs. */
 extern struct workqueue_struct *mrc_qp_wq;
 
