@@ -262,6 +262,9 @@ if wants web; then
 fi
 if wants insns; then
 	stage insns "$LAB_DIR/insns.sh"
+	stage bounds-insns "$LAB_DIR/insns_net.sh" bounds
+	# Regions are paged by kernels from 7.0 on.
+	stage paging-insns "$LAB_DIR/insns_net.sh" -k 7.2 paging_figures
 fi
 if wants conform; then
 	stage conform "$LAB_DIR/conform_mutants.sh"
