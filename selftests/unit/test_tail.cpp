@@ -100,6 +100,34 @@ TEST(Tail, HolesAreAskedFor)
 	EXPECT_EQ(r.req.retries, 0u);
 }
 
+// Losses that the first SACK of a reply shows make the window smaller. With the
+// smaller window the packets under way are many, but the probe was sent when
+// they were few.
+TEST(Tail, TheWindowAtTheProbeCounts)
+{
+	Known r;
+	r.req.cc->cwnd *= 16;
+	r.write(70 * 256);
+	r.send();
+	r.now += kRtt;
+	r.sack({.cack = r.psn(-1), .base = 65, .map = 0x2f, .probe = 60000});
+	r.sack({.cack = r.psn(-1),
+		.base = 1,
+		.map = ~(1ull << 3),
+		.probe = 60000});
+	r.now = mrc_req_deadline(&r.req);
+	r.deadline();
+	r.send();
+	ASSERT_EQ(r.probes.size(), 1u);
+	const int id = r.probes[0].hdr.peth.probe_id;
+	r.now += kRtt;
+	r.sack({.cack = r.psn(-1), .base = 1, .map = ~(1ull << 3), .probe = id});
+	EXPECT_TRUE(r.lost(r.psn(3)));
+	r.req.cc->cwnd /= 16;
+	r.sack({.cack = r.psn(-1), .base = 65, .map = 0x2f, .probe = id});
+	EXPECT_TRUE(r.lost(r.psn(68)));
+}
+
 namespace
 {
 

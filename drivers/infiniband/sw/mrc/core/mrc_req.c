@@ -528,6 +528,7 @@ static void mrc_req_probe_desc(struct mrc_req *req, int ev, u64 now,
 	rec->id = h->peth.probe_id;
 	rec->at = now;
 	rec->port = desc->port;
+	rec->range = (u16)mrc_req_loss_range(req);
 	rec->answered = false;
 	req->probe_pos = (u8)((req->probe_pos + 1) % MRC_PROBE_LOG);
 	mrc_ctr_add(req->cfg.ctr, desc->port, MRC_CTR_TX_PROBE, 1);

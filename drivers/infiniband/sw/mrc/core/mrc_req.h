@@ -245,6 +245,7 @@ struct mrc_probe_rec {
 	u16 id;
 	u8 port;
 	bool answered;	/* its reply has given an RTT sample */
+	u16 range;	/* mrc_req_loss_range() when it was sent */
 };
 
 /* Time guards of loss inference that grow with spurious retransmissions. */

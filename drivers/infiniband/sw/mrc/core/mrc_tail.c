@@ -523,7 +523,8 @@ void mrc_req_mark_probed(struct mrc_req *req, u8 via, u64 now)
  * @now: ns
  *
  * The usual RTT may have grown since the packet was marked for the probe. Unless many
- * packets are outstanding, the mark decides.
+ * packets are outstanding, the mark decides. How many are many depends on the window when
+ * the probe was sent: losses that its reply shows make the window smaller.
  *
  * Return: 0 if the packet is lost, else when to send the next probe, absolute time in
  * ns.
@@ -534,7 +535,7 @@ u64 mrc_req_overdue(const struct mrc_req *req, u32 psn,
 	if (mrc_req_overdue_from(req, psn, probe->port, now) <= probe->at)
 		return 0;
 	if (mrc_req_pkt(req, psn)->probed && req->probed_at <= probe->at &&
-	    !mrc_req_in_stream(req))
+	    mrc_req_span(req) <= probe->range)
 		return 0;
 	return mrc_req_probe_time(req, psn, now);
 }
