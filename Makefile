@@ -136,7 +136,7 @@ help:
 	@echo '  make conform T=PATTERN   the driver with planted deviations, which mrcconform must find'
 	@echo '  make devfuzz R=20  random programs and packets in a kernel with KASAN, from seed S'
 	@echo '  make life N=10000 MINUTES=60   connections, links, namespaces come and go: 7 hours'
-	@echo '  make middle N=1000000  packets that a man in the middle changes, in six cases'
+	@echo '  make middle N=1000000  packets that a man in the middle changes, in ten cases'
 	@echo '  make bench P=goals mrc beside rxe and TCP, at native speed: build/bench/'
 	@echo '  make check         what a change must pass: 45 to 80 minutes, two cores'
 	@echo '  make check-unit    engine: unit and property tests (native)'

@@ -12,7 +12,14 @@
  * KIND is "fields": fields change as well, and the ICRC is made right. A
  * connection may end, as the protocol says.
  *
- * Runs until SIGINT or SIGTERM, and prints what it did.
+ * SIGUSR1 says that a session has ended. What was seen until then is kept, and
+ * sent again in later sessions; the line "session N packets=P" answers.
+ *
+ * Runs until SIGINT or SIGTERM, and prints what it did: "earlier" are the
+ * packets of former sessions that it sent again, "outdated" those for a queue
+ * pair that had gone on by more than a window of PSNs since, because it was
+ * connected anew, or had sent so much. With "fields", a line for each field
+ * says how often it was changed.
  */
 #include <array>
 #include <cerrno>
@@ -20,10 +27,14 @@
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <ctime>
+#include <numeric>
+#include <optional>
 #include <queue>
 #include <stdexcept>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include <linux/if_packet.h>
@@ -41,11 +52,16 @@ using devfuzz::Bytes;
 using std::chrono::microseconds;
 using clock = std::chrono::steady_clock;
 
-volatile std::sig_atomic_t ended;
+volatile std::sig_atomic_t ended, sessions_ended;
 
 void end(int)
 {
 	ended = 1;
+}
+
+void end_session(int)
+{
+	sessions_ended = sessions_ended + 1;
 }
 
 fd::Fd open_netdev(const std::string &name)
@@ -77,12 +93,118 @@ enum What {
 	spoiled,
 	readdressed,
 	changed,
+	changed_anew,
 	whats
 };
 
 constexpr std::array<const char *, whats> names = {
-	"passed",   "dropped", "twice",	      "late",
-	"replayed", "spoiled", "readdressed", "changed"};
+	"passed",  "dropped",	  "twice",   "late", "replayed",
+	"spoiled", "readdressed", "changed", "anew"};
+
+/* The frames that are sent again, each to its own side. */
+class Memory
+{
+public:
+	struct Old {
+		Bytes frame;
+		unsigned to;
+		unsigned session;
+	};
+
+	void learn(const Bytes &frame, unsigned to, devfuzz::Rng &rng)
+	{
+		put(now_, {frame, to, session_}, 500, rng);
+	}
+
+	void end_session(devfuzz::Rng &rng)
+	{
+		session_++;
+		for (Old &old : now_)
+			put(earlier_, std::move(old), 2000, rng);
+		now_.clear();
+	}
+
+	/* nullptr: there is none. Half of them are of former sessions. */
+	const Old *pick(devfuzz::Rng &rng)
+	{
+		auto &from =
+			now_.empty() || (!earlier_.empty() && rng.chance(50))
+				? earlier_
+				: now_;
+
+		return from.empty() ? nullptr : &rng.pick(from);
+	}
+
+	unsigned session() const { return session_; }
+
+private:
+	static void put(std::vector<Old> &to, Old old, std::size_t most,
+			devfuzz::Rng &rng)
+	{
+		if (to.size() < most)
+			to.push_back(std::move(old));
+		else
+			rng.pick(to) = std::move(old);
+	}
+
+	std::vector<Old> now_, earlier_;
+	unsigned session_ = 0;
+};
+
+/* How far the PSNs of queue pairs are, by what passes. */
+class Progress
+{
+public:
+	void saw(const Bytes &frame)
+	{
+		if (const auto bth = find(frame))
+			last_[bth->key] = bth->psn;
+	}
+
+	bool is_outdated(const Bytes &frame) const
+	{
+		const auto bth = find(frame);
+
+		if (!bth)
+			return false;
+		const auto at = last_.find(bth->key);
+
+		return at != last_.end() &&
+		       std::abs(mrcconform::psn_diff(bth->psn, at->second)) >
+			       window;
+	}
+
+private:
+	static constexpr int32_t window = 1024; /* MPR 8, the default */
+
+	/* Data and feedback for a queue pair have PSNs of different spaces. */
+	struct Bth {
+		uint32_t key;
+		uint32_t psn;
+	};
+
+	static std::optional<Bth> find(const Bytes &frame)
+	{
+		const auto place = devfuzz::find_roce(frame);
+
+		if (!place || frame.size() < place->udp + 20)
+			return {};
+		const uint8_t *b = &frame[place->udp + 8];
+		const bool feedback = b[0] == mrcconform::op_ack ||
+				      b[0] == mrcconform::op_sack ||
+				      b[0] == mrcconform::op_nack;
+
+		return Bth{static_cast<uint32_t>(feedback) << 24 | get24(b + 5),
+			   get24(b + 9)};
+	}
+
+	static uint32_t get24(const uint8_t *b)
+	{
+		return static_cast<uint32_t>(b[0] << 16 | b[1] << 8 | b[2]);
+	}
+
+	std::unordered_map<uint32_t, uint32_t> last_;
+};
 
 class Middle
 {
@@ -108,7 +230,17 @@ private:
 
 	void receive(unsigned from);
 	void pass(unsigned to, Bytes frame);
-	What choose();
+	/* Packets with one opcode. */
+	struct Kind {
+		uint64_t seen;
+		bool complete; /* each of its fields was changed */
+	};
+
+	bool is_new(const Bytes &frame);
+	What choose(const Bytes &frame);
+	void replay();
+	void session();
+	uint64_t packets() const;
 	void send(unsigned to, const Bytes &frame);
 	void send_due();
 
@@ -117,19 +249,52 @@ private:
 	const unsigned percent_;
 	devfuzz::Mutator mutator_;
 	std::priority_queue<Held> held_;
+	Memory memory_;
+	Progress progress_;
 	std::array<uint64_t, whats> count_{};
+	std::array<Kind, 256> kinds_{}; /* by opcode */
+	uint64_t earlier_ = 0, outdated_ = 0;
 	std::array<uint8_t, 65536> buf_{};
 };
 
-What Middle::choose()
+/* Has it a field that was never changed? It is changed sooner than others. */
+bool Middle::is_new(const Bytes &frame)
+{
+	const auto place = devfuzz::find_roce(frame);
+	Kind &kind = kinds_[frame[place->udp + 8]];
+	auto &rng = mutator_.rng();
+
+	kind.seen++;
+	if (kind.complete)
+		return false;
+	kind.complete = !mutator_.has_new_field(frame);
+	/* A packet of a kind that is rare is a chance. */
+	return !kind.complete &&
+	       rng.chance(kind.seen * 50 < packets() ? 40 : 5);
+}
+
+What Middle::choose(const Bytes &frame)
 {
 	auto &rng = mutator_.rng();
 
+	if (fields_ && is_new(frame))
+		return changed_anew;
 	if (!rng.chance(percent_))
 		return passed;
 	if (fields_ && rng.chance(50))
 		return changed;
 	return static_cast<What>(rng.range(dropped, readdressed));
+}
+
+void Middle::replay()
+{
+	const Memory::Old *old = memory_.pick(mutator_.rng());
+
+	if (!old)
+		return;
+	earlier_ += old->session != memory_.session();
+	outdated_ += progress_.is_outdated(old->frame);
+	send(old->to, old->frame);
 }
 
 /* A queue that is full loses the frame, as a switch would. */
@@ -149,9 +314,12 @@ void Middle::pass(unsigned to, Bytes frame)
 		send(to, frame);
 		return;
 	}
-	if (rng.chance(5))
+	if (rng.chance(5)) {
 		mutator_.learn(frame);
-	const What what = choose();
+		memory_.learn(frame, to, rng);
+	}
+	progress_.saw(frame);
+	const What what = choose(frame);
 
 	count_[what]++;
 	switch (what) {
@@ -165,8 +333,7 @@ void Middle::pass(unsigned to, Bytes frame)
 			    std::move(frame)});
 		return;
 	case replayed:
-		if (!mutator_.empty())
-			send(to, mutator_.old());
+		replay();
 		break;
 	case spoiled:
 		frame = mutator_.spoiled(std::move(frame));
@@ -176,6 +343,9 @@ void Middle::pass(unsigned to, Bytes frame)
 		break;
 	case changed:
 		frame = mutator_.changed(std::move(frame));
+		break;
+	case changed_anew:
+		frame = mutator_.changed_anew(std::move(frame));
 		break;
 	default:
 		break;
@@ -206,6 +376,19 @@ void Middle::send_due()
 	}
 }
 
+uint64_t Middle::packets() const
+{
+	return std::accumulate(count_.begin(), count_.end(), uint64_t{0});
+}
+
+void Middle::session()
+{
+	memory_.end_session(mutator_.rng());
+	std::printf("session %u packets=%llu\n", memory_.session(),
+		    static_cast<unsigned long long>(packets()));
+	std::fflush(stdout);
+}
+
 void Middle::run()
 {
 	std::array<pollfd, 2> p = {pollfd{side_[0].get(), POLLIN, 0},
@@ -228,21 +411,28 @@ void Middle::run()
 				if (p[i].revents)
 					receive(i);
 		send_due();
+		while (memory_.session() <
+		       static_cast<unsigned>(sessions_ended))
+			session();
 	}
 }
 
 void Middle::report() const
 {
-	uint64_t all = 0;
-
-	for (const uint64_t n : count_)
-		all += n;
+	if (fields_)
+		for (unsigned i = 0; i < mutator_.hits().size(); i++)
+			std::printf("field %s %llu\n",
+				    devfuzz::field_names()[i].c_str(),
+				    static_cast<unsigned long long>(
+					    mutator_.hits()[i]));
 	std::printf("mrc_middle: OK packets=%llu",
-		    static_cast<unsigned long long>(all));
+		    static_cast<unsigned long long>(packets()));
 	for (unsigned i = 0; i < whats; i++)
 		std::printf(" %s=%llu", names[i],
 			    static_cast<unsigned long long>(count_[i]));
-	std::puts("");
+	std::printf(" earlier=%llu outdated=%llu\n",
+		    static_cast<unsigned long long>(earlier_),
+		    static_cast<unsigned long long>(outdated_));
 }
 } // namespace
 
@@ -257,6 +447,7 @@ try {
 		throw Failure("'" + kind + "' is neither network nor fields");
 	std::signal(SIGINT, end);
 	std::signal(SIGTERM, end);
+	std::signal(SIGUSR1, end_session);
 	Middle m(argv[1], argv[2], kind == "fields",
 		 static_cast<unsigned>(std::stoul(argv[4])),
 		 std::stoull(argv[5]));

@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include <netinet/in.h>
-
 #include "codec.hpp"
 #include "ip.hpp"
 
@@ -12,14 +10,7 @@ namespace devfuzz
 {
 namespace
 {
-constexpr std::size_t ether = 14;
-constexpr uint16_t roce_port = 4791;
 constexpr std::size_t longest = 9000;
-
-uint16_t get16(const uint8_t *at)
-{
-	return static_cast<uint16_t>(at[0] << 8 | at[1]);
-}
 
 /* A correct ICRC and correct lengths. */
 void seal(Bytes &frame)
@@ -36,32 +27,6 @@ void seal(Bytes &frame)
 	std::copy(packet.begin(), packet.end(), from);
 }
 } // namespace
-
-std::optional<Place> find_roce(std::span<const uint8_t> frame)
-{
-	std::size_t at = ether;
-
-	for (unsigned depth = 0; depth < 3; depth++) {
-		if (frame.size() < at + 48)
-			return {};
-		const bool v6 = frame[at] >> 4 == 6;
-		uint8_t next = v6 ? frame[at + 6] : frame[at + 9];
-		std::size_t payload = at + (v6 ? 40u : (frame[at] & 15u) * 4u);
-
-		if (v6 && next == IPPROTO_ROUTING &&
-		    frame.size() > payload + 8) {
-			next = frame[payload];
-			payload += 8u + frame[payload + 1] * 8u;
-		}
-		if (next == IPPROTO_UDP && frame.size() > payload + 24 &&
-		    get16(&frame[payload + 2]) == roce_port)
-			return Place{at, payload};
-		if (next != IPPROTO_IPIP && next != IPPROTO_IPV6)
-			return {};
-		at = payload;
-	}
-	return {};
-}
 
 void Mutator::learn(Bytes frame)
 {
@@ -111,27 +76,82 @@ void Mutator::change_bytes(Bytes &frame, std::size_t from)
 	}
 }
 
-/* One or more fields of MRC 1.0, by their names in the tables of mrcconform. */
-void Mutator::change_field(Bytes &frame, const Place &at)
+bool Mutator::has_new_field(const Bytes &frame) const
+{
+	const auto at = find_roce(frame);
+
+	return at && std::ranges::any_of(fields_of(frame, *at),
+					 [&](const Wire_field &f) {
+						 return !hits_[f.index];
+					 });
+}
+
+Bytes Mutator::changed_anew(Bytes frame)
+{
+	const auto at = find_roce(frame);
+
+	if (at)
+		change_fields(frame, *at, true);
+	return frame;
+}
+
+/* false: the header is not made right again. */
+bool Mutator::change_field(Bytes &frame, const Place &at, bool anew)
+{
+	auto fields = fields_of(frame, at);
+
+	if (anew)
+		std::erase_if(fields, [&](const Wire_field &f) {
+			return hits_[f.index] > 0;
+		});
+	if (fields.empty())
+		return true;
+	const Wire_field &f = rng_.pick(fields);
+	const auto bit = static_cast<uint32_t>(f.bit);
+	const uint64_t was = mrcconform::get_bits(frame, bit, f.width);
+	uint64_t value =
+		rng_.chance(50) ? was + rng_.below(9) - 4 : rng_.nasty();
+
+	if (f.width < 64)
+		value &= (1ull << f.width) - 1;
+	if (value == was)
+		value ^= 1;
+	mrcconform::put_bits(frame, bit, f.width, value);
+	hits_[f.index]++;
+	return !f.shape;
+}
+
+/* One or two fields. Most packets are taken for real ones. */
+void Mutator::change_fields(Bytes &frame, const Place &at, bool anew)
+{
+	const uint8_t version = frame[at.ip] >> 4;
+	bool right = true;
+
+	for (uint64_t n = 1 + rng_.below(2); n; n--)
+		right &= change_field(frame, at, anew);
+	if (rng_.chance(15) || frame[at.ip] >> 4 != version)
+		return;
+	const auto from = frame.begin() + static_cast<std::ptrdiff_t>(at.ip);
+	Bytes packet(from, frame.end());
+
+	if (right)
+		mrcconform::fix_lengths(packet);
+	mrcconform::seal(packet);
+	std::copy(packet.begin(), packet.end(), from);
+}
+
+/* Another opcode, with headers of it. */
+void Mutator::change_opcode(Bytes &frame, const Place &at)
 {
 	const auto datagram =
 		mrcconform::decode(std::span(frame).subspan(at.ip));
-	const auto fields = mrcconform::field_table();
 
-	if (!datagram || !datagram->fault.empty()) {
-		change_bytes(frame, at.udp + 8);
+	if (!datagram || !datagram->fault.empty())
 		return;
-	}
 	mrcconform::Packet p = datagram->packet;
 
-	for (uint64_t n = 1 + rng_.below(2); n; n--) {
-		const auto &f = fields[rng_.below(fields.size())];
-
-		p[f.id] = rng_.chance(50) ? p[f.id] + rng_.below(9) - 4
-					  : rng_.nasty();
-		if (f.width < 64)
-			p[f.id] &= (1ull << f.width) - 1;
-	}
+	p[mrcconform::F::opcode] =
+		rng_.chance(80) ? 0xC0 + rng_.below(32) : rng_.any() & 0xFF;
 	const Bytes packet =
 		mrcconform::encode(datagram->src, datagram->dst, p);
 
@@ -177,7 +197,7 @@ Bytes Mutator::changed(Bytes frame)
 
 	if (!at)
 		return frame;
-	switch (rng_.below(8)) {
+	switch (rng_.below(12)) {
 	case 0: /* once more, from any time */
 		return frame;
 	case 1:
@@ -195,8 +215,12 @@ Bytes Mutator::changed(Bytes frame)
 	case 5:
 		change_bytes(frame, at->udp + 8);
 		break;
+	case 6:
+		change_opcode(frame, *at);
+		break;
 	default:
-		change_field(frame, *at);
+		change_fields(frame, *at, false);
+		return frame;
 	}
 	/* Most are taken for real ones. */
 	if (rng_.chance(85))

@@ -6,33 +6,24 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
-#include <span>
 #include <vector>
 
 #include "codec.hpp"
 #include "rng.hpp"
+#include "wire_fields.hpp"
 
 namespace devfuzz
 {
 using mrcconform::Bytes;
 
-/*
- * Where the innermost IP header of a RoCE packet is, and its UDP header;
- * nothing for other packets. Outer IPv6 headers and segment routing headers go
- * before it.
- */
-struct Place {
-	std::size_t ip, udp;
-};
-
-std::optional<Place> find_roce(std::span<const uint8_t> frame);
-
 /* Keeps some of the frames that it has seen. */
 class Mutator
 {
 public:
-	explicit Mutator(uint64_t seed) : rng_(seed) {}
+	explicit Mutator(uint64_t seed)
+		: rng_(seed), hits_(field_names().size())
+	{
+	}
 
 	void learn(Bytes frame);
 	bool empty() const { return known_.empty(); }
@@ -43,20 +34,30 @@ public:
 	 * ICRC.
 	 */
 	Bytes changed(Bytes frame);
+	/* Has it a field that was never changed? */
+	bool has_new_field(const Bytes &frame) const;
+	/* Changed in one of these. */
+	Bytes changed_anew(Bytes frame);
 	/* Changed or cut, and the ICRC stays as it was. */
 	Bytes spoiled(Bytes frame);
 	/* From or to another address, with a right ICRC. */
 	Bytes readdressed(Bytes frame);
 
+	/* How often each field was changed, in the order of field_names(). */
+	const std::vector<uint64_t> &hits() const { return hits_; }
+
 	Rng &rng() { return rng_; }
 
 private:
 	void change_bytes(Bytes &frame, std::size_t from);
-	void change_field(Bytes &frame, const Place &at);
+	void change_fields(Bytes &frame, const Place &at, bool anew);
+	bool change_field(Bytes &frame, const Place &at, bool anew);
+	void change_opcode(Bytes &frame, const Place &at);
 	void change_length(Bytes &frame);
 	void splice(Bytes &frame, const Place &at);
 
 	Rng rng_;
+	std::vector<uint64_t> hits_;
 	std::vector<Bytes> known_;
 };
 } // namespace devfuzz

@@ -15,6 +15,11 @@
  * directions, "carries" is said, and the traffic goes on until somebody deletes
  * DEV. "ended" is said when all objects are destroyed.
  *
+ * HOW is "reset": two queue pairs are reset and connected with each other again
+ * and again, each time with PSNs that begin behind those of the connection
+ * before. Packets of former connections name the queue pairs, but are outside
+ * of their windows.
+ *
  * Prints progress, and a result as adopt() of lib_run.sh takes it.
  */
 #include <array>
@@ -98,13 +103,23 @@ public:
 		qp_.reset(made(ibv_create_qp(mem_.pd(), &init), "QP"));
 	}
 
-	void connect(const End &peer)
+	void reset()
+	{
+		ibv_qp_attr attr{};
+
+		attr.qp_state = IBV_QPS_RESET;
+		step(attr, IBV_QP_STATE, "RESET");
+	}
+
+	/* Both directions begin with @psn. */
+	void connect(const End &peer, uint32_t psn = 0)
 	{
 		ibv_qp_attr attr = init_attr();
 
 		step(attr, init_mask, "INIT");
 		attr = rtr_attr(peer.qp_->qp_num, IBV_MTU_4096, index_,
 				peer.gid_);
+		attr.rq_psn = psn;
 		attr.max_dest_rd_atomic = 4;
 		attr.min_rnr_timer = 1;
 		step(attr,
@@ -113,6 +128,7 @@ public:
 		     "RTR");
 		attr = {};
 		attr.qp_state = IBV_QPS_RTS;
+		attr.sq_psn = psn;
 		attr.timeout = 18;
 		attr.retry_cnt = 7;
 		attr.rnr_retry = 7;
@@ -124,9 +140,12 @@ public:
 		     "RTS");
 	}
 
-	void post(const End &peer, uint32_t len)
+	void post(const End &peer, uint32_t len, uint32_t from = 0)
 	{
 		Write w(mem_, peer.mem_, len);
+
+		w.sge.addr += from;
+		w.wr.wr.rdma.remote_addr += from;
 		ibv_send_wr *bad = nullptr;
 
 		if (const int ret = ibv_post_send(qp_.get(), &w.wr, &bad))
@@ -146,13 +165,16 @@ public:
 			throw Failure(ibv_wc_status_str(wc.status));
 	}
 
-	/* Polls once: has a WRITE completed well? */
+	/* Polls once: has a WRITE completed? Throws if it has failed. */
 	bool one_done()
 	{
 		ibv_wc wc{};
 
-		return ibv_poll_cq(cq_.get(), 1, &wc) == 1 &&
-		       wc.status == IBV_WC_SUCCESS;
+		if (ibv_poll_cq(cq_.get(), 1, &wc) != 1)
+			return false;
+		if (wc.status != IBV_WC_SUCCESS)
+			throw Failure(ibv_wc_status_str(wc.status));
+		return true;
 	}
 
 	/* Is the device gone? Waits up to this time for an event. */
@@ -236,7 +258,7 @@ void until_deleted(const Port &here, const Port &there)
 				tell("carries");
 		}
 	} catch (const Failure &) {
-		/* Nothing can be posted any more. */
+		/* Its work requests are flushed, and none can be posted. */
 		if (!a.gone(60s))
 			throw;
 	}
@@ -266,6 +288,47 @@ void once(const Port &here, const Port &there, uint8_t with)
 	a.wait();
 	if (b.bytes() != a.bytes())
 		throw Failure("the data differ");
+}
+
+/*
+ * In both directions at once, some messages: packets of one connection are
+ * still under way when the next one begins, if the network delays or repeats
+ * them.
+ */
+void exchange(End &a, End &b, uint8_t with)
+{
+	constexpr int messages = 4;
+
+	std::memset(a.bytes().data(), with, size);
+	std::memset(b.bytes().data() + size / 2, ~with, size / 2);
+	for (int i = 0; i < messages; i++) {
+		a.post(b, size / 2);
+		b.post(a, size / 2, size / 2);
+	}
+	for (int i = 0; i < messages; i++) {
+		a.wait();
+		b.wait();
+	}
+	if (b.bytes() != a.bytes())
+		throw Failure("the data differ");
+}
+
+void reset(const Port &here, const Port &there, unsigned cycles, tap::Check &c)
+{
+	/* More PSNs than a connection takes and a window has. */
+	constexpr uint32_t stride = 2048;
+	End a(here), b(there);
+
+	for (unsigned i = 0; i < cycles; i++) {
+		const uint32_t psn = i * stride & 0xffffff;
+
+		for (End *e : {&a, &b})
+			e->reset();
+		a.connect(b, psn);
+		b.connect(a, psn);
+		exchange(a, b, static_cast<uint8_t>(i));
+	}
+	c.that(cycles > 1, "no connection was made again");
 }
 
 /* In a process of its own: traffic in both directions, until it is killed. */
@@ -393,7 +456,7 @@ int main(int argc, char **argv)
 try {
 	if (argc != 8)
 		fail("usage: mrc_life DEV GID-INDEX PEER-DEV PEER-GID-INDEX "
-		     "destroy|kill|delete CYCLES SEED");
+		     "destroy|kill|delete|reset CYCLES SEED");
 	const Port here{argv[1], static_cast<uint8_t>(std::stoul(argv[2]))};
 	const Port there{argv[3], static_cast<uint8_t>(std::stoul(argv[4]))};
 	const std::string how = argv[5];
@@ -405,6 +468,8 @@ try {
 			killed(here, there, cycles, std::stoull(argv[7]), c);
 		else if (how == "delete")
 			deleted(here, there, cycles, c);
+		else if (how == "reset")
+			reset(here, there, cycles, c);
 		else
 			destroyed(here, there, cycles, c);
 	});
