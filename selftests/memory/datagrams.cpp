@@ -10,124 +10,15 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "datagrams.hpp"
 #include "faults.hpp"
-#include "paging.hpp"
 
 namespace
 {
 using tap::Check;
 
 constexpr unsigned datagrams = 64;
-constexpr uint32_t datagram = 4096, grh = 40, slot = 2 * page;
-
-/* Two datagram queue pairs: a sends to b. */
-class Datagrams
-{
-public:
-	explicit Datagrams(Dev &d)
-		: d_(d), scq_(make_cq()), rcq_(make_cq()), a_(make()),
-		  b_(make())
-	{
-		ibv_ah_attr attr{};
-
-		attr.is_global = 1;
-		attr.port_num = 1;
-		attr.grh.hop_limit = 64;
-		attr.grh.sgid_index = d.gid_index;
-		attr.grh.dgid = d.gid;
-		ah_ = made(ibv_create_ah(d.pd, &attr), "AH");
-	}
-	Datagrams(const Datagrams &) = delete;
-	Datagrams &operator=(const Datagrams &) = delete;
-	~Datagrams()
-	{
-		ibv_destroy_ah(ah_);
-		ibv_destroy_qp(a_);
-		ibv_destroy_qp(b_);
-		ibv_destroy_cq(scq_);
-		ibv_destroy_cq(rcq_);
-	}
-
-	void receive(const Region &to, uint64_t at, uint32_t len)
-	{
-		ibv_sge sge{to.addr() + at, len, to.mr->lkey};
-		ibv_recv_wr wr{}, *bad;
-
-		wr.sg_list = &sge;
-		wr.num_sge = 1;
-		if (int ret = ibv_post_recv(b_, &wr, &bad))
-			throw Failure("receive: " + errno_text(ret));
-	}
-	/* Returns when it has been sent. */
-	void send(const Region &from, uint32_t len)
-	{
-		ibv_sge sge{from.addr(), len, from.mr->lkey};
-		ibv_send_wr wr{}, *bad;
-		ibv_wc wc{};
-
-		wr.opcode = IBV_WR_SEND;
-		wr.sg_list = &sge;
-		wr.num_sge = 1;
-		wr.send_flags = IBV_SEND_SIGNALED;
-		wr.wr.ud = {ah_, b_->qp_num, qkey};
-		if (int ret = ibv_post_send(a_, &wr, &bad))
-			throw Failure("send: " + errno_text(ret));
-		if (!in_time(
-			    [&] { return ibv_poll_cq(scq_, 1, &wc) == 1; }) ||
-		    wc.status != IBV_WC_SUCCESS)
-			throw Failure("a datagram is not sent");
-	}
-	/* False: there is none. */
-	bool received(ibv_wc &wc)
-	{
-		const bool one = ibv_poll_cq(rcq_, 1, &wc) == 1;
-
-		came += one;
-		return one;
-	}
-
-	unsigned came = 0; /* how often received() returned true */
-
-private:
-	static constexpr uint32_t qkey = 0x1234;
-
-	ibv_cq *make_cq()
-	{
-		return made(
-			ibv_create_cq(d_.ctx, datagrams, nullptr, nullptr, 0),
-			"CQ");
-	}
-	ibv_qp *make()
-	{
-		ibv_qp_init_attr init{};
-		ibv_qp_attr attr{};
-
-		init.send_cq = scq_;
-		init.recv_cq = rcq_;
-		init.cap = {datagrams, datagrams, 1, 1, 0};
-		init.qp_type = IBV_QPT_UD;
-		ibv_qp *qp = made(ibv_create_qp(d_.pd, &init), "UD QP");
-
-		attr.port_num = 1;
-		attr.qkey = qkey;
-		for (const auto &[state, mask] :
-		     {std::pair(IBV_QPS_INIT,
-				IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY),
-		      std::pair(IBV_QPS_RTR, 0),
-		      std::pair(IBV_QPS_RTS, int{IBV_QP_SQ_PSN})}) {
-			attr.qp_state = state;
-			if (int ret = ibv_modify_qp(qp, &attr,
-						    IBV_QP_STATE | mask))
-				throw Failure("UD QP: " + errno_text(ret));
-		}
-		return qp;
-	}
-
-	Dev &d_;
-	ibv_cq *scq_, *rcq_;
-	ibv_qp *a_, *b_;
-	ibv_ah *ah_;
-};
+constexpr uint32_t datagram = 4096, slot = 2 * page;
 
 /* Bytes that the kernel has for the programs of a memory cgroup. */
 uint64_t kernel_memory(const std::string &cgroup)
@@ -146,7 +37,7 @@ void charged(Dev &d, Check &c, const std::string &cgroup)
 {
 	Region out(d.pd, IBV_ACCESS_LOCAL_WRITE, datagram);
 	Region in(d.pd, paged, datagrams * slot);
-	Datagrams u(d);
+	Datagrams u(d, datagrams);
 	Faults faults(in);
 	ibv_wc wc{};
 
@@ -247,7 +138,7 @@ void full(Dev &d, Check &c, const std::string &cgroup)
 	const auto dropped = [&] { return no_receive.now(); };
 
 	for (unsigned p = 0; p < pairs; p++)
-		u.push_back(std::make_unique<Datagrams>(d));
+		u.push_back(std::make_unique<Datagrams>(d, datagrams));
 	if (mlockall(MCL_CURRENT))
 		throw Failure("mlockall: " + errno_text(errno));
 	/* Not locked: nobody serves its faults yet. */

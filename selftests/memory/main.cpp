@@ -54,6 +54,7 @@ int main(int argc, char **argv)
 			test_paging_errors(d, report, part);
 			test_paging_lists(d, report, part);
 			test_paging_tenants(d, report, part);
+			test_paging_endless(d, report, part);
 		} else if (programs > 0) {
 			occupy_workers(argv[1], programs);
 		} else if (qps > 0) {

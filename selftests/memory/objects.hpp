@@ -134,6 +134,7 @@ void test_paging(Dev &d, tap::Report &report, const std::string &part);
 void test_paging_errors(Dev &d, tap::Report &report, const std::string &part);
 void test_paging_lists(Dev &d, tap::Report &report, const std::string &part);
 void test_paging_tenants(Dev &d, tap::Report &report, const std::string &part);
+void test_paging_endless(Dev &d, tap::Report &report, const std::string &part);
 /* This program is in @cgroup, a directory. */
 void test_charged_datagrams(Dev &d, tap::Report &report, const std::string &cgroup);
 /* Tells the kernel, until killed, that memory without pages, in a region or not, is not
