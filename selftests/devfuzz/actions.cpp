@@ -53,14 +53,27 @@ const std::vector<Action> &all_actions()
 	return table().all;
 }
 
-Choice::Choice(Kind kind)
+Choice::Choice(Kind kind, const std::map<std::string, unsigned> &only)
 {
 	unsigned sum = 0;
 
+	for (const auto &[name, weight] : only)
+		if (std::ranges::find(all_actions(), name, &Action::name) ==
+		    all_actions().end())
+			throw Failure("there is no action '" + name + "'");
 	for (std::size_t i = 0; i < table().all.size(); i++) {
-		sum += table().all[i].weight * weights[table().family[i]](kind);
+		const Action &a = table().all[i];
+		const auto named = only.find(a.name);
+		const unsigned often = weights[table().family[i]](kind);
+
+		if (only.empty())
+			sum += a.weight * often;
+		else if (named != only.end() && often)
+			sum += named->second;
 		upto_.push_back(sum);
 	}
+	if (!sum)
+		throw Failure("no program of a kind has anything to do");
 }
 
 unsigned Choice::next(Rng &rng) const

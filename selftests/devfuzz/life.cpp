@@ -194,7 +194,7 @@ int actions(Board &board, Places &places, const Options &o, unsigned place,
 	const Kind kind = kind_of(o, seed);
 	const Host &host = o.hosts[place % o.hosts.size()];
 	Rng end(derive(seed, part_end)), choices(derive(seed, part_choice));
-	const Choice choice(kind);
+	const Choice choice(kind, o.only);
 	Coverage coverage(places);
 	Between between(board, kind, derive(seed, part_between));
 

@@ -14,6 +14,7 @@
 #include <cstdio>
 
 #include "../common/say.hpp"
+#include "actions.hpp"
 #include "supervisor.hpp"
 
 using namespace devfuzz;
@@ -24,8 +25,10 @@ int main(int argc, char **argv)
 
 	try {
 		options = Options::parse(argc, argv);
+		for (const Kind kind : options.kinds)
+			(void)Choice(kind, options.only);
 	} catch (const Failure &e) {
-		std::fprintf(stderr, "mrc_devfuzz: %s", e.what());
+		std::fprintf(stderr, "mrc_devfuzz: %s\n", e.what());
 		return 2;
 	}
 	try {

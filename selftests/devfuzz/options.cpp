@@ -4,6 +4,7 @@
 #include <charconv>
 #include <getopt.h>
 #include <sstream>
+#include <utility>
 
 #include "../common/failure.hpp"
 
@@ -21,6 +22,9 @@ const char *const usage =
 	"(default 4)\n"
 	"  -a, --actions N    actions of a program (default 300)\n"
 	"  -k, --kinds LIST   of plain, wild, faults, control (default all)\n"
+	"  -o, --only LIST    of actions, NAME or NAME=N for N times as often "
+	"as others\n"
+	"                     (default all)\n"
 	"  -n, --packets N    changed packets for each netdev (default 0)\n"
 	"  -w, --patience S   seconds until a killed program must be gone "
 	"(default 60)\n"
@@ -70,6 +74,15 @@ Kind kind(const std::string &name)
 		      usage);
 }
 
+std::pair<std::string, unsigned> action(const std::string &text)
+{
+	const auto parts = split(text, '=');
+
+	if (parts.empty() || parts.size() > 2)
+		throw Failure("'" + text + "' is not ACTION=N\n" + usage);
+	return {parts[0], parts.size() > 1 ? count(parts[1].c_str()) : 1};
+}
+
 Host host(const std::string &text)
 {
 	const auto parts = split(text, ':');
@@ -91,6 +104,7 @@ Options Options::parse(int argc, char **argv)
 		{"lives", required_argument, nullptr, 'l'},
 		{"actions", required_argument, nullptr, 'a'},
 		{"kinds", required_argument, nullptr, 'k'},
+		{"only", required_argument, nullptr, 'o'},
 		{"packets", required_argument, nullptr, 'n'},
 		{"patience", required_argument, nullptr, 'w'},
 		{"coverage", required_argument, nullptr, 'c'},
@@ -100,7 +114,7 @@ Options Options::parse(int argc, char **argv)
 	Options o;
 	int c;
 
-	while ((c = getopt_long(argc, argv, "s:p:l:a:k:n:w:c:t", names,
+	while ((c = getopt_long(argc, argv, "s:p:l:a:k:o:n:w:c:t", names,
 				nullptr)) != -1) {
 		switch (c) {
 		case 's':
@@ -118,6 +132,10 @@ Options Options::parse(int argc, char **argv)
 		case 'k':
 			for (const std::string &k : split(optarg, ','))
 				o.kinds.push_back(kind(k));
+			break;
+		case 'o':
+			for (const std::string &a : split(optarg, ','))
+				o.only.insert(action(a));
 			break;
 		case 'n':
 			o.packets = count(optarg);

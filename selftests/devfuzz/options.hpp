@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -37,6 +38,9 @@ struct Options {
 		60; /* seconds until a killed program must have ended */
 	unsigned packets = 0; /* changed packets for each netdev */
 	std::vector<Kind> kinds;
+	/* Actions and how often each, in proportion to others; none: all, as
+	 * often as their tables say. */
+	std::map<std::string, unsigned> only;
 	std::string
 		coverage;   /* a file that keeps the places that were reached */
 	bool trace = false; /* print each action */
