@@ -17,6 +17,7 @@ constexpr unsigned (*weights[])(Kind) = {
 	[](Kind) { return 1u; }, /* libMRC */
 	/* Others have no controller. */
 	[](Kind k) { return k == control ? 3u : 0u; },
+	[](Kind k) { return k == control ? 3u : 0u; }, /* the device */
 };
 
 struct Table {
@@ -28,6 +29,7 @@ struct Table {
 		const std::span<const Action> families[] = {
 			memory_actions(),  queue_actions(), qp_actions(),
 			traffic_actions(), mrc_actions(),   control_actions(),
+			device_actions(),
 		};
 
 		for (std::size_t i = 0; i < std::size(families); i++) {

@@ -210,7 +210,7 @@ void Supervisor::print_summary() const
 	const Board &b = board_;
 
 	for (unsigned i = 0; i < all_actions().size(); i++)
-		if (b.done[i] || b.refused[i])
+		if (b.lives[control] || b.done[i] || b.refused[i])
 			say("# %-24s %8llu done %8llu refused",
 			    all_actions()[i].name, ull(b.done[i]),
 			    ull(b.refused[i]));

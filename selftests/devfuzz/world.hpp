@@ -143,6 +143,7 @@ std::span<const Action> qp_actions();
 std::span<const Action> traffic_actions();
 std::span<const Action> mrc_actions();
 std::span<const Action> control_actions();
+std::span<const Action> device_actions();
 
 /* Of two files. */
 int destroy_qp(World &w, Queue_pair &q);
