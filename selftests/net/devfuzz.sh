@@ -10,6 +10,7 @@
 # A bug of the RDMA core: if it refuses a program's context, it forgets a reference to the
 # program. Then all that copy_process() made for the program stays.
 # timeout: 900
+# races
 # kmemleak-ok: copy_process
 # kmsg-ok: _ib_modify_qp (rq|sq)_psn overflow
 # A deleted GID keeps its place in the table while queue pairs use it.
