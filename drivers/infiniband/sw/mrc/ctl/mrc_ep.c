@@ -217,6 +217,22 @@ static void mrc_ep_respond(struct mrc_dev *dev, struct net_device *ndev, u8 port
 		mrc_ctr_add(&dev->ctr, port, MRC_CTR_TX_ENDPOINT_RESP, 1);
 }
 
+/*
+ * Is @addr an address of the device? Checked because SRv6 would send any source, and takes
+ * packets for any local address past the filters.
+ */
+static bool mrc_ep_own(struct mrc_dev *dev, const struct in6_addr *addr)
+{
+	const struct ib_gid_attr *attr;
+
+	attr = rdma_find_gid(&dev->ib, (const union ib_gid *)addr,
+			     IB_GID_TYPE_ROCE_UDP_ENCAP, NULL);
+	if (IS_ERR(attr))
+		return false;
+	rdma_put_gid_attr(attr);
+	return true;
+}
+
 /* Does the queue pair that answers this peer use SRv6? Under RCU. */
 static bool mrc_ep_peer_srv6(struct mrc_dev *dev, const struct in6_addr *self,
 			     const struct in6_addr *peer, u8 port)
@@ -254,7 +270,8 @@ static enum mrc_counter mrc_ep_rcv_req(struct mrc_dev *dev,
 	spin_lock_bh(&ep->lock);
 	ok = mrc_ep_limit_ok(&ep->answers, mrc_ep_hash(peer) + op, mrc_now());
 	spin_unlock_bh(&ep->lock);
-	if (ok)
+	/* The search is behind the limit, because each packet would cost one. */
+	if (ok && (op == MRC_EPOP_PORT_STATUS || !srv6 || mrc_ep_own(dev, self)))
 		mrc_ep_respond(dev, ndev, port, hdr, ipv6, peer, self);
 	else
 		mrc_ctr_add(&dev->ctr, port, MRC_CTR_DROP_ENDPOINT, 1);
@@ -364,19 +381,6 @@ static bool mrc_ep_req_ok(const struct mrc_dev *dev,
 		return false;
 	}
 	return !memchr_inv(r->ev + bytes, 0, MRC_EV_BYTES - bytes);
-}
-
-/* Is @addr an address of the device? Checked because SRv6 would send any source. */
-static bool mrc_ep_own(struct mrc_dev *dev, const struct in6_addr *addr)
-{
-	const struct ib_gid_attr *attr;
-
-	attr = rdma_find_gid(&dev->ib, (const union ib_gid *)addr,
-			     IB_GID_TYPE_ROCE_UDP_ENCAP, NULL);
-	if (IS_ERR(attr))
-		return false;
-	rdma_put_gid_attr(attr);
-	return true;
 }
 
 static int mrc_ep_check(struct mrc_dev *dev, const struct mrc_ep_req *req,

@@ -18,9 +18,10 @@
  *
  * Filters see only the outer header. So what is inside gets to nobody but queue pairs that
  * use SRv6 themselves, from the addresses of their peers, and through netdevs of their
- * device; and to a device with an SRv6 profile, which answers probes of EVs and applies
- * port status updates if the queue pair that answers that peer uses SRv6. Packets for others are
- * dropped and counted: mrc_qp_wants(), mrc_rcv_endpoint(), mrc_ep_rcv_req().
+ * device; and to a device with an SRv6 profile, which answers probes of EVs to its own
+ * addresses, and applies port status updates if the queue pair that answers that peer uses SRv6.
+ * Packets for others are dropped and counted: mrc_qp_wants(), mrc_rcv_endpoint(),
+ * mrc_ep_rcv_req().
  */
 #include <linux/ip.h>
 #include <linux/ipv6.h>
