@@ -4,18 +4,20 @@
 # Fetches sources from Debian's archive into build/lab, once:
 #
 #   rdma-core      build/lab/rdma-core/src    unpacked, without patches of this project
+#   rdma-core RELEASE  build/lab/rdma-core-RELEASE/src  that of another Debian release
 #   checkpatch     build/lab/checkpatch/      scripts/checkpatch.pl and its lists
 #   linux KERNEL   build/lab/linux/KERNEL/src the kernel with Debian's patches
 #   linux-rest KERNEL  build/lab/linux-rest/KERNEL  files that the former leaves out and
 #                  that a series of patches changes
 #
-# usage: fetch.sh rdma-core|checkpatch|linux KERNEL|linux-rest KERNEL
+# usage: fetch.sh rdma-core [RELEASE]|checkpatch|linux KERNEL|linux-rest KERNEL
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 
 # Debian 13, except for the oldest kernel.
 suite=trixie
 [ "${1:-} ${2:-}" != 'linux 6.1' ] || suite=bookworm
+[ "${1:-}" != rdma-core ] || suite=${2:-$suite}
 apt_dir=$LAB/apt-$suite
 apt_opts=(-o "Dir::Etc::SourceList=$apt_dir/sources.list"
 	-o Dir::Etc::SourceParts=/dev/null
@@ -65,7 +67,7 @@ linux_package() {
 
 case ${1:-} in
 rdma-core)
-	dest=$LAB/rdma-core
+	dest=$LAB/rdma-core${2:+-$2}
 	[ ! -f "$dest/.fetched" ] || exit 0
 	need_space 100 "$LAB" "the source of rdma-core"
 	update_lists
@@ -145,5 +147,5 @@ linux-rest)
 	touch "$dest/.fetched"
 	lab_note "documentation of Linux $k: $package"
 	;;
-*) lab_die "usage: fetch.sh rdma-core|checkpatch|linux KERNEL|linux-rest KERNEL" ;;
+*) lab_die "usage: fetch.sh rdma-core [RELEASE]|checkpatch|linux KERNEL|linux-rest KERNEL" ;;
 esac

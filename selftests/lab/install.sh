@@ -9,9 +9,12 @@
 # usage: install.sh build|install|uninstall
 #   DESTDIR=DIR     installs below DIR instead of /
 #   RDMA_CORE=DIR   an unpacked rdma-core source, 39 or later, to build the
-#                   provider in (default: Debian 13's, fetched with apt)
+#                   provider in. Its private interface must be that of the installed
+#                   libibverbs (default: Debian 13's, fetched with apt; if that has another
+#                   interface, that of this machine's Debian)
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
+. "$LAB_DIR/lib_abi.sh"
 
 kver=${KVER:-$(uname -r)}
 kdir=${KDIR:-/lib/modules/$kver/build}
@@ -19,7 +22,6 @@ dest=${DESTDIR:-}
 host=$BUILD/host
 drv=drivers/infiniband/sw/mrc
 modules=("$drv/mrc" selftests/switch/sch_mrcsw) # the second one for mrclab
-abi=rdmav34 # rdma-core's private interface, unchanged since 39
 tools=$host/tools
 # The files that the tools install, below /usr.
 tool_files=(sbin/mrcctl libexec/mrc/mrcctl-serve sbin/mrclab sbin/mrcmap bin/mrcsim
@@ -145,6 +147,41 @@ build_tools() {
 	done
 }
 
+# The number of the private interface of the rdma-core that the provider is for.
+wanted_abi() {
+	local abi
+	command -v readelf >/dev/null || stop "there is no readelf" "$(package_hint binutils)"
+	abi=$(installed_abi "$dest")
+	[ -n "$abi" ] || abi=$(installed_abi)
+	[ -n "$abi" ] || stop "rdma-core is not installed (no libibverbs.so.1)" \
+		"$(package_hint rdma-core ibverbs-providers ibverbs-utils)"
+	echo "$abi"
+}
+
+# Chooses the source of rdma-core: the one given, Debian 13's, or this release's.
+choose_rdma_core() {
+	local want have release
+	want=$(wanted_abi)
+	if [ -z "${RDMA_CORE:-}" ]; then
+		"$LAB_DIR/fetch.sh" rdma-core
+		have=$(source_abi "$LAB/rdma-core/src")
+		[ "$have" != "$want" ] || return 0
+		release=$(host_codename) || release=''
+		[ -n "$release" ] || wrong_rdma_core "$LAB/rdma-core/src" "$have" "$want"
+		say "the private interface of libibverbs is $want, that of Debian 13's is $have:" \
+			"taking the source of $release"
+		"$LAB_DIR/fetch.sh" rdma-core "$release"
+		export RDMA_CORE=$LAB/rdma-core-$release/src
+	fi
+	have=$(source_abi "$RDMA_CORE" 2>/dev/null || true)
+	[ "$have" = "$want" ] || wrong_rdma_core "$RDMA_CORE" "${have:-unknown}" "$want"
+}
+
+wrong_rdma_core() { # DIRECTORY HAVE WANT
+	stop "the private interface of the installed libibverbs is $3, that of $1 is $2" \
+		"unpack the source of the installed rdma-core and say: make RDMA_CORE=DIRECTORY"
+}
+
 build() {
 	local m
 	check_kernel
@@ -165,6 +202,7 @@ build() {
 	done
 	cp "$host/src/$drv/mrc.ko" "$host/mrc.ko"
 	say "building the rdma-core provider"
+	choose_rdma_core
 	"$LAB_DIR/provider.sh" --host
 	build_tools
 	say "built: build/host/mrc.ko, build/host/libibverbs/; now: make install"
@@ -271,15 +309,21 @@ install_udev_rule() {
 }
 
 do_install() {
-	local plugins moddir libs f
+	local plugins moddir libs f abi want
 	root_only install
 	[ -f "$host/mrc.ko" ] && [ -d "$host/dev" ] && [ -d "$host/man" ] || build
 	[ "$(modinfo -F vermagic "$host/mrc.ko" | cut -d' ' -f1)" = "$kver" ] || build
 	# Packages that the tools need may have been installed since the build.
 	[ -d "$tools/stage" ] || build_tools
 	plugins=$(plugin_dir)
-	compgen -G "$dest$plugins/*-$abi.so" >/dev/null || compgen -G "$plugins/*-$abi.so" >/dev/null ||
-		stop "the rdma-core of this machine has another private interface than $abi"
+	# rdma-core may be another one than at the time of the build.
+	abi=$(built_abi "$host/libibverbs")
+	want=$(wanted_abi)
+	if [ "$abi" != "$want" ]; then
+		say "the provider was built for another rdma-core (private interface ${abi:-unknown}, not $want)"
+		build
+		abi=$(built_abi "$host/libibverbs")
+	fi
 	moddir=$dest/lib/modules/$kver/updates
 	mkdir -p "$moddir" "$dest$plugins" "$dest/etc/libibverbs.d"
 	for f in "${modules[@]}"; do
@@ -302,13 +346,15 @@ do_install() {
 		fi
 	done
 	[ -n "$dest" ] || ldconfig
+	# One for another rdma-core would stay behind.
+	rm -f "$dest$plugins"/libmrc-rdmav*.so
 	cp -P "$host"/libibverbs/* "$dest$plugins/"
 	cp "$host"/libibverbs.d/mrc.driver "$dest/etc/libibverbs.d/"
 	mkdir -p "$dest/usr/include" "$libs/pkgconfig" "$libs/cmake"
 	cp "$host"/include/* "$dest/usr/include/"
 	cp "$host"/dev/pkgconfig/libmrc.pc "$libs/pkgconfig/"
 	cp -R "$host"/dev/cmake/mrc "$libs/cmake/"
-	say "installed: $moddir, $dest$plugins/libmrc-$abi.so, $dest/etc/libibverbs.d/mrc.driver," \
+	say "installed: $moddir, $dest$plugins/libmrc-rdmav$abi.so, $dest/etc/libibverbs.d/mrc.driver," \
 		"$libs/libmrc.so, $dest/usr/include/mrc.h, $dest/usr/share/man/man7/mrc.7"
 	install_rest
 	install_dissectors
@@ -352,7 +398,7 @@ do_uninstall() {
 	[ -z "$scapy" ] || rest+=("$dest$scapy/mrc.py")
 	for f in "$dest/lib/modules/$kver/updates/"{mrc,sch_mrcsw}.ko* \
 		"$dest/lib/modules/$kver/updates/$drv/"mrc.ko* \
-		"$dest$plugins/libmrc-$abi.so" "$libs/"libmrc.so* "$libs"/lib_mrc.so \
+		"$dest$plugins/"libmrc-rdmav*.so "$libs/"libmrc.so* "$libs"/lib_mrc.so \
 		"$libs"/libnv_mrc.so "$libs/pkgconfig/libmrc.pc" "$libs/cmake/mrc" \
 		"$dest"/usr/include/mrc{,_ctl}{,_api_ver}.h \
 		"$dest/etc/libibverbs.d/mrc.driver" "$dest$udev_ours" "${rest[@]}"; do

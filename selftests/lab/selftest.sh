@@ -420,6 +420,37 @@ size "500 lines" taken "$tmp/long.sh" "$tmp/long.sh"
 size "501 lines" refused "$tmp/longer.py"
 size "501 lines beside others" refused "$tmp/long.sh" "$tmp/longer.py" "$tmp/long.sh"
 
+# A library with the version names of one libibverbs and another; readelf shows them as those
+# of rdma-core's.
+. "$LAB_DIR/lib_abi.sh"
+abi_of() { # WHAT EXPECTED VERSION...
+	local what=$1 want=$2 v before='' n=0
+	shift 2
+	rm -rf "$tmp/root"
+	mkdir -p "$tmp/root/usr/lib/some-arch"
+	for v; do
+		n=$((n + 1))
+		echo "int f$n(void) { return 0; }" >&3
+		echo "$v { global: f$n; }$before;"
+		before=" $v"
+	done >"$tmp/abi.map" 3>"$tmp/abi.c"
+	gcc -shared -fPIC -Wl,-soname,libibverbs.so.1 -Wl,--version-script="$tmp/abi.map" \
+		-o "$tmp/root/usr/lib/some-arch/libibverbs.so.1" -x c "$tmp/abi.c" 2>"$tmp/abi.err" ||
+		cat "$tmp/abi.err"
+	expect "private interface: $what" "$want" "$(installed_abi "$tmp/root")"
+}
+
+abi_of "rdma-core 39 to 56" 34 IBVERBS_1.0 IBVERBS_1.14 IBVERBS_PRIVATE_34
+abi_of "rdma-core 65" 65 IBVERBS_1.0 IBVERBS_1.15 IBVERBS_PRIVATE_65
+abi_of "no libibverbs of rdma-core" "" IBVERBS_1.0
+expect "private interface: no libibverbs" "" "$(installed_abi "$tmp/nowhere")"
+mkdir -p "$tmp/rdma-core" "$tmp/built"
+printf 'set(PACKAGE_VERSION "65.0")\nset(IBVERBS_PABI_VERSION "65")\n' >"$tmp/rdma-core/CMakeLists.txt"
+expect "private interface: a source" 65 "$(source_abi "$tmp/rdma-core")"
+expect "private interface: nothing built" "" "$(built_abi "$tmp/built")"
+ln -s ../libmrc.so.1.0.65.1 "$tmp/built/libmrc-rdmav65.so"
+expect "private interface: a provider" 65 "$(built_abi "$tmp/built")"
+
 "$LAB_DIR/layers_test.py" || failures=$((failures + 1))
 
 [ "$failures" = 0 ]
