@@ -19,8 +19,10 @@
 #           lines, the driver's layers, documents against sources, manual pages, the
 #           lab's own test
 #   tidy    clang-tidy
-#   wireshark  the dissector and the Scapy layers, with hostile packets
-#   web     the page of mrcctl serve, in Chromium
+#   wireshark  the dissector and the Scapy layers, with hostile packets, and with what the
+#           driver sends in a guest
+#   web     the page of mrcctl serve, in Chromium; the dashboard for Grafana, its expressions
+#           evaluated by a Prometheus server
 #   insns   the kernel's instructions per message, compared with limits (insns.sh)
 #   conform the driver with planted deviations, which mrcconform must find (conform_mutants.sh)
 #   packages  Debian packages, in clean roots of the releases and in guests that boot; the
@@ -256,6 +258,7 @@ if wants tidy; then
 fi
 if wants wireshark; then
 	stage wireshark dissector
+	stage wireshark-driver "$TOP/selftests/wireshark/record.sh"
 fi
 if wants web; then
 	stage web web_page

@@ -168,7 +168,7 @@ manual_pages() {
 licences() {
 	local bad
 	cd "$TOP" || return
-	bad=$(repo_files | grep -v -E '^(LICENSES/|debian/|selftests/(fuzz/corpus|mrcctl/golden|mrclab/golden|mrcmap/golden)/)|\.(bin|pcap|png)$' |
+	bad=$(repo_files | grep -v -E '^(LICENSES/|debian/|selftests/(fuzz/corpus|mrcctl/golden|mrclab/golden|mrcmap/golden)/)|\.(bin|pcap|png|pcapng\.gz)$' |
 		while read -r f; do
 			[ ! -f "$f" ] || [ ! -s "$f" ] ||
 				head -n 5 "$f" | grep -q 'SPDX-License-Identifier: ' || echo "$f"

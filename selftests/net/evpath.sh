@@ -169,19 +169,6 @@ broken_and_mended() { # PATHS BREAK MEND
 
 # --- probes -------------------------------------------------------------------------
 
-# An SRv6 EV from host A to host B by spine S in plane P, in the syntax for probes.
-srv6_ev() { # A P S B
-	local path group hex='' groups
-	path=$(usid_path "$1" "$3" "$4")
-	IFS=: read -r -a groups <<<"${path%::}"
-	for group in "${groups[@]}"; do
-		printf -v group %04x "0x$group"
-		hex+=$group
-	done
-	printf -v group %032d 0
-	echo "${hex}${group:${#hex}}@$2"
-}
-
 # The smallest RTT is that of the network; a busy machine makes the others longer.
 ping_us() { # PLANE
 	local back

@@ -60,6 +60,19 @@ usid_path() { # A S B
 	fi
 }
 
+# An SRv6 EV from host A to host B by spine S in plane P, in the syntax for probes.
+srv6_ev() { # A P S B
+	local path group hex='' groups
+	path=$(usid_path "$1" "$3" "$4")
+	IFS=: read -r -a groups <<<"${path%::}"
+	for group in "${groups[@]}"; do
+		printf -v group %04x "0x$group"
+		hex+=$group
+	done
+	printf -v group %032d 0
+	echo "${hex}${group:${#hex}}@$2"
+}
+
 # The directions of links that a packet takes from A to B in plane P.
 path_links() { # A P S B
 	local from to

@@ -75,6 +75,8 @@ Other tests than traffic:
                            --iters, --bidir, --post-list, --ex and --cq-ex;
                            and what there is not: strict (at neither end),
                            strict-peer (at the server)
+  --ext-max N              longest message of send, atomic, fence, mixed, srq
+                           (120000)
   --hostile                scribble on the own rings for --duration (5)
 Exit status: 0 verified, 1 failed, 2 usage, 77 not applicable here.
 )";
@@ -240,6 +242,7 @@ static const std::vector<Field> &fields()
 			 return true;
 		 },
 		 [](const T &t) { return t.ext_test; }},
+		number("ext-max", &T::ext_max),
 		flag("hostile", &T::hostile),
 	};
 	return all;

@@ -47,6 +47,7 @@ struct TestOptions {
 	unsigned churn = 0;
 	std::string error_test;
 	std::string ext_test;
+	uint32_t ext_max = 120000; /* longest message of such a test */
 	bool hostile = false;
 
 	uint32_t max_size() const;

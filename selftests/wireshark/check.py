@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """The tests of the dissector and of the Scapy layers; see check.sh, which runs this.
 
-usage: check.py [--tshark PROGRAM] [--update] [--quick] DIRECTORY"""
+usage: check.py [--tshark PROGRAM] [--update] [--quick] [--recording FILE] DIRECTORY"""
 import argparse
 import difflib
 import pathlib
@@ -14,6 +14,7 @@ import time
 import captures
 import check_scapy
 import damaged
+import recorded
 import samples
 import tshark as ts
 from samples import m
@@ -339,6 +340,7 @@ def main():
     parser.add_argument('--tshark', default='tshark')
     parser.add_argument('--update', action='store_true')
     parser.add_argument('--quick', action='store_true', help='without damaged packets')
+    parser.add_argument('--recording', type=pathlib.Path, help='this one only, none of the tests')
     parser.add_argument('folder', type=pathlib.Path)
     args = parser.parse_args()
     captures.write_all(args.folder)
@@ -346,6 +348,10 @@ def main():
     begin = time.monotonic()
     names = test_loads(tap, shark)
     if tap.bad:
+        return tap.end()
+    if args.recording:
+        recorded.run(tap, shark, args.recording, expectation, innermost)
+        tap.result('nothing that tshark complains of', shark.complaints)
         return tap.end()
     test_plugin(tap, shark)
     test_document(tap, shark, names)
@@ -357,6 +363,9 @@ def main():
     stats = shark.read('losses.pcap', '-q', script_args=['ev,plane', 'flow'])
     compare(tap, 'statistics', 'stats', stats, args.update)
     test_preferences(tap, shark)
+    compare(tap, 'statistics of the driver', 'driver',
+            recorded.run(tap, shark, recorded.RECORDING, expectation, innermost), args.update)
+    recorded.test_cut(tap, shark, captures.write_pcap)
     tap.result('nothing that tshark complains of', shark.complaints)
     shark.complaints = []
     check_scapy.run(tap, shark, names)
