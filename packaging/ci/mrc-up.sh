@@ -57,8 +57,21 @@ command=${1:-}
 [[ $name =~ ^mrc[a-z0-9_]{0,10}$ ]] && [ "$name" != "$PEER_DEVICE" ] ||
 	pair_die "-n $name: the provider finds devices whose names begin with 'mrc'"
 [[ $planes =~ ^([1-9]|1[0-6])$ ]] || pair_die "-p $planes: not 1 to 16"
-[[ $mtu =~ ^[0-9]+$ && $seconds =~ ^[0-9]+$ ]] || pair_die "-m and -t need numbers"
+# The smallest path MTU and its headers; the largest packet of IP.
+[[ $mtu =~ ^[1-9][0-9]{2,4}$ ]] && [ "$mtu" -ge 348 ] && [ "$mtu" -le 65535 ] ||
+	pair_die "-m $mtu: not 348 to 65535"
+[[ $seconds =~ ^[1-9][0-9]{0,5}$ ]] || pair_die "-t $seconds: not a number of seconds"
+case $form in
+'' | native | guest) ;;
+*) pair_die "-f $form: native or guest" ;;
+esac
+for d in $netdevs; do
+	[ -e "/sys/class/net/$d" ] || pair_die "-N: there is no netdev $d"
+done
+[ -d "$work" ] || pair_die "-w $work: no directory"
 [ "$(id -u)" = 0 ] || pair_die "must be run as root"
+[ -z "$out" ] || mkdir -p "$out" 2>/dev/null || pair_die "-o $out: cannot be made a directory"
+[ -z "$env_file" ] || { : >>"$env_file"; } 2>/dev/null || pair_die "-e $env_file: cannot be written"
 
 since=$SECONDS
 note() { pair_note "$((SECONDS - since)) s: $*"; }
@@ -130,7 +143,7 @@ kept_dir() { # KIND
 		echo "1 $1 $kernel $(uname -m) $(release)"
 		cd "$top"
 		find drivers include providers selftests/switch packaging \
-			selftests/lab/{install,provider,fetch,common}.sh -type f ! -name '*.o' ! -name '*.ko' \
+			selftests/lab/{install,provider,fetch,common,lib_abi}.sh -type f ! -name '*.o' ! -name '*.ko' \
 			! -name '*.cmd' ! -name '*.mod' ! -name '*.mod.c' ! -name modules.order \
 			! -name Module.symvers -print0 | LC_ALL=C sort -z | xargs -0 sha256sum
 	} | sha256sum | cut -c1-16)
@@ -328,7 +341,4 @@ fi
 if [ -z "$form" ]; then
 	if find_core; then form=native; else form=guest; fi
 fi
-case $form in
-native | guest) "$form" ;;
-*) pair_die "-f $form: native or guest" ;;
-esac
+"$form"

@@ -19,7 +19,8 @@ shopt -s inherit_errexit
 exec 3>&1 1>&2
 
 conf=$(cat)
-version=$(jq -r '.cniVersion // "1.0.0"' <<<"$conf")
+version=1.0.0
+is_device='^mrc[a-z0-9_]{0,10}$'
 
 fail() { # CODE MESSAGE
 	jq -n --arg v "$version" --argjson c "$1" --arg m "mrc: $2" \
@@ -27,6 +28,37 @@ fail() { # CODE MESSAGE
 	exit 1
 }
 value() { jq -r "$1 // empty" <<<"$conf"; }
+
+# A runtime shows the text to whoever made the pod, so it names what is wrong.
+check_conf() {
+	local kind
+	kind=$(jq -r -s 'if length == 1 then .[0] | type else "several" end' 2>/dev/null <<<"$conf") ||
+		fail 6 "the configuration is no JSON"
+	[ "$kind" = object ] || fail 6 "the configuration is no JSON object"
+	kind=$(jq -r '[.cniVersion, .device, .peers, .address, .runtimeConfig.ips[0]?
+		| select(. != null and (type != "string")) | tojson] | first // empty' <<<"$conf" 2>/dev/null) ||
+		fail 7 "runtimeConfig is no object"
+	[ -z "$kind" ] || fail 7 "$kind is no string"
+	version=$(value .cniVersion)
+	version=${version:-1.0.0}
+	case $version in
+	0.3.1 | 0.4.0 | 1.0.0) ;;
+	*)
+		kind=$version version=1.0.0
+		fail 1 "version '$kind' of CNI is not supported"
+		;;
+	esac
+}
+
+is_ipv4() { # ADDRESS[/LENGTH]
+	local a n part
+	a=${1%%/*} n=${1#"$a"}
+	[[ $a =~ ^([0-9]+)\.([0-9]+)\.([0-9]+)\.([0-9]+)$ ]] || return 1
+	for part in "${BASH_REMATCH[@]:1}"; do
+		[ "${#part}" -le 3 ] && [ "$((10#$part))" -le 255 ] || return 1
+	done
+	[ -z "$n" ] || { [[ $n =~ ^/[0-9]{1,2}$ ]] && [ "$((10#${n#/}))" -le 32 ]; }
+}
 
 # The namespace's name. The rdma program takes no other names of namespaces than these.
 namespace() {
@@ -53,13 +85,15 @@ uverbs_of() { # [in_pod]
 
 add() {
 	local netdevs node d i=0 address peers
+	address=$(value '.runtimeConfig.ips[0] // .address')
+	peers=$(value .peers)
+	[ -n "$address" ] && [ -n "$peers" ] || fail 7 "address or peers are missing"
+	is_ipv4 "$address" || fail 7 "address '$address' is no IPv4 address"
+	is_ipv4 "$peers" || fail 7 "peers '$peers' is no IPv4 network"
+	address=${address%/*}
 	mapfile -t netdevs < <(netdevs_of)
 	[ "${#netdevs[@]}" -gt 0 ] ||
 		fail 11 "the node has no device $device with netdevs, or another pod has it"
-	address=$(value '.runtimeConfig.ips[0] // .address')
-	address=${address%/*}
-	peers=$(value .peers)
-	[ -n "$address" ] && [ -n "$peers" ] || fail 7 "address or peers are missing"
 	node=$(uverbs_of)
 	rdma dev set "$device" netns "$pod" || fail 999 "$device does not move to the pod"
 	for d in "${netdevs[@]}"; do
@@ -100,6 +134,13 @@ del() {
 	done
 }
 
+for program in jq ip rdma; do
+	command -v "$program" >/dev/null || {
+		# Without jq the text has to be safe as it is.
+		echo "{\"cniVersion\": \"1.0.0\", \"code\": 999, \"msg\": \"mrc: the node lacks the program $program\"}" >&3
+		exit 1
+	}
+done
 case ${CNI_COMMAND:-} in
 VERSION)
 	jq -n '{cniVersion: "1.0.0", supportedVersions: ["0.3.1", "0.4.0", "1.0.0"]}' >&3
@@ -108,15 +149,22 @@ VERSION)
 DEL)
 	# A pod whose namespace is gone has given back everything.
 	[ -e "${CNI_NETNS:-/none}" ] || exit 0
+	# Nothing has been moved for a configuration that names no device.
+	[[ $(jq -r '.device? // empty' <<<"$conf" 2>/dev/null) =~ $is_device ]] || exit 0
 	;;
 esac
+case ${CNI_COMMAND:-} in
+ADD | DEL | CHECK) ;;
+*) fail 4 "unknown command '${CNI_COMMAND:-}'" ;;
+esac
+check_conf
 device=$(value .device)
 [ -n "$device" ] || fail 7 "device is missing"
+[[ $device =~ $is_device ]] || fail 7 "'$device' is no name of a device of mrc"
 pod=$(namespace)
 rdma system show | grep -q 'netns exclusive' || fail 999 "the RDMA mode is not 'netns exclusive'"
 case ${CNI_COMMAND:-} in
 ADD) add ;;
 DEL) del ;;
 CHECK) [ -n "$(uverbs_of in_pod)" ] || fail 999 "the pod does not see $device" ;;
-*) fail 4 "unknown command '${CNI_COMMAND:-}'" ;;
 esac

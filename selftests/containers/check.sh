@@ -4,8 +4,8 @@
 # Containers with devices, in a guest: crun starts the services of packaging/containers/
 # compose.yaml from a root file system made as by the Dockerfile beside it, with the Debian
 # packages of this project, which are built first if they are missing. guest.sh has the tests.
-# Then packaging/ci/mrc-up.sh runs ib_write_bw in its guest, and the seconds are counted; and in
-# a clean root it builds and installs what its native form needs, and does so again with what it
+# Then the step of action.yml runs ib_write_bw in a guest, by packaging/ci/mrc-up.sh, and the
+# seconds are counted; and in a clean root it builds and installs what its native form needs, and does so again with what it
 # has kept. No module is loaded there.
 #
 # usage: check.sh [containers|ci|native]...   (default: all)
@@ -85,27 +85,33 @@ ci() {
 	rm -rf "$out/ci" "$out/ci-work"
 	mkdir -p "$out/ci-work"
 	echo contents >"$out/ci-work/file"
-	: >"$out/ci.env"
+	python_with yaml
 	# What the first use builds is not counted.
 	"$lab/module.sh" 6.12
 	"$lab/provider.sh"
 	since=$SECONDS
 	{
-		"$TOP/packaging/ci/mrc-up.sh" -f guest -w "$out/ci-work" -o "$out/ci" -e "$out/ci.env" \
-			"$user_command" 2>&1
+		"$python" "$TOP/selftests/containers/action.py" -w "$out/ci-work" "$TOP/action.yml" \
+			form=guest "output=$out/ci" "run=$user_command" 2>&1
 		echo "status $?"
 	} | while IFS= read -r line; do
 		printf '%4d s %s\n' $((SECONDS - since)) "$line"
 	done >"$log" || true
 	grep -q ' status 7$' "$log" && rc=7
 	sed 's/^/    /' "$log"
-	if [ "$rc" = 7 ]; then good "mrc-up.sh ends as its command"; else bad "mrc-up.sh ends as its command"; fi
+	if [ "$rc" = 7 ]; then good "the step ends as its command"; else bad "the step ends as its command"; fi
 	if grep -q -E '^ *65536 ' "$out/ci/bw" 2>/dev/null; then
 		good "what the command wrote comes back"
 	else
 		bad "what the command wrote comes back"
 	fi
-	if [ "$(cat "$out/ci.env")" = MRC_FORM=guest ]; then good "outputs"; else bad "outputs" "$out/ci.env"; fi
+	# There is no device for later steps.
+	if [ "$(grep -c -E ' s (form|device|address|gid-index|peer-[a-z-]+)=' "$log")" = 1 ] &&
+		grep -q ' s form=guest$' "$log"; then
+		good "outputs of the action"
+	else
+		bad "outputs of the action" "$log"
+	fi
 	seconds=$(awk '$3 == 65536 { print $1; exit }' "$log")
 	if [ -n "$seconds" ]; then
 		good "the first bandwidth, after $seconds s"

@@ -17,7 +17,7 @@
 #   parts   module without each part that can be left out, and without all of them
 #   lint    checkpatch, kernel-doc, shellcheck, lengths of the tests' scripts, licence
 #           lines, the driver's layers, documents against sources, manual pages, the
-#           lab's own test
+#           lab's own test, manifests, action.yml and bad input of packaging's scripts
 #   tidy    clang-tidy
 #   wireshark  the dissector and the Scapy layers, with hostile packets, and with what the
 #           driver sends in a guest
@@ -252,6 +252,7 @@ if wants lint; then
 	stage choices "$TOP/selftests/docs/choices.sh"
 	stage manual-pages manual_pages
 	stage lab-selftest "$LAB_DIR/selftest.sh"
+	stage packaging-inputs packaging_inputs
 fi
 if wants tidy; then
 	stage clang-tidy clang_tidy

@@ -27,6 +27,16 @@ add_results() { # FILE
 	failed=$((failed + $(grep -c '^not ok ' "$1" || true)))
 }
 
+# Debian's packages are for Debian's Python, which need not be the first one.
+python_with() { # MODULE: sets python
+	local p
+	python=''
+	for p in python3 /usr/bin/python3; do
+		[ -n "$python" ] || ! "$p" -c "import $1" 2>/dev/null || python=$p
+	done
+	[ -n "$python" ] || { echo "no Python has the module $1" >&2; exit 1; }
+}
+
 # The last line; the exit status of the script.
 end_checks() {
 	echo "$passed passed, $failed failed"

@@ -193,6 +193,11 @@ layers() {
 	"$LAB_DIR/layers.py" drivers/infiniband/sw/mrc "$work/symbols" Documentation/seam.md
 }
 
+# What packaging/ has for others.
+packaging_inputs() {
+	"$LAB_DIR/setup.sh" lint && "$TOP/selftests/containers/inputs.sh"
+}
+
 web_page() {
 	"$LAB_DIR/setup.sh" native web && "$TOP/selftests/web/check.sh"
 }

@@ -20,7 +20,8 @@ native_packages=(g++ clang llvm cmake ninja-build libgtest-dev
 # Packages for simulations by several processes.
 mpi_packages=(libopenmpi-dev openmpi-bin)
 # Packages for the style checks.
-lint_packages=(clang-tidy clang-format shellcheck mandoc python3-docutils unifdef)
+lint_packages=(clang-tidy clang-format shellcheck mandoc python3-docutils unifdef jq iproute2
+	python3-yaml)
 
 # Packages for the tests of the dissector.
 wireshark_packages=(tshark python3-scapy)
