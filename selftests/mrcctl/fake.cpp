@@ -243,8 +243,28 @@ public:
 	{
 		dev_.call("endpoint");
 		dev_.request = r;
+		dev_.requests.push_back(r);
+		if (dev_.answers)
+			return answer(r);
 		return {.responses = dev_.responses,
 			.timed_out = dev_.responses.size() < r.evs.size()};
+	}
+
+	/* Waits for the answers that do not come. */
+	EpResult answer(const EpRequest &r)
+	{
+		EpResult out;
+
+		for (std::size_t i = 0; i < r.evs.size(); i++)
+			if (dev_.answers(r, r.evs[i]))
+				out.responses.push_back(
+					{.request = static_cast<uint32_t>(i),
+					 .port = r.evs[i].port,
+					 .rtt_ns = 12000});
+		out.timed_out = out.responses.size() < r.evs.size();
+		if (out.timed_out)
+			clock_.sleep_ns(r.timeout_ns);
+		return out;
 	}
 
 	std::unique_ptr<EventSource> events(uint32_t) override
@@ -316,7 +336,8 @@ FakeDevice two_ports()
 	d.device.mpr_resolution = 1;
 	d.device.max_qp_hint = 1024;
 	d.device.extension = true;
-	d.device.qp = QpDefaults{.num_evs = 64, .mpr = 8, .cwnd = 0, .cc = "none"};
+	d.device.qp =
+		QpDefaults{.num_evs = 64, .mpr = 8, .cwnd = 0, .cc = "none"};
 	d.device.cap = 7;
 	d.device.opt = 1 | 2 | 4 | 16 | 32;
 	d.device.max_fmt_profiles = 64;

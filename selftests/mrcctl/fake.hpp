@@ -44,6 +44,9 @@ struct FakeDevice {
 	std::deque<std::vector<EvEvent>> events; /* a wait takes one */
 	std::vector<EpResponse> responses;
 	std::optional<EpRequest> request; /* the last one */
+	std::vector<EpRequest> requests;  /* all of them */
+	/* Set: decides which EVs are answered, in place of responses. */
+	std::function<bool(const EpRequest &, const Ev &)> answers;
 
 	/* Calls that fail, by name, and all that changed something. */
 	std::map<std::string, int> fail;

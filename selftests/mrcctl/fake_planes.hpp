@@ -14,7 +14,7 @@ class DoctorTest : public MrcctlTest
 protected:
 	static constexpr const char *sys = "/sys/class/infiniband/mrc0/";
 	static constexpr const char *peer = "10.1.0.2";
-	static constexpr uint32_t evs_per_port = 16;
+	static constexpr uint32_t evs_per_port = 32;
 
 	DoctorTest();
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* doctor: the ways to peers, and firewalls in front of ports. */
+#include <fmt/format.h>
+
 #include "fake_planes.hpp"
 
 namespace mrcctl
@@ -13,14 +15,14 @@ TEST_F(DoctorTest, ProbesEveryPlane)
 {
 	EXPECT_EQ(
 		said("ok", "probe", to_peer),
-		"1 10.1.0.2 answers on all 16 EVs through eth0, rtt 12.0us. | "
-		"\n2 10.1.0.2 answers on all 16 EVs through eth1, rtt 12.0us. "
+		"1 10.1.0.2 answers on all 32 EVs through eth0, rtt 12.0us. | "
+		"\n2 10.1.0.2 answers on all 32 EVs through eth1, rtt 12.0us. "
 		"| \n");
 	ASSERT_TRUE(dev().request);
-	EXPECT_EQ(dev().request->evs.size(), 32u);
+	EXPECT_EQ(dev().request->evs.size(), 64u);
 	EXPECT_EQ(show_address(dev().request->src), "10.1.0.1");
 	EXPECT_EQ(dev().request->timeout_ns, 1000000000u);
-	EXPECT_EQ(show_ev(dev().request->evs[17]).substr(0, 4), "c001");
+	EXPECT_EQ(show_ev(dev().request->evs[33]).substr(0, 4), "c001");
 }
 
 TEST_F(DoctorTest, ProbesTheEvsOfTheDefaultProfile)
@@ -46,10 +48,138 @@ TEST_F(DoctorTest, ProbesTheEvsOfTheDefaultProfile)
 		has(said("ok", "probe", to_peer), "all 1 EVs through eth0"));
 	EXPECT_EQ(dev().request->evs,
 		  (std::vector<Ev>{parse_ev("d001@1"), parse_ev("d002@2")}));
-	/* Of another format the source ports are not known. */
+	/* Without fields, values are as on the wire in any format. */
 	dev().fmts[1].fields = {8, 8};
 	findings(to_peer);
-	EXPECT_EQ(dev().request->evs.size(), 32u);
+	EXPECT_EQ(dev().request->evs,
+		  (std::vector<Ev>{parse_ev("d001@1"), parse_ev("d002@2")}));
+	/* Of a profile whose EVs the device makes, they are not known. */
+	dev().evs[3] = {.id = 3,
+			.state = State::online,
+			.mode = EvMode::automatic,
+			.fmt = {},
+			.count = 4,
+			.fields = {},
+			.evs = {}};
+	findings(to_peer);
+	EXPECT_EQ(dev().request->evs.size(), 64u);
+	EXPECT_EQ(dev().request->mode, FmtMode::udp);
+}
+
+/* What goes on the wire is the expanded EV, in the format of the profile. */
+TEST_F(DoctorTest, ProbesEvsInTheirFormat)
+{
+	dev().fmts[1] = {.id = 1,
+			 .state = State::online,
+			 .mode = FmtMode::srv6,
+			 .fields = {16, 16, 16, 16}};
+	dev().evs[3] = {.id = 3,
+			.state = State::online,
+			.mode = EvMode::generated,
+			.fmt = 1,
+			.count = 4,
+			.fields = {{16, 0xfcbb, 0, 0, 0},
+				   {16, 0x0101, 0, 0, 0},
+				   {16, 0x0200, 0xf, 1, 2},
+				   {16, 0x0302, 0, 0, 0}},
+			.evs = {{parse_ev("10@1"), EvState::good},
+				{parse_ev("20@1"), EvState::assumed_bad},
+				{parse_ev("10@2"), EvState::good},
+				{parse_ev("10@2"), EvState::good},
+				{parse_ev("20@2"), EvState::denied}}};
+	dev().defaults = {{parse_prefix("10.1.0.2/32"), 3, no_profile}};
+	dev().answers = [](const EpRequest &r, const Ev &ev) {
+		return r.mode == FmtMode::srv6 &&
+		       ev != parse_ev("fcbb010102020302@1");
+	};
+	/* One of two has no answer; one that is there twice is probed once. */
+	EXPECT_TRUE(has(said("warning", "probe", to_peer),
+			"1 10.1.0.2 answers on 1 of 2 SRv6 EVs through eth0: "
+			"some paths of the plane lose packets. Silent: "
+			"20@1. | on the peer"));
+	EXPECT_EQ(dev().request->evs,
+		  (std::vector<Ev>{parse_ev("fcbb010102010302@1"),
+				   parse_ev("fcbb010102020302@1"),
+				   parse_ev("fcbb010102010302@2")}));
+	EXPECT_TRUE(has(said("ok", "probe", to_peer),
+			"2 10.1.0.2 answers on all 1 SRv6 EVs through eth1"));
+	/* A peer without such a profile answers on none. */
+	dev().answers = [](const EpRequest &, const Ev &) { return false; };
+	EXPECT_TRUE(has(said("error", "probe", to_peer),
+			"no SRv6 profile that is ONLINE"));
+	EXPECT_EQ(status_, 1);
+	/* Structured ones: a flow label and a source port. */
+	dev().fmts[1].mode = FmtMode::stev;
+	dev().fmts[1].fields = {16, 16};
+	dev().evs[3].fields = {{16, 0x0100, 0xf, 0, 0},
+			       {16, 0x0200, 0xf1, 0, 0}};
+	dev().evs[3].evs = {{parse_ev("3e80@1"), EvState::good},
+			    {parse_ev("3e81@1"), EvState::good},
+			    {{}, EvState::good}};
+	dev().answers = [](const EpRequest &r, const Ev &) {
+		return r.mode == FmtMode::stev;
+	};
+	EXPECT_TRUE(has(said("ok", "probe", to_peer),
+			"1 10.1.0.2 answers on all 1 structured EVs through "));
+	EXPECT_EQ(dev().request->evs,
+		  (std::vector<Ev>{parse_ev("010302e1@1")}));
+}
+
+/* Many EVs go in parts. Where answers are missing, an end is made of it. */
+TEST_F(DoctorTest, EndsProbesOfManyEvs)
+{
+	dev().fmts[1] = {.id = 1,
+			 .state = State::online,
+			 .mode = FmtMode::udp,
+			 .fields = {16}};
+	EvProfile &p = dev().evs[3];
+
+	p = {.id = 3,
+	     .state = State::online,
+	     .mode = EvMode::explicit_list,
+	     .fmt = 1,
+	     .count = 4096,
+	     .fields = {},
+	     .evs = {}};
+	for (uint32_t i = 0; i < 4096; i++)
+		p.evs.push_back({parse_ev(fmt::format("{:04x}@{}", 0xc000 + i,
+						      1 + i % 2)),
+				 EvState::good});
+	dev().defaults = {{parse_prefix("10.1.0.0/16"), 3, no_profile}};
+	dev().answers = [](const EpRequest &, const Ev &) { return true; };
+	EXPECT_TRUE(
+		has(said("ok", "probe", to_peer), "all 2048 EVs through eth1"));
+	EXPECT_EQ(dev().requests.size(), 16u);
+	EXPECT_EQ(said("note", "probe", to_peer), "");
+	/* One of each part: 10 parts of 256 fit into 10 s. */
+	dev().requests.clear();
+	dev().answers = [](const EpRequest &r, const Ev &ev) {
+		return ev != r.evs[1];
+	};
+	EXPECT_TRUE(has(said("warning", "probe", to_peer),
+			"2 10.1.0.2 answers on 1270 of 1280 EVs through eth1: "
+			"some paths of the plane lose packets. Silent: "
+			"c001@2, c101@2, c201@2, ... |"));
+	EXPECT_EQ(dev().requests.size(), 10u);
+	EXPECT_EQ(said("note", "probe", to_peer),
+		  "1 768 more EVs through eth0 were not probed within 10 s. | "
+		  "\n2 768 more EVs through eth1 were not probed within 10 s. "
+		  "| \n");
+}
+
+/* Whoever waits at a terminal sees how far the probes are. */
+TEST_F(DoctorTest, ShowsProgressAtATerminal)
+{
+	dev().device.qp->num_evs = 1024;
+	dev().answers = [](const EpRequest &, const Ev &) { return true; };
+	EXPECT_EQ(run("doctor mrc0 --peer 10.1.0.2").err, "");
+	tty_ = true;
+	EXPECT_EQ(run("doctor mrc0 --peer 10.1.0.2").err,
+		  "\rprobing 10.1.0.2: 256 of 1024 EVs"
+		  "\rprobing 10.1.0.2: 512 of 1024 EVs"
+		  "\rprobing 10.1.0.2: 768 of 1024 EVs\r\x1b[K");
+	dev().device.qp->num_evs = 64;
+	EXPECT_EQ(run("doctor mrc0 --peer 10.1.0.2").err, "");
 }
 
 TEST_F(DoctorTest, FindsAPlaneWithoutRoute)
@@ -122,19 +252,19 @@ TEST_F(DoctorTest, TellsACutPlaneFromASilentPeer)
 	answer_probes(2, 0);
 	EXPECT_TRUE(
 		has(said("error", "probe", to_peer),
-		    "2 10.1.0.2 answers on none of 16 EVs through eth1: the "
+		    "2 10.1.0.2 answers on none of 32 EVs through eth1: the "
 		    "plane is cut"));
 	answer_probes(2, 12);
 	EXPECT_TRUE(
 		has(said("warning", "probe", to_peer),
-		    "2 10.1.0.2 answers on 12 of 16 EVs through eth1: some "
+		    "2 10.1.0.2 answers on 12 of 32 EVs through eth1: some "
 		    "paths of the plane lose packets. | on the peer: mrcctl "
 		    "doctor --peer 10.1.0.1"));
 	EXPECT_EQ(status_, 0);
 	dev().responses.clear();
 	EXPECT_TRUE(
 		has(said("error", "probe", to_peer),
-		    "1 10.1.0.2 answers on none of 16 EVs through eth0, nor "
+		    "1 10.1.0.2 answers on none of 32 EVs through eth0, nor "
 		    "through another plane"));
 	EXPECT_EQ(status_, 1);
 }

@@ -8,41 +8,16 @@
 # shellcheck disable=SC2034,SC2154
 . "$(dirname "$0")/lib.sh"
 . "$NET_DIR/lib_mrcctl.sh"
+. "$NET_DIR/lib_doctor.sh"
 
 # Doctor looks at neighbours.
 TOPO_RESOLVE=1
 
-# --- what doctor says ---------------------------------------------------------------
-
-# doctor a|b WORDS...: the findings as JSON are in $WORK/out, the exit status in $rc.
+# doctor a|b WORDS...
 doctor() {
 	local h=$1
 	shift
-	rc=0
-	ip netns exec "host$h" mrcctl -j doctor "mrc$h" "$@" >"$WORK/out" 2>"$WORK/err" || rc=$?
-	[ ! -s "$WORK/err" ] || fail "doctor said: $(cat "$WORK/err")"
-}
-
-# Findings of LEVEL and CHECK, as lines "PORT|TEXT|COMMAND".
-found() { # LEVEL CHECK
-	python3 -c 'import json, sys
-for f in json.load(open(sys.argv[1], encoding="utf-8"))["findings"]:
-	if f["level"] == sys.argv[2] and sys.argv[3] in (f["check"], "all"):
-		print(f["port"] or 0, f["text"], f["fix"] or "", sep="|")' "$WORK/out" "$1" "$2"
-}
-
-# finds LEVEL CHECK PORT TEXT: there must be such a finding of the last run, whose sentence
-# has TEXT in it. Its command is in $fix.
-finds() {
-	local line
-	line=$(found "$1" "$2" | grep "^$3|" | grep -F -- "$4") ||
-		fail "no $1 of $2 at port $3 with '$4'; said: $(found "$1" all)"
-	fix=${line##*|}
-	echo "$2: $line"
-}
-
-finds_none() { # LEVEL CHECK
-	[ -z "$(found "$1" "$2")" ] || fail "unexpected: $(found "$1" "$2")"
+	doctor_at "host$h" "mrc$h" "$@"
 }
 
 BOTH="--peer $B4 --peer $B6"
@@ -90,8 +65,8 @@ healthy() {
 	# shellcheck disable=SC2086 # words
 	wait_for 30 well a $BOTH || fail "$(cat "$WORK/out")"
 	for p in 1 2; do
-		finds ok probe "$p" "$B4 answers on all 16 EVs through pa$p, rtt "
-		finds ok probe "$p" "$B6 answers on all 16 EVs through pa$p, rtt "
+		finds ok probe "$p" "$B4 answers on all 32 EVs through pa$p, rtt "
+		finds ok probe "$p" "$B6 answers on all 32 EVs through pa$p, rtt "
 	done
 	finds ok gid 0 "GID index for $A4: $(gid_index mrca 1 "$A4") of port 1, $(gid_index mrca 2 "$A4") of port 2"
 	finds ok port 0 "ACTIVE ports: 1 (pa1) 2 (pa2)."
@@ -192,7 +167,7 @@ firewall() {
 	END
 	doctor a --peer "$B4"
 	check "$rc" == 1 "status of doctor"
-	finds error probe 1 "$B4 answers on none of 16 EVs through pa1, nor through another plane"
+	finds error probe 1 "$B4 answers on none of 32 EVs through pa1, nor through another plane"
 	finds error firewall 1 "The chain arriving of table inet wall drops incoming packets to UDP ports 4791 and 4971."
 	[ "$fix" = "nft insert rule inet wall arriving udp dport { 4791, 4971 } accept" ] || fail "$fix"
 	mend
@@ -220,8 +195,8 @@ firewall_policy() {
 	END
 	doctor a --peer "$B4"
 	finds error firewall 2 "The chain arriving of table ip wall drops incoming"
-	finds error probe 2 "$B4 answers on none of 16 EVs through pa2: the plane is cut"
-	finds ok probe 1 "$B4 answers on all 16 EVs through pa1"
+	finds error probe 2 "$B4 answers on none of 32 EVs through pa2: the plane is cut"
+	finds ok probe 1 "$B4 answers on all 32 EVs through pa1"
 	in_a nft add element ip wall open '{ 4791 }'
 	healed
 	# The other port that devices receive on is closed still.
@@ -267,7 +242,7 @@ firewall_of_peer() {
 		}
 	END
 	doctor a --peer "$B4"
-	finds error probe 2 "$B4 answers on none of 16 EVs"
+	finds error probe 2 "$B4 answers on none of 32 EVs"
 	[ "$fix" = "on the peer: mrcctl doctor --peer $A4" ] || fail "$fix"
 	finds_none error firewall
 	doctor b --peer "$A4"

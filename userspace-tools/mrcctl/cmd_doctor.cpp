@@ -43,14 +43,33 @@ std::vector<std::string> peers_of(const Options &opt)
 		out.push_back(show_address(parse_address(peer)));
 	return out;
 }
+
+/* Probes of many EVs take seconds; a person who waits sees how far they are. */
+doctor::Probing probing(const HostContext &c)
+{
+	return {.now_ns = [&c] { return c.env.clock.mono_ns(); },
+		.progress =
+			[&c](const std::string &peer, std::size_t done,
+			     std::size_t all) {
+				if (!c.env.tty)
+					return;
+				if (done < all)
+					c.env.err << fmt::format(
+						"\rprobing {}: {} of {} EVs",
+						peer, done, all);
+				else
+					c.env.err << "\r\x1b[K";
+				c.env.err.flush();
+			}};
+}
 } // namespace
 
 int diagnose(const HostContext &c, Words &w)
 {
 	const std::string device = device_word(c, w);
 	const std::vector<std::string> peers = peers_of(c.opt);
-	const doctor::Findings list = doctor::findings(
-		doctor::read_snapshot(c.env.host, c.env.system, device, peers));
+	const doctor::Findings list = doctor::findings(doctor::read_snapshot(
+		c.env.host, c.env.system, device, peers, probing(c)));
 
 	if (c.opt.json)
 		c.print_json(doctor::json_of(list));

@@ -126,10 +126,48 @@ bool check_neigh(const SeenPath &path, const SeenPort &p, Findings &out)
 	return false;
 }
 
+const char *kind_of(FmtMode mode)
+{
+	switch (mode) {
+	case FmtMode::srv6:
+		return "SRv6 EVs";
+	case FmtMode::stev:
+		return "structured EVs";
+	default:
+		return "EVs";
+	}
+}
+
+/* "" for source ports that doctor has made up. */
+std::string silent_ones(const SeenPath &path)
+{
+	std::string list;
+
+	for (const std::string &ev : path.silent)
+		list += (list.empty() ? " Silent: " : ", ") + ev;
+	if (list.empty())
+		return "";
+	return list + (path.probes - path.answers > path.silent.size() ? ", ..."
+								       : ".");
+}
+
+/* What hides a peer that answers on no EV of any plane. */
+const char *hidden_by(FmtMode mode)
+{
+	return mode == FmtMode::srv6
+		       ? "it has no mrc device with this address, no SRv6 "
+			 "profile that is ONLINE, another UDP port, or a "
+			 "firewall, or switches lack a route for the uSIDs or "
+			 "for answers, which have no outer header."
+		       : "it has no mrc device with this address, another UDP "
+			 "port, or a firewall.";
+}
+
 void check_probes(const SeenPath &path, const SeenPort &p, bool all_silent,
 		  Findings &out)
 {
 	Finding f = about(path, "probe", Level::ok);
+	const char *const evs = kind_of(path.mode);
 	const std::string there =
 		fmt::format("on the peer: mrcctl doctor --peer {}",
 			    path.own.empty() ? "OWN-ADDRESS" : path.own);
@@ -137,34 +175,42 @@ void check_probes(const SeenPath &path, const SeenPort &p, bool all_silent,
 	if (!path.probes)
 		return;
 	if (path.answers == path.probes) {
-		f.text = fmt::format("{} answers on all {} EVs through {}, rtt "
+		f.text = fmt::format("{} answers on all {} {} through {}, rtt "
 				     "{}.",
-				     path.peer, path.probes, p.netdev,
+				     path.peer, path.probes, evs, p.netdev,
 				     show_time(path.rtt_ns));
 	} else if (path.answers) {
 		f.level = Level::warning;
-		f.text = fmt::format("{} answers on {} of {} EVs through {}: "
-				     "some paths of the plane lose packets.",
-				     path.peer, path.answers, path.probes,
-				     p.netdev);
+		f.text = fmt::format("{} answers on {} of {} {} through {}: "
+				     "some paths of the plane lose packets.{}",
+				     path.peer, path.answers, path.probes, evs,
+				     p.netdev, silent_ones(path));
 		f.fix = there;
 	} else if (all_silent) {
 		f.level = Level::error;
-		f.text = fmt::format(
-			"{} answers on none of {} EVs through {}, nor through "
-			"another plane: it has no mrc device with this "
-			"address, another UDP port, or a firewall.",
-			path.peer, path.probes, p.netdev);
+		f.text = fmt::format("{} answers on none of {} {} through {}, "
+				     "nor through another plane: {}",
+				     path.peer, path.probes, evs, p.netdev,
+				     hidden_by(path.mode));
 		f.fix = there;
 	} else {
 		f.level = Level::error;
-		f.text = fmt::format("{} answers on none of {} EVs through {}: "
+		f.text = fmt::format("{} answers on none of {} {} through {}: "
 				     "the plane is cut, or the peer's port or "
 				     "route is missing there.",
-				     path.peer, path.probes, p.netdev);
+				     path.peer, path.probes, evs, p.netdev);
 		f.fix = there;
 	}
 	out.push_back(f);
+	if (path.unprobed) {
+		f.level = Level::note;
+		f.text = fmt::format("{} more {} through {} were not probed "
+				     "within {} s.",
+				     path.unprobed, evs, p.netdev,
+				     probe_seconds);
+		f.fix = "";
+		out.push_back(f);
+	}
 }
 
 void check_silence(const SeenSilence &n, Findings &out)

@@ -42,7 +42,7 @@ struct SeenPort {
 	bool here = false;
 	std::optional<uint64_t> master{}; /* index of the netdev above it */
 	std::string vrf{};		  /* name of the master, if it is one */
-	std::optional<bool> enabled{}; /* by the controller */
+	std::optional<bool> enabled{};	  /* by the controller */
 	std::optional<uint64_t> mtu{};
 	std::optional<bool> up{};      /* administrative state of the netdev */
 	std::optional<bool> carrier{}; /* unreadable while the netdev is down */
@@ -100,9 +100,16 @@ struct SeenPath {
 	std::string own{}; /* the address that the device has of this family */
 	std::optional<SeenRoute> route{}; /* no value: could not be asked */
 	std::string neigh{};		  /* "FAILED"; "" = no entry */
+	FmtMode mode = FmtMode::udp;	  /* of the EVs that were probed */
 	uint32_t probes = 0, answers = 0;
-	uint64_t rtt_ns = 0; /* the shortest */
+	uint32_t unprobed = 0; /* for lack of time */
+	uint64_t rtt_ns = 0;   /* the shortest */
+	/* Some that did not answer, as the profile shows them. */
+	std::vector<std::string> silent{};
 };
+
+/* How long the probes of a peer may take, in seconds. */
+constexpr uint64_t probe_seconds = 10;
 
 /* A peer that was not probed, and why. */
 struct SeenSilence {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* mrcctl doctor: modules, rights, devices and probes. */
+/* mrcctl doctor: modules, rights, devices and peers. */
 #include "snapshot_read.hpp"
 
 #include <algorithm>
@@ -19,11 +19,6 @@ namespace mrcctl::doctor
 {
 namespace
 {
-constexpr uint64_t probe_timeout_ns = 1000000000;
-/* Of each port, if no profile lists EVs. */
-constexpr uint32_t most_probes = 16;
-constexpr uint32_t first_source_port = 0xc000;
-
 /* The line of a file that begins with @key, behind it. */
 std::string value_in(const std::string &text, const std::string &key)
 {
@@ -179,113 +174,6 @@ void read_device(Backend &dev, SeenDevice &d, uint32_t &num_evs)
 	}
 }
 
-bool holds(const Prefix &prefix, const std::array<uint8_t, 16> &addr)
-{
-	for (uint32_t bit = 0; bit < std::min(prefix.len, 128u); bit++) {
-		const auto shift = static_cast<unsigned int>(7 - bit % 8);
-
-		if ((prefix.addr[bit / 8] ^ addr[bit / 8]) >> shift & 1)
-			return false;
-	}
-	return true;
-}
-
-/*
- * The EVs that queue pairs to this peer have, if they are UDP source ports that
- * a profile lists; else source ports like those that the device makes.
- */
-std::vector<Ev> evs_to(Backend &dev, const SeenDevice &d,
-		       const std::array<uint8_t, 16> &peer, uint32_t num_evs)
-{
-	std::optional<Default> best;
-	std::vector<Ev> out;
-
-	for (const Default &x : dev.defaults())
-		if (x.ev_profile != no_profile && holds(x.prefix, peer) &&
-		    (!best || best->prefix.len < x.prefix.len))
-			best = x;
-	if (best && dev.ev_state(best->ev_profile) != State::init) {
-		const EvProfile p = dev.ev(best->ev_profile);
-		const bool udp =
-			p.fmt && dev.fmt_state(*p.fmt) != State::init &&
-			dev.fmt(*p.fmt).mode == FmtMode::udp &&
-			dev.fmt(*p.fmt).fields == std::vector<uint8_t>{16};
-
-		for (const EvEntry &e : p.evs)
-			if (udp && e.state != EvState::denied)
-				out.push_back(e.ev);
-	}
-	if (!out.empty())
-		return out;
-	const uint32_t each = std::clamp<uint32_t>(
-		num_evs / static_cast<uint32_t>(d.ports.size()), 1,
-		most_probes);
-
-	for (const SeenPort &p : d.ports)
-		for (uint32_t i = 0; i < each; i++) {
-			Ev ev;
-
-			ev.val[0] = static_cast<uint8_t>(
-				(first_source_port + i) >> 8);
-			ev.val[1] = static_cast<uint8_t>(i);
-			ev.port = static_cast<uint8_t>(p.num);
-			out.push_back(ev);
-		}
-	return out;
-}
-
-void count_answers(const EpRequest &r, const Backend::EpResult &result,
-		   std::span<SeenPath> paths)
-{
-	for (SeenPath &path : paths)
-		path.probes = static_cast<uint32_t>(std::count_if(
-			r.evs.begin(), r.evs.end(),
-			[&](const Ev &ev) { return ev.port == path.port; }));
-	for (const EpResponse &a : result.responses)
-		for (SeenPath &path : paths) {
-			if (a.request >= r.evs.size() ||
-			    r.evs[a.request].port != path.port)
-				continue;
-			path.answers++;
-			if (!path.rtt_ns || a.rtt_ns < path.rtt_ns)
-				path.rtt_ns = a.rtt_ns;
-		}
-}
-
-void probe(Backend *dev, const SeenDevice &d, const std::string &peer,
-	   uint32_t num_evs, std::span<SeenPath> paths, Snapshot &s)
-{
-	SeenSilence n{.device = d.name, .peer = peer};
-	EpRequest r;
-
-	if (!dev) {
-		n.why = "the device cannot be opened";
-		s.silences.push_back(n);
-		return;
-	}
-	r.dst = parse_address(peer);
-	const auto own =
-		std::find_if(paths.begin(), paths.end(),
-			     [](const SeenPath &p) { return !p.own.empty(); });
-
-	if (own == paths.end()) {
-		n.why = fmt::format("the device has no {} address",
-				    is_ipv4(r.dst) ? "IPv4" : "IPv6");
-		s.silences.push_back(n);
-		return;
-	}
-	try {
-		r.src = parse_address(own->own);
-		r.timeout_ns = probe_timeout_ns;
-		r.evs = evs_to(*dev, d, r.dst, num_evs);
-		count_answers(r, dev->endpoint(r), paths);
-	} catch (const DeviceError &e) {
-		n.why = e.what();
-		n.privilege = e.err == EPERM || e.err == EACCES;
-		s.silences.push_back(n);
-	}
-}
-
 bool any_here(const SeenDevice &d)
 {
 	return std::any_of(d.ports.begin(), d.ports.end(),
@@ -293,7 +181,8 @@ bool any_here(const SeenDevice &d)
 }
 
 void read_peers(Host &host, Backend *dev, const SeenDevice &d, uint32_t num_evs,
-		const std::vector<std::string> &peers, Snapshot &s)
+		const std::vector<std::string> &peers, const Probing &how,
+		Snapshot &s)
 {
 	if (!any_here(d))
 		return;
@@ -304,7 +193,7 @@ void read_peers(Host &host, Backend *dev, const SeenDevice &d, uint32_t num_evs,
 		const std::span<SeenPath> paths =
 			std::span(s.paths).subspan(from);
 
-		probe(dev, d, peer, num_evs, paths, s);
+		probe_peer(dev, d, peer, num_evs, how, paths, s.silences);
 		for (SeenPath &path : paths)
 			for (const SeenPort &p : d.ports)
 				if (p.num == path.port)
@@ -313,7 +202,8 @@ void read_peers(Host &host, Backend *dev, const SeenDevice &d, uint32_t num_evs,
 }
 
 void read_one(Host &host, System &system, SeenDevice d,
-	      const std::vector<std::string> &peers, Snapshot &s)
+	      const std::vector<std::string> &peers, const Probing &how,
+	      Snapshot &s)
 {
 	std::unique_ptr<Backend> dev;
 	uint32_t num_evs = 64;
@@ -329,13 +219,14 @@ void read_one(Host &host, System &system, SeenDevice d,
 		d.open_error = e.what();
 		dev = nullptr;
 	}
-	read_peers(host, dev.get(), d, num_evs, peers, s);
+	read_peers(host, dev.get(), d, num_evs, peers, how, s);
 	s.devices.push_back(std::move(d));
 }
 } // namespace
 
 Snapshot read_snapshot(Host &host, System &system, const std::string &wanted,
-		       const std::vector<std::string> &peers)
+		       const std::vector<std::string> &peers,
+		       const Probing &how)
 {
 	Snapshot s;
 
@@ -350,7 +241,7 @@ Snapshot read_snapshot(Host &host, System &system, const std::string &wanted,
 	read_rights(host, s);
 	for (const std::string &name : sysfs_mrc_devices(host))
 		if (wanted.empty() || name == wanted)
-			read_one(host, system, {.name = name}, peers, s);
+			read_one(host, system, {.name = name}, peers, how, s);
 	read_firewall(host, s);
 	return s;
 }
