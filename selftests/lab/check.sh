@@ -263,6 +263,7 @@ if wants wireshark; then
 fi
 if wants web; then
 	stage web web_page
+	stage grafana dashboard
 fi
 if wants insns; then
 	stage insns "$LAB_DIR/insns.sh"

@@ -5,12 +5,14 @@
 #
 #   rdma-core      build/lab/rdma-core/src    unpacked, without patches of this project
 #   rdma-core RELEASE  build/lab/rdma-core-RELEASE/src  that of another Debian release
+#   prometheus     build/lab/prometheus/      the programs of that package, unpacked: installed,
+#                                             they would be a service
 #   checkpatch     build/lab/checkpatch/      scripts/checkpatch.pl and its lists
 #   linux KERNEL   build/lab/linux/KERNEL/src the kernel with Debian's patches
 #   linux-rest KERNEL  build/lab/linux-rest/KERNEL  files that the former leaves out and
 #                  that a series of patches changes
 #
-# usage: fetch.sh rdma-core [RELEASE]|checkpatch|linux KERNEL|linux-rest KERNEL
+# usage: fetch.sh rdma-core [RELEASE]|prometheus|checkpatch|linux KERNEL|linux-rest KERNEL
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 
@@ -18,6 +20,8 @@ set -euo pipefail
 suite=trixie
 [ "${1:-} ${2:-}" != 'linux 6.1' ] || suite=bookworm
 [ "${1:-}" != rdma-core ] || suite=${2:-$suite}
+# Its programs run on this machine.
+[ "${1:-}" != prometheus ] || suite=$(host_codename) || suite=trixie
 apt_dir=$LAB/apt-$suite
 apt_opts=(-o "Dir::Etc::SourceList=$apt_dir/sources.list"
 	-o Dir::Etc::SourceParts=/dev/null
@@ -80,6 +84,21 @@ rdma-core)
 	tar -x -f "$dest"/dl/rdma-core_*.orig.tar.* -C "$dest/src" --strip-components=1
 	touch "$dest/.fetched"
 	lab_note "rdma-core source: $(basename "$dest"/dl/*.orig.tar.*)"
+	;;
+prometheus)
+	dest=$LAB/prometheus
+	[ ! -f "$dest/.fetched" ] || exit 0
+	need_space 200 "$LAB" "Prometheus"
+	update_lists
+	rm -rf "$dest"
+	mkdir -p "$dest/dl"
+	(cd "$dest/dl" && apt-get "${apt_opts[@]}" -qq download prometheus) ||
+		lab_die "Prometheus cannot be fetched"
+	dpkg-deb --fsys-tarfile "$dest"/dl/prometheus_*.deb |
+		tar -x -C "$dest" ./usr/bin/prometheus ./usr/bin/promtool
+	rm -rf "$dest/dl"
+	touch "$dest/.fetched"
+	lab_note "Prometheus: $("$dest/usr/bin/promtool" --version 2>&1 | sed -n '1s/ (.*//p')"
 	;;
 checkpatch)
 	dest=$LAB/checkpatch
@@ -147,5 +166,5 @@ linux-rest)
 	touch "$dest/.fetched"
 	lab_note "documentation of Linux $k: $package"
 	;;
-*) lab_die "usage: fetch.sh rdma-core [RELEASE]|checkpatch|linux KERNEL|linux-rest KERNEL" ;;
+*) lab_die "usage: fetch.sh rdma-core [RELEASE]|prometheus|checkpatch|linux KERNEL|linux-rest KERNEL" ;;
 esac

@@ -202,6 +202,10 @@ web_page() {
 	"$LAB_DIR/setup.sh" native web && "$TOP/selftests/web/check.sh"
 }
 
+dashboard() {
+	"$LAB_DIR/fetch.sh" prometheus && "$TOP/selftests/grafana/check.sh"
+}
+
 dissector() {
 	"$LAB_DIR/setup.sh" wireshark && "$TOP/selftests/wireshark/check.sh"
 }

@@ -195,9 +195,14 @@ TEST_F(MrcctlTest, HasADashboardOfItsMetrics)
 	const std::vector<std::string> list = families_of(run("metrics").out);
 	std::set<std::string> known(list.begin(), list.end());
 	const Json board = Json::parse(text_of_file(DASHBOARD));
-	const std::regex name(R"(\bmrc_[a-z0-9_]+)");
+	const std::regex name(R"(\bmrc(map)?_[a-z0-9_]+)");
 	std::set<int> ids;
-	unsigned int expressions = 0;
+	unsigned int expressions = 0, of_paths = 0;
+
+	/* What mrcmap's collector writes, as its own test has it. */
+	for (const std::string &family :
+	     families_of(text_of_file(MRCMAP_METRICS)))
+		known.insert(family);
 
 	/* Counters come from the kernel; the fake device has few. */
 	for (const std::string &line : lines_of(text_of_file(COUNTERS_LIST)))
@@ -227,9 +232,11 @@ TEST_F(MrcctlTest, HasADashboardOfItsMetrics)
 				EXPECT_TRUE(known.contains(it->str()))
 					<< it->str() << " in " << expr;
 			EXPECT_GT(names, 0u) << expr;
+			of_paths += has(expr, "mrcmap_");
 		}
 	}
 	EXPECT_GT(expressions, 10u);
+	EXPECT_GT(of_paths, 4u);
 	for (const Json &v : board.at("templating").at("list"))
 		if (v.at("type") == "query") {
 			EXPECT_TRUE(std::regex_search(

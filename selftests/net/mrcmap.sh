@@ -195,7 +195,7 @@ by_file() {
 	start "$WORK/agent.f" mrclab exec h1 mrcmap agent -f "$FILE" -H h1 -o "$WORK/lines" "${SETTINGS[@]}"
 	wait_for 30 test -s "$WORK/lines"
 	start "$WORK/collector.f" mrcmap collector -f "$FILE" -F "$WORK/lines" \
-		-s "$WORK/state.f" "${SETTINGS[@]}"
+		-m "$WORK/prom.1" -m "$WORK/prom.2" -s "$WORK/state.f" "${SETTINGS[@]}"
 	wait_for 30 test -s "$WORK/state.f"
 	STATE=$WORK/state.f
 	wait_for 30 is_known 's["agents"][0]["reports"] > 3'
@@ -209,6 +209,8 @@ default_rate() {
 	wait_for 30 process_gone "$started"
 	echo "figure: by default: $(grep -o '[0-9]* probes/s.*' "$WORK/fast")"
 }
+	wait_for 30 grep -q '^mrcmap_agent_up{' "$WORK/prom.2"
+	[ ! -e "$WORK/prom.1" ] || fail "both files were written"
 
 ends() {
 	local h

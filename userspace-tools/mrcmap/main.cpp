@@ -212,7 +212,9 @@ void add_commands(CLI::App &app, Args &a, Command &chosen)
 	s->add_option("-s,--state", a.collector.state,
 		      "file for \"mrcmap show\", written every second");
 	s->add_option("-m,--metrics", a.collector.metrics,
-		      "file for Prometheus' node_exporter: NAME.prom");
+		      "file for Prometheus' node_exporter: NAME.prom")
+		/* OPTIONS of the unit may name another one. */
+		->take_last();
 	s->add_option("--history-file", a.collector.history,
 		      "file to which changes are appended, a JSON object "
 		      "a line");
