@@ -190,13 +190,27 @@ wrong_words() {
 	refuse 'map.prom' mrcmap show -s "$WORK/map.prom"
 }
 
-# From a file in place of a connection.
+# Somebody has the collector's port; the one that is there goes on.
+port_taken() {
+	refuse "^mrcmap: .*${COLLECTOR#*:}.*: Address already in use\$" \
+		mrclab exec h1 mrcmap collector -f "$FILE" -l $COLLECTOR -s "$WORK/state.2"
+	refuse ': Cannot assign requested address$' \
+		mrclab exec h1 mrcmap collector -f "$FILE" -l 203.0.113.9:48621 -s "$WORK/state.2"
+	[ ! -e "$WORK/state.2" ] || fail "a state was written"
+	! process_gone "$collector" || fail "the collector has ended"
+	all_probed
+}
+
+# From a file in place of a connection. Of two names for the metrics the last one counts, as in
+# the options of the unit.
 by_file() {
 	start "$WORK/agent.f" mrclab exec h1 mrcmap agent -f "$FILE" -H h1 -o "$WORK/lines" "${SETTINGS[@]}"
 	wait_for 30 test -s "$WORK/lines"
 	start "$WORK/collector.f" mrcmap collector -f "$FILE" -F "$WORK/lines" \
 		-m "$WORK/prom.1" -m "$WORK/prom.2" -s "$WORK/state.f" "${SETTINGS[@]}"
 	wait_for 30 test -s "$WORK/state.f"
+	wait_for 30 grep -q '^mrcmap_agent_up{' "$WORK/prom.2"
+	[ ! -e "$WORK/prom.1" ] || fail "both files were written"
 	STATE=$WORK/state.f
 	wait_for 30 is_known 's["agents"][0]["reports"] > 3'
 }
@@ -209,8 +223,6 @@ default_rate() {
 	wait_for 30 process_gone "$started"
 	echo "figure: by default: $(grep -o '[0-9]* probes/s.*' "$WORK/fast")"
 }
-	wait_for 30 grep -q '^mrcmap_agent_up{' "$WORK/prom.2"
-	[ ! -e "$WORK/prom.1" ] || fail "both files were written"
 
 ends() {
 	local h
@@ -264,6 +276,7 @@ mrclab up -q "$FILE"
 all_start 1 2 3 4
 subtest "every link is probed, and nothing is wrong" every_link
 subtest "wrong words" wrong_words
+subtest "a port that is taken" port_taken
 subtest "full load is no fault" under_load
 subtest "a black hole in one direction of a link" black_hole
 subtest "a T1 that is down" t1_down
