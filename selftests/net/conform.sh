@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
 # mrcconform: host A tests the device of host B against MRC 1.0, with IPv4 and IPv6. Each
-# case is one result here. Also its reports, its exit statuses, and a target that hears
-# nonsense.
-# timeout: 600
+# case is one result here. The same with queue pairs of libMRC, and some cases on the other UDP
+# port. Also its reports, its exit statuses, and a target that hears nonsense.
+# timeout: 900
 . "$(dirname "$0")/lib.sh"
 
 PORT=18720
@@ -30,13 +30,13 @@ results() { # FILE OF JSON
 	END
 }
 
-all_ran() {
+all_ran() { # ADDRESSES
 	local cases
 	cases=$(mrcconform list | wc -l)
 	check "$cases" '>' 150 "cases"
-	check "$(grep -c '"verdict": "passed"' "$WORK/json")" == $((2 * cases)) "cases passed"
+	check "$(grep -c '"verdict": "passed"' "$WORK/json")" == $(($1 * cases)) "cases passed"
 	check "$status" == 0 "exit status"
-	grep -q "^$((2 * cases)) passed, 0 failed (MUST), 0 failed (SHOULD), 0 skipped, 0 errors\$" \
+	grep -q "^$(($1 * cases)) passed, 0 failed (MUST), 0 failed (SHOULD), 0 skipped, 0 errors\$" \
 		"$WORK/out" || fail "$(tail -n 1 "$WORK/out")"
 }
 
@@ -131,6 +131,91 @@ cannot_run() {
 	grep -q 'UDP port 4791 is in use' "$WORK/err" || fail "$(cat "$WORK/err")"
 }
 
+# The device sends to the port that its controller has named for the peer, and receives on both.
+other_port() {
+	local cases rc=0 args=(-a "$B4" -a "$B6" -c wire -c rc.write -c endpoint -c req.format -c req.complete --strict)
+	cases=$(mrcconform list wire rc.write endpoint req.format req.complete | wc -l)
+	ctl b default set "$A4/32" udp_port 4971
+	ctl b default set "$A6/128" udp_port 4971
+	conform "${args[@]}" --port 4971 --pcap "$WORK/pcap" >"$WORK/out" || rc=$?
+	check "$rc" == 0 "exit status: $(grep -A8 '^FAIL' "$WORK/out" || true)"
+	check "$cases" '>' 30 "cases"
+	grep -q "^$((2 * cases)) passed, 0 failed" "$WORK/out" || fail "$(tail -n 1 "$WORK/out")"
+	python3 - "$WORK/pcap" <<-'END'
+		import struct, sys
+		data, at, ports = open(sys.argv[1], 'rb').read(), 24, []
+		while at < len(data):
+		    length, = struct.unpack('=I', data[at + 8:at + 12])
+		    p = data[at + 16:at + 16 + length]
+		    kind, udp = (p[9], 20) if p[0] == 0x45 else (p[6], 40)
+		    if kind == 17 and p[0] >> 4 in (4, 6):
+		        ports.append(int.from_bytes(p[udp + 2:udp + 4], 'big'))
+		    at += 16 + length
+		assert ports.count(4971) > 200, (len(ports), ports.count(4971))
+		assert 4791 not in ports, ports.count(4791)
+	END
+	# A tester on the port that the device does not send to hears nothing.
+	conform -a "$B4" -c rc.write.only --patience 1 >"$WORK/out" || rc=$?
+	check "$rc" == 1 "exit status on the usual port"
+	ctl b default del "$A4/32"
+	ctl b default del "$A6/128"
+	conform -a "$B4" -c rc.write.only >/dev/null
+}
+
+# Queue pairs that a program makes by mrc.h. They never have the extension.
+libmrc() {
+	extension on b
+	start "$WORK/libmrc" ip netns exec "$HOST_B" mrcconform target -l "$MGMT_B:$((PORT + 1))" --api mrc
+	wait_for 30 listening "$HOST_B" $((PORT + 1))
+	status=0
+	in_a mrcconform run -t "$MGMT_B:$((PORT + 1))" -a "$B4" --strict --json "$WORK/json" \
+		>"$WORK/out" || status=$?
+	results "$WORK/json" | grep -A16 '^not ok' || true
+	all_ran 1
+	# A second tester, with the same context of the device.
+	in_a mrcconform run -t "$MGMT_B:$((PORT + 1))" -a "$B6" -c rc.write >/dev/null
+	# The device goes, and another one of its name comes.
+	rdma link del mrcb
+	link_add b 1
+	wait_for 30 gid_index mrcb 1 "$B4"
+	in_a mrcconform run -t "$MGMT_B:$((PORT + 1))" -a "$B4" -c rc.write >"$WORK/out" ||
+		fail "$(cat "$WORK/out" "$WORK/libmrc")"
+	wait_for 30 no_qps
+	kill "$started"
+	extension off b
+}
+
+libmrc_wrong() {
+	local rc=0
+	in_b mrcconform target --library libmrc.so.1 2>"$WORK/err" || rc=$?
+	check "$rc" == 2 "status of --library without --api mrc"
+	rc=0
+	in_b mrcconform target --api mrc --library libnone.so 2>"$WORK/err" || rc=$?
+	check "$rc" == 3 "status without the library"
+	grep -q '^mrcconform: cannot load libMRC: libnone.so: ' "$WORK/err" || fail "$(cat "$WORK/err")"
+	rc=0
+	in_b mrcconform target --api mrc --library libibverbs.so.1 2>"$WORK/err" || rc=$?
+	check "$rc" == 3 "status with another library"
+	grep -q '^mrcconform: libibverbs.so.1 has no function mrc_create_context$' "$WORK/err" ||
+		fail "$(cat "$WORK/err")"
+	rc=0
+	in_b mrcconform target --api other 2>"$WORK/err" || rc=$?
+	check "$rc" == 2 "status of another API"
+}
+
+# Somebody has the target's TCP port.
+port_taken() {
+	local rc=0
+	in_b mrcconform target -l "$MGMT_B:$PORT" 2>"$WORK/err" || rc=$?
+	check "$rc" == 3 "status of a second target"
+	grep -q "^mrcconform: .*$MGMT_B.*$PORT.*: Address already in use\$" "$WORK/err" ||
+		fail "$(cat "$WORK/err")"
+	rc=0
+	in_b mrcconform target -l "203.0.113.9:$PORT" 2>"$WORK/err" || rc=$?
+	check "$rc" == 3 "status at an address of nobody"
+	grep -q 'Cannot assign requested address$' "$WORK/err" || fail "$(cat "$WORK/err")"
+}
+
 # The target answers each line, and serves the next tester.
 nonsense() {
 	in_a python3 - "$MGMT_B" "$PORT" <<-'END'
@@ -177,7 +262,7 @@ conform -a "$B4" -a "$B6" --strict --json "$WORK/json" --junit "$WORK/junit" \
 comment <"$WORK/err"
 results "$WORK/json" >"$WORK/results" || tail -n 20 "$WORK/out" | comment
 adopt <"$WORK/results"
-subtest "all cases were run, and passed" all_ran
+subtest "all cases were run, and passed" all_ran 2
 subtest "the results as JUnit's XML" junit
 subtest "the list of cases as JSON" list_json
 subtest "a failure says what was expected, sent and received" failure
@@ -185,6 +270,10 @@ subtest "a SHOULD costs the status only with --strict" should_only
 subtest "a capture of all packets" capture
 subtest "wrong command lines" usage
 subtest "what cannot be run" cannot_run
+subtest "some cases on UDP port 4971" other_port
 subtest "nonsense to the target" nonsense
+subtest "the target's port is taken" port_taken
+subtest "no libMRC, or another library" libmrc_wrong
 subtest "no queue pair is left" nothing_left
+subtest "all cases with queue pairs of libMRC" libmrc
 tap_end

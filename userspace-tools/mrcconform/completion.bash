@@ -20,6 +20,11 @@ _mrcconform() {
 		fi
 		words=$(mrcconform list 2>/dev/null | awk '{ print $1 }')
 		;;
+	--api) words='verbs mrc' ;;
+	--library)
+		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+		return
+		;;
 	--mtu | --max-mtu) words='256 512 1024 2048 4096' ;;
 	-l | --listen | -t | --target | -a | --address | -s | --source | -p | --port | \
 		-w | --window | --patience | --dscp-*)
@@ -28,7 +33,7 @@ _mrcconform() {
 	*)
 		case ${COMP_WORDS[1]} in
 		"$cur") words='target run list' ;;
-		target) words='--listen --device --once --help' ;;
+		target) words='--listen --device --api --library --once --help' ;;
 		run) words='--target --address --source --case --port --window --mtu
 			--max-mtu --patience --dscp-data --dscp-control --dscp-trimmed
 			--dscp-trimmed-lasthop --no-trimming --json --junit --pcap --strict --verbose

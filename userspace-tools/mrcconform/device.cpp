@@ -7,9 +7,7 @@
 #include <utility>
 
 #include <endian.h>
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <poll.h>
 #include <unistd.h>
 
 #include "clock.hpp"
@@ -20,23 +18,6 @@ namespace mrcconform
 namespace
 {
 using nlohmann::json;
-
-constexpr uint32_t send_depth = 64;
-constexpr uint32_t recv_depth = 64;
-
-template <typename T> T *check(T *p, const char *what)
-{
-	if (!p)
-		fail_errno(what, errno);
-	return p;
-}
-
-/* Calls of verbs return an errno value. */
-void check(int ret, const char *what)
-{
-	if (ret)
-		fail_errno(what, ret);
-}
 
 struct DeviceList {
 	int count = 0;
@@ -111,24 +92,6 @@ const char *status_name(ibv_wc_status s)
 	}
 }
 
-const char *event_name(ibv_event_type e)
-{
-	switch (e) {
-	case IBV_EVENT_QP_FATAL:
-		return "QP_FATAL";
-	case IBV_EVENT_QP_REQ_ERR:
-		return "QP_REQ_ERR";
-	case IBV_EVENT_QP_ACCESS_ERR:
-		return "QP_ACCESS_ERR";
-	case IBV_EVENT_COMM_EST:
-		return "COMM_EST";
-	case IBV_EVENT_QP_LAST_WQE_REACHED:
-		return "QP_LAST_WQE_REACHED";
-	default:
-		return "OTHER";
-	}
-}
-
 /* Fields that a completion with an error does not define are left out. */
 json completion(const ibv_wc &wc, bool received)
 {
@@ -147,7 +110,7 @@ json completion(const ibv_wc &wc, bool received)
 }
 } // namespace
 
-Port::Port(const std::string &device, const Address &address)
+Port::Port(Api &api, const std::string &device, const Address &address)
 {
 	const DeviceList devices;
 	bool seen = false;
@@ -159,12 +122,14 @@ Port::Port(const std::string &device, const Address &address)
 		if (!device.empty() && name_ != device)
 			continue;
 		seen = true;
-		context_.reset(ibv_open_device(devices.list[i]));
-		if (context_ && find_gid(address.gid())) {
-			const int fd = context_->async_fd;
-
-			fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
-			return;
+		try {
+			opened_ = api.open(devices.list[i]);
+			if (find_gid(address.gid()))
+				return;
+		} catch (const RunError &) {
+			/* One that cannot be opened, or has no MRC. */
+			if (!device.empty())
+				throw;
 		}
 	}
 	if (!device.empty() && !seen)
@@ -200,52 +165,14 @@ bool Port::find_gid(const std::array<uint8_t, 16> &gid)
 	return false;
 }
 
-/* Events of other queue pairs are kept for them. */
-std::vector<std::string> Port::events(const ibv_qp *qp, uint32_t ms)
-{
-	pollfd p{.fd = context_->async_fd, .events = POLLIN, .revents = 0};
-	int wait = static_cast<int>(ms);
-
-	while (::poll(&p, 1, wait) > 0) {
-		ibv_async_event e{};
-
-		if (ibv_get_async_event(context(), &e))
-			break;
-		if (e.event_type == IBV_EVENT_QP_FATAL ||
-		    e.event_type == IBV_EVENT_QP_REQ_ERR ||
-		    e.event_type == IBV_EVENT_QP_ACCESS_ERR ||
-		    e.event_type == IBV_EVENT_QP_LAST_WQE_REACHED ||
-		    e.event_type == IBV_EVENT_COMM_EST)
-			events_[e.element.qp].emplace_back(
-				event_name(e.event_type));
-		ibv_ack_async_event(&e);
-		wait = 0;
-	}
-	return std::exchange(events_[qp], {});
-}
-
 TargetQp::TargetQp(Port &port, const req::MakeQp &r)
 	: port_(port), r_(r), memory_(guard + r.memory + guard),
 	  pd_(check(ibv_alloc_pd(port_.context()), "ibv_alloc_pd")),
 	  mr_(check(ibv_reg_mr(pd_.get(), memory(), r.memory,
 			       access_flags(r.mr_access)),
 		    "ibv_reg_mr")),
-	  send_cq_(check(ibv_create_cq(port_.context(), send_depth, nullptr,
-				       nullptr, 0),
-			 "ibv_create_cq")),
-	  recv_cq_(check(ibv_create_cq(port_.context(), recv_depth, nullptr,
-				       nullptr, 0),
-			 "ibv_create_cq"))
+	  qp_(port_.make_qp(pd_.get()))
 {
-	ibv_qp_init_attr init{};
-	init.qp_type = IBV_QPT_RC;
-	init.send_cq = send_cq_.get();
-	init.recv_cq = recv_cq_.get();
-	init.cap.max_send_wr = send_depth;
-	init.cap.max_recv_wr = recv_depth;
-	init.cap.max_send_sge = 1;
-	init.cap.max_recv_sge = 1;
-	qp_.reset(check(ibv_create_qp(pd_.get(), &init), "ibv_create_qp"));
 	if (r.state == State::reset)
 		return;
 	to_init();
@@ -260,7 +187,7 @@ TargetQp::TargetQp(Port &port, const req::MakeQp &r)
 
 json TargetQp::describe() const
 {
-	return {{"qpn", qp_->qp_num},
+	return {{"qpn", qp_->qpn()},
 		{"va", reinterpret_cast<uintptr_t>(memory())},
 		{"rkey", mr_->rkey},
 		{"device", port_.name()}};
@@ -274,10 +201,8 @@ void TargetQp::to_init()
 	attr.port_num = port_.number();
 	attr.qp_access_flags = static_cast<unsigned>(
 		access_flags(r_.qp_access) & ~IBV_ACCESS_LOCAL_WRITE);
-	check(ibv_modify_qp(qp_.get(), &attr,
-			    IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
-				    IBV_QP_ACCESS_FLAGS),
-	      "ibv_modify_qp to INIT");
+	qp_->modify(attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
+				  IBV_QP_ACCESS_FLAGS);
 }
 
 void TargetQp::to_rtr()
@@ -296,12 +221,10 @@ void TargetQp::to_rtr()
 	attr.ah_attr.grh.sgid_index = port_.gid_index();
 	attr.ah_attr.grh.hop_limit = 64;
 	std::memcpy(attr.ah_attr.grh.dgid.raw, gid.data(), gid.size());
-	check(ibv_modify_qp(qp_.get(), &attr,
-			    IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU |
-				    IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
-				    IBV_QP_MAX_DEST_RD_ATOMIC |
-				    IBV_QP_MIN_RNR_TIMER),
-	      "ibv_modify_qp to RTR");
+	qp_->modify(attr, IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU |
+				  IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
+				  IBV_QP_MAX_DEST_RD_ATOMIC |
+				  IBV_QP_MIN_RNR_TIMER);
 }
 
 void TargetQp::to_rts()
@@ -314,11 +237,9 @@ void TargetQp::to_rts()
 	attr.retry_cnt = static_cast<uint8_t>(r_.retry);
 	attr.rnr_retry = 7;
 	attr.max_rd_atomic = 1;
-	check(ibv_modify_qp(qp_.get(), &attr,
-			    IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
-				    IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
-				    IBV_QP_MAX_QP_RD_ATOMIC),
-	      "ibv_modify_qp to RTS");
+	qp_->modify(attr, IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
+				  IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
+				  IBV_QP_MAX_QP_RD_ATOMIC);
 }
 
 void TargetQp::modify(State to)
@@ -342,17 +263,12 @@ void TargetQp::modify(State to)
 		attr.qp_state = IBV_QPS_ERR;
 		break;
 	}
-	check(ibv_modify_qp(qp_.get(), &attr, IBV_QP_STATE), "ibv_modify_qp");
+	qp_->modify(attr, IBV_QP_STATE);
 }
 
 State TargetQp::state() const
 {
-	ibv_qp_attr attr{};
-	ibv_qp_init_attr init{};
-
-	check(ibv_query_qp(qp_.get(), &attr, IBV_QP_STATE, &init),
-	      "ibv_query_qp");
-	switch (attr.qp_state) {
+	switch (qp_->state()) {
 	case IBV_QPS_RESET:
 		return State::reset;
 	case IBV_QPS_INIT:
@@ -370,10 +286,10 @@ State TargetQp::state() const
 void TargetQp::recv(uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++) {
-		ibv_recv_wr wr{}, *bad = nullptr;
+		ibv_recv_wr wr{};
 
 		wr.wr_id = next_recv_++;
-		check(ibv_post_recv(qp_.get(), &wr, &bad), "ibv_post_recv");
+		qp_->post_recv(wr);
 	}
 }
 
@@ -387,7 +303,7 @@ void TargetQp::check_range(uint64_t offset, uint64_t length) const
 
 void TargetQp::post(const req::Post &r)
 {
-	ibv_send_wr wr{}, *bad = nullptr;
+	ibv_send_wr wr{};
 	ibv_sge sge{};
 
 	check_range(r.offset, r.length);
@@ -403,7 +319,7 @@ void TargetQp::post(const req::Post &r)
 			(r.solicited ? unsigned{IBV_SEND_SOLICITED} : 0u);
 	wr.wr.rdma.remote_addr = r.va;
 	wr.wr.rdma.rkey = r.rkey;
-	check(ibv_post_send(qp_.get(), &wr, &bad), "ibv_post_send");
+	qp_->post_send(wr);
 }
 
 json TargetQp::poll(uint32_t want, uint32_t ms)
@@ -412,16 +328,11 @@ json TargetQp::poll(uint32_t want, uint32_t ms)
 	json list = json::array();
 
 	for (;;) {
-		for (const auto &[cq, received] :
-		     {std::pair{send_cq_.get(), false},
-		      std::pair{recv_cq_.get(), true}}) {
+		for (const bool received : {false, true}) {
 			ibv_wc wc{};
-			int n = 0;
 
-			while ((n = ibv_poll_cq(cq, 1, &wc)) > 0)
+			while (qp_->poll(received, wc))
 				list.push_back(completion(wc, received));
-			if (n < 0)
-				fail_errno("ibv_poll_cq", errno);
 		}
 		if (list.size() >= want || Clock::now() >= end)
 			return list;
@@ -441,8 +352,7 @@ Bytes TargetQp::read(uint64_t offset, uint64_t length) const
 void TargetQp::write(uint64_t offset, const Bytes &data)
 {
 	check_range(offset, data.size());
-	std::copy(data.begin(), data.end(),
-		  memory() + offset);
+	std::copy(data.begin(), data.end(), memory() + offset);
 }
 
 void TargetQp::deregister()
@@ -456,13 +366,7 @@ void TargetQp::deregister()
 
 json TargetQp::events(uint32_t ms)
 {
-	return port_.events(qp_.get(), ms);
-}
-
-/* ibv_destroy_qp() waits for events that were taken; the others go away. */
-TargetQp::~TargetQp()
-{
-	port_.events(qp_.get(), 0);
+	return qp_->events(ms);
 }
 
 Port &Session::port(const Address &address)
@@ -470,7 +374,7 @@ Port &Session::port(const Address &address)
 	auto &p = ports_[address];
 
 	if (!p)
-		p = std::make_unique<Port>(device_, address);
+		p = std::make_unique<Port>(api_, device_, address);
 	return *p;
 }
 

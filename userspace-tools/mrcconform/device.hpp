@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* mrcconform: the verbs of the target. */
+/* mrcconform: devices and queue pairs of the target. */
 #pragma once
 
 #include <map>
@@ -8,6 +8,7 @@
 #include <infiniband/verbs.h>
 #include <nlohmann/json.hpp>
 
+#include "api.hpp"
 #include "proto.hpp"
 
 namespace mrcconform
@@ -15,39 +16,31 @@ namespace mrcconform
 constexpr size_t max_qps = 64; /* of a tester at a time */
 constexpr size_t guard = 4096;
 
-template <auto give_back> struct Deleter {
-	template <typename T> void operator()(T *p) const { give_back(p); }
-};
-using Context = std::unique_ptr<ibv_context, Deleter<ibv_close_device>>;
 using Pd = std::unique_ptr<ibv_pd, Deleter<ibv_dealloc_pd>>;
 using Mr = std::unique_ptr<ibv_mr, Deleter<ibv_dereg_mr>>;
-using Cq = std::unique_ptr<ibv_cq, Deleter<ibv_destroy_cq>>;
-using VerbsQp = std::unique_ptr<ibv_qp, Deleter<ibv_destroy_qp>>;
 
 /* An opened device, and where its GID table has an address. */
 class Port
 {
 public:
 	/* Throws RunError if no device, or not the one named, has it. */
-	Port(const std::string &device, const Address &address);
+	Port(Api &api, const std::string &device, const Address &address);
 
-	ibv_context *context() const { return context_.get(); }
+	ibv_context *context() const { return opened_->context(); }
+	std::unique_ptr<QueuePair> make_qp(ibv_pd *pd)
+	{
+		return opened_->make_qp(pd);
+	}
 	const std::string &name() const { return name_; }
 	uint8_t number() const { return number_; }
 	uint8_t gid_index() const { return gid_index_; }
-	/*
-	 * Removes and returns the asynchronous events of a queue pair. Waits up to @ms
-	 * for the first one.
-	 */
-	std::vector<std::string> events(const ibv_qp *qp, uint32_t ms);
 
 private:
 	bool find_gid(const std::array<uint8_t, 16> &gid);
 
-	Context context_;
+	std::shared_ptr<Device> opened_;
 	std::string name_;
 	uint8_t number_ = 0, gid_index_ = 0;
-	std::map<const ibv_qp *, std::vector<std::string>> events_;
 };
 
 /* A queue pair, and memory that only its own protection domain has. */
@@ -57,7 +50,6 @@ public:
 	TargetQp(Port &port, const req::MakeQp &r);
 	TargetQp(const TargetQp &) = delete;
 	TargetQp &operator=(const TargetQp &) = delete;
-	~TargetQp();
 
 	nlohmann::json describe() const;
 	void modify(State to);
@@ -82,12 +74,12 @@ private:
 	uint8_t *memory() { return memory_.data() + guard; }
 	const uint8_t *memory() const { return memory_.data() + guard; }
 
-	/* With @guard bytes on both sides, for endpoints that write beyond the region. */
+	/* With @guard bytes on both sides, for endpoints that write beyond the
+	 * region. */
 	std::vector<uint8_t> memory_;
 	Pd pd_;
 	Mr mr_;
-	Cq send_cq_, recv_cq_;
-	VerbsQp qp_;
+	std::unique_ptr<QueuePair> qp_;
 	uint64_t next_recv_ = 0;
 };
 
@@ -95,7 +87,10 @@ private:
 class Session
 {
 public:
-	explicit Session(std::string device) : device_(std::move(device)) {}
+	Session(Api &api, std::string device)
+		: api_(api), device_(std::move(device))
+	{
+	}
 
 	/* The answer to a line; errors are answers, too. */
 	std::string answer(const std::string &line);
@@ -106,6 +101,7 @@ private:
 
 	Port &port(const Address &address);
 
+	Api &api_;
 	std::string device_;
 	std::map<Address, std::unique_ptr<Port>> ports_;
 	std::map<uint32_t, std::unique_ptr<TargetQp>> qps_;

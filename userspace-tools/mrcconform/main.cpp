@@ -19,12 +19,15 @@ struct Args {
 	TargetOptions target;
 	RunOptions run;
 	std::string listen, connect;
+	std::string api = "verbs", library;
 	std::vector<std::string> addresses;
 	std::string source;
 	bool list_json = false, strict = false;
 };
 
 using Command = int (*)(Args &);
+
+constexpr const char *default_library = "libmrc.so.1";
 
 /* Opened before the run, so that a wrong name costs no run. */
 std::ofstream output(const std::string &file)
@@ -50,6 +53,11 @@ int do_target(Args &a)
 {
 	if (!a.listen.empty())
 		a.target.listen = HostPort::parse(a.listen);
+	if (a.api == "mrc")
+		a.target.libmrc =
+			a.library.empty() ? default_library : a.library;
+	else if (!a.library.empty())
+		throw UsageError("--library is for --api mrc");
 	run_target(a.target);
 	return exit_ok;
 }
@@ -123,6 +131,14 @@ void add_commands(CLI::App &app, Args &a, Command &chosen)
 				  default_port));
 	s->add_option("-d,--device", a.target.device,
 		      "the RDMA device; by default whichever has the address");
+	s->add_option("--api", a.api,
+		      "the library that makes queue pairs: verbs (libibverbs) "
+		      "or mrc (libMRC)")
+		->check(CLI::IsMember({"verbs", "mrc"}))
+		->capture_default_str();
+	s->add_option("--library", a.library,
+		      fmt::format("the file of libMRC, by default {}",
+				  default_library));
 	s->add_flag("--once", a.target.once, "end after one tester");
 
 	s = add(app, chosen, do_run, "run", "test a target, from another host");

@@ -13,9 +13,9 @@ namespace mrcconform
 {
 namespace
 {
-void serve(Link &link, const std::string &device)
+void serve(Link &link, Api &api, const std::string &device)
 {
-	Session session(device);
+	Session session(api, device);
 
 	while (const auto line = link.receive(-1))
 		link.send(session.answer(*line));
@@ -24,6 +24,8 @@ void serve(Link &link, const std::string &device)
 
 void run_target(const TargetOptions &options)
 {
+	const auto api =
+		options.libmrc.empty() ? verbs_api() : mrc_api(options.libmrc);
 	const fd::Fd listener = listen_at(options.listen);
 
 	std::cerr << fmt::format("mrcconform: target on {} port {}\n",
@@ -40,7 +42,7 @@ void run_target(const TargetOptions &options)
 		Link link(std::move(fd));
 
 		try {
-			serve(link, options.device);
+			serve(link, *api, options.device);
 		} catch (const RunError &e) {
 			/* The next tester may do better. */
 			std::cerr << fmt::format("mrcconform: tester: {}\n",

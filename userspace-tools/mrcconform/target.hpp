@@ -9,6 +9,9 @@
 namespace mrcconform
 {
 struct TargetOptions {
+	/* The library that makes queue pairs: libMRC, or verbs if it is empty.
+	 */
+	std::string libmrc;
 	/* The RDMA device; empty: whichever has the address. */
 	std::string device;
 	HostPort listen{"127.0.0.1", default_port};
