@@ -26,6 +26,7 @@ TEST_F(DoctorTest, ChangesNothing)
 	for (const std::string &command : host_.ran)
 		EXPECT_TRUE(command.starts_with("rdma -j link show") ||
 			    command.starts_with("nft -j list ") ||
+			    command.starts_with("modinfo -F ") ||
 			    command.starts_with("ip -j neigh show ") ||
 			    command.starts_with("ip -4 -j route get ") ||
 			    command.starts_with("ip -6 -j route get "))
@@ -77,6 +78,54 @@ TEST_F(DoctorTest, MissesModules)
 	host_.files["/sys/module/rdma_rxe/initstate"] = "live\n";
 	EXPECT_TRUE(has(said("error", "module"), "| modprobe ib_uverbs"));
 	EXPECT_TRUE(has(said("note", "module"), "rdma_rxe is loaded"));
+}
+
+TEST_F(DoctorTest, SaysWhatSecureBootNeeds)
+{
+	const std::string lockdown = "/sys/kernel/security/lockdown";
+	const std::string modinfo = "modinfo -F signer mrc";
+	const std::string only = "This kernel loads only modules signed with a "
+				 "key that it knows (lockdown: integrity)";
+
+	host_.files["/sys/module/mrc/taint"] = "O\n";
+	for (const char *harmless : {"[none] integrity confidentiality\n",
+				     "integrity\n", "]i[\n", ""}) {
+		host_.files[lockdown] = harmless;
+		EXPECT_EQ(said("ok", "signature"), "");
+	}
+	host_.files["/sys/module/mrc/taint"] = "OE\n";
+	EXPECT_TRUE(has(said("ok", "signature"), "which this kernel allows"));
+	host_.files["/sys/module/mrc/taint"] = "O\n";
+	host_.files[lockdown] = "none [integrity] confidentiality\n";
+	EXPECT_TRUE(has(said("ok", "signature"), only + ". mrc is one"));
+	EXPECT_EQ(status_, 0);
+
+	/* The module is not loaded. */
+	std::erase_if(host_.files, [](const auto &file) {
+		return file.first.starts_with("/sys/module/mrc/");
+	});
+	EXPECT_TRUE(has(said("error", "signature"),
+			only + ", and there is no module mrc for it. | dkms "
+			       "autoinstall"));
+	EXPECT_EQ(status_, 1);
+	host_.fails(modinfo, 1, "modinfo: ERROR: Module mrc not found.\n");
+	EXPECT_TRUE(has(said("error", "signature"), "no module mrc for it"));
+	host_.prints(modinfo, "");
+	EXPECT_TRUE(has(said("error", "signature"),
+			"has no signature. DKMS signs what it builds. | dkms "
+			"build --force mrc/VERSION"));
+	host_.prints(modinfo, "DKMS module signing key\n");
+	EXPECT_TRUE(has(said("warning", "signature"),
+			"The key of mrc is \"DKMS module signing key\"."));
+	EXPECT_TRUE(has(said("warning", "signature"),
+			"| mokutil --import /var/lib/dkms/mok.pub"));
+	EXPECT_EQ(said("error", "signature"), "");
+
+	/* Without a lockdown, by a parameter of the kernel. */
+	host_.files.erase(lockdown);
+	EXPECT_EQ(said("warning", "signature"), "");
+	host_.files["/sys/module/module/parameters/sig_enforce"] = "Y\n";
+	EXPECT_TRUE(has(said("warning", "signature"), "(module.sig_enforce)"));
 }
 
 TEST_F(DoctorTest, MissesTheProvider)

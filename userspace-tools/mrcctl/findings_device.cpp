@@ -44,6 +44,44 @@ void check_modules(const Snapshot &s, Findings &out)
 	}
 }
 
+/* Secure Boot makes the kernel so. */
+void check_signature(const Snapshot &s, Findings &out)
+{
+	Finding f{.check = "signature"};
+	const std::string only = fmt::format(
+		"This kernel loads only modules signed with a key that it "
+		"knows ({})",
+		s.signatures_only);
+
+	if (s.module && s.signatures_only.empty() && s.unsigned_module) {
+		f.text = "The module mrc is not signed with a key that the "
+			 "kernel knows, which this kernel allows.";
+	} else if (s.signatures_only.empty()) {
+		return;
+	} else if (s.module) {
+		f.text = only + ". mrc is one of them.";
+	} else if (!s.module_file) {
+		f.level = Level::error;
+		f.text = only + ", and there is no module mrc for it.";
+		f.fix = "dkms autoinstall";
+	} else if (s.module_signer.empty()) {
+		f.level = Level::error;
+		f.text = only + ". The module mrc has no signature. DKMS signs "
+				"what it builds.";
+		f.fix = "dkms build --force mrc/VERSION; "
+			"dkms install --force mrc/VERSION";
+	} else {
+		f.level = Level::warning;
+		f.text = fmt::format("{}. The key of mrc is \"{}\". If it is "
+				     "not enrolled, loading fails with \"Key "
+				     "was rejected by service\".",
+				     only, s.module_signer);
+		f.fix = "mokutil --import /var/lib/dkms/mok.pub; reboot, and "
+			"there choose \"Enroll MOK\"";
+	}
+	out.push_back(f);
+}
+
 void check_presence(const Snapshot &s, Findings &out)
 {
 	Finding f{.level = Level::error, .check = "device"};
@@ -319,6 +357,7 @@ void check_evs(const SeenDevice &d, Findings &out)
 void check_machine(const Snapshot &s, Findings &out)
 {
 	check_modules(s, out);
+	check_signature(s, out);
 	check_presence(s, out);
 	check_provider(s, out);
 	check_memlock(s, out);

@@ -130,6 +130,14 @@ struct Snapshot {
 	bool rxe = false;
 	/* Of the module: devices send to it, and receive on it. */
 	uint64_t udp_port = usual_udp_port;
+	/* Why the kernel loads only signed modules; "" if it loads all. */
+	std::string signatures_only;
+	/* The kernel has loaded mrc without a signature that it knows. */
+	bool unsigned_module = false;
+	/* Of the file of mrc, which is looked at if that may be why it is not
+	 * loaded. The signer is "" without a signature. */
+	bool module_file = false;
+	std::string module_signer;
 	bool provider = false; /* a .driver file names it */
 	bool net_admin = false;
 	bool ipc_lock = false;

@@ -201,6 +201,38 @@ void read_peers(Host &host, Backend *dev, const SeenDevice &d, uint32_t num_evs,
 	}
 }
 
+/* The word in brackets holds: "none [integrity] confidentiality". */
+std::string lockdown(Host &host)
+{
+	const std::string s = line_of(host, "/sys/kernel/security/lockdown");
+	const std::size_t from = s.find('['), to = s.find(']');
+
+	if (from == std::string::npos || to == std::string::npos || to < from)
+		return "";
+	return s.substr(from + 1, to - from - 1);
+}
+
+void read_signatures(Host &host, Snapshot &s)
+{
+	const std::string lock = lockdown(host);
+
+	if (lock == "integrity" || lock == "confidentiality")
+		s.signatures_only = "lockdown: " + lock;
+	else if (line_of(host, "/sys/module/module/parameters/sig_enforce") ==
+		 "Y")
+		s.signatures_only = "module.sig_enforce";
+	s.unsigned_module = line_of(host, "/sys/module/mrc/taint").find('E') !=
+			    std::string::npos;
+	if (s.module || s.signatures_only.empty())
+		return;
+	const Host::Ran ran = host.run({"modinfo", "-F", "signer", "mrc"});
+
+	s.module_file = ran.started && ran.status == 0;
+	if (s.module_file)
+		s.module_signer = printable(
+			stripped(ran.out.substr(0, ran.out.find('\n'))));
+}
+
 void read_one(Host &host, System &system, SeenDevice d,
 	      const std::vector<std::string> &peers, const Probing &how,
 	      Snapshot &s)
@@ -237,6 +269,7 @@ Snapshot read_snapshot(Host &host, System &system, const std::string &wanted,
 	s.rxe = !host.list("/sys/module/rdma_rxe").empty();
 	s.udp_port = number_of(host, "/sys/module/mrc/parameters/udp_port")
 			     .value_or(s.udp_port);
+	read_signatures(host, s);
 	s.provider = names_provider(host);
 	read_rights(host, s);
 	for (const std::string &name : sysfs_mrc_devices(host))
