@@ -34,10 +34,10 @@ tool_files=(sbin/mrcctl libexec/mrc/mrcctl-serve sbin/mrclab sbin/mrcmap bin/mrc
 	share/mrcsim/scenarios/{incast,permutation,plane}.yaml
 	share/mrcbench/{goals,quick,sweep}.plan
 	share/mrclab/{fabric,drill}.schema.json share/mrclab/fabrics/{pair,small,paper}.yaml
-	share/bash-completion/completions/{mrcctl,mrclab,mrcmap,mrcsim,mrcconform}
+	share/bash-completion/completions/{mrcctl,mrclab,mrcmap,mrcsim,mrcconform,mrcperf,mrcbench}
 	lib/systemd/system/mrcmap-{agent,collector}.service
 	lib/systemd/system/mrcctl-metrics.{service,timer} lib/systemd/system/mrcctl-serve.service
-	lib/systemd/system/mrc-links@.service
+	lib/systemd/system/mrc-links@.service lib/systemd/system-generators/mrc-links-generator
 	share/mrc/grafana.json)
 for f in "$TOP"/userspace-tools/mrclab/drills/{,fabrics/}*.yaml \
 	"$TOP"/userspace-tools/mrcconform/vectors/*.json; do

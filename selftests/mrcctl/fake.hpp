@@ -81,6 +81,7 @@ struct FakeHost : Host {
 	become(const std::vector<std::string> &command) override;
 	/* Fails with the errno of reading, if there is one. */
 	int replace(const std::string &path, const std::string &text) override;
+	int make_directory(const std::string &path) override;
 	std::shared_ptr<void> lock(const std::string &path) override;
 	std::string network_namespace() override { return "1"; }
 

@@ -75,6 +75,13 @@ int FakeHost::replace(const std::string &path, const std::string &text)
 	return 0;
 }
 
+int FakeHost::make_directory(const std::string &path)
+{
+	const auto err = errors.find(path);
+
+	return err == errors.end() ? 0 : err->second;
+}
+
 std::shared_ptr<void> FakeHost::lock(const std::string &path)
 {
 	ran.push_back("lock " + path);

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
 # mrcctl plane on real netdevs: it makes bare netdevs planes that carry traffic, and takes
-# back exactly what it has changed. mrcctl links makes their device, as a file says.
+# back exactly what it has changed. mrcctl links makes their device, as a file says, also
+# when netdevs of the file come later.
 # timeout: 300
 # long
 # kmsg-ok: mrc[ :].*not an Ethernet
@@ -208,10 +209,10 @@ links_of_a_file() {
 	check "$rc" == 0 "status of links down: $(cat "$WORK/err")"
 	wait_for 30 device_gone mrca
 
-	# Errors have file and line, and nothing is made.
+	# Errors have file and line.
 	sed -i 's/^netdev = pa1$/netdev = pa7/' "$WORK/mrc.conf"
-	links_run up
-	check "$rc" == 2 "status of links up"
+	links_run check
+	check "$rc" == 2 "status of links check"
 	grep -q -F -x "mrcctl: $WORK/mrc.conf:3: there is no netdev pa7" "$WORK/err" ||
 		fail "$(cat "$WORK/err")"
 	sed -i 's/pa7/lo/' "$WORK/mrc.conf"
@@ -220,6 +221,113 @@ links_of_a_file() {
 	grep -q '^mrcctl: rdma link add mrca type mrc netdev lo: .*Invalid argument' "$WORK/err" ||
 		fail "$(cat "$WORK/err")"
 	rdma link del mrca 2>/dev/null || true
+}
+
+# --- netdevs that come later ----------------------------------------------------------
+
+pair_of_netdevs() { # I
+	ip -n "$HOST_A" link add name "pa$1" type veth peer name "pb$1" netns "$HOST_B"
+}
+
+ports_of() { # a|b: "PORT STATE NETDEV" of each
+	ip netns exec "host$1" rdma link show | sed -n -E "s,^link mrc$1/,,
+		s/^([0-9]+) state ([A-Z]+).* netdev ([^ ]+).*/\\1 \\2 \\3/p
+		s/^([0-9]+) state ([A-Z]+) .*/\\1 \\2 -/p"
+}
+ports_are() { [ "$(ports_of "$1")" = "$2" ]; } # a|b LINES
+
+links_at() { # a|b STATUS WORDS...
+	local h=$1 status=$2
+	shift 2
+	run_as "ip netns exec host$h" links "$@" "$WORK/later-$h.conf"
+	check "$rc" == "$status" "status of links $* at $h: $(cat "$WORK/err")"
+}
+
+# Plane 2 is not there yet, but its port is.
+one_is_absent() {
+	local h
+	ip -n "$HOST_A" link del pa2
+	state_of a >"$WORK/bare-a"
+	state_of b >"$WORK/bare-b"
+	for h in a b; do
+		printf '%s\n' "name = mrc$h" "netdev = p${h}1" "netdev = p${h}2" \
+			"plane = $(add_words $h 1)" "plane = $(add_words $h 2)" \
+			>"$WORK/later-$h.conf"
+		links_at $h 0 up
+		grep -q -F -x "mrcctl: $WORK/later-$h.conf:3: there is no netdev p${h}2: port 2 is vacant" \
+			"$WORK/err" || fail "$(cat "$WORK/err")"
+		! ip -n "host$h" link show | grep mrcvacant || fail "a placeholder is left"
+	done
+	for h in a b; do
+		wait_for 30 ports_are $h "1 ACTIVE p${h}1"$'\n'"2 DOWN -" || fail "$(ports_of $h)"
+	done
+	plane_ready 1
+	ctr_mark
+	verify --size 65536 --iters 40
+	ctr_quiet
+	ctr_take
+	expect mrca/1 tx_data_pkts '>' 0
+}
+
+# Once because it is new, and once because it went away and came back.
+joins_under_traffic() {
+	local h n i
+	verify_start --duration 1000 --size 65536
+	wait_for 30 verify_running
+	for i in 1 2; do
+		pair_of_netdevs 2
+		for h in a b; do
+			links_at $h 0 join
+			[ ! -s "$WORK/err" ] || fail "$(cat "$WORK/err")"
+		done
+		for h in a b; do
+			wait_for 30 ports_are $h "1 ACTIVE p${h}1"$'\n'"2 ACTIVE p${h}2" ||
+				fail "$(ports_of $h)"
+		done
+		n=$(ctr_now mrca/2 tx_data_pkts)
+		wait_for 60 ctr_at_least mrca/2 tx_data_pkts $((n + 100))
+		[ "$i" = 2 ] || ip -n "$HOST_A" link del pa2
+	done
+	verify_stop
+}
+
+goes_with_its_planes() {
+	local h
+	for h in a b; do
+		links_at $h 0 down
+		[ ! -s "$WORK/err" ] || fail "$(cat "$WORK/err")"
+		wait_for 30 device_gone "mrc$h"
+	done
+	plane a show
+	[ ! -s "$WORK/out" ] || fail "$(cat "$WORK/out")"
+	ip -n "$HOST_A" link del pa2
+	for h in a b; do
+		state_of $h >"$WORK/now"
+		same "$WORK/bare-$h" "$WORK/now" "host $h"
+	done
+	pair_of_netdevs 2
+}
+
+# The third of three comes before the first.
+places_are_kept() {
+	printf '%s\n' 'name = mrca' 'netdev = pa7' 'netdev = pa8' 'netdev = pa9' >"$WORK/later-a.conf"
+	links_at a 3 up
+	[ -z "$(rdma_devices)" ] || fail "a device without netdevs"
+	pair_of_netdevs 8
+	links_at a 0 join
+	ports_are a $'1 DOWN -\n2 DOWN pa8\n3 DOWN -' || fail "$(ports_of a)"
+	pair_of_netdevs 9
+	links_at a 0 join
+	ports_are a $'1 DOWN -\n2 DOWN pa8\n3 DOWN pa9' || fail "$(ports_of a)"
+	pair_of_netdevs 7
+	links_at a 0 join
+	ports_are a $'1 DOWN pa7\n2 DOWN pa8\n3 DOWN pa9' || fail "$(ports_of a)"
+	[ ! -s "$WORK/err" ] || fail "$(cat "$WORK/err")"
+	ip -n "$HOST_A" link del pa8
+	ip -n "$HOST_A" link del pa9
+	ip -n "$HOST_A" link del pa7
+	links_at a 0 down
+	wait_for 30 device_gone mrca
 }
 
 # A namespace with this inode number.
@@ -263,6 +371,10 @@ subtest "a step that fails undoes those before it" fails_whole
 subtest "what others have changed since is left alone" others_change
 subtest "without rights nothing changes" unprivileged
 subtest "devices as a file says" links_of_a_file
+subtest "a netdev of the file is absent" one_is_absent
+subtest "it joins under traffic, and again after it was gone" joins_under_traffic
+subtest "planes of a file go with the device" goes_with_its_planes
+subtest "ports have the order of the file, whatever comes first" places_are_kept
 subtest "what was changed ends with the namespace" namespace_ends
 rm -rf /run/mrc
 tap_end

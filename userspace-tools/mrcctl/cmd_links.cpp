@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* links up, down, check: devices as files in /etc/mrc/links.d say. */
-#include <algorithm>
-#include <cerrno>
+/* links up, join, down, check: devices as files in /etc/mrc/links.d say. */
 #include <map>
 #include <ostream>
 
@@ -10,7 +8,10 @@
 
 #include "commands.hpp"
 #include "error.hpp"
+#include "link_ports.hpp"
+#include "link_units.hpp"
 #include "links.hpp"
+#include "plane_host.hpp"
 #include "profile.hpp"
 
 namespace mrcctl
@@ -91,73 +92,97 @@ std::optional<Definitions> profiles_of(Host &host, const LinkFile &f)
 void check_netdevs(Host &host, const LinkFile &f)
 {
 	for (std::size_t i = 0; i < f.netdevs.size(); i++)
-		if (host.list("/sys/class/net/" + f.netdevs[i]).empty())
+		if (!netdev_exists(host, f.netdevs[i]))
 			throw DeviceError(
 				at_line(f.path, f.netdev_lines[i],
 					fmt::format("there is no netdev {}",
 						    f.netdevs[i])));
 }
 
-/* The netdevs that are ports of a device, and its existence. */
-struct PresentLinks {
-	std::map<std::string, std::vector<std::string>> netdevs;
-
-	bool has(const std::string &device, const std::string &netdev) const
-	{
-		const auto it = netdevs.find(device);
-
-		return it != netdevs.end() &&
-		       std::find(it->second.begin(), it->second.end(),
-				 netdev) != it->second.end();
-	}
-};
-
-PresentLinks present_links(Host &host)
+void write_unit(Host &host, const std::string &path, const std::string &text)
 {
-	const Host::Ran ran = host.run({"rdma", "-j", "link", "show"});
-	PresentLinks out;
+	int err = host.make_directory(path.substr(0, path.rfind('/')));
 
-	if (!ran.started)
-		throw DeviceError("there is no program rdma (iproute2)");
-	const Json j =
-		Json::parse(ran.out.empty() ? "[]" : ran.out, nullptr, false);
+	if (!err)
+		err = host.replace(path, text);
+	if (err)
+		throw DeviceError(path, err);
+}
 
-	if (ran.status != 0 || !j.is_array())
-		return out;
-	for (const Json &l : j) {
-		if (!l.is_object() || !l.contains("ifname") ||
-		    !l["ifname"].is_string())
+/* Those that are missing are said. Returns whether one is there. */
+bool some_netdev(const HostContext &c, const LinkFile &f)
+{
+	std::string absent;
+	std::size_t n = 0;
+
+	for (std::size_t i = 0; i < f.netdevs.size(); i++) {
+		if (netdev_exists(c.env.host, f.netdevs[i]))
 			continue;
-		auto &list = out.netdevs[l["ifname"].get<std::string>()];
-
-		if (l.contains("netdev") && l["netdev"].is_string())
-			list.push_back(l["netdev"].get<std::string>());
+		n++;
+		absent += fmt::format(
+			"mrcctl: {}\n",
+			at_line(f.path, f.netdev_lines[i],
+				fmt::format("there is no netdev {}: port {} "
+					    "is vacant",
+					    f.netdevs[i], i + 1)));
 	}
-	return out;
+	if (n < f.netdevs.size()) {
+		c.env.err << absent;
+		return true;
+	}
+	c.env.err << fmt::format("mrcctl: {}: none of its netdevs is there, "
+				 "{} gets no port\n",
+				 f.path, f.name);
+	return false;
 }
 
-void run_rdma(Host &host, const std::vector<std::string> &command)
+/* Two runs at a time would fill each other's vacant ports. */
+std::shared_ptr<void> lock_links(Host &host)
 {
-	const Host::Ran ran = host.run(command);
-
-	if (!ran.started)
-		throw DeviceError("there is no program rdma (iproute2)");
-	if (ran.status != 0)
-		throw DeviceError(fmt::format(
-			"{}: {} (the kernel log says why)",
-			fmt::join(command, " "),
-			printable(ran.err.substr(0, ran.err.find('\n')))));
+	return host.lock(fmt::format("/run/mrc/links-{}.lock",
+				     host.network_namespace()));
 }
 
-void bring_up(const HostContext &c, const LinkFile &f,
-	      const std::optional<Definitions> &profiles)
+void make_planes(Host &host, const LinkFile &f)
 {
-	const PresentLinks now = present_links(c.env.host);
+	if (f.planes.empty())
+		return;
+	plane::Registry registry(host);
 
-	for (const std::string &netdev : f.netdevs)
-		if (!now.has(f.name, netdev))
-			run_rdma(c.env.host, {"rdma", "link", "add", f.name,
-					      "type", "mrc", "netdev", netdev});
+	for (const plane::Wanted &w : f.planes)
+		if (const plane::Present now =
+			    plane::read_present(host, w.netdev);
+		    now.there)
+			plane::make(host, registry, w.netdev,
+				    plane::steps_to(w, now));
+}
+
+/* Returns whether all is as it was. */
+bool take_planes_back(const HostContext &c, const LinkFile &f)
+{
+	bool good = true;
+
+	if (f.planes.empty())
+		return good;
+	plane::Registry registry(c.env.host);
+
+	for (const plane::Wanted &w : f.planes) {
+		plane::Steps steps = plane::take(registry.planes, w.netdev);
+
+		/* What was the netdev's own has gone with it. */
+		if (!netdev_exists(c.env.host, w.netdev))
+			std::erase_if(steps, [](const plane::Step &s) {
+				return !plane::is_shared(s);
+			});
+		good &= plane::undo(c.env.host, steps, c.env.err);
+	}
+	registry.save();
+	return good;
+}
+
+void set_device(const HostContext &c, const LinkFile &f,
+		const std::optional<Definitions> &profiles)
+{
 	if (!f.extension && !profiles)
 		return;
 	const std::unique_ptr<Backend> dev = c.env.system.open(f.name);
@@ -171,32 +196,78 @@ void bring_up(const HostContext &c, const LinkFile &f,
 	if (profiles)
 		apply(*dev, *profiles);
 }
-} // namespace
+
+/* Of a device that is there, programs use the profiles. */
+void bring_up(const HostContext &c, const LinkFile &f,
+	      const std::optional<Definitions> &profiles, bool join)
+{
+	const bool there = !link_ports(c.env.host, f.name).empty();
+
+	make_planes(c.env.host, f);
+	try {
+		add_link_ports(c.env.host, f);
+		if (!join || !there)
+			set_device(c, f, profiles);
+	} catch (...) {
+		/* "join" would take half a device for a whole one. */
+		if (!there)
+			c.env.host.run({"rdma", "link", "del", f.name});
+		throw;
+	}
+}
 
 /* All files are read and checked before anything changes. */
-int links_up(const HostContext &c, Words &w)
+int up_or_join(const HostContext &c, Words &w, bool join)
 {
 	const std::vector<LinkFile> files = link_files(c, w);
 	std::vector<std::optional<Definitions>> profiles;
+	int status = exit_ok;
 
-	for (const LinkFile &f : files) {
-		check_netdevs(c.env.host, f);
+	for (const LinkFile &f : files)
 		profiles.push_back(profiles_of(c.env.host, f));
+	if (files.empty())
+		return status;
+	const std::shared_ptr<void> lock = lock_links(c.env.host);
+
+	for (std::size_t i = 0; i < files.size(); i++) {
+		const LinkFile &f = files[i];
+
+		if (!some_netdev(c, f)) {
+			status = exit_no_netdev;
+			continue;
+		}
+		bring_up(c, f, profiles[i], join);
 	}
-	for (std::size_t i = 0; i < files.size(); i++)
-		bring_up(c, files[i], profiles[i]);
-	return exit_ok;
+	return status;
+}
+} // namespace
+
+int links_up(const HostContext &c, Words &w)
+{
+	return up_or_join(c, w, false);
+}
+
+int links_join(const HostContext &c, Words &w)
+{
+	return up_or_join(c, w, true);
 }
 
 int links_down(const HostContext &c, Words &w)
 {
 	const std::vector<LinkFile> files = link_files(c, w);
-	const PresentLinks now = present_links(c.env.host);
+	bool good = true;
 
-	for (const LinkFile &f : files)
-		if (now.netdevs.contains(f.name))
-			run_rdma(c.env.host, {"rdma", "link", "del", f.name});
-	return exit_ok;
+	if (files.empty())
+		return exit_ok;
+	const std::shared_ptr<void> lock = lock_links(c.env.host);
+
+	for (const LinkFile &f : files) {
+		if (!link_ports(c.env.host, f.name).empty())
+			run_program(c.env.host,
+				    {"rdma", "link", "del", f.name});
+		good &= take_planes_back(c, f);
+	}
+	return good ? exit_ok : exit_device;
 }
 
 int links_check(const HostContext &c, Words &w)
@@ -208,5 +279,32 @@ int links_check(const HostContext &c, Words &w)
 				    fmt::join(f.netdevs, " ")));
 	}
 	return exit_ok;
+}
+
+/* One file with an error must not keep systemd from the others. */
+int links_units(const HostContext &c, Words &w)
+{
+	const std::string dir = w.next("DIRECTORY");
+	int status = exit_ok;
+
+	w.done();
+	for (const std::string &name : c.env.host.list(links_dir)) {
+		const std::string instance = unit_instance(name);
+
+		if (instance.empty())
+			continue;
+		try {
+			const LinkFile f = read_link_file(
+				c.env.host,
+				fmt::format("{}/{}", links_dir, name));
+
+			for (const auto &[unit, text] : link_units(f, instance))
+				write_unit(c.env.host, dir + "/" + unit, text);
+		} catch (const std::runtime_error &e) {
+			c.env.err << "mrcctl: " << e.what() << '\n';
+			status = exit_usage;
+		}
+	}
+	return status;
 }
 } // namespace mrcctl

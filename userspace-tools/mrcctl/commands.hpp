@@ -138,7 +138,9 @@ int plane_show(const HostContext &c, Words &w);
 int plane_add(const HostContext &c, Words &w);
 int plane_del(const HostContext &c, Words &w);
 int links_up(const HostContext &c, Words &w);
+int links_join(const HostContext &c, Words &w);
 int links_down(const HostContext &c, Words &w);
 int links_check(const HostContext &c, Words &w);
+int links_units(const HostContext &c, Words &w);
 
 } // namespace mrcctl

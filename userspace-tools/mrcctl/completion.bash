@@ -54,7 +54,7 @@ _mrcctl() {
 	fmt: | cc:) words='show add set del' ;;
 	ev:) words='show add set del deny allow replace' ;;
 	default:) words='show set del' ;;
-	links:) words='up down check' ;;
+	links:) words='up join down check units' ;;
 	plane:) words='show add del' ;;
 	probe:) words='ev status' ;;
 	monitor:) words='ev state -n -i -t' ;;
@@ -120,7 +120,8 @@ _mrcctl() {
 		;;
 	plane:*)
 		case $last:$command in
-		:*) words=$(compgen -G '/sys/class/net/*' | sed 's|.*/||') ;;
+		:*) words=$(compgen -G '/sys/class/net/*' |
+			sed -n 's|^/sys/class/net/\([A-Za-z0-9_.@-]*\)$|\1|p') ;;
 		*:add)
 			case $prev in
 			mtu | addr | route | via | metric) ;;

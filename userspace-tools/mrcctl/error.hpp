@@ -8,6 +8,8 @@
 namespace mrcctl
 {
 enum Exit { exit_ok = 0, exit_usage = 1, exit_device = 2 };
+/* Of "links up": a device has no netdev yet. */
+constexpr int exit_no_netdev = 3;
 /* Of doctor, as of other programs that check something. */
 enum DoctorExit { exit_doctor_errors = 1, exit_doctor_usage = 2 };
 

@@ -48,6 +48,8 @@ public:
 	 */
 	virtual int replace(const std::string &path,
 			    const std::string &text) = 0;
+	/* With those above it, unless it is there. Returns 0 or the errno. */
+	virtual int make_directory(const std::string &path) = 0;
 	/*
 	 * Waits for others that have it; held until the object is gone. Makes
 	 * the file and its directory. Throws DeviceError.
@@ -77,6 +79,7 @@ public:
 	[[noreturn]] void
 	become(const std::vector<std::string> &command) override;
 	int replace(const std::string &path, const std::string &text) override;
+	int make_directory(const std::string &path) override;
 	std::shared_ptr<void> lock(const std::string &path) override;
 	std::string network_namespace() override;
 

@@ -140,6 +140,14 @@ int LocalHost::replace(const std::string &path, const std::string &text)
 	return err;
 }
 
+int LocalHost::make_directory(const std::string &path)
+{
+	std::error_code failed;
+
+	std::filesystem::create_directories(root_ + path, failed);
+	return failed.value();
+}
+
 std::shared_ptr<void> LocalHost::lock(const std::string &path)
 {
 	const std::string file = root_ + path;

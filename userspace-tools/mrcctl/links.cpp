@@ -7,7 +7,7 @@
 
 #include "error.hpp"
 #include "host.hpp"
-#include "words.hpp"
+#include "plane_words.hpp"
 
 namespace mrcctl
 {
@@ -26,6 +26,20 @@ bool is_plain(const std::string &s, std::size_t most)
 			      (c >= '0' && c <= '9') || c == '_' || c == '-' ||
 			      c == '.' || c == ':' || c == '@';
 	       });
+}
+
+std::vector<std::string> words_of(const std::string &s)
+{
+	std::vector<std::string> out;
+	std::string::size_type at = 0;
+
+	while ((at = s.find_first_not_of(" \t", at)) != std::string::npos) {
+		const auto end = std::min(s.find_first_of(" \t", at), s.size());
+
+		out.push_back(s.substr(at, end - at));
+		at = end;
+	}
+	return out;
 }
 
 class LinkParser
@@ -59,10 +73,23 @@ public:
 			throw UsageError(file_.path + ": name is missing");
 		if (file_.netdevs.empty())
 			throw UsageError(file_.path + ": netdev is missing");
+		for (std::size_t i = 0; i < file_.planes.size(); i++)
+			if (!has_netdev(file_.planes[i].netdev))
+				throw UsageError(at_line(
+					file_.path, file_.plane_lines[i],
+					fmt::format("{} is no netdev of {}",
+						    file_.planes[i].netdev,
+						    file_.name)));
 		return std::move(file_);
 	}
 
 private:
+	bool has_netdev(const std::string &name) const
+	{
+		return std::find(file_.netdevs.begin(), file_.netdevs.end(),
+				 name) != file_.netdevs.end();
+	}
+
 	[[noreturn]] void fail(const std::string &what) const
 	{
 		throw UsageError(at_line(file_.path, line_, what));
@@ -81,9 +108,11 @@ private:
 			set_profiles(value);
 		else if (key == "extension")
 			set_extension(value);
+		else if (key == "plane")
+			add_plane(value);
 		else
-			fail(fmt::format("\"{}\" is not name, netdev, profiles "
-					 "or extension",
+			fail(fmt::format("\"{}\" is not name, netdev, plane, "
+					 "profiles or extension",
 					 printable(key, 40)));
 	}
 
@@ -105,13 +134,35 @@ private:
 		if (!is_plain(value, 15))
 			fail(fmt::format("\"{}\" is no name of a netdev",
 					 printable(value, 40)));
-		if (std::find(file_.netdevs.begin(), file_.netdevs.end(),
-			      value) != file_.netdevs.end())
+		if (has_netdev(value))
 			fail(fmt::format("{} is there twice", value));
 		if (file_.netdevs.size() == max_netdevs)
 			fail(fmt::format("more than {} netdevs", max_netdevs));
 		file_.netdevs.push_back(value);
 		file_.netdev_lines.push_back(line_);
+	}
+
+	plane::Wanted plane_in(const std::string &value) const
+	{
+		try {
+			Words words(words_of(value));
+
+			return plane::wanted_words(words);
+		} catch (const UsageError &e) {
+			fail(e.what());
+		}
+	}
+
+	void add_plane(const std::string &value)
+	{
+		plane::Wanted wanted = plane_in(value);
+
+		for (const plane::Wanted &p : file_.planes)
+			if (p.netdev == wanted.netdev)
+				fail(fmt::format("a second plane {}",
+						 p.netdev));
+		file_.planes.push_back(std::move(wanted));
+		file_.plane_lines.push_back(line_);
 	}
 
 	void set_profiles(const std::string &value)

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "plane.hpp"
+
 namespace mrcctl
 {
 struct LinkFile {
@@ -15,9 +17,10 @@ struct LinkFile {
 	std::vector<std::string> netdevs;
 	std::string profiles; /* a file for "load", or "" */
 	std::optional<bool> extension;
+	std::vector<plane::Wanted> planes; /* of some of the netdevs */
 	/* Lines of the file, for messages about what they say. */
 	unsigned int name_line = 0, profiles_line = 0;
-	std::vector<unsigned int> netdev_lines;
+	std::vector<unsigned int> netdev_lines, plane_lines;
 };
 
 /*

@@ -107,6 +107,11 @@ void run_or_throw(Host &host, const std::vector<std::string> &command)
 			"{}: {}", fmt::join(command, " "),
 			printable(ran.err.substr(0, ran.err.find('\n')))));
 }
+
+bool same_change(const Step &a, const Step &b)
+{
+	return a.kind == b.kind && a.name == b.name;
+}
 } // namespace
 
 Present read_present(Host &host, const std::string &netdev)
@@ -155,6 +160,14 @@ void make(Host &host, Registry &registry, const std::string &netdev,
 		for (const Step &s : steps) {
 			run_or_throw(host, make_command(s));
 			done.push_back(s);
+			/*
+			 * One that was made before is not there any more: the
+			 * netdev has gone and come, or somebody took it back.
+			 */
+			std::erase_if(registry.planes[netdev],
+				      [&](const Step &old) {
+					      return same_change(old, s);
+				      });
 			registry.planes[netdev].push_back(s);
 			registry.save();
 		}
