@@ -12,7 +12,7 @@ _mrcsim() {
 
 	COMPREPLY=()
 	if [ "$COMP_CWORD" -eq 1 ]; then
-		mapfile -t COMPREPLY < <(compgen -W 'run plan' -- "$cur")
+		mapfile -t COMPREPLY < <(compgen -W 'run plan merge' -- "$cur")
 		return
 	fi
 	case $prev in
