@@ -23,10 +23,11 @@
 #           driver sends in a guest
 #   web     the page of mrcctl serve, in Chromium; the dashboard for Grafana, its expressions
 #           evaluated by a Prometheus server
-#   insns   the kernel's instructions per message, compared with limits (insns.sh)
+#   insns   the kernel's instructions per message, compared with limits (insns.sh), and those
+#           of the largest calls; what paging takes from others (insns_net.sh)
 #   conform the driver with planted deviations, which mrcconform must find (conform_mutants.sh)
 #   packages  Debian packages, in clean roots of the releases and in guests that boot; the
-#           RPM spec
+#           RPM specs
 #   containers  containers and pods with devices, and packaging/ci, in guests; builds packages
 #   series  the driver as patches for the kernel tree, each on the newest kernel (series.sh)
 #   vm      selftests/net in a guest; K=KERNEL and T=PATTERN narrow it
@@ -278,6 +279,7 @@ if wants packages; then
 	stage packages "$TOP/selftests/packages/check.sh"
 	stage packages-boot "$TOP/selftests/packages/boot.sh"
 	stage rpm-spec "$TOP/selftests/packages/spec.sh"
+	stage rpm "$TOP/selftests/packages/rpm.sh"
 fi
 if wants containers; then
 	stage containers "$TOP/selftests/containers/check.sh" containers

@@ -6,7 +6,7 @@
 # package list with Debian's suites only: the machine's apt configuration is not
 # changed, and broken sources in it do not matter.
 #
-# usage: setup.sh [vm|native|mpi|lint|wireshark|web|all]...   (default: all)
+# usage: setup.sh [vm|native|mpi|lint|wireshark|web|rpm|all]...   (default: all)
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 
@@ -29,12 +29,15 @@ wireshark_packages=(tshark python3-scapy)
 # Packages for the test of the web page, which needs those of native too.
 web_packages=(chromium fonts-dejavu-core)
 
+# Packages for reading the spec files.
+rpm_packages=(rpm)
+
 # QEMU before 8 crashes now and then while a 6.12 guest patches its kernel
 # text under multi-threaded emulation.
 qemu_package=qemu-system-x86
 qemu_minimum=8.0
 
-usage() { lab_die "usage: setup.sh [vm|native|mpi|lint|wireshark|web|all]..."; }
+usage() { lab_die "usage: setup.sh [vm|native|mpi|lint|wireshark|web|rpm|all]..."; }
 
 installed_version() {
 	dpkg-query -W -f '${db:Status-Abbrev} ${Version}\n' "$1" 2>/dev/null |
@@ -73,10 +76,11 @@ for part in "$@"; do
 	lint) wanted+=("${lint_packages[@]}") ;;
 	wireshark) wanted+=("${wireshark_packages[@]}") ;;
 	web) wanted+=("${web_packages[@]}") ;;
+	rpm) wanted+=("${rpm_packages[@]}") ;;
 	all)
 		wanted+=("${vm_packages[@]}" "${native_packages[@]}"
 			"$(clang_runtime_package)" "${mpi_packages[@]}" "${lint_packages[@]}"
-			"${wireshark_packages[@]}" "${web_packages[@]}")
+			"${wireshark_packages[@]}" "${web_packages[@]}" "${rpm_packages[@]}")
 		with_qemu=1
 		;;
 	*) usage ;;
