@@ -8,7 +8,9 @@
 # usage: packages.sh [bookworm|trixie|forky]   (default: this machine's release, or trixie)
 #   PACKAGES_JOBS=N   compilers at a time (default: 2)
 #   PACKAGES_PROFILES=pkg.mrc.notools   without the tools, in a fraction of the time
-# Result: build/packages/RELEASE/. Nothing is done if it was made of the same sources.
+# Result: build/packages/RELEASE/, and in its folder install/ what "apt install ./*.deb" is
+# for: all packages but those of symbols for debuggers. Nothing is done if it was made of the
+# same sources.
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 . "$TOP/selftests/packages/lib_root.sh"
@@ -139,9 +141,12 @@ rm -rf --one-file-system "$out.new"
 mkdir -p "$out.new"
 find "$work" -maxdepth 1 -type f -exec mv {} "$out.new/" \;
 rm -rf --one-file-system "$work"
+mkdir "$out.new/install"
+find "$out.new" -maxdepth 1 -name '*.deb' ! -name '*-dbgsym_*' -exec ln {} "$out.new/install/" \;
 echo "$stamp" >"$out.new/.stamp"
 mv "$out.new" "$out"
 lab_note "packages for $release, lintian has $(grep -c '^W:' "$out/lintian.log" || true) warnings:"
 for f in "$out"/*.deb; do
 	lab_note "  ${f#"$TOP"/}"
 done
+lab_note "to install all: cd ${out#"$TOP"/}/install && apt install ./*.deb"

@@ -3,9 +3,9 @@
 #
 # The Debian packages in a clean root of each release: they install, DKMS builds the modules
 # for the release's kernel and for a newer one that is installed later, programs run,
-# libibverbs loads the provider, a program compiles, and nothing stays after a purge. No
-# machine is booted and no module is loaded. Packages that are missing are built first
-# (selftests/lab/packages.sh).
+# libibverbs loads the provider, a program compiles, tshark and Scapy know the protocol, and
+# nothing stays after a purge. No machine is booted and no module is loaded. Packages that are
+# missing are built first (selftests/lab/packages.sh).
 #
 # usage: check.sh [bookworm|trixie|forky]...   (default: all)
 # Needs root and Debian's archive. What is changed is in an overlay above the root, which is
@@ -132,6 +132,33 @@ tools() {
 	fi
 }
 
+# Programs of others find what mrc-tools has for them: Scapy makes a packet, which tshark, that
+# reads no Lua as root, explains.
+dissectors() {
+	local programs=(tshark python3-scapy) capture=/var/lib/mrc-test.pcap
+	succeeds "tshark and Scapy install" apt-get -y --no-install-recommends install "${programs[@]}"
+	prints "Scapy has loaded the layers" '^WRITE_ONLY 16$' env HOME=/tmp python3 -c '
+import sys
+from scapy.all import Ether, IPv6, UDP, load_contrib, wrpcap
+load_contrib("mrc")
+p = (Ether() / IPv6(src="fd00:1::1", dst="fd00:1::2", tc=0x12, fl=0x1234, hlim=64) /
+     UDP(sport=0xC001) / MRC_BTH(opcode="WRITE_ONLY", dqp=0x202, psn=16, a=1) /
+     MRC_METH(msn=7) / MRC_TSETH(timestamp=0x100) / MRC_RETH(va=0x1000, rkey=1) / b"hello")
+p = Ether(bytes(p))
+print(p[MRC_BTH].sprintf("%opcode%"), p[MRC_BTH].psn)
+wrpcap(sys.argv[1], p)' "$capture"
+	prints "tshark has loaded the dissector" '^MRC;0x0*202;16;7$' runuser -u nobody -- env HOME=/tmp \
+		tshark -r "$capture" -T fields -E 'separator=;' -e _ws.col.Protocol -e mrc.bth.dqp \
+		-e mrc.bth.psn -e mrc.meth.msn
+	rm -f "$root$capture"
+	if [ -n "$(find "$root/usr/lib/python3" -path '*contrib/__pycache__/mrc.*.pyc')" ]; then
+		good "Python has compiled the layers"
+	else
+		bad "Python has compiled the layers: removing that is not tested"
+	fi
+	succeeds "tshark and Scapy are purged" apt-get -y purge "${programs[@]}"
+}
+
 # Files that the root did not have, that no installed package has, and that are none of the
 # notes of apt, dpkg, DKMS and depmod.
 left_over() {
@@ -167,7 +194,7 @@ purge() {
 }
 
 one_release() {
-	local old files=() p rule
+	local old p rule
 	ours=()
 	packages=$BUILD/packages/$release
 	base_root=$(package_root "test-$release")
@@ -180,19 +207,19 @@ one_release() {
 	for p in "${all[@]}"; do
 		[ "$p" != mrc-tools ] || compgen -G "$packages/${p}_*.deb" >/dev/null || continue
 		ours+=("$p")
-		files+=("/mnt/$(basename "$packages/${p}"_*.deb)")
 	done
 	old=$(kernels | tail -n 1)
 	inside apt-get -qq update >"$work/log" 2>&1 || {
 		bad "the package lists are fetched" "$work/log"
 		return
 	}
-	succeeds "the packages install" apt-get -y --no-install-recommends install "${files[@]}"
+	installs_as_documented all
 	cp "$work/log" "$LOGS/packages-install-$release.log"
 	modules_of "$old" "with the package"
 	programs
 	if [[ " ${ours[*]} " == *" mrc-tools "* ]]; then
 		tools
+		dissectors
 	else
 		skipped "the tools: there is no package of them"
 	fi

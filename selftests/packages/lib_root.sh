@@ -119,6 +119,24 @@ prints() { # NAME PATTERN COMMAND...: succeeds, and a line of its output matches
 	fi
 }
 
+# The command of Documentation/packages.md that installs all packages, or those of a host, run
+# as it is in the folder of the packages. What it does not say is in apt's configuration.
+installs_as_documented() { # all|host
+	local command conf=$root/etc/apt/apt.conf.d/mrc-test
+	command=$(sed -n 's/^    \(apt install \.\/.*\)/\1/p' "$TOP/Documentation/packages.md" |
+		case $1 in
+		all) grep -F -x 'apt install ./*.deb' ;;
+		host) grep -F mrc-dkms ;;
+		esac) || true
+	if [ "$(grep -c . <<<"$command")" != 1 ]; then
+		bad "Documentation/packages.md has one command for $1: $command"
+		return
+	fi
+	printf '%s\n' 'APT::Get::Assume-Yes "true";' 'APT::Install-Recommends "false";' >"$conf"
+	succeeds "$command" sh -c "cd /mnt/install && $command"
+	rm -f "$conf"
+}
+
 # Runs "SCRIPT --inside RELEASE" in a mount namespace of its own. It leaves its counts.
 run_release() { # SCRIPT COUNTS RELEASE
 	local p f
