@@ -4,9 +4,13 @@
 # The Debian packages on a machine that boots, with the release's own kernel, initramfs and
 # systemd: apt installs them into a fresh root, which becomes the disk of a guest. The guest
 # makes a device as its administrator would, and has a stock ib_write_bw move data; it starts
-# again and finds all as it was; it gets a newer kernel and does so once more. Then the
-# packages are purged, and nothing of them is left on the disk. guest.sh has what is done in
-# the guest. Packages that are missing are built first (selftests/lab/packages.sh).
+# again without one network card, gets that one later, and finds all as it was; it gets a newer
+# kernel and does so once more. Then the packages are purged, and nothing of them is left on
+# the disk. guest.sh has what is done in the guest. Packages that are missing are built first
+# (selftests/lab/packages.sh).
+#
+# The addresses of plane 1 are those of the release's ways to set up a network: ifupdown,
+# NetworkManager, networkd. Those of plane 2 are in the device's file in /etc/mrc/links.d.
 #
 # usage: boot.sh [bookworm|trixie|forky]...   (default: all)
 #   BOOT_KEEP=1   leaves the disk in build/packages/.boot-RELEASE
@@ -25,23 +29,64 @@ base+=",iproute2,procps,perftest,curl,prometheus-node-exporter,openssl"
 root_mb=2200 work_mb=5000
 # The planes of the device and those of its peer, which QEMU connects one by one.
 netdevs=(plane1 plane2 peer1 peer2)
+# Who sets up the network.
+network_of() { # RELEASE
+	case $1 in
+	bookworm) echo ifupdown ;;
+	trixie) echo network-manager ;;
+	*) echo networkd ;;
+	esac
+}
 mac() { echo "02:00:00:00:00:0$1"; } # of netdevs[N]
 
 # --- the disk ----------------------------------------------------------------------------
-# What an administrator of such a machine has written: names of the netdevs, addresses and
-# routes of the planes for networkd, and settings for hosts with several planes.
+write_lines() { # FILE LINES...
+	local file=$root$1
+	shift
+	mkdir -p "$(dirname "$file")"
+	printf '%s\n' "$@" >"$file"
+}
+
+# The address and the route of plane 1.
+configure_networkd() {
+	write_lines /etc/systemd/network/20-plane1.network '[Match]' Name=plane1 '[Network]' \
+		Address=198.51.100.1/32 IPv6AcceptRA=no '[Route]' Destination=198.51.100.2/32 \
+		Scope=link PreferredSource=198.51.100.1 Metric=101
+}
+configure_ifupdown() {
+	inside apt-get -y -qq --no-install-recommends install ifupdown >"$work/log" 2>&1 || return
+	write_lines /etc/network/interfaces.d/plane1 'allow-hotplug plane1' \
+		'iface plane1 inet static' '	address 198.51.100.1/32' \
+		'	up ip route add 198.51.100.2/32 dev plane1 metric 101 src 198.51.100.1'
+}
+# It would ask for addresses on all other cards, too.
+configure_network_manager() {
+	inside apt-get -y -qq --no-install-recommends install network-manager >"$work/log" 2>&1 ||
+		return
+	write_lines /etc/NetworkManager/system-connections/plane1.nmconnection '[connection]' \
+		id=plane1 type=ethernet interface-name=plane1 '[ethernet]' mtu=4500 '[ipv4]' \
+		method=manual address1=198.51.100.1/32 route1=198.51.100.2/32,0.0.0.0,101 \
+		route1_options=src=198.51.100.1 never-default=true '[ipv6]' method=link-local
+	chmod 600 "$root/etc/NetworkManager/system-connections/plane1.nmconnection"
+	write_lines /etc/NetworkManager/conf.d/planes.conf '[keyfile]' \
+		'unmanaged-devices=interface-name:plane2;interface-name:peer*;interface-name:mrcvacant*'
+}
+
+# What an administrator of such a machine has written: names of the netdevs, address and route
+# of plane 1, and settings for hosts with several planes.
 configure() {
-	local n conf=$root/etc/systemd/network
+	local n units=boot-test conf=$root/etc/systemd/network
 	mkdir -p "$conf" "$root/etc/sysctl.d"
 	for n in 0 1 2 3; do
 		printf '[Match]\nMACAddress=%s\n[Link]\nName=%s\nMTUBytes=4500\n' "$(mac $n)" \
 			"${netdevs[n]}" >"$conf/10-${netdevs[n]}.link"
 	done
-	for n in 1 2; do
-		printf '%s\n' '[Match]' "Name=plane$n" '[Network]' 'Address=198.51.100.1/32' \
-			'IPv6AcceptRA=no' '[Route]' 'Destination=198.51.100.2/32' 'Scope=link' \
-			'PreferredSource=198.51.100.1' "Metric=10$n" >"$conf/20-plane$n.network"
-	done
+	inside apt-get -qq update >"$work/log" 2>&1 || return
+	case $network in
+	ifupdown) configure_ifupdown || return ;;
+	network-manager) configure_network_manager || return ;;
+	networkd) configure_networkd && units+=" systemd-networkd" ;;
+	esac
 	printf '%s\n' net.ipv4.conf.all.arp_ignore=1 net.ipv4.conf.all.rp_filter=2 \
 		>"$root/etc/sysctl.d/planes.conf"
 	# With all drivers an emulated machine takes a minute to unpack it.
@@ -56,7 +101,7 @@ configure() {
 		>"$root/etc/systemd/system/boot-test.service"
 	# A first boot would enable all units, as the presets say.
 	inside sh -c 'systemd-machine-id-setup && update-initramfs -u -k all &&
-		systemctl enable systemd-networkd boot-test' >"$work/log" 2>&1
+		systemctl enable '"$units" >"$work/log" 2>&1
 }
 
 # The newest kernel of a root, and the files that QEMU loads.
@@ -81,22 +126,37 @@ patience="systemd.default_timeout_start_sec=900 systemd.default_device_timeout_s
 patience+=" watchdog_thresh=60 rcupdate.rcu_cpu_stall_timeout=300"
 
 # --- the guest -----------------------------------------------------------------------------
-gone() { ! kill -0 "$machine" 2>/dev/null; }
+gone() {
+	if [ -n "$absent" ] && grep -q -x $'plug in plane2\r*' "$out"; then
+		echo "device_add $(nic "$absent"),bus=late" >"$work/monitor.in"
+		absent=''
+	fi
+	! kill -0 "$machine" 2>/dev/null
+}
 
-boot() { # STAGE
+nic() { echo "virtio-net-pci,id=nic$1,netdev=n$1,mac=$(mac "$1"),romfile="; } # N
+
+boot() { # STAGE [N]: without network card N, which comes when the guest asks for it
 	local n nics=() from=$SECONDS out=$work/output-$1 console=$work/console-$1
-	local accel machine text
+	local accel machine text absent=${2:-}
 	choose_accel
 	for n in 0 1 2 3; do
-		nics+=(-netdev "hubport,id=n$n,hubid=$((n % 2))"
-			-device "virtio-net-pci,netdev=n$n,mac=$(mac $n),romfile=")
+		nics+=(-netdev "hubport,id=n$n,hubid=$((n % 2))")
+		[ "$n" = "$absent" ] || nics+=(-device "$(nic $n)")
 	done
+	# A card can only be plugged into a slot. QEMU reads commands from a pipe.
+	nics+=(-device "pcie-root-port,id=late,chassis=1")
+	rm -f "$work"/monitor.*
+	mkfifo "$work/monitor.in" "$work/monitor.out"
+	exec 6<>"$work/monitor.in" 5<>"$work/monitor.out"
+	nics+=(-chardev "pipe,id=monitor,path=${work//,/,,}/monitor"
+		-mon "chardev=monitor,mode=readline")
 	: >"$out"
 	: >"$console"
 	qemu-system-x86_64 "${accel[@]}" -M q35 -smp 2 -m 2048 -nodefaults -no-user-config \
 		-no-reboot -display none -kernel "$work/vmlinuz" -initrd "$work/initrd" \
 		-append "root=/dev/vda rw console=ttyS0 panic=-1 oops=panic mitigations=off tsc=reliable \
-$patience boot_test=$1" \
+$patience boot_test=$1 boot_network=$network" \
 		-serial "file:$console" -serial "file:$out" \
 		-drive "file=${work//,/,,}/disk,if=none,id=disk,format=raw,cache=unsafe" \
 		-device virtio-blk-pci,drive=disk "${nics[@]}" </dev/null >"$work/machine" 2>&1 &
@@ -106,6 +166,7 @@ $patience boot_test=$1" \
 		bad "stage $1 ends" "$console"
 	fi
 	wait "$machine" || true
+	exec 6>&- 5>&-
 	text=$(tr -d '\r' <"$out")
 	echo "$text" | sed -E "s/^((not )?ok|skip) - /&$about/"
 	printf '%s\n' "$text" >"$out"
@@ -125,12 +186,9 @@ $patience boot_test=$1" \
 
 # --- one release, in a mount namespace of its own --------------------------------------------
 install_packages() {
-	local p files=() from=$SECONDS
-	for p in "${ours[@]}"; do
-		files+=("/mnt/$(basename "$packages/${p}"_*.deb)")
-	done
+	local from=$SECONDS
 	succeeds "the package lists are fetched" apt-get -qq update
-	succeeds "apt install ${files[*]##*/}" apt-get -y --no-install-recommends install "${files[@]}"
+	installs_as_documented host
 	cp "$work/log" "$LOGS/boot-install-$release.log"
 	echo "figure: apt install: $((SECONDS - from)) s"
 }
@@ -175,6 +233,7 @@ purge() {
 one_release() {
 	local base_root megabytes
 	packages=$BUILD/packages/$release
+	network=$(network_of "$release")
 	base_root=$(package_root "boot-$release")
 	rm -rf --one-file-system "$work"
 	mkdir -p "$work/upper" "$work/overlay" "$work/root" "$work/mounted"
@@ -192,7 +251,7 @@ one_release() {
 		return
 	}
 	boot installed
-	boot again
+	boot again 1
 	if [ -n "$(newer_suite "$release")" ]; then
 		on_disk newer_kernel
 	else

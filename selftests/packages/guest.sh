@@ -5,7 +5,8 @@
 # with them, and what has to be there after a boot. boot.sh puts this file on the disk and
 # says by the kernel's command line what is to be done:
 #   installed  nothing of the packages has run yet; the units are enabled
-#   again      the same kernel once more: all is there without anybody's help
+#   again      the same kernel once more: all is there without anybody's help, but for one
+#              network card, which is plugged in later
 #   updated    the same with a newer kernel; then the device is removed
 # Prints to the second serial port.
 set -uo pipefail
@@ -18,6 +19,7 @@ cd "$(dirname "$0")" || exit
 . ./pair.sh
 
 stage=$(sed -n 's/.*boot_test=\([a-z]*\).*/\1/p' /proc/cmdline)
+network=$(sed -n 's/.*boot_network=\([a-z-]*\).*/\1/p' /proc/cmdline)
 UNITS=(mrc-links@mrc0.service mrcctl-serve.service mrcctl-metrics.timer)
 PAGE=http://127.0.0.1:4680 TEXT=/var/lib/prometheus/node-exporter/mrc.prom
 log=/tmp/log
@@ -66,8 +68,50 @@ netdevs_of_peer() { ls -d /sys/class/net/peer{1,2}; }
 
 enable_device() {
 	mkdir -p /etc/mrc/links.d
-	printf 'name = mrc0\nnetdev = plane1\nnetdev = plane2\n' >/etc/mrc/links.d/mrc0.conf
+	echo '{"formats":[{"id":3,"mode":"udp","fields":[16]}]}' >/etc/mrc/profiles.json
+	printf '%s\n' 'name = mrc0' 'netdev = plane1' 'netdev = plane2' \
+		'plane = plane2 addr 198.51.100.1 route 198.51.100.2 metric 102' \
+		'profiles = /etc/mrc/profiles.json' 'extension = off' >/etc/mrc/links.d/mrc0.conf
 	mrcctl links check && systemctl enable --now mrc-links@mrc0
+}
+# As the file says.
+settings() {
+	mrcctl -d mrc0 dev show && mrcctl -d mrc0 fmt show
+	mrcctl -d mrc0 dev show | grep -q '^ *extension off$' &&
+		mrcctl -d mrc0 fmt show | grep -q -x 'fmt 3 state online mode udp fields 16'
+}
+
+# Plane 1 has its address from the network's programs, plane 2 from the file.
+addresses() {
+	ip -4 addr show
+	ip -4 route show
+	[ "$(ip -4 -o addr show | grep -c ' plane[12] .* 198\.51\.100\.1/32 ')" = 2 ] &&
+		ip -4 route show dev plane1 | grep -q '^198\.51\.100\.2 .* metric 101' &&
+		ip -4 route show dev plane2 | grep -q '^198\.51\.100\.2 .* metric 102'
+}
+network_is() { # as boot.sh says
+	case $network in
+	ifupdown) systemctl is-active networking && ifquery --state plane1 &&
+		! ifquery --state plane2 ;;
+	network-manager) nmcli -t -f DEVICE,STATE device &&
+		nmcli -t -f DEVICE,STATE device | grep -q -x plane1:connected &&
+		nmcli -t -f DEVICE,STATE device | grep -q -x plane2:unmanaged ;;
+	networkd) networkctl --no-pager list && networkctl list | grep -q 'plane1 .* configured' &&
+		networkctl list | grep -q 'plane2 .* unmanaged' ;;
+	*) false ;;
+	esac
+}
+
+# Without the card of plane 2: its port is there, so that it can come while programs run.
+one_plane() {
+	local n
+	rdma link show
+	for n in /sys/class/net/plane2 /sys/class/net/mrcvacant*; do
+		[ ! -e "$n" ] || return
+	done
+	[ "$(rdma link show | grep -c '^link mrc0/')" = 2 ] &&
+		rdma link show | grep -q '^link mrc0/1 state ACTIVE .* netdev plane1' &&
+		! rdma link show | grep -q '^link mrc0/2 .* netdev'
 }
 
 active() { # of two planes, with the netdevs of the file
@@ -87,6 +131,7 @@ make_peer() {
 	pair_host_commands 2 "$PAIR_ADDRESS_B" "$PAIR_ADDRESS_A" | pair_at mrc-peer ip -batch -
 	pair_host_settings 2 | pair_at mrc-peer sysctl -q -p -
 	pair_device mrc-peer mrcpeer 2
+	pair_at mrc-peer mrcctl -d mrcpeer dev set extension off
 	pair_ready mrc-peer mrcpeer 2
 }
 
@@ -184,7 +229,17 @@ installed)
 	is "a device by links.d" enable_device
 	systemctl enable --now mrcctl-serve.service mrcctl-metrics.timer
 	;;
-again | updated)
+again)
+	# QEMU keeps what plane 1 sends until the netdev at the other end is up.
+	soon "the other ends are there" netdevs_of_peer
+	ip link set peer1 up
+	ip link set peer2 up
+	soon "the device is back with one plane" one_plane
+	is "the system starts" started
+	is "the units are active" systemctl is-active "${UNITS[@]}"
+	echo "plug in plane2"
+	;;
+updated)
 	soon "the device is back" active
 	is "the system starts" started
 	is "the units are active" systemctl is-active "${UNITS[@]}"
@@ -193,6 +248,9 @@ again | updated)
 esac
 is "DKMS has signed the module" signed
 soon "two planes are ACTIVE" active
+soon "their addresses and routes, by $network and links.d" addresses
+is "$network leaves plane 2 alone" network_is
+is "extension and profiles, by links.d" settings
 soon "the netdevs of the peer are there" netdevs_of_peer
 is "a peer" make_peer
 is "ib_write_bw" write_bw
@@ -204,6 +262,8 @@ if [ "$stage" = updated ]; then
 	rdma link del mrcpeer
 	is "the device goes" systemctl stop mrc-links@mrc0
 	is "nothing is left of it" sh -c '! rdma link show | grep mrc'
+	is "the plane of the file goes with it" sh -c '! ip -4 addr show dev plane2 | grep 198 &&
+		! ip -4 route show dev plane2 | grep 198'
 	is "the module goes" modprobe -r mrc
 	echo "end of stage $stage"
 	systemctl poweroff
