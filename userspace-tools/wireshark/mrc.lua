@@ -15,6 +15,10 @@ mrc_dissector_loaded = true
 
 local args = { ... }
 local folder = __DIR__ or ""
+-- Wireshark 4.4 says nothing of it to a plugin.
+if folder == "" then
+	folder = debug.getinfo(1, "S").source:match("^@(.*[/\\])") or ""
+end
 if folder ~= "" and not folder:find("[/\\]$") then folder = folder .. package.config:sub(1, 1) end
 
 local function part(name)
