@@ -11,7 +11,7 @@ for f in json.load(sys.stdin):
 }
 
 _mrclab_fabrics() {
-	mrclab status 2>/dev/null | sed -n 's/^\([^ :]*\): .*/\1/p'
+	mrclab status 2>/dev/null | sed -n 's/^\([A-Za-z0-9_.-]*\): .*/\1/p'
 }
 
 _mrclab() {

@@ -6,6 +6,11 @@ _mrcmap_options() { # COMMAND
 	mrcmap "$1" --help 2>/dev/null | grep -o -E -- '(^|[ ,])--[a-z][a-z-]*' | tr -d ' ,'
 }
 
+# Of files. bash would run a command in a name.
+_mrcmap_names() { # DIRECTORY
+	compgen -G "$1/*" | sed -n 's|.*/\([A-Za-z0-9_.@-]*\)$|\1|p'
+}
+
 _mrcmap() {
 	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
 	local command=${COMP_WORDS[1]:-}
@@ -22,11 +27,11 @@ _mrcmap() {
 		return
 		;;
 	-n | --netdev)
-		mapfile -t COMPREPLY < <(compgen -W "$(ls /sys/class/net 2>/dev/null)" -- "$cur")
+		mapfile -t COMPREPLY < <(compgen -W "$(_mrcmap_names /sys/class/net)" -- "$cur")
 		return
 		;;
 	--device)
-		mapfile -t COMPREPLY < <(compgen -W "$(ls /sys/class/infiniband 2>/dev/null)" -- "$cur")
+		mapfile -t COMPREPLY < <(compgen -W "$(_mrcmap_names /sys/class/infiniband)" -- "$cur")
 		return
 		;;
 	esac
