@@ -257,6 +257,43 @@ TEST_F(LinksTest, ReplacesWhatAKilledRunHasLeft)
 	EXPECT_EQ(changes.back(), "ip link del mrcvacant1");
 }
 
+/* The device may be there: it and its planes stay. */
+TEST_F(LinksTest, ChangesNothingWithoutTheListOfPorts)
+{
+	const std::string f = file("name = mrc0\nnetdev = eth0\n"
+				   "plane = eth0 addr 10.1.0.1\n");
+	const char *show = "rdma -j link show";
+	const auto all_say = [&](const std::string &why) {
+		for (const char *what : {"up ", "join ", "down "}) {
+			const Result r = run("links " + (what + f));
+
+			EXPECT_EQ(r.status, exit_device) << what;
+			EXPECT_EQ(r.err,
+				  "mrcctl: rdma -j link show: " + why + "\n");
+			EXPECT_TRUE(changes.empty()) << what << changes[0];
+		}
+	};
+
+	host_.prints("ip -j addr show dev eth0",
+		     R"([{"ifname":"eth0","ifindex":3,"mtu":4500,)"
+		     R"("flags":["UP"],"addr_info":[]}])");
+	host_.prints("ip -j -4 route show dev eth0", "[]");
+	host_.prints("ip -j -6 route show dev eth0", "[]");
+	EXPECT_EQ(run("links up " + f).status, 0);
+	ASSERT_EQ(changes.size(), 2u);
+	changes.clear();
+	host_.fails(show, 1, "no\x1b memory\nmore\n");
+	all_say("no? memory");
+	/* Also when there is some output. */
+	host_.programs[show].out = "[]";
+	all_say("no? memory");
+	for (const char *odd : {"[{", "{}", "7", "error"}) {
+		host_.prints(show, odd);
+		all_say("its output was not understood");
+	}
+	EXPECT_TRUE(has(run("plane").out, "eth0\n"));
+}
+
 TEST_F(LinksTest, WaitsForTheFirstNetdev)
 {
 	const std::string f = file("name = mrc0\nnetdev = eth9\n");

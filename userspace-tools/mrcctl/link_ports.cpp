@@ -144,11 +144,17 @@ LinkPorts link_ports(Host &host, const std::string &device)
 
 	if (!ran.started)
 		throw DeviceError("there is no program rdma (iproute2)");
+	/* What is not known must not be taken for "there is no such device". */
+	if (ran.status != 0)
+		throw DeviceError(fmt::format(
+			"rdma -j link show: {}",
+			printable(ran.err.substr(0, ran.err.find('\n')))));
 	const Json j =
 		Json::parse(ran.out.empty() ? "[]" : ran.out, nullptr, false);
 
-	if (ran.status != 0 || !j.is_array())
-		return out;
+	if (!j.is_array())
+		throw DeviceError("rdma -j link show: its output was not "
+				  "understood");
 	for (const Json &l : j) {
 		if (!l.is_object() || l.value("ifname", Json()) != device ||
 		    !l.contains("port") || !l["port"].is_number_unsigned())

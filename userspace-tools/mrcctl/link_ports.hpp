@@ -17,7 +17,7 @@ namespace mrcctl
 /* By number from 1; "" is a vacant port. Empty: there is no such device. */
 using LinkPorts = std::map<uint64_t, std::string>;
 
-/* Throws DeviceError if rdma(8) is missing. */
+/* Throws DeviceError if rdma(8) is missing, fails or is not understood. */
 LinkPorts link_ports(Host &host, const std::string &device);
 
 bool netdev_exists(Host &host, const std::string &netdev);
