@@ -257,6 +257,59 @@ TEST_F(LinksTest, ReplacesWhatAKilledRunHasLeft)
 	EXPECT_EQ(changes.back(), "ip link del mrcvacant1");
 }
 
+/* The place that a killed run has filled is the absent netdev's again. */
+TEST_F(LinksTest, FreesThePlaceThatAKilledRunHasFilled)
+{
+	const std::string f =
+		file("name = mrc0\nnetdev = eth9\nnetdev = eth1\n");
+	const std::string del = "ip link del mrcvacant1";
+	const auto ports = [&](const std::string &netdev) {
+		links(R"([{"ifname":"mrc1","port":1,"netdev":"mrcvacant7"},)"
+		      R"({"ifname":"mrc0","port":1)" +
+		      netdev + R"(},{"ifname":"mrc0","port":2,)" +
+		      R"("netdev":"eth1"}])");
+	};
+	const auto killed = [&] {
+		ports(R"(,"netdev":"mrcvacant1")");
+		host_.files["/sys/class/net/mrcvacant1/mtu"] = "1500\n";
+		changes.clear();
+	};
+	const auto before = host_.on_run;
+
+	host_.on_run = [&](const std::string &command) {
+		before(command);
+		if (command != del || command == refused)
+			return;
+		host_.files.erase("/sys/class/net/mrcvacant1/mtu");
+		ports("");
+	};
+	/* The netdev is still absent. */
+	killed();
+	EXPECT_EQ(run("links join " + f).status, 0);
+	EXPECT_EQ(changes, std::vector<std::string>{del});
+	host_.files["/sys/class/net/eth9/mtu"] = "1500\n";
+	for (const char *command : {"links up ", "links join "}) {
+		killed();
+		const Result r = run(command + f);
+
+		EXPECT_EQ(r.status, 0) << command;
+		EXPECT_EQ(r.err, "");
+		EXPECT_EQ(changes,
+			  (std::vector<std::string>{
+				  del, "rdma link add mrc0 type mrc netdev "
+				       "eth9"}));
+	}
+	killed();
+	EXPECT_EQ(run("links down " + f).status, 0);
+	EXPECT_EQ(changes,
+		  (std::vector<std::string>{del, "rdma link del mrc0"}));
+	killed();
+	refused = del;
+	EXPECT_EQ(run("links up " + f).err,
+		  "mrcctl: " + del + ": error: Invalid argument\n");
+	EXPECT_EQ(changes, std::vector<std::string>{del});
+}
+
 /* The device may be there: it and its planes stay. */
 TEST_F(LinksTest, ChangesNothingWithoutTheListOfPorts)
 {

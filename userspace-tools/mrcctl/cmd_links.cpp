@@ -201,6 +201,7 @@ void set_device(const HostContext &c, const LinkFile &f,
 void bring_up(const HostContext &c, const LinkFile &f,
 	      const std::optional<Definitions> &profiles, bool join)
 {
+	remove_placeholders(c.env.host, f.name);
 	const bool there = !link_ports(c.env.host, f.name).empty();
 
 	make_planes(c.env.host, f);
@@ -262,6 +263,7 @@ int links_down(const HostContext &c, Words &w)
 	const std::shared_ptr<void> lock = lock_links(c.env.host);
 
 	for (const LinkFile &f : files) {
+		remove_placeholders(c.env.host, f.name);
 		if (!link_ports(c.env.host, f.name).empty())
 			run_program(c.env.host,
 				    {"rdma", "link", "del", f.name});

@@ -14,6 +14,8 @@ namespace mrcctl
 {
 namespace
 {
+constexpr const char *placeholder_prefix = "mrcvacant";
+
 /*
  * Netdevs that hold the places of absent ones. The kernel gives a netdev the
  * first port that is vacant, or a new one. So the ports before it must have
@@ -39,7 +41,8 @@ public:
 
 	std::string add(std::size_t port)
 	{
-		const std::string name = fmt::format("mrcvacant{}", port);
+		std::string name =
+			fmt::format("{}{}", placeholder_prefix, port);
 		std::vector<std::string> command = {"ip", "link", "add", name};
 
 		/* Of a run that was killed. */
@@ -165,6 +168,13 @@ LinkPorts link_ports(Host &host, const std::string &device)
 			netdev = l["netdev"].get<std::string>();
 	}
 	return out;
+}
+
+void remove_placeholders(Host &host, const std::string &device)
+{
+	for (const auto &[port, netdev] : link_ports(host, device))
+		if (netdev.starts_with(placeholder_prefix))
+			run_program(host, {"ip", "link", "del", netdev});
 }
 
 void add_link_ports(Host &host, const LinkFile &f)

@@ -23,6 +23,12 @@ LinkPorts link_ports(Host &host, const std::string &device);
 bool netdev_exists(Host &host, const std::string &netdev);
 
 /*
+ * Removes the netdevs that hold places of absent ones and are ports still,
+ * because a run was killed. Their ports are vacant then. Throws DeviceError.
+ */
+void remove_placeholders(Host &host, const std::string &device);
+
+/*
  * Adds the netdevs that exist and are no ports yet. Absent ones get vacant
  * ports. Does nothing if no netdev exists. Throws DeviceError.
  */
