@@ -244,6 +244,8 @@ public:
 		dev_.call("endpoint");
 		dev_.request = r;
 		dev_.requests.push_back(r);
+		if (const int err = dev_.unsent ? dev_.unsent(r) : 0)
+			throw DeviceError("endpoint", err);
 		if (dev_.answers)
 			return answer(r);
 		return {.responses = dev_.responses,

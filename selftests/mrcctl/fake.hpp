@@ -47,6 +47,8 @@ struct FakeDevice {
 	std::vector<EpRequest> requests;  /* all of them */
 	/* Set: decides which EVs are answered, in place of responses. */
 	std::function<bool(const EpRequest &, const Ev &)> answers;
+	/* Set: the errno of a batch that cannot be sent, or 0. */
+	std::function<int(const EpRequest &)> unsent;
 
 	/* Calls that fail, by name, and all that changed something. */
 	std::map<std::string, int> fail;

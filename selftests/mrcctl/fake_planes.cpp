@@ -101,11 +101,11 @@ std::string DoctorTest::route_question(const std::string &netdev) const
 void DoctorTest::answer_probes(uint32_t port, uint32_t answers)
 {
 	std::vector<EpResponse> &all = dev().responses;
-	const uint32_t first = (port - 1) * evs_per_port;
 
 	std::erase_if(all, [&](const EpResponse &r) { return r.port == port; });
 	for (uint32_t i = 0; i < answers; i++)
-		all.push_back({.request = first + i,
+		/* The two ports take turns. */
+		all.push_back({.request = 2 * i + port - 1,
 			       .port = port,
 			       .rtt_ns = 12000 + i});
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* doctor: the ways to peers, and firewalls in front of ports. */
+#include <cerrno>
+
 #include <fmt/format.h>
 
 #include "fake_planes.hpp"
@@ -22,7 +24,10 @@ TEST_F(DoctorTest, ProbesEveryPlane)
 	EXPECT_EQ(dev().request->evs.size(), 64u);
 	EXPECT_EQ(show_address(dev().request->src), "10.1.0.1");
 	EXPECT_EQ(dev().request->timeout_ns, 1000000000u);
-	EXPECT_EQ(show_ev(dev().request->evs[33]).substr(0, 4), "c001");
+	/* The ports take turns. */
+	EXPECT_EQ(dev().request->evs[0], parse_ev("c000@1"));
+	EXPECT_EQ(dev().request->evs[1], parse_ev("c000@2"));
+	EXPECT_EQ(dev().request->evs[63], parse_ev("c01f@2"));
 }
 
 TEST_F(DoctorTest, ProbesTheEvsOfTheDefaultProfile)
@@ -99,8 +104,8 @@ TEST_F(DoctorTest, ProbesEvsInTheirFormat)
 			"20@1. | on the peer"));
 	EXPECT_EQ(dev().request->evs,
 		  (std::vector<Ev>{parse_ev("fcbb010102010302@1"),
-				   parse_ev("fcbb010102020302@1"),
-				   parse_ev("fcbb010102010302@2")}));
+				   parse_ev("fcbb010102010302@2"),
+				   parse_ev("fcbb010102020302@1")}));
 	EXPECT_TRUE(has(said("ok", "probe", to_peer),
 			"2 10.1.0.2 answers on all 1 SRv6 EVs through eth1"));
 	/* A peer without such a profile answers on none. */
@@ -165,6 +170,93 @@ TEST_F(DoctorTest, EndsProbesOfManyEvs)
 		  "1 768 more EVs through eth0 were not probed within 10 s. | "
 		  "\n2 768 more EVs through eth1 were not probed within 10 s. "
 		  "| \n");
+}
+
+/* Probes cannot be sent through it: the good plane is probed all the same. */
+TEST_F(DoctorTest, ProbesTheOtherPlanesOfOneThatIsDown)
+{
+	dev().device.qp->num_evs = 1024;
+	dev().answers = [](const EpRequest &, const Ev &ev) {
+		return ev.port == 2;
+	};
+	dev().unsent = [](const EpRequest &r) {
+		for (const Ev &ev : r.evs)
+			if (ev.port != 1)
+				return 0;
+		return EIO;
+	};
+	EXPECT_TRUE(has(said("error", "probe", to_peer),
+			"1 10.1.0.2 answers on none of 512 EVs through eth0: "
+			"the plane is cut"));
+	EXPECT_EQ(dev().requests.size(), 4u);
+	EXPECT_TRUE(has(said("ok", "probe", to_peer),
+			"2 10.1.0.2 answers on all 512 EVs through eth1"));
+}
+
+/* Then some batches have only EVs of the plane that is down. */
+TEST_F(DoctorTest, CountsBatchesThatCannotBeSent)
+{
+	dev().fmts[1] = {.id = 1,
+			 .state = State::online,
+			 .mode = FmtMode::udp,
+			 .fields = {16}};
+	EvProfile &p = dev().evs[3];
+
+	p = {.id = 3,
+	     .state = State::online,
+	     .mode = EvMode::explicit_list,
+	     .fmt = 1,
+	     .count = 604,
+	     .fields = {},
+	     .evs = {}};
+	for (uint32_t i = 0; i < 604; i++)
+		p.evs.push_back({parse_ev(fmt::format("{:04x}@{}", 0xc000 + i,
+						      i < 600 ? 1 : 2)),
+				 EvState::good});
+	dev().defaults = {{parse_prefix("10.1.0.0/16"), 3, no_profile}};
+	dev().answers = [](const EpRequest &, const Ev &ev) {
+		return ev.port == 2;
+	};
+	dev().unsent = [](const EpRequest &r) {
+		for (const Ev &ev : r.evs)
+			if (ev.port != 1)
+				return 0;
+		return EIO;
+	};
+	EXPECT_TRUE(has(said("error", "probe", to_peer),
+			"1 10.1.0.2 answers on none of 600 EVs through eth0"));
+	EXPECT_EQ(dev().requests.size(), 3u);
+	EXPECT_TRUE(has(said("ok", "probe", to_peer),
+			"2 10.1.0.2 answers on all 4 EVs through eth1"));
+	/* EVs are shown as they are in the profile. */
+	dev().unsent = nullptr;
+	dev().answers = [](const EpRequest &, const Ev &ev) {
+		return ev != parse_ev("c004@1") && ev != parse_ev("c25a@2");
+	};
+	EXPECT_TRUE(has(said("warning", "probe", to_peer),
+			"on 599 of 600 EVs through eth0: some paths of the "
+			"plane lose packets. Silent: c004@1. |"));
+	EXPECT_TRUE(has(said("warning", "probe", to_peer), "Silent: c25a@2."));
+}
+
+/* Of which plane that says something is not known. */
+TEST_F(DoctorTest, SaysThatNoBatchCouldBeSent)
+{
+	dev().device.qp->num_evs = 1024;
+	dev().unsent = [](const EpRequest &) { return EIO; };
+	EXPECT_TRUE(has(said("error", "probe", to_peer),
+			"10.1.0.2 was not probed: endpoint: Input/output"));
+	EXPECT_FALSE(has(said("error", "probe", to_peer), "answers on none"));
+	/* The line of progress goes also when the third batch fails. */
+	dev().answers = [](const EpRequest &, const Ev &) { return true; };
+	dev().requests.clear();
+	dev().unsent = [&](const EpRequest &) {
+		return dev().requests.size() < 3 ? 0 : EPERM;
+	};
+	tty_ = true;
+	EXPECT_EQ(run("doctor mrc0 --peer 10.1.0.2").err,
+		  "\rprobing 10.1.0.2: 256 of 1024 EVs"
+		  "\rprobing 10.1.0.2: 512 of 1024 EVs\r\x1b[K");
 }
 
 /* Whoever waits at a terminal sees how far the probes are. */

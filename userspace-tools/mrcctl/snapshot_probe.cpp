@@ -2,6 +2,7 @@
 /* mrcctl doctor: probes of the EVs to a peer. */
 #include <algorithm>
 #include <cerrno>
+#include <map>
 #include <optional>
 #include <set>
 
@@ -100,6 +101,25 @@ Evs evs_made_up(const SeenDevice &d, uint32_t num_evs)
 	return out;
 }
 
+/* The ports take turns: no batch has those of one only, while others wait. */
+Evs taking_turns(const Evs &evs)
+{
+	std::map<uint32_t, std::vector<std::size_t>> of_port;
+	Evs out{.mode = evs.mode, .wire = {}, .shown = {}};
+
+	for (std::size_t i = 0; i < evs.wire.size(); i++)
+		of_port[evs.wire[i].port].push_back(i);
+	for (std::size_t turn = 0; out.wire.size() < evs.wire.size(); turn++)
+		for (const auto &[port, at] : of_port) {
+			if (turn >= at.size())
+				continue;
+			out.wire.push_back(evs.wire[at[turn]]);
+			if (!evs.shown.empty())
+				out.shown.push_back(evs.shown[at[turn]]);
+		}
+	return out;
+}
+
 SeenPath *path_of(std::span<SeenPath> paths, uint32_t port)
 {
 	for (SeenPath &p : paths)
@@ -136,12 +156,73 @@ void count_answers(const EpRequest &r, const Backend::EpResult &result,
 	}
 }
 
+/* How far the probes of a peer are; the line goes when they end or fail. */
+class ProgressLine
+{
+public:
+	ProgressLine(const Probing &how, const std::string &peer,
+		     std::size_t all)
+		: how_(how), peer_(peer), all_(all)
+	{
+	}
+
+	ProgressLine(const ProgressLine &) = delete;
+	ProgressLine &operator=(const ProgressLine &) = delete;
+
+	~ProgressLine()
+	{
+		if (shown_)
+			how_.progress(peer_, all_, all_);
+	}
+
+	void show(std::size_t done)
+	{
+		if (done >= all_)
+			return;
+		shown_ = true;
+		how_.progress(peer_, done, all_);
+	}
+
+private:
+	const Probing &how_;
+	const std::string &peer_;
+	std::size_t all_;
+	bool shown_ = false;
+};
+
+/* Of batches of which no probe could be sent. */
+struct Unsent {
+	std::optional<DeviceError> why; /* of the last one */
+	bool all = true;		/* no batch was sent */
+};
+
+/*
+ * The kernel refuses a batch with EIO if it could send none of its probes, as
+ * through planes that are down. So none is answered.
+ */
+Backend::EpResult probe_batch(Backend &dev, const EpRequest &r, Unsent &unsent)
+{
+	try {
+		Backend::EpResult result = dev.endpoint(r);
+
+		unsent.all = false;
+		return result;
+	} catch (const DeviceError &e) {
+		if (e.err != EIO)
+			throw;
+		unsent.why = e;
+	}
+	return {};
+}
+
 void probe_all(Backend &dev, EpRequest r, const Evs &evs,
 	       const std::string &peer, const Probing &how,
 	       std::span<SeenPath> paths)
 {
 	const uint64_t end = how.now_ns() + all_probes_ns;
+	ProgressLine line(how, peer, evs.wire.size());
 	std::size_t done = 0;
+	Unsent unsent;
 
 	for (SeenPath &path : paths)
 		path.mode = evs.mode;
@@ -151,14 +232,19 @@ void probe_all(Backend &dev, EpRequest r, const Evs &evs,
 			evs.wire.begin() + static_cast<std::ptrdiff_t>(done);
 
 		r.evs.assign(from, from + static_cast<std::ptrdiff_t>(n));
-		count_answers(r, dev.endpoint(r), evs, done, paths);
+		count_answers(r, probe_batch(dev, r, unsent), evs, done, paths);
 		done += n;
-		if (evs.wire.size() > batch)
-			how.progress(peer, done, evs.wire.size());
+		line.show(done);
 	}
-	if (done == evs.wire.size())
-		return;
-	how.progress(peer, evs.wire.size(), evs.wire.size());
+	/* Nothing is known of the planes: the device itself may be the cause.
+	 */
+	if (unsent.all && unsent.why) {
+		for (SeenPath &path : paths) {
+			path.probes = 0;
+			path.silent.clear();
+		}
+		throw DeviceError(*unsent.why);
+	}
 	for (; done < evs.wire.size(); done++)
 		if (SeenPath *const path = path_of(paths, evs.wire[done].port))
 			path->unprobed++;
@@ -196,7 +282,7 @@ void probe_peer(Backend *dev, const SeenDevice &d, const std::string &peer,
 		if (evs.wire.empty())
 			evs = evs_made_up(d, num_evs);
 		r.mode = evs.mode;
-		probe_all(*dev, r, evs, peer, how, paths);
+		probe_all(*dev, r, taking_turns(evs), peer, how, paths);
 	} catch (const DeviceError &e) {
 		n.why = e.what();
 		n.privilege = e.err == EPERM || e.err == EACCES;
