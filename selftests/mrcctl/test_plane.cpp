@@ -226,10 +226,10 @@ protected:
 	void show()
 	{
 		host_.prints("ip -j addr show dev eth1",
-			     fmt::format(R"([{{"ifname":"eth1","ifindex":3,)"
+			     fmt::format(R"([{{"ifname":"eth1","ifindex":{},)"
 					 R"("mtu":{},"flags":["UP"],)"
 					 R"("addr_info":[{}]}}])",
-					 mtu,
+					 index, mtu,
 					 address ? R"({"local":"10.1.0.1",)"
 						   R"("prefixlen":32})"
 						 : ""));
@@ -239,6 +239,7 @@ protected:
 	}
 
 	std::string mtu = "1500";
+	int index = 3;
 	bool address = false, route = false;
 	std::string refused; /* a command that fails */
 	std::vector<std::string> changes;
@@ -308,6 +309,95 @@ TEST_F(PlaneTest, TakesBackWhatWasDoneBeforeAnError)
 		EXPECT_FALSE(address || route);
 		EXPECT_EQ(run("plane").out, "");
 	}
+}
+
+/* Each is a record of its own, and is taken back. */
+TEST_F(PlaneTest, KeepsRoutesWithOnePrefix)
+{
+	const std::string routes = "plane add eth1 route 10.2.0.0/16 via "
+				   "10.1.0.8 metric 1 route 10.2.0.0/16 via "
+				   "10.1.0.9 metric 2";
+	const std::string one = "10.2.0.0/16 via 10.1.0.8 dev eth1 metric 1";
+	const std::string two = "10.2.0.0/16 via 10.1.0.9 dev eth1 metric 2";
+	const auto before = host_.on_run;
+	int there = 0; /* routes to the prefix */
+
+	host_.on_run = [&](const std::string &command) {
+		before(command);
+		if (command != refused)
+			there += command.starts_with("ip -4 route add 10.2") -
+				 command.starts_with("ip -4 route del 10.2");
+		host_.prints("ip -j -4 route show dev eth1",
+			     there ? R"([{"dst":"10.2.0.0/16"}])" : "[]");
+	};
+	EXPECT_EQ(run("plane add eth1 addr 10.1.0.1").status, 0);
+	const std::string records = run("plane").out;
+
+	/* The second one fails: the plane that was made before stays. */
+	refused = "ip -4 route add " + two;
+	changes.clear();
+	EXPECT_EQ(run(routes).status, exit_device);
+	EXPECT_EQ(changes,
+		  (std::vector<std::string>{"ip -4 route add " + one, refused,
+					    "ip -4 route del " + one}));
+	EXPECT_EQ(there, 0);
+	EXPECT_EQ(run("plane").out, records);
+
+	/* Both are made, and made again when they have gone. */
+	refused.clear();
+	for (int i = 0; i < 2; i++) {
+		there = 0;
+		EXPECT_EQ(run(routes).status, 0);
+		EXPECT_EQ(run("plane").out,
+			  records + "    ip -4 route add " + one +
+				  "\n    ip -4 route add " + two + "\n");
+	}
+	changes.clear();
+	const Result r = run("plane del eth1");
+
+	EXPECT_EQ(r.status, 0);
+	EXPECT_EQ(r.err, "");
+	ASSERT_GE(changes.size(), 2u);
+	EXPECT_EQ(changes[0], "ip -4 route del " + two);
+	EXPECT_EQ(changes[1], "ip -4 route del " + one);
+	EXPECT_EQ(there, 0);
+	EXPECT_EQ(run("plane").out, "");
+}
+
+/* A failure after a third step must not take records of others along. */
+TEST_F(PlaneTest, TakesBackBothRoutesWithOnePrefix)
+{
+	const std::string routes =
+		"plane add eth1 route 10.2.0.0/16 via 10.1.0.8 metric 1 route "
+		"10.2.0.0/16 via 10.1.0.9 metric 2 route 10.3.0.0/16 metric 3";
+
+	EXPECT_EQ(run("plane add eth1 addr 10.1.0.1").status, 0);
+	const std::string records = run("plane").out;
+
+	refused = "ip -4 route add 10.3.0.0/16 dev eth1 metric 3";
+	changes.clear();
+	EXPECT_EQ(run(routes).status, exit_device);
+	ASSERT_EQ(changes.size(), 5u);
+	EXPECT_TRUE(has(changes[3], "route del 10.2.0.0/16 via 10.1.0.9"));
+	EXPECT_TRUE(has(changes[4], "route del 10.2.0.0/16 via 10.1.0.8"));
+	EXPECT_EQ(run("plane").out, records);
+}
+
+/* With another number, and so another metric: its record is still one. */
+TEST_F(PlaneTest, RecordsARouteOnceWhenItsNetdevComesAgain)
+{
+	const std::string without = "plane add eth1 addr 10.1.0.1 route "
+				    "10.1.0.2";
+
+	EXPECT_EQ(run(without).status, 0);
+	EXPECT_TRUE(has(run("plane").out, "metric 103"));
+	address = route = false;
+	index = 7;
+	show();
+	EXPECT_EQ(run(without).status, 0);
+	EXPECT_TRUE(has(run("plane").out, "metric 107"));
+	EXPECT_FALSE(has(run("plane").out, "metric 103"));
+	EXPECT_EQ(run("plane del eth1").err, "");
 }
 
 TEST_F(PlaneTest, ChangesNothingWithoutItsFile)

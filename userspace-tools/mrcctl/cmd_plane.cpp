@@ -48,16 +48,19 @@ void show_commands(const HostContext &c, const plane::Steps &steps, bool undo)
 int plane_add(const HostContext &c, Words &w)
 {
 	const plane::Wanted wanted = plane::wanted_words(w);
-	const plane::Steps steps = plane::steps_to(
-		wanted, plane::read_present(c.env.host, wanted.netdev));
+	const auto steps = [&] {
+		return plane::steps_to(
+			wanted, plane::read_present(c.env.host, wanted.netdev));
+	};
 
 	if (c.opt.dry_run) {
-		show_commands(c, steps, false);
+		show_commands(c, steps(), false);
 		return exit_ok;
 	}
+	/* Under the lock: another run may make the same plane. */
 	plane::Registry registry(c.env.host);
 
-	plane::make(c.env.host, registry, wanted.netdev, steps);
+	plane::make(c.env.host, registry, wanted.netdev, steps());
 	return exit_ok;
 }
 

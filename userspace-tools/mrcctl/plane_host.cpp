@@ -108,6 +108,11 @@ void run_or_throw(Host &host, const std::vector<std::string> &command)
 			printable(ran.err.substr(0, ran.err.find('\n')))));
 }
 
+/*
+ * Of routes, the prefix: steps_to() wants one only if the netdev has none to
+ * it. So those that were recorded before are gone, also with other routers, or
+ * with another metric, as the usual one has the number of the netdev.
+ */
 bool same_change(const Step &a, const Step &b)
 {
 	return a.kind == b.kind && a.name == b.name;
@@ -152,10 +157,13 @@ void Registry::save()
 void make(Host &host, Registry &registry, const std::string &netdev,
 	  const Steps &steps)
 {
-	Steps done;
-
 	/* Before the first change: a file that cannot be written ends it. */
 	registry.save();
+	if (steps.empty())
+		return;
+	const Steps before = registry.planes[netdev];
+	Steps kept = before, done;
+
 	try {
 		for (const Step &s : steps) {
 			run_or_throw(host, make_command(s));
@@ -163,23 +171,26 @@ void make(Host &host, Registry &registry, const std::string &netdev,
 			/*
 			 * One that was made before is not there any more: the
 			 * netdev has gone and come, or somebody took it back.
+			 * Of this call all are: routes with one prefix differ
+			 * in their routers.
 			 */
-			std::erase_if(registry.planes[netdev],
-				      [&](const Step &old) {
-					      return same_change(old, s);
-				      });
-			registry.planes[netdev].push_back(s);
+			std::erase_if(kept, [&](const Step &old) {
+				return same_change(old, s);
+			});
+			Steps &now = registry.planes[netdev];
+
+			now = kept;
+			now.insert(now.end(), done.begin(), done.end());
 			registry.save();
 		}
 	} catch (const DeviceError &) {
-		Steps &kept = registry.planes[netdev];
-
 		std::reverse(done.begin(), done.end());
 		for (const Step &s : done)
 			host.run(undo_command(s));
-		kept.resize(kept.size() - std::min(kept.size(), done.size()));
-		if (kept.empty())
+		if (before.empty())
 			registry.planes.erase(netdev);
+		else
+			registry.planes[netdev] = before;
 		registry.save();
 		throw;
 	}

@@ -34,7 +34,7 @@ private:
 
 /*
  * Runs the steps, each recorded before the next. If one fails, those before it
- * are taken back, and DeviceError is thrown.
+ * are taken back, also in the records, and DeviceError is thrown.
  */
 void make(Host &host, Registry &registry, const std::string &netdev,
 	  const Steps &steps);
