@@ -335,6 +335,7 @@ TEST_F(LinksTest, ChangesNothingWithoutTheListOfPorts)
 	EXPECT_EQ(run("links up " + f).status, 0);
 	ASSERT_EQ(changes.size(), 2u);
 	changes.clear();
+	host_.files["/sys/module/ib_core/refcnt"] = "1\n";
 	host_.fails(show, 1, "no\x1b memory\nmore\n");
 	all_say("no? memory");
 	/* Also when there is some output. */
@@ -345,6 +346,11 @@ TEST_F(LinksTest, ChangesNothingWithoutTheListOfPorts)
 		all_say("its output was not understood");
 	}
 	EXPECT_TRUE(has(run("plane").out, "eth0\n"));
+	/* Without the RDMA core there is none, and the planes go. */
+	host_.files.erase("/sys/module/ib_core/refcnt");
+	host_.fails(show, 1, "Failed to open NETLINK_RDMA socket\n");
+	EXPECT_EQ(run("links down " + f).status, 0);
+	EXPECT_FALSE(has(run("plane").out, "eth0\n"));
 }
 
 TEST_F(LinksTest, WaitsForTheFirstNetdev)
