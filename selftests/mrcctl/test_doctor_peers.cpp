@@ -11,7 +11,31 @@ namespace mrcctl
 namespace
 {
 constexpr const char *to_peer = "--peer 10.1.0.2";
+
+/* The peers get a profile with so many EVs, c000 and those after it. */
+template <typename PortOf>
+void use_profile(FakeDevice &dev, uint32_t count, PortOf port_of)
+{
+	EvProfile &p = dev.evs[3];
+
+	dev.fmts[1] = {.id = 1,
+		       .state = State::online,
+		       .mode = FmtMode::udp,
+		       .fields = {16}};
+	p = {.id = 3,
+	     .state = State::online,
+	     .mode = EvMode::explicit_list,
+	     .fmt = 1,
+	     .count = count,
+	     .fields = {},
+	     .evs = {}};
+	for (uint32_t i = 0; i < count; i++)
+		p.evs.push_back({parse_ev(fmt::format("{:04x}@{}", 0xc000 + i,
+						      port_of(i))),
+				 EvState::good});
+	dev.defaults = {{parse_prefix("10.1.0.0/16"), 3, no_profile}};
 }
+} // namespace
 
 TEST_F(DoctorTest, ProbesEveryPlane)
 {
@@ -133,24 +157,7 @@ TEST_F(DoctorTest, ProbesEvsInTheirFormat)
 /* Many EVs go in parts. Where answers are missing, an end is made of it. */
 TEST_F(DoctorTest, EndsProbesOfManyEvs)
 {
-	dev().fmts[1] = {.id = 1,
-			 .state = State::online,
-			 .mode = FmtMode::udp,
-			 .fields = {16}};
-	EvProfile &p = dev().evs[3];
-
-	p = {.id = 3,
-	     .state = State::online,
-	     .mode = EvMode::explicit_list,
-	     .fmt = 1,
-	     .count = 4096,
-	     .fields = {},
-	     .evs = {}};
-	for (uint32_t i = 0; i < 4096; i++)
-		p.evs.push_back({parse_ev(fmt::format("{:04x}@{}", 0xc000 + i,
-						      1 + i % 2)),
-				 EvState::good});
-	dev().defaults = {{parse_prefix("10.1.0.0/16"), 3, no_profile}};
+	use_profile(dev(), 4096, [](uint32_t i) { return 1 + i % 2; });
 	dev().answers = [](const EpRequest &, const Ev &) { return true; };
 	EXPECT_TRUE(
 		has(said("ok", "probe", to_peer), "all 2048 EVs through eth1"));
@@ -196,24 +203,7 @@ TEST_F(DoctorTest, ProbesTheOtherPlanesOfOneThatIsDown)
 /* Then some batches have only EVs of the plane that is down. */
 TEST_F(DoctorTest, CountsBatchesThatCannotBeSent)
 {
-	dev().fmts[1] = {.id = 1,
-			 .state = State::online,
-			 .mode = FmtMode::udp,
-			 .fields = {16}};
-	EvProfile &p = dev().evs[3];
-
-	p = {.id = 3,
-	     .state = State::online,
-	     .mode = EvMode::explicit_list,
-	     .fmt = 1,
-	     .count = 604,
-	     .fields = {},
-	     .evs = {}};
-	for (uint32_t i = 0; i < 604; i++)
-		p.evs.push_back({parse_ev(fmt::format("{:04x}@{}", 0xc000 + i,
-						      i < 600 ? 1 : 2)),
-				 EvState::good});
-	dev().defaults = {{parse_prefix("10.1.0.0/16"), 3, no_profile}};
+	use_profile(dev(), 604, [](uint32_t i) { return i < 600 ? 1u : 2u; });
 	dev().answers = [](const EpRequest &, const Ev &ev) {
 		return ev.port == 2;
 	};
