@@ -20,6 +20,9 @@ import urllib.parse
 import urllib.request
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
+sys.path.append(str(TOP / 'selftests/common'))
+from tap import Tap  # pylint: disable=wrong-import-position
+
 DASHBOARD = TOP / 'packaging/grafana/mrc.json'
 COUNTERS = TOP / 'selftests/net/counters.list'
 GOLDEN = [TOP / 'selftests/mrcctl/golden/metrics.prom', TOP / 'selftests/mrcmap/golden/metrics.prom']
@@ -28,22 +31,6 @@ PATIENCE = 120          # limit of any wait, in seconds
 # Several scrapes; Grafana takes four intervals, and the server must not be slow on purpose.
 RATE_INTERVAL = '10s'
 LABEL_VALUES = re.compile(r'label_values\((.*), *(\w+)\)')
-
-
-class Tap:
-    def __init__(self):
-        self.count, self.bad = 0, 0
-
-    def result(self, name, problems):
-        self.count += 1
-        self.bad += bool(problems)
-        print('%sok %d - %s' % ('not ' if problems else '', self.count, name), flush=True)
-        for line in problems[:25]:
-            print('# ' + line)
-
-    def end(self):
-        print('1..%d' % self.count)
-        return 1 if self.bad else 0
 
 
 class Exporter(http.server.ThreadingHTTPServer):

@@ -2,33 +2,16 @@
 """Runs tshark with the dissector, and reports results as TAP."""
 import pathlib
 import subprocess
+import sys
 
 import samples
+
+sys.path.append(str(samples.TOP / 'selftests/common'))
+from tap import Tap  # pylint: disable=wrong-import-position,unused-import
 
 SCRIPT = samples.TOP / 'userspace-tools/wireshark/mrc.lua'
 PAGE = samples.TOP / 'Documentation/wireshark.md'
 PATIENCE = 900
-
-
-class Tap:
-    """Counts and prints results."""
-
-    def __init__(self):
-        self.count, self.bad = 0, 0
-
-    def result(self, name, problems):
-        """problems: lines; none if all is well."""
-        self.count += 1
-        self.bad += bool(problems)
-        print('%sok %d - %s' % ('not ' if problems else '', self.count, name), flush=True)
-        for line in problems[:25]:
-            print('# ' + line)
-        if len(problems) > 25:
-            print('# and %d lines more' % (len(problems) - 25))
-
-    def end(self):
-        print('1..%d' % self.count)
-        return 1 if self.bad else 0
 
 
 class Tshark:
