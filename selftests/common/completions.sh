@@ -13,8 +13,8 @@ bad=0
 
 # Sources that define options, with the function that adds them.
 options_of() { # PROGRAM
-	cat "$tools/$1"/*.cpp | grep -o -E '"(-[A-Za-z],)?--[a-z][a-z-]+"' |
-		grep -o -E -- '--[a-z-]+' | sort -u
+	cat "$tools/$1"/*.cpp | grep -o -E '"(-[A-Za-z],)?--[a-z][a-z0-9-]+"' |
+		grep -o -E -- '--[a-z0-9-]+' | sort -u
 }
 commands_of() { # PROGRAM
 	cat "$tools/$1"/*.cpp | tr '\n' ' ' |

@@ -13,7 +13,7 @@ namespace
 {
 TEST(Cases, EachHasANameASectionAndARule)
 {
-	const std::regex name("[a-z]+(\\.[a-z0-9]+(-[a-z0-9]+)*){1,2}");
+	const std::regex name("[a-z][a-z0-9]*(\\.[a-z0-9]+(-[a-z0-9]+)*){1,2}");
 	const std::regex section("[0-9]+(\\.[0-9]+)?");
 	std::set<std::string_view> names, rules;
 

@@ -6,37 +6,18 @@
 # port. Also its reports, its exit statuses, and a target that hears nonsense.
 # timeout: 900
 . "$(dirname "$0")/lib.sh"
+. "$NET_DIR/lib_conform.sh"
 
-PORT=18720
-
-conform() { # OPTIONS...: the tester
-	in_a mrcconform run -t "$MGMT_B:$PORT" "$@"
-}
-
-# One line "ok NAME" or "not ok NAME" for each result, comments with details.
-results() { # FILE OF JSON
-	python3 - "$1" <<-'END'
-		import json, sys
-		for r in json.load(open(sys.argv[1], encoding='utf-8'))['results']:
-		    name = '%s: %s' % ('IPv6' if ':' in r['address'] else 'IPv4', r['name'])
-		    if r['verdict'] == 'passed':
-		        print('ok', name)
-		        continue
-		    print('# %s (%s): %s' % (r['section'], r['level'], r['rule']))
-		    print('# %s: %s' % (r['verdict'], r['text']))
-		    for line in r['trace'][-12:]:
-		        print('#', line)
-		    print('not ok', name)
-	END
-}
-
+# Those of several planes and of SRv6 are run by conform_planes.sh.
 all_ran() { # ADDRESSES
-	local cases
-	cases=$(mrcconform list | wc -l)
+	local cases others
+	others=$(mrcconform list planes srv6 | wc -l)
+	cases=$(($(mrcconform list | wc -l) - others))
 	check "$cases" '>' 150 "cases"
+	check "$others" '>' 15 "cases of several planes and of SRv6"
 	check "$(grep -c '"verdict": "passed"' "$WORK/json")" == $(($1 * cases)) "cases passed"
 	check "$status" == 0 "exit status"
-	grep -q "^$(($1 * cases)) passed, 0 failed (MUST), 0 failed (SHOULD), 0 skipped, 0 errors\$" \
+	grep -q "^$(($1 * cases)) passed, 0 failed (MUST), 0 failed (SHOULD), $(($1 * others)) skipped, 0 errors\$" \
 		"$WORK/out" || fail "$(tail -n 1 "$WORK/out")"
 }
 
@@ -253,8 +234,7 @@ topo 1
 # The tester's host has no device of its own, which would answer, too.
 rdma link del mrca
 extension off b
-start "$WORK/target" ip netns exec "$HOST_B" mrcconform target -l "$MGMT_B:$PORT"
-wait_for 30 listening "$HOST_B" "$PORT"
+target_start
 
 status=0
 conform -a "$B4" -a "$B6" --strict --json "$WORK/json" --junit "$WORK/junit" \

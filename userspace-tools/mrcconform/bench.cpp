@@ -26,6 +26,20 @@ std::string shown(const Completion &c)
 			   c.recv ? "receive" : "work request", c.id, c.status);
 }
 
+/* What a line of the trace says after the packet. */
+std::string way(uint32_t plane, const std::optional<Outer> &o)
+{
+	std::string text;
+
+	if (plane > 1)
+		text += fmt::format(" by netdev {}", plane);
+	if (o)
+		text += fmt::format(
+			" in outer nh={} tos={:#x} flow={:#x} ttl={}", o->next,
+			o->tos, o->flow, o->ttl);
+	return text;
+}
+
 bool is_data(const Packet &p)
 {
 	const OpInfo *info = op_info(p.opcode());
@@ -67,7 +81,7 @@ Bench::Bench(Link &control, const Address &remote, const RunOptions &options,
 	  wire_(options.source && options.source->v6() == remote.v6()
 			? *options.source
 			: source_for(remote),
-		remote, options.port, pcap)
+		remote, options.port, options.planes, pcap)
 {
 }
 
@@ -75,6 +89,8 @@ void Bench::begin()
 {
 	inbox_.clear();
 	trace_.clear();
+	cut_ = 0;
+	lost_.clear();
 	began_ = Clock::now();
 }
 
@@ -118,15 +134,27 @@ json Bench::ask(const Request &r)
 	return j;
 }
 
-void Bench::send(const Bytes &packet, const std::string &about)
+void Bench::send(const Bytes &packet, const std::string &about, const How &how)
 {
-	note('>', about);
-	wire_.send(packet);
+	note('>', about + way(how.plane, how.outer));
+	wire_.send(packet, how);
 }
 
-void Bench::send(const Packet &p)
+void Bench::send(const Packet &p, const How &how)
 {
-	send(encode(wire_.local(), wire_.remote(), p), to_text(p));
+	send(encode(wire_.local(), wire_.remote(), p), to_text(p), how);
+}
+
+void Bench::need_srv6() const
+{
+	if (options_.planes.sids.empty())
+		throw Skipped("the run has no SRv6 (--srv6)");
+}
+
+void Bench::need_planes() const
+{
+	if (options_.planes.netdevs.size() < 2)
+		throw Skipped("the run has one plane (--interface)");
 }
 
 Clock::time_point Bench::deadline() const
@@ -149,7 +177,8 @@ void Bench::answer_endpoint(const Datagram &d)
 	r[F::psn] = d.packet[F::psn];
 	r[F::eeth_op] = d.packet[F::erth_op];
 	r[F::eeth_timestamp] = d.packet[F::erth_timestamp];
-	wire_.send(encode(wire_.local(), wire_.remote(), r));
+	wire_.send(encode(wire_.local(), wire_.remote(), r),
+		   {.plane = std::max(d.packet.plane, 1u)});
 }
 
 bool Bench::receive(Clock::time_point end)
@@ -159,11 +188,15 @@ bool Bench::receive(Clock::time_point end)
 
 	if (!d)
 		return false;
+	if (cut_ && d->packet.plane == cut_) {
+		lost_.push_back(d->packet);
+		return true;
+	}
 	if (d->fault.empty() && d->packet.opcode() == op_endpoint_request) {
 		answer_endpoint(*d);
 		return true;
 	}
-	note('<', to_text(d->packet) +
+	note('<', to_text(d->packet) + way(d->packet.plane, d->packet.outer) +
 			  (d->fault.empty() ? "" : " (" + d->fault + ")"));
 	/* No case expects such a packet, so each one may judge it. */
 	if (!d->fault.empty())
@@ -239,24 +272,35 @@ void Bench::until(const std::function<bool()> &done, const std::string &what)
 void Bench::fence()
 {
 	for (int i = 0; i < 2; i++) {
-		Packet p(op_endpoint_request);
 		const uint16_t id = next_id();
 
-		p[F::sport] = default_sport;
-		p[F::flow] = v6() ? default_flow : 0;
-		p[F::dport] = options_.port;
-		p[F::tos] = options_.dscp.data << 2 | ect0;
-		p[F::dqp] = endpoint_qpn;
-		p[F::psn] = id;
-		p[F::erth_op] = 1;
-		send(p);
-		expect(
-			[id](const Packet &r) {
-				return r.opcode() == op_endpoint_response &&
-				       r[F::psn] == id;
-			},
-			fmt::format("a response to EV probe {:#x}", id));
+		send(endpoint_request(*this, 1, id));
+		endpoint_response(*this, id);
 	}
+}
+
+Packet endpoint_request(const Bench &b, uint64_t op, uint16_t id)
+{
+	Packet p(op_endpoint_request);
+
+	p[F::sport] = default_sport;
+	p[F::flow] = b.v6() ? default_flow : 0;
+	p[F::dport] = b.options().port;
+	p[F::tos] = b.options().dscp.data << 2 | ect0;
+	p[F::dqp] = endpoint_qpn;
+	p[F::psn] = id;
+	p[F::erth_op] = op;
+	return p;
+}
+
+Packet endpoint_response(Bench &b, uint16_t id)
+{
+	return b.expect(
+		[id](const Packet &p) {
+			return p.opcode() == op_endpoint_response &&
+			       p[F::psn] == id;
+		},
+		fmt::format("an endpoint response with id {:#x}", id));
 }
 
 bool Responder::has(uint32_t psn) const

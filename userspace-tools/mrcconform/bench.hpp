@@ -49,6 +49,7 @@ struct RunOptions {
 	/* PSNs that the target's responder tracks: 128 times its MPR. */
 	uint32_t window = 1024;
 	Codepoints dscp;
+	Planes planes;
 	/* Whether the target answers trimmed packets, which is optional. */
 	bool trimming = true;
 	std::vector<std::string> patterns;
@@ -94,9 +95,20 @@ public:
 	void remember_qp(uint32_t handle) { handles_.push_back(handle); }
 
 	/* Sends a whole IP packet. @about: for the trace. */
-	void send(const Bytes &ip_packet, const std::string &about);
+	void send(const Bytes &ip_packet, const std::string &about,
+		  const How &how = {});
 	/* Sends a packet with the given fields. */
-	void send(const Packet &p);
+	void send(const Packet &p, const How &how = {});
+
+	/* Throw Skipped if the run has no SRv6, or fewer than two planes. */
+	void need_srv6() const;
+	void need_planes() const;
+	/*
+	 * What comes through this plane is lost from now on, until the case
+	 * ends. 0: nothing is.
+	 */
+	void cut(uint32_t plane) { cut_ = plane; }
+	const std::vector<Packet> &lost() const { return lost_; }
 
 	/* Waits for a packet and takes it. @what: for the report. */
 	Packet expect(const Match &match, const std::string &what);
@@ -128,7 +140,13 @@ private:
 	Clock::time_point began_ = Clock::now();
 	uint32_t qpn_ = 0x4D5200;
 	uint16_t id_ = 0x1000;
+	uint32_t cut_ = 0;
+	std::vector<Packet> lost_;
 };
+
+/* A request to the target's node, and its answer, §12. @op: 1 is an EV probe. */
+Packet endpoint_request(const Bench &b, uint64_t op, uint16_t id);
+Packet endpoint_response(Bench &b, uint16_t id);
 
 /* Opcode tests for expect() */
 Match is_op(uint8_t opcode);
@@ -194,7 +212,7 @@ public:
 	Packet only(int32_t n, uint64_t offset, const Bytes &data) const;
 	Packet only_imm(int32_t n, uint32_t imm, uint16_t rqmsn) const;
 	Packet probe(uint16_t id) const;
-	void send(const Packet &p) { bench_.send(p); }
+	void send(const Packet &p, const How &how = {}) { bench_.send(p, how); }
 	/* With changes after the ICRC was computed. */
 	void send_spoiled(const Packet &p,
 			  const std::function<void(Bytes &)> &spoil);

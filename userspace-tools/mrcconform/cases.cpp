@@ -15,7 +15,7 @@ std::vector<const Case *> all_cases()
 	for (const auto part :
 	     {wire_cases(), write_cases(), imm_cases(), sack_cases(),
 	      ack_cases(), trim_cases(), endpoint_cases(), req_cases(),
-	      req_loss_cases()})
+	      req_loss_cases(), srv6_cases(), planes_cases()})
 		for (const Case &c : part)
 			list.push_back(&c);
 	return list;

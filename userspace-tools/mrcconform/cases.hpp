@@ -29,6 +29,8 @@ std::span<const Case> trim_cases();
 std::span<const Case> endpoint_cases();
 std::span<const Case> req_cases();
 std::span<const Case> req_loss_cases();
+std::span<const Case> srv6_cases();
+std::span<const Case> planes_cases();
 
 /* All of them, in the order in which they run. */
 std::vector<const Case *> all_cases();

@@ -12,39 +12,15 @@ constexpr uint32_t endpoint_qpn = 2;
 /* Port 1 of the tester is up. */
 constexpr uint32_t port_1 = 1 << 1;
 
-Packet request(Bench &b, uint64_t op, uint16_t id)
-{
-	Packet p(op_endpoint_request);
-
-	p[F::sport] = 0xC0DE;
-	p[F::flow] = b.v6() ? 0x1234 : 0;
-	p[F::dport] = b.options().port;
-	p[F::tos] = 2;
-	p[F::dqp] = endpoint_qpn;
-	p[F::psn] = id;
-	p[F::erth_op] = op;
-	return p;
-}
-
-Packet response(Bench &b, uint16_t id)
-{
-	return b.expect(
-		[id](const Packet &p) {
-			return p.opcode() == op_endpoint_response &&
-			       p[F::psn] == id;
-		},
-		fmt::format("an endpoint response with id {:#x}", id));
-}
-
 void ev_probe(Bench &b)
 {
 	const uint16_t id = b.next_id();
-	Packet p = request(b, 1, id);
+	Packet p = endpoint_request(b, 1, id);
 
 	p[F::erth_timestamp] = 0x9999;
 	b.send(p);
 
-	const Packet r = response(b, id);
+	const Packet r = endpoint_response(b, id);
 
 	check_field(r, F::eeth_timestamp, 0x9999);
 	check_field(r, F::dqp, endpoint_qpn);
@@ -54,17 +30,17 @@ void op_echoed(Bench &b)
 {
 	const uint16_t id = b.next_id();
 
-	b.send(request(b, 1, id));
-	check_field(response(b, id), F::eeth_op, 1);
+	b.send(endpoint_request(b, 1, id));
+	check_field(endpoint_response(b, id), F::eeth_op, 1);
 }
 
 void control_class(Bench &b)
 {
 	const uint16_t id = b.next_id();
 
-	b.send(request(b, 1, id));
+	b.send(endpoint_request(b, 1, id));
 
-	const Packet r = response(b, id);
+	const Packet r = endpoint_response(b, id);
 
 	check_equal("DSCP of the response", r[F::tos] >> 2,
 		    b.options().dscp.control);
@@ -75,19 +51,19 @@ void any_class(Bench &b)
 {
 	for (const uint32_t dscp : {b.options().dscp.control, 7u}) {
 		const uint16_t id = b.next_id();
-		Packet p = request(b, 1, id);
+		Packet p = endpoint_request(b, 1, id);
 
 		p[F::tos] = dscp << 2;
 		b.send(p);
-		response(b, id);
+		endpoint_response(b, id);
 	}
 }
 
 void all_ids(Bench &b)
 {
 	for (const uint16_t id : {uint16_t{0}, uint16_t{0xFFFF}}) {
-		b.send(request(b, 1, id));
-		response(b, id);
+		b.send(endpoint_request(b, 1, id));
+		endpoint_response(b, id);
 	}
 }
 
@@ -96,7 +72,7 @@ void reserved_op(Bench &b)
 	for (const uint64_t op : {2u, 3u}) {
 		const uint16_t id = b.next_id();
 
-		b.send(request(b, op, id));
+		b.send(endpoint_request(b, op, id));
 		b.fence();
 		b.expect_none(
 			[id](const Packet &p) {
@@ -110,20 +86,20 @@ void reserved_op(Bench &b)
 void reserved_ignored(Bench &b)
 {
 	const uint16_t id = b.next_id();
-	Packet p = request(b, 1, id);
+	Packet p = endpoint_request(b, 1, id);
 
 	for (const F f : {F::erth_type, F::erth_nh, F::erth_res1, F::erth_res2,
 			  F::erth_res3})
 		p[f] = (uint64_t{1} << field_info(f).width) - 1;
 	b.send(p);
-	response(b, id);
+	endpoint_response(b, id);
 }
 
 void bad_icrc(Bench &b)
 {
 	const uint16_t id = b.next_id();
-	Bytes x =
-		encode(b.wire().local(), b.wire().remote(), request(b, 1, id));
+	Bytes x = encode(b.wire().local(), b.wire().remote(),
+			 endpoint_request(b, 1, id));
 
 	x.back() ^= 1;
 	b.send(x, "ENDPOINT_REQUEST with a wrong ICRC");
@@ -140,7 +116,7 @@ void to_queue_pair(Bench &b)
 {
 	Qp q(b);
 	const uint16_t id = b.next_id();
-	Packet p = request(b, 1, id);
+	Packet p = endpoint_request(b, 1, id);
 
 	p[F::dqp] = q.qpn();
 	b.send(p);
@@ -157,7 +133,7 @@ void to_queue_pair(Bench &b)
 void unasked_response(Bench &b)
 {
 	Qp q(b);
-	Packet p = request(b, 0, b.next_id());
+	Packet p = endpoint_request(b, 0, b.next_id());
 
 	p[F::opcode] = op_endpoint_response;
 	b.send(p);
@@ -169,13 +145,13 @@ void port_status(Bench &b)
 {
 	Qp q(b);
 	const uint16_t id = b.next_id();
-	Packet p = request(b, 0, id);
+	Packet p = endpoint_request(b, 0, id);
 
 	p[F::port_mask] = port_1;
 	p[F::erth_timestamp] = 0x7777;
 	b.send(p);
 
-	const Packet r = response(b, id);
+	const Packet r = endpoint_response(b, id);
 
 	check_field(r, F::eeth_op, 0);
 	check_field(r, F::eeth_timestamp, 0x7777);
@@ -187,11 +163,11 @@ void all_down(Bench &b)
 {
 	Qp q(b);
 	const uint16_t id = b.next_id();
-	Packet p = request(b, 0, id);
+	Packet p = endpoint_request(b, 0, id);
 
 	p[F::port_mask] = 0;
 	b.send(p);
-	response(b, id);
+	endpoint_response(b, id);
 	q.check_alive(0);
 
 	const uint64_t work = q.post(32);
@@ -203,10 +179,10 @@ void all_down(Bench &b)
 	/* Later cases begin with a peer that is up. */
 	const uint16_t up = b.next_id();
 
-	p = request(b, 0, up);
+	p = endpoint_request(b, 0, up);
 	p[F::port_mask] = port_1;
 	b.send(p);
-	response(b, up);
+	endpoint_response(b, up);
 }
 
 constexpr Case table[] = {

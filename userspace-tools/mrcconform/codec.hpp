@@ -209,6 +209,14 @@ struct OpInfo {
 const OpInfo *op_info(uint8_t opcode);
 const OpInfo *op_named(std::string_view name);
 
+/* The outer header of a packet in SRv6, §16.1. */
+struct Outer {
+	/* 41 (IPv6), or 43 (a routing header of one segment) */
+	uint8_t next = 41;
+	uint8_t tos = 0, ttl = 64;
+	uint32_t flow = 0;
+};
+
 /* A packet in parts. A field whose header the opcode lacks is not sent. */
 class Packet
 {
@@ -231,6 +239,9 @@ public:
 	Bytes payload;
 	/* Of a received packet. */
 	bool icrc_ok = true;
+	/* Which of the tester's netdevs it came through, from 1. */
+	uint32_t plane = 0;
+	std::optional<Outer> outer;
 
 private:
 	std::array<uint64_t, static_cast<size_t>(F::count)> v_{};

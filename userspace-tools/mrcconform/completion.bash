@@ -25,17 +25,20 @@ _mrcconform() {
 		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
 		return
 		;;
+	-i | --interface)
+		words=$(ls /sys/class/net 2>/dev/null)
+		;;
 	--mtu | --max-mtu) words='256 512 1024 2048 4096' ;;
 	-l | --listen | -t | --target | -a | --address | -s | --source | -p | --port | \
-		-w | --window | --patience | --dscp-*)
+		--srv6 | --srv6-source | -w | --window | --patience | --dscp-*)
 		return
 		;;
 	*)
 		case ${COMP_WORDS[1]} in
 		"$cur") words='target run list' ;;
 		target) words='--listen --device --api --library --once --help' ;;
-		run) words='--target --address --source --case --port --window --mtu
-			--max-mtu --patience --dscp-data --dscp-control --dscp-trimmed
+		run) words='--target --address --source --interface --srv6 --srv6-source --case
+			--port --window --mtu --max-mtu --patience --dscp-data --dscp-control --dscp-trimmed
 			--dscp-trimmed-lasthop --no-trimming --json --junit --pcap --strict --verbose
 			--help' ;;
 		list) words="--json --help $(mrcconform list 2>/dev/null | awk '{ print $1 }')" ;;

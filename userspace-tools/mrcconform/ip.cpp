@@ -15,6 +15,11 @@ namespace mrcconform
 namespace
 {
 constexpr uint8_t proto_udp = 17;
+constexpr uint8_t proto_ipv6 = 41;
+constexpr uint8_t proto_routing = 43;
+/* A segment routing header with one segment, RFC 8754. */
+constexpr uint8_t routing_type_srh = 4;
+constexpr size_t srh_length = 24;
 
 void put16(Bytes &b, size_t at, uint64_t v)
 {
@@ -266,6 +271,66 @@ std::optional<Datagram> decode(std::span<const uint8_t> ip_packet)
 			p.icrc_ok = false;
 	d.fault = unpack(covered.subspan(udp + udp_header), p);
 	return d;
+}
+
+Bytes enclose(const Address &src, const Address &sid, const Outer &o,
+	      std::span<const uint8_t> inner)
+{
+	const bool routed = o.next == proto_routing;
+	const size_t header = ip_header(true) + (routed ? srh_length : 0);
+	Bytes b(header);
+
+	b[0] = static_cast<uint8_t>(0x60 | o.tos >> 4);
+	b[1] = static_cast<uint8_t>(o.tos << 4 | (o.flow >> 16 & 0xF));
+	put16(b, 2, o.flow & 0xFFFF);
+	put16(b, 4, header - ip_header(true) + inner.size());
+	b[6] = o.next;
+	b[7] = o.ttl;
+	std::ranges::copy(src.bytes(), b.begin() + 8);
+	std::ranges::copy(sid.bytes(), b.begin() + 24);
+	if (routed) {
+		uint8_t *srh = b.data() + ip_header(true);
+
+		srh[0] = proto_ipv6;
+		srh[1] = srh_length / 8 - 1;
+		srh[2] = routing_type_srh;
+		std::ranges::copy(sid.bytes(), srh + 8);
+	}
+	b.insert(b.end(), inner.begin(), inner.end());
+	return b;
+}
+
+std::optional<Outer> disclose(std::span<const uint8_t> &packet)
+{
+	size_t header = ip_header(true);
+	Outer o;
+
+	if (packet.size() < header || packet[0] >> 4 != 6)
+		return {};
+
+	const size_t end = header + get16(packet, 4);
+
+	o.next = packet[6];
+	o.ttl = packet[7];
+	o.tos = static_cast<uint8_t>(get16(packet, 0) >> 4);
+	o.flow = (packet[1] & 0xFu) << 16 | get16(packet, 2);
+	if (end > packet.size())
+		return {};
+	if (o.next == proto_routing) {
+		if (end < header + srh_length)
+			return {};
+
+		const auto srh = packet.subspan(header, srh_length);
+
+		if (srh[0] != proto_ipv6 || srh[1] != srh_length / 8 - 1 ||
+		    srh[2] != routing_type_srh)
+			return {};
+		header += srh_length;
+	} else if (o.next != proto_ipv6) {
+		return {};
+	}
+	packet = packet.first(end).subspan(header);
+	return o;
 }
 
 uint32_t entropy_of(const Packet &p, bool v6)

@@ -76,6 +76,15 @@ uint32_t icrc(std::span<const uint8_t> ip_packet);
  */
 std::optional<Datagram> decode(std::span<const uint8_t> ip_packet);
 
+/*
+ * An outer IPv6 header to @sid, around an IPv6 packet. With o.next = 43 there
+ * is a routing header, whose only segment is @sid and was reached.
+ */
+Bytes enclose(const Address &src, const Address &sid, const Outer &o,
+	      std::span<const uint8_t> ip_packet);
+/* Takes an outer header off. Returns nothing if @packet has none. */
+std::optional<Outer> disclose(std::span<const uint8_t> &packet);
+
 /* Entropy of a packet: flow label and source port, §11.2. */
 uint32_t entropy_of(const Packet &p, bool v6);
 /* Length of the UDP datagram of a packet, §7.1: nominal size minus 40. */

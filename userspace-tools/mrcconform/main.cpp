@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* mrcconform: the command line. */
+#include <algorithm>
 #include <csignal>
 #include <exception>
 #include <fstream>
@@ -21,7 +22,8 @@ struct Args {
 	std::string listen, connect;
 	std::string api = "verbs", library;
 	std::vector<std::string> addresses;
-	std::string source;
+	std::string source, outer_source;
+	std::vector<std::string> sids;
 	bool list_json = false, strict = false;
 };
 
@@ -62,6 +64,42 @@ int do_target(Args &a)
 	return exit_ok;
 }
 
+Address parse_v6(const std::string &text)
+{
+	const Address a = Address::parse(text);
+
+	if (!a.v6())
+		throw UsageError("'" + text + "' is no IPv6 address");
+	return a;
+}
+
+/* After the addresses. */
+void parse_planes(Args &a)
+{
+	Planes &p = a.run.planes;
+	const size_t planes = std::max<size_t>(p.netdevs.size(), 1);
+
+	for (const std::string &s : a.sids)
+		p.sids.push_back(parse_v6(s));
+	if (p.sids.size() > 1 && p.sids.size() != planes)
+		throw UsageError(fmt::format(
+			"--srv6 is given {} times; once, or once for each of "
+			"the {} netdevs of --interface",
+			p.sids.size(), planes));
+	if (!p.sids.empty())
+		for (const Address &at : a.run.addresses)
+			if (!at.v6())
+				throw UsageError(fmt::format(
+					"with --srv6 addresses are IPv6; {} is "
+					"not",
+					at.text()));
+	if (a.outer_source.empty())
+		return;
+	if (p.sids.empty())
+		throw UsageError("--srv6-source is for --srv6");
+	p.outer_source = parse_v6(a.outer_source);
+}
+
 int do_run(Args &a)
 {
 	a.run.target = HostPort::parse(a.connect);
@@ -69,6 +107,7 @@ int do_run(Args &a)
 		a.run.addresses.push_back(Address::parse(s));
 	if (!a.source.empty())
 		a.run.source = Address::parse(a.source);
+	parse_planes(a);
 	if ((a.run.mtu & (a.run.mtu - 1)) ||
 	    (a.run.max_mtu & (a.run.max_mtu - 1)))
 		throw UsageError("path MTUs are 256, 512, 1024, 2048 and 4096");
@@ -151,6 +190,16 @@ void add_commands(CLI::App &app, Args &a, Command &chosen)
 		->take_all();
 	s->add_option("-s,--source", a.source,
 		      "the address of this host, by default that of the route");
+	s->add_option("-i,--interface", a.run.planes.netdevs,
+		      "a netdev of this host in a plane of the target; given "
+		      "once for each plane, in the order of the target's ports")
+		->take_all();
+	s->add_option("--srv6", a.sids,
+		      "send all packets in SRv6 to this address, which leads "
+		      "to the target; once, or once for each --interface")
+		->take_all();
+	s->add_option("--srv6-source", a.outer_source,
+		      "the outer source address, by default that of the route");
 	s->add_option("-c,--case", a.run.patterns,
 		      "cases that match this pattern, or all of a part: "
 		      "wire.icrc; can be given more than once");

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #include "wire.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
 #include <arpa/inet.h>
 #include <fmt/format.h>
 #include <net/ethernet.h>
+#include <net/if.h>
 #include <netinet/in.h>
+#include <netpacket/packet.h>
 #include <poll.h>
 #include <sys/socket.h>
 
@@ -68,8 +71,9 @@ void Pcap::write(std::span<const uint8_t> packet)
 }
 
 Wire::Wire(const Address &local, const Address &remote, uint16_t port,
-	   Pcap &pcap)
-	: local_(local), remote_(remote), port_(port), pcap_(pcap)
+	   const Planes &planes, Pcap &pcap)
+	: local_(local), remote_(remote), port_(port), planes_(planes),
+	  pcap_(pcap)
 {
 	const int family = local.v6() ? AF_INET6 : AF_INET;
 	const int ether = htons(local.v6() ? ETHERTYPE_IPV6 : ETHERTYPE_IP);
@@ -81,7 +85,27 @@ Wire::Wire(const Address &local, const Address &remote, uint16_t port,
 	if (setsockopt(in_.get(), SOL_SOCKET, SO_RCVBUFFORCE, &size,
 		       sizeof(size)))
 		fail_errno("receive buffer of the packet socket", errno);
-	out_ = make_socket(family, SOCK_RAW, IPPROTO_RAW, "raw socket");
+	if (planes.netdevs.empty())
+		out_.push_back(make_socket(family, SOCK_RAW, IPPROTO_RAW,
+					   "raw socket"));
+	for (const std::string &name : planes.netdevs) {
+		const int ifindex =
+			static_cast<int>(if_nametoindex(name.c_str()));
+
+		if (!ifindex)
+			fail_errno("netdev " + name, errno);
+		ifindexes_.push_back(ifindex);
+		out_.push_back(make_socket(family, SOCK_RAW, IPPROTO_RAW,
+					   "raw socket"));
+		if (setsockopt(out_.back().get(), SOL_SOCKET, SO_BINDTODEVICE,
+			       name.c_str(),
+			       static_cast<socklen_t>(name.size())))
+			fail_errno("netdev " + name, errno);
+	}
+	if (!planes.sids.empty())
+		outer_source_ = planes.outer_source
+					? *planes.outer_source
+					: source_for(planes.sids.front());
 	/* Nobody reads from this one. Without it Linux would answer the
 	 * target's packets with ICMP errors.
 	 */
@@ -97,21 +121,46 @@ Wire::Wire(const Address &local, const Address &remote, uint16_t port,
 	}
 }
 
-void Wire::send(const Bytes &packet)
+const Address &Wire::sid(uint32_t plane) const
 {
-	sockaddr_storage sa{};
-	const socklen_t len = remote_.to_sockaddr(sa, 0);
+	return planes_.sids.at(planes_.sids.size() == 1 ? 0 : plane - 1);
+}
 
+uint32_t Wire::plane_of(int ifindex) const
+{
+	const auto at = std::ranges::find(ifindexes_, ifindex);
+
+	return at == ifindexes_.end()
+		       ? 0
+		       : static_cast<uint32_t>(at - ifindexes_.begin()) + 1;
+}
+
+void Wire::send(const Bytes &inner, const How &how)
+{
+	const bool srv6 = !planes_.sids.empty() && !how.bare;
+	const Address &to = srv6 ? sid(how.plane) : remote_;
+	Bytes packet = inner;
+	sockaddr_storage sa{};
+	const socklen_t len = to.to_sockaddr(sa, 0);
+
+	if (srv6) {
+		Outer o;
+
+		o.tos = static_cast<uint8_t>(inner[0] << 4 | inner[1] >> 4);
+		o.flow = (inner[1] & 0xFu) << 16 | inner[2] << 8 | inner[3];
+		packet = enclose(outer_source_, to, how.outer.value_or(o),
+				 inner);
+	}
 	pcap_.write(packet);
-	if (sendto(out_.get(), packet.data(), packet.size(), 0,
-		   reinterpret_cast<const sockaddr *>(&sa), len) >= 0)
+	if (sendto(out_.at(how.plane - 1).get(), packet.data(), packet.size(),
+		   0, reinterpret_cast<const sockaddr *>(&sa), len) >= 0)
 		return;
 	if (errno == EMSGSIZE)
 		throw RunError(fmt::format(
 			"a packet of {} bytes does not fit the netdev's MTU; "
 			"--mtu and --max-mtu choose smaller ones",
 			packet.size()));
-	fail_errno("sending to " + remote_.text(), errno);
+	fail_errno("sending to " + to.text(), errno);
 }
 
 std::optional<Datagram> Wire::next(Clock::time_point end, Bytes &raw)
@@ -129,16 +178,26 @@ std::optional<Datagram> Wire::next(Clock::time_point end, Bytes &raw)
 		}
 		raw.resize(65536);
 
-		const ssize_t n = recv(in_.get(), raw.data(), raw.size(), 0);
+		sockaddr_ll from{};
+		socklen_t length = sizeof(from);
+		const ssize_t n =
+			recvfrom(in_.get(), raw.data(), raw.size(), 0,
+				 reinterpret_cast<sockaddr *>(&from), &length);
 
 		if (n < 0)
 			continue;
 		raw.resize(static_cast<size_t>(n));
 
-		auto d = decode(raw);
+		const uint32_t plane = plane_of(from.sll_ifindex);
+		std::span<const uint8_t> packet(raw);
+		const auto outer = disclose(packet);
+		auto d = decode(packet);
 
-		if (!d || d->src != remote_ || d->packet[F::dport] != port_)
+		if (!d || d->src != remote_ || d->packet[F::dport] != port_ ||
+		    (!ifindexes_.empty() && !plane))
 			continue;
+		d->packet.plane = plane;
+		d->packet.outer = outer;
 		pcap_.write(raw);
 		return d;
 	}
