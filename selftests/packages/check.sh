@@ -180,7 +180,13 @@ purge() {
 	# By the image of the newer kernel, on which its headers depend, initramfs-tools and cpio.
 	others+='|^/(vmlinuz|initrd\.img)(\.old)?$|^/boot/initrd\.img-|^/etc/initramfs-tools/modules$'
 	others+='|^/(usr/share/man/man1|etc/alternatives)/mt\.1\.gz$|^/(usr/bin|etc/alternatives)/mt$'
+	# The link of a collector that was killed with its machine.
+	local exporter=$root/var/lib/prometheus/node-exporter
+	mkdir -p "$exporter"
+	ln -s /run/mrcmap/mrcmap.prom "$exporter/mrcmap.prom"
 	succeeds "purge" apt-get -y purge "${ours[@]}"
+	# Left, with the link, if the purge has not removed it.
+	rmdir -p --ignore-fail-on-non-empty "$exporter" || true
 	inside apt-get -y autoremove --purge >"$work/log" 2>&1 || true
 	left_over | grep -v -E "$notes" >"$work/left" || true
 	sed -n -E "\\,$others, s,^,    left by others: ,p" "$work/left"

@@ -20,8 +20,9 @@ cd "$(dirname "$0")" || exit
 
 stage=$(sed -n 's/.*boot_test=\([a-z]*\).*/\1/p' /proc/cmdline)
 network=$(sed -n 's/.*boot_network=\([a-z-]*\).*/\1/p' /proc/cmdline)
-UNITS=(mrc-links@mrc0.service mrcctl-serve.service mrcctl-metrics.timer)
+UNITS=(mrc-links@mrc0.service mrcctl-serve.service mrcctl-metrics.timer mrcmap-collector.service)
 PAGE=http://127.0.0.1:4680 TEXT=/var/lib/prometheus/node-exporter/mrc.prom
+MAP_LINK=/var/lib/prometheus/node-exporter/mrcmap.prom
 log=/tmp/log
 
 up() { echo "$(cut -d. -f1 /proc/uptime) s after the kernel's start"; }
@@ -210,6 +211,27 @@ exported() {
 		grep -q -x 'node_scrape_collector_success{collector="infiniband"} 1' /tmp/metrics &&
 		[ "$(grep -c '^mrc_port_tx_data_pkts_total{.*device="mrc0"' /tmp/metrics)" = 2 ]
 }
+# The collector of the map, which has no agents here. It cannot write to the exporter's directory,
+# so its unit has put a link there.
+enable_map() {
+	mkdir -p /etc/mrcmap
+	cp /usr/share/mrclab/fabrics/small.yaml /etc/mrcmap/fabric.yaml
+	printf '%s\n' 'FABRIC=/etc/mrcmap/fabric.yaml' 'LISTEN=127.0.0.1:48621' >/etc/mrcmap/collector.env
+	systemctl enable --now mrcmap-collector.service
+}
+map_exported() {
+	curl -sS --fail --max-time 60 http://127.0.0.1:9100/metrics >/tmp/metrics || return
+	ls -l "$MAP_LINK"
+	grep -E '^(node_textfile_scrape_error|mrcmap_)' /tmp/metrics
+	[ -L "$MAP_LINK" ] && grep -q '^mrcmap_' /tmp/metrics &&
+		grep -q -x 'node_textfile_scrape_error 0' /tmp/metrics
+}
+map_gone() {
+	systemctl stop mrcmap-collector.service
+	curl -sS --fail --max-time 60 http://127.0.0.1:9100/metrics >/tmp/metrics || return
+	[ ! -L "$MAP_LINK" ] && ! grep '^mrcmap_' /tmp/metrics &&
+		grep -x 'node_textfile_scrape_error 0' /tmp/metrics
+}
 text_again() { [ "$(stat -c %y "$TEXT")" != "$1" ]; }
 
 services() {
@@ -219,6 +241,7 @@ services() {
 	soon "mrcctl-metrics.timer has written its file" fresh_text
 	soon "and writes it again" text_again "$(stat -c %y "$TEXT")"
 	soon "node_exporter reads it, and the counters of all devices" exported
+	soon "node_exporter reads the metrics of the map" map_exported
 }
 
 case $stage in
@@ -228,6 +251,7 @@ installed)
 	soon "the netdevs are there" netdevs
 	is "a device by links.d" enable_device
 	systemctl enable --now mrcctl-serve.service mrcctl-metrics.timer
+	is "the map's collector is enabled" enable_map
 	;;
 again)
 	# QEMU keeps what plane 1 sends until the netdev at the other end is up.
@@ -259,6 +283,7 @@ echo "figure: first ib_write_bw: $(up)"
 is "both planes carried it" both_planes
 services
 if [ "$stage" = updated ]; then
+	is "the metrics of the map go with its collector" map_gone
 	rdma link del mrcpeer
 	is "the device goes" systemctl stop mrc-links@mrc0
 	is "nothing is left of it" sh -c '! rdma link show | grep mrc'
