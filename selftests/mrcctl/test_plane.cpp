@@ -311,6 +311,31 @@ TEST_F(PlaneTest, TakesBackWhatWasDoneBeforeAnError)
 	}
 }
 
+/* Not to what an earlier "plane add" has set. */
+TEST_F(PlaneTest, GoesBackToTheFirstMtu)
+{
+	EXPECT_EQ(run("plane add eth1 mtu 4500").status, 0);
+	EXPECT_EQ(run("plane add eth1 mtu 9000").status, 0);
+	EXPECT_EQ(run("plane add eth1 mtu 4300").status, 0);
+	EXPECT_EQ(run("plane").out, "eth1\n    sysctl -q -w "
+				    "net.ipv4.conf.all.rp_filter=2\n"
+				    "    ip link set dev eth1 mtu 4300\n");
+	refused = "ip link set dev eth1 mtu 9000";
+	EXPECT_EQ(run("plane add eth1 mtu 9000").status, exit_device);
+	EXPECT_EQ(mtu, "4300");
+	refused.clear();
+	EXPECT_EQ(run("plane del eth1").err, "");
+	EXPECT_EQ(mtu, "1500");
+
+	/* Somebody else has set one in between: it is not known why. */
+	EXPECT_EQ(run("plane add eth1 mtu 4500").status, 0);
+	mtu = "8000";
+	show();
+	EXPECT_EQ(run("plane add eth1 mtu 9000").status, 0);
+	EXPECT_EQ(run("plane del eth1").err, "");
+	EXPECT_EQ(mtu, "8000");
+}
+
 /* Each is a record of its own, and is taken back. */
 TEST_F(PlaneTest, KeepsRoutesWithOnePrefix)
 {

@@ -117,6 +117,20 @@ bool same_change(const Step &a, const Step &b)
 {
 	return a.kind == b.kind && a.name == b.name;
 }
+
+/*
+ * What is recorded of @s: a value that an earlier call has set goes back to
+ * what was there before that call. @kept: the records of earlier calls.
+ */
+Step recorded(const Step &s, const Steps &kept)
+{
+	Step out = s;
+
+	for (const Step &old : kept)
+		if (same_change(old, s) && !s.from.empty() && old.to == s.from)
+			out.from = old.from;
+	return out;
+}
 } // namespace
 
 Present read_present(Host &host, const std::string &netdev)
@@ -162,17 +176,21 @@ void make(Host &host, Registry &registry, const std::string &netdev,
 	if (steps.empty())
 		return;
 	const Steps before = registry.planes[netdev];
-	Steps kept = before, done;
+	Steps kept = before, done, records;
 
 	try {
 		for (const Step &s : steps) {
 			run_or_throw(host, make_command(s));
 			done.push_back(s);
+			/* A value that is as it was needs no record. */
+			if (const Step r = recorded(s, kept);
+			    r.from.empty() || r.from != r.to)
+				records.push_back(r);
 			/*
 			 * One that was made before is not there any more: the
-			 * netdev has gone and come, or somebody took it back.
-			 * Of this call all are: routes with one prefix differ
-			 * in their routers.
+			 * netdev has gone and come, somebody took it back, or
+			 * it is another value now. Of this call all are: routes
+			 * with one prefix differ in their routers.
 			 */
 			std::erase_if(kept, [&](const Step &old) {
 				return same_change(old, s);
@@ -180,7 +198,9 @@ void make(Host &host, Registry &registry, const std::string &netdev,
 			Steps &now = registry.planes[netdev];
 
 			now = kept;
-			now.insert(now.end(), done.begin(), done.end());
+			now.insert(now.end(), records.begin(), records.end());
+			if (now.empty())
+				registry.planes.erase(netdev);
 			registry.save();
 		}
 	} catch (const DeviceError &) {
