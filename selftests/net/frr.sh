@@ -47,7 +47,8 @@ frr_start() { # NODE
 		on "$1" /usr/lib/frr/$daemon -d -N "$1" >"$WORK/frr.$1.$daemon" 2>&1 ||
 			fail "$daemon in $1: $(cat "$WORK/frr.$1.$daemon")"
 	done
-	on "$1" vtysh -N "$1" -f "$WORK/frr/$1/frr.conf" >"$WORK/frr.$1.vtysh" 2>&1 ||
+	# One daemon after the other: several at once may find the datastore locked.
+	on "$1" vtysh -N "$1" --no-fork -f "$WORK/frr/$1/frr.conf" >"$WORK/frr.$1.vtysh" 2>&1 ||
 		fail "FRR in $1 refuses a line: $(cat "$WORK/frr.$1.vtysh")"
 	! grep -E '^%|Unknown command|rror' "$WORK/frr.$1.vtysh" ||
 		fail "FRR in $1: $(cat "$WORK/frr.$1.vtysh")"
