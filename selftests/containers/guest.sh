@@ -3,10 +3,12 @@
 #
 # In a guest, with crun: the two services of packaging/containers/compose.yaml as containers
 # without any capability, and the devices that mrc-netns.sh gives them; then two pods whose
-# devices mrc-cni.sh moves. TAP output. check.sh starts it.
+# devices mrc-cni.sh moves, and a pod that containerd makes. TAP output. check.sh starts it.
 # shellcheck disable=SC2154 # $started is of lib.sh
 # shellcheck source=../net/lib.sh
 . "$(dirname "$0")/../net/lib.sh"
+# shellcheck source=lib_containerd.sh
+. "$(dirname "$0")/lib_containerd.sh"
 
 IMAGE=/mrc/work/rootfs PACKAGING=/mrc/work/packaging
 COMPOSE=$PACKAGING/containers/compose.yaml
@@ -242,6 +244,60 @@ pods_end() {
 	ip link del pa1
 	ip link del pa2
 }
+# Pod A is made by containerd, as a kubelet asks for it. Pod B is its peer.
+cri_pods() {
+	local a b pid pod sandbox said sgid cgid A4=$POD_A4 B4=$POD_B4
+	node_devices
+	a=$(uverbs_node mrc0)
+	b=$(uverbs_node mrc1)
+	ip netns add pod-b
+	said=$(cni ADD pod-b mrc1 "$B4") || fail "$said"
+	container pod-b b --netns /run/netns/pod-b --device "$b"
+	cri_start "$A4"
+	pod=$(cri_pod pod-a)
+	sandbox=$(cri RunPodSandbox "$(jq -n --argjson p "$pod" '{config: $p}')" | jq -r .podSandboxId)
+	[ -n "$sandbox" ] || fail "no sandbox: $(tail -n 5 "$WORK/cri/log")"
+	[[ $(rdma link show) != *mrc0/* ]] || fail "the device is still on the node"
+	cri_id=$(cri CreateContainer "$(cri_container "$sandbox" "$pod" "$a" /dev/infiniband/rdma_cm)" |
+		jq -r .containerId)
+	[ -n "$cri_id" ] || fail "no container: $(tail -n 5 "$WORK/cri/log")"
+	cri StartContainer "$(jq -n --arg c "$cri_id" '{container_id: $c}')"
+	# Process 1 is that of the sandbox.
+	said=$(cri_exec sh -c 'id -u; grep -E "^(CapEff|NoNewPrivs)" /proc/self/status; ulimit -l
+		ls /sys/class/infiniband /sys/class/net')
+	[ "$(tr -s '\n\t ' ' ' <<<"$said")" = "1000 CapEff: 0000000000000000 NoNewPrivs: 1 unlimited /sys/class/infiniband: mrc0 /sys/class/net: eth0 lo pa1 pa2 " ] ||
+		fail "$said"
+	sgid=$(gid_in pod-b mrc1 "$B4")
+	cgid=$(gid_text_is "$(gid_text "$A4")" cri_exec sh -c \
+		"cd /sys/class/infiniband/mrc0/ports/1/gids && grep . *")
+	start "$WORK/server" crun exec --process "$(process pod-b ib_write_bw -d mrc1 -x "$sgid" \
+		-p 18769 -F -s 65536 -n 200)" pod-b
+	pid=$started
+	wait_for 60 listens pod-b || fail "$(cat "$WORK/server")"
+	cri_exec ib_write_bw -d mrc0 -x "$cgid" -p 18769 -F -s 65536 -n 200 "$B4" >"$WORK/client" ||
+		fail "client: $(tail -n 8 "$WORK/client" "$WORK/server")"
+	finished "$pid" 60 || fail "server: $(tail -n 8 "$WORK/server")"
+	awk '$1 == 65536 { print "figure: ib_write_bw in a pod of containerd: " $4 " MB/s"; found = 1 }
+		END { exit !found }' "$WORK/client" || fail "$(cat "$WORK/client")"
+	# The pod ends, and the device is back on the node.
+	cri StopPodSandbox "$(jq -n --arg s "$sandbox" '{pod_sandbox_id: $s}')"
+	cri RemovePodSandbox "$(jq -n --arg s "$sandbox" '{pod_sandbox_id: $s}')"
+	wait_for 30 mrc0_back || fail "$(rdma link show)"
+	kill "$containerd"
+	finished "$containerd" 60 || true
+}
+mrc0_back() { [ "$(rdma link show | grep -c 'mrc0/[12]')" = 2 ]; }
+
+cri_pods_end() {
+	end_container pod-b
+	cni DEL pod-b mrc1 "$POD_B4"
+	ip netns del pod-b
+	wait_for 30 both_back || fail "$(rdma link show)"
+	rdma link del mrc0
+	rdma link del mrc1
+	ip link del pa1
+	ip link del pa2
+}
 both_back() { [ "$(rdma link show | grep -c 'mrc[01]/[12] state ACTIVE')" = 4 ]; }
 
 # A device of the node, made of a NIC: what plugins find of it, and a pod in the network of the
@@ -294,5 +350,7 @@ subtest "a container does not control its device" no_control
 subtest "one ends, the other keeps its device" other_ends
 subtest "pods: whole devices move, ib_write_bw" pods
 subtest "pods: the devices come back" pods_end
+subtest "a pod of containerd: its network, its container, ib_write_bw" cri_pods
+subtest "a pod of containerd: the devices come back" cri_pods_end
 subtest "a pod in the network of the node; what plugins find there" device_seen
 tap_end

@@ -41,8 +41,10 @@ interop_packages="fio qperf libfabric-bin ucx-utils python3-mpi4py openmpi-bin
 	nvme-cli nfs-kernel-server nfs-common open-iscsi targetcli-fb e2fsprogs
 	kmod python3"
 
-# What selftests/containers runs: an OCI runtime, modprobe, and what reads JSON and YAML.
-container_packages="crun jq kmod python3-yaml"
+# What selftests/containers runs: an OCI runtime, one for Kubernetes and what asks it, modprobe,
+# and what reads JSON and YAML.
+container_packages="crun jq kmod python3-yaml containerd containernetworking-plugins
+	busybox-static protobuf-compiler python3-protobuf python3-grpcio"
 
 tree_suite() { # KERNEL
 	case $1 in
