@@ -180,6 +180,8 @@ purge() {
 	# By the image of the newer kernel, on which its headers depend, initramfs-tools and cpio.
 	others+='|^/(vmlinuz|initrd\.img)(\.old)?$|^/boot/initrd\.img-|^/etc/initramfs-tools/modules$'
 	others+='|^/(usr/share/man/man1|etc/alternatives)/mt\.1\.gz$|^/(usr/bin|etc/alternatives)/mt$'
+	# By netbase, on which Scapy of Debian 12 depends.
+	others+='|^/etc/(hosts|networks)$'
 	# The link of a collector that was killed with its machine.
 	local exporter=$root/var/lib/prometheus/node-exporter
 	mkdir -p "$exporter"
