@@ -349,6 +349,9 @@ namespace_ends() {
 		elif ! wait_for 30 namespace_again "$inode"; then
 			skip "no inode number was given again"
 		fi
+		# It has those of the first namespace, which an earlier script may have changed.
+		ip netns exec short sysctl -q -w net.ipv4.conf.all.arp_ignore=0 \
+			net.ipv4.conf.default.arp_ignore=0
 		ip -n short link add pa1 type veth peer name pa2
 		run_as "ip netns exec short" plane add pa1 addr 192.0.2.9 --dry-run
 		check "$rc" == 0 "status of a dry run: $(cat "$WORK/err")"
