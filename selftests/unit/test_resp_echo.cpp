@@ -75,6 +75,42 @@ TEST(RespEcho, ProbesAreAnsweredThroughTwoPlanes)
 	}
 }
 
+// The peer asks for an ACK again, by a probe or by a copy of the packet: it did not hear
+// those before. Whatever it asks through, the ACK takes another EV each time.
+TEST(RespEcho, RepeatedAcksTakeOtherPaths)
+{
+	for (bool two : {true, false}) {
+		Requester q;
+		q.init();
+		if (!two)
+			mrc_paths_set_ports(&q.paths, 1u << 2);
+		Responder r;
+		r.init(&q.paths);
+		mrc_rev *rev = mrc_resp_rev(&r.resp);
+		for (int ev = 0; ev < q.paths.n_ports; ev++)
+			mrc_rev_confirm(rev, &q.paths, ev, r.now);
+		auto fb = r.data({.psn = r.psn(0), .a = true, .port = 2});
+		std::set<int> evs{find(fb, MRC_OP_ACK)->ev};
+		u8 last = find(fb, MRC_OP_ACK)->port;
+		EXPECT_EQ(last, 2);
+		for (u16 i = 1; i <= 6; i++) {
+			if (i & 1)
+				fb = r.data({.psn = r.psn(0),
+					     .a = true,
+					     .rtx = true,
+					     .port = 2});
+			else
+				fb = r.probe(i); // on port 2
+			const mrc_tx_desc *ack = find(fb, MRC_OP_ACK);
+			ASSERT_NE(ack, nullptr);
+			EXPECT_EQ(find(fb, MRC_OP_SACK)->port, 2);
+			if (two)
+				EXPECT_NE(ack->port, 2);
+			EXPECT_TRUE(evs.insert(ack->ev).second) << i;
+		}
+	}
+}
+
 // A reverse EV has turned out to be dead: the same SACK on each plane, everything else
 // once. Of a train only the last one.
 TEST(RespEcho, SackGoesToAllPlanesIfReverseEvsDie)

@@ -429,6 +429,37 @@ TEST_F(Rev, DeadEvThatWasTriedSaysNothingOfTheOthers)
 	EXPECT_EQ(mrc_rev_pick_copy(&rev, &p.p, 3, now), 6);
 }
 
+TEST_F(Rev, PlanesBeside)
+{
+	EXPECT_EQ(mrc_rev_beside(&p.p, 1, 0), 2);
+	EXPECT_EQ(mrc_rev_beside(&p.p, 4, 0), 1);
+	EXPECT_EQ(mrc_rev_beside(&p.p, 0, 0), 1);
+	EXPECT_EQ(mrc_rev_beside(&p.p, 1, 2), 3);
+	mrc_paths_set_ports(&p.p, 1u << 1 | 1u << 3);
+	EXPECT_EQ(mrc_rev_beside(&p.p, 1, 0), 3);
+	EXPECT_EQ(mrc_rev_beside(&p.p, 3, 1), 3);
+	EXPECT_EQ(mrc_rev_beside(&p.p, 1, 3), 1);
+	mrc_paths_set_ports(&p.p, 1u << 3);
+	EXPECT_EQ(mrc_rev_beside(&p.p, 3, 3), 3);
+	EXPECT_EQ(mrc_rev_beside(&p.p, 3, 1), 3);
+	mrc_paths_set_ports(&p.p, 0);
+	EXPECT_EQ(mrc_rev_beside(&p.p, 1, 2), 0);
+}
+
+// What is sent again takes another EV of the plane than the reverse EV.
+TEST_F(Rev, SentAgainTakesTurns)
+{
+	std::set<int> used;
+
+	mrc_rev_confirm(&rev, &p.p, 6, now);
+	for (int i = 0; i < 15; i++) {
+		used.insert(mrc_rev_pick_again(&rev, &p.p, 3));
+		ASSERT_EQ(p.port(static_cast<unsigned>(*used.rbegin())), 3u);
+	}
+	EXPECT_EQ(used.size(), 15u);
+	EXPECT_FALSE(used.contains(6));
+}
+
 TEST_F(Rev, PlanesTakeTurns)
 {
 	int count[5] = {};

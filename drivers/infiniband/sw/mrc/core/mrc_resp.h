@@ -220,6 +220,7 @@ struct mrc_rd {
  * @penalty: flow control penalty in SACKs, §13.6; 0 = none
  * @restore: SACKs with @penalty 0 ask the peer to go back to the window before it
  * @acked: a transport ACK was sent after @exec had got where it is
+ * @ack_port: plane of the last one
  * @cack: highest PSN with no gap at or below it
  * @exec: highest PSN executed without error, cumulative (transport ACK)
  * @max_rcv: highest PSN received
@@ -259,6 +260,7 @@ struct mrc_resp {
 	u8 penalty;
 	bool restore;
 	bool acked;
+	u8 ack_port;
 	u32 cack;
 	u32 exec;
 	u32 max_rcv;

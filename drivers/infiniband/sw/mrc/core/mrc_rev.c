@@ -137,16 +137,29 @@ u8 mrc_rev_copy_port(struct mrc_rev *rev, const struct mrc_paths *p, u8 port, u8
 	return 0;
 }
 
-u8 mrc_rev_beside(const struct mrc_paths *p, u8 port)
+u8 mrc_rev_beside(const struct mrc_paths *p, u8 port, u8 other)
 {
-	u8 k;
+	u8 left = 0, k;
 
-	for (k = 1; k < p->n_ports; k++) {
+	for (k = 0; k < p->n_ports; k++) {
 		port = port_after(p, port);
-		if (mrc_paths_port_ok(p, port))
+		if (!mrc_paths_port_ok(p, port))
+			continue;
+		if (port != other)
 			return port;
+		left = port;
 	}
-	return 0;
+	return left;
+}
+
+int mrc_rev_pick_again(struct mrc_rev *rev, const struct mrc_paths *p, u8 port)
+{
+	struct mrc_rev_plane *plane = &rev->plane[port];
+	int ev = mrc_paths_pick_back(p, &plane->cursor, port);
+
+	if (ev >= 0 && ev == mrc_read_once(plane->ev))
+		ev = mrc_paths_pick_back(p, &plane->cursor, port);
+	return ev;
 }
 
 int mrc_rev_pick_copy(struct mrc_rev *rev, const struct mrc_paths *p, u8 port, u64 now)

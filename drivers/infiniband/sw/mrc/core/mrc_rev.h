@@ -157,8 +157,17 @@ int mrc_rev_pick(struct mrc_rev *rev, const struct mrc_paths *p, u8 port,
  */
 u8 mrc_rev_copy_port(struct mrc_rev *rev, const struct mrc_paths *p, u8 port, u8 copy);
 
-/* The next plane after that of @port that may be used, 0 if there is none. */
-u8 mrc_rev_beside(const struct mrc_paths *p, u8 port);
+/*
+ * The next plane after that of @port that may be used, @port itself being the last; if
+ * possible not @other. 0 if there is none.
+ */
+u8 mrc_rev_beside(const struct mrc_paths *p, u8 port, u8 other);
+
+/*
+ * EV for a packet on the plane of @port that is sent again: the next one in turn, because
+ * the reverse EV of a plane may have lost it before. -1 if there is no EV.
+ */
+int mrc_rev_pick_again(struct mrc_rev *rev, const struct mrc_paths *p, u8 port);
 
 /*
  * Like mrc_rev_pick(), for a copy of a SACK on the plane of @port, which is up: the reverse

@@ -4,10 +4,34 @@
 #include "mrc_bitmap.h"
 
 /*
- * Header and path of all control packets; they take the reverse EV, §11.8, OP-30. @plane:
- * the one to take; 0: that of the packet that is answered.
+ * The reverse EV, §11.8, OP-30. @plane: the one to take; 0: that of the packet that is
+ * answered. -1 if there is none.
  */
-static void mrc_resp_desc(struct mrc_resp *resp, u8 opcode, u8 plane, u64 now,
+static int mrc_resp_path(struct mrc_resp *resp, u8 plane, u64 now)
+{
+	if (!resp->paths)
+		return -1;
+	if (plane)
+		return mrc_rev_pick_copy(&resp->rev, resp->paths, plane, now);
+	return mrc_rev_pick(&resp->rev, resp->paths, resp->fb.port, now);
+}
+
+/*
+ * An ACK that the peer asks for again was probably lost. So it takes the next plane after
+ * that of the last one, not that of the packet that asks, whose feedback goes back there,
+ * and not the reverse EV.
+ */
+static int mrc_resp_path_again(struct mrc_resp *resp, u64 now)
+{
+	const u8 plane = resp->paths ?
+		mrc_rev_beside(resp->paths, resp->ack_port, resp->fb.port) : 0;
+
+	return plane ? mrc_rev_pick_again(&resp->rev, resp->paths, plane) :
+		       mrc_resp_path(resp, 0, now);
+}
+
+/* Header of all control packets, which take @ev. */
+static void mrc_resp_desc(struct mrc_resp *resp, u8 opcode, int ev,
 			  struct mrc_tx_desc *desc)
 {
 	struct mrc_hdr *h = &desc->hdr;
@@ -19,12 +43,7 @@ static void mrc_resp_desc(struct mrc_resp *resp, u8 opcode, u8 plane, u64 now,
 	h->ans = resp->cfg.ans;
 	h->hdr_len = (u16)mrc_hdr_len(h);
 	desc->tc = MRC_TC_CONTROL;
-	desc->ev = -1;
-	if (resp->paths && plane)
-		desc->ev = mrc_rev_pick_copy(&resp->rev, resp->paths, plane, now);
-	else if (resp->paths)
-		desc->ev = mrc_rev_pick(&resp->rev, resp->paths, resp->fb.port,
-					now);
+	desc->ev = ev;
 	if (desc->ev >= 0) {
 		desc->port = mrc_paths_port(resp->paths, desc->ev);
 		desc->entropy = mrc_paths_entropy(resp->paths, desc->ev);
@@ -69,7 +88,7 @@ static void mrc_resp_sack(struct mrc_resp *resp, u64 now,
 	bool special = false;
 	s32 off, n;
 
-	mrc_resp_desc(resp, MRC_OP_SACK, resp->fb.copy, now, desc);
+	mrc_resp_desc(resp, MRC_OP_SACK, mrc_resp_path(resp, resp->fb.copy, now), desc);
 	off = mrc_psn_diff(resp->fb.psn, base);
 	if (resp->fb.dup_base && (off < 0 || off > 63) &&
 	    mrc_psn_diff(resp->fb.psn, resp->cack) > 0) {
@@ -149,7 +168,7 @@ static void mrc_resp_nack(struct mrc_resp *resp, u64 now,
 {
 	struct mrc_neth *n = &desc->hdr.neth;
 
-	mrc_resp_desc(resp, MRC_OP_NACK, 0, now, desc);
+	mrc_resp_desc(resp, MRC_OP_NACK, mrc_resp_path(resp, 0, now), desc);
 	desc->hdr.psn = resp->fb.psn;
 	desc->hdr.tstamp = mrc_resp_echo(resp, now);
 	n->reason = resp->fb.nack_reason;
@@ -175,11 +194,12 @@ static bool mrc_resp_nak_due(const struct mrc_resp *resp)
 static void mrc_resp_ack(struct mrc_resp *resp, bool nak, u64 now,
 			 struct mrc_tx_desc *desc)
 {
-	/* The answer to a probe took the plane of the probe. */
-	const u8 plane = resp->fb.probe && resp->paths ?
-			 mrc_rev_beside(resp->paths, resp->fb.port) : 0;
+	const bool again = resp->acked && (resp->fb.probe || resp->fb.dup_base);
 
-	mrc_resp_desc(resp, MRC_OP_ACK, plane, now, desc);
+	mrc_resp_desc(resp, MRC_OP_ACK,
+		      again ? mrc_resp_path_again(resp, now) :
+			      mrc_resp_path(resp, 0, now), desc);
+	resp->ack_port = desc->port;
 	desc->hdr.psn = nak ? resp->err_psn : mrc_resp_ackable(resp);
 	desc->hdr.aeth.syndrome = nak ? resp->err_syn : MRC_SYN_ACK;
 	desc->hdr.aeth.msn = resp->msn;
