@@ -274,7 +274,8 @@ TEST(Tail, MissingTransportAckIsAskedForByTheNewestPacket)
 	const u64 sent = r.now;
 	r.send_n(2);
 	r.heard(1);
-	EXPECT_EQ(mrc_req_deadline(&r.req), sent + 2 * kRtt + kFloor);
+	EXPECT_EQ(r.now, sent + kRtt);
+	EXPECT_EQ(mrc_req_deadline(&r.req), r.now + kFloor / 2);
 	r.now = mrc_req_deadline(&r.req);
 	r.deadline();
 	auto out = r.send();
@@ -289,6 +290,39 @@ TEST(Tail, MissingTransportAckIsAskedForByTheNewestPacket)
 	EXPECT_GE(mrc_req_deadline(&r.req), r.now + 2 * (2 * kRtt + kFloor));
 	r.ack(r.psn(1));
 	EXPECT_EQ(mrc_req_deadline(&r.req), MRC_NEVER);
+}
+
+// How late a transport ACK was is remembered; twice as late is not asked for.
+TEST(Tail, LateTransportAcksAreLearnt)
+{
+	Known r;
+	const u64 late = kFloor / 4;
+	r.send_n(2);
+	r.heard(1);
+	r.now += late;
+	r.ack(r.psn(1));
+	EXPECT_EQ(mrc_req_deadline(&r.req), MRC_NEVER);
+	r.send_n(2);
+	r.heard(3);
+	EXPECT_EQ(mrc_req_deadline(&r.req), r.now + kFloor / 2 + 2 * late);
+	// It was asked for, but this one is too early to be the answer.
+	r.now = mrc_req_deadline(&r.req);
+	r.deadline();
+	EXPECT_EQ(r.send().size(), 1u);
+	r.now += kRtt / 2;
+	const u64 later = kFloor / 2 + 2 * late + kRtt / 2;
+	r.ack(r.psn(3));
+	r.send_n(2);
+	r.heard(5);
+	EXPECT_EQ(mrc_req_deadline(&r.req),
+		  std::min(r.now + kFloor / 2 + 2 * later, r.now + kRtt + kFloor));
+	// The answer itself says nothing: the ACK before may have been lost.
+	r.now = mrc_req_deadline(&r.req);
+	r.deadline();
+	EXPECT_EQ(r.send().size(), 1u);
+	r.now += 10 * kRtt;
+	r.ack(r.psn(5));
+	EXPECT_LE(r.req.tack_lag.ns, later);
 }
 
 // A peer that is gone is noticed all the same.

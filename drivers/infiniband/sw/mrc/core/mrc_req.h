@@ -472,6 +472,7 @@ struct mrc_req {
 	u64 no_ev_at;		/* since then no EV is usable; 0 = not stalled */
 	struct mrc_guard guard[MRC_GUARD_KINDS];
 	struct mrc_plane *plane;	/* by port, cfg.n_ports + 1 */
+	struct mrc_guard tack_lag;	/* transport ACKs behind the last feedback */
 	u64 rtt_excess;		/* latest RTT sample beyond srtt of its plane */
 	u32 rcvd_newest;	/* largest rcvd_bytes of any SACK */
 	u64 first_rtt_at;	/* when the first RTT sample came */

@@ -622,6 +622,8 @@ void mrc_req_transport_ack(struct mrc_req *req, u32 psn, u64 now)
 
 	if (mrc_psn_diff(psn, req->peer_ack) <= 0)
 		return;
+	if (mrc_req_all_acked(req) && psn == mrc_req_newest(req))
+		mrc_req_tack_came(req, now);
 	/*
 	 * Executed implies received. Without this a completed work request
 	 * could still have packets queued for retransmission.

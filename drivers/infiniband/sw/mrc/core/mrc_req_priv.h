@@ -417,6 +417,7 @@ void mrc_req_note_missing(struct mrc_req *req, const struct mrc_seth *s,
 void mrc_req_check_holes(struct mrc_req *req, u64 now);
 void mrc_req_slowest_update(struct mrc_req *req);
 u64 mrc_req_pto(const struct mrc_req *req, bool tack);
+void mrc_req_tack_came(struct mrc_req *req, u64 now);
 u64 mrc_req_tail_due(const struct mrc_req *req, bool tack);
 
 /* mrc_spread.c */

@@ -613,6 +613,48 @@ static u64 mrc_req_tack_time(const struct mrc_req *req)
 	return t + req->guard[MRC_GUARD_TAIL].ns;
 }
 
+/*
+ * The transport ACK of the newest packet arrived at @now, with all packets acknowledged
+ * before: remember how long it took after the last feedback. After a resend, only an ACK
+ * that is too early to be the answer tells this.
+ */
+void mrc_req_tack_came(struct mrc_req *req, u64 now)
+{
+	if (req->tail_probe_shift &&
+	    mrc_req_since(req->last_probe, now) >= req->base_rtt)
+		return;
+	mrc_req_learn(req, &req->tack_lag, mrc_req_since(req->feedback_at, now),
+		      mrc_req_stall_keep(req), now);
+}
+
+/*
+ * How much later than the last feedback the transport ACK may arrive, ns; MRC_NEVER if
+ * nothing is known of a plane in use. The peer sends both at about the same time. They
+ * may take different planes, and the ACK may be as slow as any packet of its plane. It
+ * may also be slower than that: RTT samples come from the paths of SACKs.
+ */
+static u64 mrc_req_tack_lag(const struct mrc_req *req)
+{
+	u64 least = ~0ull, most = 0;
+	u8 i;
+
+	for (i = 1; i <= req->paths->n_ports; i++) {
+		const struct mrc_plane *pl = &req->plane[i];
+
+		if (pl->sent_at && !mrc_req_plane_known(req, pl, req->last_tx))
+			return MRC_NEVER;
+		if (!pl->srtt)
+			continue;
+		if (pl->srtt < least)
+			least = pl->srtt;
+		most = mrc_max64(most, pl->srtt + 4 * mrc_req_plane_var(req, pl));
+	}
+	return (most > least ? most - least : 0) + mrc_req_floor(req) / 2 +
+	       2 * mrc_guard_now(&req->tack_lag, mrc_req_stall_keep(req),
+				 req->feedback_at) +
+	       req->guard[MRC_GUARD_TAIL].ns;
+}
+
 /**
  * mrc_req_tail_due - when the next tail probe is due
  * @req: requester that awaits feedback
@@ -621,24 +663,28 @@ static u64 mrc_req_tack_time(const struct mrc_req *req)
  * One PTO after the newest transmission. Feedback that still arrives tells as much as a
  * probe would, so the probe also waits until none has come for half a PTO. If only the
  * transport ACK is missing, the newest packet is sent instead of a probe; it waits for
- * as long as the transport ACK may take.
+ * as long as the transport ACK may take, at first after the newest transmission, then
+ * after the feedback that all has arrived.
  *
  * Return: absolute time, ns.
  */
 u64 mrc_req_tail_due(const struct mrc_req *req, bool tack)
 {
 	u64 pto = tack ? mrc_req_tack_time(req) : mrc_req_pto(req, false);
-	u64 rest = pto / 2;
-	u64 at, max;
+	u64 rest = pto / 2, wait = pto;
+	u64 at, max, lag;
 	u8 n;
 
-	/*
-	 * The transport ACK arrives at about the same time as feedback on the last
-	 * packet.
-	 */
-	if (tack && mrc_req_known(req, req->last_tx))
+	if (tack && mrc_req_known(req, req->last_tx)) {
+		lag = mrc_req_tack_lag(req);
 		rest = mrc_req_floor(req) / 2;
-	at = mrc_max64(req->last_tx + pto, req->feedback_at + rest);
+		/* Everything has arrived, so the ACK is on its way. */
+		if (req->feedback_at > req->last_tx && lag < pto) {
+			rest = lag;
+			wait = lag;
+		}
+	}
+	at = mrc_max64(req->last_tx + wait, req->feedback_at + rest);
 	if (!req->tail_probe_shift)
 		return at;
 	max = mrc_req_pto_max(req);
