@@ -53,7 +53,7 @@ u64 packets_of(const Settings &s, const Derived &d, const AtOnce &a)
 u64 events_of(const Shape &shape, u64 packets)
 {
 	constexpr u64 of_packet = 100, of_link = 32, most_of_buckets = 5 << 20;
-	const u64 of_host = 2200 + 800 * shape.planes;
+	const u64 of_host = 2800 + 800 * shape.planes;
 
 	return std::min(packets * of_packet,
 			std::min(shape.all_hosts() * of_host, most_of_buckets) +
