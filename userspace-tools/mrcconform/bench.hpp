@@ -32,6 +32,11 @@ struct Skipped : std::runtime_error {
 	using std::runtime_error::runtime_error;
 };
 
+/* The tester's source port and flow label, where a case needs no others. */
+constexpr uint64_t default_sport = 0xC0DE;
+constexpr uint64_t default_flow = 0x1234;
+constexpr uint32_t ect0 = 2;
+
 /* Codepoints of a deployment, §15. */
 struct Codepoints {
 	uint32_t data = 0, trimmed = 12, trimmed_lasthop = 16, control = 46;
@@ -100,9 +105,19 @@ public:
 	/* Sends a packet with the given fields. */
 	void send(const Packet &p, const How &how = {});
 
-	/* Throw Skipped if the run has no SRv6, or fewer than two planes. */
+	/*
+	 * As a switch trims it: @length bytes after the UDP header are left.
+	 * The traffic class is not changed.
+	 */
+	void send_trimmed(const Packet &p, size_t length, const How &how = {});
+
+	/*
+	 * Throw Skipped if the run has no SRv6, fewer than two planes, or a
+	 * target that does not answer trimmed packets.
+	 */
 	void need_srv6() const;
 	void need_planes() const;
+	void need_trimming() const;
 	/*
 	 * What comes through this plane is lost from now on, until the case
 	 * ends. 0: nothing is.

@@ -25,13 +25,6 @@ uint64_t all_ports(const Bench &b)
 	return ((uint64_t{1} << planes(b)) - 1) << 1;
 }
 
-bool is_data(const Packet &p)
-{
-	const OpInfo *info = op_info(p.opcode());
-
-	return info && info->data;
-}
-
 /* The target knows that these ports of the tester are up, and no others. */
 void update(Bench &b, uint64_t mask)
 {

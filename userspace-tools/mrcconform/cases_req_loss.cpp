@@ -18,13 +18,6 @@ constexpr uint8_t trimmed_lasthop = 2;
 constexpr uint8_t out_of_window = 0x0B;
 constexpr uint8_t unexpected = 0x19;
 
-bool is_data(const Packet &p)
-{
-	const OpInfo *info = op_info(p.opcode());
-
-	return info && info->data;
-}
-
 req::MakeQp small()
 {
 	req::MakeQp r;

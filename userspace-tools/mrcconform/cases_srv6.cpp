@@ -9,7 +9,7 @@ namespace mrcconform
 namespace
 {
 constexpr uint8_t next_ipv6 = 41, next_routing = 43;
-constexpr uint8_t ect0 = 2, ce = 3;
+constexpr uint8_t ce = 3;
 /* SACK.m */
 constexpr uint64_t skip_once = 1;
 
@@ -84,8 +84,7 @@ void inner_mark(Bench &b)
 void trimmed(Bench &b)
 {
 	b.need_srv6();
-	if (!b.options().trimming)
-		throw Skipped("the target does not answer trimmed packets");
+	b.need_trimming();
 
 	Qp q(b);
 	Packet p = q.only(0, 0, Qp::pattern(200));
@@ -97,11 +96,7 @@ void trimmed(Bench &b)
 	p[F::tx_timestamp] = 0x1357;
 	o.tos = static_cast<uint8_t>(b.options().dscp.trimmed << 2);
 
-	Bytes x = encode(b.wire().local(), b.wire().remote(), p);
-
-	x.resize(ip_header(true) + udp_header + kept);
-	fix_lengths(x);
-	b.send(x, to_text(p) + " (trimmed)", {.outer = o});
+	b.send_trimmed(p, kept, {.outer = o});
 	check_field(q.expect_nack(0, 1), F::nack_timestamp, 0x1357);
 }
 

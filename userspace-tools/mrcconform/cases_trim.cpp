@@ -9,23 +9,12 @@ namespace
 /* BTH, METH and TSETH */
 constexpr size_t kept = 20;
 
-void need_trimming(const Bench &b)
-{
-	if (!b.options().trimming)
-		throw Skipped("the target does not answer trimmed packets");
-}
-
-/* Sends a packet as a switch trims it: @length bytes after the UDP header. */
+/* With the codepoint by which a switch says so. */
 void send_trimmed(Bench &b, Packet p, size_t length, uint32_t dscp)
 {
-	need_trimming(b);
+	b.need_trimming();
 	p[F::tos] = dscp << 2;
-
-	Bytes x = encode(b.wire().local(), b.wire().remote(), p);
-
-	x.resize(ip_header(b.v6()) + udp_header + length);
-	fix_lengths(x);
-	b.send(x, to_text(p) + " (trimmed)");
+	b.send_trimmed(p, length);
 }
 
 Packet stamped(const Qp &q, int32_t n)
@@ -102,7 +91,7 @@ void minimum(Bench &b)
 
 void whole_packet(Bench &b)
 {
-	need_trimming(b);
+	b.need_trimming();
 
 	Qp q(b);
 	Packet p = q.only(0, 0, Qp::pattern(16));

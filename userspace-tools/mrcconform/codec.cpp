@@ -302,6 +302,13 @@ bool Packet::has(Hdr h) const
 	return std::ranges::find(info->headers, h) != info->headers.end();
 }
 
+bool is_data(const Packet &p)
+{
+	const OpInfo *info = op_info(p.opcode());
+
+	return info && info->data;
+}
+
 Bytes pack(const Packet &p)
 {
 	const OpInfo *info = op_info(p.opcode());

@@ -247,6 +247,9 @@ private:
 	std::array<uint64_t, static_cast<size_t>(F::count)> v_{};
 };
 
+/* Whether its opcode is one of data. */
+bool is_data(const Packet &p);
+
 /* BTH, headers, payload and padding. F::pad is taken as it is. */
 Bytes pack(const Packet &p);
 /*

@@ -24,6 +24,7 @@ add_library(mrcconform_core STATIC
 	"${MRCCONFORM_DIR}/ip.cpp"
 	"${MRCCONFORM_DIR}/link.cpp"
 	"${MRCCONFORM_DIR}/proto.cpp"
+	"${MRCCONFORM_DIR}/qp.cpp"
 	"${MRCCONFORM_DIR}/report.cpp"
 	"${MRCCONFORM_DIR}/vectors.cpp"
 	"${MRCCONFORM_DIR}/wire.cpp"
