@@ -8,6 +8,24 @@
 
 using namespace mrc_test;
 
+namespace
+{
+
+// A responder with the paths of a requester, through both planes or only the second.
+struct Pair {
+	explicit Pair(bool two)
+	{
+		q.init();
+		if (!two)
+			mrc_paths_set_ports(&q.paths, 1u << 2);
+		r.init(&q.paths);
+	}
+	Requester q;
+	Responder r;
+};
+
+} // namespace
+
 TEST(RespEcho, TimestampOnlyIfItIsOne)
 {
 	Responder r;
@@ -57,12 +75,8 @@ TEST(RespEcho, ReverseEvComesFromTheOwnSet)
 TEST(RespEcho, ProbesAreAnsweredThroughTwoPlanes)
 {
 	for (bool two : {true, false}) {
-		Requester q;
-		q.init();
-		if (!two)
-			mrc_paths_set_ports(&q.paths, 1u << 2);
-		Responder r;
-		r.init(&q.paths);
+		Pair p(two);
+		Responder &r = p.r;
 		auto fb = r.data({.psn = r.psn(0), .a = true, .port = 2});
 		ASSERT_FALSE(fb.empty());
 		EXPECT_EQ(fb.back().port, 2);
@@ -80,12 +94,9 @@ TEST(RespEcho, ProbesAreAnsweredThroughTwoPlanes)
 TEST(RespEcho, RepeatedAcksTakeOtherPaths)
 {
 	for (bool two : {true, false}) {
-		Requester q;
-		q.init();
-		if (!two)
-			mrc_paths_set_ports(&q.paths, 1u << 2);
-		Responder r;
-		r.init(&q.paths);
+		Pair p(two);
+		Requester &q = p.q;
+		Responder &r = p.r;
 		mrc_rev *rev = mrc_resp_rev(&r.resp);
 		for (int ev = 0; ev < q.paths.n_ports; ev++)
 			mrc_rev_confirm(rev, &q.paths, ev, r.now);
