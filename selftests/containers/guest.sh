@@ -184,10 +184,15 @@ uverbs_node() { # DEVICE of this machine
 	echo "/dev/infiniband/$(grep -l -x "$1" /sys/class/infiniband_verbs/uverbs*/ibdev | cut -d/ -f5)"
 }
 
-# The configuration is that of network.yaml, for this device, as Multus passes it.
-cni() { # COMMAND POD DEVICE ADDRESS
+# The configuration of network.yaml.
+manifest_network() {
 	python3 -c 'import sys, yaml; print(yaml.safe_load(open(sys.argv[1]))["spec"]["config"])' \
-		"$PACKAGING/kubernetes/network.yaml" |
+		"$PACKAGING/kubernetes/network.yaml"
+}
+
+# For this device, as Multus passes it.
+cni() { # COMMAND POD DEVICE ADDRESS
+	manifest_network |
 		jq --arg d "$3" --arg a "$4" \
 			'.name = $d | .device = $d | .runtimeConfig = {ips: [$a + "/32"]}' |
 		CNI_COMMAND=$1 CNI_CONTAINERID=$2 CNI_NETNS=/var/run/netns/$2 CNI_IFNAME=net1 \
@@ -204,6 +209,15 @@ node_devices() {
 		rdma link add mrc0 type mrc netdev "pa$i"
 		rdma link add mrc1 type mrc netdev "pb$i"
 	done
+}
+
+# All of them are back from the pods.
+node_devices_end() {
+	wait_for 30 both_back || fail "$(rdma link show)"
+	rdma link del mrc0
+	rdma link del mrc1
+	ip link del pa1
+	ip link del pa2
 }
 
 # The order is that of a kubelet: nodes are chosen, the sandbox gets its networks, containers
@@ -238,11 +252,7 @@ pods_end() {
 	ip netns del pod-a
 	ip netns del pod-b
 	cni DEL pod-a mrc0 "$POD_A4"
-	wait_for 30 both_back || fail "$(rdma link show)"
-	rdma link del mrc0
-	rdma link del mrc1
-	ip link del pa1
-	ip link del pa2
+	node_devices_end
 }
 # Pod A is made by containerd, as a kubelet asks for it. Pod B is its peer.
 cri_pods() {
@@ -292,11 +302,7 @@ cri_pods_end() {
 	end_container pod-b
 	cni DEL pod-b mrc1 "$POD_B4"
 	ip netns del pod-b
-	wait_for 30 both_back || fail "$(rdma link show)"
-	rdma link del mrc0
-	rdma link del mrc1
-	ip link del pa1
-	ip link del pa2
+	node_devices_end
 }
 both_back() { [ "$(rdma link show | grep -c 'mrc[01]/[12] state ACTIVE')" = 4 ]; }
 

@@ -53,8 +53,7 @@ cri_cluster_network() {
 
 # The network of the manifest, with an address in the place of the annotation, which Multus reads.
 cri_network() { # ADDRESS
-	python3 -c 'import sys, yaml; print(yaml.safe_load(open(sys.argv[1]))["spec"]["config"])' \
-		"$PACKAGING/kubernetes/network.yaml" |
+	manifest_network |
 		jq --arg a "$1" '{cniVersion, name, plugins: [del(.cniVersion, .name, .capabilities) + {address: $a}]}'
 }
 
