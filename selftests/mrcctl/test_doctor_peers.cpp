@@ -179,19 +179,25 @@ TEST_F(DoctorTest, EndsProbesOfManyEvs)
 		  "| \n");
 }
 
-/* Probes cannot be sent through it: the good plane is probed all the same. */
-TEST_F(DoctorTest, ProbesTheOtherPlanesOfOneThatIsDown)
+/* Probes through it are not sent; through plane 2 all are answered. */
+void plane_1_is_down(FakeDevice &dev)
 {
-	dev().device.qp->num_evs = 1024;
-	dev().answers = [](const EpRequest &, const Ev &ev) {
+	dev.answers = [](const EpRequest &, const Ev &ev) {
 		return ev.port == 2;
 	};
-	dev().unsent = [](const EpRequest &r) {
+	dev.unsent = [](const EpRequest &r) {
 		for (const Ev &ev : r.evs)
 			if (ev.port != 1)
 				return 0;
 		return EIO;
 	};
+}
+
+/* Probes cannot be sent through it: the good plane is probed all the same. */
+TEST_F(DoctorTest, ProbesTheOtherPlanesOfOneThatIsDown)
+{
+	dev().device.qp->num_evs = 1024;
+	plane_1_is_down(dev());
 	EXPECT_TRUE(has(said("error", "probe", to_peer),
 			"1 10.1.0.2 answers on none of 512 EVs through eth0: "
 			"the plane is cut"));
@@ -204,15 +210,7 @@ TEST_F(DoctorTest, ProbesTheOtherPlanesOfOneThatIsDown)
 TEST_F(DoctorTest, CountsBatchesThatCannotBeSent)
 {
 	use_profile(dev(), 604, [](uint32_t i) { return i < 600 ? 1u : 2u; });
-	dev().answers = [](const EpRequest &, const Ev &ev) {
-		return ev.port == 2;
-	};
-	dev().unsent = [](const EpRequest &r) {
-		for (const Ev &ev : r.evs)
-			if (ev.port != 1)
-				return 0;
-		return EIO;
-	};
+	plane_1_is_down(dev());
 	EXPECT_TRUE(has(said("error", "probe", to_peer),
 			"1 10.1.0.2 answers on none of 600 EVs through eth0"));
 	EXPECT_EQ(dev().requests.size(), 3u);
